@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* boot.h - what an agent hands to its node's processors when it starts them.
+ *
+ * The agent makes a memory file that holds one struct tw_boot, and starts each processor with TWEED_BOOT=<its
+ * descriptor's number> and TWEED_PROCESSOR=<0..processors-1> in the environment; the descriptors named inside are inherited.
+ * Whoever reads it checks magic, bytes and every number before use. */
+#ifndef TW_CORE_BOOT_H
+#define TW_CORE_BOOT_H
+
+#include "core/config.h"
+
+#define TW_BOOT_MAGIC 0x3130544f4f425754ull /* "TWBOOT01" */
+
+struct tw_boot {
+	uint64_t magic;
+	uint64_t bytes; /* sizeof(struct tw_boot) */
+	struct tw_config config;
+	uint32_t node;
+	uint32_t host_processes;      /* processors of the whole job on this host, for the spin policy */
+	int32_t private_fd;           /* the node's private memory */
+	int32_t exported_fd[TW_MAX_NODES]; /* nodes' exported memories that this host has (all, under shm); -1 otherwise */
+};
+
+/* tw_service_start - in the agent: serve other nodes' requests from a thread of its own, until tw_service_stop.
+ * Memory files must have their full size (core/layout.h).  Returns 0, or -errno, logged. */
+int tw_service_start(const struct tw_boot *boot);
+void tw_service_stop(void);
+
+#endif

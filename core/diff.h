@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* diff.h - twins against pages: exact to the byte, vectorised (AVX-512, AVX2, SSE2 or scalar, chosen when first used).
+ *
+ * Pages are 4 KiB to 64 KiB, 64-byte aligned.  Other processors of the node may store to @frame meanwhile
+ * (data-race-free programs: never to bytes that matter to this call), so a byte that was compared is not
+ * read again: what is sent and what enters the twin are the same value.
+ *
+ * Context: fault handlers; no allocation, no locks.  Caller holds the page's lock. */
+#ifndef TW_CORE_DIFF_H
+#define TW_CORE_DIFF_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* A receiver of runs: @len changed bytes at page offset @offset. */
+typedef void (*tw_run_fn)(void *ctx, size_t offset, const void *bytes, size_t len);
+
+/* tw_diff_out - find the bytes where frame and twin differ, pass each maximal run (runs separated by equal bytes
+ * are never merged: a neighbour byte may be another node's) to @run, in rising order; with @update, the twin gets the bytes as well
+ * (flush-update, section 2.5).  The bytes passed are a snapshot that stays as it is until @run returns.
+ * Returns the number of differing bytes. */
+size_t tw_diff_out(const void *frame, void *twin, size_t bytes, int update, tw_run_fn run, void *ctx);
+
+/* tw_diff_in - incoming diff (section 2.2): where @incoming differs from the twin, store it to frame and twin; leave every other
+ * byte of the frame unwritten.  Returns the number of bytes changed. */
+size_t tw_diff_in(void *frame, void *twin, const void *incoming, size_t bytes);
+
+/* tw_copy2 - copy @src to @a and @b in one pass (a fetched page and its twin). */
+void tw_copy2(void *a, void *b, const void *src, size_t bytes);
+
+/* tw_diff_select - force an implementation by name ("scalar", "sse2", "avx2", "avx512") for tests.
+ * Returns 0, or -ENOTSUP when this processor lacks it. */
+int tw_diff_select(const char *name);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* job.h - this process's place in the job. */
+#ifndef TW_CORE_JOB_H
+#define TW_CORE_JOB_H
+
+#include "core/boot.h"
+#include "tweed/driver/protocol.h"
+
+/* The processor (or agent) that this process is; NULL before tw_init and after tw_finalize. */
+extern struct tw_proc *tw_me;
+
+/* tw_me_checked - tw_me, or the end of the job with a sentence that names @function. */
+struct tw_proc *tw_me_checked(const char *function);
+
+/* tw_proc_open - open the process's part of the job: memories, endpoint, protocol; processors also views and faults.
+ * tw_proc_close undoes it.  Returns 0 or -errno, logged. */
+int tw_proc_open(struct tw_proc *me, const struct tw_boot *boot, unsigned local, bool agent);
+void tw_proc_close(struct tw_proc *me);
+
+/* tw_release, tw_acquire, tw_arrive - the protocol's hook with time accounting, remote frees shipped and taken in. */
+void tw_release(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object);
+void tw_acquire(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object);
+void tw_arrive(struct tw_proc *me, uint64_t object);
+
+/* Time accounting: t = tw_time_begin(me); ...; tw_time_end(me, &me->stats->now.comm_wait_ns, t).  Both are one branch when timing is
+ * off.  Nested spans subtract themselves from the outer one. */
+uint64_t tw_time_begin(struct tw_proc *me);
+void tw_time_end(struct tw_proc *me, uint64_t *category, uint64_t begun);
+
+/* tw_wait - tw_net_wait, accounted as comm_wait. */
+void tw_wait(struct tw_proc *me, bool (*ready)(void *arg), void *arg);
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* layout.h - where things are in a node's two memories.
+ *
+ * The *exported* memory can be read and written by other nodes through the transport: it is the sum of the paper's
+ * regions (Cashmere-2L, figure 1).  The *private* memory is shared by the processes of one node only.  Both are sparse
+ * files; every offset follows from the configuration alone, so that all nodes agree without talking. */
+#ifndef TW_CORE_LAYOUT_H
+#define TW_CORE_LAYOUT_H
+
+#include "core/config.h"
+
+/* First address of the shared space, the same in every process; sanitizers reserve ranges of their own. */
+#if defined(__SANITIZE_THREAD__)
+#define TW_SPACE_BASE ((uintptr_t)0x1000000000)
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define TW_SPACE_BASE ((uintptr_t)0x1000000000)
+#endif
+#endif
+#ifndef TW_SPACE_BASE
+#define TW_SPACE_BASE ((uintptr_t)0x200000000000)
+#endif
+
+#define TW_NOTICE_SLOTS 16384u /* write notices per (receiver, sender) queue; a power of two */
+
+struct tw_layout {
+	unsigned nodes, processors, ports;
+	unsigned page_shift;
+	size_t page_bytes, pages;
+	size_t superpages;
+
+	/* exported memory, in this order */
+	size_t frames;         /* [pages] the node's copy of the shared space; offset 0 */
+	size_t control;        /* the transport's */
+	size_t directory;      /* [pages][nodes] words, replicated: core/directory.h */
+	size_t homes;          /* [superpages] home words; authoritative at node superpage % nodes */
+	size_t notices;        /* [nodes] struct of one circular queue per sending node: core/notice.h */
+	size_t sync;           /* synchronization objects: sync/ */
+	size_t sync_bytes;
+	size_t heap;           /* the shared heap's words: core/heap.c */
+	size_t heap_bytes;
+	size_t collective;     /* tw_bcast's buffer */
+	size_t collective_bytes;
+	size_t exported_bytes; /* of all; a multiple of 2 MiB */
+
+	/* private memory, in this order */
+	size_t node;           /* struct tw_node: clock, locks */
+	size_t stats;          /* [processors + 1] struct tw_stats; the last is the agent's */
+	size_t page_table;     /* [pages] struct tw_page, the second-level directory */
+	size_t sets;           /* [processors] notice and no-longer-exclusive sets: core/pageset.h */
+	size_t set_bytes;      /* of one set */
+	size_t sync_local;     /* sync/'s node-local part */
+	size_t sync_local_bytes;
+	size_t twins;          /* [twin_slots] pages */
+	size_t twin_slots;
+	size_t private_bytes;
+};
+
+void tw_layout_compute(struct tw_layout *layout, const struct tw_config *config);
+
+#endif

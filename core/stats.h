@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* stats.h - a processor's counters and times.  They live in the node's private memory, written by their processor
+ * (or the agent, for what it does) without atomics, read by the agent at the end of the job. */
+#ifndef TW_CORE_STATS_H
+#define TW_CORE_STATS_H
+
+#include <stdint.h>
+
+/* The paper's Table 3, and ours.  X(name) in the order of the JSON. */
+#define TW_COUNTERS(X)                                                                                                     \
+	X(lock_acquires) X(flag_acquires) X(barriers) X(read_faults) X(write_faults) X(page_transfers)                     \
+	X(directory_updates) X(write_notices) X(data_bytes) X(twins) X(incoming_diffs) X(flush_updates) X(shootdowns)      \
+	X(migrations) X(exclusive_transitions) X(exclusive_breaks) X(messages)                                             \
+	X(prefetched_reads) X(prefetched_writes) X(coalesced_fetches) X(coalesced_flushes) X(early_flushes)                \
+	X(lock_remote) X(invalidations) X(diffs)
+
+/* The paper's Figure 4; user is total minus the rest. */
+#define TW_TIMES(X) X(protocol) X(polling) X(comm_wait) X(write_doubling)
+
+enum tw_verdict { TW_VERDICT_NONE, TW_VERDICT_YES, TW_VERDICT_NO };
+
+struct tw_counters {
+#define X(name) uint64_t name;
+	TW_COUNTERS(X)
+#undef X
+#define X(name) uint64_t name##_ns;
+	TW_TIMES(X)
+#undef X
+};
+
+struct tw_stats {
+	_Alignas(64) struct tw_counters now;
+	uint64_t started_ns;     /* of tw_init or tw_stats_reset */
+	uint64_t total_ns;       /* set by tw_stats_stop or tw_finalize */
+	struct tw_counters kept; /* as of tw_stats_stop */
+	uint32_t stopped;        /* kept and total_ns are valid */
+	uint32_t verdict;        /* enum tw_verdict */
+	uint32_t finalized;      /* tw_finalize was reached: exiting is no accident */
+	uint32_t initialized;    /* tw_init was completed */
+};
+
+#endif

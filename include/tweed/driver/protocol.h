@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* protocol.h - all that the author of a coherence protocol reads: the hooks to fill in, and the core's services.
+ *
+ * A protocol is one `static const struct tw_protocol`, named in protocols/list.c.  The way of a fault:
+ * hardware -> fault backend -> core (which page) -> the protocol's hook -> services below -> tw_map -> retry.
+ *
+ * Contexts.  *fault*: in a fault handler, any signal blocked.  *sync*: in the application thread, inside a
+ * synchronization call.  *agent*: in the node's service thread.  Faults and sync of one processor never overlap.
+ * In all three: no malloc, no stdio, no lock that application code holds, no access to the application view.
+ *
+ * Locks: tw_page_lock(p) is node-local and is taken in rising page order when several are held.  A hook never waits for
+ * another node while it holds one, except for the transport's own read, flush and atomics. */
+#ifndef TWEED_DRIVER_PROTOCOL_H
+#define TWEED_DRIVER_PROTOCOL_H
+
+#include "base/util.h"
+#include "core/diff.h"
+#include "core/layout.h"
+#include "core/stats.h"
+#include "tweed/driver/fault.h"
+#include "tweed/driver/transport.h"
+
+typedef uint32_t tw_page_t; /* page number in the shared space */
+
+struct tw_proc;
+
+/* ---- a node's shared state ------------------------------------------------------------------------------------- */
+
+/* An entry of the second-level directory (section 2.3): one per page and node, one cache line.  Fields are guarded by
+ * @lock unless said otherwise. */
+struct tw_page {
+	struct tw_mutex lock;
+	uint32_t twin;            /* twin slot + 1; 0: none */
+	_Atomic uint64_t mapped;  /* local processors with a mapping, one bit each */
+	_Atomic uint64_t writers; /* those with a write mapping, or with writes not yet flushed */
+	uint64_t ts_flush;        /* node time when the last flush of the page to its home began */
+	uint64_t ts_update;       /* node time when the last fetch of it began; 0: never had a copy */
+	uint64_t ts_notice;       /* node time when the last write notice for it was distributed */
+	uint16_t home;            /* home node + 1 as last seen; 0: not known here */
+	uint16_t flusher;         /* local processor that made the last flush (ts_flush) */
+	uint32_t state;           /* the protocol's */
+	uint64_t extra;           /* the protocol's */
+};
+
+/* The node's header. */
+struct tw_node {
+	_Alignas(64) _Atomic uint64_t clock; /* logical clock: ticks at fetches, flushes, acquires and releases */
+	_Alignas(64) struct tw_mutex notice_in;  /* distributing the node's write notices */
+	_Alignas(64) _Atomic uint64_t release_done[TW_MAX_PROCESSORS]; /* node time at the start of each processor's last release
+	                                                 whose diffs and notices are all sent */
+	_Alignas(64) struct tw_mutex notice_out[TW_MAX_NODES]; /* appending to the queue at that node */
+	_Alignas(64) _Atomic uint64_t twin_free; /* head of the free twin slots: tag << 32 | slot + 1 */
+	_Atomic uint64_t twin_used;              /* twins in use */
+	_Atomic uint64_t twin_top;               /* slots ever used */
+	_Alignas(64) _Atomic uint64_t barriers_done; /* tw_barrier_all's passed; 0: the program still initializes */
+};
+
+/* A set of pages: three levels of bitmap, so that adding is idempotent and members come out in rising order and in
+ * runs.  In zeroed memory it is empty.  Any number of adders, one drainer, no lock. */
+struct tw_pageset;
+void tw_pageset_add(struct tw_pageset *set, tw_page_t page);
+/* tw_pageset_drain - take out all members, calling @run for each maximal run of neighbours found.  A page added before
+ * the call (happens-before) is passed.  Returns how many pages. */
+size_t tw_pageset_drain(struct tw_pageset *set, void (*run)(void *ctx, tw_page_t first, unsigned count), void *ctx);
+bool tw_pageset_empty(const struct tw_pageset *set);
+size_t tw_pageset_bytes(size_t pages);
+
+/* ---- a processor -------------------------------------------------------------------------------------------------- */
+
+struct tw_protocol;
+
+struct tw_proc {
+	unsigned id, node, local;  /* job-wide number; its node; its number on the node (= bit in masks, = port) */
+	unsigned nodes, locals;    /* shape: nodes, processors per node */
+	bool agent;                /* this is the node's agent: local is the agent's port */
+	struct tw_layout layout;
+	struct tw_config config;
+	const struct tw_protocol *protocol;
+	struct tw_net *net;
+	struct tw_fault fault;
+	char *app, *view;          /* the two views of the frames */
+	char *private_mem;         /* the node's private memory */
+	struct tw_node *n;
+	struct tw_page *page;      /* [layout.pages] */
+	char *twin_mem;
+	struct tw_pageset *notices; /* pages this processor must invalidate at its next acquire */
+	struct tw_pageset *nle;     /* no-longer-exclusive list: written by whoever breaks exclusive mode */
+	struct tw_pageset *dirty;   /* pages this processor wrote since its last release; private */
+	uint64_t acquire_ts;       /* node time of the last acquire */
+	struct tw_stats *stats;
+	bool timing;               /* times are asked for */
+	void *proto;               /* the protocol's */
+};
+
+/* ---- the hooks ---------------------------------------------------------------------------------------------------- */
+
+enum tw_sync_kind { TW_SYNC_LOCK, TW_SYNC_FLAG, TW_SYNC_BARRIER, TW_SYNC_JOB };
+
+enum tw_protocol_flag {
+	TW_PROTOCOL_ONE_NODE = 1u << 0,   /* only for jobs of one node */
+	TW_PROTOCOL_NO_FAULTS = 1u << 1,  /* everything is mapped writable from the start */
+	TW_PROTOCOL_ONE_LEVEL = 1u << 2,  /* every processor is a node of its own to the protocol */
+	TW_PROTOCOL_NEEDS_STORES = 1u << 3, /* the program's stores must be instrumented: the store hook */
+};
+
+/* Page hooks are mandatory unless TW_PROTOCOL_NO_FAULTS; others may be NULL (filled with empty ones once). */
+struct tw_protocol {
+	const char *name, *summary;
+	unsigned flags;
+	/* init, fini - per process (processors and agent), not in fault context; may allocate.  0 or -errno, logged. */
+	int (*init)(struct tw_proc *me);
+	void (*fini)(struct tw_proc *me);
+	/* read_fault, write_fault - give this processor at least the right it lacks on @page.  [fault], no page lock held. */
+	void (*read_fault)(struct tw_proc *me, tw_page_t page);
+	void (*write_fault)(struct tw_proc *me, tw_page_t page);
+	/* prefetch - read @count pages from @first as read faults would; a hint.  [sync] */
+	void (*prefetch)(struct tw_proc *me, tw_page_t first, unsigned count);
+	/* release - make this processor's earlier writes visible to whoever acquires after it: returns when diffs and notices
+	 * are performed at their targets.  @object: the handle's id, for protocols that keep data per object.  [sync] */
+	void (*release)(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object);
+	/* acquire - see all that was released before the matching release.  [sync] */
+	void (*acquire)(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object);
+	/* arrive - a release at a barrier in which all processors of the job take part: the last arriving
+	 * local writer of a page may do the work for the others.  Default: release.  [sync] */
+	void (*arrive)(struct tw_proc *me, uint64_t object);
+	/* store - the program is about to store @bytes at app + @offset (instrumented programs).  [application] */
+	void (*store)(struct tw_proc *me, size_t offset, size_t bytes);
+	/* poll - called at loop back edges of programs built for polling, and in waits.  [application, sync] */
+	void (*poll)(struct tw_proc *me);
+	/* message - a message of type >= TW_MSG_PROTOCOL that is not a reply has arrived.  [agent; sync for processors] */
+	void (*message)(struct tw_proc *me, const struct tw_msg *msg);
+};
+
+const struct tw_protocol *tw_protocol_find(const char *name);
+const struct tw_protocol *const *tw_protocol_list(void);
+
+/* ---- services ------------------------------------------------------------------------------------------------------
+ * The context of a service is any of the three unless said otherwise. */
+
+static inline void tw_page_lock(struct tw_proc *me, tw_page_t p) { tw_mutex_lock(&me->page[p].lock); }
+static inline bool tw_page_trylock(struct tw_proc *me, tw_page_t p) { return tw_mutex_trylock(&me->page[p].lock); }
+static inline void tw_page_unlock(struct tw_proc *me, tw_page_t p) { tw_mutex_unlock(&me->page[p].lock); }
+
+/* The node's copy of a page, in the protocol view; and its offset in every node's exported memory. */
+static inline size_t tw_frame_offset(const struct tw_proc *me, tw_page_t p)
+{
+	return me->layout.frames + ((size_t)p << me->layout.page_shift);
+}
+static inline char *tw_frame(const struct tw_proc *me, tw_page_t p) { return me->view + ((size_t)p << me->layout.page_shift); }
+
+/* tw_map - change this processor's rights on @count pages, which all have @from.  Does not touch masks. */
+static inline void tw_map(struct tw_proc *me, tw_page_t first, unsigned count, enum tw_rights from, enum tw_rights to)
+{
+	me->fault.ops->set(&me->fault, (size_t)first << me->layout.page_shift, (size_t)count << me->layout.page_shift, from, to);
+}
+
+/* tw_tick - advance the node's logical clock; returns the new time, unique on the node. */
+static inline uint64_t tw_tick(struct tw_proc *me) { return atomic_fetch_add(&me->n->clock, 1) + 1; }
+
+/* Twins.  tw_twin_create - give @p (locked, without twin) a twin slot with undefined contents.  Returns it.  Never fails: the
+ * slots are as many as TWEED_TWINS allows plus a reserve that early flushing keeps free; tw_twins_scarce() tells
+ * when a processor should flush early. */
+char *tw_twin_create(struct tw_proc *me, tw_page_t p);
+void tw_twin_destroy(struct tw_proc *me, tw_page_t p);
+static inline char *tw_twin(const struct tw_proc *me, tw_page_t p)
+{
+	return me->twin_mem + ((size_t)(me->page[p].twin - 1) << me->layout.page_shift);
+}
+bool tw_twins_scarce(const struct tw_proc *me);
+
+/* First-level directory: one word per node, written by that node alone, replicated everywhere (section 2.3). */
+#define TW_DIR_RIGHTS 3ull           /* bits 0-1: loosest rights on the node: enum tw_rights */
+#define TW_DIR_EXCLUSIVE 4ull        /* bit 2: the node holds the page in exclusive mode */
+#define TW_DIR_HOME_SHIFT 8          /* bits 8-23: home node + 1 as this node knows it */
+#define TW_DIR_HOLDER_SHIFT 24       /* bits 24-39: processor that took exclusive mode + 1 */
+static inline size_t tw_dir_offset(const struct tw_proc *me, tw_page_t p, unsigned node)
+{
+	return me->layout.directory + ((size_t)p * me->layout.nodes + node) * sizeof(uint64_t);
+}
+/* tw_dir_word - node's word in the local replica. */
+static inline uint64_t tw_dir_word(const struct tw_proc *me, tw_page_t p, unsigned node)
+{
+	return atomic_load_explicit((_Atomic uint64_t *)(void *)(me->net->base + tw_dir_offset(me, p, node)), memory_order_acquire);
+}
+/* tw_dir_publish - write this node's word everywhere; visible everywhere after tw_net_flush(TW_NET_ALL).  Page locked. */
+void tw_dir_publish(struct tw_proc *me, tw_page_t p, uint64_t word);
+
+/* tw_home_get - the home node of @p, or -1 when nobody touched it.  tw_home_claim - as get, but an untouched page gets a home by the
+ * configured policy, with this node as the first to touch.  Page locked. */
+int tw_home_get(struct tw_proc *me, tw_page_t p);
+unsigned tw_home_claim(struct tw_proc *me, tw_page_t p);
+
+/* Write notices (section 2.3, figure 2).  tw_notice_send - append to this node's queue at @node; performed after
+ * tw_notice_flush.  Waits while the queue is full: the receiver's agent empties it.  No page lock held.
+ * tw_notice_collect - distribute what has arrived at this node: stamps ts_notice and adds to the notice sets of processors
+ * with a mapping.  Complete: what was in the queues at the call is distributed at return.  No page lock held. */
+void tw_notice_send(struct tw_proc *me, unsigned node, tw_page_t p);
+void tw_notice_flush(struct tw_proc *me);
+void tw_notice_collect(struct tw_proc *me);
+
+enum tw_msg_type {
+	TW_MSG_REPLY = 1,      /* to a processor: token echoed */
+	TW_MSG_COLLECT,        /* to an agent: run tw_notice_collect */
+	TW_MSG_PROTOCOL = 64,  /* first type of the protocols' own */
+};
+/* tw_call - send @msg to the agent of @node and wait for the reply with its token; *msg becomes the reply.  No page lock
+ * held.  [fault, sync] */
+void tw_call(struct tw_proc *me, unsigned node, struct tw_msg *msg);
+/* tw_reply - answer @request with @reply.  [agent] */
+void tw_reply(struct tw_proc *me, const struct tw_msg *request, struct tw_msg *reply);
+
+/* tw_planted - true when the build has planted bugs and TWEED_PLANT names this one. */
+#ifdef TW_PLANT
+#include <string.h>
+#define tw_planted(me, name) (strcmp((me)->config.plant, name) == 0)
+#else
+#define tw_planted(me, name) false
+#endif
+
+#endif

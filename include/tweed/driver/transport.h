@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* transport.h - what a network must do: the interface that the author of a transport implements and that everything
+ * above calls.
+ *
+ * Every node exports one range of memory, addressed by (node, offset); parts of it are the *regions* of
+ * Cashmere-2L section 2.1 (frames, directory, notice bins, ...: core/layout.h).  Every process of the job, that is each
+ * processor and each node's agent, opens one endpoint, (node, port): processors are ports 0 to ports - 2, the agent is
+ * port ports - 1.
+ *
+ * Ordering promises, which tests/conformance asserts for every transport:
+ *   - writes of one endpoint to one node may become visible in any order, unless a fence, flush, notify or send to
+ *     that node lies between them;
+ *   - an aligned 8-byte write is seen whole or not at all;
+ *   - after flush(node) returns, all earlier writes to it are visible there, to every process;
+ *   - atomics and reads see this endpoint's own earlier writes to that node, and are performed after them;
+ *   - messages from one endpoint to one endpoint arrive once, whole, in order, and after the writes before them;
+ *   - notify rings after the writes before it are visible: a target that reads its bell, tests a condition and then
+ *     sleeps on that bell value cannot miss a wake-up;
+ *   - nothing is promised between different senders (no total order: see doc/design.md, "publication").
+ *
+ * Context: every operation may be called from fault handlers: no allocation, no stdio, no lock that an application
+ * can hold.  One thread at a time per endpoint.  Access to this process's own node is direct memory access. */
+#ifndef TWEED_DRIVER_TRANSPORT_H
+#define TWEED_DRIVER_TRANSPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TW_NET_ALL (~0u) /* every node, or every port of a node */
+
+enum tw_net_cap {
+	TW_NET_COHERENT_ATOMICS = 1u << 0, /* atomics here and CPU atomics at the target may be mixed on one word */
+	TW_NET_ORDERED_WRITES = 1u << 1,   /* writes of one endpoint to one node become visible in order */
+	TW_NET_REMOTE_READ = 1u << 2,      /* read() needs no process at the target */
+	TW_NET_TOTAL_ORDER = 1u << 3,      /* as the Memory Channel had; nobody relies on it */
+};
+
+#define TW_MSG_BODY 232
+/* A message: fixed size; @len bytes of @body count.  The transport fills in the source. */
+struct tw_msg {
+	uint16_t type; /* enum tw_msg_type of core, or the protocol's own, from TW_MSG_PROTOCOL */
+	uint16_t len;
+	uint16_t src_node;
+	uint16_t src_port;
+	uint64_t token; /* echoed in replies */
+	union {
+		uint8_t body[TW_MSG_BODY];
+		uint64_t word[TW_MSG_BODY / 8];
+	};
+};
+
+struct tw_net_config {
+	unsigned node, nodes;
+	unsigned port, ports;
+	size_t bytes;          /* exported memory per node */
+	size_t control_offset; /* control_bytes(ports) of it belong to the transport */
+	const int *fd;         /* [nodes] shm: the nodes' memory files */
+	uint64_t seed;         /* sim */
+	const char *profile;   /* sim: latency and bandwidth profile, or NULL */
+	unsigned spin_ns;      /* how long a wait spins before it sleeps */
+	bool huge;             /* advise huge pages for exported memory */
+};
+
+struct tw_net {
+	const struct tw_transport *ops;
+	struct tw_net_config config;
+	char *base;                           /* this node's exported memory, mapped readable and writable */
+	void *priv;                           /* the transport's */
+	uint64_t messages, bytes_out, bytes_in; /* counted by the wrappers below: messages sent, payload written, read */
+};
+
+/* The operations table: `static const`, all mandatory. */
+struct tw_transport {
+	const char *name, *help;
+	unsigned caps; /* enum tw_net_cap */
+
+	/* probe - can this transport work on this host?  Returns 0, or -errno with one clause in @why. */
+	int (*probe)(char *why, size_t why_bytes);
+	/* control_bytes - exported memory that the transport needs for itself, a multiple of 4096. */
+	size_t (*control_bytes)(unsigned ports);
+	/* open - make @net (config filled in) usable; sets base and priv.  May allocate.  Control memory of every node
+	 * is zero before its first open.  Returns 0 or -errno. */
+	int (*open)(struct tw_net *net);
+	void (*close)(struct tw_net *net);
+
+	/* write - copy @len bytes from @src to (node, offset).  @src may be reused on return. */
+	void (*write)(struct tw_net *net, unsigned node, size_t offset, const void *src, size_t len);
+	/* read - start copying @len bytes at (node, offset) to @dst; done after read_wait(). */
+	void (*read)(struct tw_net *net, unsigned node, size_t offset, void *dst, size_t len);
+	void (*read_wait)(struct tw_net *net);
+	/* atomics on aligned 64-bit words; blocking; return the old value. */
+	uint64_t (*cas)(struct tw_net *net, unsigned node, size_t offset, uint64_t expect, uint64_t value);
+	uint64_t (*fadd)(struct tw_net *net, unsigned node, size_t offset, uint64_t value);
+	uint64_t (*swap)(struct tw_net *net, unsigned node, size_t offset, uint64_t value);
+	/* fence - writes to @node (or TW_NET_ALL) before it become visible before those after it. */
+	void (*fence)(struct tw_net *net, unsigned node);
+	/* flush - return when all earlier writes to @node (or TW_NET_ALL) are visible there.  Also a full
+	 * memory barrier of this processor: later local loads are performed after it. */
+	void (*flush)(struct tw_net *net, unsigned node);
+	/* send - 0, or -EAGAIN when the target's queue is full (serve your own, then try again). */
+	int (*send)(struct tw_net *net, unsigned node, unsigned port, const struct tw_msg *msg);
+	/* recv - the next message for this endpoint: true and *msg, or false. */
+	bool (*recv)(struct tw_net *net, struct tw_msg *msg);
+	/* notify - ring the bell of (node, port), or of TW_NET_ALL ports of the node; also of the own node. */
+	void (*notify)(struct tw_net *net, unsigned node, unsigned port);
+	/* bell - this endpoint's bell value; a notify or an arriving message changes it. */
+	uint32_t (*bell)(struct tw_net *net);
+	/* sleep - until the bell is no longer @seen, or @timeout_ns (0: no limit) passed; may return early. */
+	void (*sleep)(struct tw_net *net, uint32_t seen, uint64_t timeout_ns);
+	/* progress - let delayed work of this endpoint advance; cheap. */
+	void (*progress)(struct tw_net *net);
+};
+
+/* tw_transport_find - the transport of that name ("shm", "sim", ...), or NULL.  tw_transport_list: all, NULL-ended. */
+const struct tw_transport *tw_transport_find(const char *name);
+const struct tw_transport *const *tw_transport_list(void);
+
+/* tw_net_open - open an endpoint: allocates @*net.  Not in fault context.  Returns 0 or -errno, logged. */
+int tw_net_open(const struct tw_transport *ops, const struct tw_net_config *config, struct tw_net **net);
+void tw_net_close(struct tw_net *net);
+
+/* Thin wrappers: count, and short-cut this process's own node to plain memory. */
+void tw_net_write(struct tw_net *net, unsigned node, size_t offset, const void *src, size_t len);
+void tw_net_write64(struct tw_net *net, unsigned node, size_t offset, uint64_t value);
+void tw_net_read(struct tw_net *net, unsigned node, size_t offset, void *dst, size_t len);
+static inline void tw_net_read_wait(struct tw_net *net) { net->ops->read_wait(net); }
+uint64_t tw_net_read64(struct tw_net *net, unsigned node, size_t offset); /* blocking */
+uint64_t tw_net_cas(struct tw_net *net, unsigned node, size_t offset, uint64_t expect, uint64_t value);
+uint64_t tw_net_fadd(struct tw_net *net, unsigned node, size_t offset, uint64_t value);
+uint64_t tw_net_swap(struct tw_net *net, unsigned node, size_t offset, uint64_t value);
+static inline void tw_net_fence(struct tw_net *net, unsigned node) { net->ops->fence(net, node); }
+static inline void tw_net_flush(struct tw_net *net, unsigned node) { net->ops->flush(net, node); }
+/* tw_net_broadcast64 - write a word to every node, this one included (a broadcast region of section 2.3). */
+void tw_net_broadcast64(struct tw_net *net, size_t offset, uint64_t value);
+/* tw_net_send - as send, but waits while the target's queue is full. */
+void tw_net_send(struct tw_net *net, unsigned node, unsigned port, struct tw_msg *msg);
+bool tw_net_recv(struct tw_net *net, struct tw_msg *msg);
+static inline void tw_net_notify(struct tw_net *net, unsigned node, unsigned port) { net->ops->notify(net, node, port); }
+
+/* tw_net_wait - wait until @ready(@arg) is true: spin for config.spin_ns, then sleep on the bell.  Whoever makes it true
+ * must notify this endpoint afterwards.  @ready is called often, in this thread, and must be cheap.
+ * Returns the nanoseconds slept or spun. */
+void tw_net_wait(struct tw_net *net, bool (*ready)(void *arg), void *arg);
+
+#endif

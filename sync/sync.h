@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* sync.h - two-level locks, barriers and flags, to the rest of the library.  The public calls are in tweed.h; they check
+ * the handle, call these, and count. */
+#ifndef TW_SYNC_SYNC_H
+#define TW_SYNC_SYNC_H
+
+#include "core/job.h"
+
+/* Bytes wanted in each node's exported and private memory (core/layout.c asks). */
+size_t tw_sync_exported_bytes(const struct tw_config *config);
+size_t tw_sync_private_bytes(const struct tw_config *config);
+
+/* tw_sync_barrier_job - the two-level barrier of all processors, without any protocol action. */
+void tw_sync_barrier_job(struct tw_proc *me);
+
+#endif
