@@ -6,6 +6,7 @@
 
 static const struct tw_transport *const list_all[] = {
     &tw_transport_shm,
+    &tw_transport_sim,
     NULL,
 };
 

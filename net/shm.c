@@ -28,7 +28,7 @@
 #include <unistd.h>
 
 #define SHM_SLOTS      64u
-#define SHM_WORDS_MOST 256u /* longer copies go to memcpy, which promises nothing about single words */
+#define SHM_WORDS_MOST 128u /* longer copies go to memcpy, which promises nothing about single words */
 
 struct shm_slot {
 	_Atomic uint64_t turn;

@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* sim.c - the transport for finding bugs: shm, but a write stays unseen until something that promises otherwise.
+ *
+ * Each endpoint keeps its writes to each node in a queue and applies them one by one in an order drawn from the seed: all at
+ * a flush, notify, send, read or atomic on that node; a few at random in write() and progress(); else when the queue is
+ * full.  A write carries the number of fences before it and is never applied before one with a smaller number.  A
+ * read may copy in read_wait() only.  So a missing flush, fence or read_wait shows, however fast the host is.
+ * Nothing is kept back when this process sleeps except writes that nobody flushed, and those may stay for ever.
+ *
+ * Messages, notifies and flushes are delayed at random, seldom.  A profile adds latency and bandwidth: an
+ * endpoint has one link, which carries one transfer at a time; a write is on the other side one_way later, a flush
+ * waits for that and the way back, and whoever sends or notifies waits until it has arrived.
+ *
+ * The seed fixes the draws of an endpoint, not the interleaving of processes. */
+#include "net/transports.h"
+
+#include "base/util.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#define SIM_WRITES      64u    /* queued per node */
+#define SIM_CHUNK       4096u  /* bytes of one queued write; longer ones are cut */
+#define SIM_READS       64u    /* between read and read_wait */
+#define SIM_SLEEP_ABOVE 100000 /* ns; shorter waits spin, for a sleep would overshoot */
+
+struct sim_profile {
+	const char *name;
+	uint64_t one_way_ns;
+	uint64_t bytes_per_us; /* MB/s; 0: unlimited */
+};
+
+/* memory-channel: the Cashmere-2L paper's figures.  10gbe, hdr: typical of TCP on 10 Gb/s and of InfiniBand HDR. */
+static const struct sim_profile sim_profiles[] = {
+    {"none", 0, 0},
+    {"memory-channel", 5200, 29},
+    {"10gbe", 12000, 1150},
+    {"hdr", 800, 24000},
+};
+
+struct sim_write {
+	size_t offset;
+	uint32_t len;
+	uint32_t chunk; /* where its bytes are */
+	uint64_t fences;
+};
+
+struct sim_queue {
+	uint64_t fences;
+	uint64_t arrives_ns; /* when the last write is on the other side */
+	unsigned count;
+	struct sim_write write[SIM_WRITES]; /* the first @count are queued; the chunks are a permutation */
+};
+
+struct sim_read {
+	unsigned node;
+	size_t offset, len;
+	void *dst;
+};
+
+struct sim {
+	struct tw_net inner;
+	uint64_t random;
+	const struct sim_profile *profile;
+	uint64_t link_free_ns, reads_done_ns;
+	unsigned reads;
+	struct sim_read read[SIM_READS];
+	char *arena; /* [nodes][SIM_WRITES][SIM_CHUNK] */
+	struct sim_queue queue[];
+};
+
+static inline struct sim *sim_of(struct tw_net *net)
+{
+	return net->priv;
+}
+
+/* splitmix64 */
+static uint64_t sim_mix(uint64_t z)
+{
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+	return z ^ (z >> 31);
+}
+
+/* A number below @n. */
+static unsigned sim_draw(struct sim *sim, unsigned n)
+{
+	sim->random += 0x9e3779b97f4a7c15u;
+	return (unsigned)((sim_mix(sim->random) >> 32) * n >> 32);
+}
+
+/* ---- time ---- */
+
+static void sim_wait_until(uint64_t deadline)
+{
+	for (uint64_t now = tw_time_ns(); now < deadline; now = tw_time_ns()) {
+		if (deadline - now > SIM_SLEEP_ABOVE)
+			nanosleep(
+			    &(struct timespec){.tv_sec = (time_t)((deadline - now) / 1000000000u),
+			                       .tv_nsec = (long)((deadline - now - SIM_SLEEP_ABOVE / 2) % 1000000000u)},
+			    NULL);
+		else
+			tw_pause();
+	}
+}
+
+/* When @bytes that are sent now have arrived. */
+static uint64_t sim_transfer(struct sim *sim, size_t bytes)
+{
+	const struct sim_profile *profile = sim->profile;
+
+	if (!profile->one_way_ns)
+		return 0;
+	sim->link_free_ns = TW_MAX(sim->link_free_ns, tw_time_ns());
+	if (profile->bytes_per_us)
+		sim->link_free_ns += bytes * 1000 / profile->bytes_per_us;
+	return sim->link_free_ns + profile->one_way_ns;
+}
+
+static void sim_jitter(struct sim *sim)
+{
+	unsigned draw = sim_draw(sim, 512);
+
+	if (draw == 0)
+		nanosleep(&(struct timespec){.tv_nsec = sim_draw(sim, 50000)}, NULL);
+	else if (draw < 8)
+		sched_yield();
+}
+
+/* ---- the queues ---- */
+
+static inline char *sim_chunk(struct sim *sim, unsigned node, unsigned chunk)
+{
+	return sim->arena + ((size_t)node * SIM_WRITES + chunk) * SIM_CHUNK;
+}
+
+/* Apply one queued write to @node, of those that no fence holds back. */
+static void sim_apply_one(struct sim *sim, unsigned node)
+{
+	struct sim_queue *queue = &sim->queue[node];
+	uint64_t fences = UINT64_MAX;
+	unsigned eligible = 0, picked = 0;
+
+	for (unsigned i = 0; i < queue->count; i++) {
+		if (queue->write[i].fences < fences) {
+			fences = queue->write[i].fences;
+			eligible = 0;
+		}
+		if (queue->write[i].fences == fences && sim_draw(sim, ++eligible) == 0)
+			picked = i;
+	}
+	struct sim_write write = queue->write[picked];
+	sim->inner.ops->write(&sim->inner, node, write.offset, sim_chunk(sim, node, write.chunk), write.len);
+	sim->inner.ops->fence(&sim->inner, node);
+	queue->write[picked] = queue->write[--queue->count];
+	queue->write[queue->count] = write;
+}
+
+static void sim_apply(struct sim *sim, unsigned node)
+{
+	while (sim->queue[node].count)
+		sim_apply_one(sim, node);
+}
+
+static void sim_write(struct tw_net *net, unsigned node, size_t offset, const void *src, size_t len)
+{
+	struct sim *sim = sim_of(net);
+	struct sim_queue *queue = &sim->queue[node];
+	const char *from = src;
+
+	if (node == net->config.node) {
+		sim->inner.ops->write(&sim->inner, node, offset, src, len);
+		return;
+	}
+	queue->arrives_ns = sim_transfer(sim, len);
+	while (len) {
+		size_t part = TW_MIN(len, SIM_CHUNK - offset % 8);
+
+		if (queue->count == SIM_WRITES || (queue->count && sim_draw(sim, 8) == 0))
+			sim_apply_one(sim, node);
+		struct sim_write *write = &queue->write[queue->count++];
+		write->offset = offset;
+		write->len = (uint32_t)part;
+		write->fences = queue->fences;
+		memcpy(sim_chunk(sim, node, write->chunk), from, part);
+		offset += part;
+		from += part;
+		len -= part;
+	}
+}
+
+static void sim_read(struct tw_net *net, unsigned node, size_t offset, void *dst, size_t len)
+{
+	struct sim *sim = sim_of(net);
+
+	sim_apply(sim, node);
+	if (node != net->config.node) {
+		uint64_t done = sim_transfer(sim, len) + sim->profile->one_way_ns;
+
+		sim->reads_done_ns = TW_MAX(sim->reads_done_ns, done);
+	}
+	if (sim_draw(sim, 4) == 0) {
+		sim->inner.ops->read(&sim->inner, node, offset, dst, len);
+		return;
+	}
+	if (sim->reads == SIM_READS)
+		net->ops->read_wait(net);
+	sim->read[sim->reads++] = (struct sim_read){.node = node, .offset = offset, .len = len, .dst = dst};
+}
+
+static void sim_read_wait(struct tw_net *net)
+{
+	struct sim *sim = sim_of(net);
+
+	sim_wait_until(sim->reads_done_ns);
+	while (sim->reads) {
+		unsigned picked = sim_draw(sim, sim->reads);
+		struct sim_read read = sim->read[picked];
+
+		sim->inner.ops->read(&sim->inner, read.node, read.offset, read.dst, read.len);
+		sim->read[picked] = sim->read[--sim->reads];
+	}
+	sim->inner.ops->read_wait(&sim->inner);
+}
+
+/* What precedes an atomic: writes to the node, and the time of the way there and back. */
+static struct tw_net *sim_before_atomic(struct tw_net *net, unsigned node)
+{
+	struct sim *sim = sim_of(net);
+
+	sim_apply(sim, node);
+	if (node != net->config.node)
+		sim_wait_until(sim_transfer(sim, sizeof(uint64_t)) + sim->profile->one_way_ns);
+	return &sim->inner;
+}
+
+static uint64_t sim_cas(struct tw_net *net, unsigned node, size_t offset, uint64_t expect, uint64_t value)
+{
+	struct tw_net *inner = sim_before_atomic(net, node);
+
+	return inner->ops->cas(inner, node, offset, expect, value);
+}
+
+static uint64_t sim_fadd(struct tw_net *net, unsigned node, size_t offset, uint64_t value)
+{
+	struct tw_net *inner = sim_before_atomic(net, node);
+
+	return inner->ops->fadd(inner, node, offset, value);
+}
+
+static uint64_t sim_swap(struct tw_net *net, unsigned node, size_t offset, uint64_t value)
+{
+	struct tw_net *inner = sim_before_atomic(net, node);
+
+	return inner->ops->swap(inner, node, offset, value);
+}
+
+static void sim_fence(struct tw_net *net, unsigned node)
+{
+	struct sim *sim = sim_of(net);
+
+	for (unsigned i = 0; i < net->config.nodes; i++)
+		if (node == TW_NET_ALL || node == i)
+			sim->queue[i].fences++;
+	sim->inner.ops->fence(&sim->inner, node);
+}
+
+static void sim_flush(struct tw_net *net, unsigned node)
+{
+	struct sim *sim = sim_of(net);
+	uint64_t done_ns = 0;
+
+	sim_jitter(sim);
+	for (unsigned i = 0; i < net->config.nodes; i++) {
+		struct sim_queue *queue = &sim->queue[i];
+
+		if (node != TW_NET_ALL && node != i)
+			continue;
+		sim_apply(sim, i);
+		if (queue->arrives_ns)
+			done_ns = TW_MAX(done_ns, queue->arrives_ns + sim->profile->one_way_ns);
+		queue->arrives_ns = 0;
+	}
+	sim_wait_until(done_ns);
+	sim->inner.ops->flush(&sim->inner, node);
+}
+
+static int sim_send(struct tw_net *net, unsigned node, unsigned port, const struct tw_msg *msg)
+{
+	struct sim *sim = sim_of(net);
+
+	sim_apply(sim, node);
+	sim_jitter(sim);
+	if (node != net->config.node)
+		sim_wait_until(sim_transfer(sim, sizeof(*msg)));
+	return sim->inner.ops->send(&sim->inner, node, port, msg);
+}
+
+static bool sim_recv(struct tw_net *net, struct tw_msg *msg)
+{
+	struct tw_net *inner = &sim_of(net)->inner;
+
+	return inner->ops->recv(inner, msg);
+}
+
+static void sim_notify(struct tw_net *net, unsigned node, unsigned port)
+{
+	struct sim *sim = sim_of(net);
+
+	sim_apply(sim, node);
+	sim_jitter(sim);
+	if (node != net->config.node)
+		sim_wait_until(sim_transfer(sim, sizeof(uint64_t)));
+	sim->inner.ops->notify(&sim->inner, node, port);
+}
+
+static uint32_t sim_bell(struct tw_net *net)
+{
+	struct tw_net *inner = &sim_of(net)->inner;
+
+	return inner->ops->bell(inner);
+}
+
+static void sim_sleep(struct tw_net *net, uint32_t seen, uint64_t timeout_ns)
+{
+	struct tw_net *inner = &sim_of(net)->inner;
+
+	inner->ops->sleep(inner, seen, timeout_ns);
+}
+
+static void sim_progress(struct tw_net *net)
+{
+	struct sim *sim = sim_of(net);
+	unsigned node = sim_draw(sim, net->config.nodes);
+
+	if (sim->queue[node].count && sim_draw(sim, 16) == 0)
+		sim_apply_one(sim, node);
+}
+
+/* ---- opening and closing ---- */
+
+static const struct sim_profile *sim_profile_find(const char *name)
+{
+	for (size_t i = 0; i < sizeof(sim_profiles) / sizeof(sim_profiles[0]); i++)
+		if (!name || !*name || strcmp(sim_profiles[i].name, name) == 0)
+			return &sim_profiles[i];
+	tw_log("transport sim: no profile \"%s\"; there are none, memory-channel, 10gbe and hdr", name);
+	return NULL;
+}
+
+static size_t sim_arena_bytes(const struct tw_net *net)
+{
+	return (size_t)net->config.nodes * SIM_WRITES * SIM_CHUNK;
+}
+
+static int sim_open_inner(struct sim *sim, const struct tw_net *net)
+{
+	int error;
+
+	sim->arena = mmap(NULL, sim_arena_bytes(net), PROT_READ | PROT_WRITE,
+	                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (sim->arena == MAP_FAILED) {
+		error = -errno;
+		tw_log("transport sim: no memory for the queues: %s", strerror(-error));
+		return error;
+	}
+	sim->inner = (struct tw_net){.ops = &tw_transport_shm, .config = net->config};
+	error = sim->inner.ops->open(&sim->inner);
+	if (error)
+		munmap(sim->arena, sim_arena_bytes(net));
+	return error;
+}
+
+static int sim_join(struct tw_net *net)
+{
+	const struct tw_net_config *config = &net->config;
+	const struct sim_profile *profile = sim_profile_find(config->profile);
+
+	if (!profile)
+		return -EINVAL;
+	struct sim *sim = calloc(1, sizeof(*sim) + config->nodes * sizeof(sim->queue[0]));
+	if (!sim) {
+		tw_log("transport sim: out of memory");
+		return -ENOMEM;
+	}
+	int error = sim_open_inner(sim, net);
+	if (error) {
+		free(sim);
+		return error;
+	}
+	sim->profile = profile;
+	sim->random = sim_mix(config->seed + sim_mix(((uint64_t)config->node << 32) + config->port + 1));
+	for (unsigned node = 0; node < config->nodes; node++)
+		for (unsigned i = 0; i < SIM_WRITES; i++)
+			sim->queue[node].write[i].chunk = i;
+	net->base = sim->inner.base;
+	net->priv = sim;
+	return 0;
+}
+
+static void sim_close(struct tw_net *net)
+{
+	struct sim *sim = sim_of(net);
+
+	sim_flush(net, TW_NET_ALL);
+	sim->inner.ops->close(&sim->inner);
+	munmap(sim->arena, sim_arena_bytes(net));
+	free(sim);
+	net->priv = NULL;
+	net->base = NULL;
+}
+
+static int sim_probe(char *why, size_t why_bytes)
+{
+	return tw_transport_shm.probe(why, why_bytes);
+}
+
+static size_t sim_control_bytes(unsigned ports)
+{
+	return tw_transport_shm.control_bytes(ports);
+}
+
+const struct tw_transport tw_transport_sim = {
+    .name = "sim",
+    .help = "shm with seeded delay and reordering, and a latency and bandwidth profile: finds missing flushes",
+    .caps = TW_NET_COHERENT_ATOMICS | TW_NET_REMOTE_READ,
+    .probe = sim_probe,
+    .control_bytes = sim_control_bytes,
+    .open = sim_join,
+    .close = sim_close,
+    .write = sim_write,
+    .read = sim_read,
+    .read_wait = sim_read_wait,
+    .cas = sim_cas,
+    .fadd = sim_fadd,
+    .swap = sim_swap,
+    .fence = sim_fence,
+    .flush = sim_flush,
+    .send = sim_send,
+    .recv = sim_recv,
+    .notify = sim_notify,
+    .bell = sim_bell,
+    .sleep = sim_sleep,
+    .progress = sim_progress,
+};
