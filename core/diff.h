@@ -17,7 +17,8 @@ typedef void (*tw_run_fn)(void *ctx, size_t offset, const void *bytes, size_t le
 
 /* tw_diff_out - find the bytes where frame and twin differ, pass each maximal run (runs separated by equal bytes
  * are never merged: a neighbour byte may be another node's) to @run, in rising order; with @update, the twin gets the bytes as well
- * (flush-update, section 2.5).  The bytes passed are a snapshot that stays as it is until @run returns.
+ * (flush-update, section 2.5).  The bytes passed are a snapshot that stays as it is until @run returns.  Only at page offsets
+ * that are multiples of 4096 may a longer run be passed in two pieces.
  * Returns the number of differing bytes. */
 size_t tw_diff_out(const void *frame, void *twin, size_t bytes, int update, tw_run_fn run, void *ctx);
 

@@ -58,9 +58,11 @@ struct tw_node {
 /* A set of pages: three levels of bitmap, so that adding is idempotent and members come out in rising order and in
  * runs.  In zeroed memory it is empty.  Any number of adders, one drainer, no lock. */
 struct tw_pageset;
+/* tw_pageset_init - say how many pages a set in zeroed memory is for, up to 2^28; any process, the same number each time. */
+void tw_pageset_init(struct tw_pageset *set, size_t pages);
 void tw_pageset_add(struct tw_pageset *set, tw_page_t page);
-/* tw_pageset_drain - take out all members, calling @run for each maximal run of neighbours found.  A page added before
- * the call (happens-before) is passed.  Returns how many pages. */
+/* tw_pageset_drain - take out all members, calling @run for each maximal run of neighbours found (at
+ * most 65536 pages at once).  A page added before the call (happens-before) is passed.  @run may add to the set.  Returns how many pages. */
 size_t tw_pageset_drain(struct tw_pageset *set, void (*run)(void *ctx, tw_page_t first, unsigned count), void *ctx);
 bool tw_pageset_empty(const struct tw_pageset *set);
 size_t tw_pageset_bytes(size_t pages);

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* diff.c - runs out of masks, choice of the implementation, and the portable one.
+ *
+ * A window (4 KiB) is scanned to masks first, then the masks are turned into runs.  The frame is read by the scan
+ * alone, so the snapshot, and with @update the twin, hold just what was compared.  With @update the twin
+ * itself is the snapshot: the caller's page lock keeps it still while runs are passed on. */
+#include "core/diff.h"
+#include "core/diff_ops.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "the scalar masks take the first byte as the lowest"
+#endif
+
+#define SCALAR_LOW7 0x7f7f7f7f7f7f7f7full
+#define SCALAR_HIGH 0x8080808080808080ull
+#define SCALAR_PACK 0x0102040810204080ull
+
+static bool scalar_supported(void)
+{
+	return true;
+}
+
+/* A bit for each byte of @x that is not 0. */
+static inline uint64_t scalar_bits(uint64_t x)
+{
+	uint64_t high = (((x & SCALAR_LOW7) + SCALAR_LOW7) | x) & SCALAR_HIGH;
+	return (high >> 7) * SCALAR_PACK >> 56;
+}
+
+static inline uint64_t scalar_load(const char *p)
+{
+	return __atomic_load_n((const uint64_t *)(const void *)p, __ATOMIC_RELAXED); /* once */
+}
+
+static uint64_t scalar_scan(const char *frame, const char *twin, char *out, uint64_t *mask)
+{
+	uint64_t lines = 0;
+	for (size_t i = 0; i < DIFF_LINES; i++) {
+		uint64_t v[8], m = 0;
+		for (unsigned j = 0; j < 8; j++) {
+			uint64_t t;
+			memcpy(&t, twin + i * DIFF_LINE + 8 * j, 8);
+			v[j] = scalar_load(frame + i * DIFF_LINE + 8 * j);
+			if (v[j] != t)
+				m |= scalar_bits(v[j] ^ t) << (8 * j);
+		}
+		if (!m)
+			continue;
+		mask[i] = m;
+		lines |= 1ull << i;
+		memcpy(out + i * DIFF_LINE, v, DIFF_LINE);
+	}
+	return lines;
+}
+
+static size_t scalar_in(char *frame, char *twin, const char *incoming, size_t bytes)
+{
+	size_t changed = 0;
+	for (size_t i = 0; i < bytes; i += 8) {
+		uint64_t v, t;
+		memcpy(&v, incoming + i, 8);
+		memcpy(&t, twin + i, 8);
+		if (v == t)
+			continue;
+		uint64_t m = scalar_bits(v ^ t);
+		memcpy(twin + i, &v, 8);
+		diff_store_masked(frame + i, twin + i, m);
+		changed += (size_t)__builtin_popcountll(m);
+	}
+	return changed;
+}
+
+static void scalar_copy2(char *a, char *b, const char *src, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i += 8) {
+		uint64_t v;
+		memcpy(&v, src + i, 8);
+		memcpy(a + i, &v, 8);
+		memcpy(b + i, &v, 8);
+	}
+}
+
+static const struct diff_ops diff_scalar = {
+    .name = "scalar",
+    .supported = scalar_supported,
+    .scan = scalar_scan,
+    .in = scalar_in,
+    .copy2 = scalar_copy2,
+};
+
+/* Best first. */
+static const struct diff_ops *const diff_list[] = {
+#if defined(__x86_64__)
+    &diff_avx512,
+    &diff_avx2,
+    &diff_sse2,
+#endif
+    &diff_scalar,
+};
+
+static _Atomic(const struct diff_ops *) diff_chosen;
+
+/* Everyone who comes first chooses the same, so a race is harmless. */
+static const struct diff_ops *diff_choose(void)
+{
+	const struct diff_ops *const *ops = diff_list;
+	while (!(*ops)->supported())
+		ops++;
+	atomic_store_explicit(&diff_chosen, *ops, memory_order_relaxed);
+	return *ops;
+}
+
+static inline const struct diff_ops *diff_get(void)
+{
+	const struct diff_ops *ops = atomic_load_explicit(&diff_chosen, memory_order_relaxed);
+	return ops ? ops : diff_choose();
+}
+
+int tw_diff_select(const char *name)
+{
+	for (size_t i = 0; i < sizeof(diff_list) / sizeof(diff_list[0]); i++) {
+		if (strcmp(diff_list[i]->name, name) != 0 || !diff_list[i]->supported())
+			continue;
+		atomic_store_explicit(&diff_chosen, diff_list[i], memory_order_relaxed);
+		return 0;
+	}
+	return -ENOTSUP;
+}
+
+/* Pass the runs of a window at page offset @base.  A run begins at a bit whose lower neighbour is clear and ends before
+ * the next clear bit; @carry is the neighbour in the line before.  The line after each differing one is looked
+ * at as well, where a run that reached its end is closed. */
+static size_t diff_runs(uint64_t lines, const uint64_t *mask, size_t base, const char *bytes, tw_run_fn run, void *ctx)
+{
+	size_t total = 0, start = 0;
+	uint64_t carry = 0;
+	for (uint64_t todo = lines | lines << 1; todo; todo &= todo - 1) {
+		unsigned line = (unsigned)__builtin_ctzll(todo);
+		uint64_t m = lines >> line & 1 ? mask[line] : 0;
+		uint64_t below = m << 1 | carry;
+		uint64_t begins = m & ~below, ends = ~m & below;
+		size_t at = line * DIFF_LINE;
+		if (carry && ends) {
+			size_t end = at + (size_t)__builtin_ctzll(ends);
+			run(ctx, base + start, bytes + start, end - start);
+			total += end - start;
+			ends &= ends - 1;
+		}
+		for (; ends; ends &= ends - 1, begins &= begins - 1) {
+			size_t end = at + (size_t)__builtin_ctzll(ends);
+			start = at + (size_t)__builtin_ctzll(begins);
+			run(ctx, base + start, bytes + start, end - start);
+			total += end - start;
+		}
+		if (begins)
+			start = at + (size_t)__builtin_ctzll(begins);
+		carry = m >> 63;
+	}
+	if (carry) {
+		run(ctx, base + start, bytes + start, DIFF_WINDOW - start);
+		total += DIFF_WINDOW - start;
+	}
+	return total;
+}
+
+size_t tw_diff_out(const void *frame, void *twin, size_t bytes, int update, tw_run_fn run, void *ctx)
+{
+	const struct diff_ops *ops = diff_get();
+	_Alignas(64) char snapshot[DIFF_WINDOW];
+	uint64_t mask[DIFF_LINES];
+	size_t total = 0;
+
+	for (size_t base = 0; base < bytes; base += DIFF_WINDOW) {
+		const char *f = (const char *)frame + base;
+		char *t = (char *)twin + base;
+		char *out = update ? t : snapshot;
+		uint64_t lines = ops->scan(f, t, out, mask);
+		if (lines)
+			total += diff_runs(lines, mask, base, out, run, ctx);
+	}
+	return total;
+}
+
+size_t tw_diff_in(void *frame, void *twin, const void *incoming, size_t bytes)
+{
+	return diff_get()->in(frame, twin, incoming, bytes);
+}
+
+void tw_copy2(void *a, void *b, const void *src, size_t bytes)
+{
+	diff_get()->copy2(a, b, src, bytes);
+}

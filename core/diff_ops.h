@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* diff_ops.h - what diff.c asks of an instruction set.  Private to core/diff*.c. */
+#ifndef TW_CORE_DIFF_OPS_H
+#define TW_CORE_DIFF_OPS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Pages are compared a window at a time: a bit per byte, a mask word per line, a bit per line in one word. */
+#define DIFF_LINE   ((size_t)64)
+#define DIFF_LINES  ((size_t)64)
+#define DIFF_WINDOW (DIFF_LINE * DIFF_LINES)
+
+struct diff_ops {
+	const char *name;
+	/* supported - can this processor run it?  Async-signal-safe. */
+	bool (*supported)(void);
+	/* scan - compare a window.  Reads each byte of @frame once.  For every line that differs: its bit in the
+	 * result, its bytes as compared in @out (which may be @twin), its differing bytes in @mask; the
+	 * masks of other lines stay undefined, and their bytes in @out undefined or equal to twin's. */
+	uint64_t (*scan)(const char *frame, const char *twin, char *out, uint64_t *mask);
+	/* in, copy2 - tw_diff_in, tw_copy2. */
+	size_t (*in)(char *frame, char *twin, const char *incoming, size_t bytes);
+	void (*copy2)(char *a, char *b, const char *src, size_t bytes);
+};
+
+extern const struct diff_ops diff_avx512, diff_avx2, diff_sse2;
+
+/* diff_store_masked - store the bytes of a line that @mask names, and write no other byte. */
+static inline void diff_store_masked(char *to, const char *from, uint64_t mask)
+{
+	for (; mask; to += 8, from += 8, mask >>= 8) {
+		unsigned m = mask & 0xff;
+		if (m == 0xff) {
+			__builtin_memcpy(to, from, 8);
+			continue;
+		}
+		for (unsigned half = 0; half < 8 && m; half += 4, m >>= 4) {
+			if ((m & 0xf) == 0xf) {
+				__builtin_memcpy(to + half, from + half, 4);
+				continue;
+			}
+			for (unsigned i = 0; i < 4; i++)
+				if (m >> i & 1)
+					*(volatile char *)(to + half + i) = from[half + i];
+		}
+	}
+}
+
+#endif

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* diff_x86.c - SSE2, AVX2 and AVX-512 (BW) versions of the diff primitives.
+ *
+ * Each frame line is loaded into registers once.  The empty asm statements (PIN) make the loaded value opaque, so that
+ * the compiler cannot load it again instead of keeping it: that would let a concurrent store come between
+ * comparison and snapshot. */
+#if defined(__x86_64__)
+#include "core/diff_ops.h"
+
+#include <immintrin.h>
+
+/* ---- AVX-512 ---------------------------------------------------------------------------------------------------- */
+
+#define AVX512  __attribute__((target("avx512f,avx512bw,bmi,popcnt")))
+#define PIN(v)  __asm__ volatile("" : "+v"(v))
+#define LOAD(p) _mm512_loadu_si512((const void *)(p))
+/* acc | (a ^ b) */
+#define OR_DIFF(acc, a, b) _mm512_ternarylogic_epi64(acc, a, b, 0xf6)
+
+static bool avx512_supported(void)
+{
+	__builtin_cpu_init();
+	return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+	       __builtin_cpu_supports("bmi") && __builtin_cpu_supports("popcnt");
+}
+
+AVX512 static uint64_t avx512_scan(const char *frame, const char *twin, char *out, uint64_t *mask)
+{
+	uint64_t lines = 0;
+	for (size_t i = 0; i < DIFF_LINES; i += 4) {
+		const char *f = frame + i * DIFF_LINE, *t = twin + i * DIFF_LINE;
+		char *o = out + i * DIFF_LINE;
+		__m512i a = LOAD(f), b = LOAD(f + 64), c = LOAD(f + 128), d = LOAD(f + 192);
+		PIN(a);
+		PIN(b);
+		PIN(c);
+		PIN(d);
+		__m512i x = _mm512_xor_si512(a, LOAD(t));
+		x = OR_DIFF(x, b, LOAD(t + 64));
+		x = OR_DIFF(x, c, LOAD(t + 128));
+		x = OR_DIFF(x, d, LOAD(t + 192));
+		if (_mm512_test_epi64_mask(x, x) == 0)
+			continue;
+		mask[i] = _mm512_cmpneq_epi8_mask(a, LOAD(t));
+		mask[i + 1] = _mm512_cmpneq_epi8_mask(b, LOAD(t + 64));
+		mask[i + 2] = _mm512_cmpneq_epi8_mask(c, LOAD(t + 128));
+		mask[i + 3] = _mm512_cmpneq_epi8_mask(d, LOAD(t + 192));
+		lines |= (uint64_t)((mask[i] != 0) | (mask[i + 1] != 0) << 1 | (mask[i + 2] != 0) << 2 |
+		                    (mask[i + 3] != 0) << 3)
+		         << i;
+		_mm512_storeu_si512(o, a);
+		_mm512_storeu_si512(o + 64, b);
+		_mm512_storeu_si512(o + 128, c);
+		_mm512_storeu_si512(o + 192, d);
+	}
+	return lines;
+}
+
+AVX512 static size_t avx512_in(char *frame, char *twin, const char *incoming, size_t bytes)
+{
+	size_t changed = 0;
+	for (size_t i = 0; i < bytes; i += 64) {
+		__m512i a = LOAD(incoming + i);
+		PIN(a);
+		__mmask64 m = _mm512_cmpneq_epi8_mask(a, LOAD(twin + i));
+		if (!m)
+			continue;
+		_mm512_mask_storeu_epi8(frame + i, m, a);
+		_mm512_storeu_si512(twin + i, a);
+		changed += (size_t)_mm_popcnt_u64(m);
+	}
+	return changed;
+}
+
+AVX512 static void avx512_copy2(char *a, char *b, const char *src, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i += 64) {
+		__m512i v = LOAD(src + i);
+		PIN(v);
+		_mm512_storeu_si512(a + i, v);
+		_mm512_storeu_si512(b + i, v);
+	}
+}
+
+const struct diff_ops diff_avx512 = {
+    .name = "avx512",
+    .supported = avx512_supported,
+    .scan = avx512_scan,
+    .in = avx512_in,
+    .copy2 = avx512_copy2,
+};
+
+/* ---- AVX2 ------------------------------------------------------------------------------------------------------- */
+
+#undef PIN
+#undef LOAD
+#define AVX2        __attribute__((target("avx2,bmi,popcnt")))
+#define PIN(v)      __asm__ volatile("" : "+x"(v))
+#define LOAD(p)     _mm256_loadu_si256((const __m256i *)(const void *)(p))
+#define STORE(p, v) _mm256_storeu_si256((__m256i *)(void *)(p), v)
+
+static bool avx2_supported(void)
+{
+	__builtin_cpu_init();
+	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("popcnt");
+}
+
+AVX2 static inline uint64_t avx2_mask(__m256i a, __m256i b, __m256i x, __m256i y)
+{
+	uint32_t low = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(a, x));
+	uint32_t high = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(b, y));
+	return ~((uint64_t)high << 32 | low);
+}
+
+AVX2 static uint64_t avx2_scan(const char *frame, const char *twin, char *out, uint64_t *mask)
+{
+	uint64_t lines = 0;
+	for (size_t i = 0; i < DIFF_LINES; i += 2) {
+		const char *f = frame + i * DIFF_LINE, *t = twin + i * DIFF_LINE;
+		char *o = out + i * DIFF_LINE;
+		__m256i a = LOAD(f), b = LOAD(f + 32), c = LOAD(f + 64), d = LOAD(f + 96);
+		PIN(a);
+		PIN(b);
+		PIN(c);
+		PIN(d);
+		__m256i x = _mm256_or_si256(_mm256_xor_si256(a, LOAD(t)), _mm256_xor_si256(b, LOAD(t + 32)));
+		__m256i y = _mm256_or_si256(_mm256_xor_si256(c, LOAD(t + 64)), _mm256_xor_si256(d, LOAD(t + 96)));
+		x = _mm256_or_si256(x, y);
+		if (_mm256_testz_si256(x, x))
+			continue;
+		mask[i] = avx2_mask(a, b, LOAD(t), LOAD(t + 32));
+		mask[i + 1] = avx2_mask(c, d, LOAD(t + 64), LOAD(t + 96));
+		lines |= (uint64_t)((mask[i] != 0) | (mask[i + 1] != 0) << 1) << i;
+		STORE(o, a);
+		STORE(o + 32, b);
+		STORE(o + 64, c);
+		STORE(o + 96, d);
+	}
+	return lines;
+}
+
+AVX2 static size_t avx2_in(char *frame, char *twin, const char *incoming, size_t bytes)
+{
+	size_t changed = 0;
+	for (size_t i = 0; i < bytes; i += 64) {
+		__m256i a = LOAD(incoming + i), b = LOAD(incoming + i + 32);
+		PIN(a);
+		PIN(b);
+		uint64_t m = avx2_mask(a, b, LOAD(twin + i), LOAD(twin + i + 32));
+		if (!m)
+			continue;
+		STORE(twin + i, a);
+		STORE(twin + i + 32, b);
+		if (m == ~0ull) {
+			STORE(frame + i, a);
+			STORE(frame + i + 32, b);
+		} else {
+			diff_store_masked(frame + i, twin + i, m);
+		}
+		changed += (size_t)_mm_popcnt_u64(m);
+	}
+	return changed;
+}
+
+AVX2 static void avx2_copy2(char *a, char *b, const char *src, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i += 32) {
+		__m256i v = LOAD(src + i);
+		PIN(v);
+		STORE(a + i, v);
+		STORE(b + i, v);
+	}
+}
+
+const struct diff_ops diff_avx2 = {
+    .name = "avx2",
+    .supported = avx2_supported,
+    .scan = avx2_scan,
+    .in = avx2_in,
+    .copy2 = avx2_copy2,
+};
+
+/* ---- SSE2: every x86-64 ----------------------------------------------------------------------------------------- */
+
+#undef LOAD
+#undef STORE
+#define LOAD(p)     _mm_loadu_si128((const __m128i *)(const void *)(p))
+#define STORE(p, v) _mm_storeu_si128((__m128i *)(void *)(p), v)
+
+static bool sse2_supported(void)
+{
+	return true;
+}
+
+/* The differing bytes of a line held in @v against the one at @t. */
+static inline uint64_t sse2_mask(const __m128i v[4], const char *t)
+{
+	uint64_t same = 0;
+	for (unsigned j = 0; j < 4; j++)
+		same |= (uint64_t)(unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(v[j], LOAD(t + 16 * j))) << (16 * j);
+	return ~same;
+}
+
+static inline void sse2_load(__m128i v[4], const char *p)
+{
+	for (unsigned j = 0; j < 4; j++) {
+		v[j] = LOAD(p + 16 * j);
+		PIN(v[j]);
+	}
+}
+
+static inline void sse2_store(char *p, const __m128i v[4])
+{
+	for (unsigned j = 0; j < 4; j++)
+		STORE(p + 16 * j, v[j]);
+}
+
+static uint64_t sse2_scan(const char *frame, const char *twin, char *out, uint64_t *mask)
+{
+	uint64_t lines = 0;
+	for (size_t i = 0; i < DIFF_LINES; i++) {
+		__m128i v[4];
+		sse2_load(v, frame + i * DIFF_LINE);
+		mask[i] = sse2_mask(v, twin + i * DIFF_LINE);
+		if (!mask[i])
+			continue;
+		lines |= 1ull << i;
+		sse2_store(out + i * DIFF_LINE, v);
+	}
+	return lines;
+}
+
+static size_t sse2_in(char *frame, char *twin, const char *incoming, size_t bytes)
+{
+	size_t changed = 0;
+	for (size_t i = 0; i < bytes; i += 64) {
+		__m128i v[4];
+		sse2_load(v, incoming + i);
+		uint64_t m = sse2_mask(v, twin + i);
+		if (!m)
+			continue;
+		sse2_store(twin + i, v);
+		if (m == ~0ull)
+			sse2_store(frame + i, v);
+		else
+			diff_store_masked(frame + i, twin + i, m);
+		changed += (size_t)__builtin_popcountll(m);
+	}
+	return changed;
+}
+
+static void sse2_copy2(char *a, char *b, const char *src, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i += 64) {
+		__m128i v[4];
+		sse2_load(v, src + i);
+		sse2_store(a + i, v);
+		sse2_store(b + i, v);
+	}
+}
+
+const struct diff_ops diff_sse2 = {
+    .name = "sse2",
+    .supported = sse2_supported,
+    .scan = sse2_scan,
+    .in = sse2_in,
+    .copy2 = sse2_copy2,
+};
+#else
+typedef int diff_x86_is_empty; /* ISO C wants a declaration */
+#endif
