@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "core/fault/trap.h"
+
+#include "base/util.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+/* Signal handlers belong to the process, so there is one trap; written by open and close only. */
+static struct {
+	struct tw_fault *fault;
+	uintptr_t app;
+	size_t bytes;
+	bool (*resolve)(struct tw_fault *fault, size_t offset, int write);
+	int signal, si_code;
+	struct sigaction old;
+	stack_t old_stack, stack;
+} trap;
+
+/* 1 for a store, 0 for a load, -1 when unknown, -2 for an instruction fetch. */
+static int trap_access(const ucontext_t *uc)
+{
+#if defined(__x86_64__)
+	unsigned long error = (unsigned long)uc->uc_mcontext.gregs[REG_ERR];
+	return error & 16 ? -2 : (int)(error >> 1 & 1);
+#else
+	(void)uc;
+	return -1;
+#endif
+}
+
+/* Do what the kernel would have done with the fault, had we not been here. */
+static void trap_chain(int signal, siginfo_t *si, void *uc)
+{
+	const struct sigaction old = trap.old;
+	bool sent = si->si_code <= 0; /* by kill(2) and its like: no instruction to retry */
+	bool plain = !(old.sa_flags & SA_SIGINFO);
+
+	if (plain && old.sa_handler == SIG_IGN && sent)
+		return;
+	if (plain && (old.sa_handler == SIG_IGN || old.sa_handler == SIG_DFL)) {
+		struct sigaction dfl = {.sa_handler = SIG_DFL};
+		sigaction(signal, &dfl, NULL);
+		if (sent)
+			syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), signal); /* blocked until we return */
+		return;
+	}
+	if (old.sa_flags & SA_RESETHAND)
+		trap.old = (struct sigaction){.sa_handler = SIG_DFL};
+	/* The mask the handler would have found: it may touch shared memory, jump out, or wait for a signal. */
+	sigset_t mask;
+	sigorset(&mask, &((ucontext_t *)uc)->uc_sigmask, &old.sa_mask);
+	if (!(old.sa_flags & SA_NODEFER))
+		sigaddset(&mask, signal);
+	sigprocmask(SIG_SETMASK, &mask, NULL);
+	if (plain)
+		old.sa_handler(signal);
+	else
+		old.sa_sigaction(signal, si, uc);
+}
+
+static void trap_handler(int signal, siginfo_t *si, void *uc)
+{
+	int saved = errno;
+	size_t offset = (uintptr_t)si->si_addr - trap.app;
+	int write;
+
+	if (si->si_code != trap.si_code || offset >= trap.bytes || (write = trap_access(uc)) == -2 ||
+	    !trap.resolve(trap.fault, offset, write))
+		trap_chain(signal, si, uc);
+	errno = saved;
+}
+
+static int trap_stack_open(void)
+{
+	long min = sysconf(_SC_MINSIGSTKSZ); /* holds the largest register state of this machine */
+	size_t bytes = TW_ALIGN_UP((size_t)TW_MAX(min, 0L) + (64u << 10), (size_t)4096);
+	/* A guard page below: an overflow must not write elsewhere. */
+	char *base = mmap(NULL, bytes + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (base == MAP_FAILED)
+		return -errno;
+	mprotect(base, 4096, PROT_NONE);
+	memset(base + 4096, 0, bytes); /* allocated now, not in the first fault */
+	trap.stack = (stack_t){.ss_sp = base + 4096, .ss_size = bytes};
+	if (sigaltstack(&trap.stack, &trap.old_stack) == 0)
+		return 0;
+	int error = -errno;
+	munmap(base, bytes + 4096);
+	return error;
+}
+
+static void trap_stack_close(void)
+{
+	stack_t now;
+	if (sigaltstack(NULL, &now) == 0 && now.ss_sp == trap.stack.ss_sp)
+		sigaltstack(&trap.old_stack, NULL);
+	munmap((char *)trap.stack.ss_sp - 4096, trap.stack.ss_size + 4096);
+}
+
+int tw_trap_open(struct tw_fault *fault, int signal, int si_code,
+                 bool (*resolve)(struct tw_fault *fault, size_t offset, int write))
+{
+	if (trap.fault) {
+		tw_log("only one fault backend can be open in a process");
+		return -EBUSY;
+	}
+	int error = trap_stack_open();
+	if (error) {
+		tw_log("no alternate signal stack for the fault backend: %s", strerror(-error));
+		return error;
+	}
+	trap.app = (uintptr_t)fault->app;
+	trap.bytes = fault->bytes;
+	trap.resolve = resolve;
+	trap.signal = signal;
+	trap.si_code = si_code;
+	sigaction(signal, NULL, &trap.old); /* known before the handler can run */
+	trap.fault = fault;
+	struct sigaction sa = {.sa_sigaction = trap_handler, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
+	sigfillset(&sa.sa_mask);
+	sigaction(signal, &sa, NULL);
+	return 0;
+}
+
+void tw_trap_close(void)
+{
+	struct sigaction now;
+
+	/* A handler that the application installed after ours stays. */
+	if (sigaction(trap.signal, NULL, &now) == 0 && (now.sa_flags & SA_SIGINFO) && now.sa_sigaction == trap_handler)
+		sigaction(trap.signal, &trap.old, NULL);
+	trap_stack_close();
+	trap.bytes = 0;
+	trap.fault = NULL;
+}
+
+uint8_t *tw_shadow_create(size_t bytes)
+{
+	void *shadow = mmap(NULL, bytes >> TW_SHADOW_SHIFT, PROT_READ | PROT_WRITE,
+	                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	return shadow == MAP_FAILED ? NULL : shadow;
+}
+
+void tw_shadow_destroy(uint8_t *shadow, size_t bytes)
+{
+	munmap(shadow, bytes >> TW_SHADOW_SHIFT);
+}

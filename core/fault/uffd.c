@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* uffd.c - access rights by userfaultfd: no mapping is ever split, so any pattern of rights costs the same.
+ *
+ * The application view is one shared mapping, readable and writable, registered for missing, minor and write-protect
+ * faults.  A page without an entry in the page table has no right; an entry with the write-protect bit is readable;
+ * one without it is writable:
+ *
+ *   from \ to   NONE               READ                       WRITE
+ *   NONE        -                  CONTINUE, mode WP          CONTINUE
+ *   READ        MADV_DONTNEED      -                          WRITEPROTECT, mode 0
+ *   WRITE       MADV_DONTNEED      WRITEPROTECT, mode WP      -
+ *
+ * CONTINUE maps a page of the file that exists; absent ones are first allocated through the protocol view.
+ *
+ * The kernel may drop an entry by itself (reclaim, migration of the file's page).  The access then faults as if the page
+ * had no right; the shadow knows better, and the entry is made anew without a word to the protocol.  The write-protect
+ * bit survives as a marker, so a store to a readable page is never missed. */
+#include "core/fault/uffd.h"
+
+#include "base/util.h"
+#include "core/fault/trap.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#ifndef USERFAULTFD_IOC_NEW
+#define USERFAULTFD_IOC_NEW _IO(UFFDIO, 0)
+#endif
+#ifndef UFFD_USER_MODE_ONLY
+#define UFFD_USER_MODE_ONLY 1
+#endif
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+#define UFFD_PAGE     ((size_t)1 << TW_SHADOW_SHIFT)
+#define UFFD_NEEDS    (UFFD_FEATURE_MINOR_SHMEM | UFFD_FEATURE_PAGEFAULT_FLAG_WP | UFFD_FEATURE_WP_HUGETLBFS_SHMEM)
+#define UFFD_REGISTER (UFFDIO_REGISTER_MODE_MISSING | UFFDIO_REGISTER_MODE_MINOR | UFFDIO_REGISTER_MODE_WP)
+
+/* A descriptor with the features we need, or -errno with the reason in @why. */
+static int uffd_descriptor(bool kernel, char *why, size_t why_bytes)
+{
+	int flags = O_CLOEXEC | (kernel ? 0 : UFFD_USER_MODE_ONLY);
+	int fd = (int)syscall(SYS_userfaultfd, flags);
+	int error = fd < 0 ? errno : 0;
+
+	if (fd < 0) {
+		int device = open("/dev/userfaultfd", O_RDWR | O_CLOEXEC);
+		if (device >= 0) {
+			fd = ioctl(device, USERFAULTFD_IOC_NEW, flags);
+			close(device);
+		}
+	}
+	if (fd < 0) {
+		tw_format(why, why_bytes, "%s",
+		          error == ENOSYS   ? "this kernel is built without userfaultfd"
+		          : error == EINVAL ? "userfaultfd for user-mode faults needs Linux 5.11"
+		          : error == EPERM && kernel
+		              ? "the kernel's own faults need sysctl vm.unprivileged_userfaultfd=1, access to "
+		                "/dev/userfaultfd, or CAP_SYS_PTRACE"
+		          : error == EPERM ? "a security policy (seccomp?) forbids userfaultfd"
+		                           : strerror(error));
+		return -error;
+	}
+	struct uffdio_api api = {.api = UFFD_API, .features = UFFD_NEEDS | (kernel ? 0 : UFFD_FEATURE_SIGBUS)};
+	if (ioctl(fd, UFFDIO_API, &api) == 0)
+		return fd;
+	close(fd);
+	tw_format(why, why_bytes, "userfaultfd with write protection of shared memory needs Linux 5.19");
+	return -ENOSYS;
+}
+
+/* Map a page of a trial file: does the kernel do it at all, and does CONTINUE know mode WP?  0 or -errno with @why. */
+static int uffd_try(int fd, bool *continue_wp, char *why, size_t why_bytes)
+{
+	int memory = memfd_create("tweed-probe", MFD_CLOEXEC), error = 0;
+	char *page = MAP_FAILED;
+
+	if (memory < 0 || pwrite(memory, "", 1, UFFD_PAGE - 1) != 1 ||
+	    (page = mmap(NULL, UFFD_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0)) == MAP_FAILED) {
+		error = -errno;
+		tw_format(why, why_bytes, "no memory file for a trial: %s", strerror(-error));
+		goto out;
+	}
+	struct uffdio_range range = {(uintptr_t)page, UFFD_PAGE};
+	struct uffdio_register reg = {.range = range, .mode = UFFD_REGISTER};
+	if (ioctl(fd, UFFDIO_REGISTER, &reg)) {
+		error = -errno;
+		tw_format(why, why_bytes, "the kernel refuses to register shared memory: %s", strerror(-error));
+		goto out;
+	}
+	struct uffdio_continue cont = {.range = range, .mode = UFFDIO_CONTINUE_MODE_WP};
+	*continue_wp = ioctl(fd, UFFDIO_CONTINUE, &cont) == 0;
+	cont.mode = 0;
+	if (!*continue_wp && ioctl(fd, UFFDIO_CONTINUE, &cont)) {
+		error = -errno;
+		tw_format(why, why_bytes, "the kernel refuses UFFDIO_CONTINUE: %s", strerror(-error));
+	}
+out:
+	if (page != MAP_FAILED)
+		munmap(page, UFFD_PAGE);
+	if (memory >= 0)
+		close(memory);
+	return error;
+}
+
+int tw_uffd_probe(bool kernel, char *why, size_t why_bytes)
+{
+	bool continue_wp;
+	if (sysconf(_SC_PAGESIZE) != (long)UFFD_PAGE) {
+		tw_format(why, why_bytes, "the hardware page is not 4 KiB");
+		return -ENOSYS;
+	}
+	int fd = uffd_descriptor(kernel, why, why_bytes);
+	if (fd < 0)
+		return fd;
+	int error = uffd_try(fd, &continue_wp, why, why_bytes);
+	close(fd);
+	return error;
+}
+
+/* Allocate absent frames. */
+static void uffd_populate(struct tw_fault *fault, size_t offset, size_t bytes)
+{
+	if (madvise(fault->view + offset, bytes, MADV_POPULATE_WRITE) == 0 || errno == EAGAIN || errno == EINTR)
+		return;
+	if (errno != EINVAL) /* else older than Linux 5.14 */
+		tw_fatal("no memory for %zu bytes of the shared space: %s", bytes, strerror(errno));
+	for (size_t o = offset; o < offset + bytes; o += UFFD_PAGE)
+		__atomic_fetch_or(fault->view + o, 0, __ATOMIC_RELAXED);
+}
+
+static void uffd_protect(const struct tw_fault *fault, size_t offset, size_t bytes, bool protect)
+{
+	struct tw_uffd *u = fault->priv;
+	struct uffdio_writeprotect wp = {.range = {(uintptr_t)fault->app + offset, bytes},
+	                                 .mode =
+	                                     protect ? UFFDIO_WRITEPROTECT_MODE_WP : UFFDIO_WRITEPROTECT_MODE_DONTWAKE};
+
+	while (ioctl(u->fd, UFFDIO_WRITEPROTECT, &wp))
+		if (errno != EAGAIN && errno != EINTR)
+			tw_fatal("the kernel refused a change of rights at %p (UFFDIO_WRITEPROTECT): %s",
+			         (void *)(fault->app + offset), strerror(errno));
+}
+
+/* Map pages without an entry.  One that has an entry after all is left as it is. */
+static void uffd_continue(struct tw_fault *fault, size_t offset, size_t bytes, bool protect)
+{
+	struct tw_uffd *u = fault->priv;
+	size_t end = offset + bytes, start = offset;
+	unsigned tries = 0;
+
+	while (offset < end) {
+		struct uffdio_continue c = {.range = {(uintptr_t)fault->app + offset, end - offset},
+		                            .mode = UFFDIO_CONTINUE_MODE_DONTWAKE};
+		if (protect && u->continue_wp)
+			c.mode |= UFFDIO_CONTINUE_MODE_WP;
+		if (ioctl(u->fd, UFFDIO_CONTINUE, &c) == 0)
+			break;
+		int error = errno;
+		if (error == EAGAIN && c.mapped > 0) {
+			offset += (size_t)c.mapped;
+			tries = 0;
+		} else if (error == EEXIST) {
+			offset += UFFD_PAGE;
+		} else if (error == EFAULT && tries++ < 1000) {
+			uffd_populate(fault, offset, end - offset);
+		} else if (error != EAGAIN && error != EINTR) {
+			tw_fatal("the kernel refused a change of rights at %p (UFFDIO_CONTINUE): %s",
+			         (void *)(fault->app + offset), strerror(error));
+		}
+	}
+	if (protect && !u->continue_wp)
+		uffd_protect(fault, start, bytes, true);
+}
+
+void tw_uffd_set(struct tw_fault *fault, size_t offset, size_t bytes, enum tw_rights from, enum tw_rights to)
+{
+	struct tw_uffd *u = fault->priv;
+
+	if (to == TW_NONE) {
+		if (madvise(fault->app + offset, bytes, MADV_DONTNEED))
+			tw_fatal("the kernel refused a change of rights at %p (MADV_DONTNEED): %s",
+			         (void *)(fault->app + offset), strerror(errno));
+	} else if (from == TW_NONE) {
+		uffd_continue(fault, offset, bytes, to == TW_READ);
+	} else {
+		uffd_protect(fault, offset, bytes, to == TW_READ);
+	}
+	memset(u->shadow + (offset >> TW_SHADOW_SHIFT), to, bytes >> TW_SHADOW_SHIFT);
+}
+
+void tw_uffd_fault(struct tw_fault *fault, size_t offset, int write)
+{
+	struct tw_uffd *u = fault->priv;
+	enum tw_rights rights = u->shadow[offset >> TW_SHADOW_SHIFT];
+
+	if (write < 0)
+		write = rights >= TW_READ;
+	if ((write ? TW_WRITE : TW_READ) > rights) {
+		fault->handler(fault->ctx, offset, write);
+		return;
+	}
+	offset &= ~(UFFD_PAGE - 1);
+	uffd_continue(fault, offset, UFFD_PAGE, rights == TW_READ);
+	if (rights == TW_WRITE)
+		uffd_protect(fault, offset, UFFD_PAGE, false);
+}
+
+int tw_uffd_open(struct tw_fault *fault, bool kernel)
+{
+	const char *name = fault->ops->name;
+	char why[256];
+	struct tw_uffd *u = calloc(1, sizeof(*u));
+	uint8_t *shadow = tw_shadow_create(fault->bytes);
+	int error = -ENOMEM;
+
+	if (!u || !shadow) {
+		tw_log("no memory for the %s fault backend", name);
+		goto free;
+	}
+	u->shadow = shadow;
+	u->fd = error = uffd_descriptor(kernel, why, sizeof(why));
+	if (u->fd < 0) {
+		tw_log("the %s fault backend cannot be used: %s", name, why);
+		goto free;
+	}
+	error = uffd_try(u->fd, &u->continue_wp, why, sizeof(why));
+	if (error) {
+		tw_log("the %s fault backend cannot be used: %s", name, why);
+		goto close;
+	}
+	struct uffdio_register reg = {.range = {(uintptr_t)fault->app, fault->bytes}, .mode = UFFD_REGISTER};
+	/* A forked child would not inherit the trap, only the memory: it gets neither. */
+	if (madvise(fault->app, fault->bytes, MADV_DONTNEED) || madvise(fault->app, fault->bytes, MADV_DONTFORK) ||
+	    ioctl(u->fd, UFFDIO_REGISTER, &reg)) {
+		error = -errno;
+		tw_log("the %s fault backend cannot take over the shared space: %s", name, strerror(-error));
+		goto close;
+	}
+	fault->priv = u;
+	return 0;
+close:
+	close(u->fd);
+free:
+	if (shadow)
+		tw_shadow_destroy(shadow, fault->bytes);
+	free(u);
+	return error;
+}
+
+void tw_uffd_close(struct tw_fault *fault)
+{
+	struct tw_uffd *u = fault->priv;
+
+	close(u->fd); /* unregisters: the view is an ordinary mapping again */
+	tw_shadow_destroy(u->shadow, fault->bytes);
+	free(u);
+	fault->priv = NULL;
+}
+
+static bool uffd_resolve(struct tw_fault *fault, size_t offset, int write)
+{
+	tw_uffd_fault(fault, offset, write);
+	return true;
+}
+
+static int uffd_probe(char *why, size_t why_bytes)
+{
+	return tw_uffd_probe(false, why, why_bytes);
+}
+
+static int uffd_open(struct tw_fault *fault)
+{
+	int error = tw_uffd_open(fault, false);
+	if (error)
+		return error;
+	error = tw_trap_open(fault, SIGBUS, BUS_ADRERR, uffd_resolve);
+	if (error)
+		tw_uffd_close(fault);
+	return error;
+}
+
+static void uffd_close(struct tw_fault *fault)
+{
+	tw_trap_close();
+	tw_uffd_close(fault);
+}
+
+const struct tw_fault_ops tw_fault_uffd = {
+    .name = "uffd",
+    .help = "userfaultfd, user-mode faults delivered as SIGBUS",
+    .caps = 0,
+    .probe = uffd_probe,
+    .open = uffd_open,
+    .close = uffd_close,
+    .set = tw_uffd_set,
+};

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* uffd.h - the backends, and what the two userfaultfd ones share. */
+#ifndef TW_CORE_FAULT_UFFD_H
+#define TW_CORE_FAULT_UFFD_H
+
+#include "base/util.h"
+#include "tweed/driver/fault.h"
+
+#include <linux/userfaultfd.h>
+#include <pthread.h>
+
+extern const struct tw_fault_ops tw_fault_uffd, tw_fault_uffd_monitor, tw_fault_mprotect;
+
+#ifndef UFFDIO_CONTINUE_MODE_WP /* Linux 6.4 */
+#define UFFDIO_CONTINUE_MODE_WP ((__u64)1 << 1)
+#endif
+
+struct tw_uffd {
+	int fd;
+	bool continue_wp; /* the kernel knows UFFDIO_CONTINUE_MODE_WP */
+	uint8_t *shadow;  /* core/fault/trap.h */
+	pthread_t thread; /* the monitor's */
+	char *stop;       /* a page whose fault tells the monitor to end */
+};
+
+/* Held by the monitor around each call of the handler.  An application thread that takes it around its own use of the
+ * handler's data makes the order visible to ThreadSanitizer; the machine does not need it.  Never held while the
+ * application view is accessed. */
+extern struct tw_mutex tw_fault_monitor_lock;
+
+/* tw_uffd_probe - as the hook.  @kernel: faults of the kernel's accesses must come too. */
+int tw_uffd_probe(bool kernel, char *why, size_t why_bytes);
+
+/* tw_uffd_open - make @fault's application view one without rights; priv becomes a struct tw_uffd.
+ * @kernel: faults come as messages, the kernel's too; else as SIGBUS.  Returns 0 or -errno, logged. */
+int tw_uffd_open(struct tw_fault *fault, bool kernel);
+void tw_uffd_close(struct tw_fault *fault);
+
+/* tw_uffd_set - the hook.  Wakes nobody. */
+void tw_uffd_set(struct tw_fault *fault, size_t offset, size_t bytes, enum tw_rights from, enum tw_rights to);
+
+/* tw_uffd_fault - resolve a fault: call the handler, or give back a mapping that the kernel itself took away.
+ * @write: 1, 0, -1 unknown.  [fault] */
+void tw_uffd_fault(struct tw_fault *fault, size_t offset, int write);
+
+#endif
