@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* kernel.h - what the kernels of apps/ and splash/ have in common: options, timing, verification.
+ *
+ * A kernel has two forms of its data, *shared* (Tweed's memory) and *plain* (malloc), and two of its algorithm,
+ * parallel and sequential, which call the same inner loops: the ratio of their times is a speedup and not a
+ * difference between two compilations.  kernel_main() does the rest, in this order:
+ *
+ *   parallel:    tw_init, share, { init, barrier, tw_stats_reset, [parallel, barrier], tw_stats_stop } x repeat,
+ *                with --verify at processor 0: plain, plain_init, sequential, verify
+ *   sequential:  plain, { plain_init, [sequential] } x repeat, with --verify: verify; no call of Tweed at all
+ *
+ * The bracketed part is what `time:` reports. */
+#ifndef TW_APPS_KERNEL_H
+#define TW_APPS_KERNEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A numeric option: --name VALUE. */
+struct kernel_option {
+	const char *name;
+	long *value;
+	long initial, paper; /* the default, and what --paper means */
+	long min, max;
+	const char *help;
+};
+
+/* All hooks are mandatory but @check. */
+struct kernel {
+	const char *name, *help;
+	const struct kernel_option *options; /* ended by a NULL name */
+
+	/* check - what single ranges cannot say.  Returns NULL, or a clause that completes "name: ". */
+	const char *(*check)(void);
+	/* share - allocate the shared data.  Collective.  Returns false, at every processor, when there is no memory. */
+	bool (*share)(void);
+	/* init - give processor @id's part of the shared data its initial values; again before each repetition.  Called
+	 * by that processor, or with --init master by processor 0 for all. */
+	void (*init)(int id);
+	/* parallel - this processor's share of the work.  @round: 1 for the first repetition, 2 for the next, ... */
+	void (*parallel)(unsigned round);
+
+	/* plain - allocate the plain data with kernel_alloc().  plain_init - (re)initialise it.  sequential - the work. */
+	void (*plain)(void);
+	void (*plain_init)(void);
+	void (*sequential)(void);
+
+	/* verify - is the plain result right, and when @shared, does the shared one equal it?  Prints why not. */
+	bool (*verify)(bool shared);
+};
+
+int kernel_main(const struct kernel *kernel, int argc, char **argv);
+
+/* kernel_alloc, kernel_share - private zeroed memory, and shared memory allocated collectively; at the start of a
+ * page however small.  kernel_alloc ends the program when there is none; kernel_share returns NULL everywhere. */
+void *kernel_alloc(size_t bytes);
+void *kernel_share(size_t bytes);
+
+/* kernel_round_up - to a multiple of 64 KiB, Tweed's largest page: blocks of such sizes are page-aligned. */
+static inline size_t kernel_round_up(size_t bytes)
+{
+	return (bytes + 65535) & ~(size_t)65535;
+}
+
+/* kernel_random - a number in [0, 1) that depends on its arguments alone (the finaliser of splitmix64), so that
+ * initial data do not depend on who computes them. */
+static inline double kernel_random(uint64_t row, uint64_t column)
+{
+	uint64_t x = (row << 32) + column + UINT64_C(0x9e3779b97f4a7c15);
+
+	x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+	x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+	x ^= x >> 31;
+	return (double)(x >> 11) * 0x1p-53;
+}
+
+#endif
