@@ -46,9 +46,13 @@ struct tw_page {
 struct tw_node {
 	_Alignas(64) _Atomic uint64_t clock; /* logical clock: ticks at fetches, flushes, acquires and releases */
 	_Alignas(64) struct tw_mutex notice_in;  /* distributing the node's write notices */
-	_Alignas(64) _Atomic uint64_t release_done[TW_MAX_PROCESSORS]; /* node time at the start of each processor's last release
-	                                                 whose diffs and notices are all sent */
-	_Alignas(64) struct tw_mutex notice_out[TW_MAX_NODES]; /* appending to the queue at that node */
+	_Alignas(64) _Atomic uint64_t release_done[TW_MAX_PROCESSORS]; /* node time when each processor's last release had sent
+	                                                                all its diffs and notices */
+	_Alignas(64) _Atomic uint64_t arrivals[TW_MAX_PROCESSORS]; /* how often each processor has begun to arrive (hook arrive) */
+	struct tw_notice_out {
+		_Alignas(64) struct tw_mutex lock; /* appending to this node's queue at that node */
+		uint64_t tail, head;               /* notices ever appended; taken out, as last seen */
+	} notice_out[TW_MAX_NODES];
 	_Alignas(64) _Atomic uint64_t twin_free; /* head of the free twin slots: tag << 32 | slot + 1 */
 	_Atomic uint64_t twin_used;              /* twins in use */
 	_Atomic uint64_t twin_top;               /* slots ever used */
@@ -88,6 +92,8 @@ struct tw_proc {
 	struct tw_pageset *notices; /* pages this processor must invalidate at its next acquire */
 	struct tw_pageset *nle;     /* no-longer-exclusive list: written by whoever breaks exclusive mode */
 	struct tw_pageset *dirty;   /* pages this processor wrote since its last release; private */
+	struct tw_pageset *noticing; /* pages flushed by the release at work, whose sharers are still to be told; private */
+	struct tw_notice_batch *batch; /* [nodes] write notices not yet appended: core/notice.c */
 	uint64_t acquire_ts;       /* node time of the last acquire */
 	struct tw_stats *stats;
 	bool timing;               /* times are asked for */
@@ -159,9 +165,9 @@ static inline void tw_map(struct tw_proc *me, tw_page_t first, unsigned count, e
 /* tw_tick - advance the node's logical clock; returns the new time, unique on the node. */
 static inline uint64_t tw_tick(struct tw_proc *me) { return atomic_fetch_add(&me->n->clock, 1) + 1; }
 
-/* Twins.  tw_twin_create - give @p (locked, without twin) a twin slot with undefined contents.  Returns it.  Never fails: the
- * slots are as many as TWEED_TWINS allows plus a reserve that early flushing keeps free; tw_twins_scarce() tells
- * when a processor should flush early. */
+/* Twins.  tw_twin_create - give @p (locked, without twin) a twin slot with undefined contents.  Returns it.  Never fails:
+ * there is a slot for every page; tw_twins_scarce() tells that more than TWEED_TWINS is in use and a processor should
+ * flush early. */
 char *tw_twin_create(struct tw_proc *me, tw_page_t p);
 void tw_twin_destroy(struct tw_proc *me, tw_page_t p);
 static inline char *tw_twin(const struct tw_proc *me, tw_page_t p)
@@ -191,6 +197,8 @@ void tw_dir_publish(struct tw_proc *me, tw_page_t p, uint64_t word);
  * configured policy, with this node as the first to touch.  Page locked. */
 int tw_home_get(struct tw_proc *me, tw_page_t p);
 unsigned tw_home_claim(struct tw_proc *me, tw_page_t p);
+/* tw_home_propose - make @node the home of @p's superpage, unless it has one.  Page locked.  Returns: whether it was done. */
+bool tw_home_propose(struct tw_proc *me, tw_page_t p, unsigned node);
 
 /* Write notices (section 2.3, figure 2).  tw_notice_send - append to this node's queue at @node; performed after
  * tw_notice_flush.  Waits while the queue is full: the receiver's agent empties it.  No page lock held.

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* api.c - tweed.h, but for memory (core/heap.c) and synchronization (sync/). */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/heap.h"
+#include "core/job.h"
+#include "core/syscalls.h"
+#include "sync/sync.h"
+#include "tweed/tweed.h"
+
+static struct tw_proc api_proc;
+
+static void api_refuse(const char *sentence)
+{
+	fprintf(stderr, "tweed: %s\n", sentence);
+	exit(2);
+}
+
+static long api_number(const char *name, long max)
+{
+	const char *text = getenv(name);
+	char *end;
+	if (!text)
+		api_refuse("this program must be started by: tweed run -n NODES -p PROCESSORS PROGRAM ARGUMENTS...");
+	errno = 0;
+	long v = strtol(text, &end, 10);
+	if (errno || end == text || *end || v < 0 || v > max)
+		api_refuse("TWEED_BOOT and TWEED_PROCESSOR are set by tweed run, and are damaged: unset them and use tweed run");
+	return v;
+}
+
+static void api_read_boot(struct tw_boot *boot, unsigned *local)
+{
+	int fd = (int)api_number("TWEED_BOOT", 1 << 20);
+	*local = (unsigned)api_number("TWEED_PROCESSOR", TW_MAX_PROCESSORS - 1);
+	if (pread(fd, boot, sizeof(*boot), 0) != (ssize_t)sizeof(*boot) || boot->magic != TW_BOOT_MAGIC ||
+	    boot->bytes != sizeof(*boot) || *local >= boot->config.processors || boot->config.nodes > TW_MAX_NODES ||
+	    boot->node >= boot->config.nodes)
+		api_refuse("TWEED_BOOT does not name a job of this version of Tweed: rebuild the program, or use its own tweed run");
+	close(fd);
+}
+
+int tw_init(int *argc, char ***argv)
+{
+	struct tw_boot boot;
+	unsigned local;
+	char who[32];
+
+	(void)argc;
+	(void)argv;
+	if (tw_me)
+		tw_fatal("tw_init was called twice");
+	api_read_boot(&boot, &local);
+	tw_format(who, sizeof(who), "%u.%u", boot.node, local);
+	tw_log_who(who);
+	if (tw_proc_open(&api_proc, &boot, local, false) || tw_heap_open(&api_proc))
+		exit(2);
+	tw_syscalls_init();
+	tw_me = &api_proc;
+	tw_me->stats->started_ns = tw_time_ns();
+	tw_sync_barrier_job(tw_me);
+	tw_me->stats->initialized = 1;
+	return 0;
+}
+
+int tw_finalize(void)
+{
+	struct tw_proc *me = tw_me_checked("tw_finalize");
+	tw_release(me, TW_SYNC_JOB, 0);
+	tw_sync_barrier_job(me);
+	if (!me->stats->stopped)
+		tw_stats_stop();
+	me->stats->finalized = 1;
+	tw_me = NULL;
+	tw_heap_close(me);
+	tw_proc_close(me);
+	return 0;
+}
+
+int tw_id(void)
+{
+	return (int)tw_me_checked("tw_id")->id;
+}
+
+int tw_count(void)
+{
+	struct tw_proc *me = tw_me_checked("tw_count");
+	return (int)(me->nodes * me->locals);
+}
+
+int tw_node(void)
+{
+	return (int)tw_me_checked("tw_node")->node;
+}
+
+int tw_nodes(void)
+{
+	return (int)tw_me_checked("tw_nodes")->nodes;
+}
+
+void tw_abort(int code, const char *msg)
+{
+	tw_log("%s", msg ? msg : "aborted");
+	_exit(code >= 1 && code <= 255 ? code : 1);
+}
+
+void tw_verified(bool ok)
+{
+	struct tw_stats *s = tw_me_checked("tw_verified")->stats;
+	if (s->verdict != TW_VERDICT_NO)
+		s->verdict = ok ? TW_VERDICT_YES : TW_VERDICT_NO;
+}
+
+/* ---- memory ---- */
+
+/* The pages of [ptr, ptr + len), or false when it is not all in the shared space. */
+static bool api_pages(struct tw_proc *me, const void *ptr, size_t len, tw_page_t *first, tw_page_t *last)
+{
+	uintptr_t at = (uintptr_t)ptr - TW_SPACE_BASE;
+	if ((uintptr_t)ptr < TW_SPACE_BASE || at >= me->config.memory || len == 0 || len > me->config.memory - at)
+		return false;
+	*first = (tw_page_t)(at >> me->layout.page_shift);
+	*last = (tw_page_t)((at + len - 1) >> me->layout.page_shift);
+	return true;
+}
+
+void *tw_malloc_all(size_t bytes)
+{
+	struct tw_proc *me = tw_me_checked("tw_malloc_all");
+	void *p = me->id == 0 ? tw_calloc(1, bytes) : NULL;
+	tw_bcast(&p, sizeof(p), 0);
+	if (!p)
+		errno = ENOMEM;
+	return p;
+}
+
+void tw_bcast(void *ptr, size_t len, int root)
+{
+	struct tw_proc *me = tw_me_checked("tw_bcast");
+	char *at = ptr;
+
+	if (root < 0 || (unsigned)root >= me->nodes * me->locals)
+		tw_fatal("tw_bcast: there is no processor %d", root);
+	for (size_t n; len; at += n, len -= n) {
+		n = TW_MIN(len, me->layout.collective_bytes);
+		if (me->id == (unsigned)root) {
+			tw_touch(at, n, false);
+			for (unsigned node = 0; node < me->nodes; node++)
+				tw_net_write(me->net, node, me->layout.collective, at, n);
+			tw_net_flush(me->net, TW_NET_ALL);
+		}
+		tw_sync_barrier_job(me);
+		if (me->id != (unsigned)root)
+			memcpy(at, me->net->base + me->layout.collective, n);
+		tw_sync_barrier_job(me);
+	}
+}
+
+void tw_prefetch(const void *ptr, size_t len)
+{
+	struct tw_proc *me = tw_me_checked("tw_prefetch");
+	tw_page_t first, last;
+	if (me->protocol->prefetch && api_pages(me, ptr, len, &first, &last)) {
+		uint64_t t = tw_time_begin(me);
+		me->protocol->prefetch(me, first, last - first + 1);
+		tw_time_end(me, &me->stats->now.protocol_ns, t);
+	}
+}
+
+int tw_home(const void *ptr)
+{
+	struct tw_proc *me = tw_me_checked("tw_home");
+	tw_page_t p, last;
+	if (!api_pages(me, ptr, 1, &p, &last))
+		return -1;
+	tw_page_lock(me, p);
+	int home = tw_home_get(me, p);
+	tw_page_unlock(me, p);
+	return home;
+}
+
+int tw_home_set(const void *ptr, size_t len, int node)
+{
+	struct tw_proc *me = tw_me_checked("tw_home_set");
+	tw_page_t p, last;
+	int err = 0;
+
+	if (node < 0 || (unsigned)node >= me->nodes || !api_pages(me, ptr, len, &p, &last))
+		return -EINVAL;
+	for (;; p++) {
+		tw_page_lock(me, p);
+		if (!tw_home_propose(me, p, (unsigned)node))
+			err = -EBUSY;
+		tw_page_unlock(me, p);
+		if (p == last)
+			return err;
+	}
+}
+
+/* ---- statistics ---- */
+
+void tw_stats_reset(void)
+{
+	struct tw_proc *me = tw_me_checked("tw_stats_reset");
+	memset(&me->stats->now, 0, sizeof(me->stats->now));
+	me->net->messages = me->net->bytes_in = me->net->bytes_out = 0;
+	me->stats->stopped = 0;
+	me->stats->started_ns = tw_time_ns();
+}
+
+void tw_stats_stop(void)
+{
+	struct tw_proc *me = tw_me_checked("tw_stats_stop");
+	struct tw_stats *s = me->stats;
+	s->now.messages = me->net->messages;
+	s->now.data_bytes = me->net->bytes_in + me->net->bytes_out;
+	s->kept = s->now;
+	s->total_ns = tw_time_ns() - s->started_ns;
+	s->stopped = 1;
+}
+
+double tw_now(void)
+{
+	return (double)tw_time_ns() * 1e-9;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* account.c - where the time goes: a span of one category inside another is taken out of the outer one. */
+#include "core/job.h"
+
+/* Time already accounted by spans that ended inside the open one. */
+static uint64_t account_inner[8];
+static unsigned account_depth;
+
+uint64_t tw_time_begin(struct tw_proc *me)
+{
+	if (!me->timing)
+		return 0;
+	account_depth++;
+	TW_ASSERT(account_depth < sizeof(account_inner) / sizeof(*account_inner));
+	account_inner[account_depth] = 0;
+	return tw_time_ns();
+}
+
+void tw_time_end(struct tw_proc *me, uint64_t *category, uint64_t begun)
+{
+	if (!me->timing)
+		return;
+	uint64_t span = tw_time_ns() - begun;
+	*category += span - account_inner[account_depth];
+	account_depth--;
+	account_inner[account_depth] += span;
+}
+
+void tw_wait(struct tw_proc *me, bool (*ready)(void *arg), void *arg)
+{
+	if (ready(arg))
+		return;
+	uint64_t t = tw_time_begin(me);
+	tw_net_wait(me->net, ready, arg);
+	tw_time_end(me, &me->stats->now.comm_wait_ns, t);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* hooks.c - synchronization reaches the protocol here, timed, with the heap's remote frees on board. */
+#include "core/heap.h"
+#include "core/job.h"
+
+static void hooks_run(struct tw_proc *me, void (*hook)(struct tw_proc *, enum tw_sync_kind, uint64_t), enum tw_sync_kind kind,
+                      uint64_t object)
+{
+	if (!hook)
+		return;
+	uint64_t t = tw_time_begin(me);
+	hook(me, kind, object);
+	tw_time_end(me, &me->stats->now.protocol_ns, t);
+}
+
+void tw_release(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object)
+{
+	hooks_run(me, me->protocol->release, kind, object);
+	tw_heap_ship(me);
+}
+
+void tw_acquire(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object)
+{
+	hooks_run(me, me->protocol->acquire, kind, object);
+	tw_heap_take(me);
+}
+
+void tw_arrive(struct tw_proc *me, uint64_t object)
+{
+	if (!me->protocol->arrive) {
+		tw_release(me, TW_SYNC_BARRIER, object);
+		return;
+	}
+	uint64_t t = tw_time_begin(me);
+	me->protocol->arrive(me, object);
+	tw_time_end(me, &me->stats->now.protocol_ns, t);
+	tw_heap_ship(me);
+}

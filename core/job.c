@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* job.c - a process enters the job: memories, endpoint, views, protocol. */
+#include "core/job.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "core/notice.h"
+
+struct tw_proc *tw_me;
+
+struct tw_proc *tw_me_checked(const char *function)
+{
+	if (!tw_me)
+		tw_fatal("%s was called before tw_init or after tw_finalize", function);
+	return tw_me;
+}
+
+/* Spin as long as a sleeper's wake-up would cost, but only where every process has a core to itself. */
+static unsigned job_spin_ns(const struct tw_boot *boot)
+{
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	if (boot->config.spin_us != UINT64_MAX)
+		return (unsigned)boot->config.spin_us * 1000u;
+	return boot->host_processes <= (unsigned long)cores ? 100000u : 1000u;
+}
+
+static int job_open_net(struct tw_proc *me, const struct tw_boot *boot)
+{
+	const struct tw_config *c = &me->config;
+	const struct tw_transport *transport = tw_transport_find(c->transport);
+	struct tw_net_config config = {
+		.node = me->node,
+		.nodes = me->nodes,
+		.port = me->local,
+		.ports = me->layout.ports,
+		.bytes = me->layout.exported_bytes,
+		.control_offset = me->layout.control,
+		.fd = boot->exported_fd,
+		.seed = c->seed,
+		.profile = c->profile,
+		.spin_ns = me->agent ? 0 : job_spin_ns(boot),
+		.huge = strcmp(c->huge, "off") != 0,
+	};
+	if (!transport) {
+		tw_log("there is no transport %s", c->transport);
+		return -EINVAL;
+	}
+	tw_mutex_spin = config.spin_ns > 10000 ? 500 : 20;
+	return tw_net_open(transport, &config, &me->net);
+}
+
+static void *job_map(size_t bytes, int fd, void *at)
+{
+	void *p = mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | (at ? MAP_FIXED_NOREPLACE : 0), fd, 0);
+	return p == MAP_FAILED ? NULL : p;
+}
+
+static struct tw_pageset *job_private_set(struct tw_proc *me)
+{
+	void *p = mmap(NULL, me->layout.set_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (p == MAP_FAILED)
+		return NULL;
+	tw_pageset_init(p, me->layout.pages);
+	return p;
+}
+
+static int job_open_private(struct tw_proc *me, int fd)
+{
+	me->private_mem = job_map(me->layout.private_bytes, fd, NULL);
+	if (!me->private_mem) {
+		tw_log("cannot map %zu MiB of private memory: %s; lower TWEED_MEMORY", me->layout.private_bytes >> 20, strerror(errno));
+		return -ENOMEM;
+	}
+	const struct tw_layout *l = &me->layout;
+	me->n = (void *)(me->private_mem + l->node);
+	me->page = (void *)(me->private_mem + l->page_table);
+	me->twin_mem = me->private_mem + l->twins;
+	me->stats = (struct tw_stats *)(void *)(me->private_mem + l->stats) + me->local;
+	if (strcmp(me->config.huge, "off") != 0)
+		madvise(me->twin_mem, l->twin_slots << l->page_shift, MADV_HUGEPAGE);
+	if (me->agent)
+		return 0;
+	char *sets = me->private_mem + l->sets + 2 * me->local * l->set_bytes;
+	me->notices = (void *)sets;
+	me->nle = (void *)(sets + l->set_bytes);
+	tw_pageset_init(me->notices, l->pages);
+	tw_pageset_init(me->nle, l->pages);
+	me->dirty = job_private_set(me);
+	me->noticing = job_private_set(me);
+	return me->dirty && me->noticing ? 0 : -ENOMEM;
+}
+
+static void job_fault(void *ctx, size_t offset, bool write)
+{
+	struct tw_proc *me = ctx;
+	tw_page_t p = (tw_page_t)(offset >> me->layout.page_shift);
+	uint64_t bit = (uint64_t)1 << me->local;
+	uint64_t t = tw_time_begin(me);
+
+	/* Where the hardware does not say "write", a fault on a readable page is one. */
+	if (!write && (me->page[p].mapped & bit) && !(me->page[p].writers & bit))
+		write = true;
+	if (write) {
+		me->stats->now.write_faults++;
+		me->protocol->write_fault(me, p);
+	} else {
+		me->stats->now.read_faults++;
+		me->protocol->read_fault(me, p);
+	}
+	tw_time_end(me, &me->stats->now.protocol_ns, t);
+}
+
+static int job_open_views(struct tw_proc *me, const struct tw_boot *boot)
+{
+	me->app = job_map(me->config.memory, boot->exported_fd[me->node], (void *)TW_SPACE_BASE);
+	if (!me->app) {
+		tw_log("cannot map the shared space of %zu MiB at %p: %s; lower TWEED_MEMORY", (size_t)me->config.memory >> 20,
+		       (void *)TW_SPACE_BASE, strerror(errno));
+		return -ENOMEM;
+	}
+	if (me->protocol->flags & TW_PROTOCOL_NO_FAULTS)
+		return 0;
+	me->fault = (struct tw_fault){
+		.ops = tw_fault_find(me->config.fault),
+		.app = me->app,
+		.view = me->view,
+		.bytes = me->config.memory,
+		.handler = job_fault,
+		.ctx = me,
+	};
+	if (!me->fault.ops) {
+		tw_log("no fault backend %s is usable here", me->config.fault);
+		return -ENOTSUP;
+	}
+	return me->fault.ops->open(&me->fault);
+}
+
+int tw_proc_open(struct tw_proc *me, const struct tw_boot *boot, unsigned local, bool agent)
+{
+	int err;
+
+	memset(me, 0, sizeof(*me));
+	me->config = boot->config;
+	me->node = boot->node;
+	me->nodes = (unsigned)boot->config.nodes;
+	me->locals = (unsigned)boot->config.processors;
+	me->local = local;
+	me->id = me->node * me->locals + local;
+	me->agent = agent;
+	me->timing = me->config.stats[0] != '\0';
+	tw_layout_compute(&me->layout, &me->config);
+	me->protocol = tw_protocol_find(me->config.protocol);
+	if (!me->protocol) {
+		tw_log("there is no protocol %s", me->config.protocol);
+		return -EINVAL;
+	}
+	if ((err = job_open_private(me, boot->private_fd)) || (err = job_open_net(me, boot)))
+		return err;
+	me->view = me->net->base + me->layout.frames;
+	if ((err = tw_notice_open(me)))
+		return err;
+	if (me->protocol->init && (err = me->protocol->init(me)))
+		return err;
+	return agent ? 0 : job_open_views(me, boot);
+}
+
+void tw_proc_close(struct tw_proc *me)
+{
+	if (me->fault.ops)
+		me->fault.ops->close(&me->fault);
+	if (me->protocol->fini)
+		me->protocol->fini(me);
+	if (me->net)
+		tw_net_close(me->net);
+	tw_notice_close(me);
+	if (me->app)
+		munmap(me->app, me->config.memory);
+	if (me->dirty)
+		munmap(me->dirty, me->layout.set_bytes);
+	if (me->noticing)
+		munmap(me->noticing, me->layout.set_bytes);
+	munmap(me->private_mem, me->layout.private_bytes);
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "core/layout.h"
+
+#include <string.h>
+
+#include "core/heap.h"
+#include "core/notice.h"
+#include "sync/sync.h"
+
+/* Bytes through which tw_bcast passes its data, per node. */
+#define COLLECTIVE_BYTES ((size_t)1 << 20)
+
+static size_t layout_place(size_t *end, size_t bytes, size_t align)
+{
+	size_t at = TW_ALIGN_UP(*end, align);
+	*end = at + bytes;
+	return at;
+}
+
+void tw_layout_compute(struct tw_layout *l, const struct tw_config *config)
+{
+	const struct tw_transport *transport = tw_transport_find(config->transport);
+	size_t end = 0;
+
+	memset(l, 0, sizeof(*l));
+	l->nodes = (unsigned)config->nodes;
+	l->processors = (unsigned)config->processors;
+	l->ports = l->processors + 1;
+	l->page_bytes = config->page_size;
+	l->page_shift = (unsigned)__builtin_ctzll(config->page_size);
+	l->pages = config->memory >> l->page_shift;
+	l->superpages = (l->pages + config->superpage - 1) / config->superpage;
+
+	l->frames = layout_place(&end, config->memory, TW_HUGE_BYTES);
+	l->control = layout_place(&end, transport ? transport->control_bytes(l->ports) : 0, TW_HUGE_BYTES);
+	l->directory = layout_place(&end, l->pages * l->nodes * sizeof(uint64_t), 4096);
+	l->homes = layout_place(&end, l->superpages * sizeof(uint64_t), 4096);
+	l->notices = layout_place(&end, l->nodes * sizeof(struct tw_notice_queue), 4096);
+	l->sync_bytes = tw_sync_exported_bytes(config);
+	l->sync = layout_place(&end, l->sync_bytes, 4096);
+	l->heap_bytes = tw_heap_exported_bytes(config);
+	l->heap = layout_place(&end, l->heap_bytes, 4096);
+	l->collective_bytes = COLLECTIVE_BYTES;
+	l->collective = layout_place(&end, l->collective_bytes, 4096);
+	l->exported_bytes = TW_ALIGN_UP(end, TW_HUGE_BYTES);
+
+	end = 0;
+	l->node = layout_place(&end, sizeof(struct tw_node), 4096);
+	l->stats = layout_place(&end, l->ports * sizeof(struct tw_stats), 4096);
+	l->page_table = layout_place(&end, l->pages * sizeof(struct tw_page), 4096);
+	l->set_bytes = TW_ALIGN_UP(tw_pageset_bytes(l->pages), 4096);
+	l->sets = layout_place(&end, 2 * l->processors * l->set_bytes, 4096);
+	l->sync_local_bytes = tw_sync_private_bytes(config);
+	l->sync_local = layout_place(&end, l->sync_local_bytes, 4096);
+	l->twin_slots = l->pages;
+	l->twins = layout_place(&end, l->twin_slots << l->page_shift, TW_HUGE_BYTES);
+	l->private_bytes = TW_ALIGN_UP(end, TW_HUGE_BYTES);
+}

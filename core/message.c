@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* message.c - requests to agents, their replies, and the agent's service thread. */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/job.h"
+
+struct message_wait {
+	struct tw_proc *me;
+	struct tw_msg *msg;
+	uint64_t token;
+};
+
+static void message_dispatch(struct tw_proc *me, const struct tw_msg *msg)
+{
+	if (msg->type == TW_MSG_COLLECT && me->agent)
+		tw_notice_collect(me);
+	else if (msg->type >= TW_MSG_PROTOCOL && me->protocol->message)
+		me->protocol->message(me, msg);
+	else
+		tw_fatal("node %u sent a message of type %u, which nobody here understands", msg->src_node, msg->type);
+}
+
+static bool message_replied(void *arg)
+{
+	struct message_wait *w = arg;
+	while (tw_net_recv(w->me->net, w->msg)) {
+		if (w->msg->type == TW_MSG_REPLY && w->msg->token == w->token)
+			return true;
+		message_dispatch(w->me, w->msg);
+	}
+	return false;
+}
+
+void tw_call(struct tw_proc *me, unsigned node, struct tw_msg *msg)
+{
+	static uint64_t last_token;
+	struct message_wait wait = {.me = me, .msg = msg, .token = ++last_token};
+
+	msg->token = wait.token;
+	tw_net_send(me->net, node, me->layout.ports - 1, msg);
+	tw_wait(me, message_replied, &wait);
+}
+
+void tw_reply(struct tw_proc *me, const struct tw_msg *request, struct tw_msg *reply)
+{
+	reply->type = TW_MSG_REPLY;
+	reply->token = request->token;
+	tw_net_send(me->net, request->src_node, request->src_port, reply);
+}
+
+/* ---- the agent ---- */
+
+static struct tw_proc service_proc;
+static pthread_t service_thread;
+static _Atomic bool service_stopping;
+
+static bool service_ready(void *arg)
+{
+	struct message_wait *w = arg;
+	return tw_net_recv(w->me->net, w->msg) || atomic_load(&service_stopping);
+}
+
+static void *service_run(void *arg)
+{
+	struct tw_proc *me = arg;
+	struct tw_msg msg;
+	struct message_wait wait = {.me = me, .msg = &msg};
+
+	for (;;) {
+		msg.type = 0;
+		tw_net_wait(me->net, service_ready, &wait);
+		if (msg.type)
+			message_dispatch(me, &msg);
+		else if (atomic_load(&service_stopping))
+			return NULL;
+	}
+}
+
+int tw_service_start(const struct tw_boot *boot)
+{
+	sigset_t all, old;
+	int err = tw_proc_open(&service_proc, boot, (unsigned)boot->config.processors, true);
+	if (err)
+		return err;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	err = pthread_create(&service_thread, NULL, service_run, &service_proc);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (err)
+		tw_log("cannot start the agent's service thread: %s", strerror(err));
+	return -err;
+}
+
+void tw_service_stop(void)
+{
+	atomic_store(&service_stopping, true);
+	/* Only rings the agent's own bell: plain memory and a futex, safe beside the service thread. */
+	tw_net_notify(service_proc.net, service_proc.node, service_proc.local);
+	pthread_join(service_thread, NULL);
+	service_proc.stats->now.messages = service_proc.net->messages;
+	tw_proc_close(&service_proc);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* cashmere.h - Cashmere-2L: what its files share.  README.md beside it has the state table. */
+#ifndef TW_PROTOCOLS_CASHMERE_H
+#define TW_PROTOCOLS_CASHMERE_H
+
+#include "tweed/driver/protocol.h"
+
+/* tw_page.state */
+#define CASH_EXCLUSIVE 1u /* this node holds the page in exclusive mode, confirmed */
+
+/* Messages to agents. */
+enum { CASH_MSG_BREAK = TW_MSG_PROTOCOL }; /* word[0] first page, word[1] count: end exclusive mode; replied when done */
+
+/* Most pages that one operation locks at a time. */
+#define CASH_CHUNK 64u
+#define CASH_WINDOW_MAX 256u
+
+/* Detector of sequential faults. */
+struct cash_stream {
+	tw_page_t next;  /* the page after the last window */
+	unsigned window; /* its length */
+};
+
+struct cash {
+	struct cash_stream reads, writes;
+	char *scratch; /* one page: an incoming page on its way to an incoming diff */
+};
+
+static inline struct cash *cash_of(struct tw_proc *me)
+{
+	return me->proto;
+}
+
+static inline uint64_t cash_bit(const struct tw_proc *me)
+{
+	return (uint64_t)1 << me->local;
+}
+
+static inline bool cash_is_home(const struct tw_proc *me, const struct tw_page *e)
+{
+	return e->home == me->node + 1;
+}
+
+/* The right that this processor's mapping of the page has.  Page locked. */
+static inline enum tw_rights cash_rights(const struct tw_proc *me, const struct tw_page *e)
+{
+	uint64_t bit = cash_bit(me);
+	return !(e->mapped & bit) ? TW_NONE : e->writers & bit ? TW_WRITE : TW_READ;
+}
+
+/* cash_shared - does another node hold the page, by the local replica of the directory? */
+bool cash_shared(const struct tw_proc *me, tw_page_t p);
+/* cash_holder - another node that holds, or claims, the page in exclusive mode; -1: none. */
+int cash_holder(const struct tw_proc *me, tw_page_t p);
+/* cash_break - have @node end exclusive mode on @count pages from @first, wherever it holds them.  No page lock held. */
+void cash_break(struct tw_proc *me, unsigned node, tw_page_t first, unsigned count);
+
+void cash_read_fault(struct tw_proc *me, tw_page_t p);
+void cash_write_fault(struct tw_proc *me, tw_page_t p);
+void cash_prefetch(struct tw_proc *me, tw_page_t first, unsigned count);
+void cash_acquire(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object);
+void cash_release(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object);
+void cash_arrive(struct tw_proc *me, uint64_t object);
+void cash_message(struct tw_proc *me, const struct tw_msg *msg);
+
+#endif

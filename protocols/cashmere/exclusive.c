@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* exclusive.c - breaking exclusive mode (Cashmere-2L, section 2.4.1).
+ *
+ * The holder's agent does it, without touching any processor's mapping: local writers keep theirs and find the page in
+ * their no-longer-exclusive set at their next release.  Against that release the order is everything: the agent adds
+ * to the sets, then copies the page; a writer stores, then (after a full fence) looks into its set.  So a writer that did
+ * not find the page there stored before the copy was made (tests/models/exclusive.pml, doc/publication.md). */
+#include <string.h>
+
+#include "protocols/cashmere/cashmere.h"
+
+bool cash_shared(const struct tw_proc *me, tw_page_t p)
+{
+	for (unsigned n = 0; n < me->nodes; n++)
+		if (n != me->node && (tw_dir_word(me, p, n) & TW_DIR_RIGHTS))
+			return true;
+	return false;
+}
+
+int cash_holder(const struct tw_proc *me, tw_page_t p)
+{
+	for (unsigned n = 0; n < me->nodes; n++)
+		if (n != me->node && (tw_dir_word(me, p, n) & TW_DIR_EXCLUSIVE))
+			return (int)n;
+	return -1;
+}
+
+void cash_break(struct tw_proc *me, unsigned node, tw_page_t first, unsigned count)
+{
+	struct tw_msg msg = {.type = CASH_MSG_BREAK, .len = 16};
+	msg.word[0] = first;
+	msg.word[1] = count;
+	if (tw_planted(me, "no-break-wait"))
+		tw_net_send(me->net, node, me->layout.ports - 1, &msg);
+	else
+		tw_call(me, node, &msg);
+}
+
+static struct tw_pageset *exclusive_nle(struct tw_proc *me, unsigned local)
+{
+	return (struct tw_pageset *)(void *)(me->private_mem + me->layout.sets + (2 * local + 1) * me->layout.set_bytes);
+}
+
+/* The master gets the page as it is now; a twin remembers what it got.  Page locked, home elsewhere. */
+static void exclusive_send_home(struct tw_proc *me, tw_page_t p)
+{
+	struct tw_page *e = &me->page[p];
+	char *twin = tw_twin_create(me, p);
+
+	memcpy(twin, tw_frame(me, p), me->layout.page_bytes);
+	tw_net_write(me->net, e->home - 1u, tw_frame_offset(me, p), twin, me->layout.page_bytes);
+	e->ts_update = tw_tick(me);
+	e->ts_flush = 0;
+}
+
+static void exclusive_end(struct tw_proc *me, tw_page_t p)
+{
+	struct tw_page *e = &me->page[p];
+
+	if (!(e->state & CASH_EXCLUSIVE))
+		return;
+	e->state &= ~CASH_EXCLUSIVE;
+	for (uint64_t w = e->writers; w; w &= w - 1)
+		tw_pageset_add(exclusive_nle(me, (unsigned)__builtin_ctzll(w)), p);
+	atomic_thread_fence(memory_order_seq_cst);
+	if (!cash_is_home(me, e))
+		exclusive_send_home(me, p);
+	tw_dir_publish(me, p, TW_WRITE);
+	me->stats->now.exclusive_breaks++;
+}
+
+static void exclusive_end_run(struct tw_proc *me, tw_page_t first, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++) {
+		tw_page_lock(me, first + i);
+		exclusive_end(me, first + i);
+	}
+	tw_net_flush(me->net, TW_NET_ALL);
+	for (unsigned i = 0; i < count; i++)
+		tw_page_unlock(me, first + i);
+}
+
+void cash_message(struct tw_proc *me, const struct tw_msg *msg)
+{
+	struct tw_msg reply = {0};
+	uint64_t first = msg->word[0], count = msg->word[1];
+
+	if (!me->agent || msg->type != CASH_MSG_BREAK || msg->len != 16 || first >= me->layout.pages || count == 0 ||
+	    count > me->layout.pages - first)
+		tw_fatal("node %u sent a damaged request to end exclusive mode", msg->src_node);
+	for (uint64_t done = 0; done < count; done += CASH_CHUNK)
+		exclusive_end_run(me, (tw_page_t)(first + done), (unsigned)TW_MIN(count - done, CASH_CHUNK));
+	if (!tw_planted(me, "no-break-wait"))
+		tw_reply(me, msg, &reply);
+}

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* fault.c - page faults (Cashmere-2L, section 2.4.1), one page or a window of neighbours at a time.
+ *
+ * A fault goes: lock; publish the right this node wants in the directory; flush; read the local replica.  Another node that races
+ * with us does the same, so at least one sees the other (doc/publication.md).  Then: break a foreign exclusive mode, fetch if the
+ * copy is too old, make a twin, map, unlock.  The page locks are let go only while a holder is asked to break; then
+ * everything starts again.  Every word published is flushed before its page is unlocked, for the next word
+ * may come from another endpoint of this node. */
+#include <string.h>
+
+#include "protocols/cashmere/cashmere.h"
+
+struct window {
+	tw_page_t first;
+	unsigned count;
+	enum tw_rights want;
+};
+
+/* The directory word this node has published. */
+static uint64_t fault_published(struct tw_proc *me, tw_page_t p)
+{
+	return tw_dir_word(me, p, me->node);
+}
+
+/* May @p (locked), which nobody asked for yet, come along with its neighbour?  Only where a wrong guess costs little: no home is
+ * claimed, no notice is sent for a page not written. */
+static bool fault_comes_along(struct tw_proc *me, tw_page_t p, enum tw_rights want)
+{
+	struct tw_page *e = &me->page[p];
+	enum tw_rights have = cash_rights(me, e);
+
+	if (have >= want || tw_home_get(me, p) < 0)
+		return false;
+	if (have == TW_NONE && (e->twin || (e->writers & cash_bit(me))))
+		return false;
+	return want == TW_READ || !cash_is_home(me, e) || (e->state & CASH_EXCLUSIVE) || !cash_shared(me, p);
+}
+
+static void window_lock(struct tw_proc *me, struct window *w)
+{
+	unsigned want = (unsigned)TW_MIN(w->count, me->layout.pages - w->first);
+	unsigned n = 1;
+
+	tw_page_lock(me, w->first);
+	struct tw_page *e = &me->page[w->first];
+	if ((e->writers & cash_bit(me)) && cash_rights(me, e) == TW_NONE) {
+		/* Invalidated while it has writes not yet flushed: it is still dirty, and becomes writable again at once. */
+		w->want = TW_WRITE;
+		want = 1;
+	}
+	for (; n < want && tw_page_trylock(me, w->first + n); n++)
+		if (!fault_comes_along(me, w->first + n, w->want)) {
+			tw_page_unlock(me, w->first + n);
+			break;
+		}
+	w->count = n;
+}
+
+static void window_unlock(struct tw_proc *me, const struct window *w)
+{
+	for (unsigned i = 0; i < w->count; i++)
+		tw_page_unlock(me, w->first + i);
+}
+
+/* Publish one page's wanted right; a lone writer claims exclusive mode.  Returns whether a word was written. */
+static bool fault_publish(struct tw_proc *me, tw_page_t p, enum tw_rights want)
+{
+	struct tw_page *e = &me->page[p];
+	uint64_t now = fault_published(me, p);
+
+	tw_home_claim(me, p);
+	if (e->state & CASH_EXCLUSIVE)
+		return false;
+	if (want == TW_WRITE && !cash_shared(me, p))
+		tw_dir_publish(me, p, TW_WRITE | TW_DIR_EXCLUSIVE | (uint64_t)(me->local + 1) << TW_DIR_HOLDER_SHIFT);
+	else if ((now & TW_DIR_RIGHTS) < want)
+		tw_dir_publish(me, p, want);
+	else
+		return false;
+	return true;
+}
+
+/* After the flush: is the claim alone?  Returns true when it had to be taken back (and must be flushed). */
+static bool fault_confirm(struct tw_proc *me, tw_page_t p)
+{
+	struct tw_page *e = &me->page[p];
+
+	if ((e->state & CASH_EXCLUSIVE) || !(fault_published(me, p) & TW_DIR_EXCLUSIVE))
+		return false;
+	if (cash_shared(me, p)) {
+		tw_dir_publish(me, p, TW_WRITE);
+		return true;
+	}
+	e->state |= CASH_EXCLUSIVE;
+	/* The break will send the whole page home, so it must miss nothing that others put there: fetch anew. */
+	if (!cash_is_home(me, e))
+		e->ts_update = 0;
+	me->stats->now.exclusive_transitions++;
+	return false;
+}
+
+static void window_publish(struct tw_proc *me, const struct window *w)
+{
+	bool flush = false;
+
+	for (unsigned i = 0; i < w->count; i++)
+		flush |= fault_publish(me, w->first + i, w->want);
+	if (!flush)
+		return;
+	tw_net_flush(me->net, TW_NET_ALL);
+	flush = false;
+	for (unsigned i = 0; i < w->count; i++)
+		flush |= fault_confirm(me, w->first + i);
+	if (flush)
+		tw_net_flush(me->net, TW_NET_ALL);
+}
+
+/* Have the first foreign holder in the window, if any, end exclusive mode on its run of pages.  Then unlocks the window
+ * and returns true. */
+static bool window_break(struct tw_proc *me, const struct window *w)
+{
+	for (unsigned i = 0; i < w->count; i++) {
+		int holder = me->page[w->first + i].state & CASH_EXCLUSIVE ? -1 : cash_holder(me, w->first + i);
+		unsigned n = 1;
+		if (holder < 0)
+			continue;
+		while (i + n < w->count && cash_holder(me, w->first + i + n) == holder)
+			n++;
+		window_unlock(me, w);
+		cash_break(me, (unsigned)holder, w->first + i, n);
+		return !tw_planted(me, "no-break-wait");
+	}
+	return false;
+}
+
+/* Is the node's copy too old for this processor?  (Section 2.4.1: older than the last write notice and than its last
+ * acquire.) */
+static bool fault_stale(struct tw_proc *me, const struct tw_page *e)
+{
+	if (cash_is_home(me, e))
+		return false;
+	return e->ts_update == 0 || e->ts_update < TW_MIN(e->ts_notice, me->acquire_ts);
+}
+
+static bool fault_must_fetch(struct tw_proc *me, struct tw_page *e)
+{
+	if (cash_is_home(me, e))
+		return false;
+	if (e->ts_update != 0 && cash_rights(me, e) != TW_NONE)
+		return false;
+	if (fault_stale(me, e))
+		return true;
+	me->stats->now.coalesced_fetches++;
+	return false;
+}
+
+/* Fetch what is stale in the window.  The time is taken before the fetch begins: a notice distributed later counts as newer. */
+static void window_fetch(struct tw_proc *me, const struct window *w)
+{
+	size_t bytes = me->layout.page_bytes;
+
+	for (unsigned i = 0; i < w->count; i++) {
+		tw_page_t p = w->first + i;
+		struct tw_page *e = &me->page[p];
+		if (!fault_must_fetch(me, e))
+			continue;
+		e->ts_update = tw_tick(me);
+		bool twin = e->twin != 0;
+		tw_net_read(me->net, e->home - 1u, tw_frame_offset(me, p), twin ? cash_of(me)->scratch : tw_frame(me, p), bytes);
+		if (twin) {
+			tw_net_read_wait(me->net);
+			if (!tw_planted(me, "drop-incoming-diff"))
+				tw_diff_in(tw_frame(me, p), tw_twin(me, p), cash_of(me)->scratch, bytes);
+			me->stats->now.incoming_diffs++;
+		}
+		me->stats->now.page_transfers++;
+	}
+	tw_net_read_wait(me->net);
+}
+
+/* Twins isolate local from remote changes: wanted where a page is written away from its home and not exclusively. */
+static void window_twin(struct tw_proc *me, const struct window *w)
+{
+	for (unsigned i = 0; i < w->count; i++) {
+		tw_page_t p = w->first + i;
+		struct tw_page *e = &me->page[p];
+		if (e->state & CASH_EXCLUSIVE) {
+			if (e->twin)
+				tw_twin_destroy(me, p);
+		} else if (!cash_is_home(me, e) && !e->twin) {
+			memcpy(tw_twin_create(me, p), tw_frame(me, p), me->layout.page_bytes);
+		}
+	}
+}
+
+static void window_map(struct tw_proc *me, const struct window *w)
+{
+	uint64_t bit = cash_bit(me);
+
+	for (unsigned i = 0, n; i < w->count; i += n) {
+		enum tw_rights have = cash_rights(me, &me->page[w->first + i]);
+		for (n = 0; i + n < w->count && cash_rights(me, &me->page[w->first + i + n]) == have; n++)
+			;
+		if (have < w->want)
+			tw_map(me, w->first + i, n, have, w->want);
+	}
+	for (unsigned i = 0; i < w->count; i++) {
+		struct tw_page *e = &me->page[w->first + i];
+		e->mapped |= bit;
+		if (w->want == TW_WRITE) {
+			e->writers |= bit;
+			if (!(e->state & CASH_EXCLUSIVE))
+				tw_pageset_add(me->dirty, w->first + i);
+		}
+	}
+}
+
+/* Give this processor @w->want on the window's pages; shrinks the window to what was done. */
+static void fault_window(struct tw_proc *me, struct window *w)
+{
+	enum tw_rights want = w->want;
+	do {
+		w->want = want;
+		window_lock(me, w);
+		window_publish(me, w);
+	} while (window_break(me, w));
+	window_fetch(me, w);
+	if (w->want == TW_WRITE)
+		window_twin(me, w);
+	window_map(me, w);
+	window_unlock(me, w);
+}
+
+/* How many pages to handle at a fault on @p: one, or after neighbouring faults twice as many each time. */
+static unsigned stream_window(struct tw_proc *me, struct cash_stream *s, tw_page_t p)
+{
+	unsigned most = (unsigned)TW_MIN(me->config.prefetch, CASH_WINDOW_MAX);
+	if (p != s->next || most == 0)
+		return 1;
+	return TW_MIN(s->window < 2 ? 4 : s->window * 2, most);
+}
+
+static unsigned fault_stream(struct tw_proc *me, struct cash_stream *s, tw_page_t p, enum tw_rights want)
+{
+	struct window w = {.first = p, .count = stream_window(me, s, p), .want = want};
+	unsigned asked = w.count;
+	fault_window(me, &w);
+	s->next = p + w.count;
+	s->window = asked;
+	return w.count - 1;
+}
+
+void cash_read_fault(struct tw_proc *me, tw_page_t p)
+{
+	me->stats->now.prefetched_reads += fault_stream(me, &cash_of(me)->reads, p, TW_READ);
+}
+
+void cash_write_fault(struct tw_proc *me, tw_page_t p)
+{
+	if (tw_twins_scarce(me) && !(tw_pageset_empty(me->dirty) && tw_pageset_empty(me->nle))) {
+		me->stats->now.early_flushes++;
+		cash_release(me, TW_SYNC_JOB, 0);
+	}
+	me->stats->now.prefetched_writes += fault_stream(me, &cash_of(me)->writes, p, TW_WRITE);
+}
+
+void cash_prefetch(struct tw_proc *me, tw_page_t first, unsigned count)
+{
+	while (count) {
+		struct window w = {.first = first, .count = TW_MIN(count, CASH_CHUNK), .want = TW_READ};
+		tw_page_lock(me, first);
+		bool wanted = fault_comes_along(me, first, TW_READ);
+		tw_page_unlock(me, first);
+		if (wanted) {
+			fault_window(me, &w);
+			me->stats->now.prefetched_reads += w.count;
+		} else {
+			w.count = 1;
+		}
+		first += w.count;
+		count -= w.count;
+	}
+}

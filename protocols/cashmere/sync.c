@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* sync.c - acquires and releases (Cashmere-2L, sections 2.4.2, 2.4.3 and 2.5). */
+#include "protocols/cashmere/cashmere.h"
+
+/* ---- release ---- */
+
+struct release {
+	struct tw_proc *me;
+	uint64_t started;  /* node time when this release began */
+	bool at_barrier;   /* all processors take part: leave pages to later local writers */
+	uint64_t wait_for[TW_MAX_PROCESSORS]; /* node times of flushes by others that stand for ours */
+};
+
+struct release_runs {
+	struct tw_proc *me;
+	unsigned home;
+	size_t frame;
+};
+
+static void release_send_run(void *ctx, size_t offset, const void *bytes, size_t len)
+{
+	struct release_runs *r = ctx;
+	tw_net_write(r->me->net, r->home, r->frame + offset, bytes, len);
+}
+
+/* Outgoing diff; a flush-update when others on the node still write.  Page locked.  Returns whether anything had changed. */
+static bool release_flush(struct tw_proc *me, tw_page_t p, bool others)
+{
+	struct tw_page *e = &me->page[p];
+	struct release_runs to = {.me = me, .home = e->home - 1u, .frame = tw_frame_offset(me, p)};
+	bool update = others && !tw_planted(me, "no-flush-update");
+
+	e->ts_flush = tw_tick(me);
+	e->flusher = (uint16_t)me->local;
+	me->stats->now.diffs++;
+	me->stats->now.flush_updates += others;
+	if (tw_planted(me, "skip-flush"))
+		return true;
+	return tw_diff_out(tw_frame(me, p), tw_twin(me, p), me->layout.page_bytes, update, release_send_run, &to) != 0;
+}
+
+/* Is there a local writer of the page (locked) that has not yet arrived at this barrier?  It will look into its sets
+ * after it has told that it arrives, so it will find the page.  One that has arrived may have looked already. */
+static bool release_others_come(struct tw_proc *me, const struct tw_page *e)
+{
+	uint64_t round = atomic_load(&me->n->arrivals[me->local]);
+
+	for (uint64_t w = e->writers; w; w &= w - 1)
+		if (atomic_load(&me->n->arrivals[__builtin_ctzll(w)]) < round)
+			return true;
+	return false;
+}
+
+/* One page of the dirty set, locked, its mapping by this processor already read-only. */
+static void release_page(struct release *r, tw_page_t p)
+{
+	struct tw_proc *me = r->me;
+	struct tw_page *e = &me->page[p];
+
+	e->writers &= ~cash_bit(me);
+	bool others = e->writers != 0;
+	if (r->at_barrier && release_others_come(me, e)) {
+		/* The last local writer will flush, for us as well: no flush made so far can stand for that one. */
+		e->ts_flush = 0;
+		return;
+	}
+	if (cash_is_home(me, e)) {
+		tw_pageset_add(me->noticing, p);
+		return;
+	}
+	if (e->ts_flush > r->started && e->flusher != me->local) {
+		/* Overlapping releases: that flush began after this release did, so it had our writes. */
+		r->wait_for[e->flusher] = TW_MAX(r->wait_for[e->flusher], e->ts_flush);
+		me->stats->now.coalesced_flushes++;
+	} else if (release_flush(me, p, others) || !e->mapped) {
+		tw_pageset_add(me->noticing, p);
+	}
+	if (!others)
+		tw_twin_destroy(me, p);
+}
+
+/* Does the page of the dirty set need anything?  Page locked. */
+static bool release_wants(struct tw_proc *me, tw_page_t p)
+{
+	struct tw_page *e = &me->page[p];
+	return (e->writers & cash_bit(me)) && !(e->state & CASH_EXCLUSIVE);
+}
+
+static void release_chunk(struct release *r, tw_page_t first, unsigned count)
+{
+	struct tw_proc *me = r->me;
+
+	for (unsigned i = 0; i < count; i++)
+		tw_page_lock(me, first + i);
+	/* Further writes must trap again. */
+	for (unsigned i = 0, n; i < count; i += n) {
+		for (n = 0; i + n < count && release_wants(me, first + i + n) &&
+		            cash_rights(me, &me->page[first + i + n]) == TW_WRITE;
+		     n++)
+			;
+		if (n)
+			tw_map(me, first + i, n, TW_WRITE, TW_READ);
+		else
+			n = 1;
+	}
+	for (unsigned i = 0; i < count; i++) {
+		if (release_wants(me, first + i))
+			release_page(r, first + i);
+		tw_page_unlock(me, first + i);
+	}
+}
+
+static void release_run(void *ctx, tw_page_t first, unsigned count)
+{
+	for (unsigned done = 0; done < count; done += CASH_CHUNK)
+		release_chunk(ctx, first + done, TW_MIN(count - done, CASH_CHUNK));
+}
+
+/* The page was flushed: tell its sharers, but the home; and leave the directory where nothing is mapped any more. */
+static void release_notify(struct tw_proc *me, tw_page_t p)
+{
+	struct tw_page *e = &me->page[p];
+	unsigned home = e->home - 1u;
+
+	if (!tw_planted(me, "skip-notice"))
+		for (unsigned n = 0; n < me->nodes; n++)
+			if (n != me->node && n != home && (tw_dir_word(me, p, n) & TW_DIR_RIGHTS))
+				tw_notice_send(me, n, p);
+	if (e->mapped)
+		return;
+	tw_page_lock(me, p);
+	if (!e->mapped && !e->writers && (tw_dir_word(me, p, me->node) & TW_DIR_RIGHTS)) {
+		tw_dir_publish(me, p, TW_NONE);
+		tw_net_flush(me->net, TW_NET_ALL);
+		e->ts_update = 0;
+	}
+	tw_page_unlock(me, p);
+}
+
+static void release_notify_run(void *ctx, tw_page_t first, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		release_notify(ctx, first + i);
+}
+
+static void release_merge_run(void *ctx, tw_page_t first, unsigned count)
+{
+	struct tw_proc *me = ctx;
+	for (unsigned i = 0; i < count; i++)
+		tw_pageset_add(me->dirty, first + i);
+}
+
+struct release_wait {
+	_Atomic uint64_t *done;
+	uint64_t after;
+};
+
+static bool release_is_done(void *arg)
+{
+	struct release_wait *w = arg;
+	return atomic_load(w->done) > w->after;
+}
+
+static void release_all(struct tw_proc *me, bool at_barrier)
+{
+	struct release r = {.me = me, .at_barrier = at_barrier};
+
+	/* Our stores before our look into the no-longer-exclusive set: see exclusive.c. */
+	atomic_thread_fence(memory_order_seq_cst);
+	if (!tw_pageset_empty(me->nle))
+		tw_pageset_drain(me->nle, release_merge_run, me);
+	if (tw_pageset_empty(me->dirty))
+		return;
+	r.started = tw_tick(me);
+	tw_pageset_drain(me->dirty, release_run, &r);
+	if (!tw_pageset_empty(me->noticing)) {
+		/* Diffs are performed at the homes before the directory is read: a node that became a sharer too late to be seen there
+		 * fetches them. */
+		tw_net_flush(me->net, TW_NET_ALL);
+		tw_pageset_drain(me->noticing, release_notify_run, me);
+		tw_notice_flush(me);
+	}
+	atomic_store(&me->n->release_done[me->local], tw_tick(me));
+	if (me->locals > 1)
+		tw_net_notify(me->net, me->node, TW_NET_ALL);
+	for (unsigned l = 0; l < me->locals; l++) {
+		struct release_wait w = {.done = &me->n->release_done[l], .after = r.wait_for[l]};
+		if (r.wait_for[l])
+			tw_net_wait(me->net, release_is_done, &w);
+	}
+}
+
+void cash_release(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object)
+{
+	(void)kind;
+	(void)object;
+	release_all(me, false);
+}
+
+void cash_arrive(struct tw_proc *me, uint64_t object)
+{
+	(void)object;
+	atomic_fetch_add(&me->n->arrivals[me->local], 1);
+	release_all(me, true);
+}
+
+/* ---- acquire ---- */
+
+/* Must this processor drop its mapping of @p (locked), for which a notice came?  Not when the node has fetched it since. */
+static bool acquire_drops(struct tw_proc *me, tw_page_t p)
+{
+	struct tw_page *e = &me->page[p];
+	return (e->mapped & cash_bit(me)) && !(e->state & CASH_EXCLUSIVE) && !cash_is_home(me, e) && e->ts_update < e->ts_notice;
+}
+
+static bool acquire_forget(struct tw_proc *me, tw_page_t p)
+{
+	struct tw_page *e = &me->page[p];
+
+	e->mapped &= ~cash_bit(me);
+	me->stats->now.invalidations++;
+	/* A node with writes to flush stays in the directory: who becomes exclusive must not miss them. */
+	if (e->mapped || e->writers)
+		return false;
+	e->ts_update = 0;
+	tw_dir_publish(me, p, TW_NONE);
+	return true;
+}
+
+static void acquire_chunk(struct tw_proc *me, tw_page_t first, unsigned count)
+{
+	bool flush = false;
+
+	for (unsigned i = 0; i < count; i++)
+		tw_page_lock(me, first + i);
+	for (unsigned i = 0, n; i < count; i += n) {
+		enum tw_rights have = cash_rights(me, &me->page[first + i]);
+		for (n = 0; i + n < count && acquire_drops(me, first + i + n) && cash_rights(me, &me->page[first + i + n]) == have; n++)
+			;
+		if (n)
+			tw_map(me, first + i, n, have, TW_NONE);
+		else
+			n = 1;
+	}
+	for (unsigned i = 0; i < count; i++)
+		if (acquire_drops(me, first + i))
+			flush |= acquire_forget(me, first + i);
+	if (flush)
+		tw_net_flush(me->net, TW_NET_ALL);
+	for (unsigned i = 0; i < count; i++)
+		tw_page_unlock(me, first + i);
+}
+
+static void acquire_run(void *ctx, tw_page_t first, unsigned count)
+{
+	for (unsigned done = 0; done < count; done += CASH_CHUNK)
+		acquire_chunk(ctx, first + done, TW_MIN(count - done, CASH_CHUNK));
+}
+
+void cash_acquire(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object)
+{
+	(void)kind;
+	(void)object;
+	tw_notice_collect(me);
+	me->acquire_ts = tw_tick(me);
+	if (!tw_pageset_empty(me->notices))
+		tw_pageset_drain(me->notices, acquire_run, me);
+}
