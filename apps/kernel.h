@@ -9,7 +9,7 @@
  *                with --verify at processor 0: plain, plain_init, sequential, verify
  *   sequential:  plain, { plain_init, [sequential] } x repeat, with --verify: verify; no call of Tweed at all
  *
- * The bracketed part is what `time:` reports. */
+ * The bracketed part is what `time:` reports.  Statistics are those of the last repetition. */
 #ifndef TW_APPS_KERNEL_H
 #define TW_APPS_KERNEL_H
 
