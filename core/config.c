@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "core/config.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tweed/driver/protocol.h"
+
+#define PREFIX      "TWEED_"
+#define PREFIX_LEN  (sizeof(PREFIX) - 1)
+#define MAX_NAMES   64
+#define COUNT_OF(a) (sizeof(a) / sizeof((a)[0]))
+
+/* The registries' names as arrays; filled once, by the only thread that reads configuration. */
+static const char *const *protocol_names(void)
+{
+	static const char *names[MAX_NAMES + 1];
+	const struct tw_protocol *const *list = tw_protocol_list();
+	for (size_t i = 0; list[i] && i < MAX_NAMES; i++)
+		names[i] = list[i]->name;
+	return names;
+}
+
+static const char *const *fault_names(void)
+{
+	static const char *names[MAX_NAMES + 1] = {"auto"};
+	const struct tw_fault_ops *const *list = tw_fault_list();
+	for (size_t i = 0; list[i] && i + 1 < MAX_NAMES; i++)
+		names[i + 1] = list[i]->name;
+	return names;
+}
+
+static const char *const *transport_names(void)
+{
+	static const char *names[MAX_NAMES + 1];
+	const struct tw_transport *const *list = tw_transport_list();
+	for (size_t i = 0; list[i] && i < MAX_NAMES; i++)
+		names[i] = list[i]->name;
+	return names;
+}
+
+#define CHOICES(function, ...)                                                                                         \
+	static const char *const *function(void)                                                                       \
+	{                                                                                                              \
+		static const char *const names[] = {__VA_ARGS__, NULL};                                                \
+		return names;                                                                                          \
+	}
+CHOICES(home_names, "first-touch", "round-robin")
+CHOICES(lock_names, "queue", "array")
+CHOICES(profile_names, "none", "memory-channel", "10gbe", "hdr")
+CHOICES(huge_names, "auto", "on", "off")
+CHOICES(switch_names, "0", "1")
+
+#define K ((uint64_t)1 << 10)
+#define M ((uint64_t)1 << 20)
+#define G ((uint64_t)1 << 30)
+#define T ((uint64_t)1 << 40)
+#define NUMBER(f, lo, hi)                                                                                              \
+	.type = TW_SETTING_NUMBER, .offset = offsetof(struct tw_config, f), .bytes = 8, .min = lo, .max = hi
+#define SIZE(f, lo, hi)                                                                                                \
+	.type = TW_SETTING_SIZE, .offset = offsetof(struct tw_config, f), .bytes = 8, .min = lo, .max = hi
+#define STRING(f)    .offset = offsetof(struct tw_config, f), .bytes = sizeof(((struct tw_config *)0)->f)
+#define CHOICE(f, c) .type = TW_SETTING_CHOICE, STRING(f), .choices = c
+
+const struct tw_setting tw_settings[] = {
+    {"TWEED_NODES", "nodes", 'n', NUMBER(nodes, 1, TW_MAX_NODES), .initial = "1", .help = "nodes of the job"},
+    {"TWEED_PROCESSORS", "processors", 'p', NUMBER(processors, 1, TW_MAX_PROCESSORS), .initial = "1",
+     .help = "processors of each node"},
+    {"TWEED_PROTOCOL", "protocol", 0, CHOICE(protocol, protocol_names), .initial = "2L", .help = "coherence protocol"},
+    {"TWEED_FAULT", "fault", 0, CHOICE(fault, fault_names), .initial = "auto",
+     .help = "how accesses are trapped; auto: the fastest that works here"},
+    {"TWEED_TRANSPORT", "transport", 0, CHOICE(transport, transport_names), .initial = "shm",
+     .help = "how bytes travel between nodes"},
+    {"TWEED_PAGE_SIZE", "page-size", 0, SIZE(page_size, 4 * K, 64 * K), .power_of_two = true, .initial = "4K",
+     .help = "coherence unit"},
+    {"TWEED_MEMORY", "memory", 0, SIZE(memory, 2 * M, T), .initial = "64G",
+     .help = "shared memory; sparse, costs nothing until touched; a multiple of 2M"},
+    {"TWEED_SUPERPAGE", "superpage", 0, NUMBER(superpage, 1, 512), .power_of_two = true, .initial = "1",
+     .help = "pages that get a home together"},
+    {"TWEED_HOME", "home", 0, CHOICE(home, home_names), .initial = "first-touch", .help = "who becomes a page's home"},
+    {"TWEED_PREFETCH", "prefetch", 0, NUMBER(prefetch, 0, 256), .initial = "32",
+     .help = "most pages read or written ahead; 0: none"},
+    {"TWEED_TWINS", "twins", 0, SIZE(twins, M, T), .initial = "256M",
+     .help = "most memory for twins per node before pages are flushed early"},
+    {"TWEED_LOCK", "lock", 0, CHOICE(lock, lock_names), .initial = "queue", .help = "how locks work between nodes"},
+    {"TWEED_SYNC_OBJECTS", "sync-objects", 0, NUMBER(sync_objects, 64, 1 << 22), .initial = "65536",
+     .help = "locks, barriers and flags per node"},
+    {"TWEED_STATS", "stats", 0, .type = TW_SETTING_TEXT, STRING(stats), .initial = "",
+     .help = "statistics at the end: 'summary' on standard error, else a file for JSON"},
+    {"TWEED_SEED", "seed", 0, NUMBER(seed, 0, UINT64_MAX), .initial = "1", .help = "seed of the sim transport"},
+    {"TWEED_PROFILE", "profile", 0, CHOICE(profile, profile_names), .initial = "none",
+     .help = "latency and bandwidth of the sim transport"},
+    {"TWEED_SPIN", "spin", 0, NUMBER(spin_us, 0, 10000), .initial = "auto",
+     .help = "microseconds that a wait spins before it sleeps"},
+    {"TWEED_HUGE", "huge", 0, CHOICE(huge, huge_names), .initial = "auto", .help = "huge pages for the nodes' memory"},
+    {"TWEED_TAG", "tag", 0, .type = TW_SETTING_SWITCH, STRING(tag), .initial = "0", .choices = switch_names,
+     .help = "prefix output lines with [node.processor]"},
+    {"TWEED_PLANT", NULL, 0, .type = TW_SETTING_TEXT, STRING(plant), .initial = "",
+     .help = "a planted bug; only in builds with -Dplant=true"},
+    {.name = NULL},
+};
+
+/* Names in the environment that the agent sets for processors; not settings. */
+static const char *const internal_names[] = {"TWEED_BOOT", "TWEED_PROCESSOR"};
+
+/* ---- nearest name ---------------------------------------------------------------------------------------------- */
+
+/* Edit distance in half steps: an edit costs 2, a change of case 1. */
+static unsigned edit_distance(const char *a, const char *b)
+{
+	enum { LONGEST = 80 };
+	unsigned row[LONGEST + 1];
+	size_t la = strlen(a), lb = strlen(b);
+
+	if (la > LONGEST || lb > LONGEST)
+		return 2 * LONGEST;
+	for (size_t j = 0; j <= lb; j++)
+		row[j] = (unsigned)(2 * j);
+	for (size_t i = 1; i <= la; i++) {
+		unsigned corner = row[0];
+		row[0] = (unsigned)(2 * i);
+		for (size_t j = 1; j <= lb; j++) {
+			unsigned char x = (unsigned char)a[i - 1], y = (unsigned char)b[j - 1];
+			unsigned change = corner + (x == y ? 0 : tolower(x) == tolower(y) ? 1 : 2);
+			corner = row[j];
+			row[j] = TW_MIN(change, TW_MIN(row[j], row[j - 1]) + 2);
+		}
+	}
+	return row[lb];
+}
+
+const char *tw_nearest(const char *text, const char *const *names)
+{
+	const char *best = NULL;
+	size_t len = strlen(text);
+	unsigned least = len < 3 ? 2 : len < 6 ? 4 : (unsigned)(len / 3 * 2);
+
+	for (; *names; names++) {
+		unsigned d = edit_distance(text, *names);
+		if (d < least || (d == least && !best)) {
+			least = d;
+			best = *names;
+		}
+	}
+	return best;
+}
+
+/* ---- text to value and back ------------------------------------------------------------------------------------ */
+
+static bool may_be_auto(const struct tw_setting *s)
+{
+	return s->type == TW_SETTING_NUMBER && strcmp(s->initial, "auto") == 0;
+}
+
+static void format_value(const struct tw_setting *s, uint64_t value, char *out, size_t bytes)
+{
+	static const char suffix[] = "TGMK";
+	if (may_be_auto(s) && value == UINT64_MAX) {
+		snprintf(out, bytes, "auto");
+		return;
+	}
+	for (unsigned i = 0; s->type == TW_SETTING_SIZE && i < 4; i++) {
+		unsigned shift = 40 - 10 * i;
+		if (value && value % ((uint64_t)1 << shift) == 0) {
+			snprintf(out, bytes, "%" PRIu64 "%c", value >> shift, suffix[i]);
+			return;
+		}
+	}
+	snprintf(out, bytes, "%" PRIu64, value);
+}
+
+void tw_config_text(const struct tw_config *config, const struct tw_setting *s, char *out, size_t bytes)
+{
+	const char *field = (const char *)config + s->offset;
+	switch (s->type) {
+	case TW_SETTING_NUMBER:
+	case TW_SETTING_SIZE:
+		format_value(s, *(const uint64_t *)(const void *)field, out, bytes);
+		break;
+	case TW_SETTING_SWITCH:
+		snprintf(out, bytes, "%d", *(const bool *)(const void *)field);
+		break;
+	case TW_SETTING_CHOICE:
+	case TW_SETTING_TEXT:
+		snprintf(out, bytes, "%s", field);
+		break;
+	}
+}
+
+/* The whole of @text as a number, with K, M, G or T for sizes. */
+static bool parse_number(const char *text, bool size, uint64_t *value)
+{
+	char *end;
+	if (!isdigit((unsigned char)*text))
+		return false;
+	errno = 0;
+	uint64_t v = strtoull(text, &end, 10);
+	if (errno)
+		return false;
+	if (size && *end) {
+		const char *at = strchr("KMGT", toupper((unsigned char)*end));
+		unsigned shift = at ? 10 * (unsigned)(at - "KMGT" + 1) : 0;
+		if (!at || v > UINT64_MAX >> shift)
+			return false;
+		v <<= shift;
+		end++;
+	}
+	if (*end)
+		return false;
+	*value = v;
+	return true;
+}
+
+/* "TWEED_NODES" or "-n" or "--page-size": what the user wrote. */
+static const char *subject(const struct tw_setting *s, enum tw_origin origin, char *out, size_t bytes)
+{
+	if (origin != TW_ORIGIN_OPTION || !s->option)
+		return s->name;
+	snprintf(out, bytes, s->letter ? "-%.1s" : "--%s", s->letter ? &s->letter : s->option);
+	return out;
+}
+
+static int set_number(struct tw_config *config, const struct tw_setting *s, const char *text, const char *who,
+                      char *error, size_t error_bytes)
+{
+	uint64_t *field = (uint64_t *)(void *)((char *)config + s->offset), value;
+	char lo[32], hi[32];
+
+	if (may_be_auto(s) && strcmp(text, "auto") == 0) {
+		*field = UINT64_MAX;
+		return 0;
+	}
+	bool parsed = parse_number(text, s->type == TW_SETTING_SIZE, &value);
+	if (parsed && value >= s->min && value <= s->max && (!s->power_of_two || (value & (value - 1)) == 0)) {
+		*field = value;
+		return 0;
+	}
+	format_value(s, s->min, lo, sizeof(lo));
+	format_value(s, s->max, hi, sizeof(hi));
+	snprintf(error, error_bytes, "%s is '%s', but must be a %s from %s to %s%s", who, text,
+	         s->power_of_two              ? "power of two"
+	         : s->type == TW_SETTING_SIZE ? "size"
+	                                      : "whole number",
+	         lo, hi, may_be_auto(s) ? ", or auto" : "");
+	return -EINVAL;
+}
+
+static int set_choice(struct tw_config *config, const struct tw_setting *s, const char *text, const char *who,
+                      char *error, size_t error_bytes)
+{
+	const char *const *names = s->choices();
+	char *field = (char *)config + s->offset;
+	char list[512] = "";
+	size_t n = 0;
+
+	for (size_t i = 0; names[i]; i++) {
+		if (strcmp(names[i], text) == 0) {
+			if (s->type == TW_SETTING_SWITCH)
+				*(bool *)(void *)field = i == 1;
+			else
+				snprintf(field, s->bytes, "%s", text);
+			return 0;
+		}
+		if (n < sizeof(list))
+			n += (size_t)snprintf(list + n, sizeof(list) - n, "%s%s", i ? ", " : "", names[i]);
+	}
+	const char *near = tw_nearest(text, names);
+	snprintf(error, error_bytes, "%s is '%s', but must be one of %s%s%s%s", who, text, list,
+	         near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+	return -EINVAL;
+}
+
+int tw_config_set(struct tw_config *config, enum tw_origin *origins, const struct tw_setting *s, const char *text,
+                  enum tw_origin origin, char *error, size_t error_bytes)
+{
+	char option[64];
+	const char *who = subject(s, origin, option, sizeof(option));
+	int status = 0;
+
+	switch (s->type) {
+	case TW_SETTING_NUMBER:
+	case TW_SETTING_SIZE:
+		status = set_number(config, s, text, who, error, error_bytes);
+		break;
+	case TW_SETTING_CHOICE:
+	case TW_SETTING_SWITCH:
+		status = set_choice(config, s, text, who, error, error_bytes);
+		break;
+	case TW_SETTING_TEXT:
+		if (strlen(text) >= s->bytes) {
+			snprintf(error, error_bytes, "%s is longer than the %zu bytes it may have", who, s->bytes - 1);
+			return -EINVAL;
+		}
+		strcpy((char *)config + s->offset, text);
+		break;
+	}
+	if (status == 0 && origins)
+		origins[s - tw_settings] = origin;
+	return status;
+}
+
+void tw_config_init(struct tw_config *config, enum tw_origin *origins)
+{
+	char error[256];
+	memset(config, 0, sizeof(*config)); /* also the padding: it crosses process boundaries */
+	for (const struct tw_setting *s = tw_settings; s->name; s++)
+		if (tw_config_set(config, origins, s, s->initial, TW_ORIGIN_DEFAULT, error, sizeof(error)) < 0)
+			tw_fatal("internal error: the default of %s: %s", s->name, error);
+}
+
+static const struct tw_setting *find_setting(const char *name, size_t len)
+{
+	for (const struct tw_setting *s = tw_settings; s->name; s++)
+		if (strlen(s->name) == len && memcmp(s->name, name, len) == 0)
+			return s;
+	return NULL;
+}
+
+static bool is_internal(const char *name, size_t len)
+{
+	for (size_t i = 0; i < COUNT_OF(internal_names); i++)
+		if (strlen(internal_names[i]) == len && memcmp(internal_names[i], name, len) == 0)
+			return true;
+	return false;
+}
+
+static int unknown_variable(const char *name, size_t len, char *error, size_t error_bytes)
+{
+	const char *names[MAX_NAMES + 1];
+	char text[80];
+	size_t n = 0;
+
+	/* Compare what follows the common prefix, or everything would be near. */
+	for (const struct tw_setting *s = tw_settings; s->name && n < MAX_NAMES; s++)
+		names[n++] = s->name + PREFIX_LEN;
+	names[n] = NULL;
+	snprintf(text, sizeof(text), "%.*s", (int)TW_MIN(len, sizeof(text) - 1), name);
+	const char *near = tw_nearest(text + PREFIX_LEN, names);
+	if (near)
+		snprintf(error, error_bytes, "%s in the environment is no setting; did you mean " PREFIX "%s?", text,
+		         near);
+	else
+		snprintf(error, error_bytes, "%s in the environment is no setting; 'tweed info' lists them, unset it",
+		         text);
+	return -EINVAL;
+}
+
+int tw_config_environment(struct tw_config *config, enum tw_origin *origins, char *const *environment, char *error,
+                          size_t error_bytes)
+{
+	for (; *environment; environment++) {
+		const char *name = *environment, *equals = strchr(name, '=');
+		if (strncmp(name, PREFIX, PREFIX_LEN) != 0 || !equals)
+			continue;
+		size_t len = (size_t)(equals - name);
+		if (is_internal(name, len))
+			continue;
+		const struct tw_setting *s = find_setting(name, len);
+		if (!s)
+			return unknown_variable(name, len, error, error_bytes);
+		int status = tw_config_set(config, origins, s, equals + 1, TW_ORIGIN_ENVIRONMENT, error, error_bytes);
+		if (status < 0)
+			return status;
+	}
+	return 0;
+}
+
+int tw_config_check(const struct tw_config *c, char *error, size_t error_bytes)
+{
+	const struct tw_protocol *protocol = tw_protocol_find(c->protocol);
+	if (protocol && (protocol->flags & TW_PROTOCOL_ONE_NODE) && c->nodes > 1) {
+		snprintf(error, error_bytes,
+		         "protocol %s is for one node, but %" PRIu64 " are asked for; use -n 1 or another protocol",
+		         c->protocol, c->nodes);
+		return -EINVAL;
+	}
+	uint64_t unit = TW_MAX(TW_HUGE_BYTES, c->page_size * c->superpage);
+	if (c->memory % unit) {
+		snprintf(error, error_bytes,
+		         "TWEED_MEMORY is %" PRIu64 " bytes, but must be a multiple of %" PRIu64
+		         "M with these pages and superpages",
+		         c->memory, unit / M);
+		return -EINVAL;
+	}
+#ifndef TW_PLANT
+	if (c->plant[0]) {
+		snprintf(
+		    error, error_bytes,
+		    "TWEED_PLANT is '%s', but this build has no planted bugs; unset it, or build with -Dplant=true",
+		    c->plant);
+		return -EINVAL;
+	}
+#endif
+	return 0;
+}

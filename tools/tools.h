@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* tools.h - the parts of the `tweed` command.
+ *
+ * tweed.c   table of subcommands          run.c     options and checks of `tweed run`
+ * launch.c  the launcher: starts agents, watches the job, ends it
+ * agent.c   one process per node: memory, processors, their deaths
+ * wire.c    messages between launcher and agents (emulated nodes: a socket pair)
+ * tag.c     output with [node.processor] prefixes
+ * reap.c    killing what is left          report.c  statistics          info.c  `tweed info` */
+#ifndef TW_TOOLS_TOOLS_H
+#define TW_TOOLS_TOOLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/config.h"
+#include "core/stats.h"
+
+#define TOOL_SETTINGS_MAX 64
+#define TOOL_USAGE        2 /* exit status of a mistaken call: nothing was started */
+
+struct tool_command {
+	const char *name, *arguments, *help; /* help NULL: not shown */
+	int (*main)(int argc, char **argv);  /* argv[0] is the subcommand; returns the exit status */
+};
+
+int tool_run(int argc, char **argv);
+int tool_info(int argc, char **argv);
+int tool_agent(int argc, char **argv);
+
+/* A job as the launcher knows it. */
+struct tool_job {
+	struct tw_config config; /* as asked for */
+	enum tw_origin origins[TOOL_SETTINGS_MAX];
+	char fault[16]; /* the backend that is used */
+	char *path;     /* the program's file */
+	char **argv;    /* program and arguments, NULL-ended */
+	/* results */
+	struct tw_stats *stats; /* [nodes][processors + 1]; valid when complete */
+	bool complete;          /* every node delivered its statistics */
+	int status;
+	double wall_s; /* from the start of the processors to the end of the last */
+};
+
+/* tool_configure - defaults and the environment into @job; on failure prints one sentence.  Returns 0 or -EINVAL. */
+int tool_configure(struct tw_config *config, enum tw_origin *origins);
+
+/* tool_launch - run the job to its end; the whole bring-up, watching and ending.  Returns the exit status. */
+int tool_launch(struct tool_job *job);
+
+/* tool_report_check - can the statistics go where they shall?  0, or -errno with a sentence in @error.
+ * tool_report - print or write them as config.stats says.  0, or -errno, printed. */
+int tool_report_check(const struct tool_job *job, char *error, size_t error_bytes);
+int tool_report(const struct tool_job *job);
+
+/* tool_kill_descendants - SIGKILL and reap every child of this process, again and again, until none is left: with
+ * PR_SET_CHILD_SUBREAPER that is every descendant. */
+void tool_kill_descendants(void);
+
+#endif

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* wire.h - what launcher and agent say to each other.
+ *
+ *   launcher                          agent
+ *     JOB     ------------------------>  makes the node's memories
+ *             <------------------------  MEMORY (with the exported memory's descriptor)
+ *     NODES   ------------------------>  (with all nodes' descriptors) starts its service
+ *             <------------------------  READY
+ *     GO      -- when all are ready -->  starts its processors
+ *             <------------------------  DEATH, per processor that ended badly
+ *             <------------------------  EXITED, when all processors are gone
+ *     STOP    -- when all exited ----->  stops its service
+ *             <------------------------  STATS, then it exits
+ *     END     -- at any time --------->  kills what it started and exits
+ *
+ * An agent that cannot go on says why on standard error, sends FAILED and exits.  A closed connection is a death.
+ * Emulated nodes use a SOCK_SEQPACKET pair; a launcher over a network replaces wire.c and hands MEMORY and
+ * NODES over as addresses. */
+#ifndef TW_TOOLS_WIRE_H
+#define TW_TOOLS_WIRE_H
+
+#include <sys/types.h>
+
+#include "core/config.h"
+#include "core/stats.h"
+
+enum wire_type {
+	WIRE_JOB = 1,
+	WIRE_MEMORY,
+	WIRE_NODES,
+	WIRE_READY,
+	WIRE_GO,
+	WIRE_DEATH,
+	WIRE_EXITED,
+	WIRE_STOP,
+	WIRE_STATS,
+	WIRE_END,
+	WIRE_FAILED,
+};
+
+#define WIRE_FDS 128 /* most descriptors in one message */
+
+struct wire_job {
+	uint32_t node, host_processes;
+	struct tw_config config;
+};
+
+struct wire_nodes {
+	uint32_t first; /* the descriptors belong to nodes first, first + 1, ... */
+};
+
+struct wire_death {
+	uint32_t processor;
+	int32_t pid;
+	int32_t status;     /* as waitpid gives it */
+	int32_t exec_errno; /* the program could not be executed */
+	uint32_t initialized, finalized;
+};
+
+struct wire_msg {
+	uint32_t type; /* enum wire_type */
+	uint32_t bytes;
+	union {
+		struct wire_job job;
+		struct wire_nodes nodes;
+		struct wire_death death;
+		struct tw_stats stats[TW_MAX_PROCESSORS + 1];
+	};
+	/* not on the wire: */
+	unsigned fds;
+	int fd[WIRE_FDS];
+};
+
+/* wire_send - send @bytes of @body (and descriptors, which stay the caller's).  0 or -errno. */
+int wire_send(int sock, enum wire_type type, const void *body, size_t bytes, const int *fd, unsigned fds);
+/* wire_recv - the next message; descriptors received are the caller's.
+ * Returns 1; 0 when the other side has closed; -EAGAIN when @wait is false and there is none; -EPROTO when it is damaged. */
+int wire_recv(int sock, bool wait, struct wire_msg *msg);
+
+#endif
