@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* transport.c - conformance of transports: every promise and capability of tweed/driver/transport.h, asserted.
+ *
+ * Usage: transport [TRANSPORT [SEED [CASE]]]; by default shm, and sim with several seeds, every case.  Prints one line per case. */
+#include "tests/conformance/transport.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define ENV_BYTES        ((size_t)4 << 20)
+#define ENV_CONTROL      ((size_t)2 << 20)
+#define ENV_SECONDS      120 /* of one case, then it counts as hanging */
+#define ENV_ROUNDS_NS    1000000000u
+#define ENV_BARRIER_SPIN 300
+
+void env_fail(struct env *env, const char *format, ...)
+{
+	va_list ap;
+
+	if (!atomic_exchange(&env->shared->failed, 1)) {
+		int n = snprintf(env->shared->why, sizeof(env->shared->why), "%u.%u: ", env->node, env->port);
+
+		va_start(ap, format);
+		vsnprintf(env->shared->why + n, sizeof(env->shared->why) - (size_t)n, format, ap);
+		va_end(ap);
+	}
+	_exit(1);
+}
+
+void env_barrier(struct env *env)
+{
+	struct env_shared *shared = env->shared;
+	uint32_t generation = atomic_load(&shared->generation);
+
+	if (atomic_fetch_add(&shared->arrived, 1) + 1 == env->ranks) {
+		atomic_store(&shared->arrived, 0);
+		atomic_fetch_add(&shared->generation, 1);
+		return;
+	}
+	for (unsigned spin = 0; atomic_load(&shared->generation) == generation; spin++) {
+		if (spin < ENV_BARRIER_SPIN && env->ranks == 2)
+			tw_pause();
+		else
+			sched_yield();
+	}
+}
+
+bool env_more(struct env *env, unsigned round, unsigned rounds)
+{
+	static uint64_t until;
+
+	if (env->rank == 0) {
+		if (round == 0)
+			until = tw_time_ns() + ENV_ROUNDS_NS;
+		atomic_store(&env->shared->stop, round >= rounds || tw_time_ns() > until);
+	}
+	env_barrier(env);
+	return !atomic_load(&env->shared->stop);
+}
+
+struct run {
+	const struct tw_transport *ops;
+	uint64_t seed;
+	const struct env_case *test;
+	struct env_shared *shared;
+	int fd[ENV_RANKS];
+};
+
+/* One processor for each rank as far as they go: short cases would else run on one, and never race. */
+static void run_pin(unsigned rank)
+{
+	cpu_set_t all, one;
+	unsigned cpu = 0;
+
+	if (sched_getaffinity(0, sizeof(all), &all) < 0)
+		return;
+	rank %= (unsigned)CPU_COUNT(&all);
+	while (!CPU_ISSET(cpu, &all) || rank-- > 0)
+		cpu++;
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	sched_setaffinity(0, sizeof(one), &one);
+}
+
+static void run_child(const struct run *run, unsigned rank)
+{
+	const struct env_case *test = run->test;
+	struct env env = {.shared = run->shared,
+	                  .node = rank / test->ports,
+	                  .port = rank % test->ports,
+	                  .rank = rank,
+	                  .ranks = test->nodes * test->ports};
+	struct tw_net_config config = {.node = env.node,
+	                               .nodes = test->nodes,
+	                               .port = env.port,
+	                               .ports = test->ports,
+	                               .bytes = ENV_BYTES,
+	                               .control_offset = ENV_CONTROL,
+	                               .fd = run->fd,
+	                               .seed = run->seed,
+	                               .profile = test->profile,
+	                               .spin_ns = test->spin_ns,
+	                               .huge = test->huge};
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	alarm(ENV_SECONDS);
+	run_pin(rank);
+	ENV_CHECK(&env, tw_net_open(run->ops, &config, &env.net) == 0, "the endpoint does not open");
+	env_barrier(&env);
+	test->run(&env);
+	env_barrier(&env);
+	tw_net_close(env.net);
+	_exit(0);
+}
+
+/* Wait for all; the first failure ends the others, which may wait for the one that failed. */
+static bool run_wait(struct run *run, const pid_t *pid, unsigned ranks)
+{
+	bool alive[ENV_RANKS], ok = true;
+	int status;
+
+	memset(alive, 1, sizeof(alive));
+	for (unsigned left = ranks; left; left--) {
+		pid_t ended = wait(&status);
+
+		for (unsigned i = 0; i < ranks; i++)
+			if (pid[i] == ended)
+				alive[i] = false;
+		if (status == 0 || !ok)
+			continue;
+		ok = false;
+		if (!run->shared->failed)
+			snprintf(run->shared->why, sizeof(run->shared->why), "%s (status %x)",
+			         WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM ? "hangs" : "a process died",
+			         (unsigned)status);
+		for (unsigned i = 0; i < ranks; i++)
+			if (alive[i])
+				kill(pid[i], SIGKILL);
+	}
+	return ok;
+}
+
+static bool run_case(const struct tw_transport *ops, uint64_t seed, const struct env_case *test)
+{
+	struct run run = {.ops = ops, .seed = seed, .test = test};
+	unsigned ranks = test->nodes * test->ports;
+	uint64_t begun = tw_time_ns();
+	pid_t pid[ENV_RANKS];
+
+	run.shared = mmap(NULL, sizeof(*run.shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	TW_ASSERT(run.shared != MAP_FAILED && ranks <= ENV_RANKS);
+	for (unsigned node = 0; node < test->nodes; node++) {
+		run.fd[node] = memfd_create("transport-test", MFD_CLOEXEC);
+		TW_ASSERT(run.fd[node] >= 0 && ftruncate(run.fd[node], ENV_BYTES) == 0);
+	}
+	fflush(stdout);
+	for (unsigned rank = 0; rank < ranks; rank++) {
+		pid[rank] = fork();
+		TW_ASSERT(pid[rank] >= 0);
+		if (pid[rank] == 0)
+			run_child(&run, rank);
+	}
+	bool ok = run_wait(&run, pid, ranks);
+	printf("%s %s seed %llu: %s (%llu ms)%s%s\n", ok ? "ok  " : "FAIL", ops->name, (unsigned long long)seed,
+	       test->name, (unsigned long long)(tw_time_ns() - begun) / 1000000, ok ? "" : ": ", run.shared->why);
+	for (unsigned node = 0; node < test->nodes; node++)
+		close(run.fd[node]);
+	munmap(run.shared, sizeof(*run.shared));
+	return ok;
+}
+
+static unsigned passed, failed;
+
+static void run_all(const struct tw_transport *ops, uint64_t seed, const char *only)
+{
+	const struct env_case *const lists[] = {memory_cases, order_cases, signal_cases};
+
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+		for (const struct env_case *test = lists[i]; test->name; test++) {
+			if ((test->only && strcmp(test->only, ops->name) != 0) || (only && strcmp(only, test->name)))
+				continue;
+			if (run_case(ops, seed, test))
+				passed++;
+			else
+				failed++;
+		}
+	}
+}
+
+static void check_one(bool ok, const char *what)
+{
+	printf("%s %s\n", ok ? "ok  " : "FAIL", what);
+	*(ok ? &passed : &failed) += 1;
+}
+
+static void check_list(void)
+{
+	const struct tw_transport *const *list = tw_transport_list();
+	bool found = true, works = true, control = true;
+	char why[128];
+
+	for (size_t i = 0; list[i]; i++) {
+		found &= tw_transport_find(list[i]->name) == list[i] && list[i]->help;
+		works &= list[i]->probe(why, sizeof(why)) == 0;
+		for (unsigned ports = 1; ports < 66; ports++)
+			control &= list[i]->control_bytes(ports) % 4096 == 0;
+	}
+	check_one(found && !tw_transport_find("nonsense"), "list and find agree");
+	check_one(works, "shm and sim work on this host");
+	check_one(control, "control memory is whole pages");
+}
+
+int main(int argc, char **argv)
+{
+	static const uint64_t seeds[] = {1, 2, 20261121};
+	const struct tw_transport *ops = argc > 1 ? tw_transport_find(argv[1]) : NULL;
+
+	if (argc > 1 && !ops) {
+		fprintf(stderr, "transport: no transport is called \"%s\"; there are shm and sim\n", argv[1]);
+		return 2;
+	}
+	check_list();
+	if (ops) {
+		run_all(ops, argc > 2 ? strtoull(argv[2], NULL, 0) : 1, argc > 3 ? argv[3] : NULL);
+	} else {
+		run_all(tw_transport_find("shm"), 0, NULL);
+		for (size_t i = 0; i < sizeof(seeds) / sizeof(seeds[0]); i++)
+			run_all(tw_transport_find("sim"), seeds[i], NULL);
+	}
+	printf("%u passed, %u failed\n", passed, failed);
+	return failed ? 1 : 0;
+}
