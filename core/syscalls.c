@@ -84,11 +84,12 @@ void tw_syscalls_init(void) {}
 	X(read)                                                                                                        \
 	X(write)                                                                                                       \
 	X(pread)                                                                                                       \
-	X(pwrite) X(pread64) X(pwrite64) X(readv) X(writev) X(preadv) X(pwritev) X(preadv64) X(pwritev64) X(recv)      \
-	    X(send) X(recvfrom) X(sendto) X(recvmsg) X(sendmsg) X(fread) X(fwrite) X(fread_unlocked)                   \
-	        X(fwrite_unlocked) X(fputs) X(puts) X(stat) X(lstat) X(fstat) X(fstatat) X(stat64) X(lstat64)          \
-	            X(fstat64) X(fstatat64) X(open) X(open64) X(openat) X(openat64) X(fopen) X(fopen64) X(access)      \
-	                X(unlink) X(getcwd) X(readlink) X(getrandom) X(getrusage) X(poll)
+	X(pwrite)                                                                                                      \
+	X(pread64) X(pwrite64) X(readv) X(writev) X(preadv) X(pwritev) X(preadv64) X(pwritev64) X(recv) X(send)        \
+	    X(recvfrom) X(sendto) X(recvmsg) X(sendmsg) X(fread) X(fwrite) X(fread_unlocked) X(fwrite_unlocked)        \
+	        X(fputs) X(puts) X(stat) X(lstat) X(fstat) X(fstatat) X(stat64) X(lstat64) X(fstat64) X(fstatat64)     \
+	            X(open) X(open64) X(openat) X(openat64) X(fopen) X(fopen64) X(access) X(unlink) X(getcwd)          \
+	                X(readlink) X(getrandom) X(getrusage) X(poll)
 
 static struct {
 #define X(name) __typeof__(name) *name;
@@ -164,11 +165,19 @@ enum sys_op { SYS_READ, SYS_WRITE, SYS_PREAD, SYS_PWRITE };
 
 static ssize_t sys_transfer_once(enum sys_op op, int fd, void *buf, size_t n, off_t at)
 {
-	SYS_RETURN(ssize_t, sys_buffer(buf, n, op == SYS_READ || op == SYS_PREAD),
-	           op == SYS_READ    ? next.read(fd, buf, n)
-	           : op == SYS_WRITE ? next.write(fd, buf, n)
-	           : op == SYS_PREAD ? next.pread(fd, buf, n, at)
-	                             : next.pwrite(fd, buf, n, at));
+	for (unsigned tries = 0;; tries++) {
+		bool to_buffer = op == SYS_READ || op == SYS_PREAD;
+		unsigned shared = sys_buffer(buf, n, to_buffer);
+		ssize_t r = op == SYS_READ    ? next.read(fd, buf, n)
+		            : op == SYS_WRITE ? next.write(fd, buf, n)
+		            : op == SYS_PREAD ? next.pread(fd, buf, n, at)
+		                              : next.pwrite(fd, buf, n, at);
+		if (r >= 0 || errno != EFAULT || !shared || tries == SYS_TRIES)
+			return r;
+		/* Perhaps fewer pages can be had at once: the beginning of the transfer is better than nothing. */
+		if (tries && n > 1)
+			n /= 2;
+	}
 }
 
 /* Regular files never make a second call wait, so there, and only there, a transfer is completed in pieces. */
