@@ -140,7 +140,7 @@ const char *tw_nearest(const char *text, const char *const *names)
 	unsigned least = len < 3 ? 2 : len < 6 ? 4 : (unsigned)(len / 3 * 2);
 
 	for (; *names; names++) {
-		unsigned d = edit_distance(text, *names);
+		unsigned d = strcasecmp(text, *names) == 0 ? 1 : edit_distance(text, *names);
 		if (d < least || (d == least && !best)) {
 			least = d;
 			best = *names;

@@ -59,7 +59,7 @@ static int agent_memory(struct agent *a, const char *kind, size_t bytes)
 	snprintf(name, sizeof(name), "tweed-%s-%u", kind, a->boot.node);
 	int fd = memfd_create(name, 0);
 	if (fd < 0 || ftruncate(fd, (off_t)bytes) < 0) {
-		tw_log("cannot make a memory file of %zu bytes: %s; lower TWEED_MEMORY", bytes, strerror(errno));
+		tool_say("cannot make a memory file of %zu bytes: %s; lower TWEED_MEMORY", bytes, strerror(errno));
 		agent_fail(a);
 	}
 	return fd;
@@ -70,7 +70,7 @@ static void *agent_map(struct agent *a, int fd, size_t offset, size_t bytes)
 	size_t aligned = offset & ~(size_t)4095;
 	char *p = mmap(NULL, bytes + offset - aligned, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)aligned);
 	if (p == MAP_FAILED) {
-		tw_log("cannot map %zu bytes: %s", bytes, strerror(errno));
+		tool_say("cannot map %zu bytes: %s", bytes, strerror(errno));
 		agent_fail(a);
 	}
 	return p + (offset - aligned);
@@ -99,7 +99,7 @@ static void agent_write_boot(struct agent *a)
 {
 	a->boot_fd = memfd_create("tweed-boot", 0);
 	if (a->boot_fd < 0 || write(a->boot_fd, &a->boot, sizeof(a->boot)) != (ssize_t)sizeof(a->boot)) {
-		tw_log("cannot write the boot file: %s", strerror(errno));
+		tool_say("cannot write the boot file: %s", strerror(errno));
 		agent_fail(a);
 	}
 }
@@ -132,7 +132,7 @@ static void agent_bring_up(struct agent *a)
 	a->exec_errno = mmap(NULL, processors * sizeof(int), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	a->processor = calloc(processors, sizeof(*a->processor));
 	if (a->exec_errno == MAP_FAILED || !a->processor) {
-		tw_log("out of memory");
+		tool_say("out of memory");
 		agent_fail(a);
 	}
 	if (tw_service_start(&a->boot) < 0)
@@ -190,7 +190,8 @@ static void agent_start_one(struct agent *a, unsigned k, int null, char **enviro
 	p->out.fd = p->err.fd = -1;
 	if (a->boot.config.tag && (tag_open(&p->out, STDOUT_FILENO, a->boot.node, k, &out[0]) < 0 ||
 	                           tag_open(&p->err, STDERR_FILENO, a->boot.node, k, &out[1]) < 0)) {
-		tw_log("cannot make a pipe for processor %u: %s; use fewer processors or no --tag", k, strerror(errno));
+		tool_say("cannot make a pipe for processor %u: %s; use fewer processors or no --tag", k,
+		         strerror(errno));
 		agent_fail(a);
 	}
 	pid_t parent = getpid();
@@ -198,7 +199,7 @@ static void agent_start_one(struct agent *a, unsigned k, int null, char **enviro
 	if (p->pid == 0)
 		agent_exec(a, k, parent, null, out, environment);
 	if (p->pid < 0) {
-		tw_log("cannot start processor %u: %s; use fewer processors", k, strerror(errno));
+		tool_say("cannot start processor %u: %s; use fewer processors", k, strerror(errno));
 		agent_fail(a);
 	}
 	a->running++;
@@ -214,7 +215,7 @@ static void agent_start_processors(struct agent *a)
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	if (!environment || null < 0) {
-		tw_log("cannot prepare the processors: %s", strerror(errno));
+		tool_say("cannot prepare the processors: %s", strerror(errno));
 		agent_fail(a);
 	}
 	for (unsigned k = 0; k < a->boot.config.processors; k++) {
@@ -326,7 +327,7 @@ int tool_agent(int argc, char **argv)
 
 	a.sock = argc >= 4 ? atoi(argv[1]) : -1;
 	if (getsockopt(a.sock, SOL_SOCKET, SO_TYPE, &type, &(socklen_t){sizeof(type)}) < 0 || type != SOCK_SEQPACKET) {
-		tw_log("'tweed agent' is started by 'tweed run' only");
+		tool_say("'tweed agent' is started by 'tweed run' only");
 		return TOOL_USAGE;
 	}
 	fcntl(a.sock, F_SETFD, FD_CLOEXEC);

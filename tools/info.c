@@ -151,7 +151,7 @@ int tool_info(int argc, char **argv)
 		return 0;
 	}
 	if (argc > 1 && !json) {
-		tw_log("'tweed info' takes --json or nothing, but got '%s'", argv[argc - 1]);
+		tool_say("'tweed info' takes --json or nothing, but got '%s'", argv[argc - 1]);
 		return TOOL_USAGE;
 	}
 	if (tool_configure(&config, origins) < 0)

@@ -88,7 +88,7 @@ static void launch_processor_died(struct launch *l, unsigned node, const struct 
 	if (l->ending)
 		return;
 	if (d->exec_errno) {
-		tw_log("cannot run '%s': %s; name a program for this machine", l->job->path, strerror(d->exec_errno));
+		tool_say("cannot run '%s': %s; name a program for this machine", l->job->path, strerror(d->exec_errno));
 		launch_end(l, TOOL_USAGE);
 	} else if (exited && d->finalized) {
 		/* The program's own verdict: the others are on their way out. */
@@ -98,9 +98,9 @@ static void launch_processor_died(struct launch *l, unsigned node, const struct 
 		}
 		l->late = true;
 	} else {
-		tw_log("node %u processor %u (pid %d) %s%s; the job is ended", node, d->processor, d->pid,
-		       launch_fate(d->status, fate, sizeof(fate)),
-		       exited && d->initialized ? " before tw_finalize" : "");
+		tool_say("node %u processor %u (pid %d) %s%s; the job is ended", node, d->processor, d->pid,
+		         launch_fate(d->status, fate, sizeof(fate)),
+		         exited && d->initialized ? " before tw_finalize" : "");
 		launch_end(l, status ? status : 1);
 	}
 }
@@ -117,8 +117,8 @@ static void launch_agent_gone(struct launch *l, unsigned i)
 	while (waitpid(n->agent, &status, 0) < 0 && errno == EINTR)
 		;
 	if (!l->ending && !n->delivered) {
-		tw_log("the agent of node %u (pid %d) %s; the job is ended", i, n->agent,
-		       launch_fate(status, fate, sizeof(fate)));
+		tool_say("the agent of node %u (pid %d) %s; the job is ended", i, n->agent,
+		         launch_fate(status, fate, sizeof(fate)));
 		status = launch_status(status);
 		launch_end(l, status ? status : 1);
 	}
@@ -166,7 +166,7 @@ static int launch_start_agent(struct launch *l, unsigned i)
 
 	snprintf(job.config.fault, sizeof(job.config.fault), "%s", l->job->fault);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
-		tw_log("cannot connect the agent of node %u: %s; use fewer nodes", i, strerror(errno));
+		tool_say("cannot connect the agent of node %u: %s; use fewer nodes", i, strerror(errno));
 		return -errno;
 	}
 	pid_t pid = fork();
@@ -174,7 +174,7 @@ static int launch_start_agent(struct launch *l, unsigned i)
 		launch_exec_agent(l, i, pair[1]);
 	close(pair[1]);
 	if (pid < 0) {
-		tw_log("cannot start the agent of node %u: %s; use fewer nodes", i, strerror(errno));
+		tool_say("cannot start the agent of node %u: %s; use fewer nodes", i, strerror(errno));
 		close(pair[0]);
 		return -errno;
 	}
@@ -265,7 +265,7 @@ static void launch_signal(struct launch *l)
 	while (read(l->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
 		int number = (int)info.ssi_signo;
 		if (!l->ending)
-			tw_log("interrupted by signal %d (%s); the job is ended", number, strsignal(number));
+			tool_say("interrupted by signal %d (%s); the job is ended", number, strsignal(number));
 		launch_end(l, 128 + number);
 	}
 }
@@ -276,7 +276,7 @@ static void launch_overdue(struct launch *l)
 	l->deadline_ns = 0;
 	if (!l->ending) {
 		if (!l->late)
-			tw_log("the job's end takes too long; it is ended by force");
+			tool_say("the job's end takes too long; it is ended by force");
 		launch_end(l, l->job->status ? l->job->status : 1);
 		return;
 	}
@@ -348,7 +348,7 @@ int tool_launch(struct tool_job *job)
 	size_t bytes = l.nodes * (job->config.processors + 1) * sizeof(struct tw_stats);
 	job->stats = aligned_alloc(_Alignof(struct tw_stats), bytes);
 	if (!job->stats) {
-		tw_log("out of memory");
+		tool_say("out of memory");
 		return 1;
 	}
 	memset(job->stats, 0, bytes);

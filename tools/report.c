@@ -321,7 +321,7 @@ int tool_report(const struct tool_job *job)
 	char *text = json_dumps(o, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
 	int status = text ? write_file(path, text) : -ENOMEM;
 	if (status < 0)
-		tw_log("cannot write statistics to '%s': %s", path, strerror(-status));
+		tool_say("cannot write statistics to '%s': %s", path, strerror(-status));
 	free(text);
 	json_decref(o);
 	return status;

@@ -49,9 +49,9 @@ static int run_unknown(const char *arg)
 	snprintf(text, sizeof(text), "%.*s", (int)strcspn(arg, "="), arg);
 	const char *near = strncmp(text, "--", 2) == 0 ? tw_nearest(text + 2, names) : NULL;
 	if (near)
-		tw_log("%s is no option of 'tweed run'; did you mean --%s?", text, near);
+		tool_say("%s is no option of 'tweed run'; did you mean --%s?", text, near);
 	else
-		tw_log("%s is no option of 'tweed run'; 'tweed run --help' lists them", text);
+		tool_say("%s is no option of 'tweed run'; 'tweed run --help' lists them", text);
 	return -EINVAL;
 }
 
@@ -60,7 +60,7 @@ static int run_set(struct tool_job *job, const struct tw_setting *s, const char 
 	char error[1024];
 	int status = tw_config_set(&job->config, job->origins, s, value, TW_ORIGIN_OPTION, error, sizeof(error));
 	if (status < 0)
-		tw_log("%s", error);
+		tool_say("%s", error);
 	return status;
 }
 
@@ -86,7 +86,7 @@ static int run_option(struct tool_job *job, char **argv)
 	if (s->type == TW_SETTING_SWITCH)
 		return run_set(job, s, "1") < 0 ? -EINVAL : 1;
 	if (!argv[1]) {
-		tw_log("%s needs a value: %s", arg, s->help);
+		tool_say("%s needs a value: %s", arg, s->help);
 		return -EINVAL;
 	}
 	return run_set(job, s, argv[1]) < 0 ? -EINVAL : 2;
@@ -109,7 +109,7 @@ static bool run_executable(const char *path, const char *program, bool quiet)
 	else if (access(path, X_OK) < 0)
 		why = "is not executable; chmod +x it, or name a program";
 	if (why && !quiet)
-		tw_log("cannot run '%s': it %s", program, why);
+		tool_say("cannot run '%s': it %s", program, why);
 	return !why;
 }
 
@@ -130,10 +130,10 @@ static char *run_find_program(const char *program)
 		at += len;
 	}
 	if (*program && stat(program, &st) == 0)
-		tw_log("there is no program '%s' in PATH; for the one in this directory write './%s'", program,
-		       program);
+		tool_say("there is no program '%s' in PATH; for the one in this directory write './%s'", program,
+		         program);
 	else
-		tw_log("there is no program '%s' in PATH; check the name, or give its path", program);
+		tool_say("there is no program '%s' in PATH; check the name, or give its path", program);
 	return NULL;
 }
 
@@ -146,12 +146,12 @@ static int run_check_drivers(struct tool_job *job)
 	const struct tw_fault_ops *fault = tw_fault_find(job->config.fault);
 
 	if (!transport || transport->probe(why, sizeof(why)) < 0) {
-		tw_log("transport %s does not work here, because %s; 'tweed info' lists those that do",
-		       job->config.transport, why);
+		tool_say("transport %s does not work here, because %s; 'tweed info' lists those that do",
+		         job->config.transport, why);
 		return -ENOTSUP;
 	}
 	if (!fault || fault->probe(why, sizeof(why)) < 0) {
-		tw_log("fault backend %s does not work here, because %s; use --fault auto", job->config.fault, why);
+		tool_say("fault backend %s does not work here, because %s; use --fault auto", job->config.fault, why);
 		return -ENOTSUP;
 	}
 	snprintf(job->fault, sizeof(job->fault), "%s", fault->name);
@@ -164,11 +164,11 @@ static int run_check(struct tool_job *job)
 
 	if (tw_config_check(&job->config, error, sizeof(error)) < 0 ||
 	    tool_report_check(job, error, sizeof(error)) < 0) {
-		tw_log("%s", error);
+		tool_say("%s", error);
 		return -EINVAL;
 	}
 	if (!job->argv[0]) {
-		tw_log("no program is named: tweed run [OPTIONS] PROGRAM ARGS...");
+		tool_say("no program is named: tweed run [OPTIONS] PROGRAM ARGS...");
 		return -EINVAL;
 	}
 	job->path = run_find_program(job->argv[0]);

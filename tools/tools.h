@@ -43,7 +43,10 @@ struct tool_job {
 	double wall_s; /* from the start of the processors to the end of the last */
 };
 
-/* tool_configure - defaults and the environment into @job; on failure prints one sentence.  Returns 0 or -EINVAL. */
+/* tool_say - tw_log with printf's whole format; control bytes from arguments become '?', so it stays one line. */
+void tool_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* tool_configure - defaults and the environment into @config; on failure prints one sentence.  Returns 0 or -EINVAL. */
 int tool_configure(struct tw_config *config, enum tw_origin *origins);
 
 /* tool_launch - run the job to its end; the whole bring-up, watching and ending.  Returns the exit status. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* tweed.c - the `tweed` command: a table of subcommands. */
-#include <errno.h>
+#include <ctype.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,6 +17,20 @@ static const struct tool_command commands[] = {
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
+void tool_say(const char *format, ...)
+{
+	char line[1000];
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(line, sizeof(line), format, ap);
+	va_end(ap);
+	for (char *p = line; *p; p++)
+		if (iscntrl((unsigned char)*p))
+			*p = '?';
+	tw_log("%s", line);
+}
+
 int tool_configure(struct tw_config *config, enum tw_origin *origins)
 {
 	char error[1024];
@@ -23,7 +38,7 @@ int tool_configure(struct tw_config *config, enum tw_origin *origins)
 	tw_config_init(config, origins);
 	int status = tw_config_environment(config, origins, environ, error, sizeof(error));
 	if (status < 0)
-		tw_log("%s", error);
+		tool_say("%s", error);
 	return status;
 }
 
@@ -49,16 +64,16 @@ static int unknown(const char *name)
 	names[n] = NULL;
 	const char *near = tw_nearest(name, names);
 	if (near)
-		tw_log("'%s' is no command; did you mean 'tweed %s'?", name, near);
+		tool_say("'%s' is no command; did you mean 'tweed %s'?", name, near);
 	else
-		tw_log("'%s' is no command; 'tweed --help' lists them", name);
+		tool_say("'%s' is no command; 'tweed --help' lists them", name);
 	return TOOL_USAGE;
 }
 
 int main(int argc, char **argv)
 {
 	if (argc < 2) {
-		tw_log("no command is named; 'tweed --help' lists them");
+		tool_say("no command is named; 'tweed --help' lists them");
 		return TOOL_USAGE;
 	}
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Mistaken calls of tweed: each ends in exactly one sentence on standard error that names the mistake and, where one
+is near, the right word; with status 2; with nothing started and no file made or changed.
+
+usage: input.py TWEED"""
+
+import os
+import re
+import stat
+import subprocess
+import sys
+import tempfile
+
+tweed = os.path.abspath(sys.argv[1])
+failures = []
+cases = 0
+
+
+def call(args, env=None, cwd=None):
+    clean = {k: v for k, v in os.environ.items() if not k.startswith("TWEED_")}
+    return subprocess.run([tweed, *args], env={**clean, **(env or {})}, cwd=cwd, stdin=subprocess.DEVNULL,
+                          capture_output=True, timeout=30)
+
+
+def report(name, problems, done):
+    global cases
+    cases += 1
+    if problems:
+        failures.append(name)
+        print(f"{name}: {'; '.join(problems)}\n    status {done.returncode}, stderr: {done.stderr.decode(errors='replace')}")
+
+
+def tree(path):
+    return {os.path.join(d, f): os.stat(os.path.join(d, f)).st_size for d, _, files in os.walk(path) for f in files}
+
+
+def bad(name, args, *expected, env=None):
+    """The call must fail as described above, and its sentence must match every pattern of @expected."""
+    before = tree(".")
+    done = call(args, env)
+    text = done.stderr.decode(errors="replace")
+    problems = []
+    if done.returncode != 2:
+        problems.append("status is not 2")
+    if text.count("\n") != 1 or not text.endswith("\n"):
+        problems.append("not exactly one line")
+    if not text.startswith("tweed: "):
+        problems.append("does not start with 'tweed: '")
+    if done.stdout:
+        problems.append("prints to standard output")
+    problems += [f"does not match '{e}'" for e in expected if not re.search(e, text)]
+    if tree(".") != before:
+        problems.append("something was started or changed")
+    report(name, problems, done)
+
+
+def good(name, args, status=0, env=None, stdout=None):
+    done = call(args, env)
+    problems = [] if done.returncode == status else [f"status is not {status}"]
+    if status == 0 and done.stderr:
+        problems.append("complains")
+    if stdout is not None and done.stdout.decode() != stdout:
+        problems.append(f"prints {done.stdout!r}")
+    report(name, problems, done)
+
+
+def executable(name, text):
+    with open(name, "w") as f:
+        f.write(text)
+    os.chmod(name, stat.S_IRWXU)
+
+
+def settings():
+    run = ["run", "./touch"]
+    bad("protocol in the wrong case", run, "TWEED_PROTOCOL", "'2l'", "did you mean 2L", env={"TWEED_PROTOCOL": "2l"})
+    bad("misspelt variable", run, "TWEED_PROTOCL", "did you mean TWEED_PROTOCOL", env={"TWEED_PROTOCL": "2L"})
+    bad("variable in the wrong case", run, "did you mean TWEED_NODES", env={"TWEED_nodes": "2"})
+    bad("variable like no other", run, "TWEED_XYZZY", "tweed info", env={"TWEED_XYZZY": "1"})
+    bad("empty name", run, "TWEED_ ", env={"TWEED_": "1"})
+    bad("long name", run, "is no setting", env={"TWEED_" + "A" * 5000: "1"})
+    bad("empty number", run, "TWEED_NODES", env={"TWEED_NODES": ""})
+    bad("empty choice", run, "TWEED_LOCK", "queue, array", env={"TWEED_LOCK": ""})
+    bad("long value", run, "TWEED_STATS", env={"TWEED_STATS": "x" * 5000})
+    bad("long choice", run, "TWEED_FAULT", env={"TWEED_FAULT": "x" * 5000})
+    bad("switch", run, "TWEED_TAG", "0, 1", env={"TWEED_TAG": "yes"})
+    bad("info with a bad environment", ["info"], "TWEED_HOME", "did you mean first-touch",
+        env={"TWEED_HOME": "first_touch"})
+
+
+def shapes():
+    bad("no nodes", ["run", "-n", "0", "./touch"], "-n ", "'0'", "1 to 256")
+    bad("too many processors", ["run", "-n", "2", "-p", "9999", "./touch"], "-p ", "'9999'", "1 to 64")
+    for value in ("-1", "+1", "1.5", "1e3", " 1", "1 ", "0x2", "two", "99999999999999999999999", "257", "1K", ""):
+        bad(f"nodes '{value}'", ["run", "-n", value, "./touch"], "-n is ", "1 to 256")
+    bad("baseline on two nodes", ["run", "-n", "2", "--protocol", "none", "./touch"], "none", "one node", "-n 1")
+
+
+def sizes():
+    for value in ("0", "1", "5K", "12K", "2K", "128K", "4KB", "4 K", "-4K", "4Q", "K", "18446744073709551616", "16777216T"):
+        bad(f"page size '{value}'", ["run", "--page-size", value, "./touch"], "--page-size", "power of two", "4K to 64K")
+    bad("memory that is no multiple of 2M", ["run", "--memory", "3M", "./touch"], "TWEED_MEMORY", "multiple of 2M")
+    bad("memory 8GB", ["run", "--memory", "8GB", "./touch"], "'8GB'", "2M to 1T")
+    bad("superpage", ["run", "--superpage", "3", "./touch"], "power of two from 1 to 512")
+    bad("spin", ["run", "--spin", "10001", "./touch"], "0 to 10000, or auto")
+    bad("seed", ["run", "--seed", "18446744073709551616", "./touch"], "--seed")
+
+
+def options():
+    bad("no command", [], "no command")
+    bad("misspelt command", ["rnu", "./touch"], "did you mean 'tweed run'")
+    bad("misspelt option", ["run", "--protocl", "2L", "./touch"], "did you mean --protocol")
+    bad("misspelt option with a value", ["run", "--fualt=auto", "./touch"], "--fualt", "did you mean --fault")
+    bad("unknown letter", ["run", "-x", "./touch"], "-x", "--help")
+    bad("option without its value", ["run", "--stats"], "--stats needs a value")
+    bad("protocol", ["run", "--protocol", "2LL", "./touch"], "did you mean 2L")
+    bad("fault backend", ["run", "--fault", "mprotec", "./touch"], "did you mean mprotect")
+    bad("transport", ["run", "--transport", "tcp", "./touch"], "must be one of shm")
+    bad("info with an argument", ["info", "--jsn"], "--jsn")
+    bad("the agent by hand", ["agent", "0", "./touch", "./touch"], "tweed run")
+
+
+def programs():
+    bad("no program", ["run"], "no program")
+    bad("no program after --", ["run", "--"], "no program")
+    bad("missing program", ["run", "./nothing"], "./nothing", "does not exist")
+    bad("missing program in PATH", ["run", "nothing-of-this-name"], "nothing-of-this-name", "PATH")
+    bad("program of this directory", ["run", "touch-it"], "./touch-it")
+    bad("empty program", ["run", ""], "no program ''")
+    bad("directory", ["run", "./directory"], "./directory", "is a directory")
+    bad("file that is not executable", ["run", "./plain"], "./plain", "not executable")
+    bad("device", ["run", "/dev/null"], "/dev/null", "regular")
+    bad("path through a file", ["run", "./plain/x"], "./plain/x", "Not a directory")
+    bad("script without interpreter", ["run", "-n", "2", "-p", "2", "./no-interpreter"], "no-interpreter")
+    bad("neither script nor binary", ["run", "-n", "2", "-p", "2", "./garbage"], "./garbage", "Exec format")
+    bad("control bytes in the name", ["run", "./a\nb"], "does not exist")
+
+
+def stats_files():
+    bad("statistics in a missing directory", ["run", "--stats", "missing/s.json", "./touch"], "missing/s.json", "No such")
+    bad("statistics into a directory", ["run", "--stats", "directory", "./touch"], "directory", "Is a directory")
+    bad("statistics into the empty directory name", ["run", "--stats", "directory/", "./touch"], "directory/")
+    if os.geteuid() != 0:
+        os.chmod("plain", 0o444)
+        bad("statistics into a read-only file", ["run", "--stats", "plain", "./touch"], "Permission denied")
+        os.chmod("plain", 0o644)
+    bad("statistics checked before the program", ["run", "--stats", "new.json", "./nothing"], "./nothing")
+
+
+def controls():
+    """The same calls without the mistake work: the cases above fail for the reason they name."""
+    good("environment", ["run", "./true"], env={"TWEED_PROTOCOL": "2L", "TWEED_NODES": "2", "TWEED_BOOT": "3"})
+    good("options", ["run", "-n2", "-p", "2", "--page-size=8K", "--memory", "4m", "--", "./true"])
+    good("status", ["run", "./seven"], status=7)
+    good("arguments", ["run", "--tag", "./echo", "--tag", "-n", "0"], stdout="[0.0] --tag -n 0\n")
+    good("from PATH", ["run", "true"])
+    good("version", ["--version"])
+    good("info", ["info", "--json"])
+
+
+with tempfile.TemporaryDirectory() as place:
+    os.chdir(place)
+    os.mkdir("directory")
+    with open("plain", "w") as f:
+        f.write("plain text\n")
+    executable("touch", "#!/bin/sh\ntouch started\n")
+    executable("touch-it", "#!/bin/sh\ntouch started\n")
+    executable("true", "#!/bin/sh\nexit 0\n")
+    executable("seven", "#!/bin/sh\nexit 7\n")
+    executable("echo", "#!/bin/sh\necho \"$@\"\n")
+    executable("garbage", "neither script nor binary\n")
+    executable("no-interpreter", "#!/no/such/interpreter\n")
+    for group in (settings, shapes, sizes, options, programs, stats_files, controls):
+        group()
+    os.chdir("/")
+
+print(f"input: {cases - len(failures)} of {cases} good")
+sys.exit(1 if failures else 0)

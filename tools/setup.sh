@@ -1,0 +1,44 @@
+# shellcheck shell=bash
+# Sourced by ./demo and ./check: install what is missing (Debian, apt), configure and build.
+
+tweed_packages=(gcc clang meson ninja-build pkg-config libjemalloc-dev libjansson-dev libcunit1-dev spin python3 git)
+
+# progress TEXT - one line on a terminal, nothing elsewhere.
+progress() {
+	if [ -t 2 ]; then printf '\r\033[K%s' "$1" >&2; fi
+}
+
+# setup_packages - apt-get install what dpkg does not know as installed; silent unless it fails.
+setup_packages() {
+	local missing=() p log
+	for p in "${tweed_packages[@]}"; do
+		dpkg-query -W -f '${Status}' "$p" 2>/dev/null | grep -q '^install ok installed' || missing+=("$p")
+	done
+	[ ${#missing[@]} -eq 0 ] && return 0
+	progress "installing ${missing[*]} ..."
+	log=$(mktemp)
+	local sudo=()
+	[ "$(id -u)" -eq 0 ] || sudo=(sudo)
+	if ! { DEBIAN_FRONTEND=noninteractive "${sudo[@]}" apt-get update -qq && DEBIAN_FRONTEND=noninteractive "${sudo[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}"; } >"$log" 2>&1; then
+		progress ''
+		cat "$log" >&2
+		echo "could not install ${missing[*]}: install them by hand, then run this again" >&2
+		rm -f "$log"
+		exit 2
+	fi
+	rm -f "$log"
+}
+
+# setup_build DIR MESON-OPTIONS... - configure once, compile; silent unless it fails.
+setup_build() {
+	local dir=$1 log
+	shift
+	log=$(mktemp)
+	progress "building $dir ..."
+	if [ ! -f "$dir/build.ninja" ]; then
+		meson setup "$dir" "$@" >"$log" 2>&1 || { progress ''; cat "$log" >&2; rm -f "$log"; exit 1; }
+	fi
+	ninja -C "$dir" >"$log" 2>&1 || { progress ''; tail -n 40 "$log" >&2; rm -f "$log"; exit 1; }
+	rm -f "$log"
+	progress ''
+}
