@@ -37,7 +37,7 @@ struct launch {
 	unsigned nodes, agents; /* agents: not gone yet */
 	struct launch_node node[TW_MAX_NODES];
 	unsigned have_memory, ready, exited, delivered;
-	bool subreaper, ending, late;
+	bool ending, late;
 	int signals;
 	sigset_t mask;
 	uint64_t deadline_ns; /* 0: none */
@@ -355,15 +355,18 @@ int tool_launch(struct tool_job *job)
 	for (unsigned i = 0; i < l.nodes; i++)
 		l.node[i].sock = -1;
 	/* A shell may have exec'ed us with children of its own: those are not ours to kill, nor are their orphans. */
-	l.subreaper = waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD && prctl(PR_SET_CHILD_SUBREAPER, 1) == 0;
+	bool childless = waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD;
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	launch_catch_signals(&l);
 	launch_raise_limits();
 	for (unsigned i = 0; i < l.nodes && !l.ending; i++)
 		if (launch_start_agent(&l, i) < 0)
 			launch_end(&l, TOOL_USAGE);
 	launch_loop(&l);
-	if (l.subreaper)
+	if (childless)
 		tool_kill_descendants();
+	else
+		tool_kill_orphans();
 	job->complete = l.delivered == l.nodes;
 	return job->status;
 }

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/util.h"
 #include "tools/tools.h"
 
 /* The parent of @pid from /proc/PID/stat; the command name in it may contain anything, so search its last ')'. */
@@ -32,18 +33,47 @@ static pid_t parent_of(const char *pid)
 	return parent;
 }
 
-static void kill_children(void)
+/* Was @pid started by an agent, directly or not?  Processors have TWEED_BOOT in their environment and hand it down. */
+static bool from_agent(const char *pid)
+{
+	char path[64], text[4096 + 16];
+	size_t kept = 0;
+	ssize_t n;
+	bool found = false;
+
+	snprintf(path, sizeof(path), "/proc/%.20s/environ", pid);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	while (!found && (n = read(fd, text + kept, sizeof(text) - kept)) > 0) {
+		size_t have = kept + (size_t)n;
+		found = memmem(text, have, "TWEED_BOOT=", 11) != NULL;
+		kept = TW_MIN(have, (size_t)10); /* the name may lie across two reads */
+		memmove(text, text + have - kept, kept);
+	}
+	close(fd);
+	return found;
+}
+
+/* Returns how many were sent the signal. */
+static unsigned kill_children(bool agents_only)
 {
 	DIR *proc = opendir("/proc");
 	struct dirent *entry;
 	pid_t me = getpid();
+	unsigned killed = 0;
 
 	if (!proc)
-		return;
-	while ((entry = readdir(proc)))
-		if (isdigit((unsigned char)entry->d_name[0]) && parent_of(entry->d_name) == me)
-			kill((pid_t)atoi(entry->d_name), SIGKILL);
+		return 0;
+	while ((entry = readdir(proc))) {
+		const char *pid = entry->d_name;
+		if (!isdigit((unsigned char)*pid) || parent_of(pid) != me || (agents_only && !from_agent(pid)))
+			continue;
+		kill((pid_t)atoi(pid), SIGKILL);
+		killed++;
+	}
 	closedir(proc);
+	return killed;
 }
 
 void tool_kill_descendants(void)
@@ -55,8 +85,15 @@ void tool_kill_descendants(void)
 		while (reaped > 0);
 		if (reaped < 0 && errno == ECHILD)
 			return;
-		kill_children();
+		kill_children(false);
 		/* Sleep in the kernel until one of them is gone; its children, if any, are ours then. */
 		waitpid(-1, NULL, 0);
 	}
+}
+
+void tool_kill_orphans(void)
+{
+	/* The dead stay zombies without an environment until we exit: what remains to be found is alive. */
+	while (kill_children(true))
+		usleep(1000);
 }

@@ -60,5 +60,7 @@ int tool_report(const struct tool_job *job);
 /* tool_kill_descendants - SIGKILL and reap every child of this process, again and again, until none is left: with
  * PR_SET_CHILD_SUBREAPER that is every descendant. */
 void tool_kill_descendants(void);
+/* tool_kill_orphans - the same for a process with children of another's making: only what came from an agent. */
+void tool_kill_orphans(void);
 
 #endif
