@@ -15,10 +15,12 @@ enum { CASH_MSG_BREAK = TW_MSG_PROTOCOL }; /* word[0] first page, word[1] count:
 #define CASH_CHUNK 64u
 #define CASH_WINDOW_MAX 256u
 
-/* Detector of sequential faults. */
+/* Detector of sequential faults: see fault.c. */
 struct cash_stream {
-	tw_page_t next;  /* the page after the last window */
-	unsigned window; /* its length */
+	tw_page_t next; /* the page after the last window */
+	unsigned run;   /* pages of the run at work, windows included */
+	unsigned last;  /* of the run before it */
+	unsigned same;  /* how many runs in a row had that length */
 };
 
 struct cash {

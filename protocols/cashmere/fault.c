@@ -10,10 +10,16 @@
 
 #include "protocols/cashmere/cashmere.h"
 
+#define STREAM_BEGINS        3u  /* neighbouring faults before pages are taken ahead */
+#define STREAM_SURE          8u  /* pages of a run before it may disturb other nodes for pages ahead */
+#define STREAM_TRUSTED       2u  /* runs of one length before the length is relied on */
+#define STREAM_MEASURE_AGAIN 64u /* runs after which it is forgotten */
+
 struct window {
 	tw_page_t first;
 	unsigned count;
 	enum tw_rights want;
+	bool sure; /* its pages will very probably be used: may take them from other nodes */
 };
 
 /* The directory word this node has published. */
@@ -22,18 +28,24 @@ static uint64_t fault_published(struct tw_proc *me, tw_page_t p)
 	return tw_dir_word(me, p, me->node);
 }
 
-/* May @p (locked), which nobody asked for yet, come along with its neighbour?  Only where a wrong guess costs little: no home is
- * claimed, no notice is sent for a page not written. */
-static bool fault_comes_along(struct tw_proc *me, tw_page_t p, enum tw_rights want)
+/* May @p (locked), which nobody asked for yet, come along with its neighbour?  Only where a wrong guess costs little: never is a home
+ * claimed or a notice sent for a page not written, and another node's page is taken only when the guess is sure. */
+static bool fault_comes_along(struct tw_proc *me, tw_page_t p, const struct window *w)
 {
 	struct tw_page *e = &me->page[p];
 	enum tw_rights have = cash_rights(me, e);
 
-	if (have >= want || tw_home_get(me, p) < 0)
+	if (have >= w->want || tw_home_get(me, p) < 0)
 		return false;
 	if (have == TW_NONE && (e->twin || (e->writers & cash_bit(me))))
 		return false;
-	return want == TW_READ || !cash_is_home(me, e) || (e->state & CASH_EXCLUSIVE) || !cash_shared(me, p);
+	if (e->state & CASH_EXCLUSIVE)
+		return true;
+	if (w->want == TW_READ)
+		return w->sure || cash_holder(me, p) < 0;
+	if (!cash_shared(me, p))
+		return true;
+	return !cash_is_home(me, e) && (have == TW_READ || w->sure);
 }
 
 static void window_lock(struct tw_proc *me, struct window *w)
@@ -49,7 +61,7 @@ static void window_lock(struct tw_proc *me, struct window *w)
 		want = 1;
 	}
 	for (; n < want && tw_page_trylock(me, w->first + n); n++)
-		if (!fault_comes_along(me, w->first + n, w->want)) {
+		if (!fault_comes_along(me, w->first + n, w)) {
 			tw_page_unlock(me, w->first + n);
 			break;
 		}
@@ -207,6 +219,10 @@ static void window_map(struct tw_proc *me, const struct window *w)
 	for (unsigned i = 0; i < w->count; i++) {
 		struct tw_page *e = &me->page[w->first + i];
 		e->mapped |= bit;
+		/* Old, but not too old for us yet; the notice was distributed when we had no mapping: look again at our next
+		 * acquire. */
+		if (!cash_is_home(me, e) && e->ts_update < e->ts_notice)
+			tw_pageset_add(me->notices, w->first + i);
 		if (w->want == TW_WRITE) {
 			e->writers |= bit;
 			if (!(e->state & CASH_EXCLUSIVE))
@@ -231,22 +247,34 @@ static void fault_window(struct tw_proc *me, struct window *w)
 	window_unlock(me, w);
 }
 
-/* How many pages to handle at a fault on @p: one, or after neighbouring faults twice as many each time. */
+/* How many pages to handle at a fault on @p.  A run of neighbouring faults doubles its window from its fourth fault on, as a file's
+ * read-ahead does.  When runs keep having the same length (rows of a matrix), the rest of a run is taken at its
+ * first fault and nothing beyond it; now and then the length is measured again. */
 static unsigned stream_window(struct tw_proc *me, struct cash_stream *s, tw_page_t p)
 {
 	unsigned most = (unsigned)TW_MIN(me->config.prefetch, CASH_WINDOW_MAX);
-	if (p != s->next || most == 0)
-		return 1;
-	return TW_MIN(s->window < 2 ? 4 : s->window * 2, most);
+	unsigned window = 1;
+
+	if (p != s->next) {
+		s->same = s->run == s->last && s->same < STREAM_MEASURE_AGAIN ? s->same + 1 : 0;
+		s->last = s->run;
+		s->run = 0;
+	}
+	if (s->same >= STREAM_TRUSTED && s->run <= s->last)
+		window = s->last - s->run;
+	else if (s->run >= STREAM_BEGINS)
+		window = s->run;
+	return TW_MAX(TW_MIN(window, most), 1u);
 }
 
 static unsigned fault_stream(struct tw_proc *me, struct cash_stream *s, tw_page_t p, enum tw_rights want)
 {
 	struct window w = {.first = p, .count = stream_window(me, s, p), .want = want};
-	unsigned asked = w.count;
+
+	w.sure = s->run >= STREAM_SURE || s->same >= STREAM_TRUSTED;
 	fault_window(me, &w);
 	s->next = p + w.count;
-	s->window = asked;
+	s->run += w.count;
 	return w.count - 1;
 }
 
@@ -267,9 +295,9 @@ void cash_write_fault(struct tw_proc *me, tw_page_t p)
 void cash_prefetch(struct tw_proc *me, tw_page_t first, unsigned count)
 {
 	while (count) {
-		struct window w = {.first = first, .count = TW_MIN(count, CASH_CHUNK), .want = TW_READ};
+		struct window w = {.first = first, .count = TW_MIN(count, CASH_CHUNK), .want = TW_READ, .sure = true};
 		tw_page_lock(me, first);
-		bool wanted = fault_comes_along(me, first, TW_READ);
+		bool wanted = fault_comes_along(me, first, &w);
 		tw_page_unlock(me, first);
 		if (wanted) {
 			fault_window(me, &w);
