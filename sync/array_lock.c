@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* array_lock.c - TWEED_LOCK=array: the lock of Cashmere-2L, section 2.3, with writes and reads only.
+ *
+ * One word per node, replicated in every node's memory.  To enter: set the own word everywhere, flush, read all words in
+ * the own memory; if no other is set the lock is taken, otherwise clear the own word, back off, try again.
+ *
+ * At most one node holds it.  Take two nodes that both set, flushed and read, and whose words stay set.  Each one's flush
+ * returned when its word was visible at the other, before it read.  Whichever flush returned last, its node reads after
+ * the other's word arrived in its memory: it sees it and gives up.  The Memory Channel's total order is not needed,
+ * only that flush means visible at the target and that later local loads are performed after it.
+ *
+ * A node's words are written by whichever processor has the node's turn, each through its own endpoint, and endpoints are
+ * not ordered among each other: so the turn is passed on only after the clearing write is flushed. */
+#include "sync/object.h"
+
+#define ARRAY_BACK_OFF_MIN_NS 1000u
+#define ARRAY_BACK_OFF_MAX_NS 1000000u
+#define ARRAY_SPIN_NS         4000u /* a shorter pause is not worth a system call */
+
+static bool array_alone(const struct tw_proc *me, const struct sync_object *o)
+{
+	const _Atomic uint64_t *word = sync_words(me, o->array);
+
+	for (unsigned node = 0; node < me->nodes; node++) {
+		if (node != me->node && atomic_load_explicit(&word[node], memory_order_acquire))
+			return false;
+	}
+	return true;
+}
+
+static void array_set(struct tw_proc *me, const struct sync_object *o, uint64_t value)
+{
+	tw_net_broadcast64(me->net, o->array + me->node * sizeof(uint64_t), value);
+	tw_net_flush(me->net, TW_NET_ALL);
+}
+
+static void array_pause(struct tw_proc *me, uint64_t ns)
+{
+	if (ns > ARRAY_SPIN_NS || tw_mutex_spin == 0) {
+		sync_sleep(me, ns);
+		return;
+	}
+	for (uint64_t until = tw_time_ns() + ns; tw_time_ns() < until;)
+		tw_pause();
+}
+
+static bool array_once(struct tw_proc *me, struct sync_object *o)
+{
+	if (!array_alone(me, o))
+		return false;
+	array_set(me, o, 1);
+	if (array_alone(me, o))
+		return true;
+	array_set(me, o, 0);
+	return false;
+}
+
+static bool array_enter(struct tw_proc *me, struct sync_object *o)
+{
+	uint64_t limit = ARRAY_BACK_OFF_MIN_NS, random = (me->id + 1) * 0x9e3779b97f4a7c15ull ^ tw_time_ns();
+
+	while (!array_once(me, o)) {
+		random ^= random << 13;
+		random ^= random >> 7;
+		random ^= random << 17;
+		array_pause(me, limit / 2 + random % limit);
+		limit = TW_MIN(2 * limit, ARRAY_BACK_OFF_MAX_NS);
+	}
+	return me->nodes > 1;
+}
+
+static int array_try(struct tw_proc *me, struct sync_object *o)
+{
+	return array_once(me, o) ? 1 + (me->nodes > 1) : 0;
+}
+
+static void array_leave(struct tw_proc *me, struct sync_object *o)
+{
+	array_set(me, o, 0);
+}
+
+static bool array_held(struct tw_proc *me, struct sync_object *o)
+{
+	return !array_alone(me, o) || *(sync_words(me, o->array) + me->node) != 0;
+}
+
+const struct sync_lock_ops sync_array_lock = {
+    .enter = array_enter, .try_enter = array_try, .leave = array_leave, .held = array_held};

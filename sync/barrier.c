@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* barrier.c - barriers of all processors, in two levels, and of any n, around a counter.
+ *
+ * All (Cashmere-2L, section 2.3).  A counter in the node's memory counts local arrivals; it only grows, so the count gives
+ * the epoch and nothing is ever reset.  The last arriver of a node writes the epoch into the node's word of an array at
+ * every node; all wait until every word in their own node's array has reached the epoch.
+ *
+ * Some.  A fetch-and-add at the barrier's home; arrival number a belongs to generation a / n + 1.  Who completes a generation
+ * writes its number to every node.
+ *
+ * Who wakes the sleepers of a barrier of all?  Not every node's last arriver: each first writes everywhere,
+ * flushes, then reads its own array and rings only when all have arrived.  The one whose flush returns last sees
+ * all, because the others' words were visible everywhere by then.  So somebody rings, after all words are everywhere.
+ *
+ * Overtaking.  In a barrier of some, the last arriver of generation g may be slow, and other processors complete g + 1
+ * meanwhile: its late write of g would bury g + 1.  So it reads the counter after its flush, and as long as that shows a
+ * later complete generation, writes that.  A generation completed after that read is written after it, on top.
+ *
+ * Destruction right after the wait, by any participant: see sync_settle() and object.c. */
+#include "sync/object.h"
+#include "tweed/tweed.h"
+
+#define BARRIER_COUNT(word) ((word) & ((1ull << 40) - 1))
+
+struct barrier_wait {
+	const struct sync_object *object; /* NULL: the job's */
+	_Atomic uint64_t *word;           /* all: array of [nodes]; some: the value */
+	unsigned words;
+	uint64_t epoch;
+};
+
+static bool barrier_ready(void *arg)
+{
+	const struct barrier_wait *w = arg;
+
+	for (unsigned i = 0; i < w->words; i++) {
+		if (atomic_load_explicit(&w->word[i], memory_order_acquire) < w->epoch)
+			return w->object &&
+			       atomic_load_explicit(&w->object->own->gen, memory_order_acquire) != w->object->gen;
+	}
+	return true;
+}
+
+static void barrier_wake(struct tw_proc *me)
+{
+	for (unsigned node = 0; node < me->nodes; node++)
+		sync_notify(me, node);
+}
+
+/* The two-level barrier.  @array: offset of its words; @local: its counter on this node; @passed: incremented by the node's
+ * last arriver, or NULL.  Writes of the caller before the call are visible everywhere after it. */
+static void barrier_all(struct tw_proc *me, const struct sync_object *o, size_t array, _Atomic uint64_t *local,
+                        _Atomic uint64_t *passed)
+{
+	struct barrier_wait wait = {o, sync_words(me, array), me->nodes, 0};
+
+	tw_net_flush(me->net, TW_NET_ALL);
+	uint64_t before = atomic_fetch_add(local, 1);
+	wait.epoch = before / me->locals + 1;
+	if ((before + 1) % me->locals == 0) {
+		/* All local processors are inside until this node's word is written. */
+		if (passed)
+			atomic_store(passed, atomic_load_explicit(passed, memory_order_relaxed) + 1);
+		tw_net_broadcast64(me->net, array + me->node * sizeof(uint64_t), wait.epoch);
+		tw_net_flush(me->net, TW_NET_ALL);
+		if (barrier_ready(&wait)) {
+			barrier_wake(me);
+			return;
+		}
+	}
+	tw_wait(me, barrier_ready, &wait);
+}
+
+static void barrier_publish(struct tw_proc *me, const struct sync_object *o, uint64_t generation)
+{
+	for (;;) {
+		tw_net_broadcast64(me->net, SYNC_WORD(o, value), generation);
+		tw_net_flush(me->net, TW_NET_ALL);
+		uint64_t count = tw_net_read64(me->net, o->home, SYNC_WORD(o, count));
+		if (count >> 40 != o->gen || BARRIER_COUNT(count) / o->n <= generation)
+			break;
+		generation = BARRIER_COUNT(count) / o->n;
+	}
+	barrier_wake(me);
+}
+
+static void barrier_some(struct tw_proc *me, const struct sync_object *o)
+{
+	uint64_t before = tw_net_fadd(me->net, o->home, SYNC_WORD(o, count), 1);
+	struct barrier_wait wait = {o, &o->own->value, 1, BARRIER_COUNT(before) / o->n + 1};
+
+	if (before >> 40 != o->gen)
+		tw_fatal("tw_barrier_wait: this barrier was destroyed");
+	if ((BARRIER_COUNT(before) + 1) % o->n == 0)
+		barrier_publish(me, o, wait.epoch);
+	else
+		tw_wait(me, barrier_ready, &wait);
+}
+
+void tw_sync_barrier_job(struct tw_proc *me)
+{
+	barrier_all(me, NULL, sync_job_array(me), &sync_private(me)->local, NULL);
+}
+
+void tw_barrier_all(void)
+{
+	struct tw_proc *me = tw_me_checked("tw_barrier_all");
+
+	tw_arrive(me, SYNC_JOB_ID);
+	barrier_all(me, NULL, sync_job_array(me), &sync_private(me)->local, &me->n->barriers_done);
+	me->stats->now.barriers++;
+	tw_acquire(me, TW_SYNC_BARRIER, SYNC_JOB_ID);
+}
+
+tw_barrier_t tw_barrier_create(int n)
+{
+	struct tw_proc *me = tw_me_checked("tw_barrier_create");
+	unsigned count = me->nodes * me->locals;
+
+	if (n < 1 || (unsigned)n > count)
+		tw_fatal("tw_barrier_create: a barrier for %d processors in a job of %u", n, count);
+	return (tw_barrier_t){sync_create(me, SYNC_BARRIER, (unsigned)n, "tw_barrier_create")};
+}
+
+void tw_barrier_wait(tw_barrier_t barrier)
+{
+	struct tw_proc *me = tw_me_checked("tw_barrier_wait");
+	struct sync_object o = sync_find(me, barrier.id, SYNC_BARRIER, "tw_barrier_wait");
+
+	if (o.n == 0 || o.n > me->nodes * me->locals)
+		tw_fatal("tw_barrier_wait: %lx is not the handle of a barrier", (unsigned long)barrier.id);
+	if (o.n == me->nodes * me->locals) {
+		tw_arrive(me, barrier.id);
+		barrier_all(me, &o, o.array, &o.own->local, NULL);
+	} else {
+		sync_release(me, TW_SYNC_BARRIER, barrier.id);
+		barrier_some(me, &o);
+	}
+	me->stats->now.barriers++;
+	tw_acquire(me, TW_SYNC_BARRIER, barrier.id);
+}
+
+void tw_barrier_destroy(tw_barrier_t barrier)
+{
+	static const char *const function = "tw_barrier_destroy";
+	struct tw_proc *me = tw_me_checked(function);
+	struct sync_object o = sync_find(me, barrier.id, SYNC_BARRIER, function);
+
+	tw_net_flush(me->net, TW_NET_ALL);
+	if (o.n == me->nodes * me->locals) {
+		for (unsigned node = 0; node < me->nodes; node++)
+			sync_settle(me, o.array + node * sizeof(uint64_t), function);
+		uint64_t arrived = *sync_words(me, o.array) * me->locals;
+		for (unsigned node = 0; node < me->nodes; node++) {
+			if (tw_net_read64(me->net, node, SYNC_WORD(&o, local)) != arrived)
+				tw_fatal("%s: processors wait at the barrier", function);
+		}
+	} else {
+		uint64_t count = BARRIER_COUNT(tw_net_read64(me->net, o.home, SYNC_WORD(&o, count)));
+		if (o.n == 0 || count % o.n)
+			tw_fatal("%s: processors wait at the barrier", function);
+		sync_settle(me, SYNC_WORD(&o, value), function);
+	}
+	sync_destroy(me, &o);
+}

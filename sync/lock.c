@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* lock.c - the public locks, and their lower level: which processor of a node has the node's *turn* to deal with the lock.
+ *
+ * One at a time.  @turn is taken from 0 by compare-and-swap or handed over by who has it, so one processor has it.  Only
+ * it runs the algorithm between the nodes (queue_lock.c, array_lock.c), and it keeps the turn until it releases.
+ * So at most one processor per node holds the lock, and the algorithm sees to it that at most one node does.
+ *
+ * No lost wake-up.  A waiter sets its bit, then tests @turn, then sleeps on its bell; who lets the turn go stores 0,
+ * then reads the bits (all sequentially consistent): either it sees the bit and rings, or the waiter sees 0.  One
+ * waiter is rung; should another processor be faster, that one hands the turn to a waiter when it is done.
+ *
+ * Fairness.  The turn goes round the node in rising order of processors.  A node hands the lock itself on inside at
+ * most LOCK_STREAK times while another node waits for it.
+ *
+ * The coherence protocol: release comes before anybody can take the lock, acquire after it is got, also within a
+ * node, where protocols make it cheap. */
+#include "sync/object.h"
+#include "tweed/tweed.h"
+
+#include <string.h>
+
+#define LOCK_STREAK 16
+
+struct lock_wait {
+	struct sync_local *local;
+	uint32_t mine;
+};
+
+static const struct sync_lock_ops *lock_ops(const struct tw_proc *me)
+{
+	return me->config.lock[0] == 'a' ? &sync_array_lock : &sync_queue_lock;
+}
+
+static bool lock_turn_free(struct sync_local *l, uint32_t mine)
+{
+	uint32_t nobody = 0;
+
+	return atomic_compare_exchange_strong(&l->turn, &nobody, mine);
+}
+
+static bool lock_turn_near(void *arg)
+{
+	struct lock_wait *w = arg;
+	uint32_t turn = atomic_load(&w->local->turn);
+
+	return turn == 0 || turn == w->mine;
+}
+
+static void lock_turn_take(struct tw_proc *me, struct sync_local *l)
+{
+	struct lock_wait wait = {l, me->local + 1};
+	uint64_t bit = 1ull << me->local;
+
+	if (lock_turn_free(l, wait.mine))
+		return;
+	if (atomic_load_explicit(&l->turn, memory_order_relaxed) == wait.mine)
+		tw_fatal("tw_lock_acquire: this processor holds the lock already, and locks are not recursive");
+	atomic_fetch_or(&l->waiters, bit);
+	for (;;) {
+		tw_wait(me, lock_turn_near, &wait);
+		if (atomic_load(&l->turn) == wait.mine)
+			return; /* handed over, the bit is cleared */
+		if (lock_turn_free(l, wait.mine)) {
+			atomic_fetch_and(&l->waiters, ~bit);
+			return;
+		}
+	}
+}
+
+/* The local waiter after this processor in the round; @waiters is not 0. */
+static unsigned lock_next_local(const struct tw_proc *me, uint64_t waiters)
+{
+	uint64_t above = me->local == 63 ? 0 : waiters & ~((2ull << me->local) - 1);
+
+	return (unsigned)__builtin_ctzll(above ? above : waiters);
+}
+
+/* Pass the turn to a local waiter, or to nobody.  @kept: with the lock; only if somebody waits.
+ * Called with the turn; drops it. */
+static void lock_turn_pass(struct tw_proc *me, struct sync_local *l, bool kept)
+{
+	uint64_t waiters = atomic_load(&l->waiters);
+
+	l->kept = kept;
+	if (waiters) {
+		unsigned next = lock_next_local(me, waiters);
+
+		atomic_fetch_and(&l->waiters, ~(1ull << next));
+		atomic_store(&l->turn, next + 1);
+		tw_net_notify(me->net, me->node, next);
+		return;
+	}
+	atomic_store(&l->turn, 0);
+	waiters = atomic_load(&l->waiters);
+	if (waiters)
+		tw_net_notify(me->net, me->node, lock_next_local(me, waiters));
+}
+
+static void lock_got(struct tw_proc *me, uint64_t id, bool remote)
+{
+	me->stats->now.lock_acquires++;
+	me->stats->now.lock_remote += remote;
+	tw_acquire(me, TW_SYNC_LOCK, id);
+}
+
+tw_lock_t tw_lock_create(void)
+{
+	struct tw_proc *me = tw_me_checked("tw_lock_create");
+
+	return (tw_lock_t){sync_create(me, SYNC_LOCK, 0, "tw_lock_create")};
+}
+
+void tw_lock_acquire(tw_lock_t lock)
+{
+	struct tw_proc *me = tw_me_checked("tw_lock_acquire");
+	struct sync_object o = sync_find(me, lock.id, SYNC_LOCK, "tw_lock_acquire");
+	bool remote = false;
+
+	lock_turn_take(me, o.local);
+	if (!o.local->kept) {
+		o.local->streak = 0;
+		remote = lock_ops(me)->enter(me, &o);
+	}
+	lock_got(me, lock.id, remote);
+}
+
+bool tw_lock_try_acquire(tw_lock_t lock)
+{
+	struct tw_proc *me = tw_me_checked("tw_lock_try_acquire");
+	struct sync_object o = sync_find(me, lock.id, SYNC_LOCK, "tw_lock_try_acquire");
+
+	if (!lock_turn_free(o.local, me->local + 1))
+		return false;
+	/* A free turn never carries the lock: @kept is false. */
+	o.local->streak = 0;
+	int taken = lock_ops(me)->try_enter(me, &o);
+	if (!taken) {
+		lock_turn_pass(me, o.local, false);
+		return false;
+	}
+	lock_got(me, lock.id, taken == 2);
+	return true;
+}
+
+void tw_lock_release(tw_lock_t lock)
+{
+	struct tw_proc *me = tw_me_checked("tw_lock_release");
+	struct sync_object o = sync_find(me, lock.id, SYNC_LOCK, "tw_lock_release");
+	const struct sync_lock_ops *ops = lock_ops(me);
+
+	if (atomic_load_explicit(&o.local->turn, memory_order_relaxed) != me->local + 1)
+		tw_fatal("tw_lock_release: this processor does not hold the lock");
+	sync_release(me, TW_SYNC_LOCK, lock.id);
+	if (ops->wanted && atomic_load(&o.local->waiters)) {
+		bool wanted = ops->wanted(me, &o);
+
+		if (!wanted || o.local->streak < LOCK_STREAK) {
+			o.local->streak = wanted ? o.local->streak + 1 : 0;
+			lock_turn_pass(me, o.local, true);
+			return;
+		}
+	}
+	ops->leave(me, &o);
+	lock_turn_pass(me, o.local, false);
+}
+
+void tw_lock_destroy(tw_lock_t lock)
+{
+	struct tw_proc *me = tw_me_checked("tw_lock_destroy");
+	struct sync_object o = sync_find(me, lock.id, SYNC_LOCK, "tw_lock_destroy");
+
+	tw_net_flush(me->net, TW_NET_ALL);
+	if (lock_ops(me)->held(me, &o))
+		tw_fatal("tw_lock_destroy: the lock is held");
+	sync_destroy(me, &o);
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* object.c - slots and handles.
+ *
+ * Creation takes a slot of the creating node's range: a recycled one from the node's free list, else the next one never
+ * used.  The free list is a stack in the node's exported memory, so that whoever destroys an object, on any node, gives
+ * the slot back by a compare-and-swap.  Its head carries a tag that every push and pop changes: a pop that read the
+ * head, slept, and then found the same slot on top after others came and went, fails.
+ *
+ * Destruction.  The generation is written to every node before the zeroes (a fence lies between), so a processor that is
+ * still about to leave a wait, whose condition had come true, sees either the old value or the new generation: both
+ * let it go. */
+#include "sync/object.h"
+
+#include <string.h>
+
+#define SYNC_SETTLE_NS 10000000000ull /* a copy that differs for so long is not under way */
+
+static size_t sync_array_bytes(size_t nodes)
+{
+	return TW_ALIGN_UP(nodes * sizeof(uint64_t), 64);
+}
+
+static size_t sync_lines(const struct tw_proc *me)
+{
+	return me->layout.sync + 64 + sync_array_bytes(me->nodes);
+}
+
+size_t tw_sync_exported_bytes(const struct tw_config *config)
+{
+	size_t slots = config->nodes * config->sync_objects, array = sync_array_bytes(config->nodes);
+
+	return 64 + array + slots * (sizeof(struct sync_line) + array);
+}
+
+size_t tw_sync_private_bytes(const struct tw_config *config)
+{
+	return sizeof(struct sync_private) + config->nodes * config->sync_objects * sizeof(struct sync_local);
+}
+
+size_t sync_job_array(const struct tw_proc *me)
+{
+	return me->layout.sync + 64;
+}
+
+static struct sync_object sync_place(struct tw_proc *me, uint64_t id)
+{
+	size_t objects = me->config.sync_objects;
+	struct sync_object o = {
+	    .id = id, .home = id >> 52 & 0xff, .n = id >> SYNC_GEN_BITS & 0xffff, .gen = id & SYNC_GEN_MASK};
+	size_t slot = o.home * objects + (id >> 28 & SYNC_INDEX_MASK);
+
+	o.line = sync_lines(me) + slot * sizeof(struct sync_line);
+	o.array = sync_lines(me) + me->nodes * objects * sizeof(struct sync_line) + slot * sync_array_bytes(me->nodes);
+	o.own = (struct sync_line *)(void *)(me->net->base + o.line);
+	o.local = (struct sync_local *)(void *)(sync_private(me) + 1) + slot;
+	return o;
+}
+
+static const char *sync_kind_name(unsigned kind)
+{
+	static const char *const name[] = {[SYNC_LOCK] = "lock", [SYNC_BARRIER] = "barrier", [SYNC_FLAG] = "flag"};
+
+	return name[kind];
+}
+
+/* The sentence for a handle that is not one of @kind. */
+static void __attribute__((noreturn, cold)) sync_refuse(uint64_t id, enum sync_kind kind, const char *function)
+{
+	unsigned found = (unsigned)(id >> 60);
+
+	if (id == 0)
+		tw_fatal("%s: the handle is zero: this %s was never created", function, sync_kind_name(kind));
+	if (found != kind && found >= SYNC_LOCK && found <= SYNC_FLAG)
+		tw_fatal("%s: the handle is that of a %s, not of a %s", function, sync_kind_name(found),
+		         sync_kind_name(kind));
+	tw_fatal("%s: %lx is not the handle of a %s", function, (unsigned long)id, sync_kind_name(kind));
+}
+
+struct sync_object sync_find(struct tw_proc *me, uint64_t id, enum sync_kind kind, const char *function)
+{
+	if (id >> 60 != kind || (id >> 52 & 0xff) >= me->nodes ||
+	    (id >> 28 & SYNC_INDEX_MASK) >= me->config.sync_objects)
+		sync_refuse(id, kind, function);
+	struct sync_object o = sync_place(me, id);
+	if (atomic_load_explicit(&o.own->gen, memory_order_acquire) != o.gen)
+		tw_fatal("%s: this %s was destroyed", function, sync_kind_name(kind));
+	return o;
+}
+
+/* A recycled slot's index + 1, or 0. */
+static uint64_t sync_pop(struct tw_proc *me)
+{
+	_Atomic uint64_t *head = sync_words(me, me->layout.sync);
+	uint64_t seen = atomic_load_explicit(head, memory_order_acquire);
+
+	while (seen & UINT32_MAX) {
+		uint64_t slot = (uint64_t)me->node << 52 | ((seen & UINT32_MAX) - 1) << 28;
+		uint64_t next = atomic_load_explicit(&sync_place(me, slot).own->next, memory_order_relaxed);
+		uint64_t old = tw_net_cas(me->net, me->node, me->layout.sync, seen, ((seen >> 32) + 1) << 32 | next);
+
+		if (old == seen)
+			break;
+		seen = old;
+	}
+	return seen & UINT32_MAX;
+}
+
+static void sync_push(struct tw_proc *me, const struct sync_object *o)
+{
+	uint64_t index = o->id >> 28 & SYNC_INDEX_MASK;
+	uint64_t seen = tw_net_read64(me->net, o->home, me->layout.sync);
+
+	for (;;) {
+		tw_net_write64(me->net, o->home, SYNC_WORD(o, next), seen & UINT32_MAX);
+		uint64_t old =
+		    tw_net_cas(me->net, o->home, me->layout.sync, seen, ((seen >> 32) + 1) << 32 | (index + 1));
+
+		if (old == seen)
+			return;
+		seen = old;
+	}
+}
+
+uint64_t sync_create(struct tw_proc *me, enum sync_kind kind, unsigned n, const char *function)
+{
+	uint64_t index = sync_pop(me);
+
+	if (index) {
+		index--;
+	} else {
+		_Atomic uint64_t *created = &sync_private(me)->created;
+
+		index = atomic_load_explicit(created, memory_order_relaxed);
+		do {
+			if (index >= me->config.sync_objects)
+				tw_fatal("%s: all %lu synchronization objects of node %u are in use: raise "
+				         "TWEED_SYNC_OBJECTS",
+				         function, (unsigned long)me->config.sync_objects, me->node);
+		} while (!atomic_compare_exchange_weak(created, &index, index + 1));
+	}
+	uint64_t id = (uint64_t)kind << 60 | (uint64_t)me->node << 52 | index << 28 | (uint64_t)n << SYNC_GEN_BITS;
+	return id | atomic_load_explicit(&sync_place(me, id).own->gen, memory_order_acquire);
+}
+
+void sync_destroy(struct tw_proc *me, struct sync_object *o)
+{
+	uint64_t gen = (o->gen + 1) & SYNC_GEN_MASK;
+	uint64_t words[offsetof(struct sync_line, next) / sizeof(uint64_t)] = {0};
+	uint64_t array[TW_MAX_NODES] = {0};
+
+	words[offsetof(struct sync_line, count) / sizeof(uint64_t)] = gen << 40;
+	tw_net_broadcast64(me->net, SYNC_WORD(o, gen), gen);
+	tw_net_fence(me->net, TW_NET_ALL);
+	for (unsigned node = 0; node < me->nodes; node++) {
+		tw_net_write(me->net, node, o->line, words, sizeof(words));
+		tw_net_write(me->net, node, o->array, array, me->nodes * sizeof(uint64_t));
+	}
+	tw_net_flush(me->net, TW_NET_ALL);
+	sync_push(me, o);
+}
+
+void sync_release(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object)
+{
+	tw_release(me, kind, object);
+	tw_net_flush(me->net, TW_NET_ALL);
+}
+
+void sync_notify(struct tw_proc *me, unsigned node)
+{
+	for (unsigned port = 0; port < me->locals; port++) {
+		if (node != me->node || port != me->local)
+			tw_net_notify(me->net, node, port);
+	}
+}
+
+void sync_sleep(struct tw_proc *me, uint64_t ns)
+{
+	uint64_t t = tw_time_begin(me);
+
+	me->net->ops->progress(me->net);
+	me->net->ops->sleep(me->net, me->net->ops->bell(me->net), ns);
+	tw_time_end(me, &me->stats->now.comm_wait_ns, t);
+}
+
+void sync_settle(struct tw_proc *me, size_t offset, const char *function)
+{
+	uint64_t until = 0;
+
+	for (unsigned node = 0; node < me->nodes; node++) {
+		while (tw_net_read64(me->net, node, offset) != *sync_words(me, offset)) {
+			if (!until)
+				until = tw_time_ns() + SYNC_SETTLE_NS;
+			else if (tw_time_ns() > until)
+				tw_fatal("%s: the object is still in use, node %u and node %u differ on it", function,
+				         me->node, node);
+			sync_sleep(me, 20000);
+		}
+	}
+}

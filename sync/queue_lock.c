@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* queue_lock.c - TWEED_LOCK=queue: a queue of nodes; the last owner keeps a free lock until another node asks.
+ *
+ * Each node has a word of its own for the lock, the home has the tail (0, or the last node of the queue + 1):
+ *
+ *     0            not in the queue (or NEXT|FREE, which the node finds out when it wants the lock again)
+ *     BUSY         waits for the lock or holds it       BUSY|NEXT  and that node comes after it
+ *     FREE         owns the lock and does not use it    FREE|NEXT  that node took it
+ *     FREE|TRY     owns it, and another node's try_acquire is about to take it, or to think better of it
+ *
+ * To enter: own word := BUSY; predecessor := swap(tail, me).  Without one the lock is ours.  Else fadd(predecessor's
+ * word, NEXT me): if the old word was FREE, this very addition took the lock; otherwise wait for the grant.  Both steps are
+ * one operation each, whatever others do.  To take the own FREE lock again: cas(own word, FREE, BUSY), no other
+ * node involved.  To leave: cas(own word, BUSY, FREE); when that fails, a NEXT is there: own word := 0, grant it.
+ *
+ * At most one node holds it.  The tail hands every node of the queue a distinct predecessor, so a word gets one NEXT
+ * per stay in the queue, and there is one head: the node whose predecessor has gone or never was.  The head alone can be
+ * FREE or hold.  It stops being head by one atomic step on its own word: its word goes from FREE to having a NEXT (that
+ * node becomes head), or it sees NEXT and grants.  A word with NEXT cannot be taken by cas(FREE, BUSY), so
+ * not both the old head and the new.  A node returns to the queue only when its word has NEXT or is 0: it was passed.
+ *
+ * try_acquire must not get stuck in the queue.  It marks the head's word (FREE -> FREE|TRY), which keeps the owner from
+ * taking or leaving, then moves the tail from that node to itself if it is still the last.  If so, NEXT replaces TRY
+ * and the lock is taken.  If not, somebody is queued behind the owner: TRY is removed again, and if that one has linked
+ * itself meanwhile (it saw TRY, so it waits) the lock is granted to it on the owner's behalf.
+ *
+ * No lost wake-up: a grant is one write to the waiter's node, then a notify of the waiting processor, whose port is part
+ * of NEXT.  A grant is consumed (reset) before the node can enter again, so each entry gets just its own.  The end of
+ * TRY is notified to the owner's processors.
+ *
+ * Words are changed by the transport's atomics only, also the own: a network's atomics need not be atomic to the CPU's.
+ * tests/models/lock.pml checks this algorithm. */
+#include "sync/object.h"
+
+#define SYNC_BUSY         1ull
+#define SYNC_FREE         2ull
+#define SYNC_TRY          4ull
+#define SYNC_NEXT(me)     ((uint64_t)((me)->node + 1) << 8 | (uint64_t)(me)->local << 24)
+#define SYNC_NEXT_NODE(w) ((unsigned)((w) >> 8 & 0xffff) - 1)
+#define SYNC_NEXT_PORT(w) ((unsigned)((w) >> 24))
+#define SYNC_HAS_NEXT(w)  ((w) >> 8 != 0)
+
+static bool queue_granted(void *arg)
+{
+	struct sync_object *o = arg;
+
+	return atomic_load_explicit(&o->own->grant, memory_order_acquire) != 0;
+}
+
+static bool queue_untried(void *arg)
+{
+	struct sync_object *o = arg;
+
+	return !(atomic_load_explicit(&o->own->node, memory_order_acquire) & SYNC_TRY);
+}
+
+static void queue_grant(struct tw_proc *me, struct sync_object *o, uint64_t word)
+{
+	tw_net_write64(me->net, SYNC_NEXT_NODE(word), SYNC_WORD(o, grant), 1);
+	tw_net_notify(me->net, SYNC_NEXT_NODE(word), SYNC_NEXT_PORT(word));
+}
+
+/* Take the lock if this node kept it.  Sets *@word to what the own word was. */
+static bool queue_retake(struct tw_proc *me, struct sync_object *o, uint64_t *word)
+{
+	*word = atomic_load_explicit(&o->own->node, memory_order_acquire);
+	if (*word == SYNC_FREE)
+		*word = tw_net_cas(me->net, me->node, SYNC_WORD(o, node), SYNC_FREE, SYNC_BUSY);
+	return *word == SYNC_FREE;
+}
+
+static bool queue_enter(struct tw_proc *me, struct sync_object *o)
+{
+	uint64_t word;
+
+	for (;;) {
+		if (queue_retake(me, o, &word))
+			return false;
+		if (!(word & SYNC_TRY))
+			break;
+		tw_wait(me, queue_untried, o);
+	}
+	tw_net_swap(me->net, me->node, SYNC_WORD(o, node), SYNC_BUSY);
+	uint64_t tail = tw_net_swap(me->net, o->home, SYNC_WORD(o, tail), me->node + 1);
+	if (tail == 0)
+		return o->home != me->node;
+	TW_ASSERT(tail <= me->nodes && tail != me->node + 1);
+	word = tw_net_fadd(me->net, (unsigned)tail - 1, SYNC_WORD(o, node), SYNC_NEXT(me));
+	if (word != SYNC_FREE) {
+		tw_wait(me, queue_granted, o);
+		atomic_store_explicit(&o->own->grant, 0, memory_order_relaxed);
+	}
+	return true;
+}
+
+/* The owner @tail - 1 is marked TRY and the own word is BUSY.  Returns whether the lock was taken. */
+static bool queue_try_tail(struct tw_proc *me, struct sync_object *o, uint64_t tail)
+{
+	unsigned owner = (unsigned)tail - 1;
+	bool taken = tw_net_cas(me->net, o->home, SYNC_WORD(o, tail), tail, me->node + 1) == tail;
+	uint64_t word = tw_net_fadd(me->net, owner, SYNC_WORD(o, node), (taken ? SYNC_NEXT(me) : 0) - SYNC_TRY);
+
+	if (!taken && SYNC_HAS_NEXT(word))
+		queue_grant(me, o, word);
+	sync_notify(me, owner);
+	return taken;
+}
+
+static int queue_try(struct tw_proc *me, struct sync_object *o)
+{
+	uint64_t word;
+	bool taken = false;
+
+	if (queue_retake(me, o, &word))
+		return 1;
+	if (word & SYNC_TRY)
+		return 0;
+	uint64_t tail = tw_net_read64(me->net, o->home, SYNC_WORD(o, tail));
+	if (tail != 0 &&
+	    tw_net_cas(me->net, (unsigned)tail - 1, SYNC_WORD(o, node), SYNC_FREE, SYNC_FREE | SYNC_TRY) != SYNC_FREE)
+		return 0;
+	tw_net_swap(me->net, me->node, SYNC_WORD(o, node), SYNC_BUSY);
+	if (tail != 0)
+		taken = queue_try_tail(me, o, tail);
+	else
+		taken = tw_net_cas(me->net, o->home, SYNC_WORD(o, tail), 0, me->node + 1) == 0;
+	if (!taken)
+		tw_net_swap(me->net, me->node, SYNC_WORD(o, node), 0);
+	return taken ? 1 + (tail != 0 || o->home != me->node) : 0;
+}
+
+static bool queue_wanted(struct tw_proc *me, struct sync_object *o)
+{
+	(void)me;
+	return SYNC_HAS_NEXT(atomic_load_explicit(&o->own->node, memory_order_relaxed));
+}
+
+static void queue_leave(struct tw_proc *me, struct sync_object *o)
+{
+	uint64_t word = tw_net_cas(me->net, me->node, SYNC_WORD(o, node), SYNC_BUSY, SYNC_FREE);
+
+	if (word == SYNC_BUSY)
+		return;
+	TW_ASSERT((word & SYNC_BUSY) && SYNC_HAS_NEXT(word));
+	tw_net_swap(me->net, me->node, SYNC_WORD(o, node), 0);
+	queue_grant(me, o, word);
+}
+
+static bool queue_held(struct tw_proc *me, struct sync_object *o)
+{
+	uint64_t tail = tw_net_read64(me->net, o->home, SYNC_WORD(o, tail));
+
+	return tail && tw_net_read64(me->net, (unsigned)tail - 1, SYNC_WORD(o, node)) != SYNC_FREE;
+}
+
+const struct sync_lock_ops sync_queue_lock = {
+    .enter = queue_enter, .try_enter = queue_try, .wanted = queue_wanted, .leave = queue_leave, .held = queue_held};
