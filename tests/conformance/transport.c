@@ -38,15 +38,15 @@ void env_fail(struct env *env, const char *format, ...)
 
 void env_barrier(struct env *env)
 {
-	struct env_shared *shared = env->shared;
-	uint32_t generation = atomic_load(&shared->generation);
+	_Atomic uint32_t *arrived = &env->shared->arrived[env->gate], *gate = &env->shared->generation[env->gate];
+	uint32_t generation = atomic_load(gate);
 
-	if (atomic_fetch_add(&shared->arrived, 1) + 1 == env->ranks) {
-		atomic_store(&shared->arrived, 0);
-		atomic_fetch_add(&shared->generation, 1);
+	if (atomic_fetch_add(arrived, 1) + 1 == env->ranks) {
+		atomic_store(arrived, 0);
+		atomic_fetch_add(gate, 1);
 		return;
 	}
-	for (unsigned spin = 0; atomic_load(&shared->generation) == generation; spin++) {
+	for (unsigned spin = 0; atomic_load(gate) == generation; spin++) {
 		if (spin < ENV_BARRIER_SPIN && env->ranks == 2)
 			tw_pause();
 		else

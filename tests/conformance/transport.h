@@ -13,7 +13,7 @@
 struct env_shared {
 	_Atomic uint32_t failed; /* the first to set it owns why */
 	char why[256];
-	_Atomic uint32_t arrived, generation;
+	_Atomic uint32_t arrived[2], generation[2];
 	_Atomic uint64_t stop;
 	_Atomic uint64_t word[16];
 	_Atomic uint64_t saw[ENV_RANKS][ENV_RANKS];
@@ -23,6 +23,7 @@ struct env {
 	struct tw_net *net;
 	struct env_shared *shared;
 	unsigned node, port, rank, ranks; /* rank: node * ports + port */
+	unsigned gate; /* which of two barriers env_barrier means; a copy with fewer ranks takes the other */
 };
 
 struct env_case {
@@ -42,7 +43,7 @@ extern const struct env_case memory_cases[], order_cases[], signal_cases[];
 void env_fail(struct env *env, const char *format, ...) __attribute__((format(printf, 2, 3), noreturn));
 #define ENV_CHECK(env, c, ...) ((c) ? (void)0 : env_fail(env, __VA_ARGS__))
 
-/* env_barrier - all processes of the case, without the transport. */
+/* env_barrier - the first @ranks processes of the case (of a copy: its ranks), without the transport. */
 void env_barrier(struct env *env);
 /* env_more - collective: whether to do another round; false after @rounds, or when a second has passed since round 0. */
 bool env_more(struct env *env, unsigned round, unsigned rounds);

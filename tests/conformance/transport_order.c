@@ -4,6 +4,7 @@
 #include "tests/conformance/transport.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #define AREA  ((size_t)256 << 10)
 #define FLAG  AREA              /* words, a line apart */
@@ -176,16 +177,23 @@ static uint64_t sb_round(struct env *env, enum sb how, uint64_t i, unsigned othe
 	return 0;
 }
 
-/* Ranks 0 and 1 race; how often neither saw the other. */
+/* Ranks 0 and 1 race; how often neither saw the other.  Values keep rising from race to race. */
 static uint64_t sb_race(struct env *env, enum sb how)
 {
+	static uint64_t value;
+	struct env racer = *env;
 	uint64_t both = 0;
 
-	for (unsigned i = 1; env_more(env, i - 1, 50000); i++) {
-		if (env->rank < 2)
-			atomic_store(&env->shared->saw[env->rank][0], sb_round(env, how, i, 1 - env->rank));
-		env_barrier(env);
-		both += atomic_load(&env->shared->saw[0][0]) < i && atomic_load(&env->shared->saw[1][0]) < i;
+	if (env->rank > 1)
+		return 0;
+	racer.ranks = 2; /* two that spin are nearer in time than three that yield */
+	racer.gate = 1;
+	for (unsigned round = 0; env_more(&racer, round, 50000); round++) {
+		uint64_t saw = sb_round(env, how, ++value, 1 - env->rank);
+
+		atomic_store(&env->shared->saw[env->rank][0], saw);
+		env_barrier(&racer);
+		both += atomic_load(&env->shared->saw[0][0]) < value && atomic_load(&env->shared->saw[1][0]) < value;
 	}
 	return both;
 }
@@ -300,7 +308,14 @@ static void control_no_flush(struct env *env)
 
 static void control_sb(struct env *env)
 {
-	ENV_CHECK(env, sb_race(env, SB_NO_FLUSH) > 0, "store buffering without a flush never showed");
+	uint64_t both = 0;
+
+	/* What shm shows is the processors' own store buffers. */
+	if (strcmp(env->net->ops->name, "shm") == 0 && sysconf(_SC_NPROCESSORS_ONLN) < 2)
+		return;
+	for (unsigned i = 0; i < 20 && !both; i++)
+		both = sb_race(env, SB_NO_FLUSH);
+	ENV_CHECK(env, both > 0, "store buffering without a flush never showed");
 }
 
 static void control_read_wait(struct env *env)
@@ -336,7 +351,7 @@ const struct env_case order_cases[] = {
     {.name = "cap-total-order", .run = cap_total_order, .nodes = 2, .ports = 1},
     {.name = "control-reorder", .run = control_reorder, .nodes = 2, .ports = 1, .only = "sim"},
     {.name = "control-no-flush", .run = control_no_flush, .nodes = 2, .ports = 1, .only = "sim"},
-    {.name = "control-store-buffering", .run = control_sb, .nodes = 2, .ports = 1, .only = "sim"},
+    {.name = "control-store-buffering", .run = control_sb, .nodes = 2, .ports = 1},
     {.name = "control-no-read-wait", .run = control_read_wait, .nodes = 2, .ports = 1, .only = "sim"},
     {.name = NULL},
 };
