@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* heap.h - the shared heap behind tw_malloc, to the rest of the core.  Theory and layout: heap.c. */
+#ifndef TW_CORE_HEAP_H
+#define TW_CORE_HEAP_H
+
+#include "core/config.h"
+
+struct tw_proc;
+
+/* tw_heap_exported_bytes - wanted at layout.heap of each node's exported memory; zero at the job's start. */
+size_t tw_heap_exported_bytes(const struct tw_config *config);
+
+/* tw_heap_open - make the heap usable by this processor (not the agent); @me has its layout, configuration and endpoint.
+ * One per process at a time.  Not in fault context.  Returns 0 or -errno, logged.
+ * tw_heap_close - forget it; its blocks must not be used afterwards. */
+int tw_heap_open(struct tw_proc *me);
+void tw_heap_close(struct tw_proc *me);
+
+/* tw_heap_ship - send the blocks of other processors freed here to their owners.  Call after each release, when its diffs
+ * and notices are performed.  Never waits for another process.  [sync]
+ * tw_heap_take - reuse own blocks that others freed.  Call after each acquire, when stale copies are
+ * invalidated.  One load when there is nothing.  [sync]
+ * Neither touches the shared space.  Both do nothing before tw_heap_open. */
+void tw_heap_ship(struct tw_proc *me);
+void tw_heap_take(struct tw_proc *me);
+
+#endif

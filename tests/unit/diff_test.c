@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* diff_test.c - every implementation of core/diff.h against a naive oracle, alone and with concurrent stores. */
+#include "base/util.h"
+#include "core/diff.h"
+#include "unit.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+
+#define PAGE_MOST  ((size_t)65536)
+#define SPLIT      ((size_t)4096) /* multiples of it may cut a run */
+#define CONTROL_NS 5000000000ull  /* most time for a wrong variant to show itself */
+
+static const char *const names[] = {"scalar", "sse2", "avx2", "avx512"};
+#define NAMES (sizeof(names) / sizeof(names[0]))
+
+static _Alignas(64) char frame[PAGE_MOST], original[PAGE_MOST], incoming[PAGE_MOST];
+static _Alignas(64) char twin[PAGE_MOST + 128], twin_before[PAGE_MOST];
+static uint64_t seed = 20260117;
+
+typedef size_t (*out_fn)(const void *frame, void *twin, size_t bytes, int update, tw_run_fn run, void *ctx);
+
+/* What was passed to the callback, checked as it comes. */
+struct seen {
+	unsigned char changed[PAGE_MOST]; /* 1: passed; 2: first byte of a run */
+	size_t end;                       /* of the last run */
+	bool bad;
+	bool scribble; /* change the frame's bytes of the piece being passed: they were compared already */
+};
+
+static struct seen seen;
+
+static void seen_run(void *ctx, size_t offset, const void *bytes, size_t len)
+{
+	struct seen *s = ctx;
+	if (len == 0 || offset < s->end || offset + len > PAGE_MOST || memcmp(bytes, original + offset, len) != 0) {
+		s->bad = true;
+		return;
+	}
+	memset(s->changed + offset, 1, len);
+	if (offset != s->end || offset % SPLIT || offset == 0)
+		s->changed[offset] = 2;
+	s->end = offset + len;
+	if (s->scribble) {
+		size_t piece = offset / SPLIT * SPLIT;
+		for (size_t i = 0; i < SPLIT; i++)
+			frame[piece + i] = (char)(frame[piece + i] + 1);
+	}
+}
+
+/* Run @out on frame and twin as they are, and compare all that it did with the definition. */
+static bool out_is_right(out_fn out, size_t bytes, int update, bool scribble)
+{
+	size_t expect = 0;
+	memcpy(original, frame, bytes);
+	memcpy(twin_before, twin, bytes);
+	memset(&seen, 0, sizeof(seen));
+	memset(twin + bytes, 0x5a, 128);
+	seen.scribble = scribble;
+	size_t n = out(frame, twin, bytes, update, seen_run, &seen);
+	for (size_t i = 0; i < bytes; i++) {
+		bool differs = original[i] != twin_before[i];
+		bool begins = differs && (i == 0 || original[i - 1] == twin_before[i - 1]);
+		if (seen.changed[i] != (begins ? 2 : differs ? 1 : 0))
+			return false;
+		if (twin[i] != (update ? original[i] : twin_before[i]) || (!scribble && frame[i] != original[i]))
+			return false;
+		expect += differs;
+	}
+	for (size_t i = 0; i < 128; i++)
+		if (twin[bytes + i] != 0x5a)
+			return false;
+	return n == expect && !seen.bad;
+}
+
+/* Frames that differ from the twin in random runs of lengths up to @longest, @gap apart at most. */
+static void make_runs(size_t bytes, size_t longest, size_t gap)
+{
+	for (size_t i = 0; i < bytes; i++)
+		frame[i] = twin[i] = (char)unit_random(&seed);
+	for (size_t i = unit_random(&seed) % (gap + 1); i < bytes; i += 1 + unit_random(&seed) % gap) {
+		size_t len = 1 + unit_random(&seed) % longest;
+		for (; len && i < bytes; len--, i++)
+			frame[i] = (char)(twin[i] + 1 + (char)(unit_random(&seed) % 255));
+	}
+}
+
+static void each_implementation(void (*test)(void))
+{
+	unsigned n = 0;
+	for (size_t i = 0; i < NAMES; i++) {
+		int status = tw_diff_select(names[i]);
+		if (status == 0) {
+			printf(" %s", names[i]);
+			test();
+			n++;
+		} else {
+			CU_ASSERT_EQUAL(status, -ENOTSUP);
+		}
+	}
+	CU_ASSERT(n >= 1);
+	CU_ASSERT_EQUAL(tw_diff_select("abacus"), -ENOTSUP);
+}
+
+static void out_random(void)
+{
+	static const size_t shapes[][2] = {{1, 1},    {1, 3},     {4, 4},      {8, 8},
+	                                   {20, 100}, {300, 300}, {5000, 200}, {3, 9000}};
+	bool right = true;
+	for (size_t bytes = 4096; bytes <= PAGE_MOST; bytes *= 2)
+		for (size_t s = 0; s < sizeof(shapes) / sizeof(shapes[0]); s++)
+			for (int variant = 0; variant < 8; variant++) {
+				make_runs(bytes, shapes[s][0], shapes[s][1]);
+				right &= out_is_right(tw_diff_out, bytes, variant & 1, variant & 2);
+			}
+	CU_ASSERT(right);
+}
+
+/* Every first and last byte of a run within and across lines, with equal bytes around. */
+static void out_edges(void)
+{
+	bool right = true;
+	memset(twin, 0x11, 8192);
+	memset(frame, 0x11, 8192);
+	static const size_t bases[] = {0, 3900, 4096, 8192 - 200};
+	for (size_t b = 0; b < 4; b++)
+		for (size_t from = 0; from < 200; from++)
+			for (size_t to = from + 1; to <= 200; to += 1 + (to - from) / 8) {
+				memset(frame + bases[b] + from, 0x22, to - from);
+				right &= out_is_right(tw_diff_out, 8192, 0, false);
+				memset(frame + bases[b] + from, 0x11, to - from);
+			}
+	CU_ASSERT(right);
+}
+
+static void out_extremes(void)
+{
+	for (size_t bytes = 4096; bytes <= PAGE_MOST; bytes += 4096)
+		for (int update = 0; update < 2; update++) {
+			memset(twin, 0, bytes);
+			memset(frame, 0, bytes);
+			CU_ASSERT(out_is_right(tw_diff_out, bytes, update, false));
+			memset(frame, 0x80, bytes);
+			CU_ASSERT(out_is_right(tw_diff_out, bytes, update, false));
+		}
+}
+
+static void test_out_random(void)
+{
+	each_implementation(out_random);
+}
+
+static void test_out_edges(void)
+{
+	each_implementation(out_edges);
+}
+
+static void test_out_extremes(void)
+{
+	each_implementation(out_extremes);
+}
+
+/* Known wrong: whole words instead of bytes; a word is sent over a neighbour's byte. */
+static size_t words_out(const void *f, void *t, size_t bytes, int update, tw_run_fn run, void *ctx)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < bytes; i += 4)
+		if (memcmp((const char *)f + i, (char *)t + i, 4) != 0) {
+			run(ctx, i, (const char *)f + i, 4);
+			n += 4;
+			if (update)
+				memcpy((char *)t + i, (const char *)f + i, 4);
+		}
+	return n;
+}
+
+/* Known wrong: neighbouring runs merged over one equal byte. */
+static size_t merged_out(const void *f, void *t, size_t bytes, int update, tw_run_fn run, void *ctx)
+{
+	const char *a = f;
+	char *b = t;
+	size_t n = 0;
+	for (size_t i = 0; i < bytes; i++) {
+		size_t from = i;
+		while (i < bytes && (a[i] != b[i] || (i > from && i + 1 < bytes && a[i + 1] != b[i + 1])))
+			i++;
+		if (i > from)
+			run(ctx, from, a + from, i - from);
+		n += i - from;
+	}
+	if (update)
+		memcpy(t, f, bytes);
+	return n;
+}
+
+static void test_out_controls(void)
+{
+	make_runs(4096, 5, 30);
+	CU_ASSERT_FALSE(out_is_right(words_out, 4096, 0, false));
+	memset(twin, 0, 4096);
+	memset(frame, 0, 4096);
+	frame[100] = frame[102] = 1;
+	CU_ASSERT_FALSE(out_is_right(merged_out, 4096, 0, false));
+	frame[102] = 0;
+	CU_ASSERT(out_is_right(merged_out, 4096, 0, false)); /* wrong only in what it is meant to be wrong in */
+}
+
+/* ---- incoming diffs --------------------------------------------------------------------------------------------- */
+
+typedef size_t (*in_fn)(void *frame, void *twin, const void *incoming, size_t bytes);
+
+/* The frame has local changes, the incoming page remote ones, at other bytes mostly. */
+static bool in_is_right(in_fn in, size_t bytes, size_t longest, size_t gap)
+{
+	size_t expect = 0;
+	make_runs(bytes, longest, gap);
+	memcpy(incoming, frame, bytes);
+	memcpy(frame, twin, bytes);
+	for (size_t i = 0; i < bytes / 8; i++)
+		frame[unit_random(&seed) % bytes] ^= 0x55;
+	memcpy(original, frame, bytes);
+	memcpy(twin_before, twin, bytes);
+	size_t n = in(frame, twin, incoming, bytes);
+	for (size_t i = 0; i < bytes; i++) {
+		bool differs = incoming[i] != twin_before[i];
+		if (frame[i] != (differs ? incoming[i] : original[i]) || twin[i] != incoming[i])
+			return false;
+		expect += differs;
+	}
+	return n == expect;
+}
+
+static size_t copying_in(void *f, void *t, const void *in, size_t bytes)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < bytes; i++)
+		n += ((const char *)in)[i] != ((char *)t)[i];
+	memcpy(f, in, bytes);
+	memcpy(t, in, bytes);
+	return n;
+}
+
+static void in_random(void)
+{
+	static const size_t shapes[][2] = {{1, 1}, {1, 5}, {4, 4}, {8, 8}, {40, 60}, {3000, 200}, {2, 4000}};
+	bool right = true;
+	for (size_t bytes = 4096; bytes <= PAGE_MOST; bytes *= 2)
+		for (size_t s = 0; s < sizeof(shapes) / sizeof(shapes[0]); s++)
+			for (int i = 0; i < 4; i++)
+				right &= in_is_right(tw_diff_in, bytes, shapes[s][0], shapes[s][1]);
+	CU_ASSERT(right);
+}
+
+static void test_in_random(void)
+{
+	each_implementation(in_random);
+	CU_ASSERT_FALSE(in_is_right(copying_in, 4096, 8, 8));
+}
+
+static void copy2_all(void)
+{
+	for (size_t bytes = 4096; bytes <= PAGE_MOST; bytes *= 2) {
+		for (size_t i = 0; i < bytes; i++)
+			incoming[i] = (char)unit_random(&seed);
+		memset(twin + bytes, 0x5a, 128);
+		tw_copy2(frame, twin, incoming, bytes);
+		CU_ASSERT_EQUAL(memcmp(frame, incoming, bytes), 0);
+		CU_ASSERT_EQUAL(memcmp(twin, incoming, bytes), 0);
+		CU_ASSERT_EQUAL(twin[bytes], 0x5a);
+	}
+}
+
+static void test_copy2(void)
+{
+	each_implementation(copy2_all);
+}
+
+/* ---- concurrent stores to the frame ----------------------------------------------------------------------------- */
+
+static _Atomic bool stop, lost;
+
+/* A local writer of the odd bytes: each holds what it stored last, unless somebody else stored there. */
+static void *odd_writer(void *arg)
+{
+	volatile char *f = frame;
+	(void)arg;
+	for (char value = 0; !atomic_load_explicit(&stop, memory_order_relaxed); value++)
+		for (size_t i = 1; i < 4096; i += 2) {
+			if (f[i] != value)
+				atomic_store(&lost, true);
+			f[i] = (char)(value + 1);
+		}
+	return NULL;
+}
+
+/* Incoming diffs of the even bytes, for @ns or until the writer lost a store.  Returns whether it did. */
+static bool odd_bytes_lost(in_fn in, uint64_t ns)
+{
+	pthread_t thread;
+	uint64_t end = tw_time_ns() + ns;
+	memset(frame, 0, 4096);
+	memset(twin, 0, 4096);
+	memset(incoming, 0, 4096);
+	atomic_store(&stop, false);
+	atomic_store(&lost, false);
+	if (pthread_create(&thread, NULL, odd_writer, NULL) != 0)
+		abort();
+	for (char value = 1; tw_time_ns() < end && !atomic_load(&lost); value = (char)(value + 1)) {
+		for (size_t i = 0; i < 4096; i += 2)
+			incoming[i] = value;
+		in(frame, twin, incoming, 4096);
+	}
+	atomic_store(&stop, true);
+	pthread_join(thread, NULL);
+	return atomic_load(&lost);
+}
+
+/* Known wrong: leaves other bytes their value, but stores it. */
+static size_t blending_in(void *f, void *t, const void *in, size_t bytes)
+{
+	volatile uint64_t *fw = f;
+	uint64_t *tw = t;
+	const uint64_t *iw = in;
+	for (size_t i = 0; i < bytes / 8; i++) {
+		uint64_t even = 0x00ff00ff00ff00ffull;
+		fw[i] = (fw[i] & ~even) | (iw[i] & even);
+		tw[i] = iw[i];
+	}
+	return bytes / 2;
+}
+
+static void in_concurrent(void)
+{
+	CU_ASSERT_FALSE(odd_bytes_lost(tw_diff_in, 100000000));
+}
+
+static void test_in_concurrent(void)
+{
+	each_implementation(in_concurrent);
+	CU_ASSERT(odd_bytes_lost(blending_in, CONTROL_NS));
+}
+
+static void *counter(void *arg)
+{
+	volatile uint64_t *f = (volatile uint64_t *)(void *)frame;
+	(void)arg;
+	for (uint64_t value = 1; !atomic_load_explicit(&stop, memory_order_relaxed); value += 0x0101)
+		for (size_t i = 0; i < 512; i++)
+			f[i] = value;
+	return NULL;
+}
+
+static void mirror_run(void *ctx, size_t offset, const void *bytes, size_t len)
+{
+	memcpy((char *)ctx + offset, bytes, len);
+}
+
+/* While bytes change, what is passed on and what enters the twin must be equal. */
+static bool mirror_differs(out_fn out, uint64_t ns)
+{
+	pthread_t thread;
+	bool differs = false;
+	uint64_t end = tw_time_ns() + ns;
+	memset(frame, 0, 4096);
+	memset(twin, 0, 4096);
+	memset(incoming, 0, 4096);
+	atomic_store(&stop, false);
+	if (pthread_create(&thread, NULL, counter, NULL) != 0)
+		abort();
+	while (tw_time_ns() < end && !differs) {
+		out(frame, twin, 4096, 1, mirror_run, incoming);
+		differs = memcmp(twin, incoming, 4096) != 0;
+	}
+	atomic_store(&stop, true);
+	pthread_join(thread, NULL);
+	return differs;
+}
+
+static void out_concurrent(void)
+{
+	CU_ASSERT_FALSE(mirror_differs(tw_diff_out, 100000000));
+}
+
+/* Known wrong: reads the frame again for the twin. */
+static size_t rereading_out(const void *f, void *t, size_t bytes, int update, tw_run_fn run, void *ctx)
+{
+	size_t n = tw_diff_out(f, t, bytes, 0, run, ctx);
+	if (update)
+		memcpy(t, f, bytes);
+	return n;
+}
+
+static void test_out_concurrent(void)
+{
+	each_implementation(out_concurrent);
+	CU_ASSERT(mirror_differs(rereading_out, CONTROL_NS));
+}
+
+int main(void)
+{
+	CU_TestInfo tests[] = {
+	    {"out: random runs", test_out_random},
+	    {"out: every edge", test_out_edges},
+	    {"out: nothing and everything", test_out_extremes},
+	    {"out: wrong variants are caught", test_out_controls},
+	    {"in: random runs", test_in_random},
+	    {"copy2", test_copy2},
+	    {"in: concurrent stores next to it", test_in_concurrent},
+	    {"out: concurrent stores into it", test_out_concurrent},
+	    CU_TEST_INFO_NULL,
+	};
+	return unit_main("diff", tests);
+}
