@@ -263,6 +263,8 @@ void syscalls_run(const struct tw_fault_ops *ops)
 	tw_syscalls_init();
 	tw_me = &me;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		if (i > 0 && SANITIZED && !(ops->caps & TW_FAULT_SYSCALLS))
+			break;
 		rights_all(&rig, TW_NONE);
 		result(&rig, cases[i].name, cases[i].run(&rig));
 	}

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rig.h"
 
+#include "base/util.h"
+#include "core/fault/uffd.h"
 #include "core/layout.h"
 
 #include <fcntl.h>
@@ -34,6 +36,17 @@ static bool rig_all_blocked(void)
 	return true;
 }
 
+static void rig_set_locked(struct rig *rig, size_t first, size_t count, enum tw_rights to)
+{
+	enum tw_rights from = rig->rights[first];
+	if (from == to)
+		return;
+	rig->fault.ops->set(&rig->fault, first * rig->unit, count * rig->unit, from, to);
+	for (size_t i = first; i < first + count; i++)
+		rig->rights[i] = to;
+}
+
+/* Called with tw_fault_monitor_lock held, if there is a monitor. */
 static void rig_handler(void *ctx, size_t offset, bool write)
 {
 	struct rig *rig = ctx;
@@ -51,10 +64,10 @@ static void rig_handler(void *ctx, size_t offset, bool write)
 	if (write && rig->scarce && rig->writable++ >= rig->scarce) {
 		while (rig->rights[rig->oldest] != TW_WRITE)
 			rig->oldest = (rig->oldest + 1) % rig->units;
-		rig_set(rig, rig->oldest, 1, TW_READ);
+		rig_set_locked(rig, rig->oldest, 1, TW_READ);
 		rig->writable--;
 	}
-	rig_set(rig, unit, 1, write ? TW_WRITE : TW_READ);
+	rig_set_locked(rig, unit, 1, write ? TW_WRITE : TW_READ);
 }
 
 void rig_open(struct rig *rig, const struct tw_fault_ops *ops, size_t unit, size_t units, bool huge)
@@ -71,7 +84,11 @@ void rig_open(struct rig *rig, const struct tw_fault_ops *ops, size_t unit, size
 		abort();
 	char *app =
 	    mmap((void *)TW_SPACE_BASE, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE, rig->fd, 0);
-	char *view = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, rig->fd, 0);
+	/* The view is aligned to a huge page, or there would be none. */
+	char *hole = mmap(NULL, bytes + TW_HUGE_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *view = (char *)TW_ALIGN_UP((uintptr_t)hole, TW_HUGE_BYTES);
+	munmap(hole, bytes + TW_HUGE_BYTES);
+	view = mmap(view, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE, rig->fd, 0);
 	if (app != (char *)TW_SPACE_BASE || view == MAP_FAILED)
 		abort();
 	if (huge)
@@ -95,12 +112,9 @@ void rig_close(struct rig *rig)
 
 void rig_set(struct rig *rig, size_t first, size_t count, enum tw_rights to)
 {
-	enum tw_rights from = rig->rights[first];
-	if (from == to)
-		return;
-	rig->fault.ops->set(&rig->fault, first * rig->unit, count * rig->unit, from, to);
-	for (size_t i = first; i < first + count; i++)
-		rig->rights[i] = to;
+	tw_mutex_lock(&tw_fault_monitor_lock);
+	rig_set_locked(rig, first, count, to);
+	tw_mutex_unlock(&tw_fault_monitor_lock);
 }
 
 void rig_absent(struct rig *rig)

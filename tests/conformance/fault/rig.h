@@ -7,19 +7,39 @@
 
 #include <stdatomic.h>
 
+/* Sanitizers turn deadly signals into exits, block signals in handlers (TSAN), and replace core/syscalls.c. */
+#if defined(__SANITIZE_ADDRESS__)
+#define ASAN 1
+#elif defined(__SANITIZE_THREAD__)
+#define TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define ASAN 1
+#elif __has_feature(thread_sanitizer)
+#define TSAN 1
+#endif
+#endif
+#ifndef ASAN
+#define ASAN 0
+#endif
+#ifndef TSAN
+#define TSAN 0
+#endif
+#define SANITIZED (ASAN || TSAN)
+
 struct rig {
 	struct tw_fault fault;
 	int fd;
 	size_t unit, units;
 	bool huge;
-	enum tw_rights *rights; /* [units] what the oracle believes */
+	_Atomic enum tw_rights *rights; /* [units] what the oracle believes */
 	/* by the handler, which may be another thread */
 	_Atomic unsigned faults;
 	_Atomic size_t offset;
 	_Atomic bool write, masked;
 	unsigned stack;     /* bytes of stack the handler uses */
-	size_t scarce;      /* at most so many units are writable at once, as when twins run out; 0: no limit */
-	size_t writable, oldest;
+	_Atomic size_t scarce;     /* at most so many units are writable at once, as when twins run out; 0: no limit */
+	_Atomic size_t writable, oldest;
 };
 
 extern unsigned passed, failed;
