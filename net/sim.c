@@ -98,13 +98,15 @@ static unsigned sim_draw(struct sim *sim, unsigned n)
 static void sim_wait_until(uint64_t deadline)
 {
 	for (uint64_t now = tw_time_ns(); now < deadline; now = tw_time_ns()) {
-		if (deadline - now > SIM_SLEEP_ABOVE)
-			nanosleep(
-			    &(struct timespec){.tv_sec = (time_t)((deadline - now) / 1000000000u),
-			                       .tv_nsec = (long)((deadline - now - SIM_SLEEP_ABOVE / 2) % 1000000000u)},
-			    NULL);
-		else
+		if (deadline - now > SIM_SLEEP_ABOVE) {
+			uint64_t ns = deadline - now - SIM_SLEEP_ABOVE / 2;
+
+			nanosleep(&(struct timespec){.tv_sec = (time_t)(ns / 1000000000u),
+			                             .tv_nsec = (long)(ns % 1000000000u)},
+			          NULL);
+		} else {
 			tw_pause();
+		}
 	}
 }
 
