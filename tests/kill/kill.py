@@ -22,6 +22,8 @@ import time
 
 LIMIT_S = 2.0
 PLACES = ("/dev/shm", "/tmp")
+# In a sanitizer build a SIGSEGV that we send shall kill, not be explained.
+SANITIZERS = {name: os.environ.get(name, "") + ":handle_segv=0" for name in ("ASAN_OPTIONS", "TSAN_OPTIONS")}
 
 
 def private_places(paths):
@@ -117,7 +119,7 @@ def one_try(rng, options, number, private):
     before = entries(private)
     with tempfile.TemporaryFile(dir="/") if private else tempfile.TemporaryFile() as err:
         job = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=err,
-                               env={**os.environ, "TW_KILL_MARK": text})
+                               env={**os.environ, **SANITIZERS, "TW_KILL_MARK": text})
         time.sleep(rng.choice((0.0, 0.01, 0.05, 0.3)) * rng.random() * 2)
         chosen = choose(rng, job.pid)
         if not chosen:
