@@ -32,7 +32,8 @@ static long api_number(const char *name, long max)
 	errno = 0;
 	long v = strtol(text, &end, 10);
 	if (errno || end == text || *end || v < 0 || v > max)
-		api_refuse("TWEED_BOOT and TWEED_PROCESSOR are set by tweed run, and are damaged: unset them and use tweed run");
+		api_refuse("TWEED_BOOT and TWEED_PROCESSOR are set by tweed run, and are damaged: unset them and use "
+		           "tweed run");
 	return v;
 }
 
@@ -43,7 +44,8 @@ static void api_read_boot(struct tw_boot *boot, unsigned *local)
 	if (pread(fd, boot, sizeof(*boot), 0) != (ssize_t)sizeof(*boot) || boot->magic != TW_BOOT_MAGIC ||
 	    boot->bytes != sizeof(*boot) || *local >= boot->config.processors || boot->config.nodes > TW_MAX_NODES ||
 	    boot->node >= boot->config.nodes)
-		api_refuse("TWEED_BOOT does not name a job of this version of Tweed: rebuild the program, or use its own tweed run");
+		api_refuse("TWEED_BOOT does not name a job of this version of Tweed: rebuild the program, or use its "
+		           "own tweed run");
 	close(fd);
 }
 

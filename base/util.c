@@ -100,7 +100,8 @@ size_t tw_format(char *out, size_t bytes, const char *format, ...)
 static void log_va(const char *format, va_list ap)
 {
 	char line[1024];
-	size_t n = log_who[0] ? tw_format(line, sizeof(line), "tweed: %s: ", log_who) : tw_format(line, sizeof(line), "tweed: ");
+	size_t n = log_who[0] ? tw_format(line, sizeof(line), "tweed: %s: ", log_who)
+	                      : tw_format(line, sizeof(line), "tweed: ");
 	n += format_va(line + n, sizeof(line) - n - 1, format, ap);
 	line[n++] = '\n';
 	ssize_t done = write(STDERR_FILENO, line, n);

@@ -3,8 +3,8 @@
 #include "core/heap.h"
 #include "core/job.h"
 
-static void hooks_run(struct tw_proc *me, void (*hook)(struct tw_proc *, enum tw_sync_kind, uint64_t), enum tw_sync_kind kind,
-                      uint64_t object)
+static void hooks_run(struct tw_proc *me, void (*hook)(struct tw_proc *, enum tw_sync_kind, uint64_t),
+                      enum tw_sync_kind kind, uint64_t object)
 {
 	if (!hook)
 		return;

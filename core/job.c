@@ -33,17 +33,17 @@ static int job_open_net(struct tw_proc *me, const struct tw_boot *boot)
 	const struct tw_config *c = &me->config;
 	const struct tw_transport *transport = tw_transport_find(c->transport);
 	struct tw_net_config config = {
-		.node = me->node,
-		.nodes = me->nodes,
-		.port = me->local,
-		.ports = me->layout.ports,
-		.bytes = me->layout.exported_bytes,
-		.control_offset = me->layout.control,
-		.fd = boot->exported_fd,
-		.seed = c->seed,
-		.profile = c->profile,
-		.spin_ns = me->agent ? 0 : job_spin_ns(boot),
-		.huge = strcmp(c->huge, "off") != 0,
+	    .node = me->node,
+	    .nodes = me->nodes,
+	    .port = me->local,
+	    .ports = me->layout.ports,
+	    .bytes = me->layout.exported_bytes,
+	    .control_offset = me->layout.control,
+	    .fd = boot->exported_fd,
+	    .seed = c->seed,
+	    .profile = c->profile,
+	    .spin_ns = me->agent ? 0 : job_spin_ns(boot),
+	    .huge = strcmp(c->huge, "off") != 0,
 	};
 	if (!transport) {
 		tw_log("there is no transport %s", c->transport);
@@ -55,13 +55,15 @@ static int job_open_net(struct tw_proc *me, const struct tw_boot *boot)
 
 static void *job_map(size_t bytes, int fd, void *at)
 {
-	void *p = mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | (at ? MAP_FIXED_NOREPLACE : 0), fd, 0);
+	void *p =
+	    mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | (at ? MAP_FIXED_NOREPLACE : 0), fd, 0);
 	return p == MAP_FAILED ? NULL : p;
 }
 
 static struct tw_pageset *job_private_set(struct tw_proc *me)
 {
-	void *p = mmap(NULL, me->layout.set_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *p = mmap(NULL, me->layout.set_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+	               -1, 0);
 	if (p == MAP_FAILED)
 		return NULL;
 	tw_pageset_init(p, me->layout.pages);
@@ -72,7 +74,8 @@ static int job_open_private(struct tw_proc *me, int fd)
 {
 	me->private_mem = job_map(me->layout.private_bytes, fd, NULL);
 	if (!me->private_mem) {
-		tw_log("cannot map %zu MiB of private memory: %s; lower TWEED_MEMORY", me->layout.private_bytes >> 20, strerror(errno));
+		tw_log("cannot map %zu MiB of private memory: %s; lower TWEED_MEMORY", me->layout.private_bytes >> 20,
+		       strerror(errno));
 		return -ENOMEM;
 	}
 	const struct tw_layout *l = &me->layout;
@@ -118,19 +121,19 @@ static int job_open_views(struct tw_proc *me, const struct tw_boot *boot)
 {
 	me->app = job_map(me->config.memory, boot->exported_fd[me->node], (void *)TW_SPACE_BASE);
 	if (!me->app) {
-		tw_log("cannot map the shared space of %zu MiB at %p: %s; lower TWEED_MEMORY", (size_t)me->config.memory >> 20,
-		       (void *)TW_SPACE_BASE, strerror(errno));
+		tw_log("cannot map the shared space of %zu MiB at %p: %s; lower TWEED_MEMORY",
+		       (size_t)me->config.memory >> 20, (void *)TW_SPACE_BASE, strerror(errno));
 		return -ENOMEM;
 	}
 	if (me->protocol->flags & TW_PROTOCOL_NO_FAULTS)
 		return 0;
 	me->fault = (struct tw_fault){
-		.ops = tw_fault_find(me->config.fault),
-		.app = me->app,
-		.view = me->view,
-		.bytes = me->config.memory,
-		.handler = job_fault,
-		.ctx = me,
+	    .ops = tw_fault_find(me->config.fault),
+	    .app = me->app,
+	    .view = me->view,
+	    .bytes = me->config.memory,
+	    .handler = job_fault,
+	    .ctx = me,
 	};
 	if (!me->fault.ops) {
 		tw_log("no fault backend %s is usable here", me->config.fault);

@@ -50,5 +50,6 @@ void tw_twin_destroy(struct tw_proc *me, tw_page_t p)
 
 bool tw_twins_scarce(const struct tw_proc *me)
 {
-	return atomic_load_explicit(&me->n->twin_used, memory_order_relaxed) << me->layout.page_shift >= me->config.twins;
+	return atomic_load_explicit(&me->n->twin_used, memory_order_relaxed) << me->layout.page_shift >=
+	       me->config.twins;
 }

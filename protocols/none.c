@@ -3,7 +3,7 @@
 #include "tweed/driver/protocol.h"
 
 const struct tw_protocol tw_protocol_none = {
-	.name = "none",
-	.summary = "hardware coherence only, one node: the baseline",
-	.flags = TW_PROTOCOL_ONE_NODE | TW_PROTOCOL_NO_FAULTS,
+    .name = "none",
+    .summary = "hardware coherence only, one node: the baseline",
+    .flags = TW_PROTOCOL_ONE_NODE | TW_PROTOCOL_NO_FAULTS,
 };

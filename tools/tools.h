@@ -6,7 +6,8 @@
  * agent.c   one process per node: memory, processors, their deaths
  * wire.c    messages between launcher and agents (emulated nodes: a socket pair)
  * tag.c     output with [node.processor] prefixes
- * reap.c    killing what is left          report.c  statistics          info.c  `tweed info` */
+ * reap.c    killing what is left          report.c  statistics          info.c  `tweed info`
+ * bench.c   `tweed bench`, which runs bench/ */
 #ifndef TW_TOOLS_TOOLS_H
 #define TW_TOOLS_TOOLS_H
 
@@ -27,6 +28,7 @@ struct tool_command {
 
 int tool_run(int argc, char **argv);
 int tool_info(int argc, char **argv);
+int tool_bench(int argc, char **argv);
 int tool_agent(int argc, char **argv);
 
 /* A job as the launcher knows it. */

@@ -12,6 +12,7 @@
 static const struct tool_command commands[] = {
     {"run", "[OPTIONS] [--] PROGRAM ARGS...", "run a program on emulated nodes", tool_run},
     {"info", "[--json]", "show settings, protocols, fault backends and transports", tool_info},
+    {"bench", "[--json] [OPTIONS]", "measure basic operations, beside their floors", tool_bench},
     {"agent", "", NULL, tool_agent}, /* a node's own process, started by run */
 };
 

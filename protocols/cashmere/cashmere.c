@@ -28,15 +28,15 @@ static void cash_fini(struct tw_proc *me)
 }
 
 const struct tw_protocol tw_protocol_2l = {
-	.name = "2L",
-	.summary = "Cashmere-2L: two levels, twins and two-way diffs, directory, first-touch homes, exclusive mode",
-	.init = cash_init,
-	.fini = cash_fini,
-	.read_fault = cash_read_fault,
-	.write_fault = cash_write_fault,
-	.prefetch = cash_prefetch,
-	.acquire = cash_acquire,
-	.release = cash_release,
-	.arrive = cash_arrive,
-	.message = cash_message,
+    .name = "2L",
+    .summary = "Cashmere-2L: two levels, twins and two-way diffs, directory, first-touch homes, exclusive mode",
+    .init = cash_init,
+    .fini = cash_fini,
+    .read_fault = cash_read_fault,
+    .write_fault = cash_write_fault,
+    .prefetch = cash_prefetch,
+    .acquire = cash_acquire,
+    .release = cash_release,
+    .arrive = cash_arrive,
+    .message = cash_message,
 };

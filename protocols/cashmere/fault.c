@@ -178,7 +178,8 @@ static void window_fetch(struct tw_proc *me, const struct window *w)
 			continue;
 		e->ts_update = tw_tick(me);
 		bool twin = e->twin != 0;
-		tw_net_read(me->net, e->home - 1u, tw_frame_offset(me, p), twin ? cash_of(me)->scratch : tw_frame(me, p), bytes);
+		tw_net_read(me->net, e->home - 1u, tw_frame_offset(me, p),
+		            twin ? cash_of(me)->scratch : tw_frame(me, p), bytes);
 		if (twin) {
 			tw_net_read_wait(me->net);
 			if (!tw_planted(me, "drop-incoming-diff"))

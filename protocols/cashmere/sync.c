@@ -6,8 +6,8 @@
 
 struct release {
 	struct tw_proc *me;
-	uint64_t started;  /* node time when this release began */
-	bool at_barrier;   /* all processors take part: leave pages to later local writers */
+	uint64_t started;                     /* node time when this release began */
+	bool at_barrier;                      /* all processors take part: leave pages to later local writers */
 	uint64_t wait_for[TW_MAX_PROCESSORS]; /* node times of flushes by others that stand for ours */
 };
 
@@ -210,7 +210,8 @@ void cash_arrive(struct tw_proc *me, uint64_t object)
 static bool acquire_drops(struct tw_proc *me, tw_page_t p)
 {
 	struct tw_page *e = &me->page[p];
-	return (e->mapped & cash_bit(me)) && !(e->state & CASH_EXCLUSIVE) && !cash_is_home(me, e) && e->ts_update < e->ts_notice;
+	return (e->mapped & cash_bit(me)) && !(e->state & CASH_EXCLUSIVE) && !cash_is_home(me, e) &&
+	       e->ts_update < e->ts_notice;
 }
 
 static bool acquire_forget(struct tw_proc *me, tw_page_t p)
@@ -235,7 +236,9 @@ static void acquire_chunk(struct tw_proc *me, tw_page_t first, unsigned count)
 		tw_page_lock(me, first + i);
 	for (unsigned i = 0, n; i < count; i += n) {
 		enum tw_rights have = cash_rights(me, &me->page[first + i]);
-		for (n = 0; i + n < count && acquire_drops(me, first + i + n) && cash_rights(me, &me->page[first + i + n]) == have; n++)
+		for (n = 0; i + n < count && acquire_drops(me, first + i + n) &&
+		            cash_rights(me, &me->page[first + i + n]) == have;
+		     n++)
 			;
 		if (n)
 			tw_map(me, first + i, n, have, TW_NONE);

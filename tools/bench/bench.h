@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* bench.h - the parts of tweed-bench, the program that `tweed bench` runs. */
+#ifndef TW_TOOLS_BENCH_H
+#define TW_TOOLS_BENCH_H
+
+#include "core/job.h"
+#include "tweed/tweed.h"
+
+/* What the machine alone needs, measured before the job is joined: the floors. */
+struct bench_floors {
+	double read_fault_us, write_fault_us; /* a trap whose handler only changes rights */
+	double copy_us;                       /* one coherence page, from and to memory that is not in the first caches */
+	double line_us;                       /* a word to another processor and back */
+};
+
+extern struct bench_floors bench_floors;
+
+void bench_measure_floors(size_t page_bytes, const char *fault);
+/* bench_line - one result, from processor 0 alone; @floor < 0: none. */
+void bench_line(const char *name, double value, const char *unit, double floor, const char *floor_name);
+/* bench_median - sorts @v. */
+double bench_median(double *v, unsigned n);
+
+void bench_diffs(void);     /* twins and diffs, in this process */
+void bench_pages(void);     /* page operations between two nodes */
+void bench_streams(void);   /* large transfers between two nodes */
+void bench_two_sync(void);  /* synchronization between two nodes */
+void bench_resident(void);  /* faults on pages the node has */
+void bench_one_node(void);  /* two processors of one node */
+
+/* Permutation of 0..n-1, the same everywhere. */
+unsigned *bench_shuffle(unsigned n);
+
+#endif
