@@ -115,17 +115,19 @@ static void write_bytes(char *where, const uint8_t *bytes, size_t size)
 static void write_words(char *where, const uint8_t *bytes, size_t size)
 {
 	while (size) {
+		uint64_t piece = 0;
 		uintptr_t a = (uintptr_t)where;
 		size_t n = size >= 8 && a % 8 == 0 ? 8 : size >= 4 && a % 4 == 0 ? 4 : size >= 2 && a % 2 == 0 ? 2 : 1;
 
+		memcpy(&piece, bytes, n);
 		if (n == 8)
-			*(volatile uint64_t *)(void *)where = *(const uint64_t *)(const void *)bytes;
+			*(volatile uint64_t *)(void *)where = piece;
 		else if (n == 4)
-			*(volatile uint32_t *)(void *)where = *(const uint32_t *)(const void *)bytes;
+			*(volatile uint32_t *)(void *)where = (uint32_t)piece;
 		else if (n == 2)
-			*(volatile uint16_t *)(void *)where = *(const uint16_t *)(const void *)bytes;
+			*(volatile uint16_t *)(void *)where = (uint16_t)piece;
 		else
-			*(volatile uint8_t *)where = *bytes;
+			*(volatile uint8_t *)where = (uint8_t)piece;
 		where += n;
 		bytes += n;
 		size -= n;
