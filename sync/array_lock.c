@@ -15,7 +15,7 @@
 
 #define ARRAY_BACK_OFF_MIN_NS 1000u
 #define ARRAY_BACK_OFF_MAX_NS 1000000u
-#define ARRAY_SPIN_NS         4000u /* a shorter pause is not worth a system call */
+#define ARRAY_SPIN_NS         4000u /* a shorter pause is not worth a system call, if waits spin at all */
 
 static bool array_alone(const struct tw_proc *me, const struct sync_object *o)
 {
@@ -36,7 +36,7 @@ static void array_set(struct tw_proc *me, const struct sync_object *o, uint64_t 
 
 static void array_pause(struct tw_proc *me, uint64_t ns)
 {
-	if (ns > ARRAY_SPIN_NS || tw_mutex_spin == 0) {
+	if (ns > ARRAY_SPIN_NS || me->net->config.spin_ns < ARRAY_SPIN_NS) {
 		sync_sleep(me, ns);
 		return;
 	}
