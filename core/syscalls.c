@@ -6,6 +6,9 @@
  * protocol runs short of twins: so touching goes round twice, and a call that answers EFAULT is made again.  And a
  * transfer larger than all twins cannot be touched as a whole: regular files and stdio go in pieces. */
 #undef _FORTIFY_SOURCE /* its inline wrappers have the names we define */
+/* Both names of each call are defined here: neither may be redirected to the other. */
+#undef _FILE_OFFSET_BITS
+
 #include "core/syscalls.h"
 
 #include "core/job.h"
