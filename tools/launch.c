@@ -160,11 +160,8 @@ static void launch_exec_agent(struct launch *l, unsigned i, int sock)
 
 static int launch_start_agent(struct launch *l, unsigned i)
 {
-	struct wire_job job = {
-	    .node = i, .host_processes = (uint32_t)(l->nodes * l->job->config.processors), .config = l->job->config};
 	int pair[2];
 
-	snprintf(job.config.fault, sizeof(job.config.fault), "%s", l->job->fault);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
 		tool_say("cannot connect the agent of node %u: %s; use fewer nodes", i, strerror(errno));
 		return -errno;
@@ -181,24 +178,60 @@ static int launch_start_agent(struct launch *l, unsigned i)
 	l->node[i].agent = pid;
 	l->node[i].sock = pair[0];
 	l->agents++;
-	wire_send(pair[0], WIRE_JOB, &job, sizeof(job), NULL, 0);
 	return 0;
 }
 
-/* All memories exist: hand every agent all of them.  (On a cluster: addresses and keys instead of descriptors.) */
-static void launch_wire_nodes(struct launch *l)
+/* Node 0 goes first at each step of the bring-up, so that what fails on every node is said once. */
+
+static void launch_send_jobs(struct launch *l, unsigned first, unsigned end)
+{
+	struct wire_job job = {.host_processes = (uint32_t)(l->nodes * l->job->config.processors),
+	                       .config = l->job->config};
+
+	snprintf(job.config.fault, sizeof(job.config.fault), "%s", l->job->fault);
+	for (unsigned i = first; i < end; i++) {
+		job.node = i;
+		if (l->node[i].sock >= 0)
+			wire_send(l->node[i].sock, WIRE_JOB, &job, sizeof(job), NULL, 0);
+	}
+}
+
+/* All memories exist: hand them to agents.  (On a cluster: addresses and keys instead of descriptors.) */
+static void launch_send_nodes(struct launch *l, unsigned first, unsigned end)
 {
 	int fd[TW_MAX_NODES];
 
 	for (unsigned i = 0; i < l->nodes; i++)
 		fd[i] = l->node[i].memory;
-	for (unsigned i = 0; i < l->nodes; i++)
+	for (unsigned i = first; i < end; i++)
 		for (struct wire_nodes part = {0}; part.first < l->nodes; part.first += WIRE_FDS)
 			if (l->node[i].sock >= 0)
 				wire_send(l->node[i].sock, WIRE_NODES, &part, sizeof(part), fd + part.first,
 				          TW_MIN(l->nodes - part.first, (unsigned)WIRE_FDS));
-	for (unsigned i = 0; i < l->nodes; i++)
-		close(fd[i]);
+}
+
+static void launch_have_memory(struct launch *l, unsigned i, int fd)
+{
+	l->node[i].memory = fd;
+	l->have_memory++;
+	if (i == 0)
+		launch_send_jobs(l, 1, l->nodes);
+	if (l->have_memory == l->nodes)
+		launch_send_nodes(l, 0, 1);
+}
+
+static void launch_have_ready(struct launch *l, unsigned i)
+{
+	l->ready++;
+	if (i == 0) {
+		launch_send_nodes(l, 1, l->nodes);
+		for (unsigned n = 0; n < l->nodes; n++)
+			close(l->node[n].memory);
+	}
+	if (l->ready == l->nodes) {
+		l->began_ns = tw_time_ns();
+		launch_tell(l, WIRE_GO);
+	}
 }
 
 /* ---- events ---------------------------------------------------------------------------------------------------- */
@@ -217,15 +250,10 @@ static void launch_event(struct launch *l, unsigned i, const struct wire_msg *ms
 {
 	switch (msg->type) {
 	case WIRE_MEMORY:
-		l->node[i].memory = msg->fd[0];
-		if (++l->have_memory == l->nodes)
-			launch_wire_nodes(l);
+		launch_have_memory(l, i, msg->fd[0]);
 		break;
 	case WIRE_READY:
-		if (++l->ready == l->nodes) {
-			l->began_ns = tw_time_ns();
-			launch_tell(l, WIRE_GO);
-		}
+		launch_have_ready(l, i);
 		break;
 	case WIRE_DEATH:
 		launch_processor_died(l, i, &msg->death);
@@ -362,6 +390,7 @@ int tool_launch(struct tool_job *job)
 	for (unsigned i = 0; i < l.nodes && !l.ending; i++)
 		if (launch_start_agent(&l, i) < 0)
 			launch_end(&l, TOOL_USAGE);
+	launch_send_jobs(&l, 0, 1);
 	launch_loop(&l);
 	if (childless)
 		tool_kill_descendants();

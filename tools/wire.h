@@ -13,6 +13,7 @@
  *             <------------------------  STATS, then it exits
  *     END     -- at any time --------->  kills what it started and exits
  *
+ * JOB and NODES go to node 0 first, and to the others when it has answered: what fails everywhere is said once.
  * An agent that cannot go on says why on standard error, sends FAILED and exits.  A closed connection is a death.
  * Emulated nodes use a SOCK_SEQPACKET pair; a launcher over a network replaces wire.c and hands MEMORY and
  * NODES over as addresses. */
