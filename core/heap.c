@@ -175,6 +175,7 @@ int tw_heap_open(struct tw_proc *me)
 
 	TW_ASSERT(!h->me);
 	*h = (struct heap){.hooks = heap_hooks};
+	h->stores = me->protocol && (me->protocol->flags & TW_PROTOCOL_NEEDS_STORES) && me->protocol->store;
 	char *ring = me->net->base + heap_ring(me, me->local);
 	h->slots = (_Atomic uint64_t *)(void *)(ring + HEAP_SLOT);
 	h->taken = (_Atomic uint64_t *)(void *)(ring + HEAP_HEAD);
@@ -213,6 +214,13 @@ static inline int heap_flags(const struct heap *h, size_t bytes)
 	return bytes < h->me->layout.page_bytes ? h->flags : h->flags | MALLOCX_LG_ALIGN(h->me->layout.page_shift);
 }
 
+/* The library's own stores into the space, announced to protocols that are told of stores. */
+static void heap_stores(const struct heap *h, void *at, size_t bytes)
+{
+	if (h->stores)
+		h->me->protocol->store(h->me, (uintptr_t)at - TW_SPACE_BASE, bytes);
+}
+
 static inline void *heap_result(void *block)
 {
 	if (!block)
@@ -227,13 +235,19 @@ void *tw_malloc(size_t bytes)
 	return heap_result(mallocx(bytes, heap_flags(h, bytes)));
 }
 
+/* jemalloc knows which memory is still zero; but its stores are announced to nobody. */
 void *tw_calloc(size_t n, size_t bytes)
 {
 	struct heap *h = heap_checked("tw_calloc");
 	if (__builtin_mul_overflow(n, bytes, &bytes))
 		return heap_result(NULL);
 	bytes = TW_MAX(bytes, HEAP_MIN_BYTES);
-	return heap_result(mallocx(bytes, heap_flags(h, bytes) | MALLOCX_ZERO));
+	void *block = mallocx(bytes, heap_flags(h, bytes) | (h->stores ? 0 : MALLOCX_ZERO));
+	if (block && h->stores) {
+		heap_stores(h, block, bytes);
+		memset(block, 0, bytes);
+	}
+	return heap_result(block);
 }
 
 void *tw_aligned_alloc(size_t align, size_t bytes)
@@ -282,12 +296,15 @@ void *tw_realloc(void *ptr, size_t bytes)
 	}
 	unsigned owner = heap_owner_checked(h, ptr, "tw_realloc");
 	bytes = TW_MAX(bytes, HEAP_MIN_BYTES);
-	if (owner == h->me->id)
+	if (owner == h->me->id && !h->stores)
 		return heap_result(rallocx(ptr, bytes, heap_flags(h, bytes)));
 	void *block = tw_malloc(bytes);
 	if (!block)
 		return NULL;
-	memcpy(block, ptr, heap_reach(h, (uintptr_t)ptr, bytes, (int)owner));
+	size_t reach = owner == h->me->id ? sallocx(ptr, 0) : heap_reach(h, (uintptr_t)ptr, bytes, (int)owner);
+	reach = TW_MIN(reach, bytes);
+	heap_stores(h, block, reach);
+	memcpy(block, ptr, reach);
 	tw_free(ptr);
 	return block;
 }
@@ -301,5 +318,5 @@ void tw_free(void *ptr)
 	if (owner == h->me->id)
 		dallocx(ptr, h->flags);
 	else
-		tw_heap_keep(h, owner, ptr);
+		tw_heap_keep(h, ptr);
 }

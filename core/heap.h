@@ -16,9 +16,10 @@ size_t tw_heap_exported_bytes(const struct tw_config *config);
 int tw_heap_open(struct tw_proc *me);
 void tw_heap_close(struct tw_proc *me);
 
-/* tw_heap_ship - send the blocks of other processors freed here to their owners.  Call after each release, when its diffs
- * and notices are performed.  Never waits for another process.  [sync]
- * tw_heap_take - reuse own blocks that others freed.  Call after each acquire, when stale copies are
+/* tw_heap_ship - send the blocks of other processors that were freed here before the previous call to their owners.  Call
+ * after each release; what the release before it left to others must be performed by now.  Never waits for
+ * another process.  [sync]
+ * tw_heap_take - use own blocks again that others freed.  Call after each acquire, when stale copies are
  * invalidated.  One load when there is nothing.  [sync]
  * Neither touches the shared space.  Both do nothing before tw_heap_open. */
 void tw_heap_ship(struct tw_proc *me);

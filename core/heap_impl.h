@@ -21,7 +21,7 @@
 /* A block of another processor, freed here. */
 struct heap_remote {
 	uint64_t block;
-	uint32_t next; /* of the same owner: index + 1 */
+	uint32_t next; /* in its list: index + 1 */
 };
 
 struct heap {
@@ -29,13 +29,15 @@ struct heap {
 	struct tw_proc *me;   /* NULL: closed */
 	unsigned arena, tcache;
 	int flags;              /* of every jemalloc call */
+	bool stores;            /* the protocol is told of stores */
 	size_t cut_at, cut_end; /* own space not yet given to jemalloc, offsets */
 
 	struct heap_remote *remote;
 	uint32_t remote_room, remote_used; /* entries; those ever used */
-	uint32_t remote_free;              /* index + 1 */
-	uint32_t *first;                   /* [processors of the job] index + 1 */
-	uint16_t *owners;                  /* those with entries */
+	uint32_t remote_free;              /* these three are lists: index + 1 */
+	uint32_t fresh;                    /* freed since the last tw_heap_ship */
+	uint32_t *ripe;                    /* [processors of the job] to be shipped at the next one */
+	uint16_t *owners;                  /* those with ripe blocks */
 	unsigned owner_count;
 
 	_Atomic uint64_t *slots, *taken; /* this processor's ring: slots, head */
@@ -66,7 +68,7 @@ static inline int tw_heap_owner(const struct tw_proc *me, uintptr_t address)
 
 /* tw_heap_keep - hold back the block at @ptr for its owner, another processor.  Application context.
  * tw_heap_remote_open, tw_heap_remote_close - this part of @h.  0 or -errno. */
-void tw_heap_keep(struct heap *h, unsigned owner, void *ptr);
+void tw_heap_keep(struct heap *h, void *ptr);
 int tw_heap_remote_open(struct heap *h, size_t processors);
 void tw_heap_remote_close(struct heap *h);
 

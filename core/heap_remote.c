@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* heap_remote.c - blocks freed by a processor that does not own them.
  *
- * Freeing a block of another processor.  Let B free a block of A's.  B may have written to it, and those writes
- * may still wait in B's next diff: if A used the block again at once, the late diff would overwrite the new contents.  So
- * B keeps the block until its release is performed (tw_heap_ship).  Nor may A reuse it right away.  A's own
- * copy of the page may lack B's writes; where A then stores a value that its stale copy happens to hold already, A's diff
- * has nothing to say, and the home keeps B's byte.  So A must first invalidate its stale copies, in an acquire that
- * begins after B's release was performed.  A block found in the ring after an acquire may have come too late for
- * that acquire, but not for the next one: tw_heap_take frees what the *previous* call saw.
+ * Let B free a block of A's.  B may have written to it, and those writes may still wait in B's next diff: if A used
+ * the block again at once, the late diff would overwrite the new contents.  So B keeps the block until a release
+ * of B's is performed.  When the release's hook returns it may not be yet: at a barrier of all, the last arriving
+ * writer of a page does the work for the others.  When B begins its *next* release, it is: the barrier is over.  So
+ * tw_heap_ship sends what had been freed before the call before it.
+ *
+ * Nor may A use it right away.  A's own copy of the page may lack B's writes; where A then stores a value that its stale
+ * copy happens to hold already, A's diff has nothing to say, and the home keeps B's byte.  So A must first invalidate its
+ * stale copies, in an acquire that begins after B's release was performed.  A block found in the ring after an
+ * acquire may have come too late for that acquire, but not for the next one: tw_heap_take frees what the *previous* call
+ * saw.  This rests on acquires that learn of every release performed before them, not only of those of one
+ * object.
  *
  * Rings.  Producers reserve slots by compare-and-swap on the tail, never past the head plus the number of slots, then
  * write each slot once; what does not fit stays with the producer until its next release.  The owner reads slots from
@@ -20,9 +25,9 @@
 
 int tw_heap_remote_open(struct heap *h, size_t processors)
 {
-	h->first = calloc(processors, sizeof(*h->first));
+	h->ripe = calloc(processors, sizeof(*h->ripe));
 	h->owners = calloc(processors, sizeof(*h->owners));
-	if (h->first && h->owners)
+	if (h->ripe && h->owners)
 		return 0;
 	tw_heap_remote_close(h);
 	return -ENOMEM;
@@ -30,10 +35,10 @@ int tw_heap_remote_open(struct heap *h, size_t processors)
 
 void tw_heap_remote_close(struct heap *h)
 {
-	free(h->first);
+	free(h->ripe);
 	free(h->owners);
 	free(h->remote);
-	h->first = NULL;
+	h->ripe = NULL;
 	h->owners = NULL;
 	h->remote = NULL;
 }
@@ -56,13 +61,26 @@ static uint32_t heap_entry(struct heap *h)
 	return ++h->remote_used;
 }
 
-void tw_heap_keep(struct heap *h, unsigned owner, void *ptr)
+void tw_heap_keep(struct heap *h, void *ptr)
 {
 	uint32_t entry = heap_entry(h);
-	if (!h->first[owner])
-		h->owners[h->owner_count++] = (uint16_t)owner;
-	h->remote[entry - 1] = (struct heap_remote){.block = (uintptr_t)ptr, .next = h->first[owner]};
-	h->first[owner] = entry;
+	h->remote[entry - 1] = (struct heap_remote){.block = (uintptr_t)ptr, .next = h->fresh};
+	h->fresh = entry;
+}
+
+/* What was freed up to now may go at the next release. */
+static void heap_ripen(struct heap *h)
+{
+	for (uint32_t entry = h->fresh, next; entry; entry = next) {
+		struct heap_remote *r = &h->remote[entry - 1];
+		unsigned owner = (unsigned)tw_heap_owner(h->me, r->block);
+		next = r->next;
+		if (!h->ripe[owner])
+			h->owners[h->owner_count++] = (uint16_t)owner;
+		r->next = h->ripe[owner];
+		h->ripe[owner] = entry;
+	}
+	h->fresh = 0;
 }
 
 /* Reserve up to @want slots of a ring.  Returns how many, from position *at on. */
@@ -89,17 +107,17 @@ static bool heap_ship_to(struct heap *h, unsigned owner)
 	size_t ring = heap_ring(h->me, owner % h->me->locals);
 	uint64_t want = 0, at;
 
-	for (uint32_t e = h->first[owner]; e && want < HEAP_SLOTS; e = h->remote[e - 1].next)
+	for (uint32_t e = h->ripe[owner]; e && want < HEAP_SLOTS; e = h->remote[e - 1].next)
 		want++;
 	for (uint64_t n = heap_reserve(net, node, ring, want, &at); n; n--, at++) {
-		uint32_t e = h->first[owner];
+		uint32_t e = h->ripe[owner];
 		struct heap_remote *r = &h->remote[e - 1];
 		tw_net_write64(net, node, ring + HEAP_SLOT + at % HEAP_SLOTS * sizeof(uint64_t), r->block);
-		h->first[owner] = r->next;
+		h->ripe[owner] = r->next;
 		r->next = h->remote_free;
 		h->remote_free = e;
 	}
-	return !h->first[owner];
+	return !h->ripe[owner];
 }
 
 void tw_heap_ship(struct tw_proc *me)
@@ -113,6 +131,7 @@ void tw_heap_ship(struct tw_proc *me)
 		else
 			i++;
 	}
+	heap_ripen(h);
 }
 
 void tw_heap_take(struct tw_proc *me)

@@ -30,6 +30,7 @@ struct board {
 };
 
 static struct tw_proc proc;
+static const struct tw_protocol *protocol;
 static struct board *board;
 static int node_fd[NODES], space_fd;
 static struct tw_config config;
@@ -106,6 +107,7 @@ static void proc_open(unsigned id)
 	                        .nodes = (unsigned)config.nodes,
 	                        .locals = locals,
 	                        .config = config,
+	                        .protocol = protocol,
 	                        .layout = layout_of(&config)};
 	struct tw_net_config net = {.node = proc.node,
 	                            .nodes = proc.nodes,
@@ -214,6 +216,39 @@ static void test_untouched(void)
 	a[0] = 1;
 	CU_ASSERT_NOT_EQUAL(used_bytes(space_fd), 0); /* the measure can see a touch */
 	proc_close();
+	job_destroy();
+}
+
+static size_t told_from, told_bytes;
+
+static void tell_store(struct tw_proc *me, size_t offset, size_t bytes)
+{
+	(void)me;
+	told_from = offset;
+	told_bytes = bytes;
+}
+
+/* A protocol that must be told of stores is told of those of calloc and realloc. */
+static void test_stores_told(void)
+{
+	static const struct tw_protocol teller = {.flags = TW_PROTOCOL_NEEDS_STORES, .store = tell_store};
+	job_create(1, 1);
+	told_bytes = 0;
+	protocol = &teller;
+	proc_open(0);
+	char *a = tw_malloc(5000);
+	memset(a, 1, 5000);
+	CU_ASSERT_EQUAL(told_bytes, 0);
+	tw_free(a);
+	a = tw_calloc(5, 1000);
+	CU_ASSERT(a && a[0] == 0 && a[4999] == 0);
+	CU_ASSERT(told_bytes == 5000 && told_from == (uintptr_t)a - TW_SPACE_BASE);
+	a[4999] = 9;
+	a = tw_realloc(a, 100000);
+	CU_ASSERT(a && a[4999] == 9);
+	CU_ASSERT(told_bytes >= 5000 && told_bytes <= 8192 && told_from == (uintptr_t)a - TW_SPACE_BASE);
+	proc_close();
+	protocol = NULL;
 	job_destroy();
 }
 
@@ -374,7 +409,7 @@ static void disjoint_body(void)
 	meet(1);
 }
 
-/* A block freed elsewhere comes back to its owner's heap at the second take, not sooner. */
+/* A block freed elsewhere goes at the second ship, and comes back to its owner's heap at the second take, not sooner. */
 static void hand_back_body(void)
 {
 	const unsigned owner = 1;
@@ -386,11 +421,13 @@ static void hand_back_body(void)
 	CHECK(block);
 	if (proc.id == 3)
 		tw_free((void *)block);
+	if (proc.id == 3)
+		tw_heap_ship(&proc);
 	meet(1);
 	if (proc.id == owner) {
 		tw_heap_take(&proc);
 		tw_heap_take(&proc);
-		CHECK((uintptr_t)tw_malloc(bytes) != block); /* not shipped */
+		CHECK((uintptr_t)tw_malloc(bytes) != block); /* that release may not be performed */
 	}
 	meet(2);
 	if (proc.id == 3)
@@ -528,6 +565,7 @@ int main(void)
 	    {"realloc", test_realloc},
 	    {"fresh memory stays untouched", test_untouched},
 	    {"calloc", test_calloc},
+    {"stores are told", test_stores_told},
 	    {"exhaustion", test_exhaustion},
 	    {"churn", test_churn},
 	    {"disjoint pages", test_disjoint},
