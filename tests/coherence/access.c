@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* access.c - every width and place of an access. */
+#include "tests/coherence/cases.h"
+
+#include <string.h>
+
+#define PAGE 4096
+
+static void coh_fence(void)
+{
+	__asm__ volatile("" ::: "memory");
+}
+
+/* Numbers of processors and nodes agree with each other and with the rule in tweed.h. */
+void coh_identity(struct suite *s)
+{
+	uint32_t *seen = suite_shared(s, s->count * sizeof(*seen));
+
+	EXPECT(s, tw_id() >= 0 && tw_id() < tw_count(), "tw_id() is %d of %d", tw_id(), tw_count());
+	EXPECT(s, tw_count() % tw_nodes() == 0, "%d processors on %d nodes", tw_count(), tw_nodes());
+	EXPECT(s, tw_node() == tw_id() / (tw_count() / tw_nodes()), "tw_node() is %d", tw_node());
+	seen[s->me] = s->me + 1;
+	tw_barrier_all();
+	for (unsigned q = 0; q < s->count; q++)
+		EXPECT(s, seen[q] == q + 1, "nobody has number %u", q);
+	suite_free(s, seen);
+}
+
+/* Accesses of one instruction at any address. */
+union __attribute__((packed)) coh_any {
+	uint8_t b;
+	uint16_t w;
+	uint32_t l;
+	uint64_t q;
+};
+
+static void coh_store(volatile union coh_any *at, unsigned width, uint64_t value)
+{
+	switch (width) {
+	case 1:
+		at->b = (uint8_t)value;
+		break;
+	case 2:
+		at->w = (uint16_t)value;
+		break;
+	case 4:
+		at->l = (uint32_t)value;
+		break;
+	default:
+		at->q = value;
+	}
+}
+
+static uint64_t coh_load(const volatile union coh_any *at, unsigned width)
+{
+	return width == 1 ? at->b : width == 2 ? at->w : width == 4 ? at->l : at->q;
+}
+
+/* Stores of each width at each offset of a small window around a page's end; read by all in each width. */
+void coh_widths(struct suite *s)
+{
+	uint8_t *mem = suite_shared(s, 4 * PAGE), *window = mem + 2 * PAGE - 12, expect[32] = {0};
+
+	for (unsigned turn = 0; turn < 4 * 24; turn++) {
+		unsigned width = 1u << turn % 4, at = turn / 4;
+		uint64_t value = 0x0123456789abcdefull * (turn + 1), found, right = 0;
+
+		memcpy(expect + at, &value, width); /* little end first */
+		if (s->me == turn % s->count)
+			coh_store((void *)(window + at), width, value);
+		tw_barrier_all();
+		memcpy(&right, expect + at, width);
+		found = coh_load((void *)(window + at), width);
+		EXPECT(s, found == right, "%u bytes at %u are %#llx, not %#llx", width, at, (unsigned long long)found,
+		       (unsigned long long)right);
+		EXPECT(s, memcmp(window, expect, sizeof(expect)) == 0, "window differs after %u bytes at %u", width,
+		       at);
+		tw_barrier_all();
+	}
+	suite_free(s, mem);
+}
+
+/* Objects that lie across the end of every page of a row: the two halves fault apart. */
+void coh_page_crossing(struct suite *s)
+{
+	enum { PAGES = 20, LEN = 100 };
+	uint8_t *mem = suite_shared(s, (PAGES + 1) * PAGE);
+
+	for (unsigned r = 1; r <= 6; r++) {
+		for (unsigned p = 1; p <= PAGES; p++)
+			if ((p + r) % s->count == s->me)
+				memset(mem + p * PAGE - LEN / 2, (int)(p * r), LEN);
+		tw_barrier_all();
+		for (unsigned p = 1; p <= PAGES; p++)
+			for (unsigned i = 0; i < LEN; i++) {
+				uint8_t found = mem[p * PAGE - LEN / 2 + i];
+				EXPECT(s, found == (uint8_t)(p * r), "round %u: byte %u at the end of page %u is %#x",
+				       r, i, p, found);
+			}
+		tw_barrier_all();
+	}
+	suite_free(s, mem);
+}
+
+/* One page goes through all that can happen to it: read by all, written by one, by another, by all, by one alone. */
+void coh_page_cycle(struct suite *s)
+{
+	volatile uint32_t *page = suite_shared(s, PAGE);
+
+	for (unsigned r = 1; r <= 4 * s->count; r++) {
+		switch (r % 4) {
+		case 0: /* all write */
+			page[s->me] = r;
+			tw_barrier_all();
+			for (unsigned q = 0; q < s->count; q++)
+				EXPECT(s, page[q] == r, "round %u: word %u is %u", r, q, page[q]);
+			break;
+		case 1: /* one writes, all read */
+			if (s->me == r / 4 % s->count)
+				page[512] = r;
+			tw_barrier_all();
+			EXPECT(s, page[512] == r, "round %u: word 512 is %u", r, page[512]);
+			break;
+		case 2: /* another writes, and only it reads */
+			if (s->me == (r / 4 + 1) % s->count) {
+				EXPECT(s, page[512] == r - 1, "round %u: word 512 is %u", r, page[512]);
+				page[512] = r;
+				coh_fence();
+				EXPECT(s, page[512] == r, "round %u: word 512 is %u", r, page[512]);
+			}
+			tw_barrier_all();
+			break;
+		default: /* it writes again and again, with barriers between: exclusive */
+			for (unsigned i = 0; i < 5; i++) {
+				if (s->me == (r / 4 + 1) % s->count)
+					page[512] = r + i;
+				tw_barrier_all();
+			}
+			EXPECT(s, page[512] == r + 4, "round %u: word 512 is %u", r, page[512]);
+		}
+		tw_barrier_all();
+	}
+	suite_free(s, (void *)(uintptr_t)page);
+}
+
+/* A long array, written and read in order, forward and backward. */
+void coh_sequential(struct suite *s)
+{
+	enum { WORDS = 200 * PAGE / 8 };
+	volatile uint64_t *mem = suite_shared(s, WORDS * 8);
+
+	for (unsigned r = 1; r <= 3; r++) {
+		size_t first = (size_t)WORDS * s->me / s->count, end = (size_t)WORDS * (s->me + 1) / s->count;
+
+		for (size_t i = first; i < end; i++)
+			mem[i] = i * r;
+		tw_barrier_all();
+		for (size_t k = 0; k < WORDS; k++) {
+			size_t i = (r + s->me) % 2 ? k : WORDS - 1 - k;
+
+			if (mem[i] != i * r) {
+				suite_bad(s, "round %u: word %zu is %llu", r, i, (unsigned long long)mem[i]);
+				break;
+			}
+		}
+		tw_barrier_all();
+	}
+	suite_free(s, (void *)(uintptr_t)mem);
+}
+
+/* The same with strides from a word to several pages: no order that a prefetcher could like. */
+void coh_strided(struct suite *s)
+{
+	enum { WORDS = 64 * PAGE / 8 };
+	static const unsigned strides[] = {1, 3, 511, 512, 513, 1024, 2047, 5000};
+	volatile uint64_t *mem = suite_shared(s, WORDS * 8);
+	static uint64_t expect[WORDS];
+
+	for (unsigned r = 0; r < 8; r++) {
+		unsigned n = 0;
+
+		for (unsigned i = 0; i < WORDS; i += strides[r], n++) {
+			expect[i] = (uint64_t)i << 8 | r;
+			if (n % s->count == s->me)
+				mem[i] = expect[i];
+		}
+		tw_barrier_all();
+		for (unsigned i = s->me; i < WORDS; i += strides[7 - r])
+			EXPECT(s, mem[i] == expect[i], "round %u: word %u is %#llx, not %#llx", r, i,
+			       (unsigned long long)mem[i], (unsigned long long)expect[i]);
+		tw_barrier_all();
+	}
+	suite_free(s, (void *)(uintptr_t)mem);
+}
+
+/* A word here and there in 4 GiB: untouched memory costs nothing, and untouched words are zero. */
+void coh_sparse(struct suite *s)
+{
+	enum { POINTS = 128 };
+	size_t bytes = (size_t)4 << 30, step = bytes / POINTS;
+	char *mem = NULL;
+
+	if (s->me == 0)
+		mem = tw_malloc(bytes);
+	tw_bcast(&mem, sizeof(mem), 0);
+	if (!mem) {
+		s->skipped = "TWEED_MEMORY has no 4 GiB";
+		return;
+	}
+	for (unsigned i = s->me; i < POINTS; i += s->count)
+		*(uint64_t *)(void *)(mem + i * step + i * 8 % PAGE) = i + 1;
+	tw_barrier_all();
+	for (unsigned i = 0; i < POINTS; i++) {
+		uint64_t found = *(uint64_t *)(void *)(mem + i * step + i * 8 % PAGE);
+		EXPECT(s, found == i + 1, "point %u is %llu", i, (unsigned long long)found);
+	}
+	suite_free(s, mem);
+}
+
+/* One word in each of a thousand pages, by each processor: many pages per release. */
+void coh_one_word_many_pages(struct suite *s)
+{
+	enum { PAGES = 1024 };
+	volatile uint32_t *mem = suite_shared(s, PAGES * PAGE);
+
+	for (unsigned r = 1; r <= 2; r++) {
+		for (unsigned p = 0; p < PAGES; p++)
+			mem[p * PAGE / 4 + s->me] = r * 4096 + p;
+		tw_barrier_all();
+		for (unsigned p = s->me; p < PAGES; p += 1 + s->count / 4)
+			for (unsigned q = 0; q < s->count; q++)
+				EXPECT(s, mem[p * PAGE / 4 + q] == r * 4096 + p, "round %u: page %u word %u is %u", r,
+				       p, q, mem[p * PAGE / 4 + q]);
+		tw_barrier_all();
+	}
+	suite_free(s, (void *)(uintptr_t)mem);
+}
+
+/* Each in turn writes while all others keep copies: every node invalidates and fetches in every step. */
+void coh_many_readers_chain(struct suite *s)
+{
+	volatile uint32_t *page = suite_shared(s, PAGE);
+
+	for (unsigned r = 0; r < 3 * s->count; r++) {
+		if (s->me == r % s->count)
+			page[r % 7] = r + 1;
+		tw_barrier_all();
+		for (unsigned i = 0; i < 7; i++) {
+			unsigned last = r >= i ? r - (r - i) % 7 : 0; /* last round that wrote word i */
+			uint32_t expect = r >= i ? last + 1 : 0;
+			EXPECT(s, page[i] == expect, "round %u: word %u is %u, not %u", r, i, page[i], expect);
+		}
+		tw_barrier_all();
+	}
+	suite_free(s, (void *)(uintptr_t)page);
+}
