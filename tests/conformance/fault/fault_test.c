@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #define HW_PAGE ((size_t)4096)
 
@@ -179,11 +181,44 @@ static void run_unit(const struct tw_fault_ops *ops, size_t unit, bool huge, uns
 	rig_close(&rig);
 }
 
+/* mprotect must end the job with advice when the kernel is out of mappings. */
+static void run_limit(const struct tw_fault_ops *ops)
+{
+	struct rig rig = {.fault.ops = ops, .unit = HW_PAGE};
+	char text[1024] = "";
+	int pipes[2], status = 0;
+	long limit = 0;
+	FILE *f = fopen("/proc/sys/vm/max_map_count", "r");
+
+	if (!f || fscanf(f, "%ld", &limit) != 1 || limit > 200000 || pipe(pipes)) {
+		printf("skip %s: no low limit of mappings here\n", ops->name);
+		return;
+	}
+	fclose(f);
+	pid_t child = fork();
+	if (child == 0) {
+		dup2(pipes[1], STDERR_FILENO);
+		rig_open(&rig, ops, HW_PAGE, 2 * (size_t)limit, false);
+		for (size_t i = 0; i < rig.units; i += 2)
+			rig_set(&rig, i, 1, TW_READ);
+		_exit(0);
+	}
+	close(pipes[1]);
+	waitpid(child, &status, 0);
+	ssize_t n = read(pipes[0], text, sizeof(text) - 1);
+	close(pipes[0]);
+	result(&rig, "out of kernel mappings",
+	       n > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 1 && strstr(text, "use TWEED_FAULT=uffd") ? NULL
+	                                                                                                      : text);
+}
+
 static void run_backend(const struct tw_fault_ops *ops, unsigned seed)
 {
 	for (size_t unit = HW_PAGE; unit <= 64u << 10; unit *= 2)
 		for (int huge = 0; huge < 2; huge++)
 			run_unit(ops, unit, huge, seed++);
+	if (strcmp(ops->name, "mprotect") == 0)
+		run_limit(ops);
 	signals_run(ops);
 	syscalls_run(ops);
 }
