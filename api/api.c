@@ -150,6 +150,7 @@ void tw_bcast(void *ptr, size_t len, int root)
 
 	if (root < 0 || (unsigned)root >= me->nodes * me->locals)
 		tw_fatal("tw_bcast: there is no processor %d", root);
+	tw_release(me, TW_SYNC_JOB, 0);
 	for (size_t n; len; at += n, len -= n) {
 		n = TW_MIN(len, me->layout.collective_bytes);
 		if (me->id == (unsigned)root) {
@@ -163,6 +164,7 @@ void tw_bcast(void *ptr, size_t len, int root)
 			memcpy(at, me->net->base + me->layout.collective, n);
 		tw_sync_barrier_job(me);
 	}
+	tw_acquire(me, TW_SYNC_JOB, 0);
 }
 
 void tw_prefetch(const void *ptr, size_t len)
