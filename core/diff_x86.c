@@ -192,35 +192,46 @@ static bool sse2_supported(void)
 	return true;
 }
 
-/* The differing bytes of a line held in @v against the one at @t. */
-static inline uint64_t sse2_mask(const __m128i v[4], const char *t)
+/* A line in registers. */
+struct sse2_line {
+	__m128i a, b, c, d;
+};
+
+static inline struct sse2_line sse2_load(const char *p)
 {
-	uint64_t same = 0;
-	for (unsigned j = 0; j < 4; j++)
-		same |= (uint64_t)(unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(v[j], LOAD(t + 16 * j))) << (16 * j);
-	return ~same;
+	struct sse2_line v = {LOAD(p), LOAD(p + 16), LOAD(p + 32), LOAD(p + 48)};
+	PIN(v.a);
+	PIN(v.b);
+	PIN(v.c);
+	PIN(v.d);
+	return v;
 }
 
-static inline void sse2_load(__m128i v[4], const char *p)
+static inline void sse2_store(char *p, struct sse2_line v)
 {
-	for (unsigned j = 0; j < 4; j++) {
-		v[j] = LOAD(p + 16 * j);
-		PIN(v[j]);
-	}
+	STORE(p, v.a);
+	STORE(p + 16, v.b);
+	STORE(p + 32, v.c);
+	STORE(p + 48, v.d);
 }
 
-static inline void sse2_store(char *p, const __m128i v[4])
+/* The differing bytes of a line against the one at @t; the usual case, none, is found with one move. */
+static inline uint64_t sse2_mask(struct sse2_line v, const char *t)
 {
-	for (unsigned j = 0; j < 4; j++)
-		STORE(p + 16 * j, v[j]);
+	__m128i a = _mm_cmpeq_epi8(v.a, LOAD(t)), b = _mm_cmpeq_epi8(v.b, LOAD(t + 16));
+	__m128i c = _mm_cmpeq_epi8(v.c, LOAD(t + 32)), d = _mm_cmpeq_epi8(v.d, LOAD(t + 48));
+	if (_mm_movemask_epi8(_mm_and_si128(_mm_and_si128(a, b), _mm_and_si128(c, d))) == 0xffff)
+		return 0;
+	uint32_t low = (uint32_t)_mm_movemask_epi8(a) | (uint32_t)_mm_movemask_epi8(b) << 16;
+	uint32_t high = (uint32_t)_mm_movemask_epi8(c) | (uint32_t)_mm_movemask_epi8(d) << 16;
+	return ~((uint64_t)high << 32 | low);
 }
 
 static uint64_t sse2_scan(const char *frame, const char *twin, char *out, uint64_t *mask)
 {
 	uint64_t lines = 0;
 	for (size_t i = 0; i < DIFF_LINES; i++) {
-		__m128i v[4];
-		sse2_load(v, frame + i * DIFF_LINE);
+		struct sse2_line v = sse2_load(frame + i * DIFF_LINE);
 		mask[i] = sse2_mask(v, twin + i * DIFF_LINE);
 		if (!mask[i])
 			continue;
@@ -234,8 +245,7 @@ static size_t sse2_in(char *frame, char *twin, const char *incoming, size_t byte
 {
 	size_t changed = 0;
 	for (size_t i = 0; i < bytes; i += 64) {
-		__m128i v[4];
-		sse2_load(v, incoming + i);
+		struct sse2_line v = sse2_load(incoming + i);
 		uint64_t m = sse2_mask(v, twin + i);
 		if (!m)
 			continue;
@@ -252,8 +262,7 @@ static size_t sse2_in(char *frame, char *twin, const char *incoming, size_t byte
 static void sse2_copy2(char *a, char *b, const char *src, size_t bytes)
 {
 	for (size_t i = 0; i < bytes; i += 64) {
-		__m128i v[4];
-		sse2_load(v, src + i);
+		struct sse2_line v = sse2_load(src + i);
 		sse2_store(a + i, v);
 		sse2_store(b + i, v);
 	}
