@@ -7,6 +7,7 @@
 struct release {
 	struct tw_proc *me;
 	uint64_t started;                     /* node time when this release began */
+	bool sent;                            /* diffs are on their way */
 	bool at_barrier;                      /* all processors take part: leave pages to later local writers */
 	uint64_t wait_for[TW_MAX_PROCESSORS]; /* node times of flushes by others that stand for ours */
 };
@@ -72,8 +73,11 @@ static void release_page(struct release *r, tw_page_t p)
 		/* Overlapping releases: that flush began after this release did, so it had our writes. */
 		r->wait_for[e->flusher] = TW_MAX(r->wait_for[e->flusher], e->ts_flush);
 		me->stats->now.coalesced_flushes++;
-	} else if (release_flush(me, p, others) || !e->mapped) {
-		tw_pageset_add(me->noticing, p);
+	} else {
+		bool changed = release_flush(me, p, others);
+		r->sent |= changed;
+		if (changed || !e->mapped)
+			tw_pageset_add(me->noticing, p);
 	}
 	if (!others)
 		tw_twin_destroy(me, p);
@@ -103,11 +107,15 @@ static void release_chunk(struct release *r, tw_page_t first, unsigned count)
 		else
 			n = 1;
 	}
-	for (unsigned i = 0; i < count; i++) {
+	r->sent = false;
+	for (unsigned i = 0; i < count; i++)
 		if (release_wants(me, first + i))
 			release_page(r, first + i);
+	/* Another processor of the node may fetch the page as soon as it is unlocked: the master must have our bytes. */
+	if (r->sent)
+		tw_net_flush(me->net, TW_NET_ALL);
+	for (unsigned i = 0; i < count; i++)
 		tw_page_unlock(me, first + i);
-	}
 }
 
 static void release_run(void *ctx, tw_page_t first, unsigned count)
@@ -174,9 +182,8 @@ static void release_all(struct tw_proc *me, bool at_barrier)
 	r.started = tw_tick(me);
 	tw_pageset_drain(me->dirty, release_run, &r);
 	if (!tw_pageset_empty(me->noticing)) {
-		/* Diffs are performed at the homes before the directory is read: a node that became a sharer too late to be seen there
+		/* Diffs are performed at the homes: a node that becomes a sharer too late to be seen in the directory now
 		 * fetches them. */
-		tw_net_flush(me->net, TW_NET_ALL);
 		tw_pageset_drain(me->noticing, release_notify_run, me);
 		tw_notice_flush(me);
 	}
