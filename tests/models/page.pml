@@ -22,6 +22,8 @@
  * pan:  -DP0=1,0 -DP1=2,0 -DP3=1,3                    the home writes and reads
  * pan:  -DP0=1,0 -DP1=2,0 -DP2=2,1 -DWAIT_FLUSHER     unlocks during the flush; the next to touch the home's copy waits
  * pan:  -DP0=1,5 -DP1=2,1 -DP2=1,0 -DKEEP_COPY        leaving without forgetting the copy: the self-notice suffices
+ * pan:  -DP0=1,0 -DP1=2,0 -DP2=2,1 -DEMPTY_WAITS      an empty diff sends no notices, but waits for the last flusher
+ * fail: -DP0=1,0 -DP1=2,0 -DP2=2,1 -DEMPTY_SILENT     an empty diff sends no notices and does not wait
  * fail: -DP0=1,0 -DP1=2,0 -DP2=1,0 -DNO_FLUSH_UPDATE  flushes without updating the twin
  * fail: -DP0=1,0 -DP1=2,0 -DP2=1,0 -DNO_INCOMING_DIFF lets an incoming page overwrite the frame
  * fail: -DP0=1,0 -DP1=2,0 -DP2=2,1 -DNO_WAIT          skips a flush without waiting for the processor that makes it
@@ -291,6 +293,9 @@ inline notify(to)
 	fi
 }
 
+/* Nothing to flush: another's flush carried all of it. */
+#define CLEAN (frame[node * 2] == twin[node * 2] && frame[node * 2 + 1] == twin[node * 2 + 1])
+
 inline release_page()
 {
 	dirty[me] = 0;
@@ -299,11 +304,23 @@ inline release_page()
 	:: TS(node, FLUSH) > TS(node, STARTED + LOCAL(me)) && flusher[node] != LOCAL(me) ->
 		put(node, WAIT + LOCAL(me), TS(node, FLUSH))
 	:: else ->
-		tick(node, FLUSH);
-		flusher[node] = LOCAL(me);
+#ifdef EMPTY_WAITS
+		if
+		:: CLEAN && flusher[node] != LOCAL(me) -> put(node, WAIT + LOCAL(me), TS(node, FLUSH))
+		:: else
+		fi;
+#endif
+#if defined(EMPTY_SILENT) || defined(EMPTY_WAITS)
+		flushed = !CLEAN;
+#else
+		flushed = 1;
+#endif
+		if
+		:: flushed -> tick(node, FLUSH); flusher[node] = LOCAL(me)
+		:: else
+		fi;
 		diff(0);
-		diff(1);
-		flushed = 1
+		diff(1)
 	fi;
 	if
 	:: writers[node] == 0 -> has_twin[node] = 0; twin[node * 2] = 0; twin[node * 2 + 1] = 0
