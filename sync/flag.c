@@ -2,8 +2,9 @@
 /* flag.c - a flag's value is replicated in every node's memory, so that waiting reads local memory only (Cashmere-2L,
  * section 2.3).
  *
- * Setters that are ordered by the program are ordered at every node: the later one's release was preceded by the earlier
- * one's, which flushed (sync_release).  No lost wake-up: the setter writes to a node, then rings the bells of its
+ * A setter reaches the nodes one after the other.  Meanwhile a waiter that has seen the value at its own node may go on and set the
+ * next one, and overtake the first setter on its way to a third node.  So a word is only ever raised, by compare-and-swap:
+ * the late smaller value changes nothing.  No lost wake-up: the setter writes to a node, then rings the bells of its
  * processors; a waiter reads its bell, tests, then sleeps. */
 #include "sync/object.h"
 #include "tweed/tweed.h"
@@ -35,15 +36,27 @@ tw_flag_t tw_flag_create(void)
 	return (tw_flag_t){sync_create(me, SYNC_FLAG, 0, "tw_flag_create")};
 }
 
+/* Raise the word at @node to @value. */
+static void flag_raise(struct tw_proc *me, unsigned node, size_t offset, uint64_t value)
+{
+	uint64_t expect = atomic_load_explicit((_Atomic uint64_t *)sync_words(me, offset), memory_order_relaxed), old;
+
+	while (expect < value && (old = tw_net_cas(me->net, node, offset, expect, value)) != expect)
+		expect = old;
+}
+
 void tw_flag_set(tw_flag_t flag, uint64_t value)
 {
 	struct tw_proc *me = tw_me_checked("tw_flag_set");
 	struct sync_object o = sync_find(me, flag.id, SYNC_FLAG, "tw_flag_set");
 
 	sync_release(me, TW_SYNC_FLAG, flag.id);
-	tw_net_broadcast64(me->net, SYNC_WORD(&o, value), value);
-	for (unsigned node = 0; node < me->nodes; node++)
+	/* The own node last: its word is where the others' values are guessed from. */
+	for (unsigned i = 1; i <= me->nodes; i++) {
+		unsigned node = (me->node + i) % me->nodes;
+		flag_raise(me, node, SYNC_WORD(&o, value), value);
 		sync_notify(me, node);
+	}
 }
 
 uint64_t tw_flag_wait(tw_flag_t flag, uint64_t value)
