@@ -32,6 +32,7 @@
  * fail: -DP0=2,2 -DP1=1,0 -DP2=1,0 -DHEAD_EARLY       empties the notice queue, then distributes
  * fail: -DP0=1,5 -DP1=2,1 -DP2=1,0 -DNO_SELF_NOTICE   maps a copy older than a notice that went to others only
  * fail: -DP0=1,0 -DP1=2,0 -DP2=2,1 -DUNLOCK_FIRST     unlocks the page while its diff is under way, and nobody waits
+ * fail: -DP0=2,2 -DP1=1,0 -DP2=1,0 -DFETCH_EARLY      as -DWAIT_FLUSHER, but only the next flush waits, not a fetch
  */
 #ifndef P2
 #define P2 0, 0
@@ -39,7 +40,7 @@
 #ifndef P3
 #define P3 0, 0
 #endif
-#ifdef NOTICE_FIRST
+#if defined(NOTICE_FIRST) || defined(FETCH_EARLY)
 #define WAIT_FLUSHER
 #endif
 #define A 0
@@ -226,7 +227,11 @@ inline fetch()
 
 inline fault(write)
 {
+#ifdef FETCH_EARLY
+	d_step { locked[node] == 0 -> locked[node] = 1; shares[node] = 1 };
+#else
 	d_step { locked[node] == 0 && SETTLED(node) -> locked[node] = 1; shares[node] = 1 };
+#endif
 	if
 	:: d_step { STALE ->
 #ifdef LATE_UPDATE_TS
