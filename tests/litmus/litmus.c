@@ -11,6 +11,8 @@ static const struct suite_case cases[] = {
     {"no_going_back", lit_no_going_back},
     {"causality", lit_causality},
     {"flag_ring", lit_flag_ring},
+    {"flag_setters", lit_flag_setters},
+    {"flag_relay", lit_flag_relay},
     {"barrier_subsets", lit_barrier_subsets},
     {"hand_over", lit_hand_over},
     {"hand_over_page", lit_hand_over_page},

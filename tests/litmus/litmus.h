@@ -14,6 +14,8 @@ void lit_two_readers(struct suite *s);
 void lit_no_going_back(struct suite *s);
 void lit_causality(struct suite *s);
 void lit_flag_ring(struct suite *s);
+void lit_flag_setters(struct suite *s);
+void lit_flag_relay(struct suite *s);
 void lit_barrier_subsets(struct suite *s);
 
 /* locks.c: mutual exclusion and what is written under several locks */

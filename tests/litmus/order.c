@@ -184,7 +184,7 @@ void lit_causality(struct suite *s)
 	volatile uint64_t *mem = suite_shared(s, 4 * PAGE), *x = mem, *y = mem + PAGE / 8, *z = mem + 2 * PAGE / 8;
 	tw_flag_t flag = suite_flag(s);
 	tw_lock_t lock = suite_lock(s);
-	tw_barrier_t barrier = suite_barrier(s, 2);
+	tw_barrier_t barrier = suite_barrier(s, s->count < 2 ? 1 : 2);
 
 	for (unsigned r = 1; suite_needs(s, 4, 1) && r <= s->rounds; r++) {
 		if (s->me == suite_role(s, r, 0)) {
@@ -243,6 +243,65 @@ void lit_flag_ring(struct suite *s)
 	tw_flag_destroy(flag[(s->me + 1) % s->count]);
 	suite_free(s, flag);
 	suite_free(s, (void *)(uintptr_t)log);
+}
+
+/* All in turn: L { n += 1; flag = n }: setters of one flag, ordered by a lock.  Forbidden: any node's value is smaller
+ * than n in the end, or than one seen before. */
+void lit_flag_setters(struct suite *s)
+{
+	volatile uint64_t *n = suite_shared(s, 64);
+	tw_flag_t flag = suite_flag(s);
+	tw_lock_t lock = suite_lock(s);
+	uint64_t last = 0;
+
+	for (unsigned r = 1; r <= s->rounds; r++) {
+		for (unsigned i = 0; i < 3; i++) {
+			uint64_t seen = tw_flag_get(flag);
+
+			EXPECT(s, seen >= last, "round %u: flag went back from %llu to %llu", r,
+			       (unsigned long long)last, (unsigned long long)seen);
+			last = seen > last ? seen : last;
+			tw_lock_acquire(lock);
+			tw_flag_set(flag, ++*n);
+			tw_lock_release(lock);
+		}
+		tw_barrier_all();
+		last = tw_flag_get(flag);
+		EXPECT(s, last == *n, "round %u: flag is %llu, set to %llu last", r, (unsigned long long)last,
+		       (unsigned long long)*n);
+		tw_barrier_all();
+	}
+	suite_unlock(s, lock);
+	suite_unflag(s, flag);
+	suite_free(s, (void *)(uintptr_t)n);
+}
+
+/* All in turn: wait for flag = t - 1; x = t; flag = t: setters of one flag, ordered by the flag itself.  The one before may
+ * still be at work on other nodes when the next one sets.  Forbidden: a value that goes back (at worst nobody ever sees the
+ * one waited for: a hang); an old x. */
+void lit_flag_relay(struct suite *s)
+{
+	volatile uint64_t *x = suite_shared(s, 64);
+	tw_flag_t flag = suite_flag(s);
+	uint64_t last = 0;
+
+	for (unsigned r = 0; r < s->rounds; r++)
+		for (unsigned role = 0; role < s->count; role++) {
+			uint64_t t = (uint64_t)r * s->count + role + 1, seen = tw_flag_get(flag);
+
+			EXPECT(s, seen >= last, "turn %llu: flag went back from %llu to %llu", (unsigned long long)t,
+			       (unsigned long long)last, (unsigned long long)seen);
+			last = seen > last ? seen : last;
+			if (suite_role(s, r, role) != s->me)
+				continue;
+			last = tw_flag_wait(flag, t - 1);
+			EXPECT(s, last == t - 1 && *x == t - 1, "turn %llu: flag is %llu, x is %llu",
+			       (unsigned long long)t, (unsigned long long)last, (unsigned long long)*x);
+			*x = t;
+			tw_flag_set(flag, t);
+		}
+	suite_unflag(s, flag);
+	suite_free(s, (void *)(uintptr_t)x);
 }
 
 /* Neighbours (2i, 2i+1), then (2i+1, 2i+2) meet at barriers of two and exchange all they know: knowledge moves two
