@@ -57,6 +57,9 @@ int cash_holder(const struct tw_proc *me, tw_page_t p);
 /* cash_break - have @node end exclusive mode on @count pages from @first, wherever it holds them.  No page lock held. */
 void cash_break(struct tw_proc *me, unsigned node, tw_page_t first, unsigned count);
 
+/* cash_flush_range - an early release of the pages of the range that this processor wrote.  No page lock held. */
+void cash_flush_range(struct tw_proc *me, tw_page_t first, unsigned count);
+
 void cash_read_fault(struct tw_proc *me, tw_page_t p);
 void cash_write_fault(struct tw_proc *me, tw_page_t p);
 void cash_prefetch(struct tw_proc *me, tw_page_t first, unsigned count);

@@ -13,6 +13,7 @@
 #define STREAM_BEGINS        3u  /* neighbouring faults before pages are taken ahead */
 #define STREAM_SURE          8u  /* pages of a run before it may disturb other nodes for pages ahead */
 #define STREAM_TRUSTED       2u  /* runs of one length before the length is relied on */
+#define STREAM_BEHIND        16u /* window from which writes are flushed behind the writer */
 #define STREAM_MEASURE_AGAIN 64u /* runs after which it is forgotten */
 
 struct window {
@@ -284,6 +285,17 @@ void cash_read_fault(struct tw_proc *me, tw_page_t p)
 	me->stats->now.prefetched_reads += fault_stream(me, &cash_of(me)->reads, p, TW_READ);
 }
 
+/* A long run of writes away from home is flushed behind the writer, while pages and twins are still in the cache.  @p: the page
+ * just made writable; what lies before it in the run is finished, very probably. */
+static void fault_write_behind(struct tw_proc *me, const struct cash_stream *s, tw_page_t p)
+{
+	unsigned window = s->next - p, before = s->run - window;
+
+	if (window < STREAM_BEHIND || before < window || cash_is_home(me, &me->page[p]))
+		return;
+	cash_flush_range(me, p - window, window);
+}
+
 void cash_write_fault(struct tw_proc *me, tw_page_t p)
 {
 	if (tw_twins_scarce(me) && !(tw_pageset_empty(me->dirty) && tw_pageset_empty(me->nle))) {
@@ -291,6 +303,7 @@ void cash_write_fault(struct tw_proc *me, tw_page_t p)
 		cash_release(me, TW_SYNC_JOB, 0);
 	}
 	me->stats->now.prefetched_writes += fault_stream(me, &cash_of(me)->writes, p, TW_WRITE);
+	fault_write_behind(me, &cash_of(me)->writes, p);
 }
 
 void cash_prefetch(struct tw_proc *me, tw_page_t first, unsigned count)

@@ -24,20 +24,24 @@ static void release_send_run(void *ctx, size_t offset, const void *bytes, size_t
 	tw_net_write(r->me->net, r->home, r->frame + offset, bytes, len);
 }
 
-/* Outgoing diff; a flush-update when others on the node still write.  Page locked.  Returns whether anything had changed. */
+/* Outgoing diff; a flush-update when others on the node still write.  Page locked.  Returns whether anything had changed;
+ * only then this is the page's last flush. */
 static bool release_flush(struct tw_proc *me, tw_page_t p, bool others)
 {
 	struct tw_page *e = &me->page[p];
 	struct release_runs to = {.me = me, .home = e->home - 1u, .frame = tw_frame_offset(me, p)};
 	bool update = others && !tw_planted(me, "no-flush-update");
 
-	e->ts_flush = tw_tick(me);
-	e->flusher = (uint16_t)me->local;
+	uint64_t began = tw_tick(me);
+
 	me->stats->now.diffs++;
 	me->stats->now.flush_updates += others;
-	if (tw_planted(me, "skip-flush"))
-		return true;
-	return tw_diff_out(tw_frame(me, p), tw_twin(me, p), me->layout.page_bytes, update, release_send_run, &to) != 0;
+	if (!tw_planted(me, "skip-flush") &&
+	    !tw_diff_out(tw_frame(me, p), tw_twin(me, p), me->layout.page_bytes, update, release_send_run, &to))
+		return false;
+	e->ts_flush = began;
+	e->flusher = (uint16_t)me->local;
+	return true;
 }
 
 /* Is there a local writer of the page (locked) that has not yet arrived at this barrier?  It will look into its sets
@@ -50,6 +54,13 @@ static bool release_others_come(struct tw_proc *me, const struct tw_page *e)
 		if (atomic_load(&me->n->arrivals[__builtin_ctzll(w)]) < round)
 			return true;
 	return false;
+}
+
+/* The page's last flush, perhaps another processor's, had our writes: do not end this release before its notices are out. */
+static void release_stands_for_ours(struct release *r, const struct tw_page *e)
+{
+	if (e->ts_flush && e->flusher != r->me->local)
+		r->wait_for[e->flusher] = TW_MAX(r->wait_for[e->flusher], e->ts_flush);
 }
 
 /* One page of the dirty set, locked, its mapping by this processor already read-only. */
@@ -71,12 +82,15 @@ static void release_page(struct release *r, tw_page_t p)
 	}
 	if (e->ts_flush > r->started && e->flusher != me->local) {
 		/* Overlapping releases: that flush began after this release did, so it had our writes. */
-		r->wait_for[e->flusher] = TW_MAX(r->wait_for[e->flusher], e->ts_flush);
+		release_stands_for_ours(r, e);
 		me->stats->now.coalesced_flushes++;
+	} else if (release_flush(me, p, others)) {
+		r->sent = true;
+		tw_pageset_add(me->noticing, p);
 	} else {
-		bool changed = release_flush(me, p, others);
-		r->sent |= changed;
-		if (changed || !e->mapped)
+		/* Nothing new: what we wrote was in another's flush, whose notices may still be under way. */
+		release_stands_for_ours(r, e);
+		if (!e->mapped)
 			tw_pageset_add(me->noticing, p);
 	}
 	if (!others)
@@ -169,6 +183,27 @@ static bool release_is_done(void *arg)
 	return atomic_load(w->done) > w->after;
 }
 
+/* The diffs are performed at the homes: a node that becomes a sharer too late to be seen in the directory now fetches
+ * them.  Send the notices, say so, and wait for those who flushed in our place. */
+static void release_end(struct release *r)
+{
+	struct tw_proc *me = r->me;
+
+	if (!tw_pageset_empty(me->noticing)) {
+		tw_pageset_drain(me->noticing, release_notify_run, me);
+		tw_notice_flush(me);
+	}
+	atomic_store(&me->n->release_done[me->local], tw_tick(me));
+	for (unsigned l = 0; l < me->locals; l++)
+		if (l != me->local)
+			tw_net_notify(me->net, me->node, l);
+	for (unsigned l = 0; l < me->locals; l++) {
+		struct release_wait w = {.done = &me->n->release_done[l], .after = r->wait_for[l]};
+		if (r->wait_for[l])
+			tw_net_wait(me->net, release_is_done, &w);
+	}
+}
+
 static void release_all(struct tw_proc *me, bool at_barrier)
 {
 	struct release r = {.me = me, .at_barrier = at_barrier};
@@ -181,20 +216,18 @@ static void release_all(struct tw_proc *me, bool at_barrier)
 		return;
 	r.started = tw_tick(me);
 	tw_pageset_drain(me->dirty, release_run, &r);
-	if (!tw_pageset_empty(me->noticing)) {
-		/* Diffs are performed at the homes: a node that becomes a sharer too late to be seen in the directory now
-		 * fetches them. */
-		tw_pageset_drain(me->noticing, release_notify_run, me);
-		tw_notice_flush(me);
-	}
-	atomic_store(&me->n->release_done[me->local], tw_tick(me));
-	if (me->locals > 1)
-		tw_net_notify(me->net, me->node, TW_NET_ALL);
-	for (unsigned l = 0; l < me->locals; l++) {
-		struct release_wait w = {.done = &me->n->release_done[l], .after = r.wait_for[l]};
-		if (r.wait_for[l])
-			tw_net_wait(me->net, release_is_done, &w);
-	}
+	release_end(&r);
+}
+
+void cash_flush_range(struct tw_proc *me, tw_page_t first, unsigned count)
+{
+	struct release r = {.me = me};
+
+	atomic_thread_fence(memory_order_seq_cst);
+	r.started = tw_tick(me);
+	release_run(&r, first, count);
+	release_end(&r);
+	me->stats->now.early_flushes += count;
 }
 
 void cash_release(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object)
