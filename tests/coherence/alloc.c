@@ -23,9 +23,10 @@ static bool coh_all(const uint8_t *p, uint8_t value, size_t bytes)
 /* Alignment as documented; blocks do not overlap; whole size usable. */
 void coh_malloc(struct suite *s)
 {
-	enum { N = 60 };
+	enum { N = 75 };
 	uint8_t *block[N];
 	size_t size[N];
+	bool aligned[5] = {true, true, true, true, true}; /* blocks of a page and more, were a page 4K, 8K, ... 64K */
 
 	for (unsigned i = 0; i < N; i++) {
 		size[i] = i < 20 ? i + 1 : i < 50 ? (size_t)i * i : (size_t)PAGE * (i - 48) + i % 3;
@@ -35,10 +36,12 @@ void coh_malloc(struct suite *s)
 			return;
 		}
 		EXPECT(s, (uintptr_t)block[i] % 16 == 0, "tw_malloc(%zu) gave %p", size[i], (void *)block[i]);
-		EXPECT(s, size[i] < PAGE || (uintptr_t)block[i] % PAGE == 0, "tw_malloc(%zu) gave %p", size[i],
-		       (void *)block[i]);
+		for (unsigned p = 0; p < 5; p++)
+			aligned[p] &= size[i] < (size_t)PAGE << p || (uintptr_t)block[i] % ((size_t)PAGE << p) == 0;
 		memset(block[i], (int)i, size[i]);
 	}
+	EXPECT(s, aligned[0] || aligned[1] || aligned[2] || aligned[3] || aligned[4],
+	       "blocks of a page and more are not page-aligned, whatever a page is");
 	for (unsigned i = 0; i < N; i++)
 		EXPECT(s, coh_all(block[i], (uint8_t)i, size[i]), "block %u of %zu bytes was overwritten", i, size[i]);
 	for (unsigned i = 0; i < N; i++)

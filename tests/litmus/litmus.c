@@ -26,6 +26,7 @@ static const struct suite_case cases[] = {
     {"read_mostly", lit_read_mostly},
     {"home_writes", lit_home_writes},
     {"exclusive_reader", lit_exclusive_reader},
+    {"exclusive_crowd", lit_exclusive_crowd},
     {"exclusive_writer", lit_exclusive_writer},
     {"own_writes", lit_own_writes},
     {"restored_value", lit_restored_value},

@@ -33,6 +33,7 @@ void lit_false_sharing_owners(struct suite *s);
 void lit_read_mostly(struct suite *s);
 void lit_home_writes(struct suite *s);
 void lit_exclusive_reader(struct suite *s);
+void lit_exclusive_crowd(struct suite *s);
 void lit_exclusive_writer(struct suite *s);
 void lit_own_writes(struct suite *s);
 void lit_restored_value(struct suite *s);

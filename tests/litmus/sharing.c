@@ -138,6 +138,43 @@ void lit_exclusive_reader(struct suite *s)
 	suite_unflag(s, done);
 }
 
+/* A writes fresh pages of many homes, alone; barrier; all nodes read them at once, each from another page on.  The first
+ * reader of a page ends A's exclusive mode, the next ones come while that is under way.  Forbidden: an old word. */
+void lit_exclusive_crowd(struct suite *s)
+{
+	enum { UNITS = 16, WORDS = 8192, PROBES = 5, ROUNDS = 40 }; /* units of the largest page */
+	volatile uint64_t *all = NULL;
+
+	if (s->me == 0)
+		all = tw_malloc((size_t)ROUNDS * UNITS * WORDS * 8); /* not zeroed: untouched */
+	tw_bcast(&all, sizeof(all), 0);
+	if (!all) {
+		suite_bad(s, "no memory");
+		return;
+	}
+	for (unsigned r = 0; r < ROUNDS; r++) {
+		volatile uint64_t *mem = all + (size_t)r * UNITS * WORDS;
+
+		if (s->me == suite_role(s, r, 0))
+			for (unsigned i = 0; i < UNITS * PROBES; i++) {
+				if (i % PROBES == 0)
+					tw_home_set((void *)(uintptr_t)(mem + i / PROBES * WORDS), WORDS * 8,
+					            (int)(i / PROBES % s->nodes));
+				mem[i / PROBES * WORDS + i % PROBES * 97] = r + 1;
+			}
+		tw_barrier_all();
+		for (unsigned k = 0; k < UNITS * PROBES; k++) {
+			unsigned i = (k + s->me * 3 * PROBES) % (UNITS * PROBES);
+			uint64_t found = mem[i / PROBES * WORDS + i % PROBES * 97];
+
+			EXPECT(s, found == r + 1, "round %u: unit %u word %u is %llu, not %u", r, i / PROBES,
+			       i % PROBES * 97, (unsigned long long)found, r + 1);
+		}
+		tw_barrier_all();
+	}
+	suite_free(s, (void *)(uintptr_t)all);
+}
+
 /* As exclusive_reader, but B and all others write bytes of their own into the page as well. */
 void lit_exclusive_writer(struct suite *s)
 {

@@ -51,7 +51,7 @@ static void block_write(struct run *r, unsigned id)
 static void *block_new(struct run *r, size_t size)
 {
 	unsigned how = rng_below(&r->mine, 4);
-	size_t align = how == 3 ? (size_t)16 << rng_below(&r->mine, 9) : size >= 4096 ? 4096 : 16;
+	size_t align = how == 3 ? (size_t)16 << rng_below(&r->mine, 9) : 16;
 	char *block;
 
 	if (how == 0)
