@@ -7,13 +7,14 @@
  *
  * The memory is coherent for data-race-free programs: when every two conflicting accesses are ordered by the
  * operations below (lock, barrier, flag), the program behaves as if sequentially consistent.  An acquire is what
- * tw_lock_acquire(), tw_flag_wait() and the end of a barrier do; a release is what tw_lock_release(), tw_flag_set() and the
- * start of a barrier do.  tw_malloc_all() and tw_bcast() do both.
+ * tw_lock_acquire(), tw_flag_wait() and the end of a barrier do; a release is what tw_lock_release(), tw_flag_set()
+ * and the start of a barrier do.  tw_malloc_all() and tw_bcast() do both.
  *
  * Context: unless said otherwise, a function may be called by the processor's one application thread, between
  * tw_init() and tw_finalize(), and not from a signal handler.  A mistaken call (a destroyed handle, an
- * unlock by a stranger) ends the job with a sentence on standard error.  The same thread alone uses shared memory: other
- * threads, forked children and signal handlers must not (doc/faults.md has the details, and those of system calls). */
+ * unlock by a stranger) ends the job with a sentence on standard error.  The same thread alone uses shared memory:
+ * other threads, forked children and signal handlers must not (doc/faults.md has the details, and those of system
+ * calls). */
 #ifndef TWEED_H
 #define TWEED_H
 
@@ -65,9 +66,10 @@ TW_API void tw_verified(bool ok);
 
 /* tw_malloc, tw_calloc, tw_realloc, tw_aligned_alloc - shared memory; as the C library's functions of these names.
  * Any processor, any time.  The pointer means the same to every processor, who may use it once the allocator's
- * writes reached it through synchronization.  Blocks are 16-byte aligned at least; blocks of a page (TWEED_PAGE_SIZE) and
- * more are page-aligned.  Blocks of two allocating processors never share a page.  Fresh memory has no home: a page's
- * home becomes the node that first touches it (see tw_home_set); where tw_calloc must store zeroes, it touches.
+ * writes reached it through synchronization.  Blocks are 16-byte aligned at least; blocks of a page
+ * (TWEED_PAGE_SIZE) and more are page-aligned.  Blocks of two allocating processors never share a page.  Fresh
+ * memory has no home: a page's home becomes the node that first touches it (see tw_home_set); where tw_calloc must
+ * store zeroes, it touches.
  * Returns: the block; NULL with errno ENOMEM when TWEED_MEMORY is used up, EINVAL for a bad alignment. */
 TW_API void *tw_malloc(size_t bytes) __attribute__((malloc));
 TW_API void *tw_calloc(size_t n, size_t bytes) __attribute__((malloc));
@@ -79,28 +81,28 @@ TW_API void *tw_aligned_alloc(size_t align, size_t bytes) __attribute__((malloc)
  * allocated again after the owner's next two acquires. */
 TW_API void tw_free(void *ptr);
 
-/* tw_malloc_all - tw_calloc(1, bytes) by processor 0, the same pointer returned to all.  Collective; a release, a barrier
- * and an acquire: every processor may use the block at once, and sees it zeroed.
+/* tw_malloc_all - tw_calloc(1, bytes) by processor 0, the same pointer returned to all.  Collective; a release, a
+ * barrier and an acquire: every processor may use the block at once, and sees it zeroed.
  * Returns: the block, or NULL at every processor with errno ENOMEM. */
 TW_API void *tw_malloc_all(size_t bytes);
 
-/* tw_bcast - copy @len bytes at @ptr of processor @root to @ptr of every other processor; @len, not 0, and @root are the
- * same everywhere.  Collective; a release, a barrier and an acquire.  The memory may be private or shared; when it is
- * shared, @ptr must differ between processors or be unused otherwise. */
+/* tw_bcast - copy @len bytes at @ptr of processor @root to @ptr of every other processor; @len, not 0, and @root
+ * are the same everywhere.  Collective; a release, a barrier and an acquire.  The memory may be private or shared;
+ * when it is shared, @ptr must differ between processors or be unused otherwise. */
 TW_API void tw_bcast(void *ptr, size_t len, int root);
 
 /* tw_prefetch - bring the pages of [ptr, ptr + len) here for reading, as a read of each would, but in large pieces.
  * A hint: it changes no value that the program can see, and passes over pages without a home. */
 TW_API void tw_prefetch(const void *ptr, size_t len);
 
-/* tw_home - the node that holds the master copy of the page of @ptr; -1 when nobody has touched it, when it is not shared
- * memory, and under a protocol without homes (none). */
+/* tw_home - the node that holds the master copy of the page of @ptr; -1 when nobody has touched it, when it is not
+ * shared memory, and under a protocol without homes (none). */
 TW_API int tw_home(const void *ptr);
 
-/* tw_home_set - make @node the home of every page of [ptr, ptr + len) that nobody touched yet, and of the pages in the same
- * superpages (TWEED_SUPERPAGE).
- * Returns: 0; -EBUSY when some page had a home already, perhaps by its superpage, which it keeps (the others are set);
- * -EINVAL when the range is empty or not shared memory, or the node does not exist. */
+/* tw_home_set - make @node the home of every page of [ptr, ptr + len) that nobody touched yet, and of the pages in
+ * the same superpages (TWEED_SUPERPAGE).
+ * Returns: 0; -EBUSY when some page had a home already, perhaps by its superpage, which it keeps (the others are
+ * set); -EINVAL when the range is empty or not shared memory, or the node does not exist. */
 TW_API int tw_home_set(const void *ptr, size_t len, int node);
 
 /* ---- synchronization -------------------------------------------------------------------------------------------
@@ -112,12 +114,13 @@ typedef struct { uint64_t id; } tw_lock_t;
 typedef struct { uint64_t id; } tw_barrier_t;
 typedef struct { uint64_t id; } tw_flag_t;
 
-/* tw_lock_create - a new free lock.  As with barriers and flags, no communication; ends the job with a sentence when this
- * node has TWEED_SYNC_OBJECTS objects in use. */
+/* tw_lock_create - a new free lock.  As with barriers and flags, no communication; ends the job with a sentence
+ * when this node has TWEED_SYNC_OBJECTS objects in use. */
 TW_API tw_lock_t tw_lock_create(void);
 /* tw_lock_acquire - wait until the lock is free, take it, acquire.  Not recursive. */
 TW_API void tw_lock_acquire(tw_lock_t lock);
-/* tw_lock_try_acquire - take the lock if that needs no waiting for another holder.  Returns: true when taken (acquire). */
+/* tw_lock_try_acquire - take the lock if that needs no waiting for another holder.  Returns: true when taken
+ * (acquire). */
 TW_API bool tw_lock_try_acquire(tw_lock_t lock);
 /* tw_lock_release - release, then free the lock; only by the processor that holds it. */
 TW_API void tw_lock_release(tw_lock_t lock);
@@ -136,8 +139,8 @@ TW_API void tw_barrier_destroy(tw_barrier_t barrier);
 
 /* tw_flag_create - a new flag of value 0. */
 TW_API tw_flag_t tw_flag_create(void);
-/* tw_flag_set - release, then raise the flag to @value for everyone.  A flag only grows: a smaller value changes nothing, and
- * of concurrent setters the greatest value stays. */
+/* tw_flag_set - release, then raise the flag to @value for everyone.  A flag only grows: a smaller value changes
+ * nothing, and of concurrent setters the greatest value stays. */
 TW_API void tw_flag_set(tw_flag_t flag, uint64_t value);
 /* tw_flag_wait - wait until the flag is @value or more, then acquire.  Returns: the value seen. */
 TW_API uint64_t tw_flag_wait(tw_flag_t flag, uint64_t value);
