@@ -2,13 +2,14 @@
 /* gauss - solve A x = b by Gaussian elimination and back-substitution (Cashmere-2L, section 3.2).
  *
  * Rows are dealt to the processors cyclically, for the work shrinks from the top.  There is no barrier: row k has a
- * flag, and its owner raises it when the row is a finished pivot (its diagonal is 1), and once more when x[k] is
- * known.  Whoever still has rows below (above) waits for that and eliminates them.  The row after the pivot is taken
- * first and raised at once, so that the others need not wait for the rest of its owner's rows.
+ * flag, and its owner raises it when the row is a finished pivot.  Whoever still has rows below waits for that and
+ * eliminates them.  The row after the pivot is taken first and raised at once, so that the others need not wait for the
+ * rest of its owner's rows.
  *
- * Each owner keeps the right-hand sides of its rows in private memory while they change; the shared vectors b and x
- * get an element when it is final.  No pivoting: the matrix is diagonally dominant.  b = A (1 ... 1), so x is
- * known. */
+ * Each owner keeps the right-hand sides of its rows in private memory while they change.  A pivot's diagonal is 1 and need
+ * not be stored: its place carries the row's final right-hand side, so that a pivot is one row and nothing
+ * else.  Processor 0, which has seen all pivots by then, substitutes back.  No pivoting: the matrix is diagonally dominant.
+ * b = A (1 ... 1), so x is known. */
 #include "apps/kernel.h"
 
 #include <math.h>
@@ -20,12 +21,12 @@
 struct gauss_system {
 	double *a; /* [size][size] */
 	double *b; /* [size]; the plain one is changed in place */
-	double *x; /* [size] */
+	double *x; /* [size], of processor 0 */
 };
 
 static long size;
 static struct gauss_system shared, plain;
-static tw_flag_t *flags; /* [size], shared; in round r raised to 2r - 1: pivot ready, 2r: x ready */
+static tw_flag_t *flags; /* [size], shared; raised to r in round r: the pivot is ready */
 static double *own_b;    /* [size], private; this processor's rows only */
 
 static double *gauss_row(const struct gauss_system *system, long i)
@@ -41,25 +42,37 @@ static void gauss_subtract(double *restrict row, const double *restrict pivot, d
 		row[j] -= factor * pivot[j];
 }
 
-/* Make row @k a pivot: divide it by its diagonal.  Returns the new right-hand side. */
-static double gauss_normalise(double *row, double b, long k)
+/* Make row @k a pivot: divide it and its right-hand side @b by its diagonal, whose place @b takes. */
+static void gauss_normalise(double *row, double b, long k)
 {
 	double diagonal = row[k];
 
 	for (long j = k + 1; j < size; j++)
 		row[j] /= diagonal;
-	row[k] = 1.0;
-	return b / diagonal;
+	row[k] = b / diagonal;
 }
 
 /* Clear element @k of @row by subtracting the pivot row.  Returns the row's new right-hand side. */
-static double gauss_eliminate(double *row, double b, const double *pivot, double pivot_b, long k)
+static double gauss_eliminate(double *row, double b, const double *pivot, long k)
 {
 	double factor = row[k];
 
 	gauss_subtract(row + k + 1, pivot + k + 1, factor, (size_t)(size - k - 1));
 	row[k] = 0.0;
-	return b - factor * pivot_b;
+	return b - factor * pivot[k];
+}
+
+/* x from the finished pivots. */
+static void gauss_back(const struct gauss_system *system)
+{
+	for (long i = size - 1; i >= 0; i--) {
+		const double *row = gauss_row(system, i);
+		double x = row[i];
+
+		for (long j = size - 1; j > i; j--)
+			x -= row[j] * system->x[j];
+		system->x[i] = x;
+	}
 }
 
 /* ---- parallel ---------------------------------------------------------------------------------------------------- */
@@ -76,8 +89,8 @@ static long gauss_first(long from, int id, int count)
 
 static void gauss_publish(long k, unsigned round)
 {
-	shared.b[k] = own_b[k] = gauss_normalise(gauss_row(&shared, k), own_b[k], k);
-	tw_flag_set(flags[k], 2 * (uint64_t)round - 1);
+	gauss_normalise(gauss_row(&shared, k), own_b[k], k);
+	tw_flag_set(flags[k], round);
 }
 
 static void gauss_forward(int id, int count, unsigned round)
@@ -86,29 +99,12 @@ static void gauss_forward(int id, int count, unsigned round)
 		gauss_publish(0, round);
 	for (long k = 0; gauss_first(k + 1, id, count) < size; k++) {
 		if (k % count != id)
-			tw_flag_wait(flags[k], 2 * (uint64_t)round - 1);
+			tw_flag_wait(flags[k], round);
 		for (long i = gauss_first(k + 1, id, count); i < size; i += count) {
-			own_b[i] =
-			    gauss_eliminate(gauss_row(&shared, i), own_b[i], gauss_row(&shared, k), shared.b[k], k);
+			own_b[i] = gauss_eliminate(gauss_row(&shared, i), own_b[i], gauss_row(&shared, k), k);
 			if (i == k + 1)
 				gauss_publish(i, round);
 		}
-	}
-}
-
-static void gauss_backward(int id, int count, unsigned round)
-{
-	for (long k = size - 1; k >= id; k--) {
-		long mine = k % count;
-
-		if (mine == id) {
-			shared.x[k] = own_b[k];
-			tw_flag_set(flags[k], 2 * (uint64_t)round);
-		} else {
-			tw_flag_wait(flags[k], 2 * (uint64_t)round);
-		}
-		for (long i = id; i < k; i += count)
-			own_b[i] -= gauss_row(&shared, i)[k] * shared.x[k];
 	}
 }
 
@@ -119,7 +115,10 @@ static void gauss_parallel(unsigned round)
 	for (long i = id; i < size; i += count)
 		own_b[i] = shared.b[i];
 	gauss_forward(id, count, round);
-	gauss_backward(id, count, round);
+	if (id == 0) {
+		tw_flag_wait(flags[size - 1], round);
+		gauss_back(&shared);
+	}
 }
 
 /* ---- data -------------------------------------------------------------------------------------------------------- */
@@ -133,7 +132,6 @@ static void gauss_init_row(const struct gauss_system *system, long i)
 		sum += row[j];
 	}
 	system->b[i] = sum;
-	system->x[i] = 0;
 }
 
 static void gauss_init(int id)
@@ -180,16 +178,11 @@ static void gauss_plain_init(void)
 static void gauss_sequential(void)
 {
 	for (long k = 0; k < size; k++) {
-		plain.b[k] = gauss_normalise(gauss_row(&plain, k), plain.b[k], k);
+		gauss_normalise(gauss_row(&plain, k), plain.b[k], k);
 		for (long i = k + 1; i < size; i++)
-			plain.b[i] =
-			    gauss_eliminate(gauss_row(&plain, i), plain.b[i], gauss_row(&plain, k), plain.b[k], k);
+			plain.b[i] = gauss_eliminate(gauss_row(&plain, i), plain.b[i], gauss_row(&plain, k), k);
 	}
-	for (long k = size - 1; k >= 0; k--) {
-		plain.x[k] = plain.b[k];
-		for (long i = 0; i < k; i++)
-			plain.b[i] -= gauss_row(&plain, i)[k] * plain.x[k];
-	}
+	gauss_back(&plain);
 }
 
 static bool gauss_verify(bool compare)
