@@ -209,9 +209,15 @@ static struct heap *heap_checked(const char *function)
 	return &tw_heap_here;
 }
 
+/* Blocks of a coherence page are aligned to it, smaller ones of a hardware page to that: programs expect it of pages. */
+static inline size_t heap_align(const struct heap *h, size_t bytes)
+{
+	return bytes >= h->me->layout.page_bytes ? h->me->layout.page_bytes : bytes >= 4096 ? 4096 : HEAP_MIN_BYTES;
+}
+
 static inline int heap_flags(const struct heap *h, size_t bytes)
 {
-	return bytes < h->me->layout.page_bytes ? h->flags : h->flags | MALLOCX_LG_ALIGN(h->me->layout.page_shift);
+	return h->flags | MALLOCX_ALIGN(heap_align(h, bytes));
 }
 
 /* The library's own stores into the space, announced to protocols that are told of stores. */
@@ -258,8 +264,7 @@ void *tw_aligned_alloc(size_t align, size_t bytes)
 		return NULL;
 	}
 	bytes = TW_MAX(bytes, HEAP_MIN_BYTES);
-	if (bytes >= h->me->layout.page_bytes)
-		align = TW_MAX(align, h->me->layout.page_bytes);
+	align = TW_MAX(align, heap_align(h, bytes));
 	if (align > h->me->config.memory)
 		return heap_result(NULL);
 	return heap_result(mallocx(bytes, h->flags | MALLOCX_ALIGN(align)));
