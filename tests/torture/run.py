@@ -11,6 +11,8 @@ import time
 from job import usable
 
 SHAPES = ["1x4", "2x2", "4x1", "4x2", "8x4"]
+# Settings that lead to other paths; the jobs take turns.
+SETTINGS = ["", "TWEED_LOCK=array", "TWEED_TWINS=1M", "TWEED_HOME=round-robin", "TWEED_SUPERPAGE=16", "TWEED_PREFETCH=0"]
 
 
 def parse():
@@ -23,13 +25,14 @@ def parse():
     p.add_argument("--faults", default="", help="fault backends; default: all that are usable here")
     p.add_argument("--transports", default="shm,sim")
     p.add_argument("--page-sizes", default="4K,16K")
+    p.add_argument("--settings", default=",".join(SETTINGS), help="NAME=VALUE,...; jobs take turns; an empty one: defaults")
     p.add_argument("--ops", type=int, default=0, help="operations per processor and phase; 0: the program's choice")
     p.add_argument("--timeout", type=int, default=600, help="seconds per job")
     p.add_argument("--verbose", action="store_true", help="a line for each job with its time")
     return p.parse_args()
 
 
-def run(a, combination, first, count):
+def run(a, combination, setting, first, count):
     """One job.  Returns None, or what went wrong."""
     shape, fault, transport, size = combination
     nodes, processors = shape.split("x")
@@ -39,7 +42,9 @@ def run(a, combination, first, count):
         command += ["--ops", str(a.ops)]
     # Delays and reorderings of sim are other ones for every job, and the same when it is repeated.
     environment = dict(os.environ, TWEED_SEED=str(first))
-    replay = f"TWEED_SEED={first} " + " ".join(command)
+    if setting:
+        environment.update([setting.split("=", 1)])
+    replay = f"TWEED_SEED={first} {setting} " + " ".join(command)
     began = time.monotonic()
     try:
         done = subprocess.run(command + ["--seeds", f"{first}:{count}"], env=environment, stdout=subprocess.PIPE,
@@ -47,7 +52,7 @@ def run(a, combination, first, count):
     except subprocess.TimeoutExpired:
         return f"no end after {a.timeout} s\n  replay: {replay} --seeds {first}:{count}"
     if a.verbose:
-        print(f"{time.monotonic() - began:7.2f} s  {shape} {fault} {transport} {size} seeds {first}:{count}", flush=True)
+        print(f"{time.monotonic() - began:7.2f} s  {shape} {fault} {transport} {size} {setting} seeds {first}:{count}", flush=True)
     if done.returncode == 0 and f"torture: {count} seeds, 0 violations" in done.stdout:
         return None
     said = "\n    ".join(done.stderr.strip().splitlines()[:6])
@@ -66,12 +71,14 @@ def main():
     # Fewer seeds than combinations: walk through them with a stride, so that every value of each axis has its turn.
     if a.total < len(combinations):
         combinations = combinations[::-(-len(combinations) // a.total)][:a.total]
+    settings = a.settings.split(",")
     for i, c in enumerate(combinations):
+        setting = settings[(i + i // 4 + i // 12) % len(settings)]  # all settings meet all values of every axis
         count = a.total // len(combinations) + (i < a.total % len(combinations))
-        wrong = run(a, c, seed, count)
+        wrong = run(a, c, setting, seed, count)
         if wrong:
             failed += 1
-            print(f"FAILED {' '.join(c)} seeds {seed}:{count}: {wrong}", flush=True)
+            print(f"FAILED {' '.join(c)} {setting} seeds {seed}:{count}: {wrong}", flush=True)
         else:
             passed += 1
         seed += count
