@@ -54,28 +54,39 @@ static void exclusive_send_home(struct tw_proc *me, tw_page_t p)
 	e->ts_flush = 0;
 }
 
-static void exclusive_end(struct tw_proc *me, tw_page_t p)
+/* Returns whether the page was sent home, and must be performed there before the directory says that it is. */
+static bool exclusive_end(struct tw_proc *me, tw_page_t p)
 {
 	struct tw_page *e = &me->page[p];
 
-	if (!(e->state & CASH_EXCLUSIVE))
-		return;
 	e->state &= ~CASH_EXCLUSIVE;
 	for (uint64_t w = e->writers; w; w &= w - 1)
 		tw_pageset_add(exclusive_nle(me, (unsigned)__builtin_ctzll(w)), p);
 	atomic_thread_fence(memory_order_seq_cst);
-	if (!cash_is_home(me, e))
-		exclusive_send_home(me, p);
-	tw_dir_publish(me, p, TW_WRITE);
 	me->stats->now.exclusive_breaks++;
+	if (cash_is_home(me, e))
+		return false;
+	exclusive_send_home(me, p);
+	return true;
 }
 
 static void exclusive_end_run(struct tw_proc *me, tw_page_t first, unsigned count)
 {
+	uint64_t ended = 0;
+	bool sent = false;
+
+	_Static_assert(CASH_CHUNK <= 64, "one bit a page");
 	for (unsigned i = 0; i < count; i++) {
 		tw_page_lock(me, first + i);
-		exclusive_end(me, first + i);
+		if (!(me->page[first + i].state & CASH_EXCLUSIVE))
+			continue;
+		ended |= (uint64_t)1 << i;
+		sent |= exclusive_end(me, first + i);
 	}
+	if (sent)
+		tw_net_flush(me->net, TW_NET_ALL);
+	for (uint64_t e = ended; e; e &= e - 1)
+		tw_dir_publish(me, first + (unsigned)__builtin_ctzll(e), TW_WRITE);
 	tw_net_flush(me->net, TW_NET_ALL);
 	for (unsigned i = 0; i < count; i++)
 		tw_page_unlock(me, first + i);
