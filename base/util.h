@@ -11,6 +11,23 @@
 #include <immintrin.h>
 #endif
 
+/* Which sanitizer this is built with: 0 or 1. */
+#if defined(__has_feature)
+#define TW_HAS_FEATURE(name) __has_feature(name)
+#else
+#define TW_HAS_FEATURE(name) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || TW_HAS_FEATURE(address_sanitizer)
+#define TW_ASAN 1
+#else
+#define TW_ASAN 0
+#endif
+#if defined(__SANITIZE_THREAD__) || TW_HAS_FEATURE(thread_sanitizer)
+#define TW_TSAN 1
+#else
+#define TW_TSAN 0
+#endif
+
 #define TW_HUGE_BYTES ((size_t)2 << 20)
 #define TW_ALIGN_UP(x, a) (((x) + (a)-1) / (a) * (a))
 #define TW_MIN(a, b) ((a) < (b) ? (a) : (b))

@@ -7,19 +7,11 @@
 #ifndef TW_CORE_LAYOUT_H
 #define TW_CORE_LAYOUT_H
 
+#include "base/util.h"
 #include "core/config.h"
 
 /* First address of the shared space, the same in every process; sanitizers reserve ranges of their own. */
-#if defined(__SANITIZE_THREAD__)
-#define TW_SPACE_BASE ((uintptr_t)0x1000000000)
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define TW_SPACE_BASE ((uintptr_t)0x1000000000)
-#endif
-#endif
-#ifndef TW_SPACE_BASE
-#define TW_SPACE_BASE ((uintptr_t)0x200000000000)
-#endif
+#define TW_SPACE_BASE (TW_TSAN ? (uintptr_t)0x1000000000 : (uintptr_t)0x200000000000)
 
 #define TW_NOTICE_SLOTS 16384u /* write notices per (receiver, sender) queue; a power of two */
 

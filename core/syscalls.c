@@ -70,15 +70,7 @@ void tw_touch(const void *ptr, size_t len, bool write)
 		}
 }
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SYS_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
-#define SYS_SANITIZED 1
-#endif
-#endif
-
-#ifdef SYS_SANITIZED
+#if TW_ASAN || TW_TSAN
 
 void tw_syscalls_init(void) {}
 

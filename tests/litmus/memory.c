@@ -2,6 +2,8 @@
 /* memory.c - allocation between processors, homes, broadcast, prefetch, system calls on shared memory. */
 #include "tests/litmus/litmus.h"
 
+#include "core/job.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -237,6 +239,11 @@ void lit_prefetch_stale(struct suite *s)
 void lit_system_calls(struct suite *s)
 {
 	enum { BYTES = 3 * PAGE, LEN = 2 * PAGE + 100 };
+
+	if ((TW_ASAN || TW_TSAN) && tw_me->fault.ops && !(tw_me->fault.ops->caps & TW_FAULT_SYSCALLS)) {
+		s->skipped = "a sanitizer has replaced the wrapped system calls";
+		return;
+	}
 	uint8_t *mem = suite_shared(s, 2 * BYTES * s->count);
 	int pipes[2], file = memfd_create("litmus", MFD_CLOEXEC);
 

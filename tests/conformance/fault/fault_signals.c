@@ -27,10 +27,10 @@ static void foreign_info(int signal, siginfo_t *si, void *uc)
 	(void)uc;
 	sigprocmask(SIG_BLOCK, NULL, &now);
 	/* ThreadSanitizer blocks everything in all handlers. */
-	foreign_mask_ok = TSAN || (sigismember(&now, SIGALRM) == 0 && sigismember(&now, SIGUSR2) == 1 &&
+	foreign_mask_ok = TW_TSAN || (sigismember(&now, SIGALRM) == 0 && sigismember(&now, SIGUSR2) == 1 &&
 	                           sigismember(&now, signal) == 0); /* SA_NODEFER */
 	foreign_address = si->si_addr;
-	if (!TSAN)
+	if (!TW_TSAN)
 		*touch = 3;
 	siglongjmp(foreign_back, 1);
 }
@@ -78,7 +78,7 @@ static const char *foreign(const struct tw_fault_ops *ops, struct rig *rig, int 
 			why = "the access did not fault";
 		} else if (came != (info ? 1 : 2)) {
 			why = "another handler ran";
-		} else if (info && (foreign_address != bad + 12 || (!TSAN && rig->fault.view[5 * UNIT] != 3))) {
+		} else if (info && (foreign_address != bad + 12 || (!TW_TSAN && rig->fault.view[5 * UNIT] != 3))) {
 			why = "the handler got a wrong address, or could not use shared memory";
 		} else if (info && !foreign_mask_ok) {
 			why = "the handler ran with a wrong signal mask";
@@ -217,7 +217,7 @@ void signals_run(const struct tw_fault_ops *ops)
 		rig_close(&rig);
 	}
 	rig_open(&rig, ops, UNIT, 64, false);
-	if (!TSAN || (ops->caps & TW_FAULT_THREAD)) { /* else the trap's own signal is blocked in all handlers */
+	if (!TW_TSAN || (ops->caps & TW_FAULT_THREAD)) { /* else the trap's own signal is blocked in all handlers */
 		result(&rig, "faults on the backend's alternate stack", stacks(&rig, false));
 		result(&rig, "faults on the application's alternate stack", stacks(&rig, true));
 	}

@@ -3,29 +3,13 @@
 #ifndef TW_TEST_FAULT_RIG_H
 #define TW_TEST_FAULT_RIG_H
 
+#include "base/util.h"
 #include "tweed/driver/fault.h"
 
 #include <stdatomic.h>
 
 /* Sanitizers turn deadly signals into exits, block signals in handlers (TSAN), and replace core/syscalls.c. */
-#if defined(__SANITIZE_ADDRESS__)
-#define ASAN 1
-#elif defined(__SANITIZE_THREAD__)
-#define TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define ASAN 1
-#elif __has_feature(thread_sanitizer)
-#define TSAN 1
-#endif
-#endif
-#ifndef ASAN
-#define ASAN 0
-#endif
-#ifndef TSAN
-#define TSAN 0
-#endif
-#define SANITIZED (ASAN || TSAN)
+#define SANITIZED (TW_ASAN || TW_TSAN)
 
 struct rig {
 	struct tw_fault fault;
