@@ -17,7 +17,14 @@
 
 #define MON_PAGE ((size_t)1 << TW_SHADOW_SHIFT)
 
-struct tw_mutex tw_fault_monitor_lock;
+#if TW_TSAN
+/* The order between handler and application goes through the kernel, where ThreadSanitizer cannot see it: it is not to
+ * watch this thread. */
+void __tsan_ignore_thread_begin(void), __tsan_ignore_thread_end(void);
+#else
+#define __tsan_ignore_thread_begin() ((void)0)
+#define __tsan_ignore_thread_end()   ((void)0)
+#endif
 
 static void mon_wake(const struct tw_uffd *u, uintptr_t page)
 {
@@ -32,6 +39,7 @@ static void *mon_main(void *arg)
 	struct tw_uffd *u = fault->priv;
 	struct uffd_msg msg;
 
+	__tsan_ignore_thread_begin();
 	for (;;) {
 		ssize_t n = read(u->fd, &msg, sizeof(msg));
 		if (n < 0 && (errno == EINTR || errno == EAGAIN))
@@ -45,14 +53,14 @@ static void *mon_main(void *arg)
 			struct uffdio_zeropage zero = {.range = {page, MON_PAGE}};
 			if (ioctl(u->fd, UFFDIO_ZEROPAGE, &zero))
 				tw_fatal("the fault monitor cannot end: %s", strerror(errno));
-			return NULL;
+			break;
 		}
-		tw_mutex_lock(&tw_fault_monitor_lock);
 		tw_uffd_fault(fault, page - (uintptr_t)fault->app,
 		              (msg.arg.pagefault.flags & (UFFD_PAGEFAULT_FLAG_WRITE | UFFD_PAGEFAULT_FLAG_WP)) != 0);
-		tw_mutex_unlock(&tw_fault_monitor_lock);
 		mon_wake(u, page);
 	}
+	__tsan_ignore_thread_end();
+	return NULL;
 }
 
 static int mon_probe(char *why, size_t why_bytes)

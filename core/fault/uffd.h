@@ -23,11 +23,6 @@ struct tw_uffd {
 	char *stop;       /* a page whose fault tells the monitor to end */
 };
 
-/* Held by the monitor around each call of the handler.  An application thread that takes it around its own use of the
- * handler's data makes the order visible to ThreadSanitizer; the machine does not need it.  Never held while the
- * application view is accessed. */
-extern struct tw_mutex tw_fault_monitor_lock;
-
 /* tw_uffd_probe - as the hook.  @kernel: faults of the kernel's accesses must come too. */
 int tw_uffd_probe(bool kernel, char *why, size_t why_bytes);
 

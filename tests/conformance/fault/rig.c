@@ -36,7 +36,7 @@ static bool rig_all_blocked(void)
 	return true;
 }
 
-static void rig_set_locked(struct rig *rig, size_t first, size_t count, enum tw_rights to)
+void rig_set(struct rig *rig, size_t first, size_t count, enum tw_rights to)
 {
 	enum tw_rights from = rig->rights[first];
 	if (from == to)
@@ -46,7 +46,6 @@ static void rig_set_locked(struct rig *rig, size_t first, size_t count, enum tw_
 		rig->rights[i] = to;
 }
 
-/* Called with tw_fault_monitor_lock held, if there is a monitor. */
 static void rig_handler(void *ctx, size_t offset, bool write)
 {
 	struct rig *rig = ctx;
@@ -64,10 +63,10 @@ static void rig_handler(void *ctx, size_t offset, bool write)
 	if (write && rig->scarce && rig->writable++ >= rig->scarce) {
 		while (rig->rights[rig->oldest] != TW_WRITE)
 			rig->oldest = (rig->oldest + 1) % rig->units;
-		rig_set_locked(rig, rig->oldest, 1, TW_READ);
+		rig_set(rig, rig->oldest, 1, TW_READ);
 		rig->writable--;
 	}
-	rig_set_locked(rig, unit, 1, write ? TW_WRITE : TW_READ);
+	rig_set(rig, unit, 1, write ? TW_WRITE : TW_READ);
 }
 
 void rig_open(struct rig *rig, const struct tw_fault_ops *ops, size_t unit, size_t units, bool huge)
@@ -108,13 +107,6 @@ void rig_close(struct rig *rig)
 	munmap(rig->fault.view, rig->fault.bytes);
 	close(rig->fd);
 	free(rig->rights);
-}
-
-void rig_set(struct rig *rig, size_t first, size_t count, enum tw_rights to)
-{
-	tw_mutex_lock(&tw_fault_monitor_lock);
-	rig_set_locked(rig, first, count, to);
-	tw_mutex_unlock(&tw_fault_monitor_lock);
 }
 
 void rig_absent(struct rig *rig)
