@@ -13,6 +13,8 @@
 #define PREFIX      "TWEED_"
 #define PREFIX_LEN  (sizeof(PREFIX) - 1)
 #define MAX_NAMES   64
+/* tsan has 1.5 TiB of addresses for every mapping of a process. */
+#define MEMORY_INITIAL (TW_TSAN ? "4G" : "64G")
 #define COUNT_OF(a) (sizeof(a) / sizeof((a)[0]))
 
 /* The registries' names as arrays; filled once, by the only thread that reads configuration. */
@@ -77,7 +79,7 @@ const struct tw_setting tw_settings[] = {
      .help = "how bytes travel between nodes"},
     {"TWEED_PAGE_SIZE", "page-size", 0, SIZE(page_size, 4 * K, 64 * K), .power_of_two = true, .initial = "4K",
      .help = "coherence unit"},
-    {"TWEED_MEMORY", "memory", 0, SIZE(memory, 2 * M, T), .initial = "64G",
+    {"TWEED_MEMORY", "memory", 0, SIZE(memory, 2 * M, T), .initial = MEMORY_INITIAL,
      .help = "shared memory; sparse, costs nothing until touched; a multiple of 2M"},
     {"TWEED_SUPERPAGE", "superpage", 0, NUMBER(superpage, 1, 512), .power_of_two = true, .initial = "1",
      .help = "pages that get a home together"},
