@@ -13,7 +13,7 @@
 #define CONTROL_NS 5000000000ull  /* most time for a wrong variant to show itself */
 
 /* Sanitizers make the oracle ten times slower, and tsan another ten: of many like cases they take a share. */
-#define SHARE (TW_TSAN ? 37u : TW_ASAN ? 5u : 1u)
+#define SHARE (TW_TSAN ? 17u : TW_ASAN ? 5u : 1u)
 /* Stores that race with a diff by design: there, the diff must cope. */
 #define RACES __attribute__((no_sanitize("thread")))
 
@@ -36,7 +36,9 @@ struct seen {
 
 static struct seen seen;
 
-static void seen_run(void *ctx, size_t offset, const void *bytes, size_t len)
+/* Called for each run; the sanitizers would make it the slowest part by far. */
+__attribute__((no_sanitize("thread", "address", "undefined"))) static void seen_run(void *ctx, size_t offset,
+                                                                                    const void *bytes, size_t len)
 {
 	struct seen *s = ctx;
 	if (len == 0 || offset < s->end || offset + len > PAGE_MOST || memcmp(bytes, original + offset, len) != 0) {
