@@ -16,7 +16,8 @@
 
 #include "core/job.h"
 
-#define BATCH_SLOTS 256u
+#define BATCH_SLOTS  256u
+#define NOTICE_BREAK (1u << 31) /* in a slot, beside the page: end exclusive mode */
 
 struct tw_notice_batch {
 	uint32_t count;
@@ -80,16 +81,26 @@ static void notice_append(struct tw_proc *me, unsigned node)
 	tw_net_write64(me->net, node, queue + offsetof(struct tw_notice_queue, tail), out->tail);
 	tw_net_flush(me->net, node);
 	tw_mutex_unlock(&out->lock);
-	me->stats->now.write_notices += batch->count;
 	batch->count = 0;
 }
 
-void tw_notice_send(struct tw_proc *me, unsigned node, tw_page_t p)
+static void notice_add(struct tw_proc *me, unsigned node, uint32_t slot)
 {
 	struct tw_notice_batch *batch = &me->batch[node];
 	if (batch->count == BATCH_SLOTS)
 		notice_append(me, node);
-	batch->page[batch->count++] = p;
+	batch->page[batch->count++] = slot;
+}
+
+void tw_notice_send(struct tw_proc *me, unsigned node, tw_page_t p)
+{
+	notice_add(me, node, p);
+	me->stats->now.write_notices++;
+}
+
+void tw_notice_break(struct tw_proc *me, unsigned node, tw_page_t p)
+{
+	notice_add(me, node, p | NOTICE_BREAK);
 }
 
 void tw_notice_flush(struct tw_proc *me)
@@ -124,10 +135,18 @@ static struct tw_pageset *notice_set(struct tw_proc *me, unsigned local)
 	return (struct tw_pageset *)(void *)(me->private_mem + me->layout.sets + 2 * local * me->layout.set_bytes);
 }
 
-static void notice_distribute(struct tw_proc *me, tw_page_t p, uint64_t now)
+static void notice_distribute(struct tw_proc *me, uint32_t slot, uint64_t now)
 {
+	tw_page_t p = slot & ~NOTICE_BREAK;
 	struct tw_page *e = &me->page[p];
+
 	tw_page_lock(me, p);
+	if (slot & NOTICE_BREAK) {
+		if (me->protocol->broken)
+			me->protocol->broken(me, p);
+		tw_page_unlock(me, p);
+		return;
+	}
 	e->ts_notice = now;
 	for (uint64_t m = atomic_load_explicit(&e->mapped, memory_order_relaxed); m; m &= m - 1)
 		tw_pageset_add(notice_set(me, (unsigned)__builtin_ctzll(m)), p);
@@ -151,10 +170,11 @@ void tw_notice_collect(struct tw_proc *me)
 		if (tail[s] - q->head > TW_NOTICE_SLOTS)
 			tw_fatal("node %u sent a damaged queue of write notices", s);
 		for (uint64_t i = q->head; i < tail[s]; i++) {
-			uint32_t p = q->slot[i % TW_NOTICE_SLOTS];
-			if (p >= me->layout.pages)
-				tw_fatal("node %u sent a write notice for page %u, which does not exist", s, p);
-			notice_distribute(me, p, now);
+			uint32_t slot = q->slot[i % TW_NOTICE_SLOTS];
+			if ((slot & ~NOTICE_BREAK) >= me->layout.pages)
+				tw_fatal("node %u sent a write notice for page %u, which does not exist", s,
+				         slot & ~NOTICE_BREAK);
+			notice_distribute(me, slot, now);
 		}
 		atomic_store_explicit((_Atomic uint64_t *)&q->head, tail[s], memory_order_release);
 	}

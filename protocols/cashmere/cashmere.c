@@ -38,5 +38,6 @@ const struct tw_protocol tw_protocol_2l = {
     .acquire = cash_acquire,
     .release = cash_release,
     .arrive = cash_arrive,
+    .broken = cash_broken,
     .message = cash_message,
 };

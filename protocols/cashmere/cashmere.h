@@ -9,10 +9,12 @@
 #define CASH_EXCLUSIVE 1u /* this node holds the page in exclusive mode, confirmed */
 
 /* Messages to agents. */
-enum { CASH_MSG_BREAK = TW_MSG_PROTOCOL }; /* word[0] first page, word[1] count: end exclusive mode; replied when done */
+enum {
+	CASH_MSG_BREAK = TW_MSG_PROTOCOL
+}; /* word[0] first page, word[1] count: end exclusive mode; replied when done */
 
 /* Most pages that one operation locks at a time. */
-#define CASH_CHUNK 64u
+#define CASH_CHUNK      64u
 #define CASH_WINDOW_MAX 256u
 
 /* Detector of sequential faults: see fault.c. */
@@ -54,7 +56,11 @@ static inline enum tw_rights cash_rights(const struct tw_proc *me, const struct 
 bool cash_shared(const struct tw_proc *me, tw_page_t p);
 /* cash_holder - another node that holds, or claims, the page in exclusive mode; -1: none. */
 int cash_holder(const struct tw_proc *me, tw_page_t p);
-/* cash_break - have @node end exclusive mode on @count pages from @first, wherever it holds them.  No page lock held. */
+/* cash_tell - let @node, which holds @count pages from @first exclusively and is their home, know that this node takes copies:
+ * known there on return.  No page lock held. */
+void cash_tell(struct tw_proc *me, unsigned node, tw_page_t first, unsigned count);
+void cash_broken(struct tw_proc *me, tw_page_t p);
+/* cash_break - have @node, which is not their home, end exclusive mode on @count pages from @first, wherever it holds them.  No page lock held. */
 void cash_break(struct tw_proc *me, unsigned node, tw_page_t first, unsigned count);
 
 /* cash_flush_range - an early release of the pages of the range that this processor wrote.  No page lock held. */

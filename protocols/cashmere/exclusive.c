@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* exclusive.c - breaking exclusive mode (Cashmere-2L, section 2.4.1).
+/* exclusive.c - ending exclusive mode (Cashmere-2L, section 2.4.1), without interrupting anybody and without touching any
+ * mapping: the holder's writers keep theirs and find the page in their no-longer-exclusive set at their next release.
  *
- * The holder's agent does it, without touching any processor's mapping: local writers keep theirs and find the page in
- * their no-longer-exclusive set at their next release.  Against that release the order is everything: the agent adds
- * to the sets, then copies the page; a writer stores, then (after a full fence) looks into its set.  So a writer that did
- * not find the page there stored before the copy was made (tests/models/exclusive.pml, doc/publication.md). */
+ * Where the holder is the page's home, its frame is the master and up to date: the other node appends a break to the
+ * holder's queue of notices, flushes, and fetches; no process of the holder takes part.  Where the home is elsewhere, the
+ * holder's agent is asked, which sends the page home first.
+ *
+ * Against the writer's release the order is everything.  The breaker makes it known (queue entry performed, or page in the
+ * writers' sets), then the page is read or copied; a writer stores, then (after a full fence) looks into queue and set.  So a
+ * writer that did not find the page stored before it was read (tests/models/exclusive.pml, doc/publication.md). */
 #include <string.h>
 
 #include "protocols/cashmere/cashmere.h"
@@ -23,6 +27,15 @@ int cash_holder(const struct tw_proc *me, tw_page_t p)
 		if (n != me->node && (tw_dir_word(me, p, n) & TW_DIR_EXCLUSIVE))
 			return (int)n;
 	return -1;
+}
+
+void cash_tell(struct tw_proc *me, unsigned node, tw_page_t first, unsigned count)
+{
+	if (tw_planted(me, "no-break-wait"))
+		return;
+	for (unsigned i = 0; i < count; i++)
+		tw_notice_break(me, node, first + i);
+	tw_notice_flush(me);
 }
 
 void cash_break(struct tw_proc *me, unsigned node, tw_page_t first, unsigned count)
@@ -54,8 +67,8 @@ static void exclusive_send_home(struct tw_proc *me, tw_page_t p)
 	e->ts_flush = 0;
 }
 
-/* Returns whether the page was sent home, and must be performed there before the directory says that it is. */
-static bool exclusive_end(struct tw_proc *me, tw_page_t p)
+/* Page locked.  From here on the writers' next releases will find the page. */
+static void exclusive_drop(struct tw_proc *me, tw_page_t p)
 {
 	struct tw_page *e = &me->page[p];
 
@@ -64,7 +77,22 @@ static bool exclusive_end(struct tw_proc *me, tw_page_t p)
 		tw_pageset_add(exclusive_nle(me, (unsigned)__builtin_ctzll(w)), p);
 	atomic_thread_fence(memory_order_seq_cst);
 	me->stats->now.exclusive_breaks++;
-	if (cash_is_home(me, e))
+}
+
+void cash_broken(struct tw_proc *me, tw_page_t p)
+{
+	if (!(me->page[p].state & CASH_EXCLUSIVE))
+		return;
+	exclusive_drop(me, p);
+	tw_dir_publish(me, p, TW_WRITE);
+	tw_net_flush(me->net, TW_NET_ALL);
+}
+
+/* Returns whether the page was sent home, and must be performed there before the directory says that it is. */
+static bool exclusive_end(struct tw_proc *me, tw_page_t p)
+{
+	exclusive_drop(me, p);
+	if (cash_is_home(me, &me->page[p]))
 		return false;
 	exclusive_send_home(me, p);
 	return true;

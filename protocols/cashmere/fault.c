@@ -20,7 +20,8 @@ struct window {
 	tw_page_t first;
 	unsigned count;
 	enum tw_rights want;
-	bool sure; /* its pages will very probably be used: may take them from other nodes */
+	bool sure;                           /* its pages will very probably be used: may take them from other nodes */
+	uint64_t told[CASH_WINDOW_MAX / 64]; /* pages, counted from first, whose holder was told in an earlier round */
 };
 
 /* The directory word this node has published. */
@@ -112,12 +113,22 @@ static bool fault_confirm(struct tw_proc *me, tw_page_t p)
 	return false;
 }
 
-static void window_publish(struct tw_proc *me, const struct window *w)
+static bool window_told(const struct window *w, unsigned i)
+{
+	return w->told[i / 64] >> i % 64 & 1;
+}
+
+static void window_publish(struct tw_proc *me, struct window *w)
 {
 	bool flush = false;
 
-	for (unsigned i = 0; i < w->count; i++)
-		flush |= fault_publish(me, w->first + i, w->want);
+	for (unsigned i = 0; i < w->count; i++) {
+		if (!fault_publish(me, w->first + i, w->want))
+			continue;
+		flush = true;
+		/* Our word was gone meanwhile: a holder may have become exclusive anew, and must be told anew. */
+		w->told[i / 64] &= ~((uint64_t)1 << i % 64);
+	}
 	if (!flush)
 		return;
 	tw_net_flush(me->net, TW_NET_ALL);
@@ -128,20 +139,35 @@ static void window_publish(struct tw_proc *me, const struct window *w)
 		tw_net_flush(me->net, TW_NET_ALL);
 }
 
+/* The foreign node whose exclusive mode must end before we take a copy of the window's page @i; -1: none. */
+static int window_holder(struct tw_proc *me, const struct window *w, unsigned i)
+{
+	if ((me->page[w->first + i].state & CASH_EXCLUSIVE) || window_told(w, i))
+		return -1;
+	return cash_holder(me, w->first + i);
+}
+
 /* Have the first foreign holder in the window, if any, end exclusive mode on its run of pages.  Then unlocks the window
  * and returns true. */
-static bool window_break(struct tw_proc *me, const struct window *w)
+static bool window_break(struct tw_proc *me, struct window *w)
 {
-	for (unsigned i = 0; i < w->count; i++) {
-		int holder = me->page[w->first + i].state & CASH_EXCLUSIVE ? -1 : cash_holder(me, w->first + i);
-		unsigned n = 1;
+	for (unsigned i = 0, n = 1; i < w->count; i++) {
+		int holder = window_holder(me, w, i);
 		if (holder < 0)
 			continue;
-		while (i + n < w->count && cash_holder(me, w->first + i + n) == holder)
+		bool home = me->page[w->first + i].home == holder + 1;
+		while (i + n < w->count && window_holder(me, w, i + n) == holder &&
+		       (me->page[w->first + i + n].home == holder + 1) == home)
 			n++;
 		window_unlock(me, w);
-		cash_break(me, (unsigned)holder, w->first + i, n);
-		return !tw_planted(me, "no-break-wait");
+		if (!home) {
+			cash_break(me, (unsigned)holder, w->first + i, n);
+			return !tw_planted(me, "no-break-wait");
+		}
+		cash_tell(me, (unsigned)holder, w->first + i, n);
+		for (unsigned k = i; k < i + n; k++)
+			w->told[k / 64] |= (uint64_t)1 << k % 64;
+		return true;
 	}
 	return false;
 }

@@ -208,8 +208,9 @@ static void release_all(struct tw_proc *me, bool at_barrier)
 {
 	struct release r = {.me = me, .at_barrier = at_barrier};
 
-	/* Our stores before our look into the no-longer-exclusive set: see exclusive.c. */
+	/* Our stores before our look into queues and the no-longer-exclusive set: see exclusive.c. */
 	atomic_thread_fence(memory_order_seq_cst);
+	tw_notice_collect(me);
 	if (!tw_pageset_empty(me->nle))
 		tw_pageset_drain(me->nle, release_merge_run, me);
 	if (tw_pageset_empty(me->dirty))

@@ -135,6 +135,9 @@ struct tw_protocol {
 	void (*store)(struct tw_proc *me, size_t offset, size_t bytes);
 	/* poll - called at loop back edges of programs built for polling, and in waits.  [application, sync] */
 	void (*poll)(struct tw_proc *me);
+	/* broken - another node takes copies of @page, which this node held in exclusive mode as its home: what tw_notice_break
+	 * announces there.  Page locked; within tw_notice_collect, in any process of the node.  [all contexts] */
+	void (*broken)(struct tw_proc *me, tw_page_t page);
 	/* message - a message of type >= TW_MSG_PROTOCOL that is not a reply has arrived.  [agent; sync for processors] */
 	void (*message)(struct tw_proc *me, const struct tw_msg *msg);
 };
@@ -206,6 +209,8 @@ bool tw_home_propose(struct tw_proc *me, tw_page_t p, unsigned node);
  * with a mapping.  Complete: what was in the queues at the call is distributed at return.  No page lock held. */
 void tw_notice_send(struct tw_proc *me, unsigned node, tw_page_t p);
 void tw_notice_flush(struct tw_proc *me);
+/* tw_notice_break - append that this node takes copies of @p, held exclusively by @node; as tw_notice_send otherwise. */
+void tw_notice_break(struct tw_proc *me, unsigned node, tw_page_t p);
 void tw_notice_collect(struct tw_proc *me);
 
 enum tw_msg_type {
