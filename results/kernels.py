@@ -16,7 +16,7 @@ import tempfile
 KERNELS = {  # name: (program, size for seconds, size for --full)
     "sor": ("apps/sor", ["--rows", "1024", "--columns", "2048", "--iterations", "50"],
             ["--rows", "3072", "--columns", "4096", "--iterations", "20"]),
-    "gauss": ("apps/gauss", ["--size", "768"], ["--size", "2048"]),
+    "gauss": ("apps/gauss", ["--size", "1024"], ["--size", "2048"]),
     "clu": ("splash/clu", ["--size", "768"], ["--size", "2048"]),
     "lu": ("splash/lu", ["--size", "768"], ["--size", "2048"]),
 }
