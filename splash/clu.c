@@ -15,15 +15,16 @@ static size_t clu_table_bytes(void)
 	return (size_t)lu_blocks() * (size_t)lu_blocks() * sizeof(double *);
 }
 
-/* Lay out the blocks of every owner in block order from its base. */
+/* Lay out the blocks of every owner from its base, column after column: what others read of an owner in one step, the part of a
+ * column below the diagonal, is contiguous. */
 static void clu_place(struct lu_matrix *m, double *const *base, int count)
 {
 	size_t *used = kernel_alloc((size_t)count * sizeof(*used));
 
 	m->block = kernel_alloc(clu_table_bytes());
 	m->stride = (size_t)lu_block;
-	for (long i = 0; i < lu_blocks(); i++)
-		for (long j = 0; j < lu_blocks(); j++) {
+	for (long j = 0; j < lu_blocks(); j++)
+		for (long i = 0; i < lu_blocks(); i++) {
 			int owner = lu_owner(i, j, count);
 
 			m->block[i * lu_blocks() + j] = base[owner] + used[owner]++ * clu_block_elements();
