@@ -86,6 +86,8 @@ const struct tw_setting tw_settings[] = {
     {"TWEED_HOME", "home", 0, CHOICE(home, home_names), .initial = "first-touch", .help = "who becomes a page's home"},
     {"TWEED_PREFETCH", "prefetch", 0, NUMBER(prefetch, 0, 256), .initial = "32",
      .help = "most pages read or written ahead; 0: none"},
+    {"TWEED_UPDATES", "updates", 0, NUMBER(updates, 0, 1024), .initial = "8",
+     .help = "most times that acquires update a fetched page in place before one unmaps it; 0: always unmap"},
     {"TWEED_TWINS", "twins", 0, SIZE(twins, M, T), .initial = "256M",
      .help = "most memory for twins per node before pages are flushed early"},
     {"TWEED_LOCK", "lock", 0, CHOICE(lock, lock_names), .initial = "queue", .help = "how locks work between nodes"},

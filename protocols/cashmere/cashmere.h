@@ -30,6 +30,19 @@ struct cash {
 	char *scratch; /* one page: an incoming page on its way to an incoming diff */
 };
 
+/* How often a page that was fetched is brought up to date at acquires, before a notice unmaps it again: in tw_page.extra.  Page
+ * locked. */
+struct cash_credits {
+	uint32_t granted; /* at the last fetch by a fault */
+	uint32_t left;
+};
+
+static inline struct cash_credits *cash_credits(struct tw_proc *me, tw_page_t p)
+{
+	_Static_assert(sizeof(struct cash_credits) == sizeof(me->page[p].extra), "credits are kept there");
+	return (struct cash_credits *)(void *)&me->page[p].extra;
+}
+
 static inline struct cash *cash_of(struct tw_proc *me)
 {
 	return me->proto;
@@ -65,6 +78,11 @@ void cash_break(struct tw_proc *me, unsigned node, tw_page_t first, unsigned cou
 
 /* cash_flush_range - an early release of the pages of the range that this processor wrote.  No page lock held. */
 void cash_flush_range(struct tw_proc *me, tw_page_t first, unsigned count);
+
+/* cash_fetch - bring the node's copy of @p (locked) up to date from the home, by an incoming diff where it has a twin.  Complete
+ * after tw_net_read_wait.  The page's time of update is taken before the fetch begins: a notice distributed later counts
+ * as newer. */
+void cash_fetch(struct tw_proc *me, tw_page_t p);
 
 void cash_read_fault(struct tw_proc *me, tw_page_t p);
 void cash_write_fault(struct tw_proc *me, tw_page_t p);

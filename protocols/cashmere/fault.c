@@ -193,27 +193,33 @@ static bool fault_must_fetch(struct tw_proc *me, struct tw_page *e)
 	return false;
 }
 
-/* Fetch what is stale in the window.  The time is taken before the fetch begins: a notice distributed later counts as newer. */
+void cash_fetch(struct tw_proc *me, tw_page_t p)
+{
+	struct tw_page *e = &me->page[p];
+	size_t bytes = me->layout.page_bytes;
+	char *scratch = cash_of(me)->scratch;
+
+	e->ts_update = tw_tick(me);
+	me->stats->now.page_transfers++;
+	tw_net_read(me->net, e->home - 1u, tw_frame_offset(me, p), e->twin ? scratch : tw_frame(me, p), bytes);
+	if (!e->twin)
+		return;
+	tw_net_read_wait(me->net);
+	if (!tw_planted(me, "drop-incoming-diff"))
+		tw_diff_in(tw_frame(me, p), tw_twin(me, p), scratch, bytes);
+	me->stats->now.incoming_diffs++;
+}
+
 static void window_fetch(struct tw_proc *me, const struct window *w)
 {
-	size_t bytes = me->layout.page_bytes;
-
 	for (unsigned i = 0; i < w->count; i++) {
-		tw_page_t p = w->first + i;
-		struct tw_page *e = &me->page[p];
-		if (!fault_must_fetch(me, e))
+		struct cash_credits *credits = cash_credits(me, w->first + i);
+		if (!fault_must_fetch(me, &me->page[w->first + i]))
 			continue;
-		e->ts_update = tw_tick(me);
-		bool twin = e->twin != 0;
-		tw_net_read(me->net, e->home - 1u, tw_frame_offset(me, p),
-		            twin ? cash_of(me)->scratch : tw_frame(me, p), bytes);
-		if (twin) {
-			tw_net_read_wait(me->net);
-			if (!tw_planted(me, "drop-incoming-diff"))
-				tw_diff_in(tw_frame(me, p), tw_twin(me, p), cash_of(me)->scratch, bytes);
-			me->stats->now.incoming_diffs++;
-		}
-		me->stats->now.page_transfers++;
+		cash_fetch(me, w->first + i);
+		/* Wanted again after its last updates: it will be worth more of them. */
+		credits->granted = (uint32_t)TW_MIN(TW_MAX(2 * credits->granted, 1u), me->config.updates);
+		credits->left = credits->granted;
 	}
 	tw_net_read_wait(me->net);
 }

@@ -269,16 +269,29 @@ static bool acquire_forget(struct tw_proc *me, tw_page_t p)
 	return true;
 }
 
-static void acquire_chunk(struct tw_proc *me, tw_page_t first, unsigned count)
+/* Bring the copy up to date in place.  Page locked. */
+static void acquire_update(struct tw_proc *me, tw_page_t p)
 {
-	bool flush = false;
+	cash_credits(me, p)->left--;
+	cash_fetch(me, p);
+	me->stats->now.updates++;
+}
 
+/* What becomes of each page of a chunk, locked: one bit in @drop or @update, or neither. */
+static void acquire_sort(struct tw_proc *me, tw_page_t first, unsigned count, uint64_t *drop, uint64_t *update)
+{
+	_Static_assert(CASH_CHUNK <= 64, "one bit a page");
+	*drop = *update = 0;
 	for (unsigned i = 0; i < count; i++)
-		tw_page_lock(me, first + i);
+		if (acquire_drops(me, first + i))
+			*(cash_credits(me, first + i)->left ? update : drop) |= (uint64_t)1 << i;
+}
+
+static void acquire_unmap(struct tw_proc *me, tw_page_t first, unsigned count, uint64_t drop)
+{
 	for (unsigned i = 0, n; i < count; i += n) {
 		enum tw_rights have = cash_rights(me, &me->page[first + i]);
-		for (n = 0; i + n < count && acquire_drops(me, first + i + n) &&
-		            cash_rights(me, &me->page[first + i + n]) == have;
+		for (n = 0; i + n < count && (drop >> (i + n) & 1) && cash_rights(me, &me->page[first + i + n]) == have;
 		     n++)
 			;
 		if (n)
@@ -286,11 +299,25 @@ static void acquire_chunk(struct tw_proc *me, tw_page_t first, unsigned count)
 		else
 			n = 1;
 	}
+}
+
+static void acquire_chunk(struct tw_proc *me, tw_page_t first, unsigned count)
+{
+	uint64_t drop, update;
+	bool flush = false;
+
 	for (unsigned i = 0; i < count; i++)
-		if (acquire_drops(me, first + i))
-			flush |= acquire_forget(me, first + i);
+		tw_page_lock(me, first + i);
+	acquire_sort(me, first, count, &drop, &update);
+	for (; update; update &= update - 1)
+		acquire_update(me, first + (unsigned)__builtin_ctzll(update));
+	if (drop)
+		acquire_unmap(me, first, count, drop);
+	for (; drop; drop &= drop - 1)
+		flush |= acquire_forget(me, first + (unsigned)__builtin_ctzll(drop));
 	if (flush)
 		tw_net_flush(me->net, TW_NET_ALL);
+	tw_net_read_wait(me->net);
 	for (unsigned i = 0; i < count; i++)
 		tw_page_unlock(me, first + i);
 }
