@@ -14,7 +14,7 @@
 #define PREFIX_LEN  (sizeof(PREFIX) - 1)
 #define MAX_NAMES   64
 /* tsan has 1.5 TiB of addresses for every mapping of a process. */
-#define MEMORY_INITIAL (TW_TSAN ? "4G" : "64G")
+#define MEMORY_INITIAL (TW_TSAN ? "16G" : "64G")
 #define COUNT_OF(a) (sizeof(a) / sizeof((a)[0]))
 
 /* The registries' names as arrays; filled once, by the only thread that reads configuration. */

@@ -83,7 +83,7 @@ static void test_defaults(void)
 	CU_ASSERT_STRING_EQUAL(config.fault, "auto");
 	CU_ASSERT_STRING_EQUAL(config.transport, "shm");
 	CU_ASSERT_EQUAL(config.page_size, 4096);
-	CU_ASSERT_EQUAL(config.memory, (uint64_t)(TW_TSAN ? 4 : 64) << 30);
+	CU_ASSERT_EQUAL(config.memory, (uint64_t)(TW_TSAN ? 16 : 64) << 30);
 	CU_ASSERT_EQUAL(config.twins, (uint64_t)256 << 20);
 	CU_ASSERT_EQUAL(config.spin_us, UINT64_MAX);
 	CU_ASSERT_EQUAL(config.sync_objects, 65536);
