@@ -172,9 +172,11 @@ void tw_prefetch(const void *ptr, size_t len)
 	struct tw_proc *me = tw_me_checked("tw_prefetch");
 	tw_page_t first, last;
 	if (me->protocol->prefetch && api_pages(me, ptr, len, &first, &last)) {
+		tw_protocol_enter(me);
 		uint64_t t = tw_time_begin(me);
 		me->protocol->prefetch(me, first, last - first + 1);
 		tw_time_end(me, &me->stats->now.protocol_ns, t);
+		tw_protocol_leave(me);
 	}
 }
 

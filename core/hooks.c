@@ -8,9 +8,11 @@ static void hooks_run(struct tw_proc *me, void (*hook)(struct tw_proc *, enum tw
 {
 	if (!hook)
 		return;
+	tw_protocol_enter(me);
 	uint64_t t = tw_time_begin(me);
 	hook(me, kind, object);
 	tw_time_end(me, &me->stats->now.protocol_ns, t);
+	tw_protocol_leave(me);
 }
 
 void tw_release(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object)
@@ -31,8 +33,10 @@ void tw_arrive(struct tw_proc *me, uint64_t object)
 		tw_release(me, TW_SYNC_BARRIER, object);
 		return;
 	}
+	tw_protocol_enter(me);
 	uint64_t t = tw_time_begin(me);
 	me->protocol->arrive(me, object);
 	tw_time_end(me, &me->stats->now.protocol_ns, t);
+	tw_protocol_leave(me);
 	tw_heap_ship(me);
 }

@@ -3,6 +3,7 @@
 #include "core/job.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -97,11 +98,27 @@ static int job_open_private(struct tw_proc *me, int fd)
 	return me->dirty && me->noticing ? 0 : -ENOMEM;
 }
 
+static pthread_mutex_t job_mutex = PTHREAD_MUTEX_INITIALIZER;
+
+void tw_protocol_enter(struct tw_proc *me)
+{
+	if (me->fault.ops && (me->fault.ops->caps & TW_FAULT_THREAD))
+		pthread_mutex_lock(&job_mutex);
+}
+
+void tw_protocol_leave(struct tw_proc *me)
+{
+	if (me->fault.ops && (me->fault.ops->caps & TW_FAULT_THREAD))
+		pthread_mutex_unlock(&job_mutex);
+}
+
 static void job_fault(void *ctx, size_t offset, bool write)
 {
 	struct tw_proc *me = ctx;
 	tw_page_t p = (tw_page_t)(offset >> me->layout.page_shift);
 	uint64_t bit = (uint64_t)1 << me->local;
+
+	tw_protocol_enter(me);
 	uint64_t t = tw_time_begin(me);
 
 	/* Where the hardware does not say "write", a fault on a readable page is one. */
@@ -115,6 +132,7 @@ static void job_fault(void *ctx, size_t offset, bool write)
 		me->protocol->read_fault(me, p);
 	}
 	tw_time_end(me, &me->stats->now.protocol_ns, t);
+	tw_protocol_leave(me);
 }
 
 static int job_open_views(struct tw_proc *me, const struct tw_boot *boot)

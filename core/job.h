@@ -22,6 +22,12 @@ void tw_release(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object);
 void tw_acquire(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object);
 void tw_arrive(struct tw_proc *me, uint64_t object);
 
+/* tw_protocol_enter, tw_protocol_leave - around every page and synchronization hook.  Where another thread serves the faults, one
+ * at a time: a signal may let the faulting thread go on as soon as the page is mapped, before the handler has ended.
+ * A branch elsewhere. */
+void tw_protocol_enter(struct tw_proc *me);
+void tw_protocol_leave(struct tw_proc *me);
+
 /* Time accounting: t = tw_time_begin(me); ...; tw_time_end(me, &me->stats->now.comm_wait_ns, t).  Both are one branch when timing is
  * off.  Nested spans subtract themselves from the outer one. */
 uint64_t tw_time_begin(struct tw_proc *me);

@@ -2,7 +2,9 @@
 /* monitor.c - userfaultfd with faults served by a thread: the kernel's own accesses fault properly too.
  *
  * The thread that faulted sleeps until the handler has returned: rights are changed without waking it, and one wake
- * comes last.  So handler and application never overlap, although they are two threads. */
+ * comes last.  So handler and application do not overlap, although they are two threads; but a signal (a stop and a
+ * continue, say) makes the thread try again by itself, and then it may run while the handler ends: what both use is
+ * locked (tw_protocol_enter). */
 #include "core/fault/uffd.h"
 
 #include "base/util.h"
