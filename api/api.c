@@ -151,8 +151,8 @@ void tw_bcast(void *ptr, size_t len, int root)
 	if (root < 0 || (unsigned)root >= me->nodes * me->locals)
 		tw_fatal("tw_bcast: there is no processor %d", root);
 	tw_release(me, TW_SYNC_JOB, 0);
-	for (size_t n; len; at += n, len -= n) {
-		n = TW_MIN(len, me->layout.collective_bytes);
+	do {
+		size_t n = TW_MIN(len, me->layout.collective_bytes);
 		if (me->id == (unsigned)root) {
 			tw_touch(at, n, false);
 			for (unsigned node = 0; node < me->nodes; node++)
@@ -163,7 +163,9 @@ void tw_bcast(void *ptr, size_t len, int root)
 		if (me->id != (unsigned)root)
 			memcpy(at, me->net->base + me->layout.collective, n);
 		tw_sync_barrier_job(me);
-	}
+		at += n;
+		len -= n;
+	} while (len);
 	tw_acquire(me, TW_SYNC_JOB, 0);
 }
 
@@ -196,15 +198,22 @@ int tw_home_set(const void *ptr, size_t len, int node)
 {
 	struct tw_proc *me = tw_me_checked("tw_home_set");
 	tw_page_t p, last;
+	size_t superpage = SIZE_MAX;
+	bool ours = false;
 	int err = 0;
 
 	if (node < 0 || (unsigned)node >= me->nodes || !api_pages(me, ptr, len, &p, &last))
 		return -EINVAL;
 	for (;; p++) {
 		tw_page_lock(me, p);
-		if (!tw_home_propose(me, p, (unsigned)node))
-			err = -EBUSY;
+		bool done = tw_home_propose(me, p, (unsigned)node);
 		tw_page_unlock(me, p);
+		/* The first page of a superpage decides for all. */
+		if (p / me->config.superpage != superpage)
+			ours = done;
+		superpage = p / me->config.superpage;
+		if (!ours)
+			err = -EBUSY;
 		if (p == last)
 			return err;
 	}
