@@ -51,7 +51,7 @@ static const char *const *transport_names(void)
 		static const char *const names[] = {__VA_ARGS__, NULL};                                                \
 		return names;                                                                                          \
 	}
-CHOICES(home_names, "first-touch", "round-robin")
+CHOICES(home_names, "first-touch", "after-init", "round-robin")
 CHOICES(lock_names, "queue", "array")
 CHOICES(profile_names, "none", "memory-channel", "10gbe", "hdr")
 CHOICES(huge_names, "auto", "on", "off")

@@ -24,30 +24,76 @@ static size_t home_offset(const struct tw_proc *me, size_t superpage)
 	return me->layout.homes + superpage * sizeof(uint64_t);
 }
 
+/* A homes word: home node + 1, or 0; with HOME_TENTATIVE while only processor 0 has touched the page, in the
+ * program's initialization, under the policy after-init. */
+#define HOME_TENTATIVE ((uint64_t)1 << 16)
+
+/* Remember what the word says; but another node's tentative home may still move, and is asked for every time. */
+static int home_note(struct tw_proc *me, tw_page_t p, uint64_t word)
+{
+	if (!(word & HOME_TENTATIVE) || (uint16_t)word == me->node + 1)
+		me->page[p].home = (uint16_t)word;
+	return (int)(uint16_t)word - 1;
+}
+
 int tw_home_get(struct tw_proc *me, tw_page_t p)
 {
-	struct tw_page *e = &me->page[p];
-	if (!e->home) {
-		size_t s = p / me->config.superpage;
-		e->home = (uint16_t)tw_net_read64(me->net, home_keeper(me, s), home_offset(me, s));
-	}
-	return (int)e->home - 1;
+	size_t s = p / me->config.superpage;
+	if (me->page[p].home)
+		return me->page[p].home - 1;
+	return home_note(me, p, tw_net_read64(me->net, home_keeper(me, s), home_offset(me, s)));
+}
+
+static bool home_propose(struct tw_proc *me, tw_page_t p, uint64_t word)
+{
+	size_t s = p / me->config.superpage;
+	uint64_t old = tw_net_cas(me->net, home_keeper(me, s), home_offset(me, s), 0, word);
+	home_note(me, p, old ? old : word);
+	return old == 0;
 }
 
 bool tw_home_propose(struct tw_proc *me, tw_page_t p, unsigned node)
 {
-	size_t s = p / me->config.superpage;
-	uint64_t old = tw_net_cas(me->net, home_keeper(me, s), home_offset(me, s), 0, node + 1);
-	me->page[p].home = (uint16_t)(old ? old : node + 1);
-	return old == 0;
+	return home_propose(me, p, node + 1);
 }
 
 unsigned tw_home_claim(struct tw_proc *me, tw_page_t p)
 {
 	struct tw_page *e = &me->page[p];
-	if (!e->home) {
-		bool first_touch = me->config.home[0] == 'f';
-		tw_home_propose(me, p, first_touch ? me->node : home_keeper(me, p / me->config.superpage));
+
+	if (e->home)
+		return e->home - 1u;
+	if (me->config.home[0] == 'r')
+		home_propose(me, p, home_keeper(me, p / me->config.superpage) + 1);
+	else if (me->config.home[0] == 'a' && me->id == 0 && !me->agent && !atomic_load(&me->n->barriers_done))
+		home_propose(me, p, (me->node + 1) | HOME_TENTATIVE);
+	else
+		home_propose(me, p, me->node + 1);
+	/* Another node's tentative home since tw_home_tentative was asked: it stays there. */
+	while (!e->home) {
+		unsigned home = (unsigned)tw_home_get(me, p);
+		tw_home_settle(me, p, home, home);
 	}
 	return e->home - 1u;
+}
+
+int tw_home_tentative(struct tw_proc *me, tw_page_t p)
+{
+	size_t s = p / me->config.superpage;
+
+	if (me->config.home[0] != 'a' || me->page[p].home)
+		return -1;
+	uint64_t word = tw_net_read64(me->net, home_keeper(me, s), home_offset(me, s));
+	return word & HOME_TENTATIVE && (uint16_t)word != me->node + 1 ? (int)(uint16_t)word - 1 : -1;
+}
+
+bool tw_home_settle(struct tw_proc *me, tw_page_t p, unsigned from, unsigned to)
+{
+	size_t s = p / me->config.superpage;
+	uint64_t expect = (from + 1) | HOME_TENTATIVE;
+
+	if (tw_net_cas(me->net, home_keeper(me, s), home_offset(me, s), expect, to + 1) != expect)
+		return false;
+	me->page[p].home = (uint16_t)(to + 1);
+	return true;
 }

@@ -10,8 +10,10 @@
 
 /* Messages to agents. */
 enum {
-	CASH_MSG_BREAK = TW_MSG_PROTOCOL
-}; /* word[0] first page, word[1] count: end exclusive mode; replied when done */
+	CASH_MSG_BREAK = TW_MSG_PROTOCOL, /* word[0] first page, word[1] count: end exclusive mode; replied when done */
+	CASH_MSG_SETTLE, /* word[0] page, of whose superpage the agent's node is the tentative home, word[1] 1:
+	                                     the sender becomes its home if nobody else holds a page of it; replied */
+};                       /* word[0] first page, word[1] count: end exclusive mode; replied when done */
 
 /* Most pages that one operation locks at a time. */
 #define CASH_CHUNK      64u
@@ -69,6 +71,8 @@ static inline enum tw_rights cash_rights(const struct tw_proc *me, const struct 
 bool cash_shared(const struct tw_proc *me, tw_page_t p);
 /* cash_holder - another node that holds, or claims, the page in exclusive mode; -1: none. */
 int cash_holder(const struct tw_proc *me, tw_page_t p);
+/* cash_settle - if @p has a tentative home at another node, ask it to make this node the home.  No page lock held. */
+void cash_settle(struct tw_proc *me, tw_page_t p);
 /* cash_tell - let @node, which holds @count pages from @first exclusively and is their home, know that this node takes copies:
  * known there on return.  No page lock held. */
 void cash_tell(struct tw_proc *me, unsigned node, tw_page_t first, unsigned count);

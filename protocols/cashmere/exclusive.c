@@ -120,14 +120,75 @@ static void exclusive_end_run(struct tw_proc *me, tw_page_t first, unsigned coun
 		tw_page_unlock(me, first + i);
 }
 
+/* ---- homes after initialization (section 2.3) ---- */
+
+void cash_settle(struct tw_proc *me, tw_page_t p)
+{
+	int home = tw_home_tentative(me, p);
+	struct tw_msg msg = {.type = CASH_MSG_SETTLE, .len = 16};
+
+	if (home < 0 || !atomic_load(&me->n->barriers_done))
+		return;
+	msg.word[0] = p;
+	msg.word[1] = 1;
+	tw_call(me, (unsigned)home, &msg);
+}
+
+/* May the page (locked) get another home?  Not when another node holds it, nor with changes that are not flushed. */
+static bool settle_movable(struct tw_proc *me, tw_page_t p)
+{
+	const struct tw_page *e = &me->page[p];
+	return !cash_shared(me, p) && !e->twin && ((e->state & CASH_EXCLUSIVE) || !e->writers);
+}
+
+/* The page's new home is known: let it have the contents.  Page locked. */
+static void settle_move(struct tw_proc *me, tw_page_t p, unsigned to)
+{
+	struct tw_page *e = &me->page[p];
+
+	e->home = (uint16_t)(to + 1);
+	if (e->state & CASH_EXCLUSIVE) {
+		exclusive_drop(me, p);
+		exclusive_send_home(me, p);
+		tw_dir_publish(me, p, TW_WRITE);
+	} else if (tw_dir_word(me, p, me->node) & TW_DIR_RIGHTS) {
+		tw_net_write(me->net, to, tw_frame_offset(me, p), tw_frame(me, p), me->layout.page_bytes);
+		e->ts_update = tw_tick(me);
+	}
+	me->stats->now.migrations++;
+}
+
+static void settle_superpage(struct tw_proc *me, tw_page_t p, unsigned to)
+{
+	unsigned count = (unsigned)me->config.superpage;
+	tw_page_t first = p - p % count;
+	bool movable = true;
+
+	for (unsigned i = 0; i < count; i++) {
+		tw_page_lock(me, first + i);
+		movable &= settle_movable(me, first + i);
+	}
+	if (tw_home_settle(me, p, me->node, movable ? to : me->node) && movable)
+		for (unsigned i = 0; i < count; i++)
+			settle_move(me, first + i, to);
+	tw_net_flush(me->net, TW_NET_ALL);
+	for (unsigned i = 0; i < count; i++)
+		tw_page_unlock(me, first + i);
+}
+
 void cash_message(struct tw_proc *me, const struct tw_msg *msg)
 {
 	struct tw_msg reply = {0};
 	uint64_t first = msg->word[0], count = msg->word[1];
 
-	if (!me->agent || msg->type != CASH_MSG_BREAK || msg->len != 16 || first >= me->layout.pages || count == 0 ||
-	    count > me->layout.pages - first)
-		tw_fatal("node %u sent a damaged request to end exclusive mode", msg->src_node);
+	if (!me->agent || (msg->type != CASH_MSG_BREAK && msg->type != CASH_MSG_SETTLE) || msg->len != 16 ||
+	    first >= me->layout.pages || count == 0 || count > me->layout.pages - first)
+		tw_fatal("node %u sent a damaged request of type %u", msg->src_node, msg->type);
+	if (msg->type == CASH_MSG_SETTLE) {
+		settle_superpage(me, (tw_page_t)first, msg->src_node);
+		tw_reply(me, msg, &reply);
+		return;
+	}
 	for (uint64_t done = 0; done < count; done += CASH_CHUNK)
 		exclusive_end_run(me, (tw_page_t)(first + done), (unsigned)TW_MIN(count - done, CASH_CHUNK));
 	if (!tw_planted(me, "no-break-wait"))

@@ -37,7 +37,7 @@ static bool fault_comes_along(struct tw_proc *me, tw_page_t p, const struct wind
 	struct tw_page *e = &me->page[p];
 	enum tw_rights have = cash_rights(me, e);
 
-	if (have >= w->want || tw_home_get(me, p) < 0)
+	if (have >= w->want || tw_home_get(me, p) < 0 || !e->home)
 		return false;
 	if (have == TW_NONE && (e->twin || (e->writers & cash_bit(me))))
 		return false;
@@ -270,6 +270,7 @@ static void fault_window(struct tw_proc *me, struct window *w)
 {
 	enum tw_rights want = w->want;
 	do {
+		cash_settle(me, w->first);
 		w->want = want;
 		window_lock(me, w);
 		window_publish(me, w);

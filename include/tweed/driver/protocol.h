@@ -203,6 +203,14 @@ unsigned tw_home_claim(struct tw_proc *me, tw_page_t p);
 /* tw_home_propose - make @node the home of @p's superpage, unless it has one.  Page locked.  Returns: whether it was done. */
 bool tw_home_propose(struct tw_proc *me, tw_page_t p, unsigned node);
 
+/* Homes after initialization (TWEED_HOME=after-init, section 2.3): what processor 0 touches before the first tw_barrier_all has
+ * this node as a tentative home, until another node touches it.
+ * tw_home_tentative - the other node that is @p's tentative home, or -1.  To be asked before tw_home_claim, while no page lock is
+ * held that its agent's settling could wait for.
+ * tw_home_settle - make @to the home of the superpage of @p (locked), whose tentative home is @from.  Returns whether it still was. */
+int tw_home_tentative(struct tw_proc *me, tw_page_t p);
+bool tw_home_settle(struct tw_proc *me, tw_page_t p, unsigned from, unsigned to);
+
 /* Write notices (section 2.3, figure 2).  tw_notice_send - append to this node's queue at @node; performed after
  * tw_notice_flush.  Waits while the queue is full: the receiver's agent empties it.  No page lock held.
  * tw_notice_collect - distribute what has arrived at this node: stamps ts_notice and adds to the notice sets of processors
