@@ -17,6 +17,9 @@ struct tw_proc *tw_me_checked(const char *function)
 {
 	if (!tw_me)
 		tw_fatal("%s was called before tw_init or after tw_finalize", function);
+	/* A last fault's handler may still be using the endpoint, in its own thread. */
+	tw_protocol_enter(tw_me);
+	tw_protocol_leave(tw_me);
 	return tw_me;
 }
 
