@@ -20,7 +20,8 @@ struct window {
 	tw_page_t first;
 	unsigned count;
 	enum tw_rights want;
-	bool sure;                           /* its pages will very probably be used: may take them from other nodes */
+	bool sure; /* its pages will very probably be used: may take them from other nodes */
+	uint64_t claimed[CASH_WINDOW_MAX / 64]; /* pages that this round took into exclusive mode */
 	uint64_t told[CASH_WINDOW_MAX / 64]; /* pages, counted from first, whose holder was told in an earlier round */
 };
 
@@ -133,10 +134,32 @@ static void window_publish(struct tw_proc *me, struct window *w)
 		return;
 	tw_net_flush(me->net, TW_NET_ALL);
 	flush = false;
-	for (unsigned i = 0; i < w->count; i++)
+	for (unsigned i = 0; i < w->count; i++) {
+		bool before = me->page[w->first + i].state & CASH_EXCLUSIVE;
 		flush |= fault_confirm(me, w->first + i);
+		if (!before && (me->page[w->first + i].state & CASH_EXCLUSIVE))
+			w->claimed[i / 64] |= (uint64_t)1 << i % 64;
+	}
 	if (flush)
 		tw_net_flush(me->net, TW_NET_ALL);
+}
+
+/* Give back what this round claimed: the window is unlocked before the pages were fetched, and a break would send home what
+ * this node never had. */
+static void window_unclaim(struct tw_proc *me, struct window *w)
+{
+	bool flush = false;
+
+	for (unsigned i = 0; i < w->count; i++) {
+		if (!(w->claimed[i / 64] >> i % 64 & 1))
+			continue;
+		me->page[w->first + i].state &= ~CASH_EXCLUSIVE;
+		tw_dir_publish(me, w->first + i, TW_WRITE);
+		flush = true;
+	}
+	if (flush)
+		tw_net_flush(me->net, TW_NET_ALL);
+	memset(w->claimed, 0, sizeof(w->claimed));
 }
 
 /* The foreign node whose exclusive mode must end before we take a copy of the window's page @i; -1: none. */
@@ -159,6 +182,7 @@ static bool window_break(struct tw_proc *me, struct window *w)
 		while (i + n < w->count && window_holder(me, w, i + n) == holder &&
 		       (me->page[w->first + i + n].home == holder + 1) == home)
 			n++;
+		window_unclaim(me, w);
 		window_unlock(me, w);
 		if (!home) {
 			cash_break(me, (unsigned)holder, w->first + i, n);
