@@ -20,9 +20,11 @@
  * pan:  -DP0=2,2 -DP1=1,0 -DP2=1,0                    A collects notices while it fetches
  * pan:  -DP0=1,5 -DP1=2,1 -DP2=1,0                    one of A's processors acquires long before the other
  * pan:  -DP0=1,0 -DP1=2,0 -DP3=1,3                    the home writes and reads
+ * pan:  -DP0=4,5 -DP1=3,0 -DP2=1,1                    A updates or unmaps while B writes again
  * pan:  -DP0=1,0 -DP1=2,0 -DP2=2,1 -DWAIT_FLUSHER     unlocks during the flush; the next to touch the home's copy waits
  * pan:  -DP0=1,5 -DP1=2,1 -DP2=1,0 -DKEEP_COPY        leaving without forgetting the copy: the self-notice suffices
- * pan:  -DP0=1,0 -DP1=2,0 -DP2=2,1 -DEMPTY_WAITS      an empty diff sends no notices, but waits for the last flusher
+ * fail: -DP0=4,5 -DP1=3,0 -DP2=1,1 -DUPDATE_LATE_TS   stamps an update in place when it ends
+ * fail: -DP0=1,5 -DP1=2,0 -DP2=1,0 -DUPDATE_OVERWRITES an update in place ignores the twin
  * fail: -DP0=1,0 -DP1=2,0 -DP2=2,1 -DEMPTY_SILENT     an empty diff sends no notices and does not wait
  * fail: -DP0=1,0 -DP1=2,0 -DP2=1,0 -DNO_FLUSH_UPDATE  flushes without updating the twin
  * fail: -DP0=1,0 -DP1=2,0 -DP2=1,0 -DNO_INCOMING_DIFF lets an incoming page overwrite the frame
@@ -162,31 +164,6 @@ inline collect()
 	fi
 }
 
-inline acquire()
-{
-	collect();
-	d_step { tick(node, ACQUIRED + LOCAL(me)) };
-	if
-	:: !noticed[me]
-	:: d_step { noticed[me] && locked[node] == 0 ->
-			noticed[me] = 0;
-			if
-			:: (mapped[node] & ME) && TS(node, UPDATE) < TS(node, NOTICE) ->
-				mapped[node] = mapped[node] & ~ME;
-				if
-				:: mapped[node] == 0 && writers[node] == 0 ->
-					shares[node] = 0;
-#ifndef KEEP_COPY
-					put(node, UPDATE, 0)
-#endif
-				:: else
-				fi
-			:: else
-			fi;
-			skip }
-	fi
-}
-
 /* ---- faults ---- */
 
 /* The last flush of the page by a local processor is performed. */
@@ -196,6 +173,9 @@ inline acquire()
 #define SETTLED(n) true
 #endif
 
+#define IS_MAPPED (mapped[node] & ME)
+/* Mapped here, and older than the last notice. */
+#define NOTICED_SINCE (IS_MAPPED && TS(node, UPDATE) < TS(node, NOTICE))
 #define EARLIER(a, b) ((a) < (b) -> (a) : (b))
 #define STALE (TS(node, UPDATE) == 0 || TS(node, UPDATE) < EARLIER(TS(node, NOTICE), TS(node, ACQUIRED + LOCAL(me))))
 
@@ -233,7 +213,7 @@ inline fault(write)
 	d_step { locked[node] == 0 && SETTLED(node) -> locked[node] = 1; shares[node] = 1 };
 #endif
 	if
-	:: d_step { STALE ->
+	:: d_step { TS(node, UPDATE) == 0 || (!IS_MAPPED && STALE) ->
 #ifdef LATE_UPDATE_TS
 			skip
 #else
@@ -265,6 +245,52 @@ inline fault(write)
 		:: else
 		fi;
 		locked[node] = 0 }
+}
+
+/* A page that was noticed is unmapped, or updated in place with its mapping kept: the code counts, the model tries both. */
+inline acquire()
+{
+	collect();
+	d_step { tick(node, ACQUIRED + LOCAL(me)) };
+	if
+	:: !noticed[me]
+	:: d_step { noticed[me] -> noticed[me] = 0 };
+		if
+		:: d_step { NOTICED_SINCE && locked[node] == 0 ->
+				mapped[node] = mapped[node] & ~ME;
+				if
+				:: mapped[node] == 0 && writers[node] == 0 ->
+					shares[node] = 0;
+#ifndef KEEP_COPY
+					put(node, UPDATE, 0)
+#endif
+				:: else
+				fi;
+				skip }
+		:: d_step { NOTICED_SINCE && locked[node] == 0 ->
+				locked[node] = 1;
+#ifndef UPDATE_LATE_TS
+				tick(node, UPDATE)
+#endif
+			};
+			d_step { in[0] = home[0]; in[1] = home[1] };
+			d_step {
+#ifdef UPDATE_OVERWRITES
+				frame[node * 2] = in[0];
+				frame[node * 2 + 1] = in[1];
+				in[0] = 0;
+				in[1] = 0;
+#else
+				take(0);
+				take(1);
+#endif
+#ifdef UPDATE_LATE_TS
+				tick(node, UPDATE);
+#endif
+				locked[node] = 0 }
+		:: !NOTICED_SINCE && locked[node] == 0
+		fi
+	fi
 }
 
 /* ---- release ---- */
@@ -309,17 +335,13 @@ inline release_page()
 	:: TS(node, FLUSH) > TS(node, STARTED + LOCAL(me)) && flusher[node] != LOCAL(me) ->
 		put(node, WAIT + LOCAL(me), TS(node, FLUSH))
 	:: else ->
-#ifdef EMPTY_WAITS
+#ifndef EMPTY_SILENT
 		if
 		:: CLEAN && flusher[node] != LOCAL(me) -> put(node, WAIT + LOCAL(me), TS(node, FLUSH))
 		:: else
 		fi;
 #endif
-#if defined(EMPTY_SILENT) || defined(EMPTY_WAITS)
 		flushed = !CLEAN;
-#else
-		flushed = 1;
-#endif
 		if
 		:: flushed -> tick(node, FLUSH); flusher[node] = LOCAL(me)
 		:: else
@@ -364,7 +386,6 @@ inline release()
 
 /* ---- programs ---- */
 
-#define IS_MAPPED (mapped[node] & ME)
 #define IS_WRITABLE (IS_MAPPED && (writers[node] & ME))
 
 inline operation(op)
