@@ -21,10 +21,10 @@ bool cash_shared(const struct tw_proc *me, tw_page_t p)
 	return false;
 }
 
-int cash_holder(const struct tw_proc *me, tw_page_t p)
+int cash_holder(const struct tw_proc *me, tw_page_t p, int told)
 {
 	for (unsigned n = 0; n < me->nodes; n++)
-		if (n != me->node && (tw_dir_word(me, p, n) & TW_DIR_EXCLUSIVE))
+		if (n != me->node && (int)n != told && (tw_dir_word(me, p, n) & TW_DIR_EXCLUSIVE))
 			return (int)n;
 	return -1;
 }

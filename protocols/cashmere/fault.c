@@ -22,7 +22,7 @@ struct window {
 	enum tw_rights want;
 	bool sure; /* its pages will very probably be used: may take them from other nodes */
 	uint64_t claimed[CASH_WINDOW_MAX / 64]; /* pages that this round took into exclusive mode */
-	uint64_t told[CASH_WINDOW_MAX / 64]; /* pages, counted from first, whose holder was told in an earlier round */
+	uint64_t told[CASH_WINDOW_MAX / 64];    /* pages, counted from first, whose home was told in an earlier round */
 };
 
 /* The directory word this node has published. */
@@ -45,7 +45,7 @@ static bool fault_comes_along(struct tw_proc *me, tw_page_t p, const struct wind
 	if (e->state & CASH_EXCLUSIVE)
 		return true;
 	if (w->want == TW_READ)
-		return w->sure || cash_holder(me, p) < 0;
+		return w->sure || cash_holder(me, p, -1) < 0;
 	if (!cash_shared(me, p))
 		return true;
 	return !cash_is_home(me, e) && (have == TW_READ || w->sure);
@@ -114,22 +114,26 @@ static bool fault_confirm(struct tw_proc *me, tw_page_t p)
 	return false;
 }
 
-static bool window_told(const struct window *w, unsigned i)
+/* Has the home of the window's page @i been told, and owes this node notices ever since?  Not if our word was gone meanwhile,
+ * though a neighbour may have published it again: the home may have become exclusive anew (tests/models/tell.pml). */
+static bool window_told(struct tw_proc *me, const struct window *w, unsigned i)
 {
-	return w->told[i / 64] >> i % 64 & 1;
+	return (w->told[i / 64] >> i % 64 & 1) && cash_of(me)->told_at[i] == cash_extra(me, w->first + i)->withdrawn;
+}
+
+/* The page is still locked. */
+static void window_tells(struct tw_proc *me, struct window *w, unsigned i)
+{
+	w->told[i / 64] |= (uint64_t)1 << i % 64;
+	cash_of(me)->told_at[i] = cash_extra(me, w->first + i)->withdrawn;
 }
 
 static void window_publish(struct tw_proc *me, struct window *w)
 {
 	bool flush = false;
 
-	for (unsigned i = 0; i < w->count; i++) {
-		if (!fault_publish(me, w->first + i, w->want))
-			continue;
-		flush = true;
-		/* Our word was gone meanwhile: a holder may have become exclusive anew, and must be told anew. */
-		w->told[i / 64] &= ~((uint64_t)1 << i % 64);
-	}
+	for (unsigned i = 0; i < w->count; i++)
+		flush |= fault_publish(me, w->first + i, w->want);
 	if (!flush)
 		return;
 	tw_net_flush(me->net, TW_NET_ALL);
@@ -162,12 +166,15 @@ static void window_unclaim(struct tw_proc *me, struct window *w)
 	memset(w->claimed, 0, sizeof(w->claimed));
 }
 
-/* The foreign node whose exclusive mode must end before we take a copy of the window's page @i; -1: none. */
+/* The foreign node whose exclusive mode must end before we take a copy of the window's page @i; -1: none.  That the home was
+ * told says nothing of a holder elsewhere: the home's word may be a claim that it takes back because of that holder. */
 static int window_holder(struct tw_proc *me, const struct window *w, unsigned i)
 {
-	if ((me->page[w->first + i].state & CASH_EXCLUSIVE) || window_told(w, i))
+	const struct tw_page *e = &me->page[w->first + i];
+
+	if (e->state & CASH_EXCLUSIVE)
 		return -1;
-	return cash_holder(me, w->first + i);
+	return cash_holder(me, w->first + i, window_told(me, w, i) ? e->home - 1 : -1);
 }
 
 /* Have the first foreign holder in the window, if any, end exclusive mode on its run of pages.  Then unlocks the window
@@ -182,16 +189,15 @@ static bool window_break(struct tw_proc *me, struct window *w)
 		while (i + n < w->count && window_holder(me, w, i + n) == holder &&
 		       (me->page[w->first + i + n].home == holder + 1) == home)
 			n++;
+		for (unsigned k = i; home && k < i + n; k++)
+			window_tells(me, w, k);
 		window_unclaim(me, w);
 		window_unlock(me, w);
-		if (!home) {
+		if (home)
+			cash_tell(me, (unsigned)holder, w->first + i, n);
+		else
 			cash_break(me, (unsigned)holder, w->first + i, n);
-			return !tw_planted(me, "no-break-wait");
-		}
-		cash_tell(me, (unsigned)holder, w->first + i, n);
-		for (unsigned k = i; k < i + n; k++)
-			w->told[k / 64] |= (uint64_t)1 << k % 64;
-		return true;
+		return home || !tw_planted(me, "no-break-wait");
 	}
 	return false;
 }
@@ -237,13 +243,12 @@ void cash_fetch(struct tw_proc *me, tw_page_t p)
 static void window_fetch(struct tw_proc *me, const struct window *w)
 {
 	for (unsigned i = 0; i < w->count; i++) {
-		struct cash_credits *credits = cash_credits(me, w->first + i);
+		struct cash_extra *x = cash_extra(me, w->first + i);
 		if (!fault_must_fetch(me, &me->page[w->first + i]))
 			continue;
 		cash_fetch(me, w->first + i);
 		/* Wanted again after its last updates: it will be worth more of them. */
-		credits->granted = (uint32_t)TW_MIN(TW_MAX(2 * credits->granted, 1u), me->config.updates);
-		credits->left = credits->granted;
+		x->left = x->credits = (uint16_t)TW_MIN(TW_MAX(2u * x->credits, 1u), me->config.updates);
 	}
 	tw_net_read_wait(me->net);
 }

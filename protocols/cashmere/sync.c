@@ -138,6 +138,13 @@ static void release_run(void *ctx, tw_page_t first, unsigned count)
 		release_chunk(ctx, first + done, TW_MIN(count - done, CASH_CHUNK));
 }
 
+void cash_withdraw(struct tw_proc *me, tw_page_t p)
+{
+	me->page[p].ts_update = 0;
+	cash_extra(me, p)->withdrawn++;
+	tw_dir_publish(me, p, TW_NONE);
+}
+
 /* The page was flushed: tell its sharers, but the home; and leave the directory where nothing is mapped any more. */
 static void release_notify(struct tw_proc *me, tw_page_t p)
 {
@@ -152,9 +159,8 @@ static void release_notify(struct tw_proc *me, tw_page_t p)
 		return;
 	tw_page_lock(me, p);
 	if (!e->mapped && !e->writers && (tw_dir_word(me, p, me->node) & TW_DIR_RIGHTS)) {
-		tw_dir_publish(me, p, TW_NONE);
+		cash_withdraw(me, p);
 		tw_net_flush(me->net, TW_NET_ALL);
-		e->ts_update = 0;
 	}
 	tw_page_unlock(me, p);
 }
@@ -264,15 +270,14 @@ static bool acquire_forget(struct tw_proc *me, tw_page_t p)
 	/* A node with writes to flush stays in the directory: who becomes exclusive must not miss them. */
 	if (e->mapped || e->writers)
 		return false;
-	e->ts_update = 0;
-	tw_dir_publish(me, p, TW_NONE);
+	cash_withdraw(me, p);
 	return true;
 }
 
 /* Bring the copy up to date in place.  Page locked. */
 static void acquire_update(struct tw_proc *me, tw_page_t p)
 {
-	cash_credits(me, p)->left--;
+	cash_extra(me, p)->left--;
 	cash_fetch(me, p);
 	me->stats->now.updates++;
 }
@@ -284,7 +289,7 @@ static void acquire_sort(struct tw_proc *me, tw_page_t first, unsigned count, ui
 	*drop = *update = 0;
 	for (unsigned i = 0; i < count; i++)
 		if (acquire_drops(me, first + i))
-			*(cash_credits(me, first + i)->left ? update : drop) |= (uint64_t)1 << i;
+			*(cash_extra(me, first + i)->left ? update : drop) |= (uint64_t)1 << i;
 }
 
 static void acquire_unmap(struct tw_proc *me, tw_page_t first, unsigned count, uint64_t drop)

@@ -14,6 +14,7 @@ void coh_sequential(struct suite *s);
 void coh_strided(struct suite *s);
 void coh_sparse(struct suite *s);
 void coh_one_word_many_pages(struct suite *s);
+void coh_first_touch_race(struct suite *s);
 void coh_many_readers_chain(struct suite *s);
 
 /* alloc.c: tw_malloc and its kin */

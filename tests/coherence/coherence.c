@@ -11,6 +11,7 @@ static const struct suite_case cases[] = {
     {"strided", coh_strided},
     {"sparse", coh_sparse},
     {"one_word_many_pages", coh_one_word_many_pages},
+    {"first_touch_race", coh_first_touch_race},
     {"many_readers_chain", coh_many_readers_chain},
     {"malloc", coh_malloc},
     {"calloc", coh_calloc},

@@ -10,11 +10,13 @@
  * Not here: data and time stamps (page.pml), the break's copies (exclusive.pml).
  *
  * pan:  -DNODES=3                                      one processor per node, all doing anything for ever
+ * pan:  -DNODES=3 -DTELL                               node 0 is the home: exclusive there, it is told and not waited for
  * pan:  -DNODES=2 -DPAIRS                              two processors on one node, one on the other
  * pan:  -DCROSS                                        two pages, four nodes, one access each
  * fail: -DNODES=3 -DNO_FLUSH                           looks before its word has arrived everywhere
  * fail: -DNODES=3 -DREAD_FIRST                         looks, then publishes
  * fail: -DNODES=3 -DKEEP_CLAIM                         two claimers break each other without rescinding, locks held
+ * fail: -DNODES=3 -DTELL -DTOLD_ANY                    having told the home, overlooks a holder elsewhere
  * fail: -DCROSS -DHOLD_LOCK                            waits for another node's agent with the page locked
  * fail: -DNODES=2 -DPAIRS -DTRUST_WORD                 "my node is a sharer already" taken for "nobody is exclusive"
  * fail: -DNODES=3 -DNO_DROP_FLUSH                      a leaving node's word still under way when the page is unlocked
@@ -52,6 +54,11 @@ bit excl[PAGES * NODES];          /* the node holds the page exclusively: local 
 byte mapped[PAGES * NODES];       /* processors of the node with a mapping, or about to have one */
 bit valid[PAGES * PROCS];         /* the processor's mapping is confirmed */
 bit reply[PROCS];
+#ifdef TELL
+#define HOME 0
+bit told_home;                    /* breaks in the home's queue */
+bit told[PROCS];                  /* during a fault: the home was told */
+#endif
 chan request[NODES] = [PROCS] of { byte, byte }; /* page, processor */
 
 #define WORD(p, at, of) dir[((p)*NODES + (at)) * NODES + (of)]
@@ -112,7 +119,15 @@ inline flush(e)
 }
 
 /* look - read the other nodes' words: others = some is a sharer; holder = one that is exclusive, or NODES (any when two claim).  All at
- * once: the claim is about pairs of nodes, so no order among one node's reads matters to it. */
+ * once: the claim is about pairs of nodes, so no order among one node's reads matters to it.  A home that was told counts as no
+ * holder; -DTOLD_ANY: nor does any other node then. */
+#ifndef TELL
+#define TOLD(t) false
+#elif defined(TOLD_ANY)
+#define TOLD(t) told[me]
+#else
+#define TOLD(t) (told[me] && (t) == HOME)
+#endif
 inline look(p, n)
 {
 	atomic {
@@ -125,8 +140,8 @@ inline look(p, n)
 			:: t != n && WORD(p, n, t) != INV ->
 				others = 1;
 				if
-				:: WORD(p, n, t) == EX -> holder = t
-				:: WORD(p, n, t) == EX && holder < NODES
+				:: WORD(p, n, t) == EX && !TOLD(t) -> holder = t
+				:: WORD(p, n, t) == EX && (TOLD(t) || holder < NODES)
 				:: WORD(p, n, t) != EX
 				fi
 			:: else
@@ -160,10 +175,17 @@ inline confirm(p, n)
 		t = 0;
 		do
 		:: t < NODES ->
+#ifdef TELL
+			assert(t == n || !excl[AT(p, t)] || (t == HOME && told[me]));
+#else
 			assert(t == n || !excl[AT(p, t)]);
+#endif
 			t++
 		:: else -> break
 		od;
+#ifdef TELL
+		told[me] = 0;
+#endif
 		t = 0
 	}
 }
@@ -183,7 +205,18 @@ inline settle(p, n)
 	:: atomic { look(p, n);
 		if
 		:: holder == NODES || excl[AT(p, n)] -> holder = 0; others = 0; confirm(p, n); break
+#ifdef TELL
+		:: holder == HOME && !excl[AT(p, n)] ->
+			DROP_LOCK(p, n);
+			told_home = 1; /* and its flush */
+			told[me] = 1;
+			reply[me] = 1; /* nobody is waited for */
+			holder = 0;
+			others = 0
+		:: holder != HOME && holder < NODES && !excl[AT(p, n)] ->
+#else
 		:: else ->
+#endif
 			DROP_LOCK(p, n);
 			request[holder] ! p, me;
 			holder = 0;
@@ -309,8 +342,13 @@ proctype processor(byte me, n)
 	fi
 #else
 end:	do
+#ifdef TELL
+	:: !valid[me] && n == NODES - 1 -> read_fault(0, n) /* one reader, two writers */
+	:: n < NODES - 1 -> write_fault(0, n)
+#else
 	:: !valid[me] -> read_fault(0, n)
 	:: write_fault(0, n)
+#endif
 	:: valid[me] && !excl[AT(0, n)] -> drop(0, n)
 	od
 #endif
@@ -332,6 +370,17 @@ end:	do
 			fi };
 		flush(me);
 		atomic { excl[AT(p, n)] = 0; unlock(p, n); reply[who] = 1; who = 0; p = 0 }
+#ifdef TELL
+	:: n == HOME && told_home ->
+		atomic { lock(0, n);
+			told_home = 0;
+			if
+			:: excl[AT(0, n)] -> excl[AT(0, n)] = 0; publish(0, me, n, RW)
+			:: else
+			fi };
+		flush(me);
+		unlock(0, n)
+#endif
 	od
 }
 
