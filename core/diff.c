@@ -74,22 +74,11 @@ static size_t scalar_in(char *frame, char *twin, const char *incoming, size_t by
 	return changed;
 }
 
-static void scalar_copy2(char *a, char *b, const char *src, size_t bytes)
-{
-	for (size_t i = 0; i < bytes; i += 8) {
-		uint64_t v;
-		memcpy(&v, src + i, 8);
-		memcpy(a + i, &v, 8);
-		memcpy(b + i, &v, 8);
-	}
-}
-
 static const struct diff_ops diff_scalar = {
     .name = "scalar",
     .supported = scalar_supported,
     .scan = scalar_scan,
     .in = scalar_in,
-    .copy2 = scalar_copy2,
 };
 
 /* Best first. */
@@ -190,7 +179,3 @@ size_t tw_diff_in(void *frame, void *twin, const void *incoming, size_t bytes)
 	return diff_get()->in(frame, twin, incoming, bytes);
 }
 
-void tw_copy2(void *a, void *b, const void *src, size_t bytes)
-{
-	diff_get()->copy2(a, b, src, bytes);
-}

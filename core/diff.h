@@ -26,9 +26,6 @@ size_t tw_diff_out(const void *frame, void *twin, size_t bytes, int update, tw_r
  * byte of the frame unwritten.  Returns the number of bytes changed. */
 size_t tw_diff_in(void *frame, void *twin, const void *incoming, size_t bytes);
 
-/* tw_copy2 - copy @src to @a and @b in one pass (a fetched page and its twin). */
-void tw_copy2(void *a, void *b, const void *src, size_t bytes);
-
 /* tw_diff_select - force an implementation by name ("scalar", "sse2", "avx2", "avx512") for tests.
  * Returns 0, or -ENOTSUP when this processor lacks it. */
 int tw_diff_select(const char *name);

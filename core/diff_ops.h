@@ -20,9 +20,8 @@ struct diff_ops {
 	 * result, its bytes as compared in @out (which may be @twin), its differing bytes in @mask; the
 	 * masks of other lines stay undefined, and their bytes in @out undefined or equal to twin's. */
 	uint64_t (*scan)(const char *frame, const char *twin, char *out, uint64_t *mask);
-	/* in, copy2 - tw_diff_in, tw_copy2. */
+	/* in - tw_diff_in. */
 	size_t (*in)(char *frame, char *twin, const char *incoming, size_t bytes);
-	void (*copy2)(char *a, char *b, const char *src, size_t bytes);
 };
 
 extern const struct diff_ops diff_avx512, diff_avx2, diff_sse2;

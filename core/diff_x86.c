@@ -72,22 +72,11 @@ AVX512 static size_t avx512_in(char *frame, char *twin, const char *incoming, si
 	return changed;
 }
 
-AVX512 static void avx512_copy2(char *a, char *b, const char *src, size_t bytes)
-{
-	for (size_t i = 0; i < bytes; i += 64) {
-		__m512i v = LOAD(src + i);
-		PIN(v);
-		_mm512_storeu_si512(a + i, v);
-		_mm512_storeu_si512(b + i, v);
-	}
-}
-
 const struct diff_ops diff_avx512 = {
     .name = "avx512",
     .supported = avx512_supported,
     .scan = avx512_scan,
     .in = avx512_in,
-    .copy2 = avx512_copy2,
 };
 
 /* ---- AVX2 ------------------------------------------------------------------------------------------------------- */
@@ -162,22 +151,11 @@ AVX2 static size_t avx2_in(char *frame, char *twin, const char *incoming, size_t
 	return changed;
 }
 
-AVX2 static void avx2_copy2(char *a, char *b, const char *src, size_t bytes)
-{
-	for (size_t i = 0; i < bytes; i += 32) {
-		__m256i v = LOAD(src + i);
-		PIN(v);
-		STORE(a + i, v);
-		STORE(b + i, v);
-	}
-}
-
 const struct diff_ops diff_avx2 = {
     .name = "avx2",
     .supported = avx2_supported,
     .scan = avx2_scan,
     .in = avx2_in,
-    .copy2 = avx2_copy2,
 };
 
 /* ---- SSE2: every x86-64 ----------------------------------------------------------------------------------------- */
@@ -259,21 +237,11 @@ static size_t sse2_in(char *frame, char *twin, const char *incoming, size_t byte
 	return changed;
 }
 
-static void sse2_copy2(char *a, char *b, const char *src, size_t bytes)
-{
-	for (size_t i = 0; i < bytes; i += 64) {
-		struct sse2_line v = sse2_load(src + i);
-		sse2_store(a + i, v);
-		sse2_store(b + i, v);
-	}
-}
-
 const struct diff_ops diff_sse2 = {
     .name = "sse2",
     .supported = sse2_supported,
     .scan = sse2_scan,
     .in = sse2_in,
-    .copy2 = sse2_copy2,
 };
 #else
 typedef int diff_x86_is_empty; /* ISO C wants a declaration */

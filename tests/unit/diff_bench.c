@@ -60,11 +60,6 @@ static void bench_in(void)
 	tw_diff_in(target, twin, incoming, page);
 }
 
-static void bench_copy2(void)
-{
-	tw_copy2(target, incoming, frame, page);
-}
-
 static double bench_time(void (*work)(void))
 {
 	double best = 1e18;
@@ -103,7 +98,6 @@ int main(int argc, char **argv)
 			double out = bench_time(bench_out);
 			printf("%-8s %-10s %8.1f %8.1f\n", names[n], patterns[i].name, out, bench_time(bench_in) / 2);
 		}
-		printf("%-8s %-10s %8.1f\n", names[n], "copy2", bench_time(bench_copy2));
 	}
 	return 0;
 }

@@ -265,24 +265,6 @@ static void test_in_random(void)
 	CU_ASSERT_FALSE(in_is_right(copying_in, 4096, 8, 8));
 }
 
-static void copy2_all(void)
-{
-	for (size_t bytes = 4096; bytes <= PAGE_MOST; bytes *= 2) {
-		for (size_t i = 0; i < bytes; i++)
-			incoming[i] = (char)unit_random(&seed);
-		memset(twin + bytes, 0x5a, 128);
-		tw_copy2(frame, twin, incoming, bytes);
-		CU_ASSERT_EQUAL(memcmp(frame, incoming, bytes), 0);
-		CU_ASSERT_EQUAL(memcmp(twin, incoming, bytes), 0);
-		CU_ASSERT_EQUAL(twin[bytes], 0x5a);
-	}
-}
-
-static void test_copy2(void)
-{
-	each_implementation(copy2_all);
-}
-
 /* ---- concurrent stores to the frame ----------------------------------------------------------------------------- */
 
 static _Atomic bool stop, lost;
@@ -412,7 +394,6 @@ int main(void)
 	    {"out: nothing and everything", test_out_extremes},
 	    {"out: wrong variants are caught", test_out_controls},
 	    {"in: random runs", test_in_random},
-	    {"copy2", test_copy2},
 	    {"in: concurrent stores next to it", test_in_concurrent},
 	    {"out: concurrent stores into it", test_out_concurrent},
 	    CU_TEST_INFO_NULL,

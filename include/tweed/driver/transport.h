@@ -139,8 +139,7 @@ bool tw_net_recv(struct tw_net *net, struct tw_msg *msg);
 static inline void tw_net_notify(struct tw_net *net, unsigned node, unsigned port) { net->ops->notify(net, node, port); }
 
 /* tw_net_wait - wait until @ready(@arg) is true: spin for config.spin_ns, then sleep on the bell.  Whoever makes it true
- * must notify this endpoint afterwards.  @ready is called often, in this thread, and must be cheap.
- * Returns the nanoseconds slept or spun. */
+ * must notify this endpoint afterwards.  @ready is called often, in this thread, and must be cheap. */
 void tw_net_wait(struct tw_net *net, bool (*ready)(void *arg), void *arg);
 
 #endif
