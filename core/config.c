@@ -10,12 +10,12 @@
 
 #include "tweed/driver/protocol.h"
 
-#define PREFIX      "TWEED_"
-#define PREFIX_LEN  (sizeof(PREFIX) - 1)
-#define MAX_NAMES   64
+#define PREFIX     "TWEED_"
+#define PREFIX_LEN (sizeof(PREFIX) - 1)
+#define MAX_NAMES  64
 /* tsan has 1.5 TiB of addresses for every mapping of a process. */
 #define MEMORY_INITIAL (TW_TSAN ? "16G" : "64G")
-#define COUNT_OF(a) (sizeof(a) / sizeof((a)[0]))
+#define COUNT_OF(a)    (sizeof(a) / sizeof((a)[0]))
 
 /* The registries' names as arrays; filled once, by the only thread that reads configuration. */
 static const char *const *protocol_names(void)
@@ -86,8 +86,10 @@ const struct tw_setting tw_settings[] = {
     {"TWEED_HOME", "home", 0, CHOICE(home, home_names), .initial = "first-touch", .help = "who becomes a page's home"},
     {"TWEED_PREFETCH", "prefetch", 0, NUMBER(prefetch, 0, 256), .initial = "32",
      .help = "most pages read or written ahead; 0: none"},
-    {"TWEED_UPDATES", "updates", 0, NUMBER(updates, 0, 1024), .initial = "8",
+    {"TWEED_UPDATES", "updates", 0, NUMBER(updates, 0, 255), .initial = "8",
      .help = "most times that acquires update a fetched page in place before one unmaps it; 0: always unmap"},
+    {"TWEED_KEEP", "keep", 0, NUMBER(keep, 0, 255), .initial = "3",
+     .help = "most releases that leave a rewritten page writable without a change found; 0: none"},
     {"TWEED_TWINS", "twins", 0, SIZE(twins, M, T), .initial = "256M",
      .help = "most memory for twins per node before pages are flushed early"},
     {"TWEED_LOCK", "lock", 0, CHOICE(lock, lock_names), .initial = "queue", .help = "how locks work between nodes"},

@@ -282,7 +282,7 @@ int lu_main(const char *name, const char *help, bool (*share)(void), void (*plai
 	 * 32 x 32. */
 	static const struct kernel_option options[] = {
 	    {"size", &lu_size, 768, 2048, 1, 32768, "rows and columns of the matrix"},
-	    {"block", &lu_block, 16, 32, 1, LU_BLOCK_MAX, "rows and columns of a block"},
+	    {"block", &lu_block, 32, 32, 1, LU_BLOCK_MAX, "rows and columns of a block"},
 	    {.name = NULL},
 	};
 	const struct kernel lu = {

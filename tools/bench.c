@@ -54,7 +54,7 @@ static void bench_print(const struct bench_result *r)
 static void bench_exec(const char *nodes, const char *processors, int argc, char **argv)
 {
 	char self[PATH_MAX - 16], program[PATH_MAX];
-	const char **args = calloc((size_t)argc + 12, sizeof(*args));
+	const char **args = calloc((size_t)argc + 14, sizeof(*args));
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	int a = 0;
 
@@ -64,8 +64,10 @@ static void bench_exec(const char *nodes, const char *processors, int argc, char
 	snprintf(program, sizeof(program), "%s-bench", self);
 	args[a++] = self;
 	args[a++] = "run";
-	/* Misses are what is measured: no copy may be updated before it is missed. */
+	/* Misses are what is measured: no copy may be updated before it is missed, no page stay writable. */
 	args[a++] = "--updates";
+	args[a++] = "0";
+	args[a++] = "--keep";
 	args[a++] = "0";
 	for (int i = 1; i < argc; i++)
 		args[a++] = argv[i];

@@ -37,8 +37,10 @@ struct cash {
 /* The protocol's part of a page's entry, in tw_page.extra.  Page locked. */
 struct cash_extra {
 	/* How often the page is brought up to date at acquires before a notice unmaps it again: */
-	uint16_t credits; /* granted at the last fetch by a fault */
-	uint16_t left;
+	uint8_t credits; /* granted at the last fetch by a fault */
+	uint8_t left;
+	uint8_t patience; /* how many releases may still leave the page writable that find no change in it */
+	uint8_t unused;
 	uint32_t withdrawn; /* how often this node left the directory; a telling (cash_tell) holds for one count only */
 };
 

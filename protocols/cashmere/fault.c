@@ -31,6 +31,15 @@ static uint64_t fault_published(struct tw_proc *me, tw_page_t p)
 	return tw_dir_word(me, p, me->node);
 }
 
+/* Is the node's copy too old for this processor?  (Section 2.4.1: older than the last write notice and than its last
+ * acquire.) */
+static bool fault_stale(struct tw_proc *me, const struct tw_page *e)
+{
+	if (cash_is_home(me, e))
+		return false;
+	return e->ts_update == 0 || e->ts_update < TW_MIN(e->ts_notice, me->acquire_ts);
+}
+
 /* May @p (locked), which nobody asked for yet, come along with its neighbour?  Only where a wrong guess costs little: never is a home
  * claimed or a notice sent for a page not written, and another node's page is taken only when the guess is sure. */
 static bool fault_comes_along(struct tw_proc *me, tw_page_t p, const struct window *w)
@@ -202,15 +211,6 @@ static bool window_break(struct tw_proc *me, struct window *w)
 	return false;
 }
 
-/* Is the node's copy too old for this processor?  (Section 2.4.1: older than the last write notice and than its last
- * acquire.) */
-static bool fault_stale(struct tw_proc *me, const struct tw_page *e)
-{
-	if (cash_is_home(me, e))
-		return false;
-	return e->ts_update == 0 || e->ts_update < TW_MIN(e->ts_notice, me->acquire_ts);
-}
-
 static bool fault_must_fetch(struct tw_proc *me, struct tw_page *e)
 {
 	if (cash_is_home(me, e))
@@ -248,7 +248,7 @@ static void window_fetch(struct tw_proc *me, const struct window *w)
 			continue;
 		cash_fetch(me, w->first + i);
 		/* Wanted again after its last updates: it will be worth more of them. */
-		x->left = x->credits = (uint16_t)TW_MIN(TW_MAX(2u * x->credits, 1u), me->config.updates);
+		x->left = x->credits = (uint8_t)TW_MIN(TW_MAX(2u * x->credits, 1u), me->config.updates);
 	}
 	tw_net_read_wait(me->net);
 }

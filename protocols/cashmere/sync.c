@@ -9,6 +9,7 @@ struct release {
 	uint64_t started;                     /* node time when this release began */
 	bool sent;                            /* diffs are on their way */
 	bool at_barrier;                      /* all processors take part: leave pages to later local writers */
+	bool may_keep;                        /* pages written in every interval may stay writable */
 	uint64_t wait_for[TW_MAX_PROCESSORS]; /* node times of flushes by others that stand for ours */
 };
 
@@ -63,38 +64,49 @@ static void release_stands_for_ours(struct release *r, const struct tw_page *e)
 		r->wait_for[e->flusher] = TW_MAX(r->wait_for[e->flusher], e->ts_flush);
 }
 
-/* One page of the dirty set, locked, its mapping by this processor already read-only. */
-static void release_page(struct release *r, tw_page_t p)
+/* One page of the dirty set, locked.  Its mapping by this processor is read-only already, unless it may @keep it writable.
+ * Returns whether this processor is a writer of the page no longer. */
+static bool release_page(struct release *r, tw_page_t p, bool keep)
 {
 	struct tw_proc *me = r->me;
 	struct tw_page *e = &me->page[p];
+	struct cash_extra *x = cash_extra(me, p);
 
 	e->writers &= ~cash_bit(me);
 	bool others = e->writers != 0;
 	if (r->at_barrier && release_others_come(me, e)) {
 		/* The last local writer will flush, for us as well: no flush made so far can stand for that one. */
 		e->ts_flush = 0;
-		return;
+		return !keep;
 	}
 	if (cash_is_home(me, e)) {
+		/* A twin could not tell whether a page that stayed writable was written: other nodes read the master at any
+		 * time, so also what was put back to its old value since. */
+		if (keep)
+			x->patience--;
+		else
+			x->patience = (uint8_t)me->config.keep;
 		tw_pageset_add(me->noticing, p);
-		return;
+		return !keep;
 	}
 	if (e->ts_flush > r->started && e->flusher != me->local) {
 		/* Overlapping releases: that flush began after this release did, so it had our writes. */
 		release_stands_for_ours(r, e);
 		me->stats->now.coalesced_flushes++;
-	} else if (release_flush(me, p, others)) {
+	} else if (release_flush(me, p, others || keep)) {
 		r->sent = true;
+		x->patience = (uint8_t)me->config.keep;
 		tw_pageset_add(me->noticing, p);
 	} else {
 		/* Nothing new: what we wrote was in another's flush, whose notices may still be under way. */
 		release_stands_for_ours(r, e);
+		keep = keep && --x->patience;
 		if (!e->mapped)
 			tw_pageset_add(me->noticing, p);
 	}
-	if (!others)
+	if (!others && !keep)
 		tw_twin_destroy(me, p);
+	return !keep;
 }
 
 /* Does the page of the dirty set need anything?  Page locked. */
@@ -104,27 +116,63 @@ static bool release_wants(struct tw_proc *me, tw_page_t p)
 	return (e->writers & cash_bit(me)) && !(e->state & CASH_EXCLUSIVE);
 }
 
+/* May a page that its node rewrites in every interval, while others have copies, stay writable and dirty, so that the first write of
+ * the next interval need not trap?  Away from home its twin tells whether it was written; at home it counts as written,
+ * for a few releases.  Not where a notice would unmap it.  Page locked. */
+static bool release_may_keep(const struct release *r, tw_page_t p)
+{
+	struct tw_proc *me = r->me;
+	const struct tw_page *e = &me->page[p];
+	const struct cash_extra *x = cash_extra(me, p);
+
+	return r->may_keep && x->patience && (cash_is_home(me, e) || (e->twin && me->config.updates)) &&
+	       cash_rights(me, e) == TW_WRITE && cash_shared(me, p) && !tw_twins_scarce(me);
+}
+
+/* Further writes to the pages of @mask, which are writable, must trap again. */
+static void release_protect(struct tw_proc *me, tw_page_t first, uint64_t mask)
+{
+	while (mask) {
+		unsigned low = (unsigned)__builtin_ctzll(mask);
+		uint64_t rest = ~(mask >> low);
+		unsigned n = rest ? (unsigned)__builtin_ctzll(rest) : 64;
+		tw_map(me, first + low, n, TW_WRITE, TW_READ);
+		mask &= low + n < 64 ? ~0ull << (low + n) : 0;
+	}
+}
+
 static void release_chunk(struct release *r, tw_page_t first, unsigned count)
 {
 	struct tw_proc *me = r->me;
+	uint64_t wanted = 0, keep = 0, protect = 0;
 
-	for (unsigned i = 0; i < count; i++)
+	_Static_assert(CASH_CHUNK <= 64, "one bit a page");
+	for (unsigned i = 0; i < count; i++) {
+		uint64_t bit = (uint64_t)1 << i;
 		tw_page_lock(me, first + i);
-	/* Further writes must trap again. */
-	for (unsigned i = 0, n; i < count; i += n) {
-		for (n = 0; i + n < count && release_wants(me, first + i + n) &&
-		            cash_rights(me, &me->page[first + i + n]) == TW_WRITE;
-		     n++)
-			;
-		if (n)
-			tw_map(me, first + i, n, TW_WRITE, TW_READ);
-		else
-			n = 1;
+		if (!release_wants(me, first + i))
+			continue;
+		wanted |= bit;
+		if (release_may_keep(r, first + i))
+			keep |= bit;
+		else if (cash_rights(me, &me->page[first + i]) == TW_WRITE)
+			protect |= bit;
 	}
+	release_protect(me, first, protect);
 	r->sent = false;
-	for (unsigned i = 0; i < count; i++)
-		if (release_wants(me, first + i))
-			release_page(r, first + i);
+	protect = 0;
+	for (; wanted; wanted &= wanted - 1) {
+		unsigned i = (unsigned)__builtin_ctzll(wanted);
+		bool may = keep >> i & 1;
+		if (release_page(r, first + i, may)) {
+			protect |= keep & (uint64_t)1 << i;
+			continue;
+		}
+		me->page[first + i].writers |= cash_bit(me);
+		tw_pageset_add(me->dirty, first + i);
+		me->stats->now.kept_writable++;
+	}
+	release_protect(me, first, protect);
 	/* Another processor of the node may fetch the page as soon as it is unlocked: the master must have our bytes. */
 	if (r->sent)
 		tw_net_flush(me->net, TW_NET_ALL);
@@ -212,7 +260,7 @@ static void release_end(struct release *r)
 
 static void release_all(struct tw_proc *me, bool at_barrier)
 {
-	struct release r = {.me = me, .at_barrier = at_barrier};
+	struct release r = {.me = me, .at_barrier = at_barrier, .may_keep = true};
 
 	/* Our stores before our look into queues and the no-longer-exclusive set: see exclusive.c. */
 	atomic_thread_fence(memory_order_seq_cst);
@@ -277,9 +325,18 @@ static bool acquire_forget(struct tw_proc *me, tw_page_t p)
 /* Bring the copy up to date in place.  Page locked. */
 static void acquire_update(struct tw_proc *me, tw_page_t p)
 {
-	cash_extra(me, p)->left--;
+	struct cash_extra *x = cash_extra(me, p);
+	x->left -= x->left > 0;
 	cash_fetch(me, p);
 	me->stats->now.updates++;
+}
+
+/* Is the page (locked), for which a notice came, worth an update in place?  One that stays writable here is in use. */
+static bool acquire_updates(struct tw_proc *me, tw_page_t p)
+{
+	const struct tw_page *e = &me->page[p];
+	const struct cash_extra *x = cash_extra(me, p);
+	return x->left || (me->config.updates && x->patience && e->twin && (e->writers & cash_bit(me)));
 }
 
 /* What becomes of each page of a chunk, locked: one bit in @drop or @update, or neither. */
@@ -289,7 +346,7 @@ static void acquire_sort(struct tw_proc *me, tw_page_t first, unsigned count, ui
 	*drop = *update = 0;
 	for (unsigned i = 0; i < count; i++)
 		if (acquire_drops(me, first + i))
-			*(cash_extra(me, first + i)->left ? update : drop) |= (uint64_t)1 << i;
+			*(acquire_updates(me, first + i) ? update : drop) |= (uint64_t)1 << i;
 }
 
 static void acquire_unmap(struct tw_proc *me, tw_page_t first, unsigned count, uint64_t drop)

@@ -23,6 +23,9 @@
  * pan:  -DP0=4,5 -DP1=3,0 -DP2=1,1                    A updates or unmaps while B writes again
  * pan:  -DP0=1,0 -DP1=2,0 -DP2=2,1 -DWAIT_FLUSHER     unlocks during the flush; the next to touch the home's copy waits
  * pan:  -DP0=1,5 -DP1=2,1 -DP2=1,0 -DKEEP_COPY        leaving without forgetting the copy: the self-notice suffices
+ * pan:  -DP0=1,1 -DP1=0,0 -DP2=1,1 -DKEEP             one processor rewrites: the page may stay writable over releases
+ * pan:  -DP0=1,1 -DP1=2,0 -DP2=1,0 -DKEEP             two
+ * fail: -DP0=1,1 -DP1=2,0 -DP2=2,1 -DKEEP -DKEEP_UNKNOWN  stays writable, but is no writer: the twin goes
  * fail: -DP0=4,5 -DP1=3,0 -DP2=1,1 -DUPDATE_LATE_TS   stamps an update in place when it ends
  * fail: -DP0=1,5 -DP1=2,0 -DP2=1,0 -DUPDATE_OVERWRITES an update in place ignores the twin
  * fail: -DP0=1,0 -DP1=2,0 -DP2=2,1 -DEMPTY_SILENT     an empty diff sends no notices and does not wait
@@ -48,6 +51,7 @@
 #define A 0
 #define B 1
 #define H 2
+#define OTHER(n) (1 - (n))
 #define NODE(i) ((i) / 2)
 #define LOCAL(i) ((i) % 2)
 #define ME (1 << LOCAL(me))
@@ -350,14 +354,29 @@ inline release_page()
 		diff(1)
 	fi;
 	if
+	:: keep ->
+		dirty[me] = 1;
+#ifndef KEEP_UNKNOWN
+		writers[node] = writers[node] | ME
+#endif
+	:: else
+	fi;
+	if
 	:: writers[node] == 0 -> has_twin[node] = 0; twin[node * 2] = 0; twin[node * 2 + 1] = 0
 	:: else
 	fi;
-	skip
+	keep = 0
 }
 
 inline release()
 {
+#ifdef KEEP
+	/* The page stays writable, dirty and with its twin, or not: the code counts. */
+	if
+	:: IS_MAPPED && shares[OTHER(node)] -> keep = 1
+	:: true
+	fi;
+#endif
 	d_step { tick(node, STARTED + LOCAL(me)) };
 #if defined(UNLOCK_FIRST) || defined(WAIT_FLUSHER)
 	d_step { locked[node] == 0 && SETTLED(node) -> release_page() };
@@ -386,7 +405,11 @@ inline release()
 
 /* ---- programs ---- */
 
-#define IS_WRITABLE (IS_MAPPED && (writers[node] & ME))
+#ifdef KEEP_UNKNOWN
+#define WRITES_FREELY (IS_MAPPED && dirty[me])
+#else
+#define WRITES_FREELY (IS_MAPPED && (writers[node] & ME))
+#endif
 
 inline operation(op)
 {
@@ -403,7 +426,10 @@ inline operation(op)
 	fi;
 	if
 	:: op < 3 ->
-		fault(true);
+		if
+		:: WRITES_FREELY
+		:: !WRITES_FREELY -> fault(true)
+		fi;
 		d_step { assert(frame[node * 2 + word] == truth[word]); frame[node * 2 + word] = JUNK };
 		d_step { truth[word]++; frame[node * 2 + word] = truth[word] };
 		release()
@@ -439,7 +465,7 @@ inline home_operation(op)
 proctype processor(byte me, node, first, second)
 {
 	byte w, word, count, in[2];
-	bit flushed;
+	bit flushed, keep;
 	do
 	:: first ->
 		operation(first);
