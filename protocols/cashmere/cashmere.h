@@ -40,7 +40,7 @@ struct cash_extra {
 	uint8_t credits; /* granted at the last fetch by a fault */
 	uint8_t left;
 	uint8_t patience; /* how many releases may still leave the page writable that find no change in it */
-	uint8_t unused;
+	uint8_t fetched; /* a fault has fetched it before */
 	uint32_t withdrawn; /* how often this node left the directory; a telling (cash_tell) holds for one count only */
 };
 

@@ -247,8 +247,10 @@ static void window_fetch(struct tw_proc *me, const struct window *w)
 		if (!fault_must_fetch(me, &me->page[w->first + i]))
 			continue;
 		cash_fetch(me, w->first + i);
-		/* Wanted again after its last updates: it will be worth more of them. */
-		x->left = x->credits = (uint8_t)TW_MIN(TW_MAX(2u * x->credits, 1u), me->config.updates);
+		/* Wanted again: it is worth updates, and after those more of them. */
+		if (x->fetched)
+			x->left = x->credits = (uint8_t)TW_MIN(TW_MAX(2u * x->credits, 1u), me->config.updates);
+		x->fetched = 1;
 	}
 	tw_net_read_wait(me->net);
 }
