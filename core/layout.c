@@ -20,6 +20,8 @@ static size_t layout_place(size_t *end, size_t bytes, size_t align)
 void tw_layout_compute(struct tw_layout *l, const struct tw_config *config)
 {
 	const struct tw_transport *transport = tw_transport_find(config->transport);
+	const struct tw_protocol *protocol = tw_protocol_find(config->protocol);
+	bool directory = !protocol || !(protocol->flags & TW_PROTOCOL_NO_DIRECTORY);
 	size_t end = 0;
 
 	memset(l, 0, sizeof(*l));
@@ -33,15 +35,17 @@ void tw_layout_compute(struct tw_layout *l, const struct tw_config *config)
 
 	l->frames = layout_place(&end, config->memory, TW_HUGE_BYTES);
 	l->control = layout_place(&end, transport ? transport->control_bytes(l->ports) : 0, TW_HUGE_BYTES);
-	l->directory = layout_place(&end, l->pages * l->nodes * sizeof(uint64_t), 4096);
+	l->directory = layout_place(&end, directory ? l->pages * l->nodes * sizeof(uint64_t) : 0, 4096);
 	l->homes = layout_place(&end, l->superpages * sizeof(uint64_t), 4096);
-	l->notices = layout_place(&end, l->nodes * sizeof(struct tw_notice_queue), 4096);
+	l->notices = layout_place(&end, directory ? l->nodes * sizeof(struct tw_notice_queue) : 0, 4096);
 	l->sync_bytes = tw_sync_exported_bytes(config);
 	l->sync = layout_place(&end, l->sync_bytes, 4096);
 	l->heap_bytes = tw_heap_exported_bytes(config);
 	l->heap = layout_place(&end, l->heap_bytes, 4096);
 	l->collective_bytes = COLLECTIVE_BYTES;
 	l->collective = layout_place(&end, l->collective_bytes, 4096);
+	l->protocol_bytes = protocol && protocol->exported_bytes ? protocol->exported_bytes(l) : 0;
+	l->protocol = layout_place(&end, l->protocol_bytes, 4096);
 	l->exported_bytes = TW_ALIGN_UP(end, TW_HUGE_BYTES);
 
 	end = 0;
@@ -52,6 +56,8 @@ void tw_layout_compute(struct tw_layout *l, const struct tw_config *config)
 	l->sets = layout_place(&end, 2 * l->processors * l->set_bytes, 4096);
 	l->sync_local_bytes = tw_sync_private_bytes(config);
 	l->sync_local = layout_place(&end, l->sync_local_bytes, 4096);
+	l->protocol_private_bytes = protocol && protocol->private_bytes ? protocol->private_bytes(l) : 0;
+	l->protocol_private = layout_place(&end, l->protocol_private_bytes, 4096);
 	l->twin_slots = l->pages;
 	l->twins = layout_place(&end, l->twin_slots << l->page_shift, TW_HUGE_BYTES);
 	l->private_bytes = TW_ALIGN_UP(end, TW_HUGE_BYTES);

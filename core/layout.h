@@ -33,6 +33,8 @@ struct tw_layout {
 	size_t heap_bytes;
 	size_t collective;     /* tw_bcast's buffer */
 	size_t collective_bytes;
+	size_t protocol;       /* the protocol's own: driver/protocol.h */
+	size_t protocol_bytes;
 	size_t exported_bytes; /* of all; a multiple of 2 MiB */
 
 	/* private memory, in this order */
@@ -43,6 +45,8 @@ struct tw_layout {
 	size_t set_bytes;      /* of one set */
 	size_t sync_local;     /* sync/'s node-local part */
 	size_t sync_local_bytes;
+	size_t protocol_private; /* the protocol's own */
+	size_t protocol_private_bytes;
 	size_t twins;          /* [twin_slots] pages */
 	size_t twin_slots;
 	size_t private_bytes;

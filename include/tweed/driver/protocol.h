@@ -109,12 +109,19 @@ enum tw_protocol_flag {
 	TW_PROTOCOL_NO_FAULTS = 1u << 1,  /* everything is mapped writable from the start */
 	TW_PROTOCOL_ONE_LEVEL = 1u << 2,  /* every processor is a node of its own to the protocol */
 	TW_PROTOCOL_NEEDS_STORES = 1u << 3, /* the program's stores must be instrumented: the store hook */
+	TW_PROTOCOL_NO_DIRECTORY = 1u << 4, /* no directory words, no queues of write notices: tw_dir_*, tw_notice_* are not used */
 };
 
 /* Page hooks are mandatory unless TW_PROTOCOL_NO_FAULTS; others may be NULL (filled with empty ones once). */
 struct tw_protocol {
 	const char *name, *summary;
 	unsigned flags;
+	const void *choices; /* a family's: what makes this member of it */
+	/* exported_bytes, private_bytes - memory of the protocol's own: at layout.protocol of every node's exported memory and at
+	 * layout.protocol_private of its private memory, both zero at first, page-aligned and sparse.  They may
+	 * depend on the shape, the page count and page size in @layout only. */
+	size_t (*exported_bytes)(const struct tw_layout *layout);
+	size_t (*private_bytes)(const struct tw_layout *layout);
 	/* init, fini - per process (processors and agent), not in fault context; may allocate.  0 or -errno, logged. */
 	int (*init)(struct tw_proc *me);
 	void (*fini)(struct tw_proc *me);
