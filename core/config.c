@@ -255,6 +255,17 @@ static int set_number(struct tw_config *config, const struct tw_setting *s, cons
 	return -EINVAL;
 }
 
+/* A protocol that is named by its choices. */
+static int set_family(struct tw_config *config, const char *text, const char *who, char *error, size_t error_bytes)
+{
+	if (strlen(text) < sizeof(config->protocol) && tw_protocol_find(text)) {
+		snprintf(config->protocol, sizeof(config->protocol), "%s", text);
+		return 0;
+	}
+	snprintf(error, error_bytes, "%s is '%s', but %s", who, text, tw_protocol_why());
+	return -EINVAL;
+}
+
 static int set_choice(struct tw_config *config, const struct tw_setting *s, const char *text, const char *who,
                       char *error, size_t error_bytes)
 {
@@ -274,6 +285,8 @@ static int set_choice(struct tw_config *config, const struct tw_setting *s, cons
 		if (n < sizeof(list))
 			n += (size_t)snprintf(list + n, sizeof(list) - n, "%s%s", i ? ", " : "", names[i]);
 	}
+	if (s->offset == offsetof(struct tw_config, protocol) && strchr(text, ':'))
+		return set_family(config, text, who, error, error_bytes);
 	const char *near = tw_nearest(text, names);
 	snprintf(error, error_bytes, "%s is '%s', but must be one of %s%s%s%s", who, text, list,
 	         near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
@@ -316,6 +329,7 @@ void tw_config_init(struct tw_config *config, enum tw_origin *origins)
 	for (const struct tw_setting *s = tw_settings; s->name; s++)
 		if (tw_config_set(config, origins, s, s->initial, TW_ORIGIN_DEFAULT, error, sizeof(error)) < 0)
 			tw_fatal("internal error: the default of %s: %s", s->name, error);
+	config->host_nodes = 1;
 }
 
 static const struct tw_setting *find_setting(const char *name, size_t len)
@@ -382,6 +396,17 @@ int tw_config_check(const struct tw_config *c, char *error, size_t error_bytes)
 		snprintf(error, error_bytes,
 		         "protocol %s is for one node, but %" PRIu64 " are asked for; use -n 1 or another protocol",
 		         c->protocol, c->nodes);
+		return -EINVAL;
+	}
+	if (protocol && (protocol->flags & TW_PROTOCOL_ONE_LEVEL) && c->nodes * c->processors > TW_MAX_NODES) {
+		snprintf(error, error_bytes,
+		         "protocol %s makes a node of each processor, but %" PRIu64 " are more than %d; ask for fewer",
+		         c->protocol, c->nodes * c->processors, TW_MAX_NODES);
+		return -EINVAL;
+	}
+	const char *refused = protocol && protocol->refuse ? protocol->refuse(protocol, c) : NULL;
+	if (refused) {
+		snprintf(error, error_bytes, "%s", refused);
 		return -EINVAL;
 	}
 	uint64_t unit = TW_MAX(TW_HUGE_BYTES, c->page_size * c->superpage);

@@ -14,7 +14,7 @@
 struct tw_config {
 	uint64_t nodes;      /* TWEED_NODES       1                                       -n */
 	uint64_t processors; /* TWEED_PROCESSORS  1, per node                             -p */
-	char protocol[64];   /* TWEED_PROTOCOL    2L */
+	char protocol[128];  /* TWEED_PROTOCOL    2L; or FAMILY:CHOICE=VALUE,... */
 	char fault[16];      /* TWEED_FAULT       auto */
 	char transport[16];  /* TWEED_TRANSPORT   shm */
 	uint64_t page_size;  /* TWEED_PAGE_SIZE   4K, power of two, 4K..64K */
@@ -33,6 +33,7 @@ struct tw_config {
 	uint64_t spin_us;      /* TWEED_SPIN        auto (UINT64_MAX), else microseconds, 0..10000 */
 	char huge[8];          /* TWEED_HUGE        auto | on | off */
 	bool tag;              /* TWEED_TAG         0 | 1: prefix output lines with [node.processor]   --tag */
+	uint64_t host_nodes;   /* no setting: nodes of a one-level protocol that share a host, else 1 */
 	char plant[32];        /* TWEED_PLANT       "": a planted bug, only in builds with -Dplant=true */
 };
 

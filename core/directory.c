@@ -27,6 +27,7 @@ static size_t home_offset(const struct tw_proc *me, size_t superpage)
 /* A homes word: home node + 1, or 0; with HOME_TENTATIVE while only processor 0 has touched the page, in the
  * program's initialization, under the policy after-init. */
 #define HOME_TENTATIVE ((uint64_t)1 << 16)
+#define HOME_MOVING    ((uint64_t)1 << 17) /* a migration is in progress */
 
 /* Remember what the word says; but another node's tentative home may still move, and is asked for every time. */
 static int home_note(struct tw_proc *me, tw_page_t p, uint64_t word)
@@ -39,7 +40,7 @@ static int home_note(struct tw_proc *me, tw_page_t p, uint64_t word)
 int tw_home_get(struct tw_proc *me, tw_page_t p)
 {
 	size_t s = p / me->config.superpage;
-	if (me->page[p].home)
+	if (me->page[p].home && !(me->protocol->flags & TW_PROTOCOL_HOMES_MOVE))
 		return me->page[p].home - 1;
 	return home_note(me, p, tw_net_read64(me->net, home_keeper(me, s), home_offset(me, s)));
 }
@@ -96,4 +97,30 @@ bool tw_home_settle(struct tw_proc *me, tw_page_t p, unsigned from, unsigned to)
 		return false;
 	me->page[p].home = (uint16_t)(to + 1);
 	return true;
+}
+
+bool tw_home_refresh(struct tw_proc *me, tw_page_t p)
+{
+	size_t s = p / me->config.superpage;
+	uint64_t word = tw_net_read64(me->net, home_keeper(me, s), home_offset(me, s));
+
+	me->page[p].home = (uint16_t)word;
+	return word & HOME_MOVING;
+}
+
+bool tw_home_move_begin(struct tw_proc *me, tw_page_t p)
+{
+	size_t s = p / me->config.superpage;
+	uint64_t expect = me->page[p].home;
+
+	return tw_net_cas(me->net, home_keeper(me, s), home_offset(me, s), expect, expect | HOME_MOVING) == expect;
+}
+
+void tw_home_move_end(struct tw_proc *me, tw_page_t p, unsigned to)
+{
+	size_t s = p / me->config.superpage;
+
+	me->page[p].home = (uint16_t)(to + 1);
+	tw_net_cas(me->net, home_keeper(me, s), home_offset(me, s),
+	           tw_net_read64(me->net, home_keeper(me, s), home_offset(me, s)), to + 1u);
 }

@@ -204,8 +204,8 @@ static json_t *report_json(const struct tool_job *job)
 	json_object_set_new(o, "exit_status", json_integer(job->status));
 	json_object_set_new(o, "verified", verdict ? json_string(verdict) : json_null());
 	json_object_set_new(o, "shape",
-	                    json_pack("{s:I, s:I}", "nodes", (json_int_t)job->config.nodes, "processors",
-	                              (json_int_t)job->config.processors));
+	                    json_pack("{s:I, s:I}", "nodes", (json_int_t)(job->config.nodes / job->config.host_nodes),
+	                              "processors", (json_int_t)(job->config.processors * job->config.host_nodes)));
 	json_object_set_new(o, "protocol", json_string(job->config.protocol));
 	json_object_set_new(o, "transport", json_string(job->config.transport));
 	json_object_set_new(o, "fault", json_string(job->fault));
@@ -295,7 +295,8 @@ static void report_table(const struct tool_job *job)
 	struct report_row sum = report_sum(job, &elapsed_s);
 
 	fprintf(stderr, "tweed: %s, %" PRIu64 "x%" PRIu64 ", %s, %s, %s, pages of %" PRIu64 "K: %.3f s%s%s\n",
-	        job->argv[0], job->config.nodes, job->config.processors, job->config.protocol, job->config.transport,
+	        job->argv[0], job->config.nodes / job->config.host_nodes,
+	        job->config.processors * job->config.host_nodes, job->config.protocol, job->config.transport,
 	        job->fault, job->config.page_size >> 10, elapsed_s, verdict ? ", verified: " : "",
 	        verdict ? verdict : "");
 	for (unsigned i = 0; i < TIMES; i++)

@@ -11,6 +11,7 @@
 #include "base/util.h"
 #include "tools/tools.h"
 #include "tweed/driver/fault.h"
+#include "tweed/driver/protocol.h"
 #include "tweed/driver/transport.h"
 
 static void run_usage(void)
@@ -177,6 +178,18 @@ static int run_check(struct tool_job *job)
 	return run_check_drivers(job);
 }
 
+/* To a one-level protocol every processor is a node, of which some share a host. */
+static void run_levels(struct tw_config *config)
+{
+	const struct tw_protocol *protocol = tw_protocol_find(config->protocol);
+
+	if (!(protocol->flags & TW_PROTOCOL_ONE_LEVEL))
+		return;
+	config->host_nodes = config->processors;
+	config->nodes *= config->processors;
+	config->processors = 1;
+}
+
 int tool_run(int argc, char **argv)
 {
 	static struct tool_job job;
@@ -201,6 +214,7 @@ int tool_run(int argc, char **argv)
 	job.argv = argv + i;
 	if (run_check(&job) < 0)
 		return TOOL_USAGE;
+	run_levels(&job.config);
 	int status = tool_launch(&job);
 	if (tool_report(&job) < 0 && status == 0)
 		status = 1;

@@ -4,13 +4,17 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static int cash_init(struct tw_proc *me)
+int cash_init(struct tw_proc *me)
 {
 	struct cash *c = calloc(1, sizeof(*c));
 	if (c)
 		c->scratch = aligned_alloc(4096, me->layout.page_bytes);
-	if (!c || !c->scratch) {
+	if (c && cash_chose(me)->updates == CASH_UPDATES_MESSAGE)
+		c->outbox.body = malloc(CASH_BUFFER);
+	if (!c || !c->scratch || (cash_chose(me)->updates == CASH_UPDATES_MESSAGE && !c->outbox.body)) {
 		tw_log("no memory for the protocol's own state");
+		if (c)
+			free(c->scratch);
 		free(c);
 		return -ENOMEM;
 	}
@@ -20,24 +24,10 @@ static int cash_init(struct tw_proc *me)
 	return 0;
 }
 
-static void cash_fini(struct tw_proc *me)
+void cash_fini(struct tw_proc *me)
 {
+	free(cash_of(me)->outbox.body);
 	free(cash_of(me)->scratch);
 	free(me->proto);
 	me->proto = NULL;
 }
-
-const struct tw_protocol tw_protocol_2l = {
-    .name = "2L",
-    .summary = "Cashmere-2L: two levels, twins and two-way diffs, directory, first-touch homes, exclusive mode",
-    .init = cash_init,
-    .fini = cash_fini,
-    .read_fault = cash_read_fault,
-    .write_fault = cash_write_fault,
-    .prefetch = cash_prefetch,
-    .acquire = cash_acquire,
-    .release = cash_release,
-    .arrive = cash_arrive,
-    .broken = cash_broken,
-    .message = cash_message,
-};

@@ -7,9 +7,24 @@
 
 /* tw_page.state */
 #define CASH_EXCLUSIVE 1u /* this node holds the page in exclusive mode, confirmed */
+#define CASH_BUSY      2u /* its diff is under way in a message: cash_lock */
+#define CASH_AWAITED   4u /* somebody waits for the end of that */
+
+/* What makes a member of the family: choices.c.  Zero is what 2L chose. */
+enum cash_updates { CASH_UPDATES_WRITE, CASH_UPDATES_MESSAGE };
+enum cash_home { CASH_HOME_FIRST_TOUCH, CASH_HOME_MIGRATE };
+enum cash_local { CASH_LOCAL_DIFF, CASH_LOCAL_SHOOTDOWN };
+struct cash_choices {
+	unsigned char levels;  /* 1 or 2 */
+	unsigned char updates; /* how they travel: enum cash_updates */
+	unsigned char home;    /* enum cash_home */
+	unsigned char local;   /* concurrent local writers: enum cash_local */
+};
 
 /* Messages to agents. */
 enum {
+	CASH_MSG_DIFF =
+	    TW_MSG_PROTOCOL + 2, /* word[0] bytes in the sender's buffer: apply these diffs; replied when done */
 	CASH_MSG_BREAK = TW_MSG_PROTOCOL, /* word[0] first page, word[1] count: end exclusive mode; replied when done */
 	CASH_MSG_SETTLE, /* word[0] page, of whose superpage the agent's node is the tentative home, word[1] 1:
 	                                     the sender becomes its home if nobody else holds a page of it; replied */
@@ -18,6 +33,19 @@ enum {
 /* Most pages that one operation locks at a time. */
 #define CASH_CHUNK      64u
 #define CASH_WINDOW_MAX 256u
+
+#define CASH_BUFFER ((size_t)256 << 10) /* for one sender's diffs at one receiver: message.c */
+
+/* Diffs on their way into messages. */
+struct cash_outbox {
+	char *body; /* [CASH_BUFFER], or NULL: updates travel otherwise */
+	size_t bytes;
+	unsigned diffs;
+	struct {
+		size_t at, len;
+		unsigned home;
+	} diff[CASH_CHUNK];
+};
 
 /* Detector of sequential faults: see fault.c. */
 struct cash_stream {
@@ -30,6 +58,7 @@ struct cash_stream {
 struct cash {
 	struct cash_stream reads, writes;
 	char *scratch; /* one page: an incoming page on its way to an incoming diff */
+	struct cash_outbox outbox;
 	uint32_t told_at
 	    [CASH_WINDOW_MAX]; /* of each page of the window at work: cash_extra.withdrawn when its home was told */
 };
@@ -39,8 +68,8 @@ struct cash_extra {
 	/* How often the page is brought up to date at acquires before a notice unmaps it again: */
 	uint8_t credits; /* granted at the last fetch by a fault */
 	uint8_t left;
-	uint8_t patience; /* how many releases may still leave the page writable that find no change in it */
-	uint8_t fetched; /* a fault has fetched it before */
+	uint8_t patience;   /* how many releases may still leave the page writable that find no change in it */
+	uint8_t fetched;    /* a fault has fetched it before */
 	uint32_t withdrawn; /* how often this node left the directory; a telling (cash_tell) holds for one count only */
 };
 
@@ -53,6 +82,16 @@ static inline struct cash_extra *cash_extra(struct tw_proc *me, tw_page_t p)
 static inline struct cash *cash_of(struct tw_proc *me)
 {
 	return me->proto;
+}
+
+static inline const struct cash_choices *cash_chose(const struct tw_proc *me)
+{
+	return me->protocol->choices;
+}
+
+static inline bool cash_migrates(const struct tw_proc *me)
+{
+	return cash_chose(me)->home == CASH_HOME_MIGRATE;
 }
 
 static inline uint64_t cash_bit(const struct tw_proc *me)
@@ -97,6 +136,47 @@ void cash_withdraw(struct tw_proc *me, tw_page_t p);
  * as newer. */
 void cash_fetch(struct tw_proc *me, tw_page_t p);
 
+/* cash_lock - lock @p when it is not busy.  No page lock held.  cash_idle - @p (locked) is no longer busy. */
+void cash_lock_busy(struct tw_proc *me, tw_page_t p);
+static inline void cash_lock(struct tw_proc *me, tw_page_t p)
+{
+	tw_page_lock(me, p);
+	if (me->page[p].state & CASH_BUSY)
+		cash_lock_busy(me, p);
+}
+void cash_idle(struct tw_proc *me, tw_page_t p);
+/* cash_lock_run - lock pages from @first up to the first one that is busy, at least one, at most @count.  Returns how many. */
+static inline unsigned cash_lock_run(struct tw_proc *me, tw_page_t first, unsigned count)
+{
+	cash_lock(me, first);
+	for (unsigned n = 1; n < count; n++) {
+		tw_page_lock(me, first + n);
+		if (me->page[first + n].state & CASH_BUSY) {
+			tw_page_unlock(me, first + n);
+			return n;
+		}
+	}
+	return count;
+}
+
+/* Diffs as messages.  cash_message_pages - how many pages one outbox holds for sure.  cash_message_begin, _run (a tw_run_fn),
+ * _end - put the diff of @p (locked) into the outbox; _end returns whether there was one.  cash_message_send - have the homes
+ * apply them all; performed on return; no page lock held.  cash_message_apply - in the home's agent; false: damaged. */
+size_t cash_exported_bytes(const struct tw_layout *layout);
+unsigned cash_message_pages(const struct tw_proc *me);
+void cash_message_begin(struct tw_proc *me, tw_page_t p);
+void cash_message_run(void *ctx, size_t offset, const void *bytes, size_t len);
+bool cash_message_end(struct tw_proc *me);
+void cash_message_send(struct tw_proc *me);
+bool cash_message_apply(struct tw_proc *me, const struct tw_msg *msg);
+
+/* Homes that migrate.  Page locked.  cash_home_settled - wait until no migration of @p is in progress, and read its home.
+ * cash_migrate - try to make this node, about to write and published so, the home. */
+void cash_home_settled(struct tw_proc *me, tw_page_t p);
+void cash_migrate(struct tw_proc *me, tw_page_t p);
+
+int cash_init(struct tw_proc *me);
+void cash_fini(struct tw_proc *me);
 void cash_read_fault(struct tw_proc *me, tw_page_t p);
 void cash_write_fault(struct tw_proc *me, tw_page_t p);
 void cash_prefetch(struct tw_proc *me, tw_page_t first, unsigned count);

@@ -138,7 +138,8 @@ void cash_settle(struct tw_proc *me, tw_page_t p)
 static bool settle_movable(struct tw_proc *me, tw_page_t p)
 {
 	const struct tw_page *e = &me->page[p];
-	return !cash_shared(me, p) && !e->twin && ((e->state & CASH_EXCLUSIVE) || !e->writers);
+	return !(e->state & CASH_BUSY) && !cash_shared(me, p) && !e->twin &&
+	       ((e->state & CASH_EXCLUSIVE) || !e->writers);
 }
 
 /* The page's new home is known: let it have the contents.  Page locked. */
@@ -181,6 +182,10 @@ void cash_message(struct tw_proc *me, const struct tw_msg *msg)
 	struct tw_msg reply = {0};
 	uint64_t first = msg->word[0], count = msg->word[1];
 
+	if (me->agent && msg->type == CASH_MSG_DIFF && cash_message_apply(me, msg)) {
+		tw_reply(me, msg, &reply);
+		return;
+	}
 	if (!me->agent || (msg->type != CASH_MSG_BREAK && msg->type != CASH_MSG_SETTLE) || msg->len != 16 ||
 	    first >= me->layout.pages || count == 0 || count > me->layout.pages - first)
 		tw_fatal("node %u sent a damaged request of type %u", msg->src_node, msg->type);

@@ -47,7 +47,7 @@ static bool fault_comes_along(struct tw_proc *me, tw_page_t p, const struct wind
 	struct tw_page *e = &me->page[p];
 	enum tw_rights have = cash_rights(me, e);
 
-	if (have >= w->want || tw_home_get(me, p) < 0 || !e->home)
+	if ((e->state & CASH_BUSY) || have >= w->want || tw_home_get(me, p) < 0 || !e->home)
 		return false;
 	if (have == TW_NONE && (e->twin || (e->writers & cash_bit(me))))
 		return false;
@@ -65,7 +65,7 @@ static void window_lock(struct tw_proc *me, struct window *w)
 	unsigned want = (unsigned)TW_MIN(w->count, me->layout.pages - w->first);
 	unsigned n = 1;
 
-	tw_page_lock(me, w->first);
+	cash_lock(me, w->first);
 	struct tw_page *e = &me->page[w->first];
 	if ((e->writers & cash_bit(me)) && cash_rights(me, e) == TW_NONE) {
 		/* Invalidated while it has writes not yet flushed: it is still dirty, and becomes writable again at once. */
@@ -137,15 +137,41 @@ static void window_tells(struct tw_proc *me, struct window *w, unsigned i)
 	cash_of(me)->told_at[i] = cash_extra(me, w->first + i)->withdrawn;
 }
 
+/* Where are the homes, now that this node's words are published?  One that is here stays, for we said that we write. */
+static void window_homes(struct tw_proc *me, const struct window *w)
+{
+	for (unsigned i = 0; i < w->count; i++) {
+		tw_page_t p = w->first + i;
+		if (me->page[p].state & CASH_EXCLUSIVE)
+			continue;
+		if (w->want == TW_WRITE && cash_is_home(me, &me->page[p]))
+			cash_home_settled(me, p);
+		else
+			tw_home_refresh(me, p);
+	}
+}
+
+/* Take the homes of the pages about to be written, where that is possible.  A page that was exclusive before this fault stays as it
+ * is: its frame is newer than the master. */
+static void window_migrate(struct tw_proc *me, const struct window *w)
+{
+	for (unsigned i = 0; i < w->count; i++)
+		if (!(me->page[w->first + i].state & CASH_EXCLUSIVE) || (w->claimed[i / 64] >> i % 64 & 1))
+			cash_migrate(me, w->first + i);
+}
+
 static void window_publish(struct tw_proc *me, struct window *w)
 {
 	bool flush = false;
 
 	for (unsigned i = 0; i < w->count; i++)
 		flush |= fault_publish(me, w->first + i, w->want);
+	if (flush)
+		tw_net_flush(me->net, TW_NET_ALL);
+	if (cash_migrates(me))
+		window_homes(me, w);
 	if (!flush)
 		return;
-	tw_net_flush(me->net, TW_NET_ALL);
 	flush = false;
 	for (unsigned i = 0; i < w->count; i++) {
 		bool before = me->page[w->first + i].state & CASH_EXCLUSIVE;
@@ -306,6 +332,8 @@ static void fault_window(struct tw_proc *me, struct window *w)
 		window_lock(me, w);
 		window_publish(me, w);
 	} while (window_break(me, w));
+	if (cash_migrates(me) && w->want == TW_WRITE)
+		window_migrate(me, w);
 	window_fetch(me, w);
 	if (w->want == TW_WRITE)
 		window_twin(me, w);
@@ -374,7 +402,7 @@ void cash_prefetch(struct tw_proc *me, tw_page_t first, unsigned count)
 {
 	while (count) {
 		struct window w = {.first = first, .count = TW_MIN(count, CASH_CHUNK), .want = TW_READ, .sure = true};
-		tw_page_lock(me, first);
+		cash_lock(me, first);
 		bool wanted = fault_comes_along(me, first, &w);
 		tw_page_unlock(me, first);
 		if (wanted) {

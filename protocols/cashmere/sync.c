@@ -7,7 +7,8 @@
 struct release {
 	struct tw_proc *me;
 	uint64_t started;                     /* node time when this release began */
-	bool sent;                            /* diffs are on their way */
+	bool sent;                            /* a diff is on its way */
+	bool published;                       /* a directory word is on its way */
 	bool at_barrier;                      /* all processors take part: leave pages to later local writers */
 	bool may_keep;                        /* pages written in every interval may stay writable */
 	uint64_t wait_for[TW_MAX_PROCESSORS]; /* node times of flushes by others that stand for ours */
@@ -25,20 +26,31 @@ static void release_send_run(void *ctx, size_t offset, const void *bytes, size_t
 	tw_net_write(r->me->net, r->home, r->frame + offset, bytes, len);
 }
 
+/* Outgoing diff, by remote write or into messages.  Page locked.  Returns whether anything had changed. */
+static bool release_diff(struct tw_proc *me, tw_page_t p, bool update)
+{
+	struct release_runs to = {.me = me, .home = me->page[p].home - 1u, .frame = tw_frame_offset(me, p)};
+	char *frame = tw_frame(me, p), *twin = tw_twin(me, p);
+
+	if (cash_chose(me)->updates == CASH_UPDATES_WRITE)
+		return tw_diff_out(frame, twin, me->layout.page_bytes, update, release_send_run, &to);
+	cash_message_begin(me, p);
+	tw_diff_out(frame, twin, me->layout.page_bytes, update, cash_message_run, me);
+	return cash_message_end(me);
+}
+
 /* Outgoing diff; a flush-update when others on the node still write.  Page locked.  Returns whether anything had changed;
  * only then this is the page's last flush. */
 static bool release_flush(struct tw_proc *me, tw_page_t p, bool others)
 {
 	struct tw_page *e = &me->page[p];
-	struct release_runs to = {.me = me, .home = e->home - 1u, .frame = tw_frame_offset(me, p)};
 	bool update = others && !tw_planted(me, "no-flush-update");
 
 	uint64_t began = tw_tick(me);
 
 	me->stats->now.diffs++;
 	me->stats->now.flush_updates += others;
-	if (!tw_planted(me, "skip-flush") &&
-	    !tw_diff_out(tw_frame(me, p), tw_twin(me, p), me->layout.page_bytes, update, release_send_run, &to))
+	if (!tw_planted(me, "skip-flush") && !release_diff(me, p, update))
 		return false;
 	e->ts_flush = began;
 	e->flusher = (uint16_t)me->local;
@@ -87,6 +99,11 @@ static bool release_page(struct release *r, tw_page_t p, bool keep)
 		else
 			x->patience = (uint8_t)me->config.keep;
 		tw_pageset_add(me->noticing, p);
+		if (cash_migrates(me) && !others && !keep) {
+			/* Nobody writes here any more: who wants may take the home (migrate.c). */
+			tw_dir_publish(me, p, TW_READ);
+			r->published = true;
+		}
 		return !keep;
 	}
 	if (e->ts_flush > r->started && e->flusher != me->local) {
@@ -141,31 +158,80 @@ static void release_protect(struct tw_proc *me, tw_page_t first, uint64_t mask)
 	}
 }
 
-static void release_chunk(struct release *r, tw_page_t first, unsigned count)
+/* Say in the directory that diffs of these pages are under way, and wait until no home of them is moving.  All locked. */
+static void release_announce(struct tw_proc *me, tw_page_t first, uint64_t mask)
+{
+	for (uint64_t m = mask; m; m &= m - 1) {
+		tw_page_t p = first + (unsigned)__builtin_ctzll(m);
+		tw_dir_publish(me, p, (tw_dir_word(me, p, me->node) & TW_DIR_RIGHTS) | TW_DIR_DIFF);
+	}
+	tw_net_flush(me->net, TW_NET_ALL);
+	for (uint64_t m = mask; m; m &= m - 1)
+		cash_home_settled(me, first + (unsigned)__builtin_ctzll(m));
+}
+
+static void release_denounce(struct tw_proc *me, tw_page_t first, uint64_t mask)
+{
+	for (; mask; mask &= mask - 1) {
+		tw_page_t p = first + (unsigned)__builtin_ctzll(mask);
+		tw_dir_publish(me, p, tw_dir_word(me, p, me->node) & TW_DIR_RIGHTS);
+	}
+	tw_net_flush(me->net, TW_NET_ALL);
+}
+
+/* The diffs of @busy pages, locked as all pages of the chunk, go in messages: with the pages unlocked meanwhile. */
+static void release_messages(struct tw_proc *me, tw_page_t first, unsigned count, uint64_t busy)
+{
+	tw_net_flush(me->net, TW_NET_ALL); /* words that were published */
+	for (unsigned i = 0; i < count; i++) {
+		if (busy >> i & 1)
+			me->page[first + i].state |= CASH_BUSY;
+		tw_page_unlock(me, first + i);
+	}
+	cash_message_send(me);
+	for (unsigned i = 0; i < count; i++) {
+		tw_page_lock(me, first + i);
+		if (busy >> i & 1)
+			cash_idle(me, first + i);
+	}
+}
+
+/* Sort the pages of a chunk, locked: those whose right must go before the flush are in @protect. */
+static void release_sort(struct release *r, tw_page_t first, unsigned count, uint64_t *wanted, uint64_t *keep,
+                         uint64_t *protect)
 {
 	struct tw_proc *me = r->me;
-	uint64_t wanted = 0, keep = 0, protect = 0;
 
 	_Static_assert(CASH_CHUNK <= 64, "one bit a page");
+	*wanted = *keep = *protect = 0;
 	for (unsigned i = 0; i < count; i++) {
 		uint64_t bit = (uint64_t)1 << i;
-		tw_page_lock(me, first + i);
 		if (!release_wants(me, first + i))
 			continue;
-		wanted |= bit;
+		*wanted |= bit;
 		if (release_may_keep(r, first + i))
-			keep |= bit;
+			*keep |= bit;
 		else if (cash_rights(me, &me->page[first + i]) == TW_WRITE)
-			protect |= bit;
+			*protect |= bit;
 	}
-	release_protect(me, first, protect);
-	r->sent = false;
-	protect = 0;
+}
+
+/* The pages @wanted, locked.  Returns those that were flushed. */
+static uint64_t release_pages(struct release *r, tw_page_t first, uint64_t wanted, uint64_t keep)
+{
+	struct tw_proc *me = r->me;
+	uint64_t flushed = 0, protect = 0;
+
 	for (; wanted; wanted &= wanted - 1) {
 		unsigned i = (unsigned)__builtin_ctzll(wanted);
-		bool may = keep >> i & 1;
-		if (release_page(r, first + i, may)) {
-			protect |= keep & (uint64_t)1 << i;
+		uint64_t bit = (uint64_t)1 << i;
+
+		r->sent = false;
+		bool over = release_page(r, first + i, keep & bit);
+		if (r->sent)
+			flushed |= bit;
+		if (over) {
+			protect |= keep & bit;
 			continue;
 		}
 		me->page[first + i].writers |= cash_bit(me);
@@ -173,17 +239,48 @@ static void release_chunk(struct release *r, tw_page_t first, unsigned count)
 		me->stats->now.kept_writable++;
 	}
 	release_protect(me, first, protect);
+	return flushed;
+}
+
+static uint64_t release_away(struct tw_proc *me, tw_page_t first, uint64_t mask)
+{
+	uint64_t away = 0;
+	for (; mask; mask &= mask - 1)
+		if (!cash_is_home(me, &me->page[first + (unsigned)__builtin_ctzll(mask)]))
+			away |= mask & -mask;
+	return away;
+}
+
+/* Returns how many pages were done: fewer than @most where one is busy. */
+static unsigned release_chunk(struct release *r, tw_page_t first, unsigned most)
+{
+	struct tw_proc *me = r->me;
+	bool messages = cash_chose(me)->updates == CASH_UPDATES_MESSAGE;
+	unsigned count = cash_lock_run(me, first, messages ? TW_MIN(most, cash_message_pages(me)) : most);
+	uint64_t wanted, keep, protect, announced = 0;
+
+	release_sort(r, first, count, &wanted, &keep, &protect);
+	release_protect(me, first, protect);
+	if (cash_migrates(me) && (announced = release_away(me, first, wanted)))
+		release_announce(me, first, announced);
+	uint64_t flushed = release_pages(r, first, wanted, keep);
 	/* Another processor of the node may fetch the page as soon as it is unlocked: the master must have our bytes. */
-	if (r->sent)
+	if (flushed && messages)
+		release_messages(me, first, count, flushed);
+	else if (flushed)
 		tw_net_flush(me->net, TW_NET_ALL);
+	if (announced || r->published)
+		release_denounce(me, first, announced);
+	r->published = false;
 	for (unsigned i = 0; i < count; i++)
 		tw_page_unlock(me, first + i);
+	return count;
 }
 
 static void release_run(void *ctx, tw_page_t first, unsigned count)
 {
-	for (unsigned done = 0; done < count; done += CASH_CHUNK)
-		release_chunk(ctx, first + done, TW_MIN(count - done, CASH_CHUNK));
+	for (unsigned done = 0; done < count;)
+		done += release_chunk(ctx, first + done, TW_MIN(count - done, CASH_CHUNK));
 }
 
 void cash_withdraw(struct tw_proc *me, tw_page_t p)
@@ -205,7 +302,7 @@ static void release_notify(struct tw_proc *me, tw_page_t p)
 				tw_notice_send(me, n, p);
 	if (e->mapped)
 		return;
-	tw_page_lock(me, p);
+	cash_lock(me, p);
 	if (!e->mapped && !e->writers && (tw_dir_word(me, p, me->node) & TW_DIR_RIGHTS)) {
 		cash_withdraw(me, p);
 		tw_net_flush(me->net, TW_NET_ALL);
@@ -363,13 +460,14 @@ static void acquire_unmap(struct tw_proc *me, tw_page_t first, unsigned count, u
 	}
 }
 
-static void acquire_chunk(struct tw_proc *me, tw_page_t first, unsigned count)
+static unsigned acquire_chunk(struct tw_proc *me, tw_page_t first, unsigned most)
 {
+	unsigned count = cash_lock_run(me, first, most);
 	uint64_t drop, update;
 	bool flush = false;
 
-	for (unsigned i = 0; i < count; i++)
-		tw_page_lock(me, first + i);
+	for (unsigned i = 0; cash_migrates(me) && i < count; i++)
+		tw_home_refresh(me, first + i);
 	acquire_sort(me, first, count, &drop, &update);
 	for (; update; update &= update - 1)
 		acquire_update(me, first + (unsigned)__builtin_ctzll(update));
@@ -382,12 +480,13 @@ static void acquire_chunk(struct tw_proc *me, tw_page_t first, unsigned count)
 	tw_net_read_wait(me->net);
 	for (unsigned i = 0; i < count; i++)
 		tw_page_unlock(me, first + i);
+	return count;
 }
 
 static void acquire_run(void *ctx, tw_page_t first, unsigned count)
 {
-	for (unsigned done = 0; done < count; done += CASH_CHUNK)
-		acquire_chunk(ctx, first + done, TW_MIN(count - done, CASH_CHUNK));
+	for (unsigned done = 0; done < count;)
+		done += acquire_chunk(ctx, first + done, TW_MIN(count - done, CASH_CHUNK));
 }
 
 void cash_acquire(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object)

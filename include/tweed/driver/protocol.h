@@ -109,6 +109,7 @@ enum tw_protocol_flag {
 	TW_PROTOCOL_NO_FAULTS = 1u << 1,  /* everything is mapped writable from the start */
 	TW_PROTOCOL_ONE_LEVEL = 1u << 2,  /* every processor is a node of its own to the protocol */
 	TW_PROTOCOL_NEEDS_STORES = 1u << 3, /* the program's stores must be instrumented: the store hook */
+	TW_PROTOCOL_HOMES_MOVE = 1u << 5, /* a page's home may change at any time: it is asked for, not remembered */
 	TW_PROTOCOL_NO_DIRECTORY = 1u << 4, /* no directory words, no queues of write notices: tw_dir_*, tw_notice_* are not used */
 };
 
@@ -122,6 +123,8 @@ struct tw_protocol {
 	 * depend on the shape, the page count and page size in @layout only. */
 	size_t (*exported_bytes)(const struct tw_layout *layout);
 	size_t (*private_bytes)(const struct tw_layout *layout);
+	/* refuse - why these settings do not go with the protocol, as one sentence; NULL: they do.  [start] */
+	const char *(*refuse)(const struct tw_protocol *self, const struct tw_config *config);
 	/* init, fini - per process (processors and agent), not in fault context; may allocate.  0 or -errno, logged. */
 	int (*init)(struct tw_proc *me);
 	void (*fini)(struct tw_proc *me);
@@ -149,7 +152,11 @@ struct tw_protocol {
 	void (*message)(struct tw_proc *me, const struct tw_msg *msg);
 };
 
+/* tw_protocol_find - the protocol of that name, or the member of a family that is named by its choices ("cashmere:levels=1,..."):
+ * NULL when there is none, or the choices make no sense; tw_protocol_why() then says why in one sentence, or is NULL.  A
+ * member found lives until the next find. */
 const struct tw_protocol *tw_protocol_find(const char *name);
+const char *tw_protocol_why(void);
 const struct tw_protocol *const *tw_protocol_list(void);
 
 /* ---- services ------------------------------------------------------------------------------------------------------
@@ -189,6 +196,7 @@ bool tw_twins_scarce(const struct tw_proc *me);
 /* First-level directory: one word per node, written by that node alone, replicated everywhere (section 2.3). */
 #define TW_DIR_RIGHTS 3ull           /* bits 0-1: loosest rights on the node: enum tw_rights */
 #define TW_DIR_EXCLUSIVE 4ull        /* bit 2: the node holds the page in exclusive mode */
+#define TW_DIR_DIFF 8ull             /* bit 3: the node is sending a diff (homes that migrate) */
 #define TW_DIR_HOME_SHIFT 8          /* bits 8-23: home node + 1 as this node knows it */
 #define TW_DIR_HOLDER_SHIFT 24       /* bits 24-39: processor that took exclusive mode + 1 */
 static inline size_t tw_dir_offset(const struct tw_proc *me, tw_page_t p, unsigned node)
@@ -217,6 +225,14 @@ bool tw_home_propose(struct tw_proc *me, tw_page_t p, unsigned node);
  * tw_home_settle - make @to the home of the superpage of @p (locked), whose tentative home is @from.  Returns whether it still was. */
 int tw_home_tentative(struct tw_proc *me, tw_page_t p);
 bool tw_home_settle(struct tw_proc *me, tw_page_t p, unsigned from, unsigned to);
+
+/* Homes that migrate (TW_PROTOCOL_HOMES_MOVE, superpages of one page).  Page locked.
+ * tw_home_refresh - read @p's home anew from its keeper.  Returns whether a migration is in progress.
+ * tw_home_move_begin - begin a migration, unless the home is no longer the one last read, or one is in progress.
+ * tw_home_move_end - by who began it: @to is the home; performed on return. */
+bool tw_home_refresh(struct tw_proc *me, tw_page_t p);
+bool tw_home_move_begin(struct tw_proc *me, tw_page_t p);
+void tw_home_move_end(struct tw_proc *me, tw_page_t p, unsigned to);
 
 /* Write notices (section 2.3, figure 2).  tw_notice_send - append to this node's queue at @node; performed after
  * tw_notice_flush.  Waits while the queue is full: the receiver's agent empties it.  No page lock held.

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* choices.c - the Cashmere family: one skeleton, five choices; a variant is a line of the table (sections 2.2 and 2.6).
+ * Others can be asked for by their choices: "cashmere:levels=2,updates=message,home=migrate". */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "protocols/cashmere/cashmere.h"
+
+#define CASH_MEMBER(NAME, SUMMARY, FLAGS, CHOICES)                                                                     \
+	{                                                                                                              \
+		.name = NAME, .summary = SUMMARY, .flags = FLAGS, .choices = CHOICES,                                  \
+		.exported_bytes = cash_exported_bytes, .refuse = choices_refuse, .init = cash_init, .fini = cash_fini, \
+		.read_fault = cash_read_fault, .write_fault = cash_write_fault, .prefetch = cash_prefetch,             \
+		.acquire = cash_acquire, .release = cash_release, .arrive = cash_arrive, .broken = cash_broken,        \
+		.message = cash_message                                                                                \
+	}
+
+static const struct cash_choices choices_2l = {.levels = 2};
+static const struct cash_choices choices_2ls = {.levels = 2, .local = CASH_LOCAL_SHOOTDOWN};
+static const struct cash_choices choices_2loffmc = {.levels = 2, .updates = CASH_UPDATES_MESSAGE};
+static const struct cash_choices choices_2lmigr = {
+    .levels = 2, .updates = CASH_UPDATES_MESSAGE, .home = CASH_HOME_MIGRATE};
+static const struct cash_choices choices_1ld = {.levels = 1};
+
+static const char *choices_refuse(const struct tw_protocol *self, const struct tw_config *config);
+
+const struct tw_protocol tw_protocol_2l =
+    CASH_MEMBER("2L", "Cashmere-2L: two levels, twins and two-way diffs, directory, first-touch homes, exclusive mode",
+                0, &choices_2l);
+const struct tw_protocol tw_protocol_2ls = CASH_MEMBER(
+    "2LS", "Cashmere-2LS: as 2L, but local writers are shot down where 2L applies incoming diffs", 0, &choices_2ls);
+const struct tw_protocol tw_protocol_2loffmc =
+    CASH_MEMBER("2LOffMC", "as 2L, but diffs are messages that the home's agent applies", 0, &choices_2loffmc);
+const struct tw_protocol tw_protocol_2lmigr = CASH_MEMBER(
+    "2LMigr", "as 2LOffMC, and homes migrate to the active writer", TW_PROTOCOL_HOMES_MOVE, &choices_2lmigr);
+const struct tw_protocol tw_protocol_1ld =
+    CASH_MEMBER("1LD", "Cashmere-1LD: every processor a node of its own, diffs", TW_PROTOCOL_ONE_LEVEL, &choices_1ld);
+
+static const char *choices_refuse(const struct tw_protocol *self, const struct tw_config *config)
+{
+	const struct cash_choices *c = self->choices;
+
+	if (c->home == CASH_HOME_MIGRATE && config->superpage != 1)
+		return "homes migrate page by page: use --superpage 1, or a protocol whose homes stay";
+	if (c->home == CASH_HOME_MIGRATE && config->home[0] == 'a')
+		return "homes that migrate need no settling after initialization: use --home first-touch, or a "
+		       "protocol whose homes "
+		       "stay";
+	return NULL;
+}
+
+/* ---- members that are named by their choices --------------------------------------------------------------------- */
+
+static unsigned choices_flags(const struct cash_choices *c)
+{
+	return (c->levels == 1 ? TW_PROTOCOL_ONE_LEVEL : 0) |
+	       (c->home == CASH_HOME_MIGRATE ? TW_PROTOCOL_HOMES_MOVE : 0);
+}
+
+static const struct choice {
+	const char *name;
+	size_t offset;
+	const char *values[4];
+} choices[] = {
+    {"levels", offsetof(struct cash_choices, levels), {"", "1", "2"}},
+    {"updates", offsetof(struct cash_choices, updates), {"write", "message"}},
+    {"home", offsetof(struct cash_choices, home), {"first-touch", "migrate"}},
+    {"local", offsetof(struct cash_choices, local), {"diff", "shootdown"}},
+};
+
+/* Take over "name=value", @len bytes; NULL or why not. */
+static const char *choice_set(struct cash_choices *c, const char *text, size_t len)
+{
+	for (size_t i = 0; i < sizeof(choices) / sizeof(choices[0]); i++) {
+		size_t name = strlen(choices[i].name);
+		if (len <= name || text[name] != '=' || strncmp(text, choices[i].name, name) != 0)
+			continue;
+		const char *value = text + name + 1;
+		for (unsigned char v = 0; v < 4 && choices[i].values[v]; v++)
+			if (choices[i].values[v][0] && strlen(choices[i].values[v]) == len - name - 1 &&
+			    strncmp(value, choices[i].values[v], len - name - 1) == 0) {
+				((unsigned char *)c)[choices[i].offset] = v;
+				return NULL;
+			}
+	}
+	return "the choices of cashmere are levels=1 or 2, updates=write or message, home=first-touch or migrate, and "
+	       "local=diff or shootdown, separated by commas";
+}
+
+static const char *choices_senseless(const struct cash_choices *c)
+{
+	if (c->levels == 1 && c->local == CASH_LOCAL_SHOOTDOWN)
+		return "with one level no page has other local writers to shoot down: leave out local=shootdown, or "
+		       "ask for levels=2";
+	return NULL;
+}
+
+const struct tw_protocol *cash_member(const char *text, const char **why)
+{
+	static struct cash_choices c;
+	static char name[sizeof("cashmere:") + 112];
+	static struct tw_protocol member;
+
+	c = choices_2l;
+	for (const char *at = text; *at; at += *at == ',') {
+		size_t len = strcspn(at, ",");
+		if ((*why = choice_set(&c, at, len)))
+			return NULL;
+		at += len;
+	}
+	if ((*why = choices_senseless(&c)))
+		return NULL;
+	snprintf(name, sizeof(name), "cashmere:%.110s", text);
+	member = (struct tw_protocol)CASH_MEMBER(name, "a member of the Cashmere family, by its choices",
+	                                         choices_flags(&c), &c);
+	return &member;
+}
