@@ -96,7 +96,7 @@ TW_API void tw_bcast(void *ptr, size_t len, int root);
 TW_API void tw_prefetch(const void *ptr, size_t len);
 
 /* tw_home - the node that holds the master copy of the page of @ptr; -1 when nobody has touched it, when it is not
- * shared memory, and under a protocol without homes (none). */
+ * shared memory, and under a protocol without homes (none).  Under 2LMigr and TS it may change at any time. */
 TW_API int tw_home(const void *ptr);
 
 /* tw_home_set - make @node the home of every page of [ptr, ptr + len) that nobody touched yet, and of the pages in

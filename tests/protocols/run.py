@@ -18,6 +18,7 @@ def parse():
     p.add_argument("--protocol", required=True)
     p.add_argument("--suffix", default="", help="of the programs: -1l for those with instrumented stores")
     p.add_argument("--settings", help="for torture: see tests/torture/run.py")
+    p.add_argument("--homes-move", action="store_true", help="the protocol migrates homes")
     p.add_argument("--full", action="store_true")
     p.add_argument("--torture", type=int, default=40, help="seeds")
     p.add_argument("--first", type=int, default=1, help="first seed")
@@ -29,7 +30,9 @@ def run(a, shape, fault, program, *args):
     command = [os.path.join(a.build, "tools/tweed"), "run", "-n", nodes, "-p", processors, "--protocol", a.protocol,
                "--fault", fault, "--", os.path.join(a.build, program + a.suffix), *args]
     try:
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+        # Homes migrate: litmus must not take that for a fault.
+        env = dict(os.environ, TW_TEST_HOMES_MOVE="1") if a.homes_move else None
+        done = subprocess.run(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
                               timeout=300)
         bad = done.returncode != 0
         said = done.stdout
