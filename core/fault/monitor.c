@@ -116,12 +116,19 @@ static void mon_close(struct tw_fault *fault)
 	tw_uffd_close(fault);
 }
 
+/* A signal may make the thread that faulted try again before the monitor is done. */
+static void mon_downgrade(const struct tw_fault_view *view, size_t offset, size_t bytes)
+{
+	tw_uffd_downgrade(view, offset, bytes, true);
+}
+
 const struct tw_fault_ops tw_fault_uffd_monitor = {
     .name = "uffd-monitor",
     .help = "userfaultfd, faults served by a thread of the processor; system calls on shared memory fault too",
-    .caps = TW_FAULT_SYSCALLS | TW_FAULT_THREAD,
+    .caps = TW_FAULT_SYSCALLS | TW_FAULT_THREAD | TW_FAULT_REMOTE,
     .probe = mon_probe,
     .open = mon_open,
     .close = mon_close,
     .set = tw_uffd_set,
+    .downgrade = mon_downgrade,
 };

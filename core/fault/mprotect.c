@@ -17,24 +17,40 @@
 static const int mp_prot[] = {[TW_NONE] = PROT_NONE, [TW_READ] = PROT_READ, [TW_WRITE] = PROT_READ | PROT_WRITE};
 
 struct mp {
-	uint8_t *shadow; /* core/fault/trap.h */
-	long limit;      /* vm.max_map_count */
+	uint8_t *shadow; /* core/fault/trap.h; tw_fault.shadow when the caller gave one */
 };
 
-static void mp_set(struct tw_fault *fault, size_t offset, size_t bytes, enum tw_rights from, enum tw_rights to)
-{
-	struct mp *mp = fault->priv;
+static long mp_limit; /* vm.max_map_count */
 
-	(void)from;
-	if (mprotect(fault->app + offset, bytes, mp_prot[to])) {
+static void mp_change(char *app, uint8_t *shadow, size_t offset, size_t bytes, enum tw_rights to)
+{
+	if (mprotect(app + offset, bytes, mp_prot[to])) {
 		if (errno == ENOMEM)
 			tw_fatal("the mprotect fault backend ran out of kernel mappings (vm.max_map_count = %ld): use "
 			         "TWEED_FAULT=uffd, a larger TWEED_PAGE_SIZE, or raise the limit with sysctl",
-			         mp->limit);
-		tw_fatal("the kernel refused a change of rights at %p (mprotect): %s", (void *)(fault->app + offset),
+			         mp_limit);
+		tw_fatal("the kernel refused a change of rights at %p (mprotect): %s", (void *)(app + offset),
 		         strerror(errno));
 	}
-	memset(mp->shadow + (offset >> TW_SHADOW_SHIFT), to, bytes >> TW_SHADOW_SHIFT);
+	memset(shadow + (offset >> TW_SHADOW_SHIFT), to, bytes >> TW_SHADOW_SHIFT);
+}
+
+static void mp_set(struct tw_fault *fault, size_t offset, size_t bytes, enum tw_rights from, enum tw_rights to)
+{
+	(void)from;
+	mp_change(fault->app, ((struct mp *)fault->priv)->shadow, offset, bytes, to);
+}
+
+static void mp_downgrade(const struct tw_fault_view *view, size_t offset, size_t bytes)
+{
+	size_t end = (offset + bytes) >> TW_SHADOW_SHIFT;
+
+	for (size_t at = offset >> TW_SHADOW_SHIFT, n; at < end; at += n + 1) {
+		for (n = 0; at + n < end && view->shadow[at + n] == TW_WRITE; n++)
+			;
+		if (n)
+			mp_change(view->app, view->shadow, at << TW_SHADOW_SHIFT, n << TW_SHADOW_SHIFT, TW_READ);
+	}
 }
 
 static bool mp_resolve(struct tw_fault *fault, size_t offset, int write)
@@ -56,7 +72,7 @@ static int mp_probe(char *why, size_t why_bytes)
 	return 0;
 }
 
-static long mp_limit(void)
+static long mp_read_limit(void)
 {
 	char text[32] = "";
 	int fd = open("/proc/sys/vm/max_map_count", O_RDONLY | O_CLOEXEC);
@@ -71,7 +87,7 @@ static long mp_limit(void)
 static int mp_open(struct tw_fault *fault)
 {
 	struct mp *mp = calloc(1, sizeof(*mp));
-	uint8_t *shadow = tw_shadow_create(fault->bytes);
+	uint8_t *shadow = fault->shadow ? fault->shadow : tw_shadow_create(fault->bytes);
 	int error = -ENOMEM;
 
 	if (!mp || !shadow) {
@@ -79,7 +95,7 @@ static int mp_open(struct tw_fault *fault)
 		goto free;
 	}
 	mp->shadow = shadow;
-	mp->limit = mp_limit();
+	mp_limit = mp_read_limit();
 	/* A forked child would be taken for this processor: it gets no shared memory. */
 	if (mprotect(fault->app, fault->bytes, PROT_NONE) || madvise(fault->app, fault->bytes, MADV_DONTFORK)) {
 		error = -errno;
@@ -87,13 +103,14 @@ static int mp_open(struct tw_fault *fault)
 		goto free;
 	}
 	fault->priv = mp;
+	fault->handle = -1;
 	error = tw_trap_open(fault, SIGSEGV, SEGV_ACCERR, mp_resolve);
 	if (!error)
 		return 0;
 	mprotect(fault->app, fault->bytes, PROT_READ | PROT_WRITE);
 	fault->priv = NULL;
 free:
-	if (shadow)
+	if (shadow && !fault->shadow)
 		tw_shadow_destroy(shadow, fault->bytes);
 	free(mp);
 	return error;
@@ -105,7 +122,8 @@ static void mp_close(struct tw_fault *fault)
 
 	mprotect(fault->app, fault->bytes, PROT_READ | PROT_WRITE);
 	tw_trap_close();
-	tw_shadow_destroy(mp->shadow, fault->bytes);
+	if (!fault->shadow)
+		tw_shadow_destroy(mp->shadow, fault->bytes);
 	free(mp);
 	fault->priv = NULL;
 }
@@ -118,4 +136,5 @@ const struct tw_fault_ops tw_fault_mprotect = {
     .open = mp_open,
     .close = mp_close,
     .set = mp_set,
+    .downgrade = mp_downgrade,
 };

@@ -34,10 +34,9 @@ static int trap_access(const ucontext_t *uc)
 #endif
 }
 
-/* Do what the kernel would have done with the fault, had we not been here. */
-static void trap_chain(int signal, siginfo_t *si, void *uc)
+void tw_signal_chain(struct sigaction *action, int signal, siginfo_t *si, void *uc)
 {
-	const struct sigaction old = trap.old;
+	const struct sigaction old = *action;
 	bool sent = si->si_code <= 0; /* by kill(2) and its like: no instruction to retry */
 	bool plain = !(old.sa_flags & SA_SIGINFO);
 
@@ -51,7 +50,7 @@ static void trap_chain(int signal, siginfo_t *si, void *uc)
 		return;
 	}
 	if (old.sa_flags & SA_RESETHAND)
-		trap.old = (struct sigaction){.sa_handler = SIG_DFL};
+		*action = (struct sigaction){.sa_handler = SIG_DFL};
 	/* The mask the handler would have found: it may touch shared memory, jump out, or wait for a signal. */
 	sigset_t mask;
 	sigorset(&mask, &((ucontext_t *)uc)->uc_sigmask, &old.sa_mask);
@@ -72,7 +71,7 @@ static void trap_handler(int signal, siginfo_t *si, void *uc)
 
 	if (si->si_code != trap.si_code || offset >= trap.bytes || (write = trap_access(uc)) == -2 ||
 	    !trap.resolve(trap.fault, offset, write))
-		trap_chain(signal, si, uc);
+		tw_signal_chain(&trap.old, signal, si, uc);
 	errno = saved;
 }
 

@@ -3,11 +3,14 @@
 #ifndef TW_CORE_FAULT_TRAP_H
 #define TW_CORE_FAULT_TRAP_H
 
+#include <signal.h>
+
 #include "tweed/driver/fault.h"
 
 /* The rights each hardware page has, as set() last left them: enum tw_rights in a byte.  It tells a fault that the
  * protocol must resolve from one where the kernel took a mapping away on its own, and a store from a load where the
- * processor does not say.  Private to the process; touched by whoever may call set(). */
+ * processor does not say.  Private to the process, or shared with processors that may shoot at it; touched by
+ * whoever may call set() or downgrade(). */
 #define TW_SHADOW_SHIFT 12
 
 /* tw_trap_open - trap @signal (SIGSEGV or SIGBUS) of code @si_code inside @fault's application view, for the process and
@@ -17,6 +20,10 @@
 int tw_trap_open(struct tw_fault *fault, int signal, int si_code,
 		 bool (*resolve)(struct tw_fault *fault, size_t offset, int write));
 void tw_trap_close(void);
+
+/* tw_signal_chain - do with a signal what @old, the action before ours, would have done: call the handler with the mask it asked for, die, or
+ * nothing.  In a handler with all signals blocked. */
+void tw_signal_chain(struct sigaction *old, int signal, siginfo_t *si, void *uc);
 
 /* tw_shadow_create - the rights of @bytes of view, all TW_NONE; NULL when out of memory. */
 uint8_t *tw_shadow_create(size_t bytes);

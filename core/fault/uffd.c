@@ -14,7 +14,12 @@
  *
  * The kernel may drop an entry by itself (reclaim, migration of the file's page).  The access then faults as if the page
  * had no right; the shadow knows better, and the entry is made anew without a word to the protocol.  The write-protect
- * bit survives as a marker, so a store to a readable page is never missed. */
+ * bit survives as a marker, so a store to a readable page is never missed.
+ *
+ * The descriptor works in any process that has it, on the pages of the process that made it: a neighbour takes the write right from a
+ * view by shadow first, UFFDIO_WRITEPROTECT second, so that a trapped store finds the shadow changed.  Giving back a lost
+ * mapping is the one step that could undo this: it says in the shadow that it is at work (UFFD_RESTORING), and protects the page again when
+ * that word was replaced meanwhile. */
 #include "core/fault/uffd.h"
 
 #include "base/util.h"
@@ -22,6 +27,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +45,9 @@
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
+
+/* In the shadow: the page is writable, and its mapping is being made anew. */
+#define UFFD_RESTORING ((uint8_t)(TW_WRITE + 1))
 
 #define UFFD_PAGE     ((size_t)1 << TW_SHADOW_SHIFT)
 #define UFFD_NEEDS    (UFFD_FEATURE_MINOR_SHMEM | UFFD_FEATURE_PAGEFAULT_FLAG_WP | UFFD_FEATURE_WP_HUGETLBFS_SHMEM)
@@ -137,17 +146,19 @@ static void uffd_populate(struct tw_fault *fault, size_t offset, size_t bytes)
 		(void)*(volatile char *)(fault->view + o); /* a load is enough to allocate in a shared file */
 }
 
-static void uffd_protect(const struct tw_fault *fault, size_t offset, size_t bytes, bool protect)
+static void uffd_protect(int fd, char *start, size_t bytes, bool protect)
 {
-	struct tw_uffd *u = fault->priv;
-	struct uffdio_writeprotect wp = {.range = {(uintptr_t)fault->app + offset, bytes},
+	struct uffdio_writeprotect wp = {.range = {(uintptr_t)start, bytes},
 	                                 .mode =
 	                                     protect ? UFFDIO_WRITEPROTECT_MODE_WP : UFFDIO_WRITEPROTECT_MODE_DONTWAKE};
 
-	while (ioctl(u->fd, UFFDIO_WRITEPROTECT, &wp))
+	while (ioctl(fd, UFFDIO_WRITEPROTECT, &wp)) {
+		if (protect && (errno == ESRCH || errno == ENOENT))
+			return; /* another process that has ended, or left the job */
 		if (errno != EAGAIN && errno != EINTR)
-			tw_fatal("the kernel refused a change of rights at %p (UFFDIO_WRITEPROTECT): %s",
-			         (void *)(fault->app + offset), strerror(errno));
+			tw_fatal("the kernel refused a change of rights at %p (UFFDIO_WRITEPROTECT): %s", (void *)start,
+			         strerror(errno));
+	}
 }
 
 /* Map pages without an entry.  One that has an entry after all is left as it is. */
@@ -178,7 +189,7 @@ static void uffd_continue(struct tw_fault *fault, size_t offset, size_t bytes, b
 		}
 	}
 	if (protect && !u->continue_wp)
-		uffd_protect(fault, start, bytes, true);
+		uffd_protect(u->fd, fault->app + start, bytes, true);
 }
 
 void tw_uffd_set(struct tw_fault *fault, size_t offset, size_t bytes, enum tw_rights from, enum tw_rights to)
@@ -192,15 +203,62 @@ void tw_uffd_set(struct tw_fault *fault, size_t offset, size_t bytes, enum tw_ri
 	} else if (from == TW_NONE) {
 		uffd_continue(fault, offset, bytes, to == TW_READ);
 	} else {
-		uffd_protect(fault, offset, bytes, to == TW_READ);
+		uffd_protect(u->fd, fault->app + offset, bytes, to == TW_READ);
 	}
 	memset(u->shadow + (offset >> TW_SHADOW_SHIFT), to, bytes >> TW_SHADOW_SHIFT);
+}
+
+static bool uffd_replace(uint8_t *shadow, uint8_t from, uint8_t to)
+{
+	return __atomic_compare_exchange_n(shadow, &from, to, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+}
+
+/* Take the write right from one hardware page's shadow; returns whether it was there. */
+static bool uffd_take(uint8_t *shadow, bool wait)
+{
+	for (;;) {
+		uint8_t rights = __atomic_load_n(shadow, __ATOMIC_SEQ_CST);
+		if (rights < TW_WRITE)
+			return false;
+		if (rights == UFFD_RESTORING && wait)
+			sched_yield();
+		else if (uffd_replace(shadow, rights, TW_READ))
+			return true;
+	}
+}
+
+void tw_uffd_downgrade(const struct tw_fault_view *view, size_t offset, size_t bytes, bool wait)
+{
+	size_t end = (offset + bytes) >> TW_SHADOW_SHIFT;
+
+	for (size_t at = offset >> TW_SHADOW_SHIFT, n; at < end; at += n + 1) {
+		for (n = 0; at + n < end && uffd_take(&view->shadow[at + n], wait); n++)
+			;
+		if (n)
+			uffd_protect(view->handle, view->app + (at << TW_SHADOW_SHIFT), n << TW_SHADOW_SHIFT, true);
+	}
+}
+
+/* Make anew what the kernel took away: an entry for the page at @offset, which has a right. */
+static void uffd_restore(struct tw_fault *fault, size_t offset, uint8_t *shadow)
+{
+	int fd = ((struct tw_uffd *)fault->priv)->fd;
+
+	if (!uffd_replace(shadow, TW_WRITE, UFFD_RESTORING)) {
+		uffd_continue(fault, offset, UFFD_PAGE, true);
+		return;
+	}
+	uffd_continue(fault, offset, UFFD_PAGE, false);
+	uffd_protect(fd, fault->app + offset, UFFD_PAGE, false);
+	if (!uffd_replace(shadow, UFFD_RESTORING, TW_WRITE))
+		uffd_protect(fd, fault->app + offset, UFFD_PAGE, true);
 }
 
 void tw_uffd_fault(struct tw_fault *fault, size_t offset, int write)
 {
 	struct tw_uffd *u = fault->priv;
-	enum tw_rights rights = u->shadow[offset >> TW_SHADOW_SHIFT];
+	uint8_t *shadow = &u->shadow[offset >> TW_SHADOW_SHIFT];
+	uint8_t rights = __atomic_load_n(shadow, __ATOMIC_SEQ_CST);
 
 	if (write < 0)
 		write = rights >= TW_READ;
@@ -208,10 +266,7 @@ void tw_uffd_fault(struct tw_fault *fault, size_t offset, int write)
 		fault->handler(fault->ctx, offset, write);
 		return;
 	}
-	offset &= ~(UFFD_PAGE - 1);
-	uffd_continue(fault, offset, UFFD_PAGE, rights == TW_READ);
-	if (rights == TW_WRITE)
-		uffd_protect(fault, offset, UFFD_PAGE, false);
+	uffd_restore(fault, offset & ~(UFFD_PAGE - 1), shadow);
 }
 
 int tw_uffd_open(struct tw_fault *fault, bool kernel)
@@ -219,7 +274,7 @@ int tw_uffd_open(struct tw_fault *fault, bool kernel)
 	const char *name = fault->ops->name;
 	char why[256];
 	struct tw_uffd *u = calloc(1, sizeof(*u));
-	uint8_t *shadow = tw_shadow_create(fault->bytes);
+	uint8_t *shadow = fault->shadow ? fault->shadow : tw_shadow_create(fault->bytes);
 	int error = -ENOMEM;
 
 	if (!u || !shadow) {
@@ -246,11 +301,12 @@ int tw_uffd_open(struct tw_fault *fault, bool kernel)
 		goto close;
 	}
 	fault->priv = u;
+	fault->handle = u->fd;
 	return 0;
 close:
 	close(u->fd);
 free:
-	if (shadow)
+	if (shadow && !fault->shadow)
 		tw_shadow_destroy(shadow, fault->bytes);
 	free(u);
 	return error;
@@ -260,8 +316,12 @@ void tw_uffd_close(struct tw_fault *fault)
 {
 	struct tw_uffd *u = fault->priv;
 
-	close(u->fd); /* unregisters: the view is an ordinary mapping again */
-	tw_shadow_destroy(u->shadow, fault->bytes);
+	/* The view is an ordinary mapping again, though others may still have the descriptor. */
+	ioctl(u->fd, UFFDIO_UNREGISTER, &(struct uffdio_range){(uintptr_t)fault->app, fault->bytes});
+	close(u->fd);
+	if (!fault->shadow)
+		tw_shadow_destroy(u->shadow, fault->bytes);
+	fault->handle = -1;
 	free(u);
 	fault->priv = NULL;
 }
@@ -294,12 +354,19 @@ static void uffd_close(struct tw_fault *fault)
 	tw_uffd_close(fault);
 }
 
+/* The one thread that uses the view is in its fault handler while a mapping is made anew. */
+static void uffd_downgrade(const struct tw_fault_view *view, size_t offset, size_t bytes)
+{
+	tw_uffd_downgrade(view, offset, bytes, false);
+}
+
 const struct tw_fault_ops tw_fault_uffd = {
     .name = "uffd",
     .help = "userfaultfd, user-mode faults delivered as SIGBUS",
-    .caps = 0,
+    .caps = TW_FAULT_REMOTE,
     .probe = uffd_probe,
     .open = uffd_open,
     .close = uffd_close,
     .set = tw_uffd_set,
+    .downgrade = uffd_downgrade,
 };

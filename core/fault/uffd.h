@@ -18,7 +18,7 @@ extern const struct tw_fault_ops tw_fault_uffd, tw_fault_uffd_monitor, tw_fault_
 struct tw_uffd {
 	int fd;
 	bool continue_wp; /* the kernel knows UFFDIO_CONTINUE_MODE_WP */
-	uint8_t *shadow;  /* core/fault/trap.h */
+	uint8_t *shadow;  /* core/fault/trap.h; tw_fault.shadow when the caller gave one */
 	pthread_t thread; /* the monitor's */
 	char *stop;       /* a page whose fault tells the monitor to end */
 };
@@ -33,6 +33,9 @@ void tw_uffd_close(struct tw_fault *fault);
 
 /* tw_uffd_set - the hook.  Wakes nobody. */
 void tw_uffd_set(struct tw_fault *fault, size_t offset, size_t bytes, enum tw_rights from, enum tw_rights to);
+
+/* tw_uffd_downgrade - the hook.  @wait: the view's thread may run while a mapping is given back to it, so wait until that is over. */
+void tw_uffd_downgrade(const struct tw_fault_view *view, size_t offset, size_t bytes, bool wait);
 
 /* tw_uffd_fault - resolve a fault: call the handler, or give back a mapping that the kernel itself took away.
  * @write: 1, 0, -1 unknown.  [fault] */

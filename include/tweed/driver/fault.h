@@ -4,7 +4,7 @@
  * The node's frames are mapped twice by every processor.  The application view, at the same address everywhere, is
  * what a backend controls; the protocol view is always readable and writable and belongs to the core.
  *
- * Context: set() is called from fault handlers and from the application thread, never from both at once.
+ * Context: set() is called from fault handlers and from the application thread, never for one page from both at once.
  * Fault handlers run with all signals blocked, on an alternate stack, or in the monitor's thread. */
 #ifndef TWEED_DRIVER_FAULT_H
 #define TWEED_DRIVER_FAULT_H
@@ -18,6 +18,14 @@ enum tw_rights { TW_NONE, TW_READ, TW_WRITE };
 enum tw_fault_cap {
 	TW_FAULT_SYSCALLS = 1u << 0, /* the kernel's own accesses fault properly: read(2) into shared memory works */
 	TW_FAULT_THREAD = 1u << 1,   /* faults are handled by another thread than the one that faulted */
+	TW_FAULT_REMOTE = 1u << 2,   /* tw_fault.handle lets other processes call downgrade() */
+};
+
+/* What it takes to take rights from a view. */
+struct tw_fault_view {
+	char *app;       /* as its processor has it mapped */
+	uint8_t *shadow; /* as tw_fault.shadow, in memory that the caller shares with the view's processor */
+	int handle;      /* the caller's copy of tw_fault.handle; -1 in the view's own process */
 };
 
 struct tw_fault {
@@ -29,6 +37,10 @@ struct tw_fault {
 	 * retried.  Called with the fault context's rules. */
 	void (*handler)(void *ctx, size_t offset, bool write);
 	void *ctx;
+	/* shadow - [bytes / 4096] for the backend, zero at open(): the rights of each hardware page.  NULL: it makes its own, and nobody
+	 * calls downgrade(). */
+	uint8_t *shadow;
+	int handle; /* set by open(): a descriptor to be passed to other processes, or -1 without TW_FAULT_REMOTE */
 	void *priv; /* the backend's */
 };
 
@@ -43,6 +55,11 @@ struct tw_fault_ops {
 	/* set - change the rights of [offset, offset + bytes), all of which have @from now, to @to, from != to.
 	 * Ends the job with a sentence when the kernel refuses (out of mappings, out of memory). */
 	void (*set)(struct tw_fault *fault, size_t offset, size_t bytes, enum tw_rights from, enum tw_rights to);
+	/* downgrade - on return no store through the view to [offset, offset + bytes) succeeds, but traps: pages that can be written become
+	 * readable, others stay as they are.  A view that has ended has no rights.  In the view's own process, also in a signal handler
+	 * that interrupts set() or beside a thread in it; with TW_FAULT_REMOTE in any other: never beside set() of the same pages.
+	 * Ends the job with a sentence when the kernel refuses. */
+	void (*downgrade)(const struct tw_fault_view *view, size_t offset, size_t bytes);
 };
 
 /* tw_fault_find - the backend of that name; "auto" or NULL: the fastest whose probe succeeds.  NULL when unknown.
