@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* account.c - where the time goes: a span of one category inside another is taken out of the outer one. */
 #include "core/job.h"
+#include "core/shootdown.h"
 
 /* Time already accounted by spans that ended inside the open one. */
 static uint64_t account_inner[8];
@@ -31,6 +32,8 @@ void tw_wait(struct tw_proc *me, bool (*ready)(void *arg), void *arg)
 	if (ready(arg))
 		return;
 	uint64_t t = tw_time_begin(me);
+	tw_shootdown_enter(me);
 	tw_net_wait(me->net, ready, arg);
+	tw_shootdown_leave(me);
 	tw_time_end(me, &me->stats->now.comm_wait_ns, t);
 }

@@ -18,6 +18,8 @@ struct tw_boot {
 	uint32_t node;
 	uint32_t host_processes;      /* processors of the whole job on this host, for the spin policy */
 	int32_t private_fd;           /* the node's private memory */
+	int32_t handle_fd[TW_MAX_PROCESSORS + 1][2]; /* socket pairs, by which processors, and last the agent, get the others' views
+	                                              to shoot at: [0] is theirs to read; -1 when not needed */
 	int32_t exported_fd[TW_MAX_NODES]; /* nodes' exported memories that this host has (all, under shm); -1 otherwise */
 };
 

@@ -54,6 +54,7 @@ static const char *const *transport_names(void)
 CHOICES(home_names, "first-touch", "after-init", "round-robin")
 CHOICES(lock_names, "queue", "array")
 CHOICES(profile_names, "none", "memory-channel", "10gbe", "hdr")
+CHOICES(shootdown_names, "auto", "protect", "polled", "interrupt")
 CHOICES(huge_names, "auto", "on", "off")
 CHOICES(switch_names, "0", "1")
 
@@ -75,6 +76,8 @@ const struct tw_setting tw_settings[] = {
     {"TWEED_PROTOCOL", "protocol", 0, CHOICE(protocol, protocol_names), .initial = "2L", .help = "coherence protocol"},
     {"TWEED_FAULT", "fault", 0, CHOICE(fault, fault_names), .initial = "auto",
      .help = "how accesses are trapped; auto: the fastest that works here"},
+    {"TWEED_SHOOTDOWN", "shootdown", 0, CHOICE(shootdown, shootdown_names), .initial = "auto",
+     .help = "how a protocol takes write rights from neighbours; auto: protect, else polled"},
     {"TWEED_TRANSPORT", "transport", 0, CHOICE(transport, transport_names), .initial = "shm",
      .help = "how bytes travel between nodes"},
     {"TWEED_PAGE_SIZE", "page-size", 0, SIZE(page_size, 4 * K, 64 * K), .power_of_two = true, .initial = "4K",

@@ -16,6 +16,7 @@ struct tw_config {
 	uint64_t processors; /* TWEED_PROCESSORS  1, per node                             -p */
 	char protocol[128];  /* TWEED_PROTOCOL    2L; or FAMILY:CHOICE=VALUE,... */
 	char fault[16];      /* TWEED_FAULT       auto */
+	char shootdown[16];  /* TWEED_SHOOTDOWN   auto | protect | polled | interrupt; in a job: auto means none */
 	char transport[16];  /* TWEED_TRANSPORT   shm */
 	uint64_t page_size;  /* TWEED_PAGE_SIZE   4K, power of two, 4K..64K */
 	uint64_t memory;     /* TWEED_MEMORY      64G, sparse; a multiple of 2M, 2M..1T */

@@ -2,6 +2,7 @@
 /* hooks.c - synchronization reaches the protocol here, timed, with the heap's remote frees on board. */
 #include "core/heap.h"
 #include "core/job.h"
+#include "core/shootdown.h"
 
 static void hooks_run(struct tw_proc *me, void (*hook)(struct tw_proc *, enum tw_sync_kind, uint64_t),
                       enum tw_sync_kind kind, uint64_t object)
@@ -9,9 +10,11 @@ static void hooks_run(struct tw_proc *me, void (*hook)(struct tw_proc *, enum tw
 	if (!hook)
 		return;
 	tw_protocol_enter(me);
+	tw_shootdown_enter(me);
 	uint64_t t = tw_time_begin(me);
 	hook(me, kind, object);
 	tw_time_end(me, &me->stats->now.protocol_ns, t);
+	tw_shootdown_leave(me);
 	tw_protocol_leave(me);
 }
 
@@ -34,9 +37,11 @@ void tw_arrive(struct tw_proc *me, uint64_t object)
 		return;
 	}
 	tw_protocol_enter(me);
+	tw_shootdown_enter(me);
 	uint64_t t = tw_time_begin(me);
 	me->protocol->arrive(me, object);
 	tw_time_end(me, &me->stats->now.protocol_ns, t);
+	tw_shootdown_leave(me);
 	tw_protocol_leave(me);
 	tw_heap_ship(me);
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/notice.h"
+#include "core/shootdown.h"
 
 struct tw_proc *tw_me;
 
@@ -91,11 +92,13 @@ static int job_open_private(struct tw_proc *me, int fd)
 		madvise(me->twin_mem, l->twin_slots << l->page_shift, MADV_HUGEPAGE);
 	if (me->agent)
 		return 0;
-	char *sets = me->private_mem + l->sets + 2 * me->local * l->set_bytes;
+	char *sets = me->private_mem + l->sets + TW_SETS * me->local * l->set_bytes;
 	me->notices = (void *)sets;
 	me->nle = (void *)(sets + l->set_bytes);
+	me->shot = (void *)(sets + 2 * l->set_bytes);
 	tw_pageset_init(me->notices, l->pages);
 	tw_pageset_init(me->nle, l->pages);
+	tw_pageset_init(me->shot, l->pages);
 	me->dirty = job_private_set(me);
 	me->noticing = job_private_set(me);
 	return me->dirty && me->noticing ? 0 : -ENOMEM;
@@ -122,6 +125,7 @@ static void job_fault(void *ctx, size_t offset, bool write)
 	uint64_t bit = (uint64_t)1 << me->local;
 
 	tw_protocol_enter(me);
+	tw_shootdown_enter(me);
 	uint64_t t = tw_time_begin(me);
 
 	/* Where the hardware does not say "write", a fault on a readable page is one. */
@@ -135,6 +139,7 @@ static void job_fault(void *ctx, size_t offset, bool write)
 		me->protocol->read_fault(me, p);
 	}
 	tw_time_end(me, &me->stats->now.protocol_ns, t);
+	tw_shootdown_leave(me);
 	tw_protocol_leave(me);
 }
 
@@ -155,6 +160,7 @@ static int job_open_views(struct tw_proc *me, const struct tw_boot *boot)
 	    .bytes = me->config.memory,
 	    .handler = job_fault,
 	    .ctx = me,
+	    .shadow = tw_shootdown_shadow(me, me->local),
 	};
 	if (!me->fault.ops) {
 		tw_log("no fault backend %s is usable here", me->config.fault);
@@ -189,11 +195,14 @@ int tw_proc_open(struct tw_proc *me, const struct tw_boot *boot, unsigned local,
 		return err;
 	if (me->protocol->init && (err = me->protocol->init(me)))
 		return err;
-	return agent ? 0 : job_open_views(me, boot);
+	if (!agent && (err = job_open_views(me, boot)))
+		return err;
+	return tw_shootdown_open(me, boot);
 }
 
 void tw_proc_close(struct tw_proc *me)
 {
+	tw_shootdown_close(me);
 	if (me->fault.ops)
 		me->fault.ops->close(&me->fault);
 	if (me->protocol->fini)

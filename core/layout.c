@@ -53,7 +53,9 @@ void tw_layout_compute(struct tw_layout *l, const struct tw_config *config)
 	l->stats = layout_place(&end, l->ports * sizeof(struct tw_stats), 4096);
 	l->page_table = layout_place(&end, l->pages * sizeof(struct tw_page), 4096);
 	l->set_bytes = TW_ALIGN_UP(tw_pageset_bytes(l->pages), 4096);
-	l->sets = layout_place(&end, 2 * l->processors * l->set_bytes, 4096);
+	l->sets = layout_place(&end, TW_SETS * l->processors * l->set_bytes, 4096);
+	l->shadow_bytes = TW_ALIGN_UP(config->memory / 4096, (size_t)4096);
+	l->shadows = layout_place(&end, l->processors * l->shadow_bytes, 4096);
 	l->sync_local_bytes = tw_sync_private_bytes(config);
 	l->sync_local = layout_place(&end, l->sync_local_bytes, 4096);
 	l->protocol_private_bytes = protocol && protocol->private_bytes ? protocol->private_bytes(l) : 0;

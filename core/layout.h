@@ -13,6 +13,7 @@
 /* First address of the shared space, the same in every process; sanitizers reserve ranges of their own. */
 #define TW_SPACE_BASE (TW_TSAN ? (uintptr_t)0x1000000000 : (uintptr_t)0x200000000000)
 
+#define TW_SETS 3u /* page sets of each processor in the private memory */
 #define TW_NOTICE_SLOTS 16384u /* write notices per (receiver, sender) queue; a power of two */
 
 struct tw_layout {
@@ -41,8 +42,10 @@ struct tw_layout {
 	size_t node;           /* struct tw_node: clock, locks */
 	size_t stats;          /* [processors + 1] struct tw_stats; the last is the agent's */
 	size_t page_table;     /* [pages] struct tw_page, the second-level directory */
-	size_t sets;           /* [processors] notice and no-longer-exclusive sets: core/pageset.h */
+	size_t sets;           /* [processors] notice, no-longer-exclusive and shot sets: core/pageset.h */
 	size_t set_bytes;      /* of one set */
+	size_t shadows;        /* [processors] rights in each application view: driver/fault.h */
+	size_t shadow_bytes;   /* of one view */
 	size_t sync_local;     /* sync/'s node-local part */
 	size_t sync_local_bytes;
 	size_t protocol_private; /* the protocol's own */

@@ -132,7 +132,7 @@ static bool notice_pending(struct tw_proc *me)
 
 static struct tw_pageset *notice_set(struct tw_proc *me, unsigned local)
 {
-	return (struct tw_pageset *)(void *)(me->private_mem + me->layout.sets + 2 * local * me->layout.set_bytes);
+	return (struct tw_pageset *)(void *)(me->private_mem + me->layout.sets + TW_SETS * local * me->layout.set_bytes);
 }
 
 static void notice_distribute(struct tw_proc *me, uint32_t slot, uint64_t now)

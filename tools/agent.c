@@ -104,6 +104,22 @@ static void agent_write_boot(struct agent *a)
 	}
 }
 
+/* Socket pairs by which the processes of the node hand each other their views. */
+static void agent_handles(struct agent *a)
+{
+	for (unsigned k = 0; k <= TW_MAX_PROCESSORS; k++) {
+		int32_t *pair = a->boot.handle_fd[k];
+		pair[0] = pair[1] = -1;
+		if (k > a->boot.config.processors || strcmp(a->boot.config.shootdown, "protect") != 0)
+			continue;
+		if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair) < 0) {
+			tool_say("cannot make a socket pair for each processor: %s; use fewer processors, or --shootdown polled",
+			         strerror(errno));
+			agent_fail(a);
+		}
+	}
+}
+
 static void agent_bring_up(struct agent *a)
 {
 	static struct wire_msg msg;
@@ -125,6 +141,7 @@ static void agent_bring_up(struct agent *a)
 	wire_send(a->sock, WIRE_MEMORY, NULL, 0, &exported, 1);
 	close(exported);
 	agent_take_nodes(a, &msg);
+	agent_handles(a);
 	agent_write_boot(a);
 
 	size_t processors = a->boot.config.processors;

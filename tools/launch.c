@@ -189,6 +189,7 @@ static void launch_send_jobs(struct launch *l, unsigned first, unsigned end)
 	                       .config = l->job->config};
 
 	snprintf(job.config.fault, sizeof(job.config.fault), "%s", l->job->fault);
+	snprintf(job.config.shootdown, sizeof(job.config.shootdown), "%s", l->job->shootdown);
 	for (unsigned i = first; i < end; i++) {
 		job.node = i;
 		if (l->node[i].sock >= 0)

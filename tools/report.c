@@ -209,6 +209,7 @@ static json_t *report_json(const struct tool_job *job)
 	json_object_set_new(o, "protocol", json_string(job->config.protocol));
 	json_object_set_new(o, "transport", json_string(job->config.transport));
 	json_object_set_new(o, "fault", json_string(job->fault));
+	json_object_set_new(o, "shootdown", job->shootdown[0] && strcmp(job->shootdown, "auto") ? json_string(job->shootdown) : json_null());
 	json_object_set_new(o, "page_size", json_integer((json_int_t)job->config.page_size));
 	json_object_set_new(o, "elapsed", json_real(elapsed_s));
 	json_object_set_new(o, "wall", json_real(job->wall_s));

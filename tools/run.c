@@ -159,6 +159,25 @@ static int run_check_drivers(struct tool_job *job)
 	return 0;
 }
 
+/* auto becomes what is used, where the protocol shoots. */
+static int run_check_shootdown(struct tool_job *job)
+{
+	const struct tw_protocol *protocol = tw_protocol_find(job->config.protocol);
+	const char *name = job->config.shootdown;
+	bool remote = tw_fault_find(job->fault)->caps & TW_FAULT_REMOTE;
+
+	if (strcmp(name, "protect") == 0 && !remote) {
+		tool_say("shootdown by protect is not usable here, because no process can change another's rights with fault "
+		         "backend %s; use --shootdown polled, or --fault uffd",
+		         job->fault);
+		return -ENOTSUP;
+	}
+	if (strcmp(name, "auto") == 0 && (protocol->flags & TW_PROTOCOL_SHOOTDOWN))
+		name = remote ? "protect" : "polled";
+	snprintf(job->shootdown, sizeof(job->shootdown), "%s", name);
+	return 0;
+}
+
 static int run_check(struct tool_job *job)
 {
 	char error[1024];
@@ -175,7 +194,8 @@ static int run_check(struct tool_job *job)
 	job->path = run_find_program(job->argv[0]);
 	if (!job->path)
 		return -EINVAL;
-	return run_check_drivers(job);
+	int status = run_check_drivers(job);
+	return status < 0 ? status : run_check_shootdown(job);
 }
 
 /* To a one-level protocol every processor is a node, of which some share a host. */

@@ -36,6 +36,7 @@ struct tool_job {
 	struct tw_config config; /* as asked for */
 	enum tw_origin origins[TOOL_SETTINGS_MAX];
 	char fault[16]; /* the backend that is used */
+	char shootdown[16]; /* the mechanism that is used; auto: none */
 	char *path;     /* the program's file */
 	char **argv;    /* program and arguments, NULL-ended */
 	/* results */

@@ -56,6 +56,12 @@ struct tw_node {
 	_Alignas(64) _Atomic uint64_t twin_free; /* head of the free twin slots: tag << 32 | slot + 1 */
 	_Atomic uint64_t twin_used;              /* twins in use */
 	_Atomic uint64_t twin_top;               /* slots ever used */
+	struct tw_target { /* where neighbours shoot at a processor: core/shootdown.c */
+		_Alignas(64) _Atomic uint32_t asked; /* requests * 2, plus 1 while no application code runs there */
+		_Atomic uint32_t done;               /* requests * 2 that it has complied with */
+		_Atomic uint32_t waiters;            /* sleep on done */
+		int32_t pid, tid;
+	} target[TW_MAX_PROCESSORS];
 	_Alignas(64) _Atomic uint64_t barriers_done; /* tw_barrier_all's passed; 0: the program still initializes */
 };
 
@@ -91,6 +97,8 @@ struct tw_proc {
 	char *twin_mem;
 	struct tw_pageset *notices; /* pages this processor must invalidate at its next acquire */
 	struct tw_pageset *nle;     /* no-longer-exclusive list: written by whoever breaks exclusive mode */
+	struct tw_pageset *shot;    /* pages that neighbours told it to make readable only */
+	struct tw_target *target;   /* where they tell it so; NULL: they do it themselves, or never shoot */
 	struct tw_pageset *dirty;   /* pages this processor wrote since its last release; private */
 	struct tw_pageset *noticing; /* pages flushed by the release at work, whose sharers are still to be told; private */
 	struct tw_notice_batch *batch; /* [nodes] write notices not yet appended: core/notice.c */
@@ -110,6 +118,7 @@ enum tw_protocol_flag {
 	TW_PROTOCOL_ONE_LEVEL = 1u << 2,  /* every processor is a node of its own to the protocol */
 	TW_PROTOCOL_NEEDS_STORES = 1u << 3, /* the program's stores must be instrumented: the store hook */
 	TW_PROTOCOL_HOMES_MOVE = 1u << 5, /* a page's home may change at any time: it is asked for, not remembered */
+	TW_PROTOCOL_SHOOTDOWN = 1u << 6,  /* calls tw_shootdown */
 	TW_PROTOCOL_NO_DIRECTORY = 1u << 4, /* no directory words, no queues of write notices: tw_dir_*, tw_notice_* are not used */
 };
 
@@ -173,9 +182,33 @@ static inline size_t tw_frame_offset(const struct tw_proc *me, tw_page_t p)
 }
 static inline char *tw_frame(const struct tw_proc *me, tw_page_t p) { return me->view + ((size_t)p << me->layout.page_shift); }
 
+/* tw_shootdown - take the write right on @count pages from @first from other processors of the node (TWEED_SHOOTDOWN).
+ * @victims: local processors, one bit each, not this one.  A page that one of them has not mapped writable stays as it is there.
+ * Context:  fault, sync, agent; jobs of protocols with TW_PROTOCOL_SHOOTDOWN.
+ * Locks:    the page locks of all the pages, held by the caller; victims need none to comply, so two processors may shoot at each
+ *           other, and a victim that waits for one of these locks, or elsewhere, or is stopped, delays nobody.
+ * Ordering: on return all stores of the victims to these pages are visible in the frames, and later ones trap: a write fault, in which
+ *           the victim waits for the page lock.  Masks are the caller's to change, before it unlocks the pages.
+ * Waits:    for the kernel (protect); else until the victims have reached a poll or a call of Tweed, or a signal
+ *           handler has run there.
+ * Source:   Cashmere-2L, sections 2.6 and 3.3.4. */
+void tw_shootdown(struct tw_proc *me, tw_page_t first, unsigned count, uint64_t victims);
+
+/* tw_shootdown_comply - do what neighbours asked of this processor. */
+void tw_shootdown_comply(struct tw_proc *me);
+/* tw_shootdown_poll - the same, if there is anything; two loads.  [application between two accesses, sync] */
+static inline void tw_shootdown_poll(struct tw_proc *me)
+{
+	struct tw_target *t = me->target;
+	if (t && (atomic_load_explicit(&t->asked, memory_order_relaxed) & ~1u) !=
+	             atomic_load_explicit(&t->done, memory_order_relaxed))
+		tw_shootdown_comply(me);
+}
+
 /* tw_map - change this processor's rights on @count pages, which all have @from.  Does not touch masks. */
 static inline void tw_map(struct tw_proc *me, tw_page_t first, unsigned count, enum tw_rights from, enum tw_rights to)
 {
+	tw_shootdown_poll(me); /* what was asked of a page before it was unlocked must not come after this */
 	me->fault.ops->set(&me->fault, (size_t)first << me->layout.page_shift, (size_t)count << me->layout.page_shift, from, to);
 }
 
