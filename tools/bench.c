@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bench.c - `tweed bench`: runs tweed-bench at 2x1 and 1x2, gathers its lines, prints them as a table or as JSON. */
+/* bench.c - `tweed bench`: runs tweed-bench at its shapes, gathers its lines, prints them as a table or as JSON. */
 #include <jansson.h>
 #include <limits.h>
 #include <stdio.h>
@@ -10,6 +10,7 @@
 
 #include "base/util.h"
 #include "tools/tools.h"
+#include "tweed/driver/fault.h"
 
 struct bench_result {
 	char name[64], unit[16], floor_name[64];
@@ -18,10 +19,10 @@ struct bench_result {
 
 static int bench_usage(void)
 {
-	printf(
-	    "usage: tweed bench [--json] [OPTIONS OF tweed run]\n\n"
-	    "Measures locks, barriers, page faults, twins, diffs and streams at 2x1 and 1x2, beside what the machine\n"
-	    "alone would need (the floor).  Both cores should be idle otherwise.\n");
+	printf("usage: tweed bench [--json] [OPTIONS OF tweed run]\n\n"
+	       "Measures locks, barriers, page faults, twins, diffs and streams at 2x1 and 1x2, shootdowns at 1x2 and "
+	       "1x4,\n"
+	       "beside what the machine alone would need (the floor).  Both cores should be idle otherwise.\n");
 	return 0;
 }
 
@@ -50,11 +51,35 @@ static void bench_print(const struct bench_result *r)
 	fflush(stdout);
 }
 
+struct bench_job {
+	const char *nodes, *processors, *shape, *shootdown;
+};
+
+static const struct bench_job bench_jobs[] = {
+    {"2", "1", "2x1", "auto"},   {"1", "2", "1x2", "auto"},      {"1", "2", "1x2", "protect"},
+    {"1", "2", "1x2", "polled"}, {"1", "2", "1x2", "interrupt"}, {"1", "4", "1x4", "protect"},
+    {"1", "4", "1x4", "polled"}, {"1", "4", "1x4", "interrupt"},
+};
+
+/* Does the fault backend that the options or the environment name offer protect? */
+static bool bench_can_protect(int argc, char **argv)
+{
+	const char *name = getenv("TWEED_FAULT");
+	for (int i = 1; i < argc; i++) {
+		if (strncmp(argv[i], "--fault=", 8) == 0)
+			name = argv[i] + 8;
+		else if (strcmp(argv[i], "--fault") == 0 && i + 1 < argc)
+			name = argv[i + 1];
+	}
+	const struct tw_fault_ops *fault = tw_fault_find(name);
+	return fault && (fault->caps & TW_FAULT_REMOTE);
+}
+
 /* The child: tweed run at the shape, with the caller's options. */
-static void bench_exec(const char *nodes, const char *processors, int argc, char **argv)
+static void bench_exec(const struct bench_job *job, int argc, char **argv)
 {
 	char self[PATH_MAX - 16], program[PATH_MAX];
-	const char **args = calloc((size_t)argc + 14, sizeof(*args));
+	const char **args = calloc((size_t)argc + 16, sizeof(*args));
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	int a = 0;
 
@@ -72,17 +97,19 @@ static void bench_exec(const char *nodes, const char *processors, int argc, char
 	for (int i = 1; i < argc; i++)
 		args[a++] = argv[i];
 	args[a++] = "-n";
-	args[a++] = nodes;
+	args[a++] = job->nodes;
 	args[a++] = "-p";
-	args[a++] = processors;
+	args[a++] = job->processors;
+	args[a++] = "--shootdown";
+	args[a++] = job->shootdown;
 	args[a++] = "--";
 	args[a++] = program;
 	execv(self, (char *const *)(uintptr_t)args);
 	_exit(1);
 }
 
-/* Runs one shape; appends to @rows when it is not NULL, else prints.  Returns the exit status. */
-static int bench_shape(const char *nodes, const char *processors, int argc, char **argv, json_t *rows)
+/* Runs one job; appends to @rows when it is not NULL, else prints.  Returns the exit status. */
+static int bench_run(const struct bench_job *job, int argc, char **argv, json_t *rows)
 {
 	int out[2], status;
 	char *line = NULL;
@@ -97,7 +124,7 @@ static int bench_shape(const char *nodes, const char *processors, int argc, char
 		dup2(out[1], STDOUT_FILENO);
 		close(out[0]);
 		close(out[1]);
-		bench_exec(nodes, processors, argc, argv);
+		bench_exec(job, argc, argv);
 	}
 	close(out[1]);
 	FILE *in = fdopen(out[0], "r");
@@ -105,10 +132,10 @@ static int bench_shape(const char *nodes, const char *processors, int argc, char
 		if (!bench_parse(line, &r))
 			continue;
 		if (rows)
-			json_array_append_new(
-			    rows, json_pack("{s:s, s:s, s:f, s:s, s:o, s:s}", "shape", nodes[0] == '2' ? "2x1" : "1x2",
-			                    "name", r.name, "value", r.value, "unit", r.unit, "floor",
-			                    r.floor < 0 ? json_null() : json_real(r.floor), "floor_is", r.floor_name));
+			json_array_append_new(rows, json_pack("{s:s, s:s, s:f, s:s, s:o, s:s}", "shape", job->shape,
+			                                      "name", r.name, "value", r.value, "unit", r.unit, "floor",
+			                                      r.floor < 0 ? json_null() : json_real(r.floor),
+			                                      "floor_is", r.floor_name));
 		else
 			bench_print(&r);
 	}
@@ -136,9 +163,11 @@ int tool_bench(int argc, char **argv)
 	json_t *rows = json ? json_array() : NULL;
 	if (!json)
 		printf("  %-46s %10s %-6s %9s\n", "", "", "", "floor");
-	int status = bench_shape("2", "1", kept, argv, rows);
-	if (status == 0)
-		status = bench_shape("1", "2", kept, argv, rows);
+	bool protect = bench_can_protect(kept, argv);
+	int status = 0;
+	for (size_t i = 0; i < sizeof(bench_jobs) / sizeof(*bench_jobs) && status == 0; i++)
+		if (protect || strcmp(bench_jobs[i].shootdown, "protect") != 0)
+			status = bench_run(&bench_jobs[i], kept, argv, rows);
 	if (json) {
 		if (status == 0)
 			json_dumpf(rows, stdout, JSON_INDENT(1));

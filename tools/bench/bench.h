@@ -26,6 +26,7 @@ void bench_pages(void);     /* page operations between two nodes */
 void bench_streams(void);   /* large transfers between two nodes */
 void bench_two_sync(void);  /* synchronization between two nodes */
 void bench_resident(void);  /* faults on pages the node has */
+void bench_shoot(void);     /* shootdowns on one node, in a job with TWEED_SHOOTDOWN */
 void bench_one_node(void);  /* two processors of one node */
 
 /* Permutation of 0..n-1, the same everywhere. */

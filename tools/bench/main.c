@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* main.c - tweed-bench: measures, and prints one line "name|value|unit|floor|name of the floor" for each result.  Started by
- * `tweed bench` at 2x1 and at 1x2. */
+ * `tweed bench` at 2x1 and at 1x2, and with each TWEED_SHOOTDOWN at 1x2 and 1x4. */
 #include "tools/bench/bench.h"
 
 #include <pthread.h>
@@ -170,7 +170,9 @@ int main(int argc, char **argv)
 	if (processor && strcmp(processor, "0") == 0)
 		bench_measure_floors(config.page_size, config.fault);
 	tw_init(&argc, &argv);
-	if (tw_nodes() > 1) {
+	if (strcmp(config.shootdown, "auto") != 0) {
+		bench_shoot();
+	} else if (tw_nodes() > 1) {
 		bench_two_sync();
 		bench_pages();
 		bench_streams();
