@@ -9,6 +9,7 @@
 #define CASH_EXCLUSIVE 1u /* this node holds the page in exclusive mode, confirmed */
 #define CASH_BUSY      2u /* its diff is under way in a message: cash_lock */
 #define CASH_AWAITED   4u /* somebody waits for the end of that */
+#define CASH_OWED      8u /* a writer has arrived at a barrier and left its changes to those that come: they must flush */
 
 /* What makes a member of the family: choices.c.  Zero is what 2L chose. */
 enum cash_updates { CASH_UPDATES_WRITE, CASH_UPDATES_MESSAGE };
@@ -94,6 +95,11 @@ static inline bool cash_migrates(const struct tw_proc *me)
 	return cash_chose(me)->home == CASH_HOME_MIGRATE;
 }
 
+static inline bool cash_shoots(const struct tw_proc *me)
+{
+	return cash_chose(me)->local == CASH_LOCAL_SHOOTDOWN;
+}
+
 static inline uint64_t cash_bit(const struct tw_proc *me)
 {
 	return (uint64_t)1 << me->local;
@@ -127,6 +133,8 @@ void cash_break(struct tw_proc *me, unsigned node, tw_page_t first, unsigned cou
 
 /* cash_flush_range - an early release of the pages of the range that this processor wrote.  No page lock held. */
 void cash_flush_range(struct tw_proc *me, tw_page_t first, unsigned count);
+/* cash_flush_neighbours - an early release of @p for all processors of the node, which are shot down.  No page lock held. */
+void cash_flush_neighbours(struct tw_proc *me, tw_page_t p);
 
 /* cash_withdraw - nothing of @p (locked) is mapped or unflushed here: leave the directory.  The caller flushes. */
 void cash_withdraw(struct tw_proc *me, tw_page_t p);

@@ -28,8 +28,9 @@ static const char *choices_refuse(const struct tw_protocol *self, const struct t
 const struct tw_protocol tw_protocol_2l =
     CASH_MEMBER("2L", "Cashmere-2L: two levels, twins and two-way diffs, directory, first-touch homes, exclusive mode",
                 0, &choices_2l);
-const struct tw_protocol tw_protocol_2ls = CASH_MEMBER(
-    "2LS", "Cashmere-2LS: as 2L, but local writers are shot down where 2L applies incoming diffs", 0, &choices_2ls);
+const struct tw_protocol tw_protocol_2ls =
+    CASH_MEMBER("2LS", "Cashmere-2LS: as 2L, but local writers are shot down where 2L applies incoming diffs",
+                TW_PROTOCOL_SHOOTDOWN, &choices_2ls);
 const struct tw_protocol tw_protocol_2loffmc =
     CASH_MEMBER("2LOffMC", "as 2L, but diffs are messages that the home's agent applies", 0, &choices_2loffmc);
 const struct tw_protocol tw_protocol_2lmigr = CASH_MEMBER(
@@ -55,7 +56,8 @@ static const char *choices_refuse(const struct tw_protocol *self, const struct t
 static unsigned choices_flags(const struct cash_choices *c)
 {
 	return (c->levels == 1 ? TW_PROTOCOL_ONE_LEVEL : 0) |
-	       (c->home == CASH_HOME_MIGRATE ? TW_PROTOCOL_HOMES_MOVE : 0);
+	       (c->home == CASH_HOME_MIGRATE ? TW_PROTOCOL_HOMES_MOVE : 0) |
+	       (c->local == CASH_LOCAL_SHOOTDOWN ? TW_PROTOCOL_SHOOTDOWN : 0);
 }
 
 static const struct choice {

@@ -52,7 +52,7 @@ void cash_break(struct tw_proc *me, unsigned node, tw_page_t first, unsigned cou
 static struct tw_pageset *exclusive_nle(struct tw_proc *me, unsigned local)
 {
 	return (struct tw_pageset *)(void *)(me->private_mem + me->layout.sets +
-	                                     (2 * local + 1) * me->layout.set_bytes);
+	                                     (TW_SETS * local + 1) * me->layout.set_bytes);
 }
 
 /* The master gets the page as it is now; a twin remembers what it got.  Page locked, home elsewhere. */

@@ -237,6 +237,25 @@ static bool window_break(struct tw_proc *me, struct window *w)
 	return false;
 }
 
+/* Must what the node's processors wrote to the first page of the window be flushed before it is fetched?  Then unlocks the window,
+ * does so, and returns true. */
+static bool window_shoot(struct tw_proc *me, struct window *w)
+{
+	if (!cash_shoots(me))
+		return false;
+	for (unsigned i = 0; i < w->count; i++) {
+		struct tw_page *e = &me->page[w->first + i];
+		if (!e->twin || cash_is_home(me, e) || (e->ts_update != 0 && cash_rights(me, e) != TW_NONE) ||
+		    !fault_stale(me, e))
+			continue;
+		window_unclaim(me, w);
+		window_unlock(me, w);
+		cash_flush_neighbours(me, w->first + i);
+		return true;
+	}
+	return false;
+}
+
 static bool fault_must_fetch(struct tw_proc *me, struct tw_page *e)
 {
 	if (cash_is_home(me, e))
@@ -331,7 +350,7 @@ static void fault_window(struct tw_proc *me, struct window *w)
 		w->want = want;
 		window_lock(me, w);
 		window_publish(me, w);
-	} while (window_break(me, w));
+	} while (window_break(me, w) || window_shoot(me, w));
 	if (cash_migrates(me) && w->want == TW_WRITE)
 		window_migrate(me, w);
 	window_fetch(me, w);

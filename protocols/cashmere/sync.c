@@ -11,6 +11,7 @@ struct release {
 	bool published;                       /* a directory word is on its way */
 	bool at_barrier;                      /* all processors take part: leave pages to later local writers */
 	bool may_keep;                        /* pages written in every interval may stay writable */
+	bool for_all;                         /* flush what any processor of the node wrote */
 	uint64_t wait_for[TW_MAX_PROCESSORS]; /* node times of flushes by others that stand for ours */
 };
 
@@ -44,6 +45,8 @@ static bool release_diff(struct tw_proc *me, tw_page_t p, bool update)
 static bool release_flush(struct tw_proc *me, tw_page_t p, bool others)
 {
 	struct tw_page *e = &me->page[p];
+
+	e->state &= ~CASH_OWED;
 	bool update = others && !tw_planted(me, "no-flush-update");
 
 	uint64_t began = tw_tick(me);
@@ -76,6 +79,17 @@ static void release_stands_for_ours(struct release *r, const struct tw_page *e)
 		r->wait_for[e->flusher] = TW_MAX(r->wait_for[e->flusher], e->ts_flush);
 }
 
+/* No other local processor writes the page (locked) any more.  Its changes are flushed with ours. */
+static void release_shoot(struct tw_proc *me, tw_page_t p)
+{
+	struct tw_page *e = &me->page[p];
+	uint64_t victims = e->writers & e->mapped & ~cash_bit(me);
+
+	if (victims && !tw_planted(me, "no-shootdown"))
+		tw_shootdown(me, p, 1, victims);
+	e->writers = 0;
+}
+
 /* One page of the dirty set, locked.  Its mapping by this processor is read-only already, unless it may @keep it writable.
  * Returns whether this processor is a writer of the page no longer. */
 static bool release_page(struct release *r, tw_page_t p, bool keep)
@@ -88,7 +102,7 @@ static bool release_page(struct release *r, tw_page_t p, bool keep)
 	bool others = e->writers != 0;
 	if (r->at_barrier && release_others_come(me, e)) {
 		/* The last local writer will flush, for us as well: no flush made so far can stand for that one. */
-		e->ts_flush = 0;
+		e->state |= CASH_OWED;
 		return !keep;
 	}
 	if (cash_is_home(me, e)) {
@@ -106,7 +120,12 @@ static bool release_page(struct release *r, tw_page_t p, bool keep)
 		}
 		return !keep;
 	}
-	if (e->ts_flush > r->started && e->flusher != me->local) {
+	bool shoot = cash_shoots(me);
+	if (shoot) {
+		release_shoot(me, p);
+		others = false;
+	}
+	if (e->ts_flush > r->started && e->flusher != me->local && !(e->state & CASH_OWED) && !shoot) {
 		/* Overlapping releases: that flush began after this release did, so it had our writes. */
 		release_stands_for_ours(r, e);
 		me->stats->now.coalesced_flushes++;
@@ -127,10 +146,11 @@ static bool release_page(struct release *r, tw_page_t p, bool keep)
 }
 
 /* Does the page of the dirty set need anything?  Page locked. */
-static bool release_wants(struct tw_proc *me, tw_page_t p)
+static bool release_wants(const struct release *r, tw_page_t p)
 {
+	struct tw_proc *me = r->me;
 	struct tw_page *e = &me->page[p];
-	return (e->writers & cash_bit(me)) && !(e->state & CASH_EXCLUSIVE);
+	return (r->for_all ? e->twin != 0 : (e->writers & cash_bit(me)) != 0) && !(e->state & CASH_EXCLUSIVE);
 }
 
 /* May a page that its node rewrites in every interval, while others have copies, stay writable and dirty, so that the first write of
@@ -142,6 +162,8 @@ static bool release_may_keep(const struct release *r, tw_page_t p)
 	const struct tw_page *e = &me->page[p];
 	const struct cash_extra *x = cash_extra(me, p);
 
+	if (cash_shoots(me) && !cash_is_home(me, e))
+		return false;
 	return r->may_keep && x->patience && (cash_is_home(me, e) || (e->twin && me->config.updates)) &&
 	       cash_rights(me, e) == TW_WRITE && cash_shared(me, p) && !tw_twins_scarce(me);
 }
@@ -206,8 +228,11 @@ static void release_sort(struct release *r, tw_page_t first, unsigned count, uin
 	*wanted = *keep = *protect = 0;
 	for (unsigned i = 0; i < count; i++) {
 		uint64_t bit = (uint64_t)1 << i;
-		if (!release_wants(me, first + i))
+		if (!release_wants(r, first + i)) {
+			if (cash_shoots(me)) /* whoever shot this processor down flushed its writes */
+				release_stands_for_ours(r, &me->page[first + i]);
 			continue;
+		}
 		*wanted |= bit;
 		if (release_may_keep(r, first + i))
 			*keep |= bit;
@@ -371,6 +396,15 @@ static void release_all(struct tw_proc *me, bool at_barrier)
 	release_end(&r);
 }
 
+void cash_flush_neighbours(struct tw_proc *me, tw_page_t p)
+{
+	struct release r = {.me = me, .for_all = true};
+
+	r.started = tw_tick(me);
+	release_run(&r, p, 1);
+	release_end(&r);
+}
+
 void cash_flush_range(struct tw_proc *me, tw_page_t first, unsigned count)
 {
 	struct release r = {.me = me};
@@ -433,6 +467,8 @@ static bool acquire_updates(struct tw_proc *me, tw_page_t p)
 {
 	const struct tw_page *e = &me->page[p];
 	const struct cash_extra *x = cash_extra(me, p);
+	if (cash_shoots(me) && e->twin)
+		return false;
 	return x->left || (me->config.updates && x->patience && e->twin && (e->writers & cash_bit(me)));
 }
 
