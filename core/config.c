@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/util.h"
 #include "tweed/driver/protocol.h"
 
 #define PREFIX     "TWEED_"

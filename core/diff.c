@@ -4,7 +4,7 @@
  * A window (4 KiB) is scanned to masks first, then the masks are turned into runs.  The frame is read by the scan
  * alone, so the snapshot, and with @update the twin, hold just what was compared.  With @update the twin
  * itself is the snapshot: the caller's page lock keeps it still while runs are passed on. */
-#include "core/diff.h"
+#include "tweed/driver/diff.h"
 #include "core/diff_ops.h"
 
 #include <errno.h>

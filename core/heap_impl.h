@@ -3,6 +3,8 @@
 #ifndef TW_CORE_HEAP_IMPL_H
 #define TW_CORE_HEAP_IMPL_H
 
+#include "base/util.h"
+#include "core/layout.h"
 #include "core/heap.h"
 
 #include "tweed/driver/protocol.h"

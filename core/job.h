@@ -3,7 +3,9 @@
 #ifndef TW_CORE_JOB_H
 #define TW_CORE_JOB_H
 
+#include "base/util.h"
 #include "core/boot.h"
+#include "core/layout.h"
 #include "tweed/driver/protocol.h"
 
 /* The processor (or agent) that this process is; NULL before tw_init and after tw_finalize. */

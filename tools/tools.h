@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #include "core/config.h"
-#include "core/stats.h"
+#include "tweed/driver/stats.h"
 
 #define TOOL_SETTINGS_MAX 64
 #define TOOL_USAGE        2 /* exit status of a mistaken call: nothing was started */

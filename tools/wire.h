@@ -23,7 +23,7 @@
 #include <sys/types.h>
 
 #include "core/config.h"
-#include "core/stats.h"
+#include "tweed/driver/stats.h"
 
 enum wire_type {
 	WIRE_JOB = 1,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* config_test.c - the table of settings, its parser and its sentences, with registries of our own. */
+#include "base/util.h"
 #include "core/config.h"
 #include "tweed/driver/protocol.h"
 #include "unit.h"

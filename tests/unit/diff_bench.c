@@ -2,7 +2,7 @@
 /* diff_bench.c - nanoseconds per page of the diff primitives, by implementation and pattern; the floor is a memcpy.
  * Not a test.  Usage: diff_bench [page bytes] */
 #include "base/util.h"
-#include "core/diff.h"
+#include "tweed/driver/diff.h"
 
 #include <stdio.h>
 #include <stdlib.h>

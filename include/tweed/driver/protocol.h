@@ -13,12 +13,13 @@
 #ifndef TWEED_DRIVER_PROTOCOL_H
 #define TWEED_DRIVER_PROTOCOL_H
 
-#include "base/util.h"
-#include "core/diff.h"
-#include "core/layout.h"
-#include "core/stats.h"
+#include "tweed/driver/config.h"
+#include "tweed/driver/diff.h"
 #include "tweed/driver/fault.h"
+#include "tweed/driver/layout.h"
+#include "tweed/driver/stats.h"
 #include "tweed/driver/transport.h"
+#include "tweed/driver/util.h"
 
 typedef uint32_t tw_page_t; /* page number in the shared space */
 

@@ -3,7 +3,7 @@
  * above calls.
  *
  * Every node exports one range of memory, addressed by (node, offset); parts of it are the *regions* of
- * Cashmere-2L section 2.1 (frames, directory, notice bins, ...: core/layout.h).  Every process of the job, that is each
+ * Cashmere-2L section 2.1 (frames, directory, notice bins, ...: driver/layout.h).  Every process of the job, that is each
  * processor and each node's agent, opens one endpoint, (node, port): processors are ports 0 to ports - 2, the agent is
  * port ports - 1.
  *

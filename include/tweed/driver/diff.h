@@ -6,8 +6,8 @@
  * read again: what is sent and what enters the twin are the same value.
  *
  * Context: fault handlers; no allocation, no locks.  Caller holds the page's lock. */
-#ifndef TW_CORE_DIFF_H
-#define TW_CORE_DIFF_H
+#ifndef TWEED_DRIVER_DIFF_H
+#define TWEED_DRIVER_DIFF_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* stats.h - a processor's counters and times.  They live in the node's private memory, written by their processor
  * (or the agent, for what it does) without atomics, read by the agent at the end of the job. */
-#ifndef TW_CORE_STATS_H
-#define TW_CORE_STATS_H
+#ifndef TWEED_DRIVER_STATS_H
+#define TWEED_DRIVER_STATS_H
 
 #include <stdint.h>
 

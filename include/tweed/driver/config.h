@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* config.h - the values of the job's settings, the same in every process.  doc/environment.md explains each. */
+#ifndef TWEED_DRIVER_CONFIG_H
+#define TWEED_DRIVER_CONFIG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define TW_MAX_NODES      256
+#define TW_MAX_PROCESSORS 64 /* per node: one bit each in a page entry */
+
+/* The values; plain data, handed to every process of the job as it is. */
+struct tw_config {
+	uint64_t nodes;      /* TWEED_NODES       1                                       -n */
+	uint64_t processors; /* TWEED_PROCESSORS  1, per node                             -p */
+	char protocol[128];  /* TWEED_PROTOCOL    2L; or FAMILY:CHOICE=VALUE,... */
+	char fault[16];      /* TWEED_FAULT       auto */
+	char shootdown[16];  /* TWEED_SHOOTDOWN   auto | protect | polled | interrupt; in a job: auto means none */
+	char transport[16];  /* TWEED_TRANSPORT   shm */
+	uint64_t page_size;  /* TWEED_PAGE_SIZE   4K, power of two, 4K..64K */
+	uint64_t memory;     /* TWEED_MEMORY      64G, sparse; a multiple of 2M, 2M..1T */
+	uint64_t superpage;  /* TWEED_SUPERPAGE   1: pages that get a home together; power of two, 1..512 */
+	char home[16];       /* TWEED_HOME        first-touch | after-init | round-robin */
+	uint64_t prefetch;   /* TWEED_PREFETCH    32: most pages read or written ahead; 0 none; 0..256 */
+	uint64_t updates;    /* TWEED_UPDATES     8: most updates of a page at acquires before it is unmapped; 0..255 */
+	uint64_t keep;  /* TWEED_KEEP        3: most releases that leave a rewritten page writable unchanged; 0..255 */
+	uint64_t twins; /* TWEED_TWINS       256M: most memory for twins per node before pages are flushed early */
+	char lock[16];  /* TWEED_LOCK        queue | array */
+	uint64_t sync_objects; /* TWEED_SYNC_OBJECTS 65536: locks, barriers and flags per node */
+	char stats[512];       /* TWEED_STATS       "" | summary | FILE                     --stats */
+	uint64_t seed;         /* TWEED_SEED        1: sim transport */
+	char profile[32];      /* TWEED_PROFILE     none | memory-channel | 10gbe | hdr: sim transport */
+	uint64_t spin_us;      /* TWEED_SPIN        auto (UINT64_MAX), else microseconds, 0..10000 */
+	char huge[8];          /* TWEED_HUGE        auto | on | off */
+	bool tag;              /* TWEED_TAG         0 | 1: prefix output lines with [node.processor]   --tag */
+	uint64_t host_nodes;   /* no setting: nodes of a one-level protocol that share a host, else 1 */
+	char plant[32];        /* TWEED_PLANT       "": a planted bug, only in builds with -Dplant=true */
+};
+
+#endif
