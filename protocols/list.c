@@ -1,27 +1,34 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* list.c - the protocols there are.  A new one is added here and nowhere else. */
+/* list.c - the protocols there are.  A new one is added here, in one line, and nowhere else. */
 #include <string.h>
 
 #include "tweed/driver/protocol.h"
 
-extern const struct tw_protocol tw_protocol_2l, tw_protocol_2ls, tw_protocol_2loffmc, tw_protocol_2lmigr,
-    tw_protocol_1ld, tw_protocol_none;
-const struct tw_protocol *cash_member(const char *choices, const char **why);
+/* X(name): struct tw_protocol tw_protocol_<name>; the order is that of `tweed info`. */
+#define PROTOCOLS(X)                                                                                                   \
+	X(2l)                                                                                                          \
+	X(2ls)                                                                                                         \
+	X(2loffmc)                                                                                                     \
+	X(2lmigr)                                                                                                      \
+	X(1ld)                                                                                                         \
+	X(simple)                                                                                                      \
+	X(none)                                                                                                        \
+	X(null)
 
-static const struct tw_protocol *const protocols[] = {
-    &tw_protocol_2l,
-    &tw_protocol_2ls,
-    &tw_protocol_2loffmc,
-    &tw_protocol_2lmigr,
-    &tw_protocol_1ld,
-    &tw_protocol_none,
-    NULL,
-};
+#define X(name) extern const struct tw_protocol tw_protocol_##name;
+PROTOCOLS(X)
+#undef X
+
+#define X(name) &tw_protocol_##name,
+static const struct tw_protocol *const protocols[] = {PROTOCOLS(X) NULL};
+#undef X
 
 const struct tw_protocol *const *tw_protocol_list(void)
 {
 	return protocols;
 }
+
+const struct tw_protocol *cash_member(const char *choices, const char **why);
 
 /* Families, whose members are also named by their choices: "cashmere:levels=1,...". */
 static const struct {

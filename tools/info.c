@@ -121,7 +121,9 @@ static int info_json(const struct tw_config *config, const enum tw_origin *origi
 	for (size_t i = 0; tw_settings[i].name; i++)
 		json_array_append_new(settings, json_setting(config, &tw_settings[i], origins[i]));
 	for (const struct tw_protocol *const *p = tw_protocol_list(); *p; p++)
-		json_array_append_new(protocols, json_pack("{s:s, s:s}", "name", (*p)->name, "summary", (*p)->summary));
+		json_array_append_new(protocols, json_pack("{s:s, s:s, s:b}", "name", (*p)->name, "summary",
+		                                           (*p)->summary, "coherent",
+		                                           !((*p)->flags & TW_PROTOCOL_INCOHERENT)));
 	for (const struct tw_fault_ops *const *f = tw_fault_list(); *f; f++) {
 		why[0] = '\0';
 		int status = (*f)->probe(why, sizeof(why));

@@ -210,6 +210,17 @@ static void run_levels(struct tw_config *config)
 	config->processors = 1;
 }
 
+/* A protocol that is only for measurements must not pass for a real one. */
+static void run_warn(const struct tool_job *job)
+{
+	const struct tw_protocol *protocol = tw_protocol_find(job->config.protocol);
+
+	if (protocol && (protocol->flags & TW_PROTOCOL_INCOHERENT) && job->config.nodes > 1)
+		tool_say("warning: under protocol %s no node sees what another writes: answers will be wrong where nodes "
+		         "share memory; it is for measuring the core",
+		         protocol->name);
+}
+
 int tool_run(int argc, char **argv)
 {
 	static struct tool_job job;
@@ -234,6 +245,7 @@ int tool_run(int argc, char **argv)
 	job.argv = argv + i;
 	if (run_check(&job) < 0)
 		return TOOL_USAGE;
+	run_warn(&job);
 	run_levels(&job.config);
 	int status = tool_launch(&job);
 	if (tool_report(&job) < 0 && status == 0)
