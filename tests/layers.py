@@ -28,6 +28,7 @@ RULE = {
     "tests/": [""],
 }
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^">]+)[">]', re.M)
+CORE_NAME = re.compile(r"^[ \t]*extern\b[^;]*\btw_(?!protocol_)\w+\s*[;([].*", re.M)  # declared by hand
 COMMENT = re.compile(r"/\*.*?\*/", re.S)
 
 
@@ -63,7 +64,10 @@ def check_file(tree, path):
         return [f"{path}: its folder has no rule: add one to RULE in tests/layers.py"]
     allowed = RULE[rule] + ([rule] if rule.endswith("/") and rule != "protocols/" else [])
     wrong = []
-    for quote, name in INCLUDE.findall(COMMENT.sub("", tree[path])):
+    code = COMMENT.sub("", tree[path])
+    if rule == "protocols/":
+        wrong += [f"{path}: '{line.strip()}' goes round the driver headers" for line in CORE_NAME.findall(code)]
+    for quote, name in INCLUDE.findall(code):
         target = resolve(tree, path, name)
         if target is None and quote == '"':
             wrong.append(f'{path}: "{name}" is no file of the project')
@@ -92,6 +96,7 @@ def self_test(tree):
         ("protocols/x/x.c", '#include "core/job.h"'),
         ("protocols/x/x.c", '#include "base/util.h"'),
         ("protocols/x/x.c", '#include "tweed/tweed.h"'),
+        ("protocols/x/x.c", "extern struct tw_proc *tw_me;"),
         ("protocols/x/x.c", '#include "protocols/cashmere/cashmere.h"'),
         ("protocols/x.c", '#include "protocols/cashmere/cashmere.h"'),
         ("include/tweed/driver/x.h", '#include "base/util.h"'),
@@ -105,7 +110,8 @@ def self_test(tree):
         ("core/x.c", '#include "core/nowhere.h"'),
         ("elsewhere/x.c", "int x;"),
     ]
-    silent = [("apps/x.c", '/* #include "base/util.h" */'), ("apps/x.c", '#include "tweed/tweed.h"\n#include <stdio.h>')]
+    silent = [("protocols/x/x.h", "extern const struct tw_protocol tw_protocol_x;\nextern const struct tw_thing x_thing;"),
+              ("apps/x.c", '/* #include "base/util.h" */'), ("apps/x.c", '#include "tweed/tweed.h"\n#include <stdio.h>')]
     before = check(tree)
     for path, text in planted + silent:
         found = [w for w in check({**tree, path: text}) if w not in before]

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* protocol.h - all that the author of a coherence protocol reads: the hooks to fill in, and the core's services.
+ * doc/writing-a-protocol.md leads through it, with an example.
  *
  * A protocol is one `static const struct tw_protocol`, named in protocols/list.c.  The way of a fault:
  * hardware -> fault backend -> core (which page) -> the protocol's hook -> services below -> tw_map -> retry.
@@ -27,8 +28,10 @@ struct tw_proc;
 
 /* ---- a node's shared state ------------------------------------------------------------------------------------- */
 
-/* An entry of the second-level directory (section 2.3): one per page and node, one cache line.  Fields are guarded by
- * @lock unless said otherwise. */
+/* An entry of the second-level directory (Cashmere-2L, section 2.3): one per page and node, one cache line.  Fields are
+ * guarded by @lock unless said otherwise.  The protocol keeps @mapped and @writers, and the core reads them: a notice goes to
+ * the processors in @mapped (tw_notice_collect), and where the hardware does not tell, a fault of a processor in
+ * @mapped but not in @writers counts as a store. */
 struct tw_page {
 	struct tw_mutex lock;
 	uint32_t twin;            /* twin slot + 1; 0: none */
