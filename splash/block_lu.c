@@ -248,6 +248,7 @@ static double lu_residual(const struct lu_matrix *m)
 		error = fabs(product - expected) / expected;
 		worst = isfinite(error) ? fmax(worst, error) : INFINITY;
 	}
+	free(upper);
 	return worst;
 }
 
