@@ -15,6 +15,8 @@
  * work to what it interrupted, for a set has one drainer. */
 #include "core/shootdown.h"
 
+#include "base/util.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>

@@ -12,6 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/util.h"
+#include "core/layout.h"
 #include "core/shootdown.h"
 
 union remote_control {
