@@ -29,8 +29,8 @@ static volatile uint64_t *core_word(volatile uint64_t *m, unsigned page)
 	return m + page * (tw_me->layout.page_bytes / sizeof(*m));
 }
 
-/* Touch all pages; returns how many faults of the kind that @counter counts it took. */
-static uint64_t core_faults(volatile uint64_t *m, bool write, const uint64_t *counter)
+/* Touch all pages; returns how many faults of the kind that @counter, changed by the handler, counts it took. */
+static uint64_t core_faults(volatile uint64_t *m, bool write, const volatile uint64_t *counter)
 {
 	uint64_t before = *counter;
 
