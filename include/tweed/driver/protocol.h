@@ -124,7 +124,7 @@ enum tw_protocol_flag {
 	TW_PROTOCOL_HOMES_MOVE = 1u << 5, /* a page's home may change at any time: it is asked for, not remembered */
 	TW_PROTOCOL_SHOOTDOWN = 1u << 6,  /* calls tw_shootdown */
 	TW_PROTOCOL_NO_DIRECTORY = 1u << 4, /* no directory words, no queues of write notices: tw_dir_*, tw_notice_* are not used */
-	TW_PROTOCOL_INCOHERENT = 1u << 6,   /* nodes do not see each other's writes: for measurements; `tweed run` warns */
+	TW_PROTOCOL_INCOHERENT = 1u << 7,   /* nodes do not see each other's writes: for measurements; `tweed run` warns */
 };
 
 /* Page hooks are mandatory unless TW_PROTOCOL_NO_FAULTS; others may be NULL (filled with empty ones once). */
