@@ -30,6 +30,8 @@
 #define SHOOT_INSIDE  1u
 #define SHOOT_REQUEST 2u
 
+#define SHOOT_SPINS 32 /* between two looks at the clock */
+
 #define SHOOT_PATIENCE_NS ((uint64_t)200000)  /* polled: how long a victim may take to poll before it is interrupted */
 #define SHOOT_LOOK_NS     ((uint64_t)2000000) /* of waiting, between two looks whether the victim is stopped */
 #define SHOOT_LATE_NS     ((uint64_t)5000000000) /* after which a victim must have the signal blocked */
@@ -156,13 +158,15 @@ static bool shoot_interrupt(struct tw_proc *me, const struct tw_target *t)
 	       errno != EAGAIN; /* else too many are queued */
 }
 
-static bool shoot_spin(const struct tw_target *t, uint32_t ticket)
+static bool shoot_spin(const struct tw_target *t, uint32_t ticket, uint64_t until)
 {
-	for (unsigned i = 0; i < tw_mutex_spin; i++) {
-		if (shoot_complied(t, ticket))
-			return true;
-		tw_pause();
-	}
+	do {
+		for (unsigned i = 0; i < SHOOT_SPINS; i++) {
+			if (shoot_complied(t, ticket))
+				return true;
+			tw_pause();
+		}
+	} while (tw_time_ns() < until);
 	return false;
 }
 
@@ -171,7 +175,7 @@ static void shoot_wait(struct tw_proc *me, struct tw_target *t, uint32_t ticket,
 	uint64_t begun = tw_time_ns(), waited = 0;
 	bool sent = patience_ns == 0 && shoot_interrupt(me, t), told = false;
 
-	for (bool done = shoot_spin(t, ticket); !done; waited = tw_time_ns() - begun) {
+	for (bool done = shoot_spin(t, ticket, begun + me->net->config.spin_ns); !done; waited = tw_time_ns() - begun) {
 		uint32_t seen = atomic_load(&t->done);
 		atomic_fetch_add(&t->waiters, 1);
 		done = shoot_complied(t, ticket);
