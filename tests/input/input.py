@@ -114,6 +114,8 @@ def options():
     bad("option without its value", ["run", "--stats"], "--stats needs a value")
     bad("protocol", ["run", "--protocol", "2LL", "./touch"], "did you mean 2L")
     bad("fault backend", ["run", "--fault", "mprotec", "./touch"], "did you mean mprotect")
+    bad("shootdown without the backend for it", ["run", "--fault", "mprotect", "--shootdown=protect", "./touch"], "protect",
+        "--shootdown polled")
     bad("transport", ["run", "--transport", "tcp", "./touch"], "must be one of shm")
     bad("info with an argument", ["info", "--jsn"], "--jsn")
     bad("the agent by hand", ["agent", "0", "./touch", "./touch"], "tweed run")

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* shoot.c - tw_shootdown by itself, in a job of one node whose protocol never shoots: the test does what a protocol would, under the page
  * lock, and the protocol serves the faults that follow.
- * usage: tweed run -n 1 -p P --shootdown MECHANISM shoot [ROUNDS [SEED]]; ROUNDS 0: shoot for ever, to be killed. */
+ * usage: tweed run -n 1 -p P --shootdown MECHANISM shoot [ROUNDS [SEED]]; without ROUNDS it shoots for ever, to be killed. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -31,7 +31,7 @@ static struct tw_proc *me;
 static struct control *control;
 static char *memory; /* PAGES pages */
 static tw_page_t first;
-static unsigned rounds = 200;
+static unsigned rounds;
 static uint64_t seed = 1;
 
 #define CHECK(c)                                                                                                       \

@@ -220,6 +220,7 @@ static void run_backend(const struct tw_fault_ops *ops, unsigned seed)
 	if (strcmp(ops->name, "mprotect") == 0)
 		run_limit(ops);
 	signals_run(ops);
+	downgrade_run(ops);
 	syscalls_run(ops);
 }
 

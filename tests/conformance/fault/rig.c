@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 unsigned passed, failed;
+uint8_t *rig_shadow;
 
 void result(const struct rig *rig, const char *name, const char *why)
 {
@@ -92,8 +93,13 @@ void rig_open(struct rig *rig, const struct tw_fault_ops *ops, size_t unit, size
 		abort();
 	if (huge)
 		madvise(view, bytes, MADV_HUGEPAGE);
-	rig->fault =
-	    (struct tw_fault){.ops = ops, .app = app, .view = view, .bytes = bytes, .handler = rig_handler, .ctx = rig};
+	rig->fault = (struct tw_fault){.ops = ops,
+	                               .app = app,
+	                               .view = view,
+	                               .bytes = bytes,
+	                               .handler = rig_handler,
+	                               .ctx = rig,
+	                               .shadow = rig_shadow};
 	if (ops->open(&rig->fault)) {
 		printf("cannot open %s\n", ops->name);
 		exit(1);

@@ -27,6 +27,7 @@ struct rig {
 };
 
 extern unsigned passed, failed;
+extern uint8_t *rig_shadow; /* what rig_open gives the backend as its shadow, or NULL */
 
 /* result - count and print one case; @why: NULL when it passed. */
 void result(const struct rig *rig, const char *name, const char *why);
@@ -47,5 +48,7 @@ const char *rig_store(struct rig *rig, size_t offset, unsigned char value);
 /* The cases that concern signals and system calls, each on a rig of its own. */
 void signals_run(const struct tw_fault_ops *ops);
 void syscalls_run(const struct tw_fault_ops *ops);
+/* downgrade_run - the cases in which others take rights. */
+void downgrade_run(const struct tw_fault_ops *ops);
 
 #endif
