@@ -13,7 +13,8 @@
 
 #define UNIT  ((size_t)8192)
 #define UNITS ((size_t)32)
-#define SHOTS 3000u
+#define RACED ((size_t)2)
+#define SHOTS 12000u
 
 /* Shared with the process that shoots. */
 struct race {
@@ -51,17 +52,17 @@ static void race_shooter(struct tw_fault_view view)
 	uint64_t random = 88172645463325252u;
 	for (unsigned i = 0; i < SHOTS && !race->wrong; i++) {
 		random = random * 6364136223846793005u + 1442695040888963407u;
-		size_t unit = (random >> 40) % UNITS;
+		size_t unit = (random >> 40) % RACED;
 		volatile uint64_t *w = (volatile uint64_t *)(void *)(fault.view + unit * UNIT);
 		race_lock();
 		fault.ops->downgrade(&view, unit * UNIT, UNIT);
 		uint64_t seen = *w;
-		for (unsigned k = 0; k < 200 + (random >> 60) * 1000; k++)
+		for (unsigned k = 0; k < 20000; k++)
 			race->wrong += *w != seen;
 		race->rights[unit] = TW_MIN(race->rights[unit], TW_READ);
 		race->lock = 0;
 		race->shots++;
-		if (i % 16 == 0)
+		if (i % 256 == 0)
 			usleep(50);
 	}
 	race->stop = 1;
@@ -73,12 +74,12 @@ static const char *race_victim(void)
 {
 	uint64_t wrote[UNITS] = {0};
 	for (unsigned i = 0; !race->stop; i++) {
-		size_t unit = i % UNITS;
+		size_t unit = i % RACED;
 		volatile uint64_t *w = (volatile uint64_t *)(void *)(fault.app + unit * UNIT);
 		if (*w != wrote[unit])
 			return "a store is lost";
 		*w = ++wrote[unit];
-		if (i % 7 == 0 && strcmp(fault.ops->name, "mprotect") != 0)
+		if (i % 8 != 0 && strcmp(fault.ops->name, "mprotect") != 0)
 			madvise(fault.app + unit * UNIT, UNIT, MADV_DONTNEED);
 	}
 	return race->wrong           ? "a store succeeded after a downgrade"
