@@ -11,8 +11,8 @@
  * fault handlers only, whose entry complies.  A request once made is not forgotten: a victim that was stopped runs the
  * handler before any instruction of the program, so it counts as complied while it is stopped.
  *
- * Only the processor's own thread complies, with one exception of time: the handler may interrupt it while it does.  Then the handler leaves the
- * work to what it interrupted, for a set has one drainer. */
+ * The processor's thread complies, and under uffd-monitor the monitor's before it changes a right; one waits for the other.  The handler may
+ * also interrupt its own thread in the midst of this, and then leaves the work to what it interrupted: a set has one drainer. */
 #include "core/shootdown.h"
 
 #include "base/util.h"
@@ -20,6 +20,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -36,12 +37,12 @@
 #define SHOOT_LOOK_NS     ((uint64_t)2000000) /* of waiting, between two looks whether the victim is stopped */
 #define SHOOT_LATE_NS     ((uint64_t)5000000000) /* after which a victim must have the signal blocked */
 
-/* The process's; one thread's, but for thread itself. */
+/* The process's.  @depth belongs to @thread, the processor's. */
 static struct {
 	struct tw_proc *me;
 	pthread_t thread;
-	unsigned depth;                  /* of tw_shootdown_enter */
-	volatile sig_atomic_t complying; /* the handler is not to */
+	unsigned depth;        /* of tw_shootdown_enter */
+	_Atomic int complying; /* 0: nobody; 1: that thread; 2: the monitor's */
 	uint64_t patience_ns;
 	void (*shoot)(struct tw_proc *me, tw_page_t first, unsigned count, uint64_t victims);
 	struct sigaction old;
@@ -65,18 +66,22 @@ static bool shoot_asked(const struct tw_target *t)
 void tw_shootdown_comply(struct tw_proc *me)
 {
 	struct tw_target *t = me->target;
+	int self = pthread_equal(pthread_self(), shoot.thread) ? 1 : 2, nobody = 0;
 
-	if (shoot.complying || !pthread_equal(pthread_self(), shoot.thread))
-		return;
 	/* Again when the handler left something to us between the last look and the end. */
 	while (shoot_asked(t)) {
-		shoot.complying = 1;
+		while (!atomic_compare_exchange_strong(&shoot.complying, &nobody, self)) {
+			if (nobody == self)
+				return;
+			sched_yield();
+			nobody = 0;
+		}
 		uint32_t asked = atomic_load(&t->asked) & ~SHOOT_INSIDE;
 		tw_pageset_drain(me->shot, shoot_downgrade, me);
 		atomic_store(&t->done, asked);
 		if (atomic_load(&t->waiters))
 			tw_futex_wake(&t->done, INT32_MAX);
-		shoot.complying = 0;
+		atomic_store(&shoot.complying, 0);
 	}
 }
 
