@@ -11,6 +11,7 @@
 
 #include "core/heap.h"
 #include "core/job.h"
+#include "core/race.h"
 #include "core/syscalls.h"
 #include "sync/sync.h"
 #include "tweed/tweed.h"
@@ -77,6 +78,8 @@ int tw_finalize(void)
 	struct tw_proc *me = tw_me_checked("tw_finalize");
 	tw_release(me, TW_SYNC_JOB, 0);
 	tw_sync_barrier_job(me);
+	if (me->config.race)
+		tw_race_print(me);
 	if (!me->stats->stopped)
 		tw_stats_stop();
 	me->stats->finalized = 1;

@@ -58,6 +58,7 @@ CHOICES(profile_names, "none", "memory-channel", "10gbe", "hdr")
 CHOICES(shootdown_names, "auto", "protect", "polled", "interrupt")
 CHOICES(huge_names, "auto", "on", "off")
 CHOICES(switch_names, "0", "1")
+CHOICES(race_names, "off", "ww")
 
 #define K ((uint64_t)1 << 10)
 #define M ((uint64_t)1 << 20)
@@ -109,6 +110,8 @@ const struct tw_setting tw_settings[] = {
     {"TWEED_HUGE", "huge", 0, CHOICE(huge, huge_names), .initial = "auto", .help = "huge pages for the nodes' memory"},
     {"TWEED_TAG", "tag", 0, .type = TW_SETTING_SWITCH, STRING(tag), .initial = "0", .choices = switch_names,
      .help = "prefix output lines with [node.processor]"},
+    {"TWEED_RACE", "race", 0, .type = TW_SETTING_SWITCH, STRING(race), .initial = "off", .choices = race_names,
+     .help = "report data races: ww, two nodes wrote a byte without synchronization between"},
     {"TWEED_PLANT", NULL, 0, .type = TW_SETTING_TEXT, STRING(plant), .initial = "",
      .help = "a planted bug; only in builds with -Dplant=true"},
     {.name = NULL},
@@ -192,7 +195,7 @@ void tw_config_text(const struct tw_config *config, const struct tw_setting *s, 
 		format_value(s, *(const uint64_t *)(const void *)field, out, bytes);
 		break;
 	case TW_SETTING_SWITCH:
-		snprintf(out, bytes, "%d", *(const bool *)(const void *)field);
+		snprintf(out, bytes, "%s", s->choices()[*(const bool *)(const void *)field]);
 		break;
 	case TW_SETTING_CHOICE:
 	case TW_SETTING_TEXT:
@@ -411,6 +414,13 @@ int tw_config_check(const struct tw_config *c, char *error, size_t error_bytes)
 	const char *refused = protocol && protocol->refuse ? protocol->refuse(protocol, c) : NULL;
 	if (refused) {
 		snprintf(error, error_bytes, "%s", refused);
+		return -EINVAL;
+	}
+	if (protocol && (protocol->flags & TW_PROTOCOL_NO_FAULTS) && c->race) {
+		snprintf(error, error_bytes,
+		         "TWEED_RACE is ww, but protocol %s keeps no twins to find races with; use another protocol, or "
+		         "TWEED_RACE=off",
+		         c->protocol);
 		return -EINVAL;
 	}
 	uint64_t unit = TW_MAX(TW_HUGE_BYTES, c->page_size * c->superpage);

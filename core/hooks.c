@@ -2,6 +2,7 @@
 /* hooks.c - synchronization reaches the protocol here, timed, with the heap's remote frees on board. */
 #include "core/heap.h"
 #include "core/job.h"
+#include "core/race.h"
 #include "core/shootdown.h"
 
 static void hooks_run(struct tw_proc *me, void (*hook)(struct tw_proc *, enum tw_sync_kind, uint64_t),
@@ -28,6 +29,8 @@ void tw_acquire(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object)
 {
 	hooks_run(me, me->protocol->acquire, kind, object);
 	tw_heap_take(me);
+	if (me->config.race)
+		tw_race_print(me);
 }
 
 void tw_arrive(struct tw_proc *me, uint64_t object)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/notice.h"
+#include "core/race.h"
 #include "core/shootdown.h"
 
 struct tw_proc *tw_me;
@@ -131,6 +132,8 @@ static void job_fault(void *ctx, size_t offset, bool write)
 	/* Where the hardware does not say "write", a fault on a readable page is one. */
 	if (!write && (me->page[p].mapped & bit) && !(me->page[p].writers & bit))
 		write = true;
+	if (!write)
+		me->fault.ip = 0;
 	if (write) {
 		me->stats->now.write_faults++;
 		me->protocol->write_fault(me, p);
@@ -138,6 +141,7 @@ static void job_fault(void *ctx, size_t offset, bool write)
 		me->stats->now.read_faults++;
 		me->protocol->read_fault(me, p);
 	}
+	me->fault.ip = 0;
 	tw_time_end(me, &me->stats->now.protocol_ns, t);
 	tw_shootdown_leave(me);
 	tw_protocol_leave(me);
@@ -182,6 +186,8 @@ int tw_proc_open(struct tw_proc *me, const struct tw_boot *boot, unsigned local,
 	me->id = me->node * me->locals + local;
 	me->agent = agent;
 	me->timing = me->config.stats[0] != '\0';
+	if (me->config.race)
+		me->config.keep = 0; /* each interval's first store faults, so that a report can name it */
 	tw_layout_compute(&me->layout, &me->config);
 	me->protocol = tw_protocol_find(me->config.protocol);
 	if (!me->protocol) {
@@ -195,6 +201,8 @@ int tw_proc_open(struct tw_proc *me, const struct tw_boot *boot, unsigned local,
 		return err;
 	if (me->protocol->init && (err = me->protocol->init(me)))
 		return err;
+	if (me->config.race)
+		tw_race_open(me);
 	if (!agent && (err = job_open_views(me, boot)))
 		return err;
 	return tw_shootdown_open(me, boot);

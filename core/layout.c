@@ -5,6 +5,7 @@
 
 #include "core/heap.h"
 #include "core/notice.h"
+#include "core/race.h"
 #include "sync/sync.h"
 
 /* Bytes through which tw_bcast passes its data, per node. */
@@ -46,6 +47,8 @@ void tw_layout_compute(struct tw_layout *l, const struct tw_config *config)
 	l->collective = layout_place(&end, l->collective_bytes, 4096);
 	l->protocol_bytes = protocol && protocol->exported_bytes ? protocol->exported_bytes(l) : 0;
 	l->protocol = layout_place(&end, l->protocol_bytes, 4096);
+	l->masters = config->race ? layout_place(&end, config->memory, TW_HUGE_BYTES) : l->frames;
+	l->race = layout_place(&end, config->race ? TW_RACE_LOCKS * sizeof(uint64_t) : 0, 4096);
 	l->exported_bytes = TW_ALIGN_UP(end, TW_HUGE_BYTES);
 
 	end = 0;
@@ -60,6 +63,7 @@ void tw_layout_compute(struct tw_layout *l, const struct tw_config *config)
 	l->sync_local = layout_place(&end, l->sync_local_bytes, 4096);
 	l->protocol_private_bytes = protocol && protocol->private_bytes ? protocol->private_bytes(l) : 0;
 	l->protocol_private = layout_place(&end, l->protocol_private_bytes, 4096);
+	l->race_stores = layout_place(&end, config->race ? l->pages * sizeof(uint64_t) : 0, 4096);
 	l->twin_slots = l->pages;
 	l->twins = layout_place(&end, l->twin_slots << l->page_shift, TW_HUGE_BYTES);
 	l->private_bytes = TW_ALIGN_UP(end, TW_HUGE_BYTES);

@@ -85,7 +85,7 @@ static int run_option(struct tool_job *job, char **argv)
 	if (value)
 		return run_set(job, s, value) < 0 ? -EINVAL : 1;
 	if (s->type == TW_SETTING_SWITCH)
-		return run_set(job, s, "1") < 0 ? -EINVAL : 1;
+		return run_set(job, s, s->choices()[1]) < 0 ? -EINVAL : 1;
 	if (!argv[1]) {
 		tool_say("%s needs a value: %s", arg, s->help);
 		return -EINVAL;

@@ -34,6 +34,17 @@ static int trap_access(const ucontext_t *uc)
 #endif
 }
 
+/* The instruction that faulted; 0 when unknown. */
+static uintptr_t trap_ip(const ucontext_t *uc)
+{
+#if defined(__x86_64__)
+	return (uintptr_t)uc->uc_mcontext.gregs[REG_RIP];
+#else
+	(void)uc;
+	return 0;
+#endif
+}
+
 void tw_signal_chain(struct sigaction *action, int signal, siginfo_t *si, void *uc)
 {
 	const struct sigaction old = *action;
@@ -69,6 +80,8 @@ static void trap_handler(int signal, siginfo_t *si, void *uc)
 	size_t offset = (uintptr_t)si->si_addr - trap.app;
 	int write;
 
+	if (trap.fault)
+		trap.fault->ip = trap_ip(uc);
 	if (si->si_code != trap.si_code || offset >= trap.bytes || (write = trap_access(uc)) == -2 ||
 	    !trap.resolve(trap.fault, offset, write))
 		tw_signal_chain(&trap.old, signal, si, uc);

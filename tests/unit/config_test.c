@@ -121,6 +121,9 @@ static void test_numbers(void)
 	CU_ASSERT(set("TWEED_SPIN", "auto") == 0 && config.spin_us == UINT64_MAX);
 	CU_ASSERT(set("TWEED_TAG", "1") == 0 && config.tag);
 	CU_ASSERT(set("TWEED_TAG", "0") == 0 && !config.tag);
+	CU_ASSERT(set("TWEED_RACE", "ww") == 0 && config.race);
+	CU_ASSERT(set("TWEED_RACE", "off") == 0 && !config.race);
+	CU_ASSERT(refused("TWEED_RACE", "rw", "ww"));
 	static const char *const bad[] = {"",   " ",  "-1", "+1",  "0",    "257",  "1.5",
 	                                  "1x", "1 ", " 1", "0x4", "four", "auto", "99999999999999999999"};
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)

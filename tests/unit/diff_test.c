@@ -265,6 +265,68 @@ static void test_in_random(void)
 	CU_ASSERT_FALSE(in_is_right(copying_in, 4096, 8, 8));
 }
 
+/* ---- write-write races ------------------------------------------------------------------------------------------ */
+
+typedef size_t (*race_fn)(const void *frame, const void *twin, const void *incoming, size_t bytes, tw_run_fn run,
+                          void *ctx);
+
+static bool races(size_t i)
+{
+	return incoming[i] != twin[i] && frame[i] != twin[i] && incoming[i] != frame[i];
+}
+
+/* Both sides have changes, now and then the same one; the runs must be those of the definition. */
+static bool race_is_right(race_fn race, size_t bytes, size_t longest, size_t gap)
+{
+	size_t expect = 0;
+	make_runs(bytes, longest, gap);
+	memcpy(incoming, frame, bytes);
+	for (size_t i = 0; i < bytes; i++) {
+		unsigned kind = (unsigned)(unit_random(&seed) % 8);
+		frame[i] = kind < 5 ? twin[i] : kind < 6 ? incoming[i] : (char)unit_random(&seed);
+	}
+	memcpy(original, incoming, bytes); /* what seen_run compares with */
+	memset(&seen, 0, sizeof(seen));
+	size_t n = race(frame, twin, incoming, bytes, seen_run, &seen);
+	for (size_t i = 0; i < bytes; i++) {
+		bool begins = races(i) && (i == 0 || !races(i - 1));
+		if (seen.changed[i] != (begins ? 2 : races(i)))
+			return false;
+		expect += races(i);
+	}
+	return n == expect && !seen.bad;
+}
+
+/* Known wrong: false sharing within a word is taken for a race. */
+static size_t words_race(const void *f, const void *t, const void *in, size_t bytes, tw_run_fn run, void *ctx)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < bytes; i += 8) {
+		const char *a = (const char *)f + i, *b = (const char *)t + i, *c = (const char *)in + i;
+		if (memcmp(a, b, 8) && memcmp(b, c, 8) && memcmp(a, c, 8)) {
+			run(ctx, i, c, 8);
+			n += 8;
+		}
+	}
+	return n;
+}
+
+static void race_random(void)
+{
+	static const size_t shapes[][2] = {{1, 1}, {1, 5}, {8, 8}, {40, 60}, {3000, 200}, {2, 4000}};
+	bool right = true;
+	for (size_t bytes = 4096; bytes <= PAGE_MOST / (TW_TSAN ? 4 : 1); bytes *= 2)
+		for (size_t s = 0; s < sizeof(shapes) / sizeof(shapes[0]); s++)
+			right &= race_is_right(tw_diff_race, bytes, shapes[s][0], shapes[s][1]);
+	CU_ASSERT(right);
+}
+
+static void test_race_random(void)
+{
+	race_random();
+	CU_ASSERT_FALSE(race_is_right(words_race, 4096, 8, 8));
+}
+
 /* ---- concurrent stores to the frame ----------------------------------------------------------------------------- */
 
 static _Atomic bool stop, lost;
@@ -394,6 +456,7 @@ int main(void)
 	    {"out: nothing and everything", test_out_extremes},
 	    {"out: wrong variants are caught", test_out_controls},
 	    {"in: random runs", test_in_random},
+	    {"race: random runs", test_race_random},
 	    {"in: concurrent stores next to it", test_in_concurrent},
 	    {"out: concurrent stores into it", test_out_concurrent},
 	    CU_TEST_INFO_NULL,

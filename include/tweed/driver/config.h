@@ -34,6 +34,7 @@ struct tw_config {
 	char huge[8];          /* TWEED_HUGE        auto | on | off */
 	bool tag;              /* TWEED_TAG         0 | 1: prefix output lines with [node.processor]   --tag */
 	uint64_t host_nodes;   /* no setting: nodes of a one-level protocol that share a host, else 1 */
+	bool race;             /* TWEED_RACE        off | ww: report write-write data races    --race */
 	char plant[32];        /* TWEED_PLANT       "": a planted bug, only in builds with -Dplant=true */
 };
 

@@ -26,6 +26,10 @@ size_t tw_diff_out(const void *frame, void *twin, size_t bytes, int update, tw_r
  * byte of the frame unwritten.  Returns the number of bytes changed. */
 size_t tw_diff_in(void *frame, void *twin, const void *incoming, size_t bytes);
 
+/* tw_diff_race - before tw_diff_in: the bytes that this node (@frame) and another (@incoming) both changed since @twin, to different
+ * values.  Passes each run of them to @run as tw_diff_out does, with the incoming bytes.  Returns their number. */
+size_t tw_diff_race(const void *frame, const void *twin, const void *incoming, size_t bytes, tw_run_fn run, void *ctx);
+
 /* tw_diff_select - force an implementation by name ("scalar", "sse2", "avx2", "avx512") for tests.
  * Returns 0, or -ENOTSUP when this processor lacks it. */
 int tw_diff_select(const char *name);

@@ -41,6 +41,7 @@ struct tw_fault {
 	 * calls downgrade(). */
 	uint8_t *shadow;
 	int handle; /* set by open(): a descriptor to be passed to other processes, or -1 without TW_FAULT_REMOTE */
+	uintptr_t ip; /* within handler(): the instruction that faulted, 0 when not known */
 	void *priv; /* the backend's */
 };
 

@@ -31,6 +31,8 @@ struct tw_layout {
 	size_t collective_bytes;
 	size_t protocol;       /* the protocol's own: driver/protocol.h */
 	size_t protocol_bytes;
+	size_t masters;        /* [pages] the master copies of the pages whose home is here; the frames, but with TWEED_RACE */
+	size_t race;           /* locks: core/race.c */
 	size_t exported_bytes; /* of all; a multiple of 2 MiB */
 
 	/* private memory, in this order */
@@ -45,6 +47,7 @@ struct tw_layout {
 	size_t sync_local_bytes;
 	size_t protocol_private; /* the protocol's own */
 	size_t protocol_private_bytes;
+	size_t race_stores;    /* [pages] who made the page dirty: core/race.c */
 	size_t twins;          /* [twin_slots] pages */
 	size_t twin_slots;
 	size_t private_bytes;

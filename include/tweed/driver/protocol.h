@@ -210,10 +210,32 @@ static inline void tw_shootdown_poll(struct tw_proc *me)
 		tw_shootdown_comply(me);
 }
 
+/* tw_master_offset - where the master copy of a page is in the home's exported memory: the home's frame, but with TWEED_RACE, when
+ * the home's own processors have twins as all others have. */
+static inline size_t tw_master_offset(const struct tw_proc *me, tw_page_t p)
+{
+	return me->layout.masters + ((size_t)p << me->layout.page_shift);
+}
+
+/* Write-write data races (TWEED_RACE=ww, me->config.race; doc/races.md).
+ * tw_race_found - report that this node and @other_node (-1u: not known) wrote @bytes bytes of @page at @offset without a
+ * synchronization between; printed at the processor's next safe point, once for each store and page.
+ * tw_race_check - before an incoming diff of @incoming into @page (locked, with a twin): report what both sides wrote.
+ * tw_race_lock, tw_race_unlock - around fetch and flush of a dirty page, so that of two nodes the second finds what the first
+ * flushed.  The page lock is held; in between nothing waits but for the network.  Unlocking flushes.
+ * tw_race_wrote - the store of the fault at hand makes @count pages from @first dirty here; tw_map calls it. */
+void tw_race_found(struct tw_proc *me, tw_page_t page, size_t offset, size_t bytes, unsigned other_node);
+void tw_race_check(struct tw_proc *me, tw_page_t page, const void *incoming);
+void tw_race_lock(struct tw_proc *me, unsigned home, tw_page_t page);
+void tw_race_unlock(struct tw_proc *me, unsigned home, tw_page_t page);
+void tw_race_wrote(struct tw_proc *me, tw_page_t first, unsigned count);
+
 /* tw_map - change this processor's rights on @count pages, which all have @from.  Does not touch masks. */
 static inline void tw_map(struct tw_proc *me, tw_page_t first, unsigned count, enum tw_rights from, enum tw_rights to)
 {
 	tw_shootdown_poll(me); /* what was asked of a page before it was unlocked must not come after this */
+	if (me->config.race && to == TW_WRITE)
+		tw_race_wrote(me, first, count);
 	me->fault.ops->set(&me->fault, (size_t)first << me->layout.page_shift, (size_t)count << me->layout.page_shift, from, to);
 }
 

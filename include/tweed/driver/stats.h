@@ -14,7 +14,7 @@
 	        X(migrations)                                                                                          \
 	        X(exclusive_transitions) X(exclusive_breaks) X(messages) X(prefetched_reads) X(prefetched_writes)      \
 	            X(coalesced_fetches) X(coalesced_flushes) X(early_flushes) X(kept_writable) X(lock_remote)         \
-	                X(invalidations) X(updates) X(diffs)
+	                X(invalidations) X(updates) X(diffs) X(races)
 
 /* The paper's Figure 4; user is total minus the rest. */
 #define TW_TIMES(X) X(protocol) X(polling) X(comm_wait) X(write_doubling)

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* race.h - write-write data races that the protocols find (TWEED_RACE=ww): the core's part.  What protocols call is in
+ * driver/protocol.h, what is found and what is not in doc/races.md. */
+#ifndef TW_CORE_RACE_H
+#define TW_CORE_RACE_H
+
+#include "tweed/driver/protocol.h"
+
+#define TW_RACE_LOCKS 4096u /* words of layout.race, for the pages in turn */
+
+/* tw_race_open - learn where the program lies in memory.  [start] */
+void tw_race_open(struct tw_proc *me);
+/* tw_race_print - print what was found since the last call: one line each on standard error, with function and source
+ * line.  Only in the application's thread, outside of every hook; allocates. */
+void tw_race_print(struct tw_proc *me);
+
+/* tw_symbol_text - "function+0x12 (file.c:34)" for the instruction at @ip, with what is known of it.  Allocates. */
+void tw_symbol_text(uintptr_t ip, char *out, size_t bytes);
+
+#endif

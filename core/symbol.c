@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* symbol.c - the function and source line of an instruction of this process.
+ *
+ * libdw knows static functions and source lines.  It is loaded when first asked, and only then: programs are not linked with it,
+ * and where it is missing, at build or at run time, the dynamic linker's symbols must do. */
+#include "core/race.h"
+
+#include <dlfcn.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/util.h"
+
+/* The file's own name of a path. */
+static const char *symbol_file(const char *path)
+{
+	const char *slash = path ? strrchr(path, '/') : NULL;
+	return slash ? slash + 1 : path;
+}
+
+static void symbol_dladdr(uintptr_t ip, char *out, size_t bytes)
+{
+	Dl_info info;
+
+	if (!dladdr((void *)ip, &info))
+		tw_format(out, bytes, "%p", (void *)ip);
+	else if (info.dli_sname)
+		tw_format(out, bytes, "%s+0x%lx", info.dli_sname, (unsigned long)(ip - (uintptr_t)info.dli_saddr));
+	else
+		tw_format(out, bytes, "%s+0x%lx", symbol_file(info.dli_fname),
+		          (unsigned long)(ip - (uintptr_t)info.dli_fbase));
+}
+
+#ifdef TW_LIBDW
+#include <elfutils/libdwfl.h>
+
+#define SYMBOL_CALLS(X)                                                                                                \
+	X(dwfl_begin)                                                                                                  \
+	X(dwfl_linux_proc_report)                                                                                      \
+	X(dwfl_report_end)                                                                                             \
+	X(dwfl_addrmodule)                                                                                             \
+	X(dwfl_module_addrinfo)                                                                                        \
+	X(dwfl_module_getsrc) X(dwfl_lineinfo) X(dwfl_linux_proc_find_elf) X(dwfl_standard_find_debuginfo)
+
+static struct {
+#define X(name) __typeof__(name) *name;
+	SYMBOL_CALLS(X)
+#undef X
+	Dwfl_Callbacks callbacks;
+	Dwfl *dwfl; /* of this process as it was when first asked; for the rest of the process's life */
+	bool tried;
+} symbol;
+
+static Dwfl *symbol_open(void)
+{
+	if (symbol.tried)
+		return symbol.dwfl;
+	symbol.tried = true;
+	void *libdw = dlopen("libdw.so.1", RTLD_NOW | RTLD_LOCAL);
+	bool complete = libdw != NULL;
+#define X(name) complete = complete && (*(void **)&symbol.name = dlsym(libdw, #name)) != NULL;
+	SYMBOL_CALLS(X)
+#undef X
+	if (!complete)
+		return NULL;
+	symbol.callbacks.find_elf = symbol.dwfl_linux_proc_find_elf;
+	symbol.callbacks.find_debuginfo = symbol.dwfl_standard_find_debuginfo;
+	Dwfl *dwfl = symbol.dwfl_begin(&symbol.callbacks);
+	if (dwfl && symbol.dwfl_linux_proc_report(dwfl, getpid()) == 0 && symbol.dwfl_report_end(dwfl, NULL, NULL) == 0)
+		symbol.dwfl = dwfl;
+	return symbol.dwfl;
+}
+
+static bool symbol_libdw(uintptr_t ip, char *out, size_t bytes)
+{
+	Dwfl *dwfl = symbol_open();
+	Dwfl_Module *module = dwfl ? symbol.dwfl_addrmodule(dwfl, ip) : NULL;
+	GElf_Off offset;
+	GElf_Sym sym;
+	int line = 0;
+
+	const char *name = module ? symbol.dwfl_module_addrinfo(module, ip, &offset, &sym, NULL, NULL, NULL) : NULL;
+	if (!name)
+		return false;
+	size_t n = tw_format(out, bytes, "%s+0x%lx", name, (unsigned long)offset);
+	Dwfl_Line *source = symbol.dwfl_module_getsrc(module, ip);
+	const char *file = source ? symbol.dwfl_lineinfo(source, NULL, &line, NULL, NULL, NULL) : NULL;
+	if (file)
+		tw_format(out + n, bytes - n, " (%s:%d)", symbol_file(file), line);
+	return true;
+}
+#else
+static bool symbol_libdw(uintptr_t ip, char *out, size_t bytes)
+{
+	(void)ip;
+	(void)out;
+	(void)bytes;
+	return false;
+}
+#endif
+
+void tw_symbol_text(uintptr_t ip, char *out, size_t bytes)
+{
+	if (!symbol_libdw(ip, out, bytes))
+		symbol_dladdr(ip, out, bytes);
+}
