@@ -90,9 +90,15 @@ static inline const struct cash_choices *cash_chose(const struct tw_proc *me)
 	return me->protocol->choices;
 }
 
+/* Where homes are and how updates travel has no part in races: with TWEED_RACE both are as in 2L. */
 static inline bool cash_migrates(const struct tw_proc *me)
 {
-	return cash_chose(me)->home == CASH_HOME_MIGRATE;
+	return cash_chose(me)->home == CASH_HOME_MIGRATE && !me->config.race;
+}
+
+static inline bool cash_messages(const struct tw_proc *me)
+{
+	return cash_chose(me)->updates == CASH_UPDATES_MESSAGE && !me->config.race;
 }
 
 static inline bool cash_shoots(const struct tw_proc *me)
@@ -107,7 +113,7 @@ static inline uint64_t cash_bit(const struct tw_proc *me)
 
 static inline bool cash_is_home(const struct tw_proc *me, const struct tw_page *e)
 {
-	return e->home == me->node + 1;
+	return e->home == me->node + 1 && !me->config.race; /* then the home is as any other */
 }
 
 /* The right that this processor's mapping of the page has.  Page locked. */

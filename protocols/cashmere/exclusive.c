@@ -62,7 +62,7 @@ static void exclusive_send_home(struct tw_proc *me, tw_page_t p)
 	char *twin = tw_twin_create(me, p);
 
 	memcpy(twin, tw_frame(me, p), me->layout.page_bytes);
-	tw_net_write(me->net, e->home - 1u, tw_frame_offset(me, p), twin, me->layout.page_bytes);
+	tw_net_write(me->net, e->home - 1u, tw_master_offset(me, p), twin, me->layout.page_bytes);
 	e->ts_update = tw_tick(me);
 	e->ts_flush = 0;
 }
@@ -138,7 +138,7 @@ void cash_settle(struct tw_proc *me, tw_page_t p)
 static bool settle_movable(struct tw_proc *me, tw_page_t p)
 {
 	const struct tw_page *e = &me->page[p];
-	return !(e->state & CASH_BUSY) && !cash_shared(me, p) && !e->twin &&
+	return !me->config.race && !(e->state & CASH_BUSY) && !cash_shared(me, p) && !e->twin &&
 	       ((e->state & CASH_EXCLUSIVE) || !e->writers);
 }
 

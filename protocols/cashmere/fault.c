@@ -95,7 +95,7 @@ static bool fault_publish(struct tw_proc *me, tw_page_t p, enum tw_rights want)
 	tw_home_claim(me, p);
 	if (e->state & CASH_EXCLUSIVE)
 		return false;
-	if (want == TW_WRITE && !cash_shared(me, p))
+	if (want == TW_WRITE && !me->config.race && !cash_shared(me, p))
 		tw_dir_publish(me, p, TW_WRITE | TW_DIR_EXCLUSIVE | (uint64_t)(me->local + 1) << TW_DIR_HOLDER_SHIFT);
 	else if ((now & TW_DIR_RIGHTS) < want)
 		tw_dir_publish(me, p, want);
@@ -276,10 +276,12 @@ void cash_fetch(struct tw_proc *me, tw_page_t p)
 
 	e->ts_update = tw_tick(me);
 	me->stats->now.page_transfers++;
-	tw_net_read(me->net, e->home - 1u, tw_frame_offset(me, p), e->twin ? scratch : tw_frame(me, p), bytes);
+	tw_net_read(me->net, e->home - 1u, tw_master_offset(me, p), e->twin ? scratch : tw_frame(me, p), bytes);
 	if (!e->twin)
 		return;
 	tw_net_read_wait(me->net);
+	if (me->config.race)
+		tw_race_check(me, p, scratch);
 	if (!tw_planted(me, "drop-incoming-diff"))
 		tw_diff_in(tw_frame(me, p), tw_twin(me, p), scratch, bytes);
 	me->stats->now.incoming_diffs++;
@@ -402,7 +404,7 @@ static void fault_write_behind(struct tw_proc *me, const struct cash_stream *s, 
 {
 	unsigned window = s->next - p, before = s->run - window;
 
-	if (window < STREAM_BEHIND || before < window || cash_is_home(me, &me->page[p]))
+	if (me->config.race || window < STREAM_BEHIND || before < window || cash_is_home(me, &me->page[p]))
 		return;
 	cash_flush_range(me, p - window, window);
 }

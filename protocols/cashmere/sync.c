@@ -30,14 +30,22 @@ static void release_send_run(void *ctx, size_t offset, const void *bytes, size_t
 /* Outgoing diff, by remote write or into messages.  Page locked.  Returns whether anything had changed. */
 static bool release_diff(struct tw_proc *me, tw_page_t p, bool update)
 {
-	struct release_runs to = {.me = me, .home = me->page[p].home - 1u, .frame = tw_frame_offset(me, p)};
+	struct release_runs to = {.me = me, .home = me->page[p].home - 1u, .frame = tw_master_offset(me, p)};
 	char *frame = tw_frame(me, p), *twin = tw_twin(me, p);
 
-	if (cash_chose(me)->updates == CASH_UPDATES_WRITE)
-		return tw_diff_out(frame, twin, me->layout.page_bytes, update, release_send_run, &to);
-	cash_message_begin(me, p);
-	tw_diff_out(frame, twin, me->layout.page_bytes, update, cash_message_run, me);
-	return cash_message_end(me);
+	if (cash_messages(me)) {
+		cash_message_begin(me, p);
+		tw_diff_out(frame, twin, me->layout.page_bytes, update, cash_message_run, me);
+		return cash_message_end(me);
+	}
+	if (me->config.race) {
+		tw_race_lock(me, to.home, p);
+		cash_fetch(me, p);
+	}
+	bool changed = tw_diff_out(frame, twin, me->layout.page_bytes, update, release_send_run, &to);
+	if (me->config.race)
+		tw_race_unlock(me, to.home, p);
+	return changed;
 }
 
 /* Outgoing diff; a flush-update when others on the node still write.  Page locked.  Returns whether anything had changed;
@@ -280,7 +288,7 @@ static uint64_t release_away(struct tw_proc *me, tw_page_t first, uint64_t mask)
 static unsigned release_chunk(struct release *r, tw_page_t first, unsigned most)
 {
 	struct tw_proc *me = r->me;
-	bool messages = cash_chose(me)->updates == CASH_UPDATES_MESSAGE;
+	bool messages = cash_messages(me);
 	unsigned count = cash_lock_run(me, first, messages ? TW_MIN(most, cash_message_pages(me)) : most);
 	uint64_t wanted, keep, protect, announced = 0;
 
@@ -323,7 +331,7 @@ static void release_notify(struct tw_proc *me, tw_page_t p)
 
 	if (!tw_planted(me, "skip-notice"))
 		for (unsigned n = 0; n < me->nodes; n++)
-			if (n != me->node && n != home && (tw_dir_word(me, p, n) & TW_DIR_RIGHTS))
+			if (n != me->node && (n != home || me->config.race) && (tw_dir_word(me, p, n) & TW_DIR_RIGHTS))
 				tw_notice_send(me, n, p);
 	if (e->mapped)
 		return;
