@@ -93,6 +93,13 @@ static void gauss_publish(long k, unsigned round)
 	tw_flag_set(flags[k], round);
 }
 
+/* Planted: the row below an own one is eliminated as well, which is its owner's to do. */
+static void __attribute__((noinline)) gauss_neighbour(long i, long k)
+{
+	if (i + 1 < size)
+		gauss_eliminate(gauss_row(&shared, i + 1), 0, gauss_row(&shared, k), k);
+}
+
 static void gauss_forward(int id, int count, unsigned round)
 {
 	if (id == 0)
@@ -102,6 +109,8 @@ static void gauss_forward(int id, int count, unsigned round)
 			tw_flag_wait(flags[k], round);
 		for (long i = gauss_first(k + 1, id, count); i < size; i += count) {
 			own_b[i] = gauss_eliminate(gauss_row(&shared, i), own_b[i], gauss_row(&shared, k), k);
+			if (kernel_planted("gauss-row"))
+				gauss_neighbour(i, k);
 			if (i == k + 1)
 				gauss_publish(i, round);
 		}

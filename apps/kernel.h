@@ -16,6 +16,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* A numeric option: --name VALUE. */
 struct kernel_option {
@@ -56,6 +58,17 @@ int kernel_main(const struct kernel *kernel, int argc, char **argv);
  * page however small.  kernel_alloc ends the program when there is none; kernel_share returns NULL everywhere. */
 void *kernel_alloc(size_t bytes);
 void *kernel_share(size_t bytes);
+
+/* kernel_planted - true when the build has planted bugs and TWEED_PLANT names this one. */
+#ifdef TW_PLANT
+static inline bool kernel_planted(const char *name)
+{
+	const char *plant = getenv("TWEED_PLANT");
+	return plant && strcmp(plant, name) == 0;
+}
+#else
+#define kernel_planted(name) false
+#endif
 
 /* kernel_round_up - to a multiple of 64 KiB, Tweed's largest page: blocks of such sizes are page-aligned. */
 static inline size_t kernel_round_up(size_t bytes)

@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""TWEED_RACE=ww: race-free programs give no report; in a build with -Dplant=true each planted race is reported, with its function.
+
+A planted race is a matter of timing: a job that ran one node after the other has none, so there are some tries."""
+import argparse
+import os
+import re
+import subprocess
+import sys
+
+TRIES = 6
+SHAPES = [(2, 1), (2, 2)]
+SIZES = {
+    "sor": ["--rows", "130", "--columns", "2048", "--iterations", "40"],
+    "gauss": ["--size", "200"],
+    "clu": ["--size", "320"],
+    "lu": ["--size", "320"],
+}
+# Kernel: the planted race, and the function that must be named: of either of the two that write.
+PLANTS = {
+    "sor": ("sor-total", r"sor_add_total"),
+    "gauss": ("gauss-row", r"gauss_neighbour"),
+    "clu": ("lu-diagonal", r"lu_diagonal_moved"),
+    "lu": ("lu-diagonal", r"lu_diagonal_moved|lu_interior"),
+}
+
+
+def parse():
+    p = argparse.ArgumentParser(description=__doc__)
+    p.add_argument("--tweed", required=True)
+    p.add_argument("--planted", action="store_true", help="the build has -Dplant=true: look for the planted races")
+    p.add_argument("programs", nargs="+", help="paths of sor, gauss, clu, lu, litmus, coherence, torture")
+    return p.parse_args()
+
+
+def run(a, shape, program, arguments, plant=None, options=()):
+    """Exit status, output, and the lines that report a race."""
+    environment = {k: v for k, v in os.environ.items() if k not in ("TWEED_PLANT", "TWEED_RACE")}
+    environment["TWEED_RACE"] = "ww"
+    if plant:
+        environment["TWEED_PLANT"] = plant
+    command = [a.tweed, "run", "-n", str(shape[0]), "-p", str(shape[1]), *options, "--", program, *arguments]
+    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          errors="replace", timeout=120)
+    return done.returncode, done.stdout, [l for l in done.stdout.splitlines() if ": data race" in l]
+
+
+def clean(a, shape, program, arguments, options=()):
+    status, output, races = run(a, shape, program, arguments, options=options)
+    name = f"{os.path.basename(program)} {shape[0]}x{shape[1]} {' '.join(options)}".rstrip()
+    if status == 0 and not races:
+        return True
+    print(f"{name}: FAILED, " + (f"reported: {races[0]}" if races else f"exit status {status}:\n{output[-2000:]}"))
+    return False
+
+
+def found(a, shape, program):
+    name = os.path.basename(program)
+    plant, function = PLANTS[name]
+    said = "nothing"
+    for _ in range(TRIES):
+        races = run(a, shape, program, SIZES[name], plant=plant)[2]
+        for line in races:
+            if re.search(rf" in ({function})[.+]", line):
+                print(f"{name} {shape[0]}x{shape[1]} {plant}: {line}")
+                return True
+        said = races[0] if races else said
+    print(f"{name} {shape[0]}x{shape[1]} {plant}: FAILED, not found by {TRIES} jobs; last report: {said}")
+    return False
+
+
+def main():
+    a = parse()
+    path = {os.path.basename(p): p for p in a.programs}
+    sim = ("--transport", "sim")
+    results = []
+    for shape in SHAPES:
+        for name, size in SIZES.items():
+            results.append(clean(a, shape, path[name], [*size, "--verify"]))
+        results.append(clean(a, shape, path["litmus"], []))
+        results.append(clean(a, shape, path["coherence"], []))
+        results.append(clean(a, shape, path["torture"], ["--seeds", "1:8", "--ops", "100"]))
+        results.append(clean(a, shape, path["torture"], ["--seeds", "9:4", "--ops", "100"], sim))
+    if a.planted:
+        results += [found(a, shape, path[name]) for shape in SHAPES for name in PLANTS]
+    print(f"{results.count(True)} passed, {results.count(False)} failed")
+    sys.exit(0 if all(results) else 1)
+
+
+if __name__ == "__main__":
+    main()
