@@ -126,10 +126,10 @@ static void race_say(struct tw_proc *me, const struct race_report *r, const char
 
 	if (r->other_node != -1u)
 		tw_format(other, sizeof(other), "node %u", r->other_node);
-	tw_log("data race: node %u and %s both wrote %zu bytes at %p (page %u, offset %zu) with no synchronization "
+	tw_log("data race: node %u and %s both wrote %zu byte%s at %p (page %u, offset %zu) with no synchronization "
 	       "between; made dirty here %s",
-	       me->node, other, r->bytes, (void *)(me->app + ((size_t)r->page << me->layout.page_shift) + r->offset),
-	       r->page, r->offset, store);
+	       me->node, other, r->bytes, r->bytes == 1 ? "" : "s",
+	       (void *)(me->app + ((size_t)r->page << me->layout.page_shift) + r->offset), r->page, r->offset, store);
 }
 
 void tw_race_found(struct tw_proc *me, tw_page_t page, size_t offset, size_t bytes, unsigned other_node)

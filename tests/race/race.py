@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""TWEED_RACE=ww: race-free programs give no report; in a build with -Dplant=true each planted race is reported, with its function.
+"""TWEED_RACE=ww: race-free programs give no report, racer's races are all reported, once for each page and node but one; in a build
+with -Dplant=true each kernel's planted race is reported, with its function.
 
 A planted race is a matter of timing: a job that ran one node after the other has none, so there are some tries."""
 import argparse
@@ -30,7 +31,7 @@ def parse():
     p = argparse.ArgumentParser(description=__doc__)
     p.add_argument("--tweed", required=True)
     p.add_argument("--planted", action="store_true", help="the build has -Dplant=true: look for the planted races")
-    p.add_argument("programs", nargs="+", help="paths of sor, gauss, clu, lu, litmus, coherence, torture")
+    p.add_argument("programs", nargs="+", help="paths of sor, gauss, clu, lu, litmus, coherence, torture, racer")
     return p.parse_args()
 
 
@@ -70,11 +71,26 @@ def found(a, shape, program):
     return False
 
 
+def certain(a, shape, program, options=()):
+    """Every node stores to a page of each home: all but the first to flush must report it."""
+    races = run(a, shape, program, ["race"], options=options)[2]
+    name = f"racer {shape[0]}x{shape[1]} {' '.join(options)}".rstrip()
+    found = {(re.search(r"made dirty here by processor (\d+)\.", l).group(1), re.search(r"page (\d+)", l).group(1)) for l in races
+             if re.search(r" in racer_store\+", l)}
+    pages = {page for _, page in found}
+    if len(pages) == shape[0] and len(found) >= shape[0] * (shape[0] - 1):
+        return True
+    print(f"{name}: FAILED, node and page of the reports: {sorted(found)}; output: {races}")
+    return False
+
+
 def main():
     a = parse()
     path = {os.path.basename(p): p for p in a.programs}
     sim = ("--transport", "sim")
-    results = []
+    results = [certain(a, shape, path["racer"], options)
+               for shape in SHAPES + [(3, 1), (4, 2)] for options in ((), sim, ("--fault", "mprotect"))]
+    results += [clean(a, shape, path["racer"], [what]) for shape in SHAPES for what in ("neighbours", "equal", "ordered")]
     for shape in SHAPES:
         for name, size in SIZES.items():
             results.append(clean(a, shape, path[name], [*size, "--verify"]))
