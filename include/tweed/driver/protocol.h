@@ -217,12 +217,12 @@ static inline size_t tw_master_offset(const struct tw_proc *me, tw_page_t p)
 	return me->layout.masters + ((size_t)p << me->layout.page_shift);
 }
 
-/* Write-write data races (TWEED_RACE=ww, me->config.race; doc/races.md).
+/* Write-write data races (TWEED_RACE=ww; doc/races.md).  To be called when me->config.race is set, and not else.
  * tw_race_found - report that this node and @other_node (-1u: not known) wrote @bytes bytes of @page at @offset without a
  * synchronization between; printed at the processor's next safe point, once for each store and page.
  * tw_race_check - before an incoming diff of @incoming into @page (locked, with a twin): report what both sides wrote.
  * tw_race_lock, tw_race_unlock - around fetch and flush of a dirty page, so that of two nodes the second finds what the first
- * flushed.  The page lock is held; in between nothing waits but for the network.  Unlocking flushes.
+ * flushed.  One page at a time; its page lock is held; in between nothing waits but for the network.  Unlocking flushes.
  * tw_race_wrote - the store of the fault at hand makes @count pages from @first dirty here; tw_map calls it. */
 void tw_race_found(struct tw_proc *me, tw_page_t page, size_t offset, size_t bytes, unsigned other_node);
 void tw_race_check(struct tw_proc *me, tw_page_t page, const void *incoming);
