@@ -12,6 +12,7 @@ import sys
 
 TRIES = 6
 SHAPES = [(2, 1), (2, 2)]
+PROTOCOLS = ["2LOffMC", "2LMigr", "1LD"]  # besides 2L
 SIZES = {
     "sor": ["--rows", "130", "--columns", "2048", "--iterations", "40"],
     "gauss": ["--size", "200"],
@@ -72,14 +73,15 @@ def found(a, shape, program):
     return False
 
 
-def certain(a, shape, program, options=()):
+def certain(a, shape, program, options=(), nodes=None):
     """Every node stores to a page of each home: all but the first to flush must report it."""
     races = run(a, shape, program, ["race"], options=options)[2]
+    nodes = nodes or shape[0]
     name = f"racer {shape[0]}x{shape[1]} {' '.join(options)}".rstrip()
     found = {(re.search(r"made dirty here by processor (\d+)\.", l).group(1), re.search(r"page (\d+)", l).group(1)) for l in races
              if re.search(r" in racer_store\+", l)}
     pages = {page for _, page in found}
-    if len(pages) == shape[0] and len(found) >= shape[0] * (shape[0] - 1):
+    if len(pages) == nodes and len(found) >= nodes * (nodes - 1):
         return True
     print(f"{name}: FAILED, node and page of the reports: {sorted(found)}; output: {races}")
     return False
@@ -91,6 +93,11 @@ def main():
     sim = ("--transport", "sim")
     results = [certain(a, shape, path["racer"], options)
                for shape in SHAPES + [(3, 1), (4, 2)] for options in ((), sim, ("--fault", "mprotect"))]
+    for protocol in PROTOCOLS:
+        options = ("--protocol", protocol)
+        results.append(certain(a, (2, 2), path["racer"], options, nodes=4 if protocol == "1LD" else 2))
+        results.append(clean(a, (2, 2), path["torture"], ["--seeds", "21:8", "--ops", "100"], options))
+        results.append(clean(a, (3, 2), path["torture"], ["--seeds", "31:4", "--ops", "100"], (*options, *sim)))
     results += [clean(a, shape, path["racer"], [what]) for shape in SHAPES for what in ("neighbours", "equal", "ordered")]
     for shape in SHAPES:
         for name, size in SIZES.items():
