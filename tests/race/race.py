@@ -23,7 +23,7 @@ SIZES = {
 PLANTS = {
     "sor": ("sor-total", r"sor_add_total"),
     "gauss": ("gauss-row", r"gauss_neighbour"),
-    "clu": ("lu-diagonal", r"lu_diagonal_moved"),
+    "clu": ("lu-diagonal", r"lu_diagonal_moved|lu_interior"),
     "lu": ("lu-diagonal", r"lu_diagonal_moved|lu_interior"),
 }
 
