@@ -17,6 +17,7 @@
 #include "apps/kernel.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tweed/tweed.h"
@@ -160,10 +161,9 @@ static float *sor_textbook(void)
 	return grid;
 }
 
-static bool sor_verify(bool compare)
+/* The colours, and shared.* when `compare`, against the textbook's grid. */
+static bool sor_equals(const float *grid, bool compare)
 {
-	const float *grid = sor_textbook();
-
 	for (long i = 0; i < rows; i++) {
 		size_t at = (size_t)i * sor_stride(), bytes = (size_t)columns / 2 * sizeof(float);
 
@@ -182,6 +182,15 @@ static bool sor_verify(bool compare)
 		}
 	}
 	return true;
+}
+
+static bool sor_verify(bool compare)
+{
+	float *grid = sor_textbook();
+	bool equal = sor_equals(grid, compare);
+
+	free(grid);
+	return equal;
 }
 
 static const char *sor_check(void)

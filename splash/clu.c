@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* clu - blocked LU with contiguous blocks: each processor's blocks lie together, in memory that it allocated itself,
  * so that no page has two writers (Cashmere-2L, section 3.2). */
+#include <stdlib.h>
+
 #include "splash/block_lu.h"
 
 #include "tweed/tweed.h"
@@ -29,6 +31,7 @@ static void clu_place(struct lu_matrix *m, double *const *base, int count)
 
 			m->block[i * lu_blocks() + j] = base[owner] + used[owner]++ * clu_block_elements();
 		}
+	free(used);
 }
 
 static bool clu_share(void)

@@ -40,7 +40,6 @@ def run(a, shape, program, arguments, plant=None, options=()):
     """Exit status, output, and the lines that report a race."""
     environment = {k: v for k, v in os.environ.items() if k not in ("TWEED_PLANT", "TWEED_RACE")}
     environment["TWEED_RACE"] = "ww"
-    environment.setdefault("ASAN_OPTIONS", "detect_leaks=0")  # kernels free nothing
     if plant:
         environment["TWEED_PLANT"] = plant
     command = [a.tweed, "run", "-n", str(shape[0]), "-p", str(shape[1]), *options, "--", program, *arguments]

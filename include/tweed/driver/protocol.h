@@ -117,13 +117,13 @@ struct tw_proc {
 enum tw_sync_kind { TW_SYNC_LOCK, TW_SYNC_FLAG, TW_SYNC_BARRIER, TW_SYNC_JOB };
 
 enum tw_protocol_flag {
-	TW_PROTOCOL_ONE_NODE = 1u << 0,   /* only for jobs of one node */
-	TW_PROTOCOL_NO_FAULTS = 1u << 1,  /* everything is mapped writable from the start */
-	TW_PROTOCOL_ONE_LEVEL = 1u << 2,  /* every processor is a node of its own to the protocol */
+	TW_PROTOCOL_ONE_NODE = 1u << 0,     /* only for jobs of one node */
+	TW_PROTOCOL_NO_FAULTS = 1u << 1,    /* everything is mapped writable from the start */
+	TW_PROTOCOL_ONE_LEVEL = 1u << 2,    /* every processor is a node of its own to the protocol */
 	TW_PROTOCOL_NEEDS_STORES = 1u << 3, /* the program's stores must be instrumented: the store hook */
-	TW_PROTOCOL_HOMES_MOVE = 1u << 5, /* a page's home may change at any time: it is asked for, not remembered */
-	TW_PROTOCOL_SHOOTDOWN = 1u << 7,  /* calls tw_shootdown */
 	TW_PROTOCOL_NO_DIRECTORY = 1u << 4, /* no directory words, no queues of write notices: tw_dir_*, tw_notice_* are not used */
+	TW_PROTOCOL_HOMES_MOVE = 1u << 5,   /* a page's home may change at any time: it is asked for, not remembered */
+	TW_PROTOCOL_SHOOTDOWN = 1u << 6,    /* calls tw_shootdown */
 	TW_PROTOCOL_INCOHERENT = 1u << 7,   /* nodes do not see each other's writes: for measurements; `tweed run` warns */
 };
 
