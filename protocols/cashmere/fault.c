@@ -32,12 +32,15 @@ static uint64_t fault_published(struct tw_proc *me, tw_page_t p)
 }
 
 /* Is the node's copy too old for this processor?  (Section 2.4.1: older than the last write notice and than its last
- * acquire.) */
+ * acquire.)  Never one that was fetched in exclusive mode: a notice that came since was sent before, and the node's writes, of
+ * which there is no twin, are newer. */
 static bool fault_stale(struct tw_proc *me, const struct tw_page *e)
 {
 	if (cash_is_home(me, e))
 		return false;
-	return e->ts_update == 0 || e->ts_update < TW_MIN(e->ts_notice, me->acquire_ts);
+	if (e->ts_update == 0 || (e->state & CASH_EXCLUSIVE))
+		return e->ts_update == 0;
+	return e->ts_update < TW_MIN(e->ts_notice, me->acquire_ts);
 }
 
 /* May @p (locked), which nobody asked for yet, come along with its neighbour?  Only where a wrong guess costs little: never is a home

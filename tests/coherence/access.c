@@ -3,6 +3,7 @@
 #include "tests/coherence/cases.h"
 
 #include <string.h>
+#include <time.h>
 
 #define PAGE 4096
 
@@ -260,6 +261,58 @@ void coh_first_touch_race(struct suite *s)
 			EXPECT(s, found == p + 1, "page %u word %u is %u", p, q, found);
 		}
 	suite_free(s, mem);
+}
+
+/* A notice that is under way when its receiver becomes the page's only user comes after the page was fetched: it must not
+ * have the page, written since, fetched again.  Node 1 leaves the page with a last flush; node 2's writer, who does not
+ * synchronize meanwhile (hence the rests), writes next, and its neighbour synchronizes and reads.  The home is node 0. */
+void coh_claim_under_notice(struct suite *s)
+{
+	enum { ROUNDS = 4 };
+	const struct timespec rest = {.tv_nsec = 10 * 1000 * 1000}, long_rest = {.tv_nsec = 40 * 1000 * 1000};
+	tw_flag_t flag;
+	volatile uint32_t *mem = NULL;
+	bool leaver = s->me == s->locals, writer = s->me == 2 * s->locals, reader = s->me == 2 * s->locals + 1;
+
+	if (s->locals < 2 || s->nodes < 3) {
+		s->skipped = "needs 3 nodes of 2 processors";
+		return;
+	}
+	flag = suite_flag(s);
+	if (s->me == 0) {
+		mem = tw_aligned_alloc(PAGE, ROUNDS * PAGE);
+		if (mem)
+			tw_home_set((void *)(uintptr_t)mem, ROUNDS * PAGE, 0);
+	}
+	tw_bcast(&mem, sizeof(mem), 0);
+	for (unsigned r = 0; mem && r < ROUNDS; r++) {
+		volatile uint32_t *page = mem + r * PAGE / 4;
+		if (leaver) {
+			page[0] = 1;
+			tw_flag_set(flag, 4 * r + 1);
+			nanosleep(&rest, NULL);
+			page[2] = 1;
+			tw_flag_wait(flag, 4 * r + 2);
+			tw_flag_set(flag, 4 * r + 3);
+		} else if (writer) {
+			tw_flag_wait(flag, 4 * r + 1);
+			EXPECT(s, page[0] == 1, "round %u: word 0 is %u", r, page[0]);
+			page[1] = 1;
+			tw_flag_set(flag, 4 * r + 2);
+			nanosleep(&long_rest, NULL);
+			page[1] = 2;
+			tw_flag_set(flag, 4 * r + 4);
+		} else if (reader) {
+			tw_flag_wait(flag, 4 * r + 4);
+			EXPECT(s, page[1] == 2, "round %u: word 1 is %u, its neighbour wrote 2", r, page[1]);
+		}
+		tw_barrier_all();
+		EXPECT(s, page[0] == 1 && page[1] == 2 && page[2] == 1, "round %u: words %u %u %u", r, page[0], page[1],
+		       page[2]);
+		tw_barrier_all();
+	}
+	suite_unflag(s, flag);
+	suite_free(s, (void *)(uintptr_t)mem);
 }
 
 /* Each in turn writes while all others keep copies: every node invalidates and fetches in every step. */

@@ -12,6 +12,7 @@ static const struct suite_case cases[] = {
     {"sparse", coh_sparse},
     {"one_word_many_pages", coh_one_word_many_pages},
     {"first_touch_race", coh_first_touch_race},
+    {"claim_under_notice", coh_claim_under_notice},
     {"many_readers_chain", coh_many_readers_chain},
     {"malloc", coh_malloc},
     {"calloc", coh_calloc},
