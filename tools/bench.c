@@ -9,20 +9,20 @@
 #include <unistd.h>
 
 #include "base/util.h"
+#include "tools/bench.h"
 #include "tools/tools.h"
 #include "tweed/driver/fault.h"
 
-struct bench_result {
-	char name[64], unit[16], floor_name[64];
-	double value, floor; /* floor < 0: none */
-};
-
 static int bench_usage(void)
 {
-	printf("usage: tweed bench [--json] [OPTIONS OF tweed run]\n\n"
-	       "Measures locks, barriers, page faults, twins, diffs and streams at 2x1 and 1x2, shootdowns at 1x2 and "
-	       "1x4,\n"
-	       "beside what the machine alone would need (the floor).  Both cores should be idle otherwise.\n");
+	printf(
+	    "usage: tweed bench [--json] [--protocols LIST] [OPTIONS OF tweed run]\n\n"
+	    "Measures locks, barriers, page faults, twins, diffs and streams at 2x1 and 1x2, shootdowns at 1x2 and "
+	    "1x4,\n"
+	    "beside what the machine alone would need (the floor), and then the basic operations of several protocols\n"
+	    "beside each other.  Both cores should be idle otherwise.\n\n"
+	    "  --json            print JSON\n"
+	    "  --protocols LIST  only the comparison, of these protocols, separated by blanks\n");
 	return 0;
 }
 
@@ -42,8 +42,10 @@ static bool bench_parse(char *line, struct bench_result *r)
 	return true;
 }
 
-static void bench_print(const struct bench_result *r)
+static void bench_print(void *ctx, const struct bench_job *job, const struct bench_result *r)
 {
+	(void)ctx;
+	(void)job;
 	printf("  %-46s %10.4g %-6s", r->name, r->value, r->unit);
 	if (r->floor >= 0)
 		printf(" %9.4g  %s", r->floor, r->floor_name);
@@ -51,14 +53,19 @@ static void bench_print(const struct bench_result *r)
 	fflush(stdout);
 }
 
-struct bench_job {
-	const char *nodes, *processors, *shape, *shootdown;
-};
+static void bench_append(void *rows, const struct bench_job *job, const struct bench_result *r)
+{
+	json_array_append_new(rows,
+	                      json_pack("{s:s, s:s, s:f, s:s, s:o, s:s}", "shape", job->shape, "name", r->name, "value",
+	                                r->value, "unit", r->unit, "floor",
+	                                r->floor < 0 ? json_null() : json_real(r->floor), "floor_is", r->floor_name));
+}
 
 static const struct bench_job bench_jobs[] = {
-    {"2", "1", "2x1", "auto"},   {"1", "2", "1x2", "auto"},      {"1", "2", "1x2", "protect"},
-    {"1", "2", "1x2", "polled"}, {"1", "2", "1x2", "interrupt"}, {"1", "4", "1x4", "protect"},
-    {"1", "4", "1x4", "polled"}, {"1", "4", "1x4", "interrupt"},
+    {"2", "1", "2x1", "auto", NULL, false},      {"1", "2", "1x2", "auto", NULL, false},
+    {"1", "2", "1x2", "protect", NULL, false},   {"1", "2", "1x2", "polled", NULL, false},
+    {"1", "2", "1x2", "interrupt", NULL, false}, {"1", "4", "1x4", "protect", NULL, false},
+    {"1", "4", "1x4", "polled", NULL, false},    {"1", "4", "1x4", "interrupt", NULL, false},
 };
 
 /* Does the fault backend that the options or the environment name offer protect? */
@@ -79,7 +86,7 @@ static bool bench_can_protect(int argc, char **argv)
 static void bench_exec(const struct bench_job *job, int argc, char **argv)
 {
 	char self[PATH_MAX - 16], program[PATH_MAX];
-	const char **args = calloc((size_t)argc + 16, sizeof(*args));
+	const char **args = calloc((size_t)argc + 24, sizeof(*args));
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	int a = 0;
 
@@ -87,29 +94,34 @@ static void bench_exec(const struct bench_job *job, int argc, char **argv)
 		_exit(1);
 	self[n] = '\0';
 	snprintf(program, sizeof(program), "%s-bench", self);
-	args[a++] = self;
-	args[a++] = "run";
 	/* Misses are what is measured: no copy may be updated before it is missed, no page stay writable. */
-	args[a++] = "--updates";
-	args[a++] = "0";
-	args[a++] = "--keep";
-	args[a++] = "0";
+	const char *const before[] = {self, "run", "--updates", "0", "--keep", "0", NULL};
+	const char *const after[] = {"-n",
+	                             job->nodes,
+	                             "-p",
+	                             job->processors,
+	                             "--shootdown",
+	                             job->shootdown,
+	                             "--",
+	                             program,
+	                             job->basic ? "basic" : NULL,
+	                             NULL};
+
+	for (const char *const *w = before; *w; w++)
+		args[a++] = *w;
 	for (int i = 1; i < argc; i++)
 		args[a++] = argv[i];
-	args[a++] = "-n";
-	args[a++] = job->nodes;
-	args[a++] = "-p";
-	args[a++] = job->processors;
-	args[a++] = "--shootdown";
-	args[a++] = job->shootdown;
-	args[a++] = "--";
-	args[a++] = program;
+	if (job->protocol) {
+		args[a++] = "--protocol";
+		args[a++] = job->protocol;
+	}
+	for (const char *const *w = after; *w; w++)
+		args[a++] = *w;
 	execv(self, (char *const *)(uintptr_t)args);
 	_exit(1);
 }
 
-/* Runs one job; appends to @rows when it is not NULL, else prints.  Returns the exit status. */
-static int bench_run(const struct bench_job *job, int argc, char **argv, json_t *rows)
+int bench_run(const struct bench_job *job, int argc, char **argv, bench_take *take, void *ctx)
 {
 	int out[2], status;
 	char *line = NULL;
@@ -128,17 +140,9 @@ static int bench_run(const struct bench_job *job, int argc, char **argv, json_t 
 	}
 	close(out[1]);
 	FILE *in = fdopen(out[0], "r");
-	while (in && getline(&line, &room, in) > 0) {
-		if (!bench_parse(line, &r))
-			continue;
-		if (rows)
-			json_array_append_new(rows, json_pack("{s:s, s:s, s:f, s:s, s:o, s:s}", "shape", job->shape,
-			                                      "name", r.name, "value", r.value, "unit", r.unit, "floor",
-			                                      r.floor < 0 ? json_null() : json_real(r.floor),
-			                                      "floor_is", r.floor_name));
-		else
-			bench_print(&r);
-	}
+	while (in && getline(&line, &room, in) > 0)
+		if (bench_parse(line, &r))
+			take(ctx, job, &r);
 	free(line);
 	if (in)
 		fclose(in);
@@ -147,27 +151,41 @@ static int bench_run(const struct bench_job *job, int argc, char **argv, json_t 
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+/* What the protocol of the options does, beside the floors. */
+static int bench_details(int argc, char **argv, json_t *rows)
+{
+	bool protect = bench_can_protect(argc, argv);
+	int status = 0;
+
+	if (!rows)
+		printf("  %-46s %10s %-6s %9s\n", "", "", "", "floor");
+	for (size_t i = 0; i < sizeof(bench_jobs) / sizeof(*bench_jobs) && status == 0; i++)
+		if (protect || strcmp(bench_jobs[i].shootdown, "protect") != 0)
+			status = bench_run(&bench_jobs[i], argc, argv, rows ? bench_append : bench_print, rows);
+	return status;
+}
+
 int tool_bench(int argc, char **argv)
 {
 	bool json = false;
-	int kept = 1;
+	const char *protocols = NULL;
+	int kept = 1, status = 0;
 
 	for (int i = 1; i < argc; i++) {
 		if (strcmp(argv[i], "--help") == 0)
 			return bench_usage();
 		if (strcmp(argv[i], "--json") == 0)
 			json = true;
+		else if (strcmp(argv[i], "--protocols") == 0 && i + 1 < argc)
+			protocols = argv[++i];
 		else
 			argv[kept++] = argv[i];
 	}
 	json_t *rows = json ? json_array() : NULL;
-	if (!json)
-		printf("  %-46s %10s %-6s %9s\n", "", "", "", "floor");
-	bool protect = bench_can_protect(kept, argv);
-	int status = 0;
-	for (size_t i = 0; i < sizeof(bench_jobs) / sizeof(*bench_jobs) && status == 0; i++)
-		if (protect || strcmp(bench_jobs[i].shootdown, "protect") != 0)
-			status = bench_run(&bench_jobs[i], kept, argv, rows);
+	if (!protocols)
+		status = bench_details(kept, argv, rows);
+	if (status == 0)
+		status = bench_compare(protocols ? protocols : BENCH_PROTOCOLS, kept, argv, rows);
 	if (json) {
 		if (status == 0)
 			json_dumpf(rows, stdout, JSON_INDENT(1));

@@ -7,7 +7,7 @@
  * wire.c    messages between launcher and agents (emulated nodes: a socket pair)
  * tag.c     output with [node.processor] prefixes
  * reap.c    killing what is left          report.c  statistics          info.c  `tweed info`
- * bench.c   `tweed bench`, which runs bench/ */
+ * bench.c   `tweed bench`, which runs bench/      compare.c   its comparison of protocols */
 #ifndef TW_TOOLS_TOOLS_H
 #define TW_TOOLS_TOOLS_H
 

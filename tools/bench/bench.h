@@ -9,8 +9,8 @@
 /* What the machine alone needs, measured before the job is joined: the floors. */
 struct bench_floors {
 	double read_fault_us, write_fault_us; /* a trap whose handler only changes rights */
-	double copy_us;                       /* one coherence page, from and to memory that is not in the first caches */
-	double line_us;                       /* a word to another processor and back */
+	double copy_us; /* one coherence page, from and to memory that is not in the first caches */
+	double line_us; /* a word to another processor and back */
 };
 
 extern struct bench_floors bench_floors;
@@ -21,13 +21,15 @@ void bench_line(const char *name, double value, const char *unit, double floor, 
 /* bench_median - sorts @v. */
 double bench_median(double *v, unsigned n);
 
-void bench_diffs(void);     /* twins and diffs, in this process */
-void bench_pages(void);     /* page operations between two nodes */
-void bench_streams(void);   /* large transfers between two nodes */
-void bench_two_sync(void);  /* synchronization between two nodes */
-void bench_resident(void);  /* faults on pages the node has */
-void bench_shoot(void);     /* shootdowns on one node, in a job with TWEED_SHOOTDOWN */
-void bench_one_node(void);  /* two processors of one node */
+void bench_diffs(void);    /* twins and diffs, in this process */
+void bench_pages(void);    /* page operations between two nodes */
+void bench_streams(void);  /* large transfers between two nodes */
+void bench_two_sync(void); /* synchronization between two nodes */
+void bench_resident(void); /* faults on pages the node has */
+void bench_shoot(void);    /* shootdowns on one node, in a job with TWEED_SHOOTDOWN */
+void bench_one_node(void); /* two processors of one node */
+void bench_basic(void);    /* what protocols are compared by: of two processors, or the barrier of more */
+void bench_misses(void);   /* of node 1 */
 
 /* Permutation of 0..n-1, the same everywhere. */
 unsigned *bench_shuffle(unsigned n);

@@ -170,7 +170,9 @@ int main(int argc, char **argv)
 	if (processor && strcmp(processor, "0") == 0)
 		bench_measure_floors(config.page_size, config.fault);
 	tw_init(&argc, &argv);
-	if (strcmp(config.shootdown, "auto") != 0) {
+	if (argc > 1 && strcmp(argv[1], "basic") == 0) {
+		bench_basic();
+	} else if (strcmp(config.shootdown, "auto") != 0) {
 		bench_shoot();
 	} else if (tw_nodes() > 1) {
 		bench_two_sync();

@@ -186,6 +186,13 @@ static void pages_directory(void)
 	}
 }
 
+void bench_misses(void)
+{
+	unsigned *order = bench_shuffle(PAGES);
+	pages_misses(pages_shared(PAGES), order);
+	free(order);
+}
+
 void bench_pages(void)
 {
 	unsigned *order = bench_shuffle(PAGES);
@@ -194,7 +201,8 @@ void bench_pages(void)
 	pages_barriers(m);
 	pages_interleaved();
 	pages_exclusive(order);
-	pages_directory();
+	if (!(tw_me->protocol->flags & TW_PROTOCOL_NO_DIRECTORY))
+		pages_directory();
 	free(order);
 }
 

@@ -69,7 +69,7 @@ static void sync_hand_over(const char *name, double floor)
 
 static void sync_barrier(const char *name)
 {
-	const unsigned n = 20000;
+	const unsigned n = 20000 / (tw_count() > 2 ? 10 * (unsigned)tw_count() : 1);
 	double took[ROUNDS];
 	for (unsigned r = 0; r < ROUNDS; r++) {
 		tw_barrier_all();
@@ -93,4 +93,14 @@ void bench_one_node(void)
 	sync_barrier("barrier, clean, one node");
 	sync_hand_over("lock hand-over on a node, shared counter", bench_floors.line_us);
 	bench_resident();
+}
+
+void bench_basic(void)
+{
+	sync_barrier("barrier");
+	if (tw_count() > 2)
+		return;
+	sync_hand_over("lock hand-over", bench_floors.line_us);
+	if (tw_me->nodes > 1)
+		bench_misses();
 }
