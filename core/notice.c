@@ -147,7 +147,8 @@ static void notice_distribute(struct tw_proc *me, uint32_t slot, uint64_t now)
 		tw_page_unlock(me, p);
 		return;
 	}
-	e->ts_notice = now;
+	if (e->ts_notice <= e->ts_update)
+		e->ts_notice = now;
 	for (uint64_t m = atomic_load_explicit(&e->mapped, memory_order_relaxed); m; m &= m - 1)
 		tw_pageset_add(notice_set(me, (unsigned)__builtin_ctzll(m)), p);
 	tw_page_unlock(me, p);

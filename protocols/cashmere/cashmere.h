@@ -58,6 +58,7 @@ struct cash_stream {
 
 struct cash {
 	struct cash_stream reads, writes;
+	bool arrived;  /* at a barrier of all, and not gone on */
 	char *scratch; /* one page: an incoming page on its way to an incoming diff */
 	struct cash_outbox outbox;
 	uint32_t told_at

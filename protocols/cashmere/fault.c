@@ -31,8 +31,8 @@ static uint64_t fault_published(struct tw_proc *me, tw_page_t p)
 	return tw_dir_word(me, p, me->node);
 }
 
-/* Is the node's copy too old for this processor?  (Section 2.4.1: older than the last write notice and than its last
- * acquire.)  Never one that was fetched in exclusive mode: a notice that came since was sent before, and the node's writes, of
+/* Is the node's copy too old for this processor?  (Section 2.4.1: older than the last write notice and than its last acquire; exactly,
+ * if there was a notice between it and that acquire.)  Never one that was fetched in exclusive mode: a notice that came since was sent before, and the node's writes, of
  * which there is no twin, are newer. */
 static bool fault_stale(struct tw_proc *me, const struct tw_page *e)
 {
@@ -40,7 +40,7 @@ static bool fault_stale(struct tw_proc *me, const struct tw_page *e)
 		return false;
 	if (e->ts_update == 0 || (e->state & CASH_EXCLUSIVE))
 		return e->ts_update == 0;
-	return e->ts_update < TW_MIN(e->ts_notice, me->acquire_ts);
+	return e->ts_update < e->ts_notice && e->ts_notice < me->acquire_ts;
 }
 
 /* May @p (locked), which nobody asked for yet, come along with its neighbour?  Only where a wrong guess costs little: never is a home
@@ -89,7 +89,8 @@ static void window_unlock(struct tw_proc *me, const struct window *w)
 		tw_page_unlock(me, w->first + i);
 }
 
-/* Publish one page's wanted right; a lone writer claims exclusive mode.  Returns whether a word was written. */
+/* Publish one page's wanted right; a lone writer claims exclusive mode, unless the page has a twin: its changes are better flushed than
+ * merged with the whole page that a claim fetches.  Returns whether a word was written. */
 static bool fault_publish(struct tw_proc *me, tw_page_t p, enum tw_rights want)
 {
 	struct tw_page *e = &me->page[p];
@@ -98,7 +99,7 @@ static bool fault_publish(struct tw_proc *me, tw_page_t p, enum tw_rights want)
 	tw_home_claim(me, p);
 	if (e->state & CASH_EXCLUSIVE)
 		return false;
-	if (want == TW_WRITE && !me->config.race && !cash_shared(me, p))
+	if (want == TW_WRITE && !e->twin && !me->config.race && !cash_shared(me, p))
 		tw_dir_publish(me, p, TW_WRITE | TW_DIR_EXCLUSIVE | (uint64_t)(me->local + 1) << TW_DIR_HOLDER_SHIFT);
 	else if ((now & TW_DIR_RIGHTS) < want)
 		tw_dir_publish(me, p, want);
@@ -279,6 +280,7 @@ void cash_fetch(struct tw_proc *me, tw_page_t p)
 
 	e->ts_update = tw_tick(me);
 	me->stats->now.page_transfers++;
+	me->stats->now.host_transfers += tw_same_host(me, e->home - 1u);
 	tw_net_read(me->net, e->home - 1u, tw_master_offset(me, p), e->twin ? scratch : tw_frame(me, p), bytes);
 	if (!e->twin)
 		return;

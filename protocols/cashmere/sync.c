@@ -435,6 +435,7 @@ void cash_arrive(struct tw_proc *me, uint64_t object)
 {
 	(void)object;
 	atomic_fetch_add(&me->n->arrivals[me->local], 1);
+	cash_of(me)->arrived = true;
 	release_all(me, true);
 }
 
@@ -533,12 +534,29 @@ static void acquire_run(void *ctx, tw_page_t first, unsigned count)
 		done += acquire_chunk(ctx, first + done, TW_MIN(count - done, CASH_CHUNK));
 }
 
+/* The time of an acquire after a barrier of all, whose notices are collected: for the whole node when its first processor had collected
+ * them.  What is collected later was sent after the barrier, by nodes that are ahead, and it does not make stale what a faster
+ * neighbour has fetched since.  The barrier's number, modulo 4, goes into the low bits: each word is used by every second
+ * barrier, and nobody passes a barrier before all of the node have passed the one before the last. */
+static uint64_t acquire_passed(struct tw_proc *me)
+{
+	uint64_t round = atomic_load(&me->n->arrivals[me->local]), number = (round / 2 + 1) % 4;
+	_Atomic uint64_t *passed = &me->n->passed[round % 2];
+	uint64_t was = atomic_load(passed), now = tw_tick(me);
+
+	while (was % 4 != number || was < 4)
+		if (atomic_compare_exchange_weak(passed, &was, now << 2 | number))
+			return now;
+	return was >> 2;
+}
+
 void cash_acquire(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object)
 {
 	(void)kind;
 	(void)object;
 	tw_notice_collect(me);
-	me->acquire_ts = tw_tick(me);
+	me->acquire_ts = cash_of(me)->arrived ? acquire_passed(me) : tw_tick(me);
+	cash_of(me)->arrived = false;
 	if (!tw_pageset_empty(me->notices))
 		tw_pageset_drain(me->notices, acquire_run, me);
 }

@@ -146,7 +146,10 @@ inline collect()
 #endif
 			tick(node, NOW) };
 		d_step { locked[node] == 0 ->
-			put(node, NOTICE, TS(node, NOW));
+			if
+			:: TS(node, NOTICE) <= TS(node, UPDATE) -> put(node, NOTICE, TS(node, NOW))
+			:: else
+			fi;
 			put(node, NOW, 0);
 			w = 0;
 			do
@@ -178,10 +181,11 @@ inline collect()
 #endif
 
 #define IS_MAPPED (mapped[node] & ME)
-/* Mapped here, and older than the last notice. */
+/* Mapped here, and there was a notice since. */
 #define NOTICED_SINCE (IS_MAPPED && TS(node, UPDATE) < TS(node, NOTICE))
-#define EARLIER(a, b) ((a) < (b) -> (a) : (b))
-#define STALE (TS(node, UPDATE) == 0 || TS(node, UPDATE) < EARLIER(TS(node, NOTICE), TS(node, ACQUIRED + LOCAL(me))))
+#define STALE                                                                                                          \
+	(TS(node, UPDATE) == 0 ||                                                                                      \
+	 (TS(node, UPDATE) < TS(node, NOTICE) && TS(node, NOTICE) < TS(node, ACQUIRED + LOCAL(me))))
 
 inline take(word)
 {

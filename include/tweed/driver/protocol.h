@@ -39,7 +39,7 @@ struct tw_page {
 	_Atomic uint64_t writers; /* those with a write mapping, or with writes not yet flushed */
 	uint64_t ts_flush;        /* node time when the last flush of the page to its home began */
 	uint64_t ts_update;       /* node time when the last fetch of it began; 0: never had a copy */
-	uint64_t ts_notice;       /* node time when the last write notice for it was distributed */
+	uint64_t ts_notice;       /* node time when a write notice for it was distributed, the first one since ts_update */
 	uint16_t home;            /* home node + 1 as last seen; 0: not known here */
 	uint16_t flusher;         /* local processor that made the last flush (ts_flush) */
 	uint32_t state;           /* the protocol's */
@@ -53,6 +53,7 @@ struct tw_node {
 	_Alignas(64) _Atomic uint64_t release_done[TW_MAX_PROCESSORS]; /* node time when each processor's last release had sent
 	                                                                all its diffs and notices */
 	_Alignas(64) _Atomic uint64_t arrivals[TW_MAX_PROCESSORS]; /* how often each processor has begun to arrive (hook arrive) */
+	_Alignas(64) _Atomic uint64_t passed[2]; /* node time when the first processor had acquired after such a barrier, for the protocol */
 	struct tw_notice_out {
 		_Alignas(64) struct tw_mutex lock; /* appending to this node's queue at that node */
 		uint64_t tail, head;               /* notices ever appended; taken out, as last seen */
@@ -111,6 +112,13 @@ struct tw_proc {
 	bool timing;               /* times are asked for */
 	void *proto;               /* the protocol's */
 };
+
+/* tw_same_host - is @node, a node of a one-level protocol, on this processor's host?  What comes from there is no traffic of the network:
+ * counted in host_transfers beside page_transfers. */
+static inline bool tw_same_host(const struct tw_proc *me, unsigned node)
+{
+	return node / me->config.host_nodes == me->node / me->config.host_nodes;
+}
 
 /* ---- the hooks ---------------------------------------------------------------------------------------------------- */
 

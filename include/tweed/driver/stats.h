@@ -9,12 +9,12 @@
 /* The paper's Table 3, and ours.  X(name) in the order of the JSON. */
 #define TW_COUNTERS(X)                                                                                                 \
 	X(lock_acquires)                                                                                               \
-	X(flag_acquires) X(barriers) X(read_faults) X(write_faults) X(page_transfers) X(directory_updates)             \
+	X(flag_acquires)                                                                                               \
+	X(barriers) X(read_faults) X(write_faults) X(page_transfers) X(host_transfers) X(directory_updates)            \
 	    X(write_notices) X(data_bytes) X(twins) X(incoming_diffs) X(flush_updates) X(shootdowns) X(interrupts)     \
-	        X(migrations)                                                                                          \
-	        X(exclusive_transitions) X(exclusive_breaks) X(messages) X(prefetched_reads) X(prefetched_writes)      \
-	            X(coalesced_fetches) X(coalesced_flushes) X(early_flushes) X(kept_writable) X(lock_remote)         \
-	                X(invalidations) X(updates) X(diffs) X(races)
+	        X(migrations) X(exclusive_transitions) X(exclusive_breaks) X(messages) X(prefetched_reads)             \
+	            X(prefetched_writes) X(coalesced_fetches) X(coalesced_flushes) X(early_flushes) X(kept_writable)   \
+	                X(lock_remote) X(invalidations) X(updates) X(diffs) X(races)
 
 /* The paper's Figure 4; user is total minus the rest. */
 #define TW_TIMES(X) X(protocol) X(polling) X(comm_wait) X(write_doubling)
