@@ -12,7 +12,6 @@
 #include "core/heap.h"
 #include "core/job.h"
 #include "core/race.h"
-#include "core/poll.h"
 #include "core/stores.h"
 #include "core/syscalls.h"
 #include "sync/sync.h"
@@ -61,7 +60,8 @@ static void api_open_stores(struct tw_proc *me)
 		for (;;)
 			pause();
 	if (error == -ENOTSUP)
-		tw_log("protocol %s must be told of every store, and this program does not tell: build it with 'tweed cc' in "
+		tw_log("protocol %s must be told of every store, and this program does not tell: build it with 'tweed "
+		       "cc' in "
 		       "place of the compiler, or use another protocol",
 		       me->protocol->name);
 	if (error)
@@ -86,7 +86,6 @@ int tw_init(int *argc, char ***argv)
 	api_open_stores(&api_proc);
 	if (tw_heap_open(&api_proc))
 		exit(2);
-	tw_poll_open(&api_proc);
 	tw_syscalls_init();
 	tw_me = &api_proc;
 	tw_me->stats->started_ns = tw_time_ns();
@@ -106,7 +105,6 @@ int tw_finalize(void)
 		tw_stats_stop();
 	me->stats->finalized = 1;
 	tw_me = NULL;
-	tw_poll_open(NULL);
 	tw_stores_close();
 	tw_heap_close(me);
 	tw_proc_close(me);

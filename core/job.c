@@ -111,12 +111,10 @@ void tw_protocol_enter(struct tw_proc *me)
 {
 	if (me->fault.ops && (me->fault.ops->caps & TW_FAULT_THREAD))
 		pthread_mutex_lock(&job_mutex);
-	me->hooks++;
 }
 
 void tw_protocol_leave(struct tw_proc *me)
 {
-	me->hooks--;
 	if (me->fault.ops && (me->fault.ops->caps & TW_FAULT_THREAD))
 		pthread_mutex_unlock(&job_mutex);
 }

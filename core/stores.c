@@ -87,17 +87,27 @@ static size_t stores_next(size_t at, size_t end, uint64_t flip)
 	return end;
 }
 
-/* Runs are cut at the end of a page. */
+static void stores_clear(size_t at, size_t end)
+{
+	for (size_t stop; at < end; at = stop) {
+		stop = TW_MIN(end, (at | 63) + 1);
+		tw_stores_clear(tw_stores.bits + at / 64, ~(uint64_t)0 >> (64 - (stop - at)) << at % 64);
+	}
+}
+
+/* Runs are cut at the end of a page.  A signal handler may store meanwhile: what it announces after the bits of a run were cleared
+ * puts the page into the set again. */
 static void stores_drain_page(struct tw_proc *me, size_t at)
 {
-	size_t start = at, end = at + me->layout.page_bytes;
+	size_t end = at + me->layout.page_bytes;
 
+	tw_stores.page = STORES_NO_PAGE;
 	while ((at = stores_next(at, end, 0)) < end) {
 		size_t stop = stores_next(at, end, ~(uint64_t)0);
+		stores_clear(at, stop);
 		me->protocol->stored(me, at, stop - at);
 		at = stop;
 	}
-	memset(tw_stores.bits + start / 64, 0, me->layout.page_bytes / 8);
 }
 
 static void stores_drain_run(void *ctx, tw_page_t first, unsigned count)
@@ -110,10 +120,9 @@ static void stores_drain_run(void *ctx, tw_page_t first, unsigned count)
 
 void tw_stores_drain(struct tw_proc *me)
 {
-	if (!tw_stores.bytes || tw_stores.page == STORES_NO_PAGE)
+	if (!tw_stores.bytes || tw_pageset_empty(log_memory.pages))
 		return;
 	uint64_t t = tw_time_begin(me);
-	tw_stores.page = STORES_NO_PAGE;
 	tw_pageset_drain(log_memory.pages, stores_drain_run, me);
 	tw_time_end(me, &me->stats->now.write_doubling_ns, t);
 }

@@ -52,6 +52,15 @@ static inline void tw_stores_set(uint64_t *word, uint64_t mask)
 #endif
 }
 
+static inline void tw_stores_clear(uint64_t *word, uint64_t mask)
+{
+#if defined(__x86_64__)
+	__asm__("andq %1, %0" : "+m"(*word) : "r"(~mask) : "cc");
+#else
+	__atomic_fetch_and(word, ~mask, __ATOMIC_RELAXED);
+#endif
+}
+
 /* tw_stores_add - announce a store of @bytes at @ptr.  A compare, when @ptr is not shared memory or nothing is logged.
  * [application; signal handlers that may store into shared memory] */
 static inline __attribute__((always_inline)) void tw_stores_add(const void *ptr, size_t bytes)

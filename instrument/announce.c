@@ -4,7 +4,7 @@
  * The names are those of the kernel's address sanitizer and of its coverage: `tweed cc` asks for that instrumentation, without loads,
  * globals and stack.  None of this is in libtweed: a program that is not built by `tweed cc` lacks
  * tw_stores_runtime, and can be told apart. */
-#include "core/poll.h"
+#include "core/shootdown.h"
 #include "core/stores.h"
 
 const char tw_stores_runtime = 1;
@@ -45,6 +45,8 @@ void __asan_handle_no_return(void) {}
 void __sanitizer_cov_trace_pc(void);
 void __sanitizer_cov_trace_pc(void)
 {
-	if (__builtin_expect(atomic_load_explicit(tw_poll_flag, memory_order_relaxed) != 0, 0))
+	const struct tw_target *t = tw_poll_target;
+
+	if (__builtin_expect(tw_target_asked(t), 0))
 		tw_poll();
 }

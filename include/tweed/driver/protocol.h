@@ -109,8 +109,6 @@ struct tw_proc {
 	uint64_t acquire_ts;       /* node time of the last acquire */
 	struct tw_stats *stats;
 	bool timing;               /* times are asked for */
-	_Atomic uint32_t *poll_flag; /* set by the protocol's init if the program is to poll: the hook poll */
-	unsigned hooks;            /* hooks at work in this process */
 	void *proto;               /* the protocol's */
 };
 
@@ -162,9 +160,6 @@ struct tw_protocol {
 	 * the library's own stores.  Where the page is not writable here nothing was stored, and there is nothing to do: a
 	 * library function such as qsort announces all that it may store.  Accounted as write_doubling.  [sync] */
 	void (*stored)(struct tw_proc *me, size_t offset, size_t bytes);
-	/* poll - *poll_flag was not zero at a basic block (so at each loop's back edge at the latest) of a program built by
-	 * `tweed cc --poll`.  Accounted as polling.  [application, no lock of the library held] */
-	void (*poll)(struct tw_proc *me);
 	/* broken - another node takes copies of @page, which this node held in exclusive mode as its home: what tw_notice_break
 	 * announces there.  Page locked; within tw_notice_collect, in any process of the node.  [all contexts] */
 	void (*broken)(struct tw_proc *me, tw_page_t page);
@@ -207,12 +202,14 @@ void tw_shootdown(struct tw_proc *me, tw_page_t first, unsigned count, uint64_t 
 
 /* tw_shootdown_comply - do what neighbours asked of this processor. */
 void tw_shootdown_comply(struct tw_proc *me);
+static inline bool tw_target_asked(const struct tw_target *t)
+{
+	return (atomic_load_explicit(&t->asked, memory_order_relaxed) & ~1u) != atomic_load_explicit(&t->done, memory_order_relaxed);
+}
 /* tw_shootdown_poll - the same, if there is anything; two loads.  [application between two accesses, sync] */
 static inline void tw_shootdown_poll(struct tw_proc *me)
 {
-	struct tw_target *t = me->target;
-	if (t && (atomic_load_explicit(&t->asked, memory_order_relaxed) & ~1u) !=
-	             atomic_load_explicit(&t->done, memory_order_relaxed))
+	if (me->target && tw_target_asked(me->target))
 		tw_shootdown_comply(me);
 }
 
