@@ -41,6 +41,14 @@ void __asan_loadN_noabort(const void *ptr, size_t bytes)
 }
 void __asan_handle_no_return(void);
 void __asan_handle_no_return(void) {}
+/* Around C++'s constructors of globals. */
+void __asan_before_dynamic_init(const char *module);
+void __asan_before_dynamic_init(const char *module)
+{
+	(void)module;
+}
+void __asan_after_dynamic_init(void);
+void __asan_after_dynamic_init(void) {}
 
 void __sanitizer_cov_trace_pc(void);
 void __sanitizer_cov_trace_pc(void)

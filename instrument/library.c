@@ -2,17 +2,20 @@
 /* library.c - the C library's functions that store into the caller's memory, announced.
  *
  * Bytes are announced after the call where only its result tells how many there are: there is no hook in between. */
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
+#include <time.h>
 
 #include "core/stores.h"
 #include "instrument/wrapped.h"
 
 /* The linker makes __real_NAME the C library's NAME, and the program's NAME __wrap_NAME. */
 #define X(name) extern __typeof__(name) __real_##name, __wrap_##name;
-TW_WRAPPED(X)
+TW_WRAPPED_LIBRARY(X)
 #undef X
 
 static inline void announce(const void *ptr, size_t bytes)
@@ -160,4 +163,106 @@ void __wrap_qsort(void *base, size_t n, size_t bytes, int (*compare)(const void 
 {
 	__real_qsort(base, n, bytes, compare);
 	announce(base, n * bytes);
+}
+
+/* ---- results at pointers ----------------------------------------------------------------------------------------- */
+
+/* The zero that ends the token. */
+static char *announce_token(char *token)
+{
+	if (token)
+		tw_stores_add(token + strlen(token), 1);
+	return token;
+}
+
+char *__wrap_strtok(char *restrict s, const char *restrict delimiters)
+{
+	return announce_token(__real_strtok(s, delimiters));
+}
+
+char *__wrap_strtok_r(char *restrict s, const char *restrict delimiters, char **restrict state)
+{
+	char *token = announce_token(__real_strtok_r(s, delimiters, state));
+	tw_stores_add(state, sizeof(*state));
+	return token;
+}
+
+char *__wrap_strsep(char **restrict s, const char *restrict delimiters)
+{
+	char *token = announce_token(__real_strsep(s, delimiters));
+	if (token)
+		tw_stores_add(s, sizeof(*s));
+	return token;
+}
+
+#define NUMBER(type, name)                                                                                             \
+	type __wrap_##name(const char *restrict s, char **restrict end, int base)                                      \
+	{                                                                                                              \
+		type v = __real_##name(s, end, base);                                                                  \
+		announce(end, end ? sizeof(*end) : 0);                                                                 \
+		return v;                                                                                              \
+	}
+NUMBER(long, strtol)
+NUMBER(unsigned long, strtoul)
+NUMBER(long long, strtoll)
+NUMBER(unsigned long long, strtoull)
+
+#define REAL(type, name)                                                                                               \
+	type __wrap_##name(const char *restrict s, char **restrict end)                                                \
+	{                                                                                                              \
+		type v = __real_##name(s, end);                                                                        \
+		announce(end, end ? sizeof(*end) : 0);                                                                 \
+		return v;                                                                                              \
+	}
+REAL(float, strtof)
+REAL(double, strtod)
+
+#define PARTS(type, name, part)                                                                                        \
+	type __wrap_##name(type v, part *p)                                                                            \
+	{                                                                                                              \
+		tw_stores_add(p, sizeof(*p));                                                                          \
+		return __real_##name(v, p);                                                                            \
+	}
+PARTS(double, modf, double)
+PARTS(float, modff, float)
+PARTS(double, frexp, int)
+PARTS(float, frexpf, int)
+
+#define ANGLE(type, name)                                                                                              \
+	void __wrap_##name(type v, type *sine, type *cosine)                                                           \
+	{                                                                                                              \
+		tw_stores_add(sine, sizeof(*sine));                                                                    \
+		tw_stores_add(cosine, sizeof(*cosine));                                                                \
+		__real_##name(v, sine, cosine);                                                                        \
+	}
+ANGLE(double, sincos)
+ANGLE(float, sincosf)
+
+#define RANDOM(type, name, state_type, bytes)                                                                          \
+	type __wrap_##name(state_type state)                                                                           \
+	{                                                                                                              \
+		tw_stores_add(state, bytes);                                                                           \
+		return __real_##name(state);                                                                           \
+	}
+RANDOM(int, rand_r, unsigned *, sizeof(unsigned))
+RANDOM(double, erand48, unsigned short *, 3 * sizeof(unsigned short))
+RANDOM(long, nrand48, unsigned short *, 3 * sizeof(unsigned short))
+RANDOM(long, jrand48, unsigned short *, 3 * sizeof(unsigned short))
+
+time_t __wrap_time(time_t *at)
+{
+	announce(at, at ? sizeof(*at) : 0);
+	return __real_time(at);
+}
+
+int __wrap_gettimeofday(struct timeval *restrict at, void *restrict zone)
+{
+	tw_stores_add(at, sizeof(*at));
+	return __real_gettimeofday(at, zone);
+}
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *at)
+{
+	tw_stores_add(at, sizeof(*at));
+	return __real_clock_gettime(clock, at);
 }

@@ -11,6 +11,8 @@ import sys
 # Lowest first; protocols are found by name in protocols/list.c, so nobody includes them.
 RULE = {
     "include/tweed/tweed.h": [],
+    "include/tweed/instrumented.h": [],
+    "include/tweed/gcc/": [],
     "include/tweed/driver/transport.h": [],
     "include/tweed/driver/fault.h": [],
     "include/tweed/driver/": [],  # complete in itself: all that a driver's author reads

@@ -329,6 +329,8 @@ static const char *const cc_both_flags[] = {"-U_FORTIFY_SOURCE", "-Wp,-U_FORTIFY
 static void cc_add_compile(struct cc *cc)
 {
 	cc_add(cc, cc_join("-I", cc->include, ""));
+	if (cc->kind == CC_GCC) /* headers that refuse what it does not announce */
+		cc_add(cc, cc_join("-I", cc->include, "/tweed/gcc"));
 	cc_add_all(cc, cc->kind == CC_GCC ? cc_gcc_flags : cc_clang_flags);
 	cc_add_all(cc, cc_both_flags);
 	if (cc->poll)
@@ -350,7 +352,7 @@ static void cc_add_link(struct cc *cc)
 	cc_add(cc, cc->stores);
 	cc_add(cc, "-Wl,--no-whole-archive");
 	cc_add(cc, cc->library);
-	cc_add_all(cc, (const char *const[]){"-pthread", "-ljemalloc", NULL});
+	cc_add_all(cc, (const char *const[]){"-pthread", "-ljemalloc", "-lm", NULL});
 }
 
 /* Quoted for a shell. */

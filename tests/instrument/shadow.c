@@ -6,21 +6,19 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "core/layout.h"
 #include "tweed/driver/protocol.h"
 
 static struct tw_proc *shadow_me;
 static char *shadow_copy;
-static _Atomic uint32_t shadow_flag;
-static unsigned long shadow_count;
 
 static int shadow_init(struct tw_proc *me)
 {
-	shadow_copy = mmap(NULL, me->config.memory, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-	                   -1, 0);
+	shadow_copy =
+	    mmap(NULL, me->config.memory, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (shadow_copy == MAP_FAILED)
 		return -1;
 	shadow_me = me;
-	me->poll_flag = &shadow_flag;
 	return 0;
 }
 
@@ -36,13 +34,6 @@ static void shadow_nothing(struct tw_proc *me, enum tw_sync_kind kind, uint64_t 
 	(void)me, (void)kind, (void)object;
 }
 
-static void shadow_poll(struct tw_proc *me)
-{
-	(void)me;
-	shadow_count++;
-	shadow_flag = 0;
-}
-
 static const struct tw_protocol shadow = {
     .name = "none",
     .summary = "copies stores",
@@ -51,7 +42,6 @@ static const struct tw_protocol shadow = {
     .release = shadow_nothing,
     .acquire = shadow_nothing,
     .stored = shadow_stored,
-    .poll = shadow_poll,
 };
 
 const struct tw_protocol *const *tw_protocol_list(void)
@@ -81,14 +71,4 @@ bool shadow_told(const void *ptr)
 {
 	size_t at = shadow_offset(ptr);
 	return shadow_copy[at] == shadow_me->view[at];
-}
-
-void shadow_ask(void)
-{
-	shadow_flag = 1;
-}
-
-unsigned long shadow_polls(void)
-{
-	return shadow_count;
 }

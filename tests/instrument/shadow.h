@@ -10,8 +10,5 @@
 void shadow_spoil(const void *ptr, size_t bytes);
 /* shadow_told - was the protocol told of the byte at @ptr since it was spoilt?  Only after a synchronization. */
 bool shadow_told(const void *ptr);
-/* shadow_ask - let the program poll from now on.  shadow_polls - how often it did.  */
-void shadow_ask(void);
-unsigned long shadow_polls(void);
 
 #endif

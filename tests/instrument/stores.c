@@ -6,7 +6,13 @@
  * the log is drained, and every byte of the arena is looked at.
  *
  * stores [SEED [ROUNDS]]; stores --miss: with stores that are not announced, which must be found. */
+#ifdef __clang__
 #include <complex.h>
+#endif
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+#include <math.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -15,7 +21,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "shadow.h"
@@ -55,7 +64,7 @@ typedef uint8_t vector64 __attribute__((vector_size(64)));
 typedef unsigned __int128 u128;
 
 #define TYPED(type, name)                                                                                              \
-	typedef type name##_any __attribute__((aligned(1)));                                                                                                           \
+	typedef type name##_any __attribute__((aligned(1)));                                                           \
 	OP(store_##name)                                                                                               \
 	{                                                                                                              \
 		type v;                                                                                                \
@@ -72,12 +81,24 @@ TYPED(u128, u128)
 TYPED(vector16, v16)
 TYPED(vector32, v32)
 TYPED(vector64, v64)
-struct s3 { char c[3]; };
-struct s12 { int i[3]; };
-struct s24 { double d[3]; };
-struct s100 { char c[100]; };
-struct s1000 { short s[500]; };
-struct s5000 { long l[625]; };
+struct s3 {
+	char c[3];
+};
+struct s12 {
+	int i[3];
+};
+struct s24 {
+	double d[3];
+};
+struct s100 {
+	char c[100];
+};
+struct s1000 {
+	short s[500];
+};
+struct s5000 {
+	long l[625];
+};
 TYPED(struct s3, s3)
 TYPED(struct s12, s12)
 TYPED(struct s24, s24)
@@ -93,11 +114,15 @@ OP(store_float)
 	expect(p + 8, 8, MUST);
 }
 
+#ifdef __clang__
+/* `tweed cc` refuses complex numbers with gcc. */
 OP(store_complex)
 {
 	*(double complex *)(void *)p = (double)n;
-	expect(p, 16, MUST);
+	__real__ *(float complex *)(void *)(p + 16) = 2.0f;
+	expect(p, 20, MUST);
 }
+#endif
 
 OP(store_long_double)
 {
@@ -127,6 +152,54 @@ OP(store_bits)
 	b->e = n & 0xffffff;
 	expect(p, sizeof(*b), MAY);
 }
+
+OP(store_elements)
+{
+	typedef int four __attribute__((vector_size(16)));
+	four *v = (four *)(void *)p;
+	(*v)[n & 3] = (int)n;
+	(*(v + 1))[2] = 5;
+	expect(p + 4 * (n & 3), 4, MUST);
+	expect(p + 24, 4, MUST);
+	expect(p, 32, MAY); /* clang stores the whole vector */
+}
+
+struct nested {
+	char before[3];
+	struct {
+		short s;
+		char c[5];
+	} inner[4];
+	union {
+		long l;
+		char c[8];
+	} u;
+} __attribute__((packed));
+
+OP(store_members)
+{
+	struct nested *x = (struct nested *)(void *)p;
+	x->inner[n & 3].s = (short)n;
+	x->inner[1].c[n % 5] = 1;
+	x->u.l = 4;
+	x->u.c[3]++;
+	expect((char *)&x->inner[n & 3].s, 2, MUST);
+	expect(&x->inner[1].c[n % 5], 1, MUST);
+	expect((char *)&x->u, 8, MUST);
+}
+
+#if defined(__AVX2__)
+OP(store_intrinsics)
+{
+	__m256i v = _mm256_set1_epi32((int)n);
+	_mm256_storeu_si256((__m256i *)(void *)p, v);
+	_mm_storeu_si128((__m128i *)(void *)(p + 101), _mm256_castsi256_si128(v));
+	_mm_storel_epi64((__m128i *)(void *)(p + 120), _mm256_castsi256_si128(v));
+	expect(p, 32, MUST);
+	expect(p + 101, 16, MUST);
+	expect(p + 120, 8, MUST);
+}
+#endif
 
 OP(store_initializer)
 {
@@ -265,12 +338,12 @@ OP(store_atomic)
 OP(library_memory)
 {
 	static char from[2000];
-	n %= sizeof(from);
+	n = 3 + n % (sizeof(from) - 3);
 	memset(from, (int)n, sizeof(from));
 	memset(p, 7, n);
 	memcpy(p + n, from, n);
 	memmove(p + n + 3, p + n, n);
-	expect(p, 2 * n + 3, n ? MUST : MUST_NOT);
+	expect(p, 2 * n + 3, MUST);
 	p += 2 * n + 3;
 	memcpy(p, from, 9);
 	memset(p + 9, 1, 37);
@@ -356,6 +429,55 @@ OP(library_input)
 	fclose(f);
 }
 
+OP(library_socket)
+{
+	int ends[2];
+	(void)n;
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) || send(ends[1], "0123456789", 10, 0) != 10 ||
+	    recv(ends[0], p, 7, 0) != 7 || recvfrom(ends[0], p + 20, 100, 0, NULL, NULL) != 3)
+		abort();
+	expect(p, 7, MUST);
+	expect(p + 20, 3, MUST);
+	close(ends[0]);
+	close(ends[1]);
+}
+
+OP(library_scan)
+{
+	char text[100];
+	snprintf(text, sizeof(text), "%d %zu some word 2.5 x77", (int)(n % 100), n);
+	if (sscanf(text, "%hhd %zu %*s %20[a-z] %lf x%2d%n", p, (size_t *)(void *)(p + 8), p + 16,
+	           (double *)(void *)(p + 40), (int *)(void *)(p + 48), (int *)(void *)(p + 52)) != 5)
+		abort();
+	expect(p, 1, MUST);
+	expect(p + 8, 8, MUST);
+	expect(p + 16, 5, MUST);
+	expect(p + 40, 16, MUST);
+	p += 64;
+	if (sscanf("7 rest", "%d %d %d", (int *)(void *)p, (int *)(void *)(p + 4), (int *)(void *)(p + 8)) != 1)
+		abort();
+	expect(p, 4, MUST);
+}
+
+OP(library_results)
+{
+	char **end = (char **)(void *)p;
+	double *d = (double *)(void *)(p + 8);
+	d[3] = (double)strtol("12x", end, 10);
+	d[0] = modf((double)n / 3, &d[1]);
+	d[2] = frexp((double)n, (int *)(void *)(p + 40));
+	sincos((double)n, &d[5], &d[6]);
+	gettimeofday((struct timeval *)(void *)(p + 64), NULL);
+	clock_gettime(CLOCK_REALTIME, (struct timespec *)(void *)(p + 80));
+	time((time_t *)(void *)(p + 96));
+	rand_r((unsigned *)(void *)(p + 104));
+	strcpy(p + 128, "ab,c");
+	strsep((char **)(void *)&(char *){p + 128}, ",");
+	expect(p, 44, MUST);
+	expect(p + 48, 60, MUST);
+	expect(p + 128, 5, MUST);
+}
+
 /* ---- control flow ------------------------------------------------------------------------------------------------ */
 
 static jmp_buf back;
@@ -400,18 +522,60 @@ static const struct {
 	void (*run)(char *p, size_t n);
 	unsigned align;
 } operations[] = {
-#define ANY(name)      {#name, name, 1}
-#define ALIGNED(name)  {#name, name, 16}
-    ANY(store_u8),           ANY(store_u16),         ANY(store_u32),           ANY(store_u64),
-    ANY(store_u128),         ANY(store_v16),         ANY(store_v32),           ANY(store_v64),
-    ANY(store_s3),           ANY(store_s12),         ANY(store_s24),           ANY(store_s100),
-    ANY(store_s1000),        ANY(store_s5000),       ALIGNED(store_float),     ALIGNED(store_complex),
-    ALIGNED(store_volatile), ALIGNED(store_bits),    ALIGNED(store_initializer), ALIGNED(store_returned),
-    ALIGNED(store_twice),    ALIGNED(store_sum),     ALIGNED(store_loop),      ALIGNED(store_stride),
-    ALIGNED(store_where),    ALIGNED(store_scattered), ANY(store_recursive),   ALIGNED(store_atomic),
-    ANY(library_memory),     ANY(library_strings),   ANY(library_printf),      ALIGNED(library_qsort),
-    ANY(library_input),      ALIGNED(flow_jump),     ALIGNED(flow_signal),     ALIGNED(store_long_double),
+#define ANY(name)                                                                                                      \
+	{                                                                                                              \
+#name, name, 1                                                                                         \
+	}
+#define ALIGNED(name)                                                                                                  \
+	{                                                                                                              \
+#name, name, 16                                                                                        \
+	}
+    ANY(store_u8),
+    ANY(store_u16),
+    ANY(store_u32),
+    ANY(store_u64),
+    ANY(store_u128),
+    ANY(store_v16),
+    ANY(store_v32),
+    ANY(store_v64),
+    ANY(store_s3),
+    ANY(store_s12),
+    ANY(store_s24),
+    ANY(store_s100),
+    ANY(store_s1000),
+    ANY(store_s5000),
+    ALIGNED(store_float),
+
+    ALIGNED(store_volatile),
+    ALIGNED(store_bits),
+    ALIGNED(store_initializer),
+    ALIGNED(store_returned),
+    ALIGNED(store_twice),
+    ALIGNED(store_sum),
+    ALIGNED(store_loop),
+    ALIGNED(store_stride),
+    ALIGNED(store_where),
+    ALIGNED(store_scattered),
+    ANY(store_recursive),
+    ALIGNED(store_atomic),
+    ANY(library_memory),
+    ANY(library_strings),
+    ANY(library_printf),
+    ALIGNED(library_qsort),
+    ANY(library_input),
+    ALIGNED(library_socket),
+    ALIGNED(library_scan),
+    ALIGNED(library_results),
+    ALIGNED(store_elements),
+    ANY(store_members),
+    ALIGNED(flow_jump),
+    ALIGNED(flow_signal),
+    ALIGNED(store_long_double),
+#if defined(__AVX2__)
+    ANY(store_intrinsics),
+#endif
 #ifdef __clang__
+    ALIGNED(store_complex),
     ALIGNED(store_returned_after_synchronization),
 #endif
 };
@@ -428,7 +592,8 @@ static unsigned check(const char *name)
 	for (unsigned i = 0; i < ARENA; i++) {
 		bool told = shadow_told(arena + i);
 		if ((told && expected[i] == MUST_NOT) || (!told && expected[i] == MUST)) {
-			printf("%s: byte %u was %s\n", name, i, told ? "told of, but not stored" : "stored, but not told of");
+			printf("%s: byte %u was %s\n", name, i,
+			       told ? "told of, but not stored" : "stored, but not told of");
 			return 1;
 		}
 	}
@@ -461,16 +626,6 @@ static unsigned round_of(unsigned operation, bool missing)
 	return check(name);
 }
 
-static unsigned polls(void)
-{
-	unsigned long before = shadow_polls();
-	volatile unsigned n = 3;
-	shadow_ask();
-	while (n)
-		n--;
-	return (unsigned)(shadow_polls() - before);
-}
-
 int main(int argc, char **argv)
 {
 	bool missing = argc > 1 && strcmp(argv[1], "--miss") == 0;
@@ -484,7 +639,7 @@ int main(int argc, char **argv)
 	tw_barrier_all();
 	for (unsigned round = 0; round < rounds && bad < 10; round++)
 		bad += round_of(round % OPERATIONS, missing);
-	printf("%u rounds of %zu operations, %u bad, %s\n", rounds, OPERATIONS, bad, polls() ? "polls" : "does not poll");
+	printf("%u rounds of %zu operations, %u bad\n", rounds, OPERATIONS, bad);
 	tw_finalize();
 	return bad != 0;
 }
