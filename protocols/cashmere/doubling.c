@@ -15,9 +15,16 @@ void cash_stored(struct tw_proc *me, size_t offset, size_t bytes)
 	tw_page_t p = (tw_page_t)(offset >> me->layout.page_shift);
 	struct tw_page *e = &me->page[p];
 
+	if (tw_planted(me, "double-words")) { /* the paper's granularity */
+		bytes = TW_ALIGN_UP(offset + bytes, (size_t)8) - (offset & ~(size_t)7);
+		offset = (offset & ~(size_t)7);
+	}
 	tw_page_lock(me, p);
-	if (cash_rights(me, e) == TW_WRITE && !cash_is_home(me, e) && !tw_planted(me, "skip-doubling")) {
-		tw_net_write(me->net, e->home - 1u, me->layout.masters + offset, me->view + offset, bytes);
+	bool wanted = cash_rights(me, e) == TW_WRITE && !cash_is_home(me, e) && !tw_planted(me, "skip-doubling") &&
+	              !((e->state & CASH_EXCLUSIVE) && tw_planted(me, "skip-exclusive-doubling"));
+	if (wanted) {
+		tw_net_write(me->net, e->home - 1u, tw_master_offset(me, p) + offset % me->layout.page_bytes,
+		             me->view + offset, bytes);
 		cash_of(me)->doubled = true;
 	}
 	tw_page_unlock(me, p);
@@ -28,6 +35,5 @@ void cash_doubled(struct tw_proc *me)
 	if (!cash_of(me)->doubled)
 		return;
 	cash_of(me)->doubled = false;
-	if (!tw_planted(me, "late-doubling"))
-		tw_net_flush(me->net, TW_NET_ALL);
+	tw_net_flush(me->net, TW_NET_ALL);
 }
