@@ -33,9 +33,8 @@ struct cc {
 static int cc_usage(const char *name)
 {
 	printf("usage: tweed %s [--poll] [--show] ARGUMENTS OF THE COMPILER...\n\n"
-	       "Compiles and links as the compiler does (CC or gcc, CXX or g++), with instructions that tell Tweed of "
-	       "every\n"
-	       "store, with its headers, and with its library.\n\n"
+	       "Compiles and links as the compiler does (CC, else clang, else gcc; CXX, else clang++, else g++), with\n"
+	       "instructions that tell Tweed of every store, with its headers, and with its library.\n\n"
 	       "  --poll  instructions that poll for requests of other processors, too\n"
 	       "  --show  print the command in place of running it\n",
 	       name);
@@ -232,13 +231,34 @@ static int cc_locate(struct cc *cc)
 
 /* ---- the compiler ------------------------------------------------------------------------------------------------ */
 
+static bool cc_in_path(const char *name)
+{
+	char *path = strdup(getenv("PATH") ? getenv("PATH") : ""), *next = path;
+	bool found = false;
+
+	for (char *folder; path && !found && (folder = strsep(&next, ":"));) {
+		char *file = cc_join(folder, "/", name);
+		found = access(file, X_OK) == 0;
+		free(file);
+	}
+	free(path);
+	return found;
+}
+
+/* clang first: it announces what gcc does not (doc/stores.md). */
+static const char *cc_default(bool cxx)
+{
+	const char *clang = cxx ? "clang++" : "clang";
+	return cc_in_path(clang) ? clang : cxx ? "g++" : "gcc";
+}
+
 /* Splits CC at blanks: "ccache gcc". */
 static void cc_compiler(struct cc *cc)
 {
 	const char *text = getenv(cc->cxx ? "CXX" : "CC");
 
 	if (!text || !text[strspn(text, " ")])
-		text = cc->cxx ? "g++" : "gcc";
+		text = cc_default(cc->cxx);
 	char *words = strdup(text), *next = words;
 	for (char *w; words && (w = strsep(&next, " "));)
 		if (*w && cc->words < CC_WORDS / 4)
