@@ -105,7 +105,8 @@ static void stores_drain_page(struct tw_proc *me, size_t at)
 	while ((at = stores_next(at, end, 0)) < end) {
 		size_t stop = stores_next(at, end, ~(uint64_t)0);
 		stores_clear(at, stop);
-		me->protocol->stored(me, at, stop - at);
+		if (!me->protocol->stored(me, at, stop - at))
+			stores_clear(stop, end);
 		at = stop;
 	}
 }

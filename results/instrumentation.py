@@ -14,8 +14,8 @@ import tempfile
 KERNELS = {
     "sor": (["apps/sor.c", "apps/kernel.c"], ["--rows", "1024", "--columns", "2048", "--iterations", "20"]),
     "gauss": (["apps/gauss.c", "apps/kernel.c"], ["--size", "768"]),
-    "clu": (["splash/clu.c", "splash/block_lu.c", "apps/kernel.c"], ["--size", "768"]),
-    "lu": (["splash/lu.c", "splash/block_lu.c", "apps/kernel.c"], ["--size", "768"]),
+    "clu": (["splash/clu.c", "splash/block_lu.c", "apps/kernel.c"], ["--size", "1024"]),
+    "lu": (["splash/lu.c", "splash/block_lu.c", "apps/kernel.c"], ["--size", "1024"]),
 }
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 

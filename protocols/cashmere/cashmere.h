@@ -199,7 +199,7 @@ void cash_home_settled(struct tw_proc *me, tw_page_t p);
 void cash_migrate(struct tw_proc *me, tw_page_t p);
 
 /* Write doubling.  cash_stored - the hook.  cash_doubled - what it sent is performed at the homes on return.  doubling.c. */
-void cash_stored(struct tw_proc *me, size_t offset, size_t bytes);
+bool cash_stored(struct tw_proc *me, size_t offset, size_t bytes);
 void cash_doubled(struct tw_proc *me);
 
 int cash_init(struct tw_proc *me);

@@ -10,24 +10,24 @@
  * A right is withdrawn in these hooks only, after the drain: so a page that is not writable now was not stored to. */
 #include "protocols/cashmere/cashmere.h"
 
-void cash_stored(struct tw_proc *me, size_t offset, size_t bytes)
+bool cash_stored(struct tw_proc *me, size_t offset, size_t bytes)
 {
 	tw_page_t p = (tw_page_t)(offset >> me->layout.page_shift);
 	struct tw_page *e = &me->page[p];
 
 	if (tw_planted(me, "double-words")) { /* the paper's granularity */
 		bytes = TW_ALIGN_UP(offset + bytes, (size_t)8) - (offset & ~(size_t)7);
-		offset = (offset & ~(size_t)7);
+		offset &= ~(size_t)7;
 	}
 	tw_page_lock(me, p);
 	bool wanted = cash_rights(me, e) == TW_WRITE && !cash_is_home(me, e) && !tw_planted(me, "skip-doubling") &&
 	              !((e->state & CASH_EXCLUSIVE) && tw_planted(me, "skip-exclusive-doubling"));
 	if (wanted) {
-		tw_net_write(me->net, e->home - 1u, tw_master_offset(me, p) + offset % me->layout.page_bytes,
-		             me->view + offset, bytes);
+		tw_net_write(me->net, e->home - 1u, me->layout.masters + offset, me->view + offset, bytes);
 		cash_of(me)->doubled = true;
 	}
 	tw_page_unlock(me, p);
+	return wanted;
 }
 
 void cash_doubled(struct tw_proc *me)

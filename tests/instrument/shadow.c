@@ -22,11 +22,12 @@ static int shadow_init(struct tw_proc *me)
 	return 0;
 }
 
-static void shadow_stored(struct tw_proc *me, size_t offset, size_t bytes)
+static bool shadow_stored(struct tw_proc *me, size_t offset, size_t bytes)
 {
 	if (bytes == 0 || offset / me->layout.page_bytes != (offset + bytes - 1) / me->layout.page_bytes)
 		abort();
 	memcpy(shadow_copy + offset, me->view + offset, bytes);
+	return true;
 }
 
 static void shadow_nothing(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object)

@@ -13,6 +13,7 @@ const char tw_stores_runtime = 1;
 
 static char expected[MEMORY], given[MEMORY];
 static size_t calls;
+static bool refuses;
 static struct tw_stats stats;
 
 uint64_t tw_time_begin(struct tw_proc *me)
@@ -26,13 +27,14 @@ void tw_time_end(struct tw_proc *me, uint64_t *category, uint64_t begun)
 	(void)me, (void)category, (void)begun;
 }
 
-static void take(struct tw_proc *me, size_t offset, size_t bytes)
+static bool take(struct tw_proc *me, size_t offset, size_t bytes)
 {
 	(void)me;
 	calls++;
 	CU_ASSERT(bytes > 0 && offset / PAGE == (offset + bytes - 1) / PAGE);
 	for (size_t i = offset; i < offset + bytes; i++)
 		given[i]++;
+	return !refuses;
 }
 
 static const struct tw_protocol protocol = {.name = "test", .flags = TW_PROTOCOL_NEEDS_STORES, .stored = take};
@@ -77,6 +79,24 @@ static void test_random(void)
 	tw_stores_close();
 }
 
+/* A page of which no more is wanted: one run of it is passed, the rest is forgotten. */
+static void test_refused(void)
+{
+	setup();
+	refuses = true;
+	for (size_t p = 0; p < 4; p++)
+		for (size_t at = 10; at < PAGE; at += 100)
+			add(p * PAGE + at, 3);
+	calls = 0;
+	tw_stores_drain(&proc);
+	CU_ASSERT_EQUAL(calls, 4);
+	refuses = false;
+	memset(expected, 0, sizeof(expected));
+	drain();
+	CU_ASSERT_EQUAL(calls, 0);
+	tw_stores_close();
+}
+
 static void test_edges(void)
 {
 	setup();
@@ -104,6 +124,7 @@ static void test_edges(void)
 
 int main(void)
 {
-	CU_TestInfo tests[] = {{"random", test_random}, {"edges", test_edges}, CU_TEST_INFO_NULL};
+	CU_TestInfo tests[] = {
+	    {"random", test_random}, {"refused", test_refused}, {"edges", test_edges}, CU_TEST_INFO_NULL};
 	return unit_main("stores", tests);
 }

@@ -158,8 +158,9 @@ struct tw_protocol {
 	/* stored - the program has stored @bytes at app + @offset since this processor's last release, arrive or acquire: called for each
 	 * run of such bytes within one page, each byte once, before the hook of the next one.  Programs built by `tweed cc` only, and
 	 * the library's own stores.  Where the page is not writable here nothing was stored, and there is nothing to do: a
-	 * library function such as qsort announces all that it may store.  Accounted as write_doubling.  [sync] */
-	void (*stored)(struct tw_proc *me, size_t offset, size_t bytes);
+	 * library function such as qsort announces all that it may store.  Returns whether the page's further runs are wanted; if
+	 * not, they are forgotten.  Accounted as write_doubling.  [sync] */
+	bool (*stored)(struct tw_proc *me, size_t offset, size_t bytes);
 	/* broken - another node takes copies of @page, which this node held in exclusive mode as its home: what tw_notice_break
 	 * announces there.  Page locked; within tw_notice_collect, in any process of the node.  [all contexts] */
 	void (*broken)(struct tw_proc *me, tw_page_t page);
