@@ -12,6 +12,7 @@
 #include "core/heap.h"
 #include "core/job.h"
 #include "core/race.h"
+#include "core/stores.h"
 #include "core/syscalls.h"
 #include "sync/sync.h"
 #include "tweed/tweed.h"
@@ -50,6 +51,23 @@ static void api_read_boot(struct tw_boot *boot, unsigned *local)
 	close(fd);
 }
 
+/* One sentence is enough for the job: the others wait until it ends. */
+static void api_open_stores(struct tw_proc *me)
+{
+	int error = tw_stores_open(me);
+
+	while (error == -ENOTSUP && me->id != 0)
+		pause();
+	if (error == -ENOTSUP) {
+		tw_log("protocol %s must be told of every store, and this program does not tell: build it with 'tweed cc' in "
+		       "place of the compiler, or use another protocol",
+		       me->protocol->name);
+		me->stats->refused = 1;
+	}
+	if (error)
+		exit(2);
+}
+
 int tw_init(int *argc, char ***argv)
 {
 	struct tw_boot boot;
@@ -63,7 +81,10 @@ int tw_init(int *argc, char ***argv)
 	api_read_boot(&boot, &local);
 	tw_format(who, sizeof(who), "%u.%u", boot.node, local);
 	tw_log_who(who);
-	if (tw_proc_open(&api_proc, &boot, local, false) || tw_heap_open(&api_proc))
+	if (tw_proc_open(&api_proc, &boot, local, false))
+		exit(2);
+	api_open_stores(&api_proc);
+	if (tw_heap_open(&api_proc))
 		exit(2);
 	tw_syscalls_init();
 	tw_me = &api_proc;
@@ -84,6 +105,7 @@ int tw_finalize(void)
 		tw_stats_stop();
 	me->stats->finalized = 1;
 	tw_me = NULL;
+	tw_stores_close();
 	tw_heap_close(me);
 	tw_proc_close(me);
 	return 0;
@@ -163,8 +185,10 @@ void tw_bcast(void *ptr, size_t len, int root)
 			tw_net_flush(me->net, TW_NET_ALL);
 		}
 		tw_sync_barrier_job(me);
-		if (me->id != (unsigned)root)
+		if (me->id != (unsigned)root && n) {
+			tw_stores_add(at, n);
 			memcpy(at, me->net->base + me->layout.collective, n);
+		}
 		tw_sync_barrier_job(me);
 		at += n;
 		len -= n;

@@ -15,6 +15,7 @@
 #include "core/heap_impl.h"
 
 #include "core/job.h"
+#include "core/stores.h"
 #include "tweed/tweed.h"
 
 #include <errno.h>
@@ -175,7 +176,7 @@ int tw_heap_open(struct tw_proc *me)
 
 	TW_ASSERT(!h->me);
 	*h = (struct heap){.hooks = heap_hooks};
-	h->stores = me->protocol && (me->protocol->flags & TW_PROTOCOL_NEEDS_STORES) && me->protocol->store;
+	h->stores = tw_stores.bytes != 0;
 	char *ring = me->net->base + heap_ring(me, me->local);
 	h->slots = (_Atomic uint64_t *)(void *)(ring + HEAP_SLOT);
 	h->taken = (_Atomic uint64_t *)(void *)(ring + HEAP_HEAD);
@@ -220,13 +221,6 @@ static inline int heap_flags(const struct heap *h, size_t bytes)
 	return h->flags | MALLOCX_ALIGN(heap_align(h, bytes));
 }
 
-/* The library's own stores into the space, announced to protocols that are told of stores. */
-static void heap_stores(const struct heap *h, void *at, size_t bytes)
-{
-	if (h->stores)
-		h->me->protocol->store(h->me, (uintptr_t)at - TW_SPACE_BASE, bytes);
-}
-
 static inline void *heap_result(void *block)
 {
 	if (!block)
@@ -250,7 +244,7 @@ void *tw_calloc(size_t n, size_t bytes)
 	bytes = TW_MAX(bytes, HEAP_MIN_BYTES);
 	void *block = mallocx(bytes, heap_flags(h, bytes) | (h->stores ? 0 : MALLOCX_ZERO));
 	if (block && h->stores) {
-		heap_stores(h, block, bytes);
+		tw_stores_add(block, bytes);
 		memset(block, 0, bytes);
 	}
 	return heap_result(block);
@@ -308,7 +302,7 @@ void *tw_realloc(void *ptr, size_t bytes)
 		return NULL;
 	size_t reach = owner == h->me->id ? sallocx(ptr, 0) : heap_reach(h, (uintptr_t)ptr, bytes, (int)owner);
 	reach = TW_MIN(reach, bytes);
-	heap_stores(h, block, reach);
+	tw_stores_add(block, reach);
 	memcpy(block, ptr, reach);
 	tw_free(ptr);
 	return block;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* hooks.c - synchronization reaches the protocol here, timed, with the heap's remote frees on board. */
+/* hooks.c - synchronization reaches the protocol here, timed, after the stores that came before it, with the heap's remote
+ * frees on board. */
 #include "core/heap.h"
 #include "core/job.h"
 #include "core/race.h"
 #include "core/shootdown.h"
+#include "core/stores.h"
 
 static void hooks_run(struct tw_proc *me, void (*hook)(struct tw_proc *, enum tw_sync_kind, uint64_t),
                       enum tw_sync_kind kind, uint64_t object)
@@ -12,6 +14,7 @@ static void hooks_run(struct tw_proc *me, void (*hook)(struct tw_proc *, enum tw
 		return;
 	tw_protocol_enter(me);
 	tw_shootdown_enter(me);
+	tw_stores_drain(me);
 	uint64_t t = tw_time_begin(me);
 	hook(me, kind, object);
 	tw_time_end(me, &me->stats->now.protocol_ns, t);
@@ -41,6 +44,7 @@ void tw_arrive(struct tw_proc *me, uint64_t object)
 	}
 	tw_protocol_enter(me);
 	tw_shootdown_enter(me);
+	tw_stores_drain(me);
 	uint64_t t = tw_time_begin(me);
 	me->protocol->arrive(me, object);
 	tw_time_end(me, &me->stats->now.protocol_ns, t);

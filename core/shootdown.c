@@ -27,6 +27,7 @@
 #include <unistd.h>
 
 #include "core/fault/trap.h"
+#include "core/job.h"
 
 #define SHOOT_INSIDE  1u
 #define SHOOT_REQUEST 2u
@@ -48,6 +49,9 @@ static struct {
 	struct sigaction old;
 } shoot;
 
+static struct tw_target shoot_nobody;
+struct tw_target *tw_poll_target = &shoot_nobody;
+
 /* ---- the victim ------------------------------------------------------------------------------------------------ */
 
 static void shoot_downgrade(void *ctx, tw_page_t first, unsigned count)
@@ -61,6 +65,15 @@ static void shoot_downgrade(void *ctx, tw_page_t first, unsigned count)
 static bool shoot_asked(const struct tw_target *t)
 {
 	return (atomic_load(&t->asked) & ~SHOOT_INSIDE) != atomic_load(&t->done);
+}
+
+void tw_poll(void)
+{
+	if (shoot.depth || !shoot.me)
+		return;
+	uint64_t t = tw_time_begin(shoot.me);
+	tw_shootdown_comply(shoot.me);
+	tw_time_end(shoot.me, &shoot.me->stats->now.polling_ns, t);
 }
 
 void tw_shootdown_comply(struct tw_proc *me)
@@ -242,7 +255,7 @@ static void shoot_open_target(struct tw_proc *me)
 
 	t->pid = getpid();
 	t->tid = (int32_t)syscall(SYS_gettid);
-	me->target = t;
+	me->target = tw_poll_target = t;
 	shoot.me = me;
 	shoot.thread = pthread_self();
 	sigfillset(&sa.sa_mask);
@@ -278,6 +291,7 @@ void tw_shootdown_close(struct tw_proc *me)
 		return;
 	tw_shootdown_enter(me); /* for ever: there is nothing left to give up */
 	me->target = NULL;
+	tw_poll_target = &shoot_nobody;
 	shoot.me = NULL;
 	/* A handler that the program installed after ours stays. */
 	if (sigaction(TW_SHOOTDOWN_SIGNAL, NULL, &now) == 0 && (now.sa_flags & SA_SIGINFO) &&

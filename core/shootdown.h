@@ -19,6 +19,11 @@ void tw_shootdown_close(struct tw_proc *me);
 void tw_shootdown_enter(struct tw_proc *me);
 void tw_shootdown_leave(struct tw_proc *me);
 
+/* The target of the process, that nobody asks for anything where there is none: for what `tweed cc --poll` puts into the program.
+ * tw_poll - neighbours have asked: comply, accounted as polling, unless this thread is about to.  [application] */
+extern struct tw_target *tw_poll_target;
+void tw_poll(void);
+
 /* tw_shootdown_shadow - the rights in the view of processor @local. */
 static inline uint8_t *tw_shootdown_shadow(const struct tw_proc *me, unsigned local)
 {

@@ -4,7 +4,9 @@
  *
  * Touching is enough but for two cases.  Resolving a later page's fault may take rights from an earlier one, when the
  * protocol runs short of twins: so touching goes round twice, and a call that answers EFAULT is made again.  And a
- * transfer larger than all twins cannot be touched as a whole: regular files and stdio go in pieces. */
+ * transfer larger than all twins cannot be touched as a whole: regular files and stdio go in pieces.
+ *
+ * What the kernel has stored is announced to the log of stores (core/stores.h). */
 #undef _FORTIFY_SOURCE /* its inline wrappers have the names we define */
 /* Both names of each call are defined here: neither may be redirected to the other. */
 #undef _FILE_OFFSET_BITS
@@ -12,6 +14,7 @@
 #include "core/syscalls.h"
 
 #include "core/job.h"
+#include "core/stores.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -90,9 +93,10 @@ void tw_syscalls_init(void) {}
 	X(pwrite)                                                                                                      \
 	X(pread64)                                                                                                     \
 	X(pwrite64)                                                                                                    \
-	X(readv) X(writev) X(preadv) X(pwritev) X(preadv64) X(pwritev64) X(recv) X(send) X(recvfrom) X(sendto)         \
-	    X(recvmsg) X(sendmsg) X(fread) X(fwrite) X(fread_unlocked) X(fwrite_unlocked) X(fputs) X(puts) X(stat)     \
-	        X(lstat) X(fstat) X(fstatat) X(stat64) X(lstat64) X(fstat64) X(fstatat64) X(open) X(open64) X(openat)  \
+	X(readv)                                                                                                       \
+	X(writev) X(preadv) X(pwritev) X(preadv64) X(pwritev64) X(recv) X(send) X(recvfrom) X(sendto) X(recvmsg)       \
+	    X(sendmsg) X(fread) X(fwrite) X(fread_unlocked) X(fwrite_unlocked) X(fputs) X(puts) X(stat) X(lstat)       \
+	        X(fstat) X(fstatat) X(stat64) X(lstat64) X(fstat64) X(fstatat64) X(open) X(open64) X(openat)           \
 	            X(openat64) X(fopen) X(fopen64) X(access) X(unlink) X(getcwd) X(readlink) X(getrandom)             \
 	                X(getrusage) X(poll)
 
@@ -156,15 +160,51 @@ static unsigned sys_message(const struct msghdr *m, bool write)
 	       sys_buffer(m->msg_control, m->msg_controllen, write) | sys_vector(m->msg_iov, (int)m->msg_iovlen, write);
 }
 
-/* The body of a wrapper.  @touch: an expression that touches every buffer; not zero when one is shared. */
-#define SYS_RETURN(type, touch, call)                                                                                  \
+/* Announce what a call has stored: nothing when @len is negative. */
+static void sys_stored(const void *ptr, ssize_t len)
+{
+	if (len > 0)
+		tw_stores_add(ptr, (size_t)len);
+}
+
+static void sys_stored_vector(const struct iovec *v, size_t count, ssize_t len)
+{
+	for (; count > 0 && len > 0; v++, count--) {
+		sys_stored(v->iov_base, TW_MIN((ssize_t)v->iov_len, len));
+		len -= (ssize_t)v->iov_len;
+	}
+}
+
+static void sys_stored_message(const struct msghdr *m, ssize_t len)
+{
+	sys_stored(m, sizeof(*m));
+	sys_stored(m->msg_name, m->msg_name ? m->msg_namelen : 0);
+	sys_stored(m->msg_control, m->msg_control ? (ssize_t)m->msg_controllen : 0);
+	sys_stored_vector(m->msg_iov, m->msg_iovlen, len);
+}
+
+static void sys_stored_from(const void *buf, ssize_t len, const void *from, socklen_t room, const socklen_t *from_len)
+{
+	sys_stored(buf, len);
+	if (from && from_len) {
+		sys_stored(from, TW_MIN(room, *from_len));
+		sys_stored(from_len, sizeof(*from_len));
+	}
+}
+
+/* The body of a wrapper.  @touch: an expression that touches every buffer; not zero when one is shared.  @stored: one that announces
+ * what a call with @result has stored. */
+#define SYS_RETURN_STORED(type, touch, call, stored)                                                                   \
 	unsigned shared, tries = 0;                                                                                    \
 	type result;                                                                                                   \
 	do {                                                                                                           \
 		shared = (touch);                                                                                      \
 		result = (call);                                                                                       \
 	} while (shared && result == -1 && errno == EFAULT && ++tries < SYS_TRIES);                                    \
+	if (result != -1)                                                                                              \
+		stored;                                                                                                \
 	return result
+#define SYS_RETURN(type, touch, call) SYS_RETURN_STORED(type, touch, call, (void)0)
 
 enum sys_op { SYS_READ, SYS_WRITE, SYS_PREAD, SYS_PWRITE };
 
@@ -177,6 +217,8 @@ static ssize_t sys_transfer_once(enum sys_op op, int fd, void *buf, size_t n, of
 		            : op == SYS_WRITE ? next.write(fd, buf, n)
 		            : op == SYS_PREAD ? next.pread(fd, buf, n, at)
 		                              : next.pwrite(fd, buf, n, at);
+		if (r > 0 && to_buffer)
+			sys_stored(buf, r);
 		if (r >= 0 || errno != EFAULT || !shared || tries == SYS_TRIES)
 			return r;
 		/* Perhaps fewer pages can be had at once: the beginning of the transfer is better than nothing. */
@@ -230,7 +272,8 @@ ssize_t write(int fd, const void *buf, size_t n)
 	}                                                                                                              \
 	ssize_t preadv##suffix(int fd, const struct iovec *v, int count, off_t at)                                     \
 	{                                                                                                              \
-		SYS_RETURN(ssize_t, sys_vector(v, count, true), next.preadv(fd, v, count, at));                        \
+		SYS_RETURN_STORED(ssize_t, sys_vector(v, count, true), next.preadv(fd, v, count, at),                  \
+		                  sys_stored_vector(v, (size_t)count, result));                                        \
 	}                                                                                                              \
 	ssize_t pwritev##suffix(int fd, const struct iovec *v, int count, off_t at)                                    \
 	{                                                                                                              \
@@ -241,7 +284,8 @@ SYS_POSITIONED(64)
 
 ssize_t readv(int fd, const struct iovec *v, int count)
 {
-	SYS_RETURN(ssize_t, sys_vector(v, count, true), next.readv(fd, v, count));
+	SYS_RETURN_STORED(ssize_t, sys_vector(v, count, true), next.readv(fd, v, count),
+	                  sys_stored_vector(v, (size_t)count, result));
 }
 
 ssize_t writev(int fd, const struct iovec *v, int count)
@@ -251,7 +295,8 @@ ssize_t writev(int fd, const struct iovec *v, int count)
 
 ssize_t recv(int fd, void *buf, size_t n, int flags)
 {
-	SYS_RETURN(ssize_t, sys_buffer(buf, n, true), next.recv(fd, buf, n, flags));
+	SYS_RETURN_STORED(ssize_t, sys_buffer(buf, n, true), next.recv(fd, buf, n, flags),
+	                  sys_stored(buf, TW_MIN(result, (ssize_t)n)));
 }
 
 ssize_t send(int fd, const void *buf, size_t n, int flags)
@@ -261,10 +306,12 @@ ssize_t send(int fd, const void *buf, size_t n, int flags)
 
 ssize_t recvfrom(int fd, void *buf, size_t n, int flags, __SOCKADDR_ARG from, socklen_t *from_len)
 {
-	SYS_RETURN(ssize_t,
-	           sys_buffer(buf, n, true) | sys_buffer(from.__sockaddr__, from_len ? *from_len : 0, true) |
-	               sys_buffer(from_len, from_len ? sizeof(*from_len) : 0, true),
-	           next.recvfrom(fd, buf, n, flags, from, from_len));
+	socklen_t room = from_len ? *from_len : 0;
+	SYS_RETURN_STORED(ssize_t,
+	                  sys_buffer(buf, n, true) | sys_buffer(from.__sockaddr__, room, true) |
+	                      sys_buffer(from_len, from_len ? sizeof(*from_len) : 0, true),
+	                  next.recvfrom(fd, buf, n, flags, from, from_len),
+	                  sys_stored_from(buf, TW_MIN(result, (ssize_t)n), from.__sockaddr__, room, from_len));
 }
 
 ssize_t sendto(int fd, const void *buf, size_t n, int flags, __CONST_SOCKADDR_ARG to, socklen_t to_len)
@@ -275,7 +322,7 @@ ssize_t sendto(int fd, const void *buf, size_t n, int flags, __CONST_SOCKADDR_AR
 
 ssize_t recvmsg(int fd, struct msghdr *m, int flags)
 {
-	SYS_RETURN(ssize_t, sys_message(m, true), next.recvmsg(fd, m, flags));
+	SYS_RETURN_STORED(ssize_t, sys_message(m, true), next.recvmsg(fd, m, flags), sys_stored_message(m, result));
 }
 
 ssize_t sendmsg(int fd, const struct msghdr *m, int flags)
@@ -288,8 +335,11 @@ ssize_t sendmsg(int fd, const struct msghdr *m, int flags)
 	size_t name(constant void *restrict buf, size_t size, size_t n, FILE *restrict f)                              \
 	{                                                                                                              \
 		size_t bytes, done = 0, moved = 1;                                                                     \
-		if (__builtin_mul_overflow(size, n, &bytes) || !sys_buffer(buf, TW_MIN(bytes, SYS_PIECE), write))      \
-			return next.name(buf, size, n, f);                                                             \
+		if (__builtin_mul_overflow(size, n, &bytes) || !sys_buffer(buf, TW_MIN(bytes, SYS_PIECE), write)) {    \
+			done = next.name(buf, size, n, f);                                                             \
+			sys_stored(buf, (write) ? (ssize_t)(done * size) : 0);                                         \
+			return done;                                                                                   \
+		}                                                                                                      \
 		flockfile(f);                                                                                          \
 		for (size_t piece; done < bytes && moved; done += moved) {                                             \
 			piece = TW_MIN(bytes - done, SYS_PIECE);                                                       \
@@ -297,6 +347,7 @@ ssize_t sendmsg(int fd, const struct msghdr *m, int flags)
 			moved = next.name((constant char *)buf + done, 1, piece, f);                                   \
 		}                                                                                                      \
 		funlockfile(f);                                                                                        \
+		sys_stored(buf, (write) ? (ssize_t)done : 0);                                                          \
 		return done == bytes ? n : done / size;                                                                \
 	}
 SYS_STDIO(fread, , true)
@@ -319,20 +370,23 @@ int puts(const char *s)
 #define SYS_STAT(suffix)                                                                                               \
 	int stat##suffix(const char *restrict path, struct stat##suffix *restrict st)                                  \
 	{                                                                                                              \
-		SYS_RETURN(int, sys_string(path) | sys_buffer(st, sizeof(*st), true), next.stat##suffix(path, st));    \
+		SYS_RETURN_STORED(int, sys_string(path) | sys_buffer(st, sizeof(*st), true),                           \
+		                  next.stat##suffix(path, st), sys_stored(st, sizeof(*st)));                           \
 	}                                                                                                              \
 	int lstat##suffix(const char *restrict path, struct stat##suffix *restrict st)                                 \
 	{                                                                                                              \
-		SYS_RETURN(int, sys_string(path) | sys_buffer(st, sizeof(*st), true), next.lstat##suffix(path, st));   \
+		SYS_RETURN_STORED(int, sys_string(path) | sys_buffer(st, sizeof(*st), true),                           \
+		                  next.lstat##suffix(path, st), sys_stored(st, sizeof(*st)));                          \
 	}                                                                                                              \
 	int fstat##suffix(int fd, struct stat##suffix *st)                                                             \
 	{                                                                                                              \
-		SYS_RETURN(int, sys_buffer(st, sizeof(*st), true), next.fstat##suffix(fd, st));                        \
+		SYS_RETURN_STORED(int, sys_buffer(st, sizeof(*st), true), next.fstat##suffix(fd, st),                  \
+		                  sys_stored(st, sizeof(*st)));                                                        \
 	}                                                                                                              \
 	int fstatat##suffix(int fd, const char *restrict path, struct stat##suffix *restrict st, int flags)            \
 	{                                                                                                              \
-		SYS_RETURN(int, sys_string(path) | sys_buffer(st, sizeof(*st), true),                                  \
-		           next.fstatat##suffix(fd, path, st, flags));                                                 \
+		SYS_RETURN_STORED(int, sys_string(path) | sys_buffer(st, sizeof(*st), true),                           \
+		                  next.fstatat##suffix(fd, path, st, flags), sys_stored(st, sizeof(*st)));             \
 	}
 SYS_STAT()
 SYS_STAT(64)
@@ -375,27 +429,33 @@ int unlink(const char *path)
 char *getcwd(char *buf, size_t n)
 {
 	sys_buffer(buf, n, true);
-	return next.getcwd(buf, n);
+	char *path = next.getcwd(buf, n);
+	if (path && buf)
+		sys_stored(buf, (ssize_t)strlen(path) + 1);
+	return path;
 }
 
 ssize_t readlink(const char *restrict path, char *restrict buf, size_t n)
 {
-	SYS_RETURN(ssize_t, sys_string(path) | sys_buffer(buf, n, true), next.readlink(path, buf, n));
+	SYS_RETURN_STORED(ssize_t, sys_string(path) | sys_buffer(buf, n, true), next.readlink(path, buf, n),
+	                  sys_stored(buf, result));
 }
 
 ssize_t getrandom(void *buf, size_t n, unsigned flags)
 {
-	SYS_RETURN(ssize_t, sys_buffer(buf, n, true), next.getrandom(buf, n, flags));
+	SYS_RETURN_STORED(ssize_t, sys_buffer(buf, n, true), next.getrandom(buf, n, flags), sys_stored(buf, result));
 }
 
 int getrusage(__rusage_who_t who, struct rusage *usage)
 {
-	SYS_RETURN(int, sys_buffer(usage, sizeof(*usage), true), next.getrusage(who, usage));
+	SYS_RETURN_STORED(int, sys_buffer(usage, sizeof(*usage), true), next.getrusage(who, usage),
+	                  sys_stored(usage, sizeof(*usage)));
 }
 
 int poll(struct pollfd *fds, nfds_t n, int timeout)
 {
-	SYS_RETURN(int, sys_buffer(fds, n * sizeof(*fds), true), next.poll(fds, n, timeout));
+	SYS_RETURN_STORED(int, sys_buffer(fds, n * sizeof(*fds), true), next.poll(fds, n, timeout),
+	                  sys_stored(fds, (ssize_t)(n * sizeof(*fds))));
 }
 
 #pragma GCC visibility pop

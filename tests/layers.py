@@ -11,6 +11,8 @@ import sys
 # Lowest first; protocols are found by name in protocols/list.c, so nobody includes them.
 RULE = {
     "include/tweed/tweed.h": [],
+    "include/tweed/instrumented.h": [],
+    "include/tweed/gcc/": [],
     "include/tweed/driver/transport.h": [],
     "include/tweed/driver/fault.h": [],
     "include/tweed/driver/": [],  # complete in itself: all that a driver's author reads
@@ -22,7 +24,8 @@ RULE = {
     "sync/": ["base/", "net/", "core/", "include/"],
     "protocols/": ["include/tweed/driver/"],
     "api/": ["base/", "net/", "core/", "sync/", "include/"],
-    "tools/": ["base/", "net/", "core/", "sync/", "api/", "include/"],
+    "tools/": ["base/", "net/", "core/", "sync/", "api/", "include/", "instrument/wrapped.h"],
+    "instrument/": ["base/", "core/", "include/"],
     "apps/": ["include/tweed/tweed.h"],
     "splash/": ["apps/kernel.h", "include/tweed/tweed.h"],
     "tests/": [""],

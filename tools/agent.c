@@ -253,7 +253,8 @@ static void agent_ended(struct agent *a, unsigned k, int status)
 	                           .status = status,
 	                           .exec_errno = a->exec_errno[k],
 	                           .initialized = s->initialized,
-	                           .finalized = s->finalized};
+	                           .finalized = s->finalized,
+	                           .refused = s->refused};
 
 	tag_pump(&p->out);
 	tag_pump(&p->err);

@@ -98,9 +98,10 @@ static void launch_processor_died(struct launch *l, unsigned node, const struct 
 		}
 		l->late = true;
 	} else {
-		tool_say("node %u processor %u (pid %d) %s%s; the job is ended", node, d->processor, d->pid,
-		         launch_fate(d->status, fate, sizeof(fate)),
-		         exited && d->initialized ? " before tw_finalize" : "");
+		if (!d->refused)
+			tool_say("node %u processor %u (pid %d) %s%s; the job is ended", node, d->processor, d->pid,
+			         launch_fate(d->status, fate, sizeof(fate)),
+			         exited && d->initialized ? " before tw_finalize" : "");
 		launch_end(l, status ? status : 1);
 	}
 }

@@ -7,7 +7,8 @@
  * wire.c    messages between launcher and agents (emulated nodes: a socket pair)
  * tag.c     output with [node.processor] prefixes
  * reap.c    killing what is left          report.c  statistics          info.c  `tweed info`
- * bench.c   `tweed bench`, which runs bench/      compare.c   its comparison of protocols */
+ * bench.c   `tweed bench`, which runs bench/      compare.c   its comparison of protocols
+ * cc.c      `tweed cc` */
 #ifndef TW_TOOLS_TOOLS_H
 #define TW_TOOLS_TOOLS_H
 
@@ -29,6 +30,7 @@ struct tool_command {
 int tool_run(int argc, char **argv);
 int tool_info(int argc, char **argv);
 int tool_bench(int argc, char **argv);
+int tool_cc(int argc, char **argv); /* also c++ */
 int tool_agent(int argc, char **argv);
 
 /* A job as the launcher knows it. */

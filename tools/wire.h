@@ -55,7 +55,7 @@ struct wire_death {
 	int32_t pid;
 	int32_t status;     /* as waitpid gives it */
 	int32_t exec_errno; /* the program could not be executed */
-	uint32_t initialized, finalized;
+	uint32_t initialized, finalized, refused; /* of its tw_stats */
 };
 
 struct wire_msg {

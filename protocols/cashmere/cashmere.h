@@ -12,11 +12,13 @@
 #define CASH_OWED      8u /* a writer has arrived at a barrier and left its changes to those that come: they must flush */
 
 /* What makes a member of the family: choices.c.  Zero is what 2L chose. */
-enum cash_updates { CASH_UPDATES_WRITE, CASH_UPDATES_MESSAGE };
+enum cash_writes { CASH_WRITES_TWIN, CASH_WRITES_STORES };
+enum cash_updates { CASH_UPDATES_WRITE, CASH_UPDATES_MESSAGE, CASH_UPDATES_DOUBLING };
 enum cash_home { CASH_HOME_FIRST_TOUCH, CASH_HOME_MIGRATE };
 enum cash_local { CASH_LOCAL_DIFF, CASH_LOCAL_SHOOTDOWN };
 struct cash_choices {
 	unsigned char levels;  /* 1 or 2 */
+	unsigned char writes;  /* how they are found: enum cash_writes */
 	unsigned char updates; /* how they travel: enum cash_updates */
 	unsigned char home;    /* enum cash_home */
 	unsigned char local;   /* concurrent local writers: enum cash_local */
@@ -59,6 +61,7 @@ struct cash_stream {
 struct cash {
 	struct cash_stream reads, writes;
 	bool arrived;  /* at a barrier of all, and not gone on */
+	bool doubled;  /* doubled stores are under way */
 	char *scratch; /* one page: an incoming page on its way to an incoming diff */
 	struct cash_outbox outbox;
 	uint32_t told_at
@@ -100,6 +103,12 @@ static inline bool cash_migrates(const struct tw_proc *me)
 static inline bool cash_messages(const struct tw_proc *me)
 {
 	return cash_chose(me)->updates == CASH_UPDATES_MESSAGE && !me->config.race;
+}
+
+/* Are stores doubled?  Then there are no twins: doubling.c. */
+static inline bool cash_doubles(const struct tw_proc *me)
+{
+	return cash_chose(me)->writes == CASH_WRITES_STORES;
 }
 
 static inline bool cash_shoots(const struct tw_proc *me)
@@ -189,6 +198,10 @@ bool cash_message_apply(struct tw_proc *me, const struct tw_msg *msg);
  * cash_migrate - try to make this node, about to write and published so, the home. */
 void cash_home_settled(struct tw_proc *me, tw_page_t p);
 void cash_migrate(struct tw_proc *me, tw_page_t p);
+
+/* Write doubling.  cash_stored - the hook.  cash_doubled - what it sent is performed at the homes on return.  doubling.c. */
+bool cash_stored(struct tw_proc *me, size_t offset, size_t bytes);
+void cash_doubled(struct tw_proc *me);
 
 int cash_init(struct tw_proc *me);
 void cash_fini(struct tw_proc *me);

@@ -7,13 +7,13 @@
 
 #include "protocols/cashmere/cashmere.h"
 
-#define CASH_MEMBER(NAME, SUMMARY, FLAGS, CHOICES)                                                                     \
+#define CASH_MEMBER(NAME, SUMMARY, FLAGS, CHOICES, STORED)                                                             \
 	{                                                                                                              \
 		.name = NAME, .summary = SUMMARY, .flags = FLAGS, .choices = CHOICES,                                  \
 		.exported_bytes = cash_exported_bytes, .refuse = choices_refuse, .init = cash_init, .fini = cash_fini, \
 		.read_fault = cash_read_fault, .write_fault = cash_write_fault, .prefetch = cash_prefetch,             \
 		.acquire = cash_acquire, .release = cash_release, .arrive = cash_arrive, .broken = cash_broken,        \
-		.message = cash_message                                                                                \
+		.message = cash_message, .stored = STORED                                                              \
 	}
 
 static const struct cash_choices choices_2l = {.levels = 2};
@@ -22,21 +22,27 @@ static const struct cash_choices choices_2loffmc = {.levels = 2, .updates = CASH
 static const struct cash_choices choices_2lmigr = {
     .levels = 2, .updates = CASH_UPDATES_MESSAGE, .home = CASH_HOME_MIGRATE};
 static const struct cash_choices choices_1ld = {.levels = 1};
+static const struct cash_choices choices_1l = {
+    .levels = 1, .writes = CASH_WRITES_STORES, .updates = CASH_UPDATES_DOUBLING};
 
 static const char *choices_refuse(const struct tw_protocol *self, const struct tw_config *config);
 
 const struct tw_protocol tw_protocol_2l =
     CASH_MEMBER("2L", "Cashmere-2L: two levels, twins and two-way diffs, directory, first-touch homes, exclusive mode",
-                0, &choices_2l);
+                0, &choices_2l, NULL);
 const struct tw_protocol tw_protocol_2ls =
     CASH_MEMBER("2LS", "Cashmere-2LS: as 2L, but local writers are shot down where 2L applies incoming diffs",
-                TW_PROTOCOL_SHOOTDOWN, &choices_2ls);
+                TW_PROTOCOL_SHOOTDOWN, &choices_2ls, NULL);
 const struct tw_protocol tw_protocol_2loffmc =
-    CASH_MEMBER("2LOffMC", "as 2L, but diffs are messages that the home's agent applies", 0, &choices_2loffmc);
+    CASH_MEMBER("2LOffMC", "as 2L, but diffs are messages that the home's agent applies", 0, &choices_2loffmc, NULL);
 const struct tw_protocol tw_protocol_2lmigr = CASH_MEMBER(
-    "2LMigr", "as 2LOffMC, and homes migrate to the active writer", TW_PROTOCOL_HOMES_MOVE, &choices_2lmigr);
-const struct tw_protocol tw_protocol_1ld =
-    CASH_MEMBER("1LD", "Cashmere-1LD: every processor a node of its own, diffs", TW_PROTOCOL_ONE_LEVEL, &choices_1ld);
+    "2LMigr", "as 2LOffMC, and homes migrate to the active writer", TW_PROTOCOL_HOMES_MOVE, &choices_2lmigr, NULL);
+const struct tw_protocol tw_protocol_1ld = CASH_MEMBER("1LD", "Cashmere-1LD: every processor a node of its own, diffs",
+                                                       TW_PROTOCOL_ONE_LEVEL, &choices_1ld, NULL);
+const struct tw_protocol tw_protocol_1l = CASH_MEMBER(
+    "1L",
+    "Cashmere-1L: every processor a node of its own, stores are doubled to the home; for programs built by tweed cc",
+    TW_PROTOCOL_ONE_LEVEL | TW_PROTOCOL_NEEDS_STORES, &choices_1l, cash_stored);
 
 static const char *choices_refuse(const struct tw_protocol *self, const struct tw_config *config)
 {
@@ -46,8 +52,10 @@ static const char *choices_refuse(const struct tw_protocol *self, const struct t
 		return "homes migrate page by page: use --superpage 1, or a protocol whose homes stay";
 	if (c->home == CASH_HOME_MIGRATE && config->home[0] == 'a')
 		return "homes that migrate need no settling after initialization: use --home first-touch, or a "
-		       "protocol whose homes "
-		       "stay";
+		       "protocol whose homes stay";
+	if (c->writes == CASH_WRITES_STORES && config->race)
+		return "races are found by comparing twins, and this protocol has none: unset TWEED_RACE, or use "
+		       "another";
 	return NULL;
 }
 
@@ -57,6 +65,7 @@ static unsigned choices_flags(const struct cash_choices *c)
 {
 	return (c->levels == 1 ? TW_PROTOCOL_ONE_LEVEL : 0) |
 	       (c->home == CASH_HOME_MIGRATE ? TW_PROTOCOL_HOMES_MOVE : 0) |
+	       (c->writes == CASH_WRITES_STORES ? TW_PROTOCOL_NEEDS_STORES : 0) |
 	       (c->local == CASH_LOCAL_SHOOTDOWN ? TW_PROTOCOL_SHOOTDOWN : 0);
 }
 
@@ -66,7 +75,8 @@ static const struct choice {
 	const char *values[4];
 } choices[] = {
     {"levels", offsetof(struct cash_choices, levels), {"", "1", "2"}},
-    {"updates", offsetof(struct cash_choices, updates), {"write", "message"}},
+    {"writes", offsetof(struct cash_choices, writes), {"twin", "stores"}},
+    {"updates", offsetof(struct cash_choices, updates), {"write", "message", "doubling"}},
     {"home", offsetof(struct cash_choices, home), {"first-touch", "migrate"}},
     {"local", offsetof(struct cash_choices, local), {"diff", "shootdown"}},
 };
@@ -86,8 +96,8 @@ static const char *choice_set(struct cash_choices *c, const char *text, size_t l
 				return NULL;
 			}
 	}
-	return "the choices of cashmere are levels=1 or 2, updates=write or message, home=first-touch or migrate, and "
-	       "local=diff or shootdown, separated by commas";
+	return "the choices of cashmere are levels=1 or 2, writes=twin or stores, updates=write, message or doubling, "
+	       "home=first-touch or migrate, and local=diff or shootdown, separated by commas";
 }
 
 static const char *choices_senseless(const struct cash_choices *c)
@@ -95,6 +105,12 @@ static const char *choices_senseless(const struct cash_choices *c)
 	if (c->levels == 1 && c->local == CASH_LOCAL_SHOOTDOWN)
 		return "with one level no page has other local writers to shoot down: leave out local=shootdown, or "
 		       "ask for levels=2";
+	if ((c->writes == CASH_WRITES_STORES) != (c->updates == CASH_UPDATES_DOUBLING))
+		return "stores are what is doubled: ask for both writes=stores and updates=doubling, or for neither";
+	if (c->writes == CASH_WRITES_STORES && (c->levels == 2 || c->home == CASH_HOME_MIGRATE))
+		return "a node without twins has one processor, and homes that stay: writes=stores goes with levels=1 "
+		       "and "
+		       "home=first-touch";
 	return NULL;
 }
 
@@ -114,7 +130,8 @@ const struct tw_protocol *cash_member(const char *text, const char **why)
 	if ((*why = choices_senseless(&c)))
 		return NULL;
 	snprintf(name, sizeof(name), "cashmere:%.110s", text);
-	member = (struct tw_protocol)CASH_MEMBER(name, "a member of the Cashmere family, by its choices",
-	                                         choices_flags(&c), &c);
+	member =
+	    (struct tw_protocol)CASH_MEMBER(name, "a member of the Cashmere family, by its choices", choices_flags(&c),
+	                                    &c, c.writes == CASH_WRITES_STORES ? cash_stored : NULL);
 	return &member;
 }

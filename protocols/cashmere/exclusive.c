@@ -55,14 +55,15 @@ static struct tw_pageset *exclusive_nle(struct tw_proc *me, unsigned local)
 	                                     (TW_SETS * local + 1) * me->layout.set_bytes);
 }
 
-/* The master gets the page as it is now; a twin remembers what it got.  Page locked, home elsewhere. */
+/* The master gets the page as it is now; a twin, where there are any, remembers what it got.  Page locked, home elsewhere. */
 static void exclusive_send_home(struct tw_proc *me, tw_page_t p)
 {
 	struct tw_page *e = &me->page[p];
-	char *twin = tw_twin_create(me, p);
+	char *sent = tw_frame(me, p);
 
-	memcpy(twin, tw_frame(me, p), me->layout.page_bytes);
-	tw_net_write(me->net, e->home - 1u, tw_master_offset(me, p), twin, me->layout.page_bytes);
+	if (!cash_doubles(me))
+		sent = memcpy(tw_twin_create(me, p), sent, me->layout.page_bytes);
+	tw_net_write(me->net, e->home - 1u, tw_master_offset(me, p), sent, me->layout.page_bytes);
 	e->ts_update = tw_tick(me);
 	e->ts_flush = 0;
 }
@@ -92,7 +93,7 @@ void cash_broken(struct tw_proc *me, tw_page_t p)
 static bool exclusive_end(struct tw_proc *me, tw_page_t p)
 {
 	exclusive_drop(me, p);
-	if (cash_is_home(me, &me->page[p]))
+	if (cash_is_home(me, &me->page[p]) || cash_doubles(me))
 		return false;
 	exclusive_send_home(me, p);
 	return true;

@@ -316,7 +316,7 @@ static void window_twin(struct tw_proc *me, const struct window *w)
 		if (e->state & CASH_EXCLUSIVE) {
 			if (e->twin)
 				tw_twin_destroy(me, p);
-		} else if (!cash_is_home(me, e) && !e->twin) {
+		} else if (!cash_is_home(me, e) && !e->twin && !cash_doubles(me)) {
 			memcpy(tw_twin_create(me, p), tw_frame(me, p), me->layout.page_bytes);
 		}
 	}
@@ -409,7 +409,8 @@ static void fault_write_behind(struct tw_proc *me, const struct cash_stream *s, 
 {
 	unsigned window = s->next - p, before = s->run - window;
 
-	if (me->config.race || window < STREAM_BEHIND || before < window || cash_is_home(me, &me->page[p]))
+	if (cash_doubles(me) || me->config.race || window < STREAM_BEHIND || before < window ||
+	    cash_is_home(me, &me->page[p]))
 		return;
 	cash_flush_range(me, p - window, window);
 }

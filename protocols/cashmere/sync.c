@@ -128,6 +128,10 @@ static bool release_page(struct release *r, tw_page_t p, bool keep)
 		}
 		return !keep;
 	}
+	if (cash_doubles(me)) {
+		tw_pageset_add(me->noticing, p);
+		return true;
+	}
 	bool shoot = cash_shoots(me);
 	if (shoot) {
 		release_shoot(me, p);
@@ -397,6 +401,7 @@ static void release_all(struct tw_proc *me, bool at_barrier)
 	tw_notice_collect(me);
 	if (!tw_pageset_empty(me->nle))
 		tw_pageset_drain(me->nle, release_merge_run, me);
+	cash_doubled(me);
 	if (tw_pageset_empty(me->dirty))
 		return;
 	r.started = tw_tick(me);
@@ -554,6 +559,7 @@ void cash_acquire(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object)
 {
 	(void)kind;
 	(void)object;
+	cash_doubled(me); /* what is fetched from now on has our stores */
 	tw_notice_collect(me);
 	me->acquire_ts = cash_of(me)->arrived ? acquire_passed(me) : tw_tick(me);
 	cash_of(me)->arrived = false;

@@ -2,7 +2,7 @@
 """Mistaken calls of tweed: each ends in exactly one sentence on standard error that names the mistake and, where one
 is near, the right word; with status 2; with nothing started and no file made or changed.
 
-usage: input.py TWEED"""
+usage: input.py TWEED PROGRAM    PROGRAM: of the bare compiler"""
 
 import os
 import re
@@ -12,6 +12,7 @@ import sys
 import tempfile
 
 tweed = os.path.abspath(sys.argv[1])
+program = os.path.abspath(sys.argv[2])
 failures = []
 cases = 0
 
@@ -121,6 +122,20 @@ def options():
     bad("the agent by hand", ["agent", "0", "./touch", "./touch"], "tweed run")
 
 
+def family():
+    def member(choices, *expected):
+        bad(choices, ["run", "-n", "2", "--protocol", "cashmere:" + choices, "./touch"], *expected)
+    both = "writes=stores,updates=doubling"
+    member("levels=2,writes=stores", "both writes=stores and updates=doubling")
+    member("levels=1,updates=doubling", "both writes=stores and updates=doubling")
+    member(both, "levels=1")
+    member(f"levels=1,{both},home=migrate", "home=first-touch")
+    member(f"levels=1,{both},local=shootdown", "leave out local=shootdown")
+    member("writes=store", "writes=twin or stores")
+    bad("races without twins", ["run", "-n", "2", "--protocol", "1L", "./touch"], "TWEED_RACE", env={"TWEED_RACE": "ww"})
+    bad("program that does not tell of its stores", ["run", "-n", "2", "-p", "2", "--protocol", "1L", program], "tweed cc", "1L")
+
+
 def programs():
     bad("no program", ["run"], "no program")
     bad("no program after --", ["run", "--"], "no program")
@@ -171,7 +186,7 @@ with tempfile.TemporaryDirectory() as place:
     executable("echo", "#!/bin/sh\necho \"$@\"\n")
     executable("garbage", "neither script nor binary\n")
     executable("no-interpreter", "#!/no/such/interpreter\n")
-    for group in (settings, shapes, sizes, options, programs, stats_files, controls):
+    for group in (settings, shapes, sizes, options, family, programs, stats_files, controls):
         group()
     os.chdir("/")
 

@@ -43,8 +43,8 @@ def flags(root, pc):
 def check_man(root):
     with open(one(root, "tweed.1"), encoding="utf-8") as f:
         text = f.read()
-    for command in re.findall(r"^  tweed (\w+)", run([one(root, "bin/tweed"), "--help"]), re.M):
-        if not re.search(rf"^\.Cm {command}$", text, re.M):
+    for command in re.findall(r"^  tweed (\w\S*)", run([one(root, "bin/tweed"), "--help"]), re.M):
+        if not re.search(rf"^\.(It )?Cm {re.escape(command)}( |$)", text, re.M):
             sys.exit(f"tweed.1 does not mention tweed {command}")
 
 
@@ -79,6 +79,14 @@ def main():
             if said != f"4 on 2: sum 10, nodes 2, {functions} functions\n":
                 sys.exit(f"{compiler} {standard[0]}: the program said {said!r}; tweed.h has {functions} functions")
             print(f"{compiler} {standard[0]}: built and run")
+        # A build with a sanitizer has no instrumentation.
+        for command in ("cc", "c++") if glob.glob(os.path.join(root, "**", "libtweed-stores.a"), recursive=True) else ():
+            program = os.path.join(root, "instrumented")
+            run([tweed, command, *options, "-x", command.replace("cc", "c"), source, "-o", program])
+            said = run([tweed, "run", "-n", "2", "-p", "2", "--protocol", "1L", program])
+            if said != f"4 on 4: sum 10, nodes 6, {functions} functions\n":
+                sys.exit(f"tweed {command}: the program said {said!r}")
+            print(f"tweed {command}: built, and run under 1L")
     return 0
 
 

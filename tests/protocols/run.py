@@ -17,7 +17,7 @@ def parse():
     p = argparse.ArgumentParser(description=__doc__)
     p.add_argument("--build", required=True, help="the build directory")
     p.add_argument("--protocol", required=True)
-    p.add_argument("--suffix", default="", help="of the programs: -1l for those with instrumented stores")
+    p.add_argument("--compiler", help="take the programs that `tweed cc` compiled with it: gcc or clang (tests/instrument)")
     p.add_argument("--settings", help="for torture: see tests/torture/run.py")
     p.add_argument("--homes-move", action="store_true", help="the protocol migrates homes")
     extent = p.add_mutually_exclusive_group()
@@ -28,10 +28,16 @@ def parse():
     return p.parse_args()
 
 
+def path(a, program):
+    if a.compiler:
+        return os.path.join(a.build, "tests/instrument", f"{os.path.basename(program)}-{a.compiler}")
+    return os.path.join(a.build, program)
+
+
 def run(a, shape, fault, program, *args):
     nodes, processors = shape.split("x")
     command = [os.path.join(a.build, "tools/tweed"), "run", "-n", nodes, "-p", processors, "--protocol", a.protocol,
-               "--fault", fault, "--", os.path.join(a.build, program + a.suffix), *args]
+               "--fault", fault, "--", path(a, program), *args]
     try:
         # Homes migrate: litmus must not take that for a fault.
         env = dict(os.environ, TW_TEST_HOMES_MOVE="1") if a.homes_move else None
@@ -65,10 +71,10 @@ def main():
             results.append(run(a, shape, fault, "tests/litmus/litmus"))
         for shape in SHAPES if a.full else ["2x2"] if a.brief else ["4x2"]:
             results.append(run(a, shape, fault, "tests/coherence/coherence"))
-    print(f"{a.protocol}: {sum(results)} of {len(results)} good", flush=True)
+    print(f"{a.protocol} {a.compiler or ''}: {sum(results)} of {len(results)} good", flush=True)
     torture = [sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../torture/run.py"),
                "--tweed", os.path.join(a.build, "tools/tweed"),
-               "--torture", os.path.join(a.build, "tests/torture/torture" + a.suffix),
+               "--torture", path(a, "tests/torture/torture"),
                "--total", str(a.torture), "--first", str(a.first)]
     torture += [] if a.settings is None else ["--settings", a.settings]
     if not a.full:

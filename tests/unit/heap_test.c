@@ -3,6 +3,7 @@
  * memory file mapped by all, so coherence is the hardware's; release and acquire are tw_heap_ship and tw_heap_take. */
 #include "core/heap.h"
 #include "core/job.h"
+#include "core/stores.h"
 #include "tweed/tweed.h"
 #include "unit.h"
 
@@ -30,7 +31,6 @@ struct board {
 };
 
 static struct tw_proc proc;
-static const struct tw_protocol *protocol;
 static struct board *board;
 static int node_fd[NODES], space_fd;
 static struct tw_config config;
@@ -107,7 +107,6 @@ static void proc_open(unsigned id)
 	                        .nodes = (unsigned)config.nodes,
 	                        .locals = locals,
 	                        .config = config,
-	                        .protocol = protocol,
 	                        .layout = layout_of(&config)};
 	struct tw_net_config net = {.node = proc.node,
 	                            .nodes = proc.nodes,
@@ -219,22 +218,28 @@ static void test_untouched(void)
 	job_destroy();
 }
 
+/* The log of stores, but for what is told by the page. */
+struct tw_stores tw_stores;
 static size_t told_from, told_bytes;
 
-static void tell_store(struct tw_proc *me, size_t offset, size_t bytes)
+void tw_stores_range(size_t offset, size_t bytes)
 {
-	(void)me;
 	told_from = offset;
 	told_bytes = bytes;
 }
 
-/* A protocol that must be told of stores is told of those of calloc and realloc. */
+void tw_stores_page(size_t page)
+{
+	(void)page;
+	abort();
+}
+
+/* The stores of calloc and realloc are logged. */
 static void test_stores_told(void)
 {
-	static const struct tw_protocol teller = {.flags = TW_PROTOCOL_NEEDS_STORES, .store = tell_store};
 	job_create(1, 1);
 	told_bytes = 0;
-	protocol = &teller;
+	tw_stores.bytes = MEMORY;
 	proc_open(0);
 	char *a = tw_malloc(5000);
 	memset(a, 1, 5000);
@@ -248,7 +253,7 @@ static void test_stores_told(void)
 	CU_ASSERT(a && a[4999] == 9);
 	CU_ASSERT(told_bytes >= 5000 && told_bytes <= 8192 && told_from == (uintptr_t)a - TW_SPACE_BASE);
 	proc_close();
-	protocol = NULL;
+	tw_stores.bytes = 0;
 	job_destroy();
 }
 

@@ -128,7 +128,7 @@ enum tw_protocol_flag {
 	TW_PROTOCOL_ONE_NODE = 1u << 0,     /* only for jobs of one node */
 	TW_PROTOCOL_NO_FAULTS = 1u << 1,    /* everything is mapped writable from the start */
 	TW_PROTOCOL_ONE_LEVEL = 1u << 2,    /* every processor is a node of its own to the protocol */
-	TW_PROTOCOL_NEEDS_STORES = 1u << 3, /* the program's stores must be instrumented: the store hook */
+	TW_PROTOCOL_NEEDS_STORES = 1u << 3, /* the program's stores must be announced: the hook stored */
 	TW_PROTOCOL_NO_DIRECTORY = 1u << 4, /* no directory words, no queues of write notices: tw_dir_*, tw_notice_* are not used */
 	TW_PROTOCOL_HOMES_MOVE = 1u << 5,   /* a page's home may change at any time: it is asked for, not remembered */
 	TW_PROTOCOL_SHOOTDOWN = 1u << 6,    /* calls tw_shootdown */
@@ -163,10 +163,12 @@ struct tw_protocol {
 	/* arrive - a release at a barrier in which all processors of the job take part: the last arriving
 	 * local writer of a page may do the work for the others.  Default: release.  [sync] */
 	void (*arrive)(struct tw_proc *me, uint64_t object);
-	/* store - the program is about to store @bytes at app + @offset (instrumented programs).  [application] */
-	void (*store)(struct tw_proc *me, size_t offset, size_t bytes);
-	/* poll - called at loop back edges of programs built for polling, and in waits.  [application, sync] */
-	void (*poll)(struct tw_proc *me);
+	/* stored - the program has stored @bytes at app + @offset since this processor's last release, arrive or acquire: called for each
+	 * run of such bytes within one page, each byte once, before the hook of the next one.  Programs built by `tweed cc` only, and
+	 * the library's own stores.  Where the page is not writable here nothing was stored, and there is nothing to do: a
+	 * library function such as qsort announces all that it may store.  Returns whether the page's further runs are wanted; if
+	 * not, they are forgotten.  Accounted as write_doubling.  [sync] */
+	bool (*stored)(struct tw_proc *me, size_t offset, size_t bytes);
 	/* broken - another node takes copies of @page, which this node held in exclusive mode as its home: what tw_notice_break
 	 * announces there.  Page locked; within tw_notice_collect, in any process of the node.  [all contexts] */
 	void (*broken)(struct tw_proc *me, tw_page_t page);
@@ -209,12 +211,14 @@ void tw_shootdown(struct tw_proc *me, tw_page_t first, unsigned count, uint64_t 
 
 /* tw_shootdown_comply - do what neighbours asked of this processor. */
 void tw_shootdown_comply(struct tw_proc *me);
+static inline bool tw_target_asked(const struct tw_target *t)
+{
+	return (atomic_load_explicit(&t->asked, memory_order_relaxed) & ~1u) != atomic_load_explicit(&t->done, memory_order_relaxed);
+}
 /* tw_shootdown_poll - the same, if there is anything; two loads.  [application between two accesses, sync] */
 static inline void tw_shootdown_poll(struct tw_proc *me)
 {
-	struct tw_target *t = me->target;
-	if (t && (atomic_load_explicit(&t->asked, memory_order_relaxed) & ~1u) !=
-	             atomic_load_explicit(&t->done, memory_order_relaxed))
+	if (me->target && tw_target_asked(me->target))
 		tw_shootdown_comply(me);
 }
 

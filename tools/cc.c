@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* cc.c - `tweed cc` and `tweed c++`: the compiler, asked to announce each store (instrument/) and to link Tweed. */
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/util.h"
+#include "instrument/wrapped.h"
+#include "tools/tools.h"
+
+#define CC_WORDS 64 /* that we add, at most */
+
+enum cc_kind { CC_UNKNOWN, CC_GCC, CC_CLANG };
+
+struct cc {
+	bool cxx, poll, show;
+	enum cc_kind kind;
+	bool compiles, links, shared;     /* what is asked of the compiler */
+	bool language;                    /* -x was given */
+	char *include, *stores, *library; /* paths */
+	const char **command;
+	size_t words;
+};
+
+static int cc_usage(const char *name)
+{
+	printf("usage: tweed %s [--poll] [--show] ARGUMENTS OF THE COMPILER...\n\n"
+	       "Compiles and links as the compiler does (CC, else clang, else gcc; CXX, else clang++, else g++), with\n"
+	       "instructions that tell Tweed of every store, with its headers, and with its library.\n\n"
+	       "  --poll  instructions that poll for requests of other processors, too\n"
+	       "  --show  print the command in place of running it\n",
+	       name);
+	return 0;
+}
+
+static void cc_add(struct cc *cc, const char *word)
+{
+	cc->command[cc->words++] = word;
+}
+
+static void cc_add_all(struct cc *cc, const char *const *words)
+{
+	for (; *words; words++)
+		cc_add(cc, *words);
+}
+
+static char *cc_join(const char *a, const char *b, const char *c)
+{
+	char *text;
+	if (asprintf(&text, "%s%s%s", a, b, c) < 0)
+		tw_fatal("out of memory");
+	return text;
+}
+
+/* ---- the caller's arguments -------------------------------------------------------------------------------------- */
+
+/* Options whose value is the next argument. */
+static const char *const cc_valued[] = {
+    "-o",         "-x",       "-I",       "-L",       "-D",       "-U",          "-l",
+    "-include",   "-imacros", "-isystem", "-iquote",  "-iprefix", "-idirafter",  "-isysroot",
+    "-MF",        "-MT",      "-MQ",      "-T",       "-Xlinker", "-Xassembler", "-Xpreprocessor",
+    "-Xclang",    "-mllvm",   "-target",  "-u",       "-z",       "-e",          "-aux-info",
+    "-dumpbase",  "-dumpdir", "--param",  "-wrapper", "-B",       "-specs",      "-A",
+    "-framework", "-soname",  "-h",       "-rpath",   NULL};
+/* Options that end before linking, and before compiling. */
+static const char *const cc_no_link[] = {"-c", "-S", "-E", "-M", "-MM", "-fsyntax-only", "-r", NULL};
+static const char *const cc_objects[] = {".o", ".lo", ".a", ".so", ".obj", ".ld", ".lds", NULL};
+
+static bool cc_among(const char *word, const char *const *list)
+{
+	for (; *list; list++)
+		if (strcmp(word, *list) == 0)
+			return true;
+	return false;
+}
+
+static bool cc_ends(const char *word, const char *end)
+{
+	size_t n = strlen(word), m = strlen(end);
+	return n > m && strcmp(word + n - m, end) == 0;
+}
+
+static bool cc_for_linker(const char *file)
+{
+	for (size_t i = 0; cc_objects[i]; i++)
+		if (cc_ends(file, cc_objects[i]))
+			return true;
+	return strstr(file, ".so.") != NULL;
+}
+
+/* Why the compiler cannot be asked for @word, or NULL. */
+static const char *cc_refusal(const char *word)
+{
+	if (word[0] == '@')
+		return "which is not read: give its arguments themselves";
+	if (strncmp(word, "-flto", 5) == 0)
+		return "which compiles when it links, without the instrumentation: leave it out";
+	if (strcmp(word, "-static") == 0 || strcmp(word, "-static-pie") == 0)
+		return "but Tweed needs the C library linked dynamically: leave it out";
+	if (strncmp(word, "-fsanitize=", 11) == 0 &&
+	    (strstr(word, "address") || strstr(word, "thread") || strstr(word, "memory")))
+		return "which takes the place of the instrumentation: leave it out";
+	if (strcmp(word, "-m32") == 0 || strcmp(word, "-mx32") == 0)
+		return "but Tweed is for 64 bits: leave it out";
+	return NULL;
+}
+
+/* Does the object @file lack the mark of instrumented.h?  False for what is no object, or cannot be read. */
+static bool cc_unmarked(const char *file)
+{
+	struct stat st;
+	bool unmarked = false;
+	int fd = open(file, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return false;
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > (off_t)sizeof(Elf64_Ehdr)) {
+		size_t bytes = (size_t)st.st_size;
+		void *at = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, fd, 0);
+		const Elf64_Ehdr *elf = at;
+		if (at != MAP_FAILED) {
+			unmarked = memcmp(elf->e_ident, ELFMAG, SELFMAG) == 0 && elf->e_type == ET_REL &&
+			           !memmem(at, bytes, "\0.tweed.stores", sizeof("\0.tweed.stores"));
+			munmap(at, bytes);
+		}
+	}
+	close(fd);
+	return unmarked;
+}
+
+/* Finds out what the arguments ask for.  0, or -EINVAL, printed. */
+static int cc_read(struct cc *cc, const char *name, char **argv)
+{
+	bool link = true, compile = true, input = false;
+
+	for (; *argv; argv++) {
+		const char *why = cc_refusal(*argv);
+		if (why) {
+			tool_say("'tweed %s' was given %s, %s", name, *argv, why);
+			return -EINVAL;
+		}
+		link = link && !cc_among(*argv, cc_no_link);
+		cc->shared = cc->shared || strcmp(*argv, "-shared") == 0;
+		cc->language = cc->language || strncmp(*argv, "-x", 2) == 0;
+		if (cc_among(*argv, cc_valued) && argv[1]) {
+			argv++;
+			continue;
+		}
+		if (**argv == '-' && (*argv)[1] && strncmp(*argv, "-l", 2) != 0)
+			continue;
+		input = true;
+		if (**argv != '-' || !(*argv)[1])
+			cc->compiles = cc->compiles || (compile && !cc_for_linker(*argv));
+	}
+	cc->links = input && link;
+	return 0;
+}
+
+/* Every object that is named must announce its stores: archives are not looked into. */
+static int cc_check_objects(const char *name, char **argv)
+{
+	for (; *argv; argv++) {
+		if (cc_among(*argv, cc_valued) && argv[1])
+			argv++;
+		else if (**argv != '-' && cc_unmarked(*argv)) {
+			tool_say("%s does not announce its stores: compile it with 'tweed %s' too, or, if it never "
+			         "stores into "
+			         "shared memory, put it into an archive",
+			         *argv, name);
+			return -EINVAL;
+		}
+	}
+	return 0;
+}
+
+/* ---- where Tweed is ---------------------------------------------------------------------------------------------- */
+
+/* @folder of the installation whose bin/ has this program. */
+static char *cc_installed(const char *self, const char *folder)
+{
+	size_t n = strlen(self);
+	const char *tail = "/" TOOL_BINDIR "/tweed";
+
+	if (folder[0] == '/' || !cc_ends(self, tail))
+		return cc_join(folder, "", "");
+	char *prefix = strndup(self, n - strlen(tail) + 1);
+	char *path = cc_join(prefix, folder, "");
+	free(prefix);
+	return path;
+}
+
+/* The build's own command uses the build.  0, or -ENOENT, printed. */
+static int cc_locate(struct cc *cc)
+{
+	char self[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	self[TW_MAX(n, 0)] = '\0';
+	if (strcmp(self, TOOL_BUILD_ROOT "/tools/tweed") == 0) {
+		cc->include = cc_join(TOOL_SOURCE_ROOT, "/include", "");
+		cc->stores = cc_join(TOOL_BUILD_ROOT, "/instrument/libtweed-stores.a", "");
+		cc->library = cc_join(TOOL_BUILD_ROOT, "/libtweed.a", "");
+	} else {
+		char *libraries = cc_installed(self, TOOL_LIBDIR);
+		cc->include = cc_installed(self, TOOL_INCLUDEDIR);
+		cc->stores = cc_join(libraries, "/libtweed-stores.a", "");
+		cc->library = cc_join(libraries, "/libtweed.a", "");
+		free(libraries);
+	}
+	char *header = cc_join(cc->include, "/tweed/instrumented.h", "");
+	const char *needed[] = {header, cc->stores, cc->library};
+	int error = 0;
+	for (size_t i = 0; i < 3 && !error; i++)
+		if (access(needed[i], R_OK) < 0) {
+			tool_say("there is no %s beside this command: install Tweed as a whole, in a build without "
+			         "sanitizers",
+			         needed[i]);
+			error = -ENOENT;
+		}
+	free(header);
+	return error;
+}
+
+/* ---- the compiler ------------------------------------------------------------------------------------------------ */
+
+static bool cc_in_path(const char *name)
+{
+	char *path = strdup(getenv("PATH") ? getenv("PATH") : ""), *next = path;
+	bool found = false;
+
+	for (char *folder; path && !found && (folder = strsep(&next, ":"));) {
+		char *file = cc_join(folder, "/", name);
+		found = access(file, X_OK) == 0;
+		free(file);
+	}
+	free(path);
+	return found;
+}
+
+/* clang first: it announces what gcc does not (doc/stores.md). */
+static const char *cc_default(bool cxx)
+{
+	const char *clang = cxx ? "clang++" : "clang";
+	return cc_in_path(clang) ? clang : cxx ? "g++" : "gcc";
+}
+
+/* Splits CC at blanks: "ccache gcc". */
+static void cc_compiler(struct cc *cc)
+{
+	const char *text = getenv(cc->cxx ? "CXX" : "CC");
+
+	if (!text || !text[strspn(text, " ")])
+		text = cc_default(cc->cxx);
+	char *words = strdup(text), *next = words;
+	for (char *w; words && (w = strsep(&next, " "));)
+		if (*w && cc->words < CC_WORDS / 4)
+			cc_add(cc, w);
+}
+
+/* Asks the compiler what it is.  0, or -errno, printed. */
+static int cc_ask(struct cc *cc)
+{
+	static const char *const question[] = {"-dM", "-E", "-x", "c", "/dev/null", NULL};
+	size_t words = cc->words, room = 0;
+	char *line = NULL;
+	int out[2], status;
+
+	if (pipe2(out, O_CLOEXEC) < 0)
+		return -errno;
+	pid_t child = fork();
+	if (child == 0) {
+		cc_add_all(cc, question);
+		cc_add(cc, NULL);
+		dup2(out[1], STDOUT_FILENO);
+		int null = open("/dev/null", O_WRONLY);
+		if (null >= 0)
+			dup2(null, STDERR_FILENO);
+		execvp(cc->command[0], (char *const *)(uintptr_t)cc->command);
+		_exit(127);
+	}
+	cc->words = words;
+	close(out[1]);
+	FILE *in = fdopen(out[0], "r");
+	while (in && getline(&line, &room, in) > 0) {
+		if (strncmp(line, "#define __clang__ ", 18) == 0)
+			cc->kind = CC_CLANG;
+		else if (strncmp(line, "#define __GNUC__ ", 17) == 0 && cc->kind == CC_UNKNOWN)
+			cc->kind = CC_GCC;
+	}
+	free(line);
+	if (in)
+		fclose(in);
+	if (child < 0 || waitpid(child, &status, 0) < 0)
+		status = 127 << 8;
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && cc->kind != CC_UNKNOWN)
+		return 0;
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
+		tool_say("there is no compiler '%s': install it, or name another by %s", cc->command[0],
+		         cc->cxx ? "CXX" : "CC");
+	else
+		tool_say(
+		    "'%s' is neither gcc nor clang, the compilers that can announce stores: name one of them by %s",
+		    cc->command[0], cc->cxx ? "CXX" : "CC");
+	return -ENOTSUP;
+}
+
+/* Loads, globals and the stack are not announced; -U: the program is not to think that it has a sanitizer. */
+static const char *const cc_gcc_flags[] = {"-fsanitize=kernel-address",
+                                           "--param=asan-instrument-reads=0",
+                                           "--param=asan-globals=0",
+                                           "--param=asan-stack=0",
+                                           "--param=asan-instrument-allocas=0",
+                                           "--param=asan-instrumentation-with-call-threshold=0",
+                                           "-fno-sanitize-address-use-after-scope",
+                                           "-U__SANITIZE_ADDRESS__",
+                                           NULL};
+/* clang announces neither scattered stores nor those of AVX-512 that compress: it is not to make any. */
+static const char *const cc_clang_flags[] = {"-fsanitize=kernel-address",
+                                             "-mllvm",
+                                             "-asan-opt=0",
+                                             "-mllvm",
+                                             "-asan-instrument-reads=0",
+                                             "-mllvm",
+                                             "-asan-globals=0",
+                                             "-mllvm",
+                                             "-asan-stack=0",
+                                             "-mllvm",
+                                             "-asan-use-after-scope=0",
+                                             "-mllvm",
+                                             "-asan-instrument-dynamic-allocas=0",
+                                             "-mllvm",
+                                             "-asan-instrumentation-with-call-threshold=0",
+#if defined(__x86_64__)
+                                             "-mno-avx512f",
+#endif
+                                             NULL};
+/* Fortified calls go past the wrapped ones. */
+static const char *const cc_both_flags[] = {"-U_FORTIFY_SOURCE", "-Wp,-U_FORTIFY_SOURCE", "-include",
+                                            "tweed/instrumented.h", NULL};
+
+static void cc_add_compile(struct cc *cc)
+{
+	cc_add(cc, cc_join("-I", cc->include, ""));
+	if (cc->kind == CC_GCC) /* headers that refuse what it does not announce */
+		cc_add(cc, cc_join("-I", cc->include, "/tweed/gcc"));
+	cc_add_all(cc, cc->kind == CC_GCC ? cc_gcc_flags : cc_clang_flags);
+	cc_add_all(cc, cc_both_flags);
+	if (cc->poll)
+		cc_add(cc, cc->kind == CC_GCC ? "-fsanitize-coverage=trace-pc"
+		                              : "-fsanitize-coverage=bb,no-prune,trace-pc");
+}
+
+/* What a shared library does not define, the program does. */
+static void cc_add_link(struct cc *cc)
+{
+#define X(name) ",--wrap=" #name
+	cc_add(cc, "-Wl" TW_WRAPPED(X));
+#undef X
+	if (cc->shared)
+		return;
+	if (cc->language)
+		cc_add_all(cc, (const char *const[]){"-x", "none", NULL});
+	cc_add(cc, "-Wl,--whole-archive");
+	cc_add(cc, cc->stores);
+	cc_add(cc, "-Wl,--no-whole-archive");
+	cc_add(cc, cc->library);
+	cc_add_all(cc, (const char *const[]){"-pthread", "-ljemalloc", "-lm", NULL});
+}
+
+/* Quoted for a shell. */
+static void cc_print(const struct cc *cc)
+{
+	for (size_t i = 0; i < cc->words; i++) {
+		const char *w = cc->command[i];
+		printf("%s", i ? " " : "");
+		if (*w && !w[strspn(w, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=,./:%@")]) {
+			printf("%s", w);
+			continue;
+		}
+		putchar('\'');
+		for (; *w; w++)
+			printf(*w == '\'' ? "'\\''" : "%c", *w);
+		putchar('\'');
+	}
+	putchar('\n');
+}
+
+int tool_cc(int argc, char **argv)
+{
+	struct cc cc = {.cxx = strcmp(argv[0], "c++") == 0};
+	const char *name = argv[0];
+
+	cc.command = calloc((size_t)argc + CC_WORDS, sizeof(*cc.command));
+	if (!cc.command)
+		tw_fatal("out of memory");
+	for (argv++; *argv; argv++) {
+		if (strcmp(*argv, "--poll") == 0)
+			cc.poll = true;
+		else if (strcmp(*argv, "--show") == 0)
+			cc.show = true;
+		else
+			break;
+	}
+	if (*argv && strcmp(*argv, "--help") == 0)
+		return cc_usage(name);
+	if (!*argv) {
+		tool_say("'tweed %s' needs arguments for the compiler; 'tweed %s --help' explains it", name, name);
+		return TOOL_USAGE;
+	}
+	cc_compiler(&cc);
+	if (cc_read(&cc, name, argv) < 0 || (cc.links && cc_check_objects(name, argv) < 0) || cc_locate(&cc) < 0 ||
+	    cc_ask(&cc) < 0)
+		return TOOL_USAGE;
+	cc_add_all(&cc, (const char *const *)argv);
+	if (cc.compiles)
+		cc_add_compile(&cc);
+	if (cc.links)
+		cc_add_link(&cc);
+	if (cc.show) {
+		cc_print(&cc);
+		return 0;
+	}
+	cc_add(&cc, NULL);
+	execvp(cc.command[0], (char *const *)(uintptr_t)cc.command);
+	tool_say("cannot run '%s': %s", cc.command[0], strerror(errno));
+	return 1;
+}
