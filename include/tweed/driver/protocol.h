@@ -114,7 +114,7 @@ struct tw_proc {
 
 /* ---- the hooks ---------------------------------------------------------------------------------------------------- */
 
-enum tw_sync_kind { TW_SYNC_LOCK, TW_SYNC_FLAG, TW_SYNC_BARRIER, TW_SYNC_JOB };
+enum tw_sync_kind { TW_SYNC_LOCK, TW_SYNC_FLAG, TW_SYNC_BARRIER, TW_SYNC_JOB, TW_SYNC_HEAP };
 
 enum tw_protocol_flag {
 	TW_PROTOCOL_ONE_NODE = 1u << 0,     /* only for jobs of one node */
@@ -125,6 +125,7 @@ enum tw_protocol_flag {
 	TW_PROTOCOL_HOMES_MOVE = 1u << 5,   /* a page's home may change at any time: it is asked for, not remembered */
 	TW_PROTOCOL_SHOOTDOWN = 1u << 6,    /* calls tw_shootdown */
 	TW_PROTOCOL_INCOHERENT = 1u << 7,   /* nodes do not see each other's writes: for measurements; `tweed run` warns */
+	TW_PROTOCOL_BY_OBJECT = 1u << 8,    /* an acquire learns of the releases of its object alone, not of all performed before it */
 };
 
 /* Page hooks are mandatory unless TW_PROTOCOL_NO_FAULTS; others may be NULL (filled with empty ones once). */
