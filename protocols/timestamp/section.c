@@ -27,7 +27,10 @@ struct section_wait {
 static bool section_idle(void *arg)
 {
 	struct section_wait *w = arg;
-	return atomic_load(&ts_page(w->me, w->page)->busy) == 0;
+	struct ts_page *x = ts_page(w->me, w->page);
+	/* At every look: a wake-up takes the bit away, and a faster neighbour may be in again by now. */
+	atomic_fetch_or(&x->waiters, ts_bit(w->me));
+	return atomic_load(&x->busy) == 0;
 }
 
 static bool section_handed(void *arg)
@@ -45,7 +48,6 @@ static void section_busy(struct tw_proc *me, tw_page_t p)
 		uint32_t idle = 0;
 		if (atomic_compare_exchange_strong(&x->busy, &idle, me->local + 1))
 			return;
-		atomic_fetch_or(&x->waiters, ts_bit(me));
 		tw_net_wait(me->net, section_idle, &wait);
 	}
 }
