@@ -11,7 +11,7 @@
 	X(2loffmc)                                                                                                     \
 	X(2lmigr)                                                                                                      \
 	X(1ld)                                                                                                         \
-	X(ts)    \
+	X(ts)                                                                                                          \
 	X(simple)                                                                                                      \
 	X(none)                                                                                                        \
 	X(null)

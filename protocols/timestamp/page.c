@@ -88,7 +88,10 @@ static void page_fetch(struct tw_proc *me, tw_page_t p)
 
 	tw_page_lock(me, p);
 	uint64_t stamp = page_update(me, p, end, &home);
-	uint64_t wts = ts_stamp_wts(stamp), rts = TW_MAX(atomic_load(&ts_of(me)->node->clock), wts) + me->config.lease;
+	uint64_t wts = ts_stamp_wts(stamp), now = atomic_load(&ts_of(me)->own->min_wr_ts);
+	now = TW_MAX(
+	    now, atomic_load(&ts_of(me)->node->clock)); /* a release may learn of later writes than it has acquired */
+	uint64_t rts = TW_MAX(now, wts) + me->config.lease;
 	rts = TW_MAX(TW_MAX(rts, x->need), ts_stamp_rts(stamp));
 	/* No lease can be that long: count a version in which nothing changed. */
 	if (rts - wts >= (uint64_t)1 << TS_LEASE_BITS)

@@ -13,9 +13,9 @@
  * is a forest over trees: cutting and hanging keep it one.  So nobody comes to wait behind himself. */
 #include "protocols/timestamp/timestamp.h"
 
-#define UNLOCKED 1ull
-#define LOCKED   2ull
-#define LINK(me) (4ull | (uint64_t)(me)->node << 8 | (uint64_t)(me)->local << 24)
+#define UNLOCKED     1ull
+#define LOCKED       2ull
+#define LINK(me)     (4ull | (uint64_t)(me)->node << 8 | (uint64_t)(me)->local << 24)
 #define LINK_NODE(w) ((unsigned)((w) >> 8 & 0xffff))
 #define LINK_PORT(w) ((unsigned)((w) >> 24))
 

@@ -11,7 +11,7 @@
 
 static size_t ts_public_at(const struct tw_layout *l)
 {
-	return TW_ALIGN_UP(TS_META_AT + l->pages * sizeof(struct ts_meta), TW_HUGE_BYTES);
+	return TW_ALIGN_UP(TS_META_AT + l->pages * sizeof(struct ts_meta), 4096);
 }
 
 static size_t ts_exported_bytes(const struct tw_layout *l)

@@ -25,10 +25,10 @@ struct ts_signature {
 /* Of each page and node, in exported memory.  The words but @link are those of who is in the critical section, and valid where
  * the chain of links ends. */
 struct ts_meta {
-	_Atomic uint64_t link; /* section.c */
-	_Atomic uint64_t hand; /* 1: the section was handed over to this node */
+	_Atomic uint64_t link;  /* section.c */
+	_Atomic uint64_t hand;  /* 1: the section was handed over to this node */
 	_Atomic uint64_t stamp; /* ts_stamp: the newest version, and until when copies of it are granted */
-	_Atomic uint64_t home; /* node that committed it + 1; 0: nobody yet, the page is zero at its first home */
+	_Atomic uint64_t home;  /* node that committed it + 1; 0: nobody yet, the page is zero at its first home */
 };
 
 /* Of each page, in the node's private memory; guarded by the page lock unless said otherwise. */
@@ -66,12 +66,21 @@ struct ts {
 	char *scratch;             /* one page */
 	struct ts_lease *lease;    /* [pages] */
 	size_t leases;
-	uint8_t *leased;           /* [pages]: is in the heap */
+	uint8_t *leased; /* [pages]: is in the heap */
 };
 
-static inline struct ts *ts_of(struct tw_proc *me) { return me->proto; }
-static inline struct ts_page *ts_page(struct tw_proc *me, tw_page_t p) { return &ts_of(me)->page[p]; }
-static inline uint64_t ts_bit(const struct tw_proc *me) { return (uint64_t)1 << me->local; }
+static inline struct ts *ts_of(struct tw_proc *me)
+{
+	return me->proto;
+}
+static inline struct ts_page *ts_page(struct tw_proc *me, tw_page_t p)
+{
+	return &ts_of(me)->page[p];
+}
+static inline uint64_t ts_bit(const struct tw_proc *me)
+{
+	return (uint64_t)1 << me->local;
+}
 
 /* Offsets in exported memory. */
 size_t ts_object_offset(const struct tw_proc *me, uint64_t object);
@@ -81,7 +90,10 @@ static inline struct ts_meta *ts_meta(struct tw_proc *me, tw_page_t p)
 {
 	return (struct ts_meta *)(void *)(me->net->base + ts_meta_offset(me, p));
 }
-static inline char *ts_public(struct tw_proc *me, tw_page_t p) { return me->net->base + ts_public_offset(me, p); }
+static inline char *ts_public(struct tw_proc *me, tw_page_t p)
+{
+	return me->net->base + ts_public_offset(me, p);
+}
 
 /* A version and its lease in one word, so that both are read at once: write time << 24 | read time - write time. */
 #define TS_LEASE_BITS 24
@@ -89,7 +101,10 @@ static inline uint64_t ts_stamp(uint64_t wts, uint64_t rts)
 {
 	return wts << TS_LEASE_BITS | (rts - wts);
 }
-static inline uint64_t ts_stamp_wts(uint64_t stamp) { return stamp >> TS_LEASE_BITS; }
+static inline uint64_t ts_stamp_wts(uint64_t stamp)
+{
+	return stamp >> TS_LEASE_BITS;
+}
 static inline uint64_t ts_stamp_rts(uint64_t stamp)
 {
 	return (stamp >> TS_LEASE_BITS) + (stamp & (((uint64_t)1 << TS_LEASE_BITS) - 1));
