@@ -94,29 +94,35 @@ static void signature_copy(struct tw_proc *me)
 	tw_mutex_unlock(&t->node->lock);
 }
 
-/* Read until nobody wrote meanwhile.  Writers write for less than a microsecond at a time. */
-void ts_signature_read(struct tw_proc *me, unsigned node)
+/* Returns whether nobody wrote meanwhile. */
+static bool signature_fetch(struct tw_proc *me, unsigned node)
 {
 	struct ts_signature *s = ts_of(me)->seen;
 	size_t at = me->layout.protocol;
+
+	tw_net_read(me->net, node, at, s, offsetof(struct ts_signature, notice));
+	tw_net_read_wait(me->net);
+	uint64_t seq = atomic_load(&s->seq), count = atomic_load(&s->count);
+	if (seq % 2 || count > TS_SIGNATURE_MAX)
+		return false;
+	if (count)
+		tw_net_read(me->net, node, at + offsetof(struct ts_signature, notice), s->notice,
+		            count * sizeof(struct ts_notice));
+	tw_net_read_wait(me->net);
+	return tw_net_read64(me->net, node, at + offsetof(struct ts_signature, seq)) == seq;
+}
+
+/* Writers write for less than a microsecond at a time, if the system lets them. */
+void ts_signature_read(struct tw_proc *me, unsigned node)
+{
+	_Atomic uint32_t nobody = 0;
 
 	if (node == me->node) {
 		signature_copy(me);
 		return;
 	}
-	for (;;) {
-		tw_net_read(me->net, node, at, s, offsetof(struct ts_signature, notice));
-		tw_net_read_wait(me->net);
-		uint64_t seq = atomic_load(&s->seq), count = atomic_load(&s->count);
-		if (seq % 2 == 0 && count <= TS_SIGNATURE_MAX) {
-			if (count)
-				tw_net_read(me->net, node, at + offsetof(struct ts_signature, notice), s->notice,
-				            count * sizeof(struct ts_notice));
-			tw_net_read_wait(me->net);
-			if (tw_net_read64(me->net, node, at + offsetof(struct ts_signature, seq)) == seq)
-				return;
-		}
+	while (!signature_fetch(me, node)) {
 		me->net->ops->progress(me->net);
-		tw_pause();
+		tw_futex_wait(&nobody, 0, TS_SIGNATURE_WAIT_NS);
 	}
 }

@@ -33,11 +33,12 @@ void ts_release(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object)
 	size_t at = ts_object_offset(me, object);
 	unsigned home = object_home(me, object);
 
-	(void)kind;
+	bool forget = kind == TW_SYNC_LOCK && tw_planted(me, "ts-forget-releaser");
+
 	tw_pageset_drain(me->dirty, release_run, me);
 	uint64_t word = tw_net_read64(me->net, home, at), old;
 	for (;; word = old) {
-		if ((word & 0xffff) != me->node + 1 && !tw_planted(me, "ts-forget-releaser"))
+		if ((word & 0xffff) != me->node + 1 && !forget)
 			object_learn(me, word);
 		old = tw_net_cas(me->net, home, at, word, ((word >> 16) + 1) << 16 | (me->node + 1));
 		if (old == word)

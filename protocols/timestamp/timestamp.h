@@ -6,6 +6,7 @@
 #include "tweed/driver/protocol.h"
 
 #define TS_SIGNATURE_MAX 4096u
+#define TS_SIGNATURE_WAIT_NS 20000u
 #define TS_OBJECTS       65536u /* words of synchronization objects per node; objects may share one */
 
 /* A write notice: @from committed version @wts of the page, and granted copies of it until @rts. */
