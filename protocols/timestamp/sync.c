@@ -16,14 +16,14 @@ static void release_run(void *ctx, tw_page_t first, unsigned count)
 		ts_commit(ctx, first + i);
 }
 
-/* Merge the signature of the object's last releaser.  Returns whether there was one, in ts.seen. */
-static bool object_learn(struct tw_proc *me, uint64_t word)
+/* Read the signature of the object's last releaser to ts.seen, and pass it @on: merge it.  Returns whether there was one. */
+static bool object_learn(struct tw_proc *me, uint64_t word, bool on)
 {
 	unsigned node = (unsigned)(word & 0xffff);
 	if (!node)
 		return false;
 	ts_signature_read(me, node - 1);
-	if (node - 1 != me->node)
+	if (node - 1 != me->node && on)
 		ts_signature_merge(me);
 	return true;
 }
@@ -33,13 +33,12 @@ void ts_release(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object)
 	size_t at = ts_object_offset(me, object);
 	unsigned home = object_home(me, object);
 
-	bool forget = kind == TW_SYNC_LOCK && tw_planted(me, "ts-forget-releaser");
-
+	(void)kind;
 	tw_pageset_drain(me->dirty, release_run, me);
 	uint64_t word = tw_net_read64(me->net, home, at), old;
 	for (;; word = old) {
-		if ((word & 0xffff) != me->node + 1 && !forget)
-			object_learn(me, word);
+		if ((word & 0xffff) != me->node + 1)
+			object_learn(me, word, true);
 		old = tw_net_cas(me->net, home, at, word, ((word >> 16) + 1) << 16 | (me->node + 1));
 		if (old == word)
 			return;
@@ -69,8 +68,8 @@ void ts_acquire(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object)
 {
 	struct ts_signature *s = ts_of(me)->seen;
 
-	(void)kind;
-	if (!object_learn(me, tw_net_read64(me->net, object_home(me, object), ts_object_offset(me, object))))
+	bool on = kind != TW_SYNC_FLAG || !tw_planted(me, "ts-not-transitive");
+	if (!object_learn(me, tw_net_read64(me->net, object_home(me, object), ts_object_offset(me, object)), on))
 		return;
 	uint64_t count = atomic_load(&s->count), latest = atomic_load(&s->min_wr_ts);
 	for (uint64_t i = 0; i < count; i++)
