@@ -8,9 +8,17 @@
 
 #include <string.h>
 
-static void page_no_run(void *ctx, size_t offset, const void *bytes, size_t len)
+struct page_race {
+	struct tw_proc *me;
+	tw_page_t page;
+	unsigned other; /* whose version was merged: the last other node that wrote the page */
+};
+
+static void page_race(void *ctx, size_t offset, const void *bytes, size_t len)
 {
-	(void)ctx, (void)offset, (void)bytes, (void)len;
+	const struct page_race *r = ctx;
+	(void)bytes;
+	tw_race_found(r->me, r->page, offset, len, r->other);
 }
 
 static enum tw_rights page_rights(const struct tw_proc *me, tw_page_t p)
@@ -38,10 +46,14 @@ static void page_read(struct tw_proc *me, tw_page_t p, unsigned node)
 		tw_net_read_wait(me->net);
 		return;
 	}
-	tw_net_read(me->net, node, ts_public_offset(me, p), ts_of(me)->scratch, bytes);
+	char *incoming = ts_of(me)->scratch;
+	tw_net_read(me->net, node, ts_public_offset(me, p), incoming, bytes);
 	tw_net_read_wait(me->net);
+	if (me->config.race)
+		tw_diff_race(tw_frame(me, p), ts_public(me, p), incoming, bytes, page_race,
+		             &(struct page_race){me, p, node});
 	if (!tw_planted(me, "ts-drop-incoming"))
-		tw_diff_in(tw_frame(me, p), ts_public(me, p), ts_of(me)->scratch, bytes);
+		tw_diff_in(tw_frame(me, p), ts_public(me, p), incoming, bytes);
 	me->stats->now.incoming_diffs++;
 }
 
@@ -57,16 +69,45 @@ static uint64_t page_newest(struct tw_proc *me, tw_page_t p, unsigned end, unsig
 	return words[0];
 }
 
+/* Is version @wts, which @home has, the one held here? */
+static bool page_held(struct tw_proc *me, tw_page_t p, uint64_t wts, unsigned home)
+{
+	const struct ts_page *x = ts_page(me, p);
+	return home == me->node || wts == 0 || (x->copy && x->wts == wts);
+}
+
 /* Bring the copy to the newest version, if it is not.  In the section, page locked.  Returns the stamp. */
 static uint64_t page_update(struct tw_proc *me, tw_page_t p, unsigned end, unsigned *home)
 {
 	struct ts_page *x = ts_page(me, p);
 	uint64_t stamp = page_newest(me, p, end, home), wts = ts_stamp_wts(stamp);
 
-	if (*home != me->node && !(x->copy && x->wts == wts) && wts != 0)
+	if (!page_held(me, p, wts, *home))
 		page_read(me, p, *home);
 	x->copy = 1;
 	x->wts = wts;
+	return stamp;
+}
+
+/* The newest version and what processors here changed, together, in frame and public copy (table 1).  In the section, page locked
+ * and with a twin.  Returns the stamp. */
+static uint64_t page_merge(struct tw_proc *me, tw_page_t p, unsigned end, unsigned *home)
+{
+	uint64_t stamp = page_newest(me, p, end, home);
+	size_t bytes = me->layout.page_bytes;
+	char *newest = ts_public(me, p); /* which is the twin: nothing new */
+
+	if (!page_held(me, p, ts_stamp_wts(stamp), *home)) {
+		newest = ts_of(me)->scratch;
+		tw_net_read(me->net, *home, ts_public_offset(me, p), newest, bytes);
+		tw_net_read_wait(me->net);
+		me->stats->now.page_transfers++;
+		me->stats->now.incoming_diffs++;
+	}
+	tw_diff_merge(tw_frame(me, p), ts_public(me, p), newest, bytes, me->config.race ? page_race : NULL,
+	              &(struct page_race){me, p, *home});
+	me->stats->now.diffs++;
+	me->stats->now.migrations += *home != me->node;
 	return stamp;
 }
 
@@ -203,13 +244,8 @@ void ts_commit(struct tw_proc *me, tw_page_t p)
 	unsigned end = ts_section_enter(me, p);
 	tw_page_lock(me, p);
 	page_clean(me, p);
-	me->page[p].writers |= ts_bit(me); /* an incoming diff, not an overwriting read */
-	uint64_t stamp = page_update(me, p, end, &home);
-	me->page[p].writers &= ~ts_bit(me);
-	if (!tw_planted(me, "ts-skip-merge"))
-		tw_diff_out(tw_frame(me, p), ts_public(me, p), me->layout.page_bytes, 1, page_no_run, NULL);
-	me->stats->now.diffs++;
-	me->stats->now.migrations += home != me->node;
+	uint64_t stamp =
+	    tw_planted(me, "ts-skip-merge") ? page_update(me, p, end, &home) : page_merge(me, p, end, &home);
 	uint64_t wts = TW_MAX(ts_stamp_rts(stamp), atomic_load(&ts_of(me)->node->clock)) + 1;
 	x->wts = wts;
 	page_publish(me, p, wts, wts + me->config.lease, me->node);
