@@ -99,6 +99,8 @@ const struct tw_setting tw_settings[] = {
      .help = "TS: write notices that a node remembers"},
     {"TWEED_LEASE", "lease", 0, NUMBER(lease, 0, 1000000), .initial = "10",
      .help = "TS: logical time for which a copy is granted"},
+    {"TWEED_LEASE_DOUBLINGS", "lease-doublings", 0, NUMBER(lease_doublings, 0, 16), .initial = "6",
+     .help = "TS: how often at most the lease of a page that does not change is doubled; 0: never"},
     {"TWEED_TWINS", "twins", 0, SIZE(twins, M, T), .initial = "256M",
      .help = "most memory for twins per node before pages are flushed early"},
     {"TWEED_LOCK", "lock", 0, CHOICE(lock, lock_names), .initial = "queue", .help = "how locks work between nodes"},

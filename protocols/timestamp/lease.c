@@ -42,10 +42,16 @@ void ts_lease_expire(struct tw_proc *me, uint64_t before)
 		tw_page_t p = lease_pop(t).page;
 		struct ts_page *x = ts_page(me, p);
 		t->leased[p] = 0;
+		if (!(me->page[p].mapped & ts_bit(me)))
+			continue;
+		if (t->pins[p])
+			ts_refresh(me, p);
+		else if (atomic_load(&x->rts) < before)
+			ts_renew(me, p);
 		tw_page_lock(me, p);
-		if ((me->page[p].mapped & ts_bit(me)) && atomic_load(&x->rts) < before)
+		if (atomic_load(&x->rts) < before)
 			ts_unmap(me, p);
-		else if (me->page[p].mapped & ts_bit(me))
+		else
 			ts_lease_add(me, p);
 		tw_page_unlock(me, p);
 	}

@@ -115,6 +115,26 @@ unsigned ts_section_enter(struct tw_proc *me, tw_page_t p)
 	return section_seek(me, p, LINK_NODE(word));
 }
 
+bool ts_section_try(struct tw_proc *me, tw_page_t p)
+{
+	uint32_t idle = 0;
+
+	if (section_meaning(me, p, me->node, atomic_load(&ts_meta(me, p)->link)) != UNLOCKED ||
+	    !atomic_compare_exchange_strong(&ts_page(me, p)->busy, &idle, me->local + 1))
+		return false;
+	if (section_cas(me, p, me->node, UNLOCKED, LOCKED) == UNLOCKED)
+		return true;
+	section_idle_again(me, p);
+	return false;
+}
+
+unsigned ts_section_next(struct tw_proc *me, tw_page_t p, unsigned node)
+{
+	size_t at = ts_meta_offset(me, p) + offsetof(struct ts_meta, link);
+	uint64_t word = section_meaning(me, p, node, tw_net_read64(me->net, node, at));
+	return word == UNLOCKED || word == LOCKED ? node : LINK_NODE(word);
+}
+
 void ts_section_leave(struct tw_proc *me, tw_page_t p)
 {
 	size_t at = ts_meta_offset(me, p);

@@ -48,6 +48,7 @@ void ts_release(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object)
 static void acquire_notice(struct tw_proc *me, const struct ts_notice *n)
 {
 	struct ts_page *x = ts_page(me, n->page);
+	bool pinned = ts_of(me)->pins[n->page], stale = false;
 
 	if (atomic_load(&x->rts) >= n->wts)
 		return;
@@ -58,10 +59,13 @@ static void acquire_notice(struct tw_proc *me, const struct ts_notice *n)
 			x->need_rts = n->rts;
 			x->need_from = (uint16_t)(n->from + 1);
 		}
-		if (me->page[n->page].mapped & ts_bit(me))
+		stale = me->page[n->page].mapped & ts_bit(me);
+		if (stale && !pinned)
 			ts_unmap(me, n->page);
 	}
 	tw_page_unlock(me, n->page);
+	if (stale && pinned)
+		ts_refresh(me, n->page);
 }
 
 void ts_acquire(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object)

@@ -60,6 +60,8 @@ static void ts_fini(struct tw_proc *me)
 		munmap(t->lease, me->layout.pages * sizeof(*t->lease));
 	if (t->leased)
 		munmap(t->leased, me->layout.pages);
+	if (t->pins)
+		munmap(t->pins, me->layout.pages * sizeof(*t->pins));
 	free(t->scratch);
 	free(t->seen);
 	free(t);
@@ -78,7 +80,8 @@ static int ts_init(struct tw_proc *me)
 		t->scratch = aligned_alloc(4096, me->layout.page_bytes);
 		t->lease = ts_reserve(me->layout.pages * sizeof(*t->lease));
 		t->leased = ts_reserve(me->layout.pages);
-		if (t->seen && t->scratch && t->lease && t->leased)
+		t->pins = ts_reserve(me->layout.pages * sizeof(*t->pins));
+		if (t->seen && t->scratch && t->lease && t->leased && t->pins)
 			return 0;
 		ts_fini(me);
 	}
@@ -96,6 +99,9 @@ const struct tw_protocol tw_protocol_ts = {
     .fini = ts_fini,
     .read_fault = ts_read_fault,
     .write_fault = ts_write_fault,
+    .pin = ts_pin,
+    .unpin = ts_unpin,
     .release = ts_release,
     .acquire = ts_acquire,
+    .message = ts_message,
 };

@@ -5,9 +5,9 @@
 
 #include "tweed/driver/protocol.h"
 
-#define TS_SIGNATURE_MAX 4096u
+#define TS_SIGNATURE_MAX     4096u
 #define TS_SIGNATURE_WAIT_NS 20000u
-#define TS_OBJECTS       65536u /* words of synchronization objects per node; objects may share one */
+#define TS_OBJECTS           65536u /* words of synchronization objects per node; objects may share one */
 
 /* A write notice: @from committed version @wts of the page, and granted copies of it until @rts. */
 struct ts_notice {
@@ -29,8 +29,23 @@ struct ts_meta {
 	_Atomic uint64_t link;  /* section.c */
 	_Atomic uint64_t hand;  /* 1: the section was handed over to this node */
 	_Atomic uint64_t stamp; /* ts_stamp: the newest version, and until when copies of it are granted */
-	_Atomic uint64_t home;  /* node that committed it + 1; 0: nobody yet, the page is zero at its first home */
+	_Atomic uint64_t
+	    home; /* node that committed it + 1; 0: nobody yet, the page is zero at its first home; TS_EXCLUSIVE */
+	_Atomic uint64_t read; /* another node has read this node's copy since its last commit: a hint */
 };
+
+/* At its home alone: no other node has a copy of this version, and the home's processors write on without commits (commit.c). */
+#define TS_EXCLUSIVE ((uint64_t)1 << 32)
+
+/* The newest version of a page, as its section says. */
+struct ts_newest {
+	uint64_t wts, rts;
+	unsigned end;  /* whose ts_meta says so */
+	unsigned home; /* who has it */
+};
+
+/* To an agent: word[0] page: end its exclusive mode; replied when done. */
+#define TS_MSG_BREAK (TW_MSG_PROTOCOL + 0)
 
 /* Of each page, in the node's private memory; guarded by the page lock unless said otherwise. */
 struct ts_page {
@@ -42,9 +57,12 @@ struct ts_page {
 	uint16_t notice;           /* slot of the page's notice in the signature + 1; of ts_node.lock */
 	uint8_t copy;              /* there is a copy */
 	uint8_t twin;              /* the public copy is the frame's twin */
-	uint16_t pins;             /* how often pinned */
-	_Atomic uint32_t busy;     /* local processor in, or entering, the critical section + 1; lock-free */
-	_Atomic uint64_t waiters;  /* local processors that wait for @busy, one bit each; lock-free */
+	uint8_t lease;             /* how often its lease was doubled */
+	uint8_t keep;              /* how many releases may still leave it writable that find no change */
+	uint8_t quiet;            /* commits in a row, after the first of which nobody came for the page, as it seems */
+	uint8_t patience;         /* so many of them are not enough for exclusive mode */
+	_Atomic uint32_t busy;    /* local processor in, or entering, the critical section + 1; lock-free */
+	_Atomic uint64_t waiters; /* local processors that wait for @busy, one bit each; lock-free */
 };
 
 struct ts_node {
@@ -68,6 +86,7 @@ struct ts {
 	struct ts_lease *lease;    /* [pages] */
 	size_t leases;
 	uint8_t *leased; /* [pages]: is in the heap */
+	uint16_t *pins;  /* [pages]: how often this processor has pinned the page */
 };
 
 static inline struct ts *ts_of(struct tw_proc *me)
@@ -114,10 +133,26 @@ static inline uint64_t ts_stamp_rts(uint64_t stamp)
 /* ts_clock_raise - this node knows of time @t. */
 void ts_clock_raise(struct tw_proc *me, uint64_t t);
 
+/* The right that this processor's mapping of @p (locked) has. */
+static inline enum tw_rights ts_rights(const struct tw_proc *me, tw_page_t p)
+{
+	const struct tw_page *e = &me->page[p];
+	return !(e->mapped & ts_bit(me)) ? TW_NONE : e->writers & ts_bit(me) ? TW_WRITE : TW_READ;
+}
+/* Is this node the page's home in exclusive mode?  Page locked. */
+static inline bool ts_exclusive(struct tw_proc *me, tw_page_t p)
+{
+	return atomic_load(&ts_meta(me, p)->home) & TS_EXCLUSIVE;
+}
+
 /* ts_section_enter - take the critical section of @p, whose first home is known here.  Returns the node whose ts_meta is
  * the page's.  No page lock and no other section held.  [fault, sync]
- * ts_section_leave - give it up; this node's ts_meta is the page's now. */
+ * ts_section_leave - give it up; this node's ts_meta is the page's now.
+ * ts_section_try - take it if the chain ends here and it is free.  Returns whether.
+ * ts_section_next - who came after @node in the chain, as @node knows; @node itself: nobody.  [all contexts] */
 unsigned ts_section_enter(struct tw_proc *me, tw_page_t p);
+bool ts_section_try(struct tw_proc *me, tw_page_t p);
+unsigned ts_section_next(struct tw_proc *me, tw_page_t p, unsigned node);
 void ts_section_leave(struct tw_proc *me, tw_page_t p);
 
 /* ts_notice_add - put @n into this node's signature.
@@ -132,14 +167,38 @@ void ts_signature_merge(struct tw_proc *me);
 void ts_lease_add(struct tw_proc *me, tw_page_t p);
 void ts_lease_expire(struct tw_proc *me, uint64_t before);
 
-/* ts_unmap - this processor's mapping of @p (locked) goes; writes not yet committed stay in the frame. */
+/* page.c
+ * ts_newest_read - what the section says, whose state is at @end; ends exclusive mode elsewhere.  In the section, no page lock held.
+ * ts_held - is that the version held here (page locked)?
+ * ts_publish - say that @wts, with copies granted until @rts, is the newest version, and @home (+ TS_EXCLUSIVE) has it.  In the section, page
+ * locked.
+ * ts_unmap - this processor's mapping of @p (locked) goes; writes not yet committed stay in the frame.
+ * ts_refresh - bring the copy up to what this node knows of, in place.  No page lock held.
+ * ts_renew - grant this node's copy more time, if it is the newest and nobody need be asked.  No page lock held. */
+void ts_newest_read(struct tw_proc *me, tw_page_t p, unsigned end, struct ts_newest *n);
+bool ts_held(struct tw_proc *me, tw_page_t p, const struct ts_newest *n);
+void ts_publish(struct tw_proc *me, tw_page_t p, uint64_t wts, uint64_t rts, uint64_t home);
 void ts_unmap(struct tw_proc *me, tw_page_t p);
+void ts_refresh(struct tw_proc *me, tw_page_t p);
+void ts_renew(struct tw_proc *me, tw_page_t p);
 void ts_read_fault(struct tw_proc *me, tw_page_t p);
 void ts_write_fault(struct tw_proc *me, tw_page_t p);
-/* ts_commit - a release of @p: merge what this node changed into the newest version and be its home. */
+void ts_pin(struct tw_proc *me, tw_page_t first, unsigned count);
+void ts_unpin(struct tw_proc *me, tw_page_t first, unsigned count);
+
+/* commit.c
+ * ts_race - a tw_run_fn; @ctx: struct ts_race, what is merged.
+ * ts_commit - a release of @p: merge what this node changed into the newest version and be its home. */
+struct ts_race {
+	struct tw_proc *me;
+	tw_page_t page;
+	unsigned other; /* the last other node that wrote the page */
+};
+void ts_race(void *ctx, size_t offset, const void *bytes, size_t len);
 void ts_commit(struct tw_proc *me, tw_page_t p);
+void ts_message(struct tw_proc *me, const struct tw_msg *msg);
+
 void ts_release(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object);
 void ts_acquire(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object);
-void ts_arrive(struct tw_proc *me, uint64_t object);
 
 #endif

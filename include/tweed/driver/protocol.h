@@ -148,6 +148,10 @@ struct tw_protocol {
 	void (*write_fault)(struct tw_proc *me, tw_page_t page);
 	/* prefetch - read @count pages from @first as read faults would; a hint.  [sync] */
 	void (*prefetch)(struct tw_proc *me, tw_page_t first, unsigned count);
+	/* pin - make @count pages from @first writable for this processor and leave them so over acquires and releases, which keep them
+	 * coherent in place: until as many unpins.  NULL: the protocol cannot.  [sync] */
+	void (*pin)(struct tw_proc *me, tw_page_t first, unsigned count);
+	void (*unpin)(struct tw_proc *me, tw_page_t first, unsigned count);
 	/* release - make this processor's earlier writes visible to whoever acquires after it: returns when diffs and notices
 	 * are performed at their targets.  @object: the handle's id, for protocols that keep data per object.  [sync] */
 	void (*release)(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object);
