@@ -71,10 +71,10 @@ void ts_notice_add(struct tw_proc *me, const struct ts_notice *n)
 	tw_mutex_unlock(&t->node->lock);
 }
 
-void ts_signature_merge(struct tw_proc *me)
+void ts_signature_merge(struct tw_proc *me, bool notices)
 {
 	struct ts *t = ts_of(me);
-	uint64_t count = atomic_load(&t->seen->count);
+	uint64_t count = notices ? atomic_load(&t->seen->count) : 0;
 
 	tw_mutex_lock(&t->node->lock);
 	signature_open(t->own);

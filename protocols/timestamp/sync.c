@@ -16,15 +16,15 @@ static void release_run(void *ctx, tw_page_t first, unsigned count)
 		ts_commit(ctx, first + i);
 }
 
-/* Read the signature of the object's last releaser to ts.seen, and pass it @on: merge it.  Returns whether there was one. */
-static bool object_learn(struct tw_proc *me, uint64_t word, bool on)
+/* Merge the signature of the object's last releaser.  Returns whether there was one, in ts.seen. */
+static bool object_learn(struct tw_proc *me, uint64_t word, enum tw_sync_kind kind)
 {
 	unsigned node = (unsigned)(word & 0xffff);
 	if (!node)
 		return false;
 	ts_signature_read(me, node - 1);
-	if (node - 1 != me->node && on)
-		ts_signature_merge(me);
+	if (node - 1 != me->node)
+		ts_signature_merge(me, kind != TW_SYNC_FLAG || !tw_planted(me, "ts-not-transitive"));
 	return true;
 }
 
@@ -33,12 +33,11 @@ void ts_release(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object)
 	size_t at = ts_object_offset(me, object);
 	unsigned home = object_home(me, object);
 
-	(void)kind;
 	tw_pageset_drain(me->dirty, release_run, me);
 	uint64_t word = tw_net_read64(me->net, home, at), old;
 	for (;; word = old) {
 		if ((word & 0xffff) != me->node + 1)
-			object_learn(me, word, true);
+			object_learn(me, word, kind);
 		old = tw_net_cas(me->net, home, at, word, ((word >> 16) + 1) << 16 | (me->node + 1));
 		if (old == word)
 			return;
@@ -72,8 +71,7 @@ void ts_acquire(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object)
 {
 	struct ts_signature *s = ts_of(me)->seen;
 
-	bool on = kind != TW_SYNC_FLAG || !tw_planted(me, "ts-not-transitive");
-	if (!object_learn(me, tw_net_read64(me->net, object_home(me, object), ts_object_offset(me, object)), on))
+	if (!object_learn(me, tw_net_read64(me->net, object_home(me, object), ts_object_offset(me, object)), kind))
 		return;
 	uint64_t count = atomic_load(&s->count), latest = atomic_load(&s->min_wr_ts);
 	for (uint64_t i = 0; i < count; i++)

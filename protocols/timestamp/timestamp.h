@@ -157,10 +157,10 @@ void ts_section_leave(struct tw_proc *me, tw_page_t p);
 
 /* ts_notice_add - put @n into this node's signature.
  * ts_signature_read - @node's signature, whole, to ts.seen.  No page lock held.
- * ts_signature_merge - ts.seen into this node's. */
+ * ts_signature_merge - ts.seen into this node's; without @notices only its min_wr_ts, which is wrong (a planted bug). */
 void ts_notice_add(struct tw_proc *me, const struct ts_notice *n);
 void ts_signature_read(struct tw_proc *me, unsigned node);
-void ts_signature_merge(struct tw_proc *me);
+void ts_signature_merge(struct tw_proc *me, bool notices);
 
 /* ts_lease_add - @p (locked) was mapped: it is to be found by its read time.
  * ts_lease_expire - pass pages whose copies may end before @before; each is out of the heap then. */
