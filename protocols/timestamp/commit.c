@@ -4,9 +4,14 @@
  * Exclusive mode.  While nobody else comes for a page, commits are work for nobody.  A commit may enter exclusive mode: then the home's
  * processors leave the page writable, and later releases have nothing to do for it.  No other node has a copy that is valid at
  * the version's time or later, and all who learn of any of these releases learn of the version, by notice or min_wr_ts: so they
- * come.  Whoever comes by the section sees the mark with the stamp, and has the home's agent commit what the frame holds, as that same
- * version.  Whoever comes by a notice or a look reads the home's mark before the public copy: not set, the public copy has all that was
- * released while it was.  Page locks order stores, releases and the agent on the home. */
+ * come.  Whoever comes by a notice or a look reads the home's mark before the public copy: not set, the public copy has all that was
+ * released while it was.  Whoever comes by the section sees the mark with the stamp, and commits for the home, as that same version:
+ *
+ *     marks it busy, copies the frame to the public copy, takes the mark away.        (ts_break)
+ *
+ * The home's processors store, then look at the mark in their release, with a fence between; the other node marks, then reads the
+ * frame.  So who saw no busy mark has its stores in the copy, and who saw one, or none at all, commits in the section, after it.  A
+ * look at frame and public copy must not stand for that while the mark is busy: the copy on its way may undo what it saw. */
 #include "protocols/timestamp/timestamp.h"
 
 #include <string.h>
@@ -35,6 +40,33 @@ static void commit_keep(struct tw_proc *me, tw_page_t p)
 	me->stats->now.kept_writable++;
 }
 
+/* The same in exclusive mode, over all releases until it ends. */
+static void commit_keep_alone(struct tw_proc *me, tw_page_t p)
+{
+	struct ts *t = ts_of(me);
+	if (t->listed[p] & TS_LISTED_ALONE)
+		return;
+	t->listed[p] |= TS_LISTED_ALONE;
+	t->alone[t->alones++] = p;
+}
+
+void ts_alone_look(struct tw_proc *me)
+{
+	struct ts *t = ts_of(me);
+
+	atomic_thread_fence(memory_order_seq_cst);
+	for (size_t i = 0; i < t->alones;) {
+		tw_page_t p = t->alone[i];
+		if (atomic_load_explicit(&ts_meta(me, p)->home, memory_order_relaxed) & TS_EXCLUSIVE) {
+			i++;
+			continue;
+		}
+		t->alone[i] = t->alone[--t->alones];
+		t->listed[p] &= ~TS_LISTED_ALONE;
+		tw_pageset_add(me->dirty, p);
+	}
+}
+
 /* Is there nothing to commit?  Where frame and public copy are equal, a neighbour's commit had our writes, and its notice is in the
  * signature. */
 static bool commit_needless(struct tw_proc *me, tw_page_t p)
@@ -43,11 +75,12 @@ static bool commit_needless(struct tw_proc *me, tw_page_t p)
 
 	if (!(me->page[p].writers & ts_bit(me)))
 		return true;
-	if (ts_exclusive(me, p)) {
-		commit_keep(me, p);
+	uint64_t home = atomic_load(&ts_meta(me, p)->home); /* the page lock was the fence */
+	if (home & TS_EXCLUSIVE) {
+		commit_keep_alone(me, p);
 		return true;
 	}
-	if (memcmp(tw_frame(me, p), ts_public(me, p), me->layout.page_bytes) != 0)
+	if ((home & TS_BUSY) || memcmp(tw_frame(me, p), ts_public(me, p), me->layout.page_bytes) != 0)
 		return false;
 	if (ts_of(me)->pins[p] || x->keep) {
 		x->keep -= x->keep != 0;
@@ -85,11 +118,12 @@ static bool commit_alone(struct tw_proc *me, tw_page_t p, const struct ts_newest
 	struct ts_page *x = ts_page(me, p);
 	bool read = atomic_exchange(&ts_meta(me, p)->read, 0);
 
+	if (x->alone) /* it was ended */
+		x->patience = (uint8_t)TW_MIN(2u * x->patience + 2u, PATIENCE_MOST);
 	x->quiet = n->end == me->node && !read ? (uint8_t)TW_MIN(x->quiet + 1, UINT8_MAX) : 0;
-	if (me->config.race || x->quiet <= x->patience)
-		return false;
-	me->stats->now.exclusive_transitions++;
-	return true;
+	x->alone = !me->config.race && x->quiet > x->patience;
+	me->stats->now.exclusive_transitions += x->alone;
+	return x->alone;
 }
 
 /* The version after @n.  In the section, page locked. */
@@ -118,7 +152,9 @@ void ts_commit(struct tw_proc *me, tw_page_t p)
 	tw_page_lock(me, p);
 	bool exclusive = commit_alone(me, p, &n);
 	x->keep = me->config.race ? 0 : (uint8_t)me->config.keep;
-	if (exclusive || x->keep || ts_of(me)->pins[p])
+	if (exclusive)
+		commit_keep_alone(me, p);
+	else if (x->keep || ts_of(me)->pins[p])
 		commit_keep(me, p);
 	else
 		commit_clean(me, p);
@@ -128,28 +164,16 @@ void ts_commit(struct tw_proc *me, tw_page_t p)
 	ts_section_leave(me, p);
 }
 
-/* Another node is in the section and wants the page. */
-static void commit_break(struct tw_proc *me, tw_page_t p)
+void ts_break(struct tw_proc *me, tw_page_t p, unsigned home)
 {
-	struct ts_page *x = ts_page(me, p);
+	size_t at = ts_meta_offset(me, p) + offsetof(struct ts_meta, home), bytes = me->layout.page_bytes;
+	char *copy = ts_of(me)->scratch;
 
-	tw_page_lock(me, p);
-	if (ts_exclusive(me, p)) {
-		tw_diff_merge(tw_frame(me, p), ts_public(me, p), ts_public(me, p), me->layout.page_bytes, NULL, NULL);
-		atomic_fetch_and(&ts_meta(me, p)->home, ~TS_EXCLUSIVE);
-		x->quiet = 0;
-		x->patience = (uint8_t)TW_MIN(2u * x->patience + 2u, PATIENCE_MOST);
-		me->stats->now.exclusive_breaks++;
-	}
-	tw_page_unlock(me, p);
-}
-
-void ts_message(struct tw_proc *me, const struct tw_msg *msg)
-{
-	struct tw_msg reply = {.len = 0};
-
-	if (!me->agent || msg->type != TS_MSG_BREAK || msg->len < sizeof(uint64_t) || msg->word[0] >= me->layout.pages)
-		tw_fatal("TS: node %u sent a message of type %u that makes no sense", msg->src_node, msg->type);
-	commit_break(me, (tw_page_t)msg->word[0]);
-	tw_reply(me, msg, &reply);
+	tw_net_swap(me->net, home, at, (home + 1) | TS_BUSY);
+	tw_net_read(me->net, home, tw_frame_offset(me, p), copy, bytes);
+	tw_net_read_wait(me->net);
+	tw_net_write(me->net, home, ts_public_offset(me, p), copy, bytes);
+	tw_net_flush(me->net, home);
+	tw_net_swap(me->net, home, at, home + 1);
+	me->stats->now.exclusive_breaks++;
 }

@@ -29,9 +29,9 @@ static struct ts_lease lease_pop(struct ts *t)
 void ts_lease_add(struct tw_proc *me, tw_page_t p)
 {
 	struct ts *t = ts_of(me);
-	if (t->leased[p])
+	if (t->listed[p] & TS_LEASED)
 		return;
-	t->leased[p] = 1;
+	t->listed[p] |= TS_LEASED;
 	lease_push(t, (struct ts_lease){.rts = atomic_load(&ts_page(me, p)->rts), .page = p});
 }
 
@@ -41,7 +41,7 @@ void ts_lease_expire(struct tw_proc *me, uint64_t before)
 	while (t->leases && t->lease[0].rts < before) {
 		tw_page_t p = lease_pop(t).page;
 		struct ts_page *x = ts_page(me, p);
-		t->leased[p] = 0;
+		t->listed[p] &= ~TS_LEASED;
 		if (!(me->page[p].mapped & ts_bit(me)))
 			continue;
 		if (t->pins[p])

@@ -67,13 +67,6 @@ static void page_has(struct tw_proc *me, tw_page_t p, uint64_t wts, uint64_t rts
 
 /* ---- in the section ---------------------------------------------------------------------------------------------- */
 
-static void page_break(struct tw_proc *me, tw_page_t p, unsigned home)
-{
-	struct tw_msg msg = {.type = TS_MSG_BREAK, .len = sizeof(uint64_t)};
-	msg.word[0] = p;
-	tw_call(me, home, &msg);
-}
-
 void ts_newest_read(struct tw_proc *me, tw_page_t p, unsigned end, struct ts_newest *n)
 {
 	uint64_t stamp = page_word(me, p, end, offsetof(struct ts_meta, stamp));
@@ -84,7 +77,7 @@ void ts_newest_read(struct tw_proc *me, tw_page_t p, unsigned end, struct ts_new
 	n->end = end;
 	n->home = (home ? (unsigned)(uint32_t)home : me->page[p].home) - 1u;
 	if ((home & TS_EXCLUSIVE) && n->home != me->node && !tw_planted(me, "ts-no-break"))
-		page_break(me, p, n->home);
+		ts_break(me, p, n->home);
 }
 
 bool ts_held(struct tw_proc *me, tw_page_t p, const struct ts_newest *n)
@@ -153,7 +146,7 @@ static bool page_by_notice(struct tw_proc *me, tw_page_t p)
 
 	if (!x->need_from || from == me->node || x->need <= atomic_load(&x->rts) || x->need < page_until(me, p))
 		return false;
-	if (page_word(me, p, from, offsetof(struct ts_meta, home)) & TS_EXCLUSIVE)
+	if (page_word(me, p, from, offsetof(struct ts_meta, home)) & TS_ALONE)
 		return false;
 	page_read(me, p, from);
 	page_has(me, p, x->need, x->need_rts);
@@ -172,7 +165,7 @@ static bool page_by_stamp(struct tw_proc *me, tw_page_t p, unsigned node)
 	uint64_t home = page_word(me, p, node, offsetof(struct ts_meta, home));
 	n.home = (home ? (unsigned)(uint32_t)home : me->page[p].home) - 1u;
 	if (!ts_held(me, p, &n)) {
-		if (page_word(me, p, n.home, offsetof(struct ts_meta, home)) & TS_EXCLUSIVE)
+		if (page_word(me, p, n.home, offsetof(struct ts_meta, home)) & TS_ALONE)
 			return false;
 		page_read(me, p, n.home);
 	}

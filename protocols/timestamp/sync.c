@@ -33,6 +33,7 @@ void ts_release(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object)
 	size_t at = ts_object_offset(me, object);
 	unsigned home = object_home(me, object);
 
+	ts_alone_look(me);
 	tw_pageset_drain(me->dirty, release_run, me);
 	uint64_t word = tw_net_read64(me->net, home, at), old;
 	for (;; word = old) {

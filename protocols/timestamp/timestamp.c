@@ -47,21 +47,27 @@ void ts_clock_raise(struct tw_proc *me, uint64_t t)
 		;
 }
 
-static void *ts_reserve(size_t bytes)
+/* Of each page, @bytes: reserved, and backed where touched. */
+static void *ts_reserve(struct tw_proc *me, size_t bytes)
 {
-	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *p = mmap(NULL, me->layout.pages * bytes, PROT_READ | PROT_WRITE,
+	               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	return p == MAP_FAILED ? NULL : p;
+}
+
+static void ts_unreserve(struct tw_proc *me, void *p, size_t bytes)
+{
+	if (p)
+		munmap(p, me->layout.pages * bytes);
 }
 
 static void ts_fini(struct tw_proc *me)
 {
 	struct ts *t = ts_of(me);
-	if (t->lease)
-		munmap(t->lease, me->layout.pages * sizeof(*t->lease));
-	if (t->leased)
-		munmap(t->leased, me->layout.pages);
-	if (t->pins)
-		munmap(t->pins, me->layout.pages * sizeof(*t->pins));
+	ts_unreserve(me, t->lease, sizeof(*t->lease));
+	ts_unreserve(me, t->listed, sizeof(*t->listed));
+	ts_unreserve(me, t->alone, sizeof(*t->alone));
+	ts_unreserve(me, t->pins, sizeof(*t->pins));
 	free(t->scratch);
 	free(t->seen);
 	free(t);
@@ -78,10 +84,11 @@ static int ts_init(struct tw_proc *me)
 		t->own = (void *)(me->net->base + me->layout.protocol);
 		t->seen = aligned_alloc(4096, TS_OBJECTS_AT);
 		t->scratch = aligned_alloc(4096, me->layout.page_bytes);
-		t->lease = ts_reserve(me->layout.pages * sizeof(*t->lease));
-		t->leased = ts_reserve(me->layout.pages);
-		t->pins = ts_reserve(me->layout.pages * sizeof(*t->pins));
-		if (t->seen && t->scratch && t->lease && t->leased && t->pins)
+		t->lease = ts_reserve(me, sizeof(*t->lease));
+		t->listed = ts_reserve(me, sizeof(*t->listed));
+		t->alone = ts_reserve(me, sizeof(*t->alone));
+		t->pins = ts_reserve(me, sizeof(*t->pins));
+		if (t->seen && t->scratch && t->lease && t->listed && t->alone && t->pins)
 			return 0;
 		ts_fini(me);
 	}
@@ -103,5 +110,4 @@ const struct tw_protocol tw_protocol_ts = {
     .unpin = ts_unpin,
     .release = ts_release,
     .acquire = ts_acquire,
-    .message = ts_message,
 };

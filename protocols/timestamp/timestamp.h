@@ -34,8 +34,11 @@ struct ts_meta {
 	_Atomic uint64_t read; /* another node has read this node's copy since its last commit: a hint */
 };
 
-/* At its home alone: no other node has a copy of this version, and the home's processors write on without commits (commit.c). */
+/* At its home alone: no other node has a copy of this version, and the home's processors write on without commits (commit.c).  Busy:
+ * another node is ending that. */
 #define TS_EXCLUSIVE ((uint64_t)1 << 32)
+#define TS_BUSY      ((uint64_t)1 << 33)
+#define TS_ALONE     (TS_EXCLUSIVE | TS_BUSY)
 
 /* The newest version of a page, as its section says. */
 struct ts_newest {
@@ -43,9 +46,6 @@ struct ts_newest {
 	unsigned end;  /* whose ts_meta says so */
 	unsigned home; /* who has it */
 };
-
-/* To an agent: word[0] page: end its exclusive mode; replied when done. */
-#define TS_MSG_BREAK (TW_MSG_PROTOCOL + 0)
 
 /* Of each page, in the node's private memory; guarded by the page lock unless said otherwise. */
 struct ts_page {
@@ -61,6 +61,7 @@ struct ts_page {
 	uint8_t keep;              /* how many releases may still leave it writable that find no change */
 	uint8_t quiet;            /* commits in a row, after the first of which nobody came for the page, as it seems */
 	uint8_t patience;         /* so many of them are not enough for exclusive mode */
+	uint8_t alone;            /* the last commit entered it */
 	_Atomic uint32_t busy;    /* local processor in, or entering, the critical section + 1; lock-free */
 	_Atomic uint64_t waiters; /* local processors that wait for @busy, one bit each; lock-free */
 };
@@ -77,6 +78,8 @@ struct ts_lease {
 	tw_page_t page;
 };
 
+enum ts_listed { TS_LEASED = 1, TS_LISTED_ALONE = 2 };
+
 struct ts {
 	struct ts_node *node;
 	struct ts_page *page;
@@ -85,7 +88,9 @@ struct ts {
 	char *scratch;             /* one page */
 	struct ts_lease *lease;    /* [pages] */
 	size_t leases;
-	uint8_t *leased; /* [pages]: is in the heap */
+	tw_page_t *alone; /* [pages]: written here in exclusive mode, as yet: they are in no dirty set */
+	size_t alones;
+	uint8_t *listed; /* [pages]: in which of the two it is: enum ts_listed */
 	uint16_t *pins;  /* [pages]: how often this processor has pinned the page */
 };
 
@@ -139,11 +144,6 @@ static inline enum tw_rights ts_rights(const struct tw_proc *me, tw_page_t p)
 	const struct tw_page *e = &me->page[p];
 	return !(e->mapped & ts_bit(me)) ? TW_NONE : e->writers & ts_bit(me) ? TW_WRITE : TW_READ;
 }
-/* Is this node the page's home in exclusive mode?  Page locked. */
-static inline bool ts_exclusive(struct tw_proc *me, tw_page_t p)
-{
-	return atomic_load(&ts_meta(me, p)->home) & TS_EXCLUSIVE;
-}
 
 /* ts_section_enter - take the critical section of @p, whose first home is known here.  Returns the node whose ts_meta is
  * the page's.  No page lock and no other section held.  [fault, sync]
@@ -168,7 +168,7 @@ void ts_lease_add(struct tw_proc *me, tw_page_t p);
 void ts_lease_expire(struct tw_proc *me, uint64_t before);
 
 /* page.c
- * ts_newest_read - what the section says, whose state is at @end; ends exclusive mode elsewhere.  In the section, no page lock held.
+ * ts_newest_read - what the section says, whose state is at @end; ends exclusive mode elsewhere.  In the section.
  * ts_held - is that the version held here (page locked)?
  * ts_publish - say that @wts, with copies granted until @rts, is the newest version, and @home (+ TS_EXCLUSIVE) has it.  In the section, page
  * locked.
@@ -188,15 +188,18 @@ void ts_unpin(struct tw_proc *me, tw_page_t first, unsigned count);
 
 /* commit.c
  * ts_race - a tw_run_fn; @ctx: struct ts_race, what is merged.
- * ts_commit - a release of @p: merge what this node changed into the newest version and be its home. */
+ * ts_break - end exclusive mode at @home, another node.  In the section; no page lock held.
+ * ts_commit - a release of @p: merge what this node changed into the newest version and be its home.
+ * ts_alone_look - before a release: pages whose exclusive mode was ended are dirty. */
 struct ts_race {
 	struct tw_proc *me;
 	tw_page_t page;
 	unsigned other; /* the last other node that wrote the page */
 };
 void ts_race(void *ctx, size_t offset, const void *bytes, size_t len);
+void ts_break(struct tw_proc *me, tw_page_t p, unsigned home);
 void ts_commit(struct tw_proc *me, tw_page_t p);
-void ts_message(struct tw_proc *me, const struct tw_msg *msg);
+void ts_alone_look(struct tw_proc *me);
 
 void ts_release(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object);
 void ts_acquire(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* timestamp.pml - one page under TS (protocols/timestamp/): versions, leases, notices, looks, merges, exclusive mode.
  *
- * Nodes of one processor, and their agents, which end exclusive mode.  All enter a critical section of the program ROUNDS times and add
+ * Nodes of one processor.  All enter a critical section of the program ROUNDS times and add
  * one to byte 0, or do nothing; node 0 also changes byte 1, its own, before and in it.  Bytes are read and merged one by one.  Free choices: whether a
  * notice finds room in the signature, whether a copy is sought by notice, look (at any node) or the page's section, whether a
  * commit enters exclusive mode, whether a page stays writable.
@@ -12,16 +12,17 @@
  *
  * By hand: spin -DNODES=2 -a timestamp.pml && gcc -O2 -DSAFETY -o pan pan.c && ./pan -m100000
  * pan:  -DNODES=2 -DROUNDS=2                           two nodes, twice each
- * pan:  -DNODES=2 -DROUNDS=2 -DOWN_TWICE               byte 1 changes and changes back in an interval
  * pan:  -DNODES=3 -DROUNDS=1                           a third one that has learnt by hearsay
  * fail: -DNODES=2 -DROUNDS=2 -DIGNORE_LEASE            a commit's version may lie within a lease
  * fail: -DNODES=2 -DROUNDS=2 -DDROP_MIN                a notice without room is forgotten
  * fail: -DNODES=3 -DROUNDS=1 -DNO_MERGE                what an acquire learns is not passed on
  * fail: -DNODES=2 -DROUNDS=2 -DNO_BREAK                who comes by the section leaves exclusive mode on
+ * fail: -DNODES=2 -DROUNDS=2 -DCOPY_FIRST             it copies the frame, then marks
+ * fail: -DNODES=2 -DROUNDS=2 -DNOT_BUSY                it takes the mark away before it copies: a look at both copies passes
  * fail: -DNODES=3 -DROUNDS=2 -DMARK_AFTER              the home's mark is read after the copy
  * fail: -DNODES=2 -DROUNDS=2 -DNO_MARK                 who comes by a notice does not look at the mark
  * fail: -DNODES=3 -DROUNDS=2 -DSTAMP_FIRST             a commit writes its stamp before its home
- * fail: -DNODES=2 -DROUNDS=2 -DOWN_TWICE -DREAD_FRAME  readers see bytes that are not committed
+ * fail: -DNODES=2 -DROUNDS=2 -DREAD_FRAME              readers see bytes that are not committed
  * fail: -DNODES=2 -DROUNDS=2 -DOVERWRITE               a fetch overwrites what the node has not committed
  */
 #ifndef NODES
@@ -33,6 +34,12 @@
 #define LEASE 1
 #define MAX(a, b) ((a) > (b) -> (a) : (b))
 #define NOBODY 255
+#define EXCLUSIVE 1
+#ifdef NOT_BUSY
+#define BUSY 0
+#else
+#define BUSY 2
+#endif
 
 typedef bytes { byte b[2] }
 
@@ -44,7 +51,7 @@ byte wts[NODES], rts[NODES], need[NODES], need_rts[NODES], need_from[NODES], clo
 byte n_wts[NODES], n_rts[NODES], n_from[NODES], min_wr[NODES];
 /* the page's words */
 byte stamp_w[NODES], stamp_r[NODES], home[NODES];
-bit mark[NODES];
+byte mark[NODES];
 bit section;
 byte end;
 
@@ -101,14 +108,15 @@ inline enter()
 #ifndef NO_BREAK
 	if
 	:: mark[h] && h != me ->
-		/* The agent's doing. */
-		atomic {
-			plock[h] == 0 ->
-			if
-			:: mark[h] -> pub[h].b[0] = frame[h].b[0]; pub[h].b[1] = frame[h].b[1]; mark[h] = 0
-			:: else
-			fi
-		}
+		/* A one-sided commit in the home's place. */
+#ifndef COPY_FIRST
+		mark[h] = BUSY;
+#endif
+		copy0 = frame[h].b[0];
+		copy1 = frame[h].b[1];
+		pub[h].b[0] = copy0;
+		pub[h].b[1] = copy1;
+		mark[h] = 0
 	:: else
 	fi;
 #endif
@@ -229,8 +237,8 @@ inline commit()
 {
 	atomic { plock[me] == 0 -> plock[me] = 1 };
 	if
-	:: !dirty[me] || mark[me] -> plock[me] = 0
-	:: dirty[me] && !mark[me] && frame[me].b[0] == pub[me].b[0] && frame[me].b[1] == pub[me].b[1] ->
+	:: !dirty[me] || mark[me] == EXCLUSIVE -> plock[me] = 0
+	:: dirty[me] && mark[me] == 0 && frame[me].b[0] == pub[me].b[0] && frame[me].b[1] == pub[me].b[1] ->
 		if
 		:: dirty[me] = 0
 		:: skip
@@ -303,7 +311,7 @@ inline acquire()
 	fi
 }
 
-/* With OWN_TWICE it is put back before anybody may see it. */
+/* Of two nodes, node 0 puts it back before anybody may see it, and releases that. */
 inline store_own()
 {
 	fault();
@@ -313,17 +321,19 @@ inline store_own()
 
 proctype node(byte me)
 {
-	byte w, r, h, e, round;
-	bit seen;
+	byte w, r, h, e, round, seen, copy0, copy1;
 
 	do
 	:: round == ROUNDS -> break
 	:: else ->
 		if
-		:: me == 0 -> store_own()
-#ifdef OWN_TWICE
-			; store_own()
+		:: me == 0 ->
+			store_own();
+#if NODES == 2
+			store_own();
+			commit();
 #endif
+			skip
 		:: else
 		fi;
 		atomic { !locked -> locked = 1 };
