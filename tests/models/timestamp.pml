@@ -23,7 +23,7 @@
  * fail: -DNODES=2 -DROUNDS=2 -DNO_MARK                 who comes by a notice does not look at the mark
  * fail: -DNODES=3 -DROUNDS=2 -DSTAMP_FIRST             a commit writes its stamp before its home
  * fail: -DNODES=2 -DROUNDS=2 -DREAD_FRAME              readers see bytes that are not committed
- * fail: -DNODES=2 -DROUNDS=2 -DOVERWRITE               a fetch overwrites what the node has not committed
+ * fail: -DNODES=3 -DROUNDS=1 -DOVERWRITE               a fetch overwrites what the node has not committed
  */
 #ifndef NODES
 #define NODES 2
