@@ -209,6 +209,34 @@ void tw_prefetch(const void *ptr, size_t len)
 	}
 }
 
+static int api_pin(const char *function, bool unpin, const void *ptr, size_t len)
+{
+	struct tw_proc *me = tw_me_checked(function);
+	void (*hook)(struct tw_proc *, tw_page_t, unsigned) = unpin ? me->protocol->unpin : me->protocol->pin;
+	tw_page_t first, last;
+
+	if (!api_pages(me, ptr, len, &first, &last))
+		return -EINVAL;
+	if (!hook)
+		return me->protocol->flags & TW_PROTOCOL_NO_FAULTS ? 0 : -ENOTSUP;
+	tw_protocol_enter(me);
+	uint64_t t = tw_time_begin(me);
+	hook(me, first, last - first + 1);
+	tw_time_end(me, &me->stats->now.protocol_ns, t);
+	tw_protocol_leave(me);
+	return 0;
+}
+
+int tw_pin(const void *ptr, size_t len)
+{
+	return api_pin("tw_pin", false, ptr, len);
+}
+
+int tw_unpin(const void *ptr, size_t len)
+{
+	return api_pin("tw_unpin", true, ptr, len);
+}
+
 int tw_home(const void *ptr)
 {
 	struct tw_proc *me = tw_me_checked("tw_home");

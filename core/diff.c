@@ -74,11 +74,45 @@ static size_t scalar_in(char *frame, char *twin, const char *incoming, size_t by
 	return changed;
 }
 
+/* 8 bytes of a merge: twin and frame are stored, the racing bytes returned. */
+static unsigned scalar_merge_word(char *frame, char *twin, uint64_t h)
+{
+	uint64_t d = scalar_load(frame), t;
+	memcpy(&t, twin, 8);
+	uint64_t in = scalar_bits(h ^ t), out = scalar_bits(d ^ t), x = h ^ t ^ d;
+	for (uint64_t both = in & out; both; both &= both - 1) {
+		uint64_t byte = 0xffull << 8 * (unsigned)__builtin_ctzll(both);
+		x = (x & ~byte) | (d & byte);
+	}
+	if (in | out)
+		memcpy(twin, &x, 8);
+	diff_store_masked(frame, twin, in & ~out);
+	return (unsigned)(in & out & scalar_bits(d ^ h));
+}
+
+static uint64_t scalar_merge(char *frame, char *twin, const char *home, uint64_t *mask)
+{
+	uint64_t lines = 0;
+	for (size_t i = 0; i < DIFF_LINES; i++) {
+		uint64_t m = 0;
+		for (unsigned j = 0; j < 8; j++) {
+			size_t at = i * DIFF_LINE + 8 * j;
+			uint64_t h;
+			memcpy(&h, home + at, 8);
+			m |= (uint64_t)scalar_merge_word(frame + at, twin + at, h) << (8 * j);
+		}
+		mask[i] = m;
+		lines |= (uint64_t)(m != 0) << i;
+	}
+	return lines;
+}
+
 static const struct diff_ops diff_scalar = {
     .name = "scalar",
     .supported = scalar_supported,
     .scan = scalar_scan,
     .in = scalar_in,
+    .merge = scalar_merge,
 };
 
 /* Best first. */
@@ -156,6 +190,11 @@ static size_t diff_runs(uint64_t lines, const uint64_t *mask, size_t base, const
 	return total;
 }
 
+static void diff_no_run(void *ctx, size_t offset, const void *bytes, size_t len)
+{
+	(void)ctx, (void)offset, (void)bytes, (void)len;
+}
+
 size_t tw_diff_out(const void *frame, void *twin, size_t bytes, int update, tw_run_fn run, void *ctx)
 {
 	const struct diff_ops *ops = diff_get();
@@ -210,6 +249,21 @@ size_t tw_diff_race(const void *frame, const void *twin, const void *incoming, s
 		}
 		if (lines)
 			total += diff_runs(lines, mask, base, in, run, ctx);
+	}
+	return total;
+}
+
+size_t tw_diff_merge(void *frame, void *twin, const void *home, size_t bytes, tw_run_fn race, void *ctx)
+{
+	const struct diff_ops *ops = diff_get();
+	uint64_t mask[DIFF_LINES];
+	size_t total = 0;
+
+	for (size_t base = 0; base < bytes; base += DIFF_WINDOW) {
+		const char *h = (const char *)home + base;
+		uint64_t lines = ops->merge((char *)frame + base, (char *)twin + base, h, mask);
+		if (lines)
+			total += diff_runs(lines, mask, base, h, race ? race : diff_no_run, ctx);
 	}
 	return total;
 }

@@ -72,11 +72,36 @@ AVX512 static size_t avx512_in(char *frame, char *twin, const char *incoming, si
 	return changed;
 }
 
+/* a ^ b ^ c */
+#define XOR3(a, b, c) _mm512_ternarylogic_epi64(a, b, c, 0x96)
+
+AVX512 static uint64_t avx512_merge(char *frame, char *twin, const char *home, uint64_t *mask)
+{
+	uint64_t lines = 0;
+	for (size_t i = 0; i < DIFF_LINES; i++) {
+		size_t at = i * DIFF_LINE;
+		__m512i d = LOAD(frame + at), t = LOAD(twin + at), h = LOAD(home + at);
+		PIN(d);
+		PIN(h);
+		__mmask64 in = _mm512_cmpneq_epi8_mask(h, t), out = _mm512_cmpneq_epi8_mask(d, t), both = in & out;
+		if (in | out)
+			_mm512_storeu_si512(twin + at, _mm512_mask_mov_epi8(XOR3(h, t, d), both, d));
+		if (in & ~both)
+			_mm512_mask_storeu_epi8(frame + at, in & ~both, h);
+		if (!both)
+			continue;
+		mask[i] = both & _mm512_cmpneq_epi8_mask(d, h);
+		lines |= (uint64_t)(mask[i] != 0) << i;
+	}
+	return lines;
+}
+
 const struct diff_ops diff_avx512 = {
     .name = "avx512",
     .supported = avx512_supported,
     .scan = avx512_scan,
     .in = avx512_in,
+    .merge = avx512_merge,
 };
 
 /* ---- AVX2 ------------------------------------------------------------------------------------------------------- */
@@ -151,11 +176,43 @@ AVX2 static size_t avx2_in(char *frame, char *twin, const char *incoming, size_t
 	return changed;
 }
 
+/* Half a line of a merge: @in, @race get a bit for each byte that only the home changed, and that both did, differently. */
+AVX2 static inline void avx2_merge_half(const char *frame, char *twin, const char *home, uint32_t *in, uint32_t *race)
+{
+	__m256i d = LOAD(frame), t = LOAD(twin), h = LOAD(home);
+	PIN(d);
+	PIN(h);
+	__m256i same_h = _mm256_cmpeq_epi8(h, t), same_d = _mm256_cmpeq_epi8(d, t);
+	__m256i one = _mm256_or_si256(same_h, same_d); /* at most one side changed it */
+	__m256i x = _mm256_xor_si256(_mm256_xor_si256(h, t), d);
+	*in = ~(uint32_t)_mm256_movemask_epi8(same_h) & (uint32_t)_mm256_movemask_epi8(same_d);
+	*race = ~(uint32_t)_mm256_movemask_epi8(_mm256_or_si256(one, _mm256_cmpeq_epi8(d, h)));
+	if (_mm256_movemask_epi8(_mm256_and_si256(same_h, same_d)) != -1)
+		STORE(twin, _mm256_blendv_epi8(d, x, one));
+}
+
+AVX2 static uint64_t avx2_merge(char *frame, char *twin, const char *home, uint64_t *mask)
+{
+	uint64_t lines = 0;
+	for (size_t i = 0; i < DIFF_LINES; i++) {
+		size_t at = i * DIFF_LINE;
+		uint32_t in[2], race[2];
+		avx2_merge_half(frame + at, twin + at, home + at, &in[0], &race[0]);
+		avx2_merge_half(frame + at + 32, twin + at + 32, home + at + 32, &in[1], &race[1]);
+		if (in[0] | in[1])
+			diff_store_masked(frame + at, twin + at, (uint64_t)in[1] << 32 | in[0]);
+		mask[i] = (uint64_t)race[1] << 32 | race[0];
+		lines |= (uint64_t)(mask[i] != 0) << i;
+	}
+	return lines;
+}
+
 const struct diff_ops diff_avx2 = {
     .name = "avx2",
     .supported = avx2_supported,
     .scan = avx2_scan,
     .in = avx2_in,
+    .merge = avx2_merge,
 };
 
 /* ---- SSE2: every x86-64 ----------------------------------------------------------------------------------------- */
@@ -237,11 +294,47 @@ static size_t sse2_in(char *frame, char *twin, const char *incoming, size_t byte
 	return changed;
 }
 
+/* As avx2_merge_half, for a quarter. */
+static inline void sse2_merge_quarter(const char *frame, char *twin, const char *home, uint64_t *in, uint64_t *race)
+{
+	__m128i d = LOAD(frame), t = LOAD(twin), h = LOAD(home);
+	PIN(d);
+	PIN(h);
+	__m128i same_h = _mm_cmpeq_epi8(h, t), same_d = _mm_cmpeq_epi8(d, t);
+	__m128i one = _mm_or_si128(same_h, same_d);
+	__m128i x = _mm_xor_si128(_mm_xor_si128(h, t), d);
+	*in = ~(uint32_t)_mm_movemask_epi8(same_h) & (uint32_t)_mm_movemask_epi8(same_d) & 0xffff;
+	*race = ~(uint32_t)_mm_movemask_epi8(_mm_or_si128(one, _mm_cmpeq_epi8(d, h))) & 0xffff;
+	if (_mm_movemask_epi8(_mm_and_si128(same_h, same_d)) != 0xffff)
+		STORE(twin, _mm_or_si128(_mm_and_si128(one, x), _mm_andnot_si128(one, d)));
+}
+
+static uint64_t sse2_merge(char *frame, char *twin, const char *home, uint64_t *mask)
+{
+	uint64_t lines = 0;
+	for (size_t i = 0; i < DIFF_LINES; i++) {
+		uint64_t in = 0, m = 0;
+		for (size_t j = 0; j < DIFF_LINE; j += 16) {
+			size_t at = i * DIFF_LINE + j;
+			uint64_t i16, m16;
+			sse2_merge_quarter(frame + at, twin + at, home + at, &i16, &m16);
+			in |= i16 << j;
+			m |= m16 << j;
+		}
+		if (in)
+			diff_store_masked(frame + i * DIFF_LINE, twin + i * DIFF_LINE, in);
+		mask[i] = m;
+		lines |= (uint64_t)(m != 0) << i;
+	}
+	return lines;
+}
+
 const struct diff_ops diff_sse2 = {
     .name = "sse2",
     .supported = sse2_supported,
     .scan = sse2_scan,
     .in = sse2_in,
+    .merge = sse2_merge,
 };
 #else
 typedef int diff_x86_is_empty; /* ISO C wants a declaration */

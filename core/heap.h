@@ -21,8 +21,11 @@ void tw_heap_close(struct tw_proc *me);
  * another process.  [sync]
  * tw_heap_take - use own blocks again that others freed.  Call after each acquire, when stale copies are
  * invalidated.  One load when there is nothing.  [sync]
- * Neither touches the shared space.  Both do nothing before tw_heap_open. */
+ * tw_heap_ships, tw_heap_takes - whether the next call would do so; for protocols whose acquires know of one object only.
+ * None touches the shared space.  All do nothing before tw_heap_open. */
 void tw_heap_ship(struct tw_proc *me);
 void tw_heap_take(struct tw_proc *me);
+bool tw_heap_ships(struct tw_proc *me);
+bool tw_heap_takes(struct tw_proc *me);
 
 #endif

@@ -156,3 +156,13 @@ void tw_heap_take(struct tw_proc *me)
 	       atomic_load_explicit(&slot[h->seen % HEAP_SLOTS], memory_order_acquire))
 		h->seen++;
 }
+
+bool tw_heap_ships(struct tw_proc *me)
+{
+	return tw_heap_here.me == me && tw_heap_here.owner_count;
+}
+
+bool tw_heap_takes(struct tw_proc *me)
+{
+	return tw_heap_here.me == me && tw_heap_here.head != tw_heap_here.seen;
+}

@@ -22,15 +22,25 @@ static void hooks_run(struct tw_proc *me, void (*hook)(struct tw_proc *, enum tw
 	tw_protocol_leave(me);
 }
 
+/* A block that goes back to its owner carries what was released before (heap_remote.c). */
+static void hooks_ship(struct tw_proc *me)
+{
+	if ((me->protocol->flags & TW_PROTOCOL_BY_OBJECT) && tw_heap_ships(me))
+		hooks_run(me, me->protocol->release, TW_SYNC_HEAP, 0);
+	tw_heap_ship(me);
+}
+
 void tw_release(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object)
 {
 	hooks_run(me, me->protocol->release, kind, object);
-	tw_heap_ship(me);
+	hooks_ship(me);
 }
 
 void tw_acquire(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object)
 {
 	hooks_run(me, me->protocol->acquire, kind, object);
+	if ((me->protocol->flags & TW_PROTOCOL_BY_OBJECT) && tw_heap_takes(me))
+		hooks_run(me, me->protocol->acquire, TW_SYNC_HEAP, 0);
 	tw_heap_take(me);
 	if (me->config.race)
 		tw_race_print(me);
@@ -50,5 +60,5 @@ void tw_arrive(struct tw_proc *me, uint64_t object)
 	tw_time_end(me, &me->stats->now.protocol_ns, t);
 	tw_shootdown_leave(me);
 	tw_protocol_leave(me);
-	tw_heap_ship(me);
+	hooks_ship(me);
 }

@@ -12,6 +12,7 @@
 	X(2lmigr)                                                                                                      \
 	X(1ld)                                                                                                         \
 	X(1l)                                                                                                          \
+	X(ts)                                                                                                          \
 	X(simple)                                                                                                      \
 	X(none)                                                                                                        \
 	X(null)

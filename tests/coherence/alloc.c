@@ -3,6 +3,7 @@
 #include "tests/coherence/cases.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 
 #define PAGE 4096
@@ -282,4 +283,48 @@ void coh_prefetch_anything(struct suite *s)
 	for (unsigned q = 0; q < s->count; q++)
 		EXPECT(s, mem[PAGE * 2 + q] == q + 10, "byte of processor %u", q);
 	suite_free(s, mem);
+}
+
+/* A fault kills whoever blocks its signal. */
+static void pin_block(int how)
+{
+	sigset_t faults;
+
+	sigemptyset(&faults);
+	sigaddset(&faults, SIGSEGV);
+	sigaddset(&faults, SIGBUS);
+	sigprocmask(how, &faults, NULL);
+}
+
+/* All processors rewrite their bytes of two pinned pages.  Pinned, they do so, and read the others', with faults blocked. */
+void coh_pin(struct suite *s)
+{
+	enum { BYTES = 2 * PAGE, ROUNDS = 12 };
+	volatile uint8_t *mem = suite_shared(s, BYTES);
+	int pinned = tw_pin((void *)(uintptr_t)mem, BYTES);
+
+	EXPECT(s, pinned == 0 || pinned == -ENOTSUP, "tw_pin returned %d", pinned);
+	EXPECT(s, tw_pin(&pinned, 1) == -EINVAL, "private memory was pinned");
+	for (unsigned r = 1; r <= ROUNDS; r++) {
+		bool block = pinned == 0 && r <= ROUNDS / 2;
+		if (pinned == 0 && r == ROUNDS / 2 + 1)
+			EXPECT(s, tw_unpin((void *)(uintptr_t)mem, BYTES) == 0, "tw_unpin failed");
+		if (block)
+			pin_block(SIG_BLOCK);
+		for (unsigned i = s->me; i < BYTES; i += s->count)
+			mem[i] = (uint8_t)(i * r);
+		if (block)
+			pin_block(SIG_UNBLOCK);
+		tw_barrier_all();
+		if (block)
+			pin_block(SIG_BLOCK);
+		unsigned wrong = 0;
+		for (unsigned i = 0; i < BYTES; i++)
+			wrong += mem[i] != (uint8_t)(i * r);
+		if (block)
+			pin_block(SIG_UNBLOCK);
+		EXPECT(s, wrong == 0, "round %u: %u bytes wrong", r, wrong);
+		tw_barrier_all();
+	}
+	suite_free(s, (void *)(uintptr_t)mem);
 }

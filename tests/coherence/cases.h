@@ -29,6 +29,7 @@ void coh_alloc_disjoint(struct suite *s);
 void coh_home(struct suite *s);
 void coh_home_first_touch(struct suite *s);
 void coh_prefetch_anything(struct suite *s);
+void coh_pin(struct suite *s);
 
 /* sync.c: locks, barriers, flags, statistics */
 void coh_locks_many(struct suite *s);

@@ -24,6 +24,7 @@ static const struct suite_case cases[] = {
     {"home", coh_home},
     {"home_first_touch", coh_home_first_touch},
     {"prefetch_anything", coh_prefetch_anything},
+    {"pin", coh_pin},
     {"locks_many", coh_locks_many},
     {"locks_recycled", coh_locks_recycled},
     {"try_acquire", coh_try_acquire},

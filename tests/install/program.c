@@ -17,7 +17,8 @@ static const function everything[] = {
     (function)tw_barrier_create, (function)tw_barrier_wait, (function)tw_barrier_destroy,
     (function)tw_flag_create,    (function)tw_flag_set,     (function)tw_flag_wait,
     (function)tw_flag_get,       (function)tw_flag_destroy, (function)tw_stats_reset,
-    (function)tw_stats_stop,     (function)tw_now,
+    (function)tw_stats_stop,     (function)tw_now,          (function)tw_pin,
+    (function)tw_unpin,
 };
 
 struct shared {

@@ -12,7 +12,7 @@ import sys
 
 TRIES = 6
 SHAPES = [(2, 1), (2, 2)]
-PROTOCOLS = ["2LOffMC", "2LMigr", "1LD"]  # besides 2L
+PROTOCOLS = ["2LOffMC", "2LMigr", "1LD", "TS"]  # besides 2L
 SIZES = {
     "sor": ["--rows", "130", "--columns", "2048", "--iterations", "40"],
     "gauss": ["--size", "200"],
@@ -57,18 +57,19 @@ def clean(a, shape, program, arguments, options=()):
     return False
 
 
-def found(a, shape, program):
+def found(a, shape, program, protocol):
     name = os.path.basename(program)
     plant, function = PLANTS[name]
+    title = f"{name} {shape[0]}x{shape[1]} {protocol} {plant}"
     said = "nothing"
     for _ in range(TRIES):
-        races = run(a, shape, program, SIZES[name], plant=plant)[2]
+        races = run(a, shape, program, SIZES[name], plant=plant, options=("--protocol", protocol))[2]
         for line in races:
             if re.search(rf" in ({function})[.+]", line):
-                print(f"{name} {shape[0]}x{shape[1]} {plant}: {line}")
+                print(f"{title}: {line}")
                 return True
         said = races[0] if races else said
-    print(f"{name} {shape[0]}x{shape[1]} {plant}: FAILED, not found by {TRIES} jobs; last report: {said}")
+    print(f"{title}: FAILED, not found by {TRIES} jobs; last report: {said}")
     return False
 
 
@@ -100,13 +101,14 @@ def main():
     results += [clean(a, shape, path["racer"], [what]) for shape in SHAPES for what in ("neighbours", "equal", "ordered")]
     for shape in SHAPES:
         for name, size in SIZES.items():
-            results.append(clean(a, shape, path[name], [*size, "--verify"]))
+            for protocol in ("2L", "TS"):
+                results.append(clean(a, shape, path[name], [*size, "--verify"], ("--protocol", protocol)))
         results.append(clean(a, shape, path["litmus"], []))
         results.append(clean(a, shape, path["coherence"], []))
         results.append(clean(a, shape, path["torture"], ["--seeds", "1:8", "--ops", "100"]))
         results.append(clean(a, shape, path["torture"], ["--seeds", "9:4", "--ops", "100"], sim))
     if a.planted:
-        results += [found(a, shape, path[name]) for shape in SHAPES for name in PLANTS]
+        results += [found(a, shape, path[name], protocol) for protocol in ("2L", "TS") for shape in SHAPES for name in PLANTS]
     print(f"{results.count(True)} passed, {results.count(False)} failed")
     sys.exit(0 if all(results) else 1)
 

@@ -327,6 +327,78 @@ static void test_race_random(void)
 	CU_ASSERT_FALSE(race_is_right(words_race, 4096, 8, 8));
 }
 
+/* ---- merges ------------------------------------------------------------------------------------------------------ */
+
+static char merged[PAGE_MOST];
+
+/* Known wrong: where both changed a byte, bits of both are mixed. */
+static size_t mixing_merge(void *f, void *t, const void *h, size_t bytes, tw_run_fn race, void *ctx)
+{
+	size_t n = tw_diff_race(f, t, h, bytes, race, ctx);
+	for (size_t i = 0; i < bytes; i++)
+		((char *)t)[i] = ((char *)f)[i] = (char)(((const char *)h)[i] ^ ((char *)t)[i] ^ ((char *)f)[i]);
+	return n;
+}
+
+typedef size_t (*merge_fn)(void *frame, void *twin, const void *home, size_t bytes, tw_run_fn race, void *ctx);
+
+static bool merge_reports(merge_fn merge, size_t bytes)
+{
+	size_t n, expect = 0;
+	for (size_t i = 0; i < bytes; i++) {
+		merged[i] = frame[i] != twin[i] ? frame[i] : incoming[i];
+		expect += races(i);
+	}
+	memcpy(original, incoming, bytes);
+	memset(&seen, 0, sizeof(seen));
+	n = merge(frame, twin, incoming, bytes, seen_run, &seen);
+	return n == expect && !seen.bad;
+}
+
+/* A byte that one side changed is that side's, one that both did is the frame's. */
+static bool merge_is_right(merge_fn merge, size_t bytes, size_t longest, size_t gap, bool race)
+{
+	make_runs(bytes, longest, gap);
+	memcpy(incoming, frame, bytes);
+	for (size_t i = 0; i < bytes; i++) {
+		unsigned kind = (unsigned)(unit_random(&seed) % 8);
+		frame[i] = kind < 5 ? twin[i] : kind < 6 ? incoming[i] : (char)unit_random(&seed);
+		if (!race && frame[i] != twin[i])
+			incoming[i] = twin[i];
+	}
+	bool right = merge_reports(merge, bytes);
+	return right && memcmp(frame, merged, bytes) == 0 && memcmp(twin, merged, bytes) == 0;
+}
+
+/* Nothing changed at the home: the twin becomes the frame. */
+static bool merge_alone_is_right(size_t bytes)
+{
+	make_runs(bytes, 40, 60);
+	memcpy(merged, frame, bytes);
+	size_t n = tw_diff_merge(frame, twin, twin, bytes, NULL, NULL);
+	return n == 0 && memcmp(frame, merged, bytes) == 0 && memcmp(twin, merged, bytes) == 0;
+}
+
+static void merge_random(void)
+{
+	static const size_t shapes[][2] = {{1, 1}, {1, 5}, {8, 8}, {40, 60}, {3000, 200}, {2, 4000}};
+	bool right = true;
+	for (size_t bytes = 4096; bytes <= PAGE_MOST / (TW_TSAN ? 4 : 1); bytes *= 2) {
+		for (size_t s = 0; s < sizeof(shapes) / sizeof(shapes[0]); s++)
+			for (int race = 0; race < 2; race++)
+				right &= merge_is_right(tw_diff_merge, bytes, shapes[s][0], shapes[s][1], race);
+		right &= merge_alone_is_right(bytes);
+	}
+	CU_ASSERT(right);
+}
+
+static void test_merge_random(void)
+{
+	each_implementation(merge_random);
+	CU_ASSERT(merge_is_right(mixing_merge, 4096, 8, 8, false));
+	CU_ASSERT_FALSE(merge_is_right(mixing_merge, 4096, 8, 8, true));
+}
+
 /* ---- concurrent stores to the frame ----------------------------------------------------------------------------- */
 
 static _Atomic bool stop, lost;
@@ -381,9 +453,18 @@ static size_t blending_in(void *f, void *t, const void *in, size_t bytes)
 	return bytes / 2;
 }
 
+/* A merge in place of an incoming diff: the home has the odd bytes that were merged before. */
+static size_t merging_in(void *f, void *t, const void *in, size_t bytes)
+{
+	for (size_t i = 1; i < bytes; i += 2)
+		incoming[i] = ((char *)t)[i];
+	return tw_diff_merge(f, t, in, bytes, NULL, NULL);
+}
+
 static void in_concurrent(void)
 {
 	CU_ASSERT_FALSE(odd_bytes_lost(tw_diff_in, 100000000));
+	CU_ASSERT_FALSE(odd_bytes_lost(merging_in, 100000000));
 }
 
 static void test_in_concurrent(void)
@@ -457,6 +538,7 @@ int main(void)
 	    {"out: wrong variants are caught", test_out_controls},
 	    {"in: random runs", test_in_random},
 	    {"race: random runs", test_race_random},
+	    {"merge: random runs", test_merge_random},
 	    {"in: concurrent stores next to it", test_in_concurrent},
 	    {"out: concurrent stores into it", test_out_concurrent},
 	    CU_TEST_INFO_NULL,

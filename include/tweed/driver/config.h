@@ -24,6 +24,9 @@ struct tw_config {
 	uint64_t prefetch;   /* TWEED_PREFETCH    32: most pages read or written ahead; 0 none; 0..256 */
 	uint64_t updates;    /* TWEED_UPDATES     8: most updates of a page at acquires before it is unmapped; 0..255 */
 	uint64_t keep;  /* TWEED_KEEP        3: most releases that leave a rewritten page writable unchanged; 0..255 */
+	uint64_t signature; /* TWEED_SIGNATURE 1024: TS: write notices that a node remembers; 1..4096 */
+	uint64_t lease_doublings; /* TWEED_LEASE_DOUBLINGS 6: TS: of a page's lease, at most; 0: fixed; 0..16 */
+	uint64_t lease; /* TWEED_LEASE       10: TS: logical time for which a copy is granted; 0..1000000 */
 	uint64_t twins; /* TWEED_TWINS       256M: most memory for twins per node before pages are flushed early */
 	char lock[16];  /* TWEED_LOCK        queue | array */
 	uint64_t sync_objects; /* TWEED_SYNC_OBJECTS 65536: locks, barriers and flags per node */

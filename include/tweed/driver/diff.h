@@ -30,6 +30,12 @@ size_t tw_diff_in(void *frame, void *twin, const void *incoming, size_t bytes);
  * values.  Passes each run of them to @run as tw_diff_out does, with the incoming bytes.  Returns their number. */
 size_t tw_diff_race(const void *frame, const void *twin, const void *incoming, size_t bytes, tw_run_fn run, void *ctx);
 
+/* tw_diff_merge - the frame's changes since @twin and the home's, together (Endo and Taura, section 3.2, table 1): twin and frame
+ * become home ^ twin ^ frame.  Where both changed a byte, a race, the frame's value stays, whole.  Frame bytes that are the same at
+ * @home as in the twin are not written.  @home may be @twin: nothing changed there.
+ * Where the two values of a race differ, passes each run to @race, unless NULL, as tw_diff_race does.  Returns their number. */
+size_t tw_diff_merge(void *frame, void *twin, const void *home, size_t bytes, tw_run_fn race, void *ctx);
+
 /* tw_diff_select - force an implementation by name ("scalar", "sse2", "avx2", "avx512") for tests.
  * Returns 0, or -ENOTSUP when this processor lacks it. */
 int tw_diff_select(const char *name);

@@ -122,7 +122,7 @@ static inline bool tw_same_host(const struct tw_proc *me, unsigned node)
 
 /* ---- the hooks ---------------------------------------------------------------------------------------------------- */
 
-enum tw_sync_kind { TW_SYNC_LOCK, TW_SYNC_FLAG, TW_SYNC_BARRIER, TW_SYNC_JOB };
+enum tw_sync_kind { TW_SYNC_LOCK, TW_SYNC_FLAG, TW_SYNC_BARRIER, TW_SYNC_JOB, TW_SYNC_HEAP };
 
 enum tw_protocol_flag {
 	TW_PROTOCOL_ONE_NODE = 1u << 0,     /* only for jobs of one node */
@@ -133,6 +133,7 @@ enum tw_protocol_flag {
 	TW_PROTOCOL_HOMES_MOVE = 1u << 5,   /* a page's home may change at any time: it is asked for, not remembered */
 	TW_PROTOCOL_SHOOTDOWN = 1u << 6,    /* calls tw_shootdown */
 	TW_PROTOCOL_INCOHERENT = 1u << 7,   /* nodes do not see each other's writes: for measurements; `tweed run` warns */
+	TW_PROTOCOL_BY_OBJECT = 1u << 8,    /* an acquire learns of the releases of its object alone, not of all performed before it */
 };
 
 /* Page hooks are mandatory unless TW_PROTOCOL_NO_FAULTS; others may be NULL (filled with empty ones once). */
@@ -155,6 +156,10 @@ struct tw_protocol {
 	void (*write_fault)(struct tw_proc *me, tw_page_t page);
 	/* prefetch - read @count pages from @first as read faults would; a hint.  [sync] */
 	void (*prefetch)(struct tw_proc *me, tw_page_t first, unsigned count);
+	/* pin - make @count pages from @first writable for this processor and leave them so over acquires and releases, which keep them
+	 * coherent in place: until as many unpins.  NULL: the protocol cannot.  [sync] */
+	void (*pin)(struct tw_proc *me, tw_page_t first, unsigned count);
+	void (*unpin)(struct tw_proc *me, tw_page_t first, unsigned count);
 	/* release - make this processor's earlier writes visible to whoever acquires after it: returns when diffs and notices
 	 * are performed at their targets.  @object: the handle's id, for protocols that keep data per object.  [sync] */
 	void (*release)(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object);

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* signature.c - what a node knows to have been written: the newest notice of each of a bounded number of pages, and min_wr_ts
+ * for all others (section 3.3).  It only grows: whoever reads a later one than it had to is told too much, never too little. */
+#include "protocols/timestamp/timestamp.h"
+
+#include <string.h>
+
+static void signature_open(struct ts_signature *s)
+{
+	atomic_store_explicit(&s->seq, atomic_load_explicit(&s->seq, memory_order_relaxed) + 1, memory_order_relaxed);
+	atomic_thread_fence(memory_order_seq_cst);
+}
+
+static void signature_close(struct ts_signature *s)
+{
+	atomic_store(&s->seq, atomic_load_explicit(&s->seq, memory_order_relaxed) + 1);
+}
+
+static void signature_raise(struct tw_proc *me, struct ts_signature *s, uint64_t wts)
+{
+	(void)me;
+	if (!tw_planted(me, "ts-drop-min") && atomic_load(&s->min_wr_ts) < wts)
+		atomic_store(&s->min_wr_ts, wts);
+}
+
+/* The slot for a new notice; the oldest one's when all are taken, or -1 when @n is older than all.  Locked. */
+static int signature_slot(struct tw_proc *me, struct ts_signature *s, const struct ts_notice *n)
+{
+	uint64_t count = atomic_load_explicit(&s->count, memory_order_relaxed);
+	unsigned oldest = 0;
+
+	if (count < me->config.signature) {
+		atomic_store_explicit(&s->count, count + 1, memory_order_relaxed);
+		return (int)count;
+	}
+	for (unsigned i = 1; i < count; i++)
+		if (s->notice[i].wts < s->notice[oldest].wts)
+			oldest = i;
+	if (n->wts <= s->notice[oldest].wts) {
+		signature_raise(me, s, n->wts);
+		return -1;
+	}
+	signature_raise(me, s, s->notice[oldest].wts);
+	ts_page(me, s->notice[oldest].page)->notice = 0;
+	return (int)oldest;
+}
+
+static void signature_put(struct tw_proc *me, struct ts_signature *s, const struct ts_notice *n)
+{
+	struct ts_page *x = ts_page(me, n->page);
+	int slot = x->notice - 1;
+
+	if (slot >= 0 && s->notice[slot].wts >= n->wts)
+		return;
+	if (slot < 0) {
+		slot = n->wts > atomic_load(&s->min_wr_ts) ? signature_slot(me, s, n) : -1;
+		if (slot < 0)
+			return;
+		x->notice = (uint16_t)(slot + 1);
+	}
+	s->notice[slot] = *n;
+}
+
+void ts_notice_add(struct tw_proc *me, const struct ts_notice *n)
+{
+	struct ts *t = ts_of(me);
+	tw_mutex_lock(&t->node->lock);
+	signature_open(t->own);
+	signature_put(me, t->own, n);
+	signature_close(t->own);
+	tw_mutex_unlock(&t->node->lock);
+}
+
+void ts_signature_merge(struct tw_proc *me, bool notices)
+{
+	struct ts *t = ts_of(me);
+	uint64_t count = notices ? atomic_load(&t->seen->count) : 0;
+
+	tw_mutex_lock(&t->node->lock);
+	signature_open(t->own);
+	signature_raise(me, t->own, atomic_load(&t->seen->min_wr_ts));
+	for (uint64_t i = 0; i < count; i++)
+		signature_put(me, t->own, &t->seen->notice[i]);
+	signature_close(t->own);
+	tw_mutex_unlock(&t->node->lock);
+}
+
+static void signature_copy(struct tw_proc *me)
+{
+	struct ts *t = ts_of(me);
+	tw_mutex_lock(&t->node->lock);
+	memcpy(t->seen, t->own, offsetof(struct ts_signature, notice));
+	memcpy(t->seen->notice, t->own->notice, t->seen->count * sizeof(struct ts_notice));
+	tw_mutex_unlock(&t->node->lock);
+}
+
+/* Returns whether nobody wrote meanwhile. */
+static bool signature_fetch(struct tw_proc *me, unsigned node)
+{
+	struct ts_signature *s = ts_of(me)->seen;
+	size_t at = me->layout.protocol;
+
+	tw_net_read(me->net, node, at, s, offsetof(struct ts_signature, notice));
+	tw_net_read_wait(me->net);
+	uint64_t seq = atomic_load(&s->seq), count = atomic_load(&s->count);
+	if (seq % 2 || count > TS_SIGNATURE_MAX)
+		return false;
+	if (count)
+		tw_net_read(me->net, node, at + offsetof(struct ts_signature, notice), s->notice,
+		            count * sizeof(struct ts_notice));
+	tw_net_read_wait(me->net);
+	return tw_net_read64(me->net, node, at + offsetof(struct ts_signature, seq)) == seq;
+}
+
+/* Writers write for less than a microsecond at a time, if the system lets them. */
+void ts_signature_read(struct tw_proc *me, unsigned node)
+{
+	_Atomic uint32_t nobody = 0;
+
+	if (node == me->node) {
+		signature_copy(me);
+		return;
+	}
+	while (!signature_fetch(me, node)) {
+		me->net->ops->progress(me->net);
+		tw_futex_wait(&nobody, 0, TS_SIGNATURE_WAIT_NS);
+	}
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* sync.c - releases and acquires (section 3.3).
+ *
+ * Each object has a word at its home: who released it last, with a count against ABA.  Before a releaser puts itself there it has
+ * merged the signature of who stands there, so the last one's signature has all that was released at the object. */
+#include "protocols/timestamp/timestamp.h"
+
+static unsigned object_home(const struct tw_proc *me, uint64_t object)
+{
+	return (unsigned)(object >> 52 & 0xff) % me->nodes;
+}
+
+static void release_run(void *ctx, tw_page_t first, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		ts_commit(ctx, first + i);
+}
+
+/* Merge the signature of the object's last releaser.  Returns whether there was one, in ts.seen. */
+static bool object_learn(struct tw_proc *me, uint64_t word, enum tw_sync_kind kind)
+{
+	unsigned node = (unsigned)(word & 0xffff);
+	if (!node)
+		return false;
+	ts_signature_read(me, node - 1);
+	if (node - 1 != me->node)
+		ts_signature_merge(me, kind != TW_SYNC_FLAG || !tw_planted(me, "ts-not-transitive"));
+	return true;
+}
+
+void ts_release(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object)
+{
+	size_t at = ts_object_offset(me, object);
+	unsigned home = object_home(me, object);
+
+	ts_alone_look(me);
+	tw_pageset_drain(me->dirty, release_run, me);
+	uint64_t word = tw_net_read64(me->net, home, at), old;
+	for (;; word = old) {
+		if ((word & 0xffff) != me->node + 1)
+			object_learn(me, word, kind);
+		old = tw_net_cas(me->net, home, at, word, ((word >> 16) + 1) << 16 | (me->node + 1));
+		if (old == word)
+			return;
+	}
+}
+
+static void acquire_notice(struct tw_proc *me, const struct ts_notice *n)
+{
+	struct ts_page *x = ts_page(me, n->page);
+	bool pinned = ts_of(me)->pins[n->page], stale = false;
+
+	if (atomic_load(&x->rts) >= n->wts)
+		return;
+	tw_page_lock(me, n->page);
+	if (atomic_load(&x->rts) < n->wts) {
+		if (x->need < n->wts) {
+			x->need = n->wts;
+			x->need_rts = n->rts;
+			x->need_from = (uint16_t)(n->from + 1);
+		}
+		stale = me->page[n->page].mapped & ts_bit(me);
+		if (stale && !pinned)
+			ts_unmap(me, n->page);
+	}
+	tw_page_unlock(me, n->page);
+	if (stale && pinned)
+		ts_refresh(me, n->page);
+}
+
+void ts_acquire(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object)
+{
+	struct ts_signature *s = ts_of(me)->seen;
+
+	if (!object_learn(me, tw_net_read64(me->net, object_home(me, object), ts_object_offset(me, object)), kind))
+		return;
+	uint64_t count = atomic_load(&s->count), latest = atomic_load(&s->min_wr_ts);
+	for (uint64_t i = 0; i < count; i++)
+		latest = TW_MAX(latest, s->notice[i].wts);
+	ts_clock_raise(me, latest);
+	for (uint64_t i = 0; i < count; i++)
+		acquire_notice(me, &s->notice[i]);
+	ts_lease_expire(me, atomic_load(&s->min_wr_ts));
+}

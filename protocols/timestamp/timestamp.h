@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* timestamp.h - TS: what its files share.  README.md beside it has the argument and the state table. */
+#ifndef TW_PROTOCOLS_TIMESTAMP_H
+#define TW_PROTOCOLS_TIMESTAMP_H
+
+#include "tweed/driver/protocol.h"
+
+#define TS_SIGNATURE_MAX     4096u
+#define TS_SIGNATURE_WAIT_NS 20000u
+#define TS_OBJECTS           65536u /* words of synchronization objects per node; objects may share one */
+
+/* A write notice: @from committed version @wts of the page, and granted copies of it until @rts. */
+struct ts_notice {
+	uint32_t page, from;
+	uint64_t wts, rts;
+};
+
+/* A node's signature, in exported memory; written under ts_node.lock, read anywhere under @seq (odd: being written). */
+struct ts_signature {
+	_Alignas(64) _Atomic uint64_t seq;
+	_Atomic uint64_t count;
+	_Atomic uint64_t min_wr_ts; /* writes up to this time may lack a notice here */
+	_Alignas(64) struct ts_notice notice[TS_SIGNATURE_MAX];
+};
+
+/* Of each page and node, in exported memory.  The words but @link are those of who is in the critical section, and valid where
+ * the chain of links ends. */
+struct ts_meta {
+	_Atomic uint64_t link;  /* section.c */
+	_Atomic uint64_t hand;  /* 1: the section was handed over to this node */
+	_Atomic uint64_t stamp; /* ts_stamp: the newest version, and until when copies of it are granted */
+	_Atomic uint64_t
+	    home; /* node that committed it + 1; 0: nobody yet, the page is zero at its first home; TS_EXCLUSIVE */
+	_Atomic uint64_t read; /* another node has read this node's copy since its last commit: a hint */
+};
+
+/* At its home alone: no other node has a copy of this version, and the home's processors write on without commits (commit.c).  Busy:
+ * another node is ending that. */
+#define TS_EXCLUSIVE ((uint64_t)1 << 32)
+#define TS_BUSY      ((uint64_t)1 << 33)
+#define TS_ALONE     (TS_EXCLUSIVE | TS_BUSY)
+
+/* The newest version of a page, as its section says. */
+struct ts_newest {
+	uint64_t wts, rts;
+	unsigned end;  /* whose ts_meta says so */
+	unsigned home; /* who has it */
+};
+
+/* Of each page, in the node's private memory; guarded by the page lock unless said otherwise. */
+struct ts_page {
+	_Alignas(64) uint64_t wts; /* the copy has every commit up to this version, at least */
+	_Atomic uint64_t rts;      /* and no commit lies in (wts, rts]; only grows */
+	uint64_t need;             /* some processor here must see commits up to this time */
+	uint64_t need_rts;         /* of the notice that said so */
+	uint16_t need_from;        /* its writer + 1; 0: ask the home */
+	uint16_t notice;           /* slot of the page's notice in the signature + 1; of ts_node.lock */
+	uint8_t copy;              /* there is a copy */
+	uint8_t twin;              /* the public copy is the frame's twin */
+	uint8_t lease;             /* how often its lease was doubled */
+	uint8_t keep;              /* how many releases may still leave it writable that find no change */
+	uint8_t quiet;            /* commits in a row, after the first of which nobody came for the page, as it seems */
+	uint8_t patience;         /* so many of them are not enough for exclusive mode */
+	uint8_t alone;            /* the last commit entered it */
+	_Atomic uint32_t busy;    /* local processor in, or entering, the critical section + 1; lock-free */
+	_Atomic uint64_t waiters; /* local processors that wait for @busy, one bit each; lock-free */
+};
+
+struct ts_node {
+	_Alignas(64) struct tw_mutex lock;   /* the signature; taken last, after a page lock */
+	_Alignas(64) _Atomic uint64_t clock; /* the latest time stamp known here */
+};
+
+/* Readable pages of this processor by the time their copies end: a binary heap.  A page is in it at most once; keys may be too
+ * early, never too late. */
+struct ts_lease {
+	uint64_t rts;
+	tw_page_t page;
+};
+
+enum ts_listed { TS_LEASED = 1, TS_LISTED_ALONE = 2 };
+
+struct ts {
+	struct ts_node *node;
+	struct ts_page *page;
+	struct ts_signature *own;  /* this node's */
+	struct ts_signature *seen; /* private: the one that an acquire reads */
+	char *scratch;             /* one page */
+	struct ts_lease *lease;    /* [pages] */
+	size_t leases;
+	tw_page_t *alone; /* [pages]: written here in exclusive mode, as yet: they are in no dirty set */
+	size_t alones;
+	uint8_t *listed; /* [pages]: in which of the two it is: enum ts_listed */
+	uint16_t *pins;  /* [pages]: how often this processor has pinned the page */
+};
+
+static inline struct ts *ts_of(struct tw_proc *me)
+{
+	return me->proto;
+}
+static inline struct ts_page *ts_page(struct tw_proc *me, tw_page_t p)
+{
+	return &ts_of(me)->page[p];
+}
+static inline uint64_t ts_bit(const struct tw_proc *me)
+{
+	return (uint64_t)1 << me->local;
+}
+
+/* Offsets in exported memory. */
+size_t ts_object_offset(const struct tw_proc *me, uint64_t object);
+size_t ts_meta_offset(const struct tw_proc *me, tw_page_t p);
+size_t ts_public_offset(const struct tw_proc *me, tw_page_t p);
+static inline struct ts_meta *ts_meta(struct tw_proc *me, tw_page_t p)
+{
+	return (struct ts_meta *)(void *)(me->net->base + ts_meta_offset(me, p));
+}
+static inline char *ts_public(struct tw_proc *me, tw_page_t p)
+{
+	return me->net->base + ts_public_offset(me, p);
+}
+
+/* A version and its lease in one word, so that both are read at once: write time << 24 | read time - write time. */
+#define TS_LEASE_BITS 24
+static inline uint64_t ts_stamp(uint64_t wts, uint64_t rts)
+{
+	return wts << TS_LEASE_BITS | (rts - wts);
+}
+static inline uint64_t ts_stamp_wts(uint64_t stamp)
+{
+	return stamp >> TS_LEASE_BITS;
+}
+static inline uint64_t ts_stamp_rts(uint64_t stamp)
+{
+	return (stamp >> TS_LEASE_BITS) + (stamp & (((uint64_t)1 << TS_LEASE_BITS) - 1));
+}
+
+/* ts_clock_raise - this node knows of time @t. */
+void ts_clock_raise(struct tw_proc *me, uint64_t t);
+
+/* The right that this processor's mapping of @p (locked) has. */
+static inline enum tw_rights ts_rights(const struct tw_proc *me, tw_page_t p)
+{
+	const struct tw_page *e = &me->page[p];
+	return !(e->mapped & ts_bit(me)) ? TW_NONE : e->writers & ts_bit(me) ? TW_WRITE : TW_READ;
+}
+
+/* ts_section_enter - take the critical section of @p, whose first home is known here.  Returns the node whose ts_meta is
+ * the page's.  No page lock and no other section held.  [fault, sync]
+ * ts_section_leave - give it up; this node's ts_meta is the page's now.
+ * ts_section_try - take it if the chain ends here and it is free.  Returns whether.
+ * ts_section_next - who came after @node in the chain, as @node knows; @node itself: nobody.  [all contexts] */
+unsigned ts_section_enter(struct tw_proc *me, tw_page_t p);
+bool ts_section_try(struct tw_proc *me, tw_page_t p);
+unsigned ts_section_next(struct tw_proc *me, tw_page_t p, unsigned node);
+void ts_section_leave(struct tw_proc *me, tw_page_t p);
+
+/* ts_notice_add - put @n into this node's signature.
+ * ts_signature_read - @node's signature, whole, to ts.seen.  No page lock held.
+ * ts_signature_merge - ts.seen into this node's; without @notices only its min_wr_ts, which is wrong (a planted bug). */
+void ts_notice_add(struct tw_proc *me, const struct ts_notice *n);
+void ts_signature_read(struct tw_proc *me, unsigned node);
+void ts_signature_merge(struct tw_proc *me, bool notices);
+
+/* ts_lease_add - @p (locked) was mapped: it is to be found by its read time.
+ * ts_lease_expire - pass pages whose copies may end before @before; each is out of the heap then. */
+void ts_lease_add(struct tw_proc *me, tw_page_t p);
+void ts_lease_expire(struct tw_proc *me, uint64_t before);
+
+/* page.c
+ * ts_newest_read - what the section says, whose state is at @end; ends exclusive mode elsewhere.  In the section.
+ * ts_held - is that the version held here (page locked)?
+ * ts_publish - say that @wts, with copies granted until @rts, is the newest version, and @home (+ TS_EXCLUSIVE) has it.  In the section, page
+ * locked.
+ * ts_unmap - this processor's mapping of @p (locked) goes; writes not yet committed stay in the frame.
+ * ts_refresh - bring the copy up to what this node knows of, in place.  No page lock held.
+ * ts_renew - grant this node's copy more time, if it is the newest and nobody need be asked.  No page lock held. */
+void ts_newest_read(struct tw_proc *me, tw_page_t p, unsigned end, struct ts_newest *n);
+bool ts_held(struct tw_proc *me, tw_page_t p, const struct ts_newest *n);
+void ts_publish(struct tw_proc *me, tw_page_t p, uint64_t wts, uint64_t rts, uint64_t home);
+void ts_unmap(struct tw_proc *me, tw_page_t p);
+void ts_refresh(struct tw_proc *me, tw_page_t p);
+void ts_renew(struct tw_proc *me, tw_page_t p);
+void ts_read_fault(struct tw_proc *me, tw_page_t p);
+void ts_write_fault(struct tw_proc *me, tw_page_t p);
+void ts_pin(struct tw_proc *me, tw_page_t first, unsigned count);
+void ts_unpin(struct tw_proc *me, tw_page_t first, unsigned count);
+
+/* commit.c
+ * ts_race - a tw_run_fn; @ctx: struct ts_race, what is merged.
+ * ts_break - end exclusive mode at @home, another node.  In the section; no page lock held.
+ * ts_commit - a release of @p: merge what this node changed into the newest version and be its home.
+ * ts_alone_look - before a release: pages whose exclusive mode was ended are dirty. */
+struct ts_race {
+	struct tw_proc *me;
+	tw_page_t page;
+	unsigned other; /* the last other node that wrote the page */
+};
+void ts_race(void *ctx, size_t offset, const void *bytes, size_t len);
+void ts_break(struct tw_proc *me, tw_page_t p, unsigned home);
+void ts_commit(struct tw_proc *me, tw_page_t p);
+void ts_alone_look(struct tw_proc *me);
+
+void ts_release(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object);
+void ts_acquire(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object);
+
+#endif
