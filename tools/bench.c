@@ -12,6 +12,7 @@
 #include "tools/bench.h"
 #include "tools/tools.h"
 #include "tweed/driver/fault.h"
+#include "tweed/driver/protocol.h"
 
 static int bench_usage(void)
 {
@@ -85,7 +86,7 @@ static bool bench_can_protect(int argc, char **argv)
 /* The child: tweed run at the shape, with the caller's options. */
 static void bench_exec(const struct bench_job *job, int argc, char **argv)
 {
-	char self[PATH_MAX - 16], program[PATH_MAX];
+	char self[PATH_MAX - 32], program[PATH_MAX];
 	const char **args = calloc((size_t)argc + 24, sizeof(*args));
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	int a = 0;
@@ -93,7 +94,9 @@ static void bench_exec(const struct bench_job *job, int argc, char **argv)
 	if (!args || n < 0)
 		_exit(1);
 	self[n] = '\0';
-	snprintf(program, sizeof(program), "%s-bench", self);
+	const struct tw_protocol *protocol = job->protocol ? tw_protocol_find(job->protocol) : NULL;
+	bool stores = protocol && protocol->flags & TW_PROTOCOL_NEEDS_STORES;
+	snprintf(program, sizeof(program), "%s-bench%s", self, stores ? "-stores" : "");
 	/* Misses are what is measured: no copy may be updated before it is missed, no page stay writable. */
 	const char *const before[] = {self, "run", "--updates", "0", "--keep", "0", NULL};
 	const char *const after[] = {"-n",

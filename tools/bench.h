@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 /* What is compared when nothing else is said. */
-#define BENCH_PROTOCOLS "2L 2LS 2LMigr 1LD"
+#define BENCH_PROTOCOLS "2L 2LS 2LMigr 1LD 1L TS"
 
 struct bench_result {
 	char name[64], unit[16], floor_name[64];
