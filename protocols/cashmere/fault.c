@@ -38,7 +38,7 @@ static bool fault_stale(struct tw_proc *me, const struct tw_page *e)
 {
 	if (cash_is_home(me, e))
 		return false;
-	if (e->ts_update == 0 || (e->state & CASH_EXCLUSIVE))
+	if (e->ts_update == 0 || ((e->state & CASH_EXCLUSIVE) && !tw_planted(me, "exclusive-stale")))
 		return e->ts_update == 0;
 	return e->ts_update < e->ts_notice && e->ts_notice < me->acquire_ts;
 }

@@ -22,14 +22,12 @@ void cash_home_settled(struct tw_proc *me, tw_page_t p)
 		tw_futex_wait(&nobody, 0, pause_ns);
 }
 
-static bool migrate_home_writes(const struct tw_proc *me, tw_page_t p)
+/* Does a diff of another node's, or a writer at the home, stand in the way? */
+static bool migrate_blocked(const struct tw_proc *me, tw_page_t p)
 {
-	return (tw_dir_word(me, p, me->page[p].home - 1u) & TW_DIR_RIGHTS) == TW_WRITE;
-}
-
-static bool migrate_diffs(const struct tw_proc *me, tw_page_t p)
-{
-	for (unsigned n = 0; n < me->nodes; n++)
+	if ((tw_dir_word(me, p, me->page[p].home - 1u) & TW_DIR_RIGHTS) == TW_WRITE)
+		return true;
+	for (unsigned n = 0; n < me->nodes && !tw_planted(me, "migrate-blindly"); n++)
 		if (tw_dir_word(me, p, n) & TW_DIR_DIFF)
 			return true;
 	return false;
@@ -39,9 +37,9 @@ void cash_migrate(struct tw_proc *me, tw_page_t p)
 {
 	struct tw_page *e = &me->page[p];
 
-	if (cash_is_home(me, e) || migrate_home_writes(me, p) || migrate_diffs(me, p) || !tw_home_move_begin(me, p))
+	if (cash_is_home(me, e) || migrate_blocked(me, p) || !tw_home_move_begin(me, p))
 		return;
-	if (!tw_planted(me, "migrate-blindly") && (migrate_home_writes(me, p) || migrate_diffs(me, p))) {
+	if (migrate_blocked(me, p)) {
 		tw_home_move_end(me, p, e->home - 1u);
 		return;
 	}

@@ -201,7 +201,8 @@ static void release_announce(struct tw_proc *me, tw_page_t first, uint64_t mask)
 	}
 	tw_net_flush(me->net, TW_NET_ALL);
 	for (uint64_t m = mask; m; m &= m - 1)
-		cash_home_settled(me, first + (unsigned)__builtin_ctzll(m));
+		if (!tw_planted(me, "no-settling"))
+			cash_home_settled(me, first + (unsigned)__builtin_ctzll(m));
 }
 
 static void release_denounce(struct tw_proc *me, tw_page_t first, uint64_t mask)
@@ -218,7 +219,7 @@ static void release_messages(struct tw_proc *me, tw_page_t first, unsigned count
 {
 	tw_net_flush(me->net, TW_NET_ALL); /* words that were published */
 	for (unsigned i = 0; i < count; i++) {
-		if (busy >> i & 1)
+		if ((busy >> i & 1) && !tw_planted(me, "not-busy"))
 			me->page[first + i].state |= CASH_BUSY;
 		tw_page_unlock(me, first + i);
 	}
