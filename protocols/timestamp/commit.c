@@ -129,7 +129,7 @@ static bool commit_alone(struct tw_proc *me, tw_page_t p, const struct ts_newest
 /* The version after @n.  In the section, page locked. */
 static void commit_version(struct tw_proc *me, tw_page_t p, const struct ts_newest *n, bool exclusive)
 {
-	uint64_t wts = TW_MAX(n->rts, atomic_load(&ts_of(me)->node->clock)) + 1, rts = wts + me->config.lease;
+	uint64_t wts = TW_MAX(n->rts, ts_of(me)->released) + 1, rts = wts + me->config.lease;
 
 	ts_page(me, p)->lease = 0;
 	ts_publish(me, p, wts, rts, me->node | (exclusive ? TS_EXCLUSIVE : 0));

@@ -202,10 +202,20 @@ static void page_lock_valid(struct tw_proc *me, tw_page_t p)
 	}
 }
 
+bool ts_updates(struct tw_proc *me, tw_page_t p)
+{
+	struct ts_page *x = ts_page(me, p);
+	bool credit = x->left > 0;
+
+	x->left -= credit;
+	return credit || ts_of(me)->pins[p];
+}
+
 void ts_refresh(struct tw_proc *me, tw_page_t p)
 {
 	page_lock_valid(me, p);
 	tw_page_unlock(me, p);
+	me->stats->now.updates++;
 }
 
 /* ---- mappings ---------------------------------------------------------------------------------------------------- */
@@ -237,12 +247,24 @@ void ts_unmap(struct tw_proc *me, tw_page_t p)
 {
 	tw_map(me, p, 1, ts_rights(me, p), TW_NONE);
 	me->page[p].mapped &= ~ts_bit(me);
+	ts_page(me, p)->unmapped = 1;
 	me->stats->now.invalidations++;
+}
+
+/* The same for a fault.  Wanted again after it was unmapped: it is worth updates in place, and after those more of them. */
+static void page_lock_fault(struct tw_proc *me, tw_page_t p)
+{
+	struct ts_page *x = ts_page(me, p);
+
+	page_lock_valid(me, p);
+	if (x->unmapped)
+		x->left = x->credits = (uint8_t)TW_MIN(TW_MAX(2u * x->credits, 1u), me->config.updates);
+	x->unmapped = 0;
 }
 
 void ts_read_fault(struct tw_proc *me, tw_page_t p)
 {
-	page_lock_valid(me, p);
+	page_lock_fault(me, p);
 	if (me->page[p].writers & ts_bit(me))
 		page_map_write(me, p); /* was invalid and dirty */
 	else
@@ -252,7 +274,7 @@ void ts_read_fault(struct tw_proc *me, tw_page_t p)
 
 void ts_write_fault(struct tw_proc *me, tw_page_t p)
 {
-	page_lock_valid(me, p);
+	page_lock_fault(me, p);
 	page_map_write(me, p);
 	tw_page_unlock(me, p);
 }

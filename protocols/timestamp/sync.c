@@ -33,6 +33,7 @@ void ts_release(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object)
 	size_t at = ts_object_offset(me, object);
 	unsigned home = object_home(me, object);
 
+	ts_of(me)->released = atomic_load(&ts_of(me)->node->clock);
 	ts_alone_look(me);
 	tw_pageset_drain(me->dirty, release_run, me);
 	uint64_t word = tw_net_read64(me->net, home, at), old;
@@ -45,10 +46,11 @@ void ts_release(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object)
 	}
 }
 
+/* The copy lacks what @n tells of: it is not mapped any more, or brought up to date at once. */
 static void acquire_notice(struct tw_proc *me, const struct ts_notice *n)
 {
 	struct ts_page *x = ts_page(me, n->page);
-	bool pinned = ts_of(me)->pins[n->page], stale = false;
+	bool update = false;
 
 	if (atomic_load(&x->rts) >= n->wts)
 		return;
@@ -59,12 +61,13 @@ static void acquire_notice(struct tw_proc *me, const struct ts_notice *n)
 			x->need_rts = n->rts;
 			x->need_from = (uint16_t)(n->from + 1);
 		}
-		stale = me->page[n->page].mapped & ts_bit(me);
-		if (stale && !pinned)
+		bool mapped = me->page[n->page].mapped & ts_bit(me);
+		update = mapped && ts_updates(me, n->page);
+		if (mapped && !update)
 			ts_unmap(me, n->page);
 	}
 	tw_page_unlock(me, n->page);
-	if (stale && pinned)
+	if (update)
 		ts_refresh(me, n->page);
 }
 

@@ -59,11 +59,14 @@ struct ts_page {
 	uint8_t twin;              /* the public copy is the frame's twin */
 	uint8_t lease;             /* how often its lease was doubled */
 	uint8_t keep;              /* how many releases may still leave it writable that find no change */
-	uint8_t quiet;            /* commits in a row, after the first of which nobody came for the page, as it seems */
-	uint8_t patience;         /* so many of them are not enough for exclusive mode */
-	uint8_t alone;            /* the last commit entered it */
-	_Atomic uint32_t busy;    /* local processor in, or entering, the critical section + 1; lock-free */
-	_Atomic uint64_t waiters; /* local processors that wait for @busy, one bit each; lock-free */
+	uint8_t quiet;             /* commits in a row between which nobody came for it, as it seems */
+	uint8_t patience;          /* so many of them are not enough for exclusive mode */
+	uint8_t unmapped;          /* since the last fault */
+	uint8_t credits;           /* updates in place by acquires before one unmaps: granted at the last fault */
+	uint8_t left;              /* as of now */
+	uint8_t alone;             /* the last commit entered it */
+	_Atomic uint32_t busy;     /* local processor in, or entering, the critical section + 1; lock-free */
+	_Atomic uint64_t waiters;  /* local processors that wait for @busy, one bit each; lock-free */
 };
 
 struct ts_node {
@@ -86,7 +89,8 @@ struct ts {
 	struct ts_signature *own;  /* this node's */
 	struct ts_signature *seen; /* private: the one that an acquire reads */
 	char *scratch;             /* one page */
-	struct ts_lease *lease;    /* [pages] */
+	uint64_t released; /* time when the release at work began: its commits are of one time, if leases let them */
+	struct ts_lease *lease; /* [pages] */
 	size_t leases;
 	tw_page_t *alone; /* [pages]: written here in exclusive mode, as yet: they are in no dirty set */
 	size_t alones;
@@ -173,12 +177,14 @@ void ts_lease_expire(struct tw_proc *me, uint64_t before);
  * ts_publish - say that @wts, with copies granted until @rts, is the newest version, and @home (+ TS_EXCLUSIVE) has it.  In the section, page
  * locked.
  * ts_unmap - this processor's mapping of @p (locked) goes; writes not yet committed stay in the frame.
+ * ts_updates - shall the copy of @p (locked) be brought up to date in place, now that it is stale?  Takes a credit for it.
  * ts_refresh - bring the copy up to what this node knows of, in place.  No page lock held.
  * ts_renew - grant this node's copy more time, if it is the newest and nobody need be asked.  No page lock held. */
 void ts_newest_read(struct tw_proc *me, tw_page_t p, unsigned end, struct ts_newest *n);
 bool ts_held(struct tw_proc *me, tw_page_t p, const struct ts_newest *n);
 void ts_publish(struct tw_proc *me, tw_page_t p, uint64_t wts, uint64_t rts, uint64_t home);
 void ts_unmap(struct tw_proc *me, tw_page_t p);
+bool ts_updates(struct tw_proc *me, tw_page_t p);
 void ts_refresh(struct tw_proc *me, tw_page_t p);
 void ts_renew(struct tw_proc *me, tw_page_t p);
 void ts_read_fault(struct tw_proc *me, tw_page_t p);
