@@ -23,6 +23,13 @@ struct ts_signature {
 	_Alignas(64) struct ts_notice notice[TS_SIGNATURE_MAX];
 };
 
+/* Pages are put into groups; of each, a node counts in exported memory how often others have ended exclusive mode here. */
+#define TS_GROUPS 256u
+static inline unsigned ts_group(tw_page_t p)
+{
+	return p / 64 % TS_GROUPS;
+}
+
 /* Of each page and node, in exported memory.  The words but @link are those of who is in the critical section, and valid where
  * the chain of links ends. */
 struct ts_meta {
@@ -70,7 +77,9 @@ struct ts_page {
 };
 
 struct ts_node {
-	_Alignas(64) struct tw_mutex lock;   /* the signature; taken last, after a page lock */
+	_Alignas(64) struct tw_mutex lock; /* the signature; taken last, after a page lock */
+	unsigned look_at;                  /* before it, no notice is as old as look_for */
+	uint64_t look_for;
 	_Alignas(64) _Atomic uint64_t clock; /* the latest time stamp known here */
 };
 
@@ -92,10 +101,11 @@ struct ts {
 	uint64_t released; /* time when the release at work began: its commits are of one time, if leases let them */
 	struct ts_lease *lease; /* [pages] */
 	size_t leases;
-	tw_page_t *alone; /* [pages]: written here in exclusive mode, as yet: they are in no dirty set */
-	size_t alones;
-	uint8_t *listed; /* [pages]: in which of the two it is: enum ts_listed */
-	uint16_t *pins;  /* [pages]: how often this processor has pinned the page */
+	/* Pages written here in exclusive mode, as yet, which are in no dirty set: lists, linked by page + 1. */
+	tw_page_t alone[TS_GROUPS], *alone_next;
+	uint64_t ended[TS_GROUPS]; /* ts_ended, as of the last look at that list */
+	uint8_t *listed;           /* [pages]: in which of the two it is: enum ts_listed */
+	uint16_t *pins;            /* [pages]: how often this processor has pinned the page */
 };
 
 static inline struct ts *ts_of(struct tw_proc *me)
@@ -113,6 +123,7 @@ static inline uint64_t ts_bit(const struct tw_proc *me)
 
 /* Offsets in exported memory. */
 size_t ts_object_offset(const struct tw_proc *me, uint64_t object);
+size_t ts_ended_offset(const struct tw_proc *me, unsigned group);
 size_t ts_meta_offset(const struct tw_proc *me, tw_page_t p);
 size_t ts_public_offset(const struct tw_proc *me, tw_page_t p);
 static inline struct ts_meta *ts_meta(struct tw_proc *me, tw_page_t p)
