@@ -279,6 +279,20 @@ void ts_write_fault(struct tw_proc *me, tw_page_t p)
 	tw_page_unlock(me, p);
 }
 
+void ts_prefetch(struct tw_proc *me, tw_page_t first, unsigned count)
+{
+	for (tw_page_t p = first; p < first + count; p++) {
+		tw_page_lock(me, p);
+		bool wanted =
+		    !(me->page[p].mapped & ts_bit(me)) && tw_home_get(me, p) >= 0 && tw_home_tentative(me, p) < 0;
+		tw_page_unlock(me, p);
+		if (!wanted)
+			continue;
+		ts_read_fault(me, p);
+		me->stats->now.prefetched_reads++;
+	}
+}
+
 void ts_pin(struct tw_proc *me, tw_page_t first, unsigned count)
 {
 	for (tw_page_t p = first; p < first + count; p++) {

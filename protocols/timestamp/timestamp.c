@@ -112,6 +112,7 @@ const struct tw_protocol tw_protocol_ts = {
     .fini = ts_fini,
     .read_fault = ts_read_fault,
     .write_fault = ts_write_fault,
+    .prefetch = ts_prefetch,
     .pin = ts_pin,
     .unpin = ts_unpin,
     .release = ts_release,
