@@ -117,4 +117,5 @@ const struct tw_protocol tw_protocol_ts = {
     .unpin = ts_unpin,
     .release = ts_release,
     .acquire = ts_acquire,
+    .arrive = ts_arrive,
 };

@@ -81,6 +81,7 @@ struct ts_node {
 	unsigned look_at;                  /* before it, no notice is as old as look_for */
 	uint64_t look_for;
 	_Alignas(64) _Atomic uint64_t clock; /* the latest time stamp known here */
+	_Atomic uint64_t arrived;            /* at barriers of all, of the node's processors */
 };
 
 /* Readable pages of this processor by the time their copies end: a binary heap.  A page is in it at most once; keys may be too
@@ -88,6 +89,14 @@ struct ts_node {
 struct ts_lease {
 	uint64_t rts;
 	tw_page_t page;
+};
+
+/* Detector of sequential read faults. */
+struct ts_stream {
+	tw_page_t next; /* the page after the last window */
+	unsigned run;   /* pages of the run at work */
+	unsigned last;  /* of the run before it */
+	unsigned same;  /* how many runs in a row had that length */
 };
 
 enum ts_listed { TS_LEASED = 1, TS_LISTED_ALONE = 2 };
@@ -105,7 +114,8 @@ struct ts {
 	tw_page_t alone[TS_GROUPS], *alone_next;
 	uint64_t ended[TS_GROUPS]; /* ts_ended, as of the last look at that list */
 	uint8_t *listed;           /* [pages]: in which of the two it is: enum ts_listed */
-	uint16_t *pins;            /* [pages]: how often this processor has pinned the page */
+	struct ts_stream reads;
+	uint16_t *pins; /* [pages]: how often this processor has pinned the page */
 };
 
 static inline struct ts *ts_of(struct tw_proc *me)
@@ -220,6 +230,7 @@ void ts_commit(struct tw_proc *me, tw_page_t p);
 void ts_alone_look(struct tw_proc *me);
 
 void ts_release(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object);
+void ts_arrive(struct tw_proc *me, uint64_t object);
 void ts_acquire(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object);
 
 #endif
