@@ -7,11 +7,12 @@
  * come.  Whoever comes by a notice or a look reads the home's mark before the public copy: not set, the public copy has all that was
  * released while it was.  Whoever comes by the section sees the mark with the stamp, and commits for the home, as that same version:
  *
- *     marks it busy, copies the frame to the public copy, takes the mark away.        (ts_break)
+ *     marks it busy, counts that, copies the frame to the public copy, takes the mark away.        (ts_break)
  *
- * The home's processors store, then look at the mark in their release, with a fence between; the other node marks, then reads the
- * frame.  So who saw no busy mark has its stores in the copy, and who saw one, or none at all, commits in the section, after it.  A
- * look at frame and public copy must not stand for that while the mark is busy: the copy on its way may undo what it saw. */
+ * The home's processors store, then look at the count, and the mark if that has changed, in their release, with a fence between; the other
+ * node marks and counts, then reads the frame.  So who saw no busy mark has its stores in the copy, and who saw one, or none at all, commits in
+ * the section, after it.  A look at frame and public copy must not stand for that while the mark is busy: the copy on its way may undo what it
+ * saw.  A mark goes in this way only: a commit that finds its page exclusive, once it is in the section, has nothing to do. */
 #include "protocols/timestamp/timestamp.h"
 
 #include <string.h>
@@ -47,23 +48,39 @@ static void commit_keep_alone(struct tw_proc *me, tw_page_t p)
 	if (t->listed[p] & TS_LISTED_ALONE)
 		return;
 	t->listed[p] |= TS_LISTED_ALONE;
-	t->alone[t->alones++] = p;
+	t->alone_next[p] = t->alone[ts_group(p)];
+	t->alone[ts_group(p)] = p + 1;
+}
+
+/* Pages of the group that are not exclusive any more are dirty. */
+static void commit_look(struct tw_proc *me, unsigned group)
+{
+	struct ts *t = ts_of(me);
+
+	for (tw_page_t *link = &t->alone[group]; *link;) {
+		tw_page_t p = *link - 1;
+		if (atomic_load_explicit(&ts_meta(me, p)->home, memory_order_relaxed) & TS_EXCLUSIVE) {
+			link = &t->alone_next[p];
+			continue;
+		}
+		*link = t->alone_next[p];
+		t->listed[p] &= ~TS_LISTED_ALONE;
+		tw_pageset_add(me->dirty, p);
+	}
 }
 
 void ts_alone_look(struct tw_proc *me)
 {
 	struct ts *t = ts_of(me);
+	_Atomic uint64_t *ended = (void *)(me->net->base + ts_ended_offset(me, 0));
 
 	atomic_thread_fence(memory_order_seq_cst);
-	for (size_t i = 0; i < t->alones;) {
-		tw_page_t p = t->alone[i];
-		if (atomic_load_explicit(&ts_meta(me, p)->home, memory_order_relaxed) & TS_EXCLUSIVE) {
-			i++;
+	for (unsigned g = 0; g < TS_GROUPS; g++) {
+		uint64_t now = atomic_load_explicit(&ended[g], memory_order_acquire);
+		if (now == t->ended[g])
 			continue;
-		}
-		t->alone[i] = t->alone[--t->alones];
-		t->listed[p] &= ~TS_LISTED_ALONE;
-		tw_pageset_add(me->dirty, p);
+		t->ended[g] = now;
+		commit_look(me, g);
 	}
 }
 
@@ -129,7 +146,7 @@ static bool commit_alone(struct tw_proc *me, tw_page_t p, const struct ts_newest
 /* The version after @n.  In the section, page locked. */
 static void commit_version(struct tw_proc *me, tw_page_t p, const struct ts_newest *n, bool exclusive)
 {
-	uint64_t wts = TW_MAX(n->rts, atomic_load(&ts_of(me)->node->clock)) + 1, rts = wts + me->config.lease;
+	uint64_t wts = TW_MAX(n->rts, ts_of(me)->released) + 1, rts = wts + me->config.lease;
 
 	ts_page(me, p)->lease = 0;
 	ts_publish(me, p, wts, rts, me->node | (exclusive ? TS_EXCLUSIVE : 0));
@@ -138,9 +155,25 @@ static void commit_version(struct tw_proc *me, tw_page_t p, const struct ts_newe
 	me->stats->now.write_notices++;
 }
 
-void ts_commit(struct tw_proc *me, tw_page_t p)
+/* In the section, page locked and not exclusive. */
+static void commit_here(struct tw_proc *me, tw_page_t p, const struct ts_newest *n)
 {
 	struct ts_page *x = ts_page(me, p);
+	bool exclusive = commit_alone(me, p, n);
+
+	x->keep = me->config.race ? 0 : (uint8_t)me->config.keep;
+	if (exclusive)
+		commit_keep_alone(me, p);
+	else if (x->keep || ts_of(me)->pins[p])
+		commit_keep(me, p);
+	else
+		commit_clean(me, p);
+	commit_merge(me, p, n);
+	commit_version(me, p, n, exclusive);
+}
+
+void ts_commit(struct tw_proc *me, tw_page_t p)
+{
 	struct ts_newest n;
 
 	tw_page_lock(me, p);
@@ -150,16 +183,10 @@ void ts_commit(struct tw_proc *me, tw_page_t p)
 		return;
 	ts_newest_read(me, p, ts_section_enter(me, p), &n);
 	tw_page_lock(me, p);
-	bool exclusive = commit_alone(me, p, &n);
-	x->keep = me->config.race ? 0 : (uint8_t)me->config.keep;
-	if (exclusive)
-		commit_keep_alone(me, p);
-	else if (x->keep || ts_of(me)->pins[p])
-		commit_keep(me, p);
+	if (atomic_load(&ts_meta(me, p)->home) & TS_EXCLUSIVE)
+		commit_keep_alone(me, p); /* a neighbour's commit entered it meanwhile; then the chain ends here */
 	else
-		commit_clean(me, p);
-	commit_merge(me, p, &n);
-	commit_version(me, p, &n, exclusive);
+		commit_here(me, p, &n);
 	tw_page_unlock(me, p);
 	ts_section_leave(me, p);
 }
@@ -170,6 +197,7 @@ void ts_break(struct tw_proc *me, tw_page_t p, unsigned home)
 	char *copy = ts_of(me)->scratch;
 
 	tw_net_swap(me->net, home, at, (home + 1) | TS_BUSY);
+	tw_net_fadd(me->net, home, ts_ended_offset(me, ts_group(p)), 1);
 	tw_net_read(me->net, home, tw_frame_offset(me, p), copy, bytes);
 	tw_net_read_wait(me->net);
 	tw_net_write(me->net, home, ts_public_offset(me, p), copy, bytes);

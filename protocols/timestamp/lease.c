@@ -35,24 +35,31 @@ void ts_lease_add(struct tw_proc *me, tw_page_t p)
 	lease_push(t, (struct ts_lease){.rts = atomic_load(&ts_page(me, p)->rts), .page = p});
 }
 
+/* The lease of @p, which was in the heap, may have ended: renew it, bring the page up to date, or unmap it. */
+static void lease_end(struct tw_proc *me, tw_page_t p, uint64_t before)
+{
+	_Atomic uint64_t *rts = &ts_page(me, p)->rts;
+
+	if (atomic_load(rts) < before)
+		ts_renew(me, p);
+	tw_page_lock(me, p);
+	bool stale = atomic_load(rts) < before, update = stale && ts_updates(me, p);
+	if (stale && !update)
+		ts_unmap(me, p);
+	else
+		ts_lease_add(me, p);
+	tw_page_unlock(me, p);
+	if (update)
+		ts_refresh(me, p);
+}
+
 void ts_lease_expire(struct tw_proc *me, uint64_t before)
 {
 	struct ts *t = ts_of(me);
 	while (t->leases && t->lease[0].rts < before) {
 		tw_page_t p = lease_pop(t).page;
-		struct ts_page *x = ts_page(me, p);
 		t->listed[p] &= ~TS_LEASED;
-		if (!(me->page[p].mapped & ts_bit(me)))
-			continue;
-		if (t->pins[p])
-			ts_refresh(me, p);
-		else if (atomic_load(&x->rts) < before)
-			ts_renew(me, p);
-		tw_page_lock(me, p);
-		if (atomic_load(&x->rts) < before)
-			ts_unmap(me, p);
-		else
-			ts_lease_add(me, p);
-		tw_page_unlock(me, p);
+		if (me->page[p].mapped & ts_bit(me))
+			lease_end(me, p, before);
 	}
 }

@@ -15,6 +15,11 @@
 #define LOOK_HOPS  4u /* links followed by a look */
 #define LEASE_MOST ((uint64_t)1 << 20)
 
+#define STREAM_BEGINS  4u  /* from so many sequential faults on, as many pages again are read ahead */
+#define STREAM_SURE    8u  /* a run so long may disturb other nodes for pages ahead */
+#define STREAM_TRUSTED 2u  /* runs in a row of one length: the next one is read at once */
+#define STREAM_AGAIN   32u /* runs until the length is measured anew */
+
 /* A copy must be valid up to this time. */
 static uint64_t page_until(struct tw_proc *me, tw_page_t p)
 {
@@ -189,23 +194,39 @@ static bool page_by_look(struct tw_proc *me, tw_page_t p)
 	return false;
 }
 
+/* Is the copy valid, or made so without the section?  Page locked. */
+static bool page_valid_cheaply(struct tw_proc *me, tw_page_t p)
+{
+	return page_valid(me, p) || page_by_notice(me, p) || page_by_look(me, p);
+}
+
 /* Lock @p with a valid copy. */
 static void page_lock_valid(struct tw_proc *me, tw_page_t p)
 {
 	for (;;) {
 		tw_page_lock(me, p);
 		tw_home_claim(me, p);
-		if (page_valid(me, p) || page_by_notice(me, p) || page_by_look(me, p))
+		if (page_valid_cheaply(me, p))
 			return;
 		tw_page_unlock(me, p);
 		page_fetch(me, p, ts_section_enter(me, p));
 	}
 }
 
+bool ts_updates(struct tw_proc *me, tw_page_t p)
+{
+	struct ts_page *x = ts_page(me, p);
+	bool credit = x->left > 0;
+
+	x->left -= credit;
+	return credit || ts_of(me)->pins[p];
+}
+
 void ts_refresh(struct tw_proc *me, tw_page_t p)
 {
 	page_lock_valid(me, p);
 	tw_page_unlock(me, p);
+	me->stats->now.updates++;
 }
 
 /* ---- mappings ---------------------------------------------------------------------------------------------------- */
@@ -237,22 +258,89 @@ void ts_unmap(struct tw_proc *me, tw_page_t p)
 {
 	tw_map(me, p, 1, ts_rights(me, p), TW_NONE);
 	me->page[p].mapped &= ~ts_bit(me);
+	ts_page(me, p)->unmapped = 1;
 	me->stats->now.invalidations++;
 }
 
-void ts_read_fault(struct tw_proc *me, tw_page_t p)
+/* The same for a fault.  Wanted again after it was unmapped: it is worth updates in place, and after those more of them. */
+static void page_lock_fault(struct tw_proc *me, tw_page_t p)
 {
+	struct ts_page *x = ts_page(me, p);
+
 	page_lock_valid(me, p);
+	if (x->unmapped)
+		x->left = x->credits = (uint8_t)TW_MIN(TW_MAX(2u * x->credits, 1u), me->config.updates);
+	x->unmapped = 0;
+}
+
+/* @p is locked, with a valid copy. */
+static void page_map_read(struct tw_proc *me, tw_page_t p)
+{
 	if (me->page[p].writers & ts_bit(me))
 		page_map_write(me, p); /* was invalid and dirty */
 	else
 		page_map(me, p, TW_READ);
+}
+
+/* Read @p, if it is not mapped and has a home: also by its section, that is at another node's cost, only if @sure.  Returns whether. */
+static bool page_ahead(struct tw_proc *me, tw_page_t p, bool sure)
+{
+	tw_page_lock(me, p);
+	bool wanted = !(me->page[p].mapped & ts_bit(me)) && tw_home_get(me, p) >= 0 && tw_home_tentative(me, p) < 0;
+	if (!wanted || (!sure && !page_valid_cheaply(me, p))) {
+		tw_page_unlock(me, p);
+		return false;
+	}
 	tw_page_unlock(me, p);
+	page_lock_fault(me, p);
+	page_map_read(me, p);
+	tw_page_unlock(me, p);
+	me->stats->now.prefetched_reads++;
+	return true;
+}
+
+void ts_prefetch(struct tw_proc *me, tw_page_t first, unsigned count)
+{
+	for (tw_page_t p = first; p < first + count; p++)
+		page_ahead(me, p, true);
+}
+
+/* How many pages to read at a fault on @p: runs of sequential faults double, or have the length that the runs before had. */
+static unsigned stream_window(struct tw_proc *me, struct ts_stream *s, tw_page_t p)
+{
+	unsigned window = 1;
+
+	if (p != s->next) {
+		s->same = s->run == s->last && s->same < STREAM_AGAIN ? s->same + 1 : 0;
+		s->last = s->run;
+		s->run = 0;
+	}
+	if (s->same >= STREAM_TRUSTED && s->run < s->last)
+		window = s->last - s->run;
+	else if (s->run >= STREAM_BEGINS)
+		window = s->run;
+	window = TW_MAX(TW_MIN(window, (unsigned)me->config.prefetch), 1u);
+	return (unsigned)TW_MIN(window, me->layout.pages - p);
+}
+
+void ts_read_fault(struct tw_proc *me, tw_page_t p)
+{
+	struct ts_stream *s = &ts_of(me)->reads;
+	unsigned window = stream_window(me, s, p), n = 1;
+	bool sure = s->run >= STREAM_SURE || s->same >= STREAM_TRUSTED;
+
+	page_lock_fault(me, p);
+	page_map_read(me, p);
+	tw_page_unlock(me, p);
+	while (n < window && page_ahead(me, p + n, sure))
+		n++;
+	s->next = p + n;
+	s->run += n;
 }
 
 void ts_write_fault(struct tw_proc *me, tw_page_t p)
 {
-	page_lock_valid(me, p);
+	page_lock_fault(me, p);
 	page_map_write(me, p);
 	tw_page_unlock(me, p);
 }

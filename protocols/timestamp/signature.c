@@ -23,19 +23,31 @@ static void signature_raise(struct tw_proc *me, struct ts_signature *s, uint64_t
 		atomic_store(&s->min_wr_ts, wts);
 }
 
+/* The slot of an oldest notice.  Those of one release have one time, and no notice comes in that is older than what was dropped: so they
+ * are found one after the other.  Locked. */
+static unsigned signature_oldest(struct ts_node *node, const struct ts_signature *s, unsigned count)
+{
+	for (unsigned i = node->look_at; i < count; i++)
+		if (s->notice[i].wts <= node->look_for)
+			return node->look_at = i;
+	unsigned oldest = 0;
+	for (unsigned i = 1; i < count; i++)
+		if (s->notice[i].wts < s->notice[oldest].wts)
+			oldest = i;
+	node->look_for = s->notice[oldest].wts;
+	return node->look_at = oldest;
+}
+
 /* The slot for a new notice; the oldest one's when all are taken, or -1 when @n is older than all.  Locked. */
 static int signature_slot(struct tw_proc *me, struct ts_signature *s, const struct ts_notice *n)
 {
 	uint64_t count = atomic_load_explicit(&s->count, memory_order_relaxed);
-	unsigned oldest = 0;
 
 	if (count < me->config.signature) {
 		atomic_store_explicit(&s->count, count + 1, memory_order_relaxed);
 		return (int)count;
 	}
-	for (unsigned i = 1; i < count; i++)
-		if (s->notice[i].wts < s->notice[oldest].wts)
-			oldest = i;
+	unsigned oldest = signature_oldest(ts_of(me)->node, s, (unsigned)count);
 	if (n->wts <= s->notice[oldest].wts) {
 		signature_raise(me, s, n->wts);
 		return -1;

@@ -28,14 +28,20 @@ static bool object_learn(struct tw_proc *me, uint64_t word, enum tw_sync_kind ki
 	return true;
 }
 
-void ts_release(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object)
+static void release_pages(struct tw_proc *me)
+{
+	ts_of(me)->released = atomic_load(&ts_of(me)->node->clock);
+	ts_alone_look(me);
+	tw_pageset_drain(me->dirty, release_run, me);
+}
+
+/* This node is the object's last releaser: its signature has all that was released there. */
+static void release_object(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object)
 {
 	size_t at = ts_object_offset(me, object);
 	unsigned home = object_home(me, object);
-
-	ts_alone_look(me);
-	tw_pageset_drain(me->dirty, release_run, me);
 	uint64_t word = tw_net_read64(me->net, home, at), old;
+
 	for (;; word = old) {
 		if ((word & 0xffff) != me->node + 1)
 			object_learn(me, word, kind);
@@ -45,10 +51,25 @@ void ts_release(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object)
 	}
 }
 
+void ts_release(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object)
+{
+	release_pages(me);
+	release_object(me, kind, object);
+}
+
+/* All processors arrive as often, at the same barriers: the last one of the node does it for all, whose notices are in the signature. */
+void ts_arrive(struct tw_proc *me, uint64_t object)
+{
+	release_pages(me);
+	if ((atomic_fetch_add(&ts_of(me)->node->arrived, 1) + 1) % me->locals == 0)
+		release_object(me, TW_SYNC_BARRIER, object);
+}
+
+/* The copy lacks what @n tells of: it is not mapped any more, or brought up to date at once. */
 static void acquire_notice(struct tw_proc *me, const struct ts_notice *n)
 {
 	struct ts_page *x = ts_page(me, n->page);
-	bool pinned = ts_of(me)->pins[n->page], stale = false;
+	bool update = false;
 
 	if (atomic_load(&x->rts) >= n->wts)
 		return;
@@ -59,12 +80,13 @@ static void acquire_notice(struct tw_proc *me, const struct ts_notice *n)
 			x->need_rts = n->rts;
 			x->need_from = (uint16_t)(n->from + 1);
 		}
-		stale = me->page[n->page].mapped & ts_bit(me);
-		if (stale && !pinned)
+		bool mapped = me->page[n->page].mapped & ts_bit(me);
+		update = mapped && ts_updates(me, n->page);
+		if (mapped && !update)
 			ts_unmap(me, n->page);
 	}
 	tw_page_unlock(me, n->page);
-	if (stale && pinned)
+	if (update)
 		ts_refresh(me, n->page);
 }
 
@@ -72,6 +94,7 @@ void ts_acquire(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object)
 {
 	struct ts_signature *s = ts_of(me)->seen;
 
+	ts_of(me)->reads.next = (tw_page_t)-1; /* what comes after may not be written yet: another run */
 	if (!object_learn(me, tw_net_read64(me->net, object_home(me, object), ts_object_offset(me, object)), kind))
 		return;
 	uint64_t count = atomic_load(&s->count), latest = atomic_load(&s->min_wr_ts);

@@ -7,7 +7,8 @@
 #include <sys/mman.h>
 
 #define TS_OBJECTS_AT TW_ALIGN_UP(sizeof(struct ts_signature), 4096)
-#define TS_META_AT    (TS_OBJECTS_AT + TS_OBJECTS * sizeof(uint64_t))
+#define TS_ENDED_AT   (TS_OBJECTS_AT + TS_OBJECTS * sizeof(uint64_t))
+#define TS_META_AT    (TS_ENDED_AT + TS_GROUPS * sizeof(uint64_t))
 
 static size_t ts_public_at(const struct tw_layout *l)
 {
@@ -27,6 +28,11 @@ static size_t ts_private_bytes(const struct tw_layout *l)
 size_t ts_object_offset(const struct tw_proc *me, uint64_t object)
 {
 	return me->layout.protocol + TS_OBJECTS_AT + (object >> 28) % TS_OBJECTS * sizeof(uint64_t);
+}
+
+size_t ts_ended_offset(const struct tw_proc *me, unsigned group)
+{
+	return me->layout.protocol + TS_ENDED_AT + group * sizeof(uint64_t);
 }
 
 size_t ts_meta_offset(const struct tw_proc *me, tw_page_t p)
@@ -66,7 +72,7 @@ static void ts_fini(struct tw_proc *me)
 	struct ts *t = ts_of(me);
 	ts_unreserve(me, t->lease, sizeof(*t->lease));
 	ts_unreserve(me, t->listed, sizeof(*t->listed));
-	ts_unreserve(me, t->alone, sizeof(*t->alone));
+	ts_unreserve(me, t->alone_next, sizeof(*t->alone_next));
 	ts_unreserve(me, t->pins, sizeof(*t->pins));
 	free(t->scratch);
 	free(t->seen);
@@ -86,9 +92,9 @@ static int ts_init(struct tw_proc *me)
 		t->scratch = aligned_alloc(4096, me->layout.page_bytes);
 		t->lease = ts_reserve(me, sizeof(*t->lease));
 		t->listed = ts_reserve(me, sizeof(*t->listed));
-		t->alone = ts_reserve(me, sizeof(*t->alone));
+		t->alone_next = ts_reserve(me, sizeof(*t->alone_next));
 		t->pins = ts_reserve(me, sizeof(*t->pins));
-		if (t->seen && t->scratch && t->lease && t->listed && t->alone && t->pins)
+		if (t->seen && t->scratch && t->lease && t->listed && t->alone_next && t->pins)
 			return 0;
 		ts_fini(me);
 	}
@@ -106,8 +112,10 @@ const struct tw_protocol tw_protocol_ts = {
     .fini = ts_fini,
     .read_fault = ts_read_fault,
     .write_fault = ts_write_fault,
+    .prefetch = ts_prefetch,
     .pin = ts_pin,
     .unpin = ts_unpin,
     .release = ts_release,
     .acquire = ts_acquire,
+    .arrive = ts_arrive,
 };

@@ -23,6 +23,13 @@ struct ts_signature {
 	_Alignas(64) struct ts_notice notice[TS_SIGNATURE_MAX];
 };
 
+/* Pages are put into groups; of each, a node counts in exported memory how often others have ended exclusive mode here. */
+#define TS_GROUPS 256u
+static inline unsigned ts_group(tw_page_t p)
+{
+	return p / 64 % TS_GROUPS;
+}
+
 /* Of each page and node, in exported memory.  The words but @link are those of who is in the critical section, and valid where
  * the chain of links ends. */
 struct ts_meta {
@@ -59,16 +66,22 @@ struct ts_page {
 	uint8_t twin;              /* the public copy is the frame's twin */
 	uint8_t lease;             /* how often its lease was doubled */
 	uint8_t keep;              /* how many releases may still leave it writable that find no change */
-	uint8_t quiet;            /* commits in a row, after the first of which nobody came for the page, as it seems */
-	uint8_t patience;         /* so many of them are not enough for exclusive mode */
-	uint8_t alone;            /* the last commit entered it */
-	_Atomic uint32_t busy;    /* local processor in, or entering, the critical section + 1; lock-free */
-	_Atomic uint64_t waiters; /* local processors that wait for @busy, one bit each; lock-free */
+	uint8_t quiet;             /* commits in a row between which nobody came for it, as it seems */
+	uint8_t patience;          /* so many of them are not enough for exclusive mode */
+	uint8_t unmapped;          /* since the last fault */
+	uint8_t credits;           /* updates in place by acquires before one unmaps: granted at the last fault */
+	uint8_t left;              /* as of now */
+	uint8_t alone;             /* the last commit entered it */
+	_Atomic uint32_t busy;     /* local processor in, or entering, the critical section + 1; lock-free */
+	_Atomic uint64_t waiters;  /* local processors that wait for @busy, one bit each; lock-free */
 };
 
 struct ts_node {
-	_Alignas(64) struct tw_mutex lock;   /* the signature; taken last, after a page lock */
+	_Alignas(64) struct tw_mutex lock; /* the signature; taken last, after a page lock */
+	unsigned look_at;                  /* before it, no notice is as old as look_for */
+	uint64_t look_for;
 	_Alignas(64) _Atomic uint64_t clock; /* the latest time stamp known here */
+	_Atomic uint64_t arrived;            /* at barriers of all, of the node's processors */
 };
 
 /* Readable pages of this processor by the time their copies end: a binary heap.  A page is in it at most once; keys may be too
@@ -76,6 +89,14 @@ struct ts_node {
 struct ts_lease {
 	uint64_t rts;
 	tw_page_t page;
+};
+
+/* Detector of sequential read faults. */
+struct ts_stream {
+	tw_page_t next; /* the page after the last window */
+	unsigned run;   /* pages of the run at work */
+	unsigned last;  /* of the run before it */
+	unsigned same;  /* how many runs in a row had that length */
 };
 
 enum ts_listed { TS_LEASED = 1, TS_LISTED_ALONE = 2 };
@@ -86,12 +107,15 @@ struct ts {
 	struct ts_signature *own;  /* this node's */
 	struct ts_signature *seen; /* private: the one that an acquire reads */
 	char *scratch;             /* one page */
-	struct ts_lease *lease;    /* [pages] */
+	uint64_t released; /* time when the release at work began: its commits are of one time, if leases let them */
+	struct ts_lease *lease; /* [pages] */
 	size_t leases;
-	tw_page_t *alone; /* [pages]: written here in exclusive mode, as yet: they are in no dirty set */
-	size_t alones;
-	uint8_t *listed; /* [pages]: in which of the two it is: enum ts_listed */
-	uint16_t *pins;  /* [pages]: how often this processor has pinned the page */
+	/* Pages written here in exclusive mode, as yet, which are in no dirty set: lists, linked by page + 1. */
+	tw_page_t alone[TS_GROUPS], *alone_next;
+	uint64_t ended[TS_GROUPS]; /* ts_ended, as of the last look at that list */
+	uint8_t *listed;           /* [pages]: in which of the two it is: enum ts_listed */
+	struct ts_stream reads;
+	uint16_t *pins; /* [pages]: how often this processor has pinned the page */
 };
 
 static inline struct ts *ts_of(struct tw_proc *me)
@@ -109,6 +133,7 @@ static inline uint64_t ts_bit(const struct tw_proc *me)
 
 /* Offsets in exported memory. */
 size_t ts_object_offset(const struct tw_proc *me, uint64_t object);
+size_t ts_ended_offset(const struct tw_proc *me, unsigned group);
 size_t ts_meta_offset(const struct tw_proc *me, tw_page_t p);
 size_t ts_public_offset(const struct tw_proc *me, tw_page_t p);
 static inline struct ts_meta *ts_meta(struct tw_proc *me, tw_page_t p)
@@ -173,16 +198,19 @@ void ts_lease_expire(struct tw_proc *me, uint64_t before);
  * ts_publish - say that @wts, with copies granted until @rts, is the newest version, and @home (+ TS_EXCLUSIVE) has it.  In the section, page
  * locked.
  * ts_unmap - this processor's mapping of @p (locked) goes; writes not yet committed stay in the frame.
+ * ts_updates - shall the copy of @p (locked) be brought up to date in place, now that it is stale?  Takes a credit for it.
  * ts_refresh - bring the copy up to what this node knows of, in place.  No page lock held.
  * ts_renew - grant this node's copy more time, if it is the newest and nobody need be asked.  No page lock held. */
 void ts_newest_read(struct tw_proc *me, tw_page_t p, unsigned end, struct ts_newest *n);
 bool ts_held(struct tw_proc *me, tw_page_t p, const struct ts_newest *n);
 void ts_publish(struct tw_proc *me, tw_page_t p, uint64_t wts, uint64_t rts, uint64_t home);
 void ts_unmap(struct tw_proc *me, tw_page_t p);
+bool ts_updates(struct tw_proc *me, tw_page_t p);
 void ts_refresh(struct tw_proc *me, tw_page_t p);
 void ts_renew(struct tw_proc *me, tw_page_t p);
 void ts_read_fault(struct tw_proc *me, tw_page_t p);
 void ts_write_fault(struct tw_proc *me, tw_page_t p);
+void ts_prefetch(struct tw_proc *me, tw_page_t first, unsigned count);
 void ts_pin(struct tw_proc *me, tw_page_t first, unsigned count);
 void ts_unpin(struct tw_proc *me, tw_page_t first, unsigned count);
 
@@ -202,6 +230,7 @@ void ts_commit(struct tw_proc *me, tw_page_t p);
 void ts_alone_look(struct tw_proc *me);
 
 void ts_release(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object);
+void ts_arrive(struct tw_proc *me, uint64_t object);
 void ts_acquire(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object);
 
 #endif
