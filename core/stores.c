@@ -95,8 +95,8 @@ static void stores_clear(size_t at, size_t end)
 	}
 }
 
-/* Runs are cut at the end of a page.  A signal handler may store meanwhile: what it announces after the bits of a run were cleared
- * puts the page into the set again. */
+/* Runs are cut at the end of a page.  A signal handler may store meanwhile: what it announces after the bits of a run
+ * were cleared puts the page into the set again. */
 static void stores_drain_page(struct tw_proc *me, size_t at)
 {
 	size_t end = at + me->layout.page_bytes;

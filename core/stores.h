@@ -6,12 +6,12 @@
  * log is a bit for each byte of the shared space, private to the processor, and the set of pages that have a bit.
  *
  * Rule: between an announcement and the end of its store the processor enters no hook of a release, arrival or
- * acquire.  Hence at such a hook all that was announced has been stored, and the log is handed to the protocol and cleared
- * (tw_stores_drain).  A fault, which comes between announcement and store, leaves the log alone.
+ * acquire.  Hence at such a hook all that was announced has been stored, and the log is handed to the protocol and
+ * cleared (tw_stores_drain).  A fault, which comes between announcement and store, leaves the log alone.
  *
- * The log is not drained earlier, at the next announcement for instance: gcc announces an address once for all its stores
- * up to the next call that might free memory, and those include every synchronization but not other announcements;
- * and clang announces all elements of a masked vector before it stores them. */
+ * The log is not drained earlier, at the next announcement for instance: gcc announces an address once for all its
+ * stores up to the next call that might free memory, and those include every synchronization but not other
+ * announcements; and clang announces all elements of a masked vector before it stores them. */
 #ifndef TW_CORE_STORES_H
 #define TW_CORE_STORES_H
 
@@ -27,11 +27,13 @@ struct tw_stores {
 };
 extern struct tw_stores tw_stores;
 
-/* tw_stores_runtime - defined by the run-time part that `tweed cc` links to a program (instrument/); its address is NULL in others. */
+/* tw_stores_runtime - defined by the run-time part that `tweed cc` links to a program (instrument/); its address is NULL
+ * in others. */
 extern const char tw_stores_runtime __attribute__((weak));
 
-/* tw_stores_open - log from now on, if the protocol has the hook stored.  Returns: 0; -ENOTSUP when it needs the stores of a program
- * that does not announce them, which is not logged; -ENOMEM, logged.  tw_stores_close forgets everything.  [start] */
+/* tw_stores_open - log from now on, if the protocol has the hook stored.  Returns: 0; -ENOTSUP when it needs the stores
+ * of a program that does not announce them, which is not logged; -ENOMEM, logged.  tw_stores_close forgets everything.
+ * [start] */
 int tw_stores_open(struct tw_proc *me);
 void tw_stores_close(void);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* announce.c - what the compilers call just before each store, and at each basic block of programs that poll.
  *
- * The names are those of the kernel's address sanitizer and of its coverage: `tweed cc` asks for that instrumentation, without loads,
- * globals and stack.  None of this is in libtweed: a program that is not built by `tweed cc` lacks
+ * The names are those of the kernel's address sanitizer and of its coverage: `tweed cc` asks for that instrumentation,
+ * without loads, globals and stack.  None of this is in libtweed: a program that is not built by `tweed cc` lacks
  * tw_stores_runtime, and can be told apart. */
 #include "core/shootdown.h"
 #include "core/stores.h"

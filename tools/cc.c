@@ -252,12 +252,19 @@ static const char *cc_default(bool cxx)
 	return cc_in_path(clang) ? clang : cxx ? "g++" : "gcc";
 }
 
+/* CC='tweed cc', from a makefile that calls us: says nothing of the compiler. */
+static bool cc_is_this(const char *text)
+{
+	const char *end = strchr(text, ' '), *name = end ? memrchr(text, '/', (size_t)(end - text)) : NULL;
+	return end && strncmp(name ? name + 1 : text, "tweed ", 6) == 0;
+}
+
 /* Splits CC at blanks: "ccache gcc". */
 static void cc_compiler(struct cc *cc)
 {
 	const char *text = getenv(cc->cxx ? "CXX" : "CC");
 
-	if (!text || !text[strspn(text, " ")])
+	if (!text || !text[strspn(text, " ")] || cc_is_this(text))
 		text = cc_default(cc->cxx);
 	char *words = strdup(text), *next = words;
 	for (char *w; words && (w = strsep(&next, " "));)

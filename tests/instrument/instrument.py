@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What `tweed cc` compiles tells of every store and of no other, polls when asked to, and is refused what it cannot do.
 
-instrument.py TWEED gcc|clang SOURCE-ROOT BYTES POLL     BYTES and POLL: bytes.c and poll.c as that compiler compiled them"""
+instrument.py TWEED gcc|clang SOURCE-ROOT BYTES POLL    BYTES, POLL: bytes.c and poll.c as that compiler compiled them"""
 import json
 import os
 import subprocess
@@ -51,8 +51,8 @@ class Suite:
         for level in LEVELS:
             for more in [[], native] if native else [[]]:
                 name = f"stores {level} {' '.join(more)}"
-                done = self.cc("-std=gnu11", "-D_GNU_SOURCE", "-w", level, *more, "-I" + self.root, "-I" + self.root + "/include", "-o",
-                               "stores", self.source("stores.c"), self.source("shadow.c"))
+                done = self.cc("-std=gnu11", "-D_GNU_SOURCE", "-w", level, *more, "-I" + self.root,
+                               "-I" + self.root + "/include", "-o", "stores", self.source("stores.c"), self.source("shadow.c"))
                 if ends(name + " compiles", done):
                     ends(name, run(self.tweed, "run", "--protocol", "none", "./stores", "1", ROUNDS))
         ends("an unannounced store is found", run(self.tweed, "run", "--protocol", "none", "./stores", "--miss", "50"), 1)
@@ -61,11 +61,13 @@ class Suite:
         for shape in ("2x2", "4x1", "4x2"):
             nodes, processors = shape.split("x")
             for more in [["--transport", "sim"], []]:
-                ends(f"bytes {shape} {more}", run(self.tweed, "run", "-n", nodes, "-p", processors, "--protocol", "1L", *more, program, "8"))
+                ends(f"bytes {shape} {more}", run(self.tweed, "run", "-n", nodes, "-p", processors, "--protocol", "1L", *more,
+                                                  program, "8"))
         ends("bytes under 2L", run(self.tweed, "run", "-n", "2", "-p", "2", program, "8"))
 
     def poll_time(self, program):
-        done = run(self.tweed, "run", "-n", "2", "-p", "2", "--protocol", "2LS", "--shootdown", "polled", "--stats", "stats.json", program)
+        done = run(self.tweed, "run", "-n", "2", "-p", "2", "--protocol", "2LS", "--shootdown", "polled",
+                   "--stats", "stats.json", program)
         if not ends("poll", done):
             return None
         with open("stats.json") as f:
@@ -80,10 +82,12 @@ class Suite:
 
     def objects(self):
         for level in LEVELS:
-            if not ends(f"objects {level} compiles", self.cc("-std=c++17", level, "-Wall", "-o", "objects", self.source("objects.cc"), command="c++")):
+            done = self.cc("-std=c++17", level, "-Wall", "-o", "objects", self.source("objects.cc"), command="c++")
+            if not ends(f"objects {level} compiles", done):
                 continue
             for protocol in ("1L", "2L"):
-                ends(f"objects {level} {protocol}", run(self.tweed, "run", "-n", "2", "-p", "2", "--protocol", protocol, "./objects"))
+                ends(f"objects {level} {protocol}",
+                     run(self.tweed, "run", "-n", "2", "-p", "2", "--protocol", protocol, "./objects"))
 
     def refused(self, name, done, *words):
         ok = done.returncode == 2 and done.stdout.count("\n") == 1 and all(w in done.stdout for w in words)
@@ -94,18 +98,21 @@ class Suite:
             f.write("int plain;\nint main(void) { return plain; }\n")
         with open("complex.c", "w") as f:
             f.write("#include <complex.h>\ndouble complex z;\n")
-        for option, words in {"-flto": "leave it out", "-static": "leave it out", "-fsanitize=address": "leave it out", "-m32": "64 bits",
-                              "@file": "arguments themselves"}.items():
+        for option, words in {"-flto": "leave it out", "-static": "leave it out", "-fsanitize=address": "leave it out",
+                              "-m32": "64 bits", "@file": "arguments themselves"}.items():
             self.refused(option, self.cc(option, "plain.c", "-o", "plain"), option, words)
         self.refused("no arguments", self.cc(), "--help")
         self.refused("no compiler", run(self.tweed, "cc", "plain.c", env={"CC": "no-such-cc"}), "no-such-cc", "CC")
         self.refused("another compiler", run(self.tweed, "cc", "plain.c", env={"CC": "true"}), "true", "CC")
         ends("separate compilation", self.cc("-c", "plain.c", "-o", "told.o"))
         ends("separate linking", self.cc("told.o", "-o", "plain"))
+        for cc in ("tweed cc", self.tweed + " cc"):
+            ends(f"CC='{cc}'", run(self.tweed, "cc", "-c", "plain.c", env={"CC": cc}))
         ends("an object of the bare compiler", run(self.compiler, "-c", "plain.c", "-o", "untold.o"))
         self.refused("an object that does not tell", self.cc("untold.o", "-o", "plain"), "untold.o", "tweed cc")
         shown = self.cc("--show", "plain.c", "-o", "it's")
-        expect("--show", shown.returncode == 0 and "kernel-address" in shown.stdout and "'it'\\''s'" in shown.stdout, shown.stdout)
+        expect("--show", shown.returncode == 0 and "kernel-address" in shown.stdout and "'it'\\''s'" in shown.stdout,
+               shown.stdout)
         done = self.cc("-c", "complex.c")
         if self.compiler == "gcc":
             expect("complex numbers", done.returncode != 0 and "use clang" in done.stdout, done.stdout)
@@ -114,7 +121,8 @@ class Suite:
 
 
 def main():
-    tweed, compiler, root, program_bytes, program_poll = [a if a in ("gcc", "clang") else os.path.abspath(a) for a in sys.argv[1:]]
+    tweed, compiler, *paths = sys.argv[1:]
+    tweed, root, program_bytes, program_poll = map(os.path.abspath, [tweed, *paths])
     suite = Suite(tweed, compiler, root)
     with tempfile.TemporaryDirectory() as place:
         os.chdir(place)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* poll.c - a processor that computes without a call, while its neighbour on the node shoots it down (2LS): it must be seen
- * to poll.  On two nodes of two processors. */
+/* poll.c - a processor that computes without a call, while its neighbour on the node shoots it down (2LS): it must be
+ * seen to poll.  On two nodes of two processors. */
 #include <stdint.h>
 #include <stdio.h>
 

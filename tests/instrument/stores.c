@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* stores.c - stores of every kind at random places in shared memory: the protocol must be told of each byte that was stored,
- * and of no other.  Built by `tweed cc` with each compiler at each optimization (instrument.py).
+/* stores.c - stores of every kind at random places in shared memory: the protocol must be told of each byte that was
+ * stored, and of no other.  Built by `tweed cc` with each compiler at each optimization (instrument.py).
  *
- * An operation does its stores and says which bytes must be told of, and which may be (the rest of a bit field's word).  Then
- * the log is drained, and every byte of the arena is looked at.
+ * An operation does its stores and says which bytes must be told of, and which may be (the rest of a bit field's word).
+ * Then the log is drained, and every byte of the arena is looked at.
  *
  * stores [SEED [ROUNDS]]; stores --miss: with stores that are not announced, which must be found. */
 #ifdef __clang__
