@@ -242,11 +242,10 @@ void *tw_calloc(size_t n, size_t bytes)
 	if (__builtin_mul_overflow(n, bytes, &bytes))
 		return heap_result(NULL);
 	bytes = TW_MAX(bytes, HEAP_MIN_BYTES);
-	void *block = mallocx(bytes, heap_flags(h, bytes) | (h->stores ? 0 : MALLOCX_ZERO));
-	if (block && h->stores) {
+	void *block = mallocx(bytes, heap_flags(h, bytes) | MALLOCX_ZERO);
+	/* Fresh pages are not stored to, and are not writable by this: they are announced for nothing, and get no home. */
+	if (block && h->stores)
 		tw_stores_add(block, bytes);
-		memset(block, 0, bytes);
-	}
 	return heap_result(block);
 }
 
