@@ -31,9 +31,9 @@ static uint64_t fault_published(struct tw_proc *me, tw_page_t p)
 	return tw_dir_word(me, p, me->node);
 }
 
-/* Is the node's copy too old for this processor?  (Section 2.4.1: older than the last write notice and than its last acquire; exactly,
- * if there was a notice between it and that acquire.)  Never one that was fetched in exclusive mode: a notice that came since was sent before, and the node's writes, of
- * which there is no twin, are newer. */
+/* Is the node's copy too old for this processor?  (Section 2.4.1: older than the last write notice and than its last acquire;
+ * exactly, if there was a notice between it and that acquire.)  Never one that was fetched in exclusive mode: a notice that
+ * came since was sent before, and the node's writes, of which there is no twin, are newer (tests/models/claim.pml). */
 static bool fault_stale(struct tw_proc *me, const struct tw_page *e)
 {
 	if (cash_is_home(me, e))
@@ -120,7 +120,7 @@ static bool fault_confirm(struct tw_proc *me, tw_page_t p)
 		return true;
 	}
 	e->state |= CASH_EXCLUSIVE;
-	/* The break will send the whole page home, so it must miss nothing that others put there: fetch anew. */
+	/* The break will send the whole page home, so it must miss nothing that others put there: fetch anew (claim.pml). */
 	if (!cash_is_home(me, e))
 		e->ts_update = 0;
 	me->stats->now.exclusive_transitions++;
