@@ -5,22 +5,32 @@
 
 #include <string.h>
 
+/* Before a change; several may follow until it is closed.  Locked. */
 static void signature_open(struct ts_signature *s)
 {
-	atomic_store_explicit(&s->seq, atomic_load_explicit(&s->seq, memory_order_relaxed) + 1, memory_order_relaxed);
+	uint64_t seq = atomic_load_explicit(&s->seq, memory_order_relaxed);
+
+	if (seq % 2)
+		return;
+	atomic_store_explicit(&s->seq, seq + 1, memory_order_relaxed);
 	atomic_thread_fence(memory_order_seq_cst);
 }
 
 static void signature_close(struct ts_signature *s)
 {
-	atomic_store(&s->seq, atomic_load_explicit(&s->seq, memory_order_relaxed) + 1);
+	uint64_t seq = atomic_load_explicit(&s->seq, memory_order_relaxed);
+
+	if (seq % 2)
+		atomic_store(&s->seq, seq + 1);
 }
 
 static void signature_raise(struct tw_proc *me, struct ts_signature *s, uint64_t wts)
 {
 	(void)me;
-	if (!tw_planted(me, "ts-drop-min") && atomic_load(&s->min_wr_ts) < wts)
-		atomic_store(&s->min_wr_ts, wts);
+	if (tw_planted(me, "ts-drop-min") || atomic_load(&s->min_wr_ts) >= wts)
+		return;
+	signature_open(s);
+	atomic_store(&s->min_wr_ts, wts);
 }
 
 /* The slot of an oldest notice.  Those of one release have one time, and no notice comes in that is older than what was dropped: so they
@@ -44,6 +54,7 @@ static int signature_slot(struct tw_proc *me, struct ts_signature *s, const stru
 	uint64_t count = atomic_load_explicit(&s->count, memory_order_relaxed);
 
 	if (count < me->config.signature) {
+		signature_open(s);
 		atomic_store_explicit(&s->count, count + 1, memory_order_relaxed);
 		return (int)count;
 	}
@@ -70,6 +81,7 @@ static void signature_put(struct tw_proc *me, struct ts_signature *s, const stru
 			return;
 		x->notice = (uint16_t)(slot + 1);
 	}
+	signature_open(s);
 	s->notice[slot] = *n;
 }
 
@@ -77,7 +89,6 @@ void ts_notice_add(struct tw_proc *me, const struct ts_notice *n)
 {
 	struct ts *t = ts_of(me);
 	tw_mutex_lock(&t->node->lock);
-	signature_open(t->own);
 	signature_put(me, t->own, n);
 	signature_close(t->own);
 	tw_mutex_unlock(&t->node->lock);
@@ -89,7 +100,6 @@ void ts_signature_merge(struct tw_proc *me, bool notices)
 	uint64_t count = notices ? atomic_load(&t->seen->count) : 0;
 
 	tw_mutex_lock(&t->node->lock);
-	signature_open(t->own);
 	signature_raise(me, t->own, atomic_load(&t->seen->min_wr_ts));
 	for (uint64_t i = 0; i < count; i++)
 		signature_put(me, t->own, &t->seen->notice[i]);
@@ -104,6 +114,11 @@ static void signature_copy(struct tw_proc *me)
 	memcpy(t->seen, t->own, offsetof(struct ts_signature, notice));
 	memcpy(t->seen->notice, t->own->notice, t->seen->count * sizeof(struct ts_notice));
 	tw_mutex_unlock(&t->node->lock);
+}
+
+uint64_t ts_signature_seq(struct tw_proc *me, unsigned node)
+{
+	return tw_net_read64(me->net, node, me->layout.protocol + offsetof(struct ts_signature, seq));
 }
 
 /* Returns whether nobody wrote meanwhile. */
@@ -121,7 +136,7 @@ static bool signature_fetch(struct tw_proc *me, unsigned node)
 		tw_net_read(me->net, node, at + offsetof(struct ts_signature, notice), s->notice,
 		            count * sizeof(struct ts_notice));
 	tw_net_read_wait(me->net);
-	return tw_net_read64(me->net, node, at + offsetof(struct ts_signature, seq)) == seq;
+	return ts_signature_seq(me, node) == seq;
 }
 
 /* Writers write for less than a microsecond at a time, if the system lets them. */

@@ -16,14 +16,16 @@ static void release_run(void *ctx, tw_page_t first, unsigned count)
 		ts_commit(ctx, first + i);
 }
 
-/* Merge the signature of the object's last releaser.  Returns whether there was one, in ts.seen. */
-static bool object_learn(struct tw_proc *me, uint64_t word, enum tw_sync_kind kind)
+/* Merge the signature of @node, which released the object last; it is in ts.seen then.  Returns whether it may have something new for this
+ * processor. */
+static bool object_learn(struct tw_proc *me, unsigned node, enum tw_sync_kind kind)
 {
-	unsigned node = (unsigned)(word & 0xffff);
-	if (!node)
+	const struct ts_known *known = &ts_of(me)->known[node % TS_KNOWN];
+
+	if (known->node == node + 1 && known->seq == ts_signature_seq(me, node))
 		return false;
-	ts_signature_read(me, node - 1);
-	if (node - 1 != me->node)
+	ts_signature_read(me, node);
+	if (node != me->node)
 		ts_signature_merge(me, kind != TW_SYNC_FLAG || !tw_planted(me, "ts-not-transitive"));
 	return true;
 }
@@ -43,8 +45,8 @@ static void release_object(struct tw_proc *me, enum tw_sync_kind kind, uint64_t 
 	uint64_t word = tw_net_read64(me->net, home, at), old;
 
 	for (;; word = old) {
-		if ((word & 0xffff) != me->node + 1)
-			object_learn(me, word, kind);
+		if ((word & 0xffff) && (word & 0xffff) != me->node + 1)
+			object_learn(me, (unsigned)(word & 0xffff) - 1, kind);
 		old = tw_net_cas(me->net, home, at, word, ((word >> 16) + 1) << 16 | (me->node + 1));
 		if (old == word)
 			return;
@@ -95,7 +97,9 @@ void ts_acquire(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object)
 	struct ts_signature *s = ts_of(me)->seen;
 
 	ts_of(me)->reads.next = (tw_page_t)-1; /* what comes after may not be written yet: another run */
-	if (!object_learn(me, tw_net_read64(me->net, object_home(me, object), ts_object_offset(me, object)), kind))
+	uint64_t word = tw_net_read64(me->net, object_home(me, object), ts_object_offset(me, object));
+	unsigned node = (unsigned)(word & 0xffff) - 1;
+	if (!(word & 0xffff) || !object_learn(me, node, kind))
 		return;
 	uint64_t count = atomic_load(&s->count), latest = atomic_load(&s->min_wr_ts);
 	for (uint64_t i = 0; i < count; i++)
@@ -104,4 +108,5 @@ void ts_acquire(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object)
 	for (uint64_t i = 0; i < count; i++)
 		acquire_notice(me, &s->notice[i]);
 	ts_lease_expire(me, atomic_load(&s->min_wr_ts));
+	ts_of(me)->known[node % TS_KNOWN] = (struct ts_known){.seq = atomic_load(&s->seq), .node = node + 1};
 }

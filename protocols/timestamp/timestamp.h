@@ -99,6 +99,13 @@ struct ts_stream {
 	unsigned same;  /* how many runs in a row had that length */
 };
 
+/* A signature that this processor has acquired, and what its ts_signature.seq was then. */
+#define TS_KNOWN 16u
+struct ts_known {
+	uint64_t seq;
+	unsigned node; /* + 1 */
+};
+
 enum ts_listed { TS_LEASED = 1, TS_LISTED_ALONE = 2 };
 
 struct ts {
@@ -115,7 +122,8 @@ struct ts {
 	uint64_t ended[TS_GROUPS]; /* ts_ended, as of the last look at that list */
 	uint8_t *listed;           /* [pages]: in which of the two it is: enum ts_listed */
 	struct ts_stream reads;
-	uint16_t *pins; /* [pages]: how often this processor has pinned the page */
+	struct ts_known known[TS_KNOWN]; /* by node, modulo */
+	uint16_t *pins;                  /* [pages]: how often this processor has pinned the page */
 };
 
 static inline struct ts *ts_of(struct tw_proc *me)
@@ -181,9 +189,11 @@ unsigned ts_section_next(struct tw_proc *me, tw_page_t p, unsigned node);
 void ts_section_leave(struct tw_proc *me, tw_page_t p);
 
 /* ts_notice_add - put @n into this node's signature.
+ * ts_signature_seq - @node's, as it is now: the same as before only if nothing has changed.
  * ts_signature_read - @node's signature, whole, to ts.seen.  No page lock held.
  * ts_signature_merge - ts.seen into this node's; without @notices only its min_wr_ts, which is wrong (a planted bug). */
 void ts_notice_add(struct tw_proc *me, const struct ts_notice *n);
+uint64_t ts_signature_seq(struct tw_proc *me, unsigned node);
 void ts_signature_read(struct tw_proc *me, unsigned node);
 void ts_signature_merge(struct tw_proc *me, bool notices);
 
