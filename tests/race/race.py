@@ -10,7 +10,7 @@ import re
 import subprocess
 import sys
 
-TRIES = 6
+TRIES = 30  # a race is found only if both sides are written before either is flushed
 SHAPES = [(2, 1), (2, 2)]
 PROTOCOLS = ["2LOffMC", "2LMigr", "1LD", "TS"]  # besides 2L
 SIZES = {
