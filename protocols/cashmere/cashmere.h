@@ -64,8 +64,9 @@ struct cash {
 	bool doubled;  /* doubled stores are under way */
 	char *scratch; /* one page: an incoming page on its way to an incoming diff */
 	struct cash_outbox outbox;
-	uint32_t told_at
-	    [CASH_WINDOW_MAX]; /* of each page of the window at work: cash_extra.withdrawn when its home was told */
+	/* Of each page of the window at work, when its home was told: cash_extra.withdrawn, and tw_page.home. */
+	uint32_t told_at[CASH_WINDOW_MAX];
+	uint16_t told_home[CASH_WINDOW_MAX];
 };
 
 /* The protocol's part of a page's entry, in tw_page.extra.  Page locked. */
@@ -156,8 +157,8 @@ void cash_flush_neighbours(struct tw_proc *me, tw_page_t p);
 void cash_withdraw(struct tw_proc *me, tw_page_t p);
 
 /* cash_fetch - bring the node's copy of @p (locked) up to date from the home, by an incoming diff where it has a twin.  Complete
- * after tw_net_read_wait.  The page's time of update is taken before the fetch begins: a notice distributed later counts
- * as newer. */
+ * after tw_net_read_wait.  The page's time of update is taken before the fetch begins, and before the home is asked for where homes
+ * migrate: a notice distributed later counts as newer. */
 void cash_fetch(struct tw_proc *me, tw_page_t p);
 
 /* cash_lock - lock @p when it is not busy.  No page lock held.  cash_idle - @p (locked) is no longer busy. */

@@ -128,16 +128,19 @@ static bool fault_confirm(struct tw_proc *me, tw_page_t p)
 }
 
 /* Has the home of the window's page @i been told, and owes this node notices ever since?  Not if our word was gone meanwhile,
- * though a neighbour may have published it again: the home may have become exclusive anew (tests/models/tell.pml). */
+ * though a neighbour may have published it again: the home may have become exclusive anew (tests/models/tell.pml).  Nor if the
+ * home moved: who has it now may have taken it together with exclusive mode. */
 static bool window_told(struct tw_proc *me, const struct window *w, unsigned i)
 {
-	return (w->told[i / 64] >> i % 64 & 1) && cash_of(me)->told_at[i] == cash_extra(me, w->first + i)->withdrawn;
+	return (w->told[i / 64] >> i % 64 & 1) && cash_of(me)->told_home[i] == me->page[w->first + i].home &&
+	       cash_of(me)->told_at[i] == cash_extra(me, w->first + i)->withdrawn;
 }
 
 /* The page is still locked. */
 static void window_tells(struct tw_proc *me, struct window *w, unsigned i)
 {
 	w->told[i / 64] |= (uint64_t)1 << i % 64;
+	cash_of(me)->told_home[i] = me->page[w->first + i].home;
 	cash_of(me)->told_at[i] = cash_extra(me, w->first + i)->withdrawn;
 }
 
@@ -279,6 +282,9 @@ void cash_fetch(struct tw_proc *me, tw_page_t p)
 	char *scratch = cash_of(me)->scratch;
 
 	e->ts_update = tw_tick(me);
+	/* Asked after the stamp: else the home could move, and the new one's first notice be stamped, in between. */
+	if (cash_migrates(me))
+		tw_home_refresh(me, p);
 	me->stats->now.page_transfers++;
 	me->stats->now.host_transfers += tw_same_host(me, e->home - 1u);
 	tw_net_read(me->net, e->home - 1u, tw_master_offset(me, p), e->twin ? scratch : tw_frame(me, p), bytes);

@@ -303,10 +303,14 @@ static unsigned release_chunk(struct release *r, tw_page_t first, unsigned most)
 		release_announce(me, first, announced);
 	uint64_t flushed = release_pages(r, first, wanted, keep);
 	/* Another processor of the node may fetch the page as soon as it is unlocked: the master must have our bytes. */
-	if (flushed && messages)
+	if (flushed && messages) {
+		/* While the others are unlocked a neighbour may flush or claim them: their words are no longer ours. */
+		release_denounce(me, first, announced & ~flushed);
+		announced &= flushed;
 		release_messages(me, first, count, flushed);
-	else if (flushed)
+	} else if (flushed) {
 		tw_net_flush(me->net, TW_NET_ALL);
+	}
 	if (announced || r->published)
 		release_denounce(me, first, announced);
 	r->published = false;

@@ -244,7 +244,7 @@ inline release()
 				writers[node] = writers[node] & ~ME;
 				diff(0);
 				diff(1);
-				stands = !flushed;
+				stands = !flushed && releasing[me ^ 1];
 				flushed = flushed || !mapped[node];
 				releasing[me] = flushed;
 				if
