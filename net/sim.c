@@ -313,6 +313,11 @@ static void sim_notify(struct tw_net *net, unsigned node, unsigned port)
 {
 	struct sim *sim = sim_of(net);
 
+	/* The own bell may be rung by another thread (core/message.c), to which nothing here belongs. */
+	if (node == net->config.node && port == net->config.port) {
+		sim->inner.ops->notify(&sim->inner, node, port);
+		return;
+	}
 	sim_apply(sim, node);
 	sim_jitter(sim);
 	if (node != net->config.node)
