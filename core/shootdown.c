@@ -12,7 +12,8 @@
  * handler before any instruction of the program, so it counts as complied while it is stopped.
  *
  * The processor's thread complies, and under uffd-monitor the monitor's before it changes a right; one waits for the other.  The handler may
- * also interrupt its own thread in the midst of this, and then leaves the work to what it interrupted: a set has one drainer. */
+ * also interrupt its own thread in the midst of this, and then leaves the work to what it interrupted: a set has one drainer.
+ * Checked by tests/models/shootdown.pml. */
 #include "core/shootdown.h"
 
 #include "base/util.h"
