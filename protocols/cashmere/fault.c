@@ -38,9 +38,9 @@ static bool fault_stale(struct tw_proc *me, const struct tw_page *e)
 {
 	if (cash_is_home(me, e))
 		return false;
-	if (e->ts_update == 0 || ((e->state & CASH_EXCLUSIVE) && !tw_planted(me, "exclusive-stale")))
-		return e->ts_update == 0;
-	return e->ts_update < e->ts_notice && e->ts_notice < me->acquire_ts;
+	if (e->ts_update == 0)
+		return true;
+	return !(e->state & CASH_EXCLUSIVE) && e->ts_update < e->ts_notice && e->ts_notice < me->acquire_ts;
 }
 
 /* May @p (locked), which nobody asked for yet, come along with its neighbour?  Only where a wrong guess costs little: never is a home
@@ -89,8 +89,8 @@ static void window_unlock(struct tw_proc *me, const struct window *w)
 		tw_page_unlock(me, w->first + i);
 }
 
-/* Publish one page's wanted right; a lone writer claims exclusive mode, unless the page has a twin: its changes are better flushed than
- * merged with the whole page that a claim fetches.  Returns whether a word was written. */
+/* Publish one page's wanted right; a lone writer claims exclusive mode, unless the page has a twin: its changes are better
+ * flushed than merged with the whole page that a claim fetches.  Returns whether a word was written. */
 static bool fault_publish(struct tw_proc *me, tw_page_t p, enum tw_rights want)
 {
 	struct tw_page *e = &me->page[p];

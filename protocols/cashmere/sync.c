@@ -544,8 +544,8 @@ static void acquire_run(void *ctx, tw_page_t first, unsigned count)
 		done += acquire_chunk(ctx, first + done, TW_MIN(count - done, CASH_CHUNK));
 }
 
-/* The time of an acquire after a barrier of all, whose notices are collected: for the whole node when its first processor had collected
- * them.  What is collected later was sent after the barrier, by nodes that are ahead, and it does not make stale what a faster
+/* The time of an acquire after a barrier of all, whose notices are collected: for the whole node when its first processor
+ * had collected them.  What is collected later was sent after the barrier, by nodes that are ahead, and it does not make stale what a faster
  * neighbour has fetched since.  The barrier's number, modulo 4, goes into the low bits: each word is used by every second
  * barrier, and nobody passes a barrier before all of the node have passed the one before the last
  * (tests/models/barrier.pml). */
