@@ -8,6 +8,7 @@
 #define TW_CORE_BOOT_H
 
 #include "core/config.h"
+#include "tweed/driver/transport.h"
 
 #define TW_BOOT_MAGIC 0x3130544f4f425754ull /* "TWBOOT01" */
 
@@ -20,7 +21,9 @@ struct tw_boot {
 	int32_t private_fd;           /* the node's private memory */
 	int32_t handle_fd[TW_MAX_PROCESSORS + 1][2]; /* socket pairs, by which processors, and last the agent, get the others' views
 	                                              to shoot at: [0] is theirs to read; -1 when not needed */
-	int32_t exported_fd[TW_MAX_NODES]; /* nodes' exported memories that this host has (all, under shm); -1 otherwise */
+	int32_t exported_fd[TW_MAX_NODES]; /* nodes' exported memories: the own one, under TW_NET_ONE_HOST all; -1 otherwise */
+	uint8_t secret[TW_NET_SECRET_BYTES];
+	struct tw_net_address address[TW_MAX_NODES]; /* their servers; len 0 under TW_NET_ONE_HOST */
 };
 
 /* tw_service_start - in the agent: serve other nodes' requests from a thread of its own, until tw_service_stop.

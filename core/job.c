@@ -34,27 +34,41 @@ static unsigned job_spin_ns(const struct tw_boot *boot)
 	return boot->host_processes <= (unsigned long)cores ? 100000u : 1000u;
 }
 
+void tw_job_net_config(const struct tw_boot *boot, const struct tw_layout *layout, struct tw_net_config *config)
+{
+	const struct tw_config *c = &boot->config;
+
+	*config = (struct tw_net_config){
+	    .node = boot->node,
+	    .nodes = layout->nodes,
+	    .ports = layout->ports,
+	    .bytes = layout->exported_bytes,
+	    .control_offset = layout->control,
+	    .fd = boot->exported_fd,
+	    .address = boot->address[boot->node].len ? boot->address : NULL,
+	    .interface = c->net_interface,
+	    .device = c->net_device,
+	    .provider = c->net_provider,
+	    .seed = c->seed,
+	    .profile = c->profile,
+	    .huge = strcmp(c->huge, "off") != 0,
+	};
+	memcpy(config->secret, boot->secret, sizeof(config->secret));
+}
+
 static int job_open_net(struct tw_proc *me, const struct tw_boot *boot)
 {
 	const struct tw_config *c = &me->config;
 	const struct tw_transport *transport = tw_transport_find(c->transport);
-	struct tw_net_config config = {
-	    .node = me->node,
-	    .nodes = me->nodes,
-	    .port = me->local,
-	    .ports = me->layout.ports,
-	    .bytes = me->layout.exported_bytes,
-	    .control_offset = me->layout.control,
-	    .fd = boot->exported_fd,
-	    .seed = c->seed,
-	    .profile = c->profile,
-	    .spin_ns = me->agent ? 0 : job_spin_ns(boot),
-	    .huge = strcmp(c->huge, "off") != 0,
-	};
+	struct tw_net_config config;
+
 	if (!transport) {
 		tw_log("there is no transport %s", c->transport);
 		return -EINVAL;
 	}
+	tw_job_net_config(boot, &me->layout, &config);
+	config.port = me->local;
+	config.spin_ns = me->agent ? 0 : job_spin_ns(boot);
 	tw_mutex_spin = config.spin_ns > 10000 ? 500 : 20;
 	return tw_net_open(transport, &config, &me->net);
 }

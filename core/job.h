@@ -14,6 +14,9 @@ extern struct tw_proc *tw_me;
 /* tw_me_checked - tw_me, or the end of the job with a sentence that names @function. */
 struct tw_proc *tw_me_checked(const char *function);
 
+/* tw_job_net_config - what the node's server and endpoints have in common; it points into @boot. */
+void tw_job_net_config(const struct tw_boot *boot, const struct tw_layout *layout, struct tw_net_config *config);
+
 /* tw_proc_open - open the process's part of the job: memories, endpoint, protocol; processors also views and faults.
  * tw_proc_close undoes it.  Returns 0 or -errno, logged. */
 int tw_proc_open(struct tw_proc *me, const struct tw_boot *boot, unsigned local, bool agent);

@@ -434,7 +434,7 @@ static size_t sim_control_bytes(unsigned ports)
 const struct tw_transport tw_transport_sim = {
     .name = "sim",
     .help = "shm with seeded delay and reordering, and a latency and bandwidth profile: finds missing flushes",
-    .caps = TW_NET_COHERENT_ATOMICS | TW_NET_REMOTE_READ,
+    .caps = TW_NET_ONE_HOST | TW_NET_COHERENT_ATOMICS | TW_NET_REMOTE_READ,
     .probe = sim_probe,
     .control_bytes = sim_control_bytes,
     .open = sim_join,

@@ -19,8 +19,7 @@
 #include <unistd.h>
 
 #include "base/util.h"
-#include "core/boot.h"
-#include "core/layout.h"
+#include "core/job.h"
 #include "tools/tag.h"
 #include "tools/tools.h"
 #include "tools/wire.h"
@@ -35,8 +34,10 @@ struct agent {
 	sigset_t mask; /* the processors' */
 	struct tw_boot boot;
 	struct tw_layout layout;
-	struct tw_stats *stats;  /* [processors + 1], in the node's private memory */
-	_Atomic int *exec_errno; /* [processors], shared with children until they exec */
+	const struct tw_transport *transport;
+	struct tw_net_server *server; /* NULL where the transport needs none */
+	struct tw_stats *stats;       /* [processors + 1], in the node's private memory */
+	_Atomic int *exec_errno;      /* [processors], shared with children until they exec */
 	struct agent_processor *processor;
 	unsigned running;
 	const char *path;
@@ -85,13 +86,36 @@ static void agent_expect(struct agent *a, enum wire_type type, struct wire_msg *
 	_exit(0);
 }
 
+/* Tell the others how to reach this node's memory: through its server, or the file itself. */
+static void agent_offer(struct agent *a, int exported)
+{
+	struct tw_net_address own = {0};
+	struct tw_net_config config;
+
+	a->transport = tw_transport_find(a->boot.config.transport);
+	if (!a->transport || !a->transport->serve) {
+		wire_send(a->sock, WIRE_MEMORY, &own, sizeof(own), &exported, 1);
+		close(exported);
+		return;
+	}
+	a->boot.exported_fd[a->boot.node] = exported;
+	tw_job_net_config(&a->boot, &a->layout, &config);
+	if (a->transport->serve(&config, &a->server, &own) < 0)
+		agent_fail(a);
+	wire_send(a->sock, WIRE_MEMORY, &own, sizeof(own), NULL, 0);
+}
+
 static void agent_take_nodes(struct agent *a, struct wire_msg *msg)
 {
 	for (unsigned have = 0; have < a->boot.config.nodes;) {
 		agent_expect(a, WIRE_NODES, msg);
-		for (unsigned i = 0; i < msg->fds; i++, have++)
-			if (msg->nodes.first + i < TW_MAX_NODES)
-				a->boot.exported_fd[msg->nodes.first + i] = msg->fd[i];
+		for (unsigned i = 0; i < msg->nodes.count; i++, have++) {
+			unsigned node = msg->nodes.first + i;
+			if (msg->fds)
+				a->boot.exported_fd[node] = msg->fd[i];
+			else
+				a->boot.address[node] = msg->nodes.address[i];
+		}
 	}
 }
 
@@ -113,7 +137,8 @@ static void agent_handles(struct agent *a)
 		if (k > a->boot.config.processors || strcmp(a->boot.config.shootdown, "protect") != 0)
 			continue;
 		if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair) < 0) {
-			tool_say("cannot make a socket pair for each processor: %s; use fewer processors, or --shootdown polled",
+			tool_say("cannot make a socket pair for each processor: %s; use fewer processors, or "
+			         "--shootdown polled",
 			         strerror(errno));
 			agent_fail(a);
 		}
@@ -130,6 +155,7 @@ static void agent_bring_up(struct agent *a)
 	a->boot.config = msg.job.config;
 	a->boot.node = msg.job.node;
 	a->boot.host_processes = msg.job.host_processes;
+	memcpy(a->boot.secret, msg.job.secret, sizeof(a->boot.secret));
 	snprintf(who, sizeof(who), "agent %u", a->boot.node);
 	tw_log_who(who);
 	for (unsigned i = 0; i < TW_MAX_NODES; i++)
@@ -138,8 +164,7 @@ static void agent_bring_up(struct agent *a)
 	tw_layout_compute(&a->layout, &a->boot.config);
 	int exported = agent_memory(a, "exported", a->layout.exported_bytes);
 	a->boot.private_fd = agent_memory(a, "private", a->layout.private_bytes);
-	wire_send(a->sock, WIRE_MEMORY, NULL, 0, &exported, 1);
-	close(exported);
+	agent_offer(a, exported);
 	agent_take_nodes(a, &msg);
 	agent_handles(a);
 	agent_write_boot(a);
@@ -305,6 +330,8 @@ static void agent_command(struct agent *a)
 		return;
 	if (got == 1 && msg.type == WIRE_STOP) {
 		tw_service_stop();
+		if (a->server)
+			a->transport->serve_end(a->server, NULL);
 		wire_send(a->sock, WIRE_STATS, a->stats, (a->boot.config.processors + 1) * sizeof(struct tw_stats),
 		          NULL, 0);
 	}

@@ -379,7 +379,7 @@ static void cc_add_link(struct cc *cc)
 	cc_add(cc, cc->stores);
 	cc_add(cc, "-Wl,--no-whole-archive");
 	cc_add(cc, cc->library);
-	cc_add_all(cc, (const char *const[]){"-pthread", "-ljemalloc", "-lm", NULL});
+	cc_add_all(cc, (const char *const[]){"-pthread", "-ljemalloc", "-lsodium", "-lm", NULL});
 }
 
 /* Quoted for a shell. */

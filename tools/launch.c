@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -28,7 +29,8 @@
 struct launch_node {
 	pid_t agent; /* 0: gone */
 	int sock;    /* -1: closed */
-	int memory;  /* exported memory, until it is handed on */
+	int memory;  /* exported memory, until it is handed on; -1: at the address */
+	struct tw_net_address address;
 	bool delivered;
 };
 
@@ -42,6 +44,7 @@ struct launch {
 	sigset_t mask;
 	uint64_t deadline_ns; /* 0: none */
 	uint64_t began_ns;
+	uint8_t secret[TW_NET_SECRET_BYTES];
 };
 
 /* ---- ending ---------------------------------------------------------------------------------------------------- */
@@ -191,6 +194,7 @@ static void launch_send_jobs(struct launch *l, unsigned first, unsigned end)
 
 	snprintf(job.config.fault, sizeof(job.config.fault), "%s", l->job->fault);
 	snprintf(job.config.shootdown, sizeof(job.config.shootdown), "%s", l->job->shootdown);
+	memcpy(job.secret, l->secret, sizeof(job.secret));
 	for (unsigned i = first; i < end; i++) {
 		job.node = i;
 		if (l->node[i].sock >= 0)
@@ -198,23 +202,34 @@ static void launch_send_jobs(struct launch *l, unsigned first, unsigned end)
 	}
 }
 
-/* All memories exist: hand them to agents.  (On a cluster: addresses and keys instead of descriptors.) */
-static void launch_send_nodes(struct launch *l, unsigned first, unsigned end)
+static void launch_send_part(struct launch *l, unsigned i, const struct wire_nodes *part)
 {
-	int fd[TW_MAX_NODES];
+	int fd[WIRE_NODES_MOST];
 
-	for (unsigned i = 0; i < l->nodes; i++)
-		fd[i] = l->node[i].memory;
-	for (unsigned i = first; i < end; i++)
-		for (struct wire_nodes part = {0}; part.first < l->nodes; part.first += WIRE_FDS)
-			if (l->node[i].sock >= 0)
-				wire_send(l->node[i].sock, WIRE_NODES, &part, sizeof(part), fd + part.first,
-				          TW_MIN(l->nodes - part.first, (unsigned)WIRE_FDS));
+	for (unsigned n = 0; n < part->count; n++)
+		fd[n] = l->node[part->first + n].memory;
+	if (l->node[i].sock >= 0)
+		wire_send(l->node[i].sock, WIRE_NODES, part, sizeof(*part), fd, fd[0] >= 0 ? part->count : 0);
 }
 
-static void launch_have_memory(struct launch *l, unsigned i, int fd)
+/* All memories exist: hand their descriptors, or addresses, to agents. */
+static void launch_send_nodes(struct launch *l, unsigned first, unsigned end)
 {
-	l->node[i].memory = fd;
+	static struct wire_nodes part;
+
+	for (part.first = 0; part.first < l->nodes; part.first += part.count) {
+		part.count = TW_MIN(l->nodes - part.first, (unsigned)WIRE_NODES_MOST);
+		for (unsigned n = 0; n < part.count; n++)
+			part.address[n] = l->node[part.first + n].address;
+		for (unsigned i = first; i < end; i++)
+			launch_send_part(l, i, &part);
+	}
+}
+
+static void launch_have_memory(struct launch *l, unsigned i, const struct wire_msg *msg)
+{
+	l->node[i].memory = msg->fds ? msg->fd[0] : -1;
+	l->node[i].address = msg->memory;
 	l->have_memory++;
 	if (i == 0)
 		launch_send_jobs(l, 1, l->nodes);
@@ -228,7 +243,8 @@ static void launch_have_ready(struct launch *l, unsigned i)
 	if (i == 0) {
 		launch_send_nodes(l, 1, l->nodes);
 		for (unsigned n = 0; n < l->nodes; n++)
-			close(l->node[n].memory);
+			if (l->node[n].memory >= 0)
+				close(l->node[n].memory);
 	}
 	if (l->ready == l->nodes) {
 		l->began_ns = tw_time_ns();
@@ -252,7 +268,7 @@ static void launch_event(struct launch *l, unsigned i, const struct wire_msg *ms
 {
 	switch (msg->type) {
 	case WIRE_MEMORY:
-		launch_have_memory(l, i, msg->fd[0]);
+		launch_have_memory(l, i, msg);
 		break;
 	case WIRE_READY:
 		launch_have_ready(l, i);
@@ -389,6 +405,10 @@ int tool_launch(struct tool_job *job)
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	launch_catch_signals(&l);
 	launch_raise_limits();
+	if (getrandom(l.secret, sizeof(l.secret), 0) != (ssize_t)sizeof(l.secret)) {
+		tool_say("cannot draw the job's secret: %s", strerror(errno));
+		return 1;
+	}
 	for (unsigned i = 0; i < l.nodes && !l.ending; i++)
 		if (launch_start_agent(&l, i) < 0)
 			launch_end(&l, TOOL_USAGE);

@@ -11,7 +11,7 @@
 
 union wire_control {
 	struct cmsghdr header;
-	char bytes[CMSG_SPACE(WIRE_FDS * sizeof(int))];
+	char bytes[CMSG_SPACE(WIRE_NODES_MOST * sizeof(int))];
 };
 
 int wire_send(int sock, enum wire_type type, const void *body, size_t bytes, const int *fd, unsigned fds)
@@ -49,6 +49,19 @@ static void take_descriptors(struct msghdr *m, struct wire_msg *msg)
 	}
 }
 
+static bool wire_nodes_fit(const struct wire_msg *msg)
+{
+	const struct wire_nodes *n = &msg->nodes;
+
+	if (msg->bytes != sizeof(*n) || n->count < 1 || n->count > WIRE_NODES_MOST || n->first >= TW_MAX_NODES ||
+	    n->count > TW_MAX_NODES - n->first || (msg->fds != 0 && msg->fds != n->count))
+		return false;
+	for (uint32_t i = 0; i < n->count; i++)
+		if (n->address[i].len > TW_NET_ADDRESS_BYTES || (n->address[i].len == 0) != (msg->fds != 0))
+			return false;
+	return true;
+}
+
 /* Is the body as long as its type says? */
 static bool wire_well_formed(const struct wire_msg *msg, size_t received)
 {
@@ -58,9 +71,10 @@ static bool wire_well_formed(const struct wire_msg *msg, size_t received)
 	case WIRE_JOB:
 		return msg->bytes == sizeof(msg->job);
 	case WIRE_MEMORY:
-		return msg->bytes == 0 && msg->fds == 1;
+		return msg->bytes == sizeof(msg->memory) && msg->memory.len <= TW_NET_ADDRESS_BYTES &&
+		       msg->fds == (msg->memory.len ? 0 : 1);
 	case WIRE_NODES:
-		return msg->bytes == sizeof(msg->nodes) && msg->fds > 0;
+		return wire_nodes_fit(msg);
 	case WIRE_DEATH:
 		return msg->bytes == sizeof(msg->death);
 	case WIRE_STATS:

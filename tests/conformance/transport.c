@@ -73,6 +73,7 @@ struct run {
 	const struct env_case *test;
 	struct env_shared *shared;
 	int fd[ENV_RANKS];
+	pid_t server[ENV_RANKS];
 };
 
 /* One processor for each rank as far as they go: short cases would else run on one, and never race. */
@@ -91,6 +92,80 @@ static void run_pin(unsigned rank)
 	sched_setaffinity(0, sizeof(one), &one);
 }
 
+static struct tw_net_config run_config(const struct run *run, unsigned node, unsigned port)
+{
+	const struct env_case *test = run->test;
+
+	return (struct tw_net_config){.node = node,
+	                              .nodes = test->nodes,
+	                              .port = port,
+	                              .ports = test->ports,
+	                              .bytes = ENV_BYTES,
+	                              .control_offset = ENV_CONTROL,
+	                              .fd = run->fd,
+	                              .address = run->ops->serve ? run->shared->address : NULL,
+	                              .secret = {1, 2, 3},
+	                              .interface = getenv("TWEED_NET_INTERFACE"),
+	                              .device = getenv("TWEED_NET_DEVICE"),
+	                              .provider = getenv("TWEED_NET_PROVIDER"),
+	                              .seed = run->seed,
+	                              .profile = test->profile,
+	                              .spin_ns = test->spin_ns,
+	                              .huge = test->huge};
+}
+
+/* In a process of its own, as the agent's is: serve @node until told to end. */
+static void run_server(const struct run *run, unsigned node)
+{
+	struct tw_net_config config = run_config(run, node, 0);
+	struct tw_net_server *server;
+	sigset_t end;
+	int number;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	sigemptyset(&end);
+	sigaddset(&end, SIGTERM);
+	sigprocmask(SIG_BLOCK, &end, NULL);
+	if (run->ops->serve(&config, &server, &run->shared->address[node]) < 0)
+		_exit(1);
+	atomic_fetch_add(&run->shared->serving, 1);
+	sigwait(&end, &number);
+	run->ops->serve_end(server, NULL);
+	_exit(0);
+}
+
+/* All servers of the case, or none where the transport needs none. */
+static bool run_servers(struct run *run)
+{
+	unsigned nodes = run->ops->serve ? run->test->nodes : 0;
+	uint64_t until = tw_time_ns() + 10000000000u;
+
+	for (unsigned node = 0; node < nodes; node++) {
+		run->server[node] = fork();
+		TW_ASSERT(run->server[node] >= 0);
+		if (run->server[node] == 0)
+			run_server(run, node);
+	}
+	while (atomic_load(&run->shared->serving) < nodes && tw_time_ns() < until)
+		usleep(1000);
+	return atomic_load(&run->shared->serving) == nodes;
+}
+
+/* Whether all of them ended well. */
+static bool run_servers_end(struct run *run)
+{
+	bool ok = true;
+
+	for (unsigned node = 0; run->ops->serve && node < run->test->nodes; node++) {
+		int status = -1;
+
+		kill(run->server[node], SIGTERM);
+		waitpid(run->server[node], &status, 0);
+		ok &= status == 0;
+	}
+	return ok;
+}
+
 static void run_child(const struct run *run, unsigned rank)
 {
 	const struct env_case *test = run->test;
@@ -99,17 +174,7 @@ static void run_child(const struct run *run, unsigned rank)
 	                  .port = rank % test->ports,
 	                  .rank = rank,
 	                  .ranks = test->nodes * test->ports};
-	struct tw_net_config config = {.node = env.node,
-	                               .nodes = test->nodes,
-	                               .port = env.port,
-	                               .ports = test->ports,
-	                               .bytes = ENV_BYTES,
-	                               .control_offset = ENV_CONTROL,
-	                               .fd = run->fd,
-	                               .seed = run->seed,
-	                               .profile = test->profile,
-	                               .spin_ns = test->spin_ns,
-	                               .huge = test->huge};
+	struct tw_net_config config = run_config(run, env.node, env.port);
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	alarm(ENV_SECONDS);
@@ -131,10 +196,19 @@ static bool run_wait(struct run *run, const pid_t *pid, unsigned ranks)
 	memset(alive, 1, sizeof(alive));
 	for (unsigned left = ranks; left; left--) {
 		pid_t ended = wait(&status);
+		bool rank = false;
 
-		for (unsigned i = 0; i < ranks; i++)
+		if (ended < 0)
+			return false;
+		for (unsigned i = 0; i < ranks; i++) {
+			rank |= pid[i] == ended;
 			if (pid[i] == ended)
 				alive[i] = false;
+		}
+		if (!rank) {
+			left++; /* a server, before its time */
+			status = status ? status : 1;
+		}
 		if (status == 0 || !ok)
 			continue;
 		ok = false;
@@ -163,13 +237,20 @@ static bool run_case(const struct tw_transport *ops, uint64_t seed, const struct
 		TW_ASSERT(run.fd[node] >= 0 && ftruncate(run.fd[node], ENV_BYTES) == 0);
 	}
 	fflush(stdout);
-	for (unsigned rank = 0; rank < ranks; rank++) {
+	bool serving = run_servers(&run);
+	if (!serving)
+		snprintf(run.shared->why, sizeof(run.shared->why), "not all servers start");
+	for (unsigned rank = 0; serving && rank < ranks; rank++) {
 		pid[rank] = fork();
 		TW_ASSERT(pid[rank] >= 0);
 		if (pid[rank] == 0)
 			run_child(&run, rank);
 	}
-	bool ok = run_wait(&run, pid, ranks);
+	bool ok = serving && run_wait(&run, pid, ranks);
+	if (!run_servers_end(&run) && ok) {
+		ok = false;
+		snprintf(run.shared->why, sizeof(run.shared->why), "a server ended badly");
+	}
 	printf("%s %s seed %llu: %s (%llu ms)%s%s\n", ok ? "ok  " : "FAIL", ops->name, (unsigned long long)seed,
 	       test->name, (unsigned long long)(tw_time_ns() - begun) / 1000000, ok ? "" : ": ", run.shared->why);
 	for (unsigned node = 0; node < test->nodes; node++)

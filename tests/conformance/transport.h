@@ -17,6 +17,8 @@ struct env_shared {
 	_Atomic uint64_t stop;
 	_Atomic uint64_t word[16];
 	_Atomic uint64_t saw[ENV_RANKS][ENV_RANKS];
+	_Atomic uint32_t serving; /* servers that have said where they are */
+	struct tw_net_address address[ENV_RANKS];
 };
 
 struct env {

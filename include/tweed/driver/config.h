@@ -17,6 +17,9 @@ struct tw_config {
 	char fault[16];      /* TWEED_FAULT       auto */
 	char shootdown[16];  /* TWEED_SHOOTDOWN   auto | protect | polled | interrupt; in a job: auto means none */
 	char transport[16];  /* TWEED_TRANSPORT   shm */
+	char net_interface[64]; /* TWEED_NET_INTERFACE "": a name, an address, a subnet */
+	char net_device[64];    /* TWEED_NET_DEVICE  "": verbs: DEVICE[:PORT]; ofi: the domain */
+	char net_provider[32];  /* TWEED_NET_PROVIDER "": ofi: libfabric's provider */
 	uint64_t page_size;  /* TWEED_PAGE_SIZE   4K, power of two, 4K..64K */
 	uint64_t memory;     /* TWEED_MEMORY      64G, sparse; a multiple of 2M, 2M..1T */
 	uint64_t superpage;  /* TWEED_SUPERPAGE   1: pages that get a home together; power of two, 1..512 */

@@ -2,6 +2,12 @@
 /* transport.h - what a network must do: the interface that the author of a transport implements and that everything
  * above calls.
  *
+ * Two kinds.  Where all nodes are on one host (TW_NET_ONE_HOST) every process maps every node's memory, and nothing
+ * listens.  Else each node has a *server*, a thread in its agent's process: it answers for the node's memory where the
+ * hardware does not, accepts the connections of endpoints that hold the job's secret, and drops their messages and
+ * notifies into the mailboxes of the node's processes (net/mailbox.h).  Endpoints connect to servers only, so a node has
+ * one connection for each process of the job.
+ *
  * Every node exports one range of memory, addressed by (node, offset); parts of it are the *regions* of
  * Cashmere-2L section 2.1 (frames, directory, notice bins, ...: driver/layout.h).  Every process of the job, that is each
  * processor and each node's agent, opens one endpoint, (node, port): processors are ports 0 to ports - 2, the agent is
@@ -34,6 +40,16 @@ enum tw_net_cap {
 	TW_NET_ORDERED_WRITES = 1u << 1,   /* writes of one endpoint to one node become visible in order */
 	TW_NET_REMOTE_READ = 1u << 2,      /* read() needs no process at the target */
 	TW_NET_TOTAL_ORDER = 1u << 3,      /* as the Memory Channel had; nobody relies on it */
+	TW_NET_ONE_HOST = 1u << 4,         /* needs all nodes' memory files; serve is NULL */
+	TW_NET_PINNED = 1u << 5,           /* exported memory is resident from the start: choose TWEED_MEMORY to fit */
+};
+
+#define TW_NET_ADDRESS_BYTES 254
+#define TW_NET_SECRET_BYTES  32
+/* Where a node's server is found, and what is needed to use it; the transport's own words, opaque to all others. */
+struct tw_net_address {
+	uint16_t len;
+	uint8_t bytes[TW_NET_ADDRESS_BYTES];
 };
 
 #define TW_MSG_BODY 232
@@ -55,7 +71,12 @@ struct tw_net_config {
 	unsigned port, ports;
 	size_t bytes;          /* exported memory per node */
 	size_t control_offset; /* control_bytes(ports) of it belong to the transport */
-	const int *fd;         /* [nodes] shm: the nodes' memory files */
+	const int *fd;         /* [nodes] the nodes' memory files: the own one; under TW_NET_ONE_HOST all; else -1 */
+	const struct tw_net_address *address; /* [nodes] the nodes' servers; NULL under TW_NET_ONE_HOST */
+	uint8_t secret[TW_NET_SECRET_BYTES];  /* the job's: whoever does not hold it is refused */
+	const char *interface; /* to listen at and connect from: a name (eth0), an address, a subnet (10.0.0.0/24); "" any */
+	const char *device;    /* verbs: DEVICE or DEVICE:PORT; ofi: the domain; "" the transport's choice */
+	const char *provider;  /* ofi: libfabric's provider; "" the transport's choice */
 	uint64_t seed;         /* sim */
 	const char *profile;   /* sim: latency and bandwidth profile, or NULL */
 	unsigned spin_ns;      /* how long a wait spins before it sleeps */
@@ -70,7 +91,16 @@ struct tw_net {
 	uint64_t messages, bytes_out, bytes_in; /* counted by the wrappers below: messages sent, payload written, read */
 };
 
-/* The operations table: `static const`, all mandatory. */
+struct tw_net_server; /* the transport's */
+
+/* What a server has seen. */
+struct tw_net_counts {
+	uint64_t connections; /* accepted */
+	uint64_t refused;     /* without the secret, or for another job, or twice */
+	uint64_t damaged;     /* messages and requests that make no sense: dropped */
+};
+
+/* The operations table: `static const`, all mandatory but serve and serve_end. */
 struct tw_transport {
 	const char *name, *help;
 	unsigned caps; /* enum tw_net_cap */
@@ -79,8 +109,14 @@ struct tw_transport {
 	int (*probe)(char *why, size_t why_bytes);
 	/* control_bytes - exported memory that the transport needs for itself, a multiple of 4096. */
 	size_t (*control_bytes)(unsigned ports);
+	/* serve - in each node's agent, before the node's first open: start the server of @config->node, in threads of its own, and
+	 * tell in @own where it is.  @config: port and address have no meaning.  serve_end - stop it, after the last close of all
+	 * endpoints that use it; @counts, if not NULL, is filled in.  NULL under TW_NET_ONE_HOST.  serve returns 0 or
+	 * -errno, logged. */
+	int (*serve)(const struct tw_net_config *config, struct tw_net_server **server, struct tw_net_address *own);
+	void (*serve_end)(struct tw_net_server *server, struct tw_net_counts *counts);
 	/* open - make @net (config filled in) usable; sets base and priv.  May allocate.  Control memory of every node
-	 * is zero before its first open.  Returns 0 or -errno. */
+	 * is zero before its first open.  All servers run.  Returns 0 or -errno. */
 	int (*open)(struct tw_net *net);
 	void (*close)(struct tw_net *net);
 
