@@ -34,7 +34,8 @@ int main(int argc, char **argv)
 		return 2;
 	}
 
-	/* One zeroed block, the same address everywhere.  The variable `tally` itself is private, like every variable. */
+	/* One zeroed block, the same address everywhere.  The variable `tally` itself is private, like every
+	 * variable. */
 	tally = tw_malloc_all(sizeof(*tally));
 	if (!tally)
 		tw_abort(1, "no shared memory for the counter");

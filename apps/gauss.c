@@ -6,10 +6,10 @@
  * eliminates them.  The row after the pivot is taken first and raised at once, so that the others need not wait for the
  * rest of its owner's rows.
  *
- * Each owner keeps the right-hand sides of its rows in private memory while they change.  A pivot's diagonal is 1 and need
- * not be stored: its place carries the row's final right-hand side, so that a pivot is one row and nothing
- * else.  Processor 0, which has seen all pivots by then, substitutes back.  No pivoting: the matrix is diagonally dominant.
- * b = A (1 ... 1), so x is known. */
+ * Each owner keeps the right-hand sides of its rows in private memory while they change.  A pivot's diagonal is 1 and
+ * need not be stored: its place carries the row's final right-hand side, so that a pivot is one row and nothing
+ * else.  Processor 0, which has seen all pivots by then, substitutes back.  No pivoting: the matrix is diagonally
+ * dominant. b = A (1 ... 1), so x is known. */
 #include "apps/kernel.h"
 
 #include <math.h>

@@ -35,7 +35,8 @@ struct kernel {
 
 	/* check - what single ranges cannot say.  Returns NULL, or a clause that completes "name: ". */
 	const char *(*check)(void);
-	/* share - allocate the shared data.  Collective.  Returns false, at every processor, when there is no memory. */
+	/* share - allocate the shared data.  Collective.  Returns false, at every processor, when there is no
+	 * memory. */
 	bool (*share)(void);
 	/* init - give processor @id's part of the shared data its initial values; again before each repetition.  Called
 	 * by that processor, or with --init master by processor 0 for all. */
@@ -43,7 +44,8 @@ struct kernel {
 	/* parallel - this processor's share of the work.  @round: 1 for the first repetition, 2 for the next, ... */
 	void (*parallel)(unsigned round);
 
-	/* plain - allocate the plain data with kernel_alloc().  plain_init - (re)initialise it.  sequential - the work. */
+	/* plain - allocate the plain data with kernel_alloc().  plain_init - (re)initialise it.  sequential - the
+	 * work. */
 	void (*plain)(void);
 	void (*plain_init)(void);
 	void (*sequential)(void);

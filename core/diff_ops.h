@@ -22,8 +22,8 @@ struct diff_ops {
 	uint64_t (*scan)(const char *frame, const char *twin, char *out, uint64_t *mask);
 	/* in - tw_diff_in. */
 	size_t (*in)(char *frame, char *twin, const char *incoming, size_t bytes);
-	/* merge - tw_diff_merge of a window.  Reads each byte of @frame once.  For every line with a race: its bit in the
-	 * result, its racing bytes in @mask; other masks stay undefined. */
+	/* merge - tw_diff_merge of a window.  Reads each byte of @frame once.  For every line with a race: its bit in
+	 * the result, its racing bytes in @mask; other masks stay undefined. */
 	uint64_t (*merge)(char *frame, char *twin, const char *home, uint64_t *mask);
 };
 

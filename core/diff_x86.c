@@ -176,7 +176,8 @@ AVX2 static size_t avx2_in(char *frame, char *twin, const char *incoming, size_t
 	return changed;
 }
 
-/* Half a line of a merge: @in, @race get a bit for each byte that only the home changed, and that both did, differently. */
+/* Half a line of a merge: @in, @race get a bit for each byte that only the home changed, and that both did,
+ * differently. */
 AVX2 static inline void avx2_merge_half(const char *frame, char *twin, const char *home, uint32_t *in, uint32_t *race)
 {
 	__m256i d = LOAD(frame), t = LOAD(twin), h = LOAD(home);

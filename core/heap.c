@@ -5,13 +5,13 @@
  * grows.  A chunk belongs to the processor that took it, for ever; the owner table says whose it is, replicated at
  * every node, so a block's owner is found without talking.  No two processors' blocks share a page.
  *
- *	layout.heap + 0      first free chunk (node 0's counts)
- *	            + 4096   owner + 1 of each chunk, uint16
- *	            + ...    a ring per processor of the node: tail, head, slots (heap_remote.c)
+ * 	layout.heap + 0      first free chunk (node 0's counts)
+ * 	            + 4096   owner + 1 of each chunk, uint16
+ * 	            + ...    a ring per processor of the node: tail, head, slots (heap_remote.c)
  *
- * jemalloc cuts a processor's chunks into blocks.  All its metadata are private memory, and no hook touches the shared
- * space, so a page of fresh memory has no home until the program touches it.  The Debian library also
- * replaces malloc() and free() of programs linked with it: ordinary allocation then is jemalloc's too, from other arenas. */
+ * jemalloc cuts a processor's chunks into blocks.  All its metadata are private memory, and no hook touches the
+ * shared space, so a page of fresh memory has no home until the program touches it.  The Debian library also replaces
+ * malloc() and free() of programs linked with it: ordinary allocation then is jemalloc's too, from other arenas. */
 #include "core/heap_impl.h"
 
 #include "core/job.h"
@@ -144,8 +144,8 @@ static int heap_set(unsigned arena, const char *what, void *value, size_t bytes)
 	return mallctl(name, NULL, NULL, value, bytes);
 }
 
-/* Freed space is kept as it is: it could not be given back.  Fresh space comes in pieces that grow with use, up to an eighth
- * of a processor's share of the whole; when that is not to be had, jemalloc asks for just what it needs. */
+/* Freed space is kept as it is: it could not be given back.  Fresh space comes in pieces that grow with use, up to an
+ * eighth of a processor's share of the whole; when that is not to be had, jemalloc asks for just what it needs. */
 static int heap_open_arena(struct heap *h, const struct tw_proc *me)
 {
 	struct heap_arena_config config = {.hooks = &h->hooks, .metadata_use_hooks = false};
@@ -210,7 +210,8 @@ static struct heap *heap_checked(const char *function)
 	return &tw_heap_here;
 }
 
-/* Blocks of a coherence page are aligned to it, smaller ones of a hardware page to that: programs expect it of pages. */
+/* Blocks of a coherence page are aligned to it, smaller ones of a hardware page to that: programs expect it of
+ * pages. */
 static inline size_t heap_align(const struct heap *h, size_t bytes)
 {
 	return bytes >= h->me->layout.page_bytes ? h->me->layout.page_bytes : bytes >= 4096 ? 4096 : HEAP_MIN_BYTES;
@@ -243,7 +244,8 @@ void *tw_calloc(size_t n, size_t bytes)
 		return heap_result(NULL);
 	bytes = TW_MAX(bytes, HEAP_MIN_BYTES);
 	void *block = mallocx(bytes, heap_flags(h, bytes) | MALLOCX_ZERO);
-	/* Fresh pages are not stored to, and are not writable by this: they are announced for nothing, and get no home. */
+	/* Fresh pages are not stored to, and are not writable by this: they are announced for nothing, and get no
+	 * home. */
 	if (block && h->stores)
 		tw_stores_add(block, bytes);
 	return heap_result(block);
@@ -281,8 +283,8 @@ static size_t heap_reach(const struct heap *h, uintptr_t ptr, size_t bytes, int 
 	return TW_MIN(n, bytes);
 }
 
-/* Only its owner knows a block's size.  A block of another processor is copied as far as it could reach; what lies past its
- * end is read, perhaps while others write it, but nothing may depend on those bytes. */
+/* Only its owner knows a block's size.  A block of another processor is copied as far as it could reach; what lies
+ * past its end is read, perhaps while others write it, but nothing may depend on those bytes. */
 void *tw_realloc(void *ptr, size_t bytes)
 {
 	struct heap *h = heap_checked("tw_realloc");

@@ -7,17 +7,17 @@
  * writer of a page does the work for the others.  When B begins its *next* release, it is: the barrier is over.  So
  * tw_heap_ship sends what had been freed before the call before it.
  *
- * Nor may A use it right away.  A's own copy of the page may lack B's writes; where A then stores a value that its stale
- * copy happens to hold already, A's diff has nothing to say, and the home keeps B's byte.  So A must first invalidate its
- * stale copies, in an acquire that begins after B's release was performed.  A block found in the ring after an
- * acquire may have come too late for that acquire, but not for the next one: tw_heap_take frees what the *previous* call
- * saw.  This rests on acquires that learn of every release performed before them, not only of those of one
- * object.
+ * Nor may A use it right away.  A's own copy of the page may lack B's writes; where A then stores a value that its
+ * stale copy happens to hold already, A's diff has nothing to say, and the home keeps B's byte.  So A must first
+ * invalidate its stale copies, in an acquire that begins after B's release was performed.  A block found in the ring
+ * after an acquire may have come too late for that acquire, but not for the next one: tw_heap_take frees what the
+ * *previous* call saw.  This rests on acquires that learn of every release performed before them, not only of those
+ * of one object.
  *
  * Rings.  Producers reserve slots by compare-and-swap on the tail, never past the head plus the number of slots, then
  * write each slot once; what does not fit stays with the producer until its next release.  The owner reads slots from
- * the head on until one is still zero, clears those it took, then stores the head.  A producer that saw that head writes
- * after the clearing. */
+ * the head on until one is still zero, clears those it took, then stores the head.  A producer that saw that head
+ * writes after the clearing. */
 #include "core/heap_impl.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* hooks.c - synchronization reaches the protocol here, timed, after the stores that came before it, with the heap's remote
- * frees on board. */
+/* hooks.c - synchronization reaches the protocol here, timed, after the stores that came before it, with the heap's
+ * remote frees on board. */
 #include "core/heap.h"
 #include "core/job.h"
 #include "core/race.h"

@@ -5,8 +5,8 @@
  * receiver: slots, fence, tail, flush.  The flush lies inside the lock because the next appender uses another
  * endpoint, and its tail must not become visible before these slots.
  *
- * Distributing.  Tails are read first, then the clock ticks, then the notices are stamped with that time.  So a fetch that
- * began before the stamp is seen as older than the notice, and one that began after it found the writer's diff
+ * Distributing.  Tails are read first, then the clock ticks, then the notices are stamped with that time.  So a fetch
+ * that began before the stamp is seen as older than the notice, and one that began after it found the writer's diff
  * at the home, because the diff was performed before the notice was sent.  The head moves only after distribution:
  * whoever finds a queue empty knows that its notices are in the processors' sets. */
 #include "core/notice.h"

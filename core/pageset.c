@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* pageset.c - a set of pages as a three-level bitmap: many adders, one drainer, no lock.
  *
- *	top  [1 .. 1024 words]      a bit per mid word, read from end to end
- *	mid  [1 .. 2^16 words]      a bit per leaf word
- *	leaf [1 .. 2^22 words]      a bit per page
+ * 	top  [1 .. 1024 words]      a bit per mid word, read from end to end
+ * 	mid  [1 .. 2^16 words]      a bit per leaf word
+ * 	leaf [1 .. 2^22 words]      a bit per page
  *
  * An adder goes up: leaf bit, mid bit, top bit.  The drainer comes down: it exchanges a top word with 0, then the mid
- * words that it named, then the leaf words that those named.  The bits above the leaves are hints that may be set without
- * need; the rule is that they are never clear for long while a bit below is set:
+ * words that it named, then the leaf words that those named.  The bits above the leaves are hints that may be set
+ * without need; the rule is that they are never clear for long while a bit below is set:
  *
  * (1) When an add has returned, its page is taken or will be by the next drain.  Let L, M, T be the page's three
- * bits.  The adder saw or made L = 1, then saw or made M = 1, then T = 1, in this order, at each level whoever set the
- * bit; an adder that finds L set relies on nobody's unfinished climb, because it climbs itself.  Suppose a drain cleared M
- * after the moment the adder had it as 1.  That drain exchanges L's word afterwards.  Can that exchange precede, in the
- * order of changes of L, the setting of L that the adder saw or made?  Then the setter read L from the exchange (or
- * later), so the drain's clearing of M happened before the setter's change, hence before the adder's look at M,
- * which could not have found the older 1.  So the exchange comes after and takes the page.  The same step one level up: a drain
- * that cleared T after the adder had it as 1 exchanges M's word after M was set, and either takes M, then L,
- * or an earlier drain cleared M after the adder had it as 1: the case above.  Otherwise M and T stand, L is reachable, and
- * the next drain takes it.  Acquire and release suffice for this.
+ * bits.  The adder saw or made L = 1, then saw or made M = 1, then T = 1, in this order, at each level whoever set
+ * the bit; an adder that finds L set relies on nobody's unfinished climb, because it climbs itself.  Suppose a drain
+ * cleared M after the moment the adder had it as 1.  That drain exchanges L's word afterwards.  Can that exchange
+ * precede, in the order of changes of L, the setting of L that the adder saw or made?  Then the setter read L from
+ * the exchange (or later), so the drain's clearing of M happened before the setter's change, hence before the adder's
+ * look at M, which could not have found the older 1.  So the exchange comes after and takes the page.  The same step
+ * one level up: a drain that cleared T after the adder had it as 1 exchanges M's word after M was set, and either
+ * takes M, then L, or an earlier drain cleared M after the adder had it as 1: the case above.  Otherwise M and T
+ * stand, L is reachable, and the next drain takes it.  Acquire and release suffice for this.
  *
  * (2) A concurrent add is taken or stays: L is only cleared by the exchange that reports it.
  *
- * (3) What an adder wrote before tw_pageset_add is seen by the drainer after it took the page.  When the adder set L itself,
- * its release and the exchange's acquire say so.  When L was set already and is only looked at, nothing orders the adder's
- * earlier stores before its look (a store buffer is enough to break it), so a full fence stands before the look, and one
- * after the drainer's exchange: the look came before the exchange in L's order, so the adder's fence
- * comes before the drainer's, and the stores before the drainer's later loads.  The fence costs about
+ * (3) What an adder wrote before tw_pageset_add is seen by the drainer after it took the page.  When the adder set L
+ * itself, its release and the exchange's acquire say so.  When L was set already and is only looked at, nothing
+ * orders the adder's earlier stores before its look (a store buffer is enough to break it), so a full fence stands
+ * before the look, and one after the drainer's exchange: the look came before the exchange in L's order, so the
+ * adder's fence comes before the drainer's, and the stores before the drainer's later loads.  The fence costs about
  * as much as an uncontended locked instruction, but the line stays shared among adders.
  *
  * A page that is added again while a drain runs is passed by it, or by the next, or by both. */

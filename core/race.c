@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* race.c - reports of write-write data races: collected in fault context, printed where allocating is allowed.
  *
- * The store.  A write fault knows its instruction; the node keeps one per page (layout.race_stores), for often another local
- * processor makes the release that finds the race.  Address spaces are laid out at random, so instructions of the program are
- * kept relative to its load address; those of shared libraries only their own process can name.
+ * The store.  A write fault knows its instruction; the node keeps one per page (layout.race_stores), for often
+ * another local processor makes the release that finds the race.  Address spaces are laid out at random, so
+ * instructions of the program are kept relative to its load address; those of shared libraries only their own process
+ * can name.
  *
- * The lock.  Two nodes that both fetched before either flushed would find nothing; so fetch, check and flush are one critical section
- * per page, at the home.  Its holder has page locks of its own node and waits for the network alone. */
+ * The lock.  Two nodes that both fetched before either flushed would find nothing; so fetch, check and flush are one
+ * critical section per page, at the home.  Its holder has page locks of its own node and waits for the network
+ * alone. */
 #include "core/race.h"
 
 #include <link.h>
@@ -23,7 +25,8 @@
 #define RACE_ADDRESS  (RACE_ABSOLUTE - 1)
 #define RACE_LOCAL    48
 
-/* A store, as kept per page: its processor + 1 in the high 16 bits, whether its address is absolute, the address.  0: not known. */
+/* A store, as kept per page: its processor + 1 in the high 16 bits, whether its address is absolute, the address.  0:
+ * not known. */
 typedef uint64_t race_store;
 
 struct race_report {

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shootdown.c - write rights are taken from a neighbour, which is asked to give them up (polled, interrupt), or is not (protect:
- * shootdown_remote.c).
+/* shootdown.c - write rights are taken from a neighbour, which is asked to give them up (polled, interrupt), or is
+ * not (protect: shootdown_remote.c).
  *
- * A request is pages in the victim's set `shot` and one more in its word `asked`.  Bit 0 of that word says that the victim runs no
- * application code: it is in a fault handler, in a hook or in a wait.  It cannot store then, and leaves that state, or changes a right of
- * its own (tw_map), only after it has complied.  So a request that finds the bit set is fulfilled at once, and nobody waits for a
- * victim that waits, whatever for; and who shoots has its own bit set, so two that shoot at each other both go on.
+ * A request is pages in the victim's set `shot` and one more in its word `asked`.  Bit 0 of that word says that the
+ * victim runs no application code: it is in a fault handler, in a hook or in a wait.  It cannot store then, and
+ * leaves that state, or changes a right of its own (tw_map), only after it has complied.  So a request that finds the
+ * bit set is fulfilled at once, and nobody waits for a victim that waits, whatever for; and who shoots has its own
+ * bit set, so two that shoot at each other both go on.
  *
- * A victim in application code complies at its next poll, call or fault, or in the handler of TW_SHOOTDOWN_SIGNAL.  The signal is blocked in
- * fault handlers only, whose entry complies.  A request once made is not forgotten: a victim that was stopped runs the
- * handler before any instruction of the program, so it counts as complied while it is stopped.
+ * A victim in application code complies at its next poll, call or fault, or in the handler of TW_SHOOTDOWN_SIGNAL.
+ * The signal is blocked in fault handlers only, whose entry complies.  A request once made is not forgotten: a victim
+ * that was stopped runs the handler before any instruction of the program, so it counts as complied while it is
+ * stopped.
  *
- * The processor's thread complies, and under uffd-monitor the monitor's before it changes a right; one waits for the other.  The handler may
- * also interrupt its own thread in the midst of this, and then leaves the work to what it interrupted: a set has one drainer.
- * Checked by tests/models/shootdown.pml. */
+ * The processor's thread complies, and under uffd-monitor the monitor's before it changes a right; one waits for the
+ * other.  The handler may also interrupt its own thread in the midst of this, and then leaves the work to what it
+ * interrupted: a set has one drainer. Checked by tests/models/shootdown.pml. */
 #include "core/shootdown.h"
 
 #include "base/util.h"

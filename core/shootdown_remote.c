@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shootdown_remote.c - the mechanism protect: a processor changes the rights in its neighbours' views itself, through the descriptors
- * that their fault backends made.  Victims go on computing until they store.
+/* shootdown_remote.c - the mechanism protect: a processor changes the rights in its neighbours' views itself, through
+ * the descriptors that their fault backends made.  Victims go on computing until they store.
  *
- * Each processor of a node sends its descriptor to all the others and to the agent before tw_init returns, through the
- * socket pairs of the boot file; the receiver takes them out when it needs them first.  So whoever holds a right has sent its descriptor. */
+ * Each processor of a node sends its descriptor to all the others and to the agent before tw_init returns, through
+ * the socket pairs of the boot file; the receiver takes them out when it needs them first.  So whoever holds a right
+ * has sent its descriptor. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>

@@ -27,8 +27,8 @@ struct tw_stores {
 };
 extern struct tw_stores tw_stores;
 
-/* tw_stores_runtime - defined by the run-time part that `tweed cc` links to a program (instrument/); its address is NULL
- * in others. */
+/* tw_stores_runtime - defined by the run-time part that `tweed cc` links to a program (instrument/); its address is
+ * NULL in others. */
 extern const char tw_stores_runtime __attribute__((weak));
 
 /* tw_stores_open - log from now on, if the protocol has the hook stored.  Returns: 0; -ENOTSUP when it needs the stores

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* symbol.c - the function and source line of an instruction of this process.
  *
- * libdw knows static functions and source lines.  It is loaded when first asked, and only then: programs are not linked with it,
- * and where it is missing, at build or at run time, the dynamic linker's symbols must do. */
+ * libdw knows static functions and source lines.  It is loaded when first asked, and only then: programs are not
+ * linked with it, and where it is missing, at build or at run time, the dynamic linker's symbols must do. */
 #include "core/race.h"
 
 #include <dlfcn.h>

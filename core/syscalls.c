@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* syscalls.c - the C library's system calls, wrapped: under a backend without TW_FAULT_SYSCALLS the kernel answers EFAULT
- * when a buffer lacks rights, so buffers in shared memory are touched first.  A buffer elsewhere costs two compares.
+/* syscalls.c - the C library's system calls, wrapped: under a backend without TW_FAULT_SYSCALLS the kernel answers
+ * EFAULT when a buffer lacks rights, so buffers in shared memory are touched first.  A buffer elsewhere costs two
+ * compares.
  *
  * Touching is enough but for two cases.  Resolving a later page's fault may take rights from an earlier one, when the
  * protocol runs short of twins: so touching goes round twice, and a call that answers EFAULT is made again.  And a
@@ -48,8 +49,8 @@ static bool sys_clip(const void *ptr, size_t len, char **start, char **end)
 	return *start < *end;
 }
 
-/* A store that changes nothing, also when another processor of the node is writing the byte.  Not fetch_or(0): a compiler
- * may make that a load. */
+/* A store that changes nothing, also when another processor of the node is writing the byte.  Not fetch_or(0): a
+ * compiler may make that a load. */
 static void sys_store_same(char *at)
 {
 	char seen = 0; /* a guess, as a load first would fault on its own */
@@ -192,8 +193,8 @@ static void sys_stored_from(const void *buf, ssize_t len, const void *from, sock
 	}
 }
 
-/* The body of a wrapper.  @touch: an expression that touches every buffer; not zero when one is shared.  @stored: one that announces
- * what a call with @result has stored. */
+/* The body of a wrapper.  @touch: an expression that touches every buffer; not zero when one is shared.  @stored: one
+ * that announces what a call with @result has stored. */
 #define SYS_RETURN_STORED(type, touch, call, stored)                                                                   \
 	unsigned shared, tries = 0;                                                                                    \
 	type result;                                                                                                   \

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* syscalls.h - shared memory as an argument of system calls, where the kernel's accesses do not fault (doc/faults.md). */
+/* syscalls.h - shared memory as an argument of system calls, where the kernel's accesses do not fault
+ * (doc/faults.md). */
 #ifndef TW_CORE_SYSCALLS_H
 #define TW_CORE_SYSCALLS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* tw_touch - fault in those pages of [ptr, ptr + len) that are shared memory: for writing, or for reading only.  Changes no
- * value.  Nothing to do before tw_init.  The rights last until the next synchronization, save that resolving the fault
- * of a later page may take them from an earlier one.
- * Context: application thread, no protocol lock held. */
+/* tw_touch - fault in those pages of [ptr, ptr + len) that are shared memory: for writing, or for reading only.
+ * Changes no value.  Nothing to do before tw_init.  The rights last until the next synchronization, save that
+ * resolving the fault of a later page may take them from an earlier one. Context: application thread, no protocol
+ * lock held. */
 void tw_touch(const void *ptr, size_t len, bool write);
 
 /* tw_syscalls_init - link the C library's system calls to versions that touch their buffers first (in a build without

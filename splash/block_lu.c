@@ -139,7 +139,8 @@ static void lu_diagonal(const struct lu_matrix *m, const struct lu_part *part, l
 		lu_factor(lu_at(m, k, k), lu_extent(k), m->stride);
 }
 
-/* Planted: the diagonal's factoring goes to the next processor, and no barrier keeps it apart from the owner's interior. */
+/* Planted: the diagonal's factoring goes to the next processor, and no barrier keeps it apart from the owner's
+ * interior. */
 static void __attribute__((noinline)) lu_diagonal_moved(const struct lu_matrix *m, long k)
 {
 	if (lu_owner(k, k, tw_count()) == (tw_id() + tw_count() - 1) % tw_count())

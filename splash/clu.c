@@ -17,8 +17,8 @@ static size_t clu_table_bytes(void)
 	return (size_t)lu_blocks() * (size_t)lu_blocks() * sizeof(double *);
 }
 
-/* Lay out the blocks of every owner from its base, column after column: what others read of an owner in one step, the part of a
- * column below the diagonal, is contiguous. */
+/* Lay out the blocks of every owner from its base, column after column: what others read of an owner in one step, the
+ * part of a column below the diagonal, is contiguous. */
 static void clu_place(struct lu_matrix *m, double *const *base, int count)
 {
 	size_t *used = kernel_alloc((size_t)count * sizeof(*used));

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* array_lock.c - TWEED_LOCK=array: the lock of Cashmere-2L, section 2.3, with writes and reads only.
  *
- * One word per node, replicated in every node's memory.  To enter: set the own word everywhere, flush, read all words in
- * the own memory; if no other is set the lock is taken, otherwise clear the own word, back off, try again.
+ * One word per node, replicated in every node's memory.  To enter: set the own word everywhere, flush, read all words
+ * in the own memory; if no other is set the lock is taken, otherwise clear the own word, back off, try again.
  *
- * At most one node holds it.  Take two nodes that both set, flushed and read, and whose words stay set.  Each one's flush
- * returned when its word was visible at the other, before it read.  Whichever flush returned last, its node reads after
- * the other's word arrived in its memory: it sees it and gives up.  The Memory Channel's total order is not needed,
- * only that flush means visible at the target and that later local loads are performed after it.
+ * At most one node holds it.  Take two nodes that both set, flushed and read, and whose words stay set.  Each one's
+ * flush returned when its word was visible at the other, before it read.  Whichever flush returned last, its node
+ * reads after the other's word arrived in its memory: it sees it and gives up.  The Memory Channel's total order is
+ * not needed, only that flush means visible at the target and that later local loads are performed after it.
  *
- * A node's words are written by whichever processor has the node's turn, each through its own endpoint, and endpoints are
- * not ordered among each other: so the turn is passed on only after the clearing write is flushed. */
+ * A node's words are written by whichever processor has the node's turn, each through its own endpoint, and endpoints
+ * are not ordered among each other: so the turn is passed on only after the clearing write is flushed. */
 #include "sync/object.h"
 
 #define ARRAY_BACK_OFF_MIN_NS 1000u

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* barrier.c - barriers of all processors, in two levels, and of any n, around a counter.
  *
- * All (Cashmere-2L, section 2.3).  A counter in the node's memory counts local arrivals; it only grows, so the count gives
- * the epoch and nothing is ever reset.  The last arriver of a node writes the epoch into the node's word of an array at
- * every node; all wait until every word in their own node's array has reached the epoch.
+ * All (Cashmere-2L, section 2.3).  A counter in the node's memory counts local arrivals; it only grows, so the count
+ * gives the epoch and nothing is ever reset.  The last arriver of a node writes the epoch into the node's word of an
+ * array at every node; all wait until every word in their own node's array has reached the epoch.
  *
- * Some.  A fetch-and-add at the barrier's home; arrival number a belongs to generation a / n + 1.  Who completes a generation
- * writes its number to every node.
+ * Some.  A fetch-and-add at the barrier's home; arrival number a belongs to generation a / n + 1.  Who completes a
+ * generation writes its number to every node.
  *
  * Who wakes the sleepers of a barrier of all?  Not every node's last arriver: each first writes everywhere,
  * flushes, then reads its own array and rings only when all have arrived.  The one whose flush returns last sees
  * all, because the others' words were visible everywhere by then.  So somebody rings, after all words are everywhere.
  *
- * Overtaking.  In a barrier of some, the last arriver of generation g may be slow, and other processors complete g + 1
- * meanwhile: its late write of g would bury g + 1.  So it reads the counter after its flush, and as long as that shows a
- * later complete generation, writes that.  A generation completed after that read is written after it, on top.
+ * Overtaking.  In a barrier of some, the last arriver of generation g may be slow, and other processors complete g +
+ * 1 meanwhile: its late write of g would bury g + 1.  So it reads the counter after its flush, and as long as that
+ * shows a later complete generation, writes that.  A generation completed after that read is written after it, on
+ * top.
  *
  * Destruction right after the wait, by any participant: see sync_settle() and object.c. */
 #include "sync/object.h"
@@ -47,8 +48,8 @@ static void barrier_wake(struct tw_proc *me)
 		sync_notify(me, node);
 }
 
-/* The two-level barrier.  @array: offset of its words; @local: its counter on this node; @passed: incremented by the node's
- * last arriver, or NULL.  Writes of the caller before the call are visible everywhere after it. */
+/* The two-level barrier.  @array: offset of its words; @local: its counter on this node; @passed: incremented by the
+ * node's last arriver, or NULL.  Writes of the caller before the call are visible everywhere after it. */
 static void barrier_all(struct tw_proc *me, const struct sync_object *o, size_t array, _Atomic uint64_t *local,
                         _Atomic uint64_t *passed)
 {

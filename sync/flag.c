@@ -2,10 +2,10 @@
 /* flag.c - a flag's value is replicated in every node's memory, so that waiting reads local memory only (Cashmere-2L,
  * section 2.3).
  *
- * A setter reaches the nodes one after the other.  Meanwhile a waiter that has seen the value at its own node may go on and set the
- * next one, and overtake the first setter on its way to a third node.  So a word is only ever raised, by compare-and-swap:
- * the late smaller value changes nothing.  No lost wake-up: the setter writes to a node, then rings the bells of its
- * processors; a waiter reads its bell, tests, then sleeps. */
+ * A setter reaches the nodes one after the other.  Meanwhile a waiter that has seen the value at its own node may go
+ * on and set the next one, and overtake the first setter on its way to a third node.  So a word is only ever raised,
+ * by compare-and-swap: the late smaller value changes nothing.  No lost wake-up: the setter writes to a node, then
+ * rings the bells of its processors; a waiter reads its bell, tests, then sleeps. */
 #include "sync/object.h"
 #include "tweed/tweed.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* lock.c - the public locks, and their lower level: which processor of a node has the node's *turn* to deal with the lock.
+/* lock.c - the public locks, and their lower level: which processor of a node has the node's *turn* to deal with the
+ * lock.
  *
- * One at a time.  @turn is taken from 0 by compare-and-swap or handed over by who has it, so one processor has it.  Only
- * it runs the algorithm between the nodes (queue_lock.c, array_lock.c), and it keeps the turn until it releases.
+ * One at a time.  @turn is taken from 0 by compare-and-swap or handed over by who has it, so one processor has it.
+ * Only it runs the algorithm between the nodes (queue_lock.c, array_lock.c), and it keeps the turn until it releases.
  * So at most one processor per node holds the lock, and the algorithm sees to it that at most one node does.
  *
  * No lost wake-up.  A waiter sets its bit, then tests @turn, then sleeps on its bell; who lets the turn go stores 0,

@@ -6,9 +6,9 @@
  * the slot back by a compare-and-swap.  Its head carries a tag that every push and pop changes: a pop that read the
  * head, slept, and then found the same slot on top after others came and went, fails.
  *
- * Destruction.  The generation is written to every node before the zeroes (a fence lies between), so a processor that is
- * still about to leave a wait, whose condition had come true, sees either the old value or the new generation: both
- * let it go. */
+ * Destruction.  The generation is written to every node before the zeroes (a fence lies between), so a processor that
+ * is still about to leave a wait, whose condition had come true, sees either the old value or the new generation:
+ * both let it go. */
 #include "sync/object.h"
 
 #include <string.h>

@@ -67,8 +67,8 @@ struct sync_object {
 struct sync_object sync_find(struct tw_proc *me, uint64_t id, enum sync_kind kind, const char *function);
 /* sync_create - a new object, without communication.  Returns its id. */
 uint64_t sync_create(struct tw_proc *me, enum sync_kind kind, unsigned n, const char *function);
-/* sync_destroy - reset the slot everywhere and give it back to its creator.  No write of another processor to the slot may be
- * under way, save such as store what the reset stores. */
+/* sync_destroy - reset the slot everywhere and give it back to its creator.  No write of another processor to the
+ * slot may be under way, save such as store what the reset stores. */
 void sync_destroy(struct tw_proc *me, struct sync_object *o);
 
 size_t sync_job_array(const struct tw_proc *me);
@@ -81,27 +81,28 @@ static inline _Atomic uint64_t *sync_words(const struct tw_proc *me, size_t offs
 	return (_Atomic uint64_t *)(void *)(me->net->base + offset);
 }
 
-/* sync_release - tw_release, and this endpoint's own earlier synchronization writes are visible everywhere as well: a flag
- * set before a lock's release cannot overtake what the lock's next holder writes. */
+/* sync_release - tw_release, and this endpoint's own earlier synchronization writes are visible everywhere as well: a
+ * flag set before a lock's release cannot overtake what the lock's next holder writes. */
 void sync_release(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object);
 /* sync_notify - wake all processors of @node but this one.  Not its agent, who waits for none of this. */
 void sync_notify(struct tw_proc *me, unsigned node);
 /* sync_sleep - give way for about @ns; for loops that nobody wakes. */
 void sync_sleep(struct tw_proc *me, uint64_t ns);
-/* sync_settle - wait until every node's word at @offset is the one here.  Called by who destroys the object: the writer of a
- * word that released him may still be writing it to others. */
+/* sync_settle - wait until every node's word at @offset is the one here.  Called by who destroys the object: the
+ * writer of a word that released him may still be writing it to others. */
 void sync_settle(struct tw_proc *me, size_t offset, const char *function);
 
 /* One lock algorithm between nodes.  Called by the processor that has the node's turn. */
 struct sync_lock_ops {
 	/* enter - wait until this node holds the lock.  Returns whether another node took part. */
 	bool (*enter)(struct tw_proc *me, struct sync_object *o);
-	/* try_enter - the same without waiting for a holder: 0 not taken, 1 taken, 2 taken and another node took part. */
+	/* try_enter - the same without waiting for a holder: 0 not taken, 1 taken, 2 taken and another node took
+	 * part. */
 	int (*try_enter)(struct tw_proc *me, struct sync_object *o);
 	/* wanted - another node waits for it; NULL when the lock cannot be kept for a neighbour. */
 	bool (*wanted)(struct tw_proc *me, struct sync_object *o);
-	/* leave - this node lets go.  On return no write of this endpoint to the lock is under way that could harm a later
-	 * holder on this node. */
+	/* leave - this node lets go.  On return no write of this endpoint to the lock is under way that could harm a
+	 * later holder on this node. */
 	void (*leave)(struct tw_proc *me, struct sync_object *o);
 	/* held - some node holds the lock. */
 	bool (*held)(struct tw_proc *me, struct sync_object *o);

@@ -9,24 +9,25 @@
  *     FREE|TRY     owns it, and another node's try_acquire is about to take it, or to think better of it
  *
  * To enter: own word := BUSY; predecessor := swap(tail, me).  Without one the lock is ours.  Else fadd(predecessor's
- * word, NEXT me): if the old word was FREE, this very addition took the lock; otherwise wait for the grant.  Both steps are
- * one operation each, whatever others do.  To take the own FREE lock again: cas(own word, FREE, BUSY), no other
- * node involved.  To leave: cas(own word, BUSY, FREE); when that fails, a NEXT is there: own word := 0, grant it.
+ * word, NEXT me): if the old word was FREE, this very addition took the lock; otherwise wait for the grant.  Both
+ * steps are one operation each, whatever others do.  To take the own FREE lock again: cas(own word, FREE, BUSY), no
+ * other node involved.  To leave: cas(own word, BUSY, FREE); when that fails, a NEXT is there: own word := 0, grant
+ * it.
  *
  * At most one node holds it.  The tail hands every node of the queue a distinct predecessor, so a word gets one NEXT
- * per stay in the queue, and there is one head: the node whose predecessor has gone or never was.  The head alone can be
- * FREE or hold.  It stops being head by one atomic step on its own word: its word goes from FREE to having a NEXT (that
- * node becomes head), or it sees NEXT and grants.  A word with NEXT cannot be taken by cas(FREE, BUSY), so
- * not both the old head and the new.  A node returns to the queue only when its word has NEXT or is 0: it was passed.
+ * per stay in the queue, and there is one head: the node whose predecessor has gone or never was.  The head alone can
+ * be FREE or hold.  It stops being head by one atomic step on its own word: its word goes from FREE to having a NEXT
+ * (that node becomes head), or it sees NEXT and grants.  A word with NEXT cannot be taken by cas(FREE, BUSY), so not
+ * both the old head and the new.  A node returns to the queue only when its word has NEXT or is 0: it was passed.
  *
  * try_acquire must not get stuck in the queue.  It marks the head's word (FREE -> FREE|TRY), which keeps the owner from
  * taking or leaving, then moves the tail from that node to itself if it is still the last.  If so, NEXT replaces TRY
  * and the lock is taken.  If not, somebody is queued behind the owner: TRY is removed again, and if that one has linked
  * itself meanwhile (it saw TRY, so it waits) the lock is granted to it on the owner's behalf.
  *
- * No lost wake-up: a grant is one write to the waiter's node, then a notify of the waiting processor, whose port is part
- * of NEXT.  A grant is consumed (reset) before the node can enter again, so each entry gets just its own.  The end of
- * TRY is notified to the owner's processors.
+ * No lost wake-up: a grant is one write to the waiter's node, then a notify of the waiting processor, whose port is
+ * part of NEXT.  A grant is consumed (reset) before the node can enter again, so each entry gets just its own.  The
+ * end of TRY is notified to the owner's processors.
  *
  * Words are changed by the transport's atomics only, also the own: a network's atomics need not be atomic to the CPU's.
  * tests/models/lock.pml checks this algorithm. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sync.h - two-level locks, barriers and flags, to the rest of the library.  The public calls are in tweed.h; they check
- * the handle, call these, and count. */
+/* sync.h - two-level locks, barriers and flags, to the rest of the library.  The public calls are in tweed.h; they
+ * check the handle, call these, and count. */
 #ifndef TW_SYNC_SYNC_H
 #define TW_SYNC_SYNC_H
 

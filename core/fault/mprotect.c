@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mprotect.c - access rights by mprotect(2): works everywhere, but each run of pages of equal rights is a kernel mapping,
- * and those are limited. */
+/* mprotect.c - access rights by mprotect(2): works everywhere, but each run of pages of equal rights is a kernel
+ * mapping, and those are limited. */
 #include "core/fault/trap.h"
 #include "core/fault/uffd.h"
 

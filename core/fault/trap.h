@@ -13,16 +13,16 @@
  * whoever may call set() or downgrade(). */
 #define TW_SHADOW_SHIFT 12
 
-/* tw_trap_open - trap @signal (SIGSEGV or SIGBUS) of code @si_code inside @fault's application view, for the process and
- * with an alternate stack for the calling thread.  All else goes to the handler that was there before.
- * @resolve: called in fault context; @write is 1, 0, or -1 for unknown.  Returns false when the fault is not ours.
- * Returns: 0; -EBUSY when another backend is open; -ENOMEM; logged. */
+/* tw_trap_open - trap @signal (SIGSEGV or SIGBUS) of code @si_code inside @fault's application view, for the process
+ * and with an alternate stack for the calling thread.  All else goes to the handler that was there before. @resolve:
+ * called in fault context; @write is 1, 0, or -1 for unknown.  Returns false when the fault is not ours. Returns: 0;
+ * -EBUSY when another backend is open; -ENOMEM; logged. */
 int tw_trap_open(struct tw_fault *fault, int signal, int si_code,
 		 bool (*resolve)(struct tw_fault *fault, size_t offset, int write));
 void tw_trap_close(void);
 
-/* tw_signal_chain - do with a signal what @old, the action before ours, would have done: call the handler with the mask it asked for, die, or
- * nothing.  In a handler with all signals blocked. */
+/* tw_signal_chain - do with a signal what @old, the action before ours, would have done: call the handler with the
+ * mask it asked for, die, or nothing.  In a handler with all signals blocked. */
 void tw_signal_chain(struct sigaction *old, int signal, siginfo_t *si, void *uc);
 
 /* tw_shadow_create - the rights of @bytes of view, all TW_NONE; NULL when out of memory. */

@@ -12,14 +12,14 @@
  *
  * CONTINUE maps a page of the file that exists; absent ones are first allocated through the protocol view.
  *
- * The kernel may drop an entry by itself (reclaim, migration of the file's page).  The access then faults as if the page
- * had no right; the shadow knows better, and the entry is made anew without a word to the protocol.  The write-protect
- * bit survives as a marker, so a store to a readable page is never missed.
+ * The kernel may drop an entry by itself (reclaim, migration of the file's page).  The access then faults as if the
+ * page had no right; the shadow knows better, and the entry is made anew without a word to the protocol.  The
+ * write-protect bit survives as a marker, so a store to a readable page is never missed.
  *
- * The descriptor works in any process that has it, on the pages of the process that made it: a neighbour takes the write right from a
- * view by shadow first, UFFDIO_WRITEPROTECT second, so that a trapped store finds the shadow changed.  Giving back a lost
- * mapping is the one step that could undo this: it says in the shadow that it is at work (UFFD_RESTORING), and protects the page again when
- * that word was replaced meanwhile. */
+ * The descriptor works in any process that has it, on the pages of the process that made it: a neighbour takes the
+ * write right from a view by shadow first, UFFDIO_WRITEPROTECT second, so that a trapped store finds the shadow
+ * changed.  Giving back a lost mapping is the one step that could undo this: it says in the shadow that it is at work
+ * (UFFD_RESTORING), and protects the page again when that word was replaced meanwhile. */
 #include "core/fault/uffd.h"
 
 #include "base/util.h"

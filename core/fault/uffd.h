@@ -34,7 +34,8 @@ void tw_uffd_close(struct tw_fault *fault);
 /* tw_uffd_set - the hook.  Wakes nobody. */
 void tw_uffd_set(struct tw_fault *fault, size_t offset, size_t bytes, enum tw_rights from, enum tw_rights to);
 
-/* tw_uffd_downgrade - the hook.  @wait: the view's thread may run while a mapping is given back to it, so wait until that is over. */
+/* tw_uffd_downgrade - the hook.  @wait: the view's thread may run while a mapping is given back to it, so wait until
+ * that is over. */
 void tw_uffd_downgrade(const struct tw_fault_view *view, size_t offset, size_t bytes, bool wait);
 
 /* tw_uffd_fault - resolve a fault: call the handler, or give back a mapping that the kernel itself took away.

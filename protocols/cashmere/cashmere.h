@@ -140,25 +140,27 @@ bool cash_shared(const struct tw_proc *me, tw_page_t p);
 int cash_holder(const struct tw_proc *me, tw_page_t p, int told);
 /* cash_settle - if @p has a tentative home at another node, ask it to make this node the home.  No page lock held. */
 void cash_settle(struct tw_proc *me, tw_page_t p);
-/* cash_tell - let @node, which holds @count pages from @first exclusively and is their home, know that this node takes copies:
- * known there on return.  No page lock held. */
+/* cash_tell - let @node, which holds @count pages from @first exclusively and is their home, know that this node
+ * takes copies: known there on return.  No page lock held. */
 void cash_tell(struct tw_proc *me, unsigned node, tw_page_t first, unsigned count);
 /* cash_broken - this node, the home of @p (locked), was told: end exclusive mode, if it is on. */
 void cash_broken(struct tw_proc *me, tw_page_t p);
-/* cash_break - have @node, which is not their home, end exclusive mode on @count pages from @first, wherever it holds them.  No page lock held. */
+/* cash_break - have @node, which is not their home, end exclusive mode on @count pages from @first, wherever it holds
+ * them.  No page lock held. */
 void cash_break(struct tw_proc *me, unsigned node, tw_page_t first, unsigned count);
 
 /* cash_flush_range - an early release of the pages of the range that this processor wrote.  No page lock held. */
 void cash_flush_range(struct tw_proc *me, tw_page_t first, unsigned count);
-/* cash_flush_neighbours - an early release of @p for all processors of the node, which are shot down.  No page lock held. */
+/* cash_flush_neighbours - an early release of @p for all processors of the node, which are shot down.  No page lock
+ * held. */
 void cash_flush_neighbours(struct tw_proc *me, tw_page_t p);
 
 /* cash_withdraw - nothing of @p (locked) is mapped or unflushed here: leave the directory.  The caller flushes. */
 void cash_withdraw(struct tw_proc *me, tw_page_t p);
 
-/* cash_fetch - bring the node's copy of @p (locked) up to date from the home, by an incoming diff where it has a twin.  Complete
- * after tw_net_read_wait.  The page's time of update is taken before the fetch begins, and before the home is asked for where homes
- * migrate: a notice distributed later counts as newer. */
+/* cash_fetch - bring the node's copy of @p (locked) up to date from the home, by an incoming diff where it has a
+ * twin.  Complete after tw_net_read_wait.  The page's time of update is taken before the fetch begins, and before the
+ * home is asked for where homes migrate: a notice distributed later counts as newer. */
 void cash_fetch(struct tw_proc *me, tw_page_t p);
 
 /* cash_lock - lock @p when it is not busy.  No page lock held.  cash_idle - @p (locked) is no longer busy. */
@@ -170,7 +172,8 @@ static inline void cash_lock(struct tw_proc *me, tw_page_t p)
 		cash_lock_busy(me, p);
 }
 void cash_idle(struct tw_proc *me, tw_page_t p);
-/* cash_lock_run - lock pages from @first up to the first one that is busy, at least one, at most @count.  Returns how many. */
+/* cash_lock_run - lock pages from @first up to the first one that is busy, at least one, at most @count.  Returns how
+ * many. */
 static inline unsigned cash_lock_run(struct tw_proc *me, tw_page_t first, unsigned count)
 {
 	cash_lock(me, first);
@@ -184,9 +187,10 @@ static inline unsigned cash_lock_run(struct tw_proc *me, tw_page_t first, unsign
 	return count;
 }
 
-/* Diffs as messages.  cash_message_pages - how many pages one outbox holds for sure.  cash_message_begin, _run (a tw_run_fn),
- * _end - put the diff of @p (locked) into the outbox; _end returns whether there was one.  cash_message_send - have the homes
- * apply them all; performed on return; no page lock held.  cash_message_apply - in the home's agent; false: damaged. */
+/* Diffs as messages.  cash_message_pages - how many pages one outbox holds for sure.  cash_message_begin, _run (a
+ * tw_run_fn), _end - put the diff of @p (locked) into the outbox; _end returns whether there was one.
+ * cash_message_send - have the homes apply them all; performed on return; no page lock held.  cash_message_apply - in
+ * the home's agent; false: damaged. */
 size_t cash_exported_bytes(const struct tw_layout *layout);
 unsigned cash_message_pages(const struct tw_proc *me);
 void cash_message_begin(struct tw_proc *me, tw_page_t p);
@@ -195,12 +199,13 @@ bool cash_message_end(struct tw_proc *me);
 void cash_message_send(struct tw_proc *me);
 bool cash_message_apply(struct tw_proc *me, const struct tw_msg *msg);
 
-/* Homes that migrate.  Page locked.  cash_home_settled - wait until no migration of @p is in progress, and read its home.
- * cash_migrate - try to make this node, about to write and published so, the home. */
+/* Homes that migrate.  Page locked.  cash_home_settled - wait until no migration of @p is in progress, and read its
+ * home. cash_migrate - try to make this node, about to write and published so, the home. */
 void cash_home_settled(struct tw_proc *me, tw_page_t p);
 void cash_migrate(struct tw_proc *me, tw_page_t p);
 
-/* Write doubling.  cash_stored - the hook.  cash_doubled - what it sent is performed at the homes on return.  doubling.c. */
+/* Write doubling.  cash_stored - the hook.  cash_doubled - what it sent is performed at the homes on return.
+ * doubling.c. */
 bool cash_stored(struct tw_proc *me, size_t offset, size_t bytes);
 void cash_doubled(struct tw_proc *me);
 

@@ -3,8 +3,8 @@
  * byte by byte.
  *
  * Nobody else writes this frame, so there is no twin and no diff.  The core calls cash_stored before every release,
- * arrival and acquire; the hook that follows calls cash_doubled first.  From there until the next one's drain the master
- * has all that this processor stored, so that
+ * arrival and acquire; the hook that follows calls cash_doubled first.  From there until the next one's drain the
+ * master has all that this processor stored, so that
  *   - the master is what a release promises, and no break of exclusive mode need send the page home;
  *   - a fetch may overwrite the frame, even of a dirty page that a notice unmapped;
  *   - two doubled stores to one byte are never under way at once (the transport might exchange them).

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* exclusive.c - ending exclusive mode (Cashmere-2L, section 2.4.1), without interrupting anybody and without touching any
- * mapping: the holder's writers keep theirs and find the page in their no-longer-exclusive set at their next release.
+/* exclusive.c - ending exclusive mode (Cashmere-2L, section 2.4.1), without interrupting anybody and without touching
+ * any mapping: the holder's writers keep theirs and find the page in their no-longer-exclusive set at their next
+ * release.
  *
  * Where the holder is the page's home, its frame is the master and up to date: the other node appends a break to the
- * holder's queue of notices, flushes, and fetches; no process of the holder takes part.  Where the home is elsewhere, the
- * holder's agent is asked, which sends the page home first.
+ * holder's queue of notices, flushes, and fetches; no process of the holder takes part.  Where the home is elsewhere,
+ * the holder's agent is asked, which sends the page home first.
  *
- * Against the writer's release the order is everything.  The breaker makes it known (queue entry performed, or page in the
- * writers' sets), then the page is read or copied; a writer stores, then (after a full fence) looks into queue and set.  So a
- * writer that did not find the page stored before it was read (tests/models/exclusive.pml, doc/publication.md). */
+ * Against the writer's release the order is everything.  The breaker makes it known (queue entry performed, or page
+ * in the writers' sets), then the page is read or copied; a writer stores, then (after a full fence) looks into queue
+ * and set.  So a writer that did not find the page stored before it was read (tests/models/exclusive.pml,
+ * doc/publication.md). */
 #include <string.h>
 
 #include "protocols/cashmere/cashmere.h"
@@ -55,7 +57,8 @@ static struct tw_pageset *exclusive_nle(struct tw_proc *me, unsigned local)
 	                                     (TW_SETS * local + 1) * me->layout.set_bytes);
 }
 
-/* The master gets the page as it is now; a twin, where there are any, remembers what it got.  Page locked, home elsewhere. */
+/* The master gets the page as it is now; a twin, where there are any, remembers what it got.  Page locked, home
+ * elsewhere. */
 static void exclusive_send_home(struct tw_proc *me, tw_page_t p)
 {
 	struct tw_page *e = &me->page[p];

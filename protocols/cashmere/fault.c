@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* fault.c - page faults (Cashmere-2L, section 2.4.1), one page or a window of neighbours at a time.
  *
- * A fault goes: lock; publish the right this node wants in the directory; flush; read the local replica.  Another node that races
- * with us does the same, so at least one sees the other (doc/publication.md).  Then: break a foreign exclusive mode, fetch if the
- * copy is too old, make a twin, map, unlock.  The page locks are let go only while a holder is asked to break; then
- * everything starts again.  Every word published is flushed before its page is unlocked, for the next word
- * may come from another endpoint of this node. */
+ * A fault goes: lock; publish the right this node wants in the directory; flush; read the local replica.  Another
+ * node that races with us does the same, so at least one sees the other (doc/publication.md).  Then: break a foreign
+ * exclusive mode, fetch if the copy is too old, make a twin, map, unlock.  The page locks are let go only while a
+ * holder is asked to break; then everything starts again.  Every word published is flushed before its page is
+ * unlocked, for the next word may come from another endpoint of this node. */
 #include <string.h>
 
 #include "protocols/cashmere/cashmere.h"
@@ -31,9 +31,10 @@ static uint64_t fault_published(struct tw_proc *me, tw_page_t p)
 	return tw_dir_word(me, p, me->node);
 }
 
-/* Is the node's copy too old for this processor?  (Section 2.4.1: older than the last write notice and than its last acquire;
- * exactly, if there was a notice between it and that acquire.)  Never one that was fetched in exclusive mode: a notice that
- * came since was sent before, and the node's writes, of which there is no twin, are newer (tests/models/claim.pml). */
+/* Is the node's copy too old for this processor?  (Section 2.4.1: older than the last write notice and than its last
+ * acquire; exactly, if there was a notice between it and that acquire.)  Never one that was fetched in exclusive
+ * mode: a notice that came since was sent before, and the node's writes, of which there is no twin, are newer
+ * (tests/models/claim.pml). */
 static bool fault_stale(struct tw_proc *me, const struct tw_page *e)
 {
 	if (cash_is_home(me, e))
@@ -43,8 +44,9 @@ static bool fault_stale(struct tw_proc *me, const struct tw_page *e)
 	return !(e->state & CASH_EXCLUSIVE) && e->ts_update < e->ts_notice && e->ts_notice < me->acquire_ts;
 }
 
-/* May @p (locked), which nobody asked for yet, come along with its neighbour?  Only where a wrong guess costs little: never is a home
- * claimed or a notice sent for a page not written, and another node's page is taken only when the guess is sure. */
+/* May @p (locked), which nobody asked for yet, come along with its neighbour?  Only where a wrong guess costs little:
+ * never is a home claimed or a notice sent for a page not written, and another node's page is taken only when the
+ * guess is sure. */
 static bool fault_comes_along(struct tw_proc *me, tw_page_t p, const struct window *w)
 {
 	struct tw_page *e = &me->page[p];
@@ -71,7 +73,8 @@ static void window_lock(struct tw_proc *me, struct window *w)
 	cash_lock(me, w->first);
 	struct tw_page *e = &me->page[w->first];
 	if ((e->writers & cash_bit(me)) && cash_rights(me, e) == TW_NONE) {
-		/* Invalidated while it has writes not yet flushed: it is still dirty, and becomes writable again at once. */
+		/* Invalidated while it has writes not yet flushed: it is still dirty, and becomes writable again at
+		 * once. */
 		w->want = TW_WRITE;
 		want = 1;
 	}
@@ -89,8 +92,8 @@ static void window_unlock(struct tw_proc *me, const struct window *w)
 		tw_page_unlock(me, w->first + i);
 }
 
-/* Publish one page's wanted right; a lone writer claims exclusive mode, unless the page has a twin: its changes are better
- * flushed than merged with the whole page that a claim fetches.  Returns whether a word was written. */
+/* Publish one page's wanted right; a lone writer claims exclusive mode, unless the page has a twin: its changes are
+ * better flushed than merged with the whole page that a claim fetches.  Returns whether a word was written. */
 static bool fault_publish(struct tw_proc *me, tw_page_t p, enum tw_rights want)
 {
 	struct tw_page *e = &me->page[p];
@@ -120,16 +123,17 @@ static bool fault_confirm(struct tw_proc *me, tw_page_t p)
 		return true;
 	}
 	e->state |= CASH_EXCLUSIVE;
-	/* The break will send the whole page home, so it must miss nothing that others put there: fetch anew (claim.pml). */
+	/* The break will send the whole page home, so it must miss nothing that others put there: fetch anew
+	 * (claim.pml). */
 	if (!cash_is_home(me, e))
 		e->ts_update = 0;
 	me->stats->now.exclusive_transitions++;
 	return false;
 }
 
-/* Has the home of the window's page @i been told, and owes this node notices ever since?  Not if our word was gone meanwhile,
- * though a neighbour may have published it again: the home may have become exclusive anew (tests/models/tell.pml).  Nor if the
- * home moved: who has it now may have taken it together with exclusive mode. */
+/* Has the home of the window's page @i been told, and owes this node notices ever since?  Not if our word was gone
+ * meanwhile, though a neighbour may have published it again: the home may have become exclusive anew
+ * (tests/models/tell.pml).  Nor if the home moved: who has it now may have taken it together with exclusive mode. */
 static bool window_told(struct tw_proc *me, const struct window *w, unsigned i)
 {
 	return (w->told[i / 64] >> i % 64 & 1) && cash_of(me)->told_home[i] == me->page[w->first + i].home &&
@@ -158,8 +162,8 @@ static void window_homes(struct tw_proc *me, const struct window *w)
 	}
 }
 
-/* Take the homes of the pages about to be written, where that is possible.  A page that was exclusive before this fault stays as it
- * is: its frame is newer than the master. */
+/* Take the homes of the pages about to be written, where that is possible.  A page that was exclusive before this
+ * fault stays as it is: its frame is newer than the master. */
 static void window_migrate(struct tw_proc *me, const struct window *w)
 {
 	for (unsigned i = 0; i < w->count; i++)
@@ -190,8 +194,8 @@ static void window_publish(struct tw_proc *me, struct window *w)
 		tw_net_flush(me->net, TW_NET_ALL);
 }
 
-/* Give back what this round claimed: the window is unlocked before the pages were fetched, and a break would send home what
- * this node never had. */
+/* Give back what this round claimed: the window is unlocked before the pages were fetched, and a break would send
+ * home what this node never had. */
 static void window_unclaim(struct tw_proc *me, struct window *w)
 {
 	bool flush = false;
@@ -208,8 +212,9 @@ static void window_unclaim(struct tw_proc *me, struct window *w)
 	memset(w->claimed, 0, sizeof(w->claimed));
 }
 
-/* The foreign node whose exclusive mode must end before we take a copy of the window's page @i; -1: none.  That the home was
- * told says nothing of a holder elsewhere: the home's word may be a claim that it takes back because of that holder. */
+/* The foreign node whose exclusive mode must end before we take a copy of the window's page @i; -1: none.  That the
+ * home was told says nothing of a holder elsewhere: the home's word may be a claim that it takes back because of that
+ * holder. */
 static int window_holder(struct tw_proc *me, const struct window *w, unsigned i)
 {
 	const struct tw_page *e = &me->page[w->first + i];
@@ -244,8 +249,8 @@ static bool window_break(struct tw_proc *me, struct window *w)
 	return false;
 }
 
-/* Must what the node's processors wrote to the first page of the window be flushed before it is fetched?  Then unlocks the window,
- * does so, and returns true. */
+/* Must what the node's processors wrote to the first page of the window be flushed before it is fetched?  Then
+ * unlocks the window, does so, and returns true. */
 static bool window_shoot(struct tw_proc *me, struct window *w)
 {
 	if (!cash_shoots(me))
@@ -342,8 +347,8 @@ static void window_map(struct tw_proc *me, const struct window *w)
 	for (unsigned i = 0; i < w->count; i++) {
 		struct tw_page *e = &me->page[w->first + i];
 		e->mapped |= bit;
-		/* Old, but not too old for us yet; the notice was distributed when we had no mapping: look again at our next
-		 * acquire. */
+		/* Old, but not too old for us yet; the notice was distributed when we had no mapping: look again at
+		 * our next acquire. */
 		if (!cash_is_home(me, e) && e->ts_update < e->ts_notice)
 			tw_pageset_add(me->notices, w->first + i);
 		if (w->want == TW_WRITE) {
@@ -373,9 +378,9 @@ static void fault_window(struct tw_proc *me, struct window *w)
 	window_unlock(me, w);
 }
 
-/* How many pages to handle at a fault on @p.  A run of neighbouring faults doubles its window from its fourth fault on, as a file's
- * read-ahead does.  When runs keep having the same length (rows of a matrix), the rest of a run is taken at its
- * first fault and nothing beyond it; now and then the length is measured again. */
+/* How many pages to handle at a fault on @p.  A run of neighbouring faults doubles its window from its fourth fault
+ * on, as a file's read-ahead does.  When runs keep having the same length (rows of a matrix), the rest of a run is
+ * taken at its first fault and nothing beyond it; now and then the length is measured again. */
 static unsigned stream_window(struct tw_proc *me, struct cash_stream *s, tw_page_t p)
 {
 	unsigned most = (unsigned)TW_MIN(me->config.prefetch, CASH_WINDOW_MAX);
@@ -409,8 +414,8 @@ void cash_read_fault(struct tw_proc *me, tw_page_t p)
 	me->stats->now.prefetched_reads += fault_stream(me, &cash_of(me)->reads, p, TW_READ);
 }
 
-/* A long run of writes away from home is flushed behind the writer, while pages and twins are still in the cache.  @p: the page
- * just made writable; what lies before it in the run is finished, very probably. */
+/* A long run of writes away from home is flushed behind the writer, while pages and twins are still in the cache.
+ * @p: the page just made writable; what lies before it in the run is finished, very probably. */
 static void fault_write_behind(struct tw_proc *me, const struct cash_stream *s, tw_page_t p)
 {
 	unsigned window = s->next - p, before = s->run - window;

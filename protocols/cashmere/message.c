@@ -4,10 +4,10 @@
  * As on the Memory Channel, a message's body lies in a buffer of the sender's own at the receiver, written remotely; a
  * small message then asks the home's agent to apply it, and the reply says that it did.
  *
- * Whoever waits for an agent holds no page lock, for that agent may wait for page locks itself.  So a release marks the pages
- * whose diffs are under way as busy and unlocks them.  Nobody of the node flushes, fetches or leaves a busy page:
- * the home's copy must have the diff first (tests/models/message.pml; page.pml, UNLOCK_FIRST and FETCH_EARLY).  Agents
- * never wait for one. */
+ * Whoever waits for an agent holds no page lock, for that agent may wait for page locks itself.  So a release marks
+ * the pages whose diffs are under way as busy and unlocks them.  Nobody of the node flushes, fetches or leaves a busy
+ * page: the home's copy must have the diff first (tests/models/message.pml; page.pml, UNLOCK_FIRST and FETCH_EARLY).
+ * Agents never wait for one. */
 #include <string.h>
 
 #include "protocols/cashmere/cashmere.h"

@@ -5,15 +5,17 @@
  * entered by one compare-and-swap that is the paper's conditional lock.  It is read where the home matters: at
  * faults, at acquires for noticed pages, before diffs.
  *
- * A migration excludes diffs and writes at the home by publication (doc/publication.md).  A flusher publishes its diff bit,
- * and a home about to write publishes `write`; then they read the shared word, and wait while a migration is in progress.  A
- * migrator sets the shared word, then reads everybody's words, and gives up if it finds a diff bit or a writing home.  At
- * least one sees the other (tests/models/migrate.pml).  For this, a home whose last writer released publishes `read`.
+ * A migration excludes diffs and writes at the home by publication (doc/publication.md).  A flusher publishes its
+ * diff bit, and a home about to write publishes `write`; then they read the shared word, and wait while a migration
+ * is in progress.  A migrator sets the shared word, then reads everybody's words, and gives up if it finds a diff bit
+ * or a writing home.  At least one sees the other (tests/models/migrate.pml).  For this, a home whose last writer
+ * released publishes `read`.
  *
- * A reader may fetch from a home that is no longer one: that copy has all that was released before the migration, and what
- * the new home writes later is noticed to the reader, which published itself before it asked where the home is.  It asks after
- * it took the time of its update, so that these notices are newer than that (migrate.pml, HOME_FIRST).  The diff bit of a page
- * goes before the page is unlocked, if no diff of it is under way: else it could be a neighbour's (DENOUNCE_LATE). */
+ * A reader may fetch from a home that is no longer one: that copy has all that was released before the migration, and
+ * what the new home writes later is noticed to the reader, which published itself before it asked where the home is.
+ * It asks after it took the time of its update, so that these notices are newer than that (migrate.pml, HOME_FIRST).
+ * The diff bit of a page goes before the page is unlocked, if no diff of it is under way: else it could be a
+ * neighbour's (DENOUNCE_LATE). */
 #include "protocols/cashmere/cashmere.h"
 
 /* Until no migration of the page is in progress.  The migrator waits for nobody.  Page locked. */

@@ -48,8 +48,8 @@ static bool release_diff(struct tw_proc *me, tw_page_t p, bool update)
 	return changed;
 }
 
-/* Outgoing diff; a flush-update when others on the node still write.  Page locked.  Returns whether anything had changed;
- * only then this is the page's last flush. */
+/* Outgoing diff; a flush-update when others on the node still write.  Page locked.  Returns whether anything had
+ * changed; only then this is the page's last flush. */
 static bool release_flush(struct tw_proc *me, tw_page_t p, bool others)
 {
 	struct tw_page *e = &me->page[p];
@@ -80,7 +80,8 @@ static bool release_others_come(struct tw_proc *me, const struct tw_page *e)
 	return false;
 }
 
-/* The page's last flush, perhaps another processor's, had our writes: do not end this release before its notices are out. */
+/* The page's last flush, perhaps another processor's, had our writes: do not end this release before its notices are
+ * out. */
 static void release_stands_for_ours(struct release *r, const struct tw_page *e)
 {
 	if (e->ts_flush && e->flusher != r->me->local)
@@ -98,8 +99,8 @@ static void release_shoot(struct tw_proc *me, tw_page_t p)
 	e->writers = 0;
 }
 
-/* One page of the dirty set, locked.  Its mapping by this processor is read-only already, unless it may @keep it writable.
- * Returns whether this processor is a writer of the page no longer. */
+/* One page of the dirty set, locked.  Its mapping by this processor is read-only already, unless it may @keep it
+ * writable. Returns whether this processor is a writer of the page no longer. */
 static bool release_page(struct release *r, tw_page_t p, bool keep)
 {
 	struct tw_proc *me = r->me;
@@ -114,8 +115,8 @@ static bool release_page(struct release *r, tw_page_t p, bool keep)
 		return !keep;
 	}
 	if (cash_is_home(me, e)) {
-		/* A twin could not tell whether a page that stayed writable was written: other nodes read the master at any
-		 * time, so also what was put back to its old value since. */
+		/* A twin could not tell whether a page that stayed writable was written: other nodes read the master
+		 * at any time, so also what was put back to its old value since. */
 		if (keep)
 			x->patience--;
 		else
@@ -165,9 +166,9 @@ static bool release_wants(const struct release *r, tw_page_t p)
 	return (r->for_all ? e->twin != 0 : (e->writers & cash_bit(me)) != 0) && !(e->state & CASH_EXCLUSIVE);
 }
 
-/* May a page that its node rewrites in every interval, while others have copies, stay writable and dirty, so that the first write of
- * the next interval need not trap?  Away from home its twin tells whether it was written; at home it counts as written,
- * for a few releases.  Not where a notice would unmap it.  Page locked. */
+/* May a page that its node rewrites in every interval, while others have copies, stay writable and dirty, so that the
+ * first write of the next interval need not trap?  Away from home its twin tells whether it was written; at home it
+ * counts as written, for a few releases.  Not where a notice would unmap it.  Page locked. */
 static bool release_may_keep(const struct release *r, tw_page_t p)
 {
 	struct tw_proc *me = r->me;
@@ -192,7 +193,8 @@ static void release_protect(struct tw_proc *me, tw_page_t first, uint64_t mask)
 	}
 }
 
-/* Say in the directory that diffs of these pages are under way, and wait until no home of them is moving.  All locked. */
+/* Say in the directory that diffs of these pages are under way, and wait until no home of them is moving.  All
+ * locked. */
 static void release_announce(struct tw_proc *me, tw_page_t first, uint64_t mask)
 {
 	for (uint64_t m = mask; m; m &= m - 1) {
@@ -302,7 +304,8 @@ static unsigned release_chunk(struct release *r, tw_page_t first, unsigned most)
 	if (cash_migrates(me) && (announced = release_away(me, first, wanted)))
 		release_announce(me, first, announced);
 	uint64_t flushed = release_pages(r, first, wanted, keep);
-	/* Another processor of the node may fetch the page as soon as it is unlocked: the master must have our bytes. */
+	/* Another processor of the node may fetch the page as soon as it is unlocked: the master must have our
+	 * bytes. */
 	if (flushed && messages) {
 		/* While the others are unlocked a neighbour may flush or claim them: their words are no longer ours. */
 		release_denounce(me, first, announced & ~flushed);
@@ -451,7 +454,8 @@ void cash_arrive(struct tw_proc *me, uint64_t object)
 
 /* ---- acquire ---- */
 
-/* Must this processor drop its mapping of @p (locked), for which a notice came?  Not when the node has fetched it since. */
+/* Must this processor drop its mapping of @p (locked), for which a notice came?  Not when the node has fetched it
+ * since. */
 static bool acquire_drops(struct tw_proc *me, tw_page_t p)
 {
 	struct tw_page *e = &me->page[p];
@@ -544,11 +548,11 @@ static void acquire_run(void *ctx, tw_page_t first, unsigned count)
 		done += acquire_chunk(ctx, first + done, TW_MIN(count - done, CASH_CHUNK));
 }
 
-/* The time of an acquire after a barrier of all, whose notices are collected: for the whole node when its first processor
- * had collected them.  What is collected later was sent after the barrier, by nodes that are ahead, and it does not make stale what a faster
- * neighbour has fetched since.  The barrier's number, modulo 4, goes into the low bits: each word is used by every second
- * barrier, and nobody passes a barrier before all of the node have passed the one before the last
- * (tests/models/barrier.pml). */
+/* The time of an acquire after a barrier of all, whose notices are collected: for the whole node when its first
+ * processor had collected them.  What is collected later was sent after the barrier, by nodes that are ahead, and it
+ * does not make stale what a faster neighbour has fetched since.  The barrier's number, modulo 4, goes into the low
+ * bits: each word is used by every second barrier, and nobody passes a barrier before all of the node have passed the
+ * one before the last (tests/models/barrier.pml). */
 static uint64_t acquire_passed(struct tw_proc *me)
 {
 	uint64_t round = atomic_load(&me->n->arrivals[me->local]), number = (round / 2 + 1) % 4;

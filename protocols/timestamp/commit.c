@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* commit.c - releases of a page: own changes and the newest version are merged here, and this node is the page's home (table 1).
+/* commit.c - releases of a page: own changes and the newest version are merged here, and this node is the page's home
+ * (table 1).
  *
- * Exclusive mode.  While nobody else comes for a page, commits are work for nobody.  A commit may enter exclusive mode: then the home's
- * processors leave the page writable, and later releases have nothing to do for it.  No other node has a copy that is valid at
- * the version's time or later, and all who learn of any of these releases learn of the version, by notice or min_wr_ts: so they
- * come.  Whoever comes by a notice or a look reads the home's mark before the public copy: not set, the public copy has all that was
- * released while it was.  Whoever comes by the section sees the mark with the stamp, and commits for the home, as that same version:
+ * Exclusive mode.  While nobody else comes for a page, commits are work for nobody.  A commit may enter exclusive
+ * mode: then the home's processors leave the page writable, and later releases have nothing to do for it.  No other
+ * node has a copy that is valid at the version's time or later, and all who learn of any of these releases learn of
+ * the version, by notice or min_wr_ts: so they come.  Whoever comes by a notice or a look reads the home's mark
+ * before the public copy: not set, the public copy has all that was released while it was.  Whoever comes by the
+ * section sees the mark with the stamp, and commits for the home, as that same version:
  *
  *     marks it busy, counts that, copies the frame to the public copy, takes the mark away.        (ts_break)
  *
- * The home's processors store, then look at the count, and the mark if that has changed, in their release, with a fence between; the other
- * node marks and counts, then reads the frame.  So who saw no busy mark has its stores in the copy, and who saw one, or none at all, commits in
- * the section, after it.  A look at frame and public copy must not stand for that while the mark is busy: the copy on its way may undo what it
- * saw.  A mark goes in this way only: a commit that finds its page exclusive, once it is in the section, has nothing to do. */
+ * The home's processors store, then look at the count, and the mark if that has changed, in their release, with a
+ * fence between; the other node marks and counts, then reads the frame.  So who saw no busy mark has its stores in
+ * the copy, and who saw one, or none at all, commits in the section, after it.  A look at frame and public copy must
+ * not stand for that while the mark is busy: the copy on its way may undo what it saw.  A mark goes in this way only:
+ * a commit that finds its page exclusive, once it is in the section, has nothing to do. */
 #include "protocols/timestamp/timestamp.h"
 
 #include <string.h>
@@ -84,8 +87,8 @@ void ts_alone_look(struct tw_proc *me)
 	}
 }
 
-/* Is there nothing to commit?  Where frame and public copy are equal, a neighbour's commit had our writes, and its notice is in the
- * signature. */
+/* Is there nothing to commit?  Where frame and public copy are equal, a neighbour's commit had our writes, and its
+ * notice is in the signature. */
 static bool commit_needless(struct tw_proc *me, tw_page_t p)
 {
 	struct ts_page *x = ts_page(me, p);

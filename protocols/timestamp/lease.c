@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* lease.c - a processor's readable pages, the earliest read time first.  Read times only grow, and a page's key is looked up anew
- * when it comes out: so an entry need not be moved when its page's time grows. */
+/* lease.c - a processor's readable pages, the earliest read time first.  Read times only grow, and a page's key is
+ * looked up anew when it comes out: so an entry need not be moved when its page's time grows. */
 #include "protocols/timestamp/timestamp.h"
 
 static void lease_push(struct ts *t, struct ts_lease l)

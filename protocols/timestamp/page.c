@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* page.c - faults, and how a copy becomes valid: by a notice, by a look at the chain, or in the critical section.
  *
- * The *public* copy of a page, in exported memory of the protocol's own, is what other nodes read, and the twin of the frame while
- * processors here write.  It holds committed bytes only, and only newer ones ever replace them: a reader that a notice sends here
- * finds the noticed version or a later one, also in the middle of a merge or a fetch, byte by byte.
+ * The *public* copy of a page, in exported memory of the protocol's own, is what other nodes read, and the twin of
+ * the frame while processors here write.  It holds committed bytes only, and only newer ones ever replace them: a
+ * reader that a notice sends here finds the noticed version or a later one, also in the middle of a merge or a fetch,
+ * byte by byte.
  *
- * A look takes a stamp (w, r) wherever one is found.  "Version w is the newest up to time r" stays true for ever, so it is of
- * use while r is late enough, whether the chain still ends there or not.  The home is written before the stamp and read after it: so
- * what is read there is w or later, complete. */
+ * A look takes a stamp (w, r) wherever one is found.  "Version w is the newest up to time r" stays true for ever, so
+ * it is of use while r is late enough, whether the chain still ends there or not.  The home is written before the
+ * stamp and read after it: so what is read there is w or later, complete. */
 #include "protocols/timestamp/timestamp.h"
 
 #include <string.h>
@@ -262,7 +263,8 @@ void ts_unmap(struct tw_proc *me, tw_page_t p)
 	me->stats->now.invalidations++;
 }
 
-/* The same for a fault.  Wanted again after it was unmapped: it is worth updates in place, and after those more of them. */
+/* The same for a fault.  Wanted again after it was unmapped: it is worth updates in place, and after those more of
+ * them. */
 static void page_lock_fault(struct tw_proc *me, tw_page_t p)
 {
 	struct ts_page *x = ts_page(me, p);
@@ -282,7 +284,8 @@ static void page_map_read(struct tw_proc *me, tw_page_t p)
 		page_map(me, p, TW_READ);
 }
 
-/* Read @p, if it is not mapped and has a home: also by its section, that is at another node's cost, only if @sure.  Returns whether. */
+/* Read @p, if it is not mapped and has a home: also by its section, that is at another node's cost, only if @sure.
+ * Returns whether. */
 static bool page_ahead(struct tw_proc *me, tw_page_t p, bool sure)
 {
 	tw_page_lock(me, p);
@@ -305,7 +308,8 @@ void ts_prefetch(struct tw_proc *me, tw_page_t first, unsigned count)
 		page_ahead(me, p, true);
 }
 
-/* How many pages to read at a fault on @p: runs of sequential faults double, or have the length that the runs before had. */
+/* How many pages to read at a fault on @p: runs of sequential faults double, or have the length that the runs before
+ * had. */
 static unsigned stream_window(struct tw_proc *me, struct ts_stream *s, tw_page_t p)
 {
 	unsigned window = 1;

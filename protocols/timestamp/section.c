@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* section.c - a page's critical section: chains of probable owners that are a queue lock at their end (the paper's listing 1).
+/* section.c - a page's critical section: chains of probable owners that are a queue lock at their end (the paper's
+ * listing 1).
  *
- * A node's link is UNLOCKED at the chain's end, LOCKED in or before the section, else the node that came after it.  Zero is
- * UNLOCKED at the page's first home and a link to that one elsewhere, so nothing is initialized.
+ * A node's link is UNLOCKED at the chain's end, LOCKED in or before the section, else the node that came after it.
+ * Zero is UNLOCKED at the page's first home and a link to that one elsewhere, so nothing is initialized.
  *
- * Within a node @busy lets one processor at a time deal with the link.  It is no page lock, and a processor that waits for it or
- * for another node holds no page lock and no other section.  Who is in a section takes page locks of its own node, whose holders
- * wait for nobody but the transport, and leaves.  So waits form chains that end at somebody who runs.
+ * Within a node @busy lets one processor at a time deal with the link.  It is no page lock, and a processor that
+ * waits for it or for another node holds no page lock and no other section.  Who is in a section takes page locks of
+ * its own node, whose holders wait for nobody but the transport, and leaves.  So waits form chains that end at
+ * somebody who runs.
  *
- * No cycle of waiters.  Cut at LOCKED, links form trees; each has one head: who is in the section, or an end that is free,
- * or who seeks.  A seeker cuts itself off from the tree that it then seeks in, and hangs its own tree behind that one's end.  "Seeks in"
- * is a forest over trees: cutting and hanging keep it one.  So nobody comes to wait behind himself. */
+ * No cycle of waiters.  Cut at LOCKED, links form trees; each has one head: who is in the section, or an end that is
+ * free, or who seeks.  A seeker cuts itself off from the tree that it then seeks in, and hangs its own tree behind
+ * that one's end.  "Seeks in" is a forest over trees: cutting and hanging keep it one.  So nobody comes to wait
+ * behind himself. */
 #include "protocols/timestamp/timestamp.h"
 
 #define UNLOCKED     1ull

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* signature.c - what a node knows to have been written: the newest notice of each of a bounded number of pages, and min_wr_ts
- * for all others (section 3.3).  It only grows: whoever reads a later one than it had to is told too much, never too little. */
+/* signature.c - what a node knows to have been written: the newest notice of each of a bounded number of pages, and
+ * min_wr_ts for all others (section 3.3).  It only grows: whoever reads a later one than it had to is told too much,
+ * never too little. */
 #include "protocols/timestamp/timestamp.h"
 
 #include <string.h>
@@ -33,8 +34,8 @@ static void signature_raise(struct tw_proc *me, struct ts_signature *s, uint64_t
 	atomic_store(&s->min_wr_ts, wts);
 }
 
-/* The slot of an oldest notice.  Those of one release have one time, and no notice comes in that is older than what was dropped: so they
- * are found one after the other.  Locked. */
+/* The slot of an oldest notice.  Those of one release have one time, and no notice comes in that is older than what
+ * was dropped: so they are found one after the other.  Locked. */
 static unsigned signature_oldest(struct ts_node *node, const struct ts_signature *s, unsigned count)
 {
 	for (unsigned i = node->look_at; i < count; i++)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* sync.c - releases and acquires (section 3.3).
  *
- * Each object has a word at its home: who released it last, with a count against ABA.  Before a releaser puts itself there it has
- * merged the signature of who stands there, so the last one's signature has all that was released at the object. */
+ * Each object has a word at its home: who released it last, with a count against ABA.  Before a releaser puts itself
+ * there it has merged the signature of who stands there, so the last one's signature has all that was released at the
+ * object. */
 #include "protocols/timestamp/timestamp.h"
 
 static unsigned object_home(const struct tw_proc *me, uint64_t object)
@@ -16,8 +17,8 @@ static void release_run(void *ctx, tw_page_t first, unsigned count)
 		ts_commit(ctx, first + i);
 }
 
-/* Merge the signature of @node, which released the object last; it is in ts.seen then.  Returns whether it may have something new for this
- * processor. */
+/* Merge the signature of @node, which released the object last; it is in ts.seen then.  Returns whether it may have
+ * something new for this processor. */
 static bool object_learn(struct tw_proc *me, unsigned node, enum tw_sync_kind kind)
 {
 	const struct ts_known *known = &ts_of(me)->known[node % TS_KNOWN];
@@ -59,7 +60,8 @@ void ts_release(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object)
 	release_object(me, kind, object);
 }
 
-/* All processors arrive as often, at the same barriers: the last one of the node does it for all, whose notices are in the signature. */
+/* All processors arrive as often, at the same barriers: the last one of the node does it for all, whose notices are
+ * in the signature. */
 void ts_arrive(struct tw_proc *me, uint64_t object)
 {
 	release_pages(me);

@@ -23,15 +23,16 @@ struct ts_signature {
 	_Alignas(64) struct ts_notice notice[TS_SIGNATURE_MAX];
 };
 
-/* Pages are put into groups; of each, a node counts in exported memory how often others have ended exclusive mode here. */
+/* Pages are put into groups; of each, a node counts in exported memory how often others have ended exclusive mode
+ * here. */
 #define TS_GROUPS 256u
 static inline unsigned ts_group(tw_page_t p)
 {
 	return p / 64 % TS_GROUPS;
 }
 
-/* Of each page and node, in exported memory.  The words but @link are those of who is in the critical section, and valid where
- * the chain of links ends. */
+/* Of each page and node, in exported memory.  The words but @link are those of who is in the critical section, and
+ * valid where the chain of links ends. */
 struct ts_meta {
 	_Atomic uint64_t link;  /* section.c */
 	_Atomic uint64_t hand;  /* 1: the section was handed over to this node */
@@ -41,8 +42,8 @@ struct ts_meta {
 	_Atomic uint64_t read; /* another node has read this node's copy since its last commit: a hint */
 };
 
-/* At its home alone: no other node has a copy of this version, and the home's processors write on without commits (commit.c).  Busy:
- * another node is ending that. */
+/* At its home alone: no other node has a copy of this version, and the home's processors write on without commits
+ * (commit.c).  Busy: another node is ending that. */
 #define TS_EXCLUSIVE ((uint64_t)1 << 32)
 #define TS_BUSY      ((uint64_t)1 << 33)
 #define TS_ALONE     (TS_EXCLUSIVE | TS_BUSY)
@@ -84,8 +85,8 @@ struct ts_node {
 	_Atomic uint64_t arrived;            /* at barriers of all, of the node's processors */
 };
 
-/* Readable pages of this processor by the time their copies end: a binary heap.  A page is in it at most once; keys may be too
- * early, never too late. */
+/* Readable pages of this processor by the time their copies end: a binary heap.  A page is in it at most once; keys
+ * may be too early, never too late. */
 struct ts_lease {
 	uint64_t rts;
 	tw_page_t page;
@@ -178,20 +179,19 @@ static inline enum tw_rights ts_rights(const struct tw_proc *me, tw_page_t p)
 	return !(e->mapped & ts_bit(me)) ? TW_NONE : e->writers & ts_bit(me) ? TW_WRITE : TW_READ;
 }
 
-/* ts_section_enter - take the critical section of @p, whose first home is known here.  Returns the node whose ts_meta is
- * the page's.  No page lock and no other section held.  [fault, sync]
- * ts_section_leave - give it up; this node's ts_meta is the page's now.
- * ts_section_try - take it if the chain ends here and it is free.  Returns whether.
+/* ts_section_enter - take the critical section of @p, whose first home is known here.  Returns the node whose ts_meta
+ * is the page's.  No page lock and no other section held.  [fault, sync] ts_section_leave - give it up; this node's
+ * ts_meta is the page's now. ts_section_try - take it if the chain ends here and it is free.  Returns whether.
  * ts_section_next - who came after @node in the chain, as @node knows; @node itself: nobody.  [all contexts] */
 unsigned ts_section_enter(struct tw_proc *me, tw_page_t p);
 bool ts_section_try(struct tw_proc *me, tw_page_t p);
 unsigned ts_section_next(struct tw_proc *me, tw_page_t p, unsigned node);
 void ts_section_leave(struct tw_proc *me, tw_page_t p);
 
-/* ts_notice_add - put @n into this node's signature.
- * ts_signature_seq - @node's, as it is now: the same as before only if nothing has changed.
- * ts_signature_read - @node's signature, whole, to ts.seen.  No page lock held.
- * ts_signature_merge - ts.seen into this node's; without @notices only its min_wr_ts, which is wrong (a planted bug). */
+/* ts_notice_add - put @n into this node's signature. ts_signature_seq - @node's, as it is now: the same as before
+ * only if nothing has changed. ts_signature_read - @node's signature, whole, to ts.seen.  No page lock held.
+ * ts_signature_merge - ts.seen into this node's; without @notices only its min_wr_ts, which is wrong (a planted
+ * bug). */
 void ts_notice_add(struct tw_proc *me, const struct ts_notice *n);
 uint64_t ts_signature_seq(struct tw_proc *me, unsigned node);
 void ts_signature_read(struct tw_proc *me, unsigned node);
@@ -202,15 +202,13 @@ void ts_signature_merge(struct tw_proc *me, bool notices);
 void ts_lease_add(struct tw_proc *me, tw_page_t p);
 void ts_lease_expire(struct tw_proc *me, uint64_t before);
 
-/* page.c
- * ts_newest_read - what the section says, whose state is at @end; ends exclusive mode elsewhere.  In the section.
- * ts_held - is that the version held here (page locked)?
- * ts_publish - say that @wts, with copies granted until @rts, is the newest version, and @home (+ TS_EXCLUSIVE) has it.  In the section, page
- * locked.
- * ts_unmap - this processor's mapping of @p (locked) goes; writes not yet committed stay in the frame.
- * ts_updates - shall the copy of @p (locked) be brought up to date in place, now that it is stale?  Takes a credit for it.
- * ts_refresh - bring the copy up to what this node knows of, in place.  No page lock held.
- * ts_renew - grant this node's copy more time, if it is the newest and nobody need be asked.  No page lock held. */
+/* page.c ts_newest_read - what the section says, whose state is at @end; ends exclusive mode elsewhere.  In the
+ * section. ts_held - is that the version held here (page locked)? ts_publish - say that @wts, with copies granted
+ * until @rts, is the newest version, and @home (+ TS_EXCLUSIVE) has it.  In the section, page locked. ts_unmap - this
+ * processor's mapping of @p (locked) goes; writes not yet committed stay in the frame. ts_updates - shall the copy of
+ * @p (locked) be brought up to date in place, now that it is stale?  Takes a credit for it. ts_refresh - bring the
+ * copy up to what this node knows of, in place.  No page lock held. ts_renew - grant this node's copy more time, if
+ * it is the newest and nobody need be asked.  No page lock held. */
 void ts_newest_read(struct tw_proc *me, tw_page_t p, unsigned end, struct ts_newest *n);
 bool ts_held(struct tw_proc *me, tw_page_t p, const struct ts_newest *n);
 void ts_publish(struct tw_proc *me, tw_page_t p, uint64_t wts, uint64_t rts, uint64_t home);

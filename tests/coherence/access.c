@@ -238,8 +238,8 @@ void coh_one_word_many_pages(struct suite *s)
 	suite_free(s, (void *)(uintptr_t)mem);
 }
 
-/* All race to touch fresh pages first, far apart: each page's directory words are fresh memory too, so publishing is slow and
- * claims of several nodes overlap.  A home that takes its claim back must not hide another node's. */
+/* All race to touch fresh pages first, far apart: each page's directory words are fresh memory too, so publishing is
+ * slow and claims of several nodes overlap.  A home that takes its claim back must not hide another node's. */
 void coh_first_touch_race(struct suite *s)
 {
 	enum { PAGES = 512, APART = 64 };
@@ -263,9 +263,10 @@ void coh_first_touch_race(struct suite *s)
 	suite_free(s, mem);
 }
 
-/* A notice that is under way when its receiver becomes the page's only user comes after the page was fetched: it must not
- * have the page, written since, fetched again.  Node 1 leaves the page with a last flush; node 2's writer, who does not
- * synchronize meanwhile (hence the rests), writes next, and its neighbour synchronizes and reads.  The home is node 0. */
+/* A notice that is under way when its receiver becomes the page's only user comes after the page was fetched: it must
+ * not have the page, written since, fetched again.  Node 1 leaves the page with a last flush; node 2's writer, who
+ * does not synchronize meanwhile (hence the rests), writes next, and its neighbour synchronizes and reads.  The home
+ * is node 0. */
 void coh_claim_under_notice(struct suite *s)
 {
 	enum { ROUNDS = 4 };

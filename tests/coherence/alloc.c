@@ -296,7 +296,8 @@ static void pin_block(int how)
 	sigprocmask(how, &faults, NULL);
 }
 
-/* All processors rewrite their bytes of two pinned pages.  Pinned, they do so, and read the others', with faults blocked. */
+/* All processors rewrite their bytes of two pinned pages.  Pinned, they do so, and read the others', with faults
+ * blocked. */
 void coh_pin(struct suite *s)
 {
 	enum { BYTES = 2 * PAGE, ROUNDS = 12 };

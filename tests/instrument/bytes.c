@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bytes.c - neighbours write adjacent bytes at the same time: in turn by owner, in runs of few bytes, and by tasks drawn
- * from a shared queue, as a volume renderer fills its image.  Every byte is verified by every processor.
+/* bytes.c - neighbours write adjacent bytes at the same time: in turn by owner, in runs of few bytes, and by tasks
+ * drawn from a shared queue, as a volume renderer fills its image.  Every byte is verified by every processor.
  *
  * bytes [ROUNDS] */
 #include <stdbool.h>

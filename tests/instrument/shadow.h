@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shadow.h - a protocol that keeps a copy of the shared memory from the stores it is told of, and what tests ask of it. */
+/* shadow.h - a protocol that keeps a copy of the shared memory from the stores it is told of, and what tests ask of
+ * it. */
 #ifndef SHADOW_H
 #define SHADOW_H
 

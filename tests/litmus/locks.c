@@ -24,7 +24,8 @@ void lit_hand_over(struct suite *s)
 	suite_free(s, (void *)(uintptr_t)count);
 }
 
-/* As hand_over, with counters all over three pages, two of them across a page's end.  Forbidden: counters that differ. */
+/* As hand_over, with counters all over three pages, two of them across a page's end.  Forbidden: counters that
+ * differ. */
 void lit_hand_over_page(struct suite *s)
 {
 	enum { BYTES = 3 * PAGE };

@@ -63,7 +63,8 @@ void lit_free_elsewhere(struct suite *s)
 	suite_free(s, slot);
 }
 
-/* Everybody allocates, fills and hands to the right; checks and frees what came from the left.  Forbidden: wrong bytes. */
+/* Everybody allocates, fills and hands to the right; checks and frees what came from the left.  Forbidden: wrong
+ * bytes. */
 void lit_free_ring(struct suite *s)
 {
 	uint8_t **slot = suite_shared(s, s->count * sizeof(*slot));
@@ -129,8 +130,8 @@ void lit_bcast(struct suite *s)
 	suite_free(s, (void *)(uintptr_t)x);
 }
 
-/* A sets homes of fresh pages; B touches first.  Forbidden: another home than the one set; -EBUSY for fresh pages, 0 for
- * used ones; a home that changes. */
+/* A sets homes of fresh pages; B touches first.  Forbidden: another home than the one set; -EBUSY for fresh pages, 0
+ * for used ones; a home that changes. */
 void lit_home_set(struct suite *s)
 {
 	enum { BLOCK = 1 << 20, STEP = 65536, STEPS = BLOCK / STEP }; /* steps of the largest page */
@@ -207,8 +208,8 @@ void lit_prefetch(struct suite *s)
 	suite_free(s, (void *)(uintptr_t)mem);
 }
 
-/* B prefetches x = r - 1 and does not read it; A writes x = r and sets a flag; B waits for it and reads.  Forbidden: what
- * was prefetched.  B has own dirty bytes on the page. */
+/* B prefetches x = r - 1 and does not read it; A writes x = r and sets a flag; B waits for it and reads.  Forbidden:
+ * what was prefetched.  B has own dirty bytes on the page. */
 void lit_prefetch_stale(struct suite *s)
 {
 	volatile uint64_t *mem = suite_shared(s, 4 * PAGE);

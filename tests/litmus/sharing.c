@@ -48,7 +48,8 @@ void lit_false_sharing_owners(struct suite *s)
 	suite_free(s, (void *)(uintptr_t)page);
 }
 
-/* Eight pages that all read in every round, and one processor writes one word of now and then.  Forbidden: old words. */
+/* Eight pages that all read in every round, and one processor writes one word of now and then.  Forbidden: old
+ * words. */
 void lit_read_mostly(struct suite *s)
 {
 	enum { PAGES = 8, WORDS = PAGES * PAGE / 8 };
@@ -138,8 +139,9 @@ void lit_exclusive_reader(struct suite *s)
 	suite_unflag(s, done);
 }
 
-/* A writes fresh pages of many homes, alone; barrier; all nodes read them at once, each from another page on.  The first
- * reader of a page ends A's exclusive mode, the next ones come while that is under way.  Forbidden: an old word. */
+/* A writes fresh pages of many homes, alone; barrier; all nodes read them at once, each from another page on.  The
+ * first reader of a page ends A's exclusive mode, the next ones come while that is under way.  Forbidden: an old
+ * word. */
 void lit_exclusive_crowd(struct suite *s)
 {
 	enum { UNITS = 16, WORDS = 8192, PROBES = 5, ROUNDS = 40 }; /* units of the largest page */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core.c - what the core does by itself, seen under the protocol null, which adds nothing: one fault a page and right,
- * memory that a node shares within and not beyond, broadcasts that need no coherence.  Last line: "N passed, N failed". */
+/* core.c - what the core does by itself, seen under the protocol null, which adds nothing: one fault a page and
+ * right, memory that a node shares within and not beyond, broadcasts that need no coherence.  Last line: "N passed, N
+ * failed". */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* metadata.c - memory that coherence costs each node, besides pages and their twins, as the number of nodes grows: TS must stay as it
- * is; 2L, whose directory has a word for each node, is the control. */
+/* metadata.c - memory that coherence costs each node, besides pages and their twins, as the number of nodes grows: TS
+ * must stay as it is; 2L, whose directory has a word for each node, is the control. */
 #include <stdio.h>
 #include <string.h>
 

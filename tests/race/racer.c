@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* racer.c - race.py's program: all processors store to pages of every home at the same time, to the same byte or not.
  *
- * The processors sleep between their stores and the next barrier, so that no node flushes before all have stored: then a
- * race is found for certain. */
+ * The processors sleep between their stores and the next barrier, so that no node flushes before all have stored:
+ * then a race is found for certain. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>

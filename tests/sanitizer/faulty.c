@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* faulty.c MISTAKE - a program that makes one mistake, between tw_init and tw_finalize: what must the sanitizers see, also in a
- * process with two views of its memory, trapped faults and jemalloc? */
+/* faulty.c MISTAKE - a program that makes one mistake, between tw_init and tw_finalize: what must the sanitizers see,
+ * also in a process with two views of its memory, trapped faults and jemalloc? */
 #include "tweed/tweed.h"
 
 #include <limits.h>

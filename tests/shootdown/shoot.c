@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shoot.c - tw_shootdown by itself, in a job of one node whose protocol never shoots: the test does what a protocol would, under the page
- * lock, and the protocol serves the faults that follow.
- * usage: tweed run -n 1 -p P --shootdown MECHANISM shoot [ROUNDS [SEED]]; without ROUNDS it shoots for ever, to be killed. */
+/* shoot.c - tw_shootdown by itself, in a job of one node whose protocol never shoots: the test does what a protocol
+ * would, under the page lock, and the protocol serves the faults that follow. usage: tweed run -n 1 -p P --shootdown
+ * MECHANISM shoot [ROUNDS [SEED]]; without ROUNDS it shoots for ever, to be killed. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>

@@ -414,7 +414,8 @@ static void disjoint_body(void)
 	meet(1);
 }
 
-/* A block freed elsewhere goes at the second ship, and comes back to its owner's heap at the second take, not sooner. */
+/* A block freed elsewhere goes at the second ship, and comes back to its owner's heap at the second take, not
+ * sooner. */
 static void hand_back_body(void)
 {
 	const unsigned owner = 1;

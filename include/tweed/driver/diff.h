@@ -15,25 +15,27 @@
 /* A receiver of runs: @len changed bytes at page offset @offset. */
 typedef void (*tw_run_fn)(void *ctx, size_t offset, const void *bytes, size_t len);
 
-/* tw_diff_out - find the bytes where frame and twin differ, pass each maximal run (runs separated by equal bytes
- * are never merged: a neighbour byte may be another node's) to @run, in rising order; with @update, the twin gets the bytes as well
- * (flush-update, section 2.5).  The bytes passed are a snapshot that stays as it is until @run returns.  Only at page offsets
- * that are multiples of 4096 may a longer run be passed in two pieces.
- * Returns the number of differing bytes. */
+/* tw_diff_out - find the bytes where frame and twin differ, pass each maximal run (runs separated by equal bytes are
+ * never merged: a neighbour byte may be another node's) to @run, in rising order; with @update, the twin gets the
+ * bytes as well (flush-update, section 2.5).  The bytes passed are a snapshot that stays as it is until @run
+ * returns.  Only at page offsets that are multiples of 4096 may a longer run be passed in two pieces. Returns the
+ * number of differing bytes. */
 size_t tw_diff_out(const void *frame, void *twin, size_t bytes, int update, tw_run_fn run, void *ctx);
 
-/* tw_diff_in - incoming diff (section 2.2): where @incoming differs from the twin, store it to frame and twin; leave every other
- * byte of the frame unwritten.  Returns the number of bytes changed. */
+/* tw_diff_in - incoming diff (section 2.2): where @incoming differs from the twin, store it to frame and twin; leave
+ * every other byte of the frame unwritten.  Returns the number of bytes changed. */
 size_t tw_diff_in(void *frame, void *twin, const void *incoming, size_t bytes);
 
-/* tw_diff_race - before tw_diff_in: the bytes that this node (@frame) and another (@incoming) both changed since @twin, to different
- * values.  Passes each run of them to @run as tw_diff_out does, with the incoming bytes.  Returns their number. */
+/* tw_diff_race - before tw_diff_in: the bytes that this node (@frame) and another (@incoming) both changed since
+ * @twin, to different values.  Passes each run of them to @run as tw_diff_out does, with the incoming bytes.  Returns
+ * their number. */
 size_t tw_diff_race(const void *frame, const void *twin, const void *incoming, size_t bytes, tw_run_fn run, void *ctx);
 
-/* tw_diff_merge - the frame's changes since @twin and the home's, together (Endo and Taura, section 3.2, table 1): twin and frame
- * become home ^ twin ^ frame.  Where both changed a byte, a race, the frame's value stays, whole.  Frame bytes that are the same at
- * @home as in the twin are not written.  @home may be @twin: nothing changed there.
- * Where the two values of a race differ, passes each run to @race, unless NULL, as tw_diff_race does.  Returns their number. */
+/* tw_diff_merge - the frame's changes since @twin and the home's, together (Endo and Taura, section 3.2, table 1):
+ * twin and frame become home ^ twin ^ frame.  Where both changed a byte, a race, the frame's value stays, whole.
+ * Frame bytes that are the same at @home as in the twin are not written.  @home may be @twin: nothing changed there.
+ * Where the two values of a race differ, passes each run to @race, unless NULL, as tw_diff_race does.  Returns their
+ * number. */
 size_t tw_diff_merge(void *frame, void *twin, const void *home, size_t bytes, tw_run_fn race, void *ctx);
 
 /* tw_diff_select - force an implementation by name ("scalar", "sse2", "avx2", "avx512") for tests.

@@ -37,8 +37,8 @@ struct tw_fault {
 	 * retried.  Called with the fault context's rules. */
 	void (*handler)(void *ctx, size_t offset, bool write);
 	void *ctx;
-	/* shadow - [bytes / 4096] for the backend, zero at open(): the rights of each hardware page.  NULL: it makes its own, and nobody
-	 * calls downgrade(). */
+	/* shadow - [bytes / 4096] for the backend, zero at open(): the rights of each hardware page.  NULL: it makes
+	 * its own, and nobody calls downgrade(). */
 	uint8_t *shadow;
 	int handle; /* set by open(): a descriptor to be passed to other processes, or -1 without TW_FAULT_REMOTE */
 	uintptr_t ip; /* within handler(): the instruction that faulted, 0 when not known */
@@ -56,10 +56,11 @@ struct tw_fault_ops {
 	/* set - change the rights of [offset, offset + bytes), all of which have @from now, to @to, from != to.
 	 * Ends the job with a sentence when the kernel refuses (out of mappings, out of memory). */
 	void (*set)(struct tw_fault *fault, size_t offset, size_t bytes, enum tw_rights from, enum tw_rights to);
-	/* downgrade - on return no store through the view to [offset, offset + bytes) succeeds, but traps: pages that can be written become
-	 * readable, others stay as they are.  A view that has ended has no rights.  In the view's own process, also in a signal handler
-	 * that interrupts set() or beside a thread in it; with TW_FAULT_REMOTE in any other: never beside set() of the same pages.
-	 * Ends the job with a sentence when the kernel refuses. */
+	/* downgrade - on return no store through the view to [offset, offset + bytes) succeeds, but traps: pages that
+	 * can be written become readable, others stay as they are.  A view that has ended has no rights.  In the
+	 * view's own process, also in a signal handler that interrupts set() or beside a thread in it; with
+	 * TW_FAULT_REMOTE in any other: never beside set() of the same pages. Ends the job with a sentence when the
+	 * kernel refuses. */
 	void (*downgrade)(const struct tw_fault_view *view, size_t offset, size_t bytes);
 };
 

@@ -28,10 +28,10 @@ struct tw_proc;
 
 /* ---- a node's shared state ------------------------------------------------------------------------------------- */
 
-/* An entry of the second-level directory (Cashmere-2L, section 2.3): one per page and node, one cache line.  Fields are
- * guarded by @lock unless said otherwise.  The protocol keeps @mapped and @writers, and the core reads them: a notice goes to
- * the processors in @mapped (tw_notice_collect), and where the hardware does not tell, a fault of a processor in
- * @mapped but not in @writers counts as a store. */
+/* An entry of the second-level directory (Cashmere-2L, section 2.3): one per page and node, one cache line.  Fields
+ * are guarded by @lock unless said otherwise.  The protocol keeps @mapped and @writers, and the core reads them: a
+ * notice goes to the processors in @mapped (tw_notice_collect), and where the hardware does not tell, a fault of a
+ * processor in @mapped but not in @writers counts as a store. */
 struct tw_page {
 	struct tw_mutex lock;
 	uint32_t twin;            /* twin slot + 1; 0: none */
@@ -73,11 +73,13 @@ struct tw_node {
 /* A set of pages: three levels of bitmap, so that adding is idempotent and members come out in rising order and in
  * runs.  In zeroed memory it is empty.  Any number of adders, one drainer, no lock. */
 struct tw_pageset;
-/* tw_pageset_init - say how many pages a set in zeroed memory is for, up to 2^28; any process, the same number each time. */
+/* tw_pageset_init - say how many pages a set in zeroed memory is for, up to 2^28; any process, the same number each
+ * time. */
 void tw_pageset_init(struct tw_pageset *set, size_t pages);
 void tw_pageset_add(struct tw_pageset *set, tw_page_t page);
-/* tw_pageset_drain - take out all members, calling @run for each maximal run of neighbours found (at
- * most 65536 pages at once).  A page added before the call (happens-before) is passed.  @run may add to the set.  Returns how many pages. */
+/* tw_pageset_drain - take out all members, calling @run for each maximal run of neighbours found (at most 65536 pages
+ * at once).  A page added before the call (happens-before) is passed.  @run may add to the set.  Returns how many
+ * pages. */
 size_t tw_pageset_drain(struct tw_pageset *set, void (*run)(void *ctx, tw_page_t first, unsigned count), void *ctx);
 bool tw_pageset_empty(const struct tw_pageset *set);
 size_t tw_pageset_bytes(size_t pages);
@@ -113,8 +115,8 @@ struct tw_proc {
 	void *proto;               /* the protocol's */
 };
 
-/* tw_same_host - is @node, a node of a one-level protocol, on this processor's host?  What comes from there is no traffic of the network:
- * counted in host_transfers beside page_transfers. */
+/* tw_same_host - is @node, a node of a one-level protocol, on this processor's host?  What comes from there is no
+ * traffic of the network: counted in host_transfers beside page_transfers. */
 static inline bool tw_same_host(const struct tw_proc *me, unsigned node)
 {
 	return node / me->config.host_nodes == me->node / me->config.host_nodes;
@@ -141,9 +143,9 @@ struct tw_protocol {
 	const char *name, *summary;
 	unsigned flags;
 	const void *choices; /* a family's: what makes this member of it */
-	/* exported_bytes, private_bytes - memory of the protocol's own: at layout.protocol of every node's exported memory and at
-	 * layout.protocol_private of its private memory, both zero at first, page-aligned and sparse.  They may
-	 * depend on the shape, the page count and page size in @layout only. */
+	/* exported_bytes, private_bytes - memory of the protocol's own: at layout.protocol of every node's exported
+	 * memory and at layout.protocol_private of its private memory, both zero at first, page-aligned and sparse.
+	 * They may depend on the shape, the page count and page size in @layout only. */
 	size_t (*exported_bytes)(const struct tw_layout *layout);
 	size_t (*private_bytes)(const struct tw_layout *layout);
 	/* refuse - why these settings do not go with the protocol, as one sentence; NULL: they do.  [start] */
@@ -151,39 +153,44 @@ struct tw_protocol {
 	/* init, fini - per process (processors and agent), not in fault context; may allocate.  0 or -errno, logged. */
 	int (*init)(struct tw_proc *me);
 	void (*fini)(struct tw_proc *me);
-	/* read_fault, write_fault - give this processor at least the right it lacks on @page.  [fault], no page lock held. */
+	/* read_fault, write_fault - give this processor at least the right it lacks on @page.  [fault], no page lock
+	 * held. */
 	void (*read_fault)(struct tw_proc *me, tw_page_t page);
 	void (*write_fault)(struct tw_proc *me, tw_page_t page);
 	/* prefetch - read @count pages from @first as read faults would; a hint.  [sync] */
 	void (*prefetch)(struct tw_proc *me, tw_page_t first, unsigned count);
-	/* pin - make @count pages from @first writable for this processor and leave them so over acquires and releases, which keep them
-	 * coherent in place: until as many unpins.  NULL: the protocol cannot.  [sync] */
+	/* pin - make @count pages from @first writable for this processor and leave them so over acquires and
+	 * releases, which keep them coherent in place: until as many unpins.  NULL: the protocol cannot.  [sync] */
 	void (*pin)(struct tw_proc *me, tw_page_t first, unsigned count);
 	void (*unpin)(struct tw_proc *me, tw_page_t first, unsigned count);
-	/* release - make this processor's earlier writes visible to whoever acquires after it: returns when diffs and notices
-	 * are performed at their targets.  @object: the handle's id, for protocols that keep data per object.  [sync] */
+	/* release - make this processor's earlier writes visible to whoever acquires after it: returns when diffs and
+	 * notices are performed at their targets.  @object: the handle's id, for protocols that keep data per
+	 * object.  [sync] */
 	void (*release)(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object);
 	/* acquire - see all that was released before the matching release.  [sync] */
 	void (*acquire)(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object);
 	/* arrive - a release at a barrier in which all processors of the job take part: the last arriving
 	 * local writer of a page may do the work for the others.  Default: release.  [sync] */
 	void (*arrive)(struct tw_proc *me, uint64_t object);
-	/* stored - the program has stored @bytes at app + @offset since this processor's last release, arrive or acquire: called for each
-	 * run of such bytes within one page, each byte once, before the hook of the next one.  Programs built by `tweed cc` only, and
-	 * the library's own stores.  Where the page is not writable here nothing was stored, and there is nothing to do: a
-	 * library function such as qsort announces all that it may store.  Returns whether the page's further runs are wanted; if
-	 * not, they are forgotten.  Accounted as write_doubling.  [sync] */
+	/* stored - the program has stored @bytes at app + @offset since this processor's last release, arrive or
+	 * acquire: called for each run of such bytes within one page, each byte once, before the hook of the next
+	 * one.  Programs built by `tweed cc` only, and the library's own stores.  Where the page is not writable here
+	 * nothing was stored, and there is nothing to do: a library function such as qsort announces all that it may
+	 * store.  Returns whether the page's further runs are wanted; if not, they are forgotten.  Accounted as
+	 * write_doubling.  [sync] */
 	bool (*stored)(struct tw_proc *me, size_t offset, size_t bytes);
-	/* broken - another node takes copies of @page, which this node held in exclusive mode as its home: what tw_notice_break
-	 * announces there.  Page locked; within tw_notice_collect, in any process of the node.  [all contexts] */
+	/* broken - another node takes copies of @page, which this node held in exclusive mode as its home: what
+	 * tw_notice_break announces there.  Page locked; within tw_notice_collect, in any process of the node.  [all
+	 * contexts] */
 	void (*broken)(struct tw_proc *me, tw_page_t page);
-	/* message - a message of type >= TW_MSG_PROTOCOL that is not a reply has arrived.  [agent; sync for processors] */
+	/* message - a message of type >= TW_MSG_PROTOCOL that is not a reply has arrived.  [agent; sync for
+	 * processors] */
 	void (*message)(struct tw_proc *me, const struct tw_msg *msg);
 };
 
-/* tw_protocol_find - the protocol of that name, or the member of a family that is named by its choices ("cashmere:levels=1,..."):
- * NULL when there is none, or the choices make no sense; tw_protocol_why() then says why in one sentence, or is NULL.  A
- * member found lives until the next find. */
+/* tw_protocol_find - the protocol of that name, or the member of a family that is named by its choices
+ * ("cashmere:levels=1,..."): NULL when there is none, or the choices make no sense; tw_protocol_why() then says why
+ * in one sentence, or is NULL.  A member found lives until the next find. */
 const struct tw_protocol *tw_protocol_find(const char *name);
 const char *tw_protocol_why(void);
 const struct tw_protocol *const *tw_protocol_list(void);
@@ -202,12 +209,15 @@ static inline size_t tw_frame_offset(const struct tw_proc *me, tw_page_t p)
 }
 static inline char *tw_frame(const struct tw_proc *me, tw_page_t p) { return me->view + ((size_t)p << me->layout.page_shift); }
 
-/* tw_shootdown - take the write right on @count pages from @first from other processors of the node (TWEED_SHOOTDOWN).
- * @victims: local processors, one bit each, not this one.  A page that one of them has not mapped writable stays as it is there.
+/* tw_shootdown - take the write right on @count pages from @first from other processors of the node
+ * (TWEED_SHOOTDOWN). @victims: local processors, one bit each, not this one.  A page that one of them has not mapped
+ * writable stays as it is there.
  * Context:  fault, sync, agent; jobs of protocols with TW_PROTOCOL_SHOOTDOWN.
- * Locks:    the page locks of all the pages, held by the caller; victims need none to comply, so two processors may shoot at each
+ * Locks:    the page locks of all the pages, held by the caller; victims need none to comply, so two processors may
+ *           shoot at each
  *           other, and a victim that waits for one of these locks, or elsewhere, or is stopped, delays nobody.
- * Ordering: on return all stores of the victims to these pages are visible in the frames, and later ones trap: a write fault, in which
+ * Ordering: on return all stores of the victims to these pages are visible in the frames, and later ones trap: a
+ * write fault, in which
  *           the victim waits for the page lock.  Masks are the caller's to change, before it unlocks the pages.
  * Waits:    for the kernel (protect); else until the victims have reached a poll or a call of Tweed, or a signal
  *           handler has run there.
@@ -227,20 +237,21 @@ static inline void tw_shootdown_poll(struct tw_proc *me)
 		tw_shootdown_comply(me);
 }
 
-/* tw_master_offset - where the master copy of a page is in the home's exported memory: the home's frame, but with TWEED_RACE, when
- * the home's own processors have twins as all others have. */
+/* tw_master_offset - where the master copy of a page is in the home's exported memory: the home's frame, but with
+ * TWEED_RACE, when the home's own processors have twins as all others have. */
 static inline size_t tw_master_offset(const struct tw_proc *me, tw_page_t p)
 {
 	return me->layout.masters + ((size_t)p << me->layout.page_shift);
 }
 
 /* Write-write data races (TWEED_RACE=ww; doc/races.md).  To be called when me->config.race is set, and not else.
- * tw_race_found - report that this node and @other_node (-1u: not known) wrote @bytes bytes of @page at @offset without a
- * synchronization between; printed at the processor's next safe point, once for each store and page.
- * tw_race_check - before an incoming diff of @incoming into @page (locked, with a twin): report what both sides wrote.
- * tw_race_lock, tw_race_unlock - around fetch and flush of a dirty page, so that of two nodes the second finds what the first
- * flushed.  One page at a time; its page lock is held; in between nothing waits but for the network.  Unlocking flushes.
- * tw_race_wrote - the store of the fault at hand makes @count pages from @first dirty here; tw_map calls it. */
+ * tw_race_found - report that this node and @other_node (-1u: not known) wrote @bytes bytes of @page at @offset
+ * without a synchronization between; printed at the processor's next safe point, once for each store and page.
+ * tw_race_check - before an incoming diff of @incoming into @page (locked, with a twin): report what both sides
+ * wrote. tw_race_lock, tw_race_unlock - around fetch and flush of a dirty page, so that of two nodes the second finds
+ * what the first flushed.  One page at a time; its page lock is held; in between nothing waits but for the network.
+ * Unlocking flushes. tw_race_wrote - the store of the fault at hand makes @count pages from @first dirty here; tw_map
+ * calls it. */
 void tw_race_found(struct tw_proc *me, tw_page_t page, size_t offset, size_t bytes, unsigned other_node);
 void tw_race_check(struct tw_proc *me, tw_page_t page, const void *incoming);
 void tw_race_lock(struct tw_proc *me, unsigned home, tw_page_t page);
@@ -259,9 +270,9 @@ static inline void tw_map(struct tw_proc *me, tw_page_t first, unsigned count, e
 /* tw_tick - advance the node's logical clock; returns the new time, unique on the node. */
 static inline uint64_t tw_tick(struct tw_proc *me) { return atomic_fetch_add(&me->n->clock, 1) + 1; }
 
-/* Twins.  tw_twin_create - give @p (locked, without twin) a twin slot with undefined contents.  Returns it.  Never fails:
- * there is a slot for every page; tw_twins_scarce() tells that more than TWEED_TWINS is in use and a processor should
- * flush early. */
+/* Twins.  tw_twin_create - give @p (locked, without twin) a twin slot with undefined contents.  Returns it.  Never
+ * fails: there is a slot for every page; tw_twins_scarce() tells that more than TWEED_TWINS is in use and a processor
+ * should flush early. */
 char *tw_twin_create(struct tw_proc *me, tw_page_t p);
 void tw_twin_destroy(struct tw_proc *me, tw_page_t p);
 static inline char *tw_twin(const struct tw_proc *me, tw_page_t p)
@@ -285,21 +296,23 @@ static inline uint64_t tw_dir_word(const struct tw_proc *me, tw_page_t p, unsign
 {
 	return atomic_load_explicit((_Atomic uint64_t *)(void *)(me->net->base + tw_dir_offset(me, p, node)), memory_order_acquire);
 }
-/* tw_dir_publish - write this node's word everywhere; visible everywhere after tw_net_flush(TW_NET_ALL).  Page locked. */
+/* tw_dir_publish - write this node's word everywhere; visible everywhere after tw_net_flush(TW_NET_ALL).  Page
+ * locked. */
 void tw_dir_publish(struct tw_proc *me, tw_page_t p, uint64_t word);
 
-/* tw_home_get - the home node of @p, or -1 when nobody touched it.  tw_home_claim - as get, but an untouched page gets a home by the
- * configured policy, with this node as the first to touch.  Page locked. */
+/* tw_home_get - the home node of @p, or -1 when nobody touched it.  tw_home_claim - as get, but an untouched page
+ * gets a home by the configured policy, with this node as the first to touch.  Page locked. */
 int tw_home_get(struct tw_proc *me, tw_page_t p);
 unsigned tw_home_claim(struct tw_proc *me, tw_page_t p);
-/* tw_home_propose - make @node the home of @p's superpage, unless it has one.  Page locked.  Returns: whether it was done. */
+/* tw_home_propose - make @node the home of @p's superpage, unless it has one.  Page locked.  Returns: whether it was
+ * done. */
 bool tw_home_propose(struct tw_proc *me, tw_page_t p, unsigned node);
 
-/* Homes after initialization (TWEED_HOME=after-init, section 2.3): what processor 0 touches before the first tw_barrier_all has
- * this node as a tentative home, until another node touches it.
- * tw_home_tentative - the other node that is @p's tentative home, or -1.  To be asked before tw_home_claim, while no page lock is
- * held that its agent's settling could wait for.
- * tw_home_settle - make @to the home of the superpage of @p (locked), whose tentative home is @from.  Returns whether it still was. */
+/* Homes after initialization (TWEED_HOME=after-init, section 2.3): what processor 0 touches before the first
+ * tw_barrier_all has this node as a tentative home, until another node touches it. tw_home_tentative - the other node
+ * that is @p's tentative home, or -1.  To be asked before tw_home_claim, while no page lock is held that its agent's
+ * settling could wait for. tw_home_settle - make @to the home of the superpage of @p (locked), whose tentative home
+ * is @from.  Returns whether it still was. */
 int tw_home_tentative(struct tw_proc *me, tw_page_t p);
 bool tw_home_settle(struct tw_proc *me, tw_page_t p, unsigned from, unsigned to);
 
@@ -313,11 +326,13 @@ void tw_home_move_end(struct tw_proc *me, tw_page_t p, unsigned to);
 
 /* Write notices (section 2.3, figure 2).  tw_notice_send - append to this node's queue at @node; performed after
  * tw_notice_flush.  Waits while the queue is full: the receiver's agent empties it.  No page lock held.
- * tw_notice_collect - distribute what has arrived at this node: stamps ts_notice and adds to the notice sets of processors
- * with a mapping.  Complete: what was in the queues at the call is distributed at return.  No page lock held. */
+ * tw_notice_collect - distribute what has arrived at this node: stamps ts_notice and adds to the notice sets of
+ * processors with a mapping.  Complete: what was in the queues at the call is distributed at return.  No page lock
+ * held. */
 void tw_notice_send(struct tw_proc *me, unsigned node, tw_page_t p);
 void tw_notice_flush(struct tw_proc *me);
-/* tw_notice_break - append that this node takes copies of @p, held exclusively by @node; as tw_notice_send otherwise. */
+/* tw_notice_break - append that this node takes copies of @p, held exclusively by @node; as tw_notice_send
+ * otherwise. */
 void tw_notice_break(struct tw_proc *me, unsigned node, tw_page_t p);
 void tw_notice_collect(struct tw_proc *me);
 
@@ -326,8 +341,8 @@ enum tw_msg_type {
 	TW_MSG_COLLECT,        /* to an agent: run tw_notice_collect */
 	TW_MSG_PROTOCOL = 64,  /* first type of the protocols' own */
 };
-/* tw_call - send @msg to the agent of @node and wait for the reply with its token; *msg becomes the reply.  No page lock
- * held.  [fault, sync] */
+/* tw_call - send @msg to the agent of @node and wait for the reply with its token; *msg becomes the reply.  No page
+ * lock held.  [fault, sync] */
 void tw_call(struct tw_proc *me, unsigned node, struct tw_msg *msg);
 /* tw_reply - answer @request with @reply.  [agent] */
 void tw_reply(struct tw_proc *me, const struct tw_msg *request, struct tw_msg *reply);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* util.h - the few things every layer and every driver uses: messages, the fatal path, locks between processes, time. */
+/* util.h - the few things every layer and every driver uses: messages, the fatal path, locks between processes,
+ * time. */
 #ifndef TWEED_DRIVER_UTIL_H
 #define TWEED_DRIVER_UTIL_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* job.h - a job for tests of sync/: forked processors over memory files and a real transport, without agents, protocol or
- * application memory.  The protocol's hooks count their calls. */
+/* job.h - a job for tests of sync/: forked processors over memory files and a real transport, without agents,
+ * protocol or application memory.  The protocol's hooks count their calls. */
 #ifndef TW_TESTS_SYNC_JOB_H
 #define TW_TESTS_SYNC_JOB_H
 
@@ -38,7 +38,8 @@ struct job_shape {
 	const char *lock;
 };
 
-/* job_run - start @body on every processor.  Returns 0 when all returned; the number of those that failed or hung otherwise. */
+/* job_run - start @body on every processor.  Returns 0 when all returned; the number of those that failed or hung
+ * otherwise. */
 int job_run(const struct job_shape *shape, void (*body)(struct tw_proc *me));
 /* job_dies - true when @body on a job of one processor ends with status 1 and a message that contains @sentence. */
 bool job_dies(void (*body)(struct tw_proc *me), const char *sentence);
