@@ -135,6 +135,8 @@ int tw_nodes(void)
 void tw_abort(int code, const char *msg)
 {
 	tw_log("%s", msg ? msg : "aborted");
+	if (tw_me)
+		tw_me->stats->refused = 1;
 	_exit(code >= 1 && code <= 255 ? code : 1);
 }
 

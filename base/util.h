@@ -26,7 +26,7 @@
 
 /* tw_log_who - the prefix for this process, "node.processor"; copied, 31 bytes at most. */
 void tw_log_who(const char *who);
-/* tw_fatal_hook - what tw_fatal runs before it exits (print the trace); async-signal-safe. */
+/* tw_fatal_hook - what tw_fatal runs before it exits, or NULL; async-signal-safe. */
 extern void (*tw_fatal_hook)(void);
 /* tw_format - the formatter of tw_log.  Returns the length, at most @bytes - 1. */
 size_t tw_format(char *out, size_t bytes, const char *format, ...) __attribute__((format(printf, 3, 4)));

@@ -54,7 +54,7 @@ static const char *const *transport_names(void)
 	}
 CHOICES(home_names, "first-touch", "after-init", "round-robin")
 CHOICES(lock_names, "queue", "array")
-CHOICES(profile_names, "none", "memory-channel", "10gbe", "hdr")
+CHOICES(profile_names, "none", "memory-channel", "memory-channel-2", "1gbe", "10gbe", "hdr")
 CHOICES(shootdown_names, "auto", "protect", "polled", "interrupt")
 CHOICES(huge_names, "auto", "on", "off")
 CHOICES(switch_names, "0", "1")
@@ -117,6 +117,10 @@ const struct tw_setting tw_settings[] = {
     {"TWEED_SEED", "seed", 0, NUMBER(seed, 0, UINT64_MAX), .initial = "1", .help = "seed of the sim transport"},
     {"TWEED_PROFILE", "profile", 0, CHOICE(profile, profile_names), .initial = "none",
      .help = "latency and bandwidth of the sim transport"},
+    {"TWEED_SIM_LOSE", "sim-lose", 0, .type = TW_SETTING_TEXT, STRING(sim_lose), .initial = "",
+     .help = "sim: NODE@SECONDS, when a node's network dies"},
+    {"TWEED_SIM_STALL", "sim-stall", 0, .type = TW_SETTING_TEXT, STRING(sim_stall), .initial = "",
+     .help = "sim: NODE@SECONDS+SECONDS, when a node's network stands still, and for how long"},
     {"TWEED_SPIN", "spin", 0, NUMBER(spin_us, 0, 10000), .initial = "auto",
      .help = "microseconds that a wait spins before it sleeps"},
     {"TWEED_HUGE", "huge", 0, CHOICE(huge, huge_names), .initial = "auto", .help = "huge pages for the nodes' memory"},

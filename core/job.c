@@ -51,6 +51,9 @@ void tw_job_net_config(const struct tw_boot *boot, const struct tw_layout *layou
 	    .provider = c->net_provider,
 	    .seed = c->seed,
 	    .profile = c->profile,
+	    .lose = c->sim_lose,
+	    .stall = c->sim_stall,
+	    .host_nodes = (unsigned)c->host_nodes,
 	    .huge = strcmp(c->huge, "off") != 0,
 	};
 	memcpy(config->secret, boot->secret, sizeof(config->secret));
@@ -187,6 +190,13 @@ static int job_open_views(struct tw_proc *me, const struct tw_boot *boot)
 	return me->fault.ops->open(&me->fault);
 }
 
+/* What ends this process has been said: the launcher need not. */
+static struct tw_stats *job_stats;
+static void job_fatal(void)
+{
+	job_stats->refused = 1;
+}
+
 int tw_proc_open(struct tw_proc *me, const struct tw_boot *boot, unsigned local, bool agent)
 {
 	int err;
@@ -210,6 +220,8 @@ int tw_proc_open(struct tw_proc *me, const struct tw_boot *boot, unsigned local,
 	}
 	if ((err = job_open_private(me, boot->private_fd)) || (err = job_open_net(me, boot)))
 		return err;
+	job_stats = me->stats;
+	tw_fatal_hook = job_fatal;
 	me->view = me->net->base + me->layout.frames;
 	if ((err = tw_notice_open(me)))
 		return err;
@@ -224,6 +236,7 @@ int tw_proc_open(struct tw_proc *me, const struct tw_boot *boot, unsigned local,
 
 void tw_proc_close(struct tw_proc *me)
 {
+	tw_fatal_hook = NULL;
 	tw_shootdown_close(me);
 	if (me->fault.ops)
 		me->fault.ops->close(&me->fault);

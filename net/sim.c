@@ -7,9 +7,16 @@
  * read may copy in read_wait() only.  So a missing flush, fence or read_wait shows, however fast the host is.
  * Nothing is kept back when this process sleeps except writes that nobody flushed, and those may stay for ever.
  *
- * Messages, notifies and flushes are delayed at random, seldom.  A profile adds latency and bandwidth: an
- * endpoint has one link, which carries one transfer at a time; a write is on the other side one_way later, a flush
- * waits for that and the way back, and whoever sends or notifies waits until it has arrived.
+ * Messages, notifies and flushes are delayed at random, seldom.
+ *
+ * A profile adds time.  Each host has one link, shared by its endpoints, which carries one transfer at a time at the
+ * link's bandwidth; where the network has a bandwidth in all, a transfer takes its time there too.  What is read goes
+ * over the link of the host that is read.  A write is on the other side one_way later; a flush waits for that
+ * and the way back; whoever sends or notifies waits until it has arrived; and each operation costs its caller the
+ * overhead.  The links' clocks are words in the control memory of each host's first node, the network's in that of node 0.
+ *
+ * A node can be lost from a moment on (its network is dead: writes vanish, what waits for an answer gives up after a
+ * second, as a fabric does after its retries), or be stalled for a while (all that concerns it waits).
  *
  * The seed fixes the draws of an endpoint, not the interleaving of processes. */
 #include "net/transports.h"
@@ -27,19 +34,33 @@
 #define SIM_CHUNK       4096u  /* bytes of one queued write; longer ones are cut */
 #define SIM_READS       64u    /* between read and read_wait */
 #define SIM_SLEEP_ABOVE 100000 /* ns; shorter waits spin, for a sleep would overshoot */
+#define SIM_GIVE_UP_NS  1000000000u
+#define SIM_CLOCK_BYTES ((size_t)4096) /* of the control memory, behind the inner transport's */
 
 struct sim_profile {
 	const char *name;
-	uint64_t one_way_ns;
-	uint64_t bytes_per_us; /* MB/s; 0: unlimited */
+	uint64_t one_way_ns, overhead_ns;
+	uint64_t link_mb, all_mb; /* MB/s of a host's link, and of the network; 0: unlimited */
 };
 
-/* memory-channel: the Cashmere-2L paper's figures.  10gbe, hdr: typical of TCP on 10 Gb/s and of InfiniBand HDR. */
+/* memory-channel, memory-channel-2: the Cashmere-2L paper's figures, section 2.  The others: what TCP on Ethernet, and InfiniBand HDR,
+ * typically do. */
 static const struct sim_profile sim_profiles[] = {
-    {"none", 0, 0},
-    {"memory-channel", 5200, 29},
-    {"10gbe", 12000, 1150},
-    {"hdr", 800, 24000},
+    {"none", 0, 0, 0, 0},          {"memory-channel", 5200, 0, 29, 60}, {"memory-channel-2", 2200, 0, 66, 0},
+    {"1gbe", 25000, 3000, 117, 0}, {"10gbe", 12000, 2000, 1150, 0},     {"hdr", 800, 100, 24000, 0},
+};
+
+/* In the control memory of every node; one host's, or the network's, is used by all. */
+struct sim_clocks {
+	TW_LINE_ALIGNED uint64_t link_free_ns;
+	TW_LINE_ALIGNED uint64_t network_free_ns;
+};
+
+/* What happens to a node: "NODE@SECONDS" or "NODE@SECONDS+SECONDS". */
+struct sim_event {
+	bool set;
+	unsigned node;
+	uint64_t from_ns, until_ns; /* since the epoch of tw_time_ns */
 };
 
 struct sim_write {
@@ -53,6 +74,7 @@ struct sim_queue {
 	uint64_t fences;
 	uint64_t arrives_ns; /* when the last write is on the other side */
 	unsigned count;
+	bool wrote;                         /* since the last flush */
 	struct sim_write write[SIM_WRITES]; /* the first @count are queued; the chunks are a permutation */
 };
 
@@ -66,7 +88,8 @@ struct sim {
 	struct tw_net inner;
 	uint64_t random;
 	const struct sim_profile *profile;
-	uint64_t link_free_ns, reads_done_ns;
+	struct sim_event lose, stall;
+	uint64_t reads_done_ns;
 	unsigned reads;
 	struct sim_read read[SIM_READS];
 	char *arena; /* [nodes][SIM_WRITES][SIM_CHUNK] */
@@ -110,17 +133,81 @@ static void sim_wait_until(uint64_t deadline)
 	}
 }
 
-/* When @bytes that are sent now have arrived. */
-static uint64_t sim_transfer(struct sim *sim, size_t bytes)
+/* Take @ns of the clock at (node, offset): its time starts now, or when it is free.  Returns when that is over. */
+static uint64_t sim_reserve(struct sim *sim, unsigned node, size_t offset, uint64_t ns)
+{
+	struct tw_net *inner = &sim->inner;
+	uint64_t free_ns, end;
+
+	offset += inner->config.control_offset + inner->ops->control_bytes(inner->config.ports);
+	inner->ops->read(inner, node, offset, &free_ns, sizeof(free_ns));
+	inner->ops->read_wait(inner);
+	for (;;) {
+		uint64_t seen = free_ns;
+
+		end = TW_MAX(free_ns, tw_time_ns()) + ns;
+		free_ns = inner->ops->cas(inner, node, offset, seen, end);
+		if (free_ns == seen)
+			return end;
+	}
+}
+
+static inline unsigned sim_host(const struct sim *sim, unsigned node)
+{
+	return node / sim->inner.config.host_nodes;
+}
+
+/* When @bytes that start now at @from's link have arrived at @to. */
+static uint64_t sim_transfer(struct sim *sim, unsigned from, unsigned to, size_t bytes)
 {
 	const struct sim_profile *profile = sim->profile;
+	unsigned leader = sim_host(sim, from) * sim->inner.config.host_nodes;
+	uint64_t end = 0;
 
-	if (!profile->one_way_ns)
+	if (!profile->one_way_ns || sim_host(sim, from) == sim_host(sim, to))
 		return 0;
-	sim->link_free_ns = TW_MAX(sim->link_free_ns, tw_time_ns());
-	if (profile->bytes_per_us)
-		sim->link_free_ns += bytes * 1000 / profile->bytes_per_us;
-	return sim->link_free_ns + profile->one_way_ns;
+	if (profile->link_mb)
+		end = sim_reserve(sim, leader, offsetof(struct sim_clocks, link_free_ns),
+		                  bytes * 1000 / profile->link_mb);
+	if (profile->all_mb)
+		end = TW_MAX(end, sim_reserve(sim, 0, offsetof(struct sim_clocks, network_free_ns),
+		                              bytes * 1000 / profile->all_mb));
+	return end + profile->one_way_ns;
+}
+
+/* ---- losses and stalls ---- */
+
+static bool sim_concerns(const struct sim *sim, const struct sim_event *event, unsigned node)
+{
+	if (!event->set || node == sim->inner.config.node ||
+	    (event->node != node && event->node != sim->inner.config.node))
+		return false;
+	uint64_t now = tw_time_ns();
+	return now >= event->from_ns && now < event->until_ns;
+}
+
+/* Before anything that reaches @node: false when it is lost, and the operation is to vanish. */
+static bool sim_reaches(struct sim *sim, unsigned node)
+{
+	if (sim_concerns(sim, &sim->stall, node))
+		sim_wait_until(sim->stall.until_ns);
+	return !sim_concerns(sim, &sim->lose, node);
+}
+
+/* The same, for what waits for an answer. */
+static void sim_must_reach(struct sim *sim, unsigned node)
+{
+	if (sim_reaches(sim, node))
+		return;
+	sim_wait_until(tw_time_ns() + SIM_GIVE_UP_NS);
+	tw_fatal("the connection to node %u is lost", node);
+}
+
+/* What every operation on @node costs its caller. */
+static void sim_overhead(struct sim *sim, unsigned node)
+{
+	if (sim->profile->overhead_ns && sim_host(sim, node) != sim_host(sim, sim->inner.config.node))
+		sim_wait_until(tw_time_ns() + sim->profile->overhead_ns);
 }
 
 static void sim_jitter(struct sim *sim)
@@ -156,8 +243,10 @@ static void sim_apply_one(struct sim *sim, unsigned node)
 			picked = i;
 	}
 	struct sim_write write = queue->write[picked];
-	sim->inner.ops->write(&sim->inner, node, write.offset, sim_chunk(sim, node, write.chunk), write.len);
-	sim->inner.ops->fence(&sim->inner, node);
+	if (sim_reaches(sim, node)) {
+		sim->inner.ops->write(&sim->inner, node, write.offset, sim_chunk(sim, node, write.chunk), write.len);
+		sim->inner.ops->fence(&sim->inner, node);
+	}
 	queue->write[picked] = queue->write[--queue->count];
 	queue->write[queue->count] = write;
 }
@@ -178,7 +267,9 @@ static void sim_write(struct tw_net *net, unsigned node, size_t offset, const vo
 		sim->inner.ops->write(&sim->inner, node, offset, src, len);
 		return;
 	}
-	queue->arrives_ns = sim_transfer(sim, len);
+	sim_overhead(sim, node);
+	queue->arrives_ns = sim_transfer(sim, net->config.node, node, len);
+	queue->wrote = true;
 	while (len) {
 		size_t part = TW_MIN(len, SIM_CHUNK - offset % 8);
 
@@ -200,8 +291,10 @@ static void sim_read(struct tw_net *net, unsigned node, size_t offset, void *dst
 	struct sim *sim = sim_of(net);
 
 	sim_apply(sim, node);
-	if (node != net->config.node) {
-		uint64_t done = sim_transfer(sim, len) + sim->profile->one_way_ns;
+	sim_must_reach(sim, node);
+	sim_overhead(sim, node);
+	if (sim_host(sim, node) != sim_host(sim, net->config.node)) {
+		uint64_t done = sim_transfer(sim, node, net->config.node, len) + sim->profile->one_way_ns;
 
 		sim->reads_done_ns = TW_MAX(sim->reads_done_ns, done);
 	}
@@ -235,8 +328,9 @@ static struct tw_net *sim_before_atomic(struct tw_net *net, unsigned node)
 	struct sim *sim = sim_of(net);
 
 	sim_apply(sim, node);
-	if (node != net->config.node)
-		sim_wait_until(sim_transfer(sim, sizeof(uint64_t)) + sim->profile->one_way_ns);
+	sim_must_reach(sim, node);
+	sim_overhead(sim, node);
+	sim_wait_until(sim_transfer(sim, net->config.node, node, sizeof(uint64_t)) + sim->profile->one_way_ns);
 	return &sim->inner;
 }
 
@@ -283,6 +377,9 @@ static void sim_flush(struct tw_net *net, unsigned node)
 		if (node != TW_NET_ALL && node != i)
 			continue;
 		sim_apply(sim, i);
+		if (queue->wrote)
+			sim_must_reach(sim, i);
+		queue->wrote = false;
 		if (queue->arrives_ns)
 			done_ns = TW_MAX(done_ns, queue->arrives_ns + sim->profile->one_way_ns);
 		queue->arrives_ns = 0;
@@ -297,8 +394,10 @@ static int sim_send(struct tw_net *net, unsigned node, unsigned port, const stru
 
 	sim_apply(sim, node);
 	sim_jitter(sim);
-	if (node != net->config.node)
-		sim_wait_until(sim_transfer(sim, sizeof(*msg)));
+	if (!sim_reaches(sim, node))
+		return 0;
+	sim_overhead(sim, node);
+	sim_wait_until(sim_transfer(sim, net->config.node, node, sizeof(*msg)));
 	return sim->inner.ops->send(&sim->inner, node, port, msg);
 }
 
@@ -320,8 +419,10 @@ static void sim_notify(struct tw_net *net, unsigned node, unsigned port)
 	}
 	sim_apply(sim, node);
 	sim_jitter(sim);
-	if (node != net->config.node)
-		sim_wait_until(sim_transfer(sim, sizeof(uint64_t)));
+	if (!sim_reaches(sim, node))
+		return;
+	sim_overhead(sim, node);
+	sim_wait_until(sim_transfer(sim, net->config.node, node, sizeof(uint64_t)));
 	sim->inner.ops->notify(&sim->inner, node, port);
 }
 
@@ -355,8 +456,49 @@ static const struct sim_profile *sim_profile_find(const char *name)
 	for (size_t i = 0; i < sizeof(sim_profiles) / sizeof(sim_profiles[0]); i++)
 		if (!name || !*name || strcmp(sim_profiles[i].name, name) == 0)
 			return &sim_profiles[i];
-	tw_log("transport sim: no profile \"%s\"; there are none, memory-channel, 10gbe and hdr", name);
+	tw_log(
+	    "transport sim: no profile \"%s\"; there are none, memory-channel, memory-channel-2, 1gbe, 10gbe and hdr",
+	    name);
 	return NULL;
+}
+
+/* Digits with an optional fraction, as nanoseconds; *text moves behind them. */
+static bool sim_seconds(const char **text, uint64_t *ns)
+{
+	char *end;
+	double value = strtod(*text, &end);
+
+	if (end == *text || !(value >= 0 && value <= 1e6))
+		return false;
+	*text = end;
+	*ns = (uint64_t)(value * 1e9);
+	return true;
+}
+
+/* "NODE@SECONDS", and "+SECONDS" where it has an end; "" is no event. */
+static int sim_event(const struct tw_net_config *config, const char *what, const char *text, bool ends,
+                     struct sim_event *event)
+{
+	const char *at = text;
+	uint64_t from, lasts = 0;
+	char *end;
+
+	if (!text || !*text)
+		return 0;
+	unsigned long node = strtoul(at, &end, 10);
+	bool ok = end != at && *end == '@' && node < config->nodes;
+	at = end + 1;
+	ok = ok && sim_seconds(&at, &from) && (!ends || (*at++ == '+' && sim_seconds(&at, &lasts))) && !*at;
+	if (!ok) {
+		tw_log("%s is '%s', but must be NODE@SECONDS%s with a node below %u", what, text,
+		       ends ? "+SECONDS" : "", config->nodes);
+		return -EINVAL;
+	}
+	event->set = true;
+	event->node = (unsigned)node;
+	event->from_ns = tw_time_ns() + from;
+	event->until_ns = ends ? event->from_ns + lasts : UINT64_MAX;
+	return 0;
 }
 
 static size_t sim_arena_bytes(const struct tw_net *net)
@@ -376,6 +518,7 @@ static int sim_open_inner(struct sim *sim, const struct tw_net *net)
 		return error;
 	}
 	sim->inner = (struct tw_net){.ops = &tw_transport_shm, .config = net->config};
+	sim->inner.config.host_nodes = TW_MAX(net->config.host_nodes, 1u);
 	error = sim->inner.ops->open(&sim->inner);
 	if (error)
 		munmap(sim->arena, sim_arena_bytes(net));
@@ -394,7 +537,11 @@ static int sim_join(struct tw_net *net)
 		tw_log("transport sim: out of memory");
 		return -ENOMEM;
 	}
-	int error = sim_open_inner(sim, net);
+	int error = sim_event(config, "TWEED_SIM_LOSE", config->lose, false, &sim->lose);
+	if (!error)
+		error = sim_event(config, "TWEED_SIM_STALL", config->stall, true, &sim->stall);
+	if (!error)
+		error = sim_open_inner(sim, net);
 	if (error) {
 		free(sim);
 		return error;
@@ -428,7 +575,7 @@ static int sim_probe(char *why, size_t why_bytes)
 
 static size_t sim_control_bytes(unsigned ports)
 {
-	return tw_transport_shm.control_bytes(ports);
+	return tw_transport_shm.control_bytes(ports) + SIM_CLOCK_BYTES;
 }
 
 const struct tw_transport tw_transport_sim = {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* transport_memory.c - where bytes go, what is counted, atomics, opening and closing. */
+#include "net/transports.h"
 #include "tests/conformance/transport.h"
 
 #include <errno.h>
@@ -7,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define AREA ((size_t)256 << 10) /* the area of a case at offset AREA of a node's memory */
@@ -223,7 +225,7 @@ static void refusals(struct env *env)
 	struct tw_net *net = env->net;
 	int small = memfd_create("transport-small", MFD_CLOEXEC), silent = open("/dev/null", O_WRONLY);
 	int fds[2] = {good.fd[0], small};
-	struct tw_net_config bad[6] = {good, good, good, good, good, good};
+	struct tw_net_config bad[9] = {good, good, good, good, good, good, good, good, good};
 
 	bad[0].node = good.nodes;
 	bad[1].port = good.ports;
@@ -231,8 +233,11 @@ static void refusals(struct env *env)
 	bad[3].fd = NULL;
 	bad[4].fd = fds;
 	bad[5].profile = "carrier-pigeon";
+	bad[6].lose = "2@1";
+	bad[7].lose = "1@1+1";
+	bad[8].stall = "1@1";
 	dup2(silent, STDERR_FILENO); /* their reasons are of no interest here */
-	for (unsigned i = 0; i < (strcmp(ops->name, "sim") == 0 ? 6u : 5u); i++)
+	for (unsigned i = 0; i < (strcmp(ops->name, "sim") == 0 ? 9u : 5u); i++)
 		ENV_CHECK(env, tw_net_open(ops, &bad[i], &net) == -EINVAL && net == env->net, "defect %u passes", i);
 	close(small);
 	close(silent);
@@ -302,6 +307,78 @@ static void profile_hdr(struct env *env)
 	profile_costs(env, 800, 24000);
 }
 
+static void profile_memory_channel_2(struct env *env)
+{
+	profile_costs(env, 2200, 66);
+}
+
+static void profile_1gbe(struct env *env)
+{
+	profile_costs(env, 25000, 117);
+}
+
+/* All but node 0's endpoints write to it at once: a host's endpoints share its link, and all share the network. */
+static void profile_shared(struct env *env)
+{
+	static char page[65536];
+	uint64_t mb = env->ranks / env->net->config.nodes == 2 ? 29 : 60;
+	uint64_t writers = env->ranks - env->ranks / env->net->config.nodes;
+
+	env_barrier(env);
+	uint64_t begun = tw_time_ns();
+	if (env->node != 0) {
+		tw_net_write(env->net, 0, AREA + env->rank * sizeof(page), page, sizeof(page));
+		tw_net_flush(env->net, 0);
+	}
+	env_barrier(env);
+	uint64_t took = tw_time_ns() - begun, wire = writers * sizeof(page) * 1000 / mb;
+	ENV_CHECK(env, took >= wire, "%lu writers took %lu ns, less than %lu", writers, took, wire);
+}
+
+/* While a node stands still nothing reaches it; afterwards everything does. */
+static void sim_stall(struct env *env)
+{
+	struct tw_net_config config = env->net->config;
+
+	tw_net_close(env->net);
+	env_barrier(env);
+	uint64_t begun = tw_time_ns();
+	config.stall = "1@0.0+0.3";
+	ENV_CHECK(env, tw_net_open(&tw_transport_sim, &config, &env->net) == 0, "it does not open");
+	if (env->node == 0) {
+		tw_net_write64(env->net, 1, AREA, 7);
+		tw_net_flush(env->net, 1);
+		ENV_CHECK(env, tw_time_ns() - begun >= 300000000, "a flush came through");
+	}
+	env_barrier(env);
+	ENV_CHECK(env, env->node == 0 || env_load(env, AREA) == 7, "the write was lost");
+}
+
+/* A lost node: writes vanish, and whoever waits for it ends with a sentence. */
+static void sim_lose(struct env *env)
+{
+	struct tw_net_config config = env->net->config;
+	int status, silent = open("/dev/null", O_WRONLY);
+
+	config.lose = "1@0";
+	struct tw_net *net;
+	ENV_CHECK(env, tw_net_open(&tw_transport_sim, &config, &net) == 0, "it does not open");
+	if (env->node == 0) {
+		tw_net_write64(net, 1, AREA, 7);
+		pid_t child = fork();
+		if (child == 0) {
+			dup2(silent, STDERR_FILENO);
+			tw_net_flush(net, 1);
+			_exit(77);
+		}
+		waitpid(child, &status, 0);
+		ENV_CHECK(env, WIFEXITED(status) && WEXITSTATUS(status) != 77, "a flush came back");
+	}
+	env_barrier(env);
+	ENV_CHECK(env, env->node == 0 || env_load(env, AREA) == 0, "the write came through");
+	close(silent);
+}
+
 const struct env_case memory_cases[] = {
     {.name = "placement", .run = placement, .nodes = 2, .ports = 1},
     {.name = "placement-huge", .run = placement, .nodes = 2, .ports = 1, .huge = true},
@@ -323,5 +400,21 @@ const struct env_case memory_cases[] = {
      .profile = "memory-channel"},
     {.name = "profile-10gbe", .run = profile_10gbe, .nodes = 2, .ports = 1, .only = "sim", .profile = "10gbe"},
     {.name = "profile-hdr", .run = profile_hdr, .nodes = 2, .ports = 1, .only = "sim", .profile = "hdr"},
+    {.name = "profile-memory-channel-2",
+     .run = profile_memory_channel_2,
+     .nodes = 2,
+     .ports = 1,
+     .only = "sim",
+     .profile = "memory-channel-2"},
+    {.name = "profile-1gbe", .run = profile_1gbe, .nodes = 2, .ports = 1, .only = "sim", .profile = "1gbe"},
+    {.name = "profile-link", .run = profile_shared, .nodes = 2, .ports = 2, .only = "sim", .profile = "memory-channel"},
+    {.name = "profile-network",
+     .run = profile_shared,
+     .nodes = 4,
+     .ports = 1,
+     .only = "sim",
+     .profile = "memory-channel"},
+    {.name = "sim-stall", .run = sim_stall, .nodes = 2, .ports = 1, .only = "sim"},
+    {.name = "sim-lose", .run = sim_lose, .nodes = 2, .ports = 1, .only = "sim"},
     {.name = NULL},
 };

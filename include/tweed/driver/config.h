@@ -35,7 +35,9 @@ struct tw_config {
 	uint64_t sync_objects; /* TWEED_SYNC_OBJECTS 65536: locks, barriers and flags per node */
 	char stats[512];       /* TWEED_STATS       "" | summary | FILE                     --stats */
 	uint64_t seed;         /* TWEED_SEED        1: sim transport */
-	char profile[32];      /* TWEED_PROFILE     none | memory-channel | 10gbe | hdr: sim transport */
+	char profile[32];      /* TWEED_PROFILE     none | memory-channel | memory-channel-2 | 1gbe | 10gbe | hdr: sim transport */
+	char sim_lose[32];     /* TWEED_SIM_LOSE    "": NODE@SECONDS: sim transport */
+	char sim_stall[32];    /* TWEED_SIM_STALL   "": NODE@SECONDS+SECONDS: sim transport */
 	uint64_t spin_us;      /* TWEED_SPIN        auto (UINT64_MAX), else microseconds, 0..10000 */
 	char huge[8];          /* TWEED_HUGE        auto | on | off */
 	bool tag;              /* TWEED_TAG         0 | 1: prefix output lines with [node.processor]   --tag */

@@ -39,7 +39,7 @@ struct tw_stats {
 	uint32_t verdict;        /* enum tw_verdict */
 	uint32_t finalized;      /* tw_finalize was reached: exiting is no accident */
 	uint32_t initialized;    /* tw_init was completed */
-	uint32_t refused;        /* tw_init has said why it ends the job */
+	uint32_t refused;        /* the process has said why it ends the job */
 };
 
 #endif

@@ -79,6 +79,9 @@ struct tw_net_config {
 	const char *provider;  /* ofi: libfabric's provider; "" the transport's choice */
 	uint64_t seed;         /* sim */
 	const char *profile;   /* sim: latency and bandwidth profile, or NULL */
+	const char *lose;      /* sim: "NODE@SECONDS": from then on it is cut off; or NULL */
+	const char *stall;     /* sim: "NODE@SECONDS+SECONDS": nothing reaches or leaves it meanwhile; or NULL */
+	unsigned host_nodes;   /* so many nodes, from a multiple of it, are on one host (one-level protocols); 0 is 1 */
 	unsigned spin_ns;      /* how long a wait spins before it sleeps */
 	bool huge;             /* advise huge pages for exported memory */
 };
