@@ -8,6 +8,7 @@ A model says in its header how it is run:
 FLAGS are -D options for spin.  Usage: run.py [MODEL.pml ...]   (TWEED_SPIN_MEMORY: MiB, 2000)
 Exit status: 0 all as it must be, 1 not so, 77 spin or the compiler is missing (meson: skipped).
 """
+import concurrent.futures
 import os
 import re
 import resource
@@ -59,24 +60,30 @@ def check(model, must_fail, flags):
     return must_fail and why is not None, why.group(1) if why else 'error:\n' + text, states
 
 
+def timed(variant):
+    started = time.monotonic()
+    return *check(*variant), time.monotonic() - started
+
+
 def main():
     if not shutil.which('spin') or not shutil.which(CC[0]):
         print('spin or the compiler is not installed')
         return 77
     models = sys.argv[1:] or sorted(os.path.join(HERE, f) for f in os.listdir(HERE) if f.endswith('.pml'))
     good, begun = True, time.monotonic()
+    todo = []
     for model in models:
-        count = 0
-        for must_fail, flags in runs(model):
-            started = time.monotonic()
-            fine, verdict, states = check(os.path.abspath(model), must_fail, flags)
-            good, count = good and fine, count + 1
-            print('%s %-14s %-46s %-4s %9d states %5.1f s  %s' % (
-                'ok    ' if fine else 'NOT OK', os.path.basename(model), ' '.join(flags), 'fail' if must_fail else 'pass',
-                states, time.monotonic() - started, verdict), flush=True)
-        if not count:
+        variants = [(os.path.abspath(model), must_fail, flags) for must_fail, flags in runs(model)]
+        todo += variants
+        if not variants:
             good = False
             print('NOT OK %s: its header names no runs' % os.path.basename(model))
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:  # each has its memory, MEMORY at most
+        for (model, must_fail, flags), (fine, verdict, states, seconds) in zip(todo, pool.map(timed, todo)):
+            good = good and fine
+            print('%s %-14s %-46s %-4s %9d states %5.1f s  %s' % (
+                'ok    ' if fine else 'NOT OK', os.path.basename(model), ' '.join(flags), 'fail' if must_fail else 'pass',
+                states, seconds, verdict), flush=True)
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     print('%s; %.0f s, of them %.0f s computing' % ('all as they must be' if good else 'SOME NOT AS THEY MUST BE',
                                                     time.monotonic() - begun, used.ru_utime + used.ru_stime))
