@@ -7,6 +7,9 @@
 static const struct tw_transport *const list_all[] = {
     &tw_transport_shm,
     &tw_transport_sim,
+#ifdef TW_OFI
+    &tw_transport_ofi,
+#endif
     NULL,
 };
 

@@ -7,5 +7,8 @@
 
 extern const struct tw_transport tw_transport_shm;
 extern const struct tw_transport tw_transport_sim;
+#ifdef TW_OFI
+extern const struct tw_transport tw_transport_ofi;
+#endif
 
 #endif

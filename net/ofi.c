@@ -1,0 +1,591 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* ofi.c - the transport of clusters without a driver of our own: libfabric, over TCP when nothing else is said.
+ *
+ * What an endpoint wants of another node is an entry in a batch, which goes to the node's server as one message (net/ofi.h)
+ * when it is full or when something needs it: a read, an atomic, a flush, a message, a notify, progress or sleep.  The server
+ * executes batches in order.  Hence every promise of the contract: fence has nothing to do; flush, read and atomics wait
+ * for an answer, which follows all that was sent before; messages and notifies are entries themselves.
+ *
+ * Why not the provider's remote writes and atomics: over TCP they are software at the target as well, which tears words and uses
+ * arithmetic that is not atomic towards the CPU's; and batches are what makes many small writes cheap.
+ *
+ * libfabric makes progress only when it is called: whoever has sent something that nobody answers pushes it until the
+ * provider has given it away. */
+#include "net/ofi.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <time.h>
+
+#include "net/mailbox.h"
+#include "net/map.h"
+#include "net/transports.h"
+#include "net/words.h"
+
+#define OFI_READS     64u          /* unanswered reads of a node */
+#define OFI_SENDS     16u          /* buffers beside the open batches */
+#define OFI_RECEIVES  16u          /* beside those for three answers of each node */
+#define OFI_HELLO_NS  10000000000u /* until a server has answered */
+#define OFI_ANSWER_NS 30000000000u /* a server waits for nobody: who takes longer is lost */
+#define OFI_DOZE_NS   1000000000u
+
+struct ofi_read {
+	void *to;
+	uint32_t bytes;
+};
+
+/* Another node. */
+struct ofi_peer {
+	fi_addr_t to;
+	uint64_t session;         /* 0: not greeted yet */
+	uint64_t sent;            /* number of the last batch; an open one has the next */
+	uint64_t wrote;           /* of the last batch with writes in it */
+	uint64_t asked, answered; /* of the last batch that was to be answered; all up to it are done */
+	uint64_t puts, placed;    /* messages sent, and known to be in mailboxes */
+	struct ofi_buffer *open;  /* the batch that is being filled, or NULL */
+	size_t results;           /* that it asks for */
+	unsigned first, reads;    /* of read: a ring */
+	struct ofi_read read[OFI_READS];
+};
+
+struct ofi {
+	struct ofi_port port;
+	struct tw_mailbox *self;
+	unsigned opens; /* open batches */
+	struct ofi_peer peer[];
+};
+
+static void ofi_lost(unsigned node, const char *why) __attribute__((noreturn));
+static void ofi_lost(unsigned node, const char *why)
+{
+	tw_fatal("the connection to node %u is lost: %s", node, why);
+}
+
+/* ---- answers ---- */
+
+static void ofi_take_answer(struct tw_net *net, const struct ofi_head *head)
+{
+	struct ofi *o = net->priv;
+	struct ofi_peer *peer = &o->peer[head->server];
+	const char *result = (const char *)(head + 1), *end = (const char *)head + head->bytes;
+
+	if (head->session != peer->session || head->number < peer->answered || head->number > peer->sent ||
+	    head->placed < peer->placed || head->placed > peer->puts)
+		return; /* of an earlier session, or heard before */
+	while (result < end) {
+		struct ofi_read *read = &peer->read[peer->first];
+
+		if (!peer->reads || read->bytes > (size_t)(end - result))
+			ofi_lost(head->server, "it answers what was not asked");
+		if (read->bytes <= WORDS_MOST)
+			tw_words_store(read->to, result, read->bytes);
+		else
+			memcpy(read->to, result, read->bytes);
+		result += read->bytes;
+		peer->first = (peer->first + 1) % OFI_READS;
+		peer->reads--;
+	}
+	peer->answered = head->number;
+	peer->placed = head->placed;
+}
+
+static void ofi_take_message(struct tw_net *net, const struct ofi_head *head, size_t bytes)
+{
+	struct ofi *o = net->priv;
+
+	if (!ofi_sealed(net->config.secret, head, bytes) || head->server >= net->config.nodes ||
+	    head->node != net->config.node || head->port != net->config.port)
+		return;
+	if (head->kind == OFI_REPLY)
+		ofi_take_answer(net, head);
+	else if (head->kind == OFI_WELCOME && !o->peer[head->server].session &&
+	         head->number == o->peer[head->server].asked)
+		o->peer[head->server].session = head->session;
+}
+
+/* One event of the port; false when there is none. */
+static bool ofi_advance(struct tw_net *net)
+{
+	struct ofi *o = net->priv;
+	struct ofi_buffer *buffer;
+	ssize_t bytes;
+
+	switch (ofi_poll(&o->port, &buffer, &bytes)) {
+	case OFI_NOTHING:
+		return false;
+	case OFI_SENT:
+		return true;
+	case OFI_RECEIVED:
+		ofi_take_message(net, buffer->head, (size_t)bytes);
+		ofi_again(&o->port, buffer);
+		return true;
+	case OFI_FAILED:
+		if (buffer && !buffer->receives)
+			ofi_lost(buffer->peer, ofi_text(bytes));
+		return true;
+	}
+	return false;
+}
+
+/* Advance until @*done has reached @number; @node is whom we wait for. */
+static void ofi_wait(struct tw_net *net, unsigned node, const uint64_t *done, uint64_t number)
+{
+	struct ofi *o = net->priv;
+	uint64_t begun = tw_time_ns(), now = begun;
+
+	while (*done < number) {
+		if (ofi_advance(net))
+			continue;
+		now = tw_time_ns();
+		if (now - begun > OFI_ANSWER_NS)
+			ofi_lost(node, "no answer for 30 s");
+		if (now - begun < net->config.spin_ns)
+			tw_pause();
+		else
+			ofi_sleep(&o->port, -1, OFI_DOZE_NS);
+	}
+}
+
+/* ---- batches ---- */
+
+/* Give a message to the provider. */
+static void ofi_give(struct tw_net *net, unsigned node, struct ofi_buffer *buffer)
+{
+	struct ofi *o = net->priv;
+	uint64_t begun = tw_time_ns();
+	ssize_t error;
+
+	buffer->peer = node;
+	ofi_seal(net->config.secret, buffer->head);
+	while ((error = ofi_send(&o->port, o->peer[node].to, buffer)) == -FI_EAGAIN) {
+		if (tw_time_ns() - begun > OFI_ANSWER_NS)
+			ofi_lost(node, "it takes nothing for 30 s");
+		if (!ofi_advance(net))
+			ofi_sleep(&o->port, -1, 1000000);
+	}
+	if (error)
+		ofi_lost(node, ofi_text(error));
+}
+
+static struct ofi_buffer *ofi_idle(struct tw_net *net)
+{
+	struct ofi *o = net->priv;
+	struct ofi_buffer *buffer;
+
+	while (!(buffer = ofi_take_idle(&o->port)))
+		if (!ofi_advance(net))
+			ofi_sleep(&o->port, -1, OFI_DOZE_NS);
+	return buffer;
+}
+
+/* Send the open batch to @node, if there is one; @ask: it, or an empty one, is to be answered. */
+static void ofi_close_batch(struct tw_net *net, unsigned node, bool ask)
+{
+	struct ofi *o = net->priv;
+	struct ofi_peer *peer = &o->peer[node];
+	struct ofi_buffer *buffer = peer->open;
+
+	if (!buffer) {
+		if (!ask || peer->asked == peer->sent)
+			return;
+		buffer = ofi_idle(net);
+		buffer->head->bytes = sizeof(*buffer->head);
+	} else {
+		peer->open = NULL;
+		o->opens--;
+	}
+	ask = ask || peer->results;
+	*buffer->head = (struct ofi_head){.bytes = buffer->head->bytes,
+	                                  .kind = OFI_WORK,
+	                                  .ask = ask,
+	                                  .server = (uint16_t)node,
+	                                  .node = (uint16_t)net->config.node,
+	                                  .port = (uint16_t)net->config.port,
+	                                  .session = peer->session,
+	                                  .number = ++peer->sent};
+	if (ask)
+		peer->asked = peer->sent;
+	peer->results = 0;
+	ofi_give(net, node, buffer);
+}
+
+/* A new entry in the batch to @node, with @bytes behind it, of which the batch has room for @least at least; returns it.  Its
+ * results take @results. */
+static struct ofi_entry *ofi_add(struct tw_net *net, unsigned node, struct ofi_entry entry, size_t results)
+{
+	struct ofi *o = net->priv;
+	struct ofi_peer *peer = &o->peer[node];
+	size_t bytes = ofi_entry_bytes(entry.op, entry.bytes);
+
+	if (peer->open && (peer->open->head->bytes + bytes > OFI_MESSAGE || peer->results + results > OFI_ROOM))
+		ofi_close_batch(net, node, false);
+	if (!peer->open) {
+		peer->open = ofi_idle(net);
+		peer->open->head->bytes = sizeof(struct ofi_head);
+		o->opens++;
+	}
+	struct ofi_entry *at = (void *)((char *)peer->open->head + peer->open->head->bytes);
+	*at = entry;
+	peer->open->head->bytes += (uint32_t)bytes;
+	peer->results += results;
+	return at;
+}
+
+static void ofi_close_all(struct tw_net *net)
+{
+	struct ofi *o = net->priv;
+
+	for (unsigned node = 0; o->opens; node++)
+		ofi_close_batch(net, node, false);
+}
+
+/* Until the provider has given away all that was sent. */
+static void ofi_push(struct tw_net *net)
+{
+	struct ofi *o = net->priv;
+
+	while (ofi_sending(&o->port, o->opens))
+		if (!ofi_advance(net))
+			ofi_sleep(&o->port, -1, OFI_DOZE_NS);
+}
+
+/* ---- memory ---- */
+
+static bool ofi_own(const struct tw_net *net, unsigned node)
+{
+	return node == net->config.node;
+}
+
+static void ofi_write(struct tw_net *net, unsigned node, size_t offset, const void *src, size_t len)
+{
+	struct ofi *o = net->priv;
+	struct ofi_peer *peer = &o->peer[node];
+	const char *from = src;
+
+	if (ofi_own(net, node)) {
+		tw_words_store(net->base + offset, src, len);
+		return;
+	}
+	while (len) {
+		/* A batch is cut where a word of the target ends, so that words stay whole. */
+		size_t part = TW_MIN(len, OFI_ROOM - sizeof(struct ofi_entry) - offset % 8);
+		struct ofi_entry *entry = ofi_add(
+		    net, node, (struct ofi_entry){.offset = offset, .bytes = (uint32_t)part, .op = OFI_WRITE}, 0);
+
+		memcpy(entry + 1, from, part);
+		peer->wrote = peer->sent + 1;
+		offset += part;
+		from += part;
+		len -= part;
+	}
+}
+
+/* Ask @node for @bytes of results, to come to @to. */
+static struct ofi_entry *ofi_ask(struct tw_net *net, unsigned node, struct ofi_entry entry, void *to, uint32_t bytes)
+{
+	struct ofi *o = net->priv;
+	struct ofi_peer *peer = &o->peer[node];
+
+	if (peer->reads == OFI_READS) {
+		ofi_close_batch(net, node, false);
+		ofi_wait(net, node, &peer->answered, peer->asked);
+	}
+	struct ofi_entry *at = ofi_add(net, node, entry, bytes);
+	peer->read[(peer->first + peer->reads++) % OFI_READS] = (struct ofi_read){.to = to, .bytes = bytes};
+	return at;
+}
+
+static void ofi_read(struct tw_net *net, unsigned node, size_t offset, void *dst, size_t len)
+{
+	char *to = dst;
+
+	if (ofi_own(net, node)) {
+		tw_words_load(dst, net->base + offset, len);
+		return;
+	}
+	while (len) {
+		uint32_t part = (uint32_t)TW_MIN(len, OFI_ROOM - offset % 8);
+
+		ofi_ask(net, node, (struct ofi_entry){.offset = offset, .bytes = part, .op = OFI_READ}, to, part);
+		offset += part;
+		to += part;
+		len -= part;
+	}
+}
+
+static void ofi_read_wait(struct tw_net *net)
+{
+	struct ofi *o = net->priv;
+
+	for (unsigned node = 0; node < net->config.nodes; node++)
+		if (o->peer[node].reads)
+			ofi_close_batch(net, node, false);
+	for (unsigned node = 0; node < net->config.nodes; node++)
+		if (o->peer[node].reads)
+			ofi_wait(net, node, &o->peer[node].answered, o->peer[node].asked);
+}
+
+/* An atomic is a read with side effects. */
+static uint64_t ofi_atomic(struct tw_net *net, unsigned node, size_t offset, uint16_t op, uint64_t first,
+                           uint64_t second)
+{
+	struct ofi *o = net->priv;
+	struct ofi_entry entry = {.offset = offset, .bytes = op == OFI_CAS ? 16 : 8, .op = op};
+	uint64_t old = 0;
+	uint64_t *value = (void *)(ofi_ask(net, node, entry, &old, 8) + 1);
+
+	value[0] = first;
+	if (op == OFI_CAS)
+		value[1] = second;
+	ofi_close_batch(net, node, true);
+	ofi_wait(net, node, &o->peer[node].answered, o->peer[node].asked);
+	return old;
+}
+
+static uint64_t ofi_cas(struct tw_net *net, unsigned node, size_t offset, uint64_t expect, uint64_t value)
+{
+	return ofi_atomic(net, node, offset, OFI_CAS, expect, value);
+}
+
+static uint64_t ofi_fadd(struct tw_net *net, unsigned node, size_t offset, uint64_t value)
+{
+	return ofi_atomic(net, node, offset, OFI_FADD, value, 0);
+}
+
+static uint64_t ofi_swap(struct tw_net *net, unsigned node, size_t offset, uint64_t value)
+{
+	return ofi_atomic(net, node, offset, OFI_SWAP, value, 0);
+}
+
+static void ofi_fence(struct tw_net *net, unsigned node)
+{
+	(void)net;
+	(void)node;
+	atomic_thread_fence(memory_order_release);
+}
+
+static void ofi_flush(struct tw_net *net, unsigned node)
+{
+	struct ofi *o = net->priv;
+	unsigned first = node == TW_NET_ALL ? 0 : node, end = node == TW_NET_ALL ? net->config.nodes : node + 1;
+
+	for (unsigned i = first; i < end; i++)
+		if (o->peer[i].wrote > o->peer[i].asked)
+			ofi_close_batch(net, i, true);
+	for (unsigned i = first; i < end; i++)
+		ofi_wait(net, i, &o->peer[i].answered, o->peer[i].wrote);
+	atomic_thread_fence(memory_order_seq_cst);
+}
+
+/* ---- messages and bells ---- */
+
+static struct tw_mailbox *ofi_mailbox(const struct tw_net *net, unsigned port)
+{
+	return tw_mailbox_of(&net->config, net->base, port);
+}
+
+static int ofi_send_message(struct tw_net *net, unsigned node, unsigned port, const struct tw_msg *msg)
+{
+	struct ofi *o = net->priv;
+	struct ofi_peer *peer = &o->peer[node];
+	uint32_t bytes = (uint32_t)offsetof(struct tw_msg, body) + msg->len;
+
+	TW_ASSERT(msg->len <= TW_MSG_BODY);
+	if (ofi_own(net, node))
+		return tw_mailbox_put(ofi_mailbox(net, port), msg, net->config.node, net->config.port);
+	while (peer->puts - peer->placed == OFI_CREDITS)
+		if (!ofi_advance(net))
+			return -EAGAIN;
+	memcpy(ofi_add(net, node, (struct ofi_entry){.bytes = bytes, .op = OFI_PUT, .port = (uint16_t)port}, 0) + 1,
+	       msg, bytes);
+	peer->puts++;
+	ofi_close_batch(net, node, false);
+	ofi_push(net);
+	return 0;
+}
+
+static bool ofi_recv_message(struct tw_net *net, struct tw_msg *msg)
+{
+	return tw_mailbox_take(((struct ofi *)net->priv)->self, &net->config, msg);
+}
+
+static void ofi_notify(struct tw_net *net, unsigned node, unsigned port)
+{
+	uint16_t whom = (uint16_t)(port == TW_NET_ALL ? OFI_ALL_PORTS : port);
+
+	if (!ofi_own(net, node)) {
+		ofi_add(net, node, (struct ofi_entry){.op = OFI_RING, .port = whom}, 0);
+		ofi_close_batch(net, node, false);
+		ofi_push(net);
+		return;
+	}
+	for (unsigned i = 0; i < net->config.ports; i++)
+		if (port == TW_NET_ALL || port == i)
+			tw_mailbox_ring(ofi_mailbox(net, i));
+}
+
+static uint32_t ofi_bell(struct tw_net *net)
+{
+	return tw_mailbox_bell(((struct ofi *)net->priv)->self);
+}
+
+/* Credits that come back, and what the provider still has to give away. */
+static void ofi_progress(struct tw_net *net)
+{
+	struct ofi *o = net->priv;
+
+	ofi_close_all(net);
+	if (ofi_sending(&o->port, 0))
+		ofi_advance(net);
+}
+
+static void ofi_sleep_bell(struct tw_net *net, uint32_t seen, uint64_t timeout_ns)
+{
+	ofi_close_all(net);
+	ofi_push(net);
+	tw_mailbox_sleep(((struct ofi *)net->priv)->self, seen, timeout_ns);
+}
+
+/* ---- opening and closing ---- */
+
+static int ofi_probe(char *why, size_t why_bytes)
+{
+	return ofi_works("", why, why_bytes);
+}
+
+static size_t ofi_control_bytes(unsigned ports)
+{
+	return tw_mailbox_bytes(ports);
+}
+
+static int ofi_greet(struct tw_net *net, unsigned node)
+{
+	struct ofi *o = net->priv;
+	struct ofi_peer *peer = &o->peer[node];
+	struct ofi_buffer *buffer = ofi_idle(net);
+
+	if (ofi_port_peer(&o->port, &net->config.address[node], &peer->to) < 0 ||
+	    getrandom(&peer->asked, sizeof(peer->asked), 0) != sizeof(peer->asked)) {
+		tw_log("transport ofi: the address of node %u is none of provider %s's", node,
+		       o->port.info->fabric_attr->prov_name);
+		return -EINVAL;
+	}
+	*buffer->head = (struct ofi_head){.bytes = (uint32_t)sizeof(*buffer->head) + o->port.address.len,
+	                                  .kind = OFI_HELLO,
+	                                  .server = (uint16_t)node,
+	                                  .node = (uint16_t)net->config.node,
+	                                  .port = (uint16_t)net->config.port,
+	                                  .session = peer->asked};
+	memcpy(buffer->head + 1, o->port.address.bytes, o->port.address.len);
+	ofi_give(net, node, buffer);
+	return 0;
+}
+
+/* Greet every server, and wait until all have answered. */
+static int ofi_greet_all(struct tw_net *net)
+{
+	struct ofi *o = net->priv;
+	uint64_t until = tw_time_ns() + OFI_HELLO_NS;
+	int error;
+
+	for (unsigned node = 0; node < net->config.nodes; node++)
+		if (!ofi_own(net, node) && (error = ofi_greet(net, node)))
+			return error;
+	for (unsigned node = 0; node < net->config.nodes; node++) {
+		while (!ofi_own(net, node) && !o->peer[node].session) {
+			if (ofi_advance(net))
+				continue;
+			if (tw_time_ns() > until) {
+				tw_log("node %u's server does not answer; has it the same job's secret?", node);
+				return -EHOSTUNREACH;
+			}
+			ofi_sleep(&o->port, -1, 10000000);
+		}
+		o->peer[node].asked = 0;
+	}
+	return 0;
+}
+
+static void ofi_release(struct tw_net *net)
+{
+	struct ofi *o = net->priv;
+
+	ofi_port_close(&o->port);
+	munmap(net->base, net->config.bytes);
+	free(o);
+	net->priv = NULL;
+	net->base = NULL;
+}
+
+static int ofi_open(struct tw_net *net)
+{
+	const struct tw_net_config *config = &net->config;
+
+	if (!config->fd || !config->address) {
+		tw_log("transport ofi: the node's memory file, or the servers' addresses, were not given");
+		return -EINVAL;
+	}
+	struct ofi *o = calloc(1, sizeof(*o) + config->nodes * sizeof(o->peer[0]));
+	if (!o) {
+		tw_log("transport ofi: out of memory");
+		return -ENOMEM;
+	}
+	int error = tw_net_map(config, config->node, &net->base);
+	if (error) {
+		free(o);
+		return error;
+	}
+	net->priv = o;
+	o->self = ofi_mailbox(net, config->port);
+	error = ofi_port_open(&o->port, config, OFI_SENDS + config->nodes, OFI_RECEIVES + 3 * config->nodes);
+	if (error) {
+		munmap(net->base, config->bytes);
+		free(o);
+		return error;
+	}
+	error = ofi_greet_all(net);
+	if (error)
+		ofi_release(net);
+	return error;
+}
+
+static void ofi_close(struct tw_net *net)
+{
+	struct ofi *o = net->priv;
+
+	for (unsigned node = 0; node < net->config.nodes; node++)
+		if (!ofi_own(net, node))
+			ofi_close_batch(net, node, true);
+	for (unsigned node = 0; node < net->config.nodes; node++)
+		ofi_wait(net, node, &o->peer[node].answered, o->peer[node].sent);
+	ofi_release(net);
+}
+
+const struct tw_transport tw_transport_ofi = {
+    .name = "ofi",
+    .help = "libfabric's reliable datagrams, over TCP or what TWEED_NET_PROVIDER names: clusters",
+    .caps = TW_NET_COHERENT_ATOMICS | TW_NET_ORDERED_WRITES | TW_NET_REMOTE_READ,
+    .probe = ofi_probe,
+    .control_bytes = ofi_control_bytes,
+    .serve = ofi_serve,
+    .serve_end = ofi_serve_end,
+    .open = ofi_open,
+    .close = ofi_close,
+    .write = ofi_write,
+    .read = ofi_read,
+    .read_wait = ofi_read_wait,
+    .cas = ofi_cas,
+    .fadd = ofi_fadd,
+    .swap = ofi_swap,
+    .fence = ofi_fence,
+    .flush = ofi_flush,
+    .send = ofi_send_message,
+    .recv = ofi_recv_message,
+    .notify = ofi_notify,
+    .bell = ofi_bell,
+    .sleep = ofi_sleep_bell,
+    .progress = ofi_progress,
+};
