@@ -146,7 +146,7 @@ static int start_agent(struct launch *l, unsigned i)
 	return -error;
 }
 
-/* May the remote shell of @i be started, with those that are under way? */
+/* May the remote shell of @i be started, with those that are under way?  Node 0's answers first. */
 static bool start_may(const struct launch *l, unsigned i)
 {
 	unsigned all = 0, same = 0;
@@ -157,7 +157,7 @@ static bool start_may(const struct launch *l, unsigned i)
 		all += under_way;
 		same += under_way && n->host && strcmp(n->host, l->node[i].host) == 0;
 	}
-	return all < START_AT_ONCE && same < START_HOST_ONCE;
+	return all < START_AT_ONCE && same < START_HOST_ONCE && (i == 0 || !l->node[i].host || l->node[0].greeted);
 }
 
 int start_agents(struct launch *l)
