@@ -45,6 +45,12 @@ struct agent_input {
 	char held[WIRE_WINDOW];
 };
 
+/* Another node's agent, as the beats of its service show it. */
+struct agent_peer {
+	uint64_t beats;
+	struct watch watch;
+};
+
 struct agent {
 	struct wire wire;
 	int signals, boot_fd;
@@ -61,6 +67,7 @@ struct agent {
 	unsigned running, turn; /* turn: whose output is looked at first */
 	size_t window;          /* bytes of output that may be sent */
 	struct watch launcher;
+	struct agent_peer *peer; /* [nodes] as seen through the transport; NULL: not watched */
 	bool output, takes_input, watched, paused, exited, finishing;
 	char *program; /* what PROGRAM brought */
 	const char *path;
@@ -84,6 +91,20 @@ static void agent_leave(void)
 
 /* ---- watching the launcher ------------------------------------------------------------------------------------- */
 
+/* Tell the launcher of each node whose beats do not come any more, at every tick anew. */
+static void agent_watch_peers(struct agent *a, uint64_t limit_ns)
+{
+	for (uint32_t i = 0; a->peer && limit_ns && !a->finishing && i < a->boot.config.nodes; i++) {
+		struct agent_peer *p = &a->peer[i];
+		uint64_t beats = tw_service_beat(i);
+		if (beats != p->beats || a->paused)
+			watch_heard(&p->watch);
+		p->beats = beats;
+		if (i != a->boot.node && watch_tick(&p->watch) > limit_ns && !wire_waits(&a->wire))
+			wire_send(&a->wire, WIRE_CUT, &i, sizeof(i), NULL, 0);
+	}
+}
+
 /* Called about once in a->launcher.tick_ns, at any time after the job is known. */
 static void agent_tick(struct agent *a)
 {
@@ -96,6 +117,7 @@ static void agent_tick(struct agent *a)
 	guard_beat(limit_ns ? 2 * limit_ns + 1000000000u : 0);
 	if (!wire_waits(&a->wire))
 		wire_send(&a->wire, WIRE_BEAT, &beat, sizeof(beat), NULL, 0);
+	agent_watch_peers(a, limit_ns);
 	if (a->watched && !a->paused && limit_ns && silent_ns > limit_ns) {
 		tool_say("the launcher has been silent for %u s; the node's processes are ended",
 		         (unsigned)a->boot.config.watch);
@@ -309,6 +331,12 @@ static void agent_bring_up(struct agent *a)
 		agent_fail(a);
 	wire_send(&a->wire, WIRE_READY, NULL, 0, NULL, 0);
 	agent_expect(a, WIRE_GO);
+	/* By now every node's service has started. */
+	if (!(a->transport->caps & TW_NET_ONE_HOST)) {
+		a->peer = calloc(a->boot.config.nodes, sizeof(*a->peer));
+		for (unsigned i = 0; a->peer && i < a->boot.config.nodes; i++)
+			watch_set(&a->peer[i].watch, a->boot.config.watch);
+	}
 }
 
 /* ---- processors ------------------------------------------------------------------------------------------------ */
@@ -529,6 +557,8 @@ static void agent_finish(struct agent *a)
 
 static void agent_stop(struct agent *a)
 {
+	free(a->peer);
+	a->peer = NULL;
 	tw_service_stop();
 	if (a->server)
 		a->transport->serve_end(a->server, NULL);

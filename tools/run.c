@@ -230,7 +230,7 @@ static int run_check_hosts(struct tool_job *job, char *error, size_t error_bytes
 		         (unsigned)job->config.nodes, job->hosts.nodes);
 		return -EINVAL;
 	}
-	if (job->config.nodes > 1 && (transport->caps & TW_NET_ONE_HOST)) {
+	if (transport->caps & TW_NET_ONE_HOST) {
 		snprintf(error, error_bytes, "transport %s does not leave a host; name one that does with --transport, or no hosts",
 		         transport->name);
 		return -EINVAL;
