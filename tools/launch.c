@@ -26,6 +26,7 @@
 
 #define LAUNCH_GRACE_NS ((uint64_t)700000000)   /* for agents to end by themselves */
 #define LAUNCH_LATE_NS  ((uint64_t)2000000000)  /* for processors to end after one has failed after tw_finalize */
+#define LAUNCH_CLOSE_NS   ((uint64_t)10000000000) /* for agents to close what they have opened, after the last processor */
 #define LAUNCH_REACH_NS ((uint64_t)30000000000) /* for a host to answer */
 #define LAUNCH_PREPARE_NS                                                                                              \
 	((uint64_t)60000000000) /* for an agent's silence while it prepares its memory and connections */
@@ -316,7 +317,7 @@ static void launch_event(struct launch *l, unsigned i, const struct wire_msg *ms
 	case WIRE_EXITED:
 		if (++l->exited == l->nodes && !l->ending) {
 			l->job->wall_s = (double)(tw_time_ns() - l->began_ns) * 1e-9;
-			l->deadline_ns = tw_time_ns() + LAUNCH_LATE_NS;
+			l->deadline_ns = tw_time_ns() + LAUNCH_CLOSE_NS;
 			launch_tell(l, WIRE_STOP);
 		}
 		break;
