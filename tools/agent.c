@@ -27,6 +27,7 @@
 #include "tools/bind.h"
 #include "tools/guard.h"
 #include "tools/hello.h"
+#include "tools/manager.h"
 #include "tools/output.h"
 #include "tools/tools.h"
 #include "tools/watch.h"
@@ -308,7 +309,7 @@ static void agent_bring_up(struct agent *a)
 	agent_take_program(a, &job);
 	if (tool_resolve(&a->boot.config) < 0)
 		agent_fail(a);
-	if (bind_choose(&a->boot.config, a->boot.node, job.host_first, job.host_processes, &a->cpus) < 0)
+	if (bind_choose(&a->boot.config, a->boot.node, job.cores_first, job.cores_processes, &a->cpus) < 0)
 		agent_fail(a);
 
 	tw_layout_compute(&a->layout, &a->boot.config);
@@ -702,7 +703,7 @@ static void agent_over_stdio(void)
 	agent_run(in, out);
 }
 
-/* argv: agent --socket NUMBER | --stdio | PROGRAM ARGS... */
+/* argv: agent --socket NUMBER, by the launcher | --stdio, by a remote shell | [--] PROGRAM ARGS..., by a resource manager */
 int tool_agent(int argc, char **argv)
 {
 	if (argc == 3 && strcmp(argv[1], "--socket") == 0) {
@@ -715,6 +716,12 @@ int tool_agent(int argc, char **argv)
 	}
 	if (argc == 2 && strcmp(argv[1], "--stdio") == 0 && !isatty(STDIN_FILENO))
 		agent_over_stdio();
-	tool_say("'tweed agent' is started by 'tweed run' only");
-	return TOOL_USAGE;
+	if (argc > 1 && strcmp(argv[1], "--") == 0)
+		argv++;
+	else if (argc > 1 && argv[1][0] == '-') {
+		tool_say(
+		    "'tweed agent' takes no options; settings are environment variables, as in TWEED_PROCESSORS=4");
+		return TOOL_USAGE;
+	}
+	return manager_run(argv + 1);
 }

@@ -24,9 +24,10 @@
 #include "tools/drain.h"
 #include "tools/hello.h"
 
-#define LAUNCH_GRACE_NS ((uint64_t)700000000)   /* for agents to end by themselves */
-#define LAUNCH_LATE_NS  ((uint64_t)2000000000)  /* for processors to end after one has failed after tw_finalize */
-#define LAUNCH_CLOSE_NS   ((uint64_t)10000000000) /* for agents to close what they have opened, after the last processor */
+#define LAUNCH_GRACE_NS ((uint64_t)700000000)  /* for agents to end by themselves */
+#define LAUNCH_LATE_NS  ((uint64_t)2000000000) /* for processors to end after one has failed after tw_finalize */
+#define LAUNCH_CLOSE_NS                                                                                                \
+	((uint64_t)10000000000) /* for agents to close what they have opened, after the last processor */
 #define LAUNCH_REACH_NS ((uint64_t)30000000000) /* for a host to answer */
 #define LAUNCH_PREPARE_NS                                                                                              \
 	((uint64_t)60000000000) /* for an agent's silence while it prepares its memory and connections */
@@ -173,14 +174,17 @@ static void launch_count_cores(const struct launch *l, unsigned node, struct wir
 	const struct wire_hello *mine = &l->node[node].hello;
 	uint32_t processors = (uint32_t)l->job->config.processors;
 
-	job->host_first = job->host_processes = 0;
+	job->host_processes = job->cores_first = job->cores_processes = 0;
 	for (unsigned i = 0; i < l->nodes; i++) {
 		const struct wire_hello *h = &l->node[i].hello;
-		if (strcmp(h->boot, mine->boot) != 0 || h->cpus != mine->cpus)
+		if (strcmp(h->boot, mine->boot) != 0)
 			continue;
 		job->host_processes += processors;
+		if (h->cpus != mine->cpus)
+			continue;
+		job->cores_processes += processors;
 		if (i < node)
-			job->host_first += processors;
+			job->cores_first += processors;
 	}
 }
 

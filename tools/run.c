@@ -17,7 +17,8 @@
 static void run_usage(void)
 {
 	printf("usage: tweed run [OPTIONS] [--] PROGRAM ARGS...\n\n"
-	       "Runs PROGRAM on NODES nodes of PROCESSORS processors each: on the hosts that are named, or emulated here.\n\n");
+	       "Runs PROGRAM on NODES nodes of PROCESSORS processors each: on the hosts that are named, or emulated "
+	       "here.\n\n");
 	for (const struct tw_setting *s = tw_settings; s->name; s++) {
 		char name[64];
 		if (!s->option)
@@ -180,7 +181,8 @@ int tool_resolve(struct tw_config *config)
 	const char *shootdown = config->shootdown;
 
 	if (!transport || transport->probe(why, sizeof(why)) < 0) {
-		tool_say("transport %s does not work here, because %s; 'tweed info' lists those that do", config->transport, why);
+		tool_say("transport %s does not work here, because %s; 'tweed info' lists those that do",
+		         config->transport, why);
 		return -ENOTSUP;
 	}
 	if (!fault || fault->probe(why, sizeof(why)) < 0) {
@@ -189,7 +191,8 @@ int tool_resolve(struct tw_config *config)
 	}
 	bool remote = fault->caps & TW_FAULT_REMOTE;
 	if (strcmp(shootdown, "protect") == 0 && !remote) {
-		tool_say("shootdown by protect is not usable here, because no process can change another's rights with fault "
+		tool_say("shootdown by protect is not usable here, because no process can change another's rights with "
+		         "fault "
 		         "backend %s; use --shootdown polled, or --fault uffd",
 		         fault->name);
 		return -ENOTSUP;
@@ -221,18 +224,22 @@ static int run_check_hosts(struct tool_job *job, char *error, size_t error_bytes
 	const struct tw_transport *transport = tw_transport_find(job->config.transport);
 	int status = hosts_read(&job->config, &job->hosts, error, error_bytes);
 
-	if (status < 0 || !job->hosts.host)
+	if (status < 0 || (!job->hosts.host && !job->config.several_hosts))
 		return status;
+	if (transport->caps & TW_NET_ONE_HOST) {
+		snprintf(error, error_bytes,
+		         "transport %s does not leave a host; use one that does: --transport, TWEED_TRANSPORT",
+		         transport->name);
+		return -EINVAL;
+	}
+	if (job->config.several_hosts)
+		return 0;
 	if (job->origins[s - tw_settings] == TW_ORIGIN_DEFAULT)
 		job->config.nodes = job->hosts.nodes;
 	if (job->config.nodes > job->hosts.nodes) {
-		snprintf(error, error_bytes, "%u nodes are asked for, but the hosts have %u; write HOST:NODES for more on a host",
+		snprintf(error, error_bytes,
+		         "%u nodes are asked for, but the hosts have %u; write HOST:NODES for more on a host",
 		         (unsigned)job->config.nodes, job->hosts.nodes);
-		return -EINVAL;
-	}
-	if (transport->caps & TW_NET_ONE_HOST) {
-		snprintf(error, error_bytes, "transport %s does not leave a host; name one that does with --transport, or no hosts",
-		         transport->name);
 		return -EINVAL;
 	}
 	job->config.several_hosts = true;
@@ -276,9 +283,56 @@ static void run_warn(const struct tool_job *job)
 	const struct tw_protocol *protocol = tw_protocol_find(job->config.protocol);
 
 	if (protocol && (protocol->flags & TW_PROTOCOL_INCOHERENT) && job->config.nodes > 1)
-		tool_say("warning: under protocol %s no node sees what another writes: answers will be wrong where nodes "
-		         "share memory; it is for measuring the core",
-		         protocol->name);
+		tool_say(
+		    "warning: under protocol %s no node sees what another writes: answers will be wrong where nodes "
+		    "share memory; it is for measuring the core",
+		    protocol->name);
+}
+
+int tool_prepare(struct tool_job *job, char **argv, unsigned managed)
+{
+	const struct tw_setting *s = run_find("nodes", 5);
+
+	if (managed && tool_configure(&job->config, job->origins) < 0)
+		return -EINVAL;
+	job->argv = argv;
+	if (managed) {
+		const struct tw_protocol *protocol = tw_protocol_find(job->config.protocol);
+		const char *wrong = NULL;
+		if (job->config.hosts[0] || job->config.hostfile[0])
+			wrong = "TWEED_HOSTS and TWEED_HOSTFILE are for 'tweed run'; the resource manager says which "
+			        "hosts: unset them";
+		else if (job->origins[s - tw_settings] != TW_ORIGIN_DEFAULT && job->config.nodes != managed)
+			wrong = "TWEED_NODES is not the number of agents that were started; unset it";
+		else if (managed > TW_MAX_NODES)
+			wrong = "more agents were started than a job may have nodes, which is 256; start fewer";
+		else if ((protocol->flags & TW_PROTOCOL_ONE_LEVEL) && job->config.processors > 1)
+			wrong = "this protocol makes a node of each processor; start an agent for each, with "
+			        "TWEED_PROCESSORS=1";
+		if (wrong) {
+			tool_say("%s", wrong);
+			return -EINVAL;
+		}
+		job->config.nodes = managed;
+		job->config.several_hosts = true;
+	}
+	if (run_check(job) < 0)
+		return -EINVAL;
+	run_warn(job);
+	run_levels(&job->config);
+	return 0;
+}
+
+int tool_launch_and_report(struct tool_job *job)
+{
+	int status = tool_launch(job);
+
+	if (tool_report(job) < 0 && status == 0)
+		status = 1;
+	free(job->stats);
+	hosts_free(&job->hosts);
+	free(job->path);
+	return status;
 }
 
 int tool_run(int argc, char **argv)
@@ -302,16 +356,5 @@ int tool_run(int argc, char **argv)
 			return TOOL_USAGE;
 		i += took;
 	}
-	job.argv = argv + i;
-	if (run_check(&job) < 0)
-		return TOOL_USAGE;
-	run_warn(&job);
-	run_levels(&job.config);
-	int status = tool_launch(&job);
-	if (tool_report(&job) < 0 && status == 0)
-		status = 1;
-	free(job.stats);
-	hosts_free(&job.hosts);
-	free(job.path);
-	return status;
+	return tool_prepare(&job, argv + i, 0) < 0 ? TOOL_USAGE : tool_launch_and_report(&job);
 }

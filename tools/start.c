@@ -116,12 +116,27 @@ static void start_exec_here(const struct launch *l, unsigned i, int sock)
 	_exit(127);
 }
 
+/* The agent of node @i is there: a resource manager has started it. */
+static int start_connected(struct launch *l, unsigned i)
+{
+	int fd = l->job->connection[i], status = wire_open(&l->node[i].wire, fd, fd);
+
+	if (status < 0)
+		tool_say("cannot use the connection to the agent of node %u: %s", i, strerror(-status));
+	else
+		l->agents++;
+	return status;
+}
+
 static int start_agent(struct launch *l, unsigned i)
 {
 	struct launch_node *n = &l->node[i];
 	int pair[2], error = 0;
 
 	n->started = true;
+	watch_set(&n->watch, l->job->config.watch);
+	if (l->job->connection && l->job->connection[i] >= 0)
+		return start_connected(l, i);
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
 		tool_say("cannot connect the agent of node %u: %s; use fewer nodes", i, strerror(errno));
 		return -errno;
@@ -142,7 +157,6 @@ static int start_agent(struct launch *l, unsigned i)
 	}
 	if (error)
 		tool_say("cannot start the agent of node %u: %s; use fewer nodes", i, strerror(error));
-	watch_set(&n->watch, l->job->config.watch);
 	return -error;
 }
 

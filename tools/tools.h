@@ -6,6 +6,7 @@
  * launch.c  the launcher: watches the job, ends it; start.c: starts agents; forward.c, drain.c: output and input
  * agent.c   one process per node: memory, processors, their deaths; output.c: their output; bind.c: their cores
  * guard.c   the process above an agent on another host
+ * manager.c agents under a resource manager: exchange.c (PMIx), and meet.c, by which they find the launcher
  * wire.c    messages between launcher and agents; hello.c: the first of them; watch.h: for how long there was none
  * reap.c    killing what is left          report.c  statistics          info.c  `tweed info`
  * bench.c   `tweed bench`, which runs bench/      compare.c   its comparison of protocols
@@ -69,6 +70,12 @@ int tool_resolve(struct tw_config *config);
 
 /* tool_rsh - in a child: become the remote shell that runs @command on @host.  Returns only if it cannot: an errno. */
 int tool_rsh(const struct tw_config *config, const char *host, const char *command, int in, int out);
+
+/* tool_prepare - check the job's configuration and the program @argv[0], and fill in the rest.  @managed: so many agents
+ * are started by a resource manager, and the settings are the environment's; 0: none.  Returns 0 or -EINVAL, printed.
+ * tool_launch_and_report - run it, print or write its statistics, free it.  Returns the exit status. */
+int tool_prepare(struct tool_job *job, char **argv, unsigned managed);
+int tool_launch_and_report(struct tool_job *job);
 
 /* tool_launch - run the job to its end; the whole bring-up, watching and ending.  Returns the exit status. */
 int tool_launch(struct tool_job *job);

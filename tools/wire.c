@@ -163,7 +163,7 @@ static bool wire_job_fits(const struct wire_job *j)
 {
 	return j->config.nodes >= 1 && j->config.nodes <= TW_MAX_NODES && j->node < j->config.nodes &&
 	       j->config.processors >= 1 && j->config.processors <= TW_MAX_PROCESSORS && j->output <= 1 &&
-	       j->input <= 1 && j->watch <= 1 && j->host_processes >= 1 && j->host_first < j->host_processes &&
+	       j->input <= 1 && j->watch <= 1 && j->host_processes >= 1 && j->cores_first < j->cores_processes &&
 	       j->program_bytes >= 2 && j->program_bytes <= WIRE_PROGRAM_MOST && j->arguments >= 1 &&
 	       j->arguments < j->program_bytes && j->variables < j->program_bytes;
 }

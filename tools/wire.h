@@ -77,8 +77,9 @@ struct wire_hello {
 
 struct wire_job {
 	uint32_t node;
-	uint32_t host_first,
-	    host_processes;     /* the node's first among the job's processors on these cpus; all of them */
+	uint32_t host_processes;  /* processors of the job on this host */
+	uint32_t cores_first;     /* the first of the node's among those that share its cores */
+	uint32_t cores_processes; /* all of these */
 	uint32_t output, input; /* flags: send the processors' output; take processor 0's input */
 	uint32_t watch;         /* flag: another host's launcher; end when it is silent */
 	uint32_t program_bytes, arguments, variables; /* PROGRAM's, in all */

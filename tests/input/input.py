@@ -119,7 +119,9 @@ def options():
         "--shootdown polled")
     bad("transport", ["run", "--transport", "tcp", "./touch"], "must be one of shm")
     bad("info with an argument", ["info", "--jsn"], "--jsn")
-    bad("the agent by hand", ["agent", "0", "./touch", "./touch"], "tweed run")
+    bad("the agent by hand", ["agent", "./touch"], "PMIx", "mpirun", "tweed run")
+    bad("the agent with an option", ["agent", "-n", "2", "./touch"], "TWEED_PROCESSORS=4")
+    bad("the agent without its launcher", ["agent", "--socket", "77"], "takes no options")
 
 
 def family():
