@@ -30,5 +30,8 @@ struct tw_boot {
  * Memory files must have their full size (core/layout.h).  Returns 0, or -errno, logged. */
 int tw_service_start(const struct tw_boot *boot);
 void tw_service_stop(void);
+/* tw_service_beat - how often the agent of @node has let us know through the transport that it lives; where the transport does
+ * not leave the host nobody does.  In the agent, while the service runs, in another thread too. */
+uint64_t tw_service_beat(unsigned node);
 
 #endif

@@ -58,6 +58,7 @@ CHOICES(profile_names, "none", "memory-channel", "memory-channel-2", "1gbe", "10
 CHOICES(shootdown_names, "auto", "protect", "polled", "interrupt")
 CHOICES(huge_names, "auto", "on", "off")
 CHOICES(switch_names, "0", "1")
+CHOICES(bind_names, "auto", "none", "core", "numa", "package")
 CHOICES(race_names, "off", "ww")
 
 #define K ((uint64_t)1 << 10)
@@ -126,6 +127,20 @@ const struct tw_setting tw_settings[] = {
     {"TWEED_HUGE", "huge", 0, CHOICE(huge, huge_names), .initial = "auto", .help = "huge pages for the nodes' memory"},
     {"TWEED_TAG", "tag", 0, .type = TW_SETTING_SWITCH, STRING(tag), .initial = "0", .choices = switch_names,
      .help = "prefix output lines with [node.processor]"},
+    {"TWEED_HOSTS", "hosts", 0, .type = TW_SETTING_TEXT, STRING(hosts), .initial = "",
+     .help = "hosts that the nodes run on, as HOST[:NODES],...; empty: emulated nodes here"},
+    {"TWEED_HOSTFILE", "hostfile", 0, .type = TW_SETTING_TEXT, STRING(hostfile), .initial = "",
+     .help = "a file with the same, separated by white space; # begins a comment"},
+    {"TWEED_RSH", "rsh", 0, .type = TW_SETTING_TEXT, STRING(rsh), .initial = "ssh",
+     .help = "command that runs another on a host: COMMAND HOST TEXT; its words are separated by blanks"},
+    {"TWEED_REMOTE_TWEED", "remote-tweed", 0, .type = TW_SETTING_TEXT, STRING(remote_tweed), .initial = "",
+     .help = "path of tweed on the hosts; empty: the same as here"},
+    {"TWEED_WATCH", "watch", 0, NUMBER(watch, 0, 86400), .initial = "10",
+     .help = "seconds of silence after which an agent, a host or a link is given up; 0: never"},
+    {"TWEED_BIND", "bind", 0, CHOICE(bind, bind_names), .initial = "auto",
+     .help = "where a processor may run; auto: a core of its own, on several hosts and if there are enough"},
+    {"TWEED_SHOW_BINDING", "show-binding", 0, .type = TW_SETTING_SWITCH, STRING(show_binding), .initial = "0",
+     .choices = switch_names, .help = "say where each processor may run"},
     {"TWEED_RACE", "race", 0, .type = TW_SETTING_SWITCH, STRING(race), .initial = "off", .choices = race_names,
      .help = "report data races: ww, two nodes wrote a byte without synchronization between"},
     {"TWEED_PLANT", NULL, 0, .type = TW_SETTING_TEXT, STRING(plant), .initial = "",

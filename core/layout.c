@@ -43,6 +43,7 @@ void tw_layout_compute(struct tw_layout *l, const struct tw_config *config)
 	l->sync = layout_place(&end, l->sync_bytes, 4096);
 	l->heap_bytes = tw_heap_exported_bytes(config);
 	l->heap = layout_place(&end, l->heap_bytes, 4096);
+	l->beats = layout_place(&end, l->nodes * sizeof(uint64_t), 4096);
 	l->collective_bytes = COLLECTIVE_BYTES;
 	l->collective = layout_place(&end, l->collective_bytes, 4096);
 	l->protocol_bytes = protocol && protocol->exported_bytes ? protocol->exported_bytes(l) : 0;

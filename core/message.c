@@ -64,6 +64,48 @@ static bool service_ready(void *arg)
 	return tw_net_recv(w->me->net, w->msg) || atomic_load(&service_stopping);
 }
 
+/* The beats: a word for each sender in every node's memory, written and not waited for, four times in
+ * the time after which silence counts, or once a second.  A receiver whose word stands still has lost the sender or the link.  A processor that is stopped with a page lock can
+ * hold the service up, so the launcher is asked before anybody is given up. */
+static uint64_t service_beat_ns(const struct tw_proc *me)
+{
+	const uint64_t second = 1000000000;
+	return me->config.watch ? TW_MIN(second, me->config.watch * second / 4) : second;
+}
+
+uint64_t tw_service_beat(unsigned node)
+{
+	const char *word = service_proc.net->base + service_proc.layout.beats + node * sizeof(uint64_t);
+	return atomic_load((const _Atomic uint64_t *)(const void *)word);
+}
+
+static void service_beat(struct tw_proc *me)
+{
+	static uint64_t beats, before_ns;
+	uint64_t now = tw_time_ns();
+
+	if ((me->net->ops->caps & TW_NET_ONE_HOST) || now < before_ns + service_beat_ns(me))
+		return;
+	before_ns = now;
+	beats++;
+	tw_net_broadcast64(me->net, me->layout.beats + me->node * sizeof(uint64_t), beats);
+	me->net->ops->progress(me->net);
+}
+
+/* As tw_net_wait, but beats meanwhile. */
+static void service_wait(struct tw_proc *me, struct message_wait *wait)
+{
+	for (;;) {
+		uint32_t seen = me->net->ops->bell(me->net);
+
+		service_beat(me);
+		me->net->ops->progress(me->net);
+		if (service_ready(wait))
+			return;
+		me->net->ops->sleep(me->net, seen, service_beat_ns(me));
+	}
+}
+
 static void *service_run(void *arg)
 {
 	struct tw_proc *me = arg;
@@ -72,7 +114,7 @@ static void *service_run(void *arg)
 
 	for (;;) {
 		msg.type = 0;
-		tw_net_wait(me->net, service_ready, &wait);
+		service_wait(me, &wait);
 		if (msg.type)
 			message_dispatch(me, &msg);
 		else if (atomic_load(&service_stopping))

@@ -2,8 +2,11 @@
 /* agent.c - `tweed agent`: owns a node's memories, starts and watches its processors.
  *
  * The agent leaves no process behind: it is the subreaper of all that its processors start, and kills what is left
- * before it exits.  If it is killed itself, its processors die by their parent-death signal and the launcher, subreaper
- * above it, kills the rest.  If the launcher dies, the connection closes. */
+ * before it exits.  If it is killed itself, its processors die by their parent-death signal and the process above it, which is the
+ * launcher or a guard (guard.h), kills the rest.  If the launcher dies, the connection closes; if it can no longer be
+ * reached, it is silent.
+ *
+ * Exit status: 0, or 2 after FAILED, or that of tw_fatal, 1: the reason has been said. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -20,17 +23,38 @@
 
 #include "base/util.h"
 #include "core/job.h"
-#include "tools/tag.h"
+#include "tools/agent.h"
+#include "tools/bind.h"
+#include "tools/guard.h"
+#include "tools/hello.h"
+#include "tools/manager.h"
+#include "tools/output.h"
 #include "tools/tools.h"
+#include "tools/watch.h"
 #include "tools/wire.h"
 
 struct agent_processor {
 	pid_t pid; /* 0: not running */
-	struct tag_stream out, err;
+	struct output output[2];
+};
+
+/* Standard input on its way to processor 0. */
+struct agent_input {
+	int fd; /* -1: nobody reads it any more */
+	size_t length;
+	bool ended; /* close it when all is written */
+	char held[WIRE_WINDOW];
+};
+
+/* Another node's agent, as the beats of its service show it. */
+struct agent_peer {
+	uint64_t beats;
+	struct watch watch;
 };
 
 struct agent {
-	int sock, signals, boot_fd;
+	struct wire wire;
+	int signals, boot_fd;
 	sigset_t mask; /* the processors' */
 	struct tw_boot boot;
 	struct tw_layout layout;
@@ -39,17 +63,67 @@ struct agent {
 	struct tw_stats *stats;       /* [processors + 1], in the node's private memory */
 	_Atomic int *exec_errno;      /* [processors], shared with children until they exec */
 	struct agent_processor *processor;
-	unsigned running;
+	struct agent_input input;
+	struct tool_cpus *cpus; /* [processors], or NULL: not bound */
+	unsigned running, turn; /* turn: whose output is looked at first */
+	size_t window;          /* bytes of output that may be sent */
+	struct watch launcher;
+	struct agent_peer *peer; /* [nodes] as seen through the transport; NULL: not watched */
+	bool output, takes_input, watched, paused, exited, finishing;
+	char *program; /* what PROGRAM brought */
 	const char *path;
-	char **argv;
+	char **argv, **variables;
 };
 
 static void agent_fail(struct agent *a) __attribute__((noreturn));
 static void agent_fail(struct agent *a)
 {
-	wire_send(a->sock, WIRE_FAILED, NULL, 0, NULL, 0);
+	wire_send(&a->wire, WIRE_FAILED, &(uint32_t){TOOL_USAGE}, sizeof(uint32_t), NULL, 0);
 	tool_kill_descendants();
 	_exit(TOOL_USAGE);
+}
+
+static void agent_leave(void) __attribute__((noreturn));
+static void agent_leave(void)
+{
+	tool_kill_descendants();
+	_exit(0);
+}
+
+/* ---- watching the launcher ------------------------------------------------------------------------------------- */
+
+/* Tell the launcher of each node whose beats do not come any more, at every tick anew. */
+static void agent_watch_peers(struct agent *a, uint64_t limit_ns)
+{
+	for (uint32_t i = 0; a->peer && limit_ns && !a->finishing && i < a->boot.config.nodes; i++) {
+		struct agent_peer *p = &a->peer[i];
+		uint64_t beats = tw_service_beat(i);
+		if (beats != p->beats || a->paused)
+			watch_heard(&p->watch);
+		p->beats = beats;
+		if (i != a->boot.node && watch_tick(&p->watch) > limit_ns && !wire_waits(&a->wire))
+			wire_send(&a->wire, WIRE_CUT, &i, sizeof(i), NULL, 0);
+	}
+}
+
+/* Called about once in a->launcher.tick_ns, at any time after the job is known. */
+static void agent_tick(struct agent *a)
+{
+	struct wire_beat beat = {0};
+	uint64_t limit_ns = a->boot.config.watch * 1000000000u;
+	uint64_t silent_ns = watch_tick(&a->launcher);
+
+	for (unsigned k = 0; a->processor && k < a->boot.config.processors && !beat.stopped; k++)
+		beat.stopped = a->processor[k].pid && tool_stopped(a->processor[k].pid);
+	guard_beat(limit_ns ? 2 * limit_ns + 1000000000u : 0);
+	if (!wire_waits(&a->wire))
+		wire_send(&a->wire, WIRE_BEAT, &beat, sizeof(beat), NULL, 0);
+	agent_watch_peers(a, limit_ns);
+	if (a->watched && !a->paused && limit_ns && silent_ns > limit_ns) {
+		tool_say("the launcher has been silent for %u s; the node's processes are ended",
+		         (unsigned)a->boot.config.watch);
+		agent_leave();
+	}
 }
 
 /* ---- bring-up -------------------------------------------------------------------------------------------------- */
@@ -78,12 +152,65 @@ static void *agent_map(struct agent *a, int fd, size_t offset, size_t bytes)
 }
 
 /* The next message, which must be of @type; an end or a closed connection ends the agent. */
-static void agent_expect(struct agent *a, enum wire_type type, struct wire_msg *msg)
+static void agent_expect(struct agent *a, enum wire_type type)
 {
-	if (wire_recv(a->sock, true, msg) == 1 && msg->type == type)
-		return;
-	tool_kill_descendants();
-	_exit(0);
+	struct pollfd poller[2];
+	int got;
+
+	for (;;) {
+		while ((got = wire_recv(&a->wire)) == 1 && a->wire.msg->type == WIRE_BEAT)
+			watch_heard(&a->launcher);
+		if (got == 1 && a->wire.msg->type == type)
+			return;
+		if (got != -EAGAIN)
+			agent_leave();
+		wire_events(&a->wire, poller);
+		poll(poller, 2, watch_ms(&a->launcher));
+		if (wire_push(&a->wire) < 0 && errno != EAGAIN)
+			agent_leave();
+		if (watch_due(&a->launcher))
+			agent_tick(a);
+	}
+}
+
+/* The program's file, arguments and variables, and its directory, in which the agent goes on. */
+static void agent_take_program(struct agent *a, const struct wire_job *job)
+{
+	size_t whole = job->program_bytes, have = 0, strings = 0;
+	char **list = calloc((size_t)job->arguments + job->variables + 2, sizeof(*list));
+
+	a->program = malloc(whole);
+	if (!a->program || !list) {
+		tool_say("out of memory");
+		agent_fail(a);
+	}
+	while (have < whole) {
+		agent_expect(a, WIRE_PROGRAM);
+		size_t bytes = TW_MIN((size_t)a->wire.msg->bytes, whole - have);
+		memcpy(a->program + have, a->wire.msg->program, bytes);
+		have += bytes;
+	}
+	for (size_t i = 0; i < whole; i++)
+		strings += a->program[i] == '\0';
+	if (strings != (size_t)job->arguments + job->variables + 2 || a->program[whole - 1] != '\0') {
+		tool_say("the launcher's message about the program is damaged");
+		agent_fail(a);
+	}
+	const char *directory = a->program;
+	char *at = a->program + strlen(a->program) + 1;
+	a->path = at;
+	at += strlen(at) + 1;
+	a->argv = list;
+	a->variables = list + job->arguments + 1;
+	for (uint32_t i = 0; i < job->arguments + job->variables; i++, at += strlen(at) + 1)
+		list[i + (i >= job->arguments)] = at;
+	if (directory[0] && chdir(directory) < 0) {
+		tool_say("cannot enter the directory '%s': %s; start from one that all hosts have", directory,
+		         strerror(errno));
+		agent_fail(a);
+	}
+	if (!tool_executable(a->path, a->path, false))
+		agent_fail(a);
 }
 
 /* Tell the others how to reach this node's memory: through its server, or the file itself. */
@@ -94,7 +221,7 @@ static void agent_offer(struct agent *a, int exported)
 
 	a->transport = tw_transport_find(a->boot.config.transport);
 	if (!a->transport || !a->transport->serve) {
-		wire_send(a->sock, WIRE_MEMORY, &own, sizeof(own), &exported, 1);
+		wire_send(&a->wire, WIRE_MEMORY, &own, sizeof(own), &exported, 1);
 		close(exported);
 		return;
 	}
@@ -102,13 +229,15 @@ static void agent_offer(struct agent *a, int exported)
 	tw_job_net_config(&a->boot, &a->layout, &config);
 	if (a->transport->serve(&config, &a->server, &own) < 0)
 		agent_fail(a);
-	wire_send(a->sock, WIRE_MEMORY, &own, sizeof(own), NULL, 0);
+	wire_send(&a->wire, WIRE_MEMORY, &own, sizeof(own), NULL, 0);
 }
 
-static void agent_take_nodes(struct agent *a, struct wire_msg *msg)
+static void agent_take_nodes(struct agent *a)
 {
+	const struct wire_msg *msg = a->wire.msg;
+
 	for (unsigned have = 0; have < a->boot.config.nodes;) {
-		agent_expect(a, WIRE_NODES, msg);
+		agent_expect(a, WIRE_NODES);
 		for (unsigned i = 0; i < msg->nodes.count; i++, have++) {
 			unsigned node = msg->nodes.first + i;
 			if (msg->fds)
@@ -145,27 +274,49 @@ static void agent_handles(struct agent *a)
 	}
 }
 
-static void agent_bring_up(struct agent *a)
+static void agent_take_job(struct agent *a)
 {
-	static struct wire_msg msg;
-	char who[32];
+	const struct wire_job *job = &a->wire.msg->job;
 
-	agent_expect(a, WIRE_JOB, &msg);
 	a->boot = (struct tw_boot){.magic = TW_BOOT_MAGIC, .bytes = sizeof(a->boot)};
-	a->boot.config = msg.job.config;
-	a->boot.node = msg.job.node;
-	a->boot.host_processes = msg.job.host_processes;
-	memcpy(a->boot.secret, msg.job.secret, sizeof(a->boot.secret));
-	snprintf(who, sizeof(who), "agent %u", a->boot.node);
-	tw_log_who(who);
+	a->boot.config = job->config;
+	a->boot.node = job->node;
+	a->boot.host_processes = job->host_processes;
+	memcpy(a->boot.secret, job->secret, sizeof(a->boot.secret));
+	a->output = job->output;
+	a->takes_input = job->input;
+	a->watched = job->watch;
+	a->window = WIRE_WINDOW;
+	watch_set(&a->launcher, a->boot.config.watch);
 	for (unsigned i = 0; i < TW_MAX_NODES; i++)
 		a->boot.exported_fd[i] = -1;
+}
+
+static void agent_bring_up(struct agent *a)
+{
+	char who[32];
+
+	watch_set(&a->launcher, 0);
+	hello_send(&a->wire);
+	agent_expect(a, WIRE_JOB);
+	agent_take_job(a);
+	struct wire_job job = a->wire.msg->job;
+	if (a->watched)
+		snprintf(who, sizeof(who), "agent %u on %.16s", a->boot.node, hello_host());
+	else
+		snprintf(who, sizeof(who), "agent %u", a->boot.node);
+	tw_log_who(who);
+	agent_take_program(a, &job);
+	if (tool_resolve(&a->boot.config) < 0)
+		agent_fail(a);
+	if (bind_choose(&a->boot.config, a->boot.node, job.cores_first, job.cores_processes, &a->cpus) < 0)
+		agent_fail(a);
 
 	tw_layout_compute(&a->layout, &a->boot.config);
 	int exported = agent_memory(a, "exported", a->layout.exported_bytes);
 	a->boot.private_fd = agent_memory(a, "private", a->layout.private_bytes);
 	agent_offer(a, exported);
-	agent_take_nodes(a, &msg);
+	agent_take_nodes(a);
 	agent_handles(a);
 	agent_write_boot(a);
 
@@ -179,27 +330,40 @@ static void agent_bring_up(struct agent *a)
 	}
 	if (tw_service_start(&a->boot) < 0)
 		agent_fail(a);
-	wire_send(a->sock, WIRE_READY, NULL, 0, NULL, 0);
-	agent_expect(a, WIRE_GO, &msg);
+	wire_send(&a->wire, WIRE_READY, NULL, 0, NULL, 0);
+	agent_expect(a, WIRE_GO);
+	/* By now every node's service has started. */
+	if (!(a->transport->caps & TW_NET_ONE_HOST)) {
+		a->peer = calloc(a->boot.config.nodes, sizeof(*a->peer));
+		for (unsigned i = 0; a->peer && i < a->boot.config.nodes; i++)
+			watch_set(&a->peer[i].watch, a->boot.config.watch);
+	}
 }
 
 /* ---- processors ------------------------------------------------------------------------------------------------ */
 
-/* The environment with TWEED_BOOT and TWEED_PROCESSOR last; their strings are rewritten for each processor. */
-static char **agent_environment(int boot_fd, char **processor_text)
+static bool agent_own_variable(const char *text)
+{
+	return strncmp(text, "TWEED_BOOT=", 11) == 0 || strncmp(text, "TWEED_PROCESSOR=", 16) == 0;
+}
+
+/* The environment with the job's variables, and TWEED_BOOT and TWEED_PROCESSOR; the latter is rewritten for each. */
+static char **agent_environment(struct agent *a, char **processor_text)
 {
 	static char boot[32], processor[32];
 	size_t n = 0, kept = 0;
 
+	for (char **v = a->variables; *v; v++)
+		putenv(*v);
 	while (environ[n])
 		n++;
 	char **out = calloc(n + 3, sizeof(*out));
 	if (!out)
 		return NULL;
 	for (size_t i = 0; i < n; i++)
-		if (strncmp(environ[i], "TWEED_BOOT=", 11) != 0 && strncmp(environ[i], "TWEED_PROCESSOR=", 16) != 0)
+		if (!agent_own_variable(environ[i]))
 			out[kept++] = environ[i];
-	snprintf(boot, sizeof(boot), "TWEED_BOOT=%d", boot_fd);
+	snprintf(boot, sizeof(boot), "TWEED_BOOT=%d", a->boot_fd);
 	out[kept++] = boot;
 	out[kept++] = processor;
 	*processor_text = processor;
@@ -207,39 +371,42 @@ static char **agent_environment(int boot_fd, char **processor_text)
 }
 
 /* In the child: only async-signal-safe calls, for the agent has threads. */
-static void agent_exec(struct agent *a, unsigned k, pid_t parent, int null, const int out[2], char **environment)
+static void agent_exec(struct agent *a, unsigned k, pid_t parent, int in, const int out[2], char **environment)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(1);
 	signal(SIGPIPE, SIG_DFL);
 	sigprocmask(SIG_SETMASK, &a->mask, NULL);
-	if (a->boot.node != 0 || k != 0)
-		dup2(null, STDIN_FILENO);
+	if (in >= 0)
+		dup2(in, STDIN_FILENO);
 	for (int i = 0; i < 2; i++)
 		if (out[i] >= 0)
 			dup2(out[i], STDOUT_FILENO + i);
+	if (a->cpus)
+		bind_apply(&a->cpus[k]);
 	execve(a->path, a->argv, environment);
 	a->exec_errno[k] = errno;
 	_exit(127);
 }
 
-static void agent_start_one(struct agent *a, unsigned k, int null, char **environment)
+/* @in: its standard input; -1: ours. */
+static void agent_start_one(struct agent *a, unsigned k, int in, char **environment)
 {
 	struct agent_processor *p = &a->processor[k];
 	int out[2] = {-1, -1};
 
-	p->out.fd = p->err.fd = -1;
-	if (a->boot.config.tag && (tag_open(&p->out, STDOUT_FILENO, a->boot.node, k, &out[0]) < 0 ||
-	                           tag_open(&p->err, STDERR_FILENO, a->boot.node, k, &out[1]) < 0)) {
-		tool_say("cannot make a pipe for processor %u: %s; use fewer processors or no --tag", k,
-		         strerror(errno));
-		agent_fail(a);
+	for (unsigned i = 0; a->output && i < 2; i++) {
+		int status = output_open(&p->output[i], i + 1, a->boot.config.tag, a->boot.node, k, &out[i]);
+		if (status < 0) {
+			tool_say("cannot make a pipe for processor %u: %s; use fewer processors", k, strerror(-status));
+			agent_fail(a);
+		}
 	}
 	pid_t parent = getpid();
 	p->pid = fork();
 	if (p->pid == 0)
-		agent_exec(a, k, parent, null, out, environment);
+		agent_exec(a, k, parent, in, out, environment);
 	if (p->pid < 0) {
 		tool_say("cannot start processor %u: %s; use fewer processors", k, strerror(errno));
 		agent_fail(a);
@@ -250,10 +417,26 @@ static void agent_start_one(struct agent *a, unsigned k, int null, char **enviro
 			close(out[i]);
 }
 
+/* What processor 0 of node 0 reads: the launcher's standard input, or the pipe through which we pass it on. */
+static int agent_open_input(struct agent *a)
+{
+	int ends[2];
+
+	if (!a->takes_input)
+		return -1;
+	if (pipe2(ends, O_CLOEXEC) < 0) {
+		tool_say("cannot make a pipe for the standard input: %s", strerror(errno));
+		agent_fail(a);
+	}
+	fcntl(ends[1], F_SETFL, O_NONBLOCK);
+	a->input.fd = ends[1];
+	return ends[0];
+}
+
 static void agent_start_processors(struct agent *a)
 {
 	char *text;
-	char **environment = agent_environment(a->boot_fd, &text);
+	char **environment = agent_environment(a, &text);
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	if (!environment || null < 0) {
@@ -261,12 +444,23 @@ static void agent_start_processors(struct agent *a)
 		agent_fail(a);
 	}
 	for (unsigned k = 0; k < a->boot.config.processors; k++) {
+		bool reads = a->boot.node == 0 && k == 0;
+		int in = reads ? agent_open_input(a) : null;
 		snprintf(text, 32, "TWEED_PROCESSOR=%u", k);
-		agent_start_one(a, k, null, environment);
+		agent_start_one(a, k, in, environment);
+		if (reads && in >= 0)
+			close(in);
 	}
 	dup2(null, STDIN_FILENO); /* the input is processor 0's alone */
 	free(environment);
 	close(null);
+}
+
+/* Returns whether more output is to be had, now or when the window opens. */
+static bool agent_pump(struct agent *a, unsigned k)
+{
+	bool more = output_pump(&a->processor[k].output[0], &a->wire, &a->window, a->finishing);
+	return output_pump(&a->processor[k].output[1], &a->wire, &a->window, a->finishing) || more;
 }
 
 static void agent_ended(struct agent *a, unsigned k, int status)
@@ -281,14 +475,11 @@ static void agent_ended(struct agent *a, unsigned k, int status)
 	                           .finalized = s->finalized,
 	                           .refused = s->refused};
 
-	tag_pump(&p->out);
-	tag_pump(&p->err);
+	agent_pump(a, k); /* its last words before the news */
 	p->pid = 0;
 	a->running--;
 	if (status != 0 || (death.initialized && !death.finalized))
-		wire_send(a->sock, WIRE_DEATH, &death, sizeof(death), NULL, 0);
-	if (a->running == 0)
-		wire_send(a->sock, WIRE_EXITED, NULL, 0, NULL, 0);
+		wire_send(&a->wire, WIRE_DEATH, &death, sizeof(death), NULL, 0);
 }
 
 /* Reaps processors, and orphans that were given to us. */
@@ -308,79 +499,183 @@ static void agent_reap(struct agent *a)
 			}
 }
 
-/* ---- the loop -------------------------------------------------------------------------------------------------- */
+/* ---- input, and the launcher's commands ----------------------------------------------------------------------- */
 
-static void agent_finish(struct agent *a) __attribute__((noreturn));
+static void agent_input_close(struct agent *a)
+{
+	if (a->input.fd >= 0)
+		close(a->input.fd);
+	a->input.fd = -1;
+	a->input.length = 0;
+}
+
+/* Pass on what the processor's pipe takes, and open the launcher's window by so much. */
+static void agent_input_write(struct agent *a)
+{
+	struct agent_input *in = &a->input;
+	uint32_t credit = (uint32_t)in->length;
+	ssize_t n = 0;
+
+	if (in->fd >= 0 && in->length)
+		n = write(in->fd, in->held, in->length);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (in->fd >= 0 && n >= 0) {
+		credit = (uint32_t)n;
+		in->length -= (size_t)n;
+		memmove(in->held, in->held + n, in->length);
+	}
+	if (n < 0 || (in->ended && !in->length))
+		agent_input_close(a);
+	if (in->fd < 0)
+		in->length = 0;
+	if (credit)
+		wire_send(&a->wire, WIRE_CREDIT, &credit, sizeof(credit), NULL, 0);
+}
+
+static void agent_take_input(struct agent *a, const struct wire_msg *msg)
+{
+	struct agent_input *in = &a->input;
+
+	if (msg->bytes > sizeof(in->held) - in->length)
+		agent_leave(); /* more than the window */
+	memcpy(in->held + in->length, msg->input, msg->bytes);
+	in->length += msg->bytes;
+	in->ended = in->ended || msg->bytes == 0;
+	agent_input_write(a);
+}
+
+/* From here on the agent only sends what it has, and exits. */
 static void agent_finish(struct agent *a)
 {
+	if (a->finishing)
+		return;
 	tool_kill_descendants();
-	for (unsigned k = 0; k < a->boot.config.processors; k++) {
-		tag_close(&a->processor[k].out);
-		tag_close(&a->processor[k].err);
-	}
-	_exit(0);
+	agent_input_close(a);
+	a->running = 0;
+	a->finishing = true;
+}
+
+static void agent_stop(struct agent *a)
+{
+	free(a->peer);
+	a->peer = NULL;
+	tw_service_stop();
+	if (a->server)
+		a->transport->serve_end(a->server, NULL);
+	wire_send(&a->wire, WIRE_STATS, a->stats, (a->boot.config.processors + 1) * sizeof(struct tw_stats), NULL, 0);
+	agent_finish(a);
+}
+
+static void agent_pause(struct agent *a, bool paused)
+{
+	a->paused = paused;
+	tool_signal_below(getpid(), paused ? SIGSTOP : SIGCONT);
 }
 
 static void agent_command(struct agent *a)
 {
-	static struct wire_msg msg;
-	int got = wire_recv(a->sock, false, &msg);
+	const struct wire_msg *msg = a->wire.msg;
 
-	if (got == -EAGAIN)
-		return;
-	if (got == 1 && msg.type == WIRE_STOP) {
-		tw_service_stop();
-		if (a->server)
-			a->transport->serve_end(a->server, NULL);
-		wire_send(a->sock, WIRE_STATS, a->stats, (a->boot.config.processors + 1) * sizeof(struct tw_stats),
-		          NULL, 0);
+	switch (msg->type) {
+	case WIRE_BEAT:
+		break;
+	case WIRE_CREDIT:
+		a->window = TW_MIN(a->window + msg->number, WIRE_WINDOW);
+		break;
+	case WIRE_INPUT:
+		agent_take_input(a, msg);
+		break;
+	case WIRE_DEAF:
+		for (unsigned k = 0; a->output && k < a->boot.config.processors; k++)
+			output_close(&a->processor[k].output[msg->number - 1]);
+		break;
+	case WIRE_PAUSE:
+	case WIRE_RESUME:
+		agent_pause(a, msg->type == WIRE_PAUSE);
+		break;
+	case WIRE_STOP:
+		agent_stop(a);
+		break;
+	default:
+		agent_finish(a);
+		break;
 	}
-	agent_finish(a); /* stopped, ended, closed or damaged */
+}
+
+static void agent_receive(struct agent *a)
+{
+	int got;
+
+	while ((got = wire_recv(&a->wire)) == 1) {
+		watch_heard(&a->launcher);
+		agent_command(a);
+	}
+	if (got != -EAGAIN || (wire_push(&a->wire) < 0 && errno != EAGAIN))
+		agent_leave(); /* closed or damaged */
+}
+
+/* ---- the loop -------------------------------------------------------------------------------------------------- */
+
+/* Send output, as the window allows, beginning with another processor each time. */
+static bool agent_outputs(struct agent *a)
+{
+	unsigned processors = (unsigned)a->boot.config.processors;
+	bool more = false;
+
+	for (unsigned i = 0; a->output && i < processors; i++)
+		more = agent_pump(a, (a->turn + i) % processors) || more;
+	a->turn++;
+	return more;
+}
+
+static int agent_wait(struct agent *a, bool more)
+{
+	struct pollfd poller[4 + 2 * TW_MAX_PROCESSORS];
+	bool open = a->output && a->window >= WIRE_PIECE;
+	nfds_t n = 4;
+
+	wire_events(&a->wire, poller);
+	poller[2] = (struct pollfd){a->signals, POLLIN, 0};
+	poller[3] = (struct pollfd){a->input.length ? a->input.fd : -1, POLLOUT, 0};
+	for (unsigned k = 0; open && k < a->boot.config.processors; k++)
+		for (unsigned i = 0; i < 2; i++)
+			poller[n++] = (struct pollfd){a->processor[k].output[i].fd, POLLIN, 0};
+	return poll(poller, n, more && open ? 0 : watch_ms(&a->launcher));
 }
 
 static void agent_loop(struct agent *a)
 {
-	size_t processors = a->boot.config.processors;
-	struct pollfd poller[2 + 2 * TW_MAX_PROCESSORS] = {{a->sock, POLLIN, 0}, {a->signals, POLLIN, 0}};
-
 	for (;;) {
-		for (size_t k = 0; k < processors; k++) {
-			poller[2 + 2 * k] = (struct pollfd){a->processor[k].out.fd, POLLIN, 0};
-			poller[3 + 2 * k] = (struct pollfd){a->processor[k].err.fd, POLLIN, 0};
+		bool more = agent_outputs(a);
+
+		if (a->running == 0 && !more && !a->exited) {
+			a->exited = true;
+			wire_send(&a->wire, WIRE_EXITED, NULL, 0, NULL, 0);
 		}
-		if (poll(poller, 2 + 2 * processors, -1) < 0)
-			continue;
-		if (poller[0].revents)
-			agent_command(a);
-		for (size_t k = 0; k < processors; k++) {
-			if (poller[2 + 2 * k].revents)
-				tag_pump(&a->processor[k].out);
-			if (poller[3 + 2 * k].revents)
-				tag_pump(&a->processor[k].err);
-		}
-		if (poller[1].revents)
-			agent_reap(a);
+		if (a->finishing && !more && !wire_waits(&a->wire))
+			_exit(0);
+		agent_wait(a, more);
+		agent_receive(a);
+		if (a->input.length)
+			agent_input_write(a);
+		agent_reap(a);
+		if (watch_due(&a->launcher))
+			agent_tick(a);
 	}
 }
 
-/* argv: agent SOCKET PATH PROGRAM ARGS... */
-int tool_agent(int argc, char **argv)
+void agent_run(int in, int out)
 {
 	static struct agent a;
-	int type = 0;
 	sigset_t child;
 
-	a.sock = argc >= 4 ? atoi(argv[1]) : -1;
-	if (getsockopt(a.sock, SOL_SOCKET, SO_TYPE, &type, &(socklen_t){sizeof(type)}) < 0 || type != SOCK_SEQPACKET) {
-		tool_say("'tweed agent' is started by 'tweed run' only");
-		return TOOL_USAGE;
+	a.input.fd = -1;
+	if (wire_open(&a.wire, in, out) < 0) {
+		tool_say("cannot use the connection to the launcher: %s", strerror(errno));
+		_exit(TOOL_USAGE);
 	}
-	fcntl(a.sock, F_SETFD, FD_CLOEXEC);
-	a.path = argv[2];
-	a.argv = argv + 3;
 	prctl(PR_SET_NAME, "tweed-agent");
-	/* A launcher's death closes the connection; the signal only wakes an agent that is stopped. */
-	prctl(PR_SET_PDEATHSIG, SIGCONT);
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	signal(SIGPIPE, SIG_IGN);
 	sigemptyset(&child);
@@ -391,5 +686,42 @@ int tool_agent(int argc, char **argv)
 	agent_bring_up(&a);
 	agent_start_processors(&a);
 	agent_loop(&a);
-	return 0;
+	_exit(0);
+}
+
+/* The remote shell's standard input and output are the wire; the processors' and ours is something else. */
+static void agent_over_stdio(void)
+{
+	int in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3), out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	if (in < 0 || out < 0 || null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0 ||
+	    guard_start(in) < 0) {
+		tool_say("cannot prepare the agent: %s", strerror(errno));
+		_exit(TOOL_USAGE);
+	}
+	agent_run(in, out);
+}
+
+/* argv: agent --socket NUMBER, by the launcher | --stdio, by a remote shell | [--] PROGRAM ARGS..., by a resource manager */
+int tool_agent(int argc, char **argv)
+{
+	if (argc == 3 && strcmp(argv[1], "--socket") == 0) {
+		int sock = atoi(argv[2]), type = 0;
+		if (getsockopt(sock, SOL_SOCKET, SO_TYPE, &type, &(socklen_t){sizeof(type)}) == 0) {
+			/* A launcher's death closes the connection; the signal only wakes an agent that is stopped. */
+			prctl(PR_SET_PDEATHSIG, SIGCONT);
+			agent_run(sock, sock);
+		}
+	}
+	if (argc == 2 && strcmp(argv[1], "--stdio") == 0 && !isatty(STDIN_FILENO))
+		agent_over_stdio();
+	if (argc > 1 && strcmp(argv[1], "--") == 0)
+		argv++;
+	else if (argc > 1 && argv[1][0] == '-') {
+		tool_say(
+		    "'tweed agent' takes no options; settings are environment variables, as in TWEED_PROCESSORS=4");
+		return TOOL_USAGE;
+	}
+	return manager_run(argv + 1);
 }

@@ -45,7 +45,7 @@ static void info_range(const struct tw_setting *s, char *out, size_t bytes)
 
 static void text_settings(const struct tw_config *config, const enum tw_origin *origins)
 {
-	char value[512], range[512];
+	char value[2560], range[512];
 
 	printf("Settings:\n");
 	for (size_t i = 0; tw_settings[i].name; i++) {
@@ -96,7 +96,7 @@ static void info_text(const struct tw_config *config, const enum tw_origin *orig
 
 static json_t *json_setting(const struct tw_config *config, const struct tw_setting *s, enum tw_origin origin)
 {
-	char value[512], range[512];
+	char value[2560], range[512];
 
 	tw_config_text(config, s, value, sizeof(value));
 	info_range(s, range, sizeof(range));

@@ -3,11 +3,14 @@
  *
  * The first thing that goes wrong decides the job's status and is printed; what follows from ending the job is not
  * reported.  Signals are looked at before messages, so that a Ctrl-C that also hits the processors is seen as what it
- * is. */
+ * is.
+ *
+ * Stopping (Ctrl-Z) stops the job: the agents stop their processors, and the launcher itself; what passes until it is continued
+ * counts for nobody's silence. */
+#include "tools/launch.h"
+
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,49 +18,50 @@
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/util.h"
-#include "tools/tools.h"
-#include "tools/wire.h"
+#include "tools/drain.h"
+#include "tools/hello.h"
 
 #define LAUNCH_GRACE_NS ((uint64_t)700000000)  /* for agents to end by themselves */
 #define LAUNCH_LATE_NS  ((uint64_t)2000000000) /* for processors to end after one has failed after tw_finalize */
-
-struct launch_node {
-	pid_t agent; /* 0: gone */
-	int sock;    /* -1: closed */
-	int memory;  /* exported memory, until it is handed on; -1: at the address */
-	struct tw_net_address address;
-	bool delivered;
-};
-
-struct launch {
-	struct tool_job *job;
-	unsigned nodes, agents; /* agents: not gone yet */
-	struct launch_node node[TW_MAX_NODES];
-	unsigned have_memory, ready, exited, delivered;
-	bool ending, late;
-	int signals;
-	sigset_t mask;
-	uint64_t deadline_ns; /* 0: none */
-	uint64_t began_ns;
-	uint8_t secret[TW_NET_SECRET_BYTES];
-};
+#define LAUNCH_CLOSE_NS                                                                                                \
+	((uint64_t)10000000000) /* for agents to close what they have opened, after the last processor */
+#define LAUNCH_REACH_NS ((uint64_t)30000000000) /* for a host to answer */
+#define LAUNCH_PREPARE_NS                                                                                              \
+	((uint64_t)60000000000) /* for an agent's silence while it prepares its memory and connections */
 
 /* ---- ending ---------------------------------------------------------------------------------------------------- */
+
+const char *launch_where(const struct launch *l, unsigned node)
+{
+	static char text[2][320];
+	static unsigned turn;
+	char *out = text[turn++ % 2];
+	const char *host = l->node[node].host;
+
+	if (!host && l->job->connection && l->node[node].greeted)
+		host = l->node[node].hello.host;
+	snprintf(out, sizeof(text[0]), host ? "node %u on host %s" : "node %u", node, host);
+	return out;
+}
+
+void launch_send(struct launch *l, unsigned node, enum wire_type type, const void *body, size_t bytes)
+{
+	if (l->node[node].wire.in >= 0)
+		wire_send(&l->node[node].wire, type, body, bytes, NULL,
+		          0); /* a failure is an agent's death: seen soon */
+}
 
 static void launch_tell(struct launch *l, enum wire_type type)
 {
 	for (unsigned i = 0; i < l->nodes; i++)
-		if (l->node[i].sock >= 0)
-			wire_send(l->node[i].sock, type, NULL, 0, NULL,
-			          0); /* a failure is an agent's death: seen soon */
+		if (l->node[i].greeted)
+			launch_send(l, i, type, NULL, 0);
 }
 
-static void launch_end(struct launch *l, int status)
+void launch_end(struct launch *l, int status)
 {
 	if (l->ending)
 		return;
@@ -102,8 +106,8 @@ static void launch_processor_died(struct launch *l, unsigned node, const struct 
 		l->late = true;
 	} else {
 		if (!d->refused)
-			tool_say("node %u processor %u (pid %d) %s%s; the job is ended", node, d->processor, d->pid,
-			         launch_fate(d->status, fate, sizeof(fate)),
+			tool_say("%s processor %u (pid %d) %s%s; the job is ended", launch_where(l, node), d->processor,
+			         d->pid, launch_fate(d->status, fate, sizeof(fate)),
 			         exited && d->initialized ? " before tw_finalize" : "");
 		launch_end(l, status ? status : 1);
 	}
@@ -114,91 +118,115 @@ static void launch_agent_gone(struct launch *l, unsigned i)
 {
 	struct launch_node *n = &l->node[i];
 	char fate[96];
-	int status = 0;
+	pid_t child = n->child;
 
-	close(n->sock);
-	n->sock = -1;
-	while (waitpid(n->agent, &status, 0) < 0 && errno == EINTR)
-		;
-	if (!l->ending && !n->delivered) {
-		tool_say("the agent of node %u (pid %d) %s; the job is ended", i, n->agent,
+	wire_close(&n->wire);
+	n->gone = true;
+	int status = start_wait(n), code = launch_status(status);
+	l->agents--;
+	if (l->ending || n->delivered)
+		return;
+	if (!n->greeted && n->host) {
+		start_failed(l, i, status);
+		code = TOOL_USAGE;
+	} else if (!child) {
+		tool_say("the connection to the agent of %s is closed; the job is ended", launch_where(l, i));
+	} else if (n->host && !(WIFEXITED(status) && code <= TOOL_USAGE)) {
+		tool_say("the agent of %s is gone ('%s' %s); the job is ended", launch_where(l, i), l->job->config.rsh,
 		         launch_fate(status, fate, sizeof(fate)));
-		status = launch_status(status);
-		launch_end(l, status ? status : 1);
+	} else if (!WIFEXITED(status) || code != 1) { /* status 1: it has said why */
+		tool_say("the agent of %s (pid %d) %s; the job is ended", launch_where(l, i), child,
+		         launch_fate(status, fate, sizeof(fate)));
 	}
-	n->agent = 0;
+	launch_end(l, code ? code : 1);
+}
+
+/* What it sends is no message. */
+static void launch_damaged(struct launch *l, unsigned i)
+{
+	struct launch_node *n = &l->node[i];
+	char text[48] = "";
+
+	memcpy(text, n->wire.msg, TW_MIN(n->wire.have, sizeof(text) - 1));
+	if (!l->ending && !n->greeted && n->host)
+		tool_say("host %s answers with '%s' in place of an agent's message: its shell must print nothing for "
+		         "commands "
+		         "that are not interactive",
+		         n->host, text);
+	else if (!l->ending)
+		tool_say("the agent of %s sent a damaged message; the job is ended", launch_where(l, i));
+	launch_end(l, n->greeted ? 1 : TOOL_USAGE);
+	if (n->child)
+		kill(n->child, SIGKILL);
+	wire_close(&n->wire);
+	start_wait(n);
+	n->gone = true;
 	l->agents--;
 }
 
 /* ---- bring-up -------------------------------------------------------------------------------------------------- */
 
-static void launch_exec_agent(struct launch *l, unsigned i, int sock)
-{
-	struct tool_job *job = l->job;
-	char number[16];
-	size_t n = 0;
-
-	while (job->argv[n])
-		n++;
-	char **argv = calloc(n + 5, sizeof(*argv));
-	if (!argv)
-		_exit(127);
-	snprintf(number, sizeof(number), "%d", sock);
-	argv[0] = (char *)(uintptr_t) "tweed";
-	argv[1] = (char *)(uintptr_t) "agent";
-	argv[2] = number;
-	argv[3] = job->path;
-	memcpy(argv + 4, job->argv, n * sizeof(*argv));
-	if (i != 0) {
-		int null = open("/dev/null", O_RDONLY);
-		if (null >= 0 && null != STDIN_FILENO) {
-			dup2(null, STDIN_FILENO);
-			close(null);
-		}
-	}
-	fcntl(sock, F_SETFD, 0);
-	sigprocmask(SIG_SETMASK, &l->mask, NULL);
-	execv("/proc/self/exe", argv);
-	_exit(127);
-}
-
-static int launch_start_agent(struct launch *l, unsigned i)
-{
-	int pair[2];
-
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
-		tool_say("cannot connect the agent of node %u: %s; use fewer nodes", i, strerror(errno));
-		return -errno;
-	}
-	pid_t pid = fork();
-	if (pid == 0)
-		launch_exec_agent(l, i, pair[1]);
-	close(pair[1]);
-	if (pid < 0) {
-		tool_say("cannot start the agent of node %u: %s; use fewer nodes", i, strerror(errno));
-		close(pair[0]);
-		return -errno;
-	}
-	l->node[i].agent = pid;
-	l->node[i].sock = pair[0];
-	l->agents++;
-	return 0;
-}
-
 /* Node 0 goes first at each step of the bring-up, so that what fails on every node is said once. */
+
+/* The node's place among the job's processors that share its cores. */
+static void launch_count_cores(const struct launch *l, unsigned node, struct wire_job *job)
+{
+	const struct wire_hello *mine = &l->node[node].hello;
+	uint32_t processors = (uint32_t)l->job->config.processors;
+
+	job->host_processes = job->cores_first = job->cores_processes = 0;
+	for (unsigned i = 0; i < l->nodes; i++) {
+		const struct wire_hello *h = &l->node[i].hello;
+		if (strcmp(h->boot, mine->boot) != 0)
+			continue;
+		job->host_processes += processors;
+		if (h->cpus != mine->cpus)
+			continue;
+		job->cores_processes += processors;
+		if (i < node)
+			job->cores_first += processors;
+	}
+}
 
 static void launch_send_jobs(struct launch *l, unsigned first, unsigned end)
 {
-	struct wire_job job = {.host_processes = (uint32_t)(l->nodes * l->job->config.processors),
+	struct wire_job job = {.output = l->output,
+	                       .input = l->input,
+	                       .program_bytes = (uint32_t)l->program_bytes,
+	                       .variables = (uint32_t)l->job->variables,
 	                       .config = l->job->config};
 
-	snprintf(job.config.fault, sizeof(job.config.fault), "%s", l->job->fault);
-	snprintf(job.config.shootdown, sizeof(job.config.shootdown), "%s", l->job->shootdown);
+	while (l->job->argv[job.arguments])
+		job.arguments++;
 	memcpy(job.secret, l->secret, sizeof(job.secret));
 	for (unsigned i = first; i < end; i++) {
 		job.node = i;
-		if (l->node[i].sock >= 0)
-			wire_send(l->node[i].sock, WIRE_JOB, &job, sizeof(job), NULL, 0);
+		job.watch = l->node[i].host || !l->node[i].child;
+		launch_count_cores(l, i, &job);
+		launch_send(l, i, WIRE_JOB, &job, sizeof(job));
+		for (size_t at = 0; at < l->program_bytes; at += WIRE_PIECE)
+			launch_send(l, i, WIRE_PROGRAM, l->program + at, TW_MIN(l->program_bytes - at, WIRE_PIECE));
+	}
+}
+
+static void launch_greeted(struct launch *l, unsigned i, const struct wire_msg *msg)
+{
+	struct launch_node *n = &l->node[i];
+	char error[512];
+
+	if (n->greeted)
+		return;
+	n->hello = msg->hello;
+	n->greeted = true;
+	l->greeted++;
+	if (hello_check(&n->hello, launch_where(l, i), error, sizeof(error)) < 0) {
+		if (!l->ending)
+			tool_say("%s", error);
+		launch_end(l, TOOL_USAGE);
+	} else if (start_agents(l) < 0) {
+		launch_end(l, TOOL_USAGE);
+	} else if (l->greeted == l->nodes) {
+		launch_send_jobs(l, 0, 1);
 	}
 }
 
@@ -208,8 +236,8 @@ static void launch_send_part(struct launch *l, unsigned i, const struct wire_nod
 
 	for (unsigned n = 0; n < part->count; n++)
 		fd[n] = l->node[part->first + n].memory;
-	if (l->node[i].sock >= 0)
-		wire_send(l->node[i].sock, WIRE_NODES, part, sizeof(*part), fd, fd[0] >= 0 ? part->count : 0);
+	if (l->node[i].wire.in >= 0)
+		wire_send(&l->node[i].wire, WIRE_NODES, part, sizeof(*part), fd, fd[0] >= 0 ? part->count : 0);
 }
 
 /* All memories exist: hand their descriptors, or addresses, to agents. */
@@ -248,6 +276,7 @@ static void launch_have_ready(struct launch *l, unsigned i)
 	}
 	if (l->ready == l->nodes) {
 		l->began_ns = tw_time_ns();
+		l->going = true;
 		launch_tell(l, WIRE_GO);
 	}
 }
@@ -264,9 +293,22 @@ static void launch_take_stats(struct launch *l, unsigned i, const struct wire_ms
 	l->delivered++;
 }
 
+/* Two nodes that both reach us do not reach each other; but a stopped processor may hold up its node's service. */
+static void launch_cut(struct launch *l, unsigned i, unsigned other)
+{
+	if (l->ending || other >= l->nodes || l->node[i].stopped || l->node[other].stopped)
+		return;
+	tool_say("%s has heard nothing of %s through transport %s for %u s; the job is ended", launch_where(l, i),
+	         launch_where(l, other), l->job->config.transport, (unsigned)l->job->config.watch);
+	launch_end(l, 1);
+}
+
 static void launch_event(struct launch *l, unsigned i, const struct wire_msg *msg)
 {
 	switch (msg->type) {
+	case WIRE_HELLO:
+		launch_greeted(l, i, msg);
+		break;
 	case WIRE_MEMORY:
 		launch_have_memory(l, i, msg);
 		break;
@@ -279,7 +321,7 @@ static void launch_event(struct launch *l, unsigned i, const struct wire_msg *ms
 	case WIRE_EXITED:
 		if (++l->exited == l->nodes && !l->ending) {
 			l->job->wall_s = (double)(tw_time_ns() - l->began_ns) * 1e-9;
-			l->deadline_ns = tw_time_ns() + LAUNCH_LATE_NS;
+			l->deadline_ns = tw_time_ns() + LAUNCH_CLOSE_NS;
 			launch_tell(l, WIRE_STOP);
 		}
 		break;
@@ -287,7 +329,19 @@ static void launch_event(struct launch *l, unsigned i, const struct wire_msg *ms
 		launch_take_stats(l, i, msg);
 		break;
 	case WIRE_FAILED: /* the agent has said why */
-		launch_end(l, TOOL_USAGE);
+		launch_end(l, (int)msg->number);
+		break;
+	case WIRE_BEAT:
+		l->node[i].stopped = msg->beat.stopped;
+		break;
+	case WIRE_OUTPUT:
+		forward_output(l, i, msg);
+		break;
+	case WIRE_CREDIT:
+		l->window = TW_MIN(l->window + msg->number, WIRE_WINDOW);
+		break;
+	case WIRE_CUT:
+		launch_cut(l, i, msg->number);
 		break;
 	default:
 		break;
@@ -296,13 +350,45 @@ static void launch_event(struct launch *l, unsigned i, const struct wire_msg *ms
 
 static void launch_receive(struct launch *l, unsigned i)
 {
-	static struct wire_msg msg;
+	struct launch_node *n = &l->node[i];
 	int got;
 
-	while ((got = wire_recv(l->node[i].sock, false, &msg)) == 1)
-		launch_event(l, i, &msg);
-	if (got != -EAGAIN)
+	while ((got = wire_recv(&n->wire)) == 1) {
+		watch_heard(&n->watch);
+		if (n->greeted || n->wire.msg->type == WIRE_HELLO)
+			launch_event(l, i, n->wire.msg);
+	}
+	if (got == -EPROTO)
+		launch_damaged(l, i);
+	else if (got != -EAGAIN)
 		launch_agent_gone(l, i);
+	else
+		wire_push(&n->wire);
+}
+
+/* ---- signals --------------------------------------------------------------------------------------------------- */
+
+/* Let all that was said go out, but do not wait for who does not listen. */
+static void launch_push(struct launch *l)
+{
+	for (unsigned round = 0, waits = 1; waits && round < 20; round++) {
+		waits = 0;
+		for (unsigned i = 0; i < l->nodes; i++)
+			waits += l->node[i].wire.in >= 0 && wire_push(&l->node[i].wire) == -EAGAIN;
+		if (waits)
+			usleep(10000);
+	}
+}
+
+static void launch_stop(struct launch *l)
+{
+	launch_tell(l, WIRE_PAUSE);
+	launch_push(l);
+	kill(getpid(), SIGSTOP);
+	for (unsigned i = 0; i < l->nodes; i++)
+		if (l->node[i].child)
+			kill(l->node[i].child, SIGCONT);
+	launch_tell(l, WIRE_RESUME);
 }
 
 static void launch_signal(struct launch *l)
@@ -310,9 +396,59 @@ static void launch_signal(struct launch *l)
 	struct signalfd_siginfo info;
 	while (read(l->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
 		int number = (int)info.ssi_signo;
+		if (number == SIGTSTP) {
+			launch_stop(l);
+			continue;
+		}
 		if (!l->ending)
 			tool_say("interrupted by signal %d (%s); the job is ended", number, strsignal(number));
 		launch_end(l, 128 + number);
+	}
+}
+
+/* ---- time ------------------------------------------------------------------------------------------------------ */
+
+/* For how long may this node be silent?  0: for ever. */
+static uint64_t launch_patience(const struct launch *l, const struct launch_node *n)
+{
+	if (!n->greeted)
+		return n->host ? LAUNCH_REACH_NS : 0;
+	if (!l->job->config.watch)
+		return 0;
+	return l->going ? l->job->config.watch * 1000000000u : LAUNCH_PREPARE_NS;
+}
+
+static void launch_silent(struct launch *l, unsigned i, uint64_t limit_ns)
+{
+	struct launch_node *n = &l->node[i];
+	unsigned seconds = (unsigned)(limit_ns / 1000000000u);
+
+	if (!n->greeted)
+		tool_say("host %s has not answered for %u s; try '%s %s true'", n->host, seconds, l->job->config.rsh,
+		         n->host);
+	else if (n->child && !n->host)
+		tool_say("the agent of %s (pid %d) has been silent for %u s; the job is ended", launch_where(l, i),
+		         n->child, seconds);
+	else
+		tool_say("the agent of %s has been silent for %u s; the job is ended", launch_where(l, i), seconds);
+	launch_end(l, n->greeted ? 1 : TOOL_USAGE);
+}
+
+static void launch_tick(struct launch *l)
+{
+	struct wire_beat beat = {0};
+
+	watch_tick(&l->clock);
+	for (unsigned i = 0; i < l->nodes; i++) {
+		struct launch_node *n = &l->node[i];
+		uint64_t limit_ns = launch_patience(l, n);
+		if (n->wire.in < 0)
+			continue;
+		uint64_t silent_ns = watch_tick(&n->watch);
+		if (n->greeted && !wire_waits(&n->wire))
+			launch_send(l, i, WIRE_BEAT, &beat, sizeof(beat));
+		if (limit_ns && silent_ns > limit_ns && !l->ending && !n->delivered)
+			launch_silent(l, i, limit_ns);
 	}
 }
 
@@ -327,31 +463,40 @@ static void launch_overdue(struct launch *l)
 		return;
 	}
 	for (unsigned i = 0; i < l->nodes; i++)
-		if (l->node[i].agent)
-			kill(l->node[i].agent, SIGKILL);
+		if (l->node[i].child)
+			kill(l->node[i].child, SIGKILL);
+		else if (l->node[i].wire.in >= 0)
+			launch_agent_gone(l, i);
 }
 
 static int launch_timeout_ms(const struct launch *l)
 {
-	if (!l->deadline_ns)
-		return -1;
 	uint64_t now = tw_time_ns();
-	return now >= l->deadline_ns ? 0 : (int)((l->deadline_ns - now) / 1000000 + 1);
+	int tick = watch_ms(&l->clock);
+
+	if (!l->deadline_ns)
+		return tick;
+	return now >= l->deadline_ns ? 0 : TW_MIN(tick, (int)((l->deadline_ns - now) / 1000000 + 1));
 }
 
 static void launch_loop(struct launch *l)
 {
-	struct pollfd poller[1 + TW_MAX_NODES];
+	struct pollfd poller[3 + 2 * TW_MAX_NODES];
 
 	while (l->agents) {
 		poller[0] = (struct pollfd){l->signals, POLLIN, 0};
+		forward_events(l, poller + 1);
 		for (unsigned i = 0; i < l->nodes; i++)
-			poller[1 + i] = (struct pollfd){l->node[i].sock, POLLIN, 0};
-		int n = poll(poller, 1 + l->nodes, launch_timeout_ms(l));
+			wire_events(&l->node[i].wire, poller + 3 + 2 * i);
+		int n = poll(poller, 3 + 2 * l->nodes, launch_timeout_ms(l));
 		launch_signal(l);
+		if (n > 0)
+			forward_act(l, poller + 1);
 		for (unsigned i = 0; n > 0 && i < l->nodes; i++)
-			if (poller[1 + i].revents)
+			if (l->node[i].wire.in >= 0 && (poller[3 + 2 * i].revents || poller[4 + 2 * i].revents))
 				launch_receive(l, i);
+		if (watch_due(&l->clock))
+			launch_tick(l);
 		if (l->deadline_ns && tw_time_ns() >= l->deadline_ns)
 			launch_overdue(l);
 	}
@@ -362,7 +507,7 @@ static void launch_loop(struct launch *l)
 /* End on the usual signals, but not on those that our caller had ignored (nohup, background jobs). */
 static void launch_catch_signals(struct launch *l)
 {
-	static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+	static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP};
 	sigset_t set;
 
 	sigemptyset(&set);
@@ -372,6 +517,7 @@ static void launch_catch_signals(struct launch *l)
 			sigaddset(&set, ends[i]);
 	}
 	signal(SIGCHLD, SIG_DFL);
+	signal(SIGPIPE, SIG_IGN);
 	sigprocmask(SIG_BLOCK, &set, &l->mask);
 	l->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
@@ -398,26 +544,31 @@ int tool_launch(struct tool_job *job)
 		return 1;
 	}
 	memset(job->stats, 0, bytes);
-	for (unsigned i = 0; i < l.nodes; i++)
-		l.node[i].sock = -1;
+	for (unsigned i = 0; i < l.nodes; i++) {
+		l.node[i].wire.in = l.node[i].wire.out = -1;
+		if (job->hosts.host)
+			l.node[i].host = hosts_of(&job->hosts, i / (unsigned)job->config.host_nodes)->name;
+	}
 	/* A shell may have exec'ed us with children of its own: those are not ours to kill, nor are their orphans. */
 	bool childless = waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD;
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	launch_catch_signals(&l);
 	launch_raise_limits();
+	watch_set(&l.clock, job->config.watch);
 	if (getrandom(l.secret, sizeof(l.secret), 0) != (ssize_t)sizeof(l.secret)) {
 		tool_say("cannot draw the job's secret: %s", strerror(errno));
 		return 1;
 	}
-	for (unsigned i = 0; i < l.nodes && !l.ending; i++)
-		if (launch_start_agent(&l, i) < 0)
-			launch_end(&l, TOOL_USAGE);
-	launch_send_jobs(&l, 0, 1);
+	if (start_program(&l) < 0 || start_agents(&l) < 0 || forward_start(&l) < 0)
+		launch_end(&l, TOOL_USAGE);
 	launch_loop(&l);
 	if (childless)
 		tool_kill_descendants();
 	else
 		tool_kill_orphans();
+	free(l.program);
+	sigprocmask(SIG_SETMASK, &l.mask, NULL); /* whoever does not read our output can still interrupt us */
+	drain_finish();
 	job->complete = l.delivered == l.nodes;
 	return job->status;
 }

@@ -13,8 +13,9 @@
 #include "base/util.h"
 #include "tools/tools.h"
 
-/* The parent of @pid from /proc/PID/stat; the command name in it may contain anything, so search its last ')'. */
-static pid_t parent_of(const char *pid)
+/* The parent of @pid, and its state's letter, from /proc/PID/stat; the command name in it may contain anything, so search
+ * its last ')'. */
+static pid_t parent_of(const char *pid, char *state)
 {
 	char path[64], text[512];
 	snprintf(path, sizeof(path), "/proc/%.20s/stat", pid);
@@ -28,7 +29,7 @@ static pid_t parent_of(const char *pid)
 	text[n] = '\0';
 	int parent = -1;
 	char *end = strrchr(text, ')');
-	if (!end || sscanf(end + 1, " %*c %d", &parent) != 1)
+	if (!end || sscanf(end + 1, " %c %d", state, &parent) != 2)
 		return -1;
 	return parent;
 }
@@ -62,12 +63,13 @@ static unsigned kill_children(bool agents_only)
 	struct dirent *entry;
 	pid_t me = getpid();
 	unsigned killed = 0;
+	char state;
 
 	if (!proc)
 		return 0;
 	while ((entry = readdir(proc))) {
 		const char *pid = entry->d_name;
-		if (!isdigit((unsigned char)*pid) || parent_of(pid) != me || (agents_only && !from_agent(pid)))
+		if (!isdigit((unsigned char)*pid) || parent_of(pid, &state) != me || (agents_only && !from_agent(pid)))
 			continue;
 		kill((pid_t)atoi(pid), SIGKILL);
 		killed++;
@@ -96,4 +98,29 @@ void tool_kill_orphans(void)
 	/* The dead stay zombies without an environment until we exit: what remains to be found is alive. */
 	while (kill_children(true))
 		usleep(1000);
+}
+
+bool tool_stopped(pid_t pid)
+{
+	char text[16], state = 0;
+
+	snprintf(text, sizeof(text), "%d", pid);
+	return parent_of(text, &state) >= 0 && (state == 'T' || state == 't');
+}
+
+void tool_signal_below(pid_t above, int number)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *entry;
+	char state;
+
+	while (proc && (entry = readdir(proc))) {
+		pid_t pid = (pid_t)atoi(entry->d_name);
+		if (pid <= 0 || parent_of(entry->d_name, &state) != above)
+			continue;
+		kill(pid, number);
+		tool_signal_below(pid, number);
+	}
+	if (proc)
+		closedir(proc);
 }

@@ -144,7 +144,7 @@ static json_t *configuration_json(const struct tool_job *job)
 {
 	static const char *const origins[] = {"default", "environment", "option"};
 	json_t *o = json_object();
-	char text[512];
+	char text[2560];
 
 	for (size_t i = 0; tw_settings[i].name; i++) {
 		tw_config_text(&job->config, &tw_settings[i], text, sizeof(text));

@@ -17,7 +17,8 @@
 static void run_usage(void)
 {
 	printf("usage: tweed run [OPTIONS] [--] PROGRAM ARGS...\n\n"
-	       "Runs PROGRAM on NODES emulated nodes of PROCESSORS processors each.\n\n");
+	       "Runs PROGRAM on NODES nodes of PROCESSORS processors each: on the hosts that are named, or emulated "
+	       "here.\n\n");
 	for (const struct tw_setting *s = tw_settings; s->name; s++) {
 		char name[64];
 		if (!s->option)
@@ -26,7 +27,8 @@ static void run_usage(void)
 		         s->letter ? ',' : ' ', s->option, s->type == TW_SETTING_SWITCH ? "" : " VALUE");
 		printf("  %-26s %s (%s)\n", name, s->help, s->initial[0] ? s->initial : "-");
 	}
-	printf("\nEach is also an environment variable, TWEED_NODES and so on: see 'tweed info'.\n");
+	printf("  %-26s %s\n", "   --env NAME[=VALUE]", "a variable for the processors' environment; may be repeated");
+	printf("\nEach but --env is also an environment variable, TWEED_NODES and so on: see 'tweed info'.\n");
 }
 
 static const struct tw_setting *run_find(const char *name, size_t len)
@@ -65,12 +67,43 @@ static int run_set(struct tool_job *job, const struct tw_setting *s, const char 
 	return status;
 }
 
+/* --env NAME[=VALUE]: an entry for the processors' environment; a name alone takes our value. */
+static int run_variable(struct tool_job *job, const char *text)
+{
+	size_t name = strcspn(text, "=");
+	const char *value = text[name] ? text + name + 1 : NULL;
+	char **grown = realloc(job->variable, (job->variables + 1) * sizeof(*grown)), *entry = NULL;
+	char key[256];
+
+	snprintf(key, sizeof(key), "%.*s", (int)TW_MIN(name, sizeof(key) - 1), text);
+	if (grown)
+		job->variable = grown;
+	if (!name || name >= sizeof(key)) {
+		tool_say("--env is '%s', but must be NAME or NAME=VALUE", text);
+	} else if (!value && !(value = getenv(key))) {
+		tool_say("--env names '%s', which is not in the environment; write --env %s=VALUE", key, key);
+	} else if (!grown || asprintf(&entry, "%s=%s", key, value) < 0) {
+		tool_say("out of memory");
+	} else {
+		job->variable[job->variables++] = entry;
+		return 0;
+	}
+	return -EINVAL;
+}
+
 /* One option at argv[0], perhaps with its value at argv[1].  Returns how many arguments it took, or -EINVAL, printed. */
 static int run_option(struct tool_job *job, char **argv)
 {
 	const char *arg = argv[0], *value = NULL;
 	const struct tw_setting *s = NULL;
 
+	if (strncmp(arg, "--env", 5) == 0 && (!arg[5] || arg[5] == '=')) {
+		if (!arg[5] && !argv[1]) {
+			tool_say("--env needs a value: NAME or NAME=VALUE, for the processors' environment");
+			return -EINVAL;
+		}
+		return run_variable(job, arg[5] ? arg + 6 : argv[1]) < 0 ? -EINVAL : arg[5] ? 1 : 2;
+	}
 	if (arg[1] == '-') {
 		size_t len = strcspn(arg + 2, "=");
 		s = run_find(arg + 2, len);
@@ -95,8 +128,7 @@ static int run_option(struct tool_job *job, char **argv)
 
 /* ---- the program ----------------------------------------------------------------------------------------------- */
 
-/* Is @path a file that can be executed?  Complains about @program if not, unless @quiet. */
-static bool run_executable(const char *path, const char *program, bool quiet)
+bool tool_executable(const char *path, const char *program, bool quiet)
 {
 	struct stat st;
 	const char *why = NULL;
@@ -121,12 +153,12 @@ static char *run_find_program(const char *program)
 	struct stat st;
 
 	if (strchr(program, '/'))
-		return run_executable(program, program, false) ? strdup(program) : NULL;
+		return tool_executable(program, program, false) ? strdup(program) : NULL;
 	const char *dirs = getenv("PATH");
 	for (const char *at = dirs ? dirs : "/usr/local/bin:/usr/bin:/bin"; *program && at; at = *at ? at + 1 : NULL) {
 		size_t len = strcspn(at, ":");
 		snprintf(path, sizeof(path), "%.*s%s%s", (int)len, at, len ? "/" : "./", program);
-		if (run_executable(path, program, true))
+		if (tool_executable(path, program, true))
 			return strdup(path);
 		at += len;
 	}
@@ -140,41 +172,77 @@ static char *run_find_program(const char *program)
 
 /* ---- checks ---------------------------------------------------------------------------------------------------- */
 
-static int run_check_drivers(struct tool_job *job)
+int tool_resolve(struct tw_config *config)
 {
 	char why[256] = "";
-	const struct tw_transport *transport = tw_transport_find(job->config.transport);
-	const struct tw_fault_ops *fault = tw_fault_find(job->config.fault);
+	const struct tw_transport *transport = tw_transport_find(config->transport);
+	const struct tw_protocol *protocol = tw_protocol_find(config->protocol);
+	const struct tw_fault_ops *fault = tw_fault_find(config->fault);
+	const char *shootdown = config->shootdown;
 
 	if (!transport || transport->probe(why, sizeof(why)) < 0) {
 		tool_say("transport %s does not work here, because %s; 'tweed info' lists those that do",
-		         job->config.transport, why);
+		         config->transport, why);
 		return -ENOTSUP;
 	}
 	if (!fault || fault->probe(why, sizeof(why)) < 0) {
-		tool_say("fault backend %s does not work here, because %s; use --fault auto", job->config.fault, why);
+		tool_say("fault backend %s does not work here, because %s; use --fault auto", config->fault, why);
 		return -ENOTSUP;
 	}
-	snprintf(job->fault, sizeof(job->fault), "%s", fault->name);
+	bool remote = fault->caps & TW_FAULT_REMOTE;
+	if (strcmp(shootdown, "protect") == 0 && !remote) {
+		tool_say("shootdown by protect is not usable here, because no process can change another's rights with "
+		         "fault "
+		         "backend %s; use --shootdown polled, or --fault uffd",
+		         fault->name);
+		return -ENOTSUP;
+	}
+	/* auto becomes what is used, where the protocol shoots. */
+	if (strcmp(shootdown, "auto") == 0 && (protocol->flags & TW_PROTOCOL_SHOOTDOWN))
+		shootdown = remote ? "protect" : "polled";
+	snprintf(config->fault, sizeof(config->fault), "%s", fault->name);
+	if (shootdown != config->shootdown)
+		snprintf(config->shootdown, sizeof(config->shootdown), "%s", shootdown);
 	return 0;
 }
 
-/* auto becomes what is used, where the protocol shoots. */
-static int run_check_shootdown(struct tool_job *job)
+/* What is used is decided by each agent for its host; here it is known before, or not at all. */
+static int run_check_drivers(struct tool_job *job)
 {
-	const struct tw_protocol *protocol = tw_protocol_find(job->config.protocol);
-	const char *name = job->config.shootdown;
-	bool remote = tw_fault_find(job->fault)->caps & TW_FAULT_REMOTE;
+	struct tw_config config = job->config;
+	int status = job->hosts.host ? 0 : tool_resolve(&config);
 
-	if (strcmp(name, "protect") == 0 && !remote) {
-		tool_say("shootdown by protect is not usable here, because no process can change another's rights with fault "
-		         "backend %s; use --shootdown polled, or --fault uffd",
-		         job->fault);
-		return -ENOTSUP;
+	snprintf(job->fault, sizeof(job->fault), "%s", config.fault);
+	snprintf(job->shootdown, sizeof(job->shootdown), "%s", config.shootdown);
+	return status;
+}
+
+/* The nodes are those of the hosts, or the first of them. */
+static int run_check_hosts(struct tool_job *job, char *error, size_t error_bytes)
+{
+	const struct tw_setting *s = run_find("nodes", 5);
+	const struct tw_transport *transport = tw_transport_find(job->config.transport);
+	int status = hosts_read(&job->config, &job->hosts, error, error_bytes);
+
+	if (status < 0 || (!job->hosts.host && !job->config.several_hosts))
+		return status;
+	if (transport->caps & TW_NET_ONE_HOST) {
+		snprintf(error, error_bytes,
+		         "transport %s does not leave a host; use one that does: --transport, TWEED_TRANSPORT",
+		         transport->name);
+		return -EINVAL;
 	}
-	if (strcmp(name, "auto") == 0 && (protocol->flags & TW_PROTOCOL_SHOOTDOWN))
-		name = remote ? "protect" : "polled";
-	snprintf(job->shootdown, sizeof(job->shootdown), "%s", name);
+	if (job->config.several_hosts)
+		return 0;
+	if (job->origins[s - tw_settings] == TW_ORIGIN_DEFAULT)
+		job->config.nodes = job->hosts.nodes;
+	if (job->config.nodes > job->hosts.nodes) {
+		snprintf(error, error_bytes,
+		         "%u nodes are asked for, but the hosts have %u; write HOST:NODES for more on a host",
+		         (unsigned)job->config.nodes, job->hosts.nodes);
+		return -EINVAL;
+	}
+	job->config.several_hosts = true;
 	return 0;
 }
 
@@ -182,7 +250,7 @@ static int run_check(struct tool_job *job)
 {
 	char error[1024];
 
-	if (tw_config_check(&job->config, error, sizeof(error)) < 0 ||
+	if (run_check_hosts(job, error, sizeof(error)) < 0 || tw_config_check(&job->config, error, sizeof(error)) < 0 ||
 	    tool_report_check(job, error, sizeof(error)) < 0) {
 		tool_say("%s", error);
 		return -EINVAL;
@@ -194,8 +262,7 @@ static int run_check(struct tool_job *job)
 	job->path = run_find_program(job->argv[0]);
 	if (!job->path)
 		return -EINVAL;
-	int status = run_check_drivers(job);
-	return status < 0 ? status : run_check_shootdown(job);
+	return run_check_drivers(job);
 }
 
 /* To a one-level protocol every processor is a node, of which some share a host. */
@@ -216,9 +283,56 @@ static void run_warn(const struct tool_job *job)
 	const struct tw_protocol *protocol = tw_protocol_find(job->config.protocol);
 
 	if (protocol && (protocol->flags & TW_PROTOCOL_INCOHERENT) && job->config.nodes > 1)
-		tool_say("warning: under protocol %s no node sees what another writes: answers will be wrong where nodes "
-		         "share memory; it is for measuring the core",
-		         protocol->name);
+		tool_say(
+		    "warning: under protocol %s no node sees what another writes: answers will be wrong where nodes "
+		    "share memory; it is for measuring the core",
+		    protocol->name);
+}
+
+int tool_prepare(struct tool_job *job, char **argv, unsigned managed)
+{
+	const struct tw_setting *s = run_find("nodes", 5);
+
+	if (managed && tool_configure(&job->config, job->origins) < 0)
+		return -EINVAL;
+	job->argv = argv;
+	if (managed) {
+		const struct tw_protocol *protocol = tw_protocol_find(job->config.protocol);
+		const char *wrong = NULL;
+		if (job->config.hosts[0] || job->config.hostfile[0])
+			wrong = "TWEED_HOSTS and TWEED_HOSTFILE are for 'tweed run'; the resource manager says which "
+			        "hosts: unset them";
+		else if (job->origins[s - tw_settings] != TW_ORIGIN_DEFAULT && job->config.nodes != managed)
+			wrong = "TWEED_NODES is not the number of agents that were started; unset it";
+		else if (managed > TW_MAX_NODES)
+			wrong = "more agents were started than a job may have nodes, which is 256; start fewer";
+		else if ((protocol->flags & TW_PROTOCOL_ONE_LEVEL) && job->config.processors > 1)
+			wrong = "this protocol makes a node of each processor; start an agent for each, with "
+			        "TWEED_PROCESSORS=1";
+		if (wrong) {
+			tool_say("%s", wrong);
+			return -EINVAL;
+		}
+		job->config.nodes = managed;
+		job->config.several_hosts = true;
+	}
+	if (run_check(job) < 0)
+		return -EINVAL;
+	run_warn(job);
+	run_levels(&job->config);
+	return 0;
+}
+
+int tool_launch_and_report(struct tool_job *job)
+{
+	int status = tool_launch(job);
+
+	if (tool_report(job) < 0 && status == 0)
+		status = 1;
+	free(job->stats);
+	hosts_free(&job->hosts);
+	free(job->path);
+	return status;
 }
 
 int tool_run(int argc, char **argv)
@@ -242,15 +356,5 @@ int tool_run(int argc, char **argv)
 			return TOOL_USAGE;
 		i += took;
 	}
-	job.argv = argv + i;
-	if (run_check(&job) < 0)
-		return TOOL_USAGE;
-	run_warn(&job);
-	run_levels(&job.config);
-	int status = tool_launch(&job);
-	if (tool_report(&job) < 0 && status == 0)
-		status = 1;
-	free(job.stats);
-	free(job.path);
-	return status;
+	return tool_prepare(&job, argv + i, 0) < 0 ? TOOL_USAGE : tool_launch_and_report(&job);
 }

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # Sourced by ./demo and ./check: install what is missing (Debian, apt), configure and build.
 
-tweed_packages=(gcc g++ clang libclang-rt-dev meson ninja-build pkg-config libjemalloc-dev libjansson-dev libsodium-dev libcunit1-dev libdw-dev spin python3 git)
+tweed_packages=(gcc g++ clang libclang-rt-dev meson ninja-build pkg-config libjemalloc-dev libjansson-dev libsodium-dev libhwloc-dev libcunit1-dev libdw-dev spin python3 git)
 
 # progress TEXT - one line on a terminal, nothing elsewhere.
 progress() {

@@ -2,10 +2,12 @@
 /* tools.h - the parts of the `tweed` command.
  *
  * tweed.c   table of subcommands          run.c     options and checks of `tweed run`
- * launch.c  the launcher: starts agents, watches the job, ends it
- * agent.c   one process per node: memory, processors, their deaths
- * wire.c    messages between launcher and agents (emulated nodes: a socket pair)
- * tag.c     output with [node.processor] prefixes
+ * hosts.c   lists of hosts
+ * launch.c  the launcher: watches the job, ends it; start.c: starts agents; forward.c, drain.c: output and input
+ * agent.c   one process per node: memory, processors, their deaths; output.c: their output; bind.c: their cores
+ * guard.c   the process above an agent on another host
+ * manager.c agents under a resource manager: exchange.c (PMIx), and meet.c, by which they find the launcher
+ * wire.c    messages between launcher and agents; hello.c: the first of them; watch.h: for how long there was none
  * reap.c    killing what is left          report.c  statistics          info.c  `tweed info`
  * bench.c   `tweed bench`, which runs bench/      compare.c   its comparison of protocols
  * cc.c      `tweed cc` */
@@ -15,8 +17,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "core/config.h"
+#include "tools/hosts.h"
 #include "tweed/driver/stats.h"
 
 #define TOOL_SETTINGS_MAX 64
@@ -37,10 +41,14 @@ int tool_agent(int argc, char **argv);
 struct tool_job {
 	struct tw_config config; /* as asked for */
 	enum tw_origin origins[TOOL_SETTINGS_MAX];
-	char fault[16]; /* the backend that is used */
-	char shootdown[16]; /* the mechanism that is used; auto: none */
+	char fault[16]; /* the backend that is used; auto: each host's own */
+	char shootdown[16]; /* the mechanism that is used; auto: none, or each host's own */
+	struct tool_hosts hosts;
+	const int *connection; /* [nodes] to agents that a resource manager has started; [0]: none.  NULL: all are ours to start */
 	char *path;     /* the program's file */
 	char **argv;    /* program and arguments, NULL-ended */
+	char **variable; /* [variables] NAME=VALUE, more for the processors' environment */
+	size_t variables;
 	/* results */
 	struct tw_stats *stats; /* [nodes][processors + 1]; valid when complete */
 	bool complete;          /* every node delivered its statistics */
@@ -53,6 +61,21 @@ void tool_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* tool_configure - defaults and the environment into @config; on failure prints one sentence.  Returns 0 or -EINVAL. */
 int tool_configure(struct tw_config *config, enum tw_origin *origins);
+
+/* tool_executable - is @path a file that can be executed?  Complains about @program if not, unless @quiet.
+ * tool_resolve - check that transport and fault backend work on this host, and replace auto by what it stands for here.
+ * Returns 0, or -errno, printed. */
+bool tool_executable(const char *path, const char *program, bool quiet);
+int tool_resolve(struct tw_config *config);
+
+/* tool_rsh - in a child: become the remote shell that runs @command on @host.  Returns only if it cannot: an errno. */
+int tool_rsh(const struct tw_config *config, const char *host, const char *command, int in, int out);
+
+/* tool_prepare - check the job's configuration and the program @argv[0], and fill in the rest.  @managed: so many agents
+ * are started by a resource manager, and the settings are the environment's; 0: none.  Returns 0 or -EINVAL, printed.
+ * tool_launch_and_report - run it, print or write its statistics, free it.  Returns the exit status. */
+int tool_prepare(struct tool_job *job, char **argv, unsigned managed);
+int tool_launch_and_report(struct tool_job *job);
 
 /* tool_launch - run the job to its end; the whole bring-up, watching and ending.  Returns the exit status. */
 int tool_launch(struct tool_job *job);
@@ -67,5 +90,8 @@ int tool_report(const struct tool_job *job);
 void tool_kill_descendants(void);
 /* tool_kill_orphans - the same for a process with children of another's making: only what came from an agent. */
 void tool_kill_orphans(void);
+/* tool_signal_below - send @number to all descendants of @above.  tool_stopped - is @pid stopped, or held by a debugger? */
+void tool_signal_below(pid_t above, int number);
+bool tool_stopped(pid_t pid);
 
 #endif

@@ -1,25 +1,35 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* wire.h - what launcher and agent say to each other.
+/* wire.h - what launcher and agent say to each other (doc/wire.md).
  *
  *   launcher                          agent
- *     JOB     ------------------------>  makes the node's memories
+ *             <------------------------  HELLO: version, build, host
+ *     JOB, PROGRAM ------------------->  makes the node's memories
  *             <------------------------  MEMORY (with its server's address, or the exported memory's descriptor)
  *     NODES   ------------------------>  (with all nodes' addresses or descriptors) starts its service
  *             <------------------------  READY
  *     GO      -- when all are ready -->  starts its processors
  *             <------------------------  DEATH, per processor that ended badly
- *             <------------------------  EXITED, when all processors are gone
+ *             <------------------------  EXITED, when all processors are gone and their output is sent
  *     STOP    -- when all exited ----->  stops its service
  *             <------------------------  STATS, then it exits
  *     END     -- at any time --------->  kills what it started and exits
  *
- * JOB and NODES go to node 0 first, and to the others when it has answered: what fails everywhere is said once.
- * An agent that cannot go on says why on standard error, sends FAILED and exits.  A closed connection is a death.
- * Emulated nodes use a SOCK_SEQPACKET pair.  Descriptors are passed only where the transport joins the nodes of one
- * host (TW_NET_ONE_HOST); else addresses. */
+ * From GO on, both ways: BEAT says that the sender lives.  OUTPUT carries what processors print, INPUT the standard
+ * input, within a window of WIRE_WINDOW bytes that CREDIT opens again as they are written out: so the other messages never
+ * wait for long behind them.  DEAF: nobody reads that output any more.  PAUSE and RESUME: the launcher is stopped
+ * meanwhile, and so are the processors.  CUT: another node's beats do not come through the transport any more.
+ *
+ * All agents say HELLO before the first JOB.  JOB and NODES go to node 0 first, and to the others when it has answered:
+ * what fails everywhere is said once.  An agent that cannot go on says why on standard error, sends FAILED and exits.
+ * A closed connection is a death.
+ *
+ * A wire is a stream: a socket pair with an emulated node, over which descriptors pass where the transport joins the nodes of
+ * one host (TW_NET_ONE_HOST); standard input and output of a remote shell; or a connection between processes that a
+ * resource manager has started.  Nothing here blocks. */
 #ifndef TW_TOOLS_WIRE_H
 #define TW_TOOLS_WIRE_H
 
+#include <poll.h>
 #include <sys/types.h>
 
 #include "core/config.h"
@@ -27,7 +37,9 @@
 #include "tweed/driver/transport.h"
 
 enum wire_type {
-	WIRE_JOB = 1,
+	WIRE_HELLO = 1,
+	WIRE_JOB,
+	WIRE_PROGRAM,
 	WIRE_MEMORY,
 	WIRE_NODES,
 	WIRE_READY,
@@ -38,12 +50,39 @@ enum wire_type {
 	WIRE_STATS,
 	WIRE_END,
 	WIRE_FAILED,
+	WIRE_BEAT,
+	WIRE_OUTPUT,
+	WIRE_INPUT,
+	WIRE_CREDIT,
+	WIRE_DEAF,
+	WIRE_PAUSE,
+	WIRE_RESUME,
+	WIRE_CUT,
 };
 
-#define WIRE_NODES_MOST 64 /* nodes in one message */
+#define WIRE_NODES_MOST   64 /* nodes in one message */
+#define WIRE_PIECE        ((size_t)16384)
+#define WIRE_WINDOW       ((size_t)65536)   /* output, or input, under way on one wire */
+#define WIRE_PROGRAM_MOST ((size_t)8 << 20) /* program, arguments and variables */
+#define WIRE_HELLO_MAGIC  "tweed-agent 1"
+
+/* What the first message says: it never changes, so that builds that differ understand each other so far. */
+struct wire_hello {
+	char magic[16], version[32], host[64];
+	char boot[40];  /* identifies the running kernel: nodes that share it are on one host */
+	uint64_t build; /* wire_build */
+	uint64_t cpus;  /* a hash of the cpus that the agent may use */
+	uint32_t cores, pid;
+};
 
 struct wire_job {
-	uint32_t node, host_processes;
+	uint32_t node;
+	uint32_t host_processes;  /* processors of the job on this host */
+	uint32_t cores_first;     /* the first of the node's among those that share its cores */
+	uint32_t cores_processes; /* all of these */
+	uint32_t output, input; /* flags: send the processors' output; take processor 0's input */
+	uint32_t watch;         /* flag: another host's launcher; end when it is silent */
+	uint32_t program_bytes, arguments, variables; /* PROGRAM's, in all */
 	uint8_t secret[TW_NET_SECRET_BYTES];
 	struct tw_config config;
 };
@@ -61,25 +100,65 @@ struct wire_death {
 	uint32_t initialized, finalized, refused; /* of its tw_stats */
 };
 
+struct wire_beat {
+	uint32_t stopped; /* some processor of the node is stopped: it may hold up the node's service */
+};
+
+struct wire_output {
+	uint32_t stream; /* 1: standard output; 2: standard error */
+	char bytes[WIRE_PIECE];
+};
+
 struct wire_msg {
 	uint32_t type; /* enum wire_type */
 	uint32_t bytes;
 	union {
+		struct wire_hello hello;
 		struct wire_job job;
+		char program
+		    [WIRE_PIECE]; /* a piece of: directory ("": the agent's), file, arguments, variables; each ends with 0 */
 		struct tw_net_address memory; /* len 0: there is a descriptor */
 		struct wire_nodes nodes;
 		struct wire_death death;
 		struct tw_stats stats[TW_MAX_PROCESSORS + 1];
+		struct wire_beat beat;
+		struct wire_output output;
+		char input[WIRE_PIECE]; /* no bytes: its end */
+		uint32_t number; /* FAILED: the job's status.  CREDIT: bytes.  DEAF: the stream.  CUT: the node */
 	};
 	/* not on the wire: */
 	unsigned fds;
 	int fd[WIRE_NODES_MOST];
 };
 
-/* wire_send - send @bytes of @body (and descriptors, which stay the caller's).  0 or -errno. */
-int wire_send(int sock, enum wire_type type, const void *body, size_t bytes, const int *fd, unsigned fds);
-/* wire_recv - the next message; descriptors received are the caller's.
- * Returns 1; 0 when the other side has closed; -EAGAIN when @wait is false and there is none; -EPROTO when it is damaged. */
-int wire_recv(int sock, bool wait, struct wire_msg *msg);
+struct wire_frame;
+struct wire {
+	int in, out;                     /* may be the same; -1: closed */
+	bool passes;                     /* descriptors */
+	size_t have;                     /* bytes of msg, on the wire's terms, received so far */
+	struct wire_msg *msg;            /* the next, or last, message */
+	struct wire_frame *first, *last; /* not sent yet */
+};
+
+/* wire_open - over these descriptors, which are the wire's from now on and become non-blocking.  0 or -errno. */
+int wire_open(struct wire *wire, int in, int out);
+/* wire_close - what was not sent is lost.  Closing twice does no harm. */
+void wire_close(struct wire *wire);
+/* wire_send - send @bytes of @body, and descriptors, which stay the caller's.  What the stream does not take now waits for
+ * wire_push.  0 or -errno: the other side is gone. */
+int wire_send(struct wire *wire, enum wire_type type, const void *body, size_t bytes, const int *fd, unsigned fds);
+/* wire_push - send what waits: when @out can be written.  0: nothing waits any more; -EAGAIN; -errno: the other side is gone. */
+int wire_push(struct wire *wire);
+static inline bool wire_waits(const struct wire *wire)
+{
+	return wire->first;
+}
+/* wire_recv - the next message, in wire->msg until the next call; descriptors received are the caller's.
+ * Returns 1; -EAGAIN when there is none yet; 0 when the other side has closed; -EPROTO when it makes no sense. */
+int wire_recv(struct wire *wire);
+/* wire_events - what poll shall wait for at @in and @out; out is -1 in *@poller when there is nothing to push. */
+void wire_events(const struct wire *wire, struct pollfd poller[2]);
+/* wire_build - a hash of all that launcher and agents must have in common: structures, settings, names, layout. */
+uint64_t wire_build(void);
 
 #endif

@@ -119,7 +119,9 @@ def options():
         "--shootdown polled")
     bad("transport", ["run", "--transport", "tcp", "./touch"], "must be one of shm")
     bad("info with an argument", ["info", "--jsn"], "--jsn")
-    bad("the agent by hand", ["agent", "0", "./touch", "./touch"], "tweed run")
+    bad("the agent by hand", ["agent", "./touch"], "PMIx", "mpirun", "tweed run")
+    bad("the agent with an option", ["agent", "-n", "2", "./touch"], "TWEED_PROCESSORS=4")
+    bad("the agent without its launcher", ["agent", "--socket", "77"], "takes no options")
 
 
 def family():
@@ -134,6 +136,34 @@ def family():
     member("writes=store", "writes=twin or stores")
     bad("races without twins", ["run", "-n", "2", "--protocol", "1L", "./touch"], "TWEED_RACE", env={"TWEED_RACE": "ww"})
     bad("program that does not tell of its stores", ["run", "-n", "2", "-p", "2", "--protocol", "1L", program], "tweed cc", "1L")
+
+
+def hosts():
+    def host(name, *expected):
+        bad(f"hosts '{name}'", ["run", "--hosts", name, "./touch"], *expected)
+    host("a,b", "shm", "does not leave a host", "--transport")
+    host(",", "names no host")
+    host("a:0", "a:0", "1 to 256")
+    host("a:", "'a:'", "1 to 256")
+    host("a:x", "a:x", "1 to 256")
+    host("a:200,b:200", "more than 256 nodes")
+    host("-oProxyCommand=touch", "no host")
+    host("a;touch", "no host")
+    host("$(touch)", "no host")
+    bad("more nodes than hosts", ["run", "-n", "5", "--hosts", "a,b:2", "./touch"], "5 nodes", "have 3")
+    bad("hosts twice", ["run", "--hosts", "a", "--hostfile", "plain", "./touch"], "--hosts", "--hostfile")
+    bad("missing hosts' file", ["run", "--hostfile", "missing", "./touch"], "missing", "No such")
+    bad("directory as hosts' file", ["run", "--hostfile", "directory", "./touch"], "directory", "Is a directory")
+    with open("empty-hosts", "w") as f:
+        f.write("# nobody\n\n")
+    bad("hosts' file without hosts", ["run", "--hostfile", "empty-hosts", "./touch"], "empty-hosts", "names no host")
+    bad("environment without a name", ["run", "--env", "=x", "./touch"], "--env", "NAME")
+    bad("environment of nobody", ["run", "--env", "NO_SUCH_VARIABLE", "./touch"], "NO_SUCH_VARIABLE")
+    bad("environment without a value", ["run", "--env"], "--env needs a value")
+    bad("binding", ["run", "--bind", "cores", "./touch"], "did you mean core")
+    bad("more processors than cores", ["run", "-n", "2", "-p", "64", "--bind", "core", "./touch"], "128 processors", "--bind none")
+    bad("watch", ["run", "--watch", "-1", "./touch"], "--watch", "0 to 86400")
+    good("environment", ["run", "--env", "TW_A=1", "--env=TW_B=2", "./variables"], stdout="1 2\n")
 
 
 def programs():
@@ -184,9 +214,10 @@ with tempfile.TemporaryDirectory() as place:
     executable("true", "#!/bin/sh\nexit 0\n")
     executable("seven", "#!/bin/sh\nexit 7\n")
     executable("echo", "#!/bin/sh\necho \"$@\"\n")
+    executable("variables", "#!/bin/sh\necho $TW_A $TW_B\n")
     executable("garbage", "neither script nor binary\n")
     executable("no-interpreter", "#!/no/such/interpreter\n")
-    for group in (settings, shapes, sizes, options, family, programs, stats_files, controls):
+    for group in (settings, shapes, sizes, options, hosts, family, programs, stats_files, controls):
         group()
     os.chdir("/")
 

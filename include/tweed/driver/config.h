@@ -42,6 +42,14 @@ struct tw_config {
 	char huge[8];          /* TWEED_HUGE        auto | on | off */
 	bool tag;              /* TWEED_TAG         0 | 1: prefix output lines with [node.processor]   --tag */
 	uint64_t host_nodes;   /* no setting: nodes of a one-level protocol that share a host, else 1 */
+	char hosts[2048];      /* TWEED_HOSTS       "": HOST[:NODES],... */
+	char hostfile[256];    /* TWEED_HOSTFILE    "" */
+	char rsh[256];         /* TWEED_RSH         ssh */
+	char remote_tweed[256]; /* TWEED_REMOTE_TWEED "" */
+	uint64_t watch;        /* TWEED_WATCH       10: seconds of silence that end the job; 0: none do; 0..86400 */
+	char bind[16];         /* TWEED_BIND        auto | none | core | numa | package */
+	bool show_binding;     /* TWEED_SHOW_BINDING 0 | 1 */
+	bool several_hosts;    /* no setting: the nodes are not all emulated by one launcher */
 	bool race;             /* TWEED_RACE        off | ww: report write-write data races    --race */
 	char plant[32];        /* TWEED_PLANT       "": a planted bug, only in builds with -Dplant=true */
 };

@@ -27,6 +27,7 @@ struct tw_layout {
 	size_t sync_bytes;
 	size_t heap;           /* the shared heap's words: core/heap.c */
 	size_t heap_bytes;
+	size_t beats;          /* [nodes] a word that node's agent counts up: core/message.c */
 	size_t collective;     /* tw_bcast's buffer */
 	size_t collective_bytes;
 	size_t protocol;       /* the protocol's own: driver/protocol.h */

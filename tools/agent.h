@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* agent.h - the agent's part of a process. */
+#ifndef TW_TOOLS_AGENT_H
+#define TW_TOOLS_AGENT_H
+
+/* agent_run - be the agent of the launcher at the other end of @in and @out, to the job's end; does not return. */
+void agent_run(int in, int out) __attribute__((noreturn));
+
+#endif

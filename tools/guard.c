@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "tools/guard.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/pidfd.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/util.h"
+#include "tools/tools.h"
+
+#define GUARD_LOOK_MS  250
+#define GUARD_GRACE_NS ((uint64_t)1500000000) /* from the closed connection, for the agent to end by itself */
+
+/* Shared by guard and agent. */
+struct guard_words {
+	_Atomic uint64_t beats, within_ns;
+};
+static struct guard_words *guard_words;
+
+void guard_beat(uint64_t within_ns)
+{
+	if (!guard_words)
+		return;
+	atomic_store(&guard_words->within_ns, within_ns);
+	atomic_fetch_add(&guard_words->beats, 1);
+}
+
+/* Is the agent, which has not beaten for @silent_ns of our own running time, to be taken for lost? */
+static bool guard_lost(uint64_t silent_ns)
+{
+	uint64_t within_ns = atomic_load(&guard_words->within_ns);
+	return within_ns && silent_ns > within_ns;
+}
+
+static void guard_watch(pid_t agent, int connection)
+{
+	uint64_t closed_ns = 0, silent_ns = 0, before_ns = tw_time_ns(), seen = 0;
+	int status = 0, ended = pidfd_open(agent, 0);
+
+	while (waitpid(agent, &status, WNOHANG) != agent) {
+		struct pollfd p[2] = {{closed_ns ? -1 : connection, POLLRDHUP, 0}, {ended, POLLIN, 0}};
+		poll(p, 2, GUARD_LOOK_MS);
+		uint64_t now = tw_time_ns(), beats = atomic_load(&guard_words->beats);
+		if (!closed_ns && (p[0].revents & (POLLHUP | POLLRDHUP | POLLERR | POLLNVAL)))
+			closed_ns = now;
+		/* A look that comes late is our own stop, not the agent's silence. */
+		silent_ns =
+		    beats == seen ? silent_ns + TW_MIN(now - before_ns, (uint64_t)2 * GUARD_LOOK_MS * 1000000) : 0;
+		seen = beats;
+		before_ns = now;
+		if ((closed_ns && now > closed_ns + GUARD_GRACE_NS) || guard_lost(silent_ns))
+			kill(agent, SIGKILL);
+	}
+	tool_kill_descendants();
+	_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+}
+
+int guard_start(int connection)
+{
+	struct guard_words *words =
+	    mmap(NULL, sizeof(*words), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t parent = getpid();
+
+	if (words == MAP_FAILED)
+		return -errno;
+	guard_words = words;
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	pid_t agent = fork();
+	if (agent < 0)
+		return -errno;
+	if (agent > 0) {
+		prctl(PR_SET_NAME, "tweed-guard");
+		guard_watch(agent, connection);
+	}
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(1);
+	return 0;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* guard.h - the process above an agent on a host where no launcher is: it leaves nothing behind when the agent cannot.
+ *
+ * An agent ends by itself when its connection closes or the launcher is silent.  One that is stopped, or hangs, does not;
+ * and when it is killed, what its processors had started stays.  The guard sees the connection close and the agent's
+ * beats cease, kills the agent and reaps all that descends from it. */
+#ifndef TW_TOOLS_GUARD_H
+#define TW_TOOLS_GUARD_H
+
+#include <stdint.h>
+
+/* guard_start - fork: the caller goes on as the child; the parent watches it and @connection, and exits with its status.
+ * Returns 0 or -errno. */
+int guard_start(int connection);
+/* guard_beat - the agent lives; it says so again within @within_ns (0: it does not say). */
+void guard_beat(uint64_t within_ns);
+
+#endif

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "tools/hosts.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/util.h"
+
+struct hosts_reader {
+	const char *from; /* for messages: --hosts, or the file's name */
+	struct tool_hosts *hosts;
+	char *error;
+	size_t error_bytes;
+};
+
+/* What a name may consist of: letters and digits of any host, user or address; nothing that a shell or an option begins with. */
+static bool hosts_name(const char *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if (!isalnum((unsigned char)text[i]) && !strchr("._@%-", text[i]) &&
+		    !(text[i] == ':' && text[0] == '['))
+			if (!(text[i] == '[' && i == 0) && !(text[i] == ']' && i == len - 1))
+				return false;
+	return len > 0 && len < sizeof(((struct tool_host *)0)->name) && text[0] != '-';
+}
+
+/* HOST or HOST:NODES, an address of the new kind in brackets. */
+static int hosts_add(struct hosts_reader *r, const char *text, size_t len)
+{
+	const char *bracket = text[0] == '[' ? memchr(text, ']', len) : NULL;
+	size_t skip = bracket ? (size_t)(bracket - text) : 0;
+	const char *colon = memchr(text + skip, ':', len - skip);
+	size_t name = colon ? (size_t)(colon - text) : len;
+	unsigned long nodes = 1;
+	char *end;
+
+	if (colon) {
+		nodes = isdigit((unsigned char)colon[1]) ? strtoul(colon + 1, &end, 10) : 0;
+		if (nodes < 1 || nodes > TW_MAX_NODES || end != text + len) {
+			snprintf(r->error, r->error_bytes,
+			         "%s has '%.*s', but the nodes of a host are a number from 1 to %d", r->from,
+			         (int)TW_MIN(len, (size_t)80), text, TW_MAX_NODES);
+			return -EINVAL;
+		}
+	}
+	if (!hosts_name(text, name)) {
+		snprintf(r->error, r->error_bytes, "%s has '%.*s', which is no host; write HOST or HOST:NODES", r->from,
+		         (int)TW_MIN(len, (size_t)80), text);
+		return -EINVAL;
+	}
+	struct tool_host *grown = realloc(r->hosts->host, (r->hosts->count + 1) * sizeof(*grown));
+	if (!grown) {
+		snprintf(r->error, r->error_bytes, "out of memory");
+		return -ENOMEM;
+	}
+	r->hosts->host = grown;
+	struct tool_host *h = &grown[r->hosts->count];
+	bool bare = name > 2 && text[0] == '['; /* the remote shell wants it without brackets */
+	snprintf(h->name, sizeof(h->name), "%.*s", (int)(name - 2 * bare), text + bare);
+	h->nodes = (unsigned)nodes;
+	r->hosts->count++;
+	r->hosts->nodes += h->nodes;
+	if (r->hosts->nodes > TW_MAX_NODES) {
+		snprintf(r->error, r->error_bytes, "%s names more than %d nodes; name fewer", r->from, TW_MAX_NODES);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* The entries of @text, which are separated by any of @between. */
+static int hosts_list(struct hosts_reader *r, const char *text, const char *between)
+{
+	int status = 0;
+
+	for (text += strspn(text, between); *text && status == 0; text += strspn(text, between)) {
+		size_t len = strcspn(text, between);
+		status = hosts_add(r, text, len);
+		text += len;
+	}
+	return status;
+}
+
+static int hosts_file(struct hosts_reader *r, const char *path)
+{
+	FILE *f = fopen(path, "re");
+	char *line = NULL;
+	size_t room = 0;
+	int status = 0;
+
+	if (!f) {
+		status = -errno;
+		snprintf(r->error, r->error_bytes, "cannot read the hosts' file '%s': %s", path, strerror(errno));
+		return status;
+	}
+	while (status == 0 && getline(&line, &room, f) >= 0) {
+		line[strcspn(line, "#")] = '\0';
+		status = hosts_list(r, line, " \t\r\n");
+	}
+	if (status == 0 && ferror(f)) {
+		snprintf(r->error, r->error_bytes, "cannot read the hosts' file '%s': %s", path, strerror(errno));
+		status = -EIO;
+	}
+	free(line);
+	fclose(f);
+	return status;
+}
+
+int hosts_read(const struct tw_config *c, struct tool_hosts *hosts, char *error, size_t error_bytes)
+{
+	struct hosts_reader r = {c->hosts[0] ? "--hosts" : c->hostfile, hosts, error, error_bytes};
+	int status;
+
+	*hosts = (struct tool_hosts){0};
+	if (!c->hosts[0] && !c->hostfile[0])
+		return 0;
+	if (c->hosts[0] && c->hostfile[0]) {
+		snprintf(error, error_bytes, "both --hosts and --hostfile name hosts; use one of them");
+		return -EINVAL;
+	}
+	status = c->hosts[0] ? hosts_list(&r, c->hosts, ", ") : hosts_file(&r, c->hostfile);
+	if (status == 0 && !hosts->count) {
+		snprintf(error, error_bytes, "%s names no host", r.from);
+		status = -EINVAL;
+	}
+	if (status < 0)
+		hosts_free(hosts);
+	return status;
+}
+
+const struct tool_host *hosts_of(const struct tool_hosts *hosts, unsigned node)
+{
+	const struct tool_host *h = hosts->host;
+
+	while (node >= h->nodes)
+		node -= h++->nodes;
+	return h;
+}
+
+void hosts_free(struct tool_hosts *hosts)
+{
+	free(hosts->host);
+	*hosts = (struct tool_hosts){0};
+}

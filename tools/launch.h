@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* launch.h - the launcher's state: launch.c, start.c, forward.c. */
+#ifndef TW_TOOLS_LAUNCH_H
+#define TW_TOOLS_LAUNCH_H
+
+#include <poll.h>
+#include <signal.h>
+
+#include "tools/tools.h"
+#include "tools/watch.h"
+#include "tools/wire.h"
+
+struct launch_node {
+	const char *host; /* NULL: here */
+	pid_t child;      /* the agent, or the remote shell; 0: gone, or not ours */
+	struct wire wire; /* in -1: closed */
+	struct watch watch;
+	struct wire_hello hello;
+	struct tw_net_address address;
+	int memory;    /* exported memory, until it is handed on; -1: at the address */
+	size_t credit; /* of its output, not yet sent */
+	bool started, greeted, delivered, gone;
+	bool stopped; /* a processor of it is */
+};
+
+struct launch {
+	struct tool_job *job;
+	unsigned nodes, agents; /* agents: not gone yet */
+	struct launch_node node[TW_MAX_NODES];
+	unsigned greeted, have_memory, ready, exited, delivered;
+	bool going, ending, late;
+	bool output, input; /* are passed on */
+	int signals, drain;
+	size_t window; /* of the input */
+	sigset_t mask;
+	struct watch clock;
+	uint64_t deadline_ns; /* 0: none */
+	uint64_t began_ns;
+	char *program; /* what PROGRAM says */
+	size_t program_bytes;
+	uint8_t secret[TW_NET_SECRET_BYTES];
+};
+
+/* launch_end - end the job with this status, unless it is ending.  launch_send - to one agent, as wire_send. */
+void launch_end(struct launch *l, int status);
+void launch_send(struct launch *l, unsigned node, enum wire_type type, const void *body, size_t bytes);
+/* launch_where - "node 1", or "node 1 on host b"; in one of two buffers in turn. */
+const char *launch_where(const struct launch *l, unsigned node);
+
+/* ---- start.c: starting agents, and what became of them ---- */
+
+/* start_agents - start those that may be started now: all, but of remote shells few at a time.  0 or -errno, printed. */
+int start_agents(struct launch *l);
+/* start_program - collect what PROGRAM says.  0 or -errno, printed. */
+int start_program(struct launch *l);
+/* start_failed - the agent never said HELLO: say why.  @status: of its remote shell, as waitpid gives it. */
+void start_failed(struct launch *l, unsigned node, int status);
+/* start_wait - what became of the node's child, which is gone or will be soon; it is reaped.  As waitpid gives it. */
+int start_wait(struct launch_node *n);
+
+/* ---- forward.c: output, input ---- */
+
+/* forward_start - if the job needs it.  0 or -errno, printed. */
+int forward_start(struct launch *l);
+/* forward_output - an OUTPUT message. */
+void forward_output(struct launch *l, unsigned node, const struct wire_msg *msg);
+/* forward_events - what to poll for: the drain and standard input.  forward_act - and what came of it. */
+void forward_events(const struct launch *l, struct pollfd poller[2]);
+void forward_act(struct launch *l, const struct pollfd poller[2]);
+
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "tools/manager.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "tools/agent.h"
+#include "tools/guard.h"
+#include "tools/meet.h"
+#include "tools/exchange.h"
+#include "tools/tools.h"
+
+#define MANAGER_MEET_S 60
+
+/* What the first process tells the others: where it listens; "": it has complained and ends. */
+struct manager_meeting {
+	uint8_t secret[TW_NET_SECRET_BYTES];
+	char place[MEET_PLACE_BYTES];
+};
+
+static int manager_agent(const struct manager_meeting *m, unsigned rank)
+{
+	if (!m->place[0])
+		return TOOL_USAGE;
+	int fd = meet_connect(m->place, m->secret, rank);
+	if (fd < 0) {
+		tool_say("agent %u cannot reach the launcher at port and addresses %s: %s; do the hosts have a network "
+		         "in common?",
+		         rank, m->place, fd == -EACCES ? "it does not hold the job's secret" : strerror(-fd));
+		return TOOL_USAGE;
+	}
+	if (guard_start(fd) < 0) {
+		tool_say("cannot start agent %u: %s", rank, strerror(errno));
+		return TOOL_USAGE;
+	}
+	agent_run(fd, fd);
+}
+
+static int manager_launch(struct tool_job *job, const struct manager_meeting *m, int listener)
+{
+	int connection[TW_MAX_NODES];
+	unsigned nodes = (unsigned)job->config.nodes, refused;
+	int status = meet_accept(listener, m->secret, nodes, MANAGER_MEET_S, connection, &refused);
+
+	if (refused)
+		tool_say("%u connections without the job's secret were refused", refused);
+	for (unsigned i = 1; i < nodes && status < 0; i++)
+		if (connection[i] < 0) {
+			tool_say("agent %u has not come within %u s; do the hosts have a network in common?", i,
+			         MANAGER_MEET_S);
+			return TOOL_USAGE;
+		}
+	job->connection = connection;
+	return tool_launch_and_report(job);
+}
+
+int manager_run(char **argv)
+{
+	static struct tool_job job;
+	struct manager_meeting m = {0};
+	unsigned rank, size;
+	char error[1024];
+	int listener = -1;
+
+	if (exchange_open(&rank, &size, error, sizeof(error)) < 0) {
+		tool_say("%s", error);
+		return TOOL_USAGE;
+	}
+	if (rank == 0 && tool_prepare(&job, argv, size) == 0) {
+		listener = meet_listen(m.place);
+		if (listener < 0 || getrandom(m.secret, sizeof(m.secret), 0) != (ssize_t)sizeof(m.secret)) {
+			tool_say("cannot prepare to meet the agents: %s", strerror(errno));
+			m.place[0] = '\0';
+		}
+	}
+	int shared = exchange_share(&m, sizeof(m), error, sizeof(error));
+	exchange_close();
+	if (shared != (int)sizeof(m)) {
+		tool_say("%s",
+		         shared < 0 ? error : "the agents are not of the same build; install the same on every host");
+		return TOOL_USAGE;
+	}
+	if (rank)
+		return manager_agent(&m, rank);
+	return m.place[0] ? manager_launch(&job, &m, listener) : TOOL_USAGE;
+}

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "tools/meet.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/util.h"
+#include "net/auth.h"
+
+#define MEET_NONCE_BYTES 16
+#define MEET_PENDING     128
+#define MEET_PROVE_NS    ((uint64_t)5000000000)
+#define MEET_CONNECT_MS  5000
+
+/* What a proof is of. */
+struct meet_text {
+	char speaker[16];
+	uint8_t launcher_nonce[MEET_NONCE_BYTES], agent_nonce[MEET_NONCE_BYTES];
+	uint32_t rank;
+};
+
+/* The agent's message. */
+struct meet_claim {
+	uint32_t rank;
+	uint8_t nonce[MEET_NONCE_BYTES], proof[TW_AUTH_PROOF_BYTES];
+};
+
+struct meet_pending {
+	int fd; /* -1: free */
+	uint64_t since_ns;
+	size_t have;
+	uint8_t nonce[MEET_NONCE_BYTES];
+	struct meet_claim claim;
+};
+
+static struct meet_text meet_text(const char *speaker, const uint8_t *launcher_nonce, const uint8_t *agent_nonce,
+                                  uint32_t rank)
+{
+	struct meet_text t = {.rank = rank};
+
+	snprintf(t.speaker, sizeof(t.speaker), "%s", speaker);
+	memcpy(t.launcher_nonce, launcher_nonce, MEET_NONCE_BYTES);
+	memcpy(t.agent_nonce, agent_nonce, MEET_NONCE_BYTES);
+	return t;
+}
+
+/* ---- where ----------------------------------------------------------------------------------------------------- */
+
+/* "PORT ADDRESS ADDRESS ...": this host's, loopback last. */
+static void meet_place(unsigned port, char place[MEET_PLACE_BYTES])
+{
+	struct ifaddrs *all = NULL;
+	size_t n = (size_t)snprintf(place, MEET_PLACE_BYTES, "%u", port);
+
+	if (getifaddrs(&all) < 0)
+		all = NULL;
+	for (unsigned loopback = 0; loopback < 2; loopback++)
+		for (struct ifaddrs *i = all; i; i = i->ifa_next) {
+			char text[INET6_ADDRSTRLEN];
+			if (!i->ifa_addr || i->ifa_addr->sa_family != AF_INET || !(i->ifa_flags & IFF_UP) ||
+			    ((i->ifa_flags & IFF_LOOPBACK) != 0) != loopback)
+				continue;
+			struct sockaddr_in a;
+			memcpy(&a, i->ifa_addr, sizeof(a));
+			inet_ntop(AF_INET, &a.sin_addr, text, sizeof(text));
+			if (n + strlen(text) + 2 < MEET_PLACE_BYTES)
+				n += (size_t)snprintf(place + n, MEET_PLACE_BYTES - n, " %s", text);
+		}
+	freeifaddrs(all);
+}
+
+int meet_listen(char place[MEET_PLACE_BYTES])
+{
+	struct sockaddr_in any = {.sin_family = AF_INET};
+	socklen_t bytes = sizeof(any);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd < 0 || bind(fd, (const struct sockaddr *)&any, bytes) < 0 || listen(fd, MEET_PENDING) < 0 ||
+	    getsockname(fd, (struct sockaddr *)&any, &bytes) < 0) {
+		int error = errno;
+		if (fd >= 0)
+			close(fd);
+		return -error;
+	}
+	meet_place(ntohs(any.sin_port), place);
+	return fd;
+}
+
+/* ---- the launcher ---------------------------------------------------------------------------------------------- */
+
+static void meet_drop(struct meet_pending *p, unsigned *refused)
+{
+	close(p->fd);
+	p->fd = -1;
+	++*refused;
+}
+
+/* A new connection takes a free place, or that of the one which has waited longest. */
+static void meet_greet(int fd, struct meet_pending pending[MEET_PENDING], unsigned *refused)
+{
+	struct meet_pending *p = &pending[0];
+
+	for (unsigned i = 0; i < MEET_PENDING && p->fd >= 0; i++)
+		if (pending[i].fd < 0 || pending[i].since_ns < p->since_ns)
+			p = &pending[i];
+	if (p->fd >= 0)
+		meet_drop(p, refused);
+	*p = (struct meet_pending){.fd = fd, .since_ns = tw_time_ns()};
+	if (getrandom(p->nonce, sizeof(p->nonce), 0) != (ssize_t)sizeof(p->nonce) ||
+	    send(fd, p->nonce, sizeof(p->nonce), MSG_NOSIGNAL) != (ssize_t)sizeof(p->nonce))
+		meet_drop(p, refused);
+}
+
+/* What came from @p; true when it is agent claim.rank, and knows that we are the launcher. */
+static bool meet_hear(struct meet_pending *p, const uint8_t *secret, unsigned nodes, const int *connection,
+                      unsigned *refused)
+{
+	ssize_t n = recv(p->fd, (char *)&p->claim + p->have, sizeof(p->claim) - p->have, 0);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return false;
+	p->have += n > 0 ? (size_t)n : 0;
+	if (n > 0 && p->have < sizeof(p->claim))
+		return false;
+	uint32_t rank = p->claim.rank;
+	struct meet_text theirs = meet_text("tweed agent", p->nonce, p->claim.nonce, rank);
+	struct meet_text ours = meet_text("tweed launcher", p->nonce, p->claim.nonce, rank);
+	uint8_t proof[TW_AUTH_PROOF_BYTES];
+	if (n <= 0 || !tw_auth_holds(secret, &theirs, sizeof(theirs), p->claim.proof) || rank < 1 || rank >= nodes ||
+	    connection[rank] >= 0) {
+		meet_drop(p, refused);
+		return false;
+	}
+	tw_auth_prove(secret, &ours, sizeof(ours), proof);
+	if (send(p->fd, proof, sizeof(proof), MSG_NOSIGNAL) != (ssize_t)sizeof(proof)) {
+		meet_drop(p, refused);
+		return false;
+	}
+	return true;
+}
+
+static int meet_wait(int listener, const struct meet_pending pending[MEET_PENDING],
+                     struct pollfd poller[MEET_PENDING + 1])
+{
+	poller[0] = (struct pollfd){listener, POLLIN, 0};
+	for (unsigned i = 0; i < MEET_PENDING; i++)
+		poller[1 + i] = (struct pollfd){pending[i].fd, POLLIN, 0};
+	return poll(poller, MEET_PENDING + 1, 100);
+}
+
+int meet_accept(int listener, const uint8_t secret[TW_NET_SECRET_BYTES], unsigned nodes, unsigned seconds,
+                int *connection, unsigned *refused)
+{
+	static struct meet_pending pending[MEET_PENDING];
+	struct pollfd poller[MEET_PENDING + 1];
+	uint64_t end_ns = tw_time_ns() + (uint64_t)seconds * 1000000000u;
+	unsigned here = 1;
+	int fd;
+
+	*refused = 0;
+	for (unsigned i = 0; i < nodes; i++)
+		connection[i] = -1;
+	for (unsigned i = 0; i < MEET_PENDING; i++)
+		pending[i].fd = -1;
+	while (here < nodes && tw_time_ns() < end_ns) {
+		if (meet_wait(listener, pending, poller) < 0)
+			continue;
+		for (unsigned i = 0; i < MEET_PENDING; i++) {
+			struct meet_pending *p = &pending[i];
+			if (p->fd >= 0 && poller[1 + i].revents && meet_hear(p, secret, nodes, connection, refused)) {
+				connection[p->claim.rank] = p->fd;
+				p->fd = -1;
+				here++;
+			} else if (p->fd >= 0 && tw_time_ns() > p->since_ns + MEET_PROVE_NS) {
+				meet_drop(p, refused);
+			}
+		}
+		while ((fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0)
+			meet_greet(fd, pending, refused);
+	}
+	for (unsigned i = 0; i < MEET_PENDING; i++)
+		if (pending[i].fd >= 0)
+			meet_drop(&pending[i], refused);
+	close(listener);
+	for (unsigned i = 1; i < nodes; i++)
+		if (connection[i] >= 0)
+			setsockopt(connection[i], IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
+	return here == nodes ? 0 : -ETIMEDOUT;
+}
+
+/* ---- the agent ------------------------------------------------------------------------------------------------- */
+
+static bool meet_read(int fd, void *data, size_t bytes)
+{
+	struct pollfd p = {fd, POLLIN, 0};
+
+	for (char *at = data; bytes;) {
+		if (poll(&p, 1, MEET_CONNECT_MS) == 0)
+			return false;
+		ssize_t n = recv(fd, at, bytes, 0);
+		if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+			return false;
+		at += n > 0 ? n : 0;
+		bytes -= n > 0 ? (size_t)n : 0;
+	}
+	return true;
+}
+
+static int meet_dial(const char *address, unsigned port)
+{
+	struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), error = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (inet_pton(AF_INET, address, &to.sin_addr) != 1)
+		error = EINVAL;
+	else if (connect(fd, (const struct sockaddr *)&to, sizeof(to)) < 0)
+		error = errno;
+	if (error == EINPROGRESS) {
+		struct pollfd p = {fd, POLLOUT, 0};
+		error = poll(&p, 1, MEET_CONNECT_MS) == 1 ? 0 : ETIMEDOUT;
+		if (!error)
+			getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &(socklen_t){sizeof(error)});
+	}
+	if (!error)
+		return fd;
+	close(fd);
+	return -error;
+}
+
+/* Prove to each other who we are. */
+static int meet_introduce(int fd, const uint8_t *secret, unsigned rank)
+{
+	struct meet_claim claim = {.rank = rank};
+	uint8_t nonce[MEET_NONCE_BYTES], proof[TW_AUTH_PROOF_BYTES];
+
+	if (getrandom(claim.nonce, sizeof(claim.nonce), 0) != (ssize_t)sizeof(claim.nonce) ||
+	    !meet_read(fd, nonce, sizeof(nonce)))
+		return -ETIMEDOUT;
+	struct meet_text ours = meet_text("tweed agent", nonce, claim.nonce, rank);
+	struct meet_text theirs = meet_text("tweed launcher", nonce, claim.nonce, rank);
+	tw_auth_prove(secret, &ours, sizeof(ours), claim.proof);
+	if (send(fd, &claim, sizeof(claim), MSG_NOSIGNAL) != (ssize_t)sizeof(claim) ||
+	    !meet_read(fd, proof, sizeof(proof)))
+		return -ETIMEDOUT;
+	if (!tw_auth_holds(secret, &theirs, sizeof(theirs), proof))
+		return -EACCES;
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
+	return 0;
+}
+
+int meet_connect(const char *place, const uint8_t secret[TW_NET_SECRET_BYTES], unsigned rank)
+{
+	char text[MEET_PLACE_BYTES], *rest = NULL;
+	int status = -EHOSTUNREACH;
+
+	snprintf(text, sizeof(text), "%s", place);
+	const char *word = strtok_r(text, " ", &rest);
+	unsigned port = 0;
+	if (!word || sscanf(word, "%u", &port) != 1 || port > UINT16_MAX)
+		return -EINVAL;
+	while ((word = strtok_r(NULL, " ", &rest))) {
+		int fd = meet_dial(word, port);
+		if (fd < 0) {
+			status = fd;
+			continue;
+		}
+		status = meet_introduce(fd, secret, rank);
+		if (status == 0)
+			return fd;
+		close(fd);
+	}
+	return status;
+}
