@@ -7,6 +7,9 @@
 static const struct tw_transport *const list_all[] = {
     &tw_transport_shm,
     &tw_transport_sim,
+#ifdef TW_VERBS
+    &tw_transport_verbs,
+#endif
     NULL,
 };
 

@@ -7,5 +7,6 @@
 
 extern const struct tw_transport tw_transport_shm;
 extern const struct tw_transport tw_transport_sim;
+extern const struct tw_transport tw_transport_verbs; /* where libibverbs and librdmacm have been found */
 
 #endif

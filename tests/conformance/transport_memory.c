@@ -224,7 +224,7 @@ static void refusals(struct env *env)
 	const struct tw_net_config good = env->net->config;
 	struct tw_net *net = env->net;
 	int small = memfd_create("transport-small", MFD_CLOEXEC), silent = open("/dev/null", O_WRONLY);
-	int fds[2] = {good.fd[0], small};
+	int fds[2] = {small, small};
 	struct tw_net_config bad[9] = {good, good, good, good, good, good, good, good, good};
 
 	bad[0].node = good.nodes;
