@@ -228,6 +228,7 @@ static int server_accept(struct tw_net_server *s, struct rdma_cm_id *id, const s
 	struct ibv_qp_attr timer = {.min_rnr_timer = SERVER_RNR_TIMER};
 
 	memcpy(text.nonce, s->nonce, sizeof(text.nonce));
+	memset(text.hello.proof, 0, sizeof(text.hello.proof));
 	tw_auth_prove(s->config.secret, &text, sizeof(text), welcome.proof);
 	if (verbs.rdma_create_qp(id, s->pd, &init) < 0)
 		return -errno;

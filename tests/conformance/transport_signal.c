@@ -209,6 +209,16 @@ static void notify_after_writes(struct env *env)
 	}
 }
 
+/* Until this bell is not @before, or too much time has passed. */
+static uint32_t await_bell(struct env *env, uint32_t before)
+{
+	uint64_t until = tw_time_ns() + 10000 * MS;
+
+	while (env->net->ops->bell(env->net) == before && tw_time_ns() < until)
+		sched_yield();
+	return env->net->ops->bell(env->net);
+}
+
 /* Who is rung, and who is not. */
 static void bells(struct env *env)
 {
@@ -228,9 +238,11 @@ static void bells(struct env *env)
 			else
 				tw_net_notify(env->net, node, port);
 		}
+		bool rung = env->node == node && (env->port == port || step >= 2 * env->ranks);
+		if (rung)
+			await_bell(env, before);
 		env_barrier(env);
 		now = env->net->ops->bell(env->net);
-		bool rung = env->node == node && (env->port == port || step >= 2 * env->ranks);
 		ENV_CHECK(env, (now != before) == rung, "step %u: %s", step, rung ? "not rung" : "rung");
 		before = now;
 	}
@@ -261,7 +273,7 @@ static uint64_t late_sleep(struct env *env, bool bell_first)
 		env_barrier(env);
 		env_barrier(env);
 		if (!bell_first)
-			seen = env->net->ops->bell(env->net);
+			seen = await_bell(env, seen);
 		begun = tw_time_ns();
 		env->net->ops->sleep(env->net, seen, 1000 * MS);
 		return tw_time_ns() - begun;
