@@ -53,7 +53,7 @@ static void flush_visible(struct env *env)
 /* Message passing: data, fence, flag; no flush.  The readers of the target sample while the writer runs. */
 static void fence_passing(struct env *env)
 {
-	const uint64_t rounds = 3000;
+	const uint64_t rounds = env_rounds(env, 3000);
 
 	if (env->node == 0 && env->port == 0) {
 		for (uint64_t i = 1; i <= rounds; i++) {
@@ -74,7 +74,7 @@ static void fence_passing(struct env *env)
 /* An atomic is performed after the writes before it: data, then fetch-and-add of the flag. */
 static void atomic_passing(struct env *env)
 {
-	const uint64_t rounds = 3000;
+	const uint64_t rounds = env_rounds(env, 3000);
 
 	if (env->node == 0 && env->port == 0) {
 		for (uint64_t i = 1; i <= rounds; i++) {
@@ -100,7 +100,7 @@ static void untorn(struct env *env)
 	static char bytes[16];
 
 	if (env->rank == 0) {
-		for (unsigned i = 0; i < 200000; i++) {
+		for (unsigned i = 0; i < env_rounds(env, 200000); i++) {
 			char *src = bytes + i % 8;
 
 			memset(src, i & 1 ? 0xff : 0, 8);
@@ -127,7 +127,7 @@ static void own_writes(struct env *env)
 	struct tw_net *net = env->net;
 	const size_t at = FLAG + 64 * env->rank;
 
-	for (uint64_t i = 1; i <= 2000; i++) {
+	for (uint64_t i = 1; i <= env_rounds(env, 2000); i++) {
 		unsigned node = 1 - env->node;
 
 		tw_net_write64(net, node, at, 10 * i);
@@ -252,7 +252,7 @@ static void sb_three(struct env *env)
 /* Two writes without a fence between them: how often a reader sees the second without the first. */
 static uint64_t unfenced(struct env *env)
 {
-	uint64_t seen = 0, rounds = 100000;
+	uint64_t seen = 0, rounds = env_rounds(env, 100000);
 
 	if (env->node == 0) {
 		for (uint64_t i = 1; i <= rounds && !atomic_load(&env->shared->word[0]); i++) {
