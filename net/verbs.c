@@ -416,9 +416,11 @@ static void verbs_sleep(struct tw_net *net, uint32_t seen, uint64_t timeout_ns)
 	tw_mailbox_sleep(verbs_of(net)->self, seen, timeout_ns);
 }
 
+/* Also finds a lost connection that nobody waits for. */
 static void verbs_progress(struct tw_net *net)
 {
 	verbs_post_all(net);
+	verbs_poll(verbs_of(net));
 }
 
 static int verbs_probe(char *why, size_t why_bytes)

@@ -306,7 +306,7 @@ int main(int argc, char **argv)
 	const struct tw_transport *ops = argc > 1 ? tw_transport_find(argv[1]) : NULL;
 
 	if (argc > 1 && !ops) {
-		fprintf(stderr, "transport: no transport is called \"%s\"; there are shm and sim\n", argv[1]);
+		fprintf(stderr, "transport: no transport is called \"%s\"; 'tweed info' lists them\n", argv[1]);
 		return 2;
 	}
 	check_list();

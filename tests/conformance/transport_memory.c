@@ -226,6 +226,7 @@ static void refusals(struct env *env)
 	int small = memfd_create("transport-small", MFD_CLOEXEC), silent = open("/dev/null", O_WRONLY);
 	int fds[2] = {small, small};
 	struct tw_net_config bad[9] = {good, good, good, good, good, good, good, good, good};
+	struct tw_net_config nowhere = good;
 
 	bad[0].node = good.nodes;
 	bad[1].port = good.ports;
@@ -239,6 +240,8 @@ static void refusals(struct env *env)
 	dup2(silent, STDERR_FILENO); /* their reasons are of no interest here */
 	for (unsigned i = 0; i < (strcmp(ops->name, "sim") == 0 ? 9u : 5u); i++)
 		ENV_CHECK(env, tw_net_open(ops, &bad[i], &net) == -EINVAL && net == env->net, "defect %u passes", i);
+	nowhere.address = NULL;
+	ENV_CHECK(env, !ops->serve || (tw_net_open(ops, &nowhere, &net) == -EINVAL && net == env->net), "no addresses");
 	close(small);
 	close(silent);
 }

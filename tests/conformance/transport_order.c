@@ -6,12 +6,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#define AREA  ((size_t)256 << 10)
-#define FLAG  AREA              /* words, a line apart */
-#define DATA  (AREA + 8192)     /* a page */
-#define OTHER (AREA + 2 * 8192) /* scattered words */
-#define WORDS 512u              /* of a page */
-#define SPOTS 100u
+#define AREA   ((size_t)256 << 10)
+#define FLAG   AREA              /* words, a line apart */
+#define DATA   (AREA + 8192)     /* a page */
+#define OTHER  (AREA + 2 * 8192) /* scattered words */
+#define WORDS  512u              /* of a page */
+#define SPOTS  100u
+#define SECOND 1000000000u
 
 /* A round's writes to @node: a page and scattered words, all of value @i. */
 static void write_round(struct env *env, unsigned node, uint64_t i)
@@ -98,9 +99,10 @@ static void atomic_passing(struct env *env)
 static void untorn(struct env *env)
 {
 	static char bytes[16];
+	uint64_t until = tw_time_ns() + 2 * SECOND;
 
 	if (env->rank == 0) {
-		for (unsigned i = 0; i < env_rounds(env, 200000); i++) {
+		for (unsigned i = 0; i < 200000 && tw_time_ns() < until; i++) {
 			char *src = bytes + i % 8;
 
 			memset(src, i & 1 ? 0xff : 0, 8);
@@ -252,10 +254,10 @@ static void sb_three(struct env *env)
 /* Two writes without a fence between them: how often a reader sees the second without the first. */
 static uint64_t unfenced(struct env *env)
 {
-	uint64_t seen = 0, rounds = env_rounds(env, 100000);
+	uint64_t seen = 0, rounds = 100000, until = tw_time_ns() + 2 * SECOND;
 
 	if (env->node == 0) {
-		for (uint64_t i = 1; i <= rounds && !atomic_load(&env->shared->word[0]); i++) {
+		for (uint64_t i = 1; i <= rounds && tw_time_ns() < until && !atomic_load(&env->shared->word[0]); i++) {
 			tw_net_write64(env->net, 1, FLAG, i);
 			tw_net_write64(env->net, 1, FLAG + 64, i);
 			env->net->ops->progress(env->net);

@@ -128,9 +128,9 @@ static void ring_full(struct env *env)
 		atomic_store(&env->shared->word[env->rank], sent);
 		env_barrier(env);
 		if (env->rank == 1) {
-			sent = atomic_load(&env->shared->word[0]);
-			drain_until(env, &inbox, sent);
-			ENV_CHECK(env, inbox.total == sent, "%lu arrived instead of %lu", inbox.total, sent);
+			drain_until(env, &inbox, atomic_load(&env->shared->word[0]));
+			sent = inbox.total;
+			ENV_CHECK(env, sent == atomic_load(&env->shared->word[0]), "%lu arrived", sent);
 		}
 		env_barrier(env);
 	}
@@ -209,16 +209,6 @@ static void notify_after_writes(struct env *env)
 	}
 }
 
-/* Until this bell is not @before, or too much time has passed. */
-static uint32_t await_bell(struct env *env, uint32_t before)
-{
-	uint64_t until = tw_time_ns() + 10000 * MS;
-
-	while (env->net->ops->bell(env->net) == before && tw_time_ns() < until)
-		sched_yield();
-	return env->net->ops->bell(env->net);
-}
-
 /* Who is rung, and who is not. */
 static void bells(struct env *env)
 {
@@ -238,11 +228,11 @@ static void bells(struct env *env)
 			else
 				tw_net_notify(env->net, node, port);
 		}
-		bool rung = env->node == node && (env->port == port || step >= 2 * env->ranks);
-		if (rung)
-			await_bell(env, before);
 		env_barrier(env);
-		now = env->net->ops->bell(env->net);
+		uint64_t until = tw_time_ns() + 5000 * MS;
+		bool rung = env->node == node && (env->port == port || step >= 2 * env->ranks);
+		while ((now = env->net->ops->bell(env->net)) == before && rung && tw_time_ns() < until)
+			sched_yield(); /* it is under way */
 		ENV_CHECK(env, (now != before) == rung, "step %u: %s", step, rung ? "not rung" : "rung");
 		before = now;
 	}
@@ -272,8 +262,10 @@ static uint64_t late_sleep(struct env *env, bool bell_first)
 		ENV_CHECK(env, env_load(env, FLAG) == 0, "a word that nobody wrote");
 		env_barrier(env);
 		env_barrier(env);
+		while (!bell_first && env->net->ops->bell(env->net) == seen)
+			sched_yield(); /* it is under way */
 		if (!bell_first)
-			seen = await_bell(env, seen);
+			seen = env->net->ops->bell(env->net);
 		begun = tw_time_ns();
 		env->net->ops->sleep(env->net, seen, 1000 * MS);
 		return tw_time_ns() - begun;
