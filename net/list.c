@@ -10,6 +10,9 @@ static const struct tw_transport *const list_all[] = {
 #ifdef TW_OFI
     &tw_transport_ofi,
 #endif
+#ifdef TW_VERBS
+    &tw_transport_verbs,
+#endif
     NULL,
 };
 

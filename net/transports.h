@@ -7,8 +7,7 @@
 
 extern const struct tw_transport tw_transport_shm;
 extern const struct tw_transport tw_transport_sim;
-#ifdef TW_OFI
-extern const struct tw_transport tw_transport_ofi;
-#endif
+extern const struct tw_transport tw_transport_ofi;   /* where libfabric's headers have been found */
+extern const struct tw_transport tw_transport_verbs; /* where those of libibverbs and librdmacm have been found */
 
 #endif

@@ -82,7 +82,7 @@ static void many_reads(struct env *env)
 	for (size_t i = 0; i < 1000; i++)
 		tw_net_write64(env->net, env->node, AREA + 8 * i, i * 3 + env->node);
 	env_barrier(env);
-	for (unsigned round = 0; round < 100; round++) {
+	for (unsigned round = 0; round < env_rounds(env, 100); round++) {
 		memset(back, 0xee, sizeof(back));
 		for (size_t i = 0; i < 1000; i++)
 			tw_net_read(env->net, (unsigned)(i % 3), AREA + 8 * i, &back[i], 8);
@@ -118,7 +118,7 @@ static void own_node(struct env *env)
 
 static void broadcast(struct env *env)
 {
-	for (uint64_t i = 1; i <= 200; i++) {
+	for (uint64_t i = 1; i <= env_rounds(env, 200); i++) {
 		tw_net_broadcast64(env->net, AREA + 64 * env->rank, i);
 		tw_net_flush(env->net, TW_NET_ALL);
 		env_barrier(env);
@@ -157,7 +157,7 @@ static void counters(struct env *env)
 /* All kinds of atomics by all endpoints at once: nothing is lost, nothing happens twice. */
 static void atomics(struct env *env)
 {
-	const unsigned rounds = 3000;
+	const unsigned rounds = env_rounds(env, 3000);
 	const size_t sum = AREA, count = AREA + 64, chain = AREA + 128;
 	uint64_t taken = 0, put = 0;
 

@@ -54,7 +54,7 @@ static void flush_visible(struct env *env)
 /* Message passing: data, fence, flag; no flush.  The readers of the target sample while the writer runs. */
 static void fence_passing(struct env *env)
 {
-	const uint64_t rounds = 3000;
+	const uint64_t rounds = env_rounds(env, 3000);
 
 	if (env->node == 0 && env->port == 0) {
 		for (uint64_t i = 1; i <= rounds; i++) {
@@ -75,7 +75,7 @@ static void fence_passing(struct env *env)
 /* An atomic is performed after the writes before it: data, then fetch-and-add of the flag. */
 static void atomic_passing(struct env *env)
 {
-	const uint64_t rounds = 3000;
+	const uint64_t rounds = env_rounds(env, 3000);
 
 	if (env->node == 0 && env->port == 0) {
 		for (uint64_t i = 1; i <= rounds; i++) {
@@ -129,7 +129,7 @@ static void own_writes(struct env *env)
 	struct tw_net *net = env->net;
 	const size_t at = FLAG + 64 * env->rank;
 
-	for (uint64_t i = 1; i <= 2000; i++) {
+	for (uint64_t i = 1; i <= env_rounds(env, 2000); i++) {
 		unsigned node = 1 - env->node;
 
 		tw_net_write64(net, node, at, 10 * i);

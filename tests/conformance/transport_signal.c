@@ -64,7 +64,7 @@ static void drain_until(struct env *env, struct inbox *inbox, uint64_t total)
 /* Everybody to everybody, itself included; all queues full most of the time. */
 static void all_to_all(struct env *env)
 {
-	const uint64_t each = 1500;
+	const uint64_t each = env_rounds(env, 1500);
 	const unsigned ports = env->net->config.ports;
 	struct inbox inbox = {.total = 0};
 	struct tw_msg msg;
@@ -90,7 +90,7 @@ static void all_to_all(struct env *env)
 /* Five senders that wait in tw_net_send, one receiver that is slow at times. */
 static void many_senders(struct env *env)
 {
-	const uint64_t each = 4000;
+	const uint64_t each = env_rounds(env, 4000);
 	struct inbox inbox = {.total = 0};
 	struct tw_msg msg;
 
@@ -116,7 +116,7 @@ static void ring_full(struct env *env)
 	uint64_t sent = 0;
 	int error = 0;
 
-	for (unsigned round = 0; round < 50; round++) {
+	for (unsigned round = 0; round < env_rounds(env, 50); round++) {
 		while (env->rank == 0 && sent < 1000000) {
 			fill(env, &msg, sent);
 			error = env->net->ops->send(env->net, 1, 0, &msg);
@@ -168,7 +168,7 @@ static void message_after_writes(struct env *env)
 {
 	struct tw_msg msg = {.type = 1};
 
-	for (uint64_t i = 1; i <= 2000; i++) {
+	for (uint64_t i = 1; i <= env_rounds(env, 2000); i++) {
 		if (env->rank == 0) {
 			write_page(env, 1, i);
 			tw_net_send(env->net, 1, 0, &msg);
@@ -196,7 +196,7 @@ static void notify_after_writes(struct env *env)
 	uint32_t seen = env->net->ops->bell(env->net);
 
 	env_barrier(env);
-	for (uint64_t i = 1; i <= 2000; i++) {
+	for (uint64_t i = 1; i <= env_rounds(env, 2000); i++) {
 		if (env->rank == 0) {
 			write_page(env, 1, i);
 			tw_net_notify(env->net, 1, 0);
@@ -262,6 +262,8 @@ static uint64_t late_sleep(struct env *env, bool bell_first)
 		ENV_CHECK(env, env_load(env, FLAG) == 0, "a word that nobody wrote");
 		env_barrier(env);
 		env_barrier(env);
+		while (!bell_first && env->net->ops->bell(env->net) == seen)
+			sched_yield(); /* it is under way */
 		if (!bell_first)
 			seen = env->net->ops->bell(env->net);
 		begun = tw_time_ns();
@@ -306,7 +308,7 @@ static void ping_pong(struct env *env)
 	struct awaited flag = {.env = env, .offset = FLAG + 64 * env->port};
 	struct tw_net *net = env->net;
 
-	for (uint64_t i = 1; i <= 20000; i++) {
+	for (uint64_t i = 1; i <= env_rounds(env, 20000); i++) {
 		flag.value = i;
 		if (env->node == 0) {
 			tw_net_write64(net, 1, flag.offset, i);
@@ -332,7 +334,7 @@ static void gather_scatter(struct env *env)
 {
 	struct awaited count = {.env = env, .offset = FLAG}, go = {.env = env, .offset = FLAG + 64};
 
-	for (uint64_t i = 1; i <= 3000; i++) {
+	for (uint64_t i = 1; i <= env_rounds(env, 3000); i++) {
 		count.value = i * (env->ranks - 1);
 		go.value = i;
 		if (env->rank == 0) {

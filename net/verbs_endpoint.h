@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* verbs_endpoint.h - an endpoint under verbs: one reliable connection to the server of each node.
+ *
+ * Per node there is a send queue, in which work requests complete in order, and a ring of registered bytes, from which writes
+ * go out and in which reads and atomics arrive.  Positions only rise:
+ *
+ *     ring:     freed <= ... <= taken, taken - freed <= ring_bytes; each piece is contiguous
+ *     requests: done <= posted <= queued, queued - done <= depth; [posted, queued) is the batch, not told to the device
+ *     told:     behind the last posted request that reports; all before it are retired with it
+ *
+ * A batch is posted with one doorbell when somebody waits for it, when a message follows, when it is large, or in progress().
+ * Requests report (are signalled) when somebody waits for them, and at least once every eighth of the queue and of the
+ * ring: so while either is full a report is under way, and waiting for it makes room. */
+#ifndef TW_NET_VERBS_ENDPOINT_H
+#define TW_NET_VERBS_ENDPOINT_H
+
+#include "net/mailbox.h"
+#include "net/verbs.h"
+
+#define VERBS_BATCH  16u  /* requests of one doorbell */
+#define VERBS_DEPTH  128u /* requests of one send queue */
+#define VERBS_INLINE 256u /* bytes that a request carries itself, where the device can */
+
+/* A request that is not done. */
+struct verbs_slot {
+	void *dst;   /* where what arrives goes; NULL: nothing arrives */
+	uint32_t at; /* in the ring */
+	uint32_t len;
+	uint64_t taken; /* the ring's position behind it */
+};
+
+struct verbs_peer {
+	struct rdma_cm_id *id;
+	uint64_t base; /* of the node's memory */
+	uint32_t rkey;
+	bool lost; /* while closing */
+	char *ring;
+	uint64_t taken, freed, posted_taken, told_taken;
+	uint64_t queued, posted, done, told;
+	uint64_t written; /* position behind the last write */
+	uint64_t reading; /* position behind the last read */
+	uint64_t settled; /* requests before it have been performed at the node: a read or atomic behind them is done */
+	struct verbs_slot *slot; /* [depth] */
+	struct ibv_send_wr wr[VERBS_BATCH];
+	struct ibv_sge sge[VERBS_BATCH];
+};
+
+struct verbs {
+	struct tw_mailbox *self;
+	struct rdma_event_channel *events;
+	struct ibv_pd *pd;
+	struct ibv_comp_channel *channel;
+	struct ibv_cq *cq;
+	struct ibv_mr *rings;
+	char *ring; /* [nodes] of ring_bytes; shared mapping, so that a fork of the program leaves the pages to us */
+	size_t ring_bytes, chunk_bytes;
+	uint32_t depth, inline_bytes, reads;
+	unsigned batches; /* peers whose batch is not empty, at most */
+	bool armed;       /* the channel gets, or holds, an event */
+	bool closing;
+	bool coherent; /* the device's atomics are atomic to the processors' too */
+	struct verbs_slot *slots;
+	struct verbs_peer peer[]; /* [nodes] */
+};
+
+/* verbs_open, verbs_close - the operations open and close. */
+int verbs_open(struct tw_net *net);
+void verbs_close(struct tw_net *net);
+
+/* verbs_poll - take what completed; true if anything did. */
+bool verbs_poll(struct verbs *v);
+/* verbs_behind - queue a small read behind all that is queued to @node, and post: when it is done, all that is performed. */
+void verbs_behind(struct tw_net *net, unsigned node);
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* verbs_lib.c - libibverbs and librdmacm, loaded when first asked for, so that programs start without them. */
+#include "net/verbs.h"
+
+#include <arpa/inet.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <string.h>
+
+struct verbs_lib verbs;
+
+int verbs_load(char *why, size_t why_bytes)
+{
+	static bool loaded;
+	static const char *const names[2] = {"libibverbs.so.1", "librdmacm.so.1"};
+	void *lib[2];
+
+	if (loaded)
+		return 0;
+	for (unsigned i = 0; i < 2; i++) {
+		lib[i] = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+		if (!lib[i]) {
+			tw_format(why, why_bytes, "%s is not installed", names[i]);
+			return -ENOENT;
+		}
+	}
+	const char *missing = NULL;
+#define X(name)                                                                                                        \
+	if (!(*(void **)&verbs.name = dlsym(lib[0], #name)))                                                           \
+		missing = #name;
+	VERBS_CALLS(X)
+#undef X
+#define X(name)                                                                                                        \
+	if (!(*(void **)&verbs.name = dlsym(lib[1], #name)))                                                           \
+		missing = #name;
+	VERBS_CM_CALLS(X)
+#undef X
+	if (missing) {
+		tw_format(why, why_bytes, "the installed libibverbs or librdmacm is too old: it has no %s", missing);
+		return -ENOSYS;
+	}
+	/* Before any registration: a child of fork must not take the pages that the device writes to. */
+	verbs.ibv_fork_init();
+	loaded = true;
+	return 0;
+}
+
+void verbs_sockaddr(const struct verbs_address *address, uint16_t port, struct sockaddr_storage *out)
+{
+	memset(out, 0, sizeof(*out));
+	out->ss_family = address->family;
+	if (address->family == AF_INET) {
+		struct sockaddr_in *in = (struct sockaddr_in *)out;
+		in->sin_port = port;
+		memcpy(&in->sin_addr, address->ip, sizeof(in->sin_addr));
+	} else {
+		struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)out;
+		in6->sin6_port = port;
+		memcpy(&in6->sin6_addr, address->ip, sizeof(in6->sin6_addr));
+	}
+}
