@@ -226,20 +226,19 @@ static int run_check_hosts(struct tool_job *job, char *error, size_t error_bytes
 
 	if (status < 0 || (!job->hosts.host && !job->config.several_hosts))
 		return status;
+	bool counted = job->config.several_hosts;
+	if (!counted && job->origins[s - tw_settings] == TW_ORIGIN_DEFAULT)
+		job->config.nodes = job->hosts.nodes;
+	if (!counted && job->config.nodes > job->hosts.nodes) {
+		snprintf(error, error_bytes,
+		         "%u nodes are asked for, but the hosts have %u; write HOST:NODES for more on a host",
+		         (unsigned)job->config.nodes, job->hosts.nodes);
+		return -EINVAL;
+	}
 	if (transport->caps & TW_NET_ONE_HOST) {
 		snprintf(error, error_bytes,
 		         "transport %s does not leave a host; use one that does: --transport, TWEED_TRANSPORT",
 		         transport->name);
-		return -EINVAL;
-	}
-	if (job->config.several_hosts)
-		return 0;
-	if (job->origins[s - tw_settings] == TW_ORIGIN_DEFAULT)
-		job->config.nodes = job->hosts.nodes;
-	if (job->config.nodes > job->hosts.nodes) {
-		snprintf(error, error_bytes,
-		         "%u nodes are asked for, but the hosts have %u; write HOST:NODES for more on a host",
-		         (unsigned)job->config.nodes, job->hosts.nodes);
 		return -EINVAL;
 	}
 	job->config.several_hosts = true;

@@ -327,8 +327,8 @@ static void profile_shared(struct env *env)
 	uint64_t mb = env->ranks / env->net->config.nodes == 2 ? 29 : 60;
 	uint64_t writers = env->ranks - env->ranks / env->net->config.nodes;
 
-	env_barrier(env);
 	uint64_t begun = tw_time_ns();
+	env_barrier(env);
 	if (env->node != 0) {
 		tw_net_write(env->net, 0, AREA + env->rank * sizeof(page), page, sizeof(page));
 		tw_net_flush(env->net, 0);
