@@ -69,7 +69,7 @@ struct agent {
 	size_t window;          /* bytes of output that may be sent */
 	struct watch launcher;
 	struct agent_peer *peer; /* [nodes] as seen through the transport; NULL: not watched */
-	bool output, takes_input, watched, paused, exited, finishing;
+	bool output, takes_input, watched, paused, exited, stopped, finishing;
 	char *program; /* what PROGRAM brought */
 	const char *path;
 	char **argv, **variables;
@@ -561,10 +561,16 @@ static void agent_stop(struct agent *a)
 	free(a->peer);
 	a->peer = NULL;
 	tw_service_stop();
-	if (a->server)
-		a->transport->serve_end(a->server, NULL);
+	a->stopped = true;
 	wire_send(&a->wire, WIRE_STATS, a->stats, (a->boot.config.processors + 1) * sizeof(struct tw_stats), NULL, 0);
+}
+
+static void agent_end(struct agent *a)
+{
 	agent_finish(a);
+	if (a->stopped && a->server) /* no endpoint of any node uses it any more */
+		a->transport->serve_end(a->server, NULL);
+	a->server = NULL;
 }
 
 static void agent_pause(struct agent *a, bool paused)
@@ -598,7 +604,7 @@ static void agent_command(struct agent *a)
 		agent_stop(a);
 		break;
 	default:
-		agent_finish(a);
+		agent_end(a);
 		break;
 	}
 }

@@ -30,7 +30,7 @@
 	((uint64_t)10000000000) /* for agents to close what they have opened, after the last processor */
 #define LAUNCH_REACH_NS ((uint64_t)30000000000) /* for a host to answer */
 #define LAUNCH_PREPARE_NS                                                                                              \
-	((uint64_t)60000000000) /* for an agent's silence while it prepares its memory and connections */
+	((uint64_t)60000000000) /* for an agent's silence while it opens or closes memory and connections */
 
 /* ---- ending ---------------------------------------------------------------------------------------------------- */
 
@@ -290,7 +290,8 @@ static void launch_take_stats(struct launch *l, unsigned i, const struct wire_ms
 		return;
 	memcpy(l->job->stats + i * slots, msg->stats, msg->bytes);
 	l->node[i].delivered = true;
-	l->delivered++;
+	if (++l->delivered == l->nodes && !l->ending)
+		launch_tell(l, WIRE_END);
 }
 
 /* Two nodes that both reach us do not reach each other; but a stopped processor may hold up its node's service. */
@@ -415,7 +416,7 @@ static uint64_t launch_patience(const struct launch *l, const struct launch_node
 		return n->host ? LAUNCH_REACH_NS : 0;
 	if (!l->job->config.watch)
 		return 0;
-	return l->going ? l->job->config.watch * 1000000000u : LAUNCH_PREPARE_NS;
+	return l->going && l->exited < l->nodes ? l->job->config.watch * 1000000000u : LAUNCH_PREPARE_NS;
 }
 
 static void launch_silent(struct launch *l, unsigned i, uint64_t limit_ns)

@@ -11,8 +11,9 @@
  *             <------------------------  DEATH, per processor that ended badly
  *             <------------------------  EXITED, when all processors are gone and their output is sent
  *     STOP    -- when all exited ----->  stops its service
- *             <------------------------  STATS, then it exits
- *     END     -- at any time --------->  kills what it started and exits
+ *             <------------------------  STATS
+ *     END     -- when all stopped ---->  stops its server and exits
+ *             -- or at any time ------>  kills what it started and exits
  *
  * From GO on, both ways: BEAT says that the sender lives.  OUTPUT carries what processors print, INPUT the standard
  * input, within a window of WIRE_WINDOW bytes that CREDIT opens again as they are written out: so the other messages never
