@@ -294,10 +294,12 @@ static void launch_take_stats(struct launch *l, unsigned i, const struct wire_ms
 		launch_tell(l, WIRE_END);
 }
 
-/* Two nodes that both reach us do not reach each other; but a stopped processor may hold up its node's service. */
+/* Two nodes that both reach us do not reach each other; but a stopped processor may hold up its node's service.  Of whom we
+ * have not heard lately ourselves, we say so when it is time. */
 static void launch_cut(struct launch *l, unsigned i, unsigned other)
 {
-	if (l->ending || other >= l->nodes || l->node[i].stopped || l->node[other].stopped)
+	if (l->ending || other >= l->nodes || l->node[i].stopped || l->node[other].stopped ||
+	    l->node[other].watch.silent_ns > 2 * l->clock.tick_ns)
 		return;
 	tool_say("%s has heard nothing of %s through transport %s for %u s; the job is ended", launch_where(l, i),
 	         launch_where(l, other), l->job->config.transport, (unsigned)l->job->config.watch);
@@ -463,11 +465,12 @@ static void launch_overdue(struct launch *l)
 		launch_end(l, l->job->status ? l->job->status : 1);
 		return;
 	}
-	for (unsigned i = 0; i < l->nodes; i++)
+	for (unsigned i = 0; i < l->nodes; i++) {
 		if (l->node[i].child)
 			kill(l->node[i].child, SIGKILL);
-		else if (l->node[i].wire.in >= 0)
+		if (l->node[i].wire.in >= 0)
 			launch_agent_gone(l, i);
+	}
 }
 
 static int launch_timeout_ms(const struct launch *l)

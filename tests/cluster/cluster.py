@@ -1,0 +1,367 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Jobs over several hosts: through a remote shell that stays here, through ssh between network namespaces, under a resource
+manager; what is lost, stopped or cut ends the job with one sentence within the time, and leaves nothing behind.
+
+usage: cluster.py TWEED SOR BUSY GROUP... [--tries N] [--transport NAME]
+
+GROUP: local (a shell in place of ssh), ssh (needs root and sshd), mpirun.  Exit status 77: cannot be tested here."""
+
+import argparse
+import os
+import re
+import signal
+import stat
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+import hosts as network
+
+WATCH_S = 2
+LATE_S = 4  # beyond the watch: ticks, the grace, a busy machine
+failures = []
+cases = 0
+
+
+def processes():
+    """(pid, command line, state) of all that look like part of a job."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as f:
+                command = f.read().replace(b"\0", b" ").decode(errors="replace")
+            with open(f"/proc/{pid}/environ", "rb") as f:
+                environment = f.read()
+            with open(f"/proc/{pid}/comm", encoding="ascii", errors="replace") as f:
+                name = f.read().strip()
+        except OSError:
+            continue
+        if mark.encode() in environment or (options.tweed in command and " agent --stdio" in command):
+            found.append((int(pid), name, command))
+    return [p for p in found if p[0] != os.getpid()]
+
+
+def left_behind(seconds):
+    end = time.monotonic() + seconds
+    while (left := processes()) and time.monotonic() < end:
+        time.sleep(0.02)
+    return left
+
+
+class Job:
+    """A running `tweed run`; its agents are found by their names."""
+
+    def __init__(self, args, prefix=(), stdin=None, env=None):
+        self.err = tempfile.TemporaryFile()
+        self.out = tempfile.TemporaryFile()
+        clean = {k: v for k, v in os.environ.items() if not k.startswith("TWEED_")}
+        environment = {**clean, "TW_CLUSTER_MARK": mark, "TWEED_WATCH": str(WATCH_S), "TWEED_MEMORY": "64M",
+                       "TWEED_TRANSPORT": options.transport, **(env or {})}
+        self.process = subprocess.Popen([*prefix, *args], stdin=stdin or subprocess.DEVNULL, stdout=self.out, stderr=self.err,
+                                        env=environment)
+
+    def text(self, file):
+        file.seek(0)
+        return file.read().decode(errors="replace")
+
+    def wait(self, seconds):
+        """(status, stdout, lines on stderr); status None: it had to be killed."""
+        try:
+            status = self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            status = None
+            self.process.kill()
+            self.process.wait()
+        return status, self.text(self.out), self.text(self.err).splitlines()
+
+    def runs(self, processors):
+        """Wait until so many processors of `busy` run."""
+        end = time.monotonic() + 20
+        while time.monotonic() < end and self.process.poll() is None:
+            if sum(name == "busy" for _, name, _ in processes()) >= processors:
+                time.sleep(0.3)
+                return True
+            time.sleep(0.02)
+        return False
+
+    def agents(self):
+        return sorted(pid for pid, name, _ in processes() if name == "tweed-agent")
+
+
+def report(name, problems, lines=()):
+    global cases
+    cases += 1
+    if problems:
+        failures.append(name)
+        print(f"{name}: {'; '.join(problems)}")
+        for line in lines[:12]:
+            print("    stderr: " + line)
+        sys.stdout.flush()
+
+
+def tweed(*args):
+    return [options.tweed, "run", *args]
+
+
+def good(name, job, seconds=60, stdout=None, status=0):
+    got, out, lines = job.wait(seconds)
+    problems = [] if got == status else [f"status {got}, not {status}"]
+    if stdout is not None and not re.search(stdout, out):
+        problems.append(f"prints {out[-300:]!r}")
+    if status == 0 and lines:
+        problems.append("complains")
+    if left := left_behind(2):
+        problems.append(f"leaves {left}")
+    report(name, problems, lines)
+
+
+def ends(name, job, since, *expected, within=WATCH_S + LATE_S, status=None):
+    """The job must end with one sentence of the launcher's that matches every pattern, and leave nothing."""
+    got, _, lines = job.wait(max(within - (time.monotonic() - since), 0.1))
+    took = time.monotonic() - since
+    problems = []
+    if got is None:
+        problems.append(f"still runs after {within} s")
+    elif got == 0 or (status is not None and got != status):
+        problems.append(f"status {got}")
+    said = [line for line in lines if all(re.search(e, line) for e in expected)]
+    if len(said) < 1:
+        problems.append(f"no line that matches {expected}")
+    if left := left_behind(WATCH_S * 2 + LATE_S):
+        problems.append(f"leaves {left}")
+        for pid, _, _ in left:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except OSError:
+                pass
+    report(name, problems, lines)
+    return took
+
+
+def script(name, text):
+    path = os.path.join(place, name)
+    with open(path, "w", encoding="ascii") as f:
+        f.write(text)
+    os.chmod(path, stat.S_IRWXU)
+    return path
+
+
+# ---- a shell in place of ssh ----------------------------------------------------------------------------------------
+
+
+def local():
+    rsh = ["--rsh", script("rsh", "#!/bin/sh\nshift\ncd /\nexec sh -c \"$*\"\n")]
+    start(rsh, ())
+    refused(rsh)
+    output(rsh)
+    launcher(rsh)
+    stopped("emulated", [], tweed("-n", "2", "-p", "2", "--transport", "shm", options.busy))
+    stopped("through a remote shell", [], tweed(*rsh, "--hosts", "a,b", "-p", "2", options.busy))
+
+
+def start(rsh, prefix):
+    good("a kernel on hosts", Job(tweed(*rsh, "--hosts", "a,b", "-p", "2", options.sor, "--verify"), prefix), stdout="verified: yes")
+    good("more nodes of a host", Job(tweed(*rsh, "--hosts", "a:2,b", "-n", "3", options.sor, "--verify"), prefix),
+         stdout="3 processors on 3 nodes[^$]*verified: yes")
+    good("processors as nodes", Job(tweed(*rsh, "--hosts", "a,b", "-p", "2", "--protocol", "1LD", options.sor, "--verify"), prefix),
+         stdout="verified: yes")
+    with open(os.path.join(place, "hosts"), "w", encoding="ascii") as f:
+        f.write("# two\na:1  # first\nb\n")
+    good("hosts' file", Job(tweed(*rsh, "--hostfile", os.path.join(place, "hosts"), "true"), prefix))
+    good("environment, directory, arguments",
+         Job(tweed(*rsh, "--hosts", "a,b", "--env", "TW_A=b c", "--tag", "sh", "-c", "echo $TW_A $PWD \"$1\"", "x", "d  'e"), prefix),
+         stdout=f"^(\\[[01].0\\] b c {re.escape(os.getcwd())} d  'e\n){{2}}$")
+    data = tempfile.TemporaryFile()
+    data.write(b"".join(b"%d\n" % i for i in range(200000)))
+    data.seek(0)
+    good("input", Job(tweed(*rsh, "--hosts", "a,b", "md5sum"), prefix, stdin=data), stdout="f5a4c6e8fa2a5ad1ea8d4ee24bd0fa59|-")
+    good("status", Job(tweed(*rsh, "--hosts", "a,b", "sh", "-c", "exit 7"), prefix), status=7)
+
+
+def refused(rsh):
+    def bad(name, args, *expected):
+        began = time.monotonic()
+        ends(name, Job(tweed(*args)), began, *expected, within=10, status=2)
+    bad("no tweed there", [*rsh, "--hosts", "a,b", "--remote-tweed", "/no/tweed", "true"], "host a", "/no/tweed", "--remote-tweed")
+    bad("host that is not reached", ["--rsh", "/bin/false", "--hosts", "a,b", "true"], "host a cannot be reached", "/bin/false a true")
+    bad("no remote shell", ["--rsh", "/no/rsh", "--hosts", "a,b", "true"], "/no/rsh", "No such file")
+    bad("talkative shell", ["--rsh", script("noisy", "#!/bin/sh\necho Welcome to this host\n" + "shift; exec sh -c \"$*\"\n"),
+                            "--hosts", "a,b", "true"], "host a answers with 'Welcome", "must print nothing")
+    hello = struct.pack("<II16s32s64s40sQQII", 1, 176, b"tweed-agent 1", b"9.9.9", b"far", b"boot", 7, 7, 1, 1)
+    with open(os.path.join(place, "hello"), "wb") as f:
+        f.write(hello)
+    bad("another version", ["--rsh", script("other", f"#!/bin/sh\ncat {place}/hello; cat >/dev/null\n"), "--hosts", "a,b", "true"],
+        "node 0 on host a", "tweed 9.9.9", "0000000000000007", "same build")
+    alone = os.path.join(place, "alone")
+    os.mkdir(alone)
+    here = os.getcwd()
+    os.chdir(alone)
+    job = Job(tweed("--rsh", script("remove", f"#!/bin/sh\nshift\nrmdir {alone} 2>/dev/null\nexec sh -c \"$*\"\n"), "--hosts", "a,b", "true"))
+    os.chdir(here)
+    ends("directory that is not there", job, time.monotonic(), "cannot enter the directory", "all hosts have", within=10, status=2)
+
+
+def count(name, args, seconds=100):
+    """32 ranks print 100,000 lines each: all arrive, whole, in each rank's order; the launcher's memory stays small."""
+    job = subprocess.Popen([*args, "seq", "-f", "line %.0f", "100000"], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL,
+                           env={**os.environ, "TW_CLUSTER_MARK": mark, "TWEED_WATCH": str(WATCH_S), "TWEED_MEMORY": "64M"})
+    last, problems, most = {}, [], 0
+    time.sleep(WATCH_S + 2)  # a reader that takes its time is not a lost one
+    for line in job.stdout:
+        rank, word, number = line.split()
+        if word != b"line" or int(number) != last.get(rank, 0) + 1:
+            problems.append(f"{line!r} after {last.get(rank)}")
+            break
+        last[rank] = int(number)
+        if int(number) % 20000 == 0:
+            with open(f"/proc/{job.pid}/status", encoding="ascii") as f:
+                most = max(most, int(re.search(r"VmHWM:\s+(\d+)", f.read())[1]))
+    job.stdout.close()
+    if job.wait(seconds) != 0:
+        problems.append(f"status {job.returncode}")
+    if len(last) != 32 or set(last.values()) != {100000}:
+        problems.append(f"{len(last)} ranks, {sum(last.values())} lines")
+    if most > 40000:
+        problems.append(f"the launcher had {most} KB")
+    report(name, problems)
+
+
+def output(rsh):
+    count("output of hosts", tweed(*rsh, "--transport", options.transport, "--hosts", "a,b", "-p", "16", "--tag"))
+    count("output of emulated nodes", tweed("-n", "2", "-p", "16", "--tag"))
+    job = subprocess.Popen(["sh", "-c", "\"$@\" | head -n 2", "sh", *tweed(*rsh, "--transport", options.transport, "--hosts", "a,b", "yes")],
+                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env={**os.environ, "TW_CLUSTER_MARK": mark})
+    out = job.communicate(timeout=20)[0]
+    report("output that nobody reads", ([] if out == b"y\ny\n" else [f"{out!r}"]) + [f"leaves {p}" for p in left_behind(3)])
+
+
+def launcher(rsh):
+    args = tweed(*rsh, "--hosts", "a,b", "-p", "2", options.busy)
+    job = Job(args)
+    job.runs(4)
+    job.process.kill()
+    job.wait(1)
+    report("killed launcher", [f"leaves {p}" for p in left_behind(4)])
+    job = Job(args)
+    job.runs(4)
+    job.process.send_signal(signal.SIGSTOP)
+    left = left_behind(WATCH_S + LATE_S)
+    left = [p for p in left if p[0] != job.process.pid]
+    report("launcher that is stopped from outside", [f"leaves {p}" for p in left if p[1] != "tweed"])
+    job.process.kill()
+    job.wait(1)
+    for name, command in (("hosts", args), ("emulated nodes", tweed("-n", "2", "-p", "2", "--transport", "shm", options.busy))):
+        job = Job(command)
+        job.runs(4)
+        job.process.send_signal(signal.SIGTSTP)
+        time.sleep(2 * WATCH_S + 1)
+        busy = {pid for pid, n, _ in processes() if n == "busy"}
+        states = {open(f"/proc/{pid}/stat", encoding="ascii").read().rsplit(")", 1)[1].split()[0] for pid in busy}
+        problems = [] if len(busy) == 4 and states == {"T"} else [f"{len(busy)} processors, states {states}"]
+        job.process.send_signal(signal.SIGCONT)
+        time.sleep(WATCH_S + 1)
+        if job.process.poll() is not None:
+            problems.append("does not go on")
+        job.process.send_signal(signal.SIGINT)
+        status, _, lines = job.wait(3)
+        if status != 128 + signal.SIGINT:
+            problems.append(f"status {status}")
+        problems += [f"leaves {p}" for p in left_behind(3)]
+        report(f"Ctrl-Z with {name}", problems, lines)
+
+
+def stopped(name, prefix, args):
+    slowest = 0.0
+    for number in range(options.tries):
+        job = Job(args, prefix)
+        if not job.runs(4):
+            report(f"stopped agent, {name}", ["the job does not run"], job.wait(0.1)[2])
+            continue
+        victims = job.agents()
+        began = time.monotonic()
+        os.kill(victims[number % len(victims)], signal.SIGSTOP)
+        slowest = max(slowest, ends(f"stopped agent {number}, {name}", job, began, r"node \d", "silent for 2 s", status=1))
+    print(f"stopped agents, {name}: {options.tries} tries, slowest {slowest:.1f} s, watch {WATCH_S} s")
+
+
+# ---- ssh ------------------------------------------------------------------------------------------------------------
+
+
+def ssh():
+    why = network.missing()
+    if why:
+        print(f"ssh: not tested, {why}")
+        return
+    with network.Hosts() as h:
+        prefix = ["ip", "netns", "exec", h.name("l")]
+        rsh = ["--rsh", h.rsh, "--net-interface", "10.231.3.0/24"]
+        begun = time.monotonic()
+        while subprocess.run([*prefix, *h.rsh.split(), "b", "true"], check=False, capture_output=True).returncode:
+            if time.monotonic() > begun + 10:
+                report("sshd", ["does not answer"])
+                return
+            time.sleep(0.1)
+        start(rsh, prefix)
+        args = tweed(*rsh, "--hosts", "a,b", "-p", "2", options.busy)
+        stopped("through ssh", prefix, args)
+        for number, name in ((3, "between the hosts"), (2, "to the launcher")):
+            slowest = 0.0
+            for k in range(options.tries):
+                job = Job(args, prefix)
+                if not job.runs(4):
+                    report(f"link {name}", ["the job does not run"], job.wait(0.1)[2])
+                    continue
+                began = time.monotonic()
+                h.cut(number)
+                slowest = max(slowest, ends(f"link {name} is cut {k}", job, began, r"node \d"))
+                h.cut(number, down=False)
+            print(f"link {name}: {options.tries} tries, slowest {slowest:.1f} s, watch {WATCH_S} s")
+
+
+# ---- a resource manager ---------------------------------------------------------------------------------------------
+
+
+def mpirun():
+    if subprocess.run(["sh", "-c", "command -v mpirun"], check=False, capture_output=True).returncode:
+        print("mpirun: not tested, it is not installed")
+        return
+    call = ["mpirun", "--oversubscribe", "--bind-to", "none", "--allow-run-as-root"]
+    good("agents by mpirun", Job([*call, "-n", "4", options.tweed, "agent", options.sor, "--verify"]), stdout="verified: yes")
+    good("processors of mpirun's agents", Job([*call, "-n", "2", options.tweed, "agent", "--", options.sor, "--verify"],
+                                              env={"TWEED_PROCESSORS": "2"}), stdout="4 processors on 2 nodes[^$]*verified: yes")
+    began = time.monotonic()
+    ends("status through mpirun", Job([*call, "-n", "2", options.tweed, "agent", "sh", "-c", "exit 5"]), began,
+         "exited with status 5", within=20, status=5)
+    began = time.monotonic()
+    ends("no program for mpirun", Job([*call, "-n", "2", options.tweed, "agent", "./nothing"]), began, "./nothing", within=20, status=2)
+    job = Job([*call, "-n", "3", options.tweed, "agent", options.busy])
+    if job.runs(3):
+        began = time.monotonic()
+        os.kill(job.agents()[-1], signal.SIGSTOP)
+        ends("stopped agent under mpirun", job, began, r"node \d", "silent", within=WATCH_S + LATE_S + 5)
+    else:
+        report("stopped agent under mpirun", ["the job does not run"], job.wait(0.1)[2])
+
+
+p = argparse.ArgumentParser()
+p.add_argument("tweed")
+p.add_argument("sor")
+p.add_argument("busy")
+p.add_argument("group", nargs="+", choices=("local", "ssh", "mpirun"))
+p.add_argument("--tries", type=int, default=int(os.environ.get("CLUSTER_TRIES", "3")))
+p.add_argument("--transport", default="ofi")
+options = p.parse_args()
+options.tweed, options.sor, options.busy = (os.path.abspath(x) for x in (options.tweed, options.sor, options.busy))
+mark = f"cluster-{os.getpid()}-{time.time_ns()}"
+usable = subprocess.run([options.tweed, "info", "--json"], capture_output=True, check=True).stdout.decode()
+if not re.search(r'"name": "' + options.transport + r'",[^}]*"usable": true', usable):
+    print(f"cluster: not tested, transport {options.transport} does not work here")
+    sys.exit(77)
+with tempfile.TemporaryDirectory() as place:
+    for group in options.group:
+        {"local": local, "ssh": ssh, "mpirun": mpirun}[group]()
+print(f"cluster: {cases - len(failures)} of {cases} good")
+sys.exit(1 if failures else 0)

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Two hosts and a launcher: network namespaces, joined pairwise by veth links, with an sshd in each host.
+
+Addresses: link 1 joins launcher and a (10.231.1.0/24), link 2 launcher and b, link 3 a and b.  All processes see the same files
+and processes, so what a job leaves behind is found from here."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+
+NEEDED = ("ip", "ssh", "sshd", "ssh-keygen")
+LINKS = {1: ("l", "a"), 2: ("l", "b"), 3: ("a", "b")}
+PORT = 2231
+
+
+def missing():
+    """Why this cannot be tested here, or None."""
+    absent = [n for n in NEEDED if not shutil.which(n) and not os.path.exists("/usr/sbin/" + n)]
+    if absent:
+        return "no " + ", ".join(absent)
+    if os.geteuid() != 0:
+        return "network namespaces need root"
+    probe = f"twp{os.getpid()}"
+    if subprocess.run(["ip", "netns", "add", probe], capture_output=True, check=False).returncode:
+        return "no network namespaces here"
+    subprocess.run(["ip", "netns", "del", probe], check=False)
+    return None
+
+
+class Hosts:
+    def __init__(self):
+        self.tag = f"tw{os.getpid() % 100000}"
+        self.place = tempfile.mkdtemp(prefix="tweed-hosts-", dir="/root")
+        self.daemons = []
+
+    def name(self, host):
+        return f"{self.tag}{host}"
+
+    def ip(self, *args):
+        subprocess.run(["ip", *args], check=True, capture_output=True)
+
+    def inside(self, host, command, **more):
+        return subprocess.Popen(["ip", "netns", "exec", self.name(host), *command], **more)
+
+    def __enter__(self):
+        for host in "lab":
+            self.ip("netns", "add", self.name(host))
+            self.ip("-n", self.name(host), "link", "set", "lo", "up")
+        for number, (one, other) in LINKS.items():
+            self.ip("-n", self.name(one), "link", "add", f"v{number}{one}", "type", "veth", "peer", "name", f"v{number}{other}",
+                    "netns", self.name(other))
+            for last, host in ((1, one), (2, other)):
+                self.ip("-n", self.name(host), "address", "add", f"10.231.{number}.{last}/24", "dev", f"v{number}{host}")
+                self.ip("-n", self.name(host), "link", "set", f"v{number}{host}", "up")
+        for key in ("host", "user"):
+            subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", f"{self.place}/{key}"], check=True)
+        shutil.copy(f"{self.place}/user.pub", f"{self.place}/authorized")
+        with open(f"{self.place}/sshd", "w", encoding="ascii") as f:
+            f.write(f"Port {PORT}\nHostKey {self.place}/host\nAuthorizedKeysFile {self.place}/authorized\nUsePAM no\n"
+                    f"StrictModes no\nPasswordAuthentication no\nPermitRootLogin yes\nPidFile none\n")
+        os.makedirs("/run/sshd", exist_ok=True)
+        for host in "ab":
+            self.daemons.append(self.inside(host, ["/usr/sbin/sshd", "-D", "-e", "-f", f"{self.place}/sshd"],
+                                            stderr=subprocess.DEVNULL))
+        with open(f"{self.place}/ssh", "w", encoding="ascii") as f:
+            f.write(f"Host a\n HostName 10.231.1.2\nHost b\n HostName 10.231.2.2\nHost *\n Port {PORT}\n User root\n"
+                    f" IdentityFile {self.place}/user\n IdentitiesOnly yes\n StrictHostKeyChecking no\n"
+                    f" UserKnownHostsFile /dev/null\n LogLevel ERROR\n ConnectTimeout 5\n ConnectionAttempts 5\n")
+        self.rsh = f"ssh -F {self.place}/ssh"
+        return self
+
+    def __exit__(self, *_):
+        for daemon in self.daemons:
+            daemon.kill()
+            daemon.wait()
+        for host in "lab":
+            subprocess.run(["ip", "netns", "del", self.name(host)], check=False)
+        shutil.rmtree(self.place)
+
+    def cut(self, number, down=True):
+        """Take both ends of a link down, or up again."""
+        for host in LINKS[number]:
+            self.ip("-n", self.name(host), "link", "set", f"v{number}{host}", "down" if down else "up")
