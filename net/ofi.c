@@ -6,8 +6,10 @@
  * executes batches in order.  Hence every promise of the contract: fence has nothing to do; flush, read and atomics wait
  * for an answer, which follows all that was sent before; messages and notifies are entries themselves.
  *
- * Why not the provider's remote writes and atomics: over TCP they are software at the target as well, which tears words and uses
- * arithmetic that is not atomic towards the CPU's; and batches are what makes many small writes cheap.
+ * Why not the provider's remote writes and atomics for all: over TCP they are software at the target as well, where words are
+ * torn and atomics are not atomic towards the CPU's; and batches are what makes many small writes cheap.  Long
+ * writes and reads, which promise nothing about single words, are the provider's: they spare two copies.  They wait until
+ * batches before them are executed; those after them arrive behind them (FI_ORDER_SAW), hence so do answers.
  *
  * libfabric makes progress only when it is called: whoever has sent something that nobody answers pushes it until the
  * provider has given it away. */
@@ -25,12 +27,14 @@
 #include "net/transports.h"
 #include "net/words.h"
 
-#define OFI_READS     64u          /* unanswered reads of a node */
-#define OFI_SENDS     16u          /* buffers beside the open batches */
-#define OFI_RECEIVES  16u          /* beside those for three answers of each node */
-#define OFI_HELLO_NS  10000000000u /* until a server has answered */
-#define OFI_ANSWER_NS 30000000000u /* a server waits for nobody: who takes longer is lost */
-#define OFI_DOZE_NS   1000000000u
+#define OFI_READS          64u          /* unanswered reads of a node */
+#define OFI_SENDS_MORE     16u          /* than open batches */
+#define OFI_RECEIVES_MORE  16u          /* than three answers of each node */
+#define OFI_TRANSFERS_MOST 8u           /* at once */
+#define OFI_DIRECT         32768u       /* from here on a write or read is the provider's own */
+#define OFI_HELLO_NS       10000000000u /* until a server has answered */
+#define OFI_ANSWER_NS      30000000000u /* a server waits for nobody: who takes longer is lost */
+#define OFI_DOZE_NS        1000000000u
 
 struct ofi_read {
 	void *to;
@@ -43,11 +47,13 @@ struct ofi_peer {
 	uint64_t session;         /* 0: not greeted yet */
 	uint64_t sent;            /* number of the last batch; an open one has the next */
 	uint64_t wrote;           /* of the last batch with writes in it */
+	uint64_t transferred;     /* of the batch whose answer says that remote writes are done */
 	uint64_t asked, answered; /* of the last batch that was to be answered; all up to it are done */
 	uint64_t puts, placed;    /* messages sent, and known to be in mailboxes */
-	struct ofi_buffer *open;  /* the batch that is being filled, or NULL */
-	size_t results;           /* that it asks for */
-	unsigned first, reads;    /* of read: a ring */
+	struct ofi_welcome memory;
+	struct ofi_buffer *open; /* the batch that is being filled, or NULL */
+	size_t results;          /* that it asks for */
+	unsigned first, reads;   /* of read: a ring */
 	struct ofi_read read[OFI_READS];
 };
 
@@ -92,6 +98,14 @@ static void ofi_take_answer(struct tw_net *net, const struct ofi_head *head)
 	peer->placed = head->placed;
 }
 
+static void ofi_take_welcome(struct ofi_peer *peer, const struct ofi_head *head)
+{
+	if (peer->session || head->number != peer->asked || head->bytes != sizeof(*head) + sizeof(peer->memory))
+		return;
+	peer->session = head->session;
+	memcpy(&peer->memory, head + 1, sizeof(peer->memory));
+}
+
 static void ofi_take_message(struct tw_net *net, const struct ofi_head *head, size_t bytes)
 {
 	struct ofi *o = net->priv;
@@ -101,9 +115,8 @@ static void ofi_take_message(struct tw_net *net, const struct ofi_head *head, si
 		return;
 	if (head->kind == OFI_REPLY)
 		ofi_take_answer(net, head);
-	else if (head->kind == OFI_WELCOME && !o->peer[head->server].session &&
-	         head->number == o->peer[head->server].asked)
-		o->peer[head->server].session = head->session;
+	else if (head->kind == OFI_WELCOME)
+		ofi_take_welcome(&o->peer[head->server], head);
 }
 
 /* One event of the port; false when there is none. */
@@ -123,7 +136,7 @@ static bool ofi_advance(struct tw_net *net)
 		ofi_again(&o->port, buffer);
 		return true;
 	case OFI_FAILED:
-		if (buffer && !buffer->receives)
+		if (buffer && buffer->use != OFI_RECEIVES)
 			ofi_lost(buffer->peer, ofi_text(bytes));
 		return true;
 	}
@@ -170,15 +183,20 @@ static void ofi_give(struct tw_net *net, unsigned node, struct ofi_buffer *buffe
 		ofi_lost(node, ofi_text(error));
 }
 
-static struct ofi_buffer *ofi_idle(struct tw_net *net)
+/* Until at least @count are idle. */
+static void ofi_wait_idle(struct tw_net *net, const struct ofi_idle *idle, unsigned count)
 {
 	struct ofi *o = net->priv;
-	struct ofi_buffer *buffer;
 
-	while (!(buffer = ofi_take_idle(&o->port)))
+	while (idle->count < count)
 		if (!ofi_advance(net))
 			ofi_sleep(&o->port, -1, OFI_DOZE_NS);
-	return buffer;
+}
+
+static struct ofi_buffer *ofi_idle(struct tw_net *net, struct ofi_idle *idle)
+{
+	ofi_wait_idle(net, idle, 1);
+	return ofi_take(idle);
 }
 
 /* Send the open batch to @node, if there is one; @ask: it, or an empty one, is to be answered. */
@@ -189,9 +207,9 @@ static void ofi_close_batch(struct tw_net *net, unsigned node, bool ask)
 	struct ofi_buffer *buffer = peer->open;
 
 	if (!buffer) {
-		if (!ask || peer->asked == peer->sent)
+		if (!ask)
 			return;
-		buffer = ofi_idle(net);
+		buffer = ofi_idle(net, &o->port.sends);
 		buffer->head->bytes = sizeof(*buffer->head);
 	} else {
 		peer->open = NULL;
@@ -223,7 +241,7 @@ static struct ofi_entry *ofi_add(struct tw_net *net, unsigned node, struct ofi_e
 	if (peer->open && (peer->open->head->bytes + bytes > OFI_MESSAGE || peer->results + results > OFI_ROOM))
 		ofi_close_batch(net, node, false);
 	if (!peer->open) {
-		peer->open = ofi_idle(net);
+		peer->open = ofi_idle(net, &o->port.sends);
 		peer->open->head->bytes = sizeof(struct ofi_head);
 		o->opens++;
 	}
@@ -247,9 +265,7 @@ static void ofi_push(struct tw_net *net)
 {
 	struct ofi *o = net->priv;
 
-	while (ofi_sending(&o->port, o->opens))
-		if (!ofi_advance(net))
-			ofi_sleep(&o->port, -1, OFI_DOZE_NS);
+	ofi_wait_idle(net, &o->port.sends, o->port.sends.all - o->opens);
 }
 
 /* ---- memory ---- */
@@ -257,6 +273,26 @@ static void ofi_push(struct tw_net *net)
 static bool ofi_own(const struct tw_net *net, unsigned node)
 {
 	return node == net->config.node;
+}
+
+/* Start a remote write or read.  A batch is executed later than it arrives, so those before it must be done. */
+static void ofi_direct(struct tw_net *net, unsigned node, bool write, size_t offset, void *local, size_t bytes)
+{
+	struct ofi *o = net->priv;
+	struct ofi_peer *peer = &o->peer[node];
+	struct ofi_buffer *transfer = ofi_idle(net, &o->port.transfers);
+	ssize_t error;
+
+	if (peer->wrote > peer->asked)
+		ofi_close_batch(net, node, true);
+	ofi_wait(net, node, &peer->answered, peer->wrote);
+	transfer->peer = node;
+	while ((error = ofi_transfer(&o->port, peer->to, transfer, write, local, bytes, peer->memory.base + offset,
+	                             peer->memory.key)) == -FI_EAGAIN)
+		if (!ofi_advance(net))
+			ofi_sleep(&o->port, -1, 1000000);
+	if (error)
+		ofi_lost(node, ofi_text(error));
 }
 
 static void ofi_write(struct tw_net *net, unsigned node, size_t offset, const void *src, size_t len)
@@ -267,6 +303,12 @@ static void ofi_write(struct tw_net *net, unsigned node, size_t offset, const vo
 
 	if (ofi_own(net, node)) {
 		tw_words_store(net->base + offset, src, len);
+		return;
+	}
+	if (len >= OFI_DIRECT && peer->memory.direct) {
+		ofi_direct(net, node, true, offset, (void *)(uintptr_t)src, len);
+		ofi_wait_idle(net, &o->port.transfers, OFI_TRANSFERS_MOST);
+		peer->transferred = peer->sent + 1;
 		return;
 	}
 	while (len) {
@@ -300,10 +342,15 @@ static struct ofi_entry *ofi_ask(struct tw_net *net, unsigned node, struct ofi_e
 
 static void ofi_read(struct tw_net *net, unsigned node, size_t offset, void *dst, size_t len)
 {
+	struct ofi *o = net->priv;
 	char *to = dst;
 
 	if (ofi_own(net, node)) {
 		tw_words_load(dst, net->base + offset, len);
+		return;
+	}
+	if (len >= OFI_DIRECT && o->peer[node].memory.direct) {
+		ofi_direct(net, node, false, offset, dst, len);
 		return;
 	}
 	while (len) {
@@ -326,6 +373,7 @@ static void ofi_read_wait(struct tw_net *net)
 	for (unsigned node = 0; node < net->config.nodes; node++)
 		if (o->peer[node].reads)
 			ofi_wait(net, node, &o->peer[node].answered, o->peer[node].asked);
+	ofi_wait_idle(net, &o->port.transfers, OFI_TRANSFERS_MOST);
 }
 
 /* An atomic is a read with side effects. */
@@ -373,10 +421,10 @@ static void ofi_flush(struct tw_net *net, unsigned node)
 	unsigned first = node == TW_NET_ALL ? 0 : node, end = node == TW_NET_ALL ? net->config.nodes : node + 1;
 
 	for (unsigned i = first; i < end; i++)
-		if (o->peer[i].wrote > o->peer[i].asked)
+		if (TW_MAX(o->peer[i].wrote, o->peer[i].transferred) > o->peer[i].asked)
 			ofi_close_batch(net, i, true);
 	for (unsigned i = first; i < end; i++)
-		ofi_wait(net, i, &o->peer[i].answered, o->peer[i].wrote);
+		ofi_wait(net, i, &o->peer[i].answered, TW_MAX(o->peer[i].wrote, o->peer[i].transferred));
 	atomic_thread_fence(memory_order_seq_cst);
 }
 
@@ -438,7 +486,7 @@ static void ofi_progress(struct tw_net *net)
 	struct ofi *o = net->priv;
 
 	ofi_close_all(net);
-	if (ofi_sending(&o->port, 0))
+	if (o->port.sends.count < o->port.sends.all)
 		ofi_advance(net);
 }
 
@@ -465,7 +513,7 @@ static int ofi_greet(struct tw_net *net, unsigned node)
 {
 	struct ofi *o = net->priv;
 	struct ofi_peer *peer = &o->peer[node];
-	struct ofi_buffer *buffer = ofi_idle(net);
+	struct ofi_buffer *buffer = ofi_idle(net, &o->port.sends);
 
 	if (ofi_port_peer(&o->port, &net->config.address[node], &peer->to) < 0 ||
 	    getrandom(&peer->asked, sizeof(peer->asked), 0) != sizeof(peer->asked)) {
@@ -540,7 +588,8 @@ static int ofi_open(struct tw_net *net)
 	}
 	net->priv = o;
 	o->self = ofi_mailbox(net, config->port);
-	error = ofi_port_open(&o->port, config, OFI_SENDS + config->nodes, OFI_RECEIVES + 3 * config->nodes);
+	error = ofi_port_open(&o->port, config, OFI_SENDS_MORE + config->nodes, OFI_RECEIVES_MORE + 3 * config->nodes,
+	                      OFI_TRANSFERS_MOST);
 	if (error) {
 		munmap(net->base, config->bytes);
 		free(o);

@@ -5,11 +5,13 @@
  *
  *   endpoint                      server
  *     HELLO (its address)  ----->   once, when the endpoint opens
- *                          <-----  WELCOME, with a number drawn for the session
+ *                          <-----  WELCOME, with a number drawn for the session, and the key to the node's memory
  *     WORK (entries)       ----->   executed in order; numbered 1, 2, ... within the session
  *                          <-----  REPLY: all work up to this number is done; results of what the work has asked
  *
- * Each head carries a proof (net/auth.h) over itself, and HELLO's over its address too.  It says who speaks to whom, in which
+ * Long transfers are the provider's own remote writes and reads, with that key, a random number drawn by the server.
+ *
+ * Each head carries a proof (net/auth.h) over itself, and over what follows in HELLO and WELCOME.  It says who speaks to whom, in which
  * session, and which number this is: a session's number is taken once, and a session is drawn by the server, so nothing that was
  * heard before is taken again.  What follows the head of WORK and REPLY is not proven: who can change what travels between two
  * others is not kept out. */
@@ -21,6 +23,7 @@
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_errno.h>
+#include <rdma/fi_rma.h>
 
 #include "base/util.h"
 #include "net/auth.h"
@@ -33,7 +36,7 @@
 enum ofi_kind { OFI_HELLO = 1, OFI_WELCOME, OFI_WORK, OFI_REPLY };
 
 struct ofi_head {
-	uint8_t proof[TW_AUTH_PROOF_BYTES]; /* of what follows in the head, and HELLO's body */
+	uint8_t proof[TW_AUTH_PROOF_BYTES]; /* of what follows in the head; of all that follows in HELLO, WELCOME */
 	uint32_t bytes;                     /* of the whole message */
 	uint8_t kind;                       /* enum ofi_kind */
 	uint8_t ask;                        /* WORK: is to be answered when it is done */
@@ -43,6 +46,12 @@ struct ofi_head {
 	uint64_t session; /* HELLO: the endpoint's own number; WELCOME repeats it in @number */
 	uint64_t number;  /* WORK: which; REPLY: all up to it are done */
 	uint64_t placed;  /* REPLY: messages of the session that are in mailboxes */
+};
+
+/* What follows WELCOME's head. */
+struct ofi_welcome {
+	uint64_t key, base; /* of the node's memory, for remote writes and reads; base: of its first byte */
+	uint64_t direct;    /* 0: it has none */
 };
 
 enum ofi_op { OFI_WRITE = 1, OFI_READ, OFI_CAS, OFI_FADD, OFI_SWAP, OFI_PUT, OFI_RING };
@@ -72,8 +81,14 @@ bool ofi_sealed(const uint8_t secret[TW_NET_SECRET_BYTES], const struct ofi_head
 struct ofi_buffer {
 	struct fi_context2 context; /* libfabric's while it is under way */
 	struct ofi_head *head;
-	bool receives;
-	unsigned peer; /* sending: whom, the user's own number */
+	enum { OFI_SENDS, OFI_RECEIVES, OFI_TRANSFERS } use;
+	unsigned peer; /* not receiving: whom it goes to, the user's own number */
+};
+
+/* Buffers, or contexts, that are not in use. */
+struct ofi_idle {
+	struct ofi_buffer **stack;
+	unsigned count, all;
 };
 
 /* A libfabric endpoint with its buffers.  One thread at a time; after ofi_port_open nothing here allocates. */
@@ -84,13 +99,15 @@ struct ofi_port {
 	struct fid_cq *cq;
 	struct fid_av *av;
 	struct fid_ep *ep;
-	struct fid_mr *mr; /* of all buffers, where the provider wants that */
+	struct fid_mr *mr;     /* of all buffers, where the provider wants that */
+	struct fid_mr *memory; /* of the node's memory, for others to reach */
 	void *desc;
-	int wait; /* readable when there is something to poll for */
+	bool direct; /* remote writes and reads work from anywhere to all of a sparse memory */
+	int wait;    /* readable when there is something to poll for */
 	char *arena;
 	struct ofi_buffer *buffer;
-	struct ofi_buffer **idle; /* [sends] buffers to send from */
-	unsigned sends, receives, idles;
+	struct ofi_idle sends, transfers;
+	unsigned receives;
 	struct tw_net_address address; /* its own */
 };
 
@@ -100,27 +117,32 @@ int ofi_works(const char *provider, char *why, size_t why_bytes);
 /* ofi_text - libfabric's words for one of its errors. */
 const char *ofi_text(ssize_t error);
 
-/* ofi_port_open - with so many buffers; those to receive into are posted.  Returns 0 or -errno, logged. */
-int ofi_port_open(struct ofi_port *port, const struct tw_net_config *config, unsigned sends, unsigned receives);
+/* ofi_port_open - with so many buffers to send and to receive, and that many transfers at once; what is to receive is posted.
+ * Returns 0 or -errno, logged. */
+int ofi_port_open(struct ofi_port *port, const struct tw_net_config *config, unsigned sends, unsigned receives,
+                  unsigned transfers);
 void ofi_port_close(struct ofi_port *port);
 /* ofi_port_peer - a peer's address as this port's number for it.  Allocates.  Returns 0 or -errno. */
 int ofi_port_peer(struct ofi_port *port, const struct tw_net_address *address, fi_addr_t *peer);
+
+/* ofi_port_export - let others who hold the key write and read @bytes at @base; @welcome is filled in, which says so or not. */
+void ofi_port_export(struct ofi_port *port, void *base, size_t bytes, struct ofi_welcome *welcome);
 
 enum ofi_event { OFI_NOTHING, OFI_SENT, OFI_RECEIVED, OFI_FAILED };
 /* ofi_poll - the next event, and its buffer: SENT, it is idle again; RECEIVED, @*bytes are in it, and ofi_again gives it back; FAILED,
  * @*bytes is libfabric's error, and the buffer, if not NULL, is as after SENT, or posted again. */
 enum ofi_event ofi_poll(struct ofi_port *port, struct ofi_buffer **buffer, ssize_t *bytes);
 void ofi_again(struct ofi_port *port, struct ofi_buffer *buffer);
-/* ofi_take_idle - a buffer to send from, or NULL. */
-struct ofi_buffer *ofi_take_idle(struct ofi_port *port);
-/* ofi_send - a message, of head->bytes.  Returns 0: the buffer is libfabric's until ofi_poll says SENT or FAILED; -FI_EAGAIN:
- * poll, then try again; or libfabric's error, and the buffer stays the caller's. */
-ssize_t ofi_send(struct ofi_port *port, fi_addr_t peer, struct ofi_buffer *buffer);
-/* ofi_sending - are buffers under way? */
-static inline bool ofi_sending(const struct ofi_port *port, unsigned held)
+/* ofi_take - one that is idle, or NULL. */
+static inline struct ofi_buffer *ofi_take(struct ofi_idle *idle)
 {
-	return port->idles + held < port->sends;
+	return idle->count ? idle->stack[--idle->count] : NULL;
 }
+/* ofi_send - a message, of head->bytes.  ofi_transfer - a remote write, or read.  Return 0: the buffer is libfabric's until
+ * ofi_poll says SENT or FAILED; -FI_EAGAIN: poll, then try again; or libfabric's error, and the buffer stays the caller's. */
+ssize_t ofi_send(struct ofi_port *port, fi_addr_t peer, struct ofi_buffer *buffer);
+ssize_t ofi_transfer(struct ofi_port *port, fi_addr_t peer, struct ofi_buffer *transfer, bool write, void *local,
+                     size_t bytes, uint64_t remote, uint64_t key);
 /* ofi_sleep - until there may be something to poll for, @also (if >= 0) is readable, or @timeout_ns passed. */
 void ofi_sleep(struct ofi_port *port, int also, uint64_t timeout_ns);
 

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <time.h>
 
@@ -55,10 +56,12 @@ const char *ofi_text(ssize_t error)
 	return ofi.fi_strerror((int)(error < 0 ? -error : error));
 }
 
-/* What a proof covers: the head behind it, and the address in HELLO. */
+/* What a proof covers: the head behind it, and the body where that has to do with trust. */
 static size_t ofi_proven(const struct ofi_head *head)
 {
-	return (head->kind == OFI_HELLO ? head->bytes : sizeof(*head)) - sizeof(head->proof);
+	bool all = head->kind == OFI_HELLO || head->kind == OFI_WELCOME;
+
+	return (all ? head->bytes : sizeof(*head)) - sizeof(head->proof);
 }
 
 void ofi_seal(const uint8_t secret[TW_NET_SECRET_BYTES], struct ofi_head *head)
@@ -98,17 +101,19 @@ static int ofi_own_address(const char *setting, char *digits, size_t bytes)
 	return error;
 }
 
-/* What fits the settings, first what libfabric likes best.  Returns 0 or libfabric's error. */
-static int ofi_info(const char *provider, const char *domain, const char *address, struct fi_info **info)
+/* What has @caps and fits the settings, first what libfabric likes best.  Returns 0 or libfabric's error. */
+static int ofi_info_with(uint64_t caps, const char *provider, const char *domain, const char *address,
+                         struct fi_info **info)
 {
 	struct fi_info *hints = ofi.fi_dupinfo(NULL);
 
 	if (!hints)
 		return -FI_ENOMEM;
-	hints->caps = FI_MSG;
+	hints->caps = caps;
 	hints->mode = FI_CONTEXT | FI_CONTEXT2;
 	hints->ep_attr->type = FI_EP_RDM;
-	hints->tx_attr->msg_order = hints->rx_attr->msg_order = FI_ORDER_SAS;
+	hints->tx_attr->msg_order = hints->rx_attr->msg_order =
+	    FI_ORDER_SAS | (caps & FI_RMA ? FI_ORDER_SAW | FI_ORDER_RAW | FI_ORDER_WAW : 0);
 	hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
 	hints->domain_attr->threading = FI_THREAD_DOMAIN;
 	hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
@@ -120,6 +125,14 @@ static int ofi_info(const char *provider, const char *domain, const char *addres
 	    ofi.fi_getinfo(FI_VERSION(1, 17), address, NULL, address ? FI_SOURCE | FI_NUMERICHOST : 0, hints, info);
 	ofi.fi_freeinfo(hints);
 	return error;
+}
+
+/* With remote writes and reads that keep in line with messages, or without. */
+static int ofi_info(const char *provider, const char *domain, const char *address, struct fi_info **info)
+{
+	int error = ofi_info_with(FI_MSG | FI_RMA, provider, domain, address, info);
+
+	return error ? ofi_info_with(FI_MSG, provider, domain, address, info) : 0;
 }
 
 int ofi_works(const char *provider, char *why, size_t why_bytes)
@@ -169,24 +182,35 @@ static int ofi_choose(struct ofi_port *port, const struct tw_net_config *config)
 
 /* ---- a port ---- */
 
+static int ofi_idle_init(struct ofi_idle *idle, struct ofi_buffer *first, unsigned use)
+{
+	idle->stack = calloc(idle->all + 1, sizeof(struct ofi_buffer *));
+	if (!idle->stack)
+		return -FI_ENOMEM;
+	for (unsigned i = 0; i < idle->all; i++) {
+		first[i].use = use;
+		idle->stack[idle->count++] = &first[i];
+	}
+	return 0;
+}
+
+/* Buffers to receive into are first, then those to send from; transfers have no memory of their own. */
 static int ofi_buffers(struct ofi_port *port)
 {
-	unsigned all = port->sends + port->receives;
-	size_t bytes = (size_t)all * OFI_MESSAGE;
+	unsigned messages = port->receives + port->sends.all;
+	size_t bytes = (size_t)messages * OFI_MESSAGE;
 
-	port->buffer = calloc(all, sizeof(*port->buffer));
-	port->idle = calloc(port->sends, sizeof(struct ofi_buffer *));
+	port->buffer = calloc(messages + port->transfers.all, sizeof(*port->buffer));
 	port->arena = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (port->arena == MAP_FAILED)
 		port->arena = NULL;
-	if (!port->buffer || !port->idle || !port->arena)
+	if (!port->buffer || !port->arena || ofi_idle_init(&port->sends, port->buffer + port->receives, OFI_SENDS) ||
+	    ofi_idle_init(&port->transfers, port->buffer + messages, OFI_TRANSFERS))
 		return -FI_ENOMEM;
-	for (unsigned i = 0; i < all; i++) {
+	for (unsigned i = 0; i < messages; i++)
 		port->buffer[i].head = (struct ofi_head *)(void *)(port->arena + (size_t)i * OFI_MESSAGE);
-		port->buffer[i].receives = i >= port->sends;
-		if (i < port->sends)
-			port->idle[port->idles++] = &port->buffer[i];
-	}
+	for (unsigned i = 0; i < port->receives; i++)
+		port->buffer[i].use = OFI_RECEIVES;
 	if (!(port->info->domain_attr->mr_mode & FI_MR_LOCAL))
 		return 0;
 	int error = fi_mr_reg(port->domain, port->arena, bytes, FI_SEND | FI_RECV, 0, 0, 0, &port->mr, NULL);
@@ -201,7 +225,7 @@ static ssize_t ofi_post(struct ofi_port *port, struct ofi_buffer *buffer)
 
 static int ofi_post_all(struct ofi_port *port)
 {
-	for (unsigned i = port->sends; i < port->sends + port->receives; i++) {
+	for (unsigned i = 0; i < port->receives; i++) {
 		ssize_t error = ofi_post(port, &port->buffer[i]);
 
 		if (error)
@@ -212,8 +236,9 @@ static int ofi_post_all(struct ofi_port *port)
 
 static int ofi_bring_up(struct ofi_port *port, const char **step)
 {
-	struct fi_cq_attr cq = {
-	    .size = port->sends + port->receives, .format = FI_CQ_FORMAT_MSG, .wait_obj = FI_WAIT_FD};
+	struct fi_cq_attr cq = {.size = port->sends.all + port->receives + port->transfers.all,
+	                        .format = FI_CQ_FORMAT_MSG,
+	                        .wait_obj = FI_WAIT_FD};
 	struct fi_av_attr av = {.type = FI_AV_TABLE};
 	size_t bytes = sizeof(port->address.bytes);
 	int error;
@@ -233,7 +258,8 @@ static int ofi_bring_up(struct ofi_port *port, const char **step)
 	return 0;
 }
 
-int ofi_port_open(struct ofi_port *port, const struct tw_net_config *config, unsigned sends, unsigned receives)
+int ofi_port_open(struct ofi_port *port, const struct tw_net_config *config, unsigned sends, unsigned receives,
+                  unsigned transfers)
 {
 	const char *step;
 	sigset_t all, old;
@@ -242,7 +268,10 @@ int ofi_port_open(struct ofi_port *port, const struct tw_net_config *config, uns
 	*port = (struct ofi_port){.wait = -1};
 	if ((error = ofi_choose(port, config)))
 		return error;
-	port->sends = sends;
+	port->direct =
+	    port->info->caps & FI_RMA && !(port->info->domain_attr->mr_mode & (FI_MR_LOCAL | FI_MR_ALLOCATED));
+	port->sends.all = sends;
+	port->transfers.all = transfers;
 	port->receives = (unsigned)TW_MIN((size_t)receives, port->info->rx_attr->size);
 	/* Should a provider start a thread, no signal of the program is for it. */
 	sigfillset(&all);
@@ -261,8 +290,9 @@ void ofi_port_close(struct ofi_port *port)
 {
 	struct fid *all[] = {
 	    port->ep ? &port->ep->fid : NULL,         port->mr ? &port->mr->fid : NULL,
-	    port->av ? &port->av->fid : NULL,         port->cq ? &port->cq->fid : NULL,
-	    port->domain ? &port->domain->fid : NULL, port->fabric ? &port->fabric->fid : NULL,
+	    port->memory ? &port->memory->fid : NULL, port->av ? &port->av->fid : NULL,
+	    port->cq ? &port->cq->fid : NULL,         port->domain ? &port->domain->fid : NULL,
+	    port->fabric ? &port->fabric->fid : NULL,
 	};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
@@ -271,9 +301,10 @@ void ofi_port_close(struct ofi_port *port)
 	if (port->info)
 		ofi.fi_freeinfo(port->info);
 	if (port->arena)
-		munmap(port->arena, (size_t)(port->sends + port->receives) * OFI_MESSAGE);
+		munmap(port->arena, (size_t)(port->sends.all + port->receives) * OFI_MESSAGE);
 	free(port->buffer);
-	free(port->idle);
+	free(port->sends.stack);
+	free(port->transfers.stack);
 }
 
 int ofi_port_peer(struct ofi_port *port, const struct tw_net_address *address, fi_addr_t *peer)
@@ -281,22 +312,40 @@ int ofi_port_peer(struct ofi_port *port, const struct tw_net_address *address, f
 	return fi_av_insert(port->av, address->bytes, 1, peer, 0, NULL) == 1 ? 0 : -EINVAL;
 }
 
-/* ---- sending, receiving, waiting ---- */
-
-struct ofi_buffer *ofi_take_idle(struct ofi_port *port)
+void ofi_port_export(struct ofi_port *port, void *base, size_t bytes, struct ofi_welcome *welcome)
 {
-	return port->idles ? port->idle[--port->idles] : NULL;
+	uint64_t key;
+
+	*welcome = (struct ofi_welcome){0};
+	if (!port->direct || getrandom(&key, sizeof(key), 0) != sizeof(key) ||
+	    fi_mr_reg(port->domain, base, bytes, FI_REMOTE_WRITE | FI_REMOTE_READ, 0, key, 0, &port->memory, NULL))
+		return;
+	welcome->key = fi_mr_key(port->memory);
+	welcome->base = port->info->domain_attr->mr_mode & FI_MR_VIRT_ADDR ? (uintptr_t)base : 0;
+	welcome->direct = 1;
 }
+
+/* ---- sending, receiving, waiting ---- */
 
 ssize_t ofi_send(struct ofi_port *port, fi_addr_t peer, struct ofi_buffer *buffer)
 {
 	return fi_send(port->ep, buffer->head, buffer->head->bytes, port->desc, peer, &buffer->context);
 }
 
+ssize_t ofi_transfer(struct ofi_port *port, fi_addr_t peer, struct ofi_buffer *transfer, bool write, void *local,
+                     size_t bytes, uint64_t remote, uint64_t key)
+{
+	if (write)
+		return fi_write(port->ep, local, bytes, NULL, peer, remote, key, &transfer->context);
+	return fi_read(port->ep, local, bytes, NULL, peer, remote, key, &transfer->context);
+}
+
 void ofi_again(struct ofi_port *port, struct ofi_buffer *buffer)
 {
-	if (!buffer->receives) {
-		port->idle[port->idles++] = buffer;
+	struct ofi_idle *idle = buffer->use == OFI_SENDS ? &port->sends : &port->transfers;
+
+	if (buffer->use != OFI_RECEIVES) {
+		idle->stack[idle->count++] = buffer;
 		return;
 	}
 	ssize_t error = ofi_post(port, buffer);
@@ -315,7 +364,7 @@ enum ofi_event ofi_poll(struct ofi_port *port, struct ofi_buffer **buffer, ssize
 	if (got == 1) {
 		*buffer = entry.op_context;
 		*bytes = (ssize_t)entry.len;
-		if ((*buffer)->receives)
+		if ((*buffer)->use == OFI_RECEIVES)
 			return OFI_RECEIVED;
 		ofi_again(port, *buffer);
 		return OFI_SENT;

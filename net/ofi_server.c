@@ -50,6 +50,7 @@ struct tw_net_server {
 	struct tw_net_config config;
 	struct ofi_port port;
 	char *base;
+	struct ofi_welcome welcome;
 	_Atomic bool stopping;
 	int stop; /* eventfd, to be woken by */
 	pthread_t thread;
@@ -133,10 +134,10 @@ static void server_place(struct tw_net_server *s, struct server_client *client)
 /* Tell an endpoint that it may send again, when that is worth a message. */
 static void server_credit(struct tw_net_server *s, struct server_client *client, const struct ofi_head *to)
 {
-	if (client->placed - client->told < OFI_CREDITS / 2 || !s->port.idles)
+	if (client->placed - client->told < OFI_CREDITS / 2 || !s->port.sends.count)
 		return;
 	client->told = client->placed;
-	server_answer(s, client, to, OFI_REPLY, ofi_take_idle(&s->port), 0);
+	server_answer(s, client, to, OFI_REPLY, ofi_take(&s->port.sends), 0);
 }
 
 static void server_place_all(struct tw_net_server *s)
@@ -252,7 +253,7 @@ static bool server_do(struct tw_net_server *s, struct server_client *client, con
 
 static void server_work(struct tw_net_server *s, struct server_client *client, const struct ofi_head *head)
 {
-	struct ofi_buffer *answer = head->ask ? ofi_take_idle(&s->port) : NULL;
+	struct ofi_buffer *answer = head->ask ? ofi_take(&s->port.sends) : NULL;
 	const char *at = (const char *)(head + 1), *end = (const char *)head + head->bytes;
 	size_t used = 0;
 
@@ -304,7 +305,9 @@ static bool server_hello(struct tw_net_server *s, struct server_client *client, 
 		if (getrandom(&client->offered, sizeof(client->offered), 0) != sizeof(client->offered))
 			return false;
 	} while (!client->offered || client->offered == client->session);
-	server_answer(s, client, head, OFI_WELCOME, ofi_take_idle(&s->port), 0);
+	struct ofi_buffer *answer = ofi_take(&s->port.sends);
+	memcpy(answer->head + 1, &s->welcome, sizeof(s->welcome));
+	server_answer(s, client, head, OFI_WELCOME, answer, sizeof(s->welcome));
 	return true;
 }
 
@@ -342,13 +345,13 @@ static void *server_run(void *arg)
 
 	while (!atomic_load(&s->stopping)) {
 		server_event(s);
-		if (!s->backlogs || !s->port.idles) {
+		if (!s->backlogs || !s->port.sends.count) {
 			if (s->keepers)
 				server_place_all(s);
 			ofi_sleep(&s->port, s->stop, s->keepers ? SERVER_RETRY_NS : 0);
 			continue;
 		}
-		while (s->backlogs && s->port.idles) {
+		while (s->backlogs && s->port.sends.count) {
 			struct ofi_buffer *buffer = s->backlog[0];
 
 			memmove(s->backlog, s->backlog + 1, --s->backlogs * sizeof(struct ofi_buffer *));
@@ -382,8 +385,9 @@ static int server_start(struct tw_net_server *s)
 		return -ENOMEM;
 	}
 	if ((error = tw_net_map(&s->config, s->config.node, &s->base)) ||
-	    (error = ofi_port_open(&s->port, &s->config, SERVER_SENDS, SERVER_RECEIVES)))
+	    (error = ofi_port_open(&s->port, &s->config, SERVER_SENDS, SERVER_RECEIVES, 0)))
 		return error;
+	ofi_port_export(&s->port, s->base, s->config.bytes, &s->welcome);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	error = pthread_create(&s->thread, NULL, server_run, s);

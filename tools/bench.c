@@ -17,12 +17,13 @@
 static int bench_usage(void)
 {
 	printf(
-	    "usage: tweed bench [--json] [--protocols LIST] [OPTIONS OF tweed run]\n\n"
+	    "usage: tweed bench [--json] [--network | --protocols LIST] [OPTIONS OF tweed run]\n\n"
 	    "Measures locks, barriers, page faults, twins, diffs and streams at 2x1 and 1x2, shootdowns at 1x2 and "
 	    "1x4,\n"
 	    "beside what the machine alone would need (the floor), and then the basic operations of several protocols\n"
 	    "beside each other.  Both cores should be idle otherwise.\n\n"
 	    "  --json            print JSON\n"
+	    "  --network         only the transport, between two nodes: its operations' latencies and bandwidths\n"
 	    "  --protocols LIST  only the comparison, of these protocols, separated by blanks\n");
 	return 0;
 }
@@ -63,11 +64,13 @@ static void bench_append(void *rows, const struct bench_job *job, const struct b
 }
 
 static const struct bench_job bench_jobs[] = {
-    {"2", "1", "2x1", "auto", NULL, false},      {"1", "2", "1x2", "auto", NULL, false},
-    {"1", "2", "1x2", "protect", NULL, false},   {"1", "2", "1x2", "polled", NULL, false},
-    {"1", "2", "1x2", "interrupt", NULL, false}, {"1", "4", "1x4", "protect", NULL, false},
-    {"1", "4", "1x4", "polled", NULL, false},    {"1", "4", "1x4", "interrupt", NULL, false},
+    {"2", "1", "2x1", "auto", NULL, NULL},      {"1", "2", "1x2", "auto", NULL, NULL},
+    {"1", "2", "1x2", "protect", NULL, NULL},   {"1", "2", "1x2", "polled", NULL, NULL},
+    {"1", "2", "1x2", "interrupt", NULL, NULL}, {"1", "4", "1x4", "protect", NULL, NULL},
+    {"1", "4", "1x4", "polled", NULL, NULL},    {"1", "4", "1x4", "interrupt", NULL, NULL},
 };
+
+static const struct bench_job bench_network_job = {"2", "1", "2x1", "auto", NULL, "network"};
 
 /* Does the fault backend that the options or the environment name offer protect? */
 static bool bench_can_protect(int argc, char **argv)
@@ -107,7 +110,7 @@ static void bench_exec(const struct bench_job *job, int argc, char **argv)
 	                             job->shootdown,
 	                             "--",
 	                             program,
-	                             job->basic ? "basic" : NULL,
+	                             job->part,
 	                             NULL};
 
 	for (const char *const *w = before; *w; w++)
@@ -170,7 +173,7 @@ static int bench_details(int argc, char **argv, json_t *rows)
 
 int tool_bench(int argc, char **argv)
 {
-	bool json = false;
+	bool json = false, network = false;
 	const char *protocols = NULL;
 	int kept = 1, status = 0;
 
@@ -179,15 +182,19 @@ int tool_bench(int argc, char **argv)
 			return bench_usage();
 		if (strcmp(argv[i], "--json") == 0)
 			json = true;
+		else if (strcmp(argv[i], "--network") == 0)
+			network = true;
 		else if (strcmp(argv[i], "--protocols") == 0 && i + 1 < argc)
 			protocols = argv[++i];
 		else
 			argv[kept++] = argv[i];
 	}
 	json_t *rows = json ? json_array() : NULL;
-	if (!protocols)
+	if (network)
+		status = bench_run(&bench_network_job, kept, argv, rows ? bench_append : bench_print, rows);
+	else if (!protocols)
 		status = bench_details(kept, argv, rows);
-	if (status == 0)
+	if (status == 0 && !network)
 		status = bench_compare(protocols ? protocols : BENCH_PROTOCOLS, kept, argv, rows);
 	if (json) {
 		if (status == 0)

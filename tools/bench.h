@@ -17,7 +17,7 @@ struct bench_result {
 struct bench_job {
 	const char *nodes, *processors, *shape, *shootdown;
 	const char *protocol; /* NULL: the options' */
-	bool basic;           /* only what protocols are compared by */
+	const char *part;     /* of tweed-bench: "basic", what protocols are compared by; "network"; NULL: the details */
 };
 
 typedef void bench_take(void *ctx, const struct bench_job *job, const struct bench_result *r);

@@ -29,9 +29,9 @@ static const struct compare_row {
 #define COMPARE_ROWS (sizeof(compare_rows) / sizeof(*compare_rows))
 
 static const struct bench_job compare_jobs[] = {
-    {"2", "1", "2x1", "auto", NULL, true},
-    {"1", "2", "1x2", "auto", NULL, true},
-    {"8", "4", "8x4", "auto", NULL, true},
+    {"2", "1", "2x1", "auto", NULL, "basic"},
+    {"1", "2", "1x2", "auto", NULL, "basic"},
+    {"8", "4", "8x4", "auto", NULL, "basic"},
 };
 
 struct compare {

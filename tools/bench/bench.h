@@ -29,6 +29,7 @@ void bench_resident(void); /* faults on pages the node has */
 void bench_shoot(void);    /* shootdowns on one node, in a job with TWEED_SHOOTDOWN */
 void bench_one_node(void); /* two processors of one node */
 void bench_basic(void);    /* what protocols are compared by: of two processors, or the barrier of more */
+void bench_network(void); /* the transport by itself, between two nodes */
 void bench_misses(void);   /* of node 1 */
 
 /* Permutation of 0..n-1, the same everywhere. */

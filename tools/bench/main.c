@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* main.c - tweed-bench: measures, and prints one line "name|value|unit|floor|name of the floor" for each result.  Started by
- * `tweed bench` at 2x1 and at 1x2, and with each TWEED_SHOOTDOWN at 1x2 and 1x4. */
+ * `tweed bench` at 2x1 and at 1x2, with "network" at 2x1, and with each TWEED_SHOOTDOWN at 1x2 and 1x4. */
 #include "tools/bench/bench.h"
 
 #include <pthread.h>
@@ -172,6 +172,8 @@ int main(int argc, char **argv)
 	tw_init(&argc, &argv);
 	if (argc > 1 && strcmp(argv[1], "basic") == 0) {
 		bench_basic();
+	} else if (argc > 1 && strcmp(argv[1], "network") == 0) {
+		bench_network();
 	} else if (strcmp(config.shootdown, "auto") != 0) {
 		bench_shoot();
 	} else if (tw_nodes() > 1) {
