@@ -23,6 +23,7 @@
 #include "net/verbs_endpoint.h"
 
 #define VERBS_POSITION_BITS 48
+#define VERBS_POLLS         16 /* between two looks at the clock */
 
 static inline struct verbs *verbs_of(struct tw_net *net)
 {
@@ -106,17 +107,21 @@ bool verbs_poll(struct verbs *v)
 	return n > 0;
 }
 
-/* Once: poll; then, when nothing came and time is up, arm; then sleep.  The poll after arming sees what came before it. */
+/* Poll for a while; when nothing comes and time is up, arm, and the next time sleep: the polls between see what came before
+ * the arming. */
 static void verbs_await(struct verbs *v, uint64_t spin_until_ns)
 {
 	struct ibv_cq *cq;
 	void *context;
 
-	if (verbs_poll(v))
-		return;
-	if (tw_time_ns() < spin_until_ns) {
+	for (unsigned i = 0; i < VERBS_POLLS; i++) {
+		if (verbs_poll(v))
+			return;
 		tw_pause();
-	} else if (!v->armed) {
+	}
+	if (tw_time_ns() < spin_until_ns)
+		return;
+	if (!v->armed) {
 		if (ibv_req_notify_cq(v->cq, 0) != 0)
 			tw_fatal("transport verbs: cannot wait for completions");
 		v->armed = true;

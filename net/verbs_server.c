@@ -383,10 +383,12 @@ static int server_listen(struct tw_net_server *s, struct verbs_address *own)
 static bool server_on_demand(const struct tw_net_server *s)
 {
 	const uint32_t all = IBV_ODP_SUPPORT_WRITE | IBV_ODP_SUPPORT_READ | IBV_ODP_SUPPORT_ATOMIC;
-	struct verbs_context *context = verbs_get_ctx_op(s->listener->verbs, query_device_ex);
+	struct verbs_context *context = verbs_get_ctx(s->listener->verbs);
 	struct ibv_device_attr_ex attr = {.comp_mask = 0};
 
-	return context && context->query_device_ex(s->listener->verbs, NULL, &attr, sizeof(attr)) == 0 &&
+	return context && context->sz >= sizeof(*context) - offsetof(struct verbs_context, query_device_ex) &&
+	       context->query_device_ex &&
+	       context->query_device_ex(s->listener->verbs, NULL, &attr, sizeof(attr)) == 0 &&
 	       (attr.odp_caps.general_caps & IBV_ODP_SUPPORT) &&
 	       (attr.odp_caps.per_transport_caps.rc_odp_caps & all) == all;
 }

@@ -130,7 +130,7 @@ static void run_server(const struct run *run, unsigned node)
 		_exit(1);
 	atomic_fetch_add(&run->shared->serving, 1);
 	sigwait(&end, &number);
-	run->ops->serve_end(server, NULL);
+	run->ops->serve_end(server, &run->shared->counts[node]);
 	_exit(0);
 }
 
@@ -250,6 +250,14 @@ static bool run_case(const struct tw_transport *ops, uint64_t seed, const struct
 	if (!run_servers_end(&run) && ok) {
 		ok = false;
 		snprintf(run.shared->why, sizeof(run.shared->why), "a server ended badly");
+	}
+	uint64_t refused = 0;
+	for (unsigned node = 0; node < test->nodes; node++)
+		refused += run.shared->counts[node].refused;
+	if (ok && refused < test->refused) {
+		ok = false;
+		snprintf(run.shared->why, sizeof(run.shared->why), "servers count %llu refused instead of %u",
+		         (unsigned long long)refused, test->refused);
 	}
 	printf("%s %s seed %llu: %s (%llu ms)%s%s\n", ok ? "ok  " : "FAIL", ops->name, (unsigned long long)seed,
 	       test->name, (unsigned long long)(tw_time_ns() - begun) / 1000000, ok ? "" : ": ", run.shared->why);

@@ -19,6 +19,7 @@ struct env_shared {
 	_Atomic uint64_t saw[ENV_RANKS][ENV_RANKS];
 	_Atomic uint32_t serving; /* servers that have said where they are */
 	struct tw_net_address address[ENV_RANKS];
+	struct tw_net_counts counts[ENV_RANKS]; /* of the servers, when they have ended */
 };
 
 struct env {
@@ -36,6 +37,7 @@ struct env_case {
 	const char *profile; /* instead of none */
 	unsigned spin_ns;
 	bool huge;
+	unsigned refused; /* connections that servers must have refused */
 };
 
 /* The cases of each file, ended by a NULL name. */

@@ -246,6 +246,26 @@ static void refusals(struct env *env)
 	close(silent);
 }
 
+/* Who does not hold the secret, or is connected already, is refused; the others are not disturbed. */
+static void strangers(struct env *env)
+{
+	struct tw_net_config config = env->net->config;
+	int silent = open("/dev/null", O_WRONLY), said = dup(STDERR_FILENO);
+	struct tw_net *net = NULL;
+
+	dup2(silent, STDERR_FILENO);
+	int again = tw_net_open(env->net->ops, &config, &net);
+	config.secret[TW_NET_SECRET_BYTES - 1] ^= 1;
+	int other = tw_net_open(env->net->ops, &config, &net);
+	dup2(said, STDERR_FILENO);
+	ENV_CHECK(env, again < 0 && other < 0 && !net, "opened without the secret (%d), or twice (%d)", other, again);
+	tw_net_fadd(env->net, 0, AREA, 1);
+	env_barrier(env);
+	ENV_CHECK(env, tw_net_read64(env->net, 0, AREA) == env->ranks, "a lost addition");
+	close(silent);
+	close(said);
+}
+
 /* What was written is not lost when its endpoint closes, and a node can open the endpoint again. */
 static void reopen(struct env *env)
 {
@@ -394,6 +414,7 @@ const struct env_case memory_cases[] = {
     {.name = "cap-coherent-atomics", .run = atomics_mixed, .nodes = 2, .ports = 2},
     {.name = "cap-remote-read", .run = remote_read, .nodes = 2, .ports = 2},
     {.name = "refusals", .run = refusals, .nodes = 2, .ports = 1},
+    {.name = "strangers", .run = strangers, .nodes = 2, .ports = 1, .only = "verbs", .refused = 4},
     {.name = "reopen", .run = reopen, .nodes = 2, .ports = 1},
     {.name = "profile-memory-channel",
      .run = profile_memory_channel,
