@@ -156,6 +156,7 @@ def local():
     rsh = ["--rsh", script("rsh", "#!/bin/sh\nshift\ncd /\nexec sh -c \"$*\"\n")]
     start(rsh, ())
     refused(rsh)
+    info(rsh)
     output(rsh)
     launcher(rsh)
     stopped("emulated", [], tweed("-n", "2", "-p", "2", "--transport", "shm", options.busy))
@@ -238,6 +239,20 @@ def output(rsh):
     report("output that nobody reads", ([] if out == b"y\ny\n" else [f"{out!r}"]) + [f"leaves {p}" for p in left_behind(3)])
 
 
+def info(rsh):
+    def table(name, status, *expected, env=None):
+        done = subprocess.run([options.tweed, "info", "--hosts", "a,b"], capture_output=True, check=False, stdin=subprocess.DEVNULL,
+                              env={**os.environ, "TWEED_TRANSPORT": options.transport, "TWEED_RSH": rsh[1], **(env or {})})
+        out = done.stdout.decode()
+        problems = [] if done.returncode == status else [f"status {done.returncode}"]
+        problems += [f"does not match '{e}'" for e in expected if not re.search(e, out)]
+        report(name, problems, out.splitlines())
+    table("info of hosts", 0, r"(?m)^a +yes +\d", r"(?m)^b +yes +\d", "nothing that a job over")
+    table("info of hosts that are not reached", 1, r"(?m)^a +no$", "a: cannot be reached", env={"TWEED_RSH": "/bin/false"})
+    table("info of hosts without tweed", 1, r"(?m)^b +no$", "b: reached, but tweed is not there", env={"TWEED_REMOTE_TWEED": "/no/tweed"})
+    table("info with a transport that stays", 1, "shm does not leave a host", env={"TWEED_TRANSPORT": "shm"})
+
+
 def launcher(rsh):
     args = tweed(*rsh, "--hosts", "a,b", "-p", "2", options.busy)
     job = Job(args)
@@ -294,7 +309,7 @@ def ssh():
     why = network.missing()
     if why:
         print(f"ssh: not tested, {why}")
-        return
+        sys.exit(77 if len(options.group) == 1 else 1)
     with network.Hosts() as h:
         prefix = ["ip", "netns", "exec", h.name("l")]
         rsh = ["--rsh", h.rsh, "--net-interface", "10.231.3.0/24", "--env", "TW_CLUSTER_MARK"]
@@ -327,7 +342,7 @@ def ssh():
 def mpirun():
     if subprocess.run(["sh", "-c", "command -v mpirun"], check=False, capture_output=True).returncode:
         print("mpirun: not tested, it is not installed")
-        return
+        sys.exit(77 if len(options.group) == 1 else 1)
     call = ["mpirun", "--oversubscribe", "--bind-to", "none", "--allow-run-as-root"]
     good("agents by mpirun", Job([*call, "-n", "4", options.tweed, "agent", options.sor, "--verify"]), stdout="verified: yes")
     good("processors of mpirun's agents", Job([*call, "-n", "2", options.tweed, "agent", "--", options.sor, "--verify"],
