@@ -219,7 +219,8 @@ def count(name, args, seconds=100):
         last[rank] = int(number)
         if int(number) % 20000 == 0:
             with open(f"/proc/{job.pid}/status", encoding="ascii") as f:
-                most = max(most, int(re.search(r"VmHWM:\s+(\d+)", f.read())[1]))
+                high = re.search(r"VmHWM:\s+(\d+)", f.read())
+                most = max(most, int(high[1]) if high else 0)
     job.stdout.close()
     if job.wait(seconds) != 0:
         problems.append(f"status {job.returncode}")
