@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "tools/info.h"
 #include "tools/tools.h"
 #include "tweed/driver/fault.h"
 #include "tweed/driver/protocol.h"
@@ -134,12 +135,31 @@ static int info_json(const struct tw_config *config, const enum tw_origin *origi
 		int status = (*t)->probe(why, sizeof(why));
 		json_array_append_new(transports, json_driver((*t)->name, (*t)->help, status, why));
 	}
-	json_t *o = json_pack("{s:s, s:o, s:o, s:o, s:o}", "version", TWEED_VERSION, "settings", settings, "protocols",
+	json_t *o = json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "version", TWEED_VERSION, "host", tool_host_json(), "settings", settings, "protocols",
 	                      protocols, "fault_backends", faults, "transports", transports);
 	int status = json_dumpf(o, stdout, JSON_INDENT(2));
 	putchar('\n');
 	json_decref(o);
 	return status < 0;
+}
+
+/* --hosts LIST or --hostfile FILE */
+static int info_hosts(char **argv)
+{
+	struct tw_config config;
+	enum tw_origin origins[TOOL_SETTINGS_MAX];
+	char error[1024];
+
+	if (tool_configure(&config, origins) < 0)
+		return TOOL_USAGE;
+	config.hosts[0] = config.hostfile[0] = '\0';
+	for (const struct tw_setting *s = tw_settings; s->name; s++)
+		if (s->option && strcmp(s->option, argv[1] + 2) == 0 &&
+		    tw_config_set(&config, origins, s, argv[2], TW_ORIGIN_OPTION, error, sizeof(error)) < 0) {
+			tool_say("%s", error);
+			return TOOL_USAGE;
+		}
+	return tool_info_hosts(&config);
 }
 
 int tool_info(int argc, char **argv)
@@ -149,11 +169,13 @@ int tool_info(int argc, char **argv)
 	bool json = argc == 2 && strcmp(argv[1], "--json") == 0;
 
 	if (argc > 1 && strcmp(argv[1], "--help") == 0) {
-		printf("usage: tweed info [--json]\n");
+		printf("usage: tweed info [--json]\n       tweed info --hosts HOST,... | --hostfile FILE\n");
 		return 0;
 	}
+	if (argc == 3 && (strcmp(argv[1], "--hosts") == 0 || strcmp(argv[1], "--hostfile") == 0))
+		return info_hosts(argv);
 	if (argc > 1 && !json) {
-		tool_say("'tweed info' takes --json or nothing, but got '%s'", argv[argc - 1]);
+		tool_say("'tweed info' takes --json, --hosts LIST, --hostfile FILE or nothing, but got '%s'", argv[argc - 1]);
 		return TOOL_USAGE;
 	}
 	if (tool_configure(&config, origins) < 0)

@@ -57,8 +57,7 @@ void launch_send(struct launch *l, unsigned node, enum wire_type type, const voi
 static void launch_tell(struct launch *l, enum wire_type type)
 {
 	for (unsigned i = 0; i < l->nodes; i++)
-		if (l->node[i].greeted)
-			launch_send(l, i, type, NULL, 0);
+		launch_send(l, i, type, NULL, 0);
 }
 
 void launch_end(struct launch *l, int status)

@@ -36,9 +36,9 @@ static unsigned start_words(const char *rsh, char *text, size_t bytes, char *wor
 }
 
 /* Our own path, as it is called on the hosts. */
-static void start_own_path(const struct launch *l, char *path, size_t bytes)
+static void start_own_path(const struct tw_config *config, char *path, size_t bytes)
 {
-	const char *given = l->job->config.remote_tweed;
+	const char *given = config->remote_tweed;
 	ssize_t n = given[0] ? snprintf(path, bytes, "%s", given) : readlink("/proc/self/exe", path, bytes - 1);
 
 	path[n < 0 ? 0 : TW_MIN((size_t)n, bytes - 1)] = '\0';
@@ -81,14 +81,21 @@ int tool_rsh(const struct tw_config *config, const char *host, const char *comma
 	return errno;
 }
 
+void tool_remote_command(const struct tw_config *config, const char *arguments, char *out, size_t bytes)
+{
+	char path[PATH_MAX], quoted[2 * PATH_MAX];
+
+	start_own_path(config, path, sizeof(path));
+	start_quote(path, quoted, sizeof(quoted));
+	snprintf(out, bytes, "exec %s %s", quoted, arguments);
+}
+
 static void start_exec_remote(const struct launch *l, const struct launch_node *n, int sock) __attribute__((noreturn));
 static void start_exec_remote(const struct launch *l, const struct launch_node *n, int sock)
 {
-	char path[PATH_MAX], quoted[2 * PATH_MAX], command[2 * PATH_MAX + 32];
+	char command[2 * PATH_MAX + 32];
 
-	start_own_path(l, path, sizeof(path));
-	start_quote(path, quoted, sizeof(quoted));
-	snprintf(command, sizeof(command), "exec %s agent --stdio", quoted);
+	tool_remote_command(&l->job->config, "agent --stdio", command, sizeof(command));
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	sigprocmask(SIG_SETMASK, &l->mask, NULL);
 	tool_say("cannot run '%s': %s; install it, or name another with --rsh", l->job->config.rsh,
@@ -253,7 +260,7 @@ void start_failed(struct launch *l, unsigned i, int status)
 	char path[PATH_MAX];
 	int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 
-	start_own_path(l, path, sizeof(path));
+	start_own_path(&l->job->config, path, sizeof(path));
 	if (code == 126 || code == 127)
 		tool_say("host %s cannot run '%s'; install tweed there in the same place, or name its path with "
 		         "--remote-tweed",

@@ -8,7 +8,7 @@
  * guard.c   the process above an agent on another host
  * manager.c agents under a resource manager: exchange.c (PMIx), and meet.c, by which they find the launcher
  * wire.c    messages between launcher and agents; hello.c: the first of them; watch.h: for how long there was none
- * reap.c    killing what is left          report.c  statistics          info.c  `tweed info`
+ * reap.c    killing what is left          report.c  statistics          info.c, info_hosts.c  `tweed info`
  * bench.c   `tweed bench`, which runs bench/      compare.c   its comparison of protocols
  * cc.c      `tweed cc` */
 #ifndef TW_TOOLS_TOOLS_H
@@ -69,6 +69,8 @@ bool tool_executable(const char *path, const char *program, bool quiet);
 int tool_resolve(struct tw_config *config);
 
 /* tool_rsh - in a child: become the remote shell that runs @command on @host.  Returns only if it cannot: an errno. */
+/* tool_remote_command - the text that runs our own command with these @arguments on another host. */
+void tool_remote_command(const struct tw_config *config, const char *arguments, char *out, size_t bytes);
 int tool_rsh(const struct tw_config *config, const char *host, const char *command, int in, int out);
 
 /* tool_prepare - check the job's configuration and the program @argv[0], and fill in the rest.  @managed: so many agents
@@ -90,6 +92,8 @@ int tool_report(const struct tool_job *job);
 void tool_kill_descendants(void);
 /* tool_kill_orphans - the same for a process with children of another's making: only what came from an agent. */
 void tool_kill_orphans(void);
+/* tool_info_hosts - the table of `tweed info --hosts`.  Returns the exit status: 1 when there is something to mend. */
+int tool_info_hosts(const struct tw_config *config);
 /* tool_signal_below - send @number to all descendants of @above.  tool_stopped - is @pid stopped, or held by a debugger? */
 void tool_signal_below(pid_t above, int number);
 bool tool_stopped(pid_t pid);

@@ -10,8 +10,8 @@
 #include "tools/tools.h"
 
 static const struct tool_command commands[] = {
-    {"run", "[OPTIONS] [--] PROGRAM ARGS...", "run a program on emulated nodes", tool_run},
-    {"info", "[--json]", "show settings, protocols, fault backends and transports", tool_info},
+    {"run", "[OPTIONS] [--] PROGRAM ARGS...", "run a program on several hosts, or on emulated nodes", tool_run},
+    {"info", "[--json | --hosts LIST]", "show settings, protocols, fault backends and transports", tool_info},
     {"bench", "[--json] [OPTIONS]", "measure basic operations, beside their floors", tool_bench},
     {"cc", "[--poll] [--show] ARGS...", "compile and link a program that announces its stores", tool_cc},
     {"c++", "[--poll] [--show] ARGS...", "the same for C++", tool_cc},

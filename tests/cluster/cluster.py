@@ -156,6 +156,7 @@ def local():
     rsh = ["--rsh", script("rsh", "#!/bin/sh\nshift\ncd /\nexec sh -c \"$*\"\n")]
     start(rsh, ())
     refused(rsh)
+    info(rsh)
     output(rsh)
     launcher(rsh)
     stopped("emulated", [], tweed("-n", "2", "-p", "2", "--transport", "shm", options.busy))
@@ -218,7 +219,8 @@ def count(name, args, seconds=100):
         last[rank] = int(number)
         if int(number) % 20000 == 0:
             with open(f"/proc/{job.pid}/status", encoding="ascii") as f:
-                most = max(most, int(re.search(r"VmHWM:\s+(\d+)", f.read())[1]))
+                high = re.search(r"VmHWM:\s+(\d+)", f.read())
+                most = max(most, int(high[1]) if high else 0)
     job.stdout.close()
     if job.wait(seconds) != 0:
         problems.append(f"status {job.returncode}")
@@ -236,6 +238,20 @@ def output(rsh):
                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env={**os.environ, "TW_CLUSTER_MARK": mark})
     out = job.communicate(timeout=20)[0]
     report("output that nobody reads", ([] if out == b"y\ny\n" else [f"{out!r}"]) + [f"leaves {p}" for p in left_behind(3)])
+
+
+def info(rsh):
+    def table(name, status, *expected, env=None):
+        done = subprocess.run([options.tweed, "info", "--hosts", "a,b"], capture_output=True, check=False, stdin=subprocess.DEVNULL,
+                              env={**os.environ, "TWEED_TRANSPORT": options.transport, "TWEED_RSH": rsh[1], **(env or {})})
+        out = done.stdout.decode()
+        problems = [] if done.returncode == status else [f"status {done.returncode}"]
+        problems += [f"does not match '{e}'" for e in expected if not re.search(e, out)]
+        report(name, problems, out.splitlines())
+    table("info of hosts", 0, r"(?m)^a +yes +\d", r"(?m)^b +yes +\d", "nothing that a job over")
+    table("info of hosts that are not reached", 1, r"(?m)^a +no$", "a: cannot be reached", env={"TWEED_RSH": "/bin/false"})
+    table("info of hosts without tweed", 1, r"(?m)^b +no$", "b: reached, but tweed is not there", env={"TWEED_REMOTE_TWEED": "/no/tweed"})
+    table("info with a transport that stays", 1, "shm does not leave a host", env={"TWEED_TRANSPORT": "shm"})
 
 
 def launcher(rsh):
@@ -294,10 +310,10 @@ def ssh():
     why = network.missing()
     if why:
         print(f"ssh: not tested, {why}")
-        return
+        sys.exit(77 if len(options.group) == 1 else 1)
     with network.Hosts() as h:
         prefix = ["ip", "netns", "exec", h.name("l")]
-        rsh = ["--rsh", h.rsh, "--net-interface", "10.231.3.0/24"]
+        rsh = ["--rsh", h.rsh, "--net-interface", "10.231.3.0/24", "--env", "TW_CLUSTER_MARK"]
         begun = time.monotonic()
         while subprocess.run([*prefix, *h.rsh.split(), "b", "true"], check=False, capture_output=True).returncode:
             if time.monotonic() > begun + 10:
@@ -315,9 +331,9 @@ def ssh():
                     report(f"link {name}", ["the job does not run"], job.wait(0.1)[2])
                     continue
                 began = time.monotonic()
-                h.cut(number)
+                h.cut(number, silently=k % 2 == 1)
                 slowest = max(slowest, ends(f"link {name} is cut {k}", job, began, r"node \d"))
-                h.cut(number, down=False)
+                h.cut(number, down=False, silently=k % 2 == 1)
             print(f"link {name}: {options.tries} tries, slowest {slowest:.1f} s, watch {WATCH_S} s")
 
 
@@ -327,7 +343,7 @@ def ssh():
 def mpirun():
     if subprocess.run(["sh", "-c", "command -v mpirun"], check=False, capture_output=True).returncode:
         print("mpirun: not tested, it is not installed")
-        return
+        sys.exit(77 if len(options.group) == 1 else 1)
     call = ["mpirun", "--oversubscribe", "--bind-to", "none", "--allow-run-as-root"]
     good("agents by mpirun", Job([*call, "-n", "4", options.tweed, "agent", options.sor, "--verify"]), stdout="verified: yes")
     good("processors of mpirun's agents", Job([*call, "-n", "2", options.tweed, "agent", "--", options.sor, "--verify"],

@@ -78,7 +78,14 @@ class Hosts:
             subprocess.run(["ip", "netns", "del", self.name(host)], check=False)
         shutil.rmtree(self.place)
 
-    def cut(self, number, down=True):
-        """Take both ends of a link down, or up again."""
-        for host in LINKS[number]:
-            self.ip("-n", self.name(host), "link", "set", f"v{number}{host}", "down" if down else "up")
+    def cut(self, number, down=True, silently=False):
+        """Cut a link, or join it again: take both ends down, or let every packet go to nobody, which no end can see."""
+        for last, host in ((2, LINKS[number][0]), (1, LINKS[number][1])):
+            device = f"v{number}{host}"
+            if not silently:
+                self.ip("-n", self.name(host), "link", "set", device, "down" if down else "up")
+            elif down:
+                self.ip("-n", self.name(host), "neigh", "replace", f"10.231.{number}.{last}", "lladdr", "02:00:00:00:00:99",
+                        "dev", device, "nud", "permanent")
+            else:
+                self.ip("-n", self.name(host), "neigh", "del", f"10.231.{number}.{last}", "dev", device)

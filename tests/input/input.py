@@ -160,6 +160,8 @@ def hosts():
     bad("environment without a name", ["run", "--env", "=x", "./touch"], "--env", "NAME")
     bad("environment of nobody", ["run", "--env", "NO_SUCH_VARIABLE", "./touch"], "NO_SUCH_VARIABLE")
     bad("environment without a value", ["run", "--env"], "--env needs a value")
+    bad("asking no hosts", ["info", "--hosts", ""], "no hosts")
+    bad("asking what is no host", ["info", "--hosts", "a;b"], "no host")
     bad("binding", ["run", "--bind", "cores", "./touch"], "did you mean core")
     bad("more processors than cores", ["run", "-n", "2", "-p", "64", "--bind", "core", "./touch"], "128 processors", "--bind none")
     bad("watch", ["run", "--watch", "-1", "./touch"], "--watch", "0 to 86400")
