@@ -64,9 +64,10 @@ static bool service_ready(void *arg)
 	return tw_net_recv(w->me->net, w->msg) || atomic_load(&service_stopping);
 }
 
-/* The beats: a word for each sender in every node's memory, written and not waited for, four times in
- * the time after which silence counts, or once a second.  A receiver whose word stands still has lost the sender or the link.  A processor that is stopped with a page lock can
- * hold the service up, so the launcher is asked before anybody is given up. */
+/* The beats: a word for each sender in every node's memory, four times in the time after which silence counts, or once
+ * a second.  Behind it goes a notify, for a write alone need not arrive; nothing is waited for.  A receiver whose word
+ * stands still has lost the sender or the link.  A processor that is stopped with a page lock can hold the service up,
+ * so the launcher is asked before anybody is given up. */
 static uint64_t service_beat_ns(const struct tw_proc *me)
 {
 	const uint64_t second = 1000000000;
@@ -89,7 +90,9 @@ static void service_beat(struct tw_proc *me)
 	before_ns = now;
 	beats++;
 	tw_net_broadcast64(me->net, me->layout.beats + me->node * sizeof(uint64_t), beats);
-	me->net->ops->progress(me->net);
+	for (unsigned node = 0; node < me->nodes; node++)
+		if (node != me->node)
+			tw_net_notify(me->net, node, me->local);
 }
 
 /* As tw_net_wait, but beats meanwhile. */

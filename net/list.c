@@ -9,9 +9,11 @@ static const struct tw_transport *const list_all[] = {
     &tw_transport_sim,
 #ifdef TW_OFI
     &tw_transport_ofi,
+    &tw_transport_sim_ofi,
 #endif
 #ifdef TW_VERBS
     &tw_transport_verbs,
+    &tw_transport_sim_verbs,
 #endif
     NULL,
 };

@@ -27,7 +27,7 @@
 
 #include "base/util.h"
 #include "net/auth.h"
-#include "tweed/driver/transport.h"
+#include "net/transports.h"
 
 #define OFI_MESSAGE   16384u /* most bytes of a message: what the provider still sends without asking first */
 #define OFI_CREDITS   16u    /* messages of one endpoint that its server keeps for full mailboxes */
@@ -145,8 +145,5 @@ ssize_t ofi_transfer(struct ofi_port *port, fi_addr_t peer, struct ofi_buffer *t
                      size_t bytes, uint64_t remote, uint64_t key);
 /* ofi_sleep - until there may be something to poll for, @also (if >= 0) is readable, or @timeout_ns passed. */
 void ofi_sleep(struct ofi_port *port, int also, uint64_t timeout_ns);
-
-int ofi_serve(const struct tw_net_config *config, struct tw_net_server **server, struct tw_net_address *own);
-void ofi_serve_end(struct tw_net_server *server, struct tw_net_counts *counts);
 
 #endif

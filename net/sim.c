@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sim.c - the transport for finding bugs: shm, but a write stays unseen until something that promises otherwise.
+/* sim.c - the transport for finding bugs: another one, but a write stays unseen until something that promises otherwise.
  *
  * Each endpoint keeps its writes to each node in a queue and applies them one by one in an order drawn from the seed: all at
  * a flush, notify, send, read or atomic on that node; a few at random in write() and progress(); else when the queue is
@@ -96,6 +96,8 @@ struct sim {
 	struct sim_queue queue[];
 };
 
+static const struct tw_transport *sim_inner(const struct tw_transport *ops);
+
 static inline struct sim *sim_of(struct tw_net *net)
 {
 	return net->priv;
@@ -137,18 +139,14 @@ static void sim_wait_until(uint64_t deadline)
 static uint64_t sim_reserve(struct sim *sim, unsigned node, size_t offset, uint64_t ns)
 {
 	struct tw_net *inner = &sim->inner;
-	uint64_t free_ns, end;
 
 	offset += inner->config.control_offset + inner->ops->control_bytes(inner->config.ports);
-	inner->ops->read(inner, node, offset, &free_ns, sizeof(free_ns));
-	inner->ops->read_wait(inner);
-	for (;;) {
-		uint64_t seen = free_ns;
+	for (uint64_t seen = tw_net_read64(inner, node, offset);;) {
+		uint64_t end = TW_MAX(seen, tw_time_ns()) + ns, old = tw_net_cas(inner, node, offset, seen, end);
 
-		end = TW_MAX(free_ns, tw_time_ns()) + ns;
-		free_ns = inner->ops->cas(inner, node, offset, seen, end);
-		if (free_ns == seen)
+		if (old == seen)
 			return end;
+		seen = old;
 	}
 }
 
@@ -447,6 +445,7 @@ static void sim_progress(struct tw_net *net)
 
 	if (sim->queue[node].count && sim_draw(sim, 16) == 0)
 		sim_apply_one(sim, node);
+	sim->inner.ops->progress(&sim->inner);
 }
 
 /* ---- opening and closing ---- */
@@ -517,7 +516,7 @@ static int sim_open_inner(struct sim *sim, const struct tw_net *net)
 		tw_log("transport sim: no memory for the queues: %s", strerror(-error));
 		return error;
 	}
-	sim->inner = (struct tw_net){.ops = &tw_transport_shm, .config = net->config};
+	sim->inner = (struct tw_net){.ops = sim_inner(net->ops), .config = net->config};
 	sim->inner.config.host_nodes = TW_MAX(net->config.host_nodes, 1u);
 	error = sim->inner.ops->open(&sim->inner);
 	if (error)
@@ -568,36 +567,59 @@ static void sim_close(struct tw_net *net)
 	net->base = NULL;
 }
 
-static int sim_probe(char *why, size_t why_bytes)
-{
-	return tw_transport_shm.probe(why, why_bytes);
-}
+/* sim over @inner: what the inner transport promises, but the order of writes. */
+#define SIM_OVER(sym, label, text, inner, promises, ...)                                                               \
+	static int sym##_probe(char *why, size_t why_bytes)                                                            \
+	{                                                                                                              \
+		return tw_transport_##inner.probe(why, why_bytes);                                                     \
+	}                                                                                                              \
+	static size_t sym##_control_bytes(unsigned ports)                                                              \
+	{                                                                                                              \
+		return tw_transport_##inner.control_bytes(ports) + SIM_CLOCK_BYTES;                                    \
+	}                                                                                                              \
+	const struct tw_transport tw_transport_##sym = {                                                               \
+	    .name = label,                                                                                             \
+	    .help = text " with seeded delay and reordering, and a profile of time: finds missing flushes",            \
+	    .caps = promises,                                                                                          \
+	    .probe = sym##_probe,                                                                                      \
+	    .control_bytes = sym##_control_bytes,                                                                      \
+	    .open = sim_join,                                                                                          \
+	    .close = sim_close,                                                                                        \
+	    .write = sim_write,                                                                                        \
+	    .read = sim_read,                                                                                          \
+	    .read_wait = sim_read_wait,                                                                                \
+	    .cas = sim_cas,                                                                                            \
+	    .fadd = sim_fadd,                                                                                          \
+	    .swap = sim_swap,                                                                                          \
+	    .fence = sim_fence,                                                                                        \
+	    .flush = sim_flush,                                                                                        \
+	    .send = sim_send,                                                                                          \
+	    .recv = sim_recv,                                                                                          \
+	    .notify = sim_notify,                                                                                      \
+	    .bell = sim_bell,                                                                                          \
+	    .sleep = sim_sleep,                                                                                        \
+	    .progress = sim_progress,                                                                                  \
+	    __VA_ARGS__}
 
-static size_t sim_control_bytes(unsigned ports)
-{
-	return tw_transport_shm.control_bytes(ports) + SIM_CLOCK_BYTES;
-}
+SIM_OVER(sim, "sim", "shm", shm, TW_NET_ONE_HOST | TW_NET_COHERENT_ATOMICS | TW_NET_REMOTE_READ, .serve = NULL);
+#ifdef TW_OFI
+SIM_OVER(sim_ofi, "sim-ofi", "ofi", ofi, TW_NET_COHERENT_ATOMICS | TW_NET_REMOTE_READ, .serve = ofi_serve,
+         .serve_end = ofi_serve_end);
+#endif
+#ifdef TW_VERBS
+SIM_OVER(sim_verbs, "sim-verbs", "verbs", verbs, TW_NET_PINNED | TW_NET_REMOTE_READ, .serve = verbs_serve,
+         .serve_end = verbs_serve_end);
+#endif
 
-const struct tw_transport tw_transport_sim = {
-    .name = "sim",
-    .help = "shm with seeded delay and reordering, and a latency and bandwidth profile: finds missing flushes",
-    .caps = TW_NET_ONE_HOST | TW_NET_COHERENT_ATOMICS | TW_NET_REMOTE_READ,
-    .probe = sim_probe,
-    .control_bytes = sim_control_bytes,
-    .open = sim_join,
-    .close = sim_close,
-    .write = sim_write,
-    .read = sim_read,
-    .read_wait = sim_read_wait,
-    .cas = sim_cas,
-    .fadd = sim_fadd,
-    .swap = sim_swap,
-    .fence = sim_fence,
-    .flush = sim_flush,
-    .send = sim_send,
-    .recv = sim_recv,
-    .notify = sim_notify,
-    .bell = sim_bell,
-    .sleep = sim_sleep,
-    .progress = sim_progress,
-};
+static const struct tw_transport *sim_inner(const struct tw_transport *ops)
+{
+#ifdef TW_OFI
+	if (ops == &tw_transport_sim_ofi)
+		return &tw_transport_ofi;
+#endif
+#ifdef TW_VERBS
+	if (ops == &tw_transport_sim_verbs)
+		return &tw_transport_verbs;
+#endif
+	return ops == &tw_transport_sim ? &tw_transport_shm : NULL;
+}

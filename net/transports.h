@@ -9,5 +9,11 @@ extern const struct tw_transport tw_transport_shm;
 extern const struct tw_transport tw_transport_sim;
 extern const struct tw_transport tw_transport_ofi;   /* where libfabric's headers have been found */
 extern const struct tw_transport tw_transport_verbs; /* where those of libibverbs and librdmacm have been found */
+extern const struct tw_transport tw_transport_sim_ofi, tw_transport_sim_verbs; /* sim over these */
+
+int ofi_serve(const struct tw_net_config *config, struct tw_net_server **server, struct tw_net_address *own);
+void ofi_serve_end(struct tw_net_server *server, struct tw_net_counts *counts);
+int verbs_serve(const struct tw_net_config *config, struct tw_net_server **server, struct tw_net_address *own);
+void verbs_serve_end(struct tw_net_server *server, struct tw_net_counts *counts);
 
 #endif

@@ -12,7 +12,7 @@
 
 #include "base/util.h"
 #include "net/auth.h"
-#include "tweed/driver/transport.h"
+#include "net/transports.h"
 
 /* clang-format off */
 #define VERBS_CALLS(X)                                                                                                 \
@@ -79,8 +79,5 @@ struct verbs_text {
  * to VERBS_ALL_PORTS perhaps. */
 #define VERBS_MESSAGE_BYTES sizeof(struct tw_msg)
 #define VERBS_ALL_PORTS     0xffffu
-
-int verbs_serve(const struct tw_net_config *config, struct tw_net_server **server, struct tw_net_address *own);
-void verbs_serve_end(struct tw_net_server *server, struct tw_net_counts *counts);
 
 #endif
