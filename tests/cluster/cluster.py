@@ -4,9 +4,11 @@ manager; what is lost, stopped or cut ends the job with one sentence within the 
 
 usage: cluster.py TWEED SOR BUSY GROUP... [--tries N] [--transport NAME]
 
-GROUP: local (a shell in place of ssh), ssh (needs root and sshd), mpirun.  Exit status 77: cannot be tested here."""
+GROUP: local (a shell in place of ssh), ssh (needs root and sshd), mpirun, slurm (its daemons
+as root).  Exit status 77: cannot be tested here."""
 
 import argparse
+import hashlib
 import os
 import re
 import signal
@@ -15,10 +17,10 @@ import struct
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 
 import hosts as network
+import slurm as manager
 
 WATCH_S = 2
 LATE_S = 4  # beyond the watch: ticks, the grace, a busy machine
@@ -175,10 +177,11 @@ def start(rsh, prefix):
     good("environment, directory, arguments",
          Job(tweed(*rsh, "--hosts", "a,b", "--env", "TW_A=b c", "--tag", "sh", "-c", "echo $TW_A $PWD \"$1\"", "x", "d  'e"), prefix),
          stdout=f"^(\\[[01].0\\] b c {re.escape(os.getcwd())} d  'e\n){{2}}$")
+    text = b"".join(b"%d\n" % i for i in range(200000))
     data = tempfile.TemporaryFile()
-    data.write(b"".join(b"%d\n" % i for i in range(200000)))
+    data.write(text)
     data.seek(0)
-    good("input", Job(tweed(*rsh, "--hosts", "a,b", "md5sum"), prefix, stdin=data), stdout="f5a4c6e8fa2a5ad1ea8d4ee24bd0fa59|-")
+    good("input", Job(tweed(*rsh, "--hosts", "a,b", "md5sum"), prefix, stdin=data), stdout=hashlib.md5(text).hexdigest())
     good("status", Job(tweed(*rsh, "--hosts", "a,b", "sh", "-c", "exit 7"), prefix), status=7)
 
 
@@ -344,29 +347,46 @@ def mpirun():
     if subprocess.run(["sh", "-c", "command -v mpirun"], check=False, capture_output=True).returncode:
         print("mpirun: not tested, it is not installed")
         sys.exit(77 if len(options.group) == 1 else 1)
-    call = ["mpirun", "--oversubscribe", "--bind-to", "none", "--allow-run-as-root"]
-    good("agents by mpirun", Job([*call, "-n", "4", options.tweed, "agent", options.sor, "--verify"]), stdout="verified: yes")
-    good("processors of mpirun's agents", Job([*call, "-n", "2", options.tweed, "agent", "--", options.sor, "--verify"],
-                                              env={"TWEED_PROCESSORS": "2"}), stdout="4 processors on 2 nodes[^$]*verified: yes")
+    managed("mpirun", ["mpirun", "--oversubscribe", "--bind-to", "none", "--allow-run-as-root"], {})
+
+
+def slurm():
+    why = manager.missing()
+    if why:
+        print(f"slurm: not tested, {why}")
+        sys.exit(77 if len(options.group) == 1 else 1)
+    with manager.Slurm() as s:
+        why = s.ready()
+        if why is not None:
+            report("slurm", [f"is not ready: {why}"])
+            return
+        managed("srun", ["srun", "--mpi=pmix", "--overcommit"], s.environment)
+
+
+def managed(name, call, env):
+    agent = [options.tweed, "agent"]
+    good(f"agents by {name}", Job([*call, "-n", "4", *agent, options.sor, "--verify"], env=env), stdout="verified: yes")
+    good(f"processors of {name}'s agents", Job([*call, "-n", "2", *agent, "--", options.sor, "--verify"],
+                                              env={**env, "TWEED_PROCESSORS": "2"}), stdout="4 processors on 2 nodes[^$]*verified: yes")
     began = time.monotonic()
-    ends("status through mpirun", Job([*call, "-n", "2", options.tweed, "agent", "sh", "-c", "exit 5"]), began,
-         "exited with status 5", within=20, status=5)
+    ends(f"status through {name}", Job([*call, "-n", "2", *agent, "sh", "-c", "exit 5"], env=env), began, "exited with status 5",
+         within=20, status=5)
     began = time.monotonic()
-    ends("no program for mpirun", Job([*call, "-n", "2", options.tweed, "agent", "./nothing"]), began, "./nothing", within=20, status=2)
-    job = Job([*call, "-n", "3", options.tweed, "agent", options.busy])
+    ends(f"no program for {name}", Job([*call, "-n", "2", *agent, "./nothing"], env=env), began, "./nothing", within=20, status=2)
+    job = Job([*call, "-n", "3", *agent, options.busy], env=env)
     if job.runs(3):
         began = time.monotonic()
         os.kill(job.agents()[-1], signal.SIGSTOP)
-        ends("stopped agent under mpirun", job, began, r"node \d", "silent", within=WATCH_S + LATE_S + 5)
+        ends(f"stopped agent under {name}", job, began, r"node \d", "silent", within=WATCH_S + LATE_S + 5)
     else:
-        report("stopped agent under mpirun", ["the job does not run"], job.wait(0.1)[2])
+        report(f"stopped agent under {name}", ["the job does not run"], job.wait(0.1)[2])
 
 
 p = argparse.ArgumentParser()
 p.add_argument("tweed")
 p.add_argument("sor")
 p.add_argument("busy")
-p.add_argument("group", nargs="+", choices=("local", "ssh", "mpirun"))
+p.add_argument("group", nargs="+", choices=("local", "ssh", "mpirun", "slurm"))
 p.add_argument("--tries", type=int, default=int(os.environ.get("CLUSTER_TRIES", "3")))
 p.add_argument("--transport", default="ofi")
 options = p.parse_args()
@@ -378,6 +398,6 @@ if not re.search(r'"name": "' + options.transport + r'",[^}]*"usable": true', us
     sys.exit(77)
 with tempfile.TemporaryDirectory() as place:
     for group in options.group:
-        {"local": local, "ssh": ssh, "mpirun": mpirun}[group]()
+        {"local": local, "ssh": ssh, "mpirun": mpirun, "slurm": slurm}[group]()
 print(f"cluster: {cases - len(failures)} of {cases} good")
 sys.exit(1 if failures else 0)
