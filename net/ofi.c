@@ -34,7 +34,7 @@
 #define OFI_DIRECT         32768u       /* from here on a write or read is the provider's own */
 #define OFI_HELLO_NS       10000000000u /* until a server has answered */
 #define OFI_ANSWER_NS      30000000000u /* a server waits for nobody: who takes longer is lost */
-#define OFI_DOZE_NS        1000000000u
+#define OFI_DOZE_NS        10000000u    /* at most, as not all that ends a wait wakes us */
 
 struct ofi_read {
 	void *to;
@@ -60,7 +60,8 @@ struct ofi_peer {
 struct ofi {
 	struct ofi_port port;
 	struct tw_mailbox *self;
-	unsigned opens; /* open batches */
+	unsigned opens;         /* open batches */
+	unsigned transfer_node; /* of the last remote write or read */
 	struct ofi_peer peer[];
 };
 
@@ -143,23 +144,37 @@ static bool ofi_advance(struct tw_net *net)
 	return false;
 }
 
+/* Nothing to advance, and waiting for @node since @begun: spin, then sleep, and at last give up. */
+static void ofi_rest(struct tw_net *net, unsigned node, uint64_t begun)
+{
+	uint64_t waited = tw_time_ns() - begun;
+
+	if (waited > OFI_ANSWER_NS)
+		ofi_lost(node, "no answer for 30 s");
+	if (waited < net->config.spin_ns)
+		tw_pause();
+	else
+		ofi_sleep(&((struct ofi *)net->priv)->port, -1, OFI_DOZE_NS);
+}
+
 /* Advance until @*done has reached @number; @node is whom we wait for. */
 static void ofi_wait(struct tw_net *net, unsigned node, const uint64_t *done, uint64_t number)
 {
-	struct ofi *o = net->priv;
-	uint64_t begun = tw_time_ns(), now = begun;
+	uint64_t begun = *done < number ? tw_time_ns() : 0;
 
-	while (*done < number) {
-		if (ofi_advance(net))
-			continue;
-		now = tw_time_ns();
-		if (now - begun > OFI_ANSWER_NS)
-			ofi_lost(node, "no answer for 30 s");
-		if (now - begun < net->config.spin_ns)
-			tw_pause();
-		else
-			ofi_sleep(&o->port, -1, OFI_DOZE_NS);
-	}
+	while (*done < number)
+		if (!ofi_advance(net))
+			ofi_rest(net, node, begun);
+}
+
+/* Until at least @count are idle; @node is whom we want to send to. */
+static void ofi_wait_idle(struct tw_net *net, unsigned node, const struct ofi_idle *idle, unsigned count)
+{
+	uint64_t begun = idle->count < count ? tw_time_ns() : 0;
+
+	while (idle->count < count)
+		if (!ofi_advance(net))
+			ofi_rest(net, node, begun);
 }
 
 /* ---- batches ---- */
@@ -173,29 +188,16 @@ static void ofi_give(struct tw_net *net, unsigned node, struct ofi_buffer *buffe
 
 	buffer->peer = node;
 	ofi_seal(net->config.secret, buffer->head);
-	while ((error = ofi_send(&o->port, o->peer[node].to, buffer)) == -FI_EAGAIN) {
-		if (tw_time_ns() - begun > OFI_ANSWER_NS)
-			ofi_lost(node, "it takes nothing for 30 s");
+	while ((error = ofi_send(&o->port, o->peer[node].to, buffer)) == -FI_EAGAIN)
 		if (!ofi_advance(net))
-			ofi_sleep(&o->port, -1, 1000000);
-	}
+			ofi_rest(net, node, begun);
 	if (error)
 		ofi_lost(node, ofi_text(error));
 }
 
-/* Until at least @count are idle. */
-static void ofi_wait_idle(struct tw_net *net, const struct ofi_idle *idle, unsigned count)
+static struct ofi_buffer *ofi_idle(struct tw_net *net, unsigned node, struct ofi_idle *idle)
 {
-	struct ofi *o = net->priv;
-
-	while (idle->count < count)
-		if (!ofi_advance(net))
-			ofi_sleep(&o->port, -1, OFI_DOZE_NS);
-}
-
-static struct ofi_buffer *ofi_idle(struct tw_net *net, struct ofi_idle *idle)
-{
-	ofi_wait_idle(net, idle, 1);
+	ofi_wait_idle(net, node, idle, 1);
 	return ofi_take(idle);
 }
 
@@ -209,7 +211,7 @@ static void ofi_close_batch(struct tw_net *net, unsigned node, bool ask)
 	if (!buffer) {
 		if (!ask)
 			return;
-		buffer = ofi_idle(net, &o->port.sends);
+		buffer = ofi_idle(net, node, &o->port.sends);
 		buffer->head->bytes = sizeof(*buffer->head);
 	} else {
 		peer->open = NULL;
@@ -241,7 +243,7 @@ static struct ofi_entry *ofi_add(struct tw_net *net, unsigned node, struct ofi_e
 	if (peer->open && (peer->open->head->bytes + bytes > OFI_MESSAGE || peer->results + results > OFI_ROOM))
 		ofi_close_batch(net, node, false);
 	if (!peer->open) {
-		peer->open = ofi_idle(net, &o->port.sends);
+		peer->open = ofi_idle(net, node, &o->port.sends);
 		peer->open->head->bytes = sizeof(struct ofi_head);
 		o->opens++;
 	}
@@ -260,12 +262,12 @@ static void ofi_close_all(struct tw_net *net)
 		ofi_close_batch(net, node, false);
 }
 
-/* Until the provider has given away all that was sent. */
-static void ofi_push(struct tw_net *net)
+/* Until the provider has given away all that was sent, to @node at last. */
+static void ofi_push(struct tw_net *net, unsigned node)
 {
 	struct ofi *o = net->priv;
 
-	ofi_wait_idle(net, &o->port.sends, o->port.sends.all - o->opens);
+	ofi_wait_idle(net, node, &o->port.sends, o->port.sends.all - o->opens);
 }
 
 /* ---- memory ---- */
@@ -280,17 +282,18 @@ static void ofi_direct(struct tw_net *net, unsigned node, bool write, size_t off
 {
 	struct ofi *o = net->priv;
 	struct ofi_peer *peer = &o->peer[node];
-	struct ofi_buffer *transfer = ofi_idle(net, &o->port.transfers);
+	struct ofi_buffer *transfer = ofi_idle(net, node, &o->port.transfers);
+	uint64_t begun = tw_time_ns();
 	ssize_t error;
 
 	if (peer->wrote > peer->asked)
 		ofi_close_batch(net, node, true);
 	ofi_wait(net, node, &peer->answered, peer->wrote);
-	transfer->peer = node;
+	transfer->peer = o->transfer_node = node;
 	while ((error = ofi_transfer(&o->port, peer->to, transfer, write, local, bytes, peer->memory.base + offset,
 	                             peer->memory.key)) == -FI_EAGAIN)
 		if (!ofi_advance(net))
-			ofi_sleep(&o->port, -1, 1000000);
+			ofi_rest(net, node, begun);
 	if (error)
 		ofi_lost(node, ofi_text(error));
 }
@@ -307,7 +310,7 @@ static void ofi_write(struct tw_net *net, unsigned node, size_t offset, const vo
 	}
 	if (len >= OFI_DIRECT && peer->memory.direct) {
 		ofi_direct(net, node, true, offset, (void *)(uintptr_t)src, len);
-		ofi_wait_idle(net, &o->port.transfers, OFI_TRANSFERS_MOST);
+		ofi_wait_idle(net, node, &o->port.transfers, OFI_TRANSFERS_MOST);
 		peer->transferred = peer->sent + 1;
 		return;
 	}
@@ -373,7 +376,7 @@ static void ofi_read_wait(struct tw_net *net)
 	for (unsigned node = 0; node < net->config.nodes; node++)
 		if (o->peer[node].reads)
 			ofi_wait(net, node, &o->peer[node].answered, o->peer[node].asked);
-	ofi_wait_idle(net, &o->port.transfers, OFI_TRANSFERS_MOST);
+	ofi_wait_idle(net, o->transfer_node, &o->port.transfers, OFI_TRANSFERS_MOST);
 }
 
 /* An atomic is a read with side effects. */
@@ -451,7 +454,7 @@ static int ofi_send_message(struct tw_net *net, unsigned node, unsigned port, co
 	       msg, bytes);
 	peer->puts++;
 	ofi_close_batch(net, node, false);
-	ofi_push(net);
+	ofi_push(net, node);
 	return 0;
 }
 
@@ -467,7 +470,7 @@ static void ofi_notify(struct tw_net *net, unsigned node, unsigned port)
 	if (!ofi_own(net, node)) {
 		ofi_add(net, node, (struct ofi_entry){.op = OFI_RING, .port = whom}, 0);
 		ofi_close_batch(net, node, false);
-		ofi_push(net);
+		ofi_push(net, node);
 		return;
 	}
 	for (unsigned i = 0; i < net->config.ports; i++)
@@ -493,7 +496,7 @@ static void ofi_progress(struct tw_net *net)
 static void ofi_sleep_bell(struct tw_net *net, uint32_t seen, uint64_t timeout_ns)
 {
 	ofi_close_all(net);
-	ofi_push(net);
+	ofi_push(net, net->config.node);
 	tw_mailbox_sleep(((struct ofi *)net->priv)->self, seen, timeout_ns);
 }
 
@@ -513,7 +516,7 @@ static int ofi_greet(struct tw_net *net, unsigned node)
 {
 	struct ofi *o = net->priv;
 	struct ofi_peer *peer = &o->peer[node];
-	struct ofi_buffer *buffer = ofi_idle(net, &o->port.sends);
+	struct ofi_buffer *buffer = ofi_idle(net, node, &o->port.sends);
 
 	if (ofi_port_peer(&o->port, &net->config.address[node], &peer->to) < 0 ||
 	    getrandom(&peer->asked, sizeof(peer->asked), 0) != sizeof(peer->asked)) {
