@@ -16,14 +16,15 @@ struct hosts_reader {
 	size_t error_bytes;
 };
 
-/* What a name may consist of: letters and digits of any host, user or address; nothing that a shell or an option begins with. */
-static bool hosts_name(const char *text, size_t len)
+/* What a name may consist of: letters and digits of a host, user or, with colons, address; nothing that a shell minds or an
+ * option begins with. */
+static bool hosts_name(const char *text, size_t len, bool address)
 {
+	const char *others = address ? ":.%" : "._@%-";
+
 	for (size_t i = 0; i < len; i++)
-		if (!isalnum((unsigned char)text[i]) && !strchr("._@%-", text[i]) &&
-		    !(text[i] == ':' && text[0] == '['))
-			if (!(text[i] == '[' && i == 0) && !(text[i] == ']' && i == len - 1))
-				return false;
+		if (!isalnum((unsigned char)text[i]) && !strchr(others, text[i]))
+			return false;
 	return len > 0 && len < sizeof(((struct tool_host *)0)->name) && text[0] != '-';
 }
 
@@ -46,7 +47,9 @@ static int hosts_add(struct hosts_reader *r, const char *text, size_t len)
 			return -EINVAL;
 		}
 	}
-	if (!hosts_name(text, name)) {
+	/* The remote shell wants an address without its brackets. */
+	bool address = bracket && name == skip + 1;
+	if (!hosts_name(text + address, name - 2 * address, address)) {
 		snprintf(r->error, r->error_bytes, "%s has '%.*s', which is no host; write HOST or HOST:NODES", r->from,
 		         (int)TW_MIN(len, (size_t)80), text);
 		return -EINVAL;
@@ -58,8 +61,7 @@ static int hosts_add(struct hosts_reader *r, const char *text, size_t len)
 	}
 	r->hosts->host = grown;
 	struct tool_host *h = &grown[r->hosts->count];
-	bool bare = name > 2 && text[0] == '['; /* the remote shell wants it without brackets */
-	snprintf(h->name, sizeof(h->name), "%.*s", (int)(name - 2 * bare), text + bare);
+	snprintf(h->name, sizeof(h->name), "%.*s", (int)(name - 2 * address), text + address);
 	h->nodes = (unsigned)nodes;
 	r->hosts->count++;
 	r->hosts->nodes += h->nodes;

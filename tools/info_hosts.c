@@ -252,7 +252,8 @@ int tool_info_hosts(const struct tw_config *config)
 		       config->transport);
 		wrong++;
 	}
-	printf(wrong ? "" : "- nothing that a job over %s would need\n", config->transport);
+	if (!wrong)
+		printf("- nothing that a job over %s would need\n", config->transport);
 	free(answer);
 	hosts_free(&hosts);
 	return wrong ? 1 : 0;

@@ -11,6 +11,7 @@ import argparse
 import hashlib
 import os
 import re
+import shutil
 import signal
 import stat
 import struct
@@ -397,6 +398,7 @@ if not re.search(r'"name": "' + options.transport + r'",[^}]*"usable": true', us
     print(f"cluster: not tested, transport {options.transport} does not work here")
     sys.exit(77)
 with tempfile.TemporaryDirectory() as place:
+    options.tweed = shutil.copy(options.tweed, place)  # what runs from here is ours
     for group in options.group:
         {"local": local, "ssh": ssh, "mpirun": mpirun, "slurm": slurm}[group]()
 print(f"cluster: {cases - len(failures)} of {cases} good")
