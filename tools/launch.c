@@ -384,9 +384,16 @@ static void launch_push(struct launch *l)
 
 static void launch_stop(struct launch *l)
 {
+	sigset_t stop;
+
 	launch_tell(l, WIRE_PAUSE);
 	launch_push(l);
-	kill(getpid(), SIGSTOP);
+	/* The kernel knows whether there is a shell that could continue us; if not, nothing stops. */
+	sigemptyset(&stop);
+	sigaddset(&stop, SIGTSTP);
+	raise(SIGTSTP);
+	sigprocmask(SIG_UNBLOCK, &stop, NULL);
+	sigprocmask(SIG_BLOCK, &stop, NULL);
 	for (unsigned i = 0; i < l->nodes; i++)
 		if (l->node[i].child)
 			kill(l->node[i].child, SIGCONT);

@@ -64,6 +64,8 @@ class Job:
         environment = {**clean, "TW_CLUSTER_MARK": mark, "TWEED_WATCH": str(WATCH_S), "TWEED_MEMORY": "64M",
                        "TWEED_TRANSPORT": options.transport, **(env or {})}
         self.process = subprocess.Popen([*prefix, *args], stdin=stdin or subprocess.DEVNULL, stdout=self.out, stderr=self.err,
+                                        preexec_fn=os.setpgrp,  # a group that its parent can continue, as in a shell
+                                       
                                         env=environment)
 
     def text(self, file):
