@@ -80,19 +80,23 @@ uint64_t tw_service_beat(unsigned node)
 	return atomic_load((const _Atomic uint64_t *)(const void *)word);
 }
 
-static void service_beat(struct tw_proc *me)
+/* Beat if it is time; returns how long it is until the next one. */
+static uint64_t service_beat(struct tw_proc *me)
 {
-	static uint64_t beats, before_ns;
-	uint64_t now = tw_time_ns();
+	static uint64_t beats, next_ns;
+	uint64_t now = tw_time_ns(), every_ns = service_beat_ns(me);
 
-	if ((me->net->ops->caps & TW_NET_ONE_HOST) || now < before_ns + service_beat_ns(me))
-		return;
-	before_ns = now;
+	if (me->net->ops->caps & TW_NET_ONE_HOST)
+		return 0;
+	if (now < next_ns)
+		return next_ns - now;
+	next_ns = now + every_ns;
 	beats++;
 	tw_net_broadcast64(me->net, me->layout.beats + me->node * sizeof(uint64_t), beats);
 	for (unsigned node = 0; node < me->nodes; node++)
 		if (node != me->node)
 			tw_net_notify(me->net, node, me->local);
+	return every_ns;
 }
 
 /* As tw_net_wait, but beats meanwhile. */
@@ -100,12 +104,12 @@ static void service_wait(struct tw_proc *me, struct message_wait *wait)
 {
 	for (;;) {
 		uint32_t seen = me->net->ops->bell(me->net);
+		uint64_t next_ns = service_beat(me);
 
-		service_beat(me);
 		me->net->ops->progress(me->net);
 		if (service_ready(wait))
 			return;
-		me->net->ops->sleep(me->net, seen, service_beat_ns(me));
+		me->net->ops->sleep(me->net, seen, next_ns); /* 0: no limit */
 	}
 }
 

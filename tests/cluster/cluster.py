@@ -4,7 +4,7 @@ manager; what is lost, stopped or cut ends the job with one sentence within the 
 
 usage: cluster.py TWEED SOR BUSY GROUP... [--tries N] [--transport NAME]
 
-GROUP: local (a shell in place of ssh), ssh (needs root and sshd), mpirun, slurm (its daemons
+GROUP: local (a shell in place of ssh), ssh and links (need root and sshd), mpirun, slurm (its daemons
 as root).  Exit status 77: cannot be tested here."""
 
 import argparse
@@ -64,9 +64,7 @@ class Job:
         environment = {**clean, "TW_CLUSTER_MARK": mark, "TWEED_WATCH": str(WATCH_S), "TWEED_MEMORY": "64M",
                        "TWEED_TRANSPORT": options.transport, **(env or {})}
         self.process = subprocess.Popen([*prefix, *args], stdin=stdin or subprocess.DEVNULL, stdout=self.out, stderr=self.err,
-                                        preexec_fn=os.setpgrp,  # a group that its parent can continue, as in a shell
-                                       
-                                        env=environment)
+                                        preexec_fn=os.setpgrp, env=environment)  # a group that its parent can continue, as in a shell
 
     def text(self, file):
         file.seek(0)
@@ -87,8 +85,8 @@ class Job:
         end = time.monotonic() + 20
         while time.monotonic() < end and self.process.poll() is None:
             if sum(name == "busy" for _, name, _ in processes()) >= processors:
-                time.sleep(0.3)
-                return True
+                time.sleep(1.5)  # for them to begin
+                return self.process.poll() is None
             time.sleep(0.02)
         return False
 
@@ -312,35 +310,49 @@ def stopped(name, prefix, args):
 # ---- ssh ------------------------------------------------------------------------------------------------------------
 
 
-def ssh():
+def on_hosts(test):
+    """Run @test(hosts, options of `tweed run`, prefix of commands on the launcher's host)."""
     why = network.missing()
     if why:
         print(f"ssh: not tested, {why}")
         sys.exit(77 if len(options.group) == 1 else 1)
     with network.Hosts() as h:
         prefix = ["ip", "netns", "exec", h.name("l")]
-        rsh = ["--rsh", h.rsh, "--net-interface", "10.231.3.0/24", "--env", "TW_CLUSTER_MARK"]
         begun = time.monotonic()
         while subprocess.run([*prefix, *h.rsh.split(), "b", "true"], check=False, capture_output=True).returncode:
             if time.monotonic() > begun + 10:
                 report("sshd", ["does not answer"])
                 return
             time.sleep(0.1)
+        test(h, ["--rsh", h.rsh, "--net-interface", "10.231.3.0/24", "--env", "TW_CLUSTER_MARK"], prefix)
+
+
+def ssh():
+    def test(_, rsh, prefix):
         start(rsh, prefix)
+        stopped("through ssh", prefix, tweed(*rsh, "--hosts", "a,b", "-p", "2", options.busy))
+    on_hosts(test)
+
+
+def links():
+    def cut(h, number, name, args, prefix):
+        slowest = 0.0
+        for k in range(options.tries):
+            job = Job(args, prefix)
+            if not job.runs(4):
+                report(f"link {name}", ["the job does not run"], job.wait(0.1)[2])
+                continue
+            began = time.monotonic()
+            h.cut(number, silently=k % 2 == 1)
+            slowest = max(slowest, ends(f"link {name} is cut {k}", job, began, r"node \d"))
+            h.cut(number, down=False, silently=k % 2 == 1)
+        print(f"link {name}: {options.tries} tries, slowest {slowest:.1f} s, watch {WATCH_S} s")
+
+    def test(h, rsh, prefix):
         args = tweed(*rsh, "--hosts", "a,b", "-p", "2", options.busy)
-        stopped("through ssh", prefix, args)
-        for number, name in ((3, "between the hosts"), (2, "to the launcher")):
-            slowest = 0.0
-            for k in range(options.tries):
-                job = Job(args, prefix)
-                if not job.runs(4):
-                    report(f"link {name}", ["the job does not run"], job.wait(0.1)[2])
-                    continue
-                began = time.monotonic()
-                h.cut(number, silently=k % 2 == 1)
-                slowest = max(slowest, ends(f"link {name} is cut {k}", job, began, r"node \d"))
-                h.cut(number, down=False, silently=k % 2 == 1)
-            print(f"link {name}: {options.tries} tries, slowest {slowest:.1f} s, watch {WATCH_S} s")
+        cut(h, 3, "between the hosts", args, prefix)
+        cut(h, 2, "to the launcher", args, prefix)
+    on_hosts(test)
 
 
 # ---- a resource manager ---------------------------------------------------------------------------------------------
@@ -389,7 +401,7 @@ p = argparse.ArgumentParser()
 p.add_argument("tweed")
 p.add_argument("sor")
 p.add_argument("busy")
-p.add_argument("group", nargs="+", choices=("local", "ssh", "mpirun", "slurm"))
+p.add_argument("group", nargs="+", choices=("local", "ssh", "links", "mpirun", "slurm"))
 p.add_argument("--tries", type=int, default=int(os.environ.get("CLUSTER_TRIES", "3")))
 p.add_argument("--transport", default="ofi")
 options = p.parse_args()
@@ -402,6 +414,6 @@ if not re.search(r'"name": "' + options.transport + r'",[^}]*"usable": true', us
 with tempfile.TemporaryDirectory() as place:
     options.tweed = shutil.copy(options.tweed, place)  # what runs from here is ours
     for group in options.group:
-        {"local": local, "ssh": ssh, "mpirun": mpirun, "slurm": slurm}[group]()
+        {"local": local, "ssh": ssh, "links": links, "mpirun": mpirun, "slurm": slurm}[group]()
 print(f"cluster: {cases - len(failures)} of {cases} good")
 sys.exit(1 if failures else 0)
