@@ -3,12 +3,13 @@
  *
  * What the fabric promises on one reliable connection (InfiniBand specification, sections 9.4 to 9.7), and what
  * is made of it:
- *   - Requests arrive once and are executed in the order in which they were posted.  Hence writes are ordered and fence does
- *     nothing; nobody asks for relaxed ordering when memory is registered.  A send behind writes completes at the receiver
- *     after they are in memory: messages and notifies need no flush.
+ *   - Requests arrive once and are executed in the order in which they were posted.  Hence writes are ordered and
+ *     fence does nothing; nobody asks for relaxed ordering when memory is registered.  A send behind writes completes
+ *     at the receiver after they are in memory: messages and notifies need no flush.
  *   - The completion of a write or send says that the other side's *device* has it, not that its memory does.  The
- *     response of a read, or atomic, behind it does: it is executed after them, and on its way to memory pushes them ahead.
- *     Hence flush is a read of 8 bytes behind the writes, and is not needed where a read or atomic came after them.
+ *     response of a read, or atomic, behind it does: it is executed after them, and on its way to memory pushes them
+ *     ahead. Hence flush is a read of 8 bytes behind the writes, and is not needed where a read or atomic came after
+ *     them.
  *   - A read may see a write that is posted after it, unless fenced; our callers wait (read_wait) before they write.
  *   - An aligned word is written and read whole: the devices' bus transactions, and Soft-RoCE's copies, do not tear it.
  *   - Atomics are atomic to other atomics of the same device (IBV_ATOMIC_HCA), some devices' to the processors' as
@@ -107,8 +108,8 @@ bool verbs_poll(struct verbs *v)
 	return n > 0;
 }
 
-/* Poll for a while; when nothing comes and time is up, arm, and the next time sleep: the polls between see what came before
- * the arming. */
+/* Poll for a while; when nothing comes and time is up, arm, and the next time sleep: the polls between see what came
+ * before the arming. */
 static void verbs_await(struct verbs *v, uint64_t spin_until_ns)
 {
 	struct ibv_cq *cq;

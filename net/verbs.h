@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* verbs.h - what the parts of the verbs transport share: the libraries, and how an endpoint and a server greet.
  *
- * Endpoint to server, in the private data of rdma_connect: struct verbs_hello.  The server answers in that of rdma_accept:
- * struct verbs_welcome, or rejects.  Both prove that they hold the job's secret; the texts name the server's nonce, both ends
- * and a number that rises with each connection of an endpoint, so neither can be used again or elsewhere. */
+ * Endpoint to server, in the private data of rdma_connect: struct verbs_hello.  The server answers in that of
+ * rdma_accept: struct verbs_welcome, or rejects.  Both prove that they hold the job's secret; the texts name the
+ * server's nonce, both ends and a number that rises with each connection of an endpoint, so neither can be used again
+ * or elsewhere. */
 #ifndef TW_NET_VERBS_H
 #define TW_NET_VERBS_H
 
@@ -28,7 +29,8 @@
 	X(rdma_disconnect) X(rdma_get_cm_event) X(rdma_ack_cm_event) X(rdma_event_str)
 /* clang-format on */
 
-/* The functions of libibverbs and librdmacm that are no inline ones; ibv_reg_mr is also a macro: (verbs.ibv_reg_mr)(...). */
+/* The functions of libibverbs and librdmacm that are no inline ones; ibv_reg_mr is also a macro:
+ * (verbs.ibv_reg_mr)(...). */
 extern struct verbs_lib {
 #define X(name) __typeof__(name) *name;
 	VERBS_CALLS(X)
@@ -75,8 +77,8 @@ struct verbs_text {
 	struct verbs_welcome welcome; /* zeros in the endpoint's own proof */
 };
 
-/* A message at the wire: struct tw_msg as far as its len; the immediate data is the port; nothing but those is a notify,
- * to VERBS_ALL_PORTS perhaps. */
+/* A message at the wire: struct tw_msg as far as its len; the immediate data is the port; nothing but those is a
+ * notify, to VERBS_ALL_PORTS perhaps. */
 #define VERBS_MESSAGE_BYTES sizeof(struct tw_msg)
 #define VERBS_ALL_PORTS     0xffffu
 

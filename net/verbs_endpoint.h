@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* verbs_endpoint.h - an endpoint under verbs: one reliable connection to the server of each node.
  *
- * Per node there is a send queue, in which work requests complete in order, and a ring of registered bytes, from which writes
- * go out and in which reads and atomics arrive.  Positions only rise:
+ * Per node there is a send queue, in which work requests complete in order, and a ring of registered bytes, from which
+ * writes go out and in which reads and atomics arrive.  Positions only rise:
  *
  *     ring:     freed <= ... <= taken, taken - freed <= ring_bytes; each piece is contiguous
  *     requests: done <= posted <= queued, queued - done <= depth; [posted, queued) is the batch, not told to the device
  *     told:     behind the last posted request that reports; all before it are retired with it
  *
- * A batch is posted with one doorbell when somebody waits for it, when a message follows, when it is large, or in progress().
- * Requests report (are signalled) when somebody waits for them, and at least once every eighth of the queue and of the
- * ring: so while either is full a report is under way, and waiting for it makes room. */
+ * A batch is posted with one doorbell when somebody waits for it, when a message follows, when it is large, or in
+ * progress(). Requests report (are signalled) when somebody waits for them, and at least once every eighth of the
+ * queue and of the ring: so while either is full a report is under way, and waiting for it makes room. */
 #ifndef TW_NET_VERBS_ENDPOINT_H
 #define TW_NET_VERBS_ENDPOINT_H
 
@@ -69,7 +69,8 @@ void verbs_close(struct tw_net *net);
 
 /* verbs_poll - take what completed; true if anything did. */
 bool verbs_poll(struct verbs *v);
-/* verbs_behind - queue a small read behind all that is queued to @node, and post: when it is done, all that is performed. */
+/* verbs_behind - queue a small read behind all that is queued to @node, and post: when it is done, all that is
+ * performed. */
 void verbs_behind(struct tw_net *net, unsigned node);
 
 #endif

@@ -11,7 +11,7 @@
 
 #define OPEN_RESOLVE_MS  5000
 #define OPEN_ACK_TIMEOUT 17 /* 0.5 s until a request without an answer is sent again */
-#define OPEN_RETRIES     7
+#define OPEN_RETRIES     6  /* Soft-RoCE takes 7 for no limit */
 #define OPEN_READS       16u
 #define OPEN_RING_LEAST  ((size_t)32 << 10)
 #define OPEN_RING_MOST   ((size_t)256 << 10)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* verbs_server.c - a node's server under verbs: registers the node's memory for remote access, once; accepts the endpoints
- * that hold the secret; and puts their messages and notifies into the node's mailboxes.  Reads, writes and atomics are the
- * device's own business.
+/* verbs_server.c - a node's server under verbs: registers the node's memory for remote access, once; accepts the
+ * endpoints that hold the secret; and puts their messages and notifies into the node's mailboxes.  Reads, writes and
+ * atomics are the device's own business.
  *
- * Messages of all connections land in the buffers of one shared receive queue.  The receive completion of a send says that
- * the writes before it on its connection are in memory (InfiniBand specification, section 9.5: a responder executes in the
- * order of arrival), so putting the message into a mailbox then keeps "after the writes before it".  A buffer
- * whose mailbox is full stays where it is, in its port's list; when all buffers stay, the device makes the senders wait
- * (receiver not ready), which is the back-pressure. */
+ * Messages of all connections land in the buffers of one shared receive queue.  The receive completion of a send says
+ * that the writes before it on its connection are in memory (InfiniBand specification, section 9.5: a responder
+ * executes in the order of arrival), so putting the message into a mailbox then keeps "after the writes before it".  A
+ * buffer whose mailbox is full stays where it is, in its port's list; when all buffers stay, the device makes the
+ * senders wait (receiver not ready), which is the back-pressure. */
 #include "net/verbs.h"
 
 #include <arpa/inet.h>
