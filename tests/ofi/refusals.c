@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* refusals.c - what a server of the ofi transport refuses: strangers, what was heard before, work that makes no sense.  It counts
+ * them, goes on serving, and none of them touches the node's memory. */
+#include "net/ofi.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "net/mailbox.h"
+
+#define BYTES   ((size_t)4 << 20)
+#define CONTROL ((size_t)2 << 20)
+#define WORD    ((size_t)4096)
+#define LATE_NS 20000000000u
+
+static const uint8_t secret[TW_NET_SECRET_BYTES] = {1, 2, 3};
+static const uint8_t other_secret[TW_NET_SECRET_BYTES] = {1, 2, 4};
+static struct ofi_port port;
+static fi_addr_t server;
+static int failed;
+
+#define CHECK(c) ((c) ? (void)0 : (void)(failed++, printf("FAIL line %d: %s\n", __LINE__, #c)))
+
+/* A message with one entry, or an address, behind its head. */
+struct message {
+	struct ofi_head head;
+	union {
+		struct {
+			struct ofi_entry entry;
+			uint64_t value[2];
+		};
+		uint8_t address[TW_NET_ADDRESS_BYTES];
+		struct ofi_welcome welcome;
+	};
+};
+
+static void say(const struct message *m, size_t bytes)
+{
+	uint64_t until = tw_time_ns() + LATE_NS;
+	struct ofi_buffer *buffer = ofi_take(&port.sends), *done;
+	ssize_t error;
+
+	memcpy(buffer->head, m, bytes);
+	while ((error = fi_send(port.ep, buffer->head, bytes, port.desc, server, &buffer->context)) == -FI_EAGAIN &&
+	       tw_time_ns() < until)
+		ofi_poll(&port, &done, &(ssize_t){0});
+	CHECK(error == 0);
+	while (port.sends.count < port.sends.all && tw_time_ns() < until)
+		ofi_poll(&port, &done, &(ssize_t){0});
+}
+
+/* The next answer; messages are answered in order, so whatever was said before it has been looked at. */
+static bool hear(struct message *answer)
+{
+	uint64_t until = tw_time_ns() + LATE_NS;
+	struct ofi_buffer *buffer;
+	ssize_t bytes;
+
+	while (tw_time_ns() < until) {
+		if (ofi_poll(&port, &buffer, &bytes) != OFI_RECEIVED) {
+			ofi_sleep(&port, -1, 1000000);
+			continue;
+		}
+		memcpy(answer, buffer->head, TW_MIN((size_t)bytes, sizeof(*answer)));
+		bool sealed = ofi_sealed(secret, buffer->head, (size_t)bytes);
+		ofi_again(&port, buffer);
+		return sealed;
+	}
+	return false;
+}
+
+static struct message hello(uint64_t number)
+{
+	struct message m = {.head = {.kind = OFI_HELLO, .session = number}};
+
+	m.head.bytes = (uint32_t)sizeof(m.head) + port.address.len;
+	memcpy(m.address, port.address.bytes, port.address.len);
+	ofi_seal(secret, &m.head);
+	return m;
+}
+
+/* Work that writes @value to WORD, and asks for an answer. */
+static struct message work(uint64_t session, uint64_t number, uint64_t value)
+{
+	struct message m = {.head = {.kind = OFI_WORK, .ask = 1, .session = session, .number = number}};
+
+	m.head.bytes = sizeof(m.head) + sizeof(m.entry) + 8;
+	m.entry = (struct ofi_entry){.offset = WORD, .bytes = 8, .op = OFI_WRITE};
+	m.value[0] = value;
+	ofi_seal(secret, &m.head);
+	return m;
+}
+
+static void say_whole(const struct message *m)
+{
+	say(m, m->head.bytes);
+}
+
+/* Returns how many of these are to be refused. */
+static unsigned strangers(void)
+{
+	struct message m = hello(1);
+
+	ofi_seal(other_secret, &m.head);
+	say_whole(&m); /* another secret */
+	m = hello(1);
+	m.address[0] ^= 1;
+	say_whole(&m); /* another's address under a proof that was heard */
+	m = hello(1);
+	say(&m, m.head.bytes - 1); /* cut */
+	say(&m, 8);
+	m = hello(1);
+	m.head.server = 1;
+	ofi_seal(secret, &m.head);
+	say_whole(&m); /* for another server */
+	m = hello(1);
+	m.head.node = 7;
+	ofi_seal(secret, &m.head);
+	say_whole(&m); /* of a node that the job has not */
+	m = work(5, 1, 666);
+	say_whole(&m); /* without a session */
+	m = work(0, 1, 666);
+	say_whole(&m);
+	return 8;
+}
+
+static unsigned replays(uint64_t session)
+{
+	struct message m = hello(1);
+
+	say_whole(&m); /* the very HELLO that was answered */
+	m = work(session, 1, 666);
+	say_whole(&m); /* a number that was taken */
+	m = work(session, 3, 666);
+	say_whole(&m); /* one that is not next */
+	m = work(session + 1, 2, 666);
+	say_whole(&m); /* another session */
+	return 4;
+}
+
+/* Each is answered, for its head is right, and counted. */
+static unsigned nonsense(uint64_t session, char *memory)
+{
+	static const struct ofi_entry bad[] = {
+	    {.offset = BYTES - 4, .bytes = 8, .op = OFI_WRITE},
+	    {.offset = (uint64_t)-8, .bytes = 8, .op = OFI_WRITE},
+	    {.offset = WORD, .bytes = 4096, .op = OFI_WRITE}, /* more than there is */
+	    {.offset = WORD, .bytes = UINT32_MAX, .op = OFI_WRITE},
+	    {.offset = BYTES, .bytes = 8, .op = OFI_READ},
+	    {.offset = WORD, .bytes = OFI_MESSAGE, .op = OFI_READ}, /* more than an answer holds */
+	    {.offset = WORD + 4, .bytes = 8, .op = OFI_FADD},
+	    {.offset = WORD, .bytes = 8, .op = OFI_CAS},
+	    {.bytes = 8, .op = OFI_PUT}, /* shorter than a message */
+	    {.bytes = 0, .op = OFI_RING, .port = 9},
+	    {.bytes = 0, .op = 99},
+	};
+	struct message answer;
+	unsigned count = 0;
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++, count++) {
+		struct message m = work(session, 2 + i, 666);
+
+		m.entry = bad[i];
+		say_whole(&m);
+		CHECK(hear(&answer) && answer.head.kind == OFI_REPLY && answer.head.number == 2 + i);
+	}
+	CHECK(*(uint64_t *)(void *)(memory + WORD) == 42);
+	return count;
+}
+
+int main(void)
+{
+	int fd[2] = {memfd_create("refusals", MFD_CLOEXEC), -1};
+	struct tw_net_config config = {
+	    .nodes = 2, .ports = 1, .bytes = BYTES, .control_offset = CONTROL, .fd = fd, .interface = "127.0.0.1"};
+	struct tw_net_address address;
+	struct tw_net_counts counts;
+	struct tw_net_server *s;
+	struct message m, answer;
+	char why[128];
+
+	if (tw_transport_ofi.probe(why, sizeof(why))) {
+		printf("skipped: %s\n", why);
+		return 77;
+	}
+	memcpy(config.secret, secret, sizeof(secret));
+	TW_ASSERT(ftruncate(fd[0], (off_t)BYTES) == 0);
+	char *memory = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd[0], 0);
+	TW_ASSERT(memory != MAP_FAILED);
+	TW_ASSERT(tw_transport_ofi.serve(&config, &s, &address) == 0 && ofi_port_open(&port, &config, 4, 8, 0) == 0 &&
+	          ofi_port_peer(&port, &address, &server) == 0);
+
+	unsigned refused = strangers();
+	m = hello(1);
+	say_whole(&m);
+	CHECK(hear(&answer) && answer.head.kind == OFI_WELCOME && answer.head.number == 1);
+	CHECK(*(uint64_t *)(void *)(memory + WORD) == 0);
+	uint64_t session = answer.head.session;
+	m = work(session, 1, 42);
+	say_whole(&m);
+	CHECK(hear(&answer) && answer.head.kind == OFI_REPLY && answer.head.number == 1);
+	refused += replays(session);
+	unsigned damaged = nonsense(session, memory);
+
+	ofi_port_close(&port);
+	tw_transport_ofi.serve_end(s, &counts);
+	CHECK(counts.connections == 1);
+	CHECK(counts.refused == refused);
+	CHECK(counts.damaged == damaged);
+	printf("%u refused, %u damaged: %s\n", refused, damaged, failed ? "FAIL" : "ok");
+	return failed ? 1 : 0;
+}
