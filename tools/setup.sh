@@ -1,11 +1,13 @@
 # shellcheck shell=bash
 # Sourced by ./demo and ./check: install what is missing (Debian, apt), configure and build.
 
-tweed_packages=(gcc g++ clang libclang-rt-dev meson ninja-build pkg-config libjemalloc-dev libjansson-dev libsodium-dev libhwloc-dev libpmix-dev libcunit1-dev libdw-dev spin python3 git
-	openssh-client openssh-server iproute2 openmpi-bin)
+tweed_packages=(gcc g++ clang libclang-rt-dev meson ninja-build pkg-config libjemalloc-dev libjansson-dev libsodium-dev libhwloc-dev
+	libcunit1-dev libdw-dev spin python3 git)
 # Networks: libfabric; RDMA, and its tests in virtual machines.
 tweed_packages+=(libfabric-dev libfabric-bin)
 tweed_packages+=(libibverbs-dev librdmacm-dev ibverbs-providers qemu-system-x86 busybox-static cpio kmod iproute2)
+# Services that the tests of launching meet on a cluster: nobody's own machine shall get them unasked, and there they are skipped.
+[ -z "${CI:-}" ] || tweed_packages+=(openssh-client openssh-server openmpi-bin slurmd slurmctld slurm-client munge)
 
 # progress TEXT - one line on a terminal, nothing elsewhere.
 progress() {
