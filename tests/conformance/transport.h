@@ -52,10 +52,10 @@ void env_barrier(struct env *env);
 /* env_more - collective: whether to do another round; false after @rounds, or when a second has passed since round 0. */
 bool env_more(struct env *env, unsigned round, unsigned rounds);
 
-/* env_rounds - how often to repeat: a tenth of @rounds where every operation crosses a network. */
+/* env_rounds - how often to repeat: a twentieth of @rounds where every operation crosses a network. */
 static inline unsigned env_rounds(const struct env *env, unsigned rounds)
 {
-	return env->net->ops->serve ? rounds / 10 : rounds;
+	return env->net->ops->serve ? rounds / 20 : rounds;
 }
 
 static inline _Atomic uint64_t *env_word(struct env *env, size_t offset)
