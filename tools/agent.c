@@ -417,6 +417,8 @@ static void agent_start_one(struct agent *a, unsigned k, int in, char **environm
 			close(out[i]);
 }
 
+static void agent_receive(struct agent *a);
+
 /* What processor 0 of node 0 reads: the launcher's standard input, or the pipe through which we pass it on. */
 static int agent_open_input(struct agent *a)
 {
@@ -443,13 +445,17 @@ static void agent_start_processors(struct agent *a)
 		tool_say("cannot prepare the processors: %s", strerror(errno));
 		agent_fail(a);
 	}
-	for (unsigned k = 0; k < a->boot.config.processors; k++) {
+	for (unsigned k = 0; k < a->boot.config.processors && !a->finishing; k++) {
 		bool reads = a->boot.node == 0 && k == 0;
 		int in = reads ? agent_open_input(a) : null;
 		snprintf(text, 32, "TWEED_PROCESSOR=%u", k);
 		agent_start_one(a, k, in, environment);
 		if (reads && in >= 0)
 			close(in);
+		if (watch_due(&a->launcher)) { /* many take their time */
+			agent_receive(a);
+			agent_tick(a);
+		}
 	}
 	dup2(null, STDIN_FILENO); /* the input is processor 0's alone */
 	free(environment);

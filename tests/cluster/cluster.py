@@ -78,7 +78,8 @@ class Job:
             status = None
             self.process.kill()
             self.process.wait()
-        return status, self.text(self.out), self.text(self.err).splitlines()
+        lines = self.text(self.err).splitlines()
+        return status, self.text(self.out), [line for line in lines if not line.startswith("srun: job ")]
 
     def runs(self, processors):
         """Wait until so many processors of `busy` run."""
