@@ -31,7 +31,9 @@ static unsigned job_spin_ns(const struct tw_boot *boot)
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
 	if (boot->config.spin_us != UINT64_MAX)
 		return (unsigned)boot->config.spin_us * 1000u;
-	return boot->host_processes <= (unsigned long)cores ? 100000u : 1000u;
+	/* A node's server works for all of them. */
+	unsigned long servers = boot->address[boot->node].len ? boot->host_processes / boot->config.processors : 0;
+	return boot->host_processes + servers <= (unsigned long)cores ? 100000u : 1000u;
 }
 
 void tw_job_net_config(const struct tw_boot *boot, const struct tw_layout *layout, struct tw_net_config *config)
