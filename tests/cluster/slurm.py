@@ -3,6 +3,7 @@
 
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -31,7 +32,7 @@ class Slurm:
         os.chmod(self.place, 0o755)
         self.daemons = []
         host = socket.gethostname().split(".")[0]
-        for folder in ("m", "c", "d"):
+        for folder in ("m", "c", "d", "t"):
             os.mkdir(f"{self.place}/{folder}", 0o755)
         with open(f"{self.place}/m/key", "wb") as f:
             os.fchmod(f.fileno(), 0o600)
@@ -42,7 +43,7 @@ class Slurm:
                     f"ReturnToService=2\nSlurmctldPort={free_port()}\nSlurmdPort={free_port()}\n"
                     f"SlurmctldPidFile={self.place}/c/pid\nSlurmdPidFile={self.place}/d/pid\nSlurmdSpoolDir={self.place}/d\n"
                     f"StateSaveLocation={self.place}/c\nTaskPlugin=task/none\nSelectType=select/cons_tres\nAuthType=auth/munge\n"
-                    f"CredType=cred/munge\nAuthInfo=socket={self.place}/m/socket\n"
+                    f"CredType=cred/munge\nTmpFS={self.place}/t\nAuthInfo=socket={self.place}/m/socket\n"
                     f"NodeName={host} NodeAddr=127.0.0.1 CPUs={os.cpu_count()} State=UNKNOWN\n"
                     f"PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP\n")
         self.environment = {"SLURM_CONF": config}
@@ -68,7 +69,25 @@ class Slurm:
             time.sleep(0.2)
         return (said.stdout + said.stderr).decode(errors="replace").strip()
 
+    def steps(self):
+        """The daemons of job steps, which end after srun."""
+        mark = f"SLURM_CONF={self.place}/".encode()
+        found = []
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{pid}/environ", "rb") as f, open(f"/proc/{pid}/comm", encoding="ascii", errors="replace") as name:
+                    if name.read().startswith("slurmstepd") and mark in f.read():
+                        found.append(int(pid))
+            except OSError:
+                pass
+        return found
+
     def __exit__(self, *_):
+        end = time.monotonic() + 20
+        while (left := self.steps()) and time.monotonic() < end:
+            time.sleep(0.1)
+        for pid in left:
+            os.kill(pid, signal.SIGKILL)
         for daemon in reversed(self.daemons):
             daemon.terminate()
             try:
