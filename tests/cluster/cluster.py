@@ -412,6 +412,7 @@ usable = subprocess.run([options.tweed, "info", "--json"], capture_output=True, 
 if not re.search(r'"name": "' + options.transport + r'",[^}]*"usable": true', usable):
     print(f"cluster: not tested, transport {options.transport} does not work here")
     sys.exit(77)
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # a timeout: leave nothing behind
 with tempfile.TemporaryDirectory() as place:
     options.tweed = shutil.copy(options.tweed, place)  # what runs from here is ours
     for group in options.group:
