@@ -183,34 +183,16 @@ static int cc_check_objects(const char *name, char **argv)
 
 /* ---- where Tweed is ---------------------------------------------------------------------------------------------- */
 
-/* @folder of the installation whose bin/ has this program. */
-static char *cc_installed(const char *self, const char *folder)
-{
-	size_t n = strlen(self);
-	const char *tail = "/" TOOL_BINDIR "/tweed";
-
-	if (folder[0] == '/' || !cc_ends(self, tail))
-		return cc_join(folder, "", "");
-	char *prefix = strndup(self, n - strlen(tail) + 1);
-	char *path = cc_join(prefix, folder, "");
-	free(prefix);
-	return path;
-}
-
 /* The build's own command uses the build.  0, or -ENOENT, printed. */
 static int cc_locate(struct cc *cc)
 {
-	char self[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-
-	self[TW_MAX(n, 0)] = '\0';
-	if (strcmp(self, TOOL_BUILD_ROOT "/tools/tweed") == 0) {
+	if (tool_in_build()) {
 		cc->include = cc_join(TOOL_SOURCE_ROOT, "/include", "");
 		cc->stores = cc_join(TOOL_BUILD_ROOT, "/instrument/libtweed-stores.a", "");
 		cc->library = cc_join(TOOL_BUILD_ROOT, "/libtweed.a", "");
 	} else {
-		char *libraries = cc_installed(self, TOOL_LIBDIR);
-		cc->include = cc_installed(self, TOOL_INCLUDEDIR);
+		char *libraries = tool_installed(TOOL_LIBDIR);
+		cc->include = tool_installed(TOOL_INCLUDEDIR);
 		cc->stores = cc_join(libraries, "/libtweed-stores.a", "");
 		cc->library = cc_join(libraries, "/libtweed.a", "");
 		free(libraries);

@@ -9,8 +9,8 @@
  * manager.c agents under a resource manager: exchange.c (PMIx), and meet.c, by which they find the launcher
  * wire.c    messages between launcher and agents; hello.c: the first of them; watch.h: for how long there was none
  * reap.c    killing what is left          report.c  statistics          info.c, info_hosts.c  `tweed info`
- * bench.c   `tweed bench`, which runs bench/      compare.c   its comparison of protocols
- * cc.c      `tweed cc` */
+ * bench.c   `tweed bench`, which runs bench/      bench_compare.c   its comparison of protocols
+ * cc.c      `tweed cc`       script.c  `tweed compare`: programs in Python       installed.c  where our files are */
 #ifndef TW_TOOLS_TOOLS_H
 #define TW_TOOLS_TOOLS_H
 
@@ -36,6 +36,13 @@ int tool_info(int argc, char **argv);
 int tool_bench(int argc, char **argv);
 int tool_cc(int argc, char **argv); /* also c++ */
 int tool_agent(int argc, char **argv);
+int tool_script(int argc, char **argv); /* the program argv[0].py of results/, told of this command by --tweed */
+
+/* tool_self - this command's file.  tool_in_build - is it the one that a build made, not an installed one?
+ * tool_installed - @folder (absolute, or below the prefix) of the installation whose command this is; allocated. */
+const char *tool_self(void);
+bool tool_in_build(void);
+char *tool_installed(const char *folder);
 
 /* A job as the launcher knows it. */
 struct tool_job {

@@ -13,6 +13,8 @@ static const struct tool_command commands[] = {
     {"run", "[OPTIONS] [--] PROGRAM ARGS...", "run a program on several hosts, or on emulated nodes", tool_run},
     {"info", "[--json | --hosts LIST]", "show settings, protocols, fault backends and transports", tool_info},
     {"bench", "[--json] [OPTIONS]", "measure basic operations, beside their floors", tool_bench},
+    {"compare", "PLAN [--out DIR] [--jobs N]", "run protocols, applications, shapes, networks; tables, figures",
+     tool_script},
     {"cc", "[--poll] [--show] ARGS...", "compile and link a program that announces its stores", tool_cc},
     {"c++", "[--poll] [--show] ARGS...", "the same for C++", tool_cc},
     {"agent", "", NULL, tool_agent}, /* a node's own process, started by run */

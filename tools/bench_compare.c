@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* compare.c - the second part of `tweed bench`: basic operations of several protocols, the columns of Cashmere-2L's table 1. */
+/* bench_compare.c - the second part of `tweed bench`: basic operations of several protocols, the columns of Cashmere-2L's table 1. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,0 +1,152 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""`tweed compare`: run a plan; tables, figures and a report (doc/comparing.md)."""
+import argparse
+import datetime
+import json
+import os
+import platform
+import shlex
+import shutil
+import subprocess
+import sys
+
+from harness import execute, figure, reduce, report, tables
+from harness.plan import Plan, Refused, find
+from harness.published import Published
+
+
+def parse():
+    p = argparse.ArgumentParser(prog="tweed compare", description="Run protocols x applications x shapes x networks as a plan says, and make tables, "
+                                "figures and a report of what came out.  What ran is not run again: a stopped plan goes on where it was.")
+    p.add_argument("plan", nargs="?", help="a file, or a plan that came with Tweed (see --list)")
+    p.add_argument("--out", metavar="DIR", help="where results go (default: compare-PLAN)")
+    p.add_argument("--jobs", type=int, default=1, metavar="N", help="run up to N at the same time: for counts, not for times (default 1)")
+    p.add_argument("--retry", action="store_true", help="run again what did not end well")
+    p.add_argument("--redraw", metavar="DIR", help="run nothing: make tables, figures and report again from DIR/runs.csv")
+    p.add_argument("--list", action="store_true", help="name the plans that came with Tweed")
+    p.add_argument("--tweed", required=True, help=argparse.SUPPRESS)
+    a = p.parse_args()
+    if not a.list and bool(a.plan) == bool(a.redraw):
+        raise Refused("give a plan, or --redraw DIR; --list names the plans that came with Tweed")
+    if a.jobs < 1:
+        raise Refused(f"--jobs takes a whole number from 1, not {a.jobs}")
+    return a
+
+
+def show_plans():
+    folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "plans")
+    for name in sorted(os.listdir(folder)):
+        plan = Plan(os.path.join(folder, name))
+        print(f"{name.removesuffix('.toml'):12} {len(plan.runs) * plan.repetitions:5} runs  {plan.title}")
+
+
+def check(plan, tweed):
+    """Refuse what would fail later; returns the published numbers, if the plan names some."""
+    published = Published(plan.published) if plan.published else None
+    tables.check(plan.tables, published)
+    figure.check(plan.figures)
+    clean = {k: v for k, v in os.environ.items() if not k.startswith("TWEED_")}
+    for protocol, network, page_size, settings in dict.fromkeys((r.protocol, r.network, r.page_size, r.settings) for r in plan.runs):
+        transport, _, profile = network.partition("/")
+        asked = {"TWEED_PROTOCOL": protocol, "TWEED_TRANSPORT": transport, "TWEED_PAGE_SIZE": page_size} | dict(settings)
+        done = subprocess.run([tweed, "info"], capture_output=True, text=True, env=clean | asked | ({"TWEED_PROFILE": profile} if profile else {}))
+        if done.returncode:
+            raise Refused(f"{plan.path}: {done.stderr.strip().removeprefix('tweed: ')}")
+    return published
+
+
+def prepare(a, tweed):
+    """The directory, with a copy of the plan and what is known of the machine."""
+    path = find(a.plan)
+    directory = a.out or "compare-" + os.path.basename(path).removesuffix(".toml")
+    plan = Plan(path)
+    check(plan, tweed)
+    machine = {"name": platform.node(), "cpus": len(os.sched_getaffinity(0)), "kernel": platform.release(), "machine": platform.machine(),
+               "tweed": subprocess.run([tweed, "--version"], capture_output=True, text=True, check=True).stdout.split()[-1],
+               "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC"), "jobs": a.jobs,
+               "command": shlex.join(["tweed", "compare", *sys.argv[3:]]), "plan": os.path.abspath(path)}
+    try:
+        os.makedirs(directory, exist_ok=True)
+        before = report.machine(directory) if os.path.exists(os.path.join(directory, "machine.json")) else machine
+        for k in ("name", "cpus", "kernel", "tweed"):
+            if before[k] != machine[k]:
+                raise Refused(f"{directory} has results of another machine or version ({k} {before[k]}, here {machine[k]}): give another --out")
+        shutil.copyfile(path, os.path.join(directory, "plan.toml"))
+        machine["jobs"] = max(machine["jobs"], before["jobs"])
+        execute.write(os.path.join(directory, "machine.json"), machine)
+    except OSError as e:
+        raise Refused(f"{directory} cannot be written: {e.strerror}; give another --out") from e
+    return directory, plan
+
+
+def bench(directory, plan, tweed):
+    """Table 1's costs, once."""
+    path = os.path.join(directory, "bench.json")
+    if "table1" not in plan.tables or os.path.exists(path):
+        return
+    done = subprocess.run([tweed, "bench", "--json", "--protocols", "2L 2LS 1LD 1L TS"], capture_output=True, text=True)
+    if done.returncode:
+        raise Refused(f"`tweed bench` failed: {done.stderr.strip()}")
+    execute.write(path, json.loads(done.stdout))
+
+
+def forget(directory):
+    """Remove the results that did not end well."""
+    folder = os.path.join(directory, "runs")
+    for name in os.listdir(folder) if os.path.isdir(folder) else []:
+        path = os.path.join(folder, name)
+        with open(path, encoding="utf-8") as f:
+            if json.load(f).get("state") != "ok":
+                os.remove(path)
+
+
+def draw(directory, plan, tweed):
+    """Tables, figures and the report, from runs.csv; returns the tables."""
+    data = reduce.Data(directory, plan)
+    if not data.groups:
+        raise Refused(f"{directory} has no results of this plan")
+    published = check(plan, tweed)
+    made = list(tables.make(plan.tables, data, published))
+    for t in made:
+        t.write(os.path.join(directory, "tables"))
+    drawn = list(figure.make(plan.figures, data, published))
+    for f in drawn:
+        f.draw(os.path.join(directory, "figures"))
+    machine = report.machine(directory)
+    report.write(directory, plan, data, machine, machine["jobs"], made, drawn)
+    return data, made
+
+
+def main():
+    a = parse()
+    if a.list:
+        show_plans()
+        return 0
+    if a.redraw:
+        directory, plan = a.redraw, Plan(os.path.join(a.redraw, "plan.toml"))
+    else:
+        directory, plan = prepare(a, a.tweed)
+        if a.retry:
+            forget(directory)
+        executor = execute.Executor(plan, directory, a.tweed, a.jobs)
+        for name in executor.programs.check():
+            print(f"tweed: {name} is not built for 1L (tweed cc): left out there", file=sys.stderr)
+        executor.run_all()
+        bench(directory, plan, a.tweed)
+        reduce.reduce(directory)
+    data, made = draw(directory, plan, a.tweed)
+    print("\n".join(t.text() for t in made))
+    print(f"{os.path.join(directory, 'report.html')}")
+    return 1 if any(g.bad for g in data.groups) else 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except Refused as e:
+        print(f"tweed: {e}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        print("\ntweed: stopped; the same command goes on from here", file=sys.stderr)
+        sys.exit(130)

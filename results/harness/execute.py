@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Running a plan: each run writes one file DIR/runs/KEY.REPETITION.json, and what is there is not run again."""
+import concurrent.futures
+import json
+import os
+import re
+import signal
+import statistics
+import subprocess
+import sys
+import threading
+import time
+
+from .plan import SEQUENTIAL, Refused
+
+STATES = ("ok", "wrong", "failed", "timeout")
+
+
+def write(path, value):
+    """All of it or nothing, as runs may be interrupted."""
+    with open(path + ".part", "w", encoding="utf-8") as f:
+        json.dump(value, f, indent=1)
+    os.replace(path + ".part", path)
+
+
+class Programs:
+    """Where the applications are: beside this build's command, or the installed ones on the PATH of the command."""
+
+    def __init__(self, plan, tweed):
+        self.plan, self.tweed = plan, tweed
+        top = os.path.dirname(os.path.dirname(tweed))
+        self.folders = [os.path.join(top, d) for d in ("bin", "apps", "splash", "tests/instrument", "libexec/tweed")]
+
+    def find(self, name):
+        if os.sep in name:
+            path = os.path.join(os.path.dirname(self.plan.path), os.path.expanduser(name))
+            return path if os.access(path, os.X_OK) else None
+        return next((p for p in (os.path.join(d, name) for d in self.folders) if os.access(p, os.X_OK) and os.path.isfile(p)), None)
+
+    def of(self, run):
+        """The program of a run, or None."""
+        application = self.plan.applications[run.application]
+        return self.find(application.announced if run.protocol == "1L" else application.program)
+
+    def check(self):
+        """Refuse a plan whose programs do not exist; runs of 1L without an announcing program are left out and named."""
+        left_out = {}
+        for run in self.plan.runs:
+            if self.of(run):
+                continue
+            if run.protocol != "1L":
+                raise Refused(f"there is no program {self.plan.applications[run.application].program} for {run.application}: build it, "
+                              f"or name its path in the plan's [application.{run.application}]")
+            left_out[run.application] = None
+        self.plan.runs = [r for r in self.plan.runs if r.protocol != "1L" or r.application not in left_out]
+        return list(left_out)
+
+
+class Progress:
+    """A bar with the remaining time, on a terminal only."""
+
+    def __init__(self, total):
+        self.total, self.done, self.begun, self.lock = total, 0, time.monotonic(), threading.Lock()
+
+    def step(self, what):
+        with self.lock:
+            self.done += 1
+            self.show(what)
+
+    def show(self, what):
+        if not sys.stderr.isatty() or not self.total:
+            return
+        spent = time.monotonic() - self.begun
+        left = spent / self.done * (self.total - self.done) if self.done else 0
+        bar = "#" * (30 * self.done // self.total)
+        sys.stderr.write(f"\r\033[K[{bar:<30}] {self.done}/{self.total}  {int(left) // 60}:{int(left) % 60:02d} left  {what}"[:150])
+        sys.stderr.flush()
+
+    def end(self):
+        if sys.stderr.isatty():
+            sys.stderr.write("\r\033[K")
+
+
+class Executor:
+    def __init__(self, plan, directory, tweed, jobs):
+        self.plan, self.tweed, self.jobs = plan, tweed, jobs
+        self.directory = os.path.join(directory, "runs")
+        self.programs = Programs(plan, tweed)
+        self.children, self.lock, self.stopped = set(), threading.Lock(), False
+        os.makedirs(self.directory, exist_ok=True)
+
+    def path(self, run, repetition):
+        return os.path.join(self.directory, f"{run.key}.{repetition}.json")
+
+    def todo(self):
+        """Runs in the order of repetitions, so that what is compared was measured side by side."""
+        runs = (self.plan.baselines() if self.plan.baseline else []) + self.plan.runs
+        order = {a: i for i, a in enumerate(dict.fromkeys(r.application for r in self.plan.runs))}
+        runs.sort(key=lambda r: order[r.application])  # stable: plain C first
+        return [(r, i) for i in range(self.plan.repetitions) for r in runs if not os.path.exists(self.path(r, i))]
+
+    def run_all(self):
+        todo = self.todo()
+        progress = Progress(len(todo))
+        try:
+            with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
+                waiting = [pool.submit(self.one, run, repetition, progress) for run, repetition in todo]
+                try:
+                    for w in concurrent.futures.as_completed(waiting):
+                        w.result()
+                except BaseException:
+                    self.stopped = True
+                    for w in waiting:
+                        w.cancel()
+                    self.kill()
+                    raise
+        finally:
+            progress.end()
+
+    def kill(self):
+        with self.lock:
+            for child in self.children:
+                child.send_signal(signal.SIGTERM)  # `tweed run` ends its job
+
+    def command(self, run, stats):
+        program = [self.programs.of(run), "--verify", *self.plan.arguments(run)]
+        if run.protocol == SEQUENTIAL:
+            return program[:1] + ["--sequential"] + program[1:]
+        transport, _, profile = run.network.partition("/")
+        return [self.tweed, "run", "-n", str(run.nodes), "-p", str(run.processors), "--protocol", run.protocol, "--transport", transport,
+                *(["--profile", profile] if profile else []), "--page-size", run.page_size, "--stats", stats, "--", *program]
+
+    def one(self, run, repetition, progress):
+        if self.stopped:
+            return
+        progress.show(f"{run.application} {run.protocol} {run.shape} {run.network}")
+        path = self.path(run, repetition)
+        stats = path + ".stats"
+        command = self.command(run, stats)
+        result = {"run": {**vars(run), "settings": dict(run.settings)}, "repetition": repetition, "command": command}
+        result |= self.execute(command, run)
+        if self.stopped:
+            return
+        if os.path.exists(stats):
+            try:
+                with open(stats, encoding="utf-8") as f:
+                    result["statistics"] = json.load(f)
+            except ValueError:
+                result["state"] = "failed"
+            os.remove(stats)
+        write(path, result)
+        progress.step(f"{run.application} {run.protocol} {run.shape} {run.network}")
+
+    def execute(self, command, run):
+        begun = time.monotonic()
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("TWEED_")} | run.environment()
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace", env=environment,
+                              stdin=subprocess.DEVNULL) as child:
+            with self.lock:
+                self.children.add(child)
+            try:
+                out, err = child.communicate(timeout=self.plan.timeout)
+                late = False
+            except subprocess.TimeoutExpired:
+                late = True
+                child.terminate()
+                try:
+                    out, err = child.communicate(timeout=15)
+                except subprocess.TimeoutExpired:
+                    child.kill()
+                    out, err = child.communicate()
+            with self.lock:
+                self.children.discard(child)
+        seconds = re.findall(r"^time: ([0-9.]+) s", out, re.M)
+        return {"state": self.judge(child.returncode, out, late, seconds), "exit_status": child.returncode,
+                "seconds": statistics.median(map(float, seconds)) if seconds else None, "wall": time.monotonic() - begun,
+                "output": out[-2000:], "errors": err[-2000:]}
+
+    @staticmethod
+    def judge(status, out, late, seconds):
+        if late:
+            return "timeout"
+        if "verified: no" in out:
+            return "wrong"
+        return "ok" if status == 0 and seconds and "verified: yes" in out else "failed"

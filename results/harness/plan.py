@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Plans (doc/comparing.md): what to run.  A plan is a TOML file; Plan.runs() is the product of its axes."""
+import itertools
+import os
+import re
+import shlex
+import tomllib
+from dataclasses import dataclass
+
+HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # results/, or what is installed of it
+SEQUENTIAL = "sequential"  # the protocol of plain C, which a speed-up is measured by
+
+
+class Refused(Exception):
+    """One sentence: what is wrong with what was asked for, and how to mend it."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One configuration.  Its fields are columns of runs.csv."""
+    application: str
+    size: str
+    protocol: str
+    nodes: int
+    processors: int
+    network: str
+    page_size: str
+    settings: tuple  # of (variable, value)
+
+    @property
+    def shape(self):
+        return f"{self.nodes}x{self.processors}"
+
+    @property
+    def paper_shape(self):
+        """As in the paper's figure 5: processors in all, and of a node."""
+        return f"{self.nodes * self.processors}:{self.processors}"
+
+    @property
+    def key(self):
+        """A name for files."""
+        settings = "".join(f"-{k.removeprefix('TWEED_').lower()}={v}" for k, v in self.settings)
+        return re.sub(r"[^A-Za-z0-9._=,+-]", "_",
+                      f"{self.application}-{self.size}-{self.protocol}-{self.shape}-{self.network}-{self.page_size}{settings}")
+
+    def environment(self):
+        return {k: str(v) for k, v in self.settings}
+
+
+@dataclass
+class Application:
+    name: str
+    program: str        # path or name
+    announced: str      # the same built by `tweed cc`, for 1L
+    sizes: dict         # name: arguments
+
+
+AXES = {"applications": None, "protocols": ["2L"], "shapes": ["2x2"], "networks": ["shm"], "page_sizes": ["4K"], "sizes": ["default"]}
+KEYS = {"title", "text", "published", "repetitions", "timeout", "baseline", "settings", "tables", "figures", "runs", "application"}
+
+
+def find(name):
+    """The plan of this name: a file NAME.toml, or one of those that came with Tweed."""
+    folder, base = os.path.split(name.removesuffix(".toml"))
+    for path in (os.path.join(folder, base + ".toml"), os.path.join(HERE, "plans", base + ".toml") if folder in ("", "plans") else ""):
+        if os.path.isfile(path):
+            return path
+    shipped = sorted(f.removesuffix(".toml") for f in os.listdir(os.path.join(HERE, "plans")) if f.endswith(".toml"))
+    raise Refused(f"there is no plan {name}: give a file of TOML, or one of {', '.join(shipped)}")
+
+
+def load(path):
+    try:
+        with open(path, "rb") as f:
+            return tomllib.load(f)
+    except tomllib.TOMLDecodeError as e:
+        raise Refused(f"{path} is no plan: {str(e)[0].lower() + str(e)[1:]}") from e
+    except UnicodeDecodeError as e:
+        raise Refused(f"{path} is no plan: it is no text in UTF-8") from e
+    except OSError as e:
+        raise Refused(f"{path} cannot be read: {e.strerror}") from e
+
+
+def settings_of(table, where):
+    for k in table:
+        if not k.startswith("TWEED_"):
+            raise Refused(f"{where}: {k} is no setting: settings are TWEED_* variables, see doc/environment.md")
+    return tuple(sorted((k, str(v)) for k, v in table.items()))
+
+
+class Plan:
+    def __init__(self, path):
+        self.path = path
+        self.table = t = load(path)
+        self.known(t, KEYS, "a plan")
+        self.title = self.typed(t, "title", str, os.path.basename(path))
+        self.text = self.typed(t, "text", str, "")
+        self.published = self.typed(t, "published", str, "")
+        self.repetitions = self.typed(t, "repetitions", int, 3)
+        self.timeout = self.typed(t, "timeout", int, 300)
+        self.baseline = self.typed(t, "baseline", bool, True)
+        self.tables = self.typed(t, "tables", list, ["times", "counters"])
+        self.figures = self.typed(t, "figures", list, ["speedup", "breakdown"])
+        if self.repetitions < 1 or self.timeout < 1:
+            raise Refused(f"{path}: repetitions and timeout are 1 or more")
+        self.applications = self.load_applications()
+        self.runs = self.product()
+
+    def typed(self, table, key, kind, default):
+        value = table.get(key, default)
+        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+            words = {str: "a text", int: "a whole number", bool: "true or false", list: "a list", dict: "a table"}
+            raise Refused(f"{self.path}: {key} takes {words[kind]}, not {value!r}")
+        return value
+
+    def known(self, table, keys, what):
+        for k in table:
+            if k not in keys:
+                raise Refused(f"{self.path}: {what} has no key {k}: there are {', '.join(sorted(keys))}")
+
+    def load_applications(self):
+        """Those of applications.toml, and the plan's own."""
+        tables = load(os.path.join(HERE, "applications.toml")) | self.typed(self.table, "application", dict, {})
+        out = {}
+        for name, t in tables.items():
+            if not isinstance(t, dict):
+                raise Refused(f"{self.path}: application.{name} takes a table")
+            self.known(t, {"program", "announced", "sizes"}, f"application.{name}")
+            out[name] = Application(name, t.get("program", name), t.get("announced", ""), {"default": "", **t.get("sizes", {})})
+        return out
+
+    def product(self):
+        blocks = self.typed(self.table, "runs", list, [])
+        if not blocks:
+            raise Refused(f"{self.path}: no runs: it takes one [[runs]] at least, with applications, protocols and shapes")
+        common = settings_of(self.typed(self.table, "settings", dict, {}), self.path)
+        runs = {}
+        for block in blocks:
+            self.known(block, {*AXES, "settings"}, "[[runs]]")
+            axes = [self.typed(block, name, list, default if default else list(self.applications)) for name, default in AXES.items()]
+            own = settings_of(self.typed(block, "settings", dict, {}), self.path)
+            settings = tuple(sorted((dict(common) | dict(own)).items()))
+            for application, protocol, shape, network, page_size, size in itertools.product(*axes):
+                run = self.run(application, protocol, str(shape), network, page_size, size, settings)
+                if protocol != "none" or run.nodes == 1:  # hardware coherence alone is for one node
+                    runs[run] = None
+        return list(runs)
+
+    def run(self, application, protocol, shape, network, page_size, size, settings):
+        if application not in self.applications:
+            raise Refused(f"{self.path}: {application} is no application: there are {', '.join(self.applications)}")
+        if size not in self.applications[application].sizes:
+            sizes = ", ".join(self.applications[application].sizes)
+            raise Refused(f"{self.path}: {application} has no size {size}: there are {sizes}")
+        match = re.fullmatch(r"([1-9]\d*)x([1-9]\d*)", shape)
+        if not match:
+            raise Refused(f"{self.path}: {shape!r} is no shape: it is NODESxPROCESSORS, such as 8x4")
+        return Run(application, size, protocol, int(match[1]), int(match[2]), network, str(page_size), settings)
+
+    def baselines(self):
+        """Plain C, once for each application and size."""
+        return [Run(a, s, SEQUENTIAL, 1, 1, "none", "none", ()) for a, s in dict.fromkeys((r.application, r.size) for r in self.runs)]
+
+    def arguments(self, run):
+        return shlex.split(self.applications[run.application].sizes[run.size])

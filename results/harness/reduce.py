@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""From DIR/runs/*.json to DIR/runs.csv, a line for each run, and from that to medians.  Tables and figures know the CSV only."""
+import csv
+import glob
+import json
+import os
+import statistics
+
+from .plan import SEQUENTIAL, Refused
+
+AXES = ["application", "size", "protocol", "nodes", "processors", "network", "page_size", "settings"]
+RESULT = ["repetition", "state", "seconds", "wall", "exit_status"]
+TIMES = ["user", "protocol_time", "polling", "comm_wait", "write_doubling"]
+
+
+def rows_of(directory):
+    for path in sorted(glob.glob(os.path.join(glob.escape(directory), "runs", "*.json"))):
+        try:
+            with open(path, encoding="utf-8") as f:
+                result = json.load(f)
+            run, statistics_ = result["run"], result.get("statistics", {})
+            row = {k: run[k] for k in AXES if k != "settings"} | {k: result[k] for k in RESULT}
+        except (ValueError, KeyError, TypeError) as e:
+            raise Refused(f"{path} is no result of a run: remove it, and run the plan again") from e
+        row["settings"] = " ".join(f"{k}={v}" for k, v in sorted(run["settings"].items()))
+        row |= {name if name != "protocol" else "protocol_time": t for name, t in statistics_.get("times", {}).items()}
+        row |= statistics_.get("counters", {})
+        yield row
+
+
+def reduce(directory):
+    """Write runs.csv."""
+    rows = list(rows_of(directory))
+    counters = list(dict.fromkeys(k for r in rows for k in r if k not in AXES + RESULT + TIMES))
+    path = os.path.join(directory, "runs.csv")
+    with open(path + ".part", "w", newline="", encoding="utf-8") as f:
+        w = csv.DictWriter(f, AXES + RESULT + TIMES + counters, restval="", lineterminator="\n")
+        w.writeheader()
+        w.writerows(rows)
+    os.replace(path + ".part", path)
+
+
+def number(text):
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+class Group:
+    """The repetitions of one configuration.  Only those that ended well count; spread is (most - least) / median."""
+
+    def __init__(self, rows):
+        first = rows[0]
+        self.application, self.size, self.protocol = first["application"], first["size"], first["protocol"]
+        self.network, self.page_size, self.settings = first["network"], first["page_size"], first["settings"]
+        self.nodes, self.processors = int(first["nodes"]), int(first["processors"])
+        self.good = [r for r in rows if r["state"] == "ok"]
+        self.bad = [r["state"] for r in rows if r["state"] != "ok"]
+        self.seconds = {int(r["repetition"]): float(r["seconds"]) for r in self.good}
+
+    @property
+    def shape(self):
+        return f"{self.nodes}x{self.processors}"
+
+    @property
+    def total(self):
+        return self.nodes * self.processors
+
+    @property
+    def paper_shape(self):
+        return f"{self.total}:{self.processors}"
+
+    def median(self, column):
+        values = [v for v in (number(r.get(column, "")) for r in self.good) if v is not None]
+        return statistics.median(values) if values else None
+
+    def spread(self, column="seconds"):
+        values = [v for v in (number(r.get(column, "")) for r in self.good) if v is not None]
+        return (max(values) - min(values)) / statistics.median(values) if values and statistics.median(values) else None
+
+    def speedup(self, baseline):
+        """Plain C's time over this one's."""
+        return baseline.over(self) if baseline else None
+
+    def over(self, other):
+        """Median over the repetitions of this one's time over the other's, which was measured in the same round."""
+        ratios = [s / other.seconds[i] for i, s in self.seconds.items() if other and other.seconds.get(i)]
+        return statistics.median(ratios) if ratios else None
+
+    @property
+    def state(self):
+        """"ok", or what went wrong and how often."""
+        return "ok" if not self.bad else ", ".join(f"{self.bad.count(s)} {s}" for s in dict.fromkeys(self.bad))
+
+
+class Data:
+    """runs.csv, grouped."""
+
+    def __init__(self, directory, plan):
+        groups = {}
+        self.directory, self.plan = directory, plan
+        try:
+            with open(os.path.join(directory, "runs.csv"), newline="", encoding="utf-8") as f:
+                for row in csv.DictReader(f):
+                    groups.setdefault(tuple(row[a] for a in AXES), []).append(row)
+        except OSError as e:
+            raise Refused(f"{directory} has no runs.csv: it is no directory of tweed compare") from e
+        every = [Group(rows) for rows in groups.values()]
+        order = self.order = {r: i for i, r in enumerate(self.plan_keys(plan))}
+        self.groups = sorted((g for g in every if g.protocol != SEQUENTIAL and self.key(g) in order), key=lambda g: order[self.key(g)])
+        self.plain = {(g.application, g.size): g for g in every if g.protocol == SEQUENTIAL}
+        self.applications = list(dict.fromkeys(g.application for g in self.groups))
+        self.protocols = list(dict.fromkeys(g.protocol for g in self.groups))
+
+    @staticmethod
+    def key(g):
+        return (g.application, g.size, g.protocol, g.nodes, g.processors, g.network, g.page_size, g.settings)
+
+    @staticmethod
+    def plan_keys(plan):
+        for r in plan.runs:
+            yield (r.application, r.size, r.protocol, r.nodes, r.processors, r.network, r.page_size,
+                   " ".join(f"{k}={v}" for k, v in r.settings))
+
+    def baseline(self, g):
+        return self.plain.get((g.application, g.size))
+
+    def speedup(self, g):
+        return g.speedup(self.baseline(g))
+
+    def largest(self):
+        """The groups with the most processors, of the first network, page size and settings: what table 3 is made of."""
+        most = max((g.total for g in self.groups), default=0)
+        out = {}
+        for g in self.groups:
+            if g.total == most:
+                out.setdefault((g.application, g.protocol), g)
+        return out

@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""`tweed compare`: compare.py TWEED.  A plan of programs that are right, wrong, too slow and dead; resuming; redrawing; refusals."""
+import csv
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+TWEED = os.path.abspath(sys.argv[1])
+failures = []
+
+PROGRAM = """#!/bin/sh
+# A program that does not use Tweed: its first argument says how it ends.
+echo "run $*" >>"{log}"
+echo "time: 0.5 s"
+case "$1$2$3" in
+*--sequential*) echo "verified: yes" ;;
+*wrong*) echo "verified: no"; exit 1 ;;
+*late*) exec sleep 60 ;;
+*dead*) kill -9 $$ ;;
+*) echo "verified: yes" ;;
+esac
+"""
+PLAN = """
+title = "A plan of a test"
+repetitions = 2
+timeout = 2
+figures = ["speedup", "breakdown", "traffic", "scaling", "clustering", "networks", "ratios"]
+tables = ["times", "counters", "clustering", "statements", "least", "table3"]
+published = "cashmere-2l"
+[application.sor]
+program = "{program}"
+sizes = {{ wrong = "wrong", late = "late", dead = "dead" }}
+[[runs]]
+applications = ["sor"]
+sizes = ["default", "wrong", "late", "dead"]
+protocols = ["none"]
+shapes = ["1x1", "2x1"]
+"""
+
+
+def check(what, holds, more=""):
+    if not holds:
+        failures.append(what)
+        print(f"FAILED: {what}: {more}")
+
+
+def compare(*args, cwd):
+    return subprocess.run([TWEED, "compare", *args], capture_output=True, text=True, cwd=cwd, timeout=120)
+
+
+def states(folder):
+    with open(os.path.join(folder, "runs.csv"), encoding="utf-8") as f:
+        return {(r["size"], r["protocol"], r["repetition"]): r["state"] for r in csv.DictReader(f)}
+
+
+def report(top):
+    log, program, plan, out = (os.path.join(top, n) for n in ("log", "program", "plan.toml", "out"))
+    with open(program, "w", encoding="utf-8") as f:
+        f.write(PROGRAM.format(log=log))
+    os.chmod(program, 0o755)
+    with open(plan, "w", encoding="utf-8") as f:
+        f.write(PLAN.format(program=program))
+    done = compare(plan, "--out", out, cwd=top)
+    check("bad runs give status 1", done.returncode == 1, done.stdout + done.stderr)
+    found = states(out)
+    for size, state in (("default", "ok"), ("wrong", "wrong"), ("late", "timeout"), ("dead", "failed")):
+        check(f"{size} is {state}", found.get((size, "none", "1")) == state, found)
+    check("plain C ran", found.get(("default", "sequential", "0")) == "ok", found)
+    check("none at two nodes was left out", len(found) == 16, len(found))
+    check("a table of what went wrong", "2 timeout" in done.stdout and "2 wrong" in done.stdout, done.stdout)
+    for name in ("report.html", "tables/times.txt", "tables/times.md", "tables/times.tex", "figures/speedup.svg", "figures/speedup.png"):
+        check(f"{name} is there", os.path.getsize(os.path.join(out, name)) > 200)
+    with open(os.path.join(out, "report.html"), encoding="utf-8") as f:
+        page = f.read()
+    check("the report is self-contained", "<svg" in page and "<script" not in page and "<link" not in page and "<img" not in page)
+
+    def runs():
+        with open(log, encoding="utf-8") as f:
+            return f.read().count("\n")
+
+    before = runs()
+    with open(os.path.join(out, "report.html"), "rb") as f:
+        first = f.read()
+    check("nothing runs twice", compare(plan, "--out", out, cwd=top).returncode == 1 and runs() == before, f"{before} {runs()}")
+    os.remove(os.path.join(out, "report.html"))
+    shutil.rmtree(os.path.join(out, "figures"))
+    check("redrawing", compare("--redraw", out, cwd=top).returncode == 1 and runs() == before)
+    with open(os.path.join(out, "report.html"), "rb") as f:
+        again = f.read()
+    check("a redrawn report differs in its date alone", len(first) == len(again))
+    compare(plan, "--out", out, "--retry", cwd=top)
+    check("--retry runs what did not end well", runs() == before + 6, f"{before} {runs()}")
+
+    machine = os.path.join(out, "machine.json")
+    with open(machine, encoding="utf-8") as f:
+        facts = json.load(f)
+    with open(machine, "w", encoding="utf-8") as f:
+        json.dump(facts | {"tweed": "0.0.1"}, f)
+    done = compare(plan, "--out", out, cwd=top)
+    check("results of another version stay apart", done.returncode == 2 and "another --out" in done.stderr, done.stderr)
+
+
+def refusals(top):
+    def refused(what, text, *words, args=()):
+        path = os.path.join(top, "bad.toml")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text)
+        done = compare(*(args or (path,)), "--out", os.path.join(top, "no"), cwd=top)
+        check(what, done.returncode == 2 and done.stderr.count("\n") == 1 and all(w in done.stderr for w in words), done.stderr)
+        check(what + ": nothing is written", not os.path.exists(os.path.join(top, "no")))
+
+    run = '[[runs]]\napplications = ["sor"]\n'
+    refused("no plan of this name", "", "smoke", args=("nosuch",))
+    refused("no TOML", "title = ", "no plan")
+    refused("no runs", "title = 'x'", "[[runs]]")
+    refused("an unknown key", run + "protocol = ['2L']", "no key protocol", "protocols")
+    refused("an unknown application", "[[runs]]\napplications = ['sort']", "sort", "sor")
+    refused("an unknown size", run + "sizes = ['huge']", "huge", "small")
+    refused("no shape", run + "shapes = ['2']", "NODESxPROCESSORS")
+    refused("a wrong type", "repetitions = 'two'\n" + run, "repetitions", "whole number")
+    refused("no setting", run + "settings = { UPDATES = 0 }", "TWEED_")
+    refused("an unknown table", "tables = ['nothing']\n" + run, "nothing", "times")
+    refused("an unknown figure", "figures = ['nothing']\n" + run, "nothing", "speedup")
+    refused("an unknown paper", "published = 'nothing'\n" + run, "nothing", "cashmere-2l")
+    refused("an unknown protocol", run + "protocols = ['2l']", "2l", "2L")
+    refused("an unknown network", run + "networks = ['token-ring']", "token-ring")
+    done = compare("--redraw", os.path.join(top, "nothing"), cwd=top)
+    check("no directory to redraw", done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr)
+    done = compare(cwd=top)
+    check("no plan at all", done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr)
+
+
+with tempfile.TemporaryDirectory() as directory:
+    report(directory)
+    refusals(directory)
+done = subprocess.run([TWEED, "compare", "--list"], capture_output=True, text=True)
+check("the shipped plans load", done.returncode == 0 and "smoke" in done.stdout and "cashmere" in done.stdout, done.stderr)
+print(f"compare: {'failed: ' + ', '.join(failures) if failures else 'good'}")
+sys.exit(1 if failures else 0)
