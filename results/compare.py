@@ -147,6 +147,8 @@ if __name__ == "__main__":
     except Refused as e:
         print(f"tweed: {e}", file=sys.stderr)
         sys.exit(2)
+    except BrokenPipeError:
+        os._exit(0)  # who reads has read enough
     except KeyboardInterrupt:
         print("\ntweed: stopped; the same command goes on from here", file=sys.stderr)
         sys.exit(130)
