@@ -190,13 +190,14 @@ def ratios(data, published):
     blocks, plots = "", []
     for i, measure in enumerate(dict.fromkeys(p[2] for p in points)):
         name = "ratios_" + measure
-        blocks += block(name, [[applications.index(a) + (i - 2) * 0.12, r] for a, _, m, r in points if m == measure])
+        blocks += block(name, [[applications.index(a) + (i - 2) * 0.12, min(max(r, 0.03), 30)] for a, _, m, r in points if m == measure])
         plots.append(f"${name} using 1:2 with points lt {i + 1} ps 0.7 title {quote(measure.replace('_', ' '))}")
     tics = ", ".join(f"{quote(a)} {i}" for i, a in enumerate(applications))
-    body = f"{blocks}set logscale y\nset yrange [*:*]\nset xrange [-0.7:{len(applications) - 0.3}]\nset xtics norotate ({tics})\n" \
+    body = f"{blocks}set logscale y\nset yrange [0.025:40]\nset xrange [-0.7:{len(applications) - 0.3}]\nset xtics norotate ({tics})\n" \
            f"set ylabel 'ours / paper' font ',9'\nplot {', '.join(plots)}, 1.5 lc rgb '#999999' dt 2 notitle, " \
            f"1/1.5 lc rgb '#999999' dt 2 notitle\n"
-    return Figure("ratios", "Counts beside the paper's: a point for each protocol", [("", body)], width=960, height=380)
+    return Figure("ratios", "Counts beside the paper's: a point for each protocol", [("", body)], width=960, height=380,
+                  note="Between the dashed lines: within a factor of 1.5. Below 0.03 and above 30: drawn there.")
 
 
 def first(values):
