@@ -9,7 +9,7 @@
  *     zones       a body costs as much as it had interactions in the last step; in the order of the tree, each processor
  *                 takes the bodies of an equal share of the cost
  *     attract     the acceleration of each own body, by a walk down the tree           barrier
- *     advance     velocities and positions of the own bodies (leapfrog)                barrier
+ *     advance     velocities and positions of the own bodies (leapfrog), and costs     barrier
  *
  * The bodies are an array that never changes its order, so that a processor's bodies are scattered over all of it: pages
  * have many writers.  The cells are an array as well, which one writes and all read.
@@ -65,12 +65,13 @@ struct barnes_extent {
 struct barnes_space {
 	struct barnes_body *body;
 	struct barnes_cell *cell; /* cell 0 is the root */
+	struct barnes_cube *root; /* all of space */
 	/* What follows is private. */
-	struct barnes_cube root;
 	long cells;          /* how many there are at most */
 	long free, free_end; /* those that this processor may make */
 	bool take;           /* it may take more: the parallel build */
 	int32_t *mine;       /* this processor's bodies, */
+	double *cost;        /* what each costs in this step, while others still read what it cost in the last, */
 	long count;          /* so many of them */
 };
 
@@ -189,12 +190,12 @@ static void barnes_insert(struct barnes_space *s, barnes_node node, struct barne
 	}
 }
 
-static barnes_node barnes_tree(struct barnes_space *s)
+static barnes_node barnes_tree(struct barnes_space *s, const struct barnes_cube *cube)
 {
 	barnes_node root = barnes_new(s);
 
 	for (long b = 0; b < s->count; b++)
-		barnes_insert(s, root, s->root, s->mine[b] + 1);
+		barnes_insert(s, root, *cube, s->mine[b] + 1);
 	return root;
 }
 
@@ -239,10 +240,10 @@ static void barnes_build_alone(struct barnes_space *s)
 
 	barnes_own(s, 0, bodies);
 	extent = barnes_extent(s);
-	s->root = barnes_around(&extent);
+	*s->root = barnes_around(&extent);
 	s->free = 0;
 	s->free_end = s->cells;
-	barnes_sum(s, barnes_tree(s), 0);
+	barnes_sum(s, barnes_tree(s, s->root), 0);
 }
 
 /* ---- the tree of all processors ---------------------------------------------------------------------------------- */
@@ -323,6 +324,7 @@ static void barnes_sum_together(struct barnes_space *s)
 static void barnes_build_together(struct barnes_space *s)
 {
 	struct barnes_extent extent = barnes_extent(s);
+	struct barnes_cube cube;
 
 	extents[tw_id()] = extent;
 	if (tw_id() == 0) {
@@ -335,9 +337,11 @@ static void barnes_build_together(struct barnes_space *s)
 			extent.low[i] = fmin(extent.low[i], extents[p].low[i]);
 			extent.high[i] = fmax(extent.high[i], extents[p].high[i]);
 		}
-	s->root = barnes_around(&extent);
+	cube = barnes_around(&extent);
+	if (tw_id() == 0)
+		*s->root = cube;
 	s->free = s->free_end = 0;
-	barnes_merge(s, barnes_tree(s), -1, s->root);
+	barnes_merge(s, barnes_tree(s, &cube), -1, cube);
 	tw_barrier_all();
 	barnes_sum_together(s);
 }
@@ -403,7 +407,7 @@ static struct barnes_pull barnes_attract(const struct barnes_space *s, long body
 	struct barnes_pull pull = {.body = (barnes_node)body + 1};
 
 	memcpy(pull.position, s->body[body].position, sizeof(pull.position));
-	barnes_pull(s, &pull, -1, s->root.side);
+	barnes_pull(s, &pull, -1, s->root->side);
 	return pull;
 }
 
@@ -414,7 +418,7 @@ static void barnes_attract_mine(const struct barnes_space *s)
 		struct barnes_pull pull = barnes_attract(s, s->mine[b]);
 
 		memcpy(body->acceleration, pull.acceleration, sizeof(pull.acceleration));
-		body->cost = (double)(1 + pull.interactions);
+		s->cost[b] = (double)(1 + pull.interactions);
 	}
 }
 
@@ -424,6 +428,7 @@ static void barnes_advance_mine(const struct barnes_space *s, bool first)
 	for (long b = 0; b < s->count; b++) {
 		struct barnes_body *body = &s->body[s->mine[b]];
 
+		body->cost = s->cost[b];
 		for (int i = 0; i < 3; i++) {
 			body->velocity[i] += (first ? BARNES_STEP / 2 : BARNES_STEP) * body->acceleration[i];
 			body->position[i] += BARNES_STEP * body->velocity[i];
@@ -520,13 +525,15 @@ static bool barnes_share(void)
 {
 	shared.take = !strcmp(build, "parallel");
 	shared.mine = kernel_alloc((size_t)bodies * sizeof(*shared.mine));
+	shared.cost = kernel_alloc((size_t)bodies * sizeof(*shared.cost));
 	shared.body = kernel_share((size_t)bodies * sizeof(*shared.body));
 	shared.cells = barnes_cells(tw_count());
 	shared.cell = kernel_share((size_t)shared.cells * sizeof(*shared.cell));
 	extents = kernel_share((size_t)tw_count() * sizeof(*extents));
 	locks = kernel_share((BARNES_LOCKS + 1) * sizeof(*locks));
 	taken = kernel_share(sizeof(*taken));
-	if (!shared.body || !shared.cell || !extents || !locks || !taken)
+	shared.root = kernel_share(sizeof(*shared.root));
+	if (!shared.body || !shared.cell || !shared.root || !extents || !locks || !taken)
 		return false;
 	for (int l = tw_id(); l <= BARNES_LOCKS; l += tw_count())
 		locks[l] = tw_lock_create();
@@ -537,7 +544,9 @@ static bool barnes_share(void)
 static void barnes_plain(void)
 {
 	plain.mine = kernel_alloc((size_t)bodies * sizeof(*plain.mine));
+	plain.cost = kernel_alloc((size_t)bodies * sizeof(*plain.cost));
 	plain.body = kernel_alloc((size_t)bodies * sizeof(*plain.body));
+	plain.root = kernel_alloc(sizeof(*plain.root));
 	plain.cells = barnes_cells(1);
 	plain.cell = kernel_alloc((size_t)plain.cells * sizeof(*plain.cell));
 }
