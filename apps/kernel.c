@@ -82,7 +82,8 @@ static bool kernel_choose(const struct kernel_word *word, const char *text)
 		*word->value = text;
 		return true;
 	}
-	return kernel_error("--%s takes %s%s%.80s.", word->name, choices, text ? ", not " : "", text ? text : "");
+	return kernel_error("--%s takes %s%s%.80s.", word->name, choices, text && *text ? ", not " : "",
+	                    text ? text : "");
 }
 
 static bool kernel_parse_one(char **argv, int *i, bool *given)
@@ -149,7 +150,7 @@ static void kernel_help(void)
 			printf("%s%s", c ? ", " : ": ", w->choices[c]);
 		printf("%s\n", w->choices ? " (default the first)" : "");
 	}
-	printf("  --paper        the problem size of the Cashmere-2L paper\n"
+	printf("  --paper        the problem size of the Cashmere-2L paper, or else of the kernel's own\n"
 	       "  --verify       afterwards, check the result against the sequential algorithm\n"
 	       "  --sequential   run the sequential algorithm in private memory, without Tweed\n"
 	       "  --repeat K     repeat the timed part K times and report the median\n"
@@ -170,15 +171,15 @@ static double kernel_now(void)
 
 void kernel_fail(const char *format, ...)
 {
-	char text[256];
+	int name = snprintf(run.error, sizeof(run.error), "%s: ", run.kernel->name);
 	va_list args;
 
 	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
+	vsnprintf(run.error + name, sizeof(run.error) - (size_t)name, format, args);
 	va_end(args);
 	if (!run.sequential)
-		tw_abort(2, text);
-	fprintf(stderr, "%s: %s.\n", run.kernel->name, text);
+		tw_abort(2, run.error);
+	fprintf(stderr, "%s.\n", run.error);
 	exit(2);
 }
 

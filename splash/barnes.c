@@ -165,7 +165,7 @@ static barnes_node barnes_new(struct barnes_space *s)
 	if (s->free == s->free_end && s->take)
 		barnes_take(s);
 	if (s->free == s->free_end || s->free_end > s->cells)
-		kernel_fail("barnes: too many bodies are too close to each other for %ld cells", s->cells);
+		kernel_fail("too many bodies are too close to each other for %ld cells", s->cells);
 	memset(&s->cell[s->free], 0, sizeof(*s->cell));
 	return (barnes_node) - (++s->free);
 }

@@ -456,7 +456,7 @@ static void volrend_private(void)
 	for (int d = 0; d < 256; d++)
 		opacity[d] = d < 95 ? 0 : d < 135 ? (float)(d - 95) / 40 : 1;
 	if (file_name && !(file = fopen(file_name, "wb")))
-		kernel_fail("volrend: --image %.160s: %s", file_name, strerror(errno));
+		kernel_fail("--image %.160s: %s", file_name, strerror(errno));
 }
 
 /* Bytes that the map of blocks needs. */
@@ -505,7 +505,7 @@ static void volrend_plain_init(void)
 static void volrend_png_error(png_structp png, png_const_charp text)
 {
 	(void)png;
-	kernel_fail("volrend: --image %.160s: %.80s", file_name, text);
+	kernel_fail("--image %.160s: %.80s", file_name, text);
 }
 
 static void volrend_write(const uint8_t *picture)
@@ -514,7 +514,7 @@ static void volrend_write(const uint8_t *picture)
 	png_infop info = png ? png_create_info_struct(png) : NULL;
 
 	if (!info)
-		kernel_fail("volrend: no memory for the picture's file");
+		kernel_fail("no memory for the picture's file");
 	png_init_io(png, file);
 	png_set_IHDR(png, info, (png_uint_32)pixels, (png_uint_32)pixels, 8, PNG_COLOR_TYPE_GRAY, PNG_INTERLACE_NONE,
 	             PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
@@ -548,7 +548,7 @@ static void volrend_output(bool parallel)
 		return;
 	volrend_write(parallel ? shared.picture : plain.picture);
 	if (fclose(file))
-		kernel_fail("volrend: --image %.160s: %s", file_name, strerror(errno));
+		kernel_fail("--image %.160s: %s", file_name, strerror(errno));
 }
 
 /* ---- verification ------------------------------------------------------------------------------------------------ */
