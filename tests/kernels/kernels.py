@@ -15,6 +15,7 @@ FAULTS = ["mprotect", "uffd-monitor"]
 KERNELS = [
     ("splash/barnes", ["--bodies", "1500", "--steps", "2"]),
     ("splash/barnes", ["--bodies", "1500", "--steps", "2", "--build", "parallel"]),
+    ("splash/cholesky", ["--side", "10"]),
     ("splash/fft", ["--log", "14"]),
     ("splash/ocean", ["--size", "33", "--steps", "2"]),
     ("splash/radix", ["--keys", "60000"]),

@@ -19,6 +19,7 @@ SIZES = {
     "clu": ["--size", "320"],
     "lu": ["--size", "320"],
     "barnes": ["--bodies", "600", "--steps", "2", "--build", "parallel"],
+    "cholesky": ["--side", "8"],
     "fft": ["--log", "12"],
     "ocean": ["--size", "33", "--steps", "2"],
     "radix": ["--keys", "30000"],
