@@ -5,10 +5,10 @@
  * The n = side x side points are a square matrix by rows, and each processor has a band of rows.  Between the
  * two arrays a and b:
  *
- *     b = transposed a                          barrier
+ *     b = transposed a
  *     transform each row of b; element (i, j) times w^(i j), w = exp(-2 pi i / n)      barrier
- *     a = transposed b                          barrier
- *     transform each row of a                   barrier
+ *     a = transposed b
+ *     transform each row of a                                                          barrier
  *     b = transposed a
  *
  * All communication is in the transpositions: everybody reads a patch of everybody else's band.  Each writes its own
@@ -153,12 +153,10 @@ static void fft_parallel(unsigned round)
 
 	(void)round;
 	fft_transpose(shared.b, shared.a, first, end);
-	tw_barrier_all();
 	fft_rows(shared.b, first, end);
 	fft_twiddle(shared.b, first, end);
 	tw_barrier_all();
 	fft_transpose(shared.a, shared.b, first, end);
-	tw_barrier_all();
 	fft_rows(shared.a, first, end);
 	tw_barrier_all();
 	fft_transpose(shared.b, shared.a, first, end);
