@@ -40,10 +40,10 @@
 
 struct barnes_body {
 	double mass, position[3], velocity[3], acceleration[3];
-	double cost; /* interactions in the last step */
+	double cost; /* 1 + interactions in the last step */
 };
 
-/* What a child of a cell is: nothing, body - 1 when positive, cell - 1 negated. */
+/* What a cell has as a child.  0: nothing; b + 1: body b; -(c + 1): cell c. */
 typedef int32_t barnes_node;
 
 struct barnes_cell {
