@@ -64,6 +64,28 @@ static bool kernel_match(char **argv, int *i, const char *name, const char **val
 	return true;
 }
 
+/* The name of one of @word's choices, or any word where it has none. */
+static bool kernel_choose(const struct kernel_word *word, const char *text)
+{
+	char choices[128] = "a word";
+
+	for (size_t c = 0; word->choices && word->choices[c]; c++) {
+		size_t used = c ? strlen(choices) : 0;
+
+		if (text && !strcmp(text, word->choices[c])) {
+			*word->value = text;
+			return true;
+		}
+		snprintf(choices + used, sizeof(choices) - used, "%s%s", c ? " or " : "", word->choices[c]);
+	}
+	if (text && *text && !word->choices) {
+		*word->value = text;
+		return true;
+	}
+	return kernel_error("--%s takes %s%s%.80s.", word->name, choices, text && *text ? ", not " : "",
+	                    text ? text : "");
+}
+
 static bool kernel_parse_one(char **argv, int *i, bool *given)
 {
 	const struct {
@@ -83,6 +105,9 @@ static bool kernel_parse_one(char **argv, int *i, bool *given)
 			given[o - run.kernel->options] = true;
 			return kernel_number(o->name, value, o->min, o->max, o->value);
 		}
+	for (const struct kernel_word *w = run.kernel->words; w && w->name; w++)
+		if (kernel_match(argv, i, w->name, &value))
+			return kernel_choose(w, value);
 	if (kernel_match(argv, i, "repeat", &value))
 		return kernel_number("repeat", value, 1, KERNEL_REPEAT_MAX, &run.repeat);
 	if (kernel_match(argv, i, "init", &value)) {
@@ -102,6 +127,8 @@ static bool kernel_parse(int argc, char **argv)
 	const char *wrong;
 
 	run.repeat = 1;
+	for (const struct kernel_word *w = run.kernel->words; w && w->name; w++)
+		*w->value = w->choices ? w->choices[0] : NULL;
 	for (int i = 1; i < argc; i++)
 		if (!kernel_parse_one(argv, &i, given))
 			return false;
@@ -117,7 +144,13 @@ static void kernel_help(void)
 	printf("%s - %s\n\n", run.kernel->name, run.kernel->help);
 	for (const struct kernel_option *o = run.kernel->options; o->name; o++)
 		printf("  --%-12s %s (default %ld, paper %ld)\n", o->name, o->help, o->initial, o->paper);
-	printf("  --paper        the problem size of the Cashmere-2L paper\n"
+	for (const struct kernel_word *w = run.kernel->words; w && w->name; w++) {
+		printf("  --%-12s %s", w->name, w->help);
+		for (size_t c = 0; w->choices && w->choices[c]; c++)
+			printf("%s%s", c ? ", " : ": ", w->choices[c]);
+		printf("%s\n", w->choices ? " (default the first)" : "");
+	}
+	printf("  --paper        the problem size of the Cashmere-2L paper, or else of the kernel's own\n"
 	       "  --verify       afterwards, check the result against the sequential algorithm\n"
 	       "  --sequential   run the sequential algorithm in private memory, without Tweed\n"
 	       "  --repeat K     repeat the timed part K times and report the median\n"
@@ -136,18 +169,27 @@ static double kernel_now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
+void kernel_fail(const char *format, ...)
+{
+	int name = snprintf(run.error, sizeof(run.error), "%s: ", run.kernel->name);
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(run.error + name, sizeof(run.error) - (size_t)name, format, args);
+	va_end(args);
+	if (!run.sequential)
+		tw_abort(2, run.error);
+	fprintf(stderr, "%s.\n", run.error);
+	exit(2);
+}
+
 void *kernel_alloc(size_t bytes)
 {
-	char text[64];
 	void *ptr = aligned_alloc(65536, kernel_round_up(bytes + !bytes));
 
-	if (ptr)
-		return memset(ptr, 0, bytes);
-	snprintf(text, sizeof(text), "no memory for %zu bytes of private data", bytes);
-	if (!run.sequential)
-		tw_abort(2, text);
-	fprintf(stderr, "%s: %s.\n", run.kernel->name, text);
-	exit(2);
+	if (!ptr)
+		kernel_fail("no memory for %zu bytes of private data", bytes);
+	return memset(ptr, 0, bytes);
 }
 
 void *kernel_share(size_t bytes)
@@ -171,6 +213,9 @@ static void kernel_report(double startup)
 	printf("%s:", run.kernel->name);
 	for (const struct kernel_option *o = run.kernel->options; o->name; o++)
 		printf(" %s %ld%s", o->name, *o->value, o[1].name ? "," : "");
+	for (const struct kernel_word *w = run.kernel->words; w && w->name; w++)
+		if (*w->value)
+			printf(", %s %s", w->name, *w->value);
 	if (run.sequential)
 		printf("; sequential\n");
 	else
@@ -205,6 +250,8 @@ static int kernel_sequential(void)
 		run.seconds[i] = kernel_now() - begin;
 	}
 	kernel_report(startup);
+	if (k->output)
+		k->output(false);
 	return run.verify ? kernel_verdict(k->verify(false)) : 0;
 }
 
@@ -245,6 +292,8 @@ static int kernel_parallel(void)
 	if (tw_id() != 0)
 		return 0;
 	kernel_report(startup);
+	if (k->output)
+		k->output(true);
 	if (!run.verify)
 		return 0;
 	k->plain();

@@ -6,8 +6,8 @@
  * difference between two compilations.  kernel_main() does the rest, in this order:
  *
  *   parallel:    tw_init, share, { init, barrier, tw_stats_reset, [parallel, barrier], tw_stats_stop } x repeat,
- *                with --verify at processor 0: plain, plain_init, sequential, verify
- *   sequential:  plain, { plain_init, [sequential] } x repeat, with --verify: verify; no call of Tweed at all
+ *                at processor 0: output, and with --verify: plain, plain_init, sequential, verify
+ *   sequential:  plain, { plain_init, [sequential] } x repeat, output, with --verify: verify; no call of Tweed at all
  *
  * The bracketed part is what `time:` reports.  Statistics are those of the last repetition. */
 #ifndef TW_APPS_KERNEL_H
@@ -28,10 +28,19 @@ struct kernel_option {
 	const char *help;
 };
 
-/* All hooks are mandatory but @check. */
+/* An option whose value is a word: --name WORD. */
+struct kernel_word {
+	const char *name;
+	const char **value;
+	const char *const *choices; /* ended by NULL, the first is the default; NULL: any word, and none by default */
+	const char *help;
+};
+
+/* All hooks are mandatory but @check and @output. */
 struct kernel {
 	const char *name, *help;
 	const struct kernel_option *options; /* ended by a NULL name */
+	const struct kernel_word *words;     /* likewise; NULL: none */
 
 	/* check - what single ranges cannot say.  Returns NULL, or a clause that completes "name: ". */
 	const char *(*check)(void);
@@ -50,6 +59,8 @@ struct kernel {
 	void (*plain_init)(void);
 	void (*sequential)(void);
 
+	/* output - what the program makes beside its answer in memory, from the shared data or the plain ones. */
+	void (*output)(bool shared);
 	/* verify - is the plain result right, and when @shared, does the shared one equal it?  Prints why not. */
 	bool (*verify)(bool shared);
 };
@@ -60,6 +71,9 @@ int kernel_main(const struct kernel *kernel, int argc, char **argv);
  * page however small.  kernel_alloc ends the program when there is none; kernel_share returns NULL everywhere. */
 void *kernel_alloc(size_t bytes);
 void *kernel_share(size_t bytes);
+
+/* kernel_fail - end the program, and the job when in one, with a sentence on standard error and status 2. */
+void kernel_fail(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 
 /* kernel_planted - true when the build has planted bugs and TWEED_PLANT names this one. */
 #ifdef TW_PLANT

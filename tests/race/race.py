@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """TWEED_RACE=ww: race-free programs give no report, racer's races are all reported, once for each page and node but one; in a build
-with -Dplant=true each kernel's planted race is reported, with its function.
+with -Dplant=true each planted race of a kernel is reported, with its function.
 
 A planted race is a matter of timing: a job that ran one node after the other has none, so there are some tries."""
 import argparse
@@ -18,6 +18,12 @@ SIZES = {
     "gauss": ["--size", "200"],
     "clu": ["--size", "320"],
     "lu": ["--size", "320"],
+    "barnes": ["--bodies", "600", "--steps", "2", "--build", "parallel"],
+    "cholesky": ["--side", "8"],
+    "fft": ["--log", "12"],
+    "ocean": ["--size", "33", "--steps", "2"],
+    "radix": ["--keys", "30000"],
+    "volrend": ["--size", "32", "--pixels", "64", "--frames", "2"],
 }
 # Kernel: the planted race, and the function that must be named: of either of the two that write.
 PLANTS = {
@@ -32,7 +38,7 @@ def parse():
     p = argparse.ArgumentParser(description=__doc__)
     p.add_argument("--tweed", required=True)
     p.add_argument("--planted", action="store_true", help="the build has -Dplant=true: look for the planted races")
-    p.add_argument("programs", nargs="+", help="paths of sor, gauss, clu, lu, litmus, coherence, torture, racer")
+    p.add_argument("programs", nargs="+", help="paths of all kernels in SIZES, and of litmus, coherence, torture, racer")
     return p.parse_args()
 
 
