@@ -647,9 +647,10 @@ static void ilink_plain_init(void)
 
 /* ---- verification ------------------------------------------------------------------------------------------------ */
 
-/* How likely does genotype (@h[0], @h[1]) pass on @gamete?  By the definition: over all ways the loci may come from. */
-static double ilink_passes(const struct ilink_model *m, int theta, const int h[2], int gamete)
+/* How likely does @genotype pass on @gamete?  By the definition: over all ways the loci may come from. */
+static double ilink_passes(const struct ilink_model *m, int theta, int genotype, int gamete)
 {
+	const int h[] = {m->haplotype[FATHER][genotype], m->haplotype[MOTHER][genotype]};
 	double total = 0;
 
 	for (int from = 0; from < 1 << m->loci; from++) {
@@ -669,27 +670,25 @@ static double ilink_passes(const struct ilink_model *m, int theta, const int h[2
 }
 
 /* The likelihood of persons @i and later, given the genotypes of the earlier: a sum over all genotypes of all.  Parents
- * have smaller numbers than their children. */
-static double ilink_enumerate(const struct ilink_model *m, int theta, int i, int (*genotype)[ILINK_PARENTS])
+ * have smaller numbers than their children.  @passes: see above, for each genotype and gamete. */
+static double ilink_enumerate(const struct ilink_model *m, const double *passes, int i, int *genotype)
 {
 	const struct ilink_person *person = &m->person[i];
 	double total = 0;
 
 	if (i == m->persons)
 		return 1;
-	for (int g = 0; g < m->genotypes; g++) {
-		int *h = genotype[i];
-		double p;
+	for (int n = 0; n < person->count; n++) {
+		double p = person->value[n];
 
-		h[FATHER] = m->haplotype[FATHER][g];
-		h[MOTHER] = m->haplotype[MOTHER][g];
-		p = ilink_penetrance(m, person, h[FATHER], h[MOTHER]);
-		for (int side = FATHER; side < ILINK_PARENTS && p > 0; side++)
-			p *= person->child_of < 0
-			         ? ilink_prior(m, h[side])
-			         : ilink_passes(m, theta, genotype[m->family[person->child_of].parent[side]], h[side]);
+		genotype[i] = person->genotype[n];
+		for (int side = FATHER; side < ILINK_PARENTS && person->child_of >= 0; side++) {
+			int parent = genotype[m->family[person->child_of].parent[side]];
+
+			p *= passes[parent * m->haplotypes + m->haplotype[side][genotype[i]]];
+		}
 		if (p > 0)
-			total += p * ilink_enumerate(m, theta, i + 1, genotype);
+			total += p * ilink_enumerate(m, passes, i + 1, genotype);
 	}
 	return total;
 }
@@ -707,16 +706,19 @@ static bool ilink_verify_peeling(void)
 {
 	static struct ilink_problem tiny;
 	struct ilink_model *m = ilink_model_create(3, 2, 2, 2, 1, 10, 3);
-	int genotype[ILINK_PERSONS][ILINK_PARENTS];
+	double *passes = kernel_alloc((size_t)m->genotypes * (size_t)m->haplotypes * sizeof(*passes)), must;
+	int genotype[ILINK_PERSONS];
 
 	ilink_alloc(&tiny, m, 1, kernel_alloc);
 	for (int theta = 0; theta < m->thetas; theta++) {
-		double must = log(ilink_enumerate(m, theta, 0, genotype));
-
+		for (int i = 0; i < m->genotypes * m->haplotypes; i++)
+			passes[i] = ilink_passes(m, theta, i / m->haplotypes, i % m->haplotypes);
+		must = log(ilink_enumerate(m, passes, 0, genotype));
 		for (int person = 0; person < m->persons; person++)
 			if (!ilink_equals(ilink_likelihood(&tiny, theta, person), must, theta, "by enumeration"))
 				return false;
 	}
+	free(passes);
 	return true;
 }
 
