@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """TWEED_RACE=ww: race-free programs give no report, racer's races are all reported, once for each page and node but one; in a build
-with -Dplant=true each kernel's planted race is reported, with its function.
+with -Dplant=true the kernels' planted races are reported, with its function.
 
 A planted race is a matter of timing: a job that ran one node after the other has none, so there are some tries."""
 import argparse
@@ -18,6 +18,10 @@ SIZES = {
     "gauss": ["--size", "200"],
     "clu": ["--size", "320"],
     "lu": ["--size", "320"],
+    "em3d": ["--nodes", "2000", "--iterations", "10"],
+    "ilink": ["--alleles", "3", "--thetas", "2", "--threshold", "500"],
+    "tsp": ["--cities", "16", "--grain", "12"],
+    "water": ["--molecules", "60", "--steps", "3"],
 }
 # Kernel: the planted race, and the function that must be named: of either of the two that write.
 PLANTS = {
@@ -25,6 +29,7 @@ PLANTS = {
     "gauss": ("gauss-row", r"gauss_neighbour"),
     "clu": ("lu-diagonal", r"lu_diagonal_moved|lu_interior"),
     "lu": ("lu-diagonal", r"lu_diagonal_moved|lu_interior"),
+    "water": ("water-unlocked", r"water_add_unlocked"),
 }
 
 
@@ -32,7 +37,7 @@ def parse():
     p = argparse.ArgumentParser(description=__doc__)
     p.add_argument("--tweed", required=True)
     p.add_argument("--planted", action="store_true", help="the build has -Dplant=true: look for the planted races")
-    p.add_argument("programs", nargs="+", help="paths of sor, gauss, clu, lu, litmus, coherence, torture, racer")
+    p.add_argument("programs", nargs="+", help="paths of the kernels of SIZES, and of litmus, coherence, torture, racer")
     return p.parse_args()
 
 
