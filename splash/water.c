@@ -260,33 +260,26 @@ static double water_end(struct water_molecule *m, long first, long end, long ste
 
 /* ---- parallel ---------------------------------------------------------------------------------------------------- */
 
-static void water_add_group(long g)
+static void __attribute__((noinline)) water_add_group(long g)
 {
 	for (long i = g * group; i < (g + 1) * group && i < molecules; i++)
 		water_add(&shared.molecule[i], addend[i]);
 }
 
-/* Planted: forces are added without their locks. */
-static void __attribute__((noinline)) water_add_unlocked(long g)
-{
-	water_add_group(g);
-}
-
 /* Add this processor's forces, its own molecules first, so that processors begin at different places: molecules from
- * @first on until the last that follows @end by half of all. */
+ * @first on until the last that follows @end by half of all.  Planted: without the locks. */
 static void water_add_all(long first, long end)
 {
+	bool locked = !kernel_planted("water-unlocked");
 	long groups = water_groups(), far = end - 1 + molecules / 2;
 	long last = far < molecules ? far / group : groups + (far - molecules) / group;
 
 	for (long g = first / group; g <= last && g < first / group + groups; g++) {
-		if (kernel_planted("water-unlocked")) {
-			water_add_unlocked(g % groups);
-			continue;
-		}
-		tw_lock_acquire(locks[g % groups]);
+		if (locked)
+			tw_lock_acquire(locks[g % groups]);
 		water_add_group(g % groups);
-		tw_lock_release(locks[g % groups]);
+		if (locked)
+			tw_lock_release(locks[g % groups]);
 	}
 }
 

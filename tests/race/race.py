@@ -21,7 +21,7 @@ SIZES = {
     "em3d": ["--nodes", "2000", "--iterations", "10"],
     "ilink": ["--alleles", "3", "--thetas", "2", "--threshold", "500"],
     "tsp": ["--cities", "16", "--grain", "12"],
-    "water": ["--molecules", "60", "--steps", "3"],
+    "water": ["--molecules", "200", "--steps", "20"],
 }
 # Kernel: the planted race, and the function that must be named: of either of the two that write.
 PLANTS = {
@@ -29,7 +29,7 @@ PLANTS = {
     "gauss": ("gauss-row", r"gauss_neighbour"),
     "clu": ("lu-diagonal", r"lu_diagonal_moved|lu_interior"),
     "lu": ("lu-diagonal", r"lu_diagonal_moved|lu_interior"),
-    "water": ("water-unlocked", r"water_add_unlocked"),
+    "water": ("water-unlocked", r"water_add_group"),
 }
 
 
