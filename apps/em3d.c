@@ -81,7 +81,7 @@ static long em3d_neighbour(int side, long i, long edge)
 /* Of either sign and small, so that waves hardly grow. */
 static double em3d_coefficient(int side, long i, long edge)
 {
-	return (em3d_random(side, i, edge, 3) * 2 - 1) / (double)degree;
+	return (em3d_random(side, i, edge, 3) * 2 - 1) / (4 * (double)degree);
 }
 
 static void em3d_init_node(const struct em3d_graph *g, int side, long i)
