@@ -753,7 +753,7 @@ int main(int argc, char **argv)
 	    {"generations", &generations, 3, 3, 1, 8, "generations of families"},
 	    {"children", &children, 3, 3, 1, ILINK_CHILDREN, "children of a family"},
 	    {"couples", &couples, 3, 3, 1, ILINK_CHILDREN, "children of a family that have families"},
-	    {"missing", &missing, 25, 25, 0, 100, "percent of marker types that are missing"},
+	    {"missing", &missing, 25, 30, 0, 100, "percent of marker types that are missing"},
 	    {"thetas", &thetas, 5, 20, 1, ILINK_THETAS, "recombination probabilities"},
 	    {"threshold", &threshold, 2000, 2000, 0, 1 << 30, "pairs of genotypes, times children, worth two barriers"},
 	    {.name = NULL},
