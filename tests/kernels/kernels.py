@@ -13,6 +13,10 @@ SHAPES = ["1x4", "2x2", "4x1", "4x2", "8x4"]
 PROTOCOLS = ["2LS", "2LOffMC", "2LMigr", "1LD", "TS"]
 FAULTS = ["mprotect", "uffd-monitor"]
 KERNELS = [
+    ("apps/em3d", ["--nodes", "2000", "--iterations", "10"]),
+    ("apps/ilink", ["--alleles", "3", "--thetas", "2", "--threshold", "500"]),
+    ("apps/tsp", ["--cities", "16", "--grain", "12"]),
+    ("splash/water", ["--molecules", "100", "--steps", "3"]),
     ("splash/barnes", ["--bodies", "1500", "--steps", "2"]),
     ("splash/barnes", ["--bodies", "1500", "--steps", "2", "--build", "parallel"]),
     ("splash/cholesky", ["--side", "10"]),
@@ -22,6 +26,7 @@ KERNELS = [
     ("splash/volrend", ["--size", "64", "--pixels", "96", "--frames", "3"]),
 ]
 TRIES = 5  # for a planted bug to show
+LIMIT, PLANTED_LIMIT = 120, 10  # seconds; programs that read stale data may wait for ever
 
 
 def parse():
@@ -34,17 +39,17 @@ def parse():
     return p.parse_args()
 
 
-def run(a, shape, options, program, args, env=None):
+def run(a, shape, options, program, args, env=None, limit=LIMIT):
     """Did the job end well?  With the command and what it said."""
     nodes, processors = shape.split("x")
     command = [os.path.join(a.build, "tools/tweed"), "run", "-n", nodes, "-p", processors, *options, "--",
                os.path.join(a.build, program), *args, "--verify"]
     try:
         done = subprocess.run(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-                              timeout=120)
+                              timeout=limit)
         return done.returncode == 0, command, done.stdout
     except subprocess.TimeoutExpired:
-        return False, command, "no end after 120 s"
+        return False, command, f"no end after {limit} s"
 
 
 def good(a, shape, options, program, args):
@@ -58,7 +63,7 @@ def planted(a, program, args):
     """Four nodes of one processor: nothing is shared but by the protocol."""
     env = dict(os.environ, TWEED_PLANT="skip-notice")
     for _ in range(TRIES):
-        passed, command, _ = run(a, "4x1", [], program, args, env)
+        passed, command, _ = run(a, "4x1", [], program, args, env, PLANTED_LIMIT)
         if not passed:
             return True
     print(f"FAILED, verified {TRIES} times with TWEED_PLANT=skip-notice: {' '.join(command)}", flush=True)

@@ -18,6 +18,10 @@ SIZES = {
     "gauss": ["--size", "200"],
     "clu": ["--size", "320"],
     "lu": ["--size", "320"],
+    "em3d": ["--nodes", "2000", "--iterations", "10"],
+    "ilink": ["--alleles", "3", "--thetas", "2", "--threshold", "500"],
+    "tsp": ["--cities", "16", "--grain", "12"],
+    "water": ["--molecules", "200", "--steps", "20"],
     "barnes": ["--bodies", "600", "--steps", "2", "--build", "parallel"],
     "cholesky": ["--side", "8"],
     "fft": ["--log", "12"],
@@ -31,6 +35,7 @@ PLANTS = {
     "gauss": ("gauss-row", r"gauss_neighbour"),
     "clu": ("lu-diagonal", r"lu_diagonal_moved|lu_interior"),
     "lu": ("lu-diagonal", r"lu_diagonal_moved|lu_interior"),
+    "water": ("water-unlocked", r"water_add_group"),
 }
 
 
