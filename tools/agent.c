@@ -69,7 +69,7 @@ struct agent {
 	size_t window;          /* bytes of output that may be sent */
 	struct watch launcher;
 	struct agent_peer *peer; /* [nodes] as seen through the transport; NULL: not watched */
-	bool output, takes_input, watched, paused, exited, stopped, finishing;
+	bool output, takes_input, watched, paused, exited, stopped, finishing, parted;
 	char *program; /* what PROGRAM brought */
 	const char *path;
 	char **argv, **variables;
@@ -162,6 +162,8 @@ static void agent_expect(struct agent *a, enum wire_type type)
 			watch_heard(&a->launcher);
 		if (got == 1 && a->wire.msg->type == type)
 			return;
+		if (got == 1) /* the job's end */
+			wire_send(&a->wire, WIRE_END, NULL, 0, NULL, 0);
 		if (got != -EAGAIN)
 			agent_leave();
 		wire_events(&a->wire, poller);
@@ -330,7 +332,10 @@ static void agent_bring_up(struct agent *a)
 	}
 	if (tw_service_start(&a->boot) < 0)
 		agent_fail(a);
-	wire_send(&a->wire, WIRE_READY, NULL, 0, NULL, 0);
+	struct wire_ready ready = {0};
+	memcpy(ready.fault, a->boot.config.fault, sizeof(ready.fault));
+	memcpy(ready.shootdown, a->boot.config.shootdown, sizeof(ready.shootdown));
+	wire_send(&a->wire, WIRE_READY, &ready, sizeof(ready), NULL, 0);
 	agent_expect(a, WIRE_GO);
 	/* By now every node's service has started. */
 	if (!(a->transport->caps & TW_NET_ONE_HOST)) {
@@ -665,7 +670,11 @@ static void agent_loop(struct agent *a)
 			a->exited = true;
 			wire_send(&a->wire, WIRE_EXITED, NULL, 0, NULL, 0);
 		}
-		if (a->finishing && !more && !wire_waits(&a->wire))
+		if (a->finishing && !more && !a->parted) {
+			a->parted = true;
+			wire_send(&a->wire, WIRE_END, NULL, 0, NULL, 0);
+		}
+		if (a->parted && !wire_waits(&a->wire))
 			_exit(0);
 		agent_wait(a, more);
 		agent_receive(a);
@@ -708,7 +717,7 @@ static void agent_over_stdio(void)
 	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
 	if (in < 0 || out < 0 || null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0 ||
-	    guard_start(in) < 0) {
+	    guard_start(in, out) < 0) {
 		tool_say("cannot prepare the agent: %s", strerror(errno));
 		_exit(TOOL_USAGE);
 	}

@@ -112,6 +112,32 @@ static void launch_processor_died(struct launch *l, unsigned node, const struct 
 	}
 }
 
+/* Who is left has but to close; what holds its stream open is not waited for. */
+static void launch_parted(struct launch *l, unsigned node)
+{
+	l->node[node].parted = true;
+	for (unsigned i = 0; i < l->nodes; i++)
+		if (l->node[i].wire.in >= 0 && !l->node[i].parted)
+			return;
+	l->closing = true;
+	l->deadline_ns = tw_time_ns() + LAUNCH_GRACE_NS;
+}
+
+/* Its guard says how the agent has ended. */
+static void launch_agent_ended(struct launch *l, unsigned i, int status)
+{
+	char fate[96];
+	int code = launch_status(status);
+
+	if (!l->ending && !l->node[i].delivered) {
+		if (!WIFEXITED(status) || code != 1) /* status 1: it has said why */
+			tool_say("the agent of %s %s; the job is ended", launch_where(l, i),
+			         launch_fate(status, fate, sizeof(fate)));
+		launch_end(l, code ? code : 1);
+	}
+	launch_parted(l, i);
+}
+
 /* The connection is closed, so the agent is dead or about to be. */
 static void launch_agent_gone(struct launch *l, unsigned i)
 {
@@ -155,8 +181,7 @@ static void launch_damaged(struct launch *l, unsigned i)
 	else if (!l->ending)
 		tool_say("the agent of %s sent a damaged message; the job is ended", launch_where(l, i));
 	launch_end(l, n->greeted ? 1 : TOOL_USAGE);
-	if (n->child)
-		kill(n->child, SIGKILL);
+	start_kill(n);
 	wire_close(&n->wire);
 	start_wait(n);
 	n->gone = true;
@@ -264,8 +289,9 @@ static void launch_have_memory(struct launch *l, unsigned i, const struct wire_m
 		launch_send_nodes(l, 0, 1);
 }
 
-static void launch_have_ready(struct launch *l, unsigned i)
+static void launch_have_ready(struct launch *l, unsigned i, const struct wire_msg *msg)
 {
+	l->node[i].ready = msg->ready;
 	l->ready++;
 	if (i == 0) {
 		launch_send_nodes(l, 1, l->nodes);
@@ -315,7 +341,7 @@ static void launch_event(struct launch *l, unsigned i, const struct wire_msg *ms
 		launch_have_memory(l, i, msg);
 		break;
 	case WIRE_READY:
-		launch_have_ready(l, i);
+		launch_have_ready(l, i, msg);
 		break;
 	case WIRE_DEATH:
 		launch_processor_died(l, i, &msg->death);
@@ -344,6 +370,12 @@ static void launch_event(struct launch *l, unsigned i, const struct wire_msg *ms
 		break;
 	case WIRE_CUT:
 		launch_cut(l, i, msg->number);
+		break;
+	case WIRE_GONE:
+		launch_agent_ended(l, i, (int)msg->number);
+		break;
+	case WIRE_END:
+		launch_parted(l, i);
 		break;
 	default:
 		break;
@@ -465,15 +497,14 @@ static void launch_tick(struct launch *l)
 static void launch_overdue(struct launch *l)
 {
 	l->deadline_ns = 0;
-	if (!l->ending) {
+	if (!l->ending && !l->closing) {
 		if (!l->late)
 			tool_say("the job's end takes too long; it is ended by force");
 		launch_end(l, l->job->status ? l->job->status : 1);
 		return;
 	}
 	for (unsigned i = 0; i < l->nodes; i++) {
-		if (l->node[i].child)
-			kill(l->node[i].child, SIGKILL);
+		start_kill(&l->node[i]);
 		if (l->node[i].wire.in >= 0)
 			launch_agent_gone(l, i);
 	}
@@ -541,6 +572,22 @@ static void launch_raise_limits(void)
 	}
 }
 
+/* What the nodes use, as their READY says at @offset: each name once. */
+static void launch_used(const struct launch *l, size_t offset, char *out, size_t bytes)
+{
+	size_t have = 0;
+
+	out[0] = '\0';
+	for (unsigned i = 0; i < l->nodes; i++) {
+		const char *name = (const char *)&l->node[i].ready + offset;
+		unsigned first = 0;
+		while (strcmp((const char *)&l->node[first].ready + offset, name) != 0)
+			first++;
+		if (first == i && have + strlen(name) + 2 < bytes)
+			have += (size_t)snprintf(out + have, bytes - have, "%s%s", have ? "," : "", name);
+	}
+}
+
 int tool_launch(struct tool_job *job)
 {
 	static struct launch l;
@@ -580,5 +627,9 @@ int tool_launch(struct tool_job *job)
 	sigprocmask(SIG_SETMASK, &l.mask, NULL); /* whoever does not read our output can still interrupt us */
 	drain_finish();
 	job->complete = l.delivered == l.nodes;
+	if (job->complete) {
+		launch_used(&l, offsetof(struct wire_ready, fault), job->fault, sizeof(job->fault));
+		launch_used(&l, offsetof(struct wire_ready, shootdown), job->shootdown, sizeof(job->shootdown));
+	}
 	return job->status;
 }

@@ -32,7 +32,7 @@ static int manager_agent(const struct manager_meeting *m, unsigned rank)
 		         rank, m->place, fd == -EACCES ? "it does not hold the job's secret" : strerror(-fd));
 		return TOOL_USAGE;
 	}
-	if (guard_start(fd) < 0) {
+	if (guard_start(fd, fd) < 0) {
 		tool_say("cannot start agent %u: %s", rank, strerror(errno));
 		return TOOL_USAGE;
 	}
