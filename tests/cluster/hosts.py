@@ -33,6 +33,7 @@ class Hosts:
         self.tag = f"tw{os.getpid() % 100000}"
         self.place = tempfile.mkdtemp(prefix="tweed-hosts-", dir="/root")
         self.daemons = []
+        self.six = True  # the kernel has IPv6
 
     def name(self, host):
         return f"{self.tag}{host}"
@@ -52,7 +53,8 @@ class Hosts:
                     "netns", self.name(other))
             for last, host in ((1, one), (2, other)):
                 self.ip("-n", self.name(host), "address", "add", f"10.231.{number}.{last}/24", "dev", f"v{number}{host}")
-                self.ip("-n", self.name(host), "address", "add", f"fd00:231:{number}::{last}/64", "dev", f"v{number}{host}", "nodad")
+                self.six &= subprocess.run(["ip", "-n", self.name(host), "address", "add", f"fd00:231:{number}::{last}/64", "dev",
+                                            f"v{number}{host}", "nodad"], check=False, capture_output=True).returncode == 0
                 self.ip("-n", self.name(host), "link", "set", f"v{number}{host}", "up")
         for key in ("host", "user"):
             subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", f"{self.place}/{key}"], check=True)
