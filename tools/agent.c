@@ -70,6 +70,7 @@ struct agent {
 	struct watch launcher;
 	struct agent_peer *peer; /* [nodes] as seen through the transport; NULL: not watched */
 	bool output, takes_input, watched, paused, exited, stopped, finishing, parted;
+	const uint8_t *secret; /* NULL: JOB brings it */
 	char *program; /* what PROGRAM brought */
 	const char *path;
 	char **argv, **variables;
@@ -242,6 +243,7 @@ static void agent_take_nodes(struct agent *a)
 		agent_expect(a, WIRE_NODES);
 		for (unsigned i = 0; i < msg->nodes.count; i++, have++) {
 			unsigned node = msg->nodes.first + i;
+			memcpy(a->boot.host[node], msg->nodes.host[i], sizeof(a->boot.host[node]));
 			if (msg->fds)
 				a->boot.exported_fd[node] = msg->fd[i];
 			else
@@ -284,7 +286,7 @@ static void agent_take_job(struct agent *a)
 	a->boot.config = job->config;
 	a->boot.node = job->node;
 	a->boot.host_processes = job->host_processes;
-	memcpy(a->boot.secret, job->secret, sizeof(a->boot.secret));
+	memcpy(a->boot.secret, a->secret ? a->secret : job->secret, sizeof(a->boot.secret));
 	a->output = job->output;
 	a->takes_input = job->input;
 	a->watched = job->watch;
@@ -686,12 +688,13 @@ static void agent_loop(struct agent *a)
 	}
 }
 
-void agent_run(int in, int out)
+void agent_run(int in, int out, const uint8_t *secret)
 {
 	static struct agent a;
 	sigset_t child;
 
 	a.input.fd = -1;
+	a.secret = secret;
 	if (wire_open(&a.wire, in, out) < 0) {
 		tool_say("cannot use the connection to the launcher: %s", strerror(errno));
 		_exit(TOOL_USAGE);
@@ -721,7 +724,7 @@ static void agent_over_stdio(void)
 		tool_say("cannot prepare the agent: %s", strerror(errno));
 		_exit(TOOL_USAGE);
 	}
-	agent_run(in, out);
+	agent_run(in, out, NULL);
 }
 
 /* argv: agent --socket NUMBER, by the launcher | --stdio, by a remote shell | [--] PROGRAM ARGS..., by a resource manager */
@@ -732,7 +735,7 @@ int tool_agent(int argc, char **argv)
 		if (getsockopt(sock, SOL_SOCKET, SO_TYPE, &type, &(socklen_t){sizeof(type)}) == 0) {
 			/* A launcher's death closes the connection; the signal only wakes an agent that is stopped. */
 			prctl(PR_SET_PDEATHSIG, SIGCONT);
-			agent_run(sock, sock);
+			agent_run(sock, sock, NULL);
 		}
 	}
 	if (argc == 2 && strcmp(argv[1], "--stdio") == 0 && !isatty(STDIN_FILENO))

@@ -34,15 +34,21 @@
 
 /* ---- ending ---------------------------------------------------------------------------------------------------- */
 
+/* What its host is called; NULL: an emulated node. */
+static const char *launch_host(const struct launch *l, unsigned node)
+{
+	const struct launch_node *n = &l->node[node];
+
+	return !n->host && l->job->connection && n->greeted ? n->hello.host : n->host;
+}
+
 const char *launch_where(const struct launch *l, unsigned node)
 {
 	static char text[2][320];
 	static unsigned turn;
 	char *out = text[turn++ % 2];
-	const char *host = l->node[node].host;
+	const char *host = launch_host(l, node);
 
-	if (!host && l->job->connection && l->node[node].greeted)
-		host = l->node[node].hello.host;
 	snprintf(out, sizeof(text[0]), host ? "node %u on host %s" : "node %u", node, host);
 	return out;
 }
@@ -222,8 +228,10 @@ static void launch_send_jobs(struct launch *l, unsigned first, unsigned end)
 
 	while (l->job->argv[job.arguments])
 		job.arguments++;
-	memcpy(job.secret, l->secret, sizeof(job.secret));
 	for (unsigned i = first; i < end; i++) {
+		bool holds =
+		    l->job->connection && l->job->connection[i] >= 0; /* a network in between, without encryption */
+		memcpy(job.secret, holds ? (const uint8_t[sizeof(job.secret)]){0} : l->secret, sizeof(job.secret));
 		job.node = i;
 		job.watch = l->node[i].host || !l->node[i].child;
 		launch_count_cores(l, i, &job);
@@ -264,6 +272,15 @@ static void launch_send_part(struct launch *l, unsigned i, const struct wire_nod
 		wire_send(&l->node[i].wire, WIRE_NODES, part, sizeof(*part), fd, fd[0] >= 0 ? part->count : 0);
 }
 
+static void launch_describe(const struct launch *l, unsigned node, struct tw_net_address *address,
+                            char host[TW_HOST_BYTES])
+{
+	const char *name = launch_host(l, node);
+
+	*address = l->node[node].address;
+	snprintf(host, TW_HOST_BYTES, "%s", name ? name : "");
+}
+
 /* All memories exist: hand their descriptors, or addresses, to agents. */
 static void launch_send_nodes(struct launch *l, unsigned first, unsigned end)
 {
@@ -272,7 +289,7 @@ static void launch_send_nodes(struct launch *l, unsigned first, unsigned end)
 	for (part.first = 0; part.first < l->nodes; part.first += part.count) {
 		part.count = TW_MIN(l->nodes - part.first, (unsigned)WIRE_NODES_MOST);
 		for (unsigned n = 0; n < part.count; n++)
-			part.address[n] = l->node[part.first + n].address;
+			launch_describe(l, part.first + n, &part.address[n], part.host[n]);
 		for (unsigned i = first; i < end; i++)
 			launch_send_part(l, i, &part);
 	}
@@ -612,7 +629,9 @@ int tool_launch(struct tool_job *job)
 	launch_catch_signals(&l);
 	launch_raise_limits();
 	watch_set(&l.clock, job->config.watch);
-	if (getrandom(l.secret, sizeof(l.secret), 0) != (ssize_t)sizeof(l.secret)) {
+	if (job->secret) {
+		memcpy(l.secret, job->secret, sizeof(l.secret));
+	} else if (getrandom(l.secret, sizeof(l.secret), 0) != (ssize_t)sizeof(l.secret)) {
 		tool_say("cannot draw the job's secret: %s", strerror(errno));
 		return 1;
 	}

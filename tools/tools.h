@@ -52,6 +52,7 @@ struct tool_job {
 	char shootdown[64]; /* the mechanism that is used, in the same way; auto: none */
 	struct tool_hosts hosts;
 	const int *connection; /* [nodes] to agents that a resource manager has started; [0]: none.  NULL: all are ours to start */
+	const uint8_t *secret; /* the job's, which agents over a connection hold already; NULL: to be drawn */
 	char *path;     /* the program's file */
 	char **argv;    /* program and arguments, NULL-ended */
 	char **variable; /* [variables] NAME=VALUE, more for the processors' environment */

@@ -159,7 +159,8 @@ static bool wire_nodes_fit(const struct wire_msg *msg)
 	    n->count > TW_MAX_NODES - n->first || (msg->fds != 0 && msg->fds != n->count))
 		return false;
 	for (uint32_t i = 0; i < n->count; i++)
-		if (n->address[i].len > TW_NET_ADDRESS_BYTES || (n->address[i].len == 0) != (msg->fds != 0))
+		if (n->address[i].len > TW_NET_ADDRESS_BYTES || (n->address[i].len == 0) != (msg->fds != 0) ||
+		    !memchr(n->host[i], '\0', sizeof(n->host[i])))
 			return false;
 	return true;
 }

@@ -34,6 +34,7 @@
 #include <poll.h>
 #include <sys/types.h>
 
+#include "base/util.h"
 #include "core/config.h"
 #include "tweed/driver/stats.h"
 #include "tweed/driver/transport.h"
@@ -94,6 +95,7 @@ struct wire_job {
 struct wire_nodes {
 	uint32_t first, count; /* nodes first, first + 1, ...; as many addresses, or descriptors and no addresses */
 	struct tw_net_address address[WIRE_NODES_MOST];
+	char host[WIRE_NODES_MOST][TW_HOST_BYTES]; /* "": emulated */
 };
 
 struct wire_ready {

@@ -9,7 +9,9 @@ as root).  --whole: every kernel under every protocol, output through ssh, hosts
 here."""
 
 import argparse
+import atexit
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -53,16 +55,6 @@ def processes():
 def environment_of(pid):
     with open(f"/proc/{pid}/environ", encoding="utf-8", errors="replace") as f:
         return dict(entry.split("=", 1) for entry in f.read().split("\0") if "=" in entry)
-
-
-def worked(pid):
-    """Has it used so much time that it is well beyond its start?"""
-    try:
-        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as f:
-            fields = f.read().rsplit(")", 1)[1].split()
-        return int(fields[11]) + int(fields[12]) >= 10
-    except OSError:
-        return False
 
 
 def named(pid):
@@ -118,7 +110,7 @@ class Job:
         """Wait until so many processors of `busy` run."""
         end = time.monotonic() + 20
         while time.monotonic() < end and self.process.poll() is None:
-            if sum(name == "busy" and worked(pid) for pid, name, _ in processes()) >= processors:
+            if sum(name == "busy-runs" for _, name, _ in processes()) >= processors:
                 return self.process.poll() is None
             time.sleep(0.05)
         return False
@@ -218,6 +210,13 @@ def silence():
 
 def start(rsh, prefix):
     good("a kernel on hosts", Job(tweed(*rsh, "--hosts", "a,b", "-p", "2", *options.sor), prefix), stdout="verified: yes")
+    stats = os.path.join(place, "stats.json")
+    good("statistics", Job(tweed(*rsh, "--hosts", "a,b", "-p", "2", "--protocol", "2LS", "--stats", stats, *options.sor), prefix),
+         stdout="verified: yes")
+    with open(stats, encoding="utf-8") as f:
+        used = json.load(f)
+    report("what hosts use", [f"{key} is {used[key]}" for key, choices in
+                              (("fault", ("uffd", "uffd-monitor", "mprotect")), ("shootdown", ("protect", "polled"))) if used[key] not in choices])
     good("more nodes of a host", Job(tweed(*rsh, "--hosts", "a:2,b", "-n", "3", *options.sor), prefix),
          stdout="3 processors on 3 nodes[^$]*verified: yes")
     good("processors as nodes", Job(tweed(*rsh, "--hosts", "a,b", "-p", "2", "--protocol", "1LD", *options.sor), prefix),
@@ -356,7 +355,7 @@ def launcher(rsh):
         job.runs(4)
         job.process.send_signal(signal.SIGTSTP)
         time.sleep(options.watch + 1.5)
-        busy = {pid for pid, n, _ in processes() if n == "busy"}
+        busy = {pid for pid, n, _ in processes() if n == "busy-runs"}
         states = {open(f"/proc/{pid}/stat", encoding="ascii").read().rsplit(")", 1)[1].split()[0] for pid in busy}
         problems = [] if len(busy) == 4 and states == {"T"} else [f"{len(busy)} processors, states {states}"]
         job.process.send_signal(signal.SIGCONT)
@@ -541,7 +540,19 @@ usable = subprocess.run([options.tweed, "info", "--json"], capture_output=True, 
 if not re.search(r'"name": "' + options.transport + r'",[^}]*"usable": true', usable):
     print(f"cluster: not tested, transport {options.transport} does not work here")
     sys.exit(77)
-signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # a timeout: leave nothing behind
+
+
+def abandon():
+    """Nothing of ours outlives us, also when we are given up."""
+    for pid, _, _ in processes():
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except OSError:
+            pass
+
+
+atexit.register(abandon)
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # a timeout
 with tempfile.TemporaryDirectory() as place:
     options.tweed = shutil.copy(options.tweed, place)  # what runs from here is ours
     for group in options.group:
