@@ -192,9 +192,10 @@ static int job_open_views(struct tw_proc *me, const struct tw_boot *boot)
 	return me->fault.ops->open(&me->fault);
 }
 
+static char job_host[TW_MAX_NODES][TW_HOST_BYTES]; /* for messages, to the process's end */
+
 /* What ends this process has been said: the launcher need not. */
 static struct tw_stats *job_stats;
-static char job_host[TW_MAX_NODES][TW_HOST_BYTES]; /* what messages call them */
 static void job_fatal(void)
 {
 	job_stats->refused = 1;

@@ -108,7 +108,7 @@ class Job:
 
     def runs(self, processors):
         """Wait until so many processors of `busy` run."""
-        end = time.monotonic() + 20
+        end = time.monotonic() + 60
         while time.monotonic() < end and self.process.poll() is None:
             if sum(name == "busy-runs" for _, name, _ in processes()) >= processors:
                 return self.process.poll() is None
