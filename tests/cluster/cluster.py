@@ -79,6 +79,15 @@ def left_behind(seconds, but=0):
     return left
 
 
+def abandon():
+    """Nothing of ours outlives us, also when we are given up."""
+    for pid, _, _ in processes():
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except OSError:
+            pass
+
+
 class Job:
     """A running `tweed run`; its agents are found by their names."""
 
@@ -86,7 +95,8 @@ class Job:
         self.err = tempfile.TemporaryFile()
         self.out = tempfile.TemporaryFile()
         clean = {k: v for k, v in os.environ.items() if not k.startswith("TWEED_")}
-        environment = {**clean, "TW_CLUSTER_MARK": mark, "TWEED_WATCH": str(options.watch), "TWEED_MEMORY": "64M",
+        watch = options.watch if options.busy in args else 20  # who is not to be found silent has time on a busy machine
+        environment = {**clean, "TW_CLUSTER_MARK": mark, "TWEED_WATCH": str(watch), "TWEED_MEMORY": "64M",
                        "TWEED_TRANSPORT": options.transport, **(env or {})}
         self.process = subprocess.Popen([*prefix, *args], stdin=stdin or subprocess.DEVNULL, stdout=self.out, stderr=self.err,
                                         preexec_fn=os.setpgrp, env=environment)  # a group that its parent can continue, as in a shell
@@ -114,6 +124,10 @@ class Job:
                 return self.process.poll() is None
             time.sleep(0.05)
         return False
+
+    def still(self):
+        """Why it does not run, as far as can be seen."""
+        return [f"the job does not run: status {self.process.poll()}, " + ", ".join(name for _, name, _ in processes())]
 
     def agents(self):
         return sorted(pid for pid, name, _ in processes() if name == "tweed-agent")
@@ -274,12 +288,18 @@ def held():
     """A shell that leaves processes behind which hold the wire and outlive it: that keeps neither a job that ends well nor one that does not."""
     holds = script("holds", SHELL + "exec 3<&0\ntrap '' TERM HUP INT\nsleep 1000 <&3 &\nsetsid sleep 1000 <&3 &\nsetsid sh -c \"$*\" <&3 &\nwait\n")
     args = tweed("--rsh", holds, "--hosts", "a,b", "-p", "2")
+    began = time.monotonic()
+    done = subprocess.run([options.tweed, "info", "--hosts", "a,b"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False,
+                          stdin=subprocess.DEVNULL, env={**os.environ, "TW_CLUSTER_MARK": mark, "TWEED_TRANSPORT": options.transport, "TWEED_RSH": holds}, timeout=60)
+    report("held answer", ([] if done.returncode == 0 else [f"status {done.returncode}"]) +
+           ([] if time.monotonic() - began < 10 else ["waits"]), done.stdout.decode().splitlines())
+    abandon()  # what the shell has left is its own
     good("held wire", Job([*args, "true"]), seconds=8)
     good("held wire, status", Job([*args, "sh", "-c", "exit 7"]), seconds=8, status=7)
     for name, number, said in (("killed", signal.SIGKILL, r"was killed by signal 9"), ("stopped", signal.SIGSTOP, "has been silent")):
         job = Job([*args, options.busy])
         if not job.runs(4):
-            report(f"held wire, {name} agent", ["the job does not run"], job.wait(0.1)[2])
+            report(f"held wire, {name} agent", job.still(), job.wait(0.1)[2])
             continue
         victim = job.agents()[-1]
         expected = named(victim)
@@ -375,7 +395,7 @@ def stopped(name, prefix, args):
     for number in range(options.tries):
         job = Job(args, prefix)
         if not job.runs(4):
-            report(f"stopped agent, {name}", ["the job does not run"], job.wait(0.1)[2])
+            report(f"stopped agent, {name}", job.still(), job.wait(0.1)[2])
             continue
         victims = job.agents()
         victim = victims[number % len(victims)]
@@ -427,7 +447,7 @@ def links():
         for k in range(options.tries):
             job = Job(args, prefix)
             if not job.runs(4):
-                report(f"link {name}", ["the job does not run"], job.wait(0.1)[2])
+                report(f"link {name}", job.still(), job.wait(0.1)[2])
                 continue
             began = time.monotonic()
             h.cut(number, silently=k % 2 == 1)
@@ -512,7 +532,7 @@ def managed(name, call, env):
     for what, number, said in (("stopped", signal.SIGSTOP, "silent"), ("killed", signal.SIGKILL, "was killed by signal 9")):
         job = Job([*call, "-n", "2", *agent, options.busy], env=env)
         if not job.runs(2):
-            report(f"{what} agent under {name}", ["the job does not run"], job.wait(0.1)[2])
+            report(f"{what} agent under {name}", job.still(), job.wait(0.1)[2])
             continue
         victim = job.agents()[-1]
         expected = named(victim)
@@ -540,17 +560,6 @@ usable = subprocess.run([options.tweed, "info", "--json"], capture_output=True, 
 if not re.search(r'"name": "' + options.transport + r'",[^}]*"usable": true', usable):
     print(f"cluster: not tested, transport {options.transport} does not work here")
     sys.exit(77)
-
-
-def abandon():
-    """Nothing of ours outlives us, also when we are given up."""
-    for pid, _, _ in processes():
-        try:
-            os.kill(pid, signal.SIGKILL)
-        except OSError:
-            pass
-
-
 atexit.register(abandon)
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # a timeout
 with tempfile.TemporaryDirectory() as place:
