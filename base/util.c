@@ -19,6 +19,27 @@ void tw_log_who(const char *who)
 	strncpy(log_who, who, sizeof(log_who) - 1);
 }
 
+static const char (*log_host)[TW_HOST_BYTES];
+static unsigned log_hosts;
+
+void tw_log_hosts(const char (*host)[TW_HOST_BYTES], unsigned nodes)
+{
+	log_host = host;
+	log_hosts = nodes;
+}
+
+const char *tw_log_node(unsigned node)
+{
+	static char text[2][32 + TW_HOST_BYTES];
+	static _Atomic unsigned turn;
+	char *out = text[turn++ % 2];
+
+	const char *host = node < log_hosts ? log_host[node] : "";
+
+	tw_format(out, sizeof(text[0]), host[0] ? "node %u on host %s" : "node %u", node, host);
+	return out;
+}
+
 static char *put_number(char *end, unsigned long long value, unsigned radix)
 {
 	do

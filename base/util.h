@@ -26,6 +26,11 @@
 
 /* tw_log_who - the prefix for this process, "node.processor"; copied, 31 bytes at most. */
 void tw_log_who(const char *who);
+/* tw_log_hosts - @host[i] is what node i's host is called, "": none of its own; it stays the caller's.
+ * tw_log_node - "node 1", or "node 1 on host b"; in one of two buffers in turn.  Async-signal-safe. */
+#define TW_HOST_BYTES 64
+void tw_log_hosts(const char (*host)[TW_HOST_BYTES], unsigned nodes);
+const char *tw_log_node(unsigned node);
 /* tw_fatal_hook - what tw_fatal runs before it exits, or NULL; async-signal-safe. */
 extern void (*tw_fatal_hook)(void);
 /* tw_format - the formatter of tw_log.  Returns the length, at most @bytes - 1. */

@@ -7,6 +7,7 @@
 #ifndef TW_CORE_BOOT_H
 #define TW_CORE_BOOT_H
 
+#include "base/util.h"
 #include "core/config.h"
 #include "tweed/driver/transport.h"
 
@@ -24,6 +25,7 @@ struct tw_boot {
 	int32_t exported_fd[TW_MAX_NODES]; /* nodes' exported memories: the own one, under TW_NET_ONE_HOST all; -1 otherwise */
 	uint8_t secret[TW_NET_SECRET_BYTES];
 	struct tw_net_address address[TW_MAX_NODES]; /* their servers; len 0 under TW_NET_ONE_HOST */
+	char host[TW_MAX_NODES][TW_HOST_BYTES];      /* what messages call their hosts; "": this one */
 };
 
 /* tw_service_start - in the agent: serve other nodes' requests from a thread of its own, until tw_service_stop.

@@ -192,6 +192,8 @@ static int job_open_views(struct tw_proc *me, const struct tw_boot *boot)
 	return me->fault.ops->open(&me->fault);
 }
 
+static char job_host[TW_MAX_NODES][TW_HOST_BYTES]; /* for messages, to the process's end */
+
 /* What ends this process has been said: the launcher need not. */
 static struct tw_stats *job_stats;
 static void job_fatal(void)
@@ -214,16 +216,20 @@ int tw_proc_open(struct tw_proc *me, const struct tw_boot *boot, unsigned local,
 	me->timing = me->config.stats[0] != '\0';
 	if (me->config.race)
 		me->config.keep = 0; /* each interval's first store faults, so that a report can name it */
+	memcpy(job_host, boot->host, sizeof(job_host));
+	tw_log_hosts((const char(*)[TW_HOST_BYTES])job_host, me->nodes);
 	tw_layout_compute(&me->layout, &me->config);
 	me->protocol = tw_protocol_find(me->config.protocol);
 	if (!me->protocol) {
 		tw_log("there is no protocol %s", me->config.protocol);
 		return -EINVAL;
 	}
-	if ((err = job_open_private(me, boot->private_fd)) || (err = job_open_net(me, boot)))
+	if ((err = job_open_private(me, boot->private_fd)))
 		return err;
 	job_stats = me->stats;
 	tw_fatal_hook = job_fatal;
+	if ((err = job_open_net(me, boot)))
+		return err;
 	me->view = me->net->base + me->layout.frames;
 	if ((err = tw_notice_open(me)))
 		return err;

@@ -68,7 +68,7 @@ struct ofi {
 static void ofi_lost(unsigned node, const char *why) __attribute__((noreturn));
 static void ofi_lost(unsigned node, const char *why)
 {
-	tw_fatal("the connection to node %u is lost: %s", node, why);
+	tw_fatal("the connection to %s is lost: %s; the job is ended", tw_log_node(node), why);
 }
 
 /* ---- answers ---- */
@@ -550,7 +550,7 @@ static int ofi_greet_all(struct tw_net *net)
 			if (ofi_advance(net))
 				continue;
 			if (tw_time_ns() > until) {
-				tw_log("node %u's server does not answer; has it the same job's secret?", node);
+				tw_log("the server of %s does not answer; has it the same job's secret?", tw_log_node(node));
 				return -EHOSTUNREACH;
 			}
 			ofi_sleep(&o->port, -1, 10000000);

@@ -198,7 +198,7 @@ static void sim_must_reach(struct sim *sim, unsigned node)
 	if (sim_reaches(sim, node))
 		return;
 	sim_wait_until(tw_time_ns() + SIM_GIVE_UP_NS);
-	tw_fatal("the connection to node %u is lost", node);
+	tw_fatal("the connection to %s is lost; the job is ended", tw_log_node(node));
 }
 
 /* What every operation on @node costs its caller. */

@@ -59,7 +59,7 @@ static void verbs_post(struct verbs *v, unsigned node, bool report)
 	p->posted_taken = p->taken;
 	int error = ibv_post_send(p->id->qp, p->wr, &bad);
 	if (error && !v->closing)
-		tw_fatal("the connection to node %u is lost: %s", node, strerror(error));
+		tw_fatal("the connection to %s is lost: %s; the job is ended", tw_log_node(node), strerror(error));
 	p->lost |= error != 0;
 }
 
@@ -96,7 +96,7 @@ bool verbs_poll(struct verbs *v)
 
 		if (wc[i].status != IBV_WC_SUCCESS) {
 			if (!v->closing)
-				tw_fatal("the connection to node %u is lost: %s", node,
+				tw_fatal("the connection to %s is lost: %s; the job is ended", tw_log_node(node),
 				         verbs.ibv_wc_status_str(wc[i].status));
 			p->lost = true;
 			continue;

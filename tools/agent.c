@@ -69,7 +69,8 @@ struct agent {
 	size_t window;          /* bytes of output that may be sent */
 	struct watch launcher;
 	struct agent_peer *peer; /* [nodes] as seen through the transport; NULL: not watched */
-	bool output, takes_input, watched, paused, exited, stopped, finishing;
+	bool output, takes_input, watched, paused, exited, stopped, finishing, parted;
+	const uint8_t *secret; /* NULL: JOB brings it */
 	char *program; /* what PROGRAM brought */
 	const char *path;
 	char **argv, **variables;
@@ -162,6 +163,8 @@ static void agent_expect(struct agent *a, enum wire_type type)
 			watch_heard(&a->launcher);
 		if (got == 1 && a->wire.msg->type == type)
 			return;
+		if (got == 1) /* the job's end */
+			wire_send(&a->wire, WIRE_END, NULL, 0, NULL, 0);
 		if (got != -EAGAIN)
 			agent_leave();
 		wire_events(&a->wire, poller);
@@ -240,6 +243,7 @@ static void agent_take_nodes(struct agent *a)
 		agent_expect(a, WIRE_NODES);
 		for (unsigned i = 0; i < msg->nodes.count; i++, have++) {
 			unsigned node = msg->nodes.first + i;
+			memcpy(a->boot.host[node], msg->nodes.host[i], sizeof(a->boot.host[node]));
 			if (msg->fds)
 				a->boot.exported_fd[node] = msg->fd[i];
 			else
@@ -282,7 +286,7 @@ static void agent_take_job(struct agent *a)
 	a->boot.config = job->config;
 	a->boot.node = job->node;
 	a->boot.host_processes = job->host_processes;
-	memcpy(a->boot.secret, job->secret, sizeof(a->boot.secret));
+	memcpy(a->boot.secret, a->secret ? a->secret : job->secret, sizeof(a->boot.secret));
 	a->output = job->output;
 	a->takes_input = job->input;
 	a->watched = job->watch;
@@ -330,7 +334,10 @@ static void agent_bring_up(struct agent *a)
 	}
 	if (tw_service_start(&a->boot) < 0)
 		agent_fail(a);
-	wire_send(&a->wire, WIRE_READY, NULL, 0, NULL, 0);
+	struct wire_ready ready = {0};
+	memcpy(ready.fault, a->boot.config.fault, sizeof(ready.fault));
+	memcpy(ready.shootdown, a->boot.config.shootdown, sizeof(ready.shootdown));
+	wire_send(&a->wire, WIRE_READY, &ready, sizeof(ready), NULL, 0);
 	agent_expect(a, WIRE_GO);
 	/* By now every node's service has started. */
 	if (!(a->transport->caps & TW_NET_ONE_HOST)) {
@@ -665,7 +672,11 @@ static void agent_loop(struct agent *a)
 			a->exited = true;
 			wire_send(&a->wire, WIRE_EXITED, NULL, 0, NULL, 0);
 		}
-		if (a->finishing && !more && !wire_waits(&a->wire))
+		if (a->finishing && !more && !a->parted) {
+			a->parted = true;
+			wire_send(&a->wire, WIRE_END, NULL, 0, NULL, 0);
+		}
+		if (a->parted && !wire_waits(&a->wire))
 			_exit(0);
 		agent_wait(a, more);
 		agent_receive(a);
@@ -677,12 +688,13 @@ static void agent_loop(struct agent *a)
 	}
 }
 
-void agent_run(int in, int out)
+void agent_run(int in, int out, const uint8_t *secret)
 {
 	static struct agent a;
 	sigset_t child;
 
 	a.input.fd = -1;
+	a.secret = secret;
 	if (wire_open(&a.wire, in, out) < 0) {
 		tool_say("cannot use the connection to the launcher: %s", strerror(errno));
 		_exit(TOOL_USAGE);
@@ -708,11 +720,11 @@ static void agent_over_stdio(void)
 	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
 	if (in < 0 || out < 0 || null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0 ||
-	    guard_start(in) < 0) {
+	    guard_start(in, out) < 0) {
 		tool_say("cannot prepare the agent: %s", strerror(errno));
 		_exit(TOOL_USAGE);
 	}
-	agent_run(in, out);
+	agent_run(in, out, NULL);
 }
 
 /* argv: agent --socket NUMBER, by the launcher | --stdio, by a remote shell | [--] PROGRAM ARGS..., by a resource manager */
@@ -723,7 +735,7 @@ int tool_agent(int argc, char **argv)
 		if (getsockopt(sock, SOL_SOCKET, SO_TYPE, &type, &(socklen_t){sizeof(type)}) == 0) {
 			/* A launcher's death closes the connection; the signal only wakes an agent that is stopped. */
 			prctl(PR_SET_PDEATHSIG, SIGCONT);
-			agent_run(sock, sock);
+			agent_run(sock, sock, NULL);
 		}
 	}
 	if (argc == 2 && strcmp(argv[1], "--stdio") == 0 && !isatty(STDIN_FILENO))

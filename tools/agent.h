@@ -3,7 +3,10 @@
 #ifndef TW_TOOLS_AGENT_H
 #define TW_TOOLS_AGENT_H
 
-/* agent_run - be the agent of the launcher at the other end of @in and @out, to the job's end; does not return. */
-void agent_run(int in, int out) __attribute__((noreturn));
+#include <stdint.h>
+
+/* agent_run - be the agent of the launcher at the other end of @in and @out, to the job's end; does not return.  @secret: the job's, or
+ * NULL: JOB brings it. */
+void agent_run(int in, int out, const uint8_t *secret) __attribute__((noreturn));
 
 #endif

@@ -82,16 +82,25 @@ static int bind_to(const struct tw_config *config, const char *bind, hwloc_topol
 	return 0;
 }
 
-int bind_choose(const struct tw_config *config, unsigned node, unsigned first, unsigned all, struct tool_cpus **cpus)
+/* What auto stands for. */
+static const char *bind_meant(const struct tw_config *config, bool *choose)
 {
-	bool choose = strcmp(config->bind, "auto") == 0;
-	const char *bind = choose ? config->several_hosts ? "core" : "none" : config->bind;
-	hwloc_topology_t t = NULL;
+	*choose = strcmp(config->bind, "auto") == 0;
+	if (*choose)
+		return config->several_hosts ? "core" : "none";
+	return config->bind;
+}
+
+int bind_choose_in(hwloc_topology_t t, const struct tw_config *config, unsigned node, unsigned first, unsigned all,
+                   struct tool_cpus **cpus)
+{
+	bool choose;
+	const char *bind = bind_meant(config, &choose);
 	int status = 0;
 
 	*cpus = NULL;
-	if (strcmp(bind, "none") != 0 && !(t = bind_topology()))
-		return -ENOTSUP;
+	if (strcmp(bind, "none") == 0)
+		t = NULL;
 	int cores = t ? hwloc_get_nbobjs_by_type(t, HWLOC_OBJ_CORE) : 0;
 	if (t && cores > 0 && (all <= (unsigned)cores || (!choose && strcmp(bind, "core") != 0))) {
 		status = bind_to(config, bind, t, node, first, all, cpus);
@@ -105,6 +114,17 @@ int bind_choose(const struct tw_config *config, unsigned node, unsigned first, u
 		for (unsigned k = 0; k < config->processors; k++)
 			bind_show(node, k, NULL, NULL);
 	}
+	return status;
+}
+
+int bind_choose(const struct tw_config *config, unsigned node, unsigned first, unsigned all, struct tool_cpus **cpus)
+{
+	bool choose;
+	hwloc_topology_t t = NULL;
+
+	if (strcmp(bind_meant(config, &choose), "none") != 0 && !(t = bind_topology()))
+		return -ENOTSUP;
+	int status = bind_choose_in(t, config, node, first, all, cpus);
 	if (t)
 		hwloc_topology_destroy(t);
 	return status;

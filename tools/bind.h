@@ -20,6 +20,10 @@ struct tool_cpus {
  * config->show_binding prints it.  @*cpus: [processors], the caller's to free, or NULL when they are not bound.
  * Returns 0, or -errno, printed. */
 int bind_choose(const struct tw_config *config, unsigned node, unsigned first, unsigned all, struct tool_cpus **cpus);
+/* bind_choose_in - the same in this topology, reduced to what may be used; NULL where nothing is to be bound. */
+struct hwloc_topology;
+int bind_choose_in(struct hwloc_topology *topology, const struct tw_config *config, unsigned node, unsigned first,
+                   unsigned all, struct tool_cpus **cpus);
 /* bind_apply - to this process.  Async-signal-safe. */
 void bind_apply(const struct tool_cpus *cpus);
 

@@ -13,6 +13,7 @@
 
 #include "base/util.h"
 #include "tools/tools.h"
+#include "tools/wire.h"
 
 #define GUARD_LOOK_MS  250
 #define GUARD_GRACE_NS ((uint64_t)1500000000) /* from the closed connection, for the agent to end by itself */
@@ -38,13 +39,21 @@ static bool guard_lost(uint64_t silent_ns)
 	return within_ns && silent_ns > within_ns;
 }
 
-static void guard_watch(pid_t agent, int connection)
+/* Its last frame, if the agent was not in the middle of one; a stream that takes nothing any more matters to nobody. */
+static void guard_tell(int out, int status)
+{
+	const uint32_t frame[] = {WIRE_GONE, sizeof(uint32_t), (uint32_t)status};
+	ssize_t sent = write(out, frame, sizeof(frame));
+	(void)sent;
+}
+
+static void guard_watch(pid_t agent, int in, int out)
 {
 	uint64_t closed_ns = 0, silent_ns = 0, before_ns = tw_time_ns(), seen = 0;
 	int status = 0, ended = pidfd_open(agent, 0);
 
 	while (waitpid(agent, &status, WNOHANG) != agent) {
-		struct pollfd p[2] = {{closed_ns ? -1 : connection, POLLRDHUP, 0}, {ended, POLLIN, 0}};
+		struct pollfd p[2] = {{closed_ns ? -1 : in, POLLRDHUP, 0}, {ended, POLLIN, 0}};
 		poll(p, 2, GUARD_LOOK_MS);
 		uint64_t now = tw_time_ns(), beats = atomic_load(&guard_words->beats);
 		if (!closed_ns && (p[0].revents & (POLLHUP | POLLRDHUP | POLLERR | POLLNVAL)))
@@ -58,10 +67,12 @@ static void guard_watch(pid_t agent, int connection)
 			kill(agent, SIGKILL);
 	}
 	tool_kill_descendants();
+	if (status)
+		guard_tell(out, status);
 	_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
 }
 
-int guard_start(int connection)
+int guard_start(int in, int out)
 {
 	struct guard_words *words =
 	    mmap(NULL, sizeof(*words), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -76,7 +87,8 @@ int guard_start(int connection)
 		return -errno;
 	if (agent > 0) {
 		prctl(PR_SET_NAME, "tweed-guard");
-		guard_watch(agent, connection);
+		signal(SIGPIPE, SIG_IGN);
+		guard_watch(agent, in, out);
 	}
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)

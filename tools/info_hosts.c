@@ -88,10 +88,26 @@ static void info_ask(const struct tw_config *config, const char *command, struct
 	a->fd = ends[0];
 }
 
-/* Read until it has closed its output, at @end_ns at the latest. */
+/* The shell has answered, or never will: something else may hold it. */
+static void info_reap(struct info_answer *a)
+{
+	pid_t got = 0;
+
+	for (unsigned round = 0; a->fd < 0 && got == 0 && round < 100; round++) {
+		if (round)
+			usleep(10000);
+		got = waitpid(a->pid, &a->status, WNOHANG);
+	}
+	if (got == 0)
+		kill(-a->pid, SIGKILL);
+	while (got == 0 && waitpid(a->pid, &a->status, 0) < 0 && errno == EINTR)
+		;
+}
+
+/* Read until all has come, or it has closed its output, at @end_ns at the latest. */
 static void info_hear(struct info_answer *a, uint64_t end_ns)
 {
-	while (a->fd >= 0 && a->length < INFO_MOST - 1) {
+	while (a->fd >= 0 && !a->json && a->length < INFO_MOST - 1) {
 		uint64_t now = tw_time_ns();
 		struct pollfd p = {a->fd, POLLIN, 0};
 		if (now >= end_ns || poll(&p, 1, (int)((end_ns - now) / 1000000 + 1)) == 0)
@@ -102,15 +118,11 @@ static void info_hear(struct info_answer *a, uint64_t end_ns)
 			a->fd = -1;
 		}
 		a->length += n > 0 ? (size_t)n : 0;
+		if (a->fd < 0 || (n > 0 && a->text[a->length - 1] == '\n'))
+			a->json = json_loadb(a->text, a->length, 0, NULL);
 	}
-	if (a->pid <= 0)
-		return;
-	if (a->fd >= 0)
-		kill(-a->pid, SIGKILL);
-	while (waitpid(a->pid, &a->status, 0) < 0 && errno == EINTR)
-		;
-	if (a->fd < 0)
-		a->json = json_loadb(a->text, a->length, 0, NULL);
+	if (a->pid > 0)
+		info_reap(a);
 }
 
 /* ---- the table ------------------------------------------------------------------------------------------------- */

@@ -34,15 +34,21 @@
 
 /* ---- ending ---------------------------------------------------------------------------------------------------- */
 
+/* What its host is called; NULL: an emulated node. */
+static const char *launch_host(const struct launch *l, unsigned node)
+{
+	const struct launch_node *n = &l->node[node];
+
+	return !n->host && l->job->connection && n->greeted ? n->hello.host : n->host;
+}
+
 const char *launch_where(const struct launch *l, unsigned node)
 {
 	static char text[2][320];
 	static unsigned turn;
 	char *out = text[turn++ % 2];
-	const char *host = l->node[node].host;
+	const char *host = launch_host(l, node);
 
-	if (!host && l->job->connection && l->node[node].greeted)
-		host = l->node[node].hello.host;
 	snprintf(out, sizeof(text[0]), host ? "node %u on host %s" : "node %u", node, host);
 	return out;
 }
@@ -112,6 +118,32 @@ static void launch_processor_died(struct launch *l, unsigned node, const struct 
 	}
 }
 
+/* Who is left has but to close; what holds its stream open is not waited for. */
+static void launch_parted(struct launch *l, unsigned node)
+{
+	l->node[node].parted = true;
+	for (unsigned i = 0; i < l->nodes; i++)
+		if (l->node[i].wire.in >= 0 && !l->node[i].parted)
+			return;
+	l->closing = true;
+	l->deadline_ns = tw_time_ns() + LAUNCH_GRACE_NS;
+}
+
+/* Its guard says how the agent has ended. */
+static void launch_agent_ended(struct launch *l, unsigned i, int status)
+{
+	char fate[96];
+	int code = launch_status(status);
+
+	if (!l->ending && !l->node[i].delivered) {
+		if (!WIFEXITED(status) || code != 1) /* status 1: it has said why */
+			tool_say("the agent of %s %s; the job is ended", launch_where(l, i),
+			         launch_fate(status, fate, sizeof(fate)));
+		launch_end(l, code ? code : 1);
+	}
+	launch_parted(l, i);
+}
+
 /* The connection is closed, so the agent is dead or about to be. */
 static void launch_agent_gone(struct launch *l, unsigned i)
 {
@@ -155,8 +187,7 @@ static void launch_damaged(struct launch *l, unsigned i)
 	else if (!l->ending)
 		tool_say("the agent of %s sent a damaged message; the job is ended", launch_where(l, i));
 	launch_end(l, n->greeted ? 1 : TOOL_USAGE);
-	if (n->child)
-		kill(n->child, SIGKILL);
+	start_kill(n);
 	wire_close(&n->wire);
 	start_wait(n);
 	n->gone = true;
@@ -197,8 +228,10 @@ static void launch_send_jobs(struct launch *l, unsigned first, unsigned end)
 
 	while (l->job->argv[job.arguments])
 		job.arguments++;
-	memcpy(job.secret, l->secret, sizeof(job.secret));
 	for (unsigned i = first; i < end; i++) {
+		bool holds =
+		    l->job->connection && l->job->connection[i] >= 0; /* a network in between, without encryption */
+		memcpy(job.secret, holds ? (const uint8_t[sizeof(job.secret)]){0} : l->secret, sizeof(job.secret));
 		job.node = i;
 		job.watch = l->node[i].host || !l->node[i].child;
 		launch_count_cores(l, i, &job);
@@ -239,6 +272,15 @@ static void launch_send_part(struct launch *l, unsigned i, const struct wire_nod
 		wire_send(&l->node[i].wire, WIRE_NODES, part, sizeof(*part), fd, fd[0] >= 0 ? part->count : 0);
 }
 
+static void launch_describe(const struct launch *l, unsigned node, struct tw_net_address *address,
+                            char host[TW_HOST_BYTES])
+{
+	const char *name = launch_host(l, node);
+
+	*address = l->node[node].address;
+	snprintf(host, TW_HOST_BYTES, "%s", name ? name : "");
+}
+
 /* All memories exist: hand their descriptors, or addresses, to agents. */
 static void launch_send_nodes(struct launch *l, unsigned first, unsigned end)
 {
@@ -247,7 +289,7 @@ static void launch_send_nodes(struct launch *l, unsigned first, unsigned end)
 	for (part.first = 0; part.first < l->nodes; part.first += part.count) {
 		part.count = TW_MIN(l->nodes - part.first, (unsigned)WIRE_NODES_MOST);
 		for (unsigned n = 0; n < part.count; n++)
-			part.address[n] = l->node[part.first + n].address;
+			launch_describe(l, part.first + n, &part.address[n], part.host[n]);
 		for (unsigned i = first; i < end; i++)
 			launch_send_part(l, i, &part);
 	}
@@ -264,8 +306,9 @@ static void launch_have_memory(struct launch *l, unsigned i, const struct wire_m
 		launch_send_nodes(l, 0, 1);
 }
 
-static void launch_have_ready(struct launch *l, unsigned i)
+static void launch_have_ready(struct launch *l, unsigned i, const struct wire_msg *msg)
 {
+	l->node[i].ready = msg->ready;
 	l->ready++;
 	if (i == 0) {
 		launch_send_nodes(l, 1, l->nodes);
@@ -315,7 +358,7 @@ static void launch_event(struct launch *l, unsigned i, const struct wire_msg *ms
 		launch_have_memory(l, i, msg);
 		break;
 	case WIRE_READY:
-		launch_have_ready(l, i);
+		launch_have_ready(l, i, msg);
 		break;
 	case WIRE_DEATH:
 		launch_processor_died(l, i, &msg->death);
@@ -344,6 +387,12 @@ static void launch_event(struct launch *l, unsigned i, const struct wire_msg *ms
 		break;
 	case WIRE_CUT:
 		launch_cut(l, i, msg->number);
+		break;
+	case WIRE_GONE:
+		launch_agent_ended(l, i, (int)msg->number);
+		break;
+	case WIRE_END:
+		launch_parted(l, i);
 		break;
 	default:
 		break;
@@ -465,15 +514,14 @@ static void launch_tick(struct launch *l)
 static void launch_overdue(struct launch *l)
 {
 	l->deadline_ns = 0;
-	if (!l->ending) {
+	if (!l->ending && !l->closing) {
 		if (!l->late)
 			tool_say("the job's end takes too long; it is ended by force");
 		launch_end(l, l->job->status ? l->job->status : 1);
 		return;
 	}
 	for (unsigned i = 0; i < l->nodes; i++) {
-		if (l->node[i].child)
-			kill(l->node[i].child, SIGKILL);
+		start_kill(&l->node[i]);
 		if (l->node[i].wire.in >= 0)
 			launch_agent_gone(l, i);
 	}
@@ -541,6 +589,22 @@ static void launch_raise_limits(void)
 	}
 }
 
+/* What the nodes use, as their READY says at @offset: each name once. */
+static void launch_used(const struct launch *l, size_t offset, char *out, size_t bytes)
+{
+	size_t have = 0;
+
+	out[0] = '\0';
+	for (unsigned i = 0; i < l->nodes; i++) {
+		const char *name = (const char *)&l->node[i].ready + offset;
+		unsigned first = 0;
+		while (strcmp((const char *)&l->node[first].ready + offset, name) != 0)
+			first++;
+		if (first == i && have + strlen(name) + 2 < bytes)
+			have += (size_t)snprintf(out + have, bytes - have, "%s%s", have ? "," : "", name);
+	}
+}
+
 int tool_launch(struct tool_job *job)
 {
 	static struct launch l;
@@ -565,7 +629,9 @@ int tool_launch(struct tool_job *job)
 	launch_catch_signals(&l);
 	launch_raise_limits();
 	watch_set(&l.clock, job->config.watch);
-	if (getrandom(l.secret, sizeof(l.secret), 0) != (ssize_t)sizeof(l.secret)) {
+	if (job->secret) {
+		memcpy(l.secret, job->secret, sizeof(l.secret));
+	} else if (getrandom(l.secret, sizeof(l.secret), 0) != (ssize_t)sizeof(l.secret)) {
 		tool_say("cannot draw the job's secret: %s", strerror(errno));
 		return 1;
 	}
@@ -580,5 +646,9 @@ int tool_launch(struct tool_job *job)
 	sigprocmask(SIG_SETMASK, &l.mask, NULL); /* whoever does not read our output can still interrupt us */
 	drain_finish();
 	job->complete = l.delivered == l.nodes;
+	if (job->complete) {
+		launch_used(&l, offsetof(struct wire_ready, fault), job->fault, sizeof(job->fault));
+		launch_used(&l, offsetof(struct wire_ready, shootdown), job->shootdown, sizeof(job->shootdown));
+	}
 	return job->status;
 }

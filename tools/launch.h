@@ -17,9 +17,11 @@ struct launch_node {
 	struct watch watch;
 	struct wire_hello hello;
 	struct tw_net_address address;
+	struct wire_ready ready;
 	int memory;    /* exported memory, until it is handed on; -1: at the address */
 	size_t credit; /* of its output, not yet sent */
 	bool started, greeted, delivered, gone;
+	bool parted;  /* it has said its last word */
 	bool stopped; /* a processor of it is */
 };
 
@@ -28,7 +30,7 @@ struct launch {
 	unsigned nodes, agents; /* agents: not gone yet */
 	struct launch_node node[TW_MAX_NODES];
 	unsigned greeted, have_memory, ready, exited, delivered;
-	bool going, ending, late;
+	bool going, ending, late, closing; /* closing: all that are left have parted */
 	bool output, input; /* are passed on */
 	int signals, drain;
 	size_t window; /* of the input */
@@ -55,6 +57,8 @@ int start_agents(struct launch *l);
 int start_program(struct launch *l);
 /* start_failed - the agent never said HELLO: say why.  @status: of its remote shell, as waitpid gives it. */
 void start_failed(struct launch *l, unsigned node, int status);
+/* start_kill - the node's child, a remote shell with all that it has started in its group. */
+void start_kill(const struct launch_node *n);
 /* start_wait - what became of the node's child, which is gone or will be soon; it is reaped.  As waitpid gives it. */
 int start_wait(struct launch_node *n);
 

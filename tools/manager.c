@@ -15,9 +15,10 @@
 
 #define MANAGER_MEET_S 60
 
-/* What the first process tells the others: where it listens; "": it has complained and ends. */
+/* What the first process tells the others: where it listens; "": it has complained and ends.  Neither secret travels over the
+ * connections that follow. */
 struct manager_meeting {
-	uint8_t secret[TW_NET_SECRET_BYTES];
+	uint8_t secret[TW_NET_SECRET_BYTES], job_secret[TW_NET_SECRET_BYTES];
 	char place[MEET_PLACE_BYTES];
 };
 
@@ -32,11 +33,11 @@ static int manager_agent(const struct manager_meeting *m, unsigned rank)
 		         rank, m->place, fd == -EACCES ? "it does not hold the job's secret" : strerror(-fd));
 		return TOOL_USAGE;
 	}
-	if (guard_start(fd) < 0) {
+	if (guard_start(fd, fd) < 0) {
 		tool_say("cannot start agent %u: %s", rank, strerror(errno));
 		return TOOL_USAGE;
 	}
-	agent_run(fd, fd);
+	agent_run(fd, fd, m->job_secret);
 }
 
 static int manager_launch(struct tool_job *job, const struct manager_meeting *m, int listener)
@@ -54,6 +55,7 @@ static int manager_launch(struct tool_job *job, const struct manager_meeting *m,
 			return TOOL_USAGE;
 		}
 	job->connection = connection;
+	job->secret = m->job_secret;
 	return tool_launch_and_report(job);
 }
 
@@ -71,7 +73,8 @@ int manager_run(char **argv)
 	}
 	if (rank == 0 && tool_prepare(&job, argv, size) == 0) {
 		listener = meet_listen(m.place);
-		if (listener < 0 || getrandom(m.secret, sizeof(m.secret), 0) != (ssize_t)sizeof(m.secret)) {
+		if (listener < 0 || getrandom(m.secret, sizeof(m.secret), 0) != (ssize_t)sizeof(m.secret) ||
+		    getrandom(m.job_secret, sizeof(m.job_secret), 0) != (ssize_t)sizeof(m.job_secret)) {
 			tool_say("cannot prepare to meet the agents: %s", strerror(errno));
 			m.place[0] = '\0';
 		}

@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <ifaddrs.h>
 #include <net/if.h>
+#include <netdb.h>
+#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
@@ -55,6 +57,23 @@ static struct meet_text meet_text(const char *speaker, const uint8_t *launcher_n
 
 /* ---- where ----------------------------------------------------------------------------------------------------- */
 
+/* The address of @sa as text; "" when it is of no use to another host: of no internet family, or of one link alone. */
+static void meet_address(const struct sockaddr *sa, char text[INET6_ADDRSTRLEN])
+{
+	struct sockaddr_in6 six;
+	struct sockaddr_in four;
+
+	text[0] = '\0';
+	if (sa && sa->sa_family == AF_INET) {
+		memcpy(&four, sa, sizeof(four));
+		inet_ntop(AF_INET, &four.sin_addr, text, INET6_ADDRSTRLEN);
+	} else if (sa && sa->sa_family == AF_INET6) {
+		memcpy(&six, sa, sizeof(six));
+		if (!IN6_IS_ADDR_LINKLOCAL(&six.sin6_addr))
+			inet_ntop(AF_INET6, &six.sin6_addr, text, INET6_ADDRSTRLEN);
+	}
+}
+
 /* "PORT ADDRESS ADDRESS ...": this host's, loopback last. */
 static void meet_place(unsigned port, char place[MEET_PLACE_BYTES])
 {
@@ -66,13 +85,10 @@ static void meet_place(unsigned port, char place[MEET_PLACE_BYTES])
 	for (unsigned loopback = 0; loopback < 2; loopback++)
 		for (struct ifaddrs *i = all; i; i = i->ifa_next) {
 			char text[INET6_ADDRSTRLEN];
-			if (!i->ifa_addr || i->ifa_addr->sa_family != AF_INET || !(i->ifa_flags & IFF_UP) ||
-			    ((i->ifa_flags & IFF_LOOPBACK) != 0) != loopback)
+			if (!(i->ifa_flags & IFF_UP) || ((i->ifa_flags & IFF_LOOPBACK) != 0) != loopback)
 				continue;
-			struct sockaddr_in a;
-			memcpy(&a, i->ifa_addr, sizeof(a));
-			inet_ntop(AF_INET, &a.sin_addr, text, sizeof(text));
-			if (n + strlen(text) + 2 < MEET_PLACE_BYTES)
+			meet_address(i->ifa_addr, text);
+			if (text[0] && n + strlen(text) + 2 < MEET_PLACE_BYTES)
 				n += (size_t)snprintf(place + n, MEET_PLACE_BYTES - n, " %s", text);
 		}
 	freeifaddrs(all);
@@ -80,18 +96,29 @@ static void meet_place(unsigned port, char place[MEET_PLACE_BYTES])
 
 int meet_listen(char place[MEET_PLACE_BYTES])
 {
-	struct sockaddr_in any = {.sin_family = AF_INET};
-	socklen_t bytes = sizeof(any);
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	struct sockaddr_in6 six = {.sin6_family = AF_INET6}; /* the port is where that of IPv4 is */
+	struct sockaddr_in four = {.sin_family = AF_INET};
+	socklen_t bytes = sizeof(six);
+	int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), error = 0;
 
-	if (fd < 0 || bind(fd, (const struct sockaddr *)&any, bytes) < 0 || listen(fd, MEET_PENDING) < 0 ||
-	    getsockname(fd, (struct sockaddr *)&any, &bytes) < 0) {
-		int error = errno;
+	/* Both families in one; IPv4 alone where the kernel has no other. */
+	if (fd >= 0 && (setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &(int){0}, sizeof(int)) < 0 ||
+	                bind(fd, (const struct sockaddr *)&six, sizeof(six)) < 0)) {
+		close(fd);
+		fd = -1;
+	}
+	if (fd < 0) {
+		fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+		error = fd < 0 || bind(fd, (const struct sockaddr *)&four, sizeof(four)) < 0 ? errno : 0;
+	}
+	if (!error && (listen(fd, MEET_PENDING) < 0 || getsockname(fd, (struct sockaddr *)&six, &bytes) < 0))
+		error = errno;
+	if (error) {
 		if (fd >= 0)
 			close(fd);
 		return -error;
 	}
-	meet_place(ntohs(any.sin_port), place);
+	meet_place(ntohs(six.sin6_port), place);
 	return fd;
 }
 
@@ -217,15 +244,20 @@ static bool meet_read(int fd, void *data, size_t bytes)
 
 static int meet_dial(const char *address, unsigned port)
 {
-	struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), error = 0;
+	const struct addrinfo hints = {.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV, .ai_socktype = SOCK_STREAM};
+	struct addrinfo *to;
+	char service[8];
+	int error = 0;
 
-	if (fd < 0)
-		return -errno;
-	if (inet_pton(AF_INET, address, &to.sin_addr) != 1)
-		error = EINVAL;
-	else if (connect(fd, (const struct sockaddr *)&to, sizeof(to)) < 0)
+	snprintf(service, sizeof(service), "%u", port);
+	if (getaddrinfo(address, service, &hints, &to) != 0)
+		return -EINVAL;
+	int fd = socket(to->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0 || connect(fd, to->ai_addr, to->ai_addrlen) < 0)
 		error = errno;
+	freeaddrinfo(to);
+	if (fd < 0)
+		return -error;
 	if (error == EINPROGRESS) {
 		struct pollfd p = {fd, POLLOUT, 0};
 		error = poll(&p, 1, MEET_CONNECT_MS) == 1 ? 0 : ETIMEDOUT;

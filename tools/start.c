@@ -232,6 +232,14 @@ int start_program(struct launch *l)
 
 /* ---- the end of an agent --------------------------------------------------------------------------------------- */
 
+void start_kill(const struct launch_node *n)
+{
+	if (n->child && n->host)
+		kill(-n->child, SIGKILL);
+	if (n->child)
+		kill(n->child, SIGKILL);
+}
+
 int start_wait(struct launch_node *n)
 {
 	int status = 0;
@@ -246,7 +254,7 @@ int start_wait(struct launch_node *n)
 	}
 	if (n->child && got == 0) {
 		if (n->host)
-			kill(n->child, SIGKILL);
+			start_kill(n);
 		while (waitpid(n->child, &status, 0) < 0 && errno == EINTR)
 			;
 	}

@@ -48,10 +48,11 @@ char *tool_installed(const char *folder);
 struct tool_job {
 	struct tw_config config; /* as asked for */
 	enum tw_origin origins[TOOL_SETTINGS_MAX];
-	char fault[16]; /* the backend that is used; auto: each host's own */
-	char shootdown[16]; /* the mechanism that is used; auto: none, or each host's own */
+	char fault[64];     /* the backend that is used; "uffd,mprotect" when hosts differ */
+	char shootdown[64]; /* the mechanism that is used, in the same way; auto: none */
 	struct tool_hosts hosts;
 	const int *connection; /* [nodes] to agents that a resource manager has started; [0]: none.  NULL: all are ours to start */
+	const uint8_t *secret; /* the job's, which agents over a connection hold already; NULL: to be drawn */
 	char *path;     /* the program's file */
 	char **argv;    /* program and arguments, NULL-ended */
 	char **variable; /* [variables] NAME=VALUE, more for the processors' environment */

@@ -58,8 +58,18 @@ static void wire_drop_frame(struct wire *w)
 	free(f);
 }
 
+/* Those that came with a frame that nobody gets. */
+static void wire_drop_descriptors(struct wire *w)
+{
+	for (unsigned i = 0; i < w->msg->fds; i++)
+		close(w->msg->fd[i]);
+	w->msg->fds = 0;
+}
+
 void wire_close(struct wire *w)
 {
+	if (w->have)
+		wire_drop_descriptors(w);
 	while (w->first)
 		wire_drop_frame(w);
 	if (w->out >= 0 && w->out != w->in)
@@ -149,7 +159,8 @@ static bool wire_nodes_fit(const struct wire_msg *msg)
 	    n->count > TW_MAX_NODES - n->first || (msg->fds != 0 && msg->fds != n->count))
 		return false;
 	for (uint32_t i = 0; i < n->count; i++)
-		if (n->address[i].len > TW_NET_ADDRESS_BYTES || (n->address[i].len == 0) != (msg->fds != 0))
+		if (n->address[i].len > TW_NET_ADDRESS_BYTES || (n->address[i].len == 0) != (msg->fds != 0) ||
+		    !memchr(n->host[i], '\0', sizeof(n->host[i])))
 			return false;
 	return true;
 }
@@ -198,8 +209,10 @@ static bool wire_size_fits(uint32_t type, uint32_t bytes)
 	case WIRE_CREDIT:
 	case WIRE_DEAF:
 	case WIRE_CUT:
+	case WIRE_GONE:
 		return bytes == sizeof(m->number);
 	case WIRE_READY:
+		return bytes == sizeof(m->ready);
 	case WIRE_GO:
 	case WIRE_EXITED:
 	case WIRE_STOP:
@@ -228,6 +241,9 @@ static bool wire_well_formed(const struct wire_msg *m)
 		return m->memory.len <= TW_NET_ADDRESS_BYTES && m->fds == (m->memory.len ? 0 : 1);
 	case WIRE_NODES:
 		return wire_nodes_fit(m);
+	case WIRE_READY:
+		return wire_text(m->ready.fault, sizeof(m->ready.fault)) &&
+		       wire_text(m->ready.shootdown, sizeof(m->ready.shootdown));
 	case WIRE_OUTPUT:
 		return m->output.stream == 1 || m->output.stream == 2;
 	case WIRE_DEAF:
@@ -308,8 +324,7 @@ int wire_recv(struct wire *w)
 		return got;
 	w->have = 0;
 	if ((m->fds && m->type != WIRE_MEMORY && m->type != WIRE_NODES) || !wire_well_formed(m)) {
-		for (unsigned i = 0; i < m->fds; i++)
-			close(m->fd[i]);
+		wire_drop_descriptors(w);
 		return -EPROTO;
 	}
 	return 1;
@@ -339,6 +354,7 @@ uint64_t wire_build(void)
 {
 	const size_t sizes[] = {sizeof(struct wire_job),
 	                        sizeof(struct wire_nodes),
+	                        sizeof(struct wire_ready),
 	                        sizeof(struct wire_death),
 	                        sizeof(struct tw_stats),
 	                        sizeof(struct tw_boot),

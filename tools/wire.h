@@ -6,14 +6,14 @@
  *     JOB, PROGRAM ------------------->  makes the node's memories
  *             <------------------------  MEMORY (with its server's address, or the exported memory's descriptor)
  *     NODES   ------------------------>  (with all nodes' addresses or descriptors) starts its service
- *             <------------------------  READY
+ *             <------------------------  READY: what its host uses
  *     GO      -- when all are ready -->  starts its processors
  *             <------------------------  DEATH, per processor that ended badly
  *             <------------------------  EXITED, when all processors are gone and their output is sent
  *     STOP    -- when all exited ----->  stops its service
  *             <------------------------  STATS
- *     END     -- when all stopped ---->  stops its server and exits
- *             -- or at any time ------>  kills what it started and exits
+ *     END     -- when all stopped ---->  stops its server, says END and exits
+ *             -- or at any time ------>  kills what it started, says END and exits
  *
  * From GO on, both ways: BEAT says that the sender lives.  OUTPUT carries what processors print, INPUT the standard
  * input, within a window of WIRE_WINDOW bytes that CREDIT opens again as they are written out: so the other messages never
@@ -22,7 +22,8 @@
  *
  * All agents say HELLO before the first JOB.  JOB and NODES go to node 0 first, and to the others when it has answered:
  * what fails everywhere is said once.  An agent that cannot go on says why on standard error, sends FAILED and exits.
- * A closed connection is a death.
+ * A closed connection is a death.  But something else on the way may hold a stream open: so END is an agent's last word, and of an
+ * agent that ends in another way its guard says GONE.
  *
  * A wire is a stream: a socket pair with an emulated node, over which descriptors pass where the transport joins the nodes of
  * one host (TW_NET_ONE_HOST); standard input and output of a remote shell; or a connection between processes that a
@@ -33,6 +34,7 @@
 #include <poll.h>
 #include <sys/types.h>
 
+#include "base/util.h"
 #include "core/config.h"
 #include "tweed/driver/stats.h"
 #include "tweed/driver/transport.h"
@@ -59,6 +61,8 @@ enum wire_type {
 	WIRE_PAUSE,
 	WIRE_RESUME,
 	WIRE_CUT,
+	WIRE_GONE,
+	WIRE_LAST = WIRE_GONE,
 };
 
 #define WIRE_NODES_MOST   64 /* nodes in one message */
@@ -91,6 +95,11 @@ struct wire_job {
 struct wire_nodes {
 	uint32_t first, count; /* nodes first, first + 1, ...; as many addresses, or descriptors and no addresses */
 	struct tw_net_address address[WIRE_NODES_MOST];
+	char host[WIRE_NODES_MOST][TW_HOST_BYTES]; /* "": emulated */
+};
+
+struct wire_ready {
+	char fault[16], shootdown[16]; /* of the configuration: auto became what this host has */
 };
 
 struct wire_death {
@@ -120,12 +129,14 @@ struct wire_msg {
 		    [WIRE_PIECE]; /* a piece of: directory ("": the agent's), file, arguments, variables; each ends with 0 */
 		struct tw_net_address memory; /* len 0: there is a descriptor */
 		struct wire_nodes nodes;
+		struct wire_ready ready;
 		struct wire_death death;
 		struct tw_stats stats[TW_MAX_PROCESSORS + 1];
 		struct wire_beat beat;
 		struct wire_output output;
 		char input[WIRE_PIECE]; /* no bytes: its end */
-		uint32_t number; /* FAILED: the job's status.  CREDIT: bytes.  DEAF: the stream.  CUT: the node */
+		/* FAILED: the job's status.  CREDIT: bytes.  DEAF: the stream.  CUT: the node.  GONE: as waitpid gives it */
+		uint32_t number;
 	};
 	/* not on the wire: */
 	unsigned fds;

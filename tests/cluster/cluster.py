@@ -2,17 +2,21 @@
 """Jobs over several hosts: through a remote shell that stays here, through ssh between network namespaces, under a resource
 manager; what is lost, stopped or cut ends the job with one sentence within the time, and leaves nothing behind.
 
-usage: cluster.py TWEED SOR BUSY GROUP... [--tries N] [--transport NAME]
+usage: cluster.py TWEED SOR BUSY GROUP... [--tries N] [--watch SECONDS] [--transport NAME] [--whole] [--times]
 
-GROUP: local (a shell in place of ssh), ssh and links (need root and sshd), mpirun, slurm (its daemons
-as root).  Exit status 77: cannot be tested here."""
+GROUP: local and silence (a shell in place of ssh), ssh, links and kernels (need root and sshd), mpirun, slurm (its daemons
+as root).  --whole: every kernel under every protocol, output through ssh, hosts that never answer.  Exit status 77: cannot be tested
+here."""
 
 import argparse
+import atexit
 import hashlib
+import json
 import os
 import re
 import shutil
 import signal
+import socket
 import stat
 import struct
 import subprocess
@@ -23,10 +27,11 @@ import time
 import hosts as network
 import slurm as manager
 
-WATCH_S = 2
 LATE_S = 4  # beyond the watch: ticks, the grace, a busy machine
 failures = []
+sentences = {}  # of `ends`, with the seconds that they took
 cases = 0
+last_report = time.monotonic()
 
 
 def processes():
@@ -47,11 +52,40 @@ def processes():
     return [p for p in found if p[0] != os.getpid()]
 
 
-def left_behind(seconds):
+def environment_of(pid):
+    with open(f"/proc/{pid}/environ", encoding="utf-8", errors="replace") as f:
+        return dict(entry.split("=", 1) for entry in f.read().split("\0") if "=" in entry)
+
+
+def named(pid):
+    """A pattern for what the launcher must call the agent @pid."""
+    variables = environment_of(pid)
+    if "PMIX_RANK" in variables:
+        return f"node {variables['PMIX_RANK']} on host {re.escape(socket.gethostname())} "
+    if "SSH_CONNECTION" in variables:
+        host = {"10.231.1.2": "a", "10.231.2.2": "b"}[variables["SSH_CONNECTION"].split()[2]]
+    elif "TW_CLUSTER_HOST" in variables:
+        host = variables["TW_CLUSTER_HOST"]
+    else:
+        return rf"node \d \(pid {pid}\)"
+    return f"node {'ab'.index(host)} on host {host} "
+
+
+def left_behind(seconds, but=0):
+    """What looks like part of a job after so long, @but one process."""
     end = time.monotonic() + seconds
-    while (left := processes()) and time.monotonic() < end:
+    while (left := [p for p in processes() if p[0] != but]) and time.monotonic() < end:
         time.sleep(0.02)
     return left
+
+
+def abandon():
+    """Nothing of ours outlives us, also when we are given up."""
+    for pid, _, _ in processes():
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except OSError:
+            pass
 
 
 class Job:
@@ -61,7 +95,8 @@ class Job:
         self.err = tempfile.TemporaryFile()
         self.out = tempfile.TemporaryFile()
         clean = {k: v for k, v in os.environ.items() if not k.startswith("TWEED_")}
-        environment = {**clean, "TW_CLUSTER_MARK": mark, "TWEED_WATCH": str(WATCH_S), "TWEED_MEMORY": "64M",
+        watch = options.watch if options.busy in args else 20  # who is not to be found silent has time on a busy machine
+        environment = {**clean, "TW_CLUSTER_MARK": mark, "TWEED_WATCH": str(watch), "TWEED_MEMORY": "64M",
                        "TWEED_TRANSPORT": options.transport, **(env or {})}
         self.process = subprocess.Popen([*prefix, *args], stdin=stdin or subprocess.DEVNULL, stdout=self.out, stderr=self.err,
                                         preexec_fn=os.setpgrp, env=environment)  # a group that its parent can continue, as in a shell
@@ -83,21 +118,27 @@ class Job:
 
     def runs(self, processors):
         """Wait until so many processors of `busy` run."""
-        end = time.monotonic() + 20
+        end = time.monotonic() + 60
         while time.monotonic() < end and self.process.poll() is None:
-            if sum(name == "busy" for _, name, _ in processes()) >= processors:
-                time.sleep(1.5)  # for them to begin
+            if sum(name == "busy-runs" for _, name, _ in processes()) >= processors:
                 return self.process.poll() is None
-            time.sleep(0.02)
+            time.sleep(0.05)
         return False
+
+    def still(self):
+        """Why it does not run, as far as can be seen."""
+        return [f"the job does not run: status {self.process.poll()}, " + ", ".join(name for _, name, _ in processes())]
 
     def agents(self):
         return sorted(pid for pid, name, _ in processes() if name == "tweed-agent")
 
 
 def report(name, problems, lines=()):
-    global cases
+    global cases, last_report
     cases += 1
+    if options.times:
+        print(f"{time.monotonic() - last_report:6.1f} s  {name}", flush=True)
+        last_report = time.monotonic()
     if problems:
         failures.append(name)
         print(f"{name}: {'; '.join(problems)}")
@@ -122,8 +163,9 @@ def good(name, job, seconds=60, stdout=None, status=0):
     report(name, problems, lines)
 
 
-def ends(name, job, since, *expected, within=WATCH_S + LATE_S, status=None):
-    """The job must end with one sentence of the launcher's that matches every pattern, and leave nothing."""
+def ends(name, job, since, *expected, within=None, status=None):
+    """The job must end with one sentence that matches every pattern, and leave nothing."""
+    within = within or options.watch + LATE_S
     got, _, lines = job.wait(max(within - (time.monotonic() - since), 0.1))
     took = time.monotonic() - since
     problems = []
@@ -131,10 +173,10 @@ def ends(name, job, since, *expected, within=WATCH_S + LATE_S, status=None):
         problems.append(f"still runs after {within} s")
     elif got == 0 or (status is not None and got != status):
         problems.append(f"status {got}")
-    said = [line for line in lines if all(re.search(e, line) for e in expected)]
-    if len(said) < 1:
-        problems.append(f"no line that matches {expected}")
-    if left := left_behind(WATCH_S * 2 + LATE_S):
+    said = [line for line in lines if line.startswith("tweed")]  # a remote shell may say why, too
+    if len(said) != 1 or not all(re.search(e, said[0]) for e in expected):
+        problems.append(f"not one line that matches {expected}")
+    if left := left_behind(options.watch * 2 + LATE_S):
         problems.append(f"leaves {left}")
         for pid, _, _ in left:
             try:
@@ -142,6 +184,8 @@ def ends(name, job, since, *expected, within=WATCH_S + LATE_S, status=None):
             except OSError:
                 pass
     report(name, problems, lines)
+    if not problems:
+        sentences.setdefault(re.sub(r"\bpid \d+", "pid N", said[0]), []).append(took)
     return took
 
 
@@ -156,22 +200,40 @@ def script(name, text):
 # ---- a shell in place of ssh ----------------------------------------------------------------------------------------
 
 
+SHELL = "#!/bin/sh\nexport TW_CLUSTER_HOST=$1\nshift\ncd /\n"
+
+
+def shell():
+    return ["--rsh", script("rsh", SHELL + "exec sh -c \"$*\"\n")]
+
+
 def local():
-    rsh = ["--rsh", script("rsh", "#!/bin/sh\nshift\ncd /\nexec sh -c \"$*\"\n")]
+    rsh = shell()
     start(rsh, ())
     refused(rsh)
+    held()
     info(rsh)
     output(rsh)
     launcher(rsh)
+
+
+def silence():
     stopped("emulated", [], tweed("-n", "2", "-p", "2", "--transport", "shm", options.busy))
-    stopped("through a remote shell", [], tweed(*rsh, "--hosts", "a,b", "-p", "2", options.busy))
+    stopped("through a remote shell", [], tweed(*shell(), "--hosts", "a,b", "-p", "2", options.busy))
 
 
 def start(rsh, prefix):
-    good("a kernel on hosts", Job(tweed(*rsh, "--hosts", "a,b", "-p", "2", options.sor, "--verify"), prefix), stdout="verified: yes")
-    good("more nodes of a host", Job(tweed(*rsh, "--hosts", "a:2,b", "-n", "3", options.sor, "--verify"), prefix),
+    good("a kernel on hosts", Job(tweed(*rsh, "--hosts", "a,b", "-p", "2", *options.sor), prefix), stdout="verified: yes")
+    stats = os.path.join(place, "stats.json")
+    good("statistics", Job(tweed(*rsh, "--hosts", "a,b", "-p", "2", "--protocol", "2LS", "--stats", stats, *options.sor), prefix),
+         stdout="verified: yes")
+    with open(stats, encoding="utf-8") as f:
+        used = json.load(f)
+    report("what hosts use", [f"{key} is {used[key]}" for key, choices in
+                              (("fault", ("uffd", "uffd-monitor", "mprotect")), ("shootdown", ("protect", "polled"))) if used[key] not in choices])
+    good("more nodes of a host", Job(tweed(*rsh, "--hosts", "a:2,b", "-n", "3", *options.sor), prefix),
          stdout="3 processors on 3 nodes[^$]*verified: yes")
-    good("processors as nodes", Job(tweed(*rsh, "--hosts", "a,b", "-p", "2", "--protocol", "1LD", options.sor, "--verify"), prefix),
+    good("processors as nodes", Job(tweed(*rsh, "--hosts", "a,b", "-p", "2", "--protocol", "1LD", *options.sor), prefix),
          stdout="verified: yes")
     with open(os.path.join(place, "hosts"), "w", encoding="ascii") as f:
         f.write("# two\na:1  # first\nb\n")
@@ -191,6 +253,10 @@ def refused(rsh):
     def bad(name, args, *expected):
         began = time.monotonic()
         ends(name, Job(tweed(*args)), began, *expected, within=10, status=2)
+    def second(name, does, *expected):
+        """The same of the second host, when the first has an agent already."""
+        bad(name, ["--rsh", script("second", f"#!/bin/sh\nhost=$1\nshift\n[ $host = a ] || {does}\nexec sh -c \"$*\"\n"), "--hosts", "a,b",
+                   "true"], "host b ", *expected)
     bad("no tweed there", [*rsh, "--hosts", "a,b", "--remote-tweed", "/no/tweed", "true"], "host a", "/no/tweed", "--remote-tweed")
     bad("host that is not reached", ["--rsh", "/bin/false", "--hosts", "a,b", "true"], "host a cannot be reached", "/bin/false a true")
     bad("no remote shell", ["--rsh", "/no/rsh", "--hosts", "a,b", "true"], "/no/rsh", "No such file")
@@ -201,6 +267,14 @@ def refused(rsh):
         f.write(hello)
     bad("another version", ["--rsh", script("other", f"#!/bin/sh\ncat {place}/hello; cat >/dev/null\n"), "--hosts", "a,b", "true"],
         "node 0 on host a", "tweed 9.9.9", "0000000000000007", "same build")
+    second("another version of the second", f"{{ cat {place}/hello; exec cat >/dev/null; }}", "node 1", "tweed 9.9.9", "same build")
+    second("no tweed on the second", "exit 127", "cannot run", "install tweed there")
+    second("second that is not reached", "exit 255", "cannot be reached", "status 255")
+    second("second that dies", "kill -9 $$", "cannot be reached", "signal 9")
+    if options.whole:
+        began = time.monotonic()
+        ends("host that does not answer", Job(tweed("--rsh", script("mute", "#!/bin/sh\nsleep 1000\n"), "--hosts", "a,b", "true")), began,
+             "host a has not answered for 30 s", within=35, status=2)
     alone = os.path.join(place, "alone")
     os.mkdir(alone)
     here = os.getcwd()
@@ -210,35 +284,59 @@ def refused(rsh):
     ends("directory that is not there", job, time.monotonic(), "cannot enter the directory", "all hosts have", within=10, status=2)
 
 
-def count(name, args, seconds=100):
-    """32 ranks print 100,000 lines each: all arrive, whole, in each rank's order; the launcher's memory stays small."""
-    job = subprocess.Popen([*args, "seq", "-f", "line %.0f", "100000"], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL,
-                           env={**os.environ, "TW_CLUSTER_MARK": mark, "TWEED_WATCH": str(WATCH_S), "TWEED_MEMORY": "64M"})
+def held():
+    """A shell that leaves processes behind which hold the wire and outlive it: that keeps neither a job that ends well nor one that does not."""
+    holds = script("holds", SHELL + "exec 3<&0\ntrap '' TERM HUP INT\nsleep 1000 <&3 &\nsetsid sleep 1000 <&3 &\nsetsid sh -c \"$*\" <&3 &\nwait\n")
+    args = tweed("--rsh", holds, "--hosts", "a,b", "-p", "2")
+    began = time.monotonic()
+    done = subprocess.run([options.tweed, "info", "--hosts", "a,b"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False,
+                          stdin=subprocess.DEVNULL, env={**os.environ, "TW_CLUSTER_MARK": mark, "TWEED_TRANSPORT": options.transport, "TWEED_RSH": holds}, timeout=60)
+    report("held answer", ([] if done.returncode == 0 else [f"status {done.returncode}"]) +
+           ([] if time.monotonic() - began < 10 else ["waits"]), done.stdout.decode().splitlines())
+    abandon()  # what the shell has left is its own
+    good("held wire", Job([*args, "true"]), seconds=8)
+    good("held wire, status", Job([*args, "sh", "-c", "exit 7"]), seconds=8, status=7)
+    for name, number, said in (("killed", signal.SIGKILL, r"was killed by signal 9"), ("stopped", signal.SIGSTOP, "has been silent")):
+        job = Job([*args, options.busy])
+        if not job.runs(4):
+            report(f"held wire, {name} agent", job.still(), job.wait(0.1)[2])
+            continue
+        victim = job.agents()[-1]
+        expected = named(victim)
+        os.kill(victim, number)
+        ends(f"held wire, {name} agent", job, time.monotonic(), expected, said)
+
+
+def count(name, args, prefix=(), lines=100000, seconds=100):
+    """32 ranks print so many lines each: all arrive, whole, in each rank's order; the launcher's memory stays small."""
+    job = subprocess.Popen([*prefix, *args, "seq", "-f", "line %.0f", str(lines)], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL,
+                           env={**os.environ, "TW_CLUSTER_MARK": mark, "TWEED_WATCH": str(options.watch), "TWEED_MEMORY": "64M"})
     last, problems, most = {}, [], 0
-    time.sleep(WATCH_S + 2)  # a reader that takes its time is not a lost one
+    time.sleep(options.watch + 1)  # a reader that takes its time is not a lost one
     for line in job.stdout:
         rank, word, number = line.split()
         if word != b"line" or int(number) != last.get(rank, 0) + 1:
             problems.append(f"{line!r} after {last.get(rank)}")
             break
         last[rank] = int(number)
-        if int(number) % 20000 == 0:
+        if int(number) % (lines // 5) == 0:
             with open(f"/proc/{job.pid}/status", encoding="ascii") as f:
                 high = re.search(r"VmHWM:\s+(\d+)", f.read())
                 most = max(most, int(high[1]) if high else 0)
     job.stdout.close()
     if job.wait(seconds) != 0:
         problems.append(f"status {job.returncode}")
-    if len(last) != 32 or set(last.values()) != {100000}:
+    if len(last) != 32 or set(last.values()) != {lines}:
         problems.append(f"{len(last)} ranks, {sum(last.values())} lines")
     if most > 40000:
         problems.append(f"the launcher had {most} KB")
     report(name, problems)
+    print(f"{name}: {len(last)} ranks, {sum(last.values())} lines in order, launcher {most} KB")
 
 
 def output(rsh):
     count("output of hosts", tweed(*rsh, "--transport", options.transport, "--hosts", "a,b", "-p", "16", "--tag"))
-    count("output of emulated nodes", tweed("-n", "2", "-p", "16", "--tag"))
+    count("output of emulated nodes", tweed("-n", "2", "-p", "16", "--tag"), lines=100000 if options.whole else 20000)
     job = subprocess.Popen(["sh", "-c", "\"$@\" | head -n 2", "sh", *tweed(*rsh, "--transport", options.transport, "--hosts", "a,b", "yes")],
                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env={**os.environ, "TW_CLUSTER_MARK": mark})
     out = job.communicate(timeout=20)[0]
@@ -269,21 +367,19 @@ def launcher(rsh):
     job = Job(args)
     job.runs(4)
     job.process.send_signal(signal.SIGSTOP)
-    left = left_behind(WATCH_S + LATE_S)
-    left = [p for p in left if p[0] != job.process.pid]
-    report("launcher that is stopped from outside", [f"leaves {p}" for p in left if p[1] != "tweed"])
+    report("launcher that is stopped from outside", [f"leaves {p}" for p in left_behind(options.watch + LATE_S, job.process.pid)])
     job.process.kill()
     job.wait(1)
     for name, command in (("hosts", args), ("emulated nodes", tweed("-n", "2", "-p", "2", "--transport", "shm", options.busy))):
         job = Job(command)
         job.runs(4)
         job.process.send_signal(signal.SIGTSTP)
-        time.sleep(2 * WATCH_S + 1)
-        busy = {pid for pid, n, _ in processes() if n == "busy"}
+        time.sleep(options.watch + 1.5)
+        busy = {pid for pid, n, _ in processes() if n == "busy-runs"}
         states = {open(f"/proc/{pid}/stat", encoding="ascii").read().rsplit(")", 1)[1].split()[0] for pid in busy}
         problems = [] if len(busy) == 4 and states == {"T"} else [f"{len(busy)} processors, states {states}"]
         job.process.send_signal(signal.SIGCONT)
-        time.sleep(WATCH_S + 1)
+        time.sleep(options.watch + 0.5)
         if job.process.poll() is not None:
             problems.append("does not go on")
         job.process.send_signal(signal.SIGINT)
@@ -299,13 +395,15 @@ def stopped(name, prefix, args):
     for number in range(options.tries):
         job = Job(args, prefix)
         if not job.runs(4):
-            report(f"stopped agent, {name}", ["the job does not run"], job.wait(0.1)[2])
+            report(f"stopped agent, {name}", job.still(), job.wait(0.1)[2])
             continue
         victims = job.agents()
+        victim = victims[number % len(victims)]
+        expected = named(victim)
         began = time.monotonic()
-        os.kill(victims[number % len(victims)], signal.SIGSTOP)
-        slowest = max(slowest, ends(f"stopped agent {number}, {name}", job, began, r"node \d", "silent for 2 s", status=1))
-    print(f"stopped agents, {name}: {options.tries} tries, slowest {slowest:.1f} s, watch {WATCH_S} s")
+        os.kill(victim, signal.SIGSTOP)
+        slowest = max(slowest, ends(f"stopped agent {number}, {name}", job, began, expected, f"silent for {options.watch} s", status=1))
+    print(f"stopped agents, {name}: {options.tries} tries, slowest {slowest:.1f} s, watch {options.watch} s")
 
 
 # ---- ssh ------------------------------------------------------------------------------------------------------------
@@ -329,31 +427,73 @@ def on_hosts(test):
 
 
 def ssh():
-    def test(_, rsh, prefix):
+    def test(h, rsh, prefix):
         start(rsh, prefix)
+        began = time.monotonic()
+        ends("host without a way to it", Job(tweed(*rsh, "--hosts", "a,c", "true"), prefix), began, "host c cannot be reached", "status 255",
+             within=10, status=2)
+        if h.six:
+            good("hosts by IPv6", Job(tweed("--rsh", h.rsh, "--net-interface", "fd00:231:3::/64", "--env", "TW_CLUSTER_MARK", "--hosts",
+                                            "[fd00:231:1::2],[fd00:231:2::2]", *options.sor), prefix), stdout="verified: yes")
+        if options.whole:
+            count("output through ssh", tweed(*rsh, "--transport", options.transport, "--hosts", "a,b", "-p", "16", "--tag"), prefix)
         stopped("through ssh", prefix, tweed(*rsh, "--hosts", "a,b", "-p", "2", options.busy))
     on_hosts(test)
 
 
 def links():
-    def cut(h, number, name, args, prefix):
+    def cut(h, number, name, args, prefix, *expected):
         slowest = 0.0
         for k in range(options.tries):
             job = Job(args, prefix)
             if not job.runs(4):
-                report(f"link {name}", ["the job does not run"], job.wait(0.1)[2])
+                report(f"link {name}", job.still(), job.wait(0.1)[2])
                 continue
             began = time.monotonic()
             h.cut(number, silently=k % 2 == 1)
-            slowest = max(slowest, ends(f"link {name} is cut {k}", job, began, r"node \d"))
+            slowest = max(slowest, ends(f"link {name} is cut {k}", job, began, *expected))
             h.cut(number, down=False, silently=k % 2 == 1)
-        print(f"link {name}: {options.tries} tries, slowest {slowest:.1f} s, watch {WATCH_S} s")
+        print(f"link {name}: {options.tries} tries, slowest {slowest:.1f} s, watch {options.watch} s")
 
     def test(h, rsh, prefix):
         args = tweed(*rsh, "--hosts", "a,b", "-p", "2", options.busy)
-        cut(h, 3, "between the hosts", args, prefix)
-        cut(h, 2, "to the launcher", args, prefix)
+        cut(h, 3, "between the hosts", args, prefix, "node 0 on host a", "node 1 on host b")
+        cut(h, 2, "to the launcher", args, prefix, "node 1 on host b", f"silent for {options.watch} s")
     on_hosts(test)
+
+
+KERNELS = {"apps/sor": ["--rows", "258", "--columns", "512", "--iterations", "8"], "apps/gauss": ["--size", "192"],
+           "splash/clu": ["--size", "192"], "splash/lu": ["--size", "192"]}
+PROTOCOLS = ("2L", "2LS", "2LOffMC", "2LMigr", "1LD", "1L", "TS")
+SHAPES = {"2x2": ["--hosts", "a,b", "-p", "2"], "4x1": ["--hosts", "a:2,b:2", "-p", "1"]}
+
+
+def kernels():
+    """Kernels verify between hosts with addresses of their own: all under all protocols, or one of each."""
+    table = {}
+
+    def one(rsh, prefix, protocol, kernel, shape):
+        name = os.path.basename(kernel)
+        program = f"{build}/tests/instrument/{name}-gcc" if protocol == "1L" else f"{build}/{kernel}"
+        before = len(failures)
+        began = time.monotonic()
+        good(f"{name} under {protocol} at {shape}",
+             Job(tweed(*rsh, "--protocol", protocol, *SHAPES[shape], program, *KERNELS[kernel], "--verify"), prefix), stdout="verified: yes")
+        table[protocol, shape, name] = f"{time.monotonic() - began:.1f} s" if len(failures) == before else "WRONG"
+
+    def test(_, rsh, prefix):
+        for k, protocol in enumerate(PROTOCOLS):
+            for i, kernel in enumerate(KERNELS):
+                for j, shape in enumerate(SHAPES):
+                    if options.whole or (i == k % 4 and j == k // 4):
+                        one(rsh, prefix, protocol, kernel, shape)
+    on_hosts(test)
+    print("".join(f"{text:>10}" for text in ("protocol", "shape", *map(os.path.basename, KERNELS))))
+    for protocol in PROTOCOLS:
+        for shape in SHAPES:
+            row = [table.get((protocol, shape, os.path.basename(k)), "-") for k in KERNELS]
+            if set(row) != {"-"}:
+                print("".join(f"{text:>10}" for text in (protocol, shape, *row)))
 
 
 # ---- a resource manager ---------------------------------------------------------------------------------------------
@@ -381,41 +521,53 @@ def slurm():
 
 def managed(name, call, env):
     agent = [options.tweed, "agent"]
-    good(f"agents by {name}", Job([*call, "-n", "4", *agent, options.sor, "--verify"], env=env), stdout="verified: yes")
-    good(f"processors of {name}'s agents", Job([*call, "-n", "2", *agent, "--", options.sor, "--verify"],
+    good(f"agents by {name}", Job([*call, "-n", "4", *agent, *options.sor], env=env), stdout="verified: yes")
+    good(f"processors of {name}'s agents", Job([*call, "-n", "2", *agent, "--", *options.sor],
                                               env={**env, "TWEED_PROCESSORS": "2"}), stdout="4 processors on 2 nodes[^$]*verified: yes")
     began = time.monotonic()
     ends(f"status through {name}", Job([*call, "-n", "2", *agent, "sh", "-c", "exit 5"], env=env), began, "exited with status 5",
          within=20, status=5)
     began = time.monotonic()
     ends(f"no program for {name}", Job([*call, "-n", "2", *agent, "./nothing"], env=env), began, "./nothing", within=20, status=2)
-    job = Job([*call, "-n", "3", *agent, options.busy], env=env)
-    if job.runs(3):
+    for what, number, said in (("stopped", signal.SIGSTOP, "silent"), ("killed", signal.SIGKILL, "was killed by signal 9")):
+        job = Job([*call, "-n", "2", *agent, options.busy], env=env)
+        if not job.runs(2):
+            report(f"{what} agent under {name}", job.still(), job.wait(0.1)[2])
+            continue
+        victim = job.agents()[-1]
+        expected = named(victim)
         began = time.monotonic()
-        os.kill(job.agents()[-1], signal.SIGSTOP)
-        ends(f"stopped agent under {name}", job, began, r"node \d", "silent", within=WATCH_S + LATE_S + 5)
-    else:
-        report(f"stopped agent under {name}", ["the job does not run"], job.wait(0.1)[2])
+        os.kill(victim, number)
+        ends(f"{what} agent under {name}", job, began, expected, said, within=options.watch + LATE_S + 5)
 
 
 p = argparse.ArgumentParser()
 p.add_argument("tweed")
 p.add_argument("sor")
 p.add_argument("busy")
-p.add_argument("group", nargs="+", choices=("local", "ssh", "links", "mpirun", "slurm"))
+p.add_argument("group", nargs="+", choices=("local", "silence", "ssh", "links", "kernels", "mpirun", "slurm"))
 p.add_argument("--tries", type=int, default=int(os.environ.get("CLUSTER_TRIES", "3")))
+p.add_argument("--watch", type=int, default=2)
 p.add_argument("--transport", default="ofi")
+p.add_argument("--whole", action="store_true")
+p.add_argument("--times", action="store_true")
 options = p.parse_args()
-options.tweed, options.sor, options.busy = (os.path.abspath(x) for x in (options.tweed, options.sor, options.busy))
+options.tweed, options.busy = os.path.abspath(options.tweed), os.path.abspath(options.busy)
+build = os.path.dirname(os.path.dirname(os.path.abspath(options.sor)))
+options.sor = [os.path.abspath(options.sor), *KERNELS["apps/sor"], "--verify"]
 mark = f"cluster-{os.getpid()}-{time.time_ns()}"
 usable = subprocess.run([options.tweed, "info", "--json"], capture_output=True, check=True).stdout.decode()
 if not re.search(r'"name": "' + options.transport + r'",[^}]*"usable": true', usable):
     print(f"cluster: not tested, transport {options.transport} does not work here")
     sys.exit(77)
-signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # a timeout: leave nothing behind
+atexit.register(abandon)
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # a timeout
 with tempfile.TemporaryDirectory() as place:
     options.tweed = shutil.copy(options.tweed, place)  # what runs from here is ours
     for group in options.group:
-        {"local": local, "ssh": ssh, "links": links, "mpirun": mpirun, "slurm": slurm}[group]()
+        {"local": local, "silence": silence, "ssh": ssh, "links": links, "kernels": kernels, "mpirun": mpirun, "slurm": slurm}[group]()
+if options.tries > 1:
+    for sentence, took in sorted(sentences.items()):
+        print(f"{len(took):4} times, slowest {max(took):5.1f} s: {sentence}")
 print(f"cluster: {cases - len(failures)} of {cases} good")
 sys.exit(1 if failures else 0)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Two hosts and a launcher: network namespaces, joined pairwise by veth links, with an sshd in each host.
 
-Addresses: link 1 joins launcher and a (10.231.1.0/24), link 2 launcher and b, link 3 a and b.  All processes see the same files
+Addresses: link 1 joins launcher and a (10.231.1.0/24, fd00:231:1::/64), link 2 launcher and b, link 3 a and b; no way leads to a host c.  All processes see the same files
 and processes, so what a job leaves behind is found from here."""
 
 import os
@@ -33,6 +33,7 @@ class Hosts:
         self.tag = f"tw{os.getpid() % 100000}"
         self.place = tempfile.mkdtemp(prefix="tweed-hosts-", dir="/root")
         self.daemons = []
+        self.six = True  # the kernel has IPv6
 
     def name(self, host):
         return f"{self.tag}{host}"
@@ -52,6 +53,8 @@ class Hosts:
                     "netns", self.name(other))
             for last, host in ((1, one), (2, other)):
                 self.ip("-n", self.name(host), "address", "add", f"10.231.{number}.{last}/24", "dev", f"v{number}{host}")
+                self.six &= subprocess.run(["ip", "-n", self.name(host), "address", "add", f"fd00:231:{number}::{last}/64", "dev",
+                                            f"v{number}{host}", "nodad"], check=False, capture_output=True).returncode == 0
                 self.ip("-n", self.name(host), "link", "set", f"v{number}{host}", "up")
         for key in ("host", "user"):
             subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", f"{self.place}/{key}"], check=True)
@@ -64,7 +67,7 @@ class Hosts:
             self.daemons.append(self.inside(host, ["/usr/sbin/sshd", "-D", "-e", "-f", f"{self.place}/sshd"],
                                             stderr=subprocess.DEVNULL))
         with open(f"{self.place}/ssh", "w", encoding="ascii") as f:
-            f.write(f"Host a\n HostName 10.231.1.2\nHost b\n HostName 10.231.2.2\nHost *\n Port {PORT}\n User root\n"
+            f.write(f"Host a\n HostName 10.231.1.2\nHost b\n HostName 10.231.2.2\nHost c\n HostName 10.231.9.9\n ConnectionAttempts 1\nHost *\n Port {PORT}\n User root\n"
                     f" IdentityFile {self.place}/user\n IdentitiesOnly yes\n StrictHostKeyChecking no\n"
                     f" UserKnownHostsFile /dev/null\n LogLevel ERROR\n ConnectTimeout 5\n ConnectionAttempts 5\n")
         self.rsh = f"ssh -F {self.place}/ssh"

@@ -42,6 +42,39 @@ static void *agent(void *rank)
 	return (void *)(intptr_t)meet_connect(place, secret, (unsigned)(uintptr_t)rank);
 }
 
+/* Is there an IPv6 of this host? */
+static bool six_here(void)
+{
+	struct sockaddr_in6 to = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+	int fd = socket(AF_INET6, SOCK_STREAM, 0);
+	bool here = fd >= 0 && bind(fd, (const struct sockaddr *)&to, sizeof(to)) == 0;
+
+	close(fd);
+	return here;
+}
+
+/* An agent finds its launcher by any one address of either family; what is no address is passed over. */
+static void families(void)
+{
+	static const char *const addresses[] = {"127.0.0.1", "::1", "nonsense 999.1.1.1 ::1"};
+	int connection[2], listener;
+	unsigned refused;
+	pthread_t t;
+	void *got;
+
+	for (unsigned i = 0; i < (six_here() ? sizeof(addresses) / sizeof(*addresses) : 1); i++) {
+		listener = meet_listen(place);
+		CHECK(listener >= 0);
+		snprintf(place, sizeof(place), "%d %s", atoi(place), addresses[i]);
+		CHECK(pthread_create(&t, NULL, agent, (void *)1) == 0);
+		CHECK(meet_accept(listener, secret, 2, 10, connection, &refused) == 0 && refused == 0);
+		pthread_join(t, &got);
+		CHECK((intptr_t)got >= 0);
+		close((int)(intptr_t)got);
+		close(connection[1]);
+	}
+}
+
 static void *stranger(void *rank)
 {
 	return (void *)(intptr_t)meet_connect(place, other, (unsigned)(uintptr_t)rank);
@@ -132,5 +165,6 @@ int main(void)
 
 	listener = meet_listen(place);
 	CHECK(meet_accept(listener, secret, 2, 1, connection, &refused) == -ETIMEDOUT && connection[1] == -1);
+	families();
 	return 0;
 }

@@ -1,22 +1,40 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fuzz_hosts.c - any text as a list of hosts: names that no shell or option can be hidden in, or one sentence. */
-#include <string.h>
+/* fuzz_hosts.c - any text as a list of hosts, or as a file of them: names that no shell or option can be hidden in, or one sentence.
+ * The first byte says which. */
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
-#include "base/util.h"
+#include "tests/fuzz/fuzz.h"
 #include "tools/hosts.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+static int fuzz_file;
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
+	(void)argc;
+	(void)argv;
+	fuzz_file = memfd_create("hosts", MFD_CLOEXEC);
+	return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
+{
+	struct fuzz_input in = {data, bytes};
 	struct tw_config config;
 	struct tool_hosts hosts;
 	char error[1024] = "";
 
 	memset(&config, 0, sizeof(config));
-	memcpy(config.hosts, data, TW_MIN(size, sizeof(config.hosts) - 1));
-	if (!config.hosts[0])
-		return 0;
+	if (fuzz_byte(&in) & 1) {
+		snprintf(config.hostfile, sizeof(config.hostfile), "/proc/self/fd/%d", fuzz_file);
+		TW_ASSERT(ftruncate(fuzz_file, 0) == 0);
+		TW_ASSERT(pwrite(fuzz_file, in.data, in.bytes, 0) == (ssize_t)in.bytes);
+	} else {
+		memcpy(config.hosts, in.data, TW_MIN(in.bytes, sizeof(config.hosts) - 1));
+		if (!config.hosts[0])
+			return 0;
+	}
 	if (hosts_read(&config, &hosts, error, sizeof(error)) < 0) {
 		TW_ASSERT(error[0] && !hosts.host);
 		return 0;

@@ -138,6 +138,31 @@ def family():
     bad("program that does not tell of its stores", ["run", "-n", "2", "-p", "2", "--protocol", "1L", program], "tweed cc", "1L")
 
 
+def binding():
+    """Jobs that run: what --show-binding says, on machines that are made up, and where the processors of this one are."""
+    def shows(name, args, *lines, env=None, stdout=""):
+        done = call(["run", *args], env)
+        said = sorted(done.stderr.decode().splitlines())
+        problems = [] if done.returncode == 0 else [f"status {done.returncode}"]
+        if said != [f"tweed: agent {line[0]}: processor {line}" for line in lines]:
+            problems.append(f"says {said}")
+        if done.stdout.decode() != stdout:
+            problems.append(f"prints {done.stdout!r}")
+        report(name, problems, done)
+    shows("binding in two packages", ["-n", "2", "-p", "2", "--bind", "core", "--show-binding", "true"],
+          "0.0 may run on cpu 0-1", "0.1 may run on cpu 2-3", "1.0 may run on cpu 4-5", "1.1 may run on cpu 6-7",
+          env={"HWLOC_SYNTHETIC": "package:2 core:2 pu:2"})
+    shows("binding to packages", ["-n", "1", "-p", "2", "--bind", "package", "--show-binding", "true"],
+          "0.0 may run on cpu 0-3", "0.1 may run on cpu 4-7", env={"HWLOC_SYNTHETIC": "package:2 core:2 pu:2"})
+    shows("no binding", ["-n", "1", "-p", "1", "--show-binding", "true"], "0.0 may run on cpu all")
+    cpus = os.sched_getaffinity(0)
+    cpu = max(cpus)
+    os.sched_setaffinity(0, {cpu})
+    shows("binding inside the cpus that we may use", ["-n", "1", "-p", "1", "--bind", "core", "--show-binding", "grep", "Cpus_allowed_list",
+                                                      "/proc/self/status"], f"0.0 may run on cpu {cpu}", stdout=f"Cpus_allowed_list:\t{cpu}\n")
+    os.sched_setaffinity(0, cpus)
+
+
 def hosts():
     def host(name, *expected):
         bad(f"hosts '{name}'", ["run", "--hosts", name, "./touch"], *expected)
@@ -160,6 +185,11 @@ def hosts():
     bad("directory as hosts' file", ["run", "--hostfile", "directory", "./touch"], "directory", "Is a directory")
     with open("empty-hosts", "w") as f:
         f.write("# nobody\n\n")
+    for text, *expected in (("a\nb:0\n", "'b:0'", "1 to 256"), ("a\n-oProxyCommand=touch\n", "no host"), ("a b;touch\n", "'b;touch'", "no host"),
+                            ("a # one\nb:256\n", "more than 256"), ("a\0b\n" + "c" * 300 + "\n", "no host"), ("\xff\xfe\n", "no host")):
+        with open("wrong-hosts", "w", encoding="latin-1") as f:
+            f.write(text)
+        bad(f"hosts' file {text[:20]!r}", ["run", "--hostfile", "wrong-hosts", "--transport", "ofi", "./touch"], "wrong-hosts", *expected)
     bad("hosts' file without hosts", ["run", "--hostfile", "empty-hosts", "./touch"], "empty-hosts", "names no host")
     bad("environment without a name", ["run", "--env", "=x", "./touch"], "--env", "NAME")
     bad("environment of nobody", ["run", "--env", "NO_SUCH_VARIABLE", "./touch"], "NO_SUCH_VARIABLE")
@@ -223,7 +253,7 @@ with tempfile.TemporaryDirectory() as place:
     executable("variables", "#!/bin/sh\necho $TW_A $TW_B\n")
     executable("garbage", "neither script nor binary\n")
     executable("no-interpreter", "#!/no/such/interpreter\n")
-    for group in (settings, shapes, sizes, options, hosts, family, programs, stats_files, controls):
+    for group in (binding, settings, shapes, sizes, options, hosts, family, programs, stats_files, controls):
         group()
     os.chdir("/")
 

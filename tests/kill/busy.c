@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* busy.c - a program to be killed: every processor increments counters under locks and meets the others at barriers.
- * usage: busy [--child] [ROUNDS]; without ROUNDS for ever.  --child: each processor has a child that sleeps. */
+ * usage: busy [--child] [ROUNDS]; without ROUNDS for ever.  --child: each processor has a child that sleeps.  Who is through the first
+ * round is called `busy-runs` by the kernel. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "tweed/tweed.h"
@@ -51,6 +53,8 @@ int main(int argc, char **argv)
 		if (s->total[(tw_id() + 1) % tw_count() * STRIDE] != round)
 			tw_abort(1, "a neighbour's round is not visible");
 		tw_barrier_all();
+		if (round == 1)
+			prctl(PR_SET_NAME, "busy-runs");
 	}
 	long sum = 0;
 	for (int i = 0; i < LOCKS; i++)

@@ -39,6 +39,20 @@ static void test_format(void)
 	CU_ASSERT_STRING_EQUAL(out, "(null)");
 }
 
+static void test_node_names(void)
+{
+	static const char host[3][TW_HOST_BYTES] = {"a", "", "c.example"};
+
+	CU_ASSERT_STRING_EQUAL(tw_log_node(7), "node 7");
+	tw_log_hosts(host, 3);
+	CU_ASSERT_STRING_EQUAL(tw_log_node(0), "node 0 on host a");
+	CU_ASSERT_STRING_EQUAL(tw_log_node(1), "node 1");
+	CU_ASSERT_STRING_EQUAL(tw_log_node(3), "node 3");
+	const char *one = tw_log_node(0), *other = tw_log_node(2);
+	CU_ASSERT_STRING_EQUAL(one, "node 0 on host a");
+	CU_ASSERT_STRING_EQUAL(other, "node 2 on host c.example");
+}
+
 static void test_format_cut(void)
 {
 	for (size_t bytes = 1; bytes < 30; bytes++) {
@@ -236,6 +250,7 @@ int main(void)
 {
 	CU_TestInfo tests[] = {
 	    {"format", test_format}, {"format, cut", test_format_cut},
+	    {"node names", test_node_names},
 	    {"log", test_log},       {"log, too long", test_log_long},
 	    {"fatal", test_fatal},   {"mutex", test_mutex},
 	    {"futex", test_futex},   {"time", test_time},
