@@ -163,7 +163,7 @@ static bool api_pages(struct tw_proc *me, const void *ptr, size_t len, tw_page_t
 void *tw_malloc_all(size_t bytes)
 {
 	struct tw_proc *me = tw_me_checked("tw_malloc_all");
-	void *p = me->id == 0 ? tw_calloc(1, bytes) : NULL;
+	void *p = me->id == 0 ? tw_heap_calloc(1, bytes, __builtin_return_address(0)) : NULL;
 	tw_bcast(&p, sizeof(p), 0);
 	if (!p)
 		errno = ENOMEM;
@@ -281,6 +281,7 @@ int tw_home_set(const void *ptr, size_t len, int node)
 void tw_stats_reset(void)
 {
 	struct tw_proc *me = tw_me_checked("tw_stats_reset");
+	tw_trace(me, TW_TRACE_measure_begin, TW_TRACE_NONE, TW_TRACE_NO_PAGE, 0, 0);
 	memset(&me->stats->now, 0, sizeof(me->stats->now));
 	me->net->messages = me->net->bytes_in = me->net->bytes_out = 0;
 	me->stats->stopped = 0;
@@ -291,6 +292,7 @@ void tw_stats_stop(void)
 {
 	struct tw_proc *me = tw_me_checked("tw_stats_stop");
 	struct tw_stats *s = me->stats;
+	tw_trace(me, TW_TRACE_measure_end, TW_TRACE_NONE, TW_TRACE_NO_PAGE, 0, 0);
 	s->now.messages = me->net->messages;
 	s->now.data_bytes = me->net->bytes_in + me->net->bytes_out;
 	s->kept = s->now;

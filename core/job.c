@@ -12,6 +12,7 @@
 #include "core/notice.h"
 #include "core/race.h"
 #include "core/shootdown.h"
+#include "core/trace.h"
 
 struct tw_proc *tw_me;
 
@@ -153,6 +154,9 @@ static void job_fault(void *ctx, size_t offset, bool write)
 		write = true;
 	if (!write)
 		me->fault.ip = 0;
+	/* A thread that serves faults is told the page alone. */
+	uint64_t byte = me->fault.ops->caps & TW_FAULT_THREAD ? TW_TRACE_UNKNOWN : offset % me->layout.page_bytes;
+	tw_trace(me, write ? TW_TRACE_write_fault : TW_TRACE_read_fault, TW_TRACE_NONE, p, byte, 0);
 	if (write) {
 		me->stats->now.write_faults++;
 		me->protocol->write_fault(me, p);
@@ -193,10 +197,12 @@ static int job_open_views(struct tw_proc *me, const struct tw_boot *boot)
 }
 
 /* What ends this process has been said: the launcher need not. */
-static struct tw_stats *job_stats;
+static struct tw_proc *job_proc;
 static void job_fatal(void)
 {
-	job_stats->refused = 1;
+	job_proc->stats->refused = 1;
+	if (job_proc->trace)
+		tw_trace_say(job_proc);
 }
 
 int tw_proc_open(struct tw_proc *me, const struct tw_boot *boot, unsigned local, bool agent)
@@ -211,7 +217,7 @@ int tw_proc_open(struct tw_proc *me, const struct tw_boot *boot, unsigned local,
 	me->local = local;
 	me->id = me->node * me->locals + local;
 	me->agent = agent;
-	me->timing = me->config.stats[0] != '\0';
+	me->timing = me->config.stats[0] || me->config.trace[0];
 	if (me->config.race)
 		me->config.keep = 0; /* each interval's first store faults, so that a report can name it */
 	tw_layout_compute(&me->layout, &me->config);
@@ -222,13 +228,14 @@ int tw_proc_open(struct tw_proc *me, const struct tw_boot *boot, unsigned local,
 	}
 	if ((err = job_open_private(me, boot->private_fd)) || (err = job_open_net(me, boot)))
 		return err;
-	job_stats = me->stats;
+	job_proc = me;
 	tw_fatal_hook = job_fatal;
 	me->view = me->net->base + me->layout.frames;
 	if ((err = tw_notice_open(me)))
 		return err;
 	if (me->protocol->init && (err = me->protocol->init(me)))
 		return err;
+	tw_trace_open(me);
 	if (me->config.race)
 		tw_race_open(me);
 	if (!agent && (err = job_open_views(me, boot)))

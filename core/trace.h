@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* trace.h - the core's part of traces; what all record is in driver/trace.h. */
+#ifndef TW_CORE_TRACE_H
+#define TW_CORE_TRACE_H
+
+#include "tweed/driver/protocol.h"
+
+/* tw_trace_ring_bytes - of a processor's ring in the private memory; 0 without TWEED_TRACE. */
+size_t tw_trace_ring_bytes(const struct tw_config *config);
+/* tw_trace_open - record from now on, if the job is traced.  [start] */
+void tw_trace_open(struct tw_proc *me);
+/* tw_trace_allocation - the caller at @caller has got @bytes at @address.  [application] */
+void tw_trace_allocation(struct tw_proc *me, const void *address, size_t bytes, const void *caller);
+/* tw_trace_say - the last events of this processor, a line each on standard error.  Any context. */
+void tw_trace_say(const struct tw_proc *me);
+
+/* tw_trace_kind_name - NULL after the last. */
+const char *tw_trace_kind_name(unsigned kind);
+
+#endif
