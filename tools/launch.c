@@ -280,6 +280,18 @@ static void launch_have_ready(struct launch *l, unsigned i)
 	}
 }
 
+/* Times of another host's agent are of use in a trace if we know its clock. */
+static void launch_agent_ready(struct launch *l, unsigned i)
+{
+	const struct launch_node *n = &l->node[i];
+	struct wire_clock clock = {.launcher_ns = tw_time_ns()};
+
+	if (l->job->config.trace[0] && (n->host || !n->child) && trace_clock_asks(&l->trace, i))
+		launch_send(l, i, WIRE_CLOCK, &clock, sizeof(clock));
+	else
+		launch_have_ready(l, i);
+}
+
 /* ---- events ---------------------------------------------------------------------------------------------------- */
 
 static void launch_take_stats(struct launch *l, unsigned i, const struct wire_msg *msg)
@@ -315,7 +327,11 @@ static void launch_event(struct launch *l, unsigned i, const struct wire_msg *ms
 		launch_have_memory(l, i, msg);
 		break;
 	case WIRE_READY:
-		launch_have_ready(l, i);
+		launch_agent_ready(l, i);
+		break;
+	case WIRE_CLOCK:
+		trace_clock_heard(&l->trace, i, &msg->clock);
+		launch_agent_ready(l, i);
 		break;
 	case WIRE_DEATH:
 		launch_processor_died(l, i, &msg->death);
@@ -326,6 +342,11 @@ static void launch_event(struct launch *l, unsigned i, const struct wire_msg *ms
 			l->deadline_ns = tw_time_ns() + LAUNCH_CLOSE_NS;
 			launch_tell(l, WIRE_STOP);
 		}
+		break;
+	case WIRE_TRACE:
+		trace_take(&l->trace, l->job, i, &msg->trace);
+		if (!l->ending && l->deadline_ns) /* it is at work */
+			l->deadline_ns = tw_time_ns() + LAUNCH_CLOSE_NS;
 		break;
 	case WIRE_STATS:
 		launch_take_stats(l, i, msg);
@@ -541,6 +562,15 @@ static void launch_raise_limits(void)
 	}
 }
 
+static int launch_end_trace(struct launch *l)
+{
+	const struct wire_hello *hello[TW_MAX_NODES];
+
+	for (unsigned i = 0; i < l->nodes; i++)
+		hello[i] = &l->node[i].hello;
+	return trace_end(&l->trace, l->job, hello);
+}
+
 int tool_launch(struct tool_job *job)
 {
 	static struct launch l;
@@ -580,5 +610,7 @@ int tool_launch(struct tool_job *job)
 	sigprocmask(SIG_SETMASK, &l.mask, NULL); /* whoever does not read our output can still interrupt us */
 	drain_finish();
 	job->complete = l.delivered == l.nodes;
+	if (launch_end_trace(&l) < 0 && job->status == 0)
+		job->status = 1;
 	return job->status;
 }

@@ -12,6 +12,7 @@
 
 #include "core/boot.h"
 #include "core/layout.h"
+#include "core/trace.h"
 #include "tweed/driver/fault.h"
 #include "tweed/driver/protocol.h"
 
@@ -194,6 +195,10 @@ static bool wire_size_fits(uint32_t type, uint32_t bytes)
 		return bytes > offsetof(struct wire_output, bytes) && bytes <= sizeof(m->output);
 	case WIRE_INPUT:
 		return bytes <= sizeof(m->input);
+	case WIRE_CLOCK:
+		return bytes == sizeof(m->clock);
+	case WIRE_TRACE:
+		return bytes >= offsetof(struct wire_trace, event) && bytes <= sizeof(m->trace);
 	case WIRE_FAILED:
 	case WIRE_CREDIT:
 	case WIRE_DEAF:
@@ -228,6 +233,10 @@ static bool wire_well_formed(const struct wire_msg *m)
 		return m->memory.len <= TW_NET_ADDRESS_BYTES && m->fds == (m->memory.len ? 0 : 1);
 	case WIRE_NODES:
 		return wire_nodes_fit(m);
+	case WIRE_TRACE:
+		return m->trace.processor <= TW_MAX_PROCESSORS && m->trace.events <= WIRE_EVENTS_MOST &&
+		       m->trace.events <= m->trace.written &&
+		       m->bytes == offsetof(struct wire_trace, event) + m->trace.events * sizeof(m->trace.event[0]);
 	case WIRE_OUTPUT:
 		return m->output.stream == 1 || m->output.stream == 2;
 	case WIRE_DEAF:
@@ -341,6 +350,7 @@ uint64_t wire_build(void)
 	                        sizeof(struct wire_nodes),
 	                        sizeof(struct wire_death),
 	                        sizeof(struct tw_stats),
+	                        sizeof(struct wire_trace),
 	                        sizeof(struct tw_boot),
 	                        sizeof(struct tw_msg),
 	                        WIRE_PIECE,
@@ -358,6 +368,8 @@ uint64_t wire_build(void)
 		hash = build_name(hash, (*t)->name);
 	for (const struct tw_protocol *const *p = tw_protocol_list(); *p; p++)
 		hash = build_name(hash, (*p)->name);
+	for (unsigned kind = 0; tw_trace_kind_name(kind); kind++)
+		hash = build_name(hash, tw_trace_kind_name(kind));
 	tw_config_init(&config, NULL);
 	config.nodes = config.processors = 2;
 	tw_layout_compute(&layout, &config);
