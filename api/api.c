@@ -173,6 +173,7 @@ void *tw_malloc_all(size_t bytes)
 void tw_bcast(void *ptr, size_t len, int root)
 {
 	struct tw_proc *me = tw_me_checked("tw_bcast");
+	uint64_t passed;
 	char *at = ptr;
 
 	if (root < 0 || (unsigned)root >= me->nodes * me->locals)
@@ -191,10 +192,11 @@ void tw_bcast(void *ptr, size_t len, int root)
 			tw_stores_add(at, n);
 			memcpy(at, me->net->base + me->layout.collective, n);
 		}
-		tw_sync_barrier_job(me);
+		passed = tw_sync_barrier_job(me);
 		at += n;
 		len -= n;
 	} while (len);
+	tw_trace(me, TW_TRACE_collective, TW_TRACE_NONE, TW_TRACE_NO_PAGE, 0, passed);
 	tw_acquire(me, TW_SYNC_JOB, 0);
 }
 

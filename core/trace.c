@@ -9,6 +9,7 @@
 #include "core/symbol.h"
 
 #define TRACE_SAID   6u  /* of the last events, at a fatal end */
+#define TRACE_ALLOCATIONS 4u /* so many times fewer allocations than events are kept */
 #define TRACE_BLOCKS 64u /* of a page, one bit each: which have changed bytes */
 
 static struct tw_symbol_program trace_program;
@@ -23,10 +24,25 @@ const char *tw_trace_kind_name(unsigned kind)
 	return kind < sizeof(names) / sizeof(names[0]) ? names[kind] : NULL;
 }
 
+static size_t trace_slots(const struct tw_config *config, unsigned ring)
+{
+	return ring ? config->trace_events / TRACE_ALLOCATIONS : config->trace_events;
+}
+
+static size_t trace_bytes(const struct tw_config *config, unsigned ring)
+{
+	size_t events = trace_slots(config, ring) * sizeof(struct tw_trace_event);
+	return TW_ALIGN_UP(sizeof(struct tw_trace_ring) + events, (size_t)4096);
+}
+
 size_t tw_trace_ring_bytes(const struct tw_config *config)
 {
-	size_t events = config->trace_events * sizeof(struct tw_trace_event);
-	return config->trace[0] ? TW_ALIGN_UP(sizeof(struct tw_trace_ring) + events, (size_t)4096) : 0;
+	return config->trace[0] ? trace_bytes(config, 0) + trace_bytes(config, 1) : 0;
+}
+
+struct tw_trace_ring *tw_trace_ring(void *rings, const struct tw_config *config, unsigned ring)
+{
+	return (struct tw_trace_ring *)(void *)((char *)rings + (ring ? trace_bytes(config, 0) : 0));
 }
 
 void tw_trace_open(struct tw_proc *me)
@@ -35,14 +51,14 @@ void tw_trace_open(struct tw_proc *me)
 		return;
 	if (!me->agent)
 		tw_symbol_program(&trace_program);
-	struct tw_trace_ring *ring = (void *)(me->private_mem + me->layout.trace + me->local * me->layout.trace_bytes);
-	ring->slots = me->config.trace_events;
-	me->trace = ring;
+	me->trace = (void *)(me->private_mem + me->layout.trace + me->local * me->layout.trace_bytes);
+	for (unsigned i = 0; i < TW_TRACE_RINGS; i++)
+		tw_trace_ring(me->trace, &me->config, i)->slots = trace_slots(&me->config, i);
 }
 
 void tw_trace_record(struct tw_proc *me, enum tw_trace_kind kind, unsigned node, uint32_t page, uint64_t a, uint64_t b)
 {
-	struct tw_trace_ring *ring = me->trace;
+	struct tw_trace_ring *ring = tw_trace_ring(me->trace, &me->config, kind >= TW_TRACE_allocate);
 	uint64_t n = atomic_load_explicit(&ring->written, memory_order_relaxed);
 
 	ring->event[n & (ring->slots - 1)] = (struct tw_trace_event){
@@ -114,7 +130,7 @@ void tw_trace_allocation(struct tw_proc *me, const void *address, size_t bytes, 
 
 void tw_trace_say(const struct tw_proc *me)
 {
-	const struct tw_trace_ring *ring = me->trace;
+	const struct tw_trace_ring *ring = tw_trace_ring(me->trace, &me->config, 0);
 	uint64_t written = atomic_load(&ring->written), now = tw_time_ns();
 
 	for (uint64_t i = written - TW_MIN(written, TRACE_SAID); i < written; i++) {

@@ -5,8 +5,12 @@
 
 #include "tweed/driver/protocol.h"
 
-/* tw_trace_ring_bytes - of a processor's ring in the private memory; 0 without TWEED_TRACE. */
+#define TW_TRACE_RINGS 2u /* of a processor: events; allocations */
+
+/* tw_trace_ring_bytes - of a processor's rings in the private memory; 0 without TWEED_TRACE.
+ * tw_trace_ring - one of those at @rings. */
 size_t tw_trace_ring_bytes(const struct tw_config *config);
+struct tw_trace_ring *tw_trace_ring(void *rings, const struct tw_config *config, unsigned ring);
 /* tw_trace_open - record from now on, if the job is traced.  [start] */
 void tw_trace_open(struct tw_proc *me);
 /* tw_trace_allocation - the caller at @caller has got @bytes at @address.  [application] */

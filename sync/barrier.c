@@ -114,9 +114,9 @@ static void barrier_passed(struct tw_proc *me, uint64_t id, uint64_t epoch)
 	tw_acquire(me, TW_SYNC_BARRIER, id);
 }
 
-void tw_sync_barrier_job(struct tw_proc *me)
+uint64_t tw_sync_barrier_job(struct tw_proc *me)
 {
-	barrier_all(me, NULL, sync_job_array(me), &sync_private(me)->local, NULL);
+	return barrier_all(me, NULL, sync_job_array(me), &sync_private(me)->local, NULL);
 }
 
 void tw_barrier_all(void)

@@ -577,7 +577,7 @@ static void agent_finish(struct agent *a)
 	a->running = 0;
 	a->finishing = true;
 	if (!a->stopped)
-		trace_begin(&a->trace, &a->layout);
+		trace_begin(&a->trace, &a->boot.config, &a->layout);
 }
 
 static void agent_stop(struct agent *a)
@@ -586,7 +586,7 @@ static void agent_stop(struct agent *a)
 	a->peer = NULL;
 	tw_service_stop();
 	a->stopped = true;
-	trace_begin(&a->trace, &a->layout);
+	trace_begin(&a->trace, &a->boot.config, &a->layout);
 }
 
 /* Send the next piece of the trace, and the statistics after the last.  Returns whether more is to be sent. */

@@ -26,7 +26,7 @@ enum { TRACE_HEAD = 1, TRACE_EVENTS, TRACE_TAIL };
 
 static struct tw_trace_ring *trace_ring(const struct trace_source *s)
 {
-	return (struct tw_trace_ring *)(void *)(s->rings + s->ring * s->ring_bytes);
+	return tw_trace_ring(s->rings + s->processor * s->bytes, s->config, s->ring);
 }
 
 /* Not the oldest slots: a service that is not stopped writes over them, and a processor that was killed may have. */
@@ -39,14 +39,24 @@ static void trace_begin_ring(struct trace_source *s)
 	s->next = s->end - TW_MIN(s->end, most);
 }
 
-void trace_begin(struct trace_source *s, const struct tw_layout *layout)
+void trace_begin(struct trace_source *s, const struct tw_config *config, const struct tw_layout *layout)
 {
 	if (!s->rings)
 		return;
-	s->ring_bytes = layout->trace_bytes;
-	s->ring_count = layout->ports;
-	s->ring = 0;
+	s->config = config;
+	s->bytes = layout->trace_bytes;
+	s->processors = layout->ports;
 	trace_begin_ring(s);
+}
+
+static void trace_next_ring(struct trace_source *s)
+{
+	s->processor += s->ring == TW_TRACE_RINGS - 1;
+	s->ring = (s->ring + 1) % TW_TRACE_RINGS;
+	if (s->processor == s->processors)
+		s->rings = NULL;
+	else
+		trace_begin_ring(s);
 }
 
 /* The next piece; a ring without events is one, too. */
@@ -55,26 +65,23 @@ static void trace_send(struct trace_source *s, struct wire *wire)
 	static struct wire_trace piece;
 	const struct tw_trace_ring *ring = trace_ring(s);
 
-	piece.processor = s->ring;
+	piece.processor = (uint16_t)s->processor;
+	piece.ring = (uint16_t)s->ring;
 	piece.written = s->end;
 	piece.events = (uint32_t)TW_MIN(s->end - s->next, WIRE_EVENTS_MOST);
 	for (uint32_t i = 0; i < piece.events; i++)
 		piece.event[i] = ring->event[(s->next + i) % ring->slots];
 	s->next += piece.events;
 	wire_send(wire, WIRE_TRACE, &piece, offsetof(struct wire_trace, event) + piece.events * sizeof(piece.event[0]), NULL, 0);
-	if (s->next < s->end)
-		return;
-	if (++s->ring == s->ring_count)
-		s->rings = NULL;
-	else
-		trace_begin_ring(s);
+	if (s->next == s->end)
+		trace_next_ring(s);
 }
 
 bool trace_pump(struct trace_source *s, struct wire *wire)
 {
-	while (s->rings && s->ring_count && !wire_waits(wire))
+	while (s->rings && s->processors && !wire_waits(wire))
 		trace_send(s, wire);
-	return s->rings && s->ring_count;
+	return s->rings && s->processors;
 }
 
 /* ---- the launcher: clocks ---------------------------------------------------------------------------------------- */
@@ -209,7 +216,7 @@ static void trace_note_site(struct trace_file *t, uint32_t site)
 void trace_take(struct trace_file *t, const struct tool_job *job, unsigned node, const struct wire_trace *piece)
 {
 	size_t events = piece->events * sizeof(piece->event[0]);
-	uint32_t where[2] = {node, piece->processor};
+	uint16_t where[4] = {(uint16_t)node, piece->processor, piece->ring};
 	struct trace_section section = {TRACE_EVENTS, (uint32_t)(sizeof(where) + sizeof(piece->written) + events)};
 
 	if (!job->config.trace[0])

@@ -13,13 +13,14 @@
 
 struct trace_source {
 	char *rings; /* those of the node; NULL: nothing is traced, or all is sent */
-	size_t ring_bytes;
-	unsigned ring, ring_count;
+	const struct tw_config *config;
+	size_t bytes; /* of a processor */
+	unsigned processor, processors, ring;
 	uint64_t next, end; /* events of the ring that are still to be sent */
 };
 
 /* trace_begin - the processors have ended, or will record no more that matters: to be sent is what is there now.  Once. */
-void trace_begin(struct trace_source *source, const struct tw_layout *layout);
+void trace_begin(struct trace_source *source, const struct tw_config *config, const struct tw_layout *layout);
 /* trace_pump - send as much as the stream takes.  Returns whether there is more. */
 bool trace_pump(struct trace_source *source, struct wire *wire);
 

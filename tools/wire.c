@@ -234,7 +234,7 @@ static bool wire_well_formed(const struct wire_msg *m)
 	case WIRE_NODES:
 		return wire_nodes_fit(m);
 	case WIRE_TRACE:
-		return m->trace.processor <= TW_MAX_PROCESSORS && m->trace.events <= WIRE_EVENTS_MOST &&
+		return m->trace.processor <= TW_MAX_PROCESSORS && m->trace.ring < TW_TRACE_RINGS && m->trace.events <= WIRE_EVENTS_MOST &&
 		       m->trace.events <= m->trace.written &&
 		       m->bytes == offsetof(struct wire_trace, event) + m->trace.events * sizeof(m->trace.event[0]);
 	case WIRE_OUTPUT:

@@ -121,7 +121,8 @@ struct wire_clock {
 
 #define WIRE_EVENTS_MOST 511u
 struct wire_trace {
-	uint32_t processor; /* the node's; its agent's service comes after the last */
+	uint16_t processor; /* the node's; its agent's service comes after the last */
+	uint16_t ring;      /* 0: events; 1: allocations */
 	uint32_t events;
 	uint64_t written; /* events that there were, of which the newest are sent, the oldest first */
 	struct tw_trace_event event[WIRE_EVENTS_MOST];

@@ -112,7 +112,7 @@ struct tw_proc {
 	struct tw_notice_batch *batch; /* [nodes] write notices not yet appended: core/notice.c */
 	uint64_t acquire_ts;       /* node time of the last acquire */
 	struct tw_stats *stats;
-	struct tw_trace_ring *trace; /* NULL: nothing is traced */
+	void *trace;               /* its rings; NULL: nothing is traced */
 	bool timing;               /* times are asked for */
 	void *proto;               /* the protocol's */
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* trace.h - what happened in a run, event by event (TWEED_TRACE; doc/tracing.md): each processor, and each agent's
- * service, has a ring in the node's private memory, which it alone writes; the oldest events are overwritten.
+ * service, has two rings in the node's private memory, which it alone writes; the oldest events are overwritten.
+ * Allocations, which are early and rare, have a ring of their own.
  *
  * What a kind means, and what its fields do, is in doc/tracing.md; here: p page, n node, a and b. */
 #ifndef TWEED_DRIVER_TRACE_H
@@ -32,6 +33,7 @@
 	X(lock_wait) X(lock_take)         /* a handle, b: another node took part */                                    \
 	X(lock_release)                   /* a handle */                                                               \
 	X(barrier_arrive) X(barrier_leave) /* a handle, b which time, from 1 */                                        \
+	X(collective)                     /* b: passed together by all processors, outside of barriers */              \
 	X(flag_wait) X(flag_seen) X(flag_set) /* a handle, b value */                                                  \
 	X(message_out) X(message_in)      /* n, a type */                                                              \
 	X(allocate)                       /* p call site, a address, b bytes */                                        \

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Reads what `tweed run --trace FILE` has written; the format is that of doc/tracing.md."""
+import collections
+import json
+import struct
+
+MAGIC = b"TWTRACE1"
+SECTION = struct.Struct("<II")
+PIECE = struct.Struct("<HHHHQ")
+EVENT = struct.Struct("<QHHIQQ")
+HEAD, EVENTS, TAIL = 1, 2, 3
+NO_NODE, NO_PAGE, UNKNOWN = 0xffff, 0xffffffff, 0xffffffffffffffff
+
+Event = collections.namedtuple("Event", "t kind node page a b")  # t: seconds from the trace's start; kind: its name
+
+
+class TraceError(Exception):
+    """One sentence."""
+
+
+class Ring:
+    """What one processor, or an agent's service, has recorded, in its order."""
+
+    def __init__(self):
+        self.written = [0, 0]  # events; allocations
+        self.kept = [0, 0]
+        self.events = []
+
+    @property
+    def lost(self):
+        return sum(self.written) - sum(self.kept)
+
+
+class Trace:
+    """rings: {(node, processor): Ring}; the agent is processor number `processors`."""
+
+    def __init__(self, path):
+        try:
+            with open(path, "rb") as f:
+                data = f.read()
+        except OSError as e:
+            raise TraceError(f"cannot read '{path}': {e.strerror}; name what tweed run --trace has written") from e
+        if data[:len(MAGIC)] != MAGIC:
+            raise TraceError(f"'{path}' is no trace; name what tweed run --trace has written")
+        self.head = self.tail = None
+        self.rings = collections.defaultdict(Ring)
+        try:
+            self.start = self._read(memoryview(data))
+        except (ValueError, KeyError, TypeError, IndexError, struct.error) as e:
+            raise TraceError(f"'{path}' is damaged or cut off; run the program again") from e
+        self.nodes, self.processors = self.head["nodes"], self.head["processors"]
+        self.page_size, self.space = self.head["page_size"], self.head["space"]
+
+    def _read(self, data):
+        raw = collections.defaultdict(list)
+        at = len(MAGIC)
+        while at < len(data):
+            kind, size = SECTION.unpack_from(data, at)
+            body = data[at + SECTION.size:at + SECTION.size + size]
+            if len(body) != size:
+                raise ValueError
+            at += SECTION.size + size
+            if kind == HEAD:
+                self.head = json.loads(bytes(body))
+            elif kind == TAIL:
+                self.tail = json.loads(bytes(body))
+            elif kind == EVENTS:
+                node, processor, ring, _, written = PIECE.unpack_from(body)
+                r = self.rings[node, processor]
+                r.written[ring] = written
+                events = list(EVENT.iter_unpack(body[PIECE.size:]))
+                r.kept[ring] += len(events)
+                raw[node, processor] += events
+            else:
+                raise ValueError
+        if self.tail is None:
+            raise ValueError
+        return self._translate(raw)
+
+    def _translate(self, raw):
+        """Numbers become names and seconds, on node 0's clock; spans' beginnings too.  Returns the start's time."""
+        kinds, shift = self.head["kinds"], [c["offset_ns"] for c in self.tail["clocks"]]
+        span, base = kinds.index("span"), shift[0]
+        begin = min((min(e[0], e[4]) if e[1] == span else e[0]) - shift[node] for (node, _), events in raw.items()
+                    for e in events) if any(raw.values()) else 0
+        for (node, processor), events in raw.items():
+            off = begin + shift[node]
+            self.rings[node, processor].events = sorted(
+                (Event((t - off) * 1e-9, kinds[k], n, page, (a - off) * 1e-9 if k == span else a, b)
+                 for t, k, n, page, a, b in events), key=lambda e: e.t)
+        return begin + base
+
+    def ids(self):
+        """(node, processor) of all processors, in order."""
+        return [(n, p) for n in range(self.nodes) for p in range(self.processors)]
+
+    def symbol(self, site):
+        return self.tail["symbols"].get(str(site), "an allocation in a library" if site == 0 else hex(site))
