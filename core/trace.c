@@ -135,8 +135,8 @@ void tw_trace_say(const struct tw_proc *me)
 
 	for (uint64_t i = written - TW_MIN(written, TRACE_SAID); i < written; i++) {
 		const struct tw_trace_event *e = &ring->event[i & (ring->slots - 1)];
-		tw_log("%lu ns before: %s, page %u, node %d, 0x%lx, 0x%lx", (unsigned long)(now - e->time_ns),
-		       tw_trace_kind_name(e->kind), e->page, e->node == TW_TRACE_NONE ? -1 : e->node, (unsigned long)e->a,
+		tw_log("%lu ns before: %s, page %d, node %d, 0x%lx, 0x%lx", (unsigned long)(now - e->time_ns),
+		       tw_trace_kind_name(e->kind), (int)e->page, e->node == TW_TRACE_NONE ? -1 : e->node, (unsigned long)e->a,
 		       (unsigned long)e->b);
 	}
 }

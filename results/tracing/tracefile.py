@@ -4,6 +4,8 @@ import collections
 import json
 import struct
 
+from harness.plan import Refused
+
 MAGIC = b"TWTRACE1"
 SECTION = struct.Struct("<II")
 PIECE = struct.Struct("<HHHHQ")
@@ -12,10 +14,6 @@ HEAD, EVENTS, TAIL = 1, 2, 3
 NO_NODE, NO_PAGE, UNKNOWN = 0xffff, 0xffffffff, 0xffffffffffffffff
 
 Event = collections.namedtuple("Event", "t kind node page a b")  # t: seconds from the trace's start; kind: its name
-
-
-class TraceError(Exception):
-    """One sentence."""
 
 
 class Ring:
@@ -30,6 +28,13 @@ class Ring:
     def lost(self):
         return sum(self.written) - sum(self.kept)
 
+    @property
+    def extent(self):
+        """When the first began, and the last was over."""
+        if not self.events:
+            return 0.0, 0.0
+        return min(e.a if e.kind == "span" else e.t for e in self.events), self.events[-1].t
+
 
 class Trace:
     """rings: {(node, processor): Ring}; the agent is processor number `processors`."""
@@ -39,15 +44,15 @@ class Trace:
             with open(path, "rb") as f:
                 data = f.read()
         except OSError as e:
-            raise TraceError(f"cannot read '{path}': {e.strerror}; name what tweed run --trace has written") from e
+            raise Refused(f"cannot read '{path}': {e.strerror}; name what tweed run --trace has written") from e
         if data[:len(MAGIC)] != MAGIC:
-            raise TraceError(f"'{path}' is no trace; name what tweed run --trace has written")
+            raise Refused(f"'{path}' is no trace; name what tweed run --trace has written")
         self.head = self.tail = None
         self.rings = collections.defaultdict(Ring)
         try:
             self.start = self._read(memoryview(data))
         except (ValueError, KeyError, TypeError, IndexError, struct.error) as e:
-            raise TraceError(f"'{path}' is damaged or cut off; run the program again") from e
+            raise Refused(f"'{path}' is damaged or cut off; run the program again") from e
         self.nodes, self.processors = self.head["nodes"], self.head["processors"]
         self.page_size, self.space = self.head["page_size"], self.head["space"]
 
@@ -93,6 +98,9 @@ class Trace:
     def ids(self):
         """(node, processor) of all processors, in order."""
         return [(n, p) for n in range(self.nodes) for p in range(self.processors)]
+
+    def name(self, who):
+        return f"{who[0]}.agent" if who[1] == self.processors else f"{who[0]}.{who[1]}"
 
     def symbol(self, site):
         return self.tail["symbols"].get(str(site), "an allocation in a library" if site == 0 else hex(site))

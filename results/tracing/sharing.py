@@ -9,7 +9,7 @@ import bisect
 import collections
 import itertools
 
-from tracefile import UNKNOWN
+from .tracefile import UNKNOWN
 
 WRITES = ("diff_out", "diff_update", "doubled", "home_flush", "write_fault")
 ORDER = ("lock_take", "lock_release", "flag_seen", "flag_set", "barrier_leave")  # but for barriers of all
