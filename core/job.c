@@ -139,6 +139,15 @@ void tw_protocol_leave(struct tw_proc *me)
 		pthread_mutex_unlock(&job_mutex);
 }
 
+static void job_trace_fault(struct tw_proc *me, size_t offset, bool write)
+{
+	/* A thread that serves faults is told the page alone. */
+	uint64_t byte = me->fault.ops->caps & TW_FAULT_THREAD ? TW_TRACE_UNKNOWN : offset % me->layout.page_bytes;
+
+	tw_trace(me, write ? TW_TRACE_write_fault : TW_TRACE_read_fault, TW_TRACE_NONE, (tw_page_t)(offset >> me->layout.page_shift),
+	         byte, 0);
+}
+
 static void job_fault(void *ctx, size_t offset, bool write)
 {
 	struct tw_proc *me = ctx;
@@ -154,9 +163,8 @@ static void job_fault(void *ctx, size_t offset, bool write)
 		write = true;
 	if (!write)
 		me->fault.ip = 0;
-	/* A thread that serves faults is told the page alone. */
-	uint64_t byte = me->fault.ops->caps & TW_FAULT_THREAD ? TW_TRACE_UNKNOWN : offset % me->layout.page_bytes;
-	tw_trace(me, write ? TW_TRACE_write_fault : TW_TRACE_read_fault, TW_TRACE_NONE, p, byte, 0);
+	if (me->trace)
+		job_trace_fault(me, offset, write);
 	if (write) {
 		me->stats->now.write_faults++;
 		me->protocol->write_fault(me, p);

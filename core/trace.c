@@ -8,9 +8,9 @@
 
 #include "core/symbol.h"
 
-#define TRACE_SAID   6u  /* of the last events, at a fatal end */
-#define TRACE_ALLOCATIONS 4u /* so many times fewer allocations than events are kept */
-#define TRACE_BLOCKS 64u /* of a page, one bit each: which have changed bytes */
+#define TRACE_SAID        6u  /* of the last events, at a fatal end */
+#define TRACE_ALLOCATIONS 4u  /* so many times fewer allocations than events are kept */
+#define TRACE_BLOCKS      64u /* of a page, one bit each: which have changed bytes */
 
 static struct tw_symbol_program trace_program;
 
@@ -136,7 +136,7 @@ void tw_trace_say(const struct tw_proc *me)
 	for (uint64_t i = written - TW_MIN(written, TRACE_SAID); i < written; i++) {
 		const struct tw_trace_event *e = &ring->event[i & (ring->slots - 1)];
 		tw_log("%lu ns before: %s, page %d, node %d, 0x%lx, 0x%lx", (unsigned long)(now - e->time_ns),
-		       tw_trace_kind_name(e->kind), (int)e->page, e->node == TW_TRACE_NONE ? -1 : e->node, (unsigned long)e->a,
-		       (unsigned long)e->b);
+		       tw_trace_kind_name(e->kind), (int)e->page, e->node == TW_TRACE_NONE ? -1 : e->node,
+		       (unsigned long)e->a, (unsigned long)e->b);
 	}
 }

@@ -24,19 +24,10 @@ enum { TRACE_HEAD = 1, TRACE_EVENTS, TRACE_TAIL };
 
 /* ---- the agent --------------------------------------------------------------------------------------------------- */
 
-static struct tw_trace_ring *trace_ring(const struct trace_source *s)
+static struct tw_trace_ring *trace_ring(const struct trace_source *s, unsigned ring)
 {
-	return tw_trace_ring(s->rings + s->processor * s->bytes, s->config, s->ring);
-}
-
-/* Not the oldest slots: a service that is not stopped writes over them, and a processor that was killed may have. */
-static void trace_begin_ring(struct trace_source *s)
-{
-	const struct tw_trace_ring *ring = trace_ring(s);
-	uint64_t most = ring->slots - ring->slots / 64;
-
-	s->end = atomic_load(&ring->written);
-	s->next = s->end - TW_MIN(s->end, most);
+	char *rings = s->rings + ring / TW_TRACE_RINGS * s->bytes;
+	return tw_trace_ring(rings, s->config, ring % TW_TRACE_RINGS);
 }
 
 void trace_begin(struct trace_source *s, const struct tw_config *config, const struct tw_layout *layout)
@@ -45,43 +36,52 @@ void trace_begin(struct trace_source *s, const struct tw_config *config, const s
 		return;
 	s->config = config;
 	s->bytes = layout->trace_bytes;
-	s->processors = layout->ports;
-	trace_begin_ring(s);
+	s->count = layout->ports * TW_TRACE_RINGS;
+	for (unsigned ring = 0; ring < s->count; ring++)
+		s->end[ring] = atomic_load(&trace_ring(s, ring)->written);
 }
 
-static void trace_next_ring(struct trace_source *s)
-{
-	s->processor += s->ring == TW_TRACE_RINGS - 1;
-	s->ring = (s->ring + 1) % TW_TRACE_RINGS;
-	if (s->processor == s->processors)
-		s->rings = NULL;
-	else
-		trace_begin_ring(s);
-}
-
-/* The next piece; a ring without events is one, too. */
+/* The next piece of a ring; one without events has one, too. */
 static void trace_send(struct trace_source *s, struct wire *wire)
 {
 	static struct wire_trace piece;
-	const struct tw_trace_ring *ring = trace_ring(s);
+	const struct tw_trace_ring *ring = trace_ring(s, s->ring);
+	/* Not the oldest slots: a service that is not stopped writes over them, and a processor that was killed may have. */
+	uint64_t end = s->end[s->ring], most = TW_MIN(end, ring->slots - ring->slots / 64);
+	uint64_t done = (uint64_t)s->round * WIRE_EVENTS_MOST;
 
-	piece.processor = (uint16_t)s->processor;
-	piece.ring = (uint16_t)s->ring;
-	piece.written = s->end;
-	piece.events = (uint32_t)TW_MIN(s->end - s->next, WIRE_EVENTS_MOST);
+	if (done && done >= most)
+		return;
+	piece.processor = (uint16_t)(s->ring / TW_TRACE_RINGS);
+	piece.ring = (uint16_t)(s->ring % TW_TRACE_RINGS);
+	piece.written = end;
+	piece.events = (uint32_t)TW_MIN(most - done, WIRE_EVENTS_MOST);
 	for (uint32_t i = 0; i < piece.events; i++)
-		piece.event[i] = ring->event[(s->next + i) % ring->slots];
-	s->next += piece.events;
-	wire_send(wire, WIRE_TRACE, &piece, offsetof(struct wire_trace, event) + piece.events * sizeof(piece.event[0]), NULL, 0);
-	if (s->next == s->end)
-		trace_next_ring(s);
+		piece.event[i] = ring->event[(end - done - piece.events + i) % ring->slots];
+	s->more = s->more || most - done > piece.events;
+	wire_send(wire, WIRE_TRACE, &piece, offsetof(struct wire_trace, event) + piece.events * sizeof(piece.event[0]),
+	          NULL, 0);
+}
+
+/* All rings in turn, the newest events of each first: time may be short. */
+static void trace_next(struct trace_source *s)
+{
+	if (++s->ring < s->count)
+		return;
+	if (!s->more)
+		s->rings = NULL;
+	s->more = false;
+	s->ring = 0;
+	s->round++;
 }
 
 bool trace_pump(struct trace_source *s, struct wire *wire)
 {
-	while (s->rings && s->processors && !wire_waits(wire))
+	while (s->rings && s->count && !wire_waits(wire)) {
 		trace_send(s, wire);
-	return s->rings && s->processors;
+		trace_next(s);
+	}
+	return s->rings && s->count;
 }
 
 /* ---- the launcher: clocks ---------------------------------------------------------------------------------------- */
@@ -115,11 +115,11 @@ static json_t *trace_clock_json(const struct trace_file *t, unsigned nodes, unsi
 			best = &t->clock[i];
 	if (hello_is_here(hello[node]))
 		best = &ours;
-	json_t *o = json_pack("{s:o, s:I, s:I}", "host", tool_json_text(hello[node]->host), "offset_ns", best->offset_ns,
-	                      "error_ns", best->error_ns);
+	json_t *o = json_pack("{s:o, s:I, s:I}", "host", tool_json_text(hello[node]->host), "offset_ns",
+	                      best->offset_ns, "error_ns", best->error_ns);
 	if (measured->asked)
-		json_object_update_new(o, json_pack("{s:I, s:I}", "estimate_ns", measured->offset_ns, "estimate_error_ns",
-		                                    measured->error_ns));
+		json_object_update_new(o, json_pack("{s:I, s:I}", "estimate_ns", measured->offset_ns,
+		                                    "estimate_error_ns", measured->error_ns));
 	return o;
 }
 
@@ -130,8 +130,8 @@ int trace_check(const struct tw_config *config, char *error, size_t error_bytes)
 	if (!config->trace[0])
 		return 0;
 	if (strcmp(config->trace, config->stats) == 0) {
-		snprintf(error, error_bytes, "TWEED_TRACE and TWEED_STATS both name '%s'; name another file with --trace",
-		         config->trace);
+		snprintf(error, error_bytes,
+		         "TWEED_TRACE and TWEED_STATS both name '%s'; name another file with --trace", config->trace);
 		return -EINVAL;
 	}
 	return file_check(config->trace, "the trace", "--trace", error, error_bytes);
@@ -178,10 +178,10 @@ static json_t *trace_head(const struct tool_job *job)
 #define X(name) json_array_append_new(spans, json_string(#name));
 	TW_TIMES(X)
 #undef X
-	return json_pack("{s:s, s:s, s:o, s:o, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "version", TWEED_VERSION,
-	                 "date", date, "program", tool_json_text(job->argv[0]), "arguments", arguments, "protocol",
-	                 c->protocol, "transport", c->transport, "nodes", (json_int_t)c->nodes, "processors",
-	                 (json_int_t)c->processors, "host_nodes", (json_int_t)c->host_nodes, "page_size",
+	return json_pack("{s:s, s:s, s:o, s:o, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "version",
+	                 TWEED_VERSION, "date", date, "program", tool_json_text(job->argv[0]), "arguments", arguments,
+	                 "protocol", c->protocol, "transport", c->transport, "nodes", (json_int_t)c->nodes,
+	                 "processors", (json_int_t)c->processors, "host_nodes", (json_int_t)c->host_nodes, "page_size",
 	                 (json_int_t)c->page_size, "space", (json_int_t)TW_SPACE_BASE, "memory", (json_int_t)c->memory,
 	                 "slots", (json_int_t)c->trace_events, "kinds", trace_kinds(), "spans", spans);
 }
@@ -260,9 +260,9 @@ int trace_end(struct trace_file *t, const struct tool_job *job, const struct wir
 	}
 	for (unsigned i = 0; i < nodes; i++)
 		json_array_append_new(clocks, trace_clock_json(t, nodes, i, hello));
-	trace_write_json(t, TRACE_TAIL,
-	                 json_pack("{s:i, s:o, s:o}", "status", job->status, "clocks", clocks, "symbols",
-	                           trace_symbols(t, job)));
+	trace_write_json(
+	    t, TRACE_TAIL,
+	    json_pack("{s:i, s:o, s:o}", "status", job->status, "clocks", clocks, "symbols", trace_symbols(t, job)));
 	int status = file_close(&t->file, !t->failed);
 	if (status < 0)
 		tool_say("cannot write the trace to '%s': %s", job->config.trace, strerror(-status));

@@ -5,6 +5,7 @@
 #define TW_TOOLS_TRACE_H
 
 #include "core/layout.h"
+#include "core/trace.h"
 #include "tools/file.h"
 #include "tools/tools.h"
 #include "tools/wire.h"
@@ -14,9 +15,10 @@
 struct trace_source {
 	char *rings; /* those of the node; NULL: nothing is traced, or all is sent */
 	const struct tw_config *config;
-	size_t bytes; /* of a processor */
-	unsigned processor, processors, ring;
-	uint64_t next, end; /* events of the ring that are still to be sent */
+	size_t bytes;                                           /* of a processor */
+	unsigned count, ring, round;                            /* round: pieces of each that were sent */
+	bool more;                                              /* there is another round */
+	uint64_t end[(TW_MAX_PROCESSORS + 1) * TW_TRACE_RINGS]; /* events of each ring, when it began */
 };
 
 /* trace_begin - the processors have ended, or will record no more that matters: to be sent is what is there now.  Once. */

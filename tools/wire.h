@@ -124,7 +124,7 @@ struct wire_trace {
 	uint16_t processor; /* the node's; its agent's service comes after the last */
 	uint16_t ring;      /* 0: events; 1: allocations */
 	uint32_t events;
-	uint64_t written; /* events that there were, of which the newest are sent, the oldest first */
+	uint64_t written; /* events that there were; pieces come from the newest to the oldest, each in rising order */
 	struct tw_trace_event event[WIRE_EVENTS_MOST];
 };
 

@@ -22,10 +22,10 @@ static struct {
 
 static void sharer_allocate(void)
 {
-	all.left = tw_malloc(WORDS * sizeof(long));	  /* the left array */
-	all.right = tw_malloc(WORDS * sizeof(long));	  /* the right array */
-	all.padded = tw_aligned_alloc(PAGE, 2 * PAGE);	  /* the padded array */
-	all.counter = tw_aligned_alloc(PAGE, PAGE); /* the counter */
+	all.left = tw_malloc(WORDS * sizeof(long));    /* the left array */
+	all.right = tw_malloc(WORDS * sizeof(long));   /* the right array */
+	all.padded = tw_aligned_alloc(PAGE, 2 * PAGE); /* the padded array */
+	all.counter = tw_aligned_alloc(PAGE, PAGE);    /* the counter */
 	all.lock = tw_lock_create();
 	all.flag = tw_flag_create();
 }

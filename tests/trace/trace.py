@@ -11,10 +11,12 @@ import json
 import os
 import re
 import shutil
+import signal
 import struct
 import subprocess
 import sys
 import tempfile
+import time
 import xml.dom.minidom
 
 RESULTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../results")
@@ -208,6 +210,22 @@ def overflow(a):
     check("overflow", problems + ["" if f"{lost} events were overwritten" in said else "the report does not say what is lost"])
 
 
+def agent_killed(a):
+    """The other node's events are there."""
+    clean = {k: v for k, v in os.environ.items() if not k.startswith("TWEED_")}
+    job = subprocess.Popen([a.tweed, "run", "-n", "2", "--trace", "t.tw", "--", a.sharer, "1000000000"], env=clean,
+                           stderr=subprocess.DEVNULL)
+    time.sleep(1)
+    with open(f"/proc/{job.pid}/task/{job.pid}/children", encoding="ascii") as f:
+        os.kill(int(f.read().split()[1]), signal.SIGKILL)
+    began = time.monotonic()
+    job.wait(30)
+    trace = Trace("t.tw")
+    there = [bool(trace.rings[who].events) for who in trace.ids()]
+    check("an agent is killed", ["" if sum(there) == 1 else f"rings: {there}", "" if time.monotonic() - began < 3 else "the job ends too late",
+                                 "" if trace.tail["status"] == 137 else f"status {trace.tail['status']}"])
+
+
 def died(a):
     for mistake, status in (("kill", 137), ("fatal", 1)):
         done = run(a, "2x1", a.sharer, mistake, status=status)
@@ -221,8 +239,9 @@ def died(a):
             "" if said.returncode == 0 and f"ended with status {status}" in said.stdout else f"report: {said.stdout[:300]}{said.stderr}",
             f"left behind: {left}" if left else "",
             "" if mistake == "kill" or re.search(r"1\.0: \d+ ns before: flag_seen", done.stdout) else f"no last events:\n{done.stdout}"])
+    agent_killed(a)
     os.remove("t.tw")
-    done = run(a, "2x1", "./nowhere", status=2)
+    run(a, "2x1", "./nowhere", status=2)
     check("nothing started", ["" if not os.path.exists("t.tw") else "a file was made"])
 
 

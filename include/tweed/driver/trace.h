@@ -3,7 +3,30 @@
  * service, has two rings in the node's private memory, which it alone writes; the oldest events are overwritten.
  * Allocations, which are early and rare, have a ring of their own.
  *
- * What a kind means, and what its fields do, is in doc/tracing.md; here: p page, n node, a and b. */
+ * The kinds, and their fields beside the time: p page, n node, a, b (doc/tracing.md has the whole):
+ *
+ *   span                             p the category of time, a when it began
+ *   measure_begin, measure_end       tw_stats_reset, tw_stats_stop
+ *   read_fault, write_fault          p, a the byte in it or TW_TRACE_UNKNOWN
+ *   fetch                            p, n from where, a bytes
+ *   fetched                          all that was begun is here
+ *   update, twin                     p
+ *   diff_out, diff_update, doubled   p, n its home, a and b from tw_trace_diff or tw_trace_bytes
+ *   diff_in                          p, a bytes changed or TW_TRACE_UNKNOWN
+ *   home_flush                       p, found written at its home by a release
+ *   notice_out, notice_in            p, n
+ *   invalidation                     p
+ *   directory                        p, a the word
+ *   exclusive_enter, exclusive_break p
+ *   shootdown                        p, a pages, b victims
+ *   migration                        p
+ *   lock_wait, lock_take, _release   a handle; lock_take: b another node took part
+ *   barrier_arrive, barrier_leave    a handle; barrier_leave: b which time
+ *   collective                       b which time, of barriers of all
+ *   flag_wait, flag_seen, flag_set   a handle, b value
+ *   message_out, message_in          n, a type
+ *   allocate                         p call site, a address, b bytes
+ *   free                             a address */
 #ifndef TWEED_DRIVER_TRACE_H
 #define TWEED_DRIVER_TRACE_H
 
@@ -11,33 +34,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* clang-format off */
 #define TW_TRACE_KINDS(X)                                                                                              \
-	X(span)                           /* p category, a since: time of enum tw_trace_span ended */                  \
-	X(measure_begin) X(measure_end)   /* tw_stats_reset, tw_stats_stop */                                          \
-	X(read_fault) X(write_fault)      /* p, a byte in the page, or TW_TRACE_UNKNOWN */                              \
-	X(fetch)                          /* p, n from, a bytes */                                                     \
-	X(fetched)                        /* all that this processor has begun to fetch is here */                     \
-	X(update)                         /* p: brought up to date in place */                                         \
-	X(twin)                           /* p */                                                                      \
-	X(diff_out)                       /* p, n home, a and b: tw_trace_diff */                                      \
-	X(diff_update)                    /* the same, of a page that neighbours go on writing: a flush-update */      \
-	X(diff_in)                        /* p, a bytes changed */                                                     \
-	X(doubled)                        /* p, n home, a and b as diff_out: stores sent to the home */                \
-	X(home_flush)                     /* p: a release found it written at its home */                              \
-	X(notice_out) X(notice_in)        /* p, n */                                                                   \
-	X(invalidation)                   /* p */                                                                      \
-	X(directory)                      /* p, a word */                                                              \
-	X(exclusive_enter) X(exclusive_break) /* p */                                                                  \
-	X(shootdown)                      /* p, a pages, b victims */                                                  \
-	X(migration)                      /* p */                                                                      \
-	X(lock_wait) X(lock_take)         /* a handle, b: another node took part */                                    \
-	X(lock_release)                   /* a handle */                                                               \
-	X(barrier_arrive) X(barrier_leave) /* a handle, b which time, from 1 */                                        \
-	X(collective)                     /* b: passed together by all processors, outside of barriers */              \
-	X(flag_wait) X(flag_seen) X(flag_set) /* a handle, b value */                                                  \
-	X(message_out) X(message_in)      /* n, a type */                                                              \
-	X(allocate)                       /* p call site, a address, b bytes */                                        \
-	X(free)                           /* a address */
+	X(span) X(measure_begin) X(measure_end)                                                                        \
+	X(read_fault) X(write_fault) X(fetch) X(fetched) X(update)                                                     \
+	X(twin) X(diff_out) X(diff_update) X(diff_in) X(doubled) X(home_flush)                                         \
+	X(notice_out) X(notice_in) X(invalidation) X(directory)                                                        \
+	X(exclusive_enter) X(exclusive_break) X(shootdown) X(migration)                                                \
+	X(lock_wait) X(lock_take) X(lock_release) X(barrier_arrive) X(barrier_leave) X(collective)                     \
+	X(flag_wait) X(flag_seen) X(flag_set) X(message_out) X(message_in)                                             \
+	X(allocate) X(free) /* these last: they have a ring of their own */
+/* clang-format on */
 
 enum tw_trace_kind {
 #define X(name) TW_TRACE_##name,
