@@ -589,7 +589,7 @@ static void agent_stop(struct agent *a)
 	trace_begin(&a->trace, &a->boot.config, &a->layout);
 }
 
-/* Send the next piece of the trace, and the statistics after the last.  Returns whether more is to be sent. */
+/* Send what the stream takes of the trace, and after the last of it the statistics.  Returns whether there is more. */
 static bool agent_account(struct agent *a)
 {
 	if (trace_pump(&a->trace, &a->wire))
