@@ -243,11 +243,11 @@ int tw_proc_open(struct tw_proc *me, const struct tw_boot *boot, unsigned local,
 		return err;
 	if (me->protocol->init && (err = me->protocol->init(me)))
 		return err;
-	tw_trace_open(me);
 	if (me->config.race)
 		tw_race_open(me);
 	if (!agent && (err = job_open_views(me, boot)))
 		return err;
+	tw_trace_open(me);
 	return tw_shootdown_open(me, boot);
 }
 

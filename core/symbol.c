@@ -60,6 +60,8 @@ static void symbol_dladdr(uintptr_t ip, char *out, size_t bytes)
 	X(dwfl_report_end)                                                                                             \
 	X(dwfl_addrmodule)                                                                                             \
 	X(dwfl_module_addrinfo)                                                                                        \
+	X(dwfl_module_getsymtab)                                                                                       \
+	X(dwfl_module_getsym)                                                                                          \
 	X(dwfl_module_getsrc) X(dwfl_lineinfo) X(dwfl_linux_proc_find_elf) X(dwfl_standard_find_debuginfo)
 
 static struct {
@@ -73,6 +75,7 @@ static struct {
 /* Either lives for the rest of the process's life; NULL: there is none. */
 struct symbol_dwfl {
 	Dwfl *dwfl;
+	Dwfl_Module *module; /* the file's */
 	bool tried;
 };
 
@@ -98,17 +101,33 @@ static Dwfl *symbol_open(struct symbol_dwfl *s, const char *path)
 		return s->dwfl;
 	s->tried = true;
 	Dwfl *dwfl = symbol.dwfl_begin(&symbol.callbacks);
-	bool reported = dwfl && (path ? symbol.dwfl_report_elf(dwfl, path, path, -1, 0, true) != NULL
-	                              : symbol.dwfl_linux_proc_report(dwfl, getpid()) == 0);
+	if (dwfl && path)
+		s->module = symbol.dwfl_report_elf(dwfl, path, path, -1, 0, true);
+	bool reported = dwfl && (path ? s->module != NULL : symbol.dwfl_linux_proc_report(dwfl, getpid()) == 0);
 	if (reported && symbol.dwfl_report_end(dwfl, NULL, NULL) == 0)
 		s->dwfl = dwfl;
 	return s->dwfl;
 }
 
+static struct symbol_dwfl symbol_own, symbol_other;
+
+void tw_symbol_variables(const char *path, uintptr_t from, uintptr_t to,
+                         void (*each)(void *ctx, const char *name, uintptr_t address, size_t bytes), void *ctx)
+{
+	Dwfl *dwfl = symbol_open(&symbol_other, path);
+	int symbols = dwfl ? symbol.dwfl_module_getsymtab(symbol_other.module) : 0;
+	GElf_Sym sym;
+
+	for (int i = 0; i < symbols; i++) {
+		const char *name = symbol.dwfl_module_getsym(symbol_other.module, i, &sym, NULL);
+		if (name && GELF_ST_TYPE(sym.st_info) == STT_OBJECT && sym.st_size && sym.st_value >= from && sym.st_value < to)
+			each(ctx, name, sym.st_value, sym.st_size);
+	}
+}
+
 static bool symbol_libdw(const char *path, uintptr_t ip, char *out, size_t bytes)
 {
-	static struct symbol_dwfl own, other;
-	Dwfl *dwfl = symbol_open(path ? &other : &own, path);
+	Dwfl *dwfl = symbol_open(path ? &symbol_other : &symbol_own, path);
 	Dwfl_Module *module = dwfl ? symbol.dwfl_addrmodule(dwfl, ip) : NULL;
 	GElf_Off offset;
 	GElf_Sym sym;
@@ -125,6 +144,12 @@ static bool symbol_libdw(const char *path, uintptr_t ip, char *out, size_t bytes
 	return true;
 }
 #else
+void tw_symbol_variables(const char *path, uintptr_t from, uintptr_t to,
+                         void (*each)(void *ctx, const char *name, uintptr_t address, size_t bytes), void *ctx)
+{
+	(void)path, (void)from, (void)to, (void)each, (void)ctx;
+}
+
 static bool symbol_libdw(const char *path, uintptr_t ip, char *out, size_t bytes)
 {
 	(void)path;

@@ -18,5 +18,8 @@ void tw_symbol_text(uintptr_t ip, char *out, size_t bytes);
 /* tw_symbol_of_file - the same for the instruction at @address of the program's file @path, which is the same in every
  * call.  Allocates. */
 void tw_symbol_of_file(const char *path, uintptr_t address, char *out, size_t bytes);
+/* tw_symbol_variables - call @each for those variables of that file whose addresses are in [@from, @to).  Allocates. */
+void tw_symbol_variables(const char *path, uintptr_t from, uintptr_t to,
+                         void (*each)(void *ctx, const char *name, uintptr_t address, size_t bytes), void *ctx);
 
 #endif

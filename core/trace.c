@@ -52,8 +52,11 @@ void tw_trace_open(struct tw_proc *me)
 	if (!me->agent)
 		tw_symbol_program(&trace_program);
 	me->trace = (void *)(me->private_mem + me->layout.trace + me->local * me->layout.trace_bytes);
-	for (unsigned i = 0; i < TW_TRACE_RINGS; i++)
-		tw_trace_ring(me->trace, &me->config, i)->slots = trace_slots(&me->config, i);
+	for (unsigned i = 0; i < TW_TRACE_RINGS; i++) {
+		struct tw_trace_ring *ring = tw_trace_ring(me->trace, &me->config, i);
+		ring->slots = trace_slots(&me->config, i);
+		ring->space = (uintptr_t)me->app;
+	}
 }
 
 void tw_trace_record(struct tw_proc *me, enum tw_trace_kind kind, unsigned node, uint32_t page, uint64_t a, uint64_t b)

@@ -11,7 +11,7 @@
  * tw_trace_ring - one of those at @rings. */
 size_t tw_trace_ring_bytes(const struct tw_config *config);
 struct tw_trace_ring *tw_trace_ring(void *rings, const struct tw_config *config, unsigned ring);
-/* tw_trace_open - record from now on, if the job is traced.  [start] */
+/* tw_trace_open - record from now on, if the job is traced; when the views are open.  [start] */
 void tw_trace_open(struct tw_proc *me);
 /* tw_trace_allocation - the caller at @caller has got @bytes at @address.  [application] */
 void tw_trace_allocation(struct tw_proc *me, const void *address, size_t bytes, const void *caller);

@@ -55,6 +55,7 @@ static void trace_send(struct trace_source *s, struct wire *wire)
 	piece.processor = (uint16_t)(s->ring / TW_TRACE_RINGS);
 	piece.ring = (uint16_t)(s->ring % TW_TRACE_RINGS);
 	piece.written = end;
+	piece.space = ring->space;
 	piece.events = (uint32_t)TW_MIN(most - done, WIRE_EVENTS_MOST);
 	for (uint32_t i = 0; i < piece.events; i++)
 		piece.event[i] = ring->event[(end - done - piece.events + i) % ring->slots];
@@ -178,12 +179,12 @@ static json_t *trace_head(const struct tool_job *job)
 #define X(name) json_array_append_new(spans, json_string(#name));
 	TW_TIMES(X)
 #undef X
-	return json_pack("{s:s, s:s, s:o, s:o, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "version",
+	return json_pack("{s:s, s:s, s:o, s:o, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "version",
 	                 TWEED_VERSION, "date", date, "program", tool_json_text(job->argv[0]), "arguments", arguments,
 	                 "protocol", c->protocol, "transport", c->transport, "nodes", (json_int_t)c->nodes,
 	                 "processors", (json_int_t)c->processors, "host_nodes", (json_int_t)c->host_nodes, "page_size",
-	                 (json_int_t)c->page_size, "space", (json_int_t)TW_SPACE_BASE, "memory", (json_int_t)c->memory,
-	                 "slots", (json_int_t)c->trace_events, "kinds", trace_kinds(), "spans", spans);
+	                 (json_int_t)c->page_size, "memory", (json_int_t)c->memory, "slots",
+	                 (json_int_t)c->trace_events, "kinds", trace_kinds(), "spans", spans);
 }
 
 static void trace_begin_file(struct trace_file *t, const struct tool_job *job)
@@ -217,7 +218,8 @@ void trace_take(struct trace_file *t, const struct tool_job *job, unsigned node,
 {
 	size_t events = piece->events * sizeof(piece->event[0]);
 	uint16_t where[4] = {(uint16_t)node, piece->processor, piece->ring};
-	struct trace_section section = {TRACE_EVENTS, (uint32_t)(sizeof(where) + sizeof(piece->written) + events)};
+	uint64_t ring[2] = {piece->written, piece->space};
+	struct trace_section section = {TRACE_EVENTS, (uint32_t)(sizeof(where) + sizeof(ring) + events)};
 
 	if (!job->config.trace[0])
 		return;
@@ -227,8 +229,9 @@ void trace_take(struct trace_file *t, const struct tool_job *job, unsigned node,
 		return;
 	trace_write(t, &section, sizeof(section));
 	trace_write(t, where, sizeof(where));
-	trace_write(t, &piece->written, sizeof(piece->written));
+	trace_write(t, ring, sizeof(ring));
 	trace_write(t, piece->event, events);
+	t->space = TW_MAX(t->space, piece->space);
 	for (uint32_t i = 0; i < piece->events; i++)
 		if (piece->event[i].kind == TW_TRACE_allocate)
 			trace_note_site(t, piece->event[i].page);
@@ -249,6 +252,22 @@ static json_t *trace_symbols(const struct trace_file *t, const struct tool_job *
 	return symbols;
 }
 
+static void trace_variable(void *globals, const char *name, uintptr_t address, size_t bytes)
+{
+	json_array_append_new(globals,
+	                      json_pack("[I, I, o]", (json_int_t)address, (json_int_t)bytes, tool_json_text(name)));
+}
+
+/* The program's variables that are shared. */
+static json_t *trace_globals(const struct trace_file *t, const struct tool_job *job)
+{
+	json_t *globals = json_array();
+
+	if (t->space)
+		tw_symbol_variables(job->path, t->space, t->space + job->config.memory, trace_variable, globals);
+	return globals;
+}
+
 int trace_end(struct trace_file *t, const struct tool_job *job, const struct wire_hello *const *hello)
 {
 	json_t *clocks = json_array();
@@ -260,9 +279,9 @@ int trace_end(struct trace_file *t, const struct tool_job *job, const struct wir
 	}
 	for (unsigned i = 0; i < nodes; i++)
 		json_array_append_new(clocks, trace_clock_json(t, nodes, i, hello));
-	trace_write_json(
-	    t, TRACE_TAIL,
-	    json_pack("{s:i, s:o, s:o}", "status", job->status, "clocks", clocks, "symbols", trace_symbols(t, job)));
+	trace_write_json(t, TRACE_TAIL,
+	                 json_pack("{s:i, s:o, s:o, s:o}", "status", job->status, "clocks", clocks, "symbols",
+	                           trace_symbols(t, job), "globals", trace_globals(t, job)));
 	int status = file_close(&t->file, !t->failed);
 	if (status < 0)
 		tool_say("cannot write the trace to '%s': %s", job->config.trace, strerror(-status));

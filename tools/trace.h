@@ -40,6 +40,7 @@ struct trace_clock {
 struct trace_file {
 	struct file file;
 	bool begun, failed;
+	uint64_t space; /* where processors have the shared space */
 	uint32_t site[TRACE_SITES]; /* hashed; 0: free */
 	struct trace_clock clock[TW_MAX_NODES];
 };

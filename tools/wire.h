@@ -125,6 +125,7 @@ struct wire_trace {
 	uint16_t ring;      /* 0: events; 1: allocations */
 	uint32_t events;
 	uint64_t written; /* events that there were; pieces come from the newest to the oldest, each in rising order */
+	uint64_t space;   /* of its ring */
 	struct tw_trace_event event[WIRE_EVENTS_MOST];
 };
 

@@ -143,28 +143,25 @@ def judge(page, by_node, ordered):
 
 
 class Allocations:
-    """Which allocation an address belongs to; of several in the course of the run, the last."""
+    """Which allocation, or global variable, an address belongs to; of several in the course of the run, the last."""
 
     def __init__(self, trace):
-        blocks = {}
+        blocks = {address: (-1, size, name) for address, size, name in trace.tail["globals"]}
         for ring in trace.rings.values():
             for e in ring.events:
                 if e.kind == "allocate" and (e.a not in blocks or blocks[e.a][0] < e.t):
-                    blocks[e.a] = (e.t, e.b, e.page)
+                    blocks[e.a] = (e.t, e.b, trace.symbol(e.page))
         self.starts = sorted(blocks)
         self.blocks = blocks
-        self.trace = trace
 
     def at(self, first, last):
         """[(start, bytes, text)] of those that overlap [first, last]."""
         found = []
         i = bisect.bisect_right(self.starts, last)
         for start in reversed(self.starts[max(0, i - 4096):i]):
-            _, size, site = self.blocks[start]
+            _, size, text = self.blocks[start]
             if start + size > first:
-                found.append((start, size, self.trace.symbol(site)))
-            elif len(found) or first - start > 1 << 30:
-                break
+                found.append((start, size, text))
         return found[::-1]
 
 

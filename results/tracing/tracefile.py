@@ -8,7 +8,7 @@ from harness.plan import Refused
 
 MAGIC = b"TWTRACE1"
 SECTION = struct.Struct("<II")
-PIECE = struct.Struct("<HHHHQ")
+PIECE = struct.Struct("<HHHHQQ")
 EVENT = struct.Struct("<QHHIQQ")
 HEAD, EVENTS, TAIL = 1, 2, 3
 NO_NODE, NO_PAGE, UNKNOWN = 0xffff, 0xffffffff, 0xffffffffffffffff
@@ -22,6 +22,7 @@ class Ring:
     def __init__(self):
         self.written = [0, 0]  # events; allocations
         self.kept = [0, 0]
+        self.space = 0  # where the processor had the shared space
         self.events = []
 
     @property
@@ -54,7 +55,7 @@ class Trace:
         except (ValueError, KeyError, TypeError, IndexError, struct.error) as e:
             raise Refused(f"'{path}' is damaged or cut off; run the program again") from e
         self.nodes, self.processors = self.head["nodes"], self.head["processors"]
-        self.page_size, self.space = self.head["page_size"], self.head["space"]
+        self.page_size, self.space = self.head["page_size"], max((r.space for r in self.rings.values()), default=0)
 
     def _read(self, data):
         raw = collections.defaultdict(list)
@@ -70,9 +71,9 @@ class Trace:
             elif kind == TAIL:
                 self.tail = json.loads(bytes(body))
             elif kind == EVENTS:
-                node, processor, ring, _, written = PIECE.unpack_from(body)
+                node, processor, ring, _, written, space = PIECE.unpack_from(body)
                 r = self.rings[node, processor]
-                r.written[ring] = written
+                r.written[ring], r.space = written, space
                 events = list(EVENT.iter_unpack(body[PIECE.size:]))
                 r.kept[ring] += len(events)
                 raw[node, processor] += events

@@ -12,6 +12,9 @@
 #define PAGE  65536 /* Tweed's largest */
 #define WORDS 64
 
+/* What a variable in the shared space is to the linker: here, the first page. */
+__asm__(".globl sharer_page\n.set sharer_page, 0x200000000000\n.type sharer_page, @object\n.size sharer_page, 4096");
+
 static struct {
 	volatile long *left, *right; /* in one page */
 	volatile long *padded;       /* a page for each node */

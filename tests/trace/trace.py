@@ -130,6 +130,7 @@ def names(a, shape, *options):
     check(f"names {shape} {' '.join(options)}", [
         "" if set(lines) == {"left", "right", "padded", "counter"} else f"sharer.c has {lines}",
         "" if done.returncode == 0 else f"status {done.returncode}: {done.stderr}",
+        "" if "sharer_page" in shared else "the variable is not named",
         "" if named == {"left", "right"} else f"named as shared falsely: {sorted(named)}\n{done.stdout}"])
 
 

@@ -66,6 +66,7 @@ struct tw_trace_event {
 struct tw_trace_ring {
 	_Alignas(64) _Atomic uint64_t written; /* events ever; number i is at i % slots */
 	uint64_t slots;                        /* a power of two */
+	uint64_t space;                        /* where the processor has the shared space; 0: an agent's */
 	_Alignas(64) struct tw_trace_event event[];
 };
 
