@@ -12,8 +12,8 @@
 #define PAGE  65536 /* Tweed's largest */
 #define WORDS 64
 
-/* What a variable in the shared space is to the linker: here, the first page. */
-__asm__(".globl sharer_page\n.set sharer_page, 0x200000000000\n.type sharer_page, @object\n.size sharer_page, 4096");
+/* What a variable in the shared space is to the linker: here, all but a word of the first page. */
+__asm__(".globl sharer_page\n.set sharer_page, 0x200000000008\n.type sharer_page, @object\n.size sharer_page, 4088");
 
 static struct {
 	volatile long *left, *right; /* in one page */
