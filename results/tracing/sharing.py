@@ -9,8 +9,6 @@ import bisect
 import collections
 import itertools
 
-from .tracefile import UNKNOWN
-
 WRITES = ("diff_out", "diff_update", "doubled", "home_flush", "write_fault")
 ORDER = ("lock_take", "lock_release", "flag_seen", "flag_set", "barrier_leave")  # but for barriers of all
 COUNTED = WRITES + ("read_fault", "fetch", "invalidation")
@@ -34,7 +32,7 @@ class Use:
 
     def add_fault(self, byte, block, write):
         self.writes = self.writes or write
-        if byte != UNKNOWN:
+        if byte < 64 * block:  # else it is not known
             self.areas.add(Area(byte, byte, True, 1 << byte // block, write))
 
     def extent(self):

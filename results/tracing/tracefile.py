@@ -11,6 +11,8 @@ SECTION = struct.Struct("<II")
 PIECE = struct.Struct("<HHHHQQ")
 EVENT = struct.Struct("<QHHIQQ")
 HEAD, EVENTS, TAIL = 1, 2, 3
+HEAD_KEYS = {"date", "program", "arguments", "protocol", "transport", "nodes", "processors", "host_nodes", "page_size", "kinds", "spans"}
+TAIL_KEYS = {"status", "clocks", "symbols", "globals"}
 NO_NODE, NO_PAGE, UNKNOWN = 0xffff, 0xffffffff, 0xffffffffffffffff
 
 Event = collections.namedtuple("Event", "t kind node page a b")  # t: seconds from the trace's start; kind: its name
@@ -51,11 +53,12 @@ class Trace:
         self.head = self.tail = None
         self.rings = collections.defaultdict(Ring)
         try:
-            self.start = self._read(memoryview(data))
-        except (ValueError, KeyError, TypeError, IndexError, struct.error) as e:
+            raw = self._read(memoryview(data))
+            self.nodes, self.processors, self.page_size = (int(self.head[k]) for k in ("nodes", "processors", "page_size"))
+            self.space = max((r.space for r in self.rings.values()), default=0)
+            self._translate(raw)
+        except (ValueError, KeyError, TypeError, IndexError, AttributeError, struct.error) as e:
             raise Refused(f"'{path}' is damaged or cut off; run the program again") from e
-        self.nodes, self.processors = self.head["nodes"], self.head["processors"]
-        self.page_size, self.space = self.head["page_size"], max((r.space for r in self.rings.values()), default=0)
 
     def _read(self, data):
         raw = collections.defaultdict(list)
@@ -79,22 +82,30 @@ class Trace:
                 raw[node, processor] += events
             else:
                 raise ValueError
-        if self.tail is None:
+        self._check()
+        return raw
+
+    def _check(self):
+        if not (HEAD_KEYS <= self.head.keys() and TAIL_KEYS <= self.tail.keys()) or len(self.tail["clocks"]) != self.head["nodes"]:
             raise ValueError
-        return self._translate(raw)
+        if not (1 <= self.head["nodes"] <= 256 and 1 <= self.head["processors"] <= 64 and self.head["host_nodes"] >= 1):
+            raise ValueError
+        if any(not {"offset_ns", "error_ns"} <= c.keys() for c in self.tail["clocks"]):
+            raise ValueError
 
     def _translate(self, raw):
-        """Numbers become names and seconds, on node 0's clock; spans' beginnings too.  Returns the start's time."""
+        """Numbers become names and seconds, on the launcher's clock; spans' beginnings too."""
         kinds, shift = self.head["kinds"], [c["offset_ns"] for c in self.tail["clocks"]]
-        span, base = kinds.index("span"), shift[0]
+        span = kinds.index("span")
         begin = min((min(e[0], e[4]) if e[1] == span else e[0]) - shift[node] for (node, _), events in raw.items()
                     for e in events) if any(raw.values()) else 0
         for (node, processor), events in raw.items():
             off = begin + shift[node]
+            if processor > self.processors or any(e[1] == span and e[3] >= len(self.head["spans"]) for e in events):
+                raise ValueError
             self.rings[node, processor].events = sorted(
                 (Event((t - off) * 1e-9, kinds[k], n, page, (a - off) * 1e-9 if k == span else a, b)
                  for t, k, n, page, a, b in events), key=lambda e: e.t)
-        return begin + base
 
     def ids(self):
         """(node, processor) of all processors, in order."""
