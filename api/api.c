@@ -163,7 +163,7 @@ static bool api_pages(struct tw_proc *me, const void *ptr, size_t len, tw_page_t
 void *tw_malloc_all(size_t bytes)
 {
 	struct tw_proc *me = tw_me_checked("tw_malloc_all");
-	void *p = me->id == 0 ? tw_calloc(1, bytes) : NULL;
+	void *p = me->id == 0 ? tw_heap_calloc(1, bytes, __builtin_return_address(0)) : NULL;
 	tw_bcast(&p, sizeof(p), 0);
 	if (!p)
 		errno = ENOMEM;
@@ -173,6 +173,7 @@ void *tw_malloc_all(size_t bytes)
 void tw_bcast(void *ptr, size_t len, int root)
 {
 	struct tw_proc *me = tw_me_checked("tw_bcast");
+	uint64_t passed;
 	char *at = ptr;
 
 	if (root < 0 || (unsigned)root >= me->nodes * me->locals)
@@ -191,10 +192,11 @@ void tw_bcast(void *ptr, size_t len, int root)
 			tw_stores_add(at, n);
 			memcpy(at, me->net->base + me->layout.collective, n);
 		}
-		tw_sync_barrier_job(me);
+		passed = tw_sync_barrier_job(me);
 		at += n;
 		len -= n;
 	} while (len);
+	tw_trace(me, TW_TRACE_collective, TW_TRACE_NONE, TW_TRACE_NO_PAGE, 0, passed);
 	tw_acquire(me, TW_SYNC_JOB, 0);
 }
 
@@ -281,6 +283,7 @@ int tw_home_set(const void *ptr, size_t len, int node)
 void tw_stats_reset(void)
 {
 	struct tw_proc *me = tw_me_checked("tw_stats_reset");
+	tw_trace(me, TW_TRACE_measure_begin, TW_TRACE_NONE, TW_TRACE_NO_PAGE, 0, 0);
 	memset(&me->stats->now, 0, sizeof(me->stats->now));
 	me->net->messages = me->net->bytes_in = me->net->bytes_out = 0;
 	me->stats->stopped = 0;
@@ -291,6 +294,7 @@ void tw_stats_stop(void)
 {
 	struct tw_proc *me = tw_me_checked("tw_stats_stop");
 	struct tw_stats *s = me->stats;
+	tw_trace(me, TW_TRACE_measure_end, TW_TRACE_NONE, TW_TRACE_NO_PAGE, 0, 0);
 	s->now.messages = me->net->messages;
 	s->now.data_bytes = me->net->bytes_in + me->net->bytes_out;
 	s->kept = s->now;

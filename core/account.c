@@ -22,6 +22,7 @@ void tw_time_end(struct tw_proc *me, uint64_t *category, uint64_t begun)
 	if (!me->timing)
 		return;
 	uint64_t span = tw_time_ns() - begun;
+	tw_trace(me, TW_TRACE_span, TW_TRACE_NONE, (uint32_t)(category - &me->stats->now.protocol_ns), begun, 0);
 	*category += span - account_inner[account_depth];
 	account_depth--;
 	account_inner[account_depth] += span;

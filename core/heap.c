@@ -16,6 +16,7 @@
 
 #include "core/job.h"
 #include "core/stores.h"
+#include "core/trace.h"
 #include "tweed/tweed.h"
 
 #include <errno.h>
@@ -222,33 +223,45 @@ static inline int heap_flags(const struct heap *h, size_t bytes)
 	return h->flags | MALLOCX_ALIGN(heap_align(h, bytes));
 }
 
-static inline void *heap_result(void *block)
+/* What a public function returns to @caller. */
+static inline void *heap_result(const struct heap *h, void *block, size_t bytes, const void *caller)
 {
 	if (!block)
 		errno = ENOMEM;
+	else if (h->me->trace)
+		tw_trace_allocation(h->me, block, bytes, caller);
 	return block;
+}
+
+static void *heap_malloc(struct heap *h, size_t bytes, const void *caller)
+{
+	bytes = TW_MAX(bytes, HEAP_MIN_BYTES);
+	return heap_result(h, mallocx(bytes, heap_flags(h, bytes)), bytes, caller);
 }
 
 void *tw_malloc(size_t bytes)
 {
-	struct heap *h = heap_checked("tw_malloc");
-	bytes = TW_MAX(bytes, HEAP_MIN_BYTES);
-	return heap_result(mallocx(bytes, heap_flags(h, bytes)));
+	return heap_malloc(heap_checked("tw_malloc"), bytes, __builtin_return_address(0));
 }
 
 /* jemalloc knows which memory is still zero; but its stores are announced to nobody. */
-void *tw_calloc(size_t n, size_t bytes)
+void *tw_heap_calloc(size_t n, size_t bytes, const void *caller)
 {
 	struct heap *h = heap_checked("tw_calloc");
 	if (__builtin_mul_overflow(n, bytes, &bytes))
-		return heap_result(NULL);
+		return heap_result(h, NULL, 0, caller);
 	bytes = TW_MAX(bytes, HEAP_MIN_BYTES);
 	void *block = mallocx(bytes, heap_flags(h, bytes) | MALLOCX_ZERO);
 	/* Fresh pages are not stored to, and are not writable by this: they are announced for nothing, and get no
 	 * home. */
 	if (block && h->stores)
 		tw_stores_add(block, bytes);
-	return heap_result(block);
+	return heap_result(h, block, bytes, caller);
+}
+
+void *tw_calloc(size_t n, size_t bytes)
+{
+	return tw_heap_calloc(n, bytes, __builtin_return_address(0));
 }
 
 void *tw_aligned_alloc(size_t align, size_t bytes)
@@ -260,9 +273,9 @@ void *tw_aligned_alloc(size_t align, size_t bytes)
 	}
 	bytes = TW_MAX(bytes, HEAP_MIN_BYTES);
 	align = TW_MAX(align, heap_align(h, bytes));
-	if (align > h->me->config.memory)
-		return heap_result(NULL);
-	return heap_result(mallocx(bytes, h->flags | MALLOCX_ALIGN(align)));
+	bool fits = align <= h->me->config.memory;
+	return heap_result(h, fits ? mallocx(bytes, h->flags | MALLOCX_ALIGN(align)) : NULL, bytes,
+	                   __builtin_return_address(0));
 }
 
 /* The owner of @ptr, or the end of the job when it cannot be a block. */
@@ -272,6 +285,11 @@ static unsigned heap_owner_checked(const struct heap *h, const void *ptr, const 
 	if (owner < 0)
 		tw_fatal("%s: %p was not allocated by tw_malloc", function, ptr);
 	return (unsigned)owner;
+}
+
+static void heap_freed(struct heap *h, const void *ptr)
+{
+	tw_trace(h->me, TW_TRACE_free, TW_TRACE_NONE, TW_TRACE_NO_PAGE, (uintptr_t)ptr, 0);
 }
 
 /* How many bytes from @ptr, at most @bytes, lie in chunks of @owner: all that a block of unknown size can have. */
@@ -288,17 +306,22 @@ static size_t heap_reach(const struct heap *h, uintptr_t ptr, size_t bytes, int 
 void *tw_realloc(void *ptr, size_t bytes)
 {
 	struct heap *h = heap_checked("tw_realloc");
+	const void *caller = __builtin_return_address(0);
 	if (!ptr)
-		return tw_malloc(bytes);
+		return heap_malloc(h, bytes, caller);
 	if (!bytes) {
 		tw_free(ptr);
 		return NULL;
 	}
 	unsigned owner = heap_owner_checked(h, ptr, "tw_realloc");
 	bytes = TW_MAX(bytes, HEAP_MIN_BYTES);
-	if (owner == h->me->id && !h->stores)
-		return heap_result(rallocx(ptr, bytes, heap_flags(h, bytes)));
-	void *block = tw_malloc(bytes);
+	if (owner == h->me->id && !h->stores) {
+		void *grown = rallocx(ptr, bytes, heap_flags(h, bytes));
+		if (grown)
+			heap_freed(h, ptr);
+		return heap_result(h, grown, bytes, caller);
+	}
+	void *block = heap_malloc(h, bytes, caller);
 	if (!block)
 		return NULL;
 	size_t reach = owner == h->me->id ? sallocx(ptr, 0) : heap_reach(h, (uintptr_t)ptr, bytes, (int)owner);
@@ -315,6 +338,7 @@ void tw_free(void *ptr)
 	if (!ptr)
 		return;
 	unsigned owner = heap_owner_checked(h, ptr, "tw_free");
+	heap_freed(h, ptr);
 	if (owner == h->me->id)
 		dallocx(ptr, h->flags);
 	else

@@ -3,9 +3,14 @@
 #ifndef TW_CORE_HEAP_H
 #define TW_CORE_HEAP_H
 
+#include <stddef.h>
+
 #include "core/config.h"
 
 struct tw_proc;
+
+/* tw_heap_calloc - tw_calloc on behalf of the function at @caller. */
+void *tw_heap_calloc(size_t n, size_t bytes, const void *caller);
 
 /* tw_heap_exported_bytes - wanted at layout.heap of each node's exported memory; zero at the job's start. */
 size_t tw_heap_exported_bytes(const struct tw_config *config);

@@ -12,6 +12,7 @@
 #include "core/notice.h"
 #include "core/race.h"
 #include "core/shootdown.h"
+#include "core/trace.h"
 
 struct tw_proc *tw_me;
 
@@ -138,6 +139,15 @@ void tw_protocol_leave(struct tw_proc *me)
 		pthread_mutex_unlock(&job_mutex);
 }
 
+static void job_trace_fault(struct tw_proc *me, size_t offset, bool write)
+{
+	/* A thread that serves faults is told the page alone. */
+	uint64_t byte = me->fault.ops->caps & TW_FAULT_THREAD ? TW_TRACE_UNKNOWN : offset % me->layout.page_bytes;
+
+	tw_trace(me, write ? TW_TRACE_write_fault : TW_TRACE_read_fault, TW_TRACE_NONE, (tw_page_t)(offset >> me->layout.page_shift),
+	         byte, 0);
+}
+
 static void job_fault(void *ctx, size_t offset, bool write)
 {
 	struct tw_proc *me = ctx;
@@ -153,6 +163,8 @@ static void job_fault(void *ctx, size_t offset, bool write)
 		write = true;
 	if (!write)
 		me->fault.ip = 0;
+	if (me->trace)
+		job_trace_fault(me, offset, write);
 	if (write) {
 		me->stats->now.write_faults++;
 		me->protocol->write_fault(me, p);
@@ -195,10 +207,12 @@ static int job_open_views(struct tw_proc *me, const struct tw_boot *boot)
 static char job_host[TW_MAX_NODES][TW_HOST_BYTES]; /* for messages, to the process's end */
 
 /* What ends this process has been said: the launcher need not. */
-static struct tw_stats *job_stats;
+static struct tw_proc *job_proc;
 static void job_fatal(void)
 {
-	job_stats->refused = 1;
+	job_proc->stats->refused = 1;
+	if (job_proc->trace)
+		tw_trace_say(job_proc);
 }
 
 int tw_proc_open(struct tw_proc *me, const struct tw_boot *boot, unsigned local, bool agent)
@@ -213,7 +227,7 @@ int tw_proc_open(struct tw_proc *me, const struct tw_boot *boot, unsigned local,
 	me->local = local;
 	me->id = me->node * me->locals + local;
 	me->agent = agent;
-	me->timing = me->config.stats[0] != '\0';
+	me->timing = me->config.stats[0] || me->config.trace[0];
 	if (me->config.race)
 		me->config.keep = 0; /* each interval's first store faults, so that a report can name it */
 	memcpy(job_host, boot->host, sizeof(job_host));
@@ -226,7 +240,7 @@ int tw_proc_open(struct tw_proc *me, const struct tw_boot *boot, unsigned local,
 	}
 	if ((err = job_open_private(me, boot->private_fd)))
 		return err;
-	job_stats = me->stats;
+	job_proc = me;
 	tw_fatal_hook = job_fatal;
 	if ((err = job_open_net(me, boot)))
 		return err;
@@ -239,6 +253,7 @@ int tw_proc_open(struct tw_proc *me, const struct tw_boot *boot, unsigned local,
 		tw_race_open(me);
 	if (!agent && (err = job_open_views(me, boot)))
 		return err;
+	tw_trace_open(me);
 	return tw_shootdown_open(me, boot);
 }
 

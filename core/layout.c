@@ -6,6 +6,7 @@
 #include "core/heap.h"
 #include "core/notice.h"
 #include "core/race.h"
+#include "core/trace.h"
 #include "sync/sync.h"
 
 /* Bytes through which tw_bcast passes its data, per node. */
@@ -65,6 +66,8 @@ void tw_layout_compute(struct tw_layout *l, const struct tw_config *config)
 	l->protocol_private_bytes = protocol && protocol->private_bytes ? protocol->private_bytes(l) : 0;
 	l->protocol_private = layout_place(&end, l->protocol_private_bytes, 4096);
 	l->race_stores = layout_place(&end, config->race ? l->pages * sizeof(uint64_t) : 0, 4096);
+	l->trace_bytes = tw_trace_ring_bytes(config);
+	l->trace = layout_place(&end, l->ports * l->trace_bytes, 4096);
 	l->twin_slots = l->pages;
 	l->twins = layout_place(&end, l->twin_slots << l->page_shift, TW_HUGE_BYTES);
 	l->private_bytes = TW_ALIGN_UP(end, TW_HUGE_BYTES);

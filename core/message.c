@@ -14,6 +14,21 @@ struct message_wait {
 	uint64_t token;
 };
 
+void tw_send(struct tw_proc *me, unsigned node, unsigned port, struct tw_msg *msg)
+{
+	tw_trace(me, TW_TRACE_message_out, node, TW_TRACE_NO_PAGE, msg->type, 0);
+	tw_net_send(me->net, node, port, msg);
+}
+
+/* The next message, if there is one. */
+static bool message_take(struct tw_proc *me, struct tw_msg *msg)
+{
+	if (!tw_net_recv(me->net, msg))
+		return false;
+	tw_trace(me, TW_TRACE_message_in, msg->src_node, TW_TRACE_NO_PAGE, msg->type, 0);
+	return true;
+}
+
 static void message_dispatch(struct tw_proc *me, const struct tw_msg *msg)
 {
 	if (msg->type == TW_MSG_COLLECT && me->agent)
@@ -27,7 +42,7 @@ static void message_dispatch(struct tw_proc *me, const struct tw_msg *msg)
 static bool message_replied(void *arg)
 {
 	struct message_wait *w = arg;
-	while (tw_net_recv(w->me->net, w->msg)) {
+	while (message_take(w->me, w->msg)) {
 		if (w->msg->type == TW_MSG_REPLY && w->msg->token == w->token)
 			return true;
 		message_dispatch(w->me, w->msg);
@@ -41,7 +56,7 @@ void tw_call(struct tw_proc *me, unsigned node, struct tw_msg *msg)
 	struct message_wait wait = {.me = me, .msg = msg, .token = ++last_token};
 
 	msg->token = wait.token;
-	tw_net_send(me->net, node, me->layout.ports - 1, msg);
+	tw_send(me, node, me->layout.ports - 1, msg);
 	tw_wait(me, message_replied, &wait);
 }
 
@@ -49,7 +64,7 @@ void tw_reply(struct tw_proc *me, const struct tw_msg *request, struct tw_msg *r
 {
 	reply->type = TW_MSG_REPLY;
 	reply->token = request->token;
-	tw_net_send(me->net, request->src_node, request->src_port, reply);
+	tw_send(me, request->src_node, request->src_port, reply);
 }
 
 /* ---- the agent ---- */
@@ -61,7 +76,7 @@ static _Atomic bool service_stopping;
 static bool service_ready(void *arg)
 {
 	struct message_wait *w = arg;
-	return tw_net_recv(w->me->net, w->msg) || atomic_load(&service_stopping);
+	return message_take(w->me, w->msg) || atomic_load(&service_stopping);
 }
 
 /* The beats: a word for each sender in every node's memory, four times in the time after which silence counts, or once

@@ -53,7 +53,7 @@ static void notice_make_room(struct tw_proc *me, unsigned node, struct tw_notice
 			return;
 		if (pause_ns == 1000) {
 			struct tw_msg ask = {.type = TW_MSG_COLLECT};
-			tw_net_send(me->net, node, me->layout.ports - 1, &ask);
+			tw_send(me, node, me->layout.ports - 1, &ask);
 		}
 		_Atomic uint32_t nobody = 0;
 		tw_futex_wait(&nobody, 0, pause_ns);
@@ -96,6 +96,7 @@ void tw_notice_send(struct tw_proc *me, unsigned node, tw_page_t p)
 {
 	notice_add(me, node, p);
 	me->stats->now.write_notices++;
+	tw_trace(me, TW_TRACE_notice_out, node, p, 0, 0);
 }
 
 void tw_notice_break(struct tw_proc *me, unsigned node, tw_page_t p)
@@ -135,7 +136,7 @@ static struct tw_pageset *notice_set(struct tw_proc *me, unsigned local)
 	return (struct tw_pageset *)(void *)(me->private_mem + me->layout.sets + TW_SETS * local * me->layout.set_bytes);
 }
 
-static void notice_distribute(struct tw_proc *me, uint32_t slot, uint64_t now)
+static void notice_distribute(struct tw_proc *me, unsigned sender, uint32_t slot, uint64_t now)
 {
 	tw_page_t p = slot & ~NOTICE_BREAK;
 	struct tw_page *e = &me->page[p];
@@ -147,6 +148,7 @@ static void notice_distribute(struct tw_proc *me, uint32_t slot, uint64_t now)
 		tw_page_unlock(me, p);
 		return;
 	}
+	tw_trace(me, TW_TRACE_notice_in, sender, p, 0, 0);
 	if (e->ts_notice <= e->ts_update)
 		e->ts_notice = now;
 	for (uint64_t m = atomic_load_explicit(&e->mapped, memory_order_relaxed); m; m &= m - 1)
@@ -175,7 +177,7 @@ void tw_notice_collect(struct tw_proc *me)
 			if ((slot & ~NOTICE_BREAK) >= me->layout.pages)
 				tw_fatal("node %u sent a write notice for page %u, which does not exist", s,
 				         slot & ~NOTICE_BREAK);
-			notice_distribute(me, slot, now);
+			notice_distribute(me, s, slot, now);
 		}
 		atomic_store_explicit((_Atomic uint64_t *)&q->head, tail[s], memory_order_release);
 	}

@@ -11,11 +11,11 @@
  * alone. */
 #include "core/race.h"
 
-#include <link.h>
 #include <string.h>
 
 #include "base/util.h"
 #include "core/job.h"
+#include "core/symbol.h"
 
 #define RACE_PENDING  64u  /* reports between two safe points; a power of two */
 #define RACE_SEEN     256u /* places printed by this process, at most; a power of two */
@@ -38,7 +38,7 @@ struct race_report {
 
 /* This process's; touched between tw_protocol_enter and tw_protocol_leave only. */
 static struct {
-	uintptr_t base, low, high; /* the program: load address, extent */
+	struct tw_symbol_program program;
 	struct race_report pending[RACE_PENDING];
 	unsigned count;
 	struct race_report last; /* the race found last */
@@ -55,33 +55,21 @@ static _Atomic uint64_t *race_stores(struct tw_proc *me)
 	return (void *)(me->private_mem + me->layout.race_stores);
 }
 
-/* The first object is the program itself. */
-static int race_program(struct dl_phdr_info *info, size_t bytes, void *ctx)
-{
-	(void)bytes;
-	(void)ctx;
-	race.base = race.low = info->dlpi_addr;
-	for (unsigned i = 0; i < info->dlpi_phnum; i++)
-		if (info->dlpi_phdr[i].p_type == PT_LOAD)
-			race.high = race.base + info->dlpi_phdr[i].p_vaddr + info->dlpi_phdr[i].p_memsz;
-	return 1;
-}
-
 void tw_race_open(struct tw_proc *me)
 {
 	if (!me->agent)
-		dl_iterate_phdr(race_program, NULL);
+		tw_symbol_program(&race.program);
 }
 
 void tw_race_wrote(struct tw_proc *me, tw_page_t first, unsigned count)
 {
 	uintptr_t ip = me->fault.ip;
-	bool program = ip >= race.low && ip < race.high;
+	bool program = ip >= race.program.base && ip < race.program.end;
 	race_store store = (uint64_t)(me->local + 1) << RACE_LOCAL;
 
 	if (!ip)
 		return;
-	store |= program ? (ip - race.base) & RACE_ADDRESS : RACE_ABSOLUTE | (ip & RACE_ADDRESS);
+	store |= program ? (ip - race.program.base) & RACE_ADDRESS : RACE_ABSOLUTE | (ip & RACE_ADDRESS);
 	for (unsigned i = 0; i < count; i++)
 		atomic_store_explicit(&race_stores(me)[first + i], store, memory_order_relaxed);
 }
@@ -213,7 +201,7 @@ static void race_store_text(const struct tw_proc *me, race_store store, char *ou
 	}
 	n = tw_format(out, bytes, "by processor %u.%u in ", me->node, local);
 	if (!(store & RACE_ABSOLUTE))
-		tw_symbol_text(race.base + address, out + n, bytes - n);
+		tw_symbol_text(race.program.base + address, out + n, bytes - n);
 	else if (local == me->local)
 		tw_symbol_text(address, out + n, bytes - n);
 	else

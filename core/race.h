@@ -14,7 +14,4 @@ void tw_race_open(struct tw_proc *me);
  * line.  Only in the application's thread, outside of every hook; allocates. */
 void tw_race_print(struct tw_proc *me);
 
-/* tw_symbol_text - "function+0x12 (file.c:34)" for the instruction at @ip, with what is known of it.  Allocates. */
-void tw_symbol_text(uintptr_t ip, char *out, size_t bytes);
-
 #endif

@@ -244,6 +244,7 @@ void tw_shootdown(struct tw_proc *me, tw_page_t first, unsigned count, uint64_t 
 	if (!victims || !count)
 		return;
 	me->stats->now.shootdowns++;
+	tw_trace(me, TW_TRACE_shootdown, TW_TRACE_NONE, first, count, victims);
 	tw_shootdown_enter(me);
 	shoot.shoot(me, first, count, victims);
 	tw_shootdown_leave(me);

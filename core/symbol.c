@@ -1,15 +1,34 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* symbol.c - the function and source line of an instruction of this process.
+/* symbol.c - the function and source line of an instruction, of this process or of a program's file.
  *
  * libdw knows static functions and source lines.  It is loaded when first asked, and only then: programs are not
  * linked with it, and where it is missing, at build or at run time, the dynamic linker's symbols must do. */
-#include "core/race.h"
+#include "core/symbol.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/util.h"
+
+/* The first object is the program itself. */
+static int symbol_first(struct dl_phdr_info *info, size_t bytes, void *ctx)
+{
+	struct tw_symbol_program *program = ctx;
+
+	(void)bytes;
+	program->base = info->dlpi_addr;
+	for (unsigned i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_LOAD)
+			program->end = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr + info->dlpi_phdr[i].p_memsz;
+	return 1;
+}
+
+void tw_symbol_program(struct tw_symbol_program *program)
+{
+	dl_iterate_phdr(symbol_first, program);
+}
 
 /* The file's own name of a path. */
 static const char *symbol_file(const char *path)
@@ -37,9 +56,12 @@ static void symbol_dladdr(uintptr_t ip, char *out, size_t bytes)
 #define SYMBOL_CALLS(X)                                                                                                \
 	X(dwfl_begin)                                                                                                  \
 	X(dwfl_linux_proc_report)                                                                                      \
+	X(dwfl_report_elf)                                                                                             \
 	X(dwfl_report_end)                                                                                             \
 	X(dwfl_addrmodule)                                                                                             \
 	X(dwfl_module_addrinfo)                                                                                        \
+	X(dwfl_module_getsymtab)                                                                                       \
+	X(dwfl_module_getsym)                                                                                          \
 	X(dwfl_module_getsrc) X(dwfl_lineinfo) X(dwfl_linux_proc_find_elf) X(dwfl_standard_find_debuginfo)
 
 static struct {
@@ -47,33 +69,65 @@ static struct {
 	SYMBOL_CALLS(X)
 #undef X
 	Dwfl_Callbacks callbacks;
-	Dwfl *dwfl; /* of this process as it was when first asked; for the rest of the process's life */
-	bool tried;
+	bool tried, complete;
 } symbol;
 
-static Dwfl *symbol_open(void)
+/* Either lives for the rest of the process's life; NULL: there is none. */
+struct symbol_dwfl {
+	Dwfl *dwfl;
+	Dwfl_Module *module; /* the file's */
+	bool tried;
+};
+
+static bool symbol_load(void)
 {
 	if (symbol.tried)
-		return symbol.dwfl;
+		return symbol.complete;
 	symbol.tried = true;
 	void *libdw = dlopen("libdw.so.1", RTLD_NOW | RTLD_LOCAL);
-	bool complete = libdw != NULL;
-#define X(name) complete = complete && (*(void **)&symbol.name = dlsym(libdw, #name)) != NULL;
+	symbol.complete = libdw != NULL;
+#define X(name) symbol.complete = symbol.complete && (*(void **)&symbol.name = dlsym(libdw, #name)) != NULL;
 	SYMBOL_CALLS(X)
 #undef X
-	if (!complete)
-		return NULL;
 	symbol.callbacks.find_elf = symbol.dwfl_linux_proc_find_elf;
 	symbol.callbacks.find_debuginfo = symbol.dwfl_standard_find_debuginfo;
-	Dwfl *dwfl = symbol.dwfl_begin(&symbol.callbacks);
-	if (dwfl && symbol.dwfl_linux_proc_report(dwfl, getpid()) == 0 && symbol.dwfl_report_end(dwfl, NULL, NULL) == 0)
-		symbol.dwfl = dwfl;
-	return symbol.dwfl;
+	return symbol.complete;
 }
 
-static bool symbol_libdw(uintptr_t ip, char *out, size_t bytes)
+/* Of this process, as it is when first asked; or of the file at @path, where it would lie at its own addresses. */
+static Dwfl *symbol_open(struct symbol_dwfl *s, const char *path)
 {
-	Dwfl *dwfl = symbol_open();
+	if (s->tried || !symbol_load())
+		return s->dwfl;
+	s->tried = true;
+	Dwfl *dwfl = symbol.dwfl_begin(&symbol.callbacks);
+	if (dwfl && path)
+		s->module = symbol.dwfl_report_elf(dwfl, path, path, -1, 0, true);
+	bool reported = dwfl && (path ? s->module != NULL : symbol.dwfl_linux_proc_report(dwfl, getpid()) == 0);
+	if (reported && symbol.dwfl_report_end(dwfl, NULL, NULL) == 0)
+		s->dwfl = dwfl;
+	return s->dwfl;
+}
+
+static struct symbol_dwfl symbol_own, symbol_other;
+
+void tw_symbol_variables(const char *path, uintptr_t from, uintptr_t to,
+                         void (*each)(void *ctx, const char *name, uintptr_t address, size_t bytes), void *ctx)
+{
+	Dwfl *dwfl = symbol_open(&symbol_other, path);
+	int symbols = dwfl ? symbol.dwfl_module_getsymtab(symbol_other.module) : 0;
+	GElf_Sym sym;
+
+	for (int i = 0; i < symbols; i++) {
+		const char *name = symbol.dwfl_module_getsym(symbol_other.module, i, &sym, NULL);
+		if (name && GELF_ST_TYPE(sym.st_info) == STT_OBJECT && sym.st_size && sym.st_value >= from && sym.st_value < to)
+			each(ctx, name, sym.st_value, sym.st_size);
+	}
+}
+
+static bool symbol_libdw(const char *path, uintptr_t ip, char *out, size_t bytes)
+{
+	Dwfl *dwfl = symbol_open(path ? &symbol_other : &symbol_own, path);
 	Dwfl_Module *module = dwfl ? symbol.dwfl_addrmodule(dwfl, ip) : NULL;
 	GElf_Off offset;
 	GElf_Sym sym;
@@ -90,8 +144,15 @@ static bool symbol_libdw(uintptr_t ip, char *out, size_t bytes)
 	return true;
 }
 #else
-static bool symbol_libdw(uintptr_t ip, char *out, size_t bytes)
+void tw_symbol_variables(const char *path, uintptr_t from, uintptr_t to,
+                         void (*each)(void *ctx, const char *name, uintptr_t address, size_t bytes), void *ctx)
 {
+	(void)path, (void)from, (void)to, (void)each, (void)ctx;
+}
+
+static bool symbol_libdw(const char *path, uintptr_t ip, char *out, size_t bytes)
+{
+	(void)path;
 	(void)ip;
 	(void)out;
 	(void)bytes;
@@ -101,6 +162,12 @@ static bool symbol_libdw(uintptr_t ip, char *out, size_t bytes)
 
 void tw_symbol_text(uintptr_t ip, char *out, size_t bytes)
 {
-	if (!symbol_libdw(ip, out, bytes))
+	if (!symbol_libdw(NULL, ip, out, bytes))
 		symbol_dladdr(ip, out, bytes);
+}
+
+void tw_symbol_of_file(const char *path, uintptr_t address, char *out, size_t bytes)
+{
+	if (!symbol_libdw(path, address, out, bytes))
+		tw_format(out, bytes, "%s+0x%lx", symbol_file(path), (unsigned long)address);
 }

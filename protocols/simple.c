@@ -41,12 +41,14 @@ static void simple_fetch(struct tw_proc *me, tw_page_t p)
 	char *frame = tw_frame(me, p), *to = e->twin ? me->proto : frame;
 
 	e->ts_update = tw_tick(me); /* before the read: a notice that comes during it is newer */
+	tw_trace(me, TW_TRACE_fetch, e->home - 1u, p, me->layout.page_bytes, 0);
 	tw_net_read(me->net, e->home - 1u, tw_frame_offset(me, p), to, me->layout.page_bytes);
 	tw_net_read_wait(me->net);
 	me->stats->now.page_transfers++;
 	if (!e->twin || tw_planted(me, "drop-incoming-diff"))
 		return;
-	tw_diff_in(frame, tw_twin(me, p), to, me->layout.page_bytes);
+	size_t changed = tw_diff_in(frame, tw_twin(me, p), to, me->layout.page_bytes);
+	tw_trace(me, TW_TRACE_diff_in, TW_TRACE_NONE, p, changed, 0);
 	me->stats->now.incoming_diffs++;
 }
 
@@ -110,6 +112,7 @@ static void simple_flush(struct tw_proc *me, tw_page_t p)
 
 	me->stats->now.diffs++;
 	me->stats->now.flush_updates += update;
+	tw_trace_diff(me, update ? TW_TRACE_diff_update : TW_TRACE_diff_out, d.home, p, tw_frame(me, p), tw_twin(me, p));
 	if (!tw_planted(me, "skip-flush"))
 		tw_diff_out(tw_frame(me, p), tw_twin(me, p), me->layout.page_bytes, update, simple_send, &d);
 	tw_net_flush(me->net, d.home);
@@ -159,6 +162,7 @@ static void simple_acquire_run(void *ctx, tw_page_t first, unsigned count)
 			tw_map(me, p, 1, simple_rights(me, e), TW_NONE);
 			e->mapped &= ~simple_bit(me);
 			me->stats->now.invalidations++;
+			tw_trace_page(me, TW_TRACE_invalidation, p);
 		}
 		tw_page_unlock(me, p);
 	}

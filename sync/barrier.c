@@ -49,8 +49,9 @@ static void barrier_wake(struct tw_proc *me)
 }
 
 /* The two-level barrier.  @array: offset of its words; @local: its counter on this node; @passed: incremented by the
- * node's last arriver, or NULL.  Writes of the caller before the call are visible everywhere after it. */
-static void barrier_all(struct tw_proc *me, const struct sync_object *o, size_t array, _Atomic uint64_t *local,
+ * node's last arriver, or NULL.  Writes of the caller before the call are visible everywhere after it.  Returns the
+ * epoch. */
+static uint64_t barrier_all(struct tw_proc *me, const struct sync_object *o, size_t array, _Atomic uint64_t *local,
                         _Atomic uint64_t *passed)
 {
 	struct barrier_wait wait = {o, sync_words(me, array), me->nodes, 0};
@@ -66,10 +67,11 @@ static void barrier_all(struct tw_proc *me, const struct sync_object *o, size_t 
 		tw_net_flush(me->net, TW_NET_ALL);
 		if (barrier_ready(&wait)) {
 			barrier_wake(me);
-			return;
+			return wait.epoch;
 		}
 	}
 	tw_wait(me, barrier_ready, &wait);
+	return wait.epoch;
 }
 
 static void barrier_publish(struct tw_proc *me, const struct sync_object *o, uint64_t generation)
@@ -85,7 +87,8 @@ static void barrier_publish(struct tw_proc *me, const struct sync_object *o, uin
 	barrier_wake(me);
 }
 
-static void barrier_some(struct tw_proc *me, const struct sync_object *o)
+/* Returns the generation. */
+static uint64_t barrier_some(struct tw_proc *me, const struct sync_object *o)
 {
 	uint64_t before = tw_net_fadd(me->net, o->home, SYNC_WORD(o, count), 1);
 	struct barrier_wait wait = {o, &o->own->value, 1, BARRIER_COUNT(before) / o->n + 1};
@@ -96,21 +99,34 @@ static void barrier_some(struct tw_proc *me, const struct sync_object *o)
 		barrier_publish(me, o, wait.epoch);
 	else
 		tw_wait(me, barrier_ready, &wait);
+	return wait.epoch;
 }
 
-void tw_sync_barrier_job(struct tw_proc *me)
+static void barrier_came(struct tw_proc *me, uint64_t id)
 {
-	barrier_all(me, NULL, sync_job_array(me), &sync_private(me)->local, NULL);
+	tw_trace(me, TW_TRACE_barrier_arrive, TW_TRACE_NONE, TW_TRACE_NO_PAGE, id, 0);
+}
+
+static void barrier_passed(struct tw_proc *me, uint64_t id, uint64_t epoch)
+{
+	me->stats->now.barriers++;
+	tw_trace(me, TW_TRACE_barrier_leave, TW_TRACE_NONE, TW_TRACE_NO_PAGE, id, epoch);
+	tw_acquire(me, TW_SYNC_BARRIER, id);
+}
+
+uint64_t tw_sync_barrier_job(struct tw_proc *me)
+{
+	return barrier_all(me, NULL, sync_job_array(me), &sync_private(me)->local, NULL);
 }
 
 void tw_barrier_all(void)
 {
 	struct tw_proc *me = tw_me_checked("tw_barrier_all");
 
+	barrier_came(me, SYNC_JOB_ID);
 	tw_arrive(me, SYNC_JOB_ID);
-	barrier_all(me, NULL, sync_job_array(me), &sync_private(me)->local, &me->n->barriers_done);
-	me->stats->now.barriers++;
-	tw_acquire(me, TW_SYNC_BARRIER, SYNC_JOB_ID);
+	barrier_passed(me, SYNC_JOB_ID,
+	               barrier_all(me, NULL, sync_job_array(me), &sync_private(me)->local, &me->n->barriers_done));
 }
 
 tw_barrier_t tw_barrier_create(int n)
@@ -130,15 +146,14 @@ void tw_barrier_wait(tw_barrier_t barrier)
 
 	if (o.n == 0 || o.n > me->nodes * me->locals)
 		tw_fatal("tw_barrier_wait: %lx is not the handle of a barrier", (unsigned long)barrier.id);
+	barrier_came(me, barrier.id);
 	if (o.n == me->nodes * me->locals) {
 		tw_arrive(me, barrier.id);
-		barrier_all(me, &o, o.array, &o.own->local, NULL);
+		barrier_passed(me, barrier.id, barrier_all(me, &o, o.array, &o.own->local, NULL));
 	} else {
 		sync_release(me, TW_SYNC_BARRIER, barrier.id);
-		barrier_some(me, &o);
+		barrier_passed(me, barrier.id, barrier_some(me, &o));
 	}
-	me->stats->now.barriers++;
-	tw_acquire(me, TW_SYNC_BARRIER, barrier.id);
 }
 
 void tw_barrier_destroy(tw_barrier_t barrier)

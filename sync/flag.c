@@ -50,6 +50,7 @@ void tw_flag_set(tw_flag_t flag, uint64_t value)
 	struct tw_proc *me = tw_me_checked("tw_flag_set");
 	struct sync_object o = sync_find(me, flag.id, SYNC_FLAG, "tw_flag_set");
 
+	tw_trace(me, TW_TRACE_flag_set, TW_TRACE_NONE, TW_TRACE_NO_PAGE, flag.id, value);
 	sync_release(me, TW_SYNC_FLAG, flag.id);
 	/* The own node last: its word is where the others' values are guessed from. */
 	for (unsigned i = 1; i <= me->nodes; i++) {
@@ -65,8 +66,10 @@ uint64_t tw_flag_wait(tw_flag_t flag, uint64_t value)
 	struct sync_object o = sync_find(me, flag.id, SYNC_FLAG, "tw_flag_wait");
 	struct flag_wait wait = {&o, value, 0};
 
+	tw_trace(me, TW_TRACE_flag_wait, TW_TRACE_NONE, TW_TRACE_NO_PAGE, flag.id, value);
 	tw_wait(me, flag_ready, &wait);
 	me->stats->now.flag_acquires++;
+	tw_trace(me, TW_TRACE_flag_seen, TW_TRACE_NONE, TW_TRACE_NO_PAGE, flag.id, wait.seen);
 	tw_acquire(me, TW_SYNC_FLAG, flag.id);
 	return wait.seen;
 }

@@ -101,6 +101,7 @@ static void lock_got(struct tw_proc *me, uint64_t id, bool remote)
 {
 	me->stats->now.lock_acquires++;
 	me->stats->now.lock_remote += remote;
+	tw_trace(me, TW_TRACE_lock_take, TW_TRACE_NONE, TW_TRACE_NO_PAGE, id, remote);
 	tw_acquire(me, TW_SYNC_LOCK, id);
 }
 
@@ -117,6 +118,7 @@ void tw_lock_acquire(tw_lock_t lock)
 	struct sync_object o = sync_find(me, lock.id, SYNC_LOCK, "tw_lock_acquire");
 	bool remote = false;
 
+	tw_trace(me, TW_TRACE_lock_wait, TW_TRACE_NONE, TW_TRACE_NO_PAGE, lock.id, 0);
 	lock_turn_take(me, o.local);
 	if (!o.local->kept) {
 		o.local->streak = 0;
@@ -151,6 +153,7 @@ void tw_lock_release(tw_lock_t lock)
 
 	if (atomic_load_explicit(&o.local->turn, memory_order_relaxed) != me->local + 1)
 		tw_fatal("tw_lock_release: this processor does not hold the lock");
+	tw_trace(me, TW_TRACE_lock_release, TW_TRACE_NONE, TW_TRACE_NO_PAGE, lock.id, 0);
 	sync_release(me, TW_SYNC_LOCK, lock.id);
 	if (ops->wanted && atomic_load(&o.local->waiters)) {
 		bool wanted = ops->wanted(me, &o);

@@ -10,7 +10,8 @@
 size_t tw_sync_exported_bytes(const struct tw_config *config);
 size_t tw_sync_private_bytes(const struct tw_config *config);
 
-/* tw_sync_barrier_job - the two-level barrier of all processors, without any protocol action. */
-void tw_sync_barrier_job(struct tw_proc *me);
+/* tw_sync_barrier_job - the two-level barrier of all processors, without any protocol action.  Returns which it is, from
+ * 1, of these and those of tw_barrier_all. */
+uint64_t tw_sync_barrier_job(struct tw_proc *me);
 
 #endif

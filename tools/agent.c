@@ -30,6 +30,7 @@
 #include "tools/manager.h"
 #include "tools/output.h"
 #include "tools/tools.h"
+#include "tools/trace.h"
 #include "tools/watch.h"
 #include "tools/wire.h"
 
@@ -63,13 +64,14 @@ struct agent {
 	struct tw_stats *stats;       /* [processors + 1], in the node's private memory */
 	_Atomic int *exec_errno;      /* [processors], shared with children until they exec */
 	struct agent_processor *processor;
+	struct trace_source trace;
 	struct agent_input input;
 	struct tool_cpus *cpus; /* [processors], or NULL: not bound */
 	unsigned running, turn; /* turn: whose output is looked at first */
 	size_t window;          /* bytes of output that may be sent */
 	struct watch launcher;
 	struct agent_peer *peer; /* [nodes] as seen through the transport; NULL: not watched */
-	bool output, takes_input, watched, paused, exited, stopped, finishing, parted;
+	bool output, takes_input, watched, paused, exited, stopped, accounted, finishing, parted;
 	const uint8_t *secret; /* NULL: JOB brings it */
 	char *program; /* what PROGRAM brought */
 	const char *path;
@@ -152,6 +154,18 @@ static void *agent_map(struct agent *a, int fd, size_t offset, size_t bytes)
 	return p + (offset - aligned);
 }
 
+/* A message that may come between any two. */
+static bool agent_expects_always(struct agent *a)
+{
+	struct wire_clock clock = a->wire.msg->clock;
+
+	if (a->wire.msg->type == WIRE_CLOCK) {
+		clock.agent_ns = tw_time_ns();
+		wire_send(&a->wire, WIRE_CLOCK, &clock, sizeof(clock), NULL, 0);
+	}
+	return a->wire.msg->type == WIRE_CLOCK || a->wire.msg->type == WIRE_BEAT;
+}
+
 /* The next message, which must be of @type; an end or a closed connection ends the agent. */
 static void agent_expect(struct agent *a, enum wire_type type)
 {
@@ -159,7 +173,7 @@ static void agent_expect(struct agent *a, enum wire_type type)
 	int got;
 
 	for (;;) {
-		while ((got = wire_recv(&a->wire)) == 1 && a->wire.msg->type == WIRE_BEAT)
+		while ((got = wire_recv(&a->wire)) == 1 && agent_expects_always(a))
 			watch_heard(&a->launcher);
 		if (got == 1 && a->wire.msg->type == type)
 			return;
@@ -326,6 +340,8 @@ static void agent_bring_up(struct agent *a)
 
 	size_t processors = a->boot.config.processors;
 	a->stats = agent_map(a, a->boot.private_fd, a->layout.stats, (processors + 1) * sizeof(struct tw_stats));
+	if (a->layout.trace_bytes)
+		a->trace.rings = agent_map(a, a->boot.private_fd, a->layout.trace, a->layout.ports * a->layout.trace_bytes);
 	a->exec_errno = mmap(NULL, processors * sizeof(int), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	a->processor = calloc(processors, sizeof(*a->processor));
 	if (a->exec_errno == MAP_FAILED || !a->processor) {
@@ -567,6 +583,8 @@ static void agent_finish(struct agent *a)
 	agent_input_close(a);
 	a->running = 0;
 	a->finishing = true;
+	if (!a->stopped)
+		trace_begin(&a->trace, &a->boot.config, &a->layout);
 }
 
 static void agent_stop(struct agent *a)
@@ -575,7 +593,20 @@ static void agent_stop(struct agent *a)
 	a->peer = NULL;
 	tw_service_stop();
 	a->stopped = true;
-	wire_send(&a->wire, WIRE_STATS, a->stats, (a->boot.config.processors + 1) * sizeof(struct tw_stats), NULL, 0);
+	trace_begin(&a->trace, &a->boot.config, &a->layout);
+}
+
+/* Send what the stream takes of the trace, and after the last of it the statistics.  Returns whether there is more. */
+static bool agent_account(struct agent *a)
+{
+	if (trace_pump(&a->trace, &a->wire))
+		return true;
+	if (a->stopped && !a->accounted) {
+		a->accounted = true;
+		wire_send(&a->wire, WIRE_STATS, a->stats, (a->boot.config.processors + 1) * sizeof(struct tw_stats), NULL,
+		          0);
+	}
+	return false;
 }
 
 static void agent_end(struct agent *a)
@@ -672,7 +703,8 @@ static void agent_loop(struct agent *a)
 			a->exited = true;
 			wire_send(&a->wire, WIRE_EXITED, NULL, 0, NULL, 0);
 		}
-		if (a->finishing && !more && !a->parted) {
+		bool accounts = agent_account(a);
+		if (a->finishing && !more && !accounts && !a->parted) {
 			a->parted = true;
 			wire_send(&a->wire, WIRE_END, NULL, 0, NULL, 0);
 		}

@@ -59,6 +59,14 @@ void hello_send(struct wire *wire)
 	wire_send(wire, WIRE_HELLO, &h, sizeof(h), NULL, 0);
 }
 
+bool hello_is_here(const struct wire_hello *h)
+{
+	char boot[sizeof(h->boot)];
+
+	hello_boot(boot, sizeof(boot));
+	return strcmp(h->boot, boot) == 0;
+}
+
 int hello_check(const struct wire_hello *h, const char *where, char *error, size_t error_bytes)
 {
 	if (strcmp(h->version, TWEED_VERSION) == 0 && h->build == wire_build())

@@ -9,6 +9,8 @@
 const char *hello_host(void);
 /* hello_send - the agent's first message. */
 void hello_send(struct wire *wire);
+/* hello_is_here - is this agent's kernel ours? */
+bool hello_is_here(const struct wire_hello *hello);
 /* hello_check - may this agent take part?  0, or -EPROTO with a sentence in @error; @where: "node 1 on host b". */
 int hello_check(const struct wire_hello *hello, const char *where, char *error, size_t error_bytes);
 

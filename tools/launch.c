@@ -306,9 +306,8 @@ static void launch_have_memory(struct launch *l, unsigned i, const struct wire_m
 		launch_send_nodes(l, 0, 1);
 }
 
-static void launch_have_ready(struct launch *l, unsigned i, const struct wire_msg *msg)
+static void launch_have_ready(struct launch *l, unsigned i)
 {
-	l->node[i].ready = msg->ready;
 	l->ready++;
 	if (i == 0) {
 		launch_send_nodes(l, 1, l->nodes);
@@ -321,6 +320,18 @@ static void launch_have_ready(struct launch *l, unsigned i, const struct wire_ms
 		l->going = true;
 		launch_tell(l, WIRE_GO);
 	}
+}
+
+/* Times of another host's agent are of use in a trace if we know its clock. */
+static void launch_agent_ready(struct launch *l, unsigned i)
+{
+	const struct launch_node *n = &l->node[i];
+	struct wire_clock clock = {.launcher_ns = tw_time_ns()};
+
+	if (l->job->config.trace[0] && (n->host || !n->child) && trace_clock_asks(&l->trace, i))
+		launch_send(l, i, WIRE_CLOCK, &clock, sizeof(clock));
+	else
+		launch_have_ready(l, i);
 }
 
 /* ---- events ---------------------------------------------------------------------------------------------------- */
@@ -358,7 +369,12 @@ static void launch_event(struct launch *l, unsigned i, const struct wire_msg *ms
 		launch_have_memory(l, i, msg);
 		break;
 	case WIRE_READY:
-		launch_have_ready(l, i, msg);
+		l->node[i].ready = msg->ready;
+		launch_agent_ready(l, i);
+		break;
+	case WIRE_CLOCK:
+		trace_clock_heard(&l->trace, i, &msg->clock);
+		launch_agent_ready(l, i);
 		break;
 	case WIRE_DEATH:
 		launch_processor_died(l, i, &msg->death);
@@ -369,6 +385,11 @@ static void launch_event(struct launch *l, unsigned i, const struct wire_msg *ms
 			l->deadline_ns = tw_time_ns() + LAUNCH_CLOSE_NS;
 			launch_tell(l, WIRE_STOP);
 		}
+		break;
+	case WIRE_TRACE:
+		trace_take(&l->trace, l->job, i, &msg->trace);
+		if (!l->ending && l->deadline_ns) /* it is at work */
+			l->deadline_ns = tw_time_ns() + LAUNCH_CLOSE_NS;
 		break;
 	case WIRE_STATS:
 		launch_take_stats(l, i, msg);
@@ -605,6 +626,15 @@ static void launch_used(const struct launch *l, size_t offset, char *out, size_t
 	}
 }
 
+static int launch_end_trace(struct launch *l)
+{
+	const struct wire_hello *hello[TW_MAX_NODES];
+
+	for (unsigned i = 0; i < l->nodes; i++)
+		hello[i] = &l->node[i].hello;
+	return trace_end(&l->trace, l->job, hello);
+}
+
 int tool_launch(struct tool_job *job)
 {
 	static struct launch l;
@@ -650,5 +680,7 @@ int tool_launch(struct tool_job *job)
 		launch_used(&l, offsetof(struct wire_ready, fault), job->fault, sizeof(job->fault));
 		launch_used(&l, offsetof(struct wire_ready, shootdown), job->shootdown, sizeof(job->shootdown));
 	}
+	if (launch_end_trace(&l) < 0 && job->status == 0)
+		job->status = 1;
 	return job->status;
 }

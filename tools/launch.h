@@ -7,6 +7,7 @@
 #include <signal.h>
 
 #include "tools/tools.h"
+#include "tools/trace.h"
 #include "tools/watch.h"
 #include "tools/wire.h"
 
@@ -38,6 +39,7 @@ struct launch {
 	struct watch clock;
 	uint64_t deadline_ns; /* 0: none */
 	uint64_t began_ns;
+	struct trace_file trace;
 	char *program; /* what PROGRAM says */
 	size_t program_bytes;
 	uint8_t secret[TW_NET_SECRET_BYTES];

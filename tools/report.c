@@ -4,19 +4,17 @@
  * A processor's numbers are those kept by tw_stats_stop(), if it was called, else those at its end.  Sums include the
  * agents, which work for the protocol but run no program: they add to counters and protocol times, not to user. */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <jansson.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/util.h"
+#include "tools/file.h"
 #include "tools/tools.h"
 
 enum report_counter {
@@ -113,8 +111,7 @@ static struct report_row report_sum(const struct tool_job *job, double *elapsed_
 
 /* ---- JSON ------------------------------------------------------------------------------------------------------ */
 
-/* Text that may not be UTF-8 (program arguments): bytes that are not are replaced. */
-static json_t *json_text(const char *s)
+json_t *tool_json_text(const char *s)
 {
 	json_t *j = json_string(s);
 	if (j)
@@ -150,7 +147,7 @@ static json_t *configuration_json(const struct tool_job *job)
 		tw_config_text(&job->config, &tw_settings[i], text, sizeof(text));
 		json_object_set_new(
 		    o, tw_settings[i].name,
-		    json_pack("{s:o, s:s}", "value", json_text(text), "origin", origins[job->origins[i]]));
+		    json_pack("{s:o, s:s}", "value", tool_json_text(text), "origin", origins[job->origins[i]]));
 	}
 	return o;
 }
@@ -195,11 +192,11 @@ static json_t *report_json(const struct tool_job *job)
 
 	strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", gmtime(&now));
 	for (char **a = job->argv + 1; *a; a++)
-		json_array_append_new(arguments, json_text(*a));
+		json_array_append_new(arguments, tool_json_text(*a));
 	json_object_set_new(o, "version", json_string(TWEED_VERSION));
 	json_object_set_new(o, "date", json_string(date));
 	json_object_set_new(o, "host", host_json());
-	json_object_set_new(o, "program", json_text(job->argv[0]));
+	json_object_set_new(o, "program", tool_json_text(job->argv[0]));
 	json_object_set_new(o, "arguments", arguments);
 	json_object_set_new(o, "exit_status", json_integer(job->status));
 	json_object_set_new(o, "verified", verdict ? json_string(verdict) : json_null());
@@ -229,48 +226,18 @@ static bool to_terminal(const struct tool_job *job)
 int tool_report_check(const struct tool_job *job, char *error, size_t error_bytes)
 {
 	const char *path = job->config.stats;
-	struct stat st;
-
-	if (!path[0] || to_terminal(job))
-		return 0;
-	bool existed = stat(path, &st) == 0;
-	int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOCTTY | O_CLOEXEC | O_NONBLOCK, 0666);
-	if (fd < 0) {
-		int status = -errno;
-		snprintf(error, error_bytes, "cannot write statistics to '%s': %s; name another file with --stats",
-		         path, strerror(errno));
-		return status;
-	}
-	close(fd);
-	if (!existed)
-		unlink(path);
-	return 0;
+	return !path[0] || to_terminal(job) ? 0 : file_check(path, "statistics", "--stats", error, error_bytes);
 }
 
-/* A finished file under its own name, or the old one: never half of one.  Devices and pipes are written as they are. */
-static int write_file(const char *path, const char *text)
+static int write_text(const char *path, const char *text)
 {
-	char real[PATH_MAX], temporary[PATH_MAX + 32];
-	struct stat st;
-	bool regular = stat(path, &st) < 0 || S_ISREG(st.st_mode);
+	struct file file;
+	int status = file_open(&file, path);
 
-	if (!realpath(path, real))
-		snprintf(real, sizeof(real), "%s", path);
-	snprintf(temporary, sizeof(temporary), "%s.%d.tmp", real, (int)getpid());
-	FILE *f = regular ? fopen(temporary, "wxe") : NULL;
-	bool renaming = f;
-	if (!f)
-		f = fopen(real, "we");
-	if (!f)
-		return -errno;
-	bool good = fputs(text, f) >= 0;
-	good = fputc('\n', f) >= 0 && good;
-	int status = fclose(f) == 0 && good ? 0 : -errno;
-	if (renaming && status == 0 && rename(temporary, real) < 0)
-		status = -errno;
-	if (renaming && status < 0)
-		unlink(temporary);
-	return status;
+	if (status < 0)
+		return status;
+	bool good = fputs(text, file.f) >= 0;
+	return file_close(&file, fputc('\n', file.f) >= 0 && good);
 }
 
 /* ---- the table ------------------------------------------------------------------------------------------------- */
@@ -321,7 +288,7 @@ int tool_report(const struct tool_job *job)
 	}
 	json_t *o = report_json(job);
 	char *text = json_dumps(o, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
-	int status = text ? write_file(path, text) : -ENOMEM;
+	int status = text ? write_text(path, text) : -ENOMEM;
 	if (status < 0)
 		tool_say("cannot write statistics to '%s': %s", path, strerror(-status));
 	free(text);

@@ -10,6 +10,7 @@
 
 #include "base/util.h"
 #include "tools/tools.h"
+#include "tools/trace.h"
 #include "tweed/driver/fault.h"
 #include "tweed/driver/protocol.h"
 #include "tweed/driver/transport.h"
@@ -250,7 +251,7 @@ static int run_check(struct tool_job *job)
 	char error[1024];
 
 	if (run_check_hosts(job, error, sizeof(error)) < 0 || tw_config_check(&job->config, error, sizeof(error)) < 0 ||
-	    tool_report_check(job, error, sizeof(error)) < 0) {
+	    tool_report_check(job, error, sizeof(error)) < 0 || trace_check(&job->config, error, sizeof(error)) < 0) {
 		tool_say("%s", error);
 		return -EINVAL;
 	}

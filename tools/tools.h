@@ -9,8 +9,9 @@
  * manager.c agents under a resource manager: exchange.c (PMIx), and meet.c, by which they find the launcher
  * wire.c    messages between launcher and agents; hello.c: the first of them; watch.h: for how long there was none
  * reap.c    killing what is left          report.c  statistics          info.c, info_hosts.c  `tweed info`
+ * file.c    files that are made         trace.c   the trace: agents send it, the launcher writes it
  * bench.c   `tweed bench`, which runs bench/      bench_compare.c   its comparison of protocols
- * cc.c      `tweed cc`       script.c  `tweed compare`: programs in Python       installed.c  where our files are */
+ * cc.c      `tweed cc`       script.c  `tweed compare`, `tweed report`: programs in Python       installed.c  where our files are */
 #ifndef TW_TOOLS_TOOLS_H
 #define TW_TOOLS_TOOLS_H
 
@@ -94,6 +95,9 @@ int tool_launch(struct tool_job *job);
  * tool_report - print or write them as config.stats says.  0, or -errno, printed. */
 int tool_report_check(const struct tool_job *job, char *error, size_t error_bytes);
 int tool_report(const struct tool_job *job);
+
+/* tool_json_text - text that may not be UTF-8 (program arguments): bytes that are not are replaced. */
+struct json_t *tool_json_text(const char *s);
 
 /* tool_kill_descendants - SIGKILL and reap every child of this process, again and again, until none is left: with
  * PR_SET_CHILD_SUBREAPER that is every descendant. */

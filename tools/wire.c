@@ -12,6 +12,7 @@
 
 #include "core/boot.h"
 #include "core/layout.h"
+#include "core/trace.h"
 #include "tweed/driver/fault.h"
 #include "tweed/driver/protocol.h"
 
@@ -205,6 +206,10 @@ static bool wire_size_fits(uint32_t type, uint32_t bytes)
 		return bytes > offsetof(struct wire_output, bytes) && bytes <= sizeof(m->output);
 	case WIRE_INPUT:
 		return bytes <= sizeof(m->input);
+	case WIRE_CLOCK:
+		return bytes == sizeof(m->clock);
+	case WIRE_TRACE:
+		return bytes >= offsetof(struct wire_trace, event) && bytes <= sizeof(m->trace);
 	case WIRE_FAILED:
 	case WIRE_CREDIT:
 	case WIRE_DEAF:
@@ -244,6 +249,10 @@ static bool wire_well_formed(const struct wire_msg *m)
 	case WIRE_READY:
 		return wire_text(m->ready.fault, sizeof(m->ready.fault)) &&
 		       wire_text(m->ready.shootdown, sizeof(m->ready.shootdown));
+	case WIRE_TRACE:
+		return m->trace.processor <= TW_MAX_PROCESSORS && m->trace.ring < TW_TRACE_RINGS && m->trace.events <= WIRE_EVENTS_MOST &&
+		       m->trace.events <= m->trace.written &&
+		       m->bytes == offsetof(struct wire_trace, event) + m->trace.events * sizeof(m->trace.event[0]);
 	case WIRE_OUTPUT:
 		return m->output.stream == 1 || m->output.stream == 2;
 	case WIRE_DEAF:
@@ -357,6 +366,7 @@ uint64_t wire_build(void)
 	                        sizeof(struct wire_ready),
 	                        sizeof(struct wire_death),
 	                        sizeof(struct tw_stats),
+	                        sizeof(struct wire_trace),
 	                        sizeof(struct tw_boot),
 	                        sizeof(struct tw_msg),
 	                        WIRE_PIECE,
@@ -374,6 +384,8 @@ uint64_t wire_build(void)
 		hash = build_name(hash, (*t)->name);
 	for (const struct tw_protocol *const *p = tw_protocol_list(); *p; p++)
 		hash = build_name(hash, (*p)->name);
+	for (unsigned kind = 0; tw_trace_kind_name(kind); kind++)
+		hash = build_name(hash, tw_trace_kind_name(kind));
 	tw_config_init(&config, NULL);
 	config.nodes = config.processors = 2;
 	tw_layout_compute(&layout, &config);

@@ -7,13 +7,15 @@
  *             <------------------------  MEMORY (with its server's address, or the exported memory's descriptor)
  *     NODES   ------------------------>  (with all nodes' addresses or descriptors) starts its service
  *             <------------------------  READY: what its host uses
+ *     CLOCK   <---------------------->   a few times, when the job is traced and the agent's kernel is another
  *     GO      -- when all are ready -->  starts its processors
  *             <------------------------  DEATH, per processor that ended badly
  *             <------------------------  EXITED, when all processors are gone and their output is sent
  *     STOP    -- when all exited ----->  stops its service
+ *             <------------------------  TRACE, in pieces, when the job is traced
  *             <------------------------  STATS
  *     END     -- when all stopped ---->  stops its server, says END and exits
- *             -- or at any time ------>  kills what it started, says END and exits
+ *             -- or at any time ------>  kills what it started, sends its TRACE, says END and exits
  *
  * From GO on, both ways: BEAT says that the sender lives.  OUTPUT carries what processors print, INPUT the standard
  * input, within a window of WIRE_WINDOW bytes that CREDIT opens again as they are written out: so the other messages never
@@ -37,6 +39,7 @@
 #include "base/util.h"
 #include "core/config.h"
 #include "tweed/driver/stats.h"
+#include "tweed/driver/trace.h"
 #include "tweed/driver/transport.h"
 
 enum wire_type {
@@ -62,7 +65,9 @@ enum wire_type {
 	WIRE_RESUME,
 	WIRE_CUT,
 	WIRE_GONE,
-	WIRE_LAST = WIRE_GONE,
+	WIRE_CLOCK,
+	WIRE_TRACE,
+	WIRE_LAST = WIRE_TRACE,
 };
 
 #define WIRE_NODES_MOST   64 /* nodes in one message */
@@ -119,6 +124,20 @@ struct wire_output {
 	char bytes[WIRE_PIECE];
 };
 
+struct wire_clock {
+	uint64_t launcher_ns, agent_ns; /* when it was sent, and answered */
+};
+
+#define WIRE_EVENTS_MOST 511u
+struct wire_trace {
+	uint16_t processor; /* the node's; its agent's service comes after the last */
+	uint16_t ring;      /* 0: events; 1: allocations */
+	uint32_t events;
+	uint64_t written; /* events that there were; pieces come from the newest to the oldest, each in rising order */
+	uint64_t space;   /* of its ring */
+	struct tw_trace_event event[WIRE_EVENTS_MOST];
+};
+
 struct wire_msg {
 	uint32_t type; /* enum wire_type */
 	uint32_t bytes;
@@ -134,6 +153,8 @@ struct wire_msg {
 		struct tw_stats stats[TW_MAX_PROCESSORS + 1];
 		struct wire_beat beat;
 		struct wire_output output;
+		struct wire_clock clock;
+		struct wire_trace trace;
 		char input[WIRE_PIECE]; /* no bytes: its end */
 		/* FAILED: the job's status.  CREDIT: bytes.  DEAF: the stream.  CUT: the node.  GONE: as waitpid gives it */
 		uint32_t number;

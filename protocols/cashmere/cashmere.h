@@ -159,9 +159,10 @@ void cash_flush_neighbours(struct tw_proc *me, tw_page_t p);
 void cash_withdraw(struct tw_proc *me, tw_page_t p);
 
 /* cash_fetch - bring the node's copy of @p (locked) up to date from the home, by an incoming diff where it has a
- * twin.  Complete after tw_net_read_wait.  The page's time of update is taken before the fetch begins, and before the
+ * twin.  Complete after cash_fetched.  The page's time of update is taken before the fetch begins, and before the
  * home is asked for where homes migrate: a notice distributed later counts as newer. */
 void cash_fetch(struct tw_proc *me, tw_page_t p);
+void cash_fetched(struct tw_proc *me);
 
 /* cash_lock - lock @p when it is not busy.  No page lock held.  cash_idle - @p (locked) is no longer busy. */
 void cash_lock_busy(struct tw_proc *me, tw_page_t p);

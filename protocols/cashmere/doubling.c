@@ -24,6 +24,7 @@ bool cash_stored(struct tw_proc *me, size_t offset, size_t bytes)
 	bool wanted = cash_rights(me, e) == TW_WRITE && !cash_is_home(me, e) && !tw_planted(me, "skip-doubling") &&
 	              !((e->state & CASH_EXCLUSIVE) && tw_planted(me, "skip-exclusive-doubling"));
 	if (wanted) {
+		tw_trace_bytes(me, TW_TRACE_doubled, e->home - 1u, p, offset % me->layout.page_bytes, bytes);
 		tw_net_write(me->net, e->home - 1u, me->layout.masters + offset, me->view + offset, bytes);
 		cash_of(me)->doubled = true;
 	}

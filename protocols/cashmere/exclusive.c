@@ -46,7 +46,7 @@ void cash_break(struct tw_proc *me, unsigned node, tw_page_t first, unsigned cou
 	msg.word[0] = first;
 	msg.word[1] = count;
 	if (tw_planted(me, "no-break-wait"))
-		tw_net_send(me->net, node, me->layout.ports - 1, &msg);
+		tw_send(me, node, me->layout.ports - 1, &msg);
 	else
 		tw_call(me, node, &msg);
 }
@@ -81,6 +81,7 @@ static void exclusive_drop(struct tw_proc *me, tw_page_t p)
 		tw_pageset_add(exclusive_nle(me, (unsigned)__builtin_ctzll(w)), p);
 	atomic_thread_fence(memory_order_seq_cst);
 	me->stats->now.exclusive_breaks++;
+	tw_trace_page(me, TW_TRACE_exclusive_break, p);
 }
 
 void cash_broken(struct tw_proc *me, tw_page_t p)
@@ -161,6 +162,7 @@ static void settle_move(struct tw_proc *me, tw_page_t p, unsigned to)
 		e->ts_update = tw_tick(me);
 	}
 	me->stats->now.migrations++;
+	tw_trace(me, TW_TRACE_migration, to, p, 0, 0);
 }
 
 static void settle_superpage(struct tw_proc *me, tw_page_t p, unsigned to)

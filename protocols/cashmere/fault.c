@@ -128,6 +128,7 @@ static bool fault_confirm(struct tw_proc *me, tw_page_t p)
 	if (!cash_is_home(me, e))
 		e->ts_update = 0;
 	me->stats->now.exclusive_transitions++;
+	tw_trace_page(me, TW_TRACE_exclusive_enter, p);
 	return false;
 }
 
@@ -292,30 +293,43 @@ void cash_fetch(struct tw_proc *me, tw_page_t p)
 		tw_home_refresh(me, p);
 	me->stats->now.page_transfers++;
 	me->stats->now.host_transfers += tw_same_host(me, e->home - 1u);
+	tw_trace(me, TW_TRACE_fetch, e->home - 1u, p, bytes, 0);
 	tw_net_read(me->net, e->home - 1u, tw_master_offset(me, p), e->twin ? scratch : tw_frame(me, p), bytes);
 	if (!e->twin)
 		return;
 	tw_net_read_wait(me->net);
 	if (me->config.race)
 		tw_race_check(me, p, scratch);
+	size_t changed = 0;
 	if (!tw_planted(me, "drop-incoming-diff"))
-		tw_diff_in(tw_frame(me, p), tw_twin(me, p), scratch, bytes);
+		changed = tw_diff_in(tw_frame(me, p), tw_twin(me, p), scratch, bytes);
+	tw_trace(me, TW_TRACE_diff_in, TW_TRACE_NONE, p, changed, 0);
 	me->stats->now.incoming_diffs++;
+}
+
+void cash_fetched(struct tw_proc *me)
+{
+	tw_net_read_wait(me->net);
+	tw_trace_page(me, TW_TRACE_fetched, TW_TRACE_NO_PAGE);
 }
 
 static void window_fetch(struct tw_proc *me, const struct window *w)
 {
+	bool fetched = false;
+
 	for (unsigned i = 0; i < w->count; i++) {
 		struct cash_extra *x = cash_extra(me, w->first + i);
 		if (!fault_must_fetch(me, &me->page[w->first + i]))
 			continue;
 		cash_fetch(me, w->first + i);
+		fetched = true;
 		/* Wanted again: it is worth updates, and after those more of them. */
 		if (x->fetched)
 			x->left = x->credits = (uint8_t)TW_MIN(TW_MAX(2u * x->credits, 1u), me->config.updates);
 		x->fetched = 1;
 	}
-	tw_net_read_wait(me->net);
+	if (fetched)
+		cash_fetched(me);
 }
 
 /* Twins isolate local from remote changes: wanted where a page is written away from its home and not exclusively. */

@@ -49,10 +49,11 @@ void cash_migrate(struct tw_proc *me, tw_page_t p)
 	}
 	if (!tw_planted(me, "migrate-unfetched")) {
 		cash_fetch(me, p);
-		tw_net_read_wait(me->net);
+		cash_fetched(me);
 	}
 	if (e->twin)
 		tw_twin_destroy(me, p);
 	tw_home_move_end(me, p, me->node);
 	me->stats->now.migrations++;
+	tw_trace_page(me, TW_TRACE_migration, p);
 }

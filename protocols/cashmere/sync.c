@@ -61,6 +61,7 @@ static bool release_flush(struct tw_proc *me, tw_page_t p, bool others)
 
 	me->stats->now.diffs++;
 	me->stats->now.flush_updates += others;
+	tw_trace_diff(me, others ? TW_TRACE_diff_update : TW_TRACE_diff_out, e->home - 1u, p, tw_frame(me, p), tw_twin(me, p));
 	if (!tw_planted(me, "skip-flush") && !release_diff(me, p, update))
 		return false;
 	e->ts_flush = began;
@@ -122,6 +123,7 @@ static bool release_page(struct release *r, tw_page_t p, bool keep)
 		else
 			x->patience = (uint8_t)me->config.keep;
 		tw_pageset_add(me->noticing, p);
+		tw_trace_page(me, TW_TRACE_home_flush, p);
 		if (cash_migrates(me) && !others && !keep) {
 			/* Nobody writes here any more: who wants may take the home (migrate.c). */
 			tw_dir_publish(me, p, TW_READ);
@@ -469,6 +471,7 @@ static bool acquire_forget(struct tw_proc *me, tw_page_t p)
 
 	e->mapped &= ~cash_bit(me);
 	me->stats->now.invalidations++;
+	tw_trace_page(me, TW_TRACE_invalidation, p);
 	/* A node with writes to flush stays in the directory: who becomes exclusive must not miss them. */
 	if (e->mapped || e->writers)
 		return false;
@@ -483,6 +486,7 @@ static void acquire_update(struct tw_proc *me, tw_page_t p)
 	x->left -= x->left > 0;
 	cash_fetch(me, p);
 	me->stats->now.updates++;
+	tw_trace_page(me, TW_TRACE_update, p);
 }
 
 /* Is the page (locked), for which a notice came, worth an update in place?  One that stays writable here is in use. */
@@ -528,15 +532,16 @@ static unsigned acquire_chunk(struct tw_proc *me, tw_page_t first, unsigned most
 	for (unsigned i = 0; cash_migrates(me) && i < count; i++)
 		tw_home_refresh(me, first + i);
 	acquire_sort(me, first, count, &drop, &update);
-	for (; update; update &= update - 1)
-		acquire_update(me, first + (unsigned)__builtin_ctzll(update));
+	for (uint64_t u = update; u; u &= u - 1)
+		acquire_update(me, first + (unsigned)__builtin_ctzll(u));
 	if (drop)
 		acquire_unmap(me, first, count, drop);
 	for (; drop; drop &= drop - 1)
 		flush |= acquire_forget(me, first + (unsigned)__builtin_ctzll(drop));
 	if (flush)
 		tw_net_flush(me->net, TW_NET_ALL);
-	tw_net_read_wait(me->net);
+	if (update)
+		cash_fetched(me);
 	for (unsigned i = 0; i < count; i++)
 		tw_page_unlock(me, first + i);
 	return count;

@@ -119,17 +119,24 @@ static void commit_merge(struct tw_proc *me, tw_page_t p, const struct ts_newest
 
 	if (!ts_held(me, p, n)) {
 		newest = ts_of(me)->scratch;
+		tw_trace(me, TW_TRACE_fetch, n->home, p, bytes, 0);
 		tw_net_read(me->net, n->home, ts_public_offset(me, p), newest, bytes);
 		tw_net_read_wait(me->net);
+		tw_trace_page(me, TW_TRACE_fetched, p);
+		tw_trace(me, TW_TRACE_diff_in, TW_TRACE_NONE, p, TW_TRACE_UNKNOWN, 0);
 		me->stats->now.page_transfers++;
 		me->stats->now.incoming_diffs++;
 	}
 	if (tw_planted(me, "ts-skip-merge"))
 		return;
+	tw_trace_diff(me, TW_TRACE_diff_out, n->home, p, tw_frame(me, p), ts_public(me, p));
 	tw_diff_merge(tw_frame(me, p), ts_public(me, p), newest, bytes, me->config.race ? ts_race : NULL,
 	              &(struct ts_race){me, p, n->home});
 	me->stats->now.diffs++;
-	me->stats->now.migrations += n->home != me->node;
+	if (n->home != me->node) {
+		me->stats->now.migrations++;
+		tw_trace_page(me, TW_TRACE_migration, p);
+	}
 }
 
 /* Shall this commit enter exclusive mode?  Page locked. */
@@ -142,7 +149,10 @@ static bool commit_alone(struct tw_proc *me, tw_page_t p, const struct ts_newest
 		x->patience = (uint8_t)TW_MIN(2u * x->patience + 2u, PATIENCE_MOST);
 	x->quiet = n->end == me->node && !read ? (uint8_t)TW_MIN(x->quiet + 1, UINT8_MAX) : 0;
 	x->alone = !me->config.race && x->quiet > x->patience;
-	me->stats->now.exclusive_transitions += x->alone;
+	if (x->alone) {
+		me->stats->now.exclusive_transitions++;
+		tw_trace_page(me, TW_TRACE_exclusive_enter, p);
+	}
 	return x->alone;
 }
 
@@ -156,6 +166,7 @@ static void commit_version(struct tw_proc *me, tw_page_t p, const struct ts_newe
 	ts_clock_raise(me, wts);
 	ts_notice_add(me, &(struct ts_notice){.page = p, .from = me->node, .wts = wts, .rts = rts});
 	me->stats->now.write_notices++;
+	tw_trace_page(me, TW_TRACE_notice_out, p);
 }
 
 /* In the section, page locked and not exclusive. */
@@ -207,4 +218,5 @@ void ts_break(struct tw_proc *me, tw_page_t p, unsigned home)
 	tw_net_flush(me->net, home);
 	tw_net_swap(me->net, home, at, home + 1);
 	me->stats->now.exclusive_breaks++;
+	tw_trace_page(me, TW_TRACE_exclusive_break, p);
 }

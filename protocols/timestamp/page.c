@@ -48,16 +48,20 @@ static void page_read(struct tw_proc *me, tw_page_t p, unsigned node)
 
 	me->stats->now.page_transfers++;
 	tw_net_write64(me->net, node, ts_meta_offset(me, p) + offsetof(struct ts_meta, read), 1);
+	tw_trace(me, TW_TRACE_fetch, node, p, bytes, 0);
 	tw_net_read(me->net, node, ts_public_offset(me, p), to, bytes);
 	tw_net_read_wait(me->net);
+	tw_trace_page(me, TW_TRACE_fetched, p);
 	if (!me->page[p].writers) {
 		x->twin = 0;
 		return;
 	}
 	if (me->config.race)
 		tw_diff_race(tw_frame(me, p), ts_public(me, p), to, bytes, ts_race, &(struct ts_race){me, p, node});
+	size_t changed = 0;
 	if (!tw_planted(me, "ts-drop-incoming"))
-		tw_diff_in(tw_frame(me, p), ts_public(me, p), to, bytes);
+		changed = tw_diff_in(tw_frame(me, p), ts_public(me, p), to, bytes);
+	tw_trace(me, TW_TRACE_diff_in, TW_TRACE_NONE, p, changed, 0);
 	me->stats->now.incoming_diffs++;
 }
 
@@ -228,6 +232,7 @@ void ts_refresh(struct tw_proc *me, tw_page_t p)
 	page_lock_valid(me, p);
 	tw_page_unlock(me, p);
 	me->stats->now.updates++;
+	tw_trace_page(me, TW_TRACE_update, p);
 }
 
 /* ---- mappings ---------------------------------------------------------------------------------------------------- */
@@ -249,6 +254,7 @@ static void page_map_write(struct tw_proc *me, tw_page_t p)
 		memcpy(ts_public(me, p), tw_frame(me, p), me->layout.page_bytes);
 		x->twin = 1;
 		me->stats->now.twins++;
+		tw_trace_page(me, TW_TRACE_twin, p);
 	}
 	page_map(me, p, TW_WRITE);
 	me->page[p].writers |= ts_bit(me);
@@ -261,6 +267,7 @@ void ts_unmap(struct tw_proc *me, tw_page_t p)
 	me->page[p].mapped &= ~ts_bit(me);
 	ts_page(me, p)->unmapped = 1;
 	me->stats->now.invalidations++;
+	tw_trace_page(me, TW_TRACE_invalidation, p);
 }
 
 /* The same for a fault.  Wanted again after it was unmapped: it is worth updates in place, and after those more of

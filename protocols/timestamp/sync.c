@@ -79,6 +79,7 @@ static void acquire_notice(struct tw_proc *me, const struct ts_notice *n)
 		return;
 	tw_page_lock(me, n->page);
 	if (atomic_load(&x->rts) < n->wts) {
+		tw_trace(me, TW_TRACE_notice_in, n->from, n->page, 0, 0);
 		if (x->need < n->wts) {
 			x->need = n->wts;
 			x->need_rts = n->rts;

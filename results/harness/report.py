@@ -34,10 +34,14 @@ def write(directory, plan, data, machine, jobs, tables, figures):
     parts.append("<h2>Tables</h2>")
     parts += [t.html() for t in tables]
     parts.append(f"<h2>How to repeat</h2><pre>{html.escape(machine.get('command', ''))}</pre><pre>{html.escape(open(plan.path, encoding='utf-8').read())}</pre>")
-    page = f"<!doctype html><html lang=en><meta charset=utf-8><title>{html.escape(plan.title)}</title><style>{STYLE}</style>\n" + "\n".join(parts) + "</html>\n"
-    path = os.path.join(directory, "report.html")
+    page(os.path.join(directory, "report.html"), plan.title, parts)
+
+
+def page(path, title, parts):
+    """An HTML file that needs no other."""
+    text = f"<!doctype html><html lang=en><meta charset=utf-8><title>{html.escape(title)}</title><style>{STYLE}</style>\n" + "\n".join(parts) + "</html>\n"
     with open(path + ".part", "w", encoding="utf-8") as f:
-        f.write(page)
+        f.write(text)
     os.replace(path + ".part", path)
 
 

@@ -79,6 +79,11 @@ def main():
             if said != f"4 on 2: sum 10, nodes 2, {functions} functions\n":
                 sys.exit(f"{compiler} {standard[0]}: the program said {said!r}; tweed.h has {functions} functions")
             print(f"{compiler} {standard[0]}: built and run")
+        trace = os.path.join(root, "trace")
+        run([tweed, "run", "-n", "2", "--trace", trace, program])
+        if "(program.c:" not in run([tweed, "report", "--text", trace]):
+            sys.exit("tweed report does not name the program's allocations")
+        print("tweed report: a trace of it")
         # A build with a sanitizer has no instrumentation.
         for command in ("cc", "c++") if glob.glob(os.path.join(root, "**", "libtweed-stores.a"), recursive=True) else ():
             program = os.path.join(root, "instrumented")

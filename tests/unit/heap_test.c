@@ -4,6 +4,7 @@
 #include "core/heap.h"
 #include "core/job.h"
 #include "core/stores.h"
+#include "core/trace.h"
 #include "tweed/tweed.h"
 #include "unit.h"
 
@@ -43,6 +44,19 @@ struct tw_proc *tw_me_checked(const char *function)
 	if (!tw_me)
 		tw_fatal("%s without a job", function);
 	return tw_me;
+}
+
+/* Nothing is traced. */
+void tw_trace_record(struct tw_proc *me, enum tw_trace_kind kind, unsigned node, uint32_t page, uint64_t a, uint64_t b)
+{
+	(void)me, (void)kind, (void)node, (void)page, (void)a, (void)b;
+	abort();
+}
+
+void tw_trace_allocation(struct tw_proc *me, const void *address, size_t bytes, const void *caller)
+{
+	(void)me, (void)address, (void)bytes, (void)caller;
+	abort();
 }
 
 static int memory_file(size_t bytes)

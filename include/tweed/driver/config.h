@@ -51,6 +51,8 @@ struct tw_config {
 	bool show_binding;     /* TWEED_SHOW_BINDING 0 | 1 */
 	bool several_hosts;    /* no setting: the nodes are not all emulated by one launcher */
 	bool race;             /* TWEED_RACE        off | ww: report write-write data races    --race */
+	char trace[512];       /* TWEED_TRACE       "" | FILE                               --trace */
+	uint64_t trace_events; /* TWEED_TRACE_EVENTS 64K: per processor; power of two, 256..64M */
 	char plant[32];        /* TWEED_PLANT       "": a planted bug, only in builds with -Dplant=true */
 };
 

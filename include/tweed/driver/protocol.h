@@ -19,6 +19,7 @@
 #include "tweed/driver/fault.h"
 #include "tweed/driver/layout.h"
 #include "tweed/driver/stats.h"
+#include "tweed/driver/trace.h"
 #include "tweed/driver/transport.h"
 #include "tweed/driver/util.h"
 
@@ -111,6 +112,7 @@ struct tw_proc {
 	struct tw_notice_batch *batch; /* [nodes] write notices not yet appended: core/notice.c */
 	uint64_t acquire_ts;       /* node time of the last acquire */
 	struct tw_stats *stats;
+	void *trace;               /* its rings; NULL: nothing is traced */
 	bool timing;               /* times are asked for */
 	void *proto;               /* the protocol's */
 };
@@ -267,6 +269,24 @@ static inline void tw_map(struct tw_proc *me, tw_page_t first, unsigned count, e
 	me->fault.ops->set(&me->fault, (size_t)first << me->layout.page_shift, (size_t)count << me->layout.page_shift, from, to);
 }
 
+/* What happens, for the trace (driver/trace.h); without TWEED_TRACE a branch each.  tw_trace - an event of this
+ * processor's, or agent's.  tw_trace_page - one that has a page alone.  tw_trace_bytes - @kind doubled, diff_out or
+ * diff_update: @bytes bytes of @page from @offset go to its home @node.  tw_trace_diff - before @frame (page locked) is
+ * compared or merged with @twin: the bytes in which they differ, likewise. */
+void tw_trace_record(struct tw_proc *me, enum tw_trace_kind kind, unsigned node, uint32_t page, uint64_t a, uint64_t b);
+void tw_trace_bytes(struct tw_proc *me, enum tw_trace_kind kind, unsigned node, tw_page_t page, size_t offset, size_t bytes);
+void tw_trace_diff(struct tw_proc *me, enum tw_trace_kind kind, unsigned node, tw_page_t page, const void *frame,
+                   const void *twin);
+static inline void tw_trace(struct tw_proc *me, enum tw_trace_kind kind, unsigned node, uint32_t page, uint64_t a, uint64_t b)
+{
+	if (__builtin_expect(me->trace != NULL, 0))
+		tw_trace_record(me, kind, node, page, a, b);
+}
+static inline void tw_trace_page(struct tw_proc *me, enum tw_trace_kind kind, tw_page_t page)
+{
+	tw_trace(me, kind, TW_TRACE_NONE, page, 0, 0);
+}
+
 /* tw_tick - advance the node's logical clock; returns the new time, unique on the node. */
 static inline uint64_t tw_tick(struct tw_proc *me) { return atomic_fetch_add(&me->n->clock, 1) + 1; }
 
@@ -341,8 +361,10 @@ enum tw_msg_type {
 	TW_MSG_COLLECT,        /* to an agent: run tw_notice_collect */
 	TW_MSG_PROTOCOL = 64,  /* first type of the protocols' own */
 };
-/* tw_call - send @msg to the agent of @node and wait for the reply with its token; *msg becomes the reply.  No page
+/* tw_send - send @msg to @port of @node, as tw_net_send; it is traced.
+ * tw_call - send @msg to the agent of @node and wait for the reply with its token; *msg becomes the reply.  No page
  * lock held.  [fault, sync] */
+void tw_send(struct tw_proc *me, unsigned node, unsigned port, struct tw_msg *msg);
 void tw_call(struct tw_proc *me, unsigned node, struct tw_msg *msg);
 /* tw_reply - answer @request with @reply.  [agent] */
 void tw_reply(struct tw_proc *me, const struct tw_msg *request, struct tw_msg *reply);
