@@ -14,16 +14,13 @@
 #include <string.h>
 #include <sys/time.h>
 
+#include "core/globals.h"
 #include "core/job.h"
 #include "core/stores.h"
 #include "tweed/parmacs.h"
 
 #define PM_PAGE    4096
 #define PM_BUCKETS 64u
-
-/* The program's global variables, and whether they are shared: from the link (globals.ld). */
-extern char tw_globals_start[] __attribute__((weak)), tw_globals_end[] __attribute__((weak));
-extern char tw_globals_shared[] __attribute__((weak));
 
 /* Global variables as they were at a CREATE: a bit for each page, set when its contents follow; the others are zero. */
 struct pm_image {
@@ -104,7 +101,7 @@ static void __attribute__((format(printf, 1, 2), noreturn)) pm_refuse(const char
 static void pm_need_shared(const void *ptr, const char *macro)
 {
 	const struct tw_proc *me = tw_me_checked(macro);
-	if ((uintptr_t)ptr - (uintptr_t)me->app >= me->config.memory)
+	if ((uintptr_t)ptr - tw_space_base() >= me->config.memory)
 		pm_refuse("%s: %p is not shared memory: take it from G_MALLOC, or link with 'tweed cc --shared-globals'", macro, ptr);
 }
 
@@ -289,10 +286,10 @@ void tw_parmacs_create(void (*function)(void), long n)
 	pm_pass_turn();
 }
 
-void tw_parmacs_measure(bool begin)
+void tw_parmacs_measure(int begin)
 {
 	if (tw_id() == 0)
-		pm.measuring = begin;
+		pm.measuring = begin != 0;
 	if (begin)
 		tw_stats_reset();
 	else
@@ -453,18 +450,18 @@ void tw_parmacs_pause_wait(tw_parmacs_pause_t *pause)
 	tw_flag_wait(pause->posted, waits);
 }
 
-void tw_parmacs_condition_init(tw_parmacs_condition_t *condition)
+void tw_parmacs_condition_init(long *waiting)
 {
-	pm_need_shared(condition, "CONDVARINIT");
-	PM_STORE(condition->waiting, 0);
+	pm_need_shared(waiting, "CONDVARINIT");
+	PM_STORE(*waiting, 0);
 }
 
-/* A signal that comes after the caller's lock is released finds @waiting set, and so raises the flag past @signals. */
-void tw_parmacs_condition_wait(tw_parmacs_condition_t *condition, tw_lock_t lock)
+/* A signal that comes after the caller's lock is released finds *@waiting set, and so raises the flag past @signals. */
+void tw_parmacs_condition_wait(long *waiting, tw_lock_t lock)
 {
-	struct pm_bucket *b = pm_bucket(condition);
+	struct pm_bucket *b = pm_bucket(waiting);
 
-	PM_STORE(condition->waiting, 1);
+	PM_STORE(*waiting, 1);
 	tw_lock_acquire(b->lock);
 	uint64_t signals = b->signals;
 	tw_lock_release(b->lock);
@@ -473,13 +470,13 @@ void tw_parmacs_condition_wait(tw_parmacs_condition_t *condition, tw_lock_t lock
 	tw_lock_acquire(lock);
 }
 
-void tw_parmacs_condition_signal(tw_parmacs_condition_t *condition)
+void tw_parmacs_condition_signal(long *waiting)
 {
-	struct pm_bucket *b = pm_bucket(condition);
+	struct pm_bucket *b = pm_bucket(waiting);
 
-	if (!condition->waiting)
+	if (!*waiting)
 		return;
-	PM_STORE(condition->waiting, 0);
+	PM_STORE(*waiting, 0);
 	tw_lock_acquire(b->lock);
 	uint64_t signals = PM_STORE(b->signals, b->signals + 1);
 	tw_lock_release(b->lock);

@@ -9,16 +9,29 @@
 #ifndef TWEED_PARMACS_H
 #define TWEED_PARMACS_H
 
+#ifdef bool
 #include <tweed/tweed.h>
+#else
+#include <tweed/tweed.h>
+#ifndef __cplusplus
+/* Programs older than C99 have types and constants of these names; others include the header later. */
+#undef bool
+#undef true
+#undef false
+#undef __bool_true_false_are_defined
+#undef _STDBOOL_H
+#undef __STDBOOL_H
+#endif
+#endif
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* BARDEC, PAUSEDEC, CONDVARDEC.  A lock is a tw_lock_t. */
+/* BARDEC and PAUSEDEC.  A lock is a tw_lock_t; a condition variable a long, for there are programs that declare it before they
+ * have this header: whether somebody waits. */
 typedef struct { tw_barrier_t barrier; long n; } tw_parmacs_barrier_t;
 typedef struct { tw_lock_t lock; tw_flag_t posted; uint64_t posts, waits; } tw_parmacs_pause_t;
-typedef struct { uint64_t waiting; } tw_parmacs_condition_t;
 
 /* tw_parmacs_create - CREATE.  Processor 0 only.
  * @n > 0: run @function on processors 0 to n - 1, and return when processor 0's has returned; waits for those of them that
@@ -51,9 +64,9 @@ TW_API void tw_parmacs_pause_wait(tw_parmacs_pause_t *pause);
 /* tw_parmacs_condition_init, tw_parmacs_condition_wait, tw_parmacs_condition_signal - CONDVARINIT, CONDVARWAIT, and both
  * CONDVARSIGNAL and CONDVARBCAST.  In shared memory; the callers of the latter three hold the lock that goes with it.  A wait
  * may also return unasked. */
-TW_API void tw_parmacs_condition_init(tw_parmacs_condition_t *condition);
-TW_API void tw_parmacs_condition_wait(tw_parmacs_condition_t *condition, tw_lock_t lock);
-TW_API void tw_parmacs_condition_signal(tw_parmacs_condition_t *condition);
+TW_API void tw_parmacs_condition_init(long *waiting);
+TW_API void tw_parmacs_condition_wait(long *waiting, tw_lock_t lock);
+TW_API void tw_parmacs_condition_signal(long *waiting);
 
 /* tw_parmacs_atomic_begin, tw_parmacs_atomic_end - around an access to the shared word at @ptr by FETCH_ADD and its kin,
  * which then is atomic among these, an acquire and a release.  Not to be nested. */
@@ -62,9 +75,9 @@ TW_API void tw_parmacs_atomic_end(const volatile void *ptr);
 
 /* tw_parmacs_clock - CLOCK: the time of day in microseconds. */
 TW_API unsigned long tw_parmacs_clock(void);
-/* tw_parmacs_measure - SPLASH3_ROI_BEGIN (true) and SPLASH3_ROI_END: statistics are of what processor 0 does between them, and
+/* tw_parmacs_measure - SPLASH3_ROI_BEGIN (1) and SPLASH3_ROI_END (0): statistics are of what processor 0 does between them, and
  * of the functions that workers begin there. */
-TW_API void tw_parmacs_measure(bool begin);
+TW_API void tw_parmacs_measure(int begin);
 
 #ifdef __cplusplus
 }

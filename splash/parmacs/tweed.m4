@@ -64,7 +64,7 @@ define(`SETPAUSE', `{tw_parmacs_pause_set(&($1));}')
 define(`WAITPAUSE', `{tw_parmacs_pause_wait(&($1));}')
 define(`CLEARPAUSE', `{;}')
 
-define(`CONDVARDEC', `tw_parmacs_condition_t $1;')
+define(`CONDVARDEC', `long $1;')
 define(`CONDVARINIT', `{tw_parmacs_condition_init(&($1));}')
 define(`CONDVARWAIT', `{tw_parmacs_condition_wait(&($1), ($2));}')
 define(`CONDVARSIGNAL', `{tw_parmacs_condition_signal(&($1));}')
