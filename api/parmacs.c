@@ -102,7 +102,9 @@ static void pm_need_shared(const void *ptr, const char *macro)
 {
 	const struct tw_proc *me = tw_me_checked(macro);
 	if ((uintptr_t)ptr - tw_space_base() >= me->config.memory)
-		pm_refuse("%s: %p is not shared memory: take it from G_MALLOC, or link with 'tweed cc --shared-globals'", macro, ptr);
+		pm_refuse(
+		    "%s: %p is not shared memory: take it from G_MALLOC, or link with 'tweed cc --shared-globals'",
+		    macro, ptr);
 }
 
 /* ---- global variables ----------------------------------------------------------------------------------------- */
@@ -134,7 +136,8 @@ static struct pm_image *pm_image_make(size_t users)
 		filled += !pm_blank(tw_globals_start + i * PM_PAGE);
 	struct pm_image *image = tw_malloc(content + filled * PM_PAGE);
 	if (!image)
-		pm_refuse("CREATE: no %zu bytes are left of TWEED_MEMORY for the global variables: raise it", filled * PM_PAGE);
+		pm_refuse("CREATE: no %zu bytes are left of TWEED_MEMORY for the global variables: raise it",
+		          filled * PM_PAGE);
 	tw_stores_add(image, content + filled * PM_PAGE);
 	image->users = users;
 	image->content = content;
@@ -247,7 +250,8 @@ static unsigned pm_idle(void)
 	while (k < count && pm_busy(k))
 		k++;
 	if (k >= count)
-		pm_refuse("CREATE: all %u processors of the job are at work: start it with more (tweed run -n NODES -p PROCESSORS)",
+		pm_refuse("CREATE: all %u processors of the job are at work: start it with more (tweed run -n NODES -p "
+		          "PROCESSORS)",
 		          count);
 	return k;
 }
@@ -260,8 +264,10 @@ void tw_parmacs_create(void (*function)(void), long n)
 	if (tw_id())
 		pm_refuse("CREATE is for the processor that runs main()");
 	if (n < 0 || n > tw_count())
-		pm_refuse("the program wants %ld processors, and the job has %d: start it with more (tweed run -n NODES -p "
-		          "PROCESSORS), or ask the program for fewer", n, tw_count());
+		pm_refuse(
+		    "the program wants %ld processors, and the job has %d: start it with more (tweed run -n NODES -p "
+		    "PROCESSORS), or ask the program for fewer",
+		    n, tw_count());
 	pm_pass_turn();
 	fflush(NULL);
 	if (!n) {
@@ -323,7 +329,8 @@ static void pm_end(int status, void *arg)
 	count = (unsigned)tw_count();
 	for (unsigned k = 1; status && k < count; k++)
 		if (pm_busy(k))
-			tw_abort(status & 255, "main() has ended, with a status other than 0, while other processors are at work");
+			tw_abort(status & 255,
+			         "main() has ended, with a status other than 0, while other processors are at work");
 	tw_parmacs_join();
 	pm_open();
 	for (unsigned k = 1; k < count; k++)
@@ -396,7 +403,8 @@ void tw_parmacs_barrier_init(tw_parmacs_barrier_t *barrier, long n)
 	tw_parmacs_barrier_t made = {.n = n};
 
 	if (n > tw_count())
-		pm_refuse("BARINIT: the program wants %ld processors, and the job has %d: start it with more", n, tw_count());
+		pm_refuse("BARINIT: the program wants %ld processors, and the job has %d: start it with more", n,
+		          tw_count());
 	if (n > 0)
 		made.barrier = tw_barrier_create((int)n);
 	else

@@ -69,7 +69,8 @@ int tw_globals_leave(struct tw_proc *me)
 	if (!tw_globals_shared)
 		return 0;
 	if (tw_globals_bytes() >= me->config.memory) {
-		tw_log("the program has %zu MiB of global variables, more than TWEED_MEMORY: raise it", globals_length() >> 20);
+		tw_log("the program has %zu MiB of global variables, more than TWEED_MEMORY: raise it",
+		       globals_length() >> 20);
 		return -ENOMEM;
 	}
 	if (me->id == 0)

@@ -53,8 +53,7 @@ static int remote_take(int flags)
 	if (n < 0 && errno == EAGAIN)
 		return -EAGAIN;
 	const struct cmsghdr *c = n == (ssize_t)sizeof(view) ? CMSG_FIRSTHDR(&m) : NULL;
-	if (!c || c->cmsg_type != SCM_RIGHTS || c->cmsg_len != CMSG_LEN(sizeof(int)) ||
-	    view.local >= TW_MAX_PROCESSORS)
+	if (!c || c->cmsg_type != SCM_RIGHTS || c->cmsg_len != CMSG_LEN(sizeof(int)) || view.local >= TW_MAX_PROCESSORS)
 		tw_fatal("a neighbour's view did not arrive: %s; raise the limit of open files (ulimit -n), or use "
 		         "--shootdown polled",
 		         n < 0 ? strerror(errno) : "damaged message");
@@ -123,8 +122,7 @@ void tw_shootdown_remote(struct tw_proc *me, tw_page_t first, unsigned count, ui
 		unsigned v = (unsigned)__builtin_ctzll(victims);
 		while (remote.handle[v] < 0)
 			remote_take(0);
-		struct tw_fault_view view = {remote.app[v], tw_shootdown_shadow(me, v),
-		                             remote.handle[v]};
+		struct tw_fault_view view = {remote.app[v], tw_shootdown_shadow(me, v), remote.handle[v]};
 		tw_fault_find(me->config.fault)
 		    ->downgrade(&view, (size_t)first << me->layout.page_shift, (size_t)count << me->layout.page_shift);
 	}

@@ -23,7 +23,8 @@ enum cc_kind { CC_UNKNOWN, CC_GCC, CC_CLANG };
 
 struct cc {
 	bool cxx;
-	bool poll, show, silent, parmacs, shared_globals, shared_heap; /* our options; silent: stores are not announced */
+	bool poll, show, silent, parmacs, shared_globals,
+	    shared_heap; /* our options; silent: stores are not announced */
 	enum cc_kind kind;
 	bool compiles, links, shared;              /* what is asked of the compiler */
 	bool language;                             /* -x was given */
@@ -112,7 +113,8 @@ static bool cc_for_linker(const char *file)
 static const char *cc_refusal_placed(const char *word)
 {
 	if (strcmp(word, "-shared") == 0)
-		return "but only a program's global variables can be placed: link it statically, or leave their option out";
+		return "but only a program's global variables can be placed: link it statically, or leave their option "
+		       "out";
 	if (strncmp(word, "-mcmodel=", 9) == 0 && strcmp(word, "-mcmodel=small") != 0)
 		return "but global variables are placed for the small code model: leave it out";
 	if (strncmp(word, "-fuse-ld=", 9) == 0 && strcmp(word, "-fuse-ld=bfd") != 0)
@@ -401,7 +403,8 @@ static void cc_add_link(struct cc *cc)
 	if (cc->shared_globals)
 		cc_add(cc, "-Wl,--defsym=tw_globals_shared=1");
 	if (!cc->silent)
-		cc_add_all(cc, (const char *const[]){"-Wl,--whole-archive", cc->stores, "-Wl,--no-whole-archive", NULL});
+		cc_add_all(cc,
+		           (const char *const[]){"-Wl,--whole-archive", cc->stores, "-Wl,--no-whole-archive", NULL});
 	cc_add(cc, cc->library);
 	cc_add_all(cc, (const char *const[]){"-pthread", "-ljemalloc", "-lsodium", "-lm", NULL});
 }

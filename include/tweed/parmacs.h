@@ -30,8 +30,15 @@ extern "C" {
 
 /* BARDEC and PAUSEDEC.  A lock is a tw_lock_t; a condition variable a long, for there are programs that declare it before they
  * have this header: whether somebody waits. */
-typedef struct { tw_barrier_t barrier; long n; } tw_parmacs_barrier_t;
-typedef struct { tw_lock_t lock; tw_flag_t posted; uint64_t posts, waits; } tw_parmacs_pause_t;
+typedef struct {
+	tw_barrier_t barrier;
+	long n;
+} tw_parmacs_barrier_t;
+typedef struct {
+	tw_lock_t lock;
+	tw_flag_t posted;
+	uint64_t posts, waits;
+} tw_parmacs_pause_t;
 
 /* tw_parmacs_create - CREATE.  Processor 0 only.
  * @n > 0: run @function on processors 0 to n - 1, and return when processor 0's has returned; waits for those of them that

@@ -20,8 +20,8 @@ extern void *reallocarray(void *ptr, __SIZE_TYPE__ n, __SIZE_TYPE__ bytes) TW_NO
 extern void free(void *ptr) TW_NOTHROW __asm__("tw_shared_free");
 extern void *aligned_alloc(__SIZE_TYPE__ align, __SIZE_TYPE__ bytes) TW_NOTHROW __asm__("tw_shared_aligned_alloc");
 extern void *memalign(__SIZE_TYPE__ align, __SIZE_TYPE__ bytes) TW_NOTHROW __asm__("tw_shared_aligned_alloc");
-extern int posix_memalign(void **ptr, __SIZE_TYPE__ align, __SIZE_TYPE__ bytes)
-    TW_NOTHROW __asm__("tw_shared_posix_memalign");
+extern int posix_memalign(void **ptr, __SIZE_TYPE__ align, __SIZE_TYPE__ bytes) TW_NOTHROW
+    __asm__("tw_shared_posix_memalign");
 extern void *valloc(__SIZE_TYPE__ bytes) TW_NOTHROW __asm__("tw_shared_valloc");
 extern char *strdup(const char *text) TW_NOTHROW __asm__("tw_shared_strdup");
 extern char *strndup(const char *text, __SIZE_TYPE__ bytes) TW_NOTHROW __asm__("tw_shared_strndup");

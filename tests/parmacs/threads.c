@@ -86,7 +86,8 @@ static void read_file(void)
 	}
 	tw_barrier_all();
 	CHECK("what was read", memcmp(line, "threads", 7) == 0);
-	CHECK("what was read beyond a page", big[4] == 1 && big[5] == 0 && big[sizeof(big) - 6] == 0 && big[sizeof(big) - 1] == 1);
+	CHECK("what was read beyond a page",
+	      big[4] == 1 && big[5] == 0 && big[sizeof(big) - 6] == 0 && big[sizeof(big) - 1] == 1);
 }
 
 int main(int argc, char **argv)
@@ -97,7 +98,8 @@ int main(int argc, char **argv)
 	tw_init(&argc, &argv);
 	long n = tw_count(), id = tw_id();
 	free(early);
-	CHECK("initial values", initial[0] == 1 && initial[2] == 3 && initial[4999] == 0 && *where == text && constant == 7);
+	CHECK("initial values",
+	      initial[0] == 1 && initial[2] == 3 && initial[4999] == 0 && *where == text && constant == 7);
 	CHECK("aligned", posix_memalign(&aligned, 256, 1000) == 0 && (size_t)aligned % 256 == 0);
 	free(aligned);
 	if (id == 0)
