@@ -38,11 +38,6 @@ static size_t globals_length(void)
 	return (size_t)(tw_globals_end - tw_globals_start);
 }
 
-size_t tw_globals_bytes(void)
-{
-	return tw_globals_shared ? TW_ALIGN_UP(globals_length(), TW_HUGE_BYTES) : 0;
-}
-
 static bool globals_zero(const char *page)
 {
 	return page[0] == 0 && memcmp(page, page + 1, 4095) == 0;

@@ -28,7 +28,10 @@ static inline uintptr_t tw_space_base(void)
 
 /* tw_globals_bytes - how much of the shared space's beginning shared variables take: a multiple of TW_HUGE_BYTES; 0 when
  * there are none. */
-size_t tw_globals_bytes(void);
+static inline size_t tw_globals_bytes(void)
+{
+	return tw_globals_shared ? TW_ALIGN_UP((size_t)(tw_globals_end - tw_globals_start), TW_HUGE_BYTES) : 0;
+}
 
 /* tw_globals_leave - before the shared space is mapped over shared variables: keep what they hold, if @me is processor 0, and
  * unmap them.  0 or -errno, logged.
