@@ -50,7 +50,7 @@ struct pm_bucket {
 };
 
 struct pm_shared {
-	tw_lock_t lock; /* of barriers that get another count */
+	tw_lock_t lock; /* of barriers' lists */
 	tw_flag_t turn;
 	struct pm_bucket condition[PM_BUCKETS];
 	tw_lock_t atomic[PM_BUCKETS];
@@ -412,18 +412,20 @@ void tw_parmacs_barrier_init(tw_parmacs_barrier_t *barrier, long n)
 	PM_STORE(*barrier, made);
 }
 
-/* Another count than before: the first to come makes another barrier. */
-static tw_barrier_t pm_barrier_again(tw_parmacs_barrier_t *barrier, long n)
+/* A barrier for each count that BARINIT did not name; the list is read and written under the lock. */
+static tw_barrier_t pm_barrier_more(tw_parmacs_barrier_t *barrier, long n)
 {
 	pm_need_shared(barrier, "BARRIER with another count than BARINIT");
 	tw_lock_acquire(pm.shared->lock);
-	if (barrier->n != n) {
-		tw_parmacs_barrier_t made = {.barrier = tw_barrier_create((int)n), .n = n};
-		if (barrier->n > 0)
-			tw_barrier_destroy(barrier->barrier);
-		PM_STORE(*barrier, made);
+	tw_parmacs_barrier_t *b = barrier->more;
+	while (b && b->n != n)
+		b = b->more;
+	if (!b) {
+		b = tw_parmacs_malloc(sizeof(*b));
+		PM_STORE(*b, ((tw_parmacs_barrier_t){tw_barrier_create((int)n), n, barrier->more}));
+		PM_STORE(barrier->more, b);
 	}
-	tw_barrier_t found = barrier->barrier;
+	tw_barrier_t found = b->barrier;
 	tw_lock_release(pm.shared->lock);
 	return found;
 }
@@ -431,7 +433,7 @@ static tw_barrier_t pm_barrier_again(tw_parmacs_barrier_t *barrier, long n)
 void tw_parmacs_barrier_wait(tw_parmacs_barrier_t *barrier, long n)
 {
 	pm_pass_turn();
-	tw_barrier_wait(barrier->n == n ? barrier->barrier : pm_barrier_again(barrier, n));
+	tw_barrier_wait(barrier->n == n ? barrier->barrier : pm_barrier_more(barrier, n));
 }
 
 void tw_parmacs_pause_init(tw_parmacs_pause_t *pause)

@@ -28,11 +28,12 @@
 extern "C" {
 #endif
 
-/* BARDEC and PAUSEDEC.  A lock is a tw_lock_t; a condition variable a long, for there are programs that declare it before they
- * have this header: whether somebody waits. */
-typedef struct {
+/* BARDEC and PAUSEDEC.  A lock is a tw_lock_t; a condition variable a long, for there are programs that declare it before
+ * they have this header: whether somebody waits. */
+typedef struct tw_parmacs_barrier {
 	tw_barrier_t barrier;
-	long n;
+	long n;                          /* 0: not known yet */
+	struct tw_parmacs_barrier *more; /* for other counts */
 } tw_parmacs_barrier_t;
 typedef struct {
 	tw_lock_t lock;
@@ -58,7 +59,7 @@ TW_API void tw_parmacs_locks_init(tw_lock_t *locks, long n);
 TW_API void tw_parmacs_unlock(tw_lock_t lock);
 
 /* tw_parmacs_barrier_init, tw_parmacs_barrier_wait - BARINIT and BARRIER.  @n of the latter counts; where it differs from
- * the former's, or that was 0, the barrier must be in shared memory. */
+ * the former's, or that was 0, the barrier must be in shared memory, and waiting costs a lock more. */
 TW_API void tw_parmacs_barrier_init(tw_parmacs_barrier_t *barrier, long n);
 TW_API void tw_parmacs_barrier_wait(tw_parmacs_barrier_t *barrier, long n);
 
