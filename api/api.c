@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/globals.h"
 #include "core/heap.h"
 #include "core/job.h"
 #include "core/race.h"
@@ -68,6 +69,27 @@ static void api_open_stores(struct tw_proc *me)
 		exit(2);
 }
 
+/* Processor 0's values count. */
+static void api_share_globals(struct tw_proc *me)
+{
+	if (!tw_globals_shared)
+		return;
+	if (me->id == 0)
+		tw_globals_enter();
+	tw_release(me, TW_SYNC_JOB, 0);
+	tw_sync_barrier_job(me);
+	tw_acquire(me, TW_SYNC_JOB, 0);
+}
+
+static void api_keep_globals(struct tw_proc *me)
+{
+	if (!tw_globals_shared)
+		return;
+	tw_acquire(me, TW_SYNC_JOB, 0);
+	tw_globals_keep();
+	tw_sync_barrier_job(me);
+}
+
 int tw_init(int *argc, char ***argv)
 {
 	struct tw_boot boot;
@@ -89,6 +111,7 @@ int tw_init(int *argc, char ***argv)
 	tw_syscalls_init();
 	tw_me = &api_proc;
 	tw_me->stats->started_ns = tw_time_ns();
+	api_share_globals(tw_me);
 	tw_sync_barrier_job(tw_me);
 	tw_me->stats->initialized = 1;
 	return 0;
@@ -99,6 +122,7 @@ int tw_finalize(void)
 	struct tw_proc *me = tw_me_checked("tw_finalize");
 	tw_release(me, TW_SYNC_JOB, 0);
 	tw_sync_barrier_job(me);
+	api_keep_globals(me);
 	if (me->config.race)
 		tw_race_print(me);
 	if (!me->stats->stopped)
@@ -108,6 +132,8 @@ int tw_finalize(void)
 	tw_stores_close();
 	tw_heap_close(me);
 	tw_proc_close(me);
+	if (tw_globals_shared)
+		tw_globals_return();
 	return 0;
 }
 
@@ -152,8 +178,8 @@ void tw_verified(bool ok)
 /* The pages of [ptr, ptr + len), or false when it is not all in the shared space. */
 static bool api_pages(struct tw_proc *me, const void *ptr, size_t len, tw_page_t *first, tw_page_t *last)
 {
-	uintptr_t at = (uintptr_t)ptr - TW_SPACE_BASE;
-	if ((uintptr_t)ptr < TW_SPACE_BASE || at >= me->config.memory || len == 0 || len > me->config.memory - at)
+	uintptr_t base = tw_space_base(), at = (uintptr_t)ptr - base;
+	if ((uintptr_t)ptr < base || at >= me->config.memory || len == 0 || len > me->config.memory - at)
 		return false;
 	*first = (tw_page_t)(at >> me->layout.page_shift);
 	*last = (tw_page_t)((at + len - 1) >> me->layout.page_shift);

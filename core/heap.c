@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* heap.c - shared memory for programs: jemalloc, with an arena per processor over the job's shared space.
  *
- * Space.  The shared space is given out in chunks of 2 MiB by one word at node 0, the first free chunk, which only
- * grows.  A chunk belongs to the processor that took it, for ever; the owner table says whose it is, replicated at
+ * Space.  The shared space, but for shared global variables at its beginning, is given out in chunks of 2 MiB by one word at
+ * node 0, the first free chunk, which only grows.  A chunk belongs to the processor that took it, for ever; the owner table says whose it is, replicated at
  * every node, so a block's owner is found without talking.  No two processors' blocks share a page.
  *
  * 	layout.heap + 0      first free chunk (node 0's counts)
@@ -58,12 +58,12 @@ static int heap_cut(struct heap *h, size_t bytes, size_t align, size_t *offset)
 		return -ENOMEM;
 	while (at + bytes > h->cut_end) {
 		uint64_t chunk = tw_net_read64(me->net, 0, me->layout.heap);
-		size_t from = chunk * HEAP_CHUNK;
+		size_t from = tw_globals_bytes() + chunk * HEAP_CHUNK;
 		at = TW_ALIGN_UP(from == h->cut_end ? h->cut_at : from, align);
 		if (at + bytes > memory)
 			return -ENOMEM;
 		size_t to = TW_ALIGN_UP(at + bytes, HEAP_CHUNK);
-		if (tw_net_cas(me->net, 0, me->layout.heap, chunk, to / HEAP_CHUNK) != chunk)
+		if (tw_net_cas(me->net, 0, me->layout.heap, chunk, (to - tw_globals_bytes()) / HEAP_CHUNK) != chunk)
 			continue;
 		heap_own(me, from, to);
 		h->cut_end = to;
@@ -86,7 +86,7 @@ static void *heap_extent_alloc(extent_hooks_t *hooks, void *wanted, size_t bytes
 		return NULL;
 	*zero = true;
 	*commit = true;
-	return (void *)(TW_SPACE_BASE + offset);
+	return (void *)(tw_space_base() + offset);
 }
 
 static bool heap_extent_dalloc(extent_hooks_t *hooks, void *at, size_t bytes, bool committed, unsigned arena)

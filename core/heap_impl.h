@@ -5,6 +5,7 @@
 
 #include "base/util.h"
 #include "core/layout.h"
+#include "core/globals.h"
 #include "core/heap.h"
 
 #include "tweed/driver/protocol.h"
@@ -61,9 +62,10 @@ static inline size_t heap_ring(const struct tw_proc *me, unsigned local)
 /* The owner of the block at @address, or -1 when it is in no owned chunk. */
 static inline int tw_heap_owner(const struct tw_proc *me, uintptr_t address)
 {
-	if (address < TW_SPACE_BASE || address - TW_SPACE_BASE >= me->config.memory)
+	uintptr_t base = tw_space_base();
+	if (address < base || address - base >= me->config.memory)
 		return -1;
-	size_t chunk = (address - TW_SPACE_BASE) / HEAP_CHUNK;
+	size_t chunk = (address - base) / HEAP_CHUNK;
 	const _Atomic uint16_t *table = (const void *)(me->net->base + me->layout.heap + HEAP_OWNERS);
 	return (int)atomic_load_explicit(&table[chunk], memory_order_relaxed) - 1;
 }

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "core/globals.h"
 #include "core/notice.h"
 #include "core/race.h"
 #include "core/shootdown.h"
@@ -180,10 +181,13 @@ static void job_fault(void *ctx, size_t offset, bool write)
 
 static int job_open_views(struct tw_proc *me, const struct tw_boot *boot)
 {
-	me->app = job_map(me->config.memory, boot->exported_fd[me->node], (void *)TW_SPACE_BASE);
+	int error = tw_globals_leave(me);
+	if (error)
+		return error;
+	me->app = job_map(me->config.memory, boot->exported_fd[me->node], (void *)tw_space_base());
 	if (!me->app) {
 		tw_log("cannot map the shared space of %zu MiB at %p: %s; lower TWEED_MEMORY",
-		       (size_t)me->config.memory >> 20, (void *)TW_SPACE_BASE, strerror(errno));
+		       (size_t)me->config.memory >> 20, (void *)tw_space_base(), strerror(errno));
 		return -ENOMEM;
 	}
 	if (me->protocol->flags & TW_PROTOCOL_NO_FAULTS)

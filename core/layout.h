@@ -7,7 +7,8 @@
 #include "core/config.h"
 #include "tweed/driver/layout.h"
 
-/* First address of the shared space, the same in every process; sanitizers reserve ranges of their own. */
+/* First address of the shared space, but for programs that share global variables (core/globals.h); sanitizers reserve ranges
+ * of their own. */
 #define TW_SPACE_BASE (TW_TSAN ? (uintptr_t)0x1000000000 : (uintptr_t)0x200000000000)
 
 #define TW_NOTICE_SLOTS 16384u /* write notices per (receiver, sender) queue; a power of two */

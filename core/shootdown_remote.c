@@ -22,9 +22,15 @@ union remote_control {
 	char bytes[CMSG_SPACE(sizeof(int))];
 };
 
+struct remote_view {
+	char *app;
+	uint32_t local;
+};
+
 static struct {
 	int box;                       /* the end of our socket pair that we read; -1: closed */
 	int handle[TW_MAX_PROCESSORS]; /* of each neighbour's view; -1: not taken out yet */
+	char *app[TW_MAX_PROCESSORS];  /* where it is */
 } remote = {.box = -1};
 
 static struct msghdr remote_message(union remote_control *control, struct iovec *io)
@@ -37,8 +43,8 @@ static struct msghdr remote_message(union remote_control *control, struct iovec 
 static int remote_take(int flags)
 {
 	union remote_control control;
-	uint32_t local = TW_MAX_PROCESSORS;
-	struct iovec io = {&local, sizeof(local)};
+	struct remote_view view = {.local = TW_MAX_PROCESSORS};
+	struct iovec io = {&view, sizeof(view)};
 	struct msghdr m = remote_message(&control, &io);
 	ssize_t n;
 
@@ -46,20 +52,21 @@ static int remote_take(int flags)
 		;
 	if (n < 0 && errno == EAGAIN)
 		return -EAGAIN;
-	const struct cmsghdr *c = n == (ssize_t)sizeof(local) ? CMSG_FIRSTHDR(&m) : NULL;
-	if (!c || c->cmsg_type != SCM_RIGHTS || c->cmsg_len != CMSG_LEN(sizeof(int)) || local >= TW_MAX_PROCESSORS)
+	const struct cmsghdr *c = n == (ssize_t)sizeof(view) ? CMSG_FIRSTHDR(&m) : NULL;
+	if (!c || c->cmsg_type != SCM_RIGHTS || c->cmsg_len != CMSG_LEN(sizeof(int)) || view.local >= TW_MAX_PROCESSORS)
 		tw_fatal("a neighbour's view did not arrive: %s; raise the limit of open files (ulimit -n), or use "
 		         "--shootdown polled",
 		         n < 0 ? strerror(errno) : "damaged message");
-	memcpy(&remote.handle[local], CMSG_DATA(c), sizeof(int));
+	memcpy(&remote.handle[view.local], CMSG_DATA(c), sizeof(int));
+	remote.app[view.local] = view.app;
 	return 0;
 }
 
 static int remote_send(const struct tw_proc *me, int box)
 {
 	union remote_control control = {0};
-	uint32_t local = me->local;
-	struct iovec io = {&local, sizeof(local)};
+	struct remote_view view = {.app = me->app, .local = me->local};
+	struct iovec io = {&view, sizeof(view)};
 	struct msghdr m = remote_message(&control, &io);
 
 	control.header =
@@ -115,8 +122,7 @@ void tw_shootdown_remote(struct tw_proc *me, tw_page_t first, unsigned count, ui
 		unsigned v = (unsigned)__builtin_ctzll(victims);
 		while (remote.handle[v] < 0)
 			remote_take(0);
-		struct tw_fault_view view = {me->app ? me->app : (char *)TW_SPACE_BASE, tw_shootdown_shadow(me, v),
-		                             remote.handle[v]};
+		struct tw_fault_view view = {remote.app[v], tw_shootdown_shadow(me, v), remote.handle[v]};
 		tw_fault_find(me->config.fault)
 		    ->downgrade(&view, (size_t)first << me->layout.page_shift, (size_t)count << me->layout.page_shift);
 	}

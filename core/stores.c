@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "core/globals.h"
 #include "core/job.h"
 
 #define STORES_NO_PAGE SIZE_MAX
@@ -43,6 +44,7 @@ int tw_stores_open(struct tw_proc *me)
 	tw_pageset_init(log_memory.pages, me->layout.pages);
 	tw_stores.page_shift = me->layout.page_shift;
 	tw_stores.page = STORES_NO_PAGE;
+	tw_stores.base = tw_space_base();
 	tw_stores.bytes = memory;
 	return 0;
 }

@@ -20,6 +20,7 @@
 struct tw_proc;
 
 struct tw_stores {
+	uintptr_t base; /* of the shared space */
 	size_t bytes;   /* of the shared space; 0: nothing is logged */
 	size_t page;    /* page of the last announcement, which is in the set already */
 	uint64_t *bits; /* a bit for each byte */
@@ -67,7 +68,7 @@ static inline void tw_stores_clear(uint64_t *word, uint64_t mask)
  * [application; signal handlers that may store into shared memory] */
 static inline __attribute__((always_inline)) void tw_stores_add(const void *ptr, size_t bytes)
 {
-	size_t offset = (uintptr_t)ptr - TW_SPACE_BASE, at = offset % 64, page;
+	size_t offset = (uintptr_t)ptr - tw_stores.base, at = offset % 64, page;
 
 	if (__builtin_expect(offset >= tw_stores.bytes, 1))
 		return;

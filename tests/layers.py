@@ -12,6 +12,8 @@ import sys
 RULE = {
     "include/tweed/tweed.h": [],
     "include/tweed/instrumented.h": [],
+    "include/tweed/parmacs.h": ["include/tweed/tweed.h"],
+    "include/tweed/shared_heap.h": [],
     "include/tweed/gcc/": [],
     "include/tweed/driver/transport.h": [],
     "include/tweed/driver/fault.h": [],

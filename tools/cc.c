@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* cc.c - `tweed cc` and `tweed c++`: the compiler, asked to announce each store (instrument/) and to link Tweed. */
+/* cc.c - `tweed cc` and `tweed c++`: the compiler, asked to announce each store (instrument/), to put global variables where they
+ * can be shared or copied, and to link Tweed. */
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -21,22 +22,34 @@
 enum cc_kind { CC_UNKNOWN, CC_GCC, CC_CLANG };
 
 struct cc {
-	bool cxx, poll, show;
+	bool cxx;
+	bool poll, show, silent, parmacs, shared_globals,
+	    shared_heap; /* our options; silent: stores are not announced */
 	enum cc_kind kind;
-	bool compiles, links, shared;     /* what is asked of the compiler */
-	bool language;                    /* -x was given */
-	char *include, *stores, *library; /* paths */
+	bool compiles, links, shared;              /* what is asked of the compiler */
+	bool language;                             /* -x was given */
+	char *include, *stores, *library, *script; /* paths */
 	const char **command;
 	size_t words;
 };
 
+/* Global variables have addresses of their own, known when the program is linked. */
+static bool cc_places_globals(const struct cc *cc)
+{
+	return cc->parmacs || cc->shared_globals;
+}
+
 static int cc_usage(const char *name)
 {
-	printf("usage: tweed %s [--poll] [--show] ARGUMENTS OF THE COMPILER...\n\n"
+	printf("usage: tweed %s [OPTIONS] ARGUMENTS OF THE COMPILER...\n\n"
 	       "Compiles and links as the compiler does (CC, else clang, else gcc; CXX, else clang++, else g++), with\n"
 	       "instructions that tell Tweed of every store, with its headers, and with its library.\n\n"
-	       "  --poll  instructions that poll for requests of other processors, too\n"
-	       "  --show  print the command in place of running it\n",
+	       "  --no-stores       no such instructions: faster, but not for protocol 1L\n"
+	       "  --poll            instructions that poll for requests of other processors, too\n"
+	       "  --parmacs         for programs with the PARMACS macros: CREATE copies global variables\n"
+	       "  --shared-globals  global variables are shared memory\n"
+	       "  --shared-heap     malloc and its kin give shared memory\n"
+	       "  --show            print the command in place of running it\n",
 	       name);
 	return 0;
 }
@@ -96,9 +109,26 @@ static bool cc_for_linker(const char *file)
 	return strstr(file, ".so.") != NULL;
 }
 
-/* Why the compiler cannot be asked for @word, or NULL. */
-static const char *cc_refusal(const char *word)
+/* Why the compiler cannot be asked for @word when global variables are to be placed, or NULL. */
+static const char *cc_refusal_placed(const char *word)
 {
+	if (strcmp(word, "-shared") == 0)
+		return "but only a program's global variables can be placed: link it statically, or leave their option "
+		       "out";
+	if (strncmp(word, "-mcmodel=", 9) == 0 && strcmp(word, "-mcmodel=small") != 0)
+		return "but global variables are placed for the small code model: leave it out";
+	if (strncmp(word, "-fuse-ld=", 9) == 0 && strcmp(word, "-fuse-ld=bfd") != 0)
+		return "but only GNU ld can place global variables: leave it out";
+	return NULL;
+}
+
+/* Why the compiler cannot be asked for @word, or NULL. */
+static const char *cc_refusal(const struct cc *cc, const char *word)
+{
+	const char *why = cc_places_globals(cc) ? cc_refusal_placed(word) : NULL;
+
+	if (why)
+		return why;
 	if (word[0] == '@')
 		return "which is not read: give its arguments themselves";
 	if (strncmp(word, "-flto", 5) == 0)
@@ -142,7 +172,7 @@ static int cc_read(struct cc *cc, const char *name, char **argv)
 	bool link = true, compile = true, input = false;
 
 	for (; *argv; argv++) {
-		const char *why = cc_refusal(*argv);
+		const char *why = cc_refusal(cc, *argv);
 		if (why) {
 			tool_say("'tweed %s' was given %s, %s", name, *argv, why);
 			return -EINVAL;
@@ -190,17 +220,20 @@ static int cc_locate(struct cc *cc)
 		cc->include = cc_join(TOOL_SOURCE_ROOT, "/include", "");
 		cc->stores = cc_join(TOOL_BUILD_ROOT, "/instrument/libtweed-stores.a", "");
 		cc->library = cc_join(TOOL_BUILD_ROOT, "/libtweed.a", "");
+		cc->script = cc_join(TOOL_SOURCE_ROOT, "/instrument/globals.ld", "");
 	} else {
-		char *libraries = tool_installed(TOOL_LIBDIR);
+		char *libraries = tool_installed(TOOL_LIBDIR), *data = tool_installed(TOOL_DATADIR);
 		cc->include = tool_installed(TOOL_INCLUDEDIR);
 		cc->stores = cc_join(libraries, "/libtweed-stores.a", "");
 		cc->library = cc_join(libraries, "/libtweed.a", "");
+		cc->script = cc_join(data, "/tweed/globals.ld", "");
 		free(libraries);
+		free(data);
 	}
 	char *header = cc_join(cc->include, "/tweed/instrumented.h", "");
-	const char *needed[] = {header, cc->stores, cc->library};
+	const char *needed[] = {header, cc->stores, cc->library, cc->script};
 	int error = 0;
-	for (size_t i = 0; i < 3 && !error; i++)
+	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]) && !error; i++)
 		if (access(needed[i], R_OK) < 0) {
 			tool_say("there is no %s beside this command: install Tweed as a whole, in a build without "
 			         "sanitizers",
@@ -338,6 +371,12 @@ static const char *const cc_both_flags[] = {"-U_FORTIFY_SOURCE", "-Wp,-U_FORTIFY
 static void cc_add_compile(struct cc *cc)
 {
 	cc_add(cc, cc_join("-I", cc->include, ""));
+	if (cc_places_globals(cc))
+		cc_add(cc, "-fno-pie");
+	if (cc->shared_heap)
+		cc_add_all(cc, (const char *const[]){"-include", "tweed/shared_heap.h", NULL});
+	if (cc->silent)
+		return;
 	if (cc->kind == CC_GCC) /* headers that refuse what it does not announce */
 		cc_add(cc, cc_join("-I", cc->include, "/tweed/gcc"));
 	cc_add_all(cc, cc->kind == CC_GCC ? cc_gcc_flags : cc_clang_flags);
@@ -350,16 +389,22 @@ static void cc_add_compile(struct cc *cc)
 /* What a shared library does not define, the program does. */
 static void cc_add_link(struct cc *cc)
 {
+	if (!cc->silent) {
 #define X(name) ",--wrap=" #name
-	cc_add(cc, "-Wl" TW_WRAPPED(X));
+		cc_add(cc, "-Wl" TW_WRAPPED(X));
 #undef X
+	}
 	if (cc->shared)
 		return;
 	if (cc->language)
 		cc_add_all(cc, (const char *const[]){"-x", "none", NULL});
-	cc_add(cc, "-Wl,--whole-archive");
-	cc_add(cc, cc->stores);
-	cc_add(cc, "-Wl,--no-whole-archive");
+	if (cc_places_globals(cc))
+		cc_add_all(cc, (const char *const[]){"-no-pie", "-T", cc->script, NULL});
+	if (cc->shared_globals)
+		cc_add(cc, "-Wl,--defsym=tw_globals_shared=1");
+	if (!cc->silent)
+		cc_add_all(cc,
+		           (const char *const[]){"-Wl,--whole-archive", cc->stores, "-Wl,--no-whole-archive", NULL});
 	cc_add(cc, cc->library);
 	cc_add_all(cc, (const char *const[]){"-pthread", "-ljemalloc", "-lsodium", "-lm", NULL});
 }
@@ -382,6 +427,48 @@ static void cc_print(const struct cc *cc)
 	putchar('\n');
 }
 
+/* Our own options come first.  Returns the compiler's. */
+static char **cc_options(struct cc *cc, char **argv)
+{
+	const struct {
+		const char *name;
+		bool *set;
+	} options[] = {
+	    {"--poll", &cc->poll},
+	    {"--show", &cc->show},
+	    {"--no-stores", &cc->silent},
+	    {"--parmacs", &cc->parmacs},
+	    {"--shared-globals", &cc->shared_globals},
+	    {"--shared-heap", &cc->shared_heap},
+	};
+	size_t i, n = sizeof(options) / sizeof(options[0]);
+
+	for (; *argv; argv++) {
+		for (i = 0; i < n && strcmp(*argv, options[i].name) != 0; i++)
+			;
+		if (i == n)
+			break;
+		*options[i].set = true;
+	}
+	return argv;
+}
+
+/* What cannot be had together.  0, or -EINVAL, printed. */
+static int cc_check(const struct cc *cc)
+{
+	if (cc->poll && cc->silent) {
+		tool_say("--poll polls where stores are announced: leave --no-stores out");
+		return -EINVAL;
+	}
+	if (cc->shared_globals && !cc->silent && cc->compiles && cc->kind == CC_GCC) {
+		tool_say("gcc announces no stores into global variables: with --shared-globals use clang (%s=%s), or "
+		         "--no-stores if the program is not for protocol 1L",
+		         cc->cxx ? "CXX" : "CC", cc->cxx ? "clang++" : "clang");
+		return -EINVAL;
+	}
+	return 0;
+}
+
 int tool_cc(int argc, char **argv)
 {
 	struct cc cc = {.cxx = strcmp(argv[0], "c++") == 0};
@@ -390,14 +477,7 @@ int tool_cc(int argc, char **argv)
 	cc.command = calloc((size_t)argc + CC_WORDS, sizeof(*cc.command));
 	if (!cc.command)
 		tw_fatal("out of memory");
-	for (argv++; *argv; argv++) {
-		if (strcmp(*argv, "--poll") == 0)
-			cc.poll = true;
-		else if (strcmp(*argv, "--show") == 0)
-			cc.show = true;
-		else
-			break;
-	}
+	argv = cc_options(&cc, argv + 1);
 	if (*argv && strcmp(*argv, "--help") == 0)
 		return cc_usage(name);
 	if (!*argv) {
@@ -405,8 +485,8 @@ int tool_cc(int argc, char **argv)
 		return TOOL_USAGE;
 	}
 	cc_compiler(&cc);
-	if (cc_read(&cc, name, argv) < 0 || (cc.links && cc_check_objects(name, argv) < 0) || cc_locate(&cc) < 0 ||
-	    cc_ask(&cc) < 0)
+	if (cc_read(&cc, name, argv) < 0 || (cc.links && !cc.silent && cc_check_objects(name, argv) < 0) ||
+	    cc_locate(&cc) < 0 || cc_ask(&cc) < 0 || cc_check(&cc) < 0)
 		return TOOL_USAGE;
 	cc_add_all(&cc, (const char *const *)argv);
 	if (cc.compiles)

@@ -3,7 +3,8 @@
  *
  * A program that includes this file is started by `tweed run -n NODES -p PROCESSORS PROGRAM ARGS`.  Every processor
  * runs main() in a process of its own; they share the memory that tw_malloc() and its kin return, at equal
- * addresses, and nothing else: globals, stacks and malloc() stay private.
+ * addresses, and nothing else: globals, stacks and malloc() stay private, unless `tweed cc` was told otherwise
+ * (doc/splash.md).
  *
  * The memory is coherent for data-race-free programs: when every two conflicting accesses are ordered by the
  * operations below (lock, barrier, flag), the program behaves as if sequentially consistent.  An acquire is what

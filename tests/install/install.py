@@ -92,6 +92,11 @@ def main():
             if said != f"4 on 4: sum 10, nodes 6, {functions} functions\n":
                 sys.exit(f"tweed {command}: the program said {said!r}")
             print(f"tweed {command}: built, and run under 1L")
+            one(root, "tweed.m4")
+            run([tweed, command, *options, "--no-stores", "--shared-globals", "--shared-heap", "-x", command.replace("cc", "c"),
+                 source, "-o", program])
+            if run([tweed, "run", "-n", "2", "-p", "2", program]) != f"4 on 2: sum 10, nodes 2, {functions} functions\n":
+                sys.exit(f"tweed {command} --shared-globals: the program said {said!r}")
     return 0
 
 

@@ -253,6 +253,7 @@ static void test_stores_told(void)
 {
 	job_create(1, 1);
 	told_bytes = 0;
+	tw_stores.base = TW_SPACE_BASE;
 	tw_stores.bytes = MEMORY;
 	proc_open(0);
 	char *a = tw_malloc(5000);

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "core/globals.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/personality.h>
+#include <unistd.h>
+
+#include "core/job.h"
+#include "core/stores.h"
+
+static char *globals_copy; /* pages of zeros were not written */
+
+/* Programs keep addresses of the C library in global variables (FILE *out = stdout): it must be at the same one in all
+ * processors.  Where this is forbidden, they are not.  First of all that runs. */
+static void __attribute__((constructor(101))) globals_fix_addresses(int argc, char **argv, char **environment)
+{
+	char self[PATH_MAX];
+	int persona = personality(0xffffffff);
+	ssize_t n;
+
+	(void)argc;
+	if (!tw_globals_start || !getenv("TWEED_BOOT") || persona < 0 || (persona & ADDR_NO_RANDOMIZE))
+		return;
+	n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	if (n <= 0 || personality((unsigned)persona | ADDR_NO_RANDOMIZE) < 0 ||
+	    !((unsigned)personality(0xffffffff) & ADDR_NO_RANDOMIZE))
+		return;
+	self[n] = '\0';
+	execve(self, argv, environment);
+}
+
+static size_t globals_length(void)
+{
+	return (size_t)(tw_globals_end - tw_globals_start);
+}
+
+static bool globals_zero(const char *page)
+{
+	return page[0] == 0 && memcmp(page, page + 1, 4095) == 0;
+}
+
+static int globals_copy_out(void)
+{
+	size_t bytes = globals_length();
+	char *copy = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (copy == MAP_FAILED)
+		return -errno;
+	for (size_t at = 0; at < bytes; at += 4096)
+		if (!globals_zero(tw_globals_start + at))
+			memcpy(copy + at, tw_globals_start + at, 4096);
+	globals_copy = copy;
+	return 0;
+}
+
+int tw_globals_leave(struct tw_proc *me)
+{
+	int error = 0;
+
+	if (!tw_globals_shared)
+		return 0;
+	if (tw_globals_bytes() >= me->config.memory) {
+		tw_log("the program has %zu MiB of global variables, more than TWEED_MEMORY: raise it",
+		       globals_length() >> 20);
+		return -ENOMEM;
+	}
+	if (me->id == 0)
+		error = globals_copy_out();
+	if (error)
+		tw_log("cannot copy the program's global variables: %s", strerror(-error));
+	else
+		munmap(tw_globals_start, globals_length());
+	return error;
+}
+
+void tw_globals_enter(void)
+{
+	for (size_t at = 0; at < globals_length(); at += 4096) {
+		if (globals_zero(globals_copy + at))
+			continue;
+		tw_stores_add(tw_globals_start + at, 4096);
+		memcpy(tw_globals_start + at, globals_copy + at, 4096);
+	}
+	munmap(globals_copy, globals_length());
+}
+
+void tw_globals_keep(void)
+{
+	int error = globals_copy_out();
+
+	if (error)
+		tw_fatal("cannot copy the program's global variables: %s", strerror(-error));
+}
+
+void tw_globals_return(void)
+{
+	if (mremap(globals_copy, globals_length(), globals_length(), MREMAP_MAYMOVE | MREMAP_FIXED, tw_globals_start) ==
+	    MAP_FAILED)
+		tw_fatal("cannot give the global variables back: %s", strerror(errno));
+}

@@ -1,0 +1,129 @@
+/*dnl m4_divert(-1) m4_define(`define', m4_defn(`m4_define')) m4_define(`divert', m4_defn(`m4_divert')) m4_define(`dnl', m4_defn(`m4_dnl')) m4_define(`undefine', m4_defn(`m4_undefine')) m4_define(`ifdef', m4_defn(`m4_ifdef')) m4_dnl
+divert(-1)
+# SPDX-License-Identifier: BSD-3-Clause
+# tweed.m4 - the macros of Argonne National Laboratory (PARMACS) on Tweed: for the programs of SPLASH-2, Splash-3 and Splash-4.
+#
+#	m4 -Ulen -Uindex PREFIX/share/tweed/tweed.m4 program.c.in > program.c
+#	tweed cc --parmacs --no-stores -O2 -o program program.c -lm
+#
+# What they expand to is in tweed/parmacs.h; how to build a suite, in doc/splash.md.  The first line is for `m4 -P`, which knows
+# its own names only with a prefix: it opens a comment of C, which the last line closes.
+
+define(`TWEED_ENV', `
+#include <assert.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/time.h>
+#include <unistd.h>
+#include <tweed/parmacs.h>
+#ifndef PAGE_SIZE
+#define PAGE_SIZE 4096
+#endif
+#define __MAX_THREADS__ 16384
+')
+define(`MAIN_ENV', `TWEED_ENV')
+define(`EXTERN_ENV', `TWEED_ENV')
+define(`MAIN_INITENV', `{;}')
+define(`MAIN_END', `{exit(0);}')
+
+# A missing number of processors is 0, which starts the function on one more (SPLASH-2).
+define(`CREATE', `{tw_parmacs_create((void (*)(void))($1), ($2 + 0));}')
+define(`WAIT_FOR_END', `{tw_parmacs_join();}')
+
+# Callers leave the semicolon out.
+define(`G_MALLOC', `tw_parmacs_malloc($1);')
+define(`G_MALLOC_F', `tw_parmacs_malloc($1)')
+define(`NU_MALLOC', `tw_parmacs_malloc($1);')
+define(`NU_MALLOC_F', `tw_parmacs_malloc($1)')
+define(`G_FREE', `tw_free($1);')
+define(`NU_FREE', `tw_free($1);')
+
+define(`LOCKDEC', `tw_lock_t $1;')
+define(`LOCKINIT', `{($1) = tw_lock_create();}')
+define(`LOCK', `{tw_lock_acquire($1);}')
+define(`UNLOCK', `{tw_parmacs_unlock($1);}')
+
+define(`ALOCKDEC', `tw_lock_t ($1)[$2];')
+define(`ALOCKINIT', `{tw_parmacs_locks_init(($1), ($2));}')
+define(`ALOCK', `{tw_lock_acquire(($1)[$2]);}')
+define(`AULOCK', `{tw_parmacs_unlock(($1)[$2]);}')
+define(`AGETL', `(($1)[$2])')
+
+define(`BARDEC', `tw_parmacs_barrier_t $1;')
+define(`BARINIT', `{tw_parmacs_barrier_init(&($1), ($2 + 0));}')
+define(`BARRIER', `{tw_parmacs_barrier_wait(&($1), ($2));}')
+define(`BAREXCLUDE', `{;}')
+define(`BARINCLUDE', `{;}')
+define(`ABARDEF', `')
+define(`ABAREXTERN', `')
+define(`BAREXTERN', `')
+
+define(`PAUSEDEC', `tw_parmacs_pause_t $1;')
+define(`PAUSEINIT', `{tw_parmacs_pause_init(&($1));}')
+define(`SETPAUSE', `{tw_parmacs_pause_set(&($1));}')
+define(`WAITPAUSE', `{tw_parmacs_pause_wait(&($1));}')
+define(`CLEARPAUSE', `{;}')
+
+define(`CONDVARDEC', `long $1;')
+define(`CONDVARINIT', `{tw_parmacs_condition_init(&($1));}')
+define(`CONDVARWAIT', `{tw_parmacs_condition_wait(&($1), ($2));}')
+define(`CONDVARSIGNAL', `{tw_parmacs_condition_signal(&($1));}')
+define(`CONDVARBCAST', `{tw_parmacs_condition_signal(&($1));}')
+
+# Subscripts handed out one by one, 0 to $3, then -1 to each of $4 processors.
+define(`GSDEC', `struct { tw_lock_t lock; long next; } $1;')
+define(`GSINIT', `{($1).lock = tw_lock_create(); ($1).next = 0;}')
+define(`GETSUB', `{tw_lock_acquire(($1).lock);
+($2) = ($1).next <= ($3) ? ($1).next : -1;
+($1).next = ($1).next < ($3) + ($4) ? ($1).next + 1 : 0;
+tw_parmacs_unlock(($1).lock);}')
+
+# Locks order more than fences would.
+define(`RELEASE_FENCE', `{;}')
+define(`ACQUIRE_FENCE', `{;}')
+define(`FULL_FENCE', `{;}')
+
+define(`FETCH_ADD', `TWEED_FETCH(`$1', `+ ($2)');')
+define(`FETCH_SUB', `TWEED_FETCH(`$1', `- ($2)');')
+define(`FETCH_ADD_DOUBLE', `TWEED_FETCH(`*($1)', `+ ($2)');')
+define(`TWEED_FETCH', `({__typeof__($1) *tw_at_ = &($1);
+__typeof__(*tw_at_ $2) tw_by_ = 0 $2;
+tw_parmacs_atomic_begin(tw_at_);
+__typeof__(tw_by_) tw_old_ = *tw_at_;
+*tw_at_ = tw_old_ + tw_by_;
+tw_parmacs_atomic_end(tw_at_);
+tw_old_;})')
+define(`LOAD', `({__typeof__($1) *tw_at_ = &($1);
+tw_parmacs_atomic_begin(tw_at_);
+__typeof__($1) tw_old_ = *tw_at_;
+tw_parmacs_atomic_end(tw_at_);
+tw_old_;})')
+define(`STORE', `({__typeof__($1) *tw_at_ = &($1);
+__typeof__($1) tw_new_ = ($2);
+tw_parmacs_atomic_begin(tw_at_);
+*tw_at_ = tw_new_;
+tw_parmacs_atomic_end(tw_at_);})')
+define(`CAS', `({__typeof__($1) *tw_at_ = &($1);
+__typeof__($2) *tw_expected_ = &($2);
+__typeof__($1) tw_new_ = ($3);
+tw_parmacs_atomic_begin(tw_at_);
+_Bool tw_equal_ = *tw_at_ == *tw_expected_;
+if (tw_equal_)
+	*tw_at_ = tw_new_;
+else
+	*tw_expected_ = *tw_at_;
+tw_parmacs_atomic_end(tw_at_);
+tw_equal_;})')
+
+define(`CLOCK', `{($1) = tw_parmacs_clock();}')
+define(`SPLASH3_ROI_BEGIN', `tw_parmacs_measure(1)')
+define(`SPLASH3_ROI_END', `tw_parmacs_measure(0)')
+define(`SPLASH4_ROI_BEGIN', `tw_parmacs_measure(1)')
+define(`SPLASH4_ROI_END', `tw_parmacs_measure(0)')
+
+define(`GET_PID', `{($1) = tw_id();}')
+define(`GET_HOME', `{($1) = tw_node();}')
+
+# Words that Splash-4 uses, with -P, and other programs have for themselves.
+ifdef(`m4_define', `', `undefine(`LOAD', `STORE', `CAS')')
+ifdef(`m4_define', `m4_divert(0)*/m4_undefine(`define', `divert', `dnl', `undefine', `ifdef')m4_dnl', `divert(0)*/dnl')
