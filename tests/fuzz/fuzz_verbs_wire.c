@@ -2,7 +2,8 @@
 /* fuzz_verbs_wire.c - addresses and greetings of verbs: what is taken is whole, in range and proven; what was greeted can be
  * answered, and the answer is taken by who greeted, and by nobody else.
  *
- * Input: which decoder; whether to prove the bytes as the job would, and with them a bit to turn over; then the bytes. */
+ * Input: which decoder; for a greeting, whether its numbers are made likely, what to do with its proof, and how long it is; then
+ * the bytes. */
 #include <netinet/in.h>
 
 #include "net/verbs_wire.h"
@@ -30,14 +31,36 @@ static void fuzz_prove(const void *hello, const void *welcome, uint8_t *proof)
 	tw_auth_prove(server.secret, &text, sizeof(text), proof);
 }
 
-/* A copy of what is left, of its own size, so that reading behind it is found. */
-static uint8_t *fuzz_copy(struct fuzz_input *in)
-{
-	uint8_t *copy = malloc(in->bytes + !in->bytes);
+/* What an input says of a greeting besides its bytes. */
+struct fuzz_greeting {
+	bool likely;   /* with the numbers that the job expects */
+	unsigned turn; /* bit of the proof to turn over; beyond them: none, and PROOF_ITS_OWN: leave the proof alone */
+	uint8_t *data; /* of its own size, so that reading behind it is found */
+	size_t bytes;
+};
 
-	TW_ASSERT(copy);
-	memcpy(copy, in->data, in->bytes);
-	return copy;
+#define PROOF_BITS    (8u * TW_AUTH_PROOF_BYTES)
+#define PROOF_ITS_OWN 255u
+
+static struct fuzz_greeting fuzz_greeting(struct fuzz_input *in)
+{
+	struct fuzz_greeting g = {.likely = fuzz_byte(in) % 2, .turn = fuzz_byte(in), .bytes = fuzz_byte(in) % 64};
+
+	g.data = malloc(g.bytes + !g.bytes);
+	TW_ASSERT(g.data);
+	fuzz_take(in, g.data, g.bytes);
+	return g;
+}
+
+static void fuzz_turn(const struct fuzz_greeting *g, uint8_t *proof)
+{
+	if (g->turn < PROOF_BITS)
+		proof[g->turn / 8] ^= (uint8_t)(1u << g->turn % 8);
+}
+
+static bool fuzz_proven(const struct fuzz_greeting *g)
+{
+	return g->turn >= PROOF_BITS && g->turn != PROOF_ITS_OWN;
 }
 
 static void fuzz_address(struct fuzz_input *in)
@@ -53,48 +76,61 @@ static void fuzz_address(struct fuzz_input *in)
 	verbs_sockaddr(&address, address.port, &at);
 	TW_ASSERT(at.ss_family == AF_INET || at.ss_family == AF_INET6);
 	verbs_address_write(&back, (struct sockaddr *)&at, address.nonce);
-	TW_ASSERT(back.len == from.len && memcmp(back.bytes, from.bytes, 4) == 0);
+	TW_ASSERT(back.len == from.len && memcmp(back.bytes, from.bytes, offsetof(struct verbs_address, ip) + 4) == 0);
 }
 
-static void fuzz_hello(struct fuzz_input *in, bool prove, unsigned turn)
+static void fuzz_hello(struct fuzz_input *in)
 {
-	uint8_t *data = fuzz_copy(in);
+	struct fuzz_greeting g = fuzz_greeting(in);
 	struct verbs_hello hello;
 	struct verbs_welcome welcome;
+	bool whole = g.bytes >= sizeof(hello);
 
-	if (prove && in->bytes >= sizeof(hello)) {
-		fuzz_prove(data, NULL, data + offsetof(struct verbs_hello, proof));
-		data[offsetof(struct verbs_hello, proof) + turn / 8 % TW_AUTH_PROOF_BYTES] ^=
-		    turn < 8 * TW_AUTH_PROOF_BYTES ? 1u << turn % 8 : 0;
+	if (whole && g.likely) {
+		memcpy(&hello, g.data, sizeof(hello));
+		hello.magic = VERBS_MAGIC;
+		hello.target = 1;
+		hello.node %= 3;
+		hello.port %= 5;
+		memcpy(g.data, &hello, sizeof(hello));
 	}
-	if (verbs_hello_read(&hello, &server, nonce, data, in->bytes)) {
-		TW_ASSERT(prove && turn >= 8 * TW_AUTH_PROOF_BYTES && in->bytes >= sizeof(hello));
+	if (whole && g.turn != PROOF_ITS_OWN) {
+		fuzz_prove(g.data, NULL, g.data + offsetof(struct verbs_hello, proof));
+		fuzz_turn(&g, g.data + offsetof(struct verbs_hello, proof));
+	}
+	bool taken = verbs_hello_read(&hello, &server, nonce, g.data, g.bytes);
+	TW_ASSERT(taken || !whole || !g.likely || !fuzz_proven(&g));
+	if (taken) {
+		TW_ASSERT(whole && fuzz_proven(&g));
 		TW_ASSERT(hello.magic == VERBS_MAGIC && hello.target == 1 && hello.node < 3 && hello.port < 5);
 		verbs_welcome_write(&welcome, &server, nonce, &hello, 7, 9);
 		TW_ASSERT(verbs_welcome_read(&welcome, &server, nonce, &hello, &welcome, sizeof(welcome)));
 		hello.number++;
 		TW_ASSERT(!verbs_welcome_read(&welcome, &server, nonce, &hello, &welcome, sizeof(welcome)));
 	}
-	free(data);
+	free(g.data);
 }
 
-static void fuzz_welcome(struct fuzz_input *in, bool prove, unsigned turn)
+static void fuzz_welcome(struct fuzz_input *in)
 {
 	struct tw_net_config endpoint = server;
-	uint8_t *data = fuzz_copy(in);
+	struct fuzz_greeting g = fuzz_greeting(in);
 	struct verbs_hello hello;
 	struct verbs_welcome welcome;
+	bool whole = g.bytes >= sizeof(welcome);
 
 	endpoint.node = 2;
 	verbs_hello_write(&hello, &endpoint, 1, nonce, 77);
-	if (prove && in->bytes >= sizeof(welcome)) {
-		fuzz_prove(&hello, data, data + offsetof(struct verbs_welcome, proof));
-		data[offsetof(struct verbs_welcome, proof) + turn / 8 % TW_AUTH_PROOF_BYTES] ^=
-		    turn < 8 * TW_AUTH_PROOF_BYTES ? 1u << turn % 8 : 0;
+	if (whole && g.likely)
+		memcpy(g.data + offsetof(struct verbs_welcome, magic), &(uint32_t){VERBS_MAGIC}, sizeof(uint32_t));
+	if (whole && g.turn != PROOF_ITS_OWN) {
+		fuzz_prove(&hello, g.data, g.data + offsetof(struct verbs_welcome, proof));
+		fuzz_turn(&g, g.data + offsetof(struct verbs_welcome, proof));
 	}
-	if (verbs_welcome_read(&welcome, &endpoint, nonce, &hello, data, in->bytes))
-		TW_ASSERT(prove && turn >= 8 * TW_AUTH_PROOF_BYTES && welcome.magic == VERBS_MAGIC);
-	free(data);
+	bool taken = verbs_welcome_read(&welcome, &endpoint, nonce, &hello, g.data, g.bytes);
+	TW_ASSERT(taken || !whole || !g.likely || !fuzz_proven(&g));
+	TW_ASSERT(!taken || (whole && fuzz_proven(&g) && welcome.magic == VERBS_MAGIC));
+	free(g.data);
 }
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
@@ -107,13 +143,13 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
 	struct fuzz_input in = {data, bytes};
-	unsigned which = fuzz_byte(&in) % 3, prove = fuzz_byte(&in) % 2, turn = fuzz_byte(&in);
+	unsigned which = fuzz_byte(&in) % 3;
 
 	if (which == 0)
 		fuzz_address(&in);
 	else if (which == 1)
-		fuzz_hello(&in, prove, turn);
+		fuzz_hello(&in);
 	else
-		fuzz_welcome(&in, prove, turn);
+		fuzz_welcome(&in);
 	return 0;
 }
