@@ -51,7 +51,6 @@ static void verbs_post(struct verbs *v, unsigned node, bool report)
 	last->next = NULL;
 	if (report || p->queued - p->told >= v->depth / 8 || p->taken - p->told_taken >= v->ring_bytes / 8) {
 		last->send_flags |= IBV_SEND_SIGNALED;
-		last->wr_id = (uint64_t)node << VERBS_POSITION_BITS | p->queued;
 		p->told = p->queued;
 		p->told_taken = p->taken;
 	}
@@ -172,7 +171,8 @@ static char *verbs_queue(struct verbs *v, unsigned node, enum ibv_wr_opcode opco
 	p->taken += TW_ALIGN_UP(len, (size_t)8);
 	p->slot[p->queued % v->depth] =
 	    (struct verbs_slot){.dst = dst, .at = at, .len = (uint32_t)len, .taken = p->taken};
-	p->queued++;
+	wr->wr_id = (uint64_t)node << VERBS_POSITION_BITS |
+	            ++p->queued; /* also what fails without being asked says whose it is */
 	p->sge[i] = (struct ibv_sge){.addr = (uintptr_t)p->ring + at, .length = (uint32_t)len, .lkey = v->rings->lkey};
 	wr->next = &p->wr[(i + 1) % VERBS_BATCH];
 	wr->sg_list = &p->sge[i];

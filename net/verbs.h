@@ -19,8 +19,8 @@
 	X(ibv_wc_status_str)
 #define VERBS_CM_CALLS(X)                                                                                              \
 	X(rdma_create_event_channel) X(rdma_destroy_event_channel) X(rdma_create_id) X(rdma_destroy_id)                \
-	X(rdma_bind_addr) X(rdma_listen) X(rdma_get_src_port) X(rdma_resolve_addr) X(rdma_resolve_route)               \
-	X(rdma_set_option) X(rdma_create_qp) X(rdma_destroy_qp) X(rdma_connect) X(rdma_accept) X(rdma_reject)          \
+	X(rdma_bind_addr) X(rdma_listen) X(rdma_resolve_addr) X(rdma_resolve_route) X(rdma_set_option)                 \
+	X(rdma_create_qp) X(rdma_destroy_qp) X(rdma_connect) X(rdma_accept) X(rdma_reject)          \
 	X(rdma_disconnect) X(rdma_get_cm_event) X(rdma_ack_cm_event) X(rdma_event_str)
 /* clang-format on */
 
