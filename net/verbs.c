@@ -18,6 +18,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -108,9 +109,10 @@ bool verbs_poll(struct verbs *v)
 }
 
 /* Poll for a while; when nothing comes and time is up, arm, and the next time sleep: the polls between see what came
- * before the arming. */
-static void verbs_await(struct verbs *v, uint64_t spin_until_ns)
+ * before the arming.  @until_ns: 0 at first, so that who finds all there never looks at the clock. */
+static void verbs_await(struct tw_net *net, uint64_t *until_ns)
 {
+	struct verbs *v = verbs_of(net);
 	struct ibv_cq *cq;
 	void *context;
 
@@ -119,7 +121,10 @@ static void verbs_await(struct verbs *v, uint64_t spin_until_ns)
 			return;
 		tw_pause();
 	}
-	if (tw_time_ns() < spin_until_ns)
+	uint64_t now = tw_time_ns();
+	if (*until_ns == 0)
+		*until_ns = now + net->config.spin_ns;
+	if (now < *until_ns)
 		return;
 	if (!v->armed) {
 		if (ibv_req_notify_cq(v->cq, 0) != 0)
@@ -134,14 +139,11 @@ static void verbs_await(struct verbs *v, uint64_t spin_until_ns)
 /* Until all requests to @node before @position are done, which have been posted to report. */
 static void verbs_wait(struct tw_net *net, unsigned node, uint64_t position)
 {
-	struct verbs *v = verbs_of(net);
-	struct verbs_peer *p = &v->peer[node];
+	struct verbs_peer *p = &verbs_of(net)->peer[node];
+	uint64_t until = 0;
 
-	if (p->done >= position)
-		return;
-	uint64_t until = tw_time_ns() + net->config.spin_ns;
 	while (p->done < position)
-		verbs_await(v, until);
+		verbs_await(net, &until);
 }
 
 /* Is there room for one more request of @bytes?  The ring's end is left out when a piece does not fit before it. */
@@ -194,9 +196,9 @@ static void verbs_room(struct tw_net *net, unsigned node, size_t len)
 	if (verbs_fits(v, p, TW_ALIGN_UP(len, (size_t)8)))
 		return;
 	verbs_post(v, node, false);
-	uint64_t until = tw_time_ns() + net->config.spin_ns;
+	uint64_t until = 0;
 	while (!p->lost && !verbs_fits(v, p, TW_ALIGN_UP(len, (size_t)8)))
-		verbs_await(v, until);
+		verbs_await(net, &until);
 }
 
 /* Long batches go out at once, so that the device works while we fill the next. */
@@ -252,6 +254,8 @@ static void verbs_read(struct tw_net *net, unsigned node, size_t offset, void *d
 		len -= part;
 	}
 	v->peer[node].reading = v->peer[node].queued;
+	v->read_first = TW_MIN(v->read_first, node);
+	v->read_end = TW_MAX(v->read_end, node + 1);
 }
 
 /* Most reads are in a batch, or were posted to report; behind others goes a small one that does. */
@@ -259,7 +263,7 @@ static void verbs_read_wait(struct tw_net *net)
 {
 	struct verbs *v = verbs_of(net);
 
-	for (unsigned node = 0; node < net->config.nodes; node++) {
+	for (unsigned node = v->read_first; node < v->read_end; node++) {
 		struct verbs_peer *p = &v->peer[node];
 
 		if (p->reading <= p->done)
@@ -268,8 +272,10 @@ static void verbs_read_wait(struct tw_net *net)
 		if (p->told < p->reading)
 			verbs_behind(net, node);
 	}
-	for (unsigned node = 0; node < net->config.nodes; node++)
+	for (unsigned node = v->read_first; node < v->read_end; node++)
 		verbs_wait(net, node, v->peer[node].reading);
+	v->read_first = UINT_MAX;
+	v->read_end = 0;
 	atomic_thread_fence(memory_order_acquire);
 }
 

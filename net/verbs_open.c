@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* verbs_open.c - an endpoint connects to every node's server, and takes leave of them. */
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -230,6 +231,7 @@ static struct verbs *open_create(const struct tw_net_config *config)
 
 	if (!v)
 		return NULL;
+	v->read_first = UINT_MAX;
 	v->ring_bytes = OPEN_RING_MOST;
 	while (v->ring_bytes > OPEN_RING_LEAST && v->ring_bytes * config->nodes > OPEN_RINGS)
 		v->ring_bytes /= 2;

@@ -98,12 +98,13 @@ static void server_receive(struct tw_net_server *s)
 			server_received(s, &wc[i]);
 }
 
-/* Messages have come: take the event, arm the next, then take messages, in this order. */
+/* Messages have come: pass them on, which somebody waits for; take the event, arm the next, and see what came before that. */
 static void server_wake(struct tw_net_server *s)
 {
 	struct ibv_cq *cq;
 	void *context;
 
+	server_receive(s);
 	if (verbs.ibv_get_cq_event(s->channel, &cq, &context) == 0)
 		verbs.ibv_ack_cq_events(cq, 1);
 	ibv_req_notify_cq(s->cq, 0);

@@ -2,6 +2,7 @@
 #include "tests/unit/verbs/fake.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -423,8 +424,14 @@ static struct rdma_event_channel *fake_create_event_channel(void)
 	return &f->channel;
 }
 
+/* With the events that nobody has taken. */
 static void fake_destroy_event_channel(struct rdma_event_channel *channel)
 {
+	struct rdma_cm_event *event;
+
+	fcntl(channel->fd, F_SETFL, O_NONBLOCK);
+	while ((event = fake_pull(channel->fd)))
+		fake_free(event);
 	close(channel->fd);
 	close(((struct fake_channel *)channel)->write_fd);
 	fake_free(channel);
