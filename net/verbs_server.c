@@ -32,6 +32,8 @@
 #define SERVER_READS     16u     /* reads and atomics under way on one connection */
 #define SERVER_RNR_TIMER 12      /* a sender without a buffer tries again after 0.64 ms */
 #define SERVER_RETRY_NS  100000u /* full mailboxes are tried again after that time */
+#define SERVER_SPINS     10u     /* so many times spin_ns, while messages come, before connections are looked at */
+#define SERVER_POLLS     16u     /* between two looks at the clock */
 
 struct server_connection {
 	struct rdma_cm_id *id; /* NULL: none */
@@ -88,23 +90,43 @@ static void server_retry(struct tw_net_server *s)
 		server_give(s, buffer);
 }
 
-static void server_receive(struct tw_net_server *s)
+static bool server_receive(struct tw_net_server *s)
 {
 	struct ibv_wc wc[16];
-	int n;
+	int n, all = 0;
 
-	while ((n = ibv_poll_cq(s->cq, 16, wc)) > 0)
+	while ((n = ibv_poll_cq(s->cq, 16, wc)) > 0) {
 		for (int i = 0; i < n; i++)
 			server_received(s, &wc[i]);
+		all += n;
+	}
+	return all > 0;
 }
 
-/* Messages have come: pass them on, which somebody waits for; take the event, arm the next, and see what came before that. */
+/* Pass messages on until none has come for as long as waits spin; not for long when they keep coming, for connections wait too. */
+static void server_spin(struct tw_net_server *s)
+{
+	uint64_t spin = s->config.spin_ns, begun = spin ? tw_time_ns() : 0, now = begun, until = begun + spin;
+
+	server_receive(s);
+	while (now < until && now < begun + SERVER_SPINS * spin && !s->inbox.kept) {
+		for (unsigned i = 0; i < SERVER_POLLS; i++) {
+			if (server_receive(s))
+				until = now + spin;
+			tw_pause();
+		}
+		now = tw_time_ns();
+	}
+}
+
+/* Messages have come: first pass them on, which somebody waits for; then take the event, arm the next, and see what came before
+ * that. */
 static void server_wake(struct tw_net_server *s)
 {
 	struct ibv_cq *cq;
 	void *context;
 
-	server_receive(s);
+	server_spin(s);
 	if (verbs.ibv_get_cq_event(s->channel, &cq, &context) == 0)
 		verbs.ibv_ack_cq_events(cq, 1);
 	ibv_req_notify_cq(s->cq, 0);

@@ -70,7 +70,8 @@ static struct tw_net_config config_of(unsigned node)
 	                              .fd = job.fd,
 	                              .address = job.address,
 	                              .secret = {7},
-	                              .interface = job.interface};
+	                              .interface = job.interface,
+	                              .spin_ns = 1000};
 }
 
 static void job_end(void)
