@@ -174,6 +174,13 @@ static int open_peer(struct tw_net *net, unsigned node)
 	if ((error = open_address(&net->config, node, &server)) ||
 	    (error = open_address(&net->config, net->config.node, &own)))
 		return error;
+	if (server.family != own.family) {
+		tw_log("transport verbs: node %u is reached by %s, but node %u by %s; name a network of all nodes with "
+		       "TWEED_NET_INTERFACE",
+		       node, server.family == AF_INET ? "IPv4" : "IPv6", net->config.node,
+		       own.family == AF_INET ? "IPv4" : "IPv6");
+		return -EINVAL;
+	}
 	verbs_sockaddr(&server, server.port, &to);
 	verbs_sockaddr(&own, 0, &from);
 	if (verbs.rdma_create_id(v->events, &p->id, p, RDMA_PS_TCP) < 0)

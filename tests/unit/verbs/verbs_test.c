@@ -304,24 +304,29 @@ static void test_ipv6(void)
 	job_end();
 }
 
-/* An address of another transport, or of a family that there is not. */
+/* Addresses of another transport, of a family that there is not, and of another one than this node's. */
 static void test_addresses(void)
 {
 	fake_reset();
 	CU_ASSERT_EQUAL(job_start(BYTES), 0);
-	for (unsigned i = 0; i < 2; i++) {
+	for (unsigned i = 0; i < 3; i++) {
 		struct tw_net_config config = config_of(1);
 		struct tw_net_address address[NODES] = {job.address[0], job.address[1]};
+		const uint16_t family = i == 1 ? AF_UNIX : AF_INET6;
 		struct tw_net *net;
 
 		tw_net_close(job.net[1]);
 		job.net[1] = NULL;
-		*(i == 0 ? &address[0].bytes[0] : (uint8_t *)&address[0].len) ^= 0x40;
+		if (i == 0)
+			address[0].len--;
+		else
+			memcpy(address[0].bytes, &family, sizeof(family));
 		config.address = address;
 		listen_in();
 		CU_ASSERT_EQUAL(tw_net_open(&tw_transport_verbs, &config, &net), -EINVAL);
 		listen_end();
-		CU_ASSERT(said_once("node 0 has no address", "for it"));
+		CU_ASSERT(i < 2 ? said_once("node 0 has no address", "for it")
+		                : said_once("node 0 is reached by IPv6, but node 1 by IPv4", "TWEED_NET_INTERFACE"));
 	}
 	job_end();
 }
