@@ -34,7 +34,8 @@ static unsigned job_spin_ns(const struct tw_boot *boot)
 	if (boot->config.spin_us != UINT64_MAX)
 		return (unsigned)boot->config.spin_us * 1000u;
 	/* A node's server works for all of them. */
-	unsigned long servers = boot->address[boot->node].len ? boot->host_processes / boot->config.processors : 0;
+	const struct tw_transport *transport = tw_transport_find(boot->config.transport);
+	unsigned long servers = transport && transport->serve ? boot->host_processes / boot->config.processors : 0;
 	return boot->host_processes + servers <= (unsigned long)cores ? 100000u : 1000u;
 }
 
@@ -58,6 +59,7 @@ void tw_job_net_config(const struct tw_boot *boot, const struct tw_layout *layou
 	    .lose = c->sim_lose,
 	    .stall = c->sim_stall,
 	    .host_nodes = (unsigned)c->host_nodes,
+	    .spin_ns = job_spin_ns(boot),
 	    .huge = strcmp(c->huge, "off") != 0,
 	};
 	memcpy(config->secret, boot->secret, sizeof(config->secret));
@@ -75,7 +77,8 @@ static int job_open_net(struct tw_proc *me, const struct tw_boot *boot)
 	}
 	tw_job_net_config(boot, &me->layout, &config);
 	config.port = me->local;
-	config.spin_ns = me->agent ? 0 : job_spin_ns(boot);
+	if (me->agent)
+		config.spin_ns = 0;
 	tw_mutex_spin = config.spin_ns > 10000 ? 500 : 20;
 	return tw_net_open(transport, &config, &me->net);
 }

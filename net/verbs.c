@@ -18,6 +18,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,7 +52,6 @@ static void verbs_post(struct verbs *v, unsigned node, bool report)
 	last->next = NULL;
 	if (report || p->queued - p->told >= v->depth / 8 || p->taken - p->told_taken >= v->ring_bytes / 8) {
 		last->send_flags |= IBV_SEND_SIGNALED;
-		last->wr_id = (uint64_t)node << VERBS_POSITION_BITS | p->queued;
 		p->told = p->queued;
 		p->told_taken = p->taken;
 	}
@@ -109,9 +109,10 @@ bool verbs_poll(struct verbs *v)
 }
 
 /* Poll for a while; when nothing comes and time is up, arm, and the next time sleep: the polls between see what came
- * before the arming. */
-static void verbs_await(struct verbs *v, uint64_t spin_until_ns)
+ * before the arming.  @until_ns: 0 at first, so that who finds all there never looks at the clock. */
+static void verbs_await(struct tw_net *net, uint64_t *until_ns)
 {
+	struct verbs *v = verbs_of(net);
 	struct ibv_cq *cq;
 	void *context;
 
@@ -120,7 +121,10 @@ static void verbs_await(struct verbs *v, uint64_t spin_until_ns)
 			return;
 		tw_pause();
 	}
-	if (tw_time_ns() < spin_until_ns)
+	uint64_t now = tw_time_ns();
+	if (*until_ns == 0)
+		*until_ns = now + net->config.spin_ns;
+	if (now < *until_ns)
 		return;
 	if (!v->armed) {
 		if (ibv_req_notify_cq(v->cq, 0) != 0)
@@ -135,14 +139,11 @@ static void verbs_await(struct verbs *v, uint64_t spin_until_ns)
 /* Until all requests to @node before @position are done, which have been posted to report. */
 static void verbs_wait(struct tw_net *net, unsigned node, uint64_t position)
 {
-	struct verbs *v = verbs_of(net);
-	struct verbs_peer *p = &v->peer[node];
+	struct verbs_peer *p = &verbs_of(net)->peer[node];
+	uint64_t until = 0;
 
-	if (p->done >= position)
-		return;
-	uint64_t until = tw_time_ns() + net->config.spin_ns;
 	while (p->done < position)
-		verbs_await(v, until);
+		verbs_await(net, &until);
 }
 
 /* Is there room for one more request of @bytes?  The ring's end is left out when a piece does not fit before it. */
@@ -172,7 +173,8 @@ static char *verbs_queue(struct verbs *v, unsigned node, enum ibv_wr_opcode opco
 	p->taken += TW_ALIGN_UP(len, (size_t)8);
 	p->slot[p->queued % v->depth] =
 	    (struct verbs_slot){.dst = dst, .at = at, .len = (uint32_t)len, .taken = p->taken};
-	p->queued++;
+	wr->wr_id = (uint64_t)node << VERBS_POSITION_BITS |
+	            ++p->queued; /* also what fails without being asked says whose it is */
 	p->sge[i] = (struct ibv_sge){.addr = (uintptr_t)p->ring + at, .length = (uint32_t)len, .lkey = v->rings->lkey};
 	wr->next = &p->wr[(i + 1) % VERBS_BATCH];
 	wr->sg_list = &p->sge[i];
@@ -194,9 +196,9 @@ static void verbs_room(struct tw_net *net, unsigned node, size_t len)
 	if (verbs_fits(v, p, TW_ALIGN_UP(len, (size_t)8)))
 		return;
 	verbs_post(v, node, false);
-	uint64_t until = tw_time_ns() + net->config.spin_ns;
+	uint64_t until = 0;
 	while (!p->lost && !verbs_fits(v, p, TW_ALIGN_UP(len, (size_t)8)))
-		verbs_await(v, until);
+		verbs_await(net, &until);
 }
 
 /* Long batches go out at once, so that the device works while we fill the next. */
@@ -252,6 +254,8 @@ static void verbs_read(struct tw_net *net, unsigned node, size_t offset, void *d
 		len -= part;
 	}
 	v->peer[node].reading = v->peer[node].queued;
+	v->read_first = TW_MIN(v->read_first, node);
+	v->read_end = TW_MAX(v->read_end, node + 1);
 }
 
 /* Most reads are in a batch, or were posted to report; behind others goes a small one that does. */
@@ -259,7 +263,7 @@ static void verbs_read_wait(struct tw_net *net)
 {
 	struct verbs *v = verbs_of(net);
 
-	for (unsigned node = 0; node < net->config.nodes; node++) {
+	for (unsigned node = v->read_first; node < v->read_end; node++) {
 		struct verbs_peer *p = &v->peer[node];
 
 		if (p->reading <= p->done)
@@ -268,8 +272,10 @@ static void verbs_read_wait(struct tw_net *net)
 		if (p->told < p->reading)
 			verbs_behind(net, node);
 	}
-	for (unsigned node = 0; node < net->config.nodes; node++)
+	for (unsigned node = v->read_first; node < v->read_end; node++)
 		verbs_wait(net, node, v->peer[node].reading);
+	v->read_first = UINT_MAX;
+	v->read_end = 0;
 	atomic_thread_fence(memory_order_acquire);
 }
 

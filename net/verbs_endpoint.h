@@ -55,8 +55,9 @@ struct verbs {
 	char *ring; /* [nodes] of ring_bytes; shared mapping, so that a fork of the program leaves the pages to us */
 	size_t ring_bytes, chunk_bytes;
 	uint32_t depth, inline_bytes, reads;
-	unsigned batches; /* peers whose batch is not empty, at most */
-	bool armed;       /* the channel gets, or holds, an event */
+	unsigned batches;              /* peers whose batch is not empty, at most */
+	unsigned read_first, read_end; /* nodes with reads that nobody has waited for, at most; UINT_MAX, 0: none */
+	bool armed;                    /* the channel gets, or holds, an event */
 	bool closing;
 	bool coherent; /* the device's atomics are atomic to the processors' too */
 	struct verbs_slot *slots;

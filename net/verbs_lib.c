@@ -2,10 +2,8 @@
 /* verbs_lib.c - libibverbs and librdmacm, loaded when first asked for, so that programs start without them. */
 #include "net/verbs.h"
 
-#include <arpa/inet.h>
 #include <dlfcn.h>
 #include <errno.h>
-#include <string.h>
 
 struct verbs_lib verbs;
 
@@ -43,19 +41,4 @@ int verbs_load(char *why, size_t why_bytes)
 	verbs.ibv_fork_init();
 	loaded = true;
 	return 0;
-}
-
-void verbs_sockaddr(const struct verbs_address *address, uint16_t port, struct sockaddr_storage *out)
-{
-	memset(out, 0, sizeof(*out));
-	out->ss_family = address->family;
-	if (address->family == AF_INET) {
-		struct sockaddr_in *in = (struct sockaddr_in *)out;
-		in->sin_port = port;
-		memcpy(&in->sin_addr, address->ip, sizeof(in->sin_addr));
-	} else {
-		struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)out;
-		in6->sin6_port = port;
-		memcpy(&in6->sin6_addr, address->ip, sizeof(in6->sin6_addr));
-	}
 }

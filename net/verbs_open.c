@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* verbs_open.c - an endpoint connects to every node's server, and takes leave of them. */
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,29 +128,22 @@ static int open_greet(struct tw_net *net, unsigned node, const struct verbs_addr
 	const struct tw_net_config *config = &net->config;
 	struct verbs *v = net->priv;
 	struct verbs_peer *p = &v->peer[node];
-	struct verbs_text text = {.hello = {.number = tw_time_ns(),
-	                                    .magic = VERBS_MAGIC,
-	                                    .target = (uint16_t)node,
-	                                    .node = (uint16_t)config->node,
-	                                    .port = (uint16_t)config->port}};
-	struct verbs_hello hello = text.hello;
-	struct verbs_welcome welcome = {.base = 0};
+	struct verbs_hello hello;
+	struct verbs_welcome welcome;
+	uint8_t answer[sizeof(welcome)];
 	struct rdma_conn_param param = {.private_data = &hello,
 	                                .private_data_len = sizeof(hello),
 	                                .initiator_depth = (uint8_t)v->reads,
 	                                .retry_count = OPEN_RETRIES,
 	                                .rnr_retry_count = 7};
 
-	memcpy(text.nonce, server->nonce, sizeof(text.nonce));
-	tw_auth_prove(config->secret, &text, sizeof(text), hello.proof);
+	verbs_hello_write(&hello, config, node, server->nonce, tw_time_ns());
 	if (verbs.rdma_connect(p->id, &param) < 0)
 		return open_failed(node, "no connection", errno);
-	int error = open_expect(v, node, RDMA_CM_EVENT_ESTABLISHED, &welcome, sizeof(welcome));
+	int error = open_expect(v, node, RDMA_CM_EVENT_ESTABLISHED, answer, sizeof(answer));
 	if (error)
 		return error;
-	text.welcome = welcome;
-	memset(text.welcome.proof, 0, sizeof(text.welcome.proof));
-	if (welcome.magic != VERBS_MAGIC || !tw_auth_holds(config->secret, &text, sizeof(text), welcome.proof)) {
+	if (!verbs_welcome_read(&welcome, config, server->nonce, &hello, answer, sizeof(answer))) {
 		tw_log("transport verbs: who answers for node %u does not hold the job's secret", node);
 		return -EACCES;
 	}
@@ -160,12 +154,10 @@ static int open_greet(struct tw_net *net, unsigned node, const struct verbs_addr
 
 static int open_address(const struct tw_net_config *config, unsigned node, struct verbs_address *server)
 {
-	if (config->address[node].len != sizeof(*server)) {
-		tw_log("transport verbs: node %u has no address for it", node);
-		return -EINVAL;
-	}
-	memcpy(server, config->address[node].bytes, sizeof(*server));
-	return 0;
+	if (verbs_address_read(server, &config->address[node]))
+		return 0;
+	tw_log("transport verbs: node %u has no address for it", node);
+	return -EINVAL;
 }
 
 /* Connect to @node's server, from the address at which the own node's server listens. */
@@ -182,6 +174,13 @@ static int open_peer(struct tw_net *net, unsigned node)
 	if ((error = open_address(&net->config, node, &server)) ||
 	    (error = open_address(&net->config, net->config.node, &own)))
 		return error;
+	if (server.family != own.family) {
+		tw_log("transport verbs: node %u is reached by %s, but node %u by %s; name a network of all nodes with "
+		       "TWEED_NET_INTERFACE",
+		       node, server.family == AF_INET ? "IPv4" : "IPv6", net->config.node,
+		       own.family == AF_INET ? "IPv4" : "IPv6");
+		return -EINVAL;
+	}
 	verbs_sockaddr(&server, server.port, &to);
 	verbs_sockaddr(&own, 0, &from);
 	if (verbs.rdma_create_id(v->events, &p->id, p, RDMA_PS_TCP) < 0)
@@ -239,6 +238,7 @@ static struct verbs *open_create(const struct tw_net_config *config)
 
 	if (!v)
 		return NULL;
+	v->read_first = UINT_MAX;
 	v->ring_bytes = OPEN_RING_MOST;
 	while (v->ring_bytes > OPEN_RING_LEAST && v->ring_bytes * config->nodes > OPEN_RINGS)
 		v->ring_bytes /= 2;

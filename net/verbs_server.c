@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* verbs_server.c - a node's server under verbs: registers the node's memory for remote access, once; accepts the
- * endpoints that hold the secret; and puts their messages and notifies into the node's mailboxes.  Reads, writes and
+ * endpoints that hold the secret; and passes on their messages and notifies (net/verbs_inbox.h).  Reads, writes and
  * atomics are the device's own business.
  *
  * Messages of all connections land in the buffers of one shared receive queue.  The receive completion of a send says
@@ -26,25 +26,18 @@
 #include <unistd.h>
 
 #include "net/interface.h"
-#include "net/mailbox.h"
 #include "net/map.h"
+#include "net/verbs_inbox.h"
 
-#define SERVER_BUFFERS      4096u
-#define SERVER_BUFFER_BYTES 256u
-#define SERVER_READS        16u     /* reads and atomics under way on one connection */
-#define SERVER_RNR_TIMER    12      /* a sender without a buffer tries again after 0.64 ms */
-#define SERVER_RETRY_NS     100000u /* full mailboxes are tried again after that time */
-#define SERVER_NONE         UINT32_MAX
-
-_Static_assert(VERBS_MESSAGE_BYTES <= SERVER_BUFFER_BYTES, "a message fits into a buffer");
+#define SERVER_READS     16u     /* reads and atomics under way on one connection */
+#define SERVER_RNR_TIMER 12      /* a sender without a buffer tries again after 0.64 ms */
+#define SERVER_RETRY_NS  100000u /* full mailboxes are tried again after that time */
+#define SERVER_SPINS     10u     /* so many times spin_ns, while messages come, before connections are looked at */
+#define SERVER_POLLS     16u     /* between two looks at the clock */
 
 struct server_connection {
 	struct rdma_cm_id *id; /* NULL: none */
 	uint64_t number;       /* of the last one */
-};
-
-struct server_queue {
-	uint32_t first, last; /* buffers, oldest first; SERVER_NONE: none */
 };
 
 struct tw_net_server {
@@ -58,30 +51,22 @@ struct tw_net_server {
 	struct ibv_comp_channel *channel;
 	struct ibv_cq *cq;
 	struct ibv_srq *srq;
-	unsigned buffer_count;
-	char *buffer;                         /* [buffer_count] of SERVER_BUFFER_BYTES */
-	uint32_t next[SERVER_BUFFERS];        /* in its port's queue */
-	unsigned kept;                        /* buffers in queues */
-	struct server_queue *queue;           /* [ports] */
+	struct verbs_inbox inbox;
 	struct server_connection *connection; /* [nodes * ports] */
-	uint8_t nonce[16];
-	struct tw_net_counts counts;
-	int stop; /* eventfd */
+	uint8_t nonce[VERBS_NONCE_BYTES];
+	uint64_t connections, refused; /* counted for tw_net_counts */
+	int stop;                      /* eventfd */
 	bool running;
 	pthread_t thread;
 };
 
 /* ---- messages ---- */
 
-static struct tw_msg *server_message(struct tw_net_server *s, uint32_t buffer)
-{
-	return (struct tw_msg *)(void *)(s->buffer + (size_t)buffer * SERVER_BUFFER_BYTES);
-}
-
 static void server_give(struct tw_net_server *s, uint32_t buffer)
 {
-	struct ibv_sge sge = {
-	    .addr = (uintptr_t)server_message(s, buffer), .length = SERVER_BUFFER_BYTES, .lkey = s->buffers->lkey};
+	struct ibv_sge sge = {.addr = (uintptr_t)verbs_inbox_buffer(&s->inbox, buffer),
+	                      .length = VERBS_BUFFER_BYTES,
+	                      .lkey = s->buffers->lkey};
 	struct ibv_recv_wr wr = {.wr_id = buffer, .sg_list = &sge, .num_sge = 1}, *bad;
 	int error = ibv_post_srq_recv(s->srq, &wr, &bad);
 
@@ -89,95 +74,59 @@ static void server_give(struct tw_net_server *s, uint32_t buffer)
 		tw_fatal("transport verbs: cannot post a receive buffer: %s", strerror(error));
 }
 
-static int server_put(struct tw_net_server *s, unsigned port, const struct tw_msg *msg)
+static void server_received(struct tw_net_server *s, const struct ibv_wc *wc)
 {
-	return tw_mailbox_put(tw_mailbox_of(&s->config, s->base, port), msg, msg->src_node, msg->src_port);
-}
+	uint32_t buffer = (uint32_t)wc->wr_id;
+	bool sent = wc->status == IBV_WC_SUCCESS && (wc->wc_flags & IBV_WC_WITH_IMM);
 
-/* To @port's mailbox, or behind what waits for it. */
-static void server_deliver(struct tw_net_server *s, unsigned port, uint32_t buffer)
-{
-	struct server_queue *q = &s->queue[port];
-
-	if (q->first == SERVER_NONE && server_put(s, port, server_message(s, buffer)) == 0) {
+	s->inbox.damaged += !sent;
+	if (!sent || verbs_inbox_received(&s->inbox, buffer, ntohl(wc->imm_data), wc->byte_len))
 		server_give(s, buffer);
-		return;
-	}
-	s->next[buffer] = SERVER_NONE;
-	if (q->first == SERVER_NONE)
-		q->first = buffer;
-	else
-		s->next[q->last] = buffer;
-	q->last = buffer;
-	s->kept++;
 }
 
 static void server_retry(struct tw_net_server *s)
 {
-	for (unsigned port = 0; s->kept && port < s->config.ports; port++) {
-		struct server_queue *q = &s->queue[port];
-
-		while (q->first != SERVER_NONE && server_put(s, port, server_message(s, q->first)) == 0) {
-			uint32_t buffer = q->first;
-
-			q->first = s->next[buffer];
-			s->kept--;
-			server_give(s, buffer);
-		}
-	}
+	for (uint32_t buffer; (buffer = verbs_inbox_retry(&s->inbox)) != VERBS_NONE;)
+		server_give(s, buffer);
 }
 
-static void server_notify(struct tw_net_server *s, unsigned port)
-{
-	for (unsigned p = 0; p < s->config.ports; p++)
-		if (port == VERBS_ALL_PORTS || port == p)
-			tw_mailbox_ring(tw_mailbox_of(&s->config, s->base, p));
-}
-
-/* A message whose every number is in range. */
-static bool server_sound(const struct tw_net_server *s, const struct tw_msg *msg, size_t bytes)
-{
-	return bytes >= offsetof(struct tw_msg, body) && msg->len <= TW_MSG_BODY &&
-	       bytes == offsetof(struct tw_msg, body) + msg->len && msg->type != 0 && msg->src_node < s->config.nodes &&
-	       msg->src_port < s->config.ports;
-}
-
-static void server_received(struct tw_net_server *s, const struct ibv_wc *wc)
-{
-	uint32_t buffer = (uint32_t)wc->wr_id;
-	uint32_t port = ntohl(wc->imm_data);
-
-	if (wc->status == IBV_WC_SUCCESS && (wc->wc_flags & IBV_WC_WITH_IMM)) {
-		if (port < s->config.ports && server_sound(s, server_message(s, buffer), wc->byte_len)) {
-			server_deliver(s, port, buffer);
-			return;
-		}
-		if (wc->byte_len == 0 && (port < s->config.ports || port == VERBS_ALL_PORTS)) {
-			server_notify(s, port);
-			server_give(s, buffer);
-			return;
-		}
-	}
-	s->counts.damaged++;
-	server_give(s, buffer);
-}
-
-static void server_receive(struct tw_net_server *s)
+static bool server_receive(struct tw_net_server *s)
 {
 	struct ibv_wc wc[16];
-	int n;
+	int n, all = 0;
 
-	while ((n = ibv_poll_cq(s->cq, 16, wc)) > 0)
+	while ((n = ibv_poll_cq(s->cq, 16, wc)) > 0) {
 		for (int i = 0; i < n; i++)
 			server_received(s, &wc[i]);
+		all += n;
+	}
+	return all > 0;
 }
 
-/* Messages have come: take the event, arm the next, then take messages, in this order. */
+/* Pass messages on until none has come for as long as waits spin; not for long when they keep coming, for connections wait too. */
+static void server_spin(struct tw_net_server *s)
+{
+	uint64_t spin = s->config.spin_ns, begun = spin ? tw_time_ns() : 0, now = begun, until = begun + spin;
+
+	server_receive(s);
+	while (now < until && now < begun + SERVER_SPINS * spin && !s->inbox.kept) {
+		for (unsigned i = 0; i < SERVER_POLLS; i++) {
+			if (server_receive(s))
+				until = now + spin;
+			tw_pause();
+		}
+		now = tw_time_ns();
+	}
+}
+
+/* Messages have come: first pass them on, which somebody waits for; then take the event, arm the next, and see what came before
+ * that. */
 static void server_wake(struct tw_net_server *s)
 {
 	struct ibv_cq *cq;
 	void *context;
 
+	server_spin(s);
 	if (verbs.ibv_get_cq_event(s->channel, &cq, &context) == 0)
 		verbs.ibv_ack_cq_events(cq, 1);
 	ibv_req_notify_cq(s->cq, 0);
@@ -196,14 +145,8 @@ static void server_forget(struct server_connection *c)
 /* The connection that @hello may have; NULL: it is refused. */
 static struct server_connection *server_admit(struct tw_net_server *s, const struct verbs_hello *hello)
 {
-	struct verbs_text text = {.hello = *hello};
-
-	memcpy(text.nonce, s->nonce, sizeof(text.nonce));
-	memset(text.hello.proof, 0, sizeof(text.hello.proof));
-	if (hello->magic != VERBS_MAGIC || hello->target != s->config.node || hello->node >= s->config.nodes ||
-	    hello->port >= s->config.ports || !tw_auth_holds(s->config.secret, &text, sizeof(text), hello->proof))
-		return NULL;
 	struct server_connection *c = &s->connection[hello->node * s->config.ports + hello->port];
+
 	if (c->id || hello->number <= c->number)
 		return NULL;
 	c->number = hello->number;
@@ -218,18 +161,14 @@ static int server_accept(struct tw_net_server *s, struct rdma_cm_id *id, const s
 	                                .srq = s->srq,
 	                                .cap = {.max_send_wr = 1, .max_send_sge = 1},
 	                                .qp_type = IBV_QPT_RC};
-	struct verbs_text text = {
-	    .hello = *hello, .welcome = {.base = (uintptr_t)s->base, .rkey = s->memory->rkey, .magic = VERBS_MAGIC}};
-	struct verbs_welcome welcome = text.welcome;
+	struct verbs_welcome welcome;
 	struct rdma_conn_param param = {.private_data = &welcome,
 	                                .private_data_len = sizeof(welcome),
 	                                .responder_resources = (uint8_t)TW_MIN(reads, SERVER_READS),
 	                                .rnr_retry_count = 7};
 	struct ibv_qp_attr timer = {.min_rnr_timer = SERVER_RNR_TIMER};
 
-	memcpy(text.nonce, s->nonce, sizeof(text.nonce));
-	memset(text.hello.proof, 0, sizeof(text.hello.proof));
-	tw_auth_prove(s->config.secret, &text, sizeof(text), welcome.proof);
+	verbs_welcome_write(&welcome, &s->config, s->nonce, hello, (uintptr_t)s->base, s->memory->rkey);
 	if (verbs.rdma_create_qp(id, s->pd, &init) < 0)
 		return -errno;
 	if (verbs.rdma_accept(id, &param) < 0 || verbs.ibv_modify_qp(id->qp, &timer, IBV_QP_MIN_RNR_TIMER) != 0) {
@@ -250,13 +189,13 @@ static void server_request(struct tw_net_server *s, struct rdma_cm_id *id, const
 	if (c && id->verbs == s->listener->verbs && (error = server_accept(s, id, hello, reads)) == 0) {
 		id->context = c;
 		c->id = id;
-		s->counts.connections++;
+		s->connections++;
 		return;
 	}
 	if (error)
 		tw_log("transport verbs: cannot accept the connection of %u.%u: %s", hello->node, hello->port,
 		       strerror(-error));
-	s->counts.refused++;
+	s->refused++;
 	verbs.rdma_reject(id, NULL, 0);
 	verbs.rdma_destroy_id(id);
 }
@@ -271,10 +210,10 @@ static void server_event(struct tw_net_server *s)
 	enum rdma_cm_event_type type = event->event;
 	struct rdma_cm_id *id = event->id;
 	unsigned reads = event->param.conn.responder_resources;
-	bool greeted = type == RDMA_CM_EVENT_CONNECT_REQUEST && event->param.conn.private_data_len >= sizeof(hello);
+	bool greeted = type == RDMA_CM_EVENT_CONNECT_REQUEST &&
+	               verbs_hello_read(&hello, &s->config, s->nonce, event->param.conn.private_data,
+	                                event->param.conn.private_data_len);
 
-	if (greeted)
-		memcpy(&hello, event->param.conn.private_data, sizeof(hello));
 	verbs.rdma_ack_cm_event(event);
 	switch (type) {
 	case RDMA_CM_EVENT_CONNECT_REQUEST:
@@ -305,11 +244,11 @@ static void *server_run(void *arg)
 	struct pollfd poller[3] = {{s->events->fd, POLLIN, 0}, {s->channel->fd, POLLIN, 0}, {s->stop, POLLIN, 0}};
 
 	while (!(poller[2].revents & POLLIN)) {
-		if (ppoll(poller, 3, s->kept ? &retry : NULL, NULL) < 0)
+		if (ppoll(poller, 3, s->inbox.kept ? &retry : NULL, NULL) < 0)
 			continue;
 		if (poller[1].revents)
 			server_wake(s);
-		if (s->kept)
+		if (s->inbox.kept)
 			server_retry(s);
 		if (poller[0].revents)
 			server_event(s);
@@ -320,35 +259,25 @@ static void *server_run(void *arg)
 /* ---- starting ---- */
 
 /* A listener at an address of an RDMA device that the settings allow. */
-static bool server_bind(struct tw_net_server *s, const struct ifaddrs *address, struct verbs_address *own)
+static void server_bind(struct tw_net_server *s, const struct ifaddrs *address)
 {
 	const char *wanted = s->config.device ? s->config.device : "", *colon = strchr(wanted, ':');
 	size_t length = colon ? (size_t)(colon - wanted) : strlen(wanted);
 
 	if (verbs.rdma_create_id(s->events, &s->listener, NULL, RDMA_PS_TCP) < 0)
-		return false;
+		return;
 	if (verbs.rdma_bind_addr(s->listener, address->ifa_addr) == 0 && s->listener->verbs) {
 		const char *name = verbs.ibv_get_device_name(s->listener->verbs->device);
 
 		if (!*wanted || (strlen(name) == length && memcmp(name, wanted, length) == 0 &&
-		                 (!colon || atoi(colon + 1) == s->listener->port_num))) {
-			const struct sockaddr *at = address->ifa_addr;
-
-			own->family = at->sa_family;
-			own->port = verbs.rdma_get_src_port(s->listener);
-			if (at->sa_family == AF_INET)
-				memcpy(own->ip, &((const struct sockaddr_in *)(const void *)at)->sin_addr, 4);
-			else
-				memcpy(own->ip, &((const struct sockaddr_in6 *)(const void *)at)->sin6_addr, 16);
-			return true;
-		}
+		                 (!colon || atoi(colon + 1) == s->listener->port_num)))
+			return;
 	}
 	verbs.rdma_destroy_id(s->listener);
 	s->listener = NULL;
-	return false;
 }
 
-static int server_listen(struct tw_net_server *s, struct verbs_address *own)
+static int server_listen(struct tw_net_server *s, struct tw_net_address *own)
 {
 	static const int families[] = {AF_INET, AF_INET6};
 	const char *interface = s->config.interface, *device = s->config.device;
@@ -359,7 +288,7 @@ static int server_listen(struct tw_net_server *s, struct verbs_address *own)
 	for (unsigned f = 0; f < 2 && !s->listener; f++)
 		for (const struct ifaddrs *a = list; a && !s->listener; a = a->ifa_next)
 			if (tw_interface_fits(a, interface) && a->ifa_addr->sa_family == families[f])
-				server_bind(s, a, own);
+				server_bind(s, a);
 	freeifaddrs(list);
 	if (!s->listener) {
 		tw_log(
@@ -375,7 +304,7 @@ static int server_listen(struct tw_net_server *s, struct verbs_address *own)
 		tw_log("transport verbs: cannot listen: %s", strerror(error));
 		return -error;
 	}
-	own->port = verbs.rdma_get_src_port(s->listener);
+	verbs_address_write(own, rdma_get_local_addr(s->listener), s->nonce);
 	return 0;
 }
 
@@ -451,27 +380,25 @@ static int server_resources(struct tw_net_server *s)
 		       verbs.ibv_get_device_name(device->device));
 		return -ENOTSUP;
 	}
-	s->buffer_count = TW_MIN(SERVER_BUFFERS, (unsigned)TW_MIN(s->device.max_srq_wr, s->device.max_cqe - 1));
-	/* Shared, so that the fork of a processor leaves the pages to this process, where the device writes. */
-	s->buffer = mmap(NULL, (size_t)s->buffer_count * SERVER_BUFFER_BYTES, PROT_READ | PROT_WRITE,
-	                 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (s->buffer == MAP_FAILED) {
-		s->buffer = NULL;
-		return -errno;
+	unsigned buffers = TW_MIN(VERBS_BUFFERS, (unsigned)TW_MIN(s->device.max_srq_wr, s->device.max_cqe - 1));
+	int error = verbs_inbox_init(&s->inbox, &s->config, s->base, buffers);
+	if (error) {
+		tw_log("transport verbs: no memory for %u receive buffers of node %u: %s", buffers, s->config.node,
+		       strerror(-error));
+		return error;
 	}
-	init.attr.max_wr = s->buffer_count;
+	init.attr.max_wr = buffers;
 	if (!(s->pd = verbs.ibv_alloc_pd(device)) || !(s->channel = verbs.ibv_create_comp_channel(device)) ||
-	    !(s->cq = verbs.ibv_create_cq(device, (int)s->buffer_count, NULL, s->channel, 0)) ||
+	    !(s->cq = verbs.ibv_create_cq(device, (int)buffers, NULL, s->channel, 0)) ||
 	    !(s->srq = verbs.ibv_create_srq(s->pd, &init)) ||
-	    !(s->buffers = (verbs.ibv_reg_mr)(s->pd, s->buffer, (size_t)s->buffer_count * SERVER_BUFFER_BYTES,
+	    !(s->buffers = (verbs.ibv_reg_mr)(s->pd, s->inbox.buffer, (size_t)buffers * VERBS_BUFFER_BYTES,
 	                                      IBV_ACCESS_LOCAL_WRITE))) {
-		int error = errno;
-
+		error = errno;
 		tw_log("transport verbs: cannot set up the server of node %u on %s: %s", s->config.node,
 		       verbs.ibv_get_device_name(device->device), strerror(error));
 		return -error;
 	}
-	for (uint32_t i = 0; i < s->buffer_count; i++)
+	for (uint32_t i = 0; i < buffers; i++)
 		server_give(s, i);
 	fcntl(s->channel->fd, F_SETFL, fcntl(s->channel->fd, F_GETFL) | O_NONBLOCK);
 	fcntl(s->events->fd, F_SETFL, fcntl(s->events->fd, F_GETFL) | O_NONBLOCK);
@@ -504,20 +431,15 @@ static struct tw_net_server *server_create(const struct tw_net_config *config)
 		return NULL;
 	s->config = *config;
 	s->stop = -1;
-	s->queue = calloc(config->ports, sizeof(*s->queue));
 	s->connection = calloc((size_t)config->nodes * config->ports, sizeof(*s->connection));
-	if (!s->queue || !s->connection) {
-		verbs_serve_end(s, NULL);
-		return NULL;
-	}
-	for (unsigned port = 0; port < config->ports; port++)
-		s->queue[port].first = SERVER_NONE;
-	return s;
+	if (s->connection)
+		return s;
+	free(s);
+	return NULL;
 }
 
 int verbs_serve(const struct tw_net_config *config, struct tw_net_server **server, struct tw_net_address *own)
 {
-	struct verbs_address address = {.family = 0};
 	char why[128];
 	int error = verbs_load(why, sizeof(why));
 
@@ -536,14 +458,11 @@ int verbs_serve(const struct tw_net_config *config, struct tw_net_server **serve
 		tw_log("transport verbs: cannot use the RDMA connection manager: %s; load the module rdma_ucm",
 		       strerror(errno));
 	}
-	if (error || (error = tw_net_map(config, config->node, &s->base)) || (error = server_listen(s, &address)) ||
+	if (error || (error = tw_net_map(config, config->node, &s->base)) || (error = server_listen(s, own)) ||
 	    (error = server_resources(s)) || (error = server_register(s)) || (error = server_start(s))) {
 		verbs_serve_end(s, NULL);
 		return error;
 	}
-	memcpy(address.nonce, s->nonce, sizeof(address.nonce));
-	own->len = sizeof(address);
-	memcpy(own->bytes, &address, sizeof(address));
 	*server = s;
 	return 0;
 }
@@ -576,15 +495,13 @@ void verbs_serve_end(struct tw_net_server *s, struct tw_net_counts *counts)
 		verbs.rdma_destroy_id(s->listener);
 	if (s->events)
 		verbs.rdma_destroy_event_channel(s->events);
-	if (s->buffer)
-		munmap(s->buffer, (size_t)s->buffer_count * SERVER_BUFFER_BYTES);
+	verbs_inbox_fini(&s->inbox);
 	if (s->base)
 		munmap(s->base, s->config.bytes);
 	if (s->stop >= 0)
 		close(s->stop);
 	if (counts)
-		*counts = s->counts;
+		*counts = (struct tw_net_counts){s->connections, s->refused, s->inbox.damaged};
 	free(s->connection);
-	free(s->queue);
 	free(s);
 }
