@@ -56,6 +56,7 @@ void tw_job_net_config(const struct tw_boot *boot, const struct tw_layout *layou
 	    .lose = c->sim_lose,
 	    .stall = c->sim_stall,
 	    .host_nodes = (unsigned)c->host_nodes,
+	    .spin_ns = job_spin_ns(boot),
 	    .huge = strcmp(c->huge, "off") != 0,
 	};
 	memcpy(config->secret, boot->secret, sizeof(config->secret));
@@ -73,7 +74,8 @@ static int job_open_net(struct tw_proc *me, const struct tw_boot *boot)
 	}
 	tw_job_net_config(boot, &me->layout, &config);
 	config.port = me->local;
-	config.spin_ns = me->agent ? 0 : job_spin_ns(boot);
+	if (me->agent)
+		config.spin_ns = 0;
 	tw_mutex_spin = config.spin_ns > 10000 ? 500 : 20;
 	return tw_net_open(transport, &config, &me->net);
 }
