@@ -8,13 +8,13 @@
 
 static int peer_reply(struct ofi_peer *peer, const struct ofi_reply *reply, size_t bytes)
 {
-	const char *result = (const char *)(reply + 1), *end = (const char *)reply + bytes;
 	uint64_t number = reply->head.number;
 
 	if (!peer->session || !ofi_sealed(&peer->key, &reply->head, bytes) || number < peer->answered ||
 	    number > peer->sent || reply->placed < peer->placed || reply->placed > peer->puts ||
-	    (number == peer->answered && result < end))
+	    (number == peer->answered && bytes > sizeof(*reply)))
 		return 0; /* heard before */
+	const char *result = (const char *)(reply + 1), *end = (const char *)reply + bytes;
 	while (result < end) {
 		struct ofi_read *read = &peer->read[peer->first];
 
