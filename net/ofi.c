@@ -39,6 +39,7 @@
 struct ofi {
 	struct ofi_port port;
 	struct tw_mailbox *self;
+	struct ofi_spin spin;
 	unsigned opens;         /* open batches */
 	unsigned transfer_node; /* of the last remote write or read */
 	struct ofi_peer peer[];
@@ -80,24 +81,29 @@ static bool ofi_advance(struct tw_net *net)
 /* Nothing to advance, and waiting for @node since @begun: spin, then sleep, and at last give up. */
 static void ofi_rest(struct tw_net *net, unsigned node, uint64_t begun)
 {
+	struct ofi *o = net->priv;
 	uint64_t waited = tw_time_ns() - begun;
 
 	if (waited > OFI_ANSWER_NS)
 		ofi_lost(node, "no answer for 30 s");
-	if (waited < net->config.spin_ns)
+	if (ofi_spin_on(&o->spin, waited))
 		tw_pause();
 	else
-		ofi_sleep(&((struct ofi *)net->priv)->port, -1, OFI_DOZE_NS);
+		ofi_sleep(&o->port, -1, OFI_DOZE_NS);
 }
 
 /* Advance until @*done has reached @number; @node is whom we wait for. */
 static void ofi_wait(struct tw_net *net, unsigned node, const uint64_t *done, uint64_t number)
 {
-	uint64_t begun = *done < number ? tw_time_ns() : 0;
+	struct ofi *o = net->priv;
 
+	if (*done >= number)
+		return;
+	uint64_t begun = tw_time_ns();
 	while (*done < number)
 		if (!ofi_advance(net))
 			ofi_rest(net, node, begun);
+	ofi_spin_end(&o->spin, tw_time_ns() - begun);
 }
 
 /* Until at least @count are idle; @node is whom we want to send to. */
@@ -524,6 +530,7 @@ static int ofi_open(struct tw_net *net)
 		return error;
 	}
 	net->priv = o;
+	o->spin = ofi_spin_new(config->spin_ns);
 	o->self = ofi_mailbox(net, config->port);
 	error = ofi_port_open(&o->port, config, OFI_SENDS_MORE + config->nodes, OFI_RECEIVES_MORE + 3 * config->nodes,
 	                      OFI_TRANSFERS_MOST);

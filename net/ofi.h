@@ -85,6 +85,33 @@ static inline struct ofi_buffer *ofi_take(struct ofi_idle *idle)
 ssize_t ofi_send(struct ofi_port *port, fi_addr_t peer, struct ofi_buffer *buffer, bool answered);
 ssize_t ofi_transfer(struct ofi_port *port, fi_addr_t peer, struct ofi_buffer *transfer, bool write, void *local,
                      size_t bytes, uint64_t remote, uint64_t key);
+/* Whoever waits spins first: for config.spin_ns, or, if that is not 0, for a little more than an answer takes, should that be longer.
+ * Where it was in vain, as it is when the other side needs this very core, the next waits sleep at once. */
+struct ofi_spin {
+	uint64_t most_ns;
+	unsigned vain; /* so many waits */
+};
+
+#define OFI_SOON_NS 20000u
+#define OFI_VAIN    16u
+
+static inline struct ofi_spin ofi_spin_new(unsigned spin_ns)
+{
+	return (struct ofi_spin){.most_ns = spin_ns ? TW_MAX(spin_ns, OFI_SOON_NS) : 0};
+}
+/* ofi_spin_on - shall a wait that has lasted @waited_ns still spin?  ofi_spin_end - it has ended, after so long. */
+static inline bool ofi_spin_on(const struct ofi_spin *spin, uint64_t waited_ns)
+{
+	return !spin->vain && waited_ns < spin->most_ns;
+}
+static inline void ofi_spin_end(struct ofi_spin *spin, uint64_t waited_ns)
+{
+	if (spin->vain)
+		spin->vain--;
+	else if (waited_ns >= spin->most_ns)
+		spin->vain = OFI_VAIN;
+}
+
 /* ofi_sleep - until there may be something to poll for, @also (if >= 0) is readable, or @timeout_ns passed. */
 void ofi_sleep(struct ofi_port *port, int also, uint64_t timeout_ns);
 

@@ -34,6 +34,8 @@ struct tw_net_server {
 	char *base;
 	_Atomic bool stopping;
 	int stop; /* eventfd, to be woken by */
+	struct ofi_spin spin;
+	uint64_t idle; /* since when; 0: it is not */
 	pthread_t thread;
 	struct ofi_buffer **backlog; /* [port.receives] received, not yet looked at */
 	unsigned backlogs;
@@ -111,33 +113,39 @@ static void server_place(struct tw_net_server *s)
 
 /* ---- the thread ---- */
 
-/* Nothing to do since @*idle, if not 0: spin as long as the settings say, then sleep. */
-static void server_rest(struct tw_net_server *s, uint64_t *idle)
+/* Nothing to do since s->idle, if not 0: spin, or sleep. */
+static void server_rest(struct tw_net_server *s)
 {
-	uint64_t now = s->config.spin_ns ? tw_time_ns() : 0;
+	uint64_t now = s->spin.most_ns ? tw_time_ns() : 0;
 
-	if (!*idle)
-		*idle = now;
-	if (now - *idle < s->config.spin_ns) {
+	if (!s->idle)
+		s->idle = now;
+	if (ofi_spin_on(&s->spin, now - s->idle)) {
 		tw_pause();
 		return;
 	}
 	if (s->node->keepers)
 		server_place(s);
 	ofi_sleep(&s->port, s->stop, s->node->keepers ? SERVER_RETRY_NS : 0);
-	*idle = 0;
+}
+
+/* Something came, after a rest perhaps. */
+static void server_woke(struct tw_net_server *s)
+{
+	if (s->idle)
+		ofi_spin_end(&s->spin, tw_time_ns() - s->idle);
+	s->idle = 0;
 }
 
 static void *server_run(void *arg)
 {
 	struct tw_net_server *s = arg;
-	uint64_t idle = 0;
 
 	while (!atomic_load(&s->stopping)) {
 		if (server_event(s))
-			idle = 0;
+			server_woke(s);
 		else if (!s->backlogs || !s->port.sends.count)
-			server_rest(s, &idle);
+			server_rest(s);
 		while (s->backlogs && s->port.sends.count) {
 			struct ofi_buffer *message = s->backlog[0];
 
@@ -200,6 +208,7 @@ int ofi_serve(const struct tw_net_config *config, struct tw_net_server **server,
 		return -ENOMEM;
 	}
 	s->config = *config;
+	s->spin = ofi_spin_new(config->spin_ns);
 	int error = server_start(s);
 	if (error) {
 		server_free(s);
