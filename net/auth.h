@@ -12,12 +12,20 @@
 
 #include "tweed/driver/transport.h"
 
-#define TW_AUTH_PROOF_BYTES 16
+#define TW_AUTH_PROOF_BYTES   16
+#define TW_AUTH_TAG_KEY_BYTES 16
 
 /* tw_auth_prove - the proof of @text.  tw_auth_holds - is @proof that of @text?  In constant time.  Any context. */
 void tw_auth_prove(const uint8_t secret[TW_NET_SECRET_BYTES], const void *text, size_t bytes,
                    uint8_t proof[TW_AUTH_PROOF_BYTES]);
 bool tw_auth_holds(const uint8_t secret[TW_NET_SECRET_BYTES], const void *text, size_t bytes,
                    const uint8_t proof[TW_AUTH_PROOF_BYTES]);
+
+/* tw_auth_tag, tw_auth_tagged - the same for short texts in quick succession, by SipHash-2-4 with 128 bits; @key is drawn or derived for
+ * them alone. */
+void tw_auth_tag(const uint8_t key[TW_AUTH_TAG_KEY_BYTES], const void *text, size_t bytes,
+                 uint8_t tag[TW_AUTH_PROOF_BYTES]);
+bool tw_auth_tagged(const uint8_t key[TW_AUTH_TAG_KEY_BYTES], const void *text, size_t bytes,
+                    const uint8_t tag[TW_AUTH_PROOF_BYTES]);
 
 #endif

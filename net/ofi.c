@@ -24,10 +24,10 @@
 
 #include "net/mailbox.h"
 #include "net/map.h"
+#include "net/ofi_peer.h"
 #include "net/transports.h"
 #include "net/words.h"
 
-#define OFI_READS          64u          /* unanswered reads of a node */
 #define OFI_SENDS_MORE     16u          /* than open batches */
 #define OFI_RECEIVES_MORE  16u          /* than three answers of each node */
 #define OFI_TRANSFERS_MOST 8u           /* at once */
@@ -36,30 +36,10 @@
 #define OFI_ANSWER_NS      30000000000u /* a server waits for nobody: who takes longer is lost */
 #define OFI_DOZE_NS        10000000u    /* at most, as not all that ends a wait wakes us */
 
-struct ofi_read {
-	void *to;
-	uint32_t bytes;
-};
-
-/* Another node. */
-struct ofi_peer {
-	fi_addr_t to;
-	uint64_t session;         /* 0: not greeted yet */
-	uint64_t sent;            /* number of the last batch; an open one has the next */
-	uint64_t wrote;           /* of the last batch with writes in it */
-	uint64_t transferred;     /* of the batch whose answer says that remote writes are done */
-	uint64_t asked, answered; /* of the last batch that was to be answered; all up to it are done */
-	uint64_t puts, placed;    /* messages sent, and known to be in mailboxes */
-	struct ofi_welcome memory;
-	struct ofi_buffer *open; /* the batch that is being filled, or NULL */
-	size_t results;          /* that it asks for */
-	unsigned first, reads;   /* of read: a ring */
-	struct ofi_read read[OFI_READS];
-};
-
 struct ofi {
 	struct ofi_port port;
 	struct tw_mailbox *self;
+	struct ofi_spin spin;
 	unsigned opens;         /* open batches */
 	unsigned transfer_node; /* of the last remote write or read */
 	struct ofi_peer peer[];
@@ -71,74 +51,28 @@ static void ofi_lost(unsigned node, const char *why)
 	tw_fatal("the connection to %s is lost: %s; the job is ended", tw_log_node(node), why);
 }
 
-/* ---- answers ---- */
-
-static void ofi_take_answer(struct tw_net *net, const struct ofi_head *head)
-{
-	struct ofi *o = net->priv;
-	struct ofi_peer *peer = &o->peer[head->server];
-	const char *result = (const char *)(head + 1), *end = (const char *)head + head->bytes;
-
-	if (head->session != peer->session || head->number < peer->answered || head->number > peer->sent ||
-	    head->placed < peer->placed || head->placed > peer->puts)
-		return; /* of an earlier session, or heard before */
-	while (result < end) {
-		struct ofi_read *read = &peer->read[peer->first];
-
-		if (!peer->reads || read->bytes > (size_t)(end - result))
-			ofi_lost(head->server, "it answers what was not asked");
-		if (read->bytes <= WORDS_MOST)
-			tw_words_store(read->to, result, read->bytes);
-		else
-			memcpy(read->to, result, read->bytes);
-		result += read->bytes;
-		peer->first = (peer->first + 1) % OFI_READS;
-		peer->reads--;
-	}
-	peer->answered = head->number;
-	peer->placed = head->placed;
-}
-
-static void ofi_take_welcome(struct ofi_peer *peer, const struct ofi_head *head)
-{
-	if (peer->session || head->number != peer->asked || head->bytes != sizeof(*head) + sizeof(peer->memory))
-		return;
-	peer->session = head->session;
-	memcpy(&peer->memory, head + 1, sizeof(peer->memory));
-}
-
-static void ofi_take_message(struct tw_net *net, const struct ofi_head *head, size_t bytes)
-{
-	struct ofi *o = net->priv;
-
-	if (!ofi_sealed(net->config.secret, head, bytes) || head->server >= net->config.nodes ||
-	    head->node != net->config.node || head->port != net->config.port)
-		return;
-	if (head->kind == OFI_REPLY)
-		ofi_take_answer(net, head);
-	else if (head->kind == OFI_WELCOME)
-		ofi_take_welcome(&o->peer[head->server], head);
-}
+/* ---- waiting ---- */
 
 /* One event of the port; false when there is none. */
 static bool ofi_advance(struct tw_net *net)
 {
 	struct ofi *o = net->priv;
 	struct ofi_buffer *buffer;
-	ssize_t bytes;
+	ssize_t failure;
 
-	switch (ofi_poll(&o->port, &buffer, &bytes)) {
+	switch (ofi_poll(&o->port, &buffer, &failure)) {
 	case OFI_NOTHING:
 		return false;
 	case OFI_SENT:
 		return true;
 	case OFI_RECEIVED:
-		ofi_take_message(net, buffer->head, (size_t)bytes);
+		if (ofi_peer_take(o->peer, &net->config, buffer->head, buffer->bytes) < 0)
+			ofi_lost(buffer->head->node, "it answers what was not asked");
 		ofi_again(&o->port, buffer);
 		return true;
 	case OFI_FAILED:
 		if (buffer && buffer->use != OFI_RECEIVES)
-			ofi_lost(buffer->peer, ofi_text(bytes));
+			ofi_lost(buffer->peer, ofi_text(failure));
 		return true;
 	}
 	return false;
@@ -147,24 +81,29 @@ static bool ofi_advance(struct tw_net *net)
 /* Nothing to advance, and waiting for @node since @begun: spin, then sleep, and at last give up. */
 static void ofi_rest(struct tw_net *net, unsigned node, uint64_t begun)
 {
+	struct ofi *o = net->priv;
 	uint64_t waited = tw_time_ns() - begun;
 
 	if (waited > OFI_ANSWER_NS)
 		ofi_lost(node, "no answer for 30 s");
-	if (waited < net->config.spin_ns)
+	if (ofi_spin_on(&o->spin, waited))
 		tw_pause();
 	else
-		ofi_sleep(&((struct ofi *)net->priv)->port, -1, OFI_DOZE_NS);
+		ofi_sleep(&o->port, -1, OFI_DOZE_NS);
 }
 
 /* Advance until @*done has reached @number; @node is whom we wait for. */
 static void ofi_wait(struct tw_net *net, unsigned node, const uint64_t *done, uint64_t number)
 {
-	uint64_t begun = *done < number ? tw_time_ns() : 0;
+	struct ofi *o = net->priv;
 
+	if (*done >= number)
+		return;
+	uint64_t begun = tw_time_ns();
 	while (*done < number)
 		if (!ofi_advance(net))
 			ofi_rest(net, node, begun);
+	ofi_spin_end(&o->spin, tw_time_ns() - begun);
 }
 
 /* Until at least @count are idle; @node is whom we want to send to. */
@@ -179,16 +118,15 @@ static void ofi_wait_idle(struct tw_net *net, unsigned node, const struct ofi_id
 
 /* ---- batches ---- */
 
-/* Give a message to the provider. */
-static void ofi_give(struct tw_net *net, unsigned node, struct ofi_buffer *buffer)
+/* Give a message to the provider; @answered: it will be, and we wait for that. */
+static void ofi_give(struct tw_net *net, unsigned node, struct ofi_buffer *buffer, bool answered)
 {
 	struct ofi *o = net->priv;
 	uint64_t begun = tw_time_ns();
 	ssize_t error;
 
 	buffer->peer = node;
-	ofi_seal(net->config.secret, buffer->head);
-	while ((error = ofi_send(&o->port, o->peer[node].to, buffer)) == -FI_EAGAIN)
+	while ((error = ofi_send(&o->port, o->peer[node].to, buffer, answered)) == -FI_EAGAIN)
 		if (!ofi_advance(net))
 			ofi_rest(net, node, begun);
 	if (error)
@@ -218,18 +156,17 @@ static void ofi_close_batch(struct tw_net *net, unsigned node, bool ask)
 		o->opens--;
 	}
 	ask = ask || peer->results;
-	*buffer->head = (struct ofi_head){.bytes = buffer->head->bytes,
+	*buffer->head = (struct ofi_head){.number = ++peer->sent,
+	                                  .bytes = buffer->head->bytes,
 	                                  .kind = OFI_WORK,
 	                                  .ask = ask,
-	                                  .server = (uint16_t)node,
 	                                  .node = (uint16_t)net->config.node,
-	                                  .port = (uint16_t)net->config.port,
-	                                  .session = peer->session,
-	                                  .number = ++peer->sent};
+	                                  .port = (uint16_t)net->config.port};
 	if (ask)
 		peer->asked = peer->sent;
 	peer->results = 0;
-	ofi_give(net, node, buffer);
+	ofi_seal(&peer->key, buffer->head);
+	ofi_give(net, node, buffer, ask);
 }
 
 /* A new entry in the batch to @node, with @bytes behind it, of which the batch has room for @least at least; returns it.  Its
@@ -249,7 +186,7 @@ static struct ofi_entry *ofi_add(struct tw_net *net, unsigned node, struct ofi_e
 	}
 	struct ofi_entry *at = (void *)((char *)peer->open->head + peer->open->head->bytes);
 	*at = entry;
-	peer->open->head->bytes += (uint32_t)bytes;
+	peer->open->head->bytes = (uint16_t)(peer->open->head->bytes + bytes);
 	peer->results += results;
 	return at;
 }
@@ -518,20 +455,24 @@ static int ofi_greet(struct tw_net *net, unsigned node)
 	struct ofi_peer *peer = &o->peer[node];
 	struct ofi_buffer *buffer = ofi_idle(net, node, &o->port.sends);
 
+	struct ofi_hello *hello = (void *)buffer->head;
+	uint16_t address = o->port.address.len;
+
 	if (ofi_port_peer(&o->port, &net->config.address[node], &peer->to) < 0 ||
-	    getrandom(&peer->asked, sizeof(peer->asked), 0) != sizeof(peer->asked)) {
+	    getrandom(&peer->hello, sizeof(peer->hello), 0) != sizeof(peer->hello)) {
 		tw_log("transport ofi: the address of node %u is none of provider %s's", node,
 		       o->port.info->fabric_attr->prov_name);
 		return -EINVAL;
 	}
-	*buffer->head = (struct ofi_head){.bytes = (uint32_t)sizeof(*buffer->head) + o->port.address.len,
-	                                  .kind = OFI_HELLO,
-	                                  .server = (uint16_t)node,
-	                                  .node = (uint16_t)net->config.node,
-	                                  .port = (uint16_t)net->config.port,
-	                                  .session = peer->asked};
-	memcpy(buffer->head + 1, o->port.address.bytes, o->port.address.len);
-	ofi_give(net, node, buffer);
+	hello->head = (struct ofi_head){.number = peer->hello,
+	                                .bytes = (uint16_t)(offsetof(struct ofi_hello, address) + address),
+	                                .kind = OFI_HELLO,
+	                                .node = (uint16_t)net->config.node,
+	                                .port = (uint16_t)net->config.port};
+	hello->server = node;
+	memcpy(hello->address, o->port.address.bytes, address);
+	ofi_prove(net->config.secret, &hello->head);
+	ofi_give(net, node, buffer, true);
 	return 0;
 }
 
@@ -555,7 +496,6 @@ static int ofi_greet_all(struct tw_net *net)
 			}
 			ofi_sleep(&o->port, -1, 10000000);
 		}
-		o->peer[node].asked = 0;
 	}
 	return 0;
 }
@@ -590,6 +530,7 @@ static int ofi_open(struct tw_net *net)
 		return error;
 	}
 	net->priv = o;
+	o->spin = ofi_spin_new(config->spin_ns);
 	o->self = ofi_mailbox(net, config->port);
 	error = ofi_port_open(&o->port, config, OFI_SENDS_MORE + config->nodes, OFI_RECEIVES_MORE + 3 * config->nodes,
 	                      OFI_TRANSFERS_MOST);

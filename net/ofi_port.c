@@ -56,25 +56,6 @@ const char *ofi_text(ssize_t error)
 	return ofi.fi_strerror((int)(error < 0 ? -error : error));
 }
 
-/* What a proof covers: the head behind it, and the body where that has to do with trust. */
-static size_t ofi_proven(const struct ofi_head *head)
-{
-	bool all = head->kind == OFI_HELLO || head->kind == OFI_WELCOME;
-
-	return (all ? head->bytes : sizeof(*head)) - sizeof(head->proof);
-}
-
-void ofi_seal(const uint8_t secret[TW_NET_SECRET_BYTES], struct ofi_head *head)
-{
-	tw_auth_prove(secret, &head->bytes, ofi_proven(head), head->proof);
-}
-
-bool ofi_sealed(const uint8_t secret[TW_NET_SECRET_BYTES], const struct ofi_head *head, size_t bytes)
-{
-	return bytes >= sizeof(*head) && head->bytes == bytes &&
-	       tw_auth_holds(secret, &head->bytes, ofi_proven(head), head->proof);
-}
-
 /* ---- which fabric ---- */
 
 /* The first of this host's addresses that @setting names, as digits; IPv4 goes first. */
@@ -270,6 +251,7 @@ int ofi_port_open(struct ofi_port *port, const struct tw_net_config *config, uns
 		return error;
 	port->direct =
 	    port->info->caps & FI_RMA && !(port->info->domain_attr->mr_mode & (FI_MR_LOCAL | FI_MR_ALLOCATED));
+	port->inject = TW_MIN(port->info->tx_attr->inject_size, (size_t)OFI_INJECT);
 	port->sends.all = sends;
 	port->transfers.all = transfers;
 	port->receives = (unsigned)TW_MIN((size_t)receives, port->info->rx_attr->size);
@@ -327,8 +309,16 @@ void ofi_port_export(struct ofi_port *port, void *base, size_t bytes, struct ofi
 
 /* ---- sending, receiving, waiting ---- */
 
-ssize_t ofi_send(struct ofi_port *port, fi_addr_t peer, struct ofi_buffer *buffer)
+ssize_t ofi_send(struct ofi_port *port, fi_addr_t peer, struct ofi_buffer *buffer, bool answered)
 {
+	ssize_t error;
+
+	if (answered && buffer->head->bytes <= port->inject) {
+		error = fi_inject(port->ep, buffer->head, buffer->head->bytes, peer);
+		if (!error)
+			ofi_again(port, buffer);
+		return error;
+	}
 	return fi_send(port->ep, buffer->head, buffer->head->bytes, port->desc, peer, &buffer->context);
 }
 
@@ -353,17 +343,17 @@ void ofi_again(struct ofi_port *port, struct ofi_buffer *buffer)
 		tw_fatal("transport ofi: cannot receive any more: %s", ofi_text(error));
 }
 
-enum ofi_event ofi_poll(struct ofi_port *port, struct ofi_buffer **buffer, ssize_t *bytes)
+enum ofi_event ofi_poll(struct ofi_port *port, struct ofi_buffer **buffer, ssize_t *failure)
 {
 	struct fi_cq_msg_entry entry;
 	struct fi_cq_err_entry error = {0};
 	ssize_t got = fi_cq_read(port->cq, &entry, 1);
 
 	*buffer = NULL;
-	*bytes = got;
+	*failure = got;
 	if (got == 1) {
 		*buffer = entry.op_context;
-		*bytes = (ssize_t)entry.len;
+		(*buffer)->bytes = entry.len;
 		if ((*buffer)->use == OFI_RECEIVES)
 			return OFI_RECEIVED;
 		ofi_again(port, *buffer);
@@ -373,7 +363,7 @@ enum ofi_event ofi_poll(struct ofi_port *port, struct ofi_buffer **buffer, ssize
 		return OFI_NOTHING;
 	if (got == -FI_EAVAIL && fi_cq_readerr(port->cq, &error, 0) == 1) {
 		*buffer = error.op_context;
-		*bytes = error.err;
+		*failure = error.err;
 		if (*buffer)
 			ofi_again(port, *buffer);
 	}

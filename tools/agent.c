@@ -393,6 +393,25 @@ static char **agent_environment(struct agent *a, char **processor_text)
 	return out;
 }
 
+static void agent_pass(int fd)
+{
+	if (fd > STDERR_FILENO)
+		fcntl(fd, F_SETFD, 0);
+}
+
+/* Of the agent's descriptors, processors get those of their boot file; a transport's server has many more, and opens them at any time. */
+static void agent_pass_only(const struct agent *a)
+{
+	close_range(STDERR_FILENO + 1, ~0u, CLOSE_RANGE_CLOEXEC);
+	agent_pass(a->boot_fd);
+	agent_pass(a->boot.private_fd);
+	for (unsigned k = 0; k <= TW_MAX_PROCESSORS; k++)
+		for (unsigned i = 0; i < 2; i++)
+			agent_pass(a->boot.handle_fd[k][i]);
+	for (unsigned node = 0; node < TW_MAX_NODES; node++)
+		agent_pass(a->boot.exported_fd[node]);
+}
+
 /* In the child: only async-signal-safe calls, for the agent has threads. */
 static void agent_exec(struct agent *a, unsigned k, pid_t parent, int in, const int out[2], char **environment)
 {
@@ -408,6 +427,7 @@ static void agent_exec(struct agent *a, unsigned k, pid_t parent, int in, const 
 			dup2(out[i], STDOUT_FILENO + i);
 	if (a->cpus)
 		bind_apply(&a->cpus[k]);
+	agent_pass_only(a);
 	execve(a->path, a->argv, environment);
 	a->exec_errno[k] = errno;
 	_exit(127);

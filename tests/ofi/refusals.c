@@ -19,20 +19,23 @@ static const uint8_t secret[TW_NET_SECRET_BYTES] = {1, 2, 3};
 static const uint8_t other_secret[TW_NET_SECRET_BYTES] = {1, 2, 4};
 static struct ofi_port port;
 static fi_addr_t server;
+static struct ofi_key key; /* of our session */
 static int failed;
 
 #define CHECK(c) ((c) ? (void)0 : (void)(failed++, printf("FAIL line %d: %s\n", __LINE__, #c)))
 
-/* A message with one entry, or an address, behind its head. */
+/* A message of any kind. */
 struct message {
-	struct ofi_head head;
 	union {
+		struct ofi_head head;
 		struct {
+			struct ofi_head work;
 			struct ofi_entry entry;
 			uint64_t value[2];
 		};
-		uint8_t address[TW_NET_ADDRESS_BYTES];
+		struct ofi_hello hello;
 		struct ofi_welcome welcome;
+		struct ofi_reply reply;
 	};
 };
 
@@ -56,40 +59,41 @@ static bool hear(struct message *answer)
 {
 	uint64_t until = tw_time_ns() + LATE_NS;
 	struct ofi_buffer *buffer;
-	ssize_t bytes;
+	ssize_t failure;
 
 	while (tw_time_ns() < until) {
-		if (ofi_poll(&port, &buffer, &bytes) != OFI_RECEIVED) {
+		if (ofi_poll(&port, &buffer, &failure) != OFI_RECEIVED) {
 			ofi_sleep(&port, -1, 1000000);
 			continue;
 		}
-		memcpy(answer, buffer->head, TW_MIN((size_t)bytes, sizeof(*answer)));
-		bool sealed = ofi_sealed(secret, buffer->head, (size_t)bytes);
+		memcpy(answer, buffer->head, TW_MIN(buffer->bytes, sizeof(*answer)));
+		bool proven = buffer->head->kind == OFI_WELCOME ? ofi_proves(secret, buffer->head, buffer->bytes)
+		                                                : ofi_sealed(&key, buffer->head, buffer->bytes);
 		ofi_again(&port, buffer);
-		return sealed;
+		return proven;
 	}
 	return false;
 }
 
 static struct message hello(uint64_t number)
 {
-	struct message m = {.head = {.kind = OFI_HELLO, .session = number}};
+	struct message m = {.hello = {.head = {.kind = OFI_HELLO, .number = number}}};
 
-	m.head.bytes = (uint32_t)sizeof(m.head) + port.address.len;
-	memcpy(m.address, port.address.bytes, port.address.len);
-	ofi_seal(secret, &m.head);
+	m.head.bytes = (uint16_t)(offsetof(struct ofi_hello, address) + port.address.len);
+	memcpy(m.hello.address, port.address.bytes, port.address.len);
+	ofi_prove(secret, &m.head);
 	return m;
 }
 
 /* Work that writes @value to WORD, and asks for an answer. */
-static struct message work(uint64_t session, uint64_t number, uint64_t value)
+static struct message work(uint64_t number, uint64_t value)
 {
-	struct message m = {.head = {.kind = OFI_WORK, .ask = 1, .session = session, .number = number}};
+	struct message m = {.head = {.kind = OFI_WORK, .ask = 1, .number = number}};
 
 	m.head.bytes = sizeof(m.head) + sizeof(m.entry) + 8;
 	m.entry = (struct ofi_entry){.offset = WORD, .bytes = 8, .op = OFI_WRITE};
 	m.value[0] = value;
-	ofi_seal(secret, &m.head);
+	ofi_seal(&key, &m.head);
 	return m;
 }
 
@@ -103,45 +107,48 @@ static unsigned strangers(void)
 {
 	struct message m = hello(1);
 
-	ofi_seal(other_secret, &m.head);
+	ofi_prove(other_secret, &m.head);
 	say_whole(&m); /* another secret */
 	m = hello(1);
-	m.address[0] ^= 1;
+	m.hello.address[0] ^= 1;
 	say_whole(&m); /* another's address under a proof that was heard */
 	m = hello(1);
-	say(&m, m.head.bytes - 1); /* cut */
+	say(&m, m.head.bytes - 1u); /* cut */
 	say(&m, 8);
 	m = hello(1);
-	m.head.server = 1;
-	ofi_seal(secret, &m.head);
+	m.hello.server = 1;
+	ofi_prove(secret, &m.head);
 	say_whole(&m); /* for another server */
 	m = hello(1);
 	m.head.node = 7;
-	ofi_seal(secret, &m.head);
+	ofi_prove(secret, &m.head);
 	say_whole(&m); /* of a node that the job has not */
-	m = work(5, 1, 666);
+	m = work(1, 666);
 	say_whole(&m); /* without a session */
-	m = work(0, 1, 666);
+	m = work(0, 666);
 	say_whole(&m);
 	return 8;
 }
 
-static unsigned replays(uint64_t session)
+static unsigned replays(void)
 {
+	struct ofi_key ours = key;
 	struct message m = hello(1);
 
 	say_whole(&m); /* the very HELLO that was answered */
-	m = work(session, 1, 666);
+	m = work(1, 666);
 	say_whole(&m); /* a number that was taken */
-	m = work(session, 3, 666);
+	m = work(3, 666);
 	say_whole(&m); /* one that is not next */
-	m = work(session + 1, 2, 666);
+	key.bytes[0] ^= 1;
+	m = work(2, 666);
+	key = ours;
 	say_whole(&m); /* another session */
 	return 4;
 }
 
 /* Each is answered, for its head is right, and counted. */
-static unsigned nonsense(uint64_t session, char *memory)
+static unsigned nonsense(char *memory)
 {
 	static const struct ofi_entry bad[] = {
 	    {.offset = BYTES - 4, .bytes = 8, .op = OFI_WRITE},
@@ -152,6 +159,8 @@ static unsigned nonsense(uint64_t session, char *memory)
 	    {.offset = WORD, .bytes = OFI_MESSAGE, .op = OFI_READ}, /* more than an answer holds */
 	    {.offset = WORD + 4, .bytes = 8, .op = OFI_FADD},
 	    {.offset = WORD, .bytes = 8, .op = OFI_CAS},
+	    {.offset = CONTROL, .bytes = 8, .op = OFI_WRITE}, /* a mailbox */
+	    {.offset = CONTROL + 8, .bytes = 8, .op = OFI_SWAP},
 	    {.bytes = 8, .op = OFI_PUT}, /* shorter than a message */
 	    {.bytes = 0, .op = OFI_RING, .port = 9},
 	    {.bytes = 0, .op = 99},
@@ -160,7 +169,7 @@ static unsigned nonsense(uint64_t session, char *memory)
 	unsigned count = 0;
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++, count++) {
-		struct message m = work(session, 2 + i, 666);
+		struct message m = work(2 + i, 666);
 
 		m.entry = bad[i];
 		say_whole(&m);
@@ -197,12 +206,12 @@ int main(void)
 	say_whole(&m);
 	CHECK(hear(&answer) && answer.head.kind == OFI_WELCOME && answer.head.number == 1);
 	CHECK(*(uint64_t *)(void *)(memory + WORD) == 0);
-	uint64_t session = answer.head.session;
-	m = work(session, 1, 42);
+	ofi_key_derive(secret, answer.welcome.session, 0, 0, 0, &key);
+	m = work(1, 42);
 	say_whole(&m);
 	CHECK(hear(&answer) && answer.head.kind == OFI_REPLY && answer.head.number == 1);
-	refused += replays(session);
-	unsigned damaged = nonsense(session, memory);
+	refused += replays();
+	unsigned damaged = nonsense(memory);
 
 	ofi_port_close(&port);
 	tw_transport_ofi.serve_end(s, &counts);

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* ofi_node.c - sessions, and the work of endpoints on the node's memory.
+ *
+ * It waits for nobody.  A message for a full mailbox is kept, at most OFI_CREDITS for each endpoint, which counts
+ * along and sends no more until it has been told that they are placed.
+ *
+ * Ordering.  Work of an endpoint arrives in order and is executed in order with release fences between entries; its
+ * atomics are the CPU's; a full fence precedes each answer, so what is answered is visible to all. */
+#include "net/ofi_node.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "net/mailbox.h"
+#include "net/words.h"
+
+struct ofi_node *ofi_node_create(const struct tw_net_config *config, char *base)
+{
+	size_t clients = (size_t)config->nodes * config->ports;
+	struct ofi_node *n = calloc(1, sizeof(*n) + clients * sizeof(n->client[0]));
+
+	if (n) {
+		n->config = *config;
+		n->base = base;
+	}
+	return n;
+}
+
+/* ---- answers ---- */
+
+static struct ofi_head node_head(const struct ofi_node *n, const struct ofi_client *client, enum ofi_kind kind,
+                                 uint64_t number, size_t bytes)
+{
+	return (struct ofi_head){.number = number,
+	                         .bytes = (uint16_t)bytes,
+	                         .kind = (uint8_t)kind,
+	                         .node = (uint16_t)n->config.node,
+	                         .port = (uint16_t)((unsigned)(client - n->client) % n->config.ports)};
+}
+
+/* All work of @client up to now is done, with @results bytes of results behind the answer. */
+static size_t node_reply(struct ofi_node *n, struct ofi_client *client, struct ofi_head *answer, size_t results)
+{
+	struct ofi_reply *reply = (void *)answer;
+
+	reply->head = node_head(n, client, OFI_REPLY, client->number, sizeof(*reply) + results);
+	reply->placed = client->told = client->placed;
+	ofi_seal(&client->key, answer);
+	return answer->bytes;
+}
+
+/* Tell that the endpoint may send again, when that is worth a message. */
+static size_t node_credit(struct ofi_node *n, struct ofi_client *client, struct ofi_head *answer)
+{
+	bool worth = client->placed - client->told >= OFI_CREDITS / 2;
+
+	return answer && worth ? node_reply(n, client, answer, 0) : 0;
+}
+
+/* ---- messages ---- */
+
+static struct tw_mailbox *node_mailbox(struct ofi_node *n, unsigned port)
+{
+	return tw_mailbox_of(&n->config, n->base, port);
+}
+
+/* Place what fits of the kept messages, each port's in order. */
+static void node_place(struct ofi_node *n, struct ofi_client *client)
+{
+	unsigned at = (unsigned)(client - n->client), left = 0;
+
+	for (unsigned i = 0; i < client->keeps; i++) {
+		struct ofi_kept *kept = &client->kept[i];
+		bool behind = false;
+
+		for (unsigned k = 0; k < left; k++)
+			behind |= client->kept[k].port == kept->port;
+		if (behind || tw_mailbox_put(node_mailbox(n, kept->port), &kept->msg, at / n->config.ports,
+		                             at % n->config.ports) < 0)
+			client->kept[left++] = *kept;
+		else if (kept->session == client->session)
+			client->placed++;
+	}
+	n->keepers -= client->keeps && !left;
+	client->keeps = left;
+}
+
+size_t ofi_node_place(struct ofi_node *n, unsigned client, struct ofi_head *answer)
+{
+	if (!n->client[client].keeps)
+		return 0;
+	node_place(n, &n->client[client]);
+	return node_credit(n, &n->client[client], answer);
+}
+
+static bool node_put(struct ofi_node *n, struct ofi_client *client, const struct ofi_entry *entry)
+{
+	const struct tw_msg *msg = (const void *)(entry + 1);
+	size_t head = offsetof(struct tw_msg, body);
+
+	if (entry->port >= n->config.ports || entry->bytes < head || entry->bytes > sizeof(*msg) ||
+	    msg->len != entry->bytes - head || msg->type == 0 || client->keeps == 2 * OFI_CREDITS)
+		return false;
+	struct ofi_kept *kept = &client->kept[client->keeps++];
+	n->keepers += client->keeps == 1;
+	kept->session = client->session;
+	kept->port = entry->port;
+	memcpy(&kept->msg, msg, entry->bytes);
+	node_place(n, client);
+	return true;
+}
+
+static bool node_ring(struct ofi_node *n, unsigned port)
+{
+	if (port >= n->config.ports && port != OFI_ALL_PORTS)
+		return false;
+	for (unsigned i = 0; i < n->config.ports; i++)
+		if (port == i || port == OFI_ALL_PORTS)
+			tw_mailbox_ring(node_mailbox(n, i));
+	return true;
+}
+
+/* ---- work ---- */
+
+static void node_copy_in(char *to, const char *from, size_t bytes)
+{
+	if (bytes <= WORDS_MOST)
+		tw_words_store(to, from, bytes);
+	else
+		memcpy(to, from, bytes);
+	atomic_thread_fence(memory_order_release);
+}
+
+static void node_copy_out(char *to, const char *from, size_t bytes)
+{
+	if (bytes <= WORDS_MOST)
+		tw_words_load(to, from, bytes);
+	else
+		memcpy(to, from, bytes);
+}
+
+static uint64_t node_atomic(struct ofi_node *n, const struct ofi_entry *entry)
+{
+	_Atomic uint64_t *word = (_Atomic uint64_t *)(void *)(n->base + entry->offset);
+	const uint64_t *value = (const void *)(entry + 1);
+	uint64_t expect = value[0];
+
+	if (entry->op == OFI_FADD)
+		return atomic_fetch_add(word, value[0]);
+	if (entry->op == OFI_SWAP)
+		return atomic_exchange(word, value[0]);
+	atomic_compare_exchange_strong(word, &expect, value[1]);
+	return expect;
+}
+
+/* Is that memory which others may use as memory?  Mailboxes are not. */
+static bool node_memory(const struct ofi_node *n, uint64_t offset, uint64_t bytes)
+{
+	uint64_t control = n->config.control_offset, end = control + tw_mailbox_bytes(n->config.ports);
+
+	return bytes <= n->config.bytes && offset <= n->config.bytes - bytes &&
+	       (offset + bytes <= control || offset >= end);
+}
+
+/* Execute one entry; results go to @out, of which @*used bytes are; NULL: nobody asked.  False: it makes no sense. */
+static bool node_do(struct ofi_node *n, struct ofi_client *client, const struct ofi_entry *entry, char *out,
+                    size_t *used)
+{
+	switch (entry->op) {
+	case OFI_WRITE:
+		if (!node_memory(n, entry->offset, entry->bytes))
+			return false;
+		node_copy_in(n->base + entry->offset, (const char *)(entry + 1), entry->bytes);
+		return true;
+	case OFI_READ:
+		if (!out || !node_memory(n, entry->offset, entry->bytes) || entry->bytes > OFI_ROOM - *used)
+			return false;
+		node_copy_out(out + *used, n->base + entry->offset, entry->bytes);
+		*used += entry->bytes;
+		return true;
+	case OFI_CAS:
+	case OFI_FADD:
+	case OFI_SWAP:
+		if (!out || entry->offset % 8 || entry->bytes != (entry->op == OFI_CAS ? 16 : 8) ||
+		    !node_memory(n, entry->offset, 8) || OFI_ROOM - *used < 8)
+			return false;
+		memcpy(out + *used, &(uint64_t){node_atomic(n, entry)}, 8);
+		*used += 8;
+		return true;
+	case OFI_PUT:
+		return node_put(n, client, entry);
+	case OFI_RING:
+		return node_ring(n, entry->port);
+	default:
+		return false;
+	}
+}
+
+static size_t node_work(struct ofi_node *n, struct ofi_client *client, const struct ofi_head *head,
+                        struct ofi_head *answer)
+{
+	const char *at = (const char *)(head + 1), *end = (const char *)head + head->bytes;
+	char *out = head->ask ? (char *)answer + sizeof(struct ofi_reply) : NULL;
+	size_t used = 0;
+
+	client->number = head->number;
+	while (at < end) {
+		const struct ofi_entry *entry = (const void *)at;
+
+		if ((size_t)(end - at) < sizeof(*entry) ||
+		    (size_t)(end - at) < ofi_entry_bytes(entry->op, entry->bytes) ||
+		    !node_do(n, client, entry, out, &used)) {
+			n->counts.damaged++;
+			break;
+		}
+		at += ofi_entry_bytes(entry->op, entry->bytes);
+	}
+	atomic_thread_fence(memory_order_seq_cst);
+	return out ? node_reply(n, client, answer, used) : node_credit(n, client, answer);
+}
+
+/* ---- sessions ---- */
+
+static bool node_draw(uint64_t *number)
+{
+	return getrandom(number, sizeof(*number), 0) == sizeof(*number);
+}
+
+static size_t node_hello(struct ofi_node *n, struct ofi_client *client, const struct ofi_head *head,
+                         struct ofi_head *answer)
+{
+	const struct ofi_hello *hello = (const void *)head;
+	struct ofi_welcome *welcome = (void *)answer;
+	size_t address = head->bytes - offsetof(struct ofi_hello, address);
+
+	if (head->bytes < offsetof(struct ofi_hello, address) || address > TW_NET_ADDRESS_BYTES ||
+	    !ofi_proves(n->config.secret, head, head->bytes) || hello->server != n->config.node ||
+	    head->number == client->hello)
+		return 0;
+	do {
+		if (!node_draw(&client->offered))
+			return 0;
+	} while (!client->offered || client->offered == client->session);
+	client->hello = head->number;
+	client->address.len = (uint16_t)address;
+	memcpy(client->address.bytes, hello->address, address);
+	ofi_key_derive(n->config.secret, client->offered, n->config.node, head->node, head->port, &client->offered_key);
+	*welcome = n->welcome;
+	welcome->head = node_head(n, client, OFI_WELCOME, head->number, sizeof(*welcome));
+	welcome->session = client->offered;
+	ofi_prove(n->config.secret, answer);
+	return sizeof(*welcome);
+}
+
+/* Is this the next work of the endpoint's session, or the first of the one that it was offered? */
+static bool node_expects(struct ofi_node *n, struct ofi_client *client, const struct ofi_head *head)
+{
+	if (client->offered && head->number == 1 && ofi_sealed(&client->offered_key, head, head->bytes)) {
+		client->session = client->offered;
+		client->key = client->offered_key;
+		client->offered = client->number = client->placed = client->told = 0;
+		n->counts.connections++;
+		return true;
+	}
+	return client->session && head->number == client->number + 1 && ofi_sealed(&client->key, head, head->bytes);
+}
+
+size_t ofi_node_take(struct ofi_node *n, const struct ofi_head *head, size_t bytes, struct ofi_head *answer)
+{
+	if (bytes >= sizeof(*head) && bytes == head->bytes && head->node < n->config.nodes &&
+	    head->port < n->config.ports) {
+		struct ofi_client *client = &n->client[ofi_node_client(n, head->node, head->port)];
+		size_t hello = head->kind == OFI_HELLO ? node_hello(n, client, head, answer) : 0;
+
+		if (hello)
+			return hello;
+		if (head->kind == OFI_WORK && node_expects(n, client, head))
+			return node_work(n, client, head, answer);
+	}
+	n->counts.refused++;
+	return 0;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "net/ofi_peer.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "net/words.h"
+
+static int peer_reply(struct ofi_peer *peer, const struct ofi_reply *reply, size_t bytes)
+{
+	uint64_t number = reply->head.number;
+
+	if (!peer->session || !ofi_sealed(&peer->key, &reply->head, bytes) || number < peer->answered ||
+	    number > peer->sent || reply->placed < peer->placed || reply->placed > peer->puts ||
+	    (number == peer->answered && bytes > sizeof(*reply)))
+		return 0; /* heard before */
+	const char *result = (const char *)(reply + 1), *end = (const char *)reply + bytes;
+	while (result < end) {
+		struct ofi_read *read = &peer->read[peer->first];
+
+		if (!peer->reads || read->bytes > (size_t)(end - result))
+			return -EPROTO;
+		if (read->bytes <= WORDS_MOST)
+			tw_words_store(read->to, result, read->bytes);
+		else
+			memcpy(read->to, result, read->bytes);
+		result += read->bytes;
+		peer->first = (peer->first + 1) % OFI_READS;
+		peer->reads--;
+	}
+	peer->answered = number;
+	peer->placed = reply->placed;
+	return 0;
+}
+
+static void peer_welcome(struct ofi_peer *peer, const struct tw_net_config *config, const struct ofi_welcome *welcome,
+                         size_t bytes)
+{
+	if (peer->session || bytes != sizeof(*welcome) || welcome->head.number != peer->hello || !welcome->session ||
+	    !ofi_proves(config->secret, &welcome->head, bytes))
+		return;
+	peer->session = welcome->session;
+	peer->memory = *welcome;
+	ofi_key_derive(config->secret, peer->session, welcome->head.node, config->node, config->port, &peer->key);
+}
+
+int ofi_peer_take(struct ofi_peer *peer, const struct tw_net_config *config, const struct ofi_head *head, size_t bytes)
+{
+	if (bytes < sizeof(*head) || head->node >= config->nodes || head->node == config->node ||
+	    head->port != config->port)
+		return 0;
+	peer += head->node;
+	if (head->kind == OFI_REPLY)
+		return peer_reply(peer, (const void *)head, bytes);
+	if (head->kind == OFI_WELCOME)
+		peer_welcome(peer, config, (const void *)head, bytes);
+	return 0;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* ofi_peer.h - what an endpoint of the ofi transport knows of another node, and what it takes from that node's answers.  No
+ * libfabric here. */
+#ifndef TW_NET_OFI_PEER_H
+#define TW_NET_OFI_PEER_H
+
+#include "net/ofi_wire.h"
+
+#define OFI_READS 64u /* unanswered reads of a node */
+
+struct ofi_buffer;
+
+struct ofi_read {
+	void *to;
+	uint32_t bytes;
+};
+
+struct ofi_peer {
+	uint64_t to;              /* libfabric's number for its server */
+	uint64_t hello;           /* the number of ours to it */
+	uint64_t session;         /* 0: it has not answered yet */
+	struct ofi_key key;       /* of the session */
+	uint64_t sent;            /* number of the last batch; an open one has the next */
+	uint64_t wrote;           /* of the last batch with writes in it */
+	uint64_t transferred;     /* of the batch whose answer says that remote writes are done */
+	uint64_t asked, answered; /* of the last batch that was to be answered; all up to it are done */
+	uint64_t puts, placed;    /* messages sent, and known to be in mailboxes */
+	struct ofi_welcome memory;
+	struct ofi_buffer *open; /* the batch that is being filled, or NULL */
+	size_t results;          /* that it asks for */
+	unsigned first, reads;   /* of read: a ring */
+	struct ofi_read read[OFI_READS];
+};
+
+/* ofi_peer_take - a message of @bytes that came; @peer: [nodes].  What is not a server's of this job's, or was heard before, changes
+ * nothing.  Results go where reads want them.  Returns 0; -EPROTO: node head->node answers what was not asked. */
+int ofi_peer_take(struct ofi_peer *peer, const struct tw_net_config *config, const struct ofi_head *head, size_t bytes);
+
+#endif

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* ofi_wire.h - the messages between endpoints and servers of the ofi transport, and their proofs.  No libfabric here.
+ *
+ * Every message is one of these, in the byte order of the host:
+ *
+ *   endpoint                      server
+ *     HELLO (its address)  ----->   once, when the endpoint opens
+ *                          <-----  WELCOME: a number drawn for the session, and the key to the node's memory
+ *     WORK (entries)       ----->   executed in order; numbered 1, 2, ... within the session
+ *                          <-----  REPLY: all work up to this number is done; results of what the work has asked
+ *
+ * HELLO and WELCOME prove the job's secret (net/auth.h), over all that they say; the endpoint draws a number that WELCOME repeats.
+ * Both derive the session's key from the secret, the session and who speaks to whom.  WORK and REPLY carry a proof with that key over
+ * their head (SipHash-2-4 with 128 bits: keyed BLAKE2b takes ten times as long).  A session's number is taken once, and a
+ * session is drawn by the server, so nothing that was heard before is taken again.  What follows the head of WORK and REPLY is not
+ * proven: who can change what travels between two others is not kept out.
+ *
+ * Heads are short for a reason: providers over TCP send up to 64 bytes at once and forget them. */
+#ifndef TW_NET_OFI_WIRE_H
+#define TW_NET_OFI_WIRE_H
+
+#include <stddef.h>
+
+#include "base/util.h"
+#include "net/auth.h"
+
+#define OFI_MESSAGE   16384u /* most bytes of a message: what the provider still sends without asking first */
+#define OFI_CREDITS   16u    /* messages of one endpoint that its server keeps for full mailboxes */
+#define OFI_ALL_PORTS 0xffffu
+
+enum ofi_kind { OFI_HELLO = 1, OFI_WELCOME, OFI_WORK, OFI_REPLY };
+
+struct ofi_head {
+	uint8_t proof[TW_AUTH_PROOF_BYTES]; /* of what follows: as far as said above */
+	uint64_t number; /* HELLO: drawn by the endpoint; WELCOME: that; WORK: which; REPLY: all up to it are done */
+	uint16_t bytes;  /* of the whole message */
+	uint8_t kind;    /* enum ofi_kind */
+	uint8_t ask;     /* WORK: is to be answered when it is done */
+	uint16_t node, port; /* HELLO, WORK: the endpoint's; WELCOME, REPLY: the server's node, the endpoint's port */
+};
+
+struct ofi_hello {
+	struct ofi_head head;
+	uint64_t server;                       /* the server's node */
+	uint8_t address[TW_NET_ADDRESS_BYTES]; /* the endpoint's, as long as it is */
+};
+
+struct ofi_welcome {
+	struct ofi_head head;
+	uint64_t session;
+	uint64_t key, base; /* of the node's memory, for remote writes and reads; base: of its first byte */
+	uint64_t direct;    /* 0: it has none */
+};
+
+/* Behind it are results. */
+struct ofi_reply {
+	struct ofi_head head;
+	uint64_t placed; /* messages of the session that are in mailboxes; proven as the head is */
+};
+
+enum ofi_op { OFI_WRITE = 1, OFI_READ, OFI_CAS, OFI_FADD, OFI_SWAP, OFI_PUT, OFI_RING };
+
+/* An entry of WORK, and behind it @bytes, filled up to 8.  WRITE: what to write.  READ: nothing, @bytes is how much.
+ * CAS: expected and new value; FADD, SWAP: a value.  PUT: a struct tw_msg as far as its len.  RING: nothing. */
+struct ofi_entry {
+	uint64_t offset;
+	uint32_t bytes;
+	uint16_t op;   /* enum ofi_op */
+	uint16_t port; /* PUT, RING: whose mailbox; RING: perhaps OFI_ALL_PORTS */
+};
+
+#define OFI_ROOM (OFI_MESSAGE - sizeof(struct ofi_reply)) /* for entries, or for results */
+
+/* ofi_entry_bytes - with what is behind it. */
+static inline size_t ofi_entry_bytes(uint16_t op, uint32_t bytes)
+{
+	return sizeof(struct ofi_entry) + (op == OFI_READ ? 0 : TW_ALIGN_UP((size_t)bytes, (size_t)8));
+}
+
+/* A session's key. */
+struct ofi_key {
+	uint8_t bytes[TW_AUTH_TAG_KEY_BYTES];
+};
+
+/* ofi_key_derive - that of @session between @server and the endpoint (@node, @port). */
+void ofi_key_derive(const uint8_t secret[TW_NET_SECRET_BYTES], uint64_t session, unsigned server, unsigned node,
+                    unsigned port, struct ofi_key *key);
+
+/* ofi_seal - make the proof of a whole WORK or REPLY.  ofi_sealed - does what came, @bytes, hold together, and is its proof right? */
+void ofi_seal(const struct ofi_key *key, struct ofi_head *head);
+bool ofi_sealed(const struct ofi_key *key, const struct ofi_head *head, size_t bytes);
+/* ofi_prove, ofi_proves - the same for HELLO and WELCOME. */
+void ofi_prove(const uint8_t secret[TW_NET_SECRET_BYTES], struct ofi_head *head);
+bool ofi_proves(const uint8_t secret[TW_NET_SECRET_BYTES], const struct ofi_head *head, size_t bytes);
+
+#endif
