@@ -739,7 +739,7 @@ static const char *ilink_check(void)
 	if (haplotypes > ILINK_HAPLOTYPES)
 		return "--loci and --alleles are too large together: at most 128 haplotypes, 2 * alleles ^ (loci - 1).";
 	if (couples > children)
-		return "--couples is larger than --children.";
+		return "--couples may not be larger than --children; give a smaller one, too.";
 	ilink_count(children, couples, generations, &persons, &families);
 	return persons > ILINK_PERSONS ? "--generations and --couples are too large together: at most 1024 persons."
 	                               : NULL;
