@@ -34,6 +34,9 @@
 #include "tools/watch.h"
 #include "tools/wire.h"
 
+/* A launcher that lives finds a cut link first, and ends the others before our end breaks their connections. */
+#define AGENT_LATER_NS ((uint64_t)1500000000)
+
 struct agent_processor {
 	pid_t pid; /* 0: not running */
 	struct output output[2];
@@ -122,7 +125,7 @@ static void agent_tick(struct agent *a)
 	if (!wire_waits(&a->wire))
 		wire_send(&a->wire, WIRE_BEAT, &beat, sizeof(beat), NULL, 0);
 	agent_watch_peers(a, limit_ns);
-	if (a->watched && !a->paused && limit_ns && silent_ns > limit_ns) {
+	if (a->watched && !a->paused && limit_ns && silent_ns > limit_ns + AGENT_LATER_NS) {
 		tool_say("the launcher has been silent for %u s; the node's processes are ended",
 		         (unsigned)a->boot.config.watch);
 		agent_leave();

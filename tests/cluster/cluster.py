@@ -285,12 +285,14 @@ def refused(rsh):
 
 
 def held():
-    """A shell that leaves processes behind which hold the wire and outlive it: that keeps neither a job that ends well nor one that does not."""
-    holds = script("holds", SHELL + "exec 3<&0\ntrap '' TERM HUP INT\nsleep 1000 <&3 &\nsetsid sleep 1000 <&3 &\nsetsid sh -c \"$*\" <&3 &\nwait\n")
+    """A shell whose other processes hold the wire and outlive it keeps neither a job that ends well nor one that does not."""
+    holds = script("holds", SHELL + "exec 3<&0\ntrap '' TERM HUP INT\nsleep 1000 <&3 &\nsetsid sleep 1000 <&3 &\n"
+                                    "setsid sh -c \"$*\" <&3 &\nwait\n")
     args = tweed("--rsh", holds, "--hosts", "a,b", "-p", "2")
     began = time.monotonic()
     done = subprocess.run([options.tweed, "info", "--hosts", "a,b"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False,
-                          stdin=subprocess.DEVNULL, env={**os.environ, "TW_CLUSTER_MARK": mark, "TWEED_TRANSPORT": options.transport, "TWEED_RSH": holds}, timeout=60)
+                          stdin=subprocess.DEVNULL, timeout=60,
+                          env={**os.environ, "TW_CLUSTER_MARK": mark, "TWEED_TRANSPORT": options.transport, "TWEED_RSH": holds})
     report("held answer", ([] if done.returncode == 0 else [f"status {done.returncode}"]) +
            ([] if time.monotonic() - began < 10 else ["waits"]), done.stdout.decode().splitlines())
     abandon()  # what the shell has left is its own
