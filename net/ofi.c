@@ -82,14 +82,14 @@ static bool ofi_advance(struct tw_net *net)
 static void ofi_rest(struct tw_net *net, unsigned node, uint64_t begun)
 {
 	struct ofi *o = net->priv;
-	uint64_t waited = tw_time_ns() - begun;
+	uint64_t now = tw_time_ns();
 
-	if (waited > OFI_ANSWER_NS)
+	if (now - begun > OFI_ANSWER_NS)
 		ofi_lost(node, "no answer for 30 s");
-	if (ofi_spin_on(&o->spin, waited))
+	if (ofi_spin_on(&o->spin, begun, now))
 		tw_pause();
-	else
-		ofi_sleep(&o->port, -1, OFI_DOZE_NS);
+	else if (ofi_sleep(&o->port, -1, OFI_DOZE_NS) && o->spin.most_ns)
+		o->spin.woken = tw_time_ns();
 }
 
 /* Advance until @*done has reached @number; @node is whom we wait for. */
@@ -491,7 +491,8 @@ static int ofi_greet_all(struct tw_net *net)
 			if (ofi_advance(net))
 				continue;
 			if (tw_time_ns() > until) {
-				tw_log("the server of %s does not answer; has it the same job's secret?", tw_log_node(node));
+				tw_log("the server of %s does not answer; has it the same job's secret?",
+				       tw_log_node(node));
 				return -EHOSTUNREACH;
 			}
 			ofi_sleep(&o->port, -1, 10000000);

@@ -85,34 +85,39 @@ static inline struct ofi_buffer *ofi_take(struct ofi_idle *idle)
 ssize_t ofi_send(struct ofi_port *port, fi_addr_t peer, struct ofi_buffer *buffer, bool answered);
 ssize_t ofi_transfer(struct ofi_port *port, fi_addr_t peer, struct ofi_buffer *transfer, bool write, void *local,
                      size_t bytes, uint64_t remote, uint64_t key);
-/* Whoever waits spins first: for config.spin_ns, or, if that is not 0, for a little more than an answer takes, should that be longer.
- * Where it was in vain, as it is when the other side needs this very core, the next waits sleep at once. */
+/* Whoever waits spins first, and again after each wake-up: for config.spin_ns.  Where that is short, for there are fewer cores than
+ * processes, a while longer than an answer takes; but once that was in vain, as it is when the other side needs this very core, the next
+ * waits sleep at once.  If config.spin_ns is 0, nobody spins. */
 struct ofi_spin {
 	uint64_t most_ns;
-	unsigned vain; /* so many waits */
+	bool adapts;
+	unsigned vain;  /* so many waits */
+	uint64_t woken; /* when; 0: not since the wait began */
 };
 
-#define OFI_SOON_NS 20000u
+#define OFI_SOON_NS 50000u
 #define OFI_VAIN    16u
 
 static inline struct ofi_spin ofi_spin_new(unsigned spin_ns)
 {
-	return (struct ofi_spin){.most_ns = spin_ns ? TW_MAX(spin_ns, OFI_SOON_NS) : 0};
+	return (struct ofi_spin){.most_ns = spin_ns ? TW_MAX(spin_ns, OFI_SOON_NS) : 0,
+	                         .adapts = spin_ns < OFI_SOON_NS};
 }
-/* ofi_spin_on - shall a wait that has lasted @waited_ns still spin?  ofi_spin_end - it has ended, after so long. */
-static inline bool ofi_spin_on(const struct ofi_spin *spin, uint64_t waited_ns)
+/* ofi_spin_on - shall a wait, since @begun, still spin?  ofi_spin_end - it has ended, and lasted @waited_ns. */
+static inline bool ofi_spin_on(const struct ofi_spin *spin, uint64_t begun, uint64_t now)
 {
-	return !spin->vain && waited_ns < spin->most_ns;
+	return !spin->vain && now - TW_MAX(begun, spin->woken) < spin->most_ns;
 }
 static inline void ofi_spin_end(struct ofi_spin *spin, uint64_t waited_ns)
 {
+	spin->woken = 0;
 	if (spin->vain)
 		spin->vain--;
-	else if (waited_ns >= spin->most_ns)
+	else if (spin->adapts && waited_ns >= spin->most_ns)
 		spin->vain = OFI_VAIN;
 }
 
-/* ofi_sleep - until there may be something to poll for, @also (if >= 0) is readable, or @timeout_ns passed. */
-void ofi_sleep(struct ofi_port *port, int also, uint64_t timeout_ns);
+/* ofi_sleep - until there may be something to poll for, @also (if >= 0) is readable, or @timeout_ns passed: then false. */
+bool ofi_sleep(struct ofi_port *port, int also, uint64_t timeout_ns);
 
 #endif

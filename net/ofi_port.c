@@ -370,13 +370,12 @@ enum ofi_event ofi_poll(struct ofi_port *port, struct ofi_buffer **buffer, ssize
 	return OFI_FAILED;
 }
 
-void ofi_sleep(struct ofi_port *port, int also, uint64_t timeout_ns)
+bool ofi_sleep(struct ofi_port *port, int also, uint64_t timeout_ns)
 {
 	struct fid *fid = &port->cq->fid;
 	struct pollfd wait[2] = {{.fd = port->wait, .events = POLLIN}, {.fd = also, .events = POLLIN}};
 	struct timespec ts = {.tv_sec = (time_t)(timeout_ns / 1000000000u),
 	                      .tv_nsec = (long)(timeout_ns % 1000000000u)};
 
-	if (fi_trywait(port->fabric, &fid, 1) == 0)
-		ppoll(wait, 2, timeout_ns ? &ts : NULL, NULL);
+	return fi_trywait(port->fabric, &fid, 1) != 0 || ppoll(wait, 2, timeout_ns ? &ts : NULL, NULL) != 0;
 }

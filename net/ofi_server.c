@@ -120,13 +120,14 @@ static void server_rest(struct tw_net_server *s)
 
 	if (!s->idle)
 		s->idle = now;
-	if (ofi_spin_on(&s->spin, now - s->idle)) {
+	if (ofi_spin_on(&s->spin, s->idle, now)) {
 		tw_pause();
 		return;
 	}
 	if (s->node->keepers)
 		server_place(s);
-	ofi_sleep(&s->port, s->stop, s->node->keepers ? SERVER_RETRY_NS : 0);
+	if (ofi_sleep(&s->port, s->stop, s->node->keepers ? SERVER_RETRY_NS : 0) && s->spin.most_ns)
+		s->spin.woken = tw_time_ns();
 }
 
 /* Something came, after a rest perhaps. */
