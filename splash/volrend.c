@@ -592,8 +592,8 @@ int main(int argc, char **argv)
 	    {"size", &size, 128, 256, 16, 1024,
 	     "voxels along the sides of a slice; there are 113 / 256 as many slices"},
 	    {"pixels", &pixels, 192, 416, 16, 8192, "pixels along the sides of the picture"},
-	    {"tile", &tile, 8, 8, 1, 8192, "pixels along the sides of a tile"},
-	    {"frames", &frames, 6, 24, 1, 10000, "pictures, for one turn of the head"},
+	    {"tile", &tile, 8, 13, 1, 8192, "pixels along the sides of a tile"},
+	    {"frames", &frames, 6, 5, 1, 10000, "pictures, for one turn of the head"},
 	    {.name = NULL},
 	};
 	static const struct kernel_word words[] = {
