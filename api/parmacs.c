@@ -15,6 +15,7 @@
 #include <sys/time.h>
 
 #include "core/globals.h"
+#include "core/heap.h"
 #include "core/job.h"
 #include "core/stores.h"
 #include "tweed/parmacs.h"
@@ -380,7 +381,8 @@ static void __attribute__((constructor)) pm_begin(void)
 
 void *tw_parmacs_malloc(size_t bytes)
 {
-	void *block = tw_calloc(1, bytes);
+	/* A trace names the line of the program. */
+	void *block = tw_heap_calloc(1, bytes, __builtin_return_address(0));
 	if (!block)
 		pm_refuse("G_MALLOC: no %zu bytes are left of TWEED_MEMORY: raise it (tweed run --memory SIZE)", bytes);
 	return block;

@@ -148,8 +148,8 @@ static void job_trace_fault(struct tw_proc *me, size_t offset, bool write)
 	/* A thread that serves faults is told the page alone. */
 	uint64_t byte = me->fault.ops->caps & TW_FAULT_THREAD ? TW_TRACE_UNKNOWN : offset % me->layout.page_bytes;
 
-	tw_trace(me, write ? TW_TRACE_write_fault : TW_TRACE_read_fault, TW_TRACE_NONE, (tw_page_t)(offset >> me->layout.page_shift),
-	         byte, 0);
+	tw_trace(me, write ? TW_TRACE_write_fault : TW_TRACE_read_fault, TW_TRACE_NONE,
+	         (tw_page_t)(offset >> me->layout.page_shift), byte, 0);
 }
 
 static void job_fault(void *ctx, size_t offset, bool write)

@@ -120,7 +120,8 @@ void tw_symbol_variables(const char *path, uintptr_t from, uintptr_t to,
 
 	for (int i = 0; i < symbols; i++) {
 		const char *name = symbol.dwfl_module_getsym(symbol_other.module, i, &sym, NULL);
-		if (name && GELF_ST_TYPE(sym.st_info) == STT_OBJECT && sym.st_size && sym.st_value >= from && sym.st_value < to)
+		if (name && GELF_ST_TYPE(sym.st_info) == STT_OBJECT && sym.st_size && sym.st_value >= from &&
+		    sym.st_value < to)
 			each(ctx, name, sym.st_value, sym.st_size);
 	}
 }

@@ -108,13 +108,13 @@ static void simple_flush(struct tw_proc *me, tw_page_t p)
 {
 	struct tw_page *e = &me->page[p];
 	struct simple_diff d = {.me = me, .home = e->home - 1u, .frame = tw_frame_offset(me, p)};
-	bool update = e->writers && !tw_planted(me, "no-flush-update"); /* others go on writing, from here */
+	bool more = e->writers && !tw_planted(me, "no-flush-update"); /* others go on writing, from here */
 
 	me->stats->now.diffs++;
-	me->stats->now.flush_updates += update;
-	tw_trace_diff(me, update ? TW_TRACE_diff_update : TW_TRACE_diff_out, d.home, p, tw_frame(me, p), tw_twin(me, p));
+	me->stats->now.flush_updates += more;
+	tw_trace_diff(me, more ? TW_TRACE_diff_update : TW_TRACE_diff_out, d.home, p, tw_frame(me, p), tw_twin(me, p));
 	if (!tw_planted(me, "skip-flush"))
-		tw_diff_out(tw_frame(me, p), tw_twin(me, p), me->layout.page_bytes, update, simple_send, &d);
+		tw_diff_out(tw_frame(me, p), tw_twin(me, p), me->layout.page_bytes, more, simple_send, &d);
 	tw_net_flush(me->net, d.home);
 	if (!e->writers)
 		tw_twin_destroy(me, p);

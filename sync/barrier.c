@@ -52,7 +52,7 @@ static void barrier_wake(struct tw_proc *me)
  * node's last arriver, or NULL.  Writes of the caller before the call are visible everywhere after it.  Returns the
  * epoch. */
 static uint64_t barrier_all(struct tw_proc *me, const struct sync_object *o, size_t array, _Atomic uint64_t *local,
-                        _Atomic uint64_t *passed)
+                            _Atomic uint64_t *passed)
 {
 	struct barrier_wait wait = {o, sync_words(me, array), me->nodes, 0};
 

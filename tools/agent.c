@@ -344,7 +344,8 @@ static void agent_bring_up(struct agent *a)
 	size_t processors = a->boot.config.processors;
 	a->stats = agent_map(a, a->boot.private_fd, a->layout.stats, (processors + 1) * sizeof(struct tw_stats));
 	if (a->layout.trace_bytes)
-		a->trace.rings = agent_map(a, a->boot.private_fd, a->layout.trace, a->layout.ports * a->layout.trace_bytes);
+		a->trace.rings =
+		    agent_map(a, a->boot.private_fd, a->layout.trace, a->layout.ports * a->layout.trace_bytes);
 	a->exec_errno = mmap(NULL, processors * sizeof(int), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	a->processor = calloc(processors, sizeof(*a->processor));
 	if (a->exec_errno == MAP_FAILED || !a->processor) {
@@ -626,8 +627,8 @@ static bool agent_account(struct agent *a)
 		return true;
 	if (a->stopped && !a->accounted) {
 		a->accounted = true;
-		wire_send(&a->wire, WIRE_STATS, a->stats, (a->boot.config.processors + 1) * sizeof(struct tw_stats), NULL,
-		          0);
+		wire_send(&a->wire, WIRE_STATS, a->stats, (a->boot.config.processors + 1) * sizeof(struct tw_stats),
+		          NULL, 0);
 	}
 	return false;
 }

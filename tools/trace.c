@@ -46,7 +46,8 @@ static void trace_send(struct trace_source *s, struct wire *wire)
 {
 	static struct wire_trace piece;
 	const struct tw_trace_ring *ring = trace_ring(s, s->ring);
-	/* Not the oldest slots: a service that is not stopped writes over them, and a processor that was killed may have. */
+	/* Not the oldest slots: a service that is not stopped writes over them, and a processor that was killed may
+	 * have. */
 	uint64_t end = s->end[s->ring], most = TW_MIN(end, ring->slots - ring->slots / 64);
 	uint64_t done = (uint64_t)s->round * WIRE_EVENTS_MOST;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* trace.h - what the processors have recorded becomes one file (doc/tracing.md): an agent sends its node's rings in pieces, the
- * launcher writes each piece as it comes. */
+/* trace.h - what the processors have recorded becomes one file (doc/tracing.md): an agent sends its node's rings in
+ * pieces, the launcher writes each piece as it comes. */
 #ifndef TW_TOOLS_TRACE_H
 #define TW_TOOLS_TRACE_H
 
@@ -21,7 +21,8 @@ struct trace_source {
 	uint64_t end[(TW_MAX_PROCESSORS + 1) * TW_TRACE_RINGS]; /* events of each ring, when it began */
 };
 
-/* trace_begin - the processors have ended, or will record no more that matters: to be sent is what is there now.  Once. */
+/* trace_begin - the processors have ended, or will record no more that matters: what is there now is to be sent.
+ * Once. */
 void trace_begin(struct trace_source *source, const struct tw_config *config, const struct tw_layout *layout);
 /* trace_pump - send as much as the stream takes.  Returns whether there is more. */
 bool trace_pump(struct trace_source *source, struct wire *wire);

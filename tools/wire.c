@@ -250,8 +250,8 @@ static bool wire_well_formed(const struct wire_msg *m)
 		return wire_text(m->ready.fault, sizeof(m->ready.fault)) &&
 		       wire_text(m->ready.shootdown, sizeof(m->ready.shootdown));
 	case WIRE_TRACE:
-		return m->trace.processor <= TW_MAX_PROCESSORS && m->trace.ring < TW_TRACE_RINGS && m->trace.events <= WIRE_EVENTS_MOST &&
-		       m->trace.events <= m->trace.written &&
+		return m->trace.processor <= TW_MAX_PROCESSORS && m->trace.ring < TW_TRACE_RINGS &&
+		       m->trace.events <= WIRE_EVENTS_MOST && m->trace.events <= m->trace.written &&
 		       m->bytes == offsetof(struct wire_trace, event) + m->trace.events * sizeof(m->trace.event[0]);
 	case WIRE_OUTPUT:
 		return m->output.stream == 1 || m->output.stream == 2;

@@ -61,7 +61,8 @@ static bool release_flush(struct tw_proc *me, tw_page_t p, bool others)
 
 	me->stats->now.diffs++;
 	me->stats->now.flush_updates += others;
-	tw_trace_diff(me, others ? TW_TRACE_diff_update : TW_TRACE_diff_out, e->home - 1u, p, tw_frame(me, p), tw_twin(me, p));
+	tw_trace_diff(me, others ? TW_TRACE_diff_update : TW_TRACE_diff_out, e->home - 1u, p, tw_frame(me, p),
+	              tw_twin(me, p));
 	if (!tw_planted(me, "skip-flush") && !release_diff(me, p, update))
 		return false;
 	e->ts_flush = began;

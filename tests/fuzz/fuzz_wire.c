@@ -66,6 +66,12 @@ static size_t fuzz_body(uint32_t type, unsigned more)
 		return (1 + more % TW_MAX_PROCESSORS) * sizeof(m->stats[0]);
 	case WIRE_BEAT:
 		return sizeof(m->beat);
+	case WIRE_CLOCK:
+		return sizeof(m->clock);
+	case WIRE_TRACE:
+		m->trace.processor = m->trace.ring = 0;
+		m->trace.written = m->trace.events = more;
+		return offsetof(struct wire_trace, event) + more * sizeof(m->trace.event[0]);
 	case WIRE_OUTPUT:
 		m->output.stream = 1;
 		return offsetof(struct wire_output, bytes) + 1 + more;
