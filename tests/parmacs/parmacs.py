@@ -118,6 +118,13 @@ def private():
     expect("threads.c without shared variables fails", done.returncode != 0, done)
 
 
+def zeroes(compilers):
+    for cc in compilers:
+        build("zeroes", cc, "--no-stores", "--shared-globals", os.path.join(sources, "zeroes.c"))
+        done = job("2x2", "./zeroes")
+        expect(f"variables that begin as zeroes, {cc}", done.stdout == "sum 10\n", done)
+
+
 def refusals(compilers):
     with open("one.c", "w", encoding="utf-8") as f:
         f.write("int one;\n")
@@ -139,6 +146,7 @@ def main():
         run_all(programs(compilers))
         ends()
         private()
+        zeroes(compilers)
         refusals(compilers)
         os.chdir("/")
     print(f"{cases} cases, {len(failures)} failed")
