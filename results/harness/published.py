@@ -81,6 +81,21 @@ class Published:
                      f"Green: within a factor of {RATIO} of the paper's. Sizes are the paper's only where the plan says `paper`. "
                      "`=`: zero in both.", marks, left=2)
 
+    def reasons(self, data):
+        """Why counts of table 3 differ by more than RATIO."""
+        largest = data.largest()
+        rows = []
+        for r in self.rows("reasons"):
+            far = []
+            for p in data.protocols:
+                ours, paper = value(largest.get((r["application"], p)), r["measure"]), self.numbers.get((p, r["application"], r["measure"]))
+                if ours is not None and paper and not 1 / RATIO <= ours / paper <= RATIO:
+                    far.append(f"{p} {ours / paper:.2f}")
+            if far:
+                rows.append([r["application"], LABELS[r["measure"]], ", ".join(far), r["reason"]])
+        return Table("reasons", f"Why counts of table 3 differ by more than a factor of {RATIO}", ["application", "measure", "ours / paper", "because"],
+                     rows, "At the paper's sizes.", left=4)
+
     def ratios(self, data, measures=("read_faults", "write_faults", "page_transfers", "data_bytes", "twins")):
         """(application, protocol, measure, ours / paper), for the figure."""
         for (a, p), group in data.largest().items():
