@@ -13,7 +13,7 @@ import tempfile
 PROTOCOLS = ["2L", "2LS", "2LOffMC", "2LMigr", "1LD", "1L", "TS"]
 failures = []
 cases = 0
-tweed, m4, macros, sources = (shutil.which(a) or os.path.abspath(a) for a in sys.argv[1:5])
+tweed, m4, macros, sources = (os.path.abspath(shutil.which(a) or a) for a in sys.argv[1:5])
 
 
 def run(*command, cc="gcc", timeout=120):
