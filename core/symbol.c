@@ -62,7 +62,12 @@ static void symbol_dladdr(uintptr_t ip, char *out, size_t bytes)
 	X(dwfl_module_addrinfo)                                                                                        \
 	X(dwfl_module_getsymtab)                                                                                       \
 	X(dwfl_module_getsym)                                                                                          \
-	X(dwfl_module_getsrc) X(dwfl_lineinfo) X(dwfl_linux_proc_find_elf) X(dwfl_standard_find_debuginfo)
+	X(dwfl_module_getsrc)                                                                                          \
+	X(dwfl_module_nextcu)                                                                                          \
+	X(dwarf_haspc)                                                                                                 \
+	X(dwfl_getsrclines)                                                                                            \
+	X(dwfl_onesrcline)                                                                                             \
+	X(dwfl_lineinfo) X(dwfl_linux_proc_find_elf) X(dwfl_standard_find_debuginfo)
 
 static struct {
 #define X(name) __typeof__(name) *name;
@@ -126,6 +131,28 @@ void tw_symbol_variables(const char *path, uintptr_t from, uintptr_t to,
 	}
 }
 
+/* The line of @ip.  clang writes no table of addresses: then each unit is asked whether it has the address. */
+static Dwfl_Line *symbol_line(Dwfl_Module *module, uintptr_t ip)
+{
+	Dwfl_Line *found = symbol.dwfl_module_getsrc(module, ip);
+	Dwarf_Addr bias, address, best = 0;
+	size_t lines;
+
+	for (Dwarf_Die *unit = NULL; !found && (unit = symbol.dwfl_module_nextcu(module, unit, &bias));) {
+		if (symbol.dwarf_haspc(unit, ip - bias) != 1 || symbol.dwfl_getsrclines(unit, &lines) != 0)
+			continue;
+		for (size_t i = 0; i < lines; i++) {
+			Dwfl_Line *line = symbol.dwfl_onesrcline(unit, i);
+			if (symbol.dwfl_lineinfo(line, &address, NULL, NULL, NULL, NULL) && address <= ip &&
+			    address >= best) {
+				best = address;
+				found = line;
+			}
+		}
+	}
+	return found;
+}
+
 static bool symbol_libdw(const char *path, uintptr_t ip, char *out, size_t bytes)
 {
 	Dwfl *dwfl = symbol_open(path ? &symbol_other : &symbol_own, path);
@@ -138,7 +165,7 @@ static bool symbol_libdw(const char *path, uintptr_t ip, char *out, size_t bytes
 	if (!name)
 		return false;
 	size_t n = tw_format(out, bytes, "%s+0x%lx", name, (unsigned long)offset);
-	Dwfl_Line *source = symbol.dwfl_module_getsrc(module, ip);
+	Dwfl_Line *source = symbol_line(module, ip);
 	const char *file = source ? symbol.dwfl_lineinfo(source, NULL, &line, NULL, NULL, NULL) : NULL;
 	if (file)
 		tw_format(out + n, bytes - n, " (%s:%d)", symbol_file(file), line);

@@ -51,7 +51,7 @@ def check_man(root):
 def build(folder, compiler, options, source, cflags, libs):
     out = os.path.join(folder, "program-" + compiler + options[0])
     language = "c++" if "++" in compiler else "c"
-    run([compiler, *options, *WARN, *cflags, "-x", language, source, "-x", "none", "-o", out, *libs])
+    run([compiler, "-g", *options, *WARN, *cflags, "-x", language, source, "-x", "none", "-o", out, *libs])
     return out
 
 
