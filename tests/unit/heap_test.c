@@ -25,7 +25,7 @@
 
 /* What the processes say to each other. */
 struct board {
-	_Atomic unsigned arrived[64];
+	_Atomic unsigned arrived[256];
 	_Atomic bool failed;
 	uintptr_t block[ALL][3 * SLOTS];
 	size_t bytes[ALL][3 * SLOTS];
@@ -466,30 +466,22 @@ static void hand_back_body(void)
 /* All free blocks of processor 0, more than its ring holds, many times: nothing is lost, nothing grows. */
 static void overflow_body(void)
 {
-	enum { MANY = 3 * SLOTS, ROUNDS = 12, BYTES = 1000 };
+	enum { MANY = 3 * SLOTS, ROUNDS = 12, TURNS = 6, BYTES = 1000 };
 	size_t after = 0;
+	unsigned place = 0;
 	for (unsigned round = 0; round < ROUNDS; round++) {
 		if (proc.id == 0)
 			for (unsigned i = 0; i < MANY; i++)
 				CHECK((board->block[0][i] = (uintptr_t)tw_malloc(BYTES)));
-		meet(4 * round);
+		meet(place++);
 		for (unsigned i = proc.id; i < MANY; i += ALL)
 			tw_free((void *)board->block[0][i]);
-		tw_heap_ship(&proc);
-		meet(4 * round + 1);
-		for (unsigned turn = 0; turn < 6; turn++) {
+		for (unsigned turn = 0; turn < TURNS; turn++) {
 			tw_heap_ship(&proc);
+			meet(place++);
 			tw_heap_take(&proc);
-			usleep(200);
+			meet(place++);
 		}
-		meet(4 * round + 2);
-		for (unsigned turn = 0; turn < 6; turn++) {
-			tw_heap_ship(&proc);
-			if (proc.id == 0)
-				usleep(1000);
-			tw_heap_take(&proc);
-		}
-		meet(4 * round + 3);
 		if (round == 3)
 			after = chunks_taken();
 	}
