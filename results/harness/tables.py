@@ -56,6 +56,21 @@ def counters(data):
     return Table("counters", "Counters at the largest shape, all processors", ["application", "counter", *data.protocols], rows, left=2)
 
 
+def verdicts(data):
+    """Who is right, at a glance."""
+    rows, marks = [], {}
+    for key in dict.fromkeys((g.application, g.shape, g.network, g.page_size, g.settings) for g in data.groups):
+        row = [key[0], key[1], key[2]]
+        for p in data.protocols:
+            groups = [g for g in data.groups if (g.application, g.shape, g.network, g.page_size, g.settings) == key and g.protocol == p]
+            good, bad = sum(len(g.good) for g in groups), sum(len(g.bad) for g in groups)
+            if bad:
+                marks[len(rows), len(row)] = "bad"
+            row.append(DASH if not groups else "yes" if not bad else f"{bad} of {good + bad} NOT")
+        rows.append(row)
+    return Table("verdicts", "Whether every run verified its answer", ["application", "shape", "network", *data.protocols], rows, "", marks, left=3 + len(data.protocols))
+
+
 def clustering(data):
     """Section 3.3.3."""
     most = max(g.total for g in data.groups)
@@ -79,7 +94,7 @@ def bad(data):
                  "No number of theirs is in any median. Their output is in runs/.", {(i, 6): "bad" for i in range(len(rows))}, left=7)
 
 
-TABLES = {"times": times, "relative": relative, "counters": counters, "clustering": clustering}
+TABLES = {"times": times, "relative": relative, "counters": counters, "verdicts": verdicts, "clustering": clustering}
 PUBLISHED = {"table1": "costs", "table3": "statistics", "reasons": "reasons", "statements": "statements", "least": "least"}
 
 

@@ -319,6 +319,8 @@ int main(int argc, char **argv)
 	}
 	check_list();
 	if (ops) {
+		char why[256];
+		ops->probe(why, sizeof(why)); /* what libraries load at first use, the processes of all cases inherit */
 		run_all(ops, argc > 2 ? strtoull(argv[2], NULL, 0) : 1, argc > 3 ? argv[3] : NULL);
 	} else {
 		run_all(tw_transport_find("shm"), 0, NULL);
