@@ -119,7 +119,6 @@ static void verbs_await(struct tw_net *net, uint64_t *until_ns)
 	for (unsigned i = 0; i < VERBS_POLLS; i++) {
 		if (verbs_poll(v))
 			return;
-		tw_pause();
 	}
 	uint64_t now = tw_time_ns();
 	if (*until_ns == 0)

@@ -148,33 +148,31 @@ void bench_measure_floors(size_t page_bytes, const char *fault)
 	floor_of_lines();
 }
 
-/* The settings of the job that tw_init is about to join. */
-static void bench_config(struct tw_config *config)
+/* What the job that tw_init is about to join says of this node. */
+static void bench_boot(struct tw_boot *boot)
 {
-	struct tw_boot boot;
 	const char *fd = getenv("TWEED_BOOT");
-	if (!fd || pread(atoi(fd), &boot, sizeof(boot), 0) != (ssize_t)sizeof(boot)) {
+	if (!fd || pread(atoi(fd), boot, sizeof(*boot), 0) != (ssize_t)sizeof(*boot)) {
 		fprintf(stderr, "tweed-bench is started by: tweed bench\n");
 		exit(2);
 	}
-	*config = boot.config;
 }
 
 int main(int argc, char **argv)
 {
-	struct tw_config config;
-	const char *processor = getenv("TWEED_PROCESSOR");
+	struct tw_boot boot;
+	const char *processor = getenv("TWEED_PROCESSOR"), *what = argc > 1 ? argv[1] : "";
 
-	bench_config(&config);
-	/* One processor measures the floors while the others wait in tw_init. */
-	if (processor && strcmp(processor, "0") == 0)
-		bench_measure_floors(config.page_size, config.fault);
+	bench_boot(&boot);
+	/* One processor of the job, that which prints, measures the floors while the others wait in tw_init. */
+	if (!*what && boot.node == 0 && processor && strcmp(processor, "0") == 0)
+		bench_measure_floors(boot.config.page_size, boot.config.fault);
 	tw_init(&argc, &argv);
-	if (argc > 1 && strcmp(argv[1], "basic") == 0) {
+	if (strcmp(what, "basic") == 0) {
 		bench_basic();
-	} else if (argc > 1 && strcmp(argv[1], "network") == 0) {
+	} else if (strcmp(what, "network") == 0) {
 		bench_network();
-	} else if (strcmp(config.shootdown, "auto") != 0) {
+	} else if (strcmp(boot.config.shootdown, "auto") != 0) {
 		bench_shoot();
 	} else if (tw_nodes() > 1) {
 		bench_two_sync();
