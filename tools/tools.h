@@ -11,6 +11,7 @@
  * reap.c    killing what is left          report.c  statistics          info.c, info_hosts.c  `tweed info`
  * file.c    files that are made         trace.c   the trace: agents send it, the launcher writes it
  * bench.c   `tweed bench`, which runs bench/      bench_compare.c   its comparison of protocols
+ * oshcc.c   `tweed oshcc`
  * cc.c      `tweed cc`       script.c  `tweed compare`, `tweed report`: programs in Python       installed.c  where our files are */
 #ifndef TW_TOOLS_TOOLS_H
 #define TW_TOOLS_TOOLS_H
@@ -36,6 +37,8 @@ int tool_run(int argc, char **argv);
 int tool_info(int argc, char **argv);
 int tool_bench(int argc, char **argv);
 int tool_cc(int argc, char **argv); /* also c++ */
+int tool_oshrun(int argc, char **argv);
+int tool_oshcc(int argc, char **argv); /* also oshc++ */
 int tool_agent(int argc, char **argv);
 int tool_script(int argc, char **argv); /* the program argv[0].py of results/, told of this command by --tweed */
 

@@ -18,6 +18,9 @@ static const struct tool_command commands[] = {
     {"report", "FILE [--out DIR | --text]", "draw what --trace FILE of a run has recorded", tool_script},
     {"cc", "[--poll] [--show] ARGS...", "compile and link a program that announces its stores", tool_cc},
     {"c++", "[--poll] [--show] ARGS...", "the same for C++", tool_cc},
+    {"oshrun", "-n PES [--ppn P] [OPTIONS] PROGRAM ARGS...", "run an OpenSHMEM program", tool_oshrun},
+    {"oshcc", "[--show] ARGS...", "compile and link an OpenSHMEM program", tool_oshcc},
+    {"oshc++", "[--show] ARGS...", "the same for C++", tool_oshcc},
     {"agent", "", NULL, tool_agent}, /* a node's own process, started by run */
 };
 

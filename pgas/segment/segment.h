@@ -33,8 +33,8 @@ struct tw_segment {
 	struct tw_net *net;     /* NULL: there is no job, this process is the only PE */
 	unsigned spins;         /* rounds that a wait spins before it yields */
 	bool cpu_atomics;       /* else atomics are the transport's, all of them */
-	bool remote;            /* puts that no quiet has followed */
-	bool reading;           /* get_nbi that no quiet has followed */
+	_Atomic bool remote;    /* puts that no quiet has followed */
+	_Atomic bool reading;   /* get_nbi that no quiet has followed */
 };
 extern struct tw_segment tw_segment;
 

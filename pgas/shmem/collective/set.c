@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* set.c - sets of PEs, and signals between them.
+ *
+ * A team's words only rise: the sender stores how often it has signalled, the receiver knows how often it has waited.  Words of an
+ * active set must be 0 again afterwards, so there they are counted up and down, by atomics. */
+#include "pgas/shmem/collective/collective.h"
+
+struct sh_collectives sh_collectives = {
+    .sync = sync_dissemination,
+    .broadcast = broadcast_binomial,
+    .collect = collect_flat,
+    .alltoall = alltoall_flat,
+    .reduce = reduce_flat,
+};
+
+struct sh_set set_of_team(struct shmem_team *team)
+{
+	size_t at = sh.teams_at + team->slot * SH_TEAM_BYTES;
+
+	return (struct sh_set){
+	    .team = team,
+	    .start = team->start,
+	    .size = team->size,
+	    .me = team->me,
+	    .stride = team->stride,
+	    .words = at,
+	    .word_bytes = SH_WORD_BYTES,
+	    .scratch = at + SH_WORDS * SH_WORD_BYTES,
+	    .scratch_bytes = SH_SCRATCH,
+	};
+}
+
+struct sh_set set_of_active(int start, int log_stride, int size, long *sync, void *work, size_t work_bytes)
+{
+	unsigned stride = log_stride >= 0 && log_stride < 31 ? 1u << log_stride : 0, from = (unsigned)start;
+	unsigned distance = tw_segment.pe - from;
+
+	if (!stride || size < 1 || from >= tw_segment.pes ||
+	    ((uint64_t)size - 1) * stride >= (uint64_t)(tw_segment.pes - from) || tw_segment.pe < from ||
+	    distance % stride || distance / stride >= (unsigned)size)
+		tw_fatal("PE %u is not in the active set of %d PEs from %d, 2^%d apart, of %u", tw_segment.pe, size,
+		         start, log_stride, tw_segment.pes);
+	return (struct sh_set){
+	    .start = from,
+	    .size = (unsigned)size,
+	    .me = distance / stride,
+	    .stride = (int)stride,
+	    .words = sh_at(sync, SHMEM_SYNC_SIZE * sizeof(long)),
+	    .word_bytes = sizeof(long),
+	    .scratch = work ? sh_at(work, work_bytes) : 0,
+	    .scratch_bytes = work_bytes,
+	};
+}
+
+static size_t set_word(const struct sh_set *set, unsigned word)
+{
+	return set->words + word * set->word_bytes;
+}
+
+/* Store a word of the set's @i-th, after what was put to it. */
+static void set_store(const struct sh_set *set, unsigned i, unsigned word, uint64_t value)
+{
+	unsigned pe = set_pe(set, i);
+	char *to = tw_segment_direct(pe);
+
+	if (to) {
+		atomic_store_explicit((_Atomic uint64_t *)(void *)(to + set_word(set, word)), value,
+		                      memory_order_release);
+		return;
+	}
+	tw_segment_remote_fence();
+	tw_segment_remote_put(pe, set_word(set, word), &value, sizeof(value));
+	tw_segment_push();
+}
+
+static _Atomic uint64_t *set_own(const struct sh_set *set, unsigned word)
+{
+	return (_Atomic uint64_t *)(void *)(tw_segment.base + set_word(set, word));
+}
+
+void set_signal(const struct sh_set *set, unsigned i, unsigned word)
+{
+	if (set->team) {
+		set_store(set, i, word, ++set->team->sent[word]);
+		return;
+	}
+	tw_segment_signal(set_pe(set, i), set_word(set, word));
+	tw_segment_push();
+}
+
+void set_wait(const struct sh_set *set, unsigned word)
+{
+	if (!set->team) {
+		tw_segment_wait_signal(set_word(set, word));
+		return;
+	}
+	uint64_t expected = ++set->team->received[word];
+	for (struct tw_nap nap = {0}; atomic_load_explicit(set_own(set, word), memory_order_acquire) < expected;)
+		tw_segment_nap(&nap);
+}
+
+void set_send(const struct sh_set *set, unsigned i, unsigned word, uint64_t value)
+{
+	set_store(set, i, word, value + 1);
+}
+
+uint64_t set_receive(const struct sh_set *set, unsigned word)
+{
+	uint64_t value;
+
+	for (struct tw_nap nap = {0}; !(value = atomic_load_explicit(set_own(set, word), memory_order_acquire));)
+		tw_segment_nap(&nap);
+	atomic_store_explicit(set_own(set, word), 0, memory_order_relaxed);
+	return value - 1;
+}

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* init.c - beginning and end, symmetric memory, queries.
+ *
+ * The segment: control memory of teams, then the executable's data and bss, then the heap.  Data and bss are copied there and
+ * mapped back to where they were, between the linker's symbols; so they stay where the program has them, and a neighbour reaches them
+ * as it reaches the heap.  Addresses may differ between PEs: what travels are offsets. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "pgas/shmem/heap.h"
+#include "pgas/shmem/impl.h"
+#include "pgas/shmem/size.h"
+
+#define INIT_PAGE ((size_t)4096)
+
+extern char __data_start[] __attribute__((weak)), _end[] __attribute__((weak));
+
+struct sh sh;
+
+void sh_need(const char *function)
+{
+	tw_fatal("%s was called before shmem_init or after shmem_finalize", function);
+}
+
+void sh_wild(const void *addr, size_t len)
+{
+	if (!sh.open)
+		tw_fatal("OpenSHMEM was used before shmem_init or after shmem_finalize");
+	tw_fatal("the %zu bytes at %p are not symmetric memory: neither from shmem_malloc, nor global or static "
+	         "variables of "
+	         "the program",
+	         len, addr);
+}
+
+void sh_no_pe(unsigned pe)
+{
+	if (!sh.open)
+		tw_fatal("OpenSHMEM was used before shmem_init or after shmem_finalize");
+	tw_fatal("there is no PE %d: they are 0 to %u, in a team fewer", (int)pe, tw_segment.pes - 1);
+}
+
+/* ---- environment ---- */
+
+static bool init_wants(const char *name)
+{
+	const char *text = getenv(name);
+
+	return text && text[0] && strcmp(text, "0") != 0;
+}
+
+static void init_tell(void)
+{
+	if (tw_segment.pe == 0 && init_wants("SHMEM_VERSION"))
+		printf("Tweed: OpenSHMEM %d.%d\n", SHMEM_MAJOR_VERSION, SHMEM_MINOR_VERSION);
+	if (tw_segment.pe == 0 && init_wants("SHMEM_INFO"))
+		printf("SHMEM_SYMMETRIC_SIZE  bytes of the symmetric heap of each PE; K, M, G or T may follow (512M)\n"
+		       "SHMEM_VERSION         print the version\n"
+		       "SHMEM_INFO            print this\n"
+		       "SHMEM_DEBUG           print where symmetric memory is\n"
+		       "TWEED_...             'tweed info' lists these\n");
+	if (init_wants("SHMEM_DEBUG"))
+		tw_log("PE %u of %u: heap %p, %zu bytes; data %p, %zu bytes; segment of %zu MiB; PEs %u to %u on this "
+		       "node",
+		       tw_segment.pe, tw_segment.pes, (void *)sh.heap, sh.heap_bytes, (void *)sh.data, sh.data_bytes,
+		       tw_segment.bytes >> 20, tw_segment.first, tw_segment.first + tw_segment.locals - 1);
+	if (tw_segment.pe == 0)
+		fflush(stdout);
+}
+
+/* ---- symmetric memory ---- */
+
+static size_t init_reserve(size_t bytes, const char *what)
+{
+	size_t at = tw_segment_reserve(bytes);
+
+	if (at == SIZE_MAX)
+		tw_fatal(
+		    "a symmetric segment of %zu MiB has no room for %s of %zu MiB; start with 'tweed oshrun', or raise "
+		    "--segment",
+		    tw_segment.bytes >> 20, what, bytes >> 20);
+	return at;
+}
+
+/* Pages of zeroes are not written: large arrays stay sparse. */
+static void init_copy(char *to, const char *from, size_t bytes)
+{
+	for (size_t at = 0; at < bytes; at += INIT_PAGE)
+		if (from[at] || memcmp(from + at, from + at + 1, INIT_PAGE - 1) != 0)
+			memcpy(to + at, from + at, INIT_PAGE);
+}
+
+static void init_data(void)
+{
+	char *start = (char *)((uintptr_t)__data_start / INIT_PAGE * INIT_PAGE);
+	char *end = (char *)TW_ALIGN_UP((uintptr_t)_end, INIT_PAGE);
+	size_t bytes = (size_t)(end - start), at = init_reserve(bytes, "the program's global variables");
+
+	sh.data_at = at;
+	sh.data = start;
+	sh.data_bytes = bytes;
+	/* From here on nothing is written until the copy has taken their place. */
+	init_copy(tw_segment.base + at, start, bytes);
+	int error = tw_segment_alias(at, bytes, start);
+	if (error)
+		tw_fatal("cannot map the program's global variables into symmetric memory: %s", strerror(-error));
+}
+
+static void init_memory(void)
+{
+	size_t heap;
+
+	if (!sh_heap_size(&heap))
+		tw_fatal("SHMEM_SYMMETRIC_SIZE is '%s', but " SH_SIZE_MEANS, getenv("SHMEM_SYMMETRIC_SIZE"));
+	tw_segment_open(sh_segment_size(heap, (size_t)(_end - __data_start)));
+	sh.teams_at = init_reserve(SH_TEAMS * SH_TEAM_BYTES, "teams");
+	init_data();
+	size_t at = init_reserve(heap, "a symmetric heap");
+	heap_open(tw_segment.base + at, heap);
+	sh.heap_at = at;
+	sh.heap = tw_segment.base + at;
+	sh.heap_bytes = heap;
+}
+
+/* ---- begin and end ---- */
+
+/* The end of the program, without shmem_finalize: when that is no failure, all others come here too. */
+static void init_end(int status, void *arg)
+{
+	(void)arg;
+	if (sh.open && status == 0)
+		pshmem_finalize();
+}
+
+int pshmem_init_thread(int requested, int *provided)
+{
+	static bool before;
+
+	if (sh.open)
+		tw_fatal("shmem_init was called twice");
+	init_memory();
+	sh.threads = TW_MIN(TW_MAX(requested, SHMEM_THREAD_SINGLE), SHMEM_THREAD_MULTIPLE);
+	if (sh.threads == SHMEM_THREAD_MULTIPLE)
+		tw_segment_threads();
+	sh_teams_open();
+	sh.open = true;
+	init_tell();
+	if (!before)
+		on_exit(init_end, NULL);
+	before = true;
+	tw_segment_barrier();
+	if (provided)
+		*provided = sh.threads;
+	return 0;
+}
+
+void pshmem_init(void)
+{
+	pshmem_init_thread(SHMEM_THREAD_SINGLE, NULL);
+}
+
+void pstart_pes(int npes)
+{
+	(void)npes;
+	if (!sh.open)
+		pshmem_init();
+}
+
+void pshmem_finalize(void)
+{
+	if (!sh.open)
+		return;
+	pshmem_barrier_all();
+	sh.open = false;
+	sh.heap_bytes = sh.data_bytes = 0;
+	tw_segment_close();
+}
+
+void pshmem_global_exit(int status)
+{
+	fflush(NULL);
+	tw_segment_end_job(status);
+}
+
+/* ---- queries ---- */
+
+void pshmem_query_thread(int *provided)
+{
+	*provided = sh.threads;
+}
+
+int pshmem_my_pe(void)
+{
+	return (int)tw_segment.pe;
+}
+
+int pshmem_n_pes(void)
+{
+	return (int)tw_segment.pes;
+}
+
+void pshmem_info_get_version(int *major, int *minor)
+{
+	*major = SHMEM_MAJOR_VERSION;
+	*minor = SHMEM_MINOR_VERSION;
+}
+
+void pshmem_info_get_name(char *name)
+{
+	strcpy(name, SHMEM_VENDOR_STRING);
+}
+
+int pshmem_pe_accessible(int pe)
+{
+	return (unsigned)pe < tw_segment.pes;
+}
+
+static bool init_symmetric(const void *addr)
+{
+	return (uintptr_t)addr - (uintptr_t)sh.heap < sh.heap_bytes ||
+	       (uintptr_t)addr - (uintptr_t)sh.data < sh.data_bytes;
+}
+
+int pshmem_addr_accessible(const void *addr, int pe)
+{
+	return pshmem_pe_accessible(pe) && init_symmetric(addr);
+}
+
+void *pshmem_ptr(const void *dest, int pe)
+{
+	char *to = tw_segment_direct((unsigned)pe);
+
+	if (!to || !init_symmetric(dest))
+		return NULL;
+	return (unsigned)pe == tw_segment.pe ? (void *)(uintptr_t)dest : to + sh_at(dest, 1);
+}
+
+void *pshmem_team_ptr(shmem_team_t team, const void *dest, int pe)
+{
+	if (team == SHMEM_TEAM_INVALID || (unsigned)pe >= team->size)
+		return NULL;
+	return pshmem_ptr(dest, (int)sh_team_pe(team, (unsigned)pe));
+}
+
+/* ---- what does nothing here ---- */
+
+void pshmem_pcontrol(int level, ...)
+{
+	(void)level;
+}
+
+void pshmem_clear_cache_inv(void) {}
+void pshmem_set_cache_inv(void) {}
+void pshmem_udcflush(void) {}
+
+void pshmem_clear_cache_line_inv(void *dest)
+{
+	(void)dest;
+}
+
+void pshmem_set_cache_line_inv(void *dest)
+{
+	(void)dest;
+}
+
+void pshmem_udcflush_line(void *dest)
+{
+	(void)dest;
+}
+
+TWS_FUNCTIONS_SETUP(SH_ALIAS)
+extern void shmem_global_exit(int status) __attribute__((weak, alias("pshmem_global_exit")));
+extern void start_pes(int npes) __attribute__((weak, alias("pstart_pes")));
+extern int _my_pe(void) __attribute__((weak, alias("pshmem_my_pe")));
+extern int _num_pes(void) __attribute__((weak, alias("pshmem_n_pes")));

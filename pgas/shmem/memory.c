@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* memory.c - the calls of the symmetric heap: all PEs make them, in the same order. */
+#include "pgas/shmem/heap.h"
+#include "pgas/shmem/impl.h"
+
+static void *memory_alloc(const char *function, size_t align, size_t size)
+{
+	if (!sh.open)
+		sh_need(function);
+	if (!size)
+		return NULL;
+	void *ptr = heap_alloc(align, size);
+	pshmem_barrier_all();
+	return ptr;
+}
+
+static void memory_check(const char *function, const void *ptr)
+{
+	if (!sh.open)
+		sh_need(function);
+	if (!heap_size(ptr))
+		tw_fatal("%s: %p is no block of the symmetric heap, or was freed before", function, ptr);
+}
+
+void *pshmem_malloc(size_t size)
+{
+	return memory_alloc("shmem_malloc", HEAP_ALIGN, size);
+}
+
+void *pshmem_malloc_with_hints(size_t size, long hints)
+{
+	(void)hints;
+	return memory_alloc("shmem_malloc_with_hints", HEAP_ALIGN, size);
+}
+
+void *pshmem_align(size_t alignment, size_t size)
+{
+	if (!alignment || (alignment & (alignment - 1)) || alignment % sizeof(void *))
+		return NULL;
+	return memory_alloc("shmem_align", alignment, size);
+}
+
+void *pshmem_calloc(size_t count, size_t size)
+{
+	size_t bytes = sh_bytes(count, size);
+
+	if (!sh.open)
+		sh_need("shmem_calloc");
+	if (!bytes)
+		return NULL;
+	void *ptr = heap_alloc(HEAP_ALIGN, bytes);
+	if (ptr)
+		memset(ptr, 0, bytes);
+	pshmem_barrier_all();
+	return ptr;
+}
+
+void *pshmem_realloc(void *ptr, size_t size)
+{
+	if (!ptr)
+		return pshmem_malloc(size);
+	if (!size) {
+		pshmem_free(ptr);
+		return NULL;
+	}
+	memory_check("shmem_realloc", ptr);
+	pshmem_barrier_all();
+	size_t old = heap_size(ptr);
+	if (!heap_grow(ptr, size)) {
+		void *moved = heap_alloc(HEAP_ALIGN, size);
+		if (moved) {
+			memcpy(moved, ptr, TW_MIN(old, size));
+			heap_free(ptr);
+		}
+		ptr = moved;
+	}
+	pshmem_barrier_all();
+	return ptr;
+}
+
+void pshmem_free(void *ptr)
+{
+	if (!ptr)
+		return;
+	memory_check("shmem_free", ptr);
+	pshmem_barrier_all();
+	heap_free(ptr);
+}
+
+TWS_FUNCTIONS_HEAP(SH_ALIAS)
+
+extern void *shmalloc(size_t size) __attribute__((weak, alias("pshmem_malloc")));
+extern void *shrealloc(void *ptr, size_t size) __attribute__((weak, alias("pshmem_realloc")));
+extern void *shmemalign(size_t alignment, size_t size) __attribute__((weak, alias("pshmem_align")));
+extern void shfree(void *ptr) __attribute__((weak, alias("pshmem_free")));

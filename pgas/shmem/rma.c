@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* rma.c - puts and gets, of every type and size. */
+#include "pgas/shmem/impl.h"
+
+/* A function and its twin with a context; @BODY finds the PE in `to`. */
+#define SH_BOTH(R, NAME, BODY, ...)                                                                                    \
+	R pshmem_ctx_##NAME(shmem_ctx_t ctx, __VA_ARGS__)                                                              \
+	{                                                                                                              \
+		unsigned to = sh_pe(ctx, pe);                                                                          \
+		BODY                                                                                                   \
+	}                                                                                                              \
+	R pshmem_##NAME(__VA_ARGS__)                                                                                   \
+	{                                                                                                              \
+		unsigned to = (unsigned)pe;                                                                            \
+		BODY                                                                                                   \
+	}
+
+static void rma_signal(unsigned pe, uint64_t *sig_addr, uint64_t signal, int sig_op)
+{
+	char *to = tw_segment_direct(pe);
+
+	tw_segment_fence();
+	if (sig_op == SHMEM_SIGNAL_SET && to && tw_segment.cpu_atomics)
+		atomic_store_explicit((_Atomic uint64_t *)(void *)(to + sh_at(sig_addr, 8)), signal,
+		                      memory_order_release);
+	else
+		sh_amo_post(pe, sig_addr, sig_op == SHMEM_SIGNAL_ADD ? TW_AMO_ADD : TW_AMO_SWAP, 8, signal);
+}
+
+/* Elements of @size bytes, @dst and @sst of them apart. */
+static void rma_iput(unsigned pe, char *dest, const char *source, ptrdiff_t dst, ptrdiff_t sst, size_t size, size_t n)
+{
+	for (ptrdiff_t i = 0; i < (ptrdiff_t)n; i++)
+		sh_put(pe, dest + i * dst * (ptrdiff_t)size, source + i * sst * (ptrdiff_t)size, size);
+}
+
+static void rma_iget(unsigned pe, char *dest, const char *source, ptrdiff_t dst, ptrdiff_t sst, size_t size, size_t n)
+{
+	for (ptrdiff_t i = 0; i < (ptrdiff_t)n; i++)
+		sh_get(pe, dest + i * dst * (ptrdiff_t)size, source + i * sst * (ptrdiff_t)size, size, false);
+	if (tw_segment.reading)
+		tw_segment_remote_quiet();
+}
+
+/* clang-format off */
+
+/* Of elements of SIZE bytes; T: what pointers point to; PUT ... IGET: names. */
+#define SH_COPIES(T, SIZE, PUT, GET, SIGNAL) \
+	SH_BOTH(void, PUT, sh_put(to, dest, source, sh_bytes(nelems, SIZE));, T *dest, const T *source, size_t nelems, int pe) \
+	SH_BOTH(void, GET, sh_get(to, dest, source, sh_bytes(nelems, SIZE), true);, T *dest, const T *source, size_t nelems, int pe) \
+	SH_BOTH(void, PUT##_nbi, sh_put(to, dest, source, sh_bytes(nelems, SIZE));, T *dest, const T *source, size_t nelems, int pe) \
+	SH_BOTH(void, GET##_nbi, sh_get(to, dest, source, sh_bytes(nelems, SIZE), false);, T *dest, const T *source, size_t nelems, int pe) \
+	SH_BOTH(void, SIGNAL, sh_put(to, dest, source, sh_bytes(nelems, SIZE)); rma_signal(to, sig_addr, signal, sig_op);, \
+	        T *dest, const T *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) \
+	SH_BOTH(void, SIGNAL##_nbi, sh_put(to, dest, source, sh_bytes(nelems, SIZE)); rma_signal(to, sig_addr, signal, sig_op);, \
+	        T *dest, const T *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe)
+#define SH_STRIDED(T, SIZE, PUT, GET) \
+	SH_BOTH(void, PUT, rma_iput(to, (char *)dest, (const char *)source, dst, sst, SIZE, nelems);, \
+	        T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) \
+	SH_BOTH(void, GET, rma_iget(to, (char *)dest, (const char *)source, dst, sst, SIZE, nelems);, \
+	        T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe)
+
+#define SH_TYPED(T, N) \
+	SH_COPIES(T, sizeof(T), N##_put, N##_get, N##_put_signal) \
+	SH_STRIDED(T, sizeof(T), N##_iput, N##_iget) \
+	SH_BOTH(void, N##_p, sh_put(to, dest, &value, sizeof(T));, T *dest, T value, int pe) \
+	SH_BOTH(T, N##_g, T value; sh_get(to, &value, source, sizeof(T), true); return value;, const T *source, int pe) \
+	TWS_FUNCTIONS_RMA(SH_ALIAS, T, N)
+TWS_TYPES_RMA(SH_TYPED)
+
+#define SH_SIZED(BITS) \
+	SH_COPIES(void, BITS / 8, put##BITS, get##BITS, put##BITS##_signal) \
+	SH_STRIDED(void, BITS / 8, iput##BITS, iget##BITS) \
+	TWS_FUNCTIONS_SIZE(SH_ALIAS, BITS)
+TWS_SIZES(SH_SIZED)
+
+SH_COPIES(void, 1, putmem, getmem, putmem_signal)
+TWS_FUNCTIONS_MEM(SH_ALIAS)

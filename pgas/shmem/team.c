@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* team.c - teams and contexts.
+ *
+ * A team has a slot of control memory, the same one on all its PEs: all of the parent agree on one that is free everywhere.  Teams that
+ * share no PE may share a slot.  When a team is destroyed its words become 0 again: its PEs have synchronized then, so nothing is
+ * under way to them, and none makes a team in the slot before it has destroyed this one. */
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "pgas/shmem/collective/collective.h"
+
+struct shmem_team tws_team_world, tws_team_shared;
+struct shmem_ctx tws_ctx_default = {.team = &tws_team_world};
+
+static uint64_t team_free; /* slots, bits */
+
+void sh_teams_open(void)
+{
+	tws_team_world = (struct shmem_team){.size = tw_segment.pes, .me = tw_segment.pe, .stride = 1, .slot = 0};
+	tws_team_shared = (struct shmem_team){.start = tw_segment.first,
+	                                      .size = tw_segment.locals,
+	                                      .me = tw_segment.pe - tw_segment.first,
+	                                      .stride = 1,
+	                                      .slot = 1};
+	team_free = ~(uint64_t)3;
+}
+
+int pshmem_team_my_pe(shmem_team_t team)
+{
+	return team == SHMEM_TEAM_INVALID ? -1 : (int)team->me;
+}
+
+int pshmem_team_n_pes(shmem_team_t team)
+{
+	return team == SHMEM_TEAM_INVALID ? -1 : (int)team->size;
+}
+
+int pshmem_team_get_config(shmem_team_t team, long config_mask, shmem_team_config_t *config)
+{
+	if (team == SHMEM_TEAM_INVALID || (config_mask && !config))
+		return -1;
+	if (config_mask & SHMEM_TEAM_NUM_CONTEXTS)
+		config->num_contexts = team->contexts;
+	return 0;
+}
+
+/* The number of the job's PE @pe in @team; -1: it has none. */
+static int team_index(const struct shmem_team *team, unsigned pe)
+{
+	int distance = (int)pe - (int)team->start;
+
+	if (distance % team->stride || distance / team->stride < 0 || distance / team->stride >= (int)team->size)
+		return -1;
+	return distance / team->stride;
+}
+
+int pshmem_team_translate_pe(shmem_team_t src_team, int src_pe, shmem_team_t dest_team)
+{
+	if (src_team == SHMEM_TEAM_INVALID || dest_team == SHMEM_TEAM_INVALID || (unsigned)src_pe >= src_team->size)
+		return -1;
+	return team_index(dest_team, sh_team_pe(src_team, (unsigned)src_pe));
+}
+
+/* ---- making ---- */
+
+/* A team of @size PEs of @parent, in which this PE takes part or not.  All of the parent call, for teams that share no PE, or for
+ * one.  0, or -1 when there is no slot: for all of them. */
+static int team_make(struct shmem_team *parent, unsigned start, int stride, unsigned size,
+                     const shmem_team_config_t *config, long mask, shmem_team_t *made)
+{
+	struct shmem_team *team = calloc(1, sizeof(*team));
+	uint64_t both = team ? team_free : 0;
+
+	pshmem_uint64_and_reduce(parent, &both, &both, 1);
+	if (!both) {
+		free(team);
+		return -1;
+	}
+	team->start = sh_team_pe(parent, start);
+	team->stride = size > 1 ? parent->stride * stride : 1;
+	team->size = size;
+	team->slot = (unsigned)__builtin_ctzll(both);
+	team->contexts = mask & SHMEM_TEAM_NUM_CONTEXTS ? config->num_contexts : 0;
+	int me = team_index(team, tw_segment.pe);
+	if (me < 0) {
+		free(team);
+		return 0;
+	}
+	team->me = (unsigned)me;
+	team_free &= ~((uint64_t)1 << team->slot);
+	*made = team;
+	return 0;
+}
+
+int pshmem_team_split_strided(shmem_team_t parent, int start, int stride, int size, const shmem_team_config_t *config,
+                              long config_mask, shmem_team_t *new_team)
+{
+	*new_team = SHMEM_TEAM_INVALID;
+	if (parent == SHMEM_TEAM_INVALID)
+		return -1;
+	int64_t last = start + (int64_t)stride * (size - 1);
+	if (size < 1 || start < 0 || start >= (int)parent->size || last < 0 || last >= (int64_t)parent->size ||
+	    (stride == 0 && size > 1) || (config_mask && !config))
+		return -1;
+	return team_make(parent, (unsigned)start, stride, (unsigned)size, config, config_mask, new_team);
+}
+
+int pshmem_team_split_2d(shmem_team_t parent, int xrange, const shmem_team_config_t *xaxis_config, long xaxis_mask,
+                         shmem_team_t *xaxis_team, const shmem_team_config_t *yaxis_config, long yaxis_mask,
+                         shmem_team_t *yaxis_team)
+{
+	*xaxis_team = *yaxis_team = SHMEM_TEAM_INVALID;
+	if (parent == SHMEM_TEAM_INVALID || xrange < 1 || (xaxis_mask && !xaxis_config) ||
+	    (yaxis_mask && !yaxis_config))
+		return -1;
+	unsigned width = TW_MIN((unsigned)xrange, parent->size), x = parent->me % width, row = parent->me - x;
+	if (team_make(parent, row, 1, TW_MIN(width, parent->size - row), xaxis_config, xaxis_mask, xaxis_team))
+		return -1;
+	if (team_make(parent, x, (int)width, (parent->size - x + width - 1) / width, yaxis_config, yaxis_mask,
+	              yaxis_team)) {
+		pshmem_team_destroy(*xaxis_team);
+		*xaxis_team = SHMEM_TEAM_INVALID;
+		return -1;
+	}
+	return 0;
+}
+
+void pshmem_team_destroy(shmem_team_t team)
+{
+	if (team == SHMEM_TEAM_INVALID || team == SHMEM_TEAM_WORLD || team == SHMEM_TEAM_SHARED)
+		return;
+	pshmem_team_sync(team);
+	memset(tw_segment.base + sh.teams_at + team->slot * SH_TEAM_BYTES, 0, SH_WORDS * SH_WORD_BYTES);
+	team_free |= (uint64_t)1 << team->slot;
+	while (team->ctx) {
+		struct shmem_ctx *next = team->ctx->next;
+		free(team->ctx);
+		team->ctx = next;
+	}
+	free(team);
+}
+
+/* ---- contexts ---- */
+
+static pthread_mutex_t team_mutex = PTHREAD_MUTEX_INITIALIZER; /* contexts are made by any thread */
+
+int pshmem_team_create_ctx(shmem_team_t team, long options, shmem_ctx_t *ctx)
+{
+	const long known = SHMEM_CTX_SERIALIZED | SHMEM_CTX_PRIVATE | SHMEM_CTX_NOSTORE;
+
+	*ctx = SHMEM_CTX_INVALID;
+	if (team == SHMEM_TEAM_INVALID)
+		return -1;
+	struct shmem_ctx *made = options & ~known ? NULL : calloc(1, sizeof(*made));
+	if (!made)
+		return -1;
+	made->team = team;
+	pthread_mutex_lock(&team_mutex);
+	made->next = team->ctx;
+	team->ctx = made;
+	pthread_mutex_unlock(&team_mutex);
+	*ctx = made;
+	return 0;
+}
+
+int pshmem_ctx_create(long options, shmem_ctx_t *ctx)
+{
+	return pshmem_team_create_ctx(SHMEM_TEAM_WORLD, options, ctx);
+}
+
+void pshmem_ctx_destroy(shmem_ctx_t ctx)
+{
+	if (ctx == SHMEM_CTX_INVALID || ctx == SHMEM_CTX_DEFAULT)
+		return;
+	tw_segment_quiet();
+	pthread_mutex_lock(&team_mutex);
+	struct shmem_ctx **at = &ctx->team->ctx;
+	while (*at && *at != ctx)
+		at = &(*at)->next;
+	if (*at)
+		*at = ctx->next;
+	pthread_mutex_unlock(&team_mutex);
+	free(ctx);
+}
+
+int pshmem_ctx_get_team(shmem_ctx_t ctx, shmem_team_t *team)
+{
+	*team = ctx == SHMEM_CTX_INVALID ? SHMEM_TEAM_INVALID : ctx->team;
+	return ctx == SHMEM_CTX_INVALID ? -1 : 0;
+}
+
+TWS_FUNCTIONS_TEAM(SH_ALIAS)
