@@ -29,6 +29,7 @@ RULE = {
     "include/tweed/shmem.h": ["include/tweed/shmem_types.h", "include/tweed/shmem_generic.h"],
     "include/tweed/shmem_types.h": [],
     "include/tweed/shmem_generic.h": [],
+    "include/tweed/pshmem.h": ["include/tweed/shmem.h"],
     "include/tweed/mpp/": ["include/tweed/shmem.h"],
     "pgas/": ["base/", "net/", "core/", "sync/", "include/"],
     "tools/": ["base/", "net/", "core/", "sync/", "api/", "pgas/shmem/size.h", "include/", "instrument/wrapped.h"],

@@ -140,10 +140,10 @@ TWS_TYPES_BITWISE(TWS_X)
 #undef TWS_X
 /* The same by deprecated names. */
 #define TWS_X(T, N) TWS_FUNCTIONS_OLD_EXTENDED(TWS_DECLARE, T, N)
-TWS_TYPES_OLD_EXTENDED(TWS_X)
+TWS_TYPES_EXTENDED(TWS_X)
 #undef TWS_X
 #define TWS_X(T, N) TWS_FUNCTIONS_OLD_AMO(TWS_DECLARE, T, N)
-TWS_TYPES_OLD_AMO(TWS_X)
+TWS_TYPES_AMO(TWS_X)
 #undef TWS_X
 
 /* Order, completion, signals; waiting for, and testing, variables of one's own.  Waits spin, then yield, then sleep. */

@@ -175,21 +175,21 @@ extern int tws_no_function_for_this_type(void);
 #define shmem_prod_reduce(...) TWS_CHOOSE(REDUCE_SUM, prod_reduce, TWS_SECOND(__VA_ARGS__, 0))(__VA_ARGS__)
 /* Deprecated. */
 #define TWS_fetch(T, N) T *: shmem_##N##_fetch, const T *: shmem_##N##_fetch,
-#define shmem_fetch(...) TWS_CHOOSE(OLD_EXTENDED, fetch, TWS_FIRST(__VA_ARGS__, 0))(__VA_ARGS__)
+#define shmem_fetch(...) TWS_CHOOSE(EXTENDED, fetch, TWS_FIRST(__VA_ARGS__, 0))(__VA_ARGS__)
 #define TWS_set(T, N) T *: shmem_##N##_set,
-#define shmem_set(...) TWS_CHOOSE(OLD_EXTENDED, set, TWS_FIRST(__VA_ARGS__, 0))(__VA_ARGS__)
+#define shmem_set(...) TWS_CHOOSE(EXTENDED, set, TWS_FIRST(__VA_ARGS__, 0))(__VA_ARGS__)
 #define TWS_swap(T, N) T *: shmem_##N##_swap,
-#define shmem_swap(...) TWS_CHOOSE(OLD_EXTENDED, swap, TWS_FIRST(__VA_ARGS__, 0))(__VA_ARGS__)
+#define shmem_swap(...) TWS_CHOOSE(EXTENDED, swap, TWS_FIRST(__VA_ARGS__, 0))(__VA_ARGS__)
 #define TWS_cswap(T, N) T *: shmem_##N##_cswap,
-#define shmem_cswap(...) TWS_CHOOSE(OLD_AMO, cswap, TWS_FIRST(__VA_ARGS__, 0))(__VA_ARGS__)
+#define shmem_cswap(...) TWS_CHOOSE(AMO, cswap, TWS_FIRST(__VA_ARGS__, 0))(__VA_ARGS__)
 #define TWS_finc(T, N) T *: shmem_##N##_finc,
-#define shmem_finc(...) TWS_CHOOSE(OLD_AMO, finc, TWS_FIRST(__VA_ARGS__, 0))(__VA_ARGS__)
+#define shmem_finc(...) TWS_CHOOSE(AMO, finc, TWS_FIRST(__VA_ARGS__, 0))(__VA_ARGS__)
 #define TWS_inc(T, N) T *: shmem_##N##_inc,
-#define shmem_inc(...) TWS_CHOOSE(OLD_AMO, inc, TWS_FIRST(__VA_ARGS__, 0))(__VA_ARGS__)
+#define shmem_inc(...) TWS_CHOOSE(AMO, inc, TWS_FIRST(__VA_ARGS__, 0))(__VA_ARGS__)
 #define TWS_fadd(T, N) T *: shmem_##N##_fadd,
-#define shmem_fadd(...) TWS_CHOOSE(OLD_AMO, fadd, TWS_FIRST(__VA_ARGS__, 0))(__VA_ARGS__)
+#define shmem_fadd(...) TWS_CHOOSE(AMO, fadd, TWS_FIRST(__VA_ARGS__, 0))(__VA_ARGS__)
 #define TWS_add(T, N) T *: shmem_##N##_add,
-#define shmem_add(...) TWS_CHOOSE(OLD_AMO, add, TWS_FIRST(__VA_ARGS__, 0))(__VA_ARGS__)
+#define shmem_add(...) TWS_CHOOSE(AMO, add, TWS_FIRST(__VA_ARGS__, 0))(__VA_ARGS__)
 
 /* clang-format on */
 #endif

@@ -34,12 +34,6 @@
 #define TWS_TYPES_BITWISE_ONCE(X) \
 	X(unsigned int, uint) X(unsigned long, ulong) X(unsigned long long, ulonglong) X(int32_t, int32) X(int64_t, int64)
 #define TWS_TYPES_BITWISE(X) TWS_TYPES_BITWISE_ONCE(X) X(uint32_t, uint32) X(uint64_t, uint64)
-/* Of the deprecated atomics. */
-#define TWS_TYPES_OLD_AMO(X) X(int, int) X(long, long) X(long long, longlong)
-#define TWS_TYPES_OLD_AMO_ONCE(X) TWS_TYPES_OLD_AMO(X)
-#define TWS_TYPES_OLD_EXTENDED_ONCE(X) TWS_TYPES_OLD_EXTENDED(X)
-#define TWS_TYPES_OLD_EXTENDED(X) X(float, float) X(double, double) TWS_TYPES_OLD_AMO(X)
-
 /* Point-to-point synchronization. */
 #define TWS_TYPES_SYNC_ONCE(X) X(short, short) X(unsigned short, ushort) TWS_TYPES_AMO_ONCE(X)
 #define TWS_TYPES_SYNC(X) TWS_TYPES_SYNC_ONCE(X) TWS_TYPES_WORDS(X)

@@ -72,7 +72,7 @@ TWS_TYPES_BITWISE(SH_BITWISE)
 	void pshmem_##N##_set(T *dest, T value, int pe) { pshmem_##N##_atomic_set(dest, value, pe); } \
 	T pshmem_##N##_swap(T *dest, T value, int pe) { return pshmem_##N##_atomic_swap(dest, value, pe); } \
 	TWS_FUNCTIONS_OLD_EXTENDED(SH_ALIAS, T, N)
-TWS_TYPES_OLD_EXTENDED(SH_OLD_EXTENDED)
+TWS_TYPES_EXTENDED(SH_OLD_EXTENDED)
 
 #define SH_OLD_AMO(T, N) \
 	T pshmem_##N##_cswap(T *dest, T cond, T value, int pe) { return pshmem_##N##_atomic_compare_swap(dest, cond, value, pe); } \
@@ -81,4 +81,4 @@ TWS_TYPES_OLD_EXTENDED(SH_OLD_EXTENDED)
 	T pshmem_##N##_fadd(T *dest, T value, int pe) { return pshmem_##N##_atomic_fetch_add(dest, value, pe); } \
 	void pshmem_##N##_add(T *dest, T value, int pe) { pshmem_##N##_atomic_add(dest, value, pe); } \
 	TWS_FUNCTIONS_OLD_AMO(SH_ALIAS, T, N)
-TWS_TYPES_OLD_AMO(SH_OLD_AMO)
+TWS_TYPES_AMO(SH_OLD_AMO)

@@ -35,7 +35,7 @@ void *pshmem_malloc_with_hints(size_t size, long hints)
 
 void *pshmem_align(size_t alignment, size_t size)
 {
-	if (!alignment || (alignment & (alignment - 1)) || alignment % sizeof(void *))
+	if (!alignment || (alignment & (alignment - 1)))
 		return NULL;
 	return memory_alloc("shmem_align", alignment, size);
 }

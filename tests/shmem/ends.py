@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""How OpenSHMEM programs are compiled, and how their jobs end.
+
+ends.py TWEED FOLDER"""
+import os
+import subprocess
+import sys
+
+SOURCE = r"""
+#include <shmem.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+static long word[4];
+int main(int argc, char **argv)
+{
+	const char *how = argc > 1 ? argv[1] : "";
+	char local[8] = "";
+	shmem_init();
+	int me = shmem_my_pe();
+	if (!strcmp(how, "exit5") && me == 0) { printf("last words"); shmem_global_exit(5); }
+	if (!strcmp(how, "exit0") && me == 0) shmem_global_exit(0);
+	if (!strcmp(how, "die") && me == 1) abort();
+	if (!strcmp(how, "leave") && me == 1) exit(3);
+	if (!strcmp(how, "wild") && me == 0) shmem_putmem(local, local, 8, 1);
+	if (!strcmp(how, "past") && me == 0) shmem_putmem((char *)shmem_malloc(0) + 0x10000, local, 8, 1);
+	if (!strcmp(how, "pe") && me == 0) shmem_long_p(word, 1, 9);
+	if (*how) { shmem_barrier_all(); shmem_long_wait_until(word, SHMEM_CMP_EQ, 77); }
+	shmem_long_p(word, me, (me + 1) % shmem_n_pes());
+	shmem_barrier_all();
+	printf("PE %d of %d %s\n", me, shmem_n_pes(), getenv("THEIRS") ? getenv("THEIRS") : "");
+	return 0;
+}
+"""
+
+
+def run(*command, **environment):
+    result = subprocess.run(command, capture_output=True, text=True, timeout=50, env={**os.environ, **environment})
+    return result.returncode, result.stdout, result.stderr
+
+
+def main():
+    tweed, folder = sys.argv[1:]
+    source, program = os.path.join(folder, "ends.c"), os.path.join(folder, "ends")
+    with open(source, "w", encoding="utf-8") as f:
+        f.write(SOURCE)
+    wrong = 0
+
+    def expect(what, got, status, *texts):
+        nonlocal wrong
+        good = got[0] == status and all(t in got[1] + got[2] for t in texts)
+        wrong += not good
+        print(f"{'ok' if good else 'WRONG'}: {what}" + ("" if good else f": {got}"))
+
+    for compiler, standards in (("oshcc", ("c99", "c11", "c17")), ("oshc++", ("c++17",))):
+        for standard in standards:
+            language = ["-x", "c++"] if compiler == "oshc++" else []
+            expect(f"{compiler} -std={standard}", run(tweed, compiler, f"-std={standard}", "-Wall", "-Wextra", "-Wpedantic", "-Werror",
+                                                      *language, source, "-o", program + standard), 0)
+    program += "c11"
+    expect("alone", run(program, THEIRS="x"), 0, "PE 0 of 1 x")
+    expect("three", run(tweed, "oshrun", "-np", "3", "-x", "THEIRS=y", program), 0, "PE 0 of 3 y", "PE 2 of 3 y")
+    expect("two nodes", run(tweed, "oshrun", "-n", "4", "--ppn", "2", program), 0, "PE 3 of 4")
+    expect("global exit", run(tweed, "oshrun", "-n", "2", program, "exit5"), 5, "last words")
+    expect("global exit of 0", run(tweed, "oshrun", "-n", "3", program, "exit0"), 0)
+    expect("a PE that dies", run(tweed, "oshrun", "-n", "2", program, "die"), 128 + 6, "processor 1")
+    expect("a PE that leaves", run(tweed, "oshrun", "-n", "2", program, "leave"), 3)
+    expect("a wild address", run(tweed, "oshrun", "-n", "2", program, "wild"), 1, "not symmetric")
+    expect("a wild address, two nodes", run(tweed, "oshrun", "-n", "2", "--ppn", "1", program, "past"), 1, "not symmetric")
+    expect("no such PE", run(tweed, "oshrun", "-n", "2", program, "pe"), 1, "no PE 9")
+    expect("a size", run(tweed, "oshrun", "-n", "2", program, SHMEM_SYMMETRIC_SIZE="1.5m", SHMEM_DEBUG="1"), 0, "1572864 bytes")
+    expect("no size", run(tweed, "oshrun", "-n", "2", program, SHMEM_SYMMETRIC_SIZE="much"), 2, "SHMEM_SYMMETRIC_SIZE")
+    expect("version and help", run(tweed, "oshrun", "-n", "2", program, SHMEM_VERSION="1", SHMEM_INFO="1"), 0, "OpenSHMEM 1.5",
+           "SHMEM_DEBUG")
+    expect("no PEs", run(tweed, "oshrun", program), 2, "-n is missing")
+    expect("uneven nodes", run(tweed, "oshrun", "-n", "3", "--ppn", "2", program), 2, "multiple")
+    return 1 if wrong else 0
+
+
+sys.exit(main())

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* rma.c - puts and gets of global variables and the heap, strided ones, signals; atomics; waiting. */
+#include "check.h"
+
+#define N 5000
+
+static long line[N], word;
+static float single;
+static unsigned bits;
+static uint64_t signal;
+int initialized[3] = {7, 8, 9};
+
+static void memory(int me, int n)
+{
+	int right = (me + 1) % n, left = (me + n - 1) % n;
+	long *heap = shmem_calloc(N, sizeof(long)), got[N];
+
+	CHECK(shmem_addr_accessible(line, right) && shmem_addr_accessible(heap, right) &&
+	      !shmem_addr_accessible(got, right));
+	CHECK(initialized[2] == 9);
+	for (int i = 0; i < N; i++)
+		got[i] = me * N + i;
+	shmem_put(line, got, N, right);
+	shmem_put_nbi(heap + 1, got, N - 1, right);
+	shmem_barrier_all();
+	CHECK(line[N - 1] == left * N + N - 1 && heap[0] == 0 && heap[N - 1] == left * N + N - 2);
+	shmem_get_nbi(got, line, N, right);
+	shmem_quiet();
+	CHECK(got[17] == me * N + 17 && shmem_g(&line[3], right) == me * N + 3);
+	shmem_barrier_all();
+	shmem_iput(line, got, 3, 2, 10, right);
+	shmem_barrier_all();
+	CHECK(line[27] == left * N + 18 && line[28] == left * N + 28);
+	shmem_iget(got, line, 1, 3, 10, right);
+	CHECK(got[9] == me * N + 18);
+	shmem_putmem_signal(heap, &line[1], 3, &signal, 5, SHMEM_SIGNAL_SET, right);
+	CHECK(shmem_signal_wait_until(&signal, SHMEM_CMP_EQ, 5) == 5 && memcmp(heap, &line[1], 3) != 2);
+	void *direct = shmem_ptr(heap, right);
+	CHECK(!direct || memcmp(direct, &line[1], 0) == 0);
+	heap = shmem_realloc(heap, 2 * N * sizeof(long));
+	CHECK(heap && heap[N - 1] == left * N + N - 2);
+	shmem_free(heap);
+	char *aligned = shmem_align(1 << 16, 100);
+	CHECK(((uintptr_t)aligned & 0xffff) == 0 && !shmem_malloc((size_t)1 << 50));
+	shmem_free(aligned);
+}
+
+static void atomics(int me, int n)
+{
+	for (int i = 0; i < 100; i++) {
+		shmem_atomic_inc(&word, i % n);
+		shmem_atomic_or(&bits, 1u << me, i % n);
+	}
+	shmem_barrier_all();
+	int expected = 0;
+	for (int i = 0; i < 100; i++)
+		expected += i % n == me ? n : 0;
+	CHECK(shmem_atomic_fetch(&word, me) == expected && bits == (1u << n) - 1);
+	shmem_barrier_all();
+	CHECK(shmem_atomic_compare_swap(&word, -1L, 3L, me) == expected && word == expected);
+	shmem_atomic_set(&single, 2.5f, (me + 1) % n);
+	shmem_barrier_all();
+	CHECK(shmem_atomic_swap(&single, 1.5f, me) == 2.5f && single == 1.5f);
+}
+
+static void waiting(int me, int n)
+{
+	static int flag[4];
+	int skip[4] = {0, 1, 0, 0};
+	size_t found[4];
+
+	shmem_barrier_all();
+	shmem_p(&flag[2], 4, (me + 1) % n);
+	CHECK(shmem_wait_until_any(flag, 4, skip, SHMEM_CMP_GT, 3) == 2);
+	CHECK(shmem_wait_until_some(flag, 4, found, skip, SHMEM_CMP_EQ, 4) == 1 && found[0] == 2);
+	CHECK(!shmem_test_all(flag, 4, skip, SHMEM_CMP_EQ, 4) &&
+	      shmem_test_any(flag, 2, skip, SHMEM_CMP_NE, 0) == SIZE_MAX);
+	shmem_p(&flag[0], 4, (me + 1) % n);
+	shmem_p(&flag[3], 4, (me + 1) % n);
+	shmem_wait_until_all(flag, 4, skip, SHMEM_CMP_GE, 4);
+}
+
+int main(void)
+{
+	shmem_init();
+	int me = shmem_my_pe(), n = shmem_n_pes();
+	memory(me, n);
+	atomics(me, n);
+	waiting(me, n);
+	shmem_barrier_all();
+	if (me == 0)
+		printf("rma: %d PEs\n", n);
+	shmem_finalize();
+	return 0;
+}
