@@ -9,7 +9,7 @@
 #include "pgas/segment/impl.h"
 #include "pgas/segment/segment.h"
 
-#define NAP_YIELDS  200u
+#define NAP_YIELDS  50u
 #define NAP_MOST_NS 1000000L
 
 void tw_segment_nap_long(struct tw_nap *nap)

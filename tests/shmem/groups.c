@@ -3,7 +3,7 @@
 #include "check.h"
 
 #define N      300
-#define ROUNDS 50
+#define ROUNDS 12
 
 static long sync_words[SHMEM_SYNC_SIZE], source[16 * N], dest[16 * N], lock, counter;
 static double work[SHMEM_REDUCE_MIN_WRKDATA_SIZE > N / 2 + 1 ? SHMEM_REDUCE_MIN_WRKDATA_SIZE : N / 2 + 1], in[N],

@@ -75,6 +75,7 @@ static void waiting(int me, int n)
 	CHECK(shmem_wait_until_some(flag, 4, found, skip, SHMEM_CMP_EQ, 4) == 1 && found[0] == 2);
 	CHECK(!shmem_test_all(flag, 4, skip, SHMEM_CMP_EQ, 4) &&
 	      shmem_test_any(flag, 2, skip, SHMEM_CMP_NE, 0) == SIZE_MAX);
+	shmem_barrier_all();
 	shmem_p(&flag[0], 4, (me + 1) % n);
 	shmem_p(&flag[3], 4, (me + 1) % n);
 	shmem_wait_until_all(flag, 4, skip, SHMEM_CMP_GE, 4);
