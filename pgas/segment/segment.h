@@ -143,10 +143,12 @@ static inline void tw_segment_quiet(void)
 /* tw_segment_push - let what was put travel: before a long time without calls. */
 void tw_segment_push(void);
 
-/* Waiting for a word of the own segment that others write: for (struct tw_nap nap = {0}; !ready; tw_segment_nap(&nap)).  Spins, then
- * yields, then sleeps for longer and longer, a millisecond at most; what was put travels meanwhile. */
+/* Waiting for a word of the own segment that others write: for (struct tw_nap nap = {0}; !ready; tw_segment_nap(&nap)).  Spins, yields, then
+ * sleeps for longer and longer, a millisecond at most; what was put travels meanwhile.  Who writes the word from this node may end
+ * the sleep. */
 struct tw_nap {
 	unsigned round;
+	uint32_t seen; /* the bell, when it was announced that this PE sleeps */
 };
 void tw_segment_nap_long(struct tw_nap *nap);
 static inline void tw_segment_nap(struct tw_nap *nap)
@@ -155,6 +157,26 @@ static inline void tw_segment_nap(struct tw_nap *nap)
 		tw_pause();
 	else
 		tw_segment_nap_long(nap);
+}
+
+/* tw_segment_nudge - wake the PE whose segment is @to, if it sleeps; after a write that it may wait for.  tw_segment_wake - the same,
+ * and it cannot be missed: costs a full fence. */
+struct tw_segment_bell {
+	_Atomic uint32_t rings, asleep;
+};
+#define TW_SEGMENT_BELL 2048u /* its offset in each segment */
+void tw_segment_ring(struct tw_segment_bell *bell);
+static inline void tw_segment_nudge(char *to)
+{
+	struct tw_segment_bell *bell = (struct tw_segment_bell *)(void *)(to + TW_SEGMENT_BELL);
+
+	if (__builtin_expect(atomic_load_explicit(&bell->asleep, memory_order_relaxed) != 0, 0))
+		tw_segment_ring(bell);
+}
+static inline void tw_segment_wake(char *to)
+{
+	atomic_thread_fence(memory_order_seq_cst);
+	tw_segment_nudge(to);
 }
 
 /* Counting signals: a word of 8 bytes that starts at 0 and has one waiter.

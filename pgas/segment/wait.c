@@ -1,32 +1,49 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* wait.c - waiting for what other PEs write.
  *
- * Nobody wakes a sleeper: who writes is a store of a neighbour, a device or a node's server, and none of them can know that somebody
- * waits.  So sleeps are short at first: to yield comes before them, which is all that PEs need who share cores. */
+ * A sleeper announces itself, looks again, and sleeps on its bell; a writer stores, and then looks whether the other is asleep.  With a
+ * full fence between (tw_segment_wake) one of the two sees the other.  Writers that do without, and those of other nodes, do not
+ * wake: hence no sleep is long. */
+#include <limits.h>
 #include <sched.h>
-#include <time.h>
 
 #include "pgas/segment/impl.h"
 #include "pgas/segment/segment.h"
 
-#define NAP_YIELDS  50u
-#define NAP_MOST_NS 1000000L
+#define NAP_YIELDS   8u
+#define NAP_FIRST_NS 20000u
+#define NAP_DOUBLED  6u /* times */
+
+void tw_segment_ring(struct tw_segment_bell *bell)
+{
+	if (!atomic_exchange(&bell->asleep, 0))
+		return;
+	atomic_fetch_add(&bell->rings, 1);
+	tw_futex_wake(&bell->rings, INT_MAX);
+}
 
 void tw_segment_nap_long(struct tw_nap *nap)
 {
+	struct tw_segment_bell *bell = (struct tw_segment_bell *)(void *)(tw_segment.base + TW_SEGMENT_BELL);
 	unsigned round = nap->round - 1;
 
 	tw_segment_push();
 	if (round == 0) /* the first look: nothing but that */
 		return;
-	unsigned slow = round - tw_segment.spins;
+	unsigned slow = round - tw_segment.spins - 1;
 	if (slow < NAP_YIELDS) {
 		sched_yield();
 		return;
 	}
-	long ns = 1000L << TW_MIN((slow - NAP_YIELDS) / 8, 10u);
-	nanosleep(&(struct timespec){.tv_nsec = TW_MIN(ns, NAP_MOST_NS)}, NULL);
-	nap->round = TW_MIN(nap->round, tw_segment.spins + NAP_YIELDS + 100u);
+	slow -= NAP_YIELDS;
+	if (slow % 2 == 0) { /* the caller looks once more, then we sleep */
+		nap->seen = atomic_load(&bell->rings);
+		atomic_store(&bell->asleep, 1);
+		return;
+	}
+	tw_futex_wait(&bell->rings, nap->seen, (uint64_t)NAP_FIRST_NS << TW_MIN(slow / 8, NAP_DOUBLED));
+	if (slow > 64) /* not to overflow; even and odd stay so */
+		nap->round -= 2;
 }
 
 void tw_segment_signal(unsigned pe, size_t offset)
@@ -35,6 +52,7 @@ void tw_segment_signal(unsigned pe, size_t offset)
 
 	if (to && tw_segment.cpu_atomics) {
 		atomic_fetch_add((_Atomic uint64_t *)(void *)(to + offset), 1);
+		tw_segment_wake(to);
 		return;
 	}
 	if (!to && tw_segment.remote)

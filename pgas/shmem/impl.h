@@ -149,6 +149,7 @@ static inline void sh_amo_post(unsigned pe, void *word, enum tw_amo op, unsigned
 
 	if (SH_LIKELY(to && tw_segment.cpu_atomics)) {
 		tw_amo_here(to + at, op, bytes, value, 0);
+		tw_segment_nudge(to); /* the atomic was a full fence */
 		return;
 	}
 	sh_check_pe(pe);

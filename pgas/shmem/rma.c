@@ -20,11 +20,21 @@ static void rma_signal(unsigned pe, uint64_t *sig_addr, uint64_t signal, int sig
 	char *to = tw_segment_direct(pe);
 
 	tw_segment_fence();
-	if (sig_op == SHMEM_SIGNAL_SET && to && tw_segment.cpu_atomics)
+	if (sig_op == SHMEM_SIGNAL_SET && to && tw_segment.cpu_atomics) {
 		atomic_store_explicit((_Atomic uint64_t *)(void *)(to + sh_at(sig_addr, 8)), signal,
 		                      memory_order_release);
-	else
+		tw_segment_wake(to);
+	} else
 		sh_amo_post(pe, sig_addr, sig_op == SHMEM_SIGNAL_ADD ? TW_AMO_ADD : TW_AMO_SWAP, 8, signal);
+}
+
+/* A single element is often what somebody waits for. */
+static inline void rma_nudge(unsigned pe)
+{
+	char *to = tw_segment_direct(pe);
+
+	if (to)
+		tw_segment_nudge(to);
 }
 
 /* Elements of @size bytes, @dst and @sst of them apart. */
@@ -63,7 +73,7 @@ static void rma_iget(unsigned pe, char *dest, const char *source, ptrdiff_t dst,
 #define SH_TYPED(T, N) \
 	SH_COPIES(T, sizeof(T), N##_put, N##_get, N##_put_signal) \
 	SH_STRIDED(T, sizeof(T), N##_iput, N##_iget) \
-	SH_BOTH(void, N##_p, sh_put(to, dest, &value, sizeof(T));, T *dest, T value, int pe) \
+	SH_BOTH(void, N##_p, sh_put(to, dest, &value, sizeof(T)); rma_nudge(to);, T *dest, T value, int pe) \
 	SH_BOTH(T, N##_g, T value; sh_get(to, &value, source, sizeof(T), true); return value;, const T *source, int pe) \
 	TWS_FUNCTIONS_RMA(SH_ALIAS, T, N)
 TWS_TYPES_RMA(SH_TYPED)

@@ -66,6 +66,7 @@ static void set_store(const struct sh_set *set, unsigned i, unsigned word, uint6
 	if (to) {
 		atomic_store_explicit((_Atomic uint64_t *)(void *)(to + set_word(set, word)), value,
 		                      memory_order_release);
+		tw_segment_wake(to);
 		return;
 	}
 	tw_segment_remote_fence();
