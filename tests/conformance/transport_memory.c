@@ -182,6 +182,33 @@ static void atomics(struct env *env)
 	ENV_CHECK(env, atomic_load(&env->shared->word[0]) == 0, "swap lost a value, or gave one out twice");
 }
 
+/* Both halves of a word by all endpoints at once: neither disturbs the other; what has no result is done after flush, in order with
+ * what has. */
+static void halves(struct env *env)
+{
+	const unsigned rounds = env_rounds(env, 1000);
+	const size_t low = AREA, high = AREA + 4, own = AREA + 64 + 64 * env->rank;
+
+	for (unsigned i = 1; i <= rounds; i++)
+		for (unsigned node = 0; node < 3; node++) {
+			tw_net_amo_post(env->net, node, low, TW_AMO_ADD, 4, UINT32_MAX, 0);
+			tw_net_amo(env->net, node, high, TW_AMO_ADD, 4, i, 0);
+			tw_net_amo_post(env->net, node, own, TW_AMO_OR, 4, 6, 0);
+			uint64_t old = tw_net_amo(env->net, node, own, TW_AMO_AND, 4, 3, 0);
+			ENV_CHECK(env, old == 6, "and after or: %lu", old);
+			old = tw_net_amo(env->net, node, own, TW_AMO_CAS, 4, 9, 2);
+			ENV_CHECK(env, old == 2, "compare-and-swap after and: %lu", old);
+			old = tw_net_amo(env->net, node, own, TW_AMO_XOR, 4, 9, 0);
+			ENV_CHECK(env, old == 9, "exclusive or after compare-and-swap: %lu", old);
+		}
+	tw_net_flush(env->net, TW_NET_ALL);
+	env_barrier(env);
+	uint32_t all = env->ranks * rounds;
+	ENV_CHECK(env, (uint32_t)env_load(env, low) == 0u - all, "a lost addition to the low half");
+	ENV_CHECK(env, env_load(env, low) >> 32 == (uint64_t)all * (rounds + 1) / 2,
+	          "a lost addition to the high half");
+}
+
 /* TW_NET_COHERENT_ATOMICS: CPU atomics at the target on the same words. */
 static void atomics_mixed(struct env *env)
 {
@@ -411,6 +438,7 @@ const struct env_case memory_cases[] = {
     {.name = "broadcast", .run = broadcast, .nodes = 3, .ports = 1},
     {.name = "counters", .run = counters, .nodes = 2, .ports = 1},
     {.name = "atomics", .run = atomics, .nodes = 3, .ports = 2},
+    {.name = "atomics-halves", .run = halves, .nodes = 3, .ports = 2},
     {.name = "cap-coherent-atomics", .run = atomics_mixed, .nodes = 2, .ports = 2},
     {.name = "cap-remote-read", .run = remote_read, .nodes = 2, .ports = 2},
     {.name = "refusals", .run = refusals, .nodes = 2, .ports = 1},
