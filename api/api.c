@@ -18,40 +18,6 @@
 #include "sync/sync.h"
 #include "tweed/tweed.h"
 
-static struct tw_proc api_proc;
-
-static void api_refuse(const char *sentence)
-{
-	fprintf(stderr, "tweed: %s\n", sentence);
-	exit(2);
-}
-
-static long api_number(const char *name, long max)
-{
-	const char *text = getenv(name);
-	char *end;
-	if (!text)
-		api_refuse("this program must be started by: tweed run -n NODES -p PROCESSORS PROGRAM ARGUMENTS...");
-	errno = 0;
-	long v = strtol(text, &end, 10);
-	if (errno || end == text || *end || v < 0 || v > max)
-		api_refuse("TWEED_BOOT and TWEED_PROCESSOR are set by tweed run, and are damaged: unset them and use "
-		           "tweed run");
-	return v;
-}
-
-static void api_read_boot(struct tw_boot *boot, unsigned *local)
-{
-	int fd = (int)api_number("TWEED_BOOT", 1 << 20);
-	*local = (unsigned)api_number("TWEED_PROCESSOR", TW_MAX_PROCESSORS - 1);
-	if (pread(fd, boot, sizeof(*boot), 0) != (ssize_t)sizeof(*boot) || boot->magic != TW_BOOT_MAGIC ||
-	    boot->bytes != sizeof(*boot) || *local >= boot->config.processors || boot->config.nodes > TW_MAX_NODES ||
-	    boot->node >= boot->config.nodes)
-		api_refuse("TWEED_BOOT does not name a job of this version of Tweed: rebuild the program, or use its "
-		           "own tweed run");
-	close(fd);
-}
-
 /* One sentence is enough for the job: the others wait until it ends. */
 static void api_open_stores(struct tw_proc *me)
 {
@@ -92,28 +58,24 @@ static void api_keep_globals(struct tw_proc *me)
 
 int tw_init(int *argc, char ***argv)
 {
-	struct tw_boot boot;
-	unsigned local;
-	char who[32];
+	const struct tw_boot *boot;
 
 	(void)argc;
 	(void)argv;
 	if (tw_me)
 		tw_fatal("tw_init was called twice");
-	api_read_boot(&boot, &local);
-	tw_format(who, sizeof(who), "%u.%u", boot.node, local);
-	tw_log_who(who);
-	if (tw_proc_open(&api_proc, &boot, local, false))
+	struct tw_proc *me = tw_join(&boot);
+	if (tw_proc_enter(me, boot))
 		exit(2);
-	api_open_stores(&api_proc);
-	if (tw_heap_open(&api_proc))
+	api_open_stores(me);
+	if (tw_heap_open(me))
 		exit(2);
 	tw_syscalls_init();
-	tw_me = &api_proc;
+	tw_me = me;
 	tw_me->stats->started_ns = tw_time_ns();
 	api_share_globals(tw_me);
 	tw_sync_barrier_job(tw_me);
-	tw_me->stats->initialized = 1;
+	tw_joined(tw_me);
 	return 0;
 }
 
@@ -127,11 +89,11 @@ int tw_finalize(void)
 		tw_race_print(me);
 	if (!me->stats->stopped)
 		tw_stats_stop();
-	me->stats->finalized = 1;
 	tw_me = NULL;
 	tw_stores_close();
 	tw_heap_close(me);
-	tw_proc_close(me);
+	tw_proc_exit(me);
+	tw_unjoin(me);
 	if (tw_globals_shared)
 		tw_globals_return();
 	return 0;

@@ -93,6 +93,8 @@ const struct tw_setting tw_settings[] = {
      .help = "coherence unit"},
     {"TWEED_MEMORY", "memory", 0, SIZE(memory, 2 * M, T), .initial = MEMORY_INITIAL,
      .help = "shared memory; sparse, costs nothing until touched; a multiple of 2M"},
+    {"TWEED_SEGMENT", "segment", 0, SIZE(segment, 0, T), .initial = "auto",
+     .help = "symmetric memory of each processor, for OpenSHMEM and global pointers; sparse; auto: 1G where memory is not pinned"},
     {"TWEED_SUPERPAGE", "superpage", 0, NUMBER(superpage, 1, 512), .power_of_two = true, .initial = "1",
      .help = "pages that get a home together"},
     {"TWEED_HOME", "home", 0, CHOICE(home, home_names), .initial = "first-touch", .help = "who becomes a page's home"},
@@ -201,7 +203,7 @@ const char *tw_nearest(const char *text, const char *const *names)
 
 static bool may_be_auto(const struct tw_setting *s)
 {
-	return s->type == TW_SETTING_NUMBER && strcmp(s->initial, "auto") == 0;
+	return (s->type == TW_SETTING_NUMBER || s->type == TW_SETTING_SIZE) && strcmp(s->initial, "auto") == 0;
 }
 
 static void format_value(const struct tw_setting *s, uint64_t value, char *out, size_t bytes)

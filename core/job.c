@@ -115,6 +115,13 @@ static int job_open_private(struct tw_proc *me, int fd)
 	me->stats = (struct tw_stats *)(void *)(me->private_mem + l->stats) + me->local;
 	if (strcmp(me->config.huge, "off") != 0)
 		madvise(me->twin_mem, l->twin_slots << l->page_shift, MADV_HUGEPAGE);
+	return 0;
+}
+
+static int job_open_sets(struct tw_proc *me)
+{
+	const struct tw_layout *l = &me->layout;
+
 	if (me->agent)
 		return 0;
 	char *sets = me->private_mem + l->sets + TW_SETS * me->local * l->set_bytes;
@@ -222,7 +229,7 @@ static void job_fatal(void)
 		tw_trace_say(job_proc);
 }
 
-int tw_proc_open(struct tw_proc *me, const struct tw_boot *boot, unsigned local, bool agent)
+int tw_proc_join(struct tw_proc *me, const struct tw_boot *boot, unsigned local, bool agent)
 {
 	int err;
 
@@ -249,7 +256,15 @@ int tw_proc_open(struct tw_proc *me, const struct tw_boot *boot, unsigned local,
 		return err;
 	job_proc = me;
 	tw_fatal_hook = job_fatal;
-	if ((err = job_open_net(me, boot)))
+	return job_open_net(me, boot);
+}
+
+int tw_proc_enter(struct tw_proc *me, const struct tw_boot *boot)
+{
+	bool agent = me->agent;
+	int err;
+
+	if ((err = job_open_sets(me)))
 		return err;
 	me->view = me->net->base + me->layout.frames;
 	if ((err = tw_notice_open(me)))
@@ -264,16 +279,20 @@ int tw_proc_open(struct tw_proc *me, const struct tw_boot *boot, unsigned local,
 	return tw_shootdown_open(me, boot);
 }
 
-void tw_proc_close(struct tw_proc *me)
+int tw_proc_open(struct tw_proc *me, const struct tw_boot *boot, unsigned local, bool agent)
 {
-	tw_fatal_hook = NULL;
+	int err = tw_proc_join(me, boot, local, agent);
+
+	return err ? err : tw_proc_enter(me, boot);
+}
+
+void tw_proc_exit(struct tw_proc *me)
+{
 	tw_shootdown_close(me);
 	if (me->fault.ops)
 		me->fault.ops->close(&me->fault);
 	if (me->protocol->fini)
 		me->protocol->fini(me);
-	if (me->net)
-		tw_net_close(me->net);
 	tw_notice_close(me);
 	if (me->app)
 		munmap(me->app, me->config.memory);
@@ -281,5 +300,18 @@ void tw_proc_close(struct tw_proc *me)
 		munmap(me->dirty, me->layout.set_bytes);
 	if (me->noticing)
 		munmap(me->noticing, me->layout.set_bytes);
+}
+
+void tw_proc_leave(struct tw_proc *me)
+{
+	tw_fatal_hook = NULL;
+	if (me->net)
+		tw_net_close(me->net);
 	munmap(me->private_mem, me->layout.private_bytes);
+}
+
+void tw_proc_close(struct tw_proc *me)
+{
+	tw_proc_exit(me);
+	tw_proc_leave(me);
 }

@@ -21,6 +21,21 @@ void tw_job_net_config(const struct tw_boot *boot, const struct tw_layout *layou
  * tw_proc_close undoes it.  Returns 0 or -errno, logged. */
 int tw_proc_open(struct tw_proc *me, const struct tw_boot *boot, unsigned local, bool agent);
 void tw_proc_close(struct tw_proc *me);
+/* The two halves of that.  tw_proc_join - identity, memories and endpoint, without views and protocol: all that remote access needs;
+ * tw_proc_leave undoes it.  tw_proc_enter - the rest; tw_proc_exit undoes it. */
+int tw_proc_join(struct tw_proc *me, const struct tw_boot *boot, unsigned local, bool agent);
+void tw_proc_leave(struct tw_proc *me);
+int tw_proc_enter(struct tw_proc *me, const struct tw_boot *boot);
+void tw_proc_exit(struct tw_proc *me);
+
+/* tw_join - this process joins its job, if it has not yet: it opens no more than one endpoint, which the shared memory of tweed.h and
+ * the PGAS layer have in common.  Mistakes end the process with a sentence.  To be followed by tw_joined, when the
+ * caller is at work.  tw_launched - has a launcher started this process, so that there is a job?
+ * tw_unjoin - of each tw_join: the last one leaves the job, after which exiting is no accident. */
+bool tw_launched(void);
+struct tw_proc *tw_join(const struct tw_boot **boot);
+void tw_joined(struct tw_proc *me);
+void tw_unjoin(struct tw_proc *me);
 
 /* tw_release, tw_acquire, tw_arrive - the protocol's hook with time accounting, remote frees shipped and taken in. */
 void tw_release(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object);

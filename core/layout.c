@@ -11,12 +11,22 @@
 
 /* Bytes through which tw_bcast passes its data, per node. */
 #define COLLECTIVE_BYTES ((size_t)1 << 20)
+/* Bytes of a processor's symmetric segment, where nothing else is asked for. */
+#define SEGMENT_BYTES ((size_t)1 << 30)
 
 static size_t layout_place(size_t *end, size_t bytes, size_t align)
 {
 	size_t at = TW_ALIGN_UP(*end, align);
 	*end = at + bytes;
 	return at;
+}
+
+/* auto: sparse memory costs nothing until it is used, but where all of it is resident only jobs that ask have it. */
+static size_t layout_segment(const struct tw_config *config, const struct tw_transport *transport)
+{
+	if (config->segment != UINT64_MAX)
+		return TW_ALIGN_UP(config->segment, TW_HUGE_BYTES);
+	return transport && (transport->caps & TW_NET_PINNED) ? 0 : SEGMENT_BYTES;
 }
 
 void tw_layout_compute(struct tw_layout *l, const struct tw_config *config)
@@ -51,6 +61,8 @@ void tw_layout_compute(struct tw_layout *l, const struct tw_config *config)
 	l->protocol = layout_place(&end, l->protocol_bytes, 4096);
 	l->masters = config->race ? layout_place(&end, config->memory, TW_HUGE_BYTES) : l->frames;
 	l->race = layout_place(&end, config->race ? TW_RACE_LOCKS * sizeof(uint64_t) : 0, 4096);
+	l->segment_bytes = layout_segment(config, transport);
+	l->segments = layout_place(&end, l->processors * l->segment_bytes, TW_HUGE_BYTES);
 	l->exported_bytes = TW_ALIGN_UP(end, TW_HUGE_BYTES);
 
 	end = 0;

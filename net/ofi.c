@@ -348,6 +348,35 @@ static uint64_t ofi_swap(struct tw_net *net, unsigned node, size_t offset, uint6
 	return ofi_atomic(net, node, offset, OFI_SWAP, value, 0);
 }
 
+static uint64_t ofi_amo(struct tw_net *net, unsigned node, size_t offset, enum tw_amo op, unsigned bytes,
+                        uint64_t value, uint64_t expect)
+{
+	struct ofi *o = net->priv;
+	struct ofi_entry entry = {
+	    .offset = offset, .bytes = 16, .op = OFI_AMO, .port = (uint16_t)(8u * op + bytes / 4)};
+	uint64_t old = 0;
+	uint64_t *operand = (void *)(ofi_ask(net, node, entry, &old, 8) + 1);
+
+	operand[0] = value;
+	operand[1] = expect;
+	ofi_close_batch(net, node, true);
+	ofi_wait(net, node, &o->peer[node].answered, o->peer[node].asked);
+	return old;
+}
+
+static void ofi_amo_post(struct tw_net *net, unsigned node, size_t offset, enum tw_amo op, unsigned bytes,
+                         uint64_t value, uint64_t expect)
+{
+	struct ofi *o = net->priv;
+	struct ofi_entry entry = {
+	    .offset = offset, .bytes = 16, .op = OFI_AMO_POST, .port = (uint16_t)(8u * op + bytes / 4)};
+	uint64_t *operand = (void *)(ofi_add(net, node, entry, 0) + 1);
+
+	operand[0] = value;
+	operand[1] = expect;
+	o->peer[node].wrote = o->peer[node].sent + 1;
+}
+
 static void ofi_fence(struct tw_net *net, unsigned node)
 {
 	(void)net;
@@ -574,6 +603,8 @@ const struct tw_transport tw_transport_ofi = {
     .cas = ofi_cas,
     .fadd = ofi_fadd,
     .swap = ofi_swap,
+    .amo = ofi_amo,
+    .amo_post = ofi_amo_post,
     .fence = ofi_fence,
     .flush = ofi_flush,
     .send = ofi_send_message,

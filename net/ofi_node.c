@@ -163,10 +163,25 @@ static bool node_memory(const struct ofi_node *n, uint64_t offset, uint64_t byte
 	       (offset + bytes <= control || offset >= end);
 }
 
+/* An AMO or AMO_POST; false: it makes no sense. */
+static bool node_amo(struct ofi_node *n, const struct ofi_entry *entry, uint64_t *old)
+{
+	const uint64_t *value = (const void *)(entry + 1);
+	unsigned op = entry->port / 8u, bytes = entry->port % 8u * 4;
+
+	if (op >= TW_AMO_OPS || (bytes != 4 && bytes != 8) || entry->offset % bytes || entry->bytes != 16 ||
+	    !node_memory(n, entry->offset, bytes))
+		return false;
+	*old = tw_amo_here(n->base + entry->offset, (enum tw_amo)op, bytes, value[0], value[1]);
+	return true;
+}
+
 /* Execute one entry; results go to @out, of which @*used bytes are; NULL: nobody asked.  False: it makes no sense. */
 static bool node_do(struct ofi_node *n, struct ofi_client *client, const struct ofi_entry *entry, char *out,
                     size_t *used)
 {
+	uint64_t old;
+
 	switch (entry->op) {
 	case OFI_WRITE:
 		if (!node_memory(n, entry->offset, entry->bytes))
@@ -188,6 +203,14 @@ static bool node_do(struct ofi_node *n, struct ofi_client *client, const struct 
 		memcpy(out + *used, &(uint64_t){node_atomic(n, entry)}, 8);
 		*used += 8;
 		return true;
+	case OFI_AMO:
+		if (!out || OFI_ROOM - *used < 8 || !node_amo(n, entry, &old))
+			return false;
+		memcpy(out + *used, &old, 8);
+		*used += 8;
+		return true;
+	case OFI_AMO_POST:
+		return node_amo(n, entry, &old);
 	case OFI_PUT:
 		return node_put(n, client, entry);
 	case OFI_RING:

@@ -58,15 +58,16 @@ struct ofi_reply {
 	uint64_t placed; /* messages of the session that are in mailboxes; proven as the head is */
 };
 
-enum ofi_op { OFI_WRITE = 1, OFI_READ, OFI_CAS, OFI_FADD, OFI_SWAP, OFI_PUT, OFI_RING };
+enum ofi_op { OFI_WRITE = 1, OFI_READ, OFI_CAS, OFI_FADD, OFI_SWAP, OFI_PUT, OFI_RING, OFI_AMO, OFI_AMO_POST };
 
 /* An entry of WORK, and behind it @bytes, filled up to 8.  WRITE: what to write.  READ: nothing, @bytes is how much.
- * CAS: expected and new value; FADD, SWAP: a value.  PUT: a struct tw_msg as far as its len.  RING: nothing. */
+ * CAS: expected and new value; FADD, SWAP: a value.  AMO: a value, and what CAS expects; it gives 8 bytes of
+ * result, AMO_POST none.  PUT: a struct tw_msg as far as its len.  RING: nothing. */
 struct ofi_entry {
 	uint64_t offset;
 	uint32_t bytes;
 	uint16_t op;   /* enum ofi_op */
-	uint16_t port; /* PUT, RING: whose mailbox; RING: perhaps OFI_ALL_PORTS */
+	uint16_t port; /* PUT, RING: whose mailbox; RING: perhaps OFI_ALL_PORTS.  AMO: 8 x enum tw_amo + the word's bytes / 4 */
 };
 
 #define OFI_ROOM (OFI_MESSAGE - sizeof(struct ofi_reply)) /* for entries, or for results */

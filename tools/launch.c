@@ -114,7 +114,7 @@ static void launch_processor_died(struct launch *l, unsigned node, const struct 
 			tool_say("%s processor %u (pid %d) %s%s; the job is ended", launch_where(l, node), d->processor,
 			         d->pid, launch_fate(d->status, fate, sizeof(fate)),
 			         exited && d->initialized ? " before tw_finalize" : "");
-		launch_end(l, status ? status : 1);
+		launch_end(l, status || d->refused == TW_ENDED_JOB ? status : 1);
 	}
 }
 

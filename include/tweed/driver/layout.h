@@ -34,6 +34,8 @@ struct tw_layout {
 	size_t protocol_bytes;
 	size_t masters;        /* [pages] the master copies of the pages whose home is here; the frames, but with TWEED_RACE */
 	size_t race;           /* locks: core/race.c */
+	size_t segments;       /* [processors] symmetric segments: pgas/segment/ */
+	size_t segment_bytes;  /* of one; a multiple of 2 MiB */
 	size_t exported_bytes; /* of all; a multiple of 2 MiB */
 
 	/* private memory, in this order */

@@ -30,6 +30,8 @@ struct tw_counters {
 #undef X
 };
 
+#define TW_ENDED_JOB 2u
+
 struct tw_stats {
 	_Alignas(64) struct tw_counters now;
 	uint64_t started_ns;     /* of tw_init or tw_stats_reset */
@@ -39,7 +41,7 @@ struct tw_stats {
 	uint32_t verdict;        /* enum tw_verdict */
 	uint32_t finalized;      /* tw_finalize was reached: exiting is no accident */
 	uint32_t initialized;    /* tw_init was completed */
-	uint32_t refused;        /* the process has said why it ends the job */
+	uint32_t refused;        /* the process has said why it ends the job; TW_ENDED_JOB: it did so as asked, its status is the job's */
 };
 
 #endif

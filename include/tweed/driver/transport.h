@@ -44,6 +44,9 @@ enum tw_net_cap {
 	TW_NET_PINNED = 1u << 5,           /* exported memory is resident from the start: choose TWEED_MEMORY to fit */
 };
 
+/* Atomic operations; each gives the old value. */
+enum tw_amo { TW_AMO_FETCH, TW_AMO_SWAP, TW_AMO_ADD, TW_AMO_AND, TW_AMO_OR, TW_AMO_XOR, TW_AMO_CAS, TW_AMO_OPS };
+
 #define TW_NET_ADDRESS_BYTES 254
 #define TW_NET_SECRET_BYTES  32
 /* Where a node's server is found, and what is needed to use it; the transport's own words, opaque to all others. */
@@ -103,7 +106,7 @@ struct tw_net_counts {
 	uint64_t damaged;     /* messages and requests that make no sense: dropped */
 };
 
-/* The operations table: `static const`, all mandatory but serve and serve_end. */
+/* The operations table: `static const`, all mandatory but serve, serve_end, amo and amo_post. */
 struct tw_transport {
 	const char *name, *help;
 	unsigned caps; /* enum tw_net_cap */
@@ -132,6 +135,13 @@ struct tw_transport {
 	uint64_t (*cas)(struct tw_net *net, unsigned node, size_t offset, uint64_t expect, uint64_t value);
 	uint64_t (*fadd)(struct tw_net *net, unsigned node, size_t offset, uint64_t value);
 	uint64_t (*swap)(struct tw_net *net, unsigned node, size_t offset, uint64_t value);
+	/* amo - @op, with @value and for CAS @expect, on an aligned word of @bytes, 4 or 8; blocking; returns the old value,
+	 * zero-extended.  amo_post - the same without a result: to fence and flush it is a write.  Both NULL: they are made of
+	 * the three above (tw_net_amo). */
+	uint64_t (*amo)(struct tw_net *net, unsigned node, size_t offset, enum tw_amo op, unsigned bytes, uint64_t value,
+	                uint64_t expect);
+	void (*amo_post)(struct tw_net *net, unsigned node, size_t offset, enum tw_amo op, unsigned bytes, uint64_t value,
+	                 uint64_t expect);
 	/* fence - writes to @node (or TW_NET_ALL) before it become visible before those after it. */
 	void (*fence)(struct tw_net *net, unsigned node);
 	/* flush - return when all earlier writes to @node (or TW_NET_ALL) are visible there.  Also a full
@@ -168,6 +178,33 @@ uint64_t tw_net_read64(struct tw_net *net, unsigned node, size_t offset); /* blo
 uint64_t tw_net_cas(struct tw_net *net, unsigned node, size_t offset, uint64_t expect, uint64_t value);
 uint64_t tw_net_fadd(struct tw_net *net, unsigned node, size_t offset, uint64_t value);
 uint64_t tw_net_swap(struct tw_net *net, unsigned node, size_t offset, uint64_t value);
+/* tw_net_amo, tw_net_amo_post - as the operations; what a transport lacks is a loop of its cas on the 8 bytes around. */
+uint64_t tw_net_amo(struct tw_net *net, unsigned node, size_t offset, enum tw_amo op, unsigned bytes, uint64_t value,
+                    uint64_t expect);
+void tw_net_amo_post(struct tw_net *net, unsigned node, size_t offset, enum tw_amo op, unsigned bytes, uint64_t value,
+                     uint64_t expect);
+/* tw_amo_result - what a word that holds @old holds after @op.
+ * tw_amo_here - @op by this processor, on memory that it can address; sequentially consistent. */
+static inline uint64_t tw_amo_result(enum tw_amo op, uint64_t old, uint64_t value, uint64_t expect)
+{
+	switch (op) {
+	case TW_AMO_SWAP:
+		return value;
+	case TW_AMO_ADD:
+		return old + value;
+	case TW_AMO_AND:
+		return old & value;
+	case TW_AMO_OR:
+		return old | value;
+	case TW_AMO_XOR:
+		return old ^ value;
+	case TW_AMO_CAS:
+		return old == expect ? value : old;
+	default:
+		return old;
+	}
+}
+uint64_t tw_amo_here(void *word, enum tw_amo op, unsigned bytes, uint64_t value, uint64_t expect);
 static inline void tw_net_fence(struct tw_net *net, unsigned node) { net->ops->fence(net, node); }
 static inline void tw_net_flush(struct tw_net *net, unsigned node) { net->ops->flush(net, node); }
 /* tw_net_broadcast64 - write a word to every node, this one included (a broadcast region of section 2.3). */

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* join.c - a program's process finds its job, by what its agent has left in the environment. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "core/job.h"
+
+static struct tw_boot join_boot;
+static struct tw_proc join_proc;
+static unsigned join_users;
+
+static void join_refuse(const char *sentence)
+{
+	fprintf(stderr, "tweed: %s\n", sentence);
+	exit(2);
+}
+
+static long join_number(const char *name, long max)
+{
+	const char *text = getenv(name);
+	char *end;
+	if (!text)
+		join_refuse("this program must be started by: tweed run -n NODES -p PROCESSORS PROGRAM ARGUMENTS...");
+	errno = 0;
+	long v = strtol(text, &end, 10);
+	if (errno || end == text || *end || v < 0 || v > max)
+		join_refuse("TWEED_BOOT and TWEED_PROCESSOR are set by tweed run, and are damaged: unset them and use "
+		            "tweed run");
+	return v;
+}
+
+static unsigned join_read(struct tw_boot *boot)
+{
+	int fd = (int)join_number("TWEED_BOOT", 1 << 20);
+	unsigned local = (unsigned)join_number("TWEED_PROCESSOR", TW_MAX_PROCESSORS - 1);
+
+	if (pread(fd, boot, sizeof(*boot), 0) != (ssize_t)sizeof(*boot) || boot->magic != TW_BOOT_MAGIC ||
+	    boot->bytes != sizeof(*boot) || local >= boot->config.processors || boot->config.nodes > TW_MAX_NODES ||
+	    boot->node >= boot->config.nodes)
+		join_refuse("TWEED_BOOT does not name a job of this version of Tweed: rebuild the program, or use its "
+		            "own tweed run");
+	close(fd);
+	return local;
+}
+
+bool tw_launched(void)
+{
+	return getenv("TWEED_BOOT") != NULL;
+}
+
+struct tw_proc *tw_join(const struct tw_boot **boot)
+{
+	char who[32];
+
+	if (join_users == 0) {
+		unsigned local = join_read(&join_boot);
+
+		tw_format(who, sizeof(who), "%u.%u", join_boot.node, local);
+		tw_log_who(who);
+		if (tw_proc_join(&join_proc, &join_boot, local, false))
+			exit(2);
+		join_proc.stats->started_ns = tw_time_ns();
+	}
+	join_users++;
+	*boot = &join_boot;
+	return &join_proc;
+}
+
+void tw_joined(struct tw_proc *me)
+{
+	me->stats->initialized = 1;
+}
+
+void tw_unjoin(struct tw_proc *me)
+{
+	if (--join_users)
+		return;
+	me->stats->finalized = 1;
+	tw_proc_leave(me);
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* amo.c - atomic operations on words of 4 and 8 bytes: by the CPU, by the transport, or by loops of its compare-and-swap. */
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "tweed/driver/transport.h"
+
+#define AMO_HERE(bits)                                                                                                 \
+	static uint64_t amo_here_##bits(void *at, enum tw_amo op, uint##bits##_t value, uint##bits##_t expect)         \
+	{                                                                                                              \
+		_Atomic uint##bits##_t *word = at;                                                                     \
+		switch (op) {                                                                                          \
+		case TW_AMO_SWAP:                                                                                      \
+			return atomic_exchange(word, value);                                                           \
+		case TW_AMO_ADD:                                                                                       \
+			return atomic_fetch_add(word, value);                                                          \
+		case TW_AMO_AND:                                                                                       \
+			return atomic_fetch_and(word, value);                                                          \
+		case TW_AMO_OR:                                                                                        \
+			return atomic_fetch_or(word, value);                                                           \
+		case TW_AMO_XOR:                                                                                       \
+			return atomic_fetch_xor(word, value);                                                          \
+		case TW_AMO_CAS:                                                                                       \
+			atomic_compare_exchange_strong(word, &expect, value);                                          \
+			return expect;                                                                                 \
+		default:                                                                                               \
+			return atomic_load(word);                                                                      \
+		}                                                                                                      \
+	}
+AMO_HERE(32)
+AMO_HERE(64)
+
+uint64_t tw_amo_here(void *word, enum tw_amo op, unsigned bytes, uint64_t value, uint64_t expect)
+{
+	return bytes == 4 ? amo_here_32(word, op, (uint32_t)value, (uint32_t)expect)
+	                  : amo_here_64(word, op, value, expect);
+}
+
+/* The word of @bytes at @offset, in the 8 bytes around it. */
+static uint64_t amo_extract(uint64_t around, size_t offset, unsigned bytes)
+{
+	uint32_t half;
+
+	if (bytes == 8)
+		return around;
+	memcpy(&half, (char *)&around + offset % 8, 4);
+	return half;
+}
+
+static uint64_t amo_insert(uint64_t around, size_t offset, unsigned bytes, uint64_t value)
+{
+	uint32_t half = (uint32_t)value;
+
+	if (bytes == 8)
+		return value;
+	memcpy((char *)&around + offset % 8, &half, 4);
+	return around;
+}
+
+static uint64_t amo_loop(struct tw_net *net, unsigned node, size_t offset, enum tw_amo op, unsigned bytes,
+                         uint64_t value, uint64_t expect)
+{
+	size_t at = offset / 8 * 8;
+	uint64_t seen = tw_net_read64(net, node, at);
+
+	for (;;) {
+		uint64_t old = amo_extract(seen, offset, bytes);
+		uint64_t next = amo_insert(seen, offset, bytes, tw_amo_result(op, old, value, expect));
+		uint64_t was = op == TW_AMO_FETCH ? seen : tw_net_cas(net, node, at, seen, next);
+
+		if (was == seen)
+			return old;
+		seen = was;
+	}
+}
+
+uint64_t tw_net_amo(struct tw_net *net, unsigned node, size_t offset, enum tw_amo op, unsigned bytes, uint64_t value,
+                    uint64_t expect)
+{
+	if (bytes == 4) {
+		value = (uint32_t)value;
+		expect = (uint32_t)expect;
+	}
+	if (node == net->config.node && (net->ops->caps & TW_NET_COHERENT_ATOMICS))
+		return tw_amo_here(net->base + offset, op, bytes, value, expect);
+	if (net->ops->amo && node != net->config.node) {
+		net->bytes_out += bytes;
+		net->bytes_in += bytes;
+		return net->ops->amo(net, node, offset, op, bytes, value, expect);
+	}
+	if (bytes == 8 && op == TW_AMO_ADD)
+		return tw_net_fadd(net, node, offset, value);
+	if (bytes == 8 && op == TW_AMO_SWAP)
+		return tw_net_swap(net, node, offset, value);
+	if (bytes == 8 && op == TW_AMO_CAS)
+		return tw_net_cas(net, node, offset, expect, value);
+	return amo_loop(net, node, offset, op, bytes, value, expect);
+}
+
+void tw_net_amo_post(struct tw_net *net, unsigned node, size_t offset, enum tw_amo op, unsigned bytes, uint64_t value,
+                     uint64_t expect)
+{
+	if (!net->ops->amo_post || node == net->config.node) {
+		tw_net_amo(net, node, offset, op, bytes, value, expect);
+		return;
+	}
+	net->bytes_out += bytes;
+	net->ops->amo_post(net, node, offset, op, bytes, value, expect);
+}

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* impl.h - between the files of this folder. */
+#ifndef TW_PGAS_SEGMENT_IMPL_H
+#define TW_PGAS_SEGMENT_IMPL_H
+
+/* Signals of the barrier: the first bytes of each segment, a line for each round. */
+#define SEGMENT_BARRIER_ROUNDS 16u
+#define SEGMENT_LINE           64u
+
+#endif

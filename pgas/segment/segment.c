@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* segment.c - bring-up of symmetric segments, and their end. */
+#include "pgas/segment/segment.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "core/job.h"
+#include "net/map.h"
+#include "pgas/segment/impl.h"
+
+#define CONTROL_BYTES ((size_t)4096) /* of the barrier */
+
+struct tw_segment tw_segment;
+
+static unsigned segment_users;
+static size_t segment_reserved;
+static int segment_fd = -1;
+static size_t segment_file_at; /* of this PE's segment, in the file */
+static struct tw_proc *segment_me;
+
+/* A process that no launcher has started. */
+static void segment_alone(size_t bytes)
+{
+	struct tw_net_config config = {.bytes = bytes, .fd = &segment_fd};
+
+	segment_fd = memfd_create("tweed-segment", MFD_CLOEXEC);
+	if (segment_fd < 0 || ftruncate(segment_fd, (off_t)bytes) < 0)
+		tw_fatal("no memory file for a symmetric segment: %s", strerror(errno));
+	if (tw_net_map(&config, 0, &tw_segment.base))
+		tw_fatal("no address space for a symmetric segment of %zu MiB; lower SHMEM_SYMMETRIC_SIZE",
+		         bytes >> 20);
+	tw_segment.pes = tw_segment.locals = 1;
+	tw_segment.bytes = bytes;
+	tw_segment.node_base = tw_segment.base;
+	tw_segment.cpu_atomics = true;
+}
+
+static void segment_join(void)
+{
+	const struct tw_boot *boot;
+	struct tw_proc *me = tw_join(&boot);
+	const struct tw_layout *l = &me->layout;
+
+	if (!l->segment_bytes)
+		tw_fatal("this job has no symmetric segments; start it with 'tweed oshrun', or with --segment SIZE");
+	tw_segment = (struct tw_segment){
+	    .pes = me->nodes * me->locals,
+	    .pe = me->id,
+	    .first = me->node * me->locals,
+	    .locals = me->locals,
+	    .bytes = l->segment_bytes,
+	    .at = l->segments,
+	    .net = me->net,
+	    .node_base = me->net->base + l->segments,
+	    .base = me->net->base + l->segments + me->local * l->segment_bytes,
+	    .spins = me->net->config.spin_ns > 10000 ? 2000 : 20,
+	    .cpu_atomics = me->net->ops->caps & TW_NET_COHERENT_ATOMICS,
+	};
+	segment_me = me;
+	segment_fd = boot->exported_fd[me->node];
+	segment_file_at = l->segments + me->local * l->segment_bytes;
+}
+
+void tw_segment_open(size_t alone)
+{
+	if (segment_users++)
+		return;
+	if (tw_launched())
+		segment_join();
+	else
+		segment_alone(TW_ALIGN_UP(alone, TW_HUGE_BYTES));
+	segment_reserved = CONTROL_BYTES;
+	tw_segment_barrier();
+	if (segment_me)
+		tw_joined(segment_me);
+}
+
+void tw_segment_close(void)
+{
+	if (--segment_users)
+		return;
+	if (segment_me)
+		tw_unjoin(segment_me);
+	else
+		munmap(tw_segment.base, tw_segment.bytes);
+	segment_me = NULL;
+	tw_segment.net = NULL;
+}
+
+size_t tw_segment_reserve(size_t bytes)
+{
+	size_t at = segment_reserved;
+
+	bytes = TW_ALIGN_UP(bytes, (size_t)4096);
+	if (bytes > tw_segment.bytes - at)
+		return SIZE_MAX;
+	segment_reserved += bytes;
+	return at;
+}
+
+int tw_segment_alias(size_t offset, size_t bytes, void *at)
+{
+	void *p = mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, segment_fd,
+	               (off_t)(segment_file_at + offset));
+
+	return p == MAP_FAILED ? -errno : 0;
+}
+
+void tw_segment_end_job(int status)
+{
+	if (segment_me)
+		segment_me->stats->refused = TW_ENDED_JOB;
+	_exit(status);
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* segment.h - symmetric segments: memory of every processing element (PE), addressed by (PE, offset).
+ *
+ * Each PE owns one segment, all of equal size, in the exported memory of its node (core/layout.h), sparse and zero at first.  PEs are
+ * the job's processors: those of a node are contiguous.  The segment of a PE of the same node is plain memory, reached by
+ * loads, stores and the CPU's atomics; others through the transport.  OpenSHMEM and the global pointers share one segment: each
+ * reserves its part, in the same order on all PEs.
+ *
+ * Who executes an atomic is a property of the job's segments, never of the call: the CPU where the transport's atomics are coherent with
+ * it, else the transport, for local words too.  So words that are used atomically are used by these functions alone.
+ *
+ * Ordering.  put and amo_post are seen in any order until fence or quiet; reads and atomics that give a value are performed when they
+ * return, after this PE's earlier puts to that PE.  An aligned word of 8, 4 or 2 bytes is never torn.
+ * Offsets are trusted here: the caller has checked that [offset, offset + len) is within tw_segment.bytes.
+ *
+ * Threads: one at a time, unless tw_segment_threads() was called.  Memory of tweed.h may be source and target.  Nothing here
+ * needs the help of the PE that is accessed. */
+#ifndef TW_PGAS_SEGMENT_H
+#define TW_PGAS_SEGMENT_H
+
+#include <string.h>
+
+#include "base/util.h"
+#include "tweed/driver/transport.h"
+
+struct tw_segment {
+	unsigned pes, pe;       /* all; this one */
+	unsigned first, locals; /* this node's: [first, first + locals) */
+	size_t bytes;           /* of each segment */
+	char *base;             /* this PE's */
+	char *node_base;        /* that of PE first; those of the node lie one behind the other */
+	size_t at;              /* of the first segment in a node's exported memory */
+	struct tw_net *net;     /* NULL: there is no job, this process is the only PE */
+	unsigned spins;         /* rounds that a wait spins before it yields */
+	bool cpu_atomics;       /* else atomics are the transport's, all of them */
+	bool remote;            /* puts that no quiet has followed */
+	bool reading;           /* get_nbi that no quiet has followed */
+};
+extern struct tw_segment tw_segment;
+
+/* tw_segment_open - join the job, or be a single PE with a segment of @alone bytes where no launcher has started this process.  May
+ * be called by each user; mistakes end the process with a sentence.  Contains a barrier of all PEs.
+ * tw_segment_close - of each user; the last leaves the job, after which segments are gone.  All PEs must have met before. */
+void tw_segment_open(size_t alone);
+void tw_segment_close(void);
+/* tw_segment_reserve - @bytes for one user, aligned to 4096; zero.  Returns their offset; SIZE_MAX: there is no room. */
+size_t tw_segment_reserve(size_t bytes);
+/* tw_segment_alias - map [offset, offset + bytes) of this PE's segment at @at as well, in place of what is there; all are
+ * multiples of 4096.  Returns 0 or -errno. */
+int tw_segment_alias(size_t offset, size_t bytes, void *at);
+/* tw_segment_threads - from now on several threads may call. */
+void tw_segment_threads(void);
+/* tw_segment_end_job - end the job here and now, with @status, 0 too. */
+void tw_segment_end_job(int status) __attribute__((noreturn));
+
+/* tw_segment_direct - the segment of @pe as plain memory; NULL where it is not. */
+static inline char *tw_segment_direct(unsigned pe)
+{
+	unsigned local = pe - tw_segment.first;
+
+	return local < tw_segment.locals ? tw_segment.node_base + local * tw_segment.bytes : NULL;
+}
+
+/* For what tw_segment_direct does not reach; NULL is not asked for. */
+void tw_segment_remote_put(unsigned pe, size_t offset, const void *src, size_t len);
+void tw_segment_remote_get(unsigned pe, size_t offset, void *dst, size_t len, bool wait);
+uint64_t tw_segment_remote_amo(unsigned pe, size_t offset, enum tw_amo op, unsigned bytes, uint64_t value,
+                               uint64_t expect);
+void tw_segment_remote_amo_post(unsigned pe, size_t offset, enum tw_amo op, unsigned bytes, uint64_t value);
+void tw_segment_remote_quiet(void);
+void tw_segment_remote_fence(void);
+
+/* tw_segment_put - @src may be used again on return.
+ * tw_segment_get - done on return; tw_segment_get_nbi - after quiet. */
+static inline void tw_segment_put(unsigned pe, size_t offset, const void *src, size_t len)
+{
+	char *to = tw_segment_direct(pe);
+
+	if (to)
+		memcpy(to + offset, src, len);
+	else
+		tw_segment_remote_put(pe, offset, src, len);
+}
+
+static inline void tw_segment_get(unsigned pe, size_t offset, void *dst, size_t len)
+{
+	const char *from = tw_segment_direct(pe);
+
+	if (from)
+		memcpy(dst, from + offset, len);
+	else
+		tw_segment_remote_get(pe, offset, dst, len, true);
+}
+
+static inline void tw_segment_get_nbi(unsigned pe, size_t offset, void *dst, size_t len)
+{
+	const char *from = tw_segment_direct(pe);
+
+	if (from)
+		memcpy(dst, from + offset, len);
+	else
+		tw_segment_remote_get(pe, offset, dst, len, false);
+}
+
+/* tw_segment_amo - @op (driver/transport.h) on an aligned word of @bytes, 4 or 8; gives the old value.
+ * tw_segment_amo_post - without a result, and ordered as a put. */
+static inline uint64_t tw_segment_amo(unsigned pe, size_t offset, enum tw_amo op, unsigned bytes, uint64_t value,
+                                      uint64_t expect)
+{
+	char *to = tw_segment_direct(pe);
+
+	if (to && tw_segment.cpu_atomics)
+		return tw_amo_here(to + offset, op, bytes, value, expect);
+	return tw_segment_remote_amo(pe, offset, op, bytes, value, expect);
+}
+
+static inline void tw_segment_amo_post(unsigned pe, size_t offset, enum tw_amo op, unsigned bytes, uint64_t value)
+{
+	char *to = tw_segment_direct(pe);
+
+	if (to && tw_segment.cpu_atomics)
+		tw_amo_here(to + offset, op, bytes, value, 0);
+	else
+		tw_segment_remote_amo_post(pe, offset, op, bytes, value);
+}
+
+/* tw_segment_fence - puts before it are seen before those after it, by each PE.
+ * tw_segment_quiet - puts are visible to all PEs, and get_nbi are done. */
+static inline void tw_segment_fence(void)
+{
+	atomic_thread_fence(memory_order_release);
+	if (tw_segment.remote)
+		tw_segment_remote_fence();
+}
+
+static inline void tw_segment_quiet(void)
+{
+	atomic_thread_fence(memory_order_seq_cst);
+	if (tw_segment.remote || tw_segment.reading)
+		tw_segment_remote_quiet();
+}
+
+/* tw_segment_push - let what was put travel: before a long time without calls. */
+void tw_segment_push(void);
+
+/* Waiting for a word of the own segment that others write: for (struct tw_nap nap = {0}; !ready; tw_segment_nap(&nap)).  Spins, then
+ * yields, then sleeps for longer and longer, a millisecond at most; what was put travels meanwhile. */
+struct tw_nap {
+	unsigned round;
+};
+void tw_segment_nap_long(struct tw_nap *nap);
+static inline void tw_segment_nap(struct tw_nap *nap)
+{
+	if (nap->round++ - 1 < tw_segment.spins)
+		tw_pause();
+	else
+		tw_segment_nap_long(nap);
+}
+
+/* Counting signals: a word of 8 bytes that starts at 0 and has one waiter.
+ * tw_segment_signal - add one to that of @pe; puts to @pe before it are seen first.  tw_segment_wait_signal - wait until the own
+ * one is not 0, and take one. */
+void tw_segment_signal(unsigned pe, size_t offset);
+void tw_segment_wait_signal(size_t offset);
+
+/* tw_segment_barrier - of all PEs, by signals.  Puts of a PE are seen by the others after it only if a quiet came before. */
+void tw_segment_barrier(void);
+
+#endif
