@@ -10,8 +10,12 @@
  * Not here: bags (private: nothing to interleave), nesting, tokens.  DEATH: the reader may die pinned; a survivor takes its
  *           access away, then ignores its slot.  The published rule: the token's epoch as tag, free at two, no recheck, one elected
  *           advancer that writes the epoch and then each element's copy.
+ *           LOCAL: threads of one process (pgas/local_epoch.c): no copies, no recheck, no fence in pin and retire; who advances empties all store
+ *           buffers first, as membarrier(2) does.
  *
- * pan:                                                 the rule as built
+ * pan:                                                 the rule, copies first, then slots
+ * pan:  -DPIPELINED                                    the rule as built: an element's copy, then its slots
+ * pan:  -DLOCAL -DTSO                                  threads of one process
  * pan:  -DTSO -DADVANCES=2                             with store buffers
  * pan:  -DWRITES -DADVANCES=2                          remote writes in the section
  * pan:  -DWRITES -DDEATH -DADVANCES=2                  the reader may die in its section
@@ -19,6 +23,8 @@
  * fail: -DNO_HELP                                      scan before all copies of the epoch have caught up
  * fail: -DDIST=2                                       freed an epoch too early
  * fail: -DTSO -DNO_FENCE                                     the pin may still be in the store buffer when the section begins
+ * fail: -DLOCAL -DTSO -DDIST=2                         freed an epoch too early there
+ * fail: -DLOCAL -DTSO -DNO_BARRIER                     store buffers are not emptied
  * fail: -DWRITES -DUNPIN_EARLY                                  a posted write outlives the section
  * fail: -DWRITES -DDEATH -DIGNORE_FIRST                         the dead one's pin is ignored before its access is taken away
  */
@@ -31,12 +37,25 @@
 #ifndef DIST
 #define DIST 3
 #endif
+#ifdef LOCAL
+#define NO_FENCE
+#define NO_RECHECK
+#define copy0 global
+#define copy1 global
+#else
+#define copy0 copy[0]
+#define copy1 copy[1]
+#endif
+#ifdef PUBLISHED
+#define NO_RECHECK
+#endif
 
 byte global = 1;
 byte copy[2] = 1;  /* each element's copy of the epoch */
 byte slot[2];      /* 0 or the epoch of the pin */
 byte buffer;       /* the reader's store to its slot that is not visible yet, + 1 */
 bool reachable = true;
+bool unlinking;    /* the remover's store that unlinks is not visible yet */
 byte tag;
 bool freed;
 bool air;          /* a remote write of the reader is under way */
@@ -59,19 +78,26 @@ active proctype remover()
 	byte e;
 
 again:
-	e = copy[0];
+	e = copy0;
 	slot[0] = e;
-#ifndef PUBLISHED
+#ifndef NO_RECHECK
 	if
-	:: copy[0] != e -> goto again
+	:: copy0 != e -> goto again
 	:: else
 	fi;
 #endif
+#ifdef LOCAL
+	unlinking = true;
+#else
 	reachable = false;
+#endif
 #ifdef PUBLISHED
 	tag = slot[0];
 #else
-	tag = copy[0];
+	tag = copy0;
+#endif
+#ifdef LOCAL
+	!unlinking;
 #endif
 	slot[0] = 0
 }
@@ -83,6 +109,7 @@ active proctype store_buffer()
 end:
 	do
 	:: d_step { buffer -> slot[1] = buffer - 1; buffer = 0 }
+	:: d_step { unlinking -> unlinking = false; reachable = false }
 	od
 }
 #endif
@@ -93,12 +120,12 @@ active proctype reader()
 	bool found;
 
 again:
-	e = copy[1];
+	e = copy1;
 	STORE(e);
 	FENCE;
-#ifndef PUBLISHED
+#ifndef NO_RECHECK
 	if
-	:: copy[1] != e -> goto again
+	:: copy1 != e -> goto again
 	:: else
 	fi;
 #endif
@@ -156,7 +183,7 @@ active proctype survivor()
 active proctype owner()
 {
 end:
-	d_step { tag && copy[0] >= tag + DIST -> freed = true }
+	d_step { tag && copy0 >= tag + DIST -> freed = true }
 }
 
 inline help(p) { d_step { if :: copy[p] < e -> copy[p] = e :: else fi } }
@@ -174,16 +201,33 @@ active [2] proctype advancer()
 	:: n < ADVANCES ->
 		n++;
 		e = global;
-#if !defined(PUBLISHED) && !defined(NO_HELP)
+#if defined(LOCAL) && !defined(NO_BARRIER)
+		d_step {
+			if
+			:: buffer -> slot[1] = buffer - 1; buffer = 0
+			:: else
+			fi;
+			if
+			:: unlinking -> unlinking = false; reachable = false
+			:: else
+			fi
+		};
+#endif
+#if !defined(PUBLISHED) && !defined(NO_HELP) && !defined(LOCAL)
 		help(1);
+#ifndef PIPELINED
+		help(0);
+#endif
+#endif
+		if
+		:: quiet(1) -> skip
+		:: else -> goto next
+		fi;
+#ifdef PIPELINED
 		help(0);
 #endif
 		if
 		:: quiet(0) -> skip
-		:: else -> goto next
-		fi;
-		if
-		:: quiet(1) -> skip
 		:: else -> goto next
 		fi;
 #ifdef PUBLISHED
