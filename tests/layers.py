@@ -28,6 +28,7 @@ RULE = {
     "api/": ["base/", "net/", "core/", "sync/", "include/"],
     "include/tweed/shmem.h": [],
     "include/tweed/shmemx.h": ["include/tweed/shmem.h"],
+    "include/tweed/pgas.h": [],
     "pgas/": ["base/", "net/", "core/", "sync/", "include/"],
     "tools/": ["base/", "net/", "core/", "sync/", "api/", "include/", "instrument/wrapped.h"],
     "instrument/": ["base/", "core/", "include/"],

@@ -22,6 +22,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "pgas/global/epoch.h"
 #include "pgas/global/pool.h"
 
 #define BAGS          4u /* by tag modulo this: three epochs wait, one fills */
@@ -185,18 +186,15 @@ static int64_t epoch_free(struct tw_epoch *epoch)
 	return n;
 }
 
-static bool bag_add(struct bag *bag, tw_gptr p)
+static void bag_add(struct bag *bag, tw_gptr p)
 {
 	if (bag->n == bag->room) {
-		size_t room = bag->room ? 2 * bag->room : 256;
-		tw_gptr *object = realloc(bag->object, room * sizeof(object[0]));
-		if (!object)
-			return false;
-		bag->object = object;
-		bag->room = room;
+		bag->room = bag->room ? 2 * bag->room : 256;
+		bag->object = realloc(bag->object, bag->room * sizeof(bag->object[0]));
+		if (!bag->object)
+			tw_fatal("no memory for the list of retired objects");
 	}
 	bag->object[bag->n++] = p;
-	return true;
 }
 
 /* ---- advance ---- */
@@ -259,16 +257,20 @@ int64_t tw_token_try_reclaim(struct tw_token *token)
 	return tw_epoch_try_reclaim(token->epoch);
 }
 
-int tw_token_defer_delete(struct tw_token *token, tw_gptr p)
+int tw_token_room(struct tw_token *token)
+{
+	struct tw_epoch *epoch = token->epoch;
+
+	if (epoch->garbage < epoch->options.garbage_most || epoch_free(epoch) || tw_epoch_try_reclaim(epoch))
+		return 0;
+	return -EAGAIN;
+}
+
+void tw_token_retire(struct tw_token *token, tw_gptr p)
 {
 	struct tw_epoch *epoch = token->epoch;
 
 	access_check(tw_gptr_pe(p), tw_gptr_offset(p), 16);
-	if (epoch->garbage >= epoch->options.garbage_most) {
-		epoch_free(epoch);
-		if (epoch->garbage >= epoch->options.garbage_most && tw_epoch_try_reclaim(epoch) == 0)
-			return -EAGAIN;
-	}
 	access_quiet(); /* the unlink is performed, and the copy is read after it */
 	uint64_t copy = epoch_copy(epoch);
 	struct bag *bag = &epoch->bag[copy % BAGS];
@@ -278,15 +280,22 @@ int tw_token_defer_delete(struct tw_token *token, tw_gptr p)
 		epoch->retired = 0;
 		bag->tag = copy;
 	}
-	if (!bag_add(bag, tw_unmarked(p)))
-		return -EAGAIN;
+	bag_add(bag, tw_unmarked(p));
 	epoch->garbage++;
 	tw_pgas.stats.retired++;
 	tw_pgas.stats.garbage++;
 	tw_pgas.stats.garbage_most = TW_MAX(tw_pgas.stats.garbage_most, tw_pgas.stats.garbage);
 	if (epoch->options.advance_every != UINT32_MAX && ++epoch->retired >= epoch->options.advance_every)
 		tw_epoch_try_reclaim(epoch);
-	return 0;
+}
+
+int tw_token_defer_delete(struct tw_token *token, tw_gptr p)
+{
+	int error = tw_token_room(token);
+
+	if (!error)
+		tw_token_retire(token, p);
+	return error;
 }
 
 void tw_epoch_clear(struct tw_epoch *epoch)

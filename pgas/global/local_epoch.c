@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "base/util.h"
-#include "tweed/pgas.h"
+#include "pgas/global/epoch.h"
 
 #define BAGS          4u
 #define EPOCH_DIST    3u
@@ -37,7 +37,8 @@ struct tw_local_bag {
 	struct tw_local_token token; /* the first member: a token is this */
 	struct bag bag[BAGS];
 	size_t garbage;
-	unsigned retired;  /* since the last attempt to advance */
+	uint64_t retired;  /* since the last attempt to advance */
+	uint64_t advance_every;
 	bool registered;
 	struct tw_local_bag *next; /* of all tokens there ever were */
 };
@@ -87,6 +88,7 @@ struct tw_local_token *tw_local_epoch_register(struct tw_local_epoch *epoch)
 	if (!b && (b = aligned_alloc(64, TW_ALIGN_UP(sizeof(*b), 64)))) {
 		memset(b, 0, sizeof(*b));
 		b->token = (struct tw_local_token){.fence = epoch->fence, .now = &epoch->now, .bag = b, .epoch = epoch};
+		b->advance_every = epoch->options.advance_every == UINT32_MAX ? UINT64_MAX : epoch->options.advance_every;
 		b->next = epoch->first;
 		atomic_store_explicit((_Atomic(struct tw_local_bag *) *)&epoch->first, b, memory_order_release);
 	}
@@ -160,42 +162,58 @@ int64_t tw_local_token_try_reclaim(struct tw_local_token *token)
 	return local_free(token->bag);
 }
 
-static bool bag_grow(struct bag *bag)
+static void bag_grow(struct bag *bag)
 {
-	size_t room = bag->room ? 2 * bag->room : 256;
-	void **object = realloc(bag->object, room * sizeof(object[0]));
-
-	if (!object)
-		return false;
-	bag->object = object;
-	bag->room = room;
-	return true;
+	bag->room = bag->room ? 2 * bag->room : 256;
+	bag->object = realloc(bag->object, bag->room * sizeof(bag->object[0]));
+	if (!bag->object)
+		tw_fatal("no memory for the list of retired objects");
 }
 
-int tw_local_token_defer_delete(struct tw_local_token *token, void *object)
+int tw_local_token_room(struct tw_local_token *token)
 {
 	struct tw_local_bag *b = token->bag;
 
-	if (__builtin_expect(b->garbage >= token->epoch->options.garbage_most, false) &&
-	    tw_local_token_try_reclaim(token) == 0)
-		return -EAGAIN;
+	if (__builtin_expect(b->garbage < token->epoch->options.garbage_most, true) || local_free(b) ||
+	    tw_local_token_try_reclaim(token))
+		return 0;
+	return -EAGAIN;
+}
+
+/* A bag whose tag is old is empty, or old enough: it was filled four epochs ago. */
+static void local_begin(struct tw_local_bag *b, struct bag *bag, uint64_t now)
+{
+	local_free(b);
+	bag->tag = now;
+}
+
+void tw_local_token_retire(struct tw_local_token *token, void *object)
+{
+	struct tw_local_bag *b = token->bag;
+
 	if (token->fence)
 		atomic_thread_fence(memory_order_seq_cst);
 	else
 		atomic_signal_fence(memory_order_seq_cst);
 	uint64_t now = __atomic_load_n(token->now, __ATOMIC_ACQUIRE);
 	struct bag *bag = &b->bag[now % BAGS];
-	if (bag->tag != now) {
-		local_free(b);
-		bag->tag = now;
-	}
-	if (__builtin_expect(bag->n == bag->room, false) && !bag_grow(bag))
-		return -EAGAIN;
+	if (__builtin_expect(bag->tag != now, false))
+		local_begin(b, bag, now);
+	if (__builtin_expect(bag->n == bag->room, false))
+		bag_grow(bag);
 	bag->object[bag->n++] = object;
 	b->garbage++;
-	if (++b->retired >= token->epoch->options.advance_every && token->epoch->options.advance_every != UINT32_MAX)
+	if (++b->retired >= b->advance_every)
 		tw_local_token_try_reclaim(token);
-	return 0;
+}
+
+int tw_local_token_defer_delete(struct tw_local_token *token, void *object)
+{
+	int error = tw_local_token_room(token);
+
+	if (!error)
+		tw_local_token_retire(token, object);
+	return error;
 }
 
 void tw_local_epoch_clear(struct tw_local_epoch *epoch)

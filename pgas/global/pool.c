@@ -22,6 +22,8 @@
 
 #define POOLS      256u
 #define POOL_SIZES 24u                /* of tw_new(): two for each power of two, 16 to 32 KiB */
+#define POOL_STAMPED POOL_SIZES
+#define POOL_FIRST (POOL_SIZES + 1)   /* of tw_pool_create() */
 #define POOL_LARGE (POOLS - 1)        /* objects of whole chunks; they are never cut */
 #define CHUNK_HEAD ((size_t)64)
 #define CHUNK_MAGIC UINT64_C(0x4b4e554843475754)
@@ -78,6 +80,7 @@ int pool_open(void)
 	memset(pool_all, 0, sizeof(pool_all));
 	for (unsigned i = 0; i < POOL_SIZES; i++)
 		pool_all[i].bytes = pool_sizes[i];
+	pool_all[POOL_STAMPED].bytes = POOL_STAMPED_BYTES;
 	for (unsigned i = 0; i < POOLS; i++) {
 		pool_all[i].number = i;
 		pool_all[i].list = pool_memory(tw_segment.pes, sizeof(pool_all[i].list[0]));
@@ -315,6 +318,11 @@ tw_gptr tw_pool_new(struct tw_pool *pool)
 	return tw_pool_new_at(pool, place_choose());
 }
 
+tw_gptr pool_new_stamped(unsigned pe)
+{
+	return tw_pool_new_at(&pool_all[POOL_STAMPED], pe ? pe - 1 : place_choose());
+}
+
 /* ---- the way home ---- */
 
 /* Reserve a batch of the ring of @pe; false: it is full, for now. */
@@ -368,7 +376,8 @@ void tw_delete(tw_gptr p)
 	struct pool_list *list = pool_list(pool, pe);
 
 #if TW_ASAN
-	if (tw_gptr_local(p))
+	/* Stamped objects may be read after they were freed. */
+	if (tw_gptr_local(p) && pool->number != POOL_STAMPED)
 		ASAN_POISON_MEMORY_REGION(tw_gptr_local(p), pool->bytes);
 #endif
 	list_add(list, raw);
@@ -382,13 +391,13 @@ void tw_delete(tw_gptr p)
 int tw_pool_create(size_t bytes, struct tw_pool **pool)
 {
 	tw_control_barrier();
-	if (bytes == 0 || bytes > pool_sizes[POOL_SIZES - 1] || pool_users == POOLS - 1 - POOL_SIZES) {
+	if (bytes == 0 || bytes > pool_sizes[POOL_SIZES - 1] || pool_users == POOL_LARGE - POOL_FIRST) {
 		if (tw_segment.pe == 0)
 			tw_log("tw_pool_create: objects of %zu bytes, pool %u: 1 to %u bytes, %u pools", bytes, pool_users,
-			       pool_sizes[POOL_SIZES - 1], POOLS - 1 - POOL_SIZES);
+			       pool_sizes[POOL_SIZES - 1], POOL_LARGE - POOL_FIRST);
 		return -EINVAL;
 	}
-	*pool = &pool_all[POOL_SIZES + pool_users++];
+	*pool = &pool_all[POOL_FIRST + pool_users++];
 	(*pool)->bytes = TW_ALIGN_UP(bytes, (size_t)16);
 	return 0;
 }
