@@ -67,7 +67,7 @@ static void map_operation(const struct tw_map_ops *ops_of, struct tw_map *map)
 static void queue_operation(const struct tw_queue_ops *ops_of, struct tw_queue *queue)
 {
 	static unsigned ahead;
-	unsigned most = LINEAR_ITEMS / tw_pes();
+	unsigned most = 3;
 	bool push = ahead < most && draw(2);
 	struct linear_op op = {.kind = push ? LINEAR_PUSH : LINEAR_POP, .value = push ? recorded << 8 | tw_pe() : 0};
 	uint64_t call_ns = tw_time_ns();
