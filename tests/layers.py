@@ -33,6 +33,7 @@ RULE = {
     "tools/": ["base/", "net/", "core/", "sync/", "api/", "include/", "instrument/wrapped.h"],
     "instrument/": ["base/", "core/", "include/"],
     "apps/": ["include/tweed/tweed.h"],
+    "apps/pgas/": ["include/tweed/tweed.h", "include/tweed/pgas.h"],
     "splash/": ["apps/kernel.h", "include/tweed/tweed.h"],
     "tests/": [""],
 }

@@ -5,7 +5,7 @@
  *
  *     pin      e = copy; slot = e; fence; again if copy is not e any more
  *     retire   after the unlink is performed: fence; into the bag of epoch `copy`
- *     advance  e = G; for each PE: copy = e unless it is already, then read its slots; if all are 0 or e: G = e + 1, by compare-and-swap
+ *     advance  e = own copy; for each PE: copy = e unless it is already, then read its slots; if all are 0 or e: compare and swap G, e to e + 1
  *     free     own bags that are three epochs below copy
  *
  * Why nobody uses what is freed.  Let an object be retired at PE p with tag t: p's copy was t after the unlink.  It is freed when p's copy is
@@ -213,37 +213,54 @@ static bool dead_pe(const uint64_t *dead, unsigned pe)
 	return dead[pe / 64] >> (pe % 64) & 1;
 }
 
-/* Each PE's slots are read after its copy was helped; all of it in one round. */
-static bool epoch_scan(struct tw_epoch *epoch, uint64_t e, const uint64_t *dead)
+/* Each PE's slots are read after its copy was helped; all of it in one round.  Returns the first PE from @pe on with a section that began
+ * before @e; all PEs' number: there is none. */
+static unsigned epoch_blocker(const struct tw_epoch *epoch, uint64_t e, unsigned pe)
 {
-	for (unsigned pe = 0; pe < tw_segment.pes; pe++) {
+	for (; pe < tw_segment.pes; pe++)
+		for (unsigned i = 0; i < epoch->options.tokens; i++)
+			if (epoch->slots[pe][i] && epoch->slots[pe][i] != (e << 1 | 1))
+				return pe;
+	return pe;
+}
+
+/* Only who finds itself blocked asks whether the blocker is dead. */
+static bool epoch_scan(struct tw_epoch *epoch, uint64_t e)
+{
+	uint64_t dead[256];
+	unsigned pe;
+
+	for (pe = 0; pe < tw_segment.pes; pe++) {
 		epoch_help(epoch, pe, e);
 		access_get(pe, EPOCH_AT(epoch, slot), epoch->slots[pe], epoch->options.tokens * sizeof(uint64_t), false);
 	}
 	access_quiet();
-	for (unsigned pe = 0; pe < tw_segment.pes; pe++) {
+	for (pe = 0; pe < tw_segment.pes; pe++)
 		epoch->helped[pe] = e;
-		for (unsigned i = 0; i < epoch->options.tokens && !(dead && dead_pe(dead, pe)); i++)
-			if (epoch->slots[pe][i] && epoch->slots[pe][i] != (e << 1 | 1))
-				return false;
-	}
+	if ((pe = epoch_blocker(epoch, e, 0)) == tw_segment.pes)
+		return true;
+	if (!access_load(0, EPOCH_AT(epoch, dead)))
+		return false;
+	access_get(0, POOL_CONTROL(dead), dead, (tw_segment.pes + 63) / 64 * sizeof(dead[0]), true);
+	for (; pe < tw_segment.pes; pe = epoch_blocker(epoch, e, pe + 1))
+		if (!dead_pe(dead, pe))
+			return false;
 	return true;
 }
 
+/* The own copy is taken for G: where it is behind, the compare-and-swap tells, and nothing was lost but this attempt. */
 static void epoch_advance(struct tw_epoch *epoch)
 {
-	uint64_t seen[2], dead[256];
+	uint64_t e = epoch_copy(epoch), seen;
 
 	epoch->retired = 0;
-	access_get(0, EPOCH_AT(epoch, global), seen, sizeof(seen), true);
-	if (seen[1])
-		access_get(0, POOL_CONTROL(dead), dead, (tw_segment.pes + 63) / 64 * sizeof(dead[0]), true);
-	if (!epoch_scan(epoch, seen[0], seen[1] ? dead : NULL))
+	if (!epoch_scan(epoch, e))
 		return;
-	if (access_cas(0, EPOCH_AT(epoch, global), seen[0], seen[0] + 1) == seen[0])
+	seen = access_cas(0, EPOCH_AT(epoch, global), e, e + 1);
+	if (seen == e)
 		tw_pgas.stats.advances++;
 	/* The own copy need not wait for the next one who advances. */
-	access_cas(tw_segment.pe, EPOCH_AT(epoch, copy), seen[0], seen[0] + 1);
+	access_cas(tw_segment.pe, EPOCH_AT(epoch, copy), e, e + 1);
 }
 
 int64_t tw_epoch_try_reclaim(struct tw_epoch *epoch)

@@ -38,6 +38,7 @@ struct pool_list {
 	uint64_t *raw;
 	size_t n, room;
 	uint64_t next, end;
+	size_t send_at; /* how many are too many */
 };
 
 struct tw_pool {
@@ -109,8 +110,10 @@ void pool_close(void)
 
 static struct pool_list *pool_list(struct tw_pool *pool, unsigned pe)
 {
-	if (!pool->list[pe])
+	if (!pool->list[pe]) {
 		pool->list[pe] = pool_memory(1, sizeof(struct pool_list));
+		pool->list[pe]->send_at = 2 * POOL_BATCH;
+	}
 	return pool->list[pe];
 }
 
@@ -353,8 +356,11 @@ static void pool_send_home(struct pool_list *list, unsigned pe)
 {
 	uint64_t at;
 
-	if (!ring_reserve(pe, &at))
+	if (!ring_reserve(pe, &at)) {
+		list->send_at = list->n + POOL_BATCH;
 		return;
+	}
+	list->send_at = 2 * POOL_BATCH;
 	list->n -= POOL_BATCH;
 	/* Batches do not wrap: the ring is a multiple of them. */
 	access_put(pe, POOL_CONTROL(ring) + at % POOL_RING * sizeof(uint64_t), &list->raw[list->n],
@@ -382,7 +388,7 @@ void tw_delete(tw_gptr p)
 #endif
 	list_add(list, raw);
 	/* What this PE frees and allocates again stays; a second list that nobody empties goes. */
-	if (list->n >= 2 * POOL_BATCH && pe != tw_segment.pe && pool->number != POOL_LARGE && pool_serves(pe))
+	if (list->n >= list->send_at && pe != tw_segment.pe && pool->number != POOL_LARGE && pool_serves(pe))
 		pool_send_home(list, pe);
 }
 
