@@ -24,7 +24,7 @@
 #define BAGS          4u
 #define EPOCH_DIST    3u
 #define GARBAGE_MOST  ((size_t)1 << 20)
-#define ADVANCE_EVERY 256u
+#define ADVANCE_EVERY 128u
 
 /* What a token has retired at one epoch. */
 struct bag {
