@@ -105,7 +105,7 @@ static void reclamation(void)
 static void queue(const char *name, tw_gptr root, double push_ops, double push_rounds, double pop_ops, double pop_rounds)
 {
 	const struct tw_queue_ops *ops = tw_queue_find(name);
-	struct tw_container_options options = {.keys = keys};
+	struct tw_container_options options = {.keys = 0};
 	struct tw_queue *q;
 	char what[64];
 	uint64_t value, n = 2000;
@@ -159,7 +159,7 @@ static void map(const char *name, tw_gptr root, double get_ops, double insert_op
 /* PE 0's: half of the keys, or 3000 elements. */
 static void make(unsigned slot, const char *map_name, const char *queue_name)
 {
-	struct tw_container_options options = {.pe = 0, .keys = keys, .nodes_pe = 1};
+	struct tw_container_options options = {.pe = 0, .keys = queue_name ? 0 : keys, .nodes_pe = 1};
 	struct tw_map *m;
 	tw_gptr root;
 
