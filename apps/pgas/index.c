@@ -103,8 +103,9 @@ int main(int argc, char **argv)
 	double seconds = now() - begun;
 	tw_pgas_stats_sum(&s);
 	if (tw_pe() == 0)
-		printf("%llu operations by %u PEs in %.3f s, %.0f per second\n", (unsigned long long)(ops * tw_pes()), tw_pes(), seconds,
-		       (double)(ops * tw_pes()) / seconds);
+		printf("%llu operations by %u PEs in %.3f s, %.0f per second; this PE read %llu records\n",
+		       (unsigned long long)(ops * tw_pes()), tw_pes(), seconds, (double)(ops * tw_pes()) / seconds,
+		       (unsigned long long)found);
 	costs_print(&s, ops * tw_pes());
 	/* All keys are there still, and nothing else is left. */
 	for (uint64_t key = tw_pe(); key < keys; key += tw_pes()) {

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Compile and run every listing of doc/pgas-tutorial.md.
 
-tutorial.py PAGE TWEED HEADERS LIBRARY COMPILER...    (also as C++, where the compiler has one beside it)
-A listing is a fenced block ```c NAME.c.  Exit status 1 when one fails, or prints nothing."""
+tutorial.py PAGE TWEED HEADERS LIBRARY COMPILER...
+A listing is a fenced block ```c NAME.c.  Each must be C++, too.  Exit status 1 when one fails, or prints nothing."""
 import os
 import re
 import subprocess
@@ -29,6 +29,9 @@ def main():
             build = [*compiler, "-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-I", headers, "-o", program, source, library,
                      "-pthread", "-ljemalloc", "-lsodium"]
             done = subprocess.run(build, capture_output=True, text=True)
+            if done.returncode == 0:
+                done = subprocess.run([*compiler, "-x", "c++", "-std=c++17", "-Wall", "-Werror", "-I", headers, "-fsyntax-only", source],
+                                      capture_output=True, text=True)
             if done.returncode == 0:
                 done = subprocess.run([tweed, "run", "-n", "2", "-p", "2", program], capture_output=True, text=True, timeout=60)
             retired = re.search(r"(\d+) retired, (\d+) freed", done.stdout)
