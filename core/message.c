@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/job.h"
+#include "core/wide.h"
 
 struct message_wait {
 	struct tw_proc *me;
@@ -33,6 +34,8 @@ static void message_dispatch(struct tw_proc *me, const struct tw_msg *msg)
 {
 	if (msg->type == TW_MSG_COLLECT && me->agent)
 		tw_notice_collect(me);
+	else if (msg->type == TW_MSG_WIDE && me->agent)
+		tw_wide_serve(me, msg);
 	else if (msg->type >= TW_MSG_PROTOCOL && me->protocol->message)
 		me->protocol->message(me, msg);
 	else

@@ -590,7 +590,7 @@ static void ofi_close(struct tw_net *net)
 const struct tw_transport tw_transport_ofi = {
     .name = "ofi",
     .help = "libfabric's reliable datagrams, over TCP or what TWEED_NET_PROVIDER names: clusters",
-    .caps = TW_NET_COHERENT_ATOMICS | TW_NET_ORDERED_WRITES | TW_NET_REMOTE_READ,
+    .caps = TW_NET_COHERENT_ATOMICS | TW_NET_ORDERED_WRITES | TW_NET_REMOTE_READ | TW_NET_ASCENDING_READS,
     .probe = ofi_probe,
     .control_bytes = ofi_control_bytes,
     .serve = ofi_serve,

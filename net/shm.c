@@ -202,9 +202,10 @@ const struct tw_transport tw_transport_shm = {
     .name = "shm",
     .help = "emulated nodes on one host: copies between the nodes' memory files",
 #if defined(__x86_64__)
-    .caps = TW_NET_ONE_HOST | TW_NET_COHERENT_ATOMICS | TW_NET_ORDERED_WRITES | TW_NET_REMOTE_READ,
+    .caps = TW_NET_ONE_HOST | TW_NET_COHERENT_ATOMICS | TW_NET_ORDERED_WRITES | TW_NET_REMOTE_READ |
+            TW_NET_ASCENDING_READS,
 #else
-    .caps = TW_NET_ONE_HOST | TW_NET_COHERENT_ATOMICS | TW_NET_REMOTE_READ,
+    .caps = TW_NET_ONE_HOST | TW_NET_COHERENT_ATOMICS | TW_NET_REMOTE_READ | TW_NET_ASCENDING_READS,
 #endif
     .probe = shm_probe,
     .control_bytes = tw_mailbox_bytes,

@@ -33,8 +33,10 @@ RULE = {
     "include/tweed/mpp/": ["include/tweed/shmem.h"],
     "pgas/": ["base/", "net/", "core/", "sync/", "include/"],
     "tools/": ["base/", "net/", "core/", "sync/", "api/", "pgas/shmem/size.h", "include/", "instrument/wrapped.h"],
+    "include/tweed/pgas.h": [],
     "instrument/": ["base/", "core/", "include/"],
     "apps/": ["include/tweed/tweed.h"],
+    "apps/pgas/": ["include/tweed/tweed.h", "include/tweed/pgas.h"],
     "splash/": ["apps/kernel.h", "include/tweed/tweed.h"],
     "tests/": [""],
 }

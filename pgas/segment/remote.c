@@ -99,6 +99,14 @@ void tw_segment_remote_amo_post(unsigned pe, size_t offset, enum tw_amo op, unsi
 	remote_unlock();
 }
 
+void tw_segment_cas_post(unsigned pe, size_t offset, uint64_t expect, uint64_t value)
+{
+	remote_lock();
+	tw_segment.remote = true;
+	tw_net_amo_post(tw_segment.net, remote_node(pe), remote_at(pe, offset), TW_AMO_CAS, 8, value, expect);
+	remote_unlock();
+}
+
 void tw_segment_remote_quiet(void)
 {
 	remote_lock();

@@ -67,6 +67,7 @@ void tw_segment_remote_get(unsigned pe, size_t offset, void *dst, size_t len, bo
 uint64_t tw_segment_remote_amo(unsigned pe, size_t offset, enum tw_amo op, unsigned bytes, uint64_t value,
                                uint64_t expect);
 void tw_segment_remote_amo_post(unsigned pe, size_t offset, enum tw_amo op, unsigned bytes, uint64_t value);
+void tw_segment_cas_post(unsigned pe, size_t offset, uint64_t expect, uint64_t value);
 void tw_segment_remote_quiet(void);
 void tw_segment_remote_fence(void);
 
@@ -103,7 +104,7 @@ static inline void tw_segment_get_nbi(unsigned pe, size_t offset, void *dst, siz
 }
 
 /* tw_segment_amo - @op (driver/transport.h) on an aligned word of @bytes, 4 or 8; gives the old value.
- * tw_segment_amo_post - without a result, and ordered as a put. */
+ * tw_segment_amo_post - without a result, and ordered as a put.  tw_segment_cas_post - so a compare-and-swap of 8 bytes, by the transport. */
 static inline uint64_t tw_segment_amo(unsigned pe, size_t offset, enum tw_amo op, unsigned bytes, uint64_t value,
                                       uint64_t expect)
 {

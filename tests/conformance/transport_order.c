@@ -282,6 +282,29 @@ static void cap_ordered(struct env *env)
 	ENV_CHECK(env, seen == 0, "reordered %lu times", seen);
 }
 
+/* The target counts its words up from the last to the first; a read that takes them in rising order finds none below the one before. */
+static void cap_ascending(struct env *env)
+{
+	const unsigned n = 16; /* 128 bytes */
+	uint64_t until = tw_time_ns() + SECOND, word[16];
+
+	if (!(env->net->ops->caps & TW_NET_ASCENDING_READS))
+		return;
+	if (env->rank == 1) {
+		for (uint64_t i = 1; !atomic_load(&env->shared->word[0]); i++)
+			for (unsigned k = n; k-- > 0;)
+				atomic_store_explicit(env_word(env, DATA + 8 * k), i, memory_order_release);
+		return;
+	}
+	for (unsigned i = 0; i < env_rounds(env, 200000) && tw_time_ns() < until; i++) {
+		tw_net_read(env->net, 1, DATA, word, sizeof(word));
+		tw_net_read_wait(env->net);
+		for (unsigned k = 1; k < n; k++)
+			ENV_CHECK(env, word[k] >= word[k - 1], "word %u was read before word %u", k, k - 1);
+	}
+	atomic_store(&env->shared->word[0], 1);
+}
+
 static void cap_total_order(struct env *env)
 {
 	ENV_CHECK(env, !(env->net->ops->caps & TW_NET_TOTAL_ORDER), "claimed, but there is no test for it here");
@@ -350,6 +373,7 @@ const struct env_case order_cases[] = {
     {.name = "store-buffering-one-node", .run = sb_own, .nodes = 1, .ports = 2},
     {.name = "store-buffering-three", .run = sb_three, .nodes = 3, .ports = 1},
     {.name = "cap-ordered-writes", .run = cap_ordered, .nodes = 2, .ports = 1},
+    {.name = "cap-ascending-reads", .run = cap_ascending, .nodes = 2, .ports = 1},
     {.name = "cap-total-order", .run = cap_total_order, .nodes = 2, .ports = 1},
     {.name = "control-reorder", .run = control_reorder, .nodes = 2, .ports = 1, .only = "sim"},
     {.name = "control-no-flush", .run = control_no_flush, .nodes = 2, .ports = 1, .only = "sim"},

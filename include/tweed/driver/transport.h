@@ -42,6 +42,7 @@ enum tw_net_cap {
 	TW_NET_TOTAL_ORDER = 1u << 3,      /* as the Memory Channel had; nobody relies on it */
 	TW_NET_ONE_HOST = 1u << 4,         /* needs all nodes' memory files; serve is NULL */
 	TW_NET_PINNED = 1u << 5,           /* exported memory is resident from the start: choose TWEED_MEMORY to fit */
+	TW_NET_ASCENDING_READS = 1u << 6,  /* the aligned words of a read of up to 128 bytes are read in rising order */
 };
 
 /* Atomic operations; each gives the old value. */

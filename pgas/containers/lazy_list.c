@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* lazy_list.c - the lazy list of Heller and others, which the tutorial of Remus builds: sorted, a lock in each node, get without locks.
+ *
+ * An update locks the node before its place, and looks again whether that still points there: then neither is removed, as a node is
+ * removed under the lock of the one before it.  remove locks the node, too, so that nobody inserts behind it meanwhile; it marks
+ * the node, then unlinks it.  Locks are taken in the order of the list.  What needs no update needs no lock: an unmarked node with the key
+ * was in the list, and a traversal that finds none passed a moment when there was none. */
+#include "pgas/containers/node.h"
+
+struct node {
+	uint64_t next, key, value, lock;
+};
+
+#define NEXT offsetof(struct node, next)
+#define LOCK offsetof(struct node, lock)
+
+struct tw_map {
+	uint64_t root; /* a node without a key before all others */
+	node_token *token;
+	unsigned nodes_pe;
+};
+
+/* Where a key is, or would be. */
+struct place {
+	uint64_t before, at; /* at: 0 at the end */
+	struct node node;    /* at's */
+};
+
+static int lazy_create(const struct tw_container_options *options, tw_gptr *root)
+{
+	uint64_t node = node_new(options ? options->pe + 1 : 1, sizeof(struct node));
+
+	if (!node)
+		return -ENOMEM;
+	node_put(node, 0, &(struct node){0, 0, 0, 0}, sizeof(struct node));
+	node_quiet();
+	*root = tw_gptr_of_raw(node);
+	return 0;
+}
+
+static int lazy_attach(tw_gptr root, const struct tw_container_options *options, void *token, struct tw_map **map)
+{
+	struct tw_map *m = calloc(1, sizeof(*m));
+
+	if (!m)
+		return -ENOMEM;
+	*m = (struct tw_map){root.raw, token, options ? options->nodes_pe : 0};
+	*map = m;
+	return 0;
+}
+
+static void lazy_detach(struct tw_map *m)
+{
+	free(m);
+}
+
+static void lazy_lock(uint64_t node)
+{
+	unsigned round = 0;
+
+	while (node_cas(node, LOCK, 0, 1) != 0)
+		while (node_load(node, LOCK))
+			node_nap(&round);
+}
+
+static void lazy_unlock(uint64_t node)
+{
+	node_before(node);
+	node_store(node, LOCK, 0);
+}
+
+static void lazy_find(struct tw_map *m, uint64_t key, struct place *p)
+{
+	uint64_t next = node_load(m->root, NEXT);
+
+	p->before = m->root;
+	while ((p->at = UNMARKED(next))) {
+		node_get(p->at, 0, &p->node, sizeof(p->node));
+		if (p->node.key >= key)
+			break;
+		p->before = p->at;
+		next = p->node.next;
+	}
+}
+
+static bool lazy_found(const struct place *p, uint64_t key)
+{
+	return p->at && p->node.key == key && !(p->node.next & MARK);
+}
+
+/* Lock the node before, if that is still the place. */
+static bool lazy_lock_before(const struct place *p)
+{
+	lazy_lock(p->before);
+	if (node_load(p->before, NEXT) == p->at)
+		return true;
+	lazy_unlock(p->before);
+	return false;
+}
+
+static int lazy_get(struct tw_map *m, uint64_t key, uint64_t *value)
+{
+	struct place p;
+
+	node_pin(m->token);
+	lazy_find(m, key, &p);
+	node_unpin(m->token);
+	if (!lazy_found(&p, key))
+		return 0;
+	if (value)
+		*value = p.node.value;
+	return 1;
+}
+
+static int lazy_insert(struct tw_map *m, uint64_t key, uint64_t value)
+{
+	uint64_t node = node_new(m->nodes_pe, sizeof(struct node));
+	struct place p;
+	bool found;
+
+	if (!node)
+		return -ENOMEM;
+	node_pin(m->token);
+	do
+		lazy_find(m, key, &p);
+	while (!(found = lazy_found(&p, key)) && ((p.at && p.node.key == key) || !lazy_lock_before(&p)));
+	if (!found) {
+		node_put(node, 0, &(struct node){p.at, key, value, 0}, sizeof(struct node));
+		node_before(p.before);
+		node_store(p.before, NEXT, node);
+		lazy_unlock(p.before);
+	} else {
+		node_delete(node);
+	}
+	node_unpin(m->token);
+	return !found;
+}
+
+static int lazy_remove(struct tw_map *m, uint64_t key, uint64_t *value)
+{
+	struct place p;
+	uint64_t next;
+	bool found;
+	int error = node_room(m->token);
+
+	if (error)
+		return error;
+	node_pin(m->token);
+	do
+		lazy_find(m, key, &p);
+	while ((found = lazy_found(&p, key)) && !lazy_lock_before(&p));
+	if (found) {
+		lazy_lock(p.at);
+		next = node_load(p.at, NEXT);
+		node_store(p.at, NEXT, next | MARK);
+		node_before(p.before);
+		node_store(p.before, NEXT, next);
+		lazy_unlock(p.at);
+		lazy_unlock(p.before);
+		if (value)
+			*value = p.node.value;
+		node_retire(m->token, p.at);
+	}
+	node_unpin(m->token);
+	return found;
+}
+
+static void lazy_destroy(struct tw_map *m)
+{
+	struct node n;
+
+	for (uint64_t node = m->root; node; node = UNMARKED(n.next)) {
+		node_get(node, 0, &n, sizeof(n));
+		node_delete(node);
+	}
+	free(m);
+}
+
+const struct tw_map_ops CONTAINER(lazy_list) = {
+    .name = NODE_LABEL("lazy-list"),
+    .help = "the lazy list: sorted, updates lock two nodes",
+    .local = NODE_IS_LOCAL,
+    .create = lazy_create,
+    .attach = lazy_attach,
+    .detach = lazy_detach,
+    .get = lazy_get,
+    .insert = lazy_insert,
+    .remove = lazy_remove,
+    .destroy = lazy_destroy,
+};

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* node.h - how the containers reach their nodes.  A container's source is compiled twice: for segments, and, where it is included with
+ * NODE_LOCAL defined, for the threads of a process, with the local manager.
+ *
+ * A node is named by a raw word: a global pointer's, or an address, with marks in its lowest four bits.  Functions ignore the marks of the
+ * node that they access.  CONTAINER(name) is the name of the table, NODE_LABEL what it is found by. */
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+
+#include "pgas/global/epoch.h"
+
+#define MARK          UINT64_C(1)
+#define UNMARKED(raw) ((raw) & ~TW_GPTR_MARKS)
+
+#ifdef NODE_LOCAL
+
+#include "net/words.h"
+
+#define CONTAINER(name)  tw_local_##name
+#define NODE_LABEL(name) "local-" name
+#define NODE_IS_LOCAL    true
+#define NODE_ASCENDING   true /* words of a short node_get are read in rising order */
+
+typedef struct tw_local_token node_token;
+#define node_pin    tw_local_token_pin
+#define node_unpin  tw_local_token_unpin
+#define node_room   tw_local_token_room
+
+static inline _Atomic uint64_t *node_word(uint64_t node, size_t offset)
+{
+	return (_Atomic uint64_t *)(uintptr_t)(UNMARKED(node) + offset);
+}
+static inline void node_get(uint64_t node, size_t offset, void *to, size_t len)
+{
+	if (len <= WORDS_MOST)
+		tw_words_load(to, (const char *)(uintptr_t)(UNMARKED(node) + offset), len);
+	else
+		memcpy(to, (const char *)(uintptr_t)(UNMARKED(node) + offset), len);
+}
+static inline void node_put(uint64_t node, size_t offset, const void *from, size_t len)
+{
+	if (len <= WORDS_MOST)
+		tw_words_store((char *)(uintptr_t)(UNMARKED(node) + offset), from, len);
+	else
+		memcpy((char *)(uintptr_t)(UNMARKED(node) + offset), from, len);
+}
+static inline uint64_t node_load(uint64_t node, size_t offset)
+{
+	return atomic_load_explicit(node_word(node, offset), memory_order_acquire);
+}
+static inline void node_store(uint64_t node, size_t offset, uint64_t value)
+{
+	atomic_store_explicit(node_word(node, offset), value, memory_order_release);
+}
+static inline uint64_t node_cas(uint64_t node, size_t offset, uint64_t expect, uint64_t value)
+{
+	atomic_compare_exchange_strong(node_word(node, offset), &expect, value);
+	return expect;
+}
+static inline void node_before(uint64_t node)
+{
+	(void)node;
+	atomic_thread_fence(memory_order_release);
+}
+static inline uint64_t node_new(unsigned pe, size_t bytes)
+{
+	(void)pe;
+	return (uintptr_t)aligned_alloc(16, TW_ALIGN_UP(bytes, (size_t)16));
+}
+static inline void node_delete(uint64_t node) { free((void *)(uintptr_t)UNMARKED(node)); }
+static inline void node_retire(node_token *token, uint64_t node)
+{
+	tw_local_token_retire(token, (void *)(uintptr_t)UNMARKED(node));
+}
+static inline void node_nap(unsigned *round)
+{
+	if (++*round % 16 == 0)
+		sched_yield();
+	else
+		tw_pause();
+}
+static inline void node_quiet(void) {}
+
+#else
+
+#include "pgas/global/access.h"
+
+#define CONTAINER(name)  tw_##name
+#define NODE_LABEL(name) name
+#define NODE_IS_LOCAL    false
+#define NODE_ASCENDING   tw_pgas.ascending
+
+typedef struct tw_token node_token;
+#define node_pin    tw_token_pin
+#define node_unpin  tw_token_unpin
+#define node_room   tw_token_room
+
+#define NODE_AT(node, offset) tw_gptr_pe(tw_gptr_of_raw(node)), tw_gptr_offset(tw_gptr_of_raw(node)) + (offset)
+
+static inline void node_get(uint64_t node, size_t offset, void *to, size_t len)
+{
+	access_get(NODE_AT(node, offset), to, len, true);
+}
+static inline void node_put(uint64_t node, size_t offset, const void *from, size_t len)
+{
+	access_put(NODE_AT(node, offset), from, len);
+}
+static inline uint64_t node_load(uint64_t node, size_t offset) { return access_load(NODE_AT(node, offset)); }
+/* A word that is also changed by atomics.  Seen by others after node_unpin at the latest. */
+static inline void node_store(uint64_t node, size_t offset, uint64_t value)
+{
+	if (tw_segment.cpu_atomics)
+		access_put(NODE_AT(node, offset), &value, sizeof(value));
+	else
+		access_amo(NODE_AT(node, offset), TW_AMO_SWAP, value, 0);
+}
+static inline uint64_t node_cas(uint64_t node, size_t offset, uint64_t expect, uint64_t value)
+{
+	return access_cas(NODE_AT(node, offset), expect, value);
+}
+/* What was put is seen before what will be put in @node. */
+static inline void node_before(uint64_t node)
+{
+	access_publish(tw_gptr_pe(tw_gptr_of_raw(node)));
+	access_fence();
+}
+/* @pe: nodes_pe of the options. */
+static inline uint64_t node_new(unsigned pe, size_t bytes)
+{
+	return pe ? tw_new_at(pe - 1, bytes).raw : tw_new(bytes).raw;
+}
+static inline void node_delete(uint64_t node) { tw_delete(tw_gptr_of_raw(node)); }
+static inline void node_retire(node_token *token, uint64_t node) { tw_token_retire(token, tw_gptr_of_raw(node)); }
+static inline void node_nap(unsigned *round)
+{
+	struct tw_nap nap = {.round = *round};
+
+	tw_segment_nap(&nap);
+	*round = nap.round;
+}
+static inline void node_quiet(void) { access_quiet(); }
+
+#endif

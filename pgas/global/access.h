@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* access.h - reads, writes and atomics on (PE, offset), counted; what the files of pgas/global and pgas/containers use.
+ *
+ * Ordering.  A value-giving operation on a PE's segment is performed after this PE's earlier puts there.  Who publishes an object by an
+ * atomic on another PE's segment needs it to have arrived: access_publish waits for that, and does nothing where all puts since the
+ * last quiet went to that PE. */
+#ifndef TW_PGAS_ACCESS_H
+#define TW_PGAS_ACCESS_H
+
+#include "net/words.h"
+#include "pgas/segment/segment.h"
+#include "tweed/pgas.h"
+
+#define ACCESS_NONE (~0u)      /* no put is under way */
+#define ACCESS_MANY (~0u - 1u) /* puts to several PEs */
+
+/* This PE's part in the layer; all zero outside of tw_pgas_init and tw_pgas_finalize. */
+struct tw_pgas {
+	bool open;
+	struct tw_pgas_options options; /* with no defaults left */
+	size_t at;                      /* the layer's part of each segment: struct pool_control, then chunks */
+	unsigned put_pe;                /* where puts are under way: a PE, ACCESS_NONE, ACCESS_MANY */
+	bool reading;                   /* gets are under way */
+	bool ascending;                 /* a get's words are read in rising order */
+	struct tw_pgas_stats stats;
+};
+extern struct tw_pgas tw_pgas;
+
+/* access_check - the end of the job with a sentence, unless [offset, offset + len) of @pe is in the layer's part. */
+void access_bad(unsigned pe, size_t offset, size_t len) __attribute__((noreturn, cold));
+static inline void access_check(unsigned pe, size_t offset, size_t len)
+{
+	if (__builtin_expect(pe >= tw_segment.pes || offset - tw_pgas.at >= tw_pgas.options.bytes ||
+	                         len > tw_pgas.options.bytes - (offset - tw_pgas.at),
+	                     false))
+		access_bad(pe, offset, len);
+}
+
+static inline _Atomic uint64_t *access_here(char *segment, size_t offset)
+{
+	return (_Atomic uint64_t *)(void *)(segment + offset);
+}
+
+void access_remote_get(unsigned pe, size_t offset, void *to, size_t len, bool wait);
+void access_remote_put(unsigned pe, size_t offset, const void *from, size_t len);
+uint64_t access_remote_amo(unsigned pe, size_t offset, enum tw_amo op, uint64_t value, uint64_t expect);
+void access_remote_quiet(void);
+
+/* access_get - 8-byte words of short objects are loaded once, in rising order, where tw_pgas.ascending. */
+static inline void access_get(unsigned pe, size_t offset, void *to, size_t len, bool wait)
+{
+	const char *from = tw_segment_direct(pe);
+
+	access_check(pe, offset, len);
+	if (!from) {
+		access_remote_get(pe, offset, to, len, wait);
+		return;
+	}
+	tw_pgas.stats.local++;
+	if (len <= WORDS_MOST)
+		tw_words_load(to, from + offset, len);
+	else
+		memcpy(to, from + offset, len);
+}
+
+static inline void access_put(unsigned pe, size_t offset, const void *from, size_t len)
+{
+	char *to = tw_segment_direct(pe);
+
+	access_check(pe, offset, len);
+	if (!to) {
+		access_remote_put(pe, offset, from, len);
+		return;
+	}
+	tw_pgas.stats.local++;
+	if (len <= WORDS_MOST)
+		tw_words_store(to + offset, from, len);
+	else
+		memcpy(to + offset, from, len);
+}
+
+/* access_fence - puts before it are seen before those after it. */
+static inline void access_fence(void)
+{
+	if (tw_pgas.put_pe != ACCESS_NONE)
+		tw_segment_fence();
+	else
+		atomic_thread_fence(memory_order_release);
+}
+
+static inline void access_quiet(void)
+{
+	atomic_thread_fence(memory_order_seq_cst);
+	if (tw_pgas.reading || tw_pgas.put_pe != ACCESS_NONE)
+		access_remote_quiet();
+}
+
+/* access_publish - before an atomic on @pe that lets others find what was put. */
+static inline void access_publish(unsigned pe)
+{
+	if (tw_pgas.put_pe != ACCESS_NONE && tw_pgas.put_pe != pe)
+		access_remote_quiet();
+}
+
+static inline uint64_t access_load(unsigned pe, size_t offset)
+{
+	char *here = tw_segment_direct(pe);
+	uint64_t value;
+
+	access_check(pe, offset, 8);
+	if (here) {
+		tw_pgas.stats.local++;
+		return atomic_load_explicit(access_here(here, offset), memory_order_acquire);
+	}
+	access_remote_get(pe, offset, &value, sizeof(value), true);
+	return value;
+}
+
+/* access_amo - an atomic that lets others find what was put before it. */
+static inline uint64_t access_amo(unsigned pe, size_t offset, enum tw_amo op, uint64_t value, uint64_t expect)
+{
+	char *here = tw_segment_direct(pe);
+	uint64_t old;
+
+	access_check(pe, offset, 8);
+	access_publish(pe);
+	if (here && tw_segment.cpu_atomics) {
+		tw_pgas.stats.local++;
+		switch (op) {
+		case TW_AMO_CAS:
+			old = expect;
+			atomic_compare_exchange_strong(access_here(here, offset), &old, value);
+			break;
+		case TW_AMO_SWAP:
+			old = atomic_exchange(access_here(here, offset), value);
+			break;
+		default:
+			old = tw_amo_here(here + offset, op, 8, value, expect);
+		}
+	} else {
+		old = access_remote_amo(pe, offset, op, value, expect);
+	}
+	if (op == TW_AMO_CAS && old != expect)
+		tw_pgas.stats.cas_failed++;
+	return old;
+}
+
+static inline uint64_t access_cas(unsigned pe, size_t offset, uint64_t expect, uint64_t value)
+{
+	return access_amo(pe, offset, TW_AMO_CAS, value, expect);
+}
+
+/* access_cas_post - without a result; to fence and quiet it is a put. */
+void access_cas_post(unsigned pe, size_t offset, uint64_t expect, uint64_t value);
+
+#endif

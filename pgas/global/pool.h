@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* pool.h - what is at the beginning of the layer's part of each segment, and objects behind it. */
+#ifndef TW_PGAS_POOL_H
+#define TW_PGAS_POOL_H
+
+#include "pgas/global/access.h"
+
+#define POOL_CHUNK   ((size_t)64 << 10)
+#define POOL_RING    8192u /* objects that came home and were not taken in yet */
+#define POOL_BATCH   64u   /* objects that go home together */
+#define EPOCHS       8u    /* managers of a job */
+#define EPOCH_TOKENS 64u   /* of a PE and manager */
+
+/* A manager's words at one PE.  copy and global are changed by atomics alone; slots by stores of the PE alone. */
+struct epoch_words {
+	uint64_t global; /* the epoch; PE 0's counts */
+	uint64_t dead;   /* how many PEs are ignored, PE 0's counts; which: struct pool_control */
+	uint64_t room[6];
+	uint64_t copy;   /* the PE's copy of the epoch */
+	uint64_t room2[7];
+	uint64_t slot[EPOCH_TOKENS]; /* 0, or epoch << 1 | 1 */
+};
+
+struct pool_control {
+	uint64_t bump; /* offset of the first chunk that nobody has */
+	uint64_t room[7];
+	uint64_t ring_tail; /* objects that senders have announced, and that the PE has taken in: next to each other, for one get */
+	uint64_t ring_head;
+	uint64_t room2[6];
+	uint64_t root[TW_ROOTS]; /* PE 0's count */
+	uint64_t sum[32];        /* tw_pgas_stats_sum: PE 0's */
+	uint64_t dead[256];      /* PEs whose sections are ignored, a bit each; PE 0's count */
+	struct epoch_words epoch[EPOCHS];
+	uint64_t ring[POOL_RING]; /* raw pointers; 0: not arrived yet, or taken */
+};
+
+#define POOL_CONTROL(member) (tw_pgas.at + offsetof(struct pool_control, member))
+
+/* This PE's own. */
+static inline struct pool_control *pool_own(void)
+{
+	return (struct pool_control *)(void *)(tw_segment.base + tw_pgas.at);
+}
+
+/* pool_new_stamped - an object of POOL_STAMPED_BYTES whose memory stays of this kind for ever, so that its last word is always some
+ * object's tw_pool_stamp().  @pe: as nodes_pe in pgas.h. */
+#define POOL_STAMPED_BYTES 32u
+tw_gptr pool_new_stamped(unsigned pe);
+
+int pool_open(void);
+void pool_close(void);
+
+#endif
