@@ -36,6 +36,7 @@ int tool_run(int argc, char **argv);
 int tool_info(int argc, char **argv);
 int tool_bench(int argc, char **argv);
 int tool_cc(int argc, char **argv); /* also c++ */
+int tool_omp(int argc, char **argv);
 int tool_agent(int argc, char **argv);
 int tool_script(int argc, char **argv); /* the program argv[0].py of results/, told of this command by --tweed */
 

@@ -18,6 +18,7 @@ static const struct tool_command commands[] = {
     {"report", "FILE [--out DIR | --text]", "draw what --trace FILE of a run has recorded", tool_script},
     {"cc", "[--poll] [--show] ARGS...", "compile and link a program that announces its stores", tool_cc},
     {"c++", "[--poll] [--show] ARGS...", "the same for C++", tool_cc},
+    {"omp", "cc | c++ [--show] ARGS...", "compile and link an OpenMP program, for threads on several nodes", tool_omp},
     {"agent", "", NULL, tool_agent}, /* a node's own process, started by run */
 };
 
