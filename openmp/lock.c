@@ -18,7 +18,11 @@ void omp_locks_open(void)
 	tw_bcast(&omp_locks, sizeof(omp_locks), 0);
 }
 
-/* Both ends of a happens-before: who has fenced before this one sees what was stored before it. */
+/* Both ends of a happens-before: who has fenced before this one sees what was stored before it.
+ *
+ * Programs wait for a flag with a flush in the loop and none behind it.  So what is seen must be what the last fence brought, and
+ * never what a fault fetches while the other's release is at work: from the first fence on, acquires fetch, and unmap
+ * nothing. */
 void omp_fence(void)
 {
 	omp_stack_reserve();
@@ -26,6 +30,7 @@ void omp_fence(void)
 		__atomic_thread_fence(__ATOMIC_SEQ_CST);
 		return;
 	}
+	tw_me->refresh = true;
 	tw_lock_acquire(omp_locks.fence);
 	tw_lock_release(omp_locks.fence);
 }

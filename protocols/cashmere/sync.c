@@ -504,7 +504,7 @@ static bool acquire_updates(struct tw_proc *me, tw_page_t p)
 	const struct cash_extra *x = cash_extra(me, p);
 	if (cash_shoots(me) && e->twin)
 		return false;
-	return x->left || (me->config.updates && x->patience && e->twin && (e->writers & cash_bit(me)));
+	return me->refresh || x->left || (me->config.updates && x->patience && e->twin && (e->writers & cash_bit(me)));
 }
 
 /* What becomes of each page of a chunk, locked: one bit in @drop or @update, or neither. */

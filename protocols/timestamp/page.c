@@ -224,7 +224,7 @@ bool ts_updates(struct tw_proc *me, tw_page_t p)
 	bool credit = x->left > 0;
 
 	x->left -= credit;
-	return credit || ts_of(me)->pins[p];
+	return credit || me->refresh || ts_of(me)->pins[p];
 }
 
 void ts_refresh(struct tw_proc *me, tw_page_t p)

@@ -114,6 +114,7 @@ struct tw_proc {
 	struct tw_stats *stats;
 	void *trace;               /* its rings; NULL: nothing is traced */
 	bool timing;               /* times are asked for */
+	bool refresh;              /* acquires bring stale copies up to date, where the protocol can do so, and unmap none */
 	void *proto;               /* the protocol's */
 };
 
