@@ -139,6 +139,7 @@ static void others(void)
 			{
 				v = 1000 + r;
 				more[2] = r;
+#pragma omp atomic
 				singles++;
 			}
 #pragma omp critical

@@ -114,7 +114,8 @@ struct tw_proc {
 	struct tw_stats *stats;
 	void *trace;               /* its rings; NULL: nothing is traced */
 	bool timing;               /* times are asked for */
-	bool refresh;              /* acquires bring stale copies up to date, where the protocol can do so, and unmap none */
+	bool refresh;              /* the program waits for flags with acquires alone: they bring stale copies up to date, where
+	                            * the protocol can do so, and unmap none */
 	void *proto;               /* the protocol's */
 };
 
