@@ -102,9 +102,9 @@ void omp_atomic_end(void)
 		type old;                                                                                              \
 		(void)success;                                                                                         \
 		(void)failure;                                                                                         \
-		if (!omp_far())                                                                                        \
-			return __atomic_compare_exchange_n(p, expected, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
-		ATOMIC(, (old = *p, *p = old == *expected ? v : old));                                                 \
+		old = *expected;                                                                                       \
+		ATOMIC(__atomic_compare_exchange_n(p, &old, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST),             \
+		       (old = *p, *p = old == *expected ? v : old));                                                   \
 		if (old == *expected)                                                                                  \
 			return true;                                                                                   \
 		*expected = old;                                                                                       \

@@ -2,7 +2,6 @@
 /* icv.c - the environment's variables OMP_..., and the functions of omp.h that ask and set. */
 #include <ctype.h>
 #include <errno.h>
-#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -171,14 +170,12 @@ ICV_SET(omp_set_nested, (void)value)
 ICV_SET(omp_set_max_active_levels, if (value >= 0) omp_team->icv.max_active = value > 0)
 ICV_SET(omp_set_default_device, (void)value)
 
-omp_proc_bind_t omp_get_proc_bind(void)
-{
-	return omp_proc_bind_false;
-}
+ICV_GET(omp_get_proc_bind, 0)
 
-void omp_set_schedule(omp_sched_t kind, int chunk)
+/* The kind may say that it is monotonic: all are. */
+void omp_set_schedule(unsigned kind, int chunk)
 {
-	unsigned k = (unsigned)kind & ~(unsigned)omp_sched_monotonic;
+	unsigned k = kind & ~0x80000000u;
 
 	if (k < OMP_STATIC || k > OMP_AUTO)
 		return;
@@ -186,9 +183,9 @@ void omp_set_schedule(omp_sched_t kind, int chunk)
 	omp_team->icv.chunk = chunk > 0 ? (uint64_t)chunk : k == OMP_DYNAMIC || k == OMP_GUIDED;
 }
 
-void omp_get_schedule(omp_sched_t *kind, int *chunk)
+void omp_get_schedule(unsigned *kind, int *chunk)
 {
-	*kind = (omp_sched_t)omp_team->icv.schedule;
+	*kind = omp_team->icv.schedule;
 	*chunk = (int)omp_team->icv.chunk;
 }
 
@@ -217,13 +214,13 @@ double omp_get_wtick(void)
 }
 
 /* Memory of all kinds is the one that is shared. */
-void *omp_alloc(size_t bytes, omp_allocator_handle_t kind)
+void *omp_alloc(size_t bytes, uintptr_t kind)
 {
 	(void)kind;
 	return tw_malloc(bytes);
 }
 
-void omp_free(void *ptr, omp_allocator_handle_t kind)
+void omp_free(void *ptr, uintptr_t kind)
 {
 	(void)kind;
 	tw_free(ptr);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* lock.c - critical sections, the locks of omp.h, flush. */
-#include <omp.h>
 #include <string.h>
 
 #include "openmp/team.h"
@@ -100,15 +99,15 @@ void GOMP_atomic_end(void)
 }
 
 /* ---- omp.h --------------------------------------------------------------------------------------------------------
- * Four bytes are enough for a lock of Tweed: its slot's number, from 1. */
+ * gcc's omp_lock_t has four bytes, which are enough for a lock of Tweed: its slot's number, from 1.  Its omp_nest_lock_t
+ * has sixteen. */
 
 struct lock_nested {
 	uint32_t lock;
 	uint32_t count;
 	uint64_t owner; /* processor + 1 that holds it, or 0: never the caller's, unless the caller holds it */
 };
-_Static_assert(sizeof(struct lock_nested) <= sizeof(omp_nest_lock_t) && sizeof(uint32_t) <= sizeof(omp_lock_t),
-               "locks fit into those of omp.h");
+_Static_assert(sizeof(struct lock_nested) <= 16, "it fits into gcc's omp_nest_lock_t");
 
 static tw_lock_t lock_of(uint32_t number, const char *function)
 {
@@ -124,52 +123,52 @@ static uint32_t lock_new(void)
 	return tw_sync_short(tw_me, tw_lock_create().id);
 }
 
-void omp_init_lock(omp_lock_t *lock)
+void omp_init_lock(uint32_t *lock)
 {
-	*(uint32_t *)(void *)lock = lock_new();
+	*lock = lock_new();
 }
 
-void omp_init_lock_with_hint(omp_lock_t *lock, omp_sync_hint_t hint)
+void omp_init_lock_with_hint(uint32_t *lock, int hint)
 {
 	(void)hint;
 	omp_init_lock(lock);
 }
 
-void omp_destroy_lock(omp_lock_t *lock)
+void omp_destroy_lock(uint32_t *lock)
 {
-	tw_lock_destroy(lock_of(*(uint32_t *)(void *)lock, "omp_destroy_lock"));
-	*(uint32_t *)(void *)lock = 0;
+	tw_lock_destroy(lock_of(*lock, "omp_destroy_lock"));
+	*lock = 0;
 }
 
-void omp_set_lock(omp_lock_t *lock)
+void omp_set_lock(uint32_t *lock)
 {
-	tw_lock_acquire(lock_of(*(uint32_t *)(void *)lock, "omp_set_lock"));
+	tw_lock_acquire(lock_of(*lock, "omp_set_lock"));
 }
 
-void omp_unset_lock(omp_lock_t *lock)
+void omp_unset_lock(uint32_t *lock)
 {
-	tw_lock_release(lock_of(*(uint32_t *)(void *)lock, "omp_unset_lock"));
+	tw_lock_release(lock_of(*lock, "omp_unset_lock"));
 }
 
-int omp_test_lock(omp_lock_t *lock)
+int omp_test_lock(uint32_t *lock)
 {
-	return tw_lock_try_acquire(lock_of(*(uint32_t *)(void *)lock, "omp_test_lock"));
+	return tw_lock_try_acquire(lock_of(*lock, "omp_test_lock"));
 }
 
-void omp_init_nest_lock(omp_nest_lock_t *lock)
+void omp_init_nest_lock(struct lock_nested *lock)
 {
-	*(struct lock_nested *)(void *)lock = (struct lock_nested){.lock = lock_new()};
+	*lock = (struct lock_nested){.lock = lock_new()};
 }
 
-void omp_init_nest_lock_with_hint(omp_nest_lock_t *lock, omp_sync_hint_t hint)
+void omp_init_nest_lock_with_hint(struct lock_nested *lock, int hint)
 {
 	(void)hint;
 	omp_init_nest_lock(lock);
 }
 
-void omp_destroy_nest_lock(omp_nest_lock_t *lock)
+void omp_destroy_nest_lock(struct lock_nested *lock)
 {
-	tw_lock_destroy(lock_of(((struct lock_nested *)(void *)lock)->lock, "omp_destroy_nest_lock"));
+	tw_lock_destroy(lock_of(lock->lock, "omp_destroy_nest_lock"));
 	memset(lock, 0, sizeof(*lock));
 }
 
@@ -188,22 +187,20 @@ static int lock_nest(struct lock_nested *l, bool wait, const char *function)
 	return (int)++l->count;
 }
 
-void omp_set_nest_lock(omp_nest_lock_t *lock)
+void omp_set_nest_lock(struct lock_nested *lock)
 {
-	lock_nest((struct lock_nested *)(void *)lock, true, "omp_set_nest_lock");
+	lock_nest(lock, true, "omp_set_nest_lock");
 }
 
-int omp_test_nest_lock(omp_nest_lock_t *lock)
+int omp_test_nest_lock(struct lock_nested *lock)
 {
-	return lock_nest((struct lock_nested *)(void *)lock, false, "omp_test_nest_lock");
+	return lock_nest(lock, false, "omp_test_nest_lock");
 }
 
-void omp_unset_nest_lock(omp_nest_lock_t *lock)
+void omp_unset_nest_lock(struct lock_nested *lock)
 {
-	struct lock_nested *l = (struct lock_nested *)(void *)lock;
-
-	if (--l->count)
+	if (--lock->count)
 		return;
-	l->owner = 0;
-	tw_lock_release(lock_of(l->lock, "omp_unset_nest_lock"));
+	lock->owner = 0;
+	tw_lock_release(lock_of(lock->lock, "omp_unset_nest_lock"));
 }

@@ -51,7 +51,12 @@ void omp_stack_extend(char *below)
 	low = TW_MAX(low - STACK_FIRST / 2, stack.base);
 	if (low >= omp_stack_pinned)
 		return; /* the program is about to overflow it */
+	/* Faults now, from here, are the program's own: those in the middle of tw_pin would be Tweed's. */
+	for (volatile char *at = low; at < omp_stack_pinned; at += page)
+		*at = *at;
 	int error = tw_pin(low, (size_t)(omp_stack_pinned - low));
+	while (error && tw_me->id)
+		pause(); /* until the job ends: one sentence is enough */
 	if (error)
 		omp_refuse("stacks cannot be pinned under protocol %s%s", tw_me->protocol->name,
 		           tw_me->config.race ? " with TWEED_RACE" : "");

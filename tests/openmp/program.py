@@ -175,7 +175,7 @@ class Maker:
     def region(self, number):
         self.shared, self.results = [], []
         heap = self.r.random() < 0.5
-        clause = self.r.choice(["", "", " copyin(private_)", f" num_threads({self.r.randrange(1, 3)})", " if (count >= 0)"])
+        clause = " copyin(private_)" + self.r.choice(["", "", "", f" num_threads({self.r.randrange(1, 3)})", " if (count >= 0)"])
         body = "".join(self.phase() + (self.swap() if self.r.random() < 0.5 else "#pragma omp barrier\n") for _ in range(self.r.randrange(1, 7)))
         # a and d are written by their owners only where nobody reads them: each phase ends with a barrier
         lines = "\n".join(self.shared)
