@@ -204,19 +204,22 @@ void tw_prefetch(const void *ptr, size_t len)
 static int api_pin(const char *function, bool unpin, const void *ptr, size_t len)
 {
 	struct tw_proc *me = tw_me_checked(function);
-	void (*hook)(struct tw_proc *, tw_page_t, unsigned) = unpin ? me->protocol->unpin : me->protocol->pin;
 	tw_page_t first, last;
+	int error = 0;
 
 	if (!api_pages(me, ptr, len, &first, &last))
 		return -EINVAL;
-	if (!hook)
+	if (!me->protocol->pin)
 		return me->protocol->flags & TW_PROTOCOL_NO_FAULTS ? 0 : -ENOTSUP;
 	tw_protocol_enter(me);
 	uint64_t t = tw_time_begin(me);
-	hook(me, first, last - first + 1);
+	if (unpin)
+		me->protocol->unpin(me, first, last - first + 1);
+	else
+		error = me->protocol->pin(me, first, last - first + 1);
 	tw_time_end(me, &me->stats->now.protocol_ns, t);
 	tw_protocol_leave(me);
-	return 0;
+	return error;
 }
 
 int tw_pin(const void *ptr, size_t len)

@@ -13,6 +13,8 @@
 #define COLLECTIVE_BYTES ((size_t)1 << 20)
 /* Bytes of a processor's symmetric segment, where nothing else is asked for. */
 #define SEGMENT_BYTES ((size_t)1 << 30)
+/* For openmp/: who needs more of it says so there. */
+#define TEAM_BYTES ((size_t)64 << 10)
 
 static size_t layout_place(size_t *end, size_t bytes, size_t align)
 {
@@ -57,6 +59,7 @@ void tw_layout_compute(struct tw_layout *l, const struct tw_config *config)
 	l->beats = layout_place(&end, l->nodes * sizeof(uint64_t), 4096);
 	l->collective_bytes = COLLECTIVE_BYTES;
 	l->collective = layout_place(&end, l->collective_bytes, 4096);
+	l->team = layout_place(&end, TEAM_BYTES, 4096);
 	l->protocol_bytes = protocol && protocol->exported_bytes ? protocol->exported_bytes(l) : 0;
 	l->protocol = layout_place(&end, l->protocol_bytes, 4096);
 	l->masters = config->race ? layout_place(&end, config->memory, TW_HUGE_BYTES) : l->frames;

@@ -87,6 +87,21 @@ struct sync_object sync_find(struct tw_proc *me, uint64_t id, enum sync_kind kin
 	return o;
 }
 
+uint32_t tw_sync_short(struct tw_proc *me, uint64_t id)
+{
+	return (uint32_t)((id >> 52 & 0xff) * me->config.sync_objects + (id >> 28 & SYNC_INDEX_MASK) + 1);
+}
+
+uint64_t tw_sync_whole(struct tw_proc *me, uint32_t number)
+{
+	uint64_t objects = me->config.sync_objects, slot = number - 1u;
+
+	if (slot >= me->nodes * objects)
+		tw_fatal("%x is not the number of a lock", number);
+	uint64_t id = (uint64_t)SYNC_LOCK << 60 | slot / objects << 52 | slot % objects << 28;
+	return id | atomic_load_explicit(&sync_place(me, id).own->gen, memory_order_acquire);
+}
+
 /* A recycled slot's index + 1, or 0. */
 static uint64_t sync_pop(struct tw_proc *me)
 {

@@ -25,10 +25,12 @@ struct cc {
 	bool cxx;
 	bool poll, show, silent, parmacs, shared_globals,
 	    shared_heap; /* our options; silent: stores are not announced */
+	bool openmp;                               /* tweed omp: implies some of them */
 	enum cc_kind kind;
 	bool compiles, links, shared;              /* what is asked of the compiler */
 	bool language;                             /* -x was given */
 	char *include, *stores, *library, *script; /* paths */
+	char *run_time, *helper, *spec;            /* of OpenMP: its library, and folders with gcc's helpers */
 	const char **command;
 	size_t words;
 };
@@ -221,17 +223,22 @@ static int cc_locate(struct cc *cc)
 		cc->stores = cc_join(TOOL_BUILD_ROOT, "/instrument/libtweed-stores.a", "");
 		cc->library = cc_join(TOOL_BUILD_ROOT, "/libtweed.a", "");
 		cc->script = cc_join(TOOL_SOURCE_ROOT, "/instrument/globals.ld", "");
+		cc->run_time = cc_join(TOOL_BUILD_ROOT, "/openmp/libtweed-openmp.a", "");
+		cc->helper = cc_join("-B", TOOL_BUILD_ROOT, "/openmp/");
+		cc->spec = cc_join("-B", TOOL_SOURCE_ROOT, "/openmp/gcc/");
 	} else {
 		char *libraries = tool_installed(TOOL_LIBDIR), *data = tool_installed(TOOL_DATADIR);
 		cc->include = tool_installed(TOOL_INCLUDEDIR);
 		cc->stores = cc_join(libraries, "/libtweed-stores.a", "");
 		cc->library = cc_join(libraries, "/libtweed.a", "");
 		cc->script = cc_join(data, "/tweed/globals.ld", "");
+		cc->run_time = cc_join(libraries, "/libtweed-openmp.a", "");
+		cc->spec = cc->helper = cc_join("-B", tool_installed(TOOL_LIBEXECDIR), "/tweed/gcc/");
 		free(libraries);
 		free(data);
 	}
 	char *header = cc_join(cc->include, "/tweed/instrumented.h", "");
-	const char *needed[] = {header, cc->stores, cc->library, cc->script};
+	const char *needed[] = {header, cc->stores, cc->library, cc->script, cc->run_time};
 	int error = 0;
 	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]) && !error; i++)
 		if (access(needed[i], R_OK) < 0) {
@@ -260,11 +267,11 @@ static bool cc_in_path(const char *name)
 	return found;
 }
 
-/* clang first: it announces what gcc does not (doc/stores.md). */
-static const char *cc_default(bool cxx)
+/* clang first: it announces what gcc does not (doc/stores.md).  OpenMP's run-time is made for gcc. */
+static const char *cc_default(const struct cc *cc)
 {
-	const char *clang = cxx ? "clang++" : "clang";
-	return cc_in_path(clang) ? clang : cxx ? "g++" : "gcc";
+	const char *clang = cc->cxx ? "clang++" : "clang";
+	return !cc->openmp && cc_in_path(clang) ? clang : cc->cxx ? "g++" : "gcc";
 }
 
 /* CC='tweed cc', from a makefile that calls us: says nothing of the compiler. */
@@ -280,7 +287,7 @@ static void cc_compiler(struct cc *cc)
 	const char *text = getenv(cc->cxx ? "CXX" : "CC");
 
 	if (!text || !text[strspn(text, " ")] || cc_is_this(text))
-		text = cc_default(cc->cxx);
+		text = cc_default(cc);
 	char *words = strdup(text), *next = words;
 	for (char *w; words && (w = strsep(&next, " "));)
 		if (*w && cc->words < CC_WORDS / 4)
@@ -375,6 +382,10 @@ static void cc_add_compile(struct cc *cc)
 		cc_add(cc, "-fno-pie");
 	if (cc->shared_heap)
 		cc_add_all(cc, (const char *const[]){"-include", "tweed/shared_heap.h", NULL});
+	if (cc->openmp) {
+		cc_add_all(cc, (const char *const[]){"-fopenmp", "-fno-inline-atomics", "-include", "tweed/openmp.h",
+		                                     cc->helper, NULL});
+	}
 	if (cc->silent)
 		return;
 	if (cc->kind == CC_GCC) /* headers that refuse what it does not announce */
@@ -405,6 +416,9 @@ static void cc_add_link(struct cc *cc)
 	if (!cc->silent)
 		cc_add_all(cc,
 		           (const char *const[]){"-Wl,--whole-archive", cc->stores, "-Wl,--no-whole-archive", NULL});
+	if (cc->openmp)
+		cc_add_all(cc, (const char *const[]){cc->spec, "-Wl,--wrap=main", "-Wl,--whole-archive", cc->run_time,
+		                                     "-Wl,--no-whole-archive", NULL});
 	cc_add(cc, cc->library);
 	cc_add_all(cc, (const char *const[]){"-pthread", "-ljemalloc", "-lsodium", "-lm", NULL});
 }
@@ -466,14 +480,27 @@ static int cc_check(const struct cc *cc)
 		         cc->cxx ? "CXX" : "CC", cc->cxx ? "clang++" : "clang");
 		return -EINVAL;
 	}
+	if (cc->openmp && cc->kind != CC_GCC) {
+		tool_say("'%s' is not gcc, whose OpenMP programs can be run: name one by %s", cc->command[0],
+		         cc->cxx ? "CXX" : "CC");
+		return -EINVAL;
+	}
 	return 0;
 }
 
-int tool_cc(int argc, char **argv)
+/* The caller's arguments; gcc's own run-time is not linked. */
+static void cc_add_arguments(struct cc *cc, char **argv)
 {
-	struct cc cc = {.cxx = strcmp(argv[0], "c++") == 0};
+	for (; *argv; argv++)
+		if (!cc->openmp || strcmp(*argv, "-lgomp") != 0)
+			cc_add(cc, *argv);
+}
+
+static int cc_command(struct cc cc, int argc, char **argv)
+{
 	const char *name = argv[0];
 
+	cc.cxx = strcmp(argv[0], "c++") == 0;
 	cc.command = calloc((size_t)argc + CC_WORDS, sizeof(*cc.command));
 	if (!cc.command)
 		tw_fatal("out of memory");
@@ -488,7 +515,7 @@ int tool_cc(int argc, char **argv)
 	if (cc_read(&cc, name, argv) < 0 || (cc.links && !cc.silent && cc_check_objects(name, argv) < 0) ||
 	    cc_locate(&cc) < 0 || cc_ask(&cc) < 0 || cc_check(&cc) < 0)
 		return TOOL_USAGE;
-	cc_add_all(&cc, (const char *const *)argv);
+	cc_add_arguments(&cc, argv);
 	if (cc.compiles)
 		cc_add_compile(&cc);
 	if (cc.links)
@@ -501,4 +528,20 @@ int tool_cc(int argc, char **argv)
 	execvp(cc.command[0], (char *const *)(uintptr_t)cc.command);
 	tool_say("cannot run '%s': %s", cc.command[0], strerror(errno));
 	return 1;
+}
+
+int tool_omp(int argc, char **argv)
+{
+	if (argc > 1 && (strcmp(argv[1], "cc") == 0 || strcmp(argv[1], "c++") == 0))
+		return cc_command((struct cc){.openmp = true, .silent = true, .shared_globals = true, .shared_heap = true},
+		                  argc - 1, argv + 1);
+	if (argc > 1 && strcmp(argv[1], "--help") == 0)
+		return cc_usage("omp cc");
+	tool_say("'tweed omp' is followed by cc or c++, and arguments for the compiler; 'tweed omp --help' explains it");
+	return TOOL_USAGE;
+}
+
+int tool_cc(int argc, char **argv)
+{
+	return cc_command((struct cc){0}, argc, argv);
 }

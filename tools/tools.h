@@ -39,6 +39,7 @@ int tool_bench(int argc, char **argv);
 int tool_cc(int argc, char **argv); /* also c++ */
 int tool_oshrun(int argc, char **argv);
 int tool_oshcc(int argc, char **argv); /* also oshc++ */
+int tool_omp(int argc, char **argv);
 int tool_agent(int argc, char **argv);
 int tool_script(int argc, char **argv); /* the program argv[0].py of results/, told of this command by --tweed */
 

@@ -21,6 +21,7 @@ static const struct tool_command commands[] = {
     {"oshrun", "-n PES [--ppn P] [OPTIONS] PROGRAM ARGS...", "run an OpenSHMEM program", tool_oshrun},
     {"oshcc", "[--show] ARGS...", "compile and link an OpenSHMEM program", tool_oshcc},
     {"oshc++", "[--show] ARGS...", "the same for C++", tool_oshcc},
+    {"omp", "cc | c++ [--show] ARGS...", "compile and link an OpenMP program, for threads on several nodes", tool_omp},
     {"agent", "", NULL, tool_agent}, /* a node's own process, started by run */
 };
 

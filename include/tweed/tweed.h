@@ -98,8 +98,9 @@ TW_API void tw_prefetch(const void *ptr, size_t len);
 
 /* tw_pin - let this processor read and write the pages of [ptr, ptr + len) without a fault, also after
  * synchronization, which keeps them coherent as ever: for stacks, and for memory that signal handlers or code between
- * blocked signals touch.  Pins of a page add up; tw_unpin takes one back. Returns: 0; -ENOTSUP under protocols other
- * than TS and none; -EINVAL when the range is empty or not shared memory. */
+ * blocked signals touch.  Pins of a page add up; tw_unpin takes one back.  The Cashmere family pins what has its home at
+ * this processor's node, or none yet, which it then gets.  Returns: 0; -ENOTSUP where the home is elsewhere, with
+ * TWEED_RACE, and under protocols that cannot pin; -EINVAL when the range is empty or not shared memory. */
 TW_API int tw_pin(const void *ptr, size_t len);
 TW_API int tw_unpin(const void *ptr, size_t len);
 

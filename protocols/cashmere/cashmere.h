@@ -64,6 +64,7 @@ struct cash {
 	bool doubled;  /* doubled stores are under way */
 	char *scratch; /* one page: an incoming page on its way to an incoming diff */
 	struct cash_outbox outbox;
+	uint8_t *pins; /* [layout.pages] how often this processor has pinned each page */
 	/* Of each page of the window at work, when its home was told: cash_extra.withdrawn, and tw_page.home. */
 	uint32_t told_at[CASH_WINDOW_MAX];
 	uint16_t told_home[CASH_WINDOW_MAX];
@@ -215,6 +216,8 @@ void cash_fini(struct tw_proc *me);
 void cash_read_fault(struct tw_proc *me, tw_page_t p);
 void cash_write_fault(struct tw_proc *me, tw_page_t p);
 void cash_prefetch(struct tw_proc *me, tw_page_t first, unsigned count);
+int cash_pin(struct tw_proc *me, tw_page_t first, unsigned count);
+void cash_unpin(struct tw_proc *me, tw_page_t first, unsigned count);
 void cash_acquire(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object);
 void cash_release(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object);
 void cash_arrive(struct tw_proc *me, uint64_t object);

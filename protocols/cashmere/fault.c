@@ -6,6 +6,7 @@
  * exclusive mode, fetch if the copy is too old, make a twin, map, unlock.  The page locks are let go only while a
  * holder is asked to break; then everything starts again.  Every word published is flushed before its page is
  * unlocked, for the next word may come from another endpoint of this node. */
+#include <errno.h>
 #include <string.h>
 
 #include "protocols/cashmere/cashmere.h"
@@ -466,4 +467,30 @@ void cash_prefetch(struct tw_proc *me, tw_page_t first, unsigned count)
 		first += w.count;
 		count -= w.count;
 	}
+}
+
+/* The home's frame is the master, which no notice makes stale: so its processors can keep a right that releases and
+ * acquires need not take (release_pinned).  A home that is writable does not migrate.  Elsewhere there is no such thing. */
+int cash_pin(struct tw_proc *me, tw_page_t first, unsigned count)
+{
+	if (me->config.race)
+		return -ENOTSUP;
+	for (tw_page_t p = first; p < first + count; p++) {
+		tw_page_lock(me, p);
+		tw_home_propose(me, p, me->node);
+		tw_page_unlock(me, p);
+		cash_of(me)->pins[p]++;
+		cash_write_fault(me, p);
+		if (tw_home_get(me, p) == (int)me->node)
+			continue;
+		cash_unpin(me, first, p - first + 1);
+		return -ENOTSUP;
+	}
+	return 0;
+}
+
+void cash_unpin(struct tw_proc *me, tw_page_t first, unsigned count)
+{
+	for (tw_page_t p = first; p < first + count; p++)
+		cash_of(me)->pins[p] -= cash_of(me)->pins[p] > 0;
 }

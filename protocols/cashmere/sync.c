@@ -120,7 +120,7 @@ static bool release_page(struct release *r, tw_page_t p, bool keep)
 		/* A twin could not tell whether a page that stayed writable was written: other nodes read the master
 		 * at any time, so also what was put back to its old value since. */
 		if (keep)
-			x->patience--;
+			x->patience -= x->patience > 0;
 		else
 			x->patience = (uint8_t)me->config.keep;
 		tw_pageset_add(me->noticing, p);
@@ -182,6 +182,13 @@ static bool release_may_keep(const struct release *r, tw_page_t p)
 		return false;
 	return r->may_keep && x->patience && (cash_is_home(me, e) || (e->twin && me->config.updates)) &&
 	       cash_rights(me, e) == TW_WRITE && cash_shared(me, p) && !tw_twins_scarce(me);
+}
+
+/* A pinned page, whose home is here, is the master: it needs neither a fetch nor a diff, and stays as it is.  It counts as
+ * written at every release while others have copies.  Page locked. */
+static bool release_pinned(struct tw_proc *me, tw_page_t p)
+{
+	return cash_of(me)->pins[p] && cash_is_home(me, &me->page[p]);
 }
 
 /* Further writes to the pages of @mask, which are writable, must trap again. */
@@ -252,7 +259,7 @@ static void release_sort(struct release *r, tw_page_t first, unsigned count, uin
 			continue;
 		}
 		*wanted |= bit;
-		if (release_may_keep(r, first + i))
+		if (release_pinned(me, first + i) || release_may_keep(r, first + i))
 			*keep |= bit;
 		else if (cash_rights(me, &me->page[first + i]) == TW_WRITE)
 			*protect |= bit;
@@ -497,7 +504,7 @@ static bool acquire_updates(struct tw_proc *me, tw_page_t p)
 	const struct cash_extra *x = cash_extra(me, p);
 	if (cash_shoots(me) && e->twin)
 		return false;
-	return x->left || (me->config.updates && x->patience && e->twin && (e->writers & cash_bit(me)));
+	return me->refresh || x->left || (me->config.updates && x->patience && e->twin && (e->writers & cash_bit(me)));
 }
 
 /* What becomes of each page of a chunk, locked: one bit in @drop or @update, or neither. */

@@ -139,7 +139,8 @@ static void commit_merge(struct tw_proc *me, tw_page_t p, const struct ts_newest
 	}
 }
 
-/* Shall this commit enter exclusive mode?  Page locked. */
+/* Shall this commit enter exclusive mode?  Not where others must not see a store before its release (tw_proc.refresh).  Page
+ * locked. */
 static bool commit_alone(struct tw_proc *me, tw_page_t p, const struct ts_newest *n)
 {
 	struct ts_page *x = ts_page(me, p);
@@ -148,7 +149,7 @@ static bool commit_alone(struct tw_proc *me, tw_page_t p, const struct ts_newest
 	if (x->alone) /* it was ended */
 		x->patience = (uint8_t)TW_MIN(2u * x->patience + 2u, PATIENCE_MOST);
 	x->quiet = n->end == me->node && !read ? (uint8_t)TW_MIN(x->quiet + 1, UINT8_MAX) : 0;
-	x->alone = !me->config.race && x->quiet > x->patience;
+	x->alone = !me->config.race && !me->refresh && x->quiet > x->patience;
 	if (x->alone) {
 		me->stats->now.exclusive_transitions++;
 		tw_trace_page(me, TW_TRACE_exclusive_enter, p);

@@ -224,7 +224,7 @@ bool ts_updates(struct tw_proc *me, tw_page_t p)
 	bool credit = x->left > 0;
 
 	x->left -= credit;
-	return credit || ts_of(me)->pins[p];
+	return credit || me->refresh || ts_of(me)->pins[p];
 }
 
 void ts_refresh(struct tw_proc *me, tw_page_t p)
@@ -356,12 +356,13 @@ void ts_write_fault(struct tw_proc *me, tw_page_t p)
 	tw_page_unlock(me, p);
 }
 
-void ts_pin(struct tw_proc *me, tw_page_t first, unsigned count)
+int ts_pin(struct tw_proc *me, tw_page_t first, unsigned count)
 {
 	for (tw_page_t p = first; p < first + count; p++) {
 		if (ts_of(me)->pins[p]++ == 0)
 			ts_write_fault(me, p);
 	}
+	return 0;
 }
 
 void ts_unpin(struct tw_proc *me, tw_page_t first, unsigned count)

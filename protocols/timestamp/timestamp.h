@@ -219,7 +219,7 @@ void ts_renew(struct tw_proc *me, tw_page_t p);
 void ts_read_fault(struct tw_proc *me, tw_page_t p);
 void ts_write_fault(struct tw_proc *me, tw_page_t p);
 void ts_prefetch(struct tw_proc *me, tw_page_t first, unsigned count);
-void ts_pin(struct tw_proc *me, tw_page_t first, unsigned count);
+int ts_pin(struct tw_proc *me, tw_page_t first, unsigned count);
 void ts_unpin(struct tw_proc *me, tw_page_t first, unsigned count);
 
 /* commit.c

@@ -30,6 +30,7 @@ struct tw_layout {
 	size_t beats;          /* [nodes] a word that node's agent counts up: core/message.c */
 	size_t collective;     /* tw_bcast's buffer */
 	size_t collective_bytes;
+	size_t team;           /* words of a run-time of threads: openmp/team.h */
 	size_t protocol;       /* the protocol's own: driver/protocol.h */
 	size_t protocol_bytes;
 	size_t masters;        /* [pages] the master copies of the pages whose home is here; the frames, but with TWEED_RACE */

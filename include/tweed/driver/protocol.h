@@ -114,6 +114,8 @@ struct tw_proc {
 	struct tw_stats *stats;
 	void *trace;               /* its rings; NULL: nothing is traced */
 	bool timing;               /* times are asked for */
+	bool refresh;              /* the program waits for flags with acquires alone: they bring stale copies up to date, where
+	                            * the protocol can do so, and unmap none */
 	void *proto;               /* the protocol's */
 };
 
@@ -162,8 +164,9 @@ struct tw_protocol {
 	/* prefetch - read @count pages from @first as read faults would; a hint.  [sync] */
 	void (*prefetch)(struct tw_proc *me, tw_page_t first, unsigned count);
 	/* pin - make @count pages from @first writable for this processor and leave them so over acquires and
-	 * releases, which keep them coherent in place: until as many unpins.  NULL: the protocol cannot.  [sync] */
-	void (*pin)(struct tw_proc *me, tw_page_t first, unsigned count);
+	 * releases, which keep them coherent in place: until as many unpins.  NULL: the protocol cannot.  0, or -ENOTSUP
+	 * where it cannot do so for a page: then none is pinned.  [sync] */
+	int (*pin)(struct tw_proc *me, tw_page_t first, unsigned count);
 	void (*unpin)(struct tw_proc *me, tw_page_t first, unsigned count);
 	/* release - make this processor's earlier writes visible to whoever acquires after it: returns when diffs and
 	 * notices are performed at their targets.  @object: the handle's id, for protocols that keep data per

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* as.c - the assembler that gcc finds for `tweed omp cc`: GNU's, behind a filter for what -fno-inline-atomics leaves in line.
+ *
+ * A full fence (which is all that `omp flush` becomes) is replaced by a call of tw_omp_fence.  An instruction with a lock
+ * prefix, or an exchange with memory, is put between calls of tw_omp_atomic_begin, which has its address in %rdi, and tw_omp_atomic_end.
+ * All keep all registers and flags (atomic.S); the red zone is stepped over.  Thread-local operands are left alone.
+ *
+ *   as OPTIONS... [FILE]    exactly as GNU's, which is the first one in PATH */
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <unistd.h>
+
+#define AS_WORD " \t"
+
+static FILE *out;
+static bool locked; /* a prefix in a statement of its own came before */
+
+static void __attribute__((noreturn)) as_fail(const char *what)
+{
+	fprintf(stderr, "tweed: the assembler of 'tweed omp cc': ");
+	perror(what);
+	exit(1);
+}
+
+/* ---- one statement ------------------------------------------------------------------------------------------------- */
+
+static bool as_word(const char *text, const char *word)
+{
+	size_t n = strlen(word);
+	return strncmp(text, word, n) == 0 && !isalnum((unsigned char)text[n]) && text[n] != '_' && text[n] != '.';
+}
+
+/* The operand in memory, copied to @operand; false: none, or one of the thread's own. */
+static bool as_memory(const char *operands, char *operand, size_t room)
+{
+	for (const char *at = operands; *at;) {
+		int depth = 0;
+		at += strspn(at, AS_WORD);
+		const char *end = at;
+		for (; *end && (depth || *end != ','); end++)
+			depth += *end == '(' ? 1 : *end == ')' ? -1 : 0;
+		size_t n = (size_t)(end - at);
+		while (n && strchr(AS_WORD, at[n - 1]))
+			n--;
+		if (n && *at != '%' && *at != '$' && n < room) {
+			memcpy(operand, at, n);
+			operand[n] = '\0';
+			return true;
+		}
+		at = *end ? end + 1 : end;
+	}
+	return false;
+}
+
+static void as_fence(void)
+{
+	fputs("\tleaq\t-128(%rsp), %rsp\n\tcall\ttw_omp_fence\n\tleaq\t128(%rsp), %rsp\n", out);
+}
+
+/* @text: the instruction, without its prefix. */
+static void as_bracket(const char *prefix, const char *text, const char *memory)
+{
+	const char *moved = strstr(memory, "(%rsp") ? *memory == '(' ? "136" : "136+" : "";
+
+	fprintf(out, "\tleaq\t-128(%%rsp), %%rsp\n\tpushq\t%%rdi\n\tleaq\t%s%s, %%rdi\n\tcall\ttw_omp_atomic_begin\n"
+	             "\tpopq\t%%rdi\n\tleaq\t128(%%rsp), %%rsp\n",
+	        moved, memory);
+	fprintf(out, "\t%s%s\n", prefix, text);
+	fputs("\tleaq\t-128(%rsp), %rsp\n\tcall\ttw_omp_atomic_end\n\tleaq\t128(%rsp), %rsp\n", out);
+}
+
+static bool as_is_fence(const char *text, const char *memory)
+{
+	const char *operands = text + strcspn(text, AS_WORD);
+
+	operands += strspn(operands, AS_WORD);
+	return strncmp(text, "or", 2) == 0 && strncmp(operands, "$0,", 3) == 0 && strstr(memory, "(%rsp)");
+}
+
+/* Returns whether the statement was dealt with. */
+static bool as_instruction(const char *text)
+{
+	char memory[512];
+	bool lock = locked;
+
+	if (as_word(text, "lock")) {
+		lock = true;
+		text += 4 + strspn(text + 4, AS_WORD);
+		if (!*text) {
+			locked = true;
+			return true;
+		}
+	}
+	locked = false;
+	if (as_word(text, "mfence")) {
+		as_fence();
+		return true;
+	}
+	if (!lock && strncmp(text, "xchg", 4) != 0)
+		return false;
+	const char *prefix = lock ? "lock " : "";
+	if (!as_memory(text + strcspn(text, AS_WORD), memory, sizeof(memory))) {
+		if (lock)
+			fprintf(out, "\t%s%s\n", prefix, text);
+		return lock;
+	}
+	if (lock && as_is_fence(text, memory))
+		as_fence();
+	else
+		as_bracket(prefix, text, memory);
+	return true;
+}
+
+/* ---- statements of a line ---------------------------------------------------------------------------------------- */
+
+/* Labels are passed on. */
+static char *as_labels(char *text)
+{
+	for (;;) {
+		size_t n;
+		text += strspn(text, AS_WORD);
+		for (n = 0; isalnum((unsigned char)text[n]) || (text[n] && strchr("_.$", text[n])); n++)
+			;
+		if (!n || text[n] != ':')
+			return text;
+		fprintf(out, "%.*s\n", (int)n + 1, text);
+		text += n + 1;
+	}
+}
+
+static bool as_interesting(const char *line)
+{
+	return locked || strstr(line, "lock") || strstr(line, "mfence") || strstr(line, "xchg");
+}
+
+static void as_line(char *line)
+{
+	char *text = line + strspn(line, AS_WORD);
+
+	if (!as_interesting(line) || *text == '.' || *text == '#' || strchr(line, '"')) {
+		fprintf(out, "%s\n", line);
+		return;
+	}
+	for (char *next = line, *statement; (statement = strsep(&next, ";"));) {
+		statement = as_labels(statement);
+		statement[strcspn(statement, "#")] = '\0';
+		for (size_t n = strlen(statement); n && strchr(AS_WORD, statement[n - 1]); n--)
+			statement[n - 1] = '\0';
+		if (*statement && !as_instruction(statement))
+			fprintf(out, "\t%s\n", statement);
+	}
+}
+
+static void as_filter(FILE *in)
+{
+	char *line = NULL;
+	size_t room = 0;
+
+	for (ssize_t n; (n = getline(&line, &room, in)) >= 0;) {
+		if (n && line[n - 1] == '\n')
+			line[n - 1] = '\0';
+		as_line(line);
+	}
+	free(line);
+	if (ferror(in) || fflush(out))
+		as_fail("filter");
+}
+
+/* ---- the command --------------------------------------------------------------------------------------------------- */
+
+/* Options whose value is the next argument. */
+static bool as_valued(const char *option)
+{
+	static const char *const valued[] = {"-o", "-I", "--MD", "-MD", "--defsym", "-D", "--debug-prefix-map", NULL};
+
+	for (size_t i = 0; valued[i]; i++)
+		if (strcmp(option, valued[i]) == 0)
+			return true;
+	return false;
+}
+
+/* The index of the file among the arguments; 0: standard input. */
+static int as_input(int argc, char **argv)
+{
+	int input = 0;
+
+	for (int i = 1; i < argc; i++) {
+		if (as_valued(argv[i]))
+			i++;
+		else if (argv[i][0] != '-')
+			input = i;
+	}
+	return input;
+}
+
+int main(int argc, char **argv)
+{
+	static char name[] = "as", standard[] = "-";
+	int input = as_input(argc, argv), fd = memfd_create("assembler", 0);
+	FILE *in = input ? fopen(argv[input], "r") : stdin;
+
+	for (int i = 1; i < argc; i++)
+		if (strcmp(argv[i], "--version") == 0 || strcmp(argv[i], "-v") == 0 || strcmp(argv[i], "--help") == 0)
+			in = NULL;
+	if (in) {
+		out = fd < 0 ? NULL : fdopen(dup(fd), "w");
+		if (!out)
+			as_fail("memory file");
+		as_filter(in);
+		fclose(out);
+		if (lseek(fd, 0, SEEK_SET) < 0 || dup2(fd, STDIN_FILENO) < 0)
+			as_fail("memory file");
+		if (input)
+			argv[input] = standard;
+	}
+	argv[0] = name;
+	execvp(argv[0], argv);
+	as_fail(argv[0]);
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* atomic.S - calls from the middle of compiled code, which keep every register: what our assembler puts in (as.c).  The
+ * red zone has been stepped over. */
+#if defined(__linux__) && defined(__ELF__)
+	.section .note.GNU-stack,"",@progbits
+#endif
+	.text
+
+#define STATE_BYTES 4096	/* of xsave without AMX's tiles, and some */
+#define STATE_PARTS 0xe7
+
+/* All registers but rsp are as before on return; flags, too. */
+	.macro	KEEP name function
+	.globl	\name
+	.type	\name, @function
+\name:
+	.cfi_startproc
+	pushfq
+	.cfi_adjust_cfa_offset 8
+	push	%rbp
+	.cfi_adjust_cfa_offset 8
+	.cfi_rel_offset rbp, 0
+	mov	%rsp, %rbp
+	.cfi_def_cfa_register rbp
+	push	%rax
+	push	%rcx
+	push	%rdx
+	push	%rsi
+	push	%rdi
+	push	%r8
+	push	%r9
+	push	%r10
+	push	%r11
+	cld
+	sub	$STATE_BYTES, %rsp
+	and	$-64, %rsp
+	xor	%eax, %eax
+	mov	%rax, 512(%rsp)		/* the header, whose rest xsave leaves as it is */
+	mov	%rax, 520(%rsp)
+	mov	%rax, 528(%rsp)
+	mov	%rax, 536(%rsp)
+	mov	%rax, 544(%rsp)
+	mov	%rax, 552(%rsp)
+	mov	%rax, 560(%rsp)
+	mov	%rax, 568(%rsp)
+	xor	%edx, %edx
+	mov	$STATE_PARTS, %eax
+	xsave64	(%rsp)
+	call	\function
+	xor	%edx, %edx
+	mov	$STATE_PARTS, %eax
+	xrstor64 (%rsp)
+	lea	-72(%rbp), %rsp
+	pop	%r11
+	pop	%r10
+	pop	%r9
+	pop	%r8
+	pop	%rdi
+	pop	%rsi
+	pop	%rdx
+	pop	%rcx
+	pop	%rax
+	pop	%rbp
+	.cfi_def_cfa rsp, 16
+	popfq
+	.cfi_adjust_cfa_offset -8
+	ret
+	.cfi_endproc
+	.size	\name, . - \name
+	.endm
+
+	KEEP	tw_omp_atomic_begin omp_atomic_begin
+	KEEP	tw_omp_atomic_end omp_atomic_end
+	KEEP	tw_omp_fence omp_fence

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* stack.c - the thread that runs the program, and the process around it.
+ *
+ * The program runs in a second thread of each processor, whose stack is shared memory.  The C library keeps a thread's
+ * variables at the top of its stack, so they are shared as well, and at different addresses: what others get by a
+ * pointer (copyin) is right.  The part of the stack in use, and some below, is pinned: no library function, and nothing of
+ * Tweed, ever faults on its own stack.
+ *
+ * The first thread joins the job, and leaves it: the shared space is unmapped at the end, and with it the stack of
+ * the thread that called exit().  So that thread waits, without touching memory of its own, until the first one has left the
+ * job and has put a private copy of the stack in the stack's place. */
+#include <errno.h>
+#include <linux/futex.h>
+#include <linux/rseq.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "core/globals.h"
+#include "openmp/team.h"
+
+#define STACK_FIRST  ((size_t)192 << 10) /* pinned from the beginning */
+#define STACK_SIGNAL ((size_t)256 << 10) /* private: for fault handlers */
+
+char *omp_stack_pinned;
+
+static struct {
+	char *base;
+	size_t bytes;
+	char *kept_from;        /* what must be kept of it at the end */
+	_Atomic uint32_t stage; /* STAGE_... */
+	int argc;
+	char **argv, **environment;
+	bool leaving;
+} stack;
+enum { STAGE_RUNS, STAGE_ENDS, STAGE_LEFT };
+
+extern int __real_main(int argc, char **argv, char **environment);
+int __wrap_main(int argc, char **argv, char **environment);
+
+void omp_stack_extend(char *below)
+{
+	size_t page = (size_t)tw_me->layout.page_bytes;
+	char *low = (char *)((uintptr_t)below & ~(page - 1));
+
+	low = TW_MAX(low - STACK_FIRST / 2, stack.base);
+	if (low >= omp_stack_pinned)
+		return; /* the program is about to overflow it */
+	/* Faults now, from here, are the program's own: those in the middle of tw_pin would be Tweed's. */
+	for (volatile char *at = low; at < omp_stack_pinned; at += page)
+		*at = *at;
+	int error = tw_pin(low, (size_t)(omp_stack_pinned - low));
+	while (error && tw_me->id)
+		pause(); /* until the job ends: one sentence is enough */
+	if (error)
+		omp_refuse("stacks cannot be pinned under protocol %s%s", tw_me->protocol->name,
+		           tw_me->config.race ? " with TWEED_RACE" : "");
+	omp_stack_pinned = low;
+}
+
+static void stack_create(void)
+{
+	size_t align = TW_MAX((size_t)tw_me->layout.page_bytes * tw_me->config.superpage, (size_t)4096);
+
+	stack.bytes = TW_ALIGN_UP(TW_MAX(omp_stack_bytes(), 2 * STACK_FIRST), align);
+	stack.base = tw_aligned_alloc(align, stack.bytes);
+	if (!stack.base)
+		omp_refuse("no %zu bytes are left of TWEED_MEMORY for a stack: raise it", stack.bytes);
+	omp_stack_pinned = stack.base + stack.bytes;
+	omp_stack_extend(omp_stack_pinned - STACK_FIRST / 2);
+}
+
+/* ---- the program's thread ---------------------------------------------------------------------------------------- */
+
+/* Let the first thread leave the job, and wait until it has: from the first store on, this thread uses registers only. */
+static void stack_hand_over(void)
+{
+	sigset_t all;
+
+	fflush(NULL);
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, NULL);
+	stack.kept_from = (char *)((uintptr_t)__builtin_frame_address(0) - 4096);
+	__asm__ volatile("	movl	%[ends], (%[stage])\n"
+	                 "	movl	%[wake], %%esi\n"
+	                 "	movl	$1, %%edx\n"
+	                 "	movl	%[futex], %%eax\n"
+	                 "	movq	%[stage], %%rdi\n"
+	                 "	syscall\n"
+	                 "1:	cmpl	%[left], (%[stage])\n"
+	                 "	je	2f\n"
+	                 "	movl	%[wait], %%esi\n"
+	                 "	movl	%[ends], %%edx\n"
+	                 "	xorl	%%r10d, %%r10d\n"
+	                 "	movl	%[futex], %%eax\n"
+	                 "	movq	%[stage], %%rdi\n"
+	                 "	syscall\n"
+	                 "	jmp	1b\n"
+	                 "2:\n"
+	                 :
+	                 : [stage] "b"(&stack.stage), [ends] "i"(STAGE_ENDS), [left] "i"(STAGE_LEFT),
+	                   [wake] "i"(FUTEX_WAKE_PRIVATE), [wait] "i"(FUTEX_WAIT_PRIVATE), [futex] "i"(SYS_futex)
+	                 : "rax", "rcx", "rdx", "rsi", "rdi", "r10", "r11", "memory", "cc");
+}
+
+/* The kernel is not to write into the stack at times of its own. */
+static void stack_no_rseq(void)
+{
+	extern const ptrdiff_t __rseq_offset __attribute__((weak));
+	extern const unsigned __rseq_size __attribute__((weak));
+
+	if (!&__rseq_size || !__rseq_size)
+		return;
+	struct rseq *area = (void *)((char *)__builtin_thread_pointer() + __rseq_offset);
+	if (syscall(SYS_rseq, area, 32, RSEQ_FLAG_UNREGISTER, 0x53053053) == 0)
+		area->cpu_id = (uint32_t)RSEQ_CPU_ID_REGISTRATION_FAILED;
+}
+
+static void *stack_thread(void *arg)
+{
+	static char signal_stack[STACK_SIGNAL] __attribute__((aligned(64)));
+
+	(void)arg;
+	stack_no_rseq();
+	sigaltstack(&(stack_t){.ss_sp = signal_stack, .ss_size = sizeof(signal_stack)}, NULL);
+	if (tw_me->target)
+		tw_me->target->tid = (int32_t)syscall(SYS_gettid);
+	if (tw_id() == 0)
+		exit(__real_main(stack.argc, stack.argv, stack.environment));
+	omp_work();
+	stack.leaving = true;
+	stack_hand_over();
+	for (;;)
+		pause();
+}
+
+static void stack_start(void)
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+	int error;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	error = pthread_attr_setstack(&attr, stack.base, stack.bytes);
+	if (!error)
+		error = pthread_create(&thread, &attr, stack_thread, NULL);
+	pthread_attr_destroy(&attr);
+	if (error)
+		omp_refuse("cannot start a thread with a stack of %zu bytes: %s", stack.bytes, strerror(error));
+}
+
+/* ---- the first thread -------------------------------------------------------------------------------------------- */
+
+/* What the program's thread still needs of its stack. */
+static void stack_leave(void)
+{
+	size_t bytes = (size_t)(stack.base + stack.bytes - stack.kept_from);
+	char *kept = mmap(NULL, stack.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (kept == MAP_FAILED)
+		tw_fatal("no memory for a copy of the stack: %s", strerror(errno));
+	memcpy(kept + (stack.bytes - bytes), stack.kept_from, bytes);
+	tw_finalize();
+	if (mremap(kept, stack.bytes, stack.bytes, MREMAP_MAYMOVE | MREMAP_FIXED, stack.base) == MAP_FAILED)
+		tw_fatal("cannot give the stack back: %s", strerror(errno));
+}
+
+static void stack_attend(void)
+{
+	while (stack.stage == STAGE_RUNS)
+		syscall(SYS_futex, &stack.stage, FUTEX_WAIT_PRIVATE, STAGE_RUNS, NULL, NULL, 0);
+	stack_leave();
+	if (stack.leaving)
+		_exit(0);
+	stack.stage = STAGE_LEFT;
+	syscall(SYS_futex, &stack.stage, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+	for (;;)
+		pause();
+}
+
+/* exit(), in either thread. */
+static void stack_exit(int status, void *arg)
+{
+	(void)arg;
+	if (!tw_me)
+		return;
+	fflush(NULL);
+	if (omp_team->active || tw_id()) {
+		char text[96];
+		tw_format(text, sizeof(text), "exit(%d) was called in a parallel region, which ends the job", status);
+		tw_abort(status & 255, text);
+	}
+	omp_leave();
+	if ((size_t)((char *)__builtin_frame_address(0) - stack.base) < stack.bytes)
+		stack_hand_over();
+	else
+		tw_finalize();
+}
+
+int __wrap_main(int argc, char **argv, char **environment)
+{
+	stack.argc = argc;
+	stack.argv = argv;
+	stack.environment = environment;
+	stack_start();
+	stack_attend();
+	return 0;
+}
+
+/* Before the program's own constructors, which only processor 0 runs. */
+static void __attribute__((constructor(102))) stack_begin(void)
+{
+	tw_init(NULL, NULL);
+	if (!tw_globals_shared && tw_id() == 0)
+		omp_refuse("this program uses OpenMP: link it with 'tweed omp cc'");
+	omp_icv_read(&omp_team->icv);
+	omp_locks_open();
+	stack_create();
+	on_exit(stack_exit, NULL);
+	if (tw_id() == 0)
+		return;
+	stack_start();
+	stack_attend();
+}

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Random OpenMP programs without data races, whose output follows from the number of threads.
+
+Arrays are written in one phase, by the iteration or thread that owns the element, and read by others in later ones; scalars are only
+added to, in ways that commute. make(seed) is the program's text."""
+import random
+
+HEAD = """#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define N {n}
+static long a[N], b[N];
+long count;
+static double d[N];
+static int private_;
+#pragma omp threadprivate(private_)
+static omp_lock_t lock;
+
+static unsigned long mix(unsigned long h, unsigned long v)
+{{
+	return (h ^ v) * 0x9e3779b97f4a7c15u + (h >> 29);
+}}
+"""
+
+
+class Maker:
+    def __init__(self, seed):
+        self.r = random.Random(seed)
+        self.n = self.r.choice([17, 100, 777, 3000, 9000])
+        self.depth = 0
+        self.names = 0
+
+    def name(self):
+        self.names += 1
+        return f"v{self.names}"
+
+    def schedule(self, ordered=False):
+        kinds = ["static", "static", "dynamic", "guided", "runtime", "auto"]
+        if not ordered:
+            kinds += ["nonmonotonic: dynamic", "monotonic: guided"]
+        kind = self.r.choice(kinds)
+        chunk = f", {self.r.choice([1, 2, 5, 16, 333])}" if "runtime" not in kind and kind != "auto" and self.r.random() < 0.6 else ""
+        return self.r.choice(["", f"schedule({kind}{chunk})", f"schedule({kind}{chunk})"])
+
+    def bounds(self):
+        """A loop over some of 0..N-1, in either direction, of some type."""
+        kind = self.r.choice(["int", "long", "unsigned", "unsigned long long"])
+        low, step = self.r.choice([0, 0, 1, self.n // 3]), self.r.choice([1, 1, 1, 2, 7])
+        if self.r.random() < 0.3 and not kind.startswith("unsigned"):
+            return f"for ({kind} i = N - 1; i >= {low}; i -= {step})"
+        return f"for ({kind} i = {low}; i < N; i += {step})"
+
+    def element(self):
+        return self.r.choice(["i * 3 + 1", "b[i] ^ i", "b[(i + {0}) % N] + i", "a[i] + b[i]", "a[i] * 5 - i", "i % 7 ? b[i] : a[i]"]
+                             ).format(self.r.randrange(1, 50))
+
+    # ---- constructs of a phase: all writing to a and d of the element that they own; b is read only
+
+    def loop(self):
+        nowait = self.r.choice(["", "", " nowait"])
+        body = self.r.choice([f"a[i] = {self.element()};", f"d[i] = (double)(b[i] % 1000) / 4 + {self.r.randrange(9)};"])
+        return f"#pragma omp for {self.schedule()}{nowait}\n{self.bounds()}\n{body}\n" + ("#pragma omp barrier\n" if nowait else "")
+
+    def loop_sum(self):
+        v, op = self.name(), self.r.choice(["+", "^", "max", "min"])
+        join = {"+": f"{v} += b[i] % 100", "^": f"{v} ^= b[i]", "max": f"{v} = b[i] > {v} ? b[i] : {v}",
+                "min": f"{v} = b[i] < {v} ? b[i] : {v}"}[op]
+        self.shared.append(f"long {v} = {self.r.randrange(20)};")
+        self.results.append(v)
+        return f"#pragma omp for {self.schedule()} reduction({op}: {v})\n{self.bounds()}\n{join};\n"
+
+    def critical(self):
+        v = self.name()
+        self.shared.append(f"long {v} = 0;")
+        self.results.append(v)
+        name = self.r.choice(["", "(first)", "(second)"])
+        return f"for (int k = 0; k < {self.r.randrange(1, 6)}; k++) {{\n#pragma omp critical{name}\n{v} += me + k;\n}}\n"
+
+    def locked(self):
+        v = self.name()
+        self.shared.append(f"long {v} = 0;")
+        self.results.append(v)
+        return f"omp_set_lock(&lock);\n{v} += me * 3 + 1;\nomp_unset_lock(&lock);\n"
+
+    def atomic(self):
+        v, kind = self.name(), self.r.choice(["int", "long", "double", "short", "float", "unsigned char"])
+        self.shared.append(f"{kind} {v} = 0;")
+        self.results.append(f"(long){v}")
+        times = self.r.randrange(1, 12)
+        return f"for (int k = 0; k < {times}; k++) {{\n#pragma omp atomic\n{v} += {self.r.randrange(1, 4)};\n}}\n"
+
+    def capture(self):
+        v, w = self.name(), self.name()
+        self.shared += [f"int {v} = 0;", f"long {w} = 0;"]
+        self.results += [v, w]
+        return f"{{\nint was;\n#pragma omp atomic capture\nwas = {v}++;\n#pragma omp atomic\n{w} += was * was;\n}}\n"
+
+    def single(self):
+        v = self.name()
+        if self.r.random() < 0.5:
+            self.shared.append(f"int {v} = 0;")
+            self.results.append(v)
+            return f"#pragma omp single\n{v} += {self.r.randrange(1, 99)};\n"
+        self.shared.append(f"long {v} = 0;")
+        self.results.append(v)
+        return (f"{{\nlong mine[3] = {{0}};\n#pragma omp single copyprivate(mine)\nmine[1] = {self.r.randrange(1, 99)};\n"
+                f"#pragma omp critical\n{v} += mine[1];\n}}\n")
+
+    def sections(self):
+        out = "#pragma omp sections" + self.r.choice([" nowait\n{\n", "\n{\n"])
+        for _ in range(self.r.randrange(1, 6)):
+            v = self.name()
+            self.shared.append(f"long {v} = 0;")
+            self.results.append(v)
+            out += f"#pragma omp section\n{v} += b[{self.r.randrange(self.n)}] + 1;\n"
+        return out + "}\n"
+
+    def ordered(self):
+        v = self.name()
+        self.shared.append(f"unsigned long {v} = 1;")
+        self.results.append(f"(long){v}")
+        return (f"#pragma omp for ordered {self.schedule(True)}\nfor (int i = 0; i < {self.r.randrange(1, 60)}; i++) {{\n"
+                f"long w = b[i % N];\n#pragma omp ordered\n{v} = mix({v}, w + i);\n}}\n")
+
+    def tasks(self):
+        v = self.name()
+        self.shared.append(f"long {v} = 0;")
+        self.results.append(v)
+        body = self.r.choice([
+            f"#pragma omp task shared({v})\n{{\n#pragma omp atomic\n{v} += k * k;\n}}\n",
+            f"#pragma omp task shared({v}) firstprivate(k)\n{{\nlong part = 0;\n#pragma omp task shared(part)\npart = k + 1;\n"
+            f"#pragma omp taskwait\n#pragma omp atomic\n{v} += part;\n}}\n",
+            f"#pragma omp task shared({v}) depend(inout: {v})\n{v} = {v} * 3 % 10007 + k;\n"])
+        times = self.r.randrange(1, 25)
+        if self.r.random() < 0.3 and "depend" not in body:  # by every thread
+            return f"for (int k = 0; k < {times}; k++) {{\n{body}}}\n#pragma omp taskwait\n"
+        return f"#pragma omp single\nfor (int k = 0; k < {times}; k++) {{\n{body}}}\n"
+
+    def taskloop(self):
+        size = self.r.choice(["", f"grainsize({self.r.randrange(1, 50)})", f"num_tasks({self.r.randrange(1, 9)})"])
+        return f"#pragma omp single\n{{\n#pragma omp taskloop {size}\nfor (int i = 0; i < N; i++)\na[i] = {self.element()};\n}}\n"
+
+    def master(self):
+        v = self.name()
+        self.shared.append(f"long {v} = 0;")
+        self.results.append(v)
+        return f"#pragma omp master\n{v} += b[{self.r.randrange(self.n)}];\n"
+
+    def own(self):
+        v = self.name()
+        self.shared.append(f"long {v}[64] = {{0}};")
+        self.results.append(f"sum({v})")
+        return f"private_ += me + {self.r.randrange(5)};\n{v}[me] += private_;\n"
+
+    def nested(self):
+        if self.depth:
+            return self.own()
+        v = self.name()
+        self.shared.append(f"long {v} = 0;")
+        self.results.append(v)
+        return (f"{{\nlong inner = 0;\n#pragma omp parallel num_threads(3) reduction(+: inner)\n{{\n#pragma omp for\n"
+                f"for (int i = 0; i < {self.r.randrange(40)}; i++)\ninner += i;\n}}\n#pragma omp atomic\n{v} += inner;\n}}\n")
+
+    def phase(self):
+        kinds = [self.loop, self.loop, self.loop_sum, self.critical, self.locked, self.atomic, self.capture, self.single, self.sections,
+                 self.ordered, self.tasks, self.taskloop, self.master, self.own, self.nested]
+        one = self.r.choice(kinds)()
+        return one + self.r.choice(["", "#pragma omp barrier\n"])
+
+    def swap(self):
+        """Between phases: what was written can be read."""
+        return "#pragma omp barrier\n#pragma omp for\nfor (int i = 0; i < N; i++)\nb[i] = mix(b[i], a[i]) % 100003;\n"
+
+    def region(self, number):
+        self.shared, self.results = [], []
+        heap = self.r.random() < 0.5
+        clause = " copyin(private_)" + self.r.choice(["", "", "", f" num_threads({self.r.randrange(1, 3)})", " if (count >= 0)"])
+        body = "".join(self.phase() + (self.swap() if self.r.random() < 0.5 else "#pragma omp barrier\n") for _ in range(self.r.randrange(1, 7)))
+        # a and d are written by their owners only where nobody reads them: each phase ends with a barrier
+        lines = "\n".join(self.shared)
+        prints = "\n".join(f"h = mix(h, (unsigned long)({v}));" for v in self.results)
+        block = ""
+        if heap:
+            block = ("long *block = malloc(N * sizeof(long));\n#pragma omp parallel for " + self.schedule() +
+                     "\nfor (int i = 0; i < N; i++)\nblock[i] = b[i] - i;\nfor (int i = 0; i < N; i++)\nh = mix(h, block[i]);\nfree(block);\n")
+        return (f"static unsigned long region{number}(unsigned long h)\n{{\n{lines}\nprivate_ = {self.r.randrange(100)};\n{block}"
+                f"#pragma omp parallel{clause}\n{{\nint me = omp_get_thread_num();\n(void)me;\n{body}}}\n{prints}\n"
+                "for (int i = 0; i < N; i++)\nh = mix(mix(mix(h, a[i]), b[i]), (unsigned long)(d[i] * 4));\nreturn h;\n}\n")
+
+
+def make(seed):
+    m = Maker(seed)
+    regions = [m.region(k) for k in range(m.r.randrange(1, 6))]
+    text = HEAD.format(n=m.n) + "static inline long sum(const long *v)\n{\nlong s = 0;\nfor (int i = 0; i < 64; i++)\ns += v[i] * (i + 1);\nreturn s;\n}\n"
+    text += "\n".join(regions)
+    text += "\nint main(void)\n{\nunsigned long h = 1;\nomp_init_lock(&lock);\nfor (int i = 0; i < N; i++)\nb[i] = i * 37 % 1009;\n"
+    for _ in range(m.r.randrange(1, 3)):
+        for k in range(len(regions)):
+            text += f'h = region{k}(h);\nprintf("{k} %lx\\n", h);\n'
+    return text + "return (int)(h % 100);\n}\n"
+
+
+if __name__ == "__main__":
+    import sys
+    print(make(int(sys.argv[1])))
