@@ -31,7 +31,8 @@ struct tw_segment {
 	char *node_base;        /* that of PE first; those of the node lie one behind the other */
 	size_t at;              /* of the first segment in a node's exported memory */
 	struct tw_net *net;     /* NULL: there is no job, this process is the only PE */
-	unsigned spins;         /* rounds that a wait spins before it yields */
+	unsigned spins;         /* rounds that a wait spins before it yields or sleeps */
+	bool crowded;           /* there is no core for each process */
 	bool cpu_atomics;       /* else atomics are the transport's, all of them */
 	_Atomic bool remote;    /* puts that no quiet has followed */
 	_Atomic bool reading;   /* get_nbi that no quiet has followed */

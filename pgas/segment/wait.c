@@ -40,11 +40,14 @@ void tw_segment_nap_long(struct tw_nap *nap)
 	if (round == 0) /* the first look: nothing but that */
 		return;
 	unsigned slow = round - tw_segment.spins - 1;
-	if (slow < NAP_YIELDS) {
+	/* Where PEs are more than cores, whoever is waited for may need this one.  Else it is somebody else who holds him up, to whom
+	 * yielding would give this core as well. */
+	unsigned yields = tw_segment.crowded && tw_segment.locals == tw_segment.pes ? NAP_YIELDS : 0;
+	if (slow < yields) {
 		sched_yield();
 		return;
 	}
-	slow -= NAP_YIELDS;
+	slow -= yields;
 	uint64_t most = (uint64_t)NAP_FIRST_NS << TW_MIN(slow / 8, NAP_DOUBLED);
 	if (!tw_segment.net)
 		nanosleep(&(struct timespec){.tv_nsec = (long)most}, NULL);
