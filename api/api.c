@@ -26,7 +26,8 @@ static void api_open_stores(struct tw_proc *me)
 	while (error == -ENOTSUP && me->id != 0)
 		pause();
 	if (error == -ENOTSUP) {
-		tw_log("protocol %s must be told of every store, and this program does not tell: build it with 'tweed cc' in "
+		tw_log("protocol %s must be told of every store, and this program does not tell: build it with 'tweed "
+		       "cc' in "
 		       "place of the compiler, or use another protocol",
 		       me->protocol->name);
 		me->stats->refused = 1;

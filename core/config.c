@@ -94,7 +94,8 @@ const struct tw_setting tw_settings[] = {
     {"TWEED_MEMORY", "memory", 0, SIZE(memory, 2 * M, T), .initial = MEMORY_INITIAL,
      .help = "shared memory; sparse, costs nothing until touched; a multiple of 2M"},
     {"TWEED_SEGMENT", "segment", 0, SIZE(segment, 0, T), .initial = "auto",
-     .help = "symmetric memory of each processor, for OpenSHMEM and global pointers; sparse; auto: 1G where memory is not pinned"},
+     .help = "symmetric memory of each processor, for OpenSHMEM and global pointers; sparse; auto: 1G where memory is "
+             "not pinned"},
     {"TWEED_SUPERPAGE", "superpage", 0, NUMBER(superpage, 1, 512), .power_of_two = true, .initial = "1",
      .help = "pages that get a home together"},
     {"TWEED_HOME", "home", 0, CHOICE(home, home_names), .initial = "first-touch", .help = "who becomes a page's home"},
@@ -454,10 +455,11 @@ int tw_config_check(const struct tw_config *c, char *error, size_t error_bytes)
 		return -EINVAL;
 	}
 	if (protocol && (protocol->flags & TW_PROTOCOL_NO_FAULTS) && c->race) {
-		snprintf(error, error_bytes,
-		         "TWEED_RACE is ww, but protocol %s keeps no twins to find races with; use another protocol, or "
-		         "TWEED_RACE=off",
-		         c->protocol);
+		snprintf(
+		    error, error_bytes,
+		    "TWEED_RACE is ww, but protocol %s keeps no twins to find races with; use another protocol, or "
+		    "TWEED_RACE=off",
+		    c->protocol);
 		return -EINVAL;
 	}
 	uint64_t unit = TW_MAX(TW_HUGE_BYTES, c->page_size * c->superpage);

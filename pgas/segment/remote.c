@@ -125,6 +125,13 @@ void tw_segment_remote_fence(void)
 	remote_unlock();
 }
 
+void tw_segment_remote_wake(unsigned pe)
+{
+	remote_lock();
+	tw_net_notify(tw_segment.net, remote_node(pe), pe % tw_segment.locals);
+	remote_unlock();
+}
+
 void tw_segment_push(void)
 {
 	if (!tw_segment.remote)

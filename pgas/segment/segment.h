@@ -31,7 +31,8 @@ struct tw_segment {
 	char *node_base;        /* that of PE first; those of the node lie one behind the other */
 	size_t at;              /* of the first segment in a node's exported memory */
 	struct tw_net *net;     /* NULL: there is no job, this process is the only PE */
-	unsigned spins;         /* rounds that a wait spins before it yields */
+	unsigned spins;         /* rounds that a wait spins before it yields or sleeps */
+	bool crowded;           /* there is no core for each process */
 	bool cpu_atomics;       /* else atomics are the transport's, all of them */
 	_Atomic bool remote;    /* puts that no quiet has followed */
 	_Atomic bool reading;   /* get_nbi that no quiet has followed */
@@ -162,23 +163,22 @@ static inline void tw_segment_nap(struct tw_nap *nap)
 
 /* tw_segment_nudge - wake the PE whose segment is @to, if it sleeps; after a write that it may wait for.  tw_segment_wake - the same,
  * and it cannot be missed: costs a full fence. */
-struct tw_segment_bell {
-	_Atomic uint32_t rings, asleep;
-};
-#define TW_SEGMENT_BELL 2048u /* its offset in each segment */
-void tw_segment_ring(struct tw_segment_bell *bell);
+#define TW_SEGMENT_ASLEEP 2048u /* offset of a word in each segment: the PE sleeps, or is about to */
+void tw_segment_ring(char *to);
 static inline void tw_segment_nudge(char *to)
 {
-	struct tw_segment_bell *bell = (struct tw_segment_bell *)(void *)(to + TW_SEGMENT_BELL);
+	const _Atomic uint32_t *asleep = (const _Atomic uint32_t *)(const void *)(to + TW_SEGMENT_ASLEEP);
 
-	if (__builtin_expect(atomic_load_explicit(&bell->asleep, memory_order_relaxed) != 0, 0))
-		tw_segment_ring(bell);
+	if (__builtin_expect(atomic_load_explicit(asleep, memory_order_relaxed) != 0, 0))
+		tw_segment_ring(to);
 }
 static inline void tw_segment_wake(char *to)
 {
 	atomic_thread_fence(memory_order_seq_cst);
 	tw_segment_nudge(to);
 }
+/* tw_segment_remote_wake - of a PE on another node, after what was put to it, which travels with it. */
+void tw_segment_remote_wake(unsigned pe);
 
 /* Counting signals: a word of 8 bytes that starts at 0 and has one waiter.
  * tw_segment_signal - add one to that of @pe; puts to @pe before it are seen first.  tw_segment_wait_signal - wait until the own

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* wait.c - waiting for what other PEs write.
  *
- * A sleeper announces itself, looks again, and sleeps on its bell; a writer stores, and then looks whether the other is asleep.  With a
- * full fence between (tw_segment_wake) one of the two sees the other.  Writers that do without, and those of other nodes, do not
- * wake: hence no sleep is long. */
-#include <limits.h>
+ * A PE sleeps on its endpoint's bell (net/mailbox.h).  A sleeper reads the bell and announces itself, looks again, and sleeps; a writer of
+ * the same node stores, and then looks whether the other is asleep.  With a full fence between (tw_segment_wake) one of the two
+ * sees the other.  Signals to other nodes carry a notify.  Other writers do not wake: hence no sleep is long. */
 #include <sched.h>
+#include <time.h>
 
+#include "net/mailbox.h"
 #include "pgas/segment/impl.h"
 #include "pgas/segment/segment.h"
 
@@ -14,34 +15,48 @@
 #define NAP_FIRST_NS 20000u
 #define NAP_DOUBLED  6u /* times */
 
-void tw_segment_ring(struct tw_segment_bell *bell)
+static struct tw_mailbox *wait_mailbox(unsigned pe)
 {
-	if (!atomic_exchange(&bell->asleep, 0))
-		return;
-	atomic_fetch_add(&bell->rings, 1);
-	tw_futex_wake(&bell->rings, INT_MAX);
+	return tw_mailbox_of(&tw_segment.net->config, tw_segment.net->base, pe - tw_segment.first);
+}
+
+static _Atomic uint32_t *wait_asleep(char *segment)
+{
+	return (_Atomic uint32_t *)(void *)(segment + TW_SEGMENT_ASLEEP);
+}
+
+void tw_segment_ring(char *to)
+{
+	if (tw_segment.net && atomic_exchange(wait_asleep(to), 0))
+		tw_mailbox_ring(wait_mailbox(tw_segment.first +
+		                             (unsigned)((size_t)(to - tw_segment.node_base) / tw_segment.bytes)));
 }
 
 void tw_segment_nap_long(struct tw_nap *nap)
 {
-	struct tw_segment_bell *bell = (struct tw_segment_bell *)(void *)(tw_segment.base + TW_SEGMENT_BELL);
 	unsigned round = nap->round - 1;
 
 	tw_segment_push();
 	if (round == 0) /* the first look: nothing but that */
 		return;
 	unsigned slow = round - tw_segment.spins - 1;
-	if (slow < NAP_YIELDS) {
+	/* Where PEs are more than cores, whoever is waited for may need this one.  Else it is somebody else who holds him up, to whom
+	 * yielding would give this core as well. */
+	unsigned yields = tw_segment.crowded && tw_segment.locals == tw_segment.pes ? NAP_YIELDS : 0;
+	if (slow < yields) {
 		sched_yield();
 		return;
 	}
-	slow -= NAP_YIELDS;
-	if (slow % 2 == 0) { /* the caller looks once more, then we sleep */
-		nap->seen = atomic_load(&bell->rings);
-		atomic_store(&bell->asleep, 1);
-		return;
+	slow -= yields;
+	uint64_t most = (uint64_t)NAP_FIRST_NS << TW_MIN(slow / 8, NAP_DOUBLED);
+	if (!tw_segment.net)
+		nanosleep(&(struct timespec){.tv_nsec = (long)most}, NULL);
+	else if (slow % 2 == 1)
+		tw_mailbox_sleep(wait_mailbox(tw_segment.pe), nap->seen, most);
+	else { /* the caller looks once more, then we sleep */
+		nap->seen = tw_mailbox_bell(wait_mailbox(tw_segment.pe));
+		atomic_store(wait_asleep(tw_segment.base), 1);
 	}
-	tw_futex_wait(&bell->rings, nap->seen, (uint64_t)NAP_FIRST_NS << TW_MIN(slow / 8, NAP_DOUBLED));
 	if (slow > 64) /* not to overflow; even and odd stay so */
 		nap->round -= 2;
 }
@@ -58,6 +73,8 @@ void tw_segment_signal(unsigned pe, size_t offset)
 	if (!to && tw_segment.remote)
 		tw_segment_remote_fence();
 	tw_segment_remote_amo_post(pe, offset, TW_AMO_ADD, 8, 1);
+	if (!to)
+		tw_segment_remote_wake(pe);
 }
 
 void tw_segment_wait_signal(size_t offset)

@@ -37,7 +37,8 @@ static uint32_t lock_wait(long *lock, uint32_t bits)
 static void lock_add(long *lock, unsigned pe, uint32_t value)
 {
 	sh_amo_post(pe, lock_mine(lock), TW_AMO_ADD, 4, value);
-	tw_segment_push();
+	if (!tw_segment_direct(pe))
+		tw_segment_remote_wake(pe);
 }
 
 void pshmem_set_lock(long *lock)

@@ -24,8 +24,11 @@ static void rma_signal(unsigned pe, uint64_t *sig_addr, uint64_t signal, int sig
 		atomic_store_explicit((_Atomic uint64_t *)(void *)(to + sh_at(sig_addr, 8)), signal,
 		                      memory_order_release);
 		tw_segment_wake(to);
-	} else
-		sh_amo_post(pe, sig_addr, sig_op == SHMEM_SIGNAL_ADD ? TW_AMO_ADD : TW_AMO_SWAP, 8, signal);
+		return;
+	}
+	sh_amo_post(pe, sig_addr, sig_op == SHMEM_SIGNAL_ADD ? TW_AMO_ADD : TW_AMO_SWAP, 8, signal);
+	if (!to)
+		tw_segment_remote_wake(pe);
 }
 
 /* A single element is often what somebody waits for. */

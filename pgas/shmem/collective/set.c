@@ -71,7 +71,7 @@ static void set_store(const struct sh_set *set, unsigned i, unsigned word, uint6
 	}
 	tw_segment_remote_fence();
 	tw_segment_remote_put(pe, set_word(set, word), &value, sizeof(value));
-	tw_segment_push();
+	tw_segment_remote_wake(pe);
 }
 
 static _Atomic uint64_t *set_own(const struct sh_set *set, unsigned word)
@@ -86,7 +86,6 @@ void set_signal(const struct sh_set *set, unsigned i, unsigned word)
 		return;
 	}
 	tw_segment_signal(set_pe(set, i), set_word(set, word));
-	tw_segment_push();
 }
 
 void set_wait(const struct sh_set *set, unsigned word)
