@@ -45,6 +45,8 @@ int __wrap_main(int argc, char **argv, char **environment);
 
 void omp_stack_extend(char *below)
 {
+	if (!tw_me || (size_t)(below + OMP_STACK_SLACK - stack.base) >= stack.bytes)
+		return; /* another stack */
 	size_t page = (size_t)tw_me->layout.page_bytes;
 	char *low = (char *)((uintptr_t)below & ~(page - 1));
 

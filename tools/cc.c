@@ -417,7 +417,13 @@ static void cc_add_link(struct cc *cc)
 		cc_add_all(cc,
 		           (const char *const[]){"-Wl,--whole-archive", cc->stores, "-Wl,--no-whole-archive", NULL});
 	if (cc->openmp)
-		cc_add_all(cc, (const char *const[]){cc->spec, "-Wl,--wrap=main", "-Wl,--whole-archive", cc->run_time,
+		cc_add_all(cc, (const char *const[]){cc->spec,
+		                                     "-Wl,--wrap=main,--wrap=tw_shared_malloc,--wrap=tw_shared_calloc"
+		                                     ",--wrap=tw_shared_realloc,--wrap=tw_shared_reallocarray"
+		                                     ",--wrap=tw_shared_aligned_alloc,--wrap=tw_shared_posix_memalign"
+		                                     ",--wrap=tw_shared_valloc,--wrap=tw_shared_strdup"
+		                                     ",--wrap=tw_shared_strndup,--wrap=tw_shared_free",
+		                                     "-Wl,--whole-archive", cc->run_time,
 		                                     "-Wl,--no-whole-archive", NULL});
 	cc_add(cc, cc->library);
 	cc_add_all(cc, (const char *const[]){"-pthread", "-ljemalloc", "-lsodium", "-lm", NULL});
