@@ -112,6 +112,8 @@ void GOMP_scope_start(uintptr_t *reductions)
 	{                                                                                                              \
 		omp_refuse("%s not supported", what);                                                                  \
 	}
+REFUSE(tw_omp_pthread_create, "an OpenMP program that makes threads of its own (pthread_create) is")
+REFUSE(tw_omp_fork, "fork() in an OpenMP program, whose child would have no stack, is")
 REFUSE(GOMP_cancel, "cancel is")
 REFUSE(GOMP_cancellation_point, "cancellation point is")
 REFUSE(GOMP_barrier_cancel, "cancel is")
