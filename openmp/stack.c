@@ -163,7 +163,8 @@ static void stack_start(void)
 static void stack_leave(void)
 {
 	size_t bytes = (size_t)(stack.base + stack.bytes - stack.kept_from);
-	char *kept = mmap(NULL, stack.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	char *kept =
+	    mmap(NULL, stack.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (kept == MAP_FAILED)
 		tw_fatal("no memory for a copy of the stack: %s", strerror(errno));

@@ -110,8 +110,8 @@ static void reductions(void)
 		z += i * I + 2;
 		array[i % 10] += i;
 	}
-	printf("reduction: %d %d %d %d %d %d %d %d %d %g %g %g %g+%gi", sum, product, low, high, both, any, flip, all, some,
-	       real, least, small, creal(z), cimag(z));
+	printf("reduction: %d %d %d %d %d %d %d %d %d %g %g %g %g+%gi", sum, product, low, high, both, any, flip, all,
+	       some, real, least, small, creal(z), cimag(z));
 	for (int i = 0; i < 10; i++)
 		printf(" %ld", array[i]);
 	for (int r = 0; r < 5; r++)
@@ -120,7 +120,7 @@ static void reductions(void)
 	printf("; again %g\n", real);
 }
 
-#pragma omp declare reduction(join : long : omp_out = omp_out > omp_in ? omp_out : omp_in) initializer(omp_priv = -1)
+#pragma omp declare reduction(join:long : omp_out = omp_out > omp_in ? omp_out : omp_in) initializer(omp_priv = -1)
 
 /* A value goes from thread to thread; each waits for its turn. */
 static void flushes(void)
