@@ -122,6 +122,24 @@ static void reductions(void)
 
 #pragma omp declare reduction(join:long : omp_out = omp_out > omp_in ? omp_out : omp_in) initializer(omp_priv = -1)
 
+/* Assembler in the source, on the stack and elsewhere. */
+static int counted;
+static void assembled(void)
+{
+	int local = 0, n = omp_get_max_threads();
+	long table[5] = {0}, index = 3;
+
+#pragma omp parallel firstprivate(index)
+	for (int r = 0; r < ROUNDS; r++) {
+		long one = 1;
+		__asm__ volatile("lock; incl %0" : "+m"(counted)::"cc");
+		__asm__ volatile("lock addl $2, %0; lock\n\tsubl $1, %0" : "+m"(local)::"cc");
+		__asm__ volatile("lock xaddq %0, (%1,%2,8)" : "+r"(one) : "r"(table), "r"(index) : "memory", "cc");
+		__asm__ volatile("mfence" ::: "memory");
+	}
+	printf("assembled: %d %d %d\n", counted == n * ROUNDS, local == n * ROUNDS, table[3] == n * ROUNDS);
+}
+
 /* A value goes from thread to thread; each waits for its turn. */
 static void flushes(void)
 {
@@ -211,6 +229,7 @@ int main(void)
 {
 	criticals();
 	atomics();
+	assembled();
 	reductions();
 	flushes();
 	locks();
