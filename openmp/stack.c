@@ -9,6 +9,7 @@
  * The first thread joins the job, and leaves it: the shared space is unmapped at the end, and with it the stack of
  * the thread that called exit().  So that thread waits, without touching memory of its own, until the first one has left the
  * job and has put a private copy of the stack in the stack's place. */
+#include <dlfcn.h>
 #include <errno.h>
 #include <linux/futex.h>
 #include <linux/rseq.h>
@@ -216,6 +217,17 @@ int __wrap_main(int argc, char **argv, char **environment)
 	return 0;
 }
 
+/* Each C++ source that includes <iostream> has a constructor that opens the streams of the C++ library, which are each
+ * processor's own: the others do what it would do. */
+static void stack_streams(void)
+{
+	static char init[16];
+	void (*open)(void *) = (void (*)(void *))(uintptr_t)dlsym(RTLD_DEFAULT, "_ZNSt8ios_base4InitC1Ev");
+
+	if (open)
+		open(init);
+}
+
 /* Before the program's own constructors, which only processor 0 runs. */
 static void __attribute__((constructor(102))) stack_begin(void)
 {
@@ -228,6 +240,7 @@ static void __attribute__((constructor(102))) stack_begin(void)
 	on_exit(stack_exit, NULL);
 	if (tw_id() == 0)
 		return;
+	stack_streams();
 	stack_start();
 	stack_attend();
 }
