@@ -68,8 +68,9 @@ static void as_bracket(const char *prefix, const char *text, const char *memory)
 {
 	const char *moved = strstr(memory, "(%rsp") ? *memory == '(' ? "136" : "136+" : "";
 
-	fprintf(out, "\tleaq\t-128(%%rsp), %%rsp\n\tpushq\t%%rdi\n\tleaq\t%s%s, %%rdi\n\tcall\ttw_omp_atomic_begin\n"
-	             "\tpopq\t%%rdi\n\tleaq\t128(%%rsp), %%rsp\n",
+	fprintf(out,
+	        "\tleaq\t-128(%%rsp), %%rsp\n\tpushq\t%%rdi\n\tleaq\t%s%s, %%rdi\n\tcall\ttw_omp_atomic_begin\n"
+	        "\tpopq\t%%rdi\n\tleaq\t128(%%rsp), %%rsp\n",
 	        moved, memory);
 	fprintf(out, "\t%s%s\n", prefix, text);
 	fputs("\tleaq\t-128(%rsp), %rsp\n\tcall\ttw_omp_atomic_end\n\tleaq\t128(%rsp), %rsp\n", out);

@@ -48,8 +48,8 @@ static bool icv_switch(const char *name, bool otherwise)
 
 static void icv_schedule(struct omp_icv *icv)
 {
-	static const char *const names[] = {[OMP_STATIC] = "static", [OMP_DYNAMIC] = "dynamic", [OMP_GUIDED] = "guided",
-	                                    [OMP_AUTO] = "auto"};
+	static const char *const names[] = {
+	    [OMP_STATIC] = "static", [OMP_DYNAMIC] = "dynamic", [OMP_GUIDED] = "guided", [OMP_AUTO] = "auto"};
 	const char *text = getenv("OMP_SCHEDULE"), *kind = text, *colon;
 	char *end;
 

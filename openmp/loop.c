@@ -9,7 +9,6 @@
  * free: it makes what one chunk stored visible to the next. */
 #include "openmp/team.h"
 
-
 void omp_loop_begin(const struct omp_loop *loop)
 {
 	struct omp_loop *mine = &omp_team->loop;
@@ -117,9 +116,7 @@ bool omp_loop_next(uint64_t *first, uint64_t *end)
 
 	omp_stack_reserve();
 	loop_pass(l);
-	bool got = l->kind == OMP_DYNAMIC  ? loop_dynamic(l)
-	           : l->kind == OMP_GUIDED ? loop_guided(l)
-	                                   : loop_static(l);
+	bool got = l->kind == OMP_DYNAMIC ? loop_dynamic(l) : l->kind == OMP_GUIDED ? loop_guided(l) : loop_static(l);
 	if (!got) {
 		l->first = l->end = 0;
 		return false;
@@ -201,26 +198,23 @@ static bool loop_start(struct omp_loop l, uint64_t *first, uint64_t *end)
 	                                  unsigned long long step, unsigned long long chunk,                           \
 	                                  unsigned long long *first, unsigned long long *end)                          \
 	{                                                                                                              \
-		return loop_start(                                                                                     \
-		    loop_make(start, step, loop_count_ull(up, start, stop, step), kind, chunk, ordered),               \
-		    (uint64_t *)first, (uint64_t *)end);                                                               \
+		return loop_start(loop_make(start, step, loop_count_ull(up, start, stop, step), kind, chunk, ordered), \
+		                  (uint64_t *)first, (uint64_t *)end);                                                 \
 	}                                                                                                              \
 	LOOP_NEXT(name)
 
 #define LOOP_RUNTIME(name, ordered)                                                                                    \
 	bool GOMP_loop_##name##_start(long start, long stop, long step, long *first, long *end)                        \
 	{                                                                                                              \
-		return loop_start(loop_make((uint64_t)start, (uint64_t)step, loop_count(start, stop, step), OMP_NONE,  \
-		                            0, ordered),                                                               \
-		                  (uint64_t *)first, (uint64_t *)end);                                                 \
+		return loop_start(                                                                                     \
+		    loop_make((uint64_t)start, (uint64_t)step, loop_count(start, stop, step), OMP_NONE, 0, ordered),   \
+		    (uint64_t *)first, (uint64_t *)end);                                                               \
 	}                                                                                                              \
 	bool GOMP_loop_ull_##name##_start(bool up, unsigned long long start, unsigned long long stop,                  \
-	                                  unsigned long long step, unsigned long long *first,                          \
-	                                  unsigned long long *end)                                                     \
+	                                  unsigned long long step, unsigned long long *first, unsigned long long *end) \
 	{                                                                                                              \
-		return loop_start(                                                                                     \
-		    loop_make(start, step, loop_count_ull(up, start, stop, step), OMP_NONE, 0, ordered),               \
-		    (uint64_t *)first, (uint64_t *)end);                                                               \
+		return loop_start(loop_make(start, step, loop_count_ull(up, start, stop, step), OMP_NONE, 0, ordered), \
+		                  (uint64_t *)first, (uint64_t *)end);                                                 \
 	}                                                                                                              \
 	LOOP_NEXT(name)
 
@@ -304,10 +298,12 @@ void GOMP_loop_end_nowait(void)
 	                               long step, long chunk, unsigned flags)                                          \
 	{                                                                                                              \
 		(void)flags;                                                                                           \
-		omp_run(&(struct omp_order){                                                                           \
-		    .function = function, .data = data, .n = threads,                                                  \
-		    .loop = loop_make((uint64_t)start, (uint64_t)step, loop_count(start, stop, step), kind,            \
-		                      (uint64_t)chunk, false)});                                                       \
+		omp_run(&(struct omp_order){.function = function,                                                      \
+		                            .data = data,                                                              \
+		                            .n = threads,                                                              \
+		                            .loop = loop_make((uint64_t)start, (uint64_t)step,                         \
+		                                              loop_count(start, stop, step), kind, (uint64_t)chunk,    \
+		                                              false)});                                                \
 	}
 #define LOOP_PARALLEL_RUNTIME(name)                                                                                    \
 	void GOMP_parallel_loop_##name(void (*function)(void *), void *data, unsigned threads, long start, long stop,  \

@@ -155,6 +155,5 @@ void GOMP_sections_end(void)
 void GOMP_parallel_sections(void (*function)(void *), void *data, unsigned threads, unsigned count, unsigned flags)
 {
 	(void)flags;
-	omp_run(&(struct omp_order){
-	    .function = function, .data = data, .n = threads, .loop = share_sections(count)});
+	omp_run(&(struct omp_order){.function = function, .data = data, .n = threads, .loop = share_sections(count)});
 }

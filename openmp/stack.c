@@ -9,6 +9,7 @@
  * The first thread joins the job, and leaves it: the shared space is unmapped at the end, and with it the stack of
  * the thread that called exit().  So that thread waits, without touching memory of its own, until the first one has left the
  * job and has put a private copy of the stack in the stack's place. */
+#include <dlfcn.h>
 #include <errno.h>
 #include <linux/futex.h>
 #include <linux/rseq.h>
@@ -45,6 +46,8 @@ int __wrap_main(int argc, char **argv, char **environment);
 
 void omp_stack_extend(char *below)
 {
+	if (!tw_me || (size_t)(below + OMP_STACK_SLACK - stack.base) >= stack.bytes)
+		return; /* another stack */
 	size_t page = (size_t)tw_me->layout.page_bytes;
 	char *low = (char *)((uintptr_t)below & ~(page - 1));
 
@@ -161,7 +164,8 @@ static void stack_start(void)
 static void stack_leave(void)
 {
 	size_t bytes = (size_t)(stack.base + stack.bytes - stack.kept_from);
-	char *kept = mmap(NULL, stack.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	char *kept =
+	    mmap(NULL, stack.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (kept == MAP_FAILED)
 		tw_fatal("no memory for a copy of the stack: %s", strerror(errno));
@@ -213,6 +217,17 @@ int __wrap_main(int argc, char **argv, char **environment)
 	return 0;
 }
 
+/* Each C++ source that includes <iostream> has a constructor that opens the streams of the C++ library, which are each
+ * processor's own: the others do what it would do. */
+static void stack_streams(void)
+{
+	static char init[16];
+	void (*open)(void *) = (void (*)(void *))(uintptr_t)dlsym(RTLD_DEFAULT, "_ZNSt8ios_base4InitC1Ev");
+
+	if (open)
+		open(init);
+}
+
 /* Before the program's own constructors, which only processor 0 runs. */
 static void __attribute__((constructor(102))) stack_begin(void)
 {
@@ -225,6 +240,7 @@ static void __attribute__((constructor(102))) stack_begin(void)
 	on_exit(stack_exit, NULL);
 	if (tw_id() == 0)
 		return;
+	stack_streams();
 	stack_start();
 	stack_attend();
 }

@@ -9,7 +9,13 @@
 #include "openmp/team.h"
 
 /* The compiler's flags. */
-enum { TASK_FINAL = 1 << 1, TASK_UP = 1 << 8, TASK_GRAINSIZE = 1 << 9, TASK_REDUCTION = 1 << 12, TASK_DETACH = 1 << 13 };
+enum {
+	TASK_FINAL = 1 << 1,
+	TASK_UP = 1 << 8,
+	TASK_GRAINSIZE = 1 << 9,
+	TASK_REDUCTION = 1 << 12,
+	TASK_DETACH = 1 << 13
+};
 
 static void task_run(void (*function)(void *), void *data, bool final)
 {
@@ -104,7 +110,8 @@ void GOMP_taskwait_depend(void **depend)
 void GOMP_scope_start(uintptr_t *reductions)
 {
 	if (reductions)
-		omp_refuse("reductions over tasks (reduction with the modifier task, task_reduction) are not supported");
+		omp_refuse(
+		    "reductions over tasks (reduction with the modifier task, task_reduction) are not supported");
 }
 
 #define REFUSE(name, what)                                                                                             \
@@ -112,6 +119,8 @@ void GOMP_scope_start(uintptr_t *reductions)
 	{                                                                                                              \
 		omp_refuse("%s not supported", what);                                                                  \
 	}
+REFUSE(tw_omp_pthread_create, "an OpenMP program that makes threads of its own (pthread_create) is")
+REFUSE(tw_omp_fork, "fork() in an OpenMP program, whose child would have no stack, is")
 REFUSE(GOMP_cancel, "cancel is")
 REFUSE(GOMP_cancellation_point, "cancellation point is")
 REFUSE(GOMP_barrier_cancel, "cancel is")

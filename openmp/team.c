@@ -7,7 +7,6 @@
 #include <stdio_ext.h>
 #include <string.h>
 
-
 static struct omp_team omp_initial = {.n = 1};
 struct omp_team *omp_team = &omp_initial;
 
@@ -48,15 +47,15 @@ void omp_barrier(void)
 static void team_enter(const struct omp_order *order, unsigned id)
 {
 	struct omp_team *outer = omp_team, team = {
-	    .outer = outer,
-	    .id = id,
-	    .n = order->n,
-	    .level = outer->level + 1,
-	    .active = outer->active + (order->n > 1),
-	    .shares = order->shares,
-	    .barrier = order->barrier,
-	    .icv = order->icv,
-	};
+	                                       .outer = outer,
+	                                       .id = id,
+	                                       .n = order->n,
+	                                       .level = outer->level + 1,
+	                                       .active = outer->active + (order->n > 1),
+	                                       .shares = order->shares,
+	                                       .barrier = order->barrier,
+	                                       .icv = order->icv,
+	                                   };
 
 	omp_team = &team;
 	if (order->loop.kind)

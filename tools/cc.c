@@ -25,7 +25,7 @@ struct cc {
 	bool cxx;
 	bool poll, show, silent, parmacs, shared_globals,
 	    shared_heap; /* our options; silent: stores are not announced */
-	bool openmp;                               /* tweed omp: implies some of them */
+	bool openmp;     /* tweed omp: implies some of them */
 	enum cc_kind kind;
 	bool compiles, links, shared;              /* what is asked of the compiler */
 	bool language;                             /* -x was given */
@@ -417,8 +417,14 @@ static void cc_add_link(struct cc *cc)
 		cc_add_all(cc,
 		           (const char *const[]){"-Wl,--whole-archive", cc->stores, "-Wl,--no-whole-archive", NULL});
 	if (cc->openmp)
-		cc_add_all(cc, (const char *const[]){cc->spec, "-Wl,--wrap=main", "-Wl,--whole-archive", cc->run_time,
-		                                     "-Wl,--no-whole-archive", NULL});
+		cc_add_all(cc,
+		           (const char *const[]){cc->spec,
+		                                 "-Wl,--wrap=main,--wrap=tw_shared_malloc,--wrap=tw_shared_calloc"
+		                                 ",--wrap=tw_shared_realloc,--wrap=tw_shared_reallocarray"
+		                                 ",--wrap=tw_shared_aligned_alloc,--wrap=tw_shared_posix_memalign"
+		                                 ",--wrap=tw_shared_valloc,--wrap=tw_shared_strdup"
+		                                 ",--wrap=tw_shared_strndup,--wrap=tw_shared_free",
+		                                 "-Wl,--whole-archive", cc->run_time, "-Wl,--no-whole-archive", NULL});
 	cc_add(cc, cc->library);
 	cc_add_all(cc, (const char *const[]){"-pthread", "-ljemalloc", "-lsodium", "-lm", NULL});
 }
@@ -533,11 +539,13 @@ static int cc_command(struct cc cc, int argc, char **argv)
 int tool_omp(int argc, char **argv)
 {
 	if (argc > 1 && (strcmp(argv[1], "cc") == 0 || strcmp(argv[1], "c++") == 0))
-		return cc_command((struct cc){.openmp = true, .silent = true, .shared_globals = true, .shared_heap = true},
-		                  argc - 1, argv + 1);
+		return cc_command(
+		    (struct cc){.openmp = true, .silent = true, .shared_globals = true, .shared_heap = true}, argc - 1,
+		    argv + 1);
 	if (argc > 1 && strcmp(argv[1], "--help") == 0)
 		return cc_usage("omp cc");
-	tool_say("'tweed omp' is followed by cc or c++, and arguments for the compiler; 'tweed omp --help' explains it");
+	tool_say(
+	    "'tweed omp' is followed by cc or c++, and arguments for the compiler; 'tweed omp --help' explains it");
 	return TOOL_USAGE;
 }
 

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* openmp.h - included by `tweed omp cc` before each source: gcc's older atomic operations become those that it calls
- * functions for (openmp/atomic.c). */
+ * functions for (openmp/atomic.c), and what cannot be had is refused when it is called (openmp/task.c). */
 #ifndef __ASSEMBLER__
+#pragma redefine_extname pthread_create tw_omp_pthread_create
+#pragma redefine_extname fork tw_omp_fork
+
 #define __sync_fetch_and_add(p, v, ...)           __atomic_fetch_add(p, v, 5)
 #define __sync_fetch_and_sub(p, v, ...)           __atomic_fetch_sub(p, v, 5)
 #define __sync_fetch_and_or(p, v, ...)            __atomic_fetch_or(p, v, 5)

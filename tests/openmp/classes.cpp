@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <omp.h>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -15,7 +16,10 @@ struct Account {
 	std::vector<int> entries;
 	std::string name;
 	Account() : entries(100, 1), name("an account with a name that is long enough for the heap") {}
-	~Account() { std::printf("closed with %zu\n", entries.size()); }
+	~Account()
+	{
+		std::printf("closed with %zu\n", entries.size());
+	}
 };
 
 static Account account;
@@ -52,6 +56,14 @@ int main()
 #pragma omp atomic
 			caught++;
 		}
+	}
+#pragma omp parallel
+	{
+		std::ostringstream text;
+		text << omp_get_thread_num() * 0.5;
+#pragma omp critical
+		if (text.str().empty() || !std::cout.flush())
+			sum = 0;
 	}
 	std::sort(account.entries.begin() + 100, account.entries.end());
 	for (auto &n : names)

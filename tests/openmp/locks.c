@@ -110,8 +110,8 @@ static void reductions(void)
 		z += i * I + 2;
 		array[i % 10] += i;
 	}
-	printf("reduction: %d %d %d %d %d %d %d %d %d %g %g %g %g+%gi", sum, product, low, high, both, any, flip, all, some,
-	       real, least, small, creal(z), cimag(z));
+	printf("reduction: %d %d %d %d %d %d %d %d %d %g %g %g %g+%gi", sum, product, low, high, both, any, flip, all,
+	       some, real, least, small, creal(z), cimag(z));
 	for (int i = 0; i < 10; i++)
 		printf(" %ld", array[i]);
 	for (int r = 0; r < 5; r++)
@@ -120,7 +120,25 @@ static void reductions(void)
 	printf("; again %g\n", real);
 }
 
-#pragma omp declare reduction(join : long : omp_out = omp_out > omp_in ? omp_out : omp_in) initializer(omp_priv = -1)
+#pragma omp declare reduction(join:long : omp_out = omp_out > omp_in ? omp_out : omp_in) initializer(omp_priv = -1)
+
+/* Assembler in the source, on the stack and elsewhere. */
+static int counted;
+static void assembled(void)
+{
+	int local = 0, n = omp_get_max_threads();
+	long table[5] = {0}, index = 3;
+
+#pragma omp parallel firstprivate(index)
+	for (int r = 0; r < ROUNDS; r++) {
+		long one = 1;
+		__asm__ volatile("lock; incl %0" : "+m"(counted)::"cc");
+		__asm__ volatile("lock addl $2, %0; lock\n\tsubl $1, %0" : "+m"(local)::"cc");
+		__asm__ volatile("lock xaddq %0, (%1,%2,8)" : "+r"(one) : "r"(table), "r"(index) : "memory", "cc");
+		__asm__ volatile("mfence" ::: "memory");
+	}
+	printf("assembled: %d %d %d\n", counted == n * ROUNDS, local == n * ROUNDS, table[3] == n * ROUNDS);
+}
 
 /* A value goes from thread to thread; each waits for its turn. */
 static void flushes(void)
@@ -211,6 +229,7 @@ int main(void)
 {
 	criticals();
 	atomics();
+	assembled();
 	reductions();
 	flushes();
 	locks();

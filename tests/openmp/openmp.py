@@ -17,7 +17,9 @@ WARN = ["-O2", "-Wall", "-Wextra", "-Werror", "-Wno-unknown-pragmas"]
 PROTOCOLS = ["2L", "2LMigr", "TS"]
 SHAPES = ["1x2", "2x1", "2x2", "3x1"]
 PROGRAMS = {"regions.c": ["5"], "shares.c": [], "locks.c": [], "tasks.c": [], "calls.c": [], "classes.cpp": []}
-REFUSED = {"cancel": "cancel is not supported", "exit": "exit(7) was called in a parallel region", "lock": "was not initialized",
+REFUSED = {"cancel": "cancel is not supported",
+           "thread": "threads of its own (pthread_create) is not supported", "fork": "fork() in an OpenMP",
+           "exit": "exit(7) was called in a parallel region", "lock": "was not initialized",
            "doacross": "ordered with the clause depend is not supported", "reduction": "reduction with the modifier task"}
 failures = []
 cases = 0

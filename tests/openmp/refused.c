@@ -1,8 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* refused.c - what ends a job with a sentence: the argument says which. */
 #include <omp.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+static void *run(void *arg)
+{
+	return arg;
+}
 
 int main(int argc, char **argv)
 {
@@ -29,6 +36,11 @@ int main(int argc, char **argv)
 	} else if (strcmp(what, "reduction") == 0) {
 #pragma omp parallel reduction(task, + : n)
 		n++;
+	} else if (strcmp(what, "thread") == 0) {
+		pthread_t thread;
+		pthread_create(&thread, NULL, run, NULL);
+	} else if (strcmp(what, "fork") == 0) {
+		n = (int)fork();
 	} else if (strcmp(what, "lock") == 0) {
 		omp_lock_t lock;
 		memset(&lock, 0, sizeof(lock));

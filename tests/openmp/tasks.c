@@ -102,7 +102,6 @@ int main(void)
 	int wrong = 0;
 	for (int i = 0; i < 100; i++)
 		wrong += marks[i] != i + 1;
-	printf("%ld %ld %d %d %d %d %d\n", f, sum, weigh(t), chain, done, wrong,
-	       made == omp_get_max_threads() * 1020);
+	printf("%ld %ld %d %d %d %d %d\n", f, sum, weigh(t), chain, done, wrong, made == omp_get_max_threads() * 1020);
 	return 0;
 }
