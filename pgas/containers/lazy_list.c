@@ -131,6 +131,7 @@ static int lazy_insert(struct tw_map *m, uint64_t key, uint64_t value)
 		node_before(p.before);
 		node_store(p.before, NEXT, node);
 		lazy_unlock(p.before);
+		node_quiet(); /* who begins after this returns must find it: not from a store buffer */
 	} else {
 		node_delete(node);
 	}
@@ -159,6 +160,7 @@ static int lazy_remove(struct tw_map *m, uint64_t key, uint64_t *value)
 		node_store(p.before, NEXT, next);
 		lazy_unlock(p.at);
 		lazy_unlock(p.before);
+		node_quiet();
 		if (value)
 			*value = p.node.value;
 		node_retire(m->token, p.at);

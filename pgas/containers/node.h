@@ -81,7 +81,7 @@ static inline void node_nap(unsigned *round)
 	else
 		tw_pause();
 }
-static inline void node_quiet(void) {}
+static inline void node_quiet(void) { atomic_thread_fence(memory_order_seq_cst); }
 
 #else
 
