@@ -62,8 +62,7 @@ struct tw_wide128 tw_wide_here(struct tw_wide128 *at, enum tw_wide_op op, struct
 struct tw_wide128 tw_wide_call(struct tw_proc *me, unsigned node, size_t offset, enum tw_wide_op op,
                                struct tw_wide128 value, struct tw_wide128 expect)
 {
-	struct wide_request request = {
-	    offset, op, {value.word[0], value.word[1]}, {expect.word[0], expect.word[1]}};
+	struct wide_request request = {offset, op, {value.word[0], value.word[1]}, {expect.word[0], expect.word[1]}};
 	struct tw_msg msg = {.type = TW_MSG_WIDE, .len = sizeof(request)};
 	struct tw_wide128 seen;
 

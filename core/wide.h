@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* wide.h - atomic operations on aligned 128-bit words, which no network has: by the CPU, on the node that has the word.  Nothing but
- * these may change such a word. */
+/* wide.h - atomic operations on aligned 128-bit words, which no network has: by the CPU, on the node that has the word.
+ * Nothing but these may change such a word. */
 #ifndef TW_CORE_WIDE_H
 #define TW_CORE_WIDE_H
 
@@ -10,8 +10,8 @@ struct tw_wide128 {
 	uint64_t word[2];
 } __attribute__((aligned(16)));
 
-/* LOAD gives the value.  SWAP stores @value.  CAS stores @value where both words are as @expect, CAS_OBJECT where the first is.
- * The COUNTED ones store value.word[0] and one more than the second word was. */
+/* LOAD gives the value.  SWAP stores @value.  CAS stores @value where both words are as @expect, CAS_OBJECT where the
+ * first is. The COUNTED ones store value.word[0] and one more than the second word was. */
 enum tw_wide_op {
 	TW_WIDE_LOAD,
 	TW_WIDE_SWAP,

@@ -96,7 +96,8 @@ void costs_print(const struct tw_pgas_stats *s, uint64_t ops)
 
 	if (tw_pe() != 0)
 		return;
-	printf("per operation: %.3f remote (%.3f get, %.3f put, %.3f cas, %.3f faa, %.3f swap, %.3f am), %.1f bytes, %.3f rounds, "
+	printf("per operation: %.3f remote (%.3f get, %.3f put, %.3f cas, %.3f faa, %.3f swap, %.3f am), %.1f bytes, "
+	       "%.3f rounds, "
 	       "%.3f doorbells, %.3f failed cas, %.3f local\n",
 	       (double)remote / n, (double)s->get / n, (double)s->put / n, (double)s->cas / n, (double)s->faa / n,
 	       (double)s->swap / n, (double)s->am / n, (double)(s->get_bytes + s->put_bytes) / n, (double)s->rounds / n,

@@ -17,8 +17,8 @@ struct option {
 	const char *help;
 };
 
-/* options_read - the command line by @options, ended by a NULL name.  Before tw_pgas_init().  A mistake ends the process with a sentence and
- * status 2; --help with the list and status 0. */
+/* options_read - the command line by @options, ended by a NULL name.  Before tw_pgas_init().  A mistake ends the
+ * process with a sentence and status 2; --help with the list and status 0. */
 void options_read(int argc, char **argv, const char *help, const struct option *options);
 
 /* pgas_begin - tw_pgas_init(), or the end of the process with status 2. */

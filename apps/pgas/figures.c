@@ -29,8 +29,8 @@ static void report(const char *what, double seconds, double clear)
 
 	tw_pgas_stats_sum(&s);
 	if (tw_pe() == 0)
-		printf("figure %llu, %s, %u locales: loop %.6f s, clear %.6f s, %.0f per second\n", (unsigned long long)figure, what,
-		       tw_pes(), seconds, clear, (double)total / seconds);
+		printf("figure %llu, %s, %u locales: loop %.6f s, clear %.6f s, %.0f per second\n",
+		       (unsigned long long)figure, what, tw_pes(), seconds, clear, (double)total / seconds);
 	costs_print(&s, total);
 	tw_pgas_stats_reset();
 }
@@ -49,10 +49,17 @@ static void integers(void *arg)
 		tw_word w = tw_word_at(cell[draw(&state, WORDS)], 0);
 		uint64_t value = object[i % 2].raw;
 		switch (draw(&state, 4)) {
-		case 0: tw_word_load(w); break;
-		case 1: tw_word_store(w, value); break;
-		case 2: tw_word_compare_exchange(w, object[0].raw, value); break;
-		default: tw_word_exchange(w, value);
+		case 0:
+			tw_word_load(w);
+			break;
+		case 1:
+			tw_word_store(w, value);
+			break;
+		case 2:
+			tw_word_compare_exchange(w, object[0].raw, value);
+			break;
+		default:
+			tw_word_exchange(w, value);
 		}
 	}
 }
@@ -65,10 +72,17 @@ static void objects(void *arg)
 	for (uint64_t i = tw_pe(); i < total; i += tw_pes()) {
 		tw_atomic_object o = tw_atomic_object_at(cell[draw(&state, WORDS)], 0);
 		switch (draw(&state, 4)) {
-		case 0: tw_atomic_object_read(o); break;
-		case 1: tw_atomic_object_write(o, object[i % 2]); break;
-		case 2: tw_atomic_object_compare_exchange(o, object[0], object[i % 2]); break;
-		default: tw_atomic_object_exchange(o, object[i % 2]);
+		case 0:
+			tw_atomic_object_read(o);
+			break;
+		case 1:
+			tw_atomic_object_write(o, object[i % 2]);
+			break;
+		case 2:
+			tw_atomic_object_compare_exchange(o, object[0], object[i % 2]);
+			break;
+		default:
+			tw_atomic_object_exchange(o, object[i % 2]);
 		}
 	}
 }
@@ -82,10 +96,17 @@ static void aba_objects(void *arg)
 		tw_aba_object o = {cell[draw(&state, WORDS)]};
 		tw_aba value = {object[i % 2], 0};
 		switch (draw(&state, 4)) {
-		case 0: tw_aba_object_read_aba(o); break;
-		case 1: tw_aba_object_write_aba(o, value); break;
-		case 2: tw_aba_object_compare_exchange_aba(o, value, object[0]); break;
-		default: tw_aba_object_exchange_aba(o, value);
+		case 0:
+			tw_aba_object_read_aba(o);
+			break;
+		case 1:
+			tw_aba_object_write_aba(o, value);
+			break;
+		case 2:
+			tw_aba_object_compare_exchange_aba(o, value, object[0]);
+			break;
+		default:
+			tw_aba_object_exchange_aba(o, value);
 		}
 	}
 }

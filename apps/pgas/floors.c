@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* floors - what each operation costs without contention, counted: PE 0 owns everything, the last PE, on another node, works on it.
+/* floors - what each operation costs without contention, counted: PE 0 owns everything, the last PE, on another node,
+ * works on it.
  *
  *     tweed run -n 2 -p 1 floors
  *
- * Each line: remote operations and rounds for each call, beside the goals of doc/pgas.md.  Exit status 1 when one is missed. */
+ * Each line: remote operations and rounds for each call, beside the goals of doc/pgas.md.  Exit status 1 when one is
+ * missed. */
 #include "common.h"
 
 #include <stdio.h>
@@ -26,8 +28,9 @@ static void line(const char *what, uint64_t n, double goal_ops, double goal_roun
 	struct tw_pgas_stats s;
 
 	tw_pgas_stats(&s);
-	double ops = (double)(s.get + s.put + s.cas + s.faa + s.swap + s.am - before.get - before.put - before.cas - before.faa -
-	                      before.swap - before.am) / (double)n;
+	double ops = (double)(s.get + s.put + s.cas + s.faa + s.swap + s.am - before.get - before.put - before.cas -
+	                      before.faa - before.swap - before.am) /
+	             (double)n;
 	double rounds = (double)(s.rounds - before.rounds) / (double)n;
 	double bytes = (double)(s.get_bytes + s.put_bytes - before.get_bytes - before.put_bytes) / (double)n;
 	bool good = ops <= goal_ops + 1e-9 && (goal_rounds < 0 || rounds <= goal_rounds + 1e-9);
@@ -102,7 +105,8 @@ static void reclamation(void)
 	line("remote free", OBJECTS, 2.0 / 64, -1);
 }
 
-static void queue(const char *name, tw_gptr root, double push_ops, double push_rounds, double pop_ops, double pop_rounds)
+static void queue(const char *name, tw_gptr root, double push_ops, double push_rounds, double pop_ops,
+                  double pop_rounds)
 {
 	const struct tw_queue_ops *ops = tw_queue_find(name);
 	struct tw_container_options options = {.keys = 0};
@@ -124,7 +128,8 @@ static void queue(const char *name, tw_gptr root, double push_ops, double push_r
 	ops->detach(q);
 }
 
-/* Warm: the handle has seen the keys.  Half of them are in it, in nodes of PE 0; what is inserted is in nodes of this PE's. */
+/* Warm: the handle has seen the keys.  Half of them are in it, in nodes of PE 0; what is inserted is in nodes of this
+ * PE's. */
 static void map(const char *name, tw_gptr root, double get_ops, double insert_ops, double remove_ops, uint64_t n)
 {
 	const struct tw_map_ops *ops = tw_map_find(name);

@@ -3,9 +3,10 @@
  *
  *     tweed run -n 2 -p 2 index --keys 10000 --ops 100000 --writes 20
  *
- * A hash map from keys to records, which are objects of the global address space and never change: a writer makes a new record, puts
- * it into the map in exchange for the old one, and retires that.  A reader follows the map's pointer, pinned.  Each record says whose
- * it is and carries a sum over itself, so that every read is a test: a record that was used again, or is half written, shows. */
+ * A hash map from keys to records, which are objects of the global address space and never change: a writer makes a new
+ * record, puts it into the map in exchange for the old one, and retires that.  A reader follows the map's pointer,
+ * pinned.  Each record says whose it is and carries a sum over itself, so that every read is a test: a record that was
+ * used again, or is half written, shows. */
 #include "common.h"
 
 #include <stdio.h>
@@ -117,7 +118,8 @@ int main(int argc, char **argv)
 	tw_epoch_clear(epoch);
 	tw_pgas_stats_sum(&s);
 	if (tw_pe() == 0)
-		printf("%llu retired, %llu freed; verified\n", (unsigned long long)s.retired, (unsigned long long)s.freed);
+		printf("%llu retired, %llu freed; verified\n", (unsigned long long)s.retired,
+		       (unsigned long long)s.freed);
 	tw_control_barrier();
 	if (tw_pe() == 0)
 		tw_hash_map.destroy(map);

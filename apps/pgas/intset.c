@@ -3,9 +3,9 @@
  *
  *     tweed run -n 2 -p 1 intset --set hinted-list --num-ops 65536
  *
- * The options and the metrics file are the tutorial's.  By default they mean what they say; --remus-compat does as the published driver
- * does: action 0 to 100 of which `<=` are lookups (a mix of 1/49/51 for 50/50), every node prefills the same part of the keys, and
- * the network's counters stay 0. */
+ * The options and the metrics file are the tutorial's.  By default they mean what they say; --remus-compat does as the
+ * published driver does: action 0 to 100 of which `<=` are lookups (a mix of 1/49/51 for 50/50), every node prefills
+ * the same part of the keys, and the network's counters stay 0. */
 #include "common.h"
 
 #include <stdio.h>
@@ -13,7 +13,8 @@
 
 static uint64_t num_ops = 65536, prefill = 50, insert = 50, removes = 50, key_lb, key_ub = 4096, seed = 1;
 static uint64_t first_mn, last_mn = UINT64_MAX, first_cn, last_cn = UINT64_MAX;
-static const char *set_name = "lazy-list", *metrics_file = "metrics.txt", *alloc_pol = "LOCAL-MOD", *qp_pol = "ONE-TO-ONE";
+static const char *set_name = "lazy-list", *metrics_file = "metrics.txt", *alloc_pol = "LOCAL-MOD",
+                  *qp_pol = "ONE-TO-ONE";
 static bool compat;
 
 /* Summed over PEs, in this order, in the metrics file. */
@@ -129,8 +130,9 @@ static void to_file(const struct metrics *m, double seconds, const struct tw_pga
 	for (size_t i = 0; i < METRICS; i++)
 		fprintf(f, "%s: %llu\n", name[i], (unsigned long long)((const uint64_t *)m)[i]);
 	fprintf(f, "write: %llu\nbytes_write: %llu\nread: %llu\nbytes_read: %llu\nfaa: %llu\ncas: %llu\n",
-	        (unsigned long long)(no * s->put), (unsigned long long)(no * s->put_bytes), (unsigned long long)(no * s->get),
-	        (unsigned long long)(no * s->get_bytes), (unsigned long long)(no * s->faa), (unsigned long long)(no * s->cas));
+	        (unsigned long long)(no * s->put), (unsigned long long)(no * s->put_bytes),
+	        (unsigned long long)(no * s->get), (unsigned long long)(no * s->get_bytes),
+	        (unsigned long long)(no * s->faa), (unsigned long long)(no * s->cas));
 	need(fclose(f) == 0, "the metrics file cannot be written");
 }
 
@@ -164,7 +166,8 @@ int main(int argc, char **argv)
 	const struct tw_map_ops *ops = tw_map_find(set_name);
 	if (!ops || ops->local || insert + removes > 100 || prefill > 100 || key_ub < key_lb) {
 		fprintf(stderr, "intset: %s\n",
-		        !ops || ops->local ? "there is no such set" : "percentages are at most 100, and --key-lb at most --key-ub");
+		        !ops || ops->local ? "there is no such set"
+		                           : "percentages are at most 100, and --key-lb at most --key-ub");
 		return 2;
 	}
 	struct tw_pgas_options job = job_options();
@@ -193,8 +196,9 @@ int main(int argc, char **argv)
 	sum = collect(&mine);
 	if (tw_pe() == 0) {
 		to_file(&sum, seconds, &costs);
-		printf("%s: %llu operations by %u PEs in %.3f s, %.0f per second\n", set_name, (unsigned long long)sum.op_count,
-		       tw_pgas_compute_pes(), seconds, (double)sum.op_count / seconds);
+		printf("%s: %llu operations by %u PEs in %.3f s, %.0f per second\n", set_name,
+		       (unsigned long long)sum.op_count, tw_pgas_compute_pes(), seconds,
+		       (double)sum.op_count / seconds);
 	}
 	costs_print(&costs, sum.op_count);
 	tw_control_barrier();

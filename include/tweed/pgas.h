@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* pgas.h - a partitioned global address space: global pointers, atomics, epoch-based reclamation, non-blocking containers.
+/* pgas.h - a partitioned global address space: global pointers, atomics, epoch-based reclamation, non-blocking
+ * containers.
  *
- * The job's processors are its processing elements (PE).  Each has a segment that all others can read, write and change atomically,
- * without its help; objects live there, and a global pointer, one 64-bit word, names them.  Programs are started by
- * `tweed run`, or by hand as the only PE.  This layer needs nothing of tweed.h, and may be used beside it and beside OpenSHMEM.
+ * The job's processors are its processing elements (PE).  Each has a segment that all others can read, write and change
+ * atomically, without its help; objects live there, and a global pointer, one 64-bit word, names them.  Programs are
+ * started by `tweed run`, or by hand as the only PE.  This layer needs nothing of tweed.h, and may be used beside it
+ * and beside OpenSHMEM.
  *
  * Context: unless said otherwise, a function is called by the PE's one application thread, between tw_pgas_init() and
- * tw_pgas_finalize(), and not from a signal handler; the tw_local_ types are for all threads of a process, and need no job.
- * Functions that return int give 0, or -errno and one sentence on standard error where a person must mend something; a mistaken call (a
- * null or wild pointer, an unregistered token) ends the job with a sentence.
+ * tw_pgas_finalize(), and not from a signal handler; the tw_local_ types are for all threads of a process, and need no
+ * job. Functions that return int give 0, or -errno and one sentence on standard error where a person must mend
+ * something; a mistaken call (a null or wild pointer, an unregistered token) ends the job with a sentence.
  *
- * Costs are stated in remote operations: what goes to another node.  An object of the same node is plain memory, and costs none.
- * tw_pgas_stats() counts them.
+ * Costs are stated in remote operations: what goes to another node.  An object of the same node is plain memory, and
+ * costs none. tw_pgas_stats() counts them.
  *
- * Sources: Dewan and Jenkins, "Paving the way for Distributed Non-Blocking Algorithms and Data Structures in the PGAS model"
- * [DJ]; the tutorial of Remus [R].  doc/pgas.md says where and why this differs. */
+ * Sources: Dewan and Jenkins, "Paving the way for Distributed Non-Blocking Algorithms and Data Structures in the PGAS
+ * model" [DJ]; the tutorial of Remus [R].  doc/pgas.md says where and why this differs. */
 #ifndef TWEED_PGAS_H
 #define TWEED_PGAS_H
 
@@ -36,7 +38,8 @@ extern "C" {
 
 /* ---- the job -------------------------------------------------------------------------------------------------- */
 
-/* Where tw_new() puts objects [R].  "All" are the memory PEs of the job, "here" those of this node, or all where it has none. */
+/* Where tw_new() puts objects [R].  "All" are the memory PEs of the job, "here" those of this node, or all where it has
+ * none. */
 enum tw_place {
 	TW_PLACE_OWN,        /* this PE's segment, when it is a memory PE; else as LOCAL_MOD */
 	TW_PLACE_RAND,       /* any of all */
@@ -46,13 +49,13 @@ enum tw_place {
 	TW_PLACE_LOCAL_MOD,  /* always the same one here */
 };
 
-/* Which connection an operation takes [R].  A PE has one thread, and one connection to each node, so that all of these are the same
- * one; they are here so that a program of Remus finds its options. */
+/* Which connection an operation takes [R].  A PE has one thread, and one connection to each node, so that all of these
+ * are the same one; they are here so that a program of Remus finds its options. */
 enum tw_lane { TW_LANE_ONE_TO_ONE, TW_LANE_RAND, TW_LANE_RR, TW_LANE_MOD };
 
-/* Who executes atomics on the words of segments: a property of the segments, fixed when they are made, never of the call.  The network
- * decides: CPU where its atomics and the processor's may meet on one word, else NIC, also for words of the own node.  128-bit words
- * (tw_wide) are always changed by a CPU, the owner node's agent for other nodes. */
+/* Who executes atomics on the words of segments: a property of the segments, fixed when they are made, never of the
+ * call.  The network decides: CPU where its atomics and the processor's may meet on one word, else NIC, also for words
+ * of the own node.  128-bit words (tw_wide) are always changed by a CPU, the owner node's agent for other nodes. */
 enum tw_agent { TW_AGENT_AUTO, TW_AGENT_CPU, TW_AGENT_NIC };
 
 /* Zeroes are the defaults.  Equal on all PEs. */
@@ -77,8 +80,9 @@ TW_API int tw_pgas_init(const struct tw_pgas_options *options);
 /* tw_pgas_finalize - leave.  Collective; a quiet and a barrier.  Segments are gone afterwards. */
 TW_API void tw_pgas_finalize(void);
 
-/* tw_pe, tw_pes - this PE's number, 0 to tw_pes() - 1; how many there are.  tw_pgas_computes - is this a compute PE?  The others need
- * only take part in what is collective.  tw_pgas_compute_pes - how many compute.  tw_pgas_agent - who executes atomics. */
+/* tw_pe, tw_pes - this PE's number, 0 to tw_pes() - 1; how many there are.  tw_pgas_computes - is this a compute PE?
+ * The others need only take part in what is collective.  tw_pgas_compute_pes - how many compute.  tw_pgas_agent - who
+ * executes atomics. */
 TW_API unsigned tw_pe(void);
 TW_API unsigned tw_pes(void);
 TW_API bool tw_pgas_computes(void);
@@ -131,19 +135,19 @@ static inline tw_gptr tw_unmarked(tw_gptr p) { return tw_gptr_of_raw(p.raw & ~TW
 static inline unsigned tw_gptr_pe(tw_gptr p) { return (unsigned)(p.raw >> 40); }
 static inline size_t tw_gptr_offset(tw_gptr p) { return (size_t)(p.raw & UINT64_C(0xfffffffff0)); }
 
-/* tw_gptr_local - the object's address where loads and stores reach it (this node's memory), else NULL.  Words that are used
- * atomically must not be stored to through it.  tw_gptr_of - the other way; null for an address outside of the node's segments, or
- * not a multiple of 16. */
+/* tw_gptr_local - the object's address where loads and stores reach it (this node's memory), else NULL.  Words that are
+ * used atomically must not be stored to through it.  tw_gptr_of - the other way; null for an address outside of the
+ * node's segments, or not a multiple of 16. */
 TW_API void *tw_gptr_local(tw_gptr p);
 TW_API tw_gptr tw_gptr_of(const void *local);
 
 /* ---- reading and writing --------------------------------------------------------------------------------------
  * Whole objects travel better than their fields.  Aligned 8-byte words are never torn; longer objects may be.
- * tw_get - @len bytes of the object to @to; 1 round.  tw_get_nb - the same, done after tw_quiet(): several cost 1 round.
- * tw_put - @from may be reused on return; visible to others after tw_quiet(), and to whoever finds the object through an atomic
- * operation that this PE did later on the same PE's segment.
- * tw_quiet - puts are visible everywhere, gets done.
- * Marks in @p are ignored. */
+ * tw_get - @len bytes of the object to @to; 1 round.  tw_get_nb - the same, done after tw_quiet(): several cost 1
+ * round.
+ * tw_put - @from may be reused on return; visible to others after tw_quiet(), and to whoever finds the object through
+ * an atomic operation that this PE did later on the same PE's segment.
+ * tw_quiet - puts are visible everywhere, gets done. Marks in @p are ignored. */
 TW_API void tw_get(tw_gptr p, void *to, size_t len);
 TW_API void tw_get_nb(tw_gptr p, void *to, size_t len);
 TW_API void tw_put(tw_gptr p, const void *from, size_t len);
@@ -192,20 +196,21 @@ TW_API uint64_t tw_word_compare_exchange(tw_word w, uint64_t expect, uint64_t va
 
 /* ---- allocation ----------------------------------------------------------------------------------------------- */
 
-/* tw_new - @bytes, a multiple of 16 apart and aligned, by the job's policy; contents are unspecified.  tw_new_at - in the segment of
- * @pe.  No remote operation, but one for each chunk (64 KiB) of another node that this PE begins.
+/* tw_new - @bytes, a multiple of 16 apart and aligned, by the job's policy; contents are unspecified.  tw_new_at - in
+ * the segment of @pe.  No remote operation, but one for each chunk (64 KiB) of another node that this PE begins.
  * Returns: null when no segment that the policy allows has room. */
 TW_API tw_gptr tw_new(size_t bytes);
 TW_API tw_gptr tw_new_at(unsigned pe, size_t bytes);
 
-/* tw_delete - give the object back at once: nobody may use it any more (else: tw_token_defer_delete).  Any PE.  Objects of other
- * nodes' PEs go home in batches: 2 remote operations for 64. */
+/* tw_delete - give the object back at once: nobody may use it any more (else: tw_token_defer_delete).  Any PE.  Objects
+ * of other nodes' PEs go home in batches: 2 remote operations for 64. */
 TW_API void tw_delete(tw_gptr p);
 
-/* A pool: objects of one type.  Its memory is used again for this pool alone, so that a stale pointer finds an object of the same
- * type.  tw_pool_create - collective; @bytes of each object.  tw_pool_new, tw_pool_new_at, tw_delete - as above.
- * tw_pool_stamp - a number that no object of the job has had yet, not 0: written into an object when it is allocated, it tells its
- * lives apart ("generation"). */
+/* A pool: objects of one type.  Its memory is used again for this pool alone, so that a stale pointer finds an object
+ * of the same type.  tw_pool_create - collective; @bytes of each object.  tw_pool_new, tw_pool_new_at, tw_delete - as
+ * above.
+ * tw_pool_stamp - a number that no object of the job has had yet, not 0: written into an object when it is allocated,
+ * it tells its lives apart ("generation"). */
 struct tw_pool;
 TW_API int tw_pool_create(size_t bytes, struct tw_pool **pool);
 TW_API tw_gptr tw_pool_new(struct tw_pool *pool);
@@ -213,15 +218,17 @@ TW_API tw_gptr tw_pool_new_at(struct tw_pool *pool, unsigned pe);
 TW_API uint64_t tw_pool_stamp(void);
 TW_API void tw_pool_destroy(struct tw_pool *pool); /* collective; its objects stay valid, its memory is not used again */
 
-/* Roots: TW_ROOTS words that all PEs know, null at first [R].  They are words of PE 0.  tw_root_set - visible on return. */
+/* Roots: TW_ROOTS words that all PEs know, null at first [R].  They are words of PE 0.  tw_root_set - visible on
+ * return. */
 #define TW_ROOTS 64u
 TW_API void tw_root_set(unsigned slot, tw_gptr p);
 TW_API tw_gptr tw_root_get(unsigned slot);
 
 /* ---- AtomicObject [DJ, section II.A] ---------------------------------------------------------------------------
  * A pointer that is changed atomically.  tw_atomic_object is one word: each operation is 1 remote operation.
- * tw_aba_object is {pointer, counter}, 128 bits: every change counts, by either kind of form, so that a compare-and-swap by
- * the counter fails when the pointer came back.  It is changed by a CPU: 1 remote operation, a message to the owner's agent. */
+ * tw_aba_object is {pointer, counter}, 128 bits: every change counts, by either kind of form, so that a
+ * compare-and-swap by the counter fails when the pointer came back.  It is changed by a CPU: 1 remote operation, a
+ * message to the owner's agent. */
 
 typedef struct { tw_word word; } tw_atomic_object;
 
@@ -300,10 +307,10 @@ TW_API void *tw_local_aba_object_exchange(tw_local_aba_object *o, void *p);
 TW_API bool tw_local_aba_object_compare_exchange(tw_local_aba_object *o, void *expect, void *p);
 
 /* ---- EpochManager [DJ, section II.C] ---------------------------------------------------------------------------
- * Decides when nobody can be using an unlinked object any more.  Who follows pointers to shared objects does so between pin
- * and unpin of a token; who has unlinked an object gives it to defer_delete.  Each PE has an instance of its own: pin, unpin and
- * defer_delete have no remote operation.  Any PE advances the epoch, without an election: a stopped one delays reclamation, and
- * nothing else.  The rule is not the paper's, which frees too early: doc/pgas.md. */
+ * Decides when nobody can be using an unlinked object any more.  Who follows pointers to shared objects does so between
+ * pin and unpin of a token; who has unlinked an object gives it to defer_delete.  Each PE has an instance of its own:
+ * pin, unpin and defer_delete have no remote operation.  Any PE advances the epoch, without an election: a stopped one
+ * delays reclamation, and nothing else.  The rule is not the paper's, which frees too early: doc/pgas.md. */
 
 struct tw_epoch;
 struct tw_token;
@@ -328,26 +335,29 @@ static inline void tw_token_cleanup(struct tw_token **token) { tw_token_unregist
 #define TW_TOKEN(name, epoch) \
 	__attribute__((cleanup(tw_token_cleanup))) struct tw_token *name = tw_epoch_register(epoch)
 
-/* tw_token_pin, tw_token_unpin - enter and leave a section; they nest.  unpin completes the section's remote operations. */
+/* tw_token_pin, tw_token_unpin - enter and leave a section; they nest.  unpin completes the section's remote
+ * operations. */
 TW_API void tw_token_pin(struct tw_token *token);
 TW_API void tw_token_unpin(struct tw_token *token);
-/* tw_token_defer_delete - @p, of any PE, is unlinked for everybody; tw_delete() it when nobody can be using it.  Once for each object.
+/* tw_token_defer_delete - @p, of any PE, is unlinked for everybody; tw_delete() it when nobody can be using it.  Once
+ * for each object.
  * Returns: 0; -EAGAIN when garbage_most objects wait: try again after other PEs had time to leave their sections. */
 TW_API int tw_token_defer_delete(struct tw_token *token, tw_gptr p);
-/* tw_token_try_reclaim, tw_epoch_try_reclaim - advance the epoch if all sections allow it, and free what is old enough.  At most 2
- * remote operations for each other PE, and 2 for the epoch.  Returns: how many objects were freed. */
+/* tw_token_try_reclaim, tw_epoch_try_reclaim - advance the epoch if all sections allow it, and free what is old enough.
+ * At most 2 remote operations for each other PE, and 2 for the epoch.  Returns: how many objects were freed. */
 TW_API int64_t tw_token_try_reclaim(struct tw_token *token);
 TW_API int64_t tw_epoch_try_reclaim(struct tw_epoch *epoch);
 /* tw_epoch_clear - free all that was retired, on all PEs.  Collective; nobody is pinned. */
 TW_API void tw_epoch_clear(struct tw_epoch *epoch);
-/* tw_epoch_fence - @pe is dead, and can access no memory of the job any more (its process has ended, its connections are closed): ignore its
- * sections from now on, on all PEs.  What it had retired is lost.  1 remote operation.  Never on suspicion: a PE that is only
- * slow would find its objects freed. */
+/* tw_epoch_fence - @pe is dead, and can access no memory of the job any more (its process has ended, its connections
+ * are closed): ignore its sections from now on, on all PEs.  What it had retired is lost.  1 remote operation.  Never
+ * on suspicion: a PE that is only slow would find its objects freed. */
 TW_API void tw_epoch_fence(struct tw_epoch *epoch, unsigned pe);
 /* tw_epoch_now - the epoch as this PE knows it, for tests and curiosity. */
 TW_API uint64_t tw_epoch_now(struct tw_epoch *epoch);
 
-/* LocalEpochManager: the same for the threads of a process and memory of its own.  One token for each thread that uses it. */
+/* LocalEpochManager: the same for the threads of a process and memory of its own.  One token for each thread that uses
+ * it. */
 struct tw_local_epoch;
 
 struct tw_local_epoch_options {
@@ -396,9 +406,9 @@ TW_API void tw_local_epoch_clear(struct tw_local_epoch *epoch);
 TW_API uint64_t tw_local_epoch_garbage(struct tw_local_epoch *epoch);
 
 /* ---- containers ------------------------------------------------------------------------------------------------
- * Made once, by one PE; every PE attaches a handle of its own, with its caches.  Their operations pin and unpin the token by
- * themselves.  Local forms take a struct tw_local_token as token, work for threads, one handle each, and their roots are addresses
- * in the process. */
+ * Made once, by one PE; every PE attaches a handle of its own, with its caches.  Their operations pin and unpin the
+ * token by themselves.  Local forms take a struct tw_local_token as token, work for threads, one handle each, and their
+ * roots are addresses in the process. */
 
 struct tw_container_options {
 	unsigned pe;        /* in whose segment the container's own words are */
@@ -415,13 +425,14 @@ struct tw_map_ops {
 
 	/* create - a new empty one; its root, which may be published by tw_root_set().  Returns 0, -ENOMEM. */
 	int (*create)(const struct tw_container_options *options, tw_gptr *root);
-	/* attach - a handle on the one at @root.  @options as for create; @token: of this PE (thread), registered as long as the handle is
-	 * used.  Returns 0, -ENOMEM. */
+	/* attach - a handle on the one at @root.  @options as for create; @token: of this PE (thread), registered as
+	 * long as the handle is used.  Returns 0, -ENOMEM. */
 	int (*attach)(tw_gptr root, const struct tw_container_options *options, void *token, struct tw_map **map);
 	void (*detach)(struct tw_map *map);
-	/* get - 1 and *value (unless NULL) if @key is in it, else 0.  insert - 1 if @key was not in it, and is now; else 0, and nothing
-	 * changed.  remove - 1 and *value (unless NULL) if it was in it, and is no longer; else 0.  Linearizable.
-	 * insert and remove return -EAGAIN or -ENOMEM where memory or garbage is at its limit; nothing has changed then. */
+	/* get - 1 and *value (unless NULL) if @key is in it, else 0.  insert - 1 if @key was not in it, and is now;
+	 * else 0, and nothing changed.  remove - 1 and *value (unless NULL) if it was in it, and is no longer; else 0.
+	 * Linearizable. insert and remove return -EAGAIN or -ENOMEM where memory or garbage is at its limit; nothing
+	 * has changed then. */
 	int (*get)(struct tw_map *map, uint64_t key, uint64_t *value);
 	int (*insert)(struct tw_map *map, uint64_t key, uint64_t value);
 	int (*remove)(struct tw_map *map, uint64_t key, uint64_t *value);
@@ -440,7 +451,8 @@ TW_API extern const struct tw_map_ops tw_local_lazy_list, tw_local_harris_list, 
 TW_API const struct tw_map_ops *tw_map_find(const char *name);
 TW_API const struct tw_map_ops *const *tw_map_list(void);
 
-/* tw_hash_map_exchange - of a handle of tw_hash_map: @value, or UINT64_MAX to remove; *old is what was there, or UINT64_MAX.
+/* tw_hash_map_exchange - of a handle of tw_hash_map: @value, or UINT64_MAX to remove; *old is what was there, or
+ * UINT64_MAX.
  * Returns 0 or as insert. */
 TW_API int tw_hash_map_exchange(struct tw_map *map, uint64_t key, uint64_t value, uint64_t *old);
 
@@ -453,7 +465,8 @@ struct tw_queue_ops {
 	int (*create)(const struct tw_container_options *options, tw_gptr *root);
 	int (*attach)(tw_gptr root, const struct tw_container_options *options, void *token, struct tw_queue **queue);
 	void (*detach)(struct tw_queue *queue);
-	/* push - 1; 0 when it is full (rings alone); -EAGAIN, -ENOMEM as above.  pop - 1 and *value; 0 when it is empty.  Linearizable. */
+	/* push - 1; 0 when it is full (rings alone); -EAGAIN, -ENOMEM as above.  pop - 1 and *value; 0 when it is
+	 * empty.  Linearizable. */
 	int (*push)(struct tw_queue *queue, uint64_t value);
 	int (*pop)(struct tw_queue *queue, uint64_t *value);
 	void (*destroy)(struct tw_queue *queue);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* harris_list.c - the sorted list of Harris, with Michael's traversal; and, where it is included with LIST_HINTS defined, with hints.
+/* harris_list.c - the sorted list of Harris, with Michael's traversal; and, where it is included with LIST_HINTS
+ * defined, with hints.
  *
- * A node is removed by marking its next; whoever comes along unlinks it, and whoever unlinked it retires it.  All nodes are read whole.
+ * A node is removed by marking its next; whoever comes along unlinks it, and whoever unlinked it retires it.  All nodes
+ * are read whole.
  *
  * Hints (hints.h) say where nodes were.  One is good when the node has the stamp that it had, so that it is the same
- * one still, and is not marked: then it is in the list, and a traversal may begin there in place of the head.  Nothing else depends on
- * them.  Who allocates a node makes the new stamp visible before the unmarked next, and a reader takes next before the stamp
- * (tests/models/hint.pml). */
+ * one still, and is not marked: then it is in the list, and a traversal may begin there in place of the head.  Nothing
+ * else depends on them.  Who allocates a node makes the new stamp visible before the unmarked next, and a reader takes
+ * next before the stamp (tests/models/hint.pml). */
 #include "pgas/containers/node.h"
 
 /* In this order: see above. */
@@ -98,8 +100,8 @@ static void list_forget(struct tw_map *m, uint64_t key)
 #endif
 }
 
-/* From @p->before, whose next is @next, to the first key that is not below @key; unlinks what is marked on the way.  @known: the node
- * that p->node is of already, or 0.  Returns false when another was faster: begin again. */
+/* From @p->before, whose next is @next, to the first key that is not below @key; unlinks what is marked on the way.
+ * @known: the node that p->node is of already, or 0.  Returns false when another was faster: begin again. */
 static bool list_walk(struct tw_map *m, uint64_t key, uint64_t next, uint64_t known, struct place *p)
 {
 	while ((p->at = UNMARKED(next))) {

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* hash_map.c - a hash map in which a key's slot is its for ever.
  *
- * A slot is a key and a value, both 0 at first.  The first insert of a key claims a free slot of its bucket by a compare-and-swap on the key word;
- * from then on the key is in the map when its value word is not 0.  So every operation is one atomic on one word, or one read,
- * and no key can be in two slots: a bucket's slots are claimed in order, and never freed.
+ * A slot is a key and a value, both 0 at first.  The first insert of a key claims a free slot of its bucket by a
+ * compare-and-swap on the key word; from then on the key is in the map when its value word is not 0.  So every
+ * operation is one atomic on one word, or one read, and no key can be in two slots: a bucket's slots are claimed in
+ * order, and never freed.
  *
  *     get       1 read of the bucket's line        insert    1 compare-and-swap of the value, 0 to it
  *     remove    1 exchange of the value, to 0      and a read before those, until the handle knows the key's slot
  *
- * A bucket has four slots, a line.  When they are all claimed, the key's place is in the next level, a table of twice as many
- * buckets, made when it is first needed.  What was claimed is not given back before destroy: for sets of keys that come and go
- * for ever new, use the Interlocked Hash Table. */
+ * A bucket has four slots, a line.  When they are all claimed, the key's place is in the next level, a table of twice
+ * as many buckets, made when it is first needed.  What was claimed is not given back before destroy: for sets of keys
+ * that come and go for ever new, use the Interlocked Hash Table. */
 #include "pgas/containers/node.h"
 
 #define LEVELS 24u

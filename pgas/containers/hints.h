@@ -28,7 +28,8 @@ bool hints_init(struct hints *h);
 void hints_fini(struct hints *h);
 void hints_add(struct hints *h, uint64_t key, uint64_t node, uint64_t stamp);
 void hints_remove(struct hints *h, uint64_t key);
-/* hints_below - the hint with the greatest key below @key.  hints_from - the one with the smallest not below it.  false: there is none. */
+/* hints_below - the hint with the greatest key below @key.  hints_from - the one with the smallest not below it.
+ * false: there is none. */
 bool hints_below(const struct hints *h, uint64_t key, struct hint *hint);
 bool hints_from(const struct hints *h, uint64_t key, struct hint *hint);
 

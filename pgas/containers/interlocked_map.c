@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* interlocked_map.c - the Interlocked Hash Table of Jenkins, Zhou and Spear, without its locks.
  *
- * A table is an array of words.  A word is 0, a leaf of up to LEAF_MOST entries, or, marked, a table of the next depth.  Where the
- * original locks a leaf to change it, a leaf here never changes: an update copies it, and puts the copy in its place by a
- * compare-and-swap on the word, which is where all operations on the leaf's keys take effect.  The old one is retired.  A leaf
- * that would grow beyond LEAF_MOST becomes a table; tables stay. */
+ * A table is an array of words.  A word is 0, a leaf of up to LEAF_MOST entries, or, marked, a table of the next depth.
+ * Where the original locks a leaf to change it, a leaf here never changes: an update copies it, and puts the copy in
+ * its place by a compare-and-swap on the word, which is where all operations on the leaf's keys take effect.  The old
+ * one is retired.  A leaf that would grow beyond LEAF_MOST becomes a table; tables stay. */
 #include "pgas/containers/node.h"
 
 #define LEAF_MOST   7u
@@ -121,7 +121,8 @@ static uint64_t leaf_make(struct tw_map *m, const struct leaf *leaf)
 	return node;
 }
 
-/* Put @word in place of what @p found; false: another was faster.  0 as @word with a leaf that is not empty: no memory, nothing happened. */
+/* Put @word in place of what @p found; false: another was faster.  0 as @word with a leaf that is not empty: no memory,
+ * nothing happened. */
 static bool map_replace(struct tw_map *m, const struct place *p, uint64_t word)
 {
 	if (node_cas(p->table, p->at, p->word, word) != p->word)

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* lazy_list.c - the lazy list of Heller and others, which the tutorial of Remus builds: sorted, a lock in each node, get without locks.
+/* lazy_list.c - the lazy list of Heller and others, which the tutorial of Remus builds: sorted, a lock in each node,
+ * get without locks.
  *
- * An update locks the node before its place, and looks again whether that still points there: then neither is removed, as a node is
- * removed under the lock of the one before it.  remove locks the node, too, so that nobody inserts behind it meanwhile; it marks
- * the node, then unlinks it.  Locks are taken in the order of the list.  What needs no update needs no lock: an unmarked node with the key
- * was in the list, and a traversal that finds none passed a moment when there was none. */
+ * An update locks the node before its place, and looks again whether that still points there: then neither is removed,
+ * as a node is removed under the lock of the one before it.  remove locks the node, too, so that nobody inserts behind
+ * it meanwhile; it marks the node, then unlinks it.  Locks are taken in the order of the list.  What needs no update
+ * needs no lock: an unmarked node with the key was in the list, and a traversal that finds none passed a moment when
+ * there was none. */
 #include "pgas/containers/node.h"
 
 struct node {
@@ -129,6 +131,7 @@ static int lazy_insert(struct tw_map *m, uint64_t key, uint64_t value)
 		node_before(p.before);
 		node_store(p.before, NEXT, node);
 		lazy_unlock(p.before);
+		node_quiet(); /* who begins after this returns must find it: not from a store buffer */
 	} else {
 		node_delete(node);
 	}
@@ -157,6 +160,7 @@ static int lazy_remove(struct tw_map *m, uint64_t key, uint64_t *value)
 		node_store(p.before, NEXT, next);
 		lazy_unlock(p.at);
 		lazy_unlock(p.before);
+		node_quiet();
 		if (value)
 			*value = p.node.value;
 		node_retire(m->token, p.at);

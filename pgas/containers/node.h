@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* node.h - how the containers reach their nodes.  A container's source is compiled twice: for segments, and, where it is included with
- * NODE_LOCAL defined, for the threads of a process, with the local manager.
+/* node.h - how the containers reach their nodes.  A container's source is compiled twice: for segments, and, where it
+ * is included with NODE_LOCAL defined, for the threads of a process, with the local manager.
  *
- * A node is named by a raw word: a global pointer's, or an address, with marks in its lowest four bits.  Functions ignore the marks of the
- * node that they access.  CONTAINER(name) is the name of the table, NODE_LABEL what it is found by. */
+ * A node is named by a raw word: a global pointer's, or an address, with marks in its lowest four bits.  Functions
+ * ignore the marks of the node that they access.  CONTAINER(name) is the name of the table, NODE_LABEL what it is found
+ * by. */
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -80,7 +81,7 @@ static inline void node_nap(unsigned *round)
 	else
 		tw_pause();
 }
-static inline void node_quiet(void) {}
+static inline void node_quiet(void) { atomic_thread_fence(memory_order_seq_cst); }
 
 #else
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* queue.c - the queue of Michael and Scott.
  *
- * head points to a node that was dequeued already, the values are in those behind it; tail to the last or, for a moment, to the one
- * before it.  head never passes tail: whoever finds them equal, and a node behind, brings tail on first; so a node is retired only
- * when neither points to it.  enqueue swings next without a look at it: the failing compare-and-swap is the look. */
+ * head points to a node that was dequeued already, the values are in those behind it; tail to the last or, for a
+ * moment, to the one before it.  head never passes tail: whoever finds them equal, and a node behind, brings tail on
+ * first; so a node is retired only when neither points to it.  enqueue swings next without a look at it: the failing
+ * compare-and-swap is the look. */
 #include "pgas/containers/node.h"
 
 struct node {

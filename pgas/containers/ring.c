@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ring.c - a bounded queue of tickets.
  *
- * push takes a ticket by a fetch-and-add on tail and fills the ticket's slot; it waits for neither.  pop reads the slot of the first ticket,
- * and takes it by a compare-and-swap on head.  A slot is two words, each with half of the value and the round it is of: so it needs no
- * order to tell that it is complete.
+ * push takes a ticket by a fetch-and-add on tail and fills the ticket's slot; it waits for neither.  pop reads the slot
+ * of the first ticket, and takes it by a compare-and-swap on head.  A slot is two words, each with half of the value
+ * and the round it is of: so it needs no order to tell that it is complete.
  *
  *     round of ticket t     t / size
  *     empty, for round r    2r in both words' upper halves
  *     filled, in round r    2r + 1
  *
- * push must know that its slot is empty: it remembers below which ticket all are, and looks at the slots again when it comes near.
- * Whoever stops between the ticket and the slot holds up those who pop, and whoever stops after head holds up those who push a round later:
- * where that matters, use the queue of Michael and Scott.  Rounds have 31 bits: a PE that stops inside an operation must not sleep through
- * 2^31 of them. */
+ * push must know that its slot is empty: it remembers below which ticket all are, and looks at the slots again when it
+ * comes near. Whoever stops between the ticket and the slot holds up those who pop, and whoever stops after head holds
+ * up those who push a round later: where that matters, use the queue of Michael and Scott.  Rounds have 31 bits: a PE
+ * that stops inside an operation must not sleep through 2^31 of them. */
 #include "pgas/containers/node.h"
 
 #define SCAN_SLOTS 128u

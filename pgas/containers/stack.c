@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* stack.c - Treiber's stack.
  *
- * push guesses the top: it links the new node to what it saw there last, and a compare-and-swap that succeeds proves the guess right,
- * also when the top went away and came back.  pop follows the top, so it reads it anew, pinned: a node that it found cannot become
- * another's meanwhile, and equal means unchanged. */
+ * push guesses the top: it links the new node to what it saw there last, and a compare-and-swap that succeeds proves
+ * the guess right, also when the top went away and came back.  pop follows the top, so it reads it anew, pinned: a node
+ * that it found cannot become another's meanwhile, and equal means unchanged. */
 #include "pgas/containers/node.h"
 
 struct node {

@@ -10,8 +10,8 @@ void access_bad(unsigned pe, size_t offset, size_t len)
 		tw_fatal("global memory is used before tw_pgas_init or after tw_pgas_finalize");
 	if (pe == 0 && offset < 16)
 		tw_fatal("a null global pointer is followed");
-	tw_fatal("a global pointer is wild: %zu bytes at %zu of PE %u; there are %u PEs with %zu to %zu each", len, offset, pe,
-	         tw_segment.pes, tw_pgas.at, tw_pgas.at + tw_pgas.options.bytes);
+	tw_fatal("a global pointer is wild: %zu bytes at %zu of PE %u; there are %u PEs with %zu to %zu each", len,
+	         offset, pe, tw_segment.pes, tw_pgas.at, tw_pgas.at + tw_pgas.options.bytes);
 }
 
 /* What was put to @pe has arrived by the time an operation there gives a value. */
@@ -135,8 +135,8 @@ void tw_quiet(void)
 void tw_get_sequence(const struct tw_part *parts, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++)
-		access_get(tw_gptr_pe(parts[i].object), tw_gptr_offset(parts[i].object) + parts[i].offset, parts[i].local,
-		           parts[i].len, false);
+		access_get(tw_gptr_pe(parts[i].object), tw_gptr_offset(parts[i].object) + parts[i].offset,
+		           parts[i].local, parts[i].len, false);
 	if (tw_pgas.reading)
 		access_remote_quiet();
 }
@@ -146,8 +146,8 @@ void tw_put_sequence(const struct tw_part *parts, unsigned n)
 	uint64_t doorbells = tw_pgas.stats.doorbells;
 
 	for (unsigned i = 0; i < n; i++)
-		access_put(tw_gptr_pe(parts[i].object), tw_gptr_offset(parts[i].object) + parts[i].offset, parts[i].local,
-		           parts[i].len);
+		access_put(tw_gptr_pe(parts[i].object), tw_gptr_offset(parts[i].object) + parts[i].offset,
+		           parts[i].local, parts[i].len);
 	if (tw_pgas.stats.doorbells > doorbells)
 		tw_pgas.stats.doorbells = doorbells + 1;
 }

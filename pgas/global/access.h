@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* access.h - reads, writes and atomics on (PE, offset), counted; what the files of pgas/global and pgas/containers use.
  *
- * Ordering.  A value-giving operation on a PE's segment is performed after this PE's earlier puts there.  Who publishes an object by an
- * atomic on another PE's segment needs it to have arrived: access_publish waits for that, and does nothing where all puts since the
- * last quiet went to that PE. */
+ * Ordering.  A value-giving operation on a PE's segment is performed after this PE's earlier puts there.  Who publishes
+ * an object by an atomic on another PE's segment needs it to have arrived: access_publish waits for that, and does
+ * nothing where all puts since the last quiet went to that PE. */
 #ifndef TW_PGAS_ACCESS_H
 #define TW_PGAS_ACCESS_H
 

@@ -36,8 +36,9 @@ static struct tw_wide128 wide_amo(tw_gptr at, enum tw_wide_op op, struct tw_wide
 		tw_pgas.stats.am++;
 		tw_pgas.stats.rounds++;
 		tw_pgas.stats.doorbells++;
-		seen = tw_wide_call(wide_me, pe / tw_segment.locals,
-		                    tw_segment.at + pe % tw_segment.locals * tw_segment.bytes + offset, op, value, expect);
+		seen =
+		    tw_wide_call(wide_me, pe / tw_segment.locals,
+		                 tw_segment.at + pe % tw_segment.locals * tw_segment.bytes + offset, op, value, expect);
 	}
 	if ((op == TW_WIDE_CAS || op == TW_WIDE_CAS_COUNTED || op == TW_WIDE_CAS_OBJECT_COUNTED) &&
 	    (seen.word[0] != expect.word[0] || (op != TW_WIDE_CAS_OBJECT_COUNTED && seen.word[1] != expect.word[1])))
@@ -72,8 +73,7 @@ tw_wide tw_wide_exchange(tw_gptr at, tw_wide value)
 
 tw_wide tw_wide_compare_exchange(tw_gptr at, tw_wide expect, tw_wide value)
 {
-	return wide_public(
-	    wide_amo(at, TW_WIDE_CAS, wide_of(value.low, value.high), wide_of(expect.low, expect.high)));
+	return wide_public(wide_amo(at, TW_WIDE_CAS, wide_of(value.low, value.high), wide_of(expect.low, expect.high)));
 }
 
 /* ---- one word ---- */

@@ -8,15 +8,16 @@
  *     advance  e = own copy; for each PE: copy = e unless it is already, then read its slots; if all are 0 or e: compare and swap G, e to e + 1
  *     free     own bags that are three epochs below copy
  *
- * Why nobody uses what is freed.  Let an object be retired at PE p with tag t: p's copy was t after the unlink.  It is freed when p's copy is
- * t + 3, so G went from t + 1 to t + 2, and before that t + 1 was put into every copy; and from t + 2 to t + 3.  A section that can
- * have found the object began, its slot visible, before the unlink; copies are at most one behind G, so its slot is at most
- * t + 1.  Each later advance reads its slot: the one that leaves t + 2 finds it not 0 and not t + 2, and ends.  Without helping
- * (copy = e first), a section may begin with an epoch long past, and two readings of slots miss each other; with two in place
- * of three, the tag may be one behind.  tests/models/epoch.pml has the proof by exhaustion, and what must fail.
+ * Why nobody uses what is freed.  Let an object be retired at PE p with tag t: p's copy was t after the unlink.  It is
+ * freed when p's copy is t + 3, so G went from t + 1 to t + 2, and before that t + 1 was put into every copy; and from
+ * t + 2 to t + 3.  A section that can have found the object began, its slot visible, before the unlink; copies are at
+ * most one behind G, so its slot is at most t + 1.  Each later advance reads its slot: the one that leaves t + 2 finds
+ * it not 0 and not t + 2, and ends.  Without helping (copy = e first), a section may begin with an epoch long past, and
+ * two readings of slots miss each other; with two in place of three, the tag may be one behind.  tests/models/epoch.pml
+ * has the proof by exhaustion, and what must fail.
  *
- * Any number of PEs advance at a time: what one does twice is done once.  A stopped PE that is pinned keeps the epoch within one of
- * its own, which delays frees, and nobody's operations.
+ * Any number of PEs advance at a time: what one does twice is done once.  A stopped PE that is pinned keeps the epoch
+ * within one of its own, which delays frees, and nobody's operations.
  *
  * Bags are private: nobody else ever touches them, so that there is nothing to get wrong (tests/models/limbo.pml). */
 #include <errno.h>
@@ -213,8 +214,8 @@ static bool dead_pe(const uint64_t *dead, unsigned pe)
 	return dead[pe / 64] >> (pe % 64) & 1;
 }
 
-/* Each PE's slots are read after its copy was helped; all of it in one round.  Returns the first PE from @pe on with a section that began
- * before @e; all PEs' number: there is none. */
+/* Each PE's slots are read after its copy was helped; all of it in one round.  Returns the first PE from @pe on with a
+ * section that began before @e; all PEs' number: there is none. */
 static unsigned epoch_blocker(const struct tw_epoch *epoch, uint64_t e, unsigned pe)
 {
 	for (; pe < tw_segment.pes; pe++)
@@ -232,7 +233,8 @@ static bool epoch_scan(struct tw_epoch *epoch, uint64_t e)
 
 	for (pe = 0; pe < tw_segment.pes; pe++) {
 		epoch_help(epoch, pe, e);
-		access_get(pe, EPOCH_AT(epoch, slot), epoch->slots[pe], epoch->options.tokens * sizeof(uint64_t), false);
+		access_get(pe, EPOCH_AT(epoch, slot), epoch->slots[pe], epoch->options.tokens * sizeof(uint64_t),
+		           false);
 	}
 	access_quiet();
 	for (pe = 0; pe < tw_segment.pes; pe++)

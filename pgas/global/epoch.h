@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* epoch.h - what containers need of the managers beyond pgas.h: room for garbage is asked for before the unlink, not after it. */
+/* epoch.h - what containers need of the managers beyond pgas.h: room for garbage is asked for before the unlink, not
+ * after it. */
 #ifndef TW_PGAS_EPOCH_H
 #define TW_PGAS_EPOCH_H
 

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* local_epoch.c - LocalEpochManager: the threads of one process.
  *
- * One epoch, G, no copies.  A section stores G into its token's slot; an object is tagged with G after its unlink; G goes up when all slots
- * are 0 or G; what is three below G is freed.
+ * One epoch, G, no copies.  A section stores G into its token's slot; an object is tagged with G after its unlink; G
+ * goes up when all slots are 0 or G; what is three below G is freed.
  *
- * Neither pin nor retire has a fence: who advances makes every thread of the process execute one first, by membarrier(2), and then
- * reads the slots.  So a slot that it does not see is stored after that fence, and what its section reads is read after it; and an
- * unlink that was still on its way is seen by all sections that begin after it.  The tag may be read before the unlink is
- * visible, but then it is so by the next fence: hence three, where two would do with a fence in retire (tests/models/epoch.pml).
- * Where the system has no membarrier(2), pin and retire fence by themselves. */
+ * Neither pin nor retire has a fence: who advances makes every thread of the process execute one first, by
+ * membarrier(2), and then reads the slots.  So a slot that it does not see is stored after that fence, and what its
+ * section reads is read after it; and an unlink that was still on its way is seen by all sections that begin after it.
+ * The tag may be read before the unlink is visible, but then it is so by the next fence: hence three, where two would
+ * do with a fence in retire (tests/models/epoch.pml). Where the system has no membarrier(2), pin and retire fence by
+ * themselves. */
 #include <errno.h>
 #include <linux/membarrier.h>
 #include <pthread.h>
@@ -37,7 +38,7 @@ struct tw_local_bag {
 	struct tw_local_token token; /* the first member: a token is this */
 	struct bag bag[BAGS];
 	size_t garbage;
-	uint64_t retired;  /* since the last attempt to advance */
+	uint64_t retired; /* since the last attempt to advance */
 	uint64_t advance_every;
 	bool registered;
 	struct tw_local_bag *next; /* of all tokens there ever were */
@@ -46,10 +47,10 @@ struct tw_local_bag {
 struct tw_local_epoch {
 	uint64_t now;
 	struct tw_local_epoch_options options;
-	pthread_mutex_t mutex;    /* of the list's growth, and of registered */
+	pthread_mutex_t mutex; /* of the list's growth, and of registered */
 	bool fence;
 	struct tw_local_bag *first;
-	_Atomic bool advancing;   /* a gate, to save work: who finds it shut goes on */
+	_Atomic bool advancing; /* a gate, to save work: who finds it shut goes on */
 };
 
 static bool local_membarrier(int command)
@@ -88,7 +89,8 @@ struct tw_local_token *tw_local_epoch_register(struct tw_local_epoch *epoch)
 	if (!b && (b = aligned_alloc(64, TW_ALIGN_UP(sizeof(*b), 64)))) {
 		memset(b, 0, sizeof(*b));
 		b->token = (struct tw_local_token){.fence = epoch->fence, .now = &epoch->now, .bag = b, .epoch = epoch};
-		b->advance_every = epoch->options.advance_every == UINT32_MAX ? UINT64_MAX : epoch->options.advance_every;
+		b->advance_every =
+		    epoch->options.advance_every == UINT32_MAX ? UINT64_MAX : epoch->options.advance_every;
 		b->next = epoch->first;
 		atomic_store_explicit((_Atomic(struct tw_local_bag *) *)&epoch->first, b, memory_order_release);
 	}

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* pool.c - objects in segments: chunks, pools, and the way home of what another PE has freed.
  *
- * A segment is cut into chunks of 64 KiB by a fetch-and-add on its bump word.  A chunk belongs to the PE that took it, in whatever segment it is,
- * until its objects are freed, and to one pool for ever, as its first words say.  So allocation asks nobody, wherever the object is to
- * be.
+ * A segment is cut into chunks of 64 KiB by a fetch-and-add on its bump word.  A chunk belongs to the PE that took it,
+ * in whatever segment it is, until its objects are freed, and to one pool for ever, as its first words say.  So
+ * allocation asks nobody, wherever the object is to be.
  *
- * Whoever frees an object puts it on a list of its own, one for each pool and segment, and allocates from there next time.
- * What a list has too much of goes home in batches: a compare-and-swap on the owner's ring_tail, and one put.  The owner takes it in when it has
- * nothing left.  Memory PEs that do not compute take nothing in; nothing is sent to them.
+ * Whoever frees an object puts it on a list of its own, one for each pool and segment, and allocates from there next
+ * time. What a list has too much of goes home in batches: a compare-and-swap on the owner's ring_tail, and one put.
+ * The owner takes it in when it has nothing left.  Memory PEs that do not compute take nothing in; nothing is sent to
+ * them.
  *
- * The ring: senders reserve [tail, tail + batch) only while tail + batch - head <= POOL_RING, so slots that they write are zero, and the
- * owner zeroes a slot before it counts head up. */
+ * The ring: senders reserve [tail, tail + batch) only while tail + batch - head <= POOL_RING, so slots that they write
+ * are zero, and the owner zeroes a slot before it counts head up. */
 #include "pgas/global/pool.h"
 
 #include <errno.h>
@@ -20,13 +21,13 @@
 #include <sanitizer/asan_interface.h>
 #endif
 
-#define POOLS      256u
-#define POOL_SIZES 24u                /* of tw_new(): two for each power of two, 16 to 32 KiB */
+#define POOLS        256u
+#define POOL_SIZES   24u /* of tw_new(): two for each power of two, 16 to 32 KiB */
 #define POOL_STAMPED POOL_SIZES
-#define POOL_FIRST (POOL_SIZES + 1)   /* of tw_pool_create() */
-#define POOL_LARGE (POOLS - 1)        /* objects of whole chunks; they are never cut */
-#define CHUNK_HEAD ((size_t)64)
-#define CHUNK_MAGIC UINT64_C(0x4b4e554843475754)
+#define POOL_FIRST   (POOL_SIZES + 1) /* of tw_pool_create() */
+#define POOL_LARGE   (POOLS - 1)      /* objects of whole chunks; they are never cut */
+#define CHUNK_HEAD   ((size_t)64)
+#define CHUNK_MAGIC  UINT64_C(0x4b4e554843475754)
 
 struct chunk {
 	uint64_t magic;
@@ -49,7 +50,7 @@ struct tw_pool {
 
 /* What this PE knows of another segment. */
 struct pool_target {
-	uint8_t *pool_of;   /* [chunks] pool + 1, or 0: not known */
+	uint8_t *pool_of;    /* [chunks] pool + 1, or 0: not known */
 	uint64_t tail, head; /* of its ring, as seen last */
 };
 
@@ -59,8 +60,9 @@ static unsigned pool_users; /* pools made by tw_pool_create */
 static uint64_t pool_stamps, pool_random;
 static unsigned pool_turn;
 
-static const uint16_t pool_sizes[POOL_SIZES] = {16,   32,   48,   64,   80,   96,   128,  192,  256,   384,   512,   768,
-                                                1024, 1536, 2048, 3072, 4096, 6144, 8192, 10912, 13088, 16368, 21824, 32736};
+static const uint16_t pool_sizes[POOL_SIZES] = {16,   32,   48,   64,    80,    96,    128,   192,
+                                                256,  384,  512,  768,   1024,  1536,  2048,  3072,
+                                                4096, 6144, 8192, 10912, 13088, 16368, 21824, 32736};
 
 static void *pool_memory(size_t n, size_t bytes)
 {
@@ -276,8 +278,8 @@ tw_gptr tw_new_at(unsigned pe, size_t bytes)
 static unsigned place_here(unsigned *first)
 {
 	unsigned begin = TW_MAX(tw_segment.first, tw_pgas.options.memory_first);
-	unsigned end = TW_MIN(tw_segment.first + tw_segment.locals,
-	                      tw_pgas.options.memory_first + tw_pgas.options.memory_pes);
+	unsigned end =
+	    TW_MIN(tw_segment.first + tw_segment.locals, tw_pgas.options.memory_first + tw_pgas.options.memory_pes);
 
 	*first = begin < end ? begin : tw_pgas.options.memory_first;
 	return begin < end ? end - begin : tw_pgas.options.memory_pes;
@@ -399,8 +401,8 @@ int tw_pool_create(size_t bytes, struct tw_pool **pool)
 	tw_control_barrier();
 	if (bytes == 0 || bytes > pool_sizes[POOL_SIZES - 1] || pool_users == POOL_LARGE - POOL_FIRST) {
 		if (tw_segment.pe == 0)
-			tw_log("tw_pool_create: objects of %zu bytes, pool %u: 1 to %u bytes, %u pools", bytes, pool_users,
-			       pool_sizes[POOL_SIZES - 1], POOL_LARGE - POOL_FIRST);
+			tw_log("tw_pool_create: objects of %zu bytes, pool %u: 1 to %u bytes, %u pools", bytes,
+			       pool_users, pool_sizes[POOL_SIZES - 1], POOL_LARGE - POOL_FIRST);
 		return -EINVAL;
 	}
 	*pool = &pool_all[POOL_FIRST + pool_users++];

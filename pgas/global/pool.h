@@ -42,8 +42,8 @@ static inline struct pool_control *pool_own(void)
 	return (struct pool_control *)(void *)(tw_segment.base + tw_pgas.at);
 }
 
-/* pool_new_stamped - an object of POOL_STAMPED_BYTES whose memory stays of this kind for ever, so that its last word is always some
- * object's tw_pool_stamp().  @pe: as nodes_pe in pgas.h. */
+/* pool_new_stamped - an object of POOL_STAMPED_BYTES whose memory stays of this kind for ever, so that its last word is
+ * always some object's tw_pool_stamp().  @pe: as nodes_pe in pgas.h. */
 #define POOL_STAMPED_BYTES 32u
 tw_gptr pool_new_stamped(unsigned pe);
 

@@ -61,7 +61,8 @@ int tw_pgas_init(const struct tw_pgas_options *options)
 	enum tw_agent agent = tw_segment.cpu_atomics ? TW_AGENT_CPU : TW_AGENT_NIC;
 	if (o.agent != TW_AGENT_AUTO && o.agent != agent) {
 		if (tw_segment.pe == 0)
-			tw_log("tw_pgas_init: atomics of this network are the %s's", tw_segment.cpu_atomics ? "CPU" : "NIC");
+			tw_log("tw_pgas_init: atomics of this network are the %s's",
+			       tw_segment.cpu_atomics ? "CPU" : "NIC");
 		error = -ENOTSUP;
 		goto close;
 	}
@@ -172,7 +173,8 @@ void tw_pgas_stats_sum(struct tw_pgas_stats *stats)
 		for (size_t i = 0; i < STATS_WORDS && pe == tw_segment.pe; i++) {
 			size_t at = POOL_CONTROL(sum) + i * sizeof(uint64_t);
 			uint64_t before = pe == 0 ? 0 : access_load(0, at);
-			access_amo(0, at, TW_AMO_SWAP, i == STATS_MOST ? TW_MAX(before, words[i]) : before + words[i], 0);
+			access_amo(0, at, TW_AMO_SWAP, i == STATS_MOST ? TW_MAX(before, words[i]) : before + words[i],
+			           0);
 		}
 	}
 	tw_control_barrier();

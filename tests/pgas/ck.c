@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ck - LocalEpochManager beside ck_epoch of Concurrency Kit, in one thread, in turns: pin and unpin; and a section that retires an object, with
- * all reclamation.  Exit status 1 when it is slower. */
+/* ck - LocalEpochManager beside ck_epoch of Concurrency Kit, in one thread, in turns: pin and unpin; and a section that
+ * retires an object, with all reclamation.  Exit status 1 when it is slower. */
 #include <ck_epoch.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -170,8 +170,9 @@ static const char *refuse(const struct linear_op *op, const char *why)
 {
 	static const char *const kind[] = {"get", "insert", "remove", "push", "pop"};
 
-	snprintf(sentence, sizeof(sentence), "%s of process %u from %llu to %llu ns, key %llu, value %llu, result %d: %s",
-	         kind[op->kind], op->process, (unsigned long long)op->call_ns, (unsigned long long)op->return_ns,
+	snprintf(sentence, sizeof(sentence),
+	         "%s of process %u from %llu to %llu ns, key %llu, value %llu, result %d: %s", kind[op->kind],
+	         op->process, (unsigned long long)op->call_ns, (unsigned long long)op->return_ns,
 	         (unsigned long long)op->key, (unsigned long long)op->value, op->result, why);
 	return sentence;
 }
@@ -196,7 +197,8 @@ static const char *check_one(enum linear_object object, const struct linear_op *
 		unsigned p = event[i].op->process;
 		if (!event[i].end) {
 			if (p >= LINEAR_PROCESSES || running[p])
-				wrong = refuse(event[i].op, "the process has another operation under way, or is unknown");
+				wrong =
+				    refuse(event[i].op, "the process has another operation under way, or is unknown");
 			else
 				running[p] = event[i].op;
 			continue;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* linear.h - is a recorded history linearizable?
  *
- * The search of Wing and Gong in the order of returns, as Lowe has it: all states that the object may be in, each with the set of
- * operations under way that have taken effect already, are kept in a set, so that none is looked at twice; at each return, those remain
- * in which that operation has taken effect.  Sets and maps are checked key by key. */
+ * The search of Wing and Gong in the order of returns, as Lowe has it: all states that the object may be in, each with
+ * the set of operations under way that have taken effect already, are kept in a set, so that none is looked at twice;
+ * at each return, those remain in which that operation has taken effect.  Sets and maps are checked key by key. */
 #ifndef TW_TESTS_LINEAR_H
 #define TW_TESTS_LINEAR_H
 

@@ -135,8 +135,8 @@ int main(int argc, char **argv)
 		for (const struct tw_queue_ops *const *q = tw_queue_list(); (queue_of = *q); q++)
 			wrong += (*q)->local && !round_of((*q)->name, (*q)->lifo ? LINEAR_STACK : LINEAR_QUEUE);
 	}
-	printf("%u rounds of %zu operations by each of %u threads on each local container: %u wrong\n", rounds, ops, THREADS,
-	       wrong);
+	printf("%u rounds of %zu operations by each of %u threads on each local container: %u wrong\n", rounds, ops,
+	       THREADS, wrong);
 	tw_local_epoch_destroy(epoch);
 	free(history);
 	return wrong != 0;

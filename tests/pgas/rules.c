@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* rules - threads replace shared objects, and read them; what is reclaimed is poisoned at once, so that a rule that frees too early is
- * caught, by the poison or by asan.
+/* rules - threads replace shared objects, and read them; what is reclaimed is poisoned at once, so that a rule that
+ * frees too early is caught, by the poison or by asan.
  *
  *     rules safe [SECONDS]         LocalEpochManager: must not be caught
  *     rules published [SECONDS]    the rule of Dewan and Jenkins: must be caught (exit status 1, or asan's)
  *
- * The published rule: an object is tagged with its token's epoch, three lists modulo three, list e - 2 is freed when the epoch becomes e,
- * pin stores what it read and does not look again, one elected thread advances. */
+ * The published rule: an object is tagged with its token's epoch, three lists modulo three, list e - 2 is freed when
+ * the epoch becomes e, pin stores what it read and does not look again, one elected thread advances. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -175,7 +175,8 @@ int main(int argc, char **argv)
 	for (unsigned t = 0; t < THREADS; t++)
 		pthread_join(thread[t], NULL);
 	printf("%s: %llu sections, %s after %.2f s\n", argv[1], (unsigned long long)done,
-	       caught ? "an object was used after it was freed" : "nothing was caught", (double)(tw_time_ns() - begun) * 1e-9);
+	       caught ? "an object was used after it was freed" : "nothing was caught",
+	       (double)(tw_time_ns() - begun) * 1e-9);
 	tw_local_epoch_clear(epoch);
 	if (tw_local_epoch_garbage(epoch))
 		return 2;

@@ -3,7 +3,8 @@
  *
  *     tweed run -n 2 -p 2 stopped stop [SECONDS]   by SIGSTOP: the others' operations go on, their garbage keeps its bound, and is freed
  *                                                  after it has gone on
- *     tweed run -n 2 -p 2 stopped dead             it never comes back: what it holds up is freed after tw_epoch_fence() */
+ *     tweed run -n 2 -p 2 stopped dead             it never comes back: what it holds up is freed after tw_epoch_fence()
+ */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>

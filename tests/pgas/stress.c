@@ -206,11 +206,12 @@ int main(int argc, char **argv)
 	tw_epoch_clear(epoch);
 	tw_pgas_stats_sum(&s);
 	if (tw_pe() == 0)
-		printf("%llu operations of this PE; all: %llu retired, %llu freed, %llu advances, at most %llu garbage, "
-		       "%llu remote gets, %llu cas\n",
-		       (unsigned long long)total, (unsigned long long)s.retired, (unsigned long long)s.freed,
-		       (unsigned long long)s.advances, (unsigned long long)s.garbage_most, (unsigned long long)s.get,
-		       (unsigned long long)s.cas);
+		printf(
+		    "%llu operations of this PE; all: %llu retired, %llu freed, %llu advances, at most %llu garbage, "
+		    "%llu remote gets, %llu cas\n",
+		    (unsigned long long)total, (unsigned long long)s.retired, (unsigned long long)s.freed,
+		    (unsigned long long)s.advances, (unsigned long long)s.garbage_most, (unsigned long long)s.get,
+		    (unsigned long long)s.cas);
 	if (s.retired != s.freed || s.garbage)
 		fail("reclamation", "what was retired was not freed");
 	tw_epoch_destroy(epoch);
