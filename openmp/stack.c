@@ -74,6 +74,8 @@ static void stack_create(void)
 	stack.base = tw_aligned_alloc(align, stack.bytes);
 	if (!stack.base)
 		omp_refuse("no %zu bytes are left of TWEED_MEMORY for a stack: raise it", stack.bytes);
+	/* Before anything is touched: a home that is only tentative (TWEED_HOME=after-init) could not be pinned. */
+	tw_home_set(stack.base, stack.bytes, tw_node());
 	omp_stack_pinned = stack.base + stack.bytes;
 	omp_stack_extend(omp_stack_pinned - STACK_FIRST / 2);
 }
