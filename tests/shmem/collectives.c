@@ -5,9 +5,10 @@
 
 #include "check.h"
 
-#define MOST 20000 /* elements of each PE */
+#define MOST 20000 /* elements of each PE; an argument may say fewer */
 
 static long *source, *dest;
+static size_t most = MOST;
 static long words[SHMEM_SYNC_SIZE];
 
 /* The i-th element of PE p of a team, in a round. */
@@ -103,7 +104,7 @@ static void all(shmem_team_t team)
 	if (team == SHMEM_TEAM_INVALID)
 		return;
 	int me = shmem_team_my_pe(team), n = shmem_team_n_pes(team);
-	for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++) {
+	for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]) && sizes[s] <= most; s++) {
 		broadcasts(team, me, n, sizes[s]);
 		exchanges(team, me, n, sizes[s] / (size_t)(sizes[s] > 2049 ? n : 1));
 		reductions(team, me, n, sizes[s]);
@@ -134,11 +135,13 @@ static void barriers(int me, int n)
 	(void)me;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	shmem_team_t part, rows, columns;
 
 	shmem_init();
+	if (argc > 1)
+		most = (size_t)atol(argv[1]);
 	int me = shmem_my_pe(), n = shmem_n_pes();
 	source = shmem_malloc(2 * MOST * (size_t)(n + 1) * sizeof(long));
 	dest = shmem_malloc(2 * MOST * (size_t)(n + 1) * sizeof(long));
