@@ -222,8 +222,11 @@ static void collectives(void)
 	static const struct {
 		const char *name;
 		void (*run)(long);
-	} ops[] = {{"broadcast", broadcast}, {"collect", collect}, {"fcollect", fcollect},
-	           {"alltoall", alltoall},   {"reduce", reduce}};
+	} ops[] = {{"broadcast", broadcast},
+	           {"collect", collect},
+	           {"fcollect", fcollect},
+	           {"alltoall", alltoall},
+	           {"reduce", reduce}};
 	static const size_t sizes[] = {8, 64, 1024, 8192, 65536};
 	char name[64];
 

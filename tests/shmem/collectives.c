@@ -64,7 +64,8 @@ static void exchanges(shmem_team_t team, int me, int n, size_t len)
 		CHECK(shmem_long_alltoalls(team, dest, source, 2, 1, len / 2) == 0);
 		for (int p = 0; p < n; p++)
 			for (size_t i = 0; i < len / 2; i++)
-				CHECK(dest[2 * ((size_t)p * (len / 2) + i)] == value(round, p, (size_t)me * (len / 2) + i));
+				CHECK(dest[2 * ((size_t)p * (len / 2) + i)] ==
+				      value(round, p, (size_t)me * (len / 2) + i));
 		shmem_team_sync(team);
 	}
 }

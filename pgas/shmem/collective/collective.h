@@ -35,7 +35,7 @@ struct sh_groups {
 };
 
 struct sh_set {
-	struct shmem_team *team; /* NULL: an active set that is no team */
+	struct shmem_team *team;        /* NULL: an active set that is no team */
 	const struct sh_groups *groups; /* NULL as well */
 	unsigned start, size, me;
 	int stride;

@@ -14,9 +14,9 @@
 #include "pgas/shmem/collective/collective.h"
 
 #define BOARD_BYTES 48u
-#define NODE_ALL    8u             /* so many PEs all look at each other; more look at their leader */
+#define NODE_ALL    8u              /* so many PEs all look at each other; more look at their leader */
 #define NODE_PULL   ((size_t)16384) /* broadcasts above this are taken by those who need them, at the same time */
-#define NODE_TREE4  ((size_t)8192) /* up to this leaders send to three others at once */
+#define NODE_TREE4  ((size_t)8192)  /* up to this leaders send to three others at once */
 #define NODE_SPREAD ((size_t)4096)
 #define NODE_DOUBLE ((size_t)4096)
 
@@ -42,12 +42,20 @@ static struct board *node_await(const struct sh_set *set, unsigned i, unsigned l
 	return board;
 }
 
-static void node_write(struct board *board, uint64_t number, size_t at, const void *data, size_t bytes)
+/* Write a line of this PE's board, and wake who may wait for it. */
+static void node_write(const struct sh_set *set, unsigned line, uint64_t number, size_t at, const void *data,
+                       size_t bytes)
 {
+	struct board *board = node_board(set, set->me, line);
+
 	board->at = at;
 	if (bytes)
 		memcpy(board->data, data, bytes);
 	atomic_store_explicit(&board->number, number, memory_order_release);
+	atomic_thread_fence(memory_order_seq_cst);
+	for (unsigned i = set->groups->first; i < set->groups->first + set->groups->locals; i++)
+		if (i != set->me)
+			tw_segment_nudge(tw_segment_direct(set_pe(set, i)));
 }
 
 static bool node_leads(const struct sh_set *set)
@@ -59,7 +67,7 @@ static void node_show(const struct sh_set *set, size_t at, const void *data, siz
 {
 	uint64_t number = ++set->team->shows;
 
-	node_write(node_board(set, set->me, BOARD_SHOW + number % 2), number, at, data, bytes);
+	node_write(set, BOARD_SHOW + number % 2, number, at, data, bytes);
 }
 
 /* What the set's @i-th, of this node, has shown. */
@@ -80,7 +88,7 @@ static void node_release(const struct sh_set *set, size_t at, const void *data, 
 	uint64_t number = set->team->shows;
 
 	if (set->groups->locals > 1)
-		node_write(node_board(set, set->me, BOARD_RELEASE + number % 2), number, at, data, bytes);
+		node_write(set, BOARD_RELEASE + number % 2, number, at, data, bytes);
 }
 
 static const struct board *node_released(const struct sh_set *set)
@@ -140,14 +148,14 @@ static void node_cast(const struct sh_set *set, void *dest, const void *source, 
 			return;
 		if (said->at != SIZE_MAX)
 			memcpy(dest, tw_segment_direct(set_pe(set, from)) + said->at, bytes);
-		node_write(node_board(set, set->me, BOARD_DONE), number, 0, NULL, 0);
+		node_write(set, BOARD_DONE, number, 0, NULL, 0);
 		return;
 	}
 	size_t at = take ? set_where(source, bytes) : SIZE_MAX;
 	for (unsigned i = g->first; at == SIZE_MAX && i < g->first + g->locals; i++)
 		if (i != from)
 			sh_put(set_pe(set, i), dest, source, bytes);
-	node_write(node_board(set, from, BOARD_SAID), number, at, NULL, 0);
+	node_write(set, BOARD_SAID, number, at, NULL, 0);
 	for (unsigned i = g->first; take && i < g->first + g->locals; i++)
 		if (i != from)
 			node_await(set, i, BOARD_DONE, number);
