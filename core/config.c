@@ -96,6 +96,8 @@ const struct tw_setting tw_settings[] = {
     {"TWEED_SEGMENT", "segment", 0, SIZE(segment, 0, T), .initial = "auto",
      .help = "symmetric memory of each processor, for OpenSHMEM and global pointers; sparse; auto: 1G where memory is "
              "not pinned"},
+    {"TWEED_COLLECTIVES", "collectives", 0, .type = TW_SETTING_TEXT, STRING(collectives), .initial = "",
+     .help = "OpenSHMEM: CALL=ALGORITHM,... in place of the table below"},
     {"TWEED_SUPERPAGE", "superpage", 0, NUMBER(superpage, 1, 512), .power_of_two = true, .initial = "1",
      .help = "pages that get a home together"},
     {"TWEED_HOME", "home", 0, CHOICE(home, home_names), .initial = "first-touch", .help = "who becomes a page's home"},

@@ -35,6 +35,7 @@ RULE = {
     "pgas/": ["base/", "net/", "core/", "sync/", "include/"],
     "tools/": ["base/", "net/", "core/", "sync/", "api/", "pgas/shmem/size.h", "include/", "instrument/wrapped.h"],
     "include/tweed/pgas.h": [],
+    "tools/": ["base/", "net/", "core/", "sync/", "api/", "pgas/shmem/size.h", "pgas/shmem/collective/table.h", "include/", "instrument/wrapped.h"],
     "instrument/": ["base/", "core/", "include/"],
     "openmp/": ["base/", "core/", "sync/", "include/"],
     "apps/": ["include/tweed/tweed.h"],

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "pgas/shmem/collective/table.h"
 #include "tools/info.h"
 #include "tools/tools.h"
 #include "tweed/driver/fault.h"
@@ -76,6 +77,13 @@ static void info_text(const struct tw_config *config, const enum tw_origin *orig
 
 	printf("tweed %s\n\n", TWEED_VERSION);
 	text_settings(config, origins);
+	printf("\nCollectives of OpenSHMEM; the first row of a call that suits is taken:\n");
+	for (const struct sh_rule *r = sh_rules; r->call; r++) {
+		char most[32] = "any size";
+		if (r->bytes != SIZE_MAX)
+			snprintf(most, sizeof(most), "<= %zu B", r->bytes);
+		printf("  %-10s %-14s %-10s %-6s %s\n", r->call, r->algorithm, most, r->teams ? "teams" : "all", r->help);
+	}
 	printf("\nProtocols:\n");
 	for (const struct tw_protocol *const *p = tw_protocol_list(); *p; p++)
 		printf("  %-14s %s\n", (*p)->name, (*p)->summary);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/util.h"
+#include "pgas/shmem/collective/table.h"
 #include "pgas/shmem/size.h"
 #include "tools/tools.h"
 #include "tools/trace.h"
@@ -468,6 +469,16 @@ static size_t osh_data(const char *path)
 	return bytes;
 }
 
+static int osh_collectives(const struct tool_job *job)
+{
+	char wrong[64];
+
+	if (sh_rules_choose(job->config.collectives, wrong, sizeof(wrong)))
+		return 0;
+	tool_say("TWEED_COLLECTIVES: '%s' " SH_RULES_MEAN, wrong);
+	return -EINVAL;
+}
+
 static int osh_segment(struct tool_job *job)
 {
 	size_t heap;
@@ -499,7 +510,7 @@ int tool_oshrun(int argc, char **argv)
 	if (program <= 0)
 		return program < 0 ? TOOL_USAGE : 0;
 	job.argv = argv + program;
-	if (osh_shape(&job) < 0 || osh_segment(&job) < 0 || tool_prepare(&job, argv + program, 0) < 0)
+	if (osh_shape(&job) < 0 || osh_collectives(&job) < 0 || osh_segment(&job) < 0 || tool_prepare(&job, argv + program, 0) < 0)
 		return TOOL_USAGE;
 	return tool_launch_and_report(&job);
 }

@@ -60,10 +60,10 @@ static inline void sh_check_pe(unsigned pe)
 /* ---- teams and contexts ---- */
 
 #define SH_TEAMS      64u             /* at once, with the predefined ones: bits of a word */
-#define SH_WORDS      64u             /* signal words of a team; the work arrays of active sets have as many */
+#define SH_WORDS      128u            /* signal words of a team; the work arrays of active sets have the first 64 */
 #define SH_WORD_BYTES 64u             /* a cache line for each */
-#define SH_SCRATCH    ((size_t)16384) /* a team has two */
-#define SH_TEAM_BYTES (SH_WORDS * SH_WORD_BYTES + 2 * SH_SCRATCH)
+#define SH_SCRATCH    ((size_t)16384) /* a team has five */
+#define SH_TEAM_BYTES (SH_WORDS * SH_WORD_BYTES + 5 * SH_SCRATCH)
 
 struct shmem_ctx {
 	struct shmem_team *team;
@@ -75,13 +75,17 @@ struct shmem_team {
 	unsigned start, size, me;
 	int stride;
 	unsigned slot;
-	unsigned turn; /* of the scratches */
+	unsigned turn;        /* of the scratches */
+	uint64_t shows, said; /* of the boards (collective/node.h) */
+	const struct sh_groups *groups;
 	int contexts;  /* as configured */
 	struct shmem_ctx *ctx;
 	uint64_t sent[SH_WORDS], received[SH_WORDS];
 };
 
 void sh_teams_open(void);
+/* sh_rules_open - the algorithms of collectives, as table and setting say. */
+void sh_rules_open(void);
 
 static inline unsigned sh_team_pe(const struct shmem_team *team, unsigned i)
 {

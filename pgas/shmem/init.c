@@ -145,6 +145,7 @@ int pshmem_init_thread(int requested, int *provided)
 	if (sh.threads == SHMEM_THREAD_MULTIPLE)
 		tw_segment_threads();
 	sh_teams_open();
+	sh_rules_open();
 	sh.open = true;
 	init_tell();
 	if (!before)

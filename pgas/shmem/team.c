@@ -129,7 +129,8 @@ void pshmem_team_destroy(shmem_team_t team)
 {
 	if (team == SHMEM_TEAM_INVALID || team == SHMEM_TEAM_WORLD || team == SHMEM_TEAM_SHARED)
 		return;
-	pshmem_team_sync(team);
+	struct sh_set set = set_of_team(team);
+	sync_dissemination(&set); /* which looks at own words alone: nobody reads what becomes 0 */
 	memset(tw_segment.base + sh.teams_at + team->slot * SH_TEAM_BYTES, 0, SH_WORDS * SH_WORD_BYTES);
 	team_free |= (uint64_t)1 << team->slot;
 	while (team->ctx) {

@@ -23,6 +23,7 @@ struct tw_config {
 	uint64_t page_size;  /* TWEED_PAGE_SIZE   4K, power of two, 4K..64K */
 	uint64_t memory;     /* TWEED_MEMORY      64G, sparse; a multiple of 2M, 2M..1T */
 	uint64_t segment;    /* TWEED_SEGMENT     auto (UINT64_MAX), else the bytes of a processor's symmetric segment, 0..1T */
+	char collectives[256]; /* OpenSHMEM: CALL=ALGORITHM,... */
 	uint64_t superpage;  /* TWEED_SUPERPAGE   1: pages that get a home together; power of two, 1..512 */
 	char home[16];       /* TWEED_HOME        first-touch | after-init | round-robin */
 	uint64_t prefetch;   /* TWEED_PREFETCH    32: most pages read or written ahead; 0 none; 0..256 */

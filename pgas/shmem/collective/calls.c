@@ -8,7 +8,7 @@ void pshmem_sync_all(void)
 {
 	struct sh_set set = set_of_team(SHMEM_TEAM_WORLD);
 
-	sh_collectives.sync(&set);
+	set_sync(&set);
 }
 
 void pshmem_barrier_all(void)
@@ -22,7 +22,7 @@ int pshmem_team_sync(shmem_team_t team)
 	if (team == SHMEM_TEAM_INVALID)
 		return -1;
 	struct sh_set set = set_of_team(team);
-	sh_collectives.sync(&set);
+	set_sync(&set);
 	return 0;
 }
 
@@ -30,7 +30,7 @@ void pshmem_sync(TWS_ACTIVE_SET, long *pSync)
 {
 	struct sh_set set = set_of_active(PE_start, logPE_stride, PE_size, pSync, NULL, 0);
 
-	sh_collectives.sync(&set);
+	set_sync(&set);
 }
 
 void pshmem_barrier(TWS_ACTIVE_SET, long *pSync)
@@ -48,7 +48,7 @@ static int calls_broadcast(shmem_team_t team, void *dest, const void *source, si
 	if (team == SHMEM_TEAM_INVALID || (unsigned)root >= team->size)
 		return -1;
 	struct sh_set set = set_of_team(team);
-	sh_collectives.broadcast(&set, dest, source, bytes, (unsigned)root);
+	set_broadcast(&set, dest, source, bytes, (unsigned)root);
 	if (set.me == (unsigned)root && dest != source && bytes)
 		memcpy(dest, source, bytes);
 	return 0;
@@ -59,7 +59,10 @@ static int calls_collect(shmem_team_t team, void *dest, const void *source, size
 	if (team == SHMEM_TEAM_INVALID)
 		return -1;
 	struct sh_set set = set_of_team(team);
-	sh_collectives.collect(&set, dest, source, bytes, equal ? set.me * bytes : set_scan(&set, bytes));
+	if (equal)
+		set_fcollect(&set, dest, source, bytes);
+	else
+		collect_flat(&set, dest, source, bytes, set_scan(&set, bytes));
 	return 0;
 }
 
@@ -69,7 +72,7 @@ static int calls_alltoall(shmem_team_t team, void *dest, const void *source, ptr
 	if (team == SHMEM_TEAM_INVALID)
 		return -1;
 	struct sh_set set = set_of_team(team);
-	sh_collectives.alltoall(&set, dest, source, dst, sst, n, size);
+	set_alltoall(&set, dest, source, dst, sst, n, size);
 	return 0;
 }
 
@@ -102,30 +105,29 @@ TWS_FUNCTIONS_COLLECTIVE_MEM(SH_ALIAS)
 		SH_ACTIVE \
 		if ((unsigned)PE_root >= set.size) \
 			sh_no_pe((unsigned)PE_root); \
-		sh_collectives.broadcast(&set, dest, source, sh_bytes(nelems, BITS / 8), (unsigned)PE_root); \
+		set_broadcast(&set, dest, source, sh_bytes(nelems, BITS / 8), (unsigned)PE_root); \
 	} \
 	void pshmem_collect##BITS(void *dest, const void *source, size_t nelems, TWS_ACTIVE_SET, long *pSync) \
 	{ \
 		SH_ACTIVE \
 		size_t bytes = sh_bytes(nelems, BITS / 8); \
-		sh_collectives.collect(&set, dest, source, bytes, set_scan(&set, bytes)); \
+		collect_flat(&set, dest, source, bytes, set_scan(&set, bytes)); \
 	} \
 	void pshmem_fcollect##BITS(void *dest, const void *source, size_t nelems, TWS_ACTIVE_SET, long *pSync) \
 	{ \
 		SH_ACTIVE \
-		size_t bytes = sh_bytes(nelems, BITS / 8); \
-		sh_collectives.collect(&set, dest, source, bytes, set.me * bytes); \
+		set_fcollect(&set, dest, source, sh_bytes(nelems, BITS / 8)); \
 	} \
 	void pshmem_alltoall##BITS(void *dest, const void *source, size_t nelems, TWS_ACTIVE_SET, long *pSync) \
 	{ \
 		SH_ACTIVE \
-		sh_collectives.alltoall(&set, dest, source, 1, 1, nelems, BITS / 8); \
+		set_alltoall(&set, dest, source, 1, 1, nelems, BITS / 8); \
 	} \
 	void pshmem_alltoalls##BITS(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, TWS_ACTIVE_SET, \
 	                            long *pSync) \
 	{ \
 		SH_ACTIVE \
-		sh_collectives.alltoall(&set, dest, source, dst, sst, nelems, BITS / 8); \
+		set_alltoall(&set, dest, source, dst, sst, nelems, BITS / 8); \
 	} \
 	TWS_FUNCTIONS_COLLECTIVE_OLD(SH_ALIAS, BITS)
 SH_OLD(32)

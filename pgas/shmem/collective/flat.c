@@ -1,38 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* flat.c - the plainest algorithms: right for all sets, good for few PEs. */
+/* flat.c - algorithms that know no nodes: those of level.c over all PEs of a set, and the plainest, which suit every set. */
 #include "pgas/shmem/collective/collective.h"
 
-/* In round k each tells the one 2^k further, so that after the last it has heard, directly or not, of all. */
-void sync_dissemination(const struct sh_set *set)
+void sync_dissemination(SH_SYNC_ARGS)
 {
-	unsigned word = SET_SYNC;
+	struct sh_level level = level_all(set);
 
-	for (unsigned distance = 1; distance < set->size; distance *= 2, word++) {
-		set_signal(set, (set->me + distance) % set->size, word);
-		set_wait(set, word);
-	}
+	level_sync(&level);
 }
 
-/* A binomial tree; level k of it has edges between PEs 2^k apart, whatever the root is. */
-void broadcast_binomial(const struct sh_set *set, void *dest, const void *source, size_t bytes, unsigned root)
+void broadcast_tree2(SH_BROADCAST_ARGS)
 {
-	unsigned mine = (set->me + set->size - root) % set->size, level = 0;
+	struct sh_level level = level_all(set);
 
-	if (mine) {
-		level = (unsigned)__builtin_ctz(mine);
-		set_wait(set, SET_TREE + level);
-		source = dest;
-	} else {
-		while (1u << level < set->size)
-			level++;
-	}
-	while (level-- > 0) {
-		if (mine + (1u << level) >= set->size)
-			continue;
-		unsigned child = (set->me + (1u << level)) % set->size;
-		sh_put(set_pe(set, child), dest, source, bytes);
-		set_signal(set, child, SET_TREE + level);
-	}
+	level_tree(&level, dest, source, bytes, root, 2);
+}
+
+void broadcast_tree4(SH_BROADCAST_ARGS)
+{
+	struct sh_level level = level_all(set);
+
+	level_tree(&level, dest, source, bytes, root, 4);
 }
 
 /* In round k the sum of 2^k PEs goes to the one 2^k further. */
@@ -50,16 +38,29 @@ size_t set_scan(const struct sh_set *set, size_t value)
 	return before;
 }
 
-void collect_flat(const struct sh_set *set, void *dest, const void *source, size_t bytes, size_t before)
+void collect_flat(SH_COLLECT_ARGS)
 {
 	for (unsigned i = 0; i < set->size; i++)
-		sh_put(set_pe(set, (set->me + i) % set->size), (char *)dest + before, source, bytes);
+		sh_put(set_pe(set, (set->me + i) % set->size), dest + before, source, bytes);
 	tw_segment_quiet();
-	sh_collectives.sync(set);
+	set_sync(set);
 }
 
-void alltoall_flat(const struct sh_set *set, char *dest, const char *source, ptrdiff_t dst, ptrdiff_t sst, size_t n,
-                   size_t size)
+void fcollect_flat(SH_FCOLLECT_ARGS)
+{
+	collect_flat(set, dest, source, bytes, set->me * bytes);
+}
+
+void fcollect_ring(SH_FCOLLECT_ARGS)
+{
+	struct sh_level level = level_all(set);
+
+	if (bytes)
+		memmove(dest + set->me * bytes, source, bytes);
+	level_ring(&level, dest, bytes);
+}
+
+void alltoall_flat(SH_ALLTOALL_ARGS)
 {
 	for (unsigned i = 0; i < set->size; i++) {
 		unsigned to = (set->me + i) % set->size, pe = set_pe(set, to);
@@ -72,11 +73,11 @@ void alltoall_flat(const struct sh_set *set, char *dest, const char *source, ptr
 			       source + (ptrdiff_t)((to * n + k) * size) * sst, size);
 	}
 	tw_segment_quiet();
-	sh_collectives.sync(set);
+	set_sync(set);
 }
 
 /* Everyone shows a part of its source in its scratch, and takes those of all, in the same order. */
-void reduce_flat(const struct sh_set *set, void *dest, const void *source, size_t n, size_t size, sh_reduce_op op)
+void reduce_flat(SH_REDUCE_ARGS)
 {
 	_Alignas(64) char copy[SH_SCRATCH];
 	size_t most = TW_MIN(set->scratch_bytes, sizeof(copy)) / size;
@@ -85,7 +86,7 @@ void reduce_flat(const struct sh_set *set, void *dest, const void *source, size_
 		size_t scratch = set->scratch + (set->team ? set->team->turn++ % 2 * set->scratch_bytes : 0);
 		part = TW_MIN(n, most);
 		memcpy(tw_segment.base + scratch, source, part * size);
-		sh_collectives.sync(set);
+		set_sync(set);
 		for (unsigned i = 0; i < set->size; i++) {
 			const char *from = tw_segment_direct(set_pe(set, i));
 			if (from)
@@ -99,8 +100,40 @@ void reduce_flat(const struct sh_set *set, void *dest, const void *source, size_
 		}
 		/* Of a team's scratches the other one is next, and its sync comes after all have read this one. */
 		if (!set->team)
-			sh_collectives.sync(set);
+			set_sync(set);
 		dest = (char *)dest + part * size;
 		source = (const char *)source + part * size;
 	}
+}
+
+/* Parts of at most @most bytes, by an algorithm of level.c. */
+static void reduce_level(SH_REDUCE_ARGS, size_t most,
+                         void (*reduce)(const struct sh_level *, void *, size_t, size_t, sh_reduce_op, size_t))
+{
+	struct sh_level level = level_all(set);
+
+	if (n && dest != source)
+		memcpy(dest, source, n * size);
+	for (size_t part; n; n -= part) {
+		part = TW_MIN(n, most / size);
+		size_t turn = SCRATCH_SEND + set->team->turn++ % 2;
+		if (set->size > 1)
+			reduce(&level, dest, part, size, op, set->scratch + turn * set->scratch_bytes);
+		dest = (char *)dest + part * size;
+	}
+}
+
+void reduce_doubling(SH_REDUCE_ARGS)
+{
+	struct sh_level level = level_all(set);
+
+	reduce_level(set, dest, source, n, size, op, level_double_most(&level), level_double);
+}
+
+void reduce_ring(SH_REDUCE_ARGS)
+{
+	if (set->size > LEVEL_RING_MOST)
+		reduce_doubling(set, dest, source, n, size, op);
+	else
+		reduce_level(set, dest, source, n, size, op, LEVEL_RING_BYTES, level_ring_reduce);
 }

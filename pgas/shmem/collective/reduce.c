@@ -7,7 +7,7 @@ static int reduce_team(shmem_team_t team, void *dest, const void *source, size_t
 	if (team == SHMEM_TEAM_INVALID)
 		return -1;
 	struct sh_set set = set_of_team(team);
-	sh_collectives.reduce(&set, dest, source, n, size, op);
+	set_reduce(&set, dest, source, n, size, op);
 	return 0;
 }
 
@@ -18,7 +18,7 @@ static void reduce_active(void *dest, const void *source, int n, TWS_ACTIVE_SET,
 	size_t elements = n > 0 ? (size_t)n : 0, room = TW_MAX(elements / 2 + 1, (size_t)SHMEM_REDUCE_MIN_WRKDATA_SIZE);
 	struct sh_set set = set_of_active(PE_start, logPE_stride, PE_size, sync, work, room * size);
 
-	sh_collectives.reduce(&set, dest, source, elements, size, op);
+	set_reduce(&set, dest, source, elements, size, op);
 }
 
 /* clang-format off */

@@ -3,22 +3,66 @@
  *
  * A team's words only rise: the sender stores how often it has signalled, the receiver knows how often it has waited.  Words of an
  * active set must be 0 again afterwards, so there they are counted up and down, by atomics. */
+#include <stdlib.h>
+
 #include "pgas/shmem/collective/collective.h"
 
-struct sh_collectives sh_collectives = {
-    .sync = sync_dissemination,
-    .broadcast = broadcast_binomial,
-    .collect = collect_flat,
-    .alltoall = alltoall_flat,
-    .reduce = reduce_flat,
-};
+static struct sh_groups *_Atomic set_groups_list;
+
+static struct sh_groups *set_groups_find(struct sh_groups *g, unsigned start, int stride, unsigned size)
+{
+	while (g && (g->start != start || g->stride != stride || g->size != size))
+		g = g->next;
+	return g;
+}
+
+static unsigned set_node(const struct sh_groups *g, unsigned i)
+{
+	return (g->start + (unsigned)g->stride * i) / tw_segment.locals;
+}
+
+static void set_groups_fill(struct sh_groups *g, unsigned me)
+{
+	for (unsigned i = 0; i < g->size; i++) {
+		if (i == 0 || set_node(g, i) != set_node(g, i - 1))
+			g->leader[g->nodes++] = i;
+		if (i == me)
+			g->node = g->nodes - 1;
+	}
+	g->leader[g->nodes] = g->size;
+	g->first = g->leader[g->node];
+	g->locals = g->leader[g->node + 1] - g->first;
+}
+
+/* Threads may make the same one; both are good. */
+static const struct sh_groups *set_groups(const struct shmem_team *team)
+{
+	struct sh_groups *head = set_groups_list, *g = set_groups_find(head, team->start, team->stride, team->size);
+
+	if (g)
+		return g;
+	g = calloc(1, sizeof(*g) + (team->size + 1) * sizeof(g->leader[0]));
+	if (!g)
+		tw_fatal("no memory for a team of %u PEs", team->size);
+	g->start = team->start;
+	g->stride = team->stride;
+	g->size = team->size;
+	set_groups_fill(g, team->me);
+	do
+		g->next = head;
+	while (!atomic_compare_exchange_weak(&set_groups_list, &head, g));
+	return g;
+}
 
 struct sh_set set_of_team(struct shmem_team *team)
 {
 	size_t at = sh.teams_at + team->slot * SH_TEAM_BYTES;
 
+	if (!team->groups)
+		team->groups = set_groups(team);
 	return (struct sh_set){
 	    .team = team,
+	    .groups = team->groups,
 	    .start = team->start,
 	    .size = team->size,
 	    .me = team->me,
@@ -40,6 +84,12 @@ struct sh_set set_of_active(int start, int log_stride, int size, long *sync, voi
 	    distance % stride || distance / stride >= (unsigned)size)
 		tw_fatal("PE %u is not in the active set of %d PEs from %d, 2^%d apart, of %u", tw_segment.pe, size,
 		         start, log_stride, tw_segment.pes);
+	if (sh.threads != SHMEM_THREAD_MULTIPLE && (stride == 1 || size == 1)) {
+		if ((unsigned)size == tw_segment.pes)
+			return set_of_team(SHMEM_TEAM_WORLD);
+		if ((unsigned)size == tw_segment.locals && from == tw_segment.first)
+			return set_of_team(SHMEM_TEAM_SHARED);
+	}
 	return (struct sh_set){
 	    .start = from,
 	    .size = (unsigned)size,

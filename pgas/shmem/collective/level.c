@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* level.c - algorithms between PEs of a level, wherever they are: puts and signals. */
+#include "pgas/shmem/collective/collective.h"
+
+static unsigned level_at(const struct sh_level *level, unsigned i)
+{
+	return level->at ? level->at[i] : i;
+}
+
+/* The word of the distance j x 4^l, j = 1, 2, 3. */
+static unsigned level_word(const struct sh_level *level, unsigned distance)
+{
+	unsigned l = (31 - (unsigned)__builtin_clz(distance)) / 2;
+
+	return level->words + SET_DISTANCE + 3 * l + (distance >> (2 * l)) - 1;
+}
+
+static void level_put(const struct sh_level *level, unsigned i, void *dest, const void *source, size_t bytes)
+{
+	sh_put(set_pe(level->set, level_at(level, i)), dest, source, bytes);
+}
+
+static void level_signal(const struct sh_level *level, unsigned i, unsigned word)
+{
+	set_signal(level->set, level_at(level, i), word);
+}
+
+/* In round k each tells the one 2^k further, so that after the last it has heard, directly or not, of all. */
+void level_sync(const struct sh_level *level)
+{
+	for (unsigned distance = 1; distance < level->n; distance *= 2) {
+		unsigned word = level_word(level, distance);
+		level_signal(level, (level->me + distance) % level->n, word);
+		set_wait(level->set, word);
+	}
+}
+
+/* With numbers counted from the root: a PE's parent is it without its lowest digit to the base k. */
+void level_tree(const struct sh_level *level, void *dest, const void *source, size_t bytes, unsigned root, unsigned k)
+{
+	unsigned mine = (level->me + level->n - root) % level->n, step = 1;
+
+	while (step < level->n && mine / step % k == 0)
+		step *= k;
+	if (mine) {
+		set_wait(level->set, level_word(level, mine / step % k * step));
+		source = dest;
+	}
+	while ((step /= k)) {
+		for (unsigned j = k - 1; j > 0; j--) {
+			if (mine + j * step >= level->n)
+				continue;
+			unsigned child = (level->me + j * step) % level->n;
+			level_put(level, child, dest, source, bytes);
+			level_signal(level, child, level_word(level, j * step));
+		}
+	}
+}
+
+void level_ring(const struct sh_level *level, char *dest, size_t bytes)
+{
+	unsigned next = (level->me + 1) % level->n, word = level_word(level, 1);
+
+	for (unsigned step = 0; step + 1 < level->n; step++) {
+		unsigned i = (level->me + level->n - step) % level->n;
+		size_t from = level_at(level, i), to = level->at ? level->at[i + 1] : i + 1;
+		level_put(level, next, dest + from * bytes, dest + from * bytes, (to - from) * bytes);
+		level_signal(level, next, word);
+		set_wait(level->set, word);
+	}
+	level_sync(level);
+}
+
+void level_spread(const struct sh_level *level, char *dest, size_t bytes)
+{
+	size_t from = level_at(level, level->me), to = level->at ? level->at[level->me + 1] : level->me + 1;
+
+	for (unsigned i = 1; i < level->n; i++)
+		level_put(level, (level->me + i) % level->n, dest + from * bytes, dest + from * bytes,
+		          (to - from) * bytes);
+	tw_segment_quiet();
+	level_sync(level);
+}
+
+/* ---- reductions ----
+ *
+ * Whoever has finished one knows that all have begun it, and so have left the one before: scratches in two turns are enough. */
+
+static void level_give(const struct sh_level *level, unsigned i, size_t scratch, const void *data, size_t bytes,
+                       unsigned word)
+{
+	tw_segment_put(set_pe(level->set, level_at(level, i)), scratch, data, bytes);
+	level_signal(level, i, word);
+}
+
+static unsigned level_rounds(const struct sh_level *level)
+{
+	return 31 - (unsigned)__builtin_clz(level->n);
+}
+
+size_t level_double_most(const struct sh_level *level)
+{
+	return SH_SCRATCH / (level_rounds(level) + 1) / 64 * 64;
+}
+
+/* A slot for each round, and one for what does not fit a power of two.  The lower one of two partners is the left operand on
+ * both, so that all get the same bits. */
+void level_double(const struct sh_level *level, void *dest, size_t n, size_t size, sh_reduce_op op, size_t scratch)
+{
+	unsigned rounds = level_rounds(level), two = 1u << rounds, me = level->me;
+	size_t slot = level_double_most(level), bytes = n * size;
+	char *own = tw_segment.base + scratch;
+
+	if (me >= two) {
+		level_give(level, me - two, scratch + rounds * slot, dest, bytes, level->words + SET_FOLD);
+		set_wait(level->set, level->words + SET_UNFOLD);
+		memcpy(dest, own + rounds * slot, bytes);
+		return;
+	}
+	if (me + two < level->n) {
+		set_wait(level->set, level->words + SET_FOLD);
+		op(dest, own + rounds * slot, n);
+	}
+	for (unsigned k = 0; k < rounds; k++) {
+		unsigned partner = me ^ 1u << k, word = level->words + SET_PARTNER + k;
+		level_give(level, partner, scratch + k * slot, dest, bytes, word);
+		set_wait(level->set, word);
+		if (partner > me) {
+			op(dest, own + k * slot, n);
+		} else {
+			op(own + k * slot, dest, n);
+			memcpy(dest, own + k * slot, bytes);
+		}
+	}
+	if (me + two < level->n)
+		level_give(level, me + two, scratch + rounds * slot, dest, bytes, level->words + SET_UNFOLD);
+}
+
+/* A slot for each of the 2 (n - 1) steps: blocks of the first half are reduced on their way, those of the second copied. */
+void level_ring_reduce(const struct sh_level *level, void *dest, size_t n, size_t size, sh_reduce_op op, size_t scratch)
+{
+	unsigned next = (level->me + 1) % level->n, word = level_word(level, 1), ring = level->n;
+	char *own = tw_segment.base + scratch;
+	size_t slot = (n + ring - 1) / ring * size;
+
+	for (unsigned step = 0; step < 2 * (ring - 1); step++) {
+		unsigned out = (level->me + 2 * ring - step) % ring, in = (out + ring - 1) % ring;
+		size_t from = n * out / ring, to = n * (out + 1) / ring;
+		level_give(level, next, scratch + step * slot, (char *)dest + from * size, (to - from) * size, word);
+		set_wait(level->set, word);
+		from = n * in / ring, to = n * (in + 1) / ring;
+		char *mine = (char *)dest + from * size;
+		if (step < ring - 1)
+			op(mine, own + step * slot, to - from);
+		else
+			memcpy(mine, own + step * slot, (to - from) * size);
+	}
+}
