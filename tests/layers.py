@@ -33,7 +33,6 @@ RULE = {
     "include/tweed/pshmem.h": ["include/tweed/shmem.h"],
     "include/tweed/mpp/": ["include/tweed/shmem.h"],
     "pgas/": ["base/", "net/", "core/", "sync/", "include/"],
-    "tools/": ["base/", "net/", "core/", "sync/", "api/", "pgas/shmem/size.h", "include/", "instrument/wrapped.h"],
     "include/tweed/pgas.h": [],
     "tools/": ["base/", "net/", "core/", "sync/", "api/", "pgas/shmem/size.h", "pgas/shmem/collective/table.h", "include/", "instrument/wrapped.h"],
     "instrument/": ["base/", "core/", "include/"],
