@@ -364,6 +364,13 @@ static void pool_send_home(struct pool_list *list, unsigned pe)
 	}
 	list->send_at = 2 * POOL_BATCH;
 	list->n -= POOL_BATCH;
+#if TW_ASAN
+	/* Who allocates them there does not unpoison them here. */
+	for (size_t i = list->n; i < list->n + POOL_BATCH; i++)
+		if (tw_gptr_local(tw_gptr_of_raw(list->raw[i])))
+			ASAN_UNPOISON_MEMORY_REGION(tw_gptr_local(tw_gptr_of_raw(list->raw[i])),
+			                            pool_of(pe, list->raw[i])->bytes);
+#endif
 	/* Batches do not wrap: the ring is a multiple of them. */
 	access_put(pe, POOL_CONTROL(ring) + at % POOL_RING * sizeof(uint64_t), &list->raw[list->n],
 	           POOL_BATCH * sizeof(uint64_t));

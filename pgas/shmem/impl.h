@@ -78,12 +78,13 @@ struct shmem_team {
 	unsigned turn;        /* of the scratches */
 	uint64_t shows, said; /* of the boards (collective/node.h) */
 	const struct sh_groups *groups;
-	int contexts;  /* as configured */
+	int contexts; /* as configured */
 	struct shmem_ctx *ctx;
 	uint64_t sent[SH_WORDS], received[SH_WORDS];
 };
 
 void sh_teams_open(void);
+void sh_teams_close(void); /* the teams and contexts that the program has not destroyed */
 /* sh_rules_open - the algorithms of collectives, as table and setting say. */
 void sh_rules_open(void);
 

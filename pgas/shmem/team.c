@@ -12,7 +12,8 @@
 struct shmem_team tws_team_world, tws_team_shared;
 struct shmem_ctx tws_ctx_default = {.team = &tws_team_world};
 
-static uint64_t team_free; /* slots, bits */
+static uint64_t team_free;                  /* slots, bits */
+static struct shmem_team *team_of_slot[64]; /* those that the program made */
 
 void sh_teams_open(void)
 {
@@ -88,7 +89,7 @@ static int team_make(struct shmem_team *parent, unsigned start, int stride, unsi
 	}
 	team->me = (unsigned)me;
 	team_free &= ~((uint64_t)1 << team->slot);
-	*made = team;
+	team_of_slot[team->slot] = *made = team;
 	return 0;
 }
 
@@ -125,6 +126,21 @@ int pshmem_team_split_2d(shmem_team_t parent, int xrange, const shmem_team_confi
 	return 0;
 }
 
+static void team_contexts_end(struct shmem_team *team)
+{
+	while (team->ctx) {
+		struct shmem_ctx *next = team->ctx->next;
+		free(team->ctx);
+		team->ctx = next;
+	}
+}
+
+static void team_end(struct shmem_team *team)
+{
+	team_contexts_end(team);
+	free(team);
+}
+
 void pshmem_team_destroy(shmem_team_t team)
 {
 	if (team == SHMEM_TEAM_INVALID || team == SHMEM_TEAM_WORLD || team == SHMEM_TEAM_SHARED)
@@ -133,12 +149,17 @@ void pshmem_team_destroy(shmem_team_t team)
 	sync_dissemination(&set); /* which looks at own words alone: nobody reads what becomes 0 */
 	memset(tw_segment.base + sh.teams_at + team->slot * SH_TEAM_BYTES, 0, SH_WORDS * SH_WORD_BYTES);
 	team_free |= (uint64_t)1 << team->slot;
-	while (team->ctx) {
-		struct shmem_ctx *next = team->ctx->next;
-		free(team->ctx);
-		team->ctx = next;
-	}
-	free(team);
+	team_of_slot[team->slot] = NULL;
+	team_end(team);
+}
+
+void sh_teams_close(void)
+{
+	for (unsigned slot = 0; slot < 64; slot++)
+		if (team_of_slot[slot])
+			team_end(team_of_slot[slot]);
+	team_contexts_end(&tws_team_world);
+	team_contexts_end(&tws_team_shared);
 }
 
 /* ---- contexts ---- */
