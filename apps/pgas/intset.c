@@ -9,6 +9,7 @@
 #include "common.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static uint64_t num_ops = 65536, prefill = 50, insert = 50, removes = 50, key_lb, key_ub = 4096, seed = 1;
