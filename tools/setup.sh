@@ -2,7 +2,7 @@
 # Sourced by ./demo and ./check: install what is missing (Debian, apt), configure and build.
 
 tweed_packages=(gcc g++ clang libclang-rt-dev meson ninja-build pkg-config libjemalloc-dev libjansson-dev libsodium-dev libhwloc-dev
-	libpmix-dev libcunit1-dev libdw-dev spin m4 gnuplot-nox libpng-dev python3 git)
+	libpmix-dev libcunit1-dev libdw-dev spin m4 gnuplot-nox libpng-dev libck-dev python3 git)
 # Networks: libfabric; RDMA, and its tests in virtual machines.
 tweed_packages+=(libfabric-dev libfabric-bin)
 tweed_packages+=(libibverbs-dev librdmacm-dev ibverbs-providers qemu-system-x86 busybox-static cpio kmod iproute2)
