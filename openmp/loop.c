@@ -293,28 +293,29 @@ void GOMP_loop_end_nowait(void)
 	omp_loop_end();
 }
 
+static void loop_parallel(void (*function)(void *), void *data, unsigned threads, long start, long stop, long step,
+                          int kind, long chunk)
+{
+	omp_run(&(struct omp_order){.function = function,
+	                            .data = data,
+	                            .n = threads,
+	                            .loop = loop_make((uint64_t)start, (uint64_t)step, loop_count(start, stop, step),
+	                                              kind, (uint64_t)chunk, false)});
+}
+
 #define LOOP_PARALLEL(name, kind)                                                                                      \
 	void GOMP_parallel_loop_##name(void (*function)(void *), void *data, unsigned threads, long start, long stop,  \
 	                               long step, long chunk, unsigned flags)                                          \
 	{                                                                                                              \
 		(void)flags;                                                                                           \
-		omp_run(&(struct omp_order){.function = function,                                                      \
-		                            .data = data,                                                              \
-		                            .n = threads,                                                              \
-		                            .loop = loop_make((uint64_t)start, (uint64_t)step,                         \
-		                                              loop_count(start, stop, step), kind, (uint64_t)chunk,    \
-		                                              false)});                                                \
+		loop_parallel(function, data, threads, start, stop, step, kind, chunk);                                \
 	}
 #define LOOP_PARALLEL_RUNTIME(name)                                                                                    \
 	void GOMP_parallel_loop_##name(void (*function)(void *), void *data, unsigned threads, long start, long stop,  \
 	                               long step, unsigned flags)                                                      \
 	{                                                                                                              \
 		(void)flags;                                                                                           \
-		omp_run(&(struct omp_order){.function = function,                                                      \
-		                            .data = data,                                                              \
-		                            .n = threads,                                                              \
-		                            .loop = loop_make((uint64_t)start, (uint64_t)step,                         \
-		                                              loop_count(start, stop, step), OMP_NONE, 0, false)});    \
+		loop_parallel(function, data, threads, start, stop, step, OMP_NONE, 0);                                \
 	}
 LOOP_PARALLEL(static, OMP_STATIC)
 LOOP_PARALLEL(dynamic, OMP_DYNAMIC)

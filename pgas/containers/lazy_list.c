@@ -30,14 +30,7 @@ struct place {
 
 static int lazy_create(const struct tw_container_options *options, tw_gptr *root)
 {
-	uint64_t node = node_new(options ? options->pe + 1 : 1, sizeof(struct node));
-
-	if (!node)
-		return -ENOMEM;
-	node_put(node, 0, &(struct node){0, 0, 0, 0}, sizeof(struct node));
-	node_quiet();
-	*root = tw_gptr_of_raw(node);
-	return 0;
+	return node_create(options, &(struct node){0, 0, 0, 0}, sizeof(struct node), root);
 }
 
 static int lazy_attach(tw_gptr root, const struct tw_container_options *options, void *token, struct tw_map **map)

@@ -24,9 +24,9 @@
 #define NODE_ASCENDING   true /* words of a short node_get are read in rising order */
 
 typedef struct tw_local_token node_token;
-#define node_pin    tw_local_token_pin
-#define node_unpin  tw_local_token_unpin
-#define node_room   tw_local_token_room
+#define node_pin   tw_local_token_pin
+#define node_unpin tw_local_token_unpin
+#define node_room  tw_local_token_room
 
 static inline _Atomic uint64_t *node_word(uint64_t node, size_t offset)
 {
@@ -69,7 +69,10 @@ static inline uint64_t node_new(unsigned pe, size_t bytes)
 	(void)pe;
 	return (uintptr_t)aligned_alloc(16, TW_ALIGN_UP(bytes, (size_t)16));
 }
-static inline void node_delete(uint64_t node) { free((void *)(uintptr_t)UNMARKED(node)); }
+static inline void node_delete(uint64_t node)
+{
+	free((void *)(uintptr_t)UNMARKED(node));
+}
 static inline void node_retire(node_token *token, uint64_t node)
 {
 	tw_local_token_retire(token, (void *)(uintptr_t)UNMARKED(node));
@@ -81,7 +84,10 @@ static inline void node_nap(unsigned *round)
 	else
 		tw_pause();
 }
-static inline void node_quiet(void) { atomic_thread_fence(memory_order_seq_cst); }
+static inline void node_quiet(void)
+{
+	atomic_thread_fence(memory_order_seq_cst);
+}
 
 #else
 
@@ -93,9 +99,9 @@ static inline void node_quiet(void) { atomic_thread_fence(memory_order_seq_cst);
 #define NODE_ASCENDING   tw_pgas.ascending
 
 typedef struct tw_token node_token;
-#define node_pin    tw_token_pin
-#define node_unpin  tw_token_unpin
-#define node_room   tw_token_room
+#define node_pin         tw_token_pin
+#define node_unpin       tw_token_unpin
+#define node_room        tw_token_room
 
 #define NODE_AT(node, offset) tw_gptr_pe(tw_gptr_of_raw(node)), tw_gptr_offset(tw_gptr_of_raw(node)) + (offset)
 
@@ -107,7 +113,10 @@ static inline void node_put(uint64_t node, size_t offset, const void *from, size
 {
 	access_put(NODE_AT(node, offset), from, len);
 }
-static inline uint64_t node_load(uint64_t node, size_t offset) { return access_load(NODE_AT(node, offset)); }
+static inline uint64_t node_load(uint64_t node, size_t offset)
+{
+	return access_load(NODE_AT(node, offset));
+}
 /* A word that is also changed by atomics.  Seen by others after node_unpin at the latest. */
 static inline void node_store(uint64_t node, size_t offset, uint64_t value)
 {
@@ -131,8 +140,14 @@ static inline uint64_t node_new(unsigned pe, size_t bytes)
 {
 	return pe ? tw_new_at(pe - 1, bytes).raw : tw_new(bytes).raw;
 }
-static inline void node_delete(uint64_t node) { tw_delete(tw_gptr_of_raw(node)); }
-static inline void node_retire(node_token *token, uint64_t node) { tw_token_retire(token, tw_gptr_of_raw(node)); }
+static inline void node_delete(uint64_t node)
+{
+	tw_delete(tw_gptr_of_raw(node));
+}
+static inline void node_retire(node_token *token, uint64_t node)
+{
+	tw_token_retire(token, tw_gptr_of_raw(node));
+}
 static inline void node_nap(unsigned *round)
 {
 	struct tw_nap nap = {.round = *round};
@@ -140,6 +155,23 @@ static inline void node_nap(unsigned *round)
 	tw_segment_nap(&nap);
 	*round = nap.round;
 }
-static inline void node_quiet(void) { access_quiet(); }
+static inline void node_quiet(void)
+{
+	access_quiet();
+}
 
 #endif
+
+/* A container's first node, which is what its root names: @bytes as @first.  Returns 0 or -ENOMEM. */
+static inline int node_create(const struct tw_container_options *options, const void *first, size_t bytes,
+                              tw_gptr *root)
+{
+	uint64_t node = node_new(options ? options->pe + 1 : 1, bytes);
+
+	if (!node)
+		return -ENOMEM;
+	node_put(node, 0, first, bytes);
+	node_quiet();
+	*root = tw_gptr_of_raw(node);
+	return 0;
+}

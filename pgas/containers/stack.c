@@ -19,15 +19,7 @@ struct tw_queue {
 
 static int stack_create(const struct tw_container_options *options, tw_gptr *root)
 {
-	struct node top = {0, 0};
-	uint64_t node = node_new(options ? options->pe + 1 : 1, sizeof(top));
-
-	if (!node)
-		return -ENOMEM;
-	node_put(node, 0, &top, sizeof(top));
-	node_quiet();
-	*root = tw_gptr_of_raw(node);
-	return 0;
+	return node_create(options, &(struct node){0, 0}, sizeof(struct node), root);
 }
 
 static int stack_attach(tw_gptr root, const struct tw_container_options *options, void *token, struct tw_queue **stack)

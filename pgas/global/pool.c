@@ -330,7 +330,7 @@ tw_gptr pool_new_stamped(unsigned pe)
 
 /* ---- the way home ---- */
 
-/* Reserve a batch of the ring of @pe; false: it is full, for now. */
+/* Reserve a batch of the ring of @pe; false: it is full. */
 static bool ring_reserve(unsigned pe, uint64_t *at)
 {
 	struct pool_target *target = &pool_targets[pe];

@@ -86,24 +86,24 @@ static inline void tw_segment_put(unsigned pe, size_t offset, const void *src, s
 		tw_segment_remote_put(pe, offset, src, len);
 }
 
-static inline void tw_segment_get(unsigned pe, size_t offset, void *dst, size_t len)
+static inline void tw_segment_start_get(unsigned pe, size_t offset, void *dst, size_t len, bool wait)
 {
 	const char *from = tw_segment_direct(pe);
 
 	if (from)
 		memcpy(dst, from + offset, len);
 	else
-		tw_segment_remote_get(pe, offset, dst, len, true);
+		tw_segment_remote_get(pe, offset, dst, len, wait);
+}
+
+static inline void tw_segment_get(unsigned pe, size_t offset, void *dst, size_t len)
+{
+	tw_segment_start_get(pe, offset, dst, len, true);
 }
 
 static inline void tw_segment_get_nbi(unsigned pe, size_t offset, void *dst, size_t len)
 {
-	const char *from = tw_segment_direct(pe);
-
-	if (from)
-		memcpy(dst, from + offset, len);
-	else
-		tw_segment_remote_get(pe, offset, dst, len, false);
+	tw_segment_start_get(pe, offset, dst, len, false);
 }
 
 /* tw_segment_amo - @op (driver/transport.h) on an aligned word of @bytes, 4 or 8; gives the old value.

@@ -20,17 +20,6 @@
 	}
 TWS_TYPES_EXTENDED(SH_BITS)
 
-#define SH_BOTH(R, NAME, BODY, ...) \
-	R pshmem_ctx_##NAME(shmem_ctx_t ctx, __VA_ARGS__) \
-	{ \
-		unsigned to = sh_pe(ctx, pe); \
-		BODY \
-	} \
-	R pshmem_##NAME(__VA_ARGS__) \
-	{ \
-		unsigned to = (unsigned)pe; \
-		BODY \
-	}
 #define SH_AMO(T, N, WORD, OP, VALUE, EXPECT) value_##N(sh_amo(to, WORD, OP, sizeof(T), VALUE, EXPECT))
 
 /* NAME gives the old value, NAME_nbi stores it; what follows are the arguments before the PE. */

@@ -161,4 +161,17 @@ static inline void sh_amo_post(unsigned pe, void *word, enum tw_amo op, unsigned
 	tw_segment_remote_amo_post(pe, at, op, bytes, value);
 }
 
+/* A function and its twin with a context; @BODY finds the PE in `to`. */
+#define SH_BOTH(R, NAME, BODY, ...)                                                                                    \
+	R pshmem_ctx_##NAME(shmem_ctx_t ctx, __VA_ARGS__)                                                              \
+	{                                                                                                              \
+		unsigned to = sh_pe(ctx, pe);                                                                          \
+		BODY                                                                                                   \
+	}                                                                                                              \
+	R pshmem_##NAME(__VA_ARGS__)                                                                                   \
+	{                                                                                                              \
+		unsigned to = (unsigned)pe;                                                                            \
+		BODY                                                                                                   \
+	}
+
 #endif

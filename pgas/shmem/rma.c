@@ -2,19 +2,6 @@
 /* rma.c - puts and gets, of every type and size. */
 #include "pgas/shmem/impl.h"
 
-/* A function and its twin with a context; @BODY finds the PE in `to`. */
-#define SH_BOTH(R, NAME, BODY, ...)                                                                                    \
-	R pshmem_ctx_##NAME(shmem_ctx_t ctx, __VA_ARGS__)                                                              \
-	{                                                                                                              \
-		unsigned to = sh_pe(ctx, pe);                                                                          \
-		BODY                                                                                                   \
-	}                                                                                                              \
-	R pshmem_##NAME(__VA_ARGS__)                                                                                   \
-	{                                                                                                              \
-		unsigned to = (unsigned)pe;                                                                            \
-		BODY                                                                                                   \
-	}
-
 static void rma_signal(unsigned pe, uint64_t *sig_addr, uint64_t signal, int sig_op)
 {
 	char *to = tw_segment_direct(pe);
