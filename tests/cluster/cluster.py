@@ -24,8 +24,10 @@ import sys
 import tempfile
 import time
 
-import hosts as network
-import slurm as manager
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../kernels"))
+import hosts as network  # noqa: E402
+import slurm as manager  # noqa: E402
+import small  # noqa: E402
 
 LATE_S = 4  # beyond the watch: ticks, the grace, a busy machine
 failures = []
@@ -464,38 +466,34 @@ def links():
     on_hosts(test)
 
 
-KERNELS = {"apps/sor": ["--rows", "258", "--columns", "512", "--iterations", "8"], "apps/gauss": ["--size", "192"],
-           "splash/clu": ["--size", "192"], "splash/lu": ["--size", "192"]}
-PROTOCOLS = ("2L", "2LS", "2LOffMC", "2LMigr", "1LD", "1L", "TS")
 SHAPES = {"2x2": ["--hosts", "a,b", "-p", "2"], "4x1": ["--hosts", "a:2,b:2", "-p", "1"]}
 
 
 def kernels():
-    """Kernels verify between hosts with addresses of their own: all under all protocols, or one of each."""
+    """Kernels verify between hosts with addresses of their own: all under all protocols, or one under each."""
     table = {}
 
     def one(rsh, prefix, protocol, kernel, shape):
-        name = os.path.basename(kernel)
-        program = f"{build}/tests/instrument/{name}-gcc" if protocol == "1L" else f"{build}/{kernel}"
+        name, size = kernel
         before = len(failures)
         began = time.monotonic()
-        good(f"{name} under {protocol} at {shape}",
-             Job(tweed(*rsh, "--protocol", protocol, *SHAPES[shape], program, *KERNELS[kernel], "--verify"), prefix), stdout="verified: yes")
-        table[protocol, shape, name] = f"{time.monotonic() - began:.1f} s" if len(failures) == before else "WRONG"
+        good(f"{name} under {protocol} at {shape}", Job(tweed(*rsh, "--protocol", protocol, *SHAPES[shape],
+             f"{build}/{small.program(name, protocol)}", *size.split(), "--verify"), prefix), stdout="verified: yes")
+        table[name, shape, protocol] = f"{time.monotonic() - began:.1f} s" if len(failures) == before else "WRONG"
 
     def test(_, rsh, prefix):
-        for k, protocol in enumerate(PROTOCOLS):
-            for i, kernel in enumerate(KERNELS):
+        for k, protocol in enumerate(small.PROTOCOLS):
+            for i, kernel in enumerate(small.KERNELS):
                 for j, shape in enumerate(SHAPES):
                     if options.whole or (i == k % 4 and j == k // 4):
                         one(rsh, prefix, protocol, kernel, shape)
     on_hosts(test)
-    print("".join(f"{text:>10}" for text in ("protocol", "shape", *map(os.path.basename, KERNELS))))
-    for protocol in PROTOCOLS:
+    print("".join(f"{text:>9}" for text in ("kernel", "shape", *small.PROTOCOLS)))
+    for name, _ in small.KERNELS:
         for shape in SHAPES:
-            row = [table.get((protocol, shape, os.path.basename(k)), "-") for k in KERNELS]
+            row = [table.get((name, shape, protocol), "-") for protocol in small.PROTOCOLS]
             if set(row) != {"-"}:
-                print("".join(f"{text:>10}" for text in (protocol, shape, *row)))
+                print("".join(f"{text:>9}" for text in (name, shape, *row)))
 
 
 # ---- a resource manager ---------------------------------------------------------------------------------------------
@@ -556,7 +554,7 @@ p.add_argument("--times", action="store_true")
 options = p.parse_args()
 options.tweed, options.busy = os.path.abspath(options.tweed), os.path.abspath(options.busy)
 build = os.path.dirname(os.path.dirname(os.path.abspath(options.sor)))
-options.sor = [os.path.abspath(options.sor), *KERNELS["apps/sor"], "--verify"]
+options.sor = [os.path.abspath(options.sor), "--rows", "258", "--columns", "512", "--iterations", "8", "--verify"]
 mark = f"cluster-{os.getpid()}-{time.time_ns()}"
 usable = subprocess.run([options.tweed, "info", "--json"], capture_output=True, check=True).stdout.decode()
 if not re.search(r'"name": "' + options.transport + r'",[^}]*"usable": true', usable):
