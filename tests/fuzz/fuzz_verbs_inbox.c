@@ -4,6 +4,8 @@
  *
  * Input: steps.  A step is a byte, which says what to do, and what that needs: bytes received, with their length and immediate data; a
  * retry; a message taken by an endpoint. */
+#include <stdio.h>
+
 #include "net/verbs_inbox.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -15,7 +17,8 @@ static const struct tw_net_config config = {.nodes = 2, .ports = PORTS};
 static struct verbs_inbox inbox;
 static char *base;
 static bool used[BUFFERS];
-static unsigned busy; /* buffers in use */
+static unsigned busy;  /* buffers in use */
+static uint64_t token; /* of the last that was received: their count, as an input holds many */
 
 /* What each port must receive. */
 static struct {
@@ -23,10 +26,16 @@ static struct {
 	unsigned first, last;
 } expected[PORTS];
 
+static void fuzz_say(void)
+{
+	printf("%llu received\n", (unsigned long long)token);
+}
+
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
 	(void)argc;
 	(void)argv;
+	TW_ASSERT(atexit(fuzz_say) == 0);
 	base = aligned_alloc(4096, tw_mailbox_bytes(PORTS));
 	TW_ASSERT(base);
 	memset(base, 0, tw_mailbox_bytes(PORTS));
@@ -43,7 +52,6 @@ static void fuzz_free(uint32_t buffer)
 
 static void fuzz_receive(struct fuzz_input *in, bool sound)
 {
-	static uint64_t token;
 	uint32_t buffer = 0, port = fuzz_byte(in), bells[PORTS];
 	size_t bytes = fuzz_byte(in) % (VERBS_BUFFER_BYTES + 1);
 
