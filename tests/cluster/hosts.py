@@ -60,7 +60,8 @@ class Hosts:
             subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", f"{self.place}/{key}"], check=True)
         shutil.copy(f"{self.place}/user.pub", f"{self.place}/authorized")
         with open(f"{self.place}/sshd", "w", encoding="ascii") as f:
-            f.write(f"Port {PORT}\nHostKey {self.place}/host\nAuthorizedKeysFile {self.place}/authorized\nUsePAM no\n"
+            # SHLVL: so bash does not read somebody's .bashrc, and what that may print does not go to the job's output.
+            f.write(f"Port {PORT}\nSetEnv SHLVL=2\nHostKey {self.place}/host\nAuthorizedKeysFile {self.place}/authorized\nUsePAM no\n"
                     f"StrictModes no\nPasswordAuthentication no\nPermitRootLogin yes\nPidFile none\n")
         os.makedirs("/run/sshd", exist_ok=True)
         for host in "ab":
