@@ -86,6 +86,7 @@ static inline void tw_segment_put(unsigned pe, size_t offset, const void *src, s
 		tw_segment_remote_put(pe, offset, src, len);
 }
 
+/* What both gets are: @wait: until it is done. */
 static inline void tw_segment_start_get(unsigned pe, size_t offset, void *dst, size_t len, bool wait)
 {
 	const char *from = tw_segment_direct(pe);

@@ -485,7 +485,7 @@ def kernels():
         for k, protocol in enumerate(small.PROTOCOLS):
             for i, kernel in enumerate(small.KERNELS):
                 for j, shape in enumerate(SHAPES):
-                    if options.whole or (i == k % 4 and j == k // 4):
+                    if options.whole or (i == k % len(small.FIRST) and j == k // len(small.FIRST)):
                         one(rsh, prefix, protocol, kernel, shape)
     on_hosts(test)
     print("".join(f"{text:>9}" for text in ("kernel", "shape", *small.PROTOCOLS)))
