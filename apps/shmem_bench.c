@@ -2,13 +2,14 @@
 /* shmem_bench.c - what OpenSHMEM's operations cost.  Plain OpenSHMEM 1.4, so any implementation can compile it.
  *
  *     shmem_bench [PREFIX...]      only the measurements whose names begin with one of these
+ *     shmem_bench hello            only starts and ends, to be timed as a whole
  *
- * PE 0 prints a line for each, NAME|VALUE|UNIT: the median of trials.  One-sided operations go from PE 0 to the last PE, while the others wait
+ * PE 0 prints a line for each, NAME|VALUE|UNIT: the median of trials; and `end`, when all has been measured.  One-sided operations go from PE 0 to the last PE, while the others wait
  * in a barrier.  Times of collectives are per call, at PE 0, many in a row.
  *
  *     init                        time of shmem_init, at PE 0
  *     put.fence.N, put.barrier.N  of a put of N bytes and a quiet; and a barrier of all
- *     get.N                       of a get
+ *     get.fence.N, get.barrier.N  of a get, which is complete when it returns; and a barrier of all
  *     put.stream.N, get.stream.N  throughput of 64 non-blocking ones and a quiet
  *     put.rate                    of 8-byte puts, non-blocking, in millions per second
  *     atomic.OP.local, .remote    at PE 0's own memory, at the last PE's
@@ -118,7 +119,8 @@ static void report(const char *name, void (*run)(long), int together)
 
 RUN(put_fence, shmem_putmem(to, from, bytes, last); shmem_quiet())
 RUN(put_barrier, if (me == 0) shmem_putmem(to, from, bytes, last); shmem_barrier_all())
-RUN(get, shmem_getmem(to, from, bytes, last))
+RUN(get_fence, shmem_getmem(to, from, bytes, last))
+RUN(get_barrier, if (me == 0) shmem_getmem(to, from, bytes, last); shmem_barrier_all())
 RUN(put_stream, for (int k = 0; k < 64; k++) shmem_putmem_nbi(to, from, bytes, last); shmem_quiet())
 RUN(get_stream, for (int k = 0; k < 64; k++) shmem_getmem_nbi(to, from, bytes, last); shmem_quiet())
 
@@ -150,8 +152,10 @@ static void one_sided(void)
 		report(name, put_fence, 0);
 		snprintf(name, sizeof(name), "put.barrier.%zu", bytes);
 		report(name, put_barrier, 1);
-		snprintf(name, sizeof(name), "get.%zu", bytes);
-		report(name, get, 0);
+		snprintf(name, sizeof(name), "get.fence.%zu", bytes);
+		report(name, get_fence, 0);
+		snprintf(name, sizeof(name), "get.barrier.%zu", bytes);
+		report(name, get_barrier, 1);
 		stream("put", put_stream);
 		stream("get", get_stream);
 	}
@@ -252,11 +256,16 @@ int main(int argc, char **argv)
 
 	shmem_init();
 	double init = now_us() - start;
-	(void)argc;
 	wanted = argv + 1;
 	me = shmem_my_pe();
 	pes = shmem_n_pes();
 	last = pes - 1;
+	if (argc == 2 && strcmp(argv[1], "hello") == 0) {
+		if (me == 0)
+			printf("end\n"), fflush(stdout);
+		shmem_finalize();
+		return 0;
+	}
 	for (int i = 0; i < SYNCS; i++) {
 		for (size_t k = 0; k < sizeof(sync_words[0]) / sizeof(long); k++)
 			sync_words[i][k] = SHMEM_SYNC_VALUE;
@@ -279,6 +288,8 @@ int main(int argc, char **argv)
 	report("lock.remote", lock_second, 0);
 	report("lock.contended", lock_first, 1);
 	shmem_barrier_all();
+	if (me == 0)
+		printf("end\n"), fflush(stdout);
 	shmem_finalize();
 	return 0;
 }

@@ -11,8 +11,8 @@ import shutil
 import subprocess
 import sys
 
-from harness import execute, figure, reduce, report, tables
-from harness.plan import Plan, Refused, find
+from harness import execute, figure, reduce, report, shmem, shmem_report, tables
+from harness.plan import Plan, Refused, find, load
 from harness.published import Published
 
 
@@ -34,10 +34,14 @@ def parse():
     return a
 
 
+def plan_of(path):
+    return shmem.ShmemPlan(path) if "places" in load(path) else Plan(path)
+
+
 def show_plans():
     folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "plans")
     for name in sorted(os.listdir(folder)):
-        plan = Plan(os.path.join(folder, name))
+        plan = plan_of(os.path.join(folder, name))
         print(f"{name.removesuffix('.toml'):12} {len(plan.runs) * plan.repetitions:5} runs  {plan.title}")
 
 
@@ -60,8 +64,13 @@ def prepare(a, tweed):
     """The directory, with a copy of the plan and what is known of the machine."""
     path = find(a.plan)
     directory = a.out or "compare-" + os.path.basename(path).removesuffix(".toml")
-    plan = Plan(path)
-    check(plan, tweed)
+    plan = plan_of(path)
+    if isinstance(plan, Plan):
+        check(plan, tweed)
+    else:
+        figure.check_gnuplot()
+        if a.jobs > 1:
+            raise Refused(f"{path} measures times: it takes no --jobs")
     machine = {"name": platform.node(), "cpus": len(os.sched_getaffinity(0)), "kernel": platform.release(), "machine": platform.machine(),
                "tweed": subprocess.run([tweed, "--version"], capture_output=True, text=True, check=True).stdout.split()[-1],
                "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC"), "jobs": a.jobs,
@@ -114,8 +123,25 @@ def draw(directory, plan, tweed):
     for f in drawn:
         f.draw(os.path.join(directory, "figures"))
     machine = report.machine(directory)
-    report.write(directory, plan, data, machine, machine["jobs"], made, drawn)
+    report.write(directory, plan, report.warnings(data, machine, machine["jobs"]), machine, made, drawn)
     return data, made
+
+
+def run(a, directory, plan):
+    executor = execute.Executor(plan, directory, a.tweed, a.jobs)
+    for name in executor.programs.check():
+        print(f"tweed: {name} is not built for 1L (tweed cc): left out there", file=sys.stderr)
+    executor.run_all()
+    bench(directory, plan, a.tweed)
+    reduce.reduce(directory)
+
+
+def run_shmem(a, directory, plan):
+    executor = shmem.Executor(plan, directory, a.tweed)
+    for name in executor.build():
+        print(f"tweed: {name} is not installed here: left out", file=sys.stderr)
+    executor.run_all()
+    shmem.reduce(directory)
 
 
 def main():
@@ -124,21 +150,20 @@ def main():
         show_plans()
         return 0
     if a.redraw:
-        directory, plan = a.redraw, Plan(os.path.join(a.redraw, "plan.toml"))
+        directory, plan = a.redraw, plan_of(os.path.join(a.redraw, "plan.toml"))
     else:
         directory, plan = prepare(a, a.tweed)
         if a.retry:
             forget(directory)
-        executor = execute.Executor(plan, directory, a.tweed, a.jobs)
-        for name in executor.programs.check():
-            print(f"tweed: {name} is not built for 1L (tweed cc): left out there", file=sys.stderr)
-        executor.run_all()
-        bench(directory, plan, a.tweed)
-        reduce.reduce(directory)
-    data, made = draw(directory, plan, a.tweed)
+        (run if isinstance(plan, Plan) else run_shmem)(a, directory, plan)
+    if isinstance(plan, Plan):
+        data, made = draw(directory, plan, a.tweed)
+        bad = any(g.bad for g in data.groups)
+    else:
+        made, bad = shmem_report.draw(directory, plan)
     print("\n".join(t.text() for t in made))
     print(f"{os.path.join(directory, 'report.html')}")
-    return 1 if any(g.bad for g in data.groups) else 0
+    return 1 if bad else 0
 
 
 if __name__ == "__main__":

@@ -216,10 +216,15 @@ def over(a, b):
 FIGURES = {"speedup": speedup, "breakdown": breakdown, "scaling": scaling, "traffic": traffic, "clustering": clustering, "networks": networks}
 
 
+def check_gnuplot():
+    if not shutil.which("gnuplot"):
+        raise Refused("there is no gnuplot here: install the package gnuplot-nox")
+
+
 def check(names):
     """Refuse what there is not, before anything runs."""
-    if names and not shutil.which("gnuplot"):
-        raise Refused("there is no gnuplot here: install the package gnuplot-nox")
+    if names:
+        check_gnuplot()
     for name in names:
         if name not in FIGURES and name != "ratios":
             raise Refused(f"there is no figure {name}: there are {', '.join([*FIGURES, 'ratios'])}")

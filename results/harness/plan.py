@@ -88,28 +88,24 @@ def settings_of(table, where):
     return tuple(sorted((k, str(v)) for k, v in table.items()))
 
 
-class Plan:
-    def __init__(self, path):
+class File:
+    """What every plan has."""
+
+    def __init__(self, path, keys):
         self.path = path
         self.table = t = load(path)
-        self.known(t, KEYS, "a plan")
+        self.known(t, keys, "a plan")
         self.title = self.typed(t, "title", str, os.path.basename(path))
         self.text = self.typed(t, "text", str, "")
-        self.published = self.typed(t, "published", str, "")
         self.repetitions = self.typed(t, "repetitions", int, 3)
         self.timeout = self.typed(t, "timeout", int, 300)
-        self.baseline = self.typed(t, "baseline", bool, True)
-        self.tables = self.typed(t, "tables", list, ["times", "counters"])
-        self.figures = self.typed(t, "figures", list, ["speedup", "breakdown"])
         if self.repetitions < 1 or self.timeout < 1:
             raise Refused(f"{path}: repetitions and timeout are 1 or more")
-        self.applications = self.load_applications()
-        self.runs = self.product()
 
     def typed(self, table, key, kind, default):
         value = table.get(key, default)
         if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-            words = {str: "a text", int: "a whole number", bool: "true or false", list: "a list", dict: "a table"}
+            words = {str: "a text", int: "a whole number", (int, float): "a number", bool: "true or false", list: "a list", dict: "a table"}
             raise Refused(f"{self.path}: {key} takes {words[kind]}, not {value!r}")
         return value
 
@@ -117,6 +113,18 @@ class Plan:
         for k in table:
             if k not in keys:
                 raise Refused(f"{self.path}: {what} has no key {k}: there are {', '.join(sorted(keys))}")
+
+
+class Plan(File):
+    def __init__(self, path):
+        super().__init__(path, KEYS)
+        t = self.table
+        self.published = self.typed(t, "published", str, "")
+        self.baseline = self.typed(t, "baseline", bool, True)
+        self.tables = self.typed(t, "tables", list, ["times", "counters"])
+        self.figures = self.typed(t, "figures", list, ["speedup", "breakdown"])
+        self.applications = self.load_applications()
+        self.runs = self.product()
 
     def load_applications(self):
         """Those of applications.toml, and the plan's own."""

@@ -22,11 +22,11 @@ def warnings(data, machine, jobs):
         yield f"{bad} runs did not end well: see the last table. They are in no median."
 
 
-def write(directory, plan, data, machine, jobs, tables, figures):
+def write(directory, plan, warned, machine, tables, figures):
     facts = " · ".join(html.escape(str(v)) for v in (machine.get("name"), f"{machine.get('cpus')} cores", machine.get("machine"),
                                                     f"Linux {machine.get('kernel')}", f"tweed {machine.get('tweed')}", machine.get("date")) if v)
     parts = [f"<h1>{html.escape(plan.title)}</h1>", f"<p>{html.escape(plan.text)}</p>" if plan.text else "", f"<p class=note>{facts}</p>"]
-    parts += [f"<p class=warn>{html.escape(w)}</p>" for w in warnings(data, machine, jobs)]
+    parts += [f"<p class=warn>{html.escape(w)}</p>" for w in warned]
     parts.append("<h2>Figures</h2>")
     for f in figures:
         note = f"<figcaption class=note>{html.escape(f.note)}</figcaption>" if f.note else ""

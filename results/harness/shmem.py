@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Plans of OpenSHMEM: apps/shmem_bench under Tweed and under other implementations, in turns.
+
+Each run writes DIR/runs/KEY.json; DIR/runs.csv has a line for each figure that a run printed, and all else is made from that."""
+import csv
+import fnmatch
+import glob
+import json
+import os
+import re
+import shlex
+import shutil
+import statistics
+import subprocess
+import time
+from dataclasses import dataclass
+
+from .execute import Progress, write
+from .plan import HERE, File, Refused
+
+TWEED = "tweed"
+KEYS = {"title", "text", "repetitions", "timeout", "other", "places", "wanted"}
+HELLOS = 5  # of a run
+RATES = ("MB/s", "M/s")
+COLUMNS = ["place", "pes", "implementation", "repetition", "state", "measure", "value", "unit"]
+RESULT = re.compile(r"^([a-z_0-9.]+)\|([0-9.]+)\|(\S+)$", re.M)
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """What is run how; @options: of each launcher, by implementation, "NAME" or "NAME, VARIANT"."""
+    name: str
+    text: str
+    pes: tuple
+    measure: tuple
+    start: bool
+    options: dict
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The bound on ratios to any other implementation, of measures that fit a pattern."""
+    place: str
+    measures: tuple
+    ratio: float
+
+    def fits(self, place, measure):
+        return place == self.place and any(fnmatch.fnmatchcase(measure, m) for m in self.measures)
+
+
+class ShmemPlan(File):
+    def __init__(self, path):
+        super().__init__(path, KEYS)
+        self.others = self.typed(self.table, "other", dict, {})
+        for name, other in self.others.items():
+            self.known(other, {"compile", "run", "environment"}, f"other.{name}")
+            if not all(self.typed(other, k, str, "") for k in ("compile", "run")):
+                raise Refused(f"{path}: other.{name} takes compile and run, the commands before the source and before -n")
+        self.places = [self.place(t) for t in self.typed(self.table, "places", list, [])]
+        self.wanted = [self.bound(t) for t in self.typed(self.table, "wanted", list, [])]
+        self.runs = [(place, pes, who) for place in self.places for pes in place.pes for who in place.options]
+
+    def place(self, t):
+        self.known(t, {"name", "text", "pes", "measure", "start", "options"}, "[[places]]")
+        name, options = self.typed(t, "name", str, ""), self.typed(t, "options", dict, {})
+        pes = self.typed(t, "pes", list, [2])
+        if not re.fullmatch(r"\w+", name):
+            raise Refused(f"{self.path}: a place has a name, of letters and digits, not {name!r}")
+        if not pes or not all(isinstance(n, int) and n > 0 for n in pes):
+            raise Refused(f"{self.path}: place {name}: pes is a list of whole numbers from 1")
+        for who in options:
+            if who.split(",")[0] not in (TWEED, *self.others):
+                raise Refused(f"{self.path}: place {name}: there is no implementation {who}: there are {', '.join((TWEED, *self.others))}")
+        return Place(name, self.typed(t, "text", str, name), tuple(pes), tuple(self.typed(t, "measure", list, [])),
+                     self.typed(t, "start", bool, False), {TWEED: "", **options})
+
+    def bound(self, t):
+        self.known(t, {"place", "measures", "ratio"}, "[[wanted]]")
+        if self.typed(t, "place", str, "") not in [p.name for p in self.places]:
+            raise Refused(f"{self.path}: [[wanted]] names no place of this plan: there are {', '.join(p.name for p in self.places)}")
+        return Wanted(t["place"], tuple(self.typed(t, "measures", list, [])), float(self.typed(t, "ratio", (int, float), 1)))
+
+
+# ---- running ----
+
+class Executor:
+    """One run at a time: what is measured are times."""
+
+    def __init__(self, plan, directory, tweed):
+        self.plan, self.tweed, self.directory = plan, tweed, directory
+        self.programs = {}
+        os.makedirs(os.path.join(directory, "runs"), exist_ok=True)
+
+    def build(self):
+        """A program for each implementation; returns those whose compiler is not here."""
+        source = next((s for s in (os.path.join(HERE, "..", "apps", "shmem_bench.c"), os.path.join(HERE, "shmem_bench.c")) if os.path.exists(s)), None)
+        if not source:
+            raise Refused(f"there is no shmem_bench.c beside {HERE}: install Tweed as a whole")
+        absent = []
+        for i, (name, compiler) in enumerate([(TWEED, [self.tweed, "oshcc", "-O2"])] + [(n, shlex.split(o["compile"])) for n, o in self.plan.others.items()]):
+            program = os.path.join(os.path.abspath(self.directory), f"program-{i}")
+            if not shutil.which(compiler[0]) or (name != TWEED and not shutil.which(shlex.split(self.plan.others[name]["run"])[0])):
+                absent.append(name)
+                continue
+            done = subprocess.run([*compiler, "-o", program, source], capture_output=True, text=True)
+            if done.returncode:
+                raise Refused(f"`{shlex.join(compiler)}` does not compile {source}: {done.stderr.strip()[-300:]}")
+            self.programs[name] = program
+        return absent
+
+    def path(self, place, pes, who, repetition):
+        name = re.sub(r"[^A-Za-z0-9-]+", "_", f"{place.name}-{pes}-{who}")
+        return os.path.join(self.directory, "runs", f"{name}.{repetition}.json")
+
+    def run_all(self):
+        """Round by round, implementations side by side."""
+        runs = [r for r in self.plan.runs if r[2].split(",")[0] in self.programs]
+        todo = [(*r, i) for i in range(self.plan.repetitions) for r in runs if not os.path.exists(self.path(*r, i))]
+        progress = Progress(len(todo))
+        try:
+            for place, pes, who, repetition in todo:
+                progress.show(f"{place.name} {pes} {who}")
+                write(self.path(place, pes, who, repetition), self.one(place, pes, who, repetition))
+                progress.step(f"{place.name} {pes} {who}")
+        finally:
+            progress.end()
+
+    def command(self, place, pes, who):
+        name = who.split(",")[0]
+        launcher = [self.tweed, "oshrun"] if name == TWEED else shlex.split(self.plan.others[name]["run"])
+        return [*launcher, "-n", str(pes), *shlex.split(place.options[who]), self.programs[name]]
+
+    def one(self, place, pes, who, repetition):
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("TWEED_")}
+        environment |= {k: str(v) for k, v in self.plan.others.get(who.split(",")[0], {}).get("environment", {}).items()}
+        command = [*self.command(place, pes, who), *place.measure]
+        result = {"place": place.name, "pes": pes, "implementation": who, "repetition": repetition, "command": command}
+        result |= self.execute(command, environment)
+        if place.start and result["state"] == "ok":
+            hellos = [self.execute([*self.command(place, pes, who), "hello"], environment) for _ in range(HELLOS)]
+            if any(h["state"] != "ok" for h in hellos):
+                result["state"] = "failed"
+            result["measured"]["hello"] = [statistics.median(h["wall"] for h in hellos) * 1e6, "us"]
+        return result
+
+    def execute(self, command, environment):
+        """A run that printed all of its figures is good, however it ended: some implementations crash when all is done."""
+        begun = time.monotonic()
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace", env=environment,
+                              stdin=subprocess.DEVNULL) as child:
+            try:
+                out, err = child.communicate(timeout=self.plan.timeout)
+                late = False
+            except subprocess.TimeoutExpired:
+                late = True
+                child.terminate()
+                try:
+                    out, err = child.communicate(timeout=15)
+                except subprocess.TimeoutExpired:
+                    child.kill()
+                    out, err = child.communicate()
+            except KeyboardInterrupt:
+                child.terminate()
+                raise
+        complete = "end" in out.splitlines()
+        return {"state": "timeout" if late else "ok" if complete else "failed", "exit_status": child.returncode, "wall": time.monotonic() - begun,
+                "measured": {name: [float(value), unit] for name, value, unit in RESULT.findall(out)}, "errors": err[-2000:]}
+
+
+# ---- what came out ----
+
+def reduce(directory):
+    """Write runs.csv."""
+    path = os.path.join(directory, "runs.csv")
+    with open(path + ".part", "w", newline="", encoding="utf-8") as f:
+        w = csv.writer(f, lineterminator="\n")
+        w.writerow(COLUMNS)
+        for name in sorted(glob.glob(os.path.join(glob.escape(directory), "runs", "*.json"))):
+            with open(name, encoding="utf-8") as g:
+                run = json.load(g)
+            head = [run[c] for c in COLUMNS[:5]]
+            for measure, (value, unit) in run["measured"].items() or [("", ("", ""))]:
+                w.writerow([*head, measure, value, unit])
+    os.replace(path + ".part", path)
+
+
+class Data:
+    """Medians, by (place, pes, implementation, measure); @units by measure; @bad: runs that did not end well."""
+
+    def __init__(self, directory, plan):
+        self.plan, self.units, self.printed, found, bad = plan, {}, {}, {}, {}
+        with open(os.path.join(directory, "runs.csv"), encoding="utf-8") as f:
+            for r in csv.DictReader(f):
+                key = r["place"], int(r["pes"]), r["implementation"]
+                if r["state"] != "ok":
+                    bad[*key, r["repetition"]] = r["state"]
+                elif r["measure"]:
+                    self.units[r["measure"]] = r["unit"]
+                    self.printed.setdefault(r["place"], {})[r["measure"]] = True
+                    found.setdefault((*key, r["measure"]), []).append(float(r["value"]))
+        self.medians = {k: statistics.median(v) for k, v in found.items()}
+        self.bad = [(*k, state) for k, state in bad.items()]
+
+    def value(self, place, pes, who, measure):
+        return self.medians.get((place.name, pes, who, measure))
+
+    def measures(self, place):
+        """Those of a place, in the order in which they were printed."""
+        return list(self.printed.get(place.name, ()))
+
+    def ratio(self, place, pes, other, measure):
+        """Ours over the other's; of rates the other's over ours: below 1 Tweed is the faster one.  None: not both were measured."""
+        one, two = self.value(place, pes, TWEED, measure), self.value(place, pes, other, measure)
+        if self.units.get(measure) in RATES:
+            one, two = two, one
+        return one / two if one is not None and two else None
