@@ -98,6 +98,8 @@ const struct tw_setting tw_settings[] = {
              "not pinned"},
     {"TWEED_COLLECTIVES", "collectives", 0, .type = TW_SETTING_TEXT, STRING(collectives), .initial = "",
      .help = "OpenSHMEM: CALL=ALGORITHM,... in place of the table below"},
+    {"TWEED_SHMEM_CHECK", "shmem-check", 0, .type = TW_SETTING_SWITCH, STRING(shmem_check), .initial = "0",
+     .choices = switch_names, .help = "OpenSHMEM: check calls, and those of collectives beside each other"},
     {"TWEED_SUPERPAGE", "superpage", 0, NUMBER(superpage, 1, 512), .power_of_two = true, .initial = "1",
      .help = "pages that get a home together"},
     {"TWEED_HOME", "home", 0, CHOICE(home, home_names), .initial = "first-touch", .help = "who becomes a page's home"},

@@ -55,6 +55,7 @@ static void segment_join(void)
 	    .at = l->segments,
 	    .net = me->net,
 	    .collectives = me->config.collectives,
+	    .check = me->config.shmem_check,
 	    .node_base = me->net->base + l->segments,
 	    .base = me->net->base + l->segments + me->local * l->segment_bytes,
 	    .spins = me->net->config.spin_ns > 10000 ? 2000 : 20,

@@ -36,8 +36,9 @@ struct tw_segment {
 	bool cpu_atomics;       /* else atomics are the transport's, all of them */
 	_Atomic bool remote;    /* puts that no quiet has followed */
 	_Atomic bool reading;   /* get_nbi that no quiet has followed */
-	/* TWEED_COLLECTIVES; NULL without a job. */
+	/* TWEED_COLLECTIVES, TWEED_SHMEM_CHECK; NULL and false without a job. */
 	const char *collectives;
+	bool check;
 };
 extern struct tw_segment tw_segment;
 

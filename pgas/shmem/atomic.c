@@ -20,14 +20,14 @@
 	}
 TWS_TYPES_EXTENDED(SH_BITS)
 
-#define SH_AMO(T, N, WORD, OP, VALUE, EXPECT) value_##N(sh_amo(to, WORD, OP, sizeof(T), VALUE, EXPECT))
+#define SH_AMO(T, N, WORD, OP, VALUE, EXPECT) value_##N(sh_amo(ctx, to, WORD, OP, sizeof(T), VALUE, EXPECT))
 
 /* NAME gives the old value, NAME_nbi stores it; what follows are the arguments before the PE. */
 #define SH_FETCHING(T, N, NAME, WORD, OP, VALUE, EXPECT, ...) \
 	SH_BOTH(T, NAME, return SH_AMO(T, N, WORD, OP, VALUE, EXPECT);, __VA_ARGS__, int pe) \
 	SH_BOTH(void, NAME##_nbi, *fetch = SH_AMO(T, N, WORD, OP, VALUE, EXPECT);, T *fetch, __VA_ARGS__, int pe)
 #define SH_POSTING(T, NAME, OP, VALUE, ...) \
-	SH_BOTH(void, NAME, sh_amo_post(to, dest, OP, sizeof(T), VALUE);, __VA_ARGS__, int pe)
+	SH_BOTH(void, NAME, sh_amo_post(ctx, to, dest, OP, sizeof(T), VALUE);, __VA_ARGS__, int pe)
 #define SH_FETCH_OP(T, N, NAME, OP) \
 	SH_FETCHING(T, N, N##_atomic_fetch_##NAME, dest, OP, bits_##N(value), 0, T *dest, T value) \
 	SH_POSTING(T, N##_atomic_##NAME, OP, bits_##N(value), T *dest, T value)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "pgas/shmem/heap.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -183,6 +182,19 @@ size_t heap_size(const void *ptr)
 	    block_size(b) > heap_bytes - (at - HEAP_TAG) || block_after(block_of(ptr))->before != block_size(b))
 		return 0;
 	return block_size(b) - HEAP_TAG;
+}
+
+bool heap_holds(const void *at, size_t bytes)
+{
+	size_t from = (uintptr_t)at - (uintptr_t)heap_base, block = 0, size = 0;
+
+	for (const struct heap_block *b; block <= from && block < heap_bytes; block += size) {
+		b = (const struct heap_block *)(const void *)(heap_base + block);
+		size = block_size(b);
+		if (from - block < size)
+			return b->size & HEAP_USED && from - block >= HEAP_TAG && bytes <= size - (from - block);
+	}
+	return false;
 }
 
 void heap_free(void *ptr)

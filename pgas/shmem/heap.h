@@ -6,6 +6,7 @@
 #ifndef TW_PGAS_SHMEM_HEAP_H
 #define TW_PGAS_SHMEM_HEAP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define HEAP_ALIGN 16u
@@ -15,10 +16,12 @@ void heap_open(char *base, size_t bytes);
 /* heap_alloc - @align: a power of two.  NULL: there is no room.
  * heap_free - @ptr is from heap_alloc.
  * heap_size - how much the block at @ptr holds; 0: there is no such block.
+ * heap_holds - is [@at, @at + @bytes) inside a block that is used?  Looks at all blocks.
  * heap_grow - make the block at @ptr hold @bytes where it is, larger or smaller; 0: that does not go. */
 void *heap_alloc(size_t align, size_t bytes);
 void heap_free(void *ptr);
 size_t heap_size(const void *ptr);
+bool heap_holds(const void *at, size_t bytes);
 int heap_grow(void *ptr, size_t bytes);
 
 #endif

@@ -13,34 +13,53 @@
 
 #define SH_LIKELY(c) __builtin_expect(!!(c), 1)
 
-/* Symmetric memory: two ranges of addresses, each also a range of offsets in the segment. */
+#define SH_INLINE static inline __attribute__((always_inline))
+#define SH_CALLER __builtin_return_address(0) /* in what is inline: the program's call */
+
+/* Symmetric memory: ranges of addresses, each also a range of offsets in the segment. */
+struct sh_range {
+	char *base;
+	size_t bytes, at;
+};
+
+enum { SH_HEAP, SH_DATA, SH_RANGES };
 struct sh {
-	char *heap;
-	size_t heap_bytes, heap_at;
-	char *data; /* data and bss of the executable */
-	size_t data_bytes, data_at;
-	size_t teams_at; /* [SH_TEAMS] control memory of teams */
-	int threads;     /* SHMEM_THREAD_... */
+	struct sh_range heap, data;       /* looked at first; empty when calls are checked, so that none is at hand */
+	struct sh_range range[SH_RANGES]; /* all: the heap; data and bss of the executable */
+	size_t teams_at;                  /* [SH_TEAMS] control memory of teams */
+	int threads;                      /* SHMEM_THREAD_... */
 	bool open;
+	bool check; /* TWEED_SHMEM_CHECK (check.h) */
 };
 extern struct sh sh;
 
-/* The ends of mistakes: sentences. */
-void sh_wild(const void *addr, size_t len) __attribute__((noreturn, cold));
-void sh_no_pe(unsigned pe) __attribute__((noreturn, cold));
+/* The ends of mistakes: sentences.  @caller: where the program has made the call. */
+void sh_wild(const void *addr, size_t len, const void *caller) __attribute__((noreturn, cold));
+void sh_no_pe(unsigned pe, const void *caller) __attribute__((noreturn, cold));
 void sh_need(const char *function) __attribute__((noreturn, cold));
 
-/* sh_at - where [addr, addr + len) is in the segment; ends the job if it is not symmetric. */
-static inline size_t sh_at(const void *addr, size_t len)
+/* sh_find - the offset of [addr, addr + len); SIZE_MAX: it is not symmetric.
+ * sh_at_hand - the same in the ranges that are looked at first. */
+size_t sh_find(const void *addr, size_t len);
+SH_INLINE bool sh_at_hand(const void *addr, size_t len, size_t *at)
 {
-	size_t at = (uintptr_t)addr - (uintptr_t)sh.heap;
+	size_t in = (uintptr_t)addr - (uintptr_t)sh.heap.base;
 
-	if (SH_LIKELY(at < sh.heap_bytes && len <= sh.heap_bytes - at))
-		return sh.heap_at + at;
-	at = (uintptr_t)addr - (uintptr_t)sh.data;
-	if (SH_LIKELY(at < sh.data_bytes && len <= sh.data_bytes - at))
-		return sh.data_at + at;
-	sh_wild(addr, len);
+	*at = sh.heap.at + in;
+	if (SH_LIKELY(in < sh.heap.bytes && len <= sh.heap.bytes - in))
+		return true;
+	in = (uintptr_t)addr - (uintptr_t)sh.data.base;
+	*at = sh.data.at + in;
+	return in < sh.data.bytes && len <= sh.data.bytes - in;
+}
+
+/* sh_at - where [addr, addr + len) is in the segment; ends the job if it is not symmetric. */
+size_t sh_at_slow(const void *addr, size_t len, const void *caller) __attribute__((cold));
+SH_INLINE size_t sh_at(const void *addr, size_t len)
+{
+	size_t at;
+
+	return SH_LIKELY(sh_at_hand(addr, len, &at)) ? at : sh_at_slow(addr, len, SH_CALLER);
 }
 
 /* sh_bytes - of @n elements; more than any memory has when that overflows. */
@@ -51,10 +70,10 @@ static inline size_t sh_bytes(size_t n, size_t size)
 	return __builtin_mul_overflow(n, size, &bytes) ? SIZE_MAX : bytes;
 }
 
-static inline void sh_check_pe(unsigned pe)
+SH_INLINE void sh_check_pe(unsigned pe)
 {
 	if (pe >= tw_segment.pes)
-		sh_no_pe(pe);
+		sh_no_pe(pe, SH_CALLER);
 }
 
 /* ---- teams and contexts ---- */
@@ -68,6 +87,8 @@ static inline void sh_check_pe(unsigned pe)
 struct shmem_ctx {
 	struct shmem_team *team;
 	struct shmem_ctx *next; /* of the team's */
+	long options;
+	uint64_t thread; /* that has made it */
 };
 
 /* PEs start, start + stride, ...  Words only rise: this PE knows how often it has signalled each, and been signalled. */
@@ -84,7 +105,16 @@ struct shmem_team {
 };
 
 void sh_teams_open(void);
+/* sh_team_known, sh_ctx_known - is there such a one?  Nothing of it is read. */
+bool sh_team_known(const struct shmem_team *team);
+bool sh_ctx_known(const struct shmem_ctx *ctx);
+/* sh_in_active - may this PE call a collective of that active set? */
+bool sh_in_active(int start, int log_stride, int size);
 void sh_teams_close(void); /* the teams and contexts that the program has not destroyed */
+/* sh_barrier_all - all puts are complete, and all PEs have come. */
+void sh_barrier_all(void);
+/* sh_team_and - the bits that all of a team's PEs have. */
+uint64_t sh_team_and(struct shmem_team *team, uint64_t bits);
 /* sh_rules_open - the algorithms of collectives, as table and setting say. */
 void sh_rules_open(void);
 
@@ -94,24 +124,39 @@ static inline unsigned sh_team_pe(const struct shmem_team *team, unsigned i)
 }
 
 /* sh_pe - the PE that @ctx calls @pe. */
-static inline unsigned sh_pe(shmem_ctx_t ctx, int pe)
+void sh_no_pe_of(shmem_ctx_t ctx, unsigned pe, const void *caller) __attribute__((noreturn, cold));
+SH_INLINE unsigned sh_pe(shmem_ctx_t ctx, int pe)
 {
 	if (SH_LIKELY(ctx == SHMEM_CTX_DEFAULT))
 		return (unsigned)pe;
 	if (!ctx || (unsigned)pe >= ctx->team->size)
-		sh_no_pe((unsigned)pe);
+		sh_no_pe_of(ctx, (unsigned)pe, SH_CALLER);
 	return sh_team_pe(ctx->team, (unsigned)pe);
 }
 
-/* ---- access ---- */
+/* ---- access ----
+ *
+ * What is not in the ranges at hand is done by functions that end the caller's: so the way through costs no saved register.  They check,
+ * when calls are checked. */
 
-static inline void sh_put(unsigned pe, void *dest, const void *src, size_t len)
+void sh_put_slow(shmem_ctx_t ctx, unsigned pe, void *dest, const void *src, size_t len, const void *caller);
+void sh_get_slow(shmem_ctx_t ctx, unsigned pe, void *dest, const void *src, size_t len, bool wait, const void *caller);
+uint64_t sh_amo_slow(shmem_ctx_t ctx, unsigned pe, const void *word, enum tw_amo op, unsigned bytes, uint64_t value,
+                     uint64_t expect, const void *caller);
+void sh_amo_post_slow(shmem_ctx_t ctx, unsigned pe, void *word, enum tw_amo op, unsigned bytes, uint64_t value,
+                      const void *caller);
+
+SH_INLINE void sh_put(shmem_ctx_t ctx, unsigned pe, void *dest, const void *src, size_t len)
 {
-	char *to = tw_segment_direct(pe);
+	size_t at;
 
 	if (!len)
 		return;
-	size_t at = sh_at(dest, len);
+	if (!SH_LIKELY(sh_at_hand(dest, len, &at))) {
+		sh_put_slow(ctx, pe, dest, src, len, SH_CALLER);
+		return;
+	}
+	char *to = tw_segment_direct(pe);
 	if (SH_LIKELY(to)) {
 		memcpy(to + at, src, len);
 		return;
@@ -120,13 +165,17 @@ static inline void sh_put(unsigned pe, void *dest, const void *src, size_t len)
 	tw_segment_remote_put(pe, at, src, len);
 }
 
-static inline void sh_get(unsigned pe, void *dest, const void *src, size_t len, bool wait)
+SH_INLINE void sh_get(shmem_ctx_t ctx, unsigned pe, void *dest, const void *src, size_t len, bool wait)
 {
-	const char *from = tw_segment_direct(pe);
+	size_t at;
 
 	if (!len)
 		return;
-	size_t at = sh_at(src, len);
+	if (!SH_LIKELY(sh_at_hand(src, len, &at))) {
+		sh_get_slow(ctx, pe, dest, src, len, wait, SH_CALLER);
+		return;
+	}
+	const char *from = tw_segment_direct(pe);
 	if (SH_LIKELY(from)) {
 		memcpy(dest, from + at, len);
 		return;
@@ -135,23 +184,29 @@ static inline void sh_get(unsigned pe, void *dest, const void *src, size_t len, 
 	tw_segment_remote_get(pe, at, dest, len, wait);
 }
 
-static inline uint64_t sh_amo(unsigned pe, const void *word, enum tw_amo op, unsigned bytes, uint64_t value,
-                              uint64_t expect)
+SH_INLINE uint64_t sh_amo(shmem_ctx_t ctx, unsigned pe, const void *word, enum tw_amo op, unsigned bytes,
+                          uint64_t value, uint64_t expect)
 {
-	size_t at = sh_at(word, bytes);
-	char *to = tw_segment_direct(pe);
+	size_t at;
 
+	if (!SH_LIKELY(sh_at_hand(word, bytes, &at)))
+		return sh_amo_slow(ctx, pe, word, op, bytes, value, expect, SH_CALLER);
+	char *to = tw_segment_direct(pe);
 	if (SH_LIKELY(to && tw_segment.cpu_atomics))
 		return tw_amo_here(to + at, op, bytes, value, expect);
 	sh_check_pe(pe);
 	return tw_segment_remote_amo(pe, at, op, bytes, value, expect);
 }
 
-static inline void sh_amo_post(unsigned pe, void *word, enum tw_amo op, unsigned bytes, uint64_t value)
+SH_INLINE void sh_amo_post(shmem_ctx_t ctx, unsigned pe, void *word, enum tw_amo op, unsigned bytes, uint64_t value)
 {
-	size_t at = sh_at(word, bytes);
-	char *to = tw_segment_direct(pe);
+	size_t at;
 
+	if (!SH_LIKELY(sh_at_hand(word, bytes, &at))) {
+		sh_amo_post_slow(ctx, pe, word, op, bytes, value, SH_CALLER);
+		return;
+	}
+	char *to = tw_segment_direct(pe);
 	if (SH_LIKELY(to && tw_segment.cpu_atomics)) {
 		tw_amo_here(to + at, op, bytes, value, 0);
 		tw_segment_nudge(to); /* the atomic was a full fence */
@@ -161,7 +216,7 @@ static inline void sh_amo_post(unsigned pe, void *word, enum tw_amo op, unsigned
 	tw_segment_remote_amo_post(pe, at, op, bytes, value);
 }
 
-/* A function and its twin with a context; @BODY finds the PE in `to`. */
+/* A function and its twin with a context; @BODY finds them in `ctx` and `to`. */
 #define SH_BOTH(R, NAME, BODY, ...)                                                                                    \
 	R pshmem_ctx_##NAME(shmem_ctx_t ctx, __VA_ARGS__)                                                              \
 	{                                                                                                              \
@@ -170,6 +225,7 @@ static inline void sh_amo_post(unsigned pe, void *word, enum tw_amo op, unsigned
 	}                                                                                                              \
 	R pshmem_##NAME(__VA_ARGS__)                                                                                   \
 	{                                                                                                              \
+		const shmem_ctx_t ctx = SHMEM_CTX_DEFAULT;                                                             \
 		unsigned to = (unsigned)pe;                                                                            \
 		BODY                                                                                                   \
 	}

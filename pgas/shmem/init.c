@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "pgas/shmem/check.h"
 #include "pgas/shmem/heap.h"
 #include "pgas/shmem/impl.h"
 #include "pgas/shmem/size.h"
@@ -23,23 +24,6 @@ struct sh sh;
 void sh_need(const char *function)
 {
 	tw_fatal("%s was called before shmem_init or after shmem_finalize", function);
-}
-
-void sh_wild(const void *addr, size_t len)
-{
-	if (!sh.open)
-		tw_fatal("OpenSHMEM was used before shmem_init or after shmem_finalize");
-	tw_fatal("the %zu bytes at %p are not symmetric memory: neither from shmem_malloc, nor global or static "
-	         "variables of "
-	         "the program",
-	         len, addr);
-}
-
-void sh_no_pe(unsigned pe)
-{
-	if (!sh.open)
-		tw_fatal("OpenSHMEM was used before shmem_init or after shmem_finalize");
-	tw_fatal("there is no PE %d: they are 0 to %u, in a team fewer", (int)pe, tw_segment.pes - 1);
 }
 
 /* ---- environment ---- */
@@ -64,8 +48,9 @@ static void init_tell(void)
 	if (init_wants("SHMEM_DEBUG"))
 		tw_log("PE %u of %u: heap %p, %zu bytes; data %p, %zu bytes; segment of %zu MiB; PEs %u to %u on this "
 		       "node",
-		       tw_segment.pe, tw_segment.pes, (void *)sh.heap, sh.heap_bytes, (void *)sh.data, sh.data_bytes,
-		       tw_segment.bytes >> 20, tw_segment.first, tw_segment.first + tw_segment.locals - 1);
+		       tw_segment.pe, tw_segment.pes, (void *)sh.range[SH_HEAP].base, sh.range[SH_HEAP].bytes,
+		       (void *)sh.range[SH_DATA].base, sh.range[SH_DATA].bytes, tw_segment.bytes >> 20,
+		       tw_segment.first, tw_segment.first + tw_segment.locals - 1);
 	if (tw_segment.pe == 0)
 		fflush(stdout);
 }
@@ -102,9 +87,7 @@ static void init_data(void)
 	char *end = (char *)TW_ALIGN_UP((uintptr_t)_end, INIT_PAGE);
 	size_t bytes = (size_t)(end - start), at = init_reserve(bytes, "the program's global variables");
 
-	sh.data_at = at;
-	sh.data = start;
-	sh.data_bytes = bytes;
+	sh.range[SH_DATA] = (struct sh_range){start, bytes, at};
 	/* From here on nothing is written until the copy has taken their place. */
 	init_copy(tw_segment.base + at, start, bytes);
 	int error = tw_segment_alias(at, bytes, start);
@@ -123,9 +106,14 @@ static void init_memory(void)
 	init_data();
 	size_t at = init_reserve(heap, "a symmetric heap");
 	heap_open(tw_segment.base + at, heap);
-	sh.heap_at = at;
-	sh.heap = tw_segment.base + at;
-	sh.heap_bytes = heap;
+	sh.range[SH_HEAP] = (struct sh_range){tw_segment.base + at, heap, at};
+	sh.check = tw_segment.net ? tw_segment.check : init_wants("TWEED_SHMEM_CHECK");
+	if (sh.check) {
+		sh_check_open(init_reserve(sh_check_bytes(), "what PEs tell each other about their calls"));
+	} else {
+		sh.heap = sh.range[SH_HEAP];
+		sh.data = sh.range[SH_DATA];
+	}
 }
 
 /* ---- begin and end ---- */
@@ -177,10 +165,12 @@ void pshmem_finalize(void)
 {
 	if (!sh.open)
 		return;
-	pshmem_barrier_all();
+	SH_CHECK_COLLECTIVE("shmem_finalize", .team = SHMEM_TEAM_WORLD);
+	sh_barrier_all();
 	sh_teams_close();
 	sh.open = false;
-	sh.heap_bytes = sh.data_bytes = 0;
+	sh.heap.bytes = sh.data.bytes = 0;
+	memset(sh.range, 0, sizeof(sh.range));
 	tw_segment_close();
 }
 
@@ -223,24 +213,19 @@ int pshmem_pe_accessible(int pe)
 	return (unsigned)pe < tw_segment.pes;
 }
 
-static bool init_symmetric(const void *addr)
-{
-	return (uintptr_t)addr - (uintptr_t)sh.heap < sh.heap_bytes ||
-	       (uintptr_t)addr - (uintptr_t)sh.data < sh.data_bytes;
-}
-
 int pshmem_addr_accessible(const void *addr, int pe)
 {
-	return pshmem_pe_accessible(pe) && init_symmetric(addr);
+	return pshmem_pe_accessible(pe) && sh_find(addr, 1) != SIZE_MAX;
 }
 
 void *pshmem_ptr(const void *dest, int pe)
 {
 	char *to = tw_segment_direct((unsigned)pe);
+	size_t at = sh_find(dest, 1);
 
-	if (!to || !init_symmetric(dest))
+	if (!to || at == SIZE_MAX)
 		return NULL;
-	return (unsigned)pe == tw_segment.pe ? (void *)(uintptr_t)dest : to + sh_at(dest, 1);
+	return (unsigned)pe == tw_segment.pe ? (void *)(uintptr_t)dest : to + at;
 }
 
 void *pshmem_team_ptr(shmem_team_t team, const void *dest, int pe)

@@ -7,7 +7,7 @@
  *     mine   of each PE's copy: 2 x (the next one's PE + 1), as soon as it has said so, + 1 when the lock is handed to this PE
  *
  * Both parts of mine are added, so their order does not matter.  A lock's home follows from its address, so that locks are spread. */
-#include "pgas/shmem/impl.h"
+#include "pgas/shmem/check.h"
 
 static uint32_t *lock_tail(long *lock)
 {
@@ -19,7 +19,7 @@ static uint32_t *lock_mine(long *lock)
 	return (uint32_t *)(void *)lock + 1;
 }
 
-static unsigned lock_home(const long *lock)
+SH_INLINE unsigned lock_home(const long *lock)
 {
 	return (unsigned)(sh_at(lock, sizeof(*lock)) / sizeof(*lock) % tw_segment.pes);
 }
@@ -36,7 +36,7 @@ static uint32_t lock_wait(long *lock, uint32_t bits)
 
 static void lock_add(long *lock, unsigned pe, uint32_t value)
 {
-	sh_amo_post(pe, lock_mine(lock), TW_AMO_ADD, 4, value);
+	sh_amo_post(SHMEM_CTX_DEFAULT, pe, lock_mine(lock), TW_AMO_ADD, 4, value);
 	if (!tw_segment_direct(pe))
 		tw_segment_remote_wake(pe);
 }
@@ -44,30 +44,41 @@ static void lock_add(long *lock, unsigned pe, uint32_t value)
 void pshmem_set_lock(long *lock)
 {
 	unsigned me = tw_segment.pe;
-	uint32_t before = (uint32_t)sh_amo(lock_home(lock), lock_tail(lock), TW_AMO_SWAP, 4, me + 1, 0);
+
+	SH_CHECK(lock, lock, false);
+	if (sh.check)
+		sh_check_locked(lock);
+	uint32_t before =
+	    (uint32_t)sh_amo(SHMEM_CTX_DEFAULT, lock_home(lock), lock_tail(lock), TW_AMO_SWAP, 4, me + 1, 0);
 
 	if (!before)
 		return;
 	lock_add(lock, before - 1, 2 * (me + 1));
 	lock_wait(lock, 1);
-	sh_amo(me, lock_mine(lock), TW_AMO_ADD, 4, UINT32_MAX, 0);
+	sh_amo(SHMEM_CTX_DEFAULT, me, lock_mine(lock), TW_AMO_ADD, 4, UINT32_MAX, 0);
 }
 
 int pshmem_test_lock(long *lock)
 {
-	return sh_amo(lock_home(lock), lock_tail(lock), TW_AMO_CAS, 4, tw_segment.pe + 1, 0) != 0;
+	SH_CHECK(lock, lock, false);
+	bool taken =
+	    sh_amo(SHMEM_CTX_DEFAULT, lock_home(lock), lock_tail(lock), TW_AMO_CAS, 4, tw_segment.pe + 1, 0) == 0;
+	if (sh.check && taken)
+		sh_check_locked(lock);
+	return !taken;
 }
 
 void pshmem_clear_lock(long *lock)
 {
 	unsigned me = tw_segment.pe;
 
+	SH_CHECK(lock, lock, true);
 	tw_segment_quiet();
 	if (!__atomic_load_n(lock_mine(lock), __ATOMIC_ACQUIRE) &&
-	    sh_amo(lock_home(lock), lock_tail(lock), TW_AMO_CAS, 4, 0, me + 1) == me + 1)
+	    sh_amo(SHMEM_CTX_DEFAULT, lock_home(lock), lock_tail(lock), TW_AMO_CAS, 4, 0, me + 1) == me + 1)
 		return;
 	uint32_t next = lock_wait(lock, UINT32_MAX - 1) / 2;
-	sh_amo(me, lock_mine(lock), TW_AMO_SWAP, 4, 0, 0);
+	sh_amo(SHMEM_CTX_DEFAULT, me, lock_mine(lock), TW_AMO_SWAP, 4, 0, 0);
 	lock_add(lock, next - 1, 1);
 }
 

@@ -1,25 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* memory.c - the calls of the symmetric heap: all PEs make them, in the same order. */
+#include "pgas/shmem/check.h"
 #include "pgas/shmem/heap.h"
-#include "pgas/shmem/impl.h"
 
-static void *memory_alloc(const char *function, size_t align, size_t size)
+SH_INLINE void *memory_alloc(const char *function, size_t align, size_t size)
 {
 	if (!sh.open)
 		sh_need(function);
+	SH_CHECK_COLLECTIVE(function, .team = SHMEM_TEAM_WORLD, .count = size, .dst = (ptrdiff_t)align);
 	if (!size)
 		return NULL;
 	void *ptr = heap_alloc(align, size);
-	pshmem_barrier_all();
+	sh_barrier_all();
 	return ptr;
 }
 
-static void memory_check(const char *function, const void *ptr)
+SH_INLINE void memory_check(const char *function, const void *ptr, size_t size)
 {
 	if (!sh.open)
 		sh_need(function);
 	if (!heap_size(ptr))
-		tw_fatal("%s: %p is no block of the symmetric heap, or was freed before", function, ptr);
+		SH_MISTAKE(SH_CALLER, "%s: %p is no block of the symmetric heap, or was freed before", function, ptr);
+	SH_CHECK_COLLECTIVE(function, .team = SHMEM_TEAM_WORLD, .dest = ptr, .count = size);
 }
 
 void *pshmem_malloc(size_t size)
@@ -35,7 +37,11 @@ void *pshmem_malloc_with_hints(size_t size, long hints)
 
 void *pshmem_align(size_t alignment, size_t size)
 {
-	if (!alignment || (alignment & (alignment - 1)))
+	bool power = alignment && !(alignment & (alignment - 1));
+
+	if (!power && sh.check)
+		SH_MISTAKE(SH_CALLER, "an alignment of %zu is no power of two", alignment);
+	if (!power)
 		return NULL;
 	return memory_alloc("shmem_align", alignment, size);
 }
@@ -46,12 +52,13 @@ void *pshmem_calloc(size_t count, size_t size)
 
 	if (!sh.open)
 		sh_need("shmem_calloc");
+	SH_CHECK_COLLECTIVE("shmem_calloc", .team = SHMEM_TEAM_WORLD, .count = bytes);
 	if (!bytes)
 		return NULL;
 	void *ptr = heap_alloc(HEAP_ALIGN, bytes);
 	if (ptr)
 		memset(ptr, 0, bytes);
-	pshmem_barrier_all();
+	sh_barrier_all();
 	return ptr;
 }
 
@@ -63,8 +70,8 @@ void *pshmem_realloc(void *ptr, size_t size)
 		pshmem_free(ptr);
 		return NULL;
 	}
-	memory_check("shmem_realloc", ptr);
-	pshmem_barrier_all();
+	memory_check("shmem_realloc", ptr, size);
+	sh_barrier_all();
 	size_t old = heap_size(ptr);
 	if (!heap_grow(ptr, size)) {
 		void *moved = heap_alloc(HEAP_ALIGN, size);
@@ -74,7 +81,7 @@ void *pshmem_realloc(void *ptr, size_t size)
 		}
 		ptr = moved;
 	}
-	pshmem_barrier_all();
+	sh_barrier_all();
 	return ptr;
 }
 
@@ -82,8 +89,8 @@ void pshmem_free(void *ptr)
 {
 	if (!ptr)
 		return;
-	memory_check("shmem_free", ptr);
-	pshmem_barrier_all();
+	memory_check("shmem_free", ptr, 0);
+	sh_barrier_all();
 	heap_free(ptr);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* rma.c - puts and gets, of every type and size. */
-#include "pgas/shmem/impl.h"
+#include "pgas/shmem/check.h"
 
-static void rma_signal(unsigned pe, uint64_t *sig_addr, uint64_t signal, int sig_op)
+SH_INLINE void rma_signal(shmem_ctx_t ctx, unsigned pe, uint64_t *sig_addr, uint64_t signal, int sig_op)
 {
 	char *to = tw_segment_direct(pe);
 
@@ -13,7 +13,7 @@ static void rma_signal(unsigned pe, uint64_t *sig_addr, uint64_t signal, int sig
 		tw_segment_wake(to);
 		return;
 	}
-	sh_amo_post(pe, sig_addr, sig_op == SHMEM_SIGNAL_ADD ? TW_AMO_ADD : TW_AMO_SWAP, 8, signal);
+	sh_amo_post(ctx, pe, sig_addr, sig_op == SHMEM_SIGNAL_ADD ? TW_AMO_ADD : TW_AMO_SWAP, 8, signal);
 	if (!to)
 		tw_segment_remote_wake(pe);
 }
@@ -28,16 +28,20 @@ static inline void rma_nudge(unsigned pe)
 }
 
 /* Elements of @size bytes, @dst and @sst of them apart. */
-static void rma_iput(unsigned pe, char *dest, const char *source, ptrdiff_t dst, ptrdiff_t sst, size_t size, size_t n)
+SH_INLINE void rma_iput(shmem_ctx_t ctx, unsigned pe, char *dest, const char *source, ptrdiff_t dst, ptrdiff_t sst,
+                        size_t size, size_t n)
 {
+	SH_CHECK(strides, dst, sst);
 	for (ptrdiff_t i = 0; i < (ptrdiff_t)n; i++)
-		sh_put(pe, dest + i * dst * (ptrdiff_t)size, source + i * sst * (ptrdiff_t)size, size);
+		sh_put(ctx, pe, dest + i * dst * (ptrdiff_t)size, source + i * sst * (ptrdiff_t)size, size);
 }
 
-static void rma_iget(unsigned pe, char *dest, const char *source, ptrdiff_t dst, ptrdiff_t sst, size_t size, size_t n)
+SH_INLINE void rma_iget(shmem_ctx_t ctx, unsigned pe, char *dest, const char *source, ptrdiff_t dst, ptrdiff_t sst,
+                        size_t size, size_t n)
 {
+	SH_CHECK(strides, dst, sst);
 	for (ptrdiff_t i = 0; i < (ptrdiff_t)n; i++)
-		sh_get(pe, dest + i * dst * (ptrdiff_t)size, source + i * sst * (ptrdiff_t)size, size, false);
+		sh_get(ctx, pe, dest + i * dst * (ptrdiff_t)size, source + i * sst * (ptrdiff_t)size, size, false);
 	if (tw_segment.reading)
 		tw_segment_remote_quiet();
 }
@@ -46,25 +50,29 @@ static void rma_iget(unsigned pe, char *dest, const char *source, ptrdiff_t dst,
 
 /* Of elements of SIZE bytes; T: what pointers point to; PUT ... IGET: names. */
 #define SH_COPIES(T, SIZE, PUT, GET, SIGNAL) \
-	SH_BOTH(void, PUT, sh_put(to, dest, source, sh_bytes(nelems, SIZE));, T *dest, const T *source, size_t nelems, int pe) \
-	SH_BOTH(void, GET, sh_get(to, dest, source, sh_bytes(nelems, SIZE), true);, T *dest, const T *source, size_t nelems, int pe) \
-	SH_BOTH(void, PUT##_nbi, sh_put(to, dest, source, sh_bytes(nelems, SIZE));, T *dest, const T *source, size_t nelems, int pe) \
-	SH_BOTH(void, GET##_nbi, sh_get(to, dest, source, sh_bytes(nelems, SIZE), false);, T *dest, const T *source, size_t nelems, int pe) \
-	SH_BOTH(void, SIGNAL, sh_put(to, dest, source, sh_bytes(nelems, SIZE)); rma_signal(to, sig_addr, signal, sig_op);, \
+	SH_BOTH(void, PUT, sh_put(ctx, to, dest, source, sh_bytes(nelems, SIZE));, T *dest, const T *source, size_t nelems, int pe) \
+	SH_BOTH(void, GET, sh_get(ctx, to, dest, source, sh_bytes(nelems, SIZE), true);, T *dest, const T *source, size_t nelems, int pe) \
+	SH_BOTH(void, PUT##_nbi, sh_put(ctx, to, dest, source, sh_bytes(nelems, SIZE));, T *dest, const T *source, size_t nelems, int pe) \
+	SH_BOTH(void, GET##_nbi, sh_get(ctx, to, dest, source, sh_bytes(nelems, SIZE), false);, T *dest, const T *source, size_t nelems, int pe) \
+	SH_BOTH(void, SIGNAL, \
+	        SH_CHECK(signal, dest, sh_bytes(nelems, SIZE), sig_addr, sig_op); \
+	        sh_put(ctx, to, dest, source, sh_bytes(nelems, SIZE)); rma_signal(ctx, to, sig_addr, signal, sig_op);, \
 	        T *dest, const T *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) \
-	SH_BOTH(void, SIGNAL##_nbi, sh_put(to, dest, source, sh_bytes(nelems, SIZE)); rma_signal(to, sig_addr, signal, sig_op);, \
+	SH_BOTH(void, SIGNAL##_nbi, \
+	        SH_CHECK(signal, dest, sh_bytes(nelems, SIZE), sig_addr, sig_op); \
+	        sh_put(ctx, to, dest, source, sh_bytes(nelems, SIZE)); rma_signal(ctx, to, sig_addr, signal, sig_op);, \
 	        T *dest, const T *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe)
 #define SH_STRIDED(T, SIZE, PUT, GET) \
-	SH_BOTH(void, PUT, rma_iput(to, (char *)dest, (const char *)source, dst, sst, SIZE, nelems);, \
+	SH_BOTH(void, PUT, rma_iput(ctx, to, (char *)dest, (const char *)source, dst, sst, SIZE, nelems);, \
 	        T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) \
-	SH_BOTH(void, GET, rma_iget(to, (char *)dest, (const char *)source, dst, sst, SIZE, nelems);, \
+	SH_BOTH(void, GET, rma_iget(ctx, to, (char *)dest, (const char *)source, dst, sst, SIZE, nelems);, \
 	        T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe)
 
 #define SH_TYPED(T, N) \
 	SH_COPIES(T, sizeof(T), N##_put, N##_get, N##_put_signal) \
 	SH_STRIDED(T, sizeof(T), N##_iput, N##_iget) \
-	SH_BOTH(void, N##_p, sh_put(to, dest, &value, sizeof(T)); rma_nudge(to);, T *dest, T value, int pe) \
-	SH_BOTH(T, N##_g, T value; sh_get(to, &value, source, sizeof(T), true); return value;, const T *source, int pe) \
+	SH_BOTH(void, N##_p, sh_put(ctx, to, dest, &value, sizeof(T)); rma_nudge(to);, T *dest, T value, int pe) \
+	SH_BOTH(T, N##_g, T value; sh_get(ctx, to, &value, source, sizeof(T), true); return value;, const T *source, int pe) \
 	TWS_FUNCTIONS_RMA(SH_ALIAS, T, N)
 TWS_TYPES_RMA(SH_TYPED)
 

@@ -2,7 +2,7 @@
 /* sync.c - order, completion, and waiting for variables of one's own. */
 #include <sched.h>
 
-#include "pgas/shmem/impl.h"
+#include "pgas/shmem/check.h"
 
 void pshmem_fence(void)
 {
@@ -16,13 +16,13 @@ void pshmem_quiet(void)
 
 void pshmem_ctx_fence(shmem_ctx_t ctx)
 {
-	(void)ctx;
+	SH_CHECK(ctx, ctx);
 	tw_segment_fence();
 }
 
 void pshmem_ctx_quiet(shmem_ctx_t ctx)
 {
-	(void)ctx;
+	SH_CHECK(ctx, ctx);
 	tw_segment_quiet();
 }
 
@@ -76,11 +76,13 @@ static void sync_failed(void)
 	} \
 	void pshmem_##N##_wait_until_all##FORM(T *ivars, size_t nelems, const int *status, int cmp, CMP_VALUES) \
 	{ \
+		SH_CHECK(ivars, ivars, nelems, sizeof(T), cmp); \
 		for (struct tw_nap nap = {0}; !sync_all_##N##FORM(ivars, nelems, status, cmp, value);) \
 			tw_segment_nap(&nap); \
 	} \
 	size_t pshmem_##N##_wait_until_any##FORM(T *ivars, size_t nelems, const int *status, int cmp, CMP_VALUES) \
 	{ \
+		SH_CHECK(ivars, ivars, nelems, sizeof(T), cmp); \
 		struct tw_nap nap = {0}; \
 		bool none; \
 		size_t i; \
@@ -90,6 +92,7 @@ static void sync_failed(void)
 	} \
 	size_t pshmem_##N##_wait_until_some##FORM(T *ivars, size_t nelems, size_t *indices, const int *status, int cmp, CMP_VALUES) \
 	{ \
+		SH_CHECK(ivars, ivars, nelems, sizeof(T), cmp); \
 		struct tw_nap nap = {0}; \
 		bool none; \
 		size_t found; \
@@ -99,6 +102,7 @@ static void sync_failed(void)
 	} \
 	int pshmem_##N##_test_all##FORM(T *ivars, size_t nelems, const int *status, int cmp, CMP_VALUES) \
 	{ \
+		SH_CHECK(ivars, ivars, nelems, sizeof(T), cmp); \
 		bool all = sync_all_##N##FORM(ivars, nelems, status, cmp, value); \
 		if (!all) \
 			sync_failed(); \
@@ -106,6 +110,7 @@ static void sync_failed(void)
 	} \
 	size_t pshmem_##N##_test_any##FORM(T *ivars, size_t nelems, const int *status, int cmp, CMP_VALUES) \
 	{ \
+		SH_CHECK(ivars, ivars, nelems, sizeof(T), cmp); \
 		bool none; \
 		size_t i = sync_any_##N##FORM(ivars, nelems, status, cmp, value, &none); \
 		if (i == SIZE_MAX) \
@@ -114,6 +119,7 @@ static void sync_failed(void)
 	} \
 	size_t pshmem_##N##_test_some##FORM(T *ivars, size_t nelems, size_t *indices, const int *status, int cmp, CMP_VALUES) \
 	{ \
+		SH_CHECK(ivars, ivars, nelems, sizeof(T), cmp); \
 		bool none; \
 		size_t found = sync_some_##N##FORM(ivars, nelems, indices, status, cmp, value, &none); \
 		if (!found) \
@@ -139,11 +145,13 @@ static void sync_failed(void)
 	} \
 	void pshmem_##N##_wait_until(T *ivar, int cmp, T value) \
 	{ \
+		SH_CHECK(ivars, ivar, 1, sizeof(T), cmp); \
 		for (struct tw_nap nap = {0}; !sync_holds_##N(ivar, cmp, value);) \
 			tw_segment_nap(&nap); \
 	} \
 	int pshmem_##N##_test(T *ivar, int cmp, T value) \
 	{ \
+		SH_CHECK(ivars, ivar, 1, sizeof(T), cmp); \
 		bool holds = sync_holds_##N(ivar, cmp, value); \
 		if (!holds) \
 			sync_failed(); \
@@ -173,6 +181,7 @@ void pshmem_wait(long *ivar, long value)
 
 uint64_t pshmem_signal_fetch(const uint64_t *sig_addr)
 {
+	SH_CHECK(ivars, sig_addr, 1, sizeof(*sig_addr), SHMEM_CMP_EQ);
 	return __atomic_load_n(sig_addr, __ATOMIC_ACQUIRE);
 }
 
@@ -180,9 +189,10 @@ uint64_t pshmem_signal_wait_until(uint64_t *sig_addr, int cmp, uint64_t value)
 {
 	uint64_t now = 0;
 
+	SH_CHECK(ivars, sig_addr, 1, sizeof(*sig_addr), cmp);
 	/* What is returned must be what the comparison has seen. */
 	for (struct tw_nap nap = {0};; tw_segment_nap(&nap)) {
-		now = pshmem_signal_fetch(sig_addr);
+		now = __atomic_load_n(sig_addr, __ATOMIC_ACQUIRE);
 		if (sync_holds_uint64(&now, cmp, value))
 			return now;
 	}

@@ -7,10 +7,12 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "pgas/shmem/check.h"
 #include "pgas/shmem/collective/collective.h"
 
 struct shmem_team tws_team_world, tws_team_shared;
 struct shmem_ctx tws_ctx_default = {.team = &tws_team_world};
+static struct shmem_ctx *team_ended; /* destroyed contexts, kept when calls are checked */
 
 static uint64_t team_free;                  /* slots, bits */
 static struct shmem_team *team_of_slot[64]; /* those that the program made */
@@ -70,9 +72,8 @@ static int team_make(struct shmem_team *parent, unsigned start, int stride, unsi
                      const shmem_team_config_t *config, long mask, shmem_team_t *made)
 {
 	struct shmem_team *team = calloc(1, sizeof(*team));
-	uint64_t both = team ? team_free : 0;
+	uint64_t both = sh_team_and(parent, team ? team_free : 0);
 
-	pshmem_uint64_and_reduce(parent, &both, &both, 1);
 	if (!both) {
 		free(team);
 		return -1;
@@ -93,10 +94,38 @@ static int team_make(struct shmem_team *parent, unsigned start, int stride, unsi
 	return 0;
 }
 
+static void contexts_end(struct shmem_ctx **list)
+{
+	while (*list) {
+		struct shmem_ctx *next = (*list)->next;
+		free(*list);
+		*list = next;
+	}
+}
+
+static void team_end(struct shmem_team *team)
+{
+	contexts_end(&team->ctx);
+	free(team);
+}
+
+/* All of its PEs come. */
+static void team_destroy(struct shmem_team *team)
+{
+	struct sh_set set = set_of_team(team);
+	sync_dissemination(&set); /* which looks at own words alone: nobody reads what becomes 0 */
+	memset(tw_segment.base + sh.teams_at + team->slot * SH_TEAM_BYTES, 0, SH_WORDS * SH_WORD_BYTES);
+	team_free |= (uint64_t)1 << team->slot;
+	team_of_slot[team->slot] = NULL;
+	team_end(team);
+}
+
 int pshmem_team_split_strided(shmem_team_t parent, int start, int stride, int size, const shmem_team_config_t *config,
                               long config_mask, shmem_team_t *new_team)
 {
 	*new_team = SHMEM_TEAM_INVALID;
+	SH_CHECK_COLLECTIVE("shmem_team_split_strided", .team = parent, .root = start, .count = (size_t)size,
+	                    .dst = stride);
 	if (parent == SHMEM_TEAM_INVALID)
 		return -1;
 	int64_t last = start + (int64_t)stride * (size - 1);
@@ -111,6 +140,7 @@ int pshmem_team_split_2d(shmem_team_t parent, int xrange, const shmem_team_confi
                          shmem_team_t *yaxis_team)
 {
 	*xaxis_team = *yaxis_team = SHMEM_TEAM_INVALID;
+	SH_CHECK_COLLECTIVE("shmem_team_split_2d", .team = parent, .count = (size_t)xrange);
 	if (parent == SHMEM_TEAM_INVALID || xrange < 1 || (xaxis_mask && !xaxis_config) ||
 	    (yaxis_mask && !yaxis_config))
 		return -1;
@@ -119,38 +149,19 @@ int pshmem_team_split_2d(shmem_team_t parent, int xrange, const shmem_team_confi
 		return -1;
 	if (team_make(parent, x, (int)width, (parent->size - x + width - 1) / width, yaxis_config, yaxis_mask,
 	              yaxis_team)) {
-		pshmem_team_destroy(*xaxis_team);
+		team_destroy(*xaxis_team);
 		*xaxis_team = SHMEM_TEAM_INVALID;
 		return -1;
 	}
 	return 0;
 }
 
-static void team_contexts_end(struct shmem_team *team)
-{
-	while (team->ctx) {
-		struct shmem_ctx *next = team->ctx->next;
-		free(team->ctx);
-		team->ctx = next;
-	}
-}
-
-static void team_end(struct shmem_team *team)
-{
-	team_contexts_end(team);
-	free(team);
-}
-
 void pshmem_team_destroy(shmem_team_t team)
 {
 	if (team == SHMEM_TEAM_INVALID || team == SHMEM_TEAM_WORLD || team == SHMEM_TEAM_SHARED)
 		return;
-	struct sh_set set = set_of_team(team);
-	sync_dissemination(&set); /* which looks at own words alone: nobody reads what becomes 0 */
-	memset(tw_segment.base + sh.teams_at + team->slot * SH_TEAM_BYTES, 0, SH_WORDS * SH_WORD_BYTES);
-	team_free |= (uint64_t)1 << team->slot;
-	team_of_slot[team->slot] = NULL;
-	team_end(team);
+	SH_CHECK_COLLECTIVE("shmem_team_destroy", .team = team);
+	team_destroy(team);
 }
 
 void sh_teams_close(void)
@@ -158,8 +169,18 @@ void sh_teams_close(void)
 	for (unsigned slot = 0; slot < 64; slot++)
 		if (team_of_slot[slot])
 			team_end(team_of_slot[slot]);
-	team_contexts_end(&tws_team_world);
-	team_contexts_end(&tws_team_shared);
+	contexts_end(&tws_team_world.ctx);
+	contexts_end(&tws_team_shared.ctx);
+	contexts_end(&team_ended);
+}
+
+bool sh_team_known(const struct shmem_team *team)
+{
+	bool known = team == SHMEM_TEAM_WORLD || team == SHMEM_TEAM_SHARED;
+
+	for (unsigned slot = 0; slot < 64 && !known; slot++)
+		known = team && team_of_slot[slot] == team;
+	return known;
 }
 
 /* ---- contexts ---- */
@@ -171,12 +192,17 @@ int pshmem_team_create_ctx(shmem_team_t team, long options, shmem_ctx_t *ctx)
 	const long known = SHMEM_CTX_SERIALIZED | SHMEM_CTX_PRIVATE | SHMEM_CTX_NOSTORE;
 
 	*ctx = SHMEM_CTX_INVALID;
+	SH_CHECK(team, team);
+	if (sh.check && options & ~known)
+		SH_MISTAKE(SH_CALLER, "0x%lx are no options of a context; use SHMEM_CTX_...", options);
 	if (team == SHMEM_TEAM_INVALID)
 		return -1;
 	struct shmem_ctx *made = options & ~known ? NULL : calloc(1, sizeof(*made));
 	if (!made)
 		return -1;
 	made->team = team;
+	made->options = options;
+	made->thread = (uint64_t)pthread_self();
 	pthread_mutex_lock(&team_mutex);
 	made->next = team->ctx;
 	team->ctx = made;
@@ -194,6 +220,7 @@ void pshmem_ctx_destroy(shmem_ctx_t ctx)
 {
 	if (ctx == SHMEM_CTX_INVALID || ctx == SHMEM_CTX_DEFAULT)
 		return;
+	SH_CHECK(ctx, ctx);
 	tw_segment_quiet();
 	pthread_mutex_lock(&team_mutex);
 	struct shmem_ctx **at = &ctx->team->ctx;
@@ -201,8 +228,30 @@ void pshmem_ctx_destroy(shmem_ctx_t ctx)
 		at = &(*at)->next;
 	if (*at)
 		*at = ctx->next;
+	if (sh.check) {
+		ctx->next = team_ended;
+		team_ended = ctx;
+	}
 	pthread_mutex_unlock(&team_mutex);
-	free(ctx);
+	if (!sh.check)
+		free(ctx);
+}
+
+static bool ctx_in(const struct shmem_ctx *list, const struct shmem_ctx *ctx)
+{
+	while (list && list != ctx)
+		list = list->next;
+	return list != NULL;
+}
+
+bool sh_ctx_known(const struct shmem_ctx *ctx)
+{
+	pthread_mutex_lock(&team_mutex);
+	bool known = ctx == SHMEM_CTX_DEFAULT || ctx_in(tws_team_world.ctx, ctx) || ctx_in(tws_team_shared.ctx, ctx);
+	for (unsigned slot = 0; slot < 64 && !known; slot++)
+		known = team_of_slot[slot] && ctx_in(team_of_slot[slot]->ctx, ctx);
+	pthread_mutex_unlock(&team_mutex);
+	return known;
 }
 
 int pshmem_ctx_get_team(shmem_ctx_t ctx, shmem_team_t *team)

@@ -24,6 +24,7 @@ struct tw_config {
 	uint64_t memory;     /* TWEED_MEMORY      64G, sparse; a multiple of 2M, 2M..1T */
 	uint64_t segment;    /* TWEED_SEGMENT     auto (UINT64_MAX), else the bytes of a processor's symmetric segment, 0..1T */
 	char collectives[256]; /* OpenSHMEM: CALL=ALGORITHM,... */
+	bool shmem_check;      /* TWEED_SHMEM_CHECK 0 | 1 */
 	uint64_t superpage;  /* TWEED_SUPERPAGE   1: pages that get a home together; power of two, 1..512 */
 	char home[16];       /* TWEED_HOME        first-touch | after-init | round-robin */
 	uint64_t prefetch;   /* TWEED_PREFETCH    32: most pages read or written ahead; 0 none; 0..256 */

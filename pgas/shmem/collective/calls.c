@@ -1,24 +1,38 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* calls.c - the collective calls: arguments to sets, types to bytes. */
+#include "pgas/shmem/check.h"
 #include "pgas/shmem/collective/collective.h"
 
 /* ---- synchronization ---- */
 
-void pshmem_sync_all(void)
+static void calls_sync_all(void)
 {
 	struct sh_set set = set_of_team(SHMEM_TEAM_WORLD);
 
 	set_sync(&set);
 }
 
-void pshmem_barrier_all(void)
+void sh_barrier_all(void)
 {
 	tw_segment_quiet();
-	pshmem_sync_all();
+	calls_sync_all();
+}
+
+void pshmem_sync_all(void)
+{
+	SH_CHECK_COLLECTIVE("shmem_sync_all", .team = SHMEM_TEAM_WORLD);
+	calls_sync_all();
+}
+
+void pshmem_barrier_all(void)
+{
+	SH_CHECK_COLLECTIVE("shmem_barrier_all", .team = SHMEM_TEAM_WORLD);
+	sh_barrier_all();
 }
 
 int pshmem_team_sync(shmem_team_t team)
 {
+	SH_CHECK_COLLECTIVE("shmem_team_sync", .team = team);
 	if (team == SHMEM_TEAM_INVALID)
 		return -1;
 	struct sh_set set = set_of_team(team);
@@ -26,17 +40,23 @@ int pshmem_team_sync(shmem_team_t team)
 	return 0;
 }
 
+/* Of an active set: what the checks are told, and the set. */
+#define SH_ACTIVE_SET  .active = true, .start = PE_start, .log_stride = logPE_stride, .pes = PE_size, .sync = pSync
+#define SH_ACTIVE(SET) struct sh_set SET = set_of_active(PE_start, logPE_stride, PE_size, pSync, NULL, 0)
+
 void pshmem_sync(TWS_ACTIVE_SET, long *pSync)
 {
-	struct sh_set set = set_of_active(PE_start, logPE_stride, PE_size, pSync, NULL, 0);
-
+	SH_CHECK_COLLECTIVE("shmem_sync", SH_ACTIVE_SET);
+	SH_ACTIVE(set);
 	set_sync(&set);
 }
 
 void pshmem_barrier(TWS_ACTIVE_SET, long *pSync)
 {
+	SH_CHECK_COLLECTIVE("shmem_barrier", SH_ACTIVE_SET);
 	tw_segment_quiet();
-	pshmem_sync(PE_start, logPE_stride, PE_size, pSync);
+	SH_ACTIVE(set);
+	set_sync(&set);
 }
 
 TWS_FUNCTIONS_BARRIER(SH_ALIAS)
@@ -76,20 +96,59 @@ static int calls_alltoall(shmem_team_t team, void *dest, const void *source, ptr
 	return 0;
 }
 
+/* Elements from the first of @n to the last, @stride apart. */
+static size_t calls_span(size_t n, ptrdiff_t stride)
+{
+	return n && stride > 0 ? sh_bytes(n - 1, (size_t)stride) + 1 : 0;
+}
+
 /* clang-format off */
+
+/* Regions of a call: dest of DEST, source of SOURCE elements of SIZE bytes. */
+#define SH_REGIONS(DEST, SOURCE, SIZE) \
+	.dest = dest, .source = source, .dest_bytes = sh_bytes(DEST, SIZE), .source_bytes = sh_bytes(SOURCE, SIZE)
+/* Those of collectives of @pes PEs, for NAME's names. */
+#define SH_CHECK_BROADCAST(NAME, SIZE, ...) \
+	SH_CHECK_COLLECTIVE("shmem_" NAME, SH_REGIONS(nelems, nelems, SIZE), .in_place = true, .count = nelems, .root = PE_root, __VA_ARGS__)
+#define SH_CHECK_COLLECT(NAME, SIZE, ...) SH_CHECK_COLLECTIVE("shmem_" NAME, SH_REGIONS(nelems, nelems, SIZE), __VA_ARGS__)
+#define SH_CHECK_FCOLLECT(NAME, SIZE, PES, ...) \
+	SH_CHECK_COLLECTIVE("shmem_" NAME, SH_REGIONS(sh_bytes(nelems, PES), nelems, SIZE), .count = nelems, __VA_ARGS__)
+#define SH_CHECK_ALLTOALL(NAME, SIZE, PES, ...) \
+	SH_CHECK_COLLECTIVE("shmem_" NAME, SH_REGIONS(sh_bytes(nelems, PES), sh_bytes(nelems, PES), SIZE), .count = nelems, __VA_ARGS__)
+#define SH_CHECK_ALLTOALLS(NAME, SIZE, PES, ...) \
+	SH_CHECK_COLLECTIVE("shmem_" NAME, \
+		SH_REGIONS(calls_span(sh_bytes(nelems, PES), dst), calls_span(sh_bytes(nelems, PES), sst), SIZE), .count = nelems, \
+		.strided = true, .dst = dst, .sst = sst, __VA_ARGS__)
+#define SH_TEAM_SIZE   (team ? team->size : 0)
+#define SH_ACTIVE_SIZE (PE_size > 0 ? (size_t)PE_size : 0)
 
 /* Of elements of SIZE bytes; the names follow. */
 #define SH_COLLECTIVES(T, SIZE, BROADCAST, COLLECT, FCOLLECT, ALLTOALL, ALLTOALLS) \
 	int pshmem_##BROADCAST(shmem_team_t team, T *dest, const T *source, size_t nelems, int PE_root) \
-	{ return calls_broadcast(team, dest, source, sh_bytes(nelems, SIZE), PE_root); } \
+	{ \
+		SH_CHECK_BROADCAST(#BROADCAST, SIZE, .team = team); \
+		return calls_broadcast(team, dest, source, sh_bytes(nelems, SIZE), PE_root); \
+	} \
 	int pshmem_##COLLECT(shmem_team_t team, T *dest, const T *source, size_t nelems) \
-	{ return calls_collect(team, dest, source, sh_bytes(nelems, SIZE), false); } \
+	{ \
+		SH_CHECK_COLLECT(#COLLECT, SIZE, .team = team); \
+		return calls_collect(team, dest, source, sh_bytes(nelems, SIZE), false); \
+	} \
 	int pshmem_##FCOLLECT(shmem_team_t team, T *dest, const T *source, size_t nelems) \
-	{ return calls_collect(team, dest, source, sh_bytes(nelems, SIZE), true); } \
+	{ \
+		SH_CHECK_FCOLLECT(#FCOLLECT, SIZE, SH_TEAM_SIZE, .team = team); \
+		return calls_collect(team, dest, source, sh_bytes(nelems, SIZE), true); \
+	} \
 	int pshmem_##ALLTOALL(shmem_team_t team, T *dest, const T *source, size_t nelems) \
-	{ return calls_alltoall(team, dest, source, 1, 1, nelems, SIZE); } \
+	{ \
+		SH_CHECK_ALLTOALL(#ALLTOALL, SIZE, SH_TEAM_SIZE, .team = team); \
+		return calls_alltoall(team, dest, source, 1, 1, nelems, SIZE); \
+	} \
 	int pshmem_##ALLTOALLS(shmem_team_t team, T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems) \
-	{ return calls_alltoall(team, dest, source, dst, sst, nelems, SIZE); }
+	{ \
+		SH_CHECK_ALLTOALLS(#ALLTOALLS, SIZE, SH_TEAM_SIZE, .team = team); \
+		return calls_alltoall(team, dest, source, dst, sst, nelems, SIZE); \
+	}
 
 #define SH_TYPED(T, N) \
 	SH_COLLECTIVES(T, sizeof(T), N##_broadcast, N##_collect, N##_fcollect, N##_alltoall, N##_alltoalls) \
@@ -98,35 +157,39 @@ TWS_TYPES_RMA(SH_TYPED)
 SH_COLLECTIVES(void, 1, broadcastmem, collectmem, fcollectmem, alltoallmem, alltoallsmem)
 TWS_FUNCTIONS_COLLECTIVE_MEM(SH_ALIAS)
 
-#define SH_ACTIVE struct sh_set set = set_of_active(PE_start, logPE_stride, PE_size, pSync, NULL, 0);
 #define SH_OLD(BITS) \
 	void pshmem_broadcast##BITS(void *dest, const void *source, size_t nelems, int PE_root, TWS_ACTIVE_SET, long *pSync) \
 	{ \
-		SH_ACTIVE \
+		SH_CHECK_BROADCAST("broadcast" #BITS, BITS / 8, SH_ACTIVE_SET); \
+		SH_ACTIVE(set); \
 		if ((unsigned)PE_root >= set.size) \
-			sh_no_pe((unsigned)PE_root); \
+			sh_no_pe((unsigned)PE_root, SH_CALLER); \
 		set_broadcast(&set, dest, source, sh_bytes(nelems, BITS / 8), (unsigned)PE_root); \
 	} \
 	void pshmem_collect##BITS(void *dest, const void *source, size_t nelems, TWS_ACTIVE_SET, long *pSync) \
 	{ \
-		SH_ACTIVE \
+		SH_CHECK_COLLECT("collect" #BITS, BITS / 8, SH_ACTIVE_SET); \
+		SH_ACTIVE(set); \
 		size_t bytes = sh_bytes(nelems, BITS / 8); \
 		collect_flat(&set, dest, source, bytes, set_scan(&set, bytes)); \
 	} \
 	void pshmem_fcollect##BITS(void *dest, const void *source, size_t nelems, TWS_ACTIVE_SET, long *pSync) \
 	{ \
-		SH_ACTIVE \
+		SH_CHECK_FCOLLECT("fcollect" #BITS, BITS / 8, SH_ACTIVE_SIZE, SH_ACTIVE_SET); \
+		SH_ACTIVE(set); \
 		set_fcollect(&set, dest, source, sh_bytes(nelems, BITS / 8)); \
 	} \
 	void pshmem_alltoall##BITS(void *dest, const void *source, size_t nelems, TWS_ACTIVE_SET, long *pSync) \
 	{ \
-		SH_ACTIVE \
+		SH_CHECK_ALLTOALL("alltoall" #BITS, BITS / 8, SH_ACTIVE_SIZE, SH_ACTIVE_SET); \
+		SH_ACTIVE(set); \
 		set_alltoall(&set, dest, source, 1, 1, nelems, BITS / 8); \
 	} \
 	void pshmem_alltoalls##BITS(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, TWS_ACTIVE_SET, \
 	                            long *pSync) \
 	{ \
-		SH_ACTIVE \
+		SH_CHECK_ALLTOALLS("alltoalls" #BITS, BITS / 8, SH_ACTIVE_SIZE, SH_ACTIVE_SET); \
+		SH_ACTIVE(set); \
 		set_alltoall(&set, dest, source, dst, sst, nelems, BITS / 8); \
 	} \
 	TWS_FUNCTIONS_COLLECTIVE_OLD(SH_ALIAS, BITS)

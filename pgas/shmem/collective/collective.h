@@ -56,16 +56,6 @@ static inline unsigned set_pe(const struct sh_set *set, unsigned i)
 	return set->start + (unsigned)set->stride * i;
 }
 
-/* set_where - where memory is in the segment; SIZE_MAX: it is not symmetric. */
-static inline size_t set_where(const void *addr, size_t len)
-{
-	size_t heap = (uintptr_t)addr - (uintptr_t)sh.heap, data = (uintptr_t)addr - (uintptr_t)sh.data;
-
-	if (heap < sh.heap_bytes && len <= sh.heap_bytes - heap)
-		return sh.heap_at + heap;
-	return data < sh.data_bytes && len <= sh.data_bytes - data ? sh.data_at + data : SIZE_MAX;
-}
-
 /* set_signal - of @word to the set's @i-th; puts to it before are seen first.  set_wait - for one at this PE. */
 void set_signal(const struct sh_set *set, unsigned i, unsigned word);
 void set_wait(const struct sh_set *set, unsigned word);

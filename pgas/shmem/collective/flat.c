@@ -41,7 +41,7 @@ size_t set_scan(const struct sh_set *set, size_t value)
 void collect_flat(SH_COLLECT_ARGS)
 {
 	for (unsigned i = 0; i < set->size; i++)
-		sh_put(set_pe(set, (set->me + i) % set->size), dest + before, source, bytes);
+		sh_put(SHMEM_CTX_DEFAULT, set_pe(set, (set->me + i) % set->size), dest + before, source, bytes);
 	tw_segment_quiet();
 	set_sync(set);
 }
@@ -65,11 +65,12 @@ void alltoall_flat(SH_ALLTOALL_ARGS)
 	for (unsigned i = 0; i < set->size; i++) {
 		unsigned to = (set->me + i) % set->size, pe = set_pe(set, to);
 		if (dst == 1 && sst == 1) {
-			sh_put(pe, dest + set->me * n * size, source + to * n * size, sh_bytes(n, size));
+			sh_put(SHMEM_CTX_DEFAULT, pe, dest + set->me * n * size, source + to * n * size,
+			       sh_bytes(n, size));
 			continue;
 		}
 		for (size_t k = 0; k < n; k++)
-			sh_put(pe, dest + (ptrdiff_t)((set->me * n + k) * size) * dst,
+			sh_put(SHMEM_CTX_DEFAULT, pe, dest + (ptrdiff_t)((set->me * n + k) * size) * dst,
 			       source + (ptrdiff_t)((to * n + k) * size) * sst, size);
 	}
 	tw_segment_quiet();

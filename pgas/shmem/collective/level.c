@@ -17,7 +17,7 @@ static unsigned level_word(const struct sh_level *level, unsigned distance)
 
 static void level_put(const struct sh_level *level, unsigned i, void *dest, const void *source, size_t bytes)
 {
-	sh_put(set_pe(level->set, level_at(level, i)), dest, source, bytes);
+	sh_put(SHMEM_CTX_DEFAULT, set_pe(level->set, level_at(level, i)), dest, source, bytes);
 }
 
 static void level_signal(const struct sh_level *level, unsigned i, unsigned word)

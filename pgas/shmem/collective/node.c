@@ -151,10 +151,10 @@ static void node_cast(const struct sh_set *set, void *dest, const void *source, 
 		node_write(set, BOARD_DONE, number, 0, NULL, 0);
 		return;
 	}
-	size_t at = take ? set_where(source, bytes) : SIZE_MAX;
+	size_t at = take ? sh_find(source, bytes) : SIZE_MAX;
 	for (unsigned i = g->first; at == SIZE_MAX && i < g->first + g->locals; i++)
 		if (i != from)
-			sh_put(set_pe(set, i), dest, source, bytes);
+			sh_put(SHMEM_CTX_DEFAULT, set_pe(set, i), dest, source, bytes);
 	node_write(set, BOARD_SAID, number, at, NULL, 0);
 	for (unsigned i = g->first; take && i < g->first + g->locals; i++)
 		if (i != from)
@@ -188,7 +188,7 @@ static void fcollect_nodes(SH_FCOLLECT_ARGS)
 	unsigned leader = set->groups->first;
 	size_t all = set->size * bytes;
 
-	sh_put(set_pe(set, leader), dest + set->me * bytes, source, bytes);
+	sh_put(SHMEM_CTX_DEFAULT, set_pe(set, leader), dest + set->me * bytes, source, bytes);
 	node_show(set, 0, NULL, 0);
 	if (node_leads(set)) {
 		struct sh_level leaders = level_leaders(set);
@@ -200,7 +200,7 @@ static void fcollect_nodes(SH_FCOLLECT_ARGS)
 		node_release(set, 0, NULL, 0);
 	} else {
 		node_released(set);
-		sh_get(set_pe(set, leader), dest, dest, all, true);
+		sh_get(SHMEM_CTX_DEFAULT, set_pe(set, leader), dest, dest, all, true);
 	}
 	if (set->groups->locals > 1)
 		node_sync(set);
@@ -216,7 +216,8 @@ void fcollect_node(SH_FCOLLECT_ARGS)
 	}
 	if (bytes > BOARD_BYTES) {
 		for (unsigned i = 0; i < set->size; i++)
-			sh_put(set_pe(set, (set->me + i) % set->size), dest + set->me * bytes, source, bytes);
+			sh_put(SHMEM_CTX_DEFAULT, set_pe(set, (set->me + i) % set->size), dest + set->me * bytes,
+			       source, bytes);
 		node_sync(set);
 		return;
 	}
@@ -315,7 +316,7 @@ static void reduce_part(const struct sh_set *set, char *dest, const char *source
 
 void reduce_node(SH_REDUCE_ARGS)
 {
-	size_t whole = n * size, most = SH_SCRATCH / size, where = dest == source ? SIZE_MAX : set_where(source, whole);
+	size_t whole = n * size, most = SH_SCRATCH / size, where = dest == source ? SIZE_MAX : sh_find(source, whole);
 
 	if (whole <= BOARD_BYTES) {
 		if (n)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* reduce.c - reductions of every type: what is done to two elements, and the calls. */
+#include "pgas/shmem/check.h"
 #include "pgas/shmem/collective/collective.h"
 
 static int reduce_team(shmem_team_t team, void *dest, const void *source, size_t n, size_t size, sh_reduce_op op)
@@ -11,14 +12,23 @@ static int reduce_team(shmem_team_t team, void *dest, const void *source, size_t
 	return 0;
 }
 
-/* The work array has n / 2 + 1 elements, at least SHMEM_REDUCE_MIN_WRKDATA_SIZE. */
+static size_t reduce_count(int n)
+{
+	return n > 0 ? (size_t)n : 0;
+}
+
+/* Elements of the work array. */
+static size_t reduce_work(int n)
+{
+	return TW_MAX(reduce_count(n) / 2 + 1, (size_t)SHMEM_REDUCE_MIN_WRKDATA_SIZE);
+}
+
 static void reduce_active(void *dest, const void *source, int n, TWS_ACTIVE_SET, void *work, long *sync, size_t size,
                           sh_reduce_op op)
 {
-	size_t elements = n > 0 ? (size_t)n : 0, room = TW_MAX(elements / 2 + 1, (size_t)SHMEM_REDUCE_MIN_WRKDATA_SIZE);
-	struct sh_set set = set_of_active(PE_start, logPE_stride, PE_size, sync, work, room * size);
+	struct sh_set set = set_of_active(PE_start, logPE_stride, PE_size, sync, work, reduce_work(n) * size);
 
-	set_reduce(&set, dest, source, elements, size, op);
+	set_reduce(&set, dest, source, reduce_count(n), size, op);
 }
 
 /* clang-format off */
@@ -37,10 +47,21 @@ static void reduce_active(void *dest, const void *source, int n, TWS_ACTIVE_SET,
 
 #define SH_REDUCE(T, N, OP) \
 	int pshmem_##N##_##OP##_reduce(shmem_team_t team, T *dest, const T *source, size_t nreduce) \
-	{ return reduce_team(team, dest, source, nreduce, sizeof(T), OP##_##N); }
+	{ \
+		SH_CHECK_COLLECTIVE("shmem_" #N "_" #OP "_reduce", .team = team, .dest = dest, .source = source, .in_place = true, \
+		                    .dest_bytes = sh_bytes(nreduce, sizeof(T)), .source_bytes = sh_bytes(nreduce, sizeof(T)), \
+		                    .count = nreduce); \
+		return reduce_team(team, dest, source, nreduce, sizeof(T), OP##_##N); \
+	}
 #define SH_TO_ALL(T, N, OP) \
 	void pshmem_##N##_##OP##_to_all(T *dest, const T *source, int nreduce, TWS_ACTIVE_SET, T *pWrk, long *pSync) \
-	{ reduce_active(dest, source, nreduce, PE_start, logPE_stride, PE_size, pWrk, pSync, sizeof(T), OP##_##N); }
+	{ \
+		SH_CHECK_COLLECTIVE("shmem_" #N "_" #OP "_to_all", .active = true, .start = PE_start, .log_stride = logPE_stride, \
+		                    .pes = PE_size, .sync = pSync, .dest = dest, .source = source, .in_place = true, \
+		                    .dest_bytes = reduce_count(nreduce) * sizeof(T), .source_bytes = reduce_count(nreduce) * sizeof(T), \
+		                    .work = pWrk, .work_bytes = reduce_work(nreduce) * sizeof(T), .count = (size_t)nreduce); \
+		reduce_active(dest, source, nreduce, PE_start, logPE_stride, PE_size, pWrk, pSync, sizeof(T), OP##_##N); \
+	}
 
 TWS_TYPES_REDUCE_BITS(SH_BITS)
 SH_BITS(short, short)
@@ -63,3 +84,11 @@ TWS_TYPES_REDUCE_SUM(SH_TEAM_SUM)
 TWS_TYPES_TO_ALL_BITS(SH_OLD_BITS)
 TWS_TYPES_TO_ALL_ORDER(SH_OLD_ORDER)
 TWS_TYPES_TO_ALL_SUM(SH_OLD_SUM)
+
+/* clang-format on */
+
+uint64_t sh_team_and(struct shmem_team *team, uint64_t bits)
+{
+	reduce_team(team, &bits, &bits, 1, sizeof(bits), and_uint64);
+	return bits;
+}

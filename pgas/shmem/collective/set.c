@@ -74,16 +74,22 @@ struct sh_set set_of_team(struct shmem_team *team)
 	};
 }
 
-struct sh_set set_of_active(int start, int log_stride, int size, long *sync, void *work, size_t work_bytes)
+bool sh_in_active(int start, int log_stride, int size)
 {
 	unsigned stride = log_stride >= 0 && log_stride < 31 ? 1u << log_stride : 0, from = (unsigned)start;
 	unsigned distance = tw_segment.pe - from;
 
-	if (!stride || size < 1 || from >= tw_segment.pes ||
-	    ((uint64_t)size - 1) * stride >= (uint64_t)(tw_segment.pes - from) || tw_segment.pe < from ||
-	    distance % stride || distance / stride >= (unsigned)size)
+	return stride && size >= 1 && from < tw_segment.pes &&
+	       ((uint64_t)size - 1) * stride < (uint64_t)(tw_segment.pes - from) && tw_segment.pe >= from &&
+	       distance % stride == 0 && distance / stride < (unsigned)size;
+}
+
+struct sh_set set_of_active(int start, int log_stride, int size, long *sync, void *work, size_t work_bytes)
+{
+	if (!sh_in_active(start, log_stride, size))
 		tw_fatal("PE %u is not in the active set of %d PEs from %d, 2^%d apart, of %u", tw_segment.pe, size,
 		         start, log_stride, tw_segment.pes);
+	unsigned stride = 1u << log_stride, from = (unsigned)start;
 	if (sh.threads != SHMEM_THREAD_MULTIPLE && (stride == 1 || size == 1)) {
 		if ((unsigned)size == tw_segment.pes)
 			return set_of_team(SHMEM_TEAM_WORLD);
@@ -93,7 +99,7 @@ struct sh_set set_of_active(int start, int log_stride, int size, long *sync, voi
 	return (struct sh_set){
 	    .start = from,
 	    .size = (unsigned)size,
-	    .me = distance / stride,
+	    .me = (tw_segment.pe - from) / stride,
 	    .stride = (int)stride,
 	    .words = sh_at(sync, SHMEM_SYNC_SIZE * sizeof(long)),
 	    .word_bytes = sizeof(long),
