@@ -6,5 +6,6 @@
 /* Signals of the barrier: the first bytes of each segment, a line for each round. */
 #define SEGMENT_BARRIER_ROUNDS 16u
 #define SEGMENT_LINE           64u
+#define SEGMENT_CPU            3072u /* offset of a word: 1 + where the PE was last seen; 0: nowhere (wait.c) */
 
 #endif

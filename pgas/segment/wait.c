@@ -3,7 +3,10 @@
  *
  * A PE sleeps on its endpoint's bell (net/mailbox.h).  A sleeper reads the bell and announces itself, looks again, and sleeps; a writer of
  * the same node stores, and then looks whether the other is asleep.  With a full fence between (tw_segment_wake) one of the two
- * sees the other.  Signals to other nodes carry a notify.  Other writers do not wake: hence no sleep is long. */
+ * sees the other.  Signals to other nodes carry a notify.  Other writers do not wake: hence no sleep is long.
+ *
+ * Where there is a core for each, two PEs may still be on the same: each sleeps before the scheduler sees two that run.  So whoever
+ * has spun in vain looks whether a neighbour was here, and moves (wait_apart). */
 #include <sched.h>
 #include <time.h>
 
@@ -32,6 +35,37 @@ void tw_segment_ring(char *to)
 		                             (unsigned)((size_t)(to - tw_segment.node_base) / tw_segment.bytes)));
 }
 
+static _Atomic int *wait_cpu(char *segment)
+{
+	return (_Atomic int *)(void *)(segment + SEGMENT_CPU);
+}
+
+/* Say where this PE runs; if one of its node with a smaller number was last seen there, go where none was. */
+static void wait_apart(void)
+{
+	int cpu = sched_getcpu();
+	cpu_set_t allowed, others;
+	bool meet = false;
+
+	if (cpu < 0 || !tw_segment.net || tw_segment.locals == 1)
+		return;
+	atomic_store_explicit(wait_cpu(tw_segment.base), cpu + 1, memory_order_relaxed);
+	for (char *segment = tw_segment.node_base; segment < tw_segment.base; segment += tw_segment.bytes)
+		meet |= atomic_load_explicit(wait_cpu(segment), memory_order_relaxed) == cpu + 1;
+	if (!meet || sched_getaffinity(0, sizeof(allowed), &allowed) < 0)
+		return;
+	others = allowed;
+	for (unsigned i = 0; i < tw_segment.locals; i++) {
+		int there =
+		    atomic_load_explicit(wait_cpu(tw_segment.node_base + i * tw_segment.bytes), memory_order_relaxed);
+
+		if (there)
+			CPU_CLR((size_t)there - 1, &others);
+	}
+	if (CPU_COUNT(&others) && sched_setaffinity(0, sizeof(others), &others) == 0)
+		sched_setaffinity(0, sizeof(allowed), &allowed);
+}
+
 void tw_segment_nap_long(struct tw_nap *nap)
 {
 	unsigned round = nap->round - 1;
@@ -40,6 +74,8 @@ void tw_segment_nap_long(struct tw_nap *nap)
 	if (round == 0) /* the first look: nothing but that */
 		return;
 	unsigned slow = round - tw_segment.spins - 1;
+	if (slow == 0 && !tw_segment.crowded)
+		wait_apart();
 	/* Where PEs are more than cores, whoever is waited for may need this one.  Else it is somebody else who holds him up, to whom
 	 * yielding would give this core as well. */
 	unsigned yields = tw_segment.crowded && tw_segment.locals == tw_segment.pes ? NAP_YIELDS : 0;
