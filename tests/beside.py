@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Programs of threads, built by `tweed` for the processors of a job and by gcc for one process: what they print and how they end must be
+equal."""
+import os
+import subprocess
+import sys
+
+WARN = ["-O2", "-Wall", "-Wextra", "-Werror", "-Wno-unknown-pragmas", "-D_GNU_SOURCE"]
+
+
+def run(*command, timeout=100, **env):
+    try:
+        return subprocess.run(command, env={**os.environ, "CC": "gcc", "CXX": "g++", **env}, input="a line\n", stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True, timeout=timeout)
+    except subprocess.TimeoutExpired as late:
+        return subprocess.CompletedProcess(command, 124, (late.stdout or b"").decode(), "no end")
+
+
+class Beside:
+    """@compiler: of C and of C++, the words after tweed's name; @flag: gcc's, for the same programs."""
+
+    def __init__(self, tweed, compilers, flag):
+        self.tweed, self.compilers, self.flag = tweed, compilers, flag
+        self.cases = 0
+        self.failures = []
+
+    def expect(self, name, good, *done):
+        self.cases += 1
+        if not good:
+            self.failures.append(name)
+            print(f"FAILED {name}", *(f"status {d.returncode}\n{d.stdout[-1500:]}{d.stderr[-600:]}" for d in done), sep="\n", flush=True)
+        return good
+
+    def said(self, name, done, status, text):
+        self.expect(name, done.returncode == status and text in done.stderr and done.stderr.count("\n") == 1, done)
+
+    def build(self, source):
+        """Both programs, without their ends .tw and .gcc; None when one does not compile."""
+        name = os.path.basename(source).split(".")[0]
+        cxx = source.endswith("pp")
+        good = True
+        for end, command in [(".tw", [self.tweed, *self.compilers[cxx]]), (".gcc", ["g++" if cxx else "gcc", self.flag])]:
+            done = run(*command, *WARN, source, "-o", name + end)
+            good &= self.expect(f"{source} compiles for {end}", done.returncode == 0 and not done.stderr, done)
+        return name if good else None
+
+    def compare(self, name, shape, protocol, *args, options=(), **env):
+        nodes, processors = shape.split("x")
+        right = run(f"./{name}.gcc", *args, OMP_NUM_THREADS=str(int(nodes) * int(processors)), **env)
+        done = run(self.tweed, "run", "-n", nodes, "-p", processors, "--protocol", protocol, *options, f"./{name}.tw", *args, **env)
+        return self.expect(f"{name} {shape} {protocol} {' '.join(options)} {env or ''}",
+                           done.returncode == right.returncode and done.stdout == right.stdout and not done.stderr, done, right)
+
+    def end(self):
+        print(f"{self.cases - len(self.failures)} passed, {len(self.failures)} failed")
+        sys.exit(bool(self.failures))
