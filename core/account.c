@@ -28,13 +28,19 @@ void tw_time_end(struct tw_proc *me, uint64_t *category, uint64_t begun)
 	account_inner[account_depth] += span;
 }
 
-void tw_wait(struct tw_proc *me, bool (*ready)(void *arg), void *arg)
+bool tw_wait_until(struct tw_proc *me, bool (*ready)(void *arg), void *arg, uint64_t until_ns)
 {
 	if (ready(arg))
-		return;
+		return true;
 	uint64_t t = tw_time_begin(me);
 	tw_shootdown_enter(me);
-	tw_net_wait(me->net, ready, arg);
+	bool came = tw_net_wait_until(me->net, ready, arg, until_ns);
 	tw_shootdown_leave(me);
 	tw_time_end(me, &me->stats->now.comm_wait_ns, t);
+	return came;
+}
+
+void tw_wait(struct tw_proc *me, bool (*ready)(void *arg), void *arg)
+{
+	tw_wait_until(me, ready, arg, 0);
 }

@@ -53,7 +53,8 @@ void tw_protocol_leave(struct tw_proc *me);
 uint64_t tw_time_begin(struct tw_proc *me);
 void tw_time_end(struct tw_proc *me, uint64_t *category, uint64_t begun);
 
-/* tw_wait - tw_net_wait, accounted as comm_wait. */
+/* tw_wait, tw_wait_until - tw_net_wait and tw_net_wait_until, accounted as comm_wait. */
 void tw_wait(struct tw_proc *me, bool (*ready)(void *arg), void *arg);
+bool tw_wait_until(struct tw_proc *me, bool (*ready)(void *arg), void *arg, uint64_t until_ns);
 
 #endif

@@ -213,17 +213,25 @@ static bool net_spin(struct tw_net *net, bool (*ready)(void *arg), void *arg)
 	return false;
 }
 
-void tw_net_wait(struct tw_net *net, bool (*ready)(void *arg), void *arg)
+bool tw_net_wait_until(struct tw_net *net, bool (*ready)(void *arg), void *arg, uint64_t until_ns)
 {
 	if (ready(arg) || (net->config.spin_ns && net_spin(net, ready, arg)))
-		return;
+		return true;
 	/* Bell, test, sleep, in this order: a notify after the test has changed the bell. */
 	for (;;) {
 		uint32_t seen = net->ops->bell(net);
 
 		net->ops->progress(net);
 		if (ready(arg))
-			return;
-		net->ops->sleep(net, seen, 0);
+			return true;
+		uint64_t now = until_ns ? tw_time_ns() : 0;
+		if (until_ns && now >= until_ns)
+			return false;
+		net->ops->sleep(net, seen, until_ns - now);
 	}
+}
+
+void tw_net_wait(struct tw_net *net, bool (*ready)(void *arg), void *arg)
+{
+	tw_net_wait_until(net, ready, arg, 0);
 }

@@ -49,10 +49,10 @@ static void barrier_wake(struct tw_proc *me)
 }
 
 /* The two-level barrier.  @array: offset of its words; @local: its counter on this node; @passed: incremented by the
- * node's last arriver, or NULL.  Writes of the caller before the call are visible everywhere after it.  Returns the
- * epoch. */
+ * node's last arriver, or NULL; @last: set for that one of node 0, or NULL.  Writes of the caller before the call are visible
+ * everywhere after it.  Returns the epoch. */
 static uint64_t barrier_all(struct tw_proc *me, const struct sync_object *o, size_t array, _Atomic uint64_t *local,
-                            _Atomic uint64_t *passed)
+                            _Atomic uint64_t *passed, bool *last)
 {
 	struct barrier_wait wait = {o, sync_words(me, array), me->nodes, 0};
 
@@ -60,6 +60,8 @@ static uint64_t barrier_all(struct tw_proc *me, const struct sync_object *o, siz
 	uint64_t before = atomic_fetch_add(local, 1);
 	wait.epoch = before / me->locals + 1;
 	if ((before + 1) % me->locals == 0) {
+		if (last)
+			*last = me->node == 0;
 		/* All local processors are inside until this node's word is written. */
 		if (passed)
 			atomic_store(passed, atomic_load_explicit(passed, memory_order_relaxed) + 1);
@@ -88,14 +90,15 @@ static void barrier_publish(struct tw_proc *me, const struct sync_object *o, uin
 }
 
 /* Returns the generation. */
-static uint64_t barrier_some(struct tw_proc *me, const struct sync_object *o)
+static uint64_t barrier_some(struct tw_proc *me, const struct sync_object *o, bool *last)
 {
 	uint64_t before = tw_net_fadd(me->net, o->home, SYNC_WORD(o, count), 1);
 	struct barrier_wait wait = {o, &o->own->value, 1, BARRIER_COUNT(before) / o->n + 1};
 
 	if (before >> 40 != o->gen)
 		tw_fatal("tw_barrier_wait: this barrier was destroyed");
-	if ((BARRIER_COUNT(before) + 1) % o->n == 0)
+	*last = (BARRIER_COUNT(before) + 1) % o->n == 0;
+	if (*last)
 		barrier_publish(me, o, wait.epoch);
 	else
 		tw_wait(me, barrier_ready, &wait);
@@ -116,7 +119,7 @@ static void barrier_passed(struct tw_proc *me, uint64_t id, uint64_t epoch)
 
 uint64_t tw_sync_barrier_job(struct tw_proc *me)
 {
-	return barrier_all(me, NULL, sync_job_array(me), &sync_private(me)->local, NULL);
+	return barrier_all(me, NULL, sync_job_array(me), &sync_private(me)->local, NULL, NULL);
 }
 
 void tw_barrier_all(void)
@@ -125,8 +128,9 @@ void tw_barrier_all(void)
 
 	barrier_came(me, SYNC_JOB_ID);
 	tw_arrive(me, SYNC_JOB_ID);
-	barrier_passed(me, SYNC_JOB_ID,
-	               barrier_all(me, NULL, sync_job_array(me), &sync_private(me)->local, &me->n->barriers_done));
+	barrier_passed(
+	    me, SYNC_JOB_ID,
+	    barrier_all(me, NULL, sync_job_array(me), &sync_private(me)->local, &me->n->barriers_done, NULL));
 }
 
 tw_barrier_t tw_barrier_create(int n)
@@ -139,21 +143,27 @@ tw_barrier_t tw_barrier_create(int n)
 	return (tw_barrier_t){sync_create(me, SYNC_BARRIER, (unsigned)n, "tw_barrier_create")};
 }
 
-void tw_barrier_wait(tw_barrier_t barrier)
+bool tw_sync_barrier_wait(struct tw_proc *me, uint64_t id)
 {
-	struct tw_proc *me = tw_me_checked("tw_barrier_wait");
-	struct sync_object o = sync_find(me, barrier.id, SYNC_BARRIER, "tw_barrier_wait");
+	struct sync_object o = sync_find(me, id, SYNC_BARRIER, "tw_barrier_wait");
+	bool last = false;
 
 	if (o.n == 0 || o.n > me->nodes * me->locals)
-		tw_fatal("tw_barrier_wait: %lx is not the handle of a barrier", (unsigned long)barrier.id);
-	barrier_came(me, barrier.id);
+		tw_fatal("tw_barrier_wait: %lx is not the handle of a barrier", (unsigned long)id);
+	barrier_came(me, id);
 	if (o.n == me->nodes * me->locals) {
-		tw_arrive(me, barrier.id);
-		barrier_passed(me, barrier.id, barrier_all(me, &o, o.array, &o.own->local, NULL));
+		tw_arrive(me, id);
+		barrier_passed(me, id, barrier_all(me, &o, o.array, &o.own->local, NULL, &last));
 	} else {
-		sync_release(me, TW_SYNC_BARRIER, barrier.id);
-		barrier_passed(me, barrier.id, barrier_some(me, &o));
+		sync_release(me, TW_SYNC_BARRIER, id);
+		barrier_passed(me, id, barrier_some(me, &o, &last));
 	}
+	return last;
+}
+
+void tw_barrier_wait(tw_barrier_t barrier)
+{
+	tw_sync_barrier_wait(tw_me_checked("tw_barrier_wait"), barrier.id);
 }
 
 void tw_barrier_destroy(tw_barrier_t barrier)

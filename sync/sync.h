@@ -14,6 +14,9 @@ size_t tw_sync_private_bytes(const struct tw_config *config);
  * 1, of these and those of tw_barrier_all. */
 uint64_t tw_sync_barrier_job(struct tw_proc *me);
 
+/* tw_sync_barrier_wait - tw_barrier_wait.  Returns true in one of those who meet. */
+bool tw_sync_barrier_wait(struct tw_proc *me, uint64_t id);
+
 /* tw_sync_short - a lock's slot in 32 bits, never 0; tw_sync_whole - the handle of the lock in that slot now. */
 uint32_t tw_sync_short(struct tw_proc *me, uint64_t id);
 uint64_t tw_sync_whole(struct tw_proc *me, uint32_t number);

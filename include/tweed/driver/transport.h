@@ -218,5 +218,7 @@ static inline void tw_net_notify(struct tw_net *net, unsigned node, unsigned por
 /* tw_net_wait - wait until @ready(@arg) is true: spin for config.spin_ns, then sleep on the bell.  Whoever makes it true
  * must notify this endpoint afterwards.  @ready is called often, in this thread, and must be cheap. */
 void tw_net_wait(struct tw_net *net, bool (*ready)(void *arg), void *arg);
+/* tw_net_wait_until - the same, but not beyond @until_ns of tw_time_ns() (0: no limit).  Returns whether it is true. */
+bool tw_net_wait_until(struct tw_net *net, bool (*ready)(void *arg), void *arg, uint64_t until_ns);
 
 #endif
