@@ -6,16 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/resource.h>
 #include <time.h>
 
 #include "openmp/team.h"
 
-#define ICV_STACK ((size_t)8 << 20)
-
 static void __attribute__((noreturn)) icv_bad(const char *name, const char *text, const char *wanted)
 {
-	omp_refuse("%s is '%s', but must be %s", name, text, wanted);
+	th_refuse("%s is '%s', but must be %s", name, text, wanted);
 }
 
 /* The first of a list. */
@@ -89,19 +86,16 @@ void omp_icv_read(struct omp_icv *icv)
 	icv->dynamic = icv_switch("OMP_DYNAMIC", false);
 	icv_schedule(icv);
 	if (icv_switch("OMP_CANCELLATION", false))
-		omp_refuse("OMP_CANCELLATION is true, but cancel is not supported");
+		th_refuse("OMP_CANCELLATION is true, but cancel is not supported");
 }
 
 size_t omp_stack_bytes(void)
 {
 	const char *text = getenv("OMP_STACKSIZE");
-	struct rlimit limit;
 	char *end;
 
-	if (!text) {
-		bool known = getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
-		return TW_MAX(known ? (size_t)limit.rlim_cur : 0, ICV_STACK);
-	}
+	if (!text)
+		return 0;
 	errno = 0;
 	unsigned long long v = strtoull(text, &end, 10);
 	end += strspn(end, " \t");

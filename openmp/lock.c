@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* lock.c - critical sections, the locks of omp.h, flush. */
+/* lock.c - critical sections, the locks of omp.h. */
 #include <string.h>
 
 #include "openmp/team.h"
@@ -17,35 +17,18 @@ void omp_locks_open(void)
 	tw_bcast(&omp_locks, sizeof(omp_locks), 0);
 }
 
-/* Both ends of a happens-before: who has fenced before this one sees what was stored before it.
- *
- * Programs wait for a flag with a flush in the loop and none behind it.  So what is seen must be what the last fence brought, and
- * never what a fault fetches while the other's release is at work: from the first fence on, acquires fetch, and unmap
- * nothing. */
-void omp_fence(void)
-{
-	omp_stack_reserve();
-	if (!omp_far()) {
-		__atomic_thread_fence(__ATOMIC_SEQ_CST);
-		return;
-	}
-	tw_me->refresh = true;
-	tw_lock_acquire(omp_locks.fence);
-	tw_lock_release(omp_locks.fence);
-}
-
 /* ---- critical ---------------------------------------------------------------------------------------------------- */
 
 static void lock_take(tw_lock_t lock)
 {
-	omp_stack_reserve();
+	th_stack_reserve();
 	if (omp_team->active)
 		tw_lock_acquire(lock);
 }
 
 static void lock_give(tw_lock_t lock)
 {
-	omp_stack_reserve();
+	th_stack_reserve();
 	if (omp_team->active)
 		tw_lock_release(lock);
 }
@@ -60,32 +43,19 @@ void GOMP_critical_end(void)
 	lock_give(omp_locks.critical);
 }
 
-/* A name's lock is made by the first who comes, and kept in the word that the compiler has for the name.  The word
- * changes once: who reads 0, perhaps from an old copy, looks again with the lock of all names. */
-static tw_lock_t lock_named(void **name)
-{
-	tw_lock_t lock = {(uintptr_t)*name};
-
-	if (lock.id)
-		return lock;
-	tw_lock_acquire(omp_locks.name);
-	if (!*name)
-		*name = (void *)(uintptr_t)tw_lock_create().id;
-	lock.id = (uintptr_t)*name;
-	tw_lock_release(omp_locks.name);
-	return lock;
-}
-
+/* The compiler's word for a name holds the lock's number. */
 void GOMP_critical_name_start(void **name)
 {
-	omp_stack_reserve();
+	th_stack_reserve();
 	if (omp_team->active)
-		tw_lock_acquire(lock_named(name));
+		tw_lock_acquire(th_lock_in((uint32_t *)(void *)name));
 }
 
 void GOMP_critical_name_end(void **name)
 {
-	lock_give((tw_lock_t){(uintptr_t)*name});
+	th_stack_reserve();
+	if (omp_team->active)
+		tw_lock_release(th_lock_in((uint32_t *)(void *)name));
 }
 
 void GOMP_atomic_start(void)
@@ -111,15 +81,15 @@ _Static_assert(sizeof(struct lock_nested) <= 16, "it fits into gcc's omp_nest_lo
 
 static tw_lock_t lock_of(uint32_t number, const char *function)
 {
-	omp_stack_reserve();
+	th_stack_reserve();
 	if (!number)
-		omp_refuse("%s: this lock was not initialized", function);
+		th_refuse("%s: this lock was not initialized", function);
 	return (tw_lock_t){tw_sync_whole(tw_me, number)};
 }
 
 static uint32_t lock_new(void)
 {
-	omp_stack_reserve();
+	th_stack_reserve();
 	return tw_sync_short(tw_me, tw_lock_create().id);
 }
 

@@ -101,7 +101,7 @@ void GOMP_ordered_start(void)
 
 	if (!l->ordered || l->inside)
 		return;
-	omp_stack_reserve();
+	th_stack_reserve();
 	loop_turn(l);
 	tw_lock_acquire(omp_locks.ordered);
 	l->inside = true;
@@ -114,7 +114,7 @@ bool omp_loop_next(uint64_t *first, uint64_t *end)
 {
 	struct omp_loop *l = &omp_team->loop;
 
-	omp_stack_reserve();
+	th_stack_reserve();
 	loop_pass(l);
 	bool got = l->kind == OMP_DYNAMIC ? loop_dynamic(l) : l->kind == OMP_GUIDED ? loop_guided(l) : loop_static(l);
 	if (!got) {
@@ -128,7 +128,7 @@ bool omp_loop_next(uint64_t *first, uint64_t *end)
 
 void omp_loop_end(void)
 {
-	omp_stack_reserve();
+	th_stack_reserve();
 	loop_pass(&omp_team->loop);
 }
 
@@ -271,7 +271,7 @@ void omp_loop_memory(void **memory)
 	uint64_t share;
 
 	if (omp_team->id == 0 && !mine)
-		omp_refuse("no %zu bytes are left of TWEED_MEMORY: raise it", bytes);
+		th_refuse("no %zu bytes are left of TWEED_MEMORY: raise it", bytes);
 	if (omp_team->n > 1) {
 		share = omp_share();
 		if (mine)

@@ -14,7 +14,7 @@ _Static_assert(sizeof(struct omp_order) <= SHARE_AT, "the order lies before the 
 
 uint64_t omp_share(void)
 {
-	omp_stack_reserve();
+	th_stack_reserve();
 	if (omp_team->open == OMP_SHARES)
 		omp_barrier();
 	omp_team->open++;

@@ -47,7 +47,7 @@ void GOMP_task(void (*function)(void *), void *data, void (*copy)(void *, void *
 	(void)priority;
 	(void)detach;
 	if (flags & TASK_DETACH)
-		omp_refuse("tasks with the clause detach are not supported");
+		th_refuse("tasks with the clause detach are not supported");
 	task_run(function, task_copy(TASK_ROOM(bytes, align), data, copy, bytes, align), flags & TASK_FINAL);
 }
 
@@ -110,17 +110,15 @@ void GOMP_taskwait_depend(void **depend)
 void GOMP_scope_start(uintptr_t *reductions)
 {
 	if (reductions)
-		omp_refuse(
-		    "reductions over tasks (reduction with the modifier task, task_reduction) are not supported");
+		th_refuse("reductions over tasks (reduction with the modifier task, task_reduction) are not supported");
 }
 
 #define REFUSE(name, what)                                                                                             \
 	void name(void)                                                                                                \
 	{                                                                                                              \
-		omp_refuse("%s not supported", what);                                                                  \
+		th_refuse("%s not supported", what);                                                                   \
 	}
-REFUSE(tw_omp_pthread_create, "an OpenMP program that makes threads of its own (pthread_create) is")
-REFUSE(tw_omp_fork, "fork() in an OpenMP program, whose child would have no stack, is")
+REFUSE(tw_pthread_create, "an OpenMP program that makes threads of its own (pthread_create) is")
 REFUSE(GOMP_cancel, "cancel is")
 REFUSE(GOMP_cancellation_point, "cancellation point is")
 REFUSE(GOMP_barrier_cancel, "cancel is")
@@ -135,6 +133,10 @@ REFUSE(GOMP_doacross_post, "ordered with the clause depend is")
 REFUSE(GOMP_doacross_wait, "ordered with the clause depend is")
 REFUSE(GOMP_doacross_ull_post, "ordered with the clause depend is")
 REFUSE(GOMP_doacross_ull_wait, "ordered with the clause depend is")
+REFUSE(tw_thrd_create, "an OpenMP program that makes threads of its own (thrd_create) is")
+extern void tw_omp_cxx_thread(void) __asm__(
+    "_ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE");
+REFUSE(tw_omp_cxx_thread, "an OpenMP program that makes threads of its own (std::thread) is")
 #define REFUSE_DOACROSS(name)                                                                                          \
 	REFUSE(GOMP_loop_##name##start, "ordered with the clause depend is")                                           \
 	REFUSE(GOMP_loop_ull_##name##start, "ordered with the clause depend is")

@@ -2,38 +2,19 @@
 /* team.c - parallel regions and barriers. */
 #include "openmp/team.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdio_ext.h>
 #include <string.h>
+
+#include "core/globals.h"
+#include "pthreads/pthreads.h"
 
 static struct omp_team omp_initial = {.n = 1};
 struct omp_team *omp_team = &omp_initial;
 
 static tw_barrier_t team_barrier[TW_MAX_NODES * TW_MAX_PROCESSORS]; /* the master's, by how many threads */
 
-void omp_refuse(const char *format, ...)
-{
-	char text[256];
-	va_list ap;
-
-	va_start(ap, format);
-	vsnprintf(text, sizeof(text), format, ap);
-	va_end(ap);
-	fflush(NULL);
-	tw_abort(2, text);
-}
-
-/* What was printed before is seen before what others print from now on. */
-static void team_flush(void)
-{
-	if (__fpending(stdout))
-		fflush(stdout);
-}
-
 void omp_barrier(void)
 {
-	omp_stack_reserve();
+	th_stack_reserve();
 	omp_team->open = 0;
 	if (omp_team->n == 1)
 		return;
@@ -57,13 +38,17 @@ static void team_enter(const struct omp_order *order, unsigned id)
 	                                       .icv = order->icv,
 	                                   };
 
+	bool far = th_far;
+
 	omp_team = &team;
+	th_far = order->n > 1 && tw_me->nodes > 1;
 	if (order->loop.kind)
 		omp_loop_begin(&order->loop);
 	order->function(order->data);
 	if (order->n > 1)
 		outer->shares = team.shares;
 	omp_team = outer;
+	th_far = far;
 }
 
 static void team_publish(const struct omp_order *order)
@@ -87,7 +72,7 @@ static unsigned team_size(unsigned wanted)
 
 void omp_run(struct omp_order *order)
 {
-	omp_stack_reserve();
+	th_stack_reserve();
 	order->n = team_size(order->n);
 	order->shares = omp_team->shares;
 	order->icv = omp_team->icv;
@@ -102,14 +87,14 @@ void omp_run(struct omp_order *order)
 			*some = tw_barrier_create((int)order->n);
 		order->barrier = some->id;
 	}
-	team_flush();
+	th_flush();
 	team_publish(order);
 	tw_barrier_all();
 	team_enter(order, 0);
 	tw_barrier_all();
 }
 
-void omp_work(void)
+void th_kind_work(void)
 {
 	struct tw_proc *me = tw_me_checked("a parallel region");
 
@@ -121,14 +106,29 @@ void omp_work(void)
 			return;
 		if (me->id < order.n) {
 			team_enter(&order, me->id);
-			team_flush();
+			th_flush();
 		}
 		tw_barrier_all();
 	}
 }
 
-void omp_leave(void)
+size_t th_kind_open(void)
 {
+	if (!tw_globals_shared && tw_id() == 0)
+		th_refuse("this program uses OpenMP: link it with 'tweed omp cc'");
+	omp_icv_read(&omp_team->icv);
+	omp_locks_open();
+	pt_objects_open();
+	return omp_stack_bytes();
+}
+
+void th_kind_exit(int status)
+{
+	if (omp_team->active || tw_id()) {
+		char text[96];
+		tw_format(text, sizeof(text), "exit(%d) was called in a parallel region, which ends the job", status);
+		tw_abort(status & 255, text);
+	}
 	team_publish(&(struct omp_order){0});
 	tw_barrier_all();
 }

@@ -6,8 +6,7 @@
  * the next one.  Both are a release and an acquire of everybody, so memory is as OpenMP wants it at the beginning and the end
  * of regions, and all barriers in between are barriers of Tweed.
  *
- * Everything here is private to the process: the linker's script leaves it out of the shared variables.  It is used by the
- * one thread that runs the program (stack.c). */
+ * Everything here is private to the process, and used by the one thread that runs the program (threads/threads.h). */
 #ifndef TW_OPENMP_TEAM_H
 #define TW_OPENMP_TEAM_H
 
@@ -15,8 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/job.h"
-#include "tweed/tweed.h"
+#include "threads/threads.h"
 
 /* Internal control variables, as the master had them when the region began. */
 struct omp_icv {
@@ -72,14 +70,10 @@ extern struct omp_team *omp_team; /* the innermost */
 void omp_barrier(void);
 /* omp_run - run @order as a parallel region; n in it is what the program wants, or 0. */
 void omp_run(struct omp_order *order);
-/* omp_work - carry out orders until the last. */
-void omp_work(void);
-/* omp_leave - let the others leave. */
-void omp_leave(void);
-void omp_refuse(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 
 /* ---- icv.c: from the environment */
 void omp_icv_read(struct omp_icv *icv);
+/* What OMP_STACKSIZE asks for; 0 without it. */
 size_t omp_stack_bytes(void);
 
 /* ---- share.c: worksharing constructs
@@ -114,34 +108,13 @@ void omp_loop_memory(void **memory);
 /* ---- lock.c */
 /* omp_locks_open - by the master, before all orders; omp_locks_take - by the others, with the first order. */
 struct omp_locks {
-	tw_lock_t critical, name, atomic, ordered, fence;
-	tw_lock_t word[64]; /* of atomic operations, by address */
+	tw_lock_t critical, atomic, ordered;
 };
 extern struct omp_locks omp_locks;
 void omp_locks_open(void);
-/* omp_fence - a release and an acquire of everything. */
-void omp_fence(void);
-/* omp_far - may another node be at work on the same data?  Else the processor's own atomics do. */
-static inline bool omp_far(void)
-{
-	return tw_me && omp_team->n > 1 && tw_me->nodes > 1;
-}
 
 /* ---- task.c */
 /* GOMP_scope_start - refuses reductions over tasks. */
 void GOMP_scope_start(uintptr_t *reductions);
-
-/* ---- stack.c */
-/* omp_stack_reserve - let the pinned part of the stack reach well below the caller's frame: called before everything that
- * may call Tweed. */
-#define OMP_STACK_SLACK ((size_t)64 << 10)
-extern char *omp_stack_pinned; /* lowest byte; NULL: not on such a stack */
-void omp_stack_extend(char *below);
-static inline void omp_stack_reserve(void)
-{
-	char *here = __builtin_frame_address(0);
-	if (here - OMP_STACK_SLACK < omp_stack_pinned)
-		omp_stack_extend(here - OMP_STACK_SLACK);
-}
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* as.c - the assembler that gcc finds for `tweed omp cc`: GNU's, behind a filter for what -fno-inline-atomics leaves in line.
+/* as.c - the assembler that gcc finds for `tweed omp cc` and `tweed cc --pthreads`: GNU's, behind a filter for what
+ * -fno-inline-atomics leaves in line.
  *
- * A full fence (which is all that `omp flush` becomes) is replaced by a call of tw_omp_fence.  An instruction with a lock
- * prefix, or an exchange with memory, is put between calls of tw_omp_atomic_begin, which has its address in %rdi, and tw_omp_atomic_end.
+ * A full fence (which is all that `omp flush` becomes) is replaced by a call of tw_threads_fence.  An instruction with a lock
+ * prefix, or an exchange with memory, is put between calls of tw_threads_atomic_begin, which has its address in %rdi, and tw_threads_atomic_end.
  * All keep all registers and flags (atomic.S); the red zone is stepped over.  Thread-local operands are left alone.
  *
  *   as OPTIONS... [FILE]    exactly as GNU's, which is the first one in PATH */
@@ -23,7 +24,7 @@ static bool locked; /* a prefix in a statement of its own came before */
 
 static void __attribute__((noreturn)) as_fail(const char *what)
 {
-	fprintf(stderr, "tweed: the assembler of 'tweed omp cc': ");
+	fprintf(stderr, "tweed: the assembler of 'tweed cc': ");
 	perror(what);
 	exit(1);
 }
@@ -60,7 +61,7 @@ static bool as_memory(const char *operands, char *operand, size_t room)
 
 static void as_fence(void)
 {
-	fputs("\tleaq\t-128(%rsp), %rsp\n\tcall\ttw_omp_fence\n\tleaq\t128(%rsp), %rsp\n", out);
+	fputs("\tleaq\t-128(%rsp), %rsp\n\tcall\ttw_threads_fence\n\tleaq\t128(%rsp), %rsp\n", out);
 }
 
 /* @text: the instruction, without its prefix. */
@@ -69,11 +70,11 @@ static void as_bracket(const char *prefix, const char *text, const char *memory)
 	const char *moved = strstr(memory, "(%rsp") ? *memory == '(' ? "136" : "136+" : "";
 
 	fprintf(out,
-	        "\tleaq\t-128(%%rsp), %%rsp\n\tpushq\t%%rdi\n\tleaq\t%s%s, %%rdi\n\tcall\ttw_omp_atomic_begin\n"
+	        "\tleaq\t-128(%%rsp), %%rsp\n\tpushq\t%%rdi\n\tleaq\t%s%s, %%rdi\n\tcall\ttw_threads_atomic_begin\n"
 	        "\tpopq\t%%rdi\n\tleaq\t128(%%rsp), %%rsp\n",
 	        moved, memory);
 	fprintf(out, "\t%s%s\n", prefix, text);
-	fputs("\tleaq\t-128(%rsp), %rsp\n\tcall\ttw_omp_atomic_end\n\tleaq\t128(%rsp), %rsp\n", out);
+	fputs("\tleaq\t-128(%rsp), %rsp\n\tcall\ttw_threads_atomic_end\n\tleaq\t128(%rsp), %rsp\n", out);
 }
 
 static bool as_is_fence(const char *text, const char *memory)

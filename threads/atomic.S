@@ -69,6 +69,6 @@
 	.size	\name, . - \name
 	.endm
 
-	KEEP	tw_omp_atomic_begin omp_atomic_begin
-	KEEP	tw_omp_atomic_end omp_atomic_end
-	KEEP	tw_omp_fence omp_fence
+	KEEP	tw_threads_atomic_begin th_atomic_begin
+	KEEP	tw_threads_atomic_end th_atomic_end
+	KEEP	tw_threads_fence th_fence

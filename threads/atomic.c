@@ -9,45 +9,62 @@
  * whoever operates on the word later. */
 #include <string.h>
 
-#include "openmp/team.h"
+#include "threads/threads.h"
 
 static tw_lock_t atomic_lock(const volatile void *ptr)
 {
-	return omp_locks.word[((uintptr_t)ptr / 16 * 0x9e3779b97f4a7c15u) >> 58];
+	return th_locks.word[((uintptr_t)ptr / 16 * 0x9e3779b97f4a7c15u) >> 58];
 }
 
 /* Of inline ones: the lock that the bracket holds. */
 static tw_lock_t atomic_held;
 
-/* tw_omp_atomic_begin, tw_omp_atomic_end - around an instruction at @ptr; called with all registers kept (atomic.S). */
-void omp_atomic_begin(const void *ptr);
-void omp_atomic_end(void);
+/* tw_threads_atomic_begin, tw_threads_atomic_end - around an instruction at @ptr; called with all registers kept (atomic.S). */
+void th_atomic_begin(const void *ptr);
+void th_atomic_end(void);
 
-void omp_atomic_begin(const void *ptr)
+void th_atomic_begin(const void *ptr)
 {
-	omp_stack_reserve();
+	th_stack_reserve();
 	atomic_held.id = 0;
-	if (!omp_far())
+	if (!th_far)
 		return;
 	atomic_held = atomic_lock(ptr);
 	tw_lock_acquire(atomic_held);
 }
 
-void omp_atomic_end(void)
+void th_atomic_end(void)
 {
 	if (atomic_held.id)
 		tw_lock_release(atomic_held);
 	atomic_held.id = 0;
 }
 
+/* Both ends of a happens-before: who has fenced before this one sees what was stored before it.
+ *
+ * Programs wait for a flag with a flush in the loop and none behind it.  So what is seen must be what the last fence brought, and
+ * never what a fault fetches while the other's release is at work: from the first fence on, acquires fetch, and unmap
+ * nothing. */
+void th_fence(void)
+{
+	th_stack_reserve();
+	if (!th_far) {
+		__atomic_thread_fence(__ATOMIC_SEQ_CST);
+		return;
+	}
+	tw_me->refresh = true;
+	tw_lock_acquire(th_locks.fence);
+	tw_lock_release(th_locks.fence);
+}
+
 /* @near: the processor's own operation; @away: the same as plain C on *p. */
 #define ATOMIC(near, away)                                                                                             \
 	do {                                                                                                           \
-		if (!omp_far()) {                                                                                      \
+		if (!th_far) {                                                                                         \
 			near;                                                                                          \
 			break;                                                                                         \
 		}                                                                                                      \
-		omp_stack_reserve();                                                                                   \
+		th_stack_reserve();                                                                                    \
 		tw_lock_acquire(atomic_lock(p));                                                                       \
 		away;                                                                                                  \
 		tw_lock_release(atomic_lock(p));                                                                       \
@@ -57,47 +74,47 @@ void omp_atomic_end(void)
 #define ATOMIC_NAME(name, bytes) __asm__("__atomic_" #name "_" #bytes)
 
 #define ATOMIC_FETCH(type, bytes, name, op)                                                                            \
-	type omp_fetch_##name##_##bytes(volatile type *p, type v, int order) ATOMIC_NAME(fetch_##name, bytes);         \
-	type omp_fetch_##name##_##bytes(volatile type *p, type v, int order)                                           \
+	type th_fetch_##name##_##bytes(volatile type *p, type v, int order) ATOMIC_NAME(fetch_##name, bytes);          \
+	type th_fetch_##name##_##bytes(volatile type *p, type v, int order)                                            \
 	{                                                                                                              \
 		type old;                                                                                              \
 		(void)order;                                                                                           \
 		ATOMIC(old = __atomic_fetch_##name(p, v, __ATOMIC_SEQ_CST), (old = *p, *p = (type)(op)));              \
 		return old;                                                                                            \
 	}                                                                                                              \
-	type omp_##name##_fetch_##bytes(volatile type *p, type v, int order) ATOMIC_NAME(name##_fetch, bytes);         \
-	type omp_##name##_fetch_##bytes(volatile type *p, type v, int order)                                           \
+	type th_##name##_fetch_##bytes(volatile type *p, type v, int order) ATOMIC_NAME(name##_fetch, bytes);          \
+	type th_##name##_fetch_##bytes(volatile type *p, type v, int order)                                            \
 	{                                                                                                              \
-		type old = omp_fetch_##name##_##bytes(p, v, order);                                                    \
+		type old = th_fetch_##name##_##bytes(p, v, order);                                                     \
 		return (type)(op);                                                                                     \
 	}
 
 #define ATOMIC_SIZE(type, bytes)                                                                                       \
-	type omp_load_##bytes(const volatile type *p, int order) ATOMIC_NAME(load, bytes);                             \
-	type omp_load_##bytes(const volatile type *p, int order)                                                       \
+	type th_load_##bytes(const volatile type *p, int order) ATOMIC_NAME(load, bytes);                              \
+	type th_load_##bytes(const volatile type *p, int order)                                                        \
 	{                                                                                                              \
 		type v;                                                                                                \
 		(void)order;                                                                                           \
 		ATOMIC(v = __atomic_load_n(p, __ATOMIC_SEQ_CST), v = *p);                                              \
 		return v;                                                                                              \
 	}                                                                                                              \
-	void omp_store_##bytes(volatile type *p, type v, int order) ATOMIC_NAME(store, bytes);                         \
-	void omp_store_##bytes(volatile type *p, type v, int order)                                                    \
+	void th_store_##bytes(volatile type *p, type v, int order) ATOMIC_NAME(store, bytes);                          \
+	void th_store_##bytes(volatile type *p, type v, int order)                                                     \
 	{                                                                                                              \
 		(void)order;                                                                                           \
 		ATOMIC(__atomic_store_n(p, v, __ATOMIC_SEQ_CST), *p = v);                                              \
 	}                                                                                                              \
-	type omp_exchange_##bytes(volatile type *p, type v, int order) ATOMIC_NAME(exchange, bytes);                   \
-	type omp_exchange_##bytes(volatile type *p, type v, int order)                                                 \
+	type th_exchange_##bytes(volatile type *p, type v, int order) ATOMIC_NAME(exchange, bytes);                    \
+	type th_exchange_##bytes(volatile type *p, type v, int order)                                                  \
 	{                                                                                                              \
 		type old;                                                                                              \
 		(void)order;                                                                                           \
 		ATOMIC(old = __atomic_exchange_n(p, v, __ATOMIC_SEQ_CST), (old = *p, *p = v));                         \
 		return old;                                                                                            \
 	}                                                                                                              \
-	bool omp_compare_exchange_##bytes(volatile type *p, type *expected, type v, int success, int failure)          \
+	bool th_compare_exchange_##bytes(volatile type *p, type *expected, type v, int success, int failure)           \
 	    ATOMIC_NAME(compare_exchange, bytes);                                                                      \
-	bool omp_compare_exchange_##bytes(volatile type *p, type *expected, type v, int success, int failure)          \
+	bool th_compare_exchange_##bytes(volatile type *p, type *expected, type v, int success, int failure)           \
 	{                                                                                                              \
 		type old;                                                                                              \
 		(void)success;                                                                                         \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* heap.c - malloc and its kin (api/shared_heap.c), called with enough pinned stack: they may talk to other nodes. */
-#include "openmp/team.h"
+#include "threads/threads.h"
 
 /* The linker makes __real_NAME the library's NAME, and the program's NAME __wrap_NAME (tools/cc.c). */
 #define HEAP(type, name, parameters, ...)                                                                              \
@@ -8,7 +8,7 @@
 	type __wrap_##name parameters;                                                                                 \
 	type __wrap_##name parameters                                                                                  \
 	{                                                                                                              \
-		omp_stack_reserve();                                                                                   \
+		th_stack_reserve();                                                                                    \
 		return __real_##name(__VA_ARGS__);                                                                     \
 	}
 
@@ -26,6 +26,6 @@ extern void __real_tw_shared_free(void *ptr);
 void __wrap_tw_shared_free(void *ptr);
 void __wrap_tw_shared_free(void *ptr)
 {
-	omp_stack_reserve();
+	th_stack_reserve();
 	__real_tw_shared_free(ptr);
 }

@@ -19,16 +19,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "core/globals.h"
-#include "openmp/team.h"
+#include "threads/threads.h"
 
+#define STACK_BYTES  ((size_t)8 << 20)   /* at least, unless told otherwise */
 #define STACK_FIRST  ((size_t)192 << 10) /* pinned from the beginning */
 #define STACK_SIGNAL ((size_t)256 << 10) /* private: for fault handlers */
 
-char *omp_stack_pinned;
+char *th_stack_pinned;
 
 static struct {
 	char *base;
@@ -44,40 +46,53 @@ enum { STAGE_RUNS, STAGE_ENDS, STAGE_LEFT };
 extern int __real_main(int argc, char **argv, char **environment);
 int __wrap_main(int argc, char **argv, char **environment);
 
-void omp_stack_extend(char *below)
+void th_stack_extend(char *below)
 {
-	if (!tw_me || (size_t)(below + OMP_STACK_SLACK - stack.base) >= stack.bytes)
+	if (!tw_me || (size_t)(below + TH_STACK_SLACK - stack.base) >= stack.bytes)
 		return; /* another stack */
 	size_t page = (size_t)tw_me->layout.page_bytes;
 	char *low = (char *)((uintptr_t)below & ~(page - 1));
 
 	low = TW_MAX(low - STACK_FIRST / 2, stack.base);
-	if (low >= omp_stack_pinned)
+	if (low >= th_stack_pinned)
 		return; /* the program is about to overflow it */
 	/* Faults now, from here, are the program's own: those in the middle of tw_pin would be Tweed's. */
-	for (volatile char *at = low; at < omp_stack_pinned; at += page)
+	for (volatile char *at = low; at < th_stack_pinned; at += page)
 		*at = *at;
-	int error = tw_pin(low, (size_t)(omp_stack_pinned - low));
+	int error = tw_pin(low, (size_t)(th_stack_pinned - low));
 	while (error && tw_me->id)
 		pause(); /* until the job ends: one sentence is enough */
 	if (error)
-		omp_refuse("stacks cannot be pinned under protocol %s%s", tw_me->protocol->name,
-		           tw_me->config.race ? " with TWEED_RACE" : "");
-	omp_stack_pinned = low;
+		th_refuse("stacks cannot be pinned under protocol %s%s", tw_me->protocol->name,
+		          tw_me->config.race ? " with TWEED_RACE" : "");
+	th_stack_pinned = low;
 }
 
-static void stack_create(void)
+size_t th_stack_bytes(void)
+{
+	return stack.bytes;
+}
+
+static size_t stack_limit(void)
+{
+	struct rlimit limit;
+	bool known = getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+
+	return TW_MAX(known ? (size_t)limit.rlim_cur : 0, STACK_BYTES);
+}
+
+static void stack_create(size_t bytes)
 {
 	size_t align = TW_MAX((size_t)tw_me->layout.page_bytes * tw_me->config.superpage, (size_t)4096);
 
-	stack.bytes = TW_ALIGN_UP(TW_MAX(omp_stack_bytes(), 2 * STACK_FIRST), align);
+	stack.bytes = TW_ALIGN_UP(TW_MAX(bytes ? bytes : stack_limit(), 2 * STACK_FIRST), align);
 	stack.base = tw_aligned_alloc(align, stack.bytes);
 	if (!stack.base)
-		omp_refuse("no %zu bytes are left of TWEED_MEMORY for a stack: raise it", stack.bytes);
+		th_refuse("no %zu bytes are left of TWEED_MEMORY for a stack: raise it", stack.bytes);
 	/* Before anything is touched: a home that is only tentative (TWEED_HOME=after-init) could not be pinned. */
 	tw_home_set(stack.base, stack.bytes, tw_node());
-	omp_stack_pinned = stack.base + stack.bytes;
-	omp_stack_extend(omp_stack_pinned - STACK_FIRST / 2);
+	th_stack_pinned = stack.base + stack.bytes;
+	th_stack_extend(th_stack_pinned - STACK_FIRST / 2);
 }
 
 /* ---- the program's thread ---------------------------------------------------------------------------------------- */
@@ -137,7 +152,7 @@ static void *stack_thread(void *arg)
 		tw_me->target->tid = (int32_t)syscall(SYS_gettid);
 	if (tw_id() == 0)
 		exit(__real_main(stack.argc, stack.argv, stack.environment));
-	omp_work();
+	th_kind_work();
 	stack.leaving = true;
 	stack_hand_over();
 	for (;;)
@@ -157,7 +172,7 @@ static void stack_start(void)
 		error = pthread_create(&thread, &attr, stack_thread, NULL);
 	pthread_attr_destroy(&attr);
 	if (error)
-		omp_refuse("cannot start a thread with a stack of %zu bytes: %s", stack.bytes, strerror(error));
+		th_refuse("cannot start a thread with a stack of %zu bytes: %s", stack.bytes, strerror(error));
 }
 
 /* ---- the first thread -------------------------------------------------------------------------------------------- */
@@ -197,12 +212,7 @@ static void stack_exit(int status, void *arg)
 	if (!tw_me)
 		return;
 	fflush(NULL);
-	if (omp_team->active || tw_id()) {
-		char text[96];
-		tw_format(text, sizeof(text), "exit(%d) was called in a parallel region, which ends the job", status);
-		tw_abort(status & 255, text);
-	}
-	omp_leave();
+	th_kind_exit(status);
 	if ((size_t)((char *)__builtin_frame_address(0) - stack.base) < stack.bytes)
 		stack_hand_over();
 	else
@@ -234,11 +244,8 @@ static void stack_streams(void)
 static void __attribute__((constructor(102))) stack_begin(void)
 {
 	tw_init(NULL, NULL);
-	if (!tw_globals_shared && tw_id() == 0)
-		omp_refuse("this program uses OpenMP: link it with 'tweed omp cc'");
-	omp_icv_read(&omp_team->icv);
-	omp_locks_open();
-	stack_create();
+	th_open();
+	stack_create(th_kind_open());
 	on_exit(stack_exit, NULL);
 	if (tw_id() == 0)
 		return;

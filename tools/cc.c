@@ -26,11 +26,12 @@ struct cc {
 	bool poll, show, silent, parmacs, shared_globals,
 	    shared_heap; /* our options; silent: stores are not announced */
 	bool openmp;     /* tweed omp: implies some of them */
+	bool pthreads;   /* so does this one */
 	enum cc_kind kind;
 	bool compiles, links, shared;              /* what is asked of the compiler */
 	bool language;                             /* -x was given */
 	char *include, *stores, *library, *script; /* paths */
-	char *run_time, *helper, *spec;            /* of OpenMP: its library, and folders with gcc's helpers */
+	char *run_time, *helper, *spec;            /* of threads: their library, and folders with gcc's helpers */
 	const char **command;
 	size_t words;
 };
@@ -51,9 +52,16 @@ static int cc_usage(const char *name)
 	       "  --parmacs         for programs with the PARMACS macros: CREATE copies global variables\n"
 	       "  --shared-globals  global variables are shared memory\n"
 	       "  --shared-heap     malloc and its kin give shared memory\n"
+	       "  --pthreads        POSIX threads are the job's processors, and share everything; with gcc\n"
 	       "  --show            print the command in place of running it\n",
 	       name);
 	return 0;
+}
+
+/* Threads are processors: by OpenMP, or by POSIX. */
+static bool cc_threads(const struct cc *cc)
+{
+	return cc->openmp || cc->pthreads;
 }
 
 static void cc_add(struct cc *cc, const char *word)
@@ -131,6 +139,8 @@ static const char *cc_refusal(const struct cc *cc, const char *word)
 
 	if (why)
 		return why;
+	if (cc->pthreads && strcmp(word, "-fopenmp") == 0)
+		return "but threads are either OpenMP's ('tweed omp cc') or POSIX's: leave one of them out";
 	if (word[0] == '@')
 		return "which is not read: give its arguments themselves";
 	if (strncmp(word, "-flto", 5) == 0)
@@ -223,8 +233,9 @@ static int cc_locate(struct cc *cc)
 		cc->stores = cc_join(TOOL_BUILD_ROOT, "/instrument/libtweed-stores.a", "");
 		cc->library = cc_join(TOOL_BUILD_ROOT, "/libtweed.a", "");
 		cc->script = cc_join(TOOL_SOURCE_ROOT, "/instrument/globals.ld", "");
-		cc->run_time = cc_join(TOOL_BUILD_ROOT, "/openmp/libtweed-openmp.a", "");
-		cc->helper = cc_join("-B", TOOL_BUILD_ROOT, "/openmp/");
+		cc->run_time = cc_join(
+		    TOOL_BUILD_ROOT, cc->pthreads ? "/pthreads/libtweed-pthreads.a" : "/openmp/libtweed-openmp.a", "");
+		cc->helper = cc_join("-B", TOOL_BUILD_ROOT, "/threads/");
 		cc->spec = cc_join("-B", TOOL_SOURCE_ROOT, "/openmp/gcc/");
 	} else {
 		char *libraries = tool_installed(TOOL_LIBDIR), *data = tool_installed(TOOL_DATADIR);
@@ -232,7 +243,7 @@ static int cc_locate(struct cc *cc)
 		cc->stores = cc_join(libraries, "/libtweed-stores.a", "");
 		cc->library = cc_join(libraries, "/libtweed.a", "");
 		cc->script = cc_join(data, "/tweed/globals.ld", "");
-		cc->run_time = cc_join(libraries, "/libtweed-openmp.a", "");
+		cc->run_time = cc_join(libraries, cc->pthreads ? "/libtweed-pthreads.a" : "/libtweed-openmp.a", "");
 		cc->spec = cc->helper = cc_join("-B", tool_installed(TOOL_LIBEXECDIR), "/tweed/gcc/");
 		free(libraries);
 		free(data);
@@ -267,11 +278,11 @@ static bool cc_in_path(const char *name)
 	return found;
 }
 
-/* clang first: it announces what gcc does not (doc/stores.md).  OpenMP's run-time is made for gcc. */
+/* clang first: it announces what gcc does not (doc/stores.md).  Run-times of threads are made for gcc. */
 static const char *cc_default(const struct cc *cc)
 {
 	const char *clang = cc->cxx ? "clang++" : "clang";
-	return !cc->openmp && cc_in_path(clang) ? clang : cc->cxx ? "g++" : "gcc";
+	return !cc_threads(cc) && cc_in_path(clang) ? clang : cc->cxx ? "g++" : "gcc";
 }
 
 /* CC='tweed cc', from a makefile that calls us: says nothing of the compiler. */
@@ -382,10 +393,11 @@ static void cc_add_compile(struct cc *cc)
 		cc_add(cc, "-fno-pie");
 	if (cc->shared_heap)
 		cc_add_all(cc, (const char *const[]){"-include", "tweed/shared_heap.h", NULL});
-	if (cc->openmp) {
-		cc_add_all(cc, (const char *const[]){"-fopenmp", "-fno-inline-atomics", "-include", "tweed/openmp.h",
-		                                     cc->helper, NULL});
-	}
+	if (cc->openmp)
+		cc_add(cc, "-fopenmp");
+	if (cc_threads(cc))
+		cc_add_all(
+		    cc, (const char *const[]){"-fno-inline-atomics", "-include", "tweed/threads.h", cc->helper, NULL});
 	if (cc->silent)
 		return;
 	if (cc->kind == CC_GCC) /* headers that refuse what it does not announce */
@@ -417,9 +429,10 @@ static void cc_add_link(struct cc *cc)
 		cc_add_all(cc,
 		           (const char *const[]){"-Wl,--whole-archive", cc->stores, "-Wl,--no-whole-archive", NULL});
 	if (cc->openmp)
+		cc_add(cc, cc->spec);
+	if (cc_threads(cc))
 		cc_add_all(cc,
-		           (const char *const[]){cc->spec,
-		                                 "-Wl,--wrap=main,--wrap=tw_shared_malloc,--wrap=tw_shared_calloc"
+		           (const char *const[]){"-Wl,--wrap=main,--wrap=tw_shared_malloc,--wrap=tw_shared_calloc"
 		                                 ",--wrap=tw_shared_realloc,--wrap=tw_shared_reallocarray"
 		                                 ",--wrap=tw_shared_aligned_alloc,--wrap=tw_shared_posix_memalign"
 		                                 ",--wrap=tw_shared_valloc,--wrap=tw_shared_strdup"
@@ -460,6 +473,7 @@ static char **cc_options(struct cc *cc, char **argv)
 	    {"--parmacs", &cc->parmacs},
 	    {"--shared-globals", &cc->shared_globals},
 	    {"--shared-heap", &cc->shared_heap},
+	    {"--pthreads", &cc->pthreads},
 	};
 	size_t i, n = sizeof(options) / sizeof(options[0]);
 
@@ -470,6 +484,8 @@ static char **cc_options(struct cc *cc, char **argv)
 			break;
 		*options[i].set = true;
 	}
+	if (cc->pthreads)
+		cc->silent = cc->shared_globals = cc->shared_heap = true;
 	return argv;
 }
 
@@ -486,8 +502,8 @@ static int cc_check(const struct cc *cc)
 		         cc->cxx ? "CXX" : "CC", cc->cxx ? "clang++" : "clang");
 		return -EINVAL;
 	}
-	if (cc->openmp && cc->kind != CC_GCC) {
-		tool_say("'%s' is not gcc, whose OpenMP programs can be run: name one by %s", cc->command[0],
+	if (cc_threads(cc) && cc->kind != CC_GCC) {
+		tool_say("'%s' is not gcc, whose programs of threads can be run: name one by %s", cc->command[0],
 		         cc->cxx ? "CXX" : "CC");
 		return -EINVAL;
 	}

@@ -1,9 +1,78 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* openmp.h - included by `tweed omp cc` before each source: gcc's older atomic operations become those that it calls
- * functions for (openmp/atomic.c), and what cannot be had is refused when it is called (openmp/task.c). */
+/* threads.h - included by `tweed omp cc` and `tweed cc --pthreads` before each source: gcc's older atomic operations become those that
+ * it calls functions for (threads/atomic.c), and calls of POSIX threads and semaphores are those of pthreads/. */
 #ifndef __ASSEMBLER__
-#pragma redefine_extname pthread_create tw_omp_pthread_create
-#pragma redefine_extname fork tw_omp_fork
+#pragma redefine_extname pthread_create tw_pthread_create
+#pragma redefine_extname pthread_join tw_pthread_join
+#pragma redefine_extname pthread_tryjoin_np tw_pthread_tryjoin_np
+#pragma redefine_extname pthread_timedjoin_np tw_pthread_timedjoin_np
+#pragma redefine_extname pthread_clockjoin_np tw_pthread_clockjoin_np
+#pragma redefine_extname pthread_detach tw_pthread_detach
+#pragma redefine_extname pthread_exit tw_pthread_exit
+#pragma redefine_extname pthread_cancel tw_pthread_cancel
+#pragma redefine_extname pthread_kill tw_pthread_kill
+#pragma redefine_extname pthread_sigqueue tw_pthread_sigqueue
+#pragma redefine_extname pthread_setaffinity_np tw_pthread_setaffinity_np
+#pragma redefine_extname pthread_getaffinity_np tw_pthread_getaffinity_np
+#pragma redefine_extname pthread_setschedparam tw_pthread_setschedparam
+#pragma redefine_extname pthread_getschedparam tw_pthread_getschedparam
+#pragma redefine_extname pthread_setschedprio tw_pthread_setschedprio
+#pragma redefine_extname pthread_setname_np tw_pthread_setname_np
+#pragma redefine_extname pthread_getname_np tw_pthread_getname_np
+#pragma redefine_extname pthread_getcpuclockid tw_pthread_getcpuclockid
+#pragma redefine_extname pthread_getattr_np tw_pthread_getattr_np
+#pragma redefine_extname __pthread_register_cancel tw_pthread_register_cancel
+#pragma redefine_extname __pthread_unregister_cancel tw_pthread_unregister_cancel
+#pragma redefine_extname __pthread_unwind_next tw_pthread_unwind_next
+#pragma redefine_extname thrd_create tw_thrd_create
+#pragma redefine_extname pthread_mutex_init tw_pthread_mutex_init
+#pragma redefine_extname pthread_mutex_destroy tw_pthread_mutex_destroy
+#pragma redefine_extname pthread_mutex_lock tw_pthread_mutex_lock
+#pragma redefine_extname pthread_mutex_trylock tw_pthread_mutex_trylock
+#pragma redefine_extname pthread_mutex_timedlock tw_pthread_mutex_timedlock
+#pragma redefine_extname pthread_mutex_clocklock tw_pthread_mutex_clocklock
+#pragma redefine_extname pthread_mutex_unlock tw_pthread_mutex_unlock
+#pragma redefine_extname pthread_spin_init tw_pthread_spin_init
+#pragma redefine_extname pthread_spin_destroy tw_pthread_spin_destroy
+#pragma redefine_extname pthread_spin_lock tw_pthread_spin_lock
+#pragma redefine_extname pthread_spin_trylock tw_pthread_spin_trylock
+#pragma redefine_extname pthread_spin_unlock tw_pthread_spin_unlock
+#pragma redefine_extname pthread_once tw_pthread_once
+#pragma redefine_extname pthread_cond_init tw_pthread_cond_init
+#pragma redefine_extname pthread_cond_destroy tw_pthread_cond_destroy
+#pragma redefine_extname pthread_cond_wait tw_pthread_cond_wait
+#pragma redefine_extname pthread_cond_timedwait tw_pthread_cond_timedwait
+#pragma redefine_extname pthread_cond_clockwait tw_pthread_cond_clockwait
+#pragma redefine_extname pthread_cond_signal tw_pthread_cond_signal
+#pragma redefine_extname pthread_cond_broadcast tw_pthread_cond_broadcast
+#pragma redefine_extname pthread_rwlock_init tw_pthread_rwlock_init
+#pragma redefine_extname pthread_rwlock_destroy tw_pthread_rwlock_destroy
+#pragma redefine_extname pthread_rwlock_rdlock tw_pthread_rwlock_rdlock
+#pragma redefine_extname pthread_rwlock_tryrdlock tw_pthread_rwlock_tryrdlock
+#pragma redefine_extname pthread_rwlock_timedrdlock tw_pthread_rwlock_timedrdlock
+#pragma redefine_extname pthread_rwlock_clockrdlock tw_pthread_rwlock_clockrdlock
+#pragma redefine_extname pthread_rwlock_wrlock tw_pthread_rwlock_wrlock
+#pragma redefine_extname pthread_rwlock_trywrlock tw_pthread_rwlock_trywrlock
+#pragma redefine_extname pthread_rwlock_timedwrlock tw_pthread_rwlock_timedwrlock
+#pragma redefine_extname pthread_rwlock_clockwrlock tw_pthread_rwlock_clockwrlock
+#pragma redefine_extname pthread_rwlock_unlock tw_pthread_rwlock_unlock
+#pragma redefine_extname pthread_barrier_init tw_pthread_barrier_init
+#pragma redefine_extname pthread_barrier_destroy tw_pthread_barrier_destroy
+#pragma redefine_extname pthread_barrier_wait tw_pthread_barrier_wait
+#pragma redefine_extname pthread_key_create tw_pthread_key_create
+#pragma redefine_extname pthread_key_delete tw_pthread_key_delete
+#pragma redefine_extname pthread_getspecific tw_pthread_getspecific
+#pragma redefine_extname pthread_setspecific tw_pthread_setspecific
+#pragma redefine_extname sem_init tw_sem_init
+#pragma redefine_extname sem_destroy tw_sem_destroy
+#pragma redefine_extname sem_open tw_sem_open
+#pragma redefine_extname sem_wait tw_sem_wait
+#pragma redefine_extname sem_trywait tw_sem_trywait
+#pragma redefine_extname sem_timedwait tw_sem_timedwait
+#pragma redefine_extname sem_clockwait tw_sem_clockwait
+#pragma redefine_extname sem_post tw_sem_post
+#pragma redefine_extname sem_getvalue tw_sem_getvalue
+#pragma redefine_extname fork tw_threads_fork
 
 #define __sync_fetch_and_add(p, v, ...)           __atomic_fetch_add(p, v, 5)
 #define __sync_fetch_and_sub(p, v, ...)           __atomic_fetch_sub(p, v, 5)

@@ -2,6 +2,7 @@
 /* locks.c - critical, atomic, reductions of all operators, flush, locks. */
 #include <complex.h>
 #include <omp.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -225,6 +226,21 @@ static void locks(void)
 	printf("locks: %d %d %d %d %d\n", a, b, tries, depth, slots[7]);
 }
 
+/* POSIX's, in a parallel region. */
+static void mutexes(void)
+{
+	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+	int n = 0;
+
+#pragma omp parallel for schedule(static, 1)
+	for (int i = 0; i < 100; i++) {
+		pthread_mutex_lock(&mutex);
+		n++;
+		pthread_mutex_unlock(&mutex);
+	}
+	printf("mutexes: %d\n", n);
+}
+
 int main(void)
 {
 	criticals();
@@ -233,5 +249,6 @@ int main(void)
 	reductions();
 	flushes();
 	locks();
+	mutexes();
 	return 0;
 }

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* condition.c - condition variables.  A signal lets all go who wait, which POSIX allows: waits may end unasked. */
+#include <errno.h>
+
+#include "pthreads/pthreads.h"
+
+struct pt_condition {
+	clockid_t clock;
+};
+_Static_assert(sizeof(struct pt_condition) <= sizeof(pthread_cond_t) && CLOCK_REALTIME == 0,
+               "it fits, and zeros are one");
+
+int tw_pthread_cond_init(pthread_cond_t *condition, const pthread_condattr_t *attr)
+{
+	struct pt_condition c = {CLOCK_REALTIME};
+
+	if (attr)
+		pthread_condattr_getclock(attr, &c.clock);
+	*(struct pt_condition *)condition = c;
+	return 0;
+}
+
+int tw_pthread_cond_destroy(pthread_cond_t *condition)
+{
+	(void)condition;
+	return 0;
+}
+
+static int condition_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, uint64_t until)
+{
+	if (!pt_leave())
+		return EPERM;
+	struct pt_lot *lot = pt_lot_lock(condition);
+	uint64_t ticket = pt_lot_ticket(lot);
+	pt_lot_unlock(lot, false);
+	uint32_t count = pt_mutex_give(mutex);
+	int error = pt_lot_wait(lot, ticket, until);
+	pt_mutex_take(mutex, count);
+	return error;
+}
+
+int tw_pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex)
+{
+	return condition_wait(condition, mutex, 0);
+}
+
+int tw_pthread_cond_clockwait(pthread_cond_t *condition, pthread_mutex_t *mutex, clockid_t clock,
+                              const struct timespec *at)
+{
+	uint64_t until = pt_until(clock, at);
+	return until ? condition_wait(condition, mutex, until) : EINVAL;
+}
+
+int tw_pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *mutex, const struct timespec *at)
+{
+	return tw_pthread_cond_clockwait(condition, mutex, ((struct pt_condition *)condition)->clock, at);
+}
+
+int tw_pthread_cond_broadcast(pthread_cond_t *condition)
+{
+	if (pt_leave())
+		pt_lot_unlock(pt_lot_lock(condition), true);
+	return 0;
+}
+
+int tw_pthread_cond_signal(pthread_cond_t *condition)
+{
+	return tw_pthread_cond_broadcast(condition);
+}

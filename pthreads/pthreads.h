@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* pthreads.h - what the files of POSIX threads share.
+ *
+ * A program's calls have the names of POSIX behind tw_ (include/tweed/threads.h renames them), and return what POSIX says.  An object (mutex,
+ * semaphore, ...) is in shared memory, in the bytes that the C library's type has; its initial value is the C library's as well: zeros
+ * but for a mutex's kind.  Each call is a release or an acquire, as POSIX's memory synchronization wants it. */
+#ifndef TW_PTHREADS_PTHREADS_H
+#define TW_PTHREADS_PTHREADS_H
+
+#include <pthread.h>
+#include <time.h>
+
+#include "threads/threads.h"
+
+/* pt_enter - at the beginning of each call that may wait or talk to others.  False after the end of the job, when there are no others;
+ * pt_leave - the same before a release: what was printed is seen before what others print after it. */
+static inline bool pt_enter(void)
+{
+	if (!tw_me)
+		return false;
+	th_stack_reserve();
+	return true;
+}
+static inline bool pt_leave(void)
+{
+	th_flush();
+	return pt_enter();
+}
+
+/* pt_until - the moment @at of @clock, for tw_wait_until.  0: it is no time. */
+uint64_t pt_until(clockid_t clock, const struct timespec *at);
+
+/* ---- lot.c: where threads wait, found by an address, as at a futex
+ *
+ * The lot is locked; the caller looks at its object, and if it must wait: ticket = pt_lot_ticket(lot), unlock, pt_lot_wait.  A wake after the
+ * ticket was drawn ends the wait, as may others (addresses share lots): so callers look again. */
+struct pt_lot;
+/* pt_objects_open - make what all objects need: the lots, and the table of keys.  Collective. */
+void pt_objects_open(void);
+/* pt_lot_lock - lock the lot of @address.  pt_lot_unlock - unlock it, and if @wake, let all go who wait there. */
+struct pt_lot *pt_lot_lock(const volatile void *address);
+void pt_lot_unlock(struct pt_lot *lot, bool wake);
+uint64_t pt_lot_ticket(struct pt_lot *lot);
+/* pt_lot_wait - without the lock; not beyond @until (0: no limit).  0, or ETIMEDOUT. */
+int pt_lot_wait(struct pt_lot *lot, uint64_t ticket, uint64_t until);
+
+/* ---- mutex.c */
+/* pt_mutex_give - unlock wholly, for a wait; how often it was locked.  pt_mutex_take - lock it again, as often. */
+uint32_t pt_mutex_give(pthread_mutex_t *mutex);
+void pt_mutex_take(pthread_mutex_t *mutex, uint32_t count);
+/* pt_poll - give way for a short time, which grows with *@round: in a loop that nobody wakes.  False when @until (0: never) has passed. */
+bool pt_poll(unsigned *round, uint64_t until);
+
+/* ---- key.c */
+/* pt_keys_open - collective. */
+void pt_keys_open(void);
+/* pt_keys_end - call the destructors of the thread's values, and forget the values. */
+void pt_keys_end(void);
+
+#endif

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* objects.c - what threads synchronize by: mutexes of all kinds, spin locks, once, condition variables, semaphores, read-write locks,
+ * barriers, atomic operations.  The argument: how many threads besides main's. */
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define ROUNDS 40
+
+static int threads; /* main's is one more */
+
+static void run(void *(*function)(void *))
+{
+	pthread_t t[64];
+
+	for (int i = 1; i <= threads; i++)
+		pthread_create(&t[i], NULL, function, (char *)NULL + i);
+	function(NULL);
+	for (int i = 1; i <= threads; i++)
+		pthread_join(t[i], NULL);
+}
+
+static struct timespec after(clockid_t clock, long ms)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	t.tv_sec += ms / 1000;
+	t.tv_nsec += ms % 1000 * 1000000;
+	if (t.tv_nsec >= 1000000000) {
+		t.tv_sec++;
+		t.tv_nsec -= 1000000000;
+	}
+	return t;
+}
+
+/* ---- mutexes ---- */
+
+static pthread_mutex_t plain = PTHREAD_MUTEX_INITIALIZER, nested = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP,
+                       checked = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP,
+                       adaptive = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP, made;
+static pthread_spinlock_t spin;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static int counts[8], begun, wrong;
+
+static void begin(void)
+{
+	begun++;
+}
+
+static void *count(void *arg)
+{
+	(void)arg;
+	for (int i = 0; i < ROUNDS; i++) {
+		pthread_once(&once, begin);
+		pthread_mutex_lock(&plain);
+		wrong += begun != 1;
+		counts[0]++;
+		pthread_mutex_unlock(&plain);
+		pthread_mutex_lock(&nested);
+		pthread_mutex_lock(&nested);
+		wrong += pthread_mutex_trylock(&nested) != 0;
+		counts[1]++;
+		pthread_mutex_unlock(&nested);
+		pthread_mutex_unlock(&nested);
+		counts[1]++;
+		pthread_mutex_unlock(&nested);
+		pthread_mutex_lock(&checked);
+		counts[2]++;
+		pthread_mutex_unlock(&checked);
+		pthread_mutex_lock(&adaptive);
+		counts[3]++;
+		pthread_mutex_unlock(&adaptive);
+		while (pthread_mutex_trylock(&made))
+			;
+		counts[4]++;
+		pthread_mutex_unlock(&made);
+		pthread_spin_lock(&spin);
+		counts[5]++;
+		pthread_spin_unlock(&spin);
+		struct timespec t = after(CLOCK_REALTIME, 100000);
+		wrong += pthread_mutex_timedlock(&plain, &t) != 0;
+		counts[6]++;
+		pthread_mutex_unlock(&plain);
+	}
+	return NULL;
+}
+
+static void *other(void *result)
+{
+	struct timespec t = after(CLOCK_REALTIME, 20);
+
+	((int *)result)[0] = pthread_mutex_trylock(&plain);
+	((int *)result)[1] = pthread_mutex_timedlock(&plain, &t);
+	((int *)result)[2] = pthread_mutex_unlock(&checked);
+	((int *)result)[3] = pthread_spin_trylock(&spin);
+	return NULL;
+}
+
+static void mutexes(void)
+{
+	pthread_mutexattr_t attr;
+	pthread_t t;
+	int result[4];
+
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ERRORCHECK);
+	pthread_mutex_init(&made, &attr);
+	pthread_mutexattr_destroy(&attr);
+	pthread_spin_init(&spin, PTHREAD_PROCESS_PRIVATE);
+	run(count);
+	int each = ROUNDS * (threads + 1);
+	printf("mutexes: once %d, wrong %d;", begun, wrong);
+	for (int i = 0; i < 7; i++)
+		printf(" %d", counts[i] - each * (i == 1 ? 2 : 1));
+	puts("");
+	pthread_mutex_lock(&made);
+	printf("again %d %d\n", pthread_mutex_lock(&made) == EDEADLK, pthread_mutex_trylock(&made) == EBUSY);
+	pthread_mutex_unlock(&made);
+	printf("not held %d\n", pthread_mutex_unlock(&made) == EPERM);
+	pthread_mutex_lock(&plain);
+	pthread_mutex_lock(&checked);
+	pthread_spin_lock(&spin);
+	pthread_create(&t, NULL, other, result);
+	pthread_join(t, NULL);
+	printf("held by main: %d %d %d %d\n", result[0] == EBUSY, result[1] == ETIMEDOUT, result[2] == EPERM,
+	       result[3] == EBUSY);
+	pthread_spin_unlock(&spin);
+	pthread_mutex_unlock(&checked);
+	pthread_mutex_unlock(&plain);
+	printf("destroy %d %d\n", pthread_mutex_destroy(&made), pthread_spin_destroy(&spin));
+}
+
+/* ---- condition variables: a queue ---- */
+
+static pthread_mutex_t queue_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t filled = PTHREAD_COND_INITIALIZER, emptied = PTHREAD_COND_INITIALIZER;
+static int queue[4], head, tail, taken, sum;
+
+static void *consume(void *arg)
+{
+	for (;;) {
+		if (!arg && head < 60) {
+			pthread_mutex_lock(&queue_lock);
+			while (head - tail == 4)
+				pthread_cond_wait(&emptied, &queue_lock);
+			queue[head % 4] = head;
+			head++;
+			pthread_cond_signal(&filled);
+			pthread_mutex_unlock(&queue_lock);
+			continue;
+		}
+		pthread_mutex_lock(&queue_lock);
+		while (head == tail && taken < 60)
+			pthread_cond_wait(&filled, &queue_lock);
+		if (taken == 60) {
+			pthread_mutex_unlock(&queue_lock);
+			return NULL;
+		}
+		sum += queue[tail++ % 4];
+		if (++taken == 60)
+			pthread_cond_broadcast(&filled);
+		pthread_mutex_unlock(&queue_lock);
+		pthread_cond_signal(&emptied);
+	}
+}
+
+static void conditions(void)
+{
+	pthread_condattr_t attr;
+	pthread_cond_t never;
+
+	run(consume);
+	printf("queue: taken %d, sum %d\n", taken, sum);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&never, &attr);
+	struct timespec t = after(CLOCK_MONOTONIC, 30), bad = {0, 1000000000};
+	pthread_mutex_lock(&nested);
+	pthread_mutex_lock(&nested);
+	int late;
+	while ((late = pthread_cond_timedwait(&never, &nested, &t)) == 0)
+		;
+	printf("late %d, bad %d\n", late == ETIMEDOUT, pthread_cond_timedwait(&never, &nested, &bad) == EINVAL);
+	printf("still held %d %d %d\n", pthread_mutex_unlock(&nested), pthread_mutex_unlock(&nested),
+	       pthread_mutex_unlock(&nested) == EPERM);
+	pthread_cond_destroy(&never);
+}
+
+/* ---- semaphores, read-write locks, barriers, atomics ---- */
+
+static sem_t few, ready;
+static int inside, most;
+static pthread_rwlock_t table_lock = PTHREAD_RWLOCK_INITIALIZER;
+static int table[2000], torn;
+static pthread_barrier_t barrier, pair;
+static _Atomic int arrived, serial;
+static int row[64];
+
+static void *enter(void *arg)
+{
+	for (int i = 0; i < ROUNDS; i++) {
+		sem_wait(&few);
+		pthread_mutex_lock(&plain);
+		most = ++inside > most ? inside : most;
+		pthread_mutex_unlock(&plain);
+		pthread_mutex_lock(&plain);
+		inside--;
+		pthread_mutex_unlock(&plain);
+		sem_post(&few);
+	}
+	if (arg)
+		sem_post(&ready);
+	else
+		for (int i = 0; i < threads; i++)
+			sem_wait(&ready);
+	return NULL;
+}
+
+static void *read_write(void *arg)
+{
+	for (int i = 0; i < ROUNDS; i++) {
+		if (i % 5 == 0) {
+			pthread_rwlock_wrlock(&table_lock);
+			for (int k = 0; k < 2000; k += 100)
+				table[k]++;
+		} else {
+			pthread_rwlock_rdlock(&table_lock);
+			for (int k = 100; k < 2000; k += 100)
+				torn += table[k] != table[0];
+		}
+		pthread_rwlock_unlock(&table_lock);
+	}
+	return arg;
+}
+
+static void *meet(void *arg)
+{
+	long id = (char *)arg - (char *)NULL;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		row[id] = i;
+		if (pthread_barrier_wait(&barrier) == PTHREAD_BARRIER_SERIAL_THREAD)
+			atomic_fetch_add(&serial, 1);
+		for (int k = 0; k <= threads; k++)
+			if (row[k] != i)
+				atomic_fetch_add(&arrived, 1000000);
+		pthread_barrier_wait(&barrier);
+		if (id < 2 && pthread_barrier_wait(&pair) == PTHREAD_BARRIER_SERIAL_THREAD)
+			atomic_fetch_add(&serial, 1);
+		__sync_fetch_and_add((int *)&arrived, 1);
+	}
+	return NULL;
+}
+
+static void others(void)
+{
+	int value;
+
+	sem_init(&few, 0, 2);
+	sem_init(&ready, 0, 0);
+	run(enter);
+	sem_getvalue(&few, &value);
+	printf("semaphore: most %d, value %d\n", most <= 2 ? 2 : most, value);
+	struct timespec t = after(CLOCK_REALTIME, 20);
+	printf("none %d", sem_trywait(&ready) < 0 && errno == EAGAIN);
+	printf(" %d\n", sem_timedwait(&ready, &t) < 0 && errno == ETIMEDOUT);
+	run(read_write);
+	printf("table %d, torn %d\n", table[1900], torn);
+	pthread_rwlock_rdlock(&table_lock);
+	printf("readers %d, writer %d\n", pthread_rwlock_tryrdlock(&table_lock),
+	       pthread_rwlock_trywrlock(&table_lock) == EBUSY);
+	pthread_rwlock_unlock(&table_lock);
+	pthread_rwlock_unlock(&table_lock);
+	pthread_rwlock_wrlock(&table_lock);
+	printf("again %d\n", pthread_rwlock_wrlock(&table_lock) == EDEADLK);
+	pthread_rwlock_unlock(&table_lock);
+	pthread_barrier_init(&barrier, NULL, (unsigned)threads + 1);
+	pthread_barrier_init(&pair, NULL, 2);
+	run(meet);
+	printf("barriers: serial %d, arrived %d\n", serial - 2 * ROUNDS, arrived - ROUNDS * (threads + 1));
+	pthread_barrier_destroy(&barrier);
+	pthread_barrier_destroy(&pair);
+}
+
+int main(int argc, char **argv)
+{
+	threads = argc > 1 ? atoi(argv[1]) : 1;
+	mutexes();
+	conditions();
+	others();
+	return 3;
+}

@@ -1,0 +1,55 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Programs with POSIX threads, built by `tweed cc --pthreads` and run over nodes, against the same programs with the C library's threads.
+
+pthreads.py TWEED SOURCES    each program under protocols and shapes, in a folder of its own, which is removed"""
+import os
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from beside import Beside, run
+
+PROTOCOLS = ["2L", "TS"]
+SHAPES = {"1x2": "1", "2x1": "1", "2x2": "3", "4x1": "3"}  # and how many threads main() makes
+PROGRAMS = ["threads.c", "objects.c", "classes.cpp"]
+REFUSED = {"many": "pthread_create: all 2 processors of the job have a thread", "cancel": "pthread_cancel is not supported",
+           "fork": "fork() in a program whose threads are processors", "named": "named semaphores are not supported",
+           "barrier": "a barrier of 1000 threads, but the job has 2 processors", "stack": "pthread_create: a stack of",
+           "c11": "thrd_create is not supported", "unlock": "does not hold the lock"}
+ENDS = ["leave", "status", "exit", "alone"]
+tweed, sources = (os.path.abspath(a) for a in sys.argv[1:3])
+beside = Beside(tweed, [["cc", "--pthreads"], ["c++", "--pthreads"]], "-pthread")
+
+
+def programs():
+    for source in PROGRAMS:
+        name = beside.build(os.path.join(sources, source))
+        if not name:
+            continue
+        for shape, threads in SHAPES.items():
+            for protocol in PROTOCOLS:
+                beside.compare(name, shape, protocol, threads)
+        beside.compare(name, "2x1", "2LMigr", "1")
+        beside.compare(name, "2x1", "2L", "1", options=["--transport", "sim", "--seed", "3"])
+        beside.compare(name, "2x1", "2L", "1", options=["--fault", "mprotect"])
+        beside.compare(name, "2x2", "2L", "3", options=["--page-size", "16K", "--home", "after-init"])
+        beside.compare(name, "1x2", "none", "1")
+
+
+def refusals():
+    name = beside.build(os.path.join(sources, "refused.c"))
+    for what, text in REFUSED.items() if name else []:
+        done = run(tweed, "run", "-n", "2", "./refused.tw", what)
+        beside.expect(f"refused {what}", done.returncode not in (0, 124) and text in done.stderr, done)
+    for what in ENDS if name else []:
+        beside.compare(name, "2x1", "2L", what)
+    beside.said("OpenMP, too", run(tweed, "cc", "--pthreads", "-fopenmp", "x.c"), 2, "leave one of them out")
+    beside.said("clang", run(tweed, "cc", "--pthreads", "x.c", CC="clang"), 2, "is not gcc")
+
+
+with tempfile.TemporaryDirectory() as folder:
+    os.chdir(folder)
+    programs()
+    refusals()
+beside.end()

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* refused.c - what ends a job with a sentence, or with threads at work: the argument says which. */
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <threads.h>
+#include <unistd.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t never = PTHREAD_COND_INITIALIZER;
+
+static void *waits(void *arg)
+{
+	pthread_mutex_lock(&lock);
+	for (;;)
+		pthread_cond_wait(&never, &lock);
+	return arg;
+}
+
+static void *exits(void *arg)
+{
+	puts("said before the end");
+	exit(arg ? 1 : 9);
+}
+
+static int eleven(void *arg)
+{
+	return arg ? 1 : 11;
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "";
+	pthread_t t;
+
+	if (strcmp(what, "many") == 0) {
+		for (int i = 0; i < 1000; i++)
+			pthread_create(&t, NULL, waits, NULL);
+	} else if (strcmp(what, "cancel") == 0) {
+		pthread_create(&t, NULL, waits, NULL);
+		pthread_cancel(t);
+	} else if (strcmp(what, "fork") == 0) {
+		return (int)fork();
+	} else if (strcmp(what, "named") == 0) {
+		return !sem_open("/none", 0);
+	} else if (strcmp(what, "barrier") == 0) {
+		pthread_barrier_t barrier;
+		pthread_barrier_init(&barrier, NULL, 1000);
+	} else if (strcmp(what, "stack") == 0) {
+		pthread_attr_t attr;
+		pthread_attr_init(&attr);
+		pthread_attr_setstacksize(&attr, (size_t)1 << 34);
+		pthread_create(&t, &attr, waits, NULL);
+	} else if (strcmp(what, "c11") == 0) {
+		thrd_t c11;
+		thrd_create(&c11, eleven, NULL);
+	} else if (strcmp(what, "unlock") == 0) {
+		pthread_mutex_unlock(&lock);
+	} else if (strcmp(what, "leave") == 0) {
+		pthread_create(&t, NULL, waits, NULL);
+		puts("main has ended");
+	} else if (strcmp(what, "status") == 0) {
+		pthread_create(&t, NULL, waits, NULL);
+		return 5;
+	} else if (strcmp(what, "exit") == 0) {
+		pthread_create(&t, NULL, exits, NULL);
+		pthread_join(t, NULL);
+	} else {
+		puts("alone");
+	}
+	return 0;
+}
