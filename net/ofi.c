@@ -595,6 +595,7 @@ const struct tw_transport tw_transport_ofi = {
     .control_bytes = ofi_control_bytes,
     .serve = ofi_serve,
     .serve_end = ofi_serve_end,
+    .shut_out = ofi_shut_out,
     .open = ofi_open,
     .close = ofi_close,
     .write = ofi_write,

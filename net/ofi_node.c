@@ -289,16 +289,23 @@ static bool node_expects(struct ofi_node *n, struct ofi_client *client, const st
 	return client->session && head->number == client->number + 1 && ofi_sealed(&client->key, head, head->bytes);
 }
 
+void ofi_node_shut_out(struct ofi_node *n, unsigned client)
+{
+	n->keepers -= n->client[client].keeps > 0;
+	n->client[client].keeps = 0;
+	n->client[client].out = true;
+}
+
 size_t ofi_node_take(struct ofi_node *n, const struct ofi_head *head, size_t bytes, struct ofi_head *answer)
 {
 	if (bytes >= sizeof(*head) && bytes == head->bytes && head->node < n->config.nodes &&
 	    head->port < n->config.ports) {
 		struct ofi_client *client = &n->client[ofi_node_client(n, head->node, head->port)];
-		size_t hello = head->kind == OFI_HELLO ? node_hello(n, client, head, answer) : 0;
+		size_t hello = head->kind == OFI_HELLO && !client->out ? node_hello(n, client, head, answer) : 0;
 
 		if (hello)
 			return hello;
-		if (head->kind == OFI_WORK && node_expects(n, client, head))
+		if (head->kind == OFI_WORK && !client->out && node_expects(n, client, head))
 			return node_work(n, client, head, answer);
 	}
 	n->counts.refused++;

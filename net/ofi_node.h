@@ -23,6 +23,7 @@ struct ofi_client {
 	struct ofi_key key, offered_key;
 	uint64_t number, placed;
 	uint64_t told; /* of placed */
+	bool out;      /* it has ended: nothing more is taken */
 	unsigned keeps;
 	struct ofi_kept kept[2 * OFI_CREDITS]; /* of this session, and of the one before it */
 };
@@ -50,5 +51,7 @@ static inline unsigned ofi_node_client(const struct ofi_node *n, unsigned node, 
 size_t ofi_node_take(struct ofi_node *n, const struct ofi_head *head, size_t bytes, struct ofi_head *answer);
 /* ofi_node_place - place what fits of the kept messages of @client.  @answer as above; NULL: it is told another time. */
 size_t ofi_node_place(struct ofi_node *n, unsigned client, struct ofi_head *answer);
+/* ofi_node_shut_out - @client has ended: nothing of it is taken any more. */
+void ofi_node_shut_out(struct ofi_node *n, unsigned client);
 
 #endif

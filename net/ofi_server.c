@@ -33,7 +33,8 @@ struct tw_net_server {
 	struct ofi_node *node;
 	char *base;
 	_Atomic bool stopping;
-	int stop; /* eventfd, to be woken by */
+	_Atomic uint32_t leaving; /* a client that is to be shut out, + 1 */
+	int stop;                 /* eventfd, to be woken by */
 	struct ofi_spin spin;
 	uint64_t idle; /* since when; 0: it is not */
 	pthread_t thread;
@@ -138,11 +139,26 @@ static void server_woke(struct tw_net_server *s)
 	s->idle = 0;
 }
 
+static void server_shut_out(struct tw_net_server *s, unsigned client)
+{
+	uint64_t woken;
+
+	ofi_node_shut_out(s->node, client);
+	if (read(s->stop, &woken, sizeof(woken)) < 0) /* its bell; the end rings again */
+		s->idle = 0;
+	atomic_store(&s->leaving, 0);
+	tw_futex_wake(&s->leaving, 1);
+}
+
 static void *server_run(void *arg)
 {
 	struct tw_net_server *s = arg;
 
 	while (!atomic_load(&s->stopping)) {
+		unsigned leaving = atomic_load(&s->leaving);
+
+		if (leaving)
+			server_shut_out(s, leaving - 1);
 		if (server_event(s))
 			server_woke(s);
 		else if (!s->backlogs || !s->port.sends.count)
@@ -189,7 +205,8 @@ static int server_start(struct tw_net_server *s)
 		tw_log("transport ofi: out of memory");
 		return -ENOMEM;
 	}
-	ofi_port_export(&s->port, s->base, s->config.bytes, &s->node->welcome);
+	if (!s->config.survive) /* the provider's own writes end when it likes */
+		ofi_port_export(&s->port, s->base, s->config.bytes, &s->node->welcome);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	error = pthread_create(&s->thread, NULL, server_run, s);
@@ -220,11 +237,26 @@ int ofi_serve(const struct tw_net_config *config, struct tw_net_server **server,
 	return 0;
 }
 
+static void server_ring(struct tw_net_server *s)
+{
+	if (write(s->stop, &(uint64_t){1}, sizeof(uint64_t)) != sizeof(uint64_t))
+		tw_log("transport ofi: the server's thread cannot be woken");
+}
+
+void ofi_shut_out(struct tw_net_server *s, unsigned node, unsigned port)
+{
+	uint32_t leaving = ofi_node_client(s->node, node, port) + 1;
+
+	atomic_store(&s->leaving, leaving);
+	server_ring(s);
+	while (atomic_load(&s->leaving))
+		tw_futex_wait(&s->leaving, leaving, 0);
+}
+
 void ofi_serve_end(struct tw_net_server *s, struct tw_net_counts *counts)
 {
 	atomic_store(&s->stopping, true);
-	if (write(s->stop, &(uint64_t){1}, sizeof(uint64_t)) != sizeof(uint64_t))
-		tw_log("transport ofi: the server cannot be told to end");
+	server_ring(s);
 	pthread_join(s->thread, NULL);
 	if (counts)
 		*counts = s->node->counts;

@@ -13,7 +13,9 @@ extern const struct tw_transport tw_transport_sim_ofi, tw_transport_sim_verbs; /
 
 int ofi_serve(const struct tw_net_config *config, struct tw_net_server **server, struct tw_net_address *own);
 void ofi_serve_end(struct tw_net_server *server, struct tw_net_counts *counts);
+void ofi_shut_out(struct tw_net_server *server, unsigned node, unsigned port);
 int verbs_serve(const struct tw_net_config *config, struct tw_net_server **server, struct tw_net_address *own);
 void verbs_serve_end(struct tw_net_server *server, struct tw_net_counts *counts);
+void verbs_shut_out(struct tw_net_server *server, unsigned node, unsigned port);
 
 #endif

@@ -458,6 +458,7 @@ const struct tw_transport tw_transport_verbs = {
     .control_bytes = tw_mailbox_bytes,
     .serve = verbs_serve,
     .serve_end = verbs_serve_end,
+    .shut_out = verbs_shut_out,
     .open = verbs_open,
     .close = verbs_close,
     .write = verbs_write,

@@ -55,7 +55,9 @@ struct tw_net_server {
 	struct server_connection *connection; /* [nodes * ports] */
 	uint8_t nonce[VERBS_NONCE_BYTES];
 	uint64_t connections, refused; /* counted for tw_net_counts */
-	int stop;                      /* eventfd */
+	_Atomic uint32_t leaving;      /* an endpoint that is to be shut out, + 1 */
+	_Atomic bool stopping;
+	int stop; /* eventfd, to be woken by */
 	bool running;
 	pthread_t thread;
 };
@@ -237,15 +239,32 @@ static void server_event(struct tw_net_server *s)
 	}
 }
 
+static void server_shut_out(struct tw_net_server *s, struct server_connection *c)
+{
+	eventfd_t woken;
+
+	eventfd_read(s->stop, &woken);
+	server_receive(s); /* what came before the end */
+	if (c->id) {
+		verbs.rdma_disconnect(c->id);
+		server_forget(c);
+	}
+	c->number = UINT64_MAX;
+	atomic_store(&s->leaving, 0);
+	tw_futex_wake(&s->leaving, 1);
+}
+
 static void *server_run(void *arg)
 {
 	struct tw_net_server *s = arg;
 	const struct timespec retry = {.tv_nsec = SERVER_RETRY_NS};
 	struct pollfd poller[3] = {{s->events->fd, POLLIN, 0}, {s->channel->fd, POLLIN, 0}, {s->stop, POLLIN, 0}};
 
-	while (!(poller[2].revents & POLLIN)) {
+	while (!atomic_load(&s->stopping)) {
 		if (ppoll(poller, 3, s->inbox.kept ? &retry : NULL, NULL) < 0)
 			continue;
+		if (atomic_load(&s->leaving))
+			server_shut_out(s, &s->connection[atomic_load(&s->leaving) - 1]);
 		if (poller[1].revents)
 			server_wake(s);
 		if (s->inbox.kept)
@@ -467,9 +486,20 @@ int verbs_serve(const struct tw_net_config *config, struct tw_net_server **serve
 	return 0;
 }
 
+void verbs_shut_out(struct tw_net_server *s, unsigned node, unsigned port)
+{
+	uint32_t leaving = node * s->config.ports + port + 1;
+
+	atomic_store(&s->leaving, leaving);
+	eventfd_write(s->stop, 1);
+	while (atomic_load(&s->leaving))
+		tw_futex_wait(&s->leaving, leaving, 0);
+}
+
 void verbs_serve_end(struct tw_net_server *s, struct tw_net_counts *counts)
 {
 	if (s->running) {
+		atomic_store(&s->stopping, true);
 		eventfd_write(s->stop, 1);
 		pthread_join(s->thread, NULL);
 	}

@@ -147,6 +147,8 @@ static unsigned replays(void)
 	return 4;
 }
 
+static unsigned next_work;
+
 /* Each is answered, for its head is right, and counted. */
 static unsigned nonsense(char *memory)
 {
@@ -176,7 +178,22 @@ static unsigned nonsense(char *memory)
 		CHECK(hear(&answer) && answer.head.kind == OFI_REPLY && answer.head.number == 2 + i);
 	}
 	CHECK(*(uint64_t *)(void *)(memory + WORD) == 42);
+	next_work = 2 + count;
 	return count;
+}
+
+/* What the dead had under way. */
+static unsigned shut_out(struct tw_net_server *s, char *memory)
+{
+	struct message m = work(next_work, 666);
+
+	tw_transport_ofi.shut_out(s, 0, 0);
+	say_whole(&m); /* what would be next */
+	m = hello(2);
+	say_whole(&m);
+	tw_transport_ofi.shut_out(s, 0, 0); /* behind those */
+	CHECK(*(uint64_t *)(void *)(memory + WORD) == 42);
+	return 2;
 }
 
 int main(void)
@@ -212,6 +229,7 @@ int main(void)
 	CHECK(hear(&answer) && answer.head.kind == OFI_REPLY && answer.head.number == 1);
 	refused += replays();
 	unsigned damaged = nonsense(memory);
+	refused += shut_out(s, memory);
 
 	ofi_port_close(&port);
 	tw_transport_ofi.serve_end(s, &counts);

@@ -88,6 +88,7 @@ struct tw_net_config {
 	unsigned host_nodes;   /* so many nodes, from a multiple of it, are on one host (one-level protocols); 0 is 1 */
 	unsigned spin_ns;      /* how long a wait spins before it sleeps */
 	bool huge;             /* advise huge pages for exported memory */
+	bool survive;          /* endpoints may end at any time, and shut_out is to be exact */
 };
 
 struct tw_net {
@@ -107,7 +108,7 @@ struct tw_net_counts {
 	uint64_t damaged;     /* messages and requests that make no sense: dropped */
 };
 
-/* The operations table: `static const`, all mandatory but serve, serve_end, amo and amo_post. */
+/* The operations table: `static const`, all mandatory but serve, serve_end, shut_out, amo and amo_post. */
 struct tw_transport {
 	const char *name, *help;
 	unsigned caps; /* enum tw_net_cap */
@@ -122,6 +123,9 @@ struct tw_transport {
 	 * -errno, logged. */
 	int (*serve)(const struct tw_net_config *config, struct tw_net_server **server, struct tw_net_address *own);
 	void (*serve_end)(struct tw_net_server *server, struct tw_net_counts *counts);
+	/* shut_out - the process of endpoint (node, port) has ended: on return nothing of it changes the server's node's memory any
+	 * more, and no other endpoint takes its place.  In jobs with config.survive.  NULL: what a process has done is done when it ends. */
+	void (*shut_out)(struct tw_net_server *server, unsigned node, unsigned port);
 	/* open - make @net (config filled in) usable; sets base and priv.  May allocate.  Control memory of every node
 	 * is zero before its first open.  All servers run.  Returns 0 or -errno. */
 	int (*open)(struct tw_net *net);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -477,9 +478,28 @@ static int fake_create_id(struct rdma_event_channel *channel, struct rdma_cm_id 
 	return 0;
 }
 
+/* Nobody hears any more of an id that is gone. */
+static void fake_forget_events(const struct rdma_cm_id *id)
+{
+	struct pollfd poller = {id->channel->fd, POLLIN, 0};
+	struct rdma_cm_event *event, *kept[64];
+	unsigned n = 0;
+
+	while (n < 64 && poll(&poller, 1, 0) == 1 && (event = fake_pull(id->channel->fd))) {
+		if (event->id == id)
+			fake_free(event);
+		else
+			kept[n++] = event;
+	}
+	TW_ASSERT(write(((struct fake_channel *)id->channel)->write_fd, kept, n * sizeof(kept[0])) ==
+	          (ssize_t)(n * sizeof(kept[0])));
+}
+
 static int fake_destroy_id(struct rdma_cm_id *id)
 {
 	struct fake_id *f = (struct fake_id *)id;
+
+	fake_forget_events(id);
 
 	pthread_mutex_lock(&mutex);
 	for (unsigned i = 0; i < FAKE_LISTENERS; i++)

@@ -363,6 +363,30 @@ static void test_other_secret(void)
 	job_end();
 }
 
+/* Whoever is shut out loses its connection, and gets no other. */
+static void test_shut_out(void)
+{
+	struct tw_net_counts counts;
+	struct tw_net *net;
+
+	fake_reset();
+	CU_ASSERT_EQUAL(job_start(BYTES), 0);
+	verbs_shut_out(job.server[0], 1, 0);
+	verbs_shut_out(job.server[0], 1, 0); /* it is out already */
+	struct tw_net_config config = config_of(1);
+	listen_in();
+	CU_ASSERT_EQUAL(tw_net_open(&tw_transport_verbs, &config, &net), -EACCES);
+	listen_end();
+	CU_ASSERT(said_once("node 0 refuses the connection", "another job"));
+	tw_net_close(job.net[0]);
+	tw_net_close(job.net[1]);
+	job.net[0] = job.net[1] = NULL;
+	verbs_serve_end(job.server[0], &counts);
+	job.server[0] = NULL;
+	CU_ASSERT(counts.connections == 3 - 1 && counts.refused == 1 && counts.damaged == 0);
+	job_end();
+}
+
 static jmp_buf fatal;
 
 static void at_fatal(void)
@@ -405,6 +429,7 @@ int main(void)
 	                       {"IPv6", test_ipv6},
 	                       {"addresses that make no sense", test_addresses},
 	                       {"another secret", test_other_secret},
+	                       {"an endpoint that is shut out", test_shut_out},
 	                       {"a connection that breaks", test_cut},
 	                       CU_TEST_INFO_NULL};
 
