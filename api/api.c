@@ -66,6 +66,7 @@ int tw_init(int *argc, char ***argv)
 	if (tw_me)
 		tw_fatal("tw_init was called twice");
 	struct tw_proc *me = tw_join(&boot);
+	tw_join_whole(me, "shared memory");
 	if (tw_proc_enter(me, boot))
 		exit(2);
 	api_open_stores(me);

@@ -148,6 +148,8 @@ const struct tw_setting tw_settings[] = {
      .help = "where a processor may run; auto: a core of its own, on several hosts and if there are enough"},
     {"TWEED_SHOW_BINDING", "show-binding", 0, .type = TW_SETTING_SWITCH, STRING(show_binding), .initial = "0",
      .choices = switch_names, .help = "say where each processor may run"},
+    {"TWEED_SURVIVE", "survive", 0, .type = TW_SETTING_SWITCH, STRING(survive), .initial = "0", .choices = switch_names,
+     .help = "global pointers: the job goes on when a processor dies"},
     {"TWEED_RACE", "race", 0, .type = TW_SETTING_SWITCH, STRING(race), .initial = "off", .choices = race_names,
      .help = "report data races: ww, two nodes wrote a byte without synchronization between"},
     {"TWEED_TRACE", "trace", 0, .type = TW_SETTING_TEXT, STRING(trace), .initial = "",

@@ -61,6 +61,7 @@ void tw_job_net_config(const struct tw_boot *boot, const struct tw_layout *layou
 	    .host_nodes = (unsigned)c->host_nodes,
 	    .spin_ns = job_spin_ns(boot),
 	    .huge = strcmp(c->huge, "off") != 0,
+	    .survive = c->survive,
 	};
 	memcpy(config->secret, boot->secret, sizeof(config->secret));
 }

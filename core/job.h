@@ -31,9 +31,11 @@ void tw_proc_exit(struct tw_proc *me);
 /* tw_join - this process joins its job, if it has not yet: it opens no more than one endpoint, which the shared memory of tweed.h and
  * the PGAS layer have in common.  Mistakes end the process with a sentence.  To be followed by tw_joined, when the
  * caller is at work.  tw_launched - has a launcher started this process, so that there is a job?
- * tw_unjoin - of each tw_join: the last one leaves the job, after which exiting is no accident. */
+ * tw_join_whole - after tw_join: @user needs all processors to the end, so a job that is to survive their deaths is refused with a
+ * sentence.  tw_unjoin - of each tw_join: the last one leaves the job, after which exiting is no accident. */
 bool tw_launched(void);
 struct tw_proc *tw_join(const struct tw_boot **boot);
+void tw_join_whole(struct tw_proc *me, const char *user);
 void tw_joined(struct tw_proc *me);
 void tw_unjoin(struct tw_proc *me);
 

@@ -68,6 +68,20 @@ struct tw_proc *tw_join(const struct tw_boot **boot)
 	return &join_proc;
 }
 
+/* One says it; the others give it the time to. */
+void tw_join_whole(struct tw_proc *me, const char *user)
+{
+	if (!me->config.survive)
+		return;
+	me->stats->refused = 1;
+	if (me->id == 0)
+		fprintf(stderr, "tweed: %s cannot go on when a processor dies; run this program without --survive\n",
+		        user);
+	else
+		sleep(1);
+	exit(2);
+}
+
 void tw_joined(struct tw_proc *me)
 {
 	me->stats->initialized = 1;

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "core/deaths.h"
 #include "core/heap.h"
 #include "core/notice.h"
 #include "core/race.h"
@@ -81,6 +82,7 @@ void tw_layout_compute(struct tw_layout *l, const struct tw_config *config)
 	l->protocol_private_bytes = protocol && protocol->private_bytes ? protocol->private_bytes(l) : 0;
 	l->protocol_private = layout_place(&end, l->protocol_private_bytes, 4096);
 	l->race_stores = layout_place(&end, config->race ? l->pages * sizeof(uint64_t) : 0, 4096);
+	l->deaths = layout_place(&end, config->survive ? sizeof(struct tw_deaths) : 0, 4096);
 	l->trace_bytes = tw_trace_ring_bytes(config);
 	l->trace = layout_place(&end, l->ports * l->trace_bytes, 4096);
 	l->twin_slots = l->pages;

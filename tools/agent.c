@@ -125,6 +125,16 @@ static void agent_pause(struct agent *a, bool paused)
 	tool_signal_below(getpid(), paused ? SIGSTOP : SIGCONT);
 }
 
+/* The processor has ended: nothing of it reaches this node's memory after our answer. */
+static void agent_shut_out(struct agent *a, uint32_t processor)
+{
+	unsigned locals = (unsigned)a->boot.config.processors;
+
+	if (a->server && a->transport->shut_out && processor / locals < a->boot.config.nodes)
+		a->transport->shut_out(a->server, processor / locals, processor % locals);
+	wire_send(&a->wire, WIRE_SHUT, &processor, sizeof(processor), NULL, 0);
+}
+
 static void agent_command(struct agent *a)
 {
 	const struct wire_msg *msg = a->wire.msg;
@@ -141,6 +151,13 @@ static void agent_command(struct agent *a)
 	case WIRE_DEAF:
 		for (unsigned k = 0; a->output && k < a->boot.config.processors; k++)
 			output_close(&a->processor[k].output[msg->number - 1]);
+		break;
+	case WIRE_SHUT:
+		agent_shut_out(a, msg->number);
+		break;
+	case WIRE_DEAD:
+		if (a->deaths && msg->number < a->boot.config.nodes * a->boot.config.processors)
+			tw_deaths_add(a->deaths, msg->number);
 		break;
 	case WIRE_PAUSE:
 	case WIRE_RESUME:

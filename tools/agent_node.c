@@ -222,6 +222,8 @@ void agent_bring_up(struct agent *a)
 
 	size_t processors = a->boot.config.processors;
 	a->stats = agent_map(a, a->boot.private_fd, a->layout.stats, (processors + 1) * sizeof(struct tw_stats));
+	if (a->boot.config.survive)
+		a->deaths = agent_map(a, a->boot.private_fd, a->layout.deaths, sizeof(*a->deaths));
 	if (a->layout.trace_bytes)
 		a->trace.rings =
 		    agent_map(a, a->boot.private_fd, a->layout.trace, a->layout.ports * a->layout.trace_bytes);

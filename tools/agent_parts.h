@@ -6,6 +6,7 @@
 
 #include <signal.h>
 
+#include "core/deaths.h"
 #include "core/job.h"
 #include "tools/output.h"
 #include "tools/tools.h"
@@ -43,6 +44,7 @@ struct agent {
 	struct tw_stats *stats;       /* [processors + 1], in the node's private memory */
 	_Atomic int *exec_errno;      /* [processors], shared with children until they exec */
 	struct agent_processor *processor;
+	struct tw_deaths *deaths; /* for the node's processors; NULL: none is survived */
 	struct trace_source trace;
 	struct agent_input input;
 	struct tool_cpus *cpus; /* [processors], or NULL: not bound */

@@ -81,8 +81,7 @@ static int launch_status(int status)
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-/* "was killed by signal 9 (Killed)" or "exited with status 3" */
-static const char *launch_fate(int status, char *out, size_t bytes)
+const char *launch_fate(int status, char *out, size_t bytes)
 {
 	if (WIFSIGNALED(status))
 		snprintf(out, bytes, "was killed by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
@@ -109,6 +108,8 @@ static void launch_processor_died(struct launch *l, unsigned node, const struct 
 			l->deadline_ns = tw_time_ns() + LAUNCH_LATE_NS;
 		}
 		l->late = true;
+	} else if (l->job->config.survive && d->initialized && d->refused != TW_ENDED_JOB) {
+		survive_death(l, node, d, status);
 	} else {
 		if (!d->refused)
 			tool_say("%s processor %u (pid %d) %s%s; the job is ended", launch_where(l, node), d->processor,
@@ -405,6 +406,9 @@ static void launch_event(struct launch *l, unsigned i, const struct wire_msg *ms
 		break;
 	case WIRE_CREDIT:
 		l->window = TW_MIN(l->window + msg->number, WIRE_WINDOW);
+		break;
+	case WIRE_SHUT:
+		survive_shut(l, msg->number);
 		break;
 	case WIRE_CUT:
 		launch_cut(l, i, msg->number);

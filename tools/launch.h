@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* launch.h - the launcher's state: launch.c, start.c, forward.c. */
+/* launch.h - the launcher's state: launch.c, start.c, survive.c, forward.c. */
 #ifndef TW_TOOLS_LAUNCH_H
 #define TW_TOOLS_LAUNCH_H
 
@@ -31,6 +31,9 @@ struct launch {
 	unsigned nodes, agents; /* agents: not gone yet */
 	struct launch_node node[TW_MAX_NODES];
 	unsigned greeted, have_memory, ready, exited, delivered;
+	unsigned dead;                                   /* processors, in a job that survives them */
+	int first_death;                                 /* the status that it would have been */
+	uint16_t shut[TW_MAX_NODES * TW_MAX_PROCESSORS]; /* how many agents have shut that processor out */
 	bool going, ending, late, closing; /* closing: all that are left have parted */
 	bool output, input; /* are passed on */
 	int signals, drain;
@@ -50,6 +53,17 @@ void launch_end(struct launch *l, int status);
 void launch_send(struct launch *l, unsigned node, enum wire_type type, const void *body, size_t bytes);
 /* launch_where - "node 1", or "node 1 on host b"; in one of two buffers in turn. */
 const char *launch_where(const struct launch *l, unsigned node);
+
+/* launch_fate - "was killed by signal 9 (Killed)" or "exited with status 3", in @out; @status: as waitpid gives it. */
+const char *launch_fate(int status, char *out, size_t bytes);
+
+/* ---- survive.c: jobs that go on when a processor dies ---- */
+
+/* survive_death - a processor of @node has died; @status: what the job's would have been.  The job's status is that of the others, and
+ * where none is left, that of the first death.
+ * survive_shut - an agent has shut @processor, counted over all nodes, out of its node's memory. */
+void survive_death(struct launch *l, unsigned node, const struct wire_death *d, int status);
+void survive_shut(struct launch *l, uint32_t processor);
 
 /* ---- start.c: starting agents, and what became of them ---- */
 

@@ -215,6 +215,8 @@ static bool wire_size_fits(uint32_t type, uint32_t bytes)
 	case WIRE_DEAF:
 	case WIRE_CUT:
 	case WIRE_GONE:
+	case WIRE_SHUT:
+	case WIRE_DEAD:
 		return bytes == sizeof(m->number);
 	case WIRE_READY:
 		return bytes == sizeof(m->ready);
@@ -261,6 +263,9 @@ static bool wire_well_formed(const struct wire_msg *m)
 		return m->number <= WIRE_WINDOW;
 	case WIRE_CUT:
 		return m->number < TW_MAX_NODES;
+	case WIRE_SHUT:
+	case WIRE_DEAD:
+		return m->number < TW_MAX_NODES * TW_MAX_PROCESSORS;
 	default:
 		return true;
 	}

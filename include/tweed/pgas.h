@@ -89,7 +89,11 @@ TW_API bool tw_pgas_computes(void);
 TW_API unsigned tw_pgas_compute_pes(void);
 TW_API enum tw_agent tw_pgas_agent(void);
 
-/* tw_control_barrier - wait until all PEs are here; what a PE has put is visible to all afterwards [R]. */
+/* tw_pe_lives - false: @pe is dead, as `tweed run --survive` allows: its process has ended, and nothing of it reaches any memory any
+ * more.  Its segment stays, with what is in it; what it had retired, locked or taken for itself is lost. */
+TW_API bool tw_pe_lives(unsigned pe);
+
+/* tw_control_barrier - wait until all PEs that live are here; what a PE has put is visible to all afterwards [R]. */
 TW_API void tw_control_barrier(void);
 
 /* Operations since tw_pgas_init() or the last tw_pgas_stats_reset(), of this PE. */
@@ -351,7 +355,7 @@ TW_API int64_t tw_epoch_try_reclaim(struct tw_epoch *epoch);
 TW_API void tw_epoch_clear(struct tw_epoch *epoch);
 /* tw_epoch_fence - @pe is dead, and can access no memory of the job any more (its process has ended, its connections
  * are closed): ignore its sections from now on, on all PEs.  What it had retired is lost.  1 remote operation.  Never
- * on suspicion: a PE that is only slow would find its objects freed. */
+ * on suspicion: a PE that is only slow would find its objects freed.  Not needed where tw_pe_lives() says so. */
 TW_API void tw_epoch_fence(struct tw_epoch *epoch, unsigned pe);
 /* tw_epoch_now - the epoch as this PE knows it, for tests and curiosity. */
 TW_API uint64_t tw_epoch_now(struct tw_epoch *epoch);

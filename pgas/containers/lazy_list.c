@@ -6,7 +6,10 @@
  * as a node is removed under the lock of the one before it.  remove locks the node, too, so that nobody inserts behind
  * it meanwhile; it marks the node, then unlinks it.  Locks are taken in the order of the list.  What needs no update
  * needs no lock: an unmarked node with the key was in the list, and a traversal that finds none passed a moment when
- * there was none. */
+ * there was none.
+ *
+ * A lock holds its owner.  That of a dead one is taken over, and what it had marked is unlinked; who learns of a death
+ * looks through the list once, for a marked node that stays makes others wait without a lock. */
 #include "pgas/containers/node.h"
 
 struct node {
@@ -20,6 +23,7 @@ struct tw_map {
 	uint64_t root; /* a node without a key before all others */
 	node_token *token;
 	unsigned nodes_pe;
+	uint64_t deaths; /* of which the list shows nothing any more */
 };
 
 /* Where a key is, or would be. */
@@ -39,7 +43,7 @@ static int lazy_attach(tw_gptr root, const struct tw_container_options *options,
 
 	if (!m)
 		return -ENOMEM;
-	*m = (struct tw_map){root.raw, token, options ? options->nodes_pe : 0};
+	*m = (struct tw_map){root.raw, token, options ? options->nodes_pe : 0, 0};
 	*map = m;
 	return 0;
 }
@@ -49,23 +53,59 @@ static void lazy_detach(struct tw_map *m)
 	free(m);
 }
 
-static void lazy_lock(uint64_t node)
-{
-	unsigned round = 0;
-
-	while (node_cas(node, LOCK, 0, 1) != 0)
-		while (node_load(node, LOCK))
-			node_nap(&round);
-}
-
 static void lazy_unlock(uint64_t node)
 {
 	node_before(node);
 	node_store(node, LOCK, 0);
 }
 
+/* Take the lock of @node over from @owner, who is dead, and end the removal that it protected; false: somebody else has. */
+static bool lazy_take_over(struct tw_map *m, uint64_t node, uint64_t owner)
+{
+	if (node_cas(node, LOCK, owner, node_self()) != owner)
+		return false;
+	uint64_t next = node_load(node, NEXT), behind = next && !(next & MARK) ? node_load(next, NEXT) : 0;
+	if (behind & MARK) {
+		node_store(node, NEXT, UNMARKED(behind));
+		node_quiet();
+		node_retire(m->token, next);
+	}
+	return true;
+}
+
+static void lazy_lock(struct tw_map *m, uint64_t node)
+{
+	unsigned round = 0;
+	uint64_t owner;
+
+	while ((owner = node_cas(node, LOCK, 0, node_self())) != 0) {
+		if (node_dead(owner) && lazy_take_over(m, node, owner))
+			return;
+		while ((owner = node_load(node, LOCK)) && !node_dead(owner))
+			node_nap(&round);
+	}
+}
+
+/* Free the list of what PEs have left that died since the last look.  Pinned. */
+static void lazy_mend(struct tw_map *m)
+{
+	uint64_t deaths = node_deaths();
+	struct node n;
+
+	for (uint64_t node = m->root; node; node = UNMARKED(n.next)) {
+		node_get(node, 0, &n, sizeof(n));
+		if (node_dead(n.lock) && lazy_take_over(m, node, n.lock)) {
+			n.next = node_load(node, NEXT);
+			lazy_unlock(node);
+		}
+	}
+	m->deaths = deaths;
+}
+
 static void lazy_find(struct tw_map *m, uint64_t key, struct place *p)
 {
+	if (m->deaths != node_deaths())
+		lazy_mend(m);
 	uint64_t next = node_load(m->root, NEXT);
 
 	p->before = m->root;
@@ -84,9 +124,9 @@ static bool lazy_found(const struct place *p, uint64_t key)
 }
 
 /* Lock the node before, if that is still the place. */
-static bool lazy_lock_before(const struct place *p)
+static bool lazy_lock_before(struct tw_map *m, const struct place *p)
 {
-	lazy_lock(p->before);
+	lazy_lock(m, p->before);
 	if (node_load(p->before, NEXT) == p->at)
 		return true;
 	lazy_unlock(p->before);
@@ -118,7 +158,7 @@ static int lazy_insert(struct tw_map *m, uint64_t key, uint64_t value)
 	node_pin(m->token);
 	do
 		lazy_find(m, key, &p);
-	while (!(found = lazy_found(&p, key)) && ((p.at && p.node.key == key) || !lazy_lock_before(&p)));
+	while (!(found = lazy_found(&p, key)) && ((p.at && p.node.key == key) || !lazy_lock_before(m, &p)));
 	if (!found) {
 		node_put(node, 0, &(struct node){p.at, key, value, 0}, sizeof(struct node));
 		node_before(p.before);
@@ -144,9 +184,9 @@ static int lazy_remove(struct tw_map *m, uint64_t key, uint64_t *value)
 	node_pin(m->token);
 	do
 		lazy_find(m, key, &p);
-	while ((found = lazy_found(&p, key)) && !lazy_lock_before(&p));
+	while ((found = lazy_found(&p, key)) && !lazy_lock_before(m, &p));
 	if (found) {
-		lazy_lock(p.at);
+		lazy_lock(m, p.at);
 		next = node_load(p.at, NEXT);
 		node_store(p.at, NEXT, next | MARK);
 		node_before(p.before);

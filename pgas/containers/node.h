@@ -88,6 +88,19 @@ static inline void node_quiet(void)
 {
 	atomic_thread_fence(memory_order_seq_cst);
 }
+static inline uint64_t node_self(void)
+{
+	return 1;
+}
+static inline bool node_dead(uint64_t who)
+{
+	(void)who;
+	return false;
+}
+static inline uint64_t node_deaths(void)
+{
+	return 0;
+}
 
 #else
 
@@ -158,6 +171,19 @@ static inline void node_nap(unsigned *round)
 static inline void node_quiet(void)
 {
 	access_quiet();
+}
+/* This PE, as a word that is not 0; whether the PE of such a word is dead; how many are. */
+static inline uint64_t node_self(void)
+{
+	return tw_segment.pe + 1;
+}
+static inline bool node_dead(uint64_t who)
+{
+	return who && tw_segment_dead((unsigned)who - 1);
+}
+static inline uint64_t node_deaths(void)
+{
+	return tw_deaths_count(tw_segment.deaths);
 }
 
 #endif

@@ -59,12 +59,18 @@ static int ring_create(const struct tw_container_options *options, tw_gptr *root
 
 static int ring_attach(tw_gptr root, const struct tw_container_options *options, void *token, struct tw_queue **queue)
 {
-	struct tw_queue *q = calloc(1, sizeof(*q));
+	struct tw_queue *q;
 	struct root r;
 
 	(void)options;
 	(void)token;
-	if (!q)
+	if (tw_segment.deaths) {
+		tw_log("ring-queue: a PE that dies between its ticket and the slot would hold up the others for ever; "
+		       "take "
+		       "michael-scott-queue in jobs with --survive");
+		return -ENOTSUP;
+	}
+	if (!(q = calloc(1, sizeof(*q))))
 		return -ENOMEM;
 	node_get(root.raw, 0, &r, sizeof(r));
 	*q = (struct tw_queue){root.raw, r.slots, r.size, 0, r.tail, r.head};

@@ -209,17 +209,18 @@ static void epoch_help(struct tw_epoch *epoch, unsigned pe, uint64_t e)
 	access_cas_post(pe, EPOCH_AT(epoch, copy), e - 1, e);
 }
 
+/* Ignored by whoever called tw_epoch_fence(); @dead: as read from PE 0. */
 static bool dead_pe(const uint64_t *dead, unsigned pe)
 {
 	return dead[pe / 64] >> (pe % 64) & 1;
 }
 
 /* Each PE's slots are read after its copy was helped; all of it in one round.  Returns the first PE from @pe on with a
- * section that began before @e; all PEs' number: there is none. */
+ * section that began before @e; all PEs' number: there is none.  The launcher's dead have none. */
 static unsigned epoch_blocker(const struct tw_epoch *epoch, uint64_t e, unsigned pe)
 {
 	for (; pe < tw_segment.pes; pe++)
-		for (unsigned i = 0; i < epoch->options.tokens; i++)
+		for (unsigned i = 0; i < epoch->options.tokens && !tw_segment_dead(pe); i++)
 			if (epoch->slots[pe][i] && epoch->slots[pe][i] != (e << 1 | 1))
 				return pe;
 	return pe;
@@ -323,6 +324,10 @@ void tw_epoch_clear(struct tw_epoch *epoch)
 		if (epoch->token[i].nest)
 			tw_fatal("tw_epoch_clear: a token is pinned");
 	tw_control_barrier();
+	if (tw_segment.deaths) {
+		pool_mend();
+		tw_control_barrier();
+	}
 	for (unsigned i = 0; i < BAGS; i++)
 		bag_free(epoch, &epoch->bag[i]);
 	tw_control_barrier();

@@ -176,19 +176,30 @@ static struct tw_pool *pool_of(unsigned pe, uint64_t raw)
 
 /* ---- allocation ---- */
 
-/* Objects that came home. */
-static void pool_take_in(void)
+/* Objects that came home: up to the first slot that is not filled, or to @end. */
+static void pool_take_in_to(uint64_t end)
 {
 	struct pool_control *own = pool_own();
 	_Atomic uint64_t *slot;
 	uint64_t raw, head = own->ring_head;
 
 	while (slot = (_Atomic uint64_t *)&own->ring[head % POOL_RING],
-	       (raw = atomic_load_explicit(slot, memory_order_acquire))) {
+	       (raw = atomic_load_explicit(slot, memory_order_acquire)) || head < end) {
 		atomic_store_explicit(slot, 0, memory_order_relaxed);
-		list_add(pool_list(pool_of(tw_segment.pe, raw), tw_segment.pe), raw);
+		if (raw)
+			list_add(pool_list(pool_of(tw_segment.pe, raw), tw_segment.pe), raw);
 		atomic_store_explicit((_Atomic uint64_t *)&own->ring_head, ++head, memory_order_release);
 	}
+}
+
+static void pool_take_in(void)
+{
+	pool_take_in_to(0);
+}
+
+void pool_mend(void)
+{
+	pool_take_in_to(access_load(tw_segment.pe, POOL_CONTROL(ring_tail)));
 }
 
 /* @chunks in a row of the segment of @pe; 0: it is full. */
@@ -378,7 +389,7 @@ static void pool_send_home(struct pool_list *list, unsigned pe)
 
 static bool pool_serves(unsigned pe)
 {
-	return pe - tw_pgas.options.compute_first < tw_pgas.options.compute_pes;
+	return pe - tw_pgas.options.compute_first < tw_pgas.options.compute_pes && !tw_segment_dead(pe);
 }
 
 void tw_delete(tw_gptr p)

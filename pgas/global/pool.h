@@ -47,6 +47,9 @@ static inline struct pool_control *pool_own(void)
 #define POOL_STAMPED_BYTES 32u
 tw_gptr pool_new_stamped(unsigned pe);
 
+/* pool_mend - take the own ring in, over gaps that dead PEs have left in it.  All that live are between two barriers. */
+void pool_mend(void);
+
 int pool_open(void);
 void pool_close(void);
 

@@ -57,7 +57,7 @@ int tw_pgas_init(const struct tw_pgas_options *options)
 
 	if (tw_pgas.open)
 		tw_fatal("tw_pgas_init was called twice");
-	tw_segment_open(ALONE_BYTES);
+	tw_segment_open(ALONE_BYTES, NULL);
 	enum tw_agent agent = tw_segment.cpu_atomics ? TW_AGENT_CPU : TW_AGENT_NIC;
 	if (o.agent != TW_AGENT_AUTO && o.agent != agent) {
 		if (tw_segment.pe == 0)
@@ -103,6 +103,11 @@ unsigned tw_pe(void)
 unsigned tw_pes(void)
 {
 	return tw_segment.pes;
+}
+
+bool tw_pe_lives(unsigned pe)
+{
+	return pe < tw_segment.pes && !tw_segment_dead(pe);
 }
 
 bool tw_pgas_computes(void)
@@ -168,11 +173,13 @@ void tw_pgas_stats_sum(struct tw_pgas_stats *stats)
 	_Static_assert(STATS_WORDS <= sizeof(((struct pool_control *)0)->sum) / sizeof(uint64_t), "room for the sums");
 
 	memcpy(words, &mine, sizeof(words));
+	for (size_t i = 0; i < STATS_WORDS; i++)
+		access_amo(0, POOL_CONTROL(sum) + i * sizeof(uint64_t), TW_AMO_SWAP, 0, 0);
 	for (unsigned pe = 0; pe < tw_segment.pes; pe++) {
 		tw_control_barrier();
 		for (size_t i = 0; i < STATS_WORDS && pe == tw_segment.pe; i++) {
 			size_t at = POOL_CONTROL(sum) + i * sizeof(uint64_t);
-			uint64_t before = pe == 0 ? 0 : access_load(0, at);
+			uint64_t before = access_load(0, at);
 			access_amo(0, at, TW_AMO_SWAP, i == STATS_MOST ? TW_MAX(before, words[i]) : before + words[i],
 			           0);
 		}

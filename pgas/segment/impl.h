@@ -7,5 +7,7 @@
 #define SEGMENT_BARRIER_ROUNDS 16u
 #define SEGMENT_LINE           64u
 #define SEGMENT_CPU            3072u /* offset of a word: 1 + where the PE was last seen; 0: nowhere (wait.c) */
+/* Behind them, in jobs that survive deaths: [pes] words, how often each PE has come to a barrier. */
+#define SEGMENT_MEETINGS ((size_t)4096)
 
 #endif

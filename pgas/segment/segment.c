@@ -11,8 +11,6 @@
 #include "net/map.h"
 #include "pgas/segment/impl.h"
 
-#define CONTROL_BYTES ((size_t)4096) /* of the barrier */
-
 struct tw_segment tw_segment;
 
 static unsigned segment_users;
@@ -62,20 +60,28 @@ static void segment_join(void)
 	    .crowded = me->net->config.spin_ns <= 10000,
 	    .cpu_atomics = me->net->ops->caps & TW_NET_COHERENT_ATOMICS,
 	};
+	if (me->config.survive)
+		tw_segment.deaths = (const void *)(me->private_mem + l->deaths);
 	segment_me = me;
 	segment_fd = boot->exported_fd[me->node];
 	segment_file_at = l->segments + me->local * l->segment_bytes;
 }
 
-void tw_segment_open(size_t alone)
+void tw_segment_open(size_t alone, const char *whole)
 {
-	if (segment_users++)
-		return;
-	if (tw_launched())
+	unsigned users = segment_users++;
+
+	if (!users && tw_launched())
 		segment_join();
-	else
+	else if (!users)
 		segment_alone(TW_ALIGN_UP(alone, TW_HUGE_BYTES));
-	segment_reserved = CONTROL_BYTES;
+	if (whole && segment_me)
+		tw_join_whole(segment_me, whole);
+	if (users)
+		return;
+	segment_reserved = SEGMENT_MEETINGS;
+	if (tw_segment.deaths)
+		tw_segment_reserve(tw_segment.pes * sizeof(uint64_t));
 	tw_segment_barrier();
 	if (segment_me)
 		tw_joined(segment_me);

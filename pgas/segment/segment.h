@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "core/deaths.h"
 #include "tweed/driver/transport.h"
 
 struct tw_segment {
@@ -36,6 +37,7 @@ struct tw_segment {
 	bool cpu_atomics;       /* else atomics are the transport's, all of them */
 	_Atomic bool remote;    /* puts that no quiet has followed */
 	_Atomic bool reading;   /* get_nbi that no quiet has followed */
+	const struct tw_deaths *deaths; /* of a job that survives them; NULL: it does not */
 	/* TWEED_COLLECTIVES, TWEED_SHMEM_CHECK; NULL and false without a job. */
 	const char *collectives;
 	bool check;
@@ -43,9 +45,10 @@ struct tw_segment {
 extern struct tw_segment tw_segment;
 
 /* tw_segment_open - join the job, or be a single PE with a segment of @alone bytes where no launcher has started this process.  May
- * be called by each user; mistakes end the process with a sentence.  Contains a barrier of all PEs.
+ * be called by each user; mistakes end the process with a sentence.  Contains a barrier of all PEs.  @whole: a user that cannot go
+ * on when a PE dies; NULL: one that can.
  * tw_segment_close - of each user; the last leaves the job, after which segments are gone.  All PEs must have met before. */
-void tw_segment_open(size_t alone);
+void tw_segment_open(size_t alone, const char *whole);
 void tw_segment_close(void);
 /* tw_segment_reserve - @bytes for one user, aligned to 4096; zero.  Returns their offset; SIZE_MAX: there is no room. */
 size_t tw_segment_reserve(size_t bytes);
@@ -63,6 +66,12 @@ static inline char *tw_segment_direct(unsigned pe)
 	unsigned local = pe - tw_segment.first;
 
 	return local < tw_segment.locals ? tw_segment.node_base + local * tw_segment.bytes : NULL;
+}
+
+/* tw_segment_dead - @pe has died, and its access to all segments has ended; what it held stays.  Only in jobs that survive. */
+static inline bool tw_segment_dead(unsigned pe)
+{
+	return tw_deaths_has(tw_segment.deaths, pe);
 }
 
 /* For what tw_segment_direct does not reach; NULL is not asked for. */
@@ -190,7 +199,7 @@ void tw_segment_remote_wake(unsigned pe);
 void tw_segment_signal(unsigned pe, size_t offset);
 void tw_segment_wait_signal(size_t offset);
 
-/* tw_segment_barrier - of all PEs, by signals.  Puts of a PE are seen by the others after it only if a quiet came before. */
+/* tw_segment_barrier - of all PEs that live, by signals.  Puts of a PE are seen by the others after it only if a quiet came before. */
 void tw_segment_barrier(void);
 
 #endif

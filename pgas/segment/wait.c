@@ -122,11 +122,44 @@ void tw_segment_wait_signal(size_t offset)
 	tw_segment_amo(tw_segment.pe, offset, TW_AMO_ADD, 8, UINT64_MAX, 0);
 }
 
+/* Each PE tells all that it has come, and waits for those that live: whoever dies on the way is waited for by nobody. */
+static void wait_survivors(void)
+{
+	static uint64_t meetings;
+	const _Atomic uint64_t *come = (const _Atomic uint64_t *)(const void *)(tw_segment.base + SEGMENT_MEETINGS);
+	size_t mine = SEGMENT_MEETINGS + tw_segment.pe * sizeof(uint64_t);
+
+	meetings++;
+	for (unsigned pe = 0; pe < tw_segment.pes; pe++) {
+		char *to = tw_segment_direct(pe);
+
+		if (to)
+			atomic_store((_Atomic uint64_t *)(void *)(to + mine), meetings);
+		else
+			tw_segment_put(pe, mine, &meetings, sizeof(meetings));
+	}
+	tw_segment_quiet();
+	for (unsigned pe = 0; pe < tw_segment.pes; pe++) {
+		if (tw_segment_direct(pe))
+			tw_segment_nudge(tw_segment_direct(pe));
+		else
+			tw_segment_remote_wake(pe);
+	}
+	for (unsigned pe = 0; pe < tw_segment.pes; pe++)
+		for (struct tw_nap nap = {0};
+		     atomic_load_explicit(&come[pe], memory_order_acquire) < meetings && !tw_segment_dead(pe);)
+			tw_segment_nap(&nap);
+}
+
 /* Dissemination: in round k a PE tells the one 2^k further, so that after the last it has heard, directly or not, of all. */
 void tw_segment_barrier(void)
 {
 	unsigned round = 0;
 
+	if (tw_segment.deaths) {
+		wait_survivors();
+		return;
+	}
 	for (unsigned distance = 1; distance < tw_segment.pes; distance *= 2, round++) {
 		tw_segment_signal((tw_segment.pe + distance) % tw_segment.pes, round * SEGMENT_LINE);
 		tw_segment_wait_signal(round * SEGMENT_LINE);

@@ -101,7 +101,7 @@ static void init_memory(void)
 
 	if (!sh_heap_size(&heap))
 		tw_fatal("SHMEM_SYMMETRIC_SIZE is '%s', but " SH_SIZE_MEANS, getenv("SHMEM_SYMMETRIC_SIZE"));
-	tw_segment_open(sh_segment_size(heap, (size_t)(_end - __data_start)));
+	tw_segment_open(sh_segment_size(heap, (size_t)(_end - __data_start)), "OpenSHMEM");
 	sh.teams_at = init_reserve(SH_TEAMS * SH_TEAM_BYTES, "teams");
 	init_data();
 	size_t at = init_reserve(heap, "a symmetric heap");

@@ -83,6 +83,8 @@ static size_t fuzz_body(uint32_t type, unsigned more)
 	case WIRE_CREDIT:
 	case WIRE_DEAF:
 	case WIRE_CUT:
+	case WIRE_SHUT:
+	case WIRE_DEAD:
 		m->number = 1;
 		return sizeof(m->number);
 	default:

@@ -62,7 +62,7 @@ static void copies(unsigned pe)
 
 int main(void)
 {
-	tw_segment_open((size_t)64 << 20);
+	tw_segment_open((size_t)64 << 20, NULL);
 	part = tw_segment_reserve((size_t)32 << 20);
 	size_t counter = part + 4096, signal = part + 8192, data = signal + 64;
 

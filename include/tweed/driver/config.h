@@ -53,6 +53,7 @@ struct tw_config {
 	char bind[16];         /* TWEED_BIND        auto | none | core | numa | package */
 	bool show_binding;     /* TWEED_SHOW_BINDING 0 | 1 */
 	bool several_hosts;    /* no setting: the nodes are not all emulated by one launcher */
+	bool survive;          /* TWEED_SURVIVE     0 | 1: a processor's death does not end the job   --survive */
 	bool race;             /* TWEED_RACE        off | ww: report write-write data races    --race */
 	char trace[512];       /* TWEED_TRACE       "" | FILE                               --trace */
 	uint64_t trace_events; /* TWEED_TRACE_EVENTS 64K: per processor; power of two, 256..64M */

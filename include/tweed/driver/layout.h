@@ -52,6 +52,7 @@ struct tw_layout {
 	size_t protocol_private; /* the protocol's own */
 	size_t protocol_private_bytes;
 	size_t race_stores;    /* [pages] who made the page dirty: core/race.c */
+	size_t deaths;         /* struct tw_deaths, with TWEED_SURVIVE: core/deaths.h */
 	size_t trace;          /* [processors + 1] rings of events, with TWEED_TRACE; the last are the agent's */
 	size_t trace_bytes;    /* of one processor */
 	size_t twins;          /* [twin_slots] pages */
