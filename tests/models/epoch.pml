@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* epoch.pml - epoch-based reclamation without an election (pgas/epoch.c): pin, retire, advance, free.
+/* epoch.pml - epoch-based reclamation without an election (pgas/global/epoch.c): pin, retire, advance, free.
  *
  * One object.  A remover on element 0 unlinks and retires it, a reader on element 1 may have found it before.  WRITES: the reader
  * writes to it remotely, too, and the write lands some time later.  Two advancers run ADVANCES attempts each; either may stop
@@ -10,7 +10,7 @@
  * Not here: bags (private: nothing to interleave), nesting, tokens.  DEATH: the reader may die pinned; a survivor takes its
  *           access away, then ignores its slot.  The published rule: the token's epoch as tag, free at two, no recheck, one elected
  *           advancer that writes the epoch and then each element's copy.
- *           LOCAL: threads of one process (pgas/local_epoch.c): no copies, no recheck, no fence in pin and retire; who advances empties all store
+ *           LOCAL: threads of one process (pgas/global/local_epoch.c): no copies, no recheck, no fence in pin and retire; who advances empties all store
  *           buffers first, as membarrier(2) does.
  *
  * pan:                                                 the rule, copies first, then slots

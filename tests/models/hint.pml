@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* hint.pml - hints to nodes of a list, validated by the node's stamp (pgas/containers/list.c).
+/* hint.pml - hints to nodes of a list, validated by the node's stamp (pgas/containers/harris_list.c).
  *
  * A node is three words: next, key, stamp.  Its remover marks next; later, as the reader's hint protects nothing, the node is used
  * again: the new stamp, then the new key, then the new next become visible.  The reader, who remembers the stamp and key of the
