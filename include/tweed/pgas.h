@@ -449,16 +449,18 @@ TW_API extern const struct tw_map_ops tw_harris_list;      /* sorted, lock-free:
 TW_API extern const struct tw_map_ops tw_hinted_list;      /* the same with validated hints: 2 reads where the other reads half the list */
 TW_API extern const struct tw_map_ops tw_hash_map;         /* a key's slot is its for ever: 1 operation each */
 TW_API extern const struct tw_map_ops tw_interlocked_map;  /* the Interlocked Hash Table: buckets that grow into tables */
-TW_API extern const struct tw_map_ops tw_local_lazy_list, tw_local_harris_list, tw_local_interlocked_map;
+TW_API extern const struct tw_map_ops tw_local_lazy_list, tw_local_harris_list, tw_local_hinted_list, tw_local_hash_map,
+	tw_local_interlocked_map;
 
 /* tw_map_find - by its name, "lazy-list"; NULL: there is none.  tw_map_list - all, NULL-ended. */
 TW_API const struct tw_map_ops *tw_map_find(const char *name);
 TW_API const struct tw_map_ops *const *tw_map_list(void);
 
-/* tw_hash_map_exchange - of a handle of tw_hash_map: @value, or UINT64_MAX to remove; *old is what was there, or
+/* tw_hash_map_exchange, tw_local_hash_map_exchange - of a handle of tw_hash_map, tw_local_hash_map: @value, or UINT64_MAX to remove; *old is what was there, or
  * UINT64_MAX.
  * Returns 0 or as insert. */
 TW_API int tw_hash_map_exchange(struct tw_map *map, uint64_t key, uint64_t value, uint64_t *old);
+TW_API int tw_local_hash_map_exchange(struct tw_map *map, uint64_t key, uint64_t value, uint64_t *old);
 
 struct tw_queue;
 
@@ -479,7 +481,7 @@ struct tw_queue_ops {
 TW_API extern const struct tw_queue_ops tw_treiber_stack;  /* lock-free */
 TW_API extern const struct tw_queue_ops tw_michael_scott_queue; /* lock-free */
 TW_API extern const struct tw_queue_ops tw_ring_queue;     /* bounded, tickets by fetch-and-add; a stopped PE can hold up others */
-TW_API extern const struct tw_queue_ops tw_local_treiber_stack, tw_local_michael_scott_queue;
+TW_API extern const struct tw_queue_ops tw_local_treiber_stack, tw_local_michael_scott_queue, tw_local_ring_queue;
 
 TW_API const struct tw_queue_ops *tw_queue_find(const char *name);
 TW_API const struct tw_queue_ops *const *tw_queue_list(void);

@@ -7,11 +7,14 @@
  *
  * Hints (hints.h) say where nodes were.  One is good when the node has the stamp that it had, so that it is the same
  * one still, and is not marked: then it is in the list, and a traversal may begin there in place of the head.  Nothing
- * else depends on them.  Who allocates a node makes the new stamp visible before the unmarked next, and a reader takes
- * next before the stamp (tests/models/hint.pml). */
+ * else depends on them.
+ *
+ * Stamp and next are two words, and a remote read may take them in any order.  So next carries the generation of the node's use
+ * as well, in its marks, where a hint has it, too.  Whoever reads is pinned.  If the stamp was the remembered one, the node was not
+ * used again yet; and it can be meanwhile only if it was retired before the reader pinned, hence once: next then shows the
+ * following generation.  If it shows the remembered one, and no mark, the node was in the list (tests/models/hint.pml). */
 #include "pgas/containers/node.h"
 
-/* In this order: see above. */
 struct node {
 	uint64_t next, key, value, stamp;
 };
@@ -20,9 +23,10 @@ struct node {
 
 #ifdef LIST_HINTS
 #include "pgas/containers/hints.h"
-#include "pgas/global/pool.h"
-_Static_assert(sizeof(struct node) == POOL_STAMPED_BYTES, "a hinted node is the stamped pool's");
+_Static_assert(sizeof(struct node) == NODE_STAMPED_BYTES, "a hinted node is the stamped pool's");
 #endif
+
+#define GENERATION (TW_GPTR_MARKS & ~MARK) /* in a node's next: the node's own; without hints 0 */
 
 struct tw_map {
 	uint64_t root; /* a node without a key before all others */
@@ -35,9 +39,62 @@ struct tw_map {
 
 /* Where a key is, or would be. */
 struct place {
-	uint64_t before, at; /* before is not marked; at: 0 at the end */
-	struct node node;    /* at's */
+	uint64_t before, link; /* link: its next, unmarked */
+	uint64_t at;           /* which that names; 0: the end */
+	struct node node;      /* at's */
 };
+
+/* ---- nodes ---- */
+
+/* A node's next, so that it names @at: as @link, which it is. */
+static uint64_t list_link(uint64_t link, uint64_t at)
+{
+	return UNMARKED(at) | (link & GENERATION);
+}
+
+/* A new node, with its generation. */
+static uint64_t list_new(struct tw_map *m)
+{
+#ifdef LIST_HINTS
+	return node_new_stamped(m->token, m->nodes_pe);
+#else
+	return node_new(m->nodes_pe, sizeof(struct node));
+#endif
+}
+
+/* Give it back; nobody has seen it, so its generation stays. */
+static void list_delete(struct tw_map *m, uint64_t node)
+{
+#ifdef LIST_HINTS
+	node_delete_stamped(m->token, node);
+#else
+	(void)m;
+	node_delete(node);
+#endif
+}
+
+/* @node is unlinked; @next: its. */
+static void list_retire(struct tw_map *m, uint64_t node, uint64_t next)
+{
+#ifdef LIST_HINTS
+	node_retire_stamped(m->token, list_link(next + MARK + MARK, node));
+#else
+	(void)next;
+	node_retire(m->token, node);
+#endif
+}
+
+static void list_stamp(struct tw_map *m, struct node *n)
+{
+#ifdef LIST_HINTS
+	n->stamp = node_stamp(m->token);
+#else
+	(void)m;
+	(void)n;
+#endif
+}
+
+/* ---- the list ---- */
 
 static int list_create(const struct tw_container_options *options, tw_gptr *root)
 {
@@ -75,7 +132,7 @@ static void list_know(struct tw_map *m, uint64_t at, const struct node *n)
 {
 #ifdef LIST_HINTS
 	if (!(n->next & MARK))
-		hints_add(&m->hints, n->key, at, n->stamp);
+		hints_add(&m->hints, n->key, list_link(n->next, at), n->stamp);
 #else
 	(void)m;
 	(void)at;
@@ -93,27 +150,29 @@ static void list_forget(struct tw_map *m, uint64_t key)
 #endif
 }
 
-/* From @p->before, whose next is @next, to the first key that is not below @key; unlinks what is marked on the way.
+/* From @p->before, whose next is @p->link, to the first key that is not below @key; unlinks what is marked on the way.
  * @known: the node that p->node is of already, or 0.  Returns false when another was faster: begin again. */
-static bool list_walk(struct tw_map *m, uint64_t key, uint64_t next, uint64_t known, struct place *p)
+static bool list_walk(struct tw_map *m, uint64_t key, uint64_t known, struct place *p)
 {
-	while ((p->at = UNMARKED(next))) {
+	while ((p->at = UNMARKED(p->link))) {
 		if (p->at != known)
 			node_get(p->at, 0, &p->node, sizeof(p->node));
 		known = 0;
 		if (p->node.next & MARK) {
-			next = UNMARKED(p->node.next);
+			uint64_t link = list_link(p->link, p->node.next);
+
 			list_forget(m, p->node.key);
-			if (node_cas(p->before, NEXT, p->at, next) != p->at)
+			if (node_cas(p->before, NEXT, p->link, link) != p->link)
 				return false;
-			node_retire(m->token, p->at);
+			list_retire(m, p->at, p->node.next);
+			p->link = link;
 			continue;
 		}
 		list_know(m, p->at, &p->node);
 		if (p->node.key >= key)
 			return true;
 		p->before = p->at;
-		next = p->node.next;
+		p->link = p->node.next;
 	}
 	return true;
 }
@@ -121,12 +180,9 @@ static bool list_walk(struct tw_map *m, uint64_t key, uint64_t next, uint64_t kn
 #ifdef LIST_HINTS
 
 /* Is @n, just read from where @hint says, the node that it was, and in the list? */
-static bool list_valid(const struct hint *hint, struct node *n)
+static bool list_valid(const struct hint *hint, const struct node *n)
 {
-	if (n->stamp != hint->stamp || (n->next & MARK))
-		return false;
-	/* Where words come in any order, the stamp must be looked at after next. */
-	return NODE_ASCENDING || node_load(hint->node, offsetof(struct node, stamp)) == hint->stamp;
+	return n->stamp == hint->stamp && (n->next & TW_GPTR_MARKS) == (hint->node & GENERATION);
 }
 
 /* Read the node before @key and the one that was behind it, in one round. */
@@ -139,10 +195,9 @@ static bool list_hinted(struct tw_map *m, uint64_t key, struct place *p)
 	while (hints_below(&m->hints, key, &before)) {
 		has_at = hints_from(&m->hints, key, &at);
 		if (has_at)
-			access_get(NODE_AT(at.node, 0), &p->node, sizeof(p->node), false);
-		access_get(NODE_AT(before.node, 0), &first, sizeof(first), false);
-		if (tw_pgas.reading)
-			access_remote_quiet();
+			node_get_nb(at.node, &p->node, sizeof(p->node));
+		node_get_nb(before.node, &first, sizeof(first));
+		node_get_wait();
 		if (!list_valid(&before, &first)) {
 			hints_remove(&m->hints, before.key);
 			continue;
@@ -152,7 +207,8 @@ static bool list_hinted(struct tw_map *m, uint64_t key, struct place *p)
 			has_at = false;
 		}
 		p->before = before.node;
-		if (list_walk(m, key, first.next, has_at ? at.node : 0, p))
+		p->link = first.next;
+		if (list_walk(m, key, has_at ? UNMARKED(at.node) : 0, p))
 			return true;
 	}
 	return false;
@@ -166,9 +222,10 @@ static void list_find(struct tw_map *m, uint64_t key, struct place *p)
 	if (list_hinted(m, key, p))
 		return;
 #endif
-	do
+	do {
 		p->before = m->root;
-	while (!list_walk(m, key, node_load(m->root, NEXT), 0, p));
+		p->link = node_load(m->root, NEXT);
+	} while (!list_walk(m, key, 0, p));
 }
 
 /* Wait-free without hints: passes over what is marked. */
@@ -207,28 +264,6 @@ out:
 	return found;
 }
 
-/* Hints are followed into memory that was freed: it must be a list's node for ever. */
-static uint64_t list_new(struct tw_map *m)
-{
-#ifdef LIST_HINTS
-	return pool_new_stamped(m->nodes_pe).raw;
-#else
-	return node_new(m->nodes_pe, sizeof(struct node));
-#endif
-}
-
-/* The node's words in the order in which others may come to see them: next last. */
-static void list_write(uint64_t node, const struct node *n)
-{
-#ifdef LIST_HINTS
-	node_put(node, offsetof(struct node, key), &n->key, sizeof(*n) - offsetof(struct node, key));
-	node_before(node);
-	node_put(node, NEXT, &n->next, sizeof(n->next));
-#else
-	node_put(node, 0, n, sizeof(*n));
-#endif
-}
-
 static int list_insert(struct tw_map *m, uint64_t key, uint64_t value)
 {
 	struct node n = {.key = key, .value = value};
@@ -243,23 +278,22 @@ static int list_insert(struct tw_map *m, uint64_t key, uint64_t value)
 			done = 0;
 			break;
 		}
-		if (!node && !(node = list_new(m))) {
-			done = -ENOMEM;
-			break;
+		if (!node) {
+			if (!(node = list_new(m))) {
+				done = -ENOMEM;
+				break;
+			}
+			list_stamp(m, &n);
 		}
-#ifdef LIST_HINTS
-		if (!n.stamp)
-			n.stamp = tw_pool_stamp();
-#endif
-		n.next = p.at;
-		list_write(node, &n);
-		if (node_cas(p.before, NEXT, p.at, node) == p.at)
+		n.next = list_link(node, p.at);
+		node_put(node, 0, &n, sizeof(n));
+		if (node_cas(p.before, NEXT, p.link, list_link(p.link, node)) == p.link)
 			break;
 	}
 	if (done == 1)
 		list_know(m, node, &n);
 	else if (node)
-		node_delete(node); /* nobody has seen it */
+		list_delete(m, node);
 	node_unpin(m->token);
 	return done;
 }
@@ -282,8 +316,8 @@ static int list_remove(struct tw_map *m, uint64_t key, uint64_t *value)
 		if (value)
 			*value = p.node.value;
 		list_forget(m, key);
-		if (node_cas(p.before, NEXT, p.at, p.node.next) == p.at)
-			node_retire(m->token, p.at);
+		if (node_cas(p.before, NEXT, p.link, list_link(p.link, p.node.next)) == p.link)
+			list_retire(m, p.at, p.node.next);
 		else
 			list_find(m, key, &p); /* unlinks it, unless another did */
 		break;
@@ -294,12 +328,14 @@ static int list_remove(struct tw_map *m, uint64_t key, uint64_t *value)
 
 static void list_destroy(struct tw_map *m)
 {
+	uint64_t next = node_load(m->root, NEXT);
 	struct node n;
 
-	for (uint64_t node = m->root; node; node = UNMARKED(n.next)) {
+	for (uint64_t node; (node = UNMARKED(next)); next = n.next) {
 		node_get(node, 0, &n, sizeof(n));
-		node_delete(node);
+		list_delete(m, list_link(n.next + MARK + MARK, node));
 	}
+	node_delete(m->root);
 	list_detach(m);
 }
 

@@ -70,10 +70,10 @@ static void level_delete(uint64_t parts, const uint64_t *part, uint64_t array)
 		node_delete(array);
 }
 
-/* Parts are in all memory PEs in turn, or all in one. */
+/* Parts are in all memory PEs in turn, or all in one: a nodes_pe. */
 static unsigned level_pe(unsigned nodes_pe, uint64_t part)
 {
-	return nodes_pe ? nodes_pe - 1 : tw_pgas.options.memory_first + (unsigned)part;
+	return nodes_pe ? nodes_pe : node_place((unsigned)part) + 1;
 }
 
 /* A new level, empty, in @part; its array, beside @root, or 0: no memory. */
@@ -81,11 +81,11 @@ static uint64_t level_make(uint64_t root, const struct root *r, unsigned level, 
 {
 	static const struct bucket none[32];
 	size_t bytes = hash_buckets(r, level) / r->parts * sizeof(struct bucket);
-	uint64_t array = tw_new_at(tw_gptr_pe(tw_gptr_of_raw(root)), r->parts * sizeof(part[0])).raw;
+	uint64_t array = node_new_beside(root, r->parts * sizeof(part[0]));
 
 	memset(part, 0, r->parts * sizeof(part[0]));
 	for (uint64_t i = 0; i < r->parts && array; i++) {
-		part[i] = tw_new_at(level_pe(nodes_pe, i), bytes).raw;
+		part[i] = node_new(level_pe(nodes_pe, i), bytes);
 		if (!part[i]) {
 			level_delete(r->parts, part, array);
 			return 0;
@@ -102,7 +102,7 @@ static uint64_t level_make(uint64_t root, const struct root *r, unsigned level, 
 static int hash_create(const struct tw_container_options *options, tw_gptr *root)
 {
 	struct tw_container_options o = options ? *options : (struct tw_container_options){0};
-	struct root r = {.parts = o.nodes_pe ? 1 : tw_pgas.options.memory_pes};
+	struct root r = {.parts = o.nodes_pe ? 1 : node_places()};
 	uint64_t keys = o.keys ? o.keys : 4096, buckets = r.parts;
 
 	/* Half full when all expected keys have slots. */
@@ -263,13 +263,13 @@ static int hash_remove(struct tw_map *m, uint64_t key, uint64_t *value)
 		if (hash_find(m, key, false, &place, &word) || !word)
 			return 0;
 	}
-	word = access_amo(NODE_AT(place.bucket, place.slot), TW_AMO_SWAP, 0, 0);
+	word = node_swap(place.bucket, place.slot, 0);
 	if (word && value)
 		*value = word - 1;
 	return word != 0;
 }
 
-int tw_hash_map_exchange(struct tw_map *m, uint64_t key, uint64_t value, uint64_t *old)
+int CONTAINER(hash_map_exchange)(struct tw_map *m, uint64_t key, uint64_t value, uint64_t *old)
 {
 	struct known place;
 	uint64_t word;
@@ -280,7 +280,7 @@ int tw_hash_map_exchange(struct tw_map *m, uint64_t key, uint64_t value, uint64_
 			*old = UINT64_MAX;
 		return error == 1 ? 0 : error;
 	}
-	*old = access_amo(NODE_AT(place.bucket, place.slot), TW_AMO_SWAP, value + 1, 0) - 1;
+	*old = node_swap(place.bucket, place.slot, value + 1) - 1;
 	return 0;
 }
 
@@ -292,9 +292,10 @@ static void hash_destroy(struct tw_map *m)
 	hash_detach(m);
 }
 
-const struct tw_map_ops tw_hash_map = {
-    .name = "hash-map",
+const struct tw_map_ops CONTAINER(hash_map) = {
+    .name = NODE_LABEL("hash-map"),
     .help = "a hash map in which a key's slot is its for ever: lock-free, one operation each",
+    .local = NODE_IS_LOCAL,
     .create = hash_create,
     .attach = hash_attach,
     .detach = hash_detach,

@@ -4,13 +4,25 @@
 
 #include "tweed/pgas.h"
 
-static const struct tw_map_ops *const maps[] = {&tw_lazy_list,         &tw_harris_list,           &tw_hinted_list,
-                                                &tw_hash_map,          &tw_interlocked_map,       &tw_local_lazy_list,
-                                                &tw_local_harris_list, &tw_local_interlocked_map, NULL};
+static const struct tw_map_ops *const maps[] = {&tw_lazy_list,
+                                                &tw_harris_list,
+                                                &tw_hinted_list,
+                                                &tw_hash_map,
+                                                &tw_interlocked_map,
+                                                &tw_local_lazy_list,
+                                                &tw_local_harris_list,
+                                                &tw_local_hinted_list,
+                                                &tw_local_hash_map,
+                                                &tw_local_interlocked_map,
+                                                NULL};
 
-static const struct tw_queue_ops *const queues[] = {
-    &tw_treiber_stack,       &tw_michael_scott_queue,       &tw_ring_queue,
-    &tw_local_treiber_stack, &tw_local_michael_scott_queue, NULL};
+static const struct tw_queue_ops *const queues[] = {&tw_treiber_stack,
+                                                    &tw_michael_scott_queue,
+                                                    &tw_ring_queue,
+                                                    &tw_local_treiber_stack,
+                                                    &tw_local_michael_scott_queue,
+                                                    &tw_local_ring_queue,
+                                                    NULL};
 
 const struct tw_map_ops *const *tw_map_list(void)
 {

@@ -17,11 +17,13 @@
 #ifdef NODE_LOCAL
 
 #include "net/words.h"
+#include "pgas/global/local_pool.h"
 
-#define CONTAINER(name)  tw_local_##name
-#define NODE_LABEL(name) "local-" name
-#define NODE_IS_LOCAL    true
-#define NODE_ASCENDING   true /* words of a short node_get are read in rising order */
+#define CONTAINER(name)    tw_local_##name
+#define NODE_LABEL(name)   "local-" name
+#define NODE_IS_LOCAL      true
+#define NODE_STAMPED_BYTES LOCAL_STAMPED_BYTES
+#define NODE_ASCENDING     true /* words of a short node_get are read in rising order */
 
 typedef struct tw_local_token node_token;
 #define node_pin   tw_local_token_pin
@@ -34,17 +36,11 @@ static inline _Atomic uint64_t *node_word(uint64_t node, size_t offset)
 }
 static inline void node_get(uint64_t node, size_t offset, void *to, size_t len)
 {
-	if (len <= WORDS_MOST)
-		tw_words_load(to, (const char *)(uintptr_t)(UNMARKED(node) + offset), len);
-	else
-		memcpy(to, (const char *)(uintptr_t)(UNMARKED(node) + offset), len);
+	tw_words_load(to, (const char *)(uintptr_t)(UNMARKED(node) + offset), len);
 }
 static inline void node_put(uint64_t node, size_t offset, const void *from, size_t len)
 {
-	if (len <= WORDS_MOST)
-		tw_words_store((char *)(uintptr_t)(UNMARKED(node) + offset), from, len);
-	else
-		memcpy((char *)(uintptr_t)(UNMARKED(node) + offset), from, len);
+	tw_words_store((char *)(uintptr_t)(UNMARKED(node) + offset), from, len);
 }
 static inline uint64_t node_load(uint64_t node, size_t offset)
 {
@@ -59,6 +55,19 @@ static inline uint64_t node_cas(uint64_t node, size_t offset, uint64_t expect, u
 	atomic_compare_exchange_strong(node_word(node, offset), &expect, value);
 	return expect;
 }
+static inline uint64_t node_swap(uint64_t node, size_t offset, uint64_t value)
+{
+	return atomic_exchange(node_word(node, offset), value);
+}
+static inline uint64_t node_fetch_add(uint64_t node, size_t offset, uint64_t value)
+{
+	return atomic_fetch_add(node_word(node, offset), value);
+}
+static inline void node_get_nb(uint64_t node, void *to, size_t len)
+{
+	node_get(node, 0, to, len);
+}
+static inline void node_get_wait(void) {}
 static inline void node_before(uint64_t node)
 {
 	(void)node;
@@ -69,6 +78,11 @@ static inline uint64_t node_new(unsigned pe, size_t bytes)
 	(void)pe;
 	return (uintptr_t)aligned_alloc(16, TW_ALIGN_UP(bytes, (size_t)16));
 }
+static inline uint64_t node_new_beside(uint64_t node, size_t bytes)
+{
+	(void)node;
+	return node_new(0, bytes);
+}
 static inline void node_delete(uint64_t node)
 {
 	free((void *)(uintptr_t)UNMARKED(node));
@@ -77,6 +91,33 @@ static inline void node_retire(node_token *token, uint64_t node)
 {
 	tw_local_token_retire(token, (void *)(uintptr_t)UNMARKED(node));
 }
+static inline uint64_t node_new_stamped(node_token *token, unsigned pe)
+{
+	(void)pe;
+	return tw_local_token_new_stamped(token);
+}
+static inline void node_delete_stamped(node_token *token, uint64_t node)
+{
+	tw_local_token_delete_stamped(token, node);
+}
+static inline void node_retire_stamped(node_token *token, uint64_t node)
+{
+	tw_local_token_retire_stamped(token, node);
+}
+static inline uint64_t node_stamp(node_token *token)
+{
+	return tw_local_token_stamp(token);
+}
+/* Places over which a container's memory may be spread. */
+static inline unsigned node_places(void)
+{
+	return 1;
+}
+static inline unsigned node_place(unsigned i)
+{
+	return i;
+}
+static inline void node_push(void) {}
 static inline void node_nap(unsigned *round)
 {
 	if (++*round % 16 == 0)
@@ -101,20 +142,25 @@ static inline uint64_t node_deaths(void)
 {
 	return 0;
 }
+static inline bool node_may_die(void)
+{
+	return false;
+}
 
 #else
 
-#include "pgas/global/access.h"
+#include "pgas/global/pool.h"
 
-#define CONTAINER(name)  tw_##name
-#define NODE_LABEL(name) name
-#define NODE_IS_LOCAL    false
-#define NODE_ASCENDING   tw_pgas.ascending
+#define CONTAINER(name)    tw_##name
+#define NODE_LABEL(name)   name
+#define NODE_IS_LOCAL      false
+#define NODE_STAMPED_BYTES POOL_STAMPED_BYTES
+#define NODE_ASCENDING     tw_pgas.ascending
 
 typedef struct tw_token node_token;
-#define node_pin         tw_token_pin
-#define node_unpin       tw_token_unpin
-#define node_room        tw_token_room
+#define node_pin           tw_token_pin
+#define node_unpin         tw_token_unpin
+#define node_room          tw_token_room
 
 #define NODE_AT(node, offset) tw_gptr_pe(tw_gptr_of_raw(node)), tw_gptr_offset(tw_gptr_of_raw(node)) + (offset)
 
@@ -142,6 +188,24 @@ static inline uint64_t node_cas(uint64_t node, size_t offset, uint64_t expect, u
 {
 	return access_cas(NODE_AT(node, offset), expect, value);
 }
+static inline uint64_t node_swap(uint64_t node, size_t offset, uint64_t value)
+{
+	return access_amo(NODE_AT(node, offset), TW_AMO_SWAP, value, 0);
+}
+static inline uint64_t node_fetch_add(uint64_t node, size_t offset, uint64_t value)
+{
+	return access_amo(NODE_AT(node, offset), TW_AMO_ADD, value, 0);
+}
+/* Several of these, then one node_get_wait, are one round. */
+static inline void node_get_nb(uint64_t node, void *to, size_t len)
+{
+	access_get(NODE_AT(node, 0), to, len, false);
+}
+static inline void node_get_wait(void)
+{
+	if (tw_pgas.reading)
+		access_remote_quiet();
+}
 /* What was put is seen before what will be put in @node. */
 static inline void node_before(uint64_t node)
 {
@@ -153,13 +217,50 @@ static inline uint64_t node_new(unsigned pe, size_t bytes)
 {
 	return pe ? tw_new_at(pe - 1, bytes).raw : tw_new(bytes).raw;
 }
+/* In the segment where @node is. */
+static inline uint64_t node_new_beside(uint64_t node, size_t bytes)
+{
+	return tw_new_at(tw_gptr_pe(tw_gptr_of_raw(node)), bytes).raw;
+}
 static inline void node_delete(uint64_t node)
 {
 	tw_delete(tw_gptr_of_raw(node));
 }
 static inline void node_retire(node_token *token, uint64_t node)
 {
+	tw_token_retire(token, tw_gptr_of_raw(UNMARKED(node)));
+}
+/* Stamped nodes: epoch.h. */
+static inline uint64_t node_new_stamped(node_token *token, unsigned pe)
+{
+	return tw_token_new_stamped(token, pe).raw;
+}
+static inline void node_delete_stamped(node_token *token, uint64_t node)
+{
+	(void)token;
+	tw_delete(tw_gptr_of_raw(node));
+}
+static inline void node_retire_stamped(node_token *token, uint64_t node)
+{
 	tw_token_retire(token, tw_gptr_of_raw(node));
+}
+static inline uint64_t node_stamp(node_token *token)
+{
+	(void)token;
+	return tw_pool_stamp();
+}
+static inline unsigned node_places(void)
+{
+	return tw_pgas.options.memory_pes;
+}
+static inline unsigned node_place(unsigned i)
+{
+	return tw_pgas.options.memory_first + i;
+}
+/* Let what was put travel: others wait for it. */
+static inline void node_push(void)
+{
+	tw_segment_push();
 }
 static inline void node_nap(unsigned *round)
 {
@@ -184,6 +285,10 @@ static inline bool node_dead(uint64_t who)
 static inline uint64_t node_deaths(void)
 {
 	return tw_deaths_count(tw_segment.deaths);
+}
+static inline bool node_may_die(void)
+{
+	return tw_segment.deaths;
 }
 
 #endif

@@ -64,7 +64,7 @@ static int ring_attach(tw_gptr root, const struct tw_container_options *options,
 
 	(void)options;
 	(void)token;
-	if (tw_segment.deaths) {
+	if (node_may_die()) {
 		tw_log("ring-queue: a PE that dies between its ticket and the slot would hold up the others for ever; "
 		       "take "
 		       "michael-scott-queue in jobs with --survive");
@@ -133,7 +133,7 @@ static int ring_push(struct tw_queue *q, uint64_t value)
 		if (q->tail >= q->empty)
 			return 0;
 	}
-	uint64_t ticket = access_amo(NODE_AT(q->root, TAIL), TW_AMO_ADD, 1, 0);
+	uint64_t ticket = node_fetch_add(q->root, TAIL, 1);
 	q->tail = ticket + 1;
 	/* Others took tickets meanwhile, and the ring is nearly full. */
 	while (ticket >= q->empty) {
@@ -146,7 +146,7 @@ static int ring_push(struct tw_queue *q, uint64_t value)
 	}
 	struct slot filled = ring_slot(ring_round(q, ticket) + 1, value);
 	node_put(q->slots, ring_at(q, ticket), &filled, sizeof(filled));
-	tw_segment_push();
+	node_push();
 	return 1;
 }
 
@@ -190,7 +190,7 @@ static int ring_pop(struct tw_queue *q, uint64_t *value)
 	*value = (uint32_t)slot.low | slot.high << 32;
 	slot = ring_slot(ring_round(q, q->head - 1) + 2, 0);
 	node_put(q->slots, ring_at(q, q->head - 1), &slot, sizeof(slot));
-	tw_segment_push();
+	node_push();
 	return 1;
 }
 
@@ -201,9 +201,10 @@ static void ring_destroy(struct tw_queue *q)
 	free(q);
 }
 
-const struct tw_queue_ops tw_ring_queue = {
-    .name = "ring-queue",
+const struct tw_queue_ops CONTAINER(ring_queue) = {
+    .name = NODE_LABEL("ring-queue"),
     .help = "a bounded ring of tickets: one fetch-and-add to push",
+    .local = NODE_IS_LOCAL,
     .create = ring_create,
     .attach = ring_attach,
     .detach = ring_detach,

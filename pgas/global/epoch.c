@@ -300,7 +300,7 @@ void tw_token_retire(struct tw_token *token, tw_gptr p)
 		epoch->retired = 0;
 		bag->tag = copy;
 	}
-	bag_add(bag, tw_unmarked(p));
+	bag_add(bag, p);
 	epoch->garbage++;
 	tw_pgas.stats.retired++;
 	tw_pgas.stats.garbage++;
@@ -314,8 +314,13 @@ int tw_token_defer_delete(struct tw_token *token, tw_gptr p)
 	int error = tw_token_room(token);
 
 	if (!error)
-		tw_token_retire(token, p);
+		tw_token_retire(token, tw_unmarked(p));
 	return error;
+}
+
+tw_gptr tw_token_new_stamped(struct tw_token *token, unsigned pe)
+{
+	return pool_new_stamped(token->epoch->number, pe);
 }
 
 void tw_epoch_clear(struct tw_epoch *epoch)

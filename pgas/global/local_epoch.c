@@ -21,11 +21,13 @@
 
 #include "base/util.h"
 #include "pgas/global/epoch.h"
+#include "pgas/global/local_pool.h"
 
 #define BAGS          4u
 #define EPOCH_DIST    3u
 #define GARBAGE_MOST  ((size_t)1 << 20)
 #define ADVANCE_EVERY 128u
+#define STAMPED       UINT64_C(1) /* in an object's address: it is local_pool.c's */
 
 /* What a token has retired at one epoch. */
 struct bag {
@@ -50,6 +52,7 @@ struct tw_local_epoch {
 	pthread_mutex_t mutex; /* of the list's growth, and of registered */
 	bool fence;
 	struct tw_local_bag *first;
+	struct local_pool stamped;
 	_Atomic bool advancing; /* a gate, to save work: who finds it shut goes on */
 };
 
@@ -75,6 +78,7 @@ int tw_local_epoch_create(const struct tw_local_epoch_options *options, struct t
 	e->now = 8;
 	e->fence = TW_TSAN || !local_membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
 	pthread_mutex_init(&e->mutex, NULL);
+	local_pool_init(&e->stamped);
 	*epoch = e;
 	return 0;
 }
@@ -116,8 +120,12 @@ static int64_t bag_free(struct tw_local_bag *b, struct bag *bag)
 	void (*release)(void *) = b->token.epoch->options.free;
 	int64_t n = (int64_t)bag->n;
 
-	for (size_t i = 0; i < bag->n; i++)
-		release(bag->object[i]);
+	for (size_t i = 0; i < bag->n; i++) {
+		if (__builtin_expect((uintptr_t)bag->object[i] & STAMPED, false))
+			local_pool_delete(&b->token.epoch->stamped, (uintptr_t)bag->object[i]);
+		else
+			release(bag->object[i]);
+	}
 	b->garbage -= bag->n;
 	bag->n = 0;
 	return n;
@@ -218,6 +226,26 @@ int tw_local_token_defer_delete(struct tw_local_token *token, void *object)
 	return error;
 }
 
+uint64_t tw_local_token_new_stamped(struct tw_local_token *token)
+{
+	return local_pool_new(&token->epoch->stamped);
+}
+
+void tw_local_token_delete_stamped(struct tw_local_token *token, uint64_t object)
+{
+	local_pool_delete(&token->epoch->stamped, object);
+}
+
+void tw_local_token_retire_stamped(struct tw_local_token *token, uint64_t object)
+{
+	tw_local_token_retire(token, (void *)(uintptr_t)(object | STAMPED));
+}
+
+uint64_t tw_local_token_stamp(struct tw_local_token *token)
+{
+	return atomic_fetch_add_explicit(&token->epoch->stamped.stamps, 1, memory_order_relaxed) + 1;
+}
+
 void tw_local_epoch_clear(struct tw_local_epoch *epoch)
 {
 	for (struct tw_local_bag *b = epoch->first; b; b = b->next) {
@@ -248,6 +276,7 @@ void tw_local_epoch_destroy(struct tw_local_epoch *epoch)
 			free(b->bag[i].object);
 		free(b);
 	}
+	local_pool_fini(&epoch->stamped);
 	pthread_mutex_destroy(&epoch->mutex);
 	free(epoch);
 }

@@ -22,10 +22,10 @@
 #endif
 
 #define POOLS        256u
-#define POOL_SIZES   24u /* of tw_new(): two for each power of two, 16 to 32 KiB */
-#define POOL_STAMPED POOL_SIZES
-#define POOL_FIRST   (POOL_SIZES + 1) /* of tw_pool_create() */
-#define POOL_LARGE   (POOLS - 1)      /* objects of whole chunks; they are never cut */
+#define POOL_SIZES   24u                   /* of tw_new(): two for each power of two, 16 to 32 KiB */
+#define POOL_STAMPED POOL_SIZES            /* and on: one for each manager */
+#define POOL_FIRST   (POOL_SIZES + EPOCHS) /* of tw_pool_create() */
+#define POOL_LARGE   (POOLS - 1)           /* objects of whole chunks; they are never cut */
 #define CHUNK_HEAD   ((size_t)64)
 #define CHUNK_MAGIC  UINT64_C(0x4b4e554843475754)
 
@@ -83,7 +83,8 @@ int pool_open(void)
 	memset(pool_all, 0, sizeof(pool_all));
 	for (unsigned i = 0; i < POOL_SIZES; i++)
 		pool_all[i].bytes = pool_sizes[i];
-	pool_all[POOL_STAMPED].bytes = POOL_STAMPED_BYTES;
+	for (unsigned i = POOL_STAMPED; i < POOL_FIRST; i++)
+		pool_all[i].bytes = POOL_STAMPED_BYTES;
 	for (unsigned i = 0; i < POOLS; i++) {
 		pool_all[i].number = i;
 		pool_all[i].list = pool_memory(tw_segment.pes, sizeof(pool_all[i].list[0]));
@@ -334,9 +335,9 @@ tw_gptr tw_pool_new(struct tw_pool *pool)
 	return tw_pool_new_at(pool, place_choose());
 }
 
-tw_gptr pool_new_stamped(unsigned pe)
+tw_gptr pool_new_stamped(unsigned manager, unsigned pe)
 {
-	return tw_pool_new_at(&pool_all[POOL_STAMPED], pe ? pe - 1 : place_choose());
+	return tw_pool_new_at(&pool_all[POOL_STAMPED + manager], pe ? pe - 1 : place_choose());
 }
 
 /* ---- the way home ---- */
@@ -392,18 +393,23 @@ static bool pool_serves(unsigned pe)
 	return pe - tw_pgas.options.compute_first < tw_pgas.options.compute_pes && !tw_segment_dead(pe);
 }
 
+static bool pool_stamped(const struct tw_pool *pool)
+{
+	return pool->number - POOL_STAMPED < EPOCHS;
+}
+
 void tw_delete(tw_gptr p)
 {
 	unsigned pe = tw_gptr_pe(p);
-	uint64_t raw = tw_unmarked(p).raw;
 
 	access_check(pe, tw_gptr_offset(p), 16);
-	struct tw_pool *pool = pool_of(pe, raw);
+	struct tw_pool *pool = pool_of(pe, p.raw);
 	struct pool_list *list = pool_list(pool, pe);
+	uint64_t raw = pool_stamped(pool) ? p.raw : tw_unmarked(p).raw;
 
 #if TW_ASAN
 	/* Stamped objects may be read after they were freed. */
-	if (tw_gptr_local(p) && pool->number != POOL_STAMPED)
+	if (tw_gptr_local(p) && !pool_stamped(pool))
 		ASAN_POISON_MEMORY_REGION(tw_gptr_local(p), pool->bytes);
 #endif
 	list_add(list, raw);

@@ -16,7 +16,7 @@ struct epoch_words {
 	uint64_t global; /* the epoch; PE 0's counts */
 	uint64_t dead;   /* how many PEs are ignored, PE 0's counts; which: struct pool_control */
 	uint64_t room[6];
-	uint64_t copy;   /* the PE's copy of the epoch */
+	uint64_t copy; /* the PE's copy of the epoch */
 	uint64_t room2[7];
 	uint64_t slot[EPOCH_TOKENS]; /* 0, or epoch << 1 | 1 */
 };
@@ -24,7 +24,8 @@ struct epoch_words {
 struct pool_control {
 	uint64_t bump; /* offset of the first chunk that nobody has */
 	uint64_t room[7];
-	uint64_t ring_tail; /* objects that senders have announced, and that the PE has taken in: next to each other, for one get */
+	uint64_t
+	    ring_tail; /* objects that senders have announced, and that the PE has taken in: next to each other, for one get */
 	uint64_t ring_head;
 	uint64_t room2[6];
 	uint64_t root[TW_ROOTS]; /* PE 0's count */
@@ -42,10 +43,11 @@ static inline struct pool_control *pool_own(void)
 	return (struct pool_control *)(void *)(tw_segment.base + tw_pgas.at);
 }
 
-/* pool_new_stamped - an object of POOL_STAMPED_BYTES whose memory stays of this kind for ever, so that its last word is
- * always some object's tw_pool_stamp().  @pe: as nodes_pe in pgas.h. */
+/* pool_new_stamped - an object of POOL_STAMPED_BYTES whose memory stays of this kind, and of this manager's objects, for ever, so that
+ * its last word is always some object's tw_pool_stamp().  The pointer's marks are those with which it was deleted, 0 at first.
+ * @pe: as nodes_pe in pgas.h. */
 #define POOL_STAMPED_BYTES 32u
-tw_gptr pool_new_stamped(unsigned pe);
+tw_gptr pool_new_stamped(unsigned manager, unsigned pe);
 
 /* pool_mend - take the own ring in, over gaps that dead PEs have left in it.  All that live are between two barriers. */
 void pool_mend(void);

@@ -1,78 +1,99 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* hint.pml - hints to nodes of a list, validated by the node's stamp (pgas/containers/harris_list.c).
+/* hint.pml - hints to nodes of a list, validated by stamp and generation (pgas/containers/harris_list.c).
  *
- * A node is three words: next, key, stamp.  Its remover marks next; later, as the reader's hint protects nothing, the node is used
- * again: the new stamp, then the new key, then the new next become visible.  The reader, who remembers the stamp and key of the
- * first use, reads the words in rising order, one step each (a remote read is not one step), and accepts when the stamp is the
- * remembered one and next is not marked.
+ * A node is three words: next, which carries a mark and the generation of the node's use; a value; stamp.  Its remover marks next and retires it;
+ * later, as the reader's hint protects nothing, the node is used again: with another stamp and the next generation.  It is not while
+ * one is pinned that was so when it was retired (epoch.pml).  A use may end before anybody has seen the node (the insert that wanted it
+ * finds its key): then it is free at once, and the next use has the same generation.  The user writes the words in any order, and the
+ * reader's words come in any order, as of a remote read; the reader, who is pinned, remembers the first use, and accepts when the stamp
+ * and the generation are that one's and next is not marked.
  *
  * Claim:    what an accepting reader read is all of the first use, and the node was in the list at a moment after the read
  *           began (assert).
- * pan:                                                 as built
- * pan:  -DANY_ORDER -DTWICE                            words of a read come in any order; the stamp is read again
- * fail: -DANY_ORDER                                    ... and not read again
- * fail: -DNO_STAMP                                     the key is trusted
- * fail: -DNEXT_FIRST                                   next is written before the stamp
+ * Not here: that two generations are enough when all who use the pool have one manager: others would not wait for the reader.
+ *
+ * pan:                                                 as built, but with two generations
+ * fail: -DNO_STAMP                                     the stamp is not looked at
+ * fail: -DNO_GENERATION                                the generation is not looked at
+ * fail: -DNO_PIN                                       the reader is not pinned
  * fail: -DNO_MARK                                      the remover does not mark next
+ * fail: -DUNSEEN_COUNTS                                a use that nobody has seen counts as a generation
  */
-#define MARKED 128
+#define GENERATIONS 2
+#define USES        4
+#define MARKED      128
 
-byte next = 1, key = 7, stamp = 1;
+byte next, value = 1, stamp = 1; /* next: the generation, and the mark */
 bool linked = true;
-bool was_linked; /* at the reader's begin or later */
+bool pinned, waits; /* waits: for the reader, who was pinned when the node was retired */
+
+inline write(generation, number)
+{
+	wrote = 0;
+	do
+	:: !(wrote & 1) -> next = generation; wrote = wrote | 1
+	:: !(wrote & 2) -> value = number; wrote = wrote | 2
+	:: !(wrote & 4) -> stamp = number; wrote = wrote | 4
+	:: wrote == 7 -> break
+	od
+}
 
 active proctype owner()
 {
-	byte again;
+	byte uses = 1, generation, wrote;
 
 	do
-	:: again < 2 ->
+	:: uses < USES ->
+		/* remove, retire */
 #ifdef NO_MARK
 		linked = false;
 #else
-		atomic { next = MARKED; linked = false };
+		atomic { next = next | MARKED; linked = false };
 #endif
-		again++;
-#ifdef NEXT_FIRST
-		next = 1 + again;
-		key = 7;
-		stamp = 1 + again;
-#else
-		stamp = 1 + again;
-		key = 7;
-		next = 1 + again;
+		waits = pinned;
+		!waits;
+		generation = (generation + 1) % GENERATIONS;
+		/* use it, unseen at first perhaps */
+		do
+		:: uses < USES ->
+			uses++;
+			write(generation, uses);
+#ifdef UNSEEN_COUNTS
+			generation = (generation + 1) % GENERATIONS
 #endif
+		:: break
+		od;
+		uses++;
+		write(generation, uses);
 		linked = true
-	:: else -> break
+	:: break
 	od
 }
 
 active proctype reader()
 {
-	byte n, k, s;
-	bool got_next, got_stamp;
+	byte n, v, s, got;
+	bool was_linked;
 
+#ifndef NO_PIN
+	pinned = true;
+#endif
 	was_linked = linked && stamp == 1;
-#ifdef ANY_ORDER
 	do
-	:: !got_next -> n = next; got_next = true
-	:: !got_stamp -> s = stamp; got_stamp = true
-	:: got_next && got_stamp -> break
+	:: !(got & 1) -> n = next; got = got | 1
+	:: !(got & 2) -> v = value; got = got | 2
+	:: !(got & 4) -> s = stamp; got = got | 4
+	:: got == 7 -> break
 	od;
-	k = key;
-#ifdef TWICE
-	s = stamp;
-#endif
-#else
-	n = next;
-	k = key;
-	s = stamp;
-#endif
 #ifdef NO_STAMP
 	s = 1;
 #endif
+#ifdef NO_GENERATION
+	n = n & MARKED;
+#endif
 	if
-	:: s == 1 && k == 7 && n != MARKED -> assert(n == 1 && was_linked)
+	:: s == 1 && n == 0 -> assert(was_linked && v == 1)
 	:: else
-	fi
+	fi;
+	d_step { pinned = false; waits = false }
 }

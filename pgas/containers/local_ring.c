@@ -1,0 +1,3 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#define NODE_LOCAL
+#include "pgas/containers/ring.c"
