@@ -233,7 +233,8 @@ static bool epoch_scan(struct tw_epoch *epoch, uint64_t e)
 	unsigned pe;
 
 	for (pe = 0; pe < tw_segment.pes; pe++) {
-		epoch_help(epoch, pe, e);
+		if (pe != tw_segment.pe) /* which is where @e is from */
+			epoch_help(epoch, pe, e);
 		access_get(pe, EPOCH_AT(epoch, slot), epoch->slots[pe], epoch->options.tokens * sizeof(uint64_t),
 		           false);
 	}
