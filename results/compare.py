@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 
-from harness import execute, figure, reduce, report, shmem, shmem_report, tables
+from harness import execute, figure, pgas, reduce, report, shmem, shmem_report, tables
 from harness.plan import Plan, Refused, find, load
 from harness.published import Published
 
@@ -35,7 +35,9 @@ def parse():
 
 
 def plan_of(path):
-    return shmem.ShmemPlan(path) if "places" in load(path) else Plan(path)
+    """By what it has: places are OpenSHMEM's, locales those of global pointers."""
+    table = load(path)
+    return shmem.ShmemPlan(path) if "places" in table else pgas.PgasPlan(path) if "locales" in table else Plan(path)
 
 
 def show_plans():
@@ -144,6 +146,11 @@ def run_shmem(a, directory, plan):
     shmem.reduce(directory)
 
 
+def run_pgas(a, directory, plan):
+    pgas.Executor(plan, directory, a.tweed).run_all()
+    pgas.reduce(directory)
+
+
 def main():
     a = parse()
     if a.list:
@@ -155,12 +162,12 @@ def main():
         directory, plan = prepare(a, a.tweed)
         if a.retry:
             forget(directory)
-        (run if isinstance(plan, Plan) else run_shmem)(a, directory, plan)
+        {Plan: run, shmem.ShmemPlan: run_shmem, pgas.PgasPlan: run_pgas}[type(plan)](a, directory, plan)
     if isinstance(plan, Plan):
         data, made = draw(directory, plan, a.tweed)
         bad = any(g.bad for g in data.groups)
     else:
-        made, bad = shmem_report.draw(directory, plan)
+        made, bad = (shmem_report if isinstance(plan, shmem.ShmemPlan) else pgas).draw(directory, plan)
     print("\n".join(t.text() for t in made))
     print(f"{os.path.join(directory, 'report.html')}")
     return 1 if bad else 0

@@ -29,7 +29,7 @@ class Programs:
     def __init__(self, plan, tweed):
         self.plan, self.tweed = plan, tweed
         top = os.path.dirname(os.path.dirname(tweed))
-        self.folders = [os.path.join(top, d) for d in ("bin", "apps", "splash", "tests/instrument", "libexec/tweed")]
+        self.folders = [os.path.join(top, d) for d in ("bin", "apps", "apps/pgas", "splash", "tests/instrument", "libexec/tweed")]
 
     def find(self, name):
         if os.sep in name:

@@ -94,6 +94,21 @@ def clustered(name, labels, series, ylabel):
            f"plot {plot}\n"
 
 
+def curves(name, series, xlabel, ylabel, logscale="xy"):
+    """Lines: @series = [(title, points)].  None when there is no point."""
+    blocks, plots = "", []
+    for i, (title, points) in enumerate(series):
+        points = [p for p in points if p[1] is not None]
+        if points:
+            data = f"{name}_{i}"
+            blocks += block(data, points)
+            plots.append(f"${data} using 1:2 with linespoints lt {i + 1} ps 0.5 title {quote(title)}")
+    if not plots:
+        return None
+    return f"{blocks}unset logscale\nset logscale {logscale}\nset xrange [*:*]\nset yrange [*:*]\nset xtics norotate\nset xlabel {quote(xlabel)} font ',9'\n" \
+           f"set ylabel {quote(ylabel)} font ',9'\nplot {', '.join(plots)}\n"
+
+
 def speedup(data):
     """As the paper's figure 5: a bar for each configuration P:C."""
     panels = []

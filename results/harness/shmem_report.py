@@ -5,7 +5,7 @@ import re
 import statistics
 
 from . import report
-from .figure import Figure, block, clustered, identifier, quote
+from .figure import Figure, clustered, curves, identifier
 from .plan import Refused
 from .shmem import TWEED, Data
 from .table import Table
@@ -60,21 +60,6 @@ def went_wrong(data):
 
 
 # ---- figures ----
-
-def curves(name, series, xlabel, ylabel, logscale="xy"):
-    """Lines: @series = [(title, points)].  None when there is no point."""
-    blocks, plots = "", []
-    for i, (title, points) in enumerate(series):
-        points = [p for p in points if p[1] is not None]
-        if points:
-            data = f"{name}_{i}"
-            blocks += block(data, points)
-            plots.append(f"${data} using 1:2 with linespoints lt {i + 1} ps 0.5 title {quote(title)}")
-    if not plots:
-        return None
-    return f"{blocks}unset logscale\nset logscale {logscale}\nset xrange [*:*]\nset yrange [*:*]\nset xtics norotate\nset xlabel {quote(xlabel)} font ',9'\n" \
-           f"set ylabel {quote(ylabel)} font ',9'\nplot {', '.join(plots)}\n"
-
 
 def by_size(data, place, pes, family, of=lambda size, value: value):
     """[(implementation, [(bytes, value)])]"""

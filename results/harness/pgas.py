@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Plans of global pointers: apps/pgas/figures.c, the measurements of Dewan and Jenkins' figures 3 to 7, over locales and transports.
+
+Each run writes DIR/runs/KEY.json; DIR/runs.csv has a line for each series of a run, and all else is made from that."""
+import csv
+import glob
+import json
+import os
+import re
+import statistics
+import subprocess
+
+from . import report
+from .execute import Progress, Programs, write
+from .figure import Figure, curves, identifier
+from .plan import File, Refused
+from .table import Table
+
+KEYS = {"title", "text", "repetitions", "timeout", "locales", "transports", "figures", "remote", "total", "wanted"}
+COLUMNS = ["transport", "figure", "locales", "repetition", "state", "series", "loop_s", "clear_s"]
+LINE = re.compile(r"^figure \d, (.*), \d+ locales: loop ([\d.]+) s, clear ([\d.]+) s", re.M)
+TITLES = {3: "atomic operations, 25 % each of read, write, compare-and-swap, exchange", 4: "defer_delete, try_reclaim each 1024",
+          5: "defer_delete, try_reclaim each", 6: "defer_delete, reclaimed at the end", 7: "pin and unpin"}
+DEFERRING = (4, 5, 6)
+PLAIN, OBJECT = "atomic int", "AtomicObject"
+
+
+class PgasPlan(File):
+    def __init__(self, path):
+        super().__init__(path, KEYS)
+        self.locales, self.figures = self.numbers("locales", [1, 2], range(1, 257)), self.numbers("figures", [*TITLES], TITLES)
+        self.remote = self.numbers("remote", [0, 50, 100], range(101))
+        self.transports = self.typed(self.table, "transports", list, ["shm"])
+        self.total = self.typed(self.table, "total", int, 100000)
+        self.wanted = self.typed(self.table, "wanted", (int, float), 1.05)
+        if self.total < 10 or not self.transports or not all(isinstance(t, str) for t in self.transports):
+            raise Refused(f"{path}: total is 10 or more, transports is a list of names")
+        self.runs = [(transport, figure, remote, n) for transport in self.transports for figure in self.figures
+                     for remote in (self.remote if figure in DEFERRING else [0]) for n in self.locales]
+
+    def numbers(self, key, default, allowed):
+        values = self.typed(self.table, key, list, default)
+        if not values or not all(isinstance(v, int) and v in allowed for v in values):
+            raise Refused(f"{self.path}: {key} is a list of numbers from {min(allowed)} to {max(allowed)}, not {values!r}")
+        return values
+
+
+class Executor:
+    """One run at a time: what is measured are times."""
+
+    def __init__(self, plan, directory, tweed):
+        self.plan, self.directory, self.tweed = plan, directory, tweed
+        self.program = Programs(plan, tweed).find("pgas-figures")
+        if not self.program:
+            raise Refused("there is no program pgas-figures beside this command: build it, or install Tweed as a whole")
+        os.makedirs(os.path.join(directory, "runs"), exist_ok=True)
+
+    def path(self, transport, figure, remote, n, repetition):
+        return os.path.join(self.directory, "runs", f"{transport}-{figure}-{remote}-{n}.{repetition}.json")
+
+    def run_all(self):
+        """Round by round."""
+        todo = [(*r, i) for i in range(self.plan.repetitions) for r in self.plan.runs if not os.path.exists(self.path(*r, i))]
+        progress = Progress(len(todo))
+        try:
+            for run in todo:
+                what = f"{run[0]} figure {run[1]} at {run[3]}"
+                progress.show(what)
+                write(self.path(*run), self.one(*run))
+                progress.step(what)
+        finally:
+            progress.end()
+
+    def one(self, transport, figure, remote, n, repetition):
+        total = self.plan.total if transport == "shm" else self.plan.total // 10
+        command = [self.tweed, "run", "-n", str(n), "-p", "1", "--transport", transport, self.program, "--figure", str(figure),
+                   "--total", str(total), "--remote", str(remote)]
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("TWEED_")}
+        run = {"transport": transport, "figure": figure, "locales": n, "repetition": repetition, "command": command, "measured": []}
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, errors="replace", env=environment, timeout=self.plan.timeout)
+        except subprocess.TimeoutExpired:
+            return run | {"state": "timeout"}
+        return run | {"state": "failed" if done.returncode else "ok", "errors": done.stderr[-2000:],
+                      "measured": [[series, float(loop), float(clear)] for series, loop, clear in LINE.findall(done.stdout)]}
+
+
+def reduce(directory):
+    """Write runs.csv."""
+    path = os.path.join(directory, "runs.csv")
+    with open(path + ".part", "w", newline="", encoding="utf-8") as f:
+        w = csv.writer(f, lineterminator="\n")
+        w.writerow(COLUMNS)
+        for name in sorted(glob.glob(os.path.join(glob.escape(directory), "runs", "*.json"))):
+            with open(name, encoding="utf-8") as g:
+                run = json.load(g)
+            for series in run["measured"] or [["", "", ""]]:
+                w.writerow([*(run[c] for c in COLUMNS[:5]), *series])
+    os.replace(path + ".part", path)
+
+
+class Data:
+    """Medians (loop, clear) by (transport, figure, series, locales); @ratios: AtomicObject over the plain word, by (transport, locales),
+    each of one run; @bad: runs that did not end well."""
+
+    def __init__(self, directory):
+        found, self.ratios, self.bad, self.series = {}, {}, [], {}
+        with open(os.path.join(directory, "runs.csv"), encoding="utf-8") as f:
+            for r in csv.DictReader(f):
+                place = r["transport"], int(r["figure"])
+                if r["state"] != "ok":
+                    self.bad.append([*map(str, place), r["locales"], r["repetition"], r["state"]])
+                    continue
+                found.setdefault((*place, r["series"], int(r["locales"])), {})[r["repetition"]] = float(r["loop_s"]), float(r["clear_s"])
+                self.series.setdefault(place, {})[r["series"]] = True
+        self.medians = {k: tuple(map(statistics.median, zip(*v.values()))) for k, v in found.items()}
+        for (transport, figure, series, n), runs in found.items():
+            plain = found.get((transport, figure, PLAIN, n))
+            if series == OBJECT and plain:
+                self.ratios[transport, n] = [loop / plain[i][0] for i, (loop, _) in runs.items() if i in plain and plain[i][0]]
+
+    def of(self, transport, figure):
+        return list(self.series.get((transport, figure), ()))
+
+
+# ---- tables, figures, report ----
+
+def wanted(data, plan):
+    rows, marks = [], {}
+    for (transport, n), ratios in sorted(data.ratios.items()):
+        ratio = statistics.median(ratios)
+        marks[len(rows), 3] = "good" if ratio <= plan.wanted else "bad"
+        rows.append([transport, str(n), f"{plan.wanted:.2f}", f"{ratio:.3f}", f"{min(ratios):.3f} to {max(ratios):.3f}"])
+    return Table("atomic", "AtomicObject's time over the plain atomic word's", ["transport", "locales", "wanted", "median", "runs"], rows, marks=marks, left=2)
+
+
+def figure_table(data, plan, transport, figure):
+    columns = ["series"] + [f"{n}: {part}" for n in plan.locales for part in ("loop s", "clear s")]
+    rows = [[series] + [v for n in plan.locales for v in data.medians.get((transport, figure, series, n), (None, None))] for series in data.of(transport, figure)]
+    return Table(f"{transport}-figure-{figure}", f"Figure {figure}, {transport}: {TITLES[figure]}, by locales", columns, rows)
+
+
+def figure_panel(data, plan, transport, figure):
+    lines = []
+    for series in data.of(transport, figure):
+        points = [(n, *data.medians[k]) for n in plan.locales for k in [(transport, figure, series, n)] if k in data.medians]
+        lines.append((f"{series}: loop", [(n, loop) for n, loop, _ in points]))
+        if any(clear for _, _, clear in points):
+            lines.append((f"{series}: clear", [(n, clear or None) for n, _, clear in points]))
+    return f"Figure {figure}: {TITLES[figure].split(',')[0]}", curves(identifier(f"{transport}_{figure}"), lines, "locales", "s", "xy 2")
+
+
+def draw(directory, plan):
+    """Tables, figures and the report, from runs.csv; returns the tables, and whether a run did not end well."""
+    data = Data(directory)
+    if not data.medians:
+        raise Refused(f"{directory} has no results of this plan")
+    tables = ([wanted(data, plan)] if data.ratios else []) + [figure_table(data, plan, t, f) for t in plan.transports for f in plan.figures if data.of(t, f)]
+    if data.bad:
+        tables.append(Table("bad", "What did not end well", ["transport", "figure", "locales", "round", "state"], data.bad, left=5))
+    figures = [Figure(f"figures-{t}", f"Figures 3 to 7 over {t}", [figure_panel(data, plan, t, f) for f in plan.figures], width=420) for t in plan.transports]
+    figures = [f for f in figures if f.panels]
+    for t in tables:
+        t.write(os.path.join(directory, "tables"))
+    for f in figures:
+        f.draw(os.path.join(directory, "figures"))
+    machine = report.machine(directory)
+    crowded = max(plan.locales) > machine["cpus"]
+    warned = [f"This machine has {machine['cpus']} cores: times of more locales than that say what waiting for a core costs."] if crowded else []
+    report.write(directory, plan, warned, machine, tables, figures)
+    return tables, bool(data.bad)
