@@ -87,11 +87,13 @@ ssize_t ofi_transfer(struct ofi_port *port, fi_addr_t peer, struct ofi_buffer *t
                      size_t bytes, uint64_t remote, uint64_t key);
 /* Whoever waits spins first, and again after each wake-up: for config.spin_ns.  Where that is short, for there are fewer cores than
  * processes, a while longer than an answer takes; but once that was in vain, as it is when the other side needs this very core, the next
- * waits sleep at once.  If config.spin_ns is 0, nobody spins. */
+ * waits sleep at once: one, for once may have been chance, twice as many when it was in vain again, and half as many when it was not.
+ * If config.spin_ns is 0, nobody spins. */
 struct ofi_spin {
 	uint64_t most_ns;
 	bool adapts;
 	unsigned vain;  /* so many waits */
+	unsigned again; /* so many the next time */
 	uint64_t woken; /* when; 0: not since the wait began */
 };
 
@@ -100,8 +102,8 @@ struct ofi_spin {
 
 static inline struct ofi_spin ofi_spin_new(unsigned spin_ns)
 {
-	return (struct ofi_spin){.most_ns = spin_ns ? TW_MAX(spin_ns, OFI_SOON_NS) : 0,
-	                         .adapts = spin_ns < OFI_SOON_NS};
+	return (struct ofi_spin){
+	    .most_ns = spin_ns ? TW_MAX(spin_ns, OFI_SOON_NS) : 0, .adapts = spin_ns < OFI_SOON_NS, .again = 1};
 }
 /* ofi_spin_on - shall a wait, since @begun, still spin?  ofi_spin_end - it has ended, and lasted @waited_ns. */
 static inline bool ofi_spin_on(const struct ofi_spin *spin, uint64_t begun, uint64_t now)
@@ -111,10 +113,14 @@ static inline bool ofi_spin_on(const struct ofi_spin *spin, uint64_t begun, uint
 static inline void ofi_spin_end(struct ofi_spin *spin, uint64_t waited_ns)
 {
 	spin->woken = 0;
-	if (spin->vain)
+	if (spin->vain) {
 		spin->vain--;
-	else if (spin->adapts && waited_ns >= spin->most_ns)
-		spin->vain = OFI_VAIN;
+	} else if (spin->adapts && waited_ns >= spin->most_ns) {
+		spin->vain = spin->again;
+		spin->again = TW_MIN(2 * spin->again, OFI_VAIN);
+	} else {
+		spin->again = TW_MAX(spin->again / 2, 1u);
+	}
 }
 
 /* ofi_sleep - until there may be something to poll for, @also (if >= 0) is readable, or @timeout_ns passed: then false. */
