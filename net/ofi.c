@@ -13,7 +13,7 @@
  *
  * libfabric makes progress only when it is called: whoever has sent something that nobody answers pushes it until the
  * provider has given it away. */
-#include "net/ofi.h"
+#include "net/ofi_endpoint.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -24,26 +24,14 @@
 
 #include "net/mailbox.h"
 #include "net/map.h"
-#include "net/ofi_peer.h"
 #include "net/transports.h"
 #include "net/words.h"
 
 #define OFI_SENDS_MORE     16u          /* than open batches */
 #define OFI_RECEIVES_MORE  16u          /* than three answers of each node */
-#define OFI_TRANSFERS_MOST 8u           /* at once */
-#define OFI_DIRECT         32768u       /* from here on a write or read is the provider's own */
 #define OFI_HELLO_NS       10000000000u /* until a server has answered */
 #define OFI_ANSWER_NS      30000000000u /* a server waits for nobody: who takes longer is lost */
 #define OFI_DOZE_NS        10000000u    /* at most, as not all that ends a wait wakes us */
-
-struct ofi {
-	struct ofi_port port;
-	struct tw_mailbox *self;
-	struct ofi_spin spin;
-	unsigned opens;         /* open batches */
-	unsigned transfer_node; /* of the last remote write or read */
-	struct ofi_peer peer[];
-};
 
 static void ofi_lost(unsigned node, const char *why) __attribute__((noreturn));
 static void ofi_lost(unsigned node, const char *why)
@@ -53,8 +41,7 @@ static void ofi_lost(unsigned node, const char *why)
 
 /* ---- waiting ---- */
 
-/* One event of the port; false when there is none. */
-static bool ofi_advance(struct tw_net *net)
+bool ofi_advance(struct tw_net *net)
 {
 	struct ofi *o = net->priv;
 	struct ofi_buffer *buffer;
@@ -64,6 +51,8 @@ static bool ofi_advance(struct tw_net *net)
 	case OFI_NOTHING:
 		return false;
 	case OFI_SENT:
+		if (buffer->use == OFI_TRANSFERS)
+			--*buffer->under_way;
 		return true;
 	case OFI_RECEIVED:
 		if (ofi_peer_take(o->peer, &net->config, buffer->head, buffer->bytes) < 0)
@@ -92,8 +81,7 @@ static void ofi_rest(struct tw_net *net, unsigned node, uint64_t begun)
 		o->spin.woken = tw_time_ns();
 }
 
-/* Advance until @*done has reached @number; @node is whom we wait for. */
-static void ofi_wait(struct tw_net *net, unsigned node, const uint64_t *done, uint64_t number)
+void ofi_wait(struct tw_net *net, unsigned node, const uint64_t *done, uint64_t number)
 {
 	struct ofi *o = net->priv;
 
@@ -104,6 +92,15 @@ static void ofi_wait(struct tw_net *net, unsigned node, const uint64_t *done, ui
 		if (!ofi_advance(net))
 			ofi_rest(net, node, begun);
 	ofi_spin_end(&o->spin, tw_time_ns() - begun);
+}
+
+void ofi_wait_none(struct tw_net *net, unsigned node, const unsigned *under_way)
+{
+	uint64_t begun = *under_way ? tw_time_ns() : 0;
+
+	while (*under_way)
+		if (!ofi_advance(net))
+			ofi_rest(net, node, begun);
 }
 
 /* Until at least @count are idle; @node is whom we want to send to. */
@@ -139,8 +136,7 @@ static struct ofi_buffer *ofi_idle(struct tw_net *net, unsigned node, struct ofi
 	return ofi_take(idle);
 }
 
-/* Send the open batch to @node, if there is one; @ask: it, or an empty one, is to be answered. */
-static void ofi_close_batch(struct tw_net *net, unsigned node, bool ask)
+void ofi_close_batch(struct tw_net *net, unsigned node, bool ask)
 {
 	struct ofi *o = net->priv;
 	struct ofi_peer *peer = &o->peer[node];
@@ -169,9 +165,7 @@ static void ofi_close_batch(struct tw_net *net, unsigned node, bool ask)
 	ofi_give(net, node, buffer, ask);
 }
 
-/* A new entry in the batch to @node, with @bytes behind it, of which the batch has room for @least at least; returns it.  Its
- * results take @results. */
-static struct ofi_entry *ofi_add(struct tw_net *net, unsigned node, struct ofi_entry entry, size_t results)
+struct ofi_entry *ofi_add(struct tw_net *net, unsigned node, struct ofi_entry entry, size_t results)
 {
 	struct ofi *o = net->priv;
 	struct ofi_peer *peer = &o->peer[node];
@@ -214,8 +208,9 @@ static bool ofi_own(const struct tw_net *net, unsigned node)
 	return node == net->config.node;
 }
 
-/* Start a remote write or read.  A batch is executed later than it arrives, so those before it must be done. */
-static void ofi_direct(struct tw_net *net, unsigned node, bool write, size_t offset, void *local, size_t bytes)
+/* A batch is executed later than it arrives, so those before it must be done. */
+void ofi_direct(struct tw_net *net, unsigned node, bool write, size_t offset, void *local, size_t bytes,
+                unsigned *under_way)
 {
 	struct ofi *o = net->priv;
 	struct ofi_peer *peer = &o->peer[node];
@@ -226,16 +221,20 @@ static void ofi_direct(struct tw_net *net, unsigned node, bool write, size_t off
 	if (peer->wrote > peer->asked)
 		ofi_close_batch(net, node, true);
 	ofi_wait(net, node, &peer->answered, peer->wrote);
-	transfer->peer = o->transfer_node = node;
+	transfer->peer = node;
+	transfer->under_way = under_way;
 	while ((error = ofi_transfer(&o->port, peer->to, transfer, write, local, bytes, peer->memory.base + offset,
 	                             peer->memory.key)) == -FI_EAGAIN)
 		if (!ofi_advance(net))
 			ofi_rest(net, node, begun);
 	if (error)
 		ofi_lost(node, ofi_text(error));
+	++*under_way;
+	if (write)
+		peer->transferred = peer->sent + 1;
 }
 
-static void ofi_write(struct tw_net *net, unsigned node, size_t offset, const void *src, size_t len)
+void ofi_write(struct tw_net *net, unsigned node, size_t offset, const void *src, size_t len)
 {
 	struct ofi *o = net->priv;
 	struct ofi_peer *peer = &o->peer[node];
@@ -246,9 +245,9 @@ static void ofi_write(struct tw_net *net, unsigned node, size_t offset, const vo
 		return;
 	}
 	if (len >= OFI_DIRECT && peer->memory.direct) {
-		ofi_direct(net, node, true, offset, (void *)(uintptr_t)src, len);
-		ofi_wait_idle(net, node, &o->port.transfers, OFI_TRANSFERS_MOST);
-		peer->transferred = peer->sent + 1;
+		unsigned under_way = 0;
+		ofi_direct(net, node, true, offset, (void *)(uintptr_t)src, len, &under_way);
+		ofi_wait_none(net, node, &under_way);
 		return;
 	}
 	while (len) {
@@ -265,8 +264,8 @@ static void ofi_write(struct tw_net *net, unsigned node, size_t offset, const vo
 	}
 }
 
-/* Ask @node for @bytes of results, to come to @to. */
-static struct ofi_entry *ofi_ask(struct tw_net *net, unsigned node, struct ofi_entry entry, void *to, uint32_t bytes)
+struct ofi_entry *ofi_ask(struct tw_net *net, unsigned node, struct ofi_entry entry, void *to, uint32_t bytes,
+                          uint32_t stored)
 {
 	struct ofi *o = net->priv;
 	struct ofi_peer *peer = &o->peer[node];
@@ -276,11 +275,11 @@ static struct ofi_entry *ofi_ask(struct tw_net *net, unsigned node, struct ofi_e
 		ofi_wait(net, node, &peer->answered, peer->asked);
 	}
 	struct ofi_entry *at = ofi_add(net, node, entry, bytes);
-	peer->read[(peer->first + peer->reads++) % OFI_READS] = (struct ofi_read){.to = to, .bytes = bytes};
+	peer->read[(peer->first + peer->reads++) % OFI_READS] = (struct ofi_read){.to = to, .bytes = bytes, .stored = stored};
 	return at;
 }
 
-static void ofi_read(struct tw_net *net, unsigned node, size_t offset, void *dst, size_t len)
+void ofi_read(struct tw_net *net, unsigned node, size_t offset, void *dst, size_t len)
 {
 	struct ofi *o = net->priv;
 	char *to = dst;
@@ -290,13 +289,14 @@ static void ofi_read(struct tw_net *net, unsigned node, size_t offset, void *dst
 		return;
 	}
 	if (len >= OFI_DIRECT && o->peer[node].memory.direct) {
-		ofi_direct(net, node, false, offset, dst, len);
+		ofi_direct(net, node, false, offset, dst, len, &o->reading);
+		o->reading_node = node;
 		return;
 	}
 	while (len) {
 		uint32_t part = (uint32_t)TW_MIN(len, OFI_ROOM - offset % 8);
 
-		ofi_ask(net, node, (struct ofi_entry){.offset = offset, .bytes = part, .op = OFI_READ}, to, part);
+		ofi_ask(net, node, (struct ofi_entry){.offset = offset, .bytes = part, .op = OFI_READ}, to, part, part);
 		offset += part;
 		to += part;
 		len -= part;
@@ -313,7 +313,7 @@ static void ofi_read_wait(struct tw_net *net)
 	for (unsigned node = 0; node < net->config.nodes; node++)
 		if (o->peer[node].reads)
 			ofi_wait(net, node, &o->peer[node].answered, o->peer[node].asked);
-	ofi_wait_idle(net, o->transfer_node, &o->port.transfers, OFI_TRANSFERS_MOST);
+	ofi_wait_none(net, o->reading_node, &o->reading);
 }
 
 /* An atomic is a read with side effects. */
@@ -323,7 +323,7 @@ static uint64_t ofi_atomic(struct tw_net *net, unsigned node, size_t offset, uin
 	struct ofi *o = net->priv;
 	struct ofi_entry entry = {.offset = offset, .bytes = op == OFI_CAS ? 16 : 8, .op = op};
 	uint64_t old = 0;
-	uint64_t *value = (void *)(ofi_ask(net, node, entry, &old, 8) + 1);
+	uint64_t *value = (void *)(ofi_ask(net, node, entry, &old, 8, 8) + 1);
 
 	value[0] = first;
 	if (op == OFI_CAS)
@@ -348,23 +348,30 @@ static uint64_t ofi_swap(struct tw_net *net, unsigned node, size_t offset, uint6
 	return ofi_atomic(net, node, offset, OFI_SWAP, value, 0);
 }
 
+void ofi_amo_ask(struct tw_net *net, unsigned node, size_t offset, enum tw_amo op, unsigned bytes, uint64_t value,
+                 uint64_t expect, void *old, uint32_t stored)
+{
+	struct ofi_entry entry = {
+	    .offset = offset, .bytes = 16, .op = OFI_AMO, .port = (uint16_t)(8u * op + bytes / 4)};
+	uint64_t *operand = (void *)(ofi_ask(net, node, entry, old, 8, stored) + 1);
+
+	operand[0] = value;
+	operand[1] = expect;
+}
+
 static uint64_t ofi_amo(struct tw_net *net, unsigned node, size_t offset, enum tw_amo op, unsigned bytes,
                         uint64_t value, uint64_t expect)
 {
 	struct ofi *o = net->priv;
-	struct ofi_entry entry = {
-	    .offset = offset, .bytes = 16, .op = OFI_AMO, .port = (uint16_t)(8u * op + bytes / 4)};
 	uint64_t old = 0;
-	uint64_t *operand = (void *)(ofi_ask(net, node, entry, &old, 8) + 1);
 
-	operand[0] = value;
-	operand[1] = expect;
+	ofi_amo_ask(net, node, offset, op, bytes, value, expect, &old, 8);
 	ofi_close_batch(net, node, true);
 	ofi_wait(net, node, &o->peer[node].answered, o->peer[node].asked);
 	return old;
 }
 
-static void ofi_amo_post(struct tw_net *net, unsigned node, size_t offset, enum tw_amo op, unsigned bytes,
+void ofi_amo_post(struct tw_net *net, unsigned node, size_t offset, enum tw_amo op, unsigned bytes,
                          uint64_t value, uint64_t expect)
 {
 	struct ofi *o = net->priv;
@@ -455,7 +462,7 @@ static void ofi_progress(struct tw_net *net)
 	struct ofi *o = net->priv;
 
 	ofi_close_all(net);
-	if (o->port.sends.count < o->port.sends.all)
+	if (o->port.sends.count < o->port.sends.all || o->port.transfers.count < o->port.transfers.all)
 		ofi_advance(net);
 }
 
@@ -606,6 +613,8 @@ const struct tw_transport tw_transport_ofi = {
     .swap = ofi_swap,
     .amo = ofi_amo,
     .amo_post = ofi_amo_post,
+    .start = ofi_start,
+    .settle = ofi_settle,
     .fence = ofi_fence,
     .flush = ofi_flush,
     .send = ofi_send_message,

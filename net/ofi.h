@@ -23,6 +23,7 @@ struct ofi_buffer {
 	size_t bytes; /* received */
 	enum { OFI_SENDS, OFI_RECEIVES, OFI_TRANSFERS } use;
 	unsigned peer; /* not receiving: whom it goes to, the user's own number */
+	unsigned *under_way; /* transfers: where they are counted */
 };
 
 /* Buffers, or contexts, that are not in use. */

@@ -20,10 +20,10 @@ static int peer_reply(struct ofi_peer *peer, const struct ofi_reply *reply, size
 
 		if (!peer->reads || read->bytes > (size_t)(end - result))
 			return -EPROTO;
-		if (read->bytes <= WORDS_MOST)
-			tw_words_store(read->to, result, read->bytes);
+		if (read->stored <= WORDS_MOST)
+			tw_words_store(read->to, result, read->stored);
 		else
-			memcpy(read->to, result, read->bytes);
+			memcpy(read->to, result, read->stored);
 		result += read->bytes;
 		peer->first = (peer->first + 1) % OFI_READS;
 		peer->reads--;

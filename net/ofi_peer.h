@@ -13,6 +13,7 @@ struct ofi_buffer;
 struct ofi_read {
 	void *to;
 	uint32_t bytes;
+	uint32_t stored; /* so many of them, the first */
 };
 
 struct ofi_peer {

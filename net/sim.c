@@ -19,6 +19,7 @@
  * second, as a fabric does after its retries), or be stalled for a while (all that concerns it waits).
  *
  * The seed fixes the draws of an endpoint, not the interleaving of processes. */
+#include "net/sim_flow.h"
 #include "net/transports.h"
 
 #include "base/util.h"
@@ -92,6 +93,7 @@ struct sim {
 	uint64_t reads_done_ns;
 	unsigned reads;
 	struct sim_read read[SIM_READS];
+	struct sim_started started;
 	char *arena; /* [nodes][SIM_WRITES][SIM_CHUNK] */
 	struct sim_queue queue[];
 };
@@ -288,6 +290,7 @@ static void sim_read(struct tw_net *net, unsigned node, size_t offset, void *dst
 {
 	struct sim *sim = sim_of(net);
 
+	sim_started_do(net, &sim->started, node, NULL);
 	sim_apply(sim, node);
 	sim_must_reach(sim, node);
 	sim_overhead(sim, node);
@@ -325,6 +328,7 @@ static struct tw_net *sim_before_atomic(struct tw_net *net, unsigned node)
 {
 	struct sim *sim = sim_of(net);
 
+	sim_started_do(net, &sim->started, node, NULL);
 	sim_apply(sim, node);
 	sim_must_reach(sim, node);
 	sim_overhead(sim, node);
@@ -353,10 +357,31 @@ static uint64_t sim_swap(struct tw_net *net, unsigned node, size_t offset, uint6
 	return inner->ops->swap(inner, node, offset, value);
 }
 
+/* Started work is done later, mostly, as is a read before its read_wait. */
+static void sim_start(struct tw_net *net, struct tw_net_flow *flow, const struct tw_net_work *work)
+{
+	struct sim *sim = sim_of(net);
+
+	sim_started_add(net, &sim->started, flow, work);
+	if (work->kind == TW_NET_PUT || sim_draw(sim, 4) == 0)
+		sim_started_do(net, &sim->started, TW_NET_ALL, flow);
+}
+
+static bool sim_settle(struct tw_net *net, struct tw_net_flow *flow, bool wait)
+{
+	struct sim *sim = sim_of(net);
+
+	if (!wait && sim_draw(sim, 2) == 0)
+		return false;
+	sim_started_settle(net, &sim->started, flow);
+	return true;
+}
+
 static void sim_fence(struct tw_net *net, unsigned node)
 {
 	struct sim *sim = sim_of(net);
 
+	sim_started_do(net, &sim->started, node, NULL);
 	for (unsigned i = 0; i < net->config.nodes; i++)
 		if (node == TW_NET_ALL || node == i)
 			sim->queue[i].fences++;
@@ -368,6 +393,7 @@ static void sim_flush(struct tw_net *net, unsigned node)
 	struct sim *sim = sim_of(net);
 	uint64_t done_ns = 0;
 
+	sim_started_do(net, &sim->started, node, NULL);
 	sim_jitter(sim);
 	for (unsigned i = 0; i < net->config.nodes; i++) {
 		struct sim_queue *queue = &sim->queue[i];
@@ -390,6 +416,7 @@ static int sim_send(struct tw_net *net, unsigned node, unsigned port, const stru
 {
 	struct sim *sim = sim_of(net);
 
+	sim_started_do(net, &sim->started, node, NULL);
 	sim_apply(sim, node);
 	sim_jitter(sim);
 	if (!sim_reaches(sim, node))
@@ -415,6 +442,7 @@ static void sim_notify(struct tw_net *net, unsigned node, unsigned port)
 		sim->inner.ops->notify(&sim->inner, node, port);
 		return;
 	}
+	sim_started_do(net, &sim->started, node, NULL);
 	sim_apply(sim, node);
 	sim_jitter(sim);
 	if (!sim_reaches(sim, node))
@@ -591,6 +619,8 @@ static void sim_close(struct tw_net *net)
 	    .cas = sim_cas,                                                                                            \
 	    .fadd = sim_fadd,                                                                                          \
 	    .swap = sim_swap,                                                                                          \
+	    .start = sim_start,                                                                                        \
+	    .settle = sim_settle,                                                                                      \
 	    .fence = sim_fence,                                                                                        \
 	    .flush = sim_flush,                                                                                        \
 	    .send = sim_send,                                                                                          \

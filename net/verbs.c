@@ -39,8 +39,7 @@ static inline bool verbs_own(const struct tw_net *net, unsigned node)
 
 /* ---- the send queue ---- */
 
-/* Tell the device of the batch.  @report: somebody will wait for its last request. */
-static void verbs_post(struct verbs *v, unsigned node, bool report)
+void verbs_post(struct verbs *v, unsigned node, bool report)
 {
 	struct verbs_peer *p = &v->peer[node];
 	unsigned count = (unsigned)(p->queued - p->posted);
@@ -135,8 +134,7 @@ static void verbs_await(struct tw_net *net, uint64_t *until_ns)
 	}
 }
 
-/* Until all requests to @node before @position are done, which have been posted to report. */
-static void verbs_wait(struct tw_net *net, unsigned node, uint64_t position)
+void verbs_wait(struct tw_net *net, unsigned node, uint64_t position)
 {
 	struct verbs_peer *p = &verbs_of(net)->peer[node];
 	uint64_t until = 0;
@@ -156,8 +154,7 @@ static bool verbs_fits(const struct verbs *v, struct verbs_peer *p, size_t bytes
 	return true;
 }
 
-/* Queue a request of @len bytes, which the ring must have room for; its bytes of the ring. */
-static char *verbs_queue(struct verbs *v, unsigned node, enum ibv_wr_opcode opcode, size_t offset, size_t len,
+char *verbs_queue(struct verbs *v, unsigned node, enum ibv_wr_opcode opcode, size_t offset, size_t len,
                          void *dst)
 {
 	struct verbs_peer *p = &v->peer[node];
@@ -186,8 +183,7 @@ static char *verbs_queue(struct verbs *v, unsigned node, enum ibv_wr_opcode opco
 	return p->ring + at;
 }
 
-/* Make room for a request of @len bytes to @node, unless that is found lost while closing. */
-static void verbs_room(struct tw_net *net, unsigned node, size_t len)
+void verbs_room(struct tw_net *net, unsigned node, size_t len)
 {
 	struct verbs *v = verbs_of(net);
 	struct verbs_peer *p = &v->peer[node];
@@ -211,7 +207,7 @@ static void verbs_post_long(struct verbs *v, unsigned node, bool report)
 
 /* ---- memory ---- */
 
-static void verbs_write(struct tw_net *net, unsigned node, size_t offset, const void *src, size_t len)
+void verbs_write(struct tw_net *net, unsigned node, size_t offset, const void *src, size_t len)
 {
 	struct verbs *v = verbs_of(net);
 	const char *from = src;
@@ -233,7 +229,7 @@ static void verbs_write(struct tw_net *net, unsigned node, size_t offset, const 
 	v->peer[node].written = v->peer[node].queued;
 }
 
-static void verbs_read(struct tw_net *net, unsigned node, size_t offset, void *dst, size_t len)
+void verbs_read(struct tw_net *net, unsigned node, size_t offset, void *dst, size_t len)
 {
 	struct verbs *v = verbs_of(net);
 	char *to = dst;
@@ -289,23 +285,31 @@ void verbs_behind(struct tw_net *net, unsigned node)
 	verbs_post(v, node, true);
 }
 
-static uint64_t verbs_atomic(struct tw_net *net, unsigned node, size_t offset, enum ibv_wr_opcode opcode, uint64_t one,
-                             uint64_t two)
+void verbs_atomic_queue(struct tw_net *net, unsigned node, size_t offset, enum ibv_wr_opcode opcode, uint64_t one,
+                        uint64_t two, void *old)
 {
 	struct verbs *v = verbs_of(net);
 	struct verbs_peer *p = &v->peer[node];
-	uint64_t old;
 
 	atomic_thread_fence(memory_order_seq_cst); /* own stores before */
-	verbs_room(net, node, sizeof(old));
-	verbs_queue(v, node, opcode, offset, sizeof(old), &old);
+	verbs_room(net, node, sizeof(uint64_t));
+	verbs_queue(v, node, opcode, offset, sizeof(uint64_t), old);
 	struct ibv_send_wr *wr = &p->wr[p->queued - p->posted - 1];
 	wr->wr.atomic.remote_addr = p->base + offset;
 	wr->wr.atomic.compare_add = one;
 	wr->wr.atomic.swap = two;
 	wr->wr.atomic.rkey = p->rkey;
+}
+
+static uint64_t verbs_atomic(struct tw_net *net, unsigned node, size_t offset, enum ibv_wr_opcode opcode, uint64_t one,
+                             uint64_t two)
+{
+	struct verbs *v = verbs_of(net);
+	uint64_t old;
+
+	verbs_atomic_queue(net, node, offset, opcode, one, two, &old);
 	verbs_post(v, node, true);
-	verbs_wait(net, node, p->queued);
+	verbs_wait(net, node, v->peer[node].queued);
 	atomic_thread_fence(memory_order_seq_cst);
 	return old;
 }
@@ -467,6 +471,8 @@ const struct tw_transport tw_transport_verbs = {
     .cas = verbs_cas,
     .fadd = verbs_fadd,
     .swap = verbs_swap,
+    .start = verbs_start,
+    .settle = verbs_settle,
     .fence = verbs_fence,
     .flush = verbs_flush,
     .send = verbs_send,

@@ -39,6 +39,7 @@ struct verbs_peer {
 	uint64_t queued, posted, done, told;
 	uint64_t written; /* position behind the last write */
 	uint64_t reading; /* position behind the last read */
+	uint64_t proof;   /* position behind the last read that was queued to settle what is before it */
 	uint64_t settled; /* requests before it have been performed at the node: a read or atomic behind them is done */
 	struct verbs_slot *slot; /* [depth] */
 	struct ibv_send_wr wr[VERBS_BATCH];
@@ -67,6 +68,24 @@ struct verbs {
 /* verbs_open, verbs_close - the operations open and close. */
 int verbs_open(struct tw_net *net);
 void verbs_close(struct tw_net *net);
+
+/* verbs_room - make room for a request of @len bytes to @node, unless that is found lost while closing.
+ * verbs_queue - queue a request of @len bytes, which the ring must have room for; its bytes of the ring.  verbs_atomic_queue - an atomic,
+ * with room; the old value goes to @old, if not NULL.
+ * verbs_post - tell the device of the batch; @report: somebody will wait for its last request.
+ * verbs_wait - until all requests to @node before @position are done, which have been posted to report. */
+void verbs_room(struct tw_net *net, unsigned node, size_t len);
+char *verbs_queue(struct verbs *v, unsigned node, enum ibv_wr_opcode opcode, size_t offset, size_t len, void *dst);
+void verbs_atomic_queue(struct tw_net *net, unsigned node, size_t offset, enum ibv_wr_opcode opcode, uint64_t one,
+                        uint64_t two, void *old);
+void verbs_post(struct verbs *v, unsigned node, bool report);
+void verbs_wait(struct tw_net *net, unsigned node, uint64_t position);
+
+/* Operations. */
+void verbs_write(struct tw_net *net, unsigned node, size_t offset, const void *src, size_t len);
+void verbs_read(struct tw_net *net, unsigned node, size_t offset, void *dst, size_t len);
+void verbs_start(struct tw_net *net, struct tw_net_flow *flow, const struct tw_net_work *work);
+bool verbs_settle(struct tw_net *net, struct tw_net_flow *flow, bool wait);
 
 /* verbs_poll - take what completed; true if anything did. */
 bool verbs_poll(struct verbs *v);

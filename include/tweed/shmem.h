@@ -85,8 +85,8 @@ typedef struct {
 	int num_contexts;
 } shmem_team_config_t;
 
-/* A context: operations that fence and quiet treat together, on PEs of one team.  All share the process's one connection, so quiet
- * of any completes what all have begun. */
+/* A context: operations that quiet completes together, on PEs of one team.  All share the process's connections, on which what goes to one
+ * node stays in order, long transfers aside. */
 typedef struct shmem_ctx *shmem_ctx_t;
 extern struct shmem_ctx tws_ctx_default;
 #define SHMEM_CTX_DEFAULT (&tws_ctx_default)

@@ -10,4 +10,8 @@
 /* Behind them, in jobs that survive deaths: [pes] words, how often each PE has come to a barrier. */
 #define SEGMENT_MEETINGS ((size_t)4096)
 
+/* tw_segment_remote_open, tw_segment_remote_close - the flows that every process has. */
+void tw_segment_remote_open(void);
+void tw_segment_remote_close(void);
+
 #endif

@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* remote.c - segments that are not plain memory: through the endpoint, by one thread at a time. */
 #include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
 
 #include "core/globals.h"
 #include "core/job.h"
+#include "pgas/segment/impl.h"
 #include "pgas/segment/segment.h"
 
 #define REMOTE_BOUNCE 4096u
+#define REMOTE_LOOKS  1000u
 
 static pthread_mutex_t remote_mutex = PTHREAD_MUTEX_INITIALIZER;
 static bool remote_threads;
+static struct tw_net_flow *remote_own; /* of what is awaited at once */
 
 void tw_segment_threads(void)
 {
@@ -44,36 +49,86 @@ static bool remote_faults(const void *ptr)
 	return tw_me && (uintptr_t)ptr - tw_space_base() < tw_me->config.memory;
 }
 
-void tw_segment_remote_put(unsigned pe, size_t offset, const void *src, size_t len)
+void tw_segment_remote_open(void)
+{
+	tw_segment.flow = tw_segment_flow_new();
+	remote_own = tw_segment_flow_new();
+	if (tw_segment.net && !(tw_segment.flow && remote_own))
+		tw_fatal("no memory for operations on %u nodes", tw_segment.net->config.nodes);
+}
+
+void tw_segment_remote_close(void)
+{
+	tw_segment_flow_free(tw_segment.flow);
+	tw_segment_flow_free(remote_own);
+}
+
+struct tw_net_flow *tw_segment_flow_new(void)
+{
+	return tw_segment.net ? tw_net_flow_new(tw_segment.net) : NULL;
+}
+
+void tw_segment_flow_free(struct tw_net_flow *flow)
+{
+	tw_segment_remote_quiet(flow);
+	free(flow);
+}
+
+/* With the lock. */
+static void remote_start(struct tw_net_flow *flow, const struct tw_net_work *work)
+{
+	bool open = flow->open;
+
+	tw_net_start(tw_segment.net, flow, work);
+	tw_segment.open += flow->open && !open;
+}
+
+/* With the lock: is @flow complete? */
+static bool remote_settle(struct tw_net_flow *flow, bool wait)
+{
+	if (!flow->open)
+		return true;
+	bool settled = tw_net_settle(tw_segment.net, flow, wait);
+	tw_segment.open -= settled;
+	return settled;
+}
+
+void tw_segment_remote_put(struct tw_net_flow *flow, unsigned pe, size_t offset, const void *src, size_t len, bool keep)
 {
 	char bounce[REMOTE_BOUNCE];
 	bool faults = remote_faults(src);
 
 	for (size_t part; len; len -= part) {
 		part = faults ? TW_MIN(len, sizeof(bounce)) : len;
+		if (faults)
+			memcpy(bounce, src, part);
 		remote_lock();
-		tw_segment.remote = true;
-		tw_net_write(tw_segment.net, remote_node(pe), remote_at(pe, offset),
-		             faults ? memcpy(bounce, src, part) : src, part);
+		remote_start(flow, &(struct tw_net_work){.kind = keep && !faults ? TW_NET_WRITE : TW_NET_PUT,
+		                                         .node = remote_node(pe),
+		                                         .offset = remote_at(pe, offset),
+		                                         .len = part,
+		                                         .local = faults ? bounce : (void *)(uintptr_t)src});
 		remote_unlock();
 		offset += part;
 		src = (const char *)src + part;
 	}
 }
 
-void tw_segment_remote_get(unsigned pe, size_t offset, void *dst, size_t len, bool wait)
+void tw_segment_remote_get(struct tw_net_flow *flow, unsigned pe, size_t offset, void *dst, size_t len, bool wait)
 {
 	char bounce[REMOTE_BOUNCE];
-	bool faults = remote_faults(dst);
+	bool faults = remote_faults(dst), now = wait || faults;
 
 	for (size_t part; len; len -= part) {
 		part = faults ? TW_MIN(len, sizeof(bounce)) : len;
 		remote_lock();
-		tw_net_read(tw_segment.net, remote_node(pe), remote_at(pe, offset), faults ? bounce : dst, part);
-		if (wait || faults)
-			tw_net_read_wait(tw_segment.net);
-		else
-			tw_segment.reading = true;
+		remote_start(now ? remote_own : flow, &(struct tw_net_work){.kind = TW_NET_READ,
+		                                                            .node = remote_node(pe),
+		                                                            .offset = remote_at(pe, offset),
+		                                                            .len = part,
+		                                                            .local = faults ? bounce : dst});
+		if (now)
+			remote_settle(remote_own, true);
 		remote_unlock();
 		if (faults)
 			memcpy(dst, bounce, part);
@@ -91,30 +146,42 @@ uint64_t tw_segment_remote_amo(unsigned pe, size_t offset, enum tw_amo op, unsig
 	return old;
 }
 
-void tw_segment_remote_amo_post(unsigned pe, size_t offset, enum tw_amo op, unsigned bytes, uint64_t value)
+void tw_segment_remote_amo_start(struct tw_net_flow *flow, unsigned pe, size_t offset, enum tw_amo op, unsigned bytes,
+                                 uint64_t value, uint64_t expect, void *old)
 {
+	if (old && remote_faults(old)) {
+		uint64_t was = tw_segment_remote_amo(pe, offset, op, bytes, value, expect);
+		memcpy(old, &was, bytes);
+		return;
+	}
 	remote_lock();
-	tw_segment.remote = true;
-	tw_net_amo_post(tw_segment.net, remote_node(pe), remote_at(pe, offset), op, bytes, value, 0);
+	remote_start(flow, &(struct tw_net_work){.kind = TW_NET_AMO,
+	                                         .node = remote_node(pe),
+	                                         .offset = remote_at(pe, offset),
+	                                         .len = bytes,
+	                                         .local = old,
+	                                         .op = op,
+	                                         .value = value,
+	                                         .expect = expect});
 	remote_unlock();
 }
 
-void tw_segment_cas_post(unsigned pe, size_t offset, uint64_t expect, uint64_t value)
+/* With several threads the others go on meanwhile, but for the last resort, which sleeps. */
+void tw_segment_remote_quiet(struct tw_net_flow *flow)
 {
-	remote_lock();
-	tw_segment.remote = true;
-	tw_net_amo_post(tw_segment.net, remote_node(pe), remote_at(pe, offset), TW_AMO_CAS, 8, value, expect);
-	remote_unlock();
-}
+	bool settled = !flow;
 
-void tw_segment_remote_quiet(void)
-{
+	for (unsigned round = 0; remote_threads && !settled && round < REMOTE_LOOKS; round++) {
+		remote_lock();
+		settled = remote_settle(flow, false);
+		remote_unlock();
+		if (!settled)
+			sched_yield();
+	}
+	if (settled)
+		return;
 	remote_lock();
-	if (tw_segment.reading)
-		tw_net_read_wait(tw_segment.net);
-	if (tw_segment.remote)
-		tw_net_flush(tw_segment.net, TW_NET_ALL);
-	tw_segment.reading = tw_segment.remote = false;
+	remote_settle(flow, true);
 	remote_unlock();
 }
 
@@ -134,7 +201,7 @@ void tw_segment_remote_wake(unsigned pe)
 
 void tw_segment_push(void)
 {
-	if (!tw_segment.remote)
+	if (!tw_segment.open)
 		return;
 	remote_lock();
 	tw_segment.net->ops->progress(tw_segment.net);

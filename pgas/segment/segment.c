@@ -79,6 +79,7 @@ void tw_segment_open(size_t alone, const char *whole)
 		tw_join_whole(segment_me, whole);
 	if (users)
 		return;
+	tw_segment_remote_open();
 	segment_reserved = SEGMENT_MEETINGS;
 	if (tw_segment.deaths)
 		tw_segment_reserve(tw_segment.pes * sizeof(uint64_t));
@@ -91,6 +92,7 @@ void tw_segment_close(void)
 {
 	if (--segment_users)
 		return;
+	tw_segment_remote_close();
 	if (segment_me)
 		tw_unjoin(segment_me);
 	else

@@ -13,6 +13,8 @@
  * return, after this PE's earlier puts to that PE.  An aligned word of 8, 4 or 2 bytes is never torn.
  * Offsets are trusted here: the caller has checked that [offset, offset + len) is within tw_segment.bytes.
  *
+ * Puts and gets belong to a *flow*, and quiet completes those of one: tw_segment.flow is that of all who name none.
+ *
  * Threads: one at a time, unless tw_segment_threads() was called.  Memory of tweed.h may be source and target.  Nothing here
  * needs the help of the PE that is accessed. */
 #ifndef TW_PGAS_SEGMENT_H
@@ -25,18 +27,18 @@
 #include "tweed/driver/transport.h"
 
 struct tw_segment {
-	unsigned pes, pe;       /* all; this one */
-	unsigned first, locals; /* this node's: [first, first + locals) */
-	size_t bytes;           /* of each segment */
-	char *base;             /* this PE's */
-	char *node_base;        /* that of PE first; those of the node lie one behind the other */
-	size_t at;              /* of the first segment in a node's exported memory */
-	struct tw_net *net;     /* NULL: there is no job, this process is the only PE */
-	unsigned spins;         /* rounds that a wait spins before it yields or sleeps */
-	bool crowded;           /* there is no core for each process */
-	bool cpu_atomics;       /* else atomics are the transport's, all of them */
-	_Atomic bool remote;    /* puts that no quiet has followed */
-	_Atomic bool reading;   /* get_nbi that no quiet has followed */
+	unsigned pes, pe;               /* all; this one */
+	unsigned first, locals;         /* this node's: [first, first + locals) */
+	size_t bytes;                   /* of each segment */
+	char *base;                     /* this PE's */
+	char *node_base;                /* that of PE first; those of the node lie one behind the other */
+	size_t at;                      /* of the first segment in a node's exported memory */
+	struct tw_net *net;             /* NULL: there is no job, this process is the only PE */
+	unsigned spins;                 /* rounds that a wait spins before it yields or sleeps */
+	bool crowded;                   /* there is no core for each process */
+	bool cpu_atomics;               /* else atomics are the transport's, all of them */
+	_Atomic unsigned open;          /* flows with something that no quiet has followed */
+	struct tw_net_flow *flow;       /* of who names none; NULL without a job */
 	const struct tw_deaths *deaths; /* of a job that survives them; NULL: it does not */
 	/* TWEED_COLLECTIVES, TWEED_SHMEM_CHECK; NULL and false without a job. */
 	const char *collectives;
@@ -74,14 +76,22 @@ static inline bool tw_segment_dead(unsigned pe)
 	return tw_deaths_has(tw_segment.deaths, pe);
 }
 
-/* For what tw_segment_direct does not reach; NULL is not asked for. */
-void tw_segment_remote_put(unsigned pe, size_t offset, const void *src, size_t len);
-void tw_segment_remote_get(unsigned pe, size_t offset, void *dst, size_t len, bool wait);
+/* tw_segment_flow_new - one more; NULL without a job, and when there is no memory.  Ends by tw_segment_flow_free, which completes it. */
+struct tw_net_flow *tw_segment_flow_new(void);
+void tw_segment_flow_free(struct tw_net_flow *flow);
+
+/* For what tw_segment_direct does not reach; NULL is not asked for.
+ * put: @keep: @src stays as it is until quiet, else it may be used again on return.  get: @wait: until it is done.
+ * amo_start - an atomic whose old value comes to @old until quiet; NULL: it is not wanted.
+ * quiet - of one flow; NULL is none. */
+void tw_segment_remote_put(struct tw_net_flow *flow, unsigned pe, size_t offset, const void *src, size_t len,
+                           bool keep);
+void tw_segment_remote_get(struct tw_net_flow *flow, unsigned pe, size_t offset, void *dst, size_t len, bool wait);
 uint64_t tw_segment_remote_amo(unsigned pe, size_t offset, enum tw_amo op, unsigned bytes, uint64_t value,
                                uint64_t expect);
-void tw_segment_remote_amo_post(unsigned pe, size_t offset, enum tw_amo op, unsigned bytes, uint64_t value);
-void tw_segment_cas_post(unsigned pe, size_t offset, uint64_t expect, uint64_t value);
-void tw_segment_remote_quiet(void);
+void tw_segment_remote_amo_start(struct tw_net_flow *flow, unsigned pe, size_t offset, enum tw_amo op, unsigned bytes,
+                                 uint64_t value, uint64_t expect, void *old);
+void tw_segment_remote_quiet(struct tw_net_flow *flow);
 void tw_segment_remote_fence(void);
 
 /* tw_segment_put - @src may be used again on return.
@@ -93,7 +103,7 @@ static inline void tw_segment_put(unsigned pe, size_t offset, const void *src, s
 	if (to)
 		memcpy(to + offset, src, len);
 	else
-		tw_segment_remote_put(pe, offset, src, len);
+		tw_segment_remote_put(tw_segment.flow, pe, offset, src, len, false);
 }
 
 /* What both gets are: @wait: until it is done. */
@@ -104,7 +114,7 @@ static inline void tw_segment_start_get(unsigned pe, size_t offset, void *dst, s
 	if (from)
 		memcpy(dst, from + offset, len);
 	else
-		tw_segment_remote_get(pe, offset, dst, len, wait);
+		tw_segment_remote_get(tw_segment.flow, pe, offset, dst, len, wait);
 }
 
 static inline void tw_segment_get(unsigned pe, size_t offset, void *dst, size_t len)
@@ -136,23 +146,33 @@ static inline void tw_segment_amo_post(unsigned pe, size_t offset, enum tw_amo o
 	if (to && tw_segment.cpu_atomics)
 		tw_amo_here(to + offset, op, bytes, value, 0);
 	else
-		tw_segment_remote_amo_post(pe, offset, op, bytes, value);
+		tw_segment_remote_amo_start(tw_segment.flow, pe, offset, op, bytes, value, 0, NULL);
+}
+
+static inline void tw_segment_cas_post(unsigned pe, size_t offset, uint64_t expect, uint64_t value)
+{
+	tw_segment_remote_amo_start(tw_segment.flow, pe, offset, TW_AMO_CAS, 8, value, expect, NULL);
 }
 
 /* tw_segment_fence - puts before it are seen before those after it, by each PE.
- * tw_segment_quiet - puts are visible to all PEs, and get_nbi are done. */
+ * tw_segment_quiet - puts are visible to all PEs, and get_nbi are done: of the flow of who names none, or of @flow. */
 static inline void tw_segment_fence(void)
 {
 	atomic_thread_fence(memory_order_release);
-	if (tw_segment.remote)
+	if (tw_segment.open)
 		tw_segment_remote_fence();
+}
+
+static inline void tw_segment_quiet_of(struct tw_net_flow *flow)
+{
+	atomic_thread_fence(memory_order_seq_cst);
+	if (tw_segment.open)
+		tw_segment_remote_quiet(flow);
 }
 
 static inline void tw_segment_quiet(void)
 {
-	atomic_thread_fence(memory_order_seq_cst);
-	if (tw_segment.remote || tw_segment.reading)
-		tw_segment_remote_quiet();
+	tw_segment_quiet_of(tw_segment.flow);
 }
 
 /* tw_segment_push - let what was put travel: before a long time without calls. */

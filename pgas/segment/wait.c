@@ -106,9 +106,9 @@ void tw_segment_signal(unsigned pe, size_t offset)
 		tw_segment_wake(to);
 		return;
 	}
-	if (!to && tw_segment.remote)
+	if (!to && tw_segment.open)
 		tw_segment_remote_fence();
-	tw_segment_remote_amo_post(pe, offset, TW_AMO_ADD, 8, 1);
+	tw_segment_remote_amo_start(tw_segment.flow, pe, offset, TW_AMO_ADD, 8, 1, 0, NULL);
 	if (!to)
 		tw_segment_remote_wake(pe);
 }

@@ -63,14 +63,26 @@ static size_t access_at(const char *what, shmem_ctx_t ctx, unsigned pe, const vo
 	return at;
 }
 
-void sh_put_slow(shmem_ctx_t ctx, unsigned pe, void *dest, const void *src, size_t len, const void *caller)
+void sh_put_slow(shmem_ctx_t ctx, unsigned pe, void *dest, const void *src, size_t len, bool keep, const void *caller)
 {
-	tw_segment_put(pe, access_at("a put", ctx, pe, dest, len, src, caller), src, len);
+	size_t at = access_at("a put", ctx, pe, dest, len, src, caller);
+	char *to = tw_segment_direct(pe);
+
+	if (to)
+		memcpy(to + at, src, len);
+	else
+		tw_segment_remote_put(ctx->flow, pe, at, src, len, keep);
 }
 
 void sh_get_slow(shmem_ctx_t ctx, unsigned pe, void *dest, const void *src, size_t len, bool wait, const void *caller)
 {
-	tw_segment_start_get(pe, access_at("a get", ctx, pe, src, len, dest, caller), dest, len, wait);
+	size_t at = access_at("a get", ctx, pe, src, len, dest, caller);
+	const char *from = tw_segment_direct(pe);
+
+	if (from)
+		memcpy(dest, from + at, len);
+	else
+		tw_segment_remote_get(ctx->flow, pe, at, dest, len, wait);
 }
 
 uint64_t sh_amo_slow(shmem_ctx_t ctx, unsigned pe, const void *word, enum tw_amo op, unsigned bytes, uint64_t value,
@@ -82,9 +94,13 @@ uint64_t sh_amo_slow(shmem_ctx_t ctx, unsigned pe, const void *word, enum tw_amo
 void sh_amo_post_slow(shmem_ctx_t ctx, unsigned pe, void *word, enum tw_amo op, unsigned bytes, uint64_t value,
                       const void *caller)
 {
+	size_t at = access_at("an atomic", ctx, pe, word, bytes, NULL, caller);
 	char *to = tw_segment_direct(pe);
 
-	tw_segment_amo_post(pe, access_at("an atomic", ctx, pe, word, bytes, NULL, caller), op, bytes, value);
-	if (to)
-		tw_segment_nudge(to);
+	if (!to || !tw_segment.cpu_atomics) {
+		tw_segment_remote_amo_start(ctx->flow, pe, at, op, bytes, value, 0, NULL);
+		return;
+	}
+	tw_amo_here(to + at, op, bytes, value, 0);
+	tw_segment_nudge(to);
 }

@@ -25,7 +25,7 @@ TWS_TYPES_EXTENDED(SH_BITS)
 /* NAME gives the old value, NAME_nbi stores it; what follows are the arguments before the PE. */
 #define SH_FETCHING(T, N, NAME, WORD, OP, VALUE, EXPECT, ...) \
 	SH_BOTH(T, NAME, return SH_AMO(T, N, WORD, OP, VALUE, EXPECT);, __VA_ARGS__, int pe) \
-	SH_BOTH(void, NAME##_nbi, *fetch = SH_AMO(T, N, WORD, OP, VALUE, EXPECT);, T *fetch, __VA_ARGS__, int pe)
+	SH_BOTH(void, NAME##_nbi, sh_amo_start(ctx, to, WORD, OP, sizeof(T), VALUE, EXPECT, fetch);, T *fetch, __VA_ARGS__, int pe)
 #define SH_POSTING(T, NAME, OP, VALUE, ...) \
 	SH_BOTH(void, NAME, sh_amo_post(ctx, to, dest, OP, sizeof(T), VALUE);, __VA_ARGS__, int pe)
 #define SH_FETCH_OP(T, N, NAME, OP) \

@@ -88,7 +88,8 @@ struct shmem_ctx {
 	struct shmem_team *team;
 	struct shmem_ctx *next; /* of the team's */
 	long options;
-	uint64_t thread; /* that has made it */
+	uint64_t thread;          /* that has made it */
+	struct tw_net_flow *flow; /* of its operations; NULL without a job */
 };
 
 /* PEs start, start + stride, ...  Words only rise: this PE knows how often it has signalled each, and been signalled. */
@@ -139,21 +140,22 @@ SH_INLINE unsigned sh_pe(shmem_ctx_t ctx, int pe)
  * What is not in the ranges at hand is done by functions that end the caller's: so the way through costs no saved register.  They check,
  * when calls are checked. */
 
-void sh_put_slow(shmem_ctx_t ctx, unsigned pe, void *dest, const void *src, size_t len, const void *caller);
+void sh_put_slow(shmem_ctx_t ctx, unsigned pe, void *dest, const void *src, size_t len, bool keep, const void *caller);
 void sh_get_slow(shmem_ctx_t ctx, unsigned pe, void *dest, const void *src, size_t len, bool wait, const void *caller);
 uint64_t sh_amo_slow(shmem_ctx_t ctx, unsigned pe, const void *word, enum tw_amo op, unsigned bytes, uint64_t value,
                      uint64_t expect, const void *caller);
 void sh_amo_post_slow(shmem_ctx_t ctx, unsigned pe, void *word, enum tw_amo op, unsigned bytes, uint64_t value,
                       const void *caller);
 
-SH_INLINE void sh_put(shmem_ctx_t ctx, unsigned pe, void *dest, const void *src, size_t len)
+/* @keep: the source stays as it is until quiet. */
+SH_INLINE void sh_start_put(shmem_ctx_t ctx, unsigned pe, void *dest, const void *src, size_t len, bool keep)
 {
 	size_t at;
 
 	if (!len)
 		return;
 	if (!SH_LIKELY(sh_at_hand(dest, len, &at))) {
-		sh_put_slow(ctx, pe, dest, src, len, SH_CALLER);
+		sh_put_slow(ctx, pe, dest, src, len, keep, SH_CALLER);
 		return;
 	}
 	char *to = tw_segment_direct(pe);
@@ -162,7 +164,12 @@ SH_INLINE void sh_put(shmem_ctx_t ctx, unsigned pe, void *dest, const void *src,
 		return;
 	}
 	sh_check_pe(pe);
-	tw_segment_remote_put(pe, at, src, len);
+	tw_segment_remote_put(ctx->flow, pe, at, src, len, keep);
+}
+
+SH_INLINE void sh_put(shmem_ctx_t ctx, unsigned pe, void *dest, const void *src, size_t len)
+{
+	sh_start_put(ctx, pe, dest, src, len, false);
 }
 
 SH_INLINE void sh_get(shmem_ctx_t ctx, unsigned pe, void *dest, const void *src, size_t len, bool wait)
@@ -181,7 +188,7 @@ SH_INLINE void sh_get(shmem_ctx_t ctx, unsigned pe, void *dest, const void *src,
 		return;
 	}
 	sh_check_pe(pe);
-	tw_segment_remote_get(pe, at, dest, len, wait);
+	tw_segment_remote_get(ctx->flow, pe, at, dest, len, wait);
 }
 
 SH_INLINE uint64_t sh_amo(shmem_ctx_t ctx, unsigned pe, const void *word, enum tw_amo op, unsigned bytes,
@@ -196,6 +203,20 @@ SH_INLINE uint64_t sh_amo(shmem_ctx_t ctx, unsigned pe, const void *word, enum t
 		return tw_amo_here(to + at, op, bytes, value, expect);
 	sh_check_pe(pe);
 	return tw_segment_remote_amo(pe, at, op, bytes, value, expect);
+}
+
+/* sh_amo_start - an atomic that gives the old value to @old, of @bytes, until quiet. */
+SH_INLINE void sh_amo_start(shmem_ctx_t ctx, unsigned pe, const void *word, enum tw_amo op, unsigned bytes,
+                            uint64_t value, uint64_t expect, void *old)
+{
+	size_t at;
+
+	if (SH_LIKELY(sh_at_hand(word, bytes, &at)) && !tw_segment_direct(pe) && pe < tw_segment.pes) {
+		tw_segment_remote_amo_start(ctx->flow, pe, at, op, bytes, value, expect, old);
+	} else {
+		uint64_t was = sh_amo(ctx, pe, word, op, bytes, value, expect);
+		memcpy(old, &was, bytes);
+	}
 }
 
 SH_INLINE void sh_amo_post(shmem_ctx_t ctx, unsigned pe, void *word, enum tw_amo op, unsigned bytes, uint64_t value)
@@ -213,7 +234,7 @@ SH_INLINE void sh_amo_post(shmem_ctx_t ctx, unsigned pe, void *word, enum tw_amo
 		return;
 	}
 	sh_check_pe(pe);
-	tw_segment_remote_amo_post(pe, at, op, bytes, value);
+	tw_segment_remote_amo_start(ctx->flow, pe, at, op, bytes, value, 0, NULL);
 }
 
 /* A function and its twin with a context; @BODY finds them in `ctx` and `to`. */

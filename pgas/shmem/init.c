@@ -166,8 +166,8 @@ void pshmem_finalize(void)
 	if (!sh.open)
 		return;
 	SH_CHECK_COLLECTIVE("shmem_finalize", .team = SHMEM_TEAM_WORLD);
+	sh_teams_close(); /* which completes what contexts have begun */
 	sh_barrier_all();
-	sh_teams_close();
 	sh.open = false;
 	sh.heap.bytes = sh.data.bytes = 0;
 	memset(sh.range, 0, sizeof(sh.range));

@@ -42,8 +42,8 @@ SH_INLINE void rma_iget(shmem_ctx_t ctx, unsigned pe, char *dest, const char *so
 	SH_CHECK(strides, dst, sst);
 	for (ptrdiff_t i = 0; i < (ptrdiff_t)n; i++)
 		sh_get(ctx, pe, dest + i * dst * (ptrdiff_t)size, source + i * sst * (ptrdiff_t)size, size, false);
-	if (tw_segment.reading)
-		tw_segment_remote_quiet();
+	if (tw_segment.open)
+		tw_segment_remote_quiet(ctx->flow);
 }
 
 /* clang-format off */
@@ -52,7 +52,7 @@ SH_INLINE void rma_iget(shmem_ctx_t ctx, unsigned pe, char *dest, const char *so
 #define SH_COPIES(T, SIZE, PUT, GET, SIGNAL) \
 	SH_BOTH(void, PUT, sh_put(ctx, to, dest, source, sh_bytes(nelems, SIZE));, T *dest, const T *source, size_t nelems, int pe) \
 	SH_BOTH(void, GET, sh_get(ctx, to, dest, source, sh_bytes(nelems, SIZE), true);, T *dest, const T *source, size_t nelems, int pe) \
-	SH_BOTH(void, PUT##_nbi, sh_put(ctx, to, dest, source, sh_bytes(nelems, SIZE));, T *dest, const T *source, size_t nelems, int pe) \
+	SH_BOTH(void, PUT##_nbi, sh_start_put(ctx, to, dest, source, sh_bytes(nelems, SIZE), true);, T *dest, const T *source, size_t nelems, int pe) \
 	SH_BOTH(void, GET##_nbi, sh_get(ctx, to, dest, source, sh_bytes(nelems, SIZE), false);, T *dest, const T *source, size_t nelems, int pe) \
 	SH_BOTH(void, SIGNAL, \
 	        SH_CHECK(signal, dest, sh_bytes(nelems, SIZE), sig_addr, sig_op); \
@@ -60,7 +60,7 @@ SH_INLINE void rma_iget(shmem_ctx_t ctx, unsigned pe, char *dest, const char *so
 	        T *dest, const T *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) \
 	SH_BOTH(void, SIGNAL##_nbi, \
 	        SH_CHECK(signal, dest, sh_bytes(nelems, SIZE), sig_addr, sig_op); \
-	        sh_put(ctx, to, dest, source, sh_bytes(nelems, SIZE)); rma_signal(ctx, to, sig_addr, signal, sig_op);, \
+	        sh_start_put(ctx, to, dest, source, sh_bytes(nelems, SIZE), true); rma_signal(ctx, to, sig_addr, signal, sig_op);, \
 	        T *dest, const T *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe)
 #define SH_STRIDED(T, SIZE, PUT, GET) \
 	SH_BOTH(void, PUT, rma_iput(ctx, to, (char *)dest, (const char *)source, dst, sst, SIZE, nelems);, \

@@ -23,7 +23,7 @@ void pshmem_ctx_fence(shmem_ctx_t ctx)
 void pshmem_ctx_quiet(shmem_ctx_t ctx)
 {
 	SH_CHECK(ctx, ctx);
-	tw_segment_quiet();
+	tw_segment_quiet_of(ctx ? ctx->flow : NULL);
 }
 
 /* A test that fails is mostly repeated: let others run now and then, who may share this core. */

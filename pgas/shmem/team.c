@@ -26,6 +26,7 @@ void sh_teams_open(void)
 	                                      .stride = 1,
 	                                      .slot = 1};
 	team_free = ~(uint64_t)3;
+	tws_ctx_default.flow = tw_segment.flow;
 }
 
 int pshmem_team_my_pe(shmem_team_t team)
@@ -97,9 +98,10 @@ static int team_make(struct shmem_team *parent, unsigned start, int stride, unsi
 static void contexts_end(struct shmem_ctx **list)
 {
 	while (*list) {
-		struct shmem_ctx *next = (*list)->next;
-		free(*list);
-		*list = next;
+		struct shmem_ctx *ctx = *list;
+		*list = ctx->next;
+		tw_segment_flow_free(ctx->flow);
+		free(ctx);
 	}
 }
 
@@ -198,8 +200,12 @@ int pshmem_team_create_ctx(shmem_team_t team, long options, shmem_ctx_t *ctx)
 	if (team == SHMEM_TEAM_INVALID)
 		return -1;
 	struct shmem_ctx *made = options & ~known ? NULL : calloc(1, sizeof(*made));
-	if (!made)
+	struct tw_net_flow *flow = made ? tw_segment_flow_new() : NULL;
+	if (!made || (tw_segment.net && !flow)) {
+		free(made);
 		return -1;
+	}
+	made->flow = flow;
 	made->team = team;
 	made->options = options;
 	made->thread = (uint64_t)pthread_self();
@@ -221,7 +227,8 @@ void pshmem_ctx_destroy(shmem_ctx_t ctx)
 	if (ctx == SHMEM_CTX_INVALID || ctx == SHMEM_CTX_DEFAULT)
 		return;
 	SH_CHECK(ctx, ctx);
-	tw_segment_quiet();
+	tw_segment_flow_free(ctx->flow);
+	ctx->flow = NULL;
 	pthread_mutex_lock(&team_mutex);
 	struct shmem_ctx **at = &ctx->team->ctx;
 	while (*at && *at != ctx)

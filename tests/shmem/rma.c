@@ -63,6 +63,47 @@ static void atomics(int me, int n)
 	CHECK(shmem_atomic_swap(&single, 1.5f, me) == 2.5f && single == 1.5f);
 }
 
+/* What is begun in two contexts, and in none, is complete after the quiet of each. */
+static void started(int me, int n)
+{
+	enum { LONG = 1 << 18, SOME = 200 };
+	static char from[LONG], back[LONG];
+	static uint64_t old[SOME], counter;
+	static int32_t halves[SOME], half;
+	int right = (me + 1) % n, left = (me + n - 1) % n;
+	char *to = shmem_malloc(2 * LONG);
+	shmem_ctx_t ctx[2];
+
+	CHECK(shmem_ctx_create(0, &ctx[0]) == 0 && shmem_ctx_create(SHMEM_CTX_PRIVATE, &ctx[1]) == 0);
+	memset(from, me + 1, LONG);
+	shmem_barrier_all();
+	for (int round = 0; round < 4; round++) {
+		shmem_ctx_putmem_nbi(ctx[0], to, from, LONG, right);
+		for (int i = 0; i < SOME; i++) {
+			shmem_ctx_uint64_atomic_fetch_add_nbi(ctx[1], &old[i], &counter, 1, right);
+			shmem_int32_atomic_fetch_inc_nbi(&halves[i], &half, right);
+		}
+		shmem_putmem_nbi(to + LONG, from, LONG - 1, right);
+		shmem_ctx_quiet(ctx[1]);
+		for (int i = 0; i < SOME; i++)
+			CHECK(old[i] / SOME == (uint64_t)round);
+		shmem_quiet();
+		for (int i = 0; i < SOME; i++)
+			CHECK(halves[i] / SOME == round);
+		shmem_ctx_getmem_nbi(ctx[1], back, to + LONG, LONG - 1, right);
+		shmem_ctx_quiet(ctx[1]);
+		CHECK(memcmp(from, back, LONG - 1) == 0);
+		shmem_ctx_quiet(ctx[0]);
+		shmem_sync_all();
+		CHECK(to[0] == left + 1 && to[2 * LONG - 2] == left + 1 && counter == (uint64_t)(round + 1) * SOME);
+		shmem_sync_all();
+	}
+	shmem_ctx_putmem_nbi(ctx[0], to, back, LONG, right);
+	shmem_ctx_destroy(ctx[0]); /* completes what it has begun */
+	shmem_ctx_destroy(ctx[1]);
+	shmem_free(to);
+}
+
 static void waiting(int me, int n)
 {
 	static int flag[4];
@@ -87,6 +128,7 @@ int main(void)
 	int me = shmem_my_pe(), n = shmem_n_pes();
 	memory(me, n);
 	atomics(me, n);
+	started(me, n);
 	waiting(me, n);
 	shmem_barrier_all();
 	if (me == 0)

@@ -99,6 +99,30 @@ struct tw_net {
 	uint64_t messages, bytes_out, bytes_in; /* counted by the wrappers below: messages sent, payload written, read */
 };
 
+/* Operations that are started, and completed together: the user's memory, one for each of his flows of work. */
+struct tw_net_flow {
+	bool open;          /* something was started that no settle has completed */
+	unsigned under_way; /* the transport's; and so, by node, how far what was started goes */
+	uint64_t mark[];    /* [nodes] */
+};
+
+/* What is started: @len bytes between @local and (node, offset), or an atomic.  @local belongs to the transport until the flow is
+ * settled: it is read, or written. */
+enum tw_net_kind {
+	TW_NET_PUT,   /* a write; only of this @local may be used again on return */
+	TW_NET_WRITE, /* a write */
+	TW_NET_READ,
+	TW_NET_AMO, /* @op with @value and @expect on a word of @len bytes, 4 or 8; the old value to @local, if not NULL */
+};
+struct tw_net_work {
+	enum tw_net_kind kind;
+	unsigned node;
+	size_t offset, len;
+	void *local;
+	enum tw_amo op;
+	uint64_t value, expect;
+};
+
 struct tw_net_server; /* the transport's */
 
 /* What a server has seen. */
@@ -108,7 +132,7 @@ struct tw_net_counts {
 	uint64_t damaged;     /* messages and requests that make no sense: dropped */
 };
 
-/* The operations table: `static const`, all mandatory but serve, serve_end, shut_out, amo and amo_post. */
+/* The operations table: `static const`, all mandatory but serve, serve_end, shut_out, amo and amo_post, start and settle. */
 struct tw_transport {
 	const char *name, *help;
 	unsigned caps; /* enum tw_net_cap */
@@ -147,6 +171,13 @@ struct tw_transport {
 	                uint64_t expect);
 	void (*amo_post)(struct tw_net *net, unsigned node, size_t offset, enum tw_amo op, unsigned bytes, uint64_t value,
 	                 uint64_t expect);
+	/* start - begin @work as part of @flow, of another node.  It waits for nothing but room.  To fence, notify and send it is what
+	 * write, read and atomics are.  flush and read_wait may complete it, but only settle says so.
+	 * settle - is all performed that was started in @flow: visible there, arrived here?  @wait: return when it is.  Else return
+	 * whether it is, having begun what it needs.  Other flows' work is waited for where the network keeps it in order with
+	 * this one's, and then only.  Both NULL: what is started is done at once (tw_net_start). */
+	void (*start)(struct tw_net *net, struct tw_net_flow *flow, const struct tw_net_work *work);
+	bool (*settle)(struct tw_net *net, struct tw_net_flow *flow, bool wait);
 	/* fence - writes to @node (or TW_NET_ALL) before it become visible before those after it. */
 	void (*fence)(struct tw_net *net, unsigned node);
 	/* flush - return when all earlier writes to @node (or TW_NET_ALL) are visible there.  Also a full
@@ -188,6 +219,11 @@ uint64_t tw_net_amo(struct tw_net *net, unsigned node, size_t offset, enum tw_am
                     uint64_t expect);
 void tw_net_amo_post(struct tw_net *net, unsigned node, size_t offset, enum tw_amo op, unsigned bytes, uint64_t value,
                      uint64_t expect);
+/* tw_net_flow_new - nothing is started in it; NULL: no memory.  Not in fault context; free() when it is settled.
+ * tw_net_start, tw_net_settle - as the operations; any node. */
+struct tw_net_flow *tw_net_flow_new(const struct tw_net *net);
+void tw_net_start(struct tw_net *net, struct tw_net_flow *flow, const struct tw_net_work *work);
+bool tw_net_settle(struct tw_net *net, struct tw_net_flow *flow, bool wait);
 /* tw_amo_result - what a word that holds @old holds after @op.
  * tw_amo_here - @op by this processor, on memory that it can address; sequentially consistent. */
 static inline uint64_t tw_amo_result(enum tw_amo op, uint64_t old, uint64_t value, uint64_t expect)

@@ -93,7 +93,7 @@ void reduce_flat(SH_REDUCE_ARGS)
 			if (from)
 				from += scratch;
 			else
-				tw_segment_remote_get(set_pe(set, i), scratch, copy, part * size, true), from = copy;
+				tw_segment_remote_get(tw_segment.flow, set_pe(set, i), scratch, copy, part * size, true), from = copy;
 			if (i == 0)
 				memcpy(dest, from, part * size);
 			else

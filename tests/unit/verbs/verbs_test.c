@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -118,6 +119,35 @@ static uint64_t load(unsigned node, size_t offset)
 	return atomic_load((_Atomic uint64_t *)(void *)(job.net[node]->base + offset));
 }
 
+/* Started: writes and a read of all, atomics that the device has and that it has not; more than the queue holds. */
+static void start(struct tw_net *net, unsigned other)
+{
+	static char page[65536], back[65536];
+	static uint64_t old[300];
+	struct tw_net_flow *flow = tw_net_flow_new(net);
+	struct tw_net_work work = {
+	    .kind = TW_NET_WRITE, .node = other, .offset = 8 * WORD, .len = sizeof(page), .local = page};
+	uint32_t half = 0;
+
+	memset(page, 5, sizeof(page));
+	tw_net_write64(net, other, WORD, 0);
+	tw_net_start(net, flow, &work);
+	for (unsigned i = 0; i < 300; i++)
+		tw_net_start(net, flow, &(struct tw_net_work){TW_NET_AMO, other, WORD, 8, &old[i], TW_AMO_ADD, 1, 0});
+	tw_net_start(net, flow, &(struct tw_net_work){TW_NET_AMO, other, WORD, 4, &half, TW_AMO_XOR, 1, 0});
+	CU_ASSERT(tw_net_settle(net, flow, true) && half == 300);
+	for (unsigned i = 0; i < 300; i++)
+		CU_ASSERT_EQUAL(old[i], i);
+	CU_ASSERT_EQUAL(load(other, WORD), 301);
+	work.kind = TW_NET_READ;
+	work.local = back;
+	tw_net_start(net, flow, &work);
+	for (uint64_t until = tw_time_ns() + LATE_NS; !tw_net_settle(net, flow, false) && tw_time_ns() < until;)
+		;
+	CU_ASSERT(!flow->open && memcmp(page, back, sizeof(page)) == 0);
+	free(flow);
+}
+
 /* Reads, writes, atomics and messages, each way, also long and many. */
 static void use(void)
 {
@@ -145,6 +175,7 @@ static void use(void)
 		CU_ASSERT_EQUAL(tw_net_cas(net, other, WORD, 105, 2), 105);
 		CU_ASSERT_EQUAL(tw_net_swap(net, other, WORD, 9), 2);
 		CU_ASSERT_EQUAL(load(other, WORD), 9);
+		start(net, other);
 		for (unsigned i = 0; i < 200; i++) {
 			msg.word[0] = i;
 			tw_net_send(net, other, 0, &msg);

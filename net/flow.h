@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* flow.h - started operations, for transports that start some and not others. */
+#ifndef TW_NET_FLOW_H
+#define TW_NET_FLOW_H
+
+#include "tweed/driver/transport.h"
+
+/* tw_flow_amo - an atomic that is not started but done. */
+void tw_flow_amo(struct tw_net *net, const struct tw_net_work *work);
+/* tw_flow_count_amo - count one that is started. */
+static inline void tw_flow_count_amo(struct tw_net *net, const struct tw_net_work *work)
+{
+	net->bytes_out += work->len;
+	net->bytes_in += work->local ? work->len : 0;
+}
+
+#endif

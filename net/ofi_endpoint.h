@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* ofi_endpoint.h - an endpoint of the ofi transport: what its operations (ofi.c) and its started ones (ofi_flow.c) share. */
+#ifndef TW_NET_OFI_ENDPOINT_H
+#define TW_NET_OFI_ENDPOINT_H
+
+#include "net/mailbox.h"
+#include "net/ofi.h"
+#include "net/ofi_peer.h"
+
+#define OFI_TRANSFERS_MOST 8u     /* at once */
+#define OFI_DIRECT         32768u /* from here on a write or read is the provider's own */
+
+struct ofi {
+	struct ofi_port port;
+	struct tw_mailbox *self;
+	struct ofi_spin spin;
+	unsigned opens;        /* open batches */
+	unsigned reading;      /* remote reads that read_wait waits for */
+	unsigned reading_node; /* of the last of them */
+	struct ofi_peer peer[];
+};
+
+/* ofi_advance - one event of the port; false when there is none.
+ * ofi_wait - advance until @*done has reached @number; @node is whom we wait for.  ofi_wait_none - until @*under_way is 0. */
+bool ofi_advance(struct tw_net *net);
+void ofi_wait(struct tw_net *net, unsigned node, const uint64_t *done, uint64_t number);
+void ofi_wait_none(struct tw_net *net, unsigned node, const unsigned *under_way);
+
+/* ofi_close_batch - send the open batch to @node, if there is one; @ask: it, or an empty one, is to be answered.
+ * ofi_add - a new entry in the batch to @node, with entry.bytes behind it; returns it.  Its results take @results.
+ * ofi_ask - the same, of which @bytes of results come, the first @stored of them to @to. */
+void ofi_close_batch(struct tw_net *net, unsigned node, bool ask);
+struct ofi_entry *ofi_add(struct tw_net *net, unsigned node, struct ofi_entry entry, size_t results);
+struct ofi_entry *ofi_ask(struct tw_net *net, unsigned node, struct ofi_entry entry, void *to, uint32_t bytes,
+                          uint32_t stored);
+
+/* ofi_direct - start a remote write or read, which counts in @*under_way until it is over.
+ * ofi_amo_ask - add an atomic to the batch, whose old value comes to @old. */
+void ofi_direct(struct tw_net *net, unsigned node, bool write, size_t offset, void *local, size_t bytes,
+                unsigned *under_way);
+void ofi_amo_ask(struct tw_net *net, unsigned node, size_t offset, enum tw_amo op, unsigned bytes, uint64_t value,
+                 uint64_t expect, void *old, uint32_t stored);
+
+/* Operations. */
+void ofi_write(struct tw_net *net, unsigned node, size_t offset, const void *src, size_t len);
+void ofi_read(struct tw_net *net, unsigned node, size_t offset, void *dst, size_t len);
+void ofi_amo_post(struct tw_net *net, unsigned node, size_t offset, enum tw_amo op, unsigned bytes, uint64_t value,
+                  uint64_t expect);
+void ofi_start(struct tw_net *net, struct tw_net_flow *flow, const struct tw_net_work *work);
+bool ofi_settle(struct tw_net *net, struct tw_net_flow *flow, bool wait);
+
+#endif
