@@ -36,6 +36,9 @@ static void sync_failed(void)
 		sched_yield();
 }
 
+/* Where the next search for any variable begins: behind what the last one found, so that each has its turn. */
+static _Thread_local size_t sync_turn;
+
 /* clang-format off */
 
 /* Each form waits for, or tests, those of nelems variables whose status is 0; VALUE(i) is compared with the i-th. */
@@ -47,16 +50,20 @@ static void sync_failed(void)
 				return false; \
 		return true; \
 	} \
-	/* The first that holds, else SIZE_MAX; *none: there is none to look at. */ \
+	/* One that holds, else SIZE_MAX; *none: there is none to look at. */ \
 	static size_t sync_any_##N##FORM(const T *ivars, size_t nelems, const int *status, int cmp, CMP_VALUES, bool *none) \
 	{ \
+		size_t first = sync_turn < nelems ? sync_turn : 0; \
 		*none = true; \
-		for (size_t i = 0; i < nelems; i++) { \
+		for (size_t k = 0; k < nelems; k++) { \
+			size_t i = k < nelems - first ? first + k : first + k - nelems; \
 			if (status && status[i]) \
 				continue; \
 			*none = false; \
-			if (sync_holds_##N(&ivars[i], cmp, VALUE(i))) \
+			if (sync_holds_##N(&ivars[i], cmp, VALUE(i))) { \
+				sync_turn = i + 1; \
 				return i; \
+			} \
 		} \
 		return SIZE_MAX; \
 	} \

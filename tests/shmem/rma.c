@@ -120,6 +120,10 @@ static void waiting(int me, int n)
 	shmem_p(&flag[0], 4, (me + 1) % n);
 	shmem_p(&flag[3], 4, (me + 1) % n);
 	shmem_wait_until_all(flag, 4, skip, SHMEM_CMP_GE, 4);
+	int turns = 0; /* 0, 2 and 3 hold, and each is found in its turn */
+	for (int i = 0; i < 6; i++)
+		turns += 1 << 4 * shmem_test_any(flag, 4, skip, SHMEM_CMP_EQ, 4);
+	CHECK(turns == 0x2202);
 }
 
 int main(void)
