@@ -151,7 +151,10 @@ static void notice_distribute(struct tw_proc *me, unsigned sender, uint32_t slot
 	tw_trace(me, TW_TRACE_notice_in, sender, p, 0, 0);
 	if (e->ts_notice <= e->ts_update)
 		e->ts_notice = now;
-	for (uint64_t m = atomic_load_explicit(&e->mapped, memory_order_relaxed); m; m &= m - 1)
+	uint64_t mapped = atomic_load_explicit(&e->mapped, memory_order_relaxed);
+	if (!mapped && me->protocol->noticed)
+		me->protocol->noticed(me, p);
+	for (uint64_t m = mapped; m; m &= m - 1)
 		tw_pageset_add(notice_set(me, (unsigned)__builtin_ctzll(m)), p);
 	tw_page_unlock(me, p);
 }

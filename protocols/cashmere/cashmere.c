@@ -23,6 +23,7 @@ int cash_init(struct tw_proc *me)
 	}
 	/* No stream has begun: no page follows the last one. */
 	c->reads.next = c->writes.next = (tw_page_t)me->layout.pages;
+	c->releases = 1; /* which has trapped no page: cash_extra.trapped */
 	c->pins = pins;
 	me->proto = c;
 	return 0;

@@ -60,9 +60,10 @@ struct cash_stream {
 
 struct cash {
 	struct cash_stream reads, writes;
-	bool arrived;  /* at a barrier of all, and not gone on */
-	bool doubled;  /* doubled stores are under way */
-	char *scratch; /* one page: an incoming page on its way to an incoming diff */
+	uint32_t releases; /* begun, and one */
+	bool arrived;      /* at a barrier of all, and not gone on */
+	bool doubled;      /* doubled stores are under way */
+	char *scratch;     /* one page: an incoming page on its way to an incoming diff */
 	struct cash_outbox outbox;
 	uint8_t *pins; /* [layout.pages] how often this processor has pinned each page */
 	/* Of each page of the window at work, when its home was told: cash_extra.withdrawn, and tw_page.home. */
@@ -75,9 +76,12 @@ struct cash_extra {
 	/* How often the page is brought up to date at acquires before a notice unmaps it again: */
 	uint8_t credits; /* granted at the last fetch by a fault */
 	uint8_t left;
-	uint8_t patience;   /* how many releases may still leave the page writable that find no change in it */
-	uint8_t fetched;    /* a fault has fetched it before */
-	uint32_t withdrawn; /* how often this node left the directory; a telling (cash_tell) holds for one count only */
+	uint8_t patience;        /* how many releases may still leave the page writable that find no change in it */
+	uint8_t trapped;         /* the release (cash.releases) that took the right to write it */
+	uint32_t granted : 8;    /* of patience, at the last write fault */
+	uint32_t fetched : 1;    /* a fault has fetched it before */
+	uint32_t missed : 1;     /* a notice came while nobody here mapped it, after one had unmapped it */
+	uint32_t withdrawn : 22; /* how often this node left the directory: a telling (cash_tell) holds for one count */
 };
 
 static inline struct cash_extra *cash_extra(struct tw_proc *me, tw_page_t p)
@@ -218,6 +222,7 @@ void cash_write_fault(struct tw_proc *me, tw_page_t p);
 void cash_prefetch(struct tw_proc *me, tw_page_t first, unsigned count);
 int cash_pin(struct tw_proc *me, tw_page_t first, unsigned count);
 void cash_unpin(struct tw_proc *me, tw_page_t first, unsigned count);
+void cash_noticed(struct tw_proc *me, tw_page_t p);
 void cash_acquire(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object);
 void cash_release(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object);
 void cash_arrive(struct tw_proc *me, uint64_t object);

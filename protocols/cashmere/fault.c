@@ -324,10 +324,14 @@ static void window_fetch(struct tw_proc *me, const struct window *w)
 			continue;
 		cash_fetch(me, w->first + i);
 		fetched = true;
-		/* Wanted again: it is worth updates, and after those more of them. */
+		/* Wanted again, and before the notice after the one that unmapped it: an update would have been used.  So
+		 * it is worth some, and after those more of them. */
 		if (x->fetched)
-			x->left = x->credits = (uint8_t)TW_MIN(TW_MAX(2u * x->credits, 1u), me->config.updates);
+			x->left = x->credits = x->missed
+			                           ? x->credits / 2
+			                           : (uint8_t)TW_MIN(TW_MAX(2u * x->credits, 1u), me->config.updates);
 		x->fetched = 1;
+		x->missed = 0;
 	}
 	if (fetched)
 		cash_fetched(me);
@@ -346,6 +350,18 @@ static void window_twin(struct tw_proc *me, const struct window *w)
 			memcpy(tw_twin_create(me, p), tw_frame(me, p), me->layout.page_bytes);
 		}
 	}
+}
+
+/* A page (locked) is written.  May releases leave it writable?  At home, where no twin tells whether it was written, it then counts as
+ * written, and each notice may fetch it in vain; elsewhere it is compared.  So that is granted to pages that trap again soon after a
+ * release took the right, as it would have spared the trap; the more the oftener they do. */
+static void fault_written(struct tw_proc *me, tw_page_t p)
+{
+	struct cash_extra *x = cash_extra(me, p);
+	bool again = (uint8_t)(cash_of(me)->releases - x->trapped) < me->config.keep;
+
+	x->granted = again ? (uint8_t)TW_MIN(TW_MAX(2u * x->granted, 1u), me->config.keep) : 0;
+	x->patience = (uint8_t)x->granted;
 }
 
 static void window_map(struct tw_proc *me, const struct window *w)
@@ -368,8 +384,10 @@ static void window_map(struct tw_proc *me, const struct window *w)
 			tw_pageset_add(me->notices, w->first + i);
 		if (w->want == TW_WRITE) {
 			e->writers |= bit;
-			if (!(e->state & CASH_EXCLUSIVE))
-				tw_pageset_add(me->dirty, w->first + i);
+			if (e->state & CASH_EXCLUSIVE)
+				continue;
+			tw_pageset_add(me->dirty, w->first + i);
+			fault_written(me, w->first + i);
 		}
 	}
 }

@@ -121,8 +121,6 @@ static bool release_page(struct release *r, tw_page_t p, bool keep)
 		 * at any time, so also what was put back to its old value since. */
 		if (keep)
 			x->patience -= x->patience > 0;
-		else
-			x->patience = (uint8_t)me->config.keep;
 		tw_pageset_add(me->noticing, p);
 		tw_trace_page(me, TW_TRACE_home_flush, p);
 		if (cash_migrates(me) && !others && !keep) {
@@ -147,7 +145,7 @@ static bool release_page(struct release *r, tw_page_t p, bool keep)
 		me->stats->now.coalesced_flushes++;
 	} else if (release_flush(me, p, others || keep)) {
 		r->sent = true;
-		x->patience = (uint8_t)me->config.keep;
+		x->patience = (uint8_t)x->granted;
 		tw_pageset_add(me->noticing, p);
 	} else {
 		/* Nothing new: what we wrote was in another's flush, whose notices may still be under way. */
@@ -278,6 +276,8 @@ static uint64_t release_pages(struct release *r, tw_page_t first, uint64_t wante
 
 		r->sent = false;
 		bool over = release_page(r, first + i, keep & bit);
+		if (over && r->may_keep)
+			cash_extra(me, first + i)->trapped = (uint8_t)cash_of(me)->releases;
 		if (r->sent)
 			flushed |= bit;
 		if (over) {
@@ -414,6 +414,8 @@ static void release_all(struct tw_proc *me, bool at_barrier)
 {
 	struct release r = {.me = me, .at_barrier = at_barrier, .may_keep = true};
 
+	cash_of(me)->releases++;
+
 	/* Our stores before our look into queues and the no-longer-exclusive set: see exclusive.c. */
 	atomic_thread_fence(memory_order_seq_cst);
 	tw_notice_collect(me);
@@ -480,11 +482,33 @@ static bool acquire_forget(struct tw_proc *me, tw_page_t p)
 	e->mapped &= ~cash_bit(me);
 	me->stats->now.invalidations++;
 	tw_trace_page(me, TW_TRACE_invalidation, p);
-	/* A node with writes to flush stays in the directory: who becomes exclusive must not miss them. */
-	if (e->mapped || e->writers)
+	/* A node with writes to flush stays in the directory: who becomes exclusive must not miss them.  So does one that may want
+	 * updates, until the next notice: it says whether a fault came before. */
+	if (e->mapped || e->writers || me->config.updates)
 		return false;
 	cash_withdraw(me, p);
 	return true;
+}
+
+/* A second notice came for a page (locked) that the first one unmapped, and no fault between: leave the directory.  Returns
+ * whether it did. */
+static bool acquire_leave(struct tw_proc *me, tw_page_t p)
+{
+	const struct tw_page *e = &me->page[p];
+
+	if (!cash_extra(me, p)->missed || e->mapped || e->writers || cash_is_home(me, e) ||
+	    !(tw_dir_word(me, p, me->node) & TW_DIR_RIGHTS))
+		return false;
+	cash_withdraw(me, p);
+	return true;
+}
+
+/* The agent's set is never drained: there the page stays, until a processor collects its next notice. */
+void cash_noticed(struct tw_proc *me, tw_page_t p)
+{
+	cash_extra(me, p)->missed = 1;
+	if (!me->agent)
+		tw_pageset_add(me->notices, p);
 }
 
 /* Bring the copy up to date in place.  Page locked. */
@@ -539,6 +563,8 @@ static unsigned acquire_chunk(struct tw_proc *me, tw_page_t first, unsigned most
 
 	for (unsigned i = 0; cash_migrates(me) && i < count; i++)
 		tw_home_refresh(me, first + i);
+	for (unsigned i = 0; i < count; i++)
+		flush |= acquire_leave(me, first + i);
 	acquire_sort(me, first, count, &drop, &update);
 	for (uint64_t u = update; u; u &= u - 1)
 		acquire_update(me, first + (unsigned)__builtin_ctzll(u));

@@ -188,6 +188,9 @@ struct tw_protocol {
 	 * tw_notice_break announces there.  Page locked; within tw_notice_collect, in any process of the node.  [all
 	 * contexts] */
 	void (*broken)(struct tw_proc *me, tw_page_t page);
+	/* noticed - a write notice has come for @page, which no processor of the node has mapped.  Page locked; within
+	 * tw_notice_collect, in any process of the node.  [all contexts] */
+	void (*noticed)(struct tw_proc *me, tw_page_t page);
 	/* message - a message of type >= TW_MSG_PROTOCOL that is not a reply has arrived.  [agent; sync for
 	 * processors] */
 	void (*message)(struct tw_proc *me, const struct tw_msg *msg);
