@@ -9,7 +9,7 @@
  * section reads is read after it; and an unlink that was still on its way is seen by all sections that begin after it.
  * The tag may be read before the unlink is visible, but then it is so by the next fence: hence three, where two would
  * do with a fence in retire (tests/models/epoch.pml). Where the system has no membarrier(2), pin and retire fence by
- * themselves. */
+ * themselves.  Where a token is alone, who advances is it, and a fence of its own is enough. */
 #include <errno.h>
 #include <linux/membarrier.h>
 #include <pthread.h>
@@ -52,6 +52,7 @@ struct tw_local_epoch {
 	pthread_mutex_t mutex; /* of the list's growth, and of registered */
 	bool fence;
 	struct tw_local_bag *first;
+	_Atomic unsigned registered; /* tokens */
 	struct local_pool stamped;
 	_Atomic bool advancing; /* a gate, to save work: who finds it shut goes on */
 };
@@ -98,8 +99,11 @@ struct tw_local_token *tw_local_epoch_register(struct tw_local_epoch *epoch)
 		b->next = epoch->first;
 		atomic_store_explicit((_Atomic(struct tw_local_bag *) *)&epoch->first, b, memory_order_release);
 	}
-	if (b)
+	if (b) {
 		b->registered = true;
+		atomic_fetch_add(&epoch->registered, 1);
+		atomic_thread_fence(memory_order_seq_cst); /* its sections come after */
+	}
 	pthread_mutex_unlock(&epoch->mutex);
 	return b ? &b->token : NULL;
 }
@@ -112,6 +116,7 @@ void tw_local_token_unregister(struct tw_local_token *token)
 		tw_fatal("tw_local_token_unregister: the token is pinned");
 	pthread_mutex_lock(&token->epoch->mutex);
 	token->bag->registered = false;
+	atomic_fetch_sub(&token->epoch->registered, 1);
 	pthread_mutex_unlock(&token->epoch->mutex);
 }
 
@@ -149,9 +154,9 @@ static void local_advance(struct tw_local_epoch *epoch)
 
 	if (atomic_exchange_explicit(&epoch->advancing, true, memory_order_acquire))
 		return;
-	if (epoch->fence)
-		atomic_thread_fence(memory_order_seq_cst);
-	else
+	/* Who registers after it was seen that nobody else has finds all unlinks done. */
+	atomic_thread_fence(memory_order_seq_cst);
+	if (!epoch->fence && atomic_load(&epoch->registered) > 1)
 		local_membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
 	struct tw_local_bag *b =
 	    atomic_load_explicit((_Atomic(struct tw_local_bag *) *)&epoch->first, memory_order_acquire);

@@ -11,11 +11,12 @@
  *           access away, then ignores its slot.  The published rule: the token's epoch as tag, free at two, no recheck, one elected
  *           advancer that writes the epoch and then each element's copy.
  *           LOCAL: threads of one process (pgas/global/local_epoch.c): no copies, no recheck, no fence in pin and retire; who advances empties all store
- *           buffers first, as membarrier(2) does.
+ *           buffers first, as membarrier(2) does.  ALONE: it does not where it sees no other registered, one advancer at a time.
  *
  * pan:                                                 the rule, copies first, then slots
  * pan:  -DPIPELINED                                    the rule as built: an element's copy, then its slots
  * pan:  -DLOCAL -DTSO                                  threads of one process
+ * pan:  -DLOCAL -DTSO -DALONE                          ... where a token may be alone
  * pan:  -DTSO -DADVANCES=2                             with store buffers
  * pan:  -DWRITES -DADVANCES=2                          remote writes in the section
  * pan:  -DWRITES -DDEATH -DADVANCES=2                  the reader may die in its section
@@ -25,6 +26,7 @@
  * fail: -DTSO -DNO_FENCE                                     the pin may still be in the store buffer when the section begins
  * fail: -DLOCAL -DTSO -DDIST=2                         freed an epoch too early there
  * fail: -DLOCAL -DTSO -DNO_BARRIER                     store buffers are not emptied
+ * fail: -DLOCAL -DTSO -DALONE -DALONE_ONCE             whether a token is alone is looked at once
  * fail: -DWRITES -DUNPIN_EARLY                                  a posted write outlives the section
  * fail: -DWRITES -DDEATH -DIGNORE_FIRST                         the dead one's pin is ignored before its access is taken away
  */
@@ -60,6 +62,8 @@ byte tag;
 bool freed;
 bool air;          /* a remote write of the reader is under way */
 bool dead, ignored, revoked;
+byte registered;   /* tokens beside the advancers' */
+bool gate;
 
 #ifdef TSO
 #define STORE(v) atomic { buffer == 0 -> buffer = (v) + 1 }
@@ -77,6 +81,9 @@ active proctype remover()
 {
 	byte e;
 
+#ifdef ALONE
+	registered++;
+#endif
 again:
 	e = copy0;
 	slot[0] = e;
@@ -119,6 +126,9 @@ active proctype reader()
 	byte e;
 	bool found;
 
+#ifdef ALONE
+	registered++;
+#endif
 again:
 	e = copy1;
 	STORE(e);
@@ -196,13 +206,29 @@ active [2] proctype advancer()
 #endif
 {
 	byte e, n;
+	bool alone;
 
+#ifdef ALONE_ONCE
+	alone = !registered;
+#endif
 	do
 	:: n < ADVANCES ->
 		n++;
 		e = global;
+#ifdef ALONE
+		if
+		:: atomic { !gate -> gate = true }
+		:: else -> goto over
+		fi;
+#ifndef ALONE_ONCE
+		alone = !registered;
+#endif
+#endif
 #if defined(LOCAL) && !defined(NO_BARRIER)
 		d_step {
+			if
+			:: alone
+			:: else ->
 			if
 			:: buffer -> slot[1] = buffer - 1; buffer = 0
 			:: else
@@ -210,6 +236,7 @@ active [2] proctype advancer()
 			if
 			:: unlinking -> unlinking = false; reachable = false
 			:: else
+			fi
 			fi
 		};
 #endif
@@ -248,6 +275,10 @@ active [2] proctype advancer()
 #endif
 #endif
 next:
+#ifdef ALONE
+		gate = false;
+over:
+#endif
 		skip
 	:: else -> break
 	od
