@@ -473,6 +473,8 @@ static void sim_progress(struct tw_net *net)
 
 	if (sim->queue[node].count && sim_draw(sim, 16) == 0)
 		sim_apply_one(sim, node);
+	if (sim->started.count && sim_draw(sim, 16) == 0)
+		sim_started_do(net, &sim->started, TW_NET_ALL, NULL);
 	sim->inner.ops->progress(&sim->inner);
 }
 

@@ -4,7 +4,7 @@
 
 #define N 5000
 
-static long line[N], word;
+static long line[N], word, late;
 static float single;
 static unsigned bits;
 static uint64_t signal;
@@ -56,6 +56,10 @@ static void atomics(int me, int n)
 	for (int i = 0; i < 100; i++)
 		expected += i % n == me ? n : 0;
 	CHECK(shmem_atomic_fetch(&word, me) == expected && bits == (1u << n) - 1);
+	/* What nobody completes comes as well, while its PE waits. */
+	shmem_barrier_all();
+	shmem_atomic_add(&late, 1, (me + 1) % n);
+	shmem_wait_until(&late, SHMEM_CMP_EQ, 1);
 	shmem_barrier_all();
 	CHECK(shmem_atomic_compare_swap(&word, -1L, 3L, me) == expected && word == expected);
 	shmem_atomic_set(&single, 2.5f, (me + 1) % n);
