@@ -10,6 +10,7 @@
  *     init                        time of shmem_init, at PE 0
  *     put.fence.N, put.barrier.N  of a put of N bytes and a quiet; and a barrier of all
  *     get.fence.N, get.barrier.N  of a get, which is complete when it returns; and a barrier of all
+ *     put.reply.8                 half of a put that the last PE waits for, and its put back: one way
  *     put.stream.N, get.stream.N  throughput of 64 non-blocking ones and a quiet
  *     put.rate                    of 8-byte puts, non-blocking, in millions per second
  *     atomic.OP.local, .remote    at PE 0's own memory, at the last PE's
@@ -33,7 +34,8 @@ static long sync_words[SYNCS][SHMEM_REDUCE_SYNC_SIZE > SHMEM_COLLECT_SYNC_SIZE ?
                                                                                : SHMEM_COLLECT_SYNC_SIZE];
 static long alltoall_words[SYNCS][SHMEM_ALLTOALL_SYNC_SIZE];
 static double work[MOST / 8 + SHMEM_REDUCE_MIN_WRKDATA_SIZE];
-static long locks[2], word, calls;
+static long locks[2], word, calls, reply;
+static long replies; /* of the PE's own */
 static char *from, *to;
 static int me, pes, last;
 static char **wanted;
@@ -143,6 +145,21 @@ static void stream(const char *kind, void (*run)(long))
 		printf("%s|%.2f|MB/s\n", name, (double)bytes / us), fflush(stdout);
 }
 
+/* PE 0 and the last put to each other in turn; each number once. */
+static void put_reply(long n)
+{
+	int other = me == 0 ? last : 0;
+
+	for (long i = 0; i < n && (me == 0 || me == last); i++) {
+		replies++;
+		if (me == 0)
+			shmem_putmem(&reply, &replies, sizeof(replies), other);
+		shmem_long_wait_until(&reply, SHMEM_CMP_GE, replies);
+		if (me != 0)
+			shmem_putmem(&reply, &replies, sizeof(replies), other);
+	}
+}
+
 static void one_sided(void)
 {
 	char name[64];
@@ -158,6 +175,11 @@ static void one_sided(void)
 		report(name, get_barrier, 1);
 		stream("put", put_stream);
 		stream("get", get_stream);
+	}
+	if (want("put.reply.8")) {
+		double us = measure(put_reply, 1);
+		if (me == 0)
+			printf("put.reply.8|%.4f|us\n", us / 2), fflush(stdout);
 	}
 	if (want("put.rate")) {
 		double us = measure(put_rate, 0);
