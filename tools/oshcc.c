@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/util.h"
+#include "pgas/shmem/size.h"
 #include "tools/tools.h"
 
 #define OSH_WORDS 40 /* that we add, at most */
@@ -23,25 +24,28 @@ static char *osh_join(const char *a, const char *b)
 static int osh_help(const char *name)
 {
 	printf("usage: tweed %s [--show] ARGUMENTS OF THE COMPILER...\n\n"
-	       "Compiles and links OpenSHMEM programs (%s): #include <shmem.h>, and Tweed's library.\n\n"
+	       "Compiles and links OpenSHMEM programs (%s): #include <shmem.h>, and Tweed's library.\n"
+	       "With -shared: a library whose global variables are symmetric in programs.\n\n"
 	       "  --show   print the command in place of running it\n",
 	       name, strcmp(name, "oshcc") == 0 ? "CC, else cc" : "CXX, else c++");
 	return 0;
 }
 
-/* Is something to be linked? */
-static bool osh_links(char **argv)
+enum osh_makes { OSH_NO_LINK, OSH_LIBRARY, OSH_PROGRAM };
+
+static enum osh_makes osh_makes(char **argv)
 {
-	static const char *const no_link[] = {"-c", "-S", "-E", "-M", "-MM", "-fsyntax-only", "-r", "-shared"};
-	bool input = false;
+	static const char *const no_link[] = {"-c", "-S", "-E", "-M", "-MM", "-fsyntax-only", "-r"};
+	bool input = false, library = false;
 
 	for (; *argv; argv++) {
 		for (size_t i = 0; i < sizeof(no_link) / sizeof(no_link[0]); i++)
 			if (strcmp(*argv, no_link[i]) == 0)
-				return false;
+				return OSH_NO_LINK;
+		library = library || strcmp(*argv, "-shared") == 0;
 		input = input || **argv != '-' || strncmp(*argv, "-l", 2) == 0;
 	}
-	return input;
+	return !input ? OSH_NO_LINK : library ? OSH_LIBRARY : OSH_PROGRAM;
 }
 
 int tool_oshcc(int argc, char **argv)
@@ -68,10 +72,12 @@ int tool_oshcc(int argc, char **argv)
 	libraries = tool_in_build() ? osh_join(TOOL_BUILD_ROOT, "") : tool_installed(TOOL_LIBDIR);
 	command[n++] = osh_join("-I", include);
 	command[n++] = osh_join(osh_join("-I", include), "/tweed");
-	bool links = osh_links(argv);
+	enum osh_makes makes = osh_makes(argv);
 	while (*argv)
 		command[n++] = *argv++;
-	if (links) {
+	if (makes == OSH_LIBRARY)
+		command[n++] = "-Wl,--defsym=" SH_LIBRARY_MARK "=0";
+	if (makes == OSH_PROGRAM) {
 		static const char *const more[] = {"-pthread", "-ljemalloc", "-lsodium", "-lm"};
 		command[n++] = "-xnone";
 		command[n++] = osh_join(libraries, "/libtweed.a");

@@ -22,10 +22,11 @@ struct sh_range {
 	size_t bytes, at;
 };
 
-enum { SH_HEAP, SH_DATA, SH_RANGES };
+#define SH_LIBRARIES 16u /* most shared libraries with symmetric variables */
+enum { SH_HEAP, SH_DATA, SH_LIBRARY, SH_RANGES = SH_LIBRARY + SH_LIBRARIES };
 struct sh {
 	struct sh_range heap, data;       /* looked at first; empty when calls are checked, so that none is at hand */
-	struct sh_range range[SH_RANGES]; /* all: the heap; data and bss of the executable */
+	struct sh_range range[SH_RANGES]; /* all: the heap; data and bss of the executable, and of libraries */
 	size_t teams_at;                  /* [SH_TEAMS] control memory of teams */
 	int threads;                      /* SHMEM_THREAD_... */
 	bool open;
@@ -37,6 +38,9 @@ extern struct sh sh;
 void sh_wild(const void *addr, size_t len, const void *caller) __attribute__((noreturn, cold));
 void sh_no_pe(unsigned pe, const void *caller) __attribute__((noreturn, cold));
 void sh_need(const char *function) __attribute__((noreturn, cold));
+
+/* sh_libraries - data and bss of the shared libraries that ask for it (library.c), offsets left out; ends the job if more than @most do. */
+unsigned sh_libraries(struct sh_range *range, unsigned most);
 
 /* sh_find - the offset of [addr, addr + len); SIZE_MAX: it is not symmetric.
  * sh_at_hand - the same in the ranges that are looked at first. */

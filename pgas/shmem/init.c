@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* init.c - beginning and end, symmetric memory, queries.
  *
- * The segment: control memory of teams, then the executable's data and bss, then the heap.  Data and bss are copied there and
+ * The segment: control memory of teams, then the executable's data and bss, those of libraries (library.c), then the heap.  Data and bss are copied there and
  * mapped back to where they were, between the linker's symbols; so they stay where the program has them, and a neighbour reaches them
  * as it reaches the heap.  Addresses may differ between PEs: what travels are offsets. */
 #include <errno.h>
@@ -81,18 +81,26 @@ __attribute__((no_sanitize("address", "thread"))) static void init_copy(void *to
 			out[i] = in[i];
 }
 
+/* Give the variables in @range a place in the segment, there too. */
+static void init_variables(struct sh_range *range)
+{
+	range->at = init_reserve(range->bytes, "global variables");
+	/* From here on nothing is written until the copy has taken their place. */
+	init_copy(tw_segment.base + range->at, range->base, range->bytes);
+	int error = tw_segment_alias(range->at, range->bytes, range->base);
+	if (error)
+		tw_fatal("cannot map global variables into symmetric memory: %s", strerror(-error));
+}
+
 static void init_data(void)
 {
 	char *start = (char *)((uintptr_t)__data_start / INIT_PAGE * INIT_PAGE);
 	char *end = (char *)TW_ALIGN_UP((uintptr_t)_end, INIT_PAGE);
-	size_t bytes = (size_t)(end - start), at = init_reserve(bytes, "the program's global variables");
+	unsigned libraries = sh_libraries(&sh.range[SH_LIBRARY], SH_LIBRARIES);
 
-	sh.range[SH_DATA] = (struct sh_range){start, bytes, at};
-	/* From here on nothing is written until the copy has taken their place. */
-	init_copy(tw_segment.base + at, start, bytes);
-	int error = tw_segment_alias(at, bytes, start);
-	if (error)
-		tw_fatal("cannot map the program's global variables into symmetric memory: %s", strerror(-error));
+	sh.range[SH_DATA] = (struct sh_range){.base = start, .bytes = (size_t)(end - start)};
+	for (unsigned i = SH_DATA; i < SH_LIBRARY + libraries; i++)
+		init_variables(&sh.range[i]);
 }
 
 static void init_memory(void)

@@ -34,17 +34,52 @@ int main(int argc, char **argv)
 }
 """
 
+LIBRARY = r"""
+#include <shmem.h>
+static long in_bss[1000];
+long in_data[2] = {7, 8};
+const long constant = 9;
+long *NAME_bss(void) { return &in_bss[500]; }
+int NAME_turns(void)
+{
+	int me = shmem_my_pe(), all = shmem_n_pes(), good = in_data[1] == 8;
+	shmem_barrier_all();
+	shmem_long_p(&in_bss[500], 100 + me, (me + 1) % all);
+	shmem_long_atomic_add(&in_data[0], me, 0);
+	shmem_barrier_all();
+	good &= in_bss[500] == 100 + (me + all - 1) % all && shmem_long_g(&in_data[0], 0) == 7 + all * (all - 1) / 2;
+	return good && !shmem_addr_accessible(&constant, 0);
+}
+"""
+USER = r"""
+#include <shmem.h>
+#include <stdio.h>
+long *asks_bss(void), *quiet_bss(void);
+int asks_turns(void);
+int main(void)
+{
+	shmem_init();
+	printf("%s\n", asks_turns() && shmem_addr_accessible(asks_bss(), 0) && !shmem_addr_accessible(quiet_bss(), 0) ? "right" : "wrong");
+	return 0;
+}
+"""
+
 
 def run(*command, **environment):
     result = subprocess.run(command, capture_output=True, text=True, timeout=50, env={**os.environ, **environment})
     return result.returncode, result.stdout, result.stderr
 
 
+def write(folder, name, text):
+    path = os.path.join(folder, name)
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(text)
+    return path
+
+
 def main():
     tweed, folder = sys.argv[1:]
-    source, program = os.path.join(folder, "ends.c"), os.path.join(folder, "ends")
-    with open(source, "w", encoding="utf-8") as f:
-        f.write(SOURCE)
+    source, program = write(folder, "ends.c", SOURCE), os.path.join(folder, "ends")
     wrong = 0
 
     def expect(what, got, status, *texts):
@@ -73,6 +108,14 @@ def main():
     expect("no size", run(tweed, "oshrun", "-n", "2", program, SHMEM_SYMMETRIC_SIZE="much"), 2, "SHMEM_SYMMETRIC_SIZE")
     expect("version and help", run(tweed, "oshrun", "-n", "2", program, SHMEM_VERSION="1", SHMEM_INFO="1"), 0, "OpenSHMEM 1.5",
            "SHMEM_DEBUG")
+    for name, linker in (("asks", [tweed, "oshcc"]), ("quiet", ["cc"])):
+        code = write(folder, name + ".c", LIBRARY.replace("NAME", name).replace("in_data", name + "_data"))
+        expect("code of a library", run(tweed, "oshcc", "-O1", "-fPIC", "-c", "-o", code[:-1] + "o", code), 0)
+        expect("library that " + name, run(*linker, "-shared", "-o", f"{folder}/lib{name}.so", code[:-1] + "o"), 0)
+    expect("program with libraries", run(tweed, "oshcc", "-o", program, write(folder, "user.c", USER), f"-L{folder}", "-lasks", "-lquiet",
+                                         f"-Wl,-rpath,{folder}"), 0)
+    for pes, ppn in (("1", "1"), ("3", "3"), ("4", "2")):
+        expect(f"variables of a library, {pes} PEs", run(tweed, "oshrun", "-n", pes, "--ppn", ppn, program), 0, "right\n" * int(pes))
     expect("no PEs", run(tweed, "oshrun", program), 2, "-n is missing")
     expect("uneven nodes", run(tweed, "oshrun", "-n", "3", "--ppn", "2", program), 2, "multiple")
     return 1 if wrong else 0
