@@ -14,7 +14,7 @@ struct libraries {
 };
 
 /* Is the symbol among its own?  The loader has turned offsets into addresses where the C library does that. */
-static bool library_asks(const ElfW(Dyn) *d, uintptr_t base)
+static bool library_asks(const ElfW(Dyn) * d, uintptr_t base)
 {
 	uintptr_t names = 0;
 	size_t bytes = 0;
