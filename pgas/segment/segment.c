@@ -56,7 +56,7 @@ static void segment_join(void)
 	    .check = me->config.shmem_check,
 	    .node_base = me->net->base + l->segments,
 	    .base = me->net->base + l->segments + me->local * l->segment_bytes,
-	    .spins = me->net->config.spin_ns > 10000 ? 2000 : 20,
+	    .spins = me->net->config.spin_ns > 10000 ? me->net->config.spin_ns / 50 : 20,
 	    .crowded = me->net->config.spin_ns <= 10000,
 	    .cpu_atomics = me->net->ops->caps & TW_NET_COHERENT_ATOMICS,
 	};
