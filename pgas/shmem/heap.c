@@ -72,18 +72,28 @@ static void heap_take(struct heap_block *b)
 		heap_filled[bin / 64] &= ~((uint64_t)1 << bin % 64);
 }
 
-/* A free block of @size at least: from its own bin the first that fits, else any of the next bin that has one. */
-static struct heap_block *heap_find(size_t size)
+/* What must be left in front of a used block in @b, so that what it holds is aligned: nothing, or a block. */
+static size_t heap_gap(const struct heap_block *b, size_t align)
 {
-	unsigned bin = heap_bin_of(size);
+	size_t gap = -((uintptr_t)b + HEAP_TAG) & (align - 1);
 
-	for (struct heap_block *b = heap_bin[bin]; b; b = b->next)
-		if (b->size >= size)
-			return b;
-	for (bin++; bin < HEAP_BINS; bin = (bin / 64 + 1) * 64) {
+	return gap == 0 || gap >= HEAP_LEAST ? gap : gap + TW_MAX(align, HEAP_LEAST);
+}
+
+/* The first free block that has room for an aligned one of @size: from its own bin, else from the next that has one. */
+static struct heap_block *heap_find(size_t align, size_t size)
+{
+	for (unsigned bin = heap_bin_of(size); bin < HEAP_BINS; bin++) {
 		uint64_t filled = heap_filled[bin / 64] >> bin % 64;
-		if (filled)
-			return heap_bin[bin + (unsigned)__builtin_ctzll(filled)];
+
+		if (!filled) {
+			bin |= 63; /* on to the next word */
+			continue;
+		}
+		bin += (unsigned)__builtin_ctzll(filled);
+		for (struct heap_block *b = heap_bin[bin]; b; b = b->next)
+			if (b->size >= size + heap_gap(b, align))
+				return b;
 	}
 	return NULL;
 }
@@ -130,7 +140,7 @@ static size_t heap_whole(size_t bytes)
 {
 	if (bytes > heap_bytes)
 		return 0;
-	return TW_MAX(TW_ALIGN_UP(bytes + HEAP_TAG, (size_t)HEAP_ALIGN), HEAP_LEAST);
+	return TW_MAX(TW_ALIGN_UP(bytes + HEAP_TAG, HEAP_ALIGN), HEAP_LEAST);
 }
 
 void heap_open(char *base, size_t bytes)
@@ -150,19 +160,16 @@ void heap_open(char *base, size_t bytes)
 
 void *heap_alloc(size_t align, size_t bytes)
 {
-	size_t size = heap_whole(bytes), spare = align > HEAP_ALIGN ? align + HEAP_LEAST : 0;
-	struct heap_block *b = size && spare <= heap_bytes ? heap_find(size + spare) : NULL;
+	align = TW_MAX(align, bytes < HEAP_LONG ? HEAP_ALIGN : HEAP_LINE);
+	size_t size = heap_whole(bytes);
+	struct heap_block *b = size && align <= heap_bytes ? heap_find(align, size) : NULL;
 
 	if (!b)
 		return NULL;
 	heap_take(b);
-	size_t all = b->size;
-	uintptr_t from = (uintptr_t)b + HEAP_TAG, at = TW_ALIGN_UP(from, (uintptr_t)TW_MAX(align, HEAP_ALIGN));
-	if (at != from && at - from < HEAP_LEAST) /* what is in front must be a block */
-		at = TW_ALIGN_UP(from + HEAP_LEAST, (uintptr_t)align);
-	if (at != from) {
+	size_t all = b->size, gap = heap_gap(b, align);
+	if (gap) {
 		struct heap_block *front = b;
-		size_t gap = at - from;
 		b = (struct heap_block *)(void *)((char *)b + gap);
 		front->size = gap;
 		b->before = gap;

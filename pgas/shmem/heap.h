@@ -9,11 +9,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define HEAP_ALIGN 16u
+#define HEAP_ALIGN ((size_t)16)
+/* Long blocks begin a cache line: copies between lines are faster. */
+#define HEAP_LONG ((size_t)256)
+#define HEAP_LINE ((size_t)64)
 
 /* heap_open - the heap is [base, base + bytes), zero, aligned to 4096. */
 void heap_open(char *base, size_t bytes);
-/* heap_alloc - @align: a power of two.  NULL: there is no room.
+/* heap_alloc - @align: a power of two, at least.  NULL: there is no room.
  * heap_free - @ptr is from heap_alloc.
  * heap_size - how much the block at @ptr holds; 0: there is no such block.
  * heap_holds - is [@at, @at + @bytes) inside a block that is used?  Looks at all blocks.

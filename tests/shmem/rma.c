@@ -45,6 +45,30 @@ static void memory(int me, int n)
 	shmem_free(aligned);
 }
 
+/* Blocks of all sizes and alignments, freed in another order: aligned, as long as was asked, and apart. */
+static void blocks(void)
+{
+	enum { MANY = 64 };
+	char *block[MANY] = {NULL};
+	size_t bytes[MANY] = {0};
+	unsigned seed = 1;
+
+	for (unsigned turn = 0; turn < 300; turn++) {
+		seed = seed * 1664525 + 1013904223;
+		unsigned i = seed >> 24 & (MANY - 1);
+		for (size_t k = 0; k < bytes[i]; k++)
+			CHECK(block[i][k] == (char)i);
+		shmem_free(block[i]);
+		size_t align = (size_t)16 << (seed >> 8) % 8;
+		bytes[i] = 1 + (seed >> 12) % 5000;
+		block[i] = turn % 2 ? shmem_align(align, bytes[i]) : shmem_malloc(bytes[i]);
+		CHECK(block[i] && (uintptr_t)block[i] % (turn % 2 ? align : bytes[i] < 256 ? 16 : 64) == 0);
+		memset(block[i], (char)i, bytes[i]);
+	}
+	for (unsigned i = 0; i < MANY; i++)
+		shmem_free(block[i]);
+}
+
 static void atomics(int me, int n)
 {
 	for (int i = 0; i < 100; i++) {
@@ -135,6 +159,7 @@ int main(void)
 	shmem_init();
 	int me = shmem_my_pe(), n = shmem_n_pes();
 	memory(me, n);
+	blocks();
 	atomics(me, n);
 	started(me, n);
 	waiting(me, n);
