@@ -149,7 +149,7 @@ const struct tw_setting tw_settings[] = {
     {"TWEED_SHOW_BINDING", "show-binding", 0, .type = TW_SETTING_SWITCH, STRING(show_binding), .initial = "0",
      .choices = switch_names, .help = "say where each processor may run"},
     {"TWEED_SURVIVE", "survive", 0, .type = TW_SETTING_SWITCH, STRING(survive), .initial = "0", .choices = switch_names,
-     .help = "global pointers: the job goes on when a processor dies"},
+     .help = "global pointers: the job goes on when a processor or a node dies"},
     {"TWEED_RACE", "race", 0, .type = TW_SETTING_SWITCH, STRING(race), .initial = "off", .choices = race_names,
      .help = "report data races: ww, two nodes wrote a byte without synchronization between"},
     {"TWEED_TRACE", "trace", 0, .type = TW_SETTING_TEXT, STRING(trace), .initial = "",

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "core/deaths.h"
 #include "core/globals.h"
 #include "core/notice.h"
 #include "core/race.h"
@@ -78,6 +79,8 @@ static int job_open_net(struct tw_proc *me, const struct tw_boot *boot)
 	}
 	tw_job_net_config(boot, &me->layout, &config);
 	config.port = me->local;
+	if (c->survive)
+		config.lost = ((const struct tw_deaths *)(const void *)(me->private_mem + me->layout.deaths))->lost;
 	if (me->agent)
 		config.spin_ns = 0;
 	tw_mutex_spin = config.spin_ns > 10000 ? 500 : 20;

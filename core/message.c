@@ -7,12 +7,14 @@
 #include <string.h>
 
 #include "core/job.h"
+#include "net/mailbox.h"
 #include "core/wide.h"
 
 struct message_wait {
 	struct tw_proc *me;
 	struct tw_msg *msg;
 	uint64_t token;
+	unsigned node; /* a call's: whose answer it is */
 };
 
 void tw_send(struct tw_proc *me, unsigned node, unsigned port, struct tw_msg *msg)
@@ -50,13 +52,13 @@ static bool message_replied(void *arg)
 			return true;
 		message_dispatch(w->me, w->msg);
 	}
-	return false;
+	return tw_net_lost(&w->me->net->config, w->node);
 }
 
 void tw_call(struct tw_proc *me, unsigned node, struct tw_msg *msg)
 {
 	static uint64_t last_token;
-	struct message_wait wait = {.me = me, .msg = msg, .token = ++last_token};
+	struct message_wait wait = {.me = me, .msg = msg, .token = ++last_token, .node = node};
 
 	msg->token = wait.token;
 	tw_send(me, node, me->layout.ports - 1, msg);
@@ -96,6 +98,14 @@ uint64_t tw_service_beat(unsigned node)
 {
 	const char *word = service_proc.net->base + service_proc.layout.beats + node * sizeof(uint64_t);
 	return atomic_load((const _Atomic uint64_t *)(const void *)word);
+}
+
+void tw_service_ring(void)
+{
+	const struct tw_net *net = service_proc.net;
+
+	for (unsigned port = 0; port < net->config.ports; port++)
+		tw_mailbox_ring(tw_mailbox_of(&net->config, net->base, port));
 }
 
 /* Beat if it is time; returns how long it is until the next one. */

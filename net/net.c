@@ -178,6 +178,8 @@ void tw_net_send(struct tw_net *net, unsigned node, unsigned port, struct tw_msg
 	int error;
 
 	while ((error = net->ops->send(net, node, port, msg)) == -EAGAIN) {
+		if (tw_net_lost(&net->config, node))
+			return;
 		net->ops->progress(net);
 		net_back_off(&round);
 	}

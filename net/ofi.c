@@ -33,10 +33,18 @@
 #define OFI_ANSWER_NS      30000000000u /* a server waits for nobody: who takes longer is lost */
 #define OFI_DOZE_NS        10000000u    /* at most, as not all that ends a wait wakes us */
 
-static void ofi_lost(unsigned node, const char *why) __attribute__((noreturn));
-static void ofi_lost(unsigned node, const char *why)
+static void ofi_lost(const struct tw_net *net, unsigned node, const char *why) __attribute__((noreturn));
+static void ofi_lost(const struct tw_net *net, unsigned node, const char *why)
 {
-	tw_fatal("the connection to %s is lost: %s; the job is ended", tw_log_node(node), why);
+	tw_fatal("the connection to %s is lost: %s%s", tw_log_node(node), why,
+	         net->config.survive ? "" : "; the job is ended");
+}
+
+/* A job that survives its nodes waits until it is known that this one is lost, or no answer comes. */
+static void ofi_broken(const struct tw_net *net, unsigned node, ssize_t error)
+{
+	if (!net->config.survive)
+		ofi_lost(net, node, ofi_text(error));
 }
 
 /* ---- waiting ---- */
@@ -56,12 +64,12 @@ bool ofi_advance(struct tw_net *net)
 		return true;
 	case OFI_RECEIVED:
 		if (ofi_peer_take(o->peer, &net->config, buffer->head, buffer->bytes) < 0)
-			ofi_lost(buffer->head->node, "it answers what was not asked");
+			ofi_lost(net, buffer->head->node, "it answers what was not asked");
 		ofi_again(&o->port, buffer);
 		return true;
 	case OFI_FAILED:
 		if (buffer && buffer->use != OFI_RECEIVES)
-			ofi_lost(buffer->peer, ofi_text(failure));
+			ofi_broken(net, buffer->peer, failure);
 		return true;
 	}
 	return false;
@@ -74,7 +82,7 @@ static void ofi_rest(struct tw_net *net, unsigned node, uint64_t begun)
 	uint64_t now = tw_time_ns();
 
 	if (now - begun > OFI_ANSWER_NS)
-		ofi_lost(node, "no answer for 30 s");
+		ofi_lost(net, node, "no answer for 30 s");
 	if (ofi_spin_on(&o->spin, begun, now))
 		tw_pause();
 	else if (ofi_sleep(&o->port, -1, OFI_DOZE_NS) && o->spin.most_ns)
@@ -88,7 +96,7 @@ void ofi_wait(struct tw_net *net, unsigned node, const uint64_t *done, uint64_t 
 	if (*done >= number)
 		return;
 	uint64_t begun = tw_time_ns();
-	while (*done < number)
+	while (*done < number && !tw_net_lost(&net->config, node))
 		if (!ofi_advance(net))
 			ofi_rest(net, node, begun);
 	ofi_spin_end(&o->spin, tw_time_ns() - begun);
@@ -123,11 +131,16 @@ static void ofi_give(struct tw_net *net, unsigned node, struct ofi_buffer *buffe
 	ssize_t error;
 
 	buffer->peer = node;
-	while ((error = ofi_send(&o->port, o->peer[node].to, buffer, answered)) == -FI_EAGAIN)
+	buffer->away = true;
+	while ((error = tw_net_lost(&net->config, node)
+	                    ? -FI_ECANCELED
+	                    : ofi_send(&o->port, o->peer[node].to, buffer, answered)) == -FI_EAGAIN)
 		if (!ofi_advance(net))
 			ofi_rest(net, node, begun);
-	if (error)
-		ofi_lost(node, ofi_text(error));
+	if (!error)
+		return;
+	ofi_broken(net, node, error);
+	ofi_again(&o->port, buffer);
 }
 
 static struct ofi_buffer *ofi_idle(struct tw_net *net, unsigned node, struct ofi_idle *idle)
@@ -193,12 +206,28 @@ static void ofi_close_all(struct tw_net *net)
 		ofi_close_batch(net, node, false);
 }
 
+/* Messages to lost nodes, which the provider may keep. */
+static unsigned ofi_stuck(const struct tw_net *net)
+{
+	const struct ofi *o = net->priv;
+	unsigned stuck = 0;
+
+	for (unsigned i = 0; net->config.lost && i < o->port.sends.all; i++) {
+		const struct ofi_buffer *buffer = &o->port.buffer[o->port.receives + i];
+		stuck += buffer->away && tw_net_lost(&net->config, buffer->peer);
+	}
+	return stuck;
+}
+
 /* Until the provider has given away all that was sent, to @node at last. */
 static void ofi_push(struct tw_net *net, unsigned node)
 {
 	struct ofi *o = net->priv;
+	uint64_t begun = o->port.sends.count < o->port.sends.all - o->opens ? tw_time_ns() : 0;
 
-	ofi_wait_idle(net, node, &o->port.sends, o->port.sends.all - o->opens);
+	while (o->port.sends.count < o->port.sends.all - o->opens - ofi_stuck(net))
+		if (!ofi_advance(net))
+			ofi_rest(net, node, begun);
 }
 
 /* ---- memory ---- */
@@ -228,7 +257,7 @@ void ofi_direct(struct tw_net *net, unsigned node, bool write, size_t offset, vo
 		if (!ofi_advance(net))
 			ofi_rest(net, node, begun);
 	if (error)
-		ofi_lost(node, ofi_text(error));
+		ofi_lost(net, node, ofi_text(error));
 	++*under_way;
 	if (write)
 		peer->transferred = peer->sent + 1;
@@ -597,7 +626,8 @@ static void ofi_close(struct tw_net *net)
 const struct tw_transport tw_transport_ofi = {
     .name = "ofi",
     .help = "libfabric's reliable datagrams, over TCP or what TWEED_NET_PROVIDER names: clusters",
-    .caps = TW_NET_COHERENT_ATOMICS | TW_NET_ORDERED_WRITES | TW_NET_REMOTE_READ | TW_NET_ASCENDING_READS,
+    .caps = TW_NET_COHERENT_ATOMICS | TW_NET_ORDERED_WRITES | TW_NET_REMOTE_READ | TW_NET_ASCENDING_READS |
+            TW_NET_LOSES_NODES,
     .probe = ofi_probe,
     .control_bytes = ofi_control_bytes,
     .serve = ofi_serve,

@@ -23,6 +23,7 @@ struct ofi_buffer {
 	size_t bytes; /* received */
 	enum { OFI_SENDS, OFI_RECEIVES, OFI_TRANSFERS } use;
 	unsigned peer; /* not receiving: whom it goes to, the user's own number */
+	bool away;     /* a message that the provider has not given away yet */
 	unsigned *under_way; /* transfers: where they are counted */
 };
 

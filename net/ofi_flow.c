@@ -47,7 +47,7 @@ bool ofi_settle(struct tw_net *net, struct tw_net_flow *flow, bool wait)
 	for (unsigned i = 0; i < net->config.nodes; i++) {
 		if (wait)
 			ofi_wait(net, i, &o->peer[i].answered, flow->mark[i]);
-		settled = settled && o->peer[i].answered >= flow->mark[i];
+		settled = settled && (o->peer[i].answered >= flow->mark[i] || tw_net_lost(&net->config, i));
 	}
 	if (wait)
 		ofi_wait_none(net, net->config.node, &flow->under_way);

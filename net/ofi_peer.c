@@ -47,7 +47,7 @@ static void peer_welcome(struct ofi_peer *peer, const struct tw_net_config *conf
 int ofi_peer_take(struct ofi_peer *peer, const struct tw_net_config *config, const struct ofi_head *head, size_t bytes)
 {
 	if (bytes < sizeof(*head) || head->node >= config->nodes || head->node == config->node ||
-	    head->port != config->port)
+	    head->port != config->port || tw_net_lost(config, head->node))
 		return 0;
 	peer += head->node;
 	if (head->kind == OFI_REPLY)

@@ -334,6 +334,7 @@ void ofi_again(struct ofi_port *port, struct ofi_buffer *buffer)
 {
 	struct ofi_idle *idle = buffer->use == OFI_SENDS ? &port->sends : &port->transfers;
 
+	buffer->away = false;
 	if (buffer->use != OFI_RECEIVES) {
 		idle->stack[idle->count++] = buffer;
 		return;

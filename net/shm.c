@@ -203,9 +203,10 @@ const struct tw_transport tw_transport_shm = {
     .help = "emulated nodes on one host: copies between the nodes' memory files",
 #if defined(__x86_64__)
     .caps = TW_NET_ONE_HOST | TW_NET_COHERENT_ATOMICS | TW_NET_ORDERED_WRITES | TW_NET_REMOTE_READ |
-            TW_NET_ASCENDING_READS,
+            TW_NET_ASCENDING_READS | TW_NET_LOSES_NODES,
 #else
-    .caps = TW_NET_ONE_HOST | TW_NET_COHERENT_ATOMICS | TW_NET_REMOTE_READ | TW_NET_ASCENDING_READS,
+    .caps =
+        TW_NET_ONE_HOST | TW_NET_COHERENT_ATOMICS | TW_NET_REMOTE_READ | TW_NET_ASCENDING_READS | TW_NET_LOSES_NODES,
 #endif
     .probe = shm_probe,
     .control_bytes = tw_mailbox_bytes,

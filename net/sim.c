@@ -633,10 +633,11 @@ static void sim_close(struct tw_net *net)
 	    .progress = sim_progress,                                                                                  \
 	    __VA_ARGS__}
 
-SIM_OVER(sim, "sim", "shm", shm, TW_NET_ONE_HOST | TW_NET_COHERENT_ATOMICS | TW_NET_REMOTE_READ, .serve = NULL);
+SIM_OVER(sim, "sim", "shm", shm, TW_NET_ONE_HOST | TW_NET_COHERENT_ATOMICS | TW_NET_REMOTE_READ | TW_NET_LOSES_NODES,
+         .serve = NULL);
 #ifdef TW_OFI
-SIM_OVER(sim_ofi, "sim-ofi", "ofi", ofi, TW_NET_COHERENT_ATOMICS | TW_NET_REMOTE_READ, .serve = ofi_serve,
-         .serve_end = ofi_serve_end, .shut_out = ofi_shut_out);
+SIM_OVER(sim_ofi, "sim-ofi", "ofi", ofi, TW_NET_COHERENT_ATOMICS | TW_NET_REMOTE_READ | TW_NET_LOSES_NODES,
+         .serve = ofi_serve, .serve_end = ofi_serve_end, .shut_out = ofi_shut_out);
 #endif
 #ifdef TW_VERBS
 SIM_OVER(sim_verbs, "sim-verbs", "verbs", verbs, TW_NET_PINNED | TW_NET_REMOTE_READ, .serve = verbs_serve,

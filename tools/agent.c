@@ -47,7 +47,7 @@ static void agent_watch_peers(struct agent *a, uint64_t limit_ns)
 	for (uint32_t i = 0; a->peer && limit_ns && !a->finishing && i < a->boot.config.nodes; i++) {
 		struct agent_peer *p = &a->peer[i];
 		uint64_t beats = tw_service_beat(i);
-		if (beats != p->beats || a->paused)
+		if (beats != p->beats || a->paused || tw_deaths_lost(a->deaths, i))
 			watch_heard(&p->watch);
 		p->beats = beats;
 		if (i != a->boot.node && watch_tick(&p->watch) > limit_ns && !wire_waits(&a->wire))
@@ -125,14 +125,47 @@ static void agent_pause(struct agent *a, bool paused)
 	tool_signal_below(getpid(), paused ? SIGSTOP : SIGCONT);
 }
 
-/* The processor has ended: nothing of it reaches this node's memory after our answer. */
-static void agent_shut_out(struct agent *a, uint32_t processor)
+/* Whom a SHUT or DEAD names: ports [first, end) of a node; one without any is the launcher's mistake. */
+struct agent_named {
+	unsigned node, first, end;
+	bool whole;
+};
+
+static struct agent_named agent_named(const struct agent *a, uint32_t who)
 {
+	unsigned nodes = (unsigned)a->boot.config.nodes, locals = (unsigned)a->boot.config.processors;
+	bool whole = who >= nodes * locals;
+
+	if (who >= nodes * locals + nodes)
+		return (struct agent_named){0};
+	return whole ? (struct agent_named){who - nodes * locals, 0, locals + 1, true}
+	             : (struct agent_named){who / locals, who % locals, who % locals + 1, false};
+}
+
+/* It has ended: nothing of it reaches this node's memory after our answer. */
+static void agent_shut_out(struct agent *a, uint32_t who)
+{
+	struct agent_named named = agent_named(a, who);
+
+	for (unsigned port = named.first; a->server && a->transport->shut_out && port < named.end; port++)
+		a->transport->shut_out(a->server, named.node, port);
+	wire_send(&a->wire, WIRE_SHUT, &who, sizeof(who), NULL, 0);
+}
+
+/* Nothing of it is under way anywhere. */
+static void agent_dead(struct agent *a, uint32_t who)
+{
+	struct agent_named named = agent_named(a, who);
 	unsigned locals = (unsigned)a->boot.config.processors;
 
-	if (a->server && a->transport->shut_out && processor / locals < a->boot.config.nodes)
-		a->transport->shut_out(a->server, processor / locals, processor % locals);
-	wire_send(&a->wire, WIRE_SHUT, &processor, sizeof(processor), NULL, 0);
+	if (!a->deaths)
+		return;
+	if (named.whole)
+		tw_deaths_lose(a->deaths, named.node);
+	for (unsigned k = named.first; k < TW_MIN(named.end, locals); k++)
+		tw_deaths_add(a->deaths, named.node * locals + k);
+	if (named.whole)
+		tw_service_ring();
 }
 
 static void agent_command(struct agent *a)
@@ -156,8 +189,7 @@ static void agent_command(struct agent *a)
 		agent_shut_out(a, msg->number);
 		break;
 	case WIRE_DEAD:
-		if (a->deaths && msg->number < a->boot.config.nodes * a->boot.config.processors)
-			tw_deaths_add(a->deaths, msg->number);
+		agent_dead(a, msg->number);
 		break;
 	case WIRE_PAUSE:
 	case WIRE_RESUME:

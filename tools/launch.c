@@ -138,9 +138,10 @@ static void launch_agent_ended(struct launch *l, unsigned i, int status)
 
 	if (!l->ending && !l->node[i].delivered) {
 		if (!WIFEXITED(status) || code != 1) /* status 1: it has said why */
-			tool_say("the agent of %s %s; the job is ended", launch_where(l, i),
-			         launch_fate(status, fate, sizeof(fate)));
-		launch_end(l, code ? code : 1);
+			tool_say("the agent of %s %s; %s", launch_where(l, i), launch_fate(status, fate, sizeof(fate)),
+			         survive_then(l, i));
+		if (!survive_lost(l, i, code))
+			launch_end(l, code ? code : 1);
 	}
 	launch_parted(l, i);
 }
@@ -156,21 +157,34 @@ static void launch_agent_gone(struct launch *l, unsigned i)
 	n->gone = true;
 	int status = start_wait(n), code = launch_status(status);
 	l->agents--;
-	if (l->ending || n->delivered)
+	if (l->ending || n->delivered || n->lost)
 		return;
 	if (!n->greeted && n->host) {
 		start_failed(l, i, status);
 		code = TOOL_USAGE;
 	} else if (!child) {
-		tool_say("the connection to the agent of %s is closed; the job is ended", launch_where(l, i));
+		tool_say("the connection to the agent of %s is closed; %s", launch_where(l, i), survive_then(l, i));
 	} else if (n->host && !(WIFEXITED(status) && code <= TOOL_USAGE)) {
-		tool_say("the agent of %s is gone ('%s' %s); the job is ended", launch_where(l, i), l->job->config.rsh,
-		         launch_fate(status, fate, sizeof(fate)));
+		tool_say("the agent of %s is gone ('%s' %s); %s", launch_where(l, i), l->job->config.rsh,
+		         launch_fate(status, fate, sizeof(fate)), survive_then(l, i));
 	} else if (!WIFEXITED(status) || code != 1) { /* status 1: it has said why */
-		tool_say("the agent of %s (pid %d) %s; the job is ended", launch_where(l, i), child,
-		         launch_fate(status, fate, sizeof(fate)));
+		tool_say("the agent of %s (pid %d) %s; %s", launch_where(l, i), child,
+		         launch_fate(status, fate, sizeof(fate)), survive_then(l, i));
 	}
-	launch_end(l, code ? code : 1);
+	if (!survive_lost(l, i, code))
+		launch_end(l, code ? code : 1);
+}
+
+/* Nothing more is to be heard of it. */
+static void launch_drop(struct launch *l, unsigned i)
+{
+	struct launch_node *n = &l->node[i];
+
+	start_kill(n);
+	wire_close(&n->wire);
+	start_wait(n);
+	n->gone = true;
+	l->agents--;
 }
 
 /* What it sends is no message. */
@@ -188,11 +202,7 @@ static void launch_damaged(struct launch *l, unsigned i)
 	else if (!l->ending)
 		tool_say("the agent of %s sent a damaged message; the job is ended", launch_where(l, i));
 	launch_end(l, n->greeted ? 1 : TOOL_USAGE);
-	start_kill(n);
-	wire_close(&n->wire);
-	start_wait(n);
-	n->gone = true;
-	l->agents--;
+	launch_drop(l, i);
 }
 
 /* ---- bring-up -------------------------------------------------------------------------------------------------- */
@@ -344,7 +354,21 @@ static void launch_take_stats(struct launch *l, unsigned i, const struct wire_ms
 		return;
 	memcpy(l->job->stats + i * slots, msg->stats, msg->bytes);
 	l->node[i].delivered = true;
-	if (++l->delivered == l->nodes && !l->ending)
+	l->delivered++;
+	launch_look(l);
+}
+
+void launch_look(struct launch *l)
+{
+	if (l->ending)
+		return;
+	if (l->exited == l->living && !l->stopping) {
+		l->stopping = true;
+		l->job->wall_s = (double)(tw_time_ns() - l->began_ns) * 1e-9;
+		l->deadline_ns = tw_time_ns() + LAUNCH_CLOSE_NS;
+		launch_tell(l, WIRE_STOP);
+	}
+	if (l->delivered == l->living)
 		launch_tell(l, WIRE_END);
 }
 
@@ -352,7 +376,7 @@ static void launch_take_stats(struct launch *l, unsigned i, const struct wire_ms
  * have not heard lately ourselves, we say so when it is time. */
 static void launch_cut(struct launch *l, unsigned i, unsigned other)
 {
-	if (l->ending || other >= l->nodes || l->node[i].stopped || l->node[other].stopped ||
+	if (l->ending || other >= l->nodes || l->node[other].lost || l->node[i].stopped || l->node[other].stopped ||
 	    l->node[other].watch.silent_ns > 2 * l->clock.tick_ns)
 		return;
 	tool_say("%s has heard nothing of %s through transport %s for %u s; the job is ended", launch_where(l, i),
@@ -381,11 +405,9 @@ static void launch_event(struct launch *l, unsigned i, const struct wire_msg *ms
 		launch_processor_died(l, i, &msg->death);
 		break;
 	case WIRE_EXITED:
-		if (++l->exited == l->nodes && !l->ending) {
-			l->job->wall_s = (double)(tw_time_ns() - l->began_ns) * 1e-9;
-			l->deadline_ns = tw_time_ns() + LAUNCH_CLOSE_NS;
-			launch_tell(l, WIRE_STOP);
-		}
+		l->exited += !l->node[i].exited && !l->node[i].lost;
+		l->node[i].exited = true;
+		launch_look(l);
 		break;
 	case WIRE_TRACE:
 		trace_take(&l->trace, l->job, i, &msg->trace);
@@ -408,7 +430,7 @@ static void launch_event(struct launch *l, unsigned i, const struct wire_msg *ms
 		l->window = TW_MIN(l->window + msg->number, WIRE_WINDOW);
 		break;
 	case WIRE_SHUT:
-		survive_shut(l, msg->number);
+		survive_shut(l, i);
 		break;
 	case WIRE_CUT:
 		launch_cut(l, i, msg->number);
@@ -498,7 +520,7 @@ static uint64_t launch_patience(const struct launch *l, const struct launch_node
 		return n->host ? LAUNCH_REACH_NS : 0;
 	if (!l->job->config.watch)
 		return 0;
-	return l->going && l->exited < l->nodes ? l->job->config.watch * 1000000000u : LAUNCH_PREPARE_NS;
+	return l->going && l->exited < l->living ? l->job->config.watch * 1000000000u : LAUNCH_PREPARE_NS;
 }
 
 static void launch_silent(struct launch *l, unsigned i, uint64_t limit_ns)
@@ -510,11 +532,17 @@ static void launch_silent(struct launch *l, unsigned i, uint64_t limit_ns)
 		tool_say("host %s has not answered for %u s; try '%s %s true'", n->host, seconds, l->job->config.rsh,
 		         n->host);
 	else if (n->child && !n->host)
-		tool_say("the agent of %s (pid %d) has been silent for %u s; the job is ended", launch_where(l, i),
-		         n->child, seconds);
+		tool_say("the agent of %s (pid %d) has been silent for %u s; %s", launch_where(l, i), n->child, seconds,
+		         survive_then(l, i));
 	else
-		tool_say("the agent of %s has been silent for %u s; the job is ended", launch_where(l, i), seconds);
-	launch_end(l, n->greeted ? 1 : TOOL_USAGE);
+		tool_say("the agent of %s has been silent for %u s; %s", launch_where(l, i), seconds,
+		         survive_then(l, i));
+	if (!survive_may(l, i)) {
+		launch_end(l, n->greeted ? 1 : TOOL_USAGE);
+		return;
+	}
+	launch_drop(l, i);
+	survive_lost(l, i, 1);
 }
 
 static void launch_tick(struct launch *l)
@@ -530,7 +558,7 @@ static void launch_tick(struct launch *l)
 		uint64_t silent_ns = watch_tick(&n->watch);
 		if (n->greeted && !wire_waits(&n->wire))
 			launch_send(l, i, WIRE_BEAT, &beat, sizeof(beat));
-		if (limit_ns && silent_ns > limit_ns && !l->ending && !n->delivered)
+		if (limit_ns && silent_ns > limit_ns && !l->ending && !n->delivered && !n->lost)
 			launch_silent(l, i, limit_ns);
 	}
 }
@@ -644,7 +672,7 @@ int tool_launch(struct tool_job *job)
 	static struct launch l;
 
 	l.job = job;
-	l.nodes = (unsigned)job->config.nodes;
+	l.nodes = l.living = (unsigned)job->config.nodes;
 	size_t bytes = l.nodes * (job->config.processors + 1) * sizeof(struct tw_stats);
 	job->stats = aligned_alloc(_Alignof(struct tw_stats), bytes);
 	if (!job->stats) {
@@ -679,7 +707,7 @@ int tool_launch(struct tool_job *job)
 	free(l.program);
 	sigprocmask(SIG_SETMASK, &l.mask, NULL); /* whoever does not read our output can still interrupt us */
 	drain_finish();
-	job->complete = l.delivered == l.nodes;
+	job->complete = l.delivered == l.living;
 	if (job->complete) {
 		launch_used(&l, offsetof(struct wire_ready, fault), job->fault, sizeof(job->fault));
 		launch_used(&l, offsetof(struct wire_ready, shootdown), job->shootdown, sizeof(job->shootdown));

@@ -23,7 +23,11 @@ struct launch_node {
 	size_t credit; /* of its output, not yet sent */
 	bool started, greeted, delivered, gone;
 	bool parted;  /* it has said its last word */
+	bool exited;  /* its processors have, and their output is here */
+	bool lost;    /* it has died, and the job goes on without it */
 	bool stopped; /* a processor of it is */
+	unsigned dead; /* of its processors, in a job that survives them */
+	unsigned shut; /* so many of the deaths it has shut out */
 };
 
 struct launch {
@@ -31,10 +35,12 @@ struct launch {
 	unsigned nodes, agents; /* agents: not gone yet */
 	struct launch_node node[TW_MAX_NODES];
 	unsigned greeted, have_memory, ready, exited, delivered;
-	unsigned dead;                                   /* processors, in a job that survives them */
-	int first_death;                                 /* the status that it would have been */
-	uint16_t shut[TW_MAX_NODES * TW_MAX_PROCESSORS]; /* how many agents have shut that processor out */
-	bool going, ending, late, closing; /* closing: all that are left have parted */
+	unsigned living;       /* nodes that are not lost */
+	unsigned dead;         /* processors, in a job that survives them */
+	int first_death;       /* the status that it would have been */
+	unsigned deaths, told; /* deaths that agents are to shut out; that all have, and know */
+	uint32_t death[TW_MAX_NODES * (TW_MAX_PROCESSORS + 1)]; /* as in SHUT (wire.h) */
+	bool going, stopping, ending, late, closing;            /* closing: all that are left have parted */
 	bool output, input; /* are passed on */
 	int signals, drain;
 	size_t window; /* of the input */
@@ -57,13 +63,23 @@ const char *launch_where(const struct launch *l, unsigned node);
 /* launch_fate - "was killed by signal 9 (Killed)" or "exited with status 3", in @out; @status: as waitpid gives it. */
 const char *launch_fate(int status, char *out, size_t bytes);
 
-/* ---- survive.c: jobs that go on when a processor dies ---- */
+/* launch_look - go on with the job's end, if all nodes that live have come so far. */
+void launch_look(struct launch *l);
+
+/* ---- survive.c: jobs that go on when a processor or a node dies ---- */
 
 /* survive_death - a processor of @node has died; @status: what the job's would have been.  The job's status is that of the others, and
  * where none is left, that of the first death.
- * survive_shut - an agent has shut @processor, counted over all nodes, out of its node's memory. */
+ * survive_may - can the job go on without @node?
+ * survive_then - what becomes of the job when @node is lost: the end of a sentence.
+ * survive_lost - the agent of @node is gone: go on without the node, whose processors are dead or out of reach when this returns.  False:
+ * the job cannot.
+ * survive_shut - the agent of @node has shut the next of the deaths out of its node's memory. */
 void survive_death(struct launch *l, unsigned node, const struct wire_death *d, int status);
-void survive_shut(struct launch *l, uint32_t processor);
+bool survive_may(const struct launch *l, unsigned node);
+const char *survive_then(const struct launch *l, unsigned node);
+bool survive_lost(struct launch *l, unsigned node, int status);
+void survive_shut(struct launch *l, unsigned node);
 
 /* ---- start.c: starting agents, and what became of them ---- */
 

@@ -21,8 +21,8 @@
  * input, within a window of WIRE_WINDOW bytes that CREDIT opens again as they are written out: so the other messages never
  * wait for long behind them.  DEAF: nobody reads that output any more.  PAUSE and RESUME: the launcher is stopped
  * meanwhile, and so are the processors.  CUT: another node's beats do not come through the transport any more.
- * In a job that survives its processors: SHUT, to each agent after a DEATH: its server shuts the processor out, then it
- * answers SHUT; when all have, DEAD tells them, and they their processors, that it is gone.
+ * In a job that survives its processors and nodes: SHUT, to each agent after a DEATH or the end of another agent: its server shuts the
+ * processor, or all of the node, out, then it answers SHUT; when all have, DEAD tells them, and they their processors, that it is gone.
  *
  * All agents say HELLO before the first JOB.  JOB and NODES go to node 0 first, and to the others when it has answered:
  * what fails everywhere is said once.  An agent that cannot go on says why on standard error, sends FAILED and exits.
@@ -161,7 +161,7 @@ struct wire_msg {
 		struct wire_trace trace;
 		char input[WIRE_PIECE]; /* no bytes: its end */
 		/* FAILED: the job's status.  CREDIT: bytes.  DEAF: the stream.  CUT: the node.  GONE: as waitpid gives it.
-		 * SHUT, DEAD: the processor, counted over all nodes */
+		 * SHUT, DEAD: the processor, counted over all nodes; from their number on, the node */
 		uint32_t number;
 	};
 	/* not on the wire: */

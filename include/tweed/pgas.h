@@ -90,8 +90,11 @@ TW_API unsigned tw_pgas_compute_pes(void);
 TW_API enum tw_agent tw_pgas_agent(void);
 
 /* tw_pe_lives - false: @pe is dead, as `tweed run --survive` allows: its process has ended, and nothing of it reaches any memory any
- * more.  Its segment stays, with what is in it; what it had retired, locked or taken for itself is lost. */
+ * more.  Its segment stays, with what is in it; what it had retired, locked or taken for itself is lost.
+ * tw_pe_lost - its node is dead as well, and its segment is gone: whoever reads, writes or changes what was there is ended with a
+ * sentence; tw_new() chooses other segments, tw_new_at() answers null, tw_delete() and reclamation pass over what was there. */
 TW_API bool tw_pe_lives(unsigned pe);
+TW_API bool tw_pe_lost(unsigned pe);
 
 /* tw_control_barrier - wait until all PEs that live are here; what a PE has put is visible to all afterwards [R]. */
 TW_API void tw_control_barrier(void);

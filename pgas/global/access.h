@@ -95,6 +95,20 @@ static inline void access_quiet(void)
 		access_remote_quiet();
 }
 
+/* access_pardon - what follows may concern lost memory, until access_pardon_end: it does nothing there then (pgas/segment/segment.h).  What
+ * was under way before is complete, and is not pardoned. */
+static inline void access_pardon(void)
+{
+	if (tw_segment.deaths)
+		access_quiet();
+	tw_segment.pardon = true;
+}
+
+static inline void access_pardon_end(void)
+{
+	tw_segment.pardon = false;
+}
+
 /* access_publish - before an atomic on @pe that lets others find what was put. */
 static inline void access_publish(unsigned pe)
 {

@@ -39,6 +39,7 @@ static struct tw_wide128 wide_amo(tw_gptr at, enum tw_wide_op op, struct tw_wide
 		seen =
 		    tw_wide_call(wide_me, pe / tw_segment.locals,
 		                 tw_segment.at + pe % tw_segment.locals * tw_segment.bytes + offset, op, value, expect);
+		tw_segment_need(pe);
 	}
 	if ((op == TW_WIDE_CAS || op == TW_WIDE_CAS_COUNTED || op == TW_WIDE_CAS_OBJECT_COUNTED) &&
 	    (seen.word[0] != expect.word[0] || (op != TW_WIDE_CAS_OBJECT_COUNTED && seen.word[1] != expect.word[1])))

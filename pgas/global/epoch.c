@@ -232,13 +232,17 @@ static bool epoch_scan(struct tw_epoch *epoch, uint64_t e)
 	uint64_t dead[256];
 	unsigned pe;
 
+	access_pardon();
 	for (pe = 0; pe < tw_segment.pes; pe++) {
+		if (tw_segment_lost(pe))
+			continue;
 		if (pe != tw_segment.pe) /* which is where @e is from */
 			epoch_help(epoch, pe, e);
 		access_get(pe, EPOCH_AT(epoch, slot), epoch->slots[pe], epoch->options.tokens * sizeof(uint64_t),
 		           false);
 	}
 	access_quiet();
+	access_pardon_end();
 	for (pe = 0; pe < tw_segment.pes; pe++)
 		epoch->helped[pe] = e;
 	if ((pe = epoch_blocker(epoch, e, 0)) == tw_segment.pes)

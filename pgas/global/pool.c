@@ -150,6 +150,8 @@ static struct chunk chunk_read(unsigned pe, size_t at)
 	struct chunk head;
 
 	access_get(pe, at, &head, sizeof(head), true);
+	if (tw_segment_lost(pe))
+		return (struct chunk){CHUNK_MAGIC, POOL_LARGE, 0};
 	if (head.magic != CHUNK_MAGIC || head.pool >= POOLS)
 		tw_fatal("tw_delete: no object was allocated at %zu of PE %u", at, pe);
 	return head;
@@ -203,15 +205,16 @@ void pool_mend(void)
 	pool_take_in_to(access_load(tw_segment.pe, POOL_CONTROL(ring_tail)));
 }
 
-/* @chunks in a row of the segment of @pe; 0: it is full. */
+/* @chunks in a row of the segment of @pe; 0: it is full, or lost. */
 static size_t chunks_take(unsigned pe, size_t chunks)
 {
-	size_t end = tw_pgas.at + tw_pgas.options.bytes, bytes = chunks * POOL_CHUNK;
+	size_t end = tw_pgas.at + tw_pgas.options.bytes, bytes = chunks * POOL_CHUNK, at = 0;
 
-	if (bytes > tw_pgas.options.bytes || access_load(pe, POOL_CONTROL(bump)) > end - bytes)
-		return 0;
-	size_t at = access_amo(pe, POOL_CONTROL(bump), TW_AMO_ADD, bytes, 0);
-	return at > end - bytes ? 0 : at;
+	access_pardon();
+	if (bytes <= tw_pgas.options.bytes && access_load(pe, POOL_CONTROL(bump)) <= end - bytes)
+		at = access_amo(pe, POOL_CONTROL(bump), TW_AMO_ADD, bytes, 0);
+	access_pardon_end();
+	return at > end - bytes || tw_segment_lost(pe) ? 0 : at;
 }
 
 static bool pool_cut(struct tw_pool *pool, struct pool_list *list, unsigned pe)
@@ -241,6 +244,8 @@ tw_gptr tw_pool_new_at(struct tw_pool *pool, unsigned pe)
 {
 	if (pe >= tw_segment.pes)
 		tw_fatal("there is no PE %u to allocate in", pe);
+	if (tw_segment_lost(pe))
+		return tw_null();
 	struct pool_list *list = pool_list(pool, pe);
 	if (!list->n && pe == tw_segment.pe)
 		pool_take_in();
@@ -277,6 +282,8 @@ tw_gptr tw_new_at(unsigned pe, size_t bytes)
 
 	if (pe >= tw_segment.pes)
 		tw_fatal("there is no PE %u to allocate in", pe);
+	if (tw_segment_lost(pe))
+		return tw_null();
 	if (bytes > pool_sizes[POOL_SIZES - 1])
 		return bytes > tw_pgas.options.bytes ? tw_null() : large_new_at(pe, bytes);
 	while (pool_sizes[size] < bytes)
@@ -297,7 +304,7 @@ static unsigned place_here(unsigned *first)
 	return begin < end ? end - begin : tw_pgas.options.memory_pes;
 }
 
-static unsigned place_choose(void)
+static unsigned place_by_policy(void)
 {
 	unsigned first = tw_pgas.options.memory_first, n = tw_pgas.options.memory_pes;
 
@@ -323,6 +330,16 @@ static unsigned place_choose(void)
 		n = place_here(&first);
 		return first + tw_segment.pe % n;
 	}
+}
+
+/* For what is lost the next stands in. */
+static unsigned place_choose(void)
+{
+	unsigned first = tw_pgas.options.memory_first, n = tw_pgas.options.memory_pes, pe = place_by_policy();
+
+	for (unsigned i = 0; i < n && tw_segment_lost(pe); i++)
+		pe = first + (pe - first + 1) % n;
+	return pe;
 }
 
 tw_gptr tw_new(size_t bytes)
@@ -403,6 +420,9 @@ void tw_delete(tw_gptr p)
 	unsigned pe = tw_gptr_pe(p);
 
 	access_check(pe, tw_gptr_offset(p), 16);
+	if (tw_segment_lost(pe))
+		return;
+	access_pardon();
 	struct tw_pool *pool = pool_of(pe, p.raw);
 	struct pool_list *list = pool_list(pool, pe);
 	uint64_t raw = pool_stamped(pool) ? p.raw : tw_unmarked(p).raw;
@@ -416,6 +436,7 @@ void tw_delete(tw_gptr p)
 	/* What this PE frees and allocates again stays; a second list that nobody empties goes. */
 	if (list->n >= list->send_at && pe != tw_segment.pe && pool->number != POOL_LARGE && pool_serves(pe))
 		pool_send_home(list, pe);
+	access_pardon_end();
 }
 
 /* ---- pools ---- */

@@ -110,6 +110,11 @@ bool tw_pe_lives(unsigned pe)
 	return pe < tw_segment.pes && !tw_segment_dead(pe);
 }
 
+bool tw_pe_lost(unsigned pe)
+{
+	return pe < tw_segment.pes && tw_segment_lost(pe);
+}
+
 bool tw_pgas_computes(void)
 {
 	return tw_segment.pe - tw_pgas.options.compute_first < tw_pgas.options.compute_pes;

@@ -15,6 +15,7 @@
 static pthread_mutex_t remote_mutex = PTHREAD_MUTEX_INITIALIZER;
 static bool remote_threads;
 static struct tw_net_flow *remote_own; /* of what is awaited at once */
+static uint64_t remote_begun[TW_MAX_NODES / 64]; /* in jobs that survive them, nodes of what is under way */
 
 void tw_segment_threads(void)
 {
@@ -74,11 +75,48 @@ void tw_segment_flow_free(struct tw_net_flow *flow)
 	free(flow);
 }
 
+/* ---- lost nodes ---- */
+
+static void remote_need(unsigned node)
+{
+	if (__builtin_expect(tw_deaths_lost(tw_segment.deaths, node), false) && !tw_segment.pardon)
+		tw_fatal("node %u is lost, and with it the memory that this operation needs; tw_pe_lost() says so "
+		         "before",
+		         node);
+}
+
+void tw_segment_need(unsigned pe)
+{
+	remote_need(remote_node(pe));
+}
+
+/* What is begun now is looked at when it is complete. */
+static void remote_begin(unsigned node)
+{
+	if (!tw_segment.deaths || tw_segment.pardon)
+		return;
+	remote_need(node);
+	remote_begun[node / 64] |= (uint64_t)1 << node % 64;
+}
+
+static void remote_complete(void)
+{
+	if (!tw_segment.deaths || tw_segment.pardon)
+		return;
+	for (unsigned node = 0; node < tw_segment.net->config.nodes; node++)
+		if (remote_begun[node / 64] >> node % 64 & 1)
+			remote_need(node);
+	memset(remote_begun, 0, sizeof(remote_begun));
+}
+
+/* ---- operations ---- */
+
 /* With the lock. */
 static void remote_start(struct tw_net_flow *flow, const struct tw_net_work *work)
 {
 	bool open = flow->open;
 
+	remote_begin(work->node);
 	tw_net_start(tw_segment.net, flow, work);
 	tw_segment.open += flow->open && !open;
 }
@@ -130,6 +168,8 @@ void tw_segment_remote_get(struct tw_net_flow *flow, unsigned pe, size_t offset,
 		if (now)
 			remote_settle(remote_own, true);
 		remote_unlock();
+		if (now)
+			remote_need(remote_node(pe));
 		if (faults)
 			memcpy(dst, bounce, part);
 		offset += part;
@@ -143,6 +183,7 @@ uint64_t tw_segment_remote_amo(unsigned pe, size_t offset, enum tw_amo op, unsig
 	remote_lock();
 	uint64_t old = tw_net_amo(tw_segment.net, remote_node(pe), remote_at(pe, offset), op, bytes, value, expect);
 	remote_unlock();
+	remote_need(remote_node(pe));
 	return old;
 }
 
@@ -178,11 +219,12 @@ void tw_segment_remote_quiet(struct tw_net_flow *flow)
 		if (!settled)
 			sched_yield();
 	}
-	if (settled)
-		return;
-	remote_lock();
-	remote_settle(flow, true);
-	remote_unlock();
+	if (!settled) {
+		remote_lock();
+		remote_settle(flow, true);
+		remote_unlock();
+	}
+	remote_complete();
 }
 
 void tw_segment_remote_fence(void)

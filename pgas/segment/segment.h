@@ -40,6 +40,7 @@ struct tw_segment {
 	_Atomic unsigned open;          /* flows with something that no quiet has followed */
 	struct tw_net_flow *flow;       /* of who names none; NULL without a job */
 	const struct tw_deaths *deaths; /* of a job that survives them; NULL: it does not */
+	bool pardon;                    /* operations on lost memory do not end this PE now */
 	/* TWEED_COLLECTIVES, TWEED_SHMEM_CHECK; NULL and false without a job. */
 	const char *collectives;
 	bool check;
@@ -75,6 +76,15 @@ static inline bool tw_segment_dead(unsigned pe)
 {
 	return tw_deaths_has(tw_segment.deaths, pe);
 }
+
+/* tw_segment_lost - and its node, and its segment with it.  Who needs that memory is ended with a sentence, at the latest by the quiet
+ * that completes the operation, but while tw_segment.pardon is set: then such an operation does nothing, and what it gives has no
+ * meaning.  tw_segment_need - the same for what went to that segment in another way. */
+static inline bool tw_segment_lost(unsigned pe)
+{
+	return tw_segment.deaths && tw_deaths_lost(tw_segment.deaths, pe / tw_segment.locals);
+}
+void tw_segment_need(unsigned pe);
 
 /* tw_segment_flow_new - one more; NULL without a job, and when there is no memory.  Ends by tw_segment_flow_free, which completes it. */
 struct tw_net_flow *tw_segment_flow_new(void);

@@ -130,19 +130,21 @@ static void wait_survivors(void)
 	size_t mine = SEGMENT_MEETINGS + tw_segment.pe * sizeof(uint64_t);
 
 	meetings++;
+	tw_segment.pardon = true;
 	for (unsigned pe = 0; pe < tw_segment.pes; pe++) {
 		char *to = tw_segment_direct(pe);
 
 		if (to)
 			atomic_store((_Atomic uint64_t *)(void *)(to + mine), meetings);
-		else
+		else if (!tw_segment_lost(pe))
 			tw_segment_put(pe, mine, &meetings, sizeof(meetings));
 	}
 	tw_segment_quiet();
+	tw_segment.pardon = false;
 	for (unsigned pe = 0; pe < tw_segment.pes; pe++) {
 		if (tw_segment_direct(pe))
 			tw_segment_nudge(tw_segment_direct(pe));
-		else
+		else if (!tw_segment_lost(pe))
 			tw_segment_remote_wake(pe);
 	}
 	for (unsigned pe = 0; pe < tw_segment.pes; pe++)

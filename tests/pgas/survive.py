@@ -19,13 +19,18 @@ def run(what, status, says, *command):
         wrong += 1
         return
     lines = [line for line in done.stderr.splitlines() if "Sanitizer" not in line]
-    if done.returncode != status or len(lines) != says[0] or any(says[1] not in line for line in lines):
+    texts = [says[1]] if isinstance(says[1], str) else says[1]
+    if done.returncode != status or len(lines) != says[0] or any(not any(text in line for text in texts) for line in lines):
         print(f"{what}: status {done.returncode} in place of {status}; wanted {says[0]} lines with '{says[1]}':\n{done.stderr}")
         wrong += 1
 
 
 shape = ["-n", "2", "-p", "2"]
 run("some die", 0, (2, "was killed by signal 9 (Killed); the job goes on without it"), "--survive", *shape, KILLED, "some", "50")
+run("a node dies", 0, (1, "was killed by signal 9 (Killed); the job goes on without the node"), "--survive", "-n", "3", "-p", "2", KILLED, "node", "50")
+run("lost memory is read", 0, (3, ("the job goes on without the node", "and with it the memory that this operation needs",
+    "exited with status 1; the job goes on without it")), "--survive", "-n", "3", "-p", "1", KILLED, "lost", "50")
+run("the first node dies", 137, (1, "the job is ended, for it cannot do without node 0"), "--survive", *shape, KILLED, "first")
 run("all die", 137, (4, "the job goes on without it"), "--survive", *shape, KILLED, "all")
 run("without --survive", 137, (1, "the job is ended"), *shape, KILLED, "all")
 run("shared memory", 2, (1, "shared memory cannot go on when a processor dies; run this program without --survive"),

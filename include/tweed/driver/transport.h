@@ -24,11 +24,15 @@
  *     sleeps on that bell value cannot miss a wake-up;
  *   - nothing is promised between different senders (no total order: see doc/design.md, "publication").
  *
+ * A node may be lost (config.lost, TW_NET_LOSES_NODES).  What was begun before or comes later then ends soon: writes, messages and notifies to it vanish, what
+ * reads or atomics give has no meaning; other nodes' goes on as before.  Until that is known, a broken connection is waited for.
+ *
  * Context: every operation may be called from fault handlers: no allocation, no stdio, no lock that an application
  * can hold.  One thread at a time per endpoint.  Access to this process's own node is direct memory access. */
 #ifndef TWEED_DRIVER_TRANSPORT_H
 #define TWEED_DRIVER_TRANSPORT_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -43,6 +47,7 @@ enum tw_net_cap {
 	TW_NET_ONE_HOST = 1u << 4,         /* needs all nodes' memory files; serve is NULL */
 	TW_NET_PINNED = 1u << 5,           /* exported memory is resident from the start: choose TWEED_MEMORY to fit */
 	TW_NET_ASCENDING_READS = 1u << 6,  /* the aligned words of a read of up to 128 bytes are read in rising order */
+	TW_NET_LOSES_NODES = 1u << 7,      /* goes on when a node is lost (config.lost) */
 };
 
 /* Atomic operations; each gives the old value. */
@@ -88,7 +93,9 @@ struct tw_net_config {
 	unsigned host_nodes;   /* so many nodes, from a multiple of it, are on one host (one-level protocols); 0 is 1 */
 	unsigned spin_ns;      /* how long a wait spins before it sleeps */
 	bool huge;             /* advise huge pages for exported memory */
-	bool survive;          /* endpoints may end at any time, and shut_out is to be exact */
+	bool survive;          /* endpoints and nodes may end at any time, and shut_out is to be exact */
+	/* An endpoint's, [nodes / 64]: a bit for each node that is lost, set by others; NULL: none is ever. */
+	const _Atomic uint64_t *lost;
 };
 
 struct tw_net {
@@ -246,6 +253,11 @@ static inline uint64_t tw_amo_result(enum tw_amo op, uint64_t old, uint64_t valu
 	}
 }
 uint64_t tw_amo_here(void *word, enum tw_amo op, unsigned bytes, uint64_t value, uint64_t expect);
+/* tw_net_lost - is @node?  @config: an endpoint's. */
+static inline bool tw_net_lost(const struct tw_net_config *config, unsigned node)
+{
+	return config->lost && atomic_load_explicit(&config->lost[node / 64], memory_order_acquire) >> node % 64 & 1;
+}
 static inline void tw_net_fence(struct tw_net *net, unsigned node) { net->ops->fence(net, node); }
 static inline void tw_net_flush(struct tw_net *net, unsigned node) { net->ops->flush(net, node); }
 /* tw_net_broadcast64 - write a word to every node, this one included (a broadcast region of section 2.3). */
