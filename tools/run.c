@@ -375,6 +375,8 @@ int tool_run(int argc, char **argv)
 
 /* ---- tweed oshrun ---------------------------------------------------------------------------------------------- */
 
+#define OSH_PINNED_MEMORY ((uint64_t)64 << 20)
+
 static unsigned long osh_pes, osh_ppn; /* 0: not given */
 
 static void osh_usage(void)
@@ -497,6 +499,16 @@ static int osh_segment(struct tool_job *job)
 	return 0;
 }
 
+/* Only programs that call tw_init as well use shared memory: where all of it is resident, there is little unless they ask. */
+static void osh_memory(struct tool_job *job)
+{
+	const struct tw_transport *transport = tw_transport_find(job->config.transport);
+	const struct tw_setting *memory = run_find("memory", 6);
+
+	if (transport && transport->caps & TW_NET_PINNED && job->origins[memory - tw_settings] == TW_ORIGIN_DEFAULT)
+		job->config.memory = OSH_PINNED_MEMORY;
+}
+
 int tool_oshrun(int argc, char **argv)
 {
 	static struct tool_job job;
@@ -510,6 +522,7 @@ int tool_oshrun(int argc, char **argv)
 	if (program <= 0)
 		return program < 0 ? TOOL_USAGE : 0;
 	job.argv = argv + program;
+	osh_memory(&job);
 	if (osh_shape(&job) < 0 || osh_collectives(&job) < 0 || osh_segment(&job) < 0 || tool_prepare(&job, argv + program, 0) < 0)
 		return TOOL_USAGE;
 	return tool_launch_and_report(&job);
