@@ -11,6 +11,8 @@
 #include "net/map.h"
 #include "pgas/segment/impl.h"
 
+#define SEGMENT_CROWDED_NS 10000u /* who spins no longer has no core to itself */
+
 struct tw_segment tw_segment;
 
 static unsigned segment_users;
@@ -36,6 +38,15 @@ static void segment_alone(size_t bytes)
 	tw_segment.cpu_atomics = true;
 }
 
+/* A look takes about 100 ns.  Where PEs are more than cores, whoever is waited for may need this one: those that are about to come are
+ * waited for, and then yielded to (wait.c), or slept, which costs more. */
+static unsigned segment_spins(unsigned spin_ns, bool yields)
+{
+	if (spin_ns > SEGMENT_CROWDED_NS)
+		return spin_ns / 100;
+	return yields ? TW_NAP_OFTEN : 3 * TW_NAP_OFTEN;
+}
+
 static void segment_join(void)
 {
 	const struct tw_boot *boot;
@@ -56,8 +67,8 @@ static void segment_join(void)
 	    .check = me->config.shmem_check,
 	    .node_base = me->net->base + l->segments,
 	    .base = me->net->base + l->segments + me->local * l->segment_bytes,
-	    .spins = me->net->config.spin_ns > 10000 ? me->net->config.spin_ns / 50 : 20,
-	    .crowded = me->net->config.spin_ns <= 10000,
+	    .spins = segment_spins(me->net->config.spin_ns, me->nodes == 1),
+	    .crowded = me->net->config.spin_ns <= SEGMENT_CROWDED_NS,
 	    .cpu_atomics = me->net->ops->caps & TW_NET_COHERENT_ATOMICS,
 	};
 	if (me->config.survive)

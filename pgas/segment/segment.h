@@ -191,6 +191,9 @@ void tw_segment_push(void);
 /* Waiting for a word of the own segment that others write: for (struct tw_nap nap = {0}; !ready; tw_segment_nap(&nap)).  Spins, yields, then
  * sleeps for longer and longer, a millisecond at most; what was put travels meanwhile.  Who writes the word from this node may end
  * the sleep. */
+#define TW_NAP_OFTEN                                                                                                   \
+	4u /* so many looks are one behind the other, then they are rarer: a look takes the line away from */
+#define TW_NAP_PAUSES 4u /* who is about to write it, and the core's time from who shares it */
 struct tw_nap {
 	unsigned round;
 	uint32_t seen; /* the bell, when it was announced that this PE sleeps */
@@ -198,10 +201,14 @@ struct tw_nap {
 void tw_segment_nap_long(struct tw_nap *nap);
 static inline void tw_segment_nap(struct tw_nap *nap)
 {
-	if (nap->round++ - 1 < tw_segment.spins)
-		tw_pause();
-	else
+	unsigned round = nap->round++;
+
+	if (round - 1 >= tw_segment.spins) {
 		tw_segment_nap_long(nap);
+		return;
+	}
+	for (unsigned pauses = round < TW_NAP_OFTEN ? 1 : TW_NAP_PAUSES; pauses; pauses--)
+		tw_pause();
 }
 
 /* tw_segment_nudge - wake the PE whose segment is @to, if it sleeps; after a write that it may wait for.  tw_segment_wake - the same,
