@@ -35,7 +35,7 @@ void tw_service_stop(void);
 /* tw_service_beat - how often the agent of @node has let us know through the transport that it lives; where the transport does
  * not leave the host nobody does.  In the agent, while the service runs, in another thread too. */
 uint64_t tw_service_beat(unsigned node);
-/* tw_service_ring - wake all processes of the node that wait for something of another, for it is lost (core/deaths.h).  As tw_service_beat. */
+/* tw_service_ring - wake all processes of the node that wait for something of others, of whom some are dead (core/deaths.h).  As tw_service_beat. */
 void tw_service_ring(void);
 
 #endif

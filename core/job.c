@@ -79,8 +79,12 @@ static int job_open_net(struct tw_proc *me, const struct tw_boot *boot)
 	}
 	tw_job_net_config(boot, &me->layout, &config);
 	config.port = me->local;
-	if (c->survive)
-		config.lost = ((const struct tw_deaths *)(const void *)(me->private_mem + me->layout.deaths))->lost;
+	if (c->survive) {
+		const struct tw_deaths *deaths = (const void *)(me->private_mem + me->layout.deaths);
+
+		config.lost = deaths->lost;
+		config.dead = deaths->dead;
+	}
 	if (me->agent)
 		config.spin_ns = 0;
 	tw_mutex_spin = config.spin_ns > 10000 ? 500 : 20;

@@ -12,9 +12,10 @@
  * wake takes as well: a wake between compare and sleep is not lost.)
  *
  * Messages.  One bounded ring per endpoint, many senders, one receiver.  Position p uses slot p % MAILBOX_SLOTS in lap
- * p / MAILBOX_SLOTS; the slot's turn is 2 * lap when the sender of that lap may fill it and 2 * lap + 1 when the receiver
- * may take it.  A sender that stalls between claim and fill holds later messages back but loses none: the bell is rung
- * after its own fill. */
+ * p / MAILBOX_SLOTS; the slot's turn has the lap, and whether it is free, filled, or whose it is who fills it.  Who claims the slot
+ * at the tail moves the tail on; whoever finds it claimed and not moved, too.  A sender that stalls between claim and fill holds
+ * later messages back but loses none: the bell is rung after its own fill.  The slot of one that is dead (tw_net_dead) is passed over;
+ * whoever tells of the death rings. */
 #ifndef TW_NET_MAILBOX_H
 #define TW_NET_MAILBOX_H
 
@@ -22,6 +23,9 @@
 #include "tweed/driver/transport.h"
 
 #define MAILBOX_SLOTS 64u
+
+/* A turn's lowest bits, below the lap: 0: free; 1: filled; else 2 + (node << 8 | port) of who fills it. */
+#define MAILBOX_WHO_BITS 26u
 
 struct tw_mailbox_slot {
 	_Atomic uint64_t turn;
@@ -31,7 +35,7 @@ struct tw_mailbox_slot {
 struct tw_mailbox {
 	TW_LINE_ALIGNED _Atomic uint32_t bell;
 	_Atomic uint32_t sleeping;             /* the endpoint is in, or near, futex wait on bell */
-	TW_LINE_ALIGNED _Atomic uint64_t tail; /* next position to claim, by senders */
+	TW_LINE_ALIGNED _Atomic uint64_t tail; /* next position to claim, by senders, or one that was just claimed */
 	TW_LINE_ALIGNED uint64_t head;         /* next position to take, the receiver's own */
 	TW_LINE_ALIGNED struct tw_mailbox_slot slot[MAILBOX_SLOTS];
 };
@@ -52,6 +56,10 @@ static inline struct tw_mailbox *tw_mailbox_of(const struct tw_net_config *confi
 
 /* tw_mailbox_put - a copy of @msg, from (node, port), and ring.  0, or -EAGAIN when the queue is full. */
 int tw_mailbox_put(struct tw_mailbox *box, const struct tw_msg *msg, unsigned node, unsigned port);
+/* tw_mailbox_claim, tw_mailbox_fill - its two halves: a slot for (node, port), NULL: the queue is full; the copy, and the bell. */
+struct tw_mailbox_slot *tw_mailbox_claim(struct tw_mailbox *box, unsigned node, unsigned port);
+void tw_mailbox_fill(struct tw_mailbox *box, struct tw_mailbox_slot *slot, const struct tw_msg *msg, unsigned node,
+                     unsigned port);
 /* tw_mailbox_take - the next message, checked against the job's shape (@config); false when there is none.  By the owner. */
 bool tw_mailbox_take(struct tw_mailbox *box, const struct tw_net_config *config, struct tw_msg *msg);
 /* tw_mailbox_ring - change the bell and wake who sleeps on it. */

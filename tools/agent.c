@@ -164,7 +164,7 @@ static void agent_dead(struct agent *a, uint32_t who)
 		tw_deaths_lose(a->deaths, named.node);
 	for (unsigned k = named.first; k < TW_MIN(named.end, locals); k++)
 		tw_deaths_add(a->deaths, named.node * locals + k);
-	if (named.whole)
+	if (!a->stopped)
 		tw_service_ring();
 }
 

@@ -96,6 +96,8 @@ struct tw_net_config {
 	bool survive;          /* endpoints and nodes may end at any time, and shut_out is to be exact */
 	/* An endpoint's, [nodes / 64]: a bit for each node that is lost, set by others; NULL: none is ever. */
 	const _Atomic uint64_t *lost;
+	const _Atomic uint64_t
+	    *dead; /* so for processors, which are ports 0 to ports - 2 of each node in turn: shut out everywhere */
 };
 
 struct tw_net {
@@ -257,6 +259,16 @@ uint64_t tw_amo_here(void *word, enum tw_amo op, unsigned bytes, uint64_t value,
 static inline bool tw_net_lost(const struct tw_net_config *config, unsigned node)
 {
 	return config->lost && atomic_load_explicit(&config->lost[node / 64], memory_order_acquire) >> node % 64 & 1;
+}
+/* tw_net_dead - has the process of endpoint (node, port) ended, so that nothing of it comes any more? */
+static inline bool tw_net_dead(const struct tw_net_config *config, unsigned node, unsigned port)
+{
+	unsigned processor = node * (config->ports - 1) + port;
+
+	if (port == config->ports - 1)
+		return tw_net_lost(config, node);
+	return config->dead &&
+	       atomic_load_explicit(&config->dead[processor / 64], memory_order_acquire) >> processor % 64 & 1;
 }
 static inline void tw_net_fence(struct tw_net *net, unsigned node) { net->ops->fence(net, node); }
 static inline void tw_net_flush(struct tw_net *net, unsigned node) { net->ops->flush(net, node); }
