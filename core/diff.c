@@ -111,6 +111,7 @@ static const struct diff_ops diff_scalar = {
     .name = "scalar",
     .supported = scalar_supported,
     .scan = scalar_scan,
+    .store = diff_store_masked,
     .in = scalar_in,
     .merge = scalar_merge,
 };
@@ -209,6 +210,24 @@ size_t tw_diff_out(const void *frame, void *twin, size_t bytes, int update, tw_r
 		uint64_t lines = ops->scan(f, t, out, mask);
 		if (lines)
 			total += diff_runs(lines, mask, base, out, run, ctx);
+	}
+	return total;
+}
+
+size_t tw_diff_store(const void *frame, void *twin, size_t bytes, int update, char *to)
+{
+	const struct diff_ops *ops = diff_get();
+	_Alignas(64) char snapshot[DIFF_WINDOW];
+	uint64_t mask[DIFF_LINES];
+	size_t total = 0;
+
+	for (size_t base = 0; base < bytes; base += DIFF_WINDOW) {
+		char *t = (char *)twin + base, *out = update ? t : snapshot;
+		for (uint64_t l = ops->scan((const char *)frame + base, t, out, mask); l; l &= l - 1) {
+			size_t line = (size_t)__builtin_ctzll(l), at = line * DIFF_LINE;
+			ops->store(to + base + at, out + at, mask[line]);
+			total += (size_t)__builtin_popcountll(mask[line]);
+		}
 	}
 	return total;
 }

@@ -20,6 +20,8 @@ struct diff_ops {
 	 * result, its bytes as compared in @out (which may be @twin), its differing bytes in @mask; the
 	 * masks of other lines stay undefined, and their bytes in @out undefined or equal to twin's. */
 	uint64_t (*scan)(const char *frame, const char *twin, char *out, uint64_t *mask);
+	/* store - those bytes of a line that @mask names, and no other byte. */
+	void (*store)(char *to, const char *from, uint64_t mask);
 	/* in - tw_diff_in. */
 	size_t (*in)(char *frame, char *twin, const char *incoming, size_t bytes);
 	/* merge - tw_diff_merge of a window.  Reads each byte of @frame once.  For every line with a race: its bit in

@@ -56,6 +56,11 @@ AVX512 static uint64_t avx512_scan(const char *frame, const char *twin, char *ou
 	return lines;
 }
 
+AVX512 static void avx512_store(char *to, const char *from, uint64_t mask)
+{
+	_mm512_mask_storeu_epi8(to, mask, LOAD(from));
+}
+
 AVX512 static size_t avx512_in(char *frame, char *twin, const char *incoming, size_t bytes)
 {
 	size_t changed = 0;
@@ -100,6 +105,7 @@ const struct diff_ops diff_avx512 = {
     .name = "avx512",
     .supported = avx512_supported,
     .scan = avx512_scan,
+    .store = avx512_store,
     .in = avx512_in,
     .merge = avx512_merge,
 };
@@ -212,6 +218,7 @@ const struct diff_ops diff_avx2 = {
     .name = "avx2",
     .supported = avx2_supported,
     .scan = avx2_scan,
+    .store = diff_store_masked,
     .in = avx2_in,
     .merge = avx2_merge,
 };
@@ -334,6 +341,7 @@ const struct diff_ops diff_sse2 = {
     .name = "sse2",
     .supported = sse2_supported,
     .scan = sse2_scan,
+    .store = diff_store_masked,
     .in = sse2_in,
     .merge = sse2_merge,
 };

@@ -89,6 +89,16 @@ void tw_net_write(struct tw_net *net, unsigned node, size_t offset, const void *
 	net->ops->write(net, node, offset, src, len);
 }
 
+void *tw_net_direct(struct tw_net *net, unsigned node, size_t offset)
+{
+	return net->ops->direct && !net_own(net, node) ? net->ops->direct(net, node, offset) : NULL;
+}
+
+void tw_net_stored(struct tw_net *net, size_t bytes)
+{
+	net->bytes_out += bytes;
+}
+
 void tw_net_write64(struct tw_net *net, unsigned node, size_t offset, uint64_t value)
 {
 	if (net_own(net, node)) {

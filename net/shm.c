@@ -97,6 +97,14 @@ static void shm_write(struct tw_net *net, unsigned node, size_t offset, const vo
 	shm->stored = true;
 }
 
+static void *shm_direct(struct tw_net *net, unsigned node, size_t offset)
+{
+	struct shm *shm = net->priv;
+
+	shm->stored = true;
+	return shm->map[node] + offset;
+}
+
 /* Reads and atomics are performed after this endpoint's writes: drain the store buffer first. */
 static inline struct shm *shm_after_writes(struct tw_net *net)
 {
@@ -213,6 +221,7 @@ const struct tw_transport tw_transport_shm = {
     .open = shm_join,
     .close = shm_close,
     .write = shm_write,
+    .direct = shm_direct,
     .read = shm_read,
     .read_wait = shm_read_wait,
     .cas = shm_cas,

@@ -49,6 +49,30 @@ static void placement(struct env *env)
 		ENV_CHECK(env, env->net->base[i] == 0, "the own node's memory changed at %zu", i);
 }
 
+/* A store to where another node's memory is, if it is anywhere, is as a write: flushed, and read back. */
+static void direct(struct env *env)
+{
+	if (env->rank != 0)
+		return;
+	for (size_t i = 0; i < 1000; i++) {
+		char *to = tw_net_direct(env->net, 1, AREA + i);
+		uint64_t sent = env->net->bytes_out;
+		char back = 0;
+
+		if (!to)
+			return;
+		*to = (char)(i * 3 + 1);
+		tw_net_stored(env->net, 1);
+		ENV_CHECK(env, env->net->bytes_out == sent + 1, "%lu bytes counted", env->net->bytes_out - sent);
+		if (i % 2)
+			tw_net_flush(env->net, 1);
+		tw_net_read(env->net, 1, AREA + i, &back, 1);
+		tw_net_read_wait(env->net);
+		ENV_CHECK(env, back == (char)(i * 3 + 1), "byte %zu is wrong", i);
+	}
+	ENV_CHECK(env, !tw_net_direct(env->net, env->node, AREA), "the own node's memory is no other's");
+}
+
 /* A read returns any length from any alignment, and no more. */
 static void read_lengths(struct env *env)
 {
@@ -432,6 +456,7 @@ static void sim_lose(struct env *env)
 const struct env_case memory_cases[] = {
     {.name = "placement", .run = placement, .nodes = 2, .ports = 1},
     {.name = "placement-huge", .run = placement, .nodes = 2, .ports = 1, .huge = true},
+    {.name = "direct", .run = direct, .nodes = 2, .ports = 1},
     {.name = "read-lengths", .run = read_lengths, .nodes = 2, .ports = 1},
     {.name = "many-reads", .run = many_reads, .nodes = 3, .ports = 1},
     {.name = "own-node", .run = own_node, .nodes = 2, .ports = 1},

@@ -168,6 +168,36 @@ static void test_out_extremes(void)
 	each_implementation(out_extremes);
 }
 
+/* The target has other bytes where nothing differs: they stay. */
+static void store_random(void)
+{
+	static char to[PAGE_MOST + 64], was[PAGE_MOST + 64];
+	bool right = true;
+
+	for (size_t bytes = 4096; bytes <= PAGE_MOST / (TW_TSAN ? 4 : 1); bytes *= 2)
+		for (int variant = 0; variant < 12; variant++) {
+			size_t n = 0;
+			make_runs(bytes, 1 + (size_t)variant * 3, variant & 1 ? 5 : 300);
+			memcpy(twin_before, twin, bytes);
+			for (size_t i = 0; i < sizeof(to); i++)
+				was[i] = to[i] = (char)unit_random(&seed);
+			size_t stored = tw_diff_store(frame, twin, bytes, variant & 2, to);
+			for (size_t i = 0; i < bytes; i++) {
+				bool differs = frame[i] != twin_before[i];
+				right &= to[i] == (differs ? frame[i] : was[i]);
+				right &= twin[i] == (variant & 2 ? frame[i] : twin_before[i]);
+				n += differs;
+			}
+			right &= stored == n && memcmp(to + bytes, was + bytes, 64) == 0;
+		}
+	CU_ASSERT(right);
+}
+
+static void test_store_random(void)
+{
+	each_implementation(store_random);
+}
+
 /* Known wrong: whole words instead of bytes; a word is sent over a neighbour's byte. */
 static size_t words_out(const void *f, void *t, size_t bytes, int update, tw_run_fn run, void *ctx)
 {
@@ -533,6 +563,7 @@ int main(void)
 {
 	CU_TestInfo tests[] = {
 	    {"out: random runs", test_out_random},
+	    {"store: random runs", test_store_random},
 	    {"out: every edge", test_out_edges},
 	    {"out: nothing and everything", test_out_extremes},
 	    {"out: wrong variants are caught", test_out_controls},

@@ -22,6 +22,10 @@ typedef void (*tw_run_fn)(void *ctx, size_t offset, const void *bytes, size_t le
  * number of differing bytes. */
 size_t tw_diff_out(const void *frame, void *twin, size_t bytes, int update, tw_run_fn run, void *ctx);
 
+/* tw_diff_store - as tw_diff_out, where the target @to, a page, can be stored to: the differing bytes are stored there, and no other
+ * byte is written. */
+size_t tw_diff_store(const void *frame, void *twin, size_t bytes, int update, char *to);
+
 /* tw_diff_in - incoming diff (section 2.2): where @incoming differs from the twin, store it to frame and twin; leave
  * every other byte of the frame unwritten.  Returns the number of bytes changed. */
 size_t tw_diff_in(void *frame, void *twin, const void *incoming, size_t bytes);

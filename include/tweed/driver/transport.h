@@ -166,6 +166,9 @@ struct tw_transport {
 
 	/* write - copy @len bytes from @src to (node, offset).  @src may be reused on return. */
 	void (*write)(struct tw_net *net, unsigned node, size_t offset, const void *src, size_t len);
+	/* direct - where (node, offset) is in this process's memory: a store there, before any other call, is as a write.  NULL: nodes
+	 * do not share memory. */
+	void *(*direct)(struct tw_net *net, unsigned node, size_t offset);
 	/* read - start copying @len bytes at (node, offset) to @dst; done after read_wait(). */
 	void (*read)(struct tw_net *net, unsigned node, size_t offset, void *dst, size_t len);
 	void (*read_wait)(struct tw_net *net);
@@ -217,6 +220,10 @@ void tw_net_close(struct tw_net *net);
 /* Thin wrappers: count, and short-cut this process's own node to plain memory. */
 void tw_net_write(struct tw_net *net, unsigned node, size_t offset, const void *src, size_t len);
 void tw_net_write64(struct tw_net *net, unsigned node, size_t offset, uint64_t value);
+/* tw_net_direct - where to store in place of writing to (node, offset) of another node, before any other call; NULL: no such place.
+ * tw_net_stored - so many bytes were. */
+void *tw_net_direct(struct tw_net *net, unsigned node, size_t offset);
+void tw_net_stored(struct tw_net *net, size_t bytes);
 void tw_net_read(struct tw_net *net, unsigned node, size_t offset, void *dst, size_t len);
 static inline void tw_net_read_wait(struct tw_net *net) { net->ops->read_wait(net); }
 uint64_t tw_net_read64(struct tw_net *net, unsigned node, size_t offset); /* blocking */
