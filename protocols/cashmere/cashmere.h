@@ -50,12 +50,28 @@ struct cash_outbox {
 	} diff[CASH_CHUNK];
 };
 
-/* Detector of sequential faults: see fault.c. */
+/* Detector of sequential faults: see ahead.c. */
 struct cash_stream {
 	tw_page_t next; /* the page after the last window */
 	unsigned run;   /* pages of the run at work, windows included */
 	unsigned last;  /* of the run before it */
 	unsigned same;  /* how many runs in a row had that length */
+};
+
+/* What a processor remembers of a page. */
+struct cash_past {
+	uint32_t got[2]; /* the interval (cash.releases) in which it last got the right to read, to write; 0: none */
+	uint32_t behind; /* that in which it was last flushed behind the writer */
+	uint8_t again;   /* and was written again in it: not flushed behind any more */
+	uint8_t pins;    /* how often this processor has pinned it */
+};
+
+/* What to take at a fault. */
+struct cash_guess {
+	unsigned window; /* pages from the one that faults on */
+	unsigned known;  /* so many were taken together the last time; 0: it is not known */
+	bool probe;      /* of those the one behind the window is left out */
+	bool sure;       /* may disturb other nodes for those of the window */
 };
 
 struct cash {
@@ -65,7 +81,8 @@ struct cash {
 	bool doubled;      /* doubled stores are under way */
 	char *scratch;     /* one page: an incoming page on its way to an incoming diff */
 	struct cash_outbox outbox;
-	uint8_t *pins; /* [layout.pages] how often this processor has pinned each page */
+	struct cash_past *past; /* [layout.pages] */
+	uint32_t dice;          /* of probes */
 	/* Of each page of the window at work, when its home was told: cash_extra.withdrawn, and tw_page.home. */
 	uint32_t told_at[CASH_WINDOW_MAX];
 	uint16_t told_home[CASH_WINDOW_MAX];
@@ -153,6 +170,13 @@ void cash_broken(struct tw_proc *me, tw_page_t p);
 /* cash_break - have @node, which is not their home, end exclusive mode on @count pages from @first, wherever it holds
  * them.  No page lock held. */
 void cash_break(struct tw_proc *me, unsigned node, tw_page_t first, unsigned count);
+
+/* What comes along with a page that faults: ahead.c.  cash_guess - at a fault on @p.  cash_write_behind - @p and what came along
+ * were made writable: flush what lies before them in a long run.  cash_behind_wrong - @p is written: was it flushed
+ * behind the writer too soon? */
+struct cash_guess cash_guess(struct tw_proc *me, struct cash_stream *s, tw_page_t p, enum tw_rights want);
+void cash_write_behind(struct tw_proc *me, tw_page_t p);
+void cash_behind_wrong(struct tw_proc *me, tw_page_t p);
 
 /* cash_flush_range - an early release of the pages of the range that this processor wrote.  No page lock held. */
 void cash_flush_range(struct tw_proc *me, tw_page_t first, unsigned count);

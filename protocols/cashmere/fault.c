@@ -11,17 +11,12 @@
 
 #include "protocols/cashmere/cashmere.h"
 
-#define STREAM_BEGINS        3u  /* neighbouring faults before pages are taken ahead */
-#define STREAM_SURE          8u  /* pages of a run before it may disturb other nodes for pages ahead */
-#define STREAM_TRUSTED       2u  /* runs of one length before the length is relied on */
-#define STREAM_BEHIND        16u /* window from which writes are flushed behind the writer */
-#define STREAM_MEASURE_AGAIN 64u /* runs after which it is forgotten */
-
 struct window {
 	tw_page_t first;
 	unsigned count;
 	enum tw_rights want;
-	bool sure; /* its pages will very probably be used: may take them from other nodes */
+	bool sure;      /* its pages will very probably be used: may take them from other nodes */
+	unsigned known; /* so many were, together: may also be written at their home while others have copies */
 	uint64_t claimed[CASH_WINDOW_MAX / 64]; /* pages that this round took into exclusive mode */
 	uint64_t told[CASH_WINDOW_MAX / 64];    /* pages, counted from first, whose home was told in an earlier round */
 };
@@ -46,8 +41,8 @@ static bool fault_stale(struct tw_proc *me, const struct tw_page *e)
 }
 
 /* May @p (locked), which nobody asked for yet, come along with its neighbour?  Only where a wrong guess costs little:
- * never is a home claimed or a notice sent for a page not written, and another node's page is taken only when the
- * guess is sure. */
+ * never is a home claimed, nor a notice sent for a page not written unless it was the last time, and another node's
+ * page is taken only when the guess is sure. */
 static bool fault_comes_along(struct tw_proc *me, tw_page_t p, const struct window *w)
 {
 	struct tw_page *e = &me->page[p];
@@ -61,7 +56,7 @@ static bool fault_comes_along(struct tw_proc *me, tw_page_t p, const struct wind
 		return true;
 	if (w->want == TW_READ)
 		return w->sure || cash_holder(me, p, -1) < 0;
-	if (!cash_shared(me, p))
+	if (p - w->first < w->known || !cash_shared(me, p))
 		return true;
 	return !cash_is_home(me, e) && (have == TW_READ || w->sure);
 }
@@ -378,6 +373,7 @@ static void window_map(struct tw_proc *me, const struct window *w)
 	for (unsigned i = 0; i < w->count; i++) {
 		struct tw_page *e = &me->page[w->first + i];
 		e->mapped |= bit;
+		cash_of(me)->past[w->first + i].got[w->want == TW_WRITE] = cash_of(me)->releases;
 		/* Old, but not too old for us yet; the notice was distributed when we had no mapping: look again at
 		 * our next acquire. */
 		if (!cash_is_home(me, e) && e->ts_update < e->ts_notice)
@@ -411,52 +407,52 @@ static void fault_window(struct tw_proc *me, struct window *w)
 	window_unlock(me, w);
 }
 
-/* How many pages to handle at a fault on @p.  A run of neighbouring faults doubles its window from its fourth fault
- * on, as a file's read-ahead does.  When runs keep having the same length (rows of a matrix), the rest of a run is
- * taken at its first fault and nothing beyond it; now and then the length is measured again. */
-static unsigned stream_window(struct tw_proc *me, struct cash_stream *s, tw_page_t p)
+/* Of @count pages from @first, give this processor @want on those that may come along.  Returns how many did. */
+static unsigned fault_ahead(struct tw_proc *me, tw_page_t first, unsigned count, enum tw_rights want)
 {
-	unsigned most = (unsigned)TW_MIN(me->config.prefetch, CASH_WINDOW_MAX);
-	unsigned window = 1;
+	unsigned came = 0;
 
-	if (p != s->next) {
-		s->same = s->run == s->last && s->same < STREAM_MEASURE_AGAIN ? s->same + 1 : 0;
-		s->last = s->run;
-		s->run = 0;
+	for (unsigned done = 0, n; done < count; done += n) {
+		struct window w = {.first = first + done,
+		                   .count = TW_MIN(count - done, CASH_CHUNK),
+		                   .want = want,
+		                   .sure = true,
+		                   .known = CASH_CHUNK};
+		cash_lock(me, w.first);
+		bool wanted = fault_comes_along(me, w.first, &w);
+		tw_page_unlock(me, w.first);
+		n = 1;
+		if (!wanted)
+			continue;
+		fault_window(me, &w);
+		n = w.count;
+		came += n;
 	}
-	if (s->same >= STREAM_TRUSTED && s->run <= s->last)
-		window = s->last - s->run;
-	else if (s->run >= STREAM_BEGINS)
-		window = s->run;
-	return TW_MAX(TW_MIN(window, most), 1u);
+	return came;
 }
 
+/* Returns how many pages came along. */
 static unsigned fault_stream(struct tw_proc *me, struct cash_stream *s, tw_page_t p, enum tw_rights want)
 {
-	struct window w = {.first = p, .count = stream_window(me, s, p), .want = want};
+	struct cash_guess g = cash_guess(me, s, p, want);
+	struct window w = {.first = p, .count = g.window, .want = want, .sure = g.sure, .known = g.known};
 
-	w.sure = s->run >= STREAM_SURE || s->same >= STREAM_TRUSTED;
 	fault_window(me, &w);
-	s->next = p + w.count;
-	s->run += w.count;
-	return w.count - 1;
+	unsigned done = w.count, came = w.count - 1;
+	if (done == g.window && g.probe)
+		done++;
+	if (done < g.known && w.want == want) {
+		came += fault_ahead(me, p + done, g.known - done, want);
+		done = g.known;
+	}
+	s->next = p + done;
+	s->run += done;
+	return came;
 }
 
 void cash_read_fault(struct tw_proc *me, tw_page_t p)
 {
 	me->stats->now.prefetched_reads += fault_stream(me, &cash_of(me)->reads, p, TW_READ);
-}
-
-/* A long run of writes away from home is flushed behind the writer, while pages and twins are still in the cache.
- * @p: the page just made writable; what lies before it in the run is finished, very probably. */
-static void fault_write_behind(struct tw_proc *me, const struct cash_stream *s, tw_page_t p)
-{
-	unsigned window = s->next - p, before = s->run - window;
-
-	if (cash_doubles(me) || me->config.race || window < STREAM_BEHIND || before < window ||
-	    cash_is_home(me, &me->page[p]))
-		return;
-	cash_flush_range(me, p - window, window);
 }
 
 void cash_write_fault(struct tw_proc *me, tw_page_t p)
@@ -465,26 +461,14 @@ void cash_write_fault(struct tw_proc *me, tw_page_t p)
 		me->stats->now.early_flushes++;
 		cash_release(me, TW_SYNC_JOB, 0);
 	}
+	cash_behind_wrong(me, p);
 	me->stats->now.prefetched_writes += fault_stream(me, &cash_of(me)->writes, p, TW_WRITE);
-	fault_write_behind(me, &cash_of(me)->writes, p);
+	cash_write_behind(me, p);
 }
 
 void cash_prefetch(struct tw_proc *me, tw_page_t first, unsigned count)
 {
-	while (count) {
-		struct window w = {.first = first, .count = TW_MIN(count, CASH_CHUNK), .want = TW_READ, .sure = true};
-		cash_lock(me, first);
-		bool wanted = fault_comes_along(me, first, &w);
-		tw_page_unlock(me, first);
-		if (wanted) {
-			fault_window(me, &w);
-			me->stats->now.prefetched_reads += w.count;
-		} else {
-			w.count = 1;
-		}
-		first += w.count;
-		count -= w.count;
-	}
+	me->stats->now.prefetched_reads += fault_ahead(me, first, count, TW_READ);
 }
 
 /* The home's frame is the master, which no notice makes stale: so its processors can keep a right that releases and
@@ -497,7 +481,7 @@ int cash_pin(struct tw_proc *me, tw_page_t first, unsigned count)
 		tw_page_lock(me, p);
 		tw_home_propose(me, p, me->node);
 		tw_page_unlock(me, p);
-		cash_of(me)->pins[p]++;
+		cash_of(me)->past[p].pins++;
 		cash_write_fault(me, p);
 		if (tw_home_get(me, p) == (int)me->node)
 			continue;
@@ -510,5 +494,5 @@ int cash_pin(struct tw_proc *me, tw_page_t first, unsigned count)
 void cash_unpin(struct tw_proc *me, tw_page_t first, unsigned count)
 {
 	for (tw_page_t p = first; p < first + count; p++)
-		cash_of(me)->pins[p] -= cash_of(me)->pins[p] > 0;
+		cash_of(me)->past[p].pins -= cash_of(me)->past[p].pins > 0;
 }

@@ -42,7 +42,11 @@ static bool release_diff(struct tw_proc *me, tw_page_t p, bool update)
 		tw_race_lock(me, to.home, p);
 		cash_fetch(me, p);
 	}
-	bool changed = tw_diff_out(frame, twin, me->layout.page_bytes, update, release_send_run, &to);
+	char *master = tw_net_direct(me->net, to.home, to.frame);
+	size_t changed = master ? tw_diff_store(frame, twin, me->layout.page_bytes, update, master)
+	                        : tw_diff_out(frame, twin, me->layout.page_bytes, update, release_send_run, &to);
+	if (master)
+		tw_net_stored(me->net, changed);
 	if (me->config.race)
 		tw_race_unlock(me, to.home, p);
 	return changed;
@@ -186,7 +190,7 @@ static bool release_may_keep(const struct release *r, tw_page_t p)
  * written at every release while others have copies.  Page locked. */
 static bool release_pinned(struct tw_proc *me, tw_page_t p)
 {
-	return cash_of(me)->pins[p] && cash_is_home(me, &me->page[p]);
+	return cash_of(me)->past[p].pins && cash_is_home(me, &me->page[p]);
 }
 
 /* Further writes to the pages of @mask, which are writable, must trap again. */
