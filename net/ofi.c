@@ -16,6 +16,7 @@
 #include "net/ofi_endpoint.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -84,7 +85,7 @@ static void ofi_rest(struct tw_net *net, unsigned node, uint64_t begun)
 	if (now - begun > OFI_ANSWER_NS)
 		ofi_lost(net, node, "no answer for 30 s");
 	if (ofi_spin_on(&o->spin, begun, now))
-		tw_pause();
+		sched_yield();
 	else if (ofi_sleep(&o->port, -1, OFI_DOZE_NS) && o->spin.most_ns)
 		o->spin.woken = tw_time_ns();
 }

@@ -87,10 +87,11 @@ static inline struct ofi_buffer *ofi_take(struct ofi_idle *idle)
 ssize_t ofi_send(struct ofi_port *port, fi_addr_t peer, struct ofi_buffer *buffer, bool answered);
 ssize_t ofi_transfer(struct ofi_port *port, fi_addr_t peer, struct ofi_buffer *transfer, bool write, void *local,
                      size_t bytes, uint64_t remote, uint64_t key);
-/* Whoever waits spins first, and again after each wake-up: for config.spin_ns.  Where that is short, for there are fewer cores than
- * processes, a while longer than an answer takes; but once that was in vain, as it is when the other side needs this very core, the next
- * waits sleep at once: one, for once may have been chance, twice as many when it was in vain again, and half as many when it was not.
- * If config.spin_ns is 0, nobody spins. */
+/* Whoever waits spins first, and again after each wake-up: for config.spin_ns.  Between two looks it yields, as the other side may share
+ * this very core: an idle core would take longer to wake up than a yield to come back.  Where config.spin_ns is short, for there are fewer
+ * cores than processes, a wait spins a while longer than an answer takes; but once that was in vain, the next waits sleep at once: one, for
+ * once may have been chance, twice as many when it was in vain again, and half as many when it was not.  If config.spin_ns is 0,
+ * nobody spins. */
 struct ofi_spin {
 	uint64_t most_ns;
 	bool adapts;
@@ -99,7 +100,7 @@ struct ofi_spin {
 	uint64_t woken; /* when; 0: not since the wait began */
 };
 
-#define OFI_SOON_NS 50000u
+#define OFI_SOON_NS 200000u
 #define OFI_VAIN    16u
 
 static inline struct ofi_spin ofi_spin_new(unsigned spin_ns)
@@ -107,7 +108,7 @@ static inline struct ofi_spin ofi_spin_new(unsigned spin_ns)
 	return (struct ofi_spin){
 	    .most_ns = spin_ns ? TW_MAX(spin_ns, OFI_SOON_NS) : 0, .adapts = spin_ns < OFI_SOON_NS, .again = 1};
 }
-/* ofi_spin_on - shall a wait, since @begun, still spin?  ofi_spin_end - it has ended, and lasted @waited_ns. */
+/* ofi_spin_on - shall a wait, since @begun, still spin, that is, yield?  ofi_spin_end - it has ended, and lasted @waited_ns. */
 static inline bool ofi_spin_on(const struct ofi_spin *spin, uint64_t begun, uint64_t now)
 {
 	return !spin->vain && now - TW_MAX(begun, spin->woken) < spin->most_ns;

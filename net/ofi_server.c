@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -122,7 +123,7 @@ static void server_rest(struct tw_net_server *s)
 	if (!s->idle)
 		s->idle = now;
 	if (ofi_spin_on(&s->spin, s->idle, now)) {
-		tw_pause();
+		sched_yield();
 		return;
 	}
 	if (s->node->keepers)

@@ -211,6 +211,9 @@ void agent_bring_up(struct agent *a)
 		agent_fail(a);
 	if (bind_choose(&a->boot.config, a->boot.node, job.cores_first, job.cores_processes, &a->cpus) < 0)
 		agent_fail(a);
+	/* Where processors have all cores, a node's server shares its own processors', which wait when it has much to do. */
+	if (a->cpus && job.cores_processes >= (unsigned)sysconf(_SC_NPROCESSORS_ONLN))
+		bind_apply_all(a->cpus, (unsigned)a->boot.config.processors);
 
 	tw_layout_compute(&a->layout, &a->boot.config);
 	int exported = agent_memory(a, "exported", a->layout.exported_bytes);

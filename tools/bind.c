@@ -130,6 +130,15 @@ int bind_choose(const struct tw_config *config, unsigned node, unsigned first, u
 	return status;
 }
 
+void bind_apply_all(const struct tool_cpus *cpus, unsigned count)
+{
+	struct tool_cpus all = {0};
+
+	for (unsigned k = 0; k < count; k++)
+		CPU_OR_S(sizeof(all.set), all.set, all.set, cpus[k].set);
+	bind_apply(&all);
+}
+
 void bind_apply(const struct tool_cpus *cpus)
 {
 	sched_setaffinity(0, sizeof(cpus->set), cpus->set);

@@ -27,4 +27,7 @@ int bind_choose_in(struct hwloc_topology *topology, const struct tw_config *conf
 /* bind_apply - to this process.  Async-signal-safe. */
 void bind_apply(const struct tool_cpus *cpus);
 
+/* bind_apply_all - to the cores of all @count of them. */
+void bind_apply_all(const struct tool_cpus *cpus, unsigned count);
+
 #endif

@@ -53,14 +53,16 @@ static bool remote_faults(const void *ptr)
 void tw_segment_remote_open(void)
 {
 	tw_segment.flow = tw_segment_flow_new();
+	tw_segment.signals = tw_segment_flow_new();
 	remote_own = tw_segment_flow_new();
-	if (tw_segment.net && !(tw_segment.flow && remote_own))
+	if (tw_segment.net && !(tw_segment.flow && tw_segment.signals && remote_own))
 		tw_fatal("no memory for operations on %u nodes", tw_segment.net->config.nodes);
 }
 
 void tw_segment_remote_close(void)
 {
 	tw_segment_flow_free(tw_segment.flow);
+	tw_segment_flow_free(tw_segment.signals);
 	tw_segment_flow_free(remote_own);
 }
 
@@ -225,6 +227,13 @@ void tw_segment_remote_quiet(struct tw_net_flow *flow)
 		remote_unlock();
 	}
 	remote_complete();
+}
+
+void tw_segment_remote_ask(struct tw_net_flow *flow)
+{
+	remote_lock();
+	remote_settle(flow, false);
+	remote_unlock();
 }
 
 void tw_segment_remote_fence(void)

@@ -39,6 +39,7 @@ struct tw_segment {
 	bool cpu_atomics;               /* else atomics are the transport's, all of them */
 	_Atomic unsigned open;          /* flows with something that no quiet has followed */
 	struct tw_net_flow *flow;       /* of who names none; NULL without a job */
+	struct tw_net_flow *signals;    /* of what nobody waits for; NULL without a job */
 	const struct tw_deaths *deaths; /* of a job that survives them; NULL: it does not */
 	bool pardon;                    /* operations on lost memory do not end this PE now */
 	/* TWEED_COLLECTIVES, TWEED_SHMEM_CHECK; NULL and false without a job. */
@@ -93,7 +94,7 @@ void tw_segment_flow_free(struct tw_net_flow *flow);
 /* For what tw_segment_direct does not reach; NULL is not asked for.
  * put: @keep: @src stays as it is until quiet, else it may be used again on return.  get: @wait: until it is done.
  * amo_start - an atomic whose old value comes to @old until quiet; NULL: it is not wanted.
- * quiet - of one flow; NULL is none. */
+ * quiet - of one flow; NULL is none.  ask - begin that. */
 void tw_segment_remote_put(struct tw_net_flow *flow, unsigned pe, size_t offset, const void *src, size_t len,
                            bool keep);
 void tw_segment_remote_get(struct tw_net_flow *flow, unsigned pe, size_t offset, void *dst, size_t len, bool wait);
@@ -102,6 +103,7 @@ uint64_t tw_segment_remote_amo(unsigned pe, size_t offset, enum tw_amo op, unsig
 void tw_segment_remote_amo_start(struct tw_net_flow *flow, unsigned pe, size_t offset, enum tw_amo op, unsigned bytes,
                                  uint64_t value, uint64_t expect, void *old);
 void tw_segment_remote_quiet(struct tw_net_flow *flow);
+void tw_segment_remote_ask(struct tw_net_flow *flow);
 void tw_segment_remote_fence(void);
 
 /* tw_segment_put - @src may be used again on return.

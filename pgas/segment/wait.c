@@ -14,9 +14,10 @@
 #include "pgas/segment/impl.h"
 #include "pgas/segment/segment.h"
 
-#define NAP_YIELDS   8u
-#define NAP_FIRST_NS 20000u
-#define NAP_DOUBLED  6u /* times */
+#define NAP_YIELDS     8u
+#define NAP_YIELDS_FAR 400u /* where an answer takes a while */
+#define NAP_FIRST_NS   20000u
+#define NAP_DOUBLED    6u /* times */
 
 static struct tw_mailbox *wait_mailbox(unsigned pe)
 {
@@ -76,9 +77,9 @@ void tw_segment_nap_long(struct tw_nap *nap)
 	unsigned slow = round - tw_segment.spins - 1;
 	if (slow == 0 && !tw_segment.crowded)
 		wait_apart();
-	/* Where PEs are more than cores, whoever is waited for may need this one.  Else it is somebody else who holds him up, to whom
-	 * yielding would give this core as well. */
-	unsigned yields = tw_segment.crowded && tw_segment.locals == tw_segment.pes ? NAP_YIELDS : 0;
+	/* Where there is no core for each, whoever is waited for, or its node's server or ours, may need this one.  Else it is somebody else
+	 * who holds him up, to whom yielding would give this core as well. */
+	unsigned yields = !tw_segment.crowded ? 0 : tw_segment.locals == tw_segment.pes ? NAP_YIELDS : NAP_YIELDS_FAR;
 	if (slow < yields) {
 		sched_yield();
 		return;
@@ -108,7 +109,7 @@ void tw_segment_signal(unsigned pe, size_t offset)
 	}
 	if (!to && tw_segment.open)
 		tw_segment_remote_fence();
-	tw_segment_remote_amo_start(tw_segment.flow, pe, offset, TW_AMO_ADD, 8, 1, 0, NULL);
+	tw_segment_remote_amo_start(tw_segment.signals, pe, offset, TW_AMO_ADD, 8, 1, 0, NULL);
 	if (!to)
 		tw_segment_remote_wake(pe);
 }

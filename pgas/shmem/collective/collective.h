@@ -144,6 +144,16 @@ void reduce_node(SH_REDUCE_ARGS);
 
 /* The same, by what the table says (table.h). */
 void set_sync(SH_SYNC_ARGS);
+
+/* set_arrive - after puts of @n PEs to each other, before their sync, at whose end the puts are to have arrived.  Of two, a sync's signal
+ * goes to where the puts went, and behind them. */
+static inline void set_arrive(unsigned n)
+{
+	if (n == 2)
+		tw_segment_fence();
+	else
+		tw_segment_quiet();
+}
 void set_broadcast(SH_BROADCAST_ARGS);
 void set_fcollect(SH_FCOLLECT_ARGS);
 void set_alltoall(SH_ALLTOALL_ARGS);

@@ -42,7 +42,7 @@ void collect_flat(SH_COLLECT_ARGS)
 {
 	for (unsigned i = 0; i < set->size; i++)
 		sh_put(SHMEM_CTX_DEFAULT, set_pe(set, (set->me + i) % set->size), dest + before, source, bytes);
-	tw_segment_quiet();
+	set_arrive(set->size);
 	set_sync(set);
 }
 
@@ -73,7 +73,7 @@ void alltoall_flat(SH_ALLTOALL_ARGS)
 			sh_put(SHMEM_CTX_DEFAULT, pe, dest + (ptrdiff_t)((set->me * n + k) * size) * dst,
 			       source + (ptrdiff_t)((to * n + k) * size) * sst, size);
 	}
-	tw_segment_quiet();
+	set_arrive(set->size);
 	set_sync(set);
 }
 

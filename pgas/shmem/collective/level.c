@@ -78,7 +78,7 @@ void level_spread(const struct sh_level *level, char *dest, size_t bytes)
 	for (unsigned i = 1; i < level->n; i++)
 		level_put(level, (level->me + i) % level->n, dest + from * bytes, dest + from * bytes,
 		          (to - from) * bytes);
-	tw_segment_quiet();
+	set_arrive(level->n);
 	level_sync(level);
 }
 

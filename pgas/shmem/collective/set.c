@@ -126,7 +126,7 @@ static void set_store(const struct sh_set *set, unsigned i, unsigned word, uint6
 		return;
 	}
 	tw_segment_remote_fence();
-	tw_segment_remote_put(tw_segment.flow, pe, set_word(set, word), &value, sizeof(value), false);
+	tw_segment_remote_put(tw_segment.signals, pe, set_word(set, word), &value, sizeof(value), false);
 	tw_segment_remote_wake(pe);
 }
 
