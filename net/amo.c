@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* amo.c - atomic operations on words of 4 and 8 bytes: by the CPU, by the transport, or by loops of its compare-and-swap. */
+#include "net/amo.h"
+
 #include <stdatomic.h>
-#include <string.h>
 
 #include "base/util.h"
-#include "tweed/driver/transport.h"
 
 #define AMO_HERE(bits)                                                                                                 \
 	static uint64_t amo_here_##bits(void *at, enum tw_amo op, uint##bits##_t value, uint##bits##_t expect)         \
@@ -37,27 +37,6 @@ uint64_t tw_amo_here(void *word, enum tw_amo op, unsigned bytes, uint64_t value,
 	                  : amo_here_64(word, op, value, expect);
 }
 
-/* The word of @bytes at @offset, in the 8 bytes around it. */
-static uint64_t amo_extract(uint64_t around, size_t offset, unsigned bytes)
-{
-	uint32_t half;
-
-	if (bytes == 8)
-		return around;
-	memcpy(&half, (char *)&around + offset % 8, 4);
-	return half;
-}
-
-static uint64_t amo_insert(uint64_t around, size_t offset, unsigned bytes, uint64_t value)
-{
-	uint32_t half = (uint32_t)value;
-
-	if (bytes == 8)
-		return value;
-	memcpy((char *)&around + offset % 8, &half, 4);
-	return around;
-}
-
 static uint64_t amo_loop(struct tw_net *net, unsigned node, size_t offset, enum tw_amo op, unsigned bytes,
                          uint64_t value, uint64_t expect)
 {
@@ -65,8 +44,8 @@ static uint64_t amo_loop(struct tw_net *net, unsigned node, size_t offset, enum 
 	uint64_t seen = tw_net_read64(net, node, at);
 
 	for (;;) {
-		uint64_t old = amo_extract(seen, offset, bytes);
-		uint64_t next = amo_insert(seen, offset, bytes, tw_amo_result(op, old, value, expect));
+		uint64_t old = tw_amo_extract(seen, offset, bytes);
+		uint64_t next = tw_amo_insert(seen, offset, bytes, tw_amo_result(op, old, value, expect));
 		uint64_t was = op == TW_AMO_FETCH ? seen : tw_net_cas(net, node, at, seen, next);
 
 		if (was == seen)

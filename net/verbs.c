@@ -353,8 +353,7 @@ static uint64_t verbs_swap(struct tw_net *net, unsigned node, size_t offset, uin
 
 static void verbs_fence(struct tw_net *net, unsigned node)
 {
-	(void)net;
-	(void)node;
+	verbs_loops_end(net, NULL, node);
 	atomic_thread_fence(memory_order_release);
 }
 
@@ -363,6 +362,7 @@ static void verbs_flush(struct tw_net *net, unsigned node)
 	struct verbs *v = verbs_of(net);
 	unsigned first = node == TW_NET_ALL ? 0 : node, end = node == TW_NET_ALL ? net->config.nodes : node + 1;
 
+	verbs_loops_end(net, NULL, node);
 	for (unsigned i = first; i < end; i++)
 		if (v->peer[i].settled < v->peer[i].written)
 			verbs_behind(net, i);
@@ -382,6 +382,7 @@ static int verbs_send(struct tw_net *net, unsigned node, unsigned port, const st
 	TW_ASSERT(node < net->config.nodes && port < net->config.ports && msg->len <= TW_MSG_BODY);
 	if (verbs_own(net, node))
 		return tw_mailbox_put(tw_mailbox_of(&net->config, net->base, port), msg, node, net->config.port);
+	verbs_loops_end(net, NULL, node);
 	struct verbs_peer *p = &v->peer[node];
 	if (!verbs_fits(v, p, TW_ALIGN_UP(len, (size_t)8))) {
 		verbs_post(v, node, false);
@@ -409,6 +410,7 @@ static void verbs_notify(struct tw_net *net, unsigned node, unsigned port)
 				tw_mailbox_ring(tw_mailbox_of(&net->config, net->base, i));
 		return;
 	}
+	verbs_loops_end(net, NULL, node);
 	verbs_room(net, node, 0);
 	verbs_queue(v, node, IBV_WR_SEND_WITH_IMM, 0, 0, NULL);
 	p->wr[p->queued - p->posted - 1].imm_data = htonl(port == TW_NET_ALL ? VERBS_ALL_PORTS : port);
@@ -436,6 +438,10 @@ static void verbs_progress(struct tw_net *net)
 {
 	verbs_post_all(net);
 	verbs_poll(verbs_of(net));
+	if (verbs_of(net)->loops) {
+		verbs_loops_advance(net);
+		verbs_loops_push(net);
+	}
 }
 
 static int verbs_probe(char *why, size_t why_bytes)

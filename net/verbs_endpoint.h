@@ -46,6 +46,28 @@ struct verbs_peer {
 	struct ibv_sge sge[VERBS_BATCH];
 };
 
+#define VERBS_LOOPS 32u /* at a time; then a new one waits */
+
+/* A started atomic that the device lacks (verbs_loop.c). */
+struct verbs_loop {
+	struct tw_net_flow *flow; /* NULL: there is none */
+	unsigned node, bytes;
+	enum tw_amo op;
+	size_t offset;
+	uint64_t value, expect;
+	void *old;          /* NULL: it is not wanted */
+	uint64_t seen, was; /* what the 8 bytes around were taken for, and were */
+	uint64_t position;  /* behind its compare-and-swap */
+};
+
+/* What the last of them put where; @fresh: since the last look at answers. */
+struct verbs_wrote {
+	unsigned node;
+	size_t offset;
+	uint64_t value;
+	bool fresh;
+};
+
 struct verbs {
 	struct tw_mailbox *self;
 	struct rdma_event_channel *events;
@@ -62,6 +84,9 @@ struct verbs {
 	bool closing;
 	bool coherent; /* the device's atomics are atomic to the processors' too */
 	struct verbs_slot *slots;
+	unsigned loops; /* of loop[] */
+	struct verbs_loop loop[VERBS_LOOPS];
+	struct verbs_wrote wrote;
 	struct verbs_peer peer[]; /* [nodes] */
 };
 
@@ -86,6 +111,14 @@ void verbs_write(struct tw_net *net, unsigned node, size_t offset, const void *s
 void verbs_read(struct tw_net *net, unsigned node, size_t offset, void *dst, size_t len);
 void verbs_start(struct tw_net *net, struct tw_net_flow *flow, const struct tw_net_work *work);
 bool verbs_settle(struct tw_net *net, struct tw_net_flow *flow, bool wait);
+
+/* verbs_loop_start - an atomic that the device lacks.  verbs_loops_push - let those under way be answered; verbs_loops_advance - take the
+ * answers that have come.  verbs_loops_any - are there of @flow (NULL: all) to @node (or TW_NET_ALL)?  verbs_loops_end - wait for them. */
+void verbs_loop_start(struct tw_net *net, struct tw_net_flow *flow, const struct tw_net_work *work);
+void verbs_loops_push(struct tw_net *net);
+void verbs_loops_advance(struct tw_net *net);
+bool verbs_loops_any(const struct verbs *v, const struct tw_net_flow *flow, unsigned node);
+void verbs_loops_end(struct tw_net *net, const struct tw_net_flow *flow, unsigned node);
 
 /* verbs_poll - take what completed; true if anything did. */
 bool verbs_poll(struct verbs *v);

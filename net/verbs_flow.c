@@ -2,7 +2,7 @@
 /* verbs_flow.c - started operations over verbs: a flow's mark of a node is the position behind its last request, and a small read
  * behind that settles it, as flush does.
  *
- * Writes and reads are started in any case, through the ring, and wait only when that is full.  Of the atomics those are that the device has. */
+ * All are started in any case, through the ring, and wait only when that is full; atomics that the device lacks are loops (verbs_loop.c). */
 #include "net/flow.h"
 #include "net/verbs_endpoint.h"
 
@@ -20,7 +20,8 @@ void verbs_start(struct tw_net *net, struct tw_net_flow *flow, const struct tw_n
 	} else if (w->kind != TW_NET_AMO) {
 		verbs_write(net, w->node, w->offset, w->local, w->len);
 	} else if (!verbs_has(w)) {
-		tw_flow_amo(net, w);
+		verbs_loop_start(net, flow, w);
+		return;
 	} else {
 		bool cas = w->op == TW_AMO_CAS;
 
@@ -40,14 +41,21 @@ bool verbs_settle(struct tw_net *net, struct tw_net_flow *flow, bool wait)
 	struct verbs *v = net->priv;
 	bool settled = true;
 
+	if (wait)
+		verbs_loops_end(net, flow, TW_NET_ALL);
+	else
+		verbs_loops_push(net);
 	for (unsigned i = 0; i < net->config.nodes; i++) {
 		if (v->peer[i].settled >= flow->mark[i] || v->peer[i].proof >= flow->mark[i])
 			continue;
 		verbs_behind(net, i);
 		v->peer[i].proof = v->peer[i].queued;
 	}
-	if (!wait)
+	if (!wait) {
 		verbs_poll(v);
+		verbs_loops_advance(net);
+		settled = !verbs_loops_any(v, flow, TW_NET_ALL);
+	}
 	for (unsigned i = 0; i < net->config.nodes; i++) {
 		if (wait && v->peer[i].settled < flow->mark[i])
 			verbs_wait(net, i, v->peer[i].proof);

@@ -148,6 +148,42 @@ static void start(struct tw_net *net, unsigned other)
 	free(flow);
 }
 
+/* Atomics that the device has not, more than there may be at a time, on two halves of a word and on another word: each is done once,
+ * and what each found is what another left.  A write behind a fence comes after them. */
+static void start_loops(struct tw_net *net, unsigned other)
+{
+	enum { HALVES = 2 * WORD, SWAPPED = 3 * WORD, BEHIND = 4 * WORD, MANY = 101 };
+	static uint32_t half[2 * MANY];
+	static uint64_t old[MANY];
+	struct tw_net_flow *flow = tw_net_flow_new(net);
+	uint64_t halves = 0, olds = 0;
+
+	tw_net_write64(net, other, HALVES, 0);
+	tw_net_write64(net, other, SWAPPED, 7);
+	tw_net_write64(net, other, BEHIND, 0);
+	for (unsigned i = 0; i < MANY; i++) {
+		for (unsigned k = 0; k < 2; k++)
+			tw_net_start(net, flow,
+			             &(struct tw_net_work){TW_NET_AMO, other, HALVES + 4 * k, 4, &half[2 * i + k],
+			                                   TW_AMO_ADD, UINT32_MAX, 0});
+		tw_net_start(net, flow,
+		             &(struct tw_net_work){TW_NET_AMO, other, SWAPPED, 8, &old[i], TW_AMO_SWAP, 1000 + i, 0});
+	}
+	tw_net_fence(net, other);
+	CU_ASSERT_EQUAL(load(other, HALVES), (uint64_t) - (uint32_t)MANY << 32 | (uint32_t)-MANY);
+	tw_net_start(net, flow, &(struct tw_net_work){TW_NET_AMO, other, BEHIND, 8, NULL, TW_AMO_OR, 6, 0});
+	for (uint64_t until = tw_time_ns() + LATE_NS; !tw_net_settle(net, flow, false) && tw_time_ns() < until;)
+		;
+	CU_ASSERT(!flow->open && load(other, BEHIND) == 6);
+	for (unsigned i = 0; i < MANY; i++) {
+		halves += -half[2 * i] + (uint64_t)-half[2 * i + 1];
+		olds += old[i];
+	}
+	CU_ASSERT_EQUAL(halves, MANY * (MANY - 1));
+	CU_ASSERT_EQUAL(olds + load(other, SWAPPED), 7 + MANY * 1000 + MANY * (MANY - 1) / 2);
+	free(flow);
+}
+
 /* Reads, writes, atomics and messages, each way, also long and many. */
 static void use(void)
 {
@@ -176,6 +212,7 @@ static void use(void)
 		CU_ASSERT_EQUAL(tw_net_swap(net, other, WORD, 9), 2);
 		CU_ASSERT_EQUAL(load(other, WORD), 9);
 		start(net, other);
+		start_loops(net, other);
 		for (unsigned i = 0; i < 200; i++) {
 			msg.word[0] = i;
 			tw_net_send(net, other, 0, &msg);
