@@ -60,25 +60,31 @@ uint64_t pt_lot_ticket(struct pt_lot *lot)
 	return lot->wakes;
 }
 
-struct lot_wait {
-	tw_flag_t woken;
-	uint64_t wakes;
+struct flag_wait {
+	tw_flag_t flag;
+	uint64_t number;
 };
 
-static bool lot_woken(void *arg)
+static bool flag_reached(void *arg)
 {
-	const struct lot_wait *w = arg;
-	return tw_flag_get(w->woken) >= w->wakes;
+	const struct flag_wait *w = arg;
+	return tw_flag_get(w->flag) >= w->number;
+}
+
+bool pt_flag_wait(tw_flag_t flag, uint64_t number, uint64_t until)
+{
+	struct flag_wait wait = {flag, number};
+
+	if (until && !tw_wait_until(tw_me, flag_reached, &wait, until))
+		return false;
+	tw_flag_wait(flag, number);
+	return true;
 }
 
 int pt_lot_wait(struct pt_lot *lot, uint64_t ticket, uint64_t until)
 {
-	struct lot_wait wait = {lot_handles[lot - lots].woken, ticket + 1};
-
-	if (!until || tw_wait_until(tw_me, lot_woken, &wait, until)) {
-		tw_flag_wait(wait.woken, wait.wakes);
+	if (pt_flag_wait(lot_handles[lot - lots].woken, ticket + 1, until))
 		return 0;
-	}
 	tw_lock_acquire(lot_handles[lot - lots].lock);
 	if (lot->wakes == ticket)
 		lot->waiting--;

@@ -41,6 +41,8 @@ void pt_objects_open(void);
 struct pt_lot *pt_lot_lock(const volatile void *address);
 void pt_lot_unlock(struct pt_lot *lot, bool wake);
 uint64_t pt_lot_ticket(struct pt_lot *lot);
+/* pt_flag_wait - until @flag is at least @number, an acquire; or false, @until has passed (0: no limit). */
+bool pt_flag_wait(tw_flag_t flag, uint64_t number, uint64_t until);
 /* pt_lot_wait - without the lock; not beyond @until (0: no limit).  0, or ETIMEDOUT. */
 int pt_lot_wait(struct pt_lot *lot, uint64_t ticket, uint64_t until);
 

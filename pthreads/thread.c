@@ -242,17 +242,6 @@ int tw_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*sta
 	return 0;
 }
 
-struct thread_wait {
-	tw_flag_t done;
-	uint64_t orders;
-};
-
-static bool thread_done(void *arg)
-{
-	const struct thread_wait *w = arg;
-	return tw_flag_get(w->done) >= w->orders;
-}
-
 /* @until: as of tw_wait_until; 1 has passed. */
 static int thread_join(pthread_t thread, void **result, uint64_t until, int late)
 {
@@ -266,12 +255,10 @@ static int thread_join(pthread_t thread, void **result, uint64_t until, int late
 	struct pt_lot *lot = threads_lock();
 	struct thread t = threads[k];
 	threads_unlock(lot);
-	struct thread_wait wait = {handles[k].done, t.orders};
 	if (!t.busy || t.detached)
 		return EINVAL;
-	if (until && !tw_wait_until(tw_me, thread_done, &wait, until))
+	if (!pt_flag_wait(handles[k].done, t.orders, until))
 		return late;
-	tw_flag_wait(wait.done, wait.orders);
 	lot = threads_lock();
 	if (result)
 		*result = threads[k].result;

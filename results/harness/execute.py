@@ -23,6 +23,32 @@ def write(path, value):
     os.replace(path + ".part", path)
 
 
+def spawn(command, environment):
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace", env=environment,
+                            stdin=subprocess.DEVNULL)
+
+
+def finish(child, timeout):
+    """Its output, its errors, and whether it was ended because of its time."""
+    try:
+        return *child.communicate(timeout=timeout), False
+    except subprocess.TimeoutExpired:
+        child.terminate()
+        try:
+            return *child.communicate(timeout=15), True
+        except subprocess.TimeoutExpired:
+            child.kill()
+            return *child.communicate(), True
+    except KeyboardInterrupt:
+        child.terminate()
+        raise
+
+
+def without_settings():
+    """The environment, but for Tweed's variables."""
+    return {k: v for k, v in os.environ.items() if not k.startswith("TWEED_")}
+
+
 class Programs:
     """Where the applications are: beside this build's command, or the installed ones on the PATH of the command."""
 
@@ -153,22 +179,10 @@ class Executor:
 
     def execute(self, command, run):
         begun = time.monotonic()
-        environment = {k: v for k, v in os.environ.items() if not k.startswith("TWEED_")} | run.environment()
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace", env=environment,
-                              stdin=subprocess.DEVNULL) as child:
+        with spawn(command, without_settings() | run.environment()) as child:
             with self.lock:
                 self.children.add(child)
-            try:
-                out, err = child.communicate(timeout=self.plan.timeout)
-                late = False
-            except subprocess.TimeoutExpired:
-                late = True
-                child.terminate()
-                try:
-                    out, err = child.communicate(timeout=15)
-                except subprocess.TimeoutExpired:
-                    child.kill()
-                    out, err = child.communicate()
+            out, err, late = finish(child, self.plan.timeout)
             with self.lock:
                 self.children.discard(child)
         seconds = re.findall(r"^time: ([0-9.]+) s", out, re.M)

@@ -3,17 +3,15 @@
 
 Each run writes DIR/runs/KEY.json; DIR/runs.csv has a line for each series of a run, and all else is made from that."""
 import csv
-import glob
-import json
 import os
 import re
 import statistics
-import subprocess
 
 from . import report
-from .execute import Progress, Programs, write
+from .execute import Progress, Programs, finish, spawn, without_settings, write
 from .figure import Figure, curves, identifier
 from .plan import File, Refused
+from .reduce import write_measured
 from .table import Table
 
 KEYS = {"title", "text", "repetitions", "timeout", "locales", "transports", "figures", "remote", "total", "wanted"}
@@ -75,28 +73,18 @@ class Executor:
         total = self.plan.total if transport == "shm" else self.plan.total // 10
         command = [self.tweed, "run", "-n", str(n), "-p", "1", "--transport", transport, self.program, "--figure", str(figure),
                    "--total", str(total), "--remote", str(remote)]
-        environment = {k: v for k, v in os.environ.items() if not k.startswith("TWEED_")}
         run = {"transport": transport, "figure": figure, "locales": n, "repetition": repetition, "command": command, "measured": []}
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, errors="replace", env=environment, timeout=self.plan.timeout)
-        except subprocess.TimeoutExpired:
+        with spawn(command, without_settings()) as child:
+            out, err, late = finish(child, self.plan.timeout)
+        if late:
             return run | {"state": "timeout"}
-        return run | {"state": "failed" if done.returncode else "ok", "errors": done.stderr[-2000:],
-                      "measured": [[series, float(loop), float(clear)] for series, loop, clear in LINE.findall(done.stdout)]}
+        return run | {"state": "failed" if child.returncode else "ok", "errors": err[-2000:],
+                      "measured": [[series, float(loop), float(clear)] for series, loop, clear in LINE.findall(out)]}
 
 
 def reduce(directory):
     """Write runs.csv."""
-    path = os.path.join(directory, "runs.csv")
-    with open(path + ".part", "w", newline="", encoding="utf-8") as f:
-        w = csv.writer(f, lineterminator="\n")
-        w.writerow(COLUMNS)
-        for name in sorted(glob.glob(os.path.join(glob.escape(directory), "runs", "*.json"))):
-            with open(name, encoding="utf-8") as g:
-                run = json.load(g)
-            for series in run["measured"] or [["", "", ""]]:
-                w.writerow([*(run[c] for c in COLUMNS[:5]), *series])
-    os.replace(path + ".part", path)
+    write_measured(directory, COLUMNS, lambda measured: measured)
 
 
 class Data:

@@ -40,6 +40,20 @@ def reduce(directory):
     os.replace(path + ".part", path)
 
 
+def write_measured(directory, columns, series):
+    """The runs.csv of plans whose runs print several figures: five columns of the run, then those of each of @series(measured)."""
+    path = os.path.join(directory, "runs.csv")
+    with open(path + ".part", "w", newline="", encoding="utf-8") as f:
+        w = csv.writer(f, lineterminator="\n")
+        w.writerow(columns)
+        for name in sorted(glob.glob(os.path.join(glob.escape(directory), "runs", "*.json"))):
+            with open(name, encoding="utf-8") as g:
+                run = json.load(g)
+            for figures in series(run["measured"]) or [[""] * (len(columns) - 5)]:
+                w.writerow([*(run[c] for c in columns[:5]), *figures])
+    os.replace(path + ".part", path)
+
+
 def number(text):
     try:
         return float(text)

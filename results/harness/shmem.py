@@ -4,8 +4,6 @@
 Each run writes DIR/runs/KEY.json; DIR/runs.csv has a line for each figure that a run printed, and all else is made from that."""
 import csv
 import fnmatch
-import glob
-import json
 import os
 import re
 import shlex
@@ -15,8 +13,9 @@ import subprocess
 import time
 from dataclasses import dataclass
 
-from .execute import Progress, write
+from .execute import Progress, finish, spawn, without_settings, write
 from .plan import HERE, File, Refused
+from .reduce import write_measured
 
 TWEED = "tweed"
 KEYS = {"title", "text", "repetitions", "timeout", "other", "places", "wanted"}
@@ -131,8 +130,7 @@ class Executor:
         return [*launcher, "-n", str(pes), *shlex.split(place.options[who]), self.programs[name]]
 
     def one(self, place, pes, who, repetition):
-        environment = {k: v for k, v in os.environ.items() if not k.startswith("TWEED_")}
-        environment |= {k: str(v) for k, v in self.plan.others.get(who.split(",")[0], {}).get("environment", {}).items()}
+        environment = without_settings() | {k: str(v) for k, v in self.plan.others.get(who.split(",")[0], {}).get("environment", {}).items()}
         command = [*self.command(place, pes, who), *place.measure]
         result = {"place": place.name, "pes": pes, "implementation": who, "repetition": repetition, "command": command}
         result |= self.execute(command, environment)
@@ -146,22 +144,8 @@ class Executor:
     def execute(self, command, environment):
         """A run that printed all of its figures is good, however it ended: some implementations crash when all is done."""
         begun = time.monotonic()
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace", env=environment,
-                              stdin=subprocess.DEVNULL) as child:
-            try:
-                out, err = child.communicate(timeout=self.plan.timeout)
-                late = False
-            except subprocess.TimeoutExpired:
-                late = True
-                child.terminate()
-                try:
-                    out, err = child.communicate(timeout=15)
-                except subprocess.TimeoutExpired:
-                    child.kill()
-                    out, err = child.communicate()
-            except KeyboardInterrupt:
-                child.terminate()
-                raise
+        with spawn(command, environment) as child:
+            out, err, late = finish(child, self.plan.timeout)
         complete = "end" in out.splitlines()
         return {"state": "timeout" if late else "ok" if complete else "failed", "exit_status": child.returncode, "wall": time.monotonic() - begun,
                 "measured": {name: [float(value), unit] for name, value, unit in RESULT.findall(out)}, "errors": err[-2000:]}
@@ -171,17 +155,7 @@ class Executor:
 
 def reduce(directory):
     """Write runs.csv."""
-    path = os.path.join(directory, "runs.csv")
-    with open(path + ".part", "w", newline="", encoding="utf-8") as f:
-        w = csv.writer(f, lineterminator="\n")
-        w.writerow(COLUMNS)
-        for name in sorted(glob.glob(os.path.join(glob.escape(directory), "runs", "*.json"))):
-            with open(name, encoding="utf-8") as g:
-                run = json.load(g)
-            head = [run[c] for c in COLUMNS[:5]]
-            for measure, (value, unit) in run["measured"].items() or [("", ("", ""))]:
-                w.writerow([*head, measure, value, unit])
-    os.replace(path + ".part", path)
+    write_measured(directory, COLUMNS, lambda measured: [(measure, *value) for measure, value in measured.items()])
 
 
 class Data:

@@ -9,8 +9,8 @@ import subprocess
 import sys
 import tempfile
 
-TWEED = os.path.abspath(sys.argv[1])
-failures = []
+sys.dont_write_bytecode = True
+from command import TWEED, check, compare, end  # noqa: E402
 
 PROGRAM = """#!/bin/sh
 # A program that does not use Tweed: its first argument says how it ends.
@@ -40,16 +40,6 @@ sizes = ["default", "wrong", "late", "dead"]
 protocols = ["none"]
 shapes = ["1x1", "2x1"]
 """
-
-
-def check(what, holds, more=""):
-    if not holds:
-        failures.append(what)
-        print(f"FAILED: {what}: {more}")
-
-
-def compare(*args, cwd):
-    return subprocess.run([TWEED, "compare", *args], capture_output=True, text=True, cwd=cwd, timeout=120)
 
 
 def states(folder):
@@ -139,5 +129,4 @@ with tempfile.TemporaryDirectory() as directory:
     refusals(directory)
 done = subprocess.run([TWEED, "compare", "--list"], capture_output=True, text=True)
 check("the shipped plans load", done.returncode == 0 and "smoke" in done.stdout and "cashmere" in done.stdout, done.stderr)
-print(f"compare: {'failed: ' + ', '.join(failures) if failures else 'good'}")
-sys.exit(1 if failures else 0)
+end("compare")

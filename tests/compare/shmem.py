@@ -4,12 +4,11 @@
 import csv
 import json
 import os
-import subprocess
 import sys
 import tempfile
 
-TWEED = os.path.abspath(sys.argv[1])
-failures = []
+sys.dont_write_bytecode = True
+from command import TWEED, check, compare, end  # noqa: E402
 
 # What stands for another implementation: its compiler writes a program, its launcher is `sh RUN -n PES OPTIONS PROGRAM ARGS`.
 COMPILE = """#!/bin/sh
@@ -45,16 +44,6 @@ ratio = 0.5
 place = "node"
 measures = ["get.*"]
 """
-
-
-def check(what, holds, more=""):
-    if not holds:
-        failures.append(what)
-        print(f"FAILED: {what}: {more}")
-
-
-def compare(*args, cwd):
-    return subprocess.run([TWEED, "compare", *args], capture_output=True, text=True, cwd=cwd, timeout=150)
 
 
 def runs(top):
@@ -104,5 +93,4 @@ def refusals(top):
 with tempfile.TemporaryDirectory() as directory:
     runs(directory)
     refusals(directory)
-print(f"compare shmem: {'failed: ' + ', '.join(failures) if failures else 'good'}")
-sys.exit(1 if failures else 0)
+end("compare shmem")
