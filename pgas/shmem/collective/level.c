@@ -68,7 +68,8 @@ void level_ring(const struct sh_level *level, char *dest, size_t bytes)
 		level_signal(level, next, word);
 		set_wait(level->set, word);
 	}
-	level_sync(level);
+	if (level->n > 2) /* nobody of two forwards what the other may write next */
+		level_sync(level);
 }
 
 void level_spread(const struct sh_level *level, char *dest, size_t bytes)
