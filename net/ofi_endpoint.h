@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ofi_endpoint.h - an endpoint of the ofi transport: what its operations (ofi.c) and its started ones (ofi_flow.c) share. */
+/* ofi_endpoint.h - an endpoint of the ofi transport: what its parts share. */
 #ifndef TW_NET_OFI_ENDPOINT_H
 #define TW_NET_OFI_ENDPOINT_H
 
@@ -20,20 +20,45 @@ struct ofi {
 	struct ofi_peer peer[];
 };
 
-/* ofi_advance - one event of the port; false when there is none.
+static inline bool ofi_own(const struct tw_net *net, unsigned node)
+{
+	return node == net->config.node;
+}
+
+static inline struct tw_mailbox *ofi_mailbox(const struct tw_net *net, unsigned port)
+{
+	return tw_mailbox_of(&net->config, net->base, port);
+}
+
+/* ---- ofi_batch.c */
+
+/* ofi_lost - end: the connection to @node is, for that reason.
+ * ofi_advance - one event of the port; false when there is none.  ofi_rest - there was none, and @node is waited for since @begun: spin,
+ * then sleep, and at last give up.
  * ofi_wait - advance until @*done has reached @number; @node is whom we wait for.  ofi_wait_none - until @*under_way is 0. */
+void ofi_lost(const struct tw_net *net, unsigned node, const char *why) __attribute__((noreturn));
 bool ofi_advance(struct tw_net *net);
+void ofi_rest(struct tw_net *net, unsigned node, uint64_t begun);
 void ofi_wait(struct tw_net *net, unsigned node, const uint64_t *done, uint64_t number);
 void ofi_wait_none(struct tw_net *net, unsigned node, const unsigned *under_way);
 
-/* ofi_close_batch - send the open batch to @node, if there is one; @ask: it, or an empty one, is to be answered.
- * ofi_add - a new entry in the batch to @node, with entry.bytes behind it; returns it.  Its results take @results.
- * ofi_ask - the same, of which @bytes of results come, the first @stored of them to @to. */
+/* ofi_idle - an idle buffer for @node, waited for.  ofi_give - give a message to the provider; @answered: it will be, and we wait for that.
+ * ofi_push - until the provider has given away all that was sent, to @node at last. */
+struct ofi_buffer *ofi_idle(struct tw_net *net, unsigned node, struct ofi_idle *idle);
+void ofi_give(struct tw_net *net, unsigned node, struct ofi_buffer *buffer, bool answered);
+void ofi_push(struct tw_net *net, unsigned node);
+
+/* ofi_close_batch - send the open batch to @node, if there is one; @ask: it, or an empty one, is to be answered.  ofi_close_all - of all nodes.
+ * ofi_add - a new entry in the batch to @node, with entry.bytes behind it; returns it.  Its results take @results. */
 void ofi_close_batch(struct tw_net *net, unsigned node, bool ask);
+void ofi_close_all(struct tw_net *net);
 struct ofi_entry *ofi_add(struct tw_net *net, unsigned node, struct ofi_entry entry, size_t results);
+
+/* ---- ofi.c */
+
+/* ofi_ask - as ofi_add, of which @bytes of results come, the first @stored of them to @to. */
 struct ofi_entry *ofi_ask(struct tw_net *net, unsigned node, struct ofi_entry entry, void *to, uint32_t bytes,
                           uint32_t stored);
-
 /* ofi_direct - start a remote write or read, which counts in @*under_way until it is over.
  * ofi_amo_ask - add an atomic to the batch, whose old value comes to @old. */
 void ofi_direct(struct tw_net *net, unsigned node, bool write, size_t offset, void *local, size_t bytes,
@@ -46,6 +71,10 @@ void ofi_write(struct tw_net *net, unsigned node, size_t offset, const void *src
 void ofi_read(struct tw_net *net, unsigned node, size_t offset, void *dst, size_t len);
 void ofi_amo_post(struct tw_net *net, unsigned node, size_t offset, enum tw_amo op, unsigned bytes, uint64_t value,
                   uint64_t expect);
+
+/* ---- ofi_open.c, ofi_flow.c: as the operations of the transport. */
+int ofi_open(struct tw_net *net);
+void ofi_close(struct tw_net *net);
 void ofi_start(struct tw_net *net, struct tw_net_flow *flow, const struct tw_net_work *work);
 bool ofi_settle(struct tw_net *net, struct tw_net_flow *flow, bool wait);
 

@@ -34,8 +34,7 @@
 
 /* ---- ending ---------------------------------------------------------------------------------------------------- */
 
-/* What its host is called; NULL: an emulated node. */
-static const char *launch_host(const struct launch *l, unsigned node)
+const char *launch_host(const struct launch *l, unsigned node)
 {
 	const struct launch_node *n = &l->node[node];
 
@@ -60,7 +59,7 @@ void launch_send(struct launch *l, unsigned node, enum wire_type type, const voi
 		          0); /* a failure is an agent's death: seen soon */
 }
 
-static void launch_tell(struct launch *l, enum wire_type type)
+void launch_tell(struct launch *l, enum wire_type type)
 {
 	for (unsigned i = 0; i < l->nodes; i++)
 		launch_send(l, i, type, NULL, 0);
@@ -205,146 +204,6 @@ static void launch_damaged(struct launch *l, unsigned i)
 	launch_drop(l, i);
 }
 
-/* ---- bring-up -------------------------------------------------------------------------------------------------- */
-
-/* Node 0 goes first at each step of the bring-up, so that what fails on every node is said once. */
-
-/* The node's place among the job's processors that share its cores. */
-static void launch_count_cores(const struct launch *l, unsigned node, struct wire_job *job)
-{
-	const struct wire_hello *mine = &l->node[node].hello;
-	uint32_t processors = (uint32_t)l->job->config.processors;
-
-	job->host_processes = job->cores_first = job->cores_processes = 0;
-	for (unsigned i = 0; i < l->nodes; i++) {
-		const struct wire_hello *h = &l->node[i].hello;
-		if (strcmp(h->boot, mine->boot) != 0)
-			continue;
-		job->host_processes += processors;
-		if (h->cpus != mine->cpus)
-			continue;
-		job->cores_processes += processors;
-		if (i < node)
-			job->cores_first += processors;
-	}
-}
-
-static void launch_send_jobs(struct launch *l, unsigned first, unsigned end)
-{
-	struct wire_job job = {.output = l->output,
-	                       .input = l->input,
-	                       .program_bytes = (uint32_t)l->program_bytes,
-	                       .variables = (uint32_t)l->job->variables,
-	                       .config = l->job->config};
-
-	while (l->job->argv[job.arguments])
-		job.arguments++;
-	for (unsigned i = first; i < end; i++) {
-		bool holds =
-		    l->job->connection && l->job->connection[i] >= 0; /* a network in between, without encryption */
-		memcpy(job.secret, holds ? (const uint8_t[sizeof(job.secret)]){0} : l->secret, sizeof(job.secret));
-		job.node = i;
-		job.watch = l->node[i].host || !l->node[i].child;
-		launch_count_cores(l, i, &job);
-		launch_send(l, i, WIRE_JOB, &job, sizeof(job));
-		for (size_t at = 0; at < l->program_bytes; at += WIRE_PIECE)
-			launch_send(l, i, WIRE_PROGRAM, l->program + at, TW_MIN(l->program_bytes - at, WIRE_PIECE));
-	}
-}
-
-static void launch_greeted(struct launch *l, unsigned i, const struct wire_msg *msg)
-{
-	struct launch_node *n = &l->node[i];
-	char error[512];
-
-	if (n->greeted)
-		return;
-	n->hello = msg->hello;
-	n->greeted = true;
-	l->greeted++;
-	if (hello_check(&n->hello, launch_where(l, i), error, sizeof(error)) < 0) {
-		if (!l->ending)
-			tool_say("%s", error);
-		launch_end(l, TOOL_USAGE);
-	} else if (start_agents(l) < 0) {
-		launch_end(l, TOOL_USAGE);
-	} else if (l->greeted == l->nodes) {
-		launch_send_jobs(l, 0, 1);
-	}
-}
-
-static void launch_send_part(struct launch *l, unsigned i, const struct wire_nodes *part)
-{
-	int fd[WIRE_NODES_MOST];
-
-	for (unsigned n = 0; n < part->count; n++)
-		fd[n] = l->node[part->first + n].memory;
-	if (l->node[i].wire.in >= 0)
-		wire_send(&l->node[i].wire, WIRE_NODES, part, sizeof(*part), fd, fd[0] >= 0 ? part->count : 0);
-}
-
-static void launch_describe(const struct launch *l, unsigned node, struct tw_net_address *address,
-                            char host[TW_HOST_BYTES])
-{
-	const char *name = launch_host(l, node);
-
-	*address = l->node[node].address;
-	snprintf(host, TW_HOST_BYTES, "%s", name ? name : "");
-}
-
-/* All memories exist: hand their descriptors, or addresses, to agents. */
-static void launch_send_nodes(struct launch *l, unsigned first, unsigned end)
-{
-	static struct wire_nodes part;
-
-	for (part.first = 0; part.first < l->nodes; part.first += part.count) {
-		part.count = TW_MIN(l->nodes - part.first, (unsigned)WIRE_NODES_MOST);
-		for (unsigned n = 0; n < part.count; n++)
-			launch_describe(l, part.first + n, &part.address[n], part.host[n]);
-		for (unsigned i = first; i < end; i++)
-			launch_send_part(l, i, &part);
-	}
-}
-
-static void launch_have_memory(struct launch *l, unsigned i, const struct wire_msg *msg)
-{
-	l->node[i].memory = msg->fds ? msg->fd[0] : -1;
-	l->node[i].address = msg->memory;
-	l->have_memory++;
-	if (i == 0)
-		launch_send_jobs(l, 1, l->nodes);
-	if (l->have_memory == l->nodes)
-		launch_send_nodes(l, 0, 1);
-}
-
-static void launch_have_ready(struct launch *l, unsigned i)
-{
-	l->ready++;
-	if (i == 0) {
-		launch_send_nodes(l, 1, l->nodes);
-		for (unsigned n = 0; n < l->nodes; n++)
-			if (l->node[n].memory >= 0)
-				close(l->node[n].memory);
-	}
-	if (l->ready == l->nodes) {
-		l->began_ns = tw_time_ns();
-		l->going = true;
-		launch_tell(l, WIRE_GO);
-	}
-}
-
-/* Times of another host's agent are of use in a trace if we know its clock. */
-static void launch_agent_ready(struct launch *l, unsigned i)
-{
-	const struct launch_node *n = &l->node[i];
-	struct wire_clock clock = {.launcher_ns = tw_time_ns()};
-
-	if (l->job->config.trace[0] && (n->host || !n->child) && trace_clock_asks(&l->trace, i))
-		launch_send(l, i, WIRE_CLOCK, &clock, sizeof(clock));
-	else
-		launch_have_ready(l, i);
-}
-
 /* ---- events ---------------------------------------------------------------------------------------------------- */
 
 static void launch_take_stats(struct launch *l, unsigned i, const struct wire_msg *msg)
@@ -388,18 +247,18 @@ static void launch_event(struct launch *l, unsigned i, const struct wire_msg *ms
 {
 	switch (msg->type) {
 	case WIRE_HELLO:
-		launch_greeted(l, i, msg);
+		prepare_greeted(l, i, msg);
 		break;
 	case WIRE_MEMORY:
-		launch_have_memory(l, i, msg);
+		prepare_have_memory(l, i, msg);
 		break;
 	case WIRE_READY:
 		l->node[i].ready = msg->ready;
-		launch_agent_ready(l, i);
+		prepare_agent_ready(l, i);
 		break;
 	case WIRE_CLOCK:
 		trace_clock_heard(&l->trace, i, &msg->clock);
-		launch_agent_ready(l, i);
+		prepare_agent_ready(l, i);
 		break;
 	case WIRE_DEATH:
 		launch_processor_died(l, i, &msg->death);

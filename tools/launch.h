@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* launch.h - the launcher's state: launch.c, start.c, survive.c, forward.c. */
+/* launch.h - the launcher's state: launch.c, start.c, prepare.c, survive.c, forward.c. */
 #ifndef TW_TOOLS_LAUNCH_H
 #define TW_TOOLS_LAUNCH_H
 
@@ -54,9 +54,13 @@ struct launch {
 	uint8_t secret[TW_NET_SECRET_BYTES];
 };
 
-/* launch_end - end the job with this status, unless it is ending.  launch_send - to one agent, as wire_send. */
+/* launch_end - end the job with this status, unless it is ending.  launch_send - to one agent, as wire_send.  launch_tell - to all, no
+ * more than that. */
 void launch_end(struct launch *l, int status);
+void launch_tell(struct launch *l, enum wire_type type);
 void launch_send(struct launch *l, unsigned node, enum wire_type type, const void *body, size_t bytes);
+/* launch_host - what its host is called; NULL: an emulated node. */
+const char *launch_host(const struct launch *l, unsigned node);
 /* launch_where - "node 1", or "node 1 on host b"; in one of two buffers in turn. */
 const char *launch_where(const struct launch *l, unsigned node);
 
@@ -93,6 +97,14 @@ void start_failed(struct launch *l, unsigned node, int status);
 void start_kill(const struct launch_node *n);
 /* start_wait - what became of the node's child, which is gone or will be soon; it is reaped.  As waitpid gives it. */
 int start_wait(struct launch_node *n);
+
+/* ---- prepare.c: from HELLO to GO ---- */
+
+/* prepare_greeted, prepare_have_memory, prepare_agent_ready - the agent of node @i has said HELLO, MEMORY, READY (or CLOCK after it): tell
+ * it, or all, what comes next. */
+void prepare_greeted(struct launch *l, unsigned i, const struct wire_msg *msg);
+void prepare_have_memory(struct launch *l, unsigned i, const struct wire_msg *msg);
+void prepare_agent_ready(struct launch *l, unsigned i);
 
 /* ---- forward.c: output, input ---- */
 

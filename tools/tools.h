@@ -3,7 +3,7 @@
  *
  * tweed.c   table of subcommands          run.c     options and checks of `tweed run`
  * hosts.c   lists of hosts
- * launch.c  the launcher: watches the job, ends it; start.c: starts agents; forward.c, drain.c: output and input
+ * launch.c  the launcher: watches the job, ends it; start.c: starts agents; prepare.c: what they are told; forward.c, drain.c: output and input
  * agent.c   one process per node: memory, processors, their deaths; output.c: their output; bind.c: their cores
  * guard.c   the process above an agent on another host
  * manager.c agents under a resource manager: exchange.c (PMIx), and meet.c, by which they find the launcher

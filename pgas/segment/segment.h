@@ -192,8 +192,8 @@ void tw_segment_push(void);
 
 /* Waiting for a word of the own segment that others write: for (struct tw_nap nap = {0}; !ready; tw_segment_nap(&nap)).  Spins, yields, then
  * sleeps for longer and longer, a millisecond at most; what was put travels meanwhile.  Who writes the word from this node may end
- * the sleep. */
-/* After the first looks they are rarer: each takes the line from who is about to write it, and time from who shares the core. */
+ * the sleep.  After the first looks they are rarer: each takes the line from who is about to write it, and time from who shares the
+ * core. */
 #define TW_NAP_OFTEN  4u /* looks */
 #define TW_NAP_PAUSES 4u /* between later ones */
 struct tw_nap {

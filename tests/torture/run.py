@@ -63,6 +63,12 @@ def run(a, combination, setting, first, count):
     return f"exit status {done.returncode}\n    {said}\n  replay: {replay} --seeds {seed}"
 
 
+def accepted(a, setting):
+    """Does the protocol of the environment take it?  Some homes cannot migrate, for instance."""
+    environment = dict(os.environ, **dict([setting.split("=", 1)] if setting else []))
+    return subprocess.run([a.tweed, "run", "-n", "2", "-p", "1", "true"], env=environment, stderr=subprocess.DEVNULL).returncode != 2
+
+
 def main():
     a = parse()
     faults = a.faults.split(",") if a.faults else usable(a.tweed)
@@ -71,7 +77,7 @@ def main():
     # Fewer seeds than combinations: walk through them with a stride, so that every value of each axis has its turn.
     if a.total < len(combinations):
         combinations = combinations[::-(-len(combinations) // a.total)][:a.total]
-    settings = a.settings.split(",")
+    settings = [s for s in a.settings.split(",") if accepted(a, s)]
     for i, c in enumerate(combinations):
         setting = settings[(i + i // 4 + i // 12) % len(settings)]  # all settings meet all values of every axis
         count = a.total // len(combinations) + (i < a.total % len(combinations))

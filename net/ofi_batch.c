@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* ofi_batch.c - an endpoint's batches on their way, and its waits (the reasons are in ofi.c). */
+#include <sched.h>
+#include <string.h>
+
+#include "net/ofi_endpoint.h"
+
+#define OFI_ANSWER_NS 30000000000u /* a server waits for nobody: who takes longer is lost */
+#define OFI_DOZE_NS   10000000u    /* at most, as not all that ends a wait wakes us */
+
+void ofi_lost(const struct tw_net *net, unsigned node, const char *why)
+{
+	tw_fatal("the connection to %s is lost: %s%s", tw_log_node(node), why,
+	         net->config.survive ? "" : "; the job is ended");
+}
+
+/* A job that survives its nodes waits until it is known that this one is lost, or no answer comes. */
+static void ofi_broken(const struct tw_net *net, unsigned node, ssize_t error)
+{
+	if (!net->config.survive)
+		ofi_lost(net, node, ofi_text(error));
+}
+
+/* ---- waiting ---- */
+
+bool ofi_advance(struct tw_net *net)
+{
+	struct ofi *o = net->priv;
+	struct ofi_buffer *buffer;
+	ssize_t failure;
+
+	switch (ofi_poll(&o->port, &buffer, &failure)) {
+	case OFI_NOTHING:
+		return false;
+	case OFI_SENT:
+		if (buffer->use == OFI_TRANSFERS)
+			--*buffer->under_way;
+		return true;
+	case OFI_RECEIVED:
+		if (ofi_peer_take(o->peer, &net->config, buffer->head, buffer->bytes) < 0)
+			ofi_lost(net, buffer->head->node, "it answers what was not asked");
+		ofi_again(&o->port, buffer);
+		return true;
+	case OFI_FAILED:
+		if (buffer && buffer->use != OFI_RECEIVES)
+			ofi_broken(net, buffer->peer, failure);
+		return true;
+	}
+	return false;
+}
+
+/* Nothing to advance, and waiting for @node since @begun: spin, then sleep, and at last give up. */
+void ofi_rest(struct tw_net *net, unsigned node, uint64_t begun)
+{
+	struct ofi *o = net->priv;
+	uint64_t now = tw_time_ns();
+
+	if (now - begun > OFI_ANSWER_NS)
+		ofi_lost(net, node, "no answer for 30 s");
+	if (ofi_spin_on(&o->spin, begun, now))
+		sched_yield();
+	else if (ofi_sleep(&o->port, -1, OFI_DOZE_NS) && o->spin.most_ns)
+		o->spin.woken = tw_time_ns();
+}
+
+void ofi_wait(struct tw_net *net, unsigned node, const uint64_t *done, uint64_t number)
+{
+	struct ofi *o = net->priv;
+
+	if (*done >= number)
+		return;
+	uint64_t begun = tw_time_ns();
+	while (*done < number && !tw_net_lost(&net->config, node))
+		if (!ofi_advance(net))
+			ofi_rest(net, node, begun);
+	ofi_spin_end(&o->spin, tw_time_ns() - begun);
+}
+
+void ofi_wait_none(struct tw_net *net, unsigned node, const unsigned *under_way)
+{
+	uint64_t begun = *under_way ? tw_time_ns() : 0;
+
+	while (*under_way)
+		if (!ofi_advance(net))
+			ofi_rest(net, node, begun);
+}
+
+/* Until at least @count are idle; @node is whom we want to send to. */
+static void ofi_wait_idle(struct tw_net *net, unsigned node, const struct ofi_idle *idle, unsigned count)
+{
+	uint64_t begun = idle->count < count ? tw_time_ns() : 0;
+
+	while (idle->count < count)
+		if (!ofi_advance(net))
+			ofi_rest(net, node, begun);
+}
+
+/* ---- batches ---- */
+
+/* Give a message to the provider; @answered: it will be, and we wait for that. */
+void ofi_give(struct tw_net *net, unsigned node, struct ofi_buffer *buffer, bool answered)
+{
+	struct ofi *o = net->priv;
+	uint64_t begun = tw_time_ns();
+	ssize_t error;
+
+	buffer->peer = node;
+	buffer->away = true;
+	while ((error = tw_net_lost(&net->config, node)
+	                    ? -FI_ECANCELED
+	                    : ofi_send(&o->port, o->peer[node].to, buffer, answered)) == -FI_EAGAIN)
+		if (!ofi_advance(net))
+			ofi_rest(net, node, begun);
+	if (!error)
+		return;
+	ofi_broken(net, node, error);
+	ofi_again(&o->port, buffer);
+}
+
+struct ofi_buffer *ofi_idle(struct tw_net *net, unsigned node, struct ofi_idle *idle)
+{
+	ofi_wait_idle(net, node, idle, 1);
+	return ofi_take(idle);
+}
+
+void ofi_close_batch(struct tw_net *net, unsigned node, bool ask)
+{
+	struct ofi *o = net->priv;
+	struct ofi_peer *peer = &o->peer[node];
+	struct ofi_buffer *buffer = peer->open;
+
+	if (!buffer) {
+		if (!ask)
+			return;
+		buffer = ofi_idle(net, node, &o->port.sends);
+		buffer->head->bytes = sizeof(*buffer->head);
+	} else {
+		peer->open = NULL;
+		o->opens--;
+	}
+	ask = ask || peer->results;
+	*buffer->head = (struct ofi_head){.number = ++peer->sent,
+	                                  .bytes = buffer->head->bytes,
+	                                  .kind = OFI_WORK,
+	                                  .ask = ask,
+	                                  .node = (uint16_t)net->config.node,
+	                                  .port = (uint16_t)net->config.port};
+	if (ask)
+		peer->asked = peer->sent;
+	peer->results = 0;
+	ofi_seal(&peer->key, buffer->head);
+	ofi_give(net, node, buffer, ask);
+}
+
+struct ofi_entry *ofi_add(struct tw_net *net, unsigned node, struct ofi_entry entry, size_t results)
+{
+	struct ofi *o = net->priv;
+	struct ofi_peer *peer = &o->peer[node];
+	size_t bytes = ofi_entry_bytes(entry.op, entry.bytes);
+
+	if (peer->open && (peer->open->head->bytes + bytes > OFI_MESSAGE || peer->results + results > OFI_ROOM))
+		ofi_close_batch(net, node, false);
+	if (!peer->open) {
+		peer->open = ofi_idle(net, node, &o->port.sends);
+		peer->open->head->bytes = sizeof(struct ofi_head);
+		o->opens++;
+	}
+	struct ofi_entry *at = (void *)((char *)peer->open->head + peer->open->head->bytes);
+	*at = entry;
+	peer->open->head->bytes = (uint16_t)(peer->open->head->bytes + bytes);
+	peer->results += results;
+	return at;
+}
+
+void ofi_close_all(struct tw_net *net)
+{
+	struct ofi *o = net->priv;
+
+	for (unsigned node = 0; o->opens; node++)
+		ofi_close_batch(net, node, false);
+}
+
+/* Messages to lost nodes, which the provider may keep. */
+static unsigned ofi_stuck(const struct tw_net *net)
+{
+	const struct ofi *o = net->priv;
+	unsigned stuck = 0;
+
+	for (unsigned i = 0; net->config.lost && i < o->port.sends.all; i++) {
+		const struct ofi_buffer *buffer = &o->port.buffer[o->port.receives + i];
+		stuck += buffer->away && tw_net_lost(&net->config, buffer->peer);
+	}
+	return stuck;
+}
+
+/* Until the provider has given away all that was sent, to @node at last. */
+void ofi_push(struct tw_net *net, unsigned node)
+{
+	struct ofi *o = net->priv;
+	uint64_t begun = o->port.sends.count < o->port.sends.all - o->opens ? tw_time_ns() : 0;
+
+	while (o->port.sends.count < o->port.sends.all - o->opens - ofi_stuck(net))
+		if (!ofi_advance(net))
+			ofi_rest(net, node, begun);
+}
