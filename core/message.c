@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "core/job.h"
-#include "net/mailbox.h"
 #include "core/wide.h"
+#include "net/mailbox.h"
 
 struct message_wait {
 	struct tw_proc *me;

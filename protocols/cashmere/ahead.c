@@ -37,7 +37,7 @@ static unsigned past_run(struct tw_proc *me, tw_page_t p, enum tw_rights want, u
 static bool past_probes(struct cash *c)
 {
 	c->dice = c->dice * 1664525u + 1013904223u;
-	return c->dice >> 16 & (PAST_PROBE - 1) ? false : true;
+	return (c->dice >> 16) % PAST_PROBE == 0;
 }
 
 static unsigned stream_window(struct cash_stream *s, tw_page_t p, unsigned most)

@@ -3,30 +3,32 @@
 
 pgas.py TWEED"""
 import os
-import subprocess
 import sys
 import tempfile
+
+sys.dont_write_bytecode = True
+from command import compare  # noqa: E402
 
 PLAN = 'repetitions = 1\nlocales = [1, 2]\nremote = [50]\ntotal = 2000\ntransports = ["shm"]\n'
 
 
-def compare(folder, text):
+def small(folder, text):
     with open(os.path.join(folder, "small.toml"), "w", encoding="utf-8") as f:
         f.write(text)
-    return subprocess.run([os.path.abspath(sys.argv[1]), "compare", "small.toml", "--out", "out"], cwd=folder, capture_output=True, text=True, timeout=100)
+    return compare("small.toml", "--out", "out", cwd=folder)
 
 
 def main():
     with tempfile.TemporaryDirectory() as folder:
-        refused = compare(folder, PLAN + "figures = [2]\n")
+        refused = small(folder, PLAN + "figures = [2]\n")
         assert refused.returncode == 2 and "figures is a list of numbers from 3 to 7" in refused.stderr, refused
-        done = compare(folder, PLAN)
+        done = small(folder, PLAN)
         assert done.returncode == 0, done.stdout + done.stderr
         assert "AtomicObject's time over the plain atomic word's" in done.stdout
         for name in ["report.html", "runs.csv", "figures/figures-shm.png", *(f"tables/shm-figure-{n}.md" for n in range(3, 8)), "tables/atomic.txt"]:
             assert os.path.getsize(os.path.join(folder, "out", name)), name
         before = os.stat(os.path.join(folder, "out", "runs", "shm-3-0-2.0.json")).st_mtime_ns
-        assert compare(folder, PLAN).returncode == 0
+        assert small(folder, PLAN).returncode == 0
         assert before == os.stat(os.path.join(folder, "out", "runs", "shm-3-0-2.0.json")).st_mtime_ns, "what ran was run again"
 
 

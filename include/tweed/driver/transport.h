@@ -24,8 +24,9 @@
  *     sleeps on that bell value cannot miss a wake-up;
  *   - nothing is promised between different senders (no total order: see doc/design.md, "publication").
  *
- * A node may be lost (config.lost, TW_NET_LOSES_NODES).  What was begun before or comes later then ends soon: writes, messages and notifies to it vanish, what
- * reads or atomics give has no meaning; other nodes' goes on as before.  Until that is known, a broken connection is waited for.
+ * A node may be lost (config.lost, TW_NET_LOSES_NODES).  What was begun before or comes later then ends soon: writes, messages and
+ * notifies to it vanish, what reads or atomics give has no meaning; other nodes' goes on as before.  Until that is known, a broken
+ * connection is waited for.
  *
  * Context: every operation may be called from fault handlers: no allocation, no stdio, no lock that an application
  * can hold.  One thread at a time per endpoint.  Access to this process's own node is direct memory access. */
@@ -94,10 +95,9 @@ struct tw_net_config {
 	unsigned spin_ns;      /* how long a wait spins before it sleeps */
 	bool huge;             /* advise huge pages for exported memory */
 	bool survive;          /* endpoints and nodes may end at any time, and shut_out is to be exact */
-	/* An endpoint's, [nodes / 64]: a bit for each node that is lost, set by others; NULL: none is ever. */
-	const _Atomic uint64_t *lost;
-	const _Atomic uint64_t
-	    *dead; /* so for processors, which are ports 0 to ports - 2 of each node in turn: shut out everywhere */
+	/* An endpoint's, [nodes / 64]: a bit for each node that is lost, set by others; NULL: none is ever.  So for dead processors, ports 0 to
+	 * ports - 2 of each node in turn, which are shut out everywhere. */
+	const _Atomic uint64_t *lost, *dead;
 };
 
 struct tw_net {
