@@ -8,7 +8,7 @@
 #include "net/ofi_peer.h"
 
 #define OFI_TRANSFERS_MOST 8u     /* at once */
-#define OFI_DIRECT         32768u /* from here on a write or read is the provider's own */
+#define OFI_DIRECT         16384u /* from here on a write or read is the provider's own */
 
 struct ofi {
 	struct ofi_port port;

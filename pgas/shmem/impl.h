@@ -85,7 +85,7 @@ SH_INLINE void sh_check_pe(unsigned pe)
 #define SH_TEAMS      64u             /* at once, with the predefined ones: bits of a word */
 #define SH_WORDS      128u            /* signal words of a team; the work arrays of active sets have the first 64 */
 #define SH_WORD_BYTES 64u             /* a cache line for each */
-#define SH_SCRATCH    ((size_t)16384) /* a team has five */
+#define SH_SCRATCH    ((size_t)65536) /* a team has five */
 #define SH_TEAM_BYTES (SH_WORDS * SH_WORD_BYTES + 5 * SH_SCRATCH)
 
 struct shmem_ctx {

@@ -50,7 +50,7 @@ static void settle_at_last(struct env *env, struct tw_net_flow *flow)
 /* Every length, there and back; what was settled is in the other's memory, as it was when it was started or since. */
 static void lengths(struct env *env)
 {
-	static const size_t lens[] = {1, 3, 4, 8, 9, 100, 4096, 5000, 32767, 32768, 70001, LONG};
+	static const size_t lens[] = {1, 3, 4, 8, 9, 100, 4096, 5000, 16383, 16384, 32768, 70001, LONG};
 	static unsigned char src[LONG], back[LONG];
 
 	for (size_t k = 0; k < sizeof(lens) / sizeof(lens[0]); k++) {

@@ -2,6 +2,8 @@
 /* flat.c - algorithms that know no nodes: those of level.c over all PEs of a set, and the plainest, which suit every set. */
 #include "pgas/shmem/collective/collective.h"
 
+#define FLAT_COPY ((size_t)16384)
+
 void sync_dissemination(SH_SYNC_ARGS)
 {
 	struct sh_level level = level_all(set);
@@ -80,7 +82,7 @@ void alltoall_flat(SH_ALLTOALL_ARGS)
 /* Everyone shows a part of its source in its scratch, and takes those of all, in the same order. */
 void reduce_flat(SH_REDUCE_ARGS)
 {
-	_Alignas(64) char copy[SH_SCRATCH];
+	_Alignas(64) char copy[FLAT_COPY];
 	size_t most = TW_MIN(set->scratch_bytes, sizeof(copy)) / size;
 
 	for (size_t part; n; n -= part) {

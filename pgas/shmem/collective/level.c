@@ -101,10 +101,12 @@ static unsigned level_rounds(const struct sh_level *level)
 
 size_t level_double_most(const struct sh_level *level)
 {
-	return SH_SCRATCH / (level_rounds(level) + 1) / 64 * 64;
+	unsigned rounds = level_rounds(level), slots = rounds + (level->n > 1u << rounds);
+
+	return SH_SCRATCH / TW_MAX(slots, 1u) / 64 * 64;
 }
 
-/* A slot for each round, and one for what does not fit a power of two.  The lower one of two partners is the left operand on
+/* A slot for each round, and one where there are more than a power of two.  The lower one of two partners is the left operand on
  * both, so that all get the same bits. */
 void level_double(const struct sh_level *level, void *dest, size_t n, size_t size, sh_reduce_op op, size_t scratch)
 {
