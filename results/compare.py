@@ -8,6 +8,7 @@ import os
 import platform
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -23,7 +24,7 @@ def parse():
     p.add_argument("--out", metavar="DIR", help="where results go (default: compare-PLAN)")
     p.add_argument("--jobs", type=int, default=1, metavar="N", help="run up to N at the same time: for counts, not for times (default 1)")
     p.add_argument("--retry", action="store_true", help="run again what did not end well")
-    p.add_argument("--redraw", metavar="DIR", help="run nothing: make tables, figures and report again from DIR/runs.csv")
+    p.add_argument("--redraw", metavar="DIR", help="run nothing: make tables, figures and report of what DIR has")
     p.add_argument("--list", action="store_true", help="name the plans that came with Tweed")
     p.add_argument("--tweed", required=True, help=argparse.SUPPRESS)
     a = p.parse_args()
@@ -135,7 +136,6 @@ def run(a, directory, plan):
         print(f"tweed: {name} is not built for 1L (tweed cc): left out there", file=sys.stderr)
     executor.run_all()
     bench(directory, plan, a.tweed)
-    reduce.reduce(directory)
 
 
 def run_shmem(a, directory, plan):
@@ -143,15 +143,19 @@ def run_shmem(a, directory, plan):
     for name in executor.build():
         print(f"tweed: {name} is not installed here: left out", file=sys.stderr)
     executor.run_all()
-    shmem.reduce(directory)
 
 
 def run_pgas(a, directory, plan):
     pgas.Executor(plan, directory, a.tweed).run_all()
-    pgas.reduce(directory)
+
+
+def stop(number, _frame):
+    raise KeyboardInterrupt(number)
 
 
 def main():
+    signal.signal(signal.SIGINT, stop)
+    signal.signal(signal.SIGTERM, stop)
     a = parse()
     if a.list:
         show_plans()
@@ -162,7 +166,13 @@ def main():
         directory, plan = prepare(a, a.tweed)
         if a.retry:
             forget(directory)
-        {Plan: run, shmem.ShmemPlan: run_shmem, pgas.PgasPlan: run_pgas}[type(plan)](a, directory, plan)
+    runner, results = {Plan: (run, reduce), shmem.ShmemPlan: (run_shmem, shmem), pgas.PgasPlan: (run_pgas, pgas)}[type(plan)]
+    try:
+        if not a.redraw:
+            runner(a, directory, plan)
+    finally:  # stopped or not: what ran can be redrawn
+        if os.path.isdir(os.path.join(directory, "runs")):
+            results.reduce(directory)
     if isinstance(plan, Plan):
         data, made = draw(directory, plan, a.tweed)
         bad = any(g.bad for g in data.groups)
@@ -181,6 +191,6 @@ if __name__ == "__main__":
         sys.exit(2)
     except BrokenPipeError:
         os._exit(0)  # who reads has read enough
-    except KeyboardInterrupt:
-        print("\ntweed: stopped; the same command goes on from here", file=sys.stderr)
-        sys.exit(130)
+    except KeyboardInterrupt as e:
+        print("\ntweed: stopped; the same command goes on from here, and --redraw shows what ran", file=sys.stderr)
+        sys.exit(128 + e.args[0])

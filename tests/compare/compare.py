@@ -5,12 +5,13 @@ import csv
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 
 sys.dont_write_bytecode = True
-from command import TWEED, check, compare, end  # noqa: E402
+from command import TWEED, check, compare, end, stopped  # noqa: E402
 
 PROGRAM = """#!/bin/sh
 # A program that does not use Tweed: its first argument says how it ends.
@@ -47,6 +48,11 @@ def states(folder):
         return {(r["size"], r["protocol"], r["repetition"]): r["state"] for r in csv.DictReader(f)}
 
 
+def lines(path):
+    with open(path, encoding="utf-8") as f:
+        return f.read().count("\n")
+
+
 def report(top):
     log, program, plan, out = (os.path.join(top, n) for n in ("log", "program", "plan.toml", "out"))
     with open(program, "w", encoding="utf-8") as f:
@@ -68,22 +74,18 @@ def report(top):
         page = f.read()
     check("the report is self-contained", "<svg" in page and "<script" not in page and "<link" not in page and "<img" not in page)
 
-    def runs():
-        with open(log, encoding="utf-8") as f:
-            return f.read().count("\n")
-
-    before = runs()
+    before = lines(log)
     with open(os.path.join(out, "report.html"), "rb") as f:
         first = f.read()
-    check("nothing runs twice", compare(plan, "--out", out, cwd=top).returncode == 1 and runs() == before, f"{before} {runs()}")
+    check("nothing runs twice", compare(plan, "--out", out, cwd=top).returncode == 1 and lines(log) == before, f"{before} {lines(log)}")
     os.remove(os.path.join(out, "report.html"))
     shutil.rmtree(os.path.join(out, "figures"))
-    check("redrawing", compare("--redraw", out, cwd=top).returncode == 1 and runs() == before)
+    check("redrawing", compare("--redraw", out, cwd=top).returncode == 1 and lines(log) == before)
     with open(os.path.join(out, "report.html"), "rb") as f:
         again = f.read()
     check("a redrawn report differs in its date alone", len(first) == len(again))
     compare(plan, "--out", out, "--retry", cwd=top)
-    check("--retry runs what did not end well", runs() == before + 6, f"{before} {runs()}")
+    check("--retry runs what did not end well", lines(log) == before + 6, f"{before} {lines(log)}")
 
     machine = os.path.join(out, "machine.json")
     with open(machine, encoding="utf-8") as f:
@@ -92,6 +94,29 @@ def report(top):
         json.dump(facts | {"tweed": "0.0.1"}, f)
     done = compare(plan, "--out", out, cwd=top)
     check("results of another version stay apart", done.returncode == 2 and "another --out" in done.stderr, done.stderr)
+
+
+def stops(top):
+    """What ran before a plan is stopped can be redrawn; the same command goes on."""
+    log, program, plan = (os.path.join(top, n) for n in ("stops", "program", "stops.toml"))
+    text = "baseline = false\n" + PLAN.format(program=program).replace(', "dead"]', "]").replace("repetitions = 2", "repetitions = 1")
+    with open(program, "w", encoding="utf-8") as f:
+        f.write(PROGRAM.format(log=log))
+    for number in (signal.SIGINT, signal.SIGTERM):
+        with open(plan, "w", encoding="utf-8") as f:
+            f.write(text.replace("timeout = 2", "timeout = 50"))
+        out = os.path.join(top, f"stopped-{number}")
+        done, ran = stopped(number, plan, "--out", out, cwd=top)
+        check(f"signal {number} stops", done.returncode == 128 + number and "goes on from here" in done.stderr, f"{done.returncode} {done.stderr}")
+        check(f"signal {number}: a line for each run", len(states(out)) == ran, ran)
+        os.remove(os.path.join(out, "runs.csv"))  # as who is killed leaves it
+        again = compare("--redraw", out, cwd=top)
+        check(f"redrawn after signal {number}", "report.html" in again.stdout and len(states(out)) == ran, again.stderr)
+        begun = lines(log)
+        with open(plan, "w", encoding="utf-8") as f:
+            f.write(text.replace("timeout = 2", "timeout = 1"))
+        compare(plan, "--out", out, cwd=top)
+        check(f"it goes on after signal {number}", len(states(out)) - ran == lines(log) - begun > 0, f"{ran} {states(out)}")
 
 
 def refusals(top):
@@ -126,6 +151,7 @@ def refusals(top):
 
 with tempfile.TemporaryDirectory() as directory:
     report(directory)
+    stops(directory)
     refusals(directory)
 done = subprocess.run([TWEED, "compare", "--list"], capture_output=True, text=True)
 check("the shipped plans load", done.returncode == 0 and "smoke" in done.stdout and "cashmere" in done.stdout, done.stderr)

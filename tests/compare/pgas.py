@@ -1,27 +1,31 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`tweed compare` with a small plan of global pointers: every table and figure is made, a bad plan is refused.
+"""`tweed compare` with a small plan of global pointers: every table and figure is made, also of what ran before it was stopped; a bad plan is refused.
 
 pgas.py TWEED"""
 import os
+import signal
 import sys
 import tempfile
 
 sys.dont_write_bytecode = True
-from command import compare  # noqa: E402
+from command import compare, stopped  # noqa: E402
 
 PLAN = 'repetitions = 1\nlocales = [1, 2]\nremote = [50]\ntotal = 2000\ntransports = ["shm"]\n'
 
 
-def small(folder, text):
+def small(folder, text, run=compare):
     with open(os.path.join(folder, "small.toml"), "w", encoding="utf-8") as f:
         f.write(text)
-    return compare("small.toml", "--out", "out", cwd=folder)
+    return run("small.toml", "--out", "out", cwd=folder)
 
 
 def main():
     with tempfile.TemporaryDirectory() as folder:
         refused = small(folder, PLAN + "figures = [2]\n")
         assert refused.returncode == 2 and "figures is a list of numbers from 3 to 7" in refused.stderr, refused
+        done, ran = small(folder, PLAN, lambda *args, cwd: stopped(signal.SIGTERM, *args, cwd=cwd))
+        assert done.returncode == 128 + signal.SIGTERM and 2 <= ran < 10, done
+        assert compare("--redraw", "out", cwd=folder).returncode == 0
         done = small(folder, PLAN)
         assert done.returncode == 0, done.stdout + done.stderr
         assert "AtomicObject's time over the plain atomic word's" in done.stdout
