@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Running a plan: each run writes one file DIR/runs/KEY.REPETITION.json, and what is there is not run again."""
 import concurrent.futures
+import contextlib
 import json
 import os
 import re
@@ -23,9 +24,16 @@ def write(path, value):
     os.replace(path + ".part", path)
 
 
+@contextlib.contextmanager
 def spawn(command, environment):
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace", env=environment,
-                            stdin=subprocess.DEVNULL)
+    """A child that is ended when who waits for it is interrupted."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace", env=environment,
+                          stdin=subprocess.DEVNULL) as child:
+        try:
+            yield child
+        except KeyboardInterrupt:
+            child.terminate()
+            raise
 
 
 def finish(child, timeout):
@@ -39,9 +47,6 @@ def finish(child, timeout):
         except subprocess.TimeoutExpired:
             child.kill()
             return *child.communicate(), True
-    except KeyboardInterrupt:
-        child.terminate()
-        raise
 
 
 def without_settings():
@@ -130,21 +135,22 @@ class Executor:
         progress = Progress(len(todo))
         try:
             with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
-                waiting = [pool.submit(self.one, run, repetition, progress) for run, repetition in todo]
+                waiting = []
                 try:
+                    waiting += [pool.submit(self.one, run, repetition, progress) for run, repetition in todo]
                     for w in concurrent.futures.as_completed(waiting):
                         w.result()
                 except BaseException:
-                    self.stopped = True
                     for w in waiting:
                         w.cancel()
-                    self.kill()
+                    self.stop()
                     raise
         finally:
             progress.end()
 
-    def kill(self):
+    def stop(self):
         with self.lock:
+            self.stopped = True
             for child in self.children:
                 child.send_signal(signal.SIGTERM)  # `tweed run` ends its job
 
@@ -182,6 +188,8 @@ class Executor:
         with spawn(command, without_settings() | run.environment()) as child:
             with self.lock:
                 self.children.add(child)
+                if self.stopped:
+                    child.terminate()
             out, err, late = finish(child, self.plan.timeout)
             with self.lock:
                 self.children.discard(child)
