@@ -44,7 +44,7 @@ def check(model, must_fail, flags):
         status, text = call(['spin', *flags, '-a', os.path.basename(model)], folder)
         if status or 'Error' in text or not os.path.exists(os.path.join(folder, 'pan.c')):
             return False, 'spin refuses it:\n' + text, 0
-        status, text = call([*CC, '-O0' if must_fail else '-O2', '-w', '-DSAFETY', '-DMEMLIM=' + MEMORY, '-o', 'pan', 'pan.c'], folder)
+        status, text = call([*CC, '-O0' if must_fail else '-O1', '-w', '-DSAFETY', '-DMEMLIM=' + MEMORY, '-o', 'pan', 'pan.c'], folder)
         if status:
             return False, 'the compiler refuses it:\n' + text[:500], 0
         status, text = call(['./pan', '-w21', '-m' + DEPTH], folder)
