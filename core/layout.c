@@ -79,6 +79,7 @@ void tw_layout_compute(struct tw_layout *l, const struct tw_config *config)
 	l->shadows = layout_place(&end, l->processors * l->shadow_bytes, 4096);
 	l->sync_local_bytes = tw_sync_private_bytes(config);
 	l->sync_local = layout_place(&end, l->sync_local_bytes, 4096);
+	l->tasks = layout_place(&end, TW_TASK_NODE_BYTES + l->processors * TW_TASK_PROCESSOR_BYTES, 4096);
 	l->protocol_private_bytes = protocol && protocol->private_bytes ? protocol->private_bytes(l) : 0;
 	l->protocol_private = layout_place(&end, l->protocol_private_bytes, 4096);
 	l->race_stores = layout_place(&end, config->race ? l->pages * sizeof(uint64_t) : 0, 4096);

@@ -11,6 +11,10 @@
  * of their own. */
 #define TW_SPACE_BASE (TW_TSAN ? (uintptr_t)0x1000000000 : (uintptr_t)0x200000000000)
 
+/* For openmp/, of each node and of each of its processors: who needs more of it says so there. */
+#define TW_TASK_NODE_BYTES      ((size_t)8 << 10)
+#define TW_TASK_PROCESSOR_BYTES ((size_t)64 << 10)
+
 #define TW_NOTICE_SLOTS 16384u /* write notices per (receiver, sender) queue; a power of two */
 
 void tw_layout_compute(struct tw_layout *layout, const struct tw_config *config);

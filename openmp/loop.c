@@ -276,7 +276,7 @@ void omp_loop_memory(void **memory)
 		share = omp_share();
 		if (mine)
 			omp_share_put(share, mine);
-		omp_barrier();
+		omp_meet();
 		mine = omp_share_pointer(share);
 	}
 	*memory = mine;

@@ -16,7 +16,7 @@ uint64_t omp_share(void)
 {
 	th_stack_reserve();
 	if (omp_team->open == OMP_SHARES)
-		omp_barrier();
+		omp_meet();
 	omp_team->open++;
 	return omp_team->shares++;
 }

@@ -7,12 +7,19 @@
 #include "core/globals.h"
 #include "pthreads/pthreads.h"
 
-static struct omp_team omp_initial = {.n = 1};
+static struct omp_team omp_initial = {.n = 1, .mates = 1, .task = &omp_initial.implicit};
 struct omp_team *omp_team = &omp_initial;
 
 static tw_barrier_t team_barrier[TW_MAX_NODES * TW_MAX_PROCESSORS]; /* the master's, by how many threads */
 
-void omp_barrier(void)
+/* Before a barrier that the program knows of: its tasks are carried out. */
+static void team_tasks(void)
+{
+	if (omp_team->mates > 1 && omp_tasks_finish)
+		omp_tasks_finish();
+}
+
+void omp_meet(void)
 {
 	th_stack_reserve();
 	omp_team->open = 0;
@@ -22,6 +29,20 @@ void omp_barrier(void)
 		tw_barrier_wait((tw_barrier_t){omp_team->barrier});
 	else
 		tw_barrier_all();
+}
+
+void omp_barrier(void)
+{
+	th_stack_reserve();
+	team_tasks();
+	omp_meet();
+}
+
+/* Threads of a team of @n on this node. */
+static unsigned team_mates(unsigned n)
+{
+	unsigned before = tw_me->node * tw_me->locals;
+	return n == 1 ? 1 : TW_MIN(n - before, tw_me->locals);
 }
 
 /* This thread's part of a region. */
@@ -36,15 +57,18 @@ static void team_enter(const struct omp_order *order, unsigned id)
 	                                       .shares = order->shares,
 	                                       .barrier = order->barrier,
 	                                       .icv = order->icv,
+	                                       .mates = team_mates(order->n),
 	                                   };
 
 	bool far = th_far;
 
+	team.task = &team.implicit;
 	omp_team = &team;
 	th_far = order->n > 1 && tw_me->nodes > 1;
 	if (order->loop.kind)
 		omp_loop_begin(&order->loop);
 	order->function(order->data);
+	team_tasks();
 	if (order->n > 1)
 		outer->shares = team.shares;
 	omp_team = outer;
@@ -118,6 +142,8 @@ size_t th_kind_open(void)
 		th_refuse("this program uses OpenMP: link it with 'tweed omp cc'");
 	omp_icv_read(&omp_team->icv);
 	omp_locks_open();
+	if (omp_tasks_open)
+		omp_tasks_open();
 	pt_objects_open();
 	return omp_stack_bytes();
 }

@@ -51,6 +51,16 @@ struct omp_order {
 	struct omp_loop loop; /* of a combined construct */
 };
 
+/* A task that this thread carries out, or which waits beneath. */
+struct omp_running {
+	struct omp_running *outer;
+	struct omp_task *record; /* NULL: nobody need know of it yet (task.h) */
+	struct omp_task *group;  /* innermost task group; NULL: none */
+	unsigned
+	    groups_at_once; /* task groups begun for which there was no record: all their tasks are carried out at once */
+	bool final;
+};
+
 /* A thread's place in a parallel region, or outside of all. */
 struct omp_team {
 	struct omp_team *outer;
@@ -61,13 +71,16 @@ struct omp_team {
 	uint64_t barrier;
 	struct omp_icv icv;
 	struct omp_loop loop;
-	bool final; /* in a final task */
+	unsigned mates; /* threads of the team on this node, which may carry out each other's tasks */
+	struct omp_running *task, implicit;
 };
 
 extern struct omp_team *omp_team; /* the innermost */
 
 /* ---- team.c */
+/* omp_barrier - one of the program's; omp_meet - one that it does not know of, at which no tasks are carried out. */
 void omp_barrier(void);
+void omp_meet(void);
 /* omp_run - run @order as a parallel region; n in it is what the program wants, or 0. */
 void omp_run(struct omp_order *order);
 
@@ -113,7 +126,13 @@ struct omp_locks {
 extern struct omp_locks omp_locks;
 void omp_locks_open(void);
 
-/* ---- task.c */
+/* ---- queue.c: linked to programs with tasks alone
+ * omp_tasks_open - by each processor, before all orders.  omp_tasks_finish - the node's part of a barrier: carry out what is there until all
+ * its threads have come and all their tasks have ended. */
+void omp_tasks_open(void) __attribute__((weak));
+void omp_tasks_finish(void) __attribute__((weak));
+
+/* ---- refused.c */
 /* GOMP_scope_start - refuses reductions over tasks. */
 void GOMP_scope_start(uintptr_t *reductions);
 

@@ -15,7 +15,7 @@ from beside import Beside, run
 
 PROTOCOLS = ["2L", "2LMigr", "TS"]
 SHAPES = ["1x2", "2x1", "2x2", "3x1"]
-PROGRAMS = {"regions.c": ["5"], "shares.c": [], "locks.c": [], "tasks.c": [], "calls.c": [], "classes.cpp": []}
+PROGRAMS = {"regions.c": ["5"], "shares.c": [], "locks.c": [], "tasks.c": [], "stolen.c": [], "calls.c": [], "classes.cpp": []}
 REFUSED = {"cancel": "cancel is not supported",
            "thread": "threads of its own (pthread_create) is not supported", "fork": "fork() in a program whose threads are processors",
            "exit": "exit(7) was called in a parallel region", "lock": "was not initialized",
@@ -37,6 +37,14 @@ def programs():
             beside.compare(name, "1x2", "none", *args)
     beside.compare("shares", "2x1", "2L", OMP_SCHEDULE="static,4")
     beside.compare("shares", "3x1", "2L", OMP_SCHEDULE="monotonic:guided , 2")
+
+
+def stealing():
+    """Are tasks carried out by several threads, where they share a node?"""
+    for shape, protocol, threads in [("1x2", "2L", 2), ("1x2", "TS", 2), ("2x2", "2LMigr", 2), ("1x2", "1LD", 1), ("2x1", "2L", 1)]:
+        nodes, processors = shape.split("x")
+        done = run(tweed, "run", "-n", nodes, "-p", processors, "--protocol", protocol, "./stolen.tw", "where")
+        beside.expect(f"threads with tasks at {shape} {protocol}", done.returncode == 0 and done.stdout == f"{threads}\n", done)
 
 
 def refusals():
@@ -74,5 +82,6 @@ with tempfile.TemporaryDirectory() as folder:
         random(int(sys.argv[3]), int(sys.argv[4]))
     else:
         programs()
+        stealing()
         refusals()
 beside.end()

@@ -49,6 +49,7 @@ struct tw_layout {
 	size_t shadow_bytes;   /* of one view */
 	size_t sync_local;     /* sync/'s node-local part */
 	size_t sync_local_bytes;
+	size_t tasks;          /* queues and records of tasks: openmp/queue.c */
 	size_t protocol_private; /* the protocol's own */
 	size_t protocol_private_bytes;
 	size_t race_stores;    /* [pages] who made the page dirty: core/race.c */
