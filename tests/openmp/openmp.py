@@ -68,8 +68,8 @@ def random(first, count):
         with open(source, "w", encoding="utf-8") as f:
             f.write(program.make(seed))
         name = beside.build(source)
-        shape = ["2x1", "2x2", "1x2", "3x1"][seed % 4]
-        if name and not beside.compare(name, shape, PROTOCOLS[seed // 4 % 3]):
+        shape = ["2x1", "2x2", "1x2", "3x1", "1x4"][seed % 5]
+        if name and not beside.compare(name, shape, PROTOCOLS[seed % 3]):
             print(f"seed {seed}: {sys.argv[0]} {tweed} {sources} {seed} 1", flush=True)
         for end in (".c", ".tw", ".gcc"):
             if os.path.exists(f"seed{seed}{end}"):

@@ -21,6 +21,18 @@ static unsigned long mix(unsigned long h, unsigned long v)
 {{
 	return (h ^ v) * 0x9e3779b97f4a7c15u + (h >> 29);
 }}
+
+long tree(int depth, long v)
+{{
+	long part[3] = {{0}};
+	if (!depth)
+		return v % 1009;
+	for (int i = 0; i < 3; i++)
+#pragma omp task shared(part) firstprivate(i) {clause}
+		part[i] = tree(depth - 1, v * 3 + i);
+#pragma omp taskwait
+	return part[0] + 2 * part[1] + 3 * part[2];
+}}
 """
 
 
@@ -28,6 +40,7 @@ class Maker:
     def __init__(self, seed):
         self.r = random.Random(seed)
         self.n = self.r.choice([17, 100, 777, 3000, 9000])
+        self.clause = self.r.choice(["", "", "if (depth > 1)", "final(depth < 2)", "untied", "mergeable priority(2)"])
         self.depth = 0
         self.names = 0
 
@@ -139,7 +152,45 @@ class Maker:
 
     def taskloop(self):
         size = self.r.choice(["", f"grainsize({self.r.randrange(1, 50)})", f"num_tasks({self.r.randrange(1, 9)})"])
-        return f"#pragma omp single\n{{\n#pragma omp taskloop {size}\nfor (int i = 0; i < N; i++)\na[i] = {self.element()};\n}}\n"
+        more = self.r.choice(["", "", " nogroup", " if (count < 0)"])
+        return f"#pragma omp single\n{{\n#pragma omp taskloop {size}{more}\nfor (int i = 0; i < N; i++)\na[i] = {self.element()};\n}}\n"
+
+    def task_tree(self):
+        v, call = self.name(), f"tree({self.r.randrange(1, 6)}, {self.r.randrange(1, 99)})"
+        self.shared.append(f"long {v} = 0;")
+        self.results.append(v)
+        if self.r.random() < 0.4:  # by every thread
+            return f"{{\nlong mine = {call};\n#pragma omp atomic\n{v} += mine;\n}}\n"
+        return f"#pragma omp single\n{v} = {call};\n"
+
+    def task_chains(self):
+        v, p, q = self.name(), self.r.randrange(1, 8), self.r.randrange(1, 8)
+        self.shared.append(f"long {v}[64] = {{0}};")
+        self.results.append(f"sum({v})")
+        return (f"#pragma omp single\nfor (int k = 0; k < {self.r.randrange(1, 80)}; k++) {{\nint x = k * {p} % 8, y = (k / 3 + {q}) % 8;\n"
+                f"#pragma omp task shared({v}) firstprivate(k, x, y) depend(in: {v}[x]) depend(inout: {v}[y])"
+                f"{self.r.choice(['', '', ' if (k % 7)'])}\n{v}[y] = ({v}[y] * 3 + {v}[x] + k) % 100003;\n}}\n")
+
+    def task_blocks(self):
+        size = self.r.randrange(1, 200)
+        return (f"#pragma omp for {self.schedule()}\nfor (int first = 0; first < N; first += {size})\n#pragma omp task firstprivate(first)\n"
+                f"for (int i = first; i < first + {size} && i < N; i++)\na[i] = {self.element()};\n")
+
+    def task_group(self):
+        v, w = self.name(), self.name()
+        self.shared += [f"long {v} = 0;", f"long {w} = 0;"]
+        self.results += [v, w]
+        return (f"#pragma omp single\n{{\n#pragma omp taskgroup\nfor (int k = 0; k < {self.r.randrange(1, 40)}; k++)\n#pragma omp task shared({v})\n{{\n"
+                f"#pragma omp task shared({v}) firstprivate(k)\n{{\n#pragma omp atomic\n{v} += k * 2;\n}}\n#pragma omp atomic\n{v} += 1;\n}}\n"
+                f"{w} = {v} * 3;\n}}\n")
+
+    def task_critical(self):
+        v = self.name()
+        self.shared.append(f"long {v} = 0;")
+        self.results.append(v)
+        return (f"for (int k = 0; k < {self.r.randrange(1, 12)}; k++)\n#pragma omp task shared({v}) firstprivate(k)\n#pragma omp critical(third)\n{{\n"
+                f"long part = b[k];\n#pragma omp task shared(part)\npart += k;\n#pragma omp taskwait\n{v} += part;\n}}\n"
+                + self.r.choice(["#pragma omp taskwait\n", ""]))
 
     def master(self):
         v = self.name()
@@ -164,7 +215,8 @@ class Maker:
 
     def phase(self):
         kinds = [self.loop, self.loop, self.loop_sum, self.critical, self.locked, self.atomic, self.capture, self.single, self.sections,
-                 self.ordered, self.tasks, self.taskloop, self.master, self.own, self.nested]
+                 self.ordered, self.tasks, self.taskloop, self.task_tree,
+                 self.task_chains, self.task_blocks, self.task_group, self.task_critical, self.master, self.own, self.nested]
         one = self.r.choice(kinds)()
         return one + self.r.choice(["", "#pragma omp barrier\n"])
 
@@ -192,7 +244,7 @@ class Maker:
 def make(seed):
     m = Maker(seed)
     regions = [m.region(k) for k in range(m.r.randrange(1, 6))]
-    text = HEAD.format(n=m.n) + "static inline long sum(const long *v)\n{\nlong s = 0;\nfor (int i = 0; i < 64; i++)\ns += v[i] * (i + 1);\nreturn s;\n}\n"
+    text = HEAD.format(n=m.n, clause=m.clause) + "static inline long sum(const long *v)\n{\nlong s = 0;\nfor (int i = 0; i < 64; i++)\ns += v[i] * (i + 1);\nreturn s;\n}\n"
     text += "\n".join(regions)
     text += "\nint main(void)\n{\nunsigned long h = 1;\nomp_init_lock(&lock);\nfor (int i = 0; i < N; i++)\nb[i] = i * 37 % 1009;\n"
     for _ in range(m.r.randrange(1, 3)):
