@@ -198,6 +198,7 @@ void tw_segment_push(void);
 #define TW_NAP_PAUSES 4u /* between later ones */
 struct tw_nap {
 	unsigned round;
+	unsigned more; /* rounds that this one spins */
 	uint32_t seen; /* the bell, when it was announced that this PE sleeps */
 };
 void tw_segment_nap_long(struct tw_nap *nap);
@@ -205,12 +206,24 @@ static inline void tw_segment_nap(struct tw_nap *nap)
 {
 	unsigned round = nap->round++;
 
-	if (round - 1 >= tw_segment.spins) {
+	if (round - 1 >= tw_segment.spins + nap->more) {
 		tw_segment_nap_long(nap);
 		return;
 	}
 	for (unsigned pauses = round < TW_NAP_OFTEN ? 1 : TW_NAP_PAUSES; pauses; pauses--)
 		tw_pause();
+}
+
+/* tw_segment_beside - is @pe, of this node, where a core is shared, on this PE's core?  Then it writes nothing unless we yield.
+ * tw_segment_nap_for - a wait for what @pe of this node writes: yields at once if it is beside us, else spins longer. */
+#define TW_NAP_MORE 32u
+bool tw_segment_beside(unsigned pe);
+static inline struct tw_nap tw_segment_nap_for(unsigned pe)
+{
+	if (!tw_segment.crowded)
+		return (struct tw_nap){0};
+	return tw_segment_beside(pe) ? (struct tw_nap){.round = tw_segment.spins + 1}
+	                             : (struct tw_nap){.more = TW_NAP_MORE};
 }
 
 /* tw_segment_nudge - wake the PE whose segment is @to, if it sleeps; after a write that it may wait for.  tw_segment_wake - the same,

@@ -5,8 +5,9 @@
  * the same node stores, and then looks whether the other is asleep.  With a full fence between (tw_segment_wake) one of the two
  * sees the other.  Signals to other nodes carry a notify.  Other writers do not wake: hence no sleep is long.
  *
- * Where there is a core for each, two PEs may still be on the same: each sleeps before the scheduler sees two that run.  So whoever
- * has spun in vain looks whether a neighbour was here, and moves (wait_apart). */
+ * The scheduler sees waiters that sleep or yield as little load, so PEs of a node may share a core while another has fewer of them, or none.  So
+ * whoever has spun in vain looks where the others were, and moves (wait_apart).  Where PEs must share cores, those of the own core
+ * are yielded to, and the others spun for (tw_segment_nap_for). */
 #include <sched.h>
 #include <time.h>
 
@@ -18,6 +19,7 @@
 #define NAP_YIELDS_FAR 400u /* where an answer takes a while */
 #define NAP_FIRST_NS   20000u
 #define NAP_DOUBLED    6u /* times */
+#define WAIT_APART     64u /* where PEs share cores: waits between two looks at where they are */
 
 static struct tw_mailbox *wait_mailbox(unsigned pe)
 {
@@ -41,30 +43,63 @@ static _Atomic int *wait_cpu(char *segment)
 	return (_Atomic int *)(void *)(segment + SEGMENT_CPU);
 }
 
-/* Say where this PE runs; if one of its node with a smaller number was last seen there, go where none was. */
+/* Where @pe of this node was last seen, + 1; 0: nowhere. */
+static unsigned wait_seen(unsigned pe)
+{
+	char *segment = tw_segment.node_base + (size_t)(pe - tw_segment.first) * tw_segment.bytes;
+
+	return (unsigned)atomic_load_explicit(wait_cpu(segment), memory_order_relaxed);
+}
+
+/* Of the allowed processors after @cpu the first one with fewest PEs; @cpu if they have no fewer than it would have without this one. */
+static unsigned wait_emptiest(unsigned cpu, const cpu_set_t *allowed, const uint16_t pes[CPU_SETSIZE])
+{
+	unsigned best = cpu, fewest = pes[cpu] - 1u;
+
+	for (unsigned i = 1; i < CPU_SETSIZE; i++) {
+		unsigned other = (cpu + i) % CPU_SETSIZE;
+		if (CPU_ISSET(other, allowed) && pes[other] < fewest) {
+			best = other;
+			fewest = pes[other];
+		}
+	}
+	return best;
+}
+
+/* Say where this PE runs.  Now and then: the last of the node's PEs there goes where fewer are. */
 static void wait_apart(void)
 {
+	static _Atomic unsigned often;
+	uint16_t pes[CPU_SETSIZE] = {0};
 	int cpu = sched_getcpu();
-	cpu_set_t allowed, others;
-	bool meet = false;
+	cpu_set_t allowed, alone;
 
-	if (cpu < 0 || !tw_segment.net || tw_segment.locals == 1)
+	if (cpu < 0 || cpu >= CPU_SETSIZE || !tw_segment.net || tw_segment.locals == 1)
 		return;
-	atomic_store_explicit(wait_cpu(tw_segment.base), cpu + 1, memory_order_relaxed);
-	for (char *segment = tw_segment.node_base; segment < tw_segment.base; segment += tw_segment.bytes)
-		meet |= atomic_load_explicit(wait_cpu(segment), memory_order_relaxed) == cpu + 1;
-	if (!meet || sched_getaffinity(0, sizeof(allowed), &allowed) < 0)
+	if (wait_seen(tw_segment.pe) != (unsigned)cpu + 1)
+		atomic_store_explicit(wait_cpu(tw_segment.base), cpu + 1, memory_order_relaxed);
+	if (tw_segment.crowded && atomic_fetch_add_explicit(&often, 1, memory_order_relaxed) % WAIT_APART)
 		return;
-	others = allowed;
-	for (unsigned i = 0; i < tw_segment.locals; i++) {
-		int there =
-		    atomic_load_explicit(wait_cpu(tw_segment.node_base + i * tw_segment.bytes), memory_order_relaxed);
+	for (unsigned pe = tw_segment.first; pe < tw_segment.first + tw_segment.locals; pe++) {
+		unsigned seen = wait_seen(pe);
 
-		if (there)
-			CPU_CLR((size_t)there - 1, &others);
+		if (pe > tw_segment.pe && seen == (unsigned)cpu + 1)
+			return;
+		if (seen && seen <= CPU_SETSIZE)
+			pes[seen - 1]++;
 	}
-	if (CPU_COUNT(&others) && sched_setaffinity(0, sizeof(others), &others) == 0)
+	if (pes[cpu] < 2 || sched_getaffinity(0, sizeof(allowed), &allowed) < 0)
+		return;
+	unsigned to = wait_emptiest((unsigned)cpu, &allowed, pes);
+	CPU_ZERO(&alone);
+	CPU_SET(to, &alone);
+	if (to != (unsigned)cpu && sched_setaffinity(0, sizeof(alone), &alone) == 0)
 		sched_setaffinity(0, sizeof(allowed), &allowed);
+}
+
+bool tw_segment_beside(unsigned pe)
+{
+	return tw_segment.crowded && wait_seen(pe) == (unsigned)sched_getcpu() + 1;
 }
 
 void tw_segment_nap_long(struct tw_nap *nap)
@@ -74,8 +109,8 @@ void tw_segment_nap_long(struct tw_nap *nap)
 	tw_segment_push();
 	if (round == 0) /* the first look: nothing but that */
 		return;
-	unsigned slow = round - tw_segment.spins - 1;
-	if (slow == 0 && !tw_segment.crowded)
+	unsigned slow = round - tw_segment.spins - nap->more - 1;
+	if (slow == 0)
 		wait_apart();
 	/* Where there is no core for each, whoever is waited for, or its node's server or ours, may need this one.  Else it is somebody else
 	 * who holds him up, to whom yielding would give this core as well. */

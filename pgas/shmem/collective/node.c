@@ -37,7 +37,8 @@ static struct board *node_await(const struct sh_set *set, unsigned i, unsigned l
 {
 	struct board *board = node_board(set, i, line);
 
-	for (struct tw_nap nap = {0}; atomic_load_explicit(&board->number, memory_order_acquire) < number;)
+	for (struct tw_nap nap = tw_segment_nap_for(set_pe(set, i));
+	     atomic_load_explicit(&board->number, memory_order_acquire) < number;)
 		tw_segment_nap(&nap);
 	return board;
 }
@@ -76,8 +77,17 @@ static const struct board *node_see(const struct sh_set *set, unsigned i)
 	return node_await(set, i, BOARD_SHOW + set->team->shows % 2, set->team->shows);
 }
 
+/* Wait for those who cannot show while this PE runs, before others are waited for. */
+static void node_see_beside(const struct sh_set *set)
+{
+	for (unsigned i = 0; tw_segment.crowded && i < set->groups->locals; i++)
+		if (tw_segment_beside(set_pe(set, set->groups->first + i)))
+			node_see(set, set->groups->first + i);
+}
+
 static void node_see_all(const struct sh_set *set)
 {
+	node_see_beside(set);
 	for (unsigned i = 0; i < set->groups->locals; i++)
 		node_see(set, set->groups->first + i);
 }
@@ -222,6 +232,7 @@ void fcollect_node(SH_FCOLLECT_ARGS)
 		return;
 	}
 	node_show(set, 0, source, bytes);
+	node_see_beside(set);
 	for (unsigned i = 0; i < set->size; i++)
 		memcpy(dest + i * bytes, node_see(set, i)->data, bytes);
 }
@@ -237,6 +248,7 @@ void alltoall_node(SH_ALLTOALL_ARGS)
 	if (!bytes)
 		return;
 	node_show(set, 0, source, bytes * set->size);
+	node_see_beside(set);
 	for (unsigned i = 0; i < set->size; i++)
 		memcpy(dest + i * bytes, node_see(set, i)->data + set->me * bytes, bytes);
 }
@@ -272,6 +284,7 @@ static void reduce_small(SH_REDUCE_ARGS)
 		memcpy(dest, node_released(set)->data, bytes);
 		return;
 	}
+	node_see_beside(set);
 	memcpy(result, node_see(set, g->first)->data, bytes);
 	for (unsigned i = 1; i < g->locals; i++)
 		op(result, node_see(set, g->first + i)->data, n);
@@ -299,6 +312,7 @@ static void reduce_part(const struct sh_set *set, char *dest, const char *source
 		memcpy(dest, tw_segment_direct(set_pe(set, g->first)) + result, bytes);
 		return;
 	}
+	node_see_beside(set);
 	for (unsigned i = 0; i < g->locals; i++) {
 		const char *from = tw_segment_direct(set_pe(set, g->first + i)) + node_see(set, g->first + i)->at;
 		if (i == 0)
