@@ -23,7 +23,7 @@ def parse():
     extent = p.add_mutually_exclusive_group()
     extent.add_argument("--full", action="store_true")
     extent.add_argument("--brief", action="store_true")
-    p.add_argument("--torture", type=int, default=40, help="seeds")
+    p.add_argument("--torture", type=int, default=20, help="seeds")
     p.add_argument("--first", type=int, default=1, help="first seed")
     return p.parse_args()
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Spread torture seeds over shapes x fault backends x transports x page sizes; every seed runs once."""
+"""Spread torture seeds over shapes x fault backends x transports x page sizes; every seed runs once.
+TW_TEST_TIMES=N in the environment: N times as many seeds, as `./check --long` has it."""
 import argparse
 import itertools
 import os
@@ -71,6 +72,7 @@ def accepted(a, setting):
 
 def main():
     a = parse()
+    a.total *= int(os.environ.get("TW_TEST_TIMES", "1"))
     faults = a.faults.split(",") if a.faults else usable(a.tweed)
     combinations = list(itertools.product(a.shapes.split(","), faults, a.transports.split(","), a.page_sizes.split(",")))
     seed, passed, failed = a.first, 0, 0
