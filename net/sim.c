@@ -7,19 +7,10 @@
  * read may copy in read_wait() only.  So a missing flush, fence or read_wait shows, however fast the host is.
  * Nothing is kept back when this process sleeps except writes that nobody flushed, and those may stay for ever.
  *
- * Messages, notifies and flushes are delayed at random, seldom.
- *
- * A profile adds time.  Each host has one link, shared by its endpoints, which carries one transfer at a time at the
- * link's bandwidth; where the network has a bandwidth in all, a transfer takes its time there too.  What is read goes
- * over the link of the host that is read.  A write is on the other side one_way later; a flush waits for that
- * and the way back; whoever sends or notifies waits until it has arrived; and each operation costs its caller the
- * overhead.  The links' clocks are words in the control memory of each host's first node, the network's in that of node 0.
- *
- * A node can be lost from a moment on (its network is dead: writes vanish, what waits for an answer gives up after a
- * second, as a fabric does after its retries), or be stalled for a while (all that concerns it waits).
+ * Messages, notifies and flushes are delayed at random, seldom; by a profile, losses and stalls: sim_time.c.
  *
  * The seed fixes the draws of an endpoint, not the interleaving of processes. */
-#include "net/sim_flow.h"
+#include "net/sim.h"
 #include "net/transports.h"
 
 #include "base/util.h"
@@ -31,183 +22,13 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#define SIM_WRITES      64u    /* queued per node */
-#define SIM_CHUNK       4096u  /* bytes of one queued write; longer ones are cut */
-#define SIM_READS       64u    /* between read and read_wait */
-#define SIM_SLEEP_ABOVE 100000 /* ns; shorter waits spin, for a sleep would overshoot */
-#define SIM_GIVE_UP_NS  1000000000u
-#define SIM_CLOCK_BYTES ((size_t)4096) /* of the control memory, behind the inner transport's */
-
-struct sim_profile {
-	const char *name;
-	uint64_t one_way_ns, overhead_ns;
-	uint64_t link_mb, all_mb; /* MB/s of a host's link, and of the network; 0: unlimited */
-};
-
-/* memory-channel, memory-channel-2: the Cashmere-2L paper's figures, section 2.  The others: what TCP on Ethernet, and InfiniBand HDR,
- * typically do. */
-static const struct sim_profile sim_profiles[] = {
-    {"none", 0, 0, 0, 0},          {"memory-channel", 5200, 0, 29, 60}, {"memory-channel-2", 2200, 0, 66, 0},
-    {"1gbe", 25000, 3000, 117, 0}, {"10gbe", 12000, 2000, 1150, 0},     {"hdr", 800, 100, 24000, 0},
-};
-
-/* In the control memory of every node; one host's, or the network's, is used by all. */
-struct sim_clocks {
-	TW_LINE_ALIGNED uint64_t link_free_ns;
-	TW_LINE_ALIGNED uint64_t network_free_ns;
-};
-
-/* What happens to a node: "NODE@SECONDS" or "NODE@SECONDS+SECONDS". */
-struct sim_event {
-	bool set;
-	unsigned node;
-	uint64_t from_ns, until_ns; /* since the epoch of tw_time_ns */
-};
-
-struct sim_write {
-	size_t offset;
-	uint32_t len;
-	uint32_t chunk; /* where its bytes are */
-	uint64_t fences;
-};
-
-struct sim_queue {
-	uint64_t fences;
-	uint64_t arrives_ns; /* when the last write is on the other side */
-	unsigned count;
-	bool wrote;                         /* since the last flush */
-	struct sim_write write[SIM_WRITES]; /* the first @count are queued; the chunks are a permutation */
-};
-
-struct sim_read {
-	unsigned node;
-	size_t offset, len;
-	void *dst;
-};
-
-struct sim {
-	struct tw_net inner;
-	uint64_t random;
-	const struct sim_profile *profile;
-	struct sim_event lose, stall;
-	uint64_t reads_done_ns;
-	unsigned reads;
-	struct sim_read read[SIM_READS];
-	struct sim_started started;
-	char *arena; /* [nodes][SIM_WRITES][SIM_CHUNK] */
-	struct sim_queue queue[];
-};
+#define SIM_CHUNK 4096u /* bytes of one queued write; longer ones are cut */
 
 static const struct tw_transport *sim_inner(const struct tw_transport *ops);
 
 static inline struct sim *sim_of(struct tw_net *net)
 {
 	return net->priv;
-}
-
-/* splitmix64 */
-static uint64_t sim_mix(uint64_t z)
-{
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-	return z ^ (z >> 31);
-}
-
-/* A number below @n. */
-static unsigned sim_draw(struct sim *sim, unsigned n)
-{
-	sim->random += 0x9e3779b97f4a7c15u;
-	return (unsigned)((sim_mix(sim->random) >> 32) * n >> 32);
-}
-
-/* ---- time ---- */
-
-static void sim_wait_until(uint64_t deadline)
-{
-	for (uint64_t now = tw_time_ns(); now < deadline; now = tw_time_ns()) {
-		if (deadline - now > SIM_SLEEP_ABOVE) {
-			uint64_t ns = deadline - now - SIM_SLEEP_ABOVE / 2;
-
-			nanosleep(&(struct timespec){.tv_sec = (time_t)(ns / 1000000000u),
-			                             .tv_nsec = (long)(ns % 1000000000u)},
-			          NULL);
-		} else {
-			tw_pause();
-		}
-	}
-}
-
-/* Take @ns of the clock at (node, offset): its time starts now, or when it is free.  Returns when that is over. */
-static uint64_t sim_reserve(struct sim *sim, unsigned node, size_t offset, uint64_t ns)
-{
-	struct tw_net *inner = &sim->inner;
-
-	offset += inner->config.control_offset + inner->ops->control_bytes(inner->config.ports);
-	for (uint64_t seen = tw_net_read64(inner, node, offset);;) {
-		uint64_t end = TW_MAX(seen, tw_time_ns()) + ns, old = tw_net_cas(inner, node, offset, seen, end);
-
-		if (old == seen)
-			return end;
-		seen = old;
-	}
-}
-
-static inline unsigned sim_host(const struct sim *sim, unsigned node)
-{
-	return node / sim->inner.config.host_nodes;
-}
-
-/* When @bytes that start now at @from's link have arrived at @to. */
-static uint64_t sim_transfer(struct sim *sim, unsigned from, unsigned to, size_t bytes)
-{
-	const struct sim_profile *profile = sim->profile;
-	unsigned leader = sim_host(sim, from) * sim->inner.config.host_nodes;
-	uint64_t end = 0;
-
-	if (!profile->one_way_ns || sim_host(sim, from) == sim_host(sim, to))
-		return 0;
-	if (profile->link_mb)
-		end = sim_reserve(sim, leader, offsetof(struct sim_clocks, link_free_ns),
-		                  bytes * 1000 / profile->link_mb);
-	if (profile->all_mb)
-		end = TW_MAX(end, sim_reserve(sim, 0, offsetof(struct sim_clocks, network_free_ns),
-		                              bytes * 1000 / profile->all_mb));
-	return end + profile->one_way_ns;
-}
-
-/* ---- losses and stalls ---- */
-
-static bool sim_concerns(const struct sim *sim, const struct sim_event *event, unsigned node)
-{
-	if (!event->set || node == sim->inner.config.node ||
-	    (event->node != node && event->node != sim->inner.config.node))
-		return false;
-	uint64_t now = tw_time_ns();
-	return now >= event->from_ns && now < event->until_ns;
-}
-
-/* Before anything that reaches @node: false when it is lost, and the operation is to vanish. */
-static bool sim_reaches(struct sim *sim, unsigned node)
-{
-	if (sim_concerns(sim, &sim->stall, node))
-		sim_wait_until(sim->stall.until_ns);
-	return !sim_concerns(sim, &sim->lose, node);
-}
-
-/* The same, for what waits for an answer. */
-static void sim_must_reach(struct sim *sim, unsigned node)
-{
-	if (sim_reaches(sim, node))
-		return;
-	sim_wait_until(tw_time_ns() + SIM_GIVE_UP_NS);
-	tw_fatal("the connection to %s is lost; the job is ended", tw_log_node(node));
-}
-
-/* What every operation on @node costs its caller. */
-static void sim_overhead(struct sim *sim, unsigned node)
-{
-	if (sim->profile->overhead_ns && sim_host(sim, node) != sim_host(sim, sim->inner.config.node))
-		sim_wait_until(tw_time_ns() + sim->profile->overhead_ns);
 }
 
 static void sim_jitter(struct sim *sim)
@@ -480,56 +301,6 @@ static void sim_progress(struct tw_net *net)
 
 /* ---- opening and closing ---- */
 
-static const struct sim_profile *sim_profile_find(const char *name)
-{
-	for (size_t i = 0; i < sizeof(sim_profiles) / sizeof(sim_profiles[0]); i++)
-		if (!name || !*name || strcmp(sim_profiles[i].name, name) == 0)
-			return &sim_profiles[i];
-	tw_log(
-	    "transport sim: no profile \"%s\"; there are none, memory-channel, memory-channel-2, 1gbe, 10gbe and hdr",
-	    name);
-	return NULL;
-}
-
-/* Digits with an optional fraction, as nanoseconds; *text moves behind them. */
-static bool sim_seconds(const char **text, uint64_t *ns)
-{
-	char *end;
-	double value = strtod(*text, &end);
-
-	if (end == *text || !(value >= 0 && value <= 1e6))
-		return false;
-	*text = end;
-	*ns = (uint64_t)(value * 1e9);
-	return true;
-}
-
-/* "NODE@SECONDS", and "+SECONDS" where it has an end; "" is no event. */
-static int sim_event(const struct tw_net_config *config, const char *what, const char *text, bool ends,
-                     struct sim_event *event)
-{
-	const char *at = text;
-	uint64_t from, lasts = 0;
-	char *end;
-
-	if (!text || !*text)
-		return 0;
-	unsigned long node = strtoul(at, &end, 10);
-	bool ok = end != at && *end == '@' && node < config->nodes;
-	at = end + 1;
-	ok = ok && sim_seconds(&at, &from) && (!ends || (*at++ == '+' && sim_seconds(&at, &lasts))) && !*at;
-	if (!ok) {
-		tw_log("%s is '%s', but must be NODE@SECONDS%s with a node below %u", what, text,
-		       ends ? "+SECONDS" : "", config->nodes);
-		return -EINVAL;
-	}
-	event->set = true;
-	event->node = (unsigned)node;
-	event->from_ns = tw_time_ns() + from;
-	event->until_ns = ends ? event->from_ns + lasts : UINT64_MAX;
-	return 0;
-}
-
 static size_t sim_arena_bytes(const struct tw_net *net)
 {
 	return (size_t)net->config.nodes * SIM_WRITES * SIM_CHUNK;
@@ -566,9 +337,9 @@ static int sim_join(struct tw_net *net)
 		tw_log("transport sim: out of memory");
 		return -ENOMEM;
 	}
-	int error = sim_event(config, "TWEED_SIM_LOSE", config->lose, false, &sim->lose);
+	int error = sim_event_read(config, "TWEED_SIM_LOSE", config->lose, false, &sim->lose);
 	if (!error)
-		error = sim_event(config, "TWEED_SIM_STALL", config->stall, true, &sim->stall);
+		error = sim_event_read(config, "TWEED_SIM_STALL", config->stall, true, &sim->stall);
 	if (!error)
 		error = sim_open_inner(sim, net);
 	if (error) {
