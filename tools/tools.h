@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* tools.h - the parts of the `tweed` command.
  *
- * tweed.c   table of subcommands          run.c     options and checks of `tweed run`
+ * tweed.c   table of subcommands          run.c     options and checks of `tweed run`; oshrun.c: those of `tweed oshrun`
  * hosts.c   lists of hosts
  * launch.c  the launcher: watches the job, ends it; start.c: starts agents; prepare.c: what they are told; forward.c, drain.c: output and input
  * agent.c   one process per node: memory, processors, their deaths; output.c: their output; bind.c: their cores
