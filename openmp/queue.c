@@ -135,8 +135,13 @@ void omp_task_learn(void)
 
 bool omp_task_full(void)
 {
-	return atomic_load_explicit(&queue_node()->queue[tw_me->local].length, memory_order_relaxed) >=
-	       OMP_QUEUED * omp_team->mates;
+	struct queue_node *node = queue_node();
+	uint32_t length = atomic_load_explicit(&node->queue[tw_me->local].length, memory_order_relaxed);
+
+	if (length < OMP_QUEUED)
+		return false;
+	return length >= OMP_QUEUED * omp_team->mates || !(atomic_load_explicit(&node->idle, memory_order_relaxed) |
+	                                                   atomic_load_explicit(&node->waiting, memory_order_relaxed));
 }
 
 void omp_task_wake(uint32_t local)

@@ -12,16 +12,19 @@
  * and at its end releases again before those who wait for it are told, who acquire.  So what the maker had seen reaches
  * all that the task tells, on other nodes as well.
  *
- * Records and queues lie in the node's memory, behind the words of worksharing constructs; the tasks' data in the shared space,
+ * Records and queues lie in the private memory of the node (layout.tasks); the tasks' data in the shared space,
  * at equal addresses. */
 #ifndef TW_OPENMP_TASK_H
 #define TW_OPENMP_TASK_H
 
 #include "openmp/team.h"
 
-#define OMP_TASKS   255u /* records of a processor: when they are used up, tasks are carried out at once */
-#define OMP_QUEUED  8u   /* of a queue, for each processor at work: likewise, but where dependences are to be kept */
-#define OMP_DEPENDS 12u  /* of a task in a queue; those with more are waited for */
+/* Records of a processor: when they are used up, tasks are carried out at once.  Of a queue, while nobody waits for tasks, and
+ * times the node's threads in any case: likewise, but where dependences are to be kept.  Dependences of a task in a queue: one with more
+ * is waited for. */
+#define OMP_TASKS   255u
+#define OMP_QUEUED  4u
+#define OMP_DEPENDS 12u
 
 /* The addresses that a task depends on: those that it writes come first. */
 struct omp_depends {
@@ -58,7 +61,7 @@ struct omp_task *omp_task_new(struct omp_task *parent, size_t bytes);
 /* omp_task_unref - one reference less: without any the record is free. */
 void omp_task_unref(struct omp_task *task);
 struct omp_task *omp_task_at(uint32_t number);
-/* omp_task_full - does this processor's queue have as many as it should? */
+/* omp_task_full - does this processor's queue have as many as it should?  Not asked where dependences are to be kept. */
 bool omp_task_full(void);
 /* omp_task_publish - before others are given a task: what was stored so far is theirs.  omp_task_learn - the other end. */
 void omp_task_publish(void);
