@@ -161,7 +161,8 @@ int tool_oshrun(int argc, char **argv)
 		return program < 0 ? TOOL_USAGE : 0;
 	job.argv = argv + program;
 	osh_memory(&job);
-	if (osh_shape(&job) < 0 || osh_collectives(&job) < 0 || osh_segment(&job) < 0 || tool_prepare(&job, argv + program, 0) < 0)
+	if (osh_shape(&job) < 0 || osh_collectives(&job) < 0 || osh_segment(&job) < 0 ||
+	    tool_prepare(&job, argv + program, 0) < 0)
 		return TOOL_USAGE;
 	return tool_launch_and_report(&job);
 }
