@@ -7,10 +7,14 @@
  *
  *   from \ to   NONE               READ                       WRITE
  *   NONE        -                  CONTINUE, mode WP          CONTINUE
- *   READ        MADV_DONTNEED      -                          WRITEPROTECT, mode 0
+ *   READ        MADV_DONTNEED      -                          WRITEPROTECT, mode 0; runs: see below
  *   WRITE       MADV_DONTNEED      WRITEPROTECT, mode WP      -
  *
  * CONTINUE maps a page of the file that exists; absent ones are first allocated through the protocol view.
+ *
+ * After WRITEPROTECT with mode 0 the first store to each page takes one more fault, in the kernel alone, which gives the entry its
+ * write bit: so a run of pages is unmapped instead and mapped anew, writable.  Nobody sees the moment between: the view's one thread
+ * is in its handler or in a call of ours, and a neighbour that takes write rights holds the page's lock, as we do.
  *
  * The kernel may drop an entry by itself (reclaim, migration of the file's page).  The access then faults as if the
  * page had no right; the shadow knows better, and the entry is made anew without a word to the protocol.  The
@@ -49,6 +53,7 @@
 /* In the shadow: the page is writable, and its mapping is being made anew. */
 #define UFFD_RESTORING ((uint8_t)(TW_WRITE + 1))
 
+#define UFFD_REMAP    ((size_t)4) /* hardware pages from which on that is faster */
 #define UFFD_PAGE     ((size_t)1 << TW_SHADOW_SHIFT)
 #define UFFD_NEEDS    (UFFD_FEATURE_MINOR_SHMEM | UFFD_FEATURE_PAGEFAULT_FLAG_WP | UFFD_FEATURE_WP_HUGETLBFS_SHMEM)
 #define UFFD_REGISTER (UFFDIO_REGISTER_MODE_MISSING | UFFDIO_REGISTER_MODE_MINOR | UFFDIO_REGISTER_MODE_WP)
@@ -192,14 +197,23 @@ static void uffd_continue(struct tw_fault *fault, size_t offset, size_t bytes, b
 		uffd_protect(u->fd, fault->app + start, bytes, true);
 }
 
+static void uffd_unmap(struct tw_fault *fault, size_t offset, size_t bytes)
+{
+	if (madvise(fault->app + offset, bytes, MADV_DONTNEED))
+		tw_fatal("the kernel refused a change of rights at %p (MADV_DONTNEED): %s",
+		         (void *)(fault->app + offset), strerror(errno));
+}
+
 void tw_uffd_set(struct tw_fault *fault, size_t offset, size_t bytes, enum tw_rights from, enum tw_rights to)
 {
 	struct tw_uffd *u = fault->priv;
 
+	if (to == TW_WRITE && from == TW_READ && bytes >= UFFD_REMAP * UFFD_PAGE) {
+		uffd_unmap(fault, offset, bytes);
+		from = TW_NONE;
+	}
 	if (to == TW_NONE) {
-		if (madvise(fault->app + offset, bytes, MADV_DONTNEED))
-			tw_fatal("the kernel refused a change of rights at %p (MADV_DONTNEED): %s",
-			         (void *)(fault->app + offset), strerror(errno));
+		uffd_unmap(fault, offset, bytes);
 	} else if (from == TW_NONE) {
 		uffd_continue(fault, offset, bytes, to == TW_READ);
 	} else {
