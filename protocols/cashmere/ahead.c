@@ -19,6 +19,7 @@
 #define STREAM_TRUSTED       2u  /* runs of one length before the length is relied on */
 #define STREAM_BEHIND        16u /* window from which writes are flushed behind the writer */
 #define STREAM_MEASURE_AGAIN 64u /* runs after which it is forgotten */
+#define STREAM_FRESH         8u  /* of a run's length, so small a part more of untouched pages comes along */
 
 /* How many pages from @p on came together the last time.  Those that this processor has the right on anyhow are of all runs. */
 static unsigned past_run(struct tw_proc *me, tw_page_t p, enum tw_rights want, unsigned most)
@@ -59,9 +60,11 @@ static unsigned stream_window(struct cash_stream *s, tw_page_t p, unsigned most)
 struct cash_guess cash_guess(struct tw_proc *me, struct cash_stream *s, tw_page_t p, enum tw_rights want)
 {
 	unsigned most = (unsigned)TW_MIN(me->config.prefetch, CASH_WINDOW_MAX);
-	struct cash_guess g = {.window = stream_window(s, p, most), .known = past_run(me, p, want, most)};
+	struct cash_guess g = {.window = stream_window(s, p, most),
+	                       .known = past_run(me, p, want, most ? CASH_WINDOW_MAX : 0)};
 
 	g.sure = s->run >= STREAM_SURE || s->same >= STREAM_TRUSTED;
+	g.fresh = want == TW_WRITE ? TW_MIN(s->run / STREAM_FRESH, most) : 0;
 	if (g.known < g.window)
 		return g;
 	g.probe = g.known >= PAST_PROBED && past_probes(cash_of(me));

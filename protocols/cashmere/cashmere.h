@@ -72,6 +72,7 @@ struct cash_guess {
 	unsigned known;  /* so many were taken together the last time; 0: it is not known */
 	bool probe;      /* of those the one behind the window is left out */
 	bool sure;       /* may disturb other nodes for those of the window */
+	unsigned fresh;  /* so many of the window's first pages may be untouched ones, whose home this node becomes */
 };
 
 struct cash {

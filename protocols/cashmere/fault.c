@@ -17,6 +17,7 @@ struct window {
 	enum tw_rights want;
 	bool sure;      /* its pages will very probably be used: may take them from other nodes */
 	unsigned known; /* so many were, together: may also be written at their home while others have copies */
+	unsigned fresh; /* cash_guess */
 	uint64_t claimed[CASH_WINDOW_MAX / 64]; /* pages that this round took into exclusive mode */
 	uint64_t told[CASH_WINDOW_MAX / 64];    /* pages, counted from first, whose home was told in an earlier round */
 };
@@ -41,14 +42,18 @@ static bool fault_stale(struct tw_proc *me, const struct tw_page *e)
 }
 
 /* May @p (locked), which nobody asked for yet, come along with its neighbour?  Only where a wrong guess costs little:
- * never is a home claimed, nor a notice sent for a page not written unless it was the last time, and another node's
- * page is taken only when the guess is sure. */
+ * a home is claimed only for the window's first pages, behind a run many times as long; no notice is sent for a page not written
+ * unless it was the last time; and another node's page is taken only when the guess is sure. */
 static bool fault_comes_along(struct tw_proc *me, tw_page_t p, const struct window *w)
 {
 	struct tw_page *e = &me->page[p];
 	enum tw_rights have = cash_rights(me, e);
 
-	if ((e->state & CASH_BUSY) || have >= w->want || tw_home_get(me, p) < 0 || !e->home)
+	if ((e->state & CASH_BUSY) || have >= w->want)
+		return false;
+	if (tw_home_get(me, p) < 0)
+		return p - w->first < w->fresh;
+	if (!e->home)
 		return false;
 	if (have == TW_NONE && (e->twin || (e->writers & cash_bit(me))))
 		return false;
@@ -435,7 +440,8 @@ static unsigned fault_ahead(struct tw_proc *me, tw_page_t first, unsigned count,
 static unsigned fault_stream(struct tw_proc *me, struct cash_stream *s, tw_page_t p, enum tw_rights want)
 {
 	struct cash_guess g = cash_guess(me, s, p, want);
-	struct window w = {.first = p, .count = g.window, .want = want, .sure = g.sure, .known = g.known};
+	struct window w = {
+	    .first = p, .count = g.window, .want = want, .sure = g.sure, .known = g.known, .fresh = g.fresh};
 
 	fault_window(me, &w);
 	unsigned done = w.count, came = w.count - 1;
