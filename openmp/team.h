@@ -126,7 +126,7 @@ struct omp_locks {
 extern struct omp_locks omp_locks;
 void omp_locks_open(void);
 
-/* ---- queue.c: linked to programs with tasks alone
+/* ---- queue.c: linked to programs that make tasks, and NULL in others
  * omp_tasks_open - by each processor, before all orders.  omp_tasks_finish - the node's part of a barrier: carry out what is there until all
  * its threads have come and all their tasks have ended. */
 void omp_tasks_open(void) __attribute__((weak));

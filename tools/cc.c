@@ -31,7 +31,7 @@ struct cc {
 	bool compiles, links, shared;              /* what is asked of the compiler */
 	bool language;                             /* -x was given */
 	char *include, *stores, *library, *script; /* paths */
-	char *run_time, *helper, *spec;            /* of threads: their library, and folders with gcc's helpers */
+	char *run_time, *tasks, *helper, *spec;    /* of threads: their libraries, and folders with gcc's helpers */
 	const char **command;
 	size_t words;
 };
@@ -235,6 +235,7 @@ static int cc_locate(struct cc *cc)
 		cc->script = cc_join(TOOL_SOURCE_ROOT, "/instrument/globals.ld", "");
 		cc->run_time = cc_join(
 		    TOOL_BUILD_ROOT, cc->pthreads ? "/pthreads/libtweed-pthreads.a" : "/openmp/libtweed-openmp.a", "");
+		cc->tasks = cc_join(TOOL_BUILD_ROOT, "/openmp/libtweed-openmp-tasks.a", "");
 		cc->helper = cc_join("-B", TOOL_BUILD_ROOT, "/threads/");
 		cc->spec = cc_join("-B", TOOL_SOURCE_ROOT, "/openmp/gcc/");
 	} else {
@@ -244,12 +245,13 @@ static int cc_locate(struct cc *cc)
 		cc->library = cc_join(libraries, "/libtweed.a", "");
 		cc->script = cc_join(data, "/tweed/globals.ld", "");
 		cc->run_time = cc_join(libraries, cc->pthreads ? "/libtweed-pthreads.a" : "/libtweed-openmp.a", "");
+		cc->tasks = cc_join(libraries, "/libtweed-openmp-tasks.a", "");
 		cc->spec = cc->helper = cc_join("-B", tool_installed(TOOL_LIBEXECDIR), "/tweed/gcc/");
 		free(libraries);
 		free(data);
 	}
 	char *header = cc_join(cc->include, "/tweed/instrumented.h", "");
-	const char *needed[] = {header, cc->stores, cc->library, cc->script, cc->run_time};
+	const char *needed[] = {header, cc->stores, cc->library, cc->script, cc->run_time, cc->tasks};
 	int error = 0;
 	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]) && !error; i++)
 		if (access(needed[i], R_OK) < 0) {
@@ -438,6 +440,8 @@ static void cc_add_link(struct cc *cc)
 		                                 ",--wrap=tw_shared_valloc,--wrap=tw_shared_strdup"
 		                                 ",--wrap=tw_shared_strndup,--wrap=tw_shared_free",
 		                                 "-Wl,--whole-archive", cc->run_time, "-Wl,--no-whole-archive", NULL});
+	if (cc->openmp)
+		cc_add(cc, cc->tasks);
 	cc_add(cc, cc->library);
 	cc_add_all(cc, (const char *const[]){"-pthread", "-ljemalloc", "-lsodium", "-lm", NULL});
 }
