@@ -3,6 +3,7 @@
 """Must-fail control: in a build with -Dplant=true, torture must find each planted bug, and nothing without one."""
 import argparse
 import os
+import re
 import subprocess
 import sys
 
@@ -22,7 +23,7 @@ def parse():
 
 
 def run(a, plant, shape, first):
-    """Returns (kind, sentence): kind is "violation", "hang", "clean" or "other"."""
+    """Returns (kind, sentence): kind is "violation", "hang", "end" (a processor refused what it read), "clean" or "other"."""
     nodes, processors = shape.split("x")
     command = [a.tweed, "run", "-n", nodes, "-p", processors, a.torture, "--seeds", f"{first}:{a.per_job}",
                "--watchdog", str(a.timeout // 2)]
@@ -41,6 +42,9 @@ def run(a, plant, shape, first):
         for line in done.stderr.splitlines():
             if f"torture: {kind}: " in line:
                 return kind, line.split(f"torture: {kind}: ", 1)[1]
+    for line in done.stderr.splitlines():
+        if re.match(r"tweed: \d+\.\d+: ", line):
+            return "end", line
     return "other", f"exit status {done.returncode}: {done.stderr.strip()[:300]}"
 
 
@@ -50,8 +54,8 @@ def find(a, plant):
     for i, first in enumerate(range(1, a.seeds + 1, a.per_job)):
         shape = shapes[i % len(shapes)]
         kind, said = run(a, plant, shape, first)
-        if kind in ("violation", "hang"):
-            print(f"{plant}: found as a {kind} at {shape}: {said}", flush=True)
+        if kind in ("violation", "hang", "end"):
+            print(f"{plant}: found as {kind} at {shape}: {said}", flush=True)
             return True
         if kind == "other":
             print(f"{plant}: FAILED at {shape} seeds {first}:{a.per_job}: {said}", flush=True)
