@@ -66,35 +66,41 @@ static unsigned wait_emptiest(unsigned cpu, const cpu_set_t *allowed, const uint
 	return best;
 }
 
-/* Say where this PE runs.  Now and then: the last of the node's PEs there goes where fewer are. */
-static void wait_apart(void)
+/* The last of the node's PEs on @cpu, where this one runs, goes where fewer are. */
+static void wait_move(unsigned cpu)
 {
-	static _Atomic unsigned often;
 	uint16_t pes[CPU_SETSIZE] = {0};
-	int cpu = sched_getcpu();
 	cpu_set_t allowed, alone;
 
-	if (cpu < 0 || cpu >= CPU_SETSIZE || !tw_segment.net || tw_segment.locals == 1)
-		return;
-	if (wait_seen(tw_segment.pe) != (unsigned)cpu + 1)
-		atomic_store_explicit(wait_cpu(tw_segment.base), cpu + 1, memory_order_relaxed);
-	if (tw_segment.crowded && atomic_fetch_add_explicit(&often, 1, memory_order_relaxed) % WAIT_APART)
-		return;
 	for (unsigned pe = tw_segment.first; pe < tw_segment.first + tw_segment.locals; pe++) {
 		unsigned seen = wait_seen(pe);
 
-		if (pe > tw_segment.pe && seen == (unsigned)cpu + 1)
+		if (pe > tw_segment.pe && seen == cpu + 1)
 			return;
 		if (seen && seen <= CPU_SETSIZE)
 			pes[seen - 1]++;
 	}
 	if (pes[cpu] < 2 || sched_getaffinity(0, sizeof(allowed), &allowed) < 0)
 		return;
-	unsigned to = wait_emptiest((unsigned)cpu, &allowed, pes);
+	unsigned to = wait_emptiest(cpu, &allowed, pes);
 	CPU_ZERO(&alone);
 	CPU_SET(to, &alone);
-	if (to != (unsigned)cpu && sched_setaffinity(0, sizeof(alone), &alone) == 0)
+	if (to != cpu && sched_setaffinity(0, sizeof(alone), &alone) == 0)
 		sched_setaffinity(0, sizeof(allowed), &allowed);
+}
+
+/* Say where this PE runs, and look now and then whether it should be elsewhere. */
+static void wait_apart(void)
+{
+	static _Atomic unsigned often;
+	int cpu = sched_getcpu();
+
+	if (cpu < 0 || cpu >= CPU_SETSIZE || !tw_segment.net || tw_segment.locals == 1)
+		return;
+	if (wait_seen(tw_segment.pe) != (unsigned)cpu + 1)
+		atomic_store_explicit(wait_cpu(tw_segment.base), cpu + 1, memory_order_relaxed);
+	if (!tw_segment.crowded || atomic_fetch_add_explicit(&often, 1, memory_order_relaxed) % WAIT_APART == 0)
+		wait_move((unsigned)cpu);
 }
 
 bool tw_segment_beside(unsigned pe)

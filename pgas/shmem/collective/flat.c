@@ -2,7 +2,7 @@
 /* flat.c - algorithms that know no nodes: those of level.c over all PEs of a set, and the plainest, which suit every set. */
 #include "pgas/shmem/collective/collective.h"
 
-#define FLAT_COPY ((size_t)16384)
+#define FLAT_COPY ((size_t)16384) /* of what one PE shows, on the stack of who takes it */
 
 void sync_dissemination(SH_SYNC_ARGS)
 {
