@@ -169,6 +169,14 @@ uint64_t tw_net_swap(struct tw_net *net, unsigned node, size_t offset, uint64_t 
 	return atomic_exchange(net_word(net, offset), value);
 }
 
+bool tw_net_tell(struct tw_net *net, unsigned node, unsigned port, const struct tw_net_told *told)
+{
+	if (!net->ops->tell || net_own(net, node) || !net->ops->tell(net, node, port, told))
+		return false;
+	net->bytes_out += told->len + sizeof(told->value);
+	return true;
+}
+
 /* The queue's owner may need this core to empty it: yield first, then sleep longer and longer, up to a millisecond. */
 static void net_back_off(unsigned *round)
 {

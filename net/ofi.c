@@ -119,7 +119,7 @@ void ofi_read(struct tw_net *net, unsigned node, size_t offset, void *dst, size_
 	}
 }
 
-static void ofi_read_wait(struct tw_net *net)
+void ofi_read_wait(struct tw_net *net)
 {
 	struct ofi *o = net->priv;
 
@@ -293,7 +293,7 @@ static int ofi_probe(char *why, size_t why_bytes)
 
 static size_t ofi_control_bytes(unsigned ports)
 {
-	return tw_mailbox_bytes(ports);
+	return tw_mailbox_bytes(ports) + ofi_cards_bytes(ports);
 }
 
 const struct tw_transport tw_transport_ofi = {
@@ -326,4 +326,7 @@ const struct tw_transport tw_transport_ofi = {
     .bell = ofi_bell,
     .sleep = ofi_sleep_bell,
     .progress = ofi_progress,
+    .tell = ofi_tell,
+    .hear = ofi_hear,
+    .doze = ofi_doze,
 };

@@ -21,7 +21,7 @@ struct ofi_buffer {
 	struct fi_context2 context; /* libfabric's while it is under way */
 	struct ofi_head *head;
 	size_t bytes; /* received */
-	enum { OFI_SENDS, OFI_RECEIVES, OFI_TRANSFERS } use;
+	enum { OFI_SENDS, OFI_RECEIVES, OFI_TRANSFERS, OFI_TELLS } use;
 	unsigned peer; /* not receiving: whom it goes to, the user's own number */
 	bool away;     /* a message that the provider has not given away yet */
 	unsigned *under_way; /* transfers: where they are counted */
@@ -49,7 +49,7 @@ struct ofi_port {
 	int wait;      /* readable when there is something to poll for */
 	char *arena;
 	struct ofi_buffer *buffer;
-	struct ofi_idle sends, transfers;
+	struct ofi_idle sends, tells, transfers;
 	unsigned receives;
 	struct tw_net_address address; /* its own */
 };
@@ -60,10 +60,10 @@ int ofi_works(const char *provider, char *why, size_t why_bytes);
 /* ofi_text - libfabric's words for one of its errors. */
 const char *ofi_text(ssize_t error);
 
-/* ofi_port_open - with so many buffers to send and to receive, and that many transfers at once; what is to receive is posted.
- * Returns 0 or -errno, logged. */
-int ofi_port_open(struct ofi_port *port, const struct tw_net_config *config, unsigned sends, unsigned receives,
-                  unsigned transfers);
+/* ofi_port_open - with so many buffers to send, to tell other endpoints from, and to receive, and that many transfers at once; what is
+ * to receive is posted.  Returns 0 or -errno, logged. */
+int ofi_port_open(struct ofi_port *port, const struct tw_net_config *config, unsigned sends, unsigned tells,
+                  unsigned receives, unsigned transfers);
 void ofi_port_close(struct ofi_port *port);
 /* ofi_port_peer - a peer's address as this port's number for it.  Allocates.  Returns 0 or -errno. */
 int ofi_port_peer(struct ofi_port *port, const struct tw_net_address *address, fi_addr_t *peer);

@@ -23,6 +23,32 @@ static void ofi_broken(const struct tw_net *net, unsigned node, ssize_t error)
 
 /* ---- waiting ---- */
 
+static void ofi_received(struct tw_net *net, const struct ofi_buffer *buffer)
+{
+	struct ofi *o = net->priv;
+	const struct ofi_head *head = buffer->head;
+
+	if (head->kind < OFI_GREET) {
+		if (ofi_peer_take(o->peer, &net->config, head, buffer->bytes) < 0)
+			ofi_lost(net, head->node, "it answers what was not asked");
+	} else if (o->mates) {
+		int told = ofi_mate_take(o->mates, net, head, buffer->bytes);
+		if (told < 0)
+			ofi_lost(net, head->node, "a processor tells what makes no sense");
+		if (told > 0)
+			tw_mailbox_ring(o->self);
+	}
+}
+
+/* Whoever it was for has ended, and so does the job; or its connection is broken, and it waits in vain. */
+static void ofi_untold(struct ofi *o, const struct ofi_buffer *buffer)
+{
+	if (o->untold)
+		return;
+	o->untold = tw_time_ns();
+	o->untold_node = buffer->peer;
+}
+
 bool ofi_advance(struct tw_net *net)
 {
 	struct ofi *o = net->priv;
@@ -37,12 +63,13 @@ bool ofi_advance(struct tw_net *net)
 			--*buffer->under_way;
 		return true;
 	case OFI_RECEIVED:
-		if (ofi_peer_take(o->peer, &net->config, buffer->head, buffer->bytes) < 0)
-			ofi_lost(net, buffer->head->node, "it answers what was not asked");
+		ofi_received(net, buffer);
 		ofi_again(&o->port, buffer);
 		return true;
 	case OFI_FAILED:
-		if (buffer && buffer->use != OFI_RECEIVES)
+		if (buffer && buffer->use == OFI_TELLS)
+			ofi_untold(o, buffer);
+		else if (buffer && buffer->use != OFI_RECEIVES)
 			ofi_broken(net, buffer->peer, failure);
 		return true;
 	}
@@ -138,7 +165,8 @@ void ofi_close_batch(struct tw_net *net, unsigned node, bool ask)
 		peer->open = NULL;
 		o->opens--;
 	}
-	ask = ask || peer->results;
+	ask = ask || peer->results || peer->ask;
+	peer->ask = false;
 	*buffer->head = (struct ofi_head){.number = ++peer->sent,
 	                                  .bytes = buffer->head->bytes,
 	                                  .kind = OFI_WORK,

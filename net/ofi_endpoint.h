@@ -5,6 +5,7 @@
 
 #include "net/mailbox.h"
 #include "net/ofi.h"
+#include "net/ofi_mate.h"
 #include "net/ofi_peer.h"
 
 #define OFI_TRANSFERS_MOST 8u     /* at once */
@@ -17,6 +18,10 @@ struct ofi {
 	unsigned opens;        /* open batches */
 	unsigned reading;      /* remote reads that read_wait waits for */
 	unsigned reading_node; /* of the last of them */
+	struct ofi_mates *mates; /* NULL: nobody is told anything */
+	uint64_t listened;       /* when */
+	uint64_t untold;         /* since when what was told to untold_node is known to be lost; 0: nothing is */
+	unsigned untold_node;
 	struct ofi_peer peer[];
 };
 
@@ -67,10 +72,25 @@ void ofi_amo_ask(struct tw_net *net, unsigned node, size_t offset, enum tw_amo o
                  uint64_t expect, void *old, uint32_t stored);
 
 /* Operations. */
+void ofi_read_wait(struct tw_net *net);
 void ofi_write(struct tw_net *net, unsigned node, size_t offset, const void *src, size_t len);
 void ofi_read(struct tw_net *net, unsigned node, size_t offset, void *dst, size_t len);
 void ofi_amo_post(struct tw_net *net, unsigned node, size_t offset, enum tw_amo op, unsigned bytes, uint64_t value,
                   uint64_t expect);
+
+/* ---- ofi_tell.c */
+
+#define OFI_TELLS_MORE 16u /* than one for each node: buffers to tell from */
+
+/* ofi_cards_bytes - of control memory, for cards.  ofi_mates_open - let others find and tell this endpoint; not in jobs that survive, where
+ * whoever dies is to be shut out.  Returns 0 or -errno, logged. */
+size_t ofi_cards_bytes(unsigned ports);
+int ofi_mates_open(struct tw_net *net);
+
+/* As the operations of the transport. */
+bool ofi_tell(struct tw_net *net, unsigned node, unsigned port, const struct tw_net_told *told);
+void ofi_hear(struct tw_net *net);
+void ofi_doze(struct tw_net *net, unsigned node, unsigned port);
 
 /* ---- ofi_open.c, ofi_flow.c: as the operations of the transport. */
 int ofi_open(struct tw_net *net);

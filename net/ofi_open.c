@@ -71,6 +71,7 @@ static void ofi_release(struct tw_net *net)
 
 	ofi_port_close(&o->port);
 	munmap(net->base, net->config.bytes);
+	free(o->mates);
 	free(o);
 	net->priv = NULL;
 	net->base = NULL;
@@ -97,14 +98,16 @@ int ofi_open(struct tw_net *net)
 	net->priv = o;
 	o->spin = ofi_spin_new(config->spin_ns);
 	o->self = ofi_mailbox(net, config->port);
-	error = ofi_port_open(&o->port, config, OFI_SENDS_MORE + config->nodes, OFI_RECEIVES_MORE + 3 * config->nodes,
-	                      OFI_TRANSFERS_MOST);
+	error = ofi_port_open(&o->port, config, OFI_SENDS_MORE + config->nodes, OFI_TELLS_MORE + config->nodes,
+	                      OFI_RECEIVES_MORE + 3 * config->nodes, OFI_TRANSFERS_MOST);
 	if (error) {
 		munmap(net->base, config->bytes);
 		free(o);
 		return error;
 	}
 	error = ofi_greet_all(net);
+	if (!error)
+		error = ofi_mates_open(net);
 	if (error)
 		ofi_release(net);
 	return error;

@@ -25,6 +25,7 @@ struct ofi_peer {
 	uint64_t wrote;           /* of the last batch with writes in it */
 	uint64_t transferred;     /* of the batch whose answer says that remote writes are done */
 	uint64_t asked, answered; /* of the last batch that was to be answered; all up to it are done */
+	bool ask;                 /* the next batch is to be answered */
 	uint64_t puts, placed;    /* messages sent, and known to be in mailboxes */
 	struct ofi_welcome memory;
 	struct ofi_buffer *open; /* the batch that is being filled, or NULL */

@@ -175,10 +175,10 @@ static int ofi_idle_init(struct ofi_idle *idle, struct ofi_buffer *first, unsign
 	return 0;
 }
 
-/* Buffers to receive into are first, then those to send from; transfers have no memory of their own. */
+/* Buffers to receive into are first, then those to send and to tell from; transfers have no memory of their own. */
 static int ofi_buffers(struct ofi_port *port)
 {
-	unsigned messages = port->receives + port->sends.all;
+	unsigned tells = port->receives + port->sends.all, messages = tells + port->tells.all;
 	size_t bytes = (size_t)messages * OFI_MESSAGE;
 
 	port->buffer = calloc(messages + port->transfers.all, sizeof(*port->buffer));
@@ -186,6 +186,7 @@ static int ofi_buffers(struct ofi_port *port)
 	if (port->arena == MAP_FAILED)
 		port->arena = NULL;
 	if (!port->buffer || !port->arena || ofi_idle_init(&port->sends, port->buffer + port->receives, OFI_SENDS) ||
+	    ofi_idle_init(&port->tells, port->buffer + tells, OFI_TELLS) ||
 	    ofi_idle_init(&port->transfers, port->buffer + messages, OFI_TRANSFERS))
 		return -FI_ENOMEM;
 	for (unsigned i = 0; i < messages; i++)
@@ -217,7 +218,7 @@ static int ofi_post_all(struct ofi_port *port)
 
 static int ofi_bring_up(struct ofi_port *port, const char **step)
 {
-	struct fi_cq_attr cq = {.size = port->sends.all + port->receives + port->transfers.all,
+	struct fi_cq_attr cq = {.size = port->sends.all + port->tells.all + port->receives + port->transfers.all,
 	                        .format = FI_CQ_FORMAT_MSG,
 	                        .wait_obj = FI_WAIT_FD};
 	struct fi_av_attr av = {.type = FI_AV_TABLE};
@@ -239,8 +240,8 @@ static int ofi_bring_up(struct ofi_port *port, const char **step)
 	return 0;
 }
 
-int ofi_port_open(struct ofi_port *port, const struct tw_net_config *config, unsigned sends, unsigned receives,
-                  unsigned transfers)
+int ofi_port_open(struct ofi_port *port, const struct tw_net_config *config, unsigned sends, unsigned tells,
+                  unsigned receives, unsigned transfers)
 {
 	const char *step;
 	sigset_t all, old;
@@ -253,6 +254,7 @@ int ofi_port_open(struct ofi_port *port, const struct tw_net_config *config, uns
 	    port->info->caps & FI_RMA && !(port->info->domain_attr->mr_mode & (FI_MR_LOCAL | FI_MR_ALLOCATED));
 	port->inject = TW_MIN(port->info->tx_attr->inject_size, (size_t)OFI_INJECT);
 	port->sends.all = sends;
+	port->tells.all = tells;
 	port->transfers.all = transfers;
 	port->receives = (unsigned)TW_MIN((size_t)receives, port->info->rx_attr->size);
 	/* Should a provider start a thread, no signal of the program is for it. */
@@ -283,9 +285,10 @@ void ofi_port_close(struct ofi_port *port)
 	if (port->info)
 		ofi.fi_freeinfo(port->info);
 	if (port->arena)
-		munmap(port->arena, (size_t)(port->sends.all + port->receives) * OFI_MESSAGE);
+		munmap(port->arena, (size_t)(port->sends.all + port->tells.all + port->receives) * OFI_MESSAGE);
 	free(port->buffer);
 	free(port->sends.stack);
+	free(port->tells.stack);
 	free(port->transfers.stack);
 }
 
@@ -332,7 +335,9 @@ ssize_t ofi_transfer(struct ofi_port *port, fi_addr_t peer, struct ofi_buffer *t
 
 void ofi_again(struct ofi_port *port, struct ofi_buffer *buffer)
 {
-	struct ofi_idle *idle = buffer->use == OFI_SENDS ? &port->sends : &port->transfers;
+	struct ofi_idle *idle = buffer->use == OFI_SENDS   ? &port->sends
+	                        : buffer->use == OFI_TELLS ? &port->tells
+	                                                   : &port->transfers;
 
 	buffer->away = false;
 	if (buffer->use != OFI_RECEIVES) {

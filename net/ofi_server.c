@@ -199,7 +199,7 @@ static int server_start(struct tw_net_server *s)
 		return -ENOMEM;
 	}
 	if ((error = tw_net_map(&s->config, s->config.node, &s->base)) ||
-	    (error = ofi_port_open(&s->port, &s->config, SERVER_SENDS, SERVER_RECEIVES, 0)))
+	    (error = ofi_port_open(&s->port, &s->config, SERVER_SENDS, 0, SERVER_RECEIVES, 0)))
 		return error;
 	s->node = ofi_node_create(&s->config, s->base);
 	if (!s->node) {

@@ -4,6 +4,8 @@
 #include <string.h>
 
 _Static_assert(sizeof(struct ofi_head) == 32, "no padding, which would not be proven");
+_Static_assert(sizeof(struct ofi_tell) + 8 == 64, "a word and 8 bytes are told at once");
+_Static_assert(sizeof(struct ofi_card) == TW_AUTH_PROOF_BYTES + 24 + sizeof(struct tw_net_address), "nor here");
 _Static_assert(sizeof(struct ofi_head) + sizeof(struct ofi_entry) + 16 == 64, "one entry is sent at once");
 
 void ofi_key_derive(const uint8_t secret[TW_NET_SECRET_BYTES], uint64_t session, unsigned server, unsigned node,
@@ -17,10 +19,25 @@ void ofi_key_derive(const uint8_t secret[TW_NET_SECRET_BYTES], uint64_t session,
 	tw_auth_prove(secret, &text, sizeof(text), key->bytes);
 }
 
+void ofi_key_between(const uint8_t secret[TW_NET_SECRET_BYTES], const struct ofi_card *card, uint64_t own,
+                     unsigned node, unsigned port, struct ofi_key *key)
+{
+	struct {
+		char purpose[16];
+		uint64_t session, to_node, to_port, own, node, port;
+	} text = {"tweed ofi tell", card->session, card->node, card->port, own, node, port};
+
+	tw_auth_prove(secret, &text, sizeof(text), key->bytes);
+}
+
 /* What a seal covers, behind the proof. */
 static size_t ofi_covered(const struct ofi_head *head)
 {
-	return (head->kind == OFI_REPLY ? sizeof(struct ofi_reply) : sizeof(*head)) - sizeof(head->proof);
+	size_t all = head->kind == OFI_REPLY  ? sizeof(struct ofi_reply)
+	             : head->kind == OFI_TELL ? sizeof(struct ofi_tell)
+	                                      : sizeof(*head);
+
+	return all - sizeof(head->proof);
 }
 
 void ofi_seal(const struct ofi_key *key, struct ofi_head *head)
@@ -43,4 +60,14 @@ bool ofi_proves(const uint8_t secret[TW_NET_SECRET_BYTES], const struct ofi_head
 {
 	return bytes >= sizeof(*head) && head->bytes == bytes &&
 	       tw_auth_holds(secret, &head->number, bytes - sizeof(head->proof), head->proof);
+}
+
+void ofi_card_prove(const uint8_t secret[TW_NET_SECRET_BYTES], struct ofi_card *card)
+{
+	tw_auth_prove(secret, &card->session, sizeof(*card) - sizeof(card->proof), card->proof);
+}
+
+bool ofi_card_proves(const uint8_t secret[TW_NET_SECRET_BYTES], const struct ofi_card *card)
+{
+	return tw_auth_holds(secret, &card->session, sizeof(*card) - sizeof(card->proof), card->proof);
 }

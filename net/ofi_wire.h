@@ -9,11 +9,22 @@
  *     WORK (entries)       ----->   executed in order; numbered 1, 2, ... within the session
  *                          <-----  REPLY: all work up to this number is done; results of what the work has asked
  *
+ * and, where an endpoint tells another one (driver/transport.h) without a server,
+ *
+ *   endpoint                      endpoint
+ *     GREET                ----->   once: the number drawn for all that follows
+ *     TELL (data, a word)  ----->   stored at once when it is looked at; numbered 1, 2, ...
+ *     HEARD                ----->   no more than the head, which says how many messages of the other are heard; as all these do
+ *     ASLEEP               ----->   the sender sleeps, and only its server can wake it
+ *
+ * The other's address, and a number which it has drawn, are on its card: in its node's memory, behind the mailboxes.
+ *
  * HELLO and WELCOME prove the job's secret (net/auth.h), over all that they say; the endpoint draws a number that WELCOME repeats.
  * Both derive the session's key from the secret, the session and who speaks to whom.  WORK and REPLY carry a proof with that key over
- * their head (SipHash-2-4 with 128 bits: keyed BLAKE2b takes ten times as long).  A session's number is taken once, and a
- * session is drawn by the server, so nothing that was heard before is taken again.  What follows the head of WORK and REPLY is not
- * proven: who can change what travels between two others is not kept out.
+ * their head (SipHash-2-4 with 128 bits: keyed BLAKE2b takes ten times as long).  Between endpoints the key follows from both
+ * numbers drawn.  A session's number is taken once, and a session is drawn by the server, a card's number by who hears, so nothing that was
+ * heard before is taken again.  What follows the head of WORK and REPLY, and the data of TELL, are not proven: who can change what
+ * travels between two others is not kept out.
  *
  * Heads are short for a reason: providers over TCP send up to 64 bytes at once and forget them. */
 #ifndef TW_NET_OFI_WIRE_H
@@ -28,15 +39,15 @@
 #define OFI_CREDITS   16u    /* messages of one endpoint that its server keeps for full mailboxes */
 #define OFI_ALL_PORTS 0xffffu
 
-enum ofi_kind { OFI_HELLO = 1, OFI_WELCOME, OFI_WORK, OFI_REPLY };
+enum ofi_kind { OFI_HELLO = 1, OFI_WELCOME, OFI_WORK, OFI_REPLY, OFI_GREET, OFI_TELL, OFI_HEARD, OFI_ASLEEP };
 
 struct ofi_head {
 	uint8_t proof[TW_AUTH_PROOF_BYTES]; /* of what follows: as far as said above */
-	uint64_t number; /* HELLO: drawn by the endpoint; WELCOME: that; WORK: which; REPLY: all up to it are done */
+	uint64_t number; /* HELLO, GREET: drawn by the sender; WELCOME: that; REPLY: all up to it are done; others: which */
 	uint16_t bytes;  /* of the whole message */
 	uint8_t kind;    /* enum ofi_kind */
-	uint8_t ask;     /* WORK: is to be answered when it is done */
-	uint16_t node, port; /* HELLO, WORK: the endpoint's; WELCOME, REPLY: the server's node, the endpoint's port */
+	uint8_t ask;     /* WORK: is to be answered when it is done; TELL and so on: lowest bits of how many are heard */
+	uint16_t node, port; /* WELCOME, REPLY: the server's node, the endpoint's port; others: the sender's */
 };
 
 struct ofi_hello {
@@ -56,6 +67,21 @@ struct ofi_welcome {
 struct ofi_reply {
 	struct ofi_head head;
 	uint64_t placed; /* messages of the session that are in mailboxes; proven as the head is */
+};
+
+/* Data are behind it.  Offsets are those of the hearer's node; proven are also these. */
+struct ofi_tell {
+	struct ofi_head head;
+	uint64_t word, value; /* stored after the data */
+	uint64_t offset;      /* of the data */
+};
+
+/* In memory of an endpoint's node: where others find it. */
+struct ofi_card {
+	uint8_t proof[TW_AUTH_PROOF_BYTES]; /* of what follows: as long as it does not hold, there is none */
+	uint64_t session;
+	uint64_t node, port;
+	struct tw_net_address address;
 };
 
 enum ofi_op { OFI_WRITE = 1, OFI_READ, OFI_CAS, OFI_FADD, OFI_SWAP, OFI_PUT, OFI_RING, OFI_AMO, OFI_AMO_POST };
@@ -87,11 +113,18 @@ struct ofi_key {
 void ofi_key_derive(const uint8_t secret[TW_NET_SECRET_BYTES], uint64_t session, unsigned server, unsigned node,
                     unsigned port, struct ofi_key *key);
 
-/* ofi_seal - make the proof of a whole WORK or REPLY.  ofi_sealed - does what came, @bytes, hold together, and is its proof right? */
+/* ofi_key_between - that of what endpoint (@node, @port), which has drawn @own, tells the one whose @card that is. */
+void ofi_key_between(const uint8_t secret[TW_NET_SECRET_BYTES], const struct ofi_card *card, uint64_t own,
+                     unsigned node, unsigned port, struct ofi_key *key);
+
+/* ofi_seal - make the proof of a whole message, not HELLO or WELCOME.  ofi_sealed - does what came, @bytes, hold together, and is its
+ * proof right? */
 void ofi_seal(const struct ofi_key *key, struct ofi_head *head);
 bool ofi_sealed(const struct ofi_key *key, const struct ofi_head *head, size_t bytes);
-/* ofi_prove, ofi_proves - the same for HELLO and WELCOME. */
+/* ofi_prove, ofi_proves - the same for HELLO and WELCOME.  ofi_card_prove, ofi_card_proves - for a card. */
 void ofi_prove(const uint8_t secret[TW_NET_SECRET_BYTES], struct ofi_head *head);
 bool ofi_proves(const uint8_t secret[TW_NET_SECRET_BYTES], const struct ofi_head *head, size_t bytes);
+void ofi_card_prove(const uint8_t secret[TW_NET_SECRET_BYTES], struct ofi_card *card);
+bool ofi_card_proves(const uint8_t secret[TW_NET_SECRET_BYTES], const struct ofi_card *card);
 
 #endif

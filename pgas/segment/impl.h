@@ -14,4 +14,7 @@
 void tw_segment_remote_open(void);
 void tw_segment_remote_close(void);
 
+/* tw_segment_remote_doze - tell @pe that this PE sleeps, in a wait for it. */
+void tw_segment_remote_doze(unsigned pe);
+
 #endif

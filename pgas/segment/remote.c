@@ -250,6 +250,36 @@ void tw_segment_remote_wake(unsigned pe)
 	remote_unlock();
 }
 
+bool tw_segment_remote_tell(unsigned pe, const struct tw_net_told *told)
+{
+	struct tw_net_told there = *told;
+
+	if (tw_segment_direct(pe) || remote_faults(told->local))
+		return false;
+	there.offset = remote_at(pe, told->offset);
+	there.word = remote_at(pe, told->word);
+	remote_lock();
+	bool done = tw_net_tell(tw_segment.net, remote_node(pe), pe % tw_segment.locals, &there);
+	remote_unlock();
+	return done;
+}
+
+/* Who has the lock hears for all. */
+void tw_segment_hear(void)
+{
+	if (remote_threads && pthread_mutex_trylock(&remote_mutex))
+		return;
+	tw_segment.net->ops->hear(tw_segment.net);
+	remote_unlock();
+}
+
+void tw_segment_remote_doze(unsigned pe)
+{
+	remote_lock();
+	tw_segment.net->ops->doze(tw_segment.net, remote_node(pe), pe % tw_segment.locals);
+	remote_unlock();
+}
+
 void tw_segment_push(void)
 {
 	if (!tw_segment.open)

@@ -70,7 +70,10 @@ static void segment_join(void)
 	    .spins = segment_spins(me->net->config.spin_ns, me->nodes == 1),
 	    .crowded = me->net->config.spin_ns <= SEGMENT_CROWDED_NS,
 	    .cpu_atomics = me->net->ops->caps & TW_NET_COHERENT_ATOMICS,
+	    .tells = me->net->ops->tell && me->nodes > 1 && !me->config.survive,
 	};
+	me->net->told_at = l->segments + me->local * l->segment_bytes;
+	me->net->told_bytes = l->segment_bytes;
 	if (me->config.survive)
 		tw_segment.deaths = (const void *)(me->private_mem + l->deaths);
 	segment_me = me;

@@ -37,6 +37,7 @@ struct tw_segment {
 	unsigned spins;                 /* rounds that a wait spins before it yields or sleeps */
 	bool crowded;                   /* there is no core for each process */
 	bool cpu_atomics;               /* else atomics are the transport's, all of them */
+	bool tells;                     /* PEs of other nodes can be told things without their server */
 	_Atomic unsigned open;          /* flows with something that no quiet has followed */
 	struct tw_net_flow *flow;       /* of who names none; NULL without a job */
 	struct tw_net_flow *signals;    /* of what nobody waits for; NULL without a job */
@@ -190,6 +191,16 @@ static inline void tw_segment_quiet(void)
 /* tw_segment_push - let what was put travel: before a long time without calls. */
 void tw_segment_push(void);
 
+/* tw_segment_tell - store what @told says in the segment of @pe, by @pe itself when it waits for this PE (tw_segment_nap_for): offsets are
+ * those of segments.  After all puts of this PE to that node.  False: nothing is done, as for PEs of this node: then put, and wake.
+ * tw_segment_hear - do what this PE was told. */
+bool tw_segment_remote_tell(unsigned pe, const struct tw_net_told *told);
+static inline bool tw_segment_tell(unsigned pe, const struct tw_net_told *told)
+{
+	return tw_segment.tells && tw_segment_remote_tell(pe, told);
+}
+void tw_segment_hear(void);
+
 /* Waiting for a word of the own segment that others write: for (struct tw_nap nap = {0}; !ready; tw_segment_nap(&nap)).  Spins, yields, then
  * sleeps for longer and longer, a millisecond at most; what was put travels meanwhile.  Who writes the word from this node may end
  * the sleep.  After the first looks they are rarer: each takes the line from who is about to write it, and time from who shares the
@@ -200,6 +211,7 @@ struct tw_nap {
 	unsigned round;
 	unsigned more; /* rounds that this one spins */
 	uint32_t seen; /* the bell, when it was announced that this PE sleeps */
+	unsigned far;  /* 1 + the PE of another node that may tell; 0: none */
 };
 void tw_segment_nap_long(struct tw_nap *nap);
 static inline void tw_segment_nap(struct tw_nap *nap)
@@ -215,12 +227,14 @@ static inline void tw_segment_nap(struct tw_nap *nap)
 }
 
 /* tw_segment_beside - is @pe, of this node, where a core is shared, on this PE's core?  Then it writes nothing unless we yield.
- * tw_segment_nap_for - a wait for what @pe of this node writes: yields at once if it is beside us, else spins longer. */
+ * tw_segment_nap_for - a wait for what @pe writes: yields at once if it is beside us, else spins longer; if it is of another node, hears. */
 #define TW_NAP_MORE 32u
 bool tw_segment_beside(unsigned pe);
 static inline struct tw_nap tw_segment_nap_for(unsigned pe)
 {
-	if (!tw_segment.crowded)
+	if (pe - tw_segment.first >= tw_segment.locals && tw_segment.tells)
+		return (struct tw_nap){.round = tw_segment.spins + 1, .far = pe + 1};
+	if (!tw_segment.crowded || pe - tw_segment.first >= tw_segment.locals)
 		return (struct tw_nap){0};
 	return tw_segment_beside(pe) ? (struct tw_nap){.round = tw_segment.spins + 1}
 	                             : (struct tw_nap){.more = TW_NAP_MORE};

@@ -113,6 +113,8 @@ void tw_segment_nap_long(struct tw_nap *nap)
 	unsigned round = nap->round - 1;
 
 	tw_segment_push();
+	if (nap->far)
+		tw_segment_hear();
 	if (round == 0) /* the first look: nothing but that */
 		return;
 	unsigned slow = round - tw_segment.spins - nap->more - 1;
@@ -120,12 +122,18 @@ void tw_segment_nap_long(struct tw_nap *nap)
 		wait_apart();
 	/* Where there is no core for each, whoever is waited for, or its node's server or ours, may need this one.  Else it is somebody else
 	 * who holds him up, to whom yielding would give this core as well. */
-	unsigned yields = !tw_segment.crowded ? 0 : tw_segment.locals == tw_segment.pes ? NAP_YIELDS : NAP_YIELDS_FAR;
+	unsigned yields = nap->far                              ? NAP_YIELDS_FAR
+	                  : !tw_segment.crowded                 ? 0
+	                  : tw_segment.locals == tw_segment.pes ? NAP_YIELDS
+	                                                        : NAP_YIELDS_FAR;
 	if (slow < yields) {
-		sched_yield();
+		if (!nap->far || slow % 2) /* what was just heard is looked at first */
+			sched_yield();
 		return;
 	}
 	slow -= yields;
+	if (nap->far && slow == 0)
+		tw_segment_remote_doze(nap->far - 1);
 	uint64_t most = (uint64_t)NAP_FIRST_NS << TW_MIN(slow / 8, NAP_DOUBLED);
 	if (!tw_segment.net)
 		nanosleep(&(struct timespec){.tv_nsec = (long)most}, NULL);

@@ -107,6 +107,8 @@ struct shmem_team {
 	int contexts; /* as configured */
 	struct shmem_ctx *ctx;
 	uint64_t sent[SH_WORDS], received[SH_WORDS];
+	uint64_t told[SH_WORDS],
+	    written[SH_WORDS]; /* collective/set.c: the last signal that was told; as it stands there */
 };
 
 void sh_teams_open(void);

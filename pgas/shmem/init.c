@@ -175,7 +175,8 @@ void pshmem_finalize(void)
 		return;
 	SH_CHECK_COLLECTIVE("shmem_finalize", .team = SHMEM_TEAM_WORLD);
 	sh_teams_close(); /* which completes what contexts have begun */
-	sh_barrier_all();
+	tw_segment_quiet();
+	tw_segment_barrier(); /* behind which nobody tells anything */
 	sh.open = false;
 	sh.heap.bytes = sh.data.bytes = 0;
 	memset(sh.range, 0, sizeof(sh.range));

@@ -215,8 +215,8 @@ int main(void)
 	TW_ASSERT(ftruncate(fd[0], (off_t)BYTES) == 0);
 	char *memory = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd[0], 0);
 	TW_ASSERT(memory != MAP_FAILED);
-	TW_ASSERT(tw_transport_ofi.serve(&config, &s, &address) == 0 && ofi_port_open(&port, &config, 4, 8, 0) == 0 &&
-	          ofi_port_peer(&port, &address, &server) == 0);
+	TW_ASSERT(tw_transport_ofi.serve(&config, &s, &address) == 0 &&
+	          ofi_port_open(&port, &config, 4, 0, 8, 0) == 0 && ofi_port_peer(&port, &address, &server) == 0);
 
 	unsigned refused = strangers();
 	m = hello(1);

@@ -9,6 +9,7 @@ import sys
 
 SOURCE = r"""
 #include <shmem.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,11 @@ int main(int argc, char **argv)
 	if (!strcmp(how, "exit5") && me == 0) { printf("last words"); shmem_global_exit(5); }
 	if (!strcmp(how, "exit0") && me == 0) shmem_global_exit(0);
 	if (!strcmp(how, "die") && me == 1) abort();
+	if (!strcmp(how, "midway"))
+		for (int i = 0; i < 1000; i++) {
+			if (me == 1 && i == 900) raise(SIGKILL);
+			shmem_barrier_all();
+		}
 	if (!strcmp(how, "leave") && me == 1) exit(3);
 	if (!strcmp(how, "wild") && me == 0) shmem_putmem(local, local, 8, 1);
 	if (!strcmp(how, "past") && me == 0) shmem_putmem((char *)shmem_malloc(0) + 0x10000, local, 8, 1);
@@ -100,6 +106,9 @@ def main():
     expect("global exit", run(tweed, "oshrun", "-n", "2", program, "exit5"), 5, "last words")
     expect("global exit of 0", run(tweed, "oshrun", "-n", "3", program, "exit0"), 0)
     expect("a PE that dies", run(tweed, "oshrun", "-n", "2", program, "die"), 128 + 6, "processor 1")
+    for transport in ("shm", "ofi") if "ofi" in run(tweed, "info")[1] else ("shm",):
+        expect(f"a PE that dies in a barrier, {transport}", run(tweed, "oshrun", "-n", "3", "--ppn", "1", "--transport", transport, program,
+                                                                "midway"), 128 + 9, "node 1 processor 0")
     expect("a PE that leaves", run(tweed, "oshrun", "-n", "2", program, "leave"), 3)
     expect("a wild address", run(tweed, "oshrun", "-n", "2", program, "wild"), 1, "not symmetric")
     expect("a wild address, two nodes", run(tweed, "oshrun", "-n", "2", "--ppn", "1", program, "past"), 1, "not symmetric")

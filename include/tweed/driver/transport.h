@@ -6,7 +6,7 @@
  * listens.  Else each node has a *server*, a thread in its agent's process: it answers for the node's memory where the
  * hardware does not, accepts the connections of endpoints that hold the job's secret, and drops their messages and
  * notifies into the mailboxes of the node's processes (net/mailbox.h).  Endpoints connect to servers only, so a node has
- * one connection for each process of the job.
+ * one connection for each process of the job; and to those that they tell something.
  *
  * Every node exports one range of memory, addressed by (node, offset); parts of it are the *regions* of
  * Cashmere-2L section 2.1 (frames, directory, notice bins, ...: driver/layout.h).  Every process of the job, that is each
@@ -105,6 +105,7 @@ struct tw_net {
 	struct tw_net_config config;
 	char *base;                           /* this node's exported memory, mapped readable and writable */
 	void *priv;                           /* the transport's */
+	size_t told_at, told_bytes;           /* what others tell this endpoint may change this part of base alone */
 	uint64_t messages, bytes_out, bytes_in; /* counted by the wrappers below: messages sent, payload written, read */
 };
 
@@ -132,6 +133,14 @@ struct tw_net_work {
 	uint64_t value, expect;
 };
 
+/* What an endpoint is told: to copy @len bytes of @local to @offset of its node, and then to store @value in the aligned word at @word. */
+struct tw_net_told {
+	size_t offset, len;
+	const void *local;
+	size_t word;
+	uint64_t value;
+};
+
 struct tw_net_server; /* the transport's */
 
 /* What a server has seen. */
@@ -141,7 +150,8 @@ struct tw_net_counts {
 	uint64_t damaged;     /* messages and requests that make no sense: dropped */
 };
 
-/* The operations table: `static const`, all mandatory but serve, serve_end, shut_out, amo and amo_post, start and settle. */
+/* The operations table: `static const`, all mandatory but serve, serve_end, shut_out, amo and amo_post, start and settle, and the last
+ * three. */
 struct tw_transport {
 	const char *name, *help;
 	unsigned caps; /* enum tw_net_cap */
@@ -207,6 +217,15 @@ struct tw_transport {
 	void (*sleep)(struct tw_net *net, uint32_t seen, uint64_t timeout_ns);
 	/* progress - let delayed work of this endpoint advance; cheap. */
 	void (*progress)(struct tw_net *net);
+	/* tell - what @told says, by endpoint (node, port) itself, of another node, without its server: sooner, where that endpoint waits for it;
+	 * else when it hears or waits the next time.  Done in the order of telling, and after all earlier writes of this endpoint to
+	 * that node.  @told's memory may be used again on return.  False: nothing was done and nothing waited for: then write and notify.  So it
+	 * is at first, until a way is found; while such writes are not known to be done, which is asked for then; and while much is told that
+	 * was not heard.  hear - do what others have told this one.  doze - this endpoint is about to sleep on its bell, in a wait for what
+	 * (node, port) writes or tells: whose next tell is refused, for a notify wakes.  Not in fault context; all NULL: there is no such way. */
+	bool (*tell)(struct tw_net *net, unsigned node, unsigned port, const struct tw_net_told *told);
+	void (*hear)(struct tw_net *net);
+	void (*doze)(struct tw_net *net, unsigned node, unsigned port);
 };
 
 /* tw_transport_find - the transport of that name ("shm", "sim", ...), or NULL.  tw_transport_list: all, NULL-ended. */
@@ -240,6 +259,8 @@ void tw_net_amo_post(struct tw_net *net, unsigned node, size_t offset, enum tw_a
 struct tw_net_flow *tw_net_flow_new(const struct tw_net *net);
 void tw_net_start(struct tw_net *net, struct tw_net_flow *flow, const struct tw_net_work *work);
 bool tw_net_settle(struct tw_net *net, struct tw_net_flow *flow, bool wait);
+/* tw_net_tell - as the operation; false also where there is none. */
+bool tw_net_tell(struct tw_net *net, unsigned node, unsigned port, const struct tw_net_told *told);
 /* tw_amo_result - what a word that holds @old holds after @op.
  * tw_amo_here - @op by this processor, on memory that it can address; sequentially consistent. */
 static inline uint64_t tw_amo_result(enum tw_amo op, uint64_t old, uint64_t value, uint64_t expect)

@@ -56,12 +56,14 @@ static inline unsigned set_pe(const struct sh_set *set, unsigned i)
 	return set->start + (unsigned)set->stride * i;
 }
 
-/* set_signal - of @word to the set's @i-th; puts to it before are seen first.  set_wait - for one at this PE. */
+/* set_signal - of @word to the set's @i-th; puts to it before are seen first.  set_give - the same, after @bytes of @source are put at @at.
+ * set_wait - for one of the @i-th's at this PE. */
 void set_signal(const struct sh_set *set, unsigned i, unsigned word);
-void set_wait(const struct sh_set *set, unsigned word);
+void set_give(const struct sh_set *set, unsigned i, size_t at, const void *source, size_t bytes, unsigned word);
+void set_wait(const struct sh_set *set, unsigned i, unsigned word);
 /* set_send, set_receive - a number, through @word, which is used for nothing else; until the set's next sync there may be no other. */
 void set_send(const struct sh_set *set, unsigned i, unsigned word, uint64_t value);
-uint64_t set_receive(const struct sh_set *set, unsigned word);
+uint64_t set_receive(const struct sh_set *set, unsigned i, unsigned word);
 /* set_scan - the sum of @value over the PEs before this one. */
 size_t set_scan(const struct sh_set *set, size_t value);
 

@@ -35,13 +35,30 @@ size_t set_scan(const struct sh_set *set, size_t value)
 		if (set->me + distance < set->size)
 			set_send(set, set->me + distance, word, before + value);
 		if (set->me >= distance)
-			before += set_receive(set, word);
+			before += set_receive(set, set->me - distance, word);
 	}
 	return before;
 }
 
+/* Of a team of two PEs on two nodes: @bytes of @source to the other's @dest, and his have come.  False: it is none. */
+static bool flat_exchange(const struct sh_set *set, void *dest, const void *source, size_t bytes)
+{
+	unsigned other = 1 - set->me;
+
+	if (!set->team || set->size != 2 || set->groups->nodes != 2)
+		return false;
+	set_give(set, other, bytes ? sh_at(dest, bytes) : 0, source, bytes, SET_DISTANCE);
+	set_wait(set, other, SET_DISTANCE);
+	return true;
+}
+
 void collect_flat(SH_COLLECT_ARGS)
 {
+	if (flat_exchange(set, dest + before, source, bytes)) {
+		if (bytes)
+			memmove(dest + before, source, bytes);
+		return;
+	}
 	for (unsigned i = 0; i < set->size; i++)
 		sh_put(SHMEM_CTX_DEFAULT, set_pe(set, (set->me + i) % set->size), dest + before, source, bytes);
 	set_arrive(set->size);
@@ -64,6 +81,13 @@ void fcollect_ring(SH_FCOLLECT_ARGS)
 
 void alltoall_flat(SH_ALLTOALL_ARGS)
 {
+	size_t bytes = sh_bytes(n, size), mine = set->me * bytes;
+
+	if (dst == 1 && sst == 1 && flat_exchange(set, dest + mine, source + (set->me ? 0 : bytes), bytes)) {
+		if (bytes)
+			memmove(dest + mine, source + mine, bytes);
+		return;
+	}
 	for (unsigned i = 0; i < set->size; i++) {
 		unsigned to = (set->me + i) % set->size, pe = set_pe(set, to);
 		if (dst == 1 && sst == 1) {

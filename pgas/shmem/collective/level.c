@@ -20,9 +20,17 @@ static void level_put(const struct sh_level *level, unsigned i, void *dest, cons
 	sh_put(SHMEM_CTX_DEFAULT, set_pe(level->set, level_at(level, i)), dest, source, bytes);
 }
 
-static void level_signal(const struct sh_level *level, unsigned i, unsigned word)
+/* Put to the level's @i-th, and signal. */
+static void level_give(const struct sh_level *level, unsigned i, size_t at, const void *data, size_t bytes,
+                       unsigned word)
 {
-	set_signal(level->set, level_at(level, i), word);
+	set_give(level->set, level_at(level, i), at, data, bytes, word);
+}
+
+/* For a signal of the level's @i-th. */
+static void level_wait(const struct sh_level *level, unsigned i, unsigned word)
+{
+	set_wait(level->set, level_at(level, i), word);
 }
 
 /* In round k each tells the one 2^k further, so that after the last it has heard, directly or not, of all. */
@@ -30,8 +38,8 @@ void level_sync(const struct sh_level *level)
 {
 	for (unsigned distance = 1; distance < level->n; distance *= 2) {
 		unsigned word = level_word(level, distance);
-		level_signal(level, (level->me + distance) % level->n, word);
-		set_wait(level->set, word);
+		level_give(level, (level->me + distance) % level->n, 0, NULL, 0, word);
+		level_wait(level, (level->me + level->n - distance) % level->n, word);
 	}
 }
 
@@ -43,16 +51,17 @@ void level_tree(const struct sh_level *level, void *dest, const void *source, si
 	while (step < level->n && mine / step % k == 0)
 		step *= k;
 	if (mine) {
-		set_wait(level->set, level_word(level, mine / step % k * step));
+		unsigned distance = mine / step % k * step;
+		level_wait(level, (level->me + level->n - distance) % level->n, level_word(level, distance));
 		source = dest;
 	}
+	size_t at = bytes ? sh_at(dest, bytes) : 0;
 	while ((step /= k)) {
 		for (unsigned j = k - 1; j > 0; j--) {
 			if (mine + j * step >= level->n)
 				continue;
 			unsigned child = (level->me + j * step) % level->n;
-			level_put(level, child, dest, source, bytes);
-			level_signal(level, child, level_word(level, j * step));
+			level_give(level, child, at, source, bytes, level_word(level, j * step));
 		}
 	}
 }
@@ -60,13 +69,13 @@ void level_tree(const struct sh_level *level, void *dest, const void *source, si
 void level_ring(const struct sh_level *level, char *dest, size_t bytes)
 {
 	unsigned next = (level->me + 1) % level->n, word = level_word(level, 1);
+	size_t at = bytes ? sh_at(dest, sh_bytes(bytes, level->set->size)) : 0;
 
 	for (unsigned step = 0; step + 1 < level->n; step++) {
 		unsigned i = (level->me + level->n - step) % level->n;
 		size_t from = level_at(level, i), to = level->at ? level->at[i + 1] : i + 1;
-		level_put(level, next, dest + from * bytes, dest + from * bytes, (to - from) * bytes);
-		level_signal(level, next, word);
-		set_wait(level->set, word);
+		level_give(level, next, at + from * bytes, dest + from * bytes, (to - from) * bytes, word);
+		level_wait(level, (level->me + level->n - 1) % level->n, word);
 	}
 	if (level->n > 2) /* nobody of two forwards what the other may write next */
 		level_sync(level);
@@ -76,6 +85,10 @@ void level_spread(const struct sh_level *level, char *dest, size_t bytes)
 {
 	size_t from = level_at(level, level->me), to = level->at ? level->at[level->me + 1] : level->me + 1;
 
+	if (level->n == 2) {
+		level_ring(level, dest, bytes);
+		return;
+	}
 	for (unsigned i = 1; i < level->n; i++)
 		level_put(level, (level->me + i) % level->n, dest + from * bytes, dest + from * bytes,
 		          (to - from) * bytes);
@@ -86,13 +99,6 @@ void level_spread(const struct sh_level *level, char *dest, size_t bytes)
 /* ---- reductions ----
  *
  * Whoever has finished one knows that all have begun it, and so have left the one before: scratches in two turns are enough. */
-
-static void level_give(const struct sh_level *level, unsigned i, size_t scratch, const void *data, size_t bytes,
-                       unsigned word)
-{
-	tw_segment_put(set_pe(level->set, level_at(level, i)), scratch, data, bytes);
-	level_signal(level, i, word);
-}
 
 static unsigned level_rounds(const struct sh_level *level)
 {
@@ -116,18 +122,18 @@ void level_double(const struct sh_level *level, void *dest, size_t n, size_t siz
 
 	if (me >= two) {
 		level_give(level, me - two, scratch + rounds * slot, dest, bytes, level->words + SET_FOLD);
-		set_wait(level->set, level->words + SET_UNFOLD);
+		level_wait(level, me - two, level->words + SET_UNFOLD);
 		memcpy(dest, own + rounds * slot, bytes);
 		return;
 	}
 	if (me + two < level->n) {
-		set_wait(level->set, level->words + SET_FOLD);
+		level_wait(level, me + two, level->words + SET_FOLD);
 		op(dest, own + rounds * slot, n);
 	}
 	for (unsigned k = 0; k < rounds; k++) {
 		unsigned partner = me ^ 1u << k, word = level->words + SET_PARTNER + k;
 		level_give(level, partner, scratch + k * slot, dest, bytes, word);
-		set_wait(level->set, word);
+		level_wait(level, partner, word);
 		if (partner > me) {
 			op(dest, own + k * slot, n);
 		} else {
@@ -142,15 +148,15 @@ void level_double(const struct sh_level *level, void *dest, size_t n, size_t siz
 /* A slot for each of the 2 (n - 1) steps: blocks of the first half are reduced on their way, those of the second copied. */
 void level_ring_reduce(const struct sh_level *level, void *dest, size_t n, size_t size, sh_reduce_op op, size_t scratch)
 {
-	unsigned next = (level->me + 1) % level->n, word = level_word(level, 1), ring = level->n;
+	unsigned me = level->me, ring = level->n, next = (me + 1) % ring, word = level_word(level, 1);
 	char *own = tw_segment.base + scratch;
 	size_t slot = (n + ring - 1) / ring * size;
 
 	for (unsigned step = 0; step < 2 * (ring - 1); step++) {
-		unsigned out = (level->me + 2 * ring - step) % ring, in = (out + ring - 1) % ring;
+		unsigned out = (me + 2 * ring - step) % ring, in = (out + ring - 1) % ring;
 		size_t from = n * out / ring, to = n * (out + 1) / ring;
 		level_give(level, next, scratch + step * slot, (char *)dest + from * size, (to - from) * size, word);
-		set_wait(level->set, word);
+		level_wait(level, (me + ring - 1) % ring, word);
 		from = n * in / ring, to = n * (in + 1) / ring;
 		char *mine = (char *)dest + from * size;
 		if (step < ring - 1)

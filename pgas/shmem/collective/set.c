@@ -113,6 +113,21 @@ static size_t set_word(const struct sh_set *set, unsigned word)
 	return set->words + word * set->word_bytes;
 }
 
+/* A word's line, of a team: two ways lead to it, by the node's server (SET_SENT) and by the PE itself (tw_segment_tell), which may overtake
+ * one another.  What was told is complete with everything before, as nothing is told before what was put is complete.  What was put is
+ * complete when what was told before is: hence SET_BEFORE, the last signal that was told before. */
+enum { SET_SENT = 0, SET_BEFORE = 8, SET_TOLD = 16 };
+
+static _Atomic uint64_t *set_own(const struct sh_set *set, unsigned word, size_t part)
+{
+	return (_Atomic uint64_t *)(void *)(tw_segment.base + set_word(set, word) + part);
+}
+
+static uint64_t set_load(const struct sh_set *set, unsigned word, size_t part)
+{
+	return atomic_load_explicit(set_own(set, word, part), memory_order_acquire);
+}
+
 /* Store a word of the set's @i-th, after what was put to it. */
 static void set_store(const struct sh_set *set, unsigned i, unsigned word, uint64_t value)
 {
@@ -130,42 +145,93 @@ static void set_store(const struct sh_set *set, unsigned i, unsigned word, uint6
 	tw_segment_remote_wake(pe);
 }
 
-static _Atomic uint64_t *set_own(const struct sh_set *set, unsigned word)
+/* Signal @i by way of its server. */
+static void set_put(const struct sh_set *set, unsigned i, unsigned word)
 {
-	return (_Atomic uint64_t *)(void *)(tw_segment.base + set_word(set, word));
+	struct shmem_team *team = set->team;
+
+	if (team->told[word] != team->written[word]) {
+		team->written[word] = team->told[word];
+		tw_segment_remote_put(tw_segment.signals, set_pe(set, i), set_word(set, word) + SET_BEFORE,
+		                      &team->told[word], sizeof(uint64_t), false);
+	}
+	set_store(set, i, word, ++team->sent[word]);
+}
+
+void set_give(const struct sh_set *set, unsigned i, size_t at, const void *source, size_t bytes, unsigned word)
+{
+	struct shmem_team *team = set->team;
+	unsigned pe = set_pe(set, i);
+
+	if (team && tw_segment_tell(pe, &(struct tw_net_told){.offset = at,
+	                                                      .len = bytes,
+	                                                      .local = source,
+	                                                      .word = set_word(set, word) + SET_TOLD,
+	                                                      .value = team->sent[word] + 1})) {
+		team->told[word] = ++team->sent[word];
+		return;
+	}
+	if (bytes)
+		tw_segment_put(pe, at, source, bytes);
+	if (team)
+		set_put(set, i, word);
+	else
+		tw_segment_signal(pe, set_word(set, word));
 }
 
 void set_signal(const struct sh_set *set, unsigned i, unsigned word)
 {
-	if (set->team) {
-		set_store(set, i, word, ++set->team->sent[word]);
-		return;
-	}
-	tw_segment_signal(set_pe(set, i), set_word(set, word));
+	set_give(set, i, 0, NULL, 0, word);
 }
 
-void set_wait(const struct sh_set *set, unsigned word)
+/* Has the signal with the number @expected come, and what is before it? */
+static bool set_come(const struct sh_set *set, unsigned word, uint64_t expected)
+{
+	return set_load(set, word, SET_TOLD) >= expected ||
+	       (set_load(set, word, SET_SENT) >= expected &&
+	        set_load(set, word, SET_BEFORE) <= set_load(set, word, SET_TOLD));
+}
+
+/* A wait for the set's @i-th. */
+static struct tw_nap set_nap(const struct sh_set *set, unsigned i)
+{
+	unsigned pe = set_pe(set, i);
+
+	return tw_segment_direct(pe) ? (struct tw_nap){0} : tw_segment_nap_for(pe);
+}
+
+void set_wait(const struct sh_set *set, unsigned i, unsigned word)
 {
 	if (!set->team) {
 		tw_segment_wait_signal(set_word(set, word));
 		return;
 	}
 	uint64_t expected = ++set->team->received[word];
-	for (struct tw_nap nap = {0}; atomic_load_explicit(set_own(set, word), memory_order_acquire) < expected;)
+	for (struct tw_nap nap = set_nap(set, i); !set_come(set, word, expected);)
 		tw_segment_nap(&nap);
 }
 
 void set_send(const struct sh_set *set, unsigned i, unsigned word, uint64_t value)
 {
-	set_store(set, i, word, value + 1);
+	size_t at = set_word(set, word) + SET_TOLD;
+
+	if (!set->team || !tw_segment_tell(set_pe(set, i), &(struct tw_net_told){.word = at, .value = value + 1}))
+		set_store(set, i, word, value + 1);
 }
 
-uint64_t set_receive(const struct sh_set *set, unsigned word)
+/* The way that it came on. */
+static _Atomic uint64_t *set_received(const struct sh_set *set, unsigned word)
+{
+	return set->team && set_load(set, word, SET_TOLD) ? set_own(set, word, SET_TOLD) : set_own(set, word, SET_SENT);
+}
+
+uint64_t set_receive(const struct sh_set *set, unsigned i, unsigned word)
 {
 	uint64_t value;
 
-	for (struct tw_nap nap = {0}; !(value = atomic_load_explicit(set_own(set, word), memory_order_acquire));)
+	for (struct tw_nap nap = set_nap(set, i);
+	     !(value = atomic_load_explicit(set_received(set, word), memory_order_acquire));)
 		tw_segment_nap(&nap);
-	atomic_store_explicit(set_own(set, word), 0, memory_order_relaxed);
+	atomic_store_explicit(set_received(set, word), 0, memory_order_relaxed);
 	return value - 1;
 }

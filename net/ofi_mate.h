@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* ofi_mate.h - endpoints of the ofi transport that tell each other (net/ofi_wire.h): what one knows of another, and what it does with
+ * messages: bytes in, a part of its node's memory out.  No libfabric here; one thread.
+ *
+ * Who tells never waits for who hears, for that one may compute: messages are numbered by weight, and beyond OFI_TELLS that the
+ * other has not heard the next one is refused.  Each message says how many its sender has heard; whoever has nothing to tell says that alone,
+ * at half of them. */
+#ifndef TW_NET_OFI_MATE_H
+#define TW_NET_OFI_MATE_H
+
+#include "net/ofi_wire.h"
+
+#define OFI_TELLS 16u
+#define OFI_TELL_WEIGHT                                                                                                \
+	4096u /* bytes that weigh 1: OFI_TELLS of it is what the system keeps of a connection that nobody reads */
+#define OFI_TELL_MOST (OFI_MESSAGE - sizeof(struct ofi_tell)) /* bytes of data */
+
+struct ofi_mate {
+	/* The way there. */
+	enum { OFI_UNKNOWN, OFI_KNOWN, OFI_GREETED } way;
+	bool asleep; /* it waits for us, and its server alone can wake it */
+	uint64_t to; /* libfabric's number for it */
+	struct ofi_key key;
+	uint64_t told, heard; /* the number of the last message; what it is known to have heard of them */
+	/* The way back. */
+	uint64_t session; /* it has drawn that; 0: no greeting has come */
+	struct ofi_key its_key;
+	uint64_t its_told, its_heard; /* the last that we have heard; that it has been told so */
+};
+
+struct ofi_mates {
+	struct ofi_card card; /* our own */
+	unsigned owed;        /* how often one has told half of OFI_TELLS, and has not been told that it is heard */
+	struct ofi_mate mate[];
+};
+
+/* ofi_mates_create - for all endpoints of the job; the card has no address yet.  NULL: no memory, or no random numbers.  Freed by free(). */
+struct ofi_mates *ofi_mates_create(const struct tw_net_config *config);
+
+static inline struct ofi_mate *ofi_mate_of(struct ofi_mates *m, const struct tw_net_config *config, unsigned node,
+                                           unsigned port)
+{
+	return &m->mate[node * config->ports + port];
+}
+
+static inline unsigned ofi_mate_weight(size_t bytes)
+{
+	return 1 + (unsigned)(bytes / OFI_TELL_WEIGHT);
+}
+
+/* ofi_mate_know - @card is that of endpoint (@node, @port); false: it has none yet. */
+bool ofi_mate_know(struct ofi_mates *m, const struct tw_net_config *config, unsigned node, unsigned port,
+                   const struct ofi_card *card);
+
+/* ofi_mate_may - may @bytes be told to it?  ofi_mate_owes - should it be told that it is heard?
+ * ofi_mate_head - fill in and seal the head of the next message, of @head->bytes; ofi_mate_sent - it is on its way. */
+static inline bool ofi_mate_may(const struct ofi_mate *mate, size_t bytes)
+{
+	return mate->told - mate->heard + ofi_mate_weight(bytes) <= OFI_TELLS;
+}
+static inline bool ofi_mate_owed(const struct ofi_mate *mate)
+{
+	return mate->its_told - mate->its_heard >= OFI_TELLS / 2;
+}
+void ofi_mate_head(const struct ofi_mates *m, const struct ofi_mate *mate, const struct tw_net_config *config,
+                   enum ofi_kind kind, struct ofi_head *head);
+void ofi_mate_sent(struct ofi_mates *m, struct ofi_mate *mate, const struct ofi_head *head);
+
+/* ofi_mate_take - a message of @bytes that came to @net's endpoint.  What is no endpoint's of this job's, or was heard before, changes nothing.
+ * Returns 1: memory has changed; 0; -EPROTO: endpoint (head->node, head->port) tells what makes no sense, or something of it was lost. */
+int ofi_mate_take(struct ofi_mates *m, const struct tw_net *net, const struct ofi_head *head, size_t bytes);
+
+#endif

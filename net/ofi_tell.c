@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* ofi_tell.c - from endpoint to endpoint, without a server: it spares the time of a process that must be scheduled, but is heard only
+ * when the other one looks.  Each finds the other by its card, and greets it; the provider connects them when both look. */
+#include <errno.h>
+#include <sched.h>
+#include <string.h>
+
+#include "net/ofi_endpoint.h"
+
+#define TELL_EVENTS   16u         /* taken by a look */
+#define TELL_FRESH_NS 50000u      /* who has not looked for so long may be waited for by a sleeper */
+#define TELL_PUSH_NS  1000000u    /* until the system has taken a message; who does not read may keep it from that */
+#define TELL_LOST_NS  5000000000u /* from a loss to the end of the job, unless it ends of what caused it */
+#define TELL_DOZES    64u         /* messages that may be unheard when we say that we sleep */
+
+size_t ofi_cards_bytes(unsigned ports)
+{
+	return TW_ALIGN_UP(ports * sizeof(struct ofi_card), (size_t)4096);
+}
+
+static size_t tell_card(const struct tw_net_config *config, unsigned port)
+{
+	return config->control_offset + tw_mailbox_bytes(config->ports) + port * sizeof(struct ofi_card);
+}
+
+int ofi_mates_open(struct tw_net *net)
+{
+	struct ofi *o = net->priv;
+
+	if (net->config.survive)
+		return 0;
+	o->mates = ofi_mates_create(&net->config);
+	if (!o->mates) {
+		tw_log("transport ofi: out of memory");
+		return -ENOMEM;
+	}
+	o->mates->card.address = o->port.address;
+	ofi_card_prove(net->config.secret, &o->mates->card);
+	memcpy(net->base + tell_card(&net->config, net->config.port), &o->mates->card, sizeof(o->mates->card));
+	return 0;
+}
+
+/* ---- the way to another one ---- */
+
+/* Give @buffer to the provider, as the next message to @mate; false: not now. */
+static bool tell_send(struct tw_net *net, struct ofi_mate *mate, struct ofi_buffer *buffer, enum ofi_kind kind)
+{
+	struct ofi *o = net->priv;
+	struct ofi_head *head = buffer->head;
+
+	ofi_mate_head(o->mates, mate, &net->config, kind, head);
+	buffer->peer = (unsigned)(mate - o->mates->mate) / net->config.ports;
+	if (ofi_send(&o->port, mate->to, buffer, true)) {
+		ofi_again(&o->port, buffer);
+		return false;
+	}
+	ofi_mate_sent(o->mates, mate, head); /* which nobody has taken again meanwhile */
+	return true;
+}
+
+/* A message that is nothing but its head. */
+static bool tell_head(struct tw_net *net, struct ofi_mate *mate, enum ofi_kind kind)
+{
+	struct ofi *o = net->priv;
+	struct ofi_buffer *buffer = ofi_take(&o->port.tells);
+
+	if (!buffer)
+		return false;
+	buffer->head->bytes = sizeof(*buffer->head);
+	return tell_send(net, mate, buffer, kind);
+}
+
+/* Is there a way to @mate, that is endpoint (@node, @port)? */
+static bool tell_way(struct tw_net *net, struct ofi_mate *mate, unsigned node, unsigned port)
+{
+	struct ofi *o = net->priv;
+	struct ofi_card card;
+
+	if (mate->way == OFI_GREETED)
+		return true;
+	if (mate->way == OFI_UNKNOWN) {
+		ofi_read(net, node, tell_card(&net->config, port), &card, sizeof(card));
+		ofi_read_wait(net);
+		if (!ofi_mate_know(o->mates, &net->config, node, port, &card) ||
+		    ofi_port_peer(&o->port, &card.address, &mate->to) < 0)
+			return false;
+		mate->way = OFI_KNOWN;
+	}
+	if (!tell_head(net, mate, OFI_GREET))
+		return false;
+	mate->way = OFI_GREETED;
+	return true;
+}
+
+/* ---- operations ---- */
+
+/* Tell those who have told much, and been told nothing, that they are heard. */
+static void tell_owed(struct tw_net *net)
+{
+	struct ofi *o = net->priv;
+
+	for (unsigned i = 0; o->mates->owed && i < net->config.nodes * net->config.ports; i++) {
+		struct ofi_mate *mate = &o->mates->mate[i];
+
+		if (ofi_mate_owed(mate) && tell_way(net, mate, i / net->config.ports, i % net->config.ports))
+			tell_head(net, mate, OFI_HEARD);
+	}
+}
+
+void ofi_hear(struct tw_net *net)
+{
+	struct ofi *o = net->priv;
+
+	if (!o->mates)
+		return;
+	for (unsigned i = 0; i < TELL_EVENTS && ofi_advance(net); i++)
+		continue;
+	tell_owed(net);
+	o->listened = tw_time_ns();
+	if (o->untold && o->listened - o->untold > TELL_LOST_NS)
+		ofi_lost(net, o->untold_node, "a message to one of its processors did not arrive");
+}
+
+/* Until the provider has given away what was told, for libfabric sends only when it is called. */
+static void tell_push(struct tw_net *net)
+{
+	struct ofi *o = net->priv;
+	uint64_t until = o->port.tells.count < o->port.tells.all ? tw_time_ns() + TELL_PUSH_NS : 0;
+
+	while (o->port.tells.count < o->port.tells.all && tw_time_ns() < until)
+		if (!ofi_advance(net))
+			sched_yield();
+}
+
+/* Are all writes to @node done?  If not, ask for the next. */
+static bool tell_behind(struct tw_net *net, unsigned node)
+{
+	struct ofi_peer *peer = &((struct ofi *)net->priv)->peer[node];
+
+	return TW_MAX(peer->wrote, peer->transferred) > peer->answered;
+}
+
+bool ofi_tell(struct tw_net *net, unsigned node, unsigned port, const struct tw_net_told *told)
+{
+	struct ofi *o = net->priv;
+
+	if (!o->mates)
+		return false;
+	if (tw_time_ns() - o->listened > TELL_FRESH_NS)
+		ofi_hear(net);
+	struct ofi_mate *mate = ofi_mate_of(o->mates, &net->config, node, port);
+	size_t bytes = sizeof(struct ofi_tell) + told->len;
+	struct ofi_buffer *buffer = NULL;
+	if (told->len <= OFI_TELL_MOST && !tell_behind(net, node) && !mate->asleep && ofi_mate_may(mate, bytes) &&
+	    tell_way(net, mate, node, port))
+		buffer = ofi_take(&o->port.tells);
+	if (buffer) {
+		struct ofi_tell *tell = (void *)buffer->head;
+		*tell = (struct ofi_tell){
+		    .head.bytes = (uint16_t)bytes, .word = told->word, .value = told->value, .offset = told->offset};
+		if (told->len)
+			memcpy(tell + 1, told->local, told->len);
+		if (tell_send(net, mate, buffer, OFI_TELL)) {
+			tell_push(net);
+			return true;
+		}
+	}
+	mate->asleep = false;
+	o->peer[node].ask = true; /* else what is written now would stand in the way of the next */
+	return false;
+}
+
+void ofi_doze(struct tw_net *net, unsigned node, unsigned port)
+{
+	struct ofi *o = net->priv;
+
+	if (!o->mates)
+		return;
+	struct ofi_mate *mate = ofi_mate_of(o->mates, &net->config, node, port);
+	if (mate->told - mate->heard < TELL_DOZES && tell_way(net, mate, node, port))
+		tell_head(net, mate, OFI_ASLEEP);
+}
