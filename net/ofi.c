@@ -273,7 +273,8 @@ static void ofi_progress(struct tw_net *net)
 	struct ofi *o = net->priv;
 
 	ofi_close_all(net);
-	if (o->port.sends.count < o->port.sends.all || o->port.transfers.count < o->port.transfers.all)
+	if (o->port.sends.count < o->port.sends.all || o->port.transfers.count < o->port.transfers.all ||
+	    o->port.tells.count < o->port.tells.all)
 		ofi_advance(net);
 }
 

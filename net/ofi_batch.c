@@ -35,8 +35,10 @@ static void ofi_received(struct tw_net *net, const struct ofi_buffer *buffer)
 		int told = ofi_mate_take(o->mates, net, head, buffer->bytes);
 		if (told < 0)
 			ofi_lost(net, head->node, "a processor tells what makes no sense");
-		if (told > 0)
+		if (told > 0) {
+			o->told = true;
 			tw_mailbox_ring(o->self);
+		}
 	}
 }
 

@@ -19,6 +19,7 @@ struct ofi {
 	unsigned reading;      /* remote reads that read_wait waits for */
 	unsigned reading_node; /* of the last of them */
 	struct ofi_mates *mates; /* NULL: nobody is told anything */
+	bool told;               /* something, since this was false */
 	uint64_t listened;       /* when */
 	uint64_t untold;         /* since when what was told to untold_node is known to be lost; 0: nothing is */
 	unsigned untold_node;
@@ -89,7 +90,7 @@ int ofi_mates_open(struct tw_net *net);
 
 /* As the operations of the transport. */
 bool ofi_tell(struct tw_net *net, unsigned node, unsigned port, const struct tw_net_told *told);
-void ofi_hear(struct tw_net *net);
+bool ofi_hear(struct tw_net *net);
 void ofi_doze(struct tw_net *net, unsigned node, unsigned port);
 
 /* ---- ofi_open.c, ofi_flow.c: as the operations of the transport. */

@@ -107,13 +107,13 @@ static void tell_owed(struct tw_net *net)
 	}
 }
 
-void ofi_hear(struct tw_net *net)
+/* Take what has come; @soon: no more than what the caller may wait for, as each look costs a microsecond. */
+static void tell_listen(struct tw_net *net, bool soon)
 {
 	struct ofi *o = net->priv;
 
-	if (!o->mates)
-		return;
-	for (unsigned i = 0; i < TELL_EVENTS && ofi_advance(net); i++)
+	o->told = false;
+	for (unsigned i = 0; i < TELL_EVENTS && !(soon && o->told) && ofi_advance(net); i++)
 		continue;
 	tell_owed(net);
 	o->listened = tw_time_ns();
@@ -121,7 +121,16 @@ void ofi_hear(struct tw_net *net)
 		ofi_lost(net, o->untold_node, "a message to one of its processors did not arrive");
 }
 
-/* Until the provider has given away what was told, for libfabric sends only when it is called. */
+bool ofi_hear(struct tw_net *net)
+{
+	struct ofi *o = net->priv;
+
+	if (o->mates)
+		tell_listen(net, true);
+	return o->mates && o->told;
+}
+
+/* Until the provider has given away what was told, for libfabric sends only when it is called; mostly it has at once. */
 static void tell_push(struct tw_net *net)
 {
 	struct ofi *o = net->priv;
@@ -147,7 +156,7 @@ bool ofi_tell(struct tw_net *net, unsigned node, unsigned port, const struct tw_
 	if (!o->mates)
 		return false;
 	if (tw_time_ns() - o->listened > TELL_FRESH_NS)
-		ofi_hear(net);
+		tell_listen(net, false);
 	struct ofi_mate *mate = ofi_mate_of(o->mates, &net->config, node, port);
 	size_t bytes = sizeof(struct ofi_tell) + told->len;
 	struct ofi_buffer *buffer = NULL;

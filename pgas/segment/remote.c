@@ -265,12 +265,13 @@ bool tw_segment_remote_tell(unsigned pe, const struct tw_net_told *told)
 }
 
 /* Who has the lock hears for all. */
-void tw_segment_hear(void)
+bool tw_segment_hear(void)
 {
 	if (remote_threads && pthread_mutex_trylock(&remote_mutex))
-		return;
-	tw_segment.net->ops->hear(tw_segment.net);
+		return false;
+	bool heard = tw_segment.net->ops->hear(tw_segment.net);
 	remote_unlock();
+	return heard;
 }
 
 void tw_segment_remote_doze(unsigned pe)

@@ -193,13 +193,13 @@ void tw_segment_push(void);
 
 /* tw_segment_tell - store what @told says in the segment of @pe, by @pe itself when it waits for this PE (tw_segment_nap_for): offsets are
  * those of segments.  After all puts of this PE to that node.  False: nothing is done, as for PEs of this node: then put, and wake.
- * tw_segment_hear - do what this PE was told. */
+ * tw_segment_hear - do what this PE was told; has something come? */
 bool tw_segment_remote_tell(unsigned pe, const struct tw_net_told *told);
 static inline bool tw_segment_tell(unsigned pe, const struct tw_net_told *told)
 {
 	return tw_segment.tells && tw_segment_remote_tell(pe, told);
 }
-void tw_segment_hear(void);
+bool tw_segment_hear(void);
 
 /* Waiting for a word of the own segment that others write: for (struct tw_nap nap = {0}; !ready; tw_segment_nap(&nap)).  Spins, yields, then
  * sleeps for longer and longer, a millisecond at most; what was put travels meanwhile.  Who writes the word from this node may end

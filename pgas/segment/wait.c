@@ -113,9 +113,8 @@ void tw_segment_nap_long(struct tw_nap *nap)
 	unsigned round = nap->round - 1;
 
 	tw_segment_push();
-	if (nap->far)
-		tw_segment_hear();
-	if (round == 0) /* the first look: nothing but that */
+	bool heard = nap->far && tw_segment_hear();
+	if (round == 0 || heard) /* the first look: nothing but that */
 		return;
 	unsigned slow = round - tw_segment.spins - nap->more - 1;
 	if (slow == 0)
@@ -127,8 +126,7 @@ void tw_segment_nap_long(struct tw_nap *nap)
 	                  : tw_segment.locals == tw_segment.pes ? NAP_YIELDS
 	                                                        : NAP_YIELDS_FAR;
 	if (slow < yields) {
-		if (!nap->far || slow % 2) /* what was just heard is looked at first */
-			sched_yield();
+		sched_yield();
 		return;
 	}
 	slow -= yields;

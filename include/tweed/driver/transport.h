@@ -221,10 +221,10 @@ struct tw_transport {
 	 * else when it hears or waits the next time.  Done in the order of telling, and after all earlier writes of this endpoint to
 	 * that node.  @told's memory may be used again on return.  False: nothing was done and nothing waited for: then write and notify.  So it
 	 * is at first, until a way is found; while such writes are not known to be done, which is asked for then; and while much is told that
-	 * was not heard.  hear - do what others have told this one.  doze - this endpoint is about to sleep on its bell, in a wait for what
+	 * was not heard.  hear - do what others have told this one; has something come?  doze - this endpoint is about to sleep on its bell, in a wait for what
 	 * (node, port) writes or tells: whose next tell is refused, for a notify wakes.  Not in fault context; all NULL: there is no such way. */
 	bool (*tell)(struct tw_net *net, unsigned node, unsigned port, const struct tw_net_told *told);
-	void (*hear)(struct tw_net *net);
+	bool (*hear)(struct tw_net *net);
 	void (*doze)(struct tw_net *net, unsigned node, unsigned port);
 };
 
