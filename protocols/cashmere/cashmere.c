@@ -5,12 +5,17 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+static size_t cash_past_bytes(const struct tw_proc *me)
+{
+	return me->layout.pages * sizeof(struct cash_past); /* a multiple of what a set is aligned to */
+}
+
 int cash_init(struct tw_proc *me)
 {
 	struct cash *c = calloc(1, sizeof(*c));
 	if (c)
 		c->scratch = aligned_alloc(4096, me->layout.page_bytes);
-	void *past = mmap(NULL, me->layout.pages * sizeof(*c->past), PROT_READ | PROT_WRITE,
+	void *past = mmap(NULL, cash_past_bytes(me) + me->layout.set_bytes, PROT_READ | PROT_WRITE,
 	                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (c && cash_chose(me)->updates == CASH_UPDATES_MESSAGE)
 		c->outbox.body = malloc(CASH_BUFFER);
@@ -26,6 +31,8 @@ int cash_init(struct tw_proc *me)
 	c->reads.next = c->writes.next = (tw_page_t)me->layout.pages;
 	c->releases = 1; /* which has trapped no page: cash_extra.trapped */
 	c->past = past;
+	c->yields = (void *)((char *)past + cash_past_bytes(me));
+	tw_pageset_init(c->yields, me->layout.pages);
 	me->proto = c;
 	return 0;
 }
@@ -34,7 +41,7 @@ void cash_fini(struct tw_proc *me)
 {
 	free(cash_of(me)->outbox.body);
 	free(cash_of(me)->scratch);
-	munmap(cash_of(me)->past, me->layout.pages * sizeof(*cash_of(me)->past));
+	munmap(cash_of(me)->past, cash_past_bytes(me) + me->layout.set_bytes);
 	free(me->proto);
 	me->proto = NULL;
 }

@@ -11,6 +11,9 @@
 #define CASH_AWAITED   4u /* somebody waits for the end of that */
 #define CASH_OWED      8u /* a writer has arrived at a barrier and left its changes to those that come: they must flush */
 
+/* In a directory word that names no right: how often the node has left the directory, modulo 256. */
+#define CASH_LEFT_SHIFT 40
+
 /* What makes a member of the family: choices.c.  Zero is what 2L chose. */
 enum cash_writes { CASH_WRITES_TWIN, CASH_WRITES_STORES };
 enum cash_updates { CASH_UPDATES_WRITE, CASH_UPDATES_MESSAGE, CASH_UPDATES_DOUBLING };
@@ -36,6 +39,8 @@ enum {
 /* Most pages that one operation locks at a time. */
 #define CASH_CHUNK      64u
 #define CASH_WINDOW_MAX 256u
+
+#define CASH_TERMS      1024u /* intervals after which a page may still be given back before it is asked for */
 
 #define CASH_BUFFER ((size_t)256 << 10) /* for one sender's diffs at one receiver: message.c */
 
@@ -64,6 +69,14 @@ struct cash_past {
 	uint32_t behind; /* that in which it was last flushed behind the writer */
 	uint8_t again;   /* and was written again in it: not flushed behind any more */
 	uint8_t pins;    /* how often this processor has pinned it */
+	/* Its turns: yield.c. */
+	uint8_t wanders; /* they begin with stores */
+	uint8_t given;   /* the last one ended by giving the page back */
+	uint8_t left;    /* and others had left it so often then, modulo 256 */
+	uint32_t since;  /* the interval in which it began; 0: another node has written the page since */
+	uint32_t taken;  /* that in which this processor last took the page into exclusive mode */
+	uint32_t term;   /* after so many intervals another node wrote it, the last time; 0: it is not known */
+	uint32_t due;    /* its neighbour in cash.due, plus 2; 1: it has none; 0: it is not in there */
 };
 
 /* What to take at a fault. */
@@ -84,9 +97,12 @@ struct cash {
 	struct cash_outbox outbox;
 	struct cash_past *past; /* [layout.pages] */
 	uint32_t dice;          /* of probes */
+	uint32_t due[CASH_TERMS]; /* first page plus 1, of those to be given back at the release of that number modulo CASH_TERMS */
+	struct tw_pageset *yields; /* those of the release at work */
 	/* Of each page of the window at work, when its home was told: cash_extra.withdrawn, and tw_page.home. */
 	uint32_t told_at[CASH_WINDOW_MAX];
 	uint16_t told_home[CASH_WINDOW_MAX];
+	int16_t holder[CASH_WINDOW_MAX]; /* whose exclusive mode must end: window_break */
 };
 
 /* The protocol's part of a page's entry, in tw_page.extra.  Page locked. */
@@ -187,6 +203,20 @@ void cash_flush_neighbours(struct tw_proc *me, tw_page_t p);
 
 /* cash_withdraw - nothing of @p (locked) is mapped or unflushed here: leave the directory.  The caller flushes. */
 void cash_withdraw(struct tw_proc *me, tw_page_t p);
+
+/* cash_unmap - take this processor's right on those pages of the chunk (locked) that are in @mask. */
+void cash_unmap(struct tw_proc *me, tw_page_t first, unsigned count, uint64_t mask);
+
+/* Pages that nodes write in turns: yield.c.  All with the page locked but the last one.  cash_yield_turn - this processor gets the
+ * right @want on @p and had less.  cash_yield_taken - it has taken it into exclusive mode.  cash_yield_leaves - a notice came: is
+ * this processor's turn over, so that it need not stay in the directory?  cash_yield_home - the same at the home: shall it drop its right?
+ * cash_yield_ended - it has dropped it.  cash_yield - give back, without being asked, what is due at the release at work. */
+void cash_yield_turn(struct tw_proc *me, tw_page_t p, enum tw_rights want);
+void cash_yield_taken(struct tw_proc *me, tw_page_t p);
+bool cash_yield_leaves(struct tw_proc *me, tw_page_t p);
+bool cash_yield_home(struct tw_proc *me, tw_page_t p);
+void cash_yield_ended(struct tw_proc *me, tw_page_t p);
+void cash_yield(struct tw_proc *me);
 
 /* cash_fetch - bring the node's copy of @p (locked) up to date from the home, by an incoming diff where it has a
  * twin.  Complete after cash_fetched.  The page's time of update is taken before the fetch begins, and before the

@@ -77,6 +77,7 @@ static void exclusive_drop(struct tw_proc *me, tw_page_t p)
 	struct tw_page *e = &me->page[p];
 
 	e->state &= ~CASH_EXCLUSIVE;
+	cash_extra(me, p)->patience = 0; /* of the time before */
 	for (uint64_t w = e->writers; w; w &= w - 1)
 		tw_pageset_add(exclusive_nle(me, (unsigned)__builtin_ctzll(w)), p);
 	atomic_thread_fence(memory_order_seq_cst);

@@ -11,6 +11,8 @@
 
 #include "protocols/cashmere/cashmere.h"
 
+#define WINDOW_TOLD 0x4000 /* beside a node in cash.holder: the pages' home */
+
 struct window {
 	tw_page_t first;
 	unsigned count;
@@ -226,29 +228,38 @@ static int window_holder(struct tw_proc *me, const struct window *w, unsigned i)
 	return cash_holder(me, w->first + i, window_told(me, w, i) ? e->home - 1 : -1);
 }
 
-/* Have the first foreign holder in the window, if any, end exclusive mode on its run of pages.  Then unlocks the window
- * and returns true. */
+/* Have all foreign holders in the window end exclusive mode, each on its runs of pages.  If there are any, unlocks the window
+ * first, and returns true. */
 static bool window_break(struct tw_proc *me, struct window *w)
 {
-	for (unsigned i = 0, n = 1; i < w->count; i++) {
-		int holder = window_holder(me, w, i);
-		if (holder < 0)
-			continue;
-		bool home = me->page[w->first + i].home == holder + 1;
-		while (i + n < w->count && window_holder(me, w, i + n) == holder &&
-		       (me->page[w->first + i + n].home == holder + 1) == home)
-			n++;
-		for (unsigned k = i; home && k < i + n; k++)
-			window_tells(me, w, k);
-		window_unclaim(me, w);
-		window_unlock(me, w);
-		if (home)
-			cash_tell(me, (unsigned)holder, w->first + i, n);
-		else
-			cash_break(me, (unsigned)holder, w->first + i, n);
-		return home || !tw_planted(me, "no-break-wait");
+	int16_t *holder = cash_of(me)->holder;
+	bool any = false, told = false;
+
+	for (unsigned i = 0; i < w->count; i++) {
+		holder[i] = (int16_t)window_holder(me, w, i);
+		any |= holder[i] >= 0;
 	}
-	return false;
+	if (!any)
+		return false;
+	for (unsigned i = 0; i < w->count; i++)
+		if (holder[i] >= 0 && me->page[w->first + i].home == holder[i] + 1) {
+			window_tells(me, w, i);
+			holder[i] |= WINDOW_TOLD;
+			told = true;
+		}
+	window_unclaim(me, w);
+	window_unlock(me, w);
+	for (unsigned i = 0, n; i < w->count; i += n) {
+		for (n = 1; i + n < w->count && holder[i + n] == holder[i]; n++)
+			;
+		if (holder[i] < 0)
+			continue;
+		if (holder[i] & WINDOW_TOLD)
+			cash_tell(me, holder[i] & ~WINDOW_TOLD, w->first + i, n);
+		else
+			cash_break(me, (unsigned)holder[i], w->first + i, n);
+	}
+	return told || !tw_planted(me, "no-break-wait");
 }
 
 /* Must what the node's processors wrote to the first page of the window be flushed before it is fetched?  Then
@@ -326,7 +337,7 @@ static void window_fetch(struct tw_proc *me, const struct window *w)
 		fetched = true;
 		/* Wanted again, and before the notice after the one that unmapped it: an update would have been used.  So
 		 * it is worth some, and after those more of them. */
-		if (x->fetched)
+		if (x->fetched && cash_rights(me, &me->page[w->first + i]) == TW_NONE)
 			x->left = x->credits = x->missed
 			                           ? x->credits / 2
 			                           : (uint8_t)TW_MIN(TW_MAX(2u * x->credits, 1u), me->config.updates);
@@ -377,6 +388,7 @@ static void window_map(struct tw_proc *me, const struct window *w)
 	}
 	for (unsigned i = 0; i < w->count; i++) {
 		struct tw_page *e = &me->page[w->first + i];
+		cash_yield_turn(me, w->first + i, w->want);
 		e->mapped |= bit;
 		cash_of(me)->past[w->first + i].got[w->want == TW_WRITE] = cash_of(me)->releases;
 		/* Old, but not too old for us yet; the notice was distributed when we had no mapping: look again at
@@ -385,6 +397,8 @@ static void window_map(struct tw_proc *me, const struct window *w)
 			tw_pageset_add(me->notices, w->first + i);
 		if (w->want == TW_WRITE) {
 			e->writers |= bit;
+			if (w->claimed[i / 64] >> i % 64 & 1)
+				cash_yield_taken(me, w->first + i);
 			if (e->state & CASH_EXCLUSIVE)
 				continue;
 			tw_pageset_add(me->dirty, w->first + i);

@@ -152,8 +152,12 @@ static bool release_page(struct release *r, tw_page_t p, bool keep)
 		x->patience = (uint8_t)x->granted;
 		tw_pageset_add(me->noticing, p);
 	} else {
-		/* Nothing new: what we wrote was in another's flush, whose notices may still be under way. */
+		/* Nothing new: what we wrote was in another's flush, whose notices may still be under way; or nothing, and the page
+		 * came along in vain. */
 		release_stands_for_ours(r, e);
+		if (cash_of(me)->past[p].got[1] == cash_of(me)->releases - 1 &&
+		    !(e->ts_flush && e->flusher != me->local))
+			cash_of(me)->past[p].got[1] = 0;
 		keep = keep && --x->patience;
 		if (!e->mapped)
 			tw_pageset_add(me->noticing, p);
@@ -346,10 +350,10 @@ void cash_withdraw(struct tw_proc *me, tw_page_t p)
 {
 	me->page[p].ts_update = 0;
 	cash_extra(me, p)->withdrawn++;
-	tw_dir_publish(me, p, TW_NONE);
+	tw_dir_publish(me, p, TW_NONE | (uint64_t)(cash_extra(me, p)->withdrawn & 255) << CASH_LEFT_SHIFT);
 }
 
-/* The page was flushed: tell its sharers, but the home; and leave the directory where nothing is mapped any more. */
+/* The page was flushed: tell its sharers, the home only where it may want to leave; and leave the directory where nothing is mapped any more. */
 static void release_notify(struct tw_proc *me, tw_page_t p)
 {
 	struct tw_page *e = &me->page[p];
@@ -357,7 +361,8 @@ static void release_notify(struct tw_proc *me, tw_page_t p)
 
 	if (!tw_planted(me, "skip-notice"))
 		for (unsigned n = 0; n < me->nodes; n++)
-			if (n != me->node && (n != home || me->config.race) && (tw_dir_word(me, p, n) & TW_DIR_RIGHTS))
+			if (n != me->node && (n != home || me->config.race || cash_of(me)->past[p].wanders) &&
+			    (tw_dir_word(me, p, n) & TW_DIR_RIGHTS))
 				tw_notice_send(me, n, p);
 	if (e->mapped)
 		return;
@@ -426,6 +431,7 @@ static void release_all(struct tw_proc *me, bool at_barrier)
 	if (!tw_pageset_empty(me->nle))
 		tw_pageset_drain(me->nle, release_merge_run, me);
 	cash_doubled(me);
+	cash_yield(me);
 	if (tw_pageset_empty(me->dirty))
 		return;
 	r.started = tw_tick(me);
@@ -471,25 +477,33 @@ void cash_arrive(struct tw_proc *me, uint64_t object)
 /* ---- acquire ---- */
 
 /* Must this processor drop its mapping of @p (locked), for which a notice came?  Not when the node has fetched it
- * since. */
+ * since.  At the home, which is never stale: shall it? */
 static bool acquire_drops(struct tw_proc *me, tw_page_t p)
 {
 	struct tw_page *e = &me->page[p];
-	return (e->mapped & cash_bit(me)) && !(e->state & CASH_EXCLUSIVE) && !cash_is_home(me, e) &&
-	       e->ts_update < e->ts_notice;
+	if (!(e->mapped & cash_bit(me)) || (e->state & CASH_EXCLUSIVE))
+		return false;
+	if (cash_is_home(me, e))
+		return cash_yield_home(me, p);
+	return e->ts_update < e->ts_notice;
 }
 
 static bool acquire_forget(struct tw_proc *me, tw_page_t p)
 {
 	struct tw_page *e = &me->page[p];
+	bool leaves = cash_yield_leaves(me, p);
 
 	e->mapped &= ~cash_bit(me);
+	if (cash_is_home(me, e))
+		e->writers &= ~cash_bit(me);
+	cash_yield_ended(me, p);
 	me->stats->now.invalidations++;
 	tw_trace_page(me, TW_TRACE_invalidation, p);
 	/* A node with writes to flush stays in the directory: who becomes exclusive must not miss them.  So does one that may want
-	 * updates, until the next notice: it says whether a fault came before. */
-	if (e->mapped || e->writers || me->config.updates)
+	 * updates, until the next notice: it says whether a fault came before.  Where the page wanders none is waited for. */
+	if (e->mapped || e->writers || (me->config.updates && !leaves))
 		return false;
+	cash_extra(me, p)->missed |= leaves;
 	cash_withdraw(me, p);
 	return true;
 }
@@ -530,7 +544,7 @@ static bool acquire_updates(struct tw_proc *me, tw_page_t p)
 {
 	const struct tw_page *e = &me->page[p];
 	const struct cash_extra *x = cash_extra(me, p);
-	if (cash_shoots(me) && e->twin)
+	if (cash_is_home(me, e) || (cash_shoots(me) && e->twin))
 		return false;
 	return me->refresh || x->left || (me->config.updates && x->patience && e->twin && (e->writers & cash_bit(me)));
 }
@@ -545,11 +559,11 @@ static void acquire_sort(struct tw_proc *me, tw_page_t first, unsigned count, ui
 			*(acquire_updates(me, first + i) ? update : drop) |= (uint64_t)1 << i;
 }
 
-static void acquire_unmap(struct tw_proc *me, tw_page_t first, unsigned count, uint64_t drop)
+void cash_unmap(struct tw_proc *me, tw_page_t first, unsigned count, uint64_t mask)
 {
 	for (unsigned i = 0, n; i < count; i += n) {
 		enum tw_rights have = cash_rights(me, &me->page[first + i]);
-		for (n = 0; i + n < count && (drop >> (i + n) & 1) && cash_rights(me, &me->page[first + i + n]) == have;
+		for (n = 0; i + n < count && (mask >> (i + n) & 1) && cash_rights(me, &me->page[first + i + n]) == have;
 		     n++)
 			;
 		if (n)
@@ -573,7 +587,7 @@ static unsigned acquire_chunk(struct tw_proc *me, tw_page_t first, unsigned most
 	for (uint64_t u = update; u; u &= u - 1)
 		acquire_update(me, first + (unsigned)__builtin_ctzll(u));
 	if (drop)
-		acquire_unmap(me, first, count, drop);
+		cash_unmap(me, first, count, drop);
 	for (; drop; drop &= drop - 1)
 		flush |= acquire_forget(me, first + (unsigned)__builtin_ctzll(drop));
 	if (flush)
@@ -615,7 +629,7 @@ void cash_acquire(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object)
 	cash_doubled(me); /* what is fetched from now on has our stores */
 	tw_notice_collect(me);
 	me->acquire_ts = cash_of(me)->arrived ? acquire_passed(me) : tw_tick(me);
-	cash_of(me)->arrived = false;
 	if (!tw_pageset_empty(me->notices))
 		tw_pageset_drain(me->notices, acquire_run, me);
+	cash_of(me)->arrived = false;
 }

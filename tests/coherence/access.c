@@ -334,3 +334,26 @@ void coh_many_readers_chain(struct suite *s)
 	}
 	suite_free(s, (void *)(uintptr_t)page);
 }
+
+/* Processors take turns at the pages of a matrix, by rows and by columns, for some intervals each; then the turns grow longer, and
+ * shorter again. */
+void coh_turns(struct suite *s)
+{
+	enum { ROUNDS = 8, WORDS = 8 };
+	volatile uint32_t *mem = suite_shared(s, s->count * s->count * PAGE);
+
+	for (unsigned turn = 0; turn < 2 * ROUNDS; turn++) {
+		for (unsigned w = 0; w < WORDS; w++) {
+			for (unsigned k = 0; k < s->count; k++) {
+				unsigned page = turn % 2 ? k * s->count + s->me : s->me * s->count + k;
+				volatile uint32_t *word = mem + page * PAGE / 4 + w;
+				EXPECT(s, *word == turn, "turn %u: word %u of page %u is %u", turn, w, page, *word);
+				*word = turn + 1;
+			}
+			tw_barrier_all();
+			if (turn / 6 == 1)
+				tw_barrier_all();
+		}
+	}
+	suite_free(s, (void *)(uintptr_t)mem);
+}

@@ -17,6 +17,7 @@ void coh_one_word_many_pages(struct suite *s);
 void coh_first_touch_race(struct suite *s);
 void coh_claim_under_notice(struct suite *s);
 void coh_many_readers_chain(struct suite *s);
+void coh_turns(struct suite *s);
 
 /* alloc.c: tw_malloc and its kin */
 void coh_malloc(struct suite *s);

@@ -14,6 +14,7 @@ static const struct suite_case cases[] = {
     {"first_touch_race", coh_first_touch_race},
     {"claim_under_notice", coh_claim_under_notice},
     {"many_readers_chain", coh_many_readers_chain},
+    {"turns", coh_turns},
     {"malloc", coh_malloc},
     {"calloc", coh_calloc},
     {"realloc", coh_realloc},
