@@ -2,7 +2,7 @@
 /* ofi_mate.h - endpoints of the ofi transport that tell each other (net/ofi_wire.h): what one knows of another, and what it does with
  * messages: bytes in, a part of its node's memory out.  No libfabric here; one thread.
  *
- * Who tells never waits for who hears, for that one may compute: messages are numbered by weight, and beyond OFI_TELLS that the
+ * Who tells never waits for who hears, for that one may compute: messages are numbered by weight, and beyond OFI_UNHEARD that the
  * other has not heard the next one is refused.  Each message says how many its sender has heard; whoever has nothing to tell says that alone,
  * at half of them. */
 #ifndef TW_NET_OFI_MATE_H
@@ -10,9 +10,9 @@
 
 #include "net/ofi_wire.h"
 
-#define OFI_TELLS 16u
+#define OFI_UNHEARD 64u
 #define OFI_TELL_WEIGHT                                                                                                \
-	4096u /* bytes that weigh 1: OFI_TELLS of it is what the system keeps of a connection that nobody reads */
+	1024u /* bytes that weigh 1: all that is unheard fits into what the system keeps of a connection */
 #define OFI_TELL_MOST (OFI_MESSAGE - sizeof(struct ofi_tell)) /* bytes of data */
 
 struct ofi_mate {
@@ -30,7 +30,7 @@ struct ofi_mate {
 
 struct ofi_mates {
 	struct ofi_card card; /* our own */
-	unsigned owed;        /* how often one has told half of OFI_TELLS, and has not been told that it is heard */
+	unsigned owed;        /* how often one has told half of OFI_UNHEARD, and has not been told that it is heard */
 	struct ofi_mate mate[];
 };
 
@@ -56,11 +56,11 @@ bool ofi_mate_know(struct ofi_mates *m, const struct tw_net_config *config, unsi
  * ofi_mate_head - fill in and seal the head of the next message, of @head->bytes; ofi_mate_sent - it is on its way. */
 static inline bool ofi_mate_may(const struct ofi_mate *mate, size_t bytes)
 {
-	return mate->told - mate->heard + ofi_mate_weight(bytes) <= OFI_TELLS;
+	return mate->told - mate->heard + ofi_mate_weight(bytes) <= OFI_UNHEARD;
 }
 static inline bool ofi_mate_owed(const struct ofi_mate *mate)
 {
-	return mate->its_told - mate->its_heard >= OFI_TELLS / 2;
+	return mate->its_told - mate->its_heard >= OFI_UNHEARD / 2;
 }
 void ofi_mate_head(const struct ofi_mates *m, const struct ofi_mate *mate, const struct tw_net_config *config,
                    enum ofi_kind kind, struct ofi_head *head);

@@ -7,11 +7,12 @@
 
 #include "net/ofi_endpoint.h"
 
-#define TELL_EVENTS   16u         /* taken by a look */
-#define TELL_FRESH_NS 50000u      /* who has not looked for so long may be waited for by a sleeper */
+#define TELL_EVENTS   16u    /* taken by a look */
+#define TELL_FRESH_NS 50000u /* who has not looked for so long may be waited for by a sleeper */
+#define TELL_SHORT    512u
 #define TELL_PUSH_NS  1000000u    /* until the system has taken a message; who does not read may keep it from that */
 #define TELL_LOST_NS  5000000000u /* from a loss to the end of the job, unless it ends of what caused it */
-#define TELL_DOZES    64u         /* messages that may be unheard when we say that we sleep */
+#define TELL_DOZES    128u        /* messages that may be unheard when we say that we sleep */
 
 size_t ofi_cards_bytes(unsigned ports)
 {
@@ -130,11 +131,16 @@ bool ofi_hear(struct tw_net *net)
 	return o->mates && o->told;
 }
 
-/* Until the provider has given away what was told, for libfabric sends only when it is called; mostly it has at once. */
-static void tell_push(struct tw_net *net)
+/* Until the provider has given away what was told, for libfabric sends only when it is called.  A few short messages it has given away at
+ * once, for the system has room for them: then we do not look. */
+static void tell_push(struct tw_net *net, const struct ofi_mate *mate, size_t bytes)
 {
 	struct ofi *o = net->priv;
 	uint64_t until = o->port.tells.count < o->port.tells.all ? tw_time_ns() + TELL_PUSH_NS : 0;
+
+	if (bytes <= TELL_SHORT && mate->told - mate->heard <= OFI_UNHEARD / 4 &&
+	    o->port.tells.count > o->port.tells.all / 2)
+		return;
 
 	while (o->port.tells.count < o->port.tells.all && tw_time_ns() < until)
 		if (!ofi_advance(net))
@@ -170,7 +176,7 @@ bool ofi_tell(struct tw_net *net, unsigned node, unsigned port, const struct tw_
 		if (told->len)
 			memcpy(tell + 1, told->local, told->len);
 		if (tell_send(net, mate, buffer, OFI_TELL)) {
-			tell_push(net);
+			tell_push(net, mate, bytes);
 			return true;
 		}
 	}

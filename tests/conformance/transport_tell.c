@@ -94,6 +94,7 @@ static void order(struct env *env)
 			ENV_CHECK(env, !memcmp(env->net->base + DATA, data, len), "data of round %lu, %zu bytes", round,
 			          len);
 		}
+		env_barrier(env);
 	}
 	ENV_CHECK(env, env->rank == 0 || heard > 10, "only %lu rounds were told", heard);
 }
