@@ -147,12 +147,12 @@ static void tell_push(struct tw_net *net, const struct ofi_mate *mate, size_t by
 			sched_yield();
 }
 
-/* Are all writes to @node done?  If not, ask for the next. */
+/* Is anything under way to the server of @node, be it a write or an atomic whose result was asked for? */
 static bool tell_behind(struct tw_net *net, unsigned node)
 {
-	struct ofi_peer *peer = &((struct ofi *)net->priv)->peer[node];
+	const struct ofi_peer *peer = &((struct ofi *)net->priv)->peer[node];
 
-	return TW_MAX(peer->wrote, peer->transferred) > peer->answered;
+	return peer->open || TW_MAX(TW_MAX(peer->wrote, peer->transferred), peer->asked) > peer->answered;
 }
 
 bool ofi_tell(struct tw_net *net, unsigned node, unsigned port, const struct tw_net_told *told)

@@ -62,7 +62,7 @@ static void casts(int me, int n, int round)
 static void late(int me, int n, long ns)
 {
 	for (int who = 0; who < n; who++) {
-		long sum = me, all = 0;
+		long sum = me, all = 0, before = 0;
 		if (me == who)
 			compute(ns);
 		shmem_barrier_all();
@@ -70,11 +70,14 @@ static void late(int me, int n, long ns)
 			compute(ns);
 		CHECK(shmem_long_sum_reduce(SHMEM_TEAM_WORLD, &all, &sum, 1) == 0);
 		CHECK(all == (long)n * (n - 1) / 2);
-		shmem_long_atomic_inc(&count, who);
+		if (who % 2)
+			shmem_long_atomic_inc(&count, who);
+		else
+			shmem_long_atomic_fetch_inc_nbi(&before, &count, who);
 		if (me == who)
 			compute(ns);
 		shmem_barrier_all();
-		CHECK(shmem_long_g(&count, who) == n);
+		CHECK(shmem_long_g(&count, who) == n && before < n);
 		shmem_long_fcollect(SHMEM_TEAM_WORLD, block[who], put, 1);
 	}
 	shmem_barrier_all();
