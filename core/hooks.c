@@ -25,6 +25,8 @@ static void hooks_run(struct tw_proc *me, void (*hook)(struct tw_proc *, enum tw
 /* A block that goes back to its owner carries what was released before (heap_remote.c). */
 static void hooks_ship(struct tw_proc *me)
 {
+	if (me->polls.in_fault)
+		return;
 	if ((me->protocol->flags & TW_PROTOCOL_BY_OBJECT) && tw_heap_ships(me))
 		hooks_run(me, me->protocol->release, TW_SYNC_HEAP, 0);
 	tw_heap_ship(me);
@@ -38,7 +40,10 @@ void tw_release(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object)
 
 void tw_acquire(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object)
 {
+	me->polls.flag = NULL;
 	hooks_run(me, me->protocol->acquire, kind, object);
+	if (me->polls.in_fault)
+		return;
 	if ((me->protocol->flags & TW_PROTOCOL_BY_OBJECT) && tw_heap_takes(me))
 		hooks_run(me, me->protocol->acquire, TW_SYNC_HEAP, 0);
 	tw_heap_take(me);

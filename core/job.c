@@ -12,6 +12,7 @@
 #include "core/deaths.h"
 #include "core/globals.h"
 #include "core/notice.h"
+#include "core/polled.h"
 #include "core/race.h"
 #include "core/shootdown.h"
 #include "core/trace.h"
@@ -167,15 +168,32 @@ static void job_trace_fault(struct tw_proc *me, size_t offset, bool write)
 	         (tw_page_t)(offset >> me->layout.page_shift), byte, 0);
 }
 
+static void job_serve(struct tw_proc *me, tw_page_t p, bool write)
+{
+	tw_protocol_enter(me);
+	tw_shootdown_enter(me);
+	uint64_t t = tw_time_begin(me);
+
+	if (write) {
+		me->stats->now.write_faults++;
+		me->polls.stored = p;
+		me->protocol->write_fault(me, p);
+	} else {
+		me->stats->now.read_faults++;
+		if (me->polls.in_fault && me->protocol->freshen)
+			me->protocol->freshen(me);
+		me->protocol->read_fault(me, p);
+	}
+	tw_time_end(me, &me->stats->now.protocol_ns, t);
+	tw_shootdown_leave(me);
+	tw_protocol_leave(me);
+}
+
 static void job_fault(void *ctx, size_t offset, bool write)
 {
 	struct tw_proc *me = ctx;
 	tw_page_t p = (tw_page_t)(offset >> me->layout.page_shift);
-	uint64_t bit = (uint64_t)1 << me->local;
-
-	tw_protocol_enter(me);
-	tw_shootdown_enter(me);
-	uint64_t t = tw_time_begin(me);
+	uint64_t bit = (uint64_t)1 << me->local, began = me->polls.fence ? tw_time_ns() : 0;
 
 	/* Where the hardware does not say "write", a fault on a readable page is one. */
 	if (!write && (me->page[p].mapped & bit) && !(me->page[p].writers & bit))
@@ -184,17 +202,17 @@ static void job_fault(void *ctx, size_t offset, bool write)
 		me->fault.ip = 0;
 	if (me->trace)
 		job_trace_fault(me, offset, write);
-	if (write) {
-		me->stats->now.write_faults++;
-		me->protocol->write_fault(me, p);
-	} else {
-		me->stats->now.read_faults++;
-		me->protocol->read_fault(me, p);
+	bool polled = tw_polled_fault(me, p);
+	if (polled) {
+		if (!write || !(me->page[p].mapped & bit)) /* the acquire may have unmapped it */
+			job_serve(me, p, false);
+		tw_polled_fetched(me);
 	}
+	if (write || !polled)
+		job_serve(me, p, write);
 	me->fault.ip = 0;
-	tw_time_end(me, &me->stats->now.protocol_ns, t);
-	tw_shootdown_leave(me);
-	tw_protocol_leave(me);
+	if (began)
+		me->polls.since += tw_time_ns() - began;
 }
 
 static int job_open_views(struct tw_proc *me, const struct tw_boot *boot)
@@ -275,6 +293,8 @@ int tw_proc_enter(struct tw_proc *me, const struct tw_boot *boot)
 	if ((err = job_open_sets(me)))
 		return err;
 	me->view = me->net->base + me->layout.frames;
+	me->polls.page = (void *)(me->net->base + me->layout.polled);
+	me->polls.list = (void *)(me->net->base + me->layout.polled_list);
 	if ((err = tw_notice_open(me)))
 		return err;
 	if (me->protocol->init && (err = me->protocol->init(me)))

@@ -6,6 +6,7 @@
 #include "core/deaths.h"
 #include "core/heap.h"
 #include "core/notice.h"
+#include "core/polled.h"
 #include "core/race.h"
 #include "core/trace.h"
 #include "sync/sync.h"
@@ -61,6 +62,8 @@ void tw_layout_compute(struct tw_layout *l, const struct tw_config *config)
 	l->collective_bytes = COLLECTIVE_BYTES;
 	l->collective = layout_place(&end, l->collective_bytes, 4096);
 	l->team = layout_place(&end, TEAM_BYTES, 4096);
+	l->polled = layout_place(&end, l->pages, 4096);
+	l->polled_list = layout_place(&end, (TW_POLLED_MOST + 2) * sizeof(uint64_t), 64);
 	l->protocol_bytes = protocol && protocol->exported_bytes ? protocol->exported_bytes(l) : 0;
 	l->protocol = layout_place(&end, l->protocol_bytes, 4096);
 	l->masters = config->race ? layout_place(&end, config->memory, TW_HUGE_BYTES) : l->frames;

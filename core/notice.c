@@ -131,7 +131,7 @@ static bool notice_pending(struct tw_proc *me)
 	return false;
 }
 
-static struct tw_pageset *notice_set(struct tw_proc *me, unsigned local)
+struct tw_pageset *tw_notices_of(struct tw_proc *me, unsigned local)
 {
 	return (struct tw_pageset *)(void *)(me->private_mem + me->layout.sets + TW_SETS * local * me->layout.set_bytes);
 }
@@ -155,7 +155,7 @@ static void notice_distribute(struct tw_proc *me, unsigned sender, uint32_t slot
 	if (!mapped && me->protocol->noticed)
 		me->protocol->noticed(me, p);
 	for (uint64_t m = mapped; m; m &= m - 1)
-		tw_pageset_add(notice_set(me, (unsigned)__builtin_ctzll(m)), p);
+		tw_pageset_add(tw_notices_of(me, (unsigned)__builtin_ctzll(m)), p);
 	tw_page_unlock(me, p);
 }
 

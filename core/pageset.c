@@ -146,6 +146,24 @@ size_t tw_pageset_drain(struct tw_pageset *set, void (*run)(void *ctx, tw_page_t
 	return r.total;
 }
 
+void tw_pageset_look(const struct tw_pageset *set, void (*visit)(void *ctx, tw_page_t page), void *ctx)
+{
+	struct set_levels l = set_levels(set);
+	for (size_t top = 0; top < l.top_words; top++) {
+		uint64_t mids = atomic_load_explicit(&l.top[top], memory_order_acquire);
+		for (; mids; mids &= mids - 1) {
+			size_t mid = top * 64 + (size_t)__builtin_ctzll(mids);
+			uint64_t leaves = atomic_load_explicit(&l.mid[mid], memory_order_acquire);
+			for (; leaves; leaves &= leaves - 1) {
+				size_t leaf = mid * 64 + (size_t)__builtin_ctzll(leaves);
+				uint64_t pages = atomic_load_explicit(&l.leaf[leaf], memory_order_acquire);
+				for (; pages; pages &= pages - 1)
+					visit(ctx, (tw_page_t)(leaf * 64 + (size_t)__builtin_ctzll(pages)));
+			}
+		}
+	}
+}
+
 /* Hints without a page below are looked through, so that a drained set is empty whatever adders left above. */
 bool tw_pageset_empty(const struct tw_pageset *set)
 {

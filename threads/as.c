@@ -2,7 +2,8 @@
 /* as.c - the assembler that gcc finds for `tweed omp cc` and `tweed cc --pthreads`: GNU's, behind a filter for what
  * -fno-inline-atomics leaves in line.
  *
- * A full fence (which is all that `omp flush` becomes) is replaced by a call of tw_threads_fence.  An instruction with a lock
+ * A full fence (which is all that `omp flush` becomes) is replaced by a call of tw_threads_fence, which has in %rdi the address
+ * that the next instruction looks at, or 0: in a loop that waits it is the flag's.  An instruction with a lock
  * prefix, or an exchange with memory, is put between calls of tw_threads_atomic_begin, which has its address in %rdi, and tw_threads_atomic_end.
  * All keep all registers and flags (atomic.S); the red zone is stepped over.  Thread-local operands are left alone.
  *
@@ -21,6 +22,7 @@
 
 static FILE *out;
 static bool locked; /* a prefix in a statement of its own came before */
+static const char *ahead; /* the text behind the line at work */
 
 static void __attribute__((noreturn)) as_fail(const char *what)
 {
@@ -59,20 +61,47 @@ static bool as_memory(const char *operands, char *operand, size_t room)
 	return false;
 }
 
+/* Call @function with the address of the operand @memory; empty: with 0. */
+static void as_call(const char *function, const char *memory)
+{
+	const char *moved = strstr(memory, "(%rsp") ? *memory == '(' ? "136" : "136+" : "";
+
+	fputs("\tleaq\t-128(%rsp), %rsp\n\tpushq\t%rdi\n", out);
+	fprintf(out, *memory ? "\tleaq\t%s%s, %%rdi\n" : "\tmovq\t$0, %%rdi\n", moved, memory);
+	fprintf(out, "\tcall\t%s\n\tpopq\t%%rdi\n\tleaq\t128(%%rsp), %%rsp\n", function);
+}
+
+/* Does the next instruction load or compare?  Labels, directives and comments are skipped. */
+static bool as_looks(char *memory, size_t room)
+{
+	char line[1024];
+
+	for (const char *at = ahead; *at; at += strcspn(at, "\n"), at += *at == '\n') {
+		const char *text = at + strspn(at, AS_WORD);
+		size_t n = strcspn(text, "\n#;");
+		if (!n || *text == '.' || text[n - 1] == ':')
+			continue;
+		if ((strncmp(text, "mov", 3) != 0 && strncmp(text, "cmp", 3) != 0 && strncmp(text, "test", 4) != 0) ||
+		    n >= sizeof(line))
+			return false;
+		memcpy(line, text, n);
+		line[n] = '\0';
+		return as_memory(line + strcspn(line, AS_WORD), memory, room);
+	}
+	return false;
+}
+
 static void as_fence(void)
 {
-	fputs("\tleaq\t-128(%rsp), %rsp\n\tcall\ttw_threads_fence\n\tleaq\t128(%rsp), %rsp\n", out);
+	char memory[512];
+
+	as_call("tw_threads_fence", as_looks(memory, sizeof(memory)) ? memory : "");
 }
 
 /* @text: the instruction, without its prefix. */
 static void as_bracket(const char *prefix, const char *text, const char *memory)
 {
-	const char *moved = strstr(memory, "(%rsp") ? *memory == '(' ? "136" : "136+" : "";
-
-	fprintf(out,
-	        "\tleaq\t-128(%%rsp), %%rsp\n\tpushq\t%%rdi\n\tleaq\t%s%s, %%rdi\n\tcall\ttw_threads_atomic_begin\n"
-	        "\tpopq\t%%rdi\n\tleaq\t128(%%rsp), %%rsp\n",
-	        moved, memory);
+	as_call("tw_threads_atomic_begin", memory);
 	fprintf(out, "\t%s%s\n", prefix, text);
 	fputs("\tleaq\t-128(%rsp), %rsp\n\tcall\ttw_threads_atomic_end\n\tleaq\t128(%rsp), %rsp\n", out);
 }
@@ -161,15 +190,20 @@ static void as_line(char *line)
 
 static void as_filter(FILE *in)
 {
-	char *line = NULL;
+	char *text = NULL;
 	size_t room = 0;
 
-	for (ssize_t n; (n = getline(&line, &room, in)) >= 0;) {
-		if (n && line[n - 1] == '\n')
-			line[n - 1] = '\0';
-		as_line(line);
+	/* There is no such byte in it. */
+	if (getdelim(&text, &room, '\0', in) > 0) {
+		for (char *next = text, *line; *next;) {
+			line = strsep(&next, "\n");
+			if (!next)
+				next = line + strlen(line);
+			ahead = next;
+			as_line(line);
+		}
 	}
-	free(line);
+	free(text);
 	if (ferror(in) || fflush(out))
 		as_fail("filter");
 }

@@ -9,6 +9,7 @@
  * whoever operates on the word later. */
 #include <string.h>
 
+#include "core/polled.h"
 #include "threads/threads.h"
 
 static tw_lock_t atomic_lock(const volatile void *ptr)
@@ -40,21 +41,33 @@ void th_atomic_end(void)
 	atomic_held.id = 0;
 }
 
-/* Both ends of a happens-before: who has fenced before this one sees what was stored before it.
- *
- * Programs wait for a flag with a flush in the loop and none behind it.  So what is seen must be what the last fence brought, and
- * never what a fault fetches while the other's release is at work: from the first fence on, acquires fetch, and unmap
- * nothing. */
-void th_fence(void)
+static void fence_enter(void)
 {
-	th_stack_reserve();
-	if (!th_far) {
-		__atomic_thread_fence(__ATOMIC_SEQ_CST);
-		return;
-	}
-	tw_me->refresh = true;
 	tw_lock_acquire(th_locks.fence);
+}
+
+static void fence_leave(void)
+{
 	tw_lock_release(th_locks.fence);
+}
+
+/* On the own stack, whose pages are pinned, nobody waits. */
+static const void *fence_flag(const void *ptr)
+{
+	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+	return (uintptr_t)ptr - here < th_stack_bytes() ? NULL : ptr;
+}
+
+/* Both ends of a happens-before: who has fenced before this one sees what was stored before it. */
+void th_fence(const void *ptr)
+{
+	static const struct tw_fence fence = {.enter = fence_enter, .leave = fence_leave};
+
+	th_stack_reserve();
+	if (th_far)
+		tw_polled_fence(tw_me, &fence, fence_flag(ptr));
+	else
+		__atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
 /* @near: the processor's own operation; @away: the same as plain C on *p. */

@@ -44,8 +44,8 @@ void th_end_job(int status) __attribute__((noreturn));
 void th_refuse(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 
 /* ---- atomic.c */
-/* th_fence - a release and an acquire of everything. */
-void th_fence(void);
+/* th_fence - a release and an acquire of everything.  The program's next instruction looks at @ptr; NULL: not known, or none. */
+void th_fence(const void *ptr);
 
 /* ---- stack.c */
 /* th_stack_reserve - let the pinned part of the stack reach well below the caller's frame: called before everything that

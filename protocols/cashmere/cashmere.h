@@ -279,6 +279,8 @@ int cash_pin(struct tw_proc *me, tw_page_t first, unsigned count);
 void cash_unpin(struct tw_proc *me, tw_page_t first, unsigned count);
 void cash_noticed(struct tw_proc *me, tw_page_t p);
 void cash_acquire(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object);
+void cash_freshen(struct tw_proc *me);
+void cash_hide(struct tw_proc *me, tw_page_t p);
 void cash_release(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object);
 void cash_arrive(struct tw_proc *me, uint64_t object);
 void cash_message(struct tw_proc *me, const struct tw_msg *msg);

@@ -12,9 +12,9 @@
 		.name = NAME, .summary = SUMMARY, .flags = FLAGS, .choices = CHOICES,                                  \
 		.exported_bytes = cash_exported_bytes, .refuse = choices_refuse, .init = cash_init, .fini = cash_fini, \
 		.read_fault = cash_read_fault, .write_fault = cash_write_fault, .prefetch = cash_prefetch,             \
-		.pin = cash_pin, .unpin = cash_unpin, .acquire = cash_acquire, .release = cash_release,                \
-		.arrive = cash_arrive, .broken = cash_broken, .noticed = cash_noticed, .message = cash_message,        \
-		.stored = STORED                                                                                       \
+		.freshen = cash_freshen, .hide = cash_hide, .pin = cash_pin, .unpin = cash_unpin,                      \
+		.acquire = cash_acquire, .release = cash_release, .arrive = cash_arrive, .broken = cash_broken,        \
+		.noticed = cash_noticed, .message = cash_message, .stored = STORED                                     \
 	}
 
 static const struct cash_choices choices_2l = {.levels = 2};

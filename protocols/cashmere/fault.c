@@ -40,7 +40,9 @@ static bool fault_stale(struct tw_proc *me, const struct tw_page *e)
 		return false;
 	if (e->ts_update == 0)
 		return true;
-	return !(e->state & CASH_EXCLUSIVE) && e->ts_update < e->ts_notice && e->ts_notice < me->acquire_ts;
+	/* A neighbour may have seen a flag, and brought it to the node, whose acquire was later than ours. */
+	return !(e->state & CASH_EXCLUSIVE) && e->ts_update < e->ts_notice &&
+	       (e->ts_notice < me->acquire_ts || me->polls.fence);
 }
 
 /* May @p (locked), which nobody asked for yet, come along with its neighbour?  Only where a wrong guess costs little:
@@ -51,7 +53,7 @@ static bool fault_comes_along(struct tw_proc *me, tw_page_t p, const struct wind
 	struct tw_page *e = &me->page[p];
 	enum tw_rights have = cash_rights(me, e);
 
-	if ((e->state & CASH_BUSY) || have >= w->want)
+	if ((e->state & CASH_BUSY) || have >= w->want || tw_polled(me, p))
 		return false;
 	if (tw_home_get(me, p) < 0)
 		return p - w->first < w->fresh;
@@ -105,7 +107,7 @@ static bool fault_publish(struct tw_proc *me, tw_page_t p, enum tw_rights want)
 	tw_home_claim(me, p);
 	if (e->state & CASH_EXCLUSIVE)
 		return false;
-	if (want == TW_WRITE && !e->twin && !me->config.race && !cash_shared(me, p))
+	if (want == TW_WRITE && !e->twin && !me->config.race && !cash_shared(me, p) && !tw_polled(me, p))
 		tw_dir_publish(me, p, TW_WRITE | TW_DIR_EXCLUSIVE | (uint64_t)(me->local + 1) << TW_DIR_HOLDER_SHIFT);
 	else if ((now & TW_DIR_RIGHTS) < want)
 		tw_dir_publish(me, p, want);

@@ -12,6 +12,8 @@ struct release {
 	bool at_barrier;                      /* all processors take part: leave pages to later local writers */
 	bool may_keep;                        /* pages written in every interval may stay writable */
 	bool for_all;                         /* flush what any processor of the node wrote */
+	unsigned lates; /* pages that come last (tw_polled_late); those that are too many do not */
+	tw_page_t late[TW_POLLED_MOST];
 	uint64_t wait_for[TW_MAX_PROCESSORS]; /* node times of flushes by others that stand for ours */
 };
 
@@ -184,7 +186,7 @@ static bool release_may_keep(const struct release *r, tw_page_t p)
 	const struct tw_page *e = &me->page[p];
 	const struct cash_extra *x = cash_extra(me, p);
 
-	if (cash_shoots(me) && !cash_is_home(me, e))
+	if ((cash_shoots(me) && !cash_is_home(me, e)) || tw_polled(me, p))
 		return false;
 	return r->may_keep && x->patience && (cash_is_home(me, e) || (e->twin && me->config.updates)) &&
 	       cash_rights(me, e) == TW_WRITE && cash_shared(me, p) && !tw_twins_scarce(me);
@@ -340,10 +342,24 @@ static unsigned release_chunk(struct release *r, tw_page_t first, unsigned most)
 	return count;
 }
 
-static void release_run(void *ctx, tw_page_t first, unsigned count)
+static void release_now(struct release *r, tw_page_t first, unsigned count)
 {
 	for (unsigned done = 0; done < count;)
-		done += release_chunk(ctx, first + done, TW_MIN(count - done, CASH_CHUNK));
+		done += release_chunk(r, first + done, TW_MIN(count - done, CASH_CHUNK));
+}
+
+static void release_run(void *ctx, tw_page_t first, unsigned count)
+{
+	struct release *r = ctx;
+
+	for (tw_page_t p = first; r->me->polls.fence && p < first + count; p++)
+		if (tw_polled_late(r->me, p) && r->lates < TW_POLLED_MOST) {
+			release_now(r, first, p - first);
+			r->late[r->lates++] = p;
+			count -= p + 1 - first;
+			first = p + 1;
+		}
+	release_now(r, first, count);
 }
 
 void cash_withdraw(struct tw_proc *me, tw_page_t p)
@@ -419,6 +435,17 @@ static void release_end(struct release *r)
 	}
 }
 
+/* One after the other, the one stored to last at the end: what it announces may lie in the others. */
+static void release_late(struct release *r)
+{
+	for (unsigned last = 0; last < 2; last++)
+		for (unsigned i = 0; i < r->lates; i++)
+			if ((r->late[i] == r->me->polls.stored) == last) {
+				release_now(r, r->late[i], 1);
+				release_end(r);
+			}
+}
+
 static void release_all(struct tw_proc *me, bool at_barrier)
 {
 	struct release r = {.me = me, .at_barrier = at_barrier, .may_keep = true};
@@ -437,6 +464,7 @@ static void release_all(struct tw_proc *me, bool at_barrier)
 	r.started = tw_tick(me);
 	tw_pageset_drain(me->dirty, release_run, &r);
 	release_end(&r);
+	release_late(&r);
 }
 
 void cash_flush_neighbours(struct tw_proc *me, tw_page_t p)
@@ -444,7 +472,7 @@ void cash_flush_neighbours(struct tw_proc *me, tw_page_t p)
 	struct release r = {.me = me, .for_all = true};
 
 	r.started = tw_tick(me);
-	release_run(&r, p, 1);
+	release_now(&r, p, 1);
 	release_end(&r);
 }
 
@@ -454,7 +482,7 @@ void cash_flush_range(struct tw_proc *me, tw_page_t first, unsigned count)
 
 	atomic_thread_fence(memory_order_seq_cst);
 	r.started = tw_tick(me);
-	release_run(&r, first, count);
+	release_now(&r, first, count);
 	release_end(&r);
 	me->stats->now.early_flushes += count;
 }
@@ -544,9 +572,9 @@ static bool acquire_updates(struct tw_proc *me, tw_page_t p)
 {
 	const struct tw_page *e = &me->page[p];
 	const struct cash_extra *x = cash_extra(me, p);
-	if (cash_is_home(me, e) || (cash_shoots(me) && e->twin))
+	if (cash_is_home(me, e) || (cash_shoots(me) && e->twin) || tw_polled(me, p))
 		return false;
-	return me->refresh || x->left || (me->config.updates && x->patience && e->twin && (e->writers & cash_bit(me)));
+	return x->left || (me->config.updates && x->patience && e->twin && (e->writers & cash_bit(me)));
 }
 
 /* What becomes of each page of a chunk, locked: one bit in @drop or @update, or neither. */
@@ -571,6 +599,53 @@ void cash_unmap(struct tw_proc *me, tw_page_t first, unsigned count, uint64_t ma
 		else
 			n = 1;
 	}
+}
+
+static bool freshen_wants(struct tw_proc *me, tw_page_t p)
+{
+	const struct tw_page *e = &me->page[p];
+	return e->mapped && e->ts_update < e->ts_notice && !(e->state & CASH_EXCLUSIVE) && !cash_is_home(me, e) &&
+	       !tw_polled(me, p);
+}
+
+/* One of the pages of which a neighbour is to learn that they are stale. */
+static void freshen_page(void *ctx, tw_page_t p)
+{
+	struct tw_proc *me = ctx;
+
+	cash_lock(me, p);
+	if (cash_migrates(me))
+		tw_home_refresh(me, p);
+	if (cash_shoots(me) && me->page[p].twin && freshen_wants(me, p)) {
+		tw_page_unlock(me, p);
+		cash_flush_neighbours(me, p);
+		cash_lock(me, p);
+	}
+	if (freshen_wants(me, p) && !(cash_shoots(me) && me->page[p].twin)) {
+		acquire_update(me, p);
+		cash_fetched(me);
+	}
+	tw_page_unlock(me, p);
+}
+
+/* Where the home is here, other nodes' diffs go into the frame. */
+void cash_hide(struct tw_proc *me, tw_page_t p)
+{
+	struct tw_page *e = &me->page[p];
+
+	cash_lock(me, p);
+	if (cash_is_home(me, e) && cash_rights(me, e) == TW_READ && !(e->writers & cash_bit(me))) {
+		tw_map(me, p, 1, TW_READ, TW_NONE);
+		e->mapped &= ~cash_bit(me);
+	}
+	tw_page_unlock(me, p);
+}
+
+void cash_freshen(struct tw_proc *me)
+{
+	for (unsigned l = 0; l < me->locals; l++)
+		if (l != me->local)
+			tw_pageset_look(tw_notices_of(me, l), freshen_page, me);
 }
 
 static unsigned acquire_chunk(struct tw_proc *me, tw_page_t first, unsigned most)

@@ -65,7 +65,7 @@ void cash_yield_taken(struct tw_proc *me, tw_page_t p)
 	struct cash_past *past = &cash_of(me)->past[p];
 
 	past->taken = cash_of(me)->releases;
-	if (past->term && !me->refresh && past->term < CASH_TERMS && past->since + past->term > cash_of(me)->releases)
+	if (past->term && !me->polls.fence && past->term < CASH_TERMS && past->since + past->term > cash_of(me)->releases)
 		yield_enqueue(cash_of(me), p);
 }
 
@@ -85,7 +85,7 @@ bool cash_yield_leaves(struct tw_proc *me, tw_page_t p)
 {
 	const struct cash_past *past = &cash_of(me)->past[p];
 
-	return past->wanders && !me->refresh && past->got[1] + me->config.keep < cash_of(me)->releases - 1;
+	return past->wanders && !me->polls.fence && past->got[1] + me->config.keep < cash_of(me)->releases - 1;
 }
 
 bool cash_yield_home(struct tw_proc *me, tw_page_t p)

@@ -102,7 +102,7 @@ static bool commit_needless(struct tw_proc *me, tw_page_t p)
 	}
 	if ((home & TS_BUSY) || memcmp(tw_frame(me, p), ts_public(me, p), me->layout.page_bytes) != 0)
 		return false;
-	if (ts_of(me)->pins[p] || x->keep) {
+	if (ts_of(me)->pins[p] || (x->keep && !tw_polled(me, p))) {
 		x->keep -= x->keep != 0;
 		commit_keep(me, p);
 	} else {
@@ -139,8 +139,7 @@ static void commit_merge(struct tw_proc *me, tw_page_t p, const struct ts_newest
 	}
 }
 
-/* Shall this commit enter exclusive mode?  Not where others must not see a store before its release (tw_proc.refresh).  Page
- * locked. */
+/* Shall this commit enter exclusive mode?  Page locked. */
 static bool commit_alone(struct tw_proc *me, tw_page_t p, const struct ts_newest *n)
 {
 	struct ts_page *x = ts_page(me, p);
@@ -149,7 +148,7 @@ static bool commit_alone(struct tw_proc *me, tw_page_t p, const struct ts_newest
 	if (x->alone) /* it was ended */
 		x->patience = (uint8_t)TW_MIN(2u * x->patience + 2u, PATIENCE_MOST);
 	x->quiet = n->end == me->node && !read ? (uint8_t)TW_MIN(x->quiet + 1, UINT8_MAX) : 0;
-	x->alone = !me->config.race && !me->refresh && x->quiet > x->patience;
+	x->alone = !me->config.race && !tw_polled(me, p) && x->quiet > x->patience;
 	if (x->alone) {
 		me->stats->now.exclusive_transitions++;
 		tw_trace_page(me, TW_TRACE_exclusive_enter, p);
@@ -176,7 +175,7 @@ static void commit_here(struct tw_proc *me, tw_page_t p, const struct ts_newest 
 	struct ts_page *x = ts_page(me, p);
 	bool exclusive = commit_alone(me, p, n);
 
-	x->keep = me->config.race ? 0 : (uint8_t)me->config.keep;
+	x->keep = me->config.race || tw_polled(me, p) ? 0 : (uint8_t)me->config.keep;
 	if (exclusive)
 		commit_keep_alone(me, p);
 	else if (x->keep || ts_of(me)->pins[p])

@@ -224,7 +224,7 @@ bool ts_updates(struct tw_proc *me, tw_page_t p)
 	bool credit = x->left > 0;
 
 	x->left -= credit;
-	return credit || me->refresh || ts_of(me)->pins[p];
+	return (credit && !tw_polled(me, p)) || ts_of(me)->pins[p];
 }
 
 void ts_refresh(struct tw_proc *me, tw_page_t p)
@@ -296,7 +296,8 @@ static void page_map_read(struct tw_proc *me, tw_page_t p)
 static bool page_ahead(struct tw_proc *me, tw_page_t p, bool sure)
 {
 	tw_page_lock(me, p);
-	bool wanted = !(me->page[p].mapped & ts_bit(me)) && tw_home_get(me, p) >= 0 && tw_home_tentative(me, p) < 0;
+	bool wanted = !tw_polled(me, p) && !(me->page[p].mapped & ts_bit(me)) && tw_home_get(me, p) >= 0 &&
+	              tw_home_tentative(me, p) < 0;
 	if (!wanted || (!sure && !page_valid_cheaply(me, p))) {
 		tw_page_unlock(me, p);
 		return false;
@@ -351,7 +352,11 @@ void ts_read_fault(struct tw_proc *me, tw_page_t p)
 
 void ts_write_fault(struct tw_proc *me, tw_page_t p)
 {
-	page_lock_fault(me, p);
+	/* A polled page was fetched when that was right; the commit merges, whatever the copy's age. */
+	if (tw_polled(me, p) && (me->page[p].mapped & ts_bit(me)))
+		tw_page_lock(me, p);
+	else
+		page_lock_fault(me, p);
 	page_map_write(me, p);
 	tw_page_unlock(me, p);
 }

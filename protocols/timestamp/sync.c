@@ -11,10 +11,21 @@ static unsigned object_home(const struct tw_proc *me, uint64_t object)
 	return (unsigned)(object >> 52 & 0xff) % me->nodes;
 }
 
+struct release {
+	struct tw_proc *me;
+	unsigned lates; /* pages that come last (tw_polled_late); those that are too many do not */
+	tw_page_t late[TW_POLLED_MOST];
+};
+
 static void release_run(void *ctx, tw_page_t first, unsigned count)
 {
-	for (unsigned i = 0; i < count; i++)
-		ts_commit(ctx, first + i);
+	struct release *r = ctx;
+
+	for (tw_page_t p = first; p < first + count; p++)
+		if (tw_polled_late(r->me, p) && r->lates < TW_POLLED_MOST)
+			r->late[r->lates++] = p;
+		else
+			ts_commit(r->me, p);
 }
 
 /* Merge the signature of @node, which released the object last; it is in ts.seen then.  Returns whether it may have
@@ -35,7 +46,10 @@ static void release_pages(struct tw_proc *me)
 {
 	ts_of(me)->released = atomic_load(&ts_of(me)->node->clock);
 	ts_alone_look(me);
-	tw_pageset_drain(me->dirty, release_run, me);
+	struct release r = {.me = me};
+	tw_pageset_drain(me->dirty, release_run, &r);
+	for (unsigned i = 0; i < r.lates; i++)
+		ts_commit(me, r.late[i]);
 }
 
 /* This node is the object's last releaser: its signature has all that was released there. */
@@ -86,7 +100,9 @@ static void acquire_notice(struct tw_proc *me, const struct ts_notice *n)
 			x->need_from = (uint16_t)(n->from + 1);
 		}
 		bool mapped = me->page[n->page].mapped & ts_bit(me);
-		update = mapped && ts_updates(me, n->page);
+		/* A flag that this processor fetches is seen by its neighbours as well, before their own acquires. */
+		bool beside = !mapped && me->polls.fence && me->page[n->page].mapped && !tw_polled(me, n->page);
+		update = mapped ? ts_updates(me, n->page) : beside;
 		if (mapped && !update)
 			ts_unmap(me, n->page);
 	}

@@ -31,6 +31,8 @@ struct tw_layout {
 	size_t collective;     /* tw_bcast's buffer */
 	size_t collective_bytes;
 	size_t team;           /* words of a run-time of threads: openmp/team.h */
+	size_t polled;         /* [pages] a byte each: core/polled.h */
+	size_t polled_list;    /* [TW_POLLED_MOST + 1] */
 	size_t protocol;       /* the protocol's own: driver/protocol.h */
 	size_t protocol_bytes;
 	size_t masters;        /* [pages] the master copies of the pages whose home is here; the frames, but with TWEED_RACE */

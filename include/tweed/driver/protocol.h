@@ -83,6 +83,8 @@ void tw_pageset_add(struct tw_pageset *set, tw_page_t page);
  * pages. */
 size_t tw_pageset_drain(struct tw_pageset *set, void (*run)(void *ctx, tw_page_t first, unsigned count), void *ctx);
 bool tw_pageset_empty(const struct tw_pageset *set);
+/* tw_pageset_look - call @visit for each member, in rising order, and leave them in; from any process. */
+void tw_pageset_look(const struct tw_pageset *set, void (*visit)(void *ctx, tw_page_t page), void *ctx);
 size_t tw_pageset_bytes(size_t pages);
 
 /* ---- a processor -------------------------------------------------------------------------------------------------- */
@@ -114,10 +116,36 @@ struct tw_proc {
 	struct tw_stats *stats;
 	void *trace;               /* its rings; NULL: nothing is traced */
 	bool timing;               /* times are asked for */
-	bool refresh;              /* the program waits for flags with acquires alone: they bring stale copies up to date, where
-	                            * the protocol can do so, and unmap none */
+	struct tw_polls {          /* core/polled.h */
+		const unsigned char *page;    /* [layout.pages] of the node: is the page polled? */
+		const _Atomic uint64_t *list; /* those that are, + 1; up to the first 0 */
+		const struct tw_fence *fence; /* NULL: the program has made none yet */
+		tw_page_t stored;             /* of this processor's last write fault */
+		const void
+		    *flag; /* what the program looked at behind the last fence; NULL: not known, or others came after */
+		uint64_t since;      /* when that ended, ns; later by the time that faults took since then */
+		unsigned faults;     /* since then */
+		bool held, in_fault; /* this processor has the fences' lock; for a fault */
+	} polls;
 	void *proto;               /* the protocol's */
 };
+
+#define TW_POLLED_MOST 62u /* pages of a job that are polled; more are not looked for */
+
+/* tw_polled - does the program wait for flags on @p, with fences alone?  Then a fault alone may fetch the page, and a store to it
+ * faults once at least between two releases: it is never taken along with others, brought up to date in place, kept in
+ * exclusive mode, or left writable by a release (core/polled.h).  [all contexts] */
+static inline bool tw_polled(const struct tw_proc *me, tw_page_t p)
+{
+	return __atomic_load_n(&me->polls.page[p], __ATOMIC_RELAXED);
+}
+
+/* tw_polled_late - shall a release publish @p after all others, whose diffs and notices are performed by then?  A polled page; and in
+ * programs that fence the one stored to last, which may be going to be one.  [all contexts] */
+static inline bool tw_polled_late(const struct tw_proc *me, tw_page_t p)
+{
+	return me->polls.fence && (p == me->polls.stored || tw_polled(me, p));
+}
 
 /* tw_same_host - is @node, a node of a one-level protocol, on this processor's host?  What comes from there is no
  * traffic of the network: counted in host_transfers beside page_transfers. */
@@ -163,6 +191,13 @@ struct tw_protocol {
 	void (*write_fault)(struct tw_proc *me, tw_page_t page);
 	/* prefetch - read @count pages from @first as read faults would; a hint.  [sync] */
 	void (*prefetch)(struct tw_proc *me, tw_page_t first, unsigned count);
+	/* freshen - bring up to date in place what other processors of the node have mapped and this processor's acquires have
+	 * heard notices of, but for polled pages.  Not needed where acquires of a processor with polls.fence do so.
+	 * [fault] */
+	void (*freshen)(struct tw_proc *me);
+	/* hide - a polled page that this processor can read, and not write, and to whose frame other nodes write at any time, shall fault
+	 * again: as at a home.  NULL: there is no such thing.  [sync] */
+	void (*hide)(struct tw_proc *me, tw_page_t page);
 	/* pin - make @count pages from @first writable for this processor and leave them so over acquires and
 	 * releases, which keep them coherent in place: until as many unpins.  NULL: the protocol cannot.  0, or -ENOTSUP
 	 * where it cannot do so for a page: then none is pinned.  [sync] */
@@ -361,6 +396,8 @@ void tw_notice_flush(struct tw_proc *me);
  * otherwise. */
 void tw_notice_break(struct tw_proc *me, unsigned node, tw_page_t p);
 void tw_notice_collect(struct tw_proc *me);
+/* tw_notices_of - the set (tw_proc.notices) of processor @local of this node: to look at. */
+struct tw_pageset *tw_notices_of(struct tw_proc *me, unsigned local);
 
 enum tw_msg_type {
 	TW_MSG_REPLY = 1,      /* to a processor: token echoed */

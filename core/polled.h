@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* polled.h - polled pages: programs that wait for a flag with fences alone (OpenMP's flush), and plain loads and stores.
+ *
+ * Many expect what threads of one machine give them: who sees the flag also sees what was stored before it, though no fence stands between
+ * that and the store to the flag, nor behind the loop that waits for it.  With copies that is not so.  A fault fetches a page as it is
+ * now, not as it was at the last acquire; a home's stores are in the master before they are released.  So, for pages on which
+ * a loop was seen to wait:
+ *
+ *   - before a store may be made to one, all that was stored before is released, under the fences' lock;
+ *   - one is fetched by faults alone, under that lock, after an acquire.
+ *
+ * Who reads a value there had the lock when it fetched it.  The releases before the store were made under it as well, and not later: the value was
+ * there already.  So the acquire before the fetch has learned of them.  For the processors of the fetching node the fetch
+ * makes the value visible, too: before it, what they have mapped is brought up to date (tw_protocol.freshen).
+ *
+ * A page is found when a loop waits on it: two fences in a row, with next to nothing between them, both followed by an instruction
+ * that looks at one and the same word, which the assembler tells (threads/as.c).  It stays polled.  Where the home is here, other nodes write to the
+ * frame at any time: there the page is unmapped behind each fence (tw_protocol.hide), and they publish it after all else
+ * (tw_polled_late).
+ *
+ * What remains.  At the page's home what other nodes publish is seen at once, also between the fault's acquire and the access
+ * that faulted.  Only the first store to a page between two releases faults: later ones, behind stores to other pages, are not preceded by a
+ * release.  Those to a pinned page, such as the stack of the thread that stores, never are.  And a flag that is set
+ * before anyone waited long enough for it is a page like any other.  Programs that fence where OpenMP wants it need none of this. */
+#ifndef TW_CORE_POLLED_H
+#define TW_CORE_POLLED_H
+
+#include "tweed/driver/protocol.h"
+
+/* The lock of the program's fences: a release and an acquire of everything for who enters. */
+struct tw_fence {
+	void (*enter)(void), (*leave)(void);
+};
+
+/* tw_polled_fence - a fence; the program is going to look at @flag.  NULL: not known.  [sync] */
+void tw_polled_fence(struct tw_proc *me, const struct tw_fence *fence, const void *flag);
+/* tw_polled_fault - before a fault on @p is served.  True when the page is polled: then this processor has the fences' lock, has
+ * acquired, and fetches the page before it calls tw_polled_fetched, which releases and leaves the lock.  [fault] */
+bool tw_polled_fault(struct tw_proc *me, tw_page_t p);
+void tw_polled_fetched(struct tw_proc *me);
+
+#endif

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* polled.pml - a flag that is waited for with fences and plain loads (core/polled.h, core/job.c).
+ *
+ * Processor W stores data, then a flag in a polled page, then fences; it is the home of both pages, so each store is in the master at once.
+ * Between data and flag the program has no fence: the store to the flag faults, and that fault fences.  Processors 0 and 1 of another node
+ * share that node's frames and fence, look at the flag, look at the data, for ever, with no fence between the looks.  What a fence's acquire has
+ * notices of is unmapped from the processor that acquires; a processor that has the page mapped does not fault, and sees what a
+ * neighbour's fetch puts into the frame.
+ *
+ * Claim: who sees the flag's n-th value sees the data's n-th or a later one; nothing blocks for ever.
+ * Not here: pages whose home is at the reader (hide), data that W stores after it has stored to the flag's page.
+ *
+ * N: values.  P: processors of the reading node.
+ *
+ * pan:  -DN=3 -DP=1
+ * pan:  -DN=2 -DP=2
+ * fail: -DN=2 -DP=1 -DNO_TRAP        the store to the flag is not preceded by a fence
+ * fail: -DN=2 -DP=1 -DNO_LOCK        the flag's page is fetched without the fences' lock and an acquire
+ * fail: -DN=2 -DP=1 -DACQUIRE_FIRST  the lock is let go between acquire and fetch
+ * fail: -DN=2 -DP=2 -DNO_FRESHEN     what neighbours have mapped stays stale
+ */
+bit lock;
+byte home_data, home_flag;   /* the masters */
+bit dirty_data, dirty_flag;  /* W's, since its last release */
+
+byte data, flag;             /* the frames of the reading node */
+bit stale_data, stale_flag;  /* a notice came that is later than the last fetch */
+bit sees_data[2], sees_flag[2]; /* mapped, per processor */
+bit told_data[2], told_flag[2]; /* notices not yet acted upon, per processor */
+bit page_lock;
+
+inline release()
+{
+	if
+	:: dirty_data -> d_step { stale_data = 1; told_data[0] = 1; told_data[1] = 1; dirty_data = 0 }
+	:: else
+	fi;
+	if
+	:: dirty_flag -> d_step { stale_flag = 1; told_flag[0] = 1; told_flag[1] = 1; dirty_flag = 0 }
+	:: else
+	fi
+}
+
+inline writer_fence()
+{
+	atomic { !lock -> lock = 1 };
+	release();
+	lock = 0
+}
+
+active proctype w()
+{
+	byte n = 0;
+
+	do
+	:: n < N ->
+		n++;
+		d_step { home_data = n; dirty_data = 1 };
+#ifndef NO_TRAP
+		writer_fence();
+#endif
+		d_step { home_flag = n; dirty_flag = 1 };
+		writer_fence()
+	:: else -> break
+	od
+}
+
+inline acquire(me)
+{
+	d_step {
+		if
+		:: told_data[me] -> told_data[me] = 0; sees_data[me] = sees_data[me] && !stale_data
+		:: else
+		fi;
+		if
+		:: told_flag[me] -> told_flag[me] = 0; sees_flag[me] = sees_flag[me] && !stale_flag
+		:: else
+		fi
+	}
+}
+
+/* Bring up to date what the other processor has mapped. */
+inline freshen(me)
+{
+#ifdef NO_FRESHEN
+	skip
+#else
+	atomic { !page_lock -> page_lock = 1 };
+	if
+	:: sees_data[1 - me] && stale_data -> stale_data = 0; data = home_data
+	:: else
+	fi;
+	page_lock = 0
+#endif
+}
+
+inline fetch_flag(me)
+{
+	atomic { !page_lock -> page_lock = 1 };
+	if
+	:: stale_flag || !flag -> stale_flag = 0; flag = home_flag
+	:: else
+	fi;
+	sees_flag[me] = 1;
+	page_lock = 0
+}
+
+inline fetch_data(me)
+{
+	atomic { !page_lock -> page_lock = 1 };
+	if
+	:: stale_data || !data -> stale_data = 0; data = home_data
+	:: else
+	fi;
+	sees_data[me] = 1;
+	page_lock = 0
+}
+
+proctype reader(byte me)
+{
+	byte f;
+
+end:	do
+	:: atomic { !lock -> lock = 1 };
+		acquire(me);
+		lock = 0;
+		if
+		:: !sees_flag[me] ->
+#ifdef NO_LOCK
+			fetch_flag(me)
+#else
+			atomic { !lock -> lock = 1 };
+			acquire(me);
+#ifdef ACQUIRE_FIRST
+			lock = 0;
+			fetch_flag(me)
+#else
+			freshen(me);
+			fetch_flag(me);
+			lock = 0
+#endif
+#endif
+		:: else
+		fi;
+		f = flag;
+		if
+		:: !sees_data[me] -> fetch_data(me)
+		:: else
+		fi;
+		assert(data >= f)
+	od
+}
+
+init
+{
+	run reader(0);
+	if
+	:: P > 1 -> run reader(1)
+	:: else
+	fi
+}
