@@ -206,13 +206,21 @@ static void job_fault(void *ctx, size_t offset, bool write)
 	if (polled) {
 		if (!write || !(me->page[p].mapped & bit)) /* the acquire may have unmapped it */
 			job_serve(me, p, false);
-		tw_polled_fetched(me);
+		if (!write && (me->fault.ops->caps & TW_FAULT_STEP))
+			me->fault.step = true;
+		else
+			tw_polled_fetched(me);
 	}
 	if (write || !polled)
 		job_serve(me, p, write);
 	me->fault.ip = 0;
 	if (began)
 		me->polls.since += tw_time_ns() - began;
+}
+
+static void job_stepped(void *ctx)
+{
+	tw_polled_fetched(ctx);
 }
 
 static int job_open_views(struct tw_proc *me, const struct tw_boot *boot)
@@ -234,6 +242,7 @@ static int job_open_views(struct tw_proc *me, const struct tw_boot *boot)
 	    .view = me->view,
 	    .bytes = me->config.memory,
 	    .handler = job_fault,
+	    .stepped = job_stepped,
 	    .ctx = me,
 	    .shadow = tw_shootdown_shadow(me, me->local),
 	};

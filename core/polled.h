@@ -18,10 +18,13 @@
  * frame at any time: there the page is unmapped behind each fence (tw_protocol.hide), and they publish it after all else
  * (tw_polled_late).
  *
- * What remains.  At the page's home what other nodes publish is seen at once, also between the fault's acquire and the access
- * that faulted.  Only the first store to a page between two releases faults: later ones, behind stores to other pages, are not preceded by a
- * release.  Those to a pinned page, such as the stack of the thread that stores, never are.  And a flag that is set
- * before anyone waited long enough for it is a page like any other.  Programs that fence where OpenMP wants it need none of this. */
+ * The lock is let go behind the access that faulted, by a single step (tw_fault.step): else what other nodes publish at the home might come
+ * between.  A backend that serves faults in another thread cannot do so.
+ *
+ * What remains.  Only the first access to a page between two fences faults, if it was not written in between, and only the first store between two
+ * releases: data of threads that wait must not lie in the flag's page, which the assembler sees to for large arrays.
+ * Stores to a pinned page, such as the stack of the thread that stores, never fault.  And a flag that is set before anyone waited long
+ * enough for it is a page like any other.  Programs that fence where OpenMP wants it need none of this. */
 #ifndef TW_CORE_POLLED_H
 #define TW_CORE_POLLED_H
 

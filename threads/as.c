@@ -5,6 +5,9 @@
  * A full fence (which is all that `omp flush` becomes) is replaced by a call of tw_threads_fence, which has in %rdi the address
  * that the next instruction looks at, or 0: in a loop that waits it is the flag's.  An instruction with a lock
  * prefix, or an exchange with memory, is put between calls of tw_threads_atomic_begin, which has its address in %rdi, and tw_threads_atomic_end.
+ * Variables of a page or more in size that begin as zeros (.comm) get pages of their own: a flag that threads wait for shall not
+ * share one with the arrays that they fill.
+ *
  * All keep all registers and flags (atomic.S); the red zone is stepped over.  Thread-local operands are left alone.
  *
  *   as OPTIONS... [FILE]    exactly as GNU's, which is the first one in PATH */
@@ -19,9 +22,10 @@
 #include <unistd.h>
 
 #define AS_WORD " \t"
+#define AS_PAGE 4096u
 
 static FILE *out;
-static bool locked; /* a prefix in a statement of its own came before */
+static bool locked;       /* a prefix in a statement of its own came before */
 static const char *ahead; /* the text behind the line at work */
 
 static void __attribute__((noreturn)) as_fail(const char *what)
@@ -165,6 +169,19 @@ static char *as_labels(char *text)
 	}
 }
 
+/* A directive .comm NAME,BYTES,ALIGNMENT.  Returns whether it was dealt with. */
+static bool as_common(const char *text)
+{
+	char name[512];
+	unsigned long bytes, align;
+
+	if (sscanf(text, ".comm %511[^, \t] , %lu , %lu", name, &bytes, &align) != 3 || bytes < AS_PAGE)
+		return false;
+	bytes = (bytes + AS_PAGE - 1) / AS_PAGE * AS_PAGE;
+	fprintf(out, "\t.comm\t%s,%lu,%lu\n", name, bytes, align < AS_PAGE ? AS_PAGE : align);
+	return true;
+}
+
 static bool as_interesting(const char *line)
 {
 	return locked || strstr(line, "lock") || strstr(line, "mfence") || strstr(line, "xchg");
@@ -174,6 +191,8 @@ static void as_line(char *line)
 {
 	char *text = line + strspn(line, AS_WORD);
 
+	if (strncmp(text, ".comm", 5) == 0 && as_common(text))
+		return;
 	if (!as_interesting(line) || *text == '.' || *text == '#' || strchr(line, '"')) {
 		fprintf(out, "%s\n", line);
 		return;

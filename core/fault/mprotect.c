@@ -131,7 +131,7 @@ static void mp_close(struct tw_fault *fault)
 const struct tw_fault_ops tw_fault_mprotect = {
     .name = "mprotect",
     .help = "page rights by mprotect(2), faults delivered as SIGSEGV",
-    .caps = 0,
+    .caps = TW_FAULT_STEP,
     .probe = mp_probe,
     .open = mp_open,
     .close = mp_close,

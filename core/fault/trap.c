@@ -18,7 +18,7 @@ static struct {
 	size_t bytes;
 	bool (*resolve)(struct tw_fault *fault, size_t offset, int write);
 	int signal, si_code;
-	struct sigaction old;
+	struct sigaction old, old_step;
 	stack_t old_stack, stack;
 } trap;
 
@@ -74,6 +74,33 @@ void tw_signal_chain(struct sigaction *action, int signal, siginfo_t *si, void *
 		old.sa_sigaction(signal, si, uc);
 }
 
+/* Stop behind the instruction that is retried, or no more. */
+static void trap_step(ucontext_t *uc, bool on)
+{
+#if defined(__x86_64__)
+	const long long flag = 0x100;
+	uc->uc_mcontext.gregs[REG_EFL] =
+	    on ? uc->uc_mcontext.gregs[REG_EFL] | flag : uc->uc_mcontext.gregs[REG_EFL] & ~flag;
+#else
+	(void)uc;
+	(void)on;
+#endif
+}
+
+static void trap_stepped(int signal, siginfo_t *si, void *uc)
+{
+	int saved = errno;
+
+	if (trap.fault && trap.fault->step && si->si_code == TRAP_TRACE) {
+		trap_step(uc, false);
+		trap.fault->step = false;
+		trap.fault->stepped(trap.fault->ctx);
+	} else {
+		tw_signal_chain(&trap.old_step, signal, si, uc);
+	}
+	errno = saved;
+}
+
 static void trap_handler(int signal, siginfo_t *si, void *uc)
 {
 	int saved = errno;
@@ -85,6 +112,8 @@ static void trap_handler(int signal, siginfo_t *si, void *uc)
 	if (si->si_code != trap.si_code || offset >= trap.bytes || (write = trap_access(uc)) == -2 ||
 	    !trap.resolve(trap.fault, offset, write))
 		tw_signal_chain(&trap.old, signal, si, uc);
+	else if (trap.fault->step)
+		trap_step(uc, true);
 	errno = saved;
 }
 
@@ -136,6 +165,8 @@ int tw_trap_open(struct tw_fault *fault, int signal, int si_code,
 	struct sigaction sa = {.sa_sigaction = trap_handler, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
 	sigfillset(&sa.sa_mask);
 	sigaction(signal, &sa, NULL);
+	sa.sa_sigaction = trap_stepped;
+	sigaction(SIGTRAP, &sa, &trap.old_step);
 	return 0;
 }
 
@@ -146,6 +177,8 @@ void tw_trap_close(void)
 	/* A handler that the application installed after ours stays. */
 	if (sigaction(trap.signal, NULL, &now) == 0 && (now.sa_flags & SA_SIGINFO) && now.sa_sigaction == trap_handler)
 		sigaction(trap.signal, &trap.old, NULL);
+	if (sigaction(SIGTRAP, NULL, &now) == 0 && (now.sa_flags & SA_SIGINFO) && now.sa_sigaction == trap_stepped)
+		sigaction(SIGTRAP, &trap.old_step, NULL);
 	trap_stack_close();
 	trap.bytes = 0;
 	trap.fault = NULL;

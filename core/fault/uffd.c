@@ -377,7 +377,7 @@ static void uffd_downgrade(const struct tw_fault_view *view, size_t offset, size
 const struct tw_fault_ops tw_fault_uffd = {
     .name = "uffd",
     .help = "userfaultfd, user-mode faults delivered as SIGBUS",
-    .caps = TW_FAULT_REMOTE,
+    .caps = TW_FAULT_REMOTE | TW_FAULT_STEP,
     .probe = uffd_probe,
     .open = uffd_open,
     .close = uffd_close,

@@ -9,8 +9,7 @@
 #define PLANES 400
 #define WIDTH  600
 
-/* Only the first store to a page between two flushes is taken for a flag's: so they have pages of their own.  Their home is not where a thread
- * waits for those of another node. */
+/* Only the first store to a page between two flushes is taken for a flag's: so they have pages of their own. */
 static struct {
 	char before[65536];
 	int flag[ROWS + 1], go;

@@ -33,8 +33,7 @@ def programs():
         if name:
             beside.compare(name, "2x1", "2L", *args, options=["--transport", "sim", "--seed", "3"])
             beside.compare(name, "2x1", "2L", *args, options=["--fault", "mprotect"])
-            if name != "flags":  # whose page could have its home where a thread waits (flags.c)
-                beside.compare(name, "2x2", "2L", *args, options=["--page-size", "16K", "--home", "after-init"])
+            beside.compare(name, "2x2", "2L", *args, options=["--page-size", "16K", "--home", "after-init"])
             beside.compare(name, "1x2", "none", *args)
     beside.compare("shares", "2x1", "2L", OMP_SCHEDULE="static,4")
     beside.compare("shares", "3x1", "2L", OMP_SCHEDULE="monotonic:guided , 2")

@@ -19,6 +19,7 @@ enum tw_fault_cap {
 	TW_FAULT_SYSCALLS = 1u << 0, /* the kernel's own accesses fault properly: read(2) into shared memory works */
 	TW_FAULT_THREAD = 1u << 1,   /* faults are handled by another thread than the one that faulted */
 	TW_FAULT_REMOTE = 1u << 2,   /* tw_fault.handle lets other processes call downgrade() */
+	TW_FAULT_STEP = 1u << 3,     /* the handler may set tw_fault.step */
 };
 
 /* What it takes to take rights from a view. */
@@ -37,6 +38,10 @@ struct tw_fault {
 	 * retried.  Called with the fault context's rules. */
 	void (*handler)(void *ctx, size_t offset, bool write);
 	void *ctx;
+	/* step - set by handler(): call stepped() when the instruction that faulted is done, and clear it.  It may fault on other pages
+	 * before.  With TW_FAULT_STEP. */
+	bool step;
+	void (*stepped)(void *ctx);
 	/* shadow - [bytes / 4096] for the backend, zero at open(): the rights of each hardware page.  NULL: it makes
 	 * its own, and nobody calls downgrade(). */
 	uint8_t *shadow;
