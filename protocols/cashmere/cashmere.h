@@ -209,11 +209,12 @@ void cash_unmap(struct tw_proc *me, tw_page_t first, unsigned count, uint64_t ma
 
 /* Pages that nodes write in turns: yield.c.  All with the page locked but the last one.  cash_yield_turn - this processor gets the
  * right @want on @p and had less.  cash_yield_taken - it has taken it into exclusive mode.  cash_yield_leaves - a notice came: is
- * this processor's turn over, so that it need not stay in the directory?  cash_yield_ended - it has dropped its right.  cash_yield -
- * give back, without being asked, what is due at the release at work. */
+ * this processor's turn over, so that it need not stay in the directory?  cash_yield_home - the same at the home: shall it drop its right?
+ * cash_yield_ended - it has dropped it.  cash_yield - give back, without being asked, what is due at the release at work. */
 void cash_yield_turn(struct tw_proc *me, tw_page_t p, enum tw_rights want);
 void cash_yield_taken(struct tw_proc *me, tw_page_t p);
 bool cash_yield_leaves(struct tw_proc *me, tw_page_t p);
+bool cash_yield_home(struct tw_proc *me, tw_page_t p);
 void cash_yield_ended(struct tw_proc *me, tw_page_t p);
 void cash_yield(struct tw_proc *me);
 

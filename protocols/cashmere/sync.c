@@ -127,6 +127,7 @@ static bool release_page(struct release *r, tw_page_t p, bool keep)
 		 * at any time, so also what was put back to its old value since. */
 		if (keep)
 			x->patience -= x->patience > 0;
+		e->state &= ~CASH_OWED;
 		tw_pageset_add(me->noticing, p);
 		tw_trace_page(me, TW_TRACE_home_flush, p);
 		if (cash_migrates(me) && !others && !keep) {
@@ -369,7 +370,7 @@ void cash_withdraw(struct tw_proc *me, tw_page_t p)
 	tw_dir_publish(me, p, TW_NONE | (uint64_t)(cash_extra(me, p)->withdrawn & 255) << CASH_LEFT_SHIFT);
 }
 
-/* The page was flushed: tell its sharers, but the home; and leave the directory where nothing is mapped any more. */
+/* The page was flushed: tell its sharers, the home only where it may want to leave; and leave the directory where nothing is mapped any more. */
 static void release_notify(struct tw_proc *me, tw_page_t p)
 {
 	struct tw_page *e = &me->page[p];
@@ -377,7 +378,8 @@ static void release_notify(struct tw_proc *me, tw_page_t p)
 
 	if (!tw_planted(me, "skip-notice"))
 		for (unsigned n = 0; n < me->nodes; n++)
-			if (n != me->node && (n != home || me->config.race) && (tw_dir_word(me, p, n) & TW_DIR_RIGHTS))
+			if (n != me->node && (n != home || me->config.race || cash_of(me)->past[p].wanders) &&
+			    (tw_dir_word(me, p, n) & TW_DIR_RIGHTS))
 				tw_notice_send(me, n, p);
 	if (e->mapped)
 		return;
@@ -504,12 +506,15 @@ void cash_arrive(struct tw_proc *me, uint64_t object)
 /* ---- acquire ---- */
 
 /* Must this processor drop its mapping of @p (locked), for which a notice came?  Not when the node has fetched it
- * since. */
+ * since.  At the home, which is never stale: shall it? */
 static bool acquire_drops(struct tw_proc *me, tw_page_t p)
 {
 	struct tw_page *e = &me->page[p];
-	return (e->mapped & cash_bit(me)) && !(e->state & CASH_EXCLUSIVE) && !cash_is_home(me, e) &&
-	       e->ts_update < e->ts_notice;
+	if (!(e->mapped & cash_bit(me)) || (e->state & CASH_EXCLUSIVE))
+		return false;
+	if (cash_is_home(me, e))
+		return cash_yield_home(me, p);
+	return e->ts_update < e->ts_notice;
 }
 
 static bool acquire_forget(struct tw_proc *me, tw_page_t p)
@@ -518,6 +523,8 @@ static bool acquire_forget(struct tw_proc *me, tw_page_t p)
 	bool leaves = cash_yield_leaves(me, p);
 
 	e->mapped &= ~cash_bit(me);
+	if (cash_is_home(me, e))
+		e->writers &= ~cash_bit(me);
 	cash_yield_ended(me, p);
 	me->stats->now.invalidations++;
 	tw_trace_page(me, TW_TRACE_invalidation, p);
@@ -566,7 +573,7 @@ static bool acquire_updates(struct tw_proc *me, tw_page_t p)
 {
 	const struct tw_page *e = &me->page[p];
 	const struct cash_extra *x = cash_extra(me, p);
-	if ((cash_shoots(me) && e->twin) || tw_polled(me, p))
+	if (cash_is_home(me, e) || (cash_shoots(me) && e->twin) || tw_polled(me, p))
 		return false;
 	return x->left || (me->config.updates && x->patience && e->twin && (e->writers & cash_bit(me)));
 }

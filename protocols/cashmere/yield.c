@@ -4,8 +4,8 @@
  * A page wanders when this processor's last turn began with a store, or with a load and a store in the same interval (between two
  * releases).  When another node writes it, and this processor has not stored to it for more intervals than a page is kept writable
  * (TWEED_KEEP: nodes that write it in the same ones share it falsely), its turn is over: an update in place would be
- * fetched in vain, and staying in the directory only keeps the other one from exclusive mode.  So it leaves at the first notice.  The home
- * does not: notices go to it no more than to the writer (doc/design.md, failed attempts).
+ * fetched in vain, and staying in the directory only keeps the other one from exclusive mode.  So it leaves at the first notice, also
+ * where the page's home is here.
  *
  * A turn that ends with another node's store to an exclusive page makes it a page of both: with a twin, a diff and notices, until this
  * node has left it.  So a processor remembers how many intervals the turn took, and after as many gives the page back before
@@ -86,6 +86,22 @@ bool cash_yield_leaves(struct tw_proc *me, tw_page_t p)
 	const struct cash_past *past = &cash_of(me)->past[p];
 
 	return past->wanders && !me->polls.fence && past->got[1] + me->config.keep < cash_of(me)->releases - 1;
+}
+
+bool cash_yield_home(struct tw_proc *me, tw_page_t p)
+{
+	struct cash_past *past = &cash_of(me)->past[p];
+	uint64_t writers = me->page[p].writers;
+
+	/* Our stores came before our release for the barrier.  Exclusive mode that it found was ended since then, by a node that
+	 * took its copy after that release had looked for it.  But a neighbour that has arrived at the next barrier already may
+	 * have left its stores to us. */
+	if (cash_of(me)->arrived && !(me->page[p].state & CASH_OWED))
+		writers &= ~cash_bit(me);
+	if (cash_yield_leaves(me, p) && !writers && !past->pins)
+		return true;
+	past->since = 0;
+	return false;
 }
 
 static bool yield_may(struct tw_proc *me, tw_page_t p)
