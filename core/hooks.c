@@ -25,7 +25,7 @@ static void hooks_run(struct tw_proc *me, void (*hook)(struct tw_proc *, enum tw
 /* A block that goes back to its owner carries what was released before (heap_remote.c). */
 static void hooks_ship(struct tw_proc *me)
 {
-	if (me->polls.in_fault)
+	if (me->polls.in_fault) /* what faulted may be in the midst of the heap */
 		return;
 	if ((me->protocol->flags & TW_PROTOCOL_BY_OBJECT) && tw_heap_ships(me))
 		hooks_run(me, me->protocol->release, TW_SYNC_HEAP, 0);

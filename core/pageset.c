@@ -146,7 +146,9 @@ size_t tw_pageset_drain(struct tw_pageset *set, void (*run)(void *ctx, tw_page_t
 	return r.total;
 }
 
-void tw_pageset_look(const struct tw_pageset *set, void (*visit)(void *ctx, tw_page_t page), void *ctx)
+/* Pass what is in each leaf word that is not 0, until @found says true.  Returns whether it did. */
+static inline bool set_find(const struct tw_pageset *set, bool (*found)(void *ctx, size_t first, uint64_t bits),
+                            void *ctx)
 {
 	struct set_levels l = set_levels(set);
 	for (size_t top = 0; top < l.top_words; top++) {
@@ -157,27 +159,42 @@ void tw_pageset_look(const struct tw_pageset *set, void (*visit)(void *ctx, tw_p
 			for (; leaves; leaves &= leaves - 1) {
 				size_t leaf = mid * 64 + (size_t)__builtin_ctzll(leaves);
 				uint64_t pages = atomic_load_explicit(&l.leaf[leaf], memory_order_acquire);
-				for (; pages; pages &= pages - 1)
-					visit(ctx, (tw_page_t)(leaf * 64 + (size_t)__builtin_ctzll(pages)));
+				if (pages && found(ctx, leaf * 64, pages))
+					return true;
 			}
 		}
 	}
+	return false;
+}
+
+struct set_visit {
+	void (*visit)(void *ctx, tw_page_t page);
+	void *ctx;
+};
+
+static bool look_leaf(void *ctx, size_t first, uint64_t bits)
+{
+	const struct set_visit *v = ctx;
+	for (; bits; bits &= bits - 1)
+		v->visit(v->ctx, (tw_page_t)(first + (size_t)__builtin_ctzll(bits)));
+	return false;
+}
+
+void tw_pageset_look(const struct tw_pageset *set, void (*visit)(void *ctx, tw_page_t page), void *ctx)
+{
+	set_find(set, look_leaf, &(struct set_visit){visit, ctx});
+}
+
+static bool empty_leaf(void *ctx, size_t first, uint64_t bits)
+{
+	(void)ctx;
+	(void)first;
+	(void)bits;
+	return true;
 }
 
 /* Hints without a page below are looked through, so that a drained set is empty whatever adders left above. */
 bool tw_pageset_empty(const struct tw_pageset *set)
 {
-	struct set_levels l = set_levels(set);
-	for (size_t top = 0; top < l.top_words; top++) {
-		uint64_t mids = atomic_load_explicit(&l.top[top], memory_order_acquire);
-		for (; mids; mids &= mids - 1) {
-			size_t mid = top * 64 + (size_t)__builtin_ctzll(mids);
-			uint64_t leaves = atomic_load_explicit(&l.mid[mid], memory_order_acquire);
-			for (; leaves; leaves &= leaves - 1)
-				if (atomic_load_explicit(&l.leaf[mid * 64 + (size_t)__builtin_ctzll(leaves)],
-				                         memory_order_acquire))
-					return false;
-		}
-	}
-	return true;
+	return !set_find(set, empty_leaf, NULL);
 }

@@ -30,7 +30,8 @@
 
 #include "tweed/driver/protocol.h"
 
-/* The lock of the program's fences: a release and an acquire of everything for who enters. */
+/* The lock of the program's fences, that of a tw_lock_t: who enters acquires, who leaves has released.  [sync; fault: under it runs no
+ * application code but the instruction that is stepped, and tw_polls.held keeps its holder from entering again] */
 struct tw_fence {
 	void (*enter)(void), (*leave)(void);
 };

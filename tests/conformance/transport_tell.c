@@ -60,6 +60,18 @@ static void fill(uint64_t round, size_t len)
 		data[i] = (unsigned char)(i * 3 + round);
 }
 
+/* The ears are open, and the first message has come; false: this transport tells nothing. */
+static bool begin(struct env *env)
+{
+	if (!open_ears(env))
+		return false;
+	if (env->rank == 0)
+		tell_at_last(env, 1, 0);
+	else
+		hear_until(env, 1);
+	return true;
+}
+
 /* Told or written, in any mixture: data before the word, and what was written before what is told. */
 static void order(struct env *env)
 {
@@ -67,12 +79,8 @@ static void order(struct env *env)
 	unsigned rounds = 400;
 	uint64_t heard = 0;
 
-	if (!open_ears(env))
+	if (!begin(env))
 		return;
-	if (env->rank == 0)
-		tell_at_last(env, 1, 0);
-	else
-		hear_until(env, 1);
 	for (uint64_t round = 2; env_more(env, (unsigned)round - 2, rounds); round++) {
 		size_t len = lens[round % (sizeof(lens) / sizeof(lens[0]))];
 		fill(round, len);
@@ -102,12 +110,8 @@ static void order(struct env *env)
 /* Who does not hear is told no more than so much, and holds nobody up; then all of it arrives, in order. */
 static void deaf(struct env *env)
 {
-	if (!open_ears(env))
+	if (!begin(env))
 		return;
-	if (env->rank == 0)
-		tell_at_last(env, 1, 0);
-	else
-		hear_until(env, 1);
 	for (unsigned round = 0; round < 20; round++) {
 		size_t len = round % 2 ? 4000 : 8;
 		uint64_t told = 1 + round * 1000ul;
@@ -135,12 +139,8 @@ static void deaf(struct env *env)
 /* Who sleeps is woken, though it has said so only after the other had heard the last time. */
 static void sleeper(struct env *env)
 {
-	if (!open_ears(env))
+	if (!begin(env))
 		return;
-	if (env->rank == 0)
-		tell_at_last(env, 1, 0);
-	else
-		hear_until(env, 1);
 	for (uint64_t round = 2; round < 50; round++) {
 		env_barrier(env);
 		if (env->rank == 1) {

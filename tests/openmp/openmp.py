@@ -39,6 +39,13 @@ def programs():
     beside.compare("shares", "3x1", "2L", OMP_SCHEDULE="monotonic:guided , 2")
 
 
+def apart():
+    """Do large arrays begin pages of their own, which flags do not share?"""
+    symbols = run("nm", "flags.tw")
+    at = [line.split()[0] for line in symbols.stdout.splitlines() if line.endswith(" field")]
+    beside.expect("large arrays begin a page", len(at) == 1 and int(at[0], 16) % 4096 == 0, symbols)
+
+
 def stealing():
     """Are tasks carried out by several threads, where they share a node?"""
     for shape, protocol, threads in [("1x2", "2L", 2), ("1x2", "TS", 2), ("2x2", "2LMigr", 2), ("1x2", "1LD", 1), ("2x1", "2L", 1)]:
@@ -82,6 +89,7 @@ with tempfile.TemporaryDirectory() as folder:
         random(int(sys.argv[3]), int(sys.argv[4]))
     else:
         programs()
+        apart()
         stealing()
         refusals()
 beside.end()

@@ -32,7 +32,7 @@ struct tw_layout {
 	size_t collective_bytes;
 	size_t team;           /* words of a run-time of threads: openmp/team.h */
 	size_t polled;         /* [pages] a byte each: core/polled.h */
-	size_t polled_list;    /* [TW_POLLED_MOST + 1] */
+	size_t polled_list; /* those that are polled, + 1, up to TW_POLLED_MOST; a 0; at node 0, how many were found */
 	size_t protocol;       /* the protocol's own: driver/protocol.h */
 	size_t protocol_bytes;
 	size_t masters;        /* [pages] the master copies of the pages whose home is here; the frames, but with TWEED_RACE */

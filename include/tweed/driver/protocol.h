@@ -122,7 +122,7 @@ struct tw_proc {
 		const struct tw_fence *fence; /* NULL: the program has made none yet */
 		tw_page_t stored;             /* of this processor's last write fault */
 		const void
-		    *flag; /* what the program looked at behind the last fence; NULL: not known, or others came after */
+		    *flag; /* what is looked at behind the last fence; NULL: not known, or an acquire came after */
 		uint64_t since;      /* when that ended, ns; later by the time that faults took since then */
 		unsigned faults;     /* since then */
 		bool held, in_fault; /* this processor has the fences' lock; for a fault */
