@@ -15,6 +15,7 @@ import time
 from .plan import SEQUENTIAL, Refused
 
 STATES = ("ok", "wrong", "failed", "timeout")
+GLANCE = 0.5  # seconds: no wait is longer, as one that has begun does not see a signal that came right before it
 
 
 def write(path, value):
@@ -38,15 +39,16 @@ def spawn(command, environment):
 
 def finish(child, timeout):
     """Its output, its errors, and whether it was ended because of its time."""
+    end = time.monotonic() + timeout
+    while (left := end - time.monotonic()) > 0:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return *child.communicate(timeout=min(left, GLANCE)), False
+    child.terminate()
     try:
-        return *child.communicate(timeout=timeout), False
+        return *child.communicate(timeout=15), True
     except subprocess.TimeoutExpired:
-        child.terminate()
-        try:
-            return *child.communicate(timeout=15), True
-        except subprocess.TimeoutExpired:
-            child.kill()
-            return *child.communicate(), True
+        child.kill()
+        return *child.communicate(), True
 
 
 def without_settings():
@@ -138,8 +140,11 @@ class Executor:
                 waiting = []
                 try:
                     waiting += [pool.submit(self.one, run, repetition, progress) for run, repetition in todo]
-                    for w in concurrent.futures.as_completed(waiting):
-                        w.result()
+                    pending = waiting
+                    while pending:
+                        done, pending = concurrent.futures.wait(pending, GLANCE, concurrent.futures.FIRST_EXCEPTION)
+                        for w in done:
+                            w.result()
                 except BaseException:
                     for w in waiting:
                         w.cancel()
