@@ -31,6 +31,14 @@ static uint64_t share_tag(uint64_t share)
 	return (share / OMP_SHARES + 1) << SHARE_BITS;
 }
 
+/* A last fault's handler may still be using the endpoint, in its own thread (core/fault/monitor.c). */
+static struct tw_net *share_net(void)
+{
+	tw_protocol_enter(tw_me);
+	tw_protocol_leave(tw_me);
+	return tw_me->net;
+}
+
 /* The construct's value of a word as it is. */
 static uint64_t share_value(uint64_t share, uint64_t word)
 {
@@ -39,13 +47,13 @@ static uint64_t share_value(uint64_t share, uint64_t word)
 
 uint64_t omp_share_get(uint64_t share, enum omp_word word)
 {
-	return share_value(share, tw_net_read64(tw_me->net, 0, share_offset(share, word)));
+	return share_value(share, tw_net_read64(share_net(), 0, share_offset(share, word)));
 }
 
 uint64_t omp_share_raise(uint64_t share, enum omp_word word, uint64_t was, uint64_t now)
 {
 	size_t at = share_offset(share, word);
-	uint64_t seen = tw_net_read64(tw_me->net, 0, at);
+	uint64_t seen = tw_net_read64(share_net(), 0, at);
 
 	while (share_value(share, seen) == was) {
 		uint64_t old = tw_net_cas(tw_me->net, 0, at, seen, share_tag(share) | now);
@@ -77,13 +85,13 @@ void omp_share_wait(uint64_t share, enum omp_word word, uint64_t value)
 
 void omp_share_put(uint64_t share, void *value)
 {
-	tw_net_write64(tw_me->net, 0, share_offset(share, OMP_VALUE), (uintptr_t)value);
+	tw_net_write64(share_net(), 0, share_offset(share, OMP_VALUE), (uintptr_t)value);
 	tw_net_flush(tw_me->net, TW_NET_ALL);
 }
 
 void *omp_share_pointer(uint64_t share)
 {
-	return (void *)(uintptr_t)tw_net_read64(tw_me->net, 0, share_offset(share, OMP_VALUE));
+	return (void *)(uintptr_t)tw_net_read64(share_net(), 0, share_offset(share, OMP_VALUE));
 }
 
 /* ---- single ------------------------------------------------------------------------------------------------------ */
