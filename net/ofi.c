@@ -299,7 +299,7 @@ static size_t ofi_control_bytes(unsigned ports)
 
 const struct tw_transport tw_transport_ofi = {
     .name = "ofi",
-    .help = "libfabric's reliable datagrams, over TCP or what TWEED_NET_PROVIDER names: clusters",
+    .help = "libfabric: connections over TCP, or reliable datagrams of what TWEED_NET_PROVIDER names: clusters",
     .caps = TW_NET_COHERENT_ATOMICS | TW_NET_ORDERED_WRITES | TW_NET_REMOTE_READ | TW_NET_ASCENDING_READS |
             TW_NET_LOSES_NODES,
     .probe = ofi_probe,

@@ -3,6 +3,7 @@
 #ifndef TW_NET_OFI_H
 #define TW_NET_OFI_H
 
+#include <netinet/in.h>
 #include <rdma/fabric.h>
 #include <rdma/fi_cm.h>
 #include <rdma/fi_domain.h>
@@ -14,23 +15,34 @@
 #include "net/ofi_wire.h"
 #include "net/transports.h"
 
-#define OFI_INJECT 64u /* more than that, providers over TCP only pretend to (net/ofi_wire.h) */
+#define OFI_INJECT 64u  /* reliable datagrams: more than that, providers over TCP only pretend to (net/ofi_wire.h) */
+#define OFI_FIRST  256u /* bytes of a first message */
+#define OFI_NEWS   8u   /* first messages that are looked at, at once */
 
 /* One buffer, to send from or to receive into. */
 struct ofi_buffer {
 	struct fi_context2 context; /* libfabric's while it is under way */
 	struct ofi_head *head;
 	size_t bytes; /* received */
-	enum { OFI_SENDS, OFI_RECEIVES, OFI_TRANSFERS, OFI_TELLS } use;
-	unsigned peer; /* not receiving: whom it goes to, the user's own number */
-	bool away;     /* a message that the provider has not given away yet */
-	unsigned *under_way; /* transfers: where they are counted */
+	enum { OFI_SENDS, OFI_RECEIVES, OFI_TRANSFERS, OFI_TELLS, OFI_FIRSTS } use;
+	unsigned peer;           /* not receiving: whom it goes to, the user's own number */
+	bool away;               /* a message that the provider has not given away yet */
+	unsigned *under_way;     /* transfers: where they are counted */
+	struct fi_info *request; /* of the connection that this first message asks for; NULL: of none */
 };
 
 /* Buffers, or contexts, that are not in use. */
 struct ofi_idle {
 	struct ofi_buffer **stack;
 	unsigned count, all;
+};
+
+/* The connection to a peer, of connected endpoints. */
+struct ofi_way {
+	struct fid_ep *ep; /* NULL: none */
+	enum { OFI_NEW, OFI_OPENING, OFI_UP, OFI_DOWN } state;
+	bool asked; /* by the peer: accepted with the first message to it, else asked for with that */
+	uint8_t to[sizeof(struct sockaddr_in6)];
 };
 
 /* A libfabric endpoint with its buffers.  One thread at a time; after ofi_port_open nothing here allocates. */
@@ -40,7 +52,13 @@ struct ofi_port {
 	struct fid_domain *domain;
 	struct fid_cq *cq;
 	struct fid_av *av;
-	struct fid_ep *ep;
+	struct fid_ep *ep;   /* to all peers; connected: what all connections receive by */
+	struct fid_eq *eq;   /* connected, as what follows: what becomes of connections */
+	struct fid_pep *pep; /* where they are asked for */
+	struct ofi_way *way; /* a peer's number is that of its way */
+	unsigned ways;
+	unsigned looks; /* until the next one at eq */
+	int wait_eq;
 	struct fid_mr *mr;     /* of all buffers, where the provider wants that */
 	struct fid_mr *memory; /* of the node's memory, for others to reach */
 	void *desc;
@@ -48,8 +66,9 @@ struct ofi_port {
 	size_t inject; /* so many bytes are sent at once and forgotten */
 	int wait;      /* readable when there is something to poll for */
 	char *arena;
+	size_t arena_bytes;
 	struct ofi_buffer *buffer;
-	struct ofi_idle sends, tells, transfers;
+	struct ofi_idle sends, tells, transfers, firsts;
 	unsigned receives;
 	struct tw_net_address address; /* its own */
 };
@@ -60,20 +79,25 @@ int ofi_works(const char *provider, char *why, size_t why_bytes);
 /* ofi_text - libfabric's words for one of its errors. */
 const char *ofi_text(ssize_t error);
 
-/* ofi_port_open - with so many buffers to send, to tell other endpoints from, and to receive, and that many transfers at once; what is
- * to receive is posted.  Returns 0 or -errno, logged. */
+/* ofi_port_open - with so many buffers to send, to tell other endpoints from, and to receive, that many transfers at once, and to so many
+ * peers at most; what is to receive is posted.  Returns 0 or -errno, logged. */
 int ofi_port_open(struct ofi_port *port, const struct tw_net_config *config, unsigned sends, unsigned tells,
-                  unsigned receives, unsigned transfers);
+                  unsigned receives, unsigned transfers, unsigned peers);
 void ofi_port_close(struct ofi_port *port);
-/* ofi_port_peer - a peer's address as this port's number for it.  Allocates.  Returns 0 or -errno. */
+/* ofi_port_peer - a peer's address as this port's number for it.  ofi_port_back - that of the peer whose first message that is, and who
+ * has said that @address is his.  Allocate.  Return 0 or -errno.  ofi_port_forget - it is needed no more. */
 int ofi_port_peer(struct ofi_port *port, const struct tw_net_address *address, fi_addr_t *peer);
+int ofi_port_back(struct ofi_port *port, struct ofi_buffer *first, const struct tw_net_address *address,
+                  fi_addr_t *peer);
+void ofi_port_forget(struct ofi_port *port, fi_addr_t peer);
 
 /* ofi_port_export - let others who hold the key write and read @bytes at @base; @welcome is filled in, which says so or not. */
 void ofi_port_export(struct ofi_port *port, void *base, size_t bytes, struct ofi_welcome *welcome);
 
-enum ofi_event { OFI_NOTHING, OFI_SENT, OFI_RECEIVED, OFI_FAILED };
-/* ofi_poll - the next event, and its buffer: SENT, it is idle again; RECEIVED, buffer->bytes are in it, and ofi_again gives it back;
- * FAILED, @*failure is libfabric's error, and the buffer, if not NULL, is as after SENT, or posted again. */
+enum ofi_event { OFI_NOTHING, OFI_SENT, OFI_RECEIVED, OFI_FAILED, OFI_BROKEN };
+/* ofi_poll - the next event, and its buffer: SENT, it is idle again; RECEIVED, buffer->bytes are in it, and ofi_again gives it back, and
+ * refuses the connection that it asks for unless there is a way back; FAILED, @*failure is libfabric's error, and the buffer, if not
+ * NULL, is as after SENT, or posted again; BROKEN, @*failure is the number of a peer to whom there is no way any more. */
 enum ofi_event ofi_poll(struct ofi_port *port, struct ofi_buffer **buffer, ssize_t *failure);
 void ofi_again(struct ofi_port *port, struct ofi_buffer *buffer);
 /* ofi_take - one that is idle, or NULL. */
@@ -82,7 +106,7 @@ static inline struct ofi_buffer *ofi_take(struct ofi_idle *idle)
 	return idle->count ? idle->stack[--idle->count] : NULL;
 }
 /* ofi_send - a message, of head->bytes; @answered: the caller goes on polling until it hears that the message has arrived, or need not
- * know: a short one is idle again at once.  ofi_transfer - a remote write, or read.  Return 0: the buffer is libfabric's until ofi_poll
+ * know: a short one is idle again at once.  The first one to a peer, of at most OFI_FIRST bytes, is what connects.  ofi_transfer - a remote write, or read.  Return 0: the buffer is libfabric's until ofi_poll
  * says SENT or FAILED; -FI_EAGAIN: poll, then try again; or libfabric's error, and the buffer stays the caller's. */
 ssize_t ofi_send(struct ofi_port *port, fi_addr_t peer, struct ofi_buffer *buffer, bool answered);
 ssize_t ofi_transfer(struct ofi_port *port, fi_addr_t peer, struct ofi_buffer *transfer, bool write, void *local,
@@ -128,5 +152,22 @@ static inline void ofi_spin_end(struct ofi_spin *spin, uint64_t waited_ns)
 
 /* ofi_sleep - until there may be something to poll for, @also (if >= 0) is readable, or @timeout_ns passed: then false. */
 bool ofi_sleep(struct ofi_port *port, int also, uint64_t timeout_ns);
+
+/* ---- ofi_rdm.c: reliable datagrams, ofi_msg.c: connected endpoints; called by ofi_port.c alone.
+ *
+ * _up - bring up what is there before the buffers; on failure @*step says what libfabric does not give, and _down takes down the rest.
+ * _event - as ofi_poll, of what happens to connections. _first - send where no way is up yet. */
+int ofi_rdm_up(struct ofi_port *port, const char **step);
+int ofi_rdm_peer(struct ofi_port *port, const struct tw_net_address *address, fi_addr_t *peer);
+int ofi_msg_up(struct ofi_port *port, const char **step);
+void ofi_msg_down(struct ofi_port *port);
+int ofi_msg_peer(struct ofi_port *port, const struct tw_net_address *address, fi_addr_t *peer);
+int ofi_msg_back(struct ofi_port *port, struct ofi_buffer *first, fi_addr_t *peer);
+void ofi_msg_forget(struct ofi_port *port, fi_addr_t peer);
+void ofi_msg_refuse(struct ofi_port *port, struct ofi_buffer *first);
+ssize_t ofi_msg_first(struct ofi_way *way, const struct ofi_head *head);
+enum ofi_event ofi_msg_event(struct ofi_port *port, struct ofi_buffer **buffer, ssize_t *peer);
+void ofi_free_info(struct fi_info *info);
+bool ofi_before(uint32_t version);
 
 #endif

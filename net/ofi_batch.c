@@ -23,7 +23,7 @@ static void ofi_broken(const struct tw_net *net, unsigned node, ssize_t error)
 
 /* ---- waiting ---- */
 
-static void ofi_received(struct tw_net *net, const struct ofi_buffer *buffer)
+static void ofi_received(struct tw_net *net, struct ofi_buffer *buffer)
 {
 	struct ofi *o = net->priv;
 	const struct ofi_head *head = buffer->head;
@@ -35,20 +35,34 @@ static void ofi_received(struct tw_net *net, const struct ofi_buffer *buffer)
 		int told = ofi_mate_take(o->mates, net, head, buffer->bytes);
 		if (told < 0)
 			ofi_lost(net, head->node, "a processor tells what makes no sense");
-		if (told > 0) {
+		if (told == OFI_MATE_TOLD) {
 			o->told = true;
 			tw_mailbox_ring(o->self);
+		} else if (told == OFI_MATE_GREETED) {
+			ofi_mate_back(net, buffer);
 		}
 	}
 }
 
-/* Whoever it was for has ended, and so does the job; or its connection is broken, and it waits in vain. */
-static void ofi_untold(struct ofi *o, const struct ofi_buffer *buffer)
+/* Whoever it was for has ended, and so does the job; or its connection is broken, and somebody waits in vain. */
+void ofi_untold(struct ofi *o, unsigned node)
 {
 	if (o->untold)
 		return;
 	o->untold = tw_time_ns();
-	o->untold_node = buffer->peer;
+	o->untold_node = node;
+}
+
+/* A server's is noticed by who waits for it; it may have ended as the job does. */
+static void ofi_unconnected(struct tw_net *net, fi_addr_t to)
+{
+	struct ofi *o = net->priv;
+
+	for (unsigned node = 0; node < net->config.nodes; node++)
+		if (!ofi_own(net, node) && o->peer[node].to == to)
+			o->peer[node].broken = true;
+	if (o->mates)
+		ofi_mate_broken(net, to);
 }
 
 bool ofi_advance(struct tw_net *net)
@@ -70,9 +84,12 @@ bool ofi_advance(struct tw_net *net)
 		return true;
 	case OFI_FAILED:
 		if (buffer && buffer->use == OFI_TELLS)
-			ofi_untold(o, buffer);
+			ofi_untold(o, buffer->peer);
 		else if (buffer && buffer->use != OFI_RECEIVES)
 			ofi_broken(net, buffer->peer, failure);
+		return true;
+	case OFI_BROKEN:
+		ofi_unconnected(net, (fi_addr_t)failure);
 		return true;
 	}
 	return false;
@@ -86,6 +103,8 @@ void ofi_rest(struct tw_net *net, unsigned node, uint64_t begun)
 
 	if (now - begun > OFI_ANSWER_NS)
 		ofi_lost(net, node, "no answer for 30 s");
+	if (o->peer[node].broken)
+		ofi_broken(net, node, -FI_ENOTCONN);
 	if (ofi_spin_on(&o->spin, begun, now))
 		sched_yield();
 	else if (ofi_sleep(&o->port, -1, OFI_DOZE_NS) && o->spin.most_ns)

@@ -39,9 +39,11 @@ static inline struct tw_mailbox *ofi_mailbox(const struct tw_net *net, unsigned 
 /* ---- ofi_batch.c */
 
 /* ofi_lost - end: the connection to @node is, for that reason.
+ * ofi_untold - what was told to a processor of @node may be lost, or what that one has told.
  * ofi_advance - one event of the port; false when there is none.  ofi_rest - there was none, and @node is waited for since @begun: spin,
  * then sleep, and at last give up.
  * ofi_wait - advance until @*done has reached @number; @node is whom we wait for.  ofi_wait_none - until @*under_way is 0. */
+void ofi_untold(struct ofi *o, unsigned node);
 void ofi_lost(const struct tw_net *net, unsigned node, const char *why) __attribute__((noreturn));
 bool ofi_advance(struct tw_net *net);
 void ofi_rest(struct tw_net *net, unsigned node, uint64_t begun);
@@ -87,6 +89,12 @@ void ofi_amo_post(struct tw_net *net, unsigned node, size_t offset, enum tw_amo 
  * whoever dies is to be shut out.  Returns 0 or -errno, logged. */
 size_t ofi_cards_bytes(unsigned ports);
 int ofi_mates_open(struct tw_net *net);
+
+/* ofi_mate_back - an endpoint has greeted us with its first message: find the way back, where that is a connection which it asks for.
+ * ofi_mate_broken - the connection to a peer is broken.  ofi_mates_leave - tell all to whom there is a way that we end. */
+void ofi_mate_back(struct tw_net *net, struct ofi_buffer *first);
+void ofi_mate_broken(struct tw_net *net, fi_addr_t to);
+void ofi_mates_leave(struct tw_net *net);
 
 /* As the operations of the transport. */
 bool ofi_tell(struct tw_net *net, unsigned node, unsigned port, const struct tw_net_told *told);

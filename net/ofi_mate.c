@@ -34,6 +34,14 @@ bool ofi_mate_know(struct ofi_mates *m, const struct tw_net_config *config, unsi
 	return true;
 }
 
+void ofi_mate_meet(struct ofi_mates *m, const struct tw_net_config *config, unsigned node, unsigned port)
+{
+	struct ofi_mate *mate = ofi_mate_of(m, config, node, port);
+	struct ofi_card card = {.session = mate->session, .node = node, .port = port};
+
+	ofi_key_between(config->secret, &card, m->card.session, config->node, config->port, &mate->key);
+}
+
 /* ---- telling ---- */
 
 void ofi_mate_head(const struct ofi_mates *m, const struct ofi_mate *mate, const struct tw_net_config *config,
@@ -61,16 +69,17 @@ void ofi_mate_sent(struct ofi_mates *m, struct ofi_mate *mate, const struct ofi_
 /* ---- hearing ---- */
 
 /* The first greeting is taken, and no other: an endpoint opens once. */
-static void mate_greeted(const struct ofi_mates *m, struct ofi_mate *mate, const struct tw_net_config *config,
-                         const struct ofi_head *head, size_t bytes)
+static int mate_greeted(const struct ofi_mates *m, struct ofi_mate *mate, const struct tw_net_config *config,
+                        const struct ofi_head *head, size_t bytes)
 {
 	struct ofi_key key;
 
 	ofi_key_between(config->secret, &m->card, head->number, head->node, head->port, &key);
 	if (mate->session || !head->number || !ofi_sealed(&key, head, bytes))
-		return;
+		return 0;
 	mate->session = head->number;
 	mate->its_key = key;
+	return OFI_MATE_GREETED;
 }
 
 /* Is [offset, offset + bytes) where this endpoint may be told something? */
@@ -90,7 +99,7 @@ static int mate_told(const struct tw_net *net, const struct ofi_tell *tell, size
 	else
 		memcpy(net->base + tell->offset, data, bytes);
 	atomic_store((_Atomic uint64_t *)(void *)(net->base + tell->word), tell->value);
-	return 1;
+	return OFI_MATE_TOLD;
 }
 
 int ofi_mate_take(struct ofi_mates *m, const struct tw_net *net, const struct ofi_head *head, size_t bytes)
@@ -101,10 +110,8 @@ int ofi_mate_take(struct ofi_mates *m, const struct tw_net *net, const struct of
 	    head->port >= config->ports)
 		return 0;
 	struct ofi_mate *mate = ofi_mate_of(m, config, head->node, head->port);
-	if (head->kind == OFI_GREET) {
-		mate_greeted(m, mate, config, head, bytes);
-		return 0;
-	}
+	if (head->kind == OFI_GREET)
+		return mate_greeted(m, mate, config, head, bytes);
 	if (!mate->session || !ofi_sealed(&mate->its_key, head, bytes) || head->number <= mate->its_told)
 		return 0;
 	uint8_t heard = (uint8_t)(head->ask - mate->heard);
@@ -117,5 +124,6 @@ int ofi_mate_take(struct ofi_mates *m, const struct tw_net *net, const struct of
 	if (head->kind == OFI_TELL)
 		return mate_told(net, (const void *)head, bytes - sizeof(struct ofi_tell));
 	mate->asleep |= head->kind == OFI_ASLEEP;
+	mate->left |= head->kind == OFI_LEAVES;
 	return 0;
 }

@@ -17,7 +17,7 @@
 
 struct ofi_mate {
 	/* The way there. */
-	enum { OFI_UNKNOWN, OFI_KNOWN, OFI_GREETED } way;
+	enum { OFI_UNKNOWN, OFI_KNOWN, OFI_GREETED, OFI_CLOSED } way; /* CLOSED: we seek none any more */
 	bool asleep; /* it waits for us, and its server alone can wake it */
 	uint64_t to; /* libfabric's number for it */
 	struct ofi_key key;
@@ -26,6 +26,7 @@ struct ofi_mate {
 	uint64_t session; /* it has drawn that; 0: no greeting has come */
 	struct ofi_key its_key;
 	uint64_t its_told, its_heard; /* the last that we have heard; that it has been told so */
+	bool left;                    /* it tells nothing more */
 };
 
 struct ofi_mates {
@@ -51,6 +52,8 @@ static inline unsigned ofi_mate_weight(size_t bytes)
 /* ofi_mate_know - @card is that of endpoint (@node, @port); false: it has none yet. */
 bool ofi_mate_know(struct ofi_mates *m, const struct tw_net_config *config, unsigned node, unsigned port,
                    const struct ofi_card *card);
+/* ofi_mate_meet - the same by its greeting, which was taken. */
+void ofi_mate_meet(struct ofi_mates *m, const struct tw_net_config *config, unsigned node, unsigned port);
 
 /* ofi_mate_may - may @bytes be told to it?  ofi_mate_owes - should it be told that it is heard?
  * ofi_mate_head - fill in and seal the head of the next message, of @head->bytes; ofi_mate_sent - it is on its way. */
@@ -67,7 +70,8 @@ void ofi_mate_head(const struct ofi_mates *m, const struct ofi_mate *mate, const
 void ofi_mate_sent(struct ofi_mates *m, struct ofi_mate *mate, const struct ofi_head *head);
 
 /* ofi_mate_take - a message of @bytes that came to @net's endpoint.  What is no endpoint's of this job's, or was heard before, changes nothing.
- * Returns 1: memory has changed; 0; -EPROTO: endpoint (head->node, head->port) tells what makes no sense, or something of it was lost. */
+ * Returns OFI_MATE_TOLD: memory has changed; OFI_MATE_GREETED: that was its greeting; 0; -EPROTO: endpoint (head->node, head->port) tells what makes no sense, or something of it was lost. */
+enum { OFI_MATE_TOLD = 1, OFI_MATE_GREETED };
 int ofi_mate_take(struct ofi_mates *m, const struct tw_net *net, const struct ofi_head *head, size_t bytes);
 
 #endif

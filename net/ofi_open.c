@@ -22,12 +22,18 @@ static int ofi_greet(struct tw_net *net, unsigned node)
 	struct ofi_hello *hello = (void *)buffer->head;
 	uint16_t address = o->port.address.len;
 
-	if (ofi_port_peer(&o->port, &net->config.address[node], &peer->to) < 0 ||
-	    getrandom(&peer->hello, sizeof(peer->hello), 0) != sizeof(peer->hello)) {
+	int error = ofi_port_peer(&o->port, &net->config.address[node], &peer->to);
+
+	if (!error && getrandom(&peer->hello, sizeof(peer->hello), 0) != sizeof(peer->hello))
+		error = -errno;
+	if (error == -EMFILE)
+		tw_log("transport ofi: no descriptor is left for a connection to node %u; 'ulimit -n' allows more",
+		       node);
+	else if (error)
 		tw_log("transport ofi: the address of node %u is none of provider %s's", node,
 		       o->port.info->fabric_attr->prov_name);
+	if (error)
 		return -EINVAL;
-	}
 	hello->head = (struct ofi_head){.number = peer->hello,
 	                                .bytes = (uint16_t)(offsetof(struct ofi_hello, address) + address),
 	                                .kind = OFI_HELLO,
@@ -54,7 +60,7 @@ static int ofi_greet_all(struct tw_net *net)
 		while (!ofi_own(net, node) && !o->peer[node].session) {
 			if (ofi_advance(net))
 				continue;
-			if (tw_time_ns() > until) {
+			if (tw_time_ns() > until || o->peer[node].broken) {
 				tw_log("the server of %s does not answer; has it the same job's secret?",
 				       tw_log_node(node));
 				return -EHOSTUNREACH;
@@ -99,7 +105,8 @@ int ofi_open(struct tw_net *net)
 	o->spin = ofi_spin_new(config->spin_ns);
 	o->self = ofi_mailbox(net, config->port);
 	error = ofi_port_open(&o->port, config, OFI_SENDS_MORE + config->nodes, OFI_TELLS_MORE + config->nodes,
-	                      OFI_RECEIVES_MORE + 3 * config->nodes, OFI_TRANSFERS_MOST);
+	                      OFI_RECEIVES_MORE + 3 * config->nodes, OFI_TRANSFERS_MOST,
+	                      config->nodes * (1 + config->ports));
 	if (error) {
 		munmap(net->base, config->bytes);
 		free(o);
@@ -122,5 +129,6 @@ void ofi_close(struct tw_net *net)
 			ofi_close_batch(net, node, true);
 	for (unsigned node = 0; node < net->config.nodes; node++)
 		ofi_wait(net, node, &o->peer[node].answered, o->peer[node].sent);
+	ofi_mates_leave(net);
 	ofi_release(net);
 }

@@ -19,6 +19,7 @@ struct ofi_read {
 struct ofi_peer {
 	uint64_t to;              /* libfabric's number for its server */
 	uint64_t hello;           /* the number of ours to it */
+	bool broken;              /* the connection to it */
 	uint64_t session;         /* 0: it has not answered yet */
 	struct ofi_key key;       /* of the session */
 	uint64_t sent;            /* number of the last batch; an open one has the next */

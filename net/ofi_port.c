@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ofi_port.c - libfabric, and one endpoint of it with buffers.
+/* ofi_port.c - libfabric, and a port of it with buffers: of connected endpoints (net/ofi_msg.c) over its provider tcp, of reliable datagrams
+ * (net/ofi_rdm.c) over any other.
  *
  * libfabric is loaded at run time; what its headers have as inline functions goes through tables of the objects themselves. */
 #include "net/ofi.h"
@@ -21,7 +22,8 @@
 #include "net/interface.h"
 
 #define OFI_PROVIDER "tcp"
-#define OFI_CALLS(X) X(fi_getinfo) X(fi_freeinfo) X(fi_dupinfo) X(fi_fabric) X(fi_strerror)
+#define OFI_LOOKS    32u /* from one at what becomes of connections to the next */
+#define OFI_CALLS(X) X(fi_getinfo) X(fi_freeinfo) X(fi_dupinfo) X(fi_fabric) X(fi_strerror) X(fi_version)
 
 static struct {
 #define X(name) __typeof__(name) *name;
@@ -56,6 +58,16 @@ const char *ofi_text(ssize_t error)
 	return ofi.fi_strerror((int)(error < 0 ? -error : error));
 }
 
+void ofi_free_info(struct fi_info *info)
+{
+	ofi.fi_freeinfo(info);
+}
+
+bool ofi_before(uint32_t version)
+{
+	return ofi.fi_version() < version;
+}
+
 /* ---- which fabric ---- */
 
 /* The first of this host's addresses that @setting names, as digits; IPv4 goes first. */
@@ -82,24 +94,31 @@ static int ofi_own_address(const char *setting, char *digits, size_t bytes)
 	return error;
 }
 
+static const char *ofi_provider(const char *setting)
+{
+	return setting && *setting ? setting : OFI_PROVIDER;
+}
+
 /* What has @caps and fits the settings, first what libfabric likes best.  Returns 0 or libfabric's error. */
 static int ofi_info_with(uint64_t caps, const char *provider, const char *domain, const char *address,
                          struct fi_info **info)
 {
 	struct fi_info *hints = ofi.fi_dupinfo(NULL);
+	bool connected = strcmp(ofi_provider(provider), OFI_PROVIDER) == 0;
 
 	if (!hints)
 		return -FI_ENOMEM;
 	hints->caps = caps;
 	hints->mode = FI_CONTEXT | FI_CONTEXT2;
-	hints->ep_attr->type = FI_EP_RDM;
+	hints->ep_attr->type = connected ? FI_EP_MSG : FI_EP_RDM;
+	hints->ep_attr->rx_ctx_cnt = connected ? FI_SHARED_CONTEXT : 0;
 	hints->tx_attr->msg_order = hints->rx_attr->msg_order =
 	    FI_ORDER_SAS | (caps & FI_RMA ? FI_ORDER_SAW | FI_ORDER_RAW | FI_ORDER_WAW : 0);
 	hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
 	hints->domain_attr->threading = FI_THREAD_DOMAIN;
 	hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
 	hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
-	hints->fabric_attr->prov_name = strdup(provider && *provider ? provider : OFI_PROVIDER);
+	hints->fabric_attr->prov_name = strdup(ofi_provider(provider));
 	if (domain && *domain)
 		hints->domain_attr->name = strdup(domain);
 	int error =
@@ -125,8 +144,8 @@ int ofi_works(const char *provider, char *why, size_t why_bytes)
 		return error;
 	error = ofi_info(provider, NULL, NULL, &info);
 	if (error) {
-		tw_format(why, why_bytes, "libfabric has no provider %s with reliable datagrams: %s",
-		          provider && *provider ? provider : OFI_PROVIDER, ofi_text(error));
+		tw_format(why, why_bytes, "libfabric has no provider %s with connections or reliable datagrams: %s",
+		          ofi_provider(provider), ofi_text(error));
 		return -ENOTSUP;
 	}
 	ofi.fi_freeinfo(info);
@@ -154,8 +173,8 @@ static int ofi_choose(struct ofi_port *port, const struct tw_net_config *config)
 		tw_log("transport ofi: libfabric has nothing for provider \"%s\", domain \"%s\", address \"%s\": %s; "
 		       "'fi_info' "
 		       "lists what it has",
-		       config->provider && *config->provider ? config->provider : OFI_PROVIDER,
-		       config->device ? config->device : "", any ? "" : digits, ofi_text(error));
+		       ofi_provider(config->provider), config->device ? config->device : "", any ? "" : digits,
+		       ofi_text(error));
 		return -ENOTSUP;
 	}
 	return 0;
@@ -175,27 +194,33 @@ static int ofi_idle_init(struct ofi_idle *idle, struct ofi_buffer *first, unsign
 	return 0;
 }
 
-/* Buffers to receive into are first, then those to send and to tell from; transfers have no memory of their own. */
+/* Buffers to receive into come first, then those to send and to tell from, and for first messages; transfers have no memory of their own. */
 static int ofi_buffers(struct ofi_port *port)
 {
-	unsigned tells = port->receives + port->sends.all, messages = tells + port->tells.all;
-	size_t bytes = (size_t)messages * OFI_MESSAGE;
+	struct ofi_idle *idle[] = {&port->sends, &port->tells, &port->firsts, &port->transfers};
+	static const unsigned use[] = {OFI_SENDS, OFI_TELLS, OFI_FIRSTS, OFI_TRANSFERS};
+	unsigned messages = port->receives + port->sends.all + port->tells.all + port->firsts.all;
+	struct ofi_buffer *first;
 
-	port->buffer = calloc(messages + port->transfers.all, sizeof(*port->buffer));
-	port->arena = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	port->arena_bytes = (size_t)messages * OFI_MESSAGE;
+	port->buffer = first = calloc(messages + port->transfers.all, sizeof(*port->buffer));
+	port->arena = mmap(NULL, port->arena_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (port->arena == MAP_FAILED)
 		port->arena = NULL;
-	if (!port->buffer || !port->arena || ofi_idle_init(&port->sends, port->buffer + port->receives, OFI_SENDS) ||
-	    ofi_idle_init(&port->tells, port->buffer + tells, OFI_TELLS) ||
-	    ofi_idle_init(&port->transfers, port->buffer + messages, OFI_TRANSFERS))
+	if (!port->buffer || !port->arena)
 		return -FI_ENOMEM;
+	first += port->receives;
+	for (unsigned i = 0; i < 4; first += idle[i++]->all)
+		if (ofi_idle_init(idle[i], first, use[i]))
+			return -FI_ENOMEM;
 	for (unsigned i = 0; i < messages; i++)
 		port->buffer[i].head = (struct ofi_head *)(void *)(port->arena + (size_t)i * OFI_MESSAGE);
 	for (unsigned i = 0; i < port->receives; i++)
 		port->buffer[i].use = OFI_RECEIVES;
 	if (!(port->info->domain_attr->mr_mode & FI_MR_LOCAL))
 		return 0;
-	int error = fi_mr_reg(port->domain, port->arena, bytes, FI_SEND | FI_RECV, 0, 0, 0, &port->mr, NULL);
+	int error =
+	    fi_mr_reg(port->domain, port->arena, port->arena_bytes, FI_SEND | FI_RECV, 0, 0, 0, &port->mr, NULL);
 	port->desc = error ? NULL : fi_mr_desc(port->mr);
 	return error;
 }
@@ -221,41 +246,38 @@ static int ofi_bring_up(struct ofi_port *port, const char **step)
 	struct fi_cq_attr cq = {.size = port->sends.all + port->tells.all + port->receives + port->transfers.all,
 	                        .format = FI_CQ_FORMAT_MSG,
 	                        .wait_obj = FI_WAIT_FD};
-	struct fi_av_attr av = {.type = FI_AV_TABLE};
-	size_t bytes = sizeof(port->address.bytes);
 	int error;
 
 	if ((*step = "fabric", error = ofi.fi_fabric(port->info->fabric_attr, &port->fabric, NULL)) ||
 	    (*step = "domain", error = fi_domain(port->fabric, port->info, &port->domain, NULL)) ||
 	    (*step = "completion queue", error = fi_cq_open(port->domain, &cq, &port->cq, NULL)) ||
-	    (*step = "address vector", error = fi_av_open(port->domain, &av, &port->av, NULL)) ||
-	    (*step = "endpoint", error = fi_endpoint(port->domain, port->info, &port->ep, NULL)) ||
-	    (error = fi_ep_bind(port->ep, &port->av->fid, 0)) ||
-	    (error = fi_ep_bind(port->ep, &port->cq->fid, FI_TRANSMIT | FI_RECV)) || (error = fi_enable(port->ep)) ||
 	    (*step = "wait descriptor", error = fi_control(&port->cq->fid, FI_GETWAIT, &port->wait)) ||
-	    (*step = "address", error = fi_getname(&port->ep->fid, port->address.bytes, &bytes)) ||
+	    (error = port->ways ? ofi_msg_up(port, step) : ofi_rdm_up(port, step)) ||
 	    (*step = "buffers", error = ofi_buffers(port)) || (error = ofi_post_all(port)))
 		return error;
-	port->address.len = (uint16_t)bytes;
 	return 0;
 }
 
 int ofi_port_open(struct ofi_port *port, const struct tw_net_config *config, unsigned sends, unsigned tells,
-                  unsigned receives, unsigned transfers)
+                  unsigned receives, unsigned transfers, unsigned peers)
 {
 	const char *step;
 	sigset_t all, old;
 	int error;
 
-	*port = (struct ofi_port){.wait = -1};
+	*port = (struct ofi_port){.wait = -1, .wait_eq = -1};
 	if ((error = ofi_choose(port, config)))
 		return error;
+	bool connected = port->info->ep_attr->type == FI_EP_MSG;
 	port->direct =
 	    port->info->caps & FI_RMA && !(port->info->domain_attr->mr_mode & (FI_MR_LOCAL | FI_MR_ALLOCATED));
-	port->inject = TW_MIN(port->info->tx_attr->inject_size, (size_t)OFI_INJECT);
+	port->inject =
+	    connected ? port->info->tx_attr->inject_size : TW_MIN(port->info->tx_attr->inject_size, (size_t)OFI_INJECT);
 	port->sends.all = sends;
 	port->tells.all = tells;
 	port->transfers.all = transfers;
+	port->firsts.all = connected ? OFI_NEWS : 0;
+	port->ways = connected ? peers : 0;
 	port->receives = (unsigned)TW_MIN((size_t)receives, port->info->rx_attr->size);
 	/* Should a provider start a thread, no signal of the program is for it. */
 	sigfillset(&all);
@@ -272,10 +294,12 @@ int ofi_port_open(struct ofi_port *port, const struct tw_net_config *config, uns
 
 void ofi_port_close(struct ofi_port *port)
 {
+	ofi_msg_down(port);
 	struct fid *all[] = {
 	    port->ep ? &port->ep->fid : NULL,         port->mr ? &port->mr->fid : NULL,
 	    port->memory ? &port->memory->fid : NULL, port->av ? &port->av->fid : NULL,
-	    port->cq ? &port->cq->fid : NULL,         port->domain ? &port->domain->fid : NULL,
+	    port->cq ? &port->cq->fid : NULL,         port->pep ? &port->pep->fid : NULL,
+	    port->eq ? &port->eq->fid : NULL,         port->domain ? &port->domain->fid : NULL,
 	    port->fabric ? &port->fabric->fid : NULL,
 	};
 
@@ -285,16 +309,31 @@ void ofi_port_close(struct ofi_port *port)
 	if (port->info)
 		ofi.fi_freeinfo(port->info);
 	if (port->arena)
-		munmap(port->arena, (size_t)(port->sends.all + port->tells.all + port->receives) * OFI_MESSAGE);
+		munmap(port->arena, port->arena_bytes);
 	free(port->buffer);
 	free(port->sends.stack);
 	free(port->tells.stack);
 	free(port->transfers.stack);
+	free(port->firsts.stack);
 }
 
 int ofi_port_peer(struct ofi_port *port, const struct tw_net_address *address, fi_addr_t *peer)
 {
-	return fi_av_insert(port->av, address->bytes, 1, peer, 0, NULL) == 1 ? 0 : -EINVAL;
+	return port->way ? ofi_msg_peer(port, address, peer) : ofi_rdm_peer(port, address, peer);
+}
+
+int ofi_port_back(struct ofi_port *port, struct ofi_buffer *first, const struct tw_net_address *address,
+                  fi_addr_t *peer)
+{
+	return port->way ? ofi_msg_back(port, first, peer) : ofi_rdm_peer(port, address, peer);
+}
+
+void ofi_port_forget(struct ofi_port *port, fi_addr_t peer)
+{
+	if (port->way)
+		ofi_msg_forget(port, peer);
+	else
+		fi_av_remove(port->av, &peer, 1, 0);
 }
 
 void ofi_port_export(struct ofi_port *port, void *base, size_t bytes, struct ofi_welcome *welcome)
@@ -314,32 +353,41 @@ void ofi_port_export(struct ofi_port *port, void *base, size_t bytes, struct ofi
 
 ssize_t ofi_send(struct ofi_port *port, fi_addr_t peer, struct ofi_buffer *buffer, bool answered)
 {
+	struct fid_ep *ep = port->way ? port->way[peer].ep : port->ep;
+	size_t bytes = buffer->head->bytes;
+	bool up = !port->way || port->way[peer].state == OFI_UP;
 	ssize_t error;
 
-	if (answered && buffer->head->bytes <= port->inject) {
-		error = fi_inject(port->ep, buffer->head, buffer->head->bytes, peer);
-		if (!error)
-			ofi_again(port, buffer);
-		return error;
-	}
-	return fi_send(port->ep, buffer->head, buffer->head->bytes, port->desc, peer, &buffer->context);
+	if (up && (!answered || bytes > port->inject))
+		return fi_send(ep, buffer->head, bytes, port->desc, peer, &buffer->context);
+	error = up ? fi_inject(ep, buffer->head, bytes, peer) : ofi_msg_first(&port->way[peer], buffer->head);
+	if (!error)
+		ofi_again(port, buffer);
+	return error;
 }
 
 ssize_t ofi_transfer(struct ofi_port *port, fi_addr_t peer, struct ofi_buffer *transfer, bool write, void *local,
                      size_t bytes, uint64_t remote, uint64_t key)
 {
+	struct fid_ep *ep = port->way ? port->way[peer].ep : port->ep;
+
+	if (port->way && port->way[peer].state != OFI_UP)
+		return -FI_ENOTCONN;
 	if (write)
-		return fi_write(port->ep, local, bytes, NULL, peer, remote, key, &transfer->context);
-	return fi_read(port->ep, local, bytes, NULL, peer, remote, key, &transfer->context);
+		return fi_write(ep, local, bytes, NULL, peer, remote, key, &transfer->context);
+	return fi_read(ep, local, bytes, NULL, peer, remote, key, &transfer->context);
 }
 
 void ofi_again(struct ofi_port *port, struct ofi_buffer *buffer)
 {
-	struct ofi_idle *idle = buffer->use == OFI_SENDS   ? &port->sends
-	                        : buffer->use == OFI_TELLS ? &port->tells
-	                                                   : &port->transfers;
+	struct ofi_idle *idle = buffer->use == OFI_SENDS    ? &port->sends
+	                        : buffer->use == OFI_TELLS  ? &port->tells
+	                        : buffer->use == OFI_FIRSTS ? &port->firsts
+	                                                    : &port->transfers;
 
 	buffer->away = false;
+	if (buffer->request)
+		ofi_msg_refuse(port, buffer);
 	if (buffer->use != OFI_RECEIVES) {
 		idle->stack[idle->count++] = buffer;
 		return;
@@ -353,9 +401,15 @@ enum ofi_event ofi_poll(struct ofi_port *port, struct ofi_buffer **buffer, ssize
 {
 	struct fi_cq_msg_entry entry;
 	struct fi_cq_err_entry error = {0};
-	ssize_t got = fi_cq_read(port->cq, &entry, 1);
 
 	*buffer = NULL;
+	if (port->eq && port->looks-- == 0) {
+		enum ofi_event event = ofi_msg_event(port, buffer, failure);
+		port->looks = event == OFI_NOTHING ? OFI_LOOKS : 0;
+		if (event != OFI_NOTHING)
+			return event;
+	}
+	ssize_t got = fi_cq_read(port->cq, &entry, 1);
 	*failure = got;
 	if (got == 1) {
 		*buffer = entry.op_context;
@@ -378,10 +432,14 @@ enum ofi_event ofi_poll(struct ofi_port *port, struct ofi_buffer **buffer, ssize
 
 bool ofi_sleep(struct ofi_port *port, int also, uint64_t timeout_ns)
 {
-	struct fid *fid = &port->cq->fid;
-	struct pollfd wait[2] = {{.fd = port->wait, .events = POLLIN}, {.fd = also, .events = POLLIN}};
+	struct fid *fid[2] = {&port->cq->fid, port->eq ? &port->eq->fid : NULL};
+	struct pollfd wait[3] = {{.fd = port->wait, .events = POLLIN},
+	                         {.fd = port->wait_eq, .events = POLLIN},
+	                         {.fd = also, .events = POLLIN}};
 	struct timespec ts = {.tv_sec = (time_t)(timeout_ns / 1000000000u),
 	                      .tv_nsec = (long)(timeout_ns % 1000000000u)};
 
-	return fi_trywait(port->fabric, &fid, 1) != 0 || ppoll(wait, 2, timeout_ns ? &ts : NULL, NULL) != 0;
+	port->looks = 0;
+	return fi_trywait(port->fabric, fid, port->eq ? 2 : 1) != 0 ||
+	       ppoll(wait, 3, timeout_ns ? &ts : NULL, NULL) != 0;
 }

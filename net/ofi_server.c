@@ -25,7 +25,6 @@
 struct server_route {
 	bool known;
 	fi_addr_t to;
-	struct tw_net_address address;
 };
 
 struct tw_net_server {
@@ -39,10 +38,19 @@ struct tw_net_server {
 	struct ofi_spin spin;
 	uint64_t idle; /* since when; 0: it is not */
 	pthread_t thread;
-	struct ofi_buffer **backlog; /* [port.receives] received, not yet looked at */
+	struct ofi_buffer **backlog; /* received, not yet looked at */
 	unsigned backlogs;
 	struct server_route route[]; /* to each client of node */
 };
+
+/* The connection to an endpoint is broken. */
+static void server_lose(struct tw_net_server *s, fi_addr_t to)
+{
+	for (unsigned i = 0; i < s->config.nodes * s->config.ports; i++)
+		if (s->route[i].known && s->route[i].to == to)
+			s->route[i].known = false;
+	ofi_port_forget(&s->port, to);
+}
 
 /* One event of the port; false when there is none. */
 static bool server_event(struct tw_net_server *s)
@@ -53,23 +61,20 @@ static bool server_event(struct tw_net_server *s)
 
 	if (event == OFI_RECEIVED)
 		s->backlog[s->backlogs++] = buffer;
+	if (event == OFI_BROKEN)
+		server_lose(s, (fi_addr_t)failure);
 	/* What could not be sent was for an endpoint that is gone. */
 	return event != OFI_NOTHING;
 }
 
-/* Find the way to where @client has said that it is; false: there is none. */
-static bool server_find(struct tw_net_server *s, unsigned client)
+/* Find the way back to @client, whose first message that is; false: there is none. */
+static bool server_find(struct tw_net_server *s, unsigned client, struct ofi_buffer *first)
 {
-	const struct tw_net_address *address = &s->node->client[client].address;
 	struct server_route *route = &s->route[client];
 
-	if (route->known && route->address.len == address->len &&
-	    memcmp(route->address.bytes, address->bytes, address->len) == 0)
-		return true;
 	if (route->known)
-		fi_av_remove(s->port.av, &route->to, 1, 0);
-	route->known = ofi_port_peer(&s->port, address, &route->to) == 0;
-	route->address = *address;
+		ofi_port_forget(&s->port, route->to);
+	route->known = ofi_port_back(&s->port, first, &s->node->client[client].address, &route->to) == 0;
 	return route->known;
 }
 
@@ -87,14 +92,14 @@ static void server_answer(struct tw_net_server *s, unsigned client, struct ofi_b
 		ofi_again(&s->port, buffer);
 }
 
-static void server_message(struct tw_net_server *s, const struct ofi_buffer *message)
+static void server_message(struct tw_net_server *s, struct ofi_buffer *message)
 {
 	const struct ofi_head *head = message->head;
 	struct ofi_buffer *answer = ofi_take(&s->port.sends);
 	size_t bytes = ofi_node_take(s->node, head, message->bytes, answer->head);
 	unsigned client = bytes ? ofi_node_client(s->node, head->node, head->port) : 0;
 
-	if (bytes && head->kind == OFI_HELLO && !server_find(s, client)) {
+	if (bytes && head->kind == OFI_HELLO && !server_find(s, client, message)) {
 		s->node->counts.refused++;
 		bytes = 0;
 	}
@@ -193,13 +198,14 @@ static int server_start(struct tw_net_server *s)
 	int error;
 
 	s->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	s->backlog = calloc(SERVER_RECEIVES, sizeof(struct ofi_buffer *));
+	s->backlog = calloc(SERVER_RECEIVES + OFI_NEWS, sizeof(struct ofi_buffer *));
 	if (s->stop < 0 || !s->backlog) {
 		tw_log("transport ofi: out of memory or descriptors");
 		return -ENOMEM;
 	}
 	if ((error = tw_net_map(&s->config, s->config.node, &s->base)) ||
-	    (error = ofi_port_open(&s->port, &s->config, SERVER_SENDS, 0, SERVER_RECEIVES, 0)))
+	    (error = ofi_port_open(&s->port, &s->config, SERVER_SENDS, 0, SERVER_RECEIVES, 0,
+	                           s->config.nodes * s->config.ports)))
 		return error;
 	s->node = ofi_node_create(&s->config, s->base);
 	if (!s->node) {

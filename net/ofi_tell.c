@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ofi_tell.c - from endpoint to endpoint, without a server: it spares the time of a process that must be scheduled, but is heard only
- * when the other one looks.  Each finds the other by its card, and greets it; the provider connects them when both look. */
+ * when the other one looks.  Each finds the other by its card, and greets it; they are connected when both look.  Of connected endpoints one
+ * finds the other, who greets it back on the same connection; when both ask, the one that comes first in the job keeps its own. */
 #include <errno.h>
 #include <sched.h>
 #include <string.h>
@@ -82,15 +83,70 @@ static bool tell_way(struct tw_net *net, struct ofi_mate *mate, unsigned node, u
 	if (mate->way == OFI_UNKNOWN) {
 		ofi_read(net, node, tell_card(&net->config, port), &card, sizeof(card));
 		ofi_read_wait(net);
-		if (!ofi_mate_know(o->mates, &net->config, node, port, &card) ||
-		    ofi_port_peer(&o->port, &card.address, &mate->to) < 0)
+		if (mate->way != OFI_UNKNOWN) /* it has greeted us meanwhile */
+			return mate->way == OFI_GREETED;
+		if (!ofi_mate_know(o->mates, &net->config, node, port, &card))
 			return false;
-		mate->way = OFI_KNOWN;
+		mate->way = ofi_port_peer(&o->port, &card.address, &mate->to) ? OFI_CLOSED : OFI_KNOWN;
 	}
+	if (mate->way == OFI_CLOSED)
+		return false;
 	if (!tell_head(net, mate, OFI_GREET))
 		return false;
 	mate->way = OFI_GREETED;
 	return true;
+}
+
+void ofi_mate_back(struct tw_net *net, struct ofi_buffer *first)
+{
+	const struct tw_net_config *config = &net->config;
+	struct ofi *o = net->priv;
+	unsigned node = first->head->node, port = first->head->port;
+	struct ofi_mate *mate = ofi_mate_of(o->mates, config, node, port);
+
+	if (!first->request ||
+	    (mate->way == OFI_GREETED && mate > ofi_mate_of(o->mates, config, config->node, config->port)))
+		return;
+	if (mate->way == OFI_GREETED || mate->way == OFI_KNOWN)
+		ofi_port_forget(&o->port, mate->to);
+	mate->way = OFI_CLOSED;
+	if (ofi_port_back(&o->port, first, NULL, &mate->to))
+		return;
+	ofi_mate_meet(o->mates, config, node, port);
+	if (tell_head(net, mate, OFI_GREET))
+		mate->way = OFI_GREETED;
+	else
+		ofi_port_forget(&o->port, mate->to);
+}
+
+/* Who was refused is greeted by the other; what breaks before it was used is missed by nobody. */
+void ofi_mate_broken(struct tw_net *net, fi_addr_t to)
+{
+	struct ofi *o = net->priv;
+
+	for (unsigned i = 0; i < net->config.nodes * net->config.ports; i++) {
+		struct ofi_mate *mate = &o->mates->mate[i];
+
+		if (mate->way != OFI_GREETED || mate->to != to)
+			continue;
+		mate->way = OFI_CLOSED;
+		if (!mate->left && (mate->told || mate->its_told))
+			ofi_untold(o, i / net->config.ports);
+	}
+}
+
+void ofi_mates_leave(struct tw_net *net)
+{
+	struct ofi *o = net->priv;
+
+	if (!o->mates || !o->port.way)
+		return;
+	o->port.looks = 0;
+	while (ofi_advance(net))
+		continue;
+	for (unsigned i = 0; i < net->config.nodes * net->config.ports; i++)
+		if (o->mates->mate[i].way == OFI_GREETED)
+			tell_head(net, &o->mates->mate[i], OFI_LEAVES);
 }
 
 /* ---- operations ---- */
@@ -119,7 +175,7 @@ static void tell_listen(struct tw_net *net, bool soon)
 	tell_owed(net);
 	o->listened = tw_time_ns();
 	if (o->untold && o->listened - o->untold > TELL_LOST_NS)
-		ofi_lost(net, o->untold_node, "a message to one of its processors did not arrive");
+		ofi_lost(net, o->untold_node, "a message from or to one of its processors did not arrive");
 }
 
 bool ofi_hear(struct tw_net *net)

@@ -16,6 +16,7 @@
  *     TELL (data, a word)  ----->   stored at once when it is looked at; numbered 1, 2, ...
  *     HEARD                ----->   no more than the head, which says how many messages of the other are heard; as all these do
  *     ASLEEP               ----->   the sender sleeps, and only its server can wake it
+ *     LEAVES               ----->   the sender ends, and what it has told is all
  *
  * The other's address, and a number which it has drawn, are on its card: in its node's memory, behind the mailboxes.
  *
@@ -39,7 +40,7 @@
 #define OFI_CREDITS   16u    /* messages of one endpoint that its server keeps for full mailboxes */
 #define OFI_ALL_PORTS 0xffffu
 
-enum ofi_kind { OFI_HELLO = 1, OFI_WELCOME, OFI_WORK, OFI_REPLY, OFI_GREET, OFI_TELL, OFI_HEARD, OFI_ASLEEP };
+enum ofi_kind { OFI_HELLO = 1, OFI_WELCOME, OFI_WORK, OFI_REPLY, OFI_GREET, OFI_TELL, OFI_HEARD, OFI_ASLEEP, OFI_LEAVES };
 
 struct ofi_head {
 	uint8_t proof[TW_AUTH_PROOF_BYTES]; /* of what follows: as far as said above */

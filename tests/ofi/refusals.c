@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* refusals.c - what a server of the ofi transport refuses: strangers, what was heard before, work that makes no sense.  It counts
- * them, goes on serving, and none of them touches the node's memory. */
+ * them, goes on serving, and none of them touches the node's memory.  With connected endpoints, and with reliable datagrams. */
 #include "net/ofi.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "net/mailbox.h"
@@ -14,10 +15,12 @@
 #define CONTROL ((size_t)2 << 20)
 #define WORD    ((size_t)4096)
 #define LATE_NS 20000000000u
+#define SILENT  100 /* strangers who connect and say nothing */
 
 static const uint8_t secret[TW_NET_SECRET_BYTES] = {1, 2, 3};
 static const uint8_t other_secret[TW_NET_SECRET_BYTES] = {1, 2, 4};
 static struct ofi_port port;
+static struct tw_net_address address; /* the server's */
 static fi_addr_t server;
 static struct ofi_key key; /* of our session */
 static int failed;
@@ -41,12 +44,13 @@ struct message {
 
 static void say(const struct message *m, size_t bytes)
 {
+	struct fid_ep *ep = port.way ? port.way[server].ep : port.ep;
 	uint64_t until = tw_time_ns() + LATE_NS;
 	struct ofi_buffer *buffer = ofi_take(&port.sends), *done;
 	ssize_t error;
 
 	memcpy(buffer->head, m, bytes);
-	while ((error = fi_send(port.ep, buffer->head, bytes, port.desc, server, &buffer->context)) == -FI_EAGAIN &&
+	while ((error = fi_send(ep, buffer->head, bytes, port.desc, server, &buffer->context)) == -FI_EAGAIN &&
 	       tw_time_ns() < until)
 		ofi_poll(&port, &done, &(ssize_t){0});
 	CHECK(error == 0);
@@ -102,32 +106,77 @@ static void say_whole(const struct message *m)
 	say(m, m->head.bytes);
 }
 
+/* The first message to the server. */
+static fi_addr_t greet(const struct message *m)
+{
+	uint64_t until = tw_time_ns() + LATE_NS;
+	struct ofi_buffer *buffer = ofi_take(&port.sends), *done;
+	fi_addr_t peer;
+	ssize_t error;
+
+	memcpy(buffer->head, m, m->head.bytes);
+	TW_ASSERT(ofi_port_peer(&port, &address, &peer) == 0);
+	while ((error = ofi_send(&port, peer, buffer, true)) == -FI_EAGAIN && tw_time_ns() < until)
+		ofi_poll(&port, &done, &(ssize_t){0});
+	CHECK(error == 0);
+	return peer;
+}
+
+/* The connection to @peer ends. */
+static bool ends(fi_addr_t peer)
+{
+	uint64_t until = tw_time_ns() + LATE_NS;
+	struct ofi_buffer *buffer;
+	ssize_t failure;
+
+	while (tw_time_ns() < until) {
+		enum ofi_event event = ofi_poll(&port, &buffer, &failure);
+
+		if (event == OFI_BROKEN && (fi_addr_t)failure == peer)
+			return true;
+		if (event == OFI_RECEIVED)
+			ofi_again(&port, buffer);
+		if (event == OFI_NOTHING)
+			ofi_sleep(&port, -1, 1000000);
+	}
+	return false;
+}
+
+/* A first message that is to be refused. */
+static void knock(const struct message *m)
+{
+	if (!port.way) {
+		say_whole(m);
+		return;
+	}
+	fi_addr_t peer = greet(m);
+	CHECK(ends(peer));
+	ofi_port_forget(&port, peer);
+}
+
 /* Returns how many of these are to be refused. */
 static unsigned strangers(void)
 {
 	struct message m = hello(1);
 
 	ofi_prove(other_secret, &m.head);
-	say_whole(&m); /* another secret */
+	knock(&m); /* another secret */
 	m = hello(1);
 	m.hello.address[0] ^= 1;
-	say_whole(&m); /* another's address under a proof that was heard */
-	m = hello(1);
-	say(&m, m.head.bytes - 1u); /* cut */
-	say(&m, 8);
+	knock(&m); /* another's address under a proof that was heard */
 	m = hello(1);
 	m.hello.server = 1;
 	ofi_prove(secret, &m.head);
-	say_whole(&m); /* for another server */
+	knock(&m); /* for another server */
 	m = hello(1);
 	m.head.node = 7;
 	ofi_prove(secret, &m.head);
-	say_whole(&m); /* of a node that the job has not */
+	knock(&m); /* of a node that the job has not */
 	m = work(1, 666);
-	say_whole(&m); /* without a session */
+	knock(&m); /* without a session */
 	m = work(0, 666);
-	say_whole(&m);
-	return 8;
+	knock(&m);
+	return 6;
 }
 
 static unsigned replays(void)
@@ -135,7 +184,9 @@ static unsigned replays(void)
 	struct ofi_key ours = key;
 	struct message m = hello(1);
 
-	say_whole(&m); /* the very HELLO that was answered */
+	knock(&m);                  /* the very HELLO that was answered */
+	say(&m, m.head.bytes - 1u); /* cut */
+	say(&m, 8);
 	m = work(1, 666);
 	say_whole(&m); /* a number that was taken */
 	m = work(3, 666);
@@ -144,7 +195,7 @@ static unsigned replays(void)
 	m = work(2, 666);
 	key = ours;
 	say_whole(&m); /* another session */
-	return 4;
+	return 6;
 }
 
 static unsigned next_work;
@@ -182,6 +233,36 @@ static unsigned nonsense(char *memory)
 	return count;
 }
 
+/* Connections that ask for nothing, or for nonsense, and one that says more than any message is: that one ends, and no other. */
+static void crowd(void)
+{
+	static const char noise[300] = "GET / HTTP/1.1";
+	static char much[OFI_MESSAGE + 1];
+	struct sockaddr *to = (void *)address.bytes;
+	struct message m = hello(9), answer;
+	struct ofi_buffer *buffer = ofi_take(&port.sends);
+	int fd[SILENT];
+
+	for (unsigned i = 0; i < SILENT; i++) {
+		fd[i] = socket(to->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		CHECK(connect(fd[i], to, address.len) == 0);
+		if (i % 2)
+			CHECK(send(fd[i], noise, sizeof(noise), MSG_NOSIGNAL) > 0);
+	}
+	m.head.node = 1;
+	ofi_prove(secret, &m.head);
+	fi_addr_t other = greet(&m);
+	CHECK(hear(&answer) && answer.head.kind == OFI_WELCOME && answer.head.number == 9);
+	CHECK(fi_send(port.way[other].ep, much, sizeof(much), NULL, 0, &buffer->context) == 0);
+	CHECK(ends(other));
+	ofi_port_forget(&port, other);
+	m = work(next_work++, 42);
+	say_whole(&m);
+	CHECK(hear(&answer) && answer.head.kind == OFI_REPLY);
+	for (unsigned i = 0; i < SILENT; i++)
+		close(fd[i]);
+}
+
 /* What the dead had under way. */
 static unsigned shut_out(struct tw_net_server *s, char *memory)
 {
@@ -190,37 +271,38 @@ static unsigned shut_out(struct tw_net_server *s, char *memory)
 	tw_transport_ofi.shut_out(s, 0, 0);
 	say_whole(&m); /* what would be next */
 	m = hello(2);
-	say_whole(&m);
+	knock(&m);
 	tw_transport_ofi.shut_out(s, 0, 0); /* behind those */
 	CHECK(*(uint64_t *)(void *)(memory + WORD) == 42);
 	return 2;
 }
 
-int main(void)
+static void serve(const char *provider)
 {
 	int fd[2] = {memfd_create("refusals", MFD_CLOEXEC), -1};
-	struct tw_net_config config = {
-	    .nodes = 2, .ports = 1, .bytes = BYTES, .control_offset = CONTROL, .fd = fd, .interface = "127.0.0.1"};
-	struct tw_net_address address;
+	struct tw_net_config config = {.nodes = 2,
+	                               .ports = 1,
+	                               .bytes = BYTES,
+	                               .control_offset = CONTROL,
+	                               .fd = fd,
+	                               .provider = provider,
+	                               .interface = "127.0.0.1"};
 	struct tw_net_counts counts;
 	struct tw_net_server *s;
 	struct message m, answer;
-	char why[128];
 
-	if (tw_transport_ofi.probe(why, sizeof(why))) {
-		printf("skipped: %s\n", why);
-		return 77;
-	}
 	memcpy(config.secret, secret, sizeof(secret));
 	TW_ASSERT(ftruncate(fd[0], (off_t)BYTES) == 0);
 	char *memory = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd[0], 0);
 	TW_ASSERT(memory != MAP_FAILED);
 	TW_ASSERT(tw_transport_ofi.serve(&config, &s, &address) == 0 &&
-	          ofi_port_open(&port, &config, 4, 0, 8, 0) == 0 && ofi_port_peer(&port, &address, &server) == 0);
+	          ofi_port_open(&port, &config, 4, 0, 8, 0, 2) == 0);
+	if (!port.way)
+		TW_ASSERT(ofi_port_peer(&port, &address, &server) == 0);
 
 	unsigned refused = strangers();
 	m = hello(1);
-	say_whole(&m);
+	server = greet(&m);
 	CHECK(hear(&answer) && answer.head.kind == OFI_WELCOME && answer.head.number == 1);
 	CHECK(*(uint64_t *)(void *)(memory + WORD) == 0);
 	ofi_key_derive(secret, answer.welcome.session, 0, 0, 0, &key);
@@ -229,6 +311,8 @@ int main(void)
 	CHECK(hear(&answer) && answer.head.kind == OFI_REPLY && answer.head.number == 1);
 	refused += replays();
 	unsigned damaged = nonsense(memory);
+	if (port.way)
+		crowd();
 	refused += shut_out(s, memory);
 
 	ofi_port_close(&port);
@@ -236,6 +320,20 @@ int main(void)
 	CHECK(counts.connections == 1);
 	CHECK(counts.refused == refused);
 	CHECK(counts.damaged == damaged);
-	printf("%u refused, %u damaged: %s\n", refused, damaged, failed ? "FAIL" : "ok");
+	printf("%s: %u refused, %u damaged: %s\n", provider, refused, damaged, failed ? "FAIL" : "ok");
+	munmap(memory, BYTES);
+	close(fd[0]);
+}
+
+int main(void)
+{
+	char why[128];
+
+	if (tw_transport_ofi.probe(why, sizeof(why))) {
+		printf("skipped: %s\n", why);
+		return 77;
+	}
+	serve("tcp");
+	serve("tcp;ofi_rxm");
 	return failed ? 1 : 0;
 }

@@ -13,7 +13,18 @@ SOURCE = r"""
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 static long word[4];
+/* Break the connection that was opened last: that to another PE. */
+static void cut(void)
+{
+	struct sockaddr_storage to;
+	socklen_t bytes = sizeof(to);
+	int fd = 1024;
+	while (fd-- && (getpeername(fd, (struct sockaddr *)&to, &bytes) || to.ss_family == AF_UNIX))
+		bytes = sizeof(to);
+	shutdown(fd, SHUT_RDWR);
+}
 int main(int argc, char **argv)
 {
 	const char *how = argc > 1 ? argv[1] : "";
@@ -26,6 +37,11 @@ int main(int argc, char **argv)
 	if (!strcmp(how, "midway"))
 		for (int i = 0; i < 1000; i++) {
 			if (me == 1 && i == 900) raise(SIGKILL);
+			shmem_barrier_all();
+		}
+	if (!strcmp(how, "cut"))
+		for (int i = 0; i < 2000; i++) {
+			if (me == 1 && i == 1900) cut();
 			shmem_barrier_all();
 		}
 	if (!strcmp(how, "leave") && me == 1) exit(3);
@@ -109,6 +125,9 @@ def main():
     for transport in ("shm", "ofi") if "ofi" in run(tweed, "info")[1] else ("shm",):
         expect(f"a PE that dies in a barrier, {transport}", run(tweed, "oshrun", "-n", "3", "--ppn", "1", "--transport", transport, program,
                                                                 "midway"), 128 + 9, "node 1 processor 0")
+    if "ofi" in run(tweed, "info")[1]:
+        expect("a connection that breaks", run(tweed, "oshrun", "-n", "2", "--ppn", "1", "--transport", "ofi", program, "cut"), 1,
+               "from or to one of its processors did not arrive")
     expect("a PE that leaves", run(tweed, "oshrun", "-n", "2", program, "leave"), 3)
     expect("a wild address", run(tweed, "oshrun", "-n", "2", program, "wild"), 1, "not symmetric")
     expect("a wild address, two nodes", run(tweed, "oshrun", "-n", "2", "--ppn", "1", program, "past"), 1, "not symmetric")

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* ofi_msg.c - a port of connected endpoints (FI_EP_MSG), one for each peer, that receive into the same buffers: libfabric's provider tcp
+ * without the layer that makes datagrams of its connections, which costs a fifth of a round trip.
+ *
+ * The first message to a peer travels with the request for a connection, and its first one back with the acceptance: so who has not
+ * proven that he is of this job gets no connection.  Both are events of a queue of their own, which is looked at now and then. */
+#include "net/ofi.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+/* ---- the port ---- */
+
+/* For each completion the provider writes a byte to a pair of sockets of its own, lest another thread sleep over it, and reads it at the
+ * next look: two system calls, a fifth of a round trip.  But no other thread uses this queue, and whoever sleeps has asked fi_trywait, which looks
+ * for completions by itself.  So the pair, all that the descriptor has yet, is taken out of it: its byte is then written once in each sleep. */
+static void msg_spare_bytes(int wait)
+{
+	struct sockaddr_storage address;
+	socklen_t bytes = sizeof(address);
+	char name[64], line[256];
+	int fd = -1, found = 0;
+
+	tw_format(name, sizeof(name), "/proc/self/fdinfo/%d", wait);
+	FILE *info = fopen(name, "re");
+	while (info && fgets(line, sizeof(line), info))
+		found += sscanf(line, "tfd: %d", &fd) == 1;
+	if (info)
+		fclose(info);
+	if (found == 1 && getsockname(fd, (struct sockaddr *)&address, &bytes) == 0 && address.ss_family == AF_UNIX)
+		epoll_ctl(wait, EPOLL_CTL_DEL, fd, NULL);
+}
+
+int ofi_msg_up(struct ofi_port *port, const char **step)
+{
+	struct fi_eq_attr eq = {.wait_obj = FI_WAIT_FD};
+	size_t bytes = sizeof(port->address.bytes);
+	int error;
+
+	port->way = calloc(port->ways, sizeof(port->way[0]));
+	if ((*step = "memory", error = port->way ? 0 : -FI_ENOMEM) ||
+	    (*step = "event queue", error = fi_eq_open(port->fabric, &eq, &port->eq, NULL)) ||
+	    (error = fi_control(&port->eq->fid, FI_GETWAIT, &port->wait_eq)) ||
+	    (*step = "shared receives", error = fi_srx_context(port->domain, port->info->rx_attr, &port->ep, NULL)) ||
+	    (*step = "passive endpoint", error = fi_passive_ep(port->fabric, port->info, &port->pep, NULL)) ||
+	    (error = fi_pep_bind(port->pep, &port->eq->fid, 0)) || (error = fi_listen(port->pep)) ||
+	    (*step = "address", error = fi_getname(&port->pep->fid, port->address.bytes, &bytes)))
+		return error;
+	port->address.len = (uint16_t)bytes;
+	if (ofi_before(FI_VERSION(1, 18)))
+		msg_spare_bytes(port->wait);
+	return 0;
+}
+
+void ofi_msg_down(struct ofi_port *port)
+{
+	for (unsigned i = 0; port->way && i < port->ways; i++)
+		ofi_msg_forget(port, i);
+	free(port->way);
+}
+
+/* ---- ways ---- */
+
+static int msg_endpoint(struct ofi_port *port, struct fi_info *info, fi_addr_t *peer)
+{
+	unsigned i = 0;
+	int error;
+
+	while (i < port->ways && port->way[i].ep)
+		i++;
+	if (i == port->ways)
+		return -ENOSPC;
+	struct ofi_way *way = &port->way[i];
+	*way = (struct ofi_way){0};
+	if ((error = fi_endpoint(port->domain, info, &way->ep, way)))
+		return error;
+	*peer = i;
+	if ((error = fi_ep_bind(way->ep, &port->eq->fid, 0)) ||
+	    (error = fi_ep_bind(way->ep, &port->cq->fid, FI_TRANSMIT | FI_RECV)) ||
+	    (error = fi_ep_bind(way->ep, &port->ep->fid, 0)) || (error = fi_enable(way->ep)))
+		ofi_msg_forget(port, i);
+	return error;
+}
+
+int ofi_msg_peer(struct ofi_port *port, const struct tw_net_address *address, fi_addr_t *peer)
+{
+	int error = address->len <= sizeof(port->way[0].to) ? msg_endpoint(port, port->info, peer) : -EINVAL;
+
+	if (!error)
+		memcpy(port->way[*peer].to, address->bytes, address->len);
+	return error;
+}
+
+int ofi_msg_back(struct ofi_port *port, struct ofi_buffer *first, fi_addr_t *peer)
+{
+	int error = first->request ? msg_endpoint(port, first->request, peer) : -EINVAL;
+
+	if (error)
+		return error;
+	port->way[*peer].asked = true;
+	ofi_free_info(first->request);
+	first->request = NULL;
+	return 0;
+}
+
+void ofi_msg_forget(struct ofi_port *port, fi_addr_t peer)
+{
+	if (port->way[peer].ep)
+		fi_close(&port->way[peer].ep->fid);
+	port->way[peer] = (struct ofi_way){0};
+}
+
+void ofi_msg_refuse(struct ofi_port *port, struct ofi_buffer *first)
+{
+	fi_reject(port->pep, first->request->handle, NULL, 0);
+	ofi_free_info(first->request);
+	first->request = NULL;
+}
+
+ssize_t ofi_msg_first(struct ofi_way *way, const struct ofi_head *head)
+{
+	int error;
+
+	if (way->state != OFI_NEW || !way->ep)
+		return way->state == OFI_OPENING ? -FI_EAGAIN : -FI_ENOTCONN;
+	error = way->asked ? fi_accept(way->ep, head, head->bytes) : fi_connect(way->ep, way->to, head, head->bytes);
+	way->state = error ? OFI_DOWN : OFI_OPENING;
+	return error;
+}
+
+/* ---- what becomes of them ---- */
+
+static enum ofi_event msg_broken(struct ofi_port *port, struct ofi_way *way, ssize_t *peer)
+{
+	way->state = OFI_DOWN;
+	*peer = way - port->way;
+	return OFI_BROKEN;
+}
+
+enum ofi_event ofi_msg_event(struct ofi_port *port, struct ofi_buffer **buffer, ssize_t *peer)
+{
+	union {
+		struct fi_eq_cm_entry entry;
+		char bytes[sizeof(struct fi_eq_cm_entry) + OFI_FIRST];
+	} came;
+	struct fi_eq_err_entry error = {0};
+	uint32_t event;
+
+	if (!port->firsts.count) /* some are still to be looked at */
+		return OFI_NOTHING;
+	ssize_t got = fi_eq_read(port->eq, &event, &came, sizeof(came), 0);
+	if (got == -FI_EAVAIL && fi_eq_readerr(port->eq, &error, 0) > 0 && error.fid->fclass == FI_CLASS_EP)
+		return msg_broken(port, error.context, peer);
+	if (got < (ssize_t)sizeof(came.entry))
+		return OFI_NOTHING;
+	if (event == FI_SHUTDOWN)
+		return msg_broken(port, came.entry.fid->context, peer);
+	if (event == FI_CONNECTED)
+		((struct ofi_way *)came.entry.fid->context)->state = OFI_UP;
+	if (event == FI_CONNECTED && got == sizeof(came.entry)) /* by us */
+		return ofi_msg_event(port, buffer, peer);
+	*buffer = ofi_take(&port->firsts);
+	(*buffer)->request = event == FI_CONNREQ ? came.entry.info : NULL;
+	(*buffer)->bytes = (size_t)got - sizeof(came.entry);
+	memcpy((*buffer)->head, came.entry.data, (*buffer)->bytes);
+	return OFI_RECEIVED;
+}
