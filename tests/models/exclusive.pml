@@ -7,11 +7,15 @@
  * barrier, copy to twin and home, publish, flush, reply; the writer's mapping stays writable.  Two readers on other nodes
  * fault whenever they like, and read x under the lock.  The writer becomes exclusive again when both readers left.
  *
+ * GIVES: a release may give the page back unasked (yield.c), which takes the writer's right.
+ *
  * Claim: a reader under the lock finds the value that the last critical section of the writer stored.
  * Not here: how claims and sharers find each other (directory.pml), concurrent local writers (page.pml).
  *
  * pan:  -DELSEWHERE                       the home is a third node
  * pan:  -DHERE                            the holder is the home: the frame is the master copy, no twin
+ * pan:  -DELSEWHERE -DGIVES               given back, too
+ * pan:  -DHERE -DGIVES
  * fail: -DELSEWHERE -DSNAPSHOT_FIRST      copies the page, then adds to the NLE set
  * fail: -DHERE -DSNAPSHOT_FIRST           publishes, then adds to the NLE set
  * fail: -DELSEWHERE -DNO_FENCE            the release looks into the NLE set with its stores still buffered
@@ -20,6 +24,9 @@
  * fail: -DELSEWHERE -DTWO_COPIES          copies the frame to the home and once more to the twin
  * fail: -DELSEWHERE -DPUBLISH_FIRST       publishes before the home has the page
  * fail: -DELSEWHERE -DNO_NLE              relies on the writer's mapping being trapped, which it is not
+ * fail: -DELSEWHERE -DGIVES -DGIVE_FIRST  gives back before the home has the page
+ * fail: -DELSEWHERE -DGIVES -DKEEP_RIGHT  gives back, and may still write
+ * fail: -DHERE -DGIVES -DKEEP_RIGHT       likewise
  */
 #define ROUNDS 2 /* critical sections of the writer */
 #define READS 2  /* operations of each reader */
@@ -76,12 +83,45 @@ inline notify(to)
 	fi
 }
 
+inline publish()
+{
+	claims[0] = 0;
+	claims[1] = 0
+}
+
+inline give_back()
+{
+#ifdef GIVES
+	if
+	:: atomic { !locked && exclusive -> locked = 1 };
+#ifndef KEEP_RIGHT
+		writable = 0;
+#endif
+		exclusive = 0;
+#ifdef GIVE_FIRST
+		publish();
+#endif
+#ifndef HERE
+		master = OWN_X;
+#endif
+#ifndef GIVE_FIRST
+		publish();
+#endif
+		locked = 0
+	:: skip
+	fi
+#else
+	skip
+#endif
+}
+
 inline writer_release()
 {
 #ifndef NO_FENCE
 	store == 0;
 #endif
 	d_step { found = nle || dirty; nle = 0; dirty = 0 };
+	give_back();
 	if
 	:: atomic { found && !locked -> locked = 1 };
 		if
@@ -152,12 +192,6 @@ inline copy_home()
 #else
 	skip
 #endif
-}
-
-inline publish()
-{
-	claims[0] = 0;
-	claims[1] = 0
 }
 
 active proctype agent()

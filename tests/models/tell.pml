@@ -12,11 +12,15 @@
  * Not here: publications without their flushes (directory.pml), writers on X, updates in place and the details of time
  * stamps (page.pml), breaks of a holder that is not the home (exclusive.pml).
  *
+ * GIVES: a release may give the page back unasked (yield.c), if its processor alone has it mapped: then nobody is owed a notice.
+ *
  * R0, R1: critical sections of H's processors; X0, X1: operations of X's processors; AGENT: H's agent collects, too.
  *
  * pan:  -DR0=2 -DR1=1 -DX0=3 -DAGENT               one processor on X
  * pan:  -DR0=2 -DR1=1 -DX0=2 -DX1=2                two processors on X
  * pan:  -DR0=3 -DX0=2 -DX1=3                       H becomes exclusive again and again
+ * pan:  -DR0=3 -DX0=3 -DAGENT -DGIVES              given back, one writer
+ * pan:  -DR0=2 -DR1=1 -DX0=2 -DGIVES               given back, two writers
  * fail: -DR0=1 -DX0=2 -DTELL_AFTER_FETCH           fetches, then tells
  * fail: -DR0=1 -DX0=2 -DAGENT -DNO_COLLECT_AT_RELEASE  H collects at acquires and by its agent only
  * fail: -DR0=1 -DX0=2 -DNO_FENCE                   the release looks into the queue with its stores still buffered
@@ -24,8 +28,13 @@
  * fail: -DR0=1 -DR1=1 -DX0=2 -DONE_WRITER          the break reaches one of the local writers only
  * fail: -DR0=2 -DX0=2 -DX1=2 -DKEEP_TOLD           does not tell anew, though X left the directory
  * fail: -DR0=2 -DX0=2 -DX1=2 -DTOLD_BY_WORD        tells anew only if it had to publish itself, not if a neighbour did
+ * fail: -DR0=1 -DX0=2 -DGIVES -DGIVE_FIRST         gives back before it has looked into the queue
+ * fail: -DR0=1 -DR1=1 -DX0=2 -DGIVES -DGIVE_SHARED gives back what the neighbour can still write
  */
-#ifndef R1
+#ifdef R1
+#define WRITERS 3
+#else
+#define WRITERS 1
 #define R1 0
 #endif
 #ifndef X1
@@ -36,7 +45,7 @@
 byte memory[2];     /* the frame is the master copy */
 byte store[2];      /* [processor]: its store buffer, for the word it writes: value + 1, 0 empty */
 bit locked, exclusive = 1;
-byte writers = 3;   /* set of processors */
+byte writers = WRITERS; /* set of processors */
 bit dirty[2], nle[2];
 byte queue;         /* breaks between head and tail */
 bit collecting;     /* mutex */
@@ -130,13 +139,39 @@ inline write_fault()
 		locked = 0 }
 }
 
+#ifdef GIVE_SHARED
+#define ALONE (writers & (1 << me))
+#else
+#define ALONE (writers == 1 << me)
+#endif
+
+inline give_back()
+{
+#ifdef GIVES
+	if
+	:: d_step { !locked && exclusive && ALONE -> locked = 1; writers = writers & ~(1 << me) };
+		exclusive = 0;
+		d_step { claim = 0; locked = 0 } /* and its flush */
+	:: skip
+	fi
+#else
+	skip
+#endif
+}
+
 inline release()
 {
 #ifndef NO_FENCE
 	store[me] == 0;
 #endif
+#ifdef GIVE_FIRST
+	give_back();
+#endif
 #ifndef NO_COLLECT_AT_RELEASE
 	collect();
+#endif
+#ifndef GIVE_FIRST
+	give_back();
 #endif
 	d_step { found = nle[me] || dirty[me]; nle[me] = 0; dirty[me] = 0 };
 	if
