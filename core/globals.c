@@ -13,6 +13,18 @@
 #include "core/stores.h"
 
 static char *globals_copy; /* pages of zeros were not written */
+static bool globals_forgotten;
+
+/* Where a variable that begins as zero has a large alignment the linker leaves pages out before it: variables are copied as a
+ * whole. */
+static void globals_fill(void)
+{
+	uintptr_t from = TW_ALIGN_UP((uintptr_t)tw_globals_set, 4096u), end = (uintptr_t)tw_globals_zero & ~4095ull;
+
+	if (from < end)
+		mmap((void *)from, end - from, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+}
 
 /* Programs keep addresses of the C library in global variables (FILE *out = stdout): it must be at the same one in all
  * processors.  Where this is forbidden, they are not.  First of all that runs. */
@@ -23,6 +35,7 @@ static void __attribute__((constructor(101))) globals_fix_addresses(int argc, ch
 	ssize_t n;
 
 	(void)argc;
+	globals_fill();
 	if (!tw_globals_start || !getenv("TWEED_BOOT") || persona < 0 || (persona & ADDR_NO_RANDOMIZE))
 		return;
 	n = readlink("/proc/self/exe", self, sizeof(self) - 1);
@@ -88,9 +101,14 @@ void tw_globals_enter(void)
 	munmap(globals_copy, globals_length());
 }
 
+void tw_globals_forget(void)
+{
+	globals_forgotten = true;
+}
+
 void tw_globals_keep(void)
 {
-	int error = globals_copy_out();
+	int error = globals_forgotten ? 0 : globals_copy_out();
 
 	if (error)
 		tw_fatal("cannot copy the program's global variables: %s", strerror(-error));
@@ -98,7 +116,7 @@ void tw_globals_keep(void)
 
 void tw_globals_return(void)
 {
-	if (mremap(globals_copy, globals_length(), globals_length(), MREMAP_MAYMOVE | MREMAP_FIXED, tw_globals_start) ==
-	    MAP_FAILED)
+	if (!globals_forgotten && mremap(globals_copy, globals_length(), globals_length(),
+	                                 MREMAP_MAYMOVE | MREMAP_FIXED, tw_globals_start) == MAP_FAILED)
 		tw_fatal("cannot give the global variables back: %s", strerror(errno));
 }

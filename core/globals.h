@@ -15,9 +15,10 @@
 
 struct tw_proc;
 
-/* From the link.  The addresses of the first two are multiples of 4096; all are NULL in programs without them, the last
- * where variables are private. */
+/* From the link.  The addresses of the first two are multiples of 4096; from _set to _zero, which is no less, there is nothing.  All are
+ * NULL in programs without them, the last where variables are private. */
 extern char tw_globals_start[] __attribute__((weak)), tw_globals_end[] __attribute__((weak));
+extern char tw_globals_set[] __attribute__((weak)), tw_globals_zero[] __attribute__((weak));
 extern char tw_globals_shared[] __attribute__((weak));
 
 /* tw_space_base - first address of the shared space: the same in every processor of a job. */
@@ -39,8 +40,10 @@ static inline size_t tw_globals_bytes(void)
 int tw_globals_leave(struct tw_proc *me);
 void tw_globals_enter(void);
 
-/* tw_globals_keep - copy shared variables to private memory, after an acquire.
+/* tw_globals_forget - after tw_finalize nobody will look at them: then the following two do nothing.
+ * tw_globals_keep - copy shared variables to private memory, after an acquire.
  * tw_globals_return - map the copy in their place, after the shared space was unmapped. */
+void tw_globals_forget(void);
 void tw_globals_keep(void);
 void tw_globals_return(void);
 

@@ -40,6 +40,7 @@ static struct {
 	int argc;
 	char **argv, **environment;
 	bool leaving;
+	int status; /* what exit() was called with */
 } stack;
 enum { STAGE_RUNS, STAGE_ENDS, STAGE_LEFT };
 
@@ -187,6 +188,7 @@ static void stack_leave(void)
 	if (kept == MAP_FAILED)
 		tw_fatal("no memory for a copy of the stack: %s", strerror(errno));
 	memcpy(kept + (stack.bytes - bytes), stack.kept_from, bytes);
+	tw_globals_forget();
 	tw_finalize();
 	if (mremap(kept, stack.bytes, stack.bytes, MREMAP_MAYMOVE | MREMAP_FIXED, stack.base) == MAP_FAILED)
 		tw_fatal("cannot give the stack back: %s", strerror(errno));
@@ -205,19 +207,27 @@ static void stack_attend(void)
 		pause();
 }
 
-/* exit(), in either thread. */
 static void stack_exit(int status, void *arg)
 {
 	(void)arg;
+	stack.status = status;
+}
+
+/* exit(), in either thread, behind all of the program's own destructors: what is left are those of shared libraries. */
+static void stack_end(void)
+{
 	if (!tw_me)
 		return;
 	fflush(NULL);
-	th_kind_exit(status);
-	if ((size_t)((char *)__builtin_frame_address(0) - stack.base) < stack.bytes)
+	th_kind_exit(stack.status);
+	if ((size_t)((char *)__builtin_frame_address(0) - stack.base) < stack.bytes) {
 		stack_hand_over();
-	else
+	} else {
+		tw_globals_forget();
 		tw_finalize();
+	}
 }
+static void (*stack_last)(void) __attribute__((used, section(".fini_array.00001"))) = stack_end;
 
 int __wrap_main(int argc, char **argv, char **environment)
 {

@@ -9,6 +9,8 @@
 
 static int global = 1, zeroed[MAX];
 static double *heap;
+/* Between the two a gap of whole pages. */
+static int far_zero[MAX] __attribute__((aligned(65536))), far_set[MAX] __attribute__((aligned(65536))) = {7, 8};
 static int own = 3;
 #pragma omp threadprivate(own)
 static __thread long mine;
@@ -141,6 +143,25 @@ static void stacks(void)
 	printf("\n");
 }
 
+static void apart(void)
+{
+#pragma omp parallel
+	far_zero[omp_get_thread_num()] = far_set[omp_get_thread_num() % 2];
+	far_set[2]++;
+	for (int t = 0; t < omp_get_max_threads(); t++)
+		printf("%d ", far_zero[t] + far_set[t]);
+	printf("%d %d\n", (int)((size_t)far_zero % 65536), (int)((size_t)far_set % 65536));
+}
+
+static void __attribute__((destructor)) last(void)
+{
+#pragma omp parallel
+	far_zero[omp_get_thread_num()] += global;
+	for (int t = 0; t < omp_get_max_threads(); t++)
+		printf("%d ", far_zero[t]);
+	printf("at the end\n");
+}
+
 int main(int argc, char **argv)
 {
 	printf("%d arguments, %s\n", argc - 1, argc > 1 ? argv[1] : "none");
@@ -148,5 +169,6 @@ int main(int argc, char **argv)
 	turns();
 	sizes();
 	stacks();
+	apart();
 	return argc > 1 ? atoi(argv[1]) : 0;
 }
