@@ -9,7 +9,8 @@
 
 #include "tweed/driver/config.h"
 
-enum tw_origin { TW_ORIGIN_DEFAULT, TW_ORIGIN_ENVIRONMENT, TW_ORIGIN_OPTION };
+/* Where a value comes from; the later ones go before the earlier. */
+enum tw_origin { TW_ORIGIN_DEFAULT, TW_ORIGIN_PROGRAM, TW_ORIGIN_ENVIRONMENT, TW_ORIGIN_OPTION };
 enum tw_setting_type { TW_SETTING_NUMBER, TW_SETTING_SIZE, TW_SETTING_CHOICE, TW_SETTING_TEXT, TW_SETTING_SWITCH };
 
 struct tw_setting {

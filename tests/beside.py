@@ -45,9 +45,10 @@ class Beside:
         return name if good else None
 
     def compare(self, name, shape, protocol, *args, options=(), **env):
+        """@protocol: None: as the program comes."""
         nodes, processors = shape.split("x")
         right = run(f"./{name}.gcc", *args, OMP_NUM_THREADS=str(int(nodes) * int(processors)), **env)
-        done = run(self.tweed, "run", "-n", nodes, "-p", processors, "--protocol", protocol, *options, f"./{name}.tw", *args, **env)
+        done = run(self.tweed, "run", "-n", nodes, "-p", processors, *(["--protocol", protocol] if protocol else []), *options, f"./{name}.tw", *args, **env)
         return self.expect(f"{name} {shape} {protocol} {' '.join(options)} {env or ''}",
                            done.returncode == right.returncode and done.stdout == right.stdout and not done.stderr, done, right)
 

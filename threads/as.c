@@ -5,8 +5,8 @@
  * A full fence (which is all that `omp flush` becomes) is replaced by a call of tw_threads_fence, which has in %rdi the address
  * that the next instruction looks at, or 0: in a loop that waits it is the flag's.  An instruction with a lock
  * prefix, or an exchange with memory, is put between calls of tw_threads_atomic_begin, which has its address in %rdi, and tw_threads_atomic_end.
- * Variables of a page or more in size that begin as zeros (.comm) get pages of their own: a flag that threads wait for shall not
- * share one with the arrays that they fill.
+ * Variables of a page or more in size that begin as zeros (.comm) get pages of their own, those of 16 KiB or more pages of that size,
+ * which OpenMP programs have (openmp/defaults.S): a flag that threads wait for shall not share one with the arrays that they fill.
  *
  * All keep all registers and flags (atomic.S); the red zone is stepped over.  Thread-local operands are left alone.
  *
@@ -21,8 +21,9 @@
 #include <sys/sendfile.h>
 #include <unistd.h>
 
-#define AS_WORD " \t"
-#define AS_PAGE 4096u
+#define AS_WORD       " \t"
+#define AS_PAGE       4096ul
+#define AS_PAGE_LARGE (4 * AS_PAGE)
 
 static FILE *out;
 static bool locked;       /* a prefix in a statement of its own came before */
@@ -177,8 +178,9 @@ static bool as_common(const char *text)
 
 	if (sscanf(text, ".comm %511[^, \t] , %lu , %lu", name, &bytes, &align) != 3 || bytes < AS_PAGE)
 		return false;
-	bytes = (bytes + AS_PAGE - 1) / AS_PAGE * AS_PAGE;
-	fprintf(out, "\t.comm\t%s,%lu,%lu\n", name, bytes, align < AS_PAGE ? AS_PAGE : align);
+	unsigned long page = bytes < AS_PAGE_LARGE ? AS_PAGE : AS_PAGE_LARGE;
+	bytes = (bytes + page - 1) / page * page;
+	fprintf(out, "\t.comm\t%s,%lu,%lu\n", name, bytes, align < page ? page : align);
 	return true;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* info.c - `tweed info`: settings with their origin, and what works on this host. */
+#include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -9,12 +10,13 @@
 #include "base/util.h"
 #include "pgas/shmem/collective/table.h"
 #include "tools/info.h"
+#include "tools/program.h"
+#include "tools/run.h"
 #include "tools/tools.h"
 #include "tweed/driver/fault.h"
 #include "tweed/driver/protocol.h"
 #include "tweed/driver/transport.h"
 
-static const char *const origin_names[] = {"default", "environment", "option"};
 static const char *const type_names[] = {"number", "size", "choice", "text", "switch"};
 
 /* "1 to 256", "one of 2L, none" or "text" */
@@ -55,7 +57,7 @@ static void text_settings(const struct tw_config *config, const enum tw_origin *
 		tw_config_text(config, s, value, sizeof(value));
 		info_range(s, range, sizeof(range));
 		printf("  %-18s %-12s %-11s default %s; %s\n", s->name, value[0] ? value : "-",
-		       origin_names[origins[i]], s->initial[0] ? s->initial : "-", range);
+		       tool_origins[origins[i]], s->initial[0] ? s->initial : "-", range);
 		if (s->option)
 			printf("  %-18s %s (--%s)\n", "", s->help, s->option);
 		else
@@ -110,7 +112,7 @@ static json_t *json_setting(const struct tw_config *config, const struct tw_sett
 	tw_config_text(config, s, value, sizeof(value));
 	info_range(s, range, sizeof(range));
 	return json_pack("{s:s, s:s?, s:s, s:s, s:s, s:s, s:s, s:s}", "name", s->name, "option", s->option, "type",
-	                 type_names[s->type], "value", value, "default", s->initial, "origin", origin_names[origin],
+	                 type_names[s->type], "value", value, "default", s->initial, "origin", tool_origins[origin],
 	                 "range", range, "help", s->help);
 }
 
@@ -170,23 +172,38 @@ static int info_hosts(char **argv)
 	return tool_info_hosts(&config);
 }
 
+/* The settings of @program, as it would be run; NULL: of any.  Returns 0 or -EINVAL, printed. */
+static int info_configure(const char *program, struct tw_config *config, enum tw_origin *origins)
+{
+	int status = tool_configure(config, origins);
+
+	if (status < 0 || !program)
+		return status;
+	char *path = run_find_program(program);
+	status = path ? program_settings(path, config, origins) : -EINVAL;
+	free(path);
+	return status;
+}
+
 int tool_info(int argc, char **argv)
 {
 	struct tw_config config;
 	enum tw_origin origins[TOOL_SETTINGS_MAX];
-	bool json = argc == 2 && strcmp(argv[1], "--json") == 0;
 
 	if (argc > 1 && strcmp(argv[1], "--help") == 0) {
-		printf("usage: tweed info [--json]\n       tweed info --hosts HOST,... | --hostfile FILE\n");
+		printf("usage: tweed info [--json] [PROGRAM]\n       tweed info --hosts HOST,... | --hostfile FILE\n");
 		return 0;
 	}
 	if (argc == 3 && (strcmp(argv[1], "--hosts") == 0 || strcmp(argv[1], "--hostfile") == 0))
 		return info_hosts(argv);
-	if (argc > 1 && !json) {
-		tool_say("'tweed info' takes --json, --hosts LIST, --hostfile FILE or nothing, but got '%s'", argv[argc - 1]);
+	bool json = argc > 1 && strcmp(argv[1], "--json") == 0;
+	const char *program = argv[1 + json];
+	if (argc > 2 + json || (program && *program == '-')) {
+		tool_say("'tweed info' takes --json, a program, --hosts LIST, --hostfile FILE or nothing, but got '%s'",
+		         argv[argc - 1]);
 		return TOOL_USAGE;
 	}
-	if (tool_configure(&config, origins) < 0)
+	if (info_configure(program, &config, origins) < 0)
 		return TOOL_USAGE;
 	if (json)
 		return info_json(&config, origins);

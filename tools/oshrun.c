@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* oshrun.c - `tweed oshrun`: as `tweed run`, in the words of OpenSHMEM. */
-#include <elf.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +8,7 @@
 
 #include "pgas/shmem/collective/table.h"
 #include "pgas/shmem/size.h"
+#include "tools/program.h"
 #include "tools/run.h"
 #include "tools/tools.h"
 #include "tweed/driver/transport.h"
@@ -90,25 +90,6 @@ static int osh_shape(struct tool_job *job)
 	return run_set(job, run_find("processors", 10), number);
 }
 
-/* Writable memory of the executable @path; 0 when it is none. */
-static size_t osh_data(const char *path)
-{
-	Elf64_Ehdr head;
-	Elf64_Phdr part;
-	size_t bytes = 0;
-	FILE *file = fopen(path, "rb");
-
-	if (!file)
-		return 0;
-	if (fread(&head, sizeof(head), 1, file) == 1 && memcmp(head.e_ident, ELFMAG, SELFMAG) == 0 &&
-	    head.e_phentsize == sizeof(part) && fseek(file, (long)head.e_phoff, SEEK_SET) == 0)
-		for (unsigned i = 0; i < head.e_phnum && fread(&part, sizeof(part), 1, file) == 1; i++)
-			if (part.p_type == PT_LOAD && (part.p_flags & PF_W))
-				bytes += part.p_memsz;
-	fclose(file);
-	return bytes;
-}
-
 static int osh_collectives(const struct tool_job *job)
 {
 	char wrong[64];
@@ -132,7 +113,7 @@ static int osh_segment(struct tool_job *job)
 		return 0;
 	if (!(path = run_find_program(job->argv[0])))
 		return -EINVAL;
-	job->config.segment = sh_segment_size(heap, osh_data(path));
+	job->config.segment = sh_segment_size(heap, program_data(path));
 	free(path);
 	return 0;
 }

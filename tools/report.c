@@ -139,7 +139,6 @@ static json_t *row_json(const struct report_row *r)
 
 static json_t *configuration_json(const struct tool_job *job)
 {
-	static const char *const origins[] = {"default", "environment", "option"};
 	json_t *o = json_object();
 	char text[2560];
 
@@ -147,7 +146,7 @@ static json_t *configuration_json(const struct tool_job *job)
 		tw_config_text(&job->config, &tw_settings[i], text, sizeof(text));
 		json_object_set_new(
 		    o, tw_settings[i].name,
-		    json_pack("{s:o, s:s}", "value", tool_json_text(text), "origin", origins[job->origins[i]]));
+		    json_pack("{s:o, s:s}", "value", tool_json_text(text), "origin", tool_origins[job->origins[i]]));
 	}
 	return o;
 }

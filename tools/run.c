@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/util.h"
+#include "tools/program.h"
 #include "tools/run.h"
 #include "tools/tools.h"
 #include "tools/trace.h"
@@ -245,6 +246,17 @@ static int run_check_hosts(struct tool_job *job, char *error, size_t error_bytes
 	return 0;
 }
 
+/* Which file it is, and which settings suit it. */
+static int run_program(struct tool_job *job)
+{
+	if (!job->argv[0]) {
+		tool_say("no program is named: tweed run [OPTIONS] PROGRAM ARGS...");
+		return -EINVAL;
+	}
+	job->path = run_find_program(job->argv[0]);
+	return job->path ? program_settings(job->path, &job->config, job->origins) : -EINVAL;
+}
+
 static int run_check(struct tool_job *job)
 {
 	char error[1024];
@@ -254,13 +266,6 @@ static int run_check(struct tool_job *job)
 		tool_say("%s", error);
 		return -EINVAL;
 	}
-	if (!job->argv[0]) {
-		tool_say("no program is named: tweed run [OPTIONS] PROGRAM ARGS...");
-		return -EINVAL;
-	}
-	job->path = run_find_program(job->argv[0]);
-	if (!job->path)
-		return -EINVAL;
 	return run_check_drivers(job);
 }
 
@@ -295,6 +300,8 @@ int tool_prepare(struct tool_job *job, char **argv, unsigned managed)
 	if (managed && tool_configure(&job->config, job->origins) < 0)
 		return -EINVAL;
 	job->argv = argv;
+	if (run_program(job) < 0)
+		return -EINVAL;
 	if (managed) {
 		const struct tw_protocol *protocol = tw_protocol_find(job->config.protocol);
 		const char *wrong = NULL;

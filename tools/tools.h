@@ -2,7 +2,7 @@
 /* tools.h - the parts of the `tweed` command.
  *
  * tweed.c   table of subcommands          run.c     options and checks of `tweed run`; oshrun.c: those of `tweed oshrun`
- * hosts.c   lists of hosts
+ * hosts.c   lists of hosts                program.c what a program's file says of itself
  * launch.c  the launcher: watches the job, ends it; start.c: starts agents; prepare.c: what they are told; forward.c, drain.c: output and input
  * agent.c   one process per node: memory, processors, their deaths; output.c: their output; bind.c: their cores
  * guard.c   the process above an agent on another host
@@ -71,6 +71,9 @@ struct tool_job {
 
 /* tool_say - tw_log with printf's whole format; control bytes from arguments become '?', so it stays one line. */
 void tool_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* The names of enum tw_origin. */
+extern const char *const tool_origins[];
 
 /* tool_configure - defaults and the environment into @config; on failure prints one sentence.  Returns 0 or -EINVAL. */
 int tool_configure(struct tw_config *config, enum tw_origin *origins);

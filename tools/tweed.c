@@ -41,6 +41,8 @@ void tool_say(const char *format, ...)
 	tw_log("%s", line);
 }
 
+const char *const tool_origins[] = {"default", "program", "environment", "option"};
+
 int tool_configure(struct tw_config *config, enum tw_origin *origins)
 {
 	char error[1024];

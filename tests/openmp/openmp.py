@@ -5,6 +5,7 @@ and how they end must be equal.
 
 openmp.py TWEED SOURCES          each program under protocols and shapes, in a folder of its own, which is removed
 openmp.py TWEED SOURCES FIRST N  programs made at random from seeds FIRST to FIRST + N - 1 (program.py)"""
+import json
 import os
 import sys
 import tempfile
@@ -16,6 +17,7 @@ from beside import Beside, run
 PROTOCOLS = ["2L", "2LMigr", "TS"]
 SHAPES = ["1x2", "2x1", "2x2", "3x1"]
 PROGRAMS = {"regions.c": ["5"], "shares.c": [], "locks.c": [], "tasks.c": [], "stolen.c": [], "flags.c": [], "calls.c": [], "classes.cpp": []}
+CHOSEN = {"TWEED_PROTOCOL": "cashmere:home=migrate", "TWEED_PAGE_SIZE": "16K"}  # openmp/defaults.S
 REFUSED = {"cancel": "cancel is not supported",
            "thread": "threads of its own (pthread_create) is not supported", "fork": "fork() in a program whose threads are processors",
            "exit": "exit(7) was called in a parallel region", "lock": "was not initialized",
@@ -35,6 +37,8 @@ def programs():
             beside.compare(name, "2x1", "2L", *args, options=["--fault", "mprotect"])
             beside.compare(name, "2x2", "2L", *args, options=["--page-size", "16K", "--home", "after-init"])
             beside.compare(name, "1x2", "none", *args)
+            for shape in SHAPES:
+                beside.compare(name, shape, None, *args)
     beside.compare("shares", "2x1", "2L", OMP_SCHEDULE="static,4")
     beside.compare("shares", "3x1", "2L", OMP_SCHEDULE="monotonic:guided , 2")
 
@@ -43,7 +47,7 @@ def apart():
     """Do large arrays begin pages of their own, which flags do not share?"""
     symbols = run("nm", "flags.tw")
     at = [line.split()[0] for line in symbols.stdout.splitlines() if line.endswith(" field")]
-    beside.expect("large arrays begin a page", len(at) == 1 and int(at[0], 16) % 4096 == 0, symbols)
+    beside.expect("large arrays begin a page", len(at) == 1 and int(at[0], 16) % 16384 == 0, symbols)
 
 
 def stealing():
@@ -69,6 +73,63 @@ def refusals():
     beside.said("what follows omp", run(tweed, "omp", "ld"), 2, "is followed by cc or c++")
 
 
+def settings(*command, **env):
+    """What a command that prints settings as JSON says of those that programs choose: value and origin of each."""
+    done = run(*command, **env)
+    said = {s["name"]: (s["value"], s["origin"]) for s in json.loads(done.stdout)["settings"]} if done.returncode == 0 else {}
+    return [said.get(name) for name in CHOSEN], done
+
+
+def used(*options, **env):
+    """The same, from the statistics of a run."""
+    done = run(tweed, "run", "-n", "2", "--stats", "used.json", *options, "./shares.tw", **env)
+    if done.returncode:
+        return None, done
+    with open("used.json", encoding="utf-8") as f:
+        said = json.load(f)["configuration"]
+    return [(said[name]["value"], said[name]["origin"]) for name in CHOSEN], done
+
+
+def usable(transport):
+    return any(t["name"] == transport and t["usable"] for t in json.loads(run(tweed, "info", "--json").stdout)["transports"])
+
+
+def with_note(name, old, new):
+    """A copy of the program whose note says something else, of the same length."""
+    with open("shares.tw", "rb") as f:
+        text = f.read()
+    assert text.count(old) == 1 and len(old) == len(new)
+    with open(name, "wb") as f:
+        f.write(text.replace(old, new))
+    os.chmod(name, 0o700)
+
+
+def defaults():
+    """Settings that programs choose: read, shown, overridden one by one, and left out where they do not go with the user's."""
+    chosen, plain = [(value, "program") for value in CHOSEN.values()], [("2L", "default"), ("4K", "default")]
+    for name, want, options, env in [
+            ("as they come", chosen, [], {}),
+            ("page size by an option", [chosen[0], ("8K", "option")], ["--page-size", "8K"], {}),
+            ("page size by a variable", [chosen[0], ("4K", "environment")], [], {"TWEED_PAGE_SIZE": "4K"}),
+            ("protocol by an option", [("2L", "option"), chosen[1]], ["--protocol", "2L"], {}),
+            ("protocol by a variable", [("TS", "environment"), chosen[1]], [], {"TWEED_PROTOCOL": "TS"}),
+            ("homes after initialization", [plain[0], chosen[1]], ["--home", "after-init"], {}),
+            ("superpages", [plain[0], chosen[1]], [], {"TWEED_SUPERPAGE": "4"}),
+            *[("over a network", [plain[0], chosen[1]], ["--transport", "ofi"], {})] * usable("ofi")]:
+        said, done = used(*options, **env)
+        beside.expect(f"settings, {name}", said == want, done, run("cat", "used.json"))
+    for name, want, command, env in [("of a program", chosen, ["./shares.tw"], {}), ("of none", plain, [], {}), ("of gcc's", plain, ["./shares.gcc"], {}),
+                                     ("with a variable", [("2L", "environment"), chosen[1]], ["./shares.tw"], {"TWEED_PROTOCOL": "2L"})]:
+        said, done = settings(tweed, "info", "--json", *command, **env)
+        beside.expect(f"tweed info {name}", said == want, done)
+    beside.said("tweed info of no program", run(tweed, "info", "./nothing"), 2, "does not exist")
+    for old, new, text in [(b"TWEED_PAGE_SIZE=", b"TWEED_PAGE_SEIZ=", "no setting that a program can choose"), (b"PAGE_SIZE=16K", b"PAGE_SIZE=17K", "TWEED_PAGE_SIZE is '17K'"),
+                           (b"TWEED_PAGE_SIZE=16K", b"TWEED_RSH=elsewhere", "no setting that a program can choose"), (b"PAGE_SIZE=16K\0", b"PAGE_SIZE=16K;", "damaged")]:
+        with_note("wrong.tw", old, new)
+        for command in ["run", "info"]:
+            beside.said(f"{new} in a note, {command}", run(tweed, command, "./wrong.tw"), 2, text)
+
+
 def random(first, count):
     for seed in range(first, first + count):
         source = f"seed{seed}.c"
@@ -89,6 +150,7 @@ with tempfile.TemporaryDirectory() as folder:
         random(int(sys.argv[3]), int(sys.argv[4]))
     else:
         programs()
+        defaults()
         apart()
         stealing()
         refusals()

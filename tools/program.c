@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "tools/program.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/util.h"
+#include "tools/tools.h"
+#include "tweed/driver/protocol.h"
+#include "tweed/driver/transport.h"
+
+#define NOTE_OWNER    "Tweed"
+#define NOTE_SETTINGS 1 /* its kind: texts NAME=VALUE, each ended by a zero */
+
+/* An executable, mapped; no parts: it is none. */
+struct program {
+	char *at;
+	size_t bytes;
+	const Elf64_Phdr *part;
+	unsigned parts;
+};
+
+static struct program program_open(const char *path)
+{
+	struct program f = {.at = MAP_FAILED};
+	struct stat st;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return f;
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && (size_t)st.st_size >= sizeof(Elf64_Ehdr)) {
+		f.bytes = (size_t)st.st_size;
+		f.at = mmap(NULL, f.bytes, PROT_READ, MAP_PRIVATE, fd, 0);
+	}
+	close(fd);
+	if (f.at == MAP_FAILED)
+		return f;
+	const Elf64_Ehdr *head = (void *)f.at;
+	if (memcmp(head->e_ident, ELFMAG, SELFMAG) == 0 && head->e_ident[EI_CLASS] == ELFCLASS64 &&
+	    head->e_phentsize == sizeof(*f.part) && head->e_phoff % 8 == 0 && head->e_phoff <= f.bytes &&
+	    head->e_phnum <= (f.bytes - head->e_phoff) / sizeof(*f.part)) {
+		f.part = (void *)(f.at + head->e_phoff);
+		f.parts = head->e_phnum;
+	}
+	return f;
+}
+
+static void program_close(struct program *f)
+{
+	if (f->at != MAP_FAILED)
+		munmap(f->at, f->bytes);
+}
+
+size_t program_data(const char *path)
+{
+	struct program f = program_open(path);
+	size_t bytes = 0;
+
+	for (unsigned i = 0; i < f.parts; i++)
+		if (f.part[i].p_type == PT_LOAD && (f.part[i].p_flags & PF_W))
+			bytes += f.part[i].p_memsz;
+	program_close(&f);
+	return bytes;
+}
+
+/* Our note among those of a part; NULL: it is not there. */
+static const char *note_of(const struct program *f, const Elf64_Phdr *part, size_t *bytes)
+{
+	size_t align = part->p_align == 8 ? 8 : 4, at = part->p_offset, end = at + part->p_filesz;
+	Elf64_Nhdr head;
+
+	if (end < at || end > f->bytes)
+		return NULL;
+	while (at < end && end - at >= sizeof(head)) {
+		memcpy(&head, f->at + at, sizeof(head));
+		size_t name = at + sizeof(head), text = TW_ALIGN_UP(name + head.n_namesz, align);
+		if (text + head.n_descsz > end)
+			return NULL;
+		if (head.n_type == NOTE_SETTINGS && head.n_namesz == sizeof(NOTE_OWNER) &&
+		    memcmp(f->at + name, NOTE_OWNER, sizeof(NOTE_OWNER)) == 0) {
+			*bytes = head.n_descsz;
+			return f->at + text;
+		}
+		at = TW_ALIGN_UP(text + head.n_descsz, align);
+	}
+	return NULL;
+}
+
+/* Does this go together?  Homes that move are asked for at faults, acquires and releases, page by page: not across a network. */
+static bool settings_go(const struct tw_config *config)
+{
+	const struct tw_protocol *protocol = tw_protocol_find(config->protocol);
+	const struct tw_transport *transport = tw_transport_find(config->transport);
+	char error[1024];
+
+	return tw_config_check(config, error, sizeof(error)) == 0 &&
+	       (!(protocol->flags & TW_PROTOCOL_HOMES_MOVE) || (transport->caps & TW_NET_ONE_HOST));
+}
+
+/* One NAME=VALUE.  Texts, which name files and commands, are the user's alone. */
+static int settings_set(const char *path, const char *text, struct tw_config *config, enum tw_origin *origins)
+{
+	const struct tw_setting *s = tw_settings;
+	size_t len = strcspn(text, "=");
+	struct tw_config with = *config;
+	char error[1024];
+
+	while (s->name && (strlen(s->name) != len || memcmp(s->name, text, len) != 0))
+		s++;
+	if (!s->name || s->type == TW_SETTING_TEXT || !text[len]) {
+		tool_say("'%s' asks for '%s', which is no setting that a program can choose; link it anew", path, text);
+		return -EINVAL;
+	}
+	if (tw_config_set(&with, NULL, s, text + len + 1, TW_ORIGIN_PROGRAM, error, sizeof(error)) < 0) {
+		tool_say("'%s' asks for a setting that cannot be: %s; link it anew", path, error);
+		return -EINVAL;
+	}
+	enum tw_origin *origin = &origins[s - tw_settings];
+	if (*origin == TW_ORIGIN_DEFAULT && settings_go(&with)) {
+		*config = with;
+		*origin = TW_ORIGIN_PROGRAM;
+	}
+	return 0;
+}
+
+int program_settings(const char *path, struct tw_config *config, enum tw_origin *origins)
+{
+	struct program f = program_open(path);
+	const char *text = NULL;
+	size_t bytes = 0;
+	int status = 0;
+
+	for (unsigned i = 0; i < f.parts && !text; i++)
+		if (f.part[i].p_type == PT_NOTE)
+			text = note_of(&f, &f.part[i], &bytes);
+	if (text && (!bytes || text[bytes - 1])) {
+		tool_say("'%s' has a damaged note of its settings; link it anew", path);
+		status = -EINVAL;
+	}
+	for (size_t at = 0; text && at < bytes && !status; at += strlen(text + at) + 1)
+		if (text[at])
+			status = settings_set(path, text + at, config, origins);
+	program_close(&f);
+	return status;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* program.h - what a program's file says of itself. */
+#ifndef TW_TOOLS_PROGRAM_H
+#define TW_TOOLS_PROGRAM_H
+
+#include "core/config.h"
+
+/* program_data - writable memory of the executable @path; 0 when it is none. */
+size_t program_data(const char *path);
+
+/* program_settings - take over the settings that suit the program @path, which its note names (openmp/defaults.S): those whose
+ * origin is the default.  One that does not go with what the others are is left out.  Returns 0; or -EINVAL, printed, when the note is
+ * wrong.  A file without one, also one that is no executable, has nothing to say. */
+int program_settings(const char *path, struct tw_config *config, enum tw_origin *origins);
+
+#endif
