@@ -35,10 +35,10 @@ static unsigned past_run(struct tw_proc *me, tw_page_t p, enum tw_rights want, u
 	return n;
 }
 
-static bool past_probes(struct cash *c)
+unsigned cash_dice(struct cash *c, unsigned sides)
 {
 	c->dice = c->dice * 1664525u + 1013904223u;
-	return (c->dice >> 16) % PAST_PROBE == 0;
+	return (c->dice >> 16) % sides;
 }
 
 static unsigned stream_window(struct cash_stream *s, tw_page_t p, unsigned most)
@@ -67,7 +67,7 @@ struct cash_guess cash_guess(struct tw_proc *me, struct cash_stream *s, tw_page_
 	g.fresh = want == TW_WRITE ? TW_MIN(s->run / STREAM_FRESH, most) : 0;
 	if (g.known < g.window)
 		return g;
-	g.probe = g.known >= PAST_PROBED && past_probes(cash_of(me));
+	g.probe = g.known >= PAST_PROBED && cash_dice(cash_of(me), PAST_PROBE) == 0;
 	g.window = g.probe ? g.known / 2 : g.known;
 	g.sure = true;
 	return g;

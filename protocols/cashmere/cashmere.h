@@ -40,7 +40,8 @@ enum {
 #define CASH_CHUNK      64u
 #define CASH_WINDOW_MAX 256u
 
-#define CASH_TERMS      1024u /* intervals after which a page may still be given back before it is asked for */
+#define CASH_LOG        16384u /* entries of a processor's log of faults */
+#define CASH_TERMS      1024u  /* intervals: longer turns, and steps of half as many, are not learnt */
 
 #define CASH_BUFFER ((size_t)256 << 10) /* for one sender's diffs at one receiver: message.c */
 
@@ -79,6 +80,14 @@ struct cash_past {
 	uint32_t due;    /* its neighbour in cash.due, plus 2; 1: it has none; 0: it is not in there */
 };
 
+/* What a fault, or a replay in place of it, took: replay.c. */
+struct cash_entry {
+	tw_page_t first;
+	uint16_t count;
+	uint8_t want;
+	uint8_t seen; /* it was in the same interval of so many steps before, up to 2 */
+};
+
 /* What to take at a fault. */
 struct cash_guess {
 	unsigned window; /* pages from the one that faults on */
@@ -98,6 +107,11 @@ struct cash {
 	struct cash_past *past; /* [layout.pages] */
 	uint32_t dice;          /* of probes */
 	uint32_t due[CASH_TERMS]; /* first page plus 1, of those to be given back at the release of that number modulo CASH_TERMS */
+	struct cash_entry log[CASH_LOG]; /* of the last ones, by their number modulo CASH_LOG */
+	uint32_t logged;            /* entries ever written */
+	uint32_t begun[CASH_TERMS]; /* how many they were when the interval of that number modulo CASH_TERMS began */
+	uint32_t period;            /* so many intervals make a step, it seems; 0: not known */
+	unsigned trust;             /* how sure that is */
 	struct tw_pageset *yields; /* those of the release at work */
 	/* Of each page of the window at work, when its home was told: cash_extra.withdrawn, and tw_page.home. */
 	uint32_t told_at[CASH_WINDOW_MAX];
@@ -194,6 +208,19 @@ void cash_break(struct tw_proc *me, unsigned node, tw_page_t first, unsigned cou
 struct cash_guess cash_guess(struct tw_proc *me, struct cash_stream *s, tw_page_t p, enum tw_rights want);
 void cash_write_behind(struct tw_proc *me, tw_page_t p);
 void cash_behind_wrong(struct tw_proc *me, tw_page_t p);
+/* cash_dice - 0 to @sides - 1, by chance: of probes. */
+unsigned cash_dice(struct cash *c, unsigned sides);
+
+/* cash_ahead - of @count pages from @first, give this processor @want on those that may come along and that nobody is at work on.
+ * Returns how many did.  @replay: none of them has faulted, nor is it to stay writable. */
+unsigned cash_ahead(struct tw_proc *me, tw_page_t first, unsigned count, enum tw_rights want, bool replay);
+
+/* Steps that come again: replay.c.  cash_replay_begins - an interval does.  cash_replay_fault - a fault on @p gave this processor @want on
+ * @count pages from it; the last time it got that right in interval @last (0: never).  cash_replay - behind a barrier: take what this
+ * interval took in the steps before. */
+void cash_replay_begins(struct cash *c);
+void cash_replay_fault(struct tw_proc *me, tw_page_t p, unsigned count, enum tw_rights want, uint32_t last);
+void cash_replay(struct tw_proc *me);
 
 /* cash_flush_range - an early release of the pages of the range that this processor wrote.  No page lock held. */
 void cash_flush_range(struct tw_proc *me, tw_page_t first, unsigned count);

@@ -17,6 +17,7 @@ struct window {
 	tw_page_t first;
 	unsigned count;
 	enum tw_rights want;
+	bool replay;    /* none of its pages has faulted */
 	bool sure;      /* its pages will very probably be used: may take them from other nodes */
 	unsigned known; /* so many were, together: may also be written at their home while others have copies */
 	unsigned fresh; /* cash_guess */
@@ -404,7 +405,10 @@ static void window_map(struct tw_proc *me, const struct window *w)
 			if (e->state & CASH_EXCLUSIVE)
 				continue;
 			tw_pageset_add(me->dirty, w->first + i);
-			fault_written(me, w->first + i);
+			if (w->replay)
+				cash_extra(me, w->first + i)->patience = 0;
+			else
+				fault_written(me, w->first + i);
 		}
 	}
 }
@@ -428,8 +432,7 @@ static void fault_window(struct tw_proc *me, struct window *w)
 	window_unlock(me, w);
 }
 
-/* Of @count pages from @first, give this processor @want on those that may come along.  Returns how many did. */
-static unsigned fault_ahead(struct tw_proc *me, tw_page_t first, unsigned count, enum tw_rights want)
+unsigned cash_ahead(struct tw_proc *me, tw_page_t first, unsigned count, enum tw_rights want, bool replay)
 {
 	unsigned came = 0;
 
@@ -438,11 +441,13 @@ static unsigned fault_ahead(struct tw_proc *me, tw_page_t first, unsigned count,
 		                   .count = TW_MIN(count - done, CASH_CHUNK),
 		                   .want = want,
 		                   .sure = true,
+		                   .replay = replay,
 		                   .known = CASH_CHUNK};
-		cash_lock(me, w.first);
+		n = 1;
+		if (!tw_page_trylock(me, w.first))
+			continue;
 		bool wanted = fault_comes_along(me, w.first, &w);
 		tw_page_unlock(me, w.first);
-		n = 1;
 		if (!wanted)
 			continue;
 		fault_window(me, &w);
@@ -456,6 +461,7 @@ static unsigned fault_ahead(struct tw_proc *me, tw_page_t first, unsigned count,
 static unsigned fault_stream(struct tw_proc *me, struct cash_stream *s, tw_page_t p, enum tw_rights want)
 {
 	struct cash_guess g = cash_guess(me, s, p, want);
+	uint32_t last = cash_of(me)->past[p].got[want == TW_WRITE];
 	struct window w = {
 	    .first = p, .count = g.window, .want = want, .sure = g.sure, .known = g.known, .fresh = g.fresh};
 
@@ -464,11 +470,12 @@ static unsigned fault_stream(struct tw_proc *me, struct cash_stream *s, tw_page_
 	if (done == g.window && g.probe)
 		done++;
 	if (done < g.known && w.want == want) {
-		came += fault_ahead(me, p + done, g.known - done, want);
+		came += cash_ahead(me, p + done, g.known - done, want, false);
 		done = g.known;
 	}
 	s->next = p + done;
 	s->run += done;
+	cash_replay_fault(me, p, done, want, last);
 	return came;
 }
 
@@ -490,7 +497,7 @@ void cash_write_fault(struct tw_proc *me, tw_page_t p)
 
 void cash_prefetch(struct tw_proc *me, tw_page_t first, unsigned count)
 {
-	me->stats->now.prefetched_reads += fault_ahead(me, first, count, TW_READ);
+	me->stats->now.prefetched_reads += cash_ahead(me, first, count, TW_READ, false);
 }
 
 /* The home's frame is the master, which no notice makes stale: so its processors can keep a right that releases and

@@ -452,6 +452,7 @@ static void release_all(struct tw_proc *me, bool at_barrier)
 	struct release r = {.me = me, .at_barrier = at_barrier, .may_keep = true};
 
 	cash_of(me)->releases++;
+	cash_replay_begins(cash_of(me));
 
 	/* Our stores before our look into queues and the no-longer-exclusive set: see exclusive.c. */
 	atomic_thread_fence(memory_order_seq_cst);
@@ -707,5 +708,8 @@ void cash_acquire(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object)
 	me->acquire_ts = cash_of(me)->arrived ? acquire_passed(me) : tw_tick(me);
 	if (!tw_pageset_empty(me->notices))
 		tw_pageset_drain(me->notices, acquire_run, me);
-	cash_of(me)->arrived = false;
+	if (cash_of(me)->arrived) {
+		cash_of(me)->arrived = false;
+		cash_replay(me);
+	}
 }

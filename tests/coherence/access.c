@@ -357,3 +357,31 @@ void coh_turns(struct suite *s)
 	}
 	suite_free(s, (void *)(uintptr_t)mem);
 }
+
+/* Steps that come again, each of which touches pages that lie apart and that all write; from the middle on, in another order, and some
+ * of them no more. */
+void coh_again(struct suite *s)
+{
+	enum { ROUNDS = 16, STEPS = 3, PLACES = 23, TOUCHES = 12, PAGES = STEPS * PLACES };
+	volatile uint32_t *mem = suite_shared(s, (size_t)PAGES * PAGE);
+	uint32_t stores[PAGES] = {0};
+
+	for (unsigned turn = 0; turn < ROUNDS * STEPS; turn++) {
+		unsigned step = turn % STEPS, before = (turn + STEPS - 1) % STEPS, half = turn / STEPS >= ROUNDS / 2;
+		for (unsigned k = 0; k < TOUCHES; k++) {
+			unsigned place = k * (half ? 11 : 7) % PLACES;
+			unsigned page = place * STEPS + step, other = place * STEPS + before;
+			for (unsigned q = 0; q < s->count; q++) {
+				uint32_t value = mem[other * PAGE / 4 + q];
+				EXPECT(s, value == stores[other], "turn %u: word %u of page %u is %u, not %u", turn, q,
+				       other, value, stores[other]);
+			}
+			uint32_t value = mem[page * PAGE / 4 + s->me];
+			EXPECT(s, value == stores[page], "turn %u: own word of page %u is %u, not %u", turn, page,
+			       value, stores[page]);
+			mem[page * PAGE / 4 + s->me] = ++stores[page];
+		}
+		tw_barrier_all();
+	}
+	suite_free(s, (void *)(uintptr_t)mem);
+}

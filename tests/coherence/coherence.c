@@ -15,6 +15,7 @@ static const struct suite_case cases[] = {
     {"claim_under_notice", coh_claim_under_notice},
     {"many_readers_chain", coh_many_readers_chain},
     {"turns", coh_turns},
+    {"again", coh_again},
     {"malloc", coh_malloc},
     {"calloc", coh_calloc},
     {"realloc", coh_realloc},

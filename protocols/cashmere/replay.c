@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* replay.c - steps that come again.  A program that passes the same barriers time after time faults in each interval between two of them on
+ * the pages of the same interval of the step before, however far apart those lie: its borders in all planes, blocks of several arrays.
+ *
+ * A processor writes down what its faults took, interval by interval, and how many intervals a step has: the distance at which faults find
+ * themselves.  What came in the same interval of two steps is taken at the barrier before that of the next one, without a fault.  Whether it
+ * is still used is not seen then: so each time some is left out, by chance.  If it does not fault, it is not written down again; nor is
+ * what came along in vain (cash_past.got).  As ahead.c: a wrong guess costs time and nothing else. */
+#include "protocols/cashmere/cashmere.h"
+
+#define REPLAY_PROBE   8u    /* one entry in so many is left out */
+#define REPLAY_PAGES   1024u /* an interval that takes more streams: few faults, and too much for the cache */
+#define REPLAY_RIGHT   4u    /* a fault that finds itself is worth so many that do not: most that do are replayed */
+#define REPLAY_TRUSTED 32u
+#define REPLAY_MOST    64u
+
+static struct cash_entry *replay_entry(struct cash *c, uint32_t at)
+{
+	return &c->log[at % CASH_LOG];
+}
+
+/* The entries of the interval of the step before: from *@begin to before *@end.  None when they are lost. */
+static void replay_before(struct cash *c, uint32_t *begin, uint32_t *end)
+{
+	uint32_t interval = c->releases - c->period;
+
+	*begin = c->begun[interval % CASH_TERMS];
+	*end = c->begun[(interval + 1) % CASH_TERMS];
+	if (!c->period || c->period >= c->releases || c->logged - *begin > CASH_LOG / 2)
+		*end = *begin;
+}
+
+static void replay_write(struct cash *c, tw_page_t first, unsigned count, enum tw_rights want, unsigned seen)
+{
+	*replay_entry(c, c->logged++) = (struct cash_entry){
+	    .first = first, .count = (uint16_t)count, .want = (uint8_t)want, .seen = (uint8_t)TW_MIN(seen, 2u)};
+}
+
+void cash_replay_begins(struct cash *c)
+{
+	c->begun[c->releases % CASH_TERMS] = c->logged;
+}
+
+void cash_replay_fault(struct tw_proc *me, tw_page_t p, unsigned count, enum tw_rights want, uint32_t last)
+{
+	struct cash *c = cash_of(me);
+	uint32_t at, end;
+
+	for (replay_before(c, &at, &end); at != end; at++) {
+		const struct cash_entry *e = replay_entry(c, at);
+		if (p - e->first < e->count && e->want == want)
+			break;
+	}
+	bool found = at != end;
+	if (found) {
+		c->trust = TW_MIN(c->trust + REPLAY_RIGHT, REPLAY_MOST);
+	} else if (c->trust) {
+		c->trust--;
+	} else if (last && c->releases - last < CASH_TERMS / 2) {
+		c->period = c->releases - last;
+		c->trust = REPLAY_RIGHT;
+	}
+	replay_write(c, p, TW_MIN(count, CASH_WINDOW_MAX), want, found ? replay_entry(c, at)->seen + 1u : 0);
+}
+
+/* Take what an entry says, but what came along in vain. */
+static void replay_take(struct tw_proc *me, struct cash_entry e)
+{
+	struct cash *c = cash_of(me);
+
+	for (unsigned i = 0, n; i < e.count; i += TW_MAX(n, 1u)) {
+		for (n = 0; i + n < e.count && c->past[e.first + i + n].got[e.want == TW_WRITE]; n++)
+			;
+		if (!n)
+			continue;
+		unsigned came = cash_ahead(me, e.first + i, n, e.want, true);
+		if (e.want == TW_WRITE)
+			me->stats->now.prefetched_writes += came;
+		else
+			me->stats->now.prefetched_reads += came;
+		replay_write(c, e.first + i, n, e.want, e.seen);
+	}
+}
+
+void cash_replay(struct tw_proc *me)
+{
+	struct cash *c = cash_of(me);
+	uint32_t begin, end;
+	unsigned pages = 0;
+
+	if (c->trust < REPLAY_TRUSTED || !me->config.prefetch || me->config.race || me->polls.fence ||
+	    tw_twins_scarce(me))
+		return;
+	replay_before(c, &begin, &end);
+	for (uint32_t at = begin; at != end; at++)
+		pages += replay_entry(c, at)->count;
+	if (pages > REPLAY_PAGES)
+		return;
+	/* What is read and written gets the right to be written at once. */
+	for (unsigned want = TW_WRITE; want > TW_NONE; want--)
+		for (uint32_t at = begin; at != end; at++) {
+			const struct cash_entry *e = replay_entry(c, at);
+			if (e->want == want && e->seen && cash_dice(c, REPLAY_PROBE))
+				replay_take(me, *e);
+		}
+}
