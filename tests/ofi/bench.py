@@ -13,7 +13,7 @@ sys.dont_write_bytecode = True
 import peer  # noqa: E402
 
 ROUNDS = 5
-PINGPONG = ["fi_pingpong", "-e", "rdm", "-p", "tcp;ofi_rxm"]
+PINGPONG = ["fi_pingpong", "-e", "msg", "-p", "tcp"]
 ROUND_TRIPS = ["8-byte write and flush", "8-byte read", "fetch-and-add"]
 STREAM = "writes of 1024 KiB each, flush at the end"
 BOUNDS = {**dict.fromkeys(ROUND_TRIPS, 1.3), STREAM: 0.85}
