@@ -2,6 +2,7 @@
 #include "core/globals.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,11 @@
 #include "core/job.h"
 #include "core/stores.h"
 
-static char *globals_copy; /* pages of zeros were not written */
+#define GLOBALS_BLOCK   512u                /* pages whose state is asked for at once */
+#define GLOBALS_TOUCHED ((uint64_t)3 << 62) /* in an entry of /proc/self/pagemap: in memory, or swapped out */
+
+static char *globals_copy;  /* pages of zeros were not written, */
+static bool *globals_wrote; /* those that were */
 static bool globals_forgotten;
 
 /* Where a variable that begins as zero has a large alignment the linker leaves pages out before it: variables are copied as a
@@ -56,18 +61,51 @@ static bool globals_zero(const char *page)
 	return page[0] == 0 && memcmp(page, page + 1, 4095) == 0;
 }
 
-static int globals_copy_out(void)
+/* May these @count pages, still private, hold anything?  What begins as zero does not before it is touched, and looking would touch it: a
+ * fault for each page. */
+static void globals_ask(int pagemap, const char *at, size_t count, uint64_t *state)
 {
-	size_t bytes = globals_length();
-	char *copy = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	ssize_t bytes = (ssize_t)(count * sizeof(*state));
 
-	if (copy == MAP_FAILED)
-		return -errno;
-	for (size_t at = 0; at < bytes; at += 4096)
-		if (!globals_zero(tw_globals_start + at))
-			memcpy(copy + at, tw_globals_start + at, 4096);
+	if (pagemap < 0 ||
+	    pread(pagemap, state, (size_t)bytes, (off_t)((uintptr_t)at / 4096 * sizeof(*state))) != bytes)
+		memset(state, 0xff, (size_t)bytes);
+	for (size_t i = 0; i < count && at + i * 4096 < tw_globals_zero; i++)
+		state[i] = GLOBALS_TOUCHED;
+}
+
+/* @pagemap: of the process, while the variables are private; else -1. */
+static int globals_copy_out(int pagemap)
+{
+	size_t pages = globals_length() / 4096;
+	char *copy =
+	    mmap(NULL, globals_length(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	uint64_t state[GLOBALS_BLOCK];
+
+	globals_wrote = calloc(pages, sizeof(*globals_wrote));
+	if (copy == MAP_FAILED || !globals_wrote)
+		return -ENOMEM;
+	for (size_t i = 0; i < pages; i++) {
+		char *page = tw_globals_start + i * 4096;
+		if (i % GLOBALS_BLOCK == 0)
+			globals_ask(pagemap, page, TW_MIN(pages - i, (size_t)GLOBALS_BLOCK), state);
+		if (!(state[i % GLOBALS_BLOCK] & GLOBALS_TOUCHED) || globals_zero(page))
+			continue;
+		memcpy(copy + i * 4096, page, 4096);
+		globals_wrote[i] = true;
+	}
 	globals_copy = copy;
 	return 0;
+}
+
+static int globals_copy_private(void)
+{
+	int pagemap = sysconf(_SC_PAGESIZE) == 4096 ? open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC) : -1;
+	int error = globals_copy_out(pagemap);
+
+	if (pagemap >= 0)
+		close(pagemap);
+	return error;
 }
 
 int tw_globals_leave(struct tw_proc *me)
@@ -82,7 +120,7 @@ int tw_globals_leave(struct tw_proc *me)
 		return -ENOMEM;
 	}
 	if (me->id == 0)
-		error = globals_copy_out();
+		error = globals_copy_private();
 	if (error)
 		tw_log("cannot copy the program's global variables: %s", strerror(-error));
 	else
@@ -92,13 +130,14 @@ int tw_globals_leave(struct tw_proc *me)
 
 void tw_globals_enter(void)
 {
-	for (size_t at = 0; at < globals_length(); at += 4096) {
-		if (globals_zero(globals_copy + at))
+	for (size_t i = 0; i < globals_length() / 4096; i++) {
+		if (!globals_wrote[i])
 			continue;
-		tw_stores_add(tw_globals_start + at, 4096);
-		memcpy(tw_globals_start + at, globals_copy + at, 4096);
+		tw_stores_add(tw_globals_start + i * 4096, 4096);
+		memcpy(tw_globals_start + i * 4096, globals_copy + i * 4096, 4096);
 	}
 	munmap(globals_copy, globals_length());
+	free(globals_wrote);
 }
 
 void tw_globals_forget(void)
@@ -108,7 +147,7 @@ void tw_globals_forget(void)
 
 void tw_globals_keep(void)
 {
-	int error = globals_forgotten ? 0 : globals_copy_out();
+	int error = globals_forgotten ? 0 : globals_copy_out(-1);
 
 	if (error)
 		tw_fatal("cannot copy the program's global variables: %s", strerror(-error));
