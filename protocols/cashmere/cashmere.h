@@ -217,7 +217,7 @@ unsigned cash_ahead(struct tw_proc *me, tw_page_t first, unsigned count, enum tw
 
 /* Steps that come again: replay.c.  cash_replay_begins - an interval does.  cash_replay_fault - a fault on @p gave this processor @want on
  * @count pages from it; the last time it got that right in interval @last (0: never).  cash_replay - behind a barrier: take what this
- * interval took in the steps before. */
+ * interval took in the three steps before. */
 void cash_replay_begins(struct cash *c);
 void cash_replay_fault(struct tw_proc *me, tw_page_t p, unsigned count, enum tw_rights want, uint32_t last);
 void cash_replay(struct tw_proc *me);

@@ -3,7 +3,7 @@
  * the pages of the same interval of the step before, however far apart those lie: its borders in all planes, blocks of several arrays.
  *
  * A processor writes down what its faults took, interval by interval, and how many intervals a step has: the distance at which faults find
- * themselves.  What came in the same interval of two steps is taken at the barrier before that of the next one, without a fault.  Whether it
+ * themselves.  What came in the same interval of three steps is taken at the barrier before that of the next one, without a fault.  Whether it
  * is still used is not seen then: so each time some is left out, by chance.  If it does not fault, it is not written down again; nor is
  * what came along in vain (cash_past.got).  As ahead.c: a wrong guess costs time and nothing else. */
 #include "protocols/cashmere/cashmere.h"
@@ -100,7 +100,7 @@ void cash_replay(struct tw_proc *me)
 	for (unsigned want = TW_WRITE; want > TW_NONE; want--)
 		for (uint32_t at = begin; at != end; at++) {
 			const struct cash_entry *e = replay_entry(c, at);
-			if (e->want == want && e->seen && cash_dice(c, REPLAY_PROBE))
+			if (e->want == want && e->seen > 1 && cash_dice(c, REPLAY_PROBE))
 				replay_take(me, *e);
 		}
 }
