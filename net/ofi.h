@@ -59,6 +59,7 @@ struct ofi_port {
 	unsigned ways;
 	unsigned looks; /* until the next one at eq */
 	int wait_eq;
+	int signal; /* taken out of wait; -1: nothing */
 	struct fid_mr *mr;     /* of all buffers, where the provider wants that */
 	struct fid_mr *memory; /* of the node's memory, for others to reach */
 	void *desc;

@@ -15,10 +15,10 @@
 
 /* ---- the port ---- */
 
-/* For each completion the provider writes a byte to a pair of sockets of its own, lest another thread sleep over it, and reads it at the
- * next look: two system calls, a fifth of a round trip.  But no other thread uses this queue, and whoever sleeps has asked fi_trywait, which looks
- * for completions by itself.  So the pair, all that the descriptor has yet, is taken out of it: its byte is then written once in each sleep. */
-static void msg_spare_bytes(int wait)
+/* For each completion the provider writes a byte to a pair of sockets of its own, and reads it at the next look: two system calls, a fifth of a
+ * round trip.  It is for who sleeps on the descriptor.  So the pair, all that the descriptor has yet, is taken out of it, and who sleeps waits for it
+ * beside: fi_trywait takes the byte away, and what becomes of it behind that writes it again.  Returns it, or -1. */
+static int msg_take_signal(int wait)
 {
 	struct sockaddr_storage address;
 	socklen_t bytes = sizeof(address);
@@ -31,8 +31,10 @@ static void msg_spare_bytes(int wait)
 		found += sscanf(line, "tfd: %d", &fd) == 1;
 	if (info)
 		fclose(info);
-	if (found == 1 && getsockname(fd, (struct sockaddr *)&address, &bytes) == 0 && address.ss_family == AF_UNIX)
-		epoll_ctl(wait, EPOLL_CTL_DEL, fd, NULL);
+	return found == 1 && getsockname(fd, (struct sockaddr *)&address, &bytes) == 0 &&
+	               address.ss_family == AF_UNIX && epoll_ctl(wait, EPOLL_CTL_DEL, fd, NULL) == 0
+	           ? fd
+	           : -1;
 }
 
 int ofi_msg_up(struct ofi_port *port, const char **step)
@@ -52,7 +54,7 @@ int ofi_msg_up(struct ofi_port *port, const char **step)
 		return error;
 	port->address.len = (uint16_t)bytes;
 	if (ofi_before(FI_VERSION(1, 18)))
-		msg_spare_bytes(port->wait);
+		port->signal = msg_take_signal(port->wait);
 	return 0;
 }
 

@@ -265,7 +265,7 @@ int ofi_port_open(struct ofi_port *port, const struct tw_net_config *config, uns
 	sigset_t all, old;
 	int error;
 
-	*port = (struct ofi_port){.wait = -1, .wait_eq = -1};
+	*port = (struct ofi_port){.wait = -1, .wait_eq = -1, .signal = -1};
 	if ((error = ofi_choose(port, config)))
 		return error;
 	bool connected = port->info->ep_attr->type == FI_EP_MSG;
@@ -433,7 +433,8 @@ enum ofi_event ofi_poll(struct ofi_port *port, struct ofi_buffer **buffer, ssize
 bool ofi_sleep(struct ofi_port *port, int also, uint64_t timeout_ns)
 {
 	struct fid *fid[2] = {&port->cq->fid, port->eq ? &port->eq->fid : NULL};
-	struct pollfd wait[3] = {{.fd = port->wait, .events = POLLIN},
+	struct pollfd wait[4] = {{.fd = port->wait, .events = POLLIN},
+	                         {.fd = port->signal, .events = POLLIN},
 	                         {.fd = port->wait_eq, .events = POLLIN},
 	                         {.fd = also, .events = POLLIN}};
 	struct timespec ts = {.tv_sec = (time_t)(timeout_ns / 1000000000u),
@@ -441,5 +442,5 @@ bool ofi_sleep(struct ofi_port *port, int also, uint64_t timeout_ns)
 
 	port->looks = 0;
 	return fi_trywait(port->fabric, fid, port->eq ? 2 : 1) != 0 ||
-	       ppoll(wait, 3, timeout_ns ? &ts : NULL, NULL) != 0;
+	       ppoll(wait, 4, timeout_ns ? &ts : NULL, NULL) != 0;
 }
