@@ -7,6 +7,7 @@
 
 #define AREA ((size_t)256 << 10)
 #define LONG ((size_t)192 << 10)
+#define MUCH ((size_t)3 << 19)
 
 static struct tw_net_flow *flow_new(struct env *env)
 {
@@ -186,10 +187,28 @@ static void flows(struct env *env)
 	free(flow[1]);
 }
 
+/* All read much from the next one, again and again, and everyone sleeps at once: whoever has begun to answer is woken to go on. */
+static void crossing(struct env *env)
+{
+	static unsigned char into[MUCH];
+	unsigned next = (env->node + 1) % env->ranks;
+
+	for (unsigned i = 0; i < 100; i++) {
+		uint64_t begun = tw_time_ns();
+
+		for (unsigned k = 0; k < 8; k++)
+			tw_net_read(env->net, next, AREA, into, MUCH);
+		tw_net_read_wait(env->net);
+		ENV_CHECK(env, tw_time_ns() - begun < 10000000000u, "a long read took more than 10 s");
+	}
+	env_barrier(env);
+}
+
 const struct env_case flow_cases[] = {
     {.name = "flow-lengths", .run = lengths, .nodes = 2, .ports = 1},
     {.name = "flow-atomics", .run = atomics, .nodes = 2, .ports = 1},
     {.name = "flow-order", .run = order, .nodes = 2, .ports = 1},
     {.name = "flow-flows", .run = flows, .nodes = 2, .ports = 1},
+    {.name = "flow-crossing-spin-0", .run = crossing, .nodes = 2, .ports = 1},
     {.name = NULL},
 };
