@@ -13,10 +13,11 @@
  * after which the length is learnt anew.
  *
  * Giving back is what a break by another node, our release, and the notice of that node's stores would do one after the other
- * (exclusive.c, sync.c), in one step: the processor, the only one of its node that has the page mapped, takes its own right
+ * (exclusive.c, release.c, acquire.c), in one step: the processor, the only one of its node that has the page mapped, takes its own right
  * and from then on stores no more; the master gets the page, where it is elsewhere, performed; only then the directory says
  * that the node has nothing.  Nobody is owed a notice: a node that asked before the release looked into the queue of
- * breaks has ended exclusive mode, and the page stays; one that asked later reads all that was stored before the release. */
+ * breaks has ended exclusive mode, and the page stays; one that asked later reads all that was stored before the release
+ * (tests/models/tell.pml and exclusive.pml, GIVES; for homes that leave at a notice, turns.pml). */
 #include "protocols/cashmere/cashmere.h"
 
 /* How often the other nodes have left the page. */

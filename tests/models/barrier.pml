@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* barrier.pml - a node acquires once after a barrier of all (acquire_passed in protocols/cashmere/sync.c).
+/* barrier.pml - a node acquires once after a barrier of all (acquire_passed in protocols/cashmere/acquire.c).
  *
  * Node A has processors 0 and 1 on one frame; processor 2 is the home's.  It writes a new value in every odd step, another word of
  * the page in every even one, sends a notice when it arrives, and is then ahead by as much as the barrier lets it; A's processors read in every even step.  Their acquire has

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* exclusive.pml - breaking exclusive mode against the holder's release (protocols/cashmere/exclusive.c and sync.c).
+/* exclusive.pml - breaking exclusive mode against the holder's release (protocols/cashmere/exclusive.c and release.c).
  *
  * A writer stores to word x of a page that its node holds exclusively: no protocol action, and the store may linger in
  * the processor's store buffer (TSO).  Its release looks into the no-longer-exclusive (NLE) set after a full fence; for

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* message.pml - diffs as messages that the home's agent applies (protocols/cashmere/message.c; sync.c, release_messages).
+/* message.pml - diffs as messages that the home's agent applies (protocols/cashmere/message.c; release.c, release_messages).
  *
  * Processors 0 and 1 write words 0 and 1 of their node's frame, away from the home, each under its lock; the home's processor
  * writes either in the master.  A release puts the diff (a flush-update of the twin) into a buffer, marks the page busy, unlocks it, and waits for

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* tell.pml - ending exclusive mode at the home by a notice (protocols/cashmere/fault.c, exclusive.c and sync.c, core/notice.c).
+/* tell.pml - ending exclusive mode at the home by a notice (protocols/cashmere/fault.c, exclusive.c, release.c and acquire.c, core/notice.c).
  *
  * Node H is the page's home and holds it exclusively; its processors 0 and 1 write words 0 and 1, each under its own
  * lock; stores may linger in store buffers (TSO).  The processors of node X read either word, under its lock or not.  X

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* turns.pml - a home that leaves its page at a notice (cash_yield_home in protocols/cashmere/yield.c) against releases at barriers that are
- * left to those who come later (release_page in protocols/cashmere/sync.c).
+ * left to those who come later (release_page in protocols/cashmere/release.c).
  *
  * Node H is the page's home: processors 0 and 1 on one frame, the master copy.  Processor 2 is node X's, with a copy.  Steps end with a
  * barrier of all; in odd ones each processor may write its word, in even ones it may read all words.  H's processors may

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* acquire.c - acquires: what becomes of pages for which notices came (Cashmere-2L, section 2.4.2). */
+#include "protocols/cashmere/cashmere.h"
+
+/* Must this processor drop its mapping of @p (locked), for which a notice came?  Not when the node has fetched it
+ * since.  At the home, which is never stale: shall it? */
+static bool acquire_drops(struct tw_proc *me, tw_page_t p)
+{
+	struct tw_page *e = &me->page[p];
+	if (!(e->mapped & cash_bit(me)) || (e->state & CASH_EXCLUSIVE))
+		return false;
+	if (cash_is_home(me, e))
+		return cash_yield_home(me, p);
+	return e->ts_update < e->ts_notice;
+}
+
+static bool acquire_forget(struct tw_proc *me, tw_page_t p)
+{
+	struct tw_page *e = &me->page[p];
+	bool leaves = cash_yield_leaves(me, p);
+
+	e->mapped &= ~cash_bit(me);
+	if (cash_is_home(me, e))
+		e->writers &= ~cash_bit(me);
+	cash_yield_ended(me, p);
+	me->stats->now.invalidations++;
+	tw_trace_page(me, TW_TRACE_invalidation, p);
+	/* A node with writes to flush stays in the directory: who becomes exclusive must not miss them.  So does one that may want
+	 * updates, until the next notice: it says whether a fault came before.  Where the page wanders none is waited for. */
+	if (e->mapped || e->writers || (me->config.updates && !leaves))
+		return false;
+	cash_extra(me, p)->missed |= leaves;
+	cash_withdraw(me, p);
+	return true;
+}
+
+/* A second notice came for a page (locked) that the first one unmapped, and no fault between: leave the directory.  Returns
+ * whether it did. */
+static bool acquire_leave(struct tw_proc *me, tw_page_t p)
+{
+	const struct tw_page *e = &me->page[p];
+
+	if (!cash_extra(me, p)->missed || e->mapped || e->writers || cash_is_home(me, e) ||
+	    !(tw_dir_word(me, p, me->node) & TW_DIR_RIGHTS))
+		return false;
+	cash_withdraw(me, p);
+	return true;
+}
+
+/* The agent's set is never drained: there the page stays, until a processor collects its next notice. */
+void cash_noticed(struct tw_proc *me, tw_page_t p)
+{
+	cash_extra(me, p)->missed = 1;
+	if (!me->agent)
+		tw_pageset_add(me->notices, p);
+}
+
+/* Bring the copy up to date in place.  Page locked. */
+static void acquire_update(struct tw_proc *me, tw_page_t p)
+{
+	struct cash_extra *x = cash_extra(me, p);
+	x->left -= x->left > 0;
+	cash_fetch(me, p);
+	me->stats->now.updates++;
+	tw_trace_page(me, TW_TRACE_update, p);
+}
+
+/* Is the page (locked), for which a notice came, worth an update in place?  One that stays writable here is in use. */
+static bool acquire_updates(struct tw_proc *me, tw_page_t p)
+{
+	const struct tw_page *e = &me->page[p];
+	const struct cash_extra *x = cash_extra(me, p);
+	if (cash_is_home(me, e) || (cash_shoots(me) && e->twin) || tw_polled(me, p))
+		return false;
+	return x->left || (me->config.updates && x->patience && e->twin && (e->writers & cash_bit(me)));
+}
+
+/* What becomes of each page of a chunk, locked: one bit in @drop or @update, or neither. */
+static void acquire_sort(struct tw_proc *me, tw_page_t first, unsigned count, uint64_t *drop, uint64_t *update)
+{
+	_Static_assert(CASH_CHUNK <= 64, "one bit a page");
+	*drop = *update = 0;
+	for (unsigned i = 0; i < count; i++)
+		if (acquire_drops(me, first + i))
+			*(acquire_updates(me, first + i) ? update : drop) |= (uint64_t)1 << i;
+}
+
+void cash_unmap(struct tw_proc *me, tw_page_t first, unsigned count, uint64_t mask)
+{
+	for (unsigned i = 0, n; i < count; i += n) {
+		enum tw_rights have = cash_rights(me, &me->page[first + i]);
+		for (n = 0; i + n < count && (mask >> (i + n) & 1) && cash_rights(me, &me->page[first + i + n]) == have;
+		     n++)
+			;
+		if (n)
+			tw_map(me, first + i, n, have, TW_NONE);
+		else
+			n = 1;
+	}
+}
+
+static bool freshen_wants(struct tw_proc *me, tw_page_t p)
+{
+	const struct tw_page *e = &me->page[p];
+	return e->mapped && e->ts_update < e->ts_notice && !(e->state & CASH_EXCLUSIVE) && !cash_is_home(me, e) &&
+	       !tw_polled(me, p);
+}
+
+/* One of the pages of which a neighbour is to learn that they are stale. */
+static void freshen_page(void *ctx, tw_page_t p)
+{
+	struct tw_proc *me = ctx;
+
+	cash_lock(me, p);
+	if (cash_migrates(me))
+		tw_home_refresh(me, p);
+	if (cash_shoots(me) && me->page[p].twin && freshen_wants(me, p)) {
+		tw_page_unlock(me, p);
+		cash_flush_neighbours(me, p);
+		cash_lock(me, p);
+	}
+	if (freshen_wants(me, p) && !(cash_shoots(me) && me->page[p].twin)) {
+		acquire_update(me, p);
+		cash_fetched(me);
+	}
+	tw_page_unlock(me, p);
+}
+
+/* Where the home is here, other nodes' diffs go into the frame. */
+void cash_hide(struct tw_proc *me, tw_page_t p)
+{
+	struct tw_page *e = &me->page[p];
+
+	cash_lock(me, p);
+	if (cash_is_home(me, e) && cash_rights(me, e) == TW_READ && !(e->writers & cash_bit(me))) {
+		tw_map(me, p, 1, TW_READ, TW_NONE);
+		e->mapped &= ~cash_bit(me);
+	}
+	tw_page_unlock(me, p);
+}
+
+void cash_freshen(struct tw_proc *me)
+{
+	for (unsigned l = 0; l < me->locals; l++)
+		if (l != me->local)
+			tw_pageset_look(tw_notices_of(me, l), freshen_page, me);
+}
+
+static unsigned acquire_chunk(struct tw_proc *me, tw_page_t first, unsigned most)
+{
+	unsigned count = cash_lock_run(me, first, most);
+	uint64_t drop, update;
+	bool flush = false;
+
+	for (unsigned i = 0; cash_migrates(me) && i < count; i++)
+		tw_home_refresh(me, first + i);
+	for (unsigned i = 0; i < count; i++)
+		flush |= acquire_leave(me, first + i);
+	acquire_sort(me, first, count, &drop, &update);
+	for (uint64_t u = update; u; u &= u - 1)
+		acquire_update(me, first + (unsigned)__builtin_ctzll(u));
+	if (drop)
+		cash_unmap(me, first, count, drop);
+	for (; drop; drop &= drop - 1)
+		flush |= acquire_forget(me, first + (unsigned)__builtin_ctzll(drop));
+	if (flush)
+		tw_net_flush(me->net, TW_NET_ALL);
+	if (update)
+		cash_fetched(me);
+	for (unsigned i = 0; i < count; i++)
+		tw_page_unlock(me, first + i);
+	return count;
+}
+
+static void acquire_run(void *ctx, tw_page_t first, unsigned count)
+{
+	for (unsigned done = 0; done < count;)
+		done += acquire_chunk(ctx, first + done, TW_MIN(count - done, CASH_CHUNK));
+}
+
+/* The time of an acquire after a barrier of all, whose notices are collected: for the whole node when its first
+ * processor had collected them.  What is collected later was sent after the barrier, by nodes that are ahead, and it
+ * does not make stale what a faster neighbour has fetched since.  The barrier's number, modulo 4, goes into the low
+ * bits: each word is used by every second barrier, and nobody passes a barrier before all of the node have passed the
+ * one before the last (tests/models/barrier.pml). */
+static uint64_t acquire_passed(struct tw_proc *me)
+{
+	uint64_t round = atomic_load(&me->n->arrivals[me->local]), number = (round / 2 + 1) % 4;
+	_Atomic uint64_t *passed = &me->n->passed[round % 2];
+	uint64_t was = atomic_load(passed), now = tw_tick(me);
+
+	while (was % 4 != number || was < 4)
+		if (atomic_compare_exchange_weak(passed, &was, now << 2 | number))
+			return now;
+	return was >> 2;
+}
+
+void cash_acquire(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object)
+{
+	(void)kind;
+	(void)object;
+	cash_doubled(me); /* what is fetched from now on has our stores */
+	tw_notice_collect(me);
+	me->acquire_ts = cash_of(me)->arrived ? acquire_passed(me) : tw_tick(me);
+	if (!tw_pageset_empty(me->notices))
+		tw_pageset_drain(me->notices, acquire_run, me);
+	if (cash_of(me)->arrived) {
+		cash_of(me)->arrived = false;
+		cash_replay(me);
+	}
+}
