@@ -19,14 +19,15 @@ static struct cash_entry *replay_entry(struct cash *c, uint32_t at)
 	return &c->log[at % CASH_LOG];
 }
 
-/* The entries of the interval of the step before: from *@begin to before *@end.  None when they are lost. */
+/* The entries of the interval of the step before: from *@begin to before *@end.  None when they are lost, or too many to be replayed or looked
+ * through at each fault. */
 static void replay_before(struct cash *c, uint32_t *begin, uint32_t *end)
 {
 	uint32_t interval = c->releases - c->period;
 
 	*begin = c->begun[interval % CASH_TERMS];
 	*end = c->begun[(interval + 1) % CASH_TERMS];
-	if (!c->period || c->period >= c->releases || c->logged - *begin > CASH_LOG / 2)
+	if (!c->period || c->period >= c->releases || c->logged - *begin > CASH_LOG / 2 || *end - *begin > REPLAY_PAGES)
 		*end = *begin;
 }
 
