@@ -14,8 +14,12 @@
 #include "tweed/driver/protocol.h"
 #include "tweed/driver/transport.h"
 
-#define NOTE_OWNER    "Tweed"
-#define NOTE_SETTINGS 1 /* its kind: texts NAME=VALUE, each ended by a zero */
+#define NOTE_OWNER "Tweed"
+
+/* Kinds of notes: texts NAME=VALUE, each ended by a zero. */
+enum program_note { NOTE_SETTINGS = 1, NOTE_LARGE };
+
+#define PROGRAM_LARGE ((size_t)128 << 20) /* of writable memory: from here on NOTE_LARGE holds, too */
 
 /* An executable, mapped; no parts: it is none. */
 struct program {
@@ -56,20 +60,27 @@ static void program_close(struct program *f)
 		munmap(f->at, f->bytes);
 }
 
+static size_t program_writable(const struct program *f)
+{
+	size_t bytes = 0;
+
+	for (unsigned i = 0; i < f->parts; i++)
+		if (f->part[i].p_type == PT_LOAD && (f->part[i].p_flags & PF_W))
+			bytes += f->part[i].p_memsz;
+	return bytes;
+}
+
 size_t program_data(const char *path)
 {
 	struct program f = program_open(path);
-	size_t bytes = 0;
+	size_t bytes = program_writable(&f);
 
-	for (unsigned i = 0; i < f.parts; i++)
-		if (f.part[i].p_type == PT_LOAD && (f.part[i].p_flags & PF_W))
-			bytes += f.part[i].p_memsz;
 	program_close(&f);
 	return bytes;
 }
 
-/* Our note among those of a part; NULL: it is not there. */
-static const char *note_of(const struct program *f, const Elf64_Phdr *part, size_t *bytes)
+/* Our note of that kind among those of a part; NULL: it is not there. */
+static const char *note_of(const struct program *f, const Elf64_Phdr *part, enum program_note kind, size_t *bytes)
 {
 	size_t align = part->p_align == 8 ? 8 : 4, at = part->p_offset, end = at + part->p_filesz;
 	Elf64_Nhdr head;
@@ -81,7 +92,7 @@ static const char *note_of(const struct program *f, const Elf64_Phdr *part, size
 		size_t name = at + sizeof(head), text = TW_ALIGN_UP(name + head.n_namesz, align);
 		if (text + head.n_descsz > end)
 			return NULL;
-		if (head.n_type == NOTE_SETTINGS && head.n_namesz == sizeof(NOTE_OWNER) &&
+		if (head.n_type == kind && head.n_namesz == sizeof(NOTE_OWNER) &&
 		    memcmp(f->at + name, NOTE_OWNER, sizeof(NOTE_OWNER)) == 0) {
 			*bytes = head.n_descsz;
 			return f->at + text;
@@ -102,8 +113,9 @@ static bool settings_go(const struct tw_config *config)
 	       (!(protocol->flags & TW_PROTOCOL_HOMES_MOVE) || (transport->caps & TW_NET_ONE_HOST));
 }
 
-/* One NAME=VALUE.  Texts, which name files and commands, are the user's alone. */
-static int settings_set(const char *path, const char *text, struct tw_config *config, enum tw_origin *origins)
+/* One NAME=VALUE, which is taken over if it is @wanted.  Texts, which name files and commands, are the user's alone. */
+static int settings_set(const char *path, const char *text, bool wanted, struct tw_config *config,
+                        enum tw_origin *origins)
 {
 	const struct tw_setting *s = tw_settings;
 	size_t len = strcspn(text, "=");
@@ -121,30 +133,42 @@ static int settings_set(const char *path, const char *text, struct tw_config *co
 		return -EINVAL;
 	}
 	enum tw_origin *origin = &origins[s - tw_settings];
-	if (*origin == TW_ORIGIN_DEFAULT && settings_go(&with)) {
+	if (wanted && *origin == TW_ORIGIN_DEFAULT && settings_go(&with)) {
 		*config = with;
 		*origin = TW_ORIGIN_PROGRAM;
 	}
 	return 0;
 }
 
-int program_settings(const char *path, struct tw_config *config, enum tw_origin *origins)
+/* Take over what the note of that kind says. */
+static int settings_take(const char *path, const struct program *f, enum program_note kind, struct tw_config *config,
+                         enum tw_origin *origins)
 {
-	struct program f = program_open(path);
+	bool wanted = kind == NOTE_SETTINGS || program_writable(f) >= PROGRAM_LARGE;
 	const char *text = NULL;
 	size_t bytes = 0;
 	int status = 0;
 
-	for (unsigned i = 0; i < f.parts && !text; i++)
-		if (f.part[i].p_type == PT_NOTE)
-			text = note_of(&f, &f.part[i], &bytes);
+	for (unsigned i = 0; i < f->parts && !text; i++)
+		if (f->part[i].p_type == PT_NOTE)
+			text = note_of(f, &f->part[i], kind, &bytes);
 	if (text && (!bytes || text[bytes - 1])) {
 		tool_say("'%s' has a damaged note of its settings; link it anew", path);
 		status = -EINVAL;
 	}
 	for (size_t at = 0; text && at < bytes && !status; at += strlen(text + at) + 1)
 		if (text[at])
-			status = settings_set(path, text + at, config, origins);
+			status = settings_set(path, text + at, wanted, config, origins);
+	return status;
+}
+
+int program_settings(const char *path, struct tw_config *config, enum tw_origin *origins)
+{
+	struct program f = program_open(path);
+	int status = settings_take(path, &f, NOTE_SETTINGS, config, origins);
+
+	if (!status)
+		status = settings_take(path, &f, NOTE_LARGE, config, origins);
 	program_close(&f);
 	return status;
 }

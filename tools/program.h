@@ -8,8 +8,8 @@
 /* program_data - writable memory of the executable @path; 0 when it is none. */
 size_t program_data(const char *path);
 
-/* program_settings - take over the settings that suit the program @path, which its note names (openmp/defaults.S): those whose
- * origin is the default.  One that does not go with what the others are is left out.  Returns 0; or -EINVAL, printed, when the note is
+/* program_settings - take over the settings that suit the program @path, which its notes name (openmp/defaults.S; one of them is for programs
+ * with 128 MiB of writable memory and more): those whose origin is the default.  One that does not go with what the others are is left out.  Returns 0; or -EINVAL, printed, when the note is
  * wrong.  A file without one, also one that is no executable, has nothing to say. */
 int program_settings(const char *path, struct tw_config *config, enum tw_origin *origins);
 

@@ -17,7 +17,7 @@ from beside import Beside, run
 PROTOCOLS = ["2L", "2LMigr", "TS"]
 SHAPES = ["1x2", "2x1", "2x2", "3x1"]
 PROGRAMS = {"regions.c": ["5"], "shares.c": [], "locks.c": [], "tasks.c": [], "stolen.c": [], "flags.c": [], "calls.c": [], "classes.cpp": []}
-CHOSEN = {"TWEED_PROTOCOL": "cashmere:home=migrate", "TWEED_PAGE_SIZE": "16K"}  # openmp/defaults.S
+CHOSEN = {"TWEED_PROTOCOL": "cashmere:home=migrate", "TWEED_PAGE_SIZE": "16K"}  # openmp/defaults.S; the latter by large programs
 REFUSED = {"cancel": "cancel is not supported",
            "thread": "threads of its own (pthread_create) is not supported", "fork": "fork() in a program whose threads are processors",
            "exit": "exit(7) was called in a parallel region", "lock": "was not initialized",
@@ -80,9 +80,9 @@ def settings(*command, **env):
     return [said.get(name) for name in CHOSEN], done
 
 
-def used(*options, **env):
+def used(*command, **env):
     """The same, from the statistics of a run."""
-    done = run(tweed, "run", "-n", "2", "--stats", "used.json", *options, "./shares.tw", **env)
+    done = run(tweed, "run", "-n", "2", "--stats", "used.json", *command, **env)
     if done.returncode:
         return None, done
     with open("used.json", encoding="utf-8") as f:
@@ -96,7 +96,7 @@ def usable(transport):
 
 def with_note(name, old, new):
     """A copy of the program whose note says something else, of the same length."""
-    with open("shares.tw", "rb") as f:
+    with open("large.tw", "rb") as f:
         text = f.read()
     assert text.count(old) == 1 and len(old) == len(new)
     with open(name, "wb") as f:
@@ -106,6 +106,10 @@ def with_note(name, old, new):
 
 def defaults():
     """Settings that programs choose: read, shown, overridden one by one, and left out where they do not go with the user's."""
+    with open("large.c", "w", encoding="utf-8") as f:
+        f.write(f'#include "{os.path.join(sources, "shares.c")}"\nchar large[128 << 20];\n')
+    if not beside.build("large.c"):
+        return
     chosen, plain = [(value, "program") for value in CHOSEN.values()], [("2L", "default"), ("4K", "default")]
     for name, want, options, env in [
             ("as they come", chosen, [], {}),
@@ -116,10 +120,12 @@ def defaults():
             ("homes after initialization", [plain[0], chosen[1]], ["--home", "after-init"], {}),
             ("superpages", [plain[0], chosen[1]], [], {"TWEED_SUPERPAGE": "4"}),
             *[("over a network", [plain[0], chosen[1]], ["--transport", "ofi"], {})] * usable("ofi")]:
-        said, done = used(*options, **env)
+        said, done = used(*options, "./large.tw", **env)
         beside.expect(f"settings, {name}", said == want, done, run("cat", "used.json"))
-    for name, want, command, env in [("of a program", chosen, ["./shares.tw"], {}), ("of none", plain, [], {}), ("of gcc's", plain, ["./shares.gcc"], {}),
-                                     ("with a variable", [("2L", "environment"), chosen[1]], ["./shares.tw"], {"TWEED_PROTOCOL": "2L"})]:
+    said, done = used("./shares.tw")
+    beside.expect("settings, not a large program", said == [chosen[0], plain[1]], done)
+    for name, want, command, env in [("of a program", chosen, ["./large.tw"], {}), ("of none", plain, [], {}), ("of gcc's", plain, ["./large.gcc"], {}),
+                                     ("with a variable", [("2L", "environment"), chosen[1]], ["./large.tw"], {"TWEED_PROTOCOL": "2L"})]:
         said, done = settings(tweed, "info", "--json", *command, **env)
         beside.expect(f"tweed info {name}", said == want, done)
     beside.said("tweed info of no program", run(tweed, "info", "./nothing"), 2, "does not exist")
