@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ofi_batch.c - an endpoint's batches on their way, and its waits (the reasons are in ofi.c). */
+#include <errno.h>
 #include <sched.h>
 #include <string.h>
+#include <time.h>
 
 #include "net/ofi_endpoint.h"
 
@@ -14,11 +16,17 @@ void ofi_lost(const struct tw_net *net, unsigned node, const char *why)
 	         net->config.survive ? "" : "; the job is ended");
 }
 
-/* A job that survives its nodes waits until it is known that this one is lost, or no answer comes. */
+/* Who was there has ended, mostly, and so does the job: then its launcher says why, and ends us while we wait here.  A job that survives its nodes
+ * waits elsewhere, until it is known that this one is lost, or no answer comes. */
 static void ofi_broken(const struct tw_net *net, unsigned node, ssize_t error)
 {
-	if (!net->config.survive)
-		ofi_lost(net, node, ofi_text(error));
+	struct timespec rest = {.tv_sec = OFI_LOST_NS / 1000000000u};
+
+	if (net->config.survive)
+		return;
+	while (nanosleep(&rest, &rest) < 0 && errno == EINTR)
+		continue;
+	ofi_lost(net, node, ofi_text(error));
 }
 
 /* ---- waiting ---- */

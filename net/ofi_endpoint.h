@@ -8,8 +8,9 @@
 #include "net/ofi_mate.h"
 #include "net/ofi_peer.h"
 
-#define OFI_TRANSFERS_MOST 8u     /* at once */
-#define OFI_DIRECT         16384u /* from here on a write or read is the provider's own */
+#define OFI_TRANSFERS_MOST 8u          /* at once */
+#define OFI_LOST_NS        5000000000u /* from a loss to the end of the job, unless it ends of what caused it */
+#define OFI_DIRECT         16384u      /* from here on a write or read is the provider's own */
 
 struct ofi {
 	struct ofi_port port;

@@ -12,7 +12,6 @@
 #define TELL_FRESH_NS 50000u /* who has not looked for so long may be waited for by a sleeper */
 #define TELL_SHORT    512u
 #define TELL_PUSH_NS  1000000u    /* until the system has taken a message; who does not read may keep it from that */
-#define TELL_LOST_NS  5000000000u /* from a loss to the end of the job, unless it ends of what caused it */
 #define TELL_DOZES    128u        /* messages that may be unheard when we say that we sleep */
 
 size_t ofi_cards_bytes(unsigned ports)
@@ -174,7 +173,7 @@ static void tell_listen(struct tw_net *net, bool soon)
 		continue;
 	tell_owed(net);
 	o->listened = tw_time_ns();
-	if (o->untold && o->listened - o->untold > TELL_LOST_NS)
+	if (o->untold && o->listened - o->untold > OFI_LOST_NS)
 		ofi_lost(net, o->untold_node, "a message from or to one of its processors did not arrive");
 }
 
