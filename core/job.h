@@ -11,7 +11,8 @@
 /* The processor (or agent) that this process is; NULL before tw_init and after tw_finalize. */
 extern struct tw_proc *tw_me;
 
-/* tw_me_checked - tw_me, or the end of the job with a sentence that names @function. */
+/* tw_me_checked - tw_me, or the end of the job with a sentence that names @function.  Waits for the handler of a last fault, which may still use
+ * the endpoint in its own thread: so whoever uses that outside of hooks begins with this. */
 struct tw_proc *tw_me_checked(const char *function);
 
 /* tw_job_net_config - what the node's server and endpoints have in common; it points into @boot. */

@@ -107,8 +107,8 @@ static inline struct ofi_buffer *ofi_take(struct ofi_idle *idle)
 	return idle->count ? idle->stack[--idle->count] : NULL;
 }
 /* ofi_send - a message, of head->bytes; @answered: the caller goes on polling until it hears that the message has arrived, or need not
- * know: a short one is idle again at once.  The first one to a peer, of at most OFI_FIRST bytes, is what connects.  ofi_transfer - a remote write, or read.  Return 0: the buffer is libfabric's until ofi_poll
- * says SENT or FAILED; -FI_EAGAIN: poll, then try again; or libfabric's error, and the buffer stays the caller's. */
+ * know: a short one is idle again at once.  The first one to a peer, of at most OFI_FIRST bytes, is what connects.  ofi_transfer - a
+ * remote write, or read.  Return 0: the buffer is libfabric's until ofi_poll says SENT or FAILED; -FI_EAGAIN: poll, then try again; or libfabric's error, and the buffer stays the caller's. */
 ssize_t ofi_send(struct ofi_port *port, fi_addr_t peer, struct ofi_buffer *buffer, bool answered);
 ssize_t ofi_transfer(struct ofi_port *port, fi_addr_t peer, struct ofi_buffer *transfer, bool write, void *local,
                      size_t bytes, uint64_t remote, uint64_t key);
@@ -168,6 +168,7 @@ void ofi_msg_forget(struct ofi_port *port, fi_addr_t peer);
 void ofi_msg_refuse(struct ofi_port *port, struct ofi_buffer *first);
 ssize_t ofi_msg_first(struct ofi_way *way, const struct ofi_head *head);
 enum ofi_event ofi_msg_event(struct ofi_port *port, struct ofi_buffer **buffer, ssize_t *peer);
+/* ofi_free_info - as libfabric's.  ofi_before - is the library that was loaded older than @version? */
 void ofi_free_info(struct fi_info *info);
 bool ofi_before(uint32_t version);
 

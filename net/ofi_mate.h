@@ -70,7 +70,8 @@ void ofi_mate_head(const struct ofi_mates *m, const struct ofi_mate *mate, const
 void ofi_mate_sent(struct ofi_mates *m, struct ofi_mate *mate, const struct ofi_head *head);
 
 /* ofi_mate_take - a message of @bytes that came to @net's endpoint.  What is no endpoint's of this job's, or was heard before, changes nothing.
- * Returns OFI_MATE_TOLD: memory has changed; OFI_MATE_GREETED: that was its greeting; 0; -EPROTO: endpoint (head->node, head->port) tells what makes no sense, or something of it was lost. */
+ * Returns OFI_MATE_TOLD: memory has changed; OFI_MATE_GREETED: that was its greeting; 0; -EPROTO: endpoint (head->node, head->port) tells
+ * what makes no sense, or something of it was lost. */
 enum { OFI_MATE_TOLD = 1, OFI_MATE_GREETED };
 int ofi_mate_take(struct ofi_mates *m, const struct tw_net *net, const struct ofi_head *head, size_t bytes);
 

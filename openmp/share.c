@@ -31,12 +31,9 @@ static uint64_t share_tag(uint64_t share)
 	return (share / OMP_SHARES + 1) << SHARE_BITS;
 }
 
-/* A last fault's handler may still be using the endpoint, in its own thread (core/fault/monitor.c). */
 static struct tw_net *share_net(void)
 {
-	tw_protocol_enter(tw_me);
-	tw_protocol_leave(tw_me);
-	return tw_me->net;
+	return tw_me_checked("a construct that threads share")->net;
 }
 
 /* The construct's value of a word as it is. */

@@ -6,7 +6,7 @@
  * that the next instruction looks at, or 0: in a loop that waits it is the flag's.  An instruction with a lock
  * prefix, or an exchange with memory, is put between calls of tw_threads_atomic_begin, which has its address in %rdi, and tw_threads_atomic_end.
  * Variables of a page or more in size that begin as zeros (.comm) get pages of their own, those of 16 KiB or more pages of that size,
- * which OpenMP programs have (openmp/defaults.S): a flag that threads wait for shall not share one with the arrays that they fill.
+ * which large OpenMP programs have (openmp/defaults.S): a flag that threads wait for shall not share one with the arrays that they fill.
  *
  * All keep all registers and flags (atomic.S); the red zone is stepped over.  Thread-local operands are left alone.
  *

@@ -146,8 +146,9 @@ void cash_freshen(struct tw_proc *me)
 			tw_pageset_look(tw_notices_of(me, l), freshen_page, me);
 }
 
-static unsigned acquire_chunk(struct tw_proc *me, tw_page_t first, unsigned most)
+static unsigned acquire_chunk(void *ctx, tw_page_t first, unsigned most)
 {
+	struct tw_proc *me = ctx;
 	unsigned count = cash_lock_run(me, first, most);
 	uint64_t drop, update;
 	bool flush = false;
@@ -167,15 +168,13 @@ static unsigned acquire_chunk(struct tw_proc *me, tw_page_t first, unsigned most
 		tw_net_flush(me->net, TW_NET_ALL);
 	if (update)
 		cash_fetched(me);
-	for (unsigned i = 0; i < count; i++)
-		tw_page_unlock(me, first + i);
+	cash_unlock_run(me, first, count);
 	return count;
 }
 
 static void acquire_run(void *ctx, tw_page_t first, unsigned count)
 {
-	for (unsigned done = 0; done < count;)
-		done += acquire_chunk(ctx, first + done, TW_MIN(count - done, CASH_CHUNK));
+	cash_by_chunks(acquire_chunk, ctx, first, count);
 }
 
 /* The time of an acquire after a barrier of all, whose notices are collected: for the whole node when its first

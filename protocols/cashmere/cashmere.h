@@ -274,6 +274,19 @@ static inline unsigned cash_lock_run(struct tw_proc *me, tw_page_t first, unsign
 	}
 	return count;
 }
+/* cash_unlock_run - the end of that.  cash_by_chunks - all pages of a run by @chunk, which locks, does and unlocks the first of them, at most @most,
+ * and returns how many. */
+static inline void cash_unlock_run(struct tw_proc *me, tw_page_t first, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		tw_page_unlock(me, first + i);
+}
+static inline void cash_by_chunks(unsigned (*chunk)(void *ctx, tw_page_t first, unsigned most), void *ctx,
+                                  tw_page_t first, unsigned count)
+{
+	for (unsigned done = 0; done < count;)
+		done += chunk(ctx, first + done, TW_MIN(count - done, CASH_CHUNK));
+}
 
 /* Diffs as messages.  cash_message_pages - how many pages one outbox holds for sure.  cash_message_begin, _run (a
  * tw_run_fn), _end - put the diff of @p (locked) into the outbox; _end returns whether there was one.

@@ -122,8 +122,7 @@ static void exclusive_end_run(struct tw_proc *me, tw_page_t first, unsigned coun
 	for (uint64_t e = ended; e; e &= e - 1)
 		tw_dir_publish(me, first + (unsigned)__builtin_ctzll(e), TW_WRITE);
 	tw_net_flush(me->net, TW_NET_ALL);
-	for (unsigned i = 0; i < count; i++)
-		tw_page_unlock(me, first + i);
+	cash_unlock_run(me, first, count);
 }
 
 /* ---- homes after initialization (section 2.3) ---- */
@@ -180,8 +179,7 @@ static void settle_superpage(struct tw_proc *me, tw_page_t p, unsigned to)
 		for (unsigned i = 0; i < count; i++)
 			settle_move(me, first + i, to);
 	tw_net_flush(me->net, TW_NET_ALL);
-	for (unsigned i = 0; i < count; i++)
-		tw_page_unlock(me, first + i);
+	cash_unlock_run(me, first, count);
 }
 
 void cash_message(struct tw_proc *me, const struct tw_msg *msg)

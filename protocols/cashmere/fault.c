@@ -94,8 +94,7 @@ static void window_lock(struct tw_proc *me, struct window *w)
 
 static void window_unlock(struct tw_proc *me, const struct window *w)
 {
-	for (unsigned i = 0; i < w->count; i++)
-		tw_page_unlock(me, w->first + i);
+	cash_unlock_run(me, w->first, w->count);
 }
 
 /* Publish one page's wanted right; a lone writer claims exclusive mode, unless the page has a twin: its changes are

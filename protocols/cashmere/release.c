@@ -311,8 +311,9 @@ static uint64_t release_away(struct tw_proc *me, tw_page_t first, uint64_t mask)
 }
 
 /* Returns how many pages were done: fewer than @most where one is busy. */
-static unsigned release_chunk(struct release *r, tw_page_t first, unsigned most)
+static unsigned release_chunk(void *ctx, tw_page_t first, unsigned most)
 {
+	struct release *r = ctx;
 	struct tw_proc *me = r->me;
 	bool messages = cash_messages(me);
 	unsigned count = cash_lock_run(me, first, messages ? TW_MIN(most, cash_message_pages(me)) : most);
@@ -336,15 +337,13 @@ static unsigned release_chunk(struct release *r, tw_page_t first, unsigned most)
 	if (announced || r->published)
 		release_denounce(me, first, announced);
 	r->published = false;
-	for (unsigned i = 0; i < count; i++)
-		tw_page_unlock(me, first + i);
+	cash_unlock_run(me, first, count);
 	return count;
 }
 
 static void release_now(struct release *r, tw_page_t first, unsigned count)
 {
-	for (unsigned done = 0; done < count;)
-		done += release_chunk(r, first + done, TW_MIN(count - done, CASH_CHUNK));
+	cash_by_chunks(release_chunk, r, first, count);
 }
 
 static void release_run(void *ctx, tw_page_t first, unsigned count)

@@ -113,8 +113,9 @@ static bool yield_may(struct tw_proc *me, tw_page_t p)
 	       !cash_of(me)->past[p].pins;
 }
 
-static unsigned yield_chunk(struct tw_proc *me, tw_page_t first, unsigned most)
+static unsigned yield_chunk(void *ctx, tw_page_t first, unsigned most)
 {
+	struct tw_proc *me = ctx;
 	unsigned count = cash_lock_run(me, first, most);
 	uint64_t mask = 0;
 	bool sent = false;
@@ -147,15 +148,13 @@ static unsigned yield_chunk(struct tw_proc *me, tw_page_t first, unsigned most)
 	}
 	if (mask)
 		tw_net_flush(me->net, TW_NET_ALL);
-	for (unsigned i = 0; i < count; i++)
-		tw_page_unlock(me, first + i);
+	cash_unlock_run(me, first, count);
 	return count;
 }
 
 static void yield_run(void *ctx, tw_page_t first, unsigned count)
 {
-	for (unsigned done = 0; done < count;)
-		done += yield_chunk(ctx, first + done, TW_MIN(count - done, CASH_CHUNK));
+	cash_by_chunks(yield_chunk, ctx, first, count);
 }
 
 void cash_yield(struct tw_proc *me)
