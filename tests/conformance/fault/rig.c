@@ -39,12 +39,17 @@ static bool rig_all_blocked(void)
 
 void rig_set(struct rig *rig, size_t first, size_t count, enum tw_rights to)
 {
+	bool locks = rig->fault.ops->caps & TW_FAULT_THREAD;
+
+	if (locks)
+		pthread_mutex_lock(&rig->changes);
 	enum tw_rights from = rig->rights[first];
-	if (from == to)
-		return;
-	rig->fault.ops->set(&rig->fault, first * rig->unit, count * rig->unit, from, to);
+	if (from != to)
+		rig->fault.ops->set(&rig->fault, first * rig->unit, count * rig->unit, from, to);
 	for (size_t i = first; i < first + count; i++)
 		rig->rights[i] = to;
+	if (locks)
+		pthread_mutex_unlock(&rig->changes);
 }
 
 static void rig_handler(void *ctx, size_t offset, bool write)
@@ -57,10 +62,10 @@ static void rig_handler(void *ctx, size_t offset, bool write)
 		for (unsigned i = 0; i < rig->stack; i += 512)
 			deep[i] = 1;
 	}
-	rig->offset = offset;
 	rig->write = write;
 	rig->masked = rig_all_blocked();
 	rig->faults++;
+	rig->traps[unit]++;
 	if (write && rig->scarce && rig->writable++ >= rig->scarce) {
 		while (rig->rights[rig->oldest] != TW_WRITE)
 			rig->oldest = (rig->oldest + 1) % rig->units;
@@ -79,6 +84,8 @@ void rig_open(struct rig *rig, const struct tw_fault_ops *ops, size_t unit, size
 	rig->units = units;
 	rig->huge = huge;
 	rig->rights = calloc(units, sizeof(*rig->rights));
+	rig->traps = calloc(units, sizeof(*rig->traps));
+	pthread_mutex_init(&rig->changes, NULL);
 	rig->fd = memfd_create("fault_test", MFD_CLOEXEC);
 	if (rig->fd < 0 || ftruncate(rig->fd, (off_t)bytes))
 		abort();
@@ -113,6 +120,7 @@ void rig_close(struct rig *rig)
 	munmap(rig->fault.view, rig->fault.bytes);
 	close(rig->fd);
 	free(rig->rights);
+	free(rig->traps);
 }
 
 void rig_absent(struct rig *rig)
@@ -125,12 +133,12 @@ void rig_absent(struct rig *rig)
 
 static const char *rig_trapped(struct rig *rig, size_t offset, bool write, unsigned before, enum tw_rights had)
 {
-	unsigned traps = rig->faults - before, expected = had < (write ? TW_WRITE : TW_READ);
+	unsigned traps = rig->traps[offset / rig->unit] - before, expected = had < (write ? TW_WRITE : TW_READ);
 
 	if (traps != expected)
 		return traps > expected ? "trapped without need" : "did not trap";
-	if (traps && (rig->write != write || rig->offset / rig->unit != offset / rig->unit))
-		return "trapped with a wrong address or kind of access";
+	if (traps && rig->write != write)
+		return "trapped with a wrong kind of access";
 	if (traps && !rig->masked)
 		return "the handler ran with signals unblocked";
 	return NULL;
@@ -139,7 +147,7 @@ static const char *rig_trapped(struct rig *rig, size_t offset, bool write, unsig
 const char *rig_load(struct rig *rig, size_t offset, unsigned char expected)
 {
 	enum tw_rights had = rig->rights[offset / rig->unit];
-	unsigned before = rig->faults;
+	unsigned before = rig->traps[offset / rig->unit];
 	unsigned char value = *(volatile unsigned char *)(rig->fault.app + offset);
 	const char *why = rig_trapped(rig, offset, false, before, had);
 	return why ? why : value != expected ? "read a wrong value" : NULL;
@@ -148,7 +156,7 @@ const char *rig_load(struct rig *rig, size_t offset, unsigned char expected)
 const char *rig_store(struct rig *rig, size_t offset, unsigned char value)
 {
 	enum tw_rights had = rig->rights[offset / rig->unit];
-	unsigned before = rig->faults;
+	unsigned before = rig->traps[offset / rig->unit];
 	*(volatile unsigned char *)(rig->fault.app + offset) = value;
 	const char *why = rig_trapped(rig, offset, true, before, had);
 	return why                                                              ? why

@@ -6,6 +6,7 @@
 #include "base/util.h"
 #include "tweed/driver/fault.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 /* Sanitizers turn deadly signals into exits, block signals in handlers (TSAN), and replace core/syscalls.c. */
@@ -17,9 +18,11 @@ struct rig {
 	size_t unit, units;
 	bool huge;
 	_Atomic enum tw_rights *rights; /* [units] what the oracle believes */
+	pthread_mutex_t
+	    changes; /* of rights, where another thread handles faults: one that a signal ended may be handled late */
 	/* by the handler, which may be another thread */
 	_Atomic unsigned faults;
-	_Atomic size_t offset;
+	_Atomic unsigned *traps; /* [units] */
 	_Atomic bool write, masked;
 	unsigned stack;     /* bytes of stack the handler uses */
 	_Atomic size_t scarce;     /* at most so many units are writable at once, as when twins run out; 0: no limit */
