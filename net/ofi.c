@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "net/mailbox.h"
+#include "net/ofi_memory.h"
 #include "net/transports.h"
 #include "net/words.h"
 
@@ -125,7 +126,7 @@ void ofi_read_wait(struct tw_net *net)
 
 	for (unsigned node = 0; node < net->config.nodes; node++)
 		if (o->peer[node].reads)
-			ofi_close_batch(net, node, false);
+			ofi_ask_batch(net, node);
 	for (unsigned node = 0; node < net->config.nodes; node++)
 		if (o->peer[node].reads)
 			ofi_wait(net, node, &o->peer[node].answered, o->peer[node].asked);
@@ -144,7 +145,7 @@ static uint64_t ofi_atomic(struct tw_net *net, unsigned node, size_t offset, uin
 	value[0] = first;
 	if (op == OFI_CAS)
 		value[1] = second;
-	ofi_close_batch(net, node, true);
+	ofi_ask_batch(net, node);
 	ofi_wait(net, node, &o->peer[node].answered, o->peer[node].asked);
 	return old;
 }
@@ -182,7 +183,7 @@ static uint64_t ofi_amo(struct tw_net *net, unsigned node, size_t offset, enum t
 	uint64_t old = 0;
 
 	ofi_amo_ask(net, node, offset, op, bytes, value, expect, &old, 8);
-	ofi_close_batch(net, node, true);
+	ofi_ask_batch(net, node);
 	ofi_wait(net, node, &o->peer[node].answered, o->peer[node].asked);
 	return old;
 }
@@ -214,7 +215,7 @@ static void ofi_flush(struct tw_net *net, unsigned node)
 
 	for (unsigned i = first; i < end; i++)
 		if (TW_MAX(o->peer[i].wrote, o->peer[i].transferred) > o->peer[i].asked)
-			ofi_close_batch(net, i, true);
+			ofi_ask_batch(net, i);
 	for (unsigned i = first; i < end; i++)
 		ofi_wait(net, i, &o->peer[i].answered, TW_MAX(o->peer[i].wrote, o->peer[i].transferred));
 	atomic_thread_fence(memory_order_seq_cst);
@@ -294,7 +295,7 @@ static int ofi_probe(char *why, size_t why_bytes)
 
 static size_t ofi_control_bytes(unsigned ports)
 {
-	return tw_mailbox_bytes(ports) + ofi_cards_bytes(ports);
+	return ofi_closed_bytes(ports) + ofi_cards_bytes(ports);
 }
 
 const struct tw_transport tw_transport_ofi = {

@@ -10,6 +10,7 @@
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_errno.h>
 #include <rdma/fi_rma.h>
+#include <sched.h>
 
 #include "base/util.h"
 #include "net/ofi_wire.h"
@@ -17,6 +18,7 @@
 
 #define OFI_INJECT 64u  /* reliable datagrams: more than that, providers over TCP only pretend to (net/ofi_wire.h) */
 #define OFI_FIRST  256u /* bytes of a first message */
+#define OFI_CAME   16u  /* completions taken at once, as each look at the queue costs a system call */
 #define OFI_NEWS   8u   /* first messages that are looked at, at once */
 
 /* One buffer, to send from or to receive into. */
@@ -70,6 +72,8 @@ struct ofi_port {
 	size_t arena_bytes;
 	struct ofi_buffer *buffer;
 	struct ofi_idle sends, tells, transfers, firsts;
+	struct fi_cq_msg_entry came[OFI_CAME]; /* taken off cq: [next, cames) are still to be polled */
+	unsigned next, cames;
 	unsigned receives;
 	struct tw_net_address address; /* its own */
 };
@@ -123,10 +127,15 @@ struct ofi_spin {
 	unsigned vain;  /* so many waits */
 	unsigned again; /* so many the next time */
 	uint64_t woken; /* when; 0: not since the wait began */
+	unsigned alone; /* so many looks until the next yield */
 };
 
 #define OFI_SOON_NS 200000u
 #define OFI_VAIN    16u
+#define OFI_ALONE_NS  1000u   /* a yield that took less found nobody else on this core */
+#define OFI_ALONE     7u      /* looks that follow without one then */
+#define OFI_STOLEN_NS 200000u /* one that took more gave the core to somebody who computes */
+#define OFI_STOLEN    4096u /* waits at most that sleep at once then: a sleeper gets the core as soon as something comes */
 
 static inline struct ofi_spin ofi_spin_new(unsigned spin_ns)
 {
@@ -138,6 +147,20 @@ static inline bool ofi_spin_on(const struct ofi_spin *spin, uint64_t begun, uint
 {
 	return !spin->vain && now - TW_MAX(begun, spin->woken) < spin->most_ns;
 }
+/* ofi_spin_yield - between two looks; @now. */
+static inline void ofi_spin_yield(struct ofi_spin *spin, uint64_t now)
+{
+	if (spin->alone) {
+		spin->alone--;
+		return;
+	}
+	sched_yield();
+	uint64_t took = tw_time_ns() - now;
+	if (took < OFI_ALONE_NS)
+		spin->alone = OFI_ALONE;
+	if (took > OFI_STOLEN_NS)
+		spin->vain = spin->again = TW_MIN(TW_MAX(4 * spin->again, 2 * OFI_VAIN), OFI_STOLEN);
+}
 static inline void ofi_spin_end(struct ofi_spin *spin, uint64_t waited_ns)
 {
 	spin->woken = 0;
@@ -145,7 +168,7 @@ static inline void ofi_spin_end(struct ofi_spin *spin, uint64_t waited_ns)
 		spin->vain--;
 	} else if (spin->adapts && waited_ns >= spin->most_ns) {
 		spin->vain = spin->again;
-		spin->again = TW_MIN(2 * spin->again, OFI_VAIN);
+		spin->again = TW_MAX(spin->again, TW_MIN(2 * spin->again, OFI_VAIN));
 	} else {
 		spin->again = TW_MAX(spin->again / 2, 1u);
 	}

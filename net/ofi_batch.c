@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ofi_batch.c - an endpoint's batches on their way, and its waits (the reasons are in ofi.c). */
 #include <errno.h>
-#include <sched.h>
 #include <string.h>
 #include <time.h>
 
@@ -48,7 +47,13 @@ static void ofi_received(struct tw_net *net, struct ofi_buffer *buffer)
 			tw_mailbox_ring(o->self);
 		} else if (told == OFI_MATE_GREETED) {
 			ofi_mate_back(net, buffer);
+		} else if (told == OFI_MATE_ASKED) {
+			ofi_help(net, (const void *)head);
+		} else if (told == OFI_MATE_GIVEN && ofi_given(net, (const void *)head) < 0) {
+			ofi_lost(net, head->node, "a processor gives what was not asked");
 		}
+		if (told > 0)
+			ofi_lent_heard(&o->peer[head->node].lent, head->port, told != OFI_MATE_RESTS);
 	}
 }
 
@@ -113,8 +118,10 @@ void ofi_rest(struct tw_net *net, unsigned node, uint64_t begun)
 		ofi_lost(net, node, "no answer for 30 s");
 	if (o->peer[node].broken)
 		ofi_broken(net, node, -FI_ENOTCONN);
+	if (ofi_lent_rest(net, node, now))
+		return;
 	if (ofi_spin_on(&o->spin, begun, now))
-		sched_yield();
+		ofi_spin_yield(&o->spin, now);
 	else if (ofi_sleep(&o->port, -1, OFI_DOZE_NS) && o->spin.most_ns)
 		o->spin.woken = tw_time_ns();
 }
@@ -130,6 +137,7 @@ void ofi_wait(struct tw_net *net, unsigned node, const uint64_t *done, uint64_t 
 		if (!ofi_advance(net))
 			ofi_rest(net, node, begun);
 	ofi_spin_end(&o->spin, tw_time_ns() - begun);
+	ofi_help_end(net);
 }
 
 void ofi_wait_none(struct tw_net *net, unsigned node, const unsigned *under_way)
@@ -179,7 +187,7 @@ struct ofi_buffer *ofi_idle(struct tw_net *net, unsigned node, struct ofi_idle *
 	return ofi_take(idle);
 }
 
-void ofi_close_batch(struct tw_net *net, unsigned node, bool ask)
+static void batch_close(struct tw_net *net, unsigned node, bool ask, bool lend)
 {
 	struct ofi *o = net->priv;
 	struct ofi_peer *peer = &o->peer[node];
@@ -199,14 +207,26 @@ void ofi_close_batch(struct tw_net *net, unsigned node, bool ask)
 	*buffer->head = (struct ofi_head){.number = ++peer->sent,
 	                                  .bytes = buffer->head->bytes,
 	                                  .kind = OFI_WORK,
-	                                  .ask = ask,
+	                                  .ask = ask ? OFI_ANSWER : OFI_SILENT,
 	                                  .node = (uint16_t)net->config.node,
 	                                  .port = (uint16_t)net->config.port};
 	if (ask)
 		peer->asked = peer->sent;
 	peer->results = 0;
+	if (lend && ofi_lend(net, node, buffer))
+		return;
 	ofi_seal(&peer->key, buffer->head);
 	ofi_give(net, node, buffer, ask);
+}
+
+void ofi_close_batch(struct tw_net *net, unsigned node, bool ask)
+{
+	batch_close(net, node, ask, false);
+}
+
+void ofi_ask_batch(struct tw_net *net, unsigned node)
+{
+	batch_close(net, node, true, true);
 }
 
 struct ofi_entry *ofi_add(struct tw_net *net, unsigned node, struct ofi_entry entry, size_t results)
@@ -220,8 +240,10 @@ struct ofi_entry *ofi_add(struct tw_net *net, unsigned node, struct ofi_entry en
 	if (!peer->open) {
 		peer->open = ofi_idle(net, node, &o->port.sends);
 		peer->open->head->bytes = sizeof(struct ofi_head);
+		peer->rings = false;
 		o->opens++;
 	}
+	peer->rings |= entry.op == OFI_PUT || entry.op == OFI_RING;
 	struct ofi_entry *at = (void *)((char *)peer->open->head + peer->open->head->bytes);
 	*at = entry;
 	peer->open->head->bytes = (uint16_t)(peer->open->head->bytes + bytes);

@@ -24,6 +24,7 @@ struct ofi {
 	uint64_t listened;       /* when */
 	uint64_t untold;         /* since when what was told to untold_node is known to be lost; 0: nothing is */
 	unsigned untold_node;
+	bool helped; /* with results that are perhaps still to be given away, since this was false */
 	struct ofi_peer peer[];
 };
 
@@ -58,8 +59,10 @@ void ofi_give(struct tw_net *net, unsigned node, struct ofi_buffer *buffer, bool
 void ofi_push(struct tw_net *net, unsigned node);
 
 /* ofi_close_batch - send the open batch to @node, if there is one; @ask: it, or an empty one, is to be answered.  ofi_close_all - of all nodes.
+ * ofi_ask_batch - the same, which is answered, and the caller waits for nothing else: whoever is asked may be an endpoint of the node.
  * ofi_add - a new entry in the batch to @node, with entry.bytes behind it; returns it.  Its results take @results. */
 void ofi_close_batch(struct tw_net *net, unsigned node, bool ask);
+void ofi_ask_batch(struct tw_net *net, unsigned node);
 void ofi_close_all(struct tw_net *net);
 struct ofi_entry *ofi_add(struct tw_net *net, unsigned node, struct ofi_entry entry, size_t results);
 
@@ -101,6 +104,25 @@ void ofi_mates_leave(struct tw_net *net);
 bool ofi_tell(struct tw_net *net, unsigned node, unsigned port, const struct tw_net_told *told);
 bool ofi_hear(struct tw_net *net);
 void ofi_doze(struct tw_net *net, unsigned node, unsigned port);
+
+/* ofi_tell_give - give @buffer to the provider, as the next message to @mate; false: not now, and it is idle. */
+bool ofi_tell_give(struct tw_net *net, struct ofi_mate *mate, struct ofi_buffer *buffer, enum ofi_kind kind);
+
+/* ---- ofi_help.c
+ *
+ * ofi_lend - ask an endpoint of @node to do @batch, if one seems to wait; false: nobody is asked.  ofi_lent_rest - nothing came: is it still to do it?
+ * Else the server is asked, if it was.  ofi_given - the results have come; -EPROTO: nobody asked.  ofi_lent_heard - (@node, @port) is there, or is @not.
+ * ofi_help - do what another one asks, if we can.  ofi_help_end - we may not look for a while: give away what is left. */
+bool ofi_lend(struct tw_net *net, unsigned node, struct ofi_buffer *batch);
+bool ofi_lent_rest(struct tw_net *net, unsigned node, uint64_t now);
+int ofi_given(struct tw_net *net, const struct ofi_ask *give);
+static inline void ofi_lent_heard(struct ofi_lent *lent, unsigned port, bool there)
+{
+	if (there || lent->near == port + 1)
+		lent->near = there ? port + 1 : 0;
+}
+void ofi_help(struct tw_net *net, const struct ofi_ask *ask);
+void ofi_help_end(struct tw_net *net);
 
 /* ---- ofi_open.c, ofi_flow.c: as the operations of the transport. */
 int ofi_open(struct tw_net *net);

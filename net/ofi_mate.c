@@ -77,8 +77,10 @@ static int mate_greeted(const struct ofi_mates *m, struct ofi_mate *mate, const 
 	ofi_key_between(config->secret, &m->card, head->number, head->node, head->port, &key);
 	if (mate->session || !head->number || !ofi_sealed(&key, head, bytes))
 		return 0;
+	const struct ofi_greet *greet = (const void *)head;
 	mate->session = head->number;
 	mate->its_key = key;
+	mate->memory = (struct ofi_memory){.key = greet->key, .base = greet->base, .direct = greet->direct};
 	return OFI_MATE_GREETED;
 }
 
@@ -123,7 +125,9 @@ int ofi_mate_take(struct ofi_mates *m, const struct tw_net *net, const struct of
 	mate->heard += heard;
 	if (head->kind == OFI_TELL)
 		return mate_told(net, (const void *)head, bytes - sizeof(struct ofi_tell));
+	if (head->kind == OFI_ASK || head->kind == OFI_GIVE)
+		return head->kind == OFI_ASK ? OFI_MATE_ASKED : OFI_MATE_GIVEN;
 	mate->asleep |= head->kind == OFI_ASLEEP;
 	mate->left |= head->kind == OFI_LEAVES;
-	return 0;
+	return head->kind == OFI_HEARD ? OFI_MATE_HEARD : OFI_MATE_RESTS;
 }

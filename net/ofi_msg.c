@@ -154,6 +154,7 @@ enum ofi_event ofi_msg_event(struct ofi_port *port, struct ofi_buffer **buffer, 
 
 	if (!port->firsts.count) /* some are still to be looked at */
 		return OFI_NOTHING;
+	errno = 0; /* who has gone before he asked is EAGAIN to libfabric if that is left over, and so kept for ever, readable */
 	ssize_t got = fi_eq_read(port->eq, &event, &came, sizeof(came), 0);
 	if (got == -FI_EAVAIL && fi_eq_readerr(port->eq, &error, 0) > 0 && error.fid->fclass == FI_CLASS_EP)
 		return msg_broken(port, error.context, peer);

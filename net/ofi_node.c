@@ -13,7 +13,7 @@
 #include <sys/random.h>
 
 #include "net/mailbox.h"
-#include "net/words.h"
+#include "net/ofi_memory.h"
 
 struct ofi_node *ofi_node_create(const struct tw_net_config *config, char *base)
 {
@@ -123,101 +123,15 @@ static bool node_ring(struct ofi_node *n, unsigned port)
 
 /* ---- work ---- */
 
-static void node_copy_in(char *to, const char *from, size_t bytes)
-{
-	if (bytes <= WORDS_MOST)
-		tw_words_store(to, from, bytes);
-	else
-		memcpy(to, from, bytes);
-	atomic_thread_fence(memory_order_release);
-}
-
-static void node_copy_out(char *to, const char *from, size_t bytes)
-{
-	if (bytes <= WORDS_MOST)
-		tw_words_load(to, from, bytes);
-	else
-		memcpy(to, from, bytes);
-}
-
-static uint64_t node_atomic(struct ofi_node *n, const struct ofi_entry *entry)
-{
-	_Atomic uint64_t *word = (_Atomic uint64_t *)(void *)(n->base + entry->offset);
-	const uint64_t *value = (const void *)(entry + 1);
-	uint64_t expect = value[0];
-
-	if (entry->op == OFI_FADD)
-		return atomic_fetch_add(word, value[0]);
-	if (entry->op == OFI_SWAP)
-		return atomic_exchange(word, value[0]);
-	atomic_compare_exchange_strong(word, &expect, value[1]);
-	return expect;
-}
-
-/* Is that memory which others may use as memory?  Mailboxes are not. */
-static bool node_memory(const struct ofi_node *n, uint64_t offset, uint64_t bytes)
-{
-	uint64_t control = n->config.control_offset, end = control + tw_mailbox_bytes(n->config.ports);
-
-	return bytes <= n->config.bytes && offset <= n->config.bytes - bytes &&
-	       (offset + bytes <= control || offset >= end);
-}
-
-/* An AMO or AMO_POST; false: it makes no sense. */
-static bool node_amo(struct ofi_node *n, const struct ofi_entry *entry, uint64_t *old)
-{
-	const uint64_t *value = (const void *)(entry + 1);
-	unsigned op = entry->port / 8u, bytes = entry->port % 8u * 4;
-
-	if (op >= TW_AMO_OPS || (bytes != 4 && bytes != 8) || entry->offset % bytes || entry->bytes != 16 ||
-	    !node_memory(n, entry->offset, bytes))
-		return false;
-	*old = tw_amo_here(n->base + entry->offset, (enum tw_amo)op, bytes, value[0], value[1]);
-	return true;
-}
-
 /* Execute one entry; results go to @out, of which @*used bytes are; NULL: nobody asked.  False: it makes no sense. */
 static bool node_do(struct ofi_node *n, struct ofi_client *client, const struct ofi_entry *entry, char *out,
                     size_t *used)
 {
-	uint64_t old;
-
-	switch (entry->op) {
-	case OFI_WRITE:
-		if (!node_memory(n, entry->offset, entry->bytes))
-			return false;
-		node_copy_in(n->base + entry->offset, (const char *)(entry + 1), entry->bytes);
-		return true;
-	case OFI_READ:
-		if (!out || !node_memory(n, entry->offset, entry->bytes) || entry->bytes > OFI_ROOM - *used)
-			return false;
-		node_copy_out(out + *used, n->base + entry->offset, entry->bytes);
-		*used += entry->bytes;
-		return true;
-	case OFI_CAS:
-	case OFI_FADD:
-	case OFI_SWAP:
-		if (!out || entry->offset % 8 || entry->bytes != (entry->op == OFI_CAS ? 16 : 8) ||
-		    !node_memory(n, entry->offset, 8) || OFI_ROOM - *used < 8)
-			return false;
-		memcpy(out + *used, &(uint64_t){node_atomic(n, entry)}, 8);
-		*used += 8;
-		return true;
-	case OFI_AMO:
-		if (!out || OFI_ROOM - *used < 8 || !node_amo(n, entry, &old))
-			return false;
-		memcpy(out + *used, &old, 8);
-		*used += 8;
-		return true;
-	case OFI_AMO_POST:
-		return node_amo(n, entry, &old);
-	case OFI_PUT:
+	if (entry->op == OFI_PUT)
 		return node_put(n, client, entry);
-	case OFI_RING:
+	if (entry->op == OFI_RING)
 		return node_ring(n, entry->port);
-	default:
-		return false;
-	}
+	return ofi_memory_do(&n->config, n->base, entry, out, used);
 }
 
 static size_t node_work(struct ofi_node *n, struct ofi_client *client, const struct ofi_head *head,
@@ -228,16 +142,15 @@ static size_t node_work(struct ofi_node *n, struct ofi_client *client, const str
 	size_t used = 0;
 
 	client->number = head->number;
+	if (head->ask == OFI_AGAIN && !ofi_claim(&n->config, n->base, head->node, head->port, head->number))
+		return node_credit(n, client, answer);
 	while (at < end) {
-		const struct ofi_entry *entry = (const void *)at;
+		const struct ofi_entry *entry = ofi_entry_next(&at, end);
 
-		if ((size_t)(end - at) < sizeof(*entry) ||
-		    (size_t)(end - at) < ofi_entry_bytes(entry->op, entry->bytes) ||
-		    !node_do(n, client, entry, out, &used)) {
+		if (!entry || !node_do(n, client, entry, out, &used)) {
 			n->counts.damaged++;
 			break;
 		}
-		at += ofi_entry_bytes(entry->op, entry->bytes);
 	}
 	atomic_thread_fence(memory_order_seq_cst);
 	return out ? node_reply(n, client, answer, used) : node_credit(n, client, answer);
@@ -276,17 +189,22 @@ static size_t node_hello(struct ofi_node *n, struct ofi_client *client, const st
 	return sizeof(*welcome);
 }
 
-/* Is this the next work of the endpoint's session, or the first of the one that it was offered? */
+/* Is this the next work of the endpoint's session, or the first of the one that it was offered?  What is left out between an endpoint has done in our
+ * place (net/ofi_help.c): it has claimed the one before. */
 static bool node_expects(struct ofi_node *n, struct ofi_client *client, const struct ofi_head *head)
 {
 	if (client->offered && head->number == 1 && ofi_sealed(&client->offered_key, head, head->bytes)) {
 		client->session = client->offered;
 		client->key = client->offered_key;
 		client->offered = client->number = client->placed = client->told = 0;
+		ofi_claim_none(&n->config, n->base, head->node, head->port);
 		n->counts.connections++;
 		return true;
 	}
-	return client->session && head->number == client->number + 1 && ofi_sealed(&client->key, head, head->bytes);
+	return client->session && head->number > client->number &&
+	       (head->number == client->number + 1 ||
+	        head->number == ofi_claimed(&n->config, n->base, head->node, head->port) + 1) &&
+	       ofi_sealed(&client->key, head, head->bytes);
 }
 
 void ofi_node_shut_out(struct ofi_node *n, unsigned client)

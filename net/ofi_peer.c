@@ -6,15 +6,9 @@
 
 #include "net/words.h"
 
-static int peer_reply(struct ofi_peer *peer, const struct ofi_reply *reply, size_t bytes)
+/* Results that end at @end go where reads want them. */
+static int peer_results(struct ofi_peer *peer, const char *result, const char *end)
 {
-	uint64_t number = reply->head.number;
-
-	if (!peer->session || !ofi_sealed(&peer->key, &reply->head, bytes) || number < peer->answered ||
-	    number > peer->sent || reply->placed < peer->placed || reply->placed > peer->puts ||
-	    (number == peer->answered && bytes > sizeof(*reply)))
-		return 0; /* heard before */
-	const char *result = (const char *)(reply + 1), *end = (const char *)reply + bytes;
 	while (result < end) {
 		struct ofi_read *read = &peer->read[peer->first];
 
@@ -28,9 +22,33 @@ static int peer_reply(struct ofi_peer *peer, const struct ofi_reply *reply, size
 		peer->first = (peer->first + 1) % OFI_READS;
 		peer->reads--;
 	}
+	return 0;
+}
+
+static int peer_reply(struct ofi_peer *peer, const struct ofi_reply *reply, size_t bytes)
+{
+	uint64_t number = reply->head.number;
+
+	if (!peer->session || !ofi_sealed(&peer->key, &reply->head, bytes) || number < peer->answered ||
+	    number > peer->sent || reply->placed < peer->placed || reply->placed > peer->puts ||
+	    (number == peer->answered && bytes > sizeof(*reply)))
+		return 0; /* heard before */
+	int error = peer_results(peer, (const char *)(reply + 1), (const char *)reply + bytes);
+	if (error)
+		return error;
 	peer->answered = number;
 	peer->placed = reply->placed;
 	return 0;
+}
+
+int ofi_peer_given(struct ofi_peer *peer, const struct ofi_ask *give)
+{
+	if (give->batch <= peer->answered || give->batch > peer->asked)
+		return -EPROTO;
+	int error = peer_results(peer, (const char *)(give + 1), (const char *)give + give->head.bytes);
+	if (!error)
+		peer->answered = give->batch;
+	return error;
 }
 
 static void peer_welcome(struct ofi_peer *peer, const struct tw_net_config *config, const struct ofi_welcome *welcome,

@@ -16,6 +16,15 @@ struct ofi_read {
 	uint32_t stored; /* so many of them, the first */
 };
 
+/* What an endpoint of the node that seems to wait is asked to do in its server's place (net/ofi_help.c). */
+struct ofi_lent {
+	struct ofi_buffer *batch; /* the last one, which that endpoint has; NULL: none */
+	uint64_t since;
+	unsigned near;    /* the port of the endpoint that was heard last, + 1; 0: none, or it was asked in vain */
+	unsigned penalty; /* so many batches are not lent after the next one that was lent in vain */
+	unsigned skip;    /* are still not */
+};
+
 struct ofi_peer {
 	uint64_t to;              /* libfabric's number for its server */
 	uint64_t hello;           /* the number of ours to it */
@@ -31,6 +40,8 @@ struct ofi_peer {
 	struct ofi_welcome memory;
 	struct ofi_buffer *open; /* the batch that is being filled, or NULL */
 	size_t results;          /* that it asks for */
+	bool rings;              /* it has messages or bells */
+	struct ofi_lent lent;
 	unsigned first, reads;   /* of read: a ring */
 	struct ofi_read read[OFI_READS];
 };
@@ -38,5 +49,7 @@ struct ofi_peer {
 /* ofi_peer_take - a message of @bytes that came; @peer: [nodes].  What is not a server's of this job's, or was heard before, changes
  * nothing.  Results go where reads want them.  Returns 0; -EPROTO: node head->node answers what was not asked. */
 int ofi_peer_take(struct ofi_peer *peer, const struct tw_net_config *config, const struct ofi_head *head, size_t bytes);
+/* ofi_peer_given - the results of a batch from an endpoint, whose message was taken: the same. */
+int ofi_peer_given(struct ofi_peer *peer, const struct ofi_ask *give);
 
 #endif

@@ -397,27 +397,37 @@ void ofi_again(struct ofi_port *port, struct ofi_buffer *buffer)
 		tw_fatal("transport ofi: cannot receive any more: %s", ofi_text(error));
 }
 
+static enum ofi_event port_came(struct ofi_port *port, struct ofi_buffer **buffer)
+{
+	const struct fi_cq_msg_entry *entry = &port->came[port->next++];
+
+	*buffer = entry->op_context;
+	(*buffer)->bytes = entry->len;
+	if ((*buffer)->use == OFI_RECEIVES)
+		return OFI_RECEIVED;
+	ofi_again(port, *buffer);
+	return OFI_SENT;
+}
+
 enum ofi_event ofi_poll(struct ofi_port *port, struct ofi_buffer **buffer, ssize_t *failure)
 {
-	struct fi_cq_msg_entry entry;
 	struct fi_cq_err_entry error = {0};
 
 	*buffer = NULL;
+	if (port->next < port->cames)
+		return port_came(port, buffer);
 	if (port->eq && port->looks-- == 0) {
 		enum ofi_event event = ofi_msg_event(port, buffer, failure);
 		port->looks = event == OFI_NOTHING ? OFI_LOOKS : 0;
 		if (event != OFI_NOTHING)
 			return event;
 	}
-	ssize_t got = fi_cq_read(port->cq, &entry, 1);
+	ssize_t got = fi_cq_read(port->cq, port->came, OFI_CAME);
 	*failure = got;
-	if (got == 1) {
-		*buffer = entry.op_context;
-		(*buffer)->bytes = entry.len;
-		if ((*buffer)->use == OFI_RECEIVES)
-			return OFI_RECEIVED;
-		ofi_again(port, *buffer);
-		return OFI_SENT;
+	if (got > 0) {
+		port->next = 0;
+		port->cames = (unsigned)got;
+		return port_came(port, buffer);
 	}
 	if (got == -FI_EAGAIN || got == 0 || got == -FI_EINTR)
 		return OFI_NOTHING;
@@ -441,6 +451,6 @@ bool ofi_sleep(struct ofi_port *port, int also, uint64_t timeout_ns)
 	                      .tv_nsec = (long)(timeout_ns % 1000000000u)};
 
 	port->looks = 0;
-	return fi_trywait(port->fabric, fid, port->eq ? 2 : 1) != 0 ||
+	return port->next < port->cames || fi_trywait(port->fabric, fid, port->eq ? 2 : 1) != 0 ||
 	       ppoll(wait, 4, timeout_ns ? &ts : NULL, NULL) != 0;
 }

@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,7 +127,7 @@ static void server_rest(struct tw_net_server *s)
 	if (!s->idle)
 		s->idle = now;
 	if (ofi_spin_on(&s->spin, s->idle, now)) {
-		sched_yield();
+		ofi_spin_yield(&s->spin, now);
 		return;
 	}
 	if (s->node->keepers)

@@ -7,11 +7,14 @@
 #include <string.h>
 
 #include "net/ofi_endpoint.h"
+#include "net/ofi_memory.h"
 
 #define TELL_EVENTS   16u    /* taken by a look */
 #define TELL_FRESH_NS 50000u /* who has not looked for so long may be waited for by a sleeper */
-#define TELL_SHORT    512u
+#define TELL_LONG     131072u     /* the most that is told; the system takes about so much before the other one reads */
 #define TELL_PUSH_NS  1000000u    /* until the system has taken a message; who does not read may keep it from that */
+#define TELL_ROOM_NS  50000u      /* for who seems to be there to hear so much that there is room */
+#define TELL_LEAVE_NS 100000000u
 #define TELL_DOZES    128u        /* messages that may be unheard when we say that we sleep */
 
 size_t ofi_cards_bytes(unsigned ports)
@@ -21,7 +24,7 @@ size_t ofi_cards_bytes(unsigned ports)
 
 static size_t tell_card(const struct tw_net_config *config, unsigned port)
 {
-	return config->control_offset + tw_mailbox_bytes(config->ports) + port * sizeof(struct ofi_card);
+	return config->control_offset + ofi_closed_bytes(config->ports) + port * sizeof(struct ofi_card);
 }
 
 int ofi_mates_open(struct tw_net *net)
@@ -35,6 +38,9 @@ int ofi_mates_open(struct tw_net *net)
 		tw_log("transport ofi: out of memory");
 		return -ENOMEM;
 	}
+	struct ofi_welcome memory;
+	ofi_port_export(&o->port, net->base, net->config.bytes, &memory);
+	o->mates->memory = (struct ofi_memory){.key = memory.key, .base = memory.base, .direct = memory.direct};
 	o->mates->card.address = o->port.address;
 	ofi_card_prove(net->config.secret, &o->mates->card);
 	memcpy(net->base + tell_card(&net->config, net->config.port), &o->mates->card, sizeof(o->mates->card));
@@ -43,8 +49,7 @@ int ofi_mates_open(struct tw_net *net)
 
 /* ---- the way to another one ---- */
 
-/* Give @buffer to the provider, as the next message to @mate; false: not now. */
-static bool tell_send(struct tw_net *net, struct ofi_mate *mate, struct ofi_buffer *buffer, enum ofi_kind kind)
+bool ofi_tell_give(struct tw_net *net, struct ofi_mate *mate, struct ofi_buffer *buffer, enum ofi_kind kind)
 {
 	struct ofi *o = net->priv;
 	struct ofi_head *head = buffer->head;
@@ -59,7 +64,7 @@ static bool tell_send(struct tw_net *net, struct ofi_mate *mate, struct ofi_buff
 	return true;
 }
 
-/* A message that is nothing but its head. */
+/* A message that is nothing but its head, or a greeting. */
 static bool tell_head(struct tw_net *net, struct ofi_mate *mate, enum ofi_kind kind)
 {
 	struct ofi *o = net->priv;
@@ -67,8 +72,14 @@ static bool tell_head(struct tw_net *net, struct ofi_mate *mate, enum ofi_kind k
 
 	if (!buffer)
 		return false;
-	buffer->head->bytes = sizeof(*buffer->head);
-	return tell_send(net, mate, buffer, kind);
+	buffer->head->bytes = kind == OFI_GREET ? sizeof(struct ofi_greet) : sizeof(*buffer->head);
+	if (kind == OFI_GREET) {
+		struct ofi_greet *greet = (void *)buffer->head;
+		greet->key = o->mates->memory.key;
+		greet->base = o->mates->memory.base;
+		greet->direct = o->mates->memory.direct;
+	}
+	return ofi_tell_give(net, mate, buffer, kind);
 }
 
 /* Is there a way to @mate, that is endpoint (@node, @port)? */
@@ -134,15 +145,29 @@ void ofi_mate_broken(struct tw_net *net, fi_addr_t to)
 	}
 }
 
+/* Is there a connection that was asked for, and not answered? */
+static bool tell_opens(const struct ofi_port *port)
+{
+	for (unsigned i = 0; i < port->ways; i++)
+		if (port->way[i].state == OFI_OPENING)
+			return true;
+	return false;
+}
+
+/* libfabric forgets no request that has not come whole: who asks stays for a while, to say it. */
 void ofi_mates_leave(struct tw_net *net)
 {
 	struct ofi *o = net->priv;
+	uint64_t until = tw_time_ns() + TELL_LEAVE_NS;
 
 	if (!o->mates || !o->port.way)
 		return;
-	o->port.looks = 0;
-	while (ofi_advance(net))
-		continue;
+	do {
+		o->port.looks = 0;
+		while (ofi_advance(net))
+			continue;
+		sched_yield();
+	} while (tell_opens(&o->port) && tw_time_ns() < until);
 	for (unsigned i = 0; i < net->config.nodes * net->config.ports; i++)
 		if (o->mates->mate[i].way == OFI_GREETED)
 			tell_head(net, &o->mates->mate[i], OFI_LEAVES);
@@ -171,6 +196,7 @@ static void tell_listen(struct tw_net *net, bool soon)
 	o->told = false;
 	for (unsigned i = 0; i < TELL_EVENTS && !(soon && o->told) && ofi_advance(net); i++)
 		continue;
+	ofi_help_end(net);
 	tell_owed(net);
 	o->listened = tw_time_ns();
 	if (o->untold && o->listened - o->untold > OFI_LOST_NS)
@@ -186,17 +212,15 @@ bool ofi_hear(struct tw_net *net)
 	return o->mates && o->told;
 }
 
-/* Until the provider has given away what was told, for libfabric sends only when it is called.  A few short messages it has given away at
+/* Until the provider has given away what was told, for libfabric sends only when it is called.  A few messages it has given away at
  * once, for the system has room for them: then we do not look. */
-static void tell_push(struct tw_net *net, const struct ofi_mate *mate, size_t bytes)
+static void tell_push(struct tw_net *net, const struct ofi_mate *mate)
 {
 	struct ofi *o = net->priv;
 	uint64_t until = o->port.tells.count < o->port.tells.all ? tw_time_ns() + TELL_PUSH_NS : 0;
 
-	if (bytes <= TELL_SHORT && mate->told - mate->heard <= OFI_UNHEARD / 4 &&
-	    o->port.tells.count > o->port.tells.all / 2)
+	if (mate->told - mate->heard <= OFI_UNHEARD / 2 && o->port.tells.count > o->port.tells.all / 2)
 		return;
-
 	while (o->port.tells.count < o->port.tells.all && tw_time_ns() < until)
 		if (!ofi_advance(net))
 			sched_yield();
@@ -210,6 +234,43 @@ static bool tell_behind(struct tw_net *net, unsigned node)
 	return peer->open || TW_MAX(TW_MAX(peer->wrote, peer->transferred), peer->asked) > peer->answered;
 }
 
+/* Is there room for @bytes to endpoint (@node, @port), or will be soon, for it is there and hears? */
+static bool tell_room(struct tw_net *net, const struct ofi_mate *mate, size_t bytes, unsigned node, unsigned port)
+{
+	struct ofi *o = net->priv;
+	struct ofi_lent *lent = &o->peer[node].lent;
+	uint64_t begun = ofi_mate_may(mate, bytes) || lent->near != port + 1 ? 0 : tw_time_ns(), now = begun;
+
+	while (!ofi_mate_may(mate, bytes) && now - begun < TELL_ROOM_NS && begun)
+		if (!ofi_advance(net))
+			ofi_spin_yield(&o->spin, now = tw_time_ns());
+	if (!ofi_mate_may(mate, bytes) && begun)
+		lent->near = 0;
+	return ofi_mate_may(mate, bytes);
+}
+
+/* Write long data to where @mate keeps them, until they are given away: it reads them while it looks.  False: nothing was done. */
+static bool tell_long(struct tw_net *net, unsigned node, struct ofi_mate *mate, const struct tw_net_told *told)
+{
+	struct ofi *o = net->priv;
+	struct ofi_buffer *transfer = mate->memory.direct ? ofi_take(&o->port.transfers) : NULL;
+	unsigned under_way = 1;
+
+	if (!transfer)
+		return false;
+	transfer->peer = node;
+	transfer->under_way = &under_way;
+	if (ofi_transfer(&o->port, mate->to, transfer, true, (void *)(uintptr_t)told->local, told->len,
+	                 mate->memory.base + told->offset, mate->memory.key)) {
+		ofi_again(&o->port, transfer);
+		return false;
+	}
+	while (under_way)
+		if (!ofi_advance(net))
+			ofi_rest(net, node, tw_time_ns());
+	return true;
+}
+
 bool ofi_tell(struct tw_net *net, unsigned node, unsigned port, const struct tw_net_told *told)
 {
 	struct ofi *o = net->priv;
@@ -219,19 +280,20 @@ bool ofi_tell(struct tw_net *net, unsigned node, unsigned port, const struct tw_
 	if (tw_time_ns() - o->listened > TELL_FRESH_NS)
 		tell_listen(net, false);
 	struct ofi_mate *mate = ofi_mate_of(o->mates, &net->config, node, port);
-	size_t bytes = sizeof(struct ofi_tell) + told->len;
+	size_t len = told->len <= OFI_TELL_MOST ? told->len : 0, bytes = sizeof(struct ofi_tell) + len;
 	struct ofi_buffer *buffer = NULL;
-	if (told->len <= OFI_TELL_MOST && !tell_behind(net, node) && !mate->asleep && ofi_mate_may(mate, bytes) &&
-	    tell_way(net, mate, node, port))
+	if (told->len <= TELL_LONG && !tell_behind(net, node) && !mate->asleep &&
+	    tell_room(net, mate, bytes, node, port) && tell_way(net, mate, node, port) &&
+	    (len == told->len || tell_long(net, node, mate, told)))
 		buffer = ofi_take(&o->port.tells);
 	if (buffer) {
 		struct ofi_tell *tell = (void *)buffer->head;
 		*tell = (struct ofi_tell){
 		    .head.bytes = (uint16_t)bytes, .word = told->word, .value = told->value, .offset = told->offset};
-		if (told->len)
-			memcpy(tell + 1, told->local, told->len);
-		if (tell_send(net, mate, buffer, OFI_TELL)) {
-			tell_push(net, mate, bytes);
+		if (len)
+			memcpy(tell + 1, told->local, len);
+		if (ofi_tell_give(net, mate, buffer, OFI_TELL)) {
+			tell_push(net, mate);
 			return true;
 		}
 	}

@@ -5,6 +5,8 @@
 
 _Static_assert(sizeof(struct ofi_head) == 32, "no padding, which would not be proven");
 _Static_assert(sizeof(struct ofi_tell) + 8 == 64, "a word and 8 bytes are told at once");
+_Static_assert(sizeof(struct ofi_ask) == sizeof(struct ofi_reply), "and has as much room for results");
+_Static_assert(sizeof(struct ofi_greet) <= 256, "a first message (net/ofi.h)");
 _Static_assert(sizeof(struct ofi_card) == TW_AUTH_PROOF_BYTES + 24 + sizeof(struct tw_net_address), "nor here");
 _Static_assert(sizeof(struct ofi_head) + sizeof(struct ofi_entry) + 16 == 64, "one entry is sent at once");
 
@@ -33,9 +35,11 @@ void ofi_key_between(const uint8_t secret[TW_NET_SECRET_BYTES], const struct ofi
 /* What a seal covers, behind the proof. */
 static size_t ofi_covered(const struct ofi_head *head)
 {
-	size_t all = head->kind == OFI_REPLY  ? sizeof(struct ofi_reply)
-	             : head->kind == OFI_TELL ? sizeof(struct ofi_tell)
-	                                      : sizeof(*head);
+	size_t all = head->kind == OFI_REPLY                           ? sizeof(struct ofi_reply)
+	             : head->kind == OFI_GREET                         ? sizeof(struct ofi_greet)
+	             : head->kind == OFI_TELL                          ? sizeof(struct ofi_tell)
+	             : head->kind == OFI_ASK || head->kind == OFI_GIVE ? sizeof(struct ofi_ask)
+	                                                               : sizeof(*head);
 
 	return all - sizeof(head->proof);
 }

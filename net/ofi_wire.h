@@ -12,11 +12,13 @@
  * and, where an endpoint tells another one (driver/transport.h) without a server,
  *
  *   endpoint                      endpoint
- *     GREET                ----->   once: the number drawn for all that follows
+ *     GREET                ----->   once: the number drawn for all that follows, and the key to the memory of the sender's node at the sender
  *     TELL (data, a word)  ----->   stored at once when it is looked at; numbered 1, 2, ...
  *     HEARD                ----->   no more than the head, which says how many messages of the other are heard; as all these do
  *     ASLEEP               ----->   the sender sleeps, and only its server can wake it
  *     LEAVES               ----->   the sender ends, and what it has told is all
+ *     ASK (entries)        ----->   a batch for the server, without PUT and RING: the hearer may do it in its place, if it looks soon enough
+ *                          <-----  GIVE: the batch of that number is done; its results
  *
  * The other's address, and a number which it has drawn, are on its card: in its node's memory, behind the mailboxes.
  *
@@ -40,14 +42,29 @@
 #define OFI_CREDITS   16u    /* messages of one endpoint that its server keeps for full mailboxes */
 #define OFI_ALL_PORTS 0xffffu
 
-enum ofi_kind { OFI_HELLO = 1, OFI_WELCOME, OFI_WORK, OFI_REPLY, OFI_GREET, OFI_TELL, OFI_HEARD, OFI_ASLEEP, OFI_LEAVES };
+enum ofi_kind {
+	OFI_HELLO = 1,
+	OFI_WELCOME,
+	OFI_WORK,
+	OFI_REPLY,
+	OFI_GREET,
+	OFI_TELL,
+	OFI_HEARD,
+	OFI_ASLEEP,
+	OFI_LEAVES,
+	OFI_ASK,
+	OFI_GIVE
+};
+
+/* ANSWER: when it is done.  AGAIN: the same, but an endpoint of the node was asked before: unless that has claimed it. */
+enum ofi_answer { OFI_SILENT, OFI_ANSWER, OFI_AGAIN };
 
 struct ofi_head {
 	uint8_t proof[TW_AUTH_PROOF_BYTES]; /* of what follows: as far as said above */
 	uint64_t number; /* HELLO, GREET: drawn by the sender; WELCOME: that; REPLY: all up to it are done; others: which */
 	uint16_t bytes;  /* of the whole message */
 	uint8_t kind;    /* enum ofi_kind */
-	uint8_t ask;     /* WORK: is to be answered when it is done; TELL and so on: lowest bits of how many are heard */
+	uint8_t ask;     /* WORK: enum ofi_answer; TELL and so on: lowest bits of how many are heard */
 	uint16_t node, port; /* WELCOME, REPLY: the server's node, the endpoint's port; others: the sender's */
 };
 
@@ -64,6 +81,12 @@ struct ofi_welcome {
 	uint64_t direct;    /* 0: it has none */
 };
 
+struct ofi_greet {
+	struct ofi_head head;
+	uint64_t key, base; /* as of a welcome; proven as the head is */
+	uint64_t direct;
+};
+
 /* Behind it are results. */
 struct ofi_reply {
 	struct ofi_head head;
@@ -75,6 +98,12 @@ struct ofi_tell {
 	struct ofi_head head;
 	uint64_t word, value; /* stored after the data */
 	uint64_t offset;      /* of the data */
+};
+
+/* ASK, GIVE: entries, or results, are behind it. */
+struct ofi_ask {
+	struct ofi_head head;
+	uint64_t batch; /* its number in the session with the server; proven as the head is */
 };
 
 /* In memory of an endpoint's node: where others find it. */

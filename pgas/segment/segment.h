@@ -212,6 +212,7 @@ struct tw_nap {
 	unsigned more; /* rounds that this one spins */
 	uint32_t seen; /* the bell, when it was announced that this PE sleeps */
 	unsigned far;  /* 1 + the PE of another node that may tell; 0: none */
+	unsigned busy; /* looks that are still to follow, as somebody is busy with us */
 };
 void tw_segment_nap_long(struct tw_nap *nap);
 static inline void tw_segment_nap(struct tw_nap *nap)

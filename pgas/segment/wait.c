@@ -17,6 +17,8 @@
 
 #define NAP_YIELDS     8u
 #define NAP_YIELDS_FAR 400u /* where an answer takes a while */
+#define NAP_BUSY       4000u /* looks after something was heard: some ms */
+#define NAP_SOON       16u   /* the first of them, which do not yield: about as long as an answer takes */
 #define NAP_FIRST_NS   20000u
 #define NAP_DOUBLED    6u /* times */
 #define WAIT_APART     64u /* where PEs share cores: waits between two looks at where they are */
@@ -114,8 +116,19 @@ void tw_segment_nap_long(struct tw_nap *nap)
 
 	tw_segment_push();
 	bool heard = nap->far && tw_segment_hear();
-	if (round == 0 || heard) /* the first look: nothing but that */
+	if (heard) { /* somebody is busy with us: more may come */
+		nap->round = tw_segment.spins + nap->more + 2;
+		nap->busy = NAP_BUSY;
 		return;
+	}
+	if (round == 0) /* the first look: nothing but that */
+		return;
+	if (nap->busy) {
+		if (nap->busy-- <= NAP_BUSY - NAP_SOON || tw_segment.crowded)
+			sched_yield();
+		nap->round--;
+		return;
+	}
 	unsigned slow = round - tw_segment.spins - nap->more - 1;
 	if (slow == 0)
 		wait_apart();
@@ -132,7 +145,7 @@ void tw_segment_nap_long(struct tw_nap *nap)
 	slow -= yields;
 	if (nap->far && slow == 0)
 		tw_segment_remote_doze(nap->far - 1);
-	uint64_t most = (uint64_t)NAP_FIRST_NS << TW_MIN(slow / 8, NAP_DOUBLED);
+	uint64_t most = (uint64_t)NAP_FIRST_NS << TW_MIN(slow / (nap->far ? 2 : 8), NAP_DOUBLED);
 	if (!tw_segment.net)
 		nanosleep(&(struct timespec){.tv_nsec = (long)most}, NULL);
 	else if (slow % 2 == 1)

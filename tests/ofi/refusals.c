@@ -3,6 +3,7 @@
  * them, goes on serving, and none of them touches the node's memory.  With connected endpoints, and with reliable datagrams. */
 #include "net/ofi.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -233,7 +234,19 @@ static unsigned nonsense(char *memory)
 	return count;
 }
 
-/* Connections that ask for nothing, or for nonsense, and one that says more than any message is: that one ends, and no other. */
+static unsigned descriptors(void)
+{
+	DIR *all = opendir("/proc/self/fd");
+	unsigned count = 0;
+
+	while (all && readdir(all))
+		count++;
+	closedir(all);
+	return count;
+}
+
+/* Connections that ask for nothing, or for nonsense, and one that says more than any message is: that one ends, and no other.  When they
+ * go, nothing is left of them. */
 static void crowd(void)
 {
 	static const char noise[300] = "GET / HTTP/1.1";
@@ -242,6 +255,8 @@ static void crowd(void)
 	struct message m = hello(9), answer;
 	struct ofi_buffer *buffer = ofi_take(&port.sends);
 	int fd[SILENT];
+	unsigned before = descriptors();
+	uint64_t until = tw_time_ns() + LATE_NS;
 
 	for (unsigned i = 0; i < SILENT; i++) {
 		fd[i] = socket(to->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -261,6 +276,9 @@ static void crowd(void)
 	CHECK(hear(&answer) && answer.head.kind == OFI_REPLY);
 	for (unsigned i = 0; i < SILENT; i++)
 		close(fd[i]);
+	while (descriptors() > before && tw_time_ns() < until)
+		ofi_sleep(&port, -1, 1000000);
+	CHECK(descriptors() <= before); /* who has gone is forgotten */
 }
 
 /* What the dead had under way. */
