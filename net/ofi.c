@@ -125,7 +125,7 @@ void ofi_read_wait(struct tw_net *net)
 	struct ofi *o = net->priv;
 
 	for (unsigned node = 0; node < net->config.nodes; node++)
-		if (o->peer[node].reads)
+		if (o->peer[node].reads && o->peer[node].open)
 			ofi_ask_batch(net, node);
 	for (unsigned node = 0; node < net->config.nodes; node++)
 		if (o->peer[node].reads)

@@ -96,8 +96,8 @@ int ofi_port_back(struct ofi_port *port, struct ofi_buffer *first, const struct 
                   fi_addr_t *peer);
 void ofi_port_forget(struct ofi_port *port, fi_addr_t peer);
 
-/* ofi_port_export - let others who hold the key write and read @bytes at @base; @welcome is filled in, which says so or not. */
-void ofi_port_export(struct ofi_port *port, void *base, size_t bytes, struct ofi_welcome *welcome);
+/* ofi_port_export - let others who hold the key write and read @bytes at @base; @memory is how, or that they cannot. */
+void ofi_port_export(struct ofi_port *port, void *base, size_t bytes, struct ofi_window *memory);
 
 enum ofi_event { OFI_NOTHING, OFI_SENT, OFI_RECEIVED, OFI_FAILED, OFI_BROKEN };
 /* ofi_poll - the next event, and its buffer: SENT, it is idle again; RECEIVED, buffer->bytes are in it, and ofi_again gives it back, and

@@ -105,7 +105,9 @@ bool ofi_tell(struct tw_net *net, unsigned node, unsigned port, const struct tw_
 bool ofi_hear(struct tw_net *net);
 void ofi_doze(struct tw_net *net, unsigned node, unsigned port);
 
-/* ofi_tell_give - give @buffer to the provider, as the next message to @mate; false: not now, and it is idle. */
+/* ofi_tell_give - give @buffer to the provider, as the next message to @mate; false: not now, and it is idle.
+ * ofi_tells_push - until the provider has given away what was told, for libfabric sends only when it is called; a millisecond at most. */
+void ofi_tells_push(struct tw_net *net);
 bool ofi_tell_give(struct tw_net *net, struct ofi_mate *mate, struct ofi_buffer *buffer, enum ofi_kind kind);
 
 /* ---- ofi_help.c

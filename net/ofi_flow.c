@@ -40,10 +40,12 @@ bool ofi_settle(struct tw_net *net, struct tw_net_flow *flow, bool wait)
 	bool settled = true;
 
 	for (unsigned i = 0; i < net->config.nodes; i++)
-		if (flow->mark[i] > o->peer[i].asked && wait)
-			ofi_ask_batch(net, i);
-		else if (flow->mark[i] > o->peer[i].asked)
-			ofi_close_batch(net, i, true);
+		if (flow->mark[i] > o->peer[i].asked) {
+			if (wait)
+				ofi_ask_batch(net, i);
+			else
+				ofi_close_batch(net, i, true);
+		}
 	for (unsigned i = 0; !wait && i < FLOW_EVENTS && ofi_advance(net); i++)
 		continue;
 	for (unsigned i = 0; i < net->config.nodes; i++) {

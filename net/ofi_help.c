@@ -13,11 +13,10 @@
 #include "net/ofi_endpoint.h"
 #include "net/ofi_memory.h"
 
-#define LENT_NS      60000u /* some round trips: who waits is away for a short while at times */
-#define LENT_MOST    4096u  /* bytes of a batch */
-#define LENT_VAIN    256u   /* penalty at most */
-#define LENT_HEADS   (sizeof(struct ofi_ask) - sizeof(struct ofi_head))
-#define LENT_PUSH_NS 1000000u
+#define LENT_NS    60000u /* some round trips: who waits is away for a short while at times */
+#define LENT_MOST  4096u  /* bytes of a batch */
+#define LENT_VAIN  256u   /* penalty at most */
+#define LENT_HEADS (sizeof(struct ofi_ask) - sizeof(struct ofi_head))
 
 bool ofi_lend(struct tw_net *net, unsigned node, struct ofi_buffer *batch)
 {
@@ -125,9 +124,9 @@ void ofi_help(struct tw_net *net, const struct ofi_ask *ask)
 void ofi_help_end(struct tw_net *net)
 {
 	struct ofi *o = net->priv;
-	uint64_t until = o->helped ? tw_time_ns() + LENT_PUSH_NS : 0;
 
-	while (o->helped && o->port.tells.count < o->port.tells.all && tw_time_ns() < until)
-		ofi_advance(net);
+	if (!o->helped)
+		return;
 	o->helped = false;
+	ofi_tells_push(net);
 }

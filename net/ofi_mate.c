@@ -77,10 +77,9 @@ static int mate_greeted(const struct ofi_mates *m, struct ofi_mate *mate, const 
 	ofi_key_between(config->secret, &m->card, head->number, head->node, head->port, &key);
 	if (mate->session || !head->number || !ofi_sealed(&key, head, bytes))
 		return 0;
-	const struct ofi_greet *greet = (const void *)head;
 	mate->session = head->number;
 	mate->its_key = key;
-	mate->memory = (struct ofi_memory){.key = greet->key, .base = greet->base, .direct = greet->direct};
+	mate->memory = ((const struct ofi_greet *)head)->memory;
 	return OFI_MATE_GREETED;
 }
 

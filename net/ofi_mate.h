@@ -15,12 +15,6 @@
 	1024u /* bytes that weigh 1: all that is unheard fits into what the system keeps of a connection */
 #define OFI_TELL_MOST (OFI_MESSAGE - sizeof(struct ofi_tell)) /* bytes of data */
 
-/* For remote writes. */
-struct ofi_memory {
-	uint64_t key, base;
-	bool direct;
-};
-
 struct ofi_mate {
 	/* The way there. */
 	enum { OFI_UNKNOWN, OFI_KNOWN, OFI_GREETED, OFI_CLOSED } way; /* CLOSED: we seek none any more */
@@ -33,12 +27,12 @@ struct ofi_mate {
 	struct ofi_key its_key;
 	uint64_t its_told, its_heard; /* the last that we have heard; that it has been told so */
 	bool left;                    /* it tells nothing more */
-	struct ofi_memory memory;     /* of its node, at it */
+	struct ofi_window memory;     /* of its node, at it */
 };
 
 struct ofi_mates {
 	struct ofi_card card; /* our own */
-	struct ofi_memory memory;
+	struct ofi_window memory;
 	unsigned owed;        /* how often one has told half of OFI_UNHEARD, and has not been told that it is heard */
 	struct ofi_mate mate[];
 };
@@ -77,10 +71,9 @@ void ofi_mate_head(const struct ofi_mates *m, const struct ofi_mate *mate, const
                    enum ofi_kind kind, struct ofi_head *head);
 void ofi_mate_sent(struct ofi_mates *m, struct ofi_mate *mate, const struct ofi_head *head);
 
-/* ofi_mate_take - a message of @bytes that came to @net's endpoint.  What is no endpoint's of this job's, or was heard before, changes nothing.
- * Returns OFI_MATE_TOLD: memory has changed; OFI_MATE_GREETED: that was its greeting; OFI_MATE_ASKED, OFI_MATE_GIVEN: that was an ASK, a GIVE; OFI_MATE_RESTS: it sleeps, or
- * leaves; 0; -EPROTO: endpoint (head->node, head->port) tells
- * what makes no sense, or something of it was lost. */
+/* ofi_mate_take - a message of @bytes that came to @net's endpoint.  What is no endpoint's of this job's, or was heard before, changes nothing: 0.
+ * Else OFI_MATE_TOLD: memory has changed; GREETED: that was its greeting; ASKED, GIVEN: an ASK, a GIVE, for the caller; HEARD: it is there; RESTS: it
+ * sleeps, or leaves.  -EPROTO: endpoint (head->node, head->port) tells what makes no sense, or something of it was lost. */
 enum { OFI_MATE_TOLD = 1, OFI_MATE_GREETED, OFI_MATE_ASKED, OFI_MATE_GIVEN, OFI_MATE_HEARD, OFI_MATE_RESTS };
 int ofi_mate_take(struct ofi_mates *m, const struct tw_net *net, const struct ofi_head *head, size_t bytes);
 

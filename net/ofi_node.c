@@ -182,9 +182,9 @@ static size_t node_hello(struct ofi_node *n, struct ofi_client *client, const st
 	client->address.len = (uint16_t)address;
 	memcpy(client->address.bytes, hello->address, address);
 	ofi_key_derive(n->config.secret, client->offered, n->config.node, head->node, head->port, &client->offered_key);
-	*welcome = n->welcome;
-	welcome->head = node_head(n, client, OFI_WELCOME, head->number, sizeof(*welcome));
-	welcome->session = client->offered;
+	*welcome = (struct ofi_welcome){.head = node_head(n, client, OFI_WELCOME, head->number, sizeof(*welcome)),
+	                                .session = client->offered,
+	                                .memory = n->memory};
 	ofi_prove(n->config.secret, answer);
 	return sizeof(*welcome);
 }

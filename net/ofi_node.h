@@ -31,7 +31,7 @@ struct ofi_client {
 struct ofi_node {
 	struct tw_net_config config;
 	char *base;                 /* the node's memory */
-	struct ofi_welcome welcome; /* but for its head and session */
+	struct ofi_window memory;   /* as its server shows it */
 	struct tw_net_counts counts;
 	unsigned keepers; /* clients with kept messages */
 	struct ofi_client client[];

@@ -58,7 +58,7 @@ static void peer_welcome(struct ofi_peer *peer, const struct tw_net_config *conf
 	    !ofi_proves(config->secret, &welcome->head, bytes))
 		return;
 	peer->session = welcome->session;
-	peer->memory = *welcome;
+	peer->memory = welcome->memory;
 	ofi_key_derive(config->secret, peer->session, welcome->head.node, config->node, config->port, &peer->key);
 }
 

@@ -37,7 +37,7 @@ struct ofi_peer {
 	uint64_t asked, answered; /* of the last batch that was to be answered; all up to it are done */
 	bool ask;                 /* the next batch is to be answered */
 	uint64_t puts, placed;    /* messages sent, and known to be in mailboxes */
-	struct ofi_welcome memory;
+	struct ofi_window memory;
 	struct ofi_buffer *open; /* the batch that is being filled, or NULL */
 	size_t results;          /* that it asks for */
 	bool rings;              /* it has messages or bells */

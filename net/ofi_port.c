@@ -336,17 +336,17 @@ void ofi_port_forget(struct ofi_port *port, fi_addr_t peer)
 		fi_av_remove(port->av, &peer, 1, 0);
 }
 
-void ofi_port_export(struct ofi_port *port, void *base, size_t bytes, struct ofi_welcome *welcome)
+void ofi_port_export(struct ofi_port *port, void *base, size_t bytes, struct ofi_window *memory)
 {
 	uint64_t key;
 
-	*welcome = (struct ofi_welcome){0};
+	*memory = (struct ofi_window){0};
 	if (!port->direct || getrandom(&key, sizeof(key), 0) != sizeof(key) ||
 	    fi_mr_reg(port->domain, base, bytes, FI_REMOTE_WRITE | FI_REMOTE_READ, 0, key, 0, &port->memory, NULL))
 		return;
-	welcome->key = fi_mr_key(port->memory);
-	welcome->base = port->info->domain_attr->mr_mode & FI_MR_VIRT_ADDR ? (uintptr_t)base : 0;
-	welcome->direct = 1;
+	memory->key = fi_mr_key(port->memory);
+	memory->base = port->info->domain_attr->mr_mode & FI_MR_VIRT_ADDR ? (uintptr_t)base : 0;
+	memory->direct = 1;
 }
 
 /* ---- sending, receiving, waiting ---- */

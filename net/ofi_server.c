@@ -212,7 +212,7 @@ static int server_start(struct tw_net_server *s)
 		return -ENOMEM;
 	}
 	if (!s->config.survive) /* the provider's own writes end when it likes */
-		ofi_port_export(&s->port, s->base, s->config.bytes, &s->node->welcome);
+		ofi_port_export(&s->port, s->base, s->config.bytes, &s->node->memory);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	error = pthread_create(&s->thread, NULL, server_run, s);

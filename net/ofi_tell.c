@@ -13,7 +13,6 @@
 #define TELL_FRESH_NS 50000u /* who has not looked for so long may be waited for by a sleeper */
 #define TELL_LONG     131072u     /* the most that is told; the system takes about so much before the other one reads */
 #define TELL_PUSH_NS  1000000u    /* until the system has taken a message; who does not read may keep it from that */
-#define TELL_ROOM_NS  50000u      /* for who seems to be there to hear so much that there is room */
 #define TELL_LEAVE_NS 100000000u
 #define TELL_DOZES    128u        /* messages that may be unheard when we say that we sleep */
 
@@ -38,9 +37,7 @@ int ofi_mates_open(struct tw_net *net)
 		tw_log("transport ofi: out of memory");
 		return -ENOMEM;
 	}
-	struct ofi_welcome memory;
-	ofi_port_export(&o->port, net->base, net->config.bytes, &memory);
-	o->mates->memory = (struct ofi_memory){.key = memory.key, .base = memory.base, .direct = memory.direct};
+	ofi_port_export(&o->port, net->base, net->config.bytes, &o->mates->memory);
 	o->mates->card.address = o->port.address;
 	ofi_card_prove(net->config.secret, &o->mates->card);
 	memcpy(net->base + tell_card(&net->config, net->config.port), &o->mates->card, sizeof(o->mates->card));
@@ -73,12 +70,8 @@ static bool tell_head(struct tw_net *net, struct ofi_mate *mate, enum ofi_kind k
 	if (!buffer)
 		return false;
 	buffer->head->bytes = kind == OFI_GREET ? sizeof(struct ofi_greet) : sizeof(*buffer->head);
-	if (kind == OFI_GREET) {
-		struct ofi_greet *greet = (void *)buffer->head;
-		greet->key = o->mates->memory.key;
-		greet->base = o->mates->memory.base;
-		greet->direct = o->mates->memory.direct;
-	}
+	if (kind == OFI_GREET)
+		((struct ofi_greet *)buffer->head)->memory = o->mates->memory;
 	return ofi_tell_give(net, mate, buffer, kind);
 }
 
@@ -212,18 +205,23 @@ bool ofi_hear(struct tw_net *net)
 	return o->mates && o->told;
 }
 
-/* Until the provider has given away what was told, for libfabric sends only when it is called.  A few messages it has given away at
- * once, for the system has room for them: then we do not look. */
-static void tell_push(struct tw_net *net, const struct ofi_mate *mate)
+void ofi_tells_push(struct tw_net *net)
 {
 	struct ofi *o = net->priv;
 	uint64_t until = o->port.tells.count < o->port.tells.all ? tw_time_ns() + TELL_PUSH_NS : 0;
 
-	if (mate->told - mate->heard <= OFI_UNHEARD / 2 && o->port.tells.count > o->port.tells.all / 2)
-		return;
 	while (o->port.tells.count < o->port.tells.all && tw_time_ns() < until)
 		if (!ofi_advance(net))
 			sched_yield();
+}
+
+/* A few messages the provider gives away at once, for the system has room for them: then we do not look. */
+static void tell_push(struct tw_net *net, const struct ofi_mate *mate)
+{
+	const struct ofi *o = net->priv;
+
+	if (mate->told - mate->heard > OFI_UNHEARD / 2 || o->port.tells.count <= o->port.tells.all / 2)
+		ofi_tells_push(net);
 }
 
 /* Is anything under way to the server of @node, be it a write or an atomic whose result was asked for? */
@@ -232,21 +230,6 @@ static bool tell_behind(struct tw_net *net, unsigned node)
 	const struct ofi_peer *peer = &((struct ofi *)net->priv)->peer[node];
 
 	return peer->open || TW_MAX(TW_MAX(peer->wrote, peer->transferred), peer->asked) > peer->answered;
-}
-
-/* Is there room for @bytes to endpoint (@node, @port), or will be soon, for it is there and hears? */
-static bool tell_room(struct tw_net *net, const struct ofi_mate *mate, size_t bytes, unsigned node, unsigned port)
-{
-	struct ofi *o = net->priv;
-	struct ofi_lent *lent = &o->peer[node].lent;
-	uint64_t begun = ofi_mate_may(mate, bytes) || lent->near != port + 1 ? 0 : tw_time_ns(), now = begun;
-
-	while (!ofi_mate_may(mate, bytes) && now - begun < TELL_ROOM_NS && begun)
-		if (!ofi_advance(net))
-			ofi_spin_yield(&o->spin, now = tw_time_ns());
-	if (!ofi_mate_may(mate, bytes) && begun)
-		lent->near = 0;
-	return ofi_mate_may(mate, bytes);
 }
 
 /* Write long data to where @mate keeps them, until they are given away: it reads them while it looks.  False: nothing was done. */
@@ -282,9 +265,8 @@ bool ofi_tell(struct tw_net *net, unsigned node, unsigned port, const struct tw_
 	struct ofi_mate *mate = ofi_mate_of(o->mates, &net->config, node, port);
 	size_t len = told->len <= OFI_TELL_MOST ? told->len : 0, bytes = sizeof(struct ofi_tell) + len;
 	struct ofi_buffer *buffer = NULL;
-	if (told->len <= TELL_LONG && !tell_behind(net, node) && !mate->asleep &&
-	    tell_room(net, mate, bytes, node, port) && tell_way(net, mate, node, port) &&
-	    (len == told->len || tell_long(net, node, mate, told)))
+	if (told->len <= TELL_LONG && !tell_behind(net, node) && !mate->asleep && ofi_mate_may(mate, bytes) &&
+	    tell_way(net, mate, node, port) && (len == told->len || tell_long(net, node, mate, told)))
 		buffer = ofi_take(&o->port.tells);
 	if (buffer) {
 		struct ofi_tell *tell = (void *)buffer->head;

@@ -74,17 +74,22 @@ struct ofi_hello {
 	uint8_t address[TW_NET_ADDRESS_BYTES]; /* the endpoint's, as long as it is */
 };
 
+/* A node's memory at a port, for remote writes and reads. */
+struct ofi_window {
+	uint64_t key, base; /* base: of its first byte */
+	uint64_t direct;    /* 0: it is not open to them */
+};
+
 struct ofi_welcome {
 	struct ofi_head head;
 	uint64_t session;
-	uint64_t key, base; /* of the node's memory, for remote writes and reads; base: of its first byte */
-	uint64_t direct;    /* 0: it has none */
+	struct ofi_window memory;
 };
 
+/* Proven is all of it. */
 struct ofi_greet {
 	struct ofi_head head;
-	uint64_t key, base; /* as of a welcome; proven as the head is */
-	uint64_t direct;
+	struct ofi_window memory;
 };
 
 /* Behind it are results. */

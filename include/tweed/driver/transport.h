@@ -219,7 +219,7 @@ struct tw_transport {
 	void (*progress)(struct tw_net *net);
 	/* tell - what @told says, by endpoint (node, port) itself, of another node, without its server: sooner, where that endpoint waits for it;
 	 * else when it hears or waits the next time.  Done in the order of telling, and after all earlier writes of this endpoint to
-	 * that node.  @told's memory may be used again on return.  False: nothing was done, and nothing waited for long: then write and notify.  More than a transport's messages
+	 * that node.  @told's memory may be used again on return.  False: nothing was done and nothing waited for: then write and notify.  More than a transport's messages
 	 * hold may wait until the other one reads, where the system does not take it; more than 128 KiB is refused.  So it
 	 * is at first, until a way is found; while such writes are not known to be done, which is asked for then; and while much is told that
 	 * was not heard.  hear - do what others have told this one; has something come?  doze - this endpoint is about to sleep on its bell, in a wait for what
