@@ -47,6 +47,16 @@ struct ofi_way {
 	uint8_t to[sizeof(struct sockaddr_in6)];
 };
 
+/* Descriptors that a port is slept on; -1: none. */
+struct ofi_fds {
+	int queue;  /* of cq, an epoll; -1: its connections are asked for each time */
+	int events; /* of eq */
+	int signal; /* the provider's pair of sockets for completions, which is out of what a look looks at */
+	int hidden; /* the provider's number of it, where that stands for never instead */
+	int never;  /* is never readable */
+};
+#define OFI_NO_FDS ((struct ofi_fds){-1, -1, -1, -1, -1})
+
 /* A libfabric endpoint with its buffers.  One thread at a time; after ofi_port_open nothing here allocates. */
 struct ofi_port {
 	struct fi_info *info;
@@ -59,15 +69,13 @@ struct ofi_port {
 	struct fid_pep *pep; /* where they are asked for */
 	struct ofi_way *way; /* a peer's number is that of its way */
 	unsigned ways;
-	unsigned looks; /* until the next one at eq */
-	int wait_eq;
-	int signal; /* taken out of wait; -1: nothing */
+	unsigned looks;        /* until the next one at eq */
 	struct fid_mr *mr;     /* of all buffers, where the provider wants that */
 	struct fid_mr *memory; /* of the node's memory, for others to reach */
 	void *desc;
 	bool direct;   /* remote writes and reads work from anywhere to all of a sparse memory */
 	size_t inject; /* so many bytes are sent at once and forgotten */
-	int wait;      /* readable when there is something to poll for */
+	struct ofi_fds fds;
 	char *arena;
 	size_t arena_bytes;
 	struct ofi_buffer *buffer;
@@ -174,6 +182,13 @@ static inline void ofi_spin_end(struct ofi_spin *spin, uint64_t waited_ns)
 	}
 }
 
+/* ---- ofi_sleep.c: how a port is looked at, and slept on.
+ *
+ * ofi_fds_object - which kind cq is to be opened with.  ofi_fds_up - cq is open, and no connection yet.  Returns 0 or libfabric's error.
+ * ofi_fds_down - all of libfabric is closed. */
+enum fi_wait_obj ofi_fds_object(const struct ofi_port *port);
+int ofi_fds_up(struct ofi_port *port);
+void ofi_fds_down(struct ofi_fds *fds);
 /* ofi_sleep - until there may be something to poll for, @also (if >= 0) is readable, or @timeout_ns passed: then false. */
 bool ofi_sleep(struct ofi_port *port, int also, uint64_t timeout_ns);
 

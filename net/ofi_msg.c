@@ -7,35 +7,10 @@
 #include "net/ofi.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <sys/socket.h>
 
 /* ---- the port ---- */
-
-/* For each completion the provider writes a byte to a pair of sockets of its own, and reads it at the next look: two system calls, a fifth of a
- * round trip.  It is for who sleeps on the descriptor.  So the pair, all that the descriptor has yet, is taken out of it, and who sleeps waits for it
- * beside: fi_trywait takes the byte away, and what becomes of it behind that writes it again.  Returns it, or -1. */
-static int msg_take_signal(int wait)
-{
-	struct sockaddr_storage address;
-	socklen_t bytes = sizeof(address);
-	char name[64], line[256];
-	int fd = -1, found = 0;
-
-	tw_format(name, sizeof(name), "/proc/self/fdinfo/%d", wait);
-	FILE *info = fopen(name, "re");
-	while (info && fgets(line, sizeof(line), info))
-		found += sscanf(line, "tfd: %d", &fd) == 1;
-	if (info)
-		fclose(info);
-	return found == 1 && getsockname(fd, (struct sockaddr *)&address, &bytes) == 0 &&
-	               address.ss_family == AF_UNIX && epoll_ctl(wait, EPOLL_CTL_DEL, fd, NULL) == 0
-	           ? fd
-	           : -1;
-}
 
 int ofi_msg_up(struct ofi_port *port, const char **step)
 {
@@ -46,15 +21,13 @@ int ofi_msg_up(struct ofi_port *port, const char **step)
 	port->way = calloc(port->ways, sizeof(port->way[0]));
 	if ((*step = "memory", error = port->way ? 0 : -FI_ENOMEM) ||
 	    (*step = "event queue", error = fi_eq_open(port->fabric, &eq, &port->eq, NULL)) ||
-	    (error = fi_control(&port->eq->fid, FI_GETWAIT, &port->wait_eq)) ||
+	    (error = fi_control(&port->eq->fid, FI_GETWAIT, &port->fds.events)) ||
 	    (*step = "shared receives", error = fi_srx_context(port->domain, port->info->rx_attr, &port->ep, NULL)) ||
 	    (*step = "passive endpoint", error = fi_passive_ep(port->fabric, port->info, &port->pep, NULL)) ||
 	    (error = fi_pep_bind(port->pep, &port->eq->fid, 0)) || (error = fi_listen(port->pep)) ||
 	    (*step = "address", error = fi_getname(&port->pep->fid, port->address.bytes, &bytes)))
 		return error;
 	port->address.len = (uint16_t)bytes;
-	if (ofi_before(FI_VERSION(1, 18)))
-		port->signal = msg_take_signal(port->wait);
 	return 0;
 }
 

@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <ifaddrs.h>
 #include <netdb.h>
-#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -245,13 +244,13 @@ static int ofi_bring_up(struct ofi_port *port, const char **step)
 {
 	struct fi_cq_attr cq = {.size = port->sends.all + port->tells.all + port->receives + port->transfers.all,
 	                        .format = FI_CQ_FORMAT_MSG,
-	                        .wait_obj = FI_WAIT_FD};
+	                        .wait_obj = ofi_fds_object(port)};
 	int error;
 
 	if ((*step = "fabric", error = ofi.fi_fabric(port->info->fabric_attr, &port->fabric, NULL)) ||
 	    (*step = "domain", error = fi_domain(port->fabric, port->info, &port->domain, NULL)) ||
 	    (*step = "completion queue", error = fi_cq_open(port->domain, &cq, &port->cq, NULL)) ||
-	    (*step = "wait descriptor", error = fi_control(&port->cq->fid, FI_GETWAIT, &port->wait)) ||
+	    (*step = "wait descriptor", error = ofi_fds_up(port)) ||
 	    (error = port->ways ? ofi_msg_up(port, step) : ofi_rdm_up(port, step)) ||
 	    (*step = "buffers", error = ofi_buffers(port)) || (error = ofi_post_all(port)))
 		return error;
@@ -265,7 +264,7 @@ int ofi_port_open(struct ofi_port *port, const struct tw_net_config *config, uns
 	sigset_t all, old;
 	int error;
 
-	*port = (struct ofi_port){.wait = -1, .wait_eq = -1, .signal = -1};
+	*port = (struct ofi_port){.fds = OFI_NO_FDS};
 	if ((error = ofi_choose(port, config)))
 		return error;
 	bool connected = port->info->ep_attr->type == FI_EP_MSG;
@@ -306,6 +305,7 @@ void ofi_port_close(struct ofi_port *port)
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		if (all[i])
 			fi_close(all[i]);
+	ofi_fds_down(&port->fds);
 	if (port->info)
 		ofi.fi_freeinfo(port->info);
 	if (port->arena)
@@ -438,19 +438,4 @@ enum ofi_event ofi_poll(struct ofi_port *port, struct ofi_buffer **buffer, ssize
 			ofi_again(port, *buffer);
 	}
 	return OFI_FAILED;
-}
-
-bool ofi_sleep(struct ofi_port *port, int also, uint64_t timeout_ns)
-{
-	struct fid *fid[2] = {&port->cq->fid, port->eq ? &port->eq->fid : NULL};
-	struct pollfd wait[4] = {{.fd = port->wait, .events = POLLIN},
-	                         {.fd = port->signal, .events = POLLIN},
-	                         {.fd = port->wait_eq, .events = POLLIN},
-	                         {.fd = also, .events = POLLIN}};
-	struct timespec ts = {.tv_sec = (time_t)(timeout_ns / 1000000000u),
-	                      .tv_nsec = (long)(timeout_ns % 1000000000u)};
-
-	port->looks = 0;
-	return port->next < port->cames || fi_trywait(port->fabric, fid, port->eq ? 2 : 1) != 0 ||
-	       ppoll(wait, 4, timeout_ns ? &ts : NULL, NULL) != 0;
 }
