@@ -209,7 +209,7 @@ static void batch_close(struct tw_net *net, unsigned node, bool ask, bool lend)
 	                                  .kind = OFI_WORK,
 	                                  .ask = ask ? OFI_ANSWER : OFI_SILENT,
 	                                  .node = (uint16_t)net->config.node,
-	                                  .port = (uint16_t)net->config.port};
+	                                  .port = (uint8_t)net->config.port};
 	if (ask)
 		peer->asked = peer->sent;
 	peer->results = 0;

@@ -29,7 +29,7 @@ bool ofi_lend(struct tw_net *net, unsigned node, struct ofi_buffer *batch)
 	    peer->answered + 1 != peer->sent || peer->transferred > peer->answered || !o->spin.most_ns ||
 	    net->config.nodes > OFI_LENDERS)
 		return false;
-	struct ofi_mate *mate = ofi_mate_of(o->mates, &net->config, node, lent->near - 1);
+	struct ofi_mate *mate = ofi_mate_of(o->mates, &net->config, node, lent->near - 1, OFI_LENDING);
 	if (mate->way != OFI_GREETED || !ofi_mate_may(mate, bytes) || (lent->skip && lent->skip--))
 		return false;
 	struct ofi_buffer *buffer = ofi_take(&o->port.tells);
@@ -100,7 +100,7 @@ static size_t help_work(struct tw_net *net, const struct ofi_ask *ask, char *out
 void ofi_help(struct tw_net *net, const struct ofi_ask *ask)
 {
 	struct ofi *o = net->priv;
-	struct ofi_mate *mate = ofi_mate_of(o->mates, &net->config, ask->head.node, ask->head.port);
+	struct ofi_mate *mate = ofi_mate_of(o->mates, &net->config, ask->head.node, ask->head.port, OFI_LENDING);
 	struct ofi_buffer *buffer = NULL;
 
 	if (mate->way == OFI_GREETED && ofi_mate_may(mate, OFI_MESSAGE))

@@ -10,10 +10,17 @@
 
 struct ofi_mates *ofi_mates_create(const struct tw_net_config *config)
 {
-	struct ofi_mates *m = calloc(1, sizeof(*m) + (size_t)config->nodes * config->ports * sizeof(m->mate[0]));
+	unsigned mates = config->nodes * config->ports * OFI_LANES;
+	struct ofi_mates *m = calloc(1, sizeof(*m) + mates * sizeof(m->mate[0]));
 
 	if (!m)
 		return NULL;
+	m->mates = mates;
+	for (unsigned i = 0; i < mates; i++) {
+		m->mate[i].node = (uint16_t)(i / OFI_LANES / config->ports);
+		m->mate[i].port = (uint8_t)(i / OFI_LANES % config->ports);
+		m->mate[i].lane = i % OFI_LANES;
+	}
 	m->card.node = config->node;
 	m->card.port = config->port;
 	if (getrandom(&m->card.session, sizeof(m->card.session), 0) != sizeof(m->card.session)) {
@@ -23,23 +30,21 @@ struct ofi_mates *ofi_mates_create(const struct tw_net_config *config)
 	return m;
 }
 
-bool ofi_mate_know(struct ofi_mates *m, const struct tw_net_config *config, unsigned node, unsigned port,
+bool ofi_mate_know(struct ofi_mates *m, const struct tw_net_config *config, struct ofi_mate *mate,
                    const struct ofi_card *card)
 {
-	if (card->node != node || card->port != port || card->address.len > TW_NET_ADDRESS_BYTES ||
+	if (card->node != mate->node || card->port != mate->port || card->address.len > TW_NET_ADDRESS_BYTES ||
 	    !ofi_card_proves(config->secret, card))
 		return false;
-	ofi_key_between(config->secret, card, m->card.session, config->node, config->port,
-	                &ofi_mate_of(m, config, node, port)->key);
+	ofi_key_between(config->secret, card, m->card.session, config->node, config->port, mate->lane, &mate->key);
 	return true;
 }
 
-void ofi_mate_meet(struct ofi_mates *m, const struct tw_net_config *config, unsigned node, unsigned port)
+void ofi_mate_meet(struct ofi_mates *m, const struct tw_net_config *config, struct ofi_mate *mate)
 {
-	struct ofi_mate *mate = ofi_mate_of(m, config, node, port);
-	struct ofi_card card = {.session = mate->session, .node = node, .port = port};
+	struct ofi_card card = {.session = mate->session, .node = mate->node, .port = mate->port};
 
-	ofi_key_between(config->secret, &card, m->card.session, config->node, config->port, &mate->key);
+	ofi_key_between(config->secret, &card, m->card.session, config->node, config->port, mate->lane, &mate->key);
 }
 
 /* ---- telling ---- */
@@ -54,7 +59,8 @@ void ofi_mate_head(const struct ofi_mates *m, const struct ofi_mate *mate, const
 	                          .kind = (uint8_t)kind,
 	                          .ask = (uint8_t)mate->its_told,
 	                          .node = (uint16_t)config->node,
-	                          .port = (uint16_t)config->port};
+	                          .port = (uint8_t)config->port,
+	                          .lane = mate->lane};
 	ofi_seal(&mate->key, head);
 }
 
@@ -74,7 +80,7 @@ static int mate_greeted(const struct ofi_mates *m, struct ofi_mate *mate, const 
 {
 	struct ofi_key key;
 
-	ofi_key_between(config->secret, &m->card, head->number, head->node, head->port, &key);
+	ofi_key_between(config->secret, &m->card, head->number, head->node, head->port, head->lane, &key);
 	if (mate->session || !head->number || !ofi_sealed(&key, head, bytes))
 		return 0;
 	mate->session = head->number;
@@ -108,9 +114,9 @@ int ofi_mate_take(struct ofi_mates *m, const struct tw_net *net, const struct of
 	const struct tw_net_config *config = &net->config;
 
 	if (bytes < sizeof(*head) || head->node >= config->nodes || head->node == config->node ||
-	    head->port >= config->ports)
+	    head->port >= config->ports || head->lane >= OFI_LANES)
 		return 0;
-	struct ofi_mate *mate = ofi_mate_of(m, config, head->node, head->port);
+	struct ofi_mate *mate = ofi_mate_of(m, config, head->node, head->port, head->lane);
 	if (head->kind == OFI_GREET)
 		return mate_greeted(m, mate, config, head, bytes);
 	if (!mate->session || !ofi_sealed(&mate->its_key, head, bytes) || head->number <= mate->its_told)

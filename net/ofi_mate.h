@@ -16,6 +16,8 @@
 #define OFI_TELL_MOST (OFI_MESSAGE - sizeof(struct ofi_tell)) /* bytes of data */
 
 struct ofi_mate {
+	uint16_t node; /* whom it is, on which lane */
+	uint8_t port, lane;
 	/* The way there. */
 	enum { OFI_UNKNOWN, OFI_KNOWN, OFI_GREETED, OFI_CLOSED } way; /* CLOSED: we seek none any more */
 	bool asleep; /* it waits for us, and its server alone can wake it */
@@ -34,6 +36,7 @@ struct ofi_mates {
 	struct ofi_card card; /* our own */
 	struct ofi_window memory;
 	unsigned owed;        /* how often one has told half of OFI_UNHEARD, and has not been told that it is heard */
+	unsigned mates;
 	struct ofi_mate mate[];
 };
 
@@ -41,9 +44,9 @@ struct ofi_mates {
 struct ofi_mates *ofi_mates_create(const struct tw_net_config *config);
 
 static inline struct ofi_mate *ofi_mate_of(struct ofi_mates *m, const struct tw_net_config *config, unsigned node,
-                                           unsigned port)
+                                           unsigned port, unsigned lane)
 {
-	return &m->mate[node * config->ports + port];
+	return &m->mate[(node * config->ports + port) * OFI_LANES + lane];
 }
 
 static inline unsigned ofi_mate_weight(size_t bytes)
@@ -51,11 +54,10 @@ static inline unsigned ofi_mate_weight(size_t bytes)
 	return 1 + (unsigned)(bytes / OFI_TELL_WEIGHT);
 }
 
-/* ofi_mate_know - @card is that of endpoint (@node, @port); false: it has none yet. */
-bool ofi_mate_know(struct ofi_mates *m, const struct tw_net_config *config, unsigned node, unsigned port,
+/* ofi_mate_know - @card is that of @mate; false: it has none yet.  ofi_mate_meet - the same by its greeting, which was taken. */
+bool ofi_mate_know(struct ofi_mates *m, const struct tw_net_config *config, struct ofi_mate *mate,
                    const struct ofi_card *card);
-/* ofi_mate_meet - the same by its greeting, which was taken. */
-void ofi_mate_meet(struct ofi_mates *m, const struct tw_net_config *config, unsigned node, unsigned port);
+void ofi_mate_meet(struct ofi_mates *m, const struct tw_net_config *config, struct ofi_mate *mate);
 
 /* ofi_mate_may - may @bytes be told to it?  ofi_mate_owes - should it be told that it is heard?
  * ofi_mate_head - fill in and seal the head of the next message, of @head->bytes; ofi_mate_sent - it is on its way. */

@@ -36,7 +36,7 @@ static struct ofi_head node_head(const struct ofi_node *n, const struct ofi_clie
 	                         .bytes = (uint16_t)bytes,
 	                         .kind = (uint8_t)kind,
 	                         .node = (uint16_t)n->config.node,
-	                         .port = (uint16_t)((unsigned)(client - n->client) % n->config.ports)};
+	                         .port = (uint8_t)((unsigned)(client - n->client) % n->config.ports)};
 }
 
 /* All work of @client up to now is done, with @results bytes of results behind the answer. */

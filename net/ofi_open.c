@@ -38,7 +38,7 @@ static int ofi_greet(struct tw_net *net, unsigned node)
 	                                .bytes = (uint16_t)(offsetof(struct ofi_hello, address) + address),
 	                                .kind = OFI_HELLO,
 	                                .node = (uint16_t)net->config.node,
-	                                .port = (uint16_t)net->config.port};
+	                                .port = (uint8_t)net->config.port};
 	hello->server = node;
 	memcpy(hello->address, o->port.address.bytes, address);
 	ofi_prove(net->config.secret, &hello->head);
@@ -106,7 +106,7 @@ int ofi_open(struct tw_net *net)
 	o->self = ofi_mailbox(net, config->port);
 	error = ofi_port_open(&o->port, config, OFI_SENDS_MORE + config->nodes, OFI_TELLS_MORE + config->nodes,
 	                      OFI_RECEIVES_MORE + 3 * config->nodes, OFI_TRANSFERS_MOST,
-	                      config->nodes * (1 + config->ports));
+	                      config->nodes * (1 + OFI_LANES * config->ports));
 	if (error) {
 		munmap(net->base, config->bytes);
 		free(o);

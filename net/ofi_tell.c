@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ofi_tell.c - from endpoint to endpoint, without a server: it spares the time of a process that must be scheduled, but is heard only
- * when the other one looks.  Each finds the other by its card, and greets it; they are connected when both look.  Of connected endpoints one
+ * when the other one looks.  Each finds the other by its card, and greets it, on both lanes; they are connected when both look.  Of connected endpoints one
  * finds the other, who greets it back on the same connection; when both ask, the one that comes first in the job keeps its own. */
 #include <errno.h>
 #include <sched.h>
@@ -52,7 +52,7 @@ bool ofi_tell_give(struct tw_net *net, struct ofi_mate *mate, struct ofi_buffer 
 	struct ofi_head *head = buffer->head;
 
 	ofi_mate_head(o->mates, mate, &net->config, kind, head);
-	buffer->peer = (unsigned)(mate - o->mates->mate) / net->config.ports;
+	buffer->peer = mate->node;
 	if (ofi_send(&o->port, mate->to, buffer, true)) {
 		ofi_again(&o->port, buffer);
 		return false;
@@ -75,47 +75,47 @@ static bool tell_head(struct tw_net *net, struct ofi_mate *mate, enum ofi_kind k
 	return ofi_tell_give(net, mate, buffer, kind);
 }
 
-/* Is there a way to @mate, that is endpoint (@node, @port)? */
-static bool tell_way(struct tw_net *net, struct ofi_mate *mate, unsigned node, unsigned port)
+/* Greet @mate, whose card that is. */
+static void tell_greet(struct tw_net *net, struct ofi_mate *mate, const struct ofi_card *card)
 {
 	struct ofi *o = net->priv;
+
+	if (mate->way == OFI_UNKNOWN && ofi_mate_know(o->mates, &net->config, mate, card))
+		mate->way = ofi_port_peer(&o->port, &card->address, &mate->to) ? OFI_CLOSED : OFI_KNOWN;
+	if (mate->way == OFI_KNOWN && tell_head(net, mate, OFI_GREET))
+		mate->way = OFI_GREETED;
+}
+
+/* Is there a way to @mate?  Else both lanes are sought. */
+static bool tell_way(struct tw_net *net, struct ofi_mate *mate)
+{
 	struct ofi_card card;
 
-	if (mate->way == OFI_GREETED)
-		return true;
-	if (mate->way == OFI_UNKNOWN) {
-		ofi_read(net, node, tell_card(&net->config, port), &card, sizeof(card));
-		ofi_read_wait(net);
-		if (mate->way != OFI_UNKNOWN) /* it has greeted us meanwhile */
-			return mate->way == OFI_GREETED;
-		if (!ofi_mate_know(o->mates, &net->config, node, port, &card))
-			return false;
-		mate->way = ofi_port_peer(&o->port, &card.address, &mate->to) ? OFI_CLOSED : OFI_KNOWN;
+	if (mate->way == OFI_UNKNOWN || mate->way == OFI_KNOWN) {
+		ofi_read(net, mate->node, tell_card(&net->config, mate->port), &card, sizeof(card));
+		ofi_read_wait(net); /* it may greet us meanwhile */
+		for (unsigned lane = 0; lane < OFI_LANES; lane++)
+			tell_greet(net, mate - mate->lane + lane, &card);
 	}
-	if (mate->way == OFI_CLOSED)
-		return false;
-	if (!tell_head(net, mate, OFI_GREET))
-		return false;
-	mate->way = OFI_GREETED;
-	return true;
+	return mate->way == OFI_GREETED;
 }
 
 void ofi_mate_back(struct tw_net *net, struct ofi_buffer *first)
 {
 	const struct tw_net_config *config = &net->config;
 	struct ofi *o = net->priv;
-	unsigned node = first->head->node, port = first->head->port;
-	struct ofi_mate *mate = ofi_mate_of(o->mates, config, node, port);
+	const struct ofi_head *head = first->head;
+	struct ofi_mate *mate = ofi_mate_of(o->mates, config, head->node, head->port, head->lane);
 
 	if (!first->request ||
-	    (mate->way == OFI_GREETED && mate > ofi_mate_of(o->mates, config, config->node, config->port)))
+	    (mate->way == OFI_GREETED && mate > ofi_mate_of(o->mates, config, config->node, config->port, head->lane)))
 		return;
 	if (mate->way == OFI_GREETED || mate->way == OFI_KNOWN)
 		ofi_port_forget(&o->port, mate->to);
 	mate->way = OFI_CLOSED;
 	if (ofi_port_back(&o->port, first, NULL, &mate->to))
 		return;
-	ofi_mate_meet(o->mates, config, node, port);
+	ofi_mate_meet(o->mates, config, mate);
 	if (tell_head(net, mate, OFI_GREET))
 		mate->way = OFI_GREETED;
 	else
@@ -127,14 +127,14 @@ void ofi_mate_broken(struct tw_net *net, fi_addr_t to)
 {
 	struct ofi *o = net->priv;
 
-	for (unsigned i = 0; i < net->config.nodes * net->config.ports; i++) {
+	for (unsigned i = 0; i < o->mates->mates; i++) {
 		struct ofi_mate *mate = &o->mates->mate[i];
 
 		if (mate->way != OFI_GREETED || mate->to != to)
 			continue;
 		mate->way = OFI_CLOSED;
 		if (!mate->left && (mate->told || mate->its_told))
-			ofi_untold(o, i / net->config.ports);
+			ofi_untold(o, mate->node);
 	}
 }
 
@@ -161,7 +161,7 @@ void ofi_mates_leave(struct tw_net *net)
 			continue;
 		sched_yield();
 	} while (tell_opens(&o->port) && tw_time_ns() < until);
-	for (unsigned i = 0; i < net->config.nodes * net->config.ports; i++)
+	for (unsigned i = 0; i < o->mates->mates; i++)
 		if (o->mates->mate[i].way == OFI_GREETED)
 			tell_head(net, &o->mates->mate[i], OFI_LEAVES);
 }
@@ -173,10 +173,10 @@ static void tell_owed(struct tw_net *net)
 {
 	struct ofi *o = net->priv;
 
-	for (unsigned i = 0; o->mates->owed && i < net->config.nodes * net->config.ports; i++) {
+	for (unsigned i = 0; o->mates->owed && i < o->mates->mates; i++) {
 		struct ofi_mate *mate = &o->mates->mate[i];
 
-		if (ofi_mate_owed(mate) && tell_way(net, mate, i / net->config.ports, i % net->config.ports))
+		if (ofi_mate_owed(mate) && tell_way(net, mate))
 			tell_head(net, mate, OFI_HEARD);
 	}
 }
@@ -262,11 +262,11 @@ bool ofi_tell(struct tw_net *net, unsigned node, unsigned port, const struct tw_
 		return false;
 	if (tw_time_ns() - o->listened > TELL_FRESH_NS)
 		tell_listen(net, false);
-	struct ofi_mate *mate = ofi_mate_of(o->mates, &net->config, node, port);
+	struct ofi_mate *mate = ofi_mate_of(o->mates, &net->config, node, port, OFI_TELLING);
 	size_t len = told->len <= OFI_TELL_MOST ? told->len : 0, bytes = sizeof(struct ofi_tell) + len;
 	struct ofi_buffer *buffer = NULL;
 	if (told->len <= TELL_LONG && !tell_behind(net, node) && !mate->asleep && ofi_mate_may(mate, bytes) &&
-	    tell_way(net, mate, node, port) && (len == told->len || tell_long(net, node, mate, told)))
+	    tell_way(net, mate) && (len == told->len || tell_long(net, node, mate, told)))
 		buffer = ofi_take(&o->port.tells);
 	if (buffer) {
 		struct ofi_tell *tell = (void *)buffer->head;
@@ -290,7 +290,7 @@ void ofi_doze(struct tw_net *net, unsigned node, unsigned port)
 
 	if (!o->mates)
 		return;
-	struct ofi_mate *mate = ofi_mate_of(o->mates, &net->config, node, port);
-	if (mate->told - mate->heard < TELL_DOZES && tell_way(net, mate, node, port))
+	struct ofi_mate *mate = ofi_mate_of(o->mates, &net->config, node, port, OFI_TELLING);
+	if (mate->told - mate->heard < TELL_DOZES && tell_way(net, mate))
 		tell_head(net, mate, OFI_ASLEEP);
 }

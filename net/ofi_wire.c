@@ -22,12 +22,12 @@ void ofi_key_derive(const uint8_t secret[TW_NET_SECRET_BYTES], uint64_t session,
 }
 
 void ofi_key_between(const uint8_t secret[TW_NET_SECRET_BYTES], const struct ofi_card *card, uint64_t own,
-                     unsigned node, unsigned port, struct ofi_key *key)
+                     unsigned node, unsigned port, unsigned lane, struct ofi_key *key)
 {
 	struct {
 		char purpose[16];
-		uint64_t session, to_node, to_port, own, node, port;
-	} text = {"tweed ofi tell", card->session, card->node, card->port, own, node, port};
+		uint64_t session, to_node, to_port, own, node, port, lane;
+	} text = {"tweed ofi tell", card->session, card->node, card->port, own, node, port, lane};
 
 	tw_auth_prove(secret, &text, sizeof(text), key->bytes);
 }

@@ -20,6 +20,9 @@
  *     ASK (entries)        ----->   a batch for the server, without PUT and RING: the hearer may do it in its place, if it looks soon enough
  *                          <-----  GIVE: the batch of that number is done; its results
  *
+ * They do so on two lanes, each with a connection, a greeting, and numbers of its own: on one they tell, on the other ASK and GIVE travel.  For TCP
+ * acknowledges the second message in a row at once, in the time of who reads it, and a result mostly follows what was told.
+ *
  * The other's address, and a number which it has drawn, are on its card: in its node's memory, behind the mailboxes.
  *
  * HELLO and WELCOME prove the job's secret (net/auth.h), over all that they say; the endpoint draws a number that WELCOME repeats.
@@ -56,6 +59,8 @@ enum ofi_kind {
 	OFI_GIVE
 };
 
+enum ofi_lane { OFI_TELLING, OFI_LENDING, OFI_LANES };
+
 /* ANSWER: when it is done.  AGAIN: the same, but an endpoint of the node was asked before: unless that has claimed it. */
 enum ofi_answer { OFI_SILENT, OFI_ANSWER, OFI_AGAIN };
 
@@ -65,7 +70,9 @@ struct ofi_head {
 	uint16_t bytes;  /* of the whole message */
 	uint8_t kind;    /* enum ofi_kind */
 	uint8_t ask;     /* WORK: enum ofi_answer; TELL and so on: lowest bits of how many are heard */
-	uint16_t node, port; /* WELCOME, REPLY: the server's node, the endpoint's port; others: the sender's */
+	uint16_t node;   /* WELCOME, REPLY: the server's; others: the sender's */
+	uint8_t port;    /* WELCOME, REPLY: the endpoint's; others: the sender's */
+	uint8_t lane;    /* between endpoints: enum ofi_lane */
 };
 
 struct ofi_hello {
@@ -148,9 +155,9 @@ struct ofi_key {
 void ofi_key_derive(const uint8_t secret[TW_NET_SECRET_BYTES], uint64_t session, unsigned server, unsigned node,
                     unsigned port, struct ofi_key *key);
 
-/* ofi_key_between - that of what endpoint (@node, @port), which has drawn @own, tells the one whose @card that is. */
+/* ofi_key_between - that of what endpoint (@node, @port), which has drawn @own, tells the one whose @card that is, on @lane. */
 void ofi_key_between(const uint8_t secret[TW_NET_SECRET_BYTES], const struct ofi_card *card, uint64_t own,
-                     unsigned node, unsigned port, struct ofi_key *key);
+                     unsigned node, unsigned port, unsigned lane, struct ofi_key *key);
 
 /* ofi_seal - make the proof of a whole message, not HELLO or WELCOME.  ofi_sealed - does what came, @bytes, hold together, and is its
  * proof right? */

@@ -48,10 +48,11 @@ static struct ofi_head *message(struct fuzz_input *in, struct ofi_mate *mate, un
 	                          .kind = (uint8_t)kind,
 	                          .ask = (uint8_t)(mate->heard + (flags & 32 ? flags : 0)),
 	                          .node = (uint16_t)(flags & 128 ? flags : node),
-	                          .port = 1};
+	                          .port = 1,
+	                          .lane = mate->lane};
 	struct ofi_key key = mate->its_key;
 	if (kind == OFI_GREET)
-		ofi_key_between(net.config.secret, &m->card, head->number, head->node, head->port, &key);
+		ofi_key_between(net.config.secret, &m->card, head->number, head->node, head->port, head->lane, &key);
 	ofi_seal(&key, head);
 	if (flags == 77)
 		head->number++;
@@ -69,7 +70,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	memset(net.base, 0, BYTES);
 	while (in.bytes && got >= 0) {
 		unsigned what = fuzz_byte(&in), node = 1 + what % 2;
-		struct ofi_mate *mate = ofi_mate_of(m, &net.config, node, 1), old = *mate;
+		struct ofi_mate *mate = ofi_mate_of(m, &net.config, node, 1, what >> 3 & 1), old = *mate;
 		size_t all;
 
 		if (what & 4 && ofi_mate_may(mate, 64))
