@@ -136,13 +136,16 @@ struct ofi_spin {
 	unsigned again; /* so many the next time */
 	uint64_t woken; /* when; 0: not since the wait began */
 	unsigned alone; /* so many looks until the next yield */
+	unsigned stolen; /* so many yields took long, ... */
+	unsigned calm;   /* and since then so many did not */
 };
 
 #define OFI_SOON_NS 200000u
 #define OFI_VAIN    16u
 #define OFI_ALONE_NS  1000u   /* a yield that took less found nobody else on this core */
 #define OFI_ALONE     7u      /* looks that follow without one then */
-#define OFI_STOLEN_NS 200000u /* one that took more gave the core to somebody who computes */
+#define OFI_STOLEN_NS 200000u /* one that took more, and soon another one, gave the core to somebody who computes */
+#define OFI_CALM      256u    /* yields: no longer soon */
 #define OFI_STOLEN    4096u /* waits at most that sleep at once then: a sleeper gets the core as soon as something comes */
 
 static inline struct ofi_spin ofi_spin_new(unsigned spin_ns)
@@ -166,8 +169,13 @@ static inline void ofi_spin_yield(struct ofi_spin *spin, uint64_t now)
 	uint64_t took = tw_time_ns() - now;
 	if (took < OFI_ALONE_NS)
 		spin->alone = OFI_ALONE;
-	if (took > OFI_STOLEN_NS)
-		spin->vain = spin->again = TW_MIN(TW_MAX(4 * spin->again, 2 * OFI_VAIN), OFI_STOLEN);
+	if (took <= OFI_STOLEN_NS) {
+		spin->stolen *= ++spin->calm < OFI_CALM;
+		return;
+	}
+	spin->calm = 0;
+	if (spin->stolen++)
+		spin->vain = spin->stolen < 6 ? OFI_VAIN << 2 * (spin->stolen - 2) : OFI_STOLEN;
 }
 static inline void ofi_spin_end(struct ofi_spin *spin, uint64_t waited_ns)
 {

@@ -142,11 +142,15 @@ void ofi_wait(struct tw_net *net, unsigned node, const uint64_t *done, uint64_t 
 
 void ofi_wait_none(struct tw_net *net, unsigned node, const unsigned *under_way)
 {
-	uint64_t begun = *under_way ? tw_time_ns() : 0;
+	struct ofi *o = net->priv;
 
+	if (!*under_way)
+		return;
+	uint64_t begun = tw_time_ns();
 	while (*under_way)
 		if (!ofi_advance(net))
 			ofi_rest(net, node, begun);
+	ofi_spin_end(&o->spin, tw_time_ns() - begun);
 }
 
 /* Until at least @count are idle; @node is whom we want to send to. */

@@ -12,7 +12,7 @@
 
 #define OFI_UNHEARD 64u
 #define OFI_TELL_WEIGHT                                                                                                \
-	1024u /* bytes that weigh 1: all that is unheard fits into what the system keeps of a connection */
+	2048u /* bytes that weigh 1: all that is unheard fits into what the system keeps of a connection */
 #define OFI_TELL_MOST (OFI_MESSAGE - sizeof(struct ofi_tell)) /* bytes of data */
 
 struct ofi_mate {

@@ -132,8 +132,13 @@ static void server_rest(struct tw_net_server *s)
 	}
 	if (s->node->keepers)
 		server_place(s);
-	if (ofi_sleep(&s->port, s->stop, s->node->keepers ? SERVER_RETRY_NS : 0) && s->spin.most_ns)
-		s->spin.woken = tw_time_ns();
+	now = tw_time_ns();
+	if (ofi_sleep(&s->port, s->stop, s->node->keepers ? SERVER_RETRY_NS : 0)) {
+		ofi_spin_end(&s->spin,
+		             tw_time_ns() -
+		                 now); /* what the provider itself does for others while we spin is no event */
+		s->idle = 0;
+	}
 }
 
 /* Something came, after a rest perhaps. */

@@ -91,8 +91,8 @@ static inline struct sh_level level_leaders(const struct sh_set *set)
 	                         .words = SET_LEADERS};
 }
 
-/* What is done to @n elements: into[i] = into[i] op from[i]. */
-typedef void (*sh_reduce_op)(void *into, const void *from, size_t n);
+/* What is done to @n elements: into[i] = first[i] op second[i].  @into may be @first or @second. */
+typedef void (*sh_reduce_op)(void *into, const void *first, const void *second, size_t n);
 
 /* level_sync - by dissemination.
  * level_tree - @source of the @root-th to @dest of the others, along a tree whose PEs send to @k - 1 in each of their levels; 2 or 4.

@@ -123,7 +123,7 @@ void reduce_flat(SH_REDUCE_ARGS)
 			if (i == 0)
 				memcpy(dest, from, part * size);
 			else
-				op(dest, from, part);
+				op(dest, dest, from, part);
 		}
 		/* Of a team's scratches the other one is next, and its sync comes after all have read this one. */
 		if (!set->team)

@@ -128,18 +128,16 @@ void level_double(const struct sh_level *level, void *dest, size_t n, size_t siz
 	}
 	if (me + two < level->n) {
 		level_wait(level, me + two, level->words + SET_FOLD);
-		op(dest, own + rounds * slot, n);
+		op(dest, dest, own + rounds * slot, n);
 	}
 	for (unsigned k = 0; k < rounds; k++) {
 		unsigned partner = me ^ 1u << k, word = level->words + SET_PARTNER + k;
 		level_give(level, partner, scratch + k * slot, dest, bytes, word);
 		level_wait(level, partner, word);
-		if (partner > me) {
-			op(dest, own + k * slot, n);
-		} else {
-			op(own + k * slot, dest, n);
-			memcpy(dest, own + k * slot, bytes);
-		}
+		if (partner > me)
+			op(dest, dest, own + k * slot, n);
+		else
+			op(dest, own + k * slot, dest, n);
 	}
 	if (me + two < level->n)
 		level_give(level, me + two, scratch + rounds * slot, dest, bytes, level->words + SET_UNFOLD);
@@ -160,7 +158,7 @@ void level_ring_reduce(const struct sh_level *level, void *dest, size_t n, size_
 		from = n * in / ring, to = n * (in + 1) / ring;
 		char *mine = (char *)dest + from * size;
 		if (step < ring - 1)
-			op(mine, own + step * slot, to - from);
+			op(mine, mine, own + step * slot, to - from);
 		else
 			memcpy(mine, own + step * slot, (to - from) * size);
 	}

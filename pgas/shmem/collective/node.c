@@ -287,7 +287,7 @@ static void reduce_small(SH_REDUCE_ARGS)
 	node_see_beside(set);
 	memcpy(result, node_see(set, g->first)->data, bytes);
 	for (unsigned i = 1; i < g->locals; i++)
-		op(result, node_see(set, g->first + i)->data, n);
+		op(result, result, node_see(set, g->first + i)->data, n);
 	if (g->nodes > 1) {
 		reduce_leaders(set, result, n, size, op);
 		node_release(set, 0, result, bytes);
@@ -318,7 +318,7 @@ static void reduce_part(const struct sh_set *set, char *dest, const char *source
 		if (i == 0)
 			memcpy(dest, from, bytes);
 		else
-			op(dest, from, n);
+			op(dest, dest, from, n);
 	}
 	if (g->nodes == 1)
 		return;

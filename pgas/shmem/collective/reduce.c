@@ -34,12 +34,13 @@ static void reduce_active(void *dest, const void *source, int n, TWS_ACTIVE_SET,
 /* clang-format off */
 
 #define SH_OP(T, N, OP, RESULT) \
-	static void OP##_##N(void *into, const void *from, size_t n) \
+	static void OP##_##N(void *into, const void *first, const void *second, size_t n) \
 	{ \
-		T *a = into; \
-		const T *b = from; \
+		T *c = into; \
+		const T *a = first, *b = second; \
+		_Pragma("omp simd") \
 		for (size_t i = 0; i < n; i++) \
-			a[i] = (T)(RESULT); \
+			c[i] = (T)(RESULT); \
 	}
 #define SH_BITS(T, N) SH_OP(T, N, and, a[i] & b[i]) SH_OP(T, N, or, a[i] | b[i]) SH_OP(T, N, xor, a[i] ^ b[i])
 #define SH_ORDER(T, N) SH_OP(T, N, min, a[i] < b[i] ? a[i] : b[i]) SH_OP(T, N, max, a[i] > b[i] ? a[i] : b[i])
