@@ -15,15 +15,16 @@ SOURCE = r"""
 #include <string.h>
 #include <sys/socket.h>
 static long word[4];
-/* Break the connection that was opened last: that to another PE. */
-static void cut(void)
+/* Break the connections that were opened last: both to another PE, or the one of them for what is lent. */
+static void cut(int connections)
 {
 	struct sockaddr_storage to;
 	socklen_t bytes = sizeof(to);
-	int fd = 1024;
-	while (fd-- && (getpeername(fd, (struct sockaddr *)&to, &bytes) || to.ss_family == AF_UNIX))
-		bytes = sizeof(to);
-	shutdown(fd, SHUT_RDWR);
+	for (int fd = 1024, found = 0; fd-- && found < connections; bytes = sizeof(to))
+		if (!getpeername(fd, (struct sockaddr *)&to, &bytes) && to.ss_family != AF_UNIX) {
+			shutdown(fd, SHUT_RDWR);
+			found++;
+		}
 }
 int main(int argc, char **argv)
 {
@@ -41,7 +42,13 @@ int main(int argc, char **argv)
 		}
 	if (!strcmp(how, "cut"))
 		for (int i = 0; i < 2000; i++) {
-			if (me == 1 && i == 1900) cut();
+			if (me == 1 && i == 1900) cut(2);
+			shmem_barrier_all();
+		}
+	if (!strcmp(how, "cut lent"))
+		for (int i = 0; i < 2000; i++) {
+			if (me == 1 && i == 1900) cut(1);
+			if (me == 0) shmem_long_g(word, 1);
 			shmem_barrier_all();
 		}
 	if (!strcmp(how, "leave") && me == 1) exit(3);
@@ -126,8 +133,9 @@ def main():
         expect(f"a PE that dies in a barrier, {transport}", run(tweed, "oshrun", "-n", "3", "--ppn", "1", "--transport", transport, program,
                                                                 "midway"), 128 + 9, "node 1 processor 0")
     if "ofi" in run(tweed, "info")[1]:
-        expect("a connection that breaks", run(tweed, "oshrun", "-n", "2", "--ppn", "1", "--transport", "ofi", program, "cut"), 1,
-               "from or to one of its processors did not arrive")
+        for what, cut in (("a connection", "cut"), ("the connection for what is lent", "cut lent")):
+            expect(f"{what} that breaks", run(tweed, "oshrun", "-n", "2", "--ppn", "1", "--transport", "ofi", program, cut), 1,
+                   "from or to one of its processors did not arrive")
     expect("a PE that leaves", run(tweed, "oshrun", "-n", "2", program, "leave"), 3)
     expect("a wild address", run(tweed, "oshrun", "-n", "2", program, "wild"), 1, "not symmetric")
     expect("a wild address, two nodes", run(tweed, "oshrun", "-n", "2", "--ppn", "1", program, "past"), 1, "not symmetric")
