@@ -18,7 +18,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#define WAIT_FEW  10u /* peers at most of a port that polls; those of its own node are none */
+#define WAIT_FEW  10u /* peers, at most, of a port that polls */
 #define WAIT_MOST 32u /* descriptors of a queue that polls */
 
 /* Is libfabric's tcp the provider that all this is about?  Later ones write no byte. */
