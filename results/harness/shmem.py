@@ -27,11 +27,12 @@ RESULT = re.compile(r"^([a-z_0-9.]+)\|([0-9.]+)\|(\S+)$", re.M)
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """What is run how; @options: of each launcher, by implementation, "NAME" or "NAME, VARIANT"."""
+    """What is run how; @turns: measures, all if empty, of the runs of a round; @options: of each launcher, by implementation, "NAME" or
+    "NAME, VARIANT"."""
     name: str
     text: str
     pes: tuple
-    measure: tuple
+    turns: tuple
     start: bool
     options: dict
 
@@ -57,20 +58,24 @@ class ShmemPlan(File):
                 raise Refused(f"{path}: other.{name} takes compile and run, the commands before the source and before -n")
         self.places = [self.place(t) for t in self.typed(self.table, "places", list, [])]
         self.wanted = [self.bound(t) for t in self.typed(self.table, "wanted", list, [])]
-        self.runs = [(place, pes, who) for place in self.places for pes in place.pes for who in place.options]
+        self.runs = [(place, pes, turn, who) for place in self.places for pes in place.pes for turn in range(len(place.turns))
+                     for who in place.options]
 
     def place(self, t):
-        self.known(t, {"name", "text", "pes", "measure", "start", "options"}, "[[places]]")
+        self.known(t, {"name", "text", "pes", "measure", "turns", "start", "options"}, "[[places]]")
         name, options = self.typed(t, "name", str, ""), self.typed(t, "options", dict, {})
         pes = self.typed(t, "pes", list, [2])
         if not re.fullmatch(r"\w+", name):
             raise Refused(f"{self.path}: a place has a name, of letters and digits, not {name!r}")
         if not pes or not all(isinstance(n, int) and n > 0 for n in pes):
             raise Refused(f"{self.path}: place {name}: pes is a list of whole numbers from 1")
+        turns = self.typed(t, "turns", list, [self.typed(t, "measure", list, [])])
+        if not turns or not all(isinstance(turn, list) for turn in turns) or ("turns" in t and "measure" in t):
+            raise Refused(f"{self.path}: place {name}: measure is a list, or turns is a list of such lists")
         for who in options:
             if who.split(",")[0] not in (TWEED, *self.others):
                 raise Refused(f"{self.path}: place {name}: there is no implementation {who}: there are {', '.join((TWEED, *self.others))}")
-        return Place(name, self.typed(t, "text", str, name), tuple(pes), tuple(self.typed(t, "measure", list, [])),
+        return Place(name, self.typed(t, "text", str, name), tuple(pes), tuple(map(tuple, turns)),
                      self.typed(t, "start", bool, False), {TWEED: "", **options})
 
     def bound(self, t):
@@ -107,19 +112,19 @@ class Executor:
             self.programs[name] = program
         return absent
 
-    def path(self, place, pes, who, repetition):
-        name = re.sub(r"[^A-Za-z0-9-]+", "_", f"{place.name}-{pes}-{who}")
+    def path(self, place, pes, turn, who, repetition):
+        name = re.sub(r"[^A-Za-z0-9-]+", "_", f"{place.name}-{pes}-{who}" + (f"-{turn}" if len(place.turns) > 1 else ""))
         return os.path.join(self.directory, "runs", f"{name}.{repetition}.json")
 
     def run_all(self):
         """Round by round, implementations side by side."""
-        runs = [r for r in self.plan.runs if r[2].split(",")[0] in self.programs]
+        runs = [r for r in self.plan.runs if r[3].split(",")[0] in self.programs]
         todo = [(*r, i) for i in range(self.plan.repetitions) for r in runs if not os.path.exists(self.path(*r, i))]
         progress = Progress(len(todo))
         try:
-            for place, pes, who, repetition in todo:
+            for place, pes, turn, who, repetition in todo:
                 progress.show(f"{place.name} {pes} {who}")
-                write(self.path(place, pes, who, repetition), self.one(place, pes, who, repetition))
+                write(self.path(place, pes, turn, who, repetition), self.one(place, pes, turn, who, repetition))
                 progress.step(f"{place.name} {pes} {who}")
         finally:
             progress.end()
@@ -129,12 +134,12 @@ class Executor:
         launcher = [self.tweed, "oshrun"] if name == TWEED else shlex.split(self.plan.others[name]["run"])
         return [*launcher, "-n", str(pes), *shlex.split(place.options[who]), self.programs[name]]
 
-    def one(self, place, pes, who, repetition):
+    def one(self, place, pes, turn, who, repetition):
         environment = without_settings() | {k: str(v) for k, v in self.plan.others.get(who.split(",")[0], {}).get("environment", {}).items()}
-        command = [*self.command(place, pes, who), *place.measure]
+        command = [*self.command(place, pes, who), *place.turns[turn]]
         result = {"place": place.name, "pes": pes, "implementation": who, "repetition": repetition, "command": command}
         result |= self.execute(command, environment)
-        if place.start and result["state"] == "ok":
+        if place.start and turn == 0 and result["state"] == "ok":
             hellos = [self.execute([*self.command(place, pes, who), "hello"], environment) for _ in range(HELLOS)]
             if any(h["state"] != "ok" for h in hellos):
                 result["state"] = "failed"
@@ -159,7 +164,7 @@ def reduce(directory):
 
 
 class Data:
-    """Medians, by (place, pes, implementation, measure); @units by measure; @bad: runs that did not end well."""
+    """Figures of rounds, by (place, pes, implementation, measure); @units by measure; @bad: runs that did not end well."""
 
     def __init__(self, directory, plan):
         self.plan, self.units, self.printed, found, bad = plan, {}, {}, {}, {}
@@ -171,20 +176,23 @@ class Data:
                 elif r["measure"]:
                     self.units[r["measure"]] = r["unit"]
                     self.printed.setdefault(r["place"], {})[r["measure"]] = True
-                    found.setdefault((*key, r["measure"]), []).append(float(r["value"]))
-        self.medians = {k: statistics.median(v) for k, v in found.items()}
+                    found.setdefault((*key, r["measure"]), {})[r["repetition"]] = float(r["value"])
+        self.found = found
         self.bad = [(*k, state) for k, state in bad.items()]
 
     def value(self, place, pes, who, measure):
-        return self.medians.get((place.name, pes, who, measure))
+        rounds = self.found.get((place.name, pes, who, measure))
+        return statistics.median(rounds.values()) if rounds else None
 
     def measures(self, place):
         """Those of a place, in the order in which they were printed."""
         return list(self.printed.get(place.name, ()))
 
     def ratio(self, place, pes, other, measure):
-        """Ours over the other's; of rates the other's over ours: below 1 Tweed is the faster one.  None: not both were measured."""
-        one, two = self.value(place, pes, TWEED, measure), self.value(place, pes, other, measure)
+        """Median over the rounds of ours over the other's, which was measured in the same round; of rates, of the other's over ours: below
+        1 Tweed is the faster one.  None: in no round both were measured."""
+        one, two = (self.found.get((place.name, pes, who, measure), {}) for who in (TWEED, other))
         if self.units.get(measure) in RATES:
             one, two = two, one
-        return one / two if one is not None and two else None
+        ratios = [value / two[i] for i, value in one.items() if two.get(i)]
+        return statistics.median(ratios) if ratios else None

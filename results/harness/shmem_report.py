@@ -36,7 +36,8 @@ def wanted(data):
         rows.append([place.text, ", ".join(w.measures), f"{statistics.median(r for r, _, _ in ratios):.2f}", w.ratio, f"{worst[0]:.2f}",
                      f"{worst[1]} ({worst[2]})", f"{missed} of {len(ratios)} missed" if missed else f"all {len(ratios)} kept"])
     return Table("wanted", "What is wanted", ["place", "measures", "median ratio", "wanted", "worst", "of", "verdict"], rows,
-                 "A ratio is Tweed's time over the other's, or the other's rate over Tweed's: below 1 Tweed is the faster one.", marks, left=2)
+                 "A ratio is the median over rounds of Tweed's time over the other's, or the other's rate over Tweed's: below 1 Tweed is the faster one.",
+                 marks, left=2)
 
 
 def measured(data, place, pes):
@@ -107,9 +108,9 @@ def over_pes(data, place):
 def draw(directory, plan):
     """Tables, figures and the report, from runs.csv; returns the tables, and whether a run did not end well."""
     data = Data(directory, plan)
-    if not data.medians:
+    if not data.found:
         raise Refused(f"{directory} has no results of this plan")
-    shown = [(place, pes) for place in plan.places for pes in place.pes if any((place.name, pes) == k[:2] for k in data.medians)]
+    shown = [(place, pes) for place in plan.places for pes in place.pes if any((place.name, pes) == k[:2] for k in data.found)]
     tables = [wanted(data)] + [measured(data, place, pes) for place, pes in shown] + ([went_wrong(data)] if data.bad else [])
     figures = []
     for place in dict.fromkeys(p for p, _ in shown):

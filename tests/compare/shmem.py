@@ -36,6 +36,11 @@ pes = [2]
 measure = ["init", "put.rate"]
 start = true
 options = {{ good = "", "good, crashing" = "--crashes", "good, dying" = "--dies", absent = "" }}
+[[places]]
+name = "parts"
+pes = [2]
+turns = [["put.rate"], ["init"]]
+options = {{ good = "" }}
 [[wanted]]
 place = "node"
 measures = ["init", "put.rate"]
@@ -71,6 +76,9 @@ def runs(top):
     check("nothing runs twice", os.path.getmtime(os.path.join(out, "runs", "node-2-good.0.json")) == before)
     with open(os.path.join(out, "runs", "node-2-tweed.1.json"), encoding="utf-8") as f:
         check("a run's command", "oshrun" in json.load(f)["command"])
+    for turn, measure in enumerate(("put.rate", "init")):
+        with open(os.path.join(out, "runs", f"parts-2-tweed-{turn}.0.json"), encoding="utf-8") as f:
+            check(f"turn {turn}", list(json.load(f)["measured"]) == [measure])
 
 
 def refused(top, what, text, *words, args=()):
@@ -86,6 +94,8 @@ def refusals(top):
     refused(top, "several at a time", place, "--jobs", args=("--jobs", "2"))
     refused(top, "an unknown implementation", place + "options = { mine = '' }", "mine", "tweed")
     refused(top, "no number of PEs", place + "pes = [0]", "pes")
+    refused(top, "measures in turns and not", place + "measure = ['init']\nturns = [['init']]", "turns")
+    refused(top, "turns of no measures", place + "turns = ['init']", "turns")
     refused(top, "a bound on nothing", place + "[[wanted]]\nplace = 'there'", "node")
     refused(top, "no launcher", "[other.mine]\ncompile = 'cc'\n" + place, "compile and run")
 
