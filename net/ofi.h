@@ -136,8 +136,8 @@ struct ofi_spin {
 	unsigned again; /* so many the next time */
 	uint64_t woken; /* when; 0: not since the wait began */
 	unsigned alone; /* so many looks until the next yield */
-	unsigned stolen; /* so many yields took long, ... */
-	unsigned calm;   /* and since then so many did not */
+	unsigned stolen; /* so many waits sleep at once when a yield takes long again; 0: none took long lately */
+	unsigned calm;   /* yields since then */
 };
 
 #define OFI_SOON_NS 200000u
@@ -169,13 +169,14 @@ static inline void ofi_spin_yield(struct ofi_spin *spin, uint64_t now)
 	uint64_t took = tw_time_ns() - now;
 	if (took < OFI_ALONE_NS)
 		spin->alone = OFI_ALONE;
-	if (took <= OFI_STOLEN_NS) {
-		spin->stolen *= ++spin->calm < OFI_CALM;
-		return;
+	if (took > OFI_STOLEN_NS) {
+		if (spin->stolen) /* once may be chance: the host's, too */
+			spin->vain = spin->stolen;
+		spin->stolen = TW_MIN(TW_MAX(4 * spin->stolen, OFI_VAIN), OFI_STOLEN);
+		spin->calm = 0;
+	} else if (++spin->calm >= OFI_CALM) {
+		spin->stolen = 0;
 	}
-	spin->calm = 0;
-	if (spin->stolen++)
-		spin->vain = spin->stolen < 6 ? OFI_VAIN << 2 * (spin->stolen - 2) : OFI_STOLEN;
 }
 static inline void ofi_spin_end(struct ofi_spin *spin, uint64_t waited_ns)
 {

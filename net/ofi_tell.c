@@ -89,13 +89,14 @@ static void tell_greet(struct tw_net *net, struct ofi_mate *mate, const struct o
 /* Is there a way to @mate?  Else both lanes are sought. */
 static bool tell_way(struct tw_net *net, struct ofi_mate *mate)
 {
+	struct ofi *o = net->priv;
 	struct ofi_card card;
 
 	if (mate->way == OFI_UNKNOWN || mate->way == OFI_KNOWN) {
 		ofi_read(net, mate->node, tell_card(&net->config, mate->port), &card, sizeof(card));
 		ofi_read_wait(net); /* it may greet us meanwhile */
 		for (unsigned lane = 0; lane < OFI_LANES; lane++)
-			tell_greet(net, mate - mate->lane + lane, &card);
+			tell_greet(net, ofi_mate_of(o->mates, &net->config, mate->node, mate->port, lane), &card);
 	}
 	return mate->way == OFI_GREETED;
 }
