@@ -161,8 +161,8 @@ const struct tw_setting tw_settings[] = {
     {.name = NULL},
 };
 
-/* Names in the environment that the agent sets for processors; not settings. */
-static const char *const internal_names[] = {"TWEED_BOOT", "TWEED_PROCESSOR"};
+/* Names in the environment that are no settings: the agent sets them for processors, tweed cc for compilers. */
+static const char *const internal_names[] = {"TWEED_BOOT", "TWEED_PROCESSOR", "TWEED_RANK", "TWEED_SIZE", "TWEED_COMPILING"};
 
 /* ---- nearest name ---------------------------------------------------------------------------------------------- */
 

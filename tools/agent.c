@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -310,6 +311,15 @@ int tool_agent(int argc, char **argv)
 	}
 	if (argc == 2 && strcmp(argv[1], "--stdio") == 0 && !isatty(STDIN_FILENO))
 		agent_over_stdio();
+	if (argc == 2 && strcmp(argv[1], "--help") == 0) {
+		printf("usage: tweed agent [--] PROGRAM ARGS...\n\n"
+		       "One node of a job whose nodes a resource manager starts (PMIx), one process each, with settings from "
+		       "the\nenvironment:\n\n"
+		       "  TWEED_TRANSPORT=ofi TWEED_PROCESSORS=16 srun --mpi=pmix -N 4 --ntasks-per-node=1 tweed agent ./sor\n"
+		       "  mpirun -n 4 --map-by node --bind-to none -x TWEED_TRANSPORT tweed agent ./sor\n\n"
+		       "Elsewhere 'tweed run' starts the nodes itself.\n");
+		return 0;
+	}
 	if (argc > 1 && strcmp(argv[1], "--") == 0)
 		argv++;
 	else if (argc > 1 && argv[1][0] == '-') {

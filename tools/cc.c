@@ -27,6 +27,7 @@ struct cc {
 	    shared_heap; /* our options; silent: stores are not announced */
 	bool openmp;     /* tweed omp: implies some of them */
 	bool pthreads;   /* so does this one */
+	bool below;      /* this command itself has called the compiler that calls us */
 	enum cc_kind kind;
 	bool compiles, links, shared;              /* what is asked of the compiler */
 	bool language;                             /* -x was given */
@@ -54,6 +55,17 @@ static int cc_usage(const char *name)
 	       "  --shared-heap     malloc and its kin give shared memory\n"
 	       "  --pthreads        POSIX threads are the job's processors, and share everything; with gcc\n"
 	       "  --show            print the command in place of running it\n",
+	       name);
+	return 0;
+}
+
+static int cc_usage_openmp(const char *name)
+{
+	printf("usage: tweed %s [--show] ARGUMENTS OF THE COMPILER...\n\n"
+	       "Compiles and links an OpenMP program with gcc (CC; CXX for c++), and Tweed's run-time of OpenMP in place of\n"
+	       "gcc's: its threads are the processors of a job, on several nodes, and share all memory.\n\n"
+	       "  tweed omp cc -O2 -o heat heat.c && tweed run -n 2 -p 2 ./heat\n\n"
+	       "  --show   print the command in place of running it\n",
 	       name);
 	return 0;
 }
@@ -280,11 +292,13 @@ static bool cc_in_path(const char *name)
 	return found;
 }
 
-/* clang first: it announces what gcc does not (doc/stores.md).  Run-times of threads are made for gcc. */
+/* clang where stores are announced for protocol 1L: it announces what gcc does not (doc/stores.md).  Programs with the PARMACS macros have
+ * gcc's, but for stores into global variables that are shared. */
 static const char *cc_default(const struct cc *cc)
 {
 	const char *clang = cc->cxx ? "clang++" : "clang";
-	return !cc_threads(cc) && cc_in_path(clang) ? clang : cc->cxx ? "g++" : "gcc";
+	bool told = !cc->silent && (!cc->parmacs || cc->shared_globals);
+	return told && cc_in_path(clang) ? clang : cc->cxx ? "g++" : "gcc";
 }
 
 /* CC='tweed cc', from a makefile that calls us: says nothing of the compiler. */
@@ -299,7 +313,7 @@ static void cc_compiler(struct cc *cc)
 {
 	const char *text = getenv(cc->cxx ? "CXX" : "CC");
 
-	if (!text || !text[strspn(text, " ")] || cc_is_this(text))
+	if (!text || !text[strspn(text, " ")] || cc_is_this(text) || cc->below)
 		text = cc_default(cc);
 	char *words = strdup(text), *next = words;
 	for (char *w; words && (w = strsep(&next, " "));)
@@ -522,6 +536,19 @@ static void cc_add_arguments(struct cc *cc, char **argv)
 			cc_add(cc, *argv);
 }
 
+/* Returns only if it is not to be run, or cannot be. */
+static int cc_run(struct cc *cc)
+{
+	if (cc->show) {
+		cc_print(cc);
+		return 0;
+	}
+	cc_add(cc, NULL);
+	execvp(cc->command[0], (char *const *)(uintptr_t)cc->command);
+	tool_say("cannot run '%s': %s", cc->command[0], strerror(errno));
+	return 1;
+}
+
 static int cc_command(struct cc cc, int argc, char **argv)
 {
 	const char *name = argv[0];
@@ -532,12 +559,18 @@ static int cc_command(struct cc cc, int argc, char **argv)
 		tw_fatal("out of memory");
 	argv = cc_options(&cc, argv + 1);
 	if (*argv && strcmp(*argv, "--help") == 0)
-		return cc_usage(name);
+		return cc.openmp ? cc_usage_openmp(strcmp(name, "cc") == 0 ? "omp cc" : "omp c++") : cc_usage(name);
 	if (!*argv) {
-		tool_say("'tweed %s' needs arguments for the compiler; 'tweed %s --help' explains it", name, name);
+		tool_say("'tweed %s%s' needs arguments for the compiler; 'tweed %s%s --help' explains it",
+		         cc.openmp ? "omp " : "", name, cc.openmp ? "omp " : "", name);
 		return TOOL_USAGE;
 	}
+	cc.below = tool_compiles_below("cc");
 	cc_compiler(&cc);
+	if (cc.below) {
+		cc_add_all(&cc, (const char *const *)(uintptr_t)argv);
+		return cc_run(&cc);
+	}
 	if (cc_read(&cc, name, argv) < 0 || (cc.links && !cc.silent && cc_check_objects(name, argv) < 0) ||
 	    cc_locate(&cc) < 0 || cc_ask(&cc) < 0 || cc_check(&cc) < 0)
 		return TOOL_USAGE;
@@ -546,14 +579,7 @@ static int cc_command(struct cc cc, int argc, char **argv)
 		cc_add_compile(&cc);
 	if (cc.links)
 		cc_add_link(&cc);
-	if (cc.show) {
-		cc_print(&cc);
-		return 0;
-	}
-	cc_add(&cc, NULL);
-	execvp(cc.command[0], (char *const *)(uintptr_t)cc.command);
-	tool_say("cannot run '%s': %s", cc.command[0], strerror(errno));
-	return 1;
+	return cc_run(&cc);
 }
 
 int tool_omp(int argc, char **argv)
@@ -563,7 +589,7 @@ int tool_omp(int argc, char **argv)
 		    (struct cc){.openmp = true, .silent = true, .shared_globals = true, .shared_heap = true}, argc - 1,
 		    argv + 1);
 	if (argc > 1 && strcmp(argv[1], "--help") == 0)
-		return cc_usage("omp cc");
+		return cc_usage_openmp("omp cc | c++");
 	tool_say(
 	    "'tweed omp' is followed by cc or c++, and arguments for the compiler; 'tweed omp --help' explains it");
 	return TOOL_USAGE;

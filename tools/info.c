@@ -191,7 +191,9 @@ int tool_info(int argc, char **argv)
 	enum tw_origin origins[TOOL_SETTINGS_MAX];
 
 	if (argc > 1 && strcmp(argv[1], "--help") == 0) {
-		printf("usage: tweed info [--json] [PROGRAM]\n       tweed info --hosts HOST,... | --hostfile FILE\n");
+		printf("usage: tweed info [--json] [PROGRAM]\n       tweed info --hosts HOST,... | --hostfile FILE\n\n"
+		       "Shows settings, those that PROGRAM would have if it is named, and what works here; or whether the hosts "
+		       "are\nready for a job, and what to mend.\n");
 		return 0;
 	}
 	if (argc == 3 && (strcmp(argv[1], "--hosts") == 0 || strcmp(argv[1], "--hostfile") == 0))
@@ -199,8 +201,11 @@ int tool_info(int argc, char **argv)
 	bool json = argc > 1 && strcmp(argv[1], "--json") == 0;
 	const char *program = argv[1 + json];
 	if (argc > 2 + json || (program && *program == '-')) {
-		tool_say("'tweed info' takes --json, a program, --hosts LIST, --hostfile FILE or nothing, but got '%s'",
-		         argv[argc - 1]);
+		bool about_hosts = program && strncmp(program, "--host", 6) == 0;
+		tool_say(about_hosts ? "'%s' goes without --json and a program, with one value: 'tweed info --hosts LIST' or "
+		                       "'tweed info --hostfile FILE'"
+		                     : "'tweed info' got '%s', but takes: [--json] [PROGRAM], or --hosts LIST, or --hostfile FILE",
+		         about_hosts ? program : argv[argc - 1]);
 		return TOOL_USAGE;
 	}
 	if (info_configure(program, &config, origins) < 0)

@@ -62,17 +62,18 @@ int tool_oshcc(int argc, char **argv)
 		return osh_help(name);
 	if (!command)
 		tw_fatal("out of memory");
-	if (!compiler || !compiler[strspn(compiler, " ")] || strstr(compiler, "osh"))
+	bool below = tool_compiles_below("oshcc");
+	if (!compiler || !compiler[strspn(compiler, " ")] || strstr(compiler, "osh") || below)
 		compiler = cxx ? "c++" : "cc";
 	char *words = strdup(compiler);
 	for (char *w; words && (w = strsep(&words, " "));)
 		if (*w && n < OSH_WORDS / 2)
 			command[n++] = w;
+	enum osh_makes makes = below ? OSH_NO_LINK : osh_makes(argv);
 	include = tool_in_build() ? osh_join(TOOL_SOURCE_ROOT, "/include") : tool_installed(TOOL_INCLUDEDIR);
 	libraries = tool_in_build() ? osh_join(TOOL_BUILD_ROOT, "") : tool_installed(TOOL_LIBDIR);
 	command[n++] = osh_join("-I", include);
 	command[n++] = osh_join(osh_join("-I", include), "/tweed");
-	enum osh_makes makes = osh_makes(argv);
 	while (*argv)
 		command[n++] = *argv++;
 	if (makes == OSH_LIBRARY)

@@ -12,7 +12,7 @@
  * file.c    files that are made         trace.c   the trace: agents send it, the launcher writes it
  * bench.c   `tweed bench`, which runs bench/      bench_compare.c   its comparison of protocols
  * oshcc.c   `tweed oshcc`
- * cc.c      `tweed cc`       script.c  `tweed compare`, `tweed report`: programs in Python       installed.c  where our files are */
+ * cc.c      `tweed cc`       compiler.c  what CC names       script.c  `tweed compare`, `tweed report`: programs in Python       installed.c  where our files are */
 #ifndef TW_TOOLS_TOOLS_H
 #define TW_TOOLS_TOOLS_H
 
@@ -48,6 +48,10 @@ int tool_script(int argc, char **argv); /* the program argv[0].py of results/, t
 const char *tool_self(void);
 bool tool_in_build(void);
 char *tool_installed(const char *folder);
+
+/* tool_compiles_below - is this command called by the compiler that it has called itself, as one of CC?  Then it takes no compiler from
+ * there, and adds nothing.  From here on what this process starts is below @command. */
+bool tool_compiles_below(const char *command);
 
 /* A job as the launcher knows it. */
 struct tool_job {

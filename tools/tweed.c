@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -11,7 +12,7 @@
 
 static const struct tool_command commands[] = {
     {"run", "[OPTIONS] [--] PROGRAM ARGS...", "run a program on several hosts, or on emulated nodes", tool_run},
-    {"info", "[--json | --hosts LIST]", "show settings, protocols, fault backends and transports", tool_info},
+    {"info", "[--json] [PROGRAM] | --hosts LIST", "show settings, protocols, fault backends and transports", tool_info},
     {"bench", "[--json] [OPTIONS]", "measure basic operations, beside their floors", tool_bench},
     {"compare", "PLAN [--out DIR] [--jobs N]", "run protocols, applications, shapes, networks; tables, figures",
      tool_script},
@@ -22,7 +23,7 @@ static const struct tool_command commands[] = {
     {"oshcc", "[--show] ARGS...", "compile and link an OpenSHMEM program", tool_oshcc},
     {"oshc++", "[--show] ARGS...", "the same for C++", tool_oshcc},
     {"omp", "cc | c++ [--show] ARGS...", "compile and link an OpenMP program, for threads on several nodes", tool_omp},
-    {"agent", "", NULL, tool_agent}, /* a node's own process, started by run */
+    {"agent", "[--] PROGRAM ARGS...", "a node of a job that a resource manager starts: mpirun, srun", tool_agent},
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
@@ -61,7 +62,8 @@ static int usage(void)
 		if (commands[i].help)
 			printf("  tweed %s %s\n        %s\n", commands[i].name, commands[i].arguments,
 			       commands[i].help);
-	printf("  tweed --version | --help\n\nEach command also takes --help.\n");
+	printf("  tweed --version | --help\n\nEach command also takes --help.  A link to this command that is called "
+	       "tweed-cc is 'tweed cc' in one\nword, for makefiles and CMake; so are tweed-omp-cc and the others.\n");
 	return 0;
 }
 
@@ -82,15 +84,44 @@ static int unknown(const char *name)
 	return TOOL_USAGE;
 }
 
+/* The words of a link's name, as in tweed-omp-cc, become arguments. */
+static int split_name(int argc, char ***argv)
+{
+	char *base = argc ? strrchr(**argv, '/') : NULL, *name = strdup(base ? base + 1 : argc ? **argv : "");
+	char **words = calloc((size_t)argc + 4, sizeof(*words));
+	int n = 0;
+
+	if (!name || !words)
+		tw_fatal("out of memory");
+	if (strncmp(name, "tweed-", 6) != 0)
+		return argc;
+	words[n++] = strtok(name, "-");
+	for (char *w = strtok(NULL, "-"); w && n < 4; w = strtok(NULL, "-"))
+		words[n++] = w;
+	memcpy(words + n, *argv + 1, (size_t)(argc - 1) * sizeof(*words));
+	*argv = words;
+	return argc - 1 + n;
+}
+
 int main(int argc, char **argv)
 {
+	char help[] = "--help";
+
+	argc = split_name(argc, &argv);
 	if (argc < 2) {
 		tool_say("no command is named; 'tweed --help' lists them");
 		return TOOL_USAGE;
 	}
-	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
+	bool about = strcmp(argv[1], "help") == 0;
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || (about && argc != 3))
 		return usage();
-	if (strcmp(argv[1], "--version") == 0) {
+	if (about) { /* help COMMAND */
+		argv[1] = argv[2];
+		argv[2] = help;
+	} else if (argc == 3 && strcmp(argv[2], "-h") == 0) {
+		argv[2] = help;
+	}
+	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "version") == 0) {
 		printf("tweed %s\n", TWEED_VERSION);
 		return 0;
 	}

@@ -6,6 +6,7 @@ usage: input.py TWEED PROGRAM    PROGRAM: of the bare compiler"""
 
 import os
 import re
+import signal
 import stat
 import subprocess
 import sys
@@ -122,6 +123,56 @@ def options():
     bad("the agent by hand", ["agent", "./touch"], "PMIx", "mpirun", "tweed run")
     bad("the agent with an option", ["agent", "-n", "2", "./touch"], "TWEED_PROCESSORS=4")
     bad("the agent without its launcher", ["agent", "--socket", "77"], "takes no options")
+
+
+def words():
+    """Words that other commands have taught: they work here, or are answered."""
+    def prints(name, args, pattern, status=0):
+        done = call(args)
+        text = done.stdout.decode()
+        problems = ([] if done.returncode == status and not done.stderr else ["is refused"]) + \
+            ([] if re.search(pattern, text) else [f"prints {text[:200]!r}"])
+        report(name, problems, done)
+    prints("help", ["help"], "^usage: tweed COMMAND[^$]*tweed agent ")
+    prints("help of a command", ["help", "run"], "^usage: tweed run ")
+    prints("a letter for help", ["run", "-h"], "^usage: tweed run ")
+    prints("version as a word", ["version"], r"^tweed \d")
+    prints("help of the agent", ["agent", "--help"], "^usage: tweed agent ")
+    prints("help of omp", ["omp", "--help"], r"^usage: tweed omp cc \| c\+\+ [^$]*OpenMP")
+    prints("help of omp cc", ["omp", "cc", "--help"], "^usage: tweed omp cc [^$]*OpenMP")
+    prints("help of info", ["info", "--help"], r"\[PROGRAM\]")
+    bad("help of no command", ["help", "rnu"], "did you mean 'tweed run'")
+    bad("hosts in JSON", ["info", "--json", "--hosts"], "--hosts", "without --json", "LIST")
+
+
+def compilers():
+    """A compiler's name that is this command again, as CMake sets CC for a script: called once more, not for ever."""
+    if not os.path.exists(os.path.join(os.path.dirname(tweed), "../openmp/libtweed-openmp.a")):
+        return
+    with open("one.c", "w") as f:
+        f.write("int main(void)\n{\n\treturn 0;\n}\n")
+    for command, variable in (("omp cc", "CC"), ("omp c++", "CXX"), ("cc", "CC"), ("oshcc", "CC"), ("oshc++", "CXX")):
+        executable("again", f"#!/bin/sh\necho called >>calls\nexec {tweed} {command} \"$@\"\n")
+        job = subprocess.Popen(["./again", "-x", "c++" if "+" in command else "c", "one.c", "-o", "one"], env={**os.environ, variable: "./again"},
+                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+        try:
+            out, err = job.communicate(timeout=20)
+        except subprocess.TimeoutExpired:
+            os.killpg(job.pid, signal.SIGKILL)
+            out, err = job.communicate()
+        done = subprocess.CompletedProcess(job.args, job.returncode, out, err)
+        with open("calls") as f:
+            calls = len(f.readlines())
+        problems = ([] if done.returncode == 0 else ["fails"]) + ([] if calls <= 3 else [f"{calls} calls"])
+        report(f"{command} in a script that {variable} names", problems, done)
+        os.unlink("calls")
+    os.symlink(tweed, "tweed-omp-cc")
+    done = subprocess.run(["./tweed-omp-cc", "-O2", "one.c", "-o", "one"], env={**os.environ, "CC": "./tweed-omp-cc"}, capture_output=True, timeout=30)
+    report("one word", [] if done.returncode == 0 else ["fails"], done)
+    for args, shown in ((["cc", "--show", "--parmacs", "one.c"], "^gcc "), (["c++", "--show", "--parmacs", "--no-stores", "one.c"], r"^g\+\+ ")):
+        env = {k: v for k, v in os.environ.items() if k not in ("CC", "CXX")}
+        done = subprocess.run([tweed, *args], env=env, capture_output=True, timeout=30)
+        report(" ".join(args), [] if re.search(shown, done.stdout.decode()) else ["another compiler"], done)
 
 
 def family():
@@ -253,7 +304,7 @@ with tempfile.TemporaryDirectory() as place:
     executable("variables", "#!/bin/sh\necho $TW_A $TW_B\n")
     executable("garbage", "neither script nor binary\n")
     executable("no-interpreter", "#!/no/such/interpreter\n")
-    for group in (binding, settings, shapes, sizes, options, hosts, family, programs, stats_files, controls):
+    for group in (binding, settings, shapes, sizes, options, words, compilers, hosts, family, programs, stats_files, controls):
         group()
     os.chdir("/")
 
