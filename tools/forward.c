@@ -31,8 +31,7 @@ void forward_output(struct launch *l, unsigned node, const struct wire_msg *msg)
 {
 	size_t bytes = msg->bytes - offsetof(struct wire_output, bytes);
 
-	if (!l->output)
-		return;
+	l->node[node].window -= bytes;
 	if (drain_put(node, msg->output.stream, msg->output.bytes, bytes) < 0) {
 		tool_say("out of memory; the job is ended");
 		launch_end(l, 1);
@@ -51,6 +50,7 @@ static void forward_drained(struct launch *l)
 		if (n->credit < FORWARD_CREDIT)
 			continue;
 		credit = (uint32_t)n->credit;
+		n->window += credit;
 		n->credit = 0;
 		launch_send(l, i, WIRE_CREDIT, &credit, sizeof(credit));
 	}

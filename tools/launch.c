@@ -95,6 +95,7 @@ static void launch_processor_died(struct launch *l, unsigned node, const struct 
 	bool exited = WIFEXITED(d->status);
 	int status = launch_status(d->status);
 
+	l->node[node].ended |= (uint64_t)1 << d->processor;
 	if (l->ending)
 		return;
 	if (d->exec_errno) {
@@ -135,6 +136,7 @@ static void launch_agent_ended(struct launch *l, unsigned i, int status)
 	char fate[96];
 	int code = launch_status(status);
 
+	l->node[i].guarded = true;
 	if (!l->ending && !l->node[i].delivered) {
 		if (!WIFEXITED(status) || code != 1) /* status 1: it has said why */
 			tool_say("the agent of %s %s; %s", launch_where(l, i), launch_fate(status, fate, sizeof(fate)),
@@ -193,6 +195,10 @@ static void launch_damaged(struct launch *l, unsigned i)
 	char text[48] = "";
 
 	memcpy(text, n->wire.msg, TW_MIN(n->wire.have, sizeof(text) - 1));
+	if (n->lost) { /* the others go on */
+		launch_drop(l, i);
+		return;
+	}
 	if (!l->ending && !n->greeted && n->host)
 		tool_say("host %s answers with '%s' in place of an agent's message: its shell must print nothing for "
 		         "commands "
@@ -209,8 +215,7 @@ static void launch_damaged(struct launch *l, unsigned i)
 static void launch_take_stats(struct launch *l, unsigned i, const struct wire_msg *msg)
 {
 	size_t slots = l->job->config.processors + 1;
-	if (l->node[i].delivered || msg->bytes != slots * sizeof(struct tw_stats))
-		return;
+
 	memcpy(l->job->stats + i * slots, msg->stats, msg->bytes);
 	l->node[i].delivered = true;
 	l->delivered++;
@@ -264,7 +269,7 @@ static void launch_event(struct launch *l, unsigned i, const struct wire_msg *ms
 		launch_processor_died(l, i, &msg->death);
 		break;
 	case WIRE_EXITED:
-		l->exited += !l->node[i].exited && !l->node[i].lost;
+		l->exited++;
 		l->node[i].exited = true;
 		launch_look(l);
 		break;
@@ -305,15 +310,68 @@ static void launch_event(struct launch *l, unsigned i, const struct wire_msg *ms
 	}
 }
 
+/* What an agent says of the job's course: each thing once, and when it is its turn. */
+static bool launch_step_fits(const struct launch *l, const struct launch_node *n, const struct wire_msg *msg)
+{
+	switch (msg->type) {
+	case WIRE_HELLO:
+		return n->step == LAUNCH_STARTED;
+	case WIRE_MEMORY:
+		return n->step == LAUNCH_TOLD;
+	case WIRE_READY:
+		return n->step == LAUNCH_JOINED;
+	case WIRE_CLOCK:
+		return n->step == LAUNCH_CLOCK;
+	case WIRE_DEATH:
+		return l->going && msg->death.processor < l->job->config.processors &&
+		       !(n->ended >> msg->death.processor & 1);
+	case WIRE_EXITED:
+		return l->going && !n->exited;
+	case WIRE_STATS:
+		return l->stopping && !n->delivered &&
+		       msg->bytes == (l->job->config.processors + 1) * sizeof(struct tw_stats);
+	default: /* BEAT, FAILED; END and GONE */
+		return msg->type == WIRE_BEAT || msg->type == WIRE_FAILED || msg->type == WIRE_END ||
+		       (msg->type == WIRE_GONE && !n->guarded);
+	}
+}
+
+/* May its agent say this now?  The machine may be another's: what does not fit is damage. */
+static bool launch_fits(const struct launch *l, unsigned i, const struct wire_msg *msg)
+{
+	const struct launch_node *n = &l->node[i];
+
+	switch (msg->type) {
+	case WIRE_OUTPUT:
+		return l->output && l->going && msg->bytes - offsetof(struct wire_output, bytes) <= n->window;
+	case WIRE_CREDIT:
+		return msg->number <= WIRE_WINDOW - l->window;
+	case WIRE_TRACE:
+		return l->job->config.trace[0] && msg->trace.processor <= l->job->config.processors;
+	case WIRE_SHUT:
+		return n->shut < l->deaths && msg->number == l->death[n->shut];
+	case WIRE_CUT:
+		return msg->number < l->nodes;
+	default:
+		return launch_step_fits(l, n, msg);
+	}
+}
+
 static void launch_receive(struct launch *l, unsigned i)
 {
 	struct launch_node *n = &l->node[i];
 	int got;
 
 	while ((got = wire_recv(&n->wire)) == 1) {
+		const struct wire_msg *msg = n->wire.msg;
 		watch_heard(&n->watch);
-		if (n->greeted || n->wire.msg->type == WIRE_HELLO)
-			launch_event(l, i, n->wire.msg);
+		if (!launch_fits(l, i, msg)) {
+			wire_drop_descriptors(&n->wire);
+			got = -EPROTO;
+			break;
+		}
+		if ((n->greeted || msg->type == WIRE_HELLO) && (!n->parted || msg->type == WIRE_GONE))
+			launch_event(l, i, msg);
 	}
 	if (got == -EPROTO)
 		launch_damaged(l, i);
@@ -541,6 +599,7 @@ int tool_launch(struct tool_job *job)
 	memset(job->stats, 0, bytes);
 	for (unsigned i = 0; i < l.nodes; i++) {
 		l.node[i].wire.in = l.node[i].wire.out = -1;
+		l.node[i].window = WIRE_WINDOW;
 		if (job->hosts.host)
 			l.node[i].host = hosts_of(&job->hosts, i / (unsigned)job->config.host_nodes)->name;
 	}

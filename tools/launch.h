@@ -11,6 +11,17 @@
 #include "tools/watch.h"
 #include "tools/wire.h"
 
+/* How far an agent has come: what it has said, or was told, last. */
+enum launch_step {
+	LAUNCH_STARTED,
+	LAUNCH_GREETED, /* HELLO */
+	LAUNCH_TOLD,    /* JOB: it makes its memories */
+	LAUNCH_MEMORY,  /* MEMORY */
+	LAUNCH_JOINED,  /* NODES: it starts its service */
+	LAUNCH_CLOCK,   /* was asked for its clock */
+	LAUNCH_READY,   /* READY */
+};
+
 struct launch_node {
 	const char *host; /* NULL: here */
 	pid_t child;      /* the agent, or the remote shell; 0: gone, or not ours */
@@ -21,8 +32,12 @@ struct launch_node {
 	struct wire_ready ready;
 	int memory;    /* exported memory, until it is handed on; -1: at the address */
 	size_t credit; /* of its output, not yet sent */
+	size_t window; /* of its output: so much may come */
+	enum launch_step step;
+	uint64_t ended; /* a bit for each processor whose DEATH has come */
 	bool started, greeted, delivered, gone;
 	bool parted;  /* it has said its last word */
+	bool guarded; /* its guard has said how it ended */
 	bool exited;  /* its processors have, and their output is here */
 	bool lost;    /* it has died, and the job goes on without it */
 	bool stopped; /* a processor of it is */
@@ -39,7 +54,7 @@ struct launch {
 	unsigned dead;         /* processors, in a job that survives them */
 	int first_death;       /* the status that it would have been */
 	unsigned deaths, told; /* deaths that agents are to shut out; that all have, and know */
-	uint32_t death[TW_MAX_NODES * (TW_MAX_PROCESSORS + 1)]; /* as in SHUT (wire.h) */
+	uint32_t death[TW_MAX_NODES * (TW_MAX_PROCESSORS + 1)]; /* as in SHUT (wire.h): of each at most one */
 	bool going, stopping, ending, late, closing;            /* closing: all that are left have parted */
 	bool output, input; /* are passed on */
 	int signals, drain;

@@ -45,6 +45,7 @@ static void prepare_send_jobs(struct launch *l, unsigned first, unsigned end)
 		job.node = i;
 		job.watch = l->node[i].host || !l->node[i].child;
 		prepare_count_cores(l, i, &job);
+		l->node[i].step = LAUNCH_TOLD;
 		launch_send(l, i, WIRE_JOB, &job, sizeof(job));
 		for (size_t at = 0; at < l->program_bytes; at += WIRE_PIECE)
 			launch_send(l, i, WIRE_PROGRAM, l->program + at, TW_MIN(l->program_bytes - at, WIRE_PIECE));
@@ -56,10 +57,9 @@ void prepare_greeted(struct launch *l, unsigned i, const struct wire_msg *msg)
 	struct launch_node *n = &l->node[i];
 	char error[512];
 
-	if (n->greeted)
-		return;
 	n->hello = msg->hello;
 	n->greeted = true;
+	n->step = LAUNCH_GREETED;
 	l->greeted++;
 	if (hello_check(&n->hello, launch_where(l, i), error, sizeof(error)) < 0) {
 		if (!l->ending)
@@ -103,12 +103,15 @@ static void prepare_send_nodes(struct launch *l, unsigned first, unsigned end)
 		for (unsigned i = first; i < end; i++)
 			prepare_send_part(l, i, &part);
 	}
+	for (unsigned i = first; i < end; i++)
+		l->node[i].step = LAUNCH_JOINED;
 }
 
 void prepare_have_memory(struct launch *l, unsigned i, const struct wire_msg *msg)
 {
 	l->node[i].memory = msg->fds ? msg->fd[0] : -1;
 	l->node[i].address = msg->memory;
+	l->node[i].step = LAUNCH_MEMORY;
 	l->have_memory++;
 	if (i == 0)
 		prepare_send_jobs(l, 1, l->nodes);
@@ -118,6 +121,7 @@ void prepare_have_memory(struct launch *l, unsigned i, const struct wire_msg *ms
 
 static void prepare_have_ready(struct launch *l, unsigned i)
 {
+	l->node[i].step = LAUNCH_READY;
 	l->ready++;
 	if (i == 0) {
 		prepare_send_nodes(l, 1, l->nodes);
@@ -135,11 +139,13 @@ static void prepare_have_ready(struct launch *l, unsigned i)
 /* Times of another host's agent are of use in a trace if we know its clock. */
 void prepare_agent_ready(struct launch *l, unsigned i)
 {
-	const struct launch_node *n = &l->node[i];
+	struct launch_node *n = &l->node[i];
 	struct wire_clock clock = {.launcher_ns = tw_time_ns()};
 
-	if (l->job->config.trace[0] && (n->host || !n->child) && trace_clock_asks(&l->trace, i))
+	if (l->job->config.trace[0] && (n->host || !n->child) && trace_clock_asks(&l->trace, i)) {
+		n->step = LAUNCH_CLOCK;
 		launch_send(l, i, WIRE_CLOCK, &clock, sizeof(clock));
-	else
+	} else {
 		prepare_have_ready(l, i);
+	}
 }

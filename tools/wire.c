@@ -59,8 +59,7 @@ static void wire_drop_frame(struct wire *w)
 	free(f);
 }
 
-/* Those that came with a frame that nobody gets. */
-static void wire_drop_descriptors(struct wire *w)
+void wire_drop_descriptors(struct wire *w)
 {
 	for (unsigned i = 0; i < w->msg->fds; i++)
 		close(w->msg->fd[i]);
@@ -171,13 +170,27 @@ static bool wire_text(const char *text, size_t bytes)
 	return memchr(text, '\0', bytes);
 }
 
+static bool wire_config_fits(const struct tw_config *c)
+{
+	for (const struct tw_setting *s = tw_settings; s->name; s++)
+		if ((s->type == TW_SETTING_TEXT || s->type == TW_SETTING_CHOICE) &&
+		    !wire_text((const char *)c + s->offset, s->bytes))
+			return false;
+	return true;
+}
+
 static bool wire_job_fits(const struct wire_job *j)
 {
-	return j->config.nodes >= 1 && j->config.nodes <= TW_MAX_NODES && j->node < j->config.nodes &&
+	return wire_config_fits(&j->config) && j->config.nodes >= 1 && j->config.nodes <= TW_MAX_NODES && j->node < j->config.nodes &&
 	       j->config.processors >= 1 && j->config.processors <= TW_MAX_PROCESSORS && j->output <= 1 &&
 	       j->input <= 1 && j->watch <= 1 && j->host_processes >= 1 && j->cores_first < j->cores_processes &&
 	       j->program_bytes >= 2 && j->program_bytes <= WIRE_PROGRAM_MOST && j->arguments >= 1 &&
 	       j->arguments < j->program_bytes && j->variables < j->program_bytes;
+}
+
+static bool wire_death_fits(const struct wire_death *d)
+{
+	return d->processor < TW_MAX_PROCESSORS && d->initialized <= 1 && d->finalized <= 1 && d->refused <= TW_ENDED_JOB;
 }
 
 /* May a message of this type have so many bytes? */
@@ -255,6 +268,12 @@ static bool wire_well_formed(const struct wire_msg *m)
 		return m->trace.processor <= TW_MAX_PROCESSORS && m->trace.ring < TW_TRACE_RINGS &&
 		       m->trace.events <= WIRE_EVENTS_MOST && m->trace.events <= m->trace.written &&
 		       m->bytes == offsetof(struct wire_trace, event) + m->trace.events * sizeof(m->trace.event[0]);
+	case WIRE_DEATH:
+		return wire_death_fits(&m->death);
+	case WIRE_BEAT:
+		return m->beat.stopped <= 1;
+	case WIRE_FAILED:
+		return m->number >= 1 && m->number <= 255;
 	case WIRE_OUTPUT:
 		return m->output.stream == 1 || m->output.stream == 2;
 	case WIRE_DEAF:
@@ -265,7 +284,7 @@ static bool wire_well_formed(const struct wire_msg *m)
 		return m->number < TW_MAX_NODES;
 	case WIRE_SHUT:
 	case WIRE_DEAD:
-		return m->number < TW_MAX_NODES * TW_MAX_PROCESSORS;
+		return m->number < TW_MAX_NODES * (TW_MAX_PROCESSORS + 1);
 	default:
 		return true;
 	}

@@ -194,6 +194,8 @@ static inline bool wire_waits(const struct wire *wire)
 /* wire_recv - the next message, in wire->msg until the next call; descriptors received are the caller's.
  * Returns 1; -EAGAIN when there is none yet; 0 when the other side has closed; -EPROTO when it makes no sense. */
 int wire_recv(struct wire *wire);
+/* wire_drop_descriptors - close those of the message, which nobody takes. */
+void wire_drop_descriptors(struct wire *wire);
 /* wire_events - what poll shall wait for at @in and @out; out is -1 in *@poller when there is nothing to push. */
 void wire_events(const struct wire *wire, struct pollfd poller[2]);
 /* wire_build - a hash of all that launcher and agents must have in common: structures, settings, names, layout. */

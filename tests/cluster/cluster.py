@@ -4,7 +4,7 @@ manager; what is lost, stopped or cut ends the job with one sentence within the 
 
 usage: cluster.py TWEED SOR BUSY GROUP... [--tries N] [--watch SECONDS] [--transport NAME] [--whole] [--times]
 
-GROUP: local and silence (a shell in place of ssh), ssh, links and kernels (need root and sshd), mpirun, slurm (its daemons
+GROUP: local, evil and silence (a shell in place of ssh), ssh, links and kernels (need root and sshd), mpirun, slurm (its daemons
 as root).  --whole: every kernel under every protocol, output through ssh, hosts that never answer.  Exit status 77: cannot be tested
 here."""
 
@@ -286,6 +286,74 @@ def refused(rsh):
     ends("directory that is not there", job, time.monotonic(), "cannot enter the directory", "all hosts have", within=10, status=2)
 
 
+EVIL = """#!/usr/bin/env python3
+import os, struct, subprocess, sys, threading
+host, command = sys.argv[1], " ".join(sys.argv[2:])
+os.environ["TW_CLUSTER_HOST"] = host
+if host != "b":
+    os.execvp("sh", ["sh", "-c", command])
+agent = subprocess.Popen(["sh", "-c", command], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+turn = threading.Lock()
+death = lambda processor: (8, struct.pack("<Iiiiiii", processor, 7, 9, 0, 1, 0, 0))
+after, frames = {frames}
+
+def read(file):
+    head = file.read(8)
+    if len(head) < 8:
+        os._exit(0)
+    kind, size = struct.unpack("<II", head)
+    body = file.read(size)
+    return kind, head + body
+
+def say(data):
+    with turn:
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+
+def evil():
+    for kind, body in frames:
+        say(struct.pack("<II", kind, len(body)) + body)
+
+def commands():
+    while True:
+        kind, data = read(sys.stdin.buffer)
+        agent.stdin.write(data)
+        agent.stdin.flush()
+        if kind == after:
+            evil()
+
+threading.Thread(target=commands, daemon=True).start()
+while True:
+    kind, data = read(agent.stdout)
+    say(data)
+    if after == kind:
+        evil()
+        if not frames:
+            say(data)
+"""
+
+
+def evil():
+    """A host whose agent lies, each time otherwise: the launcher names it, and neither breaks nor believes it."""
+    number = 'lambda n: struct.pack("<I", n)'
+    args = ["--hosts", "a,b", "-p", "2", "--survive", "sleep"]
+
+    def liar(after, frames):
+        """After a frame of this kind, from either side; no frames: it comes twice."""
+        return ["--rsh", script("evil", EVIL.replace("{frames}", f"{after}, {frames}"))]
+    lies = (("death of a processor that no node has", 7, "[death(0x41414141)]"), ("death before the start", 1, "[death(0)] * 3"),
+            ("ready twice", 6, "[]"), ("answers to no question", 7, f"[(25, ({number})(0))] * 9"),
+            ("output without end", 7, "[(15, struct.pack('<I', 1) + b'y' * 16384)] * 100"), ("a failure without status", 7, f"[(13, ({number})(0))]"))
+    for name, after, frames in lies:
+        job = Job(tweed(*liar(after, frames), *args, "20"))
+        ends("evil: " + name, job, time.monotonic(), "node 1 on host b sent a damaged message", within=20, status=1)
+    for name, frames, seconds, said in (("deaths without end", "[death(1)] * 40000", "20", "sent a damaged message"),
+                                        ("ends many times", f"[(22, ({number})(9))] * 99", "2", "was killed by signal 9")):
+        status, _, lines = Job(tweed(*liar(7, frames), *args, seconds)).wait(30)
+        report("evil: " + name, ([] if status in (0, 1) else [f"status {status}"]) +
+               ([] if sum(said in line and "agent of node 1" in line for line in lines) == 1 else ["says otherwise"]), lines)
+
+
 def held():
     """A shell whose other processes hold the wire and outlive it keeps neither a job that ends well nor one that does not."""
     holds = script("holds", SHELL + "exec 3<&0\ntrap '' TERM HUP INT\nsleep 1000 <&3 &\nsetsid sleep 1000 <&3 &\n"
@@ -545,7 +613,7 @@ p = argparse.ArgumentParser()
 p.add_argument("tweed")
 p.add_argument("sor")
 p.add_argument("busy")
-p.add_argument("group", nargs="+", choices=("local", "silence", "ssh", "links", "kernels", "mpirun", "slurm"))
+p.add_argument("group", nargs="+", choices=("local", "evil", "silence", "ssh", "links", "kernels", "mpirun", "slurm"))
 p.add_argument("--tries", type=int, default=int(os.environ.get("CLUSTER_TRIES", "3")))
 p.add_argument("--watch", type=int, default=2)
 p.add_argument("--transport", default="ofi")
@@ -565,7 +633,7 @@ signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # a timeout
 with tempfile.TemporaryDirectory() as place:
     options.tweed = shutil.copy(options.tweed, place)  # what runs from here is ours
     for group in options.group:
-        {"local": local, "silence": silence, "ssh": ssh, "links": links, "kernels": kernels, "mpirun": mpirun, "slurm": slurm}[group]()
+        {"local": local, "evil": evil, "silence": silence, "ssh": ssh, "links": links, "kernels": kernels, "mpirun": mpirun, "slurm": slurm}[group]()
 if options.tries > 1:
     for sentence, took in sorted(sentences.items()):
         print(f"{len(took):4} times, slowest {max(took):5.1f} s: {sentence}")

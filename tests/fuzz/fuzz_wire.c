@@ -126,6 +126,12 @@ static int fuzz_receive(struct wire *wire)
 		TW_ASSERT(m->fds == 0 || m->type == WIRE_MEMORY || (m->type == WIRE_NODES && m->fds == m->nodes.count));
 		if (m->type == WIRE_NODES)
 			TW_ASSERT(m->nodes.first < TW_MAX_NODES && m->nodes.first + m->nodes.count <= TW_MAX_NODES);
+		if (m->type == WIRE_DEATH)
+			TW_ASSERT(m->death.processor < TW_MAX_PROCESSORS && m->death.refused <= TW_ENDED_JOB);
+		if (m->type == WIRE_FAILED) /* an exit status */
+			TW_ASSERT(m->number >= 1 && m->number <= 255);
+		if (m->type == WIRE_JOB)
+			TW_ASSERT(memchr(m->job.config.transport, 0, sizeof(m->job.config.transport)));
 		for (unsigned i = 0; i < m->fds; i++)
 			close(m->fd[i]);
 	}
