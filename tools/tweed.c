@@ -16,6 +16,8 @@ static const struct tool_command commands[] = {
     {"bench", "[--json] [OPTIONS]", "measure basic operations, beside their floors", tool_bench},
     {"compare", "PLAN [--out DIR] [--jobs N]", "run protocols, applications, shapes, networks; tables, figures",
      tool_script},
+    {"try", "[OPTIONS] FOLDER -- COMMAND ARGS...", "try a program of one's own: right, refused, wrong, crash, hang",
+     tool_script},
     {"report", "FILE [--out DIR | --text]", "draw what --trace FILE of a run has recorded", tool_script},
     {"cc", "[--poll] [--show] ARGS...", "compile and link a program that announces its stores", tool_cc},
     {"c++", "[--poll] [--show] ARGS...", "the same for C++", tool_cc},

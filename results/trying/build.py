@@ -1,0 +1,285 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Copies of a program's folder, built natively and with a compiler of Tweed's, and which of those compilers fits."""
+import contextlib
+import glob
+import hashlib
+import json
+import os
+import re
+import shlex
+import shutil
+import stat
+import subprocess
+
+from harness.execute import without_settings, write
+from harness.plan import Refused
+
+from . import process
+from .program import KINDS, nearest
+
+LEFT_OUT = (".git", ".hg", ".svn", "CMakeFiles", "CMakeCache.txt", "config.cache", "config.status")  # of other builds, or of no use
+SOURCES = (".c", ".h", ".cc", ".cpp", ".cxx", ".C", ".H", ".hpp", ".hh", ".U", ".in")
+# What sources of programs that only some compilers take have in them; the first that is found decides.
+MARKS = [("openshmem", rb'#\s*include\s*[<"](mpp/|tweed/)?p?shmemx?\.h'), ("tweed", rb'#\s*include\s*[<"]tweed/(tweed|pgas)\.h'),
+         ("parmacs", rb"^\s*(EXTERN_ENV|MAIN_ENV|MAIN_INITENV)\b"), ("openmp", rb"#\s*pragma\s+omp\b|#\s*include\s*[<\"]omp\.h"),
+         ("threads", rb"#\s*include\s*<(pthread\.h|threads\.h|thread|future)>")]
+# What a program that was built natively asks of libraries.
+SYMBOLS = [("openmp", r" (GOMP_|omp_|__kmpc_)"), ("threads", r" (pthread_create|thrd_create|_ZNSt6thread)")]
+MARK = b"TWEED_BOOT"  # a variable that each program of Tweed's looks for (core/join.c)
+ERROR = re.compile(r"error|undefined reference|cannot find|No rule|not found", re.I)
+
+
+def sentences(text):
+    """What Tweed has said, without its prefix and the number of a processor."""
+    return [m[1] for m in re.finditer(r"^(?:\[[\d.]+\] )?tweed: (?:\d+\.\d+: )?(.+)$", text, re.M)]
+
+
+def read(path, most=1 << 20):
+    with open(path, "rb") as f:
+        return f.read(most)
+
+
+def is_elf(path, types):
+    with contextlib.suppress(OSError):
+        head = read(path, 18)
+        return head[:4] == b"\x7fELF" and head[16] in types
+    return False
+
+
+def stale(path):
+    """An object, or a program, of another build; libraries may be others'."""
+    return is_elf(path, (1,)) or (is_elf(path, (2, 3)) and os.access(path, os.X_OK) and ".so" not in os.path.basename(path))
+
+
+def files_of(folder):
+    """Relative paths of all that is no folder."""
+    for at, folders, names in os.walk(folder):
+        folders.sort()
+        for name in sorted(names + [d for d in folders if os.path.islink(os.path.join(at, d))]):
+            yield os.path.relpath(os.path.join(at, name), folder)
+
+
+def digest(parts):
+    h = hashlib.sha256()
+    for p in parts:
+        h.update(len(p).to_bytes(8, "little") + p)
+    return h.hexdigest()
+
+
+def digest_file(path):
+    if os.path.islink(path):
+        return os.readlink(path).encode()
+    with open(path, "rb") as f:
+        return hashlib.file_digest(f, "sha256").digest()
+
+
+def copy(source, target, without):
+    """A copy of a folder, but for the results' folder @without, which may lie within, other builds' products, and what is no file."""
+    def ignored(at, names):
+        paths = [(n, os.path.join(at, n)) for n in names]
+        return {n for n, p in paths if n in LEFT_OUT or os.path.realpath(p) == without or (not os.path.islink(p) and not os.path.isdir(p) and (
+            not stat.S_ISREG(os.lstat(p).st_mode) or stale(p)))}
+    shutil.rmtree(target, ignore_errors=True)
+    try:
+        shutil.copytree(source, target, symlinks=True, ignore=ignored)
+    except shutil.Error as e:
+        raise Refused(f"{source} cannot be copied: {e.args[0][0][2]}") from e
+    except OSError as e:
+        raise Refused(f"{source} cannot be copied to {target}: {e.strerror}") from e
+
+
+def tools_digest(tweed):
+    """Of the command, and of the libraries that it links into programs."""
+    top = os.path.dirname(os.path.dirname(tweed))
+    libraries = [f for d in ("", "instrument", "openmp", "pthreads", "lib", "lib/*") for f in glob.glob(os.path.join(glob.escape(top), d, "libtweed*.a"))]
+    return digest([digest_file(f) for f in [tweed, *sorted(libraries)]])
+
+
+class Tree:
+    """A copy that was built.  Each run finds it as the build has left it: what the one before has changed is put back."""
+
+    def __init__(self, folder):
+        self.folder, self.kept = folder, folder + ".kept"
+        self.state = None
+
+    @staticmethod
+    def look(folder):
+        found = {}
+        for name in files_of(folder):
+            st = os.lstat(os.path.join(folder, name))
+            found[name] = st.st_size, st.st_mtime_ns
+        return found
+
+    def keep(self):
+        """What the build has made is what runs begin with."""
+        shutil.rmtree(self.kept, ignore_errors=True)
+        shutil.copytree(self.folder, self.kept, symlinks=True)
+        self.state = self.look(self.folder)
+
+    def changed(self):
+        """Files that a run has written or made; those that it has removed."""
+        now = self.look(self.folder)
+        return [n for n in now if self.state.get(n) != now[n]], [n for n in self.state if n not in now]
+
+    def restore(self):
+        if self.state is None:  # of an earlier call
+            self.state = self.look(self.kept)
+        written, removed = self.changed()
+        for name in written:
+            os.remove(os.path.join(self.folder, name))
+        for name in [n for n in written if n in self.state] + removed:
+            path = os.path.join(self.folder, name)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            shutil.copy2(os.path.join(self.kept, name), path, follow_symlinks=False)
+
+
+class Build:
+    """The builds of a program in @folder: native/ and tweed/, each a Tree, and wrappers/."""
+
+    def __init__(self, program, folder, results, tweed, tools):
+        self.program, self.folder, self.results, self.tweed, self.tools = program, folder, results, tweed, tools
+        self.native, self.ours = (Tree(os.path.join(folder, n)) for n in ("native", "tweed"))
+        self.kind = program.kind
+        self.note = ""
+
+    def command(self):
+        """What builds it: as the program says, or by what its folder has."""
+        if self.program.build:
+            return self.program.build
+        has = {n for n in os.listdir(self.program.folder)}
+        if "CMakeLists.txt" in has:
+            return "cmake -S . -B build -DCMAKE_C_COMPILER={cc} -DCMAKE_CXX_COMPILER={cxx} && cmake --build build"
+        if "configure" in has:
+            return "./configure CC={cc} CXX={cxx} && make"
+        if has & {"Makefile", "makefile", "GNUmakefile"}:
+            return "make CC={cc} CXX={cxx}"
+        raise Refused(f"{self.program.folder} has no makefile, CMakeLists.txt or configure: say by --build how it is built, such as --build '{{cc}} -O2 -o prog *.c'")
+
+    def wrappers(self):
+        """Commands of one word, which build systems can take for gcc."""
+        folder = os.path.join(self.folder, "wrappers")
+        os.makedirs(folder, exist_ok=True)
+        out = []
+        for name, words in zip(("tweed-gcc", "tweed-g++"), KINDS[self.kind]):
+            path = os.path.join(folder, name)
+            with open(path, "w", encoding="utf-8") as f:
+                f.write(f'#!/bin/sh\nCC=gcc CXX=g++ exec {shlex.join([self.tweed, *words])} "$@"\n')
+            os.chmod(path, 0o755)
+            out.append(path)
+        return out
+
+    def make(self, tree, compilers, identity):
+        """One build, unless it is there; returns {"state": "built" or "failed", "log": ..., "program": digest}."""
+        state_path, log = tree.folder + ".json", tree.folder + ".log"
+        if os.path.exists(state_path):
+            with open(state_path, encoding="utf-8") as f:
+                made = json.load(f)
+            if made["identity"] == identity:
+                tree.restore()
+                return made
+            os.remove(state_path)
+        copy(self.program.folder, tree.folder, self.results)
+        names = dict(zip(("cc", "cxx"), compilers))
+        command = re.sub(r"\{(cc|cxx)\}", lambda m: names[m[1]], self.command())
+        environment = without_settings() | {"CC": compilers[0], "CXX": compilers[1]}
+        done = process.run(["sh", "-c", "exec 2>&1; " + command], tree.folder, environment, log, os.devnull, self.program.build_timeout)
+        text = read(log).decode(errors="replace")
+        made = {"identity": identity, "state": "built" if not done.status and not done.late else "failed", "seconds": done.seconds,
+                "command": command, "why": self.why(done, text)}
+        tree.keep()
+        write(state_path, made)
+        return made
+
+    def why(self, done, text):
+        """Why a build has failed, in a line: Tweed's sentence, or what looks like an error."""
+        if done.late:
+            return f"it was not done after {self.program.build_timeout:g} s (build_timeout)"
+        said = sentences(text)
+        if said:
+            return "tweed: " + said[0]
+        lines = [line.strip() for line in text.splitlines() if line.strip()]
+        return next((line for line in lines if ERROR.search(line)), lines[-1] if lines else f"it ended with status {done.status}")
+
+    def executable(self, tree):
+        """The program in a tree, or None: the command's first word may be one on the PATH."""
+        word = self.program.words(1)[0]
+        path = os.path.normpath(os.path.join(tree.folder, self.program.cd, word))
+        return path if os.path.isfile(path) and os.access(path, os.X_OK) else None
+
+    def missing(self, tree):
+        """Why there is no program after a build, or ""."""
+        word = self.program.words(1)[0]
+        if self.executable(tree) or (os.sep not in word and shutil.which(word)):
+            return ""
+        made = [os.path.relpath(os.path.join(tree.folder, f), os.path.join(tree.folder, self.program.cd)) for f in files_of(tree.folder)
+                if is_elf(os.path.join(tree.folder, f), (2, 3)) and ".so" not in f]
+        hint = nearest(word.removeprefix("./"), made) if made else "it made no program at all"
+        return f"the build made no {word}: {hint}"
+
+    def marked(self):
+        """The kind that the sources speak of, or ""."""
+        found = set()
+        for name in files_of(self.program.folder):
+            path = os.path.join(self.program.folder, name)
+            if name.endswith(SOURCES) and os.path.isfile(path):
+                with contextlib.suppress(OSError):
+                    data = read(path)
+                    found.update(kind for kind, mark in MARKS if re.search(mark, data, re.M))
+        return next((kind for kind, _ in MARKS if kind in found), "")
+
+    def linked(self):
+        """The kind by what the native program, or a library beside it, takes from others, or ""."""
+        path = self.executable(self.native)
+        if not path or not is_elf(path, (2, 3)):
+            return ""
+        listed = subprocess.run(["ldd", path], capture_output=True, text=True, check=False, cwd=os.path.dirname(path)).stdout
+        own = [m for m in re.findall(r"(/\S+)", listed) if m.startswith(self.native.folder)]
+        symbols = "".join(subprocess.run(["nm", "-D", "--undefined-only", f], capture_output=True, text=True, check=False).stdout for f in [path, *own])
+        return next((kind for kind, mark in SYMBOLS if re.search(mark, symbols)), "")
+
+    def is_tweeds(self):
+        """Has the build used the compiler that it was given?  Of scripts it cannot be told."""
+        path = self.executable(self.ours)
+        if not path or not is_elf(path, (2, 3)):
+            return True
+        return MARK in read(path, 1 << 30)
+
+    def identity(self, *more):
+        return digest([json.dumps([self.command(), self.program.cd, *more]).encode(),
+                       *(digest([n.encode(), digest_file(os.path.join(self.program.folder, n))]) .encode() for n in self.sources())])
+
+    def sources(self):
+        for name in files_of(self.program.folder):
+            path = os.path.join(self.program.folder, name)
+            inside = os.path.realpath(path).startswith(self.results + os.sep)
+            if not inside and not set(name.split(os.sep)) & set(LEFT_OUT) and (os.path.islink(path) or os.path.isfile(path)) and not stale(path):
+                yield name
+
+    def program_digest(self, tree):
+        path = self.executable(tree)
+        return digest_file(path).hex() if path else ""
+
+    def build(self):
+        """(outcome, why): ("", "") if all that the kind needs was built, else "error" for the native build, "refused" or "build"."""
+        os.makedirs(self.folder, exist_ok=True)
+        if self.kind in ("", *("openmp", "threads")):
+            made = self.make(self.native, ("gcc", "g++"), self.identity())
+            missing = made["state"] == "built" and self.missing(self.native)
+            marked = self.kind or self.marked()
+            if marked in ("openshmem", "tweed", "parmacs") and (made["state"] == "failed" or missing):
+                self.kind = marked
+            elif made["state"] == "failed":
+                return "error", f"the native build failed: {made['why']}"
+            elif missing:
+                return "error", missing
+            else:
+                self.kind = self.kind or self.linked() or marked
+        if not self.kind:
+            return "error", f"neither OpenMP nor threads are used by {self.program.words(1)[0]}: name what it is by --kind ({', '.join(KINDS)})"
+        made = self.make(self.ours, self.wrappers(), self.identity(self.kind, self.tools))
+        if made["state"] == "failed":
+            return ("refused" if made["why"].startswith("tweed: ") else "build"), made["why"].removeprefix("tweed: ")
+        missing = self.missing(self.ours)
+        if missing or not self.is_tweeds():
+            return "build", missing or "the program was not built by {cc}: the build names a compiler of its own"
+        return "", ""

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Are two outputs the same?  Numbers by a tolerance, lines that do not count left out, and what two runs of one program print differently."""
+import itertools
+import re
+
+NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+WHOLE = re.compile(r"[-+]?\d+")
+LINE = 90  # characters of a line that is quoted
+
+
+def near(a, b, tolerance):
+    """Whole numbers are the same or not; others may differ by @tolerance of the greater one, and of 1."""
+    if a == b:
+        return True
+    if WHOLE.fullmatch(a) and WHOLE.fullmatch(b):
+        return int(a) == int(b)
+    x, y = float(a), float(b)
+    return x == y or abs(x - y) <= tolerance * max(1, abs(x), abs(y))
+
+
+class Text:
+    """The lines of an output that count, each as words between numbers, and numbers."""
+
+    def __init__(self, data, ignore, unordered):
+        lines = data.decode(errors="replace").splitlines()
+        self.lines = [(n, line) for n, line in enumerate(lines, 1) if not any(re.search(i, line) for i in ignore)]
+        if unordered:
+            self.lines.sort(key=lambda line: NUMBER.sub(lambda m: f"{float(m[0]):.6g}", line[1]))
+        self.parts = [([" ".join(t.split()) for t in NUMBER.split(line)], NUMBER.findall(line)) for _, line in self.lines]
+
+
+def unlike(x, y, tolerance):
+    """Numbers of one line that differ, by their place; None: so do its words."""
+    if x[0] != y[0]:
+        return None
+    return {i for i, (a, b) in enumerate(zip(x[1], y[1])) if not near(a, b, tolerance)}
+
+
+class Reference:
+    """Outputs of runs that are right.  What differs from one to the other does not count; @unstable: whole lines come and go."""
+
+    def __init__(self, outputs, ignore, tolerance, unordered):
+        self.data, self.ignore, self.tolerance, self.unordered = outputs[0], ignore, tolerance, unordered
+        self.binary = b"\0" in self.data
+        self.text = Text(self.data, ignore, unordered)
+        self.masked = {}  # line: places of numbers, or None
+        self.unstable = ""
+        for other in outputs[1:]:
+            self.learn(other)
+
+    def learn(self, data):
+        if self.binary:
+            self.unstable = self.unstable or ("" if data == self.data else self.difference(data))
+            return
+        other = Text(data, self.ignore, self.unordered)
+        if len(other.lines) != len(self.text.lines):
+            self.unstable = self.difference(data)
+        for i, (x, y) in enumerate(zip(self.text.parts, other.parts)):
+            places = unlike(x, y, self.tolerance)
+            if places is None or self.masked.get(i, set()) is None:
+                self.masked[i] = None
+            elif places:
+                self.masked[i] = self.masked.get(i, set()) | places
+
+    def difference(self, data):
+        """The first difference of @data, in words, or ""."""
+        if self.binary:
+            at = next((i for i, (a, b) in enumerate(zip(self.data, data)) if a != b), min(len(self.data), len(data)))
+            return "" if data == self.data else f"byte {at}" if at < min(len(self.data), len(data)) else f"{len(data)} bytes in place of {len(self.data)}"
+        other = Text(data, self.ignore, self.unordered)
+        for i, (x, y) in enumerate(itertools.zip_longest(self.text.parts, other.parts)):
+            if x is None:
+                return f"line {other.lines[i][0]} is one too many: {quote(other.lines[i][1])}"
+            if y is None:
+                return f"line {self.text.lines[i][0]} is missing: {quote(self.text.lines[i][1])}"
+            mask = self.masked.get(i, set())
+            if mask is not None and (places := unlike(x, y, self.tolerance)) != set() and (places is None or places - mask):
+                return f"line {other.lines[i][0]}: {quote(other.lines[i][1])} in place of {quote(self.text.lines[i][1])}"
+        return ""
+
+
+def quote(line):
+    line = " ".join(line.split())
+    return "'" + (line if len(line) <= LINE else line[:LINE - 3] + "...") + "'"

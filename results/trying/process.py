@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One process with a time limit, its output in files; nothing of it is left running."""
+import contextlib
+import os
+import resource
+import selectors
+import signal
+import subprocess
+import time
+from dataclasses import dataclass
+
+MOST = 64 << 20  # bytes of an output that are kept; a program that prints more is ended
+GLANCE = 0.2     # seconds: no wait is longer
+
+
+@dataclass
+class Ended:
+    status: int      # as a shell has it: 128 + signal
+    late: bool       # it was ended because of its time
+    flooded: bool    # ... or because it printed too much
+    seconds: float
+    processor: float  # seconds of processor time, of all of its processes
+
+
+def drain(ready, kept, files):
+    """Copies what there is to read; True: too much has come."""
+    for key, _ in ready:
+        data = os.read(key.fd, 1 << 16)
+        if not data:
+            kept.unregister(key.fileobj)
+        else:
+            files[key.data].write(data)
+    return any(f.tell() > MOST for f in files)
+
+
+def end(child, all_of_it):
+    """Asks it to end, then makes it; a job's launcher ends its job."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child.pid, signal.SIGTERM) if all_of_it else child.terminate()
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        child.wait(5 if all_of_it else 20)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child.pid, signal.SIGKILL)
+    child.wait()
+
+
+def run(command, folder, environment, out, err, limit, stdin=os.devnull, launcher=False):
+    """@launcher: asked to end, it ends its processes itself."""
+    before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+    late = flooded = False
+    with open(stdin, "rb") as source, open(out, "wb") as out_file, open(err, "wb") as err_file, \
+            subprocess.Popen(command, cwd=folder, env=environment, stdin=source, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                             start_new_session=True) as child, selectors.DefaultSelector() as kept:
+        files = [out_file, err_file]
+        kept.register(child.stdout, selectors.EVENT_READ, 0)
+        kept.register(child.stderr, selectors.EVENT_READ, 1)
+        try:
+            while child.poll() is None and not late and not flooded:
+                left = begun + limit - time.monotonic()
+                late = left <= 0
+                if kept.get_map():
+                    flooded = drain(kept.select(min(max(left, 0), GLANCE)), kept, files)
+                else:
+                    with contextlib.suppress(subprocess.TimeoutExpired):
+                        child.wait(min(max(left, 0), GLANCE))
+            seconds = time.monotonic() - begun
+        finally:
+            end(child, not launcher)
+        while kept.get_map() and (ready := kept.select(0)):  # what it left in the pipes
+            if drain(ready, kept, files):
+                break
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    status = child.returncode if child.returncode >= 0 else 128 - child.returncode
+    return Ended(status, late, flooded, seconds, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
