@@ -10,7 +10,7 @@ import sys
 from harness.execute import Progress, without_settings
 from harness.plan import Refused
 from trying import summary, trial
-from trying.build import tools_digest
+from trying.build import build_command, tools_digest
 from trying.program import FIELDS, KINDS, LIST, NUMBER, TABLE, TRUTH, WHOLE, make, nearest, plan
 
 USAGE = """tweed try [OPTIONS] FOLDER -- COMMAND ARGS...
@@ -126,6 +126,8 @@ def check(programs, tweed):
         done = subprocess.run([tweed, "info"], capture_output=True, text=True, check=False, env=without_settings() | asked)
         if done.returncode:
             raise Refused(done.stderr.strip().removeprefix("tweed: "))
+    for p in programs:
+        build_command(p)
     for tool in ("gcc", "nm", "ldd"):
         if not shutil.which(tool):
             raise Refused(f"there is no {tool} here, which programs are built and looked at with: install it")

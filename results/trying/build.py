@@ -95,6 +95,20 @@ def tools_digest(tweed):
     return digest([digest_file(f) for f in [tweed, *sorted(libraries)]])
 
 
+def build_command(program):
+    """What builds it: as the program says, or by what its folder has."""
+    if program.build:
+        return program.build
+    has = set(os.listdir(program.folder))
+    if "CMakeLists.txt" in has:
+        return "cmake -S . -B build -DCMAKE_C_COMPILER={cc} -DCMAKE_CXX_COMPILER={cxx} && cmake --build build"
+    if "configure" in has:
+        return "./configure CC={cc} CXX={cxx} && make"
+    if has & {"Makefile", "makefile", "GNUmakefile"}:
+        return "make CC={cc} CXX={cxx}"
+    raise Refused(f"{program.folder} has no makefile, CMakeLists.txt or configure: say by --build how it is built, such as --build '{{cc}} -O2 -o prog *.c'")
+
+
 class Tree:
     """A copy that was built.  Each run finds it as the build has left it: what the one before has changed is put back."""
 
@@ -142,19 +156,6 @@ class Build:
         self.kind = program.kind
         self.note = ""
 
-    def command(self):
-        """What builds it: as the program says, or by what its folder has."""
-        if self.program.build:
-            return self.program.build
-        has = {n for n in os.listdir(self.program.folder)}
-        if "CMakeLists.txt" in has:
-            return "cmake -S . -B build -DCMAKE_C_COMPILER={cc} -DCMAKE_CXX_COMPILER={cxx} && cmake --build build"
-        if "configure" in has:
-            return "./configure CC={cc} CXX={cxx} && make"
-        if has & {"Makefile", "makefile", "GNUmakefile"}:
-            return "make CC={cc} CXX={cxx}"
-        raise Refused(f"{self.program.folder} has no makefile, CMakeLists.txt or configure: say by --build how it is built, such as --build '{{cc}} -O2 -o prog *.c'")
-
     def wrappers(self):
         """Commands of one word, which build systems can take for gcc."""
         folder = os.path.join(self.folder, "wrappers")
@@ -180,7 +181,7 @@ class Build:
             os.remove(state_path)
         copy(self.program.folder, tree.folder, self.results)
         names = dict(zip(("cc", "cxx"), compilers))
-        command = re.sub(r"\{(cc|cxx)\}", lambda m: names[m[1]], self.command())
+        command = re.sub(r"\{(cc|cxx)\}", lambda m: names[m[1]], build_command(self.program))
         environment = without_settings() | {"CC": compilers[0], "CXX": compilers[1]}
         done = process.run(["sh", "-c", "exec 2>&1; " + command], tree.folder, environment, log, os.devnull, self.program.build_timeout)
         text = read(log).decode(errors="replace")
@@ -245,7 +246,7 @@ class Build:
         return MARK in read(path, 1 << 30)
 
     def identity(self, *more):
-        return digest([json.dumps([self.command(), self.program.cd, *more]).encode(),
+        return digest([json.dumps([build_command(self.program), self.program.cd, *more]).encode(),
                        *(digest([n.encode(), digest_file(os.path.join(self.program.folder, n))]) .encode() for n in self.sources())])
 
     def sources(self):

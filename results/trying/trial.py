@@ -178,7 +178,7 @@ class Trial:
     def ended(self, run):
         """(outcome, why) of a run that did not end as it must, or ("", "")."""
         said = sentences(self.said(run))
-        why = [s for s in said if not ENDS.search(s)]
+        why = [s for s in said if not ENDS.search(s) and not s.startswith("warning: ")]
         if run["flooded"]:
             return "hang", f"it printed more than {process.MOST >> 20} MiB, and was ended"
         if run["late"]:
