@@ -18,6 +18,7 @@
 #include "core/heap.h"
 #include "core/job.h"
 #include "core/stores.h"
+#include "sync/wait_queue.h"
 #include "tweed/parmacs.h"
 
 #define PM_PAGE    4096
@@ -43,17 +44,9 @@ struct pm_worker {
 	struct pm_order order;
 };
 
-/* Waits for conditions whose addresses hash alike: a wait ends when the flag has passed the value that @signals had. */
-struct pm_bucket {
-	tw_lock_t lock;
-	tw_flag_t signalled;
-	uint64_t signals;
-};
-
 struct pm_shared {
 	tw_lock_t lock; /* of barriers' lists */
 	tw_flag_t turn;
-	struct pm_bucket condition[PM_BUCKETS];
 	tw_lock_t atomic[PM_BUCKETS];
 	struct pm_worker worker[];
 };
@@ -72,11 +65,6 @@ static struct {
 
 /* Announced, for protocols that must be told. */
 #define PM_STORE(field, value) (tw_stores_add(&(field), sizeof(field)), (field) = (value))
-
-static struct pm_bucket *pm_bucket(const void *ptr)
-{
-	return &pm.shared->condition[((uintptr_t)ptr * 0x9e3779b97f4a7c15u) >> 58];
-}
 
 static void pm_pass_turn(void)
 {
@@ -347,11 +335,8 @@ static void pm_prepare(void)
 	tw_stores_add(s, sizeof(*s) + count * sizeof(s->worker[0]));
 	s->lock = tw_lock_create();
 	s->turn = tw_flag_create();
-	for (unsigned i = 0; i < PM_BUCKETS; i++) {
-		s->condition[i].lock = tw_lock_create();
-		s->condition[i].signalled = tw_flag_create();
+	for (unsigned i = 0; i < PM_BUCKETS; i++)
 		s->atomic[i] = tw_lock_create();
-	}
 	for (unsigned k = 1; k < count; k++) {
 		s->worker[k].go = tw_flag_create();
 		s->worker[k].done = tw_flag_create();
@@ -368,10 +353,14 @@ static void __attribute__((constructor)) pm_begin(void)
 	if (!tw_globals_start && tw_id() == 0)
 		pm_refuse("this program uses the PARMACS macros: link it with 'tweed cc --parmacs'");
 	pm.shared = tw_malloc_all(sizeof(*pm.shared) + (size_t)tw_count() * sizeof(struct pm_worker));
-	if (!pm.shared)
+	struct tw_wait_queues *queues = tw_malloc_all(tw_wait_queues_bytes(tw_me));
+	if (!pm.shared || !queues)
 		pm_refuse("no memory is left of TWEED_MEMORY: raise it");
-	if (tw_id() == 0)
+	tw_wait_queues_open(queues);
+	if (tw_id() == 0) {
+		tw_wait_queues_make(queues);
 		pm_prepare();
+	}
 	on_exit(pm_end, NULL);
 	if (tw_id())
 		pm_work();
@@ -468,31 +457,33 @@ void tw_parmacs_condition_init(long *waiting)
 	PM_STORE(*waiting, 0);
 }
 
-/* A signal that comes after the caller's lock is released finds *@waiting set, and so raises the flag past @signals. */
+/* The queue's lock is taken for a signal only if somebody waits: *@waiting counts them, under the caller's lock. */
 void tw_parmacs_condition_wait(long *waiting, tw_lock_t lock)
 {
-	struct pm_bucket *b = pm_bucket(waiting);
+	struct tw_wait_queue *queue = tw_wait_queue_lock(waiting);
+	uint64_t ticket = tw_wait_queue_join(queue, waiting);
 
-	PM_STORE(*waiting, 1);
-	tw_lock_acquire(b->lock);
-	uint64_t signals = b->signals;
-	tw_lock_release(b->lock);
+	PM_STORE(*waiting, *waiting + 1);
+	tw_wait_queue_unlock(queue);
 	tw_parmacs_unlock(lock);
-	tw_flag_wait(b->signalled, signals + 1);
+	tw_wait_queue_wait(waiting, ticket, 0);
 	tw_lock_acquire(lock);
 }
 
 void tw_parmacs_condition_signal(long *waiting)
 {
-	struct pm_bucket *b = pm_bucket(waiting);
+	if (!*waiting)
+		return;
+	PM_STORE(*waiting, *waiting - 1);
+	tw_wait_queue_wake(tw_wait_queue_lock(waiting), waiting, 1);
+}
 
+void tw_parmacs_condition_broadcast(long *waiting)
+{
 	if (!*waiting)
 		return;
 	PM_STORE(*waiting, 0);
-	tw_lock_acquire(b->lock);
-	uint64_t signals = PM_STORE(b->signals, b->signals + 1);
-	tw_lock_release(b->lock);
-	tw_flag_set(b->signalled, signals);
+	tw_wait_queue_wake(tw_wait_queue_lock(waiting), waiting, TW_WAKE_ALL);
 }
 
 void tw_parmacs_atomic_begin(const volatile void *ptr)

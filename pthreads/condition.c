@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* condition.c - condition variables.  A signal lets all go who wait, which POSIX allows: waits may end unasked. */
+/* condition.c - condition variables.  A wait ends by a signal of its own variable only: there are programs that rely on that, though POSIX
+ * allows others. */
 #include <errno.h>
 
 #include "pthreads/pthreads.h"
@@ -30,11 +31,11 @@ static int condition_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, uin
 {
 	if (!pt_leave())
 		return EPERM;
-	struct pt_lot *lot = pt_lot_lock(condition);
-	uint64_t ticket = pt_lot_ticket(lot);
-	pt_lot_unlock(lot, false);
+	struct tw_wait_queue *queue = tw_wait_queue_lock(condition);
+	uint64_t ticket = tw_wait_queue_join(queue, condition);
+	tw_wait_queue_unlock(queue);
 	uint32_t count = pt_mutex_give(mutex);
-	int error = pt_lot_wait(lot, ticket, until);
+	int error = tw_wait_queue_wait(condition, ticket, until) ? 0 : ETIMEDOUT;
 	pt_mutex_take(mutex, count);
 	return error;
 }
@@ -56,14 +57,19 @@ int tw_pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *mutex,
 	return tw_pthread_cond_clockwait(condition, mutex, ((struct pt_condition *)condition)->clock, at);
 }
 
-int tw_pthread_cond_broadcast(pthread_cond_t *condition)
+static int condition_wake(pthread_cond_t *condition, unsigned most)
 {
 	if (pt_leave())
-		pt_lot_unlock(pt_lot_lock(condition), true);
+		tw_wait_queue_wake(tw_wait_queue_lock(condition), condition, most);
 	return 0;
 }
 
 int tw_pthread_cond_signal(pthread_cond_t *condition)
 {
-	return tw_pthread_cond_broadcast(condition);
+	return condition_wake(condition, 1);
+}
+
+int tw_pthread_cond_broadcast(pthread_cond_t *condition)
+{
+	return condition_wake(condition, TW_WAKE_ALL);
 }

@@ -9,6 +9,7 @@ extern int tw_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void
 extern int tw_pthread_join(pthread_t thread, void **result);
 extern int tw_pthread_detach(pthread_t thread);
 extern int tw_pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex);
+extern int tw_pthread_cond_signal(pthread_cond_t *condition);
 extern int tw_pthread_cond_broadcast(pthread_cond_t *condition);
 
 /* A function of the C++ library, by its mangled name. */
@@ -90,7 +91,7 @@ CXX(void, cxx_condition_wait, "_ZNSt18condition_variable4waitERSt11unique_lockIS
 
 CXX(void, cxx_condition_one, "_ZNSt18condition_variable10notify_oneEv", (pthread_cond_t * condition))
 {
-	tw_pthread_cond_broadcast(condition);
+	tw_pthread_cond_signal(condition);
 }
 
 CXX(void, cxx_condition_all, "_ZNSt18condition_variable10notify_allEv", (pthread_cond_t * condition))
@@ -106,12 +107,12 @@ static bool cxx_futex_wait(unsigned *word, unsigned value, bool timed, clockid_t
 	int error = 0;
 
 	pt_leave();
-	struct pt_lot *lot = pt_lot_lock(word);
+	struct tw_wait_queue *queue = tw_wait_queue_lock(word);
 	bool changed = (*word & ~0x80000000u) != (value & ~0x80000000u);
-	uint64_t ticket = changed ? 0 : pt_lot_ticket(lot);
-	pt_lot_unlock(lot, false);
+	uint64_t ticket = changed ? 0 : tw_wait_queue_join(queue, word);
+	tw_wait_queue_unlock(queue);
 	if (!changed)
-		error = pt_lot_wait(lot, ticket, until);
+		error = tw_wait_queue_wait(word, ticket, until) ? 0 : ETIMEDOUT;
 	return error != ETIMEDOUT;
 }
 
@@ -135,7 +136,7 @@ CXX(bool, cxx_futex_wait_steady, CXX_FUTEX "26_M_futex_wait_until_steady" CXX_TI
 CXX(void, cxx_futex_notify, CXX_FUTEX "19_M_futex_notify_allEPj", (unsigned *word))
 {
 	pt_leave();
-	pt_lot_unlock(pt_lot_lock(word), true);
+	tw_wait_queue_wake(tw_wait_queue_lock(word), word, TW_WAKE_ALL);
 }
 
 /* ---- exceptions, which std::future hands to other threads: in shared memory, with room for the library's header before them ---- */

@@ -18,7 +18,7 @@ struct pt_key {
 	void (*destructor)(void *value);
 };
 
-static struct pt_key *key_table; /* shared; under the lot of its own address */
+static struct pt_key *key_table; /* shared; under the lock of its address */
 static struct {
 	pthread_key_t key;
 	void *value;
@@ -42,7 +42,7 @@ int tw_pthread_key_create(pthread_key_t *key, void (*destructor)(void *value))
 
 	if (!pt_enter())
 		return EAGAIN;
-	struct pt_lot *lot = pt_lot_lock(key_table);
+	struct tw_wait_queue *queue = tw_wait_queue_lock(key_table);
 	while (i < PTHREAD_KEYS_MAX && key_table[i].used)
 		i++;
 	if (i < PTHREAD_KEYS_MAX) {
@@ -50,7 +50,7 @@ int tw_pthread_key_create(pthread_key_t *key, void (*destructor)(void *value))
 		                               true, destructor};
 		*key = key_table[i].key;
 	}
-	pt_lot_unlock(lot, false);
+	tw_wait_queue_unlock(queue);
 	return i < PTHREAD_KEYS_MAX ? 0 : EAGAIN;
 }
 
@@ -60,11 +60,11 @@ int tw_pthread_key_delete(pthread_key_t key)
 
 	if (!pt_enter())
 		return 0;
-	struct pt_lot *lot = pt_lot_lock(key_table);
+	struct tw_wait_queue *queue = tw_wait_queue_lock(key_table);
 	bool known = k->used && k->key == key;
 	if (known)
 		k->used = false;
-	pt_lot_unlock(lot, false);
+	tw_wait_queue_unlock(queue);
 	return known ? 0 : EINVAL;
 }
 
@@ -94,9 +94,9 @@ static bool key_destroy(void)
 		void *value = key_values[i].value;
 		if (!value)
 			continue;
-		struct pt_lot *lot = pt_lot_lock(key_table);
+		struct tw_wait_queue *queue = tw_wait_queue_lock(key_table);
 		struct pt_key k = key_table[i];
-		pt_lot_unlock(lot, false);
+		tw_wait_queue_unlock(queue);
 		key_values[i].value = NULL;
 		if (!k.used || k.key != key_values[i].key || !k.destructor)
 			continue;

@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <time.h>
 
+#include "sync/wait_queue.h"
 #include "threads/threads.h"
 
 /* pt_enter - at the beginning of each call that may wait or talk to others.  False after the end of the job, when there are no others;
@@ -30,21 +31,11 @@ static inline bool pt_leave(void)
 /* pt_until - the moment @at of @clock, for tw_wait_until.  0: it is no time. */
 uint64_t pt_until(clockid_t clock, const struct timespec *at);
 
-/* ---- lot.c: where threads wait, found by an address, as at a futex
- *
- * The lot is locked; the caller looks at its object, and if it must wait: ticket = pt_lot_ticket(lot), unlock, pt_lot_wait.  A wake after the
- * ticket was drawn ends the wait, as may others (addresses share lots): so callers look again. */
-struct pt_lot;
-/* pt_objects_open - make what all objects need: the lots, and the table of keys.  Collective. */
+/* ---- wait.c
+ * pt_objects_open - make what all objects need: wait queues, and the table of keys.  Collective. */
 void pt_objects_open(void);
-/* pt_lot_lock - lock the lot of @address.  pt_lot_unlock - unlock it, and if @wake, let all go who wait there. */
-struct pt_lot *pt_lot_lock(const volatile void *address);
-void pt_lot_unlock(struct pt_lot *lot, bool wake);
-uint64_t pt_lot_ticket(struct pt_lot *lot);
 /* pt_flag_wait - until @flag is at least @number, an acquire; or false, @until has passed (0: no limit). */
 bool pt_flag_wait(tw_flag_t flag, uint64_t number, uint64_t until);
-/* pt_lot_wait - without the lock; not beyond @until (0: no limit).  0, or ETIMEDOUT. */
-int pt_lot_wait(struct pt_lot *lot, uint64_t ticket, uint64_t until);
 
 /* ---- mutex.c */
 /* pt_mutex_give - unlock wholly, for a wait; how often it was locked.  pt_mutex_take - lock it again, as often. */

@@ -5,7 +5,7 @@
 #include "pthreads/pthreads.h"
 
 struct pt_rwlock {
-	uint32_t readers; /* all under the lot's lock */
+	uint32_t readers; /* all under the lock of its wait queue */
 	uint32_t writer;  /* processor + 1; 0: nobody */
 };
 _Static_assert(sizeof(struct pt_rwlock) <= sizeof(pthread_rwlock_t), "it fits");
@@ -42,16 +42,16 @@ static int rwlock_take(pthread_rwlock_t *rwlock, bool write, bool wait, uint64_t
 
 	if (!pt_enter())
 		return 0;
-	struct pt_lot *lot = pt_lot_lock(l);
+	struct tw_wait_queue *queue = tw_wait_queue_lock(l);
 	if (wait && l->writer == tw_me->id + 1)
 		error = EDEADLK;
 	while (!(taken = rwlock_try(l, write)) && !error) {
-		uint64_t ticket = pt_lot_ticket(lot);
-		pt_lot_unlock(lot, false);
-		error = pt_lot_wait(lot, ticket, until);
-		lot = pt_lot_lock(l);
+		uint64_t ticket = tw_wait_queue_join(queue, l);
+		tw_wait_queue_unlock(queue);
+		error = tw_wait_queue_wait(l, ticket, until) ? 0 : ETIMEDOUT;
+		queue = tw_wait_queue_lock(l);
 	}
-	pt_lot_unlock(lot, false);
+	tw_wait_queue_unlock(queue);
 	return taken ? 0 : error;
 }
 
@@ -61,13 +61,16 @@ int tw_pthread_rwlock_unlock(pthread_rwlock_t *rwlock)
 
 	if (!pt_leave())
 		return 0;
-	struct pt_lot *lot = pt_lot_lock(l);
+	struct tw_wait_queue *queue = tw_wait_queue_lock(l);
 	int error = l->writer ? l->writer == tw_me->id + 1 ? 0 : EPERM : l->readers ? 0 : EPERM;
 	if (!error && l->writer)
 		l->writer = 0;
 	else if (!error)
 		l->readers--;
-	pt_lot_unlock(lot, !l->readers);
+	if (l->readers)
+		tw_wait_queue_unlock(queue);
+	else
+		tw_wait_queue_wake(queue, l, TW_WAKE_ALL);
 	return error;
 }
 

@@ -7,7 +7,7 @@
 #include "pthreads/pthreads.h"
 
 struct pt_semaphore {
-	unsigned value; /* under the lot's lock */
+	unsigned value; /* under its wait queue's lock */
 };
 _Static_assert(sizeof(struct pt_semaphore) <= sizeof(sem_t), "it fits");
 
@@ -47,18 +47,18 @@ static int semaphore_take(sem_t *semaphore, bool wait, uint64_t until)
 
 	if (!pt_enter())
 		return 0;
-	struct pt_lot *lot = pt_lot_lock(s);
+	struct tw_wait_queue *queue = tw_wait_queue_lock(s);
 	while (!s->value && !error) {
-		uint64_t ticket = pt_lot_ticket(lot);
-		pt_lot_unlock(lot, false);
-		error = pt_lot_wait(lot, ticket, until);
-		lot = pt_lot_lock(s);
+		uint64_t ticket = tw_wait_queue_join(queue, s);
+		tw_wait_queue_unlock(queue);
+		error = tw_wait_queue_wait(s, ticket, until) ? 0 : ETIMEDOUT;
+		queue = tw_wait_queue_lock(s);
 	}
 	if (s->value) {
 		s->value--;
 		error = 0;
 	}
-	pt_lot_unlock(lot, false);
+	tw_wait_queue_unlock(queue);
 	return error;
 }
 
@@ -95,10 +95,10 @@ int tw_sem_post(sem_t *semaphore)
 
 	if (!pt_leave())
 		return 0;
-	struct pt_lot *lot = pt_lot_lock(s);
+	struct tw_wait_queue *queue = tw_wait_queue_lock(s);
 	bool full = s->value == SEM_VALUE_MAX;
 	s->value += !full;
-	pt_lot_unlock(lot, true);
+	tw_wait_queue_wake(queue, s, 1);
 	return full ? semaphore_fail(EOVERFLOW) : 0;
 }
 
@@ -108,8 +108,8 @@ int tw_sem_getvalue(sem_t *semaphore, int *value)
 
 	if (!pt_enter())
 		return 0;
-	struct pt_lot *lot = pt_lot_lock(s);
+	struct tw_wait_queue *queue = tw_wait_queue_lock(s);
 	*value = (int)s->value;
-	pt_lot_unlock(lot, false);
+	tw_wait_queue_unlock(queue);
 	return 0;
 }

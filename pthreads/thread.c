@@ -47,14 +47,14 @@ static unsigned thread_count(void)
 	return tw_me->nodes * tw_me->locals;
 }
 
-static struct pt_lot *threads_lock(void)
+static struct tw_wait_queue *threads_lock(void)
 {
-	return pt_lot_lock(threads);
+	return tw_wait_queue_lock(threads);
 }
 
-static void threads_unlock(struct pt_lot *lot)
+static void threads_unlock(struct tw_wait_queue *queue)
 {
-	pt_lot_unlock(lot, false);
+	tw_wait_queue_unlock(queue);
 }
 
 /* The processor that has it; thread_count(): none. */
@@ -120,11 +120,11 @@ static void thread_end(uint64_t order)
 	pt_keys_end();
 	fflush(NULL);
 	th_stack_reserve();
-	struct pt_lot *lot = threads_lock();
+	struct tw_wait_queue *queue = threads_lock();
 	t->result = here.result;
 	t->ended = true;
 	t->busy = !t->detached;
-	threads_unlock(lot);
+	threads_unlock(queue);
 	tw_flag_set(handles[tw_id()].done, order);
 }
 
@@ -161,11 +161,11 @@ static void thread_order(unsigned k)
 static bool threads_at_work(void)
 {
 	bool some = false;
-	struct pt_lot *lot = threads_lock();
+	struct tw_wait_queue *queue = threads_lock();
 
 	for (unsigned k = 1; k < thread_count(); k++)
 		some |= threads[k].busy && !threads[k].ended;
-	threads_unlock(lot);
+	threads_unlock(queue);
 	return some;
 }
 
@@ -188,7 +188,7 @@ void th_kind_exit(int status)
 static unsigned thread_take(void *(*start)(void *arg), void *arg, bool detached, bool *may_come)
 {
 	unsigned k = 1;
-	struct pt_lot *lot = threads_lock();
+	struct tw_wait_queue *queue = threads_lock();
 
 	*may_come = false;
 	for (; k < thread_count() && threads[k].busy; k++)
@@ -202,7 +202,7 @@ static unsigned thread_take(void *(*start)(void *arg), void *arg, bool detached,
 		t->arg = arg;
 		t->orders++;
 	}
-	threads_unlock(lot);
+	threads_unlock(queue);
 	return k < thread_count() ? k : 0;
 }
 
@@ -252,18 +252,18 @@ static int thread_join(pthread_t thread, void **result, uint64_t until, int late
 		return ESRCH;
 	if (k == (unsigned)tw_id())
 		return EDEADLK;
-	struct pt_lot *lot = threads_lock();
+	struct tw_wait_queue *queue = threads_lock();
 	struct thread t = threads[k];
-	threads_unlock(lot);
+	threads_unlock(queue);
 	if (!t.busy || t.detached)
 		return EINVAL;
 	if (!pt_flag_wait(handles[k].done, t.orders, until))
 		return late;
-	lot = threads_lock();
+	queue = threads_lock();
 	if (result)
 		*result = threads[k].result;
 	threads[k].busy = false;
-	threads_unlock(lot);
+	threads_unlock(queue);
 	return 0;
 }
 
@@ -295,13 +295,13 @@ int tw_pthread_detach(pthread_t thread)
 	unsigned k = thread_find(thread);
 	if (k == thread_count())
 		return k || !here.open ? 0 : ESRCH;
-	struct pt_lot *lot = threads_lock();
+	struct tw_wait_queue *queue = threads_lock();
 	int error = threads[k].busy && !threads[k].detached ? 0 : EINVAL;
 	if (!error) {
 		threads[k].detached = true;
 		threads[k].busy = !threads[k].ended;
 	}
-	threads_unlock(lot);
+	threads_unlock(queue);
 	return error;
 }
 

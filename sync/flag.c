@@ -60,6 +60,17 @@ void tw_flag_set(tw_flag_t flag, uint64_t value)
 	}
 }
 
+void tw_sync_flag_tell(struct tw_proc *me, uint64_t id, uint64_t value, unsigned processor)
+{
+	struct sync_object o = sync_find(me, id, SYNC_FLAG, "tw_sync_flag_tell");
+	unsigned node = processor / me->locals;
+
+	tw_trace(me, TW_TRACE_flag_set, TW_TRACE_NONE, TW_TRACE_NO_PAGE, id, value);
+	sync_release(me, TW_SYNC_FLAG, id);
+	tw_net_write64(me->net, node, SYNC_WORD(&o, value), value);
+	tw_net_notify(me->net, node, processor % me->locals);
+}
+
 uint64_t tw_flag_wait(tw_flag_t flag, uint64_t value)
 {
 	struct tw_proc *me = tw_me_checked("tw_flag_wait");

@@ -17,6 +17,10 @@ uint64_t tw_sync_barrier_job(struct tw_proc *me);
 /* tw_sync_barrier_wait - tw_barrier_wait.  Returns true in one of those who meet. */
 bool tw_sync_barrier_wait(struct tw_proc *me, uint64_t id);
 
+/* tw_sync_flag_tell - tw_flag_set of a flag that @processor alone waits for, and nobody else looks at: it is raised at that processor's node
+ * only.  Values of one flag are told one after the other. */
+void tw_sync_flag_tell(struct tw_proc *me, uint64_t id, uint64_t value, unsigned processor);
+
 /* tw_sync_short - a lock's slot in 32 bits, never 0; tw_sync_whole - the handle of the lock in that slot now. */
 uint32_t tw_sync_short(struct tw_proc *me, uint64_t id);
 uint64_t tw_sync_whole(struct tw_proc *me, uint32_t number);

@@ -23,7 +23,7 @@ enum cc_kind { CC_UNKNOWN, CC_GCC, CC_CLANG };
 
 struct cc {
 	bool cxx;
-	bool poll, show, silent, parmacs, shared_globals,
+	bool poll, show, silent, parmacs, copied_globals, shared_globals,
 	    shared_heap; /* our options; silent: stores are not announced */
 	bool openmp;     /* tweed omp: implies some of them */
 	bool pthreads;   /* so does this one */
@@ -50,7 +50,8 @@ static int cc_usage(const char *name)
 	       "instructions that tell Tweed of every store, with its headers, and with its library.\n\n"
 	       "  --no-stores       no such instructions: faster, but not for protocol 1L\n"
 	       "  --poll            instructions that poll for requests of other processors, too\n"
-	       "  --parmacs         for programs with the PARMACS macros: CREATE copies global variables\n"
+	       "  --parmacs         for programs with the PARMACS macros: global variables are shared memory\n"
+	       "  --copied-globals  with --parmacs: private, CREATE copies them\n"
 	       "  --shared-globals  global variables are shared memory\n"
 	       "  --shared-heap     malloc and its kin give shared memory\n"
 	       "  --pthreads        POSIX threads are the job's processors, and share everything; with gcc\n"
@@ -292,8 +293,8 @@ static bool cc_in_path(const char *name)
 	return found;
 }
 
-/* clang where stores are announced for protocol 1L: it announces what gcc does not (doc/stores.md).  Programs with the PARMACS macros have
- * gcc's, but for stores into global variables that are shared. */
+/* clang where stores are announced for protocol 1L: it announces what gcc does not (doc/stores.md).  Programs with the PARMACS macros were made
+ * with gcc, and there are some that clang breaks. */
 static const char *cc_default(const struct cc *cc)
 {
 	const char *clang = cc->cxx ? "clang++" : "clang";
@@ -489,6 +490,7 @@ static char **cc_options(struct cc *cc, char **argv)
 	    {"--show", &cc->show},
 	    {"--no-stores", &cc->silent},
 	    {"--parmacs", &cc->parmacs},
+	    {"--copied-globals", &cc->copied_globals},
 	    {"--shared-globals", &cc->shared_globals},
 	    {"--shared-heap", &cc->shared_heap},
 	    {"--pthreads", &cc->pthreads},
@@ -514,6 +516,10 @@ static int cc_check(const struct cc *cc)
 		tool_say("--poll polls where stores are announced: leave --no-stores out");
 		return -EINVAL;
 	}
+	if (cc->copied_globals && (cc->shared_globals || !cc->parmacs)) {
+		tool_say("--copied-globals is for --parmacs, in place of shared global variables: leave it out");
+		return -EINVAL;
+	}
 	if (cc->shared_globals && !cc->silent && cc->compiles && cc->kind == CC_GCC) {
 		tool_say("gcc announces no stores into global variables: with --shared-globals use clang (%s=%s), or "
 		         "--no-stores if the program is not for protocol 1L",
@@ -526,6 +532,16 @@ static int cc_check(const struct cc *cc)
 		return -EINVAL;
 	}
 	return 0;
+}
+
+/* Programs of SPLASH were written for global variables that are shared (Splash-3 and -4), or copied by CREATE (SPLASH-2), and few for the latter
+ * alone.  Stores into shared ones are announced by clang only. */
+static void cc_default_globals(struct cc *cc)
+{
+	if (!cc->parmacs || cc->copied_globals || cc->shared_globals)
+		return;
+	cc->shared_globals = true;
+	cc->silent |= cc->kind == CC_GCC && !cc->poll;
 }
 
 /* The caller's arguments; gcc's own run-time is not linked. */
@@ -571,8 +587,10 @@ static int cc_command(struct cc cc, int argc, char **argv)
 		cc_add_all(&cc, (const char *const *)(uintptr_t)argv);
 		return cc_run(&cc);
 	}
-	if (cc_read(&cc, name, argv) < 0 || (cc.links && !cc.silent && cc_check_objects(name, argv) < 0) ||
-	    cc_locate(&cc) < 0 || cc_ask(&cc) < 0 || cc_check(&cc) < 0)
+	if (cc_read(&cc, name, argv) < 0 || cc_locate(&cc) < 0 || cc_ask(&cc) < 0)
+		return TOOL_USAGE;
+	cc_default_globals(&cc);
+	if ((cc.links && !cc.silent && cc_check_objects(name, argv) < 0) || cc_check(&cc) < 0)
 		return TOOL_USAGE;
 	cc_add_arguments(&cc, argv);
 	if (cc.compiles)

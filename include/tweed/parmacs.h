@@ -29,7 +29,7 @@ extern "C" {
 #endif
 
 /* BARDEC and PAUSEDEC.  A lock is a tw_lock_t; a condition variable a long, for there are programs that declare it before
- * they have this header: whether somebody waits. */
+ * they have this header: how many wait. */
 typedef struct tw_parmacs_barrier {
 	tw_barrier_t barrier;
 	long n;                          /* 0: not known yet */
@@ -69,12 +69,13 @@ TW_API void tw_parmacs_pause_init(tw_parmacs_pause_t *pause);
 TW_API void tw_parmacs_pause_set(tw_parmacs_pause_t *pause);
 TW_API void tw_parmacs_pause_wait(tw_parmacs_pause_t *pause);
 
-/* tw_parmacs_condition_init, tw_parmacs_condition_wait, tw_parmacs_condition_signal - CONDVARINIT, CONDVARWAIT, and both
- * CONDVARSIGNAL and CONDVARBCAST.  In shared memory; the callers of the latter three hold the lock that goes with it.  A wait
- * may also return unasked. */
+/* tw_parmacs_condition_init, tw_parmacs_condition_wait, tw_parmacs_condition_signal, tw_parmacs_condition_broadcast - CONDVARINIT,
+ * CONDVARWAIT, CONDVARSIGNAL and CONDVARBCAST.  In shared memory; the callers of the latter three hold the lock that goes with it.  A signal
+ * wakes one wait for this variable, a broadcast all of them; nothing else does. */
 TW_API void tw_parmacs_condition_init(long *waiting);
 TW_API void tw_parmacs_condition_wait(long *waiting, tw_lock_t lock);
 TW_API void tw_parmacs_condition_signal(long *waiting);
+TW_API void tw_parmacs_condition_broadcast(long *waiting);
 
 /* tw_parmacs_atomic_begin, tw_parmacs_atomic_end - around an access to the shared word at @ptr by FETCH_ADD and its kin,
  * which then is atomic among these, an acquire and a release.  Not to be nested. */

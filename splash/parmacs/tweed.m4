@@ -68,7 +68,7 @@ define(`CONDVARDEC', `long $1;')
 define(`CONDVARINIT', `{tw_parmacs_condition_init(&($1));}')
 define(`CONDVARWAIT', `{tw_parmacs_condition_wait(&($1), ($2));}')
 define(`CONDVARSIGNAL', `{tw_parmacs_condition_signal(&($1));}')
-define(`CONDVARBCAST', `{tw_parmacs_condition_signal(&($1));}')
+define(`CONDVARBCAST', `{tw_parmacs_condition_broadcast(&($1));}')
 
 # Subscripts handed out one by one, 0 to $3, then -1 to each of $4 processors.
 define(`GSDEC', `struct { tw_lock_t lock; long next; } $1;')

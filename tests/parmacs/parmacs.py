@@ -57,10 +57,10 @@ def programs(compilers):
     for cc in compilers:
         for stores in [["--no-stores"], []]:
             mark = f"{cc}{'' if stores else '-1L'}"
-            build("copied-" + mark, cc, *stores, "--parmacs", "-DSHARED=0", source)
+            build("copied-" + mark, cc, *stores, "--parmacs", "--copied-globals", "-DSHARED=0", source)
             named["copied-" + mark] = not stores
             if stores or cc == "clang":
-                build("shared-" + mark, cc, *stores, "--parmacs", "--shared-globals", "-DSHARED=1", source)
+                build("shared-" + mark, cc, *stores, "--parmacs", "-DSHARED=1", source)
                 os.makedirs(mark, exist_ok=True)
                 build(mark + "/threads", cc, *stores, "--shared-globals", "--shared-heap", threads)
                 named["shared-" + mark] = named[mark + "/threads"] = not stores
@@ -86,13 +86,15 @@ def run_all(named):
         run_one(program, "1x3", "none")
         for more in [] if announced else [["--fault", "mprotect"], ["--page-size", "64K"], ["--home", "after-init"], ["--transport", "sim"]]:
             run_one(program, "2x2", "2L", *more)
+    build("plain", "gcc", "--parmacs", "-DSHARED=1", "macros.c")  # stores are not announced: gcc knows none into shared variables
+    run_one("plain", "2x2", "2L")
     done = job("2x2", "./copied-gcc", "-p", "3")
     expect("fewer than there are", done.stdout.splitlines()[-1:] == ["3 processors, 0 failures"], done)
 
 
 def ends():
     """Status, and the sentence on standard error; none for a program's own end."""
-    build("ends", "gcc", "--no-stores", "--parmacs", expand("ends.c.in"))
+    build("ends", "gcc", "--no-stores", "--parmacs", "--copied-globals", expand("ends.c.in"))
     for how, status, words in [
             ("returns", 0, ""), ("usage", 255, ""), ("returned", 5, ""), ("too many", 2, "the program wants 5 processors, and the job has 4"),
             ("single", 2, "all 4 processors of the job are at work"), ("memory", 2, "G_MALLOC: no 1125899906842624 bytes"),
@@ -130,6 +132,8 @@ def refusals(compilers):
         f.write("int one;\n")
     for args, cc, words in [
             (["--shared-globals", "-c", "one.c"], "gcc", "gcc announces no stores into global variables"),
+            (["--parmacs", "--copied-globals", "--shared-globals", "-c", "one.c"], "gcc", "--copied-globals is for --parmacs, in place of"),
+            (["--copied-globals", "-c", "one.c"], "gcc", "--copied-globals is for --parmacs"),
             (["--parmacs", "--no-stores", "-shared", "one.c"], "gcc", "-shared, but only a program's"),
             (["--parmacs", "--no-stores", "-mcmodel=medium", "-c", "one.c"], "gcc", "the small code model"),
             (["--shared-globals", "--no-stores", "-fuse-ld=gold", "one.c"], "gcc", "only GNU ld"),

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define ROUNDS 40
 
@@ -192,6 +193,57 @@ static void conditions(void)
 	pthread_cond_destroy(&never);
 }
 
+/* ---- waits without a loop: they end by a signal of their own variable, and each signal ends one ---- */
+
+#define OTHERS 200
+static pthread_cond_t own[OTHERS + 1];
+static int waiting, may, ended, unasked;
+
+static void *wait_once(void *arg)
+{
+	pthread_mutex_lock(&queue_lock);
+	waiting++;
+	pthread_cond_wait(&own[0], &queue_lock);
+	unasked += ++ended > may;
+	pthread_mutex_unlock(&queue_lock);
+	return arg;
+}
+
+static void signal_own(void)
+{
+	for (int i = 1; i <= OTHERS; i++) {
+		pthread_mutex_lock(&queue_lock);
+		pthread_cond_broadcast(&own[i]);
+		pthread_mutex_unlock(&queue_lock);
+	}
+	usleep(20000);
+	pthread_mutex_lock(&queue_lock);
+	may++;
+	pthread_cond_signal(&own[0]);
+	pthread_mutex_unlock(&queue_lock);
+}
+
+static void own_signals(void)
+{
+	pthread_t t[64];
+	int all = 0;
+
+	for (int i = 0; i <= OTHERS; i++)
+		pthread_cond_init(&own[i], NULL);
+	for (int i = 1; i <= threads; i++)
+		pthread_create(&t[i], NULL, wait_once, NULL);
+	while (all < threads) {
+		pthread_mutex_lock(&queue_lock);
+		all = waiting;
+		pthread_mutex_unlock(&queue_lock);
+	}
+	for (int i = 1; i <= threads; i++)
+		signal_own();
+	for (int i = 1; i <= threads; i++)
+		pthread_join(t[i], NULL);
+	printf("waits ended %d, unasked %d\n", ended, unasked);
+}
+
 /* ---- semaphores, read-write locks, barriers, atomics ---- */
 
 static sem_t few, ready;
@@ -293,6 +345,7 @@ int main(int argc, char **argv)
 	threads = argc > 1 ? atoi(argv[1]) : 1;
 	mutexes();
 	conditions();
+	own_signals();
 	others();
 	return 3;
 }
