@@ -9,7 +9,7 @@ import bisect
 import collections
 import itertools
 
-WRITES = ("diff_out", "diff_update", "doubled", "home_flush", "write_fault")
+WRITES = ("diff_out", "diff_update", "doubled", "write_fault")  # of stores; not home_flush, of pages that may have been kept writable
 ORDER = ("lock_take", "lock_release", "flag_seen", "flag_set", "barrier_leave")  # but for barriers of all
 COUNTED = WRITES + ("read_fault", "fetch", "invalidation")
 
@@ -109,15 +109,13 @@ def count(page, node, e):
         page.readers.add(node)
     elif e.kind == "write_fault":
         page.write_faults += 1
-    elif e.kind != "home_flush":
+    else:
         page.diffs += 1
 
 
 def note(use, block, e):
     if e.kind in ("read_fault", "write_fault"):
         use.add_fault(e.a, block, e.kind == "write_fault")
-    elif e.kind == "home_flush":
-        use.writes = True
     else:
         use.add_diff(e.a, e.b)
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Traces: their counts are the run's counters, false sharing is named, and nothing else; full rings, jobs that die, damaged files.
 
-trace.py --tweed TWEED --sharer SHARER --torture TORTURE --kernel KERNEL [--stores PROGRAM] [--hosts] [--brief]
+trace.py --tweed TWEED --sharer SHARER --torture TORTURE --kernel KERNEL --sor SOR [--stores PROGRAM] [--hosts] [--brief]
 
 --stores: a program compiled by `tweed cc`, for 1L.  --hosts: agents behind a remote shell, over the transport ofi.
 --brief: for slow builds, two protocols."""
@@ -134,7 +134,16 @@ def names(a, shape, *options):
         "" if named == {"left", "right"} else f"named as shared falsely: {sorted(named)}\n{done.stdout}"])
 
 
+def names_none(a, protocol):
+    """A page of sor is written by one node in one interval, and read by the other in the next."""
+    run(a, "2x1", a.sor, "--rows", "512", "--columns", "2048", "--iterations", "60", options=["--protocol", protocol, "--trace-events", "4194304"])
+    done = report(a, "t.tw", "--text")
+    check(f"names none under {protocol}", ["" if done.returncode == 0 and "Barriers" in done.stdout and "Shared falsely" not in done.stdout else done.stdout])
+
+
 def all_names(a):
+    for protocol in ("2L", "2LMigr", "TS"):
+        names_none(a, protocol)
     for protocol in PROTOCOLS:
         names(a, "2x1", "--protocol", protocol)
     names(a, "2x2", "--fault", "mprotect")
@@ -308,7 +317,7 @@ def hosts(a):
 
 def main():
     p = argparse.ArgumentParser(description=__doc__)
-    for option in ("--tweed", "--sharer", "--torture", "--kernel"):
+    for option in ("--tweed", "--sharer", "--torture", "--kernel", "--sor"):
         p.add_argument(option, required=True, type=os.path.abspath)
     p.add_argument("--stores", type=os.path.abspath)
     p.add_argument("--hosts", action="store_true")
