@@ -64,6 +64,8 @@ void agent_tick(struct agent *a)
 
 	for (unsigned k = 0; a->processor && k < a->boot.config.processors && !beat.stopped; k++)
 		beat.stopped = a->processor[k].pid && tool_stopped(a->processor[k].pid);
+	for (unsigned k = 0; a->processor && k < a->boot.config.processors; k++)
+		beat.joined = beat.joined || a->stats[k].started_ns;
 	guard_beat(limit_ns ? 2 * limit_ns + 1000000000u : 0);
 	if (!wire_waits(&a->wire))
 		wire_send(&a->wire, WIRE_BEAT, &beat, sizeof(beat), NULL, 0);

@@ -14,31 +14,45 @@
 #include "tools/agent_parts.h"
 #include "tools/bind.h"
 
-static bool agent_own_variable(const char *text)
+/* What each processor finds of its own in its environment: the first two for Tweed, the others for programs, also before they join. */
+enum { AGENT_BOOT, AGENT_PROCESSOR, AGENT_RANK, AGENT_SIZE, AGENT_VARIABLES };
+static const char *const agent_variable[AGENT_VARIABLES] = {"TWEED_BOOT", "TWEED_PROCESSOR", "TWEED_RANK", "TWEED_SIZE"};
+static char agent_text[AGENT_VARIABLES][32];
+
+static void agent_set_variable(unsigned which, unsigned long value)
 {
-	return strncmp(text, "TWEED_BOOT=", 11) == 0 || strncmp(text, "TWEED_PROCESSOR=", 16) == 0;
+	snprintf(agent_text[which], sizeof(agent_text[which]), "%s=%lu", agent_variable[which], value);
 }
 
-/* The environment with the job's variables, and TWEED_BOOT and TWEED_PROCESSOR; the latter is rewritten for each. */
-static char **agent_environment(struct agent *a, char **processor_text)
+static bool agent_own_variable(const char *text)
 {
-	static char boot[32], processor[32];
+	for (unsigned i = 0; i < AGENT_VARIABLES; i++) {
+		size_t n = strlen(agent_variable[i]);
+		if (strncmp(text, agent_variable[i], n) == 0 && text[n] == '=')
+			return true;
+	}
+	return false;
+}
+
+/* The environment with the job's variables, and those of agent_text, which are rewritten for each processor. */
+static char **agent_environment(struct agent *a)
+{
 	size_t n = 0, kept = 0;
 
 	for (char **v = a->variables; *v; v++)
 		putenv(*v);
 	while (environ[n])
 		n++;
-	char **out = calloc(n + 3, sizeof(*out));
+	char **out = calloc(n + AGENT_VARIABLES + 1, sizeof(*out));
 	if (!out)
 		return NULL;
 	for (size_t i = 0; i < n; i++)
 		if (!agent_own_variable(environ[i]))
 			out[kept++] = environ[i];
-	snprintf(boot, sizeof(boot), "TWEED_BOOT=%d", a->boot_fd);
-	out[kept++] = boot;
-	out[kept++] = processor;
-	*processor_text = processor;
+	for (unsigned i = 0; i < AGENT_VARIABLES; i++)
+		out[kept++] = agent_text[i];
+	agent_set_variable(AGENT_BOOT, (unsigned long)a->boot_fd);
+	agent_set_variable(AGENT_SIZE, a->boot.config.nodes * a->boot.config.processors);
 	return out;
 }
 
@@ -127,8 +141,7 @@ static int agent_open_input(struct agent *a)
 
 void agent_start_processors(struct agent *a)
 {
-	char *text;
-	char **environment = agent_environment(a, &text);
+	char **environment = agent_environment(a);
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	if (!environment || null < 0) {
@@ -138,7 +151,8 @@ void agent_start_processors(struct agent *a)
 	for (unsigned k = 0; k < a->boot.config.processors && !a->finishing; k++) {
 		bool reads = a->boot.node == 0 && k == 0;
 		int in = reads ? agent_open_input(a) : null;
-		snprintf(text, 32, "TWEED_PROCESSOR=%u", k);
+		agent_set_variable(AGENT_PROCESSOR, k);
+		agent_set_variable(AGENT_RANK, a->boot.node * a->boot.config.processors + k);
 		agent_start_one(a, k, in, environment);
 		if (reads && in >= 0)
 			close(in);
@@ -180,12 +194,13 @@ static void agent_ended(struct agent *a, unsigned k, int status)
 	                           .exec_errno = a->exec_errno[k],
 	                           .initialized = s->initialized,
 	                           .finalized = s->finalized,
-	                           .refused = s->refused};
+	                           .refused = s->refused,
+	                           .joined = s->started_ns != 0};
 
 	agent_pump(a, k); /* its last words before the news */
 	p->pid = 0;
 	a->running--;
-	if (status != 0 || (death.initialized && !death.finalized))
+	if (status != 0 || !death.finalized)
 		wire_send(&a->wire, WIRE_DEATH, &death, sizeof(death), NULL, 0);
 }
 

@@ -23,12 +23,14 @@
 
 #include "tools/drain.h"
 #include "tools/hello.h"
+#include "tools/program.h"
 
 #define LAUNCH_GRACE_NS ((uint64_t)700000000)  /* for agents to end by themselves */
 #define LAUNCH_LATE_NS  ((uint64_t)2000000000) /* for processors to end after one has failed after tw_finalize */
 #define LAUNCH_CLOSE_NS                                                                                                \
 	((uint64_t)10000000000) /* for agents to close what they have opened, after the last processor */
 #define LAUNCH_REACH_NS ((uint64_t)30000000000) /* for a host to answer */
+#define LAUNCH_WAITS_NS ((uint64_t)3000000000) /* at least, for an agent that does not know yet how often to beat */
 #define LAUNCH_PREPARE_NS                                                                                              \
 	((uint64_t)60000000000) /* for an agent's silence while it opens or closes memory and connections */
 
@@ -89,6 +91,34 @@ const char *launch_fate(int status, char *out, size_t bytes)
 	return out;
 }
 
+/* Who has begun to join waits for all: it is in vain when one has ended without. */
+static void launch_look_outside(struct launch *l)
+{
+	bool joined = false;
+	unsigned i = 0;
+
+	if (!l->outsiders || l->ending)
+		return;
+	for (unsigned k = 0; k < l->nodes; k++)
+		joined = joined || l->node[k].joined;
+	while (!l->node[i].outsider_pid)
+		i++;
+	if (!joined)
+		return;
+	tool_say("%s processor %u (pid %d) ended with status 0 before it called tw_init, for which the others wait; the job is "
+	         "ended",
+	         launch_where(l, i), l->node[i].outsider, l->node[i].outsider_pid);
+	launch_end(l, 1);
+}
+
+static void launch_outsider(struct launch *l, unsigned node, const struct wire_death *d)
+{
+	l->outsiders++;
+	l->node[node].outsider = d->processor;
+	l->node[node].outsider_pid = d->pid;
+	launch_look_outside(l);
+}
+
 static void launch_processor_died(struct launch *l, unsigned node, const struct wire_death *d)
 {
 	char fate[96];
@@ -98,7 +128,9 @@ static void launch_processor_died(struct launch *l, unsigned node, const struct 
 	l->node[node].ended |= (uint64_t)1 << d->processor;
 	if (l->ending)
 		return;
-	if (d->exec_errno) {
+	if (d->status == 0 && !d->joined) {
+		launch_outsider(l, node, d);
+	} else if (d->exec_errno) {
 		tool_say("cannot run '%s': %s; name a program for this machine", l->job->path, strerror(d->exec_errno));
 		launch_end(l, TOOL_USAGE);
 	} else if (exited && d->finalized) {
@@ -114,7 +146,10 @@ static void launch_processor_died(struct launch *l, unsigned node, const struct 
 		if (!d->refused)
 			tool_say("%s processor %u (pid %d) %s%s; the job is ended", launch_where(l, node), d->processor,
 			         d->pid, launch_fate(d->status, fate, sizeof(fate)),
-			         exited && d->initialized ? " before tw_finalize" : "");
+			         !exited            ? ""
+			         : d->initialized ? " before tw_finalize"
+			         : d->joined      ? " before tw_init was through"
+			                          : "");
 		launch_end(l, status || d->refused == TW_ENDED_JOB ? status : 1);
 	}
 }
@@ -286,6 +321,8 @@ static void launch_event(struct launch *l, unsigned i, const struct wire_msg *ms
 		break;
 	case WIRE_BEAT:
 		l->node[i].stopped = msg->beat.stopped;
+		l->node[i].joined = msg->beat.joined;
+		launch_look_outside(l);
 		break;
 	case WIRE_OUTPUT:
 		forward_output(l, i, msg);
@@ -430,14 +467,22 @@ static void launch_signal(struct launch *l)
 
 /* ---- time ------------------------------------------------------------------------------------------------------ */
 
-/* For how long may this node be silent?  0: for ever. */
-static uint64_t launch_patience(const struct launch *l, const struct launch_node *n)
+/* For how long may this node, which has been so for @silent_ns, be silent?  0: for ever.  An agent that makes or closes memory and
+ * connections has more time, unless it is stopped; one that waits for us beats. */
+static uint64_t launch_patience(const struct launch *l, const struct launch_node *n, uint64_t silent_ns)
 {
-	if (!n->greeted)
-		return n->host ? LAUNCH_REACH_NS : 0;
-	if (!l->job->config.watch)
+	uint64_t watch_ns = l->job->config.watch * 1000000000u;
+	bool works = l->going ? l->exited >= l->living
+	                      : n->step == LAUNCH_STARTED || n->step == LAUNCH_TOLD || n->step == LAUNCH_JOINED;
+
+	if (!n->greeted && n->host)
+		return LAUNCH_REACH_NS;
+	if (!watch_ns)
 		return 0;
-	return l->going && l->exited < l->living ? l->job->config.watch * 1000000000u : LAUNCH_PREPARE_NS;
+	if (n->step == LAUNCH_GREETED)
+		return TW_MAX(watch_ns, LAUNCH_WAITS_NS);
+	bool stopped = works && silent_ns > watch_ns && n->child && !n->host && tool_stopped(n->child);
+	return works && !stopped ? LAUNCH_PREPARE_NS : watch_ns;
 }
 
 static void launch_silent(struct launch *l, unsigned i, uint64_t limit_ns)
@@ -445,7 +490,7 @@ static void launch_silent(struct launch *l, unsigned i, uint64_t limit_ns)
 	struct launch_node *n = &l->node[i];
 	unsigned seconds = (unsigned)(limit_ns / 1000000000u);
 
-	if (!n->greeted)
+	if (!n->greeted && n->host)
 		tool_say("host %s has not answered for %u s; try '%s %s true'", n->host, seconds, l->job->config.rsh,
 		         n->host);
 	else if (n->child && !n->host)
@@ -455,7 +500,7 @@ static void launch_silent(struct launch *l, unsigned i, uint64_t limit_ns)
 		tool_say("the agent of %s has been silent for %u s; %s", launch_where(l, i), seconds,
 		         survive_then(l, i));
 	if (!survive_may(l, i)) {
-		launch_end(l, n->greeted ? 1 : TOOL_USAGE);
+		launch_end(l, n->greeted || !n->host ? 1 : TOOL_USAGE);
 		return;
 	}
 	launch_drop(l, i);
@@ -469,10 +514,9 @@ static void launch_tick(struct launch *l)
 	watch_tick(&l->clock);
 	for (unsigned i = 0; i < l->nodes; i++) {
 		struct launch_node *n = &l->node[i];
-		uint64_t limit_ns = launch_patience(l, n);
 		if (n->wire.in < 0)
 			continue;
-		uint64_t silent_ns = watch_tick(&n->watch);
+		uint64_t silent_ns = watch_tick(&n->watch), limit_ns = launch_patience(l, n, silent_ns);
 		if (n->greeted && !wire_waits(&n->wire))
 			launch_send(l, i, WIRE_BEAT, &beat, sizeof(beat));
 		if (limit_ns && silent_ns > limit_ns && !l->ending && !n->delivered && !n->lost)
@@ -632,5 +676,7 @@ int tool_launch(struct tool_job *job)
 	}
 	if (launch_end_trace(&l) < 0 && job->status == 0)
 		job->status = 1;
+	if (job->status == 0 && l.outsiders > 1 && l.outsiders == l.nodes * job->config.processors)
+		program_warn(job->path, l.outsiders);
 	return job->status;
 }

@@ -41,6 +41,9 @@ struct launch_node {
 	bool exited;  /* its processors have, and their output is here */
 	bool lost;    /* it has died, and the job goes on without it */
 	bool stopped; /* a processor of it is */
+	bool joined;  /* a processor of it has begun to join the job */
+	uint32_t outsider; /* the last of its processors that ended well and without joining, and its pid */
+	pid_t outsider_pid;
 	unsigned dead; /* of its processors, in a job that survives them */
 	unsigned shut; /* so many of the deaths it has shut out */
 };
@@ -51,6 +54,7 @@ struct launch {
 	struct launch_node node[TW_MAX_NODES];
 	unsigned greeted, have_memory, ready, exited, delivered;
 	unsigned living;       /* nodes that are not lost */
+	unsigned outsiders;    /* processors that ended with status 0 and never joined the job */
 	unsigned dead;         /* processors, in a job that survives them */
 	int first_death;       /* the status that it would have been */
 	unsigned deaths, told; /* deaths that agents are to shut out; that all have, and know */

@@ -4,6 +4,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -171,4 +172,80 @@ int program_settings(const char *path, struct tw_config *config, enum tw_origin 
 		status = settings_take(path, &f, NOTE_LARGE, config, origins);
 	program_close(&f);
 	return status;
+}
+
+/* ---- programs that are not ours ----------------------------------------------------------------------------------- */
+
+/* The text at the dynamic section's string table: names of the libraries that are needed, and of symbols, each between zeroes. */
+static const char *program_names(const struct program *f, size_t *bytes)
+{
+	const Elf64_Dyn *entry = NULL, *end = NULL;
+	uint64_t at = 0, size = 0;
+
+	for (unsigned i = 0; i < f->parts; i++)
+		if (f->part[i].p_type == PT_DYNAMIC && f->part[i].p_offset % 8 == 0 && f->part[i].p_offset <= f->bytes &&
+		    f->part[i].p_filesz <= f->bytes - f->part[i].p_offset) {
+			entry = (void *)(f->at + f->part[i].p_offset);
+			end = entry + f->part[i].p_filesz / sizeof(*entry);
+		}
+	for (; entry < end; entry++) {
+		at = entry->d_tag == DT_STRTAB ? entry->d_un.d_ptr : at;
+		size = entry->d_tag == DT_STRSZ ? entry->d_un.d_val : size;
+	}
+	for (unsigned i = 0; i < f->parts && at; i++) {
+		const Elf64_Phdr *part = &f->part[i];
+		uint64_t inside = at - part->p_vaddr;
+		if (part->p_type != PT_LOAD || at < part->p_vaddr || inside > part->p_filesz ||
+		    size > part->p_filesz - inside || part->p_offset > f->bytes ||
+		    inside + size > f->bytes - part->p_offset)
+			continue;
+		*bytes = size;
+		return f->at + part->p_offset + inside;
+	}
+	*bytes = 0;
+	return "";
+}
+
+/* Is there a name that begins so? */
+static bool program_has(const char *names, size_t bytes, const char *name)
+{
+	char text[64];
+	int n = snprintf(text, sizeof(text), "%c%s", 0, name);
+
+	return bytes && memmem(names, bytes, text, (size_t)n);
+}
+
+/* What others' libraries, or functions, say of a program; the first that it has counts.  Its command has room for c or c++. */
+static const struct program_other {
+	const char *name, *is, *mend;
+} program_others[] = {
+    {"libmpi", "an MPI program, which Tweed does not run", "start it by mpirun"},
+    {"libsma.", "linked with another OpenSHMEM", "build it with 'tweed osh%s', and start it by 'tweed oshrun'"},
+    {"liboshmem", "linked with another OpenSHMEM", "build it with 'tweed osh%s', and start it by 'tweed oshrun'"},
+    {"libgomp.", "an OpenMP program of another compiler", "build it with 'tweed omp %s'"},
+    {"libomp.", "an OpenMP program of another compiler", "build it with 'tweed omp %s'"},
+    {"libiomp5.", "an OpenMP program of another compiler", "build it with 'tweed omp %s'"},
+    {"pthread_create", "a program of threads that were not made for it", "build it with 'tweed %s --pthreads'"},
+    {"thrd_create", "a program of threads that were not made for it", "build it with 'tweed %s --pthreads'"},
+};
+
+void program_warn(const char *path, unsigned times)
+{
+	struct program f = program_open(path);
+	size_t bytes;
+	const char *names = program_names(&f, &bytes);
+	const char *compiler = program_has(names, bytes, "libstdc++.") ? "c++" : "cc";
+	/* Ours knows how it is told of its job; but its arguments may have asked for nothing that needs one. */
+	bool ours = f.parts && memmem(f.at, f.bytes, "TWEED_BOOT", sizeof("TWEED_BOOT"));
+
+	for (size_t i = 0; !ours && i < sizeof(program_others) / sizeof(*program_others); i++) {
+		const struct program_other *other = &program_others[i];
+		char mend[128];
+		if (!program_has(names, bytes, other->name))
+			continue;
+		snprintf(mend, sizeof(mend), other->mend, compiler);
+		tool_say("warning: '%s' ran %u times, each by itself: it is %s; %s", path, times, other->is, mend);
+		break;
+	}
+	program_close(&f);
 }

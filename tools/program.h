@@ -13,4 +13,8 @@ size_t program_data(const char *path);
  * wrong.  A file without one, also one that is no executable, has nothing to say. */
 int program_settings(const char *path, struct tw_config *config, enum tw_origin *origins);
 
+/* program_warn - @path was run @times, and no processor has joined the job: if it is a program whose threads or processes were meant to share
+ * something, say so, and by which command it is built for us. */
+void program_warn(const char *path, unsigned times);
+
 #endif

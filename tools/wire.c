@@ -190,7 +190,8 @@ static bool wire_job_fits(const struct wire_job *j)
 
 static bool wire_death_fits(const struct wire_death *d)
 {
-	return d->processor < TW_MAX_PROCESSORS && d->initialized <= 1 && d->finalized <= 1 && d->refused <= TW_ENDED_JOB;
+	return d->processor < TW_MAX_PROCESSORS && d->initialized <= 1 && d->finalized <= 1 && d->refused <= TW_ENDED_JOB &&
+	       d->joined <= 1;
 }
 
 /* May a message of this type have so many bytes? */
@@ -271,7 +272,7 @@ static bool wire_well_formed(const struct wire_msg *m)
 	case WIRE_DEATH:
 		return wire_death_fits(&m->death);
 	case WIRE_BEAT:
-		return m->beat.stopped <= 1;
+		return m->beat.stopped <= 1 && m->beat.joined <= 1;
 	case WIRE_FAILED:
 		return m->number >= 1 && m->number <= 255;
 	case WIRE_OUTPUT:

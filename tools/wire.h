@@ -9,7 +9,7 @@
  *             <------------------------  READY: what its host uses
  *     CLOCK   <---------------------->   a few times, when the job is traced and the agent's kernel is another
  *     GO      -- when all are ready -->  starts its processors
- *             <------------------------  DEATH, per processor that ended badly
+ *             <------------------------  DEATH, per processor that ended badly, or never joined the job
  *             <------------------------  EXITED, when all processors are gone and their output is sent
  *     STOP    -- when all exited ----->  stops its service
  *             <------------------------  TRACE, in pieces, when the job is traced
@@ -117,10 +117,12 @@ struct wire_death {
 	int32_t status;                           /* as waitpid gives it */
 	int32_t exec_errno;                       /* the program could not be executed */
 	uint32_t initialized, finalized, refused; /* of its tw_stats */
+	uint32_t joined;                          /* it has begun to join the job */
 };
 
 struct wire_beat {
 	uint32_t stopped; /* some processor of the node is stopped: it may hold up the node's service */
+	uint32_t joined;  /* some processor of the node has begun to join the job */
 };
 
 struct wire_output {

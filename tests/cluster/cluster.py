@@ -294,7 +294,7 @@ if host != "b":
     os.execvp("sh", ["sh", "-c", command])
 agent = subprocess.Popen(["sh", "-c", command], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 turn = threading.Lock()
-death = lambda processor: (8, struct.pack("<Iiiiiii", processor, 7, 9, 0, 1, 0, 0))
+death = lambda processor: (8, struct.pack("<Iiiiiiii", processor, 7, 9, 0, 1, 0, 0, 1))
 after, frames = {frames}
 
 def read(file):

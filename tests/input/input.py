@@ -6,6 +6,7 @@ usage: input.py TWEED PROGRAM    PROGRAM: of the bare compiler"""
 
 import os
 import re
+import shutil
 import signal
 import stat
 import subprocess
@@ -175,6 +176,44 @@ def compilers():
         report(" ".join(args), [] if re.search(shown, done.stdout.decode()) else ["another compiler"], done)
 
 
+def outsiders():
+    """Programs that run without joining the job: a warning names what builds or starts them; but nobody waits for who never comes."""
+    def says(name, args, *expected, status=0):
+        done = call(["run", "-n", "2", "-p", "2", *args])
+        text = done.stderr.decode()
+        problems = [] if done.returncode == status else [f"status is not {status}"]
+        if text.count("\n") != bool(expected) or not all(re.search(e, text) for e in expected):
+            problems.append(f"does not say {expected} in one line")
+        report(name, problems, done)
+    with open("threads.c", "w") as f:
+        f.write("#include <pthread.h>\nstatic void *f(void *a)\n{\n\treturn a;\n}\nint main(void)\n{\n\tpthread_t t;\n"
+                "\treturn pthread_create(&t, 0, f, 0) || pthread_join(t, 0);\n}\n")
+    with open("team.c", "w") as f:
+        f.write("int main(void)\n{\n\tint n = 0;\n#pragma omp parallel reduction(+ : n)\n\tn++;\n\treturn !n;\n}\n")
+    with open("mpi.c", "w") as f:
+        f.write("int MPI_Init(void)\n{\n\treturn 0;\n}\n")
+    with open("rank.c", "w") as f:
+        f.write("int MPI_Init(void);\nint main(void)\n{\n\treturn MPI_Init();\n}\n")
+    if shutil.which("gcc"):
+        for command in ("-pthread threads.c -o threads", "-fopenmp team.c -o team", "-shared -fPIC -Wl,-soname,libmpi.so.40 mpi.c -o libmpi.so.40",
+                        "rank.c ./libmpi.so.40 -Wl,-rpath,$ORIGIN -o rank"):
+            subprocess.run(["gcc", *command.split()], check=True)
+        says("threads of another compiler", ["./threads"], "warning: './threads' ran 4 times", "'tweed cc --pthreads'")
+        says("OpenMP of another compiler", ["./team"], "warning: './team' ran 4 times", "'tweed omp cc'")
+        says("MPI", ["./rank"], "warning: './rank' ran 4 times", "MPI", "mpirun")
+        good("one of them alone", ["run", "./team"])
+    says("no threads", ["true"])
+    executable("early", f"#!/bin/sh\n[ $TWEED_RANK = 1 ] && exit 0\nexec {program} 10\n")
+    says("one that never joins", ["./early"], "node 0 processor 1 .* before it called tw_init, for which the others wait", status=1)
+    executable("ranks", "#!/bin/sh\necho $TWEED_RANK of $TWEED_SIZE >>ranks-$TWEED_RANK\n")
+    done = call(["run", "-n", "2", "-p", "2", "./ranks"], {"TWEED_RANK": "7", "TWEED_SIZE": "9"})
+    texts = []
+    for i in range(4):
+        with open(f"ranks-{i}") as f:
+            texts.append(f.read())
+    report("ranks", [] if texts == [f"{i} of 4\n" for i in range(4)] else [f"are {texts}"], done)
+
+
 def family():
     def member(choices, *expected):
         bad(choices, ["run", "-n", "2", "--protocol", "cashmere:" + choices, "./touch"], *expected)
@@ -304,7 +343,7 @@ with tempfile.TemporaryDirectory() as place:
     executable("variables", "#!/bin/sh\necho $TW_A $TW_B\n")
     executable("garbage", "neither script nor binary\n")
     executable("no-interpreter", "#!/no/such/interpreter\n")
-    for group in (binding, settings, shapes, sizes, options, words, compilers, hosts, family, programs, stats_files, controls):
+    for group in (binding, settings, shapes, sizes, options, words, compilers, outsiders, hosts, family, programs, stats_files, controls):
         group()
     os.chdir("/")
 

@@ -164,6 +164,28 @@ def one_try(rng, options, number, private):
     return kind, victim, sig, took, lines, problems
 
 
+def stopped_start(options, number):
+    """An agent that is stopped while the job starts: found within the watch, and named."""
+    job = subprocess.Popen([options.tweed, "run", "-n", "2", "--watch", "1", options.busy], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                           stderr=subprocess.PIPE)
+    agents = []
+    while not agents and job.poll() is None:
+        agents = family(job.pid)[0]
+    time.sleep(0.003 * number)
+    os.kill(agents[0], signal.SIGSTOP)
+    began = time.monotonic()
+    try:
+        err = job.communicate(timeout=20)[1].decode(errors="replace")
+    except subprocess.TimeoutExpired:
+        job.kill()
+        err = "still runs"
+        job.wait()
+        os.kill(agents[0], signal.SIGKILL)
+    took = time.monotonic() - began
+    problems = [] if err.count("\n") == 1 and f"(pid {agents[0]}) has been silent" in err and took < 6 else [f"{took:.1f} s: {err!r}"]
+    return problems
+
+
 def check_the_check():
     """The search for survivors must be able to find one."""
     mark = f"killtest-control-{os.getpid()}"
@@ -183,6 +205,7 @@ def main():
     p.add_argument("--tries", type=int, default=int(os.environ.get("KILL_TRIES", "20")))
     p.add_argument("--seed", type=int, default=int(os.environ.get("KILL_SEED", str(time.time_ns() % 1000000))))
     p.add_argument("--shape", default="2x2")
+    p.add_argument("--starts", type=int, default=0, help="tries to stop an agent at the start, before the others")
     options = p.parse_args()
     options.tweed, options.busy = os.path.abspath(options.tweed), os.path.abspath(options.busy)
     if not shutil.which("sleep"):
@@ -192,6 +215,10 @@ def main():
     if copies:
         options.tweed, options.busy = copies
     failed, slowest = 0, 0.0
+    for number in range(options.starts):
+        if problems := stopped_start(options, number):
+            failed += 1
+            print(f"start {number}: {'; '.join(problems)}")
     for number in range(options.tries):
         rng = random.Random(options.seed * 1000003 + number)
         kind, victim, sig, took, lines, problems = one_try(rng, options, number, bool(copies))
@@ -201,7 +228,7 @@ def main():
             print(f"try {number} (seed {options.seed}): {kind} {victim}, {signal.Signals(sig).name}: {'; '.join(problems)}")
             for line in lines:
                 print("    stderr: " + line)
-    print(f"kill: {options.tries - failed} of {options.tries} good, slowest {slowest:.2f} s, seed {options.seed}")
+    print(f"kill: {options.tries + options.starts - failed} of {options.tries + options.starts} good, slowest {slowest:.2f} s, seed {options.seed}")
     sys.exit(1 if failed else 0)
 
 
