@@ -146,6 +146,8 @@ const struct tw_setting tw_settings[] = {
      .help = "seconds of silence after which an agent, a host or a link is given up; 0: never"},
     {"TWEED_BIND", "bind", 0, CHOICE(bind, bind_names), .initial = "auto",
      .help = "where a processor may run; auto: a core of its own, on several hosts and if there are enough"},
+    {"TWEED_OVERSUBSCRIBE", "oversubscribe", 0, .type = TW_SETTING_SWITCH, STRING(oversubscribe), .initial = "0",
+     .choices = switch_names, .help = "emulated nodes: run more processors than this host's cores and memory hold"},
     {"TWEED_SHOW_BINDING", "show-binding", 0, .type = TW_SETTING_SWITCH, STRING(show_binding), .initial = "0",
      .choices = switch_names, .help = "say where each processor may run"},
     {"TWEED_SURVIVE", "survive", 0, .type = TW_SETTING_SWITCH, STRING(survive), .initial = "0", .choices = switch_names,

@@ -9,6 +9,8 @@
 
 #include "base/util.h"
 
+#define HOSTS_FILE_MOST ((size_t)1 << 20)
+
 struct hosts_reader {
 	const char *from; /* for messages: --hosts, or the file's name */
 	struct tool_hosts *hosts;
@@ -85,28 +87,43 @@ static int hosts_list(struct hosts_reader *r, const char *text, const char *betw
 	return status;
 }
 
-static int hosts_file(struct hosts_reader *r, const char *path)
+/* The whole of @path, which ends, as text; NULL, with a sentence in the reader's error: it cannot be read, or is no such file. */
+static char *hosts_text(struct hosts_reader *r, const char *path)
 {
 	FILE *f = fopen(path, "re");
-	char *line = NULL;
-	size_t room = 0;
-	int status = 0;
+	char *text = f ? malloc(HOSTS_FILE_MOST + 1) : NULL;
+	size_t bytes = text ? fread(text, 1, HOSTS_FILE_MOST, f) : 0;
 
-	if (!f) {
-		status = -errno;
+	if (!text || ferror(f)) {
 		snprintf(r->error, r->error_bytes, "cannot read the hosts' file '%s': %s", path, strerror(errno));
-		return status;
+		free(text);
+		text = NULL;
+	} else if (bytes == HOSTS_FILE_MOST) {
+		snprintf(r->error, r->error_bytes, "'%s' is no hosts' file, for it has %zu bytes and more; name another", path,
+		         HOSTS_FILE_MOST);
+		free(text);
+		text = NULL;
 	}
-	while (status == 0 && getline(&line, &room, f) >= 0) {
+	for (size_t i = 0; text && i < bytes; i++)
+		if (!text[i])
+			text[i] = '\1'; /* of no name */
+	if (text)
+		text[bytes] = '\0';
+	if (f)
+		fclose(f);
+	return text;
+}
+
+static int hosts_file(struct hosts_reader *r, const char *path)
+{
+	char *text = hosts_text(r, path), *next = text;
+	int status = text ? 0 : -EINVAL;
+
+	for (char *line; status == 0 && (line = strsep(&next, "\n"));) {
 		line[strcspn(line, "#")] = '\0';
-		status = hosts_list(r, line, " \t\r\n");
+		status = hosts_list(r, line, " \t\r");
 	}
-	if (status == 0 && ferror(f)) {
-		snprintf(r->error, r->error_bytes, "cannot read the hosts' file '%s': %s", path, strerror(errno));
-		status = -EIO;
-	}
-	free(line);
-	fclose(f);
+	free(text);
 	return status;
 }
 

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "pgas/shmem/collective/table.h"
 #include "pgas/shmem/size.h"
 #include "tools/program.h"
 #include "tools/run.h"
@@ -74,13 +73,20 @@ static int osh_shape(struct tool_job *job)
 		tool_say("%s", error);
 		return -EINVAL;
 	}
+	unsigned nodes = hosts.nodes;
+	bool given = osh_ppn;
 	if (!osh_ppn)
 		osh_ppn = hosts.nodes && osh_pes > hosts.nodes ? (osh_pes + hosts.nodes - 1) / hosts.nodes
 		          : hosts.nodes                        ? 1
 		                                               : osh_pes;
 	hosts_free(&hosts);
 	if (osh_pes % osh_ppn) {
-		tool_say("-n %lu is not a multiple of the %lu PEs of a node; choose --ppn", osh_pes, osh_ppn);
+		if (given)
+			tool_say("--ppn %lu does not divide the %lu PEs of -n: each node has as many; choose another --ppn", osh_ppn,
+			         osh_pes);
+		else
+			tool_say("the %lu PEs of -n are not the same number for each of %u nodes; choose another -n, or --ppn",
+			         osh_pes, nodes);
 		return -EINVAL;
 	}
 	snprintf(number, sizeof(number), "%lu", osh_pes / osh_ppn);
@@ -88,16 +94,6 @@ static int osh_shape(struct tool_job *job)
 		return -EINVAL;
 	snprintf(number, sizeof(number), "%lu", osh_ppn);
 	return run_set(job, run_find("processors", 10), number);
-}
-
-static int osh_collectives(const struct tool_job *job)
-{
-	char wrong[64];
-
-	if (sh_rules_choose(job->config.collectives, wrong, sizeof(wrong)))
-		return 0;
-	tool_say("TWEED_COLLECTIVES: '%s' " SH_RULES_MEAN, wrong);
-	return -EINVAL;
 }
 
 static int osh_segment(struct tool_job *job)
@@ -142,7 +138,7 @@ int tool_oshrun(int argc, char **argv)
 		return program < 0 ? TOOL_USAGE : 0;
 	job.argv = argv + program;
 	osh_memory(&job);
-	if (osh_shape(&job) < 0 || osh_collectives(&job) < 0 || osh_segment(&job) < 0 ||
+	if (osh_shape(&job) < 0 || osh_segment(&job) < 0 ||
 	    tool_prepare(&job, argv + program, 0) < 0)
 		return TOOL_USAGE;
 	return tool_launch_and_report(&job);

@@ -235,8 +235,9 @@ static int write_text(const char *path, const char *text)
 
 	if (status < 0)
 		return status;
-	bool good = fputs(text, file.f) >= 0;
-	return file_close(&file, fputc('\n', file.f) >= 0 && good);
+	file_put(&file, text, strlen(text));
+	file_put(&file, "\n", 1);
+	return file_close(&file);
 }
 
 /* ---- the table ------------------------------------------------------------------------------------------------- */

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* run.c - `tweed run`: everything is checked before anything is started. */
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +11,8 @@
 #include <unistd.h>
 
 #include "base/util.h"
+#include "net/sim.h"
+#include "pgas/shmem/collective/table.h"
 #include "tools/program.h"
 #include "tools/run.h"
 #include "tools/tools.h"
@@ -16,6 +20,12 @@
 #include "tweed/driver/fault.h"
 #include "tweed/driver/protocol.h"
 #include "tweed/driver/transport.h"
+
+/* What a host holds of emulated nodes.  A processor has about 2 MiB of its own, and page tables for its view of each node: measured with
+ * `counter`. */
+#define RUN_CORE_PROCESSORS 256
+#define RUN_PROCESSOR_BYTES ((uint64_t)2 << 20)
+#define RUN_VIEW_BYTES      ((uint64_t)24 << 10)
 
 static void run_usage(void)
 {
@@ -40,6 +50,21 @@ const struct tw_setting *run_find(const char *name, size_t len)
 		if (s->option && strlen(s->option) == len && memcmp(s->option, name, len) == 0)
 			return s;
 	return NULL;
+}
+
+/* Options of other launchers. */
+static bool run_foreign(const char *arg)
+{
+	static const char *const names[] = {"-np", "-N", "--np", "--ppn", "--ntasks", "--tasks-per-node"};
+	size_t len = strcspn(arg, "=0123456789");
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (strlen(names[i]) == len && memcmp(names[i], arg, len) == 0) {
+			tool_say("%s is no option of 'tweed run': -n is the number of nodes, -p that of each node's processors",
+			         names[i]);
+			return true;
+		}
+	return false;
 }
 
 static int run_unknown(const char *arg)
@@ -115,6 +140,8 @@ static int run_option(struct tool_job *job, char **argv)
 			s = t->letter && t->letter == arg[1] ? t : NULL;
 		value = arg[2] ? arg + 2 : NULL;
 	}
+	if (run_foreign(arg))
+		return -EINVAL;
 	if (!s)
 		return run_unknown(arg);
 	if (value)
@@ -293,6 +320,63 @@ static void run_warn(const struct tool_job *job)
 		    protocol->name);
 }
 
+/* Texts that are read only by who uses them, later and on each node: a mistake in them is one here, also where nobody does. */
+static int run_check_texts(const struct tw_config *config)
+{
+	const struct tw_net_config net = {.nodes = (unsigned)config->nodes};
+	struct sim_event event;
+	char wrong[64];
+
+	if (!sh_rules_choose(config->collectives, wrong, sizeof(wrong))) {
+		tool_say("TWEED_COLLECTIVES: '%s' " SH_RULES_MEAN, wrong);
+		return -EINVAL;
+	}
+	int status = sim_event_read(&net, "TWEED_SIM_LOSE", config->sim_lose, false, &event);
+	return status ? status : sim_event_read(&net, "TWEED_SIM_STALL", config->sim_stall, true, &event);
+}
+
+/* Memory that can be had without swapping; 0: not known. */
+static uint64_t run_memory(void)
+{
+	FILE *f = fopen("/proc/meminfo", "re");
+	char line[128];
+	uint64_t kib = 0;
+
+	while (f && !kib && fgets(line, sizeof(line), f))
+		if (sscanf(line, "MemAvailable: %" SCNu64, &kib) != 1)
+			kib = 0;
+	if (f)
+		fclose(f);
+	return kib << 10;
+}
+
+/* Emulated nodes: does this host hold so many processes? */
+static int run_check_processes(const struct tool_job *job)
+{
+	const struct tw_config *c = &job->config;
+	uint64_t processors = c->nodes * c->processors, memory = run_memory();
+	uint64_t needed = processors * (RUN_PROCESSOR_BYTES + c->nodes * RUN_VIEW_BYTES);
+	cpu_set_t cpus;
+	uint64_t cores = sched_getaffinity(0, sizeof(cpus), &cpus) < 0 ? (uint64_t)sysconf(_SC_NPROCESSORS_ONLN)
+	                                                               : (uint64_t)CPU_COUNT(&cpus);
+
+	if (c->oversubscribe || c->several_hosts)
+		return 0;
+	if (processors > cores * RUN_CORE_PROCESSORS) {
+		tool_say("%" PRIu64 " processors are asked for, but at most %" PRIu64 " run on the %" PRIu64
+		         " cores here, %d on each; ask for fewer, or give --oversubscribe",
+		         processors, cores * RUN_CORE_PROCESSORS, cores, RUN_CORE_PROCESSORS);
+		return -EINVAL;
+	}
+	if (memory && needed > memory) {
+		tool_say("%" PRIu64 " processors on %" PRIu64 " nodes need about %" PRIu64 "M of memory to begin with, but %" PRIu64
+		         "M are free; ask for fewer, or give --oversubscribe",
+		         processors, c->nodes, needed >> 20, memory >> 20);
+		return -EINVAL;
+	}
+	return 0;
+}
+
 int tool_prepare(struct tool_job *job, char **argv, unsigned managed)
 {
 	const struct tw_setting *s = run_find("nodes", 5);
@@ -324,8 +408,10 @@ int tool_prepare(struct tool_job *job, char **argv, unsigned managed)
 	}
 	if (run_check(job) < 0)
 		return -EINVAL;
-	run_warn(job);
 	run_levels(&job->config);
+	if (run_check_texts(&job->config) < 0 || run_check_processes(job) < 0)
+		return -EINVAL;
+	run_warn(job);
 	return 0;
 }
 

@@ -141,7 +141,7 @@ int trace_check(const struct tw_config *config, char *error, size_t error_bytes)
 
 static void trace_write(struct trace_file *t, const void *bytes, size_t count)
 {
-	t->failed = t->failed || fwrite(bytes, 1, count, t->file.f) != count;
+	file_put(&t->file, bytes, count);
 }
 
 /* Text of a multiple of 8 bytes; takes @o over. */
@@ -152,9 +152,11 @@ static void trace_write_json(struct trace_file *t, uint32_t type, json_t *o)
 	struct trace_section section = {type, (uint32_t)TW_ALIGN_UP(bytes, (size_t)8)};
 
 	trace_write(t, &section, sizeof(section));
-	trace_write(t, text, bytes);
+	if (text)
+		trace_write(t, text, bytes);
 	trace_write(t, "       ", section.bytes - bytes);
-	t->failed = t->failed || !text;
+	if (!text && !t->file.error)
+		t->file.error = -ENOMEM;
 	free(text);
 	json_decref(o);
 }
@@ -283,7 +285,7 @@ int trace_end(struct trace_file *t, const struct tool_job *job, const struct wir
 	trace_write_json(t, TRACE_TAIL,
 	                 json_pack("{s:i, s:o, s:o, s:o}", "status", job->status, "clocks", clocks, "symbols",
 	                           trace_symbols(t, job), "globals", trace_globals(t, job)));
-	int status = file_close(&t->file, !t->failed);
+	int status = file_close(&t->file);
 	if (status < 0)
 		tool_say("cannot write the trace to '%s': %s", job->config.trace, strerror(-status));
 	return status;

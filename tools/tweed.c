@@ -86,7 +86,15 @@ static int unknown(const char *name)
 	return TOOL_USAGE;
 }
 
-/* The words of a link's name, as in tweed-omp-cc, become arguments. */
+static const struct tool_command *find(const char *name)
+{
+	for (size_t i = 0; i < COMMANDS; i++)
+		if (strcmp(name, commands[i].name) == 0)
+			return &commands[i];
+	return NULL;
+}
+
+/* The words of a link's name, as in tweed-omp-cc, become arguments, if they are a command. */
 static int split_name(int argc, char ***argv)
 {
 	char *base = argc ? strrchr(**argv, '/') : NULL, *name = strdup(base ? base + 1 : argc ? **argv : "");
@@ -95,11 +103,10 @@ static int split_name(int argc, char ***argv)
 
 	if (!name || !words)
 		tw_fatal("out of memory");
-	if (strncmp(name, "tweed-", 6) != 0)
-		return argc;
-	words[n++] = strtok(name, "-");
-	for (char *w = strtok(NULL, "-"); w && n < 4; w = strtok(NULL, "-"))
+	for (char *w = strtok(name, "-"); w && n < 4; w = strtok(NULL, "-"))
 		words[n++] = w;
+	if (n < 2 || strcmp(words[0], "tweed") != 0 || !find(words[1]))
+		return argc;
 	memcpy(words + n, *argv + 1, (size_t)(argc - 1) * sizeof(*words));
 	*argv = words;
 	return argc - 1 + n;
@@ -127,8 +134,6 @@ int main(int argc, char **argv)
 		printf("tweed %s\n", TWEED_VERSION);
 		return 0;
 	}
-	for (size_t i = 0; i < COMMANDS; i++)
-		if (strcmp(argv[1], commands[i].name) == 0)
-			return commands[i].main(argc - 1, argv + 1);
-	return unknown(argv[1]);
+	const struct tool_command *command = find(argv[1]);
+	return command ? command->main(argc - 1, argv + 1) : unknown(argv[1]);
 }

@@ -214,6 +214,26 @@ def outsiders():
     report("ranks", [] if texts == [f"{i} of 4\n" for i in range(4)] else [f"are {texts}"], done)
 
 
+def texts():
+    """Texts that only their users read: checked where nobody uses them, too."""
+    bad("collectives of no OpenSHMEM program", ["run", "--collectives", "x=y", "./touch"], "TWEED_COLLECTIVES", "'x=y'", "CALL=ALGORITHM")
+    bad("collectives of an OpenSHMEM program", ["oshrun", "-n", "2", "--collectives", "foo=bar", "./touch"], "TWEED_COLLECTIVES", "'foo=bar'")
+    bad("loss without sim", ["run", "--sim-lose", "x", "./touch"], "TWEED_SIM_LOSE", "NODE@SECONDS")
+    bad("loss of a node that is not there", ["run", "-n", "2", "--sim-lose", "2@1", "./touch"], "a node below 2")
+    bad("stall without its end", ["run", "--sim-stall", "0@1", "./touch"], "TWEED_SIM_STALL", r"NODE@SECONDS\+SECONDS")
+    bad("hosts without end", ["run", "--hostfile", "/dev/zero", "./touch"], "/dev/zero", "no hosts' file", "1048576 bytes")
+    bad("processors of mpirun", ["run", "-np", "4", "./touch"], "-np is no option", "-n is the number of nodes")
+    bad("processors of mpirun in one", ["run", "-np4", "./touch"], "-np is no option")
+    bad("nodes of srun", ["run", "-N", "2", "./touch"], "-N is no option", "-n is the number of nodes")
+    bad("more of a node than of the job", ["oshrun", "-n", "2", "--ppn", "3", "./touch"], "--ppn 3 does not divide the 2")
+    bad("PEs that do not spread", ["oshrun", "-n", "5", "--hosts", "a,b", "./touch"], "5 PEs", "2 nodes", "--ppn")
+    cpu = max(os.sched_getaffinity(0))
+    cpus = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {cpu})
+    bad("more processors than cores hold", ["run", "-n", "200", "-p", "64", "./touch"], "12800 processors", "at most 256", "--oversubscribe")
+    os.sched_setaffinity(0, cpus)
+
+
 def family():
     def member(choices, *expected):
         bad(choices, ["run", "-n", "2", "--protocol", "cashmere:" + choices, "./touch"], *expected)
@@ -308,6 +328,38 @@ def programs():
     bad("control bytes in the name", ["run", "./a\nb"], "does not exist")
 
 
+def full():
+    """Files where there is no room, and pipes: the reason, and the old file or the whole new one."""
+    done = call(["run", "--trace", "/dev/full", program])
+    report("a trace without room", [] if done.returncode == 1 and b"No space left" in done.stderr else ["another reason"], done)
+    done = call(["run", "--stats", "/dev/full", program])
+    report("statistics without room", [] if done.returncode == 1 and b"No space left" in done.stderr else ["another reason"], done)
+    os.mkfifo("pipe")
+    reader = subprocess.Popen(["cat", "pipe"], stdout=subprocess.PIPE)
+    try:
+        done = call(["run", "--stats", "pipe", program])
+        report("statistics into a pipe", [] if done.returncode == 0 and b'"wall"' in reader.communicate(timeout=10)[0] else ["not there"], done)
+    except subprocess.TimeoutExpired as e:
+        report("statistics into a pipe", ["waits for ever"], subprocess.CompletedProcess([], None, b"", e.stderr or b""))
+    reader.kill()
+    reader.wait()
+    # As a user, to whom folders can be closed; the files are in memory, of which there is little.
+    script = f"""set -e
+mount -t tmpfs -o size=256k,mode=0755 tmpfs directory
+head -c 20000 /dev/zero >directory/old; chmod 666 directory/old
+cp {tweed} /dev/shm/tweed-input-$$; trap 'rm -f /dev/shm/tweed-input-$$' EXIT; chmod 755 /dev/shm/tweed-input-$$
+setpriv --reuid 65534 --regid 65534 --clear-groups /dev/shm/tweed-input-$$ run --stats $PWD/directory/old true
+python3 -c 'import json; json.load(open("directory/old"))'
+head -c 2000 /dev/zero >directory/old
+head -c 1000000 /dev/zero >directory/other 2>&1 || true
+setpriv --reuid 65534 --regid 65534 --clear-groups /dev/shm/tweed-input-$$ run -n 8 -p 8 --stats $PWD/directory/old true && exit 1
+head -c 2000 /dev/zero | cmp - directory/old"""
+    if os.geteuid() == 0 and shutil.which("setpriv") and subprocess.run(["unshare", "-m", "true"], check=False).returncode == 0:
+        os.chmod(".", 0o755)
+        done = subprocess.run(["unshare", "-m", "sh", "-c", script], stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+        report("statistics in a closed folder without room", [] if done.returncode == 0 and done.stderr.count(b"No space left") == 1 else ["damaged"], done)
+
+
 def stats_files():
     bad("statistics in a missing directory", ["run", "--stats", "missing/s.json", "./touch"], "missing/s.json", "No such")
     bad("statistics into a directory", ["run", "--stats", "directory", "./touch"], "directory", "Is a directory")
@@ -316,6 +368,7 @@ def stats_files():
         os.chmod("plain", 0o444)
         bad("statistics into a read-only file", ["run", "--stats", "plain", "./touch"], "Permission denied")
         os.chmod("plain", 0o644)
+    full()
     bad("statistics checked before the program", ["run", "--stats", "new.json", "./nothing"], "./nothing")
 
 
@@ -343,7 +396,7 @@ with tempfile.TemporaryDirectory() as place:
     executable("variables", "#!/bin/sh\necho $TW_A $TW_B\n")
     executable("garbage", "neither script nor binary\n")
     executable("no-interpreter", "#!/no/such/interpreter\n")
-    for group in (binding, settings, shapes, sizes, options, words, compilers, outsiders, hosts, family, programs, stats_files, controls):
+    for group in (binding, settings, shapes, sizes, options, words, compilers, outsiders, texts, hosts, family, programs, stats_files, controls):
         group()
     os.chdir("/")
 

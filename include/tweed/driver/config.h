@@ -51,6 +51,7 @@ struct tw_config {
 	char remote_tweed[256]; /* TWEED_REMOTE_TWEED "" */
 	uint64_t watch;        /* TWEED_WATCH       10: seconds of silence that end the job; 0: none do; 0..86400 */
 	char bind[16];         /* TWEED_BIND        auto | none | core | numa | package */
+	bool oversubscribe;    /* TWEED_OVERSUBSCRIBE 0 | 1 */
 	bool show_binding;     /* TWEED_SHOW_BINDING 0 | 1 */
 	bool several_hosts;    /* no setting: the nodes are not all emulated by one launcher */
 	bool survive;          /* TWEED_SURVIVE     0 | 1: a processor's death does not end the job   --survive */
