@@ -114,7 +114,7 @@ def forget(directory):
 
 
 def draw(directory, plan, tweed):
-    """Tables, figures and the report, from runs.csv; returns the tables."""
+    """Tables, figures and the report, from runs.csv; returns the tables, whether a run did not end well, and what is to be said."""
     data = reduce.Data(directory, plan)
     if not data.groups:
         raise Refused(f"{directory} has no results of this plan")
@@ -126,8 +126,9 @@ def draw(directory, plan, tweed):
     for f in drawn:
         f.draw(os.path.join(directory, "figures"))
     machine = report.machine(directory)
-    report.write(directory, plan, report.warnings(data, machine, machine["jobs"]), machine, made, drawn)
-    return data, made
+    warned = list(report.warnings(data, machine, machine["jobs"]))
+    report.write(directory, plan, warned, machine, made, drawn)
+    return made, any(g.bad for g in [*data.groups, *data.plain.values()]), warned
 
 
 def run(a, directory, plan):
@@ -172,13 +173,13 @@ def main():
             runner(a, directory, plan)
     finally:  # stopped or not: what ran can be redrawn
         if os.path.isdir(os.path.join(directory, "runs")):
-            results.reduce(directory)
+            results.reduce(directory, plan)
     if isinstance(plan, Plan):
-        data, made = draw(directory, plan, a.tweed)
-        bad = any(g.bad for g in data.groups)
+        made, bad, warned = draw(directory, plan, a.tweed)
     else:
-        made, bad = (shmem_report if isinstance(plan, shmem.ShmemPlan) else pgas).draw(directory, plan)
+        made, bad, warned = (shmem_report if isinstance(plan, shmem.ShmemPlan) else pgas).draw(directory, plan)
     print("\n".join(t.text() for t in made))
+    print("\n".join([*warned, *([""] if warned else [])]), end="")
     print(f"{os.path.join(directory, 'report.html')}")
     return 1 if bad else 0
 

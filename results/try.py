@@ -8,9 +8,10 @@ import subprocess
 import sys
 
 from harness.execute import Progress, without_settings
+from harness.identity import tools_digest
 from harness.plan import Refused
 from trying import summary, trial
-from trying.build import build_command, tools_digest
+from trying.build import build_command
 from trying.program import FIELDS, KINDS, LIST, NUMBER, TABLE, TRUTH, WHOLE, make, nearest, plan
 
 USAGE = """tweed try [OPTIONS] FOLDER -- COMMAND ARGS...

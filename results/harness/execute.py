@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Running a plan: each run writes one file DIR/runs/KEY.REPETITION.json, and what is there is not run again."""
+"""Running a plan: each run writes one file DIR/runs/KEY.REPETITION.json, and what is there, of this very run, is not run again."""
 import concurrent.futures
 import contextlib
 import json
@@ -12,6 +12,8 @@ import sys
 import threading
 import time
 
+from .identity import identity, is_of, tools_digest
+from .machine import Others
 from .plan import SEQUENTIAL, Refused
 
 STATES = ("ok", "wrong", "failed", "timeout")
@@ -49,6 +51,15 @@ def finish(child, timeout):
     except subprocess.TimeoutExpired:
         child.kill()
         return *child.communicate(), True
+
+
+def to_run(runs, path, identity_of, timeout):
+    """Those of @runs that have no result yet; says how many have one of another program, command or settings."""
+    todo = [r for r in runs if not is_of(path(*r), identity_of(*r), timeout)]
+    stale = sum(os.path.exists(path(*r)) for r in todo)
+    if stale:
+        print(f"tweed: {stale} results are of other programs, commands, settings or times: these are run again", file=sys.stderr)
+    return todo
 
 
 def without_settings():
@@ -130,7 +141,12 @@ class Executor:
         runs = (self.plan.baselines() if self.plan.baseline else []) + self.plan.runs
         order = {a: i for i, a in enumerate(dict.fromkeys(r.application for r in self.plan.runs))}
         runs.sort(key=lambda r: order[r.application])  # stable: plain C first
-        return [(r, i) for i in range(self.plan.repetitions) for r in runs if not os.path.exists(self.path(r, i))]
+        return to_run([(r, i) for i in range(self.plan.repetitions) for r in runs], self.path, lambda r, i: self.identity(r), self.plan.timeout)
+
+    def identity(self, run):
+        """Of a run, whichever repetition."""
+        program = self.programs.of(run)
+        return identity([*self.command(run, ""), "" if run.protocol == SEQUENTIAL else tools_digest(self.tweed)], run.environment(), [program])
 
     def run_all(self):
         todo = self.todo()
@@ -174,7 +190,8 @@ class Executor:
         path = self.path(run, repetition)
         stats = path + ".stats"
         command = self.command(run, stats)
-        result = {"run": {**vars(run), "settings": dict(run.settings)}, "repetition": repetition, "command": command}
+        result = {"run": {**vars(run), "settings": dict(run.settings)}, "repetition": repetition, "command": command, "identity": self.identity(run),
+                  "timeout": self.plan.timeout}
         result |= self.execute(command, run)
         if self.stopped:
             return
@@ -189,7 +206,7 @@ class Executor:
         progress.step(f"{run.application} {run.protocol} {run.shape} {run.network}")
 
     def execute(self, command, run):
-        begun = time.monotonic()
+        begun, others = time.monotonic(), Others()
         with spawn(command, without_settings() | run.environment()) as child:
             with self.lock:
                 self.children.add(child)
@@ -200,7 +217,7 @@ class Executor:
                 self.children.discard(child)
         seconds = re.findall(r"^time: ([0-9.]+) s", out, re.M)
         return {"state": self.judge(child.returncode, out, late, seconds), "exit_status": child.returncode,
-                "seconds": statistics.median(map(float, seconds)) if seconds else None, "wall": time.monotonic() - begun,
+                "seconds": statistics.median(map(float, seconds)) if seconds else None, "wall": time.monotonic() - begun, "others": others.share(),
                 "output": out[-2000:], "errors": err[-2000:]}
 
     @staticmethod

@@ -6,10 +6,13 @@ import csv
 import os
 import re
 import statistics
+import time
 
 from . import report
-from .execute import Progress, Programs, finish, spawn, without_settings, write
+from .execute import Progress, Programs, finish, spawn, to_run, without_settings, write
 from .figure import Figure, curves, identifier
+from .identity import identity, tools_digest
+from .machine import Others, shares, warning
 from .plan import File, Refused
 from .reduce import write_measured
 from .table import Table
@@ -43,6 +46,10 @@ class PgasPlan(File):
         return values
 
 
+def result_name(transport, figure, remote, n, repetition):
+    return f"{transport}-{figure}-{remote}-{n}.{repetition}.json"
+
+
 class Executor:
     """One run at a time: what is measured are times."""
 
@@ -53,12 +60,12 @@ class Executor:
             raise Refused("there is no program pgas-figures beside this command: build it, or install Tweed as a whole")
         os.makedirs(os.path.join(directory, "runs"), exist_ok=True)
 
-    def path(self, transport, figure, remote, n, repetition):
-        return os.path.join(self.directory, "runs", f"{transport}-{figure}-{remote}-{n}.{repetition}.json")
+    def path(self, *run):
+        return os.path.join(self.directory, "runs", result_name(*run))
 
     def run_all(self):
         """Round by round."""
-        todo = [(*r, i) for i in range(self.plan.repetitions) for r in self.plan.runs if not os.path.exists(self.path(*r, i))]
+        todo = to_run([(*r, i) for i in range(self.plan.repetitions) for r in self.plan.runs], self.path, lambda *r: self.identity(*r[:4]), self.plan.timeout)
         progress = Progress(len(todo))
         try:
             for run in todo:
@@ -69,22 +76,31 @@ class Executor:
         finally:
             progress.end()
 
-    def one(self, transport, figure, remote, n, repetition):
+    def command(self, transport, figure, remote, n):
         total = self.plan.total if transport == "shm" else self.plan.total // 10
-        command = [self.tweed, "run", "-n", str(n), "-p", "1", "--transport", transport, self.program, "--figure", str(figure),
-                   "--total", str(total), "--remote", str(remote)]
-        run = {"transport": transport, "figure": figure, "locales": n, "repetition": repetition, "command": command, "measured": []}
+        return [self.tweed, "run", "-n", str(n), "-p", "1", "--transport", transport, self.program, "--figure", str(figure),
+                "--total", str(total), "--remote", str(remote)]
+
+    def identity(self, *run):
+        return identity([*self.command(*run), tools_digest(self.tweed)], {}, [self.program])
+
+    def one(self, transport, figure, remote, n, repetition):
+        command = self.command(transport, figure, remote, n)
+        run = {"transport": transport, "figure": figure, "locales": n, "repetition": repetition, "command": command, "measured": [],
+               "identity": self.identity(transport, figure, remote, n), "timeout": self.plan.timeout}
+        begun, others = time.monotonic(), Others()
         with spawn(command, without_settings()) as child:
             out, err, late = finish(child, self.plan.timeout)
+        run |= {"wall": time.monotonic() - begun, "others": others.share()}
         if late:
             return run | {"state": "timeout"}
         return run | {"state": "failed" if child.returncode else "ok", "errors": err[-2000:],
                       "measured": [[series, float(loop), float(clear)] for series, loop, clear in LINE.findall(out)]}
 
 
-def reduce(directory):
-    """Write runs.csv."""
-    write_measured(directory, COLUMNS, lambda measured: measured)
+def reduce(directory, plan):
+    """Write runs.csv: of the runs that the plan has."""
+    write_measured(directory, COLUMNS, lambda measured: measured, {result_name(*r, i) for r in plan.runs for i in range(plan.repetitions)})
 
 
 class Data:
@@ -139,7 +155,7 @@ def figure_panel(data, plan, transport, figure):
 
 
 def draw(directory, plan):
-    """Tables, figures and the report, from runs.csv; returns the tables, and whether a run did not end well."""
+    """Tables, figures and the report, from runs.csv; returns the tables, whether a run did not end well, and what is to be said."""
     data = Data(directory)
     if not data.medians:
         raise Refused(f"{directory} has no results of this plan")
@@ -155,5 +171,6 @@ def draw(directory, plan):
     machine = report.machine(directory)
     crowded = max(plan.locales) > machine["cpus"]
     warned = [f"This machine has {machine['cpus']} cores: times of more locales than that say what waiting for a core costs."] if crowded else []
+    warned += filter(None, [warning(list(shares(directory)))])
     report.write(directory, plan, warned, machine, tables, figures)
-    return tables, bool(data.bad)
+    return tables, bool(data.bad), warned

@@ -9,7 +9,7 @@ import statistics
 from .plan import SEQUENTIAL, Refused
 
 AXES = ["application", "size", "protocol", "nodes", "processors", "network", "page_size", "settings"]
-RESULT = ["repetition", "state", "seconds", "wall", "exit_status"]
+RESULT = ["repetition", "state", "seconds", "wall", "exit_status", "others", "why"]
 TIMES = ["user", "protocol_time", "polling", "comm_wait", "write_doubling"]
 
 
@@ -19,7 +19,7 @@ def rows_of(directory):
             with open(path, encoding="utf-8") as f:
                 result = json.load(f)
             run, statistics_ = result["run"], result.get("statistics", {})
-            row = {k: run[k] for k in AXES if k != "settings"} | {k: result[k] for k in RESULT}
+            row = {k: run[k] for k in AXES if k != "settings"} | {k: result.get(k, "") for k in RESULT} | {"state": result["state"], "why": why(result)}
         except (ValueError, KeyError, TypeError) as e:
             raise Refused(f"{path} is no result of a run: remove it, and run the plan again") from e
         row["settings"] = " ".join(f"{k}={v}" for k, v in sorted(run["settings"].items()))
@@ -28,9 +28,20 @@ def rows_of(directory):
         yield row
 
 
-def reduce(directory):
-    """Write runs.csv."""
-    rows = list(rows_of(directory))
+def why(result):
+    """Of a run that did not end well: what it said last, in a line."""
+    if result["state"] == "ok":
+        return ""
+    if result["state"] == "timeout":
+        return f"not done after {result['timeout']} s" if "timeout" in result else "not done in time"
+    lines = [line.strip() for text in (result.get("errors", ""), result.get("output", "")) for line in text.splitlines()[-1:] if line.strip()]
+    return f"{lines[0][:200] if lines else 'it said nothing'} (exit status {result.get('exit_status')})"
+
+
+def reduce(directory, plan):
+    """Write runs.csv: of the runs that the plan has."""
+    wanted = set(Data.plan_keys(plan, plan.baseline))
+    rows = [r for r in rows_of(directory) if tuple(r[a] for a in AXES) in wanted and r["repetition"] < plan.repetitions]
     counters = list(dict.fromkeys(k for r in rows for k in r if k not in AXES + RESULT + TIMES))
     path = os.path.join(directory, "runs.csv")
     with open(path + ".part", "w", newline="", encoding="utf-8") as f:
@@ -40,13 +51,16 @@ def reduce(directory):
     os.replace(path + ".part", path)
 
 
-def write_measured(directory, columns, series):
-    """The runs.csv of plans whose runs print several figures: five columns of the run, then those of each of @series(measured)."""
+def write_measured(directory, columns, series, names):
+    """The runs.csv of plans whose runs print several figures: five columns of the run, then those of each of @series(measured).  @names: the
+    files of the plan's runs."""
     path = os.path.join(directory, "runs.csv")
     with open(path + ".part", "w", newline="", encoding="utf-8") as f:
         w = csv.writer(f, lineterminator="\n")
         w.writerow(columns)
         for name in sorted(glob.glob(os.path.join(glob.escape(directory), "runs", "*.json"))):
+            if os.path.basename(name) not in names:
+                continue
             with open(name, encoding="utf-8") as g:
                 run = json.load(g)
             for figures in series(run["measured"]) or [[""] * (len(columns) - 5)]:
@@ -66,6 +80,7 @@ class Group:
 
     def __init__(self, rows):
         first = rows[0]
+        self.rows = rows
         self.application, self.size, self.protocol = first["application"], first["size"], first["protocol"]
         self.network, self.page_size, self.settings = first["network"], first["page_size"], first["settings"]
         self.nodes, self.processors = int(first["nodes"]), int(first["processors"])
@@ -97,10 +112,24 @@ class Group:
         """Plain C's time over this one's."""
         return baseline.over(self) if baseline else None
 
+    @property
+    def why(self):
+        """What the first run that did not end well has said."""
+        return next((r["why"] for r in self.rows if r["state"] != "ok" and r.get("why")), "")
+
+    def ratios(self, other):
+        """This one's times over the other's, of rounds that have both."""
+        return [s / other.seconds[i] for i, s in self.seconds.items() if other and other.seconds.get(i)]
+
     def over(self, other):
         """Median over the repetitions of this one's time over the other's, which was measured in the same round."""
-        ratios = [s / other.seconds[i] for i, s in self.seconds.items() if other and other.seconds.get(i)]
+        ratios = self.ratios(other)
         return statistics.median(ratios) if ratios else None
+
+    def faster(self, other):
+        """In three of four rounds, and at least in three?"""
+        ratios = self.ratios(other)
+        return len(ratios) >= 3 and statistics.quantiles(ratios, n=4, method="inclusive")[2] < 1
 
     @property
     def state(self):
@@ -124,6 +153,7 @@ class Data:
         order = self.order = {r: i for i, r in enumerate(self.plan_keys(plan))}
         self.groups = sorted((g for g in every if g.protocol != SEQUENTIAL and self.key(g) in order), key=lambda g: order[self.key(g)])
         self.plain = {(g.application, g.size): g for g in every if g.protocol == SEQUENTIAL}
+        self.others = [(s, w) for g in every for r in g.rows if (s := number(r.get("others") or "")) is not None and (w := number(r["wall"]))]
         self.applications = list(dict.fromkeys(g.application for g in self.groups))
         self.protocols = list(dict.fromkeys(g.protocol for g in self.groups))
 
@@ -132,8 +162,8 @@ class Data:
         return (g.application, g.size, g.protocol, g.nodes, g.processors, g.network, g.page_size, g.settings)
 
     @staticmethod
-    def plan_keys(plan):
-        for r in plan.runs:
+    def plan_keys(plan, baselines=False):
+        for r in plan.runs + (plan.baselines() if baselines else []):
             yield (r.application, r.size, r.protocol, r.nodes, r.processors, r.network, r.page_size,
                    " ".join(f"{k}={v}" for k, v in r.settings))
 

@@ -4,6 +4,8 @@ import html
 import json
 import os
 
+from .machine import warning as busy_warning
+
 STYLE = """body{font:15px/1.45 system-ui,sans-serif;max-width:1100px;margin:2em auto;padding:0 1em;color:#222}h1{font-size:1.6em}
 h2{font-size:1.25em;border-bottom:1px solid #ccc;margin-top:2em}h3{font-size:1.05em;margin:1.6em 0 .4em}table{border-collapse:collapse;font-size:13px}
 td,th{padding:2px 8px;text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}th{border-bottom:1px solid #888}td.l,th.l{text-align:left}
@@ -17,6 +19,12 @@ def warnings(data, machine, jobs):
         yield f"This machine has {cores} cores: times of more processors than that say little about a cluster. Counts do not depend on it."
     if jobs > 1:
         yield f"Up to {jobs} runs were made at the same time: do not compare their times."
+    busy = busy_warning(data.others)
+    if busy:
+        yield busy
+    for g in data.plain.values():
+        if g.bad:
+            yield f"Plain C of {g.application}, {g.size}, did not end well ({g.state}): {g.why}. Speed-ups lack these rounds."
     bad = sum(len(g.bad) for g in data.groups)
     if bad:
         yield f"{bad} runs did not end well: see the last table. They are in no median."

@@ -13,7 +13,9 @@ import subprocess
 import time
 from dataclasses import dataclass
 
-from .execute import Progress, finish, spawn, without_settings, write
+from .execute import Progress, finish, spawn, to_run, without_settings, write
+from .identity import identity, tools_digest
+from .machine import Others
 from .plan import HERE, File, Refused
 from .reduce import write_measured
 
@@ -87,6 +89,10 @@ class ShmemPlan(File):
 
 # ---- running ----
 
+def result_name(place, pes, turn, who, repetition):
+    return re.sub(r"[^A-Za-z0-9-]+", "_", f"{place.name}-{pes}-{who}" + (f"-{turn}" if len(place.turns) > 1 else "")) + f".{repetition}.json"
+
+
 class Executor:
     """One run at a time: what is measured are times."""
 
@@ -112,14 +118,13 @@ class Executor:
             self.programs[name] = program
         return absent
 
-    def path(self, place, pes, turn, who, repetition):
-        name = re.sub(r"[^A-Za-z0-9-]+", "_", f"{place.name}-{pes}-{who}" + (f"-{turn}" if len(place.turns) > 1 else ""))
-        return os.path.join(self.directory, "runs", f"{name}.{repetition}.json")
+    def path(self, *run):
+        return os.path.join(self.directory, "runs", result_name(*run))
 
     def run_all(self):
         """Round by round, implementations side by side."""
         runs = [r for r in self.plan.runs if r[3].split(",")[0] in self.programs]
-        todo = [(*r, i) for i in range(self.plan.repetitions) for r in runs if not os.path.exists(self.path(*r, i))]
+        todo = to_run([(*r, i) for i in range(self.plan.repetitions) for r in runs], self.path, lambda *r: self.identity(*r[:4]), self.plan.timeout)
         progress = Progress(len(todo))
         try:
             for place, pes, turn, who, repetition in todo:
@@ -134,10 +139,18 @@ class Executor:
         launcher = [self.tweed, "oshrun"] if name == TWEED else shlex.split(self.plan.others[name]["run"])
         return [*launcher, "-n", str(pes), *shlex.split(place.options[who]), self.programs[name]]
 
+    def environment(self, who):
+        return {k: str(v) for k, v in self.plan.others.get(who.split(",")[0], {}).get("environment", {}).items()}
+
+    def identity(self, place, pes, turn, who):
+        tools = [tools_digest(self.tweed)] if who.split(",")[0] == TWEED else []
+        return identity([*self.command(place, pes, who), *place.turns[turn], place.start, *tools], self.environment(who), [self.programs[who.split(",")[0]]])
+
     def one(self, place, pes, turn, who, repetition):
-        environment = without_settings() | {k: str(v) for k, v in self.plan.others.get(who.split(",")[0], {}).get("environment", {}).items()}
+        environment = without_settings() | self.environment(who)
         command = [*self.command(place, pes, who), *place.turns[turn]]
-        result = {"place": place.name, "pes": pes, "implementation": who, "repetition": repetition, "command": command}
+        result = {"place": place.name, "pes": pes, "implementation": who, "repetition": repetition, "command": command,
+                  "identity": self.identity(place, pes, turn, who), "timeout": self.plan.timeout}
         result |= self.execute(command, environment)
         if place.start and turn == 0 and result["state"] == "ok":
             hellos = [self.execute([*self.command(place, pes, who), "hello"], environment) for _ in range(HELLOS)]
@@ -148,19 +161,20 @@ class Executor:
 
     def execute(self, command, environment):
         """A run that printed all of its figures is good, however it ended: some implementations crash when all is done."""
-        begun = time.monotonic()
+        begun, others = time.monotonic(), Others()
         with spawn(command, environment) as child:
             out, err, late = finish(child, self.plan.timeout)
         complete = "end" in out.splitlines()
-        return {"state": "timeout" if late else "ok" if complete else "failed", "exit_status": child.returncode, "wall": time.monotonic() - begun,
+        return {"state": "timeout" if late else "ok" if complete else "failed", "exit_status": child.returncode, "wall": time.monotonic() - begun, "others": others.share(),
                 "measured": {name: [float(value), unit] for name, value, unit in RESULT.findall(out)}, "errors": err[-2000:]}
 
 
 # ---- what came out ----
 
-def reduce(directory):
-    """Write runs.csv."""
-    write_measured(directory, COLUMNS, lambda measured: [(measure, *value) for measure, value in measured.items()])
+def reduce(directory, plan):
+    """Write runs.csv: of the runs that the plan has."""
+    write_measured(directory, COLUMNS, lambda measured: [(measure, *value) for measure, value in measured.items()],
+                   {result_name(*r, i) for r in plan.runs for i in range(plan.repetitions)})
 
 
 class Data:

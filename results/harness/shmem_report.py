@@ -6,6 +6,7 @@ import statistics
 
 from . import report
 from .figure import Figure, clustered, curves, identifier
+from .machine import shares, warning
 from .plan import Refused
 from .shmem import TWEED, Data
 from .table import Table
@@ -106,7 +107,7 @@ def over_pes(data, place):
 # ---- all of it ----
 
 def draw(directory, plan):
-    """Tables, figures and the report, from runs.csv; returns the tables, and whether a run did not end well."""
+    """Tables, figures and the report, from runs.csv; returns the tables, whether a run did not end well, and what is to be said."""
     data = Data(directory, plan)
     if not data.found:
         raise Refused(f"{directory} has no results of this plan")
@@ -123,5 +124,6 @@ def draw(directory, plan):
     machine = report.machine(directory)
     cores = machine["cpus"]
     warned = [f"This machine has {cores} cores: times of more PEs than that say what waiting for a core costs."] if any(n > cores for _, n in shown) else []
+    warned += filter(None, [warning(list(shares(directory)))])
     report.write(directory, plan, warned, machine, tables, figures)
-    return tables, bool(data.bad)
+    return tables, bool(data.bad), warned

@@ -36,12 +36,13 @@ def relative(data):
         groups = {g.protocol: g for g in data.groups if (g.application, g.size, g.shape, g.network, g.page_size, g.settings) == key}
         base = groups.get(data.protocols[0])
         ratios = {p: groups[p].over(base) if p in groups else None for p in data.protocols[1:]}
-        known = {p: r for p, r in ratios.items() if r is not None}
-        best = min(known, key=known.get) if known and min(known.values()) < 1 else data.protocols[0]
+        best = [p for p, g in groups.items() if g.good and not any(other.faster(g) for other in groups.values() if other is not g)]
+        compared = [p for p, g in groups.items() if len(g.seconds) >= 3]
         rows.append([key[0], key[2], key[3], base.median("seconds") if base else None,
-                     *(None if r is None else f"{r:.2f}" for r in ratios.values()), best])
+                     *(None if r is None else f"{r:.2f}" for r in ratios.values()), ", ".join(best) if len(compared) > 1 and len(best) < len(groups) else None])
     return Table("relative", f"Time over that of {data.protocols[0]}", ["application", "shape", "network", data.protocols[0] + ", s",
-                 *data.protocols[1:], "best"], rows, "Medians over rounds in which the protocols take turns; below 1 is faster.", left=3)
+                 *data.protocols[1:], "best"], rows, "Medians over rounds in which the protocols take turns; below 1 is faster. Best are those that no other one beats in three of four rounds; "
+                 "nothing is said of fewer than three rounds, or if no one is beaten.", left=3)
 
 
 def counters(data):
@@ -89,9 +90,9 @@ def clustering(data):
 
 def bad(data):
     """What went wrong."""
-    rows = [[g.application, g.protocol, g.shape, g.network, g.page_size, g.size, g.state] for g in data.groups + list(data.plain.values()) if g.bad]
-    return Table("bad", "Runs that did not end well", ["application", "protocol", "shape", "network", "page", "size", "state"], rows,
-                 "No number of theirs is in any median. Their output is in runs/.", {(i, 6): "bad" for i in range(len(rows))}, left=7)
+    rows = [[g.application, g.protocol, g.shape, g.network, g.page_size, g.size, g.state, g.why] for g in data.groups + list(data.plain.values()) if g.bad]
+    return Table("bad", "Runs that did not end well", ["application", "protocol", "shape", "network", "page", "size", "state", "why"], rows,
+                 "No number of theirs is in any median. Their output is in runs/.", {(i, 6): "bad" for i in range(len(rows))}, left=8)
 
 
 TABLES = {"times": times, "relative": relative, "counters": counters, "verdicts": verdicts, "clustering": clustering}

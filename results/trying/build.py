@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Copies of a program's folder, built natively and with a compiler of Tweed's, and which of those compilers fits."""
 import contextlib
-import glob
-import hashlib
 import json
 import os
 import re
@@ -12,6 +10,7 @@ import stat
 import subprocess
 
 from harness.execute import without_settings, write
+from harness.identity import digest, digest_file
 from harness.plan import Refused
 
 from . import process
@@ -59,20 +58,6 @@ def files_of(folder):
             yield os.path.relpath(os.path.join(at, name), folder)
 
 
-def digest(parts):
-    h = hashlib.sha256()
-    for p in parts:
-        h.update(len(p).to_bytes(8, "little") + p)
-    return h.hexdigest()
-
-
-def digest_file(path):
-    if os.path.islink(path):
-        return os.readlink(path).encode()
-    with open(path, "rb") as f:
-        return hashlib.file_digest(f, "sha256").digest()
-
-
 def copy(source, target, without):
     """A copy of a folder, but for the results' folder @without, which may lie within, other builds' products, and what is no file."""
     def ignored(at, names):
@@ -86,13 +71,6 @@ def copy(source, target, without):
         raise Refused(f"{source} cannot be copied: {e.args[0][0][2]}") from e
     except OSError as e:
         raise Refused(f"{source} cannot be copied to {target}: {e.strerror}") from e
-
-
-def tools_digest(tweed):
-    """Of the command, and of the libraries that it links into programs."""
-    top = os.path.dirname(os.path.dirname(tweed))
-    libraries = [f for d in ("", "instrument", "openmp", "pthreads", "lib", "lib/*") for f in glob.glob(os.path.join(glob.escape(top), d, "libtweed*.a"))]
-    return digest([digest_file(f) for f in [tweed, *sorted(libraries)]])
 
 
 def build_command(program):

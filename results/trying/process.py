@@ -9,6 +9,8 @@ import subprocess
 import time
 from dataclasses import dataclass
 
+from harness.machine import Others
+
 MOST = 64 << 20  # bytes of an output that are kept; a program that prints more is ended
 GLANCE = 0.2     # seconds: no wait is longer
 
@@ -20,6 +22,7 @@ class Ended:
     flooded: bool    # ... or because it printed too much
     seconds: float
     processor: float  # seconds of processor time, of all of its processes
+    others: float     # what others have used meanwhile, of all the processors' time
 
 
 def drain(ready, kept, files):
@@ -47,7 +50,7 @@ def end(child, all_of_it):
 def run(command, folder, environment, out, err, limit, stdin=os.devnull, launcher=False):
     """@launcher: asked to end, it ends its processes itself."""
     before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
-    late = flooded = False
+    late, flooded, others = False, False, Others()
     with open(stdin, "rb") as source, open(out, "wb") as out_file, open(err, "wb") as err_file, \
             subprocess.Popen(command, cwd=folder, env=environment, stdin=source, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                              start_new_session=True) as child, selectors.DefaultSelector() as kept:
@@ -71,4 +74,4 @@ def run(command, folder, environment, out, err, limit, stdin=os.devnull, launche
                 break
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     status = child.returncode if child.returncode >= 0 else 128 - child.returncode
-    return Ended(status, late, flooded, seconds, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    return Ended(status, late, flooded, seconds, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, others.share())

@@ -3,9 +3,9 @@
 import collections
 import csv
 import os
-import statistics
 
 from harness.execute import write
+from harness.machine import warning
 from harness.table import DASH, Table
 
 from .trial import OUTCOMES
@@ -105,16 +105,15 @@ def failures(results):
 
 def line(results):
     count = collections.Counter(r.outcome for r in results)
-    load, cores = statistics.median([r.run["load"] for r in results if r.run] or [0]), len(os.sched_getaffinity(0))
-    busy = f"\nThe machine was busy, with a load of {load:.1f} on {cores} cores: its times say little." if load > cores else ""
-    return f"Runs: {len(results)}, of programs: {len({r.program.name for r in results})}: " + ", ".join(f"{count[o]} {o}" for o in OUTCOMES if count[o]) + "." + busy
+    busy = warning([(r.run["others"], r.seconds) for r in results if r.run])
+    return f"Runs: {len(results)}, of programs: {len({r.program.name for r in results})}: " + ", ".join(f"{count[o]} {o}" for o in OUTCOMES if count[o]) + "." + ("\n" + busy if busy else "")
 
 
 def save(directory, results):
     """results.csv, results.json, tables/; returns the tables."""
-    columns = ["program", "version", "kind", "shape", "protocol", "transport", "outcome", "native_seconds", "seconds", "times", "load", "why", *COUNTERS]
+    columns = ["program", "version", "kind", "shape", "protocol", "transport", "outcome", "native_seconds", "seconds", "times", "others", "why", *COUNTERS]
     rows = [dict(zip(columns, [r.program.name, r.program.version, r.kind, r.shape, r.protocol, r.transport, r.outcome, r.native, r.seconds, r.ratio,
-                               r.run.get("load"), r.why, *(r.run.get("statistics", {}).get("counters", {}).get(c) for c in COUNTERS)])) for r in results]
+                               r.run.get("others"), r.why, *(r.run.get("statistics", {}).get("counters", {}).get(c) for c in COUNTERS)])) for r in results]
     path = os.path.join(directory, "results.csv")
     with open(path + ".part", "w", newline="", encoding="utf-8") as f:
         w = csv.DictWriter(f, columns, lineterminator="\n")

@@ -10,9 +10,10 @@ import signal
 import statistics
 
 from harness.execute import without_settings, write
+from harness.identity import digest, digest_file
 
 from . import process
-from .build import Build, digest, digest_file, sentences
+from .build import Build, sentences
 from .outputs import Reference
 from .program import NATIVE
 
@@ -145,11 +146,10 @@ class Trial:
         with contextlib.suppress(OSError):
             os.remove(stats)
         tree.restore()
-        load = os.getloadavg()[0]
         ended = process.run(command, os.path.join(tree.folder, p.cd), without_settings() | {"OMP_NUM_THREADS": str(processors)} | settings,
                             os.path.join(folder, "stdout"), os.path.join(folder, "stderr"), limit, p.input or os.devnull, bool(stats))
         run = {"program": p.name, "version": p.version, "kind": self.kind, "run": key, "identity": identity, "command": command, "limit": limit,
-               "load": load, "written": tree.changed()[0], **vars(ended)}
+               "written": tree.changed()[0], **vars(ended)}
         self.collect(tree, folder)
         with contextlib.suppress(OSError, ValueError):
             with open(stats, encoding="utf-8") as f:

@@ -13,6 +13,10 @@ import tempfile
 sys.dont_write_bytecode = True
 from command import TWEED, check, compare, end, stopped  # noqa: E402
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../results"))
+from harness import reduce, tables  # noqa: E402
+from harness.table import DASH  # noqa: E402
+
 PROGRAM = """#!/bin/sh
 # A program that does not use Tweed: its first argument says how it ends.
 echo "run $*" >>"{log}"
@@ -119,6 +123,64 @@ def stops(top):
         check(f"it goes on after signal {number}", len(states(out)) - ran == lines(log) - begun > 0, f"{ran} {states(out)}")
 
 
+def identities(top):
+    """A result is of one command, one program and its settings: of others it is run again, and what the plan has no more is not shown."""
+    log, program, plan, out = (os.path.join(top, n) for n in ("identities", "program", "identities.toml", "identified"))
+    with open(program, "w", encoding="utf-8") as f:
+        f.write(PROGRAM.format(log=log))
+
+    def again(text):
+        before = lines(log) if os.path.exists(log) else 0
+        with open(plan, "w", encoding="utf-8") as f:
+            f.write(text)
+        done = compare(plan, "--out", out, cwd=top)
+        return lines(log) - before, done
+
+    text = PLAN.format(program=program).replace('["default", "wrong", "late", "dead"]', '["default"]')
+    check("plain C and one run, two rounds", again(text)[0] == 4)
+    ran, done = again(text.replace('sizes = { wrong', 'sizes = { default = "-n 7", wrong'))
+    check("other arguments: run again", ran == 4 and "4 results are of other" in done.stderr, f"{ran} {done.stderr}")
+    with open(program, "a", encoding="utf-8") as f:
+        f.write("# another program\n")
+    ran, done = again(text)
+    check("another program: run again", ran == 4 and "run again" in done.stderr, f"{ran} {done.stderr}")
+    check("the same: not run again", again(text)[0] == 0)
+    ran, done = again(text.replace("repetitions = 2", "repetitions = 1\nbaseline = false"))
+    check("fewer are shown", ran == 0 and len(states(out)) == 1, states(out))
+    check("and all are kept", again(text)[0] == 0 and len(states(out)) == 4, states(out))
+
+
+def baseline(top):
+    """A plain C that fails gives status 1, and the report says why."""
+    program, plan, out = (os.path.join(top, n) for n in ("failing", "failing.toml", "failed"))
+    with open(program, "w", encoding="utf-8") as f:
+        f.write('#!/bin/sh\ncase $* in *--sequential*) echo "no room for the grid" >&2; exit 3 ;; esac\necho "time: 0.5 s"\necho "verified: yes"\n')
+    os.chmod(program, 0o755)
+    with open(plan, "w", encoding="utf-8") as f:
+        f.write(PLAN.format(program=program).replace('["default", "wrong", "late", "dead"]', '["default"]'))
+    done = compare(plan, "--out", out, cwd=top)
+    with open(os.path.join(out, "report.html"), encoding="utf-8") as f:
+        page = f.read()
+    check("a plain C that fails: status 1", done.returncode == 1, done.stderr)
+    check("and why", "no room for the grid (exit status 3)" in page and "no room for the grid" in done.stdout, done.stdout)
+
+
+def best():
+    """Only what is faster in most rounds is best."""
+    class Few:
+        protocols = ["2L", "TS"]
+
+    def named(one, two):
+        rows = [{"application": "a", "size": "s", "protocol": p, "network": "shm", "page_size": "4K", "settings": "", "nodes": "2", "processors": "1",
+                 "state": "ok", "repetition": str(i), "seconds": str(t)} for p, times in (("2L", one), ("TS", two)) for i, t in enumerate(times)]
+        Few.groups = [reduce.Group([r for r in rows if r["protocol"] == p]) for p in Few.protocols]
+        return tables.relative(Few).rows[0][-1]
+    check("clearly", named([1, 1.1, 1, 1.2], [2, 2.1, 2, 2]) == "2L", named([1, 1.1, 1, 1.2], [2, 2.1, 2, 2]))
+    check("the other one", named([2, 2.1, 2, 2], [1, 1.1, 1, 1.2]) == "TS")
+    check("within the noise", named([1, 3, 1, 3], [2, 1, 2, 1]) == DASH)
+    check("one round", named([1], [2]) == DASH)
+
+
 def refusals(top):
     def refused(what, text, *words, args=()):
         path = os.path.join(top, "bad.toml")
@@ -152,6 +214,9 @@ def refusals(top):
 with tempfile.TemporaryDirectory() as directory:
     report(directory)
     stops(directory)
+    identities(directory)
+    baseline(directory)
+    best()
     refusals(directory)
 done = subprocess.run([TWEED, "compare", "--list"], capture_output=True, text=True)
 check("the shipped plans load", done.returncode == 0 and "smoke" in done.stdout and "cashmere" in done.stdout, done.stderr)

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a run is known by: its command, its settings and the programs that it runs.  A result of another identity is not one of this run."""
+import functools
+import glob
+import hashlib
+import json
+import os
+
+
+def digest(parts):
+    """Of byte strings, which cannot run into each other."""
+    h = hashlib.sha256()
+    for p in parts:
+        h.update(len(p).to_bytes(8, "little") + p)
+    return h.hexdigest()
+
+
+def digest_file(path):
+    if os.path.islink(path) and not os.path.exists(path):
+        return os.readlink(path).encode()
+    with open(path, "rb") as f:
+        return hashlib.file_digest(f, "sha256").digest()
+
+
+digest_program = functools.lru_cache(maxsize=None)(digest_file)  # of what does not change while plans run
+
+
+@functools.lru_cache(maxsize=None)
+def tools_digest(tweed):
+    """Of the command, and of the libraries that it links into programs."""
+    top = os.path.dirname(os.path.dirname(tweed))
+    libraries = [f for d in ("", "instrument", "openmp", "pthreads", "lib", "lib/*") for f in glob.glob(os.path.join(glob.escape(top), d, "libtweed*.a"))]
+    return digest([digest_file(f) for f in [tweed, *sorted(libraries)]])
+
+
+def identity(command, settings, programs):
+    return digest([json.dumps([command, settings]).encode(), *map(digest_program, programs)])
+
+
+def is_of(path, wanted, timeout):
+    """Is there a result at @path, of the identity @wanted?  One that ran out of a shorter time than now is none."""
+    try:
+        with open(path, encoding="utf-8") as f:
+            result = json.load(f)
+    except (OSError, ValueError):
+        return False
+    return result.get("identity") == wanted and not (result.get("state") == "timeout" and result.get("timeout", 0) < timeout)
