@@ -15,7 +15,11 @@
  * fence between; the other node marks and counts, then reads the frame.  So who saw no busy mark has its stores in
  * the copy, and who saw one, or none at all, commits in the section, after it.  A look at frame and public copy must
  * not stand for that while the mark is busy: the copy on its way may undo what it saw.  A mark goes in this way only:
- * a commit that finds its page exclusive, once it is in the section, has nothing to do. */
+ * a commit that finds its page exclusive, once it is in the section, has nothing to do.
+ *
+ * Stores that change nothing would trap in every interval.  So a page that only such stores go to enters exclusive mode as
+ * well, by a commit that has nothing new.  That one makes a version all the same: to who has a copy of the version before, nothing would
+ * say that the copy ends. */
 #include "protocols/timestamp/timestamp.h"
 
 #include <string.h>
@@ -87,8 +91,22 @@ void ts_alone_look(struct tw_proc *me)
 	}
 }
 
+/* One more release of the page (locked), to which was stored.  @came: others came for it since the last one, as it seems.
+ * Returns whether it is time for exclusive mode. */
+static bool commit_quiet(struct tw_proc *me, tw_page_t p, bool came)
+{
+	struct ts_page *x = ts_page(me, p);
+
+	came |= x->alone; /* it was ended */
+	x->alone = 0;
+	if (came && x->quiet > x->patience)
+		x->patience = (uint8_t)TW_MIN(2u * x->patience + 2u, PATIENCE_MOST);
+	x->quiet = came ? 0 : (uint8_t)TW_MIN(x->quiet + 1, UINT8_MAX);
+	return !me->config.race && !tw_polled(me, p) && x->quiet > x->patience;
+}
+
 /* Is there nothing to commit?  Where frame and public copy are equal, a neighbour's commit had our writes, and its
- * notice is in the signature. */
+ * notice is in the signature; or stores changed nothing, and that counts as a commit. */
 static bool commit_needless(struct tw_proc *me, tw_page_t p)
 {
 	struct ts_page *x = ts_page(me, p);
@@ -101,6 +119,8 @@ static bool commit_needless(struct tw_proc *me, tw_page_t p)
 		return true;
 	}
 	if ((home & TS_BUSY) || memcmp(tw_frame(me, p), ts_public(me, p), me->layout.page_bytes) != 0)
+		return false;
+	if (x->silent && ts_rights(me, p) == TW_WRITE && commit_quiet(me, p, atomic_exchange(&ts_meta(me, p)->read, 0)))
 		return false;
 	if (ts_of(me)->pins[p] || (x->keep && !tw_polled(me, p))) {
 		x->keep -= x->keep != 0;
@@ -145,10 +165,7 @@ static bool commit_alone(struct tw_proc *me, tw_page_t p, const struct ts_newest
 	struct ts_page *x = ts_page(me, p);
 	bool read = atomic_exchange(&ts_meta(me, p)->read, 0);
 
-	if (x->alone) /* it was ended */
-		x->patience = (uint8_t)TW_MIN(2u * x->patience + 2u, PATIENCE_MOST);
-	x->quiet = n->end == me->node && !read ? (uint8_t)TW_MIN(x->quiet + 1, UINT8_MAX) : 0;
-	x->alone = !me->config.race && !tw_polled(me, p) && x->quiet > x->patience;
+	x->alone = commit_quiet(me, p, read || n->end != me->node);
 	if (x->alone) {
 		me->stats->now.exclusive_transitions++;
 		tw_trace_page(me, TW_TRACE_exclusive_enter, p);
@@ -175,6 +192,13 @@ static void commit_here(struct tw_proc *me, tw_page_t p, const struct ts_newest 
 	struct ts_page *x = ts_page(me, p);
 	bool exclusive = commit_alone(me, p, n);
 
+	if (exclusive && tw_planted(me, "ts-no-version") &&
+	    !memcmp(tw_frame(me, p), ts_public(me, p), me->layout.page_bytes)) {
+		commit_keep_alone(me, p);
+		ts_publish(me, p, n->wts, n->rts, me->node | TS_EXCLUSIVE);
+		return;
+	}
+	x->silent = 0;
 	x->keep = me->config.race || tw_polled(me, p) ? 0 : (uint8_t)me->config.keep;
 	if (exclusive)
 		commit_keep_alone(me, p);

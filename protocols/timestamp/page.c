@@ -256,6 +256,10 @@ static void page_map_write(struct tw_proc *me, tw_page_t p)
 		me->stats->now.twins++;
 		tw_trace_page(me, TW_TRACE_twin, p);
 	}
+	if (ts_rights(me, p) != TW_WRITE) {
+		x->silent = 1;
+		x->keep = me->config.race ? 0 : (uint8_t)me->config.keep;
+	}
 	page_map(me, p, TW_WRITE);
 	me->page[p].writers |= ts_bit(me);
 	tw_pageset_add(me->dirty, p);

@@ -73,6 +73,7 @@ struct ts_page {
 	uint8_t credits;           /* updates in place by acquires before one unmaps: granted at the last fault */
 	uint8_t left;              /* as of now */
 	uint8_t alone;             /* the last commit entered it */
+	uint8_t silent;            /* no commit found a change since the last write fault */
 	_Atomic uint32_t busy;     /* local processor in, or entering, the critical section + 1; lock-free */
 	_Atomic uint64_t waiters;  /* local processors that wait for @busy, one bit each; lock-free */
 };

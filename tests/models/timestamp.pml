@@ -12,6 +12,7 @@
  *
  * By hand: spin -DNODES=2 -a timestamp.pml && gcc -O2 -DSAFETY -o pan pan.c && ./pan -m100000
  * pan:  -DNODES=2 -DROUNDS=2                           two nodes, twice each
+ * pan:  -DNODES=2 -DROUNDS=2 -DSILENT                  node 0 once: what it commits may have nothing new, and enter exclusive mode
  * pan:  -DNODES=3 -DROUNDS=1                           a third one that has learnt by hearsay
  * fail: -DNODES=2 -DROUNDS=2 -DIGNORE_LEASE            a commit's version may lie within a lease
  * fail: -DNODES=2 -DROUNDS=2 -DDROP_MIN                a notice without room is forgotten
@@ -23,6 +24,7 @@
  * fail: -DNODES=2 -DROUNDS=2 -DNO_MARK                 who comes by a notice does not look at the mark
  * fail: -DNODES=3 -DROUNDS=2 -DSTAMP_FIRST             a commit writes its stamp before its home
  * fail: -DNODES=2 -DROUNDS=2 -DREAD_FRAME              readers see bytes that are not committed
+ * fail: -DNODES=2 -DROUNDS=2 -DSILENT -DNO_VERSION     a commit that has nothing new enters exclusive mode in the old version
  * fail: -DNODES=3 -DROUNDS=1 -DOVERWRITE               a fetch overwrites what the node has not committed
  */
 #ifndef NODES
@@ -30,6 +32,11 @@
 #endif
 #ifndef ROUNDS
 #define ROUNDS 2
+#endif
+#ifdef SILENT
+#define ROUNDS_OF(n) ((n) == 0 -> 1 : ROUNDS)
+#else
+#define ROUNDS_OF(n) ROUNDS
 #endif
 #define LEASE 1
 #define MAX(a, b) ((a) > (b) -> (a) : (b))
@@ -66,6 +73,7 @@ byte last, own;
 #define SOURCE(n) pub[n]
 #endif
 #define VALID (copy[me] && rts[me] >= need[me] && rts[me] >= min_wr[me])
+#define NOTHING_NEW (mark[me] == 0 && frame[me].b[0] == pub[me].b[0] && frame[me].b[1] == pub[me].b[1])
 #define HELD  (h == me || w == 0 || (copy[me] && wts[me] == w))
 
 /* Node @h's public copy into mine, around what I wrote. */
@@ -238,13 +246,14 @@ inline commit()
 	atomic { plock[me] == 0 -> plock[me] = 1 };
 	if
 	:: !dirty[me] || mark[me] == EXCLUSIVE -> plock[me] = 0
-	:: dirty[me] && mark[me] == 0 && frame[me].b[0] == pub[me].b[0] && frame[me].b[1] == pub[me].b[1] ->
+	:: dirty[me] && NOTHING_NEW ->
 		if
 		:: dirty[me] = 0
 		:: skip
 		fi;
 		plock[me] = 0
-	:: else ->
+	:: dirty[me] && mark[me] != EXCLUSIVE && (silent || !NOTHING_NEW) ->
+		silent = NOTHING_NEW;
 		plock[me] = 0;
 		enter();
 		if
@@ -260,8 +269,14 @@ inline commit()
 		clock[me] = w;
 		if
 		:: seen = 1
-		:: seen = 0
+		:: !silent -> seen = 0
 		fi;
+#ifdef NO_VERSION
+		if
+		:: silent -> w = stamp_w[end]; r = stamp_r[end]
+		:: else
+		fi;
+#endif
 #ifdef STAMP_FIRST
 		d_step { stamp_w[me] = w; stamp_r[me] = r };
 		d_step { home[me] = me; mark[me] = seen };
@@ -276,7 +291,8 @@ inline commit()
 		fi;
 		put(w, r, me);
 		leave()
-	fi
+	fi;
+	silent = 0
 }
 
 inline acquire()
@@ -322,15 +338,19 @@ inline store_own()
 proctype node(byte me)
 {
 	byte w, r, h, e, round, seen, copy0, copy1;
+	bit silent; /* a commit may be made though it has nothing new */
 
 	do
-	:: round == ROUNDS -> break
+	:: round == ROUNDS_OF(me) -> break
 	:: else ->
 		if
 		:: me == 0 ->
 			store_own();
 #if NODES == 2
 			store_own();
+#ifdef SILENT
+			silent = 1;
+#endif
 			commit();
 #endif
 			skip
