@@ -19,6 +19,7 @@ struct tw_boot {
 	struct tw_config config;
 	uint32_t node;
 	uint32_t host_processes;      /* processors of the whole job on this host, for the spin policy */
+	int32_t first_fd;             /* where Tweed's own descriptors begin (base/fd.h); all below are there */
 	int32_t private_fd;           /* the node's private memory */
 	int32_t handle_fd[TW_MAX_PROCESSORS + 1][2]; /* socket pairs, by which processors, and last the agent, get the others' views
 	                                              to shoot at: [0] is theirs to read; -1 when not needed */

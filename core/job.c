@@ -96,7 +96,10 @@ static void *job_map(size_t bytes, int fd, void *at)
 {
 	void *p =
 	    mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | (at ? MAP_FIXED_NOREPLACE : 0), fd, 0);
-	return p == MAP_FAILED ? NULL : p;
+	if (p == MAP_FAILED)
+		return NULL;
+	madvise(p, bytes, MADV_DONTDUMP); /* as all that is shared: a core would have every node's memory, and twice */
+	return p;
 }
 
 static struct tw_pageset *job_private_set(struct tw_proc *me)

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/fd.h"
+#include "core/descriptors.h"
 #include "core/job.h"
 
 static struct tw_boot join_boot;
@@ -41,8 +43,18 @@ static unsigned join_read(struct tw_boot *boot)
 	    boot->node >= boot->config.nodes)
 		join_refuse("TWEED_BOOT does not name a job of this version of Tweed: rebuild the program, or use its "
 		            "own tweed run");
-	close(fd);
+	tw_descriptors_open(boot);
+	tw_fd_close(fd);
 	return local;
+}
+
+/* All is mapped; the own node's memory is mapped again later. */
+static void join_close_files(const struct tw_boot *boot)
+{
+	tw_fd_close(boot->private_fd);
+	for (unsigned node = 0; node < boot->config.nodes; node++)
+		if (node != boot->node && boot->exported_fd[node] >= 0)
+			tw_fd_close(boot->exported_fd[node]);
 }
 
 bool tw_launched(void)
@@ -61,6 +73,7 @@ struct tw_proc *tw_join(const struct tw_boot **boot)
 		tw_log_who(who);
 		if (tw_proc_join(&join_proc, &join_boot, local, false))
 			exit(2);
+		join_close_files(&join_boot);
 		join_proc.stats->started_ns = tw_time_ns();
 	}
 	join_users++;

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/util.h"
 #include "core/layout.h"
 #include "core/shootdown.h"
@@ -57,7 +58,13 @@ static int remote_take(int flags)
 		tw_fatal("a neighbour's view did not arrive: %s; raise the limit of open files (ulimit -n), or use "
 		         "--shootdown polled",
 		         n < 0 ? strerror(errno) : "damaged message");
-	memcpy(&remote.handle[view.local], CMSG_DATA(c), sizeof(int));
+	int handle;
+	memcpy(&handle, CMSG_DATA(c), sizeof(int));
+	remote.handle[view.local] = tw_fd_keep(handle);
+	if (remote.handle[view.local] < 0)
+		tw_fatal("a neighbour's view has no place: %s; raise the limit of open files (ulimit -Hn), or use "
+		         "--shootdown polled",
+		         strerror(errno));
 	remote.app[view.local] = view.app;
 	return 0;
 }
@@ -89,16 +96,15 @@ int tw_shootdown_remote_open(struct tw_proc *me, const struct tw_boot *boot)
 	for (unsigned k = 0; k < TW_MAX_PROCESSORS; k++)
 		remote.handle[k] = -1;
 	remote.box = boot->handle_fd[me->local][0];
-	fcntl(remote.box, F_SETFD, FD_CLOEXEC);
 	if (me->agent)
 		return 0;
 	for (unsigned k = 0; k <= me->locals && !error; k++) {
 		const int32_t *pair = boot->handle_fd[k];
 		if (k != me->local) {
 			error = remote_send(me, pair[1]);
-			close(pair[0]);
+			tw_fd_close(pair[0]);
 		}
-		close(pair[1]);
+		tw_fd_close(pair[1]);
 	}
 	if (error)
 		tw_log("cannot hand this processor's view to its neighbours: %s; use --shootdown polled",
@@ -110,9 +116,9 @@ void tw_shootdown_remote_close(void)
 {
 	for (unsigned k = 0; k < TW_MAX_PROCESSORS; k++)
 		if (remote.handle[k] >= 0)
-			close(remote.handle[k]);
+			tw_fd_close(remote.handle[k]);
 	if (remote.box >= 0)
-		close(remote.box);
+		tw_fd_close(remote.box);
 	remote.box = -1;
 }
 

@@ -14,6 +14,7 @@
 
 #include "core/syscalls.h"
 
+#include "core/descriptors.h"
 #include "core/job.h"
 #include "core/stores.h"
 
@@ -57,6 +58,8 @@ static void sys_store_same(char *at)
 	while (!__atomic_compare_exchange_n(at, &seen, seen, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		;
 }
+
+void (*tw_syscalls_no_descriptor)(int fd);
 
 void tw_touch(const void *ptr, size_t len, bool write)
 {
@@ -193,6 +196,14 @@ static void sys_stored_from(const void *buf, ssize_t len, const void *from, sock
 	}
 }
 
+/* What a call on @fd has answered. */
+static ssize_t sys_on(int fd, ssize_t result)
+{
+	if (result == -1 && errno == EBADF && fd >= 0 && tw_syscalls_no_descriptor)
+		tw_syscalls_no_descriptor(fd);
+	return result;
+}
+
 /* The body of a wrapper.  @touch: an expression that touches every buffer; not zero when one is shared.  @stored: one
  * that announces what a call with @result has stored. */
 #define SYS_RETURN_STORED(type, touch, call, stored)                                                                   \
@@ -206,7 +217,6 @@ static void sys_stored_from(const void *buf, ssize_t len, const void *from, sock
 		stored;                                                                                                \
 	return result
 #define SYS_RETURN(type, touch, call) SYS_RETURN_STORED(type, touch, call, (void)0)
-
 enum sys_op { SYS_READ, SYS_WRITE, SYS_PREAD, SYS_PWRITE };
 
 static ssize_t sys_transfer_once(enum sys_op op, int fd, void *buf, size_t n, off_t at)
@@ -220,6 +230,7 @@ static ssize_t sys_transfer_once(enum sys_op op, int fd, void *buf, size_t n, of
 		                              : next.pwrite(fd, buf, n, at);
 		if (r > 0 && to_buffer)
 			sys_stored(buf, r);
+		sys_on(fd, r);
 		if (r >= 0 || errno != EFAULT || !shared || tries == SYS_TRIES)
 			return r;
 		/* Perhaps fewer pages can be had at once: the beginning of the transfer is better than nothing. */
@@ -273,36 +284,36 @@ ssize_t write(int fd, const void *buf, size_t n)
 	}                                                                                                              \
 	ssize_t preadv##suffix(int fd, const struct iovec *v, int count, off_t at)                                     \
 	{                                                                                                              \
-		SYS_RETURN_STORED(ssize_t, sys_vector(v, count, true), next.preadv(fd, v, count, at),                  \
+		SYS_RETURN_STORED(ssize_t, sys_vector(v, count, true), sys_on(fd, next.preadv(fd, v, count, at)),      \
 		                  sys_stored_vector(v, (size_t)count, result));                                        \
 	}                                                                                                              \
 	ssize_t pwritev##suffix(int fd, const struct iovec *v, int count, off_t at)                                    \
 	{                                                                                                              \
-		SYS_RETURN(ssize_t, sys_vector(v, count, false), next.pwritev(fd, v, count, at));                      \
+		SYS_RETURN(ssize_t, sys_vector(v, count, false), sys_on(fd, next.pwritev(fd, v, count, at)));          \
 	}
 SYS_POSITIONED()
 SYS_POSITIONED(64)
 
 ssize_t readv(int fd, const struct iovec *v, int count)
 {
-	SYS_RETURN_STORED(ssize_t, sys_vector(v, count, true), next.readv(fd, v, count),
+	SYS_RETURN_STORED(ssize_t, sys_vector(v, count, true), sys_on(fd, next.readv(fd, v, count)),
 	                  sys_stored_vector(v, (size_t)count, result));
 }
 
 ssize_t writev(int fd, const struct iovec *v, int count)
 {
-	SYS_RETURN(ssize_t, sys_vector(v, count, false), next.writev(fd, v, count));
+	SYS_RETURN(ssize_t, sys_vector(v, count, false), sys_on(fd, next.writev(fd, v, count)));
 }
 
 ssize_t recv(int fd, void *buf, size_t n, int flags)
 {
-	SYS_RETURN_STORED(ssize_t, sys_buffer(buf, n, true), next.recv(fd, buf, n, flags),
+	SYS_RETURN_STORED(ssize_t, sys_buffer(buf, n, true), sys_on(fd, next.recv(fd, buf, n, flags)),
 	                  sys_stored(buf, TW_MIN(result, (ssize_t)n)));
 }
 
 ssize_t send(int fd, const void *buf, size_t n, int flags)
 {
-	SYS_RETURN(ssize_t, sys_buffer(buf, n, false), next.send(fd, buf, n, flags));
+	SYS_RETURN(ssize_t, sys_buffer(buf, n, false), sys_on(fd, next.send(fd, buf, n, flags)));
 }
 
 ssize_t recvfrom(int fd, void *buf, size_t n, int flags, __SOCKADDR_ARG from, socklen_t *from_len)
@@ -311,24 +322,25 @@ ssize_t recvfrom(int fd, void *buf, size_t n, int flags, __SOCKADDR_ARG from, so
 	SYS_RETURN_STORED(ssize_t,
 	                  sys_buffer(buf, n, true) | sys_buffer(from.__sockaddr__, room, true) |
 	                      sys_buffer(from_len, from_len ? sizeof(*from_len) : 0, true),
-	                  next.recvfrom(fd, buf, n, flags, from, from_len),
+	                  sys_on(fd, next.recvfrom(fd, buf, n, flags, from, from_len)),
 	                  sys_stored_from(buf, TW_MIN(result, (ssize_t)n), from.__sockaddr__, room, from_len));
 }
 
 ssize_t sendto(int fd, const void *buf, size_t n, int flags, __CONST_SOCKADDR_ARG to, socklen_t to_len)
 {
 	SYS_RETURN(ssize_t, sys_buffer(buf, n, false) | sys_buffer(to.__sockaddr__, to_len, false),
-	           next.sendto(fd, buf, n, flags, to, to_len));
+	           sys_on(fd, next.sendto(fd, buf, n, flags, to, to_len)));
 }
 
 ssize_t recvmsg(int fd, struct msghdr *m, int flags)
 {
-	SYS_RETURN_STORED(ssize_t, sys_message(m, true), next.recvmsg(fd, m, flags), sys_stored_message(m, result));
+	SYS_RETURN_STORED(ssize_t, sys_message(m, true), sys_on(fd, next.recvmsg(fd, m, flags)),
+	                  sys_stored_message(m, result));
 }
 
 ssize_t sendmsg(int fd, const struct msghdr *m, int flags)
 {
-	SYS_RETURN(ssize_t, sys_message(m, false), next.sendmsg(fd, m, flags));
+	SYS_RETURN(ssize_t, sys_message(m, false), sys_on(fd, next.sendmsg(fd, m, flags)));
 }
 
 /* The C library moves large blocks between file and buffer without a copy; an EFAULT would be final. */
@@ -381,7 +393,7 @@ int puts(const char *s)
 	}                                                                                                              \
 	int fstat##suffix(int fd, struct stat##suffix *st)                                                             \
 	{                                                                                                              \
-		SYS_RETURN_STORED(int, sys_buffer(st, sizeof(*st), true), next.fstat##suffix(fd, st),                  \
+		SYS_RETURN_STORED(int, sys_buffer(st, sizeof(*st), true), (int)sys_on(fd, next.fstat##suffix(fd, st)), \
 		                  sys_stored(st, sizeof(*st)));                                                        \
 	}                                                                                                              \
 	int fstatat##suffix(int fd, const char *restrict path, struct stat##suffix *restrict st, int flags)            \
@@ -399,7 +411,9 @@ SYS_STAT(64)
 		va_start(ap, flags);                                                                                   \
 		mode_t mode = flags & (O_CREAT | __O_TMPFILE) ? va_arg(ap, mode_t) : 0;                                \
 		va_end(ap);                                                                                            \
-		SYS_RETURN(int, sys_string(path), next.open##suffix(path, flags, mode));                               \
+		const void *caller = __builtin_return_address(0);                                                      \
+		SYS_RETURN(int, sys_string(path),                                                                      \
+		           tw_descriptors_opened(next.open##suffix(path, flags, mode), caller));                       \
 	}                                                                                                              \
 	int openat##suffix(int fd, const char *path, int flags, ...)                                                   \
 	{                                                                                                              \

@@ -17,4 +17,7 @@ void tw_touch(const void *ptr, size_t len, bool write);
  * sanitizers, which do the same for purposes of their own).  Called by tw_init; idempotent. */
 void tw_syscalls_init(void);
 
+/* tw_syscalls_no_descriptor - what a wrapped call does that has found no descriptor @fd >= 0, before it returns EBADF: errno is to be that; or NULL. */
+extern void (*tw_syscalls_no_descriptor)(int fd);
+
 #endif

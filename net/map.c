@@ -41,6 +41,7 @@ int tw_net_map(const struct tw_net_config *config, unsigned node, char **map)
 		munmap(end, (size_t)(area + spare - end));
 	if (config->huge)
 		madvise(at, bytes, MADV_HUGEPAGE);
+	madvise(at, bytes, MADV_DONTDUMP);
 	*map = at;
 	return 0;
 }

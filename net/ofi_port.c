@@ -18,6 +18,7 @@
 #include <sys/socket.h>
 #include <time.h>
 
+#include "base/fd.h"
 #include "net/interface.h"
 
 #define OFI_PROVIDER "tcp"
@@ -35,7 +36,7 @@ int ofi_load(char *why, size_t why_bytes)
 {
 	if (ofi.loaded)
 		return 0;
-	void *library = dlopen("libfabric.so.1", RTLD_NOW | RTLD_LOCAL);
+	void *library = tw_fd_library("libfabric.so.1");
 	if (!library) {
 		tw_format(why, why_bytes, "libfabric.so.1 is not installed");
 		return -ENOENT;
@@ -315,6 +316,7 @@ void ofi_port_close(struct ofi_port *port)
 	free(port->tells.stack);
 	free(port->transfers.stack);
 	free(port->firsts.stack);
+	*port = (struct ofi_port){.fds = OFI_NO_FDS}; /* whoever owns it closes it again, where it did not open */
 }
 
 int ofi_port_peer(struct ofi_port *port, const struct tw_net_address *address, fi_addr_t *peer)

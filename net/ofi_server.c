@@ -237,6 +237,7 @@ int ofi_serve(const struct tw_net_config *config, struct tw_net_server **server,
 		return -ENOMEM;
 	}
 	s->config = *config;
+	s->port.fds = OFI_NO_FDS;
 	s->spin = ofi_spin_new(config->spin_ns);
 	int error = server_start(s);
 	if (error) {

@@ -18,6 +18,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/fd.h"
+
 #define WAIT_FEW  10u /* peers, at most, of a port that polls */
 #define WAIT_MOST 32u /* descriptors of a queue that polls */
 
@@ -68,9 +70,9 @@ static void wait_hide(struct ofi_port *port)
 	fi_cq_read(port->cq, port->came, 1); /* only now they are in the list */
 	if (fi_control(&port->cq->fid, FI_GETWAIT, &all) || all.nfds != 2 || !wait_is_pair(fd[1].fd))
 		return;
-	fds->signal = fcntl(fd[1].fd, F_DUPFD_CLOEXEC, 0);
-	fds->never = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (fds->signal >= 0 && fds->never >= 0 && dup3(fds->never, fd[1].fd, O_CLOEXEC) >= 0)
+	fds->signal = tw_fd_keep(fcntl(fd[1].fd, F_DUPFD_CLOEXEC, 0));
+	fds->never = tw_fd_keep(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+	if (fds->signal >= 0 && fds->never >= 0 && tw_fd_onto(fds->never, fd[1].fd) >= 0)
 		fds->hidden = fd[1].fd;
 }
 
@@ -89,9 +91,9 @@ int ofi_fds_up(struct ofi_port *port)
 void ofi_fds_down(struct ofi_fds *fds)
 {
 	if (fds->queue < 0 && fds->signal >= 0) /* else it is libfabric's */
-		close(fds->signal);
+		tw_fd_close(fds->signal);
 	if (fds->never >= 0)
-		close(fds->never);
+		tw_fd_close(fds->never);
 }
 
 /* ---- sleeping ---- */
@@ -103,10 +105,10 @@ static bool wait_may(struct ofi_port *port)
 	const struct ofi_fds *fds = &port->fds;
 
 	if (fds->hidden >= 0)
-		dup3(fds->signal, fds->hidden, O_CLOEXEC);
+		tw_fd_onto(fds->signal, fds->hidden);
 	bool may = fi_trywait(port->fabric, fid, port->eq ? 2 : 1) == 0;
 	if (fds->hidden >= 0)
-		dup3(fds->never, fds->hidden, O_CLOEXEC);
+		tw_fd_onto(fds->never, fds->hidden);
 	return may;
 }
 

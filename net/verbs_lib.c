@@ -5,6 +5,8 @@
 #include <dlfcn.h>
 #include <errno.h>
 
+#include "base/fd.h"
+
 struct verbs_lib verbs;
 
 int verbs_load(char *why, size_t why_bytes)
@@ -16,7 +18,7 @@ int verbs_load(char *why, size_t why_bytes)
 	if (loaded)
 		return 0;
 	for (unsigned i = 0; i < 2; i++) {
-		lib[i] = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+		lib[i] = tw_fd_library(names[i]);
 		if (!lib[i]) {
 			tw_format(why, why_bytes, "%s is not installed", names[i]);
 			return -ENOENT;

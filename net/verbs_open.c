@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/fd.h"
 #include "net/map.h"
 #include "net/verbs_endpoint.h"
 
@@ -52,6 +53,13 @@ static int open_expect(struct verbs *v, unsigned node, enum rdma_cm_event_type w
 	return 0;
 }
 
+/* What the libraries opened for us becomes Tweed's: the kernel chose the numbers, which they look up in these structures. */
+static int open_keep(int *fd)
+{
+	*fd = tw_fd_keep(*fd);
+	return *fd < 0 ? -errno : 0;
+}
+
 /* What all connections share, on the device of the first. */
 static int open_resources(struct tw_net *net, struct ibv_context *device)
 {
@@ -83,6 +91,10 @@ static int open_resources(struct tw_net *net, struct ibv_context *device)
 		       bytes >> 10, verbs.ibv_get_device_name(device->device), strerror(error));
 		return -error;
 	}
+	int error;
+	if ((error = open_keep(&device->cmd_fd)) || (error = open_keep(&device->async_fd)) ||
+	    (error = open_keep(&v->channel->fd)))
+		return open_failed(0, "no descriptors are left", -error);
 	return 0;
 }
 
@@ -277,6 +289,8 @@ int verbs_open(struct tw_net *net)
 		tw_log("transport verbs: cannot use the RDMA connection manager: %s; load the module rdma_ucm",
 		       strerror(errno));
 	}
+	if (!error)
+		error = open_keep(&v->events->fd);
 	for (unsigned node = 0; !error && node < config->nodes; node++)
 		error = open_peer(net, node);
 	if (error) {

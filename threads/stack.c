@@ -11,6 +11,7 @@
  * job and has put a private copy of the stack in the stack's place. */
 #include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <linux/futex.h>
 #include <linux/rseq.h>
 #include <pthread.h>
@@ -27,14 +28,14 @@
 #include "threads/threads.h"
 
 #define STACK_BYTES  ((size_t)8 << 20)   /* at least, unless told otherwise */
-#define STACK_FIRST  ((size_t)192 << 10) /* pinned from the beginning */
+#define STACK_FIRST  ((size_t)192 << 10) /* pinned from the beginning, below thread-local variables */
 #define STACK_SIGNAL ((size_t)256 << 10) /* private: for fault handlers */
 
 char *th_stack_pinned;
 
 static struct {
 	char *base;
-	size_t bytes;
+	size_t bytes, tls;      /* tls: of them, for thread-local variables, at the top */
 	char *kept_from;        /* what must be kept of it at the end */
 	_Atomic uint32_t stage; /* STAGE_... */
 	int argc;
@@ -71,7 +72,7 @@ void th_stack_extend(char *below)
 
 size_t th_stack_bytes(void)
 {
-	return stack.bytes;
+	return stack.bytes - stack.tls;
 }
 
 static size_t stack_limit(void)
@@ -82,18 +83,28 @@ static size_t stack_limit(void)
 	return TW_MAX(known ? (size_t)limit.rlim_cur : 0, STACK_BYTES);
 }
 
+static int stack_tls_of(struct dl_phdr_info *info, size_t bytes, void *sum)
+{
+	(void)bytes;
+	for (unsigned i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_TLS)
+			*(size_t *)sum += info->dlpi_phdr[i].p_memsz + info->dlpi_phdr[i].p_align;
+	return 0;
+}
+
 static void stack_create(size_t bytes)
 {
 	size_t align = TW_MAX((size_t)tw_me->layout.page_bytes * tw_me->config.superpage, (size_t)4096);
 
-	stack.bytes = TW_ALIGN_UP(TW_MAX(bytes ? bytes : stack_limit(), 2 * STACK_FIRST), align);
+	dl_iterate_phdr(stack_tls_of, &stack.tls);
+	stack.bytes = TW_ALIGN_UP(TW_MAX(bytes ? bytes : stack_limit(), 2 * STACK_FIRST) + stack.tls, align);
 	stack.base = tw_aligned_alloc(align, stack.bytes);
 	if (!stack.base)
 		th_refuse("no %zu bytes are left of TWEED_MEMORY for a stack: raise it", stack.bytes);
 	/* Before anything is touched: a home that is only tentative (TWEED_HOME=after-init) could not be pinned. */
 	tw_home_set(stack.base, stack.bytes, tw_node());
 	th_stack_pinned = stack.base + stack.bytes;
-	th_stack_extend(th_stack_pinned - STACK_FIRST / 2);
+	th_stack_extend(th_stack_pinned - STACK_FIRST / 2 - stack.tls);
 }
 
 /* ---- the program's thread ---------------------------------------------------------------------------------------- */

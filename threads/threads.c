@@ -53,6 +53,7 @@ void th_open(void)
 		for (size_t i = 0; i < sizeof(th_locks) / sizeof(*lock); i++)
 			lock[i] = tw_lock_create();
 	tw_bcast(&th_locks, sizeof(th_locks), 0);
+	th_files_open();
 }
 
 /* The number changes once: who reads 0, perhaps from an old copy, looks again with the lock of all names. */

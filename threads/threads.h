@@ -47,6 +47,10 @@ void th_refuse(const char *format, ...) __attribute__((format(printf, 1, 2), nor
 /* th_fence - a release and an acquire of everything.  The program's next instruction looks at @ptr; NULL: not known, or none. */
 void th_fence(const void *ptr);
 
+/* ---- files.c */
+/* th_files_open - from now on, a call that is given another processor's descriptor ends the job with a sentence. */
+void th_files_open(void);
+
 /* ---- stack.c */
 /* th_stack_reserve - let the pinned part of the stack reach well below the caller's frame: called before everything that
  * may call Tweed. */

@@ -22,6 +22,7 @@
 #include "tools/agent.h"
 #include "tools/agent_parts.h"
 #include "tools/guard.h"
+#include "tools/nofile.h"
 #include "tools/manager.h"
 
 /* A launcher that lives finds a cut link first, and ends the others before our end breaks their connections. */
@@ -267,6 +268,7 @@ void agent_run(int in, int out, const uint8_t *secret)
 	static struct agent a = {.input.fd = -1, .boot = {.magic = TW_BOOT_MAGIC, .bytes = sizeof(struct tw_boot)}};
 	sigset_t child;
 
+	nofile_raise();
 	a.secret = secret;
 	if (wire_open(&a.wire, in, out) < 0) {
 		tool_say("cannot use the connection to the launcher: %s", strerror(errno));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* agent_node.c - the bring-up of an agent's node. */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,21 +10,76 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/util.h"
 #include "tools/agent_parts.h"
 #include "tools/bind.h"
 #include "tools/hello.h"
+#include "tools/nofile.h"
+
+#define AGENT_FILES 24u /* that are open anyway */
+
+/* How many descriptors each processor has of ours, and how many we have below them. */
+static unsigned agent_own_files(const struct agent *a)
+{
+	const struct tw_config *c = &a->boot.config;
+	unsigned nodes = (unsigned)c->nodes, processors = (unsigned)c->processors, own = AGENT_FILES + processors;
+
+	if (strcmp(c->shootdown, "protect") == 0)
+		own += 2 * (processors + 1);
+	if (a->transport && a->transport->serve)
+		own += (nodes - 1) * (1 + (c->segment ? 2 * processors : 0));
+	else
+		own += nodes;
+	return TW_MIN(own, (unsigned)TW_FD_MOST);
+}
+
+static unsigned agent_low_files(const struct agent *a)
+{
+	const struct tw_config *c = &a->boot.config;
+	unsigned nodes = (unsigned)c->nodes, processors = (unsigned)c->processors;
+
+	return AGENT_FILES + 2 * processors + (a->transport && a->transport->serve ? nodes * processors : 0);
+}
+
+/* Where those of the processors begin. */
+static void agent_plan_files(struct agent *a)
+{
+	a->transport = tw_transport_find(a->boot.config.transport);
+	a->soft_files = nofile_given();
+	unsigned own = agent_own_files(a), low = agent_low_files(a);
+	int first = tw_fd_plan(own, &a->soft_files);
+	if (first < 0 || (unsigned)first < low) {
+		nofile_short(own + TW_MAX(low, TW_FD_LEAST), "a node");
+		agent_fail(a);
+	}
+	a->boot.first_fd = first;
+}
+
+/* Give @fd a number among the processors'. */
+static int agent_keep(struct agent *a, int fd)
+{
+	int kept = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, a->boot.first_fd);
+
+	if (fd < 0 || kept >= 0) {
+		if (fd >= 0)
+			close(fd);
+		return kept;
+	}
+	nofile_short((unsigned)a->boot.first_fd + agent_own_files(a), "a node");
+	agent_fail(a);
+}
 
 static int agent_memory(struct agent *a, const char *kind, size_t bytes)
 {
 	char name[64];
 	snprintf(name, sizeof(name), "tweed-%s-%u", kind, a->boot.node);
-	int fd = memfd_create(name, 0);
+	int fd = memfd_create(name, MFD_CLOEXEC);
 	if (fd < 0 || ftruncate(fd, (off_t)bytes) < 0) {
 		tool_say("cannot make a memory file of %zu bytes: %s; lower TWEED_MEMORY", bytes, strerror(errno));
 		agent_fail(a);
 	}
-	return fd;
+	return agent_keep(a, fd);
 }
 
 static void *agent_map(struct agent *a, int fd, size_t offset, size_t bytes)
@@ -34,6 +90,7 @@ static void *agent_map(struct agent *a, int fd, size_t offset, size_t bytes)
 		tool_say("cannot map %zu bytes: %s", bytes, strerror(errno));
 		agent_fail(a);
 	}
+	madvise(p, bytes + offset - aligned, MADV_DONTDUMP);
 	return p + (offset - aligned);
 }
 
@@ -62,6 +119,10 @@ static void agent_expect(struct agent *a, enum wire_type type)
 			return;
 		if (got == 1) /* the job's end */
 			wire_send(&a->wire, WIRE_END, NULL, 0, NULL, 0);
+		if (got == -EMFILE) {
+			nofile_short((unsigned)a->boot.first_fd + agent_own_files(a), "a node");
+			agent_fail(a);
+		}
 		if (got != -EAGAIN)
 			agent_leave();
 		wire_events(&a->wire, poller);
@@ -119,7 +180,6 @@ static void agent_offer(struct agent *a, int exported)
 	struct tw_net_address own = {0};
 	struct tw_net_config config;
 
-	a->transport = tw_transport_find(a->boot.config.transport);
 	if (!a->transport || !a->transport->serve) {
 		wire_send(&a->wire, WIRE_MEMORY, &own, sizeof(own), &exported, 1);
 		close(exported);
@@ -142,7 +202,7 @@ static void agent_take_nodes(struct agent *a)
 			unsigned node = msg->nodes.first + i;
 			memcpy(a->boot.host[node], msg->nodes.host[i], sizeof(a->boot.host[node]));
 			if (msg->fds)
-				a->boot.exported_fd[node] = msg->fd[i];
+				a->boot.exported_fd[node] = agent_keep(a, msg->fd[i]);
 			else
 				a->boot.address[node] = msg->nodes.address[i];
 		}
@@ -151,7 +211,7 @@ static void agent_take_nodes(struct agent *a)
 
 static void agent_write_boot(struct agent *a)
 {
-	a->boot_fd = memfd_create("tweed-boot", 0);
+	a->boot_fd = agent_keep(a, memfd_create("tweed-boot", MFD_CLOEXEC));
 	if (a->boot_fd < 0 || write(a->boot_fd, &a->boot, sizeof(a->boot)) != (ssize_t)sizeof(a->boot)) {
 		tool_say("cannot write the boot file: %s", strerror(errno));
 		agent_fail(a);
@@ -166,12 +226,14 @@ static void agent_handles(struct agent *a)
 		pair[0] = pair[1] = -1;
 		if (k > a->boot.config.processors || strcmp(a->boot.config.shootdown, "protect") != 0)
 			continue;
-		if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair) < 0) {
+		if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
 			tool_say("cannot make a socket pair for each processor: %s; use fewer processors, or "
 			         "--shootdown polled",
 			         strerror(errno));
 			agent_fail(a);
 		}
+		for (unsigned i = 0; i < 2; i++)
+			pair[i] = agent_keep(a, pair[i]);
 	}
 }
 
@@ -216,6 +278,7 @@ void agent_bring_up(struct agent *a)
 		bind_apply_all(a->cpus, (unsigned)a->boot.config.processors);
 
 	tw_layout_compute(&a->layout, &a->boot.config);
+	agent_plan_files(a);
 	int exported = agent_memory(a, "exported", a->layout.exported_bytes);
 	a->boot.private_fd = agent_memory(a, "private", a->layout.private_bytes);
 	agent_offer(a, exported);

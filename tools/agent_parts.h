@@ -38,6 +38,7 @@ struct agent {
 	int signals, boot_fd;
 	sigset_t mask; /* the processors' */
 	struct tw_boot boot;
+	unsigned long soft_files; /* the program's limit of open files */
 	struct tw_layout layout;
 	const struct tw_transport *transport;
 	struct tw_net_server *server; /* NULL where the transport needs none */

@@ -13,6 +13,7 @@
 #include "base/util.h"
 #include "tools/agent_parts.h"
 #include "tools/bind.h"
+#include "tools/nofile.h"
 
 /* What each processor finds of its own in its environment: the first two for Tweed, the others for programs, also before they join. */
 enum { AGENT_BOOT, AGENT_PROCESSOR, AGENT_RANK, AGENT_SIZE, AGENT_VARIABLES };
@@ -90,6 +91,7 @@ static void agent_exec(struct agent *a, unsigned k, pid_t parent, int in, const 
 			dup2(out[i], STDOUT_FILENO + i);
 	if (a->cpus)
 		bind_apply(&a->cpus[k]);
+	nofile_restore(a->soft_files);
 	agent_pass_only(a);
 	execve(a->path, a->argv, environment);
 	a->exec_errno[k] = errno;

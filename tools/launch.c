@@ -16,15 +16,16 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "tools/drain.h"
 #include "tools/hello.h"
+#include "tools/nofile.h"
 #include "tools/program.h"
 
+#define LAUNCH_FILES    24u                    /* that are open besides the agents' connections and memories */
 #define LAUNCH_GRACE_NS ((uint64_t)700000000)  /* for agents to end by themselves */
 #define LAUNCH_LATE_NS  ((uint64_t)2000000000) /* for processors to end after one has failed after tw_finalize */
 #define LAUNCH_CLOSE_NS                                                                                                \
@@ -410,7 +411,10 @@ static void launch_receive(struct launch *l, unsigned i)
 		if ((n->greeted || msg->type == WIRE_HELLO) && (!n->parted || msg->type == WIRE_GONE))
 			launch_event(l, i, msg);
 	}
-	if (got == -EPROTO)
+	if (got == -EMFILE) {
+		nofile_short(LAUNCH_FILES + 2 * l->nodes, "the launcher");
+		launch_end(l, TOOL_USAGE);
+	} else if (got == -EPROTO)
 		launch_damaged(l, i);
 	else if (got != -EAGAIN)
 		launch_agent_gone(l, i);
@@ -594,15 +598,6 @@ static void launch_catch_signals(struct launch *l)
 	l->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-static void launch_raise_limits(void)
-{
-	struct rlimit files;
-	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
-		files.rlim_cur = files.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &files);
-	}
-}
-
 /* What the nodes use, as their READY says at @offset: each name once. */
 static void launch_used(const struct launch *l, size_t offset, char *out, size_t bytes)
 {
@@ -634,6 +629,9 @@ int tool_launch(struct tool_job *job)
 
 	l.job = job;
 	l.nodes = l.living = (unsigned)job->config.nodes;
+	nofile_raise();
+	if (nofile_check(LAUNCH_FILES + 2 * l.nodes, "the launcher") < 0)
+		return TOOL_USAGE;
 	size_t bytes = l.nodes * (job->config.processors + 1) * sizeof(struct tw_stats);
 	job->stats = aligned_alloc(_Alignof(struct tw_stats), bytes);
 	if (!job->stats) {
@@ -651,7 +649,6 @@ int tool_launch(struct tool_job *job)
 	bool childless = waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD;
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	launch_catch_signals(&l);
-	launch_raise_limits();
 	watch_set(&l.clock, job->config.watch);
 	if (job->secret) {
 		memcpy(l.secret, job->secret, sizeof(l.secret));

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* prepare.c - the steps of the bring-up, from an agent's HELLO to GO (wire.h).  Node 0 goes first at each, so that what fails on every node
  * is said once. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "tools/hello.h"
 #include "tools/launch.h"
+#include "tools/nofile.h"
+
+#define PREPARE_FILES 3u /* of a node, where messages wait */
 
 /* The node's place among the job's processors that share its cores. */
 static void prepare_count_cores(const struct launch *l, unsigned node, struct wire_job *job)
@@ -74,12 +78,16 @@ void prepare_greeted(struct launch *l, unsigned i, const struct wire_msg *msg)
 
 static void prepare_send_part(struct launch *l, unsigned i, const struct wire_nodes *part)
 {
-	int fd[WIRE_NODES_MOST];
+	int fd[WIRE_NODES_MOST], status = 0;
 
 	for (unsigned n = 0; n < part->count; n++)
 		fd[n] = l->node[part->first + n].memory;
 	if (l->node[i].wire.in >= 0)
-		wire_send(&l->node[i].wire, WIRE_NODES, part, sizeof(*part), fd, fd[0] >= 0 ? part->count : 0);
+		status = wire_send(&l->node[i].wire, WIRE_NODES, part, sizeof(*part), fd, fd[0] >= 0 ? part->count : 0);
+	if (status != -EMFILE || l->ending)
+		return;
+	nofile_short(PREPARE_FILES * l->nodes, "the launcher");
+	launch_end(l, TOOL_USAGE);
 }
 
 static void prepare_describe(const struct launch *l, unsigned node, struct tw_net_address *address,

@@ -17,6 +17,7 @@
 
 #include "base/util.h"
 #include "tools/launch.h"
+#include "tools/nofile.h"
 
 #define START_WORDS     64
 #define START_AT_ONCE   64 /* remote shells that have not said HELLO */
@@ -98,6 +99,7 @@ static void start_exec_remote(const struct launch *l, const struct launch_node *
 	tool_remote_command(&l->job->config, "agent --stdio", command, sizeof(command));
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	sigprocmask(SIG_SETMASK, &l->mask, NULL);
+	nofile_restore(nofile_given());
 	tool_say("cannot run '%s': %s; install it, or name another with --rsh", l->job->config.rsh,
 	         strerror(tool_rsh(&l->job->config, n->host, command, sock, sock)));
 	_exit(TOOL_USAGE);
@@ -117,6 +119,7 @@ static void start_exec_here(const struct launch *l, unsigned i, int sock)
 		}
 	}
 	fcntl(sock, F_SETFD, 0);
+	nofile_restore(nofile_given());
 	signal(SIGPIPE, SIG_DFL);
 	sigprocmask(SIG_SETMASK, &l->mask, NULL);
 	execl("/proc/self/exe", "tweed", "agent", "--socket", number, NULL);

@@ -22,6 +22,7 @@ struct wire_frame {
 	struct wire_frame *next;
 	size_t bytes, sent;
 	unsigned fds;
+	bool borrowed; /* the sender's own descriptors, in its call */
 	int fd[WIRE_NODES_MOST];
 	char data[];
 };
@@ -49,12 +50,19 @@ int wire_open(struct wire *w, int in, int out)
 	return 0;
 }
 
+/* Its descriptors have gone, or nobody gets them. */
+static void wire_let_go(struct wire_frame *f)
+{
+	for (unsigned i = 0; i < f->fds && !f->borrowed; i++)
+		close(f->fd[i]);
+	f->fds = 0;
+}
+
 static void wire_drop_frame(struct wire *w)
 {
 	struct wire_frame *f = w->first;
 
-	for (unsigned i = 0; i < f->fds; i++)
-		close(f->fd[i]);
+	wire_let_go(f);
 	w->first = f->next;
 	free(f);
 }
@@ -101,10 +109,8 @@ static ssize_t wire_write(struct wire *w, struct wire_frame *f)
 		memcpy(CMSG_DATA(c), f->fd, f->fds * sizeof(int));
 	}
 	ssize_t n = sendmsg(w->out, &m, MSG_NOSIGNAL);
-	for (unsigned i = 0; n > 0 && i < f->fds; i++)
-		close(f->fd[i]);
 	if (n > 0)
-		f->fds = 0;
+		wire_let_go(f);
 	return n;
 }
 
@@ -124,6 +130,21 @@ int wire_push(struct wire *w)
 	return 0;
 }
 
+/* A frame that could not go at once has descriptors of its own. */
+static int wire_own_descriptors(struct wire_frame *f)
+{
+	unsigned fds = f->fds;
+
+	f->borrowed = false;
+	for (f->fds = 0; f->fds < fds; f->fds++) {
+		int fd = fcntl(f->fd[f->fds], F_DUPFD_CLOEXEC, 0);
+		if (fd < 0)
+			return -errno;
+		f->fd[f->fds] = fd;
+	}
+	return 0;
+}
+
 int wire_send(struct wire *w, enum wire_type type, const void *body, size_t bytes, const int *fd, unsigned fds)
 {
 	struct wire_frame *f = w->out < 0 ? NULL : malloc(sizeof(*f) + WIRE_HEAD + bytes);
@@ -135,18 +156,18 @@ int wire_send(struct wire *w, enum wire_type type, const void *body, size_t byte
 	memcpy(f->data, head, WIRE_HEAD);
 	if (bytes)
 		memcpy(f->data + WIRE_HEAD, body, bytes);
-	for (; f->fds < fds; f->fds++)
-		if ((f->fd[f->fds] = fcntl(fd[f->fds], F_DUPFD_CLOEXEC, 0)) < 0)
-			break;
+	f->fds = fds;
+	f->borrowed = true;
+	if (fds)
+		memcpy(f->fd, fd, fds * sizeof(*fd));
 	if (w->first)
 		w->last->next = f;
 	else
 		w->first = f;
 	w->last = f;
-	if (f->fds < fds)
-		return -errno;
 	int status = w->first == f ? wire_push(w) : -EAGAIN;
-	return status == -EAGAIN ? 0 : status;
+	int error = w->first && fds ? wire_own_descriptors(w->last) : 0;
+	return error ? error : status == -EAGAIN ? 0 : status;
 }
 
 /* ---- receiving ------------------------------------------------------------------------------------------------- */
@@ -317,13 +338,16 @@ static ssize_t wire_read(struct wire *w, void *to, size_t bytes)
 
 	if (!w->passes)
 		return read(w->in, to, bytes);
-	ssize_t n = recvmsg(w->in, &m, 0);
+	ssize_t n = recvmsg(w->in, &m, MSG_CMSG_CLOEXEC);
 	if (n >= 0)
 		wire_take_descriptors(w, &m);
-	return n;
+	if (n < 0 || !(m.msg_flags & MSG_CTRUNC))
+		return n;
+	errno = EMFILE;
+	return -1;
 }
 
-/* Receive until the frame has @whole bytes, head included.  1, 0, -EAGAIN. */
+/* Receive until the frame has @whole bytes, head included.  1, 0, -EAGAIN, -EMFILE. */
 static int wire_fill(struct wire *w, size_t whole)
 {
 	while (w->have < whole) {
@@ -334,6 +358,8 @@ static int wire_fill(struct wire *w, size_t whole)
 			continue;
 		if (n < 0 && errno == EAGAIN)
 			return -EAGAIN;
+		if (n < 0 && errno == EMFILE)
+			return -EMFILE;
 		if (n <= 0)
 			return 0; /* a reset is a close to us */
 		w->have += (size_t)n;

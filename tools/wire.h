@@ -185,7 +185,7 @@ int wire_open(struct wire *wire, int in, int out);
 /* wire_close - what was not sent is lost.  Closing twice does no harm. */
 void wire_close(struct wire *wire);
 /* wire_send - send @bytes of @body, and descriptors, which stay the caller's.  What the stream does not take now waits for
- * wire_push.  0 or -errno: the other side is gone. */
+ * wire_push.  0 or -errno: the other side is gone; -EMFILE: no descriptors are left for what waits. */
 int wire_send(struct wire *wire, enum wire_type type, const void *body, size_t bytes, const int *fd, unsigned fds);
 /* wire_push - send what waits: when @out can be written.  0: nothing waits any more; -EAGAIN; -errno: the other side is gone. */
 int wire_push(struct wire *wire);
@@ -194,7 +194,8 @@ static inline bool wire_waits(const struct wire *wire)
 	return wire->first;
 }
 /* wire_recv - the next message, in wire->msg until the next call; descriptors received are the caller's.
- * Returns 1; -EAGAIN when there is none yet; 0 when the other side has closed; -EPROTO when it makes no sense. */
+ * Returns 1; -EAGAIN when there is none yet; 0 when the other side has closed; -EPROTO when it makes no sense; -EMFILE when no descriptors are left
+ * for those that came. */
 int wire_recv(struct wire *wire);
 /* wire_drop_descriptors - close those of the message, which nobody takes. */
 void wire_drop_descriptors(struct wire *wire);

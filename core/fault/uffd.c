@@ -26,6 +26,7 @@
  * (UFFD_RESTORING), and protects the page again when that word was replaced meanwhile. */
 #include "core/fault/uffd.h"
 
+#include "base/fd.h"
 #include "base/util.h"
 #include "core/fault/trap.h"
 
@@ -297,6 +298,10 @@ int tw_uffd_open(struct tw_fault *fault, bool kernel)
 	}
 	u->shadow = shadow;
 	u->fd = error = uffd_descriptor(kernel, why, sizeof(why));
+	if (u->fd >= 0 && (u->fd = tw_fd_keep(u->fd)) < 0) {
+		error = -errno;
+		tw_format(why, sizeof(why), "%s", strerror(errno));
+	}
 	if (u->fd < 0) {
 		tw_log("the %s fault backend cannot be used: %s", name, why);
 		goto free;
@@ -318,7 +323,7 @@ int tw_uffd_open(struct tw_fault *fault, bool kernel)
 	fault->handle = u->fd;
 	return 0;
 close:
-	close(u->fd);
+	tw_fd_close(u->fd);
 free:
 	if (shadow && !fault->shadow)
 		tw_shadow_destroy(shadow, fault->bytes);
@@ -332,7 +337,7 @@ void tw_uffd_close(struct tw_fault *fault)
 
 	/* The view is an ordinary mapping again, though others may still have the descriptor. */
 	ioctl(u->fd, UFFDIO_UNREGISTER, &(struct uffdio_range){(uintptr_t)fault->app, fault->bytes});
-	close(u->fd);
+	tw_fd_close(u->fd);
 	if (!fault->shadow)
 		tw_shadow_destroy(u->shadow, fault->bytes);
 	fault->handle = -1;

@@ -7,10 +7,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/fd.h"
+#include "core/descriptors.h"
 #include "core/job.h"
 #include "net/map.h"
 #include "pgas/segment/impl.h"
 
+#define SEGMENT_FILES      16u    /* of ours in a process that runs alone */
 #define SEGMENT_CROWDED_NS 10000u /* who spins no longer has no core to itself */
 
 struct tw_segment tw_segment;
@@ -26,7 +29,8 @@ static void segment_alone(size_t bytes)
 {
 	struct tw_net_config config = {.bytes = bytes, .fd = &segment_fd};
 
-	segment_fd = memfd_create("tweed-segment", MFD_CLOEXEC);
+	tw_descriptors_alone(SEGMENT_FILES);
+	segment_fd = tw_fd_keep(memfd_create("tweed-segment", MFD_CLOEXEC));
 	if (segment_fd < 0 || ftruncate(segment_fd, (off_t)bytes) < 0)
 		tw_fatal("no memory file for a symmetric segment: %s", strerror(errno));
 	if (tw_net_map(&config, 0, &tw_segment.base))
@@ -131,7 +135,10 @@ int tw_segment_alias(size_t offset, size_t bytes, void *at)
 	void *p = mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, segment_fd,
 	               (off_t)(segment_file_at + offset));
 
-	return p == MAP_FAILED ? -errno : 0;
+	if (p == MAP_FAILED)
+		return -errno;
+	madvise(p, bytes, MADV_DONTDUMP);
+	return 0;
 }
 
 void tw_segment_end_job(int status)

@@ -1,30 +1,92 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""descriptors.py TWEED - what a server of the transport has open does not leak into the programs: they have the same kinds of descriptors
-over ofi as over shm.  Exit status 77: ofi does not work here."""
+"""descriptors.py TWEED PROGRAM - where descriptors of Tweed's are, over each transport of one host: not below the program's limit, not in what it starts,
+and not closed by it (descriptors.c); and what is said when there are too few."""
 import collections
+import ctypes
 import json
+import platform
+import resource
+import struct
 import subprocess
 import sys
 
+tweed, program = sys.argv[1:]
+failures = []
 
-def kinds(tweed, transport):
-    """How many descriptors of each kind a program has, over all processors; memory files are not counted: shm needs more."""
-    out = subprocess.run([tweed, "run", "-n", "2", "-p", "2", "--transport", transport, "--memory", "64M", "--",
-                          "/bin/sh", "-c", "sleep 0.2; readlink /proc/$$/fd/*; exit 0"],
-                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=True, timeout=60).stdout
-    return collections.Counter(line.split(":[")[0] for line in out.splitlines() if "memfd" not in line)
+
+def run(*args, soft=None, hard=None):
+    def limit():
+        given = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft or hard, hard or given[1]))
+    return subprocess.run(args, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, text=True, timeout=60,
+                          preexec_fn=limit if soft or hard else None)
+
+
+def expect(name, good, done):
+    if not good:
+        failures.append(name)
+        print(f"FAILED {name}: status {done.returncode}\n{done.stdout[-2000:]}", flush=True)
+
+
+def before_it_joins(transport):
+    """How many descriptors below 1000 a program that is none of Tweed's has, and what is at its limit."""
+    done = run(tweed, "run", "-n", "2", "-p", "2", "--transport", transport, "--memory", "64M", "--", "/bin/sh", "-c",
+               "sleep 0.2; ulimit -Sn; for f in /proc/$$/fd/*; do test -e $f && echo ${f##*/}; done; exit 0", soft=1000)
+    numbers = collections.Counter(done.stdout.split())
+    low = {n for n in numbers if int(n) < 1000}
+    expect(f"{transport}, no program of ours", done.returncode == 0 and low <= {"0", "1", "2"} and numbers["1000"] == 4, done)
+
+
+def inside(transport):
+    for fault in ["auto", "mprotect"] if transport == "shm" else ["auto"]:
+        done = run(tweed, "run", "-n", "2", "-p", "2", "--transport", transport, "--memory", "64M", "--fault", fault, program, "1000", soft=1000)
+        expect(f"{transport} {fault}", done.returncode == 0 and not done.stdout, done)
+    done = run(tweed, "oshrun", "-n", "4", "--ppn", "2", "--transport", transport, program, "1000", "shmem", soft=1000)
+    expect(f"{transport} shmem", done.returncode == 0 and not done.stdout, done)
+
+
+def few():
+    """Too few, and just enough."""
+    for nodes, processors, transport, hard in [(64, 1, "shm", 12), (64, 1, "shm", 128), (64, 1, "shm", 150), (4, 4, "ofi", 32), (2, 2, "shm", 26)]:
+        done = run(tweed, "run", "-n", str(nodes), "-p", str(processors), "--transport", transport, "--memory", "64M", "/bin/true", hard=hard)
+        expect(f"{nodes}x{processors} {transport} with {hard}", done.returncode == 2 and done.stdout.count("\n") == 1 and
+               "too many open files" in done.stdout, done)
+    done = run(tweed, "run", "-n", "4", "-p", "2", "--memory", "64M", program, hard=128)
+    expect("4x2 with 128", done.returncode == 0 and not done.stdout, done)
+
+
+def forbid(number):
+    """The system call fails with EPERM in this process and its children."""
+    program = b"".join(struct.pack("HBBI", *part) for part in [(0x20, 0, 0, 0), (0x15, 0, 1, number), (0x06, 0, 0, 0x00050001), (0x06, 0, 0, 0x7fff0000)])
+    libc, code = ctypes.CDLL(None), ctypes.create_string_buffer(program)
+    libc.prctl(38, 1, 0, 0, 0)
+    libc.prctl(22, 2, ctypes.byref(ctypes.create_string_buffer(struct.pack("HxxxxxxP", 4, ctypes.addressof(code)))), 0, 0)
+
+
+def forbidden():
+    """What a server cannot open."""
+    for name, number in [("socket", 41), ("bind", 49), ("listen", 50), ("epoll_create", 213), ("eventfd2", 290)]:
+        done = subprocess.run([tweed, "run", "-n", "2", "--transport", "ofi", "--memory", "64M", "/bin/true"], stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, timeout=60, preexec_fn=lambda n=number: forbid(n))
+        expect(f"{name} forbidden", done.returncode == 2 and done.stdout.count("\n") == 1, done)
 
 
 def main():
-    tweed = sys.argv[1]
     info = json.loads(subprocess.run([tweed, "info", "--json"], stdout=subprocess.PIPE, check=True, timeout=60).stdout)
-    if "ofi" not in [t["name"] for t in info["transports"] if t["usable"]]:
-        print("skipped: the transport ofi does not work here")
-        sys.exit(77)
-    shm, ofi = kinds(tweed, "shm"), kinds(tweed, "ofi")
-    print(f"shm {dict(shm)}, ofi {dict(ofi)}")
-    sys.exit(shm != ofi)
+    usable = [t["name"] for t in info["transports"] if t["usable"]]
+    for transport in ["shm", "sim", "ofi"]:
+        if transport in usable:
+            before_it_joins(transport)
+            inside(transport)
+        else:
+            print(f"{transport} does not work here")
+    done = run(program, "1000", "shmem", soft=1000)
+    expect("alone", done.returncode == 0 and not done.stdout, done)
+    few()
+    if "ofi" in usable and platform.machine() == "x86_64":
+        forbidden()
+    sys.exit(bool(failures))
 
 
 if __name__ == "__main__":

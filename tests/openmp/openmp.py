@@ -20,7 +20,7 @@ PROGRAMS = {"regions.c": ["5"], "shares.c": [], "locks.c": [], "tasks.c": [], "s
 CHOSEN = {"TWEED_PROTOCOL": "cashmere:home=migrate", "TWEED_PAGE_SIZE": "16K"}  # openmp/defaults.S; the latter by large programs
 REFUSED = {"cancel": "cancel is not supported",
            "thread": "threads of its own (pthread_create) is not supported", "fork": "fork() in a program whose threads are processors",
-           "exit": "exit(7) was called in a parallel region", "lock": "was not initialized",
+           "exit": "exit(7) was called in a parallel region", "lock": "was not initialized", "descriptor": "was opened by another processor",
            "doacross": "ordered with the clause depend is not supported", "reduction": "reduction with the modifier task"}
 tweed, sources = (os.path.abspath(a) for a in sys.argv[1:3])
 beside = Beside(tweed, [["omp", "cc"], ["omp", "c++"]], "-fopenmp")
@@ -48,6 +48,18 @@ def apart():
     symbols = run("nm", "flags.tw")
     at = [line.split()[0] for line in symbols.stdout.splitlines() if line.endswith(" field")]
     beside.expect("large arrays begin a page", len(at) == 1 and int(at[0], 16) % 16384 == 0, symbols)
+
+
+def thread_local():
+    """Thread-local variables of any size: they lie at the top of the stacks."""
+    for kib in [64, 230, 250, 1024, 8192]:
+        done = run(tweed, "omp", "cc", "-O1", f"-DKIB={kib}", os.path.join(sources, "tls.c"), "-o", "tls")
+        if not beside.expect(f"{kib} KiB of thread-local variables compile", done.returncode == 0, done):
+            continue
+        for options in [["--fault", "mprotect"], ["--protocol", "TS"]]:
+            n = kib * 64
+            done = run(tweed, "run", "-n", "2", *options, "./tls")
+            beside.expect(f"{kib} KiB of thread-local variables, {options[1]}", done.returncode == 0 and done.stdout == f"{n * (n - 1) + 2}\n", done)
 
 
 def stealing():
@@ -159,5 +171,6 @@ with tempfile.TemporaryDirectory() as folder:
         defaults()
         apart()
         stealing()
+        thread_local()
         refusals()
 beside.end()
