@@ -14,6 +14,8 @@
 #include "tweed/driver/fault.h"
 #include "tweed/driver/protocol.h"
 
+#define BENCH_BUSY 10 /* percent of the processors' time that others may use */
+
 static int bench_usage(void)
 {
 	printf(
@@ -44,10 +46,15 @@ static bool bench_parse(char *line, struct bench_result *r)
 	return true;
 }
 
+/* The header comes with the first result: options may be refused before. */
 static void bench_print(void *ctx, const struct bench_job *job, const struct bench_result *r)
 {
+	static bool headed;
+
 	(void)ctx;
-	(void)job;
+	if (!headed && strcmp(job->part ? job->part : "", "network") != 0)
+		printf("  %-46s %10s %-6s %9s\n", "", "", "", "floor");
+	headed = true;
 	printf("  %-46s %10.4g %-6s", r->name, r->value, r->unit);
 	if (r->floor >= 0)
 		printf(" %9.4g  %s", r->floor, r->floor_name);
@@ -102,16 +109,8 @@ static void bench_exec(const struct bench_job *job, int argc, char **argv)
 	snprintf(program, sizeof(program), "%s-bench%s", self, stores ? "-stores" : "");
 	/* Misses are what is measured: no copy may be updated before it is missed, no page stay writable. */
 	const char *const before[] = {self, "run", "--updates", "0", "--keep", "0", NULL};
-	const char *const after[] = {"-n",
-	                             job->nodes,
-	                             "-p",
-	                             job->processors,
-	                             "--shootdown",
-	                             job->shootdown,
-	                             "--",
-	                             program,
-	                             job->part,
-	                             NULL};
+	const char *const after[] = {"-n",           job->nodes, "-p",    job->processors, "--shootdown",
+	                             job->shootdown, "--",       program, job->part,       NULL};
 
 	for (const char *const *w = before; *w; w++)
 		args[a++] = *w;
@@ -163,12 +162,35 @@ static int bench_details(int argc, char **argv, json_t *rows)
 	bool protect = bench_can_protect(argc, argv);
 	int status = 0;
 
-	if (!rows)
-		printf("  %-46s %10s %-6s %9s\n", "", "", "", "floor");
 	for (size_t i = 0; i < sizeof(bench_jobs) / sizeof(*bench_jobs) && status == 0; i++)
 		if (protect || strcmp(bench_jobs[i].shootdown, "protect") != 0)
 			status = bench_run(&bench_jobs[i], argc, argv, rows ? bench_append : bench_print, rows);
 	return status;
+}
+
+/* Hundredths of seconds that the processors have worked, and all of them, since the machine was started. */
+static bool bench_worked(unsigned long long worked[2])
+{
+	unsigned long long t[8] = {0};
+	FILE *f = fopen("/proc/stat", "r");
+	bool known = f && fscanf(f, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", t, t + 1, t + 2, t + 3, t + 4, t + 5,
+	                         t + 6, t + 7) == 8;
+
+	if (f)
+		fclose(f);
+	worked[0] = t[0] + t[1] + t[2] + t[5] + t[6] + t[7];
+	worked[1] = worked[0] + t[3] + t[4];
+	return known;
+}
+
+/* What part of the processors' time, in percent, others use now; 0 where it is not known. */
+static double bench_others(void)
+{
+	unsigned long long before[2], after[2];
+
+	if (!bench_worked(before) || usleep(300000) < 0 || !bench_worked(after) || after[1] <= before[1])
+		return 0;
+	return 100.0 * (double)(after[0] - before[0]) / (double)(after[1] - before[1]);
 }
 
 int tool_bench(int argc, char **argv)
@@ -189,6 +211,7 @@ int tool_bench(int argc, char **argv)
 		else
 			argv[kept++] = argv[i];
 	}
+	double others = bench_others();
 	json_t *rows = json ? json_array() : NULL;
 	if (network)
 		status = bench_run(&bench_network_job, kept, argv, rows ? bench_append : bench_print, rows);
@@ -196,11 +219,12 @@ int tool_bench(int argc, char **argv)
 		status = bench_details(kept, argv, rows);
 	if (status == 0 && !network)
 		status = bench_compare(protocols ? protocols : BENCH_PROTOCOLS, kept, argv, rows);
-	if (json) {
-		if (status == 0)
-			json_dumpf(rows, stdout, JSON_INDENT(1));
+	if (json && status == 0) {
+		json_dumpf(rows, stdout, JSON_INDENT(1));
 		printf("\n");
-		json_decref(rows);
 	}
+	json_decref(rows);
+	if (status == 0 && others > BENCH_BUSY)
+		tool_say("warning: other programs used %.0f %% of the processors: these times say little", others);
 	return status;
 }

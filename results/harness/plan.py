@@ -65,6 +65,8 @@ def find(name):
     for path in (os.path.join(folder, base + ".toml"), os.path.join(HERE, "plans", base + ".toml") if folder in ("", "plans") else ""):
         if os.path.isfile(path):
             return path
+    if os.path.isfile(name):
+        raise Refused(f"{name} is no plan: a plan is a file of TOML, and its name ends in .toml")
     shipped = sorted(f.removesuffix(".toml") for f in os.listdir(os.path.join(HERE, "plans")) if f.endswith(".toml"))
     raise Refused(f"there is no plan {name}: give a file of TOML, or one of {', '.join(shipped)}")
 

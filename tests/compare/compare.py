@@ -192,6 +192,7 @@ def refusals(top):
 
     run = '[[runs]]\napplications = ["sor"]\n'
     refused("no plan of this name", "", "smoke", args=("nosuch",))
+    refused("a program in place of a plan", "", "no plan", ".toml", args=("program",))
     refused("no TOML", "title = ", "no plan")
     refused("no runs", "title = 'x'", "[[runs]]")
     refused("an unknown key", run + "protocol = ['2L']", "no key protocol", "protocols")

@@ -75,6 +75,8 @@ def executable(name, text):
 
 def settings():
     run = ["run", "./touch"]
+    bad("bench: an option that there is not", ["bench", "--foo"], "--foo")
+    bad("bench: the same, for JSON", ["bench", "--json", "--foo"], "--foo")
     bad("protocol in the wrong case", run, "TWEED_PROTOCOL", "'2l'", "did you mean 2L", env={"TWEED_PROTOCOL": "2l"})
     bad("misspelt variable", run, "TWEED_PROTOCL", "did you mean TWEED_PROTOCOL", env={"TWEED_PROTOCL": "2L"})
     bad("variable in the wrong case", run, "did you mean TWEED_NODES", env={"TWEED_nodes": "2"})
