@@ -58,6 +58,7 @@ void tw_net_close(struct tw_net *net)
 {
 	if (!net)
 		return;
+	tw_net_async_end(net);
 	net->ops->close(net);
 	free(net);
 }

@@ -279,6 +279,18 @@ static void ofi_progress(struct tw_net *net)
 		ofi_advance(net);
 }
 
+static bool ofi_pending(struct tw_net *net)
+{
+	const struct ofi *o = net->priv;
+	const struct ofi_port *port = &o->port;
+	bool pending = o->opens || port->sends.count < port->sends.all || port->transfers.count < port->transfers.all ||
+	               port->tells.count < port->tells.all;
+
+	for (unsigned i = 0; !pending && i < net->config.nodes; i++)
+		pending = o->peer[i].answered < o->peer[i].asked && !tw_net_lost(&net->config, i);
+	return pending;
+}
+
 static void ofi_sleep_bell(struct tw_net *net, uint32_t seen, uint64_t timeout_ns)
 {
 	ofi_close_all(net);
@@ -328,6 +340,7 @@ const struct tw_transport tw_transport_ofi = {
     .bell = ofi_bell,
     .sleep = ofi_sleep_bell,
     .progress = ofi_progress,
+    .pending = ofi_pending,
     .tell = ofi_tell,
     .hear = ofi_hear,
     .doze = ofi_doze,

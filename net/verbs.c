@@ -444,6 +444,11 @@ static void verbs_progress(struct tw_net *net)
 	}
 }
 
+static bool verbs_pending(struct tw_net *net)
+{
+	return verbs_of(net)->batches || verbs_of(net)->loops;
+}
+
 static int verbs_probe(char *why, size_t why_bytes)
 {
 	int count = 0, error = verbs_load(why, why_bytes);
@@ -487,4 +492,5 @@ const struct tw_transport tw_transport_verbs = {
     .bell = verbs_bell,
     .sleep = verbs_sleep,
     .progress = verbs_progress,
+    .pending = verbs_pending,
 };

@@ -80,6 +80,8 @@ static void segment_join(void)
 	me->net->told_bytes = l->segment_bytes;
 	if (me->config.survive)
 		tw_segment.deaths = (const void *)(me->private_mem + l->deaths);
+	if (me->nodes > 1 && tw_net_async(me->net))
+		tw_fatal("puts would not travel while this PE computes");
 	segment_me = me;
 	segment_fd = boot->exported_fd[me->node];
 	segment_file_at = l->segments + me->local * l->segment_bytes;

@@ -51,6 +51,24 @@ static void flush_visible(struct env *env)
 	}
 }
 
+/* With a thread for it, writes and messages' bells arrive though no call follows, and operations go on beside that thread. */
+static void async_visible(struct env *env)
+{
+	ENV_CHECK(env, tw_net_async(env->net) == 0, "no thread");
+	for (unsigned i = 1; env->net->async && env_more(env, i - 1, 300); i++) {
+		uint64_t until = tw_time_ns() + 20 * (uint64_t)SECOND;
+
+		if (env->rank == 0) {
+			tw_net_write64(env->net, 1, FLAG, i);
+			if (i % 3 == 0)
+				ENV_CHECK(env, tw_net_fadd(env->net, 1, FLAG + 64, 1) == i / 3 - 1, "an atomic");
+		}
+		while (env->node == 1 && env_load(env, FLAG) < i)
+			ENV_CHECK(env, tw_time_ns() < until, "write %u does not arrive without a call", i);
+		env_barrier(env);
+	}
+}
+
 /* Message passing: data, fence, flag; no flush.  The readers of the target sample while the writer runs. */
 static void fence_passing(struct env *env)
 {
@@ -362,6 +380,7 @@ static void control_read_wait(struct env *env)
 
 const struct env_case order_cases[] = {
     {.name = "flush-visible", .run = flush_visible, .nodes = 2, .ports = 2},
+    {.name = "async-visible", .run = async_visible, .nodes = 2, .ports = 1},
     {.name = "fence-message-passing", .run = fence_passing, .nodes = 2, .ports = 2},
     {.name = "atomic-message-passing", .run = atomic_passing, .nodes = 2, .ports = 2},
     {.name = "write8-untorn", .run = untorn, .nodes = 3, .ports = 1},

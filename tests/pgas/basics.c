@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "tweed/pgas.h"
 
@@ -50,6 +51,28 @@ static void sequences(void)
 	tw_quiet();
 	need(memcmp(sent, got, 100) == 0, "a read in the background");
 	tw_delete(p);
+}
+
+/* What is put arrives though neither side calls: both look at their own memory alone. */
+static void progress(void)
+{
+	unsigned last = tw_pes() - 1;
+	time_t until = time(NULL) + 20;
+
+	if (tw_pe() == 0 || tw_pe() == last) {
+		tw_root_set(tw_pe() == last, tw_new_at(tw_pe(), 16));
+		*(uint64_t *)tw_gptr_local(tw_root_get(tw_pe() == last)) = 0;
+	}
+	tw_control_barrier();
+	tw_gptr object[2] = {tw_root_get(0), tw_root_get(1)};
+	if (tw_pe() == 0)
+		tw_put(object[1], &(uint64_t){1}, sizeof(uint64_t));
+	if (tw_pe() == 0 || tw_pe() == last)
+		while (!*(volatile uint64_t *)tw_gptr_local(object[tw_pe() == last]))
+			need(time(NULL) < until, "a put that comes without another call");
+	if (tw_pe() == last)
+		tw_put(object[0], &(uint64_t){1}, sizeof(uint64_t));
+	tw_control_barrier();
 }
 
 /* All add to one wide word at PE 0, and change one counted object by all forms: nothing is lost. */
@@ -170,6 +193,8 @@ int main(int argc, char **argv)
 		need(!tw_same(p, q) && tw_same(tw_pool_new_at(pool, tw_pes() - 1), p), "a pool's memory is its own");
 		need(tw_pool_stamp() != tw_pool_stamp(), "stamps");
 		pointers();
+		if (argc > 1 && strcmp(argv[1], "progress") == 0)
+			progress();
 		sequences();
 		wide();
 		comes_home();

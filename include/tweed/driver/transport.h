@@ -105,6 +105,7 @@ struct tw_net {
 	struct tw_net_config config;
 	char *base;                           /* this node's exported memory, mapped readable and writable */
 	void *priv;                           /* the transport's */
+	struct tw_net_async *async;           /* tw_net_async's; NULL: nobody but the user lets it progress */
 	size_t told_at, told_bytes;           /* what others tell this endpoint may change this part of base alone */
 	uint64_t messages, bytes_out, bytes_in; /* counted by the wrappers below: messages sent, payload written, read */
 };
@@ -142,6 +143,7 @@ struct tw_net_told {
 };
 
 struct tw_net_server; /* the transport's */
+struct tw_net_async;  /* net/async.c's */
 
 /* What a server has seen. */
 struct tw_net_counts {
@@ -150,8 +152,8 @@ struct tw_net_counts {
 	uint64_t damaged;     /* messages and requests that make no sense: dropped */
 };
 
-/* The operations table: `static const`, all mandatory but serve, serve_end, shut_out, amo and amo_post, start and settle, and the last
- * three. */
+/* The operations table: `static const`, all mandatory but serve, serve_end, shut_out, amo and amo_post, start and settle, pending, and
+ * the last three. */
 struct tw_transport {
 	const char *name, *help;
 	unsigned caps; /* enum tw_net_cap */
@@ -217,6 +219,9 @@ struct tw_transport {
 	void (*sleep)(struct tw_net *net, uint32_t seen, uint64_t timeout_ns);
 	/* progress - let delayed work of this endpoint advance; cheap. */
 	void (*progress)(struct tw_net *net);
+	/* pending - does delayed work of this endpoint, or an answer that it reads itself, still need a later call?  Cheap.  NULL: never, or
+	 * it is to stay delayed (tw_net_async). */
+	bool (*pending)(struct tw_net *net);
 	/* tell - what @told says, by endpoint (node, port) itself, of another node, without its server: sooner, where that endpoint waits for it;
 	 * else when it hears or waits the next time.  Done in the order of telling, and after all earlier writes of this endpoint to
 	 * that node.  @told's memory may be used again on return.  False: nothing was done and nothing waited for: then write and notify.  More than a transport's messages
@@ -236,6 +241,11 @@ const struct tw_transport *const *tw_transport_list(void);
 /* tw_net_open - open an endpoint: allocates @*net.  Not in fault context.  Returns 0 or -errno, logged. */
 int tw_net_open(const struct tw_transport *ops, const struct tw_net_config *config, struct tw_net **net);
 void tw_net_close(struct tw_net *net);
+/* tw_net_async - from now on what this endpoint's operations have begun goes on, and becomes visible, though no call follows: a thread lets it
+ * progress, a millisecond late where its user computes.  Not in fault context; once is enough.  tw_net_close ends it.  Returns
+ * 0 or -errno, logged.  tw_net_async_end - as if it had not been called. */
+int tw_net_async(struct tw_net *net);
+void tw_net_async_end(struct tw_net *net);
 
 /* Thin wrappers: count, and short-cut this process's own node to plain memory. */
 void tw_net_write(struct tw_net *net, unsigned node, size_t offset, const void *src, size_t len);
