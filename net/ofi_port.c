@@ -5,6 +5,7 @@
  * libfabric is loaded at run time; what its headers have as inline functions goes through tables of the objects themselves. */
 #include "net/ofi.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <ifaddrs.h>
@@ -16,12 +17,14 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <time.h>
 
 #include "base/fd.h"
 #include "net/interface.h"
 
 #define OFI_PROVIDER "tcp"
+#define OFI_PART_US  1000 /* of waiting for the rest of a request that did not come whole */
 #define OFI_LOOKS    32u /* from one at what becomes of connections to the next */
 #define OFI_CALLS(X) X(fi_getinfo) X(fi_freeinfo) X(fi_dupinfo) X(fi_fabric) X(fi_strerror) X(fi_version)
 
@@ -241,6 +244,29 @@ static int ofi_post_all(struct ofi_port *port)
 	return 0;
 }
 
+/* libfabric's providers over TCP read what asks for a connection as if it came whole, for it does: it is one segment.  Who is not of the job
+ * may send a part of it, and nothing more.  A limit of the socket that listens is inherited by those that it accepts, and ends such a
+ * read; once a connection is made they do not wait any more, and the limit means nothing. */
+static void port_limit(const struct tw_net_address *address)
+{
+	DIR *all = opendir("/proc/self/fd");
+	struct dirent *entry;
+
+	while (all && (entry = readdir(all))) {
+		struct sockaddr_storage name;
+		socklen_t bytes = sizeof(name), int_bytes = sizeof(int);
+		int fd = atoi(entry->d_name), listens = 0;
+
+		if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &int_bytes) == 0 && listens &&
+		    getsockname(fd, (struct sockaddr *)&name, &bytes) == 0 && bytes == address->len &&
+		    memcmp(&name, address->bytes, bytes) == 0)
+			setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &(struct timeval){.tv_usec = OFI_PART_US},
+			           sizeof(struct timeval));
+	}
+	if (all)
+		closedir(all);
+}
+
 static int ofi_bring_up(struct ofi_port *port, const char **step)
 {
 	struct fi_cq_attr cq = {.size = port->sends.all + port->tells.all + port->receives + port->transfers.all,
@@ -255,6 +281,7 @@ static int ofi_bring_up(struct ofi_port *port, const char **step)
 	    (error = port->ways ? ofi_msg_up(port, step) : ofi_rdm_up(port, step)) ||
 	    (*step = "buffers", error = ofi_buffers(port)) || (error = ofi_post_all(port)))
 		return error;
+	port_limit(&port->address);
 	return 0;
 }
 

@@ -245,11 +245,15 @@ static unsigned descriptors(void)
 	return count;
 }
 
-/* Connections that ask for nothing, or for nonsense, and one that says more than any message is: that one ends, and no other.  When they
+/* Connections that ask for nothing, for nonsense, or for a connection with more data than they send, and one that says more than any message is: that one ends, and no other.  When they
  * go, nothing is left of them. */
 static void crowd(void)
 {
-	static const char noise[300] = "GET / HTTP/1.1";
+	static const char noise[300] = "GET / HTTP/1.1", asks[32] = {3, 0, 1, 0}; /* libfabric's head, 256 bytes to follow */
+	static const struct {
+		const void *data;
+		size_t bytes;
+	} say_so[] = {{noise, 0}, {noise, sizeof(noise)}, {asks, sizeof(asks)}, {asks, 8}, {asks, 4}};
 	static char much[OFI_MESSAGE + 1];
 	struct sockaddr *to = (void *)address.bytes;
 	struct message m = hello(9), answer;
@@ -261,8 +265,8 @@ static void crowd(void)
 	for (unsigned i = 0; i < SILENT; i++) {
 		fd[i] = socket(to->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 		CHECK(connect(fd[i], to, address.len) == 0);
-		if (i % 2)
-			CHECK(send(fd[i], noise, sizeof(noise), MSG_NOSIGNAL) > 0);
+		if (i % 5)
+			CHECK(send(fd[i], say_so[i % 5].data, say_so[i % 5].bytes, MSG_NOSIGNAL) > 0);
 	}
 	m.head.node = 1;
 	ofi_prove(secret, &m.head);
