@@ -194,6 +194,10 @@ if __name__ == "__main__":
         sys.exit(2)
     except BrokenPipeError:
         os._exit(0)  # who reads has read enough
+    except OSError as e:
+        why = e.args[0][0][2] if isinstance(e, shutil.Error) else e.strerror  # of a folder: the first that went wrong
+        print(f"tweed: {e.filename or 'a result'} cannot be read or written: {why}; the same command goes on from here", file=sys.stderr)
+        sys.exit(2)
     except KeyboardInterrupt as e:
         print("\ntweed: stopped; the same command goes on from here", file=sys.stderr)
         sys.exit(128 + (e.args[0] if e.args else 2))

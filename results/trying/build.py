@@ -134,13 +134,15 @@ class Build:
         self.kind = program.kind
         self.note = ""
 
+    def wrapper(self, name):
+        return os.path.join(self.folder, "wrappers", name)
+
     def wrappers(self):
         """Commands of one word, which build systems can take for gcc."""
-        folder = os.path.join(self.folder, "wrappers")
-        os.makedirs(folder, exist_ok=True)
         out = []
         for name, words in zip(("tweed-gcc", "tweed-g++"), KINDS[self.kind]):
-            path = os.path.join(folder, name)
+            path = self.wrapper(name)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
             with open(path, "w", encoding="utf-8") as f:
                 f.write(f'#!/bin/sh\nCC=gcc CXX=g++ exec {shlex.join([self.tweed, *words])} "$@"\n')
             os.chmod(path, 0o755)

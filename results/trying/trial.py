@@ -18,7 +18,7 @@ from .outputs import Reference
 from .program import NATIVE
 
 OUTCOMES = ("right", "refused", "wrong", "crash", "hang", "build", "error")
-ROUNDS = 2  # of what the others are compared with: what differs between them does not count
+ROUNDS = 3  # of what the others are compared with: what differs between them does not count
 ENDS = re.compile(r"killed by signal|exited with status|the job is ended")  # of a process, not why
 
 
@@ -220,13 +220,15 @@ class Trial:
                 found[name] = [self.output(run, name) for run in runs]
         return found
 
-    @staticmethod
-    def output(run, name):
+    def output(self, run, name):
+        """The bytes that a run has printed, or written to a file; the folders and compilers of both builds go by one name."""
         path = os.path.join(run["folder"], name if name in ("stdout", "stderr") else os.path.join("files", name))
         if not os.path.isfile(path):
             return None
         with open(path, "rb") as f:
             data = f.read()
+        for one, other in ((self.made.ours.folder, self.made.native.folder), (self.made.wrapper("tweed-gcc"), "gcc"), (self.made.wrapper("tweed-g++"), "g++")):
+            data = data.replace(one.encode(), other.encode())
         return b"".join(line for line in data.splitlines(True) if not line.startswith(b"tweed: ")) if name == "stderr" else data
 
     def judge(self, run, references):

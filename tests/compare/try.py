@@ -35,6 +35,8 @@ int main(int argc, char **argv)
 	if (!strcmp(how, "refused"))
 		pthread_create(&t[1], 0, work, &part[1]);
 	pthread_join(t[0], 0);
+	char folder[4096];
+	printf("in %s by %s\n", getcwd(folder, sizeof(folder)), COMPILER);
 	printf("pid %d: %.17g and %d\n", getpid(), part[0] + ours * 1e-12, !strcmp(how, "wrong") && ours);
 	fflush(stdout);
 	if (!strcmp(how, "crash") && ours)
@@ -75,7 +77,7 @@ folder = "program"
 command = "./main"
 build = "make CC=gcc"
 """
-MAKEFILE = "main: main.c\n\t$(CC) $(CFLAGS) -o $@ $<\n"
+MAKEFILE = "main: main.c\n\t$(CC) $(CFLAGS) -DCOMPILER='\"$(CC)\"' -o $@ $<\n"
 
 
 def tried(*args, cwd):
@@ -250,4 +252,5 @@ with tempfile.TemporaryDirectory() as directory:
     stops(directory)
     os.makedirs(os.path.join(directory, "empty"))
     refusals(directory)
+    check("nothing is left running", not sleepers(directory))
 end("try")
