@@ -182,8 +182,12 @@ int tw_heap_open(struct tw_proc *me)
 	h->slots = (_Atomic uint64_t *)(void *)(ring + HEAP_SLOT);
 	h->taken = (_Atomic uint64_t *)(void *)(ring + HEAP_HEAD);
 	int error = tw_heap_remote_open(h, processors);
-	if (!error && (error = heap_open_arena(h, me)))
+	if (!error && (error = tw_heap_blocks_open(h, me->config.memory)))
 		tw_heap_remote_close(h);
+	if (!error && (error = heap_open_arena(h, me))) {
+		tw_heap_blocks_close(h);
+		tw_heap_remote_close(h);
+	}
 	if (error)
 		tw_log("shared heap: cannot create an arena: error %d", -error);
 	else
@@ -200,6 +204,7 @@ void tw_heap_close(struct tw_proc *me)
 	h->me = NULL;
 	mallctl("tcache.destroy", NULL, NULL, &h->tcache, sizeof(h->tcache));
 	heap_set(h->arena, "destroy", NULL, 0);
+	tw_heap_blocks_close(h);
 	tw_heap_remote_close(h);
 }
 
@@ -224,11 +229,14 @@ static inline int heap_flags(const struct heap *h, size_t bytes)
 }
 
 /* What a public function returns to @caller. */
-static inline void *heap_result(const struct heap *h, void *block, size_t bytes, const void *caller)
+static inline void *heap_result(struct heap *h, void *block, size_t bytes, const void *caller)
 {
-	if (!block)
+	if (!block) {
 		errno = ENOMEM;
-	else if (h->me->trace)
+		return NULL;
+	}
+	heap_block_add(h, block);
+	if (h->me->trace)
 		tw_trace_allocation(h->me, block, bytes, caller);
 	return block;
 }
@@ -316,14 +324,21 @@ void *tw_realloc(void *ptr, size_t bytes)
 	unsigned owner = heap_owner_checked(h, ptr, "tw_realloc");
 	bytes = TW_MAX(bytes, HEAP_MIN_BYTES);
 	if (owner == h->me->id && !h->stores) {
+		heap_block_take(h, ptr, "tw_realloc");
 		void *grown = rallocx(ptr, bytes, heap_flags(h, bytes));
 		if (grown)
 			heap_freed(h, ptr);
+		else
+			heap_block_add(h, ptr);
 		return heap_result(h, grown, bytes, caller);
 	}
 	void *block = heap_malloc(h, bytes, caller);
 	if (!block)
 		return NULL;
+	if (owner == h->me->id) {
+		heap_block_take(h, ptr, "tw_realloc");
+		heap_block_add(h, ptr);
+	}
 	size_t reach = owner == h->me->id ? sallocx(ptr, 0) : heap_reach(h, (uintptr_t)ptr, bytes, (int)owner);
 	reach = TW_MIN(reach, bytes);
 	tw_stores_add(block, reach);
@@ -339,8 +354,10 @@ void tw_free(void *ptr)
 		return;
 	unsigned owner = heap_owner_checked(h, ptr, "tw_free");
 	heap_freed(h, ptr);
-	if (owner == h->me->id)
+	if (owner == h->me->id) {
+		heap_block_take(h, ptr, "tw_free");
 		dallocx(ptr, h->flags);
-	else
+	} else {
 		tw_heap_keep(h, ptr);
+	}
 }

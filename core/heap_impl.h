@@ -34,6 +34,8 @@ struct heap {
 	int flags;              /* of every jemalloc call */
 	bool stores;            /* the protocol is told of stores */
 	size_t cut_at, cut_end; /* own space not yet given to jemalloc, offsets */
+	size_t space;           /* bytes of the shared space */
+	uint64_t *blocks;       /* a bit for each HEAP_MIN_BYTES of it: a block of this processor begins there */
 
 	struct heap_remote *remote;
 	uint32_t remote_room, remote_used; /* entries; those ever used */
@@ -68,6 +70,27 @@ static inline int tw_heap_owner(const struct tw_proc *me, uintptr_t address)
 	size_t chunk = (address - base) / HEAP_CHUNK;
 	const _Atomic uint16_t *table = (const void *)(me->net->base + me->layout.heap + HEAP_OWNERS);
 	return (int)atomic_load_explicit(&table[chunk], memory_order_relaxed) - 1;
+}
+
+/* tw_heap_blocks_open, tw_heap_blocks_close - h->blocks, with none.  0 or -errno.
+ * heap_block_add - @ptr is a block.  heap_block_take - it is none any more; ends the job with a sentence that names @function when it was none.
+ * tw_heap_refuse - that sentence. */
+int tw_heap_blocks_open(struct heap *h, size_t space);
+void tw_heap_blocks_close(struct heap *h);
+void tw_heap_refuse(const struct heap *h, const void *ptr, const char *function) __attribute__((noreturn, cold));
+static inline void heap_block_add(struct heap *h, const void *ptr)
+{
+	size_t i = ((uintptr_t)ptr - tw_space_base()) / HEAP_MIN_BYTES;
+	h->blocks[i / 64] |= (uint64_t)1 << i % 64;
+}
+static inline void heap_block_take(struct heap *h, const void *ptr, const char *function)
+{
+	size_t offset = (uintptr_t)ptr - tw_space_base(), i = offset / HEAP_MIN_BYTES;
+	uint64_t bit = (uint64_t)1 << i % 64;
+
+	if (offset % HEAP_MIN_BYTES || !(h->blocks[i / 64] & bit))
+		tw_heap_refuse(h, ptr, function);
+	h->blocks[i / 64] &= ~bit;
 }
 
 /* tw_heap_keep - hold back the block at @ptr for its owner, another processor.  Application context.

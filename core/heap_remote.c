@@ -149,6 +149,7 @@ void tw_heap_take(struct tw_proc *me)
 		if (tw_heap_owner(me, block) != (int)me->id)
 			tw_fatal("shared heap: another processor gave back %p, which is no block of this one",
 			         (void *)block);
+		heap_block_take(h, (void *)block, "tw_free, by another processor");
 		dallocx((void *)block, h->flags);
 	}
 	atomic_store_explicit(h->taken, h->head, memory_order_release);

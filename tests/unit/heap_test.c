@@ -553,20 +553,90 @@ static void stranger_body(void)
 	tw_free(ptr);
 }
 
-static void test_stranger(void)
+static void again_body(void)
 {
-	job_create(1, 1);
+	char *volatile ptr = tw_malloc(64);
+	tw_free(ptr);
+	tw_free(ptr);
+}
+
+static void again_large_body(void)
+{
+	char *volatile ptr = tw_malloc((size_t)10 << 20);
+	tw_free(ptr);
+	tw_free(ptr);
+}
+
+static void inside_body(void)
+{
+	char *volatile ptr = tw_malloc(9000);
+	tw_free(ptr + 4096);
+}
+
+static void odd_body(void)
+{
+	char *volatile ptr = tw_malloc(64);
+	tw_free(ptr + 1);
+}
+
+static void realloc_freed_body(void)
+{
+	char *volatile ptr = tw_malloc(5000);
+	tw_free(ptr);
+	ptr = tw_realloc(ptr, 100);
+}
+
+/* The compiler knows these two by name. */
+static void (*volatile free_private)(void *ptr) = free;
+static void *(*volatile realloc_private)(void *ptr, size_t bytes) = realloc;
+
+static void private_free_body(void)
+{
+	free_private(tw_malloc(64));
+}
+
+static void private_realloc_body(void)
+{
+	realloc_private(tw_malloc(64), 100);
+}
+
+static void refuse_one(void (*body)(void), const char *sentence)
+{
+	char text[512] = "";
+	int ends[2], status = 0;
+
+	CU_ASSERT_FATAL(pipe(ends) == 0);
 	fflush(NULL);
 	pid_t pid = fork();
 	if (pid == 0) {
-		close(STDERR_FILENO);
+		dup2(ends[1], STDERR_FILENO);
 		proc_open(0);
-		stranger_body();
+		body();
 		_exit(0);
 	}
-	int status = 0;
+	close(ends[1]);
+	CU_ASSERT(read(ends[0], text, sizeof(text) - 1) > 0);
+	close(ends[0]);
 	waitpid(pid, &status, 0);
 	CU_ASSERT(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+	CU_ASSERT(strstr(text, sentence) != NULL);
+}
+
+static void test_stranger(void)
+{
+	job_create(1, 1);
+	refuse_one(stranger_body, "was not allocated by tw_malloc");
+	refuse_one(again_body, "tw_free: ");
+	refuse_one(again_body, "it was freed already, or never allocated");
+	refuse_one(again_large_body, "it was freed already, or never allocated");
+	refuse_one(inside_body, "lies 4096 bytes inside a block");
+	refuse_one(odd_body, "lies 1 bytes inside a block");
+	refuse_one(realloc_freed_body, "tw_realloc: ");
+	if (!TW_ASAN && !TW_TSAN) {
+		refuse_one(private_free_body, "free: ");
+		refuse_one(private_free_body, "memory of the shared heap, from processor 0.0");
+		refuse_one(private_realloc_body, "realloc: ");
+	}
 	job_destroy();
 }
 
