@@ -109,6 +109,8 @@ const struct tw_setting tw_settings[] = {
      .help = "most times that acquires update a fetched page in place before one unmaps it; 0: always unmap"},
     {"TWEED_KEEP", "keep", 0, NUMBER(keep, 0, 255), .initial = "3",
      .help = "most releases that leave a rewritten page writable without a change found; 0: none"},
+    {"TWEED_DIFF_UNIT", "diff-unit", 0, NUMBER(diff_unit, 1, 8), .power_of_two = true, .initial = "1",
+     .help = "bytes that are taken from one writer or the other, whole; for programs that race by design"},
     {"TWEED_SIGNATURE", "signature", 0, NUMBER(signature, 1, 4096), .initial = "1024",
      .help = "TS: write notices that a node remembers"},
     {"TWEED_LEASE", "lease", 0, NUMBER(lease, 0, 1000000), .initial = "10",
@@ -462,12 +464,11 @@ int tw_config_check(const struct tw_config *c, char *error, size_t error_bytes)
 		snprintf(error, error_bytes, "%s", refused);
 		return -EINVAL;
 	}
-	if (protocol && (protocol->flags & TW_PROTOCOL_NO_FAULTS) && c->race) {
-		snprintf(
-		    error, error_bytes,
-		    "TWEED_RACE is ww, but protocol %s keeps no twins to find races with; use another protocol, or "
-		    "TWEED_RACE=off",
-		    c->protocol);
+	if (protocol && !(protocol->flags & TW_PROTOCOL_RACES) && c->race) {
+		snprintf(error, error_bytes,
+		         "TWEED_RACE is ww, but protocol %s does not look for races; use another protocol, as 2L or TS, or "
+		         "TWEED_RACE=off",
+		         c->protocol);
 		return -EINVAL;
 	}
 	uint64_t unit = TW_MAX(TW_HUGE_BYTES, c->page_size * c->superpage);

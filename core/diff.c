@@ -19,6 +19,9 @@
 #define SCALAR_HIGH 0x8080808080808080ull
 #define SCALAR_PACK 0x0102040810204080ull
 
+/* Bytes of a unit are taken or left together. */
+static unsigned diff_unit = 1;
+
 static bool scalar_supported(void)
 {
 	return true;
@@ -29,6 +32,17 @@ static inline uint64_t scalar_bits(uint64_t x)
 {
 	uint64_t high = (((x & SCALAR_LOW7) + SCALAR_LOW7) | x) & SCALAR_HIGH;
 	return (high >> 7) * SCALAR_PACK >> 56;
+}
+
+/* A bit for each byte of a unit of @x that is not 0. */
+static inline uint64_t scalar_units(uint64_t x)
+{
+	static const uint64_t low[] = {[1] = 0x55, [2] = 0x33, [4] = 0x0f};
+	uint64_t m = scalar_bits(x);
+
+	for (unsigned step = 1; step < diff_unit; step *= 2)
+		m |= (m & low[step]) << step | (m >> step & low[step]);
+	return m;
 }
 
 static inline uint64_t scalar_load(const char *p)
@@ -46,7 +60,7 @@ static uint64_t scalar_scan(const char *frame, const char *twin, char *out, uint
 			memcpy(&t, twin + i * DIFF_LINE + 8 * j, 8);
 			v[j] = scalar_load(frame + i * DIFF_LINE + 8 * j);
 			if (v[j] != t)
-				m |= scalar_bits(v[j] ^ t) << (8 * j);
+				m |= scalar_units(v[j] ^ t) << (8 * j);
 		}
 		if (!m)
 			continue;
@@ -66,7 +80,7 @@ static size_t scalar_in(char *frame, char *twin, const char *incoming, size_t by
 		memcpy(&t, twin + i, 8);
 		if (v == t)
 			continue;
-		uint64_t m = scalar_bits(v ^ t);
+		uint64_t m = scalar_units(v ^ t);
 		memcpy(twin + i, &v, 8);
 		diff_store_masked(frame + i, twin + i, m);
 		changed += (size_t)__builtin_popcountll(m);
@@ -79,7 +93,7 @@ static unsigned scalar_merge_word(char *frame, char *twin, uint64_t h)
 {
 	uint64_t d = scalar_load(frame), t;
 	memcpy(&t, twin, 8);
-	uint64_t in = scalar_bits(h ^ t), out = scalar_bits(d ^ t), x = h ^ t ^ d;
+	uint64_t in = scalar_units(h ^ t), out = scalar_units(d ^ t), x = h ^ t ^ d;
 	for (uint64_t both = in & out; both; both &= both - 1) {
 		uint64_t byte = 0xffull << 8 * (unsigned)__builtin_ctzll(both);
 		x = (x & ~byte) | (d & byte);
@@ -153,6 +167,13 @@ int tw_diff_select(const char *name)
 		return 0;
 	}
 	return -ENOTSUP;
+}
+
+void tw_diff_set_unit(unsigned bytes)
+{
+	diff_unit = bytes;
+	if (bytes > 1)
+		tw_diff_select("scalar");
 }
 
 /* Pass the runs of a window at page offset @base.  A run begins at a bit whose lower neighbour is clear and ends before

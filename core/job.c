@@ -282,6 +282,7 @@ int tw_proc_join(struct tw_proc *me, const struct tw_boot *boot, unsigned local,
 	me->timing = me->config.stats[0] || me->config.trace[0];
 	if (me->config.race)
 		me->config.keep = 0; /* each interval's first store faults, so that a report can name it */
+	tw_diff_set_unit((unsigned)me->config.diff_unit);
 	memcpy(job_host, boot->host, sizeof(job_host));
 	tw_log_hosts((const char(*)[TW_HOST_BYTES])job_host, me->nodes);
 	tw_layout_compute(&me->layout, &me->config);

@@ -9,7 +9,7 @@
 
 #define CASH_MEMBER(NAME, SUMMARY, FLAGS, CHOICES, STORED)                                                             \
 	{                                                                                                              \
-		.name = NAME, .summary = SUMMARY, .flags = FLAGS, .choices = CHOICES,                                  \
+		.name = NAME, .summary = SUMMARY, .flags = (FLAGS) | TW_PROTOCOL_RACES, .choices = CHOICES,            \
 		.exported_bytes = cash_exported_bytes, .refuse = choices_refuse, .init = cash_init, .fini = cash_fini, \
 		.read_fault = cash_read_fault, .write_fault = cash_write_fault, .prefetch = cash_prefetch,             \
 		.freshen = cash_freshen, .hide = cash_hide, .pin = cash_pin, .unpin = cash_unpin,                      \

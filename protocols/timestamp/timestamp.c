@@ -105,7 +105,7 @@ static int ts_init(struct tw_proc *me)
 const struct tw_protocol tw_protocol_ts = {
     .name = "TS",
     .summary = "logical time stamps and bounded write notices; the home moves to every writer; no directory",
-    .flags = TW_PROTOCOL_NO_DIRECTORY | TW_PROTOCOL_BY_OBJECT,
+    .flags = TW_PROTOCOL_NO_DIRECTORY | TW_PROTOCOL_BY_OBJECT | TW_PROTOCOL_RACES,
     .exported_bytes = ts_exported_bytes,
     .private_bytes = ts_private_bytes,
     .init = ts_init,

@@ -247,6 +247,7 @@ def family():
     member(f"levels=1,{both},local=shootdown", "leave out local=shootdown")
     member("writes=store", "writes=twin or stores")
     bad("races without twins", ["run", "-n", "2", "--protocol", "1L", "./touch"], "TWEED_RACE", env={"TWEED_RACE": "ww"})
+    bad("races that nobody looks for", ["run", "-n", "2", "--race", "--protocol", "simple", "./touch"], "protocol simple does not look for races")
     bad("program that does not tell of its stores", ["run", "-n", "2", "-p", "2", "--protocol", "1L", program], "tweed cc", "1L")
 
 

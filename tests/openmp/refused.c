@@ -46,6 +46,7 @@ int main(int argc, char **argv)
 	} else if (strcmp(what, "thread") == 0) {
 		pthread_t thread;
 		pthread_create(&thread, NULL, run, NULL);
+		pthread_join(thread, NULL);
 	} else if (strcmp(what, "fork") == 0) {
 		n = (int)fork();
 	} else if (strcmp(what, "lock") == 0) {

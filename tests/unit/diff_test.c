@@ -429,6 +429,54 @@ static void test_merge_random(void)
 	CU_ASSERT_FALSE(merge_is_right(mixing_merge, 4096, 8, 8, true));
 }
 
+/* ---- units: each is one writer's, whole ---- */
+
+static void units_make(size_t unit)
+{
+	for (size_t i = 0; i < 4096; i += unit)
+		for (size_t b = 0; b < unit; b++) { /* values that have bytes in common */
+			twin[i + b] = (char)(1 + b % 2);
+			frame[i + b] = i / unit % 3 ? (char)(1 + b % 3) : twin[i + b];
+			incoming[i + b] = i / unit % 4 ? (char)(1 + b % 4) : twin[i + b];
+		}
+	memcpy(original, frame, 4096);
+}
+
+static bool units_whole(const char *result, size_t unit)
+{
+	bool whole = true;
+	for (size_t i = 0; i < 4096; i += unit)
+		whole &= memcmp(result + i, original + i, unit) == 0 || memcmp(result + i, incoming + i, unit) == 0;
+	return whole;
+}
+
+static void units_one(size_t unit)
+{
+	units_make(unit);
+	tw_diff_in(frame, twin, incoming, 4096);
+	CU_ASSERT(units_whole(frame, unit) && memcmp(twin, incoming, 4096) == 0);
+	units_make(unit);
+	tw_diff_merge(frame, twin, incoming, 4096, NULL, NULL);
+	CU_ASSERT(units_whole(frame, unit) && memcmp(twin, frame, 4096) == 0);
+	units_make(unit);
+	memcpy(merged, incoming, 4096);
+	tw_diff_store(frame, twin, 4096, 1, merged);
+	CU_ASSERT(units_whole(merged, unit));
+}
+
+static void test_units(void)
+{
+	for (size_t unit = 1; unit <= 8; unit *= 2) {
+		tw_diff_set_unit((unsigned)unit);
+		units_one(unit);
+	}
+	tw_diff_set_unit(1);
+	tw_diff_select("scalar");
+	units_make(8);
+	tw_diff_in(frame, twin, incoming, 4096);
+	CU_ASSERT_FALSE(units_whole(frame, 8));
+}
+
 /* ---- concurrent stores to the frame ----------------------------------------------------------------------------- */
 
 static _Atomic bool stop, lost;
@@ -570,6 +618,7 @@ int main(void)
 	    {"in: random runs", test_in_random},
 	    {"race: random runs", test_race_random},
 	    {"merge: random runs", test_merge_random},
+	    {"units", test_units},
 	    {"in: concurrent stores next to it", test_in_concurrent},
 	    {"out: concurrent stores into it", test_out_concurrent},
 	    CU_TEST_INFO_NULL,

@@ -31,6 +31,7 @@ struct tw_config {
 	uint64_t updates;    /* TWEED_UPDATES     8: most updates of a page at acquires before it is unmapped; 0..255 */
 	uint64_t keep;  /* TWEED_KEEP        3: most releases that leave a rewritten page writable unchanged; 0..255 */
 	uint64_t signature; /* TWEED_SIGNATURE 1024: TS: write notices that a node remembers; 1..4096 */
+	uint64_t diff_unit; /* TWEED_DIFF_UNIT 1: bytes that diffs take or leave together; 1, 2, 4, 8 */
 	uint64_t lease_doublings; /* TWEED_LEASE_DOUBLINGS 6: TS: of a page's lease, at most; 0: fixed; 0..16 */
 	uint64_t lease; /* TWEED_LEASE       10: TS: logical time for which a copy is granted; 0..1000000 */
 	uint64_t twins; /* TWEED_TWINS       256M: most memory for twins per node before pages are flushed early */

@@ -46,4 +46,9 @@ size_t tw_diff_merge(void *frame, void *twin, const void *home, size_t bytes, tw
  * Returns 0, or -ENOTSUP when this processor lacks it. */
 int tw_diff_select(const char *name);
 
+/* tw_diff_set_unit - compare and store in aligned units of 1 (as always), 2, 4 or 8 bytes: where one byte of a unit differs, all of it counts as
+ * differing, and a unit that two nodes changed is one's or the other's, whole.  Only for programs in which no two nodes write different
+ * parts of a unit without synchronization. */
+void tw_diff_set_unit(unsigned bytes);
+
 #endif

@@ -168,6 +168,7 @@ enum tw_protocol_flag {
 	TW_PROTOCOL_SHOOTDOWN = 1u << 6,    /* calls tw_shootdown */
 	TW_PROTOCOL_INCOHERENT = 1u << 7,   /* nodes do not see each other's writes: for measurements; `tweed run` warns */
 	TW_PROTOCOL_BY_OBJECT = 1u << 8,    /* an acquire learns of the releases of its object alone, not of all performed before it */
+	TW_PROTOCOL_RACES = 1u << 9,        /* looks for races where config.race; TWEED_RACE is refused with others */
 };
 
 /* Page hooks are mandatory unless TW_PROTOCOL_NO_FAULTS; others may be NULL (filled with empty ones once). */
