@@ -155,9 +155,54 @@ int ofi_works(const char *provider, char *why, size_t why_bytes)
 	return 0;
 }
 
+/* Do all nodes find each other on this host?  Endpoints see that by where their own node's server is. */
+static bool ofi_near(const struct tw_net_config *config)
+{
+	const struct tw_net_address *server = config->address ? &config->address[config->node] : NULL;
+	struct sockaddr_in in;
+
+	if (strncmp(ofi_provider(config->provider), OFI_PROVIDER, strlen(OFI_PROVIDER)) != 0)
+		return false;
+	if (!server || server->len != sizeof(in))
+		return config->near;
+	memcpy(&in, server->bytes, sizeof(in));
+	return in.sin_family == AF_INET && ntohl(in.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+}
+
+/* Of what libfabric offers, take what has that domain: not all of its providers look at what they are asked for. */
+static bool ofi_only(struct fi_info **all, const char *domain)
+{
+	const struct fi_info *info = *all;
+
+	if (!domain || !*domain)
+		return true;
+	while (info && strcmp(info->domain_attr->name, domain) != 0)
+		info = info->next;
+	struct fi_info *only = info ? ofi.fi_dupinfo(info) : NULL;
+	ofi.fi_freeinfo(*all);
+	*all = only;
+	return only;
+}
+
+/* The address to listen at and connect from, as digits; "": libfabric's first.  Returns 0 or -errno, logged. */
+static int ofi_listen_at(const struct tw_net_config *config, char *digits, size_t bytes)
+{
+	*digits = '\0';
+	if (config->interface && *config->interface) {
+		if (ofi_own_address(config->interface, digits, bytes) == 0)
+			return 0;
+		tw_log(
+		    "transport ofi: no address of this host fits TWEED_NET_INTERFACE \"%s\"; 'ip address' lists them",
+		    config->interface);
+		return -EADDRNOTAVAIL;
+	}
+	if (ofi_near(config) && !(config->device && *config->device))
+		tw_format(digits, bytes, "127.0.0.1");
+	return 0;
+}
+
 static int ofi_choose(struct ofi_port *port, const struct tw_net_config *config)
 {
-	bool any = !config->interface || !*config->interface;
 	char digits[64], why[192];
 	int error;
 
@@ -165,22 +210,17 @@ static int ofi_choose(struct ofi_port *port, const struct tw_net_config *config)
 		tw_log("transport ofi: %s", why);
 		return -ENOTSUP;
 	}
-	if (!any && ofi_own_address(config->interface, digits, sizeof(digits))) {
-		tw_log(
-		    "transport ofi: no address of this host fits TWEED_NET_INTERFACE \"%s\"; 'ip address' lists them",
-		    config->interface);
-		return -EADDRNOTAVAIL;
-	}
-	error = ofi_info(config->provider, config->device, any ? NULL : digits, &port->info);
-	if (error) {
-		tw_log("transport ofi: libfabric has nothing for provider \"%s\", domain \"%s\", address \"%s\": %s; "
-		       "'fi_info' "
-		       "lists what it has",
-		       ofi_provider(config->provider), config->device ? config->device : "", any ? "" : digits,
-		       ofi_text(error));
-		return -ENOTSUP;
-	}
-	return 0;
+	if ((error = ofi_listen_at(config, digits, sizeof(digits))))
+		return error;
+	error = ofi_info(config->provider, config->device, *digits ? digits : NULL, &port->info);
+	if (!error && !ofi_only(&port->info, config->device))
+		error = -FI_ENODATA;
+	if (!error)
+		return 0;
+	tw_log("transport ofi: libfabric has nothing for provider \"%s\", domain \"%s\", address \"%s\": %s; "
+	       "'fi_info' lists what it has",
+	       ofi_provider(config->provider), config->device ? config->device : "", digits, ofi_text(error));
+	return -ENOTSUP;
 }
 
 /* ---- a port ---- */

@@ -187,6 +187,7 @@ static void agent_offer(struct agent *a, int exported)
 	}
 	a->boot.exported_fd[a->boot.node] = exported;
 	tw_job_net_config(&a->boot, &a->layout, &config);
+	config.near = !a->watched;
 	if (a->transport->serve(&config, &a->server, &own) < 0)
 		agent_fail(a);
 	wire_send(&a->wire, WIRE_MEMORY, &own, sizeof(own), NULL, 0);

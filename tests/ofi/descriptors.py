@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """descriptors.py TWEED PROGRAM - where descriptors of Tweed's are, over each transport of one host: not below the program's limit, not in what it starts,
-and not closed by it (descriptors.c); and what is said when there are too few."""
+and not closed by it (descriptors.c); what is said when there are too few; and where the transport ofi listens."""
 import collections
 import ctypes
 import json
@@ -72,6 +72,18 @@ def forbidden():
         expect(f"{name} forbidden", done.returncode == 2 and done.stdout.count("\n") == 1, done)
 
 
+def addresses():
+    """A job of one host listens at the loopback device alone; a domain that libfabric has not is refused."""
+    script = "sleep 0.5; readlink /proc/$PPID/fd/*; cat /proc/net/tcp /proc/net/tcp6; exit 0"
+    done = run(tweed, "run", "-n", "2", "--transport", "ofi", "--memory", "64M", "--", "/bin/sh", "-c", script)
+    sockets = {line[8:-1] for line in done.stdout.splitlines() if line.startswith("socket:[")}
+    rows = [line.split() for line in done.stdout.splitlines() if line.count(":") > 4]
+    at = {row[1].split(":")[0] for row in rows if len(row) > 9 and row[3] == "0A" and row[9] in sockets}
+    expect(f"listens at {at}", at == {"0100007F"}, done)
+    done = run(tweed, "run", "-n", "2", "--transport", "ofi", "--net-device", "nope", "--", "/bin/true")
+    expect("no such domain", done.returncode == 2 and 'domain "nope"' in done.stdout, done)
+
+
 def main():
     info = json.loads(subprocess.run([tweed, "info", "--json"], stdout=subprocess.PIPE, check=True, timeout=60).stdout)
     usable = [t["name"] for t in info["transports"] if t["usable"]]
@@ -86,6 +98,8 @@ def main():
     few()
     if "ofi" in usable and platform.machine() == "x86_64":
         forbidden()
+    if "ofi" in usable:
+        addresses()
     sys.exit(bool(failures))
 
 

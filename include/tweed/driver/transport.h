@@ -85,6 +85,7 @@ struct tw_net_config {
 	const struct tw_net_address *address; /* [nodes] the nodes' servers; NULL under TW_NET_ONE_HOST */
 	uint8_t secret[TW_NET_SECRET_BYTES];  /* the job's: whoever does not hold it is refused */
 	const char *interface; /* to listen at and connect from: a name (eth0), an address, a subnet (10.0.0.0/24); "" any */
+	bool near;             /* a server's: all nodes are this host's, so it listens for them alone, if nothing else is said */
 	const char *device;    /* verbs: DEVICE or DEVICE:PORT; ofi: the domain; "" the transport's choice */
 	const char *provider;  /* ofi: libfabric's provider; "" the transport's choice */
 	uint64_t seed;         /* sim */
