@@ -28,10 +28,11 @@
 
 #include "base/util.h"
 
-#define ASYNC_NAP_LEAST 50000u  /* ns */
-#define ASYNC_NAP_MOST  500000u /* so two looks are at most a millisecond apart */
-#define ASYNC_LOOKS     20u     /* in vain, before it sleeps */
-#define ASYNC_PUSHES    8u      /* at most, in a turn */
+#define ASYNC_NAP_LEAST 50000u   /* ns */
+#define ASYNC_NAP_MOST  2000000u /* so what was put is late by so much, twice at most */
+#define ASYNC_LOOKS     20u      /* in vain, before it sleeps */
+#define ASYNC_SPINS     500u     /* of who waits for its turn: about as long as one takes */
+#define ASYNC_PUSHES    8u       /* at most, in a turn */
 
 enum async_turn { ASYNC_USERS, ASYNC_THREADS, ASYNC_AWAITED };
 
@@ -62,6 +63,8 @@ static void async_wait_turn(struct tw_net_async *a)
 {
 	uint32_t seen = ASYNC_THREADS;
 
+	for (unsigned i = 0; i < ASYNC_SPINS && atomic_load(&a->turn) != ASYNC_USERS; i++)
+		tw_pause();
 	atomic_compare_exchange_strong(&a->turn, &seen, ASYNC_AWAITED);
 	if (seen != ASYNC_USERS)
 		tw_futex_wait(&a->turn, ASYNC_AWAITED, 0);
@@ -166,8 +169,10 @@ ASYNC_VOID(doze, (struct tw_net * net, unsigned node, unsigned port), (net, node
 	X(write)                                                                                                       \
 	X(read)                                                                                                        \
 	X(read_wait)                                                                                                   \
-	X(cas) X(fadd) X(swap) X(amo) X(amo_post) X(start) X(settle) X(fence) X(flush) X(send) X(recv) X(notify)       \
-	    X(sleep) X(progress) X(tell) X(hear) X(doze)
+	X(cas)                                                                                                         \
+	X(fadd)                                                                                                        \
+	X(swap) X(amo) X(amo_post) X(start) X(settle) X(fence) X(flush) X(send) X(recv) X(notify) X(sleep) X(progress) \
+	    X(tell) X(hear) X(doze)
 
 /* ---- the thread's side ---- */
 
@@ -190,20 +195,20 @@ static void async_end(struct tw_net_async *a)
 
 enum async_found { ASYNC_NOTHING, ASYNC_RECENT, ASYNC_LATE };
 
-/* A look: what is pending, and has the user called since the one before?  What is late is pushed. */
+/* A look.  Who has called since the one before is not disturbed; else what is pending is late, and pushed. */
 static enum async_found async_look(struct tw_net_async *a, bool sleeps)
 {
-	bool mine = async_begin(a, sleeps);
-	enum async_found found = ASYNC_NOTHING;
-
-	if (mine && a->with.pending(a->net))
-		found = atomic_exchange(&a->called, 0) ? ASYNC_RECENT : ASYNC_LATE;
-	for (unsigned i = 0; found == ASYNC_LATE && i < ASYNC_PUSHES && a->with.pending(a->net); i++)
-		a->with.progress(a->net);
-	if (found)
+	if (atomic_load(&a->called)) {
+		atomic_store(&a->called, 0);
+		return ASYNC_RECENT;
+	}
+	bool late = async_begin(a, sleeps) && a->with.pending(a->net);
+	if (late)
 		atomic_store(&a->asleep, 0);
+	for (unsigned i = 0; late && i < ASYNC_PUSHES && a->with.pending(a->net); i++)
+		a->with.progress(a->net);
 	async_end(a);
-	return found;
+	return late ? ASYNC_LATE : ASYNC_NOTHING;
 }
 
 static void *async_run(void *arg)

@@ -243,7 +243,7 @@ const struct tw_transport *const *tw_transport_list(void);
 int tw_net_open(const struct tw_transport *ops, const struct tw_net_config *config, struct tw_net **net);
 void tw_net_close(struct tw_net *net);
 /* tw_net_async - from now on what this endpoint's operations have begun goes on, and becomes visible, though no call follows: a thread lets it
- * progress, a millisecond late where its user computes.  Not in fault context; once is enough.  tw_net_close ends it.  Returns
+ * progress, some milliseconds late where its user computes.  Not in fault context; once is enough.  tw_net_close ends it.  Returns
  * 0 or -errno, logged.  tw_net_async_end - as if it had not been called. */
 int tw_net_async(struct tw_net *net);
 void tw_net_async_end(struct tw_net *net);
