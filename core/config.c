@@ -166,7 +166,8 @@ const struct tw_setting tw_settings[] = {
 };
 
 /* Names in the environment that are no settings: the agent sets them for processors, tweed cc for compilers. */
-static const char *const internal_names[] = {"TWEED_BOOT", "TWEED_PROCESSOR", "TWEED_RANK", "TWEED_SIZE", "TWEED_COMPILING"};
+static const char *const internal_names[] = {"TWEED_BOOT", "TWEED_PROCESSOR", "TWEED_RANK", "TWEED_SIZE",
+                                             "TWEED_COMPILING"};
 
 /* ---- nearest name ---------------------------------------------------------------------------------------------- */
 

@@ -10,4 +10,10 @@
  * context.  Returns 0 or -errno, logged. */
 int tw_net_map(const struct tw_net_config *config, unsigned node, char **map);
 
+/* tw_net_map_all - the same for all nodes, in one area: node's memory at *@map + node * tw_net_map_stride().  One process maps as many as there are
+ * nodes: each has its file's mapping, and no other call.  tw_net_unmap_all - undo it. */
+int tw_net_map_all(const struct tw_net_config *config, char **map);
+void tw_net_unmap_all(const struct tw_net_config *config, char *map);
+size_t tw_net_map_stride(const struct tw_net_config *config);
+
 #endif

@@ -44,13 +44,6 @@ static struct tw_mailbox *shm_mailbox(const struct tw_net *net, unsigned node, u
 	return tw_mailbox_of(&net->config, shm->map[node], port);
 }
 
-static void shm_unmap(struct shm *shm, unsigned nodes, size_t bytes)
-{
-	for (unsigned node = 0; node < nodes; node++)
-		munmap(shm->map[node], bytes);
-	free(shm);
-}
-
 static int shm_join(struct tw_net *net)
 {
 	const struct tw_net_config *config = &net->config;
@@ -64,14 +57,13 @@ static int shm_join(struct tw_net *net)
 		tw_log("transport shm: out of memory");
 		return -ENOMEM;
 	}
-	for (unsigned node = 0; node < config->nodes; node++) {
-		int error = tw_net_map(config, node, &shm->map[node]);
-
-		if (error) {
-			shm_unmap(shm, node, config->bytes);
-			return error;
-		}
+	int error = tw_net_map_all(config, &shm->map[0]);
+	if (error) {
+		free(shm);
+		return error;
 	}
+	for (unsigned node = 1; node < config->nodes; node++)
+		shm->map[node] = shm->map[0] + node * tw_net_map_stride(config);
 	net->priv = shm;
 	net->base = shm->map[config->node];
 	shm->self = shm_mailbox(net, config->node, config->port);
@@ -80,7 +72,10 @@ static int shm_join(struct tw_net *net)
 
 static void shm_close(struct tw_net *net)
 {
-	shm_unmap(net->priv, net->config.nodes, net->config.bytes);
+	struct shm *shm = net->priv;
+
+	tw_net_unmap_all(&net->config, shm->map[0]);
+	free(shm);
 	net->priv = NULL;
 	net->base = NULL;
 }

@@ -317,9 +317,11 @@ int tool_agent(int argc, char **argv)
 		agent_over_stdio();
 	if (argc == 2 && strcmp(argv[1], "--help") == 0) {
 		printf("usage: tweed agent [--] PROGRAM ARGS...\n\n"
-		       "One node of a job whose nodes a resource manager starts (PMIx), one process each, with settings from "
+		       "One node of a job whose nodes a resource manager starts (PMIx), one process each, with "
+		       "settings from "
 		       "the\nenvironment:\n\n"
-		       "  TWEED_TRANSPORT=ofi TWEED_PROCESSORS=16 srun --mpi=pmix -N 4 --ntasks-per-node=1 tweed agent ./sor\n"
+		       "  TWEED_TRANSPORT=ofi TWEED_PROCESSORS=16 srun --mpi=pmix -N 4 --ntasks-per-node=1 tweed agent "
+		       "./sor\n"
 		       "  mpirun -n 4 --map-by node --bind-to none -x TWEED_TRANSPORT tweed agent ./sor\n\n"
 		       "Elsewhere 'tweed run' starts the nodes itself.\n");
 		return 0;

@@ -17,7 +17,8 @@
 
 /* What each processor finds of its own in its environment: the first two for Tweed, the others for programs, also before they join. */
 enum { AGENT_BOOT, AGENT_PROCESSOR, AGENT_RANK, AGENT_SIZE, AGENT_VARIABLES };
-static const char *const agent_variable[AGENT_VARIABLES] = {"TWEED_BOOT", "TWEED_PROCESSOR", "TWEED_RANK", "TWEED_SIZE"};
+static const char *const agent_variable[AGENT_VARIABLES] = {"TWEED_BOOT", "TWEED_PROCESSOR", "TWEED_RANK",
+                                                            "TWEED_SIZE"};
 static char agent_text[AGENT_VARIABLES][32];
 
 static void agent_set_variable(unsigned which, unsigned long value)
@@ -76,7 +77,7 @@ static void agent_pass_only(const struct agent *a)
 		agent_pass(a->boot.exported_fd[node]);
 }
 
-/* In the child: only async-signal-safe calls, for the agent has threads. */
+/* In the child, which has the agent's memory until it executes the program: only async-signal-safe calls, for the agent has threads. */
 static void agent_exec(struct agent *a, unsigned k, pid_t parent, int in, const int out[2], char **environment)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -111,10 +112,11 @@ static void agent_start_one(struct agent *a, unsigned k, int in, char **environm
 			agent_fail(a);
 		}
 	}
-	pid_t parent = getpid();
-	p->pid = fork();
-	if (p->pid == 0)
+	pid_t parent = getpid(),
+	      pid = vfork(); /* an agent maps all nodes: a copy of that would cost more than all else */
+	if (pid == 0)
 		agent_exec(a, k, parent, in, out, environment);
+	p->pid = pid;
 	if (p->pid < 0) {
 		tool_say("cannot start processor %u: %s; use fewer processors", k, strerror(errno));
 		agent_fail(a);

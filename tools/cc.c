@@ -63,7 +63,8 @@ static int cc_usage(const char *name)
 static int cc_usage_openmp(const char *name)
 {
 	printf("usage: tweed %s [--show] ARGUMENTS OF THE COMPILER...\n\n"
-	       "Compiles and links an OpenMP program with gcc (CC; CXX for c++), and Tweed's run-time of OpenMP in place of\n"
+	       "Compiles and links an OpenMP program with gcc (CC; CXX for c++), and Tweed's run-time of OpenMP in "
+	       "place of\n"
 	       "gcc's: its threads are the processors of a job, on several nodes, and share all memory.\n\n"
 	       "  tweed omp cc -O2 -o heat heat.c && tweed run -n 2 -p 2 ./heat\n\n"
 	       "  --show   print the command in place of running it\n",

@@ -11,7 +11,7 @@
 enum file_way {
 	FILE_DIRECT,  /* a device or a pipe */
 	FILE_RENAMED, /* written beside the old one */
-	FILE_COPIED,  /* where nothing can be made beside it: kept in memory, and copied when there is room for all of it */
+	FILE_COPIED, /* where nothing can be made beside it: kept in memory, and copied when there is room for all of it */
 };
 
 struct file {

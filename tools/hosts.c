@@ -99,8 +99,8 @@ static char *hosts_text(struct hosts_reader *r, const char *path)
 		free(text);
 		text = NULL;
 	} else if (bytes == HOSTS_FILE_MOST) {
-		snprintf(r->error, r->error_bytes, "'%s' is no hosts' file, for it has %zu bytes and more; name another", path,
-		         HOSTS_FILE_MOST);
+		snprintf(r->error, r->error_bytes,
+		         "'%s' is no hosts' file, for it has %zu bytes and more; name another", path, HOSTS_FILE_MOST);
 		free(text);
 		text = NULL;
 	}

@@ -192,7 +192,8 @@ int tool_info(int argc, char **argv)
 
 	if (argc > 1 && strcmp(argv[1], "--help") == 0) {
 		printf("usage: tweed info [--json] [PROGRAM]\n       tweed info --hosts HOST,... | --hostfile FILE\n\n"
-		       "Shows settings, those that PROGRAM would have if it is named, and what works here; or whether the hosts "
+		       "Shows settings, those that PROGRAM would have if it is named, and what works here; or whether "
+		       "the hosts "
 		       "are\nready for a job, and what to mend.\n");
 		return 0;
 	}
@@ -202,10 +203,12 @@ int tool_info(int argc, char **argv)
 	const char *program = argv[1 + json];
 	if (argc > 2 + json || (program && *program == '-')) {
 		bool about_hosts = program && strncmp(program, "--host", 6) == 0;
-		tool_say(about_hosts ? "'%s' goes without --json and a program, with one value: 'tweed info --hosts LIST' or "
-		                       "'tweed info --hostfile FILE'"
-		                     : "'tweed info' got '%s', but takes: [--json] [PROGRAM], or --hosts LIST, or --hostfile FILE",
-		         about_hosts ? program : argv[argc - 1]);
+		tool_say(
+		    about_hosts
+		        ? "'%s' goes without --json and a program, with one value: 'tweed info --hosts LIST' or "
+		          "'tweed info --hostfile FILE'"
+		        : "'tweed info' got '%s', but takes: [--json] [PROGRAM], or --hosts LIST, or --hostfile FILE",
+		    about_hosts ? program : argv[argc - 1]);
 		return TOOL_USAGE;
 	}
 	if (info_configure(program, &config, origins) < 0)

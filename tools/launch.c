@@ -31,7 +31,7 @@
 #define LAUNCH_CLOSE_NS                                                                                                \
 	((uint64_t)10000000000) /* for agents to close what they have opened, after the last processor */
 #define LAUNCH_REACH_NS ((uint64_t)30000000000) /* for a host to answer */
-#define LAUNCH_WAITS_NS ((uint64_t)3000000000) /* at least, for an agent that does not know yet how often to beat */
+#define LAUNCH_WAITS_NS ((uint64_t)3000000000)  /* at least, for an agent that does not know yet how often to beat */
 #define LAUNCH_PREPARE_NS                                                                                              \
 	((uint64_t)60000000000) /* for an agent's silence while it opens or closes memory and connections */
 
@@ -106,7 +106,8 @@ static void launch_look_outside(struct launch *l)
 		i++;
 	if (!joined)
 		return;
-	tool_say("%s processor %u (pid %d) ended with status 0 before it called tw_init, for which the others wait; the job is "
+	tool_say("%s processor %u (pid %d) ended with status 0 before it called tw_init, for which the others wait; "
+	         "the job is "
 	         "ended",
 	         launch_where(l, i), l->node[i].outsider, l->node[i].outsider_pid);
 	launch_end(l, 1);
@@ -147,7 +148,7 @@ static void launch_processor_died(struct launch *l, unsigned node, const struct 
 		if (!d->refused)
 			tool_say("%s processor %u (pid %d) %s%s; the job is ended", launch_where(l, node), d->processor,
 			         d->pid, launch_fate(d->status, fate, sizeof(fate)),
-			         !exited            ? ""
+			         !exited          ? ""
 			         : d->initialized ? " before tw_finalize"
 			         : d->joined      ? " before tw_init was through"
 			                          : "");

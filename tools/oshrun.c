@@ -82,10 +82,12 @@ static int osh_shape(struct tool_job *job)
 	hosts_free(&hosts);
 	if (osh_pes % osh_ppn) {
 		if (given)
-			tool_say("--ppn %lu does not divide the %lu PEs of -n: each node has as many; choose another --ppn", osh_ppn,
-			         osh_pes);
+			tool_say(
+			    "--ppn %lu does not divide the %lu PEs of -n: each node has as many; choose another --ppn",
+			    osh_ppn, osh_pes);
 		else
-			tool_say("the %lu PEs of -n are not the same number for each of %u nodes; choose another -n, or --ppn",
+			tool_say("the %lu PEs of -n are not the same number for each of %u nodes; choose another -n, "
+			         "or --ppn",
 			         osh_pes, nodes);
 		return -EINVAL;
 	}
@@ -138,8 +140,7 @@ int tool_oshrun(int argc, char **argv)
 		return program < 0 ? TOOL_USAGE : 0;
 	job.argv = argv + program;
 	osh_memory(&job);
-	if (osh_shape(&job) < 0 || osh_segment(&job) < 0 ||
-	    tool_prepare(&job, argv + program, 0) < 0)
+	if (osh_shape(&job) < 0 || osh_segment(&job) < 0 || tool_prepare(&job, argv + program, 0) < 0)
 		return TOOL_USAGE;
 	return tool_launch_and_report(&job);
 }

@@ -183,8 +183,8 @@ static const char *program_names(const struct program *f, size_t *bytes)
 	uint64_t at = 0, size = 0;
 
 	for (unsigned i = 0; i < f->parts; i++)
-		if (f->part[i].p_type == PT_DYNAMIC && f->part[i].p_offset % 8 == 0 && f->part[i].p_offset <= f->bytes &&
-		    f->part[i].p_filesz <= f->bytes - f->part[i].p_offset) {
+		if (f->part[i].p_type == PT_DYNAMIC && f->part[i].p_offset % 8 == 0 &&
+		    f->part[i].p_offset <= f->bytes && f->part[i].p_filesz <= f->bytes - f->part[i].p_offset) {
 			entry = (void *)(f->at + f->part[i].p_offset);
 			end = entry + f->part[i].p_filesz / sizeof(*entry);
 		}

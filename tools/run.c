@@ -60,7 +60,8 @@ static bool run_foreign(const char *arg)
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (strlen(names[i]) == len && memcmp(names[i], arg, len) == 0) {
-			tool_say("%s is no option of 'tweed run': -n is the number of nodes, -p that of each node's processors",
+			tool_say("%s is no option of 'tweed run': -n is the number of nodes, -p that of each node's "
+			         "processors",
 			         names[i]);
 			return true;
 		}
@@ -369,8 +370,8 @@ static int run_check_processes(const struct tool_job *job)
 		return -EINVAL;
 	}
 	if (memory && needed > memory) {
-		tool_say("%" PRIu64 " processors on %" PRIu64 " nodes need about %" PRIu64 "M of memory to begin with, but %" PRIu64
-		         "M are free; ask for fewer, or give --oversubscribe",
+		tool_say("%" PRIu64 " processors on %" PRIu64 " nodes need about %" PRIu64
+		         "M of memory to begin with, but %" PRIu64 "M are free; ask for fewer, or give --oversubscribe",
 		         processors, c->nodes, needed >> 20, memory >> 20);
 		return -EINVAL;
 	}

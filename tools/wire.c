@@ -202,17 +202,17 @@ static bool wire_config_fits(const struct tw_config *c)
 
 static bool wire_job_fits(const struct wire_job *j)
 {
-	return wire_config_fits(&j->config) && j->config.nodes >= 1 && j->config.nodes <= TW_MAX_NODES && j->node < j->config.nodes &&
-	       j->config.processors >= 1 && j->config.processors <= TW_MAX_PROCESSORS && j->output <= 1 &&
-	       j->input <= 1 && j->watch <= 1 && j->host_processes >= 1 && j->cores_first < j->cores_processes &&
-	       j->program_bytes >= 2 && j->program_bytes <= WIRE_PROGRAM_MOST && j->arguments >= 1 &&
-	       j->arguments < j->program_bytes && j->variables < j->program_bytes;
+	return wire_config_fits(&j->config) && j->config.nodes >= 1 && j->config.nodes <= TW_MAX_NODES &&
+	       j->node < j->config.nodes && j->config.processors >= 1 && j->config.processors <= TW_MAX_PROCESSORS &&
+	       j->output <= 1 && j->input <= 1 && j->watch <= 1 && j->host_processes >= 1 &&
+	       j->cores_first < j->cores_processes && j->program_bytes >= 2 && j->program_bytes <= WIRE_PROGRAM_MOST &&
+	       j->arguments >= 1 && j->arguments < j->program_bytes && j->variables < j->program_bytes;
 }
 
 static bool wire_death_fits(const struct wire_death *d)
 {
-	return d->processor < TW_MAX_PROCESSORS && d->initialized <= 1 && d->finalized <= 1 && d->refused <= TW_ENDED_JOB &&
-	       d->joined <= 1;
+	return d->processor < TW_MAX_PROCESSORS && d->initialized <= 1 && d->finalized <= 1 &&
+	       d->refused <= TW_ENDED_JOB && d->joined <= 1;
 }
 
 /* May a message of this type have so many bytes? */
