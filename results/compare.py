@@ -192,6 +192,10 @@ if __name__ == "__main__":
         sys.exit(2)
     except BrokenPipeError:
         os._exit(0)  # who reads has read enough
+    except OSError as e:
+        print(f"tweed: cannot write results{f' to {e.filename}' if e.filename else ''}: {e.strerror}; what ran is kept, and the same command goes on "
+              "from there when that is mended", file=sys.stderr)
+        sys.exit(1)
     except KeyboardInterrupt as e:
         print("\ntweed: stopped; the same command goes on from here, and --redraw shows what ran", file=sys.stderr)
         sys.exit(128 + e.args[0])

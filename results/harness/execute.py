@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 
+from .files import replacing
 from .identity import identity, is_of, tools_digest
 from .machine import Others
 from .plan import SEQUENTIAL, Refused
@@ -22,9 +23,8 @@ GLANCE = 0.5  # seconds: no wait is longer, as one that has begun does not see a
 
 def write(path, value):
     """All of it or nothing, as runs may be interrupted."""
-    with open(path + ".part", "w", encoding="utf-8") as f:
+    with replacing(path) as f:
         json.dump(value, f, indent=1)
-    os.replace(path + ".part", path)
 
 
 @contextlib.contextmanager

@@ -6,6 +6,7 @@ import json
 import os
 import statistics
 
+from .files import replacing
 from .plan import SEQUENTIAL, Refused
 
 AXES = ["application", "size", "protocol", "nodes", "processors", "network", "page_size", "settings"]
@@ -44,18 +45,17 @@ def reduce(directory, plan):
     rows = [r for r in rows_of(directory) if tuple(r[a] for a in AXES) in wanted and r["repetition"] < plan.repetitions]
     counters = list(dict.fromkeys(k for r in rows for k in r if k not in AXES + RESULT + TIMES))
     path = os.path.join(directory, "runs.csv")
-    with open(path + ".part", "w", newline="", encoding="utf-8") as f:
+    with replacing(path, newline="") as f:
         w = csv.DictWriter(f, AXES + RESULT + TIMES + counters, restval="", lineterminator="\n")
         w.writeheader()
         w.writerows(rows)
-    os.replace(path + ".part", path)
 
 
 def write_measured(directory, columns, series, names):
     """The runs.csv of plans whose runs print several figures: five columns of the run, then those of each of @series(measured).  @names: the
     files of the plan's runs."""
     path = os.path.join(directory, "runs.csv")
-    with open(path + ".part", "w", newline="", encoding="utf-8") as f:
+    with replacing(path, newline="") as f:
         w = csv.writer(f, lineterminator="\n")
         w.writerow(columns)
         for name in sorted(glob.glob(os.path.join(glob.escape(directory), "runs", "*.json"))):
@@ -65,7 +65,6 @@ def write_measured(directory, columns, series, names):
                 run = json.load(g)
             for figures in series(run["measured"]) or [[""] * (len(columns) - 5)]:
                 w.writerow([*(run[c] for c in columns[:5]), *figures])
-    os.replace(path + ".part", path)
 
 
 def number(text):

@@ -4,6 +4,7 @@ import html
 import json
 import os
 
+from .files import replacing
 from .machine import warning as busy_warning
 
 STYLE = """body{font:15px/1.45 system-ui,sans-serif;max-width:1100px;margin:2em auto;padding:0 1em;color:#222}h1{font-size:1.6em}
@@ -48,9 +49,8 @@ def write(directory, plan, warned, machine, tables, figures):
 def page(path, title, parts):
     """An HTML file that needs no other."""
     text = f"<!doctype html><html lang=en><meta charset=utf-8><title>{html.escape(title)}</title><style>{STYLE}</style>\n" + "\n".join(parts) + "</html>\n"
-    with open(path + ".part", "w", encoding="utf-8") as f:
+    with replacing(path) as f:
         f.write(text)
-    os.replace(path + ".part", path)
 
 
 def machine(directory):

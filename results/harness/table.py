@@ -3,6 +3,8 @@
 import html
 import os
 
+from .files import replacing
+
 DASH = "–"
 
 
@@ -67,5 +69,5 @@ class Table:
     def write(self, directory):
         os.makedirs(directory, exist_ok=True)
         for suffix, text in (("txt", self.text()), ("md", self.markdown()), ("tex", self.latex())):
-            with open(os.path.join(directory, f"{self.name}.{suffix}"), "w", encoding="utf-8") as f:
+            with replacing(os.path.join(directory, f"{self.name}.{suffix}")) as f:
                 f.write(text)

@@ -181,6 +181,27 @@ def best():
     check("one round", named([1], [2]) == DASH)
 
 
+def full(top):
+    """No room for a result: one sentence, and nothing that is half; the same command goes on."""
+    if os.geteuid() or subprocess.run(["unshare", "-m", "true"], check=False).returncode:
+        return
+    plan, folder = os.path.join(top, "full.toml"), os.path.join(top, "full")
+    program = os.path.join(top, "right")
+    with open(program, "w", encoding="utf-8") as f:
+        f.write("#!/bin/sh\necho 'time: 0.5 s'\necho 'verified: yes'\n")
+    os.chmod(program, 0o755)
+    with open(plan, "w", encoding="utf-8") as f:
+        f.write(f'repetitions = 1\n[application.sor]\nprogram = "{program}"\n[[runs]]\napplications = ["sor"]\nprotocols = ["2L"]\nshapes = ["2x1"]\n')
+    os.mkdir(folder)
+    script = f"""mount -t tmpfs -o size=12k tmpfs {folder} || exit 3
+{TWEED} compare {plan} --out {folder}; status=$?
+find {folder} -name '*.part' -o -name '*.json' -size 0
+exit $status"""
+    done = subprocess.run(["unshare", "-m", "sh", "-c", script], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    check("no room for results", done.returncode == 1 and "Traceback" not in done.stderr and "No space left" in done.stderr.splitlines()[-1] and
+          not done.stdout, done.stdout + done.stderr)
+
+
 def refusals(top):
     def refused(what, text, *words, args=()):
         path = os.path.join(top, "bad.toml")
@@ -218,6 +239,7 @@ with tempfile.TemporaryDirectory() as directory:
     identities(directory)
     baseline(directory)
     best()
+    full(directory)
     refusals(directory)
 done = subprocess.run([TWEED, "compare", "--list"], capture_output=True, text=True)
 check("the shipped plans load", done.returncode == 0 and "smoke" in done.stdout and "cashmere" in done.stdout, done.stderr)
