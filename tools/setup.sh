@@ -1,23 +1,24 @@
 # shellcheck shell=bash
 # Sourced by ./demo and ./check: install what is missing (Debian, apt), configure and build.
 
-tweed_packages=(gcc g++ clang libclang-rt-dev meson ninja-build pkg-config libjemalloc-dev libjansson-dev libsodium-dev libhwloc-dev
-	libpmix-dev libcunit1-dev libdw-dev spin m4 gnuplot-nox libpng-dev libck-dev python3 git)
-# Networks: libfabric; RDMA, and its tests in virtual machines.
-tweed_packages+=(libfabric-dev libfabric-bin)
-tweed_packages+=(libibverbs-dev librdmacm-dev ibverbs-providers qemu-system-x86 busybox-static cpio kmod iproute2)
+# To build, to run, and to draw.
+tweed_packages=(gcc g++ meson ninja-build pkg-config libjemalloc-dev libjansson-dev libsodium-dev libhwloc-dev libpmix-dev libdw-dev
+	libfabric-dev libibverbs-dev librdmacm-dev libpng-dev gnuplot-nox python3)
+# To test, too: networks are tested in virtual machines.
+tweed_test_packages=(clang libclang-rt-dev libcunit1-dev spin m4 libck-dev git libfabric-bin ibverbs-providers qemu-system-x86 busybox-static
+	cpio kmod iproute2)
 # Services that the tests of launching meet on a cluster: nobody's own machine shall get them unasked, and there they are skipped.
-[ -z "${CI:-}" ] || tweed_packages+=(openssh-client openssh-server openmpi-bin slurmd slurmctld slurm-client munge)
+[ -z "${CI:-}" ] || tweed_test_packages+=(openssh-client openssh-server openmpi-bin slurmd slurmctld slurm-client munge)
 
 # progress TEXT - one line on a terminal, nothing elsewhere.
 progress() {
 	if [ -t 2 ]; then printf '\r\033[K%s' "$1" >&2; fi
 }
 
-# setup_packages - apt-get install what dpkg does not know as installed; silent unless it fails.
+# setup_packages PACKAGE... - apt-get install what dpkg does not know as installed; silent unless it fails.
 setup_packages() {
 	local missing=() p log
-	for p in "${tweed_packages[@]}"; do
+	for p in "$@"; do
 		dpkg-query -W -f '${Status}' "$p" 2>/dev/null | grep -q '^install ok installed' || missing+=("$p")
 	done
 	[ ${#missing[@]} -eq 0 ] && return 0

@@ -48,6 +48,19 @@ def check_man(root):
             sys.exit(f"tweed.1 does not mention tweed {command}")
 
 
+def check_files(root):
+    """bin/ has nothing but our commands; a package's file requires what programs link, not what is loaded; the drivers' headers are there."""
+    others = [f for f in os.listdir(os.path.dirname(one(root, "bin/tweed"))) if not f.startswith("tweed")]
+    if others:
+        sys.exit(f"installed into bin/: {others}")
+    one(root, "libexec/tweed/counter")
+    one(root, "include/tweed/driver/stats.h")
+    with open(one(root, "tweed.pc"), encoding="utf-8") as f:
+        required = re.findall(r"^Requires.*", f.read(), re.M)
+    if required:
+        sys.exit(f"tweed.pc: {required}")
+
+
 def build(folder, compiler, options, source, cflags, libs):
     out = os.path.join(folder, "program-" + compiler + options[0])
     language = "c++" if "++" in compiler else "c"
@@ -63,6 +76,7 @@ def main():
         if run([tweed, "--version"]) != f"tweed {version}\n":
             sys.exit("the installed tweed is of another version")
         run([tweed, "info", "--json"])
+        check_files(root)
         one(root, "bin/tweed-bench")
         check_man(root)
         with open(one(root, "tweed.h"), encoding="utf-8") as f:
@@ -92,6 +106,9 @@ def main():
             if said != f"4 on 4: sum 10, nodes 6, {functions} functions\n":
                 sys.exit(f"tweed {command}: the program said {said!r}")
             print(f"tweed {command}: built, and run under 1L")
+            run([one(root, "bin/tweed-" + command), *options, "-x", command.replace("cc", "c"), source, "-o", program])
+            if run([tweed, "run", "-n", "2", "-p", "2", program]) != f"4 on 2: sum 10, nodes 2, {functions} functions\n":
+                sys.exit(f"tweed-{command}: the program said {said!r}")
             one(root, "tweed.m4")
             run([tweed, command, *options, "--no-stores", "--shared-globals", "--shared-heap", "-x", command.replace("cc", "c"),
                  source, "-o", program])
