@@ -64,9 +64,13 @@ void th_stack_extend(char *below)
 	int error = tw_pin(low, (size_t)(th_stack_pinned - low));
 	while (error && tw_me->id)
 		pause(); /* until the job ends: one sentence is enough */
+	if (error && tw_me->config.race)
+		th_refuse("races are not looked for in programs with threads, whose stacks are pinned: leave --race "
+		          "(TWEED_RACE) "
+		          "out");
 	if (error)
-		th_refuse("stacks cannot be pinned under protocol %s%s", tw_me->protocol->name,
-		          tw_me->config.race ? " with TWEED_RACE" : "");
+		th_refuse("stacks cannot be pinned under protocol %s: choose another by --protocol",
+		          tw_me->protocol->name);
 	th_stack_pinned = low;
 }
 

@@ -134,11 +134,19 @@ static bool cc_for_linker(const char *file)
 }
 
 /* Why the compiler cannot be asked for @word when global variables are to be placed, or NULL. */
-static const char *cc_refusal_placed(const char *word)
+static const char *cc_refusal_placed(const struct cc *cc, const char *word)
 {
+	if (strcmp(word, "-shared") == 0 && cc_threads(cc))
+		return "but only a program's global variables can be shared by its threads on several nodes, not a "
+		       "library's: make it an archive, "
+		       "and link that";
+	if (strcmp(word, "-shared") == 0 && cc->parmacs)
+		return "but only a program's global variables can be shared or copied (--parmacs), not a library's: "
+		       "make it an "
+		       "archive, and link that";
 	if (strcmp(word, "-shared") == 0)
-		return "but only a program's global variables can be placed: link it statically, or leave their option "
-		       "out";
+		return "but only a program's global variables can be placed: link it statically, or leave "
+		       "--shared-globals out";
 	if (strncmp(word, "-mcmodel=", 9) == 0 && strcmp(word, "-mcmodel=small") != 0)
 		return "but global variables are placed for the small code model: leave it out";
 	if (strncmp(word, "-fuse-ld=", 9) == 0 && strcmp(word, "-fuse-ld=bfd") != 0)
@@ -149,7 +157,7 @@ static const char *cc_refusal_placed(const char *word)
 /* Why the compiler cannot be asked for @word, or NULL. */
 static const char *cc_refusal(const struct cc *cc, const char *word)
 {
-	const char *why = cc_places_globals(cc) ? cc_refusal_placed(word) : NULL;
+	const char *why = cc_places_globals(cc) ? cc_refusal_placed(cc, word) : NULL;
 
 	if (why)
 		return why;
@@ -200,7 +208,7 @@ static int cc_read(struct cc *cc, const char *name, char **argv)
 	for (; *argv; argv++) {
 		const char *why = cc_refusal(cc, *argv);
 		if (why) {
-			tool_say("'tweed %s' was given %s, %s", name, *argv, why);
+			tool_say("'tweed %s%s' was given %s, %s", cc->openmp ? "omp " : "", name, *argv, why);
 			return -EINVAL;
 		}
 		link = link && !cc_among(*argv, cc_no_link);

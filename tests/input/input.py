@@ -172,7 +172,9 @@ def compilers():
     os.symlink(tweed, "tweed-omp-cc")
     done = subprocess.run(["./tweed-omp-cc", "-O2", "one.c", "-o", "one"], env={**os.environ, "CC": "./tweed-omp-cc"}, capture_output=True, timeout=30)
     report("one word", [] if done.returncode == 0 else ["fails"], done)
-    for args, shown in ((["cc", "--show", "--parmacs", "one.c"], "^gcc "), (["c++", "--show", "--parmacs", "--no-stores", "one.c"], r"^g\+\+ ")):
+    bad("a library of a program with threads", ["omp", "cc", "-shared", "one.c", "-o", "one.so"], "'tweed omp cc' was given -shared", "make it an archive")
+    bad("a library of shared variables", ["cc", "--shared-globals", "-shared", "one.c"], "'tweed cc' was given -shared", "leave --shared-globals out")
+    for args, shown in ((["cc", "--show", "--parmacs", "--no-stores", "one.c"], "^gcc "), (["c++", "--show", "--parmacs", "--no-stores", "one.c"], r"^g\+\+ ")):
         env = {k: v for k, v in os.environ.items() if k not in ("CC", "CXX")}
         done = subprocess.run([tweed, *args], env=env, capture_output=True, timeout=30)
         report(" ".join(args), [] if re.search(shown, done.stdout.decode()) else ["another compiler"], done)
@@ -217,7 +219,9 @@ def outsiders():
 
 
 def texts():
-    """Texts that only their users read: checked where nobody uses them, too."""
+    """Texts that only their users read: checked where nobody uses them, too.  Words of other launchers; files of another kind."""
+    with open("one.c", "w") as f:
+        f.write("int main(void)\n{\n\treturn 0;\n}\n")
     bad("collectives of no OpenSHMEM program", ["run", "--collectives", "x=y", "./touch"], "TWEED_COLLECTIVES", "'x=y'", "CALL=ALGORITHM")
     bad("collectives of an OpenSHMEM program", ["oshrun", "-n", "2", "--collectives", "foo=bar", "./touch"], "TWEED_COLLECTIVES", "'foo=bar'")
     bad("loss without sim", ["run", "--sim-lose", "x", "./touch"], "TWEED_SIM_LOSE", "NODE@SECONDS")
@@ -229,6 +233,8 @@ def texts():
     bad("nodes of srun", ["run", "-N", "2", "./touch"], "-N is no option", "-n is the number of nodes")
     bad("more of a node than of the job", ["oshrun", "-n", "2", "--ppn", "3", "./touch"], "--ppn 3 does not divide the 2")
     bad("PEs that do not spread", ["oshrun", "-n", "5", "--hosts", "a,b", "./touch"], "5 PEs", "2 nodes", "--ppn")
+    bad("options of no benchmark", ["bench", "--foo"], "--foo is no option")
+    bad("a program as a plan", ["compare", "one.c"], "one.c is no plan", "TOML")
     cpu = max(os.sched_getaffinity(0))
     cpus = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {cpu})
