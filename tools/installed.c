@@ -2,6 +2,7 @@
 /* installed.c - where the files of this command's build or installation are. */
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -12,8 +13,11 @@ const char *tool_self(void)
 {
 	static char self[PATH_MAX];
 
-	if (!*self && readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
-		tw_fatal("/proc is needed");
+	if (!*self && readlink("/proc/self/exe", self, sizeof(self) - 1) < 0) {
+		tool_say(
+		    "/proc is not there, by which agents are started and watched: mount it (mount -t proc proc /proc)");
+		exit(TOOL_USAGE);
+	}
 	return self;
 }
 

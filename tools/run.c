@@ -384,6 +384,7 @@ int tool_prepare(struct tool_job *job, char **argv, unsigned managed)
 
 	if (managed && tool_configure(&job->config, job->origins) < 0)
 		return -EINVAL;
+	tool_self(); /* an agent is this command again */
 	job->argv = argv;
 	if (run_program(job) < 0)
 		return -EINVAL;

@@ -43,7 +43,7 @@ int tool_omp(int argc, char **argv);
 int tool_agent(int argc, char **argv);
 int tool_script(int argc, char **argv); /* the program argv[0].py of results/, told of this command by --tweed */
 
-/* tool_self - this command's file.  tool_in_build - is it the one that a build made, not an installed one?
+/* tool_self - this command's file; where /proc is missing the end, with a sentence.  tool_in_build - is it the one that a build made, not an installed one?
  * tool_installed - @folder (absolute, or below the prefix) of the installation whose command this is; allocated. */
 const char *tool_self(void);
 bool tool_in_build(void);

@@ -369,6 +369,13 @@ head -c 2000 /dev/zero | cmp - directory/old"""
         report("statistics in a closed folder without room", [] if done.returncode == 0 and done.stderr.count(b"No space left") == 1 else ["damaged"], done)
 
 
+def no_proc():
+    if os.geteuid() or subprocess.run(["unshare", "-m", "umount", "-l", "/proc"], stderr=subprocess.DEVNULL, check=False).returncode:
+        return
+    done = subprocess.run(["unshare", "-m", "sh", "-c", f"umount -l /proc; {tweed} run ./touch"], stdin=subprocess.DEVNULL, capture_output=True, timeout=30)
+    report("no /proc", [] if done.returncode == 2 and done.stderr.count(b"\n") == 1 and b"/proc is not there" in done.stderr else ["otherwise"], done)
+
+
 def stats_files():
     bad("statistics in a missing directory", ["run", "--stats", "missing/s.json", "./touch"], "missing/s.json", "No such")
     bad("statistics into a directory", ["run", "--stats", "directory", "./touch"], "directory", "Is a directory")
@@ -405,7 +412,7 @@ with tempfile.TemporaryDirectory() as place:
     executable("variables", "#!/bin/sh\necho $TW_A $TW_B\n")
     executable("garbage", "neither script nor binary\n")
     executable("no-interpreter", "#!/no/such/interpreter\n")
-    for group in (binding, settings, shapes, sizes, options, words, compilers, outsiders, texts, hosts, family, programs, stats_files, controls):
+    for group in (binding, settings, shapes, sizes, options, words, compilers, outsiders, texts, hosts, family, programs, stats_files, no_proc, controls):
         group()
     os.chdir("/")
 
