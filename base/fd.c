@@ -18,6 +18,7 @@
 #define FD_RETRIES 1000u
 
 static int fd_first;
+static rlim_t fd_soft, fd_hard; /* the program's limits */
 static _Atomic uint64_t fd_kept[TW_FD_MOST / 64];
 
 /* Code of libraries. */
@@ -39,6 +40,10 @@ int tw_fd_plan(unsigned own, unsigned long *soft)
 
 void tw_fd_open(int first)
 {
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0)
+		fd_hard = limit.rlim_max;
 	fd_first = first;
 }
 
@@ -87,24 +92,60 @@ static void fd_came(int fd)
 
 /* ---- numbers above the program's limit ---------------------------------------------------------------------------- */
 
-/* @to < 0: any of ours.  Another thread may lower the limit again before we use it: then once more. */
+static _Atomic unsigned fd_raised; /* by so many */
+
+/* The program may have changed both since. */
+static void fd_raise(bool first)
+{
+	struct rlimit high, old = {.rlim_max = fd_hard};
+
+	do
+		high = (struct rlimit){old.rlim_max, old.rlim_max};
+	while (prlimit(0, RLIMIT_NOFILE, &high, &old) < 0 && errno == EPERM && getrlimit(RLIMIT_NOFILE, &old) == 0 &&
+	       old.rlim_max < high.rlim_max);
+	if (!first)
+		return;
+	fd_soft = old.rlim_cur;
+	fd_hard = old.rlim_max;
+}
+
+void tw_fd_raise(void)
+{
+	int error = errno;
+
+	if (fd_first && atomic_fetch_add(&fd_raised, 1) == 0)
+		fd_raise(true);
+	errno = error;
+}
+
+void tw_fd_lower(void)
+{
+	struct rlimit low = {fd_soft, fd_hard};
+	int error = errno;
+
+	if (fd_first && atomic_fetch_sub(&fd_raised, 1) == 1)
+		setrlimit(RLIMIT_NOFILE, &low);
+	errno = error;
+}
+
+/* @to < 0: any of ours.  Another thread may just have lowered the limit again: then once more. */
 static int fd_duplicate(int from, int to)
 {
+	int fd;
+
+	tw_fd_raise();
 	for (unsigned tries = 0;; tries++) {
-		struct rlimit limit, raised;
-		getrlimit(RLIMIT_NOFILE, &limit);
-		raised = (struct rlimit){limit.rlim_max, limit.rlim_max};
-		bool raises = limit.rlim_cur < limit.rlim_max && limit.rlim_cur <= (rlim_t)fd_first;
-		if (raises)
-			setrlimit(RLIMIT_NOFILE, &raised);
-		int fd = to < 0 ? fcntl(from, F_DUPFD_CLOEXEC, fd_first) : (int)syscall(SYS_dup3, from, to, O_CLOEXEC);
+		fd = to < 0 ? fcntl(from, F_DUPFD_CLOEXEC, fd_first) : (int)syscall(SYS_dup3, from, to, O_CLOEXEC);
+		if (fd >= 0 || tries == FD_RETRIES || (errno != EINVAL && errno != EBADF))
+			break;
 		int error = errno;
-		if (raises)
-			setrlimit(RLIMIT_NOFILE, &limit);
+		if (fcntl(from, F_GETFD) < 0)
+			break;
+		fd_raise(false);
 		errno = error;
-		if (fd >= 0 || tries == FD_RETRIES || (error != EINVAL && error != EBADF) || fcntl(from, F_GETFD) < 0)
-			return fd;
 	}
+	tw_fd_lower();
+	return fd;
 }
 
 int tw_fd_keep(int fd)

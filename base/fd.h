@@ -33,6 +33,11 @@ int tw_fd_keep(int fd);
 int tw_fd_onto(int from, int to);
 int tw_fd_close(int fd);
 
+/* tw_fd_raise - let the soft limit be the hard one until tw_fd_lower, so that several of the above cost two system calls.  Nests, in any thread;
+ * another thread's new descriptors have the lowest free numbers meanwhile as ever. */
+void tw_fd_raise(void);
+void tw_fd_lower(void);
+
 /* tw_fd_ours - is @fd one that was kept?
  * tw_fd_gone - it was closed. */
 bool tw_fd_ours(int fd);

@@ -104,11 +104,13 @@ static bool wait_may(struct ofi_port *port)
 	struct fid *fid[2] = {&port->cq->fid, port->eq ? &port->eq->fid : NULL};
 	const struct ofi_fds *fds = &port->fds;
 
-	if (fds->hidden >= 0)
-		tw_fd_onto(fds->signal, fds->hidden);
+	if (fds->hidden < 0)
+		return fi_trywait(port->fabric, fid, port->eq ? 2 : 1) == 0;
+	tw_fd_raise();
+	tw_fd_onto(fds->signal, fds->hidden);
 	bool may = fi_trywait(port->fabric, fid, port->eq ? 2 : 1) == 0;
-	if (fds->hidden >= 0)
-		tw_fd_onto(fds->never, fds->hidden);
+	tw_fd_onto(fds->never, fds->hidden);
+	tw_fd_lower();
 	return may;
 }
 
