@@ -13,6 +13,7 @@ import subprocess
 import sys
 
 from harness import execute, figure, pgas, reduce, report, shmem, shmem_report, tables
+from harness.identity import is_of, tools_digest
 from harness.plan import Plan, Refused, find, load
 from harness.published import Published
 
@@ -93,14 +94,16 @@ def prepare(a, tweed):
 
 
 def bench(directory, plan, tweed):
-    """Table 1's costs, once."""
-    path = os.path.join(directory, "bench.json")
-    if "table1" not in plan.tables or os.path.exists(path):
+    """Table 1's costs, once for each build of Tweed."""
+    path, of = os.path.join(directory, "bench.json"), os.path.join(directory, "bench.of.json")
+    identity = {"identity": tools_digest(tweed)}
+    if "table1" not in plan.tables or (os.path.exists(path) and is_of(of, identity["identity"], 0)):
         return
     done = subprocess.run([tweed, "bench", "--json", "--protocols", "2L 2LS 1LD 1L TS"], capture_output=True, text=True)
     if done.returncode:
         raise Refused(f"`tweed bench` failed: {done.stderr.strip()}")
     execute.write(path, json.loads(done.stdout))
+    execute.write(of, identity)
 
 
 def forget(directory):

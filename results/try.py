@@ -3,6 +3,7 @@
 """`tweed try`: try programs of one's own (doc/trying.md)."""
 import argparse
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -111,12 +112,8 @@ def programs_of(a, command):
         raise Refused(f"how is the program run? tweed try {a.folder} -- ./prog ARGS")
     if a.only:
         raise Refused("--only is for plans")
-    table = given(a) | {"folder": os.path.abspath(a.folder), "command": " ".join(quoted(w) for w in command)}
+    table = given(a) | {"folder": os.path.abspath(a.folder), "command": shlex.join(command)}
     return "", [make(a.folder, os.getcwd(), table)]
-
-
-def quoted(word):
-    return "'" + word.replace("'", "'\"'\"'") + "'" if set(word) - set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789{}_-+=./:,%@") or not word else word
 
 
 def check(programs, tweed):

@@ -44,7 +44,8 @@ def programs(results):
         rows.append([name, first.program.version or DASH, first.kind or DASH,
                      *(cell(found[p]) if p in found else DASH for p in places)])
     many = len({t for _, _, t in places}) > 1
-    return Table("programs", "Programs", ["program", "version", "kind", *(" ".join(filter(None, [s, p.strip("-"), t if many or p == "-" else ""])) for s, p, t in places)],
+    return Table("programs", "Programs", ["program", "version", "kind",
+                 *(" ".join(filter(None, [s, p.strip("-"), t if many or p == "-" else ""])) for s, p, t in places)],
                  rows, "With the time over the native program's.", left=3 + len(places))
 
 
@@ -106,7 +107,8 @@ def failures(results):
 def line(results):
     count = collections.Counter(r.outcome for r in results)
     busy = warning([(r.run["others"], r.seconds) for r in results if r.run])
-    return f"Runs: {len(results)}, of programs: {len({r.program.name for r in results})}: " + ", ".join(f"{count[o]} {o}" for o in OUTCOMES if count[o]) + "." + ("\n" + busy if busy else "")
+    count_of_programs = len({r.program.name for r in results})
+    return f"Runs: {len(results)}, of programs: {count_of_programs}: " + ", ".join(f"{count[o]} {o}" for o in OUTCOMES if count[o]) + "." + ("\n" + busy if busy else "")
 
 
 def save(directory, results):
