@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/time.h>
 
+#include "core/fork.h"
 #include "core/globals.h"
 #include "core/heap.h"
 #include "core/job.h"
@@ -309,7 +310,7 @@ static void pm_end(int status, void *arg)
 	unsigned count;
 
 	(void)arg;
-	if (!tw_me)
+	if (!tw_me || tw_forked())
 		return;
 	if (tw_id()) {
 		pm_end_worker(status);

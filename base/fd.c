@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/library.h"
 #include "base/util.h"
 
 #define FD_PARTS   64u /* loaded objects that are remembered */
@@ -206,7 +207,7 @@ void *tw_fd_library(const char *name)
 	struct fd_look look = {.name = name};
 
 	dl_iterate_phdr(fd_look_at, &look);
-	void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+	void *library = tw_library_open(name);
 	look.before = look.objects;
 	look.objects = 0;
 	look.adds = library != NULL;

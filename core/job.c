@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/deaths.h"
+#include "core/fork.h"
 #include "core/globals.h"
 #include "core/notice.h"
 #include "core/polled.h"
@@ -21,6 +22,8 @@ struct tw_proc *tw_me;
 
 struct tw_proc *tw_me_checked(const char *function)
 {
+	if (!tw_me && tw_forked())
+		tw_fork_refuse();
 	if (!tw_me)
 		tw_fatal("%s was called before tw_init or after tw_finalize", function);
 	/* A last fault's handler may still be using the endpoint, in its own thread. */
@@ -99,6 +102,7 @@ static void *job_map(size_t bytes, int fd, void *at)
 	if (p == MAP_FAILED)
 		return NULL;
 	madvise(p, bytes, MADV_DONTDUMP); /* as all that is shared: a core would have every node's memory, and twice */
+	madvise(p, bytes, MADV_DONTFORK); /* core/fork.h */
 	return p;
 }
 

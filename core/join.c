@@ -7,7 +7,9 @@
 
 #include "base/fd.h"
 #include "core/descriptors.h"
+#include "core/fork.h"
 #include "core/job.h"
+#include "core/syscalls.h"
 
 static struct tw_boot join_boot;
 static struct tw_proc join_proc;
@@ -66,6 +68,8 @@ struct tw_proc *tw_join(const struct tw_boot **boot)
 {
 	char who[32];
 
+	if (tw_forked())
+		tw_fork_refuse();
 	if (join_users == 0) {
 		unsigned local = join_read(&join_boot);
 
@@ -74,6 +78,9 @@ struct tw_proc *tw_join(const struct tw_boot **boot)
 		if (tw_proc_join(&join_proc, &join_boot, local, false))
 			exit(2);
 		join_close_files(&join_boot);
+		tw_fork_open();
+		tw_signals_init();
+		tw_fork_process(&join_proc);
 		join_proc.stats->started_ns = tw_time_ns();
 	}
 	join_users++;
@@ -105,5 +112,6 @@ void tw_unjoin(struct tw_proc *me)
 	if (--join_users)
 		return;
 	me->stats->finalized = 1;
+	tw_fork_process(NULL);
 	tw_proc_leave(me);
 }

@@ -18,6 +18,7 @@
  * interrupted: a set has one drainer. Checked by tests/models/shootdown.pml. */
 #include "core/shootdown.h"
 
+#include "base/signals.h"
 #include "base/util.h"
 
 #include <errno.h>
@@ -49,7 +50,6 @@ static struct {
 	_Atomic int complying; /* 0: nobody; 1: that thread; 2: the monitor's */
 	uint64_t patience_ns;
 	void (*shoot)(struct tw_proc *me, tw_page_t first, unsigned count, uint64_t victims);
-	struct sigaction old;
 } shoot;
 
 static struct tw_target shoot_nobody;
@@ -133,7 +133,7 @@ static void shoot_handler(int signal, siginfo_t *si, void *uc)
 		tw_shootdown_comply(shoot.me);
 	/* Neighbours' come by tgkill from another process; all else was not for us. */
 	if (si->si_code != SI_TKILL || si->si_pid == getpid())
-		tw_signal_chain(&shoot.old, signal, si, uc);
+		tw_signal_chain(signal, si, uc);
 	errno = saved;
 }
 
@@ -254,7 +254,6 @@ void tw_shootdown(struct tw_proc *me, tw_page_t first, unsigned count, uint64_t 
 
 static void shoot_open_target(struct tw_proc *me)
 {
-	struct sigaction sa = {.sa_sigaction = shoot_handler, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
 	struct tw_target *t = &me->n->target[me->local];
 
 	t->pid = getpid();
@@ -262,9 +261,7 @@ static void shoot_open_target(struct tw_proc *me)
 	me->target = tw_poll_target = t;
 	shoot.me = me;
 	shoot.thread = pthread_self();
-	sigfillset(&sa.sa_mask);
-	sigaction(TW_SHOOTDOWN_SIGNAL, NULL, &shoot.old); /* known before the handler can run */
-	sigaction(TW_SHOOTDOWN_SIGNAL, &sa, NULL);
+	tw_signal_take(TW_SHOOTDOWN_SIGNAL, shoot_handler);
 }
 
 int tw_shootdown_open(struct tw_proc *me, const struct tw_boot *boot)
@@ -286,8 +283,6 @@ int tw_shootdown_open(struct tw_proc *me, const struct tw_boot *boot)
 
 void tw_shootdown_close(struct tw_proc *me)
 {
-	struct sigaction now;
-
 	if (shoot.shoot == tw_shootdown_remote)
 		tw_shootdown_remote_close();
 	shoot.shoot = NULL;
@@ -297,8 +292,5 @@ void tw_shootdown_close(struct tw_proc *me)
 	me->target = NULL;
 	tw_poll_target = &shoot_nobody;
 	shoot.me = NULL;
-	/* A handler that the program installed after ours stays. */
-	if (sigaction(TW_SHOOTDOWN_SIGNAL, NULL, &now) == 0 && (now.sa_flags & SA_SIGINFO) &&
-	    now.sa_sigaction == shoot_handler && sigaction(TW_SHOOTDOWN_SIGNAL, &shoot.old, NULL))
-		tw_log("cannot give signal %d back: %s", TW_SHOOTDOWN_SIGNAL, strerror(errno));
+	tw_signal_give(TW_SHOOTDOWN_SIGNAL);
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/library.h"
 #include "base/util.h"
 
 /* The first object is the program itself. */
@@ -89,7 +90,7 @@ static bool symbol_load(void)
 	if (symbol.tried)
 		return symbol.complete;
 	symbol.tried = true;
-	void *libdw = dlopen("libdw.so.1", RTLD_NOW | RTLD_LOCAL);
+	void *libdw = tw_library_open("libdw.so.1");
 	symbol.complete = libdw != NULL;
 #define X(name) symbol.complete = symbol.complete && (*(void **)&symbol.name = dlsym(libdw, #name)) != NULL;
 	SYMBOL_CALLS(X)

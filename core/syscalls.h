@@ -19,5 +19,7 @@ void tw_syscalls_init(void);
 
 /* tw_syscalls_no_descriptor - what a wrapped call does that has found no descriptor @fd >= 0, before it returns EBADF: errno is to be that; or NULL. */
 extern void (*tw_syscalls_no_descriptor)(int fd);
+/* tw_signals_init - the same for what core/signals.c wraps. */
+void tw_signals_init(void);
 
 #endif

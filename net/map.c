@@ -43,6 +43,7 @@ static int map_file(const struct tw_net_config *config, unsigned node, char *at)
 	}
 	if (config->huge)
 		madvise(at, config->bytes, MADV_HUGEPAGE);
+	madvise(at, config->bytes, MADV_DONTFORK); /* a child that the program forks is nobody's neighbour */
 	return 0;
 }
 

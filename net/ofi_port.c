@@ -21,6 +21,7 @@
 #include <time.h>
 
 #include "base/fd.h"
+#include "base/library.h"
 #include "net/interface.h"
 
 #define OFI_PROVIDER "tcp"
@@ -124,8 +125,11 @@ static int ofi_info_with(uint64_t caps, const char *provider, const char *domain
 	hints->fabric_attr->prov_name = strdup(ofi_provider(provider));
 	if (domain && *domain)
 		hints->domain_attr->name = strdup(domain);
+	struct tw_dispositions before;
+	tw_dispositions_save(&before); /* the first call loads providers */
 	int error =
 	    ofi.fi_getinfo(FI_VERSION(1, 17), address, NULL, address ? FI_SOURCE | FI_NUMERICHOST : 0, hints, info);
+	tw_dispositions_restore(&before);
 	ofi.fi_freeinfo(hints);
 	return error;
 }

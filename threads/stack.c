@@ -24,6 +24,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/signals.h"
 #include "core/globals.h"
 #include "threads/threads.h"
 
@@ -163,7 +164,7 @@ static void *stack_thread(void *arg)
 
 	(void)arg;
 	stack_no_rseq();
-	sigaltstack(&(stack_t){.ss_sp = signal_stack, .ss_size = sizeof(signal_stack)}, NULL);
+	tw_signal_stack(&(stack_t){.ss_sp = signal_stack, .ss_size = sizeof(signal_stack)});
 	if (tw_me->target)
 		tw_me->target->tid = (int32_t)syscall(SYS_gettid);
 	if (tw_id() == 0)

@@ -10,6 +10,8 @@
 #include <dlfcn.h>
 #include <pmix.h>
 
+#include "base/library.h"
+
 #define PMIX_KEY_MEETING "tweed.meeting"
 
 static struct {
@@ -34,7 +36,7 @@ static int pmix_load(char *error, size_t error_bytes)
 	    {"PMIx_Commit", &pmix.commit},      {"PMIx_Fence", &pmix.fence},       {"PMIx_Get", &pmix.get},
 	    {"PMIx_Error_string", &pmix.error},
 	};
-	void *library = dlopen("libpmix.so.2", RTLD_NOW | RTLD_LOCAL);
+	void *library = tw_library_open("libpmix.so.2");
 
 	if (!library) {
 		snprintf(error, error_bytes,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "core/fault/trap.h"
 
+#include "base/signals.h"
 #include "base/util.h"
 
 #include <errno.h>
@@ -18,8 +19,7 @@ static struct {
 	size_t bytes;
 	bool (*resolve)(struct tw_fault *fault, size_t offset, int write);
 	int signal, si_code;
-	struct sigaction old, old_step;
-	stack_t old_stack, stack;
+	stack_t stack;
 } trap;
 
 /* 1 for a store, 0 for a load, -1 when unknown, -2 for an instruction fetch. */
@@ -45,35 +45,6 @@ static uintptr_t trap_ip(const ucontext_t *uc)
 #endif
 }
 
-void tw_signal_chain(struct sigaction *action, int signal, siginfo_t *si, void *uc)
-{
-	const struct sigaction old = *action;
-	bool sent = si->si_code <= 0; /* by kill(2) and its like: no instruction to retry */
-	bool plain = !(old.sa_flags & SA_SIGINFO);
-
-	if (plain && old.sa_handler == SIG_IGN && sent)
-		return;
-	if (plain && (old.sa_handler == SIG_IGN || old.sa_handler == SIG_DFL)) {
-		struct sigaction dfl = {.sa_handler = SIG_DFL};
-		sigaction(signal, &dfl, NULL);
-		if (sent)
-			syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), signal); /* blocked until we return */
-		return;
-	}
-	if (old.sa_flags & SA_RESETHAND)
-		*action = (struct sigaction){.sa_handler = SIG_DFL};
-	/* The mask the handler would have found: it may touch shared memory, jump out, or wait for a signal. */
-	sigset_t mask;
-	sigorset(&mask, &((ucontext_t *)uc)->uc_sigmask, &old.sa_mask);
-	if (!(old.sa_flags & SA_NODEFER))
-		sigaddset(&mask, signal);
-	sigprocmask(SIG_SETMASK, &mask, NULL);
-	if (plain)
-		old.sa_handler(signal);
-	else
-		old.sa_sigaction(signal, si, uc);
-}
-
 /* Stop behind the instruction that is retried, or no more. */
 static void trap_step(ucontext_t *uc, bool on)
 {
@@ -96,7 +67,7 @@ static void trap_stepped(int signal, siginfo_t *si, void *uc)
 		trap.fault->step = false;
 		trap.fault->stepped(trap.fault->ctx);
 	} else {
-		tw_signal_chain(&trap.old_step, signal, si, uc);
+		tw_signal_chain(signal, si, uc);
 	}
 	errno = saved;
 }
@@ -111,7 +82,7 @@ static void trap_handler(int signal, siginfo_t *si, void *uc)
 		trap.fault->ip = trap_ip(uc);
 	if (si->si_code != trap.si_code || offset >= trap.bytes || (write = trap_access(uc)) == -2 ||
 	    !trap.resolve(trap.fault, offset, write))
-		tw_signal_chain(&trap.old, signal, si, uc);
+		tw_signal_chain(signal, si, uc);
 	else if (trap.fault->step)
 		trap_step(uc, true);
 	errno = saved;
@@ -128,18 +99,15 @@ static int trap_stack_open(void)
 	mprotect(base, 4096, PROT_NONE);
 	memset(base + 4096, 0, bytes); /* allocated now, not in the first fault */
 	trap.stack = (stack_t){.ss_sp = base + 4096, .ss_size = bytes};
-	if (sigaltstack(&trap.stack, &trap.old_stack) == 0)
-		return 0;
-	int error = -errno;
-	munmap(base, bytes + 4096);
+	int error = tw_signal_stack(&trap.stack);
+	if (error)
+		munmap(base, bytes + 4096);
 	return error;
 }
 
 static void trap_stack_close(void)
 {
-	stack_t now;
-	if (sigaltstack(NULL, &now) == 0 && now.ss_sp == trap.stack.ss_sp)
-		sigaltstack(&trap.old_stack, NULL);
+	tw_signal_stack(NULL);
 	munmap((char *)trap.stack.ss_sp - 4096, trap.stack.ss_size + 4096);
 }
 
@@ -160,25 +128,16 @@ int tw_trap_open(struct tw_fault *fault, int signal, int si_code,
 	trap.resolve = resolve;
 	trap.signal = signal;
 	trap.si_code = si_code;
-	sigaction(signal, NULL, &trap.old); /* known before the handler can run */
 	trap.fault = fault;
-	struct sigaction sa = {.sa_sigaction = trap_handler, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
-	sigfillset(&sa.sa_mask);
-	sigaction(signal, &sa, NULL);
-	sa.sa_sigaction = trap_stepped;
-	sigaction(SIGTRAP, &sa, &trap.old_step);
+	tw_signal_take(signal, trap_handler);
+	tw_signal_take(SIGTRAP, trap_stepped);
 	return 0;
 }
 
 void tw_trap_close(void)
 {
-	struct sigaction now;
-
-	/* A handler that the application installed after ours stays. */
-	if (sigaction(trap.signal, NULL, &now) == 0 && (now.sa_flags & SA_SIGINFO) && now.sa_sigaction == trap_handler)
-		sigaction(trap.signal, &trap.old, NULL);
-	if (sigaction(SIGTRAP, NULL, &now) == 0 && (now.sa_flags & SA_SIGINFO) && now.sa_sigaction == trap_stepped)
-		sigaction(SIGTRAP, &trap.old_step, NULL);
+	tw_signal_give(trap.signal);
+	tw_signal_give(SIGTRAP);
 	trap_stack_close();
 	trap.bytes = 0;
 	trap.fault = NULL;

@@ -21,10 +21,6 @@ int tw_trap_open(struct tw_fault *fault, int signal, int si_code,
 		 bool (*resolve)(struct tw_fault *fault, size_t offset, int write));
 void tw_trap_close(void);
 
-/* tw_signal_chain - do with a signal what @old, the action before ours, would have done: call the handler with the
- * mask it asked for, die, or nothing.  In a handler with all signals blocked. */
-void tw_signal_chain(struct sigaction *old, int signal, siginfo_t *si, void *uc);
-
 /* tw_shadow_create - the rights of @bytes of view, all TW_NONE; NULL when out of memory. */
 uint8_t *tw_shadow_create(size_t bytes);
 void tw_shadow_destroy(uint8_t *shadow, size_t bytes);

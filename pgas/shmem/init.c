@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "core/fork.h"
 #include "pgas/shmem/check.h"
 #include "pgas/shmem/heap.h"
 #include "pgas/shmem/impl.h"
@@ -90,6 +91,7 @@ static void init_variables(struct sh_range *range)
 	int error = tw_segment_alias(range->at, range->bytes, range->base);
 	if (error)
 		tw_fatal("cannot map global variables into symmetric memory: %s", strerror(-error));
+	tw_fork_copies(range->base, range->bytes);
 }
 
 static void init_data(void)
@@ -109,6 +111,7 @@ static void init_memory(void)
 
 	if (!sh_heap_size(&heap))
 		tw_fatal("SHMEM_SYMMETRIC_SIZE is '%s', but " SH_SIZE_MEANS, getenv("SHMEM_SYMMETRIC_SIZE"));
+	tw_fork_open();
 	tw_segment_open(sh_segment_size(heap, (size_t)(_end - __data_start)), "OpenSHMEM");
 	sh.teams_at = init_reserve(SH_TEAMS * SH_TEAM_BYTES, "teams");
 	init_data();
@@ -130,7 +133,7 @@ static void init_memory(void)
 static void init_end(int status, void *arg)
 {
 	(void)arg;
-	if (sh.open && status == 0)
+	if (sh.open && status == 0 && !tw_forked())
 		pshmem_finalize();
 }
 
