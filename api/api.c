@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/fork.h"
 #include "core/globals.h"
 #include "core/heap.h"
 #include "core/job.h"
@@ -41,6 +42,7 @@ static void api_share_globals(struct tw_proc *me)
 {
 	if (!tw_globals_shared)
 		return;
+	tw_fork_copies(tw_globals_start, tw_globals_bytes());
 	if (me->id == 0)
 		tw_globals_enter();
 	tw_release(me, TW_SYNC_JOB, 0);

@@ -15,21 +15,28 @@
 
 #include "base/signals.h"
 #include "base/util.h"
+#include "core/fault/trap.h"
 #include "core/globals.h"
+#include "core/heap.h"
 #include "core/job.h"
+#include "core/shootdown.h"
+#include "core/stores.h"
 
 #define FORK_PAGE   ((size_t)4096)
 #define FORK_BLOCK  ((size_t)512) /* pages whose presence is asked for at once */
 #define FORK_RANGES 64u
+#define FORK_FETCH  ((size_t)16384) /* pages that a child may find though its parent does not hold them */
 
 struct fork_range {
 	char *base, *copy;
 	size_t bytes;
+	uint64_t *held; /* a bit for each page that was copied; NULL: the others are zero */
 };
 
 static struct fork {
 	pid_t process; /* that is in the job */
 	bool child;    /* this one is not */
+	size_t budget; /* of pages that may still be fetched */
 	struct tw_proc *me;
 	unsigned count;
 	struct fork_range range[FORK_RANGES];
@@ -51,34 +58,107 @@ void tw_fork_refuse(void)
 
 /* ---- before the fork ---- */
 
-/* Pages that nothing was stored to stay absent. */
-static void fork_copy(const struct fork_range *r)
+static void *fork_map(size_t bytes)
+{
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (p == MAP_FAILED)
+		tw_fatal("fork: no memory for a copy of %zu MiB of variables: %s", bytes >> 20, strerror(errno));
+	return p;
+}
+
+/* Of the shared space?  Then what to copy is what the processor may read. */
+static bool fork_trapped(const struct fork_range *r)
+{
+	return fork_state->me && fork_state->me->fault.ops &&
+	       (uintptr_t)r->base - tw_space_base() < fork_state->me->config.memory;
+}
+
+static bool fork_readable(const char *at)
+{
+	const struct tw_proc *me = fork_state->me;
+	size_t p = (size_t)(at - me->app) >> me->layout.page_shift;
+
+	return me->page[p].mapped >> me->local & 1;
+}
+
+/* What of the shared space is in use, and by this processor. */
+static bool fork_global(const char *at)
+{
+	return (uintptr_t)at - tw_space_base() < tw_globals_bytes();
+}
+
+static bool fork_used(const char *at)
+{
+	return fork_global(at) || tw_heap_holder(fork_state->me, at) >= 0;
+}
+
+static bool fork_own(const char *at)
+{
+	return fork_global(at) || tw_heap_holder(fork_state->me, at) == (int)fork_state->me->id;
+}
+
+/* Call @each for the pages of the range that are in use.  @here: the node has the page, if not for certain what is in it. */
+static void fork_each(struct fork_range *r, void (*each)(struct fork_range *r, size_t at, bool here))
 {
 	unsigned char present[FORK_BLOCK];
 
 	for (size_t at = 0, n; at < r->bytes; at += n) {
 		n = TW_MIN(FORK_BLOCK * FORK_PAGE, r->bytes - at);
+		if (fork_trapped(r) && !fork_used(r->base + at))
+			continue;
 		if (mincore(r->base + at, n, present))
 			memset(present, 1, sizeof(present));
 		for (size_t i = 0; i < n / FORK_PAGE; i++)
-			if (present[i] & 1)
-				memcpy(r->copy + at + i * FORK_PAGE, r->base + at + i * FORK_PAGE, FORK_PAGE);
+			each(r, at + i * FORK_PAGE, present[i] & 1);
 	}
+}
+
+/* One node's absent pages are zeros; of several, another one may have what is absent here. */
+static void fork_fetch_page(struct fork_range *r, size_t at, bool here)
+{
+	if (fork_readable(r->base + at) || !fork_state->budget ||
+	    (!here && (fork_state->me->nodes == 1 || !fork_own(r->base + at))))
+		return;
+	fork_state->budget--;
+	(void)*(volatile char *)(r->base + at);
+}
+
+static void fork_copy_page(struct fork_range *r, size_t at, bool here)
+{
+	bool zero = !here && (!r->held || fork_state->me->nodes == 1);
+
+	if (!zero && r->held && !fork_readable(r->base + at))
+		return;
+	if (!zero)
+		memcpy(r->copy + at, r->base + at, FORK_PAGE);
+	if (r->held)
+		r->held[at / FORK_PAGE / 64] |= (uint64_t)1 << at / FORK_PAGE % 64;
+}
+
+void tw_fork_fetch(void)
+{
+	fork_state->budget = FORK_FETCH;
+	for (unsigned i = 0; i < fork_state->count; i++)
+		if (fork_trapped(&fork_state->range[i]))
+			fork_each(&fork_state->range[i], fork_fetch_page);
+}
+
+static size_t fork_held_bytes(const struct fork_range *r)
+{
+	return TW_ALIGN_UP(r->bytes / FORK_PAGE / 8, FORK_PAGE);
 }
 
 static void fork_prepare(void)
 {
 	if (fork_state->child)
 		return;
+	tw_fork_fetch();
 	for (unsigned i = 0; i < fork_state->count; i++) {
 		struct fork_range *r = &fork_state->range[i];
-		void *copy =
-		    mmap(NULL, r->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-		if (copy == MAP_FAILED)
-			tw_fatal("fork: no memory for a copy of %zu MiB of variables: %s", r->bytes >> 20,
-			         strerror(errno));
-		r->copy = copy;
-		fork_copy(r);
+		r->held = fork_trapped(r) ? fork_map(fork_held_bytes(r)) : NULL;
+		r->copy = fork_map(r->bytes);
+		fork_each(r, fork_copy_page);
 	}
 }
 
@@ -88,8 +168,12 @@ static void fork_parent(void)
 {
 	if (fork_state->child)
 		return;
-	for (unsigned i = 0; i < fork_state->count; i++)
-		munmap(fork_state->range[i].copy, fork_state->range[i].bytes);
+	for (unsigned i = 0; i < fork_state->count; i++) {
+		const struct fork_range *r = &fork_state->range[i];
+		munmap(r->copy, r->bytes);
+		if (r->held)
+			munmap(r->held, fork_held_bytes(r));
+	}
 }
 
 static bool fork_shared(uintptr_t at)
@@ -114,8 +198,25 @@ static void fork_cut(struct tw_proc *me)
 	for (size_t i = 0; i < sizeof(fork_state->refusing) / sizeof(fork_state->refusing[0]); i++)
 		fork_state->refusing[i] = tw_fork_refuse;
 	me->net->ops = (const void *)fork_state->refusing;
+	if (me->fault.ops)
+		tw_trap_forget();
+	tw_shootdown_forget();
+	tw_stores_close();
 	tw_fatal_hook = NULL;
 	tw_me = NULL;
+}
+
+/* What was not copied would look like zeros. */
+static void fork_forbid(const struct fork_range *r)
+{
+	size_t pages = r->bytes / FORK_PAGE;
+
+	for (size_t at = 0, n; at < pages; at += n + 1) {
+		for (n = 0; at + n < pages && !(r->held[(at + n) / 64] >> (at + n) % 64 & 1);)
+			n += (at + n) % 64 == 0 && !r->held[(at + n) / 64] ? TW_MIN((size_t)64, pages - at - n) : 1;
+		if (n && mprotect(r->base + at * FORK_PAGE, n * FORK_PAGE, PROT_NONE))
+			tw_fatal("fork: the child cannot have so many pieces of shared memory: %s", strerror(errno));
+	}
 }
 
 static void fork_variables(void)
@@ -124,6 +225,8 @@ static void fork_variables(void)
 		const struct fork_range *r = &fork_state->range[i];
 		if (mremap(r->copy, r->bytes, r->bytes, MREMAP_MAYMOVE | MREMAP_FIXED, r->base) == MAP_FAILED)
 			tw_fatal("fork: cannot give the child its variables: %s", strerror(errno));
+		if (r->held)
+			fork_forbid(r);
 	}
 }
 
@@ -164,8 +267,10 @@ void tw_fork_process(struct tw_proc *me)
 void tw_fork_copies(void *base, size_t bytes)
 {
 	for (unsigned i = 0; i < fork_state->count; i++)
-		if (fork_state->range[i].base == base)
-			return; /* the layer above was opened again */
+		if (fork_state->range[i].base == base) {
+			fork_state->range[i].bytes = bytes; /* opened again, or more of it */
+			return;
+		}
 	if (fork_state->count == FORK_RANGES)
 		tw_fatal("more than %u ranges of variables are shared", FORK_RANGES);
 	fork_state->range[fork_state->count++] = (struct fork_range){.base = base, .bytes = bytes};

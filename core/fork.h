@@ -19,8 +19,13 @@ void tw_fork_open(void);
 void tw_fork_process(struct tw_proc *me);
 
 /* tw_fork_copies - a shared mapping holds variables that the program takes for the process's own: children get a private copy of [@base,
- * @base + @bytes), whole pages, as it is at the fork.  To be called in the order of a program's few such ranges; never undone. */
+ * @base + @bytes), whole pages, as it is at the fork.  Of the shared space it gets the pages that the processor may read; the others are
+ * forbidden to it.  Again for the same @base: other @bytes. */
 void tw_fork_copies(void *base, size_t bytes);
+
+/* tw_fork_fetch - fetch what a child of this processor should find of ranges in the shared space: what the node has, or has had, a copy of,
+ * 64 MiB at most.  Forking does so; but where it is done by another thread than the processor's, that one begins with this. */
+void tw_fork_fetch(void);
 
 /* tw_forked - is this process a child of the one that called tw_fork_open?  Costs a system call. */
 bool tw_forked(void);

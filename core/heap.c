@@ -361,3 +361,8 @@ void tw_free(void *ptr)
 		tw_heap_keep(h, ptr);
 	}
 }
+
+int tw_heap_holder(const struct tw_proc *me, const void *ptr)
+{
+	return tw_heap_owner(me, (uintptr_t)ptr);
+}

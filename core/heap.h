@@ -21,6 +21,9 @@ size_t tw_heap_exported_bytes(const struct tw_config *config);
 int tw_heap_open(struct tw_proc *me);
 void tw_heap_close(struct tw_proc *me);
 
+/* tw_heap_holder - the processor whose heap the memory around @ptr is of; -1: nobody's. */
+int tw_heap_holder(const struct tw_proc *me, const void *ptr);
+
 /* tw_heap_ship - send the blocks of other processors that were freed here before the previous call to their owners.
  * Call after each release; what the release before it left to others must be performed by now.  Never waits for
  * another process.  [sync] tw_heap_take - use own blocks again that others freed.  Call after each acquire, when

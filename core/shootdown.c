@@ -281,6 +281,12 @@ int tw_shootdown_open(struct tw_proc *me, const struct tw_boot *boot)
 	return 0;
 }
 
+void tw_shootdown_forget(void)
+{
+	tw_poll_target = &shoot_nobody;
+	shoot.me = NULL;
+}
+
 void tw_shootdown_close(struct tw_proc *me)
 {
 	if (shoot.shoot == tw_shootdown_remote)
@@ -290,7 +296,6 @@ void tw_shootdown_close(struct tw_proc *me)
 		return;
 	tw_shootdown_enter(me); /* for ever: there is nothing left to give up */
 	me->target = NULL;
-	tw_poll_target = &shoot_nobody;
-	shoot.me = NULL;
+	tw_shootdown_forget();
 	tw_signal_give(TW_SHOOTDOWN_SIGNAL);
 }

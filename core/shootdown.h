@@ -27,6 +27,9 @@ void tw_shootdown_leave(struct tw_proc *me);
 extern struct tw_target *tw_poll_target;
 void tw_poll(void);
 
+/* tw_shootdown_forget - in a child of fork, whose neighbours ask it for nothing. */
+void tw_shootdown_forget(void);
+
 /* tw_shootdown_shadow - the rights in the view of processor @local. */
 static inline uint8_t *tw_shootdown_shadow(const struct tw_proc *me, unsigned local)
 {

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unwind.h>
 
+#include "core/fork.h"
 #include "core/globals.h"
 #include "pthreads/pthreads.h"
 
@@ -227,6 +228,8 @@ int tw_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*sta
 	unsigned k, round = 0;
 	bool may_come;
 
+	if (!pt_leave() && tw_forked())
+		tw_fork_refuse();
 	if (!pt_leave())
 		return EAGAIN;
 	threads_open();

@@ -11,10 +11,12 @@
  * job and has put a private copy of the stack in the stack's place. */
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <link.h>
 #include <linux/futex.h>
 #include <linux/rseq.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +27,7 @@
 #include <unistd.h>
 
 #include "base/signals.h"
+#include "core/fork.h"
 #include "core/globals.h"
 #include "threads/threads.h"
 
@@ -44,7 +47,18 @@ static struct {
 	bool leaving;
 	int status; /* what exit() was called with */
 } stack;
-enum { STAGE_RUNS, STAGE_ENDS, STAGE_LEFT };
+enum { STAGE_RUNS, STAGE_ENDS, STAGE_LEFT, STAGE_FORKS };
+
+static struct {
+	jmp_buf back;
+	struct fork_tls {
+		void *at;
+		size_t bytes;
+	} tls;      /* of the program's thread */
+	char *self; /* what the C library knows of it */
+	pid_t child;
+	int error;
+} forking;
 
 extern int __real_main(int argc, char **argv, char **environment);
 int __wrap_main(int argc, char **argv, char **environment);
@@ -192,6 +206,119 @@ static void stack_start(void)
 		th_refuse("cannot start a thread with a stack of %zu bytes: %s", stack.bytes, strerror(error));
 }
 
+/* ---- what the two threads tell each other ------------------------------------------------------------------------ */
+
+static void stack_tell(uint32_t stage)
+{
+	stack.stage = stage;
+	syscall(SYS_futex, &stack.stage, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+static void stack_wait(uint32_t stage)
+{
+	syscall(SYS_futex, &stack.stage, FUTEX_WAIT_PRIVATE, stage, NULL, NULL, 0);
+}
+
+/* ---- children ---------------------------------------------------------------------------------------------------- */
+
+/* The program's thread_local variables, where this thread has them. */
+static int fork_own_tls(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct fork_tls *tls = arg;
+
+	(void)size;
+	for (size_t i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_TLS)
+			*tls = (struct fork_tls){info->dlpi_tls_data, info->dlpi_phdr[i].p_memsz};
+	return 1; /* the program is the first */
+}
+
+/* The C library's fork stores, in the child, to what it keeps at the top of each thread's stack, before any handler: these pages alone are
+ * mapped in the child, and its parent's, until the copy has taken their place.  What was stored is undone. */
+static void fork_keep(bool keep)
+{
+	static char kept[8192];
+	size_t bytes = TW_MIN((size_t)(stack.base + stack.bytes - forking.self), sizeof(kept));
+	char *page = (char *)((uintptr_t)forking.self & ~(uintptr_t)4095);
+
+	if (keep)
+		memcpy(kept, forking.self, bytes);
+	else
+		memcpy(forking.self, kept, bytes);
+	madvise(page, (size_t)(stack.base + stack.bytes - page), keep ? MADV_DOFORK : MADV_DONTFORK);
+}
+
+/* The child goes on as the program's thread, on the copy of its stack. */
+static void __attribute__((noreturn)) fork_go_on(const int ends[2])
+{
+	struct fork_tls own = {0};
+
+	if (mprotect(stack.base, stack.bytes, PROT_READ | PROT_WRITE))
+		tw_fatal("fork: the child cannot have a stack: %s", strerror(errno));
+	close(ends[0]);
+	close(ends[1]);
+	dl_iterate_phdr(fork_own_tls, &own);
+	if (own.at && forking.tls.at)
+		memcpy(own.at, forking.tls.at, own.bytes);
+	th_far = false;
+	th_stack_pinned = NULL;
+	longjmp(forking.back, 1);
+}
+
+/* In the first thread, which is all that a child has.  The pipe's end tells that the copy is complete. */
+static void fork_serve(void)
+{
+	int ends[2];
+	char none;
+
+	forking.child = -1;
+	if (pipe2(ends, O_CLOEXEC) == 0) {
+		fork_keep(true);
+		forking.child = fork();
+		if (forking.child == 0)
+			fork_go_on(ends);
+		forking.error = errno;
+		close(ends[1]);
+		while (forking.child > 0 && read(ends[0], &none, 1) < 0 && errno == EINTR)
+			;
+		close(ends[0]);
+		fork_keep(false);
+	} else {
+		forking.error = errno;
+	}
+	stack_tell(STAGE_RUNS);
+}
+
+static pid_t fork_here(void)
+{
+	sigset_t all, before;
+
+	th_stack_reserve();
+	tw_fork_fetch();
+	dl_iterate_phdr(fork_own_tls, &forking.tls);
+	forking.self = __builtin_thread_pointer();
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	if (!setjmp(forking.back)) {
+		stack_tell(STAGE_FORKS);
+		while (stack.stage == STAGE_FORKS)
+			stack_wait(STAGE_FORKS);
+	}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	errno = forking.error;
+	return forking.child;
+}
+
+/* The program's, and libraries', in place of the C library's. */
+pid_t fork(void)
+{
+	static pid_t (*real)(void);
+
+	if (!real)
+		*(void **)&real = dlsym(RTLD_NEXT, "fork");
+	return tw_me && (size_t)((char *)__builtin_frame_address(0) - stack.base) < stack.bytes ? fork_here() : real();
+}
+
 /* ---- the first thread -------------------------------------------------------------------------------------------- */
 
 /* What the program's thread still needs of its stack. */
@@ -212,13 +339,15 @@ static void stack_leave(void)
 
 static void stack_attend(void)
 {
-	while (stack.stage == STAGE_RUNS)
-		syscall(SYS_futex, &stack.stage, FUTEX_WAIT_PRIVATE, STAGE_RUNS, NULL, NULL, 0);
+	while (stack.stage != STAGE_ENDS) {
+		if (stack.stage == STAGE_FORKS)
+			fork_serve();
+		stack_wait(STAGE_RUNS);
+	}
 	stack_leave();
 	if (stack.leaving)
 		_exit(0);
-	stack.stage = STAGE_LEFT;
-	syscall(SYS_futex, &stack.stage, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+	stack_tell(STAGE_LEFT);
 	for (;;)
 		pause();
 }
@@ -232,7 +361,7 @@ static void stack_exit(int status, void *arg)
 /* exit(), in either thread, behind all of the program's own destructors: what is left are those of shared libraries. */
 static void stack_end(void)
 {
-	if (!tw_me)
+	if (!tw_me || tw_forked())
 		return;
 	fflush(NULL);
 	th_kind_exit(stack.status);
@@ -270,6 +399,7 @@ static void stack_streams(void)
 static void __attribute__((constructor(102))) stack_begin(void)
 {
 	tw_init(NULL, NULL);
+	tw_fork_copies(tw_me->app, tw_me->config.memory);
 	th_open();
 	stack_create(th_kind_open());
 	on_exit(stack_exit, NULL);

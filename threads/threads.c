@@ -25,13 +25,6 @@ void th_refuse(const char *format, ...)
 	tw_abort(2, text);
 }
 
-void tw_threads_fork(void);
-void tw_threads_fork(void)
-{
-	th_refuse(
-	    "fork() in a program whose threads are processors, whose child would have no stack, is not supported");
-}
-
 void th_flush(void)
 {
 	if (__fpending(stdout))

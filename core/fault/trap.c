@@ -134,6 +134,11 @@ int tw_trap_open(struct tw_fault *fault, int signal, int si_code,
 	return 0;
 }
 
+void tw_trap_forget(void)
+{
+	trap.bytes = 0;
+}
+
 void tw_trap_close(void)
 {
 	tw_signal_give(trap.signal);

@@ -21,6 +21,9 @@ int tw_trap_open(struct tw_fault *fault, int signal, int si_code,
 		 bool (*resolve)(struct tw_fault *fault, size_t offset, int write));
 void tw_trap_close(void);
 
+/* tw_trap_forget - in a child of fork: nothing is trapped any more. */
+void tw_trap_forget(void);
+
 /* tw_shadow_create - the rights of @bytes of view, all TW_NONE; NULL when out of memory. */
 uint8_t *tw_shadow_create(size_t bytes);
 void tw_shadow_destroy(uint8_t *shadow, size_t bytes);

@@ -72,7 +72,6 @@
 #pragma redefine_extname sem_clockwait tw_sem_clockwait
 #pragma redefine_extname sem_post tw_sem_post
 #pragma redefine_extname sem_getvalue tw_sem_getvalue
-#pragma redefine_extname fork tw_threads_fork
 
 #define __sync_fetch_and_add(p, v, ...)           __atomic_fetch_add(p, v, 5)
 #define __sync_fetch_and_sub(p, v, ...)           __atomic_fetch_sub(p, v, 5)

@@ -47,8 +47,6 @@ int main(int argc, char **argv)
 		pthread_t thread;
 		pthread_create(&thread, NULL, run, NULL);
 		pthread_join(thread, NULL);
-	} else if (strcmp(what, "fork") == 0) {
-		n = (int)fork();
 	} else if (strcmp(what, "lock") == 0) {
 		omp_lock_t lock;
 		memset(&lock, 0, sizeof(lock));

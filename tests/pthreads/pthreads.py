@@ -14,7 +14,7 @@ PROTOCOLS = ["2L", "TS"]
 SHAPES = {"1x2": "1", "2x1": "1", "2x2": "3", "4x1": "3"}  # and how many threads main() makes
 PROGRAMS = ["threads.c", "objects.c", "classes.cpp"]
 REFUSED = {"many": "pthread_create: all 2 processors of the job have a thread", "cancel": "pthread_cancel is not supported",
-           "fork": "fork() in a program whose threads are processors", "named": "named semaphores are not supported",
+           "named": "named semaphores are not supported",
            "barrier": "a barrier of 1000 threads, but the job has 2 processors", "stack": "pthread_create: a stack of",
            "c11": "thrd_create is not supported", "unlock": "does not hold the lock",
            "descriptor": "was opened by another processor"}

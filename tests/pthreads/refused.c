@@ -48,8 +48,6 @@ int main(int argc, char **argv)
 	} else if (strcmp(what, "cancel") == 0) {
 		pthread_create(&t, NULL, waits, NULL);
 		pthread_cancel(t);
-	} else if (strcmp(what, "fork") == 0) {
-		return (int)fork();
 	} else if (strcmp(what, "named") == 0) {
 		return !sem_open("/none", 0);
 	} else if (strcmp(what, "barrier") == 0) {
