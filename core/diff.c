@@ -253,6 +253,11 @@ size_t tw_diff_store(const void *frame, void *twin, size_t bytes, int update, ch
 	return total;
 }
 
+void tw_diff_apply(void *to, const void *bytes, size_t len)
+{
+	tw_words_store(to, bytes, len);
+}
+
 size_t tw_diff_in(void *frame, void *twin, const void *incoming, size_t bytes)
 {
 	return diff_get()->in(frame, twin, incoming, bytes);

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/words.h"
+
 /* Pages are compared a window at a time: a bit per byte, a mask word per line, a bit per line in one word. */
 #define DIFF_LINE   ((size_t)64)
 #define DIFF_LINES  ((size_t)64)
@@ -20,7 +22,7 @@ struct diff_ops {
 	 * result, its bytes as compared in @out (which may be @twin), its differing bytes in @mask; the
 	 * masks of other lines stay undefined, and their bytes in @out undefined or equal to twin's. */
 	uint64_t (*scan)(const char *frame, const char *twin, char *out, uint64_t *mask);
-	/* store - those bytes of a line that @mask names, and no other byte. */
+	/* store - those bytes of a line that @mask names, and no other byte; those of an aligned word at once. */
 	void (*store)(char *to, const char *from, uint64_t mask);
 	/* in - tw_diff_in. */
 	size_t (*in)(char *frame, char *twin, const char *incoming, size_t bytes);
@@ -31,24 +33,16 @@ struct diff_ops {
 
 extern const struct diff_ops diff_avx512, diff_avx2, diff_sse2;
 
-/* diff_store_masked - store the bytes of a line that @mask names, and write no other byte. */
+/* diff_store_masked - store the bytes of a line that @mask names, and change no other byte; those of a word at once. */
 static inline void diff_store_masked(char *to, const char *from, uint64_t mask)
 {
 	for (; mask; to += 8, from += 8, mask >>= 8) {
-		unsigned m = mask & 0xff;
-		if (m == 0xff) {
-			__builtin_memcpy(to, from, 8);
+		uint64_t word;
+
+		if (!(mask & 0xff))
 			continue;
-		}
-		for (unsigned half = 0; half < 8 && m; half += 4, m >>= 4) {
-			if ((m & 0xf) == 0xf) {
-				__builtin_memcpy(to + half, from + half, 4);
-				continue;
-			}
-			for (unsigned i = 0; i < 4; i++)
-				if (m >> i & 1)
-					*(volatile char *)(to + half + i) = from[half + i];
-		}
+		__builtin_memcpy(&word, from, 8);
+		tw_words_merge(to, word, mask & 0xff);
 	}
 }
 

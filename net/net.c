@@ -4,7 +4,7 @@
  * The short cut needs no fence of its own: own-node memory is this processor's, and flush is a full barrier. */
 #include "tweed/driver/transport.h"
 
-#include "base/util.h"
+#include "base/words.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -76,14 +76,7 @@ static inline _Atomic uint64_t *net_word(const struct tw_net *net, size_t offset
 void tw_net_write(struct tw_net *net, unsigned node, size_t offset, const void *src, size_t len)
 {
 	if (net_own(net, node)) {
-		if (len == 8 && offset % 8 == 0) {
-			uint64_t value;
-
-			memcpy(&value, src, 8);
-			atomic_store_explicit(net_word(net, offset), value, memory_order_release);
-		} else {
-			memcpy(net->base + offset, src, len);
-		}
+		tw_words_store(net->base + offset, src, len);
 		return;
 	}
 	net->bytes_out += len;
@@ -119,7 +112,7 @@ void tw_net_broadcast64(struct tw_net *net, size_t offset, uint64_t value)
 void tw_net_read(struct tw_net *net, unsigned node, size_t offset, void *dst, size_t len)
 {
 	if (net_own(net, node)) {
-		memcpy(dst, net->base + offset, len);
+		tw_words_load(dst, net->base + offset, len);
 		return;
 	}
 	net->bytes_in += len;

@@ -21,7 +21,7 @@
 #include "net/mailbox.h"
 #include "net/ofi_memory.h"
 #include "net/transports.h"
-#include "net/words.h"
+#include "base/words.h"
 
 /* ---- memory ---- */
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "net/words.h"
+#include "base/words.h"
 
 struct ofi_mates *ofi_mates_create(const struct tw_net_config *config)
 {
@@ -101,10 +101,7 @@ static int mate_told(const struct tw_net *net, const struct ofi_tell *tell, size
 
 	if ((bytes && !mate_memory(net, tell->offset, bytes)) || tell->word % 8 || !mate_memory(net, tell->word, 8))
 		return -EPROTO;
-	if (bytes <= WORDS_MOST)
-		tw_words_store(net->base + tell->offset, data, bytes);
-	else
-		memcpy(net->base + tell->offset, data, bytes);
+	tw_words_store(net->base + tell->offset, data, bytes);
 	atomic_store((_Atomic uint64_t *)(void *)(net->base + tell->word), tell->value);
 	return OFI_MATE_TOLD;
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "net/mailbox.h"
-#include "net/words.h"
+#include "base/words.h"
 
 const struct ofi_entry *ofi_entry_next(const char **at, const char *end)
 {
@@ -61,19 +61,8 @@ void ofi_claim_none(const struct tw_net_config *config, char *base, unsigned nod
 
 static void memory_copy_in(char *to, const char *from, size_t bytes)
 {
-	if (bytes <= WORDS_MOST)
-		tw_words_store(to, from, bytes);
-	else
-		memcpy(to, from, bytes);
+	tw_words_store(to, from, bytes);
 	atomic_thread_fence(memory_order_release);
-}
-
-static void memory_copy_out(char *to, const char *from, size_t bytes)
-{
-	if (bytes <= WORDS_MOST)
-		tw_words_load(to, from, bytes);
-	else
-		memcpy(to, from, bytes);
 }
 
 static uint64_t memory_atomic(char *base, const struct ofi_entry *entry)
@@ -126,7 +115,7 @@ bool ofi_memory_do(const struct tw_net_config *config, char *base, const struct 
 	case OFI_READ:
 		if (!out || !memory_open(config, entry->offset, entry->bytes) || entry->bytes > OFI_ROOM - *used)
 			return false;
-		memory_copy_out(out + *used, base + entry->offset, entry->bytes);
+		tw_words_load(out + *used, base + entry->offset, entry->bytes);
 		*used += entry->bytes;
 		return true;
 	case OFI_CAS:

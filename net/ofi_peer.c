@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "net/words.h"
+#include "base/words.h"
 
 /* Results that end at @end go where reads want them. */
 static int peer_results(struct ofi_peer *peer, const char *result, const char *end)
@@ -14,10 +14,7 @@ static int peer_results(struct ofi_peer *peer, const char *result, const char *e
 
 		if (!peer->reads || read->bytes > (size_t)(end - result))
 			return -EPROTO;
-		if (read->stored <= WORDS_MOST)
-			tw_words_store(read->to, result, read->stored);
-		else
-			memcpy(read->to, result, read->stored);
+		tw_words_store(read->to, result, read->stored);
 		result += read->bytes;
 		peer->first = (peer->first + 1) % OFI_READS;
 		peer->reads--;

@@ -9,7 +9,7 @@
 
 #include "net/mailbox.h"
 #include "net/map.h"
-#include "net/words.h"
+#include "base/words.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -85,10 +85,7 @@ static void shm_write(struct tw_net *net, unsigned node, size_t offset, const vo
 	struct shm *shm = net->priv;
 	char *dst = shm->map[node] + offset;
 
-	if (len <= WORDS_MOST)
-		tw_words_store(dst, src, len);
-	else
-		memcpy(dst, src, len);
+	tw_words_store(dst, src, len);
 	shm->stored = true;
 }
 
@@ -116,10 +113,7 @@ static void shm_read(struct tw_net *net, unsigned node, size_t offset, void *dst
 {
 	const char *src = shm_after_writes(net)->map[node] + offset;
 
-	if (len <= WORDS_MOST)
-		tw_words_load(dst, src, len);
-	else
-		memcpy(dst, src, len);
+	tw_words_load(dst, src, len);
 }
 
 static void shm_read_wait(struct tw_net *net)

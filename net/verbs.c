@@ -16,6 +16,8 @@
  *     well (IBV_ATOMIC_GLOB).  So those of the own node go through the device too, unless it is one of the latter. */
 #include "net/transports.h"
 
+#include "base/words.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <limits.h>
@@ -78,7 +80,7 @@ static void verbs_retire(struct verbs *v, struct verbs_peer *p, uint64_t done)
 		const struct verbs_slot *slot = &p->slot[p->done % v->depth];
 
 		if (slot->dst)
-			memcpy(slot->dst, p->ring + slot->at, slot->len);
+			tw_words_store(slot->dst, p->ring + slot->at, slot->len);
 		p->freed = slot->taken;
 	}
 }
@@ -213,11 +215,11 @@ void verbs_write(struct tw_net *net, unsigned node, size_t offset, const void *s
 	const char *from = src;
 
 	if (verbs_own(net, node)) {
-		memcpy(net->base + offset, src, len);
+		tw_words_store(net->base + offset, src, len);
 		return;
 	}
 	while (len > 0) {
-		size_t part = TW_MIN(len, v->chunk_bytes);
+		size_t part = TW_MIN(len, v->chunk_bytes - offset % 8); /* words stay whole */
 
 		verbs_room(net, node, part);
 		memcpy(verbs_queue(v, node, IBV_WR_RDMA_WRITE, offset, part, NULL), from, part);
@@ -235,11 +237,11 @@ void verbs_read(struct tw_net *net, unsigned node, size_t offset, void *dst, siz
 	char *to = dst;
 
 	if (verbs_own(net, node)) {
-		memcpy(dst, net->base + offset, len);
+		tw_words_load(dst, net->base + offset, len);
 		return;
 	}
 	while (len > 0) {
-		size_t part = TW_MIN(len, v->chunk_bytes);
+		size_t part = TW_MIN(len, v->chunk_bytes - offset % 8); /* words stay whole */
 
 		verbs_room(net, node, part);
 		verbs_queue(v, node, IBV_WR_RDMA_READ, offset, part, to);

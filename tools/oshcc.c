@@ -25,7 +25,7 @@ static int osh_help(const char *name)
 {
 	printf("usage: tweed %s [--show] ARGUMENTS OF THE COMPILER...\n\n"
 	       "Compiles and links OpenSHMEM programs (%s): #include <shmem.h>, and Tweed's library.\n"
-	       "With -shared: a library whose global variables are symmetric in programs.\n\n"
+	       "With -shared: a library whose global variables are symmetric in programs that were linked so.\n\n"
 	       "  --show   print the command in place of running it\n",
 	       name, strcmp(name, "oshcc") == 0 ? "CC, else cc" : "CXX, else c++");
 	return 0;
@@ -76,6 +76,9 @@ int tool_oshcc(int argc, char **argv)
 	command[n++] = osh_join(osh_join("-I", include), "/tweed");
 	while (*argv)
 		command[n++] = *argv++;
+	if (makes == OSH_LIBRARY)
+		tool_say("a shared library finds OpenSHMEM's functions in a program that 'tweed oshcc' has linked; a program that was "
+		         "linked otherwise, as python, cannot load it");
 	if (makes == OSH_LIBRARY)
 		command[n++] = "-Wl,--defsym=" SH_LIBRARY_MARK "=0";
 	if (makes == OSH_PROGRAM) {

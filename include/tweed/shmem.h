@@ -190,7 +190,7 @@ static inline int shmem_sync(shmem_team_t team)
 {
 	return shmem_team_sync(team);
 }
-#elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L && !defined(TWS_NO_GENERIC)
+#elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 199901L && !defined(TWS_NO_GENERIC) /* gcc and clang have it in C99 */
 #include "shmem_generic.h"
 #endif
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shmem_generic.h - C11's generic names: shmem_put(dest, ...) is shmem_TYPENAME_put by the type of its first pointer.
+/* shmem_generic.h - C11's generic names, in C99 too: shmem_put(dest, ...) is shmem_TYPENAME_put by the type of its first pointer.
  *
  * For each name: what a type T of name N chooses, without and with a context; and the choice. */
 #ifndef TWEED_SHMEM_GENERIC_H
@@ -14,16 +14,16 @@
 extern int tws_no_function_for_this_type(void);
 
 #define TWS_CHOOSE(TYPES, NAME, POINTER) \
-	_Generic((POINTER), TWS_TYPES_##TYPES##_ONCE(TWS_##NAME) default: tws_no_function_for_this_type)
+	__extension__ _Generic((POINTER), TWS_TYPES_##TYPES##_ONCE(TWS_##NAME) default: tws_no_function_for_this_type)
 #define TWS_CHOOSE_CTX(TYPES, NAME, ...) \
-	_Generic((TWS_FIRST(__VA_ARGS__, 0)), \
+	__extension__ _Generic((TWS_FIRST(__VA_ARGS__, 0)), \
 		shmem_ctx_t: _Generic((TWS_SECOND(__VA_ARGS__, 0)), TWS_TYPES_##TYPES##_ONCE(TWS_ctx_##NAME) \
 			default: tws_no_function_for_this_type), \
 		TWS_TYPES_##TYPES##_ONCE(TWS_##NAME) default: tws_no_function_for_this_type)(__VA_ARGS__)
 
 /* A team, or the deprecated active set. */
 #define shmem_sync(...) \
-	_Generic((TWS_FIRST(__VA_ARGS__, 0)), shmem_team_t: shmem_team_sync, default: shmem_sync)(__VA_ARGS__)
+	__extension__ _Generic((TWS_FIRST(__VA_ARGS__, 0)), shmem_team_t: shmem_team_sync, default: shmem_sync)(__VA_ARGS__)
 
 #define TWS_put(T, N) T *: shmem_##N##_put,
 #define TWS_ctx_put(T, N) T *: shmem_ctx_##N##_put,

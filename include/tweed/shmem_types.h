@@ -228,7 +228,8 @@
 	F(uint64_t, signal_fetch, (const uint64_t *sig_addr)) \
 	F(uint64_t, signal_wait_until, (uint64_t *sig_addr, int cmp, uint64_t cmp_value)) \
 	F(void, wait_until, (long *ivar, int cmp, long cmp_value)) \
-	F(void, wait, (long *ivar, long cmp_value))
+	F(void, wait, (long *ivar, long cmp_value)) \
+	F(long, swap, (long *dest, long value, int pe))
 #define TWS_FUNCTIONS_LOCK(F) \
 	F(void, set_lock, (long *lock)) \
 	F(int, test_lock, (long *lock)) \

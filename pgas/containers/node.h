@@ -16,7 +16,7 @@
 
 #ifdef NODE_LOCAL
 
-#include "net/words.h"
+#include "base/words.h"
 #include "pgas/global/local_pool.h"
 
 #define CONTAINER(name)    tw_local_##name

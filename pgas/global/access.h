@@ -7,7 +7,7 @@
 #ifndef TW_PGAS_ACCESS_H
 #define TW_PGAS_ACCESS_H
 
-#include "net/words.h"
+#include "base/words.h"
 #include "pgas/segment/segment.h"
 #include "tweed/pgas.h"
 
@@ -57,10 +57,7 @@ static inline void access_get(unsigned pe, size_t offset, void *to, size_t len, 
 		return;
 	}
 	tw_pgas.stats.local++;
-	if (len <= WORDS_MOST)
-		tw_words_load(to, from + offset, len);
-	else
-		memcpy(to, from + offset, len);
+	tw_words_load(to, from + offset, len);
 }
 
 static inline void access_put(unsigned pe, size_t offset, const void *from, size_t len)
@@ -73,10 +70,7 @@ static inline void access_put(unsigned pe, size_t offset, const void *from, size
 		return;
 	}
 	tw_pgas.stats.local++;
-	if (len <= WORDS_MOST)
-		tw_words_store(to + offset, from, len);
-	else
-		memcpy(to + offset, from, len);
+	tw_words_store(to + offset, from, len);
 }
 
 /* access_fence - puts before it are seen before those after it. */

@@ -139,7 +139,7 @@ void tw_segment_remote_put(struct tw_net_flow *flow, unsigned pe, size_t offset,
 	bool faults = remote_faults(src);
 
 	for (size_t part; len; len -= part) {
-		part = faults ? TW_MIN(len, sizeof(bounce)) : len;
+		part = faults ? TW_MIN(len, sizeof(bounce) - offset % 8) : len;
 		if (faults)
 			memcpy(bounce, src, part);
 		remote_lock();
@@ -160,7 +160,7 @@ void tw_segment_remote_get(struct tw_net_flow *flow, unsigned pe, size_t offset,
 	bool faults = remote_faults(dst), now = wait || faults;
 
 	for (size_t part; len; len -= part) {
-		part = faults ? TW_MIN(len, sizeof(bounce)) : len;
+		part = faults ? TW_MIN(len, sizeof(bounce) - offset % 8) : len;
 		remote_lock();
 		remote_start(now ? remote_own : flow, &(struct tw_net_work){.kind = TW_NET_READ,
 		                                                            .node = remote_node(pe),

@@ -22,7 +22,7 @@
 
 #include <string.h>
 
-#include "base/util.h"
+#include "base/words.h"
 #include "core/deaths.h"
 #include "tweed/driver/transport.h"
 
@@ -114,7 +114,7 @@ static inline void tw_segment_put(unsigned pe, size_t offset, const void *src, s
 	char *to = tw_segment_direct(pe);
 
 	if (to)
-		memcpy(to + offset, src, len);
+		tw_words_store(to + offset, src, len);
 	else
 		tw_segment_remote_put(tw_segment.flow, pe, offset, src, len, false);
 }
@@ -125,7 +125,7 @@ static inline void tw_segment_start_get(unsigned pe, size_t offset, void *dst, s
 	const char *from = tw_segment_direct(pe);
 
 	if (from)
-		memcpy(dst, from + offset, len);
+		tw_words_load(dst, from + offset, len);
 	else
 		tw_segment_remote_get(tw_segment.flow, pe, offset, dst, len, wait);
 }

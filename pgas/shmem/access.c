@@ -6,9 +6,8 @@ void sh_wild(const void *addr, size_t len, const void *caller)
 {
 	char line[SH_LINE_BYTES];
 
+	sh_need_open(caller);
 	sh_line(caller, line);
-	if (!sh.open)
-		tw_fatal("OpenSHMEM was used before shmem_init or after shmem_finalize, in %s", line);
 	tw_fatal("the %zu bytes at %p are not symmetric memory: neither from shmem_malloc, nor global or static "
 	         "variables of the program; in %s",
 	         len, addr, line);
@@ -18,9 +17,8 @@ void sh_no_pe(unsigned pe, const void *caller)
 {
 	char line[SH_LINE_BYTES];
 
+	sh_need_open(caller);
 	sh_line(caller, line);
-	if (!sh.open)
-		tw_fatal("OpenSHMEM was used before shmem_init or after shmem_finalize, in %s", line);
 	tw_fatal("there is no PE %d: they are 0 to %u, in a team fewer; in %s", (int)pe, tw_segment.pes - 1, line);
 }
 
@@ -69,7 +67,7 @@ void sh_put_slow(shmem_ctx_t ctx, unsigned pe, void *dest, const void *src, size
 	char *to = tw_segment_direct(pe);
 
 	if (to)
-		memcpy(to + at, src, len);
+		tw_words_store(to + at, src, len);
 	else
 		tw_segment_remote_put(ctx->flow, pe, at, src, len, keep);
 }
@@ -80,7 +78,7 @@ void sh_get_slow(shmem_ctx_t ctx, unsigned pe, void *dest, const void *src, size
 	const char *from = tw_segment_direct(pe);
 
 	if (from)
-		memcpy(dest, from + at, len);
+		tw_words_load(dest, from + at, len);
 	else
 		tw_segment_remote_get(ctx->flow, pe, at, dest, len, wait);
 }

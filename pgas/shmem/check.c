@@ -14,6 +14,16 @@ void sh_line(const void *caller, char line[SH_LINE_BYTES])
 	tw_symbol_text((uintptr_t)caller - 1, line, SH_LINE_BYTES); /* the call, not what follows it */
 }
 
+void sh_need_open(const void *caller)
+{
+	char line[SH_LINE_BYTES];
+
+	if (sh.open)
+		return;
+	sh_line(caller, line);
+	tw_fatal("OpenSHMEM was used before shmem_init or after shmem_finalize, in %s", line);
+}
+
 void sh_mistake(const char *text, const void *caller)
 {
 	char line[SH_LINE_BYTES];
@@ -53,6 +63,7 @@ void sh_check_access(const char *what, shmem_ctx_t ctx, unsigned pe, const void 
 
 void sh_check_memory(const char *what, const void *addr, size_t len, size_t align, const void *caller)
 {
+	sh_need_open(caller);
 	if (!len)
 		return;
 	if (sh_find(addr, len) == SIZE_MAX)
@@ -64,6 +75,7 @@ void sh_check_memory(const char *what, const void *addr, size_t len, size_t alig
 
 void sh_check_team(const struct shmem_team *team, const void *caller)
 {
+	sh_need_open(caller);
 	if (team == SHMEM_TEAM_INVALID)
 		SH_MISTAKE(caller, "the team is SHMEM_TEAM_INVALID: this PE has no part in it");
 	if (!sh_team_known(team))
@@ -72,6 +84,7 @@ void sh_check_team(const struct shmem_team *team, const void *caller)
 
 void sh_check_ctx(const struct shmem_ctx *ctx, const void *caller)
 {
+	sh_need_open(caller);
 	if (ctx == SHMEM_CTX_INVALID)
 		SH_MISTAKE(caller, "the context is SHMEM_CTX_INVALID");
 	if (!sh_ctx_known(ctx))
@@ -82,6 +95,7 @@ void sh_check_ctx(const struct shmem_ctx *ctx, const void *caller)
 
 void sh_check_strides(ptrdiff_t dst, ptrdiff_t sst, const void *caller)
 {
+	sh_need_open(caller);
 	if (dst < 1 || sst < 1)
 		SH_MISTAKE(caller, "strides are %ld and %ld, but must be 1 or more", (long)dst, (long)sst);
 }
@@ -93,6 +107,7 @@ static bool check_overlap(const void *a, size_t a_bytes, const void *b, size_t b
 
 void sh_check_signal(const void *dest, size_t bytes, const uint64_t *sig_addr, int sig_op, const void *caller)
 {
+	sh_need_open(caller);
 	if (sig_op != SHMEM_SIGNAL_SET && sig_op != SHMEM_SIGNAL_ADD)
 		SH_MISTAKE(caller, "%d is no operation of signals; use SHMEM_SIGNAL_SET or SHMEM_SIGNAL_ADD", sig_op);
 	sh_check_memory("the signal", sig_addr, sizeof(*sig_addr), sizeof(*sig_addr), caller);
@@ -103,6 +118,7 @@ void sh_check_signal(const void *dest, size_t bytes, const uint64_t *sig_addr, i
 
 void sh_check_ivars(const void *ivars, size_t nelems, size_t size, int cmp, const void *caller)
 {
+	sh_need_open(caller);
 	if (cmp < SHMEM_CMP_EQ || cmp > SHMEM_CMP_GE)
 		SH_MISTAKE(caller, "%d is no comparison; use one of SHMEM_CMP_...", cmp);
 	sh_check_memory("what is waited for", ivars, sh_bytes(nelems, size), size, caller);
@@ -122,6 +138,7 @@ static const long **check_lock_find(const long *lock)
 
 void sh_check_lock(const long *lock, bool give, const void *caller)
 {
+	sh_need_open(caller);
 	sh_check_memory("the lock", lock, sizeof(*lock), sizeof(*lock), caller);
 	if (sh.threads == SHMEM_THREAD_MULTIPLE)
 		return;
@@ -163,6 +180,7 @@ static void check_set(const struct sh_call *c)
 
 void sh_check_collective(const struct sh_call *c)
 {
+	sh_need_open(c->caller);
 	check_set(c);
 	unsigned size = c->active ? (unsigned)c->pes : c->team->size;
 	if ((unsigned)c->root >= size)

@@ -2,7 +2,7 @@
 /* check.h - TWEED_SHMEM_CHECK: mistakes in calls end the job with a sentence that names the call's source line.
  *
  * Puts, gets and atomics are checked in the branch that an address takes which is in none of the ranges at hand (access.c): these are
- * empty then.  All other calls test sh.check. */
+ * empty then.  All other calls test sh.check, which is also set before shmem_init and after shmem_finalize. */
 #ifndef TW_PGAS_SHMEM_CHECK_H
 #define TW_PGAS_SHMEM_CHECK_H
 
@@ -20,6 +20,10 @@ void sh_line(const void *caller, char line[SH_LINE_BYTES]);
 		sh_mistake(text_, CALLER);                                                                             \
 	} while (0)
 void sh_mistake(const char *text, const void *caller) __attribute__((noreturn, cold));
+
+/* sh_need_open - end the job, if shmem_init has not been called, or shmem_finalize has: all that follows begins with that, and sh.check
+ * is set then. */
+void sh_need_open(const void *caller);
 
 /* SH_CHECK - call sh_check_WHAT, if calls are checked, with the program's call behind the other arguments. */
 #define SH_CHECK(WHAT, ...)                                                                                            \

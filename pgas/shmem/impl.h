@@ -115,7 +115,7 @@ void sh_teams_open(void);
 /* sh_team_known, sh_ctx_known - is there such a one?  Nothing of it is read. */
 bool sh_team_known(const struct shmem_team *team);
 bool sh_ctx_known(const struct shmem_ctx *ctx);
-/* sh_in_active - may this PE call a collective of that active set? */
+/* sh_in_active - is there such an active set, with this PE in it? */
 bool sh_in_active(int start, int log_stride, int size);
 void sh_teams_close(void); /* the teams and contexts that the program has not destroyed */
 /* sh_barrier_all - all puts are complete, and all PEs have come. */
@@ -166,7 +166,7 @@ SH_INLINE void sh_start_put(shmem_ctx_t ctx, unsigned pe, void *dest, const void
 	}
 	char *to = tw_segment_direct(pe);
 	if (SH_LIKELY(to)) {
-		memcpy(to + at, src, len);
+		tw_words_store(to + at, src, len);
 		return;
 	}
 	sh_check_pe(pe);
@@ -190,7 +190,7 @@ SH_INLINE void sh_get(shmem_ctx_t ctx, unsigned pe, void *dest, const void *src,
 	}
 	const char *from = tw_segment_direct(pe);
 	if (SH_LIKELY(from)) {
-		memcpy(dest, from + at, len);
+		tw_words_load(dest, from + at, len);
 		return;
 	}
 	sh_check_pe(pe);

@@ -3,6 +3,23 @@
 #include "pgas/shmem/check.h"
 #include "pgas/shmem/heap.h"
 
+#define MEMORY_MIB ((size_t)1 << 20)
+
+/* heap_alloc; the first time that there is no room, PE 0 says so. */
+static void *memory_room(const char *function, size_t align, size_t size)
+{
+	static bool said;
+	void *ptr = heap_alloc(align, size);
+
+	if (ptr || said || tw_segment.pe)
+		return ptr;
+	said = true;
+	tw_log("%s: asked for %zu MiB, the heap is %zu MiB%s: SHMEM_SYMMETRIC_SIZE", function,
+	       size / MEMORY_MIB + (size % MEMORY_MIB != 0), sh.range[SH_HEAP].bytes / MEMORY_MIB,
+	       size < sh.range[SH_HEAP].bytes ? ", and has no such room left" : "");
+	return NULL;
+}
+
 SH_INLINE void *memory_alloc(const char *function, size_t align, size_t size)
 {
 	if (!sh.open)
@@ -10,7 +27,7 @@ SH_INLINE void *memory_alloc(const char *function, size_t align, size_t size)
 	SH_CHECK_COLLECTIVE(function, .team = SHMEM_TEAM_WORLD, .count = size, .dst = (ptrdiff_t)align);
 	if (!size)
 		return NULL;
-	void *ptr = heap_alloc(align, size);
+	void *ptr = memory_room(function, align, size);
 	sh_barrier_all();
 	return ptr;
 }
@@ -55,7 +72,7 @@ void *pshmem_calloc(size_t count, size_t size)
 	SH_CHECK_COLLECTIVE("shmem_calloc", .team = SHMEM_TEAM_WORLD, .count = bytes);
 	if (!bytes)
 		return NULL;
-	void *ptr = heap_alloc(HEAP_ALIGN, bytes);
+	void *ptr = memory_room("shmem_calloc", HEAP_ALIGN, bytes);
 	if (ptr)
 		memset(ptr, 0, bytes);
 	sh_barrier_all();
@@ -74,7 +91,7 @@ void *pshmem_realloc(void *ptr, size_t size)
 	sh_barrier_all();
 	size_t old = heap_size(ptr);
 	if (!heap_grow(ptr, size)) {
-		void *moved = heap_alloc(HEAP_ALIGN, size);
+		void *moved = memory_room("shmem_realloc", HEAP_ALIGN, size);
 		if (moved) {
 			memcpy(moved, ptr, TW_MIN(old, size));
 			heap_free(ptr);

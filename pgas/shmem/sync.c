@@ -186,6 +186,11 @@ void pshmem_wait(long *ivar, long value)
 	pshmem_long_wait_until(ivar, SHMEM_CMP_NE, value);
 }
 
+long pshmem_swap(long *dest, long value, int pe)
+{
+	return pshmem_long_atomic_swap(dest, value, pe);
+}
+
 uint64_t pshmem_signal_fetch(const uint64_t *sig_addr)
 {
 	SH_CHECK(ivars, sig_addr, 1, sizeof(*sig_addr), SHMEM_CMP_EQ);

@@ -31,11 +31,15 @@ void sh_teams_open(void)
 
 int pshmem_team_my_pe(shmem_team_t team)
 {
+	if (sh.check)
+		sh_need_open(SH_CALLER);
 	return team == SHMEM_TEAM_INVALID ? -1 : (int)team->me;
 }
 
 int pshmem_team_n_pes(shmem_team_t team)
 {
+	if (sh.check)
+		sh_need_open(SH_CALLER);
 	return team == SHMEM_TEAM_INVALID ? -1 : (int)team->size;
 }
 

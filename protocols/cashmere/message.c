@@ -120,7 +120,7 @@ static bool message_apply_page(struct tw_proc *me, const struct message_diff *he
 		size_t len = (size_t)run[1] + 1;
 		if (len > head->bytes - at || run[0] + len > me->layout.page_bytes)
 			return false;
-		memcpy(tw_frame(me, head->page) + run[0], runs + at, len);
+		tw_diff_apply(tw_frame(me, head->page) + run[0], runs + at, len);
 		at += len;
 	}
 	return true;

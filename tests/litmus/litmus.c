@@ -23,6 +23,7 @@ static const struct suite_case cases[] = {
     {"migratory", lit_migratory},
     {"false_sharing", lit_false_sharing},
     {"false_sharing_owners", lit_false_sharing_owners},
+    {"whole_words", lit_whole_words},
     {"read_mostly", lit_read_mostly},
     {"home_writes", lit_home_writes},
     {"exclusive_reader", lit_exclusive_reader},

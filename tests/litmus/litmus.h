@@ -30,6 +30,7 @@ void lit_migratory(struct suite *s);
 /* sharing.c: several writers and readers of one page */
 void lit_false_sharing(struct suite *s);
 void lit_false_sharing_owners(struct suite *s);
+void lit_whole_words(struct suite *s);
 void lit_read_mostly(struct suite *s);
 void lit_home_writes(struct suite *s);
 void lit_exclusive_reader(struct suite *s);

@@ -48,6 +48,36 @@ void lit_false_sharing_owners(struct suite *s)
 	suite_free(s, (void *)(uintptr_t)page);
 }
 
+/* One writes words whose lower three bytes change at once, another looks at them meanwhile, and takes no part in any synchronization.
+ * Forbidden: a value that was not written. */
+void lit_whole_words(struct suite *s)
+{
+	enum { WORDS = 64, LOOKS = 200 };
+	static const uint64_t value[2] = {0xffff, 0x10000};
+	volatile uint64_t *word = suite_shared(s, WORDS * 8);
+	tw_lock_t lock = suite_lock(s);
+
+	for (unsigned r = 1; suite_needs(s, 2, 1) && r <= s->rounds / 4 + 1; r++) {
+		bool writes = s->me == suite_role(s, r, 0), looks = s->me == suite_role(s, r, 1);
+
+		for (unsigned i = 0; writes && i < 8; i++) {
+			tw_lock_acquire(lock);
+			for (unsigned w = 0; w < WORDS; w++)
+				word[w] = value[i % 2];
+			tw_lock_release(lock);
+		}
+		for (unsigned i = 0; looks && i < LOOKS; i++)
+			for (unsigned w = 0; w < WORDS; w++) {
+				uint64_t got = word[w];
+				EXPECT(s, got == 0 || got == value[0] || got == value[1], "round %u: word %u is %#llx",
+				       r, w, (unsigned long long)got);
+			}
+		tw_barrier_all();
+	}
+	suite_unlock(s, lock);
+	suite_free(s, (void *)(uintptr_t)word);
+}
+
 /* Eight pages that all read in every round, and one processor writes one word of now and then.  Forbidden: old
  * words. */
 void lit_read_mostly(struct suite *s)

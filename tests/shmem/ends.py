@@ -63,6 +63,87 @@ int main(int argc, char **argv)
 }
 """
 
+# What programs by others do: calls out of place, of active sets that they are not in, for more than the heap has; older headers; C99.
+STRANGER = r"""
+#include <mpp/shmem.h>
+#include <mpp/shmemx.h>
+#include <shmemx.h>
+#include <stdio.h>
+#include <string.h>
+static long word, sums[2], sync_words[SHMEM_REDUCE_SYNC_SIZE], work[SHMEM_REDUCE_MIN_WRKDATA_SIZE], lock;
+static shmem_ctx_t ctx;
+static void call(const char *how)
+{
+	if (!strcmp(how, "n_pes")) printf("%d\n", 10 % shmem_n_pes());
+	if (!strcmp(how, "my_pe")) printf("%d\n", shmem_my_pe());
+	if (!strcmp(how, "team_n_pes")) printf("%d\n", 10 % shmem_team_n_pes(SHMEM_TEAM_WORLD));
+	if (!strcmp(how, "put")) shmem_long_put(&word, &word, 1, 0);
+	if (!strcmp(how, "p")) shmem_long_p(&word, 1, 0);
+	if (!strcmp(how, "g")) printf("%ld\n", shmem_long_g(&word, 0));
+	if (!strcmp(how, "iput")) shmem_long_iput(&word, &word, 1, 1, 1, 0);
+	if (!strcmp(how, "signal")) shmem_long_put_signal(&word, &word, 1, (uint64_t *)sums, 1, SHMEM_SIGNAL_SET, 0);
+	if (!strcmp(how, "add")) shmem_long_atomic_add(&word, 1, 0);
+	if (!strcmp(how, "fetch")) printf("%ld\n", shmem_long_atomic_fetch(&word, 0));
+	if (!strcmp(how, "wait")) shmem_long_wait_until(&word, SHMEM_CMP_NE, 0);
+	if (!strcmp(how, "test")) printf("%d\n", shmem_long_test(&word, SHMEM_CMP_NE, 0));
+	if (!strcmp(how, "lock")) shmem_set_lock(&lock);
+	if (!strcmp(how, "barrier")) shmem_barrier_all();
+	if (!strcmp(how, "sync")) shmem_sync_all();
+	if (!strcmp(how, "reduce")) shmem_long_sum_reduce(SHMEM_TEAM_WORLD, sums, &word, 1);
+	if (!strcmp(how, "to_all")) shmem_long_sum_to_all(sums, &word, 1, 0, 0, 2, work, sync_words);
+	if (!strcmp(how, "malloc")) printf("%p\n", shmem_malloc(8));
+	if (!strcmp(how, "ctx")) shmem_ctx_create(0, &ctx);
+	if (!strcmp(how, "split")) { shmem_team_t t; shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, 1, NULL, 0, &t); }
+}
+/* All PEs call for the sets of even ones, of the first half, of the last one. */
+static void sets(int me, int all)
+{
+	long mine = me + 1, wanted[3] = {0}, got[3];
+	for (int pe = 0; pe < all; pe++) {
+		wanted[0] += pe % 2 ? 0 : pe + 1;
+		wanted[1] += pe < all / 2 ? pe + 1 : 0;
+	}
+	word = mine;
+	shmem_barrier_all();
+	sums[0] = 0;
+	shmem_long_sum_to_all(sums, &word, 1, 0, 1, (all + 1) / 2, work, sync_words);
+	got[0] = sums[0] - (me % 2 ? 0 : wanted[0]);
+	shmem_barrier_all();
+	sums[0] = 0;
+	shmem_long_sum_to_all(sums, &word, 1, 0, 0, all / 2, work, sync_words);
+	got[1] = sums[0] - (me < all / 2 ? wanted[1] : 0);
+	shmem_barrier_all();
+	sums[0] = 0;
+	shmem_broadcast64(sums, &word, 1, 0, all - 1, 0, 1, sync_words);
+	shmem_collect64(sums, &word, 1, all - 1, 0, 1, sync_words);
+	got[2] = sums[0] - (me == all - 1 ? mine : 0);
+	shmem_barrier(0, 1, (all + 1) / 2, sync_words);
+	printf("PE %d: %s\n", me, got[0] || got[1] || got[2] ? "wrong" : "right");
+}
+int main(int argc, char **argv)
+{
+	int after = argc > 2 && !strcmp(argv[2], "after");
+	if (argc > 2 && !after) call(argv[1]);
+	shmem_init();
+	for (int i = 0; i < SHMEM_REDUCE_SYNC_SIZE; i++) sync_words[i] = SHMEM_SYNC_VALUE;
+	if (argc == 2 && !strcmp(argv[1], "sets")) sets(shmem_my_pe(), shmem_n_pes());
+	if (argc == 2 && !strcmp(argv[1], "room")) {
+		char *first = shmem_malloc((size_t)1 << 30), *second = shmem_malloc((size_t)1 << 30);
+		printf("%s\n", first || second ? "wrong" : "right");
+	}
+	if (argc == 1) {
+		word = shmem_my_pe();
+		shmem_barrier_all();
+		long old = shmem_swap(&word, 5L, 0);
+		printf("%ld %ld\n", old, shmem_g(&word, 0));
+	}
+	shmem_finalize();
+	if (after) call(argv[1]);
+	return 0;
+}
+"""
+OUT_OF_PLACE = ("n_pes my_pe team_n_pes put p g iput signal add fetch wait test lock barrier sync reduce to_all malloc ctx split").split()
+
 LIBRARY = r"""
 #include <shmem.h>
 static long in_bss[1000];
@@ -152,8 +233,25 @@ def main():
                                          f"-Wl,-rpath,{folder}"), 0)
     for pes, ppn in (("1", "1"), ("3", "3"), ("4", "2")):
         expect(f"variables of a library, {pes} PEs", run(tweed, "oshrun", "-n", pes, "--ppn", ppn, program), 0, "right\n" * int(pes))
+    strange = os.path.join(folder, "strange")
+    for compiler, language, standard in (("oshcc", [], "c99"), ("oshcc", [], "c11")):
+        expect(f"older headers, {standard}", run(tweed, compiler, "-std=" + standard, "-Wall", "-Wextra", "-Wpedantic", "-Werror", *language,
+                                                 write(folder, "strange.c", STRANGER), "-o", strange), 0)
+    expect("generic names", run(tweed, "oshrun", "-n", "1", strange), 0, "0 5")
+    for when in "before", "after":
+        for what in OUT_OF_PLACE:
+            if when == "before" or what not in ("n_pes", "my_pe"):  # which some ask for what they print at the end
+                expect(f"{what} {when}", run(strange, what, when), 1, "before shmem_init or after shmem_finalize")
+    for pes, ppn in (("4", "4"), ("3", "1")):
+        expect(f"sets that a PE is not in, {pes} PEs", run(tweed, "oshrun", "-n", pes, "--ppn", ppn, strange, "sets"), 0,
+               *(f"PE {pe}: right" for pe in range(int(pes))))
+    expect("the same, checked", run(tweed, "oshrun", "-n", "4", "--shmem-check", strange, "sets"), 1, "is not in the active set of 2 PEs")
+    got = run(tweed, "oshrun", "-n", "2", strange, "room")
+    expect("more than the heap", got, 0, "right\nright", "shmem_malloc: asked for 1024 MiB, the heap is 512 MiB: SHMEM_SYMMETRIC_SIZE")
+    expect("more than the heap, said once", (got[2].count("asked for"), "", ""), 1)
+    expect("a library, at its link", run(tweed, "oshcc", "-shared", "-o", f"{folder}/libasks.so", f"{folder}/asks.o"), 0, "cannot load it")
     expect("no PEs", run(tweed, "oshrun", program), 2, "-n is missing")
-    expect("uneven nodes", run(tweed, "oshrun", "-n", "3", "--ppn", "2", program), 2, "multiple")
+    expect("uneven nodes", run(tweed, "oshrun", "-n", "3", "--ppn", "2", program), 2, "does not divide")
     return 1 if wrong else 0
 
 

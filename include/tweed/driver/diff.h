@@ -26,6 +26,9 @@ size_t tw_diff_out(const void *frame, void *twin, size_t bytes, int update, tw_r
  * byte is written. */
 size_t tw_diff_store(const void *frame, void *twin, size_t bytes, int update, char *to);
 
+/* tw_diff_apply - store a run that tw_diff_out has passed elsewhere: what it has of an aligned word of 8 bytes at once. */
+void tw_diff_apply(void *to, const void *bytes, size_t len);
+
 /* tw_diff_in - incoming diff (section 2.2): where @incoming differs from the twin, store it to frame and twin; leave
  * every other byte of the frame unwritten.  Returns the number of bytes changed. */
 size_t tw_diff_in(void *frame, void *twin, const void *incoming, size_t bytes);

@@ -16,7 +16,8 @@
  * Ordering promises, which tests/conformance asserts for every transport:
  *   - writes of one endpoint to one node may become visible in any order, unless a fence, flush, notify or send to
  *     that node lies between them;
- *   - an aligned 8-byte write is seen whole or not at all;
+ *   - an aligned 8-byte write is seen whole or not at all; each aligned element of 1, 2, 4 or 8 bytes is stored once, also of a
+ *     longer write;
  *   - after flush(node) returns, all earlier writes to it are visible there, to every process;
  *   - atomics and reads see this endpoint's own earlier writes to that node, and are performed after them;
  *   - messages from one endpoint to one endpoint arrive once, whole, in order, and after the writes before them;

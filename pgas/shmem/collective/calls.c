@@ -51,7 +51,11 @@ int pshmem_team_sync(shmem_team_t team)
 
 /* Of an active set: what the checks are told, and the set. */
 #define SH_ACTIVE_SET  .active = true, .start = PE_start, .log_stride = logPE_stride, .pes = PE_size, .sync = pSync
-#define SH_ACTIVE(SET) struct sh_set SET = set_of_active(PE_start, logPE_stride, PE_size, pSync, NULL, 0)
+/* PEs that are not in it make the call as well, in programs by others: it is not theirs, and returns. */
+#define SH_ACTIVE(SET) \
+	if (!set_active_mine(PE_start, logPE_stride, PE_size)) \
+		return; \
+	struct sh_set SET = set_of_active(PE_start, logPE_stride, PE_size, pSync, NULL, 0)
 
 void pshmem_sync(TWS_ACTIVE_SET, long *pSync)
 {

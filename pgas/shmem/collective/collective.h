@@ -46,9 +46,11 @@ struct sh_set {
 /* Of a team's scratches: what a node's PEs show each other, what leaders send each other, each in turns; the result. */
 enum { SCRATCH_SHOW = 0, SCRATCH_SEND = 2, SCRATCH_RESULT = 4 };
 
-/* set_of_team; set_of_active - of the deprecated collectives: @work of @work_bytes is pWrk, or NULL.  An active set of all PEs, or of
+/* set_of_team; set_of_active - of the deprecated collectives, for which set_active_mine: @work of @work_bytes is pWrk, or NULL.  An active set of all PEs, or of
  * all of this node, is the predefined team, unless several threads may be in collectives of it. */
 struct sh_set set_of_team(struct shmem_team *team);
+/* set_active_mine - is this PE in the active set?  Ends the job if there is none such. */
+bool set_active_mine(int start, int log_stride, int size);
 struct sh_set set_of_active(int start, int log_stride, int size, long *sync, void *work, size_t work_bytes);
 
 static inline unsigned set_pe(const struct sh_set *set, unsigned i)

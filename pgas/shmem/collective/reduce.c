@@ -26,6 +26,8 @@ static size_t reduce_work(int n)
 static void reduce_active(void *dest, const void *source, int n, TWS_ACTIVE_SET, void *work, long *sync, size_t size,
                           sh_reduce_op op)
 {
+	if (!set_active_mine(PE_start, logPE_stride, PE_size))
+		return;
 	struct sh_set set = set_of_active(PE_start, logPE_stride, PE_size, sync, work, reduce_work(n) * size);
 
 	set_reduce(&set, dest, source, reduce_count(n), size, op);

@@ -74,22 +74,36 @@ struct sh_set set_of_team(struct shmem_team *team)
 	};
 }
 
-bool sh_in_active(int start, int log_stride, int size)
+/* 2^log_stride of an active set of the job's PEs; 0: there is none such. */
+static unsigned set_stride(int start, int log_stride, int size)
 {
 	unsigned stride = log_stride >= 0 && log_stride < 31 ? 1u << log_stride : 0, from = (unsigned)start;
-	unsigned distance = tw_segment.pe - from;
 
-	return stride && size >= 1 && from < tw_segment.pes &&
-	       ((uint64_t)size - 1) * stride < (uint64_t)(tw_segment.pes - from) && tw_segment.pe >= from &&
-	       distance % stride == 0 && distance / stride < (unsigned)size;
+	if (size < 1 || from >= tw_segment.pes || ((uint64_t)size - 1) * stride >= (uint64_t)(tw_segment.pes - from))
+		return 0;
+	return stride;
+}
+
+bool sh_in_active(int start, int log_stride, int size)
+{
+	unsigned stride = set_stride(start, log_stride, size), distance = tw_segment.pe - (unsigned)start;
+
+	return stride && tw_segment.pe >= (unsigned)start && distance % stride == 0 &&
+	       distance / stride < (unsigned)size;
+}
+
+bool set_active_mine(int start, int log_stride, int size)
+{
+	if (!set_stride(start, log_stride, size))
+		tw_fatal("there is no active set of %d PEs from %d, 2^%d apart, of %u", size, start, log_stride,
+		         tw_segment.pes);
+	return sh_in_active(start, log_stride, size);
 }
 
 struct sh_set set_of_active(int start, int log_stride, int size, long *sync, void *work, size_t work_bytes)
 {
-	if (!sh_in_active(start, log_stride, size))
-		tw_fatal("PE %u is not in the active set of %d PEs from %d, 2^%d apart, of %u", tw_segment.pe, size,
-		         start, log_stride, tw_segment.pes);
 	unsigned stride = 1u << log_stride, from = (unsigned)start;
+
 	if (sh.threads != SHMEM_THREAD_MULTIPLE && (stride == 1 || size == 1)) {
 		if ((unsigned)size == tw_segment.pes)
 			return set_of_team(SHMEM_TEAM_WORLD);

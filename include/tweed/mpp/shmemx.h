@@ -1,0 +1,3 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The header's name in older programs. */
+#include "../shmemx.h"
