@@ -15,12 +15,13 @@ SOURCE = r"""
 #include <string.h>
 #include <sys/socket.h>
 static long word[4];
-/* Break the connections that were opened last: both to another PE, or the one of them for what is lent. */
+/* Break the connections that were opened last: both to another PE, or the one of them for what is lent.  Tweed's descriptors lie beyond
+ * the program's limit (base/fd.h). */
 static void cut(int connections)
 {
 	struct sockaddr_storage to;
 	socklen_t bytes = sizeof(to);
-	for (int fd = 1024, found = 0; fd-- && found < connections; bytes = sizeof(to))
+	for (int fd = 32768, found = 0; fd-- && found < connections; bytes = sizeof(to))
 		if (!getpeername(fd, (struct sockaddr *)&to, &bytes) && to.ss_family != AF_UNIX) {
 			shutdown(fd, SHUT_RDWR);
 			found++;
