@@ -192,7 +192,8 @@ static void fork_fault(int signal, siginfo_t *si, void *uc)
 	tw_signal_pass(&fork_state->old[signal == SIGBUS], signal, si, uc);
 }
 
-/* The connections are shared, too: the endpoint must not be used. */
+/* The connections are shared, too: the endpoint must not be used, nor closed.  Its thread (net/async.c) is only the parent's, and may have
+ * had its turn at the fork, which ends nowhere in the child. */
 static void fork_cut(struct tw_proc *me)
 {
 	for (size_t i = 0; i < sizeof(fork_state->refusing) / sizeof(fork_state->refusing[0]); i++)

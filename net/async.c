@@ -11,7 +11,8 @@
  * thread of the process execute a fence, by membarrier(2), and then looks whether the user is in.  A user who sees no turn has stored before
  * that fence, so the thread sees him, and gives its turn up: it waits for nobody.  The same holds for its sleep: it
  * stores that it sleeps before the fence.  A user who leaves stores that he is out, and then looks for that: who does not see it was out
- * at the fence, so the thread has looked at what he left.  Where there is no membarrier(2), operations fence by themselves.
+ * at the fence, so the thread has looked at what he left.  Where there is no membarrier(2), operations fence by themselves
+ * (tests/models/async.pml).
  * (2.9 ns for 29 are what is left: calls through two tables, and four words of a line.) */
 #include "tweed/driver/transport.h"
 
