@@ -86,8 +86,10 @@ struct ofi_port {
 	struct tw_net_address address; /* its own */
 };
 
-/* ofi_load - the library, once.  Returns 0, or -errno with one clause in @why.  ofi_works - and has it a provider? */
-int ofi_load(char *why, size_t why_bytes);
+/* ofi_library - dlopen of libfabric; @psm: with what its providers psm and psm2 need, else only where there are devices for them.
+ * ofi_load - the library for @provider, once.  Returns 0, or -errno with one clause in @why.  ofi_works - and has it the provider? */
+void *ofi_library(bool psm);
+int ofi_load(const char *provider, char *why, size_t why_bytes);
 int ofi_works(const char *provider, char *why, size_t why_bytes);
 /* ofi_text - libfabric's words for one of its errors. */
 const char *ofi_text(ssize_t error);

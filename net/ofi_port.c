@@ -36,11 +36,16 @@ static struct {
 	bool loaded;
 } ofi;
 
-int ofi_load(char *why, size_t why_bytes)
+static const char *ofi_provider(const char *setting)
+{
+	return setting && *setting ? setting : OFI_PROVIDER;
+}
+
+int ofi_load(const char *provider, char *why, size_t why_bytes)
 {
 	if (ofi.loaded)
 		return 0;
-	void *library = tw_fd_library("libfabric.so.1");
+	void *library = ofi_library(strstr(ofi_provider(provider), "psm") != NULL);
 	if (!library) {
 		tw_format(why, why_bytes, "libfabric.so.1 is not installed");
 		return -ENOENT;
@@ -98,11 +103,6 @@ static int ofi_own_address(const char *setting, char *digits, size_t bytes)
 	return error;
 }
 
-static const char *ofi_provider(const char *setting)
-{
-	return setting && *setting ? setting : OFI_PROVIDER;
-}
-
 /* What has @caps and fits the settings, first what libfabric likes best.  Returns 0 or libfabric's error. */
 static int ofi_info_with(uint64_t caps, const char *provider, const char *domain, const char *address,
                          struct fi_info **info)
@@ -145,7 +145,7 @@ static int ofi_info(const char *provider, const char *domain, const char *addres
 int ofi_works(const char *provider, char *why, size_t why_bytes)
 {
 	struct fi_info *info;
-	int error = ofi_load(why, why_bytes);
+	int error = ofi_load(provider, why, why_bytes);
 
 	if (error)
 		return error;
@@ -210,7 +210,7 @@ static int ofi_choose(struct ofi_port *port, const struct tw_net_config *config)
 	char digits[64], why[192];
 	int error;
 
-	if (ofi_load(why, sizeof(why))) {
+	if (ofi_load(config->provider, why, sizeof(why))) {
 		tw_log("transport ofi: %s", why);
 		return -ENOTSUP;
 	}

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """descriptors.py TWEED PROGRAM - where descriptors of Tweed's are, over each transport of one host: not below the program's limit, not in what it starts,
-and not closed by it (descriptors.c); what is said when there are too few; and where the transport ofi listens."""
+and not closed by it (descriptors.c); what is said when there are too few; where the transport ofi listens, and what it loads."""
 import collections
 import ctypes
 import json
+import os
 import platform
 import resource
 import struct
@@ -84,6 +85,15 @@ def addresses():
     expect("no such domain", done.returncode == 2 and 'domain "nope"' in done.stdout, done)
 
 
+def start():
+    """An agent loads no library of PSM where there is no device of it, and does not read the kernel's symbols (net/ofi_library.c)."""
+    script = "sleep 0.3; grep -q libfabric /proc/$PPID/maps || echo no libfabric; grep libinfinipath /proc/$PPID/maps; grep syscr /proc/$PPID/io; exit 0"
+    done = run(tweed, "run", "-n", "2", "--transport", "ofi", "--memory", "64M", "--", "/bin/sh", "-c", script)
+    reads = [int(line.split()[1]) for line in done.stdout.splitlines() if line.startswith("syscr: ")]
+    slow = "libinfinipath" in done.stdout and not os.path.isdir("/sys/class/infiniband")
+    expect("start", done.returncode == 0 and "no libfabric" not in done.stdout and not slow and max(reads, default=0) < 2000, done)
+
+
 def main():
     info = json.loads(subprocess.run([tweed, "info", "--json"], stdout=subprocess.PIPE, check=True, timeout=60).stdout)
     usable = [t["name"] for t in info["transports"] if t["usable"]]
@@ -100,6 +110,7 @@ def main():
         forbidden()
     if "ofi" in usable:
         addresses()
+        start()
     sys.exit(bool(failures))
 
 
