@@ -5,6 +5,8 @@
  * A full fence (which is all that `omp flush` becomes) is replaced by a call of tw_threads_fence, which has in %rdi the address
  * that the next instruction looks at, or 0: in a loop that waits it is the flag's.  An instruction with a lock
  * prefix, or an exchange with memory, is put between calls of tw_threads_atomic_begin, which has its address in %rdi, and tw_threads_atomic_end.
+ * So is a move, compare or test of a number in memory in the source's own assembler, which gcc marks: what libraries of atomic operations
+ * make of loads and stores.  Without that a loop would look at its own node's copy for ever, and a pointer come before what it points to.
  * Variables of a page or more in size that begin as zeros (.comm) get pages of their own, those of 16 KiB or more pages of that size,
  * which large OpenMP programs have (openmp/defaults.S): a flag that threads wait for shall not share one with the arrays that they fill.
  *
@@ -27,6 +29,7 @@
 
 static FILE *out;
 static bool locked;       /* a prefix in a statement of its own came before */
+static bool source;       /* in the source's own assembler */
 static const char *ahead; /* the text behind the line at work */
 
 static void __attribute__((noreturn)) as_fail(const char *what)
@@ -119,6 +122,27 @@ static bool as_is_fence(const char *text, const char *memory)
 	return strncmp(text, "or", 2) == 0 && strncmp(operands, "$0,", 3) == 0 && strstr(memory, "(%rsp)");
 }
 
+/* Is @text a move, compare or test of a number?  Vectors and strings are none. */
+static bool as_is_access(const char *text)
+{
+	static const char *const numbers[] = {"mov", "cmp", "test", "movzb", "movzw", "movsb", "movsw", "movsl", NULL};
+	size_t n = strcspn(text, AS_WORD), stem = n && strchr("bwlq", text[n - 1]) ? n - 1 : n;
+
+	for (size_t i = 0; numbers[i]; i++)
+		if (stem == strlen(numbers[i]) && memcmp(text, numbers[i], stem) == 0)
+			return true;
+	return false;
+}
+
+/* Is the stack pointer itself an operand? */
+static bool as_moves_stack(const char *text)
+{
+	for (const char *at = text; (at = strstr(at, "%rsp")); at++)
+		if (at == text || at[-1] != '(')
+			return true;
+	return false;
+}
+
 /* Returns whether the statement was dealt with. */
 static bool as_instruction(const char *text)
 {
@@ -138,7 +162,8 @@ static bool as_instruction(const char *text)
 		as_fence();
 		return true;
 	}
-	if (!lock && strncmp(text, "xchg", 4) != 0)
+	bool access = !lock && source && as_is_access(text) && !as_moves_stack(text);
+	if (!lock && !access && strncmp(text, "xchg", 4) != 0)
 		return false;
 	const char *prefix = lock ? "lock " : "";
 	if (!as_memory(text + strcspn(text, AS_WORD), memory, sizeof(memory))) {
@@ -186,7 +211,7 @@ static bool as_common(const char *text)
 
 static bool as_interesting(const char *line)
 {
-	return locked || strstr(line, "lock") || strstr(line, "mfence") || strstr(line, "xchg");
+	return locked || source || strstr(line, "lock") || strstr(line, "mfence") || strstr(line, "xchg");
 }
 
 static void as_line(char *line)
@@ -195,6 +220,8 @@ static void as_line(char *line)
 
 	if (strncmp(text, ".comm", 5) == 0 && as_common(text))
 		return;
+	if (strcmp(text, "#APP") == 0 || strcmp(text, "#NO_APP") == 0)
+		source = text[1] == 'A';
 	if (!as_interesting(line) || *text == '.' || *text == '#' || strchr(line, '"')) {
 		fprintf(out, "%s\n", line);
 		return;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* objects.c - what threads synchronize by: mutexes of all kinds, spin locks, once, condition variables, semaphores, read-write locks,
- * barriers, atomic operations.  The argument: how many threads besides main's. */
+ * barriers, atomic operations, also of assembler.  The argument: how many threads besides main's. */
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -340,6 +340,82 @@ static void others(void)
 	pthread_barrier_destroy(&pair);
 }
 
+/* ---- atomic operations of the source's own assembler: moves and compares as well ---- */
+
+#define PUT 300
+static struct {
+	unsigned long put, got, value[8];
+} ring;
+static unsigned long drawn, served, behind[100];
+static int late;
+
+static unsigned long load(const unsigned long *at)
+{
+	unsigned long value;
+
+	__asm__ volatile("movq %1, %0" : "=r"(value) : "m"(*at) : "memory");
+	return value;
+}
+
+static void store(unsigned long *at, unsigned long value)
+{
+	__asm__ volatile("movq %1, %0" : "=m"(*at) : "r"(value) : "memory");
+}
+
+static int is(const unsigned long *at, unsigned long value)
+{
+	char equal;
+
+	__asm__ volatile("cmpq %2, %1; sete %0" : "=q"(equal) : "m"(*at), "r"(value) : "memory", "cc");
+	return equal;
+}
+
+/* Waits until *@at is @value, or is not, as @equal says; 0: too long. */
+static int until(const unsigned long *at, unsigned long value, int equal)
+{
+	struct timespec now, end = after(CLOCK_MONOTONIC, 20000);
+
+	while (!late && is(at, value) != equal) {
+		__asm__ volatile("pause");
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		late = now.tv_sec > end.tv_sec;
+	}
+	return !late;
+}
+
+static void *assemble(void *arg)
+{
+	long id = (char *)arg - (char *)NULL;
+
+	for (unsigned long i = 0; i < PUT && id == 0; i++) {
+		if (i >= 8 && !until(&ring.got, i - 8, 0))
+			break;
+		ring.value[i % 8] = 3 * i;
+		store(&ring.put, i + 1);
+	}
+	for (unsigned long i = 0; i < PUT && id == 1 && until(&ring.put, i, 0); i++) {
+		wrong += ring.value[i % 8] != 3 * i;
+		store(&ring.got, i + 1);
+	}
+	for (int i = 0; i < ROUNDS; i++) {
+		unsigned long turn = 1;
+		__asm__ volatile("lock; xaddq %0, %1" : "+r"(turn), "+m"(drawn)::"memory", "cc");
+		if (!until(&served, turn, 1))
+			break;
+		for (int k = 0; k < 100; k++)
+			behind[k]++;
+		store(&served, load(&served) + 1);
+	}
+	return NULL;
+}
+
+static void assembler(void)
+{
+	wrong = 0;
+	run(assemble);
+	printf("assembler: late %d, wrong %d, %lu %lu\n", late, wrong, load(&ring.got), behind[99]);
+}
+
 int main(int argc, char **argv)
 {
 	threads = argc > 1 ? atoi(argv[1]) : 1;
@@ -347,5 +423,6 @@ int main(int argc, char **argv)
 	conditions();
 	own_signals();
 	others();
+	assembler();
 	return 3;
 }
