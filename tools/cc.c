@@ -165,8 +165,6 @@ static const char *cc_refusal(const struct cc *cc, const char *word)
 		return "but threads are either OpenMP's ('tweed omp cc') or POSIX's: leave one of them out";
 	if (word[0] == '@')
 		return "which is not read: give its arguments themselves";
-	if (strncmp(word, "-flto", 5) == 0)
-		return "which compiles when it links, without the instrumentation: leave it out";
 	if (strcmp(word, "-static") == 0 || strcmp(word, "-static-pie") == 0)
 		return "but Tweed needs the C library linked dynamically: leave it out";
 	if (strncmp(word, "-fsanitize=", 11) == 0 &&
@@ -553,12 +551,22 @@ static void cc_default_globals(struct cc *cc)
 	cc->silent |= cc->kind == CC_GCC && !cc->poll;
 }
 
-/* The caller's arguments; gcc's own run-time is not linked. */
+/* The caller's arguments; gcc's own run-time is not linked, and no code is made at the link, where our assembler does not see it, nor are globals
+ * placed: -flto only makes programs faster. */
 static void cc_add_arguments(struct cc *cc, char **argv)
 {
+	bool lto = false;
+
 	for (; *argv; argv++)
-		if (!cc->openmp || strcmp(*argv, "-lgomp") != 0)
+		if (strncmp(*argv, "-flto", 5) == 0)
+			lto = true;
+		else if (!cc->openmp || strcmp(*argv, "-lgomp") != 0)
 			cc_add(cc, *argv);
+	if (!lto)
+		return;
+	cc_add(cc, "-fno-lto");
+	if (isatty(STDERR_FILENO))
+		tool_say("note: -flto is left out, for the compiler is to make its code before it links");
 }
 
 /* Returns only if it is not to be run, or cannot be. */
