@@ -80,6 +80,7 @@ struct tw_proc *tw_join(const struct tw_boot **boot)
 		join_close_files(&join_boot);
 		tw_fork_open();
 		tw_signals_init();
+		tw_exec_init();
 		tw_fork_process(&join_proc);
 		join_proc.stats->started_ns = tw_time_ns();
 	}

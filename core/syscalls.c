@@ -78,6 +78,14 @@ void tw_touch(const void *ptr, size_t len, bool write)
 		}
 }
 
+void tw_touch_string(const char *s)
+{
+	char *start, *end;
+
+	if (sys_clip(s, 1, &start, &end))
+		tw_touch(s, strlen(s) + 1, false);
+}
+
 #if TW_ASAN || TW_TSAN
 
 void tw_syscalls_init(void) {}

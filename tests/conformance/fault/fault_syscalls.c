@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define UNIT  ((size_t)8192)
@@ -190,6 +192,56 @@ static const char *results(struct rig *rig)
 	return NULL;
 }
 
+/* Runs @call in a child that has this memory; its status must be 7. */
+#define CHECK_EXEC(call)                                                                                               \
+	do {                                                                                                           \
+		rights_all(rig, TW_NONE);                                                                              \
+		pid_t child = vfork();                                                                                 \
+		if (child == 0) {                                                                                      \
+			call;                                                                                          \
+			_exit(errno);                                                                                  \
+		}                                                                                                      \
+		CHECK(waitpid(child, &status, 0) == child);                                                            \
+		errno = WEXITSTATUS(status);                                                                           \
+		CHECK(status == 7 << 8 && #call);                                                                      \
+	} while (0)
+
+static const char *starts(struct rig *rig)
+{
+	static char *const plain_environment[] = {"SAID=7", NULL};
+	char *path = app + 10 * UNIT - 3, *name = app + 20 * UNIT - 1, *command = app + 30 * UNIT - 2;
+	char **argv = (void *)(app + 40 * UNIT - 2 * sizeof(char *)), **env = (void *)(app + 50 * UNIT);
+	pid_t *pid = (void *)(app + 60 * UNIT);
+	int status;
+
+	strcpy(path, "/bin/sh");
+	strcpy(name, "sh");
+	strcpy(command, "exit ${SAID:-7}");
+	memcpy(argv, (char *[]){name, strcpy(app + 70 * UNIT - 1, "-c"), command, NULL}, 4 * sizeof(*argv));
+	memcpy(env, (char *[]){strcpy(app + 80 * UNIT - 3, "SAID=7"), NULL}, 2 * sizeof(*env));
+	CHECK_EXEC(execve(path, argv, env));
+	CHECK_EXEC(execv(path, argv));
+	CHECK_EXEC(execvp(name, argv));
+	CHECK_EXEC(execvpe(name, argv, env));
+	CHECK_EXEC(execl(path, name, argv[1], command, NULL));
+	CHECK_EXEC(execlp(name, name, argv[1], command, NULL));
+	CHECK_EXEC(execle(path, name, argv[1], command, NULL, env));
+	CHECK_EXEC(execve(path, argv, plain_environment));
+	rights_all(rig, TW_NONE);
+	CHECK(posix_spawn(pid, path, NULL, NULL, argv, env) == 0);
+	CHECK(waitpid(*pid, &status, 0) == *pid && status == 7 << 8);
+	rights_all(rig, TW_NONE);
+	CHECK(posix_spawnp(pid, name, NULL, NULL, argv, env) == 0);
+	CHECK(waitpid(*pid, &status, 0) == *pid && status == 7 << 8);
+	rights_all(rig, TW_NONE);
+	CHECK(system(command) == 7 << 8);
+	rights_all(rig, TW_NONE);
+	FILE *f = popen(command, "r");
+	CHECK(f && pclose(f) == 7 << 8);
+	CHECK(system(NULL) != 0 && execv("/nowhere", argv) == -1 && errno == ENOENT);
+	return NULL;
+}
+
 /* Fewer units can be writable at once than the call needs. */
 static const char *scarce(struct rig *rig)
 {
@@ -247,6 +299,7 @@ void syscalls_run(const struct tw_fault_ops *ops)
 	             {"send, recv, -to, -msg", sockets},
 	             {"fread, fwrite, fputs, fgets", stdio},
 	             {"stat, open, getcwd, poll and others", results},
+	             {"exec, posix_spawn, system, popen", starts},
 	             {"more than can be writable at once", scarce}};
 	static struct tw_proc me;
 	struct rig rig;
