@@ -9,6 +9,7 @@
 #include "core/descriptors.h"
 #include "core/fork.h"
 #include "core/job.h"
+#include "core/race.h"
 #include "core/syscalls.h"
 
 static struct tw_boot join_boot;
@@ -113,6 +114,8 @@ void tw_unjoin(struct tw_proc *me)
 	if (--join_users)
 		return;
 	me->stats->finalized = 1;
+	if (me->config.race)
+		tw_race_end(me);
 	tw_fork_process(NULL);
 	tw_proc_leave(me);
 }

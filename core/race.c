@@ -47,6 +47,7 @@ static struct {
 		uint64_t page; /* + 1; 0: free */
 	} seen[RACE_SEEN];
 	unsigned seen_count;
+	bool open; /* the program's memory is looked at */
 	bool full; /* said that no more are printed */
 } race;
 
@@ -57,8 +58,17 @@ static _Atomic uint64_t *race_stores(struct tw_proc *me)
 
 void tw_race_open(struct tw_proc *me)
 {
+	race.open = true;
 	if (!me->agent)
 		tw_symbol_program(&race.program);
+}
+
+void tw_race_end(const struct tw_proc *me)
+{
+	if (!race.open && me->id == 0)
+		tw_log("no races were looked for (TWEED_RACE): only stores into memory of tw_malloc and its kin are "
+		       "looked "
+		       "at, not OpenSHMEM's puts or global pointers");
 }
 
 void tw_race_wrote(struct tw_proc *me, tw_page_t first, unsigned count)

@@ -10,6 +10,9 @@
 
 /* tw_race_open - learn where the program lies in memory.  [start] */
 void tw_race_open(struct tw_proc *me);
+/* tw_race_end - say so if no memory was looked at, as the program has never called tw_init.  [processor] */
+void tw_race_end(const struct tw_proc *me);
+
 /* tw_race_print - print what was found since the last call: one line each on standard error, with function and source
  * line.  Only in the application's thread, outside of every hook; allocates. */
 void tw_race_print(struct tw_proc *me);

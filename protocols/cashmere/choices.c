@@ -57,6 +57,10 @@ static const char *choices_refuse(const struct tw_protocol *self, const struct t
 	if (c->writes == CASH_WRITES_STORES && config->race)
 		return "races are found by comparing twins, and this protocol has none: unset TWEED_RACE, or use "
 		       "another";
+	if (c->writes == CASH_WRITES_STORES && config->diff_unit > 1)
+		return "diffs go by TWEED_DIFF_UNIT (--diff-unit), and this protocol has none, but doubles stores: "
+		       "unset it, "
+		       "or use another protocol";
 	return NULL;
 }
 

@@ -253,6 +253,7 @@ def family():
     member(f"levels=1,{both},local=shootdown", "leave out local=shootdown")
     member("writes=store", "writes=twin or stores")
     bad("races without twins", ["run", "-n", "2", "--protocol", "1L", "./touch"], "TWEED_RACE", env={"TWEED_RACE": "ww"})
+    bad("units without diffs", ["run", "-n", "2", "--protocol", "1L", "--diff-unit", "8", "./touch"], "--diff-unit", "doubles stores")
     bad("races that nobody looks for", ["run", "-n", "2", "--race", "--protocol", "simple", "./touch"], "protocol simple does not look for races")
     bad("program that does not tell of its stores", ["run", "-n", "2", "-p", "2", "--protocol", "1L", program], "tweed cc", "1L")
 

@@ -208,6 +208,7 @@ def main():
     expect("alone", run(program, THEIRS="x"), 0, "PE 0 of 1 x")
     expect("three", run(tweed, "oshrun", "-np", "3", "-x", "THEIRS=y", program), 0, "PE 0 of 3 y", "PE 2 of 3 y")
     expect("two nodes", run(tweed, "oshrun", "-n", "4", "--ppn", "2", program), 0, "PE 3 of 4")
+    expect("races that nobody looks for", run(tweed, "oshrun", "-n", "2", program, TWEED_RACE="ww"), 0, "no races were looked for")
     expect("global exit", run(tweed, "oshrun", "-n", "2", program, "exit5"), 5, "last words")
     expect("global exit of 0", run(tweed, "oshrun", "-n", "3", program, "exit0"), 0)
     expect("a PE that dies", run(tweed, "oshrun", "-n", "2", program, "die"), 128 + 6, "processor 1")
