@@ -60,6 +60,21 @@ static void meet(void)
 		abort();
 }
 #endif
+#elif defined(KIND_PARMACS)
+#include "tweed/parmacs.h"
+#define FIRST 1
+static long *shared;
+static void forks(void);
+static void begin(void)
+{
+	shared = tw_parmacs_malloc(sizeof(*shared));
+}
+static void meet(void) /* and workers' children */
+{
+	tw_parmacs_create(forks, tw_count());
+	tw_parmacs_join();
+}
+static void end(void) {}
 #else
 #include "tweed/tweed.h"
 #define FIRST (tw_id() == 0)
@@ -193,6 +208,8 @@ static void others(void)
 
 #if defined(KIND_OMP) || defined(KIND_PTHREADS) /* whose children have copies of all that is shared */
 #define MISUSES 1
+#elif defined(KIND_PARMACS)
+#define MISUSES 2
 #else
 #define MISUSES 3
 #endif
@@ -220,7 +237,7 @@ int main(void)
 	*shared = 1;
 	atexit(at_exit);
 	meet();
-#ifdef KIND_GLOBALS /* which a handler may not use: they are shared memory */
+#if defined(KIND_GLOBALS) || defined(KIND_PARMACS) /* which a handler may not use: they are shared memory */
 	handled = 1000;
 #else
 	signal(SIGCHLD, on_child);

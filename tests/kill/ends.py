@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Processes that programs make, and signals, over each transport: what the job says, and its status.
 
-ends.py TWEED SOURCES KIND...    KIND: tweed, globals, shmem, omp, pthreads"""
+ends.py TWEED SOURCES KIND...    KIND: tweed, globals, parmacs, shmem, omp, pthreads"""
 import json
 import os
 import signal
@@ -10,7 +10,8 @@ import subprocess
 import sys
 import tempfile
 
-KINDS = {"tweed": ["cc"], "globals": ["cc", "--no-stores", "--shared-globals"], "shmem": ["oshcc"], "omp": ["omp", "cc"], "pthreads": ["cc", "--pthreads"]}
+KINDS = {"tweed": ["cc"], "globals": ["cc", "--no-stores", "--shared-globals"], "shmem": ["oshcc"], "parmacs": ["cc", "--parmacs"], "omp": ["omp", "cc"], "pthreads": ["cc", "--pthreads"]}
+MISUSES = {"omp": 1, "pthreads": 1, "parmacs": 2}
 CHILD = "a child of fork() used shared memory or called a function of Tweed"
 tweed, sources, kinds = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), sys.argv[3:]
 wrong = 0
@@ -49,7 +50,7 @@ def children(kind, transport):
     program = build("children", kind) if transport == "shm" else f"children-{kind}"
     got = job(kind, transport, program)
     expect(f"children of {kind} over {transport}", got, 0, "right", CHILD)
-    expect(f"lines of {kind} over {transport}", (got[2].count("\n"), "", ""), 1 if kind in ("omp", "pthreads") else 3, "")
+    expect(f"lines of {kind} over {transport}", (got[2].count("\n"), "", ""), MISUSES.get(kind, 3), "")
 
 
 def deaths(transport):
