@@ -46,7 +46,7 @@ static void api_share_globals(struct tw_proc *me)
 	if (me->id == 0)
 		tw_globals_enter();
 	tw_release(me, TW_SYNC_JOB, 0);
-	tw_sync_barrier_job(me);
+	tw_sync_barrier_job(me, TW_WAIT_INIT);
 	tw_acquire(me, TW_SYNC_JOB, 0);
 }
 
@@ -56,7 +56,7 @@ static void api_keep_globals(struct tw_proc *me)
 		return;
 	tw_acquire(me, TW_SYNC_JOB, 0);
 	tw_globals_keep();
-	tw_sync_barrier_job(me);
+	tw_sync_barrier_job(me, TW_WAIT_FINALIZE);
 }
 
 int tw_init(int *argc, char ***argv)
@@ -78,7 +78,7 @@ int tw_init(int *argc, char ***argv)
 	tw_me = me;
 	tw_me->stats->started_ns = tw_time_ns();
 	api_share_globals(tw_me);
-	tw_sync_barrier_job(tw_me);
+	tw_sync_barrier_job(tw_me, TW_WAIT_INIT);
 	tw_joined(tw_me);
 	return 0;
 }
@@ -86,8 +86,10 @@ int tw_init(int *argc, char ***argv)
 int tw_finalize(void)
 {
 	struct tw_proc *me = tw_me_checked("tw_finalize");
+
+	tw_sync_held_none(me, "tw_finalize");
 	tw_release(me, TW_SYNC_JOB, 0);
-	tw_sync_barrier_job(me);
+	tw_sync_barrier_job(me, TW_WAIT_FINALIZE);
 	api_keep_globals(me);
 	if (me->config.race)
 		tw_race_print(me);
@@ -179,12 +181,12 @@ void tw_bcast(void *ptr, size_t len, int root)
 				tw_net_write(me->net, node, me->layout.collective, at, n);
 			tw_net_flush(me->net, TW_NET_ALL);
 		}
-		tw_sync_barrier_job(me);
+		tw_sync_barrier_job(me, TW_WAIT_BCAST);
 		if (me->id != (unsigned)root && n) {
 			tw_stores_add(at, n);
 			memcpy(at, me->net->base + me->layout.collective, n);
 		}
-		passed = tw_sync_barrier_job(me);
+		passed = tw_sync_barrier_job(me, TW_WAIT_BCAST);
 		at += n;
 		len -= n;
 	} while (len);

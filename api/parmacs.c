@@ -19,6 +19,7 @@
 #include "core/heap.h"
 #include "core/job.h"
 #include "core/stores.h"
+#include "sync/sync.h"
 #include "sync/wait_queue.h"
 #include "tweed/parmacs.h"
 
@@ -301,6 +302,7 @@ static void pm_end_worker(int status)
 		tw_format(text, sizeof(text), "a worker called exit(%d), which ends the job", status);
 		tw_abort(status & 255, text);
 	}
+	tw_sync_held_forget(tw_me);
 	tw_finalize();
 }
 
@@ -325,6 +327,7 @@ static void pm_end(int status, void *arg)
 	pm_open();
 	for (unsigned k = 1; k < count; k++)
 		pm_order(k, &(struct pm_order){0});
+	tw_sync_held_forget(tw_me);
 	tw_finalize();
 }
 

@@ -145,7 +145,8 @@ const struct tw_setting tw_settings[] = {
     {"TWEED_REMOTE_TWEED", "remote-tweed", 0, .type = TW_SETTING_TEXT, STRING(remote_tweed), .initial = "",
      .help = "path of tweed on the hosts; empty: the same as here"},
     {"TWEED_WATCH", "watch", 0, NUMBER(watch, 0, 86400), .initial = "10",
-     .help = "seconds of silence after which an agent, a host or a link is given up; 0: never"},
+     .help = "seconds of silence after which an agent, a host or a link is given up, and of waiting if all processors "
+             "wait; 0: never"},
     {"TWEED_BIND", "bind", 0, CHOICE(bind, bind_names), .initial = "auto",
      .help = "where a processor may run; auto: a core of its own, on several hosts and if there are enough"},
     {"TWEED_OVERSUBSCRIBE", "oversubscribe", 0, .type = TW_SETTING_SWITCH, STRING(oversubscribe), .initial = "0",

@@ -17,10 +17,21 @@
  * shows a later complete generation, writes that.  A generation completed after that read is written after it, on
  * top.
  *
+ * The calls that meet at the job's barrier must be equal.  Local arrivals compare theirs with that of the epoch's
+ * first.  Between nodes, who is let go compares the words that are still of its epoch.  With different calls at nodes A
+ * and B, somebody finds it: a node's word goes on to the next epoch only after all of its processors have compared, so
+ * of the two nodes' processors the first to be through finds the other's word as it was.
+ *
  * Destruction right after the wait, by any participant: see sync_settle() and object.c. */
+#include <unistd.h>
+
 #include "sync/object.h"
 #include "tweed/tweed.h"
 
+/* A node's word of the job's barrier: call 63-56 | local processor 55-48 | epoch. */
+#define BARRIER_EPOCH(word) ((word) & ((1ull << 48) - 1))
+#define BARRIER_CALL(word)  ((unsigned)((word) >> 56))
+#define BARRIER_LOCAL(word) ((unsigned)((word) >> 48) & 0xff)
 #define BARRIER_COUNT(word) ((word) & ((1ull << 40) - 1))
 
 struct barrier_wait {
@@ -28,6 +39,7 @@ struct barrier_wait {
 	_Atomic uint64_t *word;           /* all: array of [nodes]; some: the value */
 	unsigned words;
 	uint64_t epoch;
+	enum tw_wait_call call;
 };
 
 static bool barrier_ready(void *arg)
@@ -35,7 +47,7 @@ static bool barrier_ready(void *arg)
 	const struct barrier_wait *w = arg;
 
 	for (unsigned i = 0; i < w->words; i++) {
-		if (atomic_load_explicit(&w->word[i], memory_order_acquire) < w->epoch)
+		if (BARRIER_EPOCH(atomic_load_explicit(&w->word[i], memory_order_acquire)) < w->epoch)
 			return w->object &&
 			       atomic_load_explicit(&w->object->own->gen, memory_order_acquire) != w->object->gen;
 	}
@@ -48,15 +60,52 @@ static void barrier_wake(struct tw_proc *me)
 		sync_notify(me, node);
 }
 
+/* One of those that see it says it; the others wait for the end. */
+static void __attribute__((noreturn, cold))
+barrier_refuse(struct tw_proc *me, enum tw_wait_call call, unsigned node, unsigned local, enum tw_wait_call other)
+{
+	while (tw_net_fadd(me->net, 0, sync_job_sentences(me), 1))
+		pause();
+	tw_fatal("%s was called, but processor %u.%u has called %s: all processors must make the same call",
+	         tw_sync_call_name(call), node, local, tw_sync_call_name(other));
+}
+
+/* Before the arrival @epoch at the job's barrier: does the node's first come from the same call? */
+static void barrier_compare_local(struct tw_proc *me, enum tw_wait_call call, uint64_t epoch)
+{
+	_Atomic uint64_t *word = &sync_private(me)->call;
+	uint64_t mine = epoch << 16 | me->local << 8 | call, seen = atomic_load_explicit(word, memory_order_relaxed);
+
+	if (seen >> 16 != epoch && atomic_compare_exchange_strong(word, &seen, mine))
+		return;
+	if ((seen & 0xff) != call)
+		barrier_refuse(me, call, me->node, seen >> 8 & 0xff, seen & 0xff);
+}
+
+static void barrier_compare(struct tw_proc *me, const struct barrier_wait *w)
+{
+	for (unsigned i = 0; !w->object && i < w->words; i++) {
+		uint64_t word = atomic_load_explicit(&w->word[i], memory_order_relaxed);
+
+		if (BARRIER_EPOCH(word) == w->epoch && BARRIER_CALL(word) != w->call)
+			barrier_refuse(me, w->call, i, BARRIER_LOCAL(word), BARRIER_CALL(word));
+	}
+}
+
 /* The two-level barrier.  @array: offset of its words; @local: its counter on this node; @passed: incremented by the
  * node's last arriver, or NULL; @last: set for that one of node 0, or NULL.  Writes of the caller before the call are visible
- * everywhere after it.  Returns the epoch. */
-static uint64_t barrier_all(struct tw_proc *me, const struct sync_object *o, size_t array, _Atomic uint64_t *local,
+ * everywhere after it.  @o: NULL: the job's, from @call.  Returns the epoch. */
+static uint64_t barrier_all(struct tw_proc *me, const struct sync_object *o, enum tw_wait_call call,
                             _Atomic uint64_t *passed, bool *last)
 {
-	struct barrier_wait wait = {o, sync_words(me, array), me->nodes, 0};
+	size_t array = o ? o->array : sync_job_array(me);
+	_Atomic uint64_t *local = o ? &o->own->local : &sync_private(me)->local;
+	uint64_t word = o ? 0 : (uint64_t)call << 56 | (uint64_t)me->local << 48;
+	struct barrier_wait wait = {o, sync_words(me, array), me->nodes, 0, call};
 
 	tw_net_flush(me->net, TW_NET_ALL);
+	if (!o && me->locals > 1)
+		barrier_compare_local(me, call, atomic_load_explicit(local, memory_order_relaxed) / me->locals + 1);
 	uint64_t before = atomic_fetch_add(local, 1);
 	wait.epoch = before / me->locals + 1;
 	if ((before + 1) % me->locals == 0) {
@@ -65,14 +114,13 @@ static uint64_t barrier_all(struct tw_proc *me, const struct sync_object *o, siz
 		/* All local processors are inside until this node's word is written. */
 		if (passed)
 			atomic_store(passed, atomic_load_explicit(passed, memory_order_relaxed) + 1);
-		tw_net_broadcast64(me->net, array + me->node * sizeof(uint64_t), wait.epoch);
+		tw_net_broadcast64(me->net, array + me->node * sizeof(uint64_t), word | wait.epoch);
 		tw_net_flush(me->net, TW_NET_ALL);
-		if (barrier_ready(&wait)) {
+		if (barrier_ready(&wait))
 			barrier_wake(me);
-			return wait.epoch;
-		}
 	}
-	tw_wait(me, barrier_ready, &wait);
+	sync_wait(me, call, o ? o->id : SYNC_JOB_ID, 0, barrier_ready, &wait);
+	barrier_compare(me, &wait);
 	return wait.epoch;
 }
 
@@ -93,7 +141,7 @@ static void barrier_publish(struct tw_proc *me, const struct sync_object *o, uin
 static uint64_t barrier_some(struct tw_proc *me, const struct sync_object *o, bool *last)
 {
 	uint64_t before = tw_net_fadd(me->net, o->home, SYNC_WORD(o, count), 1);
-	struct barrier_wait wait = {o, &o->own->value, 1, BARRIER_COUNT(before) / o->n + 1};
+	struct barrier_wait wait = {o, &o->own->value, 1, BARRIER_COUNT(before) / o->n + 1, TW_WAIT_BARRIER};
 
 	if (before >> 40 != o->gen)
 		tw_fatal("tw_barrier_wait: this barrier was destroyed");
@@ -101,7 +149,7 @@ static uint64_t barrier_some(struct tw_proc *me, const struct sync_object *o, bo
 	if (*last)
 		barrier_publish(me, o, wait.epoch);
 	else
-		tw_wait(me, barrier_ready, &wait);
+		sync_wait(me, TW_WAIT_BARRIER, o->id, 0, barrier_ready, &wait);
 	return wait.epoch;
 }
 
@@ -117,20 +165,19 @@ static void barrier_passed(struct tw_proc *me, uint64_t id, uint64_t epoch)
 	tw_acquire(me, TW_SYNC_BARRIER, id);
 }
 
-uint64_t tw_sync_barrier_job(struct tw_proc *me)
+uint64_t tw_sync_barrier_job(struct tw_proc *me, enum tw_wait_call call)
 {
-	return barrier_all(me, NULL, sync_job_array(me), &sync_private(me)->local, NULL, NULL);
+	return barrier_all(me, NULL, call, NULL, NULL);
 }
 
 void tw_barrier_all(void)
 {
 	struct tw_proc *me = tw_me_checked("tw_barrier_all");
 
+	sync_alone("tw_barrier_all");
 	barrier_came(me, SYNC_JOB_ID);
 	tw_arrive(me, SYNC_JOB_ID);
-	barrier_passed(
-	    me, SYNC_JOB_ID,
-	    barrier_all(me, NULL, sync_job_array(me), &sync_private(me)->local, &me->n->barriers_done, NULL));
+	barrier_passed(me, SYNC_JOB_ID, barrier_all(me, NULL, TW_WAIT_BARRIER_ALL, &me->n->barriers_done, NULL));
 }
 
 tw_barrier_t tw_barrier_create(int n)
@@ -150,10 +197,11 @@ bool tw_sync_barrier_wait(struct tw_proc *me, uint64_t id)
 
 	if (o.n == 0 || o.n > me->nodes * me->locals)
 		tw_fatal("tw_barrier_wait: %lx is not the handle of a barrier", (unsigned long)id);
+	sync_alone("tw_barrier_wait");
 	barrier_came(me, id);
 	if (o.n == me->nodes * me->locals) {
 		tw_arrive(me, id);
-		barrier_passed(me, id, barrier_all(me, &o, o.array, &o.own->local, NULL, &last));
+		barrier_passed(me, id, barrier_all(me, &o, TW_WAIT_BARRIER, NULL, &last));
 	} else {
 		sync_release(me, TW_SYNC_BARRIER, id);
 		barrier_passed(me, id, barrier_some(me, &o, &last));

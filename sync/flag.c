@@ -77,8 +77,9 @@ uint64_t tw_flag_wait(tw_flag_t flag, uint64_t value)
 	struct sync_object o = sync_find(me, flag.id, SYNC_FLAG, "tw_flag_wait");
 	struct flag_wait wait = {&o, value, 0};
 
+	sync_alone("tw_flag_wait");
 	tw_trace(me, TW_TRACE_flag_wait, TW_TRACE_NONE, TW_TRACE_NO_PAGE, flag.id, value);
-	tw_wait(me, flag_ready, &wait);
+	sync_wait(me, TW_WAIT_FLAG, flag.id, value, flag_ready, &wait);
 	me->stats->now.flag_acquires++;
 	tw_trace(me, TW_TRACE_flag_seen, TW_TRACE_NONE, TW_TRACE_NO_PAGE, flag.id, wait.seen);
 	tw_acquire(me, TW_SYNC_FLAG, flag.id);

@@ -47,7 +47,7 @@ static bool lock_turn_near(void *arg)
 	return turn == 0 || turn == w->mine;
 }
 
-static void lock_turn_take(struct tw_proc *me, struct sync_local *l)
+static void lock_turn_take(struct tw_proc *me, struct sync_local *l, uint64_t id)
 {
 	struct lock_wait wait = {l, me->local + 1};
 	uint64_t bit = 1ull << me->local;
@@ -58,7 +58,7 @@ static void lock_turn_take(struct tw_proc *me, struct sync_local *l)
 		tw_fatal("tw_lock_acquire: this processor holds the lock already, and locks are not recursive");
 	atomic_fetch_or(&l->waiters, bit);
 	for (;;) {
-		tw_wait(me, lock_turn_near, &wait);
+		sync_wait(me, TW_WAIT_LOCK, id, 0, lock_turn_near, &wait);
 		if (atomic_load(&l->turn) == wait.mine)
 			return; /* handed over, the bit is cleared */
 		if (lock_turn_free(l, wait.mine)) {
@@ -100,6 +100,7 @@ static void lock_turn_pass(struct tw_proc *me, struct sync_local *l, bool kept)
 static void lock_got(struct tw_proc *me, uint64_t id, bool remote)
 {
 	me->stats->now.lock_acquires++;
+	sync_held_add(me, id);
 	me->stats->now.lock_remote += remote;
 	tw_trace(me, TW_TRACE_lock_take, TW_TRACE_NONE, TW_TRACE_NO_PAGE, id, remote);
 	tw_acquire(me, TW_SYNC_LOCK, id);
@@ -118,8 +119,9 @@ void tw_lock_acquire(tw_lock_t lock)
 	struct sync_object o = sync_find(me, lock.id, SYNC_LOCK, "tw_lock_acquire");
 	bool remote = false;
 
+	sync_alone("tw_lock_acquire");
 	tw_trace(me, TW_TRACE_lock_wait, TW_TRACE_NONE, TW_TRACE_NO_PAGE, lock.id, 0);
-	lock_turn_take(me, o.local);
+	lock_turn_take(me, o.local, lock.id);
 	if (!o.local->kept) {
 		o.local->streak = 0;
 		remote = lock_ops(me)->enter(me, &o);
@@ -154,6 +156,7 @@ void tw_lock_release(tw_lock_t lock)
 	if (atomic_load_explicit(&o.local->turn, memory_order_relaxed) != me->local + 1)
 		tw_fatal("tw_lock_release: this processor does not hold the lock");
 	tw_trace(me, TW_TRACE_lock_release, TW_TRACE_NONE, TW_TRACE_NO_PAGE, lock.id, 0);
+	sync_held_remove(me, lock.id);
 	sync_release(me, TW_SYNC_LOCK, lock.id);
 	if (ops->wanted && atomic_load(&o.local->waiters)) {
 		bool wanted = ops->wanted(me, &o);

@@ -37,6 +37,11 @@ size_t tw_sync_private_bytes(const struct tw_config *config)
 	return sizeof(struct sync_private) + config->nodes * config->sync_objects * sizeof(struct sync_local);
 }
 
+size_t sync_job_sentences(const struct tw_proc *me)
+{
+	return me->layout.sync + sizeof(uint64_t);
+}
+
 size_t sync_job_array(const struct tw_proc *me)
 {
 	return me->layout.sync + 64;

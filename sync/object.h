@@ -7,7 +7,7 @@
  * generation is the number of times the slot was recycled, kept in each node's line: a handle of another generation
  * was destroyed, and its user finds out without communication.
  *
- * Exported: free list head | job's arrival array | lines [slots] | arrays [slots][nodes].
+ * Exported: free list head, sentences | job's arrival array | lines [slots] | arrays [slots][nodes].
  * Private:  struct sync_private | struct sync_local [slots].
  * All of it is sparse and starts as zero, which is the state of a new object of each kind. */
 #ifndef TW_SYNC_OBJECT_H
@@ -47,6 +47,7 @@ struct sync_local {
 struct sync_private {
 	_Alignas(64) _Atomic uint64_t created; /* slots of this node's range ever used */
 	_Alignas(64) _Atomic uint64_t local;   /* job barrier: arrivals of local processors */
+	_Atomic uint64_t call; /* the first of them in this epoch: epoch << 16 | processor << 8 | call */
 };
 
 /* A handle, taken apart. */
@@ -72,6 +73,8 @@ uint64_t sync_create(struct tw_proc *me, enum sync_kind kind, unsigned n, const 
 void sync_destroy(struct tw_proc *me, struct sync_object *o);
 
 size_t sync_job_array(const struct tw_proc *me);
+/* sync_job_sentences - at node 0: who makes it other than 0 says what ends the job. */
+size_t sync_job_sentences(const struct tw_proc *me);
 static inline struct sync_private *sync_private(const struct tw_proc *me)
 {
 	return (struct sync_private *)(void *)(me->private_mem + me->layout.sync_local);
@@ -88,6 +91,15 @@ void sync_release(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object);
 void sync_notify(struct tw_proc *me, unsigned node);
 /* sync_sleep - give way for about @ns; for loops that nobody wakes. */
 void sync_sleep(struct tw_proc *me, uint64_t ns);
+/* sync_alone - before a call that may wait: end the job with a sentence if another thread of this processor waits
+ * already.  A load.
+ * sync_wait - tw_wait, as others see it: in @call, for @object and @value of it. */
+void sync_alone(const char *function);
+void sync_wait(struct tw_proc *me, enum tw_wait_call call, uint64_t object, uint64_t value, bool (*ready)(void *arg),
+               void *arg);
+/* sync_held_add, sync_held_remove - this processor holds the lock @lock; not any more. */
+void sync_held_add(struct tw_proc *me, uint64_t lock);
+void sync_held_remove(struct tw_proc *me, uint64_t lock);
 /* sync_settle - wait until every node's word at @offset is the one here.  Called by who destroys the object: the
  * writer of a word that released him may still be writing it to others. */
 void sync_settle(struct tw_proc *me, size_t offset, const char *function);

@@ -88,7 +88,7 @@ static bool queue_enter(struct tw_proc *me, struct sync_object *o)
 	TW_ASSERT(tail <= me->nodes && tail != me->node + 1);
 	word = tw_net_fadd(me->net, (unsigned)tail - 1, SYNC_WORD(o, node), SYNC_NEXT(me));
 	if (word != SYNC_FREE) {
-		tw_wait(me, queue_granted, o);
+		sync_wait(me, TW_WAIT_LOCK, o->id, 0, queue_granted, o);
 		atomic_store_explicit(&o->own->grant, 0, memory_order_relaxed);
 	}
 	return true;

@@ -29,6 +29,7 @@
 #include "base/signals.h"
 #include "core/fork.h"
 #include "core/globals.h"
+#include "sync/sync.h"
 #include "threads/threads.h"
 
 #define STACK_BYTES  ((size_t)8 << 20)   /* at least, unless told otherwise */
@@ -332,6 +333,7 @@ static void stack_leave(void)
 		tw_fatal("no memory for a copy of the stack: %s", strerror(errno));
 	memcpy(kept + (stack.bytes - bytes), stack.kept_from, bytes);
 	tw_globals_forget();
+	tw_sync_held_forget(tw_me);
 	tw_finalize();
 	if (mremap(kept, stack.bytes, stack.bytes, MREMAP_MAYMOVE | MREMAP_FIXED, stack.base) == MAP_FAILED)
 		tw_fatal("cannot give the stack back: %s", strerror(errno));
@@ -369,6 +371,7 @@ static void stack_end(void)
 		stack_hand_over();
 	} else {
 		tw_globals_forget();
+		tw_sync_held_forget(tw_me);
 		tw_finalize();
 	}
 }

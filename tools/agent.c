@@ -67,6 +67,8 @@ void agent_tick(struct agent *a)
 		beat.stopped = a->processor[k].pid && tool_stopped(a->processor[k].pid);
 	for (unsigned k = 0; a->processor && k < a->boot.config.processors; k++)
 		beat.joined = beat.joined || a->stats[k].started_ns;
+	beat.waits = agent_waits_look(a, &beat.begun);
+	agent_waits_tick(a, beat.waits, beat.begun);
 	guard_beat(limit_ns ? 2 * limit_ns + 1000000000u : 0);
 	if (!wire_waits(&a->wire))
 		wire_send(&a->wire, WIRE_BEAT, &beat, sizeof(beat), NULL, 0);
@@ -198,6 +200,9 @@ static void agent_command(struct agent *a)
 	case WIRE_PAUSE:
 	case WIRE_RESUME:
 		agent_pause(a, msg->type == WIRE_PAUSE);
+		break;
+	case WIRE_WAITS:
+		a->asked = 2; /* the tick after the next: who has looked then has done so since now */
 		break;
 	case WIRE_STOP:
 		agent_stop(a);

@@ -46,6 +46,8 @@ struct agent {
 	_Atomic int *exec_errno;      /* [processors], shared with children until they exec */
 	struct agent_processor *processor;
 	struct tw_deaths *deaths; /* for the node's processors; NULL: none is survived */
+	uint64_t looks[TW_MAX_PROCESSORS]; /* of their waits, at the last tick */
+	unsigned asked;                    /* for the waits: ticks until the answer */
 	struct trace_source trace;
 	struct agent_input input;
 	struct tool_cpus *cpus; /* [processors], or NULL: not bound */
@@ -79,6 +81,14 @@ void agent_receive(struct agent *a);
 
 /* agent_bring_up - from HELLO to GO: the job, the program, the node's memories, the other nodes', the service. */
 void agent_bring_up(struct agent *a);
+
+/* agent_waits.c */
+
+/* agent_waits_look - at each tick: do all processors of the node wait for calls of others, have they looked since the
+ * last tick, and how many waits have they begun?  agent_waits_tick - then: answer the launcher's question, if it is
+ * time. */
+bool agent_waits_look(struct agent *a, uint64_t *begun);
+void agent_waits_tick(struct agent *a, bool all, uint64_t begun);
 
 /* agent_processors.c */
 

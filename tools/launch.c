@@ -324,6 +324,7 @@ static void launch_event(struct launch *l, unsigned i, const struct wire_msg *ms
 	case WIRE_BEAT:
 		l->node[i].stopped = msg->beat.stopped;
 		l->node[i].joined = msg->beat.joined;
+		waits_beat(l, i, &msg->beat);
 		launch_look_outside(l);
 		break;
 	case WIRE_OUTPUT:
@@ -334,6 +335,9 @@ static void launch_event(struct launch *l, unsigned i, const struct wire_msg *ms
 		break;
 	case WIRE_SHUT:
 		survive_shut(l, i);
+		break;
+	case WIRE_WAITS:
+		waits_answered(l, i, &msg->waits);
 		break;
 	case WIRE_CUT:
 		launch_cut(l, i, msg->number);
@@ -389,6 +393,8 @@ static bool launch_fits(const struct launch *l, unsigned i, const struct wire_ms
 		return l->job->config.trace[0] && msg->trace.processor <= l->job->config.processors;
 	case WIRE_SHUT:
 		return n->shut < l->deaths && msg->number == l->death[n->shut];
+	case WIRE_WAITS:
+		return n->owes && msg->bytes == sizeof(msg->waits);
 	case WIRE_CUT:
 		return msg->number < l->nodes;
 	default:

@@ -45,6 +45,9 @@ struct launch_node {
 	uint32_t outsider; /* the last of its processors that ended well and without joining, and its pid */
 	pid_t outsider_pid;
 	unsigned dead; /* of its processors, in a job that survives them */
+	uint64_t same, begun; /* beats without a change that say that all wait; their number of waits (waits.c) */
+	bool owes;            /* it was asked for its waits */
+	struct wire_waits waits;
 	unsigned shut; /* so many of the deaths it has shut out */
 };
 
@@ -60,6 +63,7 @@ struct launch {
 	unsigned deaths, told; /* deaths that agents are to shut out; that all have, and know */
 	uint32_t death[TW_MAX_NODES * (TW_MAX_PROCESSORS + 1)]; /* as in SHUT (wire.h): of each at most one */
 	bool going, stopping, ending, late, closing;            /* closing: all that are left have parted */
+	bool asked;                                             /* all for their waits */
 	bool output, input; /* are passed on */
 	int signals, drain;
 	size_t window; /* of the input */
@@ -124,6 +128,13 @@ int start_wait(struct launch_node *n);
 void prepare_greeted(struct launch *l, unsigned i, const struct wire_msg *msg);
 void prepare_have_memory(struct launch *l, unsigned i, const struct wire_msg *msg);
 void prepare_agent_ready(struct launch *l, unsigned i);
+
+/* ---- waits.c: processors that all wait for each other ---- */
+
+/* waits_beat - a BEAT of node @i; asks all for their waits when it is time.  waits_answered - and its answer: ends the
+ * job with a sentence when all wait for each other. */
+void waits_beat(struct launch *l, unsigned i, const struct wire_beat *beat);
+void waits_answered(struct launch *l, unsigned i, const struct wire_waits *waits);
 
 /* ---- forward.c: output, input ---- */
 

@@ -215,6 +215,14 @@ static bool wire_death_fits(const struct wire_death *d)
 	       d->refused <= TW_ENDED_JOB && d->joined <= 1;
 }
 
+static bool wire_waits_fit(const struct wire_waits *w)
+{
+	for (unsigned k = 0; k < TW_MAX_PROCESSORS; k++)
+		if (w->processor[k].call >= TW_WAIT_CALLS)
+			return false;
+	return w->all <= 1;
+}
+
 /* May a message of this type have so many bytes? */
 static bool wire_size_fits(uint32_t type, uint32_t bytes)
 {
@@ -237,6 +245,8 @@ static bool wire_size_fits(uint32_t type, uint32_t bytes)
 		return bytes >= 1 && bytes <= sizeof(m->stats) && bytes % sizeof(m->stats[0]) == 0;
 	case WIRE_BEAT:
 		return bytes == sizeof(m->beat);
+	case WIRE_WAITS:
+		return bytes == 0 || bytes == sizeof(m->waits);
 	case WIRE_OUTPUT:
 		return bytes > offsetof(struct wire_output, bytes) && bytes <= sizeof(m->output);
 	case WIRE_INPUT:
@@ -293,7 +303,9 @@ static bool wire_well_formed(const struct wire_msg *m)
 	case WIRE_DEATH:
 		return wire_death_fits(&m->death);
 	case WIRE_BEAT:
-		return m->beat.stopped <= 1 && m->beat.joined <= 1;
+		return m->beat.stopped <= 1 && m->beat.joined <= 1 && m->beat.waits <= 1;
+	case WIRE_WAITS:
+		return m->bytes == 0 || wire_waits_fit(&m->waits);
 	case WIRE_FAILED:
 		return m->number >= 1 && m->number <= 255;
 	case WIRE_OUTPUT:
@@ -416,6 +428,7 @@ uint64_t wire_build(void)
 	                        sizeof(struct wire_nodes),
 	                        sizeof(struct wire_ready),
 	                        sizeof(struct wire_death),
+	                        sizeof(struct wire_waits),
 	                        sizeof(struct tw_stats),
 	                        sizeof(struct wire_trace),
 	                        sizeof(struct tw_boot),

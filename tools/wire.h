@@ -21,6 +21,7 @@
  * input, within a window of WIRE_WINDOW bytes that CREDIT opens again as they are written out: so the other messages never
  * wait for long behind them.  DEAF: nobody reads that output any more.  PAUSE and RESUME: the launcher is stopped
  * meanwhile, and so are the processors.  CUT: another node's beats do not come through the transport any more.
+ * WAITS asks for the waits of the node's processors, when all BEATs say that all wait; so is the answer called.
  * In a job that survives its processors and nodes: SHUT, to each agent after a DEATH or the end of another agent: its server shuts the
  * processor, or all of the node, out, then it answers SHUT; when all have, DEAD tells them, and they their processors, that it is gone.
  *
@@ -71,7 +72,8 @@ enum wire_type {
 	WIRE_TRACE,
 	WIRE_SHUT,
 	WIRE_DEAD,
-	WIRE_LAST = WIRE_DEAD,
+	WIRE_WAITS,
+	WIRE_LAST = WIRE_WAITS,
 };
 
 #define WIRE_NODES_MOST   64 /* nodes in one message */
@@ -123,6 +125,17 @@ struct wire_death {
 struct wire_beat {
 	uint32_t stopped; /* some processor of the node is stopped: it may hold up the node's service */
 	uint32_t joined;  /* some processor of the node has begun to join the job */
+	uint32_t waits;   /* all processors of the node wait for calls of others */
+	uint64_t begun;   /* so many waits they have begun */
+};
+
+/* An agent's answer: as struct tw_waits. */
+struct wire_wait {
+	uint64_t call, object, value, held[TW_WAIT_HELD];
+};
+struct wire_waits {
+	uint64_t all, begun; /* as BEAT's, but not when a signal's handler may make a call */
+	struct wire_wait processor[TW_MAX_PROCESSORS];
 };
 
 struct wire_output {
@@ -158,6 +171,7 @@ struct wire_msg {
 		struct wire_death death;
 		struct tw_stats stats[TW_MAX_PROCESSORS + 1];
 		struct wire_beat beat;
+		struct wire_waits waits;
 		struct wire_output output;
 		struct wire_clock clock;
 		struct wire_trace trace;

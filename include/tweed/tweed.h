@@ -42,7 +42,9 @@ extern "C" {
  * and exits with status 2. */
 TW_API int tw_init(int *argc, char ***argv);
 
-/* tw_finalize - leave the job.  Collective; a release and a barrier.  Shared memory is gone afterwards.  Returns: 0. */
+/* tw_finalize - leave the job.  Collective; a release and a barrier.  Shared memory is gone afterwards.  Returns: 0.
+ * Ends the job with a sentence when the caller holds a lock, or when other processors are in tw_barrier_all(),
+ * tw_bcast() or tw_malloc_all(). */
 TW_API int tw_finalize(void);
 
 /* tw_id, tw_count - this processor's number, 0 to tw_count() - 1, and how many processors the job has. */

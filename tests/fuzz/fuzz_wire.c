@@ -66,6 +66,8 @@ static size_t fuzz_body(uint32_t type, unsigned more)
 		return (1 + more % TW_MAX_PROCESSORS) * sizeof(m->stats[0]);
 	case WIRE_BEAT:
 		return sizeof(m->beat);
+	case WIRE_WAITS:
+		return more & 1 ? sizeof(m->waits) : 0;
 	case WIRE_CLOCK:
 		return sizeof(m->clock);
 	case WIRE_TRACE:

@@ -32,6 +32,30 @@ struct tw_counters {
 
 #define TW_ENDED_JOB 2u
 
+/* In which call a processor waits for others, without a time-out.  The last four: at the job's barrier. */
+enum tw_wait_call {
+	TW_WAIT_NONE,
+	TW_WAIT_LOCK,
+	TW_WAIT_BARRIER,
+	TW_WAIT_FLAG,
+	TW_WAIT_BARRIER_ALL,
+	TW_WAIT_INIT,
+	TW_WAIT_FINALIZE,
+	TW_WAIT_BCAST,
+	TW_WAIT_CALLS
+};
+
+#define TW_WAIT_HELD 4u
+
+/* For the agent, which looks whether all wait (tools/agent_waits.c).  Written by the processor alone. */
+struct tw_waits {
+	_Alignas(64) _Atomic uint32_t call;  /* enum tw_wait_call; set last, and reset first */
+	_Atomic uint64_t begun;              /* how many waits */
+	_Atomic uint64_t looks;              /* how often it found that it must go on waiting */
+	_Atomic uint64_t object, value;      /* the handle, and the flag's value, that it waits for */
+	_Atomic uint64_t held[TW_WAIT_HELD]; /* locks that it holds, 0: none; when they are more, not all are here */
+};
+
 struct tw_stats {
 	_Alignas(64) struct tw_counters now;
 	uint64_t started_ns;     /* of tw_init or tw_stats_reset */
@@ -42,6 +66,7 @@ struct tw_stats {
 	uint32_t finalized;      /* tw_finalize was reached: exiting is no accident */
 	uint32_t initialized;    /* tw_init was completed */
 	uint32_t refused;        /* the process has said why it ends the job; TW_ENDED_JOB: it did so as asked, its status is the job's */
+	struct tw_waits waits;
 };
 
 #endif

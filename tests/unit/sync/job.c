@@ -223,7 +223,7 @@ int job_run(const struct job_shape *shape, void (*body)(struct tw_proc *me))
 		if (pid[id] == 0) {
 			job_open(&me, id, exported, private_fd);
 			body(&me);
-			tw_sync_barrier_job(&me);
+			tw_sync_barrier_job(&me, TW_WAIT_BARRIER_ALL);
 			_exit(0);
 		}
 	}

@@ -103,12 +103,12 @@ static void body_unlocked(struct tw_proc *me)
 
 	for (unsigned r = 0; r < 10; r++) {
 		uint64_t seen = *plain;
-		tw_sync_barrier_job(me);
+		tw_sync_barrier_job(me, TW_WAIT_BARRIER_ALL);
 		*plain = seen + 1;
-		tw_sync_barrier_job(me);
+		tw_sync_barrier_job(me, TW_WAIT_BARRIER_ALL);
 	}
 	atomic_fetch_add(&job_shared->gate[0], 10);
-	tw_sync_barrier_job(me);
+	tw_sync_barrier_job(me, TW_WAIT_BARRIER_ALL);
 }
 
 static void test_control(void)
@@ -516,7 +516,7 @@ static void bench(struct tw_proc *me, const char *what, bool all, void (*once)(s
 	uint64_t best = UINT64_MAX;
 
 	for (unsigned batch = 0; batch < 40; batch++) {
-		tw_sync_barrier_job(me);
+		tw_sync_barrier_job(me, TW_WAIT_BARRIER_ALL);
 		uint64_t since = tw_time_ns();
 		for (unsigned r = 0; r < n && (all || me->id == 0); r++)
 			once(me);
@@ -528,7 +528,7 @@ static void bench(struct tw_proc *me, const char *what, bool all, void (*once)(s
 
 static void once_barrier(struct tw_proc *me)
 {
-	tw_sync_barrier_job(me);
+	tw_sync_barrier_job(me, TW_WAIT_BARRIER_ALL);
 }
 
 static void once_lock(struct tw_proc *me)

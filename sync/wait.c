@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* wait.c - waits that only other processors' calls end, as others see them: in the processor's statistics (struct
+ * tw_waits).
+ *
+ * A wait that ends by itself, after a time, is none of these.  What stands there may be old when a signal handler has
+ * jumped out of a wait; but then @looks does not grow. */
+#include "sync/object.h"
+
+static const void *sync_waiter; /* the thread that is in a wait; NULL: none */
+
+static const void *sync_thread(void)
+{
+	static _Thread_local char here;
+
+	return &here;
+}
+
+const char *tw_sync_call_name(enum tw_wait_call call)
+{
+	static const char *const name[TW_WAIT_CALLS] = {
+	    [TW_WAIT_NONE] = "no call",
+	    [TW_WAIT_LOCK] = "tw_lock_acquire",
+	    [TW_WAIT_BARRIER] = "tw_barrier_wait",
+	    [TW_WAIT_FLAG] = "tw_flag_wait",
+	    [TW_WAIT_BARRIER_ALL] = "tw_barrier_all",
+	    [TW_WAIT_INIT] = "tw_init",
+	    [TW_WAIT_FINALIZE] = "tw_finalize",
+	    [TW_WAIT_BCAST] = "tw_bcast or tw_malloc_all",
+	};
+
+	return name[call < TW_WAIT_CALLS ? call : TW_WAIT_NONE];
+}
+
+void tw_sync_call_describe(enum tw_wait_call call, uint64_t object, uint64_t value, char *out, size_t bytes)
+{
+	const char *name = tw_sync_call_name(call);
+	unsigned long id = object, wanted = value;
+
+	if (call == TW_WAIT_LOCK)
+		tw_format(out, bytes, "%s of lock %lx", name, id);
+	else if (call == TW_WAIT_BARRIER)
+		tw_format(out, bytes, "%s of barrier %lx for %u processors", name, id,
+		          (unsigned)(id >> SYNC_GEN_BITS & 0xffff));
+	else if (call == TW_WAIT_FLAG)
+		tw_format(out, bytes, "%s of flag %lx for %lu", name, id, wanted);
+	else
+		tw_format(out, bytes, "%s", name);
+}
+
+void sync_alone(const char *function)
+{
+	if (sync_waiter && sync_waiter != sync_thread())
+		tw_fatal("%s was called by a second thread of this processor, while another thread of it waits in %s: "
+		         "one thread of each processor may call Tweed",
+		         function, tw_sync_call_name(atomic_load(&tw_me->stats->waits.call)));
+}
+
+struct sync_look {
+	struct tw_waits *waits;
+	bool (*ready)(void *arg);
+	void *arg;
+};
+
+static bool sync_look(void *arg)
+{
+	struct sync_look *l = arg;
+
+	if (l->ready(l->arg))
+		return true;
+	uint64_t looks = atomic_load_explicit(&l->waits->looks, memory_order_relaxed);
+	atomic_store_explicit(&l->waits->looks, looks + 1, memory_order_relaxed);
+	return false;
+}
+
+void sync_wait(struct tw_proc *me, enum tw_wait_call call, uint64_t object, uint64_t value, bool (*ready)(void *arg),
+               void *arg)
+{
+	struct tw_waits *w = &me->stats->waits;
+	struct sync_look look = {w, ready, arg};
+	const void *outer = sync_waiter; /* of a handler's wait, which is inside another */
+
+	if (ready(arg))
+		return;
+	atomic_store_explicit(&w->object, object, memory_order_relaxed);
+	atomic_store_explicit(&w->value, value, memory_order_relaxed);
+	atomic_store_explicit(&w->begun, atomic_load_explicit(&w->begun, memory_order_relaxed) + 1,
+	                      memory_order_relaxed);
+	atomic_store_explicit(&w->call, call, memory_order_release);
+	sync_waiter = sync_thread();
+	tw_wait(me, sync_look, &look);
+	sync_waiter = outer;
+	atomic_store_explicit(&w->call, TW_WAIT_NONE, memory_order_release);
+}
+
+/* ---- locks that are held ---- */
+
+static void sync_held_change(struct tw_proc *me, uint64_t from, uint64_t to)
+{
+	_Atomic uint64_t *held = me->stats->waits.held;
+
+	for (unsigned i = 0; i < TW_WAIT_HELD; i++) {
+		if (atomic_load_explicit(&held[i], memory_order_relaxed) == from) {
+			atomic_store_explicit(&held[i], to, memory_order_relaxed);
+			return;
+		}
+	}
+}
+
+void sync_held_add(struct tw_proc *me, uint64_t lock)
+{
+	sync_held_change(me, 0, lock);
+}
+
+void sync_held_remove(struct tw_proc *me, uint64_t lock)
+{
+	sync_held_change(me, lock, 0);
+}
+
+void tw_sync_held_none(struct tw_proc *me, const char *function)
+{
+	for (unsigned i = 0; i < TW_WAIT_HELD; i++) {
+		uint64_t lock = atomic_load_explicit(&me->stats->waits.held[i], memory_order_relaxed);
+
+		if (lock)
+			tw_fatal("%s: this processor holds lock %lx: release it first", function, (unsigned long)lock);
+	}
+}
+
+void tw_sync_held_forget(struct tw_proc *me)
+{
+	for (unsigned i = 0; i < TW_WAIT_HELD; i++)
+		atomic_store_explicit(&me->stats->waits.held[i], 0, memory_order_relaxed);
+}
