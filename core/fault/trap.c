@@ -62,7 +62,8 @@ static void trap_stepped(int signal, siginfo_t *si, void *uc)
 {
 	int saved = errno;
 
-	if (trap.fault && trap.fault->step && si->si_code == TRAP_TRACE) {
+	/* By the processor, not by kill(2).  Under some hypervisors the debug status is lost, and the kernel says TRAP_BRKPT for TRAP_TRACE. */
+	if (trap.fault && trap.fault->step && si->si_code > 0) {
 		trap_step(uc, false);
 		trap.fault->step = false;
 		trap.fault->stepped(trap.fault->ctx);
