@@ -4,6 +4,7 @@
  * is copied, as they tell nobody of an EFAULT.
  *
  * Weak, for a program's own function of such a name is to be linked. */
+#include "base/util.h"
 #include "core/syscalls.h"
 
 #if TW_ASAN || TW_TSAN

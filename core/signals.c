@@ -3,6 +3,7 @@
  * of it, and such a signal stays out of every mask, for the kernel kills a process that faults with the signal blocked.  The same holds
  * for shared libraries, which find these definitions first. */
 #include "base/signals.h"
+#include "base/util.h"
 #include "core/syscalls.h"
 
 #if TW_ASAN || TW_TSAN

@@ -23,6 +23,8 @@
 #include "net/transports.h"
 #include "base/words.h"
 
+#define OFI_LOOK_NS ((uint64_t)1000000000) /* between looks of a sleeper at its connections */
+
 /* ---- memory ---- */
 
 /* A batch is executed later than it arrives, so those before it must be done. */
@@ -291,11 +293,19 @@ static bool ofi_pending(struct tw_net *net)
 	return pending;
 }
 
+/* Now and then a sleeper looks whether its connections hold: what it waits for may be lost with one of them. */
 static void ofi_sleep_bell(struct tw_net *net, uint32_t seen, uint64_t timeout_ns)
 {
+	struct ofi *o = net->priv;
+
 	ofi_close_all(net);
 	ofi_push(net, net->config.node);
-	tw_mailbox_sleep(((struct ofi *)net->priv)->self, seen, timeout_ns);
+	tw_mailbox_sleep(o->self, seen, timeout_ns ? TW_MIN(timeout_ns, OFI_LOOK_NS) : OFI_LOOK_NS);
+	if (tw_mailbox_bell(o->self) != seen)
+		return;
+	o->port.looks = 0;
+	ofi_advance(net);
+	ofi_untold_end(net);
 }
 
 /* ---- the table ---- */

@@ -66,14 +66,25 @@ void ofi_untold(struct ofi *o, unsigned node)
 	o->untold_node = node;
 }
 
-/* A server's is noticed by who waits for it; it may have ended as the job does. */
+void ofi_untold_end(const struct tw_net *net)
+{
+	const struct ofi *o = net->priv;
+
+	if (o->untold && tw_time_ns() - o->untold > OFI_LOST_NS)
+		ofi_lost(net, o->untold_node, "a message from or to one of its processors did not arrive");
+}
+
+/* A server's is noticed by who waits for it, or when what it was sent may be lost; it may have ended as the job does. */
 static void ofi_unconnected(struct tw_net *net, fi_addr_t to)
 {
 	struct ofi *o = net->priv;
 
 	for (unsigned node = 0; node < net->config.nodes; node++)
-		if (!ofi_own(net, node) && o->peer[node].to == to)
+		if (!ofi_own(net, node) && o->peer[node].to == to) {
 			o->peer[node].broken = true;
+			if (!net->config.survive && o->peer[node].sent > o->peer[node].answered)
+				ofi_untold(o, node);
+		}
 	if (o->mates)
 		ofi_mate_broken(net, to);
 }

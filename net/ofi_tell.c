@@ -193,8 +193,7 @@ static void tell_listen(struct tw_net *net, bool soon)
 	ofi_help_end(net);
 	tell_owed(net);
 	o->listened = tw_time_ns();
-	if (o->untold && o->listened - o->untold > OFI_LOST_NS)
-		ofi_lost(net, o->untold_node, "a message from or to one of its processors did not arrive");
+	ofi_untold_end(net);
 }
 
 bool ofi_hear(struct tw_net *net)
