@@ -16,11 +16,13 @@ static uint64_t waits_bit(int number)
 	return (uint64_t)1 << (number - 1);
 }
 
-/* Does @pid catch signals besides those that Tweed and the C library (its first two real-time signals) take? */
+/* Does @pid catch signals besides those that an instruction of its own raises, which a wait has none of, and those that Tweed and the C
+ * library (its first two real-time signals) take? */
 static bool waits_catches(pid_t pid)
 {
-	uint64_t ours = waits_bit(SIGSEGV) | waits_bit(SIGBUS) | waits_bit(SIGTRAP) | waits_bit(TW_SHOOTDOWN_SIGNAL) |
-	                waits_bit(32) | waits_bit(33);
+	uint64_t own = waits_bit(SIGSEGV) | waits_bit(SIGBUS) | waits_bit(SIGFPE) | waits_bit(SIGILL) | waits_bit(SIGTRAP) |
+	               waits_bit(SIGABRT) | waits_bit(SIGSYS);
+	uint64_t ours = waits_bit(TW_SHOOTDOWN_SIGNAL) | waits_bit(32) | waits_bit(33);
 	unsigned long long caught = ~0ull;
 	char path[64], line[256];
 
@@ -30,7 +32,7 @@ static bool waits_catches(pid_t pid)
 		;
 	if (f)
 		fclose(f);
-	return caught & ~ours;
+	return caught & ~(own | ours);
 }
 
 bool agent_waits_look(struct agent *a, uint64_t *begun)

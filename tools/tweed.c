@@ -98,15 +98,19 @@ static const struct tool_command *find(const char *name)
 static int split_name(int argc, char ***argv)
 {
 	char *base = argc ? strrchr(**argv, '/') : NULL, *name = strdup(base ? base + 1 : argc ? **argv : "");
-	char **words = calloc((size_t)argc + 4, sizeof(*words));
+	static char **words; /* until the end */
 	int n = 0;
 
+	words = calloc((size_t)argc + 4, sizeof(*words));
 	if (!name || !words)
 		tw_fatal("out of memory");
 	for (char *w = strtok(name, "-"); w && n < 4; w = strtok(NULL, "-"))
 		words[n++] = w;
-	if (n < 2 || strcmp(words[0], "tweed") != 0 || !find(words[1]))
+	if (n < 2 || strcmp(words[0], "tweed") != 0 || !find(words[1])) {
+		free(words);
+		free(name);
 		return argc;
+	}
 	memcpy(words + n, *argv + 1, (size_t)(argc - 1) * sizeof(*words));
 	*argv = words;
 	return argc - 1 + n;
