@@ -13,6 +13,7 @@ import subprocess
 import sys
 
 from harness import execute, figure, pgas, reduce, report, shmem, shmem_report, tables
+from harness.files import claim
 from harness.identity import is_of, tools_digest
 from harness.plan import Plan, Refused, find, load
 from harness.published import Published
@@ -81,6 +82,7 @@ def prepare(a, tweed):
                "command": shlex.join(["tweed", "compare", *sys.argv[3:]]), "plan": os.path.abspath(path)}
     try:
         os.makedirs(directory, exist_ok=True)
+        claim(directory)
         before = report.machine(directory) if os.path.exists(os.path.join(directory, "machine.json")) else machine
         for k in ("name", "cpus", "kernel", "tweed"):
             if before[k] != machine[k]:

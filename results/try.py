@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 from harness.execute import Progress, without_settings
+from harness.files import claim
 from harness.identity import tools_digest
 from harness.plan import Refused
 from trying import summary, trial
@@ -141,6 +142,7 @@ def directory_of(a, programs):
             raise Refused(f"{p.folder} lies in the results' folder {out}: give another --out")
     try:
         os.makedirs(os.path.join(out, "runs"), exist_ok=True)
+        claim(out)
     except OSError as e:
         raise Refused(f"{out} cannot be written: {e.strerror}; give another --out") from e
     return out

@@ -587,9 +587,6 @@ static int cc_command(struct cc cc, int argc, char **argv)
 	const char *name = argv[0];
 
 	cc.cxx = strcmp(argv[0], "c++") == 0;
-	cc.command = calloc((size_t)argc + CC_WORDS, sizeof(*cc.command));
-	if (!cc.command)
-		tw_fatal("out of memory");
 	argv = cc_options(&cc, argv + 1);
 	if (*argv && strcmp(*argv, "--help") == 0)
 		return cc.openmp ? cc_usage_openmp(strcmp(name, "cc") == 0 ? "omp cc" : "omp c++") : cc_usage(name);
@@ -598,6 +595,9 @@ static int cc_command(struct cc cc, int argc, char **argv)
 		         cc.openmp ? "omp " : "", name, cc.openmp ? "omp " : "", name);
 		return TOOL_USAGE;
 	}
+	cc.command = calloc((size_t)argc + CC_WORDS, sizeof(*cc.command));
+	if (!cc.command)
+		tw_fatal("out of memory");
 	cc.below = tool_compiles_below("cc");
 	cc_compiler(&cc);
 	if (cc.below) {

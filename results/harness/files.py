@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Files that are whole, or not there."""
+"""Files that are whole, or not there, and folders that one process at a time writes to."""
 import contextlib
+import fcntl
 import os
+
+from .plan import Refused
 
 
 @contextlib.contextmanager
@@ -16,3 +19,12 @@ def replacing(path, **how):
         with contextlib.suppress(OSError):
             os.unlink(part)
         raise
+
+
+def claim(directory):
+    """@directory is this process's until it ends."""
+    fd = os.open(os.path.join(directory, ".lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as e:
+        raise Refused(f"{directory} is being written to by another process: wait for its end, or give another --out") from e

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`tweed try`: try.py TWEED.  Programs that are right, refused, wrong, dead, without an end; builds that fail; what is run again, and what is not; refusals."""
 import csv
+import fcntl
 import json
 import os
 import signal
@@ -241,6 +242,10 @@ def refusals(top):
     option("no such program in a plan", "right?", args=("--only", "rigt", "plan.toml"))
     option("an unknown way to build", "--build", args=("empty", "--", "./main"))
     refused("a folder of results", "another --out", args=("--out", ".", "program", "--", "./main"))
+    os.makedirs(os.path.join(top, "taken"))
+    with open(os.path.join(top, "taken", ".lock"), "w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        refused("a folder that another writes to", "another process", args=("--out", "taken", "program", "--", "./main"))
     refused("a blank", "blank", args=("--out", "a b", "program", "--", "./main"))
 
 

@@ -371,10 +371,12 @@ head -c 2000 /dev/zero | cmp - directory/old"""
 
 
 def no_proc():
+    """A sanitizer, which reads /proc itself, may add to sentence and status."""
     if os.geteuid() or subprocess.run(["unshare", "-m", "umount", "-l", "/proc"], stderr=subprocess.DEVNULL, check=False).returncode:
         return
     done = subprocess.run(["unshare", "-m", "sh", "-c", f"umount -l /proc; {tweed} run ./touch"], stdin=subprocess.DEVNULL, capture_output=True, timeout=30)
-    report("no /proc", [] if done.returncode == 2 and done.stderr.count(b"\n") == 1 and b"/proc is not there" in done.stderr else ["otherwise"], done)
+    alone = done.returncode == 2 and done.stderr.count(b"\n") == 1
+    report("no /proc", [] if (alone or b"Sanitizer" in done.stderr) and b"/proc is not there" in done.stderr else ["otherwise"], done)
 
 
 def stats_files():
