@@ -6,7 +6,7 @@
  * jumped out of a wait; but then @looks does not grow. */
 #include "sync/object.h"
 
-static const void *sync_waiter; /* the thread that is in a wait; NULL: none */
+static const void *_Atomic sync_waiter; /* the thread that is in a wait; NULL: none */
 
 static const void *sync_thread(void)
 {
@@ -49,7 +49,9 @@ void tw_sync_call_describe(enum tw_wait_call call, uint64_t object, uint64_t val
 
 void sync_alone(const char *function)
 {
-	if (sync_waiter && sync_waiter != sync_thread())
+	const void *waiter = atomic_load_explicit(&sync_waiter, memory_order_relaxed);
+
+	if (waiter && waiter != sync_thread())
 		tw_fatal("%s was called by a second thread of this processor, while another thread of it waits in %s: "
 		         "one thread of each processor may call Tweed",
 		         function, tw_sync_call_name(atomic_load(&tw_me->stats->waits.call)));
@@ -77,7 +79,7 @@ void sync_wait(struct tw_proc *me, enum tw_wait_call call, uint64_t object, uint
 {
 	struct tw_waits *w = &me->stats->waits;
 	struct sync_look look = {w, ready, arg};
-	const void *outer = sync_waiter; /* of a handler's wait, which is inside another */
+	const void *outer = atomic_load_explicit(&sync_waiter, memory_order_relaxed); /* of a handler's wait, which is inside another */
 
 	if (ready(arg))
 		return;
@@ -86,9 +88,9 @@ void sync_wait(struct tw_proc *me, enum tw_wait_call call, uint64_t object, uint
 	atomic_store_explicit(&w->begun, atomic_load_explicit(&w->begun, memory_order_relaxed) + 1,
 	                      memory_order_relaxed);
 	atomic_store_explicit(&w->call, call, memory_order_release);
-	sync_waiter = sync_thread();
+	atomic_store_explicit(&sync_waiter, sync_thread(), memory_order_relaxed);
 	tw_wait(me, sync_look, &look);
-	sync_waiter = outer;
+	atomic_store_explicit(&sync_waiter, outer, memory_order_relaxed);
 	atomic_store_explicit(&w->call, TW_WAIT_NONE, memory_order_release);
 }
 
