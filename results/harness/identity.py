@@ -16,7 +16,7 @@ def digest(parts):
 
 
 def digest_file(path):
-    if os.path.islink(path) and not os.path.exists(path):
+    if os.path.islink(path) and not os.path.isfile(path):
         return os.readlink(path).encode()
     with open(path, "rb") as f:
         return hashlib.file_digest(f, "sha256").digest()

@@ -108,6 +108,8 @@ def runs(folder):
 def plan(top):
     write(os.path.join(top, "program", "main.c"), SOURCE)
     write(os.path.join(top, "program", "Makefile"), MAKEFILE)
+    for target in (".", "nowhere"):
+        os.symlink(target, os.path.join(top, "program", "to " + target))
     write(os.path.join(top, "plan.toml"), PLAN.format(timeout=60))
     before = sorted(os.listdir(os.path.join(top, "program")))
     done = tried("plan.toml", cwd=top)
