@@ -53,7 +53,7 @@ COMMENT = re.compile(r"/\*.*?\*/", re.S)
 def read_tree(root):
     tree = {}
     for folder, below, files in os.walk(root):
-        below[:] = [b for b in below if b[0] != "." and not os.path.exists(os.path.join(folder, b, "build.ninja"))]
+        below[:] = [b for b in below if b[0] != "." and not os.path.exists(os.path.join(folder, b, "meson-private"))]
         for name in files:
             if name.endswith((".c", ".h")):
                 path = os.path.join(folder, name)

@@ -89,7 +89,8 @@ static void all_shapes(size_t (*wrong)(copy_fn copy, size_t at, size_t size, siz
 		for (size_t i = 0; i < COUNT(bytes); i++)
 			for (size_t at = 0; bytes[i] % size == 0 && at <= 40; at += 24 - size)
 				CU_ASSERT_EQUAL(wrong(copy, MARGIN + at, size, bytes[i] / size), 0);
-	CU_ASSERT_EQUAL(wrong(copy, MARGIN + 24, 8, 4104 / 8), 0);
+	if (!TW_ASAN && !TW_TSAN) /* all lengths take one path there, a step of which takes far longer */
+		CU_ASSERT_EQUAL(wrong(copy, MARGIN + 24, 8, 4104 / 8), 0);
 }
 
 static void test_stores(void)
