@@ -44,6 +44,13 @@ static void array_pause(struct tw_proc *me, uint64_t ns)
 		tw_pause();
 }
 
+/* A processor that enters; @limit: the next pause in ns, @random: the last random number. */
+struct array_wait {
+	struct tw_proc *me;
+	struct sync_object *o;
+	uint64_t limit, random;
+};
+
 static bool array_once(struct tw_proc *me, struct sync_object *o)
 {
 	if (!array_alone(me, o))
@@ -55,17 +62,29 @@ static bool array_once(struct tw_proc *me, struct sync_object *o)
 	return false;
 }
 
+static bool array_again(void *arg)
+{
+	struct array_wait *w = arg;
+
+	return array_once(w->me, w->o);
+}
+
+static void array_back_off(void *arg)
+{
+	struct array_wait *w = arg;
+
+	w->random ^= w->random << 13;
+	w->random ^= w->random >> 7;
+	w->random ^= w->random << 17;
+	array_pause(w->me, w->limit / 2 + w->random % w->limit);
+	w->limit = TW_MIN(2 * w->limit, ARRAY_BACK_OFF_MAX_NS);
+}
+
 static bool array_enter(struct tw_proc *me, struct sync_object *o)
 {
-	uint64_t limit = ARRAY_BACK_OFF_MIN_NS, random = (me->id + 1) * 0x9e3779b97f4a7c15ull ^ tw_time_ns();
+	struct array_wait wait = {me, o, ARRAY_BACK_OFF_MIN_NS, (me->id + 1) * 0x9e3779b97f4a7c15ull ^ tw_time_ns()};
 
-	while (!array_once(me, o)) {
-		random ^= random << 13;
-		random ^= random >> 7;
-		random ^= random << 17;
-		array_pause(me, limit / 2 + random % limit);
-		limit = TW_MIN(2 * limit, ARRAY_BACK_OFF_MAX_NS);
-	}
+	sync_poll(me, TW_WAIT_LOCK, o->id, array_again, array_back_off, &wait);
 	return me->nodes > 1;
 }
 

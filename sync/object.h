@@ -93,10 +93,13 @@ void sync_notify(struct tw_proc *me, unsigned node);
 void sync_sleep(struct tw_proc *me, uint64_t ns);
 /* sync_alone - before a call that may wait: end the job with a sentence if another thread of this processor waits
  * already.  A load.
- * sync_wait - tw_wait, as others see it: in @call, for @object and @value of it. */
+ * sync_wait - tw_wait, as others see it: in @call, for @object and @value of it.
+ * sync_poll - the same for what nothing wakes: @pause(@arg) between two looks. */
 void sync_alone(const char *function);
 void sync_wait(struct tw_proc *me, enum tw_wait_call call, uint64_t object, uint64_t value, bool (*ready)(void *arg),
                void *arg);
+void sync_poll(struct tw_proc *me, enum tw_wait_call call, uint64_t object, bool (*ready)(void *arg),
+               void (*pause)(void *arg), void *arg);
 /* sync_held_add, sync_held_remove - this processor holds the lock @lock; not any more. */
 void sync_held_add(struct tw_proc *me, uint64_t lock);
 void sync_held_remove(struct tw_proc *me, uint64_t lock);

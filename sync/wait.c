@@ -74,24 +74,50 @@ static bool sync_look(void *arg)
 	return false;
 }
 
-void sync_wait(struct tw_proc *me, enum tw_wait_call call, uint64_t object, uint64_t value, bool (*ready)(void *arg),
-               void *arg)
+/* The wait begins: others see it.  Returns what sync_wait_end needs: who waited before, as a handler's wait is inside another. */
+static const void *sync_wait_begin(struct tw_waits *w, enum tw_wait_call call, uint64_t object, uint64_t value)
 {
-	struct tw_waits *w = &me->stats->waits;
-	struct sync_look look = {w, ready, arg};
-	const void *outer = atomic_load_explicit(&sync_waiter, memory_order_relaxed); /* of a handler's wait, which is inside another */
+	const void *outer = atomic_load_explicit(&sync_waiter, memory_order_relaxed);
 
-	if (ready(arg))
-		return;
 	atomic_store_explicit(&w->object, object, memory_order_relaxed);
 	atomic_store_explicit(&w->value, value, memory_order_relaxed);
 	atomic_store_explicit(&w->begun, atomic_load_explicit(&w->begun, memory_order_relaxed) + 1,
 	                      memory_order_relaxed);
 	atomic_store_explicit(&w->call, call, memory_order_release);
 	atomic_store_explicit(&sync_waiter, sync_thread(), memory_order_relaxed);
-	tw_wait(me, sync_look, &look);
+	return outer;
+}
+
+static void sync_wait_end(struct tw_waits *w, const void *outer)
+{
 	atomic_store_explicit(&sync_waiter, outer, memory_order_relaxed);
 	atomic_store_explicit(&w->call, TW_WAIT_NONE, memory_order_release);
+}
+
+void sync_wait(struct tw_proc *me, enum tw_wait_call call, uint64_t object, uint64_t value, bool (*ready)(void *arg),
+               void *arg)
+{
+	struct sync_look look = {&me->stats->waits, ready, arg};
+
+	if (ready(arg))
+		return;
+	const void *outer = sync_wait_begin(look.waits, call, object, value);
+	tw_wait(me, sync_look, &look);
+	sync_wait_end(look.waits, outer);
+}
+
+void sync_poll(struct tw_proc *me, enum tw_wait_call call, uint64_t object, bool (*ready)(void *arg),
+               void (*pause)(void *arg), void *arg)
+{
+	struct sync_look look = {&me->stats->waits, ready, arg};
+
+	if (ready(arg))
+		return;
+	const void *outer = sync_wait_begin(look.waits, call, object, 0);
+	do
+		pause(arg);
+	while (!sync_look(&look));
+	sync_wait_end(look.waits, outer);
 }
 
 /* ---- locks that are held ---- */

@@ -24,8 +24,8 @@ CASES = [
 ]
 
 
-def start(case, transport):
-    command = [tweed, "run", "-n", "2", "-p", "2", "--watch", "2", "--transport", transport, stuck, case]
+def start(case, transport, lock="queue"):
+    command = [tweed, "run", "-n", "2", "-p", "2", "--watch", "2", "--transport", transport, "--lock", lock, stuck, case]
     return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 
 
@@ -45,6 +45,7 @@ def wrong(job, case, status, sentence):
 bad = 0
 for transport in ("shm", "sim"):
     jobs = [(start(case[0], transport), *case) for case in CASES]
+    jobs += [(start(case[0], transport, "array"), *case) for case in CASES if "lock " in case[2] and case[1]]
     bad += sum([wrong(*job) for job in jobs])
 print(f"stuck: {bad} wrong")
 sys.exit(bad != 0)
