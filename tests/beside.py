@@ -41,7 +41,7 @@ class Beside:
         cxx = source.endswith("pp")
         good = True
         for end, command in [(".tw", [self.tweed, *self.compilers[cxx]]), (".gcc", ["g++" if cxx else "gcc", self.flag])]:
-            done = run(*command, *WARN, source, "-o", name + end)
+            done = run(*command, *WARN, source, "-latomic", "-o", name + end)
             good &= self.expect(f"{source} compiles for {end}", done.returncode == 0 and not done.stderr, done)
         return name if good else None
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* atomic.c - atomic operations.
  *
- * With -fno-inline-atomics gcc calls a function for each atomic operation of C, C++ and OpenMP, which is here.  What it still puts
+ * With -fno-inline-atomics gcc calls a function for each atomic operation of C, C++ and OpenMP, which is here; so are libatomic's, whose
+ * locks and instructions are of one process.  What it still puts
  * in line (flush, __sync_..., assembler in the source) our assembler replaces or brackets (as.c).
  *
  * Where one node is at work the processor's own instruction does it.  Between nodes the word's lock is taken, and the operation is
@@ -151,3 +152,182 @@ ATOMIC_SIZE(uint8_t, 1)
 ATOMIC_SIZE(uint16_t, 2)
 ATOMIC_SIZE(uint32_t, 4)
 ATOMIC_SIZE(uint64_t, 8)
+
+/* ---- 16 bytes ---- */
+
+#if defined(__x86_64__)
+__extension__ typedef unsigned __int128 atomic_wide;
+
+/* Returns what was there. */
+static atomic_wide wide_cas(volatile atomic_wide *p, atomic_wide expected, atomic_wide v)
+{
+	uint64_t low = (uint64_t)expected, high = (uint64_t)(expected >> 64);
+
+	__asm__ volatile("lock cmpxchg16b %0"
+	                 : "+m"(*p), "+a"(low), "+d"(high)
+	                 : "b"((uint64_t)v), "c"((uint64_t)(v >> 64))
+	                 : "memory", "cc");
+	return (atomic_wide)high << 64 | low;
+}
+
+static atomic_wide wide_near(volatile atomic_wide *p, atomic_wide (*op)(atomic_wide old, atomic_wide v), atomic_wide v)
+{
+	atomic_wide old = 0, seen;
+
+	while ((seen = wide_cas(p, old, op(old, v))) != old)
+		old = seen;
+	return old;
+}
+
+static atomic_wide wide_apply(volatile atomic_wide *p, atomic_wide (*op)(atomic_wide old, atomic_wide v), atomic_wide v)
+{
+	atomic_wide old;
+
+	ATOMIC(old = wide_near(p, op, v), (old = *p, *p = op(old, v)));
+	return old;
+}
+
+#define WIDE_FETCH(name, expression)                                                                                   \
+	static atomic_wide wide_##name(atomic_wide old, atomic_wide v)                                                 \
+	{                                                                                                              \
+		return expression;                                                                                     \
+	}                                                                                                              \
+	atomic_wide th_fetch_##name##_16(volatile atomic_wide *p, atomic_wide v, int order)                            \
+	    ATOMIC_NAME(fetch_##name, 16);                                                                             \
+	atomic_wide th_fetch_##name##_16(volatile atomic_wide *p, atomic_wide v, int order)                            \
+	{                                                                                                              \
+		(void)order;                                                                                           \
+		return wide_apply(p, wide_##name, v);                                                                  \
+	}                                                                                                              \
+	atomic_wide th_##name##_fetch_16(volatile atomic_wide *p, atomic_wide v, int order)                            \
+	    ATOMIC_NAME(name##_fetch, 16);                                                                             \
+	atomic_wide th_##name##_fetch_16(volatile atomic_wide *p, atomic_wide v, int order)                            \
+	{                                                                                                              \
+		(void)order;                                                                                           \
+		return wide_##name(wide_apply(p, wide_##name, v), v);                                                  \
+	}
+WIDE_FETCH(add, old + v)
+WIDE_FETCH(sub, old - v)
+WIDE_FETCH(and, old &v)
+WIDE_FETCH(or, old | v)
+WIDE_FETCH(xor, old ^ v)
+WIDE_FETCH(nand, ~(old & v))
+
+atomic_wide th_load_16(const volatile atomic_wide *p, int order) ATOMIC_NAME(load, 16);
+atomic_wide th_load_16(const volatile atomic_wide *p, int order)
+{
+	atomic_wide v;
+
+	(void)order;
+	ATOMIC(v = wide_cas((volatile atomic_wide *)(uintptr_t)p, 0, 0), v = *p);
+	return v;
+}
+
+static atomic_wide wide_second(atomic_wide old, atomic_wide v)
+{
+	(void)old;
+	return v;
+}
+
+atomic_wide th_exchange_16(volatile atomic_wide *p, atomic_wide v, int order) ATOMIC_NAME(exchange, 16);
+atomic_wide th_exchange_16(volatile atomic_wide *p, atomic_wide v, int order)
+{
+	(void)order;
+	return wide_apply(p, wide_second, v);
+}
+
+void th_store_16(volatile atomic_wide *p, atomic_wide v, int order) ATOMIC_NAME(store, 16);
+void th_store_16(volatile atomic_wide *p, atomic_wide v, int order)
+{
+	th_exchange_16(p, v, order);
+}
+
+bool th_compare_exchange_16(volatile atomic_wide *p, atomic_wide *expected, atomic_wide v, int success, int failure)
+    ATOMIC_NAME(compare_exchange, 16);
+bool th_compare_exchange_16(volatile atomic_wide *p, atomic_wide *expected, atomic_wide v, int success, int failure)
+{
+	atomic_wide old, wanted = *expected;
+
+	(void)success;
+	(void)failure;
+	ATOMIC(old = wide_cas(p, wanted, v), (old = *p, *p = old == wanted ? v : old));
+	*expected = old;
+	return old == wanted;
+}
+
+/* ---- objects of any size, which are no such element: under the lock of their beginning, also inside a node ---- */
+
+/* @n when an operation above is for it, else 0. */
+static size_t any_element(size_t n, const volatile void *p)
+{
+	return n - 1 < 16 && !(n & (n - 1)) && !((uintptr_t)p & (n - 1)) ? n : 0;
+}
+
+/* @each(type, bytes) for an element, else @away. */
+#define ANY(n, p, each, away)                                                                                          \
+	switch (any_element(n, p)) {                                                                                   \
+	case 1: each(uint8_t, 1); break;                                                                               \
+	case 2: each(uint16_t, 2); break;                                                                              \
+	case 4: each(uint32_t, 4); break;                                                                              \
+	case 8: each(uint64_t, 8); break;                                                                              \
+	case 16: each(atomic_wide, 16); break;                                                                         \
+	default:                                                                                                       \
+		th_atomic_any(p, true);                                                                                \
+		away;                                                                                                  \
+		th_atomic_any(p, false);                                                                               \
+	}
+
+/* Before the job there is one thread, and no lock. */
+static void th_atomic_any(const volatile void *p, bool enter)
+{
+	tw_lock_t lock = atomic_lock(p);
+
+	th_stack_reserve();
+	if (lock.id && enter)
+		tw_lock_acquire(lock);
+	else if (lock.id)
+		tw_lock_release(lock);
+}
+
+void th_load_any(size_t n, const void *p, void *to, int order) __asm__("__atomic_load");
+void th_load_any(size_t n, const void *p, void *to, int order)
+{
+#define EACH(type, bytes) *(type *)to = th_load_##bytes(p, order)
+	ANY(n, p, EACH, memcpy(to, p, n));
+#undef EACH
+}
+
+void th_store_any(size_t n, void *p, const void *from, int order) __asm__("__atomic_store");
+void th_store_any(size_t n, void *p, const void *from, int order)
+{
+#define EACH(type, bytes) th_store_##bytes(p, *(const type *)from, order)
+	ANY(n, p, EACH, memcpy(p, from, n));
+#undef EACH
+}
+
+void th_exchange_any(size_t n, void *p, const void *from, void *to, int order) __asm__("__atomic_exchange");
+void th_exchange_any(size_t n, void *p, const void *from, void *to, int order)
+{
+#define EACH(type, bytes) *(type *)to = th_exchange_##bytes(p, *(const type *)from, order)
+	ANY(n, p, EACH, (memcpy(to, p, n), memcpy(p, from, n)));
+#undef EACH
+}
+
+bool th_compare_exchange_any(size_t n, void *p, void *expected, const void *from, int success, int failure)
+    __asm__("__atomic_compare_exchange");
+bool th_compare_exchange_any(size_t n, void *p, void *expected, const void *from, int success, int failure)
+{
+	bool equal;
+
+#define EACH(type, bytes) equal = th_compare_exchange_##bytes(p, expected, *(const type *)from, success, failure)
+	ANY(n, p, EACH, (equal = memcmp(p, expected, n) == 0, memcpy(equal ? p : expected, equal ? from : p, n)));
+#undef EACH
+	return equal;
+}
+
+bool th_is_lock_free(size_t n, const void *p) __asm__("__atomic_is_lock_free");
+bool th_is_lock_free(size_t n, const void *p)
+{
+	return any_element(n, p) != 0;
+}
+#endif

@@ -5,7 +5,7 @@
  * When that was so at all nodes for the time of TWEED_WATCH, and no node began another wait, the launcher asks.  An
  * agent answers after its processors have looked again since the question.  If all wait and have begun as many waits as
  * before, then all were in these waits when the question went out: nobody was there to end one, and what was on its way
- * before has had all that time to arrive.
+ * before has had all that time to arrive (tests/models/stuck.pml).
  *
  * Reading input, sleeping, and waits with a time-out are no such waits. */
 #include <stdarg.h>

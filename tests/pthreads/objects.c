@@ -416,6 +416,57 @@ static void assembler(void)
 	printf("assembler: late %d, wrong %d, %lu %lu\n", late, wrong, load(&ring.got), behind[99]);
 }
 
+/* ---- atomic objects of 16 bytes and of other sizes ---- */
+
+struct pair {
+	unsigned long a, b;
+};
+struct triple {
+	int a, b, c;
+};
+static _Atomic struct pair wide;
+static _Atomic struct triple odd;
+static _Atomic int apart;
+#if defined(__SIZEOF_INT128__)
+__extension__ static _Atomic unsigned __int128 wide_sum;
+#endif
+
+static void *operate(void *arg)
+{
+	for (int i = 0; i < ROUNDS; i++) {
+		struct pair p = atomic_load(&wide), q;
+		struct triple t = atomic_load(&odd), u;
+
+		do {
+			apart += p.b != 3 * p.a;
+			q = (struct pair){p.a + 1, p.b + 3};
+		} while (!atomic_compare_exchange_weak(&wide, &p, q));
+		do {
+			apart += t.b != 3 * t.a || t.c != -t.a;
+			u = (struct triple){t.a + 1, t.b + 3, t.c - 1};
+		} while (!atomic_compare_exchange_weak(&odd, &t, u));
+#if defined(__SIZEOF_INT128__)
+		atomic_fetch_add(&wide_sum, ~0ul);
+#endif
+	}
+	return arg;
+}
+
+static void sizes(void)
+{
+	run(operate);
+	struct pair p = atomic_exchange(&wide, ((struct pair){0, 1}));
+	struct triple t = atomic_exchange(&odd, ((struct triple){4, 5, 6}));
+	printf("sizes: %lu %lu, %d %d %d, apart %d", p.a, p.b, t.a, t.b, t.c, apart);
+	atomic_store(&wide, p);
+	atomic_store(&odd, t);
+	printf(", %lu %d", atomic_load(&wide).b, atomic_load(&odd).c);
+#if defined(__SIZEOF_INT128__)
+	printf(", %lx %lx", (unsigned long)(wide_sum >> 64), (unsigned long)wide_sum);
+#endif
+	printf("\n");
+}
+
 int main(int argc, char **argv)
 {
 	threads = argc > 1 ? atoi(argv[1]) : 1;
@@ -424,5 +475,6 @@ int main(int argc, char **argv)
 	own_signals();
 	others();
 	assembler();
+	sizes();
 	return 3;
 }
