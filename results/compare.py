@@ -17,6 +17,7 @@ from harness.files import claim
 from harness.identity import is_of, tools_digest
 from harness.plan import Plan, Refused, find, load
 from harness.published import Published
+from harness.table import write_all
 
 
 def parse():
@@ -125,8 +126,7 @@ def draw(directory, plan, tweed):
         raise Refused(f"{directory} has no results of this plan")
     published = check(plan, tweed)
     made = list(tables.make(plan.tables, data, published))
-    for t in made:
-        t.write(os.path.join(directory, "tables"))
+    write_all(directory, made)
     drawn = list(figure.make(plan.figures, data, published))
     for f in drawn:
         f.draw(os.path.join(directory, "figures"))

@@ -15,7 +15,7 @@ from .identity import identity, tools_digest
 from .machine import Others, shares, warning
 from .plan import File, Refused
 from .reduce import write_measured
-from .table import Table
+from .table import Table, write_all
 
 KEYS = {"title", "text", "repetitions", "timeout", "locales", "transports", "figures", "remote", "total", "wanted"}
 COLUMNS = ["transport", "figure", "locales", "repetition", "state", "series", "loop_s", "clear_s"]
@@ -164,8 +164,7 @@ def draw(directory, plan):
         tables.append(Table("bad", "What did not end well", ["transport", "figure", "locales", "round", "state"], data.bad, left=5))
     figures = [Figure(f"figures-{t}", f"Figures 3 to 7 over {t}", [figure_panel(data, plan, t, f) for f in plan.figures], width=420) for t in plan.transports]
     figures = [f for f in figures if f.panels]
-    for t in tables:
-        t.write(os.path.join(directory, "tables"))
+    write_all(directory, tables)
     for f in figures:
         f.draw(os.path.join(directory, "figures"))
     machine = report.machine(directory)

@@ -9,7 +9,7 @@ from .figure import Figure, clustered, curves, identifier
 from .machine import shares, warning
 from .plan import Refused
 from .shmem import TWEED, Data
-from .table import Table
+from .table import Table, write_all
 
 SIZED = re.compile(r"(.*)\.(\d+)$")
 LATENCIES = [("get.fence", "get"), ("get.barrier", "get and barrier"), ("put.fence", "put and quiet"), ("put.barrier", "put and barrier")]
@@ -117,8 +117,7 @@ def draw(directory, plan):
     for place in dict.fromkeys(p for p, _ in shown):
         made = [over_pes(data, place)] if len(place.pes) > 1 else [sizes(data, place, place.pes[0]), single(data, place, place.pes[0])]
         figures += [f for f in made if f.panels]
-    for t in tables:
-        t.write(os.path.join(directory, "tables"))
+    write_all(directory, tables)
     for f in figures:
         f.draw(os.path.join(directory, "figures"))
     machine = report.machine(directory)

@@ -25,6 +25,9 @@ def escape_latex(text):
     return "".join(replace.get(c, c) for c in text)
 
 
+SUFFIXES = ("txt", "md", "tex")
+
+
 class Table:
     """@marks: cells (row, column) that HTML shows in red ("bad") or green ("good")."""
 
@@ -68,6 +71,19 @@ class Table:
 
     def write(self, directory):
         os.makedirs(directory, exist_ok=True)
-        for suffix, text in (("txt", self.text()), ("md", self.markdown()), ("tex", self.latex())):
+        for suffix, text in zip(SUFFIXES, (self.text(), self.markdown(), self.latex())):
             with replacing(os.path.join(directory, f"{self.name}.{suffix}")) as f:
                 f.write(text)
+
+
+def write_all(directory, tables):
+    """The tables of a result, in its folder; those that an earlier state had and this one lacks are removed."""
+    folder = os.path.join(directory, "tables")
+    for t in tables:
+        t.write(folder)
+    kept, there = {t.name for t in tables}, set(os.listdir(folder)) if os.path.isdir(folder) else set()
+    for name in {os.path.splitext(n)[0] for n in there} - kept:
+        files = [f"{name}.{suffix}" for suffix in SUFFIXES]
+        if there.issuperset(files):
+            for file in files:
+                os.unlink(os.path.join(folder, file))

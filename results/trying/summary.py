@@ -6,7 +6,7 @@ import os
 
 from harness.execute import write
 from harness.machine import warning
-from harness.table import DASH, Table
+from harness.table import DASH, Table, write_all
 
 from .trial import OUTCOMES
 
@@ -124,6 +124,5 @@ def save(directory, results):
     os.replace(path + ".part", path)
     write(os.path.join(directory, "results.json"), rows)
     made = [t for t in (programs(results), outcomes(results), failures(results), reasons(results)) if t.rows]
-    for t in made:
-        t.write(os.path.join(directory, "tables"))
+    write_all(directory, made)
     return made
