@@ -74,7 +74,8 @@ void ofi_untold_end(const struct tw_net *net)
 		ofi_lost(net, o->untold_node, "a message from or to one of its processors did not arrive");
 }
 
-/* A server's is noticed by who waits for it, or when what it was sent may be lost; it may have ended as the job does. */
+/* A server's is noticed by who waits for it, or when what it was sent may be lost; it may have ended as the job
+ * does. */
 static void ofi_unconnected(struct tw_net *net, fi_addr_t to)
 {
 	struct ofi *o = net->priv;

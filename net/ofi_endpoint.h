@@ -41,7 +41,8 @@ static inline struct tw_mailbox *ofi_mailbox(const struct tw_net *net, unsigned 
 /* ---- ofi_batch.c */
 
 /* ofi_lost - end: the connection to @node is, for that reason.
- * ofi_untold - what was told to a processor of @node may be lost, or what that one has told.  ofi_untold_end - end, if that was long ago.
+ * ofi_untold - what was told to a processor of @node may be lost, or what that one has told.  ofi_untold_end - end,
+ * if that was long ago.
  * ofi_advance - one event of the port; false when there is none.  ofi_rest - there was none, and @node is waited for since @begun: spin,
  * then sleep, and at last give up.
  * ofi_wait - advance until @*done has reached @number; @node is whom we wait for.  ofi_wait_none - until @*under_way is 0. */

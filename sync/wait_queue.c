@@ -7,7 +7,8 @@
  * No lost wake-up.  Who waits has entered itself before it lets the caller's lock go, and stays in the list until a wake or its time-out takes it out,
  * both under the queue's lock.  Whose time is over and who finds itself taken out was woken: its flag is raised, or soon will be.
  *
- * Those taken out are told behind the lock.  Their entries are a chain, which nobody changes meanwhile: its processors are not told yet.
+ * Those taken out are told behind the lock.  Their entries are a chain, which nobody changes meanwhile: its
+ * processors are not told yet.
  * tests/models/wait.pml searches all of it. */
 #include "sync/wait_queue.h"
 

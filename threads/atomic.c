@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* atomic.c - atomic operations.
  *
- * With -fno-inline-atomics gcc calls a function for each atomic operation of C, C++ and OpenMP, which is here; so are libatomic's, whose
- * locks and instructions are of one process.  What it still puts
- * in line (flush, __sync_..., assembler in the source) our assembler replaces or brackets (as.c).
+ * With -fno-inline-atomics gcc calls a function for each atomic operation of C, C++ and OpenMP, which is here; so
+ * are libatomic's, whose locks and instructions are of one process.  What gcc still puts in line (flush, __sync_...,
+ * assembler in the source) our assembler replaces or brackets (as.c).
  *
  * Where one node is at work the processor's own instruction does it.  Between nodes the word's lock is taken, and the operation is
  * done on memory like any other: whatever the protocol, it takes effect once, and what was stored before it is seen by

@@ -16,8 +16,8 @@ static uint64_t waits_bit(int number)
 	return (uint64_t)1 << (number - 1);
 }
 
-/* Does @pid catch signals besides those that an instruction of its own raises, which a wait has none of, and those that Tweed and the C
- * library (its first two real-time signals) take? */
+/* Does @pid catch signals besides those that an instruction of its own raises, which a wait has none of, and those
+ * that Tweed and the C library (its first two real-time signals) take? */
 static bool waits_catches(pid_t pid)
 {
 	uint64_t own = waits_bit(SIGSEGV) | waits_bit(SIGBUS) | waits_bit(SIGFPE) | waits_bit(SIGILL) | waits_bit(SIGTRAP) |

@@ -179,7 +179,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	TW_ASSERT(wire_open(&wire, pair[0], pair[0]) == 0);
 	for (unsigned step = 0; step < FUZZ_STEPS && in.bytes && got == -EAGAIN; step++)
 		got = fuzz_step(&wire, pair[1], &in);
-	TW_ASSERT(got == -EAGAIN || got == -EPROTO || got == -EMFILE); /* the latter: more descriptors than there is room for */
+	/* EMFILE: more descriptors than there is room for */
+	TW_ASSERT(got == -EAGAIN || got == -EPROTO || got == -EMFILE);
 	close(pair[1]);
 	if (got == -EAGAIN)
 		TW_ASSERT(fuzz_receive(&wire) == 0);
