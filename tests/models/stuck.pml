@@ -25,7 +25,7 @@ bit looked[P]; /* since the tick before */
 byte begun[P];
 byte flight[P], old[P]; /* posts under way; those that were when the beats became the same */
 
-chan beat[P] = [0] of { bit, bit, byte }; /* an answer?  all wait; how many waits */
+chan beat[P] = [0] of { bit, bit, byte }; /* is it the answer, too?  All wait; how many waits */
 bit question[P];
 
 proctype processor(byte me)
@@ -106,13 +106,8 @@ proctype agent(byte me)
 			count = 0;
 #endif
 			bell[me] = 1 }
-end:		beat[me] ! 0, all, count;
-		if
-		:: asked == 1 ->
-end1:			beat[me] ! 1, all, count
-		:: else
-		fi;
-		atomic {
+end:		atomic {
+			beat[me] ! asked == 1, all, count;
 			asked = asked - (asked > 0);
 			all = 0;
 			count = 0 }
@@ -167,6 +162,16 @@ end:	do
 		:: !all || count != before[i] -> begin()
 		:: else
 		fi;
+		before[i] = count;
+		same[i] = same[i] + (same[i] <= LONG);
+		all_same(0);
+		if
+		:: yes && same[i] == 1 ->
+			for (k : 0 .. P - 1) {
+				old[k] = flight[k]
+			}
+		:: else
+		fi;
 		if
 		:: answer ->
 			owes[i] = 0;
@@ -178,17 +183,7 @@ end:	do
 			:: yes -> break
 			:: else
 			fi
-		:: else ->
-			before[i] = count;
-			same[i] = same[i] + (same[i] <= LONG);
-			all_same(0);
-			if
-			:: yes && same[i] == 1 ->
-				for (k : 0 .. P - 1) {
-					old[k] = flight[k]
-				}
-			:: else
-			fi
+		:: else
 		fi;
 		yes = 0;
 		count = 0;

@@ -84,12 +84,13 @@ static size_t stores_wrong(copy_fn copy, size_t at, size_t size, size_t n)
 static void all_shapes(size_t (*wrong)(copy_fn copy, size_t at, size_t size, size_t n), copy_fn copy)
 {
 	static const size_t bytes[] = {3, 8, 14, 44, 72, 264};
+	const bool slow = TW_ASAN || TW_TSAN; /* a step takes far longer, and all lengths take one path */
 
 	for (size_t size = 1; size <= 8; size *= 2)
-		for (size_t i = 0; i < COUNT(bytes); i++)
+		for (size_t i = 0; i < COUNT(bytes) - slow; i++)
 			for (size_t at = 0; bytes[i] % size == 0 && at <= 40; at += 24 - size)
 				CU_ASSERT_EQUAL(wrong(copy, MARGIN + at, size, bytes[i] / size), 0);
-	if (!TW_ASAN && !TW_TSAN) /* all lengths take one path there, a step of which takes far longer */
+	if (!slow)
 		CU_ASSERT_EQUAL(wrong(copy, MARGIN + 24, 8, 4104 / 8), 0);
 }
 
