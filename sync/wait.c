@@ -74,8 +74,8 @@ static bool sync_look(void *arg)
 	return false;
 }
 
-/* The wait begins: others see it.  Returns what sync_wait_end needs: who waited before, as a handler's wait is
- * inside another. */
+/* The wait begins: others see it.  Returns what sync_wait_end needs: the thread that waited before, because a
+ * handler's wait is inside another one. */
 static const void *sync_wait_begin(struct tw_waits *w, enum tw_wait_call call, uint64_t object, uint64_t value)
 {
 	const void *outer = atomic_load_explicit(&sync_waiter, memory_order_relaxed);

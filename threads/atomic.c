@@ -203,8 +203,7 @@ static atomic_wide wide_apply(volatile atomic_wide *p, atomic_wide (*op)(atomic_
 	    ATOMIC_NAME(name##_fetch, 16);                                                                             \
 	atomic_wide th_##name##_fetch_16(volatile atomic_wide *p, atomic_wide v, int order)                            \
 	{                                                                                                              \
-		(void)order;                                                                                           \
-		return wide_##name(wide_apply(p, wide_##name, v), v);                                                  \
+		return wide_##name(th_fetch_##name##_16(p, v, order), v);                                              \
 	}
 WIDE_FETCH(add, old + v)
 WIDE_FETCH(sub, old - v)
@@ -272,20 +271,32 @@ static size_t any_element(size_t n, const volatile void *p)
 	case 8: each(uint64_t, 8); break;                                                                              \
 	case 16: each(atomic_wide, 16); break;                                                                         \
 	default:                                                                                                       \
-		th_atomic_any(p, true);                                                                                \
+		any_begin(p);                                                                                          \
 		away;                                                                                                  \
-		th_atomic_any(p, false);                                                                               \
+		any_end(p);                                                                                            \
 	}
 
-/* Before the job there is one thread, and no lock. */
-static void th_atomic_any(const volatile void *p, bool enter)
+/* The lock of the object at @p.  None before the job and in a child of fork: there one thread is all. */
+static tw_lock_t any_lock(const volatile void *p)
 {
-	tw_lock_t lock = atomic_lock(p);
+	return tw_me ? atomic_lock(p) : (tw_lock_t){0};
+}
 
+static void any_begin(const volatile void *p)
+{
+	tw_lock_t lock = any_lock(p);
+
+	if (!lock.id)
+		return;
 	th_stack_reserve();
-	if (lock.id && enter)
-		tw_lock_acquire(lock);
-	else if (lock.id)
+	tw_lock_acquire(lock);
+}
+
+static void any_end(const volatile void *p)
+{
+	tw_lock_t lock = any_lock(p);
+
+	if (lock.id)
 		tw_lock_release(lock);
 }
 
@@ -330,4 +341,4 @@ bool th_is_lock_free(size_t n, const void *p)
 {
 	return any_element(n, p) != 0;
 }
-#endif
+#endif /* __x86_64__ */

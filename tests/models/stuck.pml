@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* stuck.pml - all processors wait for each other: what the launcher may conclude (sync/wait.c, tools/agent_waits.c, tools/waits.c).
  *
- * Each of two processors, one to a node, posts to the other or does not, waits for a post to itself, and begins anew.  Its agent looks at it at each
- * tick, wakes it, and sends a beat.  The launcher asks when the beats of all nodes were the same for LONG ticks; what was under way when
- * they became the same has arrived by then, which is all that is taken for granted about time.
+ * Each of two processors, one to a node, posts to the other or does not, waits for a post to itself, and begins
+ * anew.  At each tick its agent looks at it, wakes it, and sends a beat.  The launcher asks when the beats of all nodes
+ * were the same for LONG ticks.  What was in flight when they became the same has arrived by then; nothing else is
+ * taken for granted about time.
  *
- * Claim:    when the launcher ends the job, no processor runs, none has a post to take, and none is under way: so none would ever run.
- * Not here: processors of one node (their counts are added up), signals' handlers, waits with a time-out, nodes that are stopped.
+ * Claim:    when the launcher ends the job, no processor runs, none has a post to take, and no post is in flight.
+ * Not here: processors of one node (their counts are added up), signals' handlers, waits with a time-out, nodes that
+ *           are stopped.
  *
  * ROUNDS: waits of the first; the second has one less.
  *
  * pan:  -DROUNDS=2
- * fail: -DROUNDS=2 -DNO_LOOK      who has not looked since the tick before counts as waiting
+ * fail: -DROUNDS=2 -DNO_LOOK      a processor that has not looked since the tick before counts as waiting
  * fail: -DROUNDS=2 -DNO_COUNT     waits are not counted: another wait is taken for the same
- * fail: -DROUNDS=2 -DNO_TIME      what is under way may arrive after the question
+ * fail: -DROUNDS=2 -DNO_TIME      posts may arrive after the question
  * fail: -DROUNDS=2 -DNO_QUESTION  the beats alone are enough
  * fail: -DROUNDS=2 -DNEXT_TICK    the tick right after the question answers
  */
@@ -23,7 +25,7 @@
 bit call[P], flag[P], waiting[P], bell[P]; /* waiting: in truth */
 bit looked[P]; /* since the tick before */
 byte begun[P];
-byte flight[P], old[P]; /* posts under way; those that were when the beats became the same */
+byte flight[P], old[P]; /* posts in flight; those that were when the beats became the same */
 
 chan beat[P] = [0] of { bit, bit, byte }; /* is it the answer, too?  All wait; how many waits */
 bit question[P];

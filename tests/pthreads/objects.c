@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -461,6 +462,13 @@ static void sizes(void)
 	atomic_store(&wide, p);
 	atomic_store(&odd, t);
 	printf(", %lu %d", atomic_load(&wide).b, atomic_load(&odd).c);
+	fflush(stdout);
+	pid_t child = fork(); /* has copies, and no locks */
+	if (child == 0)
+		_exit(atomic_load(&wide).a == p.a && atomic_load(&odd).a == t.a ? 5 : 6);
+	int status = 0;
+	waitpid(child, &status, 0);
+	printf(", child %d", WEXITSTATUS(status));
 #if defined(__SIZEOF_INT128__)
 	printf(", %lx %lx", (unsigned long)(wide_sum >> 64), (unsigned long)wide_sum);
 #endif
