@@ -8,11 +8,10 @@ import os
 import platform
 import shlex
 import shutil
-import signal
 import subprocess
 import sys
 
-from harness import execute, figure, pgas, reduce, report, shmem, shmem_report, tables
+from harness import execute, figure, interrupts, pgas, reduce, report, shmem, shmem_report, tables
 from harness.files import claim
 from harness.identity import is_of, tools_digest
 from harness.plan import Plan, Refused, find, load
@@ -155,13 +154,8 @@ def run_pgas(a, directory, plan):
     pgas.Executor(plan, directory, a.tweed).run_all()
 
 
-def stop(number, _frame):
-    raise KeyboardInterrupt(number)
-
-
 def main():
-    signal.signal(signal.SIGINT, stop)
-    signal.signal(signal.SIGTERM, stop)
+    interrupts.take()
     a = parse()
     if a.list:
         show_plans()

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 
+from harness import interrupts
 from harness.execute import Progress, without_settings
 from harness.files import claim
 from harness.identity import tools_digest
@@ -173,7 +174,7 @@ def run(programs, out, tweed, retry):
 
 def main():
     a, command = parse(sys.argv[1:])
-    trial.take_signals()
+    interrupts.take()
     title, programs = programs_of(a, command)
     check(programs, a.tweed)
     out = directory_of(a, programs)

@@ -14,6 +14,7 @@ import time
 
 from .files import replacing
 from .identity import identity, is_of, tools_digest
+from .interrupts import child_of
 from .machine import Others
 from .plan import SEQUENTIAL, Refused
 
@@ -27,16 +28,10 @@ def write(path, value):
         json.dump(value, f, indent=1)
 
 
-@contextlib.contextmanager
 def spawn(command, environment):
-    """A child that is ended when who waits for it is interrupted."""
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace", env=environment,
-                          stdin=subprocess.DEVNULL) as child:
-        try:
-            yield child
-        except KeyboardInterrupt:
-            child.terminate()
-            raise
+    """A child that is ended when its parent is interrupted."""
+    return child_of(command, subprocess.Popen.terminate, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
+                    env=environment, stdin=subprocess.DEVNULL)
 
 
 def finish(child, timeout):

@@ -9,6 +9,7 @@ import subprocess
 import time
 from dataclasses import dataclass
 
+from harness.interrupts import child_of
 from harness.machine import Others
 
 MOST = 64 << 20  # bytes of an output that are kept; a program that prints more is ended
@@ -52,23 +53,21 @@ def run(command, folder, environment, out, err, limit, stdin=os.devnull, launche
     before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     late, flooded, others = False, False, Others()
     with open(stdin, "rb") as source, open(out, "wb") as out_file, open(err, "wb") as err_file, \
-            subprocess.Popen(command, cwd=folder, env=environment, stdin=source, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                             start_new_session=True) as child, selectors.DefaultSelector() as kept:
+            child_of(command, lambda c: end(c, not launcher), cwd=folder, env=environment, stdin=source, stdout=subprocess.PIPE,
+                     stderr=subprocess.PIPE, start_new_session=True) as child, selectors.DefaultSelector() as kept:
         files = [out_file, err_file]
         kept.register(child.stdout, selectors.EVENT_READ, 0)
         kept.register(child.stderr, selectors.EVENT_READ, 1)
-        try:
-            while child.poll() is None and not late and not flooded:
-                left = begun + limit - time.monotonic()
-                late = left <= 0
-                if kept.get_map():
-                    flooded = drain(kept.select(min(max(left, 0), GLANCE)), kept, files)
-                else:
-                    with contextlib.suppress(subprocess.TimeoutExpired):
-                        child.wait(min(max(left, 0), GLANCE))
-            seconds = time.monotonic() - begun
-        finally:
-            end(child, not launcher)
+        while child.poll() is None and not late and not flooded:
+            left = begun + limit - time.monotonic()
+            late = left <= 0
+            if kept.get_map():
+                flooded = drain(kept.select(min(max(left, 0), GLANCE)), kept, files)
+            else:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    child.wait(min(max(left, 0), GLANCE))
+        seconds = time.monotonic() - begun
+        end(child, not launcher)
         while kept.get_map() and (ready := kept.select(0)):  # what it left in the pipes
             if drain(ready, kept, files):
                 break

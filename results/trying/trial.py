@@ -6,7 +6,6 @@ import json
 import os
 import re
 import shutil
-import signal
 import statistics
 
 from harness.execute import without_settings, write
@@ -256,12 +255,3 @@ class Trial:
     def native_seconds(self, place):
         runs = self.references.get(place[0] * place[1])
         return statistics.median(r["seconds"] for r in runs) if runs and self.kind in NATIVE else None
-
-
-def interrupted(number, _frame):
-    raise KeyboardInterrupt(number)
-
-
-def take_signals():
-    signal.signal(signal.SIGINT, interrupted)
-    signal.signal(signal.SIGTERM, interrupted)

@@ -10,11 +10,14 @@ import subprocess
 import sys
 import tempfile
 import time
+import unittest.mock
 
 sys.dont_write_bytecode = True
 from command import TWEED, check, end  # noqa: E402
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../results"))
+from harness import interrupts  # noqa: E402
+from trying import process  # noqa: E402
 from trying.outputs import Reference  # noqa: E402
 
 # Its argument says what it does under Tweed; natively it is good.  It writes a file, and appends to another.
@@ -183,6 +186,26 @@ def texts():
     check("lines too many, too few", "one too many" in Reference([b"a"], [], 0, False).difference(b"a\nb") and "missing" in Reference([b"a\nb"], [], 0, False).difference(b"a"))
 
 
+def stops_early(top):
+    """Signalled before it has its child in hand, it ends the child."""
+    class Signalled(subprocess.Popen):
+        def __init__(self, *args, **options):
+            super().__init__(*args, **options)
+            os.kill(os.getpid(), signal.SIGTERM)
+    folder = os.path.join(top, "try-early")
+    os.makedirs(folder)
+    interrupts.take()
+    with unittest.mock.patch.object(subprocess, "Popen", Signalled):
+        try:
+            process.run(["sleep", "98.76"], folder, None, os.path.join(top, "o"), os.path.join(top, "e"), 30)
+            number = None
+        except KeyboardInterrupt as e:
+            number = e.args[0]
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    check("it stops early", number == signal.SIGTERM and not sleepers(top), f"{number} {sleepers(top)}")
+
+
 def stops(top):
     """Interrupted, it leaves nothing running."""
     write(os.path.join(top, "stopped", "main"), "#!/bin/sh\nexec sleep 98.76\n")
@@ -259,6 +282,7 @@ with tempfile.TemporaryDirectory() as directory:
     plan(directory)
     ends(directory)
     errors(directory)
+    stops_early(directory)
     stops(directory)
     os.makedirs(os.path.join(directory, "empty"))
     refusals(directory)
