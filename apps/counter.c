@@ -3,7 +3,7 @@
  *
  *     tweed run -n 2 -p 2 counter 1000
  *
- * doc/first-program.md walks through it. */
+ * doc/guide/first-program.md walks through it. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -4,7 +4,7 @@
 
 #include <stdatomic.h>
 
-#include "base/util.h"
+#include "core/base/base.h"
 
 #define AMO_HERE(bits)                                                                                                 \
 	static uint64_t amo_here_##bits(void *at, enum tw_amo op, uint##bits##_t value, uint##bits##_t expect)         \

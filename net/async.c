@@ -27,11 +27,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/util.h"
+#include "core/base/base.h"
 
 #define ASYNC_NAP_LEAST 50000u   /* ns */
 #define ASYNC_NAP_MOST  2000000u /* so what was put is late by so much, twice at most */
-#define ASYNC_LOOKS     20u      /* in vain, before it sleeps */
+#define ASYNC_POLLS     20u      /* in vain, before it sleeps */
 #define ASYNC_SPINS     500u     /* of who waits for its turn: about as long as one takes */
 #define ASYNC_PUSHES    8u       /* at most, in a turn */
 
@@ -160,10 +160,10 @@ ASYNC_VALUE(bool, recv, (struct tw_net * net, struct tw_msg *msg), (net, msg))
 ASYNC_VOID(notify, (struct tw_net * net, unsigned node, unsigned port), (net, node, port))
 ASYNC_VOID(sleep, (struct tw_net * net, uint32_t seen, uint64_t timeout_ns), (net, seen, timeout_ns))
 ASYNC_VOID(progress, (struct tw_net * net), (net))
-ASYNC_VALUE(bool, tell, (struct tw_net * net, unsigned node, unsigned port, const struct tw_net_told *told),
-            (net, node, port, told))
-ASYNC_VALUE(bool, hear, (struct tw_net * net), (net))
-ASYNC_VOID(doze, (struct tw_net * net, unsigned node, unsigned port), (net, node, port))
+ASYNC_VALUE(bool, put_signal, (struct tw_net * net, unsigned node, unsigned port, const struct tw_net_signal *signal),
+            (net, node, port, signal))
+ASYNC_VALUE(bool, poll_signals, (struct tw_net * net), (net))
+ASYNC_VOID(announce_sleep, (struct tw_net * net, unsigned node, unsigned port), (net, node, port))
 
 /* All that uses the endpoint; what a transport lacks stays away. */
 #define ASYNC_OPS(X)                                                                                                   \
@@ -173,7 +173,7 @@ ASYNC_VOID(doze, (struct tw_net * net, unsigned node, unsigned port), (net, node
 	X(cas)                                                                                                         \
 	X(fadd)                                                                                                        \
 	X(swap) X(amo) X(amo_post) X(start) X(settle) X(fence) X(flush) X(send) X(recv) X(notify) X(sleep) X(progress) \
-	    X(tell) X(hear) X(doze)
+	    X(put_signal) X(poll_signals) X(announce_sleep)
 
 /* ---- the thread's side ---- */
 
@@ -220,10 +220,10 @@ static void *async_run(void *arg)
 
 	prctl(PR_SET_TIMERSLACK, 1ul, 0, 0, 0);
 	while (!atomic_load(&a->stopping)) {
-		enum async_found found = async_look(a, looks == ASYNC_LOOKS);
+		enum async_found found = async_look(a, looks == ASYNC_POLLS);
 
 		nap = found == ASYNC_LATE ? (long)ASYNC_NAP_LEAST : TW_MIN(2 * nap, (long)ASYNC_NAP_MOST);
-		looks = found || looks == ASYNC_LOOKS ? 0 : looks + 1;
+		looks = found || looks == ASYNC_POLLS ? 0 : looks + 1;
 		while (atomic_load(&a->asleep) && !atomic_load(&a->stopping))
 			tw_futex_wait(&a->asleep, 1, 0);
 		nanosleep(&(struct timespec){.tv_nsec = nap}, NULL);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/util.h"
+#include "core/base/base.h"
 #include "net/flow.h"
 
 struct tw_net_flow *tw_net_flow_new(const struct tw_net *net)

@@ -19,7 +19,7 @@
 #ifndef TW_NET_MAILBOX_H
 #define TW_NET_MAILBOX_H
 
-#include "base/util.h"
+#include "core/base/base.h"
 #include "tweed/driver/transport.h"
 
 #define MAILBOX_SLOTS 64u

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/util.h"
+#include "core/base/base.h"
 
 /* So much address space, from an address of huge page alignment on.  NULL: errno. */
 static char *map_reserve(size_t bytes)

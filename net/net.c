@@ -4,7 +4,7 @@
  * The short cut needs no fence of its own: own-node memory is this processor's, and flush is a full barrier. */
 #include "tweed/driver/transport.h"
 
-#include "base/words.h"
+#include "core/base/word_copy.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -163,11 +163,11 @@ uint64_t tw_net_swap(struct tw_net *net, unsigned node, size_t offset, uint64_t 
 	return atomic_exchange(net_word(net, offset), value);
 }
 
-bool tw_net_tell(struct tw_net *net, unsigned node, unsigned port, const struct tw_net_told *told)
+bool tw_net_put_signal(struct tw_net *net, unsigned node, unsigned port, const struct tw_net_signal *signal)
 {
-	if (!net->ops->tell || net_own(net, node) || !net->ops->tell(net, node, port, told))
+	if (!net->ops->put_signal || net_own(net, node) || !net->ops->put_signal(net, node, port, signal))
 		return false;
-	net->bytes_out += told->len + sizeof(told->value);
+	net->bytes_out += signal->len + sizeof(signal->value);
 	return true;
 }
 

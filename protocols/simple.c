@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* simple.c - home-based eager release consistency: the example of doc/writing-a-protocol.md.
+/* simple.c - home-based eager release consistency: the example of doc/internals/writing-a-protocol.md.
  *
  * The frame of a page's home is the master copy.  Other nodes fetch it when they fault, find their writes by twin and
  * diff, send them home at each release, and then a write notice to every node.  Acquires unmap what notices came

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""`tweed compare`: run a plan; tables, figures and a report (doc/comparing.md)."""
+"""`tweed compare`: run a plan; tables, figures and a report (doc/guide/comparing.md)."""
 import argparse
 import datetime
 import json

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""`tweed try`: try programs of one's own (doc/trying.md)."""
+"""`tweed try`: try programs of one's own (doc/guide/trying.md)."""
 import argparse
 import os
 import shlex

@@ -153,7 +153,7 @@ static uint64_t barrier_some(struct tw_proc *me, const struct sync_object *o, bo
 	return wait.epoch;
 }
 
-static void barrier_came(struct tw_proc *me, uint64_t id)
+static void barrier_arrived(struct tw_proc *me, uint64_t id)
 {
 	tw_trace(me, TW_TRACE_barrier_arrive, TW_TRACE_NONE, TW_TRACE_NO_PAGE, id, 0);
 }
@@ -175,7 +175,7 @@ void tw_barrier_all(void)
 	struct tw_proc *me = tw_me_checked("tw_barrier_all");
 
 	sync_alone("tw_barrier_all");
-	barrier_came(me, SYNC_JOB_ID);
+	barrier_arrived(me, SYNC_JOB_ID);
 	tw_arrive(me, SYNC_JOB_ID);
 	barrier_passed(me, SYNC_JOB_ID, barrier_all(me, NULL, TW_WAIT_BARRIER_ALL, &me->n->barriers_done, NULL));
 }
@@ -198,7 +198,7 @@ bool tw_sync_barrier_wait(struct tw_proc *me, uint64_t id)
 	if (o.n == 0 || o.n > me->nodes * me->locals)
 		tw_fatal("tw_barrier_wait: %lx is not the handle of a barrier", (unsigned long)id);
 	sync_alone("tw_barrier_wait");
-	barrier_came(me, id);
+	barrier_arrived(me, id);
 	if (o.n == me->nodes * me->locals) {
 		tw_arrive(me, id);
 		barrier_passed(me, id, barrier_all(me, &o, TW_WAIT_BARRIER, NULL, &last));

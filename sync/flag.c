@@ -60,9 +60,9 @@ void tw_flag_set(tw_flag_t flag, uint64_t value)
 	}
 }
 
-void tw_sync_flag_tell(struct tw_proc *me, uint64_t id, uint64_t value, unsigned processor)
+void tw_sync_flag_raise(struct tw_proc *me, uint64_t id, uint64_t value, unsigned processor)
 {
-	struct sync_object o = sync_find(me, id, SYNC_FLAG, "tw_sync_flag_tell");
+	struct sync_object o = sync_find(me, id, SYNC_FLAG, "tw_sync_flag_raise");
 	unsigned node = processor / me->locals;
 
 	tw_trace(me, TW_TRACE_flag_set, TW_TRACE_NONE, TW_TRACE_NO_PAGE, id, value);

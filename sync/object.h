@@ -13,7 +13,7 @@
 #ifndef TW_SYNC_OBJECT_H
 #define TW_SYNC_OBJECT_H
 
-#include "base/util.h"
+#include "core/base/base.h"
 #include "sync/sync.h"
 
 enum sync_kind { SYNC_LOCK = 1, SYNC_BARRIER, SYNC_FLAG };

@@ -4,9 +4,9 @@
 #ifndef TW_SYNC_SYNC_H
 #define TW_SYNC_SYNC_H
 
-#include "core/job.h"
+#include "core/job/job.h"
 
-/* Bytes wanted in each node's exported and private memory (core/layout.c asks). */
+/* Bytes wanted in each node's exported and private memory (core/memory/regions.c asks). */
 size_t tw_sync_exported_bytes(const struct tw_config *config);
 size_t tw_sync_private_bytes(const struct tw_config *config);
 
@@ -27,9 +27,9 @@ void tw_sync_held_forget(struct tw_proc *me);
 /* tw_sync_barrier_wait - tw_barrier_wait.  Returns true in one of those who meet. */
 bool tw_sync_barrier_wait(struct tw_proc *me, uint64_t id);
 
-/* tw_sync_flag_tell - tw_flag_set of a flag that @processor alone waits for, and nobody else looks at: it is raised at that processor's node
+/* tw_sync_flag_raise - tw_flag_set of a flag that @processor alone waits for, and nobody else looks at: it is raised at that processor's node
  * only.  Values of one flag are told one after the other. */
-void tw_sync_flag_tell(struct tw_proc *me, uint64_t id, uint64_t value, unsigned processor);
+void tw_sync_flag_raise(struct tw_proc *me, uint64_t id, uint64_t value, unsigned processor);
 
 /* tw_sync_short - a lock's slot in 32 bits, never 0; tw_sync_whole - the handle of the lock in that slot now. */
 uint32_t tw_sync_short(struct tw_proc *me, uint64_t id);

@@ -57,15 +57,15 @@ void sync_alone(const char *function)
 		         function, tw_sync_call_name(atomic_load(&tw_me->stats->waits.call)));
 }
 
-struct sync_look {
+struct sync_check {
 	struct tw_waits *waits;
 	bool (*ready)(void *arg);
 	void *arg;
 };
 
-static bool sync_look(void *arg)
+static bool sync_check(void *arg)
 {
-	struct sync_look *l = arg;
+	struct sync_check *l = arg;
 
 	if (l->ready(l->arg))
 		return true;
@@ -98,26 +98,26 @@ static void sync_wait_end(struct tw_waits *w, const void *outer)
 void sync_wait(struct tw_proc *me, enum tw_wait_call call, uint64_t object, uint64_t value, bool (*ready)(void *arg),
                void *arg)
 {
-	struct sync_look look = {&me->stats->waits, ready, arg};
+	struct sync_check look = {&me->stats->waits, ready, arg};
 
 	if (ready(arg))
 		return;
 	const void *outer = sync_wait_begin(look.waits, call, object, value);
-	tw_wait(me, sync_look, &look);
+	tw_wait(me, sync_check, &look);
 	sync_wait_end(look.waits, outer);
 }
 
 void sync_poll(struct tw_proc *me, enum tw_wait_call call, uint64_t object, bool (*ready)(void *arg),
                void (*pause)(void *arg), void *arg)
 {
-	struct sync_look look = {&me->stats->waits, ready, arg};
+	struct sync_check look = {&me->stats->waits, ready, arg};
 
 	if (ready(arg))
 		return;
 	const void *outer = sync_wait_begin(look.waits, call, object, 0);
 	do
 		pause(arg);
-	while (!sync_look(&look));
+	while (!sync_check(&look));
 	sync_wait_end(look.waits, outer);
 }
 

@@ -12,7 +12,7 @@
  * tests/models/wait.pml searches all of it. */
 #include "sync/wait_queue.h"
 
-#include "core/stores.h"
+#include "core/memory/stores.h"
 #include "sync/sync.h"
 
 #define WAIT_STORE(field, value) (tw_stores_add(&(field), sizeof(field)), (field) = (value))
@@ -129,11 +129,11 @@ void tw_wait_queue_wake(struct tw_wait_queue *queue, const volatile void *object
 		struct wait_entry e = wait_queues->entry[p - 1];
 
 		next = e.next;
-		tw_sync_flag_tell(tw_me, e.flag.id, e.ticket, p - 1);
+		tw_sync_flag_raise(tw_me, e.flag.id, e.ticket, p - 1);
 	}
 }
 
-static bool wait_told(void *ticket)
+static bool wait_raised(void *ticket)
 {
 	return tw_flag_get(wait_flag) >= *(const uint64_t *)ticket;
 }
@@ -155,7 +155,7 @@ static bool wait_leave(const volatile void *object)
 
 bool tw_wait_queue_wait(const volatile void *object, uint64_t ticket, uint64_t until_ns)
 {
-	if (until_ns && !tw_wait_until(tw_me, wait_told, &ticket, until_ns) && wait_leave(object))
+	if (until_ns && !tw_wait_until(tw_me, wait_raised, &ticket, until_ns) && wait_leave(object))
 		return false;
 	tw_flag_wait(wait_flag, ticket);
 	return true;

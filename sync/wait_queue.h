@@ -13,7 +13,7 @@
 #ifndef TW_SYNC_WAIT_QUEUE_H
 #define TW_SYNC_WAIT_QUEUE_H
 
-#include "core/job.h"
+#include "core/job/job.h"
 #include "tweed/tweed.h"
 
 #define TW_WAIT_QUEUES 64u

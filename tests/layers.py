@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The dependency rule of the folders, held by their #include lines.
+"""The dependency rule of the folders, held by their #include lines and by what their object files call.
 
-layers.py ROOT         plant wrong includes and require that they are found, then check the tree; status 1 when it is broken"""
+layers.py ROOT [LIBRARY]   plant mistakes and require that they are found, then check the tree, and libtweed.a; status 1 when it is broken"""
 import os
 import re
+import subprocess
 import sys
 
 # Folder or file: what its files may include of the project, besides files of the same folder.  The longest match counts.
-# Lowest first; protocols are found by name in protocols/list.c, so nobody includes them.
+# Lowest first; protocols are found by name in protocols/protocols.c, so nobody includes them.
 RULE = {
     "include/tweed/tweed.h": [],
     "include/tweed/instrumented.h": [],
@@ -19,32 +20,48 @@ RULE = {
     "include/tweed/driver/transport.h": [],
     "include/tweed/driver/fault.h": [],
     "include/tweed/driver/": [],  # complete in itself: all that a driver's author reads
-    "base/": ["include/tweed/driver/util.h"],
-    "net/": ["base/", "include/tweed/driver/transport.h"],
-    "core/fault/": ["base/", "include/tweed/driver/fault.h"],
-    "core/": ["base/", "net/", "include/"],
-    "core/layout.c": ["base/", "core/", "net/", "include/", "sync/sync.h"],  # the sizes of sync's memory
-    "sync/": ["base/", "net/", "core/", "include/"],
+    "core/base/": ["include/tweed/driver/util.h"],
+    "net/": ["core/base/", "include/tweed/driver/transport.h"],
+    "core/fault/": ["core/base/", "include/tweed/driver/fault.h"],
+    "core/": ["net/", "include/"],
+    "core/memory/regions.c": ["core/", "net/", "include/", "sync/sync.h"],  # the sizes of sync's memory
+    "sync/": ["net/", "core/", "include/"],
     "protocols/": ["include/tweed/driver/"],
-    "api/": ["base/", "net/", "core/", "sync/", "include/"],
+    "runtime/": ["net/", "core/", "sync/", "include/"],
     "include/tweed/shmem.h": ["include/tweed/shmem_types.h", "include/tweed/shmem_generic.h"],
     "include/tweed/shmem_types.h": [],
     "include/tweed/shmem_generic.h": [],
     "include/tweed/pshmem.h": ["include/tweed/shmem.h"],
     "include/tweed/shmemx.h": ["include/tweed/shmem.h"],
     "include/tweed/mpp/": ["include/tweed/shmem.h", "include/tweed/shmemx.h"],
-    "pgas/": ["base/", "net/", "core/", "sync/", "include/"],
+    "pgas/": ["net/", "core/", "sync/", "include/"],
     "include/tweed/pgas.h": [],
-    "tools/": ["base/", "net/", "core/", "sync/", "api/", "pgas/shmem/size.h", "pgas/shmem/collective/table.h", "include/", "instrument/wrapped.h"],
-    "instrument/": ["base/", "core/", "include/"],
-    "threads/": ["base/", "core/", "sync/", "include/"],
-    "pthreads/": ["base/", "core/", "sync/", "threads/", "include/"],
-    "openmp/": ["base/", "core/", "sync/", "threads/", "pthreads/pthreads.h", "include/"],
+    "tools/": ["net/", "core/", "sync/", "pgas/shmem/size.h", "pgas/shmem/collective/table.h", "include/", "runtime/stores/wrapped.h"],
+    "runtime/stores/": ["core/", "include/"],
+    "runtime/threads/": ["core/", "sync/", "include/"],
+    "runtime/pthreads/": ["core/", "sync/", "runtime/threads/", "include/"],
+    "runtime/openmp/": ["core/", "sync/", "runtime/threads/", "runtime/pthreads/pthreads.h", "include/"],
     "apps/": ["include/tweed/tweed.h"],
     "apps/pgas/": ["include/tweed/tweed.h", "include/tweed/pgas.h"],
     "splash/": ["apps/kernel.h", "include/tweed/tweed.h"],
     "tests/": [""],
 }
+# What the objects of a folder may call, beside those of the same folder.  A registry's file names its members, and is called from below.
+CALLS = {
+    "core/base/": [],
+    "net/": ["core/base/"],
+    "core/fault/": ["core/base/"],
+    "core/": ["core/", "net/"],
+    "sync/": ["core/", "net/"],
+    "protocols/": ["core/", "net/"],
+    "runtime/": ["core/", "net/", "sync/"],
+    "pgas/": ["core/", "net/", "sync/"],
+}
+REGISTRIES = ("net/transports.c", "core/fault/backends.c", "protocols/protocols.c")
+# Definitions here have the C library's names: who calls read or free means that.
+WRAPPERS = ("core/process/", "core/memory/heap_private.c", "runtime/")
+# Files here may call each other in circles; nowhere else.
+CIRCLES = ("pgas/", "protocols/timestamp/", "net/verbs/")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^">]+)[">]', re.M)
 CORE_NAME = re.compile(r"^[ \t]*extern\b[^;]*\btw_(?!protocol_)\w+\s*[;([].*", re.M)  # declared by hand
 COMMENT = re.compile(r"/\*.*?\*/", re.S)
@@ -96,6 +113,55 @@ def check_file(tree, path):
     return wrong
 
 
+# ---- symbols
+
+
+def read_library(library, sources):
+    """Object files as their sources -> the sources that they call -> by which symbol."""
+    named = {path.replace("/", "_") + ".o": path for path in sources}
+    defined, used, path = {}, {}, None
+    for line in subprocess.run(["nm", library], capture_output=True, text=True, check=True).stdout.splitlines():
+        word = line.split()
+        if line.endswith(":"):
+            path = named.get(line[:-1])
+        elif path and len(word) == 2 and word[0] in "Uw":
+            used.setdefault(path, set()).add(word[1])
+        elif path and len(word) == 3 and word[1] in "TDBRVWCi" and (word[2].startswith("tw_") or not path.startswith(WRAPPERS)):
+            defined.setdefault(word[2], path)
+    return {path: {defined[n]: n for n in sorted(names) if defined.get(n, path) != path} for path, names in used.items()}
+
+
+def wrong_calls(calls):
+    wrong = []
+    for path, called in sorted(calls.items()):
+        rule = max((r for r in CALLS if path.startswith(r)), key=len, default=None)
+        for target, name in sorted(called.items()):
+            if rule and path not in REGISTRIES and target not in REGISTRIES and not target.startswith((rule, *CALLS[rule])):
+                wrong.append(f"{path} must not call {name} of {target}; it may call {', '.join(CALLS[rule]) or 'nothing'}")
+    return wrong
+
+
+def circles(calls):
+    """Sets of files each of which reaches the others by calls."""
+    calls = {path: [t for t in called if t not in REGISTRIES] for path, called in calls.items() if path not in REGISTRIES}
+    reached = {}
+    for path in calls:
+        todo, seen = [path], set()
+        while todo:
+            for target in calls.get(todo.pop(), []):
+                if target not in seen:
+                    seen.add(target)
+                    todo.append(target)
+        reached[path] = seen
+    found = {frozenset(t for t in seen if path in reached.get(t, ())) for path, seen in reached.items() if path in seen}
+    return sorted(sorted(c) for c in found)
+
+
+def check_library(calls):
+    return wrong_calls(calls) + [f"they call each other in a circle: {', '.join(c)}" for c in circles(calls)
+                                 if not all(path.startswith(CIRCLES) for path in c)]
+
+
 def check(tree):
     return [w for path in sorted(tree) for w in check_file(tree, path)]
 
@@ -103,50 +169,58 @@ def check(tree):
 def self_test(tree):
     """Each planted file must be found, and nothing else."""
     planted = [
-        ("base/x.c", '#include "tweed/driver/transport.h"'),
-        ("net/x.c", '#include "core/config.h"'),
+        ("core/base/x.c", '#include "tweed/driver/transport.h"'),
+        ("net/x.c", '#include "core/job/settings.h"'),
         ("net/x.c", '#include "tweed/driver/protocol.h"'),
         ("net/x.c", '#include "../sync/sync.h"'),
         ("core/x.c", '#include "sync/sync.h"'),
         ("core/x.c", '#\tinclude <protocols/cashmere/cashmere.h>'),
-        ("core/fault/x.c", '#include "core/job.h"'),
+        ("core/fault/x.c", '#include "core/job/job.h"'),
         ("sync/x.c", '#include "protocols/cashmere/cashmere.h"'),
-        ("protocols/x/x.c", '#include "core/job.h"'),
-        ("protocols/x/x.c", '#include "base/util.h"'),
+        ("protocols/x/x.c", '#include "core/job/job.h"'),
+        ("protocols/x/x.c", '#include "core/base/base.h"'),
         ("protocols/x/x.c", '#include "tweed/tweed.h"'),
         ("protocols/x/x.c", "extern struct tw_proc *tw_me;"),
         ("protocols/x/x.c", '#include "protocols/cashmere/cashmere.h"'),
         ("protocols/x.c", '#include "protocols/cashmere/cashmere.h"'),
-        ("include/tweed/driver/x.h", '#include "base/util.h"'),
-        ("include/tweed/driver/x.h", '#include "core/layout.h"'),
+        ("include/tweed/driver/x.h", '#include "core/base/base.h"'),
+        ("include/tweed/driver/x.h", '#include "core/memory/regions.h"'),
         ("include/tweed/driver/transport.h", '#include "tweed/driver/protocol.h"'),
-        ("api/x.c", '#include "tools/tools.h"'),
+        ("runtime/x.c", '#include "tools/tools.h"'),
         ("tools/x.c", '#include "protocols/cashmere/cashmere.h"'),
-        ("apps/x.c", '#include "base/util.h"'),
+        ("apps/x.c", '#include "core/base/base.h"'),
         ("splash/x.c", '#include <tweed/driver/protocol.h>'),
-        ("include/tweed/tweed.h", '#include "base/util.h"'),
+        ("include/tweed/tweed.h", '#include "core/base/base.h"'),
         ("core/x.c", '#include "core/nowhere.h"'),
         ("elsewhere/x.c", "int x;"),
     ]
     silent = [("protocols/x/x.h", "extern const struct tw_protocol tw_protocol_x;\nextern const struct tw_thing x_thing;"),
-              ("apps/x.c", '/* #include "base/util.h" */'), ("apps/x.c", '#include "tweed/tweed.h"\n#include <stdio.h>')]
+              ("apps/x.c", '/* #include "core/base/base.h" */'), ("apps/x.c", '#include "tweed/tweed.h"\n#include <stdio.h>')]
     before = check(tree)
     for path, text in planted + silent:
         found = [w for w in check({**tree, path: text}) if w not in before]
         if len(found) != ((path, text) in planted):
             sys.exit(f"self-test: {path} with {text!r} gave {found}")
+    for calls, wrong in (({"net/x.c": {"core/job/job.c": "tw_me"}}, 1), ({"core/x.c": {"core/y.c": "a"}, "core/y.c": {"core/x.c": "b"}}, 1),
+                         ({"pgas/x.c": {"pgas/y.c": "a"}, "pgas/y.c": {"pgas/x.c": "b"}}, 0), ({"sync/x.c": {"core/y.c": "a"}}, 0)):
+        if len(check_library(calls)) != wrong:
+            sys.exit(f"self-test: {calls} gave {check_library(calls)}")
     return len(planted)
 
 
 def main():
-    if len(sys.argv) != 2:
-        sys.exit("usage: layers.py ROOT")
+    if len(sys.argv) not in (2, 3):
+        sys.exit("usage: layers.py ROOT [LIBRARY]")
     tree = read_tree(sys.argv[1])
     planted = self_test(tree)
     wrong = check(tree)
+    calls = read_library(sys.argv[2], tree) if len(sys.argv) == 3 else {}
+    if len(sys.argv) == 3 and not calls:
+        wrong.append(f"{sys.argv[2]} has no object of the tree")
+    wrong += check_library(calls)
     for w in wrong:
         print(w)
-    print(f"{len(tree)} files, {planted} planted includes found, {len(wrong)} wrong")
+    print(f"{len(tree)} files, {len(calls)} objects, {planted} planted includes found, {len(wrong)} wrong")
     return 1 if wrong else 0
 
 

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <sys/resource.h>
 
-#include "base/util.h"
+#include "core/base/base.h"
 #include "tools/tools.h"
 
 static rlim_t nofile_soft;

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/util.h"
+#include "core/base/base.h"
 #include "tools/tools.h"
 
 int tool_script(int argc, char **argv)

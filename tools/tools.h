@@ -21,8 +21,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "core/config.h"
-#include "tools/hosts.h"
+#include "core/job/settings.h"
+#include "tools/run/hosts.h"
 #include "tweed/driver/stats.h"
 
 #define TOOL_SETTINGS_MAX 64

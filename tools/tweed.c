@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/util.h"
+#include "core/base/base.h"
 #include "tools/tools.h"
 
 static const struct tool_command commands[] = {

@@ -4,7 +4,7 @@
  *
  *     tweed run -n 2 -p 1 floors
  *
- * Each line: remote operations and rounds for each call, beside the goals of doc/pgas.md.  Exit status 1 when one is
+ * Each line: remote operations and rounds for each call, beside the goals of doc/internals/pgas.md.  Exit status 1 when one is
  * missed. */
 #include "common.h"
 

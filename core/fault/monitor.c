@@ -7,7 +7,7 @@
  * locked (tw_protocol_enter). */
 #include "core/fault/uffd.h"
 
-#include "base/util.h"
+#include "core/base/base.h"
 #include "core/fault/trap.h"
 
 #include <errno.h>

@@ -4,7 +4,7 @@
 #include "core/fault/trap.h"
 #include "core/fault/uffd.h"
 
-#include "base/util.h"
+#include "core/base/base.h"
 
 #include <errno.h>
 #include <fcntl.h>

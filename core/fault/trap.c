@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "core/fault/trap.h"
 
-#include "base/signals.h"
-#include "base/util.h"
+#include "core/base/signals.h"
+#include "core/base/base.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -26,8 +26,8 @@
  * (UFFD_RESTORING), and protects the page again when that word was replaced meanwhile. */
 #include "core/fault/uffd.h"
 
-#include "base/fd.h"
-#include "base/util.h"
+#include "core/base/fd.h"
+#include "core/base/base.h"
 #include "core/fault/trap.h"
 
 #include <errno.h>

@@ -3,7 +3,7 @@
 #ifndef TW_CORE_FAULT_UFFD_H
 #define TW_CORE_FAULT_UFFD_H
 
-#include "base/util.h"
+#include "core/base/base.h"
 #include "tweed/driver/fault.h"
 
 #include <linux/userfaultfd.h>

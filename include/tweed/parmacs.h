@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* parmacs.h - what the PARMACS macros of share/tweed/tweed.m4 expand to (doc/splash.md).
+/* parmacs.h - what the PARMACS macros of share/tweed/tweed.m4 expand to (doc/guide/splash.md).
  *
  * A program that uses them is linked by `tweed cc --parmacs`.  It joins the job before main(), which only processor 0
  * runs; the other processors are workers, and call the functions that CREATE names.

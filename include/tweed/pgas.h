@@ -16,7 +16,7 @@
  * costs none. tw_pgas_stats() counts them.
  *
  * Sources: Dewan and Jenkins, "Paving the way for Distributed Non-Blocking Algorithms and Data Structures in the PGAS
- * model" [DJ]; the tutorial of Remus [R].  doc/pgas.md says where and why this differs. */
+ * model" [DJ]; the tutorial of Remus [R].  doc/internals/pgas.md says where and why this differs. */
 #ifndef TWEED_PGAS_H
 #define TWEED_PGAS_H
 
@@ -317,7 +317,7 @@ TW_API bool tw_local_aba_object_compare_exchange(tw_local_aba_object *o, void *e
  * Decides when nobody can be using an unlinked object any more.  Who follows pointers to shared objects does so between
  * pin and unpin of a token; who has unlinked an object gives it to defer_delete.  Each PE has an instance of its own:
  * pin, unpin and defer_delete have no remote operation.  Any PE advances the epoch, without an election: a stopped one
- * delays reclamation, and nothing else.  The rule is not the paper's, which frees too early: doc/pgas.md. */
+ * delays reclamation, and nothing else.  The rule is not the paper's, which frees too early: doc/internals/pgas.md. */
 
 struct tw_epoch;
 struct tw_token;

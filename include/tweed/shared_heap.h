@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* shared_heap.h - included by `tweed cc --shared-heap` before each source: malloc and its kin are those of
- * api/shared_heap.c. */
+ * runtime/shared_heap.c. */
 #ifndef __ASSEMBLER__
 #ifdef __cplusplus
 #if __cplusplus >= 201103L

@@ -2,7 +2,7 @@
 /* shmem.h - OpenSHMEM 1.5, for C and C++.
  *
  * Build with `tweed oshcc` (or `tweed oshc++`), run with `tweed oshrun -n PES PROGRAM`; without a launcher a program is one PE.
- * The specification is the manual; here is what it leaves open.  doc/shmem.md says how it is done.
+ * The specification is the manual; here is what it leaves open.  doc/guide/openshmem.md says how it is done.
  *
  * Symmetric are: what shmem_malloc and its kin return, and the global and static variables of the executable.  Each function is also
  * there as pshmem_..., and shmem_... may be defined by a profiler in its place.  Wrong PE numbers and addresses that are not

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* threads.h - included by `tweed omp cc` and `tweed cc --pthreads` before each source: gcc's older atomic operations become those that
- * it calls functions for (threads/atomic.c), and calls of POSIX threads and semaphores are those of pthreads/. */
+ * it calls functions for (runtime/threads/atomic.c), and calls of POSIX threads and semaphores are those of pthreads/. */
 #ifndef __ASSEMBLER__
 #pragma redefine_extname pthread_create tw_pthread_create
 #pragma redefine_extname pthread_join tw_pthread_join

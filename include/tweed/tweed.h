@@ -4,7 +4,7 @@
  * A program that includes this file is started by `tweed run -n NODES -p PROCESSORS PROGRAM ARGS`.  Every processor
  * runs main() in a process of its own; they share the memory that tw_malloc() and its kin return, at equal
  * addresses, and nothing else: globals, stacks and malloc() stay private, unless `tweed cc` was told otherwise
- * (doc/splash.md).
+ * (doc/guide/splash.md).
  *
  * The memory is coherent for data-race-free programs: when every two conflicting accesses are ordered by the
  * operations below (lock, barrier, flag), the program behaves as if sequentially consistent.  An acquire is what
@@ -14,7 +14,7 @@
  * Context: unless said otherwise, a function may be called by the processor's one application thread, between
  * tw_init() and tw_finalize(), and not from a signal handler.  A mistaken call (a destroyed handle, an
  * unlock by a stranger) ends the job with a sentence on standard error.  The same thread alone uses shared memory:
- * other threads, forked children and signal handlers must not (doc/faults.md has the details, and those of system
+ * other threads, forked children and signal handlers must not (doc/internals/faults.md has the details, and those of system
  * calls). */
 #ifndef TWEED_H
 #define TWEED_H

@@ -16,7 +16,7 @@
 
 #ifdef NODE_LOCAL
 
-#include "base/words.h"
+#include "core/base/word_copy.h"
 #include "pgas/global/local_pool.h"
 
 #define CONTAINER(name)    tw_local_##name

@@ -7,7 +7,7 @@
 #ifndef TW_PGAS_ACCESS_H
 #define TW_PGAS_ACCESS_H
 
-#include "base/words.h"
+#include "core/base/word_copy.h"
 #include "pgas/segment/segment.h"
 #include "tweed/pgas.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* atomic_object.c - AtomicObject with a counter, and its wide form: 128-bit words of segments and of the process. */
-#include "core/wide.h"
+#include "core/memory/wide.h"
 #include "pgas/global/access.h"
 #include "pgas/global/wide.h"
 

@@ -19,7 +19,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/util.h"
+#include "core/base/base.h"
 #include "pgas/global/epoch.h"
 #include "pgas/global/local_pool.h"
 

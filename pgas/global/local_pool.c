@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/util.h"
+#include "core/base/base.h"
 
 #define CHUNK_BYTES ((size_t)64 << 10)
 #define MARK        UINT64_C(1)

@@ -4,13 +4,13 @@
 #include <sched.h>
 #include <stdlib.h>
 
-#include "core/globals.h"
-#include "core/job.h"
-#include "pgas/segment/impl.h"
+#include "core/memory/globals.h"
+#include "core/job/job.h"
+#include "pgas/segment/segment_impl.h"
 #include "pgas/segment/segment.h"
 
 #define REMOTE_BOUNCE 4096u
-#define REMOTE_LOOKS  1000u
+#define REMOTE_POLLS  1000u
 
 static pthread_mutex_t remote_mutex = PTHREAD_MUTEX_INITIALIZER;
 static bool remote_threads;
@@ -214,7 +214,7 @@ void tw_segment_remote_quiet(struct tw_net_flow *flow)
 {
 	bool settled = !flow;
 
-	for (unsigned round = 0; remote_threads && !settled && round < REMOTE_LOOKS; round++) {
+	for (unsigned round = 0; remote_threads && !settled && round < REMOTE_POLLS; round++) {
 		remote_lock();
 		settled = remote_settle(flow, false);
 		remote_unlock();
@@ -250,34 +250,34 @@ void tw_segment_remote_wake(unsigned pe)
 	remote_unlock();
 }
 
-bool tw_segment_remote_tell(unsigned pe, const struct tw_net_told *told)
+bool tw_segment_remote_put_signal(unsigned pe, const struct tw_net_signal *signal)
 {
-	struct tw_net_told there = *told;
+	struct tw_net_signal there = *signal;
 
-	if (tw_segment_direct(pe) || remote_faults(told->local))
+	if (tw_segment_direct(pe) || remote_faults(signal->local))
 		return false;
-	there.offset = remote_at(pe, told->offset);
-	there.word = remote_at(pe, told->word);
+	there.offset = remote_at(pe, signal->offset);
+	there.word = remote_at(pe, signal->word);
 	remote_lock();
-	bool done = tw_net_tell(tw_segment.net, remote_node(pe), pe % tw_segment.locals, &there);
+	bool done = tw_net_put_signal(tw_segment.net, remote_node(pe), pe % tw_segment.locals, &there);
 	remote_unlock();
 	return done;
 }
 
 /* Who has the lock hears for all. */
-bool tw_segment_hear(void)
+bool tw_segment_poll_signals(void)
 {
 	if (remote_threads && pthread_mutex_trylock(&remote_mutex))
 		return false;
-	bool heard = tw_segment.net->ops->hear(tw_segment.net);
+	bool heard = tw_segment.net->ops->poll_signals(tw_segment.net);
 	remote_unlock();
 	return heard;
 }
 
-void tw_segment_remote_doze(unsigned pe)
+void tw_segment_remote_announce_sleep(unsigned pe)
 {
 	remote_lock();
-	tw_segment.net->ops->doze(tw_segment.net, remote_node(pe), pe % tw_segment.locals);
+	tw_segment.net->ops->announce_sleep(tw_segment.net, remote_node(pe), pe % tw_segment.locals);
 	remote_unlock();
 }
 

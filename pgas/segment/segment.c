@@ -7,11 +7,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/fd.h"
-#include "core/descriptors.h"
-#include "core/job.h"
+#include "core/base/fd.h"
+#include "core/process/descriptors.h"
+#include "core/job/job.h"
 #include "net/map.h"
-#include "pgas/segment/impl.h"
+#include "pgas/segment/segment_impl.h"
 
 #define SEGMENT_FILES      16u    /* of ours in a process that runs alone */
 #define SEGMENT_CROWDED_NS 10000u /* who spins no longer has no core to itself */
@@ -74,10 +74,10 @@ static void segment_join(void)
 	    .spins = segment_spins(me->net->config.spin_ns, me->nodes == 1),
 	    .crowded = me->net->config.spin_ns <= SEGMENT_CROWDED_NS,
 	    .cpu_atomics = me->net->ops->caps & TW_NET_COHERENT_ATOMICS,
-	    .tells = me->net->ops->tell && me->nodes > 1 && !me->config.survive,
+	    .put_signal = me->net->ops->put_signal && me->nodes > 1 && !me->config.survive,
 	};
-	me->net->told_at = l->segments + me->local * l->segment_bytes;
-	me->net->told_bytes = l->segment_bytes;
+	me->net->signal_at = l->segments + me->local * l->segment_bytes;
+	me->net->signal_bytes = l->segment_bytes;
 	if (me->config.survive)
 		tw_segment.deaths = (const void *)(me->private_mem + l->deaths);
 	if (me->nodes > 1 && tw_net_async(me->net))
@@ -100,7 +100,7 @@ void tw_segment_open(size_t alone, const char *whole)
 	if (users)
 		return;
 	tw_segment_remote_open();
-	segment_reserved = SEGMENT_MEETINGS;
+	segment_reserved = SEGMENT_ARRIVALS;
 	if (tw_segment.deaths)
 		tw_segment_reserve(tw_segment.pes * sizeof(uint64_t));
 	tw_segment_barrier();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* segment.h - symmetric segments: memory of every processing element (PE), addressed by (PE, offset).
  *
- * Each PE owns one segment, all of equal size, in the exported memory of its node (core/layout.h), sparse and zero at first.  PEs are
+ * Each PE owns one segment, all of equal size, in the exported memory of its node (core/memory/regions.h), sparse and zero at first.  PEs are
  * the job's processors: those of a node are contiguous.  The segment of a PE of the same node is plain memory, reached by
  * loads, stores and the CPU's atomics; others through the transport.  OpenSHMEM and the global pointers share one segment: each
  * reserves its part, in the same order on all PEs.
@@ -22,8 +22,8 @@
 
 #include <string.h>
 
-#include "base/words.h"
-#include "core/deaths.h"
+#include "core/base/word_copy.h"
+#include "core/job/deaths.h"
 #include "tweed/driver/transport.h"
 
 struct tw_segment {
@@ -37,7 +37,7 @@ struct tw_segment {
 	unsigned spins;                 /* rounds that a wait spins before it yields or sleeps */
 	bool crowded;                   /* there is no core for each process */
 	bool cpu_atomics;               /* else atomics are the transport's, all of them */
-	bool tells;                     /* PEs of other nodes can be told things without their server */
+	bool put_signal;                /* PEs of other nodes can be told things without their server */
 	_Atomic unsigned open;          /* flows with something that no quiet has followed */
 	struct tw_net_flow *flow;       /* of who names none; NULL without a job */
 	struct tw_net_flow *signals;    /* of what nobody waits for; NULL without a job */
@@ -191,15 +191,15 @@ static inline void tw_segment_quiet(void)
 /* tw_segment_push - let what was put travel: before a long time without calls. */
 void tw_segment_push(void);
 
-/* tw_segment_tell - store what @told says in the segment of @pe, by @pe itself when it waits for this PE (tw_segment_nap_for): offsets are
+/* tw_segment_put_signal - store what @told says in the segment of @pe, by @pe itself when it waits for this PE (tw_segment_nap_for): offsets are
  * those of segments.  After all puts of this PE to that node.  False: nothing is done, as for PEs of this node: then put, and wake.
- * tw_segment_hear - do what this PE was told; has something come? */
-bool tw_segment_remote_tell(unsigned pe, const struct tw_net_told *told);
-static inline bool tw_segment_tell(unsigned pe, const struct tw_net_told *told)
+ * tw_segment_poll_signals - do what this PE was told; has something come? */
+bool tw_segment_remote_put_signal(unsigned pe, const struct tw_net_signal *signal);
+static inline bool tw_segment_put_signal(unsigned pe, const struct tw_net_signal *signal)
 {
-	return tw_segment.tells && tw_segment_remote_tell(pe, told);
+	return tw_segment.put_signal && tw_segment_remote_put_signal(pe, signal);
 }
-bool tw_segment_hear(void);
+bool tw_segment_poll_signals(void);
 
 /* Waiting for a word of the own segment that others write: for (struct tw_nap nap = {0}; !ready; tw_segment_nap(&nap)).  Spins, yields, then
  * sleeps for longer and longer, a millisecond at most; what was put travels meanwhile.  Who writes the word from this node may end
@@ -233,7 +233,7 @@ static inline void tw_segment_nap(struct tw_nap *nap)
 bool tw_segment_beside(unsigned pe);
 static inline struct tw_nap tw_segment_nap_for(unsigned pe)
 {
-	if (pe - tw_segment.first >= tw_segment.locals && tw_segment.tells)
+	if (pe - tw_segment.first >= tw_segment.locals && tw_segment.put_signal)
 		return (struct tw_nap){.round = tw_segment.spins + 1, .far = pe + 1};
 	if (!tw_segment.crowded || pe - tw_segment.first >= tw_segment.locals)
 		return (struct tw_nap){0};

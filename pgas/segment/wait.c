@@ -12,7 +12,7 @@
 #include <time.h>
 
 #include "net/mailbox.h"
-#include "pgas/segment/impl.h"
+#include "pgas/segment/segment_impl.h"
 #include "pgas/segment/segment.h"
 
 #define NAP_YIELDS     8u
@@ -115,7 +115,7 @@ void tw_segment_nap_long(struct tw_nap *nap)
 	unsigned round = nap->round - 1;
 
 	tw_segment_push();
-	bool heard = nap->far && tw_segment_hear();
+	bool heard = nap->far && tw_segment_poll_signals();
 	if (heard) { /* somebody is busy with us: more may come */
 		nap->round = tw_segment.spins + nap->more + 2;
 		nap->busy = NAP_BUSY;
@@ -144,7 +144,7 @@ void tw_segment_nap_long(struct tw_nap *nap)
 	}
 	slow -= yields;
 	if (nap->far && slow == 0)
-		tw_segment_remote_doze(nap->far - 1);
+		tw_segment_remote_announce_sleep(nap->far - 1);
 	uint64_t most = (uint64_t)NAP_FIRST_NS << TW_MIN(slow / (nap->far ? 2 : 8), NAP_DOUBLED);
 	if (!tw_segment.net)
 		nanosleep(&(struct timespec){.tv_nsec = (long)most}, NULL);
@@ -187,8 +187,8 @@ void tw_segment_wait_signal(size_t offset)
 static void wait_survivors(void)
 {
 	static uint64_t meetings;
-	const _Atomic uint64_t *come = (const _Atomic uint64_t *)(const void *)(tw_segment.base + SEGMENT_MEETINGS);
-	size_t mine = SEGMENT_MEETINGS + tw_segment.pe * sizeof(uint64_t);
+	const _Atomic uint64_t *come = (const _Atomic uint64_t *)(const void *)(tw_segment.base + SEGMENT_ARRIVALS);
+	size_t mine = SEGMENT_ARRIVALS + tw_segment.pe * sizeof(uint64_t);
 
 	meetings++;
 	tw_segment.pardon = true;

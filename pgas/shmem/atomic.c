@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* atomic.c - atomics of every type.  Values travel as bits; words have 4 or 8 bytes. */
-#include "pgas/shmem/impl.h"
+#include "pgas/shmem/shmem_impl.h"
 
 /* clang-format off */
 

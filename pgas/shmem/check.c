@@ -4,8 +4,8 @@
 
 #include <pthread.h>
 
-#include "core/symbol.h"
-#include "pgas/shmem/heap.h"
+#include "core/observe/symbol.h"
+#include "pgas/shmem/symmetric_heap.h"
 
 #define CHECK_LOCKS 256u /* held at once, of which is known that they are */
 

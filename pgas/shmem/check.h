@@ -6,7 +6,7 @@
 #ifndef TW_PGAS_SHMEM_CHECK_H
 #define TW_PGAS_SHMEM_CHECK_H
 
-#include "pgas/shmem/impl.h"
+#include "pgas/shmem/shmem_impl.h"
 
 /* sh_line - "function+0x12 (file.c:34)" of the call that returns to @caller. */
 #define SH_LINE_BYTES 256

@@ -10,10 +10,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "core/fork.h"
+#include "core/process/fork.h"
 #include "pgas/shmem/check.h"
-#include "pgas/shmem/heap.h"
-#include "pgas/shmem/impl.h"
+#include "pgas/shmem/symmetric_heap.h"
+#include "pgas/shmem/shmem_impl.h"
 #include "pgas/shmem/size.h"
 
 #define INIT_PAGE ((size_t)4096)
@@ -36,7 +36,7 @@ static bool init_wants(const char *name)
 	return text && text[0] && strcmp(text, "0") != 0;
 }
 
-static void init_tell(void)
+static void init_send(void)
 {
 	if (tw_segment.pe == 0 && init_wants("SHMEM_VERSION"))
 		printf("Tweed: OpenSHMEM %d.%d\n", SHMEM_MAJOR_VERSION, SHMEM_MINOR_VERSION);
@@ -150,7 +150,7 @@ int pshmem_init_thread(int requested, int *provided)
 	sh_teams_open();
 	sh_rules_open();
 	sh.open = true;
-	init_tell();
+	init_send();
 	if (!before)
 		on_exit(init_end, NULL);
 	before = true;

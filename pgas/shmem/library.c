@@ -3,7 +3,7 @@
  * The order is that of loading, which is the same for all PEs of a program. */
 #include <link.h>
 
-#include "pgas/shmem/impl.h"
+#include "pgas/shmem/shmem_impl.h"
 #include "pgas/shmem/size.h"
 
 #define LIBRARY_PAGE ((uintptr_t)4096)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* memory.c - the calls of the symmetric heap: all PEs make them, in the same order. */
 #include "pgas/shmem/check.h"
-#include "pgas/shmem/heap.h"
+#include "pgas/shmem/symmetric_heap.h"
 
 #define MEMORY_MIB ((size_t)1 << 20)
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pgas/shmem/impl.h"
+#include "pgas/shmem/shmem_impl.h"
 
 #define SIZE_HEAP  ((size_t)512 << 20) /* without SHMEM_SYMMETRIC_SIZE */
 #define SIZE_SPARE ((size_t)16 << 20)  /* for other users of the segment */

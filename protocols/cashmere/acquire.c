@@ -10,19 +10,19 @@ static bool acquire_drops(struct tw_proc *me, tw_page_t p)
 	if (!(e->mapped & cash_bit(me)) || (e->state & CASH_EXCLUSIVE))
 		return false;
 	if (cash_is_home(me, e))
-		return cash_yield_home(me, p);
+		return cash_migratory_home(me, p);
 	return e->ts_update < e->ts_notice;
 }
 
 static bool acquire_forget(struct tw_proc *me, tw_page_t p)
 {
 	struct tw_page *e = &me->page[p];
-	bool leaves = cash_yield_leaves(me, p);
+	bool leaves = cash_migratory_leaves(me, p);
 
 	e->mapped &= ~cash_bit(me);
 	if (cash_is_home(me, e))
 		e->writers &= ~cash_bit(me);
-	cash_yield_ended(me, p);
+	cash_migratory_ended(me, p);
 	me->stats->now.invalidations++;
 	tw_trace_page(me, TW_TRACE_invalidation, p);
 	/* A node with writes to flush stays in the directory: who becomes exclusive must not miss them.  So does one that may want

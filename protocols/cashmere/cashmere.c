@@ -31,8 +31,8 @@ int cash_init(struct tw_proc *me)
 	c->reads.next = c->writes.next = (tw_page_t)me->layout.pages;
 	c->releases = 1; /* which has trapped no page: cash_extra.trapped */
 	c->past = past;
-	c->yields = (void *)((char *)past + cash_past_bytes(me));
-	tw_pageset_init(c->yields, me->layout.pages);
+	c->migratory = (void *)((char *)past + cash_past_bytes(me));
+	tw_pageset_init(c->migratory, me->layout.pages);
 	me->proto = c;
 	return 0;
 }

@@ -9,7 +9,7 @@
 #define CASH_EXCLUSIVE 1u /* this node holds the page in exclusive mode, confirmed */
 #define CASH_BUSY      2u /* its diff is under way in a message: cash_lock */
 #define CASH_AWAITED   4u /* somebody waits for the end of that */
-#define CASH_OWED      8u /* a writer has arrived at a barrier and left its changes to those that come: they must flush */
+#define CASH_DEFERRED      8u /* a writer has arrived at a barrier and left its changes to those that come: they must flush */
 
 /* In a directory word that names no right: how often the node has left the directory, modulo 256. */
 #define CASH_LEFT_SHIFT 40
@@ -19,7 +19,7 @@ enum cash_writes { CASH_WRITES_TWIN, CASH_WRITES_STORES };
 enum cash_updates { CASH_UPDATES_WRITE, CASH_UPDATES_MESSAGE, CASH_UPDATES_DOUBLING };
 enum cash_home { CASH_HOME_FIRST_TOUCH, CASH_HOME_MIGRATE };
 enum cash_local { CASH_LOCAL_DIFF, CASH_LOCAL_SHOOTDOWN };
-struct cash_choices {
+struct cash_variant {
 	unsigned char levels;  /* 1 or 2 */
 	unsigned char writes;  /* how they are found: enum cash_writes */
 	unsigned char updates; /* how they travel: enum cash_updates */
@@ -112,10 +112,10 @@ struct cash {
 	uint32_t begun[CASH_TERMS]; /* how many they were when the interval of that number modulo CASH_TERMS began */
 	uint32_t period;            /* so many intervals make a step, it seems; 0: not known */
 	unsigned trust;             /* how sure that is */
-	struct tw_pageset *yields; /* those of the release at work */
+	struct tw_pageset *migratory; /* those of the release at work */
 	/* Of each page of the window at work, when its home was told: cash_extra.withdrawn, and tw_page.home. */
-	uint32_t told_at[CASH_WINDOW_MAX];
-	uint16_t told_home[CASH_WINDOW_MAX];
+	uint32_t notified_at[CASH_WINDOW_MAX];
+	uint16_t notified_home[CASH_WINDOW_MAX];
 	int16_t holder[CASH_WINDOW_MAX]; /* whose exclusive mode must end: window_break */
 };
 
@@ -129,7 +129,7 @@ struct cash_extra {
 	uint32_t granted : 8;    /* of patience, at the last write fault */
 	uint32_t fetched : 1;    /* a fault has fetched it before */
 	uint32_t missed : 1;     /* a notice came while nobody here mapped it, after one had unmapped it */
-	uint32_t withdrawn : 22; /* how often this node left the directory: a telling (cash_tell) holds for one count */
+	uint32_t withdrawn : 22; /* how often this node left the directory: a telling (cash_notify_home) holds for one count */
 };
 
 static inline struct cash_extra *cash_extra(struct tw_proc *me, tw_page_t p)
@@ -143,7 +143,7 @@ static inline struct cash *cash_of(struct tw_proc *me)
 	return me->proto;
 }
 
-static inline const struct cash_choices *cash_chose(const struct tw_proc *me)
+static inline const struct cash_variant *cash_chose(const struct tw_proc *me)
 {
 	return me->protocol->choices;
 }
@@ -189,13 +189,13 @@ static inline enum tw_rights cash_rights(const struct tw_proc *me, const struct 
 
 /* cash_shared - does another node hold the page, by the local replica of the directory? */
 bool cash_shared(const struct tw_proc *me, tw_page_t p);
-/* cash_holder - another node, but @told (-1: any), that holds, or claims, the page in exclusive mode; -1: none. */
-int cash_holder(const struct tw_proc *me, tw_page_t p, int told);
+/* cash_holder - another node, but @notified (-1: any), that holds, or claims, the page in exclusive mode; -1: none. */
+int cash_holder(const struct tw_proc *me, tw_page_t p, int notified);
 /* cash_settle - if @p has a tentative home at another node, ask it to make this node the home.  No page lock held. */
 void cash_settle(struct tw_proc *me, tw_page_t p);
-/* cash_tell - let @node, which holds @count pages from @first exclusively and is their home, know that this node
+/* cash_notify_home - let @node, which holds @count pages from @first exclusively and is their home, know that this node
  * takes copies: known there on return.  No page lock held. */
-void cash_tell(struct tw_proc *me, unsigned node, tw_page_t first, unsigned count);
+void cash_notify_home(struct tw_proc *me, unsigned node, tw_page_t first, unsigned count);
 /* cash_broken - this node, the home of @p (locked), was told: end exclusive mode, if it is on. */
 void cash_broken(struct tw_proc *me, tw_page_t p);
 /* cash_break - have @node, which is not their home, end exclusive mode on @count pages from @first, wherever it holds
@@ -211,9 +211,9 @@ void cash_behind_wrong(struct tw_proc *me, tw_page_t p);
 /* cash_dice - 0 to @sides - 1, by chance: of probes. */
 unsigned cash_dice(struct cash *c, unsigned sides);
 
-/* cash_ahead - of @count pages from @first, give this processor @want on those that may come along and that nobody is at work on.
+/* cash_prefetch_run - of @count pages from @first, give this processor @want on those that may come along and that nobody is at work on.
  * Returns how many did.  @replay: none of them has faulted, nor is it to stay writable. */
-unsigned cash_ahead(struct tw_proc *me, tw_page_t first, unsigned count, enum tw_rights want, bool replay);
+unsigned cash_prefetch_run(struct tw_proc *me, tw_page_t first, unsigned count, enum tw_rights want, bool replay);
 
 /* Steps that come again: replay.c.  cash_replay_begins - an interval does.  cash_replay_fault - a fault on @p gave this processor @want on
  * @count pages from it; the last time it got that right in interval @last (0: never).  cash_replay - behind a barrier: take what this
@@ -234,16 +234,16 @@ void cash_withdraw(struct tw_proc *me, tw_page_t p);
 /* cash_unmap - take this processor's right on those pages of the chunk (locked) that are in @mask. */
 void cash_unmap(struct tw_proc *me, tw_page_t first, unsigned count, uint64_t mask);
 
-/* Pages that nodes write in turns: yield.c.  All with the page locked but the last one.  cash_yield_turn - this processor gets the
- * right @want on @p and had less.  cash_yield_taken - it has taken it into exclusive mode.  cash_yield_leaves - a notice came: is
- * this processor's turn over, so that it need not stay in the directory?  cash_yield_home - the same at the home: shall it drop its right?
- * cash_yield_ended - it has dropped it.  cash_yield - give back, without being asked, what is due at the release at work. */
-void cash_yield_turn(struct tw_proc *me, tw_page_t p, enum tw_rights want);
-void cash_yield_taken(struct tw_proc *me, tw_page_t p);
-bool cash_yield_leaves(struct tw_proc *me, tw_page_t p);
-bool cash_yield_home(struct tw_proc *me, tw_page_t p);
-void cash_yield_ended(struct tw_proc *me, tw_page_t p);
-void cash_yield(struct tw_proc *me);
+/* Pages that nodes write in turns: yield.c.  All with the page locked but the last one.  cash_migratory_turn - this processor gets the
+ * right @want on @p and had less.  cash_migratory_taken - it has taken it into exclusive mode.  cash_migratory_leaves - a notice came: is
+ * this processor's turn over, so that it need not stay in the directory?  cash_migratory_home - the same at the home: shall it drop its right?
+ * cash_migratory_ended - it has dropped it.  cash_migratory - give back, without being asked, what is due at the release at work. */
+void cash_migratory_turn(struct tw_proc *me, tw_page_t p, enum tw_rights want);
+void cash_migratory_taken(struct tw_proc *me, tw_page_t p);
+bool cash_migratory_leaves(struct tw_proc *me, tw_page_t p);
+bool cash_migratory_home(struct tw_proc *me, tw_page_t p);
+void cash_migratory_ended(struct tw_proc *me, tw_page_t p);
+void cash_migratory(struct tw_proc *me);
 
 /* cash_fetch - bring the node's copy of @p (locked) up to date from the home, by an incoming diff where it has a
  * twin.  Complete after cash_fetched.  The page's time of update is taken before the fetch begins, and before the

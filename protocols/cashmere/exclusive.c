@@ -10,7 +10,7 @@
  * Against the writer's release the order is everything.  The breaker makes it known (queue entry performed, or page
  * in the writers' sets), then the page is read or copied; a writer stores, then (after a full fence) looks into queue
  * and set.  So a writer that did not find the page stored before it was read (tests/models/exclusive.pml,
- * doc/publication.md). */
+ * doc/internals/publication.md). */
 #include <string.h>
 
 #include "protocols/cashmere/cashmere.h"
@@ -23,15 +23,15 @@ bool cash_shared(const struct tw_proc *me, tw_page_t p)
 	return false;
 }
 
-int cash_holder(const struct tw_proc *me, tw_page_t p, int told)
+int cash_holder(const struct tw_proc *me, tw_page_t p, int notified)
 {
 	for (unsigned n = 0; n < me->nodes; n++)
-		if (n != me->node && (int)n != told && (tw_dir_word(me, p, n) & TW_DIR_EXCLUSIVE))
+		if (n != me->node && (int)n != notified && (tw_dir_word(me, p, n) & TW_DIR_EXCLUSIVE))
 			return (int)n;
 	return -1;
 }
 
-void cash_tell(struct tw_proc *me, unsigned node, tw_page_t first, unsigned count)
+void cash_notify_home(struct tw_proc *me, unsigned node, tw_page_t first, unsigned count)
 {
 	if (tw_planted(me, "no-break-wait"))
 		return;

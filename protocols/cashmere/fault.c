@@ -2,7 +2,7 @@
 /* fault.c - page faults (Cashmere-2L, section 2.4.1), one page or a window of neighbours at a time.
  *
  * A fault goes: lock; publish the right this node wants in the directory; flush; read the local replica.  Another
- * node that races with us does the same, so at least one sees the other (doc/publication.md).  Then: break a foreign
+ * node that races with us does the same, so at least one sees the other (doc/internals/publication.md).  Then: break a foreign
  * exclusive mode, fetch if the copy is too old, make a twin, map, unlock.  The page locks are let go only while a
  * holder is asked to break; then everything starts again.  Every word published is flushed before its page is
  * unlocked, for the next word may come from another endpoint of this node. */
@@ -11,7 +11,7 @@
 
 #include "protocols/cashmere/cashmere.h"
 
-#define WINDOW_TOLD 0x4000 /* beside a node in cash.holder: the pages' home */
+#define WINDOW_NOTIFIED 0x4000 /* beside a node in cash.holder: the pages' home */
 
 struct window {
 	tw_page_t first;
@@ -22,7 +22,7 @@ struct window {
 	unsigned known; /* so many were, together: may also be written at their home while others have copies */
 	unsigned fresh; /* cash_guess */
 	uint64_t claimed[CASH_WINDOW_MAX / 64]; /* pages that this round took into exclusive mode */
-	uint64_t told[CASH_WINDOW_MAX / 64];    /* pages, counted from first, whose home was told in an earlier round */
+	uint64_t notified[CASH_WINDOW_MAX / 64];    /* pages, counted from first, whose home was told in an earlier round */
 };
 
 /* The directory word this node has published. */
@@ -139,19 +139,19 @@ static bool fault_confirm(struct tw_proc *me, tw_page_t p)
 
 /* Has the home of the window's page @i been told, and owes this node notices ever since?  Not if our word was gone
  * meanwhile, though a neighbour may have published it again: the home may have become exclusive anew
- * (tests/models/tell.pml).  Nor if the home moved: who has it now may have taken it together with exclusive mode. */
-static bool window_told(struct tw_proc *me, const struct window *w, unsigned i)
+ * (tests/models/put_signal.pml).  Nor if the home moved: who has it now may have taken it together with exclusive mode. */
+static bool window_notified(struct tw_proc *me, const struct window *w, unsigned i)
 {
-	return (w->told[i / 64] >> i % 64 & 1) && cash_of(me)->told_home[i] == me->page[w->first + i].home &&
-	       cash_of(me)->told_at[i] == cash_extra(me, w->first + i)->withdrawn;
+	return (w->notified[i / 64] >> i % 64 & 1) && cash_of(me)->notified_home[i] == me->page[w->first + i].home &&
+	       cash_of(me)->notified_at[i] == cash_extra(me, w->first + i)->withdrawn;
 }
 
 /* The page is still locked. */
-static void window_tells(struct tw_proc *me, struct window *w, unsigned i)
+static void window_notify(struct tw_proc *me, struct window *w, unsigned i)
 {
-	w->told[i / 64] |= (uint64_t)1 << i % 64;
-	cash_of(me)->told_home[i] = me->page[w->first + i].home;
-	cash_of(me)->told_at[i] = cash_extra(me, w->first + i)->withdrawn;
+	w->notified[i / 64] |= (uint64_t)1 << i % 64;
+	cash_of(me)->notified_home[i] = me->page[w->first + i].home;
+	cash_of(me)->notified_at[i] = cash_extra(me, w->first + i)->withdrawn;
 }
 
 /* Where are the homes, now that this node's words are published?  One that is here stays, for we said that we write. */
@@ -227,7 +227,7 @@ static int window_holder(struct tw_proc *me, const struct window *w, unsigned i)
 
 	if (e->state & CASH_EXCLUSIVE)
 		return -1;
-	return cash_holder(me, w->first + i, window_told(me, w, i) ? e->home - 1 : -1);
+	return cash_holder(me, w->first + i, window_notified(me, w, i) ? e->home - 1 : -1);
 }
 
 /* Have all foreign holders in the window end exclusive mode, each on its runs of pages.  If there are any, unlocks the window
@@ -235,7 +235,7 @@ static int window_holder(struct tw_proc *me, const struct window *w, unsigned i)
 static bool window_break(struct tw_proc *me, struct window *w)
 {
 	int16_t *holder = cash_of(me)->holder;
-	bool any = false, told = false;
+	bool any = false, notified = false;
 
 	for (unsigned i = 0; i < w->count; i++) {
 		holder[i] = (int16_t)window_holder(me, w, i);
@@ -245,9 +245,9 @@ static bool window_break(struct tw_proc *me, struct window *w)
 		return false;
 	for (unsigned i = 0; i < w->count; i++)
 		if (holder[i] >= 0 && me->page[w->first + i].home == holder[i] + 1) {
-			window_tells(me, w, i);
-			holder[i] |= WINDOW_TOLD;
-			told = true;
+			window_notify(me, w, i);
+			holder[i] |= WINDOW_NOTIFIED;
+			notified = true;
 		}
 	window_unclaim(me, w);
 	window_unlock(me, w);
@@ -256,12 +256,12 @@ static bool window_break(struct tw_proc *me, struct window *w)
 			;
 		if (holder[i] < 0)
 			continue;
-		if (holder[i] & WINDOW_TOLD)
-			cash_tell(me, holder[i] & ~WINDOW_TOLD, w->first + i, n);
+		if (holder[i] & WINDOW_NOTIFIED)
+			cash_notify_home(me, holder[i] & ~WINDOW_NOTIFIED, w->first + i, n);
 		else
 			cash_break(me, (unsigned)holder[i], w->first + i, n);
 	}
-	return told || !tw_planted(me, "no-break-wait");
+	return notified || !tw_planted(me, "no-break-wait");
 }
 
 /* Must what the node's processors wrote to the first page of the window be flushed before it is fetched?  Then
@@ -390,7 +390,7 @@ static void window_map(struct tw_proc *me, const struct window *w)
 	}
 	for (unsigned i = 0; i < w->count; i++) {
 		struct tw_page *e = &me->page[w->first + i];
-		cash_yield_turn(me, w->first + i, w->want);
+		cash_migratory_turn(me, w->first + i, w->want);
 		e->mapped |= bit;
 		cash_of(me)->past[w->first + i].got[w->want == TW_WRITE] = cash_of(me)->releases;
 		/* Old, but not too old for us yet; the notice was distributed when we had no mapping: look again at
@@ -400,7 +400,7 @@ static void window_map(struct tw_proc *me, const struct window *w)
 		if (w->want == TW_WRITE) {
 			e->writers |= bit;
 			if (w->claimed[i / 64] >> i % 64 & 1)
-				cash_yield_taken(me, w->first + i);
+				cash_migratory_taken(me, w->first + i);
 			if (e->state & CASH_EXCLUSIVE)
 				continue;
 			tw_pageset_add(me->dirty, w->first + i);
@@ -431,9 +431,9 @@ static void fault_window(struct tw_proc *me, struct window *w)
 	window_unlock(me, w);
 }
 
-unsigned cash_ahead(struct tw_proc *me, tw_page_t first, unsigned count, enum tw_rights want, bool replay)
+unsigned cash_prefetch_run(struct tw_proc *me, tw_page_t first, unsigned count, enum tw_rights want, bool replay)
 {
-	unsigned came = 0;
+	unsigned along = 0;
 
 	for (unsigned done = 0, n; done < count; done += n) {
 		struct window w = {.first = first + done,
@@ -451,9 +451,9 @@ unsigned cash_ahead(struct tw_proc *me, tw_page_t first, unsigned count, enum tw
 			continue;
 		fault_window(me, &w);
 		n = w.count;
-		came += n;
+		along += n;
 	}
-	return came;
+	return along;
 }
 
 /* Returns how many pages came along. */
@@ -465,17 +465,17 @@ static unsigned fault_stream(struct tw_proc *me, struct cash_stream *s, tw_page_
 	    .first = p, .count = g.window, .want = want, .sure = g.sure, .known = g.known, .fresh = g.fresh};
 
 	fault_window(me, &w);
-	unsigned done = w.count, came = w.count - 1;
+	unsigned done = w.count, along = w.count - 1;
 	if (done == g.window && g.probe)
 		done++;
 	if (done < g.known && w.want == want) {
-		came += cash_ahead(me, p + done, g.known - done, want, false);
+		along += cash_prefetch_run(me, p + done, g.known - done, want, false);
 		done = g.known;
 	}
 	s->next = p + done;
 	s->run += done;
 	cash_replay_fault(me, p, done, want, last);
-	return came;
+	return along;
 }
 
 void cash_read_fault(struct tw_proc *me, tw_page_t p)
@@ -496,7 +496,7 @@ void cash_write_fault(struct tw_proc *me, tw_page_t p)
 
 void cash_prefetch(struct tw_proc *me, tw_page_t first, unsigned count)
 {
-	me->stats->now.prefetched_reads += cash_ahead(me, first, count, TW_READ, false);
+	me->stats->now.prefetched_reads += cash_prefetch_run(me, first, count, TW_READ, false);
 }
 
 /* The home's frame is the master, which no notice makes stale: so its processors can keep a right that releases and

@@ -5,7 +5,7 @@
  * entered by one compare-and-swap that is the paper's conditional lock.  It is read where the home matters: at
  * faults, at acquires for noticed pages, before diffs.
  *
- * A migration excludes diffs and writes at the home by publication (doc/publication.md).  A flusher publishes its
+ * A migration excludes diffs and writes at the home by publication (doc/internals/publication.md).  A flusher publishes its
  * diff bit, and a home about to write publishes `write`; then they read the shared word, and wait while a migration
  * is in progress.  A migrator sets the shared word, then reads everybody's words, and gives up if it finds a diff bit
  * or a writing home.  At least one sees the other (tests/models/migrate.pml).  For this, a home whose last writer

@@ -58,7 +58,7 @@ static bool release_flush(struct tw_proc *me, tw_page_t p, bool others)
 {
 	struct tw_page *e = &me->page[p];
 
-	e->state &= ~CASH_OWED;
+	e->state &= ~CASH_DEFERRED;
 	bool update = others && !tw_planted(me, "no-flush-update");
 
 	uint64_t began = tw_tick(me);
@@ -117,7 +117,7 @@ static bool release_page(struct release *r, tw_page_t p, bool keep)
 	bool others = e->writers != 0;
 	if (r->at_barrier && release_others_come(me, e)) {
 		/* The last local writer will flush, for us as well: no flush made so far can stand for that one. */
-		e->state |= CASH_OWED;
+		e->state |= CASH_DEFERRED;
 		return !keep;
 	}
 	if (cash_is_home(me, e)) {
@@ -125,7 +125,7 @@ static bool release_page(struct release *r, tw_page_t p, bool keep)
 		 * at any time, so also what was put back to its old value since. */
 		if (keep)
 			x->patience -= x->patience > 0;
-		e->state &= ~CASH_OWED;
+		e->state &= ~CASH_DEFERRED;
 		tw_pageset_add(me->noticing, p);
 		tw_trace_page(me, TW_TRACE_home_flush, p);
 		if (cash_migrates(me) && !others && !keep) {
@@ -144,7 +144,7 @@ static bool release_page(struct release *r, tw_page_t p, bool keep)
 		release_shoot(me, p);
 		others = false;
 	}
-	if (e->ts_flush > r->started && e->flusher != me->local && !(e->state & CASH_OWED) && !shoot) {
+	if (e->ts_flush > r->started && e->flusher != me->local && !(e->state & CASH_DEFERRED) && !shoot) {
 		/* Overlapping releases: that flush began after this release did, so it had our writes. */
 		release_stands_for_ours(r, e);
 		me->stats->now.coalesced_flushes++;
@@ -457,7 +457,7 @@ static void release_all(struct tw_proc *me, bool at_barrier)
 	if (!tw_pageset_empty(me->nle))
 		tw_pageset_drain(me->nle, release_merge_run, me);
 	cash_doubled(me);
-	cash_yield(me);
+	cash_migratory(me);
 	if (tw_pageset_empty(me->dirty))
 		return;
 	r.started = tw_tick(me);

@@ -74,11 +74,11 @@ static void replay_take(struct tw_proc *me, struct cash_entry e)
 			;
 		if (!n)
 			continue;
-		unsigned came = cash_ahead(me, e.first + i, n, e.want, true);
+		unsigned got = cash_prefetch_run(me, e.first + i, n, e.want, true);
 		if (e.want == TW_WRITE)
-			me->stats->now.prefetched_writes += came;
+			me->stats->now.prefetched_writes += got;
 		else
-			me->stats->now.prefetched_reads += came;
+			me->stats->now.prefetched_reads += got;
 		replay_write(c, e.first + i, n, e.want, e.seen);
 	}
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* template.c - skeleton of a protocol: copy it, replace `template` by your name, and each #error by what its sentence
- * asks for. doc/writing-a-protocol.md explains every hole; protocols/simple.c is the skeleton with all holes filled. */
+ * asks for. doc/internals/writing-a-protocol.md explains every hole; protocols/simple.c is the skeleton with all holes filled. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

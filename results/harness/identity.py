@@ -29,7 +29,7 @@ digest_program = functools.lru_cache(maxsize=None)(digest_file)  # of what does 
 def tools_digest(tweed):
     """Of the command, and of the libraries that it links into programs."""
     top = os.path.dirname(os.path.dirname(tweed))
-    libraries = [f for d in ("", "instrument", "openmp", "pthreads", "lib", "lib/*") for f in glob.glob(os.path.join(glob.escape(top), d, "libtweed*.a"))]
+    libraries = [f for d in ("", "runtime/*", "lib", "lib/*") for f in glob.glob(os.path.join(glob.escape(top), d, "libtweed*.a"))]
     return digest([digest_file(f) for f in [tweed, *sorted(libraries)]])
 
 

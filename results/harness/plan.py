@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Plans (doc/comparing.md): what to run.  A plan is a TOML file; Plan.runs() is the product of its axes."""
+"""Plans (doc/guide/comparing.md): what to run.  A plan is a TOML file; Plan.runs() is the product of its axes."""
 import itertools
 import os
 import re
@@ -86,7 +86,7 @@ def load(path):
 def settings_of(table, where):
     for k in table:
         if not k.startswith("TWEED_"):
-            raise Refused(f"{where}: {k} is no setting: settings are TWEED_* variables, see doc/environment.md")
+            raise Refused(f"{where}: {k} is no setting: settings are TWEED_* variables, see doc/reference/settings.md")
     return tuple(sorted((k, str(v)) for k, v in table.items()))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reads what `tweed run --trace FILE` has written; the format is that of doc/tracing.md."""
+"""Reads what `tweed run --trace FILE` has written; the format is that of doc/guide/tracing.md."""
 import collections
 import json
 import struct

@@ -24,7 +24,7 @@ MARKS = [("openshmem", rb'#\s*include\s*[<"](mpp/|tweed/)?p?shmemx?\.h'), ("twee
          ("threads", rb"#\s*include\s*<(pthread\.h|threads\.h|thread|future)>")]
 # What a program that was built natively asks of libraries.
 SYMBOLS = [("openmp", r" (GOMP_|omp_|__kmpc_)"), ("threads", r" (pthread_create|thrd_create|_ZNSt6thread)")]
-MARK = b"TWEED_BOOT"  # a variable that each program of Tweed's looks for (core/join.c)
+MARK = b"TWEED_BOOT"  # a variable that each program of Tweed's looks for (core/job/join.c)
 ERROR = re.compile(r"error|undefined reference|cannot find|No rule|not found", re.I)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is tried (doc/trying.md): a program of one's own, from the command line or from a plan of several."""
+"""What is tried (doc/guide/trying.md): a program of one's own, from the command line or from a plan of several."""
 import difflib
 import os
 import re

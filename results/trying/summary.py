@@ -63,21 +63,21 @@ def advice(r, cores):
     """What takes the time, and where the guide says what helps."""
     s = r.run.get("statistics", {})
     c, processors = s.get("counters", {}), r.place[0] * r.place[1]
-    guide = {"openmp": "doc/openmp.md, Making it faster", "threads": "doc/pthreads.md, Making it faster",
-             "openshmem": "doc/shmem.md, The table"}.get(r.kind, "doc/first-program.md, What it costs")
+    guide = {"openmp": "doc/guide/openmp.md, Making it faster", "threads": "doc/guide/threads.md, Making it faster",
+             "openshmem": "doc/guide/openshmem.md, The table"}.get(r.kind, "doc/guide/first-program.md, What it costs")
     per_second = {k: v / max(r.seconds, 1e-3) for k, v in c.items()}
     faults = per_second.get("read_faults", 0) + per_second.get("write_faults", 0)
     if per_second.get("lock_acquires", 0) > 1000 and per_second["lock_acquires"] > faults / 4:
         return f"locks and atomics: {c['lock_acquires']:,}, {c.get('lock_remote', 0):,} of them from another node: fewer, or a processor's own sums first ({guide})"
     if faults > 1000:
-        return "pages go back and forth: --trace, and `tweed report` names them (doc/tracing.md, False sharing; " + guide + ")"
+        return "pages go back and forth: --trace, and `tweed report` names them (doc/guide/tracing.md, False sharing; " + guide + ")"
     if per_second.get("barriers", 0) > 1000:
         return f"{c['barriers']:,} barriers: longer parts between them ({guide})"
     if processors > cores:
         return f"{processors} processors on {cores} cores: each waits for a core (try --shapes with fewer)"
     if float(r.seconds) < 1:
         return "the run is shorter than a second: starting the job counts"
-    return f"no counter stands out: --trace shows what it waits for (doc/tracing.md; {guide})"
+    return f"no counter stands out: --trace shows what it waits for (doc/guide/tracing.md; {guide})"
 
 
 def reasons(results):

@@ -6,7 +6,7 @@ divert(-1)
 #	m4 -Ulen -Uindex PREFIX/share/tweed/tweed.m4 program.c.in > program.c
 #	tweed cc --parmacs --no-stores -O2 -o program program.c -lm
 #
-# What they expand to is in tweed/parmacs.h; how to build a suite, in doc/splash.md.  The first line is for `m4 -P`, which knows
+# What they expand to is in tweed/parmacs.h; how to build a suite, in doc/guide/splash.md.  The first line is for `m4 -P`, which knows
 # its own names only with a prefix: it opens a comment of C, which the last line closes.
 
 define(`TWEED_ENV', `

@@ -271,7 +271,7 @@ static unsigned passed, failed;
 
 static void run_all(const struct tw_transport *ops, uint64_t seed, const char *only)
 {
-	const struct env_case *const lists[] = {memory_cases, order_cases, signal_cases, flow_cases, tell_cases};
+	const struct env_case *const lists[] = {memory_cases, order_cases, signal_cases, flow_cases, put_signal_cases};
 
 	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
 		for (const struct env_case *test = lists[i]; test->name; test++) {

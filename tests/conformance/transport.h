@@ -4,7 +4,7 @@
 #ifndef TW_TESTS_TRANSPORT_H
 #define TW_TESTS_TRANSPORT_H
 
-#include "base/util.h"
+#include "core/base/base.h"
 #include "tweed/driver/transport.h"
 
 #define ENV_RANKS 8
@@ -41,7 +41,7 @@ struct env_case {
 };
 
 /* The cases of each file, ended by a NULL name. */
-extern const struct env_case memory_cases[], order_cases[], signal_cases[], flow_cases[], tell_cases[];
+extern const struct env_case memory_cases[], order_cases[], signal_cases[], flow_cases[], put_signal_cases[];
 
 /* env_fail - the case fails with these words; ends this process. */
 void env_fail(struct env *env, const char *format, ...) __attribute__((format(printf, 2, 3), noreturn));

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/util.h"
+#include "core/base/base.h"
 
 struct fuzz_input {
 	const uint8_t *data;

@@ -3,7 +3,7 @@
  * same.  Input: which setting, then its text. */
 #include <string.h>
 
-#include "core/config.h"
+#include "core/job/settings.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "tests/fuzz/fuzz.h"
-#include "tools/hosts.h"
+#include "tools/run/hosts.h"
 
 static int fuzz_file;
 

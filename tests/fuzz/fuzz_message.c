@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "core/job.h"
+#include "core/job/job.h"
 #include "protocols/cashmere/cashmere.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -1,103 +1,88 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fuzz_ofi_peer.c - messages to an endpoint of the ofi transport, of strangers and of servers that hold the secret: results go where
- * they were asked for, and nothing is believed done that was not sent.
+/* fuzz_ofi_mate.c - messages to an endpoint of the ofi transport from others, and from strangers: nothing outside what it may be told is
+ * touched, nothing is heard twice, and nobody is believed to have heard what was not told.
  *
- * Input: reads, batches and messages sent by the endpoint, and what comes, with right and wrong proofs. */
+ * Input: messages told by the endpoint, and what comes, with right and wrong proofs. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "net/ofi_peer.h"
+#include "net/ofi/ofi_peer.h"
 #include "tests/fuzz/fuzz.h"
 
-#define NODES 3u
-#define MOST  300u /* bytes of a read */
+#define BYTES 8192u
+#define AT    4096u /* the second half may be told */
 
-static struct ofi_peer peer[NODES];
-static char *to[NODES][OFI_READS];
-static const struct tw_net_config config = {.nodes = NODES, .ports = 2, .port = 1};
+static struct ofi_peers *m;
+static struct tw_net net = {.config = {.nodes = 3, .ports = 2, .port = 1}, .signal_at = AT, .signal_bytes = BYTES - AT};
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
 	(void)argc;
 	(void)argv;
+	net.base = aligned_alloc(4096, BYTES);
+	TW_ASSERT(net.base);
 	return 0;
 }
 
-/* A read, in memory of its own length. */
-static void ask(unsigned node, unsigned bytes)
+static struct ofi_head *message(struct fuzz_input *in, struct ofi_peer *peer, unsigned node, size_t *bytes)
 {
-	struct ofi_peer *p = &peer[node];
-	unsigned at = (p->first + p->reads) % OFI_READS;
+	unsigned flags = fuzz_byte(in), kind = OFI_INTRODUCE + flags % 5;
+	uint64_t where = fuzz_byte(in) * 64u + (flags & 64 ? 0 : AT);
+	size_t body = kind == OFI_PUT_SIGNAL ? sizeof(struct ofi_signal) - sizeof(struct ofi_head) : 0;
+	struct ofi_head *head;
+	struct ofi_signal *signal;
 
-	if (p->reads == OFI_READS)
-		return;
-	free(to[node][at]);
-	to[node][at] = malloc(bytes);
-	TW_ASSERT(to[node][at]);
-	p->read[at] = (struct ofi_read){.to = to[node][at], .bytes = bytes};
-	p->reads++;
-	p->asked = ++p->sent;
-}
-
-static struct ofi_head *message(struct fuzz_input *in, unsigned node, size_t *bytes)
-{
-	unsigned flags = fuzz_byte(in);
-	struct ofi_head head = {.kind = flags & 1 ? OFI_WELCOME : OFI_REPLY,
-	                        .node = (uint16_t)(flags & 64 ? flags : node),
-	                        .port = flags & 128 ? 0 : 1,
-	                        .number = flags & 1 ? peer[node].hello : peer[node].answered + (flags >> 1 & 3)};
-	size_t fixed = flags & 1 ? sizeof(struct ofi_welcome) - sizeof(head) : sizeof(uint64_t);
-	size_t body = TW_MIN(fixed + (flags & 8    ? fuzz_byte(in)
-	                              : flags & 16 ? peer[node].read[peer[node].first].bytes
-	                                           : 0),
-	                     in->bytes);
-
-	*bytes = sizeof(head) + body;
-	struct ofi_head *m = malloc(*bytes);
-	TW_ASSERT(m);
-	fuzz_take(in, m + 1, body);
-	head.bytes = (uint16_t)*bytes;
-	*m = head;
-	if (flags & 32)
-		*bytes -= TW_MIN(*bytes, (size_t)fuzz_byte(in)); /* cut, without a proof */
-	else if (head.kind == OFI_WELCOME)
-		ofi_prove(config.secret, m);
-	else if (body >= sizeof(uint64_t))
-		ofi_seal(&peer[node].key, m);
-	return m;
+	body += TW_MIN((size_t)fuzz_byte(in) * (flags & 8 ? 40 : 1), in->bytes);
+	*bytes = sizeof(*head) + body;
+	head = malloc(TW_MAX(*bytes, sizeof(*signal)));
+	TW_ASSERT(head);
+	if (kind == OFI_PUT_SIGNAL) {
+		signal = (void *)head;
+		*signal = (struct ofi_signal){.word = where, .value = flags, .offset = AT + flags};
+		fuzz_take(in, signal + 1, *bytes - sizeof(*signal));
+	} else {
+		fuzz_take(in, head + 1, body);
+	}
+	*head = (struct ofi_head){.number = peer->received + ofi_peer_weight(*bytes) + (flags & 16 ? flags : 0),
+	                          .bytes = (uint16_t)*bytes,
+	                          .kind = (uint8_t)kind,
+	                          .ask = (uint8_t)(peer->acked + (flags & 32 ? flags : 0)),
+	                          .node = (uint16_t)(flags & 128 ? flags : node),
+	                          .port = 1,
+	                          .lane = peer->lane};
+	struct ofi_key key = peer->its_key;
+	if (kind == OFI_INTRODUCE)
+		ofi_key_between(net.config.secret, &m->card, head->number, head->node, head->port, head->lane, &key);
+	ofi_seal(&key, head);
+	if (flags == 77)
+		head->number++;
+	return head;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
 	struct fuzz_input in = {data, bytes};
-	bool sound = true;
+	static const char none[AT];
+	int got = 0;
 
-	memset(peer, 0, sizeof(peer));
-	while (in.bytes && sound) {
+	m = ofi_peers_create(&net.config);
+	TW_ASSERT(m);
+	memset(net.base, 0, BYTES);
+	while (in.bytes && got >= 0) {
 		unsigned what = fuzz_byte(&in), node = 1 + what % 2;
-		struct ofi_peer *p = &peer[node], old;
+		struct ofi_peer *peer = ofi_peer_of(m, &net.config, node, 1, what >> 3 & 1), old = *peer;
 		size_t all;
 
-		if (what & 4)
-			ask(node, 1 + fuzz_byte(&in) % MOST);
-		if (what & 8)
-			p->puts++, p->sent++;
-		if (what & 16) {
-			struct ofi_head *m = message(&in, node, &all);
-			unsigned reads = p->reads;
-
-			old = *p;
-			sound = ofi_peer_take(peer, &config, m, all) == 0;
-			TW_ASSERT(p->answered <= p->sent && p->answered >= old.answered && p->placed <= p->puts &&
-			          p->placed >= old.placed && p->reads <= reads);
-			TW_ASSERT(p->reads == reads || p->answered > old.answered || !sound);
-			free(m);
-		}
+		if (what & 4 && ofi_peer_may_send(peer, 64))
+			peer->sent++;
+		struct ofi_head *head = message(&in, peer, node, &all);
+		got = ofi_peer_receive(m, &net, head, all);
+		TW_ASSERT(peer->received >= old.received && peer->acked >= old.acked && peer->acked <= peer->sent);
+		TW_ASSERT(got != OFI_PEER_SIGNALED || peer->received == head->number);
+		TW_ASSERT(!old.session || peer->session == old.session);
+		free(head);
 	}
-	for (unsigned node = 0; node < NODES; node++)
-		for (unsigned i = 0; i < OFI_READS; i++) {
-			free(to[node][i]);
-			to[node][i] = NULL;
-		}
+	TW_ASSERT(memcmp(net.base, none, AT) == 0);
+	free(m);
 	return 0;
 }

@@ -6,7 +6,7 @@
  * retry; a message taken by an endpoint. */
 #include <stdio.h>
 
-#include "net/verbs_inbox.h"
+#include "net/verbs/verbs_inbox.h"
 #include "tests/fuzz/fuzz.h"
 
 #define PORTS   3u

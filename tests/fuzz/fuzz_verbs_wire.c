@@ -6,7 +6,7 @@
  * the bytes. */
 #include <netinet/in.h>
 
-#include "net/verbs_wire.h"
+#include "net/verbs/verbs_wire.h"
 #include "tests/fuzz/fuzz.h"
 
 static const struct tw_net_config server = {.node = 1, .nodes = 3, .ports = 5, .secret = {1, 2, 3}};
@@ -17,7 +17,7 @@ static void fuzz_prove(const void *hello, const void *welcome, uint8_t *proof)
 {
 	struct {
 		uint8_t nonce[VERBS_NONCE_BYTES];
-		struct verbs_hello hello;
+		struct verbs_handshake hello;
 		struct verbs_welcome welcome;
 	} text;
 
@@ -32,7 +32,7 @@ static void fuzz_prove(const void *hello, const void *welcome, uint8_t *proof)
 }
 
 /* What an input says of a greeting besides its bytes. */
-struct fuzz_greeting {
+struct fuzz_introduction {
 	bool likely;   /* with the numbers that the job expects */
 	unsigned turn; /* bit of the proof to turn over; beyond them: none, and PROOF_ITS_OWN: leave the proof alone */
 	uint8_t *data; /* of its own size, so that reading behind it is found */
@@ -42,9 +42,9 @@ struct fuzz_greeting {
 #define PROOF_BITS    (8u * TW_AUTH_PROOF_BYTES)
 #define PROOF_ITS_OWN 255u
 
-static struct fuzz_greeting fuzz_greeting(struct fuzz_input *in)
+static struct fuzz_introduction fuzz_introduction(struct fuzz_input *in)
 {
-	struct fuzz_greeting g = {.likely = fuzz_byte(in) % 2, .turn = fuzz_byte(in), .bytes = fuzz_byte(in) % 64};
+	struct fuzz_introduction g = {.likely = fuzz_byte(in) % 2, .turn = fuzz_byte(in), .bytes = fuzz_byte(in) % 64};
 
 	g.data = malloc(g.bytes + !g.bytes);
 	TW_ASSERT(g.data);
@@ -52,13 +52,13 @@ static struct fuzz_greeting fuzz_greeting(struct fuzz_input *in)
 	return g;
 }
 
-static void fuzz_turn(const struct fuzz_greeting *g, uint8_t *proof)
+static void fuzz_turn(const struct fuzz_introduction *g, uint8_t *proof)
 {
 	if (g->turn < PROOF_BITS)
 		proof[g->turn / 8] ^= (uint8_t)(1u << g->turn % 8);
 }
 
-static bool fuzz_proven(const struct fuzz_greeting *g)
+static bool fuzz_proven(const struct fuzz_introduction *g)
 {
 	return g->turn >= PROOF_BITS && g->turn != PROOF_ITS_OWN;
 }
@@ -79,10 +79,10 @@ static void fuzz_address(struct fuzz_input *in)
 	TW_ASSERT(back.len == from.len && memcmp(back.bytes, from.bytes, offsetof(struct verbs_address, ip) + 4) == 0);
 }
 
-static void fuzz_hello(struct fuzz_input *in)
+static void fuzz_handshake(struct fuzz_input *in)
 {
-	struct fuzz_greeting g = fuzz_greeting(in);
-	struct verbs_hello hello;
+	struct fuzz_introduction g = fuzz_introduction(in);
+	struct verbs_handshake hello;
 	struct verbs_welcome welcome;
 	bool whole = g.bytes >= sizeof(hello);
 
@@ -95,10 +95,10 @@ static void fuzz_hello(struct fuzz_input *in)
 		memcpy(g.data, &hello, sizeof(hello));
 	}
 	if (whole && g.turn != PROOF_ITS_OWN) {
-		fuzz_prove(g.data, NULL, g.data + offsetof(struct verbs_hello, proof));
-		fuzz_turn(&g, g.data + offsetof(struct verbs_hello, proof));
+		fuzz_prove(g.data, NULL, g.data + offsetof(struct verbs_handshake, proof));
+		fuzz_turn(&g, g.data + offsetof(struct verbs_handshake, proof));
 	}
-	bool taken = verbs_hello_read(&hello, &server, nonce, g.data, g.bytes);
+	bool taken = verbs_handshake_read(&hello, &server, nonce, g.data, g.bytes);
 	TW_ASSERT(taken || !whole || !g.likely || !fuzz_proven(&g));
 	if (taken) {
 		TW_ASSERT(whole && fuzz_proven(&g));
@@ -114,13 +114,13 @@ static void fuzz_hello(struct fuzz_input *in)
 static void fuzz_welcome(struct fuzz_input *in)
 {
 	struct tw_net_config endpoint = server;
-	struct fuzz_greeting g = fuzz_greeting(in);
-	struct verbs_hello hello;
+	struct fuzz_introduction g = fuzz_introduction(in);
+	struct verbs_handshake hello;
 	struct verbs_welcome welcome;
 	bool whole = g.bytes >= sizeof(welcome);
 
 	endpoint.node = 2;
-	verbs_hello_write(&hello, &endpoint, 1, nonce, 77);
+	verbs_handshake_write(&hello, &endpoint, 1, nonce, 77);
 	if (whole && g.likely)
 		memcpy(g.data + offsetof(struct verbs_welcome, magic), &(uint32_t){VERBS_MAGIC}, sizeof(uint32_t));
 	if (whole && g.turn != PROOF_ITS_OWN) {
@@ -148,7 +148,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	if (which == 0)
 		fuzz_address(&in);
 	else if (which == 1)
-		fuzz_hello(&in);
+		fuzz_handshake(&in);
 	else
 		fuzz_welcome(&in);
 	return 0;

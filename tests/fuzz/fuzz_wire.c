@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "tests/fuzz/fuzz.h"
-#include "tools/wire.h"
+#include "tools/wire/wire.h"
 
 #define FUZZ_STEPS 32
 #define FUZZ_HEAD  8
@@ -42,8 +42,8 @@ static size_t fuzz_body(uint32_t type, unsigned more)
 
 	memset(m, 0, FUZZ_HEAD + m->bytes); /* what the last one has used */
 	switch (type) {
-	case WIRE_HELLO:
-		strcpy(m->hello.magic, WIRE_HELLO_MAGIC);
+	case WIRE_HANDSHAKE:
+		strcpy(m->hello.magic, WIRE_HANDSHAKE_MAGIC);
 		return sizeof(m->hello);
 	case WIRE_JOB:
 		m->job.config.nodes = m->job.config.processors = m->job.host_processes = m->job.cores_processes = 1;

@@ -150,7 +150,7 @@ def words():
 
 def compilers():
     """A compiler's name that is this command again, as CMake sets CC for a script: called once more, not for ever."""
-    if not os.path.exists(os.path.join(os.path.dirname(tweed), "../openmp/libtweed-openmp.a")):
+    if not os.path.exists(os.path.join(os.path.dirname(tweed), "../runtime/openmp/libtweed-openmp.a")):
         return
     with open("one.c", "w") as f:
         f.write("int main(void)\n{\n\treturn 0;\n}\n")

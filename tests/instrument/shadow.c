@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "core/layout.h"
+#include "core/memory/regions.h"
 #include "tweed/driver/protocol.h"
 
 static struct tw_proc *shadow_me;
@@ -69,7 +69,7 @@ void shadow_spoil(const void *ptr, size_t bytes)
 		shadow_copy[i] = (char)~shadow_me->view[i];
 }
 
-bool shadow_told(const void *ptr)
+bool shadow_announced(const void *ptr)
 {
 	size_t at = shadow_offset(ptr);
 	return shadow_copy[at] == shadow_me->view[at];

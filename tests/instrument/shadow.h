@@ -9,7 +9,7 @@
 
 /* shadow_spoil - make the copy of [ptr, ptr + bytes) differ from the memory in every byte. */
 void shadow_spoil(const void *ptr, size_t bytes);
-/* shadow_told - was the protocol told of the byte at @ptr since it was spoilt?  Only after a synchronization. */
-bool shadow_told(const void *ptr);
+/* shadow_announced - was the protocol told of the byte at @ptr since it was spoilt?  Only after a synchronization. */
+bool shadow_announced(const void *ptr);
 
 #endif

@@ -227,7 +227,7 @@ static __attribute__((noinline)) struct s100 make_synchronized(size_t n)
 	return make_s100(n);
 }
 
-/* gcc announces before the call (doc/stores.md). */
+/* gcc announces before the call (doc/internals/stores.md). */
 OP(store_returned_after_synchronization)
 {
 	*(struct s100 *)(void *)p = make_synchronized(n);
@@ -590,7 +590,7 @@ static unsigned check(const char *name)
 {
 	tw_barrier_all();
 	for (unsigned i = 0; i < ARENA; i++) {
-		bool told = shadow_told(arena + i);
+		bool told = shadow_announced(arena + i);
 		if ((told && expected[i] == MUST_NOT) || (!told && expected[i] == MUST)) {
 			printf("%s: byte %u was %s\n", name, i,
 			       told ? "told of, but not stored" : "stored, but not told of");

@@ -2,7 +2,7 @@
 /* memory.c - allocation between processors, homes, broadcast, prefetch, system calls on shared memory. */
 #include "tests/litmus/litmus.h"
 
-#include "core/job.h"
+#include "core/job/job.h"
 
 #include <errno.h>
 #include <stdio.h>

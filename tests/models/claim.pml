@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* claim.pml - exclusive mode against write notices under way, home elsewhere (protocols/cashmere/fault.c, fault_stale and
- * fault_confirm; exclusive.c; core/notice.c).
+ * fault_confirm; exclusive.c; core/coherence/notice.c).
  *
  * Nodes C with processors 0 and 1 on one frame, A with processor 2; the home has none.  Two words of the page, each with its
  * lock.  A processor enters a critical section, and reads, writes, or writes and acquires another lock before it releases: so

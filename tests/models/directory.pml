@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* directory.pml - the page directory without total order (doc/publication.md, "exclusive claim").
+/* directory.pml - the page directory without total order (doc/internals/publication.md, "exclusive claim").
  *
  * Every node has a replica of all nodes' words; a node writes its own word, in its own replica at once and in the
  * others by asynchronous updates, unordered even between two from one endpoint to one target.  flush() blocks until the
@@ -56,7 +56,7 @@ bit valid[PAGES * PROCS];         /* the processor's mapping is confirmed */
 bit reply[PROCS];
 #ifdef TELL
 #define HOME 0
-bit told_home;                    /* breaks in the home's queue */
+bit notified_home;                    /* breaks in the home's queue */
 bit told[PROCS];                  /* during a fault: the home was told */
 #endif
 chan request[NODES] = [PROCS] of { byte, byte }; /* page, processor */
@@ -208,7 +208,7 @@ inline settle(p, n)
 #ifdef TELL
 		:: holder == HOME && !excl[AT(p, n)] ->
 			DROP_LOCK(p, n);
-			told_home = 1; /* and its flush */
+			notified_home = 1; /* and its flush */
 			told[me] = 1;
 			reply[me] = 1; /* nobody is waited for */
 			holder = 0;
@@ -371,9 +371,9 @@ end:	do
 		flush(me);
 		atomic { excl[AT(p, n)] = 0; unlock(p, n); reply[who] = 1; who = 0; p = 0 }
 #ifdef TELL
-	:: n == HOME && told_home ->
+	:: n == HOME && notified_home ->
 		atomic { lock(0, n);
-			told_home = 0;
+			notified_home = 0;
 			if
 			:: excl[AT(0, n)] -> excl[AT(0, n)] = 0; publish(0, me, n, RW)
 			:: else

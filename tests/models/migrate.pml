@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* migrate.pml - homes that migrate to the active writer (protocols/cashmere/migrate.c, fault.c and release.c, core/directory.c).
+/* migrate.pml - homes that migrate to the active writer (protocols/cashmere/migrate.c, fault.c and release.c, core/coherence/directory.c).
  *
  * Nodes 0 and 1 with one processor each, node 2 with processors 2 and 3; node 0 is the home at first.  Two words of the page, each
  * with its lock; a processor enters a critical section and reads, writes, or writes and acquires another lock before it

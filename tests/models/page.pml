@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* page.pml - one page, two words, three nodes: fetch, incoming diff, flush, flush-update, write notices and the time stamps
- * that coalesce them (Cashmere-2L, sections 2.4 and 2.5; protocols/cashmere/fault.c, release.c and acquire.c, core/notice.c).
+ * that coalesce them (Cashmere-2L, sections 2.4 and 2.5; protocols/cashmere/fault.c, release.c and acquire.c, core/coherence/notice.c).
  *
  * Nodes: A with processors 0 and 1 on one frame, B with processor 2, and the home with processor 3.  Word x belongs to
  * lock 0, word y to lock 1; critical sections store junk first, as half-done work that another's flush may carry home.

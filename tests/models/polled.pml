@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* polled.pml - a flag that is waited for with fences and plain loads (core/polled.h, core/job.c).
+/* polled.pml - a flag that is waited for with fences and plain loads (core/coherence/polled.h, core/job/job.c).
  *
  * Processor W stores data, then a flag in a polled page, then fences; it is the home of both pages, so each store is in the master at once.
  * Between data and flag the program has no fence: the store to the flag faults, and that fault fences.  Processors 0 and 1 of another node

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shootdown.pml - write rights asked back from neighbours on the node (core/shootdown.c; protocols/cashmere/release.c, release_shoot).
+/* shootdown.pml - write rights asked back from neighbours on the node (core/coherence/shootdown.c; protocols/cashmere/release.c, release_shoot).
  *
  * Processors 0 and 1, two pages, each with its page lock.  A processor stores to a page or faults on it, polls, or, in a hook or a
  * fault, locks a page, shoots at its neighbour if that writes the page, and unlocks it.  A shooter that must wait sends a signal; the

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* stuck.pml - all processors wait for each other: what the launcher may conclude (sync/wait.c, tools/agent_waits.c, tools/waits.c).
+/* stuck.pml - all processors wait for each other: what the launcher may conclude (sync/wait.c, tools/agent/agent_waits.c, tools/launch/waits.c).
  *
  * Each of two processors, one to a node, posts to the other or does not, waits for a post to itself, and begins
  * anew.  At each tick its agent looks at it, wakes it, and sends a beat.  The launcher asks when the beats of all nodes

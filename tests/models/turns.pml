@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* turns.pml - a home that leaves its page at a notice (cash_yield_home in protocols/cashmere/yield.c) against releases at barriers that are
+/* turns.pml - a home that leaves its page at a notice (cash_migratory_home in protocols/cashmere/migratory.c) against releases at barriers that are
  * left to those who come later (release_page in protocols/cashmere/release.c).
  *
  * Node H is the page's home: processors 0 and 1 on one frame, the master copy.  Processor 2 is node X's, with a copy.  Steps end with a

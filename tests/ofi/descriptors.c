@@ -91,7 +91,7 @@ static void look_at_memory(pid_t pid)
 		fclose(f);
 }
 
-/* What is not needed here, but takes long when libfabric is loaded (net/ofi_library.c). */
+/* What is not needed here, but takes long when libfabric is loaded (net/ofi/port/ofi_library.c). */
 static void look_at_start(void)
 {
 	char line[512];

@@ -86,7 +86,7 @@ def addresses():
 
 
 def start():
-    """An agent loads no library of PSM where there is no device of it, and does not read the kernel's symbols (net/ofi_library.c)."""
+    """An agent loads no library of PSM where there is no device of it, and does not read the kernel's symbols (net/ofi/port/ofi_library.c)."""
     script = "sleep 0.3; grep -q libfabric /proc/$PPID/maps || echo no libfabric; grep libinfinipath /proc/$PPID/maps; grep syscr /proc/$PPID/io; exit 0"
     done = run(tweed, "run", "-n", "2", "--transport", "ofi", "--memory", "64M", "--", "/bin/sh", "-c", script)
     reads = [int(line.split()[1]) for line in done.stdout.splitlines() if line.startswith("syscr: ")]

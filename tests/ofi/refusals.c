@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* refusals.c - what a server of the ofi transport refuses: strangers, what was heard before, work that makes no sense.  It counts
  * them, goes on serving, and none of them touches the node's memory.  With connected endpoints, and with reliable datagrams. */
-#include "net/ofi.h"
+#include "net/ofi/port/ofi_port.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -37,7 +37,7 @@ struct message {
 			struct ofi_entry entry;
 			uint64_t value[2];
 		};
-		struct ofi_hello hello;
+		struct ofi_handshake hello;
 		struct ofi_welcome welcome;
 		struct ofi_reply reply;
 	};
@@ -45,7 +45,7 @@ struct message {
 
 static void say(const struct message *m, size_t bytes)
 {
-	struct fid_ep *ep = port.way ? port.way[server].ep : port.ep;
+	struct fid_ep *ep = port.connection ? port.connection[server].ep : port.ep;
 	uint64_t until = tw_time_ns() + LATE_NS;
 	struct ofi_buffer *buffer = ofi_take(&port.sends), *done;
 	ssize_t error;
@@ -60,7 +60,7 @@ static void say(const struct message *m, size_t bytes)
 }
 
 /* The next answer; messages are answered in order, so whatever was said before it has been looked at. */
-static bool hear(struct message *answer)
+static bool receive(struct message *answer)
 {
 	uint64_t until = tw_time_ns() + LATE_NS;
 	struct ofi_buffer *buffer;
@@ -82,9 +82,9 @@ static bool hear(struct message *answer)
 
 static struct message hello(uint64_t number)
 {
-	struct message m = {.hello = {.head = {.kind = OFI_HELLO, .number = number}}};
+	struct message m = {.hello = {.head = {.kind = OFI_HANDSHAKE, .number = number}}};
 
-	m.head.bytes = (uint16_t)(offsetof(struct ofi_hello, address) + port.address.len);
+	m.head.bytes = (uint16_t)(offsetof(struct ofi_handshake, address) + port.address.len);
 	memcpy(m.hello.address, port.address.bytes, port.address.len);
 	ofi_prove(secret, &m.head);
 	return m;
@@ -108,7 +108,7 @@ static void say_whole(const struct message *m)
 }
 
 /* The first message to the server. */
-static fi_addr_t greet(const struct message *m)
+static fi_addr_t handshake_send(const struct message *m)
 {
 	uint64_t until = tw_time_ns() + LATE_NS;
 	struct ofi_buffer *buffer = ofi_take(&port.sends), *done;
@@ -146,11 +146,11 @@ static bool ends(fi_addr_t peer)
 /* A first message that is to be refused. */
 static void knock(const struct message *m)
 {
-	if (!port.way) {
+	if (!port.connection) {
 		say_whole(m);
 		return;
 	}
-	fi_addr_t peer = greet(m);
+	fi_addr_t peer = handshake_send(m);
 	CHECK(ends(peer));
 	ofi_port_forget(&port, peer);
 }
@@ -227,7 +227,7 @@ static unsigned nonsense(char *memory)
 
 		m.entry = bad[i];
 		say_whole(&m);
-		CHECK(hear(&answer) && answer.head.kind == OFI_REPLY && answer.head.number == 2 + i);
+		CHECK(receive(&answer) && answer.head.kind == OFI_REPLY && answer.head.number == 2 + i);
 	}
 	CHECK(*(uint64_t *)(void *)(memory + WORD) == 42);
 	next_work = 2 + count;
@@ -270,14 +270,14 @@ static void crowd(void)
 	}
 	m.head.node = 1;
 	ofi_prove(secret, &m.head);
-	fi_addr_t other = greet(&m);
-	CHECK(hear(&answer) && answer.head.kind == OFI_WELCOME && answer.head.number == 9);
-	CHECK(fi_send(port.way[other].ep, much, sizeof(much), NULL, 0, &buffer->context) == 0);
+	fi_addr_t other = handshake_send(&m);
+	CHECK(receive(&answer) && answer.head.kind == OFI_WELCOME && answer.head.number == 9);
+	CHECK(fi_send(port.connection[other].ep, much, sizeof(much), NULL, 0, &buffer->context) == 0);
 	CHECK(ends(other));
 	ofi_port_forget(&port, other);
 	m = work(next_work++, 42);
 	say_whole(&m);
-	CHECK(hear(&answer) && answer.head.kind == OFI_REPLY);
+	CHECK(receive(&answer) && answer.head.kind == OFI_REPLY);
 	for (unsigned i = 0; i < SILENT; i++)
 		close(fd[i]);
 	while (descriptors() > before && tw_time_ns() < until)
@@ -319,21 +319,21 @@ static void serve(const char *provider)
 	TW_ASSERT(memory != MAP_FAILED);
 	TW_ASSERT(tw_transport_ofi.serve(&config, &s, &address) == 0 &&
 	          ofi_port_open(&port, &config, 4, 0, 8, 0, 2) == 0);
-	if (!port.way)
+	if (!port.connection)
 		TW_ASSERT(ofi_port_peer(&port, &address, &server) == 0);
 
 	unsigned refused = strangers();
 	m = hello(1);
-	server = greet(&m);
-	CHECK(hear(&answer) && answer.head.kind == OFI_WELCOME && answer.head.number == 1);
+	server = handshake_send(&m);
+	CHECK(receive(&answer) && answer.head.kind == OFI_WELCOME && answer.head.number == 1);
 	CHECK(*(uint64_t *)(void *)(memory + WORD) == 0);
 	ofi_key_derive(secret, answer.welcome.session, 0, 0, 0, &key);
 	m = work(1, 42);
 	say_whole(&m);
-	CHECK(hear(&answer) && answer.head.kind == OFI_REPLY && answer.head.number == 1);
+	CHECK(receive(&answer) && answer.head.kind == OFI_REPLY && answer.head.number == 1);
 	refused += replays();
 	unsigned damaged = nonsense(memory);
-	if (port.way)
+	if (port.connection)
 		crowd();
 	refused += shut_out(s, memory);
 

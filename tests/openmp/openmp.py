@@ -17,7 +17,7 @@ from beside import Beside, run
 PROTOCOLS = ["2L", "2LMigr", "TS"]
 SHAPES = ["1x2", "2x1", "2x2", "3x1"]
 PROGRAMS = {"regions.c": ["5"], "shares.c": [], "locks.c": [], "tasks.c": [], "stolen.c": [], "flags.c": [], "calls.c": [], "devices.c": [], "classes.cpp": []}
-CHOSEN = {"TWEED_PROTOCOL": "cashmere:home=migrate", "TWEED_PAGE_SIZE": "16K"}  # openmp/defaults.S; the latter by large programs
+CHOSEN = {"TWEED_PROTOCOL": "cashmere:home=migrate", "TWEED_PAGE_SIZE": "16K"}  # runtime/openmp/defaults.S; the latter by large programs
 REFUSED = {"cancel": "cancel is not supported",
            "thread": "threads of its own (pthread_create) is not supported",
            "exit": "exit(7) was called in a parallel region", "lock": "was not initialized", "descriptor": "was opened by another processor",

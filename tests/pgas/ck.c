@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/util.h"
+#include "core/base/base.h"
 #include "tweed/pgas.h"
 
 #define TURNS 9u

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/util.h"
+#include "core/base/base.h"
 #include "tweed/pgas.h"
 
 #define THREADS 4u

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/util.h"
+#include "core/base/base.h"
 #include "tweed/pgas.h"
 
 #define GARBAGE 1000u

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/util.h"
+#include "core/base/base.h"
 #include "linear.h"
 #include "tweed/pgas.h"
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Compile and run every listing of doc/pgas-tutorial.md.
+"""Compile and run every listing of doc/guide/pgas.md.
 
 tutorial.py PAGE TWEED HEADERS LIBRARY COMPILER...
 A listing is a fenced block ```c NAME.c.  Each must be C++, too.  Exit status 1 when one fails, or prints nothing."""

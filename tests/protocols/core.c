@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/job.h"
+#include "core/job/job.h"
 #include "tweed/tweed.h"
 
 #define PAGES 64u

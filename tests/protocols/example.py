@@ -11,7 +11,7 @@ import sys
 import tempfile
 
 LINES = 200
-PAGE, EXAMPLE, TEMPLATE = "doc/writing-a-protocol.md", "protocols/simple.c", "protocols/template/template.c"
+PAGE, EXAMPLE, TEMPLATE = "doc/internals/writing-a-protocol.md", "protocols/simple.c", "protocols/template/template.c"
 HOLE = re.compile(r'^#error "((\w+): .*)"\n', re.M)
 FLAGS = ["-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Wpedantic", "-fsyntax-only"]
 problems = []

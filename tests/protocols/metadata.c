@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/layout.h"
+#include "core/memory/regions.h"
 #include "tweed/driver/protocol.h"
 
 #define GIB ((size_t)1 << 30)

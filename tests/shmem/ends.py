@@ -16,7 +16,7 @@ SOURCE = r"""
 #include <sys/socket.h>
 static long word[4];
 /* Break the connections that were opened last: both to another PE, or the one of them for what is lent.  Tweed's descriptors lie beyond
- * the program's limit (base/fd.h). */
+ * the program's limit (core/base/fd.h). */
 static void cut(int connections)
 {
 	struct sockaddr_storage to;

@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/job.h"
+#include "core/job/job.h"
 #include "tweed/tweed.h"
 
 #define PAGES  64u
@@ -66,12 +66,12 @@ static uint64_t write_faults(unsigned local)
 	return ((struct tw_stats *)(void *)(me->private_mem + me->layout.stats))[local].now.write_faults;
 }
 
-static void doze(long us)
+static void nap(long us)
 {
 	nanosleep(&(struct timespec){.tv_nsec = us * 1000}, NULL);
 }
 
-static void all_meet(void)
+static void all_arrive(void)
 {
 	tw_barrier_all();
 }
@@ -88,7 +88,7 @@ static bool at_rest(unsigned p, unsigned count, uint64_t victims, long us)
 		for (unsigned v = 0; v < me->locals; v++)
 			seen[i][v] = frame_word(p + i, v);
 	if (us)
-		doze(us);
+		nap(us);
 	for (unsigned i = 0; i < count; i++)
 		for (unsigned v = 0; v < me->locals; v++)
 			same = same && (!(victims >> v & 1) || seen[i][v] == frame_word(p + i, v));
@@ -138,7 +138,7 @@ static void computing(bool polls)
 
 	*word(0) = 1;
 	control->go = 0;
-	all_meet();
+	all_arrive();
 	if (me->local) {
 		victim_computes(polls);
 	} else {
@@ -156,7 +156,7 @@ static void computing(bool polls)
 				/* It traps, and goes on. */
 				uint64_t before = frame_word(0, v);
 				while (frame_word(0, v) == before)
-					doze(50);
+					nap(50);
 				CHECK(!(victims >> v & 1) || write_faults(v) > faults[v]);
 			}
 		}
@@ -165,7 +165,7 @@ static void computing(bool polls)
 			printf("polling: %llu of %u shootdowns interrupted\n",
 			       (unsigned long long)(me->stats->now.interrupts - interrupts), rounds);
 	}
-	all_meet();
+	all_arrive();
 }
 
 /* ---- victims that do not run ------------------------------------------------------------------------------------- */
@@ -181,7 +181,7 @@ static void soon(unsigned p)
 static void *write_when_asked(void *end)
 {
 	while (!control->go)
-		doze(1000);
+		nap(1000);
 	return write(*(int *)end, "a message", 10) == 10 ? end : NULL;
 }
 
@@ -197,7 +197,7 @@ static void in_system_call(void)
 	CHECK(pipe(ends) == 0);
 	control->go = 0;
 	control->ready = 0;
-	all_meet();
+	all_arrive();
 	if (me->local) {
 		pthread_t writer;
 		void *written;
@@ -207,45 +207,45 @@ static void in_system_call(void)
 		CHECK(pthread_join(writer, &written) == 0 && written);
 	} else {
 		while (control->ready + 1 < me->locals)
-			doze(1000);
-		doze(20000);
+			nap(1000);
+		nap(20000);
 		soon(2);
 		control->go = 1;
 	}
 	close(ends[0]);
 	close(ends[1]);
-	all_meet();
+	all_arrive();
 }
 
 static void in_barrier(void)
 {
 	*word(4) = *word(5) = 1;
-	all_meet();
+	all_arrive();
 	if (me->local == 0) {
-		doze(20000);
+		nap(20000);
 		uint64_t interrupts = me->stats->now.interrupts;
 		soon(4);
 		CHECK(me->stats->now.interrupts == interrupts); /* nobody needs to be disturbed */
 	}
-	all_meet();
+	all_arrive();
 	++*word(4);
-	all_meet();
+	all_arrive();
 	for (unsigned v = 0; v < me->locals; v++)
 		CHECK(frame_word(4, v) == 2);
-	all_meet();
+	all_arrive();
 }
 
 /* In a fault on the other page of the two that the shooter has locked. */
 static void waiting_for_the_lock(void)
 {
 	*word(6) = 1;
-	all_meet();
+	all_arrive();
 	if (me->local == 0) {
 		tw_page_lock(me, first + 6);
 		tw_page_lock(me, first + 7);
 	}
 	control->ready = 0;
-	all_meet();
+	all_arrive();
 	if (me->local) {
 		control->ready++;
 		*word(7) = 1;
@@ -253,8 +253,8 @@ static void waiting_for_the_lock(void)
 	} else {
 		uint64_t victims = others(6);
 		while (control->ready + 1 < me->locals)
-			doze(1000);
-		doze(20000);
+			nap(1000);
+		nap(20000);
 		double t0 = tw_now();
 		tw_shootdown(me, first + 6, 2, victims);
 		CHECK(tw_now() - t0 < SLOW_S);
@@ -263,10 +263,10 @@ static void waiting_for_the_lock(void)
 		CHECK(at_rest(6, 1, victims, 5000));
 		tw_page_unlock(me, first + 6);
 	}
-	all_meet();
+	all_arrive();
 	for (unsigned v = 1; v < me->locals; v++)
 		CHECK(frame_word(6, v) == 2 && frame_word(7, v) == 1);
-	all_meet();
+	all_arrive();
 }
 
 /* Stopped while it computes; complied for, and trapped when it goes on. */
@@ -275,14 +275,14 @@ static void stopped(void)
 	control->of[me->local].pid = getpid();
 	control->go = 0;
 	*word(0) = 1;
-	all_meet();
+	all_arrive();
 	if (me->local) {
 		victim_computes(false);
 	} else {
 		for (unsigned r = 0; r < rounds / 10 + 1; r++) {
 			for (unsigned v = 1; v < me->locals; v++)
 				kill(control->of[v].pid, SIGSTOP);
-			doze((long)(random_next() % 3000));
+			nap((long)(random_next() % 3000));
 			bool locked = tw_page_trylock(me, first); /* else who is stopped has it */
 			uint64_t victims = locked ? others(0) : 0;
 			double t0 = tw_now();
@@ -295,11 +295,11 @@ static void stopped(void)
 			CHECK(at_rest(0, 1, victims, 5000));
 			me->page[first].writers &= ~victims;
 			tw_page_unlock(me, first);
-			doze(2000);
+			nap(2000);
 		}
 		control->go = 1;
 	}
-	all_meet();
+	all_arrive();
 }
 
 /* ---- all shoot ----------------------------------------------------------------------------------------------------- */
@@ -314,7 +314,7 @@ static void at_each_other(void)
 		shoot(mine, 1, 0);
 		++*word(mine);
 	}
-	all_meet();
+	all_arrive();
 }
 
 /* Writes to random pages, each value checked at the next visit; shootdowns of random runs between. */
@@ -335,13 +335,13 @@ static void stress(unsigned visits)
 		} else if (what == 1) {
 			tw_shootdown_poll(me);
 		} else if (what == 2 && random_next() % 32 == 0) {
-			doze(100);
+			nap(100);
 		}
 	}
-	all_meet();
+	all_arrive();
 	for (unsigned p = 0; visits && p < PAGES; p++)
 		CHECK(*word(p) == wrote[p] && frame_word(p, me->local) == wrote[p]);
-	all_meet();
+	all_arrive();
 }
 
 int main(int argc, char **argv)
@@ -360,7 +360,7 @@ int main(int argc, char **argv)
 	first = (tw_page_t)((size_t)(memory - me->app) >> me->layout.page_shift);
 	for (unsigned p = 0; p < PAGES; p++)
 		*word(p) = 0;
-	all_meet();
+	all_arrive();
 	if (rounds == 0)
 		stress(0);
 	computing(false);

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 /* Sanitizers replace the C library's system calls, hence also Tweed's versions, which touch their buffers first
- * (core/syscalls.h): in such builds these calls work on shared memory only under backends that trap the kernel. */
+ * (core/process/syscalls.h): in such builds these calls work on shared memory only under backends that trap the kernel. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SANITIZED true
 #elif defined(__has_feature)

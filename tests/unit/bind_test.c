@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bind_test.c - where processors may run, on machines that are made up: each in its surroundings, inside the cpus that the job may use,
  * and as --show-binding prints it. */
-#include "tools/bind.h"
+#include "tools/agent/bind.h"
 #include "unit.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* config_test.c - the table of settings, its parser and its sentences, with registries of our own. */
-#include "base/util.h"
-#include "core/config.h"
+#include "core/base/base.h"
+#include "core/job/settings.h"
 #include "tweed/driver/protocol.h"
 #include "unit.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* diff_bench.c - nanoseconds per page of the diff primitives, by implementation and pattern; the floor is a memcpy.
  * Not a test.  Usage: diff_bench [page bytes] */
-#include "base/util.h"
+#include "core/base/base.h"
 #include "tweed/driver/diff.h"
 
 #include <stdio.h>

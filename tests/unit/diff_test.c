@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* diff_test.c - every implementation of core/diff.h against a naive oracle, alone and with concurrent stores. */
-#include "base/util.h"
+#include "core/base/base.h"
 #include "tweed/driver/diff.h"
 #include "unit.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* heap_test.c - the shared heap over the shm transport, with processes forked as processors.  The shared space is one
  * memory file mapped by all, so coherence is the hardware's; release and acquire are tw_heap_ship and tw_heap_take. */
-#include "core/heap.h"
-#include "core/job.h"
-#include "core/stores.h"
-#include "core/trace.h"
+#include "core/memory/heap.h"
+#include "core/job/job.h"
+#include "core/memory/stores.h"
+#include "core/observe/recorder.h"
 #include "tweed/tweed.h"
 #include "unit.h"
 
@@ -234,12 +234,12 @@ static void test_untouched(void)
 
 /* The log of stores, but for what is told by the page. */
 struct tw_stores tw_stores;
-static size_t told_from, told_bytes;
+static size_t told_from, signal_bytes;
 
 void tw_stores_range(size_t offset, size_t bytes)
 {
 	told_from = offset;
-	told_bytes = bytes;
+	signal_bytes = bytes;
 }
 
 void tw_stores_page(size_t page)
@@ -249,24 +249,24 @@ void tw_stores_page(size_t page)
 }
 
 /* The stores of calloc and realloc are logged. */
-static void test_stores_told(void)
+static void test_stores_announced(void)
 {
 	job_create(1, 1);
-	told_bytes = 0;
+	signal_bytes = 0;
 	tw_stores.base = TW_SPACE_BASE;
 	tw_stores.bytes = MEMORY;
 	proc_open(0);
 	char *a = tw_malloc(5000);
 	memset(a, 1, 5000);
-	CU_ASSERT_EQUAL(told_bytes, 0);
+	CU_ASSERT_EQUAL(signal_bytes, 0);
 	tw_free(a);
 	a = tw_calloc(5, 1000);
 	CU_ASSERT(a && a[0] == 0 && a[4999] == 0);
-	CU_ASSERT(told_bytes == 5000 && told_from == (uintptr_t)a - TW_SPACE_BASE);
+	CU_ASSERT(signal_bytes == 5000 && told_from == (uintptr_t)a - TW_SPACE_BASE);
 	a[4999] = 9;
 	a = tw_realloc(a, 100000);
 	CU_ASSERT(a && a[4999] == 9);
-	CU_ASSERT(told_bytes >= 5000 && told_bytes <= 8192 && told_from == (uintptr_t)a - TW_SPACE_BASE);
+	CU_ASSERT(signal_bytes >= 5000 && signal_bytes <= 8192 && told_from == (uintptr_t)a - TW_SPACE_BASE);
 	proc_close();
 	tw_stores.bytes = 0;
 	job_destroy();
@@ -648,7 +648,7 @@ int main(void)
 	    {"realloc", test_realloc},
 	    {"fresh memory stays untouched", test_untouched},
 	    {"calloc", test_calloc},
-    {"stores are told", test_stores_told},
+    {"stores are told", test_stores_announced},
 	    {"exhaustion", test_exhaustion},
 	    {"churn", test_churn},
 	    {"disjoint pages", test_disjoint},

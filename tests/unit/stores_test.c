@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* stores_test.c - the log of stores against an array of bytes. */
-#include "core/job.h"
-#include "core/stores.h"
+#include "core/job/job.h"
+#include "core/memory/stores.h"
 #include "unit.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* util_test.c - the formatter against snprintf, messages and the fatal path in a child, locks between processes. */
-#include "base/util.h"
+#include "core/base/base.h"
 #include "unit.h"
 
 #include <errno.h>

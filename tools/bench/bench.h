@@ -3,7 +3,7 @@
 #ifndef TW_TOOLS_BENCH_H
 #define TW_TOOLS_BENCH_H
 
-#include "core/job.h"
+#include "core/job/job.h"
 #include "tweed/tweed.h"
 
 /* What the machine alone needs, measured before the job is joined: the floors. */

@@ -52,7 +52,7 @@ static bool network_got(void *arg)
 /* One step of each ping-pong: tell the other node, or wait until it has told us. */
 enum network_how { BY_WRITE, BY_MESSAGE, BY_NOTIFY };
 
-static void network_tell(struct network *n, enum network_how how, unsigned node)
+static void network_put_signal(struct network *n, enum network_how how, unsigned node)
 {
 	struct tw_msg msg = {.type = TW_MSG_REPLY, .len = 64};
 
@@ -67,7 +67,7 @@ static void network_tell(struct network *n, enum network_how how, unsigned node)
 		n->net->ops->progress(n->net);
 }
 
-static void network_hear(struct network *n, enum network_how how)
+static void network_progress(struct network *n, enum network_how how)
 {
 	if (how == BY_WRITE)
 		network_poll(n);
@@ -86,10 +86,10 @@ static double network_ping_pong(struct network *n, enum network_how how)
 
 		n->value++;
 		if (tw_node() == 0)
-			network_tell(n, how, 1);
-		network_hear(n, how);
+			network_put_signal(n, how, 1);
+		network_progress(n, how);
 		if (tw_node() == 1)
-			network_tell(n, how, 0);
+			network_put_signal(n, how, 0);
 		us[i] = (tw_now() - t0) * 1e6;
 	}
 	tw_barrier_all();

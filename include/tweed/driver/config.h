@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* config.h - the values of the job's settings, the same in every process.  doc/environment.md explains each. */
+/* config.h - the values of the job's settings, the same in every process.  doc/reference/settings.md explains each. */
 #ifndef TWEED_DRIVER_CONFIG_H
 #define TWEED_DRIVER_CONFIG_H
 

@@ -25,18 +25,18 @@ struct tw_layout {
 	size_t notices;        /* [nodes] struct of one circular queue per sending node */
 	size_t sync;           /* synchronization objects: sync/ */
 	size_t sync_bytes;
-	size_t heap;           /* the shared heap's words: core/heap.c */
+	size_t heap;           /* the shared heap's words: core/memory/heap.c */
 	size_t heap_bytes;
-	size_t beats;          /* [nodes] a word that node's agent counts up: core/message.c */
+	size_t beats;          /* [nodes] a word that node's agent counts up: core/job/message.c */
 	size_t collective;     /* tw_bcast's buffer */
 	size_t collective_bytes;
-	size_t team;           /* words of a run-time of threads: openmp/team.h */
-	size_t polled;         /* [pages] a byte each: core/polled.h */
+	size_t team;           /* words of a run-time of threads: runtime/openmp/team.h */
+	size_t polled;         /* [pages] a byte each: core/coherence/polled.h */
 	size_t polled_list; /* those that are polled, + 1, up to TW_POLLED_MOST; a 0; at node 0, how many were found */
 	size_t protocol;       /* the protocol's own: driver/protocol.h */
 	size_t protocol_bytes;
 	size_t masters;        /* [pages] the master copies of the pages whose home is here; the frames, but with TWEED_RACE */
-	size_t race;           /* locks: core/race.c */
+	size_t race;           /* locks: core/observe/race.c */
 	size_t segments;       /* [processors] symmetric segments: pgas/segment/ */
 	size_t segment_bytes;  /* of one; a multiple of 2 MiB */
 	size_t exported_bytes; /* of all; a multiple of 2 MiB */
@@ -51,11 +51,11 @@ struct tw_layout {
 	size_t shadow_bytes;   /* of one view */
 	size_t sync_local;     /* sync/'s node-local part */
 	size_t sync_local_bytes;
-	size_t tasks;          /* queues and records of tasks: openmp/queue.c */
+	size_t tasks;          /* queues and records of tasks: runtime/openmp/queue.c */
 	size_t protocol_private; /* the protocol's own */
 	size_t protocol_private_bytes;
-	size_t race_stores;    /* [pages] who made the page dirty: core/race.c */
-	size_t deaths;         /* struct tw_deaths, with TWEED_SURVIVE: core/deaths.h */
+	size_t race_stores;    /* [pages] who made the page dirty: core/observe/race.c */
+	size_t deaths;         /* struct tw_deaths, with TWEED_SURVIVE: core/job/deaths.h */
 	size_t trace;          /* [processors + 1] rings of events, with TWEED_TRACE; the last are the agent's */
 	size_t trace_bytes;    /* of one processor */
 	size_t twins;          /* [twin_slots] pages */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* protocol.h - all that the author of a coherence protocol reads: the hooks to fill in, and the core's services.
- * doc/writing-a-protocol.md leads through it, with an example.
+ * doc/internals/writing-a-protocol.md leads through it, with an example.
  *
- * A protocol is one `static const struct tw_protocol`, named in protocols/list.c.  The way of a fault:
+ * A protocol is one `static const struct tw_protocol`, named in protocols/protocols.c.  The way of a fault:
  * hardware -> fault backend -> core (which page) -> the protocol's hook -> services below -> tw_map -> retry.
  *
  * Contexts.  *fault*: in a fault handler, any signal blocked.  *sync*: in the application thread, inside a
@@ -62,7 +62,7 @@ struct tw_node {
 	_Alignas(64) _Atomic uint64_t twin_free; /* head of the free twin slots: tag << 32 | slot + 1 */
 	_Atomic uint64_t twin_used;              /* twins in use */
 	_Atomic uint64_t twin_top;               /* slots ever used */
-	struct tw_target { /* where neighbours shoot at a processor: core/shootdown.c */
+	struct tw_target { /* where neighbours shoot at a processor: core/coherence/shootdown.c */
 		_Alignas(64) _Atomic uint32_t asked; /* requests * 2, plus 1 while no application code runs there */
 		_Atomic uint32_t done;               /* requests * 2 that it has complied with */
 		_Atomic uint32_t waiters;            /* sleep on done */
@@ -111,12 +111,12 @@ struct tw_proc {
 	struct tw_target *target;   /* where they tell it so; NULL: they do it themselves, or never shoot */
 	struct tw_pageset *dirty;   /* pages this processor wrote since its last release; private */
 	struct tw_pageset *noticing; /* pages flushed by the release at work, whose sharers are still to be told; private */
-	struct tw_notice_batch *batch; /* [nodes] write notices not yet appended: core/notice.c */
+	struct tw_notice_batch *batch; /* [nodes] write notices not yet appended: core/coherence/notice.c */
 	uint64_t acquire_ts;       /* node time of the last acquire */
 	struct tw_stats *stats;
 	void *trace;               /* its rings; NULL: nothing is traced */
 	bool timing;               /* times are asked for */
-	struct tw_polls {          /* core/polled.h */
+	struct tw_polls {          /* core/coherence/polled.h */
 		const unsigned char *page;    /* [layout.pages] of the node: is the page polled? */
 		const _Atomic uint64_t *list; /* those that are, + 1; up to the first 0 */
 		const struct tw_fence *fence; /* NULL: the program has made none yet */
@@ -134,7 +134,7 @@ struct tw_proc {
 
 /* tw_polled - does the program wait for flags on @p, with fences alone?  Then a fault alone may fetch the page, and a store to it
  * faults once at least between two releases: it is never taken along with others, brought up to date in place, kept in
- * exclusive mode, or left writable by a release (core/polled.h).  [all contexts] */
+ * exclusive mode, or left writable by a release (core/coherence/polled.h).  [all contexts] */
 static inline bool tw_polled(const struct tw_proc *me, tw_page_t p)
 {
 	return __atomic_load_n(&me->polls.page[p], __ATOMIC_RELAXED);
@@ -288,7 +288,7 @@ static inline size_t tw_master_offset(const struct tw_proc *me, tw_page_t p)
 	return me->layout.masters + ((size_t)p << me->layout.page_shift);
 }
 
-/* Write-write data races (TWEED_RACE=ww; doc/races.md).  To be called when me->config.race is set, and not else.
+/* Write-write data races (TWEED_RACE=ww; doc/guide/races.md).  To be called when me->config.race is set, and not else.
  * tw_race_found - report that this node and @other_node (-1u: not known) wrote @bytes bytes of @page at @offset
  * without a synchronization between; printed at the processor's next safe point, once for each store and page.
  * tw_race_check - before an incoming diff of @incoming into @page (locked, with a twin): report what both sides
@@ -403,7 +403,7 @@ struct tw_pageset *tw_notices_of(struct tw_proc *me, unsigned local);
 enum tw_msg_type {
 	TW_MSG_REPLY = 1,      /* to a processor: token echoed */
 	TW_MSG_COLLECT,        /* to an agent: run tw_notice_collect */
-	TW_MSG_WIDE,           /* to an agent: an atomic on 16 bytes of a segment (core/wide.h) */
+	TW_MSG_WIDE,           /* to an agent: an atomic on 16 bytes of a segment (core/memory/wide.h) */
 	TW_MSG_PROTOCOL = 64,  /* first type of the protocols' own */
 };
 /* tw_send - send @msg to @port of @node, as tw_net_send; it is traced.

@@ -47,7 +47,7 @@ enum tw_wait_call {
 
 #define TW_WAIT_HELD 4u
 
-/* For the agent, which looks whether all wait (tools/agent_waits.c).  Written by the processor alone. */
+/* For the agent, which looks whether all wait (tools/agent/agent_waits.c).  Written by the processor alone. */
 struct tw_waits {
 	_Alignas(64) _Atomic uint32_t call;  /* enum tw_wait_call; set last, and reset first */
 	_Atomic uint64_t begun;              /* how many waits */

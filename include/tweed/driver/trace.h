@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* trace.h - what happened in a run, event by event (TWEED_TRACE; doc/tracing.md): each processor, and each agent's
+/* trace.h - what happened in a run, event by event (TWEED_TRACE; doc/guide/tracing.md): each processor, and each agent's
  * service, has two rings in the node's private memory, which it alone writes; the oldest events are overwritten.
  * Allocations, which are early and rare, have a ring of their own.
  *
- * The kinds, and their fields beside the time: p page, n node, a, b (doc/tracing.md has the whole):
+ * The kinds, and their fields beside the time: p page, n node, a, b (doc/guide/tracing.md has the whole):
  *
  *   span                             p the category of time, a when it began
  *   measure_begin, measure_end       tw_stats_reset, tw_stats_stop

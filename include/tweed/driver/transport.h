@@ -23,7 +23,7 @@
  *   - messages from one endpoint to one endpoint arrive once, whole, in order, and after the writes before them;
  *   - notify rings after the writes before it are visible: a target that reads its bell, tests a condition and then
  *     sleeps on that bell value cannot miss a wake-up;
- *   - nothing is promised between different senders (no total order: see doc/design.md, "publication").
+ *   - nothing is promised between different senders (no total order: see doc/internals/design.md, "publication").
  *
  * A node may be lost (config.lost, TW_NET_LOSES_NODES).  What was begun before or comes later then ends soon: writes, messages and
  * notifies to it vanish, what reads or atomics give has no meaning; other nodes' goes on as before.  Until that is known, a broken
@@ -108,14 +108,14 @@ struct tw_net {
 	char *base;                           /* this node's exported memory, mapped readable and writable */
 	void *priv;                           /* the transport's */
 	struct tw_net_async *async;           /* tw_net_async's; NULL: nobody but the user lets it progress */
-	size_t told_at, told_bytes;           /* what others tell this endpoint may change this part of base alone */
+	size_t signal_at, signal_bytes;           /* what others tell this endpoint may change this part of base alone */
 	uint64_t messages, bytes_out, bytes_in; /* counted by the wrappers below: messages sent, payload written, read */
 };
 
 /* Operations that are started, and completed together: the user's memory, one for each of his flows of work. */
 struct tw_net_flow {
 	bool open;          /* something was started that no settle has completed */
-	unsigned under_way; /* the transport's; and so, by node, how far what was started goes */
+	unsigned in_flight; /* the transport's; and so, by node, how far what was started goes */
 	uint64_t mark[];    /* [nodes] */
 };
 
@@ -137,7 +137,7 @@ struct tw_net_work {
 };
 
 /* What an endpoint is told: to copy @len bytes of @local to @offset of its node, and then to store @value in the aligned word at @word. */
-struct tw_net_told {
+struct tw_net_signal {
 	size_t offset, len;
 	const void *local;
 	size_t word;
@@ -224,16 +224,16 @@ struct tw_transport {
 	/* pending - does delayed work of this endpoint, or an answer that it reads itself, still need a later call?  Cheap.  NULL: never, or
 	 * it is to stay delayed (tw_net_async). */
 	bool (*pending)(struct tw_net *net);
-	/* tell - what @told says, by endpoint (node, port) itself, of another node, without its server: sooner, where that endpoint waits for it;
+	/* tell - what @signal says, by endpoint (node, port) itself, of another node, without its server: sooner, where that endpoint waits for it;
 	 * else when it hears or waits the next time.  Done in the order of telling, and after all earlier writes of this endpoint to
-	 * that node.  @told's memory may be used again on return.  False: nothing was done and nothing waited for: then write and notify.  More than a transport's messages
+	 * that node.  @signal's memory may be used again on return.  False: nothing was done and nothing waited for: then write and notify.  More than a transport's messages
 	 * hold may wait until the other one reads, where the system does not take it; more than 128 KiB is refused.  So it
 	 * is at first, until a way is found; while such writes are not known to be done, which is asked for then; and while much is told that
 	 * was not heard.  hear - do what others have told this one; has something come?  doze - this endpoint is about to sleep on its bell, in a wait for what
 	 * (node, port) writes or tells: whose next tell is refused, for a notify wakes.  Not in fault context; all NULL: there is no such way. */
-	bool (*tell)(struct tw_net *net, unsigned node, unsigned port, const struct tw_net_told *told);
-	bool (*hear)(struct tw_net *net);
-	void (*doze)(struct tw_net *net, unsigned node, unsigned port);
+	bool (*put_signal)(struct tw_net *net, unsigned node, unsigned port, const struct tw_net_signal *signal);
+	bool (*poll_signals)(struct tw_net *net);
+	void (*announce_sleep)(struct tw_net *net, unsigned node, unsigned port);
 };
 
 /* tw_transport_find - the transport of that name ("shm", "sim", ...), or NULL.  tw_transport_list: all, NULL-ended. */
@@ -272,8 +272,8 @@ void tw_net_amo_post(struct tw_net *net, unsigned node, size_t offset, enum tw_a
 struct tw_net_flow *tw_net_flow_new(const struct tw_net *net);
 void tw_net_start(struct tw_net *net, struct tw_net_flow *flow, const struct tw_net_work *work);
 bool tw_net_settle(struct tw_net *net, struct tw_net_flow *flow, bool wait);
-/* tw_net_tell - as the operation; false also where there is none. */
-bool tw_net_tell(struct tw_net *net, unsigned node, unsigned port, const struct tw_net_told *told);
+/* tw_net_put_signal - as the operation; false also where there is none. */
+bool tw_net_put_signal(struct tw_net *net, unsigned node, unsigned port, const struct tw_net_signal *signal);
 /* tw_amo_result - what a word that holds @old holds after @op.
  * tw_amo_here - @op by this processor, on memory that it can address; sequentially consistent. */
 static inline uint64_t tw_amo_result(enum tw_amo op, uint64_t old, uint64_t value, uint64_t expect)

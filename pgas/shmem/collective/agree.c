@@ -4,7 +4,7 @@
  * Each PE tells each other one of the set what it calls, in memory that it alone writes there, and compares what it is told.  The calls of two PEs
  * are numbered, of whatever sets they are: so two that take their collectives in different orders are found as well.  Who is told the next but
  * one call has told the next, so has read this one: two places are enough. */
-#include "core/symbol.h"
+#include "core/observe/symbol.h"
 #include "pgas/shmem/check.h"
 #include "pgas/shmem/collective/collective.h"
 
@@ -85,7 +85,7 @@ static struct agree_word agree_word(const struct sh_call *c)
 	return word;
 }
 
-static void agree_tell(unsigned pe, struct agree_word *word)
+static void agree_send(unsigned pe, struct agree_word *word)
 {
 	size_t at = agree_place(tw_segment.pe, agree_calls[pe]), body = offsetof(struct agree_word, name);
 
@@ -98,7 +98,7 @@ static void agree_tell(unsigned pe, struct agree_word *word)
 		tw_segment_remote_wake(pe);
 }
 
-static const struct agree_word *agree_hear(unsigned pe, const struct sh_call *c)
+static const struct agree_word *agree_receive(unsigned pe, const struct sh_call *c)
 {
 	const struct agree_word *word = (void *)(tw_segment.base + agree_place(pe, agree_calls[pe]));
 	uint64_t began = tw_time_ns();
@@ -152,9 +152,9 @@ void sh_agree(const struct sh_call *c)
 				continue;
 			if (pass == 0) {
 				agree_calls[pe]++;
-				agree_tell(pe, &mine);
+				agree_send(pe, &mine);
 			} else {
-				agree_compare(&mine, agree_hear(pe, c), pe, c->caller);
+				agree_compare(&mine, agree_receive(pe, c), pe, c->caller);
 			}
 		}
 	}

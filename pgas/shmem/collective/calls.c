@@ -17,7 +17,7 @@ static void calls_sync_all(void)
 void sh_barrier_all(void)
 {
 	if (tw_segment.pes == 2 && tw_segment.locals == 1) {
-		if (!tw_segment.tells) /* else the signal asks, if it cannot be told */
+		if (!tw_segment.put_signal) /* else the signal asks, if it cannot be told */
 			tw_segment_remote_ask(tw_segment.flow);
 		calls_sync_all();
 		tw_segment_quiet();

@@ -10,7 +10,7 @@
 #ifndef TW_PGAS_SHMEM_COLLECTIVE_H
 #define TW_PGAS_SHMEM_COLLECTIVE_H
 
-#include "pgas/shmem/impl.h"
+#include "pgas/shmem/shmem_impl.h"
 
 /* Words of a level, for at most 2^14 PEs: those of the distances 1, 2, 3 times 4^l; of the scan; of partners that differ in one bit; of what
  * does not fit a power of two, there and back.  A second level begins at SET_LEADERS. */
@@ -58,10 +58,10 @@ static inline unsigned set_pe(const struct sh_set *set, unsigned i)
 	return set->start + (unsigned)set->stride * i;
 }
 
-/* set_signal - of @word to the set's @i-th; puts to it before are seen first.  set_give - the same, after @bytes of @source are put at @at.
+/* set_signal - of @word to the set's @i-th; puts to it before are seen first.  set_deliver - the same, after @bytes of @source are put at @at.
  * set_wait - for one of the @i-th's at this PE. */
 void set_signal(const struct sh_set *set, unsigned i, unsigned word);
-void set_give(const struct sh_set *set, unsigned i, size_t at, const void *source, size_t bytes, unsigned word);
+void set_deliver(const struct sh_set *set, unsigned i, size_t at, const void *source, size_t bytes, unsigned word);
 void set_wait(const struct sh_set *set, unsigned i, unsigned word);
 /* set_send, set_receive - a number, through @word, which is used for nothing else; until the set's next sync there may be no other. */
 void set_send(const struct sh_set *set, unsigned i, unsigned word, uint64_t value);

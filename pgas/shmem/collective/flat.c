@@ -47,7 +47,7 @@ static bool flat_exchange(const struct sh_set *set, void *dest, const void *sour
 
 	if (!set->team || set->size != 2 || set->groups->nodes != 2)
 		return false;
-	set_give(set, other, bytes ? sh_at(dest, bytes) : 0, source, bytes, SET_DISTANCE);
+	set_deliver(set, other, bytes ? sh_at(dest, bytes) : 0, source, bytes, SET_DISTANCE);
 	set_wait(set, other, SET_DISTANCE);
 	return true;
 }

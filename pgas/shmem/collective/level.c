@@ -21,10 +21,10 @@ static void level_put(const struct sh_level *level, unsigned i, void *dest, cons
 }
 
 /* Put to the level's @i-th, and signal. */
-static void level_give(const struct sh_level *level, unsigned i, size_t at, const void *data, size_t bytes,
+static void level_send(const struct sh_level *level, unsigned i, size_t at, const void *data, size_t bytes,
                        unsigned word)
 {
-	set_give(level->set, level_at(level, i), at, data, bytes, word);
+	set_deliver(level->set, level_at(level, i), at, data, bytes, word);
 }
 
 /* For a signal of the level's @i-th. */
@@ -38,7 +38,7 @@ void level_sync(const struct sh_level *level)
 {
 	for (unsigned distance = 1; distance < level->n; distance *= 2) {
 		unsigned word = level_word(level, distance);
-		level_give(level, (level->me + distance) % level->n, 0, NULL, 0, word);
+		level_send(level, (level->me + distance) % level->n, 0, NULL, 0, word);
 		level_wait(level, (level->me + level->n - distance) % level->n, word);
 	}
 }
@@ -61,7 +61,7 @@ void level_tree(const struct sh_level *level, void *dest, const void *source, si
 			if (mine + j * step >= level->n)
 				continue;
 			unsigned child = (level->me + j * step) % level->n;
-			level_give(level, child, at, source, bytes, level_word(level, j * step));
+			level_send(level, child, at, source, bytes, level_word(level, j * step));
 		}
 	}
 }
@@ -74,7 +74,7 @@ void level_ring(const struct sh_level *level, char *dest, size_t bytes)
 	for (unsigned step = 0; step + 1 < level->n; step++) {
 		unsigned i = (level->me + level->n - step) % level->n;
 		size_t from = level_at(level, i), to = level->at ? level->at[i + 1] : i + 1;
-		level_give(level, next, at + from * bytes, dest + from * bytes, (to - from) * bytes, word);
+		level_send(level, next, at + from * bytes, dest + from * bytes, (to - from) * bytes, word);
 		level_wait(level, (level->me + level->n - 1) % level->n, word);
 	}
 	if (level->n > 2) /* nobody of two forwards what the other may write next */
@@ -121,7 +121,7 @@ void level_double(const struct sh_level *level, void *dest, size_t n, size_t siz
 	char *own = tw_segment.base + scratch;
 
 	if (me >= two) {
-		level_give(level, me - two, scratch + rounds * slot, dest, bytes, level->words + SET_FOLD);
+		level_send(level, me - two, scratch + rounds * slot, dest, bytes, level->words + SET_FOLD);
 		level_wait(level, me - two, level->words + SET_UNFOLD);
 		memcpy(dest, own + rounds * slot, bytes);
 		return;
@@ -132,7 +132,7 @@ void level_double(const struct sh_level *level, void *dest, size_t n, size_t siz
 	}
 	for (unsigned k = 0; k < rounds; k++) {
 		unsigned partner = me ^ 1u << k, word = level->words + SET_PARTNER + k;
-		level_give(level, partner, scratch + k * slot, dest, bytes, word);
+		level_send(level, partner, scratch + k * slot, dest, bytes, word);
 		level_wait(level, partner, word);
 		if (partner > me)
 			op(dest, dest, own + k * slot, n);
@@ -140,7 +140,7 @@ void level_double(const struct sh_level *level, void *dest, size_t n, size_t siz
 			op(dest, own + k * slot, dest, n);
 	}
 	if (me + two < level->n)
-		level_give(level, me + two, scratch + rounds * slot, dest, bytes, level->words + SET_UNFOLD);
+		level_send(level, me + two, scratch + rounds * slot, dest, bytes, level->words + SET_UNFOLD);
 }
 
 /* A slot for each of the 2 (n - 1) steps: blocks of the first half are reduced on their way, those of the second copied. */
@@ -153,7 +153,7 @@ void level_ring_reduce(const struct sh_level *level, void *dest, size_t n, size_
 	for (unsigned step = 0; step < 2 * (ring - 1); step++) {
 		unsigned out = (me + 2 * ring - step) % ring, in = (out + ring - 1) % ring;
 		size_t from = n * out / ring, to = n * (out + 1) / ring;
-		level_give(level, next, scratch + step * slot, (char *)dest + from * size, (to - from) * size, word);
+		level_send(level, next, scratch + step * slot, (char *)dest + from * size, (to - from) * size, word);
 		level_wait(level, (me + ring - 1) % ring, word);
 		from = n * in / ring, to = n * (in + 1) / ring;
 		char *mine = (char *)dest + from * size;

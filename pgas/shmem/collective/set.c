@@ -127,10 +127,10 @@ static size_t set_word(const struct sh_set *set, unsigned word)
 	return set->words + word * set->word_bytes;
 }
 
-/* A word's line, of a team: two ways lead to it, by the node's server (SET_SENT) and by the PE itself (tw_segment_tell), which may overtake
+/* A word's line, of a team: two ways lead to it, by the node's server (SET_SENT) and by the PE itself (tw_segment_put_signal), which may overtake
  * one another.  What was told is complete with everything before, as nothing is told before what was put is complete.  What was put is
  * complete when what was told before is: hence SET_BEFORE, the last signal that was told before. */
-enum { SET_SENT = 0, SET_BEFORE = 8, SET_TOLD = 16 };
+enum { SET_SENT = 0, SET_BEFORE = 8, SET_SIGNALED = 16 };
 
 static _Atomic uint64_t *set_own(const struct sh_set *set, unsigned word, size_t part)
 {
@@ -164,25 +164,25 @@ static void set_put(const struct sh_set *set, unsigned i, unsigned word)
 {
 	struct shmem_team *team = set->team;
 
-	if (team->told[word] != team->written[word]) {
-		team->written[word] = team->told[word];
+	if (team->signaled[word] != team->written[word]) {
+		team->written[word] = team->signaled[word];
 		tw_segment_remote_put(tw_segment.signals, set_pe(set, i), set_word(set, word) + SET_BEFORE,
-		                      &team->told[word], sizeof(uint64_t), false);
+		                      &team->signaled[word], sizeof(uint64_t), false);
 	}
 	set_store(set, i, word, ++team->sent[word]);
 }
 
-void set_give(const struct sh_set *set, unsigned i, size_t at, const void *source, size_t bytes, unsigned word)
+void set_deliver(const struct sh_set *set, unsigned i, size_t at, const void *source, size_t bytes, unsigned word)
 {
 	struct shmem_team *team = set->team;
 	unsigned pe = set_pe(set, i);
 
-	if (team && tw_segment_tell(pe, &(struct tw_net_told){.offset = at,
+	if (team && tw_segment_put_signal(pe, &(struct tw_net_signal){.offset = at,
 	                                                      .len = bytes,
 	                                                      .local = source,
-	                                                      .word = set_word(set, word) + SET_TOLD,
+	                                                      .word = set_word(set, word) + SET_SIGNALED,
 	                                                      .value = team->sent[word] + 1})) {
-		team->told[word] = ++team->sent[word];
+		team->signaled[word] = ++team->sent[word];
 		return;
 	}
 	if (bytes)
@@ -195,15 +195,15 @@ void set_give(const struct sh_set *set, unsigned i, size_t at, const void *sourc
 
 void set_signal(const struct sh_set *set, unsigned i, unsigned word)
 {
-	set_give(set, i, 0, NULL, 0, word);
+	set_deliver(set, i, 0, NULL, 0, word);
 }
 
 /* Has the signal with the number @expected come, and what is before it? */
 static bool set_come(const struct sh_set *set, unsigned word, uint64_t expected)
 {
-	return set_load(set, word, SET_TOLD) >= expected ||
+	return set_load(set, word, SET_SIGNALED) >= expected ||
 	       (set_load(set, word, SET_SENT) >= expected &&
-	        set_load(set, word, SET_BEFORE) <= set_load(set, word, SET_TOLD));
+	        set_load(set, word, SET_BEFORE) <= set_load(set, word, SET_SIGNALED));
 }
 
 /* A wait for the set's @i-th. */
@@ -227,16 +227,16 @@ void set_wait(const struct sh_set *set, unsigned i, unsigned word)
 
 void set_send(const struct sh_set *set, unsigned i, unsigned word, uint64_t value)
 {
-	size_t at = set_word(set, word) + SET_TOLD;
+	size_t at = set_word(set, word) + SET_SIGNALED;
 
-	if (!set->team || !tw_segment_tell(set_pe(set, i), &(struct tw_net_told){.word = at, .value = value + 1}))
+	if (!set->team || !tw_segment_put_signal(set_pe(set, i), &(struct tw_net_signal){.word = at, .value = value + 1}))
 		set_store(set, i, word, value + 1);
 }
 
 /* The way that it came on. */
 static _Atomic uint64_t *set_received(const struct sh_set *set, unsigned word)
 {
-	return set->team && set_load(set, word, SET_TOLD) ? set_own(set, word, SET_TOLD) : set_own(set, word, SET_SENT);
+	return set->team && set_load(set, word, SET_SIGNALED) ? set_own(set, word, SET_SIGNALED) : set_own(set, word, SET_SENT);
 }
 
 uint64_t set_receive(const struct sh_set *set, unsigned i, unsigned word)

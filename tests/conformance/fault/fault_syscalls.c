@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shared memory as the argument of system calls: by the backend itself, or by core/syscalls.c.  Before each call the
+/* Shared memory as the argument of system calls: by the backend itself, or by core/process/syscalls.c.  Before each call the
  * memory has no rights. */
 #include "rig.h"
 
-#include "core/job.h"
-#include "core/syscalls.h"
+#include "core/job/job.h"
+#include "core/process/syscalls.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rig.h"
 
-#include "base/util.h"
+#include "core/base/base.h"
 #include "core/fault/uffd.h"
-#include "core/layout.h"
+#include "core/memory/regions.h"
 
 #include <fcntl.h>
 #include <pthread.h>

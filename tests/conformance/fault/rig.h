@@ -3,13 +3,13 @@
 #ifndef TW_TEST_FAULT_RIG_H
 #define TW_TEST_FAULT_RIG_H
 
-#include "base/util.h"
+#include "core/base/base.h"
 #include "tweed/driver/fault.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* Sanitizers turn deadly signals into exits, block signals in handlers (TSAN), and replace core/syscalls.c. */
+/* Sanitizers turn deadly signals into exits, block signals in handlers (TSAN), and replace core/process/syscalls.c. */
 #define SANITIZED (TW_ASAN || TW_TSAN)
 
 struct rig {

@@ -4,7 +4,7 @@
 #ifndef TW_TESTS_SYNC_JOB_H
 #define TW_TESTS_SYNC_JOB_H
 
-#include "base/util.h"
+#include "core/base/base.h"
 #include "sync/sync.h"
 #include "tweed/tweed.h"
 

@@ -438,7 +438,7 @@ static void fake_destroy_event_channel(struct rdma_event_channel *channel)
 	fake_free(channel);
 }
 
-static void fake_tell(struct rdma_event_channel *channel, struct fake_id *id, enum rdma_cm_event_type type,
+static void fake_event(struct rdma_event_channel *channel, struct fake_id *id, enum rdma_cm_event_type type,
                       const struct rdma_conn_param *param)
 {
 	struct fake_event *e = fake_alloc(sizeof(*e));
@@ -541,14 +541,14 @@ static int fake_resolve_addr(struct rdma_cm_id *id, struct sockaddr *from, struc
 	fake_bind_addr(id, from);
 	TW_ASSERT(to->sa_family == from->sa_family);
 	memcpy(&id->route.addr.dst_storage, to, sizeof(struct sockaddr_in6));
-	fake_tell(id->channel, (struct fake_id *)id, RDMA_CM_EVENT_ADDR_RESOLVED, NULL);
+	fake_event(id->channel, (struct fake_id *)id, RDMA_CM_EVENT_ADDR_RESOLVED, NULL);
 	return 0;
 }
 
 static int fake_resolve_route(struct rdma_cm_id *id, int ms)
 {
 	(void)ms;
-	fake_tell(id->channel, (struct fake_id *)id, RDMA_CM_EVENT_ROUTE_RESOLVED, NULL);
+	fake_event(id->channel, (struct fake_id *)id, RDMA_CM_EVENT_ROUTE_RESOLVED, NULL);
 	return 0;
 }
 
@@ -599,7 +599,7 @@ static int fake_connect(struct rdma_cm_id *id, struct rdma_conn_param *param)
 	made->verbs = &context.context;
 	((struct fake_id *)made)->peer = (struct fake_id *)id;
 	((struct fake_id *)id)->peer = (struct fake_id *)made;
-	fake_tell(channel, (struct fake_id *)made, RDMA_CM_EVENT_CONNECT_REQUEST, param);
+	fake_event(channel, (struct fake_id *)made, RDMA_CM_EVENT_CONNECT_REQUEST, param);
 	return 0;
 }
 
@@ -610,7 +610,7 @@ static int fake_accept(struct rdma_cm_id *id, struct rdma_conn_param *param)
 
 	near->peer = far;
 	far->peer = near;
-	fake_tell(peer->id.channel, peer, RDMA_CM_EVENT_ESTABLISHED, param);
+	fake_event(peer->id.channel, peer, RDMA_CM_EVENT_ESTABLISHED, param);
 	return 0;
 }
 
@@ -620,7 +620,7 @@ static int fake_reject(struct rdma_cm_id *id, const void *data, uint8_t bytes)
 
 	(void)data;
 	(void)bytes;
-	fake_tell(peer->id.channel, peer, RDMA_CM_EVENT_REJECTED, NULL);
+	fake_event(peer->id.channel, peer, RDMA_CM_EVENT_REJECTED, NULL);
 	return 0;
 }
 
@@ -635,8 +635,8 @@ static int fake_disconnect(struct rdma_cm_id *id)
 		peer->peer = f->peer = NULL;
 	pthread_mutex_unlock(&mutex);
 	if (peer) {
-		fake_tell(peer->id.channel, peer, RDMA_CM_EVENT_DISCONNECTED, NULL);
-		fake_tell(id->channel, f, RDMA_CM_EVENT_DISCONNECTED, NULL);
+		fake_event(peer->id.channel, peer, RDMA_CM_EVENT_DISCONNECTED, NULL);
+		fake_event(id->channel, f, RDMA_CM_EVENT_DISCONNECTED, NULL);
 	}
 	return 0;
 }

@@ -6,7 +6,7 @@
 #ifndef TW_TESTS_VERBS_FAKE_H
 #define TW_TESTS_VERBS_FAKE_H
 
-#include "net/verbs.h"
+#include "net/verbs/verbs.h"
 
 struct fake {
 	/* by the test, before the device is used */

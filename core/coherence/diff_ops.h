@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* diff_ops.h - what diff.c asks of an instruction set.  Private to core/diff*.c. */
+#ifndef TW_CORE_COHERENCE_DIFF_OPS_H
+#define TW_CORE_COHERENCE_DIFF_OPS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/base/word_copy.h"
+
+/* Pages are compared a window at a time: a bit per byte, a mask word per line, a bit per line in one word. */
+#define DIFF_LINE   ((size_t)64)
+#define DIFF_LINES  ((size_t)64)
+#define DIFF_WINDOW (DIFF_LINE * DIFF_LINES)
+
+struct diff_ops {
+	const char *name;
+	/* supported - can this processor run it?  Async-signal-safe. */
+	bool (*supported)(void);
+	/* scan - compare a window.  Reads each byte of @frame once.  For every line that differs: its bit in the
+	 * result, its bytes as compared in @out (which may be @twin), its differing bytes in @mask; the
+	 * masks of other lines stay undefined, and their bytes in @out undefined or equal to twin's. */
+	uint64_t (*scan)(const char *frame, const char *twin, char *out, uint64_t *mask);
+	/* store - those bytes of a line that @mask names, and no other byte; those of an aligned word at once. */
+	void (*store)(char *to, const char *from, uint64_t mask);
+	/* in - tw_diff_in. */
+	size_t (*in)(char *frame, char *twin, const char *incoming, size_t bytes);
+	/* merge - tw_diff_merge of a window.  Reads each byte of @frame once.  For every line with a race: its bit in
+	 * the result, its racing bytes in @mask; other masks stay undefined. */
+	uint64_t (*merge)(char *frame, char *twin, const char *home, uint64_t *mask);
+};
+
+extern const struct diff_ops diff_avx512, diff_avx2, diff_sse2;
+
+/* diff_store_masked - store the bytes of a line that @mask names, and change no other byte; those of a word at once. */
+static inline void diff_store_masked(char *to, const char *from, uint64_t mask)
+{
+	for (; mask; to += 8, from += 8, mask >>= 8) {
+		uint64_t word;
+
+		if (!(mask & 0xff))
+			continue;
+		__builtin_memcpy(&word, from, 8);
+		tw_words_merge(to, word, mask & 0xff);
+	}
+}
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* hooks.c - synchronization reaches the protocol here, timed, after the stores that came before it, with the heap's
+ * remote frees on board. */
+#include "core/memory/heap.h"
+#include "core/job/job.h"
+#include "core/observe/race.h"
+#include "core/coherence/shootdown.h"
+#include "core/memory/stores.h"
+
+static void hooks_run(struct tw_proc *me, void (*hook)(struct tw_proc *, enum tw_sync_kind, uint64_t),
+                      enum tw_sync_kind kind, uint64_t object)
+{
+	if (!hook)
+		return;
+	tw_protocol_enter(me);
+	tw_shootdown_enter(me);
+	tw_stores_drain(me);
+	uint64_t t = tw_time_begin(me);
+	hook(me, kind, object);
+	tw_time_end(me, &me->stats->now.protocol_ns, t);
+	tw_shootdown_leave(me);
+	tw_protocol_leave(me);
+}
+
+/* A block that goes back to its owner carries what was released before (heap_remote.c). */
+static void hooks_ship(struct tw_proc *me)
+{
+	if (me->polls.in_fault) /* what faulted may be in the midst of the heap */
+		return;
+	if ((me->protocol->flags & TW_PROTOCOL_BY_OBJECT) && tw_heap_ships(me))
+		hooks_run(me, me->protocol->release, TW_SYNC_HEAP, 0);
+	tw_heap_ship(me);
+}
+
+void tw_release(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object)
+{
+	hooks_run(me, me->protocol->release, kind, object);
+	hooks_ship(me);
+}
+
+void tw_acquire(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object)
+{
+	me->polls.flag = NULL;
+	hooks_run(me, me->protocol->acquire, kind, object);
+	if (me->polls.in_fault)
+		return;
+	if ((me->protocol->flags & TW_PROTOCOL_BY_OBJECT) && tw_heap_takes(me))
+		hooks_run(me, me->protocol->acquire, TW_SYNC_HEAP, 0);
+	tw_heap_take(me);
+	if (me->config.race)
+		tw_race_print(me);
+}
+
+void tw_arrive(struct tw_proc *me, uint64_t object)
+{
+	if (!me->protocol->arrive) {
+		tw_release(me, TW_SYNC_BARRIER, object);
+		return;
+	}
+	tw_protocol_enter(me);
+	tw_shootdown_enter(me);
+	tw_stores_drain(me);
+	uint64_t t = tw_time_begin(me);
+	me->protocol->arrive(me, object);
+	tw_time_end(me, &me->stats->now.protocol_ns, t);
+	tw_shootdown_leave(me);
+	tw_protocol_leave(me);
+	hooks_ship(me);
+}

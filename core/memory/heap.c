@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* heap.c - shared memory for programs: jemalloc, with an arena per processor over the job's shared space.
+ *
+ * Space.  The shared space, but for shared global variables at its beginning, is given out in chunks of 2 MiB by one word at
+ * node 0, the first free chunk, which only grows.  A chunk belongs to the processor that took it, for ever; the owner table says whose it is, replicated at
+ * every node, so a block's owner is found without talking.  No two processors' blocks share a page.
+ *
+ * 	layout.heap + 0      first free chunk (node 0's counts)
+ * 	            + 4096   owner + 1 of each chunk, uint16
+ * 	            + ...    a ring per processor of the node: tail, head, slots (heap_remote.c)
+ *
+ * jemalloc cuts a processor's chunks into blocks.  All its metadata are private memory, and no hook touches the
+ * shared space, so a page of fresh memory has no home until the program touches it.  The Debian library also replaces
+ * malloc() and free() of programs linked with it: ordinary allocation then is jemalloc's too, from other arenas. */
+#include "core/memory/heap_impl.h"
+
+#include "core/job/job.h"
+#include "core/memory/stores.h"
+#include "core/observe/recorder.h"
+#include "tweed/tweed.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct heap tw_heap_here;
+
+size_t tw_heap_exported_bytes(const struct tw_config *config)
+{
+	return HEAP_OWNERS + heap_table_bytes(config->memory) + config->processors * HEAP_RING_BYTES;
+}
+
+/* ---- space ------------------------------------------------------------------------------------------------------ */
+
+/* Enter [from, to) as this processor's at every node; visible everywhere on return. */
+static void heap_own(struct tw_proc *me, size_t from, size_t to)
+{
+	uint16_t ids[256];
+	for (size_t i = 0; i < 256; i++)
+		ids[i] = (uint16_t)(me->id + 1);
+	for (size_t chunk = from / HEAP_CHUNK, n; chunk < to / HEAP_CHUNK; chunk += n) {
+		n = TW_MIN(to / HEAP_CHUNK - chunk, (size_t)256);
+		size_t offset = me->layout.heap + HEAP_OWNERS + chunk * sizeof(uint16_t);
+		for (unsigned node = 0; node < me->nodes; node++)
+			tw_net_write(me->net, node, offset, ids, n * sizeof(uint16_t));
+	}
+	tw_net_flush(me->net, TW_NET_ALL);
+}
+
+/* Cut @bytes off this processor's space, which grows when it is too small: in place when nobody took a chunk since.
+ * A request that cannot be met takes nothing.  Returns 0 or -ENOMEM. */
+static int heap_cut(struct heap *h, size_t bytes, size_t align, size_t *offset)
+{
+	struct tw_proc *me = h->me;
+	size_t memory = me->config.memory, at = TW_ALIGN_UP(h->cut_at, align);
+
+	if (bytes > memory || align > memory)
+		return -ENOMEM;
+	while (at + bytes > h->cut_end) {
+		uint64_t chunk = tw_net_read64(me->net, 0, me->layout.heap);
+		size_t from = tw_globals_bytes() + chunk * HEAP_CHUNK;
+		at = TW_ALIGN_UP(from == h->cut_end ? h->cut_at : from, align);
+		if (at + bytes > memory)
+			return -ENOMEM;
+		size_t to = TW_ALIGN_UP(at + bytes, HEAP_CHUNK);
+		if (tw_net_cas(me->net, 0, me->layout.heap, chunk, (to - tw_globals_bytes()) / HEAP_CHUNK) != chunk)
+			continue;
+		heap_own(me, from, to);
+		h->cut_end = to;
+	}
+	h->cut_at = at + bytes;
+	*offset = at;
+	return 0;
+}
+
+/* ---- jemalloc's hooks: what it is refused, it keeps and uses again ---------------------------------------------- */
+
+static void *heap_extent_alloc(extent_hooks_t *hooks, void *wanted, size_t bytes, size_t align, bool *zero,
+                               bool *commit, unsigned arena)
+{
+	struct heap *h = (struct heap *)(void *)hooks;
+	size_t offset;
+
+	(void)arena;
+	if (wanted || !h->me || heap_cut(h, bytes, align, &offset))
+		return NULL;
+	*zero = true;
+	*commit = true;
+	return (void *)(tw_space_base() + offset);
+}
+
+static bool heap_extent_dalloc(extent_hooks_t *hooks, void *at, size_t bytes, bool committed, unsigned arena)
+{
+	(void)hooks, (void)at, (void)bytes, (void)committed, (void)arena;
+	return true;
+}
+
+static void heap_extent_destroy(extent_hooks_t *hooks, void *at, size_t bytes, bool committed, unsigned arena)
+{
+	(void)hooks, (void)at, (void)bytes, (void)committed, (void)arena;
+}
+
+static bool heap_extent_purge(extent_hooks_t *hooks, void *at, size_t bytes, size_t offset, size_t len, unsigned arena)
+{
+	(void)hooks, (void)at, (void)bytes, (void)offset, (void)len, (void)arena;
+	return true;
+}
+
+static bool heap_extent_split(extent_hooks_t *hooks, void *at, size_t bytes, size_t a, size_t b, bool committed,
+                              unsigned arena)
+{
+	(void)hooks, (void)at, (void)bytes, (void)a, (void)b, (void)committed, (void)arena;
+	return false;
+}
+
+static bool heap_extent_merge(extent_hooks_t *hooks, void *a, size_t a_bytes, void *b, size_t b_bytes, bool committed,
+                              unsigned arena)
+{
+	(void)hooks, (void)a, (void)a_bytes, (void)b, (void)b_bytes, (void)committed, (void)arena;
+	return false;
+}
+
+static const extent_hooks_t heap_hooks = {
+    .alloc = heap_extent_alloc,
+    .dalloc = heap_extent_dalloc,
+    .destroy = heap_extent_destroy,
+    .purge_lazy = heap_extent_purge,
+    .purge_forced = heap_extent_purge,
+    .split = heap_extent_split,
+    .merge = heap_extent_merge,
+};
+
+/* ---- open and close --------------------------------------------------------------------------------------------- */
+
+/* Parameter of jemalloc's experimental.arenas_create_ext; 5.3 documents it but its header lacks it. */
+struct heap_arena_config {
+	extent_hooks_t *hooks;
+	bool metadata_use_hooks;
+};
+
+static int heap_set(unsigned arena, const char *what, void *value, size_t bytes)
+{
+	char name[64];
+	tw_format(name, sizeof(name), "arena.%u.%s", arena, what);
+	return mallctl(name, NULL, NULL, value, bytes);
+}
+
+/* Freed space is kept as it is: it could not be given back.  Fresh space comes in pieces that grow with use, up to an
+ * eighth of a processor's share of the whole; when that is not to be had, jemalloc asks for just what it needs. */
+static int heap_open_arena(struct heap *h, const struct tw_proc *me)
+{
+	struct heap_arena_config config = {.hooks = &h->hooks, .metadata_use_hooks = false};
+	size_t bytes = sizeof(h->arena), grow = me->config.memory / 8 / (me->nodes * me->locals);
+	ssize_t never = -1;
+	int error = mallctl("experimental.arenas_create_ext", &h->arena, &bytes, &config, sizeof(config));
+	if (error)
+		return -error;
+	if ((error = heap_set(h->arena, "dirty_decay_ms", &never, sizeof(never))) ||
+	    (error = heap_set(h->arena, "muzzy_decay_ms", &never, sizeof(never))))
+		goto destroy;
+	grow = TW_MAX(grow, HEAP_CHUNK);
+	heap_set(h->arena, "retain_grow_limit", &grow, sizeof(grow)); /* a matter of density only */
+	bytes = sizeof(h->tcache);
+	if ((error = mallctl("tcache.create", &h->tcache, &bytes, NULL, 0)))
+		goto destroy;
+	h->flags = MALLOCX_ARENA(h->arena) | MALLOCX_TCACHE(h->tcache);
+	return 0;
+destroy:
+	heap_set(h->arena, "destroy", NULL, 0);
+	return -error;
+}
+
+int tw_heap_open(struct tw_proc *me)
+{
+	struct heap *h = &tw_heap_here;
+	size_t processors = (size_t)me->nodes * me->locals;
+
+	TW_ASSERT(!h->me);
+	*h = (struct heap){.hooks = heap_hooks};
+	h->stores = tw_stores.bytes != 0;
+	char *ring = me->net->base + heap_ring(me, me->local);
+	h->slots = (_Atomic uint64_t *)(void *)(ring + HEAP_SLOT);
+	h->taken = (_Atomic uint64_t *)(void *)(ring + HEAP_HEAD);
+	int error = tw_heap_remote_open(h, processors);
+	if (!error && (error = tw_heap_blocks_open(h, me->config.memory)))
+		tw_heap_remote_close(h);
+	if (!error && (error = heap_open_arena(h, me))) {
+		tw_heap_blocks_close(h);
+		tw_heap_remote_close(h);
+	}
+	if (error)
+		tw_log("shared heap: cannot create an arena: error %d", -error);
+	else
+		h->me = me;
+	return error;
+}
+
+void tw_heap_close(struct tw_proc *me)
+{
+	struct heap *h = &tw_heap_here;
+
+	if (h->me != me)
+		return;
+	h->me = NULL;
+	mallctl("tcache.destroy", NULL, NULL, &h->tcache, sizeof(h->tcache));
+	heap_set(h->arena, "destroy", NULL, 0);
+	tw_heap_blocks_close(h);
+	tw_heap_remote_close(h);
+}
+
+/* ---- the public functions --------------------------------------------------------------------------------------- */
+
+static struct heap *heap_checked(const char *function)
+{
+	tw_me_checked(function);
+	return &tw_heap_here;
+}
+
+/* Blocks of a coherence page are aligned to it, smaller ones of a hardware page to that: programs expect it of
+ * pages. */
+static inline size_t heap_align(const struct heap *h, size_t bytes)
+{
+	return bytes >= h->me->layout.page_bytes ? h->me->layout.page_bytes : bytes >= 4096 ? 4096 : HEAP_MIN_BYTES;
+}
+
+static inline int heap_flags(const struct heap *h, size_t bytes)
+{
+	return h->flags | MALLOCX_ALIGN(heap_align(h, bytes));
+}
+
+/* What a public function returns to @caller. */
+static inline void *heap_result(struct heap *h, void *block, size_t bytes, const void *caller)
+{
+	if (!block) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	heap_block_add(h, block);
+	if (h->me->trace)
+		tw_trace_allocation(h->me, block, bytes, caller);
+	return block;
+}
+
+static void *heap_malloc(struct heap *h, size_t bytes, const void *caller)
+{
+	bytes = TW_MAX(bytes, HEAP_MIN_BYTES);
+	return heap_result(h, mallocx(bytes, heap_flags(h, bytes)), bytes, caller);
+}
+
+void *tw_malloc(size_t bytes)
+{
+	return heap_malloc(heap_checked("tw_malloc"), bytes, __builtin_return_address(0));
+}
+
+/* jemalloc knows which memory is still zero; but its stores are announced to nobody. */
+void *tw_heap_calloc(size_t n, size_t bytes, const void *caller)
+{
+	struct heap *h = heap_checked("tw_calloc");
+	if (__builtin_mul_overflow(n, bytes, &bytes))
+		return heap_result(h, NULL, 0, caller);
+	bytes = TW_MAX(bytes, HEAP_MIN_BYTES);
+	void *block = mallocx(bytes, heap_flags(h, bytes) | MALLOCX_ZERO);
+	/* Fresh pages are not stored to, and are not writable by this: they are announced for nothing, and get no
+	 * home. */
+	if (block && h->stores)
+		tw_stores_add(block, bytes);
+	return heap_result(h, block, bytes, caller);
+}
+
+void *tw_calloc(size_t n, size_t bytes)
+{
+	return tw_heap_calloc(n, bytes, __builtin_return_address(0));
+}
+
+void *tw_aligned_alloc(size_t align, size_t bytes)
+{
+	struct heap *h = heap_checked("tw_aligned_alloc");
+	if (align == 0 || (align & (align - 1))) {
+		errno = EINVAL;
+		return NULL;
+	}
+	bytes = TW_MAX(bytes, HEAP_MIN_BYTES);
+	align = TW_MAX(align, heap_align(h, bytes));
+	bool fits = align <= h->me->config.memory;
+	return heap_result(h, fits ? mallocx(bytes, h->flags | MALLOCX_ALIGN(align)) : NULL, bytes,
+	                   __builtin_return_address(0));
+}
+
+/* The owner of @ptr, or the end of the job when it cannot be a block. */
+static unsigned heap_owner_checked(const struct heap *h, const void *ptr, const char *function)
+{
+	int owner = tw_heap_owner(h->me, (uintptr_t)ptr);
+	if (owner < 0)
+		tw_fatal("%s: %p was not allocated by tw_malloc", function, ptr);
+	return (unsigned)owner;
+}
+
+static void heap_freed(struct heap *h, const void *ptr)
+{
+	tw_trace(h->me, TW_TRACE_free, TW_TRACE_NONE, TW_TRACE_NO_PAGE, (uintptr_t)ptr, 0);
+}
+
+/* How many bytes from @ptr, at most @bytes, lie in chunks of @owner: all that a block of unknown size can have. */
+static size_t heap_reach(const struct heap *h, uintptr_t ptr, size_t bytes, int owner)
+{
+	size_t n = HEAP_CHUNK - ptr % HEAP_CHUNK;
+	while (n < bytes && tw_heap_owner(h->me, ptr + n) == owner)
+		n += HEAP_CHUNK;
+	return TW_MIN(n, bytes);
+}
+
+/* Only its owner knows a block's size.  A block of another processor is copied as far as it could reach; what lies
+ * past its end is read, perhaps while others write it, but nothing may depend on those bytes. */
+void *tw_realloc(void *ptr, size_t bytes)
+{
+	struct heap *h = heap_checked("tw_realloc");
+	const void *caller = __builtin_return_address(0);
+	if (!ptr)
+		return heap_malloc(h, bytes, caller);
+	if (!bytes) {
+		tw_free(ptr);
+		return NULL;
+	}
+	unsigned owner = heap_owner_checked(h, ptr, "tw_realloc");
+	bytes = TW_MAX(bytes, HEAP_MIN_BYTES);
+	if (owner == h->me->id && !h->stores) {
+		heap_block_take(h, ptr, "tw_realloc");
+		void *grown = rallocx(ptr, bytes, heap_flags(h, bytes));
+		if (grown)
+			heap_freed(h, ptr);
+		else
+			heap_block_add(h, ptr);
+		return heap_result(h, grown, bytes, caller);
+	}
+	void *block = heap_malloc(h, bytes, caller);
+	if (!block)
+		return NULL;
+	if (owner == h->me->id) {
+		heap_block_take(h, ptr, "tw_realloc");
+		heap_block_add(h, ptr);
+	}
+	size_t reach = owner == h->me->id ? sallocx(ptr, 0) : heap_reach(h, (uintptr_t)ptr, bytes, (int)owner);
+	reach = TW_MIN(reach, bytes);
+	tw_stores_add(block, reach);
+	memcpy(block, ptr, reach);
+	tw_free(ptr);
+	return block;
+}
+
+void tw_free(void *ptr)
+{
+	struct heap *h = heap_checked("tw_free");
+	if (!ptr)
+		return;
+	unsigned owner = heap_owner_checked(h, ptr, "tw_free");
+	heap_freed(h, ptr);
+	if (owner == h->me->id) {
+		heap_block_take(h, ptr, "tw_free");
+		dallocx(ptr, h->flags);
+	} else {
+		tw_heap_keep(h, ptr);
+	}
+}
+
+int tw_heap_holder(const struct tw_proc *me, const void *ptr)
+{
+	return tw_heap_owner(me, (uintptr_t)ptr);
+}

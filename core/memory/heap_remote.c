@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* heap_remote.c - blocks freed by a processor that does not own them.
+ *
+ * Let B free a block of A's.  B may have written to it, and those writes may still wait in B's next diff: if A used
+ * the block again at once, the late diff would overwrite the new contents.  So B keeps the block until a release
+ * of B's is performed.  When the release's hook returns it may not be yet: at a barrier of all, the last arriving
+ * writer of a page does the work for the others.  When B begins its *next* release, it is: the barrier is over.  So
+ * tw_heap_ship sends what had been freed before the call before it.
+ *
+ * Nor may A use it right away.  A's own copy of the page may lack B's writes; where A then stores a value that its
+ * stale copy happens to hold already, A's diff has nothing to say, and the home keeps B's byte.  So A must first
+ * invalidate its stale copies, in an acquire that begins after B's release was performed.  A block found in the ring
+ * after an acquire may have come too late for that acquire, but not for the next one: tw_heap_take frees what the
+ * *previous* call saw.  This rests on acquires that learn of every release performed before them, not only of those
+ * of one object.
+ *
+ * Rings.  Producers reserve slots by compare-and-swap on the tail, never past the head plus the number of slots, then
+ * write each slot once; what does not fit stays with the producer until its next release.  The owner reads slots from
+ * the head on until one is still zero, clears those it took, then stores the head.  A producer that saw that head
+ * writes after the clearing. */
+#include "core/memory/heap_impl.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+int tw_heap_remote_open(struct heap *h, size_t processors)
+{
+	h->ripe = calloc(processors, sizeof(*h->ripe));
+	h->owners = calloc(processors, sizeof(*h->owners));
+	if (h->ripe && h->owners)
+		return 0;
+	tw_heap_remote_close(h);
+	return -ENOMEM;
+}
+
+void tw_heap_remote_close(struct heap *h)
+{
+	free(h->ripe);
+	free(h->owners);
+	free(h->remote);
+	h->ripe = NULL;
+	h->owners = NULL;
+	h->remote = NULL;
+}
+
+static uint32_t heap_entry(struct heap *h)
+{
+	uint32_t entry = h->remote_free;
+	if (entry) {
+		h->remote_free = h->remote[entry - 1].next;
+		return entry;
+	}
+	if (h->remote_used == h->remote_room) {
+		uint32_t room = h->remote_room ? 2 * h->remote_room : 256;
+		struct heap_remote *more = realloc(h->remote, room * sizeof(*more));
+		if (!more)
+			tw_fatal("tw_free: out of private memory");
+		h->remote = more;
+		h->remote_room = room;
+	}
+	return ++h->remote_used;
+}
+
+void tw_heap_keep(struct heap *h, void *ptr)
+{
+	uint32_t entry = heap_entry(h);
+	h->remote[entry - 1] = (struct heap_remote){.block = (uintptr_t)ptr, .next = h->fresh};
+	h->fresh = entry;
+}
+
+/* What was freed up to now may go at the next release. */
+static void heap_ripen(struct heap *h)
+{
+	for (uint32_t entry = h->fresh, next; entry; entry = next) {
+		struct heap_remote *r = &h->remote[entry - 1];
+		unsigned owner = (unsigned)tw_heap_owner(h->me, r->block);
+		next = r->next;
+		if (!h->ripe[owner])
+			h->owners[h->owner_count++] = (uint16_t)owner;
+		r->next = h->ripe[owner];
+		h->ripe[owner] = entry;
+	}
+	h->fresh = 0;
+}
+
+/* Reserve up to @want slots of a ring.  Returns how many, from position *at on. */
+static uint64_t heap_reserve(struct tw_net *net, unsigned node, size_t ring, uint64_t want, uint64_t *at)
+{
+	for (;;) {
+		uint64_t tail = tw_net_read64(net, node, ring + HEAP_TAIL);
+		uint64_t head = tw_net_read64(net, node, ring + HEAP_HEAD);
+		uint64_t take = TW_MIN(want, head + HEAP_SLOTS - tail);
+		if (take == 0)
+			return 0;
+		if (tw_net_cas(net, node, ring + HEAP_TAIL, tail, tail + take) == tail) {
+			*at = tail;
+			return take;
+		}
+	}
+}
+
+/* Send what fits of @owner's blocks.  Returns true when none is left. */
+static bool heap_ship_to(struct heap *h, unsigned owner)
+{
+	struct tw_net *net = h->me->net;
+	unsigned node = owner / h->me->locals;
+	size_t ring = heap_ring(h->me, owner % h->me->locals);
+	uint64_t want = 0, at;
+
+	for (uint32_t e = h->ripe[owner]; e && want < HEAP_SLOTS; e = h->remote[e - 1].next)
+		want++;
+	for (uint64_t n = heap_reserve(net, node, ring, want, &at); n; n--, at++) {
+		uint32_t e = h->ripe[owner];
+		struct heap_remote *r = &h->remote[e - 1];
+		tw_net_write64(net, node, ring + HEAP_SLOT + at % HEAP_SLOTS * sizeof(uint64_t), r->block);
+		h->ripe[owner] = r->next;
+		r->next = h->remote_free;
+		h->remote_free = e;
+	}
+	return !h->ripe[owner];
+}
+
+void tw_heap_ship(struct tw_proc *me)
+{
+	struct heap *h = &tw_heap_here;
+	if (h->me != me)
+		return;
+	for (unsigned i = 0; i < h->owner_count;) {
+		if (heap_ship_to(h, h->owners[i]))
+			h->owners[i] = h->owners[--h->owner_count];
+		else
+			i++;
+	}
+	heap_ripen(h);
+}
+
+void tw_heap_take(struct tw_proc *me)
+{
+	struct heap *h = &tw_heap_here;
+	if (h->me != me)
+		return;
+	_Atomic uint64_t *slot = h->slots;
+	bool more = atomic_load_explicit(&slot[h->seen % HEAP_SLOTS], memory_order_acquire);
+	if (h->head == h->seen && !more)
+		return;
+	for (; h->head != h->seen; h->head++) {
+		uintptr_t block = atomic_load_explicit(&slot[h->head % HEAP_SLOTS], memory_order_relaxed);
+		atomic_store_explicit(&slot[h->head % HEAP_SLOTS], 0, memory_order_relaxed);
+		if (tw_heap_owner(me, block) != (int)me->id)
+			tw_fatal("shared heap: another processor gave back %p, which is no block of this one",
+			         (void *)block);
+		heap_block_take(h, (void *)block, "tw_free, by another processor");
+		dallocx((void *)block, h->flags);
+	}
+	atomic_store_explicit(h->taken, h->head, memory_order_release);
+	while (h->seen - h->head < HEAP_SLOTS &&
+	       atomic_load_explicit(&slot[h->seen % HEAP_SLOTS], memory_order_acquire))
+		h->seen++;
+}
+
+bool tw_heap_ships(struct tw_proc *me)
+{
+	return tw_heap_here.me == me && tw_heap_here.owner_count;
+}
+
+bool tw_heap_takes(struct tw_proc *me)
+{
+	return tw_heap_here.me == me && tw_heap_here.head != tw_heap_here.seen;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* account.c - where the time goes: a span of one category inside another is taken out of the outer one. */
+#include "core/job/job.h"
+#include "core/coherence/shootdown.h"
+
+/* Time already accounted by spans that ended inside the open one. */
+static uint64_t account_inner[8];
+static unsigned account_depth;
+
+uint64_t tw_time_begin(struct tw_proc *me)
+{
+	if (!me->timing)
+		return 0;
+	account_depth++;
+	TW_ASSERT(account_depth < sizeof(account_inner) / sizeof(*account_inner));
+	account_inner[account_depth] = 0;
+	return tw_time_ns();
+}
+
+void tw_time_end(struct tw_proc *me, uint64_t *category, uint64_t begun)
+{
+	if (!me->timing)
+		return;
+	uint64_t span = tw_time_ns() - begun;
+	tw_trace(me, TW_TRACE_span, TW_TRACE_NONE, (uint32_t)(category - &me->stats->now.protocol_ns), begun, 0);
+	*category += span - account_inner[account_depth];
+	account_depth--;
+	account_inner[account_depth] += span;
+}
+
+bool tw_wait_until(struct tw_proc *me, bool (*ready)(void *arg), void *arg, uint64_t until_ns)
+{
+	if (ready(arg))
+		return true;
+	uint64_t t = tw_time_begin(me);
+	tw_shootdown_enter(me);
+	bool came = tw_net_wait_until(me->net, ready, arg, until_ns);
+	tw_shootdown_leave(me);
+	tw_time_end(me, &me->stats->now.comm_wait_ns, t);
+	return came;
+}
+
+void tw_wait(struct tw_proc *me, bool (*ready)(void *arg), void *arg)
+{
+	tw_wait_until(me, ready, arg, 0);
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* exec.c - the C library's functions that start programs, wrapped as those of syscalls.c: the kernel reads path, arguments and
+ * environment, also in the child of posix_spawn, which has its parent's memory and all signals blocked.  What system and popen are given
+ * is copied, as they tell nobody of an EFAULT.
+ *
+ * Weak, for a program's own function of such a name is to be linked. */
+#include "core/base/base.h"
+#include "core/process/syscalls.h"
+
+#if TW_ASAN || TW_TSAN
+
+void tw_exec_init(void) {}
+
+#else
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define EXEC_TRIES    16
+#define EXEC_WRAP     __attribute__((weak, visibility("default")))
+#define EXEC_NAMES(X) X(execve) X(execvpe) X(fexecve) X(posix_spawn) X(posix_spawnp) X(system) X(popen)
+
+static struct {
+#define X(name)       __typeof__(name) *name;
+	EXEC_NAMES(X)
+#undef X
+} next;
+
+/* Also a constructor: dlsym is not for signal handlers. */
+__attribute__((constructor)) void tw_exec_init(void)
+{
+	if (next.popen)
+		return;
+#define X(name) *(void **)&next.name = dlsym(RTLD_NEXT, #name);
+	EXEC_NAMES(X)
+#undef X
+}
+
+static void exec_touch(const char *path, char *const argv[], char *const envp[])
+{
+	tw_exec_init();
+	tw_touch_string(path);
+	for (char *const *at = argv; at && *at; at++)
+		tw_touch_string(*at);
+	for (char *const *at = envp; at && *at; at++)
+		tw_touch_string(*at);
+}
+
+#define EXEC_RETURN(path, call)                                                                                        \
+	do {                                                                                                           \
+		unsigned tries = 0;                                                                                    \
+		do                                                                                                     \
+			exec_touch(path, argv, envp);                                                                  \
+		while ((call) == -1 && errno == EFAULT && ++tries < EXEC_TRIES);                                       \
+		return -1;                                                                                             \
+	} while (0)
+
+EXEC_WRAP int execve(const char *path, char *const argv[], char *const envp[])
+{
+	EXEC_RETURN(path, next.execve(path, argv, envp));
+}
+
+EXEC_WRAP int execvpe(const char *file, char *const argv[], char *const envp[])
+{
+	EXEC_RETURN(file, next.execvpe(file, argv, envp));
+}
+
+EXEC_WRAP int fexecve(int fd, char *const argv[], char *const envp[])
+{
+	EXEC_RETURN(NULL, next.fexecve(fd, argv, envp));
+}
+
+EXEC_WRAP int execv(const char *path, char *const argv[])
+{
+	return execve(path, argv, environ);
+}
+
+EXEC_WRAP int execvp(const char *file, char *const argv[])
+{
+	return execvpe(file, argv, environ);
+}
+
+/* The arguments behind @first; *@end: what follows them. */
+static size_t exec_count(va_list ap, const char *first, char *const **end)
+{
+	size_t n = 0;
+
+	for (const char *at = first; at; at = va_arg(ap, const char *))
+		n++;
+	if (end)
+		*end = va_arg(ap, char *const *);
+	return n;
+}
+
+#define EXEC_LISTED(environment, end, call)                                                                            \
+	va_list ap;                                                                                                    \
+	char *const *envp = environment;                                                                               \
+	va_start(ap, first);                                                                                           \
+	size_t n = exec_count(ap, first, end);                                                                         \
+	va_end(ap);                                                                                                    \
+	char *argv[n + 1];                                                                                             \
+	argv[0] = (char *)first;                                                                                       \
+	va_start(ap, first);                                                                                           \
+	for (size_t i = 1; i <= n; i++)                                                                                \
+		argv[i] = va_arg(ap, char *);                                                                          \
+	va_end(ap);                                                                                                    \
+	return call
+
+EXEC_WRAP int execl(const char *path, const char *first, ...)
+{
+	EXEC_LISTED(environ, NULL, execve(path, argv, envp));
+}
+
+EXEC_WRAP int execle(const char *path, const char *first, ...)
+{
+	EXEC_LISTED(NULL, &envp, execve(path, argv, envp));
+}
+
+EXEC_WRAP int execlp(const char *file, const char *first, ...)
+{
+	EXEC_LISTED(environ, NULL, execvpe(file, argv, envp));
+}
+
+/* The number of the child is stored while signals are blocked: where a fault would end the program. */
+#define EXEC_SPAWN(name)                                                                                               \
+	EXEC_WRAP int name(pid_t *restrict pid, const char *restrict path, const posix_spawn_file_actions_t *actions,  \
+	                   const posix_spawnattr_t *restrict attr, char *const argv[], char *const envp[])             \
+	{                                                                                                              \
+		pid_t child;                                                                                           \
+		int error;                                                                                             \
+		unsigned tries = 0;                                                                                    \
+		do {                                                                                                   \
+			exec_touch(path, argv, envp);                                                                  \
+			tw_touch(actions, actions ? sizeof(*actions) : 0, false);                                      \
+			tw_touch(attr, attr ? sizeof(*attr) : 0, false);                                               \
+			error = next.name(&child, path, actions, attr, argv, envp);                                    \
+		} while (error == EFAULT && ++tries < EXEC_TRIES);                                                     \
+		if (!error && pid)                                                                                     \
+			*pid = child;                                                                                  \
+		return error;                                                                                          \
+	}
+EXEC_SPAWN(posix_spawn)
+EXEC_SPAWN(posix_spawnp)
+
+EXEC_WRAP int system(const char *command)
+{
+	char *copy = command ? strdup(command) : NULL;
+
+	tw_exec_init();
+	int status = next.system(copy ? copy : command);
+	int error = errno;
+	free(copy);
+	errno = error;
+	return status;
+}
+
+EXEC_WRAP FILE *popen(const char *command, const char *mode)
+{
+	char *copy = strdup(command);
+
+	tw_exec_init();
+	FILE *f = next.popen(copy ? copy : command, mode);
+	int error = errno;
+	free(copy);
+	errno = error;
+	return f;
+}
+
+#endif

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* fork.c - the handlers around fork().
+ *
+ * The program's variables may lie in memory that parent and child share: the copies are made before the fork, as nothing stops the
+ * parent afterwards, and take the variables' place in the child before it stores anything.  What the handlers themselves need lies in
+ * a page of its own, which is private: @fork_state, which points there, never changes. */
+#include "core/process/fork.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "core/base/signals.h"
+#include "core/base/base.h"
+#include "core/fault/trap.h"
+#include "core/memory/globals.h"
+#include "core/memory/heap.h"
+#include "core/job/job.h"
+#include "core/coherence/shootdown.h"
+#include "core/memory/stores.h"
+
+#define FORK_PAGE   ((size_t)4096)
+#define FORK_BLOCK  ((size_t)512) /* pages whose presence is asked for at once */
+#define FORK_RANGES 64u
+#define FORK_FETCH  ((size_t)16384) /* pages that a child may find though its parent does not hold them */
+
+struct fork_range {
+	char *base, *copy;
+	size_t bytes;
+	uint64_t *held; /* a bit for each page that was copied; NULL: the others are zero */
+};
+
+static struct fork {
+	pid_t process; /* that is in the job */
+	bool child;    /* this one is not */
+	size_t budget; /* of pages that may still be fetched */
+	struct tw_proc *me;
+	unsigned count;
+	struct fork_range range[FORK_RANGES];
+	struct sigaction old[2];
+	void (*refusing[sizeof(struct tw_transport) / sizeof(void (*)(void))])(void);
+} * fork_state;
+
+bool tw_forked(void)
+{
+	return fork_state && fork_state->process != getpid();
+}
+
+void tw_fork_refuse(void)
+{
+	tw_fatal(
+	    "a child of fork() used shared memory or called a function of Tweed, which only its parent may do: let it "
+	    "call exec, or work on what is its own");
+}
+
+/* ---- before the fork ---- */
+
+static void *fork_map(size_t bytes)
+{
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (p == MAP_FAILED)
+		tw_fatal("fork: no memory for a copy of %zu MiB of variables: %s", bytes >> 20, strerror(errno));
+	return p;
+}
+
+/* Of the shared space?  Then what to copy is what the processor may read. */
+static bool fork_trapped(const struct fork_range *r)
+{
+	return fork_state->me && fork_state->me->fault.ops &&
+	       (uintptr_t)r->base - tw_space_base() < fork_state->me->config.memory;
+}
+
+static bool fork_readable(const char *at)
+{
+	const struct tw_proc *me = fork_state->me;
+	size_t p = (size_t)(at - me->app) >> me->layout.page_shift;
+
+	return me->page[p].mapped >> me->local & 1;
+}
+
+/* What of the shared space is in use, and by this processor. */
+static bool fork_global(const char *at)
+{
+	return (uintptr_t)at - tw_space_base() < tw_globals_bytes();
+}
+
+static bool fork_used(const char *at)
+{
+	return fork_global(at) || tw_heap_holder(fork_state->me, at) >= 0;
+}
+
+static bool fork_own(const char *at)
+{
+	return fork_global(at) || tw_heap_holder(fork_state->me, at) == (int)fork_state->me->id;
+}
+
+/* Call @each for the pages of the range that are in use.  @here: the node has the page, if not for certain what is in it. */
+static void fork_each(struct fork_range *r, void (*each)(struct fork_range *r, size_t at, bool here))
+{
+	unsigned char present[FORK_BLOCK];
+
+	for (size_t at = 0, n; at < r->bytes; at += n) {
+		n = TW_MIN(FORK_BLOCK * FORK_PAGE, r->bytes - at);
+		if (fork_trapped(r) && !fork_used(r->base + at))
+			continue;
+		if (mincore(r->base + at, n, present))
+			memset(present, 1, sizeof(present));
+		for (size_t i = 0; i < n / FORK_PAGE; i++)
+			each(r, at + i * FORK_PAGE, present[i] & 1);
+	}
+}
+
+/* One node's absent pages are zeros; of several, another one may have what is absent here. */
+static void fork_fetch_page(struct fork_range *r, size_t at, bool here)
+{
+	if (fork_readable(r->base + at) || !fork_state->budget ||
+	    (!here && (fork_state->me->nodes == 1 || !fork_own(r->base + at))))
+		return;
+	fork_state->budget--;
+	(void)*(volatile char *)(r->base + at);
+}
+
+static void fork_copy_page(struct fork_range *r, size_t at, bool here)
+{
+	bool zero = !here && (!r->held || fork_state->me->nodes == 1);
+
+	if (!zero && r->held && !fork_readable(r->base + at))
+		return;
+	if (!zero)
+		memcpy(r->copy + at, r->base + at, FORK_PAGE);
+	if (r->held)
+		r->held[at / FORK_PAGE / 64] |= (uint64_t)1 << at / FORK_PAGE % 64;
+}
+
+void tw_fork_fetch(void)
+{
+	fork_state->budget = FORK_FETCH;
+	for (unsigned i = 0; i < fork_state->count; i++)
+		if (fork_trapped(&fork_state->range[i]))
+			fork_each(&fork_state->range[i], fork_fetch_page);
+}
+
+static size_t fork_held_bytes(const struct fork_range *r)
+{
+	return TW_ALIGN_UP(r->bytes / FORK_PAGE / 8, FORK_PAGE);
+}
+
+static void fork_prepare(void)
+{
+	if (fork_state->child)
+		return;
+	tw_fork_fetch();
+	for (unsigned i = 0; i < fork_state->count; i++) {
+		struct fork_range *r = &fork_state->range[i];
+		r->held = fork_trapped(r) ? fork_map(fork_held_bytes(r)) : NULL;
+		r->copy = fork_map(r->bytes);
+		fork_each(r, fork_copy_page);
+	}
+}
+
+/* ---- behind it ---- */
+
+static void fork_parent(void)
+{
+	if (fork_state->child)
+		return;
+	for (unsigned i = 0; i < fork_state->count; i++) {
+		const struct fork_range *r = &fork_state->range[i];
+		munmap(r->copy, r->bytes);
+		if (r->held)
+			munmap(r->held, fork_held_bytes(r));
+	}
+}
+
+static bool fork_shared(uintptr_t at)
+{
+	const struct tw_proc *me = fork_state->me;
+
+	return me && (at - tw_space_base() < me->config.memory ||
+	              at - (uintptr_t)me->private_mem < me->layout.private_bytes ||
+	              at - (uintptr_t)me->net->base < me->net->config.bytes);
+}
+
+static void fork_fault(int signal, siginfo_t *si, void *uc)
+{
+	if (si->si_code > 0 && fork_shared((uintptr_t)si->si_addr))
+		tw_fork_refuse();
+	tw_signal_pass(&fork_state->old[signal == SIGBUS], signal, si, uc);
+}
+
+/* The connections are shared, too: the endpoint must not be used, nor closed.  Its thread (net/async.c) is only the parent's, and may have
+ * had its turn at the fork, which ends nowhere in the child. */
+static void fork_cut(struct tw_proc *me)
+{
+	for (size_t i = 0; i < sizeof(fork_state->refusing) / sizeof(fork_state->refusing[0]); i++)
+		fork_state->refusing[i] = tw_fork_refuse;
+	me->net->ops = (const void *)fork_state->refusing;
+	if (me->fault.ops)
+		tw_trap_forget();
+	tw_shootdown_forget();
+	tw_stores_close();
+	tw_fatal_hook = NULL;
+	tw_me = NULL;
+}
+
+/* What was not copied would look like zeros. */
+static void fork_forbid(const struct fork_range *r)
+{
+	size_t pages = r->bytes / FORK_PAGE;
+
+	for (size_t at = 0, n; at < pages; at += n + 1) {
+		for (n = 0; at + n < pages && !(r->held[(at + n) / 64] >> (at + n) % 64 & 1);)
+			n += (at + n) % 64 == 0 && !r->held[(at + n) / 64] ? TW_MIN((size_t)64, pages - at - n) : 1;
+		if (n && mprotect(r->base + at * FORK_PAGE, n * FORK_PAGE, PROT_NONE))
+			tw_fatal("fork: the child cannot have so many pieces of shared memory: %s", strerror(errno));
+	}
+}
+
+static void fork_variables(void)
+{
+	for (unsigned i = 0; i < fork_state->count; i++) {
+		const struct fork_range *r = &fork_state->range[i];
+		if (mremap(r->copy, r->bytes, r->bytes, MREMAP_MAYMOVE | MREMAP_FIXED, r->base) == MAP_FAILED)
+			tw_fatal("fork: cannot give the child its variables: %s", strerror(errno));
+		if (r->held)
+			fork_forbid(r);
+	}
+}
+
+static void fork_child(void)
+{
+	struct sigaction sa = {.sa_sigaction = fork_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+
+	if (fork_state->child)
+		return; /* a child of one */
+	fork_state->child = true;
+	fork_variables();
+	if (!fork_state->me)
+		return;
+	fork_cut(fork_state->me);
+	sigaction(SIGSEGV, &sa, &fork_state->old[0]);
+	sigaction(SIGBUS, &sa, &fork_state->old[1]);
+}
+
+/* ---- beginning ---- */
+
+void tw_fork_open(void)
+{
+	if (fork_state)
+		return;
+	void *page = mmap(NULL, TW_ALIGN_UP(sizeof(*fork_state), FORK_PAGE), PROT_READ | PROT_WRITE,
+	                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (page == MAP_FAILED || pthread_atfork(fork_prepare, fork_parent, fork_child))
+		tw_fatal("no memory for what forking needs");
+	fork_state = page;
+	fork_state->process = getpid();
+}
+
+void tw_fork_process(struct tw_proc *me)
+{
+	fork_state->me = me;
+}
+
+void tw_fork_copies(void *base, size_t bytes)
+{
+	for (unsigned i = 0; i < fork_state->count; i++)
+		if (fork_state->range[i].base == base) {
+			fork_state->range[i].bytes = bytes; /* opened again, or more of it */
+			return;
+		}
+	if (fork_state->count == FORK_RANGES)
+		tw_fatal("more than %u ranges of variables are shared", FORK_RANGES);
+	fork_state->range[fork_state->count++] = (struct fork_range){.base = base, .bytes = bytes};
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* ofi_library.c - libfabric, without the libraries of PSM where their devices are not.
+ *
+ * libpsm_infinipath and libpsm2 measure the clock when they are loaded, each for a tenth of a second in each process.  A library of the same
+ * name that is there already takes their place.  Whatever hinders that, they are loaded as ever. */
+#include "net/ofi/port/ofi_port.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <net/ofi/psm/psm.h> /* made of psm.c, with each of the two names */
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "core/base/fd.h"
+
+#define LIBRARY_NAME "libfabric.so.1"
+
+struct library_stub {
+	const void *image;
+	size_t bytes;
+	int fd;
+	void *handle;
+};
+
+/* Is there a device that PSM works on? */
+static bool library_device(void)
+{
+	static const char *const names[] = {"ipath", "qib", "hfi1"};
+	DIR *devices = opendir("/sys/class/infiniband");
+	bool found = false;
+
+	for (const struct dirent *d; devices && !found && (d = readdir(devices));)
+		for (unsigned i = 0; i < 3; i++)
+			found = found || strncmp(d->d_name, names[i], strlen(names[i])) == 0;
+	if (devices)
+		closedir(devices);
+	return found;
+}
+
+/* No two are loaded by the same path, and no library of the program's: the descriptor is Tweed's. */
+static void library_stub_open(struct library_stub *stub)
+{
+	char path[32];
+
+	stub->fd = tw_fd_keep(memfd_create("no-psm", MFD_CLOEXEC));
+	if (stub->fd < 0 || write(stub->fd, stub->image, stub->bytes) != (ssize_t)stub->bytes)
+		return;
+	tw_format(path, sizeof(path), "/proc/self/fd/%d", stub->fd);
+	stub->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+}
+
+static void library_stub_close(struct library_stub *stub)
+{
+	if (stub->handle)
+		dlclose(stub->handle); /* stays while libfabric does */
+	if (stub->fd >= 0)
+		tw_fd_close(stub->fd);
+}
+
+void *ofi_library(bool psm)
+{
+	struct library_stub stub[] = {{psm_infinipath_image, sizeof(psm_infinipath_image), -1, NULL},
+	                              {psm2_image, sizeof(psm2_image), -1, NULL}};
+	bool stubs = !psm && !library_device();
+
+	for (unsigned i = 0; stubs && i < 2; i++)
+		library_stub_open(&stub[i]);
+	void *library = tw_fd_library(LIBRARY_NAME);
+	for (unsigned i = 0; i < 2; i++)
+		library_stub_close(&stub[i]);
+	return library || !stubs ? library : tw_fd_library(LIBRARY_NAME);
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* sim.h - an endpoint of the transport sim, and the time that its operations take. */
+#ifndef TW_NET_SIM_SIM_H
+#define TW_NET_SIM_SIM_H
+
+#include "core/base/base.h"
+#include "net/sim/sim_flow.h"
+
+#define SIM_WRITES      64u            /* queued per node */
+#define SIM_READS       64u            /* between read and read_wait */
+#define SIM_CLOCK_BYTES ((size_t)4096) /* of the control memory, behind the inner transport's */
+
+struct sim_profile {
+	const char *name;
+	uint64_t one_way_ns, overhead_ns;
+	uint64_t link_mb, all_mb; /* MB/s of a host's link, and of the network; 0: unlimited */
+};
+
+/* What happens to a node: "NODE@SECONDS" or "NODE@SECONDS+SECONDS". */
+struct sim_event {
+	bool set;
+	unsigned node;
+	uint64_t from_ns, until_ns; /* since the epoch of tw_time_ns */
+};
+
+struct sim_write {
+	size_t offset;
+	uint32_t len;
+	uint32_t chunk; /* where its bytes are */
+	uint64_t fences;
+};
+
+struct sim_queue {
+	uint64_t fences;
+	uint64_t arrives_ns; /* when the last write is on the other side */
+	unsigned count;
+	bool wrote;                         /* since the last flush */
+	struct sim_write write[SIM_WRITES]; /* the first @count are queued; the chunks are a permutation */
+};
+
+struct sim_read {
+	unsigned node;
+	size_t offset, len;
+	void *dst;
+};
+
+struct sim {
+	struct tw_net inner;
+	uint64_t random;
+	const struct sim_profile *profile;
+	struct sim_event lose, stall;
+	uint64_t reads_done_ns;
+	unsigned reads;
+	struct sim_read read[SIM_READS];
+	struct sim_started started;
+	char *arena; /* [nodes][SIM_WRITES][SIM_CHUNK] */
+	struct sim_queue queue[];
+};
+
+/* splitmix64 */
+static inline uint64_t sim_mix(uint64_t z)
+{
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+	return z ^ (z >> 31);
+}
+
+/* A number below @n. */
+static inline unsigned sim_draw(struct sim *sim, unsigned n)
+{
+	sim->random += 0x9e3779b97f4a7c15u;
+	return (unsigned)((sim_mix(sim->random) >> 32) * n >> 32);
+}
+
+static inline unsigned sim_host(const struct sim *sim, unsigned node)
+{
+	return node / sim->inner.config.host_nodes;
+}
+
+/* sim_profile_find - NULL, said, when there is none of this name; the first one for no name. */
+const struct sim_profile *sim_profile_find(const char *name);
+
+/* sim_event_read - "NODE@SECONDS", and "+SECONDS" where it @ends, of the variable @what; "" is no event.  Returns 0 or -EINVAL, said. */
+int sim_event_read(const struct tw_net_config *config, const char *what, const char *text, bool ends,
+                   struct sim_event *event);
+
+/* sim_transfer - when @bytes that start now at @from's link have arrived at @to. */
+uint64_t sim_transfer(struct sim *sim, unsigned from, unsigned to, size_t bytes);
+
+/* sim_wait_until - a moment of tw_time_ns(). */
+void sim_wait_until(uint64_t deadline);
+
+/* sim_reaches - before anything that reaches @node: false when it is lost, and the operation is to vanish.
+ * sim_must_reach - the same, for what waits for an answer: the job ends. */
+bool sim_reaches(struct sim *sim, unsigned node);
+void sim_must_reach(struct sim *sim, unsigned node);
+
+/* sim_overhead - what every operation on @node costs its caller. */
+void sim_overhead(struct sim *sim, unsigned node);
+
+#endif

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* yield.c - turns: pages that nodes write one after the other, for some time each (a matrix swept by rows, then by columns).
+ *
+ * A page wanders when this processor's last turn began with a store, or with a load and a store in the same interval (between two
+ * releases).  When another node writes it, and this processor has not stored to it for more intervals than a page is kept writable
+ * (TWEED_KEEP: nodes that write it in the same ones share it falsely), its turn is over: an update in place would be
+ * fetched in vain, and staying in the directory only keeps the other one from exclusive mode.  So it leaves at the first notice, also
+ * where the page's home is here.
+ *
+ * A turn that ends with another node's store to an exclusive page makes it a page of both: with a twin, a diff and notices, until this
+ * node has left it.  So a processor remembers how many intervals the turn took, and after as many gives the page back before
+ * it is asked: whoever stores next has it for itself at once.  These are guesses: one that comes too early costs a fault,
+ * after which the length is learnt anew.
+ *
+ * Giving back is what a break by another node, our release, and the notice of that node's stores would do one after the other
+ * (exclusive.c, release.c, acquire.c), in one step: the processor, the only one of its node that has the page mapped, takes its own right
+ * and from then on stores no more; the master gets the page, where it is elsewhere, performed; only then the directory says
+ * that the node has nothing.  Nobody is owed a notice: a node that asked before the release looked into the queue of
+ * breaks has ended exclusive mode, and the page stays; one that asked later reads all that was stored before the release
+ * (tests/models/put_signal.pml and exclusive.pml, GIVES; for homes that leave at a notice, turns.pml). */
+#include "protocols/cashmere/cashmere.h"
+
+/* How often the other nodes have left the page. */
+static uint8_t migratory_left(const struct tw_proc *me, tw_page_t p)
+{
+	uint64_t left = 0;
+
+	for (unsigned n = 0; n < me->nodes; n++)
+		if (n != me->node)
+			left += tw_dir_word(me, p, n) >> CASH_LEFT_SHIFT;
+	return (uint8_t)left;
+}
+
+static void migratory_enqueue(struct cash *c, tw_page_t p)
+{
+	struct cash_past *past = &c->past[p];
+	uint32_t *due = &c->due[(past->since + past->term) % CASH_TERMS];
+
+	if (past->due)
+		return;
+	past->due = *due + 1;
+	*due = p + 1;
+}
+
+void cash_migratory_turn(struct tw_proc *me, tw_page_t p, enum tw_rights want)
+{
+	struct cash_past *past = &cash_of(me)->past[p];
+
+	if (cash_doubles(me))
+		return;
+	if (cash_rights(me, &me->page[p]) != TW_NONE) {
+		past->wanders |= !past->since || past->since == cash_of(me)->releases;
+		return;
+	}
+	if (past->given && past->left == migratory_left(me, p)) {
+		past->term = 0; /* too early */
+	} else {
+		past->since = cash_of(me)->releases;
+		past->wanders = want == TW_WRITE;
+	}
+	past->given = 0;
+}
+
+void cash_migratory_taken(struct tw_proc *me, tw_page_t p)
+{
+	struct cash_past *past = &cash_of(me)->past[p];
+
+	past->taken = cash_of(me)->releases;
+	if (past->term && !me->polls.fence && past->term < CASH_TERMS && past->since + past->term > cash_of(me)->releases)
+		migratory_enqueue(cash_of(me), p);
+}
+
+void cash_migratory_ended(struct tw_proc *me, tw_page_t p)
+{
+	struct cash_past *past = &cash_of(me)->past[p];
+	uint32_t interval = cash_of(me)->releases - 1;
+
+	if (past->since && past->since < interval)
+		past->term = interval - past->since;
+	if (past->taken == interval)
+		past->got[1] = 0; /* wanted elsewhere at once: it came along in vain, perhaps */
+	past->since = 0;
+}
+
+bool cash_migratory_leaves(struct tw_proc *me, tw_page_t p)
+{
+	const struct cash_past *past = &cash_of(me)->past[p];
+
+	return past->wanders && !me->polls.fence && past->got[1] + me->config.keep < cash_of(me)->releases - 1;
+}
+
+bool cash_migratory_home(struct tw_proc *me, tw_page_t p)
+{
+	struct cash_past *past = &cash_of(me)->past[p];
+	uint64_t writers = me->page[p].writers;
+
+	/* Our stores came before our release for the barrier.  Exclusive mode that it found was ended since then, by a node that
+	 * took its copy after that release had looked for it.  But a neighbour that has arrived at the next barrier already may
+	 * have left its stores to us. */
+	if (cash_of(me)->arrived && !(me->page[p].state & CASH_DEFERRED))
+		writers &= ~cash_bit(me);
+	if (cash_migratory_leaves(me, p) && !writers && !past->pins)
+		return true;
+	past->since = 0;
+	return false;
+}
+
+static bool migratory_may(struct tw_proc *me, tw_page_t p)
+{
+	const struct tw_page *e = &me->page[p];
+
+	return (e->state & CASH_EXCLUSIVE) && e->mapped == cash_bit(me) && !(e->writers & ~cash_bit(me)) && !e->twin &&
+	       !cash_of(me)->past[p].pins;
+}
+
+static unsigned migratory_chunk(void *ctx, tw_page_t first, unsigned most)
+{
+	struct tw_proc *me = ctx;
+	unsigned count = cash_lock_run(me, first, most);
+	uint64_t mask = 0;
+	bool sent = false;
+
+	_Static_assert(CASH_CHUNK <= 64, "one bit a page");
+	for (unsigned i = 0; i < count; i++)
+		mask |= (uint64_t)migratory_may(me, first + i) << i;
+	cash_unmap(me, first, count, mask);
+	for (uint64_t m = mask; m; m &= m - 1) {
+		tw_page_t p = first + (unsigned)__builtin_ctzll(m);
+		struct tw_page *e = &me->page[p];
+
+		e->mapped = e->writers = 0;
+		e->state &= ~CASH_EXCLUSIVE;
+		if (cash_is_home(me, e))
+			continue;
+		tw_net_write(me->net, e->home - 1u, tw_master_offset(me, p), tw_frame(me, p), me->layout.page_bytes);
+		sent = true;
+	}
+	if (sent)
+		tw_net_flush(me->net, TW_NET_ALL);
+	for (uint64_t m = mask; m; m &= m - 1) {
+		tw_page_t p = first + (unsigned)__builtin_ctzll(m);
+		struct cash_past *past = &cash_of(me)->past[p];
+
+		past->given = 1;
+		past->left = migratory_left(me, p);
+		cash_withdraw(me, p);
+		me->stats->now.exclusive_yields++;
+	}
+	if (mask)
+		tw_net_flush(me->net, TW_NET_ALL);
+	cash_unlock_run(me, first, count);
+	return count;
+}
+
+static void migratory_run(void *ctx, tw_page_t first, unsigned count)
+{
+	cash_by_chunks(migratory_chunk, ctx, first, count);
+}
+
+void cash_migratory(struct tw_proc *me)
+{
+	struct cash *c = cash_of(me);
+	uint32_t next = c->due[c->releases % CASH_TERMS];
+
+	c->due[c->releases % CASH_TERMS] = 0;
+	while (next) {
+		tw_page_t p = next - 1;
+		struct cash_past *past = &c->past[p];
+		int32_t left = (int32_t)(past->since + past->term - c->releases);
+
+		next = past->due - 1;
+		past->due = 0;
+		if (!past->since || !past->term || left < 0)
+			continue;
+		if (left)
+			migratory_enqueue(c, p);
+		else
+			tw_pageset_add(c->migratory, p);
+	}
+	if (!tw_pageset_empty(c->migratory))
+		tw_pageset_drain(c->migratory, migratory_run, me);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* defaults.S - the settings that suit OpenMP programs: notes in each of them, which `tweed run` reads (tools/run/program.c).  What the user
+ * says, by an option or a variable, goes before them. */
+	.section .note.tweed, "a", @note
+
+	.macro	settings kind, text
+	.balign 4
+	.long	2f - 1f
+	.long	4f - 3f
+	.long	\kind
+1:	.asciz	"Tweed"
+2:	.balign 4
+3:	.asciz	"\text"
+4:	.balign 4
+	.endm
+
+	settings 1, "TWEED_PROTOCOL=cashmere:home=migrate"
+	/* Of large programs: the larger arrays are, the rarer a page is of two parts. */
+	settings 2, "TWEED_PAGE_SIZE=16K"
+	.section .note.GNU-stack, "", @progbits

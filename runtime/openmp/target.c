@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* target.c - devices: there are none but the host, which carries out target regions at once, on the program's own memory. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/openmp/team.h"
+
+#define TARGET_FIRSTPRIVATE 12 /* gcc's kind of a mapped variable: its low byte; above it, the alignment's exponent */
+
+/* Defined where the program makes tasks. */
+extern void GOMP_taskwait(void) __attribute__((weak));
+
+/* Whoever it may depend on has ended. */
+static void target_after(void **depend)
+{
+	th_stack_reserve();
+	if (depend && GOMP_taskwait)
+		GOMP_taskwait();
+}
+
+static size_t target_align(size_t at, unsigned short kind)
+{
+	return TW_ALIGN_UP(at, (size_t)1 << (kind >> 8));
+}
+
+/* Copies of variables that are firstprivate; @copies NULL: how much room they take. */
+static size_t target_copy(size_t n, void **variables, const size_t *sizes, const unsigned short *kinds, char *copies)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if ((kinds[i] & 0xff) != TARGET_FIRSTPRIVATE)
+			continue;
+		at = target_align(at, kinds[i]);
+		if (copies)
+			variables[i] = memcpy(copies + at, variables[i], sizes[i]);
+		at += sizes[i];
+	}
+	return at;
+}
+
+void GOMP_target_ext(int device, void (*function)(void *), size_t n, void **variables, size_t *sizes,
+                     unsigned short *kinds, unsigned flags, void **depend, void **args)
+{
+	(void)device, (void)flags, (void)args;
+	target_after(depend);
+	size_t bytes = target_copy(n, variables, sizes, kinds, NULL);
+	void *copies = bytes ? tw_malloc(bytes) : NULL;
+
+	if (bytes && !copies)
+		th_refuse("target: no memory is left of TWEED_MEMORY: raise it");
+	target_copy(n, variables, sizes, kinds, copies);
+	function(variables);
+	th_stack_reserve();
+	tw_free(copies);
+}
+
+void GOMP_target_data_ext(int device, size_t n, void **variables, size_t *sizes, unsigned short *kinds)
+{
+	(void)device, (void)n, (void)variables, (void)sizes, (void)kinds;
+}
+
+void GOMP_target_end_data(void) {}
+
+void GOMP_target_update_ext(int device, size_t n, void **variables, size_t *sizes, unsigned short *kinds,
+                            unsigned flags, void **depend)
+{
+	(void)device, (void)n, (void)variables, (void)sizes, (void)kinds, (void)flags;
+	target_after(depend);
+}
+
+void GOMP_target_enter_exit_data(int device, size_t n, void **variables, size_t *sizes, unsigned short *kinds,
+                                 unsigned flags, void **depend)
+{
+	(void)device, (void)n, (void)variables, (void)sizes, (void)kinds, (void)flags;
+	target_after(depend);
+}
+
+/* ---- teams: one, whatever is asked for ---- */
+
+void GOMP_teams(unsigned teams, unsigned threads)
+{
+	(void)teams, (void)threads;
+}
+
+bool GOMP_teams4(unsigned least, unsigned most, unsigned threads, bool first)
+{
+	(void)least, (void)most, (void)threads;
+	return first;
+}
+
+void GOMP_teams_reg(void (*function)(void *), void *data, unsigned teams, unsigned threads, unsigned flags)
+{
+	(void)teams, (void)threads, (void)flags;
+	function(data);
+}
+
+/* ---- omp.h ---- */
+
+void *omp_target_alloc(size_t bytes, int device)
+{
+	(void)device;
+	th_stack_reserve();
+	return tw_malloc(bytes);
+}
+
+void omp_target_free(void *ptr, int device)
+{
+	(void)device;
+	th_stack_reserve();
+	tw_free(ptr);
+}
+
+int omp_target_is_present(const void *ptr, int device)
+{
+	(void)ptr, (void)device;
+	return 1;
+}
+
+int omp_target_is_accessible(const void *ptr, size_t bytes, int device)
+{
+	(void)ptr, (void)bytes, (void)device;
+	return 1;
+}
+
+void *omp_get_mapped_ptr(const void *ptr, int device)
+{
+	(void)device;
+	return (void *)(uintptr_t)ptr;
+}
+
+int omp_target_memcpy(void *to, const void *from, size_t bytes, size_t to_offset, size_t from_offset, int to_device,
+                      int from_device)
+{
+	(void)to_device, (void)from_device;
+	memcpy((char *)to + to_offset, (const char *)from + from_offset, bytes);
+	return 0;
+}

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* task.c - tasks and task groups, as the compiler calls them. */
+#include "runtime/openmp/task.h"
+
+#include <alloca.h>
+#include <string.h>
+
+/* The compiler's flags. */
+enum {
+	TASK_FINAL = 1 << 1,
+	TASK_DEPEND = 1 << 3,
+	TASK_UP = 1 << 8,
+	TASK_GRAINSIZE = 1 << 9,
+	TASK_IF = 1 << 10,
+	TASK_NOGROUP = 1 << 11,
+	TASK_REDUCTION = 1 << 12,
+	TASK_DETACH = 1 << 13
+};
+
+/* What a construct makes tasks of. */
+struct task_work {
+	void (*function)(void *data);
+	void *data;                         /* the maker's, which it does not need afterwards */
+	void (*copy)(void *to, void *from); /* NULL: byte by byte */
+	size_t bytes, align;
+	bool deferred, final;
+};
+
+/* ---- at once ----------------------------------------------------------------------------------------------------- */
+
+/* @range: of a loop's task, the first two words of its data; or NULL. */
+static void task_at_once(const struct task_work *w, const uint64_t *range)
+{
+	struct omp_running *outer = omp_team->task;
+	struct omp_running now = {.outer = outer,
+	                          .group = outer->group,
+	                          .groups_at_once = outer->groups_at_once,
+	                          .final = outer->final || w->final};
+	uint64_t *own = w->data;
+
+	if (w->copy) {
+		own = (void *)TW_ALIGN_UP((uintptr_t)alloca(w->bytes + w->align), w->align);
+		w->copy(own, w->data);
+	}
+	if (range)
+		memcpy(own, range, 2 * sizeof(*range));
+	omp_team->task = &now;
+	w->function(own);
+	omp_team->task = outer;
+	if (now.record)
+		omp_task_unref(now.record);
+}
+
+/* ---- deferred ---------------------------------------------------------------------------------------------------- */
+
+/* The record of the task at work; NULL: there is none left. */
+static struct omp_task *task_record(void)
+{
+	struct omp_running *now = omp_team->task, *outer = now->outer;
+
+	while (!now->record && outer && !outer->record)
+		outer = outer->outer; /* it has no tasks to wait for */
+	if (!now->record)
+		now->record = omp_task_new(outer ? outer->record : NULL, 0);
+	return now->record;
+}
+
+/* A task for the queue, with its own copy of the data; NULL: it is to be carried out at once. */
+static struct omp_task *task_make(const struct task_work *w, bool depends)
+{
+	const struct omp_running *now = omp_team->task;
+	struct omp_task *parent, *t;
+
+	if (!w->deferred || omp_team->mates == 1 || now->final || now->groups_at_once || (!depends && omp_task_full()))
+		return NULL;
+	if (!(parent = task_record()) || !(t = omp_task_new(parent, w->bytes + w->align)))
+		return NULL;
+	t->function = w->function;
+	t->data = (void *)TW_ALIGN_UP((uintptr_t)t->buffer, w->align);
+	t->final = w->final;
+	t->group = now->group ? now->group->number : 0;
+	if (w->copy)
+		w->copy(t->data, w->data);
+	else
+		memcpy(t->data, w->data, w->bytes);
+	return t;
+}
+
+/* Others may have it. */
+static void task_give(struct omp_task *t, const struct omp_depends *d)
+{
+	struct omp_task *parent = omp_team->task->record, *group = omp_team->task->group;
+
+	atomic_fetch_add(&parent->unfinished, 1);
+	if (group)
+		atomic_fetch_add(&group->unfinished, 1);
+	omp_task_made();
+	omp_task_publish();
+	if (!d || omp_depend_add(parent, t, d))
+		omp_task_put(t);
+}
+
+/* ---- task -------------------------------------------------------------------------------------------------------- */
+
+/* Until no older child of the task at work stands in the way of @d. */
+static void task_await(const struct omp_depends *d)
+{
+	if (omp_team->task->record)
+		omp_depend_wait(omp_team->task->record, d);
+}
+
+#define TASK_DEPENDS(depend)                                                                                           \
+	{                                                                                                              \
+		.address = alloca(omp_depend_count(depend) * sizeof(void *))                                           \
+	}
+
+static void task_depends(const struct task_work *w, void **depend)
+{
+	struct omp_depends d = TASK_DEPENDS(depend);
+	struct omp_task *t;
+
+	omp_depend_read(depend, &d);
+	if (d.n <= OMP_DEPENDS && (t = task_make(w, true))) {
+		task_give(t, &d);
+		return;
+	}
+	task_await(&d);
+	task_at_once(w, NULL);
+}
+
+void GOMP_task(void (*function)(void *), void *data, void (*copy)(void *, void *), long bytes, long align,
+               bool parallel, unsigned flags, void **depend, int priority, void *detach)
+{
+	struct task_work w = {function, data, copy, (size_t)bytes, (size_t)align, parallel, flags & TASK_FINAL};
+	struct omp_task *t;
+
+	(void)priority;
+	(void)detach;
+	th_stack_reserve();
+	if (flags & TASK_DETACH)
+		th_refuse("tasks with the clause detach are not supported");
+	if (flags & TASK_DEPEND)
+		task_depends(&w, depend);
+	else if ((t = task_make(&w, false)))
+		task_give(t, NULL);
+	else
+		task_at_once(&w, NULL);
+}
+
+/* ---- waiting ----------------------------------------------------------------------------------------------------- */
+
+static bool task_alone(void *arg)
+{
+	const struct omp_task *t = arg;
+	return !atomic_load(&t->unfinished);
+}
+
+void GOMP_taskwait(void)
+{
+	struct omp_task *mine = omp_team->task->record;
+
+	th_stack_reserve();
+	if (mine)
+		omp_task_wait(task_alone, mine, mine, &mine->away);
+}
+
+void GOMP_taskwait_depend(void **depend)
+{
+	struct omp_depends d = TASK_DEPENDS(depend);
+
+	th_stack_reserve();
+	omp_depend_read(depend, &d);
+	task_await(&d);
+}
+
+void GOMP_taskyield(void) {}
+
+void GOMP_taskgroup_start(void)
+{
+	struct omp_running *now = omp_team->task;
+	struct omp_task *group = NULL;
+
+	th_stack_reserve();
+	if (omp_team->mates == 1)
+		return;
+	if (!now->groups_at_once && task_record())
+		group = omp_task_new(now->group, 0);
+	if (group)
+		now->group = group;
+	else
+		now->groups_at_once++;
+}
+
+void GOMP_taskgroup_end(void)
+{
+	struct omp_running *now = omp_team->task;
+	struct omp_task *group = now->group;
+
+	th_stack_reserve();
+	if (omp_team->mates == 1)
+		return;
+	if (now->groups_at_once) {
+		now->groups_at_once--;
+		return;
+	}
+	omp_task_wait(task_alone, group, now->record, &group->away);
+	now->group = omp_task_at(group->parent);
+	omp_task_unref(group);
+}
+
+/* ---- loops ------------------------------------------------------------------------------------------------------- */
+
+static void task_loop(const struct task_work *w, unsigned flags, uint64_t tasks, uint64_t start, uint64_t step,
+                      uint64_t n)
+{
+	uint64_t at = 0;
+
+	th_stack_reserve();
+	if (flags & TASK_REDUCTION)
+		GOMP_scope_start(w->data);
+	if (!tasks)
+		tasks = omp_team->n;
+	else if (flags & TASK_GRAINSIZE)
+		tasks = TW_MAX(n / tasks, (uint64_t)1);
+	tasks = TW_MIN(tasks, n);
+	if (!(flags & TASK_NOGROUP))
+		GOMP_taskgroup_start();
+	for (uint64_t k = 0; k < tasks; k++) {
+		uint64_t end = at + n / tasks + (k < n % tasks);
+		uint64_t range[] = {start + at * step, start + end * step};
+		struct omp_task *t = task_make(w, false);
+		if (t) {
+			memcpy(t->data, range, sizeof(range));
+			task_give(t, NULL);
+		} else {
+			task_at_once(w, range);
+		}
+		at = end;
+	}
+	if (!(flags & TASK_NOGROUP))
+		GOMP_taskgroup_end();
+}
+
+void GOMP_taskloop(void (*function)(void *), void *data, void (*copy)(void *, void *), long bytes, long align,
+                   unsigned flags, unsigned long tasks, int priority, long start, long end, long step)
+{
+	struct task_work w = {function, data, copy, (size_t)bytes, (size_t)align, flags & TASK_IF, flags & TASK_FINAL};
+	uint64_t span = step > 0 ? (uint64_t)end - (uint64_t)start : (uint64_t)start - (uint64_t)end;
+	uint64_t stride = step > 0 ? (uint64_t)step : -(uint64_t)step;
+
+	(void)priority;
+	if (step > 0 ? start < end : start > end)
+		task_loop(&w, flags, tasks, (uint64_t)start, (uint64_t)step, (span - 1) / stride + 1);
+}
+
+void GOMP_taskloop_ull(void (*function)(void *), void *data, void (*copy)(void *, void *), long bytes, long align,
+                       unsigned flags, unsigned long tasks, int priority, unsigned long long start,
+                       unsigned long long end, unsigned long long step)
+{
+	struct task_work w = {function, data, copy, (size_t)bytes, (size_t)align, flags & TASK_IF, flags & TASK_FINAL};
+
+	(void)priority;
+	if (flags & TASK_UP ? start < end : start > end)
+		task_loop(&w, flags, tasks, start, step,
+		          flags & TASK_UP ? (end - start - 1) / step + 1 : (start - end - 1) / -step + 1);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* barrier.c - barriers: Tweed's. */
+#include <errno.h>
+
+#include "runtime/pthreads/pthreads.h"
+#include "sync/sync.h"
+
+struct pt_barrier {
+	tw_barrier_t barrier;
+};
+_Static_assert(sizeof(struct pt_barrier) <= sizeof(pthread_barrier_t), "it fits");
+
+int tw_pthread_barrier_init(pthread_barrier_t *barrier, const pthread_barrierattr_t *attr, unsigned count)
+{
+	(void)attr;
+	pt_enter();
+	if (!count)
+		return EINVAL;
+	if (count > (unsigned)tw_count())
+		th_refuse(
+		    "pthread_barrier_init: a barrier of %u threads, but the job has %d processors: start it with more",
+		    count, tw_count());
+	((struct pt_barrier *)barrier)->barrier = tw_barrier_create((int)count);
+	return 0;
+}
+
+int tw_pthread_barrier_destroy(pthread_barrier_t *barrier)
+{
+	if (pt_enter())
+		tw_barrier_destroy(((struct pt_barrier *)barrier)->barrier);
+	return 0;
+}
+
+int tw_pthread_barrier_wait(pthread_barrier_t *barrier)
+{
+	pt_leave();
+	return tw_sync_barrier_wait(tw_me, ((struct pt_barrier *)barrier)->barrier.id) ? PTHREAD_BARRIER_SERIAL_THREAD
+	                                                                               : 0;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* condition.c - condition variables.  A wait ends by a signal of its own variable only: there are programs that rely on that, though POSIX
+ * allows others. */
+#include <errno.h>
+
+#include "runtime/pthreads/pthreads.h"
+
+struct pt_condition {
+	clockid_t clock;
+};
+_Static_assert(sizeof(struct pt_condition) <= sizeof(pthread_cond_t) && CLOCK_REALTIME == 0,
+               "it fits, and zeros are one");
+
+int tw_pthread_cond_init(pthread_cond_t *condition, const pthread_condattr_t *attr)
+{
+	struct pt_condition c = {CLOCK_REALTIME};
+
+	if (attr)
+		pthread_condattr_getclock(attr, &c.clock);
+	*(struct pt_condition *)condition = c;
+	return 0;
+}
+
+int tw_pthread_cond_destroy(pthread_cond_t *condition)
+{
+	(void)condition;
+	return 0;
+}
+
+static int condition_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, uint64_t until)
+{
+	if (!pt_leave())
+		return EPERM;
+	struct tw_wait_queue *queue = tw_wait_queue_lock(condition);
+	uint64_t ticket = tw_wait_queue_join(queue, condition);
+	tw_wait_queue_unlock(queue);
+	uint32_t count = pt_mutex_give(mutex);
+	int error = tw_wait_queue_wait(condition, ticket, until) ? 0 : ETIMEDOUT;
+	pt_mutex_take(mutex, count);
+	return error;
+}
+
+int tw_pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex)
+{
+	return condition_wait(condition, mutex, 0);
+}
+
+int tw_pthread_cond_clockwait(pthread_cond_t *condition, pthread_mutex_t *mutex, clockid_t clock,
+                              const struct timespec *at)
+{
+	uint64_t until = pt_until(clock, at);
+	return until ? condition_wait(condition, mutex, until) : EINVAL;
+}
+
+int tw_pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *mutex, const struct timespec *at)
+{
+	return tw_pthread_cond_clockwait(condition, mutex, ((struct pt_condition *)condition)->clock, at);
+}
+
+static int condition_wake(pthread_cond_t *condition, unsigned most)
+{
+	if (pt_leave())
+		tw_wait_queue_wake(tw_wait_queue_lock(condition), condition, most);
+	return 0;
+}
+
+int tw_pthread_cond_signal(pthread_cond_t *condition)
+{
+	return condition_wake(condition, 1);
+}
+
+int tw_pthread_cond_broadcast(pthread_cond_t *condition)
+{
+	return condition_wake(condition, TW_WAKE_ALL);
+}

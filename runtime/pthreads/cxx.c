@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* cxx.c - what C++'s threads call of their library: std::thread, std::condition_variable, the futexes of std::future.  The rest of
+ * them (mutexes, call_once) is in headers, and calls POSIX's functions. */
+#include <errno.h>
+
+#include "runtime/pthreads/pthreads.h"
+
+extern int tw_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *arg), void *arg);
+extern int tw_pthread_join(pthread_t thread, void **result);
+extern int tw_pthread_detach(pthread_t thread);
+extern int tw_pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex);
+extern int tw_pthread_cond_signal(pthread_cond_t *condition);
+extern int tw_pthread_cond_broadcast(pthread_cond_t *condition);
+
+/* A function of the C++ library, by its mangled name. */
+#define CXX(type, name, mangled, parameters)                                                                           \
+	type name parameters __asm__(mangled);                                                                         \
+	type name parameters
+
+/* std::thread::_State: what a thread runs, and its virtual functions. */
+struct cxx_state {
+	const struct {
+		void (*destroy)(struct cxx_state *state);
+		void (*destroy_and_free)(struct cxx_state *state);
+		void (*run)(struct cxx_state *state);
+	} * table;
+};
+
+static void *cxx_run(void *arg)
+{
+	struct cxx_state *state = arg;
+
+	state->table->run(state);
+	state->table->destroy_and_free(state);
+	return NULL;
+}
+
+/* @state: a unique_ptr, which is emptied. */
+CXX(void, cxx_thread_start, "_ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE",
+    (pthread_t * thread, struct cxx_state **state, void (*depend)(void)))
+{
+	struct cxx_state *run = *state;
+
+	(void)depend;
+	*state = NULL;
+	tw_pthread_create(thread, NULL, cxx_run, run);
+}
+
+static void cxx_thread_end(pthread_t *thread, int error, const char *function)
+{
+	if (error)
+		th_refuse("std::thread::%s: %s", function,
+		          error == EDEADLK ? "a thread waits for itself" : "this is no thread that can be waited for");
+	*thread = 0;
+}
+
+CXX(void, cxx_thread_join, "_ZNSt6thread4joinEv", (pthread_t * thread))
+{
+	cxx_thread_end(thread, *thread ? tw_pthread_join(*thread, NULL) : EINVAL, "join");
+}
+
+CXX(void, cxx_thread_detach, "_ZNSt6thread6detachEv", (pthread_t * thread))
+{
+	cxx_thread_end(thread, *thread ? tw_pthread_detach(*thread) : EINVAL, "detach");
+}
+
+/* So many threads can be made: main's has a processor. */
+CXX(unsigned, cxx_thread_concurrency, "_ZNSt6thread20hardware_concurrencyEv", (void))
+{
+	return TW_MAX((unsigned)tw_count() - 1u, 1u);
+}
+
+/* ---- std::condition_variable: as of POSIX; zeros are one ---- */
+
+CXX(void, cxx_condition_create, "_ZNSt18condition_variableC1Ev", (pthread_cond_t * condition))
+{
+	*condition = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
+}
+
+CXX(void, cxx_condition_destroy, "_ZNSt18condition_variableD1Ev", (pthread_cond_t * condition))
+{
+	(void)condition;
+}
+
+/* @lock: a unique_lock, which begins with its mutex. */
+CXX(void, cxx_condition_wait, "_ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE",
+    (pthread_cond_t * condition, pthread_mutex_t **lock))
+{
+	tw_pthread_cond_wait(condition, *lock);
+}
+
+CXX(void, cxx_condition_one, "_ZNSt18condition_variable10notify_oneEv", (pthread_cond_t * condition))
+{
+	tw_pthread_cond_signal(condition);
+}
+
+CXX(void, cxx_condition_all, "_ZNSt18condition_variable10notify_allEv", (pthread_cond_t * condition))
+{
+	tw_pthread_cond_broadcast(condition);
+}
+
+/* ---- std::future ---- */
+
+static bool cxx_futex_wait(unsigned *word, unsigned value, bool timed, clockid_t clock, const struct timespec *at)
+{
+	uint64_t until = timed ? pt_until(clock, at) : 0;
+	int error = 0;
+
+	pt_leave();
+	struct tw_wait_queue *queue = tw_wait_queue_lock(word);
+	bool changed = (*word & ~0x80000000u) != (value & ~0x80000000u);
+	uint64_t ticket = changed ? 0 : tw_wait_queue_join(queue, word);
+	tw_wait_queue_unlock(queue);
+	if (!changed)
+		error = tw_wait_queue_wait(word, ticket, until) ? 0 : ETIMEDOUT;
+	return error != ETIMEDOUT;
+}
+
+#define CXX_FUTEX "_ZNSt28__atomic_futex_unsigned_base"
+#define CXX_TIME  "EPjjbNSt6chrono8durationIlSt5ratioILl1ELl1EEEENS2_IlS3_ILl1ELl1000000000EEEE"
+
+CXX(bool, cxx_futex_wait_system, CXX_FUTEX "19_M_futex_wait_until" CXX_TIME,
+    (void *base, unsigned *word, unsigned value, bool timed, int64_t s, int64_t ns))
+{
+	(void)base;
+	return cxx_futex_wait(word, value, timed, CLOCK_REALTIME, &(struct timespec){s, ns});
+}
+
+CXX(bool, cxx_futex_wait_steady, CXX_FUTEX "26_M_futex_wait_until_steady" CXX_TIME,
+    (void *base, unsigned *word, unsigned value, bool timed, int64_t s, int64_t ns))
+{
+	(void)base;
+	return cxx_futex_wait(word, value, timed, CLOCK_MONOTONIC, &(struct timespec){s, ns});
+}
+
+CXX(void, cxx_futex_notify, CXX_FUTEX "19_M_futex_notify_allEPj", (unsigned *word))
+{
+	pt_leave();
+	tw_wait_queue_wake(tw_wait_queue_lock(word), word, TW_WAKE_ALL);
+}
+
+/* ---- exceptions, which std::future hands to other threads: in shared memory, with room for the library's header before them ---- */
+
+#define CXX_HEADER 128
+
+extern void *tw_shared_calloc(size_t n, size_t bytes);
+extern void tw_shared_free(void *ptr);
+
+void *__cxa_allocate_exception(size_t bytes);
+void *__cxa_allocate_exception(size_t bytes)
+{
+	char *block = tw_shared_calloc(1, bytes + CXX_HEADER);
+
+	if (!block)
+		th_refuse("an exception: no memory is left of TWEED_MEMORY: raise it");
+	return block + CXX_HEADER;
+}
+
+void __cxa_free_exception(char *exception);
+void __cxa_free_exception(char *exception)
+{
+	tw_shared_free(exception - CXX_HEADER);
+}

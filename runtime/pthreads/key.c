@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* key.c - values of threads' own, by keys.
+ *
+ * The table of keys is shared; each thread's values are in its processor's private memory, with the whole key beside each: so that
+ * those of a deleted key are not found by a later one of the same index. */
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+
+#include "runtime/pthreads/pthreads.h"
+
+#define KEY_BITS 10
+_Static_assert(PTHREAD_KEYS_MAX == 1 << KEY_BITS, "an index, and above it how often it was used");
+
+struct pt_key {
+	pthread_key_t key; /* the last one of this index */
+	bool used;
+	void (*destructor)(void *value);
+};
+
+static struct pt_key *key_table; /* shared; under the lock of its address */
+static struct {
+	pthread_key_t key;
+	void *value;
+} key_values[PTHREAD_KEYS_MAX];
+
+void pt_keys_open(void)
+{
+	key_table = tw_malloc_all(PTHREAD_KEYS_MAX * sizeof(*key_table));
+	if (!key_table)
+		th_refuse("no memory is left of TWEED_MEMORY: raise it");
+}
+
+static unsigned key_index(pthread_key_t key)
+{
+	return key % PTHREAD_KEYS_MAX;
+}
+
+int tw_pthread_key_create(pthread_key_t *key, void (*destructor)(void *value))
+{
+	unsigned i = 0;
+
+	if (!pt_enter())
+		return EAGAIN;
+	struct tw_wait_queue *queue = tw_wait_queue_lock(key_table);
+	while (i < PTHREAD_KEYS_MAX && key_table[i].used)
+		i++;
+	if (i < PTHREAD_KEYS_MAX) {
+		key_table[i] = (struct pt_key){(key_table[i].key & ~(PTHREAD_KEYS_MAX - 1u)) + PTHREAD_KEYS_MAX + i,
+		                               true, destructor};
+		*key = key_table[i].key;
+	}
+	tw_wait_queue_unlock(queue);
+	return i < PTHREAD_KEYS_MAX ? 0 : EAGAIN;
+}
+
+int tw_pthread_key_delete(pthread_key_t key)
+{
+	struct pt_key *k = &key_table[key_index(key)];
+
+	if (!pt_enter())
+		return 0;
+	struct tw_wait_queue *queue = tw_wait_queue_lock(key_table);
+	bool known = k->used && k->key == key;
+	if (known)
+		k->used = false;
+	tw_wait_queue_unlock(queue);
+	return known ? 0 : EINVAL;
+}
+
+void *tw_pthread_getspecific(pthread_key_t key)
+{
+	unsigned i = key_index(key);
+	return key_values[i].key == key ? key_values[i].value : NULL;
+}
+
+int tw_pthread_setspecific(pthread_key_t key, const void *value)
+{
+	unsigned i = key_index(key);
+
+	if (!key) /* never the C library's answer, nor ours */
+		return EINVAL;
+	key_values[i].key = key;
+	key_values[i].value = (void *)(uintptr_t)value;
+	return 0;
+}
+
+/* One round; false: there was no value with a destructor. */
+static bool key_destroy(void)
+{
+	bool some = false;
+
+	for (unsigned i = 0; i < PTHREAD_KEYS_MAX; i++) {
+		void *value = key_values[i].value;
+		if (!value)
+			continue;
+		struct tw_wait_queue *queue = tw_wait_queue_lock(key_table);
+		struct pt_key k = key_table[i];
+		tw_wait_queue_unlock(queue);
+		key_values[i].value = NULL;
+		if (!k.used || k.key != key_values[i].key || !k.destructor)
+			continue;
+		k.destructor(value);
+		some = true;
+	}
+	return some;
+}
+
+void pt_keys_end(void)
+{
+	for (unsigned round = 0; round < PTHREAD_DESTRUCTOR_ITERATIONS && key_destroy(); round++)
+		;
+	memset(key_values, 0, sizeof(key_values));
+}

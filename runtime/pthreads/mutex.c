@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* mutex.c - mutexes, spin locks, and what is done once: each is a lock of Tweed, made at its first use.
+ *
+ * Who locks is written down for recursive and error-checking mutexes alone: locking a plain one writes no shared memory. */
+#include <errno.h>
+
+#include "runtime/pthreads/pthreads.h"
+#include "sync/sync.h"
+
+struct pt_mutex {
+	uint32_t lock; /* th_lock_in */
+	uint32_t count;
+	uint32_t owner; /* processor + 1, or 0: never the caller's, unless the caller holds it */
+	uint32_t unused;
+	int32_t kind; /* the C library's place for it */
+};
+_Static_assert(sizeof(struct pt_mutex) <= sizeof(pthread_mutex_t), "it fits");
+_Static_assert(offsetof(struct pt_mutex, kind) == offsetof(pthread_mutex_t, __data.__kind),
+               "the static initialisers' place");
+
+#define MUTEX_POLL_MIN_NS 20000u
+#define MUTEX_POLL_MAX_NS 1000000u
+
+static bool mutex_never(void *arg)
+{
+	(void)arg;
+	return false;
+}
+
+bool pt_poll(unsigned *round, uint64_t until)
+{
+	uint64_t now = tw_time_ns(),
+	         pause = TW_MIN((uint64_t)MUTEX_POLL_MIN_NS << TW_MIN(*round, 6u), MUTEX_POLL_MAX_NS);
+
+	if (until && now >= until)
+		return false;
+	++*round;
+	tw_wait_until(tw_me, mutex_never, NULL, until ? TW_MIN(now + pause, until) : now + pause);
+	return true;
+}
+
+/* 0, or ETIMEDOUT. */
+static int lock_take_until(tw_lock_t lock, uint64_t until)
+{
+	unsigned round = 0;
+
+	while (!tw_lock_try_acquire(lock))
+		if (!pt_poll(&round, until))
+			return ETIMEDOUT;
+	return 0;
+}
+
+/* ---- mutexes ----------------------------------------------------------------------------------------------------- */
+
+static bool mutex_counts(const struct pt_mutex *m)
+{
+	return m->kind == PTHREAD_MUTEX_RECURSIVE || m->kind == PTHREAD_MUTEX_ERRORCHECK;
+}
+
+static uint32_t mutex_self(void)
+{
+	return tw_me->id + 1;
+}
+
+/* The caller holds it already. */
+static int mutex_again(struct pt_mutex *m)
+{
+	if (m->kind == PTHREAD_MUTEX_ERRORCHECK)
+		return EDEADLK;
+	m->count++;
+	return 0;
+}
+
+static int mutex_got(struct pt_mutex *m)
+{
+	if (mutex_counts(m)) {
+		m->owner = mutex_self();
+		m->count = 1;
+	}
+	return 0;
+}
+
+int tw_pthread_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *attr)
+{
+	int kind = PTHREAD_MUTEX_DEFAULT;
+
+	if (attr)
+		pthread_mutexattr_gettype(attr, &kind);
+	*(struct pt_mutex *)mutex = (struct pt_mutex){.kind = kind};
+	return 0;
+}
+
+int tw_pthread_mutex_destroy(pthread_mutex_t *mutex)
+{
+	struct pt_mutex *m = (struct pt_mutex *)mutex;
+
+	if (!pt_enter() || !m->lock)
+		return 0;
+	tw_lock_t lock = th_lock_in(&m->lock);
+	if (!tw_lock_try_acquire(lock))
+		return EBUSY;
+	tw_lock_release(lock);
+	tw_lock_destroy(lock);
+	m->lock = 0;
+	return 0;
+}
+
+int tw_pthread_mutex_lock(pthread_mutex_t *mutex)
+{
+	struct pt_mutex *m = (struct pt_mutex *)mutex;
+
+	if (!pt_enter())
+		return 0;
+	if (mutex_counts(m) && m->owner == mutex_self())
+		return mutex_again(m);
+	tw_lock_acquire(th_lock_in(&m->lock));
+	return mutex_got(m);
+}
+
+int tw_pthread_mutex_trylock(pthread_mutex_t *mutex)
+{
+	struct pt_mutex *m = (struct pt_mutex *)mutex;
+
+	if (!pt_enter())
+		return 0;
+	if (mutex_counts(m) && m->owner == mutex_self())
+		return m->kind == PTHREAD_MUTEX_RECURSIVE ? mutex_again(m) : EBUSY;
+	return tw_lock_try_acquire(th_lock_in(&m->lock)) ? mutex_got(m) : EBUSY;
+}
+
+int tw_pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock, const struct timespec *at)
+{
+	struct pt_mutex *m = (struct pt_mutex *)mutex;
+
+	if (!pt_enter())
+		return 0;
+	if (mutex_counts(m) && m->owner == mutex_self())
+		return mutex_again(m);
+	uint64_t until = pt_until(clock, at);
+	if (!until)
+		return EINVAL;
+	int error = lock_take_until(th_lock_in(&m->lock), until);
+	return error ? error : mutex_got(m);
+}
+
+int tw_pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec *at)
+{
+	return tw_pthread_mutex_clocklock(mutex, CLOCK_REALTIME, at);
+}
+
+int tw_pthread_mutex_unlock(pthread_mutex_t *mutex)
+{
+	struct pt_mutex *m = (struct pt_mutex *)mutex;
+
+	if (!pt_leave())
+		return 0;
+	if (mutex_counts(m)) {
+		if (m->owner != mutex_self())
+			return EPERM;
+		if (--m->count)
+			return 0;
+		m->owner = 0;
+	}
+	tw_lock_release(th_lock_in(&m->lock));
+	return 0;
+}
+
+uint32_t pt_mutex_give(pthread_mutex_t *mutex)
+{
+	struct pt_mutex *m = (struct pt_mutex *)mutex;
+	uint32_t count = m->count;
+
+	if (mutex_counts(m))
+		m->count = 1;
+	tw_pthread_mutex_unlock(mutex);
+	return count;
+}
+
+void pt_mutex_take(pthread_mutex_t *mutex, uint32_t count)
+{
+	struct pt_mutex *m = (struct pt_mutex *)mutex;
+
+	tw_pthread_mutex_lock(mutex);
+	if (mutex_counts(m))
+		m->count = count;
+}
+
+/* ---- spin locks -------------------------------------------------------------------------------------------------- */
+
+static tw_lock_t spin_lock(pthread_spinlock_t *spin)
+{
+	return th_lock_in((uint32_t *)(uintptr_t)spin);
+}
+
+int tw_pthread_spin_init(pthread_spinlock_t *spin, int shared)
+{
+	(void)shared;
+	*spin = 0;
+	return 0;
+}
+
+int tw_pthread_spin_destroy(pthread_spinlock_t *spin)
+{
+	if (pt_enter() && *spin)
+		tw_lock_destroy(spin_lock(spin));
+	*spin = 0;
+	return 0;
+}
+
+int tw_pthread_spin_lock(pthread_spinlock_t *spin)
+{
+	if (pt_enter())
+		tw_lock_acquire(spin_lock(spin));
+	return 0;
+}
+
+int tw_pthread_spin_trylock(pthread_spinlock_t *spin)
+{
+	return !pt_enter() || tw_lock_try_acquire(spin_lock(spin)) ? 0 : EBUSY;
+}
+
+int tw_pthread_spin_unlock(pthread_spinlock_t *spin)
+{
+	if (pt_leave())
+		tw_lock_release(spin_lock(spin));
+	return 0;
+}
+
+/* ---- once -------------------------------------------------------------------------------------------------------- */
+
+#define ONCE_DONE 0x80000000u
+
+/* Who finds it done needs the lock as well: what was done is seen after an acquire. */
+int tw_pthread_once(pthread_once_t *once, void (*function)(void))
+{
+	uint32_t *word = (uint32_t *)(void *)once;
+	bool others = pt_enter();
+	tw_lock_t lock = {0};
+
+	if (others) {
+		lock = th_lock_in(word);
+		tw_lock_acquire(lock);
+	}
+	if (!(*word & ONCE_DONE)) {
+		function();
+		*word |= ONCE_DONE;
+	}
+	if (others)
+		tw_lock_release(lock);
+	return 0;
+}

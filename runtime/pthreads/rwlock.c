@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* rwlock.c - read-write locks.  Readers come before writers, as in the C library: a reader may lock again. */
+#include <errno.h>
+
+#include "runtime/pthreads/pthreads.h"
+
+struct pt_rwlock {
+	uint32_t readers; /* all under the lock of its wait queue */
+	uint32_t writer;  /* processor + 1; 0: nobody */
+};
+_Static_assert(sizeof(struct pt_rwlock) <= sizeof(pthread_rwlock_t), "it fits");
+
+int tw_pthread_rwlock_init(pthread_rwlock_t *rwlock, const pthread_rwlockattr_t *attr)
+{
+	(void)attr;
+	*(struct pt_rwlock *)rwlock = (struct pt_rwlock){0};
+	return 0;
+}
+
+int tw_pthread_rwlock_destroy(pthread_rwlock_t *rwlock)
+{
+	(void)rwlock;
+	return 0;
+}
+
+static bool rwlock_try(struct pt_rwlock *l, bool write)
+{
+	if (l->writer || (write && l->readers))
+		return false;
+	if (write)
+		l->writer = tw_me->id + 1;
+	else
+		l->readers++;
+	return true;
+}
+
+static int rwlock_take(pthread_rwlock_t *rwlock, bool write, bool wait, uint64_t until)
+{
+	struct pt_rwlock *l = (struct pt_rwlock *)rwlock;
+	int error = wait ? 0 : EBUSY;
+	bool taken;
+
+	if (!pt_enter())
+		return 0;
+	struct tw_wait_queue *queue = tw_wait_queue_lock(l);
+	if (wait && l->writer == tw_me->id + 1)
+		error = EDEADLK;
+	while (!(taken = rwlock_try(l, write)) && !error) {
+		uint64_t ticket = tw_wait_queue_join(queue, l);
+		tw_wait_queue_unlock(queue);
+		error = tw_wait_queue_wait(l, ticket, until) ? 0 : ETIMEDOUT;
+		queue = tw_wait_queue_lock(l);
+	}
+	tw_wait_queue_unlock(queue);
+	return taken ? 0 : error;
+}
+
+int tw_pthread_rwlock_unlock(pthread_rwlock_t *rwlock)
+{
+	struct pt_rwlock *l = (struct pt_rwlock *)rwlock;
+
+	if (!pt_leave())
+		return 0;
+	struct tw_wait_queue *queue = tw_wait_queue_lock(l);
+	int error = l->writer ? l->writer == tw_me->id + 1 ? 0 : EPERM : l->readers ? 0 : EPERM;
+	if (!error && l->writer)
+		l->writer = 0;
+	else if (!error)
+		l->readers--;
+	if (l->readers)
+		tw_wait_queue_unlock(queue);
+	else
+		tw_wait_queue_wake(queue, l, TW_WAKE_ALL);
+	return error;
+}
+
+#define RWLOCK(name, write)                                                                                            \
+	int tw_pthread_rwlock_##name(pthread_rwlock_t *rwlock)                                                         \
+	{                                                                                                              \
+		return rwlock_take(rwlock, write, true, 0);                                                            \
+	}                                                                                                              \
+	int tw_pthread_rwlock_try##name(pthread_rwlock_t *rwlock)                                                      \
+	{                                                                                                              \
+		return rwlock_take(rwlock, write, false, 0);                                                           \
+	}                                                                                                              \
+	int tw_pthread_rwlock_clock##name(pthread_rwlock_t *rwlock, clockid_t clock, const struct timespec *at)        \
+	{                                                                                                              \
+		uint64_t until = pt_until(clock, at);                                                                  \
+		return until ? rwlock_take(rwlock, write, true, until) : EINVAL;                                       \
+	}                                                                                                              \
+	int tw_pthread_rwlock_timed##name(pthread_rwlock_t *rwlock, const struct timespec *at)                         \
+	{                                                                                                              \
+		return tw_pthread_rwlock_clock##name(rwlock, CLOCK_REALTIME, at);                                      \
+	}
+RWLOCK(rdlock, false)
+RWLOCK(wrlock, true)

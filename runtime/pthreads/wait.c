@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* wait.c - what all objects need. */
+#include "runtime/pthreads/pthreads.h"
+
+void pt_objects_open(void)
+{
+	struct tw_wait_queues *queues = tw_malloc_all(tw_wait_queues_bytes(tw_me));
+
+	if (!queues)
+		th_refuse("no memory is left of TWEED_MEMORY: raise it");
+	if (tw_id() == 0)
+		tw_wait_queues_make(queues);
+	tw_wait_queues_open(queues);
+	pt_keys_open();
+}
+
+struct flag_wait {
+	tw_flag_t flag;
+	uint64_t number;
+};
+
+static bool flag_reached(void *arg)
+{
+	const struct flag_wait *w = arg;
+	return tw_flag_get(w->flag) >= w->number;
+}
+
+bool pt_flag_wait(tw_flag_t flag, uint64_t number, uint64_t until)
+{
+	struct flag_wait wait = {flag, number};
+
+	if (until && !tw_wait_until(tw_me, flag_reached, &wait, until))
+		return false;
+	tw_flag_wait(flag, number);
+	return true;
+}
+
+uint64_t pt_until(clockid_t clock, const struct timespec *at)
+{
+	struct timespec now;
+
+	if (at->tv_nsec < 0 || at->tv_nsec >= 1000000000 || clock_gettime(clock, &now) < 0)
+		return 0;
+	int64_t left = (at->tv_sec - now.tv_sec) * 1000000000 + (at->tv_nsec - now.tv_nsec);
+	if (at->tv_sec - now.tv_sec > 1000000000)
+		left = INT64_MAX / 4;
+	return left > 0 ? tw_time_ns() + (uint64_t)left : 1;
+}

@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* stack.c - the thread that runs the program, and the process around it.
+ *
+ * The program runs in a second thread of each processor, whose stack is shared memory.  The C library keeps a thread's
+ * variables at the top of its stack, so they are shared as well, and at different addresses: what others get by a
+ * pointer (copyin) is right.  The part of the stack in use, and some below, is pinned: no library function, and nothing of
+ * Tweed, ever faults on its own stack.
+ *
+ * The first thread joins the job, and leaves it: the shared space is unmapped at the end, and with it the stack of
+ * the thread that called exit().  So that thread waits, without touching memory of its own, until the first one has left the
+ * job and has put a private copy of the stack in the stack's place. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <linux/futex.h>
+#include <linux/rseq.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "core/base/signals.h"
+#include "core/process/fork.h"
+#include "core/memory/globals.h"
+#include "sync/sync.h"
+#include "runtime/threads/support.h"
+
+#define STACK_BYTES  ((size_t)8 << 20)   /* at least, unless told otherwise */
+#define STACK_FIRST  ((size_t)192 << 10) /* pinned from the beginning, below thread-local variables */
+#define STACK_SIGNAL ((size_t)256 << 10) /* private: for fault handlers */
+
+char *th_stack_pinned;
+
+static struct {
+	char *base;
+	size_t bytes, tls;      /* tls: of them, for thread-local variables, at the top */
+	char *kept_from;        /* what must be kept of it at the end */
+	_Atomic uint32_t stage; /* STAGE_... */
+	int argc;
+	char **argv, **environment;
+	bool leaving;
+	int status; /* what exit() was called with */
+} stack;
+enum { STAGE_RUNS, STAGE_ENDS, STAGE_LEFT, STAGE_FORKS };
+
+static struct {
+	jmp_buf back;
+	struct fork_tls {
+		void *at;
+		size_t bytes;
+	} tls;      /* of the program's thread */
+	char *self; /* what the C library knows of it */
+	pid_t child;
+	int error;
+} forking;
+
+extern int __real_main(int argc, char **argv, char **environment);
+int __wrap_main(int argc, char **argv, char **environment);
+
+void th_stack_extend(char *below)
+{
+	if (!tw_me || (size_t)(below + TH_STACK_SLACK - stack.base) >= stack.bytes)
+		return; /* another stack */
+	size_t page = (size_t)tw_me->layout.page_bytes;
+	char *low = (char *)((uintptr_t)below & ~(page - 1));
+
+	low = TW_MAX(low - STACK_FIRST / 2, stack.base);
+	if (low >= th_stack_pinned)
+		return; /* the program is about to overflow it */
+	/* Faults now, from here, are the program's own: those in the middle of tw_pin would be Tweed's. */
+	for (volatile char *at = low; at < th_stack_pinned; at += page)
+		*at = *at;
+	int error = tw_pin(low, (size_t)(th_stack_pinned - low));
+	while (error && tw_me->id)
+		pause(); /* until the job ends: one sentence is enough */
+	if (error && tw_me->config.race)
+		th_refuse("races are not looked for in programs with threads, whose stacks are pinned: leave --race "
+		          "(TWEED_RACE) "
+		          "out");
+	if (error)
+		th_refuse("stacks cannot be pinned under protocol %s: choose another by --protocol",
+		          tw_me->protocol->name);
+	th_stack_pinned = low;
+}
+
+size_t th_stack_bytes(void)
+{
+	return stack.bytes - stack.tls;
+}
+
+static size_t stack_limit(void)
+{
+	struct rlimit limit;
+	bool known = getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+
+	return TW_MAX(known ? (size_t)limit.rlim_cur : 0, STACK_BYTES);
+}
+
+static int stack_tls_of(struct dl_phdr_info *info, size_t bytes, void *sum)
+{
+	(void)bytes;
+	for (unsigned i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_TLS)
+			*(size_t *)sum += info->dlpi_phdr[i].p_memsz + info->dlpi_phdr[i].p_align;
+	return 0;
+}
+
+static void stack_create(size_t bytes)
+{
+	size_t align = TW_MAX((size_t)tw_me->layout.page_bytes * tw_me->config.superpage, (size_t)4096);
+
+	dl_iterate_phdr(stack_tls_of, &stack.tls);
+	stack.bytes = TW_ALIGN_UP(TW_MAX(bytes ? bytes : stack_limit(), 2 * STACK_FIRST) + stack.tls, align);
+	stack.base = tw_aligned_alloc(align, stack.bytes);
+	if (!stack.base)
+		th_refuse("no %zu bytes are left of TWEED_MEMORY for a stack: raise it", stack.bytes);
+	/* Before anything is touched: a home that is only tentative (TWEED_HOME=after-init) could not be pinned. */
+	tw_home_set(stack.base, stack.bytes, tw_node());
+	th_stack_pinned = stack.base + stack.bytes;
+	th_stack_extend(th_stack_pinned - STACK_FIRST / 2 - stack.tls);
+}
+
+/* ---- the program's thread ---------------------------------------------------------------------------------------- */
+
+/* Let the first thread leave the job, and wait until it has: from the first store on, this thread uses registers only. */
+static void stack_hand_over(void)
+{
+	sigset_t all;
+
+	fflush(NULL);
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, NULL);
+	stack.kept_from = (char *)((uintptr_t)__builtin_frame_address(0) - 4096);
+	__asm__ volatile("	movl	%[ends], (%[stage])\n"
+	                 "	movl	%[wake], %%esi\n"
+	                 "	movl	$1, %%edx\n"
+	                 "	movl	%[futex], %%eax\n"
+	                 "	movq	%[stage], %%rdi\n"
+	                 "	syscall\n"
+	                 "1:	cmpl	%[left], (%[stage])\n"
+	                 "	je	2f\n"
+	                 "	movl	%[wait], %%esi\n"
+	                 "	movl	%[ends], %%edx\n"
+	                 "	xorl	%%r10d, %%r10d\n"
+	                 "	movl	%[futex], %%eax\n"
+	                 "	movq	%[stage], %%rdi\n"
+	                 "	syscall\n"
+	                 "	jmp	1b\n"
+	                 "2:\n"
+	                 :
+	                 : [stage] "b"(&stack.stage), [ends] "i"(STAGE_ENDS), [left] "i"(STAGE_LEFT),
+	                   [wake] "i"(FUTEX_WAKE_PRIVATE), [wait] "i"(FUTEX_WAIT_PRIVATE), [futex] "i"(SYS_futex)
+	                 : "rax", "rcx", "rdx", "rsi", "rdi", "r10", "r11", "memory", "cc");
+}
+
+/* The kernel is not to write into the stack at times of its own. */
+static void stack_no_rseq(void)
+{
+	extern const ptrdiff_t __rseq_offset __attribute__((weak));
+	extern const unsigned __rseq_size __attribute__((weak));
+
+	if (!&__rseq_size || !__rseq_size)
+		return;
+	struct rseq *area = (void *)((char *)__builtin_thread_pointer() + __rseq_offset);
+	if (syscall(SYS_rseq, area, 32, RSEQ_FLAG_UNREGISTER, 0x53053053) == 0)
+		area->cpu_id = (uint32_t)RSEQ_CPU_ID_REGISTRATION_FAILED;
+}
+
+static void *stack_thread(void *arg)
+{
+	static char signal_stack[STACK_SIGNAL] __attribute__((aligned(64)));
+
+	(void)arg;
+	stack_no_rseq();
+	tw_signal_stack(&(stack_t){.ss_sp = signal_stack, .ss_size = sizeof(signal_stack)});
+	if (tw_me->target)
+		tw_me->target->tid = (int32_t)syscall(SYS_gettid);
+	if (tw_id() == 0)
+		exit(__real_main(stack.argc, stack.argv, stack.environment));
+	th_kind_work();
+	stack.leaving = true;
+	stack_hand_over();
+	for (;;)
+		pause();
+}
+
+static void stack_start(void)
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+	int error;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	error = pthread_attr_setstack(&attr, stack.base, stack.bytes);
+	if (!error)
+		error = pthread_create(&thread, &attr, stack_thread, NULL);
+	pthread_attr_destroy(&attr);
+	if (error)
+		th_refuse("cannot start a thread with a stack of %zu bytes: %s", stack.bytes, strerror(error));
+}
+
+/* ---- what the two threads tell each other ------------------------------------------------------------------------ */
+
+static void stack_say(uint32_t stage)
+{
+	stack.stage = stage;
+	syscall(SYS_futex, &stack.stage, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+static void stack_wait(uint32_t stage)
+{
+	syscall(SYS_futex, &stack.stage, FUTEX_WAIT_PRIVATE, stage, NULL, NULL, 0);
+}
+
+/* ---- children ---------------------------------------------------------------------------------------------------- */
+
+/* The program's thread_local variables, where this thread has them. */
+static int fork_own_tls(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct fork_tls *tls = arg;
+
+	(void)size;
+	for (size_t i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_TLS)
+			*tls = (struct fork_tls){info->dlpi_tls_data, info->dlpi_phdr[i].p_memsz};
+	return 1; /* the program is the first */
+}
+
+/* The C library's fork stores, in the child, to what it keeps at the top of each thread's stack, before any handler: these pages alone are
+ * mapped in the child, and its parent's, until the copy has taken their place.  What was stored is undone. */
+static void fork_keep(bool keep)
+{
+	static char kept[8192];
+	size_t bytes = TW_MIN((size_t)(stack.base + stack.bytes - forking.self), sizeof(kept));
+	char *page = (char *)((uintptr_t)forking.self & ~(uintptr_t)4095);
+
+	if (keep)
+		memcpy(kept, forking.self, bytes);
+	else
+		memcpy(forking.self, kept, bytes);
+	madvise(page, (size_t)(stack.base + stack.bytes - page), keep ? MADV_DOFORK : MADV_DONTFORK);
+}
+
+/* The child goes on as the program's thread, on the copy of its stack. */
+static void __attribute__((noreturn)) fork_go_on(const int ends[2])
+{
+	struct fork_tls own = {0};
+
+	if (mprotect(stack.base, stack.bytes, PROT_READ | PROT_WRITE))
+		tw_fatal("fork: the child cannot have a stack: %s", strerror(errno));
+	close(ends[0]);
+	close(ends[1]);
+	dl_iterate_phdr(fork_own_tls, &own);
+	if (own.at && forking.tls.at)
+		memcpy(own.at, forking.tls.at, own.bytes);
+	th_far = false;
+	th_stack_pinned = NULL;
+	longjmp(forking.back, 1);
+}
+
+/* In the first thread, which is all that a child has.  The pipe's end tells that the copy is complete. */
+static void fork_serve(void)
+{
+	int ends[2];
+	char none;
+
+	forking.child = -1;
+	if (pipe2(ends, O_CLOEXEC) == 0) {
+		fork_keep(true);
+		forking.child = fork();
+		if (forking.child == 0)
+			fork_go_on(ends);
+		forking.error = errno;
+		close(ends[1]);
+		while (forking.child > 0 && read(ends[0], &none, 1) < 0 && errno == EINTR)
+			;
+		close(ends[0]);
+		fork_keep(false);
+	} else {
+		forking.error = errno;
+	}
+	stack_say(STAGE_RUNS);
+}
+
+static pid_t fork_here(void)
+{
+	sigset_t all, before;
+
+	th_stack_reserve();
+	tw_fork_fetch();
+	dl_iterate_phdr(fork_own_tls, &forking.tls);
+	forking.self = __builtin_thread_pointer();
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	if (!setjmp(forking.back)) {
+		stack_say(STAGE_FORKS);
+		while (stack.stage == STAGE_FORKS)
+			stack_wait(STAGE_FORKS);
+	}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	errno = forking.error;
+	return forking.child;
+}
+
+/* The program's, and libraries', in place of the C library's. */
+pid_t fork(void)
+{
+	static pid_t (*real)(void);
+
+	if (!real)
+		*(void **)&real = dlsym(RTLD_NEXT, "fork");
+	return tw_me && (size_t)((char *)__builtin_frame_address(0) - stack.base) < stack.bytes ? fork_here() : real();
+}
+
+/* ---- the first thread -------------------------------------------------------------------------------------------- */
+
+/* What the program's thread still needs of its stack. */
+static void stack_leave(void)
+{
+	size_t bytes = (size_t)(stack.base + stack.bytes - stack.kept_from);
+	char *kept =
+	    mmap(NULL, stack.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (kept == MAP_FAILED)
+		tw_fatal("no memory for a copy of the stack: %s", strerror(errno));
+	memcpy(kept + (stack.bytes - bytes), stack.kept_from, bytes);
+	tw_globals_forget();
+	tw_sync_held_forget(tw_me);
+	tw_finalize();
+	if (mremap(kept, stack.bytes, stack.bytes, MREMAP_MAYMOVE | MREMAP_FIXED, stack.base) == MAP_FAILED)
+		tw_fatal("cannot give the stack back: %s", strerror(errno));
+}
+
+static void stack_attend(void)
+{
+	while (stack.stage != STAGE_ENDS) {
+		if (stack.stage == STAGE_FORKS)
+			fork_serve();
+		stack_wait(STAGE_RUNS);
+	}
+	stack_leave();
+	if (stack.leaving)
+		_exit(0);
+	stack_say(STAGE_LEFT);
+	for (;;)
+		pause();
+}
+
+static void stack_exit(int status, void *arg)
+{
+	(void)arg;
+	stack.status = status;
+}
+
+/* exit(), in either thread, behind all of the program's own destructors: what is left are those of shared libraries. */
+static void stack_end(void)
+{
+	if (!tw_me || tw_forked())
+		return;
+	fflush(NULL);
+	th_kind_exit(stack.status);
+	if ((size_t)((char *)__builtin_frame_address(0) - stack.base) < stack.bytes) {
+		stack_hand_over();
+	} else {
+		tw_globals_forget();
+		tw_sync_held_forget(tw_me);
+		tw_finalize();
+	}
+}
+static void (*stack_last)(void) __attribute__((used, section(".fini_array.00001"))) = stack_end;
+
+int __wrap_main(int argc, char **argv, char **environment)
+{
+	stack.argc = argc;
+	stack.argv = argv;
+	stack.environment = environment;
+	stack_start();
+	stack_attend();
+	return 0;
+}
+
+/* Each C++ source that includes <iostream> has a constructor that opens the streams of the C++ library, which are each
+ * processor's own: the others do what it would do. */
+static void stack_streams(void)
+{
+	static char init[16];
+	void (*open)(void *) = (void (*)(void *))(uintptr_t)dlsym(RTLD_DEFAULT, "_ZNSt8ios_base4InitC1Ev");
+
+	if (open)
+		open(init);
+}
+
+/* Before the program's own constructors, which only processor 0 runs. */
+static void __attribute__((constructor(102))) stack_begin(void)
+{
+	tw_init(NULL, NULL);
+	tw_fork_copies(tw_me->app, tw_me->config.memory);
+	th_open();
+	stack_create(th_kind_open());
+	on_exit(stack_exit, NULL);
+	if (tw_id() == 0)
+		return;
+	stack_streams();
+	stack_start();
+	stack_attend();
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "runtime/threads/support.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdio_ext.h>
+#include <unistd.h>
+
+#include "sync/sync.h"
+
+#define TH_NUMBER 0x7fffffffu
+
+struct th_locks th_locks;
+bool th_far;
+
+void th_refuse(const char *format, ...)
+{
+	char text[256];
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(text, sizeof(text), format, ap);
+	va_end(ap);
+	fflush(NULL);
+	tw_abort(2, text);
+}
+
+void th_flush(void)
+{
+	if (__fpending(stdout))
+		fflush(stdout);
+}
+
+void th_end_job(int status)
+{
+	fflush(NULL);
+	tw_me->stats->refused = TW_ENDED_JOB;
+	_exit(status);
+}
+
+void th_open(void)
+{
+	tw_lock_t *lock = (tw_lock_t *)(void *)&th_locks;
+
+	if (tw_id() == 0)
+		for (size_t i = 0; i < sizeof(th_locks) / sizeof(*lock); i++)
+			lock[i] = tw_lock_create();
+	tw_bcast(&th_locks, sizeof(th_locks), 0);
+	th_files_open();
+}
+
+/* The number changes once: who reads 0, perhaps from an old copy, looks again with the lock of all names. */
+tw_lock_t th_lock_in(uint32_t *word)
+{
+	uint32_t number = *word & TH_NUMBER;
+
+	if (!number) {
+		tw_lock_acquire(th_locks.name);
+		if (!(*word & TH_NUMBER))
+			*word |= tw_sync_short(tw_me, tw_lock_create().id);
+		number = *word & TH_NUMBER;
+		tw_lock_release(th_locks.name);
+	}
+	return (tw_lock_t){tw_sync_whole(tw_me, number)};
+}

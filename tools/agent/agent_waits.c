@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* agent_waits.c - do all processors of the node wait for calls of others?
+ *
+ * At each tick the agent rings their bells, so all that wait look again.  Who has looked since the tick before and
+ * waits still was neither starved nor just woken.  A processor whose program has handlers of signals is never counted:
+ * one may make a call, as sem_post. */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/coherence/shootdown.h"
+#include "tools/agent/agent_parts.h"
+
+static uint64_t waits_bit(int number)
+{
+	return (uint64_t)1 << (number - 1);
+}
+
+/* Does @pid catch signals besides those that an instruction of its own raises, which a wait has none of, and those
+ * that Tweed and the C library (its first two real-time signals) take? */
+static bool waits_catches(pid_t pid)
+{
+	uint64_t own = waits_bit(SIGSEGV) | waits_bit(SIGBUS) | waits_bit(SIGFPE) | waits_bit(SIGILL) | waits_bit(SIGTRAP) |
+	               waits_bit(SIGABRT) | waits_bit(SIGSYS);
+	uint64_t ours = waits_bit(TW_SHOOTDOWN_SIGNAL) | waits_bit(32) | waits_bit(33);
+	unsigned long long caught = ~0ull;
+	char path[64], line[256];
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	FILE *f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f) && sscanf(line, "SigCgt: %llx", &caught) != 1)
+		;
+	if (f)
+		fclose(f);
+	return caught & ~(own | ours);
+}
+
+bool agent_waits_look(struct agent *a, uint64_t *begun)
+{
+	unsigned waiting = 0, looked = 0;
+
+	*begun = 0;
+	if (!a->processor || !a->running || a->finishing)
+		return false;
+	for (unsigned k = 0; k < a->boot.config.processors; k++) {
+		const struct tw_waits *w = &a->stats[k].waits;
+		uint64_t looks = atomic_load(&w->looks);
+
+		if (!a->processor[k].pid)
+			continue;
+		waiting += atomic_load(&w->call) != TW_WAIT_NONE;
+		looked += looks != a->looks[k];
+		a->looks[k] = looks;
+		*begun += atomic_load(&w->begun);
+	}
+	if (waiting < a->running)
+		return false;
+	tw_service_ring();
+	return looked == a->running;
+}
+
+static void waits_answer(struct agent *a, bool all, uint64_t begun)
+{
+	struct wire_waits answer = {.all = all, .begun = begun};
+
+	for (unsigned k = 0; k < a->boot.config.processors; k++) {
+		const struct tw_waits *w = &a->stats[k].waits;
+		struct wire_wait *to = &answer.processor[k];
+
+		if (!a->processor || !a->processor[k].pid)
+			continue;
+		to->call = atomic_load(&w->call);
+		to->object = atomic_load(&w->object);
+		to->value = atomic_load(&w->value);
+		for (unsigned i = 0; i < TW_WAIT_HELD; i++)
+			to->held[i] = atomic_load(&w->held[i]);
+		if (all && waits_catches(a->processor[k].pid))
+			answer.all = 0;
+	}
+	wire_send(&a->wire, WIRE_WAITS, &answer, sizeof(answer), NULL, 0);
+}
+
+void agent_waits_tick(struct agent *a, bool all, uint64_t begun)
+{
+	if (a->asked && --a->asked == 0)
+		waits_answer(a, all, begun);
+}

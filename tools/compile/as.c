@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* as.c - the assembler that gcc finds for `tweed omp cc` and `tweed cc --pthreads`: GNU's, behind a filter for what
+ * -fno-inline-atomics leaves in line.
+ *
+ * A full fence (which is all that `omp flush` becomes) is replaced by a call of tw_threads_fence, which has in %rdi the address
+ * that the next instruction looks at, or 0: in a loop that waits it is the flag's.  An instruction with a lock
+ * prefix, or an exchange with memory, is put between calls of tw_threads_atomic_begin, which has its address in %rdi, and tw_threads_atomic_end.
+ * So is a move, compare or test of a number in memory in the source's own assembler, which gcc marks: what libraries of atomic operations
+ * make of loads and stores.  Without that a loop would look at its own node's copy for ever, and a pointer come before what it points to.
+ * Variables of a page or more in size that begin as zeros (.comm) get pages of their own, those of 16 KiB or more pages of that size,
+ * which large OpenMP programs have (runtime/openmp/defaults.S): a flag that threads wait for shall not share one with the arrays that they fill.
+ *
+ * All keep all registers and flags (atomic.S); the red zone is stepped over.  Thread-local operands are left alone.
+ *
+ *   as OPTIONS... [FILE]    exactly as GNU's, which is the first one in PATH */
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <unistd.h>
+
+#define AS_WORD       " \t"
+#define AS_PAGE       4096ul
+#define AS_PAGE_LARGE (4 * AS_PAGE)
+
+static FILE *out;
+static bool locked;       /* a prefix in a statement of its own came before */
+static bool source;       /* in the source's own assembler */
+static const char *ahead; /* the text behind the line at work */
+
+static void __attribute__((noreturn)) as_fail(const char *what)
+{
+	fprintf(stderr, "tweed: the assembler of 'tweed cc': ");
+	perror(what);
+	exit(1);
+}
+
+/* ---- one statement ------------------------------------------------------------------------------------------------- */
+
+static bool as_word(const char *text, const char *word)
+{
+	size_t n = strlen(word);
+	return strncmp(text, word, n) == 0 && !isalnum((unsigned char)text[n]) && text[n] != '_' && text[n] != '.';
+}
+
+/* The operand in memory, copied to @operand; false: none, or one of the thread's own. */
+static bool as_memory(const char *operands, char *operand, size_t room)
+{
+	for (const char *at = operands; *at;) {
+		int depth = 0;
+		at += strspn(at, AS_WORD);
+		const char *end = at;
+		for (; *end && (depth || *end != ','); end++)
+			depth += *end == '(' ? 1 : *end == ')' ? -1 : 0;
+		size_t n = (size_t)(end - at);
+		while (n && strchr(AS_WORD, at[n - 1]))
+			n--;
+		if (n && *at != '%' && *at != '$' && n < room) {
+			memcpy(operand, at, n);
+			operand[n] = '\0';
+			return true;
+		}
+		at = *end ? end + 1 : end;
+	}
+	return false;
+}
+
+/* Call @function with the address of the operand @memory; empty: with 0. */
+static void as_call(const char *function, const char *memory)
+{
+	const char *moved = strstr(memory, "(%rsp") ? *memory == '(' ? "136" : "136+" : "";
+
+	fputs("\tleaq\t-128(%rsp), %rsp\n\tpushq\t%rdi\n", out);
+	fprintf(out, *memory ? "\tleaq\t%s%s, %%rdi\n" : "\tmovq\t$0, %%rdi\n", moved, memory);
+	fprintf(out, "\tcall\t%s\n\tpopq\t%%rdi\n\tleaq\t128(%%rsp), %%rsp\n", function);
+}
+
+/* Does the next instruction load or compare?  Labels, directives and comments are skipped. */
+static bool as_polls(char *memory, size_t room)
+{
+	char line[1024];
+
+	for (const char *at = ahead; *at; at += strcspn(at, "\n"), at += *at == '\n') {
+		const char *text = at + strspn(at, AS_WORD);
+		size_t n = strcspn(text, "\n#;");
+		if (!n || *text == '.' || text[n - 1] == ':')
+			continue;
+		if ((strncmp(text, "mov", 3) != 0 && strncmp(text, "cmp", 3) != 0 && strncmp(text, "test", 4) != 0) ||
+		    n >= sizeof(line))
+			return false;
+		memcpy(line, text, n);
+		line[n] = '\0';
+		return as_memory(line + strcspn(line, AS_WORD), memory, room);
+	}
+	return false;
+}
+
+static void as_fence(void)
+{
+	char memory[512];
+
+	as_call("tw_threads_fence", as_polls(memory, sizeof(memory)) ? memory : "");
+}
+
+/* @text: the instruction, without its prefix. */
+static void as_bracket(const char *prefix, const char *text, const char *memory)
+{
+	as_call("tw_threads_atomic_begin", memory);
+	fprintf(out, "\t%s%s\n", prefix, text);
+	fputs("\tleaq\t-128(%rsp), %rsp\n\tcall\ttw_threads_atomic_end\n\tleaq\t128(%rsp), %rsp\n", out);
+}
+
+static bool as_is_fence(const char *text, const char *memory)
+{
+	const char *operands = text + strcspn(text, AS_WORD);
+
+	operands += strspn(operands, AS_WORD);
+	return strncmp(text, "or", 2) == 0 && strncmp(operands, "$0,", 3) == 0 && strstr(memory, "(%rsp)");
+}
+
+/* Is @text a move, compare or test of a number?  Vectors and strings are none. */
+static bool as_is_access(const char *text)
+{
+	static const char *const numbers[] = {"mov", "cmp", "test", "movzb", "movzw", "movsb", "movsw", "movsl", NULL};
+	size_t n = strcspn(text, AS_WORD), stem = n && strchr("bwlq", text[n - 1]) ? n - 1 : n;
+
+	for (size_t i = 0; numbers[i]; i++)
+		if (stem == strlen(numbers[i]) && memcmp(text, numbers[i], stem) == 0)
+			return true;
+	return false;
+}
+
+/* Is the stack pointer itself an operand? */
+static bool as_moves_stack(const char *text)
+{
+	for (const char *at = text; (at = strstr(at, "%rsp")); at++)
+		if (at == text || at[-1] != '(')
+			return true;
+	return false;
+}
+
+/* Returns whether the statement was dealt with. */
+static bool as_instruction(const char *text)
+{
+	char memory[512];
+	bool lock = locked;
+
+	if (as_word(text, "lock")) {
+		lock = true;
+		text += 4 + strspn(text + 4, AS_WORD);
+		if (!*text) {
+			locked = true;
+			return true;
+		}
+	}
+	locked = false;
+	if (as_word(text, "mfence")) {
+		as_fence();
+		return true;
+	}
+	bool access = !lock && source && as_is_access(text) && !as_moves_stack(text);
+	if (!lock && !access && strncmp(text, "xchg", 4) != 0)
+		return false;
+	const char *prefix = lock ? "lock " : "";
+	if (!as_memory(text + strcspn(text, AS_WORD), memory, sizeof(memory))) {
+		if (lock)
+			fprintf(out, "\t%s%s\n", prefix, text);
+		return lock;
+	}
+	if (lock && as_is_fence(text, memory))
+		as_fence();
+	else
+		as_bracket(prefix, text, memory);
+	return true;
+}
+
+/* ---- statements of a line ---------------------------------------------------------------------------------------- */
+
+/* Labels are passed on. */
+static char *as_labels(char *text)
+{
+	for (;;) {
+		size_t n;
+		text += strspn(text, AS_WORD);
+		for (n = 0; isalnum((unsigned char)text[n]) || (text[n] && strchr("_.$", text[n])); n++)
+			;
+		if (!n || text[n] != ':')
+			return text;
+		fprintf(out, "%.*s\n", (int)n + 1, text);
+		text += n + 1;
+	}
+}
+
+/* A directive .comm NAME,BYTES,ALIGNMENT.  Returns whether it was dealt with. */
+static bool as_common(const char *text)
+{
+	char name[512];
+	unsigned long bytes, align;
+
+	if (sscanf(text, ".comm %511[^, \t] , %lu , %lu", name, &bytes, &align) != 3 || bytes < AS_PAGE)
+		return false;
+	unsigned long page = bytes < AS_PAGE_LARGE ? AS_PAGE : AS_PAGE_LARGE;
+	bytes = (bytes + page - 1) / page * page;
+	fprintf(out, "\t.comm\t%s,%lu,%lu\n", name, bytes, align < page ? page : align);
+	return true;
+}
+
+static bool as_interesting(const char *line)
+{
+	return locked || source || strstr(line, "lock") || strstr(line, "mfence") || strstr(line, "xchg");
+}
+
+static void as_line(char *line)
+{
+	char *text = line + strspn(line, AS_WORD);
+
+	if (strncmp(text, ".comm", 5) == 0 && as_common(text))
+		return;
+	if (strcmp(text, "#APP") == 0 || strcmp(text, "#NO_APP") == 0)
+		source = text[1] == 'A';
+	if (!as_interesting(line) || *text == '.' || *text == '#' || strchr(line, '"')) {
+		fprintf(out, "%s\n", line);
+		return;
+	}
+	for (char *next = line, *statement; (statement = strsep(&next, ";"));) {
+		statement = as_labels(statement);
+		statement[strcspn(statement, "#")] = '\0';
+		for (size_t n = strlen(statement); n && strchr(AS_WORD, statement[n - 1]); n--)
+			statement[n - 1] = '\0';
+		if (*statement && !as_instruction(statement))
+			fprintf(out, "\t%s\n", statement);
+	}
+}
+
+static void as_filter(FILE *in)
+{
+	char *text = NULL;
+	size_t room = 0;
+
+	/* There is no such byte in it. */
+	if (getdelim(&text, &room, '\0', in) > 0) {
+		for (char *next = text, *line; *next;) {
+			line = strsep(&next, "\n");
+			if (!next)
+				next = line + strlen(line);
+			ahead = next;
+			as_line(line);
+		}
+	}
+	free(text);
+	if (ferror(in) || fflush(out))
+		as_fail("filter");
+}
+
+/* ---- the command --------------------------------------------------------------------------------------------------- */
+
+/* Options whose value is the next argument. */
+static bool as_valued(const char *option)
+{
+	static const char *const valued[] = {"-o", "-I", "--MD", "-MD", "--defsym", "-D", "--debug-prefix-map", NULL};
+
+	for (size_t i = 0; valued[i]; i++)
+		if (strcmp(option, valued[i]) == 0)
+			return true;
+	return false;
+}
+
+/* The index of the file among the arguments; 0: standard input. */
+static int as_input(int argc, char **argv)
+{
+	int input = 0;
+
+	for (int i = 1; i < argc; i++) {
+		if (as_valued(argv[i]))
+			i++;
+		else if (argv[i][0] != '-')
+			input = i;
+	}
+	return input;
+}
+
+int main(int argc, char **argv)
+{
+	static char name[] = "as", standard[] = "-";
+	int input = as_input(argc, argv), fd = memfd_create("assembler", 0);
+	FILE *in = input ? fopen(argv[input], "r") : stdin;
+
+	for (int i = 1; i < argc; i++)
+		if (strcmp(argv[i], "--version") == 0 || strcmp(argv[i], "-v") == 0 || strcmp(argv[i], "--help") == 0)
+			in = NULL;
+	if (in) {
+		out = fd < 0 ? NULL : fdopen(dup(fd), "w");
+		if (!out)
+			as_fail("memory file");
+		as_filter(in);
+		fclose(out);
+		if (lseek(fd, 0, SEEK_SET) < 0 || dup2(fd, STDIN_FILENO) < 0)
+			as_fail("memory file");
+		if (input)
+			argv[input] = standard;
+	}
+	argv[0] = name;
+	execvp(argv[0], argv);
+	as_fail(argv[0]);
+}

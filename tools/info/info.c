@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* info.c - `tweed info`: settings with their origin, and what works on this host. */
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/base.h"
+#include "pgas/shmem/collective/table.h"
+#include "tools/info/info.h"
+#include "tools/run/program.h"
+#include "tools/run/run.h"
+#include "tools/tools.h"
+#include "tweed/driver/fault.h"
+#include "tweed/driver/protocol.h"
+#include "tweed/driver/transport.h"
+
+static const char *const type_names[] = {"number", "size", "choice", "text", "switch"};
+
+/* "1 to 256", "one of 2L, none" or "text" */
+static void info_range(const struct tw_setting *s, char *out, size_t bytes)
+{
+	size_t n = 0;
+
+	out[0] = '\0';
+	if (s->type == TW_SETTING_TEXT) {
+		snprintf(out, bytes, "text");
+		return;
+	}
+	if (s->choices) {
+		const char *const *names = s->choices();
+		for (size_t i = 0; names[i] && n < bytes; i++)
+			n += (size_t)snprintf(out + n, bytes - n, "%s%s", i ? " | " : "", names[i]);
+		return;
+	}
+	unsigned shift = s->type != TW_SETTING_SIZE ? 0 : s->max % ((uint64_t)1 << 20) ? 10 : 20;
+	const char *unit = shift == 0 ? "" : shift == 10 ? "K" : "M";
+	if (s->max == UINT64_MAX)
+		snprintf(out, bytes, "from %" PRIu64, s->min);
+	else
+		snprintf(out, bytes, "%s%" PRIu64 "%s to %" PRIu64 "%s%s",
+		         strcmp(s->initial, "auto") == 0 ? "auto | " : "", s->min >> shift, unit, s->max >> shift, unit,
+		         s->power_of_two ? ", power of two" : "");
+}
+
+/* ---- text ------------------------------------------------------------------------------------------------------ */
+
+static void text_settings(const struct tw_config *config, const enum tw_origin *origins)
+{
+	char value[2560], range[512];
+
+	printf("Settings:\n");
+	for (size_t i = 0; tw_settings[i].name; i++) {
+		const struct tw_setting *s = &tw_settings[i];
+		tw_config_text(config, s, value, sizeof(value));
+		info_range(s, range, sizeof(range));
+		printf("  %-18s %-12s %-11s default %s; %s\n", s->name, value[0] ? value : "-",
+		       tool_origins[origins[i]], s->initial[0] ? s->initial : "-", range);
+		if (s->option)
+			printf("  %-18s %s (--%s)\n", "", s->help, s->option);
+		else
+			printf("  %-18s %s\n", "", s->help);
+	}
+}
+
+static void text_usable(int status, const char *why)
+{
+	if (status == 0)
+		printf("    usable here: yes\n");
+	else
+		printf("    usable here: no, because %s\n", why[0] ? why : strerror(-status));
+}
+
+static void info_text(const struct tw_config *config, const enum tw_origin *origins)
+{
+	char why[256];
+
+	printf("tweed %s\n\n", TWEED_VERSION);
+	text_settings(config, origins);
+	printf("\nCollectives of OpenSHMEM; the first row of a call that suits is taken:\n");
+	for (const struct sh_rule *r = sh_rules; r->call; r++) {
+		char most[32] = "any size";
+		if (r->bytes != SIZE_MAX)
+			snprintf(most, sizeof(most), "<= %zu B", r->bytes);
+		printf("  %-10s %-14s %-10s %-6s %s\n", r->call, r->algorithm, most, r->teams ? "teams" : "all", r->help);
+	}
+	printf("\nProtocols:\n");
+	for (const struct tw_protocol *const *p = tw_protocol_list(); *p; p++)
+		printf("  %-14s %s\n", (*p)->name, (*p)->summary);
+	printf("\nFault backends, fastest first:\n");
+	for (const struct tw_fault_ops *const *f = tw_fault_list(); *f; f++) {
+		why[0] = '\0';
+		printf("  %-14s %s\n", (*f)->name, (*f)->help);
+		text_usable((*f)->probe(why, sizeof(why)), why);
+	}
+	printf("\nTransports:\n");
+	for (const struct tw_transport *const *t = tw_transport_list(); *t; t++) {
+		why[0] = '\0';
+		printf("  %-14s %s\n", (*t)->name, (*t)->help);
+		text_usable((*t)->probe(why, sizeof(why)), why);
+	}
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------------------------ */
+
+static json_t *json_setting(const struct tw_config *config, const struct tw_setting *s, enum tw_origin origin)
+{
+	char value[2560], range[512];
+
+	tw_config_text(config, s, value, sizeof(value));
+	info_range(s, range, sizeof(range));
+	return json_pack("{s:s, s:s?, s:s, s:s, s:s, s:s, s:s, s:s}", "name", s->name, "option", s->option, "type",
+	                 type_names[s->type], "value", value, "default", s->initial, "origin", tool_origins[origin],
+	                 "range", range, "help", s->help);
+}
+
+static json_t *json_driver(const char *name, const char *help, int status, const char *why)
+{
+	json_t *o = json_pack("{s:s, s:s, s:b}", "name", name, "help", help, "usable", status == 0);
+	if (status != 0)
+		json_object_set_new(o, "because", json_string(why[0] ? why : strerror(-status)));
+	return o;
+}
+
+static int info_json(const struct tw_config *config, const enum tw_origin *origins)
+{
+	json_t *settings = json_array(), *protocols = json_array(), *faults = json_array(), *transports = json_array();
+	char why[256];
+
+	for (size_t i = 0; tw_settings[i].name; i++)
+		json_array_append_new(settings, json_setting(config, &tw_settings[i], origins[i]));
+	for (const struct tw_protocol *const *p = tw_protocol_list(); *p; p++)
+		json_array_append_new(protocols, json_pack("{s:s, s:s, s:b}", "name", (*p)->name, "summary",
+		                                           (*p)->summary, "coherent",
+		                                           !((*p)->flags & TW_PROTOCOL_INCOHERENT)));
+	for (const struct tw_fault_ops *const *f = tw_fault_list(); *f; f++) {
+		why[0] = '\0';
+		int status = (*f)->probe(why, sizeof(why));
+		json_array_append_new(faults, json_driver((*f)->name, (*f)->help, status, why));
+	}
+	for (const struct tw_transport *const *t = tw_transport_list(); *t; t++) {
+		why[0] = '\0';
+		int status = (*t)->probe(why, sizeof(why));
+		json_array_append_new(transports, json_driver((*t)->name, (*t)->help, status, why));
+	}
+	json_t *o = json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "version", TWEED_VERSION, "host", tool_host_json(), "settings", settings, "protocols",
+	                      protocols, "fault_backends", faults, "transports", transports);
+	int status = json_dumpf(o, stdout, JSON_INDENT(2));
+	putchar('\n');
+	json_decref(o);
+	return status < 0;
+}
+
+/* --hosts LIST or --hostfile FILE */
+static int info_hosts(char **argv)
+{
+	struct tw_config config;
+	enum tw_origin origins[TOOL_SETTINGS_MAX];
+	char error[1024];
+
+	if (tool_configure(&config, origins) < 0)
+		return TOOL_USAGE;
+	config.hosts[0] = config.hostfile[0] = '\0';
+	for (const struct tw_setting *s = tw_settings; s->name; s++)
+		if (s->option && strcmp(s->option, argv[1] + 2) == 0 &&
+		    tw_config_set(&config, origins, s, argv[2], TW_ORIGIN_OPTION, error, sizeof(error)) < 0) {
+			tool_say("%s", error);
+			return TOOL_USAGE;
+		}
+	return tool_info_hosts(&config);
+}
+
+/* The settings of @program, as it would be run; NULL: of any.  Returns 0 or -EINVAL, printed. */
+static int info_configure(const char *program, struct tw_config *config, enum tw_origin *origins)
+{
+	int status = tool_configure(config, origins);
+
+	if (status < 0 || !program)
+		return status;
+	char *path = run_find_program(program);
+	status = path ? program_settings(path, config, origins) : -EINVAL;
+	free(path);
+	return status;
+}
+
+int tool_info(int argc, char **argv)
+{
+	struct tw_config config;
+	enum tw_origin origins[TOOL_SETTINGS_MAX];
+
+	if (argc > 1 && strcmp(argv[1], "--help") == 0) {
+		printf("usage: tweed info [--json] [PROGRAM]\n       tweed info --hosts HOST,... | --hostfile FILE\n\n"
+		       "Shows settings, those that PROGRAM would have if it is named, and what works here; or whether "
+		       "the hosts "
+		       "are\nready for a job, and what to mend.\n");
+		return 0;
+	}
+	if (argc == 3 && (strcmp(argv[1], "--hosts") == 0 || strcmp(argv[1], "--hostfile") == 0))
+		return info_hosts(argv);
+	bool json = argc > 1 && strcmp(argv[1], "--json") == 0;
+	const char *program = argv[1 + json];
+	if (argc > 2 + json || (program && *program == '-')) {
+		bool about_hosts = program && strncmp(program, "--host", 6) == 0;
+		tool_say(
+		    about_hosts
+		        ? "'%s' goes without --json and a program, with one value: 'tweed info --hosts LIST' or "
+		          "'tweed info --hostfile FILE'"
+		        : "'tweed info' got '%s', but takes: [--json] [PROGRAM], or --hosts LIST, or --hostfile FILE",
+		    about_hosts ? program : argv[argc - 1]);
+		return TOOL_USAGE;
+	}
+	if (info_configure(program, &config, origins) < 0)
+		return TOOL_USAGE;
+	if (json)
+		return info_json(&config, origins);
+	info_text(&config, origins);
+	return 0;
+}

@@ -1,0 +1,686 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* launch.c - the launcher: one agent per node, and one event loop from bring-up to the last exit.
+ *
+ * The first thing that goes wrong decides the job's status and is printed; what follows from ending the job is not
+ * reported.  Signals are looked at before messages, so that a Ctrl-C that also hits the processors is seen as what it
+ * is.
+ *
+ * Stopping (Ctrl-Z) stops the job: the agents stop their processors, and the launcher itself; what passes until it is continued
+ * counts for nobody's silence. */
+#include "tools/launch/launch.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tools/launch/output_writer.h"
+#include "tools/wire/handshake.h"
+#include "tools/nofile.h"
+#include "tools/run/program.h"
+
+#define LAUNCH_FILES    24u                    /* that are open besides the agents' connections and memories */
+#define LAUNCH_GRACE_NS ((uint64_t)700000000)  /* for agents to end by themselves */
+#define LAUNCH_LATE_NS  ((uint64_t)2000000000) /* for processors to end after one has failed after tw_finalize */
+#define LAUNCH_CLOSE_NS                                                                                                \
+	((uint64_t)10000000000) /* for agents to close what they have opened, after the last processor */
+#define LAUNCH_REACH_NS ((uint64_t)30000000000) /* for a host to answer */
+#define LAUNCH_WAITS_NS ((uint64_t)3000000000)  /* at least, for an agent that does not know yet how often to beat */
+#define LAUNCH_PREPARE_NS                                                                                              \
+	((uint64_t)60000000000) /* for an agent's silence while it opens or closes memory and connections */
+
+/* ---- ending ---------------------------------------------------------------------------------------------------- */
+
+const char *launch_host(const struct launch *l, unsigned node)
+{
+	const struct launch_node *n = &l->node[node];
+
+	return !n->host && l->job->connection && n->connected ? n->hello.host : n->host;
+}
+
+const char *launch_where(const struct launch *l, unsigned node)
+{
+	static char text[2][320];
+	static unsigned turn;
+	char *out = text[turn++ % 2];
+	const char *host = launch_host(l, node);
+
+	snprintf(out, sizeof(text[0]), host ? "node %u on host %s" : "node %u", node, host);
+	return out;
+}
+
+void launch_send(struct launch *l, unsigned node, enum wire_type type, const void *body, size_t bytes)
+{
+	if (l->node[node].wire.in >= 0)
+		wire_send(&l->node[node].wire, type, body, bytes, NULL,
+		          0); /* a failure is an agent's death: seen soon */
+}
+
+void launch_send_all(struct launch *l, enum wire_type type)
+{
+	for (unsigned i = 0; i < l->nodes; i++)
+		launch_send(l, i, type, NULL, 0);
+}
+
+void launch_end(struct launch *l, int status)
+{
+	if (l->ending)
+		return;
+	l->ending = true;
+	l->job->status = status;
+	l->deadline_ns = tw_time_ns() + LAUNCH_GRACE_NS;
+	launch_send_all(l, WIRE_END);
+}
+
+static int launch_status(int status)
+{
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+const char *launch_fate(int status, char *out, size_t bytes)
+{
+	if (WIFSIGNALED(status))
+		snprintf(out, bytes, "was killed by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+	else
+		snprintf(out, bytes, "exited with status %d", WEXITSTATUS(status));
+	return out;
+}
+
+/* Who has begun to join waits for all: it is in vain when one has ended without. */
+static void launch_look_outside(struct launch *l)
+{
+	bool joined = false;
+	unsigned i = 0;
+
+	if (!l->outsiders || l->ending)
+		return;
+	for (unsigned k = 0; k < l->nodes; k++)
+		joined = joined || l->node[k].joined;
+	while (!l->node[i].outsider_pid)
+		i++;
+	if (!joined)
+		return;
+	tool_say("%s processor %u (pid %d) ended with status 0 before it called tw_init, for which the others wait; "
+	         "the job is "
+	         "ended",
+	         launch_where(l, i), l->node[i].outsider, l->node[i].outsider_pid);
+	launch_end(l, 1);
+}
+
+static void launch_outsider(struct launch *l, unsigned node, const struct wire_death *d)
+{
+	l->outsiders++;
+	l->node[node].outsider = d->processor;
+	l->node[node].outsider_pid = d->pid;
+	launch_look_outside(l);
+}
+
+static void launch_processor_died(struct launch *l, unsigned node, const struct wire_death *d)
+{
+	char fate[96];
+	bool exited = WIFEXITED(d->status);
+	int status = launch_status(d->status);
+
+	l->node[node].ended |= (uint64_t)1 << d->processor;
+	if (l->ending)
+		return;
+	if (d->status == 0 && !d->joined) {
+		launch_outsider(l, node, d);
+	} else if (d->exec_errno) {
+		tool_say("cannot run '%s': %s; name a program for this machine", l->job->path, strerror(d->exec_errno));
+		launch_end(l, TOOL_USAGE);
+	} else if (exited && d->finalized) {
+		/* The program's own verdict: the others are on their way out. */
+		if (!l->late) {
+			l->job->status = status;
+			l->deadline_ns = tw_time_ns() + LAUNCH_LATE_NS;
+		}
+		l->late = true;
+	} else if (l->job->config.survive && d->initialized && d->refused != TW_ENDED_JOB) {
+		survive_death(l, node, d, status);
+	} else {
+		if (!d->refused)
+			tool_say("%s processor %u (pid %d) %s%s; the job is ended", launch_where(l, node), d->processor,
+			         d->pid, launch_fate(d->status, fate, sizeof(fate)),
+			         !exited          ? ""
+			         : d->initialized ? " before tw_finalize"
+			         : d->joined      ? " before tw_init was through"
+			                          : "");
+		launch_end(l, status || d->refused == TW_ENDED_JOB ? status : 1);
+	}
+}
+
+/* Who is left has but to close; what holds its stream open is not waited for. */
+static void launch_parted(struct launch *l, unsigned node)
+{
+	l->node[node].parted = true;
+	for (unsigned i = 0; i < l->nodes; i++)
+		if (l->node[i].wire.in >= 0 && !l->node[i].parted)
+			return;
+	l->closing = true;
+	l->deadline_ns = tw_time_ns() + LAUNCH_GRACE_NS;
+}
+
+/* Its guard says how the agent has ended. */
+static void launch_agent_ended(struct launch *l, unsigned i, int status)
+{
+	char fate[96];
+	int code = launch_status(status);
+
+	l->node[i].guarded = true;
+	if (!l->ending && !l->node[i].delivered) {
+		if (!WIFEXITED(status) || code != 1) /* status 1: it has said why */
+			tool_say("the agent of %s %s; %s", launch_where(l, i), launch_fate(status, fate, sizeof(fate)),
+			         survive_then(l, i));
+		if (!survive_lost(l, i, code))
+			launch_end(l, code ? code : 1);
+	}
+	launch_parted(l, i);
+}
+
+/* The connection is closed, so the agent is dead or about to be. */
+static void launch_agent_gone(struct launch *l, unsigned i)
+{
+	struct launch_node *n = &l->node[i];
+	char fate[96];
+	pid_t child = n->child;
+
+	wire_close(&n->wire);
+	n->gone = true;
+	int status = start_wait(n), code = launch_status(status);
+	l->agents--;
+	if (l->ending || n->delivered || n->lost)
+		return;
+	if (!n->connected && n->host) {
+		start_failed(l, i, status);
+		code = TOOL_USAGE;
+	} else if (!child) {
+		tool_say("the connection to the agent of %s is closed; %s", launch_where(l, i), survive_then(l, i));
+	} else if (n->host && !(WIFEXITED(status) && code <= TOOL_USAGE)) {
+		tool_say("the agent of %s is gone ('%s' %s); %s", launch_where(l, i), l->job->config.rsh,
+		         launch_fate(status, fate, sizeof(fate)), survive_then(l, i));
+	} else if (!WIFEXITED(status) || code != 1) { /* status 1: it has said why */
+		tool_say("the agent of %s (pid %d) %s; %s", launch_where(l, i), child,
+		         launch_fate(status, fate, sizeof(fate)), survive_then(l, i));
+	}
+	if (!survive_lost(l, i, code))
+		launch_end(l, code ? code : 1);
+}
+
+/* Nothing more is to be heard of it. */
+static void launch_drop(struct launch *l, unsigned i)
+{
+	struct launch_node *n = &l->node[i];
+
+	start_kill(n);
+	wire_close(&n->wire);
+	start_wait(n);
+	n->gone = true;
+	l->agents--;
+}
+
+/* What it sends is no message. */
+static void launch_damaged(struct launch *l, unsigned i)
+{
+	struct launch_node *n = &l->node[i];
+	char text[48] = "";
+
+	memcpy(text, n->wire.msg, TW_MIN(n->wire.have, sizeof(text) - 1));
+	if (n->lost) { /* the others go on */
+		launch_drop(l, i);
+		return;
+	}
+	if (!l->ending && !n->connected && n->host)
+		tool_say("host %s answers with '%s' in place of an agent's message: its shell must print nothing for "
+		         "commands "
+		         "that are not interactive",
+		         n->host, text);
+	else if (!l->ending)
+		tool_say("the agent of %s sent a damaged message; the job is ended", launch_where(l, i));
+	launch_end(l, n->connected ? 1 : TOOL_USAGE);
+	launch_drop(l, i);
+}
+
+/* ---- events ---------------------------------------------------------------------------------------------------- */
+
+static void launch_take_stats(struct launch *l, unsigned i, const struct wire_msg *msg)
+{
+	size_t slots = l->job->config.processors + 1;
+
+	memcpy(l->job->stats + i * slots, msg->stats, msg->bytes);
+	l->node[i].delivered = true;
+	l->delivered++;
+	launch_look(l);
+}
+
+void launch_look(struct launch *l)
+{
+	if (l->ending)
+		return;
+	if (l->exited == l->living && !l->stopping) {
+		l->stopping = true;
+		l->job->wall_s = (double)(tw_time_ns() - l->began_ns) * 1e-9;
+		l->deadline_ns = tw_time_ns() + LAUNCH_CLOSE_NS;
+		launch_send_all(l, WIRE_STOP);
+	}
+	if (l->delivered == l->living)
+		launch_send_all(l, WIRE_END);
+}
+
+/* Two nodes that both reach us do not reach each other; but a stopped processor may hold up its node's service.  Of whom we
+ * have not heard lately ourselves, we say so when it is time. */
+static void launch_cut(struct launch *l, unsigned i, unsigned other)
+{
+	if (l->ending || other >= l->nodes || l->node[other].lost || l->node[i].stopped || l->node[other].stopped ||
+	    l->node[other].watch.silent_ns > 2 * l->clock.tick_ns)
+		return;
+	tool_say("%s has heard nothing of %s through transport %s for %u s; the job is ended", launch_where(l, i),
+	         launch_where(l, other), l->job->config.transport, (unsigned)l->job->config.watch);
+	launch_end(l, 1);
+}
+
+static void launch_event(struct launch *l, unsigned i, const struct wire_msg *msg)
+{
+	switch (msg->type) {
+	case WIRE_HANDSHAKE:
+		prepare_connected(l, i, msg);
+		break;
+	case WIRE_MEMORY:
+		prepare_have_memory(l, i, msg);
+		break;
+	case WIRE_READY:
+		l->node[i].ready = msg->ready;
+		prepare_agent_ready(l, i);
+		break;
+	case WIRE_CLOCK:
+		trace_clock_answer(&l->trace, i, &msg->clock);
+		prepare_agent_ready(l, i);
+		break;
+	case WIRE_DEATH:
+		launch_processor_died(l, i, &msg->death);
+		break;
+	case WIRE_EXITED:
+		l->exited++;
+		l->node[i].exited = true;
+		launch_look(l);
+		break;
+	case WIRE_TRACE:
+		trace_take(&l->trace, l->job, i, &msg->trace);
+		if (!l->ending && l->deadline_ns) /* it is at work */
+			l->deadline_ns = tw_time_ns() + LAUNCH_CLOSE_NS;
+		break;
+	case WIRE_STATS:
+		launch_take_stats(l, i, msg);
+		break;
+	case WIRE_FAILED: /* the agent has said why */
+		launch_end(l, (int)msg->number);
+		break;
+	case WIRE_BEAT:
+		l->node[i].stopped = msg->beat.stopped;
+		l->node[i].joined = msg->beat.joined;
+		waits_beat(l, i, &msg->beat);
+		launch_look_outside(l);
+		break;
+	case WIRE_OUTPUT:
+		stdio_output(l, i, msg);
+		break;
+	case WIRE_CREDIT:
+		l->window = TW_MIN(l->window + msg->number, WIRE_WINDOW);
+		break;
+	case WIRE_SHUT:
+		survive_shut(l, i);
+		break;
+	case WIRE_WAITS:
+		waits_answered(l, i, &msg->waits);
+		break;
+	case WIRE_CUT:
+		launch_cut(l, i, msg->number);
+		break;
+	case WIRE_GONE:
+		launch_agent_ended(l, i, (int)msg->number);
+		break;
+	case WIRE_END:
+		launch_parted(l, i);
+		break;
+	default:
+		break;
+	}
+}
+
+/* What an agent says of the job's course: each thing once, and when it is its turn. */
+static bool launch_step_fits(const struct launch *l, const struct launch_node *n, const struct wire_msg *msg)
+{
+	switch (msg->type) {
+	case WIRE_HANDSHAKE:
+		return n->step == LAUNCH_STARTED;
+	case WIRE_MEMORY:
+		return n->step == LAUNCH_CONFIGURED;
+	case WIRE_READY:
+		return n->step == LAUNCH_JOINED;
+	case WIRE_CLOCK:
+		return n->step == LAUNCH_CLOCK;
+	case WIRE_DEATH:
+		return l->going && msg->death.processor < l->job->config.processors &&
+		       !(n->ended >> msg->death.processor & 1);
+	case WIRE_EXITED:
+		return l->going && !n->exited;
+	case WIRE_STATS:
+		return l->stopping && !n->delivered &&
+		       msg->bytes == (l->job->config.processors + 1) * sizeof(struct tw_stats);
+	default: /* BEAT, FAILED; END and GONE */
+		return msg->type == WIRE_BEAT || msg->type == WIRE_FAILED || msg->type == WIRE_END ||
+		       (msg->type == WIRE_GONE && !n->guarded);
+	}
+}
+
+/* May its agent say this now?  The machine may be another's: what does not fit is damage. */
+static bool launch_fits(const struct launch *l, unsigned i, const struct wire_msg *msg)
+{
+	const struct launch_node *n = &l->node[i];
+
+	switch (msg->type) {
+	case WIRE_OUTPUT:
+		return l->output && l->going && msg->bytes - offsetof(struct wire_output, bytes) <= n->window;
+	case WIRE_CREDIT:
+		return msg->number <= WIRE_WINDOW - l->window;
+	case WIRE_TRACE:
+		return l->job->config.trace[0] && msg->trace.processor <= l->job->config.processors;
+	case WIRE_SHUT:
+		return n->shut < l->deaths && msg->number == l->death[n->shut];
+	case WIRE_WAITS:
+		return n->owes && msg->bytes == sizeof(msg->waits);
+	case WIRE_CUT:
+		return msg->number < l->nodes;
+	default:
+		return launch_step_fits(l, n, msg);
+	}
+}
+
+static void launch_receive(struct launch *l, unsigned i)
+{
+	struct launch_node *n = &l->node[i];
+	int got;
+
+	while ((got = wire_recv(&n->wire)) == 1) {
+		const struct wire_msg *msg = n->wire.msg;
+		watch_received(&n->watch);
+		if (!launch_fits(l, i, msg)) {
+			wire_drop_descriptors(&n->wire);
+			got = -EPROTO;
+			break;
+		}
+		if ((n->connected || msg->type == WIRE_HANDSHAKE) && (!n->parted || msg->type == WIRE_GONE))
+			launch_event(l, i, msg);
+	}
+	if (got == -EMFILE) {
+		nofile_short(LAUNCH_FILES + 2 * l->nodes, "the launcher");
+		launch_end(l, TOOL_USAGE);
+	} else if (got == -EPROTO)
+		launch_damaged(l, i);
+	else if (got != -EAGAIN)
+		launch_agent_gone(l, i);
+	else
+		wire_push(&n->wire);
+}
+
+/* ---- signals --------------------------------------------------------------------------------------------------- */
+
+/* Let all that was said go out, but do not wait for who does not listen. */
+static void launch_push(struct launch *l)
+{
+	for (unsigned round = 0, waits = 1; waits && round < 20; round++) {
+		waits = 0;
+		for (unsigned i = 0; i < l->nodes; i++)
+			waits += l->node[i].wire.in >= 0 && wire_push(&l->node[i].wire) == -EAGAIN;
+		if (waits)
+			usleep(10000);
+	}
+}
+
+static void launch_stop(struct launch *l)
+{
+	sigset_t stop;
+
+	launch_send_all(l, WIRE_PAUSE);
+	launch_push(l);
+	/* The kernel knows whether there is a shell that could continue us; if not, nothing stops. */
+	sigemptyset(&stop);
+	sigaddset(&stop, SIGTSTP);
+	raise(SIGTSTP);
+	sigprocmask(SIG_UNBLOCK, &stop, NULL);
+	sigprocmask(SIG_BLOCK, &stop, NULL);
+	for (unsigned i = 0; i < l->nodes; i++)
+		if (l->node[i].child)
+			kill(l->node[i].child, SIGCONT);
+	launch_send_all(l, WIRE_RESUME);
+}
+
+static void launch_signal(struct launch *l)
+{
+	struct signalfd_siginfo info;
+	while (read(l->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+		int number = (int)info.ssi_signo;
+		if (number == SIGTSTP) {
+			launch_stop(l);
+			continue;
+		}
+		if (!l->ending)
+			tool_say("interrupted by signal %d (%s); the job is ended", number, strsignal(number));
+		launch_end(l, 128 + number);
+	}
+}
+
+/* ---- time ------------------------------------------------------------------------------------------------------ */
+
+/* For how long may this node, which has been so for @silent_ns, be silent?  0: for ever.  An agent that makes or closes memory and
+ * connections has more time, unless it is stopped; one that waits for us beats. */
+static uint64_t launch_patience(const struct launch *l, const struct launch_node *n, uint64_t silent_ns)
+{
+	uint64_t watch_ns = l->job->config.watch * 1000000000u;
+	bool works = l->going ? l->exited >= l->living
+	                      : n->step == LAUNCH_STARTED || n->step == LAUNCH_CONFIGURED || n->step == LAUNCH_JOINED;
+
+	if (!n->connected && n->host)
+		return LAUNCH_REACH_NS;
+	if (!watch_ns)
+		return 0;
+	if (n->step == LAUNCH_CONNECTED)
+		return TW_MAX(watch_ns, LAUNCH_WAITS_NS);
+	bool stopped = works && silent_ns > watch_ns && n->child && !n->host && tool_stopped(n->child);
+	return works && !stopped ? LAUNCH_PREPARE_NS : watch_ns;
+}
+
+static void launch_silent(struct launch *l, unsigned i, uint64_t limit_ns)
+{
+	struct launch_node *n = &l->node[i];
+	unsigned seconds = (unsigned)(limit_ns / 1000000000u);
+
+	if (!n->connected && n->host)
+		tool_say("host %s has not answered for %u s; try '%s %s true'", n->host, seconds, l->job->config.rsh,
+		         n->host);
+	else if (n->child && !n->host)
+		tool_say("the agent of %s (pid %d) has been silent for %u s; %s", launch_where(l, i), n->child, seconds,
+		         survive_then(l, i));
+	else
+		tool_say("the agent of %s has been silent for %u s; %s", launch_where(l, i), seconds,
+		         survive_then(l, i));
+	if (!survive_may(l, i)) {
+		launch_end(l, n->connected || !n->host ? 1 : TOOL_USAGE);
+		return;
+	}
+	launch_drop(l, i);
+	survive_lost(l, i, 1);
+}
+
+static void launch_tick(struct launch *l)
+{
+	struct wire_beat beat = {0};
+
+	watch_tick(&l->clock);
+	for (unsigned i = 0; i < l->nodes; i++) {
+		struct launch_node *n = &l->node[i];
+		if (n->wire.in < 0)
+			continue;
+		uint64_t silent_ns = watch_tick(&n->watch), limit_ns = launch_patience(l, n, silent_ns);
+		if (n->connected && !wire_waits(&n->wire))
+			launch_send(l, i, WIRE_BEAT, &beat, sizeof(beat));
+		if (limit_ns && silent_ns > limit_ns && !l->ending && !n->delivered && !n->lost)
+			launch_silent(l, i, limit_ns);
+	}
+}
+
+/* The deadline has passed: no more waiting for anybody. */
+static void launch_overdue(struct launch *l)
+{
+	l->deadline_ns = 0;
+	if (!l->ending && !l->closing) {
+		if (!l->late)
+			tool_say("the job's end takes too long; it is ended by force");
+		launch_end(l, l->job->status ? l->job->status : 1);
+		return;
+	}
+	for (unsigned i = 0; i < l->nodes; i++) {
+		start_kill(&l->node[i]);
+		if (l->node[i].wire.in >= 0)
+			launch_agent_gone(l, i);
+	}
+}
+
+static int launch_timeout_ms(const struct launch *l)
+{
+	uint64_t now = tw_time_ns();
+	int tick = watch_ms(&l->clock);
+
+	if (!l->deadline_ns)
+		return tick;
+	return now >= l->deadline_ns ? 0 : TW_MIN(tick, (int)((l->deadline_ns - now) / 1000000 + 1));
+}
+
+static void launch_loop(struct launch *l)
+{
+	struct pollfd poller[3 + 2 * TW_MAX_NODES];
+
+	while (l->agents) {
+		poller[0] = (struct pollfd){l->signals, POLLIN, 0};
+		stdio_events(l, poller + 1);
+		for (unsigned i = 0; i < l->nodes; i++)
+			wire_events(&l->node[i].wire, poller + 3 + 2 * i);
+		int n = poll(poller, 3 + 2 * l->nodes, launch_timeout_ms(l));
+		launch_signal(l);
+		if (n > 0)
+			stdio_act(l, poller + 1);
+		for (unsigned i = 0; n > 0 && i < l->nodes; i++)
+			if (l->node[i].wire.in >= 0 && (poller[3 + 2 * i].revents || poller[4 + 2 * i].revents))
+				launch_receive(l, i);
+		if (watch_due(&l->clock))
+			launch_tick(l);
+		if (l->deadline_ns && tw_time_ns() >= l->deadline_ns)
+			launch_overdue(l);
+	}
+}
+
+/* ---- the whole ------------------------------------------------------------------------------------------------- */
+
+/* End on the usual signals, but not on those that our caller had ignored (nohup, background jobs). */
+static void launch_catch_signals(struct launch *l)
+{
+	static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP};
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		struct sigaction old;
+		if (sigaction(ends[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+			sigaddset(&set, ends[i]);
+	}
+	signal(SIGCHLD, SIG_DFL);
+	signal(SIGPIPE, SIG_IGN);
+	sigprocmask(SIG_BLOCK, &set, &l->mask);
+	l->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/* What the nodes use, as their READY says at @offset: each name once. */
+static void launch_used(const struct launch *l, size_t offset, char *out, size_t bytes)
+{
+	size_t have = 0;
+
+	out[0] = '\0';
+	for (unsigned i = 0; i < l->nodes; i++) {
+		const char *name = (const char *)&l->node[i].ready + offset;
+		unsigned first = 0;
+		while (strcmp((const char *)&l->node[first].ready + offset, name) != 0)
+			first++;
+		if (first == i && have + strlen(name) + 2 < bytes)
+			have += (size_t)snprintf(out + have, bytes - have, "%s%s", have ? "," : "", name);
+	}
+}
+
+static int launch_end_trace(struct launch *l)
+{
+	const struct wire_handshake *hello[TW_MAX_NODES];
+
+	for (unsigned i = 0; i < l->nodes; i++)
+		hello[i] = &l->node[i].hello;
+	return trace_end(&l->trace, l->job, hello);
+}
+
+int tool_launch(struct tool_job *job)
+{
+	static struct launch l;
+
+	l.job = job;
+	l.nodes = l.living = (unsigned)job->config.nodes;
+	nofile_raise();
+	if (nofile_check(LAUNCH_FILES + 2 * l.nodes, "the launcher") < 0)
+		return TOOL_USAGE;
+	size_t bytes = l.nodes * (job->config.processors + 1) * sizeof(struct tw_stats);
+	job->stats = aligned_alloc(_Alignof(struct tw_stats), bytes);
+	if (!job->stats) {
+		tool_say("out of memory");
+		return 1;
+	}
+	memset(job->stats, 0, bytes);
+	for (unsigned i = 0; i < l.nodes; i++) {
+		l.node[i].wire.in = l.node[i].wire.out = -1;
+		l.node[i].window = WIRE_WINDOW;
+		if (job->hosts.host)
+			l.node[i].host = hosts_of(&job->hosts, i / (unsigned)job->config.host_nodes)->name;
+	}
+	/* A shell may have exec'ed us with children of its own: those are not ours to kill, nor are their orphans. */
+	bool childless = waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD;
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	launch_catch_signals(&l);
+	watch_set(&l.clock, job->config.watch);
+	if (job->secret) {
+		memcpy(l.secret, job->secret, sizeof(l.secret));
+	} else if (getrandom(l.secret, sizeof(l.secret), 0) != (ssize_t)sizeof(l.secret)) {
+		tool_say("cannot draw the job's secret: %s", strerror(errno));
+		return 1;
+	}
+	if (start_program(&l) < 0 || start_agents(&l) < 0 || stdio_start(&l) < 0)
+		launch_end(&l, TOOL_USAGE);
+	launch_loop(&l);
+	if (childless)
+		tool_kill_descendants();
+	else
+		tool_kill_orphans();
+	free(l.program);
+	sigprocmask(SIG_SETMASK, &l.mask, NULL); /* whoever does not read our output can still interrupt us */
+	writer_finish();
+	job->complete = l.delivered == l.living;
+	if (job->complete) {
+		launch_used(&l, offsetof(struct wire_ready, fault), job->fault, sizeof(job->fault));
+		launch_used(&l, offsetof(struct wire_ready, shootdown), job->shootdown, sizeof(job->shootdown));
+	}
+	if (launch_end_trace(&l) < 0 && job->status == 0)
+		job->status = 1;
+	if (job->status == 0 && l.outsiders > 1 && l.outsiders == l.nodes * job->config.processors)
+		program_warn(job->path, l.outsiders);
+	return job->status;
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* survive.c - the launcher of a job that survives its processors and nodes (TWEED_SURVIVE).
+ *
+ * A death is told in two steps.  First every node's agent shuts the dead out of its memory; when all have answered, all are told
+ * that it is dead, and what it used may be used again.  All agents are told of all deaths in one order, so that the number of its
+ * answers says how far an agent is, and one that dies on the way is waited for no more.
+ *
+ * Node 0 has what all need, such as the roots and the epoch: it is not survived. */
+#include "tools/launch/launch.h"
+
+/* Tell what all that live have shut out. */
+static void survive_send(struct launch *l)
+{
+	unsigned done = l->deaths;
+
+	for (unsigned i = 0; i < l->nodes; i++)
+		if (!l->node[i].lost)
+			done = TW_MIN(done, l->node[i].shut);
+	for (; l->told < done; l->told++)
+		for (unsigned i = 0; i < l->nodes; i++)
+			launch_send(l, i, WIRE_DEAD, &l->death[l->told], sizeof(l->death[0]));
+}
+
+/* @count processors have died with it; @status: what the job's would have been. */
+static void survive_add(struct launch *l, uint32_t who, unsigned count, int status)
+{
+	if (l->dead == 0)
+		l->first_death = status ? status : 1;
+	l->dead += count;
+	if (l->dead == l->nodes * l->job->config.processors)
+		l->job->status = l->first_death;
+	l->death[l->deaths++] = who;
+	for (unsigned i = 0; i < l->nodes; i++)
+		launch_send(l, i, WIRE_SHUT, &who, sizeof(who));
+	survive_send(l);
+}
+
+void survive_death(struct launch *l, unsigned node, const struct wire_death *d, int status)
+{
+	char fate[96];
+
+	tool_say("%s processor %u (pid %d) %s; the job goes on without it", launch_where(l, node), d->processor, d->pid,
+	         launch_fate(d->status, fate, sizeof(fate)));
+	l->node[node].dead++;
+	survive_add(l, node * (uint32_t)l->job->config.processors + d->processor, 1, status);
+}
+
+/* May a node be lost at all? */
+static bool survive_nodes(const struct launch *l)
+{
+	const struct tw_transport *transport = tw_transport_find(l->job->config.transport);
+
+	return l->job->config.survive && l->going && transport && transport->caps & TW_NET_LOSES_NODES;
+}
+
+bool survive_may(const struct launch *l, unsigned node)
+{
+	return survive_nodes(l) && node != 0;
+}
+
+const char *survive_then(const struct launch *l, unsigned node)
+{
+	if (survive_may(l, node))
+		return "the job goes on without the node";
+	return survive_nodes(l) ? "the job is ended, for it cannot do without node 0" : "the job is ended";
+}
+
+bool survive_lost(struct launch *l, unsigned node, int status)
+{
+	struct launch_node *n = &l->node[node];
+	unsigned processors = (unsigned)l->job->config.processors;
+
+	if (!survive_may(l, node))
+		return false;
+	if (!n->host && !l->job->connection)
+		tool_kill_orphans(); /* of an emulated node's agent, whose processors are ours now */
+	n->lost = true;
+	l->living--;
+	l->exited -= n->exited;
+	survive_add(l, l->nodes * processors + node, processors - n->dead, status);
+	launch_look(l);
+	return true;
+}
+
+void survive_shut(struct launch *l, unsigned node)
+{
+	l->node[node].shut++;
+	survive_send(l);
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "tools/run/program.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/base/base.h"
+#include "tools/tools.h"
+#include "tweed/driver/protocol.h"
+#include "tweed/driver/transport.h"
+
+#define NOTE_OWNER "Tweed"
+
+/* Kinds of notes: texts NAME=VALUE, each ended by a zero. */
+enum program_note { NOTE_SETTINGS = 1, NOTE_LARGE };
+
+#define PROGRAM_LARGE ((size_t)128 << 20) /* of writable memory: from here on NOTE_LARGE holds, too */
+
+/* An executable, mapped; no parts: it is none. */
+struct program {
+	char *at;
+	size_t bytes;
+	const Elf64_Phdr *part;
+	unsigned parts;
+};
+
+static struct program program_open(const char *path)
+{
+	struct program f = {.at = MAP_FAILED};
+	struct stat st;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return f;
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && (size_t)st.st_size >= sizeof(Elf64_Ehdr)) {
+		f.bytes = (size_t)st.st_size;
+		f.at = mmap(NULL, f.bytes, PROT_READ, MAP_PRIVATE, fd, 0);
+	}
+	close(fd);
+	if (f.at == MAP_FAILED)
+		return f;
+	const Elf64_Ehdr *head = (void *)f.at;
+	if (memcmp(head->e_ident, ELFMAG, SELFMAG) == 0 && head->e_ident[EI_CLASS] == ELFCLASS64 &&
+	    head->e_phentsize == sizeof(*f.part) && head->e_phoff % 8 == 0 && head->e_phoff <= f.bytes &&
+	    head->e_phnum <= (f.bytes - head->e_phoff) / sizeof(*f.part)) {
+		f.part = (void *)(f.at + head->e_phoff);
+		f.parts = head->e_phnum;
+	}
+	return f;
+}
+
+static void program_close(struct program *f)
+{
+	if (f->at != MAP_FAILED)
+		munmap(f->at, f->bytes);
+}
+
+static size_t program_writable(const struct program *f)
+{
+	size_t bytes = 0;
+
+	for (unsigned i = 0; i < f->parts; i++)
+		if (f->part[i].p_type == PT_LOAD && (f->part[i].p_flags & PF_W))
+			bytes += f->part[i].p_memsz;
+	return bytes;
+}
+
+size_t program_data(const char *path)
+{
+	struct program f = program_open(path);
+	size_t bytes = program_writable(&f);
+
+	program_close(&f);
+	return bytes;
+}
+
+/* Our note of that kind among those of a part; NULL: it is not there. */
+static const char *note_of(const struct program *f, const Elf64_Phdr *part, enum program_note kind, size_t *bytes)
+{
+	size_t align = part->p_align == 8 ? 8 : 4, at = part->p_offset, end = at + part->p_filesz;
+	Elf64_Nhdr head;
+
+	if (end < at || end > f->bytes)
+		return NULL;
+	while (at < end && end - at >= sizeof(head)) {
+		memcpy(&head, f->at + at, sizeof(head));
+		size_t name = at + sizeof(head), text = TW_ALIGN_UP(name + head.n_namesz, align);
+		if (text + head.n_descsz > end)
+			return NULL;
+		if (head.n_type == kind && head.n_namesz == sizeof(NOTE_OWNER) &&
+		    memcmp(f->at + name, NOTE_OWNER, sizeof(NOTE_OWNER)) == 0) {
+			*bytes = head.n_descsz;
+			return f->at + text;
+		}
+		at = TW_ALIGN_UP(text + head.n_descsz, align);
+	}
+	return NULL;
+}
+
+/* Does this go together?  Homes that move are asked for at faults, acquires and releases, page by page: not across a network. */
+static bool settings_go(const struct tw_config *config)
+{
+	const struct tw_protocol *protocol = tw_protocol_find(config->protocol);
+	const struct tw_transport *transport = tw_transport_find(config->transport);
+	char error[1024];
+
+	return tw_config_check(config, error, sizeof(error)) == 0 &&
+	       (!(protocol->flags & TW_PROTOCOL_HOMES_MOVE) || (transport->caps & TW_NET_ONE_HOST));
+}
+
+/* One NAME=VALUE, which is taken over if it is @wanted.  Texts, which name files and commands, are the user's alone. */
+static int settings_set(const char *path, const char *text, bool wanted, struct tw_config *config,
+                        enum tw_origin *origins)
+{
+	const struct tw_setting *s = tw_settings;
+	size_t len = strcspn(text, "=");
+	struct tw_config with = *config;
+	char error[1024];
+
+	while (s->name && (strlen(s->name) != len || memcmp(s->name, text, len) != 0))
+		s++;
+	if (!s->name || s->type == TW_SETTING_TEXT || !text[len]) {
+		tool_say("'%s' asks for '%s', which is no setting that a program can choose; link it anew", path, text);
+		return -EINVAL;
+	}
+	if (tw_config_set(&with, NULL, s, text + len + 1, TW_ORIGIN_PROGRAM, error, sizeof(error)) < 0) {
+		tool_say("'%s' asks for a setting that cannot be: %s; link it anew", path, error);
+		return -EINVAL;
+	}
+	enum tw_origin *origin = &origins[s - tw_settings];
+	if (wanted && *origin == TW_ORIGIN_DEFAULT && settings_go(&with)) {
+		*config = with;
+		*origin = TW_ORIGIN_PROGRAM;
+	}
+	return 0;
+}
+
+/* Take over what the note of that kind says. */
+static int settings_take(const char *path, const struct program *f, enum program_note kind, struct tw_config *config,
+                         enum tw_origin *origins)
+{
+	bool wanted = kind == NOTE_SETTINGS || program_writable(f) >= PROGRAM_LARGE;
+	const char *text = NULL;
+	size_t bytes = 0;
+	int status = 0;
+
+	for (unsigned i = 0; i < f->parts && !text; i++)
+		if (f->part[i].p_type == PT_NOTE)
+			text = note_of(f, &f->part[i], kind, &bytes);
+	if (text && (!bytes || text[bytes - 1])) {
+		tool_say("'%s' has a damaged note of its settings; link it anew", path);
+		status = -EINVAL;
+	}
+	for (size_t at = 0; text && at < bytes && !status; at += strlen(text + at) + 1)
+		if (text[at])
+			status = settings_set(path, text + at, wanted, config, origins);
+	return status;
+}
+
+int program_settings(const char *path, struct tw_config *config, enum tw_origin *origins)
+{
+	struct program f = program_open(path);
+	int status = settings_take(path, &f, NOTE_SETTINGS, config, origins);
+
+	if (!status)
+		status = settings_take(path, &f, NOTE_LARGE, config, origins);
+	program_close(&f);
+	return status;
+}
+
+/* ---- programs that are not ours ----------------------------------------------------------------------------------- */
+
+/* The text at the dynamic section's string table: names of the libraries that are needed, and of symbols, each between zeroes. */
+static const char *program_names(const struct program *f, size_t *bytes)
+{
+	const Elf64_Dyn *entry = NULL, *end = NULL;
+	uint64_t at = 0, size = 0;
+
+	for (unsigned i = 0; i < f->parts; i++)
+		if (f->part[i].p_type == PT_DYNAMIC && f->part[i].p_offset % 8 == 0 &&
+		    f->part[i].p_offset <= f->bytes && f->part[i].p_filesz <= f->bytes - f->part[i].p_offset) {
+			entry = (void *)(f->at + f->part[i].p_offset);
+			end = entry + f->part[i].p_filesz / sizeof(*entry);
+		}
+	for (; entry < end; entry++) {
+		at = entry->d_tag == DT_STRTAB ? entry->d_un.d_ptr : at;
+		size = entry->d_tag == DT_STRSZ ? entry->d_un.d_val : size;
+	}
+	for (unsigned i = 0; i < f->parts && at; i++) {
+		const Elf64_Phdr *part = &f->part[i];
+		uint64_t inside = at - part->p_vaddr;
+		if (part->p_type != PT_LOAD || at < part->p_vaddr || inside > part->p_filesz ||
+		    size > part->p_filesz - inside || part->p_offset > f->bytes ||
+		    inside + size > f->bytes - part->p_offset)
+			continue;
+		*bytes = size;
+		return f->at + part->p_offset + inside;
+	}
+	*bytes = 0;
+	return "";
+}
+
+/* Is there a name that begins so? */
+static bool program_has(const char *names, size_t bytes, const char *name)
+{
+	char text[64];
+	int n = snprintf(text, sizeof(text), "%c%s", 0, name);
+
+	return bytes && memmem(names, bytes, text, (size_t)n);
+}
+
+/* What others' libraries, or functions, say of a program; the first that it has counts.  Its command has room for c or c++. */
+static const struct program_other {
+	const char *name, *is, *mend;
+} program_others[] = {
+    {"libmpi", "an MPI program, which Tweed does not run", "start it by mpirun"},
+    {"libsma.", "linked with another OpenSHMEM", "build it with 'tweed osh%s', and start it by 'tweed oshrun'"},
+    {"liboshmem", "linked with another OpenSHMEM", "build it with 'tweed osh%s', and start it by 'tweed oshrun'"},
+    {"libgomp.", "an OpenMP program of another compiler", "build it with 'tweed omp %s'"},
+    {"libomp.", "an OpenMP program of another compiler", "build it with 'tweed omp %s'"},
+    {"libiomp5.", "an OpenMP program of another compiler", "build it with 'tweed omp %s'"},
+    {"pthread_create", "a program of threads that were not made for it", "build it with 'tweed %s --pthreads'"},
+    {"thrd_create", "a program of threads that were not made for it", "build it with 'tweed %s --pthreads'"},
+};
+
+void program_warn(const char *path, unsigned times)
+{
+	struct program f = program_open(path);
+	size_t bytes;
+	const char *names = program_names(&f, &bytes);
+	const char *compiler = program_has(names, bytes, "libstdc++.") ? "c++" : "cc";
+	/* Ours knows how it is told of its job; but its arguments may have asked for nothing that needs one. */
+	bool ours = f.parts && memmem(f.at, f.bytes, "TWEED_BOOT", sizeof("TWEED_BOOT"));
+
+	for (size_t i = 0; !ours && i < sizeof(program_others) / sizeof(*program_others); i++) {
+		const struct program_other *other = &program_others[i];
+		char mend[128];
+		if (!program_has(names, bytes, other->name))
+			continue;
+		snprintf(mend, sizeof(mend), other->mend, compiler);
+		tool_say("warning: '%s' ran %u times, each by itself: it is %s; %s", path, times, other->is, mend);
+		break;
+	}
+	program_close(&f);
+}

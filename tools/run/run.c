@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* run.c - `tweed run`: everything is checked before anything is started. */
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/base/base.h"
+#include "net/sim/sim.h"
+#include "pgas/shmem/collective/table.h"
+#include "tools/run/program.h"
+#include "tools/run/run.h"
+#include "tools/tools.h"
+#include "tools/trace/collect.h"
+#include "tweed/driver/fault.h"
+#include "tweed/driver/protocol.h"
+#include "tweed/driver/transport.h"
+
+/* What a host holds of emulated nodes.  A processor has about 2 MiB of its own, and page tables for its view of each node: measured with
+ * `counter`. */
+#define RUN_CORE_PROCESSORS 256
+#define RUN_PROCESSOR_BYTES ((uint64_t)2 << 20)
+#define RUN_VIEW_BYTES      ((uint64_t)24 << 10)
+
+static void run_usage(void)
+{
+	printf("usage: tweed run [OPTIONS] [--] PROGRAM ARGS...\n\n"
+	       "Runs PROGRAM on NODES nodes of PROCESSORS processors each: on the hosts that are named, or emulated "
+	       "here.\n\n");
+	for (const struct tw_setting *s = tw_settings; s->name; s++) {
+		char name[64];
+		if (!s->option)
+			continue;
+		snprintf(name, sizeof(name), "%c%c%c --%s%s", s->letter ? '-' : ' ', s->letter ? s->letter : ' ',
+		         s->letter ? ',' : ' ', s->option, s->type == TW_SETTING_SWITCH ? "" : " VALUE");
+		printf("  %-26s %s (%s)\n", name, s->help, s->initial[0] ? s->initial : "-");
+	}
+	printf("  %-26s %s\n", "   --env NAME[=VALUE]", "a variable for the processors' environment; may be repeated");
+	printf("\nEach but --env is also an environment variable, TWEED_NODES and so on: see 'tweed info'.\n");
+}
+
+const struct tw_setting *run_find(const char *name, size_t len)
+{
+	for (const struct tw_setting *s = tw_settings; s->name; s++)
+		if (s->option && strlen(s->option) == len && memcmp(s->option, name, len) == 0)
+			return s;
+	return NULL;
+}
+
+/* Options of other launchers. */
+static bool run_foreign(const char *arg)
+{
+	static const char *const names[] = {"-np", "-N", "--np", "--ppn", "--ntasks", "--tasks-per-node"};
+	size_t len = strcspn(arg, "=0123456789");
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (strlen(names[i]) == len && memcmp(names[i], arg, len) == 0) {
+			tool_say("%s is no option of 'tweed run': -n is the number of nodes, -p that of each node's "
+			         "processors",
+			         names[i]);
+			return true;
+		}
+	return false;
+}
+
+static int run_unknown(const char *arg)
+{
+	const char *names[TOOL_SETTINGS_MAX + 1];
+	char text[64];
+	size_t n = 0;
+
+	for (const struct tw_setting *s = tw_settings; s->name && n < TOOL_SETTINGS_MAX; s++)
+		if (s->option)
+			names[n++] = s->option;
+	names[n] = NULL;
+	snprintf(text, sizeof(text), "%.*s", (int)strcspn(arg, "="), arg);
+	const char *near = strncmp(text, "--", 2) == 0 ? tw_nearest(text + 2, names) : NULL;
+	if (near)
+		tool_say("%s is no option of 'tweed run'; did you mean --%s?", text, near);
+	else
+		tool_say("%s is no option of 'tweed run'; 'tweed run --help' lists them", text);
+	return -EINVAL;
+}
+
+int run_set(struct tool_job *job, const struct tw_setting *s, const char *value)
+{
+	char error[1024];
+	int status = tw_config_set(&job->config, job->origins, s, value, TW_ORIGIN_OPTION, error, sizeof(error));
+	if (status < 0)
+		tool_say("%s", error);
+	return status;
+}
+
+int run_variable(struct tool_job *job, const char *text)
+{
+	size_t name = strcspn(text, "=");
+	const char *value = text[name] ? text + name + 1 : NULL;
+	char **grown = realloc(job->variable, (job->variables + 1) * sizeof(*grown)), *entry = NULL;
+	char key[256];
+
+	snprintf(key, sizeof(key), "%.*s", (int)TW_MIN(name, sizeof(key) - 1), text);
+	if (grown)
+		job->variable = grown;
+	if (!name || name >= sizeof(key)) {
+		tool_say("--env is '%s', but must be NAME or NAME=VALUE", text);
+	} else if (!value && !(value = getenv(key))) {
+		tool_say("--env names '%s', which is not in the environment; write --env %s=VALUE", key, key);
+	} else if (!grown || asprintf(&entry, "%s=%s", key, value) < 0) {
+		tool_say("out of memory");
+	} else {
+		job->variable[job->variables++] = entry;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+/* One option at argv[0], perhaps with its value at argv[1].  Returns how many arguments it took, or -EINVAL, printed. */
+static int run_option(struct tool_job *job, char **argv)
+{
+	const char *arg = argv[0], *value = NULL;
+	const struct tw_setting *s = NULL;
+
+	if (strncmp(arg, "--env", 5) == 0 && (!arg[5] || arg[5] == '=')) {
+		if (!arg[5] && !argv[1]) {
+			tool_say("--env needs a value: NAME or NAME=VALUE, for the processors' environment");
+			return -EINVAL;
+		}
+		return run_variable(job, arg[5] ? arg + 6 : argv[1]) < 0 ? -EINVAL : arg[5] ? 1 : 2;
+	}
+	if (arg[1] == '-') {
+		size_t len = strcspn(arg + 2, "=");
+		s = run_find(arg + 2, len);
+		value = arg[2 + len] ? arg + 2 + len + 1 : NULL;
+	} else {
+		for (const struct tw_setting *t = tw_settings; t->name && !s; t++)
+			s = t->letter && t->letter == arg[1] ? t : NULL;
+		value = arg[2] ? arg + 2 : NULL;
+	}
+	if (run_foreign(arg))
+		return -EINVAL;
+	if (!s)
+		return run_unknown(arg);
+	if (value)
+		return run_set(job, s, value) < 0 ? -EINVAL : 1;
+	if (s->type == TW_SETTING_SWITCH)
+		return run_set(job, s, s->choices()[1]) < 0 ? -EINVAL : 1;
+	if (!argv[1]) {
+		tool_say("%s needs a value: %s", arg, s->help);
+		return -EINVAL;
+	}
+	return run_set(job, s, argv[1]) < 0 ? -EINVAL : 2;
+}
+
+/* ---- the program ----------------------------------------------------------------------------------------------- */
+
+bool tool_executable(const char *path, const char *program, bool quiet)
+{
+	struct stat st;
+	const char *why = NULL;
+
+	if (stat(path, &st) < 0)
+		why = errno == ENOENT ? "does not exist; check the name" : strerror(errno);
+	else if (S_ISDIR(st.st_mode))
+		why = "is a directory; name a program in it";
+	else if (!S_ISREG(st.st_mode))
+		why = "is not a regular file; name a program";
+	else if (access(path, X_OK) < 0)
+		why = "is not executable; chmod +x it, or name a program";
+	if (why && !quiet)
+		tool_say("cannot run '%s': it %s", program, why);
+	return !why;
+}
+
+char *run_find_program(const char *program)
+{
+	char path[PATH_MAX];
+	struct stat st;
+
+	if (strchr(program, '/'))
+		return tool_executable(program, program, false) ? strdup(program) : NULL;
+	const char *dirs = getenv("PATH");
+	for (const char *at = dirs ? dirs : "/usr/local/bin:/usr/bin:/bin"; *program && at; at = *at ? at + 1 : NULL) {
+		size_t len = strcspn(at, ":");
+		snprintf(path, sizeof(path), "%.*s%s%s", (int)len, at, len ? "/" : "./", program);
+		if (tool_executable(path, program, true))
+			return strdup(path);
+		at += len;
+	}
+	if (*program && stat(program, &st) == 0)
+		tool_say("there is no program '%s' in PATH; for the one in this directory write './%s'", program,
+		         program);
+	else
+		tool_say("there is no program '%s' in PATH; check the name, or give its path", program);
+	return NULL;
+}
+
+/* ---- checks ---------------------------------------------------------------------------------------------------- */
+
+int tool_resolve(struct tw_config *config)
+{
+	char why[256] = "";
+	const struct tw_transport *transport = tw_transport_find(config->transport);
+	const struct tw_protocol *protocol = tw_protocol_find(config->protocol);
+	const struct tw_fault_ops *fault = tw_fault_find(config->fault);
+	const char *shootdown = config->shootdown;
+
+	if (!transport || transport->probe(why, sizeof(why)) < 0) {
+		tool_say("transport %s does not work here, because %s; 'tweed info' lists those that do",
+		         config->transport, why);
+		return -ENOTSUP;
+	}
+	if (!fault || fault->probe(why, sizeof(why)) < 0) {
+		tool_say("fault backend %s does not work here, because %s; use --fault auto", config->fault, why);
+		return -ENOTSUP;
+	}
+	bool remote = fault->caps & TW_FAULT_REMOTE;
+	if (strcmp(shootdown, "protect") == 0 && !remote) {
+		tool_say("shootdown by protect is not usable here, because no process can change another's rights with "
+		         "fault "
+		         "backend %s; use --shootdown polled, or --fault uffd",
+		         fault->name);
+		return -ENOTSUP;
+	}
+	/* auto becomes what is used, where the protocol shoots. */
+	if (strcmp(shootdown, "auto") == 0 && (protocol->flags & TW_PROTOCOL_SHOOTDOWN))
+		shootdown = remote ? "protect" : "polled";
+	snprintf(config->fault, sizeof(config->fault), "%s", fault->name);
+	if (shootdown != config->shootdown)
+		snprintf(config->shootdown, sizeof(config->shootdown), "%s", shootdown);
+	return 0;
+}
+
+/* What is used is decided by each agent for its host; here it is known before, or not at all. */
+static int run_check_drivers(struct tool_job *job)
+{
+	struct tw_config config = job->config;
+	int status = job->hosts.host ? 0 : tool_resolve(&config);
+
+	snprintf(job->fault, sizeof(job->fault), "%s", config.fault);
+	snprintf(job->shootdown, sizeof(job->shootdown), "%s", config.shootdown);
+	return status;
+}
+
+/* The nodes are those of the hosts, or the first of them. */
+static int run_check_hosts(struct tool_job *job, char *error, size_t error_bytes)
+{
+	const struct tw_setting *s = run_find("nodes", 5);
+	const struct tw_transport *transport = tw_transport_find(job->config.transport);
+	int status = hosts_read(&job->config, &job->hosts, error, error_bytes);
+
+	if (status < 0 || (!job->hosts.host && !job->config.several_hosts))
+		return status;
+	bool counted = job->config.several_hosts;
+	if (!counted && job->origins[s - tw_settings] == TW_ORIGIN_DEFAULT)
+		job->config.nodes = job->hosts.nodes;
+	if (!counted && job->config.nodes > job->hosts.nodes) {
+		snprintf(error, error_bytes,
+		         "%u nodes are asked for, but the hosts have %u; write HOST:NODES for more on a host",
+		         (unsigned)job->config.nodes, job->hosts.nodes);
+		return -EINVAL;
+	}
+	if (transport->caps & TW_NET_ONE_HOST) {
+		snprintf(error, error_bytes,
+		         "transport %s does not leave a host; use one that does: --transport, TWEED_TRANSPORT",
+		         transport->name);
+		return -EINVAL;
+	}
+	job->config.several_hosts = true;
+	return 0;
+}
+
+/* Which file it is, and which settings suit it. */
+static int run_program(struct tool_job *job)
+{
+	if (!job->argv[0]) {
+		tool_say("no program is named: tweed run [OPTIONS] PROGRAM ARGS...");
+		return -EINVAL;
+	}
+	job->path = run_find_program(job->argv[0]);
+	return job->path ? program_settings(job->path, &job->config, job->origins) : -EINVAL;
+}
+
+static int run_check(struct tool_job *job)
+{
+	char error[1024];
+
+	if (run_check_hosts(job, error, sizeof(error)) < 0 || tw_config_check(&job->config, error, sizeof(error)) < 0 ||
+	    tool_report_check(job, error, sizeof(error)) < 0 || trace_check(&job->config, error, sizeof(error)) < 0) {
+		tool_say("%s", error);
+		return -EINVAL;
+	}
+	return run_check_drivers(job);
+}
+
+/* To a one-level protocol every processor is a node, of which some share a host. */
+static void run_levels(struct tw_config *config)
+{
+	const struct tw_protocol *protocol = tw_protocol_find(config->protocol);
+
+	if (!(protocol->flags & TW_PROTOCOL_ONE_LEVEL))
+		return;
+	config->host_nodes = config->processors;
+	config->nodes *= config->processors;
+	config->processors = 1;
+}
+
+/* A protocol that is only for measurements must not pass for a real one. */
+static void run_warn(const struct tool_job *job)
+{
+	const struct tw_protocol *protocol = tw_protocol_find(job->config.protocol);
+
+	if (protocol && (protocol->flags & TW_PROTOCOL_INCOHERENT) && job->config.nodes > 1)
+		tool_say(
+		    "warning: under protocol %s no node sees what another writes: answers will be wrong where nodes "
+		    "share memory; it is for measuring the core",
+		    protocol->name);
+}
+
+/* Texts that are read only by who uses them, later and on each node: a mistake in them is one here, also where nobody does. */
+static int run_check_texts(const struct tw_config *config)
+{
+	const struct tw_net_config net = {.nodes = (unsigned)config->nodes};
+	struct sim_event event;
+	char wrong[64];
+
+	if (!sh_rules_choose(config->collectives, wrong, sizeof(wrong))) {
+		tool_say("TWEED_COLLECTIVES: '%s' " SH_RULES_MEAN, wrong);
+		return -EINVAL;
+	}
+	int status = sim_event_read(&net, "TWEED_SIM_LOSE", config->sim_lose, false, &event);
+	return status ? status : sim_event_read(&net, "TWEED_SIM_STALL", config->sim_stall, true, &event);
+}
+
+/* Memory that can be had without swapping; 0: not known. */
+static uint64_t run_memory(void)
+{
+	FILE *f = fopen("/proc/meminfo", "re");
+	char line[128];
+	uint64_t kib = 0;
+
+	while (f && !kib && fgets(line, sizeof(line), f))
+		if (sscanf(line, "MemAvailable: %" SCNu64, &kib) != 1)
+			kib = 0;
+	if (f)
+		fclose(f);
+	return kib << 10;
+}
+
+/* Emulated nodes: does this host hold so many processes? */
+static int run_check_processes(const struct tool_job *job)
+{
+	const struct tw_config *c = &job->config;
+	uint64_t processors = c->nodes * c->processors, memory = run_memory();
+	uint64_t needed = processors * (RUN_PROCESSOR_BYTES + c->nodes * RUN_VIEW_BYTES);
+	cpu_set_t cpus;
+	uint64_t cores = sched_getaffinity(0, sizeof(cpus), &cpus) < 0 ? (uint64_t)sysconf(_SC_NPROCESSORS_ONLN)
+	                                                               : (uint64_t)CPU_COUNT(&cpus);
+
+	if (c->oversubscribe || c->several_hosts)
+		return 0;
+	if (processors > cores * RUN_CORE_PROCESSORS) {
+		tool_say("%" PRIu64 " processors are asked for, but at most %" PRIu64 " run on the %" PRIu64
+		         " cores here, %d on each; ask for fewer, or give --oversubscribe",
+		         processors, cores * RUN_CORE_PROCESSORS, cores, RUN_CORE_PROCESSORS);
+		return -EINVAL;
+	}
+	if (memory && needed > memory) {
+		tool_say("%" PRIu64 " processors on %" PRIu64 " nodes need about %" PRIu64
+		         "M of memory to begin with, but %" PRIu64 "M are free; ask for fewer, or give --oversubscribe",
+		         processors, c->nodes, needed >> 20, memory >> 20);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+int tool_prepare(struct tool_job *job, char **argv, unsigned managed)
+{
+	const struct tw_setting *s = run_find("nodes", 5);
+
+	if (managed && tool_configure(&job->config, job->origins) < 0)
+		return -EINVAL;
+	tool_self(); /* an agent is this command again */
+	job->argv = argv;
+	if (run_program(job) < 0)
+		return -EINVAL;
+	if (managed) {
+		const struct tw_protocol *protocol = tw_protocol_find(job->config.protocol);
+		const char *wrong = NULL;
+		if (job->config.hosts[0] || job->config.hostfile[0])
+			wrong = "TWEED_HOSTS and TWEED_HOSTFILE are for 'tweed run'; the resource manager says which "
+			        "hosts: unset them";
+		else if (job->origins[s - tw_settings] != TW_ORIGIN_DEFAULT && job->config.nodes != managed)
+			wrong = "TWEED_NODES is not the number of agents that were started; unset it";
+		else if (managed > TW_MAX_NODES)
+			wrong = "more agents were started than a job may have nodes, which is 256; start fewer";
+		else if ((protocol->flags & TW_PROTOCOL_ONE_LEVEL) && job->config.processors > 1)
+			wrong = "this protocol makes a node of each processor; start an agent for each, with "
+			        "TWEED_PROCESSORS=1";
+		if (wrong) {
+			tool_say("%s", wrong);
+			return -EINVAL;
+		}
+		job->config.nodes = managed;
+		job->config.several_hosts = true;
+	}
+	if (run_check(job) < 0)
+		return -EINVAL;
+	run_levels(&job->config);
+	if (run_check_texts(&job->config) < 0 || run_check_processes(job) < 0)
+		return -EINVAL;
+	run_warn(job);
+	return 0;
+}
+
+int tool_launch_and_report(struct tool_job *job)
+{
+	int status = tool_launch(job);
+
+	if (tool_report(job) < 0 && status == 0)
+		status = 1;
+	free(job->stats);
+	hosts_free(&job->hosts);
+	free(job->path);
+	return status;
+}
+
+int run_options(struct tool_job *job, int argc, char **argv, void (*usage)(void),
+                int (*own)(struct tool_job *job, char **argv))
+{
+	int i = 1;
+
+	while (i < argc && argv[i][0] == '-' && argv[i][1]) {
+		if (strcmp(argv[i], "--") == 0)
+			return i + 1;
+		if (strcmp(argv[i], "--help") == 0) {
+			usage();
+			return 0;
+		}
+		int took = own ? own(job, argv + i) : 0;
+		if (took == 0)
+			took = run_option(job, argv + i);
+		if (took < 0)
+			return took;
+		i += took;
+	}
+	return i;
+}
+
+int tool_run(int argc, char **argv)
+{
+	static struct tool_job job;
+
+	if (tool_configure(&job.config, job.origins) < 0)
+		return TOOL_USAGE;
+	int program = run_options(&job, argc, argv, run_usage, NULL);
+	if (program <= 0)
+		return program < 0 ? TOOL_USAGE : 0;
+	return tool_prepare(&job, argv + program, 0) < 0 ? TOOL_USAGE : tool_launch_and_report(&job);
+}

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* report.c - the statistics of a finished job: a table on standard error, or JSON in a file.
+ *
+ * A processor's numbers are those kept by tw_stats_stop(), if it was called, else those at its end.  Sums include the
+ * agents, which work for the protocol but run no program: they add to counters and protocol times, not to user. */
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/base/base.h"
+#include "tools/file.h"
+#include "tools/tools.h"
+
+enum report_counter {
+#define X(name) COUNTER_##name,
+	TW_COUNTERS(X)
+#undef X
+	    COUNTERS
+};
+enum report_time {
+	TIME_user,
+#define X(name) TIME_##name,
+	TW_TIMES(X)
+#undef X
+	    TIMES
+};
+
+static const char *const counter_names[] = {
+#define X(name) #name,
+    TW_COUNTERS(X)
+#undef X
+};
+static const char *const time_names[] = {"user",
+#define X(name) #name,
+                                         TW_TIMES(X)
+#undef X
+};
+
+/* What one processor did, or all of them. */
+struct report_row {
+	uint64_t counter[COUNTERS];
+	double time_s[TIMES];
+	double total_s;
+};
+
+static struct report_row row_of(const struct tw_stats *s)
+{
+	const struct tw_counters *c = s->stopped ? &s->kept : &s->now;
+	struct report_row r = {.total_s = (double)s->total_ns * 1e-9};
+	double user = r.total_s;
+
+#define X(name) r.counter[COUNTER_##name] = c->name;
+	TW_COUNTERS(X)
+#undef X
+#define X(name) user -= r.time_s[TIME_##name] = (double)c->name##_ns * 1e-9;
+	TW_TIMES(X)
+#undef X
+	r.time_s[TIME_user] = s->total_ns ? TW_MAX(user, 0.0) : 0.0;
+	return r;
+}
+
+static void row_add(struct report_row *sum, const struct report_row *r)
+{
+	for (unsigned i = 0; i < COUNTERS; i++)
+		sum->counter[i] += r->counter[i];
+	for (unsigned i = 0; i < TIMES; i++)
+		sum->time_s[i] += r->time_s[i];
+	sum->total_s += r->total_s;
+}
+
+static const struct tw_stats *slot(const struct tool_job *job, size_t node, size_t k)
+{
+	return job->stats + node * (job->config.processors + 1) + k;
+}
+
+/* The job's verdict: NULL when nobody gave one. */
+static const char *report_verdict(const struct tool_job *job)
+{
+	const char *verdict = NULL;
+	for (size_t n = 0; n < job->config.nodes; n++)
+		for (size_t k = 0; k < job->config.processors; k++) {
+			uint32_t v = slot(job, n, k)->verdict;
+			if (v == TW_VERDICT_NO)
+				return "no";
+			if (v == TW_VERDICT_YES)
+				verdict = "yes";
+		}
+	return verdict;
+}
+
+/* Sum of all slots; the longest processor's total time in @elapsed_s. */
+static struct report_row report_sum(const struct tool_job *job, double *elapsed_s)
+{
+	struct report_row sum = {0};
+	*elapsed_s = 0;
+	for (size_t n = 0; n < job->config.nodes; n++)
+		for (size_t k = 0; k <= job->config.processors; k++) {
+			struct report_row r = row_of(slot(job, n, k));
+			row_add(&sum, &r);
+			if (k < job->config.processors)
+				*elapsed_s = TW_MAX(*elapsed_s, r.total_s);
+		}
+	return sum;
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------------------------ */
+
+json_t *tool_json_text(const char *s)
+{
+	json_t *j = json_string(s);
+	if (j)
+		return j;
+	char *copy = strdup(s);
+	for (char *p = copy; p && *p; p++)
+		if ((unsigned char)*p >= 0x80)
+			*p = '?';
+	j = json_string(copy ? copy : "");
+	free(copy);
+	return j;
+}
+
+static json_t *row_json(const struct report_row *r)
+{
+	json_t *o = json_object(), *counters = json_object(), *times = json_object();
+	for (unsigned i = 0; i < COUNTERS; i++)
+		json_object_set_new(counters, counter_names[i], json_integer((json_int_t)r->counter[i]));
+	for (unsigned i = 0; i < TIMES; i++)
+		json_object_set_new(times, time_names[i], json_real(r->time_s[i]));
+	json_object_set_new(o, "counters", counters);
+	json_object_set_new(o, "times", times);
+	return o;
+}
+
+static json_t *configuration_json(const struct tool_job *job)
+{
+	json_t *o = json_object();
+	char text[2560];
+
+	for (size_t i = 0; tw_settings[i].name; i++) {
+		tw_config_text(&job->config, &tw_settings[i], text, sizeof(text));
+		json_object_set_new(
+		    o, tw_settings[i].name,
+		    json_pack("{s:o, s:s}", "value", tool_json_text(text), "origin", tool_origins[job->origins[i]]));
+	}
+	return o;
+}
+
+static json_t *host_json(void)
+{
+	struct utsname u;
+	if (uname(&u) < 0)
+		return json_null();
+	return json_pack("{s:s, s:I, s:s, s:s}", "name", u.nodename, "cpus", (json_int_t)sysconf(_SC_NPROCESSORS_ONLN),
+	                 "kernel", u.release, "machine", u.machine);
+}
+
+static void add_rows(const struct tool_job *job, json_t *o)
+{
+	json_t *processors = json_array(), *nodes = json_array();
+	size_t per_node = job->config.processors;
+
+	for (size_t n = 0; n < job->config.nodes; n++) {
+		for (size_t k = 0; k < per_node; k++) {
+			struct report_row r = row_of(slot(job, n, k));
+			json_t *p = json_pack("{s:I, s:I, s:I, s:f}", "id", (json_int_t)(n * per_node + k), "node",
+			                      (json_int_t)n, "processor", (json_int_t)k, "total", r.total_s);
+			json_object_update_new(p, row_json(&r));
+			json_array_append_new(processors, p);
+		}
+		struct report_row r = row_of(slot(job, n, per_node));
+		json_array_append_new(nodes, json_pack("{s:I, s:o}", "node", (json_int_t)n, "agent", row_json(&r)));
+	}
+	json_object_set_new(o, "processors", processors);
+	json_object_set_new(o, "nodes", nodes);
+}
+
+static json_t *report_json(const struct tool_job *job)
+{
+	const char *verdict = report_verdict(job);
+	json_t *o = json_object(), *arguments = json_array();
+	char date[32];
+	time_t now = time(NULL);
+	double elapsed_s;
+	struct report_row sum = report_sum(job, &elapsed_s);
+
+	strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", gmtime(&now));
+	for (char **a = job->argv + 1; *a; a++)
+		json_array_append_new(arguments, tool_json_text(*a));
+	json_object_set_new(o, "version", json_string(TWEED_VERSION));
+	json_object_set_new(o, "date", json_string(date));
+	json_object_set_new(o, "host", host_json());
+	json_object_set_new(o, "program", tool_json_text(job->argv[0]));
+	json_object_set_new(o, "arguments", arguments);
+	json_object_set_new(o, "exit_status", json_integer(job->status));
+	json_object_set_new(o, "verified", verdict ? json_string(verdict) : json_null());
+	json_object_set_new(o, "shape",
+	                    json_pack("{s:I, s:I}", "nodes", (json_int_t)(job->config.nodes / job->config.host_nodes),
+	                              "processors", (json_int_t)(job->config.processors * job->config.host_nodes)));
+	json_object_set_new(o, "protocol", json_string(job->config.protocol));
+	json_object_set_new(o, "transport", json_string(job->config.transport));
+	json_object_set_new(o, "fault", json_string(job->fault));
+	json_object_set_new(o, "shootdown", job->shootdown[0] && strcmp(job->shootdown, "auto") ? json_string(job->shootdown) : json_null());
+	json_object_set_new(o, "page_size", json_integer((json_int_t)job->config.page_size));
+	json_object_set_new(o, "elapsed", json_real(elapsed_s));
+	json_object_set_new(o, "wall", json_real(job->wall_s));
+	json_object_update_new(o, row_json(&sum));
+	json_object_set_new(o, "configuration", configuration_json(job));
+	add_rows(job, o);
+	return o;
+}
+
+/* ---- the file -------------------------------------------------------------------------------------------------- */
+
+static bool to_terminal(const struct tool_job *job)
+{
+	return strcmp(job->config.stats, "summary") == 0;
+}
+
+int tool_report_check(const struct tool_job *job, char *error, size_t error_bytes)
+{
+	const char *path = job->config.stats;
+	return !path[0] || to_terminal(job) ? 0 : file_check(path, "statistics", "--stats", error, error_bytes);
+}
+
+static int write_text(const char *path, const char *text)
+{
+	struct file file;
+	int status = file_open(&file, path);
+
+	if (status < 0)
+		return status;
+	file_put(&file, text, strlen(text));
+	file_put(&file, "\n", 1);
+	return file_close(&file);
+}
+
+/* ---- the table ------------------------------------------------------------------------------------------------- */
+
+static void table_counter(const struct tool_job *job, unsigned i, uint64_t sum)
+{
+	uint64_t least = UINT64_MAX, most = 0;
+	if (!sum)
+		return;
+	for (size_t n = 0; n < job->config.nodes; n++)
+		for (size_t k = 0; k < job->config.processors; k++) {
+			uint64_t v = row_of(slot(job, n, k)).counter[i];
+			least = TW_MIN(least, v);
+			most = TW_MAX(most, v);
+		}
+	fprintf(stderr, "  %-22s %14" PRIu64 " %14" PRIu64 " %14" PRIu64 "\n", counter_names[i], sum, least, most);
+}
+
+static void report_table(const struct tool_job *job)
+{
+	const char *verdict = report_verdict(job);
+	double elapsed_s;
+	struct report_row sum = report_sum(job, &elapsed_s);
+
+	fprintf(stderr, "tweed: %s, %" PRIu64 "x%" PRIu64 ", %s, %s, %s, pages of %" PRIu64 "K: %.3f s%s%s\n",
+	        job->argv[0], job->config.nodes / job->config.host_nodes,
+	        job->config.processors * job->config.host_nodes, job->config.protocol, job->config.transport,
+	        job->fault, job->config.page_size >> 10, elapsed_s, verdict ? ", verified: " : "",
+	        verdict ? verdict : "");
+	for (unsigned i = 0; i < TIMES; i++)
+		if (sum.total_s > 0)
+			fprintf(stderr, "  %-22s %12.3f s %12.1f %%\n", time_names[i], sum.time_s[i],
+			        100 * sum.time_s[i] / sum.total_s);
+	fprintf(stderr, "  %-22s %14s %14s %14s\n", "", "sum", "least", "most");
+	for (unsigned i = 0; i < COUNTERS; i++)
+		table_counter(job, i, sum.counter[i]);
+}
+
+int tool_report(const struct tool_job *job)
+{
+	const char *path = job->config.stats;
+
+	if (!path[0] || !job->complete)
+		return 0;
+	if (to_terminal(job)) {
+		report_table(job);
+		return 0;
+	}
+	json_t *o = report_json(job);
+	char *text = json_dumps(o, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+	int status = text ? write_text(path, text) : -ENOMEM;
+	if (status < 0)
+		tool_say("cannot write statistics to '%s': %s", path, strerror(-status));
+	free(text);
+	json_decref(o);
+	return status;
+}
