@@ -20,11 +20,15 @@ from harness.table import write_all
 
 
 def parse():
-    p = argparse.ArgumentParser(prog="tweed compare", description="Run protocols x applications x shapes x networks as a plan says, and make tables, "
-                                "figures and a report of what came out.  What ran is not run again: a stopped plan goes on where it was.")
+    p = argparse.ArgumentParser(prog="tweed compare",
+                                description="Run protocols x applications x shapes x networks as a plan says, and "
+                                            "make tables, "
+                                "figures and a report of what came out.  What ran is not run again: a stopped plan "
+                                "goes on where it was.")
     p.add_argument("plan", nargs="?", help="a file, or a plan that came with Tweed (see --list)")
     p.add_argument("--out", metavar="DIR", help="where results go (default: compare-PLAN)")
-    p.add_argument("--jobs", type=int, default=1, metavar="N", help="run up to N at the same time: for counts, not for times (default 1)")
+    p.add_argument("--jobs", type=int, default=1, metavar="N",
+                   help="run up to N at the same time: for counts, not for times (default 1)")
     p.add_argument("--retry", action="store_true", help="run again what did not end well")
     p.add_argument("--redraw", metavar="DIR", help="run nothing: make tables, figures and report of what DIR has")
     p.add_argument("--list", action="store_true", help="name the plans that came with Tweed")
@@ -38,7 +42,7 @@ def parse():
 
 
 def plan_of(path):
-    """By what it has: places are OpenSHMEM's, locales those of global pointers."""
+    """The kind of a plan: one with places is for OpenSHMEM, one with locales for global pointers."""
     table = load(path)
     return shmem.ShmemPlan(path) if "places" in table else pgas.PgasPlan(path) if "locales" in table else Plan(path)
 
@@ -51,22 +55,25 @@ def show_plans():
 
 
 def check(plan, tweed):
-    """Refuse what would fail later; returns the published numbers, if the plan names some."""
+    """Refuse a plan that would fail later; return the published numbers, if the plan names some."""
     published = Published(plan.published) if plan.published else None
     tables.check(plan.tables, published)
     figure.check(plan.figures)
     clean = {k: v for k, v in os.environ.items() if not k.startswith("TWEED_")}
-    for protocol, network, page_size, settings in dict.fromkeys((r.protocol, r.network, r.page_size, r.settings) for r in plan.runs):
+    for protocol, network, page_size, settings in dict.fromkeys((r.protocol, r.network, r.page_size, r.settings)
+                                                                for r in plan.runs):
         transport, _, profile = network.partition("/")
-        asked = {"TWEED_PROTOCOL": protocol, "TWEED_TRANSPORT": transport, "TWEED_PAGE_SIZE": page_size} | dict(settings)
-        done = subprocess.run([tweed, "info"], capture_output=True, text=True, env=clean | asked | ({"TWEED_PROFILE": profile} if profile else {}))
+        asked = {"TWEED_PROTOCOL": protocol, "TWEED_TRANSPORT": transport,
+                 "TWEED_PAGE_SIZE": page_size} | dict(settings)
+        done = subprocess.run([tweed, "info"], capture_output=True, text=True,
+                              env=clean | asked | ({"TWEED_PROFILE": profile} if profile else {}))
         if done.returncode:
             raise Refused(f"{plan.path}: {done.stderr.strip().removeprefix('tweed: ')}")
     return published
 
 
 def prepare(a, tweed):
-    """The directory, with a copy of the plan and what is known of the machine."""
+    """Create the directory, with a copy of the plan and a description of the machine."""
     path = find(a.plan)
     directory = a.out or "compare-" + os.path.basename(path).removesuffix(".toml")
     plan = plan_of(path)
@@ -76,8 +83,10 @@ def prepare(a, tweed):
         figure.check_gnuplot()
         if a.jobs > 1:
             raise Refused(f"{path} measures times: it takes no --jobs")
-    machine = {"name": platform.node(), "cpus": len(os.sched_getaffinity(0)), "kernel": platform.release(), "machine": platform.machine(),
-               "tweed": subprocess.run([tweed, "--version"], capture_output=True, text=True, check=True).stdout.split()[-1],
+    machine = {"name": platform.node(), "cpus": len(os.sched_getaffinity(0)), "kernel": platform.release(),
+               "machine": platform.machine(),
+               "tweed": subprocess.run([tweed, "--version"], capture_output=True, text=True,
+                                       check=True).stdout.split()[-1],
                "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC"), "jobs": a.jobs,
                "command": shlex.join(["tweed", "compare", *sys.argv[3:]]), "plan": os.path.abspath(path)}
     try:
@@ -86,7 +95,8 @@ def prepare(a, tweed):
         before = report.machine(directory) if os.path.exists(os.path.join(directory, "machine.json")) else machine
         for k in ("name", "cpus", "kernel", "tweed"):
             if before[k] != machine[k]:
-                raise Refused(f"{directory} has results of another machine or version ({k} {before[k]}, here {machine[k]}): give another --out")
+                raise Refused(f"{directory} has results of another machine or version ({k} {before[k]}, here "
+                              f"{machine[k]}): give another --out")
         shutil.copyfile(path, os.path.join(directory, "plan.toml"))
         machine["jobs"] = max(machine["jobs"], before["jobs"])
         execute.write(os.path.join(directory, "machine.json"), machine)
@@ -96,7 +106,7 @@ def prepare(a, tweed):
 
 
 def bench(directory, plan, tweed):
-    """Table 1's costs, once for each build of Tweed."""
+    """Measure table 1's costs, once for each build of Tweed."""
     path, of = os.path.join(directory, "bench.json"), os.path.join(directory, "bench.of.json")
     identity = {"identity": tools_digest(tweed)}
     if "table1" not in plan.tables or (os.path.exists(path) and is_of(of, identity["identity"], 0)):
@@ -109,7 +119,7 @@ def bench(directory, plan, tweed):
 
 
 def forget(directory):
-    """Remove the results that did not end well."""
+    """Remove the results of failed runs."""
     folder = os.path.join(directory, "runs")
     for name in os.listdir(folder) if os.path.isdir(folder) else []:
         path = os.path.join(folder, name)
@@ -119,7 +129,7 @@ def forget(directory):
 
 
 def draw(directory, plan, tweed):
-    """Tables, figures and the report, from runs.csv; returns the tables, whether a run did not end well, and what is to be said."""
+    """Write tables, figures and the report from runs.csv; return the tables, whether a run failed, and messages."""
     data = reduce.Data(directory, plan)
     if not data.groups:
         raise Refused(f"{directory} has no results of this plan")
@@ -166,11 +176,12 @@ def main():
         directory, plan = prepare(a, a.tweed)
         if a.retry:
             forget(directory)
-    runner, results = {Plan: (run, reduce), shmem.ShmemPlan: (run_shmem, shmem), pgas.PgasPlan: (run_pgas, pgas)}[type(plan)]
+    runner, results = {Plan: (run, reduce), shmem.ShmemPlan: (run_shmem, shmem),
+                       pgas.PgasPlan: (run_pgas, pgas)}[type(plan)]
     try:
         if not a.redraw:
             runner(a, directory, plan)
-    finally:  # stopped or not: what ran can be redrawn
+    finally:  # also when stopped: completed runs can be redrawn
         if os.path.isdir(os.path.join(directory, "runs")):
             results.reduce(directory, plan)
     if isinstance(plan, Plan):
@@ -190,9 +201,10 @@ if __name__ == "__main__":
         print(f"tweed: {e}", file=sys.stderr)
         sys.exit(2)
     except BrokenPipeError:
-        os._exit(0)  # who reads has read enough
+        os._exit(0)  # the reader has closed the pipe
     except OSError as e:
-        print(f"tweed: cannot write results{f' to {e.filename}' if e.filename else ''}: {e.strerror}; what ran is kept, and the same command goes on "
+        print(f"tweed: cannot write results{f' to {e.filename}' if e.filename else ''}: {e.strerror}; what ran is "
+              f"kept, and the same command goes on "
               "from there when that is mended", file=sys.stderr)
         sys.exit(1)
     except KeyboardInterrupt as e:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What TS and 2L trap, copy and send: the kernels at their default sizes, and relaxation in place on one array, whose rows are no
-multiple of a page.  The protocols take turns; medians of the rounds.  Times are TS's over 2L's."""
+"""Faults, copies and messages of TS and 2L: the kernels at their default sizes, and relaxation in place on one array,
+whose rows are not multiple of a page.  The protocols take turns; medians of the rounds.  Times are TS's over 2L's."""
 import argparse
 import json
 import os
@@ -11,7 +11,8 @@ import tempfile
 
 KERNELS = [f"apps/{k}" for k in ("sor", "gauss", "em3d", "ilink", "tsp")] + \
           [f"splash/{k}" for k in ("clu", "lu", "water", "barnes", "volrend", "fft", "radix", "ocean", "cholesky")]
-ONE_ARRAY = [["--start", "zero"], ["--start", "random"], ["--start", "zero", "--init", "master"], ["--start", "zero", "--look", "1"]]
+ONE_ARRAY = [["--start", "zero"], ["--start", "random"], ["--start", "zero", "--init", "master"],
+             ["--start", "zero", "--look", "1"]]
 COUNTERS = {"read_faults": "read faults", "write_faults": "write faults", "twins": "twins", "write_notices": "notices",
             "page_transfers": "transfers", "messages": "messages"}
 
@@ -30,7 +31,8 @@ def count(a, protocol, program):
     """The counters of one job, and its time."""
     nodes, processors = a.shape.split("x")
     with tempfile.NamedTemporaryFile(suffix=".json") as out:
-        subprocess.run([os.path.join(a.build, "tools/tweed"), "run", "-n", nodes, "-p", processors, "--protocol", protocol, "--stats", out.name,
+        subprocess.run([os.path.join(a.build, "tools/tweed"), "run", "-n", nodes, "-p", processors, "--protocol",
+                        protocol, "--stats", out.name,
                         *a.settings.split(), "--", os.path.join(a.build, program[0]), *program[1:]],
                        check=True, stdout=subprocess.DEVNULL, timeout=300)
         with open(out.name, encoding="utf-8") as f:
@@ -47,7 +49,8 @@ def row(a, program):
     faults = [m["read_faults"] + m["write_faults"] for m in (two, ts)]
     cells = [f"{two[c]:,.0f} / {ts[c]:,.0f}" for c in COUNTERS]
     name = " ".join([os.path.basename(program[0]), *program[1:]])
-    print(f"| {name} | " + " | ".join(cells) + f" | {faults[1] / max(faults[0], 1):.2f} | {ts['elapsed'] / two['elapsed']:.2f} |", flush=True)
+    print(f"| {name} | " + " | ".join(cells) +
+          f" | {faults[1] / max(faults[0], 1):.2f} | {ts['elapsed'] / two['elapsed']:.2f} |", flush=True)
 
 
 def main():

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What instrumentation costs: the four kernels under `none` on one processor, compiled by the bare compiler, by `tweed cc` and by
-`tweed cc --poll`; and `1L` beside `1LD` on two nodes, the same programs.  Ratios of medians of runs made in turns."""
+"""Costs of instrumentation: the four kernels under `none` on one processor, compiled by the bare compiler, by `tweed
+cc` and by `tweed cc --poll`; and `1L` and `1LD` on two nodes, the same programs.  Ratios of medians of runs made in
+turns."""
 import argparse
 import os
 import re
@@ -23,7 +24,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 def compile_kernel(a, compiler, kernel, kind):
     out = f"{kernel}-{compiler}-{kind}"
     sources = [os.path.join(ROOT, s) for s in KERNELS[kernel][0]]
-    words = ["-std=gnu11", "-O3", "-ffp-contract=off", "-I" + ROOT, "-I" + ROOT + "/include", *sources, "-o", out, "-lm"]
+    words = ["-std=gnu11", "-O3", "-ffp-contract=off", "-I" + ROOT, "-I" + ROOT + "/include", *sources, "-o", out,
+             "-lm"]
     tweed = os.path.join(a.build, "tools/tweed")
     command = {"bare": [compiler, *words, os.path.join(a.build, "libtweed.a"), "-pthread", "-ljemalloc", "-lsodium"],
                "cc": [tweed, "cc", *words], "poll": [tweed, "cc", "--poll", *words]}[kind]
@@ -33,14 +35,15 @@ def compile_kernel(a, compiler, kernel, kind):
 
 def run(a, shape, protocol, program, kernel):
     nodes, processors = shape.split("x")
-    command = [os.path.join(a.build, "tools/tweed"), "run", "-n", nodes, "-p", processors, "--protocol", protocol, "--", program,
+    command = [os.path.join(a.build, "tools/tweed"), "run", "-n", nodes, "-p", processors, "--protocol", protocol, "--",
+               program,
                *KERNELS[kernel][1]]
     said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     return float(re.search(r"^time: ([0-9.]+) s", said, re.M).group(1))
 
 
 def medians(a, kernel, jobs):
-    """@jobs: (shape, protocol, program); they take turns."""
+    """@jobs: (shape, protocol, program); run in turns."""
     times = [[run(a, *job, kernel) for job in jobs] for _ in range(a.repeat)]
     return [statistics.median(t[i] for t in times) for i in range(len(jobs))]
 

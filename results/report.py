@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """usage: tweed report FILE [--out DIR | --text] [--chrome FILE]
 
-Prints what `tweed run --trace FILE` has recorded as tables, and draws it: a timeline, the pages, locks and barriers (SVG and
-PNG, by gnuplot), and all of it in DIR/report.html.  False sharing is named with the allocation.
+Prints what `tweed run --trace FILE` has recorded as tables, and draws it: a timeline, the pages, locks and barriers
+(SVG and PNG, by gnuplot), and all of it in DIR/report.html.  False sharing is named with the allocation.
 
   --out DIR      where the pictures go (FILE.report)
   --text         only the tables

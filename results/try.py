@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""`tweed try`: try programs of one's own (doc/guide/trying.md)."""
+"""`tweed try`: try the user's programs (doc/guide/trying.md)."""
 import argparse
 import os
 import shlex
@@ -20,16 +20,26 @@ from trying.program import FIELDS, KINDS, LIST, NUMBER, TABLE, TRUTH, WHOLE, mak
 USAGE = """tweed try [OPTIONS] FOLDER -- COMMAND ARGS...
        tweed try PLAN.toml [--out DIR] [--only NAME]"""
 HELP = {
-    "build": ("COMMAND", "how it is built; {cc} and {cxx} are the compilers (default: by makefile, configure or CMakeLists.txt)"),
+    "build": ("COMMAND", "how it is built; {cc} and {cxx} are the compilers (default: by makefile, configure or "
+                         "CMakeLists.txt)"),
     "name": ("NAME", "what it is called (default: the folder's name)"), "version": ("TEXT", "shown beside the name"),
-    "kind": ("KIND", f"{', '.join(KINDS)} (default: found from what it includes and links)"), "cd": ("FOLDER", "where in the folder the command is run"),
-    "compare": ("WHAT", "stdout, stderr, or a file that it writes, such as 'out/*.dat'; may be repeated (default: stdout)"),
-    "ignore": ("REGEX", "lines that do not count; may be repeated"), "tolerance": ("X", "by how much numbers may differ, of the greater one or of 1 (default 1e-9)"),
-    "unordered": (None, "lines may come in any order"), "expect": ("FILE", "what it must print, in place of what the native program prints"),
-    "status": ("N", "the exit status of success (default 0)"), "input": ("FILE", "its standard input"), "env": ("NAME=VALUE", "a variable for it; may be repeated"),
-    "settings": ("TWEED_X=VALUE", "one of Tweed's settings; may be repeated"), "timeout": ("S", "seconds for a run (default 60), and for one of Tweed's ..."),
-    "slower": ("K", "... at least K times what the native program takes (default 20)"), "build_timeout": ("S", "seconds for a build (default 900)"),
-    "shapes": ("LIST", "NODESxPROCESSORS, separated by blanks or commas (default 2x2)"), "protocols": ("LIST", "default: 2L 2LMigr TS"),
+    "kind": ("KIND", f"{', '.join(KINDS)} (default: found from what it includes and links)"),
+    "cd": ("FOLDER", "where in the folder the command is run"),
+    "compare": ("WHAT", "stdout, stderr, or a file that it writes, such as 'out/*.dat'; may be repeated (default: "
+                        "stdout)"),
+    "ignore": ("REGEX", "lines that do not count; may be repeated"),
+    "tolerance": ("X", "by how much numbers may differ, of the greater one or of 1 (default 1e-9)"),
+    "unordered": (None, "lines may come in any order"), "expect": ("FILE",
+                                                                   "what it must print, in place of what the native "
+                                                                   "program prints"),
+    "status": ("N", "the exit status of success (default 0)"), "input": ("FILE", "its standard input"),
+    "env": ("NAME=VALUE", "a variable for it; may be repeated"),
+    "settings": ("TWEED_X=VALUE", "one of Tweed's settings; may be repeated"),
+    "timeout": ("S", "seconds for a run (default 60), and for one of Tweed's ..."),
+    "slower": ("K", "... at least K times what the native program takes (default 20)"),
+    "build_timeout": ("S", "seconds for a build (default 900)"),
+    "shapes": ("LIST", "NODESxPROCESSORS, separated by blanks or commas (default 2x2)"),
+    "protocols": ("LIST", "default: 2L 2LMigr TS"),
     "transports": ("LIST", "default: shm; for OpenSHMEM shm and ofi"),
 }
 
@@ -40,16 +50,20 @@ class Parser(argparse.ArgumentParser):
 
 
 def parser():
-    p = Parser(prog="tweed try", usage=USAGE, allow_abbrev=False, description="Build a program natively and for Tweed, run both, and say what became of each run: "
-               "right, refused, wrong, crash, hang.  The folder is copied, never touched.  What ran is not run again, unless something of it has changed.",
-               epilog="{processors} in COMMAND is how many there are, {threads} how many threads the program may start.")
+    p = Parser(prog="tweed try", usage=USAGE, allow_abbrev=False,
+               description="Build a program natively and for Tweed, run both, and say what became of each run: "
+               "right, refused, wrong, crash, hang.  The folder is copied, never touched.  What ran is not run again, "
+               "unless something of it has changed.",
+               epilog="{processors} in COMMAND is how many there are, {threads} how many threads the program may "
+                      "start.")
     p.add_argument("folder", nargs="?", help="a program's source, or a plan of several")
     for name, (word, text) in HELP.items():
         kind = FIELDS[name]
         if kind == TRUTH:
             p.add_argument("--" + name, action="store_true", default=None, help=text)
         else:
-            p.add_argument("--" + name.replace("_", "-"), metavar=word, help=text, type={NUMBER: float, WHOLE: int}.get(kind, str),
+            p.add_argument("--" + name.replace("_", "-"), metavar=word, help=text,
+                           type={NUMBER: float, WHOLE: int}.get(kind, str),
                            action="append" if kind == TABLE or name in ("compare", "ignore") else "store")
     p.add_argument("--out", metavar="DIR", help="where copies and results go (default: try-NAME)")
     p.add_argument("--only", metavar="NAME", action="append", help="of a plan, this program; may be repeated")
@@ -67,7 +81,8 @@ def parse(words):
     p = parser()
     a, rest = p.parse_known_args(words)
     if rest:
-        names = [o for action in p._actions for o in action.option_strings if o != "--tweed"]  # pylint: disable=protected-access
+        # pylint: disable=protected-access
+        names = [o for action in p._actions for o in action.option_strings if o != "--tweed"]
         if rest[0].startswith("-"):
             raise Refused(f"{rest[0]} is no option of 'tweed try': {nearest(rest[0].partition('=')[0], names)}")
         raise Refused(f"'tweed try' takes one folder: what is {rest[0]!r}? the program's command comes after --")
@@ -84,7 +99,7 @@ def pairs(words, option):
 
 
 def given(a):
-    """The fields that options have given."""
+    """The fields set by options."""
     table = {}
     for name in HELP:
         value = getattr(a, name)
@@ -93,7 +108,8 @@ def given(a):
         if FIELDS[name] == TABLE:
             value = pairs(value, "--" + name)
         elif FIELDS[name] == LIST and isinstance(value, str):
-            value = (value if ":" in value else value.replace(",", " ")).split()  # commas are part of a protocol's own settings
+            # commas are part of a protocol's own settings
+            value = (value if ":" in value else value.replace(",", " ")).split()
         table[name] = value
     return table
 
@@ -102,7 +118,8 @@ def programs_of(a, command):
     """(title, programs)"""
     if os.path.isfile(a.folder):
         if command is not None or given(a):
-            raise Refused(f"{a.folder} is a plan, which says all of its programs: it takes --out, --only and --retry alone")
+            raise Refused(f"{a.folder} is a plan, which says all of its programs: it takes --out, --only and --retry "
+                          f"alone")
         title, programs = plan(a.folder)
         for name in a.only or []:
             if name not in [p.name for p in programs]:
@@ -119,11 +136,14 @@ def programs_of(a, command):
 
 
 def check(programs, tweed):
-    """Refuses what would fail in each run."""
-    for protocol, transport, *settings in dict.fromkeys((protocol, transport, *sorted(p.settings.items())) for p in programs
+    """Refuse what would fail in each run."""
+    for protocol, transport, *settings in dict.fromkeys((protocol, transport, *sorted(p.settings.items()))
+                                                        for p in programs
                                                         for *_, protocol, transport in p.places()):
-        asked = {"TWEED_TRANSPORT": transport} | ({"TWEED_PROTOCOL": protocol} if protocol else {}) | {k: str(v) for k, v in settings}
-        done = subprocess.run([tweed, "info"], capture_output=True, text=True, check=False, env=without_settings() | asked)
+        asked = {"TWEED_TRANSPORT": transport} | ({"TWEED_PROTOCOL": protocol} if protocol else {}) | {k: str(v) for k,
+                                                                                                       v in settings}
+        done = subprocess.run([tweed, "info"], capture_output=True, text=True, check=False,
+                              env=without_settings() | asked)
         if done.returncode:
             raise Refused(done.stderr.strip().removeprefix("tweed: "))
     for p in programs:
@@ -150,7 +170,7 @@ def directory_of(a, programs):
 
 
 def run(programs, out, tweed, retry):
-    """Results of all programs; files of what there is are written after each."""
+    """Results of all programs; after each, writes the files of the results so far."""
     tools = tools_digest(tweed)
     trials = [trial.Trial(p, out, tweed, tools) for p in programs]
     progress = Progress(sum(t.steps() for t in trials))
@@ -181,7 +201,8 @@ def main():
     results, made = run(programs, out, a.tweed, a.retry)
     if title:
         print(f"{title}\n")
-    print("\n".join(t.text() for t in made if t.name in (("programs", "failures", "slow") if title else ("outcomes", "slow"))))
+    print("\n".join(t.text() for t in made if t.name in (("programs", "failures", "slow") if title
+                                                         else ("outcomes", "slow"))))
     print(f"{summary.line(results)}\n{out}")
     return 0 if all(r.outcome == "right" for r in results) else 1
 
@@ -193,10 +214,11 @@ if __name__ == "__main__":
         print(f"tweed: {e}", file=sys.stderr)
         sys.exit(2)
     except BrokenPipeError:
-        os._exit(0)  # who reads has read enough
+        os._exit(0)  # the reader has closed the pipe
     except OSError as e:
-        why = e.args[0][0][2] if isinstance(e, shutil.Error) else e.strerror  # of a folder: the first that went wrong
-        print(f"tweed: {e.filename or 'a result'} cannot be read or written: {why}; the same command goes on from here", file=sys.stderr)
+        why = e.args[0][0][2] if isinstance(e, shutil.Error) else e.strerror  # of a folder: the first error
+        print(f"tweed: {e.filename or 'a result'} cannot be read or written: {why}; the same command goes on from here",
+              file=sys.stderr)
         sys.exit(2)
     except KeyboardInterrupt as e:
         print("\ntweed: stopped; the same command goes on from here", file=sys.stderr)

@@ -16,7 +16,8 @@ def rows(lines):
 
 
 def table(peer, ours, theirs, bounds):
-    """Print medians side by side, then what only we have; True if every one keeps its bound on ours / theirs (above 1: of times)."""
+    """Print medians side by side, then what only we have; True if every one keeps its bound on ours / theirs (above
+    1: of times)."""
     good = True
     print(f"| operation | tweed | {peer} | ratio | bound |\n|---|---|---|---|---|")
     for name, bound in bounds.items():

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Running a plan: each run writes one file DIR/runs/KEY.REPETITION.json, and what is there, of this very run, is not run again."""
+"""Runs a plan.  Each run writes one file DIR/runs/KEY.REPETITION.json; a run whose own result exists is not
+repeated."""
 import concurrent.futures
 import contextlib
 import json
@@ -19,23 +20,24 @@ from .machine import Others
 from .plan import SEQUENTIAL, Refused
 
 STATES = ("ok", "wrong", "failed", "timeout")
-GLANCE = 0.5  # seconds: no wait is longer, as one that has begun does not see a signal that came right before it
+GLANCE = 0.5  # seconds: the longest wait; a wait does not see a signal that arrived just before it
 
 
 def write(path, value):
-    """All of it or nothing, as runs may be interrupted."""
+    """Write a file completely or not at all, because runs may be interrupted."""
     with replacing(path) as f:
         json.dump(value, f, indent=1)
 
 
 def spawn(command, environment):
     """A child that is ended when its parent is interrupted."""
-    return child_of(command, subprocess.Popen.terminate, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
+    return child_of(command, subprocess.Popen.terminate, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                    errors="replace",
                     env=environment, stdin=subprocess.DEVNULL)
 
 
 def finish(child, timeout):
-    """Its output, its errors, and whether it was ended because of its time."""
+    """Its standard output, standard error, and whether it was ended because of the time limit."""
     end = time.monotonic() + timeout
     while (left := end - time.monotonic()) > 0:
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -49,32 +51,35 @@ def finish(child, timeout):
 
 
 def to_run(runs, path, identity_of, timeout):
-    """Those of @runs that have no result yet; says how many have one of another program, command or settings."""
+    """Those of @runs without a result; prints how many have one of another program, command or settings."""
     todo = [r for r in runs if not is_of(path(*r), identity_of(*r), timeout)]
     stale = sum(os.path.exists(path(*r)) for r in todo)
     if stale:
-        print(f"tweed: {stale} results are of other programs, commands, settings or times: these are run again", file=sys.stderr)
+        print(f"tweed: {stale} results are of other programs, commands, settings or times: these are run again",
+              file=sys.stderr)
     return todo
 
 
 def without_settings():
-    """The environment, but for Tweed's variables."""
+    """The environment without Tweed's variables."""
     return {k: v for k, v in os.environ.items() if not k.startswith("TWEED_")}
 
 
 class Programs:
-    """Where the applications are: beside this build's command, or the installed ones on the PATH of the command."""
+    """The applications' folder: beside this build's command, or that of the installed ones on the command's PATH."""
 
     def __init__(self, plan, tweed):
         self.plan, self.tweed = plan, tweed
         top = os.path.dirname(os.path.dirname(tweed))
-        self.folders = [os.path.join(top, d) for d in ("bin", "apps", "apps/pgas", "splash", "tests/instrument", "libexec/tweed")]
+        self.folders = [os.path.join(top, d) for d in ("bin", "apps", "apps/pgas", "splash", "tests/instrument",
+                                                       "libexec/tweed")]
 
     def find(self, name):
         if os.sep in name:
             path = os.path.join(os.path.dirname(self.plan.path), os.path.expanduser(name))
             return path if os.access(path, os.X_OK) else None
-        return next((p for p in (os.path.join(d, name) for d in self.folders) if os.access(p, os.X_OK) and os.path.isfile(p)), None)
+        return next((p for p in (os.path.join(d, name) for d in self.folders) if os.access(p, os.X_OK)
+                     and os.path.isfile(p)), None)
 
     def of(self, run):
         """The program of a run, or None."""
@@ -82,13 +87,15 @@ class Programs:
         return self.find(application.announced if run.protocol == "1L" else application.program)
 
     def check(self):
-        """Refuse a plan whose programs do not exist; runs of 1L without an announcing program are left out and named."""
+        """Refuse a plan whose programs do not exist; skip and print runs of 1L without a program that announces its
+        stores."""
         left_out = {}
         for run in self.plan.runs:
             if self.of(run):
                 continue
             if run.protocol != "1L":
-                raise Refused(f"there is no program {self.plan.applications[run.application].program} for {run.application}: build it, "
+                raise Refused(f"there is no program {self.plan.applications[run.application].program} for "
+                              f"{run.application}: build it, "
                               f"or name its path in the plan's [application.{run.application}]")
             left_out[run.application] = None
         self.plan.runs = [r for r in self.plan.runs if r.protocol != "1L" or r.application not in left_out]
@@ -96,7 +103,7 @@ class Programs:
 
 
 class Progress:
-    """A bar with the remaining time, on a terminal only."""
+    """Progress with the remaining time, only on a terminal."""
 
     def __init__(self, total):
         self.total, self.done, self.begun, self.lock = total, 0, time.monotonic(), threading.Lock()
@@ -112,7 +119,8 @@ class Progress:
         spent = time.monotonic() - self.begun
         left = spent / self.done * (self.total - self.done) if self.done else 0
         bar = "#" * (30 * self.done // self.total)
-        sys.stderr.write(f"\r\033[K[{bar:<30}] {self.done}/{self.total}  {int(left) // 60}:{int(left) % 60:02d} left  {what}"[:150])
+        sys.stderr.write(f"\r\033[K[{bar:<30}] {self.done}/{self.total}  {int(left) // 60}:{int(left) % 60:02d} left  "
+                         f"{what}"[:150])
         sys.stderr.flush()
 
     def end(self):
@@ -132,16 +140,18 @@ class Executor:
         return os.path.join(self.directory, f"{run.key}.{repetition}.json")
 
     def todo(self):
-        """Runs in the order of repetitions, so that what is compared was measured side by side."""
+        """Run in the order of repetitions, so that compared runs are close in time."""
         runs = (self.plan.baselines() if self.plan.baseline else []) + self.plan.runs
         order = {a: i for i, a in enumerate(dict.fromkeys(r.application for r in self.plan.runs))}
         runs.sort(key=lambda r: order[r.application])  # stable: plain C first
-        return to_run([(r, i) for i in range(self.plan.repetitions) for r in runs], self.path, lambda r, i: self.identity(r), self.plan.timeout)
+        return to_run([(r, i) for i in range(self.plan.repetitions) for r in runs], self.path, lambda r,
+                      i: self.identity(r), self.plan.timeout)
 
     def identity(self, run):
-        """Of a run, whichever repetition."""
+        """The identity of a run, for all repetitions."""
         program = self.programs.of(run)
-        return identity([*self.command(run, ""), "" if run.protocol == SEQUENTIAL else tools_digest(self.tweed)], run.environment(), [program])
+        return identity([*self.command(run, ""), "" if run.protocol == SEQUENTIAL else tools_digest(self.tweed)],
+                        run.environment(), [program])
 
     def run_all(self):
         todo = self.todo()
@@ -175,8 +185,10 @@ class Executor:
         if run.protocol == SEQUENTIAL:
             return program[:1] + ["--sequential"] + program[1:]
         transport, _, profile = run.network.partition("/")
-        return [self.tweed, "run", "-n", str(run.nodes), "-p", str(run.processors), "--protocol", run.protocol, "--transport", transport,
-                *(["--profile", profile] if profile else []), "--page-size", run.page_size, "--stats", stats, "--", *program]
+        return [self.tweed, "run", "-n", str(run.nodes), "-p", str(run.processors), "--protocol", run.protocol,
+                "--transport", transport,
+                *(["--profile", profile] if profile else []), "--page-size", run.page_size, "--stats", stats, "--",
+                *program]
 
     def one(self, run, repetition, progress):
         if self.stopped:
@@ -185,7 +197,8 @@ class Executor:
         path = self.path(run, repetition)
         stats = path + ".stats"
         command = self.command(run, stats)
-        result = {"run": {**vars(run), "settings": dict(run.settings)}, "repetition": repetition, "command": command, "identity": self.identity(run),
+        result = {"run": {**vars(run), "settings": dict(run.settings)}, "repetition": repetition, "command": command,
+                  "identity": self.identity(run),
                   "timeout": self.plan.timeout}
         result |= self.execute(command, run)
         if self.stopped:
@@ -212,7 +225,8 @@ class Executor:
                 self.children.discard(child)
         seconds = re.findall(r"^time: ([0-9.]+) s", out, re.M)
         return {"state": self.judge(child.returncode, out, late, seconds), "exit_status": child.returncode,
-                "seconds": statistics.median(map(float, seconds)) if seconds else None, "wall": time.monotonic() - begun, "others": others.share(),
+                "seconds": statistics.median(map(float, seconds)) if seconds else None,
+                "wall": time.monotonic() - begun, "others": others.share(),
                 "output": out[-2000:], "errors": err[-2000:]}
 
     @staticmethod

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Figures: a gnuplot script and its data each, in DIR/figures, drawn as SVG and PNG."""
+"""Figures: a gnuplot script with its data for each, in DIR/figures, drawn as SVG and PNG."""
 import os
 import shutil
 import subprocess
@@ -12,7 +12,8 @@ PARTS = [("user", "User"), ("protocol_time", "Protocol"), ("polling", "Polling")
 
 
 class Figure:
-    """@panels: (title, body) pairs, drawn in a grid; those without body are left out.  A body has its own plot command and data blocks."""
+    """@panels: (title, body) pairs, drawn in a grid; panels without a body are skipped.  A body has its own plot
+    command and data blocks."""
 
     def __init__(self, name, title, panels, columns=3, width=330, height=250, note=""):
         self.name, self.title, self.note = name, title, note
@@ -44,7 +45,7 @@ set output
 
     def draw(self, directory):
         os.makedirs(directory, exist_ok=True)
-        # Data blocks cannot stand inside a loop: they come first.
+        # Data blocks are not allowed inside a loop, so they precede it.
         blocks, lines = [], []
         inside = False
         for line in self.script().splitlines():
@@ -57,12 +58,13 @@ set output
             f.write("\n".join(lines[:1] + blocks + lines[1:]) + "\n")
         done = subprocess.run(["gnuplot", self.name + ".gp"], cwd=directory, capture_output=True, text=True)
         if done.returncode:
-            raise Refused(f"gnuplot cannot draw {os.path.join(directory, self.name)}.gp: {' '.join(done.stderr.split())}")
+            raise Refused(f"gnuplot cannot draw {os.path.join(directory, self.name)}.gp: "
+                          f"{' '.join(done.stderr.split())}")
 
     def svg(self, directory):
         with open(os.path.join(directory, self.name + ".svg"), encoding="utf-8") as f:
             text = f.read()
-        # Several in one page: names of one drawing must not mean those of another.
+        # A page has several drawings: their names must be distinct.
         text = text[text.index("<svg"):]
         for mark in ("id='", 'id="', "url(#", "href='#", 'href="#'):
             text = text.replace(mark, mark + self.name)
@@ -84,12 +86,14 @@ def identifier(text):
 
 
 def clustered(name, labels, series, ylabel):
-    """Bars: series = [(title, values)], one value for each label.  None when there is no value at all."""
+    """Bars: series = [(title, values)], one value for each label.  None when there is no value."""
     if all(v is None for _, values in series for v in values):
         return None
     data = block(name, [[label] + [values[i] for _, values in series] for i, label in enumerate(labels)])
-    plot = ", \\\n  ".join(f"${name} using {i + 2}:xtic(1) title {quote(title)} lt {i + 1}" for i, (title, _) in enumerate(series))
-    return f"{data}unset logscale\nset style data histograms\nset style histogram clustered gap 1\nset boxwidth 0.9\nset xtics rotate by -35\n" \
+    plot = ", \\\n  ".join(f"${name} using {i + 2}:xtic(1) title {quote(title)} lt {i + 1}"
+                       for i, (title, _) in enumerate(series))
+    return f"{data}unset logscale\nset style data histograms\nset style histogram clustered gap 1\nset boxwidth 0.9\n" \
+           f"set xtics rotate by -35\n" \
            f"set ylabel {quote(ylabel)} font ',9'\nset yrange [0:*]\nset xrange [-0.6:{len(labels) - 0.4}]\n" \
            f"plot {plot}\n"
 
@@ -105,24 +109,26 @@ def curves(name, series, xlabel, ylabel, logscale="xy"):
             plots.append(f"${data} using 1:2 with linespoints lt {i + 1} ps 0.5 title {quote(title)}")
     if not plots:
         return None
-    return f"{blocks}unset logscale\nset logscale {logscale}\nset xrange [*:*]\nset yrange [*:*]\nset xtics norotate\nset xlabel {quote(xlabel)} font ',9'\n" \
+    return f"{blocks}unset logscale\nset logscale {logscale}\nset xrange [*:*]\nset yrange [*:*]\n" \
+           f"set xtics norotate\nset xlabel {quote(xlabel)} font ',9'\n" \
            f"set ylabel {quote(ylabel)} font ',9'\nplot {', '.join(plots)}\n"
 
 
 def speedup(data):
-    """As the paper's figure 5: a bar for each configuration P:C."""
+    """The paper's figure 5: a bar for each configuration P:C."""
     panels = []
     for a in data.applications:
         groups = [g for g in data.groups if g.application == a]
         shapes = sorted({(g.total, g.processors) for g in groups})
-        series = [(p, [first(data.speedup(g) for g in groups if g.protocol == p and (g.total, g.processors) == s) for s in shapes])
+        series = [(p, [first(data.speedup(g) for g in groups if g.protocol == p and (g.total, g.processors) == s)
+                       for s in shapes])
                   for p in data.protocols]
         panels.append((a, clustered("speedup_" + identifier(a), [f"{t}:{c}" for t, c in shapes], series, "speed-up")))
     return Figure("speedup", "Speed-up over plain C, by processors:processors of a node", panels)
 
 
 def breakdown(data):
-    """As the paper's figure 4: where the time goes at the largest shape, as percent of the first protocol's."""
+    """The paper's figure 4: the distribution of time at the largest shape, in percent of the first protocol's time."""
     largest = data.largest()
     panels = []
     for a in data.applications:
@@ -133,11 +139,14 @@ def breakdown(data):
             continue
         name = "breakdown_" + identifier(a)
         rows = [[p] + [100 * t / whole for t in times[p]] for p, _ in groups]
-        plot = ", \\\n  ".join(f"${name} using {i + 2}:xtic(1) title {quote(title)} lt {i + 1}" for i, (_, title) in enumerate(PARTS))
-        panels.append((a, f"{block(name, rows)}unset logscale\nset style data histograms\nset style histogram rowstacked\nset boxwidth 0.75\n"
+        plot = ", \\\n  ".join(f"${name} using {i + 2}:xtic(1) title {quote(title)} lt {i + 1}"
+                       for i, (_, title) in enumerate(PARTS))
+        panels.append((a, f"{block(name, rows)}unset logscale\nset style data histograms\nset style histogram "
+                          f"rowstacked\nset boxwidth 0.75\n"
                        f"set xtics rotate by -35\nset ylabel '% of {groups[0][0]}' font ',9'\nset yrange [0:*]\n"
                        f"set xrange [-0.6:{len(rows) - 0.4}]\nplot {plot}\n"))
-    return Figure("breakdown", "Where the time goes", panels, note="Sums over all processors; User includes what the processor waited for a core.")
+    return Figure("breakdown", "Where the time goes", panels,
+                  note="Sums over all processors; User includes what the processor waited for a core.")
 
 
 def scaling(data):
@@ -156,18 +165,22 @@ def scaling(data):
                 plots.append(f"${name} using 1:2 with linespoints lt {i + 1} title {quote(p)}")
         if plots:
             panels.append((a, f"{blocks}set logscale x 2\nset xrange [*:*]\nset yrange [0:*]\nset xtics norotate\n"
-                           f"set xlabel 'processors' font ',9'\nset ylabel 'speed-up' font ',9'\nplot {', '.join(plots)}, 1 lc rgb '#999999' dt 2 notitle\n"))
+                           f"set xlabel 'processors' font ',9'\nset ylabel 'speed-up' font ',9'\nplot "
+                           f"{', '.join(plots)}, 1 lc rgb '#999999' dt 2 notitle\n"))
     return Figure("scaling", "Scaling", panels)
 
 
 def traffic(data):
-    """What moves at the largest shape, beside the first protocol."""
+    """Traffic at the largest shape, relative to the first protocol."""
     largest = data.largest()
     panels = []
-    for title, columns in (("page transfers", ("page_transfers",)), ("data", ("data_bytes",)), ("faults", ("read_faults", "write_faults"))):
+    for title, columns in (("page transfers", ("page_transfers",)), ("data", ("data_bytes",)),
+                           ("faults", ("read_faults", "write_faults"))):
         base = {a: total(largest.get((a, data.protocols[0])), columns) for a in data.applications}
-        series = [(p, [over(total(largest.get((a, p)), columns), base[a]) for a in data.applications]) for p in data.protocols]
-        panels.append((title, clustered("traffic_" + identifier(title), data.applications, series, f"{title} / {data.protocols[0]}'s")))
+        series = [(p, [over(total(largest.get((a, p)), columns), base[a]) for a in data.applications])
+                  for p in data.protocols]
+        panels.append((title, clustered("traffic_" + identifier(title), data.applications, series,
+                                        f"{title} / {data.protocols[0]}'s")))
     return Figure("traffic", "What the protocols do at the largest shape", panels, columns=1, width=960, height=270)
 
 
@@ -178,14 +191,16 @@ def clustering(data):
     for a in data.applications:
         groups = [g for g in data.groups if g.application == a and g.total == most]
         shapes = sorted({g.processors for g in groups})
-        series = [(p, [first(total(g, ("data_bytes",), 1e6) for g in groups if g.protocol == p and g.processors == c) for c in shapes])
+        series = [(p, [first(total(g, ("data_bytes",), 1e6) for g in groups if g.protocol == p and g.processors == c)
+                       for c in shapes])
                   for p in data.protocols]
-        panels.append((a, clustered("clustering_" + identifier(a), [f"{most}:{c}" for c in shapes], series, "data, MB")))
+        panels.append((a, clustered("clustering_" + identifier(a), [f"{most}:{c}" for c in shapes], series,
+                                    "data, MB")))
     return Figure("clustering", "Clustering: data moved, by processors:processors of a node", panels)
 
 
 def networks(data):
-    """Time by network."""
+    """Times by network."""
     names = list(dict.fromkeys(g.network for g in data.groups))
     panels = []
     for a in data.applications:
@@ -197,7 +212,7 @@ def networks(data):
 
 
 def ratios(data, published):
-    """Ours / paper, a point for each count of table 3."""
+    """Measured / paper, a point for each count of table 3."""
     points = list(published.ratios(data)) if published else []
     if not points:
         return None
@@ -205,10 +220,12 @@ def ratios(data, published):
     blocks, plots = "", []
     for i, measure in enumerate(dict.fromkeys(p[2] for p in points)):
         name = "ratios_" + measure
-        blocks += block(name, [[applications.index(a) + (i - 2) * 0.12, min(max(r, 0.03), 30)] for a, _, m, r in points if m == measure])
+        blocks += block(name, [[applications.index(a) + (i - 2) * 0.12, min(max(r, 0.03), 30)] for a, _, m,
+                               r in points if m == measure])
         plots.append(f"${name} using 1:2 with points lt {i + 1} ps 0.7 title {quote(measure.replace('_', ' '))}")
     tics = ", ".join(f"{quote(a)} {i}" for i, a in enumerate(applications))
-    body = f"{blocks}set logscale y\nset yrange [0.025:40]\nset xrange [-0.7:{len(applications) - 0.3}]\nset xtics norotate ({tics})\n" \
+    body = f"{blocks}set logscale y\nset yrange [0.025:40]\nset xrange [-0.7:{len(applications) - 0.3}]\n" \
+           f"set xtics norotate ({tics})\n" \
            f"set ylabel 'ours / paper' font ',9'\nplot {', '.join(plots)}, 1.5 lc rgb '#999999' dt 2 notitle, " \
            f"1/1.5 lc rgb '#999999' dt 2 notitle\n"
     return Figure("ratios", "Counts beside the paper's: a point for each protocol", [("", body)], width=960, height=380,
@@ -228,7 +245,8 @@ def over(a, b):
     return None if a is None or not b else a / b
 
 
-FIGURES = {"speedup": speedup, "breakdown": breakdown, "scaling": scaling, "traffic": traffic, "clustering": clustering, "networks": networks}
+FIGURES = {"speedup": speedup, "breakdown": breakdown, "scaling": scaling, "traffic": traffic, "clustering": clustering,
+           "networks": networks}
 
 
 def check_gnuplot():
@@ -237,7 +255,7 @@ def check_gnuplot():
 
 
 def check(names):
-    """Refuse what there is not, before anything runs."""
+    """Refuse unknown figures before anything runs."""
     if names:
         check_gnuplot()
     for name in names:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a run is known by: its command, its settings and the programs that it runs.  A result of another identity is not one of this run."""
+"""The identity of a run: its command, its settings and the programs that it runs.  A result with another identity
+belongs to another run."""
 import functools
 import glob
 import hashlib
@@ -8,7 +9,7 @@ import os
 
 
 def digest(parts):
-    """Of byte strings, which cannot run into each other."""
+    """A digest of byte strings, which are delimited."""
     h = hashlib.sha256()
     for p in parts:
         h.update(len(p).to_bytes(8, "little") + p)
@@ -22,14 +23,15 @@ def digest_file(path):
         return hashlib.file_digest(f, "sha256").digest()
 
 
-digest_program = functools.lru_cache(maxsize=None)(digest_file)  # of what does not change while plans run
+digest_program = functools.lru_cache(maxsize=None)(digest_file)  # for files that do not change while plans run
 
 
 @functools.lru_cache(maxsize=None)
 def tools_digest(tweed):
-    """Of the command, and of the libraries that it links into programs."""
+    """A digest of the command, and of the libraries that it links into programs."""
     top = os.path.dirname(os.path.dirname(tweed))
-    libraries = [f for d in ("", "runtime/*", "lib", "lib/*") for f in glob.glob(os.path.join(glob.escape(top), d, "libtweed*.a"))]
+    libraries = [f for d in ("", "runtime/*", "lib", "lib/*")
+                 for f in glob.glob(os.path.join(glob.escape(top), d, "libtweed*.a"))]
     return digest([digest_file(f) for f in [tweed, *sorted(libraries)]])
 
 
@@ -38,10 +40,12 @@ def identity(command, settings, programs):
 
 
 def is_of(path, wanted, timeout):
-    """Is there a result at @path, of the identity @wanted?  One that ran out of a shorter time than now is none."""
+    """Is there a result at @path with the identity @wanted?  One that exceeded a shorter time limit than the present
+    one does not count."""
     try:
         with open(path, encoding="utf-8") as f:
             result = json.load(f)
     except (OSError, ValueError):
         return False
-    return result.get("identity") == wanted and not (result.get("state") == "timeout" and result.get("timeout", 0) < timeout)
+    return result.get("identity") == wanted and not (result.get("state") == "timeout"
+                                                     and result.get("timeout", 0) < timeout)

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What else the machine did while something ran."""
+"""Other load of the machine while something ran."""
 import glob
 import json
 import os
 import resource
 import time
 
-BUSY = 0.1  # of the processors' time: more of it, taken by others, and times are not to be trusted
+BUSY = 0.1  # share of the processors' time; if others use more, times are unreliable
 
 
 def used():
-    """Seconds of processor time that all processes have used, in the host's view of this machine too; 0 where it is not told."""
+    """Seconds of processor time that all processes have used, also in the host's view of this machine; 0 where it is
+    unknown."""
     try:
         with open("/proc/stat", encoding="ascii") as f:
             user, nice, system, _, _, irq, softirq, steal = map(int, f.readline().split()[1:9])
@@ -25,19 +26,19 @@ def own():
 
 
 class Others:
-    """From now on."""
+    """Start measuring."""
 
     def __init__(self):
         self.time, self.used, self.own = time.monotonic(), used(), own()
 
     def share(self):
-        """Of the processors' time, what others than this process and its children, which have ended, have used."""
+        """The share of the processors' time that was used by others than this process and its ended children."""
         whole = (time.monotonic() - self.time) * (os.cpu_count() or 1)
         return min(max((used() - self.used - (own() - self.own)) / whole, 0), 1) if whole > 0 else 0
 
 
 def shares(directory):
-    """What DIR/runs/*.json have: pairs of what Others.share has told and seconds."""
+    """The pairs (result of Others.share, seconds) in DIR/runs/*.json."""
     for path in glob.glob(os.path.join(glob.escape(directory), "runs", "*.json")):
         with open(path, encoding="utf-8") as f:
             result = json.load(f)
@@ -46,7 +47,8 @@ def shares(directory):
 
 
 def warning(measured):
-    """A sentence if @measured, pairs of what Others.share has told and seconds, say that the machine was busy, or ""."""
+    """A sentence if the machine was busy by @measured, pairs (result of Others.share, seconds); else ""."""
     seconds = sum(s for _, s in measured)
     mean = sum(share * s for share, s in measured) / seconds if seconds else 0
-    return f"Others used {100 * mean:.0f} % of this machine's processors while this ran: its times are not to be trusted." if mean > BUSY else ""
+    return (f"Others used {100 * mean:.0f} % of this machine's processors while this ran: its times are not to be "
+            f"trusted.") if mean > BUSY else ""

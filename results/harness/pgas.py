@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Plans of global pointers: apps/pgas/figures.c, the measurements of Dewan and Jenkins' figures 3 to 7, over locales and transports.
+"""Plans of global pointers: apps/pgas/figures.c, the measurements of Dewan and Jenkins' figures 3 to 7, over locales
+and transports.
 
-Each run writes DIR/runs/KEY.json; DIR/runs.csv has a line for each series of a run, and all else is made from that."""
+Each run writes DIR/runs/KEY.json; DIR/runs.csv has a line for each series of a run, from which all else is derived."""
 import csv
 import os
 import re
@@ -20,7 +21,8 @@ from .table import Table, write_all
 KEYS = {"title", "text", "repetitions", "timeout", "locales", "transports", "figures", "remote", "total", "wanted"}
 COLUMNS = ["transport", "figure", "locales", "repetition", "state", "series", "loop_s", "clear_s"]
 LINE = re.compile(r"^figure \d, (.*), \d+ locales: loop ([\d.]+) s, clear ([\d.]+) s", re.M)
-TITLES = {3: "atomic operations, 25 % each of read, write, compare-and-swap, exchange", 4: "defer_delete, try_reclaim each 1024",
+TITLES = {3: "atomic operations, 25 % each of read, write, compare-and-swap, exchange",
+          4: "defer_delete, try_reclaim each 1024",
           5: "defer_delete, try_reclaim each", 6: "defer_delete, reclaimed at the end", 7: "pin and unpin"}
 DEFERRING = (4, 5, 6)
 PLAIN, OBJECT = "atomic int", "AtomicObject"
@@ -29,7 +31,8 @@ PLAIN, OBJECT = "atomic int", "AtomicObject"
 class PgasPlan(File):
     def __init__(self, path):
         super().__init__(path, KEYS)
-        self.locales, self.figures = self.numbers("locales", [1, 2], range(1, 257)), self.numbers("figures", [*TITLES], TITLES)
+        self.locales, self.figures = self.numbers("locales", [1, 2], range(1, 257)), self.numbers("figures", [*TITLES],
+                                                                                                  TITLES)
         self.remote = self.numbers("remote", [0, 50, 100], range(101))
         self.transports = self.typed(self.table, "transports", list, ["shm"])
         self.total = self.typed(self.table, "total", int, 100000)
@@ -42,7 +45,8 @@ class PgasPlan(File):
     def numbers(self, key, default, allowed):
         values = self.typed(self.table, key, list, default)
         if not values or not all(isinstance(v, int) and v in allowed for v in values):
-            raise Refused(f"{self.path}: {key} is a list of numbers from {min(allowed)} to {max(allowed)}, not {values!r}")
+            raise Refused(f"{self.path}: {key} is a list of numbers from {min(allowed)} to {max(allowed)}, not "
+                          f"{values!r}")
         return values
 
 
@@ -51,7 +55,7 @@ def result_name(transport, figure, remote, n, repetition):
 
 
 class Executor:
-    """One run at a time: what is measured are times."""
+    """One run at a time, because times are measured."""
 
     def __init__(self, plan, directory, tweed):
         self.plan, self.directory, self.tweed = plan, directory, tweed
@@ -64,8 +68,9 @@ class Executor:
         return os.path.join(self.directory, "runs", result_name(*run))
 
     def run_all(self):
-        """Round by round."""
-        todo = to_run([(*r, i) for i in range(self.plan.repetitions) for r in self.plan.runs], self.path, lambda *r: self.identity(*r[:4]), self.plan.timeout)
+        """Run round by round."""
+        todo = to_run([(*r, i) for i in range(self.plan.repetitions) for r in self.plan.runs], self.path,
+                      lambda *r: self.identity(*r[:4]), self.plan.timeout)
         progress = Progress(len(todo))
         try:
             for run in todo:
@@ -78,7 +83,8 @@ class Executor:
 
     def command(self, transport, figure, remote, n):
         total = self.plan.total if transport == "shm" else self.plan.total // 10
-        return [self.tweed, "run", "-n", str(n), "-p", "1", "--transport", transport, self.program, "--figure", str(figure),
+        return [self.tweed, "run", "-n", str(n), "-p", "1", "--transport", transport, self.program, "--figure",
+                str(figure),
                 "--total", str(total), "--remote", str(remote)]
 
     def identity(self, *run):
@@ -86,7 +92,8 @@ class Executor:
 
     def one(self, transport, figure, remote, n, repetition):
         command = self.command(transport, figure, remote, n)
-        run = {"transport": transport, "figure": figure, "locales": n, "repetition": repetition, "command": command, "measured": [],
+        run = {"transport": transport, "figure": figure, "locales": n, "repetition": repetition, "command": command,
+               "measured": [],
                "identity": self.identity(transport, figure, remote, n), "timeout": self.plan.timeout}
         begun, others = time.monotonic(), Others()
         with spawn(command, without_settings()) as child:
@@ -99,13 +106,14 @@ class Executor:
 
 
 def reduce(directory, plan):
-    """Write runs.csv: of the runs that the plan has."""
-    write_measured(directory, COLUMNS, lambda measured: measured, {result_name(*r, i) for r in plan.runs for i in range(plan.repetitions)})
+    """Write runs.csv for the plan's runs."""
+    write_measured(directory, COLUMNS, lambda measured: measured,
+                   {result_name(*r, i) for r in plan.runs for i in range(plan.repetitions)})
 
 
 class Data:
-    """Medians (loop, clear) by (transport, figure, series, locales); @ratios: AtomicObject over the plain word, by (transport, locales),
-    each of one run; @bad: runs that did not end well."""
+    """Medians (loop, clear) by (transport, figure, series, locales); @ratios: AtomicObject over the plain word, by
+    (transport, locales), each of one run; @bad: failed runs."""
 
     def __init__(self, directory):
         found, self.ratios, self.bad, self.series = {}, {}, [], {}
@@ -115,13 +123,15 @@ class Data:
                 if r["state"] != "ok":
                     self.bad.append([*map(str, place), r["locales"], r["repetition"], r["state"]])
                     continue
-                found.setdefault((*place, r["series"], int(r["locales"])), {})[r["repetition"]] = float(r["loop_s"]), float(r["clear_s"])
+                found.setdefault((*place, r["series"], int(r["locales"])),
+                                 {})[r["repetition"]] = float(r["loop_s"]), float(r["clear_s"])
                 self.series.setdefault(place, {})[r["series"]] = True
         self.medians = {k: tuple(map(statistics.median, zip(*v.values()))) for k, v in found.items()}
         for (transport, figure, series, n), runs in found.items():
             plain = found.get((transport, figure, PLAIN, n))
             if series == OBJECT and plain:
-                self.ratios[transport, n] = [loop / plain[i][0] for i, (loop, _) in runs.items() if i in plain and plain[i][0]]
+                self.ratios[transport, n] = [loop / plain[i][0] for i,
+                                             (loop, _) in runs.items() if i in plain and plain[i][0]]
 
     def of(self, transport, figure):
         return list(self.series.get((transport, figure), ()))
@@ -134,42 +144,52 @@ def wanted(data, plan):
     for (transport, n), ratios in sorted(data.ratios.items()):
         ratio = statistics.median(ratios)
         marks[len(rows), 3] = "good" if ratio <= plan.wanted else "bad"
-        rows.append([transport, str(n), f"{plan.wanted:.2f}", f"{ratio:.3f}", f"{min(ratios):.3f} to {max(ratios):.3f}"])
-    return Table("atomic", "AtomicObject's time over the plain atomic word's", ["transport", "locales", "wanted", "median", "runs"], rows, marks=marks, left=2)
+        rows.append([transport, str(n), f"{plan.wanted:.2f}", f"{ratio:.3f}",
+                     f"{min(ratios):.3f} to {max(ratios):.3f}"])
+    return Table("atomic", "AtomicObject's time over the plain atomic word's",
+                 ["transport", "locales", "wanted", "median", "runs"], rows, marks=marks, left=2)
 
 
 def figure_table(data, plan, transport, figure):
     columns = ["series"] + [f"{n}: {part}" for n in plan.locales for part in ("loop s", "clear s")]
-    rows = [[series] + [v for n in plan.locales for v in data.medians.get((transport, figure, series, n), (None, None))] for series in data.of(transport, figure)]
-    return Table(f"{transport}-figure-{figure}", f"Figure {figure}, {transport}: {TITLES[figure]}, by locales", columns, rows)
+    rows = [[series] + [v for n in plan.locales for v in data.medians.get((transport, figure, series, n),
+            (None, None))] for series in data.of(transport, figure)]
+    return Table(f"{transport}-figure-{figure}", f"Figure {figure}, {transport}: {TITLES[figure]}, by locales", columns,
+                 rows)
 
 
 def figure_panel(data, plan, transport, figure):
     lines = []
     for series in data.of(transport, figure):
-        points = [(n, *data.medians[k]) for n in plan.locales for k in [(transport, figure, series, n)] if k in data.medians]
+        points = [(n, *data.medians[k]) for n in plan.locales for k in [(transport, figure, series, n)]
+                  if k in data.medians]
         lines.append((f"{series}: loop", [(n, loop) for n, loop, _ in points]))
         if any(clear for _, _, clear in points):
             lines.append((f"{series}: clear", [(n, clear or None) for n, _, clear in points]))
-    return f"Figure {figure}: {TITLES[figure].split(',')[0]}", curves(identifier(f"{transport}_{figure}"), lines, "locales", "s", "xy 2")
+    return f"Figure {figure}: {TITLES[figure].split(',')[0]}", curves(identifier(f"{transport}_{figure}"), lines,
+                                                                      "locales", "s", "xy 2")
 
 
 def draw(directory, plan):
-    """Tables, figures and the report, from runs.csv; returns the tables, whether a run did not end well, and what is to be said."""
+    """Write tables, figures and the report from runs.csv; return the tables, whether a run failed, and messages."""
     data = Data(directory)
     if not data.medians:
         raise Refused(f"{directory} has no results of this plan")
-    tables = ([wanted(data, plan)] if data.ratios else []) + [figure_table(data, plan, t, f) for t in plan.transports for f in plan.figures if data.of(t, f)]
+    tables = ([wanted(data, plan)] if data.ratios else []) + [figure_table(data, plan, t, f) for t in plan.transports
+                                                              for f in plan.figures if data.of(t, f)]
     if data.bad:
-        tables.append(Table("bad", "What did not end well", ["transport", "figure", "locales", "round", "state"], data.bad, left=5))
-    figures = [Figure(f"figures-{t}", f"Figures 3 to 7 over {t}", [figure_panel(data, plan, t, f) for f in plan.figures], width=420) for t in plan.transports]
+        tables.append(Table("bad", "What did not end well", ["transport", "figure", "locales", "round", "state"],
+                            data.bad, left=5))
+    figures = [Figure(f"figures-{t}", f"Figures 3 to 7 over {t}",
+                      [figure_panel(data, plan, t, f) for f in plan.figures], width=420) for t in plan.transports]
     figures = [f for f in figures if f.panels]
     write_all(directory, tables)
     for f in figures:
         f.draw(os.path.join(directory, "figures"))
     machine = report.machine(directory)
     crowded = max(plan.locales) > machine["cpus"]
-    warned = [f"This machine has {machine['cpus']} cores: times of more locales than that say what waiting for a core costs."] if crowded else []
+    warned = [f"This machine has {machine['cpus']} cores: times of more locales than that say what waiting for a core "
+              f"costs."] if crowded else []
     warned += filter(None, [warning(list(shares(directory)))])
     report.write(directory, plan, warned, machine, tables, figures)
     return tables, bool(data.bad), warned

@@ -7,12 +7,12 @@ import shlex
 import tomllib
 from dataclasses import dataclass
 
-HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # results/, or what is installed of it
-SEQUENTIAL = "sequential"  # the protocol of plain C, which a speed-up is measured by
+HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # results/, or its installed copy
+SEQUENTIAL = "sequential"  # the protocol of plain C, the base of speed-ups
 
 
 class Refused(Exception):
-    """One sentence: what is wrong with what was asked for, and how to mend it."""
+    """One sentence: what is wrong with the request, and how to correct it."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Run:
 
     @property
     def paper_shape(self):
-        """As in the paper's figure 5: processors in all, and of a node."""
+        """As in the paper's figure 5: processors in total, and per node."""
         return f"{self.nodes * self.processors}:{self.processors}"
 
     @property
@@ -41,7 +41,8 @@ class Run:
         """A name for files."""
         settings = "".join(f"-{k.removeprefix('TWEED_').lower()}={v}" for k, v in self.settings)
         return re.sub(r"[^A-Za-z0-9._=,+-]", "_",
-                      f"{self.application}-{self.size}-{self.protocol}-{self.shape}-{self.network}-{self.page_size}{settings}")
+                      f"{self.application}-{self.size}-{self.protocol}-{self.shape}-{self.network}-"
+                       f"{self.page_size}{settings}")
 
     def environment(self):
         return {k: str(v) for k, v in self.settings}
@@ -55,14 +56,17 @@ class Application:
     sizes: dict         # name: arguments
 
 
-AXES = {"applications": None, "protocols": ["2L"], "shapes": ["2x2"], "networks": ["shm"], "page_sizes": ["4K"], "sizes": ["default"]}
-KEYS = {"title", "text", "published", "repetitions", "timeout", "baseline", "settings", "tables", "figures", "runs", "application"}
+AXES = {"applications": None, "protocols": ["2L"], "shapes": ["2x2"], "networks": ["shm"], "page_sizes": ["4K"],
+        "sizes": ["default"]}
+KEYS = {"title", "text", "published", "repetitions", "timeout", "baseline", "settings", "tables", "figures", "runs",
+        "application"}
 
 
 def find(name):
-    """The plan of this name: a file NAME.toml, or one of those that came with Tweed."""
+    """The plan of this name: a file NAME.toml, or one of those supplied with Tweed."""
     folder, base = os.path.split(name.removesuffix(".toml"))
-    for path in (os.path.join(folder, base + ".toml"), os.path.join(HERE, "plans", base + ".toml") if folder in ("", "plans") else ""):
+    for path in (os.path.join(folder, base + ".toml"), os.path.join(HERE, "plans", base + ".toml")
+                 if folder in ("", "plans") else ""):
         if os.path.isfile(path):
             return path
     if os.path.isfile(name):
@@ -91,7 +95,7 @@ def settings_of(table, where):
 
 
 class File:
-    """What every plan has."""
+    """The fields of every plan."""
 
     def __init__(self, path, keys):
         self.path = path
@@ -107,7 +111,8 @@ class File:
     def typed(self, table, key, kind, default):
         value = table.get(key, default)
         if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-            words = {str: "a text", int: "a whole number", (int, float): "a number", bool: "true or false", list: "a list", dict: "a table"}
+            words = {str: "a text", int: "a whole number", (int, float): "a number", bool: "true or false",
+                     list: "a list", dict: "a table"}
             raise Refused(f"{self.path}: {key} takes {words[kind]}, not {value!r}")
         return value
 
@@ -129,30 +134,33 @@ class Plan(File):
         self.runs = self.product()
 
     def load_applications(self):
-        """Those of applications.toml, and the plan's own."""
+        """The applications of applications.toml, and the plan's own."""
         tables = load(os.path.join(HERE, "applications.toml")) | self.typed(self.table, "application", dict, {})
         out = {}
         for name, t in tables.items():
             if not isinstance(t, dict):
                 raise Refused(f"{self.path}: application.{name} takes a table")
             self.known(t, {"program", "announced", "sizes"}, f"application.{name}")
-            out[name] = Application(name, t.get("program", name), t.get("announced", ""), {"default": "", **t.get("sizes", {})})
+            out[name] = Application(name, t.get("program", name), t.get("announced", ""),
+                                    {"default": "", **t.get("sizes", {})})
         return out
 
     def product(self):
         blocks = self.typed(self.table, "runs", list, [])
         if not blocks:
-            raise Refused(f"{self.path}: no runs: it takes one [[runs]] at least, with applications, protocols and shapes")
+            raise Refused(f"{self.path}: no runs: it takes one [[runs]] at least, with applications, protocols and "
+                          f"shapes")
         common = settings_of(self.typed(self.table, "settings", dict, {}), self.path)
         runs = {}
         for block in blocks:
             self.known(block, {*AXES, "settings"}, "[[runs]]")
-            axes = [self.typed(block, name, list, default if default else list(self.applications)) for name, default in AXES.items()]
+            axes = [self.typed(block, name, list, default if default else list(self.applications)) for name,
+                    default in AXES.items()]
             own = settings_of(self.typed(block, "settings", dict, {}), self.path)
             settings = tuple(sorted((dict(common) | dict(own)).items()))
             for application, protocol, shape, network, page_size, size in itertools.product(*axes):
                 run = self.run(application, protocol, str(shape), network, page_size, size, settings)
-                if protocol != "none" or run.nodes == 1:  # hardware coherence alone is for one node
+                if protocol != "none" or run.nodes == 1:  # hardware coherence only exists within one node
                     runs[run] = None
         return list(runs)
 
@@ -169,7 +177,8 @@ class Plan(File):
 
     def baselines(self):
         """Plain C, once for each application and size."""
-        return [Run(a, s, SEQUENTIAL, 1, 1, "none", "none", ()) for a, s in dict.fromkeys((r.application, r.size) for r in self.runs)]
+        return [Run(a, s, SEQUENTIAL, 1, 1, "none", "none", ()) for a,
+                s in dict.fromkeys((r.application, r.size) for r in self.runs)]
 
     def arguments(self, run):
         return shlex.split(self.applications[run.application].sizes[run.size])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A paper's numbers beside ours."""
+"""A paper's numbers compared with the measured ones."""
 import csv
 import json
 import os
@@ -8,21 +8,23 @@ import re
 from .plan import HERE, Refused
 from .table import DASH, Table, show
 
-LABELS = {"seconds": "time, s", "lock_flag_acquires": "lock and flag acquires", "barriers": "barriers", "read_faults": "read faults",
+LABELS = {"seconds": "time, s", "lock_flag_acquires": "lock and flag acquires", "barriers": "barriers",
+          "read_faults": "read faults",
           "write_faults": "write faults", "page_transfers": "page transfers", "directory_updates": "directory updates",
-          "write_notices": "write notices", "data_bytes": "data, bytes", "twins": "twins", "incoming_diffs": "incoming diffs",
+          "write_notices": "write notices", "data_bytes": "data, bytes", "twins": "twins",
+          "incoming_diffs": "incoming diffs",
           "flush_updates": "flush-updates", "shootdowns": "shootdowns", "migrations": "migrations"}
-RATIO = 1.5  # within which a count is called the same
+RATIO = 1.5  # counts within this ratio are considered equal
 
 
 def value(group, measure):
-    """Ours, by the paper's names."""
+    """The measured value, by the paper's names."""
     if not group:
         return None
     if measure == "lock_flag_acquires":
         locks, flags = group.median("lock_acquires"), group.median("flag_acquires")
         return None if locks is None else locks + flags
-    if measure == "barriers":  # the paper counts those of the program, and not each processor's
+    if measure == "barriers":  # the paper counts those of the program, not of each processor
         arrivals = group.median("barriers")
         return None if arrivals is None else arrivals / group.total
     return group.median(measure)
@@ -32,7 +34,8 @@ class Published:
     def __init__(self, name):
         self.folder = os.path.join(HERE, "published", name)
         if not os.path.isdir(self.folder):
-            raise Refused(f"there are no published numbers {name}: there are {', '.join(sorted(os.listdir(os.path.dirname(self.folder))))}")
+            raise Refused(f"there are no published numbers {name}: there are "
+                          f"{', '.join(sorted(os.listdir(os.path.dirname(self.folder))))}")
         self.numbers = {(r["protocol"], r["application"], r["measure"]): float(r["value"]) for r in self.rows("table3")}
 
     def rows(self, name):
@@ -42,23 +45,25 @@ class Published:
     # ---- table 1 ----
 
     def costs(self, directory):
-        """Costs of basic operations, from what `tweed bench` said here."""
+        """Costs of basic operations, from the output of `tweed bench`."""
         path = os.path.join(directory, "bench.json")
         if not os.path.exists(path):
             return None
         with open(path, encoding="utf-8") as f:
             ours = {(r.get("protocol"), r["name"]): r["value"] for r in json.load(f)}
         protocols = [p for p in ("2L", "2LS", "1LD", "1L") if any(k[0] == p for k in ours)]
-        rows = [[r["operation"]] + [c for p in protocols for c in (ours.get((p, r["name"])), float(r[p]) if r[p] else None)]
+        rows = [[r["operation"]] + [c for p in protocols for c in (ours.get((p, r["name"])),
+                                                                   float(r[p]) if r[p] else None)]
                 for r in self.rows("table1")]
         return Table("table1", "Table 1: costs of basic operations, microseconds, and the paper's",
                      ["operation"] + [c for p in protocols for c in (p, "paper")], rows,
-                     "The paper: Alpha 21064A at 233 MHz, Memory Channel; here: this machine, nodes that share its memory.")
+                     "The paper: Alpha 21064A at 233 MHz, Memory Channel; here: this machine, nodes that share its "
+                     "memory.")
 
     # ---- table 3 ----
 
     def statistics(self, data):
-        """For each protocol and application: ours, and ours / paper."""
+        """For each protocol and application: measured, and measured / paper."""
         largest = data.largest()
         applications = [a for a in data.applications if any(a == k[1] for k in self.numbers)]
         rows, marks = [], {}
@@ -77,8 +82,10 @@ class Published:
                     row += [ours, f"{ratio:.2f}" if ratio is not None else "=" if ours == paper == 0 else DASH]
                 rows.append(row)
         columns = ["protocol", "measure"] + [c for a in applications for c in (a, "/paper")]
-        return Table("table3", "Table 3: statistics at the largest shape, and their ratio to the paper's", columns, rows,
-                     f"Green: within a factor of {RATIO} of the paper's. Sizes are the paper's only where the plan says `paper`. "
+        return Table("table3", "Table 3: statistics at the largest shape, and their ratio to the paper's", columns,
+                     rows,
+                     f"Green: within a factor of {RATIO} of the paper's. Sizes are the paper's only where the plan "
+                     f"says `paper`. "
                      "`=`: zero in both.", marks, left=2)
 
     def reasons(self, data):
@@ -88,16 +95,18 @@ class Published:
         for r in self.rows("reasons"):
             far = []
             for p in data.protocols:
-                ours, paper = value(largest.get((r["application"], p)), r["measure"]), self.numbers.get((p, r["application"], r["measure"]))
+                ours, paper = value(largest.get((r["application"], p)),
+                                    r["measure"]), self.numbers.get((p, r["application"], r["measure"]))
                 if ours is not None and paper and not 1 / RATIO <= ours / paper <= RATIO:
                     far.append(f"{p} {ours / paper:.2f}")
             if far:
                 rows.append([r["application"], LABELS[r["measure"]], ", ".join(far), r["reason"]])
-        return Table("reasons", f"Why counts of table 3 differ by more than a factor of {RATIO}", ["application", "measure", "ours / paper", "because"],
+        return Table("reasons", f"Why counts of table 3 differ by more than a factor of {RATIO}",
+                     ["application", "measure", "ours / paper", "because"],
                      rows, "At the paper's sizes.", left=4)
 
     def ratios(self, data, measures=("read_faults", "write_faults", "page_transfers", "data_bytes", "twins")):
-        """(application, protocol, measure, ours / paper), for the figure."""
+        """(application, protocol, measure, measured / paper), for the figure."""
         for (a, p), group in data.largest().items():
             for m in measures:
                 ours, paper = value(group, m), self.numbers.get((p, a, m))
@@ -122,16 +131,18 @@ class Published:
                          DASH if holds is None else "agrees" if holds else "differs"])
         return Table("statements", "Section 3.3: the paper's comparisons, and whether they hold here",
                      ["section", "application", "the paper says", "measure", "ours", "ours", ""], rows,
-                     f"{counts[True]} agree, {counts[False]} differ; {DASH}: not in this plan, or zero on both sides. Times depend on machine and network, counts do not.",
+                     f"{counts[True]} agree, {counts[False]} differ; {DASH}: not in this plan, or zero on both sides. "
+                     f"Times depend on machine and network, counts do not.",
                      marks, left=4)
 
     @staticmethod
     def of(groups, s, side):
         nodes, processors = map(int, s[side + "_shape"].split("x"))
         shapes = [f"{nodes}x{processors}"]
-        if s[side] in ("1LD", "1L"):  # every processor is a node, however they are divided
+        if s[side] in ("1LD", "1L"):  # every processor is a node in any shape
             shapes += [f"{nodes * processors // k}x{k}" for k in (4, 2, 1)]
-        return next((v for v in (value(groups.get((s["application"], s[side], shape)), s["measure"]) for shape in shapes) if v is not None), None)
+        return next((v for v in (value(groups.get((s["application"], s[side], shape)), s["measure"])
+                                 for shape in shapes) if v is not None), None)
 
     @staticmethod
     def holds(s, a, b):
@@ -143,7 +154,7 @@ class Published:
         return a * factor <= b and (a < b or factor > 1)
 
     def least(self, data):
-        """Which protocol makes fewest faults, and moves least data: here, and in the paper's table 3."""
+        """The protocols with the fewest faults and the least data: here, and in the paper's table 3."""
         largest = data.largest()
         protocols = [p for p in data.protocols if any(k[0] == p for k in self.numbers)]
         rows, marks = [], {}
@@ -161,7 +172,8 @@ class Published:
                         DASH if agrees is None else "agrees" if agrees else "differs"]
             rows.append(row)
         return Table("least", "Which protocol makes fewest faults, and which moves least data", ["application"] +
-                     ["fewest faults of all", "of the paper's", "in the paper", ""] + ["least data of all", "of the paper's", "in the paper", ""],
+                     ["fewest faults of all", "of the paper's", "in the paper", ""] +
+                     ["least data of all", "of the paper's", "in the paper", ""],
                      rows, "Protocols within 2 % of the least count as least.", marks)
 
     @staticmethod

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From DIR/runs/*.json to DIR/runs.csv, a line for each run, and from that to medians.  Tables and figures know the CSV only."""
+"""Reduces DIR/runs/*.json to DIR/runs.csv, a line for each run, and that to medians.  Tables and figures only use the
+CSV."""
 import csv
 import glob
 import json
@@ -20,7 +21,9 @@ def rows_of(directory):
             with open(path, encoding="utf-8") as f:
                 result = json.load(f)
             run, statistics_ = result["run"], result.get("statistics", {})
-            row = {k: run[k] for k in AXES if k != "settings"} | {k: result.get(k, "") for k in RESULT} | {"state": result["state"], "why": why(result)}
+            row = {k: run[k] for k in AXES if k != "settings"} | {k: result.get(k, "")
+                                                                  for k in RESULT} | {"state": result["state"],
+                                                                                      "why": why(result)}
         except (ValueError, KeyError, TypeError) as e:
             raise Refused(f"{path} is no result of a run: remove it, and run the plan again") from e
         row["settings"] = " ".join(f"{k}={v}" for k, v in sorted(run["settings"].items()))
@@ -30,17 +33,18 @@ def rows_of(directory):
 
 
 def why(result):
-    """Of a run that did not end well: what it said last, in a line."""
+    """The last output of a failed run, in one line."""
     if result["state"] == "ok":
         return ""
     if result["state"] == "timeout":
         return f"not done after {result['timeout']} s" if "timeout" in result else "not done in time"
-    lines = [line.strip() for text in (result.get("errors", ""), result.get("output", "")) for line in text.splitlines()[-1:] if line.strip()]
+    lines = [line.strip() for text in (result.get("errors", ""), result.get("output", ""))
+             for line in text.splitlines()[-1:] if line.strip()]
     return f"{lines[0][:200] if lines else 'it said nothing'} (exit status {result.get('exit_status')})"
 
 
 def reduce(directory, plan):
-    """Write runs.csv: of the runs that the plan has."""
+    """Write runs.csv for the plan's runs."""
     wanted = set(Data.plan_keys(plan, plan.baseline))
     rows = [r for r in rows_of(directory) if tuple(r[a] for a in AXES) in wanted and r["repetition"] < plan.repetitions]
     counters = list(dict.fromkeys(k for r in rows for k in r if k not in AXES + RESULT + TIMES))
@@ -52,8 +56,8 @@ def reduce(directory, plan):
 
 
 def write_measured(directory, columns, series, names):
-    """The runs.csv of plans whose runs print several figures: five columns of the run, then those of each of @series(measured).  @names: the
-    files of the plan's runs."""
+    """The runs.csv of plans whose runs print several figures: five columns of the run, then those of each of
+    @series(measured).  @names: the files of the plan's runs."""
     path = os.path.join(directory, "runs.csv")
     with replacing(path, newline="") as f:
         w = csv.writer(f, lineterminator="\n")
@@ -75,7 +79,7 @@ def number(text):
 
 
 class Group:
-    """The repetitions of one configuration.  Only those that ended well count; spread is (most - least) / median."""
+    """The repetitions of one configuration.  Only successful ones count; spread is (maximum - minimum) / median."""
 
     def __init__(self, rows):
         first = rows[0]
@@ -108,25 +112,25 @@ class Group:
         return (max(values) - min(values)) / statistics.median(values) if values and statistics.median(values) else None
 
     def speedup(self, baseline):
-        """Plain C's time over this one's."""
+        """Plain C's time divided by this one's."""
         return baseline.over(self) if baseline else None
 
     @property
     def why(self):
-        """What the first run that did not end well has said."""
+        """The output of the first failed run."""
         return next((r["why"] for r in self.rows if r["state"] != "ok" and r.get("why")), "")
 
     def ratios(self, other):
-        """This one's times over the other's, of rounds that have both."""
+        """This one's times divided by the other's, of rounds that have both."""
         return [s / other.seconds[i] for i, s in self.seconds.items() if other and other.seconds.get(i)]
 
     def over(self, other):
-        """Median over the repetitions of this one's time over the other's, which was measured in the same round."""
+        """Median over the repetitions of this one's time divided by the other's in the same round."""
         ratios = self.ratios(other)
         return statistics.median(ratios) if ratios else None
 
     def faster(self, other):
-        """In three of four rounds, and at least in three?"""
+        """In three quarters of the rounds, and are there at least three rounds?"""
         ratios = self.ratios(other)
         return len(ratios) >= 3 and statistics.quantiles(ratios, n=4, method="inclusive")[2] < 1
 
@@ -150,9 +154,11 @@ class Data:
             raise Refused(f"{directory} has no runs.csv: it is no directory of tweed compare") from e
         every = [Group(rows) for rows in groups.values()]
         order = self.order = {r: i for i, r in enumerate(self.plan_keys(plan))}
-        self.groups = sorted((g for g in every if g.protocol != SEQUENTIAL and self.key(g) in order), key=lambda g: order[self.key(g)])
+        self.groups = sorted((g for g in every if g.protocol != SEQUENTIAL and self.key(g) in order),
+                             key=lambda g: order[self.key(g)])
         self.plain = {(g.application, g.size): g for g in every if g.protocol == SEQUENTIAL}
-        self.others = [(s, w) for g in every for r in g.rows if (s := number(r.get("others") or "")) is not None and (w := number(r["wall"]))]
+        self.others = [(s, w) for g in every for r in g.rows if (s := number(r.get("others") or "")) is not None
+                       and (w := number(r["wall"]))]
         self.applications = list(dict.fromkeys(g.application for g in self.groups))
         self.protocols = list(dict.fromkeys(g.protocol for g in self.groups))
 
@@ -173,7 +179,7 @@ class Data:
         return g.speedup(self.baseline(g))
 
     def largest(self):
-        """The groups with the most processors, of the first network, page size and settings: what table 3 is made of."""
+        """The groups with the most processors, of the first network, page size and settings: the input of table 3."""
         most = max((g.total for g in self.groups), default=0)
         out = {}
         for g in self.groups:

@@ -17,7 +17,8 @@ figure{margin:1em 0}svg{max-width:100%;height:auto}pre{background:#f6f6f6;paddin
 def warnings(data, machine, jobs):
     cores = machine.get("cpus", 0)
     if any(g.total > cores for g in data.groups):
-        yield f"This machine has {cores} cores: times of more processors than that say little about a cluster. Counts do not depend on it."
+        yield (f"This machine has {cores} cores: times of more processors than that say little about a cluster. Counts "
+               f"do not depend on it.")
     if jobs > 1:
         yield f"Up to {jobs} runs were made at the same time: do not compare their times."
     busy = busy_warning(data.others)
@@ -25,16 +26,20 @@ def warnings(data, machine, jobs):
         yield busy
     for g in data.plain.values():
         if g.bad:
-            yield f"Plain C of {g.application}, {g.size}, did not end well ({g.state}): {g.why}. Speed-ups lack these rounds."
+            yield (f"Plain C of {g.application}, {g.size}, did not end well ({g.state}): {g.why}. Speed-ups lack these "
+                   f"rounds.")
     bad = sum(len(g.bad) for g in data.groups)
     if bad:
         yield f"{bad} runs did not end well: see the last table. They are in no median."
 
 
 def write(directory, plan, warned, machine, tables, figures):
-    facts = " · ".join(html.escape(str(v)) for v in (machine.get("name"), f"{machine.get('cpus')} cores", machine.get("machine"),
-                                                    f"Linux {machine.get('kernel')}", f"tweed {machine.get('tweed')}", machine.get("date")) if v)
-    parts = [f"<h1>{html.escape(plan.title)}</h1>", f"<p>{html.escape(plan.text)}</p>" if plan.text else "", f"<p class=note>{facts}</p>"]
+    facts = " · ".join(html.escape(str(v)) for v in (machine.get("name"), f"{machine.get('cpus')} cores",
+                                                     machine.get("machine"),
+                                                    f"Linux {machine.get('kernel')}", f"tweed {machine.get('tweed')}",
+                                                     machine.get("date")) if v)
+    parts = [f"<h1>{html.escape(plan.title)}</h1>", f"<p>{html.escape(plan.text)}</p>" if plan.text else "",
+             f"<p class=note>{facts}</p>"]
     parts += [f"<p class=warn>{html.escape(w)}</p>" for w in warned]
     parts.append("<h2>Figures</h2>")
     for f in figures:
@@ -42,13 +47,17 @@ def write(directory, plan, warned, machine, tables, figures):
         parts.append(f'<figure id="{f.name}">{f.svg(os.path.join(directory, "figures"))}{note}</figure>')
     parts.append("<h2>Tables</h2>")
     parts += [t.html() for t in tables]
-    parts.append(f"<h2>How to repeat</h2><pre>{html.escape(machine.get('command', ''))}</pre><pre>{html.escape(open(plan.path, encoding='utf-8').read())}</pre>")
+    with open(plan.path, encoding="utf-8") as f:
+        text = f.read()
+    parts.append(f"<h2>How to repeat</h2><pre>{html.escape(machine.get('command', ''))}</pre>"
+                 f"<pre>{html.escape(text)}</pre>")
     page(os.path.join(directory, "report.html"), plan.title, parts)
 
 
 def page(path, title, parts):
-    """An HTML file that needs no other."""
-    text = f"<!doctype html><html lang=en><meta charset=utf-8><title>{html.escape(title)}</title><style>{STYLE}</style>\n" + "\n".join(parts) + "</html>\n"
+    """A self-contained HTML file."""
+    head = f"<!doctype html><html lang=en><meta charset=utf-8><title>{html.escape(title)}</title><style>{STYLE}</style>"
+    text = f"{head}\n" + "\n".join(parts) + "</html>\n"
     with replacing(path) as f:
         f.write(text)
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Plans of OpenSHMEM: apps/shmem_bench under Tweed and under other implementations, in turns.
 
-Each run writes DIR/runs/KEY.json; DIR/runs.csv has a line for each figure that a run printed, and all else is made from that."""
+Each run writes DIR/runs/KEY.json; DIR/runs.csv has a line for each figure that a run printed, from which all else is
+derived."""
 import csv
 import fnmatch
 import os
@@ -29,8 +30,8 @@ RESULT = re.compile(r"^([a-z_0-9.]+)\|([0-9.]+)\|(\S+)$", re.M)
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """What is run how; @turns: measures, all if empty, of the runs of a round; @options: of each launcher, by implementation, "NAME" or
-    "NAME, VARIANT"."""
+    """The runs of a plan.  @turns: measures, all if empty, of the runs of a round; @options: of each launcher, by
+    implementation, "NAME" or "NAME, VARIANT"."""
     name: str
     text: str
     pes: tuple
@@ -41,7 +42,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Wanted:
-    """The bound on ratios to any other implementation, of measures that fit a pattern."""
+    """The bound on ratios to any other implementation, for measures that match a pattern."""
     place: str
     measures: tuple
     ratio: float
@@ -57,10 +58,12 @@ class ShmemPlan(File):
         for name, other in self.others.items():
             self.known(other, {"compile", "run", "environment"}, f"other.{name}")
             if not all(self.typed(other, k, str, "") for k in ("compile", "run")):
-                raise Refused(f"{path}: other.{name} takes compile and run, the commands before the source and before -n")
+                raise Refused(f"{path}: other.{name} takes compile and run, the commands before the source and before "
+                              f"-n")
         self.places = [self.place(t) for t in self.typed(self.table, "places", list, [])]
         self.wanted = [self.bound(t) for t in self.typed(self.table, "wanted", list, [])]
-        self.runs = [(place, pes, turn, who) for place in self.places for pes in place.pes for turn in range(len(place.turns))
+        self.runs = [(place, pes, turn, who) for place in self.places for pes in place.pes
+                     for turn in range(len(place.turns))
                      for who in place.options]
 
     def place(self, t):
@@ -76,25 +79,29 @@ class ShmemPlan(File):
             raise Refused(f"{self.path}: place {name}: measure is a list, or turns is a list of such lists")
         for who in options:
             if who.split(",")[0] not in (TWEED, *self.others):
-                raise Refused(f"{self.path}: place {name}: there is no implementation {who}: there are {', '.join((TWEED, *self.others))}")
+                raise Refused(f"{self.path}: place {name}: there is no implementation {who}: there are "
+                              f"{', '.join((TWEED, *self.others))}")
         return Place(name, self.typed(t, "text", str, name), tuple(pes), tuple(map(tuple, turns)),
                      self.typed(t, "start", bool, False), {TWEED: "", **options})
 
     def bound(self, t):
         self.known(t, {"place", "measures", "ratio"}, "[[wanted]]")
         if self.typed(t, "place", str, "") not in [p.name for p in self.places]:
-            raise Refused(f"{self.path}: [[wanted]] names no place of this plan: there are {', '.join(p.name for p in self.places)}")
-        return Wanted(t["place"], tuple(self.typed(t, "measures", list, [])), float(self.typed(t, "ratio", (int, float), 1)))
+            raise Refused(f"{self.path}: [[wanted]] names no place of this plan: there are "
+                          f"{', '.join(p.name for p in self.places)}")
+        return Wanted(t["place"], tuple(self.typed(t, "measures", list, [])),
+                      float(self.typed(t, "ratio", (int, float), 1)))
 
 
 # ---- running ----
 
 def result_name(place, pes, turn, who, repetition):
-    return re.sub(r"[^A-Za-z0-9-]+", "_", f"{place.name}-{pes}-{who}" + (f"-{turn}" if len(place.turns) > 1 else "")) + f".{repetition}.json"
+    return re.sub(r"[^A-Za-z0-9-]+", "_", f"{place.name}-{pes}-{who}" +
+                  (f"-{turn}" if len(place.turns) > 1 else "")) + f".{repetition}.json"
 
 
 class Executor:
-    """One run at a time: what is measured are times."""
+    """One run at a time, because times are measured."""
 
     def __init__(self, plan, directory, tweed):
         self.plan, self.tweed, self.directory = plan, tweed, directory
@@ -102,14 +109,17 @@ class Executor:
         os.makedirs(os.path.join(directory, "runs"), exist_ok=True)
 
     def build(self):
-        """A program for each implementation; returns those whose compiler is not here."""
-        source = next((s for s in (os.path.join(HERE, "..", "apps", "shmem_bench.c"), os.path.join(HERE, "shmem_bench.c")) if os.path.exists(s)), None)
+        """Compile a program for each implementation; return those whose compiler is not installed."""
+        source = next((s for s in (os.path.join(HERE, "..", "apps", "shmem_bench.c"),
+                                   os.path.join(HERE, "shmem_bench.c")) if os.path.exists(s)), None)
         if not source:
             raise Refused(f"there is no shmem_bench.c beside {HERE}: install Tweed as a whole")
         absent = []
-        for i, (name, compiler) in enumerate([(TWEED, [self.tweed, "oshcc", "-O2"])] + [(n, shlex.split(o["compile"])) for n, o in self.plan.others.items()]):
+        for i, (name, compiler) in enumerate([(TWEED, [self.tweed, "oshcc", "-O2"])] +
+                                             [(n, shlex.split(o["compile"])) for n, o in self.plan.others.items()]):
             program = os.path.join(os.path.abspath(self.directory), f"program-{i}")
-            if not shutil.which(compiler[0]) or (name != TWEED and not shutil.which(shlex.split(self.plan.others[name]["run"])[0])):
+            if not shutil.which(compiler[0]) or (name != TWEED
+                                                 and not shutil.which(shlex.split(self.plan.others[name]["run"])[0])):
                 absent.append(name)
                 continue
             done = subprocess.run([*compiler, "-o", program, source], capture_output=True, text=True)
@@ -122,9 +132,10 @@ class Executor:
         return os.path.join(self.directory, "runs", result_name(*run))
 
     def run_all(self):
-        """Round by round, implementations side by side."""
+        """Run round by round, implementations in turns."""
         runs = [r for r in self.plan.runs if r[3].split(",")[0] in self.programs]
-        todo = to_run([(*r, i) for i in range(self.plan.repetitions) for r in runs], self.path, lambda *r: self.identity(*r[:4]), self.plan.timeout)
+        todo = to_run([(*r, i) for i in range(self.plan.repetitions) for r in runs], self.path,
+                      lambda *r: self.identity(*r[:4]), self.plan.timeout)
         progress = Progress(len(todo))
         try:
             for place, pes, turn, who, repetition in todo:
@@ -144,7 +155,8 @@ class Executor:
 
     def identity(self, place, pes, turn, who):
         tools = [tools_digest(self.tweed)] if who.split(",")[0] == TWEED else []
-        return identity([*self.command(place, pes, who), *place.turns[turn], place.start, *tools], self.environment(who), [self.programs[who.split(",")[0]]])
+        return identity([*self.command(place, pes, who), *place.turns[turn], place.start, *tools],
+                        self.environment(who), [self.programs[who.split(",")[0]]])
 
     def one(self, place, pes, turn, who, repetition):
         environment = without_settings() | self.environment(who)
@@ -160,25 +172,27 @@ class Executor:
         return result
 
     def execute(self, command, environment):
-        """A run that printed all of its figures is good, however it ended: some implementations crash when all is done."""
+        """A run that printed all of its figures is valid, however it ended: some implementations crash at the end."""
         begun, others = time.monotonic(), Others()
         with spawn(command, environment) as child:
             out, err, late = finish(child, self.plan.timeout)
         complete = "end" in out.splitlines()
-        return {"state": "timeout" if late else "ok" if complete else "failed", "exit_status": child.returncode, "wall": time.monotonic() - begun, "others": others.share(),
-                "measured": {name: [float(value), unit] for name, value, unit in RESULT.findall(out)}, "errors": err[-2000:]}
+        return {"state": "timeout" if late else "ok" if complete else "failed", "exit_status": child.returncode,
+                "wall": time.monotonic() - begun, "others": others.share(),
+                "measured": {name: [float(value), unit] for name, value, unit in RESULT.findall(out)},
+                "errors": err[-2000:]}
 
 
-# ---- what came out ----
+# ---- results ----
 
 def reduce(directory, plan):
-    """Write runs.csv: of the runs that the plan has."""
+    """Write runs.csv for the plan's runs."""
     write_measured(directory, COLUMNS, lambda measured: [(measure, *value) for measure, value in measured.items()],
                    {result_name(*r, i) for r in plan.runs for i in range(plan.repetitions)})
 
 
 class Data:
-    """Figures of rounds, by (place, pes, implementation, measure); @units by measure; @bad: runs that did not end well."""
+    """Figures of rounds, by (place, pes, implementation, measure); @units by measure; @bad: failed runs."""
 
     def __init__(self, directory, plan):
         self.plan, self.units, self.printed, found, bad = plan, {}, {}, {}, {}
@@ -199,12 +213,12 @@ class Data:
         return statistics.median(rounds.values()) if rounds else None
 
     def measures(self, place):
-        """Those of a place, in the order in which they were printed."""
+        """The measures of a place, in the order in which they were printed."""
         return list(self.printed.get(place.name, ()))
 
     def ratio(self, place, pes, other, measure):
-        """Median over the rounds of ours over the other's, which was measured in the same round; of rates, of the other's over ours: below
-        1 Tweed is the faster one.  None: in no round both were measured."""
+        """Median over the rounds of Tweed's time divided by the other's in the same round; for rates, of the other's
+        divided by Tweed's: below 1 Tweed is faster.  None: no round has both."""
         one, two = (self.found.get((place.name, pes, who, measure), {}) for who in (TWEED, other))
         if self.units.get(measure) in RATES:
             one, two = two, one

@@ -9,7 +9,7 @@ DASH = "–"
 
 
 def show(value, digits=3):
-    """A cell: numbers with some significant digits and thousands apart, nothing as a dash."""
+    """A cell: numbers with a few significant digits and thousands separated, None as a dash."""
     if value is None:
         return DASH
     if isinstance(value, str):
@@ -20,7 +20,8 @@ def show(value, digits=3):
 
 
 def escape_latex(text):
-    replace = {"&": r"\&", "%": r"\%", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\^{}",
+    replace = {"&": r"\&", "%": r"\%", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}",
+               "^": r"\^{}",
                "\\": r"\textbackslash{}", DASH: "--", "×": r"$\times$", "≥": r"$\geq$", "≤": r"$\leq$"}
     return "".join(replace.get(c, c) for c in text)
 
@@ -39,7 +40,8 @@ class Table:
     def text(self):
         cells = [self.columns] + self.rows
         width = [max(len(r[i]) for r in cells) for i in range(len(self.columns))]
-        lines = ["  ".join(c.ljust(w) if i < self.left else c.rjust(w) for i, (c, w) in enumerate(zip(r, width))).rstrip() for r in cells]
+        lines = ["  ".join(c.ljust(w) if i < self.left else c.rjust(w) for i,
+                           (c, w) in enumerate(zip(r, width))).rstrip() for r in cells]
         lines.insert(1, "-" * max(map(len, lines)))
         return "\n".join([self.title, "", *lines, *(["", self.note] if self.note else [])]) + "\n"
 
@@ -55,8 +57,10 @@ class Table:
             return " & ".join(map(escape_latex, cells)) + r" \\"
         form = "l" * self.left + "r" * (len(self.columns) - self.left)
         note = ["", r"\medskip", escape_latex(self.note)] if self.note else []
-        return "\n".join([r"\begin{table}", r"\centering", rf"\caption{{{escape_latex(self.title)}}}", rf"\begin{{tabular}}{{{form}}}",
-                          r"\hline", line(self.columns), r"\hline", *map(line, self.rows), r"\hline", r"\end{tabular}", *note,
+        return "\n".join([r"\begin{table}", r"\centering", rf"\caption{{{escape_latex(self.title)}}}",
+                          rf"\begin{{tabular}}{{{form}}}",
+                          r"\hline", line(self.columns), r"\hline", *map(line, self.rows), r"\hline", r"\end{tabular}",
+                          *note,
                           r"\end{table}"]) + "\n"
 
     def html(self):
@@ -64,10 +68,12 @@ class Table:
             classes = " ".join(c for c in ("l" if i < self.left else "", mark) if c)
             return f"<{tag}" + (f' class="{classes}"' if classes else "") + f">{html.escape(text)}</{tag}>"
         head = "".join(cell("th", c, i) for i, c in enumerate(self.columns))
-        body = "\n".join("<tr>" + "".join(cell("td", c, i, self.marks.get((n, i), "")) for i, c in enumerate(row)) + "</tr>"
+        body = "\n".join("<tr>" + "".join(cell("td", c, i, self.marks.get((n, i), "")) for i, c in enumerate(row)) +
+                         "</tr>"
                          for n, row in enumerate(self.rows))
         note = f"<p class=note>{html.escape(self.note)}</p>" if self.note else ""
-        return f'<h3 id="{self.name}">{html.escape(self.title)}</h3>\n<div class=wide><table><tr>{head}</tr>\n{body}</table></div>{note}\n'
+        return (f'<h3 id="{self.name}">{html.escape(self.title)}</h3>\n<div class=wide><table><tr>{head}</tr>\n'
+                f'{body}</table></div>{note}\n')
 
     def write(self, directory):
         os.makedirs(directory, exist_ok=True)
@@ -77,7 +83,7 @@ class Table:
 
 
 def write_all(directory, tables):
-    """The tables of a result, in its folder; those that an earlier state had and this one lacks are removed."""
+    """Write the tables of a result to its folder, and remove those of an earlier state that this one lacks."""
     folder = os.path.join(directory, "tables")
     for t in tables:
         t.write(folder)

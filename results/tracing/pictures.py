@@ -10,12 +10,13 @@ from .times import episodes, flatten, object_name, waits
 COLUMNS = 600  # of a picture
 OBJECTS = 20  # in it
 WIDTH = 1100
-PALETTE = {"user": "#8fbc8f", "protocol": "#e69f00", "polling": "#999999", "write_doubling": "#cc79a7", "comm_wait": "#d55e00"}
+PALETTE = {"user": "#8fbc8f", "protocol": "#e69f00", "polling": "#999999", "write_doubling": "#cc79a7",
+           "comm_wait": "#d55e00"}
 MARKS = {"read_fault": (0.34, "#0072b2"), "write_fault": (0.39, "#000000"), "message_out": (0.44, "#9400d3")}
 
 
 def picture(name, title, height, lines, blocks):
-    """None without anything to draw."""
+    """None if there is nothing to draw."""
     if not any(blocks.values()):
         return None
     body = "".join(block(n, rows) for n, rows in blocks.items() if rows) + "\n".join(lines) + "\n"
@@ -35,7 +36,7 @@ def binned(segments, begin, width):
 
 
 def thinned(events, begin, width, y):
-    """A mark for each bin that has one."""
+    """A mark for each bin with an event."""
     return [(begin + (i + 0.5) * width, y) for i in sorted({int((e.t - begin) / width) for e in events})]
 
 
@@ -61,18 +62,22 @@ def timeline(trace):
         for kind, (at, _) in MARKS.items():
             marks[kind] += thinned([e for e in ring.events if e.kind == kind], begin, width, y + at)
     measured = [e.t for e in trace.rings[rows[0]].events if e.kind in ("measure_begin", "measure_end")]
-    plots = [f"${n} using 1:2:3:4:5:6 with boxxyerror lc rgb '{PALETTE[n]}' title {quote(n.replace('_', ' '))}" for n in boxes if boxes[n]]
-    plots += [f"${n} using 1:2 with points pt 7 ps 0.2 lc rgb '{MARKS[n][1]}' title {quote(n.replace('_out', '').replace('_', ' '))}"
+    plots = [f"${n} using 1:2:3:4:5:6 with boxxyerror lc rgb '{PALETTE[n]}' title {quote(n.replace('_', ' '))}"
+             for n in boxes if boxes[n]]
+    plots += [f"${n} using 1:2 with points pt 7 ps 0.2 lc rgb '{MARKS[n][1]}' title "
+              f"{quote(n.replace('_out', '').replace('_', ' '))}"
               for n in marks if marks[n]]
     tics = ", ".join(f"{quote(trace.name(who))} {len(rows) - i}" for i, who in enumerate(rows))
     lines = [f"set arrow from {t}, graph 0 to {t}, graph 1 nohead dt 2" for t in measured[-2:]]
-    lines += [f"set ytics ({tics})", "unset grid", f"set yrange [0.4:{len(rows) + 0.6}]", f"set xrange [{begin}:{end + width}]",
+    lines += [f"set ytics ({tics})", "unset grid", f"set yrange [0.4:{len(rows) + 0.6}]",
+              f"set xrange [{begin}:{end + width}]",
               "set xlabel 'seconds'", "set style fill solid noborder", "plot " + ", ".join(plots)]
-    return picture("timeline", "Timeline; broken lines: the part that is measured", 120 + 28 * len(rows), lines, {**boxes, **marks})
+    return picture("timeline", "Timeline; broken lines: the part that is measured", 120 + 28 * len(rows), lines,
+                   {**boxes, **marks})
 
 
 def columns_of(trace, pages):
-    """Pages in rising order, in as many groups as there are columns; and the address at which some of them begin."""
+    """Pages in ascending order, in as many groups as there are columns; and the start addresses of some of them."""
     numbers = sorted(pages)
     group = -(-len(numbers) // COLUMNS)
     groups = [numbers[at:at + group] for at in range(0, len(numbers), group)] if numbers else []
@@ -89,15 +94,17 @@ def heat(trace, pages):
     for y, (name, measure) in enumerate(measures.items()):
         values = [max(measure(pages[n]) for n in g) for g in groups]
         top[name] = max(values, default=0)
-        # Each measure has the whole of the colours: shares of the greatest.
-        blocks[name] = [(i, -y, i - 0.5, i + 0.5, -y - 0.45, -y + 0.4, v / top[name]) for i, v in enumerate(values) if v]
+        # Each measure uses the whole range of colours, relative to its maximum.
+        blocks[name] = [(i, -y, i - 0.5, i + 0.5, -y - 0.45, -y + 0.4, v / top[name]) for i,
+                        v in enumerate(values) if v]
         if blocks[name]:
             plots.append(f"${name} using 1:2:3:4:5:6:7 with boxxyerror lc palette notitle")
     blocks["marks"] = [(i, 0.6) for i, g in enumerate(groups) if false.intersection(g)]
     if blocks["marks"]:
         plots.append("$marks using 1:2 with points pt 11 ps 0.4 lc rgb 'red' title 'shared falsely'")
     rows = ", ".join(f"{quote(f'{name}, to {top[name]}')} {-y}" for y, name in enumerate(measures))
-    lines = ["set palette defined (0 '#fff7bc', 1 '#fe9929', 2 '#993404')", "set cbrange [0:1]", "set cbtics ('none' 0, 'most' 1)",
+    lines = ["set palette defined (0 '#fff7bc', 1 '#fe9929', 2 '#993404')", "set cbrange [0:1]",
+             "set cbtics ('none' 0, 'most' 1)",
              "unset grid", "set style fill solid noborder", f"set ytics ({rows})", "set yrange [-2.6:0.9]",
              f"set xtics ({', '.join(f'{quote(t)} {i}' for t, i in tics)})", f"set xrange [-0.5:{len(groups) - 0.5}]",
              f"set xlabel {quote(f'address of the pages that were used, from {trace.space:x} on (hexadecimal)')}",
@@ -111,7 +118,8 @@ def locks(trace):
     top = sorted(taken, key=lambda x: -x[1])[:OBJECTS]
     tics = ", ".join(f"{quote(object_name(h))} {i}" for i, (h, _, _) in enumerate(top))
     return picture("locks", "Waits for locks", 320, [
-        f"set xtics ({tics}) rotate by -45", "set ylabel 'wait, ms'", "set boxwidth 0.8", "set yrange [0:*]", f"set xrange [-1:{len(top)}]",
+        f"set xtics ({tics}) rotate by -45", "set ylabel 'wait, ms'", "set boxwidth 0.8", "set yrange [0:*]",
+        f"set xrange [-1:{len(top)}]",
         "plot $waits using 1:2 with boxes lc rgb '#e69f00' title 'all waits', "
         "$waits using 1:3 with boxes lc rgb '#d55e00' title 'of these, for another node'"],
         {"waits": [(i, a * 1e3, r * 1e3) for i, (_, a, r) in enumerate(top)]})
@@ -126,9 +134,10 @@ def barriers(trace):
             blocks[f"b{len(blocks)}"] = rows
     plots = [f"${n} using 1:2 with points pt 7 ps 0.4 title {quote(t)}" for n, t in zip(blocks, names)]
     return picture("barriers", "Skew of barriers: from the first arrival to the last", 320, [
-        "set xlabel 'seconds'", "set ylabel 'skew, us'", "set logscale y", "set xrange [0:*]", "plot " + ", ".join(plots)], blocks)
+        "set xlabel 'seconds'", "set ylabel 'skew, us'", "set logscale y", "set xrange [0:*]",
+        "plot " + ", ".join(plots)], blocks)
 
 
 def make(trace, pages):
-    """Those that have something to draw."""
+    """The pictures that are not empty."""
     return [p for p in (timeline(trace), heat(trace, pages), locks(trace), barriers(trace)) if p]

@@ -1,24 +1,26 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Pages of a trace: who used them, what that cost, and whether they were shared falsely.
+"""Pages of a trace: the processors that used them, the cost, and whether they were shared falsely.
 
-An *interval* is what lies between two barriers, or broadcasts, of all processors.  Two nodes that use a page in one interval, one
-of them writing, share it falsely there if they use different bytes.  Known of that are the bytes of diffs (first, last, how many,
-and which 64ths of the page) and the byte of each fault.  Where neither node takes a lock or a flag in the interval, nothing orders
-the two uses, so in a program without data races they are of different bytes; elsewhere the known bytes decide."""
+An *interval* is the time between two barriers, or broadcasts, of all processors.  Two nodes that use a page in one
+interval, one of them writing, share it falsely there if they use different bytes.  The trace contains the bytes of
+diffs (first, last, how many, and which 64ths of the page) and the byte of each fault.  Where neither node takes a lock
+or a flag in the interval, nothing orders the two uses, so in a program without data races they are of different bytes;
+elsewhere the known bytes decide."""
 import bisect
 import collections
 import itertools
 
-WRITES = ("diff_out", "diff_update", "doubled", "write_fault")  # of stores; not home_flush, of pages that may have been kept writable
-ORDER = ("lock_take", "lock_release", "flag_seen", "flag_set", "barrier_leave")  # but for barriers of all
+# of stores; not home_flush, whose pages may be writable by retention
+WRITES = ("diff_out", "diff_update", "doubled", "write_fault")
+ORDER = ("lock_take", "lock_release", "flag_seen", "flag_set", "barrier_leave")  # without barriers of all
 COUNTED = WRITES + ("read_fault", "fetch", "invalidation")
 
-# Bytes that a node has used: from first to last, all of them or not, and in which 64ths of the page.
+# Bytes that a node has used: from first to last, whether all of them, and in which 64ths of the page.
 Area = collections.namedtuple("Area", "first last whole blocks write")
 
 
 class Use:
-    """What one node did to a page in an interval, as far as it is known."""
+    """The known accesses of one node to a page in an interval."""
 
     def __init__(self):
         self.writes = False
@@ -32,7 +34,7 @@ class Use:
 
     def add_fault(self, byte, block, write):
         self.writes = self.writes or write
-        if byte < 64 * block:  # else it is not known
+        if byte < 64 * block:  # otherwise unknown
             self.areas.add(Area(byte, byte, True, 1 << byte // block, write))
 
     def extent(self):
@@ -41,7 +43,7 @@ class Use:
 
 
 def same_bytes(x, y):
-    """Did two uses, one of them a write, touch a byte in common?  None: it cannot be told."""
+    """Did two uses, one of them a write, touch a byte in common?  None: unknown."""
     pairs = [(a, b) for a in x.areas for b in y.areas if a.write or b.write]
     meeting = [(a, b) for a, b in pairs if a.first <= b.last and b.first <= a.last and a.blocks & b.blocks]
     if any(a.whole and b.whole for a, b in meeting):
@@ -71,7 +73,8 @@ class Page:
 
 
 def of_all(handle, processors):
-    """Is it a barrier of all processors?  Bits 12 to 27 of a handle say how many take part; 0: tw_barrier_all."""
+    """Is it a barrier of all processors?  Bits 12 to 27 of a handle are the number of participants; 0:
+    tw_barrier_all."""
     return (handle >> 12 & 0xffff) in (0, processors)
 
 
@@ -139,7 +142,7 @@ def judge(page, by_node, ordered):
 
 
 class Allocations:
-    """Which allocation, or global variable, an address belongs to; of several in the course of the run, the last."""
+    """The allocation, or global variable, of an address; if there were several during the run, the last."""
 
     def __init__(self, trace):
         blocks = {address: (-1, size, name) for address, size, name in trace.tail["globals"]}
@@ -162,13 +165,13 @@ class Allocations:
 
 
 def false_pages(pages):
-    """Pages shared falsely in most intervals in which they were shared, the most costly first."""
+    """Pages that were shared falsely in most intervals in which they were shared, the most costly first."""
     found = [(n, p) for n, p in pages.items() if p.false > p.true and len(p.sharers) > 1]
     return sorted(found, key=lambda x: (-x[1].false * x[1].cost, x[0]))
 
 
 def describe(trace, number, page, allocations):
-    """One line for each node: which bytes of which allocation it uses."""
+    """One line for each node: the bytes and allocations that it uses."""
     base = trace.space + number * trace.page_size
     lines = []
     for node in sorted(page.extents):

@@ -23,10 +23,13 @@ def processors(trace):
             times[trace.head["spans"][category]] += end - begin
         begin, end = ring.extent
         user = None if who[1] == trace.processors else seconds(max(0.0, end - begin - sum(times.values())))
-        rows.append([trace.name(who), user, seconds(times["protocol"]), seconds(times["comm_wait"]), kinds["read_fault"],
-                     kinds["write_fault"], kinds["fetch"], kinds["diff_out"] + kinds["diff_update"], kinds["message_out"],
+        rows.append([trace.name(who), user, seconds(times["protocol"]), seconds(times["comm_wait"]),
+                     kinds["read_fault"],
+                     kinds["write_fault"], kinds["fetch"], kinds["diff_out"] + kinds["diff_update"],
+                     kinds["message_out"],
                      sum(ring.written), ring.lost])
-    return Table("processors", "Processors", ["", "user", "protocol", "wait", "read faults", "write faults", "fetches", "diffs",
+    return Table("processors", "Processors", ["", "user", "protocol", "wait", "read faults", "write faults", "fetches",
+                                              "diffs",
                                               "messages", "events", "lost"], rows)
 
 
@@ -40,10 +43,13 @@ def pages(trace, used, allocations):
     rows = []
     for number, page in sorted(used.items(), key=lambda x: (-x[1].cost, x[0]))[:ROWS]:
         verdict = "false sharing" if page.false > page.true else "true sharing" if page.true else None
-        rows.append([hex(trace.space + number * trace.page_size), page_names(trace, allocations, number), verdict, page.read_faults,
-                     page.write_faults, page.fetches, page.diffs, page.invalidations, len(page.sharers), len(page.writers)])
+        rows.append([hex(trace.space + number * trace.page_size), page_names(trace, allocations, number), verdict,
+                     page.read_faults,
+                     page.write_faults, page.fetches, page.diffs, page.invalidations, len(page.sharers),
+                     len(page.writers)])
     title = f"Pages: {len(used)}" + (f", the {ROWS} busiest" if len(used) > ROWS else "")
-    return Table("pages", title, ["page", "allocated at", "in one interval", "read faults", "write faults", "fetches", "diffs",
+    return Table("pages", title, ["page", "allocated at", "in one interval", "read faults", "write faults", "fetches",
+                                  "diffs",
                                   "invalidations", "nodes", "writers"], rows, left=3)
 
 
@@ -51,8 +57,10 @@ def shared_falsely(trace, used, allocations):
     rows = []
     for number, page in sharing.false_pages(used)[:ROWS]:
         for node, part, text in sharing.describe(trace, number, page, allocations):
-            rows.append([hex(trace.space + number * trace.page_size), f"node {node}", part, text, page.false, page.cost])
-    return Table("false", "Shared falsely, the most costly first", ["page", "used by", "", "of what was allocated at", "intervals",
+            rows.append([hex(trace.space + number * trace.page_size), f"node {node}", part, text, page.false,
+                         page.cost])
+    return Table("false", "Shared falsely, the most costly first",
+                 ["page", "used by", "", "of what was allocated at", "intervals",
                                                                     "faults, fetches, diffs"], rows, left=4)
 
 
@@ -71,7 +79,8 @@ def barriers(passed):
         last, times = collections.Counter(a[-1][1] for a in known).most_common(1)[0]
         rows.append([object_name(handle), len(skews), seconds(sum(skews) / len(skews)), seconds(max(skews)),
                      seconds(sum(until - since for _, since, until, _ in w)), f"{last[0]}.{last[1]} ({times})"])
-    return Table("barriers", "Barriers", ["barrier", "times", "mean skew", "greatest skew", "waits", "most often last"], rows)
+    return Table("barriers", "Barriers", ["barrier", "times", "mean skew", "greatest skew", "waits", "most often last"],
+                 rows)
 
 
 def flags(seen):
@@ -81,7 +90,7 @@ def flags(seen):
 
 
 def make(trace, used):
-    """Those that have rows."""
+    """The tables with rows."""
     allocations = sharing.Allocations(trace)
     some = [processors(trace), pages(trace, used, allocations), shared_falsely(trace, used, allocations),
             locks(waits(trace, "lock_wait", "lock_take")), barriers(waits(trace, "barrier_arrive", "barrier_leave")),

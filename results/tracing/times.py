@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Times of a trace: what processors did when, and what they waited for."""
+"""Times of a trace: activities of the processors over time, and their waits."""
 import collections
 
 
@@ -15,7 +15,8 @@ def flatten(ring):
             if stack:
                 stack[-1][0] = max(stack[-1][0], end)
 
-    for begin, end, category in sorted(((e.a, e.t, e.page) for e in ring.events if e.kind == "span"), key=lambda s: (s[0], -s[1])):
+    for begin, end, category in sorted(((e.a, e.t, e.page) for e in ring.events if e.kind == "span"),
+                                       key=lambda s: (s[0], -s[1])):
         close(begin)
         if stack and begin > stack[-1][0]:
             out.append((stack[-1][0], begin, stack[-1][2]))
@@ -45,7 +46,7 @@ def waits(trace, begin, end):
 
 
 def episodes(handle_waits):
-    """{which time: [(arrival, processor)]} of a barrier, where all that came to the fullest are known."""
+    """{which time: [(arrival, processor)]} of a barrier, for times of which all arrivals are known."""
     by_number = collections.defaultdict(list)
     for who, arrival, _, e in handle_waits:
         by_number[e.b].append((arrival, who))

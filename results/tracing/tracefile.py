@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reads what `tweed run --trace FILE` has written; the format is that of doc/guide/tracing.md."""
+"""Reads files written by `tweed run --trace FILE`; doc/guide/tracing.md describes the format."""
 import collections
 import json
 import struct
@@ -11,7 +11,8 @@ SECTION = struct.Struct("<II")
 PIECE = struct.Struct("<HHHHQQ")
 EVENT = struct.Struct("<QHHIQQ")
 HEAD, EVENTS, TAIL = 1, 2, 3
-HEAD_KEYS = {"date", "program", "arguments", "protocol", "transport", "nodes", "processors", "host_nodes", "page_size", "kinds", "spans"}
+HEAD_KEYS = {"date", "program", "arguments", "protocol", "transport", "nodes", "processors", "host_nodes", "page_size",
+             "kinds", "spans"}
 TAIL_KEYS = {"status", "clocks", "symbols", "globals"}
 NO_NODE, NO_PAGE, UNKNOWN = 0xffff, 0xffffffff, 0xffffffffffffffff
 
@@ -19,12 +20,12 @@ Event = collections.namedtuple("Event", "t kind node page a b")  # t: seconds fr
 
 
 class Ring:
-    """What one processor, or an agent's service, has recorded, in its order."""
+    """The events of one processor, or an agent's service, in order."""
 
     def __init__(self):
         self.written = [0, 0]  # events; allocations
         self.kept = [0, 0]
-        self.space = 0  # where the processor had the shared space
+        self.space = 0  # the processor's address of the shared space
         self.events = []
 
     @property
@@ -33,7 +34,7 @@ class Ring:
 
     @property
     def extent(self):
-        """When the first began, and the last was over."""
+        """Start of the first event, and end of the last."""
         if not self.events:
             return 0.0, 0.0
         return min(e.a if e.kind == "span" else e.t for e in self.events), self.events[-1].t
@@ -54,7 +55,8 @@ class Trace:
         self.rings = collections.defaultdict(Ring)
         try:
             raw = self._read(memoryview(data))
-            self.nodes, self.processors, self.page_size = (int(self.head[k]) for k in ("nodes", "processors", "page_size"))
+            self.nodes, self.processors, self.page_size = (int(self.head[k])
+                                                           for k in ("nodes", "processors", "page_size"))
             self.space = max((r.space for r in self.rings.values()), default=0)
             self._translate(raw)
         except (ValueError, KeyError, TypeError, IndexError, AttributeError, struct.error) as e:
@@ -86,7 +88,8 @@ class Trace:
         return raw
 
     def _check(self):
-        if not (HEAD_KEYS <= self.head.keys() and TAIL_KEYS <= self.tail.keys()) or len(self.tail["clocks"]) != self.head["nodes"]:
+        if not (HEAD_KEYS <= self.head.keys()
+                and TAIL_KEYS <= self.tail.keys()) or len(self.tail["clocks"]) != self.head["nodes"]:
             raise ValueError
         if not (1 <= self.head["nodes"] <= 256 and 1 <= self.head["processors"] <= 64 and self.head["host_nodes"] >= 1):
             raise ValueError
@@ -94,7 +97,7 @@ class Trace:
             raise ValueError
 
     def _translate(self, raw):
-        """Numbers become names and seconds, on the launcher's clock; spans' beginnings too."""
+        """Convert numbers to names, and times to seconds on the launcher's clock, also spans' beginnings."""
         kinds, shift = self.head["kinds"], [c["offset_ns"] for c in self.tail["clocks"]]
         span = kinds.index("span")
         begin = min((min(e[0], e[4]) if e[1] == span else e[0]) - shift[node] for (node, _), events in raw.items()

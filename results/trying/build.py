@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Copies of a program's folder, built natively and with a compiler of Tweed's, and which of those compilers fits."""
+"""Copies of a program's folder, built natively and with one of Tweed's compilers, and the selection of that
+compiler."""
 import contextlib
 import json
 import os
@@ -16,20 +17,23 @@ from harness.plan import Refused
 from . import process
 from .program import KINDS, nearest
 
-LEFT_OUT = (".git", ".hg", ".svn", "CMakeFiles", "CMakeCache.txt", "config.cache", "config.status")  # of other builds, or of no use
+# products of other builds, or not needed
+LEFT_OUT = (".git", ".hg", ".svn", "CMakeFiles", "CMakeCache.txt", "config.cache", "config.status")
 SOURCES = (".c", ".h", ".cc", ".cpp", ".cxx", ".C", ".H", ".hpp", ".hh", ".U", ".in")
-# What sources of programs that only some compilers take have in them; the first that is found decides.
-MARKS = [("openshmem", rb'#\s*include\s*[<"](mpp/|tweed/)?p?shmemx?\.h'), ("tweed", rb'#\s*include\s*[<"]tweed/(tweed|pgas)\.h'),
-         ("parmacs", rb"^\s*(EXTERN_ENV|MAIN_ENV|MAIN_INITENV)\b"), ("openmp", rb"#\s*pragma\s+omp\b|#\s*include\s*[<\"]omp\.h"),
+# Texts in sources that require a certain compiler; the first one found decides.
+MARKS = [("openshmem", rb'#\s*include\s*[<"](mpp/|tweed/)?p?shmemx?\.h'),
+         ("tweed", rb'#\s*include\s*[<"]tweed/(tweed|pgas)\.h'),
+         ("parmacs", rb"^\s*(EXTERN_ENV|MAIN_ENV|MAIN_INITENV)\b"),
+         ("openmp", rb"#\s*pragma\s+omp\b|#\s*include\s*[<\"]omp\.h"),
          ("threads", rb"#\s*include\s*<(pthread\.h|threads\.h|thread|future)>")]
-# What a program that was built natively asks of libraries.
+# Library functions that a natively built program uses.
 SYMBOLS = [("openmp", r" (GOMP_|omp_|__kmpc_)"), ("threads", r" (pthread_create|thrd_create|_ZNSt6thread)")]
-MARK = b"TWEED_BOOT"  # a variable that each program of Tweed's looks for (core/job/join.c)
+MARK = b"TWEED_BOOT"  # a variable that each program of Tweed's reads (core/job/join.c)
 ERROR = re.compile(r"error|undefined reference|cannot find|No rule|not found", re.I)
 
 
 def sentences(text):
-    """What Tweed has said, without its prefix and the number of a processor."""
+    """Tweed's message, without its prefix and the number of a processor."""
     return [m[1] for m in re.finditer(r"^(?:\[[\d.]+\] )?tweed: (?:\d+\.\d+: )?(.+)$", text, re.M)]
 
 
@@ -46,12 +50,13 @@ def is_elf(path, types):
 
 
 def stale(path):
-    """An object, or a program, of another build; libraries may be others'."""
-    return is_elf(path, (1,)) or (is_elf(path, (2, 3)) and os.access(path, os.X_OK) and ".so" not in os.path.basename(path))
+    """Is it an object, or a program, of another build?  Libraries may be third-party ones."""
+    return is_elf(path, (1,)) or (is_elf(path, (2, 3)) and os.access(path, os.X_OK)
+                                  and ".so" not in os.path.basename(path))
 
 
 def files_of(folder):
-    """Relative paths of all that is no folder."""
+    """Relative paths of all files that are not folders."""
     for at, folders, names in os.walk(folder):
         folders.sort()
         for name in sorted(names + [d for d in folders if os.path.islink(os.path.join(at, d))]):
@@ -59,10 +64,12 @@ def files_of(folder):
 
 
 def copy(source, target, without):
-    """A copy of a folder, but for the results' folder @without, which may lie within, other builds' products, and what is no file."""
+    """Copy a folder, except the results' folder @without, which may be inside, products of other builds, and special
+    files."""
     def ignored(at, names):
         paths = [(n, os.path.join(at, n)) for n in names]
-        return {n for n, p in paths if n in LEFT_OUT or os.path.realpath(p) == without or (not os.path.islink(p) and not os.path.isdir(p) and (
+        return {n for n, p in paths if n in LEFT_OUT or os.path.realpath(p) == without
+                or (not os.path.islink(p) and not os.path.isdir(p) and (
             not stat.S_ISREG(os.lstat(p).st_mode) or stale(p)))}
     shutil.rmtree(target, ignore_errors=True)
     try:
@@ -74,7 +81,7 @@ def copy(source, target, without):
 
 
 def build_command(program):
-    """What builds it: as the program says, or by what its folder has."""
+    """The build command: as specified for the program, or by the files in its folder."""
     if program.build:
         return program.build
     has = set(os.listdir(program.folder))
@@ -84,11 +91,12 @@ def build_command(program):
         return "./configure CC={cc} CXX={cxx} && make"
     if has & {"Makefile", "makefile", "GNUmakefile"}:
         return "make CC={cc} CXX={cxx}"
-    raise Refused(f"{program.folder} has no makefile, CMakeLists.txt or configure: say by --build how it is built, such as --build '{{cc}} -O2 -o prog *.c'")
+    raise Refused(f"{program.folder} has no makefile, CMakeLists.txt or configure: say by --build how it is built, "
+                  f"such as --build '{{cc}} -O2 -o prog *.c'")
 
 
 class Tree:
-    """A copy that was built.  Each run finds it as the build has left it: what the one before has changed is put back."""
+    """A copy that was built.  Before each run, changes by the previous run are undone."""
 
     def __init__(self, folder):
         self.folder, self.kept = folder, folder + ".kept"
@@ -103,13 +111,13 @@ class Tree:
         return found
 
     def keep(self):
-        """What the build has made is what runs begin with."""
+        """Record the state after the build, with which runs begin."""
         shutil.rmtree(self.kept, ignore_errors=True)
         shutil.copytree(self.folder, self.kept, symlinks=True)
         self.state = self.look(self.folder)
 
     def changed(self):
-        """Files that a run has written or made; those that it has removed."""
+        """Files that a run has written or created; files that it has removed."""
         now = self.look(self.folder)
         return [n for n in now if self.state.get(n) != now[n]], [n for n in self.state if n not in now]
 
@@ -138,7 +146,7 @@ class Build:
         return os.path.join(self.folder, "wrappers", name)
 
     def wrappers(self):
-        """Commands of one word, which build systems can take for gcc."""
+        """Commands of one word that build systems can use as gcc."""
         out = []
         for name, words in zip(("tweed-gcc", "tweed-g++"), KINDS[self.kind]):
             path = self.wrapper(name)
@@ -150,7 +158,7 @@ class Build:
         return out
 
     def make(self, tree, compilers, identity):
-        """One build, unless it is there; returns {"state": "built" or "failed", "log": ..., "program": digest}."""
+        """Build, unless it was done; return {"state": "built" or "failed", "log": ..., "program": digest}."""
         state_path, log = tree.folder + ".json", tree.folder + ".log"
         if os.path.exists(state_path):
             with open(state_path, encoding="utf-8") as f:
@@ -163,23 +171,26 @@ class Build:
         names = dict(zip(("cc", "cxx"), compilers))
         command = re.sub(r"\{(cc|cxx)\}", lambda m: names[m[1]], build_command(self.program))
         environment = without_settings() | {"CC": compilers[0], "CXX": compilers[1]}
-        done = process.run(["sh", "-c", "exec 2>&1; " + command], tree.folder, environment, log, os.devnull, self.program.build_timeout)
+        done = process.run(["sh", "-c", "exec 2>&1; " + command], tree.folder, environment, log, os.devnull,
+                           self.program.build_timeout)
         text = read(log).decode(errors="replace")
-        made = {"identity": identity, "state": "built" if not done.status and not done.late else "failed", "seconds": done.seconds,
+        made = {"identity": identity, "state": "built" if not done.status and not done.late else "failed",
+                "seconds": done.seconds,
                 "command": command, "why": self.why(done, text)}
         tree.keep()
         write(state_path, made)
         return made
 
     def why(self, done, text):
-        """Why a build has failed, in a line: Tweed's sentence, or what looks like an error."""
+        """The reason of a failed build, in a line: Tweed's sentence, or the first line that resembles an error."""
         if done.late:
             return f"it was not done after {self.program.build_timeout:g} s (build_timeout)"
         said = sentences(text)
         if said:
             return "tweed: " + said[0]
         lines = [line.strip() for line in text.splitlines() if line.strip()]
-        return next((line for line in lines if ERROR.search(line)), lines[-1] if lines else f"it ended with status {done.status}")
+        return next((line for line in lines if ERROR.search(line)),
+                    lines[-1] if lines else f"it ended with status {done.status}")
 
     def executable(self, tree):
         """The program in a tree, or None: the command's first word may be one on the PATH."""
@@ -188,17 +199,18 @@ class Build:
         return path if os.path.isfile(path) and os.access(path, os.X_OK) else None
 
     def missing(self, tree):
-        """Why there is no program after a build, or ""."""
+        """The reason why there is no program after a build, or ""."""
         word = self.program.words(1)[0]
         if self.executable(tree) or (os.sep not in word and shutil.which(word)):
             return ""
-        made = [os.path.relpath(os.path.join(tree.folder, f), os.path.join(tree.folder, self.program.cd)) for f in files_of(tree.folder)
+        made = [os.path.relpath(os.path.join(tree.folder, f), os.path.join(tree.folder, self.program.cd))
+                for f in files_of(tree.folder)
                 if is_elf(os.path.join(tree.folder, f), (2, 3)) and ".so" not in f]
         hint = nearest(word.removeprefix("./"), made) if made else "it made no program at all"
         return f"the build made no {word}: {hint}"
 
     def marked(self):
-        """The kind that the sources speak of, or ""."""
+        """The kind by the sources, or ""."""
         found = set()
         for name in files_of(self.program.folder):
             path = os.path.join(self.program.folder, name)
@@ -209,17 +221,19 @@ class Build:
         return next((kind for kind, _ in MARKS if kind in found), "")
 
     def linked(self):
-        """The kind by what the native program, or a library beside it, takes from others, or ""."""
+        """The kind by the undefined symbols of the native program, or of a library beside it, or ""."""
         path = self.executable(self.native)
         if not path or not is_elf(path, (2, 3)):
             return ""
-        listed = subprocess.run(["ldd", path], capture_output=True, text=True, check=False, cwd=os.path.dirname(path)).stdout
+        listed = subprocess.run(["ldd", path], capture_output=True, text=True, check=False,
+                                cwd=os.path.dirname(path)).stdout
         own = [m for m in re.findall(r"(/\S+)", listed) if m.startswith(self.native.folder)]
-        symbols = "".join(subprocess.run(["nm", "-D", "--undefined-only", f], capture_output=True, text=True, check=False).stdout for f in [path, *own])
+        symbols = "".join(subprocess.run(["nm", "-D", "--undefined-only", f], capture_output=True, text=True,
+                                         check=False).stdout for f in [path, *own])
         return next((kind for kind, mark in SYMBOLS if re.search(mark, symbols)), "")
 
     def is_tweeds(self):
-        """Has the build used the compiler that it was given?  Of scripts it cannot be told."""
+        """Has the build used the compiler that it was given?  For scripts this is unknown."""
         path = self.executable(self.ours)
         if not path or not is_elf(path, (2, 3)):
             return True
@@ -227,13 +241,15 @@ class Build:
 
     def identity(self, *more):
         return digest([json.dumps([build_command(self.program), self.program.cd, *more]).encode(),
-                       *(digest([n.encode(), digest_file(os.path.join(self.program.folder, n))]) .encode() for n in self.sources())])
+                       *(digest([n.encode(), digest_file(os.path.join(self.program.folder, n))]) .encode()
+                         for n in self.sources())])
 
     def sources(self):
         for name in files_of(self.program.folder):
             path = os.path.join(self.program.folder, name)
             inside = os.path.realpath(path).startswith(self.results + os.sep)
-            if not inside and not set(name.split(os.sep)) & set(LEFT_OUT) and (os.path.islink(path) or os.path.isfile(path)) and not stale(path):
+            if not inside and not set(name.split(os.sep)) & set(LEFT_OUT) and (os.path.islink(path)
+                    or os.path.isfile(path)) and not stale(path):
                 yield name
 
     def program_digest(self, tree):
@@ -241,7 +257,8 @@ class Build:
         return digest_file(path).hex() if path else ""
 
     def build(self):
-        """(outcome, why): ("", "") if all that the kind needs was built, else "error" for the native build, "refused" or "build"."""
+        """(outcome, why): ("", "") if all that the kind needs was built, else "error" for the native build, "refused"
+        or "build"."""
         os.makedirs(self.folder, exist_ok=True)
         if self.kind in ("", *("openmp", "threads")):
             made = self.make(self.native, ("gcc", "g++"), self.identity())
@@ -256,7 +273,8 @@ class Build:
             else:
                 self.kind = self.kind or self.linked() or marked
         if not self.kind:
-            return "error", f"neither OpenMP nor threads are used by {self.program.words(1)[0]}: name what it is by --kind ({', '.join(KINDS)})"
+            return "error", (f"neither OpenMP nor threads are used by {self.program.words(1)[0]}: name what it is by "
+                             f"--kind ({', '.join(KINDS)})")
         made = self.make(self.ours, self.wrappers(), self.identity(self.kind, self.tools))
         if made["state"] == "failed":
             return ("refused" if made["why"].startswith("tweed: ") else "build"), made["why"].removeprefix("tweed: ")

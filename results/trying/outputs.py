@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Are two outputs the same?  Numbers by a tolerance, lines that do not count left out, and what two runs of one program print differently."""
+"""Compares outputs: numbers within a tolerance, without ignored lines and differences between two runs of one
+program."""
 import itertools
 import re
 
@@ -9,7 +10,7 @@ LINE = 90  # characters of a line that is quoted
 
 
 def near(a, b, tolerance):
-    """Whole numbers are the same or not; others may differ by @tolerance of the greater one, and of 1."""
+    """Whole numbers must be equal; others may differ by @tolerance, relative to the greater one, and absolute."""
     if a == b:
         return True
     if WHOLE.fullmatch(a) and WHOLE.fullmatch(b):
@@ -19,25 +20,26 @@ def near(a, b, tolerance):
 
 
 class Text:
-    """The lines of an output that count, each as words between numbers, and numbers."""
+    """The compared lines of an output, each as words between numbers, and numbers."""
 
     def __init__(self, data, ignore, unordered):
         lines = data.decode(errors="replace").splitlines()
         self.lines = [(n, line) for n, line in enumerate(lines, 1) if not any(re.search(i, line) for i in ignore)]
         if unordered:
             self.lines.sort(key=lambda line: NUMBER.sub(lambda m: f"{float(m[0]):.6g}", line[1]))
-        self.parts = [([" ".join(t.split()) for t in NUMBER.split(line)], NUMBER.findall(line)) for _, line in self.lines]
+        self.parts = [([" ".join(t.split()) for t in NUMBER.split(line)], NUMBER.findall(line)) for _,
+                      line in self.lines]
 
 
 def unlike(x, y, tolerance):
-    """Numbers of one line that differ, by their place; None: so do its words."""
+    """The places of numbers of one line that differ; None: its words differ, too."""
     if x[0] != y[0]:
         return None
     return {i for i, (a, b) in enumerate(zip(x[1], y[1])) if not near(a, b, tolerance)}
 
 
 class Reference:
-    """Outputs of runs that are right.  What differs from one to the other does not count; @unstable: whole lines come and go."""
+    """Outputs of runs that are right.  Differences between them are ignored; @unstable: whole lines may be missing."""
 
     def __init__(self, outputs, ignore, tolerance, unordered):
         self.data, self.ignore, self.tolerance, self.unordered = outputs[0], ignore, tolerance, unordered
@@ -66,7 +68,8 @@ class Reference:
         """The first difference of @data, in words, or ""."""
         if self.binary:
             at = next((i for i, (a, b) in enumerate(zip(self.data, data)) if a != b), min(len(self.data), len(data)))
-            return "" if data == self.data else f"byte {at}" if at < min(len(self.data), len(data)) else f"{len(data)} bytes in place of {len(self.data)}"
+            return "" if data == self.data else f"byte {at}" if at < min(len(self.data),
+                    len(data)) else f"{len(data)} bytes in place of {len(self.data)}"
         other = Text(data, self.ignore, self.unordered)
         for i, (x, y) in enumerate(itertools.zip_longest(self.text.parts, other.parts)):
             if x is None:
@@ -74,8 +77,10 @@ class Reference:
             if y is None:
                 return f"line {self.text.lines[i][0]} is missing: {quote(self.text.lines[i][1])}"
             mask = self.masked.get(i, set())
-            if mask is not None and (places := unlike(x, y, self.tolerance)) != set() and (places is None or places - mask):
-                return f"line {other.lines[i][0]}: {quote(other.lines[i][1])} in place of {quote(self.text.lines[i][1])}"
+            if mask is not None and (places := unlike(x, y, self.tolerance)) != set() and (places is None
+                                                                                           or places - mask):
+                return (f"line {other.lines[i][0]}: {quote(other.lines[i][1])} in place of "
+                        f"{quote(self.text.lines[i][1])}")
         return ""
 
 

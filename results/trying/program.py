@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is tried (doc/guide/trying.md): a program of one's own, from the command line or from a plan of several."""
+"""Programs to try (doc/guide/trying.md): one from the command line, or several from a plan."""
 import difflib
 import os
 import re
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from harness.plan import Refused, load, settings_of
 
-KINDS = {  # words of the compilers; the runtime's own
+KINDS = {  # the compilers' commands; the runtime's variable
     "openmp": (["omp", "cc"], ["omp", "c++"]),
     "threads": (["cc", "--pthreads"], ["c++", "--pthreads"]),
     "openshmem": (["oshcc"], ["oshc++"]),
@@ -16,10 +16,13 @@ KINDS = {  # words of the compilers; the runtime's own
     "tweed": (["cc", "--no-stores"], ["c++", "--no-stores"]),
 }
 NATIVE = ("openmp", "threads")  # kinds that run without Tweed
-TEXT, WHOLE, NUMBER, TRUTH, LIST, TABLE = "a text", "a whole number", "a number", "true or false", "a list of texts", "a table"
-# What a program may say, in a plan and on the command line, and what a plan may say for all of its programs.
-FIELDS = {"folder": TEXT, "build": TEXT, "command": TEXT, "name": TEXT, "version": TEXT, "kind": TEXT, "cd": TEXT, "compare": LIST, "ignore": LIST,
-          "tolerance": NUMBER, "unordered": TRUTH, "expect": TEXT, "status": WHOLE, "input": TEXT, "env": TABLE, "settings": TABLE, "timeout": NUMBER,
+TEXT, WHOLE, NUMBER, TRUTH, LIST, TABLE = "a text", "a whole number", "a number", "true or false", \
+    "a list of texts", "a table"
+# Fields of a program, in a plan and on the command line, and fields of a plan for all of its programs.
+FIELDS = {"folder": TEXT, "build": TEXT, "command": TEXT, "name": TEXT, "version": TEXT, "kind": TEXT, "cd": TEXT,
+          "compare": LIST, "ignore": LIST,
+          "tolerance": NUMBER, "unordered": TRUTH, "expect": TEXT, "status": WHOLE, "input": TEXT, "env": TABLE,
+          "settings": TABLE, "timeout": NUMBER,
           "slower": NUMBER, "build_timeout": NUMBER, "shapes": LIST, "protocols": LIST, "transports": LIST}
 OWN = ("folder", "command", "name", "version")
 
@@ -58,7 +61,7 @@ class Program:
                     yield (*shape_of(shape), protocol, transport)
 
     def words(self, processors):
-        """The command; threads are those beside main's, which is a thread itself, but for OpenMP."""
+        """The command.  The number of threads excludes main's thread, except for OpenMP."""
         names = {"processors": processors, "threads": max(processors - 1, 1) if self.kind == "threads" else processors}
         return [re.sub(r"\{(processors|threads)\}", lambda m: str(names[m[1]]), w) for w in shlex.split(self.command)]
 
@@ -76,21 +79,23 @@ def nearest(word, names):
 
 
 def typed(where, key, value):
-    """@value as the field @key has it."""
+    """@value converted to the type of field @key."""
     kind = FIELDS[key]
     if kind == LIST and isinstance(value, str):
         value = [value]
     types = {TEXT: str, WHOLE: int, NUMBER: (int, float), TRUTH: bool, LIST: list, TABLE: dict}[kind]
-    if not isinstance(value, types) or (isinstance(value, bool) and kind != TRUTH) or (kind == LIST and not all(isinstance(v, str) for v in value)):
+    if not isinstance(value, types) or (isinstance(value, bool) and kind != TRUTH) or (kind == LIST
+            and not all(isinstance(v, str) for v in value)):
         raise Refused(f"{where}: {key} takes {kind}, not {value!r}")
     return value
 
 
 def make(where, base, table):
-    """A program of a table of fields; paths are relative to the folder @base."""
+    """The program of a table of fields; paths are relative to the folder @base."""
     for key in ("folder", "command"):
         if not table.get(key):
-            raise Refused(f"{where} has no {key}: it says " + ("where the program's source is" if key == "folder" else "how the program is run"))
+            raise Refused(f"{where} has no {key}: it says " +
+                          ("where the program's source is" if key == "folder" else "how the program is run"))
     p = Program(**{k: typed(where, k, v) for k, v in table.items()})
     p.folder = os.path.normpath(os.path.join(base, os.path.expanduser(p.folder)))
     p.name = p.name or os.path.basename(p.folder)
@@ -124,7 +129,8 @@ def check(where, p):
         raise Refused(f"{where}: command, shapes, protocols and compare are not empty")
     for word in re.findall(r"\{(\w+)\}", p.command + " " + p.build):
         if word not in ("cc", "cxx", "threads", "processors"):
-            raise Refused(f"{where}: there is no placeholder {{{word}}}: {nearest(word, ['cc', 'cxx', 'threads', 'processors'])}")
+            raise Refused(f"{where}: there is no placeholder {{{word}}}: "
+                          f"{nearest(word, ['cc', 'cxx', 'threads', 'processors'])}")
     for shape in p.shapes:
         shape_of(shape)
     settings_of(p.settings, where)
@@ -136,8 +142,10 @@ def plan(path):
     common = {k: table.pop(k) for k in list(table) if k in FIELDS and k not in OWN}
     blocks, title = table.pop("program", []), table.pop("title", os.path.basename(path))
     for key in table:
-        raise Refused(f"{path}: a plan has no key {key}: {nearest(key, ['title', 'program', *(k for k in FIELDS if k not in OWN)])}")
-    if not isinstance(title, str) or not isinstance(blocks, list) or not blocks or not all(isinstance(b, dict) for b in blocks):
+        raise Refused(f"{path}: a plan has no key {key}: "
+                      f"{nearest(key, ['title', 'program', *(k for k in FIELDS if k not in OWN)])}")
+    if not isinstance(title, str) or not isinstance(blocks, list) or not blocks or not all(isinstance(b, dict)
+                                                                                           for b in blocks):
         raise Refused(f"{path}: a plan has a title, and one [[program]] at least, with folder, build and command")
     programs = []
     for number, block in enumerate(blocks, 1):

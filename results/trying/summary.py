@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What became of the programs, as tables and files."""
+"""The programs' results, as tables and files."""
 import collections
 import csv
 import os
@@ -10,8 +10,9 @@ from harness.table import DASH, Table, write_all
 
 from .trial import OUTCOMES
 
-SLOW, SECONDS = 3, 0.3  # a run is slow from this many times of native, and this much more
-COUNTERS = ["read_faults", "write_faults", "page_transfers", "data_bytes", "lock_acquires", "lock_remote", "barriers", "messages"]
+SLOW, SECONDS = 3, 0.3  # a run is slow if it takes so many times as long as the native one, and so much longer
+COUNTERS = ["read_faults", "write_faults", "page_transfers", "data_bytes", "lock_acquires", "lock_remote", "barriers",
+            "messages"]
 
 
 def slow(result):
@@ -28,8 +29,10 @@ def outcomes(results):
         marks[len(rows), 5] = "good" if r.outcome == "right" else "bad"
         rows.append([r.program.name, r.kind or DASH, r.shape, r.protocol, r.transport, r.outcome, r.native, r.seconds,
                      f"{r.ratio:.1f}" if r.ratio else None, shortened(r.why)])
-    return Table("outcomes", "Outcomes", ["program", "kind", "shape", "protocol", "transport", "outcome", "native, s", "s", "times", "why"], rows,
-                  "times: seconds over those of the native program at as many threads, starting included.", marks, left=10)
+    return Table("outcomes", "Outcomes", ["program", "kind", "shape", "protocol", "transport", "outcome", "native, s",
+                                          "s", "times", "why"], rows,
+                  "times: seconds over those of the native program at as many threads, starting included.", marks,
+                 left=10)
 
 
 def programs(results):
@@ -60,17 +63,20 @@ def share(counted, name):
 
 
 def advice(r, cores):
-    """What takes the time, and where the guide says what helps."""
+    """What takes the time, and the section of the guide about it."""
     s = r.run.get("statistics", {})
     c, processors = s.get("counters", {}), r.place[0] * r.place[1]
     guide = {"openmp": "doc/guide/openmp.md, Making it faster", "threads": "doc/guide/threads.md, Making it faster",
-             "openshmem": "doc/guide/openshmem.md, The table"}.get(r.kind, "doc/guide/first-program.md, What it costs")
+             "openshmem": "doc/guide/openshmem.md, Making it faster"}.get(r.kind,
+                                                                          "doc/guide/first-program.md, What it costs")
     per_second = {k: v / max(r.seconds, 1e-3) for k, v in c.items()}
     faults = per_second.get("read_faults", 0) + per_second.get("write_faults", 0)
     if per_second.get("lock_acquires", 0) > 1000 and per_second["lock_acquires"] > faults / 4:
-        return f"locks and atomics: {c['lock_acquires']:,}, {c.get('lock_remote', 0):,} of them from another node: fewer, or a processor's own sums first ({guide})"
+        return (f"locks and atomics: {c['lock_acquires']:,}, {c.get('lock_remote', 0):,} of them from another node: "
+                f"fewer, or a processor's own sums first ({guide})")
     if faults > 1000:
-        return "pages go back and forth: --trace, and `tweed report` names them (doc/guide/tracing.md, False sharing; " + guide + ")"
+        return ("pages go back and forth: --trace, and `tweed report` names them (doc/guide/tracing.md, False "
+                "sharing; ") + guide + ")"
     if per_second.get("barriers", 0) > 1000:
         return f"{c['barriers']:,} barriers: longer parts between them ({guide})"
     if processors > cores:
@@ -87,19 +93,24 @@ def reasons(results):
         s = r.run.get("statistics", {})
         c = s.get("counters", {})
         data = c.get("data_bytes")
-        rows.append([r.program.name, r.shape, r.protocol, r.transport, f"{r.ratio:.1f}", share(s, "user"), share(s, "protocol"), share(s, "comm_wait"),
-                     c.get("read_faults", 0) + c.get("write_faults", 0), c.get("page_transfers"), None if data is None else data / 1e6, c.get("lock_acquires"),
+        rows.append([r.program.name, r.shape, r.protocol, r.transport, f"{r.ratio:.1f}", share(s, "user"),
+                     share(s, "protocol"), share(s, "comm_wait"),
+                     c.get("read_faults", 0) + c.get("write_faults", 0), c.get("page_transfers"),
+                     None if data is None else data / 1e6, c.get("lock_acquires"),
                      c.get("lock_remote"), c.get("barriers"), advice(r, cores)])
-    return Table("slow", f"More than {SLOW} times the native program's time", ["program", "shape", "protocol", "transport", "times", "computing", "protocol ",
-                 "waiting", "faults", "transfers", "MB", "locks, atomics", "remote", "barriers", "what helps"], rows, left=15)
+    return Table("slow", f"More than {SLOW} times the native program's time",
+                 ["program", "shape", "protocol", "transport", "times", "computing", "protocol ",
+                 "waiting", "faults", "transfers", "MB", "locks, atomics", "remote", "barriers", "what helps"], rows,
+                 left=15)
 
 
 def failures(results):
-    """All that is not right, with the whole sentence."""
+    """All results that are not right, with the whole sentence."""
     found = {}
     for r in results:
         if r.outcome != "right":
-            found.setdefault((r.program.name, r.outcome, r.why), []).append(" ".join(filter(None, [r.shape, r.protocol.strip("-"), r.transport])))
+            found.setdefault((r.program.name, r.outcome, r.why),
+                             []).append(" ".join(filter(None, [r.shape, r.protocol.strip("-"), r.transport])))
     rows = [[name, outcome, ", ".join(where), why] for (name, outcome, why), where in found.items()]
     return Table("failures", "What is not right", ["program", "outcome", "where", "why"], rows, left=4)
 
@@ -108,14 +119,18 @@ def line(results):
     count = collections.Counter(r.outcome for r in results)
     busy = warning([(r.run["others"], r.seconds) for r in results if r.run])
     count_of_programs = len({r.program.name for r in results})
-    return f"Runs: {len(results)}, of programs: {count_of_programs}: " + ", ".join(f"{count[o]} {o}" for o in OUTCOMES if count[o]) + "." + ("\n" + busy if busy else "")
+    return f"Runs: {len(results)}, of programs: {count_of_programs}: " + ", ".join(f"{count[o]} {o}" for o in OUTCOMES
+            if count[o]) + "." + ("\n" + busy if busy else "")
 
 
 def save(directory, results):
-    """results.csv, results.json, tables/; returns the tables."""
-    columns = ["program", "version", "kind", "shape", "protocol", "transport", "outcome", "native_seconds", "seconds", "times", "others", "why", *COUNTERS]
-    rows = [dict(zip(columns, [r.program.name, r.program.version, r.kind, r.shape, r.protocol, r.transport, r.outcome, r.native, r.seconds, r.ratio,
-                               r.run.get("others"), r.why, *(r.run.get("statistics", {}).get("counters", {}).get(c) for c in COUNTERS)])) for r in results]
+    """Write results.csv, results.json, tables/; return the tables."""
+    columns = ["program", "version", "kind", "shape", "protocol", "transport", "outcome", "native_seconds", "seconds",
+               "times", "others", "why", *COUNTERS]
+    rows = [dict(zip(columns, [r.program.name, r.program.version, r.kind, r.shape, r.protocol, r.transport, r.outcome,
+                               r.native, r.seconds, r.ratio,
+                               r.run.get("others"), r.why, *(r.run.get("statistics", {}).get("counters", {}).get(c)
+                                                             for c in COUNTERS)])) for r in results]
     path = os.path.join(directory, "results.csv")
     with open(path + ".part", "w", newline="", encoding="utf-8") as f:
         w = csv.DictWriter(f, columns, lineterminator="\n")

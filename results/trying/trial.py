@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The runs of one program, and what became of them: right, refused, wrong, crash, hang; build, error."""
+"""The runs of one program, and their outcomes: right, refused, wrong, crash, hang; build, error."""
 import contextlib
 import glob
 import json
@@ -17,21 +17,23 @@ from .outputs import Reference
 from .program import NATIVE
 
 OUTCOMES = ("right", "refused", "wrong", "crash", "hang", "build", "error")
-ROUNDS = 3  # of what the others are compared with: what differs between them does not count
-ENDS = re.compile(r"killed by signal|exited with status|the job is ended")  # of a process, not why
+ROUNDS = 3  # of references; differences between them are ignored
+ENDS = re.compile(r"killed by signal|exited with status|the job is ended")  # the end of a process, not the reason
 
 
 class Result:
-    """A row: @run as it was written down, or None for a program that was not run."""
+    """A row: @run as recorded, or None for a program that was not run."""
 
     def __init__(self, trial, place, outcome, why, run=None):
-        self.program, self.kind, self.place, self.outcome, self.why, self.run = trial.program, trial.kind, place, outcome, why, run or {}
+        self.program, self.kind, self.place = trial.program, trial.kind, place
+        self.outcome, self.why, self.run = outcome, why, run or {}
         self.native = trial.native_seconds(place) if run else None
         self.seconds = self.run.get("seconds")
 
     @property
     def ratio(self):
-        return self.seconds / self.native if self.native and self.seconds and self.outcome in ("right", "wrong") else None
+        return self.seconds / self.native if self.native and self.seconds and self.outcome in ("right",
+                                                                                               "wrong") else None
 
     @property
     def shape(self):
@@ -59,12 +61,12 @@ class Trial:
         return self.made.kind
 
     def steps(self):
-        """How many there are, at most, for progress: the build, references, runs."""
+        """The maximum number of steps, for progress: the build, references, runs."""
         places = list(self.program.places())
         return 1 + ROUNDS * len({n * p for n, p, *_ in places}) + len(places)
 
     def run_all(self, step, retry):
-        """Everything that is not there yet, or with @retry is not right; @step(what) is called before each."""
+        """Do all missing steps, with @retry also those that are not right; @step(what) is called before each."""
         step("build")
         outcome, why = self.made.build()
         self.program.kind = self.program.kind or self.kind  # decides transports
@@ -86,18 +88,20 @@ class Trial:
     # ---- runs ----
 
     def reference(self, processors, number, step):
-        """A run that others are compared with: native, or of one node."""
+        """A reference run: native, or of one node."""
         if self.kind in NATIVE:
             step(f"native, {processors} threads")
-            return self.one(f"native-{processors}.{number}", self.made.native, self.program.words(processors), processors, self.program.timeout)
+            return self.one(f"native-{processors}.{number}", self.made.native, self.program.words(processors),
+                            processors, self.program.timeout)
         step(f"1x{processors}")
-        return self.tweeds(self.place_of_reference(processors), f"reference-{processors}.{number}", self.program.timeout)
+        return self.tweeds(self.place_of_reference(processors), f"reference-{processors}.{number}",
+                           self.program.timeout)
 
     def place_of_reference(self, processors):
         return 1, processors, "" if self.kind == "openshmem" else self.program.protocols[0], "shm"
 
     def show_reference(self, places, processors):
-        """One that Tweed has run is a result, too, where it went wrong."""
+        """A run by Tweed; also if it failed, it is a result."""
         place = self.place_of_reference(processors)
         bad = next((r for r in self.references[processors] if self.ended(r)[0]), None)
         if self.kind not in NATIVE and bad and place not in places:
@@ -109,7 +113,8 @@ class Trial:
         if bad and self.kind in NATIVE:
             return Result(self, place, "error", bad)
         usual = 0 if bad else statistics.median(r["seconds"] for r in references)
-        run = self.tweeds(place, "-".join(filter(None, (f"{place[0]}x{place[1]}", *place[2:]))), max(self.program.timeout, self.program.slower * usual))
+        run = self.tweeds(place, "-".join(filter(None, (f"{place[0]}x{place[1]}", *place[2:]))),
+                          max(self.program.timeout, self.program.slower * usual))
         if bad and not self.ended(run)[0] and not self.program.expect:
             return Result(self, place, "error", bad, run)
         return Result(self, place, *self.judge(run, references), run)
@@ -119,21 +124,24 @@ class Trial:
         words = self.program.words(nodes * processors)
         stats = os.path.join(self.made.folder, "stats.json")
         if self.kind == "openshmem":
-            command = [self.tweed, "oshrun", "-n", str(nodes * processors), "--ppn", str(processors), "--transport", transport, "--stats", stats, *words]
+            command = [self.tweed, "oshrun", "-n", str(nodes * processors), "--ppn", str(processors), "--transport",
+                       transport, "--stats", stats, *words]
         else:
-            command = [self.tweed, "run", "-n", str(nodes), "-p", str(processors), "--protocol", protocol, "--transport", transport,
+            command = [self.tweed, "run", "-n", str(nodes), "-p", str(processors), "--protocol", protocol,
+                       "--transport", transport,
                        "--stats", stats, "--", *words]
         return self.one(key, self.made.ours, command, nodes * processors, limit, stats)
 
     def one(self, key, tree, command, processors, limit, stats=""):
-        """What was written down of this run, if it is the same in all; else the run."""
+        """The record of this run, if its identity is unchanged; else run it."""
         p = self.program
         folder = os.path.join(self.out, "runs", re.sub(r"[^A-Za-z0-9._=,+-]", "_", f"{p.name}-{key}"))
         settings = {k: str(v) for k, v in (p.env | (p.settings if stats else {})).items()}
         with contextlib.suppress(OSError, KeyError):
             with open(tree.folder + ".json", encoding="utf-8") as f:
                 built = json.load(f)["identity"]
-        identity = digest([json.dumps([command, p.cd, settings, sorted(p.compare), built, self.tools if stats else "", self.made.program_digest(tree)]).encode(),
+        identity = digest([json.dumps([command, p.cd, settings, sorted(p.compare), built, self.tools if stats else "",
+                                       self.made.program_digest(tree)]).encode(),
                            digest_file(p.input) if p.input else b""])
         with contextlib.suppress(OSError, ValueError):
             with open(folder + ".json", encoding="utf-8") as f:
@@ -145,9 +153,12 @@ class Trial:
         with contextlib.suppress(OSError):
             os.remove(stats)
         tree.restore()
-        ended = process.run(command, os.path.join(tree.folder, p.cd), without_settings() | {"OMP_NUM_THREADS": str(processors)} | settings,
-                            os.path.join(folder, "stdout"), os.path.join(folder, "stderr"), limit, p.input or os.devnull, bool(stats))
-        run = {"program": p.name, "version": p.version, "kind": self.kind, "run": key, "identity": identity, "command": command, "limit": limit,
+        ended = process.run(command, os.path.join(tree.folder, p.cd),
+                            without_settings() | {"OMP_NUM_THREADS": str(processors)} | settings,
+                            os.path.join(folder, "stdout"), os.path.join(folder, "stderr"), limit,
+                            p.input or os.devnull, bool(stats))
+        run = {"program": p.name, "version": p.version, "kind": self.kind, "run": key, "identity": identity,
+               "command": command, "limit": limit,
                "written": tree.changed()[0], **vars(ended)}
         self.collect(tree, folder)
         with contextlib.suppress(OSError, ValueError):
@@ -158,10 +169,11 @@ class Trial:
         return run | {"folder": folder}
 
     def collect(self, tree, folder):
-        """Files that are compared go to the run's folder."""
+        """Copy the compared files to the run's folder."""
         at = os.path.join(tree.folder, self.program.cd)
         for pattern in self.program.compare:
-            for path in sorted(glob.glob(pattern, root_dir=at, recursive=True)) if pattern not in ("stdout", "stderr") else []:
+            for path in sorted(glob.glob(pattern, root_dir=at, recursive=True)) if pattern not in ("stdout",
+                                                                                                   "stderr") else []:
                 if os.path.isfile(os.path.join(at, path)):
                     target = os.path.join(folder, "files", path)
                     os.makedirs(os.path.dirname(target), exist_ok=True)
@@ -175,14 +187,15 @@ class Trial:
             return f.read()
 
     def ended(self, run):
-        """(outcome, why) of a run that did not end as it must, or ("", "")."""
+        """(outcome, why) of a run that ended wrongly, or ("", "")."""
         said = sentences(self.said(run))
         why = [s for s in said if not ENDS.search(s) and not s.startswith("warning: ")]
         if run["flooded"]:
             return "hang", f"it printed more than {process.MOST >> 20} MiB, and was ended"
         if run["late"]:
             busy = run["processor"] / run["seconds"] / len(os.sched_getaffinity(0))
-            return "hang", f"ended after {run['limit']:.0f} s, in which it used {100 * busy:.0f} % of the processors' time" + (f"; {why[0]}" if why else "")
+            return "hang", (f"ended after {run['limit']:.0f} s, in which it used {100 * busy:.0f} % of the processors' "
+                            f"time") + (f"; {why[0]}" if why else "")
         if run["status"] == self.program.status:
             return "", ""
         if any("killed by signal" in s for s in said) or run["status"] > 128:
@@ -197,7 +210,7 @@ class Trial:
         return f": {lines[-1].strip()[:120]}" if lines else ""
 
     def unusable(self, references):
-        """Why there is nothing to compare with, or ""."""
+        """The reason why there is no reference, or ""."""
         name = "the native run" if self.kind in NATIVE else "the run of one node, which others are compared with,"
         for run in references:
             outcome, why = self.ended(run)
@@ -205,11 +218,12 @@ class Trial:
                 return f"{name} did not end well: {why}" + ("" if outcome == "wrong" else self.last_words(run))
         for what, outputs in self.outputs(references).items():
             if None in outputs:
-                return f"{name} made no {what}: name by --compare what is compared" if not any(outputs) else f"{name} makes {what} at times"
+                return f"{name} made no {what}: name by --compare what is compared" if not any(outputs) \
+                    else f"{name} makes {what} at times"
         return ""
 
     def outputs(self, runs):
-        """{what is compared: [its bytes in each run, or None]}"""
+        """{compared item: [its bytes in each run, or None]}"""
         found = {}
         for pattern in self.program.compare:
             names = {pattern} if pattern in ("stdout", "stderr") or not glob.has_magic(pattern) else set()
@@ -220,15 +234,18 @@ class Trial:
         return found
 
     def output(self, run, name):
-        """The bytes that a run has printed, or written to a file; the folders and compilers of both builds go by one name."""
+        """The bytes that a run has printed, or written to a file; the folders and compilers of both builds get one
+        name."""
         path = os.path.join(run["folder"], name if name in ("stdout", "stderr") else os.path.join("files", name))
         if not os.path.isfile(path):
             return None
         with open(path, "rb") as f:
             data = f.read()
-        for one, other in ((self.made.ours.folder, self.made.native.folder), (self.made.wrapper("tweed-gcc"), "gcc"), (self.made.wrapper("tweed-g++"), "g++")):
+        for one, other in ((self.made.ours.folder, self.made.native.folder), (self.made.wrapper("tweed-gcc"), "gcc"),
+                           (self.made.wrapper("tweed-g++"), "g++")):
             data = data.replace(one.encode(), other.encode())
-        return b"".join(line for line in data.splitlines(True) if not line.startswith(b"tweed: ")) if name == "stderr" else data
+        return b"".join(line for line in data.splitlines(True)
+                        if not line.startswith(b"tweed: ")) if name == "stderr" else data
 
     def judge(self, run, references):
         outcome, why = self.ended(run)
@@ -245,12 +262,14 @@ class Trial:
             if got is None:
                 return "wrong", f"it made no {what}"
             if reference.unstable:
-                return "error", f"{what} is not the same twice without Tweed either: {reference.unstable}; say by --ignore or --unordered what does not count"
+                return "error", (f"{what} is not the same twice without Tweed either: {reference.unstable}; say by "
+                                 f"--ignore or --unordered what does not count")
             difference = reference.difference(got)
             if difference:
                 return "wrong", f"{what}, {difference}"
             masked += len(reference.masked)
-        return "right", f"lines that differ without Tweed, too, and are not compared in full: {masked}" if masked else ""
+        return "right", f"lines that differ without Tweed, too, and are not compared in full: {masked}" \
+            if masked else ""
 
     def native_seconds(self, place):
         runs = self.references.get(place[0] * place[1])

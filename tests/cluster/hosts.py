@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Two hosts and a launcher: network namespaces, joined pairwise by veth links, with an sshd in each host.
 
-Addresses: link 1 joins launcher and a (10.231.1.0/24, fd00:231:1::/64), link 2 launcher and b, link 3 a and b; no way leads to a host c.  All processes see the same files
+Addresses: link 1 joins launcher and a (10.231.1.0/24, fd00:231:1::/64), link 2 launcher and b, link 3 a and b; no way
+leads to a host c.  All processes see the same files
 and processes, so what a job leaves behind is found from here."""
 
 import os
@@ -49,26 +50,32 @@ class Hosts:
             self.ip("netns", "add", self.name(host))
             self.ip("-n", self.name(host), "link", "set", "lo", "up")
         for number, (one, other) in LINKS.items():
-            self.ip("-n", self.name(one), "link", "add", f"v{number}{one}", "type", "veth", "peer", "name", f"v{number}{other}",
+            self.ip("-n", self.name(one), "link", "add", f"v{number}{one}", "type", "veth", "peer", "name",
+                    f"v{number}{other}",
                     "netns", self.name(other))
             for last, host in ((1, one), (2, other)):
-                self.ip("-n", self.name(host), "address", "add", f"10.231.{number}.{last}/24", "dev", f"v{number}{host}")
-                self.six &= subprocess.run(["ip", "-n", self.name(host), "address", "add", f"fd00:231:{number}::{last}/64", "dev",
-                                            f"v{number}{host}", "nodad"], check=False, capture_output=True).returncode == 0
+                self.ip("-n", self.name(host), "address", "add", f"10.231.{number}.{last}/24", "dev",
+                        f"v{number}{host}")
+                self.six &= subprocess.run(["ip", "-n", self.name(host), "address", "add",
+                                            f"fd00:231:{number}::{last}/64", "dev",
+                                            f"v{number}{host}", "nodad"], check=False,
+                                           capture_output=True).returncode == 0
                 self.ip("-n", self.name(host), "link", "set", f"v{number}{host}", "up")
         for key in ("host", "user"):
             subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", f"{self.place}/{key}"], check=True)
         shutil.copy(f"{self.place}/user.pub", f"{self.place}/authorized")
         with open(f"{self.place}/sshd", "w", encoding="ascii") as f:
             # SHLVL: so bash does not read somebody's .bashrc, and what that may print does not go to the job's output.
-            f.write(f"Port {PORT}\nSetEnv SHLVL=2\nHostKey {self.place}/host\nAuthorizedKeysFile {self.place}/authorized\nUsePAM no\n"
+            f.write(f"Port {PORT}\nSetEnv SHLVL=2\nHostKey {self.place}/host\nAuthorizedKeysFile "
+                    f"{self.place}/authorized\nUsePAM no\n"
                     f"StrictModes no\nPasswordAuthentication no\nPermitRootLogin yes\nPidFile none\n")
         os.makedirs("/run/sshd", exist_ok=True)
         for host in "ab":
             self.daemons.append(self.inside(host, ["/usr/sbin/sshd", "-D", "-e", "-f", f"{self.place}/sshd"],
                                             stderr=subprocess.DEVNULL))
         with open(f"{self.place}/ssh", "w", encoding="ascii") as f:
-            f.write(f"Host a\n HostName 10.231.1.2\nHost b\n HostName 10.231.2.2\nHost c\n HostName 10.231.9.9\n ConnectionAttempts 1\nHost *\n Port {PORT}\n User root\n"
+            f.write(f"Host a\n HostName 10.231.1.2\nHost b\n HostName 10.231.2.2\nHost c\n HostName 10.231.9.9\n "
+                    f"ConnectionAttempts 1\nHost *\n Port {PORT}\n User root\n"
                     f" IdentityFile {self.place}/user\n IdentitiesOnly yes\n StrictHostKeyChecking no\n"
                     f" UserKnownHostsFile /dev/null\n LogLevel ERROR\n ConnectTimeout 5\n ConnectionAttempts 5\n")
         self.rsh = f"ssh -F {self.place}/ssh"
@@ -89,7 +96,8 @@ class Hosts:
             if not silently:
                 self.ip("-n", self.name(host), "link", "set", device, "down" if down else "up")
             elif down:
-                self.ip("-n", self.name(host), "neigh", "replace", f"10.231.{number}.{last}", "lladdr", "02:00:00:00:00:99",
+                self.ip("-n", self.name(host), "neigh", "replace", f"10.231.{number}.{last}", "lladdr",
+                        "02:00:00:00:00:99",
                         "dev", device, "nud", "permanent")
             else:
                 self.ip("-n", self.name(host), "neigh", "del", f"10.231.{number}.{last}", "dev", device)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* meet.c - agents and intruders at the place where a launcher waits: who does not hold the secret, says nothing, says too little, or
- * comes as an agent that is there already is refused and counted, and holds nobody up.  A launcher that does not hold the secret is
- * refused by the agent. */
+/* rendezvous.c - agents and intruders at the place where a launcher waits: who does not hold the secret, says
+ * nothing, says too little, or comes as an agent that is there already is refused and counted, and holds nobody
+ * up.  A launcher that does not hold the secret is refused by the agent. */
 #include "tools/launch/rendezvous.h"
 
 #include <arpa/inet.h>
@@ -153,7 +153,8 @@ int main(void)
 			usleep(10000);
 		CHECK(who == (char)('0' + rank));
 	}
-	/* Each of the three strangers and three wrong ranks at every address of this host, one rude, mute, closed, half. */
+	/* Each of the three strangers and three wrong ranks at every address of this host, one rude, mute, closed,
+	 * half. */
 	printf("meet: %u refused\n", refused);
 	CHECK(refused >= 10);
 	CHECK(rendezvous_connect(place, secret, 1) < 0); /* nobody listens any more */

@@ -28,7 +28,8 @@ def free_port():
 
 class Slurm:
     def __enter__(self):
-        self.place = tempfile.mkdtemp(prefix="tweed-slurm-", dir="/run")  # munged wants nobody else to write above its files
+        # munged wants nobody else to write above its files
+        self.place = tempfile.mkdtemp(prefix="tweed-slurm-", dir="/run")
         os.chmod(self.place, 0o755)
         self.daemons = []
         host = socket.gethostname().split(".")[0]
@@ -39,16 +40,21 @@ class Slurm:
             f.write(os.urandom(1024))
         config = f"{self.place}/slurm.conf"
         with open(config, "w", encoding="ascii") as f:
-            f.write(f"ClusterName=tweed\nSlurmctldHost={host}(127.0.0.1)\nSlurmUser=root\nProctrackType=proctrack/linuxproc\n"
+            f.write(f"ClusterName=tweed\nSlurmctldHost={host}(127.0.0.1)\nSlurmUser=root\n"
+                    f"ProctrackType=proctrack/linuxproc\n"
                     f"ReturnToService=2\nSlurmctldPort={free_port()}\nSlurmdPort={free_port()}\n"
-                    f"SlurmctldPidFile={self.place}/c/pid\nSlurmdPidFile={self.place}/d/pid\nSlurmdSpoolDir={self.place}/d\n"
-                    f"StateSaveLocation={self.place}/c\nTaskPlugin=task/none\nSelectType=select/cons_tres\nAuthType=auth/munge\n"
+                    f"SlurmctldPidFile={self.place}/c/pid\nSlurmdPidFile={self.place}/d/pid\n"
+                    f"SlurmdSpoolDir={self.place}/d\n"
+                    f"StateSaveLocation={self.place}/c\nTaskPlugin=task/none\nSelectType=select/cons_tres\n"
+                    f"AuthType=auth/munge\n"
                     f"CredType=cred/munge\nTmpFS={self.place}/t\nAuthInfo=socket={self.place}/m/socket\n"
                     f"NodeName={host} NodeAddr=127.0.0.1 CPUs={os.cpu_count()} State=UNKNOWN\n"
                     f"PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP\n")
         self.environment = {"SLURM_CONF": config}
-        self.start("munged", "--foreground", "--force", f"--key-file={self.place}/m/key", f"--socket={self.place}/m/socket",
-                   f"--pid-file={self.place}/m/pid", f"--log-file={self.place}/m/log", f"--seed-file={self.place}/m/seed")
+        self.start("munged", "--foreground", "--force", f"--key-file={self.place}/m/key",
+                   f"--socket={self.place}/m/socket",
+                   f"--pid-file={self.place}/m/pid", f"--log-file={self.place}/m/log",
+                   f"--seed-file={self.place}/m/seed")
         self.start("slurmctld", "-D", "-f", config)
         self.start("slurmd", "-D", "-f", config)
         return self
@@ -56,14 +62,16 @@ class Slurm:
     def start(self, name, *args):
         path = shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin")
         with open(f"{self.place}/{name}.log", "w", encoding="ascii") as log:
-            self.daemons.append(subprocess.Popen([path, *args], stdout=log, stderr=log, env={**os.environ, **self.environment}))
+            self.daemons.append(subprocess.Popen([path, *args], stdout=log, stderr=log,
+                                                 env={**os.environ, **self.environment}))
         time.sleep(0.5)
 
     def ready(self):
         """Wait for the node; None, or what was said last."""
         end = time.monotonic() + 20
         while time.monotonic() < end:
-            said = subprocess.run(["sinfo", "-h", "-o", "%t"], capture_output=True, check=False, env={**os.environ, **self.environment})
+            said = subprocess.run(["sinfo", "-h", "-o", "%t"], capture_output=True, check=False,
+                                  env={**os.environ, **self.environment})
             if b"idle" in said.stdout:
                 return None
             time.sleep(0.2)
@@ -75,7 +83,8 @@ class Slurm:
         found = []
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
-                with open(f"/proc/{pid}/environ", "rb") as f, open(f"/proc/{pid}/comm", encoding="ascii", errors="replace") as name:
+                with open(f"/proc/{pid}/environ", "rb") as f, open(f"/proc/{pid}/comm", encoding="ascii",
+                                                                   errors="replace") as name:
                     if name.read().startswith("slurmstepd") and mark in f.read():
                         found.append(int(pid))
             except OSError:

@@ -15,8 +15,10 @@ def compare(*args, cwd):
 
 
 def stopped(number, plan, option, out, cwd):
-    """Sends the signal @number once the directory @out has results of two runs; returns what it said, and how many results there are then."""
-    child = subprocess.Popen([TWEED, "compare", plan, option, out], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=cwd)
+    """Sends the signal @number once the directory @out has results of two runs; returns what it said, and how many
+    results there are then."""
+    child = subprocess.Popen([TWEED, "compare", plan, option, out], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                             text=True, cwd=cwd)
     done, end = os.path.join(cwd, out, "runs", "*.json"), time.monotonic() + 60
     while child.poll() is None and len(glob.glob(done)) < 2 and time.monotonic() < end:
         time.sleep(0.02)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""`tweed compare`: compare.py TWEED.  A plan of programs that are right, wrong, too slow and dead; resuming; redrawing; refusals."""
+"""`tweed compare`: compare.py TWEED.  A plan of programs that are right, wrong, too slow and dead; resuming;
+redrawing; refusals."""
 import csv
 import json
 import os
@@ -72,16 +73,19 @@ def report(top):
     check("plain C ran", found.get(("default", "sequential", "0")) == "ok", found)
     check("none at two nodes was left out", len(found) == 16, len(found))
     check("a table of what went wrong", "2 timeout" in done.stdout and "2 wrong" in done.stdout, done.stdout)
-    for name in ("report.html", "tables/times.txt", "tables/times.md", "tables/times.tex", "figures/speedup.svg", "figures/speedup.png"):
+    for name in ("report.html", "tables/times.txt", "tables/times.md", "tables/times.tex", "figures/speedup.svg",
+                 "figures/speedup.png"):
         check(f"{name} is there", os.path.getsize(os.path.join(out, name)) > 200)
     with open(os.path.join(out, "report.html"), encoding="utf-8") as f:
         page = f.read()
-    check("the report is self-contained", "<svg" in page and "<script" not in page and "<link" not in page and "<img" not in page)
+    check("the report is self-contained", "<svg" in page and "<script" not in page and "<link" not in page
+          and "<img" not in page)
 
     before = lines(log)
     with open(os.path.join(out, "report.html"), "rb") as f:
         first = f.read()
-    check("nothing runs twice", compare(plan, "--out", out, cwd=top).returncode == 1 and lines(log) == before, f"{before} {lines(log)}")
+    check("nothing runs twice", compare(plan, "--out", out, cwd=top).returncode == 1 and lines(log) == before,
+          f"{before} {lines(log)}")
     os.remove(os.path.join(out, "report.html"))
     shutil.rmtree(os.path.join(out, "figures"))
     check("redrawing", compare("--redraw", out, cwd=top).returncode == 1 and lines(log) == before)
@@ -103,7 +107,8 @@ def report(top):
 def stops(top):
     """What ran before a plan is stopped can be redrawn; the same command goes on."""
     log, program, plan = (os.path.join(top, n) for n in ("stops", "program", "stops.toml"))
-    text = "baseline = false\n" + PLAN.format(program=program).replace(', "dead"]', "]").replace("repetitions = 2", "repetitions = 1")
+    text = "baseline = false\n" + PLAN.format(program=program).replace(', "dead"]', "]").replace("repetitions = 2",
+                                                                                                 "repetitions = 1")
     with open(program, "w", encoding="utf-8") as f:
         f.write(PROGRAM.format(log=log))
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -111,7 +116,8 @@ def stops(top):
             f.write(text.replace("timeout = 2", "timeout = 50"))
         out = os.path.join(top, f"stopped-{number}")
         done, ran = stopped(number, plan, "--out", out, cwd=top)
-        check(f"signal {number} stops", done.returncode == 128 + number and "goes on from here" in done.stderr, f"{done.returncode} {done.stderr}")
+        check(f"signal {number} stops", done.returncode == 128 + number and "goes on from here" in done.stderr,
+              f"{done.returncode} {done.stderr}")
         check(f"signal {number}: a line for each run", len(states(out)) == ran, ran)
         os.remove(os.path.join(out, "runs.csv"))  # as who is killed leaves it
         again = compare("--redraw", out, cwd=top)
@@ -120,11 +126,13 @@ def stops(top):
         with open(plan, "w", encoding="utf-8") as f:
             f.write(text.replace("timeout = 2", "timeout = 1"))
         compare(plan, "--out", out, cwd=top)
-        check(f"it goes on after signal {number}", len(states(out)) - ran == lines(log) - begun > 0, f"{ran} {states(out)}")
+        check(f"it goes on after signal {number}", len(states(out)) - ran == lines(log) - begun > 0,
+              f"{ran} {states(out)}")
 
 
 def identities(top):
-    """A result is of one command, one program and its settings: of others it is run again, and what the plan has no more is not shown."""
+    """A result is of one command, one program and its settings: of others it is run again, and what the plan has no
+    more is not shown."""
     log, program, plan, out = (os.path.join(top, n) for n in ("identities", "program", "identities.toml", "identified"))
     with open(program, "w", encoding="utf-8") as f:
         f.write(PROGRAM.format(log=log))
@@ -154,7 +162,8 @@ def baseline(top):
     """A plain C that fails gives status 1, and the report says why."""
     program, plan, out = (os.path.join(top, n) for n in ("failing", "failing.toml", "failed"))
     with open(program, "w", encoding="utf-8") as f:
-        f.write('#!/bin/sh\ncase $* in *--sequential*) echo "no room for the grid" >&2; exit 3 ;; esac\necho "time: 0.5 s"\necho "verified: yes"\n')
+        f.write('#!/bin/sh\ncase $* in *--sequential*) echo "no room for the grid" >&2; exit 3 ;; esac\necho "time: '
+                '0.5 s"\necho "verified: yes"\n')
     os.chmod(program, 0o755)
     with open(plan, "w", encoding="utf-8") as f:
         f.write(PLAN.format(program=program).replace('["default", "wrong", "late", "dead"]', '["default"]'))
@@ -162,7 +171,8 @@ def baseline(top):
     with open(os.path.join(out, "report.html"), encoding="utf-8") as f:
         page = f.read()
     check("a plain C that fails: status 1", done.returncode == 1, done.stderr)
-    check("and why", "no room for the grid (exit status 3)" in page and "no room for the grid" in done.stdout, done.stdout)
+    check("and why", "no room for the grid (exit status 3)" in page and "no room for the grid" in done.stdout,
+          done.stdout)
 
 
 def best():
@@ -171,8 +181,10 @@ def best():
         protocols = ["2L", "TS"]
 
     def named(one, two):
-        rows = [{"application": "a", "size": "s", "protocol": p, "network": "shm", "page_size": "4K", "settings": "", "nodes": "2", "processors": "1",
-                 "state": "ok", "repetition": str(i), "seconds": str(t)} for p, times in (("2L", one), ("TS", two)) for i, t in enumerate(times)]
+        rows = [{"application": "a", "size": "s", "protocol": p, "network": "shm", "page_size": "4K", "settings": "",
+                 "nodes": "2", "processors": "1",
+                 "state": "ok", "repetition": str(i), "seconds": str(t)} for p,
+                times in (("2L", one), ("TS", two)) for i, t in enumerate(times)]
         Few.groups = [reduce.Group([r for r in rows if r["protocol"] == p]) for p in Few.protocols]
         return tables.relative(Few).rows[0][-1]
     check("clearly", named([1, 1.1, 1, 1.2], [2, 2.1, 2, 2]) == "2L", named([1, 1.1, 1, 1.2], [2, 2.1, 2, 2]))
@@ -191,14 +203,17 @@ def full(top):
         f.write("#!/bin/sh\necho 'time: 0.5 s'\necho 'verified: yes'\n")
     os.chmod(program, 0o755)
     with open(plan, "w", encoding="utf-8") as f:
-        f.write(f'repetitions = 1\n[application.sor]\nprogram = "{program}"\n[[runs]]\napplications = ["sor"]\nprotocols = ["2L"]\nshapes = ["2x1"]\n')
+        f.write(f'repetitions = 1\n[application.sor]\nprogram = "{program}"\n[[runs]]\napplications = ["sor"]\n'
+                f'protocols = ["2L"]\nshapes = ["2x1"]\n')
     os.mkdir(folder)
     script = f"""mount -t tmpfs -o size=12k tmpfs {folder} || exit 3
 {TWEED} compare {plan} --out {folder}; status=$?
 find {folder} -name '*.part' -o -name '*.json' -size 0
 exit $status"""
-    done = subprocess.run(["unshare", "-m", "sh", "-c", script], stdin=subprocess.DEVNULL, capture_output=True, text=True)
-    check("no room for results", done.returncode == 1 and "Traceback" not in done.stderr and "No space left" in done.stderr.splitlines()[-1] and
+    done = subprocess.run(["unshare", "-m", "sh", "-c", script], stdin=subprocess.DEVNULL, capture_output=True,
+                          text=True)
+    check("no room for results", done.returncode == 1 and "Traceback" not in done.stderr
+          and "No space left" in done.stderr.splitlines()[-1] and
           not done.stdout, done.stdout + done.stderr)
 
 
@@ -208,7 +223,8 @@ def refusals(top):
         with open(path, "w", encoding="utf-8") as f:
             f.write(text)
         done = compare(*(args or (path,)), "--out", os.path.join(top, "no"), cwd=top)
-        check(what, done.returncode == 2 and done.stderr.count("\n") == 1 and all(w in done.stderr for w in words), done.stderr)
+        check(what, done.returncode == 2 and done.stderr.count("\n") == 1 and all(w in done.stderr for w in words),
+              done.stderr)
         check(what + ": nothing is written", not os.path.exists(os.path.join(top, "no")))
 
     run = '[[runs]]\napplications = ["sor"]\n'
@@ -242,5 +258,6 @@ with tempfile.TemporaryDirectory() as directory:
     full(directory)
     refusals(directory)
 done = subprocess.run([TWEED, "compare", "--list"], capture_output=True, text=True)
-check("the shipped plans load", done.returncode == 0 and "smoke" in done.stdout and "cashmere" in done.stdout, done.stderr)
+check("the shipped plans load", done.returncode == 0 and "smoke" in done.stdout and "cashmere" in done.stdout,
+      done.stderr)
 end("compare")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`tweed compare` with a small plan of global pointers: every table and figure is made, also of what ran before it was stopped; a bad plan is refused.
+"""`tweed compare` with a small plan of global pointers: every table and figure is made, also of what ran before it
+was stopped; a bad plan is refused.
 
 pgas.py TWEED"""
 import os
@@ -29,11 +30,13 @@ def main():
         done = small(folder, PLAN)
         assert done.returncode == 0, done.stdout + done.stderr
         assert "AtomicObject's time over the plain atomic word's" in done.stdout
-        for name in ["report.html", "runs.csv", "figures/figures-shm.png", *(f"tables/shm-figure-{n}.md" for n in range(3, 8)), "tables/atomic.txt"]:
+        for name in ["report.html", "runs.csv", "figures/figures-shm.png",
+                     *(f"tables/shm-figure-{n}.md" for n in range(3, 8)), "tables/atomic.txt"]:
             assert os.path.getsize(os.path.join(folder, "out", name)), name
         before = os.stat(os.path.join(folder, "out", "runs", "shm-3-0-2.0.json")).st_mtime_ns
         assert small(folder, PLAN).returncode == 0
-        assert before == os.stat(os.path.join(folder, "out", "runs", "shm-3-0-2.0.json")).st_mtime_ns, "what ran was run again"
+        assert before == os.stat(os.path.join(folder, "out", "runs",
+                                              "shm-3-0-2.0.json")).st_mtime_ns, "what ran was run again"
 
 
 main()

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Plans of OpenSHMEM: shmem.py TWEED.  Other implementations that are good, crash when all is done, die early, are not installed."""
+"""Plans of OpenSHMEM: shmem.py TWEED.  Other implementations that are good, crash when all is done, die early, are
+not installed."""
 import csv
 import json
 import os
@@ -10,7 +11,8 @@ import tempfile
 sys.dont_write_bytecode = True
 from command import TWEED, check, compare, end  # noqa: E402
 
-# What stands for another implementation: its compiler writes a program, its launcher is `sh RUN -n PES OPTIONS PROGRAM ARGS`.
+# What stands for another implementation: its compiler writes a program, its launcher is `sh RUN -n PES OPTIONS PROGRAM
+# ARGS`.
 COMPILE = """#!/bin/sh
 echo "echo 'init|1000000.0|us'; echo 'put.rate|0.001|M/s'" >"$2"
 """
@@ -62,7 +64,8 @@ def runs(top):
     with open(os.path.join(out, "runs.csv"), encoding="utf-8") as f:
         rows = list(csv.DictReader(f))
     states = {(r["implementation"], r["state"]) for r in rows}
-    check("states", states == {("tweed", "ok"), ("good", "ok"), ("good, crashing", "ok"), ("good, dying", "failed")}, states)
+    check("states", states == {("tweed", "ok"), ("good", "ok"), ("good, crashing", "ok"), ("good, dying", "failed")},
+          states)
     measures = {r["measure"] for r in rows if r["implementation"] == "tweed"}
     check("what was measured", measures == {"init", "put.rate", "hello"}, measures)
     with open(os.path.join(out, "tables", "wanted.txt"), encoding="utf-8") as f:
@@ -86,7 +89,8 @@ def refused(top, what, text, *words, args=()):
     with open(path, "w", encoding="utf-8") as f:
         f.write(text)
     done = compare(path, *args, "--out", os.path.join(top, "no"), cwd=top)
-    check(what, done.returncode == 2 and done.stderr.count("\n") == 1 and all(w in done.stderr for w in words), done.stderr)
+    check(what, done.returncode == 2 and done.stderr.count("\n") == 1 and all(w in done.stderr for w in words),
+          done.stderr)
 
 
 def refusals(top):

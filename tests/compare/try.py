@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""`tweed try`: try.py TWEED.  Programs that are right, refused, wrong, dead, without an end; builds that fail; what is run again, and what is not; refusals."""
+"""`tweed try`: try.py TWEED.  Programs that are right, refused, wrong, dead, without an end; builds that fail; what
+is run again, and what is not; refusals."""
 import csv
 import fcntl
 import json
@@ -105,7 +106,8 @@ def write(path, text):
 
 
 def runs(folder):
-    return {f: os.stat(os.path.join(folder, "runs", f)).st_mtime_ns for f in os.listdir(os.path.join(folder, "runs")) if f.endswith(".json")}
+    return {f: os.stat(os.path.join(folder, "runs", f)).st_mtime_ns for f in os.listdir(os.path.join(folder, "runs"))
+            if f.endswith(".json")}
 
 
 def plan(top):
@@ -119,36 +121,45 @@ def plan(top):
     out = os.path.join(top, "try-plan")
     check("not all is right", done.returncode == 1, done.stdout + done.stderr)
     found = outcomes(out)
-    for program, protocol, outcome in (("right", "2L", "right"), ("right", "TS", "right"), ("static", "2L", "refused"), ("unbuilt", "2L", "build"), ("gcc", "2L", "build")):
+    for program, protocol, outcome in (("right", "2L", "right"), ("right", "TS", "right"), ("static", "2L", "refused"),
+                                       ("unbuilt", "2L", "build"), ("gcc", "2L", "build")):
         check(f"{program} is {outcome}", found.get((program, protocol)) == outcome, f"{found} {whys(out)}")
     for words in ("was given -static", "an error of the build", "not built by {cc}"):
         check(f"it says: {words}", words in done.stdout, done.stdout)
     check("the folder is as it was", sorted(os.listdir(os.path.join(top, "program"))) == before)
-    for name in ("tables/programs.md", "tables/failures.txt", "tables/outcomes.tex", "runs/right-2x1-2L-shm/files/log.txt"):
+    for name in ("tables/programs.md", "tables/failures.txt", "tables/outcomes.tex",
+                 "runs/right-2x1-2L-shm/files/log.txt"):
         check(f"{name} is there", os.path.getsize(os.path.join(out, name)) > 0)
     first = runs(out)
     check("nothing runs twice", tried("plan.toml", cwd=top).returncode == 1 and runs(out) == first)
     write(os.path.join(top, "plan.toml"), PLAN.format(timeout=50).replace('"stdout", "log.*"', '"stdout"'))
     tried("plan.toml", "--only", "right", cwd=top)
-    check("other files are compared: it runs again", all(t != first[f] for f, t in runs(out).items() if f.startswith("right")))
+    check("other files are compared: it runs again", all(t != first[f] for f,
+                                                         t in runs(out).items() if f.startswith("right")))
 
 
 def ends(top):
     """How programs end; the builds are one, as only the arguments differ."""
     out = os.path.join(top, "try-program")
-    for how, outcome, words in (("", "right", "1"), ("wrong", "wrong", "and 1' in place of"), ("crash", "crash", "signal 11"), ("status", "wrong", "status 3 in place of 0"),
-                                ("refused", "refused", "have a thread that was not joined"), ("hang", "hang", "ended after 4 s"), ("file", "wrong", "log.txt, line 1")):
-        done = tried("--protocols", "2L", "--shapes", "2x1", "--timeout", "4" if how == "hang" else "30", "--compare", "stdout", "--compare", "log.txt", "program", "--", "./main", how, cwd=top)
-        check(f"{how or 'good'} is {outcome}", outcomes(out) == {("program", "2L"): outcome} and words in whys(out), f"{outcomes(out)} {whys(out)} {done.stderr}")
+    for how, outcome, words in (("", "right", "1"), ("wrong", "wrong", "and 1' in place of"),
+                                ("crash", "crash", "signal 11"), ("status", "wrong", "status 3 in place of 0"),
+                                ("refused", "refused", "have a thread that was not joined"),
+                                ("hang", "hang", "ended after 4 s"), ("file", "wrong", "log.txt, line 1")):
+        done = tried("--protocols", "2L", "--shapes", "2x1", "--timeout", "4" if how == "hang" else "30", "--compare",
+                     "stdout", "--compare", "log.txt", "program", "--", "./main", how, cwd=top)
+        check(f"{how or 'good'} is {outcome}", outcomes(out) == {("program", "2L"): outcome} and words in whys(out),
+              f"{outcomes(out)} {whys(out)} {done.stderr}")
         check(f"{how or 'good'}: status", done.returncode == (outcome != "right"), done.returncode)
     first = runs(out)
     table = os.path.join(out, "tables", "failures.txt")
     check("what failed is in a table", os.path.exists(table))
-    judged = tried("--protocols", "2L", "--shapes", "2x1", "--timeout", "30", "--compare", "stdout", "--compare", "log.txt", "--ignore", "once", "program", "--", "./main", "file", cwd=top)
+    judged = tried("--protocols", "2L", "--shapes", "2x1", "--timeout", "30", "--compare", "stdout", "--compare",
+                   "log.txt", "--ignore", "once", "program", "--", "./main", "file", cwd=top)
     check("judged again, without a run", judged.returncode == 0 and runs(out) == first, judged.stdout)
     check("nothing fails any more: the table is gone", not os.path.exists(table))
     write(os.path.join(top, "program", "main.c"), SOURCE.replace("1 / 3.0", "1 / 7.0"))
-    tried("--protocols", "2L", "--shapes", "2x1", "--compare", "stdout", "--compare", "log.txt", "program", "--", "./main", "file", cwd=top)
+    tried("--protocols", "2L", "--shapes", "2x1", "--compare", "stdout", "--compare", "log.txt", "program", "--",
+          "./main", "file", cwd=top)
     check("another source: it runs again", all(t != first[f] for f, t in runs(out).items()))
 
 
@@ -158,13 +169,16 @@ def error(top, what, source, *words, args=(), command=("./main",)):
     os.chmod(os.path.join(top, what, "main"), 0o755)
     done = tried("--build", "true", "--kind", "threads", "--protocols", "2L", *args, what, "--", *command, cwd=top)
     out = os.path.join(top, "try-" + what)
-    check(f"{what} is an error", set(outcomes(out).values()) == {"error"} and all(w in whys(out) for w in words), f"{whys(out)} {done.stderr}")
+    check(f"{what} is an error", set(outcomes(out).values()) == {"error"} and all(w in whys(out) for w in words),
+          f"{whys(out)} {done.stderr}")
 
 
 def errors(top):
-    error(top, "broken", "#!/bin/sh\nexit 0\n", "the native build failed: no such thing: error", args=("--build", "echo no such thing: error; false"))
+    error(top, "broken", "#!/bin/sh\nexit 0\n", "the native build failed: no such thing: error",
+          args=("--build", "echo no such thing: error; false"))
     error(top, "slow-build", "", "not done after 0.2 s", args=("--build", "sleep 100", "--build-timeout", "0.2"))
-    error(top, "endless", "#!/bin/sh\nwhile :; do sleep 1; done\n", "did not end well", "ended after 0 s", args=("--timeout", "0.3"))
+    error(top, "endless", "#!/bin/sh\nwhile :; do sleep 1; done\n", "did not end well", "ended after 0 s",
+          args=("--timeout", "0.3"))
     error(top, "flood", "#!/bin/sh\nexec yes\n", "printed more than 64 MiB")
     error(top, "unlucky", "#!/bin/sh\necho oh dear >&2\nexit 7\n", "status 7 in place of 0: oh dear")
     error(top, "elsewhere", "#!/bin/sh\n", "the build made no ./mian", command=("./mian",))
@@ -183,7 +197,8 @@ def texts():
     check("bytes", not same(b"\0a", b"\0b") and same(b"\0a", b"\0a"))
     masked = Reference([b"pid 1: 5", b"pid 2: 5"], [], 0, False)
     check("what differs anyway", not masked.difference(b"pid 3: 5") and "line 1" in masked.difference(b"pid 3: 6"))
-    check("lines too many, too few", "one too many" in Reference([b"a"], [], 0, False).difference(b"a\nb") and "missing" in Reference([b"a\nb"], [], 0, False).difference(b"a"))
+    check("lines too many, too few", "one too many" in Reference([b"a"], [], 0, False).difference(b"a\nb")
+          and "missing" in Reference([b"a\nb"], [], 0, False).difference(b"a"))
 
 
 def stops_early(top):
@@ -210,14 +225,16 @@ def stops(top):
     """Interrupted, it leaves nothing running."""
     write(os.path.join(top, "stopped", "main"), "#!/bin/sh\nexec sleep 98.76\n")
     os.chmod(os.path.join(top, "stopped", "main"), 0o755)
-    with subprocess.Popen([TWEED, "try", "--build", "true", "--kind", "threads", "stopped", "--", "./main"], cwd=top, stderr=subprocess.PIPE, text=True) as child:
+    with subprocess.Popen([TWEED, "try", "--build", "true", "--kind", "threads", "stopped", "--", "./main"], cwd=top,
+                          stderr=subprocess.PIPE, text=True) as child:
         until = time.monotonic() + 30
         while not sleepers(top) and time.monotonic() < until:
             time.sleep(0.05)
         ran = sleepers(top)
         child.send_signal(signal.SIGTERM)
         said = child.communicate(timeout=60)[1]
-    check("it stops", ran and child.returncode == 128 + signal.SIGTERM and "goes on from here" in said and not sleepers(top), f"{ran} {child.returncode} {said} {sleepers(top)}")
+    check("it stops", ran and child.returncode == 128 + signal.SIGTERM and "goes on from here" in said
+          and not sleepers(top), f"{ran} {child.returncode} {said} {sleepers(top)}")
 
 
 def sleepers(top):
@@ -236,7 +253,8 @@ def refusals(top):
     def refused(what, *words, args=None, text=""):
         write(os.path.join(top, "bad.toml"), text)
         done = tried(*(args or ("--out", "no", "bad.toml")), cwd=top)
-        check(what, done.returncode == 2 and done.stderr.count("\n") == 1 and all(w in done.stderr for w in words), done.stderr)
+        check(what, done.returncode == 2 and done.stderr.count("\n") == 1 and all(w in done.stderr for w in words),
+              done.stderr)
         check(what + ": nothing is written", not os.path.exists(os.path.join(top, "no")))
 
     def option(what, *words, args):
@@ -273,7 +291,8 @@ def refusals(top):
     os.makedirs(os.path.join(top, "taken"))
     with open(os.path.join(top, "taken", ".lock"), "w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        refused("a folder that another writes to", "another process", args=("--out", "taken", "program", "--", "./main"))
+        refused("a folder that another writes to", "another process",
+                args=("--out", "taken", "program", "--", "./main"))
     refused("a blank", "blank", args=("--out", "a b", "program", "--", "./main"))
 
 

@@ -30,7 +30,8 @@ def report(name, problems, done):
     cases += 1
     if problems:
         failures.append(name)
-        print(f"{name}: {'; '.join(problems)}\n    status {done.returncode}, stderr: {done.stderr.decode(errors='replace')}")
+        print(f"{name}: {'; '.join(problems)}\n    status {done.returncode}, stderr: "
+              f"{done.stderr.decode(errors='replace')}")
 
 
 def tree(path):
@@ -101,8 +102,10 @@ def shapes():
 
 
 def sizes():
-    for value in ("0", "1", "5K", "12K", "2K", "128K", "4KB", "4 K", "-4K", "4Q", "K", "18446744073709551616", "16777216T"):
-        bad(f"page size '{value}'", ["run", "--page-size", value, "./touch"], "--page-size", "power of two", "4K to 64K")
+    for value in ("0", "1", "5K", "12K", "2K", "128K", "4KB", "4 K", "-4K", "4Q", "K", "18446744073709551616",
+                  "16777216T"):
+        bad(f"page size '{value}'", ["run", "--page-size", value, "./touch"], "--page-size", "power of two",
+            "4K to 64K")
     bad("memory that is no multiple of 2M", ["run", "--memory", "3M", "./touch"], "TWEED_MEMORY", "multiple of 2M")
     bad("memory 8GB", ["run", "--memory", "8GB", "./touch"], "'8GB'", "2M to 1T")
     bad("superpage", ["run", "--superpage", "3", "./touch"], "power of two from 1 to 512")
@@ -119,7 +122,8 @@ def options():
     bad("option without its value", ["run", "--stats"], "--stats needs a value")
     bad("protocol", ["run", "--protocol", "2LL", "./touch"], "did you mean 2L")
     bad("fault backend", ["run", "--fault", "mprotec", "./touch"], "did you mean mprotect")
-    bad("shootdown without the backend for it", ["run", "--fault", "mprotect", "--shootdown=protect", "./touch"], "protect",
+    bad("shootdown without the backend for it", ["run", "--fault", "mprotect", "--shootdown=protect", "./touch"],
+        "protect",
         "--shootdown polled")
     bad("transport", ["run", "--transport", "tcp", "./touch"], "must be one of shm")
     bad("info with an argument", ["info", "--jsn"], "--jsn")
@@ -156,8 +160,10 @@ def compilers():
         f.write("int main(void)\n{\n\treturn 0;\n}\n")
     for command, variable in (("omp cc", "CC"), ("omp c++", "CXX"), ("cc", "CC"), ("oshcc", "CC"), ("oshc++", "CXX")):
         executable("again", f"#!/bin/sh\necho called >>calls\nexec {tweed} {command} \"$@\"\n")
-        job = subprocess.Popen(["./again", "-x", "c++" if "+" in command else "c", "one.c", "-o", "one"], env={**os.environ, variable: "./again"},
-                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+        job = subprocess.Popen(["./again", "-x", "c++" if "+" in command else "c", "one.c", "-o", "one"],
+                               env={**os.environ, variable: "./again"},
+                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               start_new_session=True)
         try:
             out, err = job.communicate(timeout=20)
         except subprocess.TimeoutExpired:
@@ -170,18 +176,23 @@ def compilers():
         report(f"{command} in a script that {variable} names", problems, done)
         os.unlink("calls")
     os.symlink(tweed, "tweed-omp-cc")
-    done = subprocess.run(["./tweed-omp-cc", "-O2", "one.c", "-o", "one"], env={**os.environ, "CC": "./tweed-omp-cc"}, capture_output=True, timeout=30)
+    done = subprocess.run(["./tweed-omp-cc", "-O2", "one.c", "-o", "one"], env={**os.environ, "CC": "./tweed-omp-cc"},
+                          capture_output=True, timeout=30)
     report("one word", [] if done.returncode == 0 else ["fails"], done)
-    bad("a library of a program with threads", ["omp", "cc", "-shared", "one.c", "-o", "one.so"], "'tweed omp cc' was given -shared", "make it an archive")
-    bad("a library of shared variables", ["cc", "--shared-globals", "-shared", "one.c"], "'tweed cc' was given -shared", "leave --shared-globals out")
-    for args, shown in ((["cc", "--show", "--parmacs", "--no-stores", "one.c"], "^gcc "), (["c++", "--show", "--parmacs", "--no-stores", "one.c"], r"^g\+\+ ")):
+    bad("a library of a program with threads", ["omp", "cc", "-shared", "one.c", "-o", "one.so"],
+        "'tweed omp cc' was given -shared", "make it an archive")
+    bad("a library of shared variables", ["cc", "--shared-globals", "-shared", "one.c"], "'tweed cc' was given -shared",
+        "leave --shared-globals out")
+    for args, shown in ((["cc", "--show", "--parmacs", "--no-stores", "one.c"], "^gcc "),
+                        (["c++", "--show", "--parmacs", "--no-stores", "one.c"], r"^g\+\+ ")):
         env = {k: v for k, v in os.environ.items() if k not in ("CC", "CXX")}
         done = subprocess.run([tweed, *args], env=env, capture_output=True, timeout=30)
         report(" ".join(args), [] if re.search(shown, done.stdout.decode()) else ["another compiler"], done)
 
 
 def outsiders():
-    """Programs that run without joining the job: a warning names what builds or starts them; but nobody waits for who never comes."""
+    """Programs that run without joining the job: a warning names what builds or starts them; but nobody waits for who
+    never comes."""
     def says(name, args, *expected, status=0):
         done = call(["run", "-n", "2", "-p", "2", *args])
         text = done.stderr.decode()
@@ -199,7 +210,8 @@ def outsiders():
     with open("rank.c", "w") as f:
         f.write("int MPI_Init(void);\nint main(void)\n{\n\treturn MPI_Init();\n}\n")
     if shutil.which("gcc"):
-        for command in ("-pthread threads.c -o threads", "-fopenmp team.c -o team", "-shared -fPIC -Wl,-soname,libmpi.so.40 mpi.c -o libmpi.so.40",
+        for command in ("-pthread threads.c -o threads", "-fopenmp team.c -o team",
+                        "-shared -fPIC -Wl,-soname,libmpi.so.40 mpi.c -o libmpi.so.40",
                         "rank.c ./libmpi.so.40 -Wl,-rpath,$ORIGIN -o rank"):
             subprocess.run(["gcc", *command.split()], check=True)
         says("threads of another compiler", ["./threads"], "warning: './threads' ran 4 times", "'tweed cc --pthreads'")
@@ -208,7 +220,8 @@ def outsiders():
         good("one of them alone", ["run", "./team"])
     says("no threads", ["true"])
     executable("early", f"#!/bin/sh\n[ $TWEED_RANK = 1 ] && exit 0\nexec {program} 10\n")
-    says("one that never joins", ["./early"], "node 0 processor 1 .* before it called tw_init, for which the others wait", status=1)
+    says("one that never joins", ["./early"],
+         "node 0 processor 1 .* before it called tw_init, for which the others wait", status=1)
     executable("ranks", "#!/bin/sh\necho $TWEED_RANK of $TWEED_SIZE >>ranks-$TWEED_RANK\n")
     done = call(["run", "-n", "2", "-p", "2", "./ranks"], {"TWEED_RANK": "7", "TWEED_SIZE": "9"})
     texts = []
@@ -219,26 +232,32 @@ def outsiders():
 
 
 def texts():
-    """Texts that only their users read: checked where nobody uses them, too.  Words of other launchers; files of another kind."""
+    """Texts that only their users read: checked where nobody uses them, too.  Words of other launchers; files of
+    another kind."""
     with open("one.c", "w") as f:
         f.write("int main(void)\n{\n\treturn 0;\n}\n")
-    bad("collectives of no OpenSHMEM program", ["run", "--collectives", "x=y", "./touch"], "TWEED_COLLECTIVES", "'x=y'", "CALL=ALGORITHM")
-    bad("collectives of an OpenSHMEM program", ["oshrun", "-n", "2", "--collectives", "foo=bar", "./touch"], "TWEED_COLLECTIVES", "'foo=bar'")
+    bad("collectives of no OpenSHMEM program", ["run", "--collectives", "x=y", "./touch"], "TWEED_COLLECTIVES", "'x=y'",
+        "CALL=ALGORITHM")
+    bad("collectives of an OpenSHMEM program", ["oshrun", "-n", "2", "--collectives", "foo=bar", "./touch"],
+        "TWEED_COLLECTIVES", "'foo=bar'")
     bad("loss without sim", ["run", "--sim-lose", "x", "./touch"], "TWEED_SIM_LOSE", "NODE@SECONDS")
     bad("loss of a node that is not there", ["run", "-n", "2", "--sim-lose", "2@1", "./touch"], "a node below 2")
     bad("stall without its end", ["run", "--sim-stall", "0@1", "./touch"], "TWEED_SIM_STALL", r"NODE@SECONDS\+SECONDS")
-    bad("hosts without end", ["run", "--hostfile", "/dev/zero", "./touch"], "/dev/zero", "no hosts' file", "1048576 bytes")
+    bad("hosts without end", ["run", "--hostfile", "/dev/zero", "./touch"], "/dev/zero", "no hosts' file",
+        "1048576 bytes")
     bad("processors of mpirun", ["run", "-np", "4", "./touch"], "-np is no option", "-n is the number of nodes")
     bad("processors of mpirun in one", ["run", "-np4", "./touch"], "-np is no option")
     bad("nodes of srun", ["run", "-N", "2", "./touch"], "-N is no option", "-n is the number of nodes")
-    bad("more of a node than of the job", ["oshrun", "-n", "2", "--ppn", "3", "./touch"], "--ppn 3 does not divide the 2")
+    bad("more of a node than of the job", ["oshrun", "-n", "2", "--ppn", "3", "./touch"],
+        "--ppn 3 does not divide the 2")
     bad("PEs that do not spread", ["oshrun", "-n", "5", "--hosts", "a,b", "./touch"], "5 PEs", "2 nodes", "--ppn")
     bad("options of no benchmark", ["bench", "--foo"], "--foo is no option")
     bad("a program as a plan", ["compare", "one.c"], "one.c is no plan", "TOML")
     cpu = max(os.sched_getaffinity(0))
     cpus = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {cpu})
-    bad("more processors than cores hold", ["run", "-n", "200", "-p", "64", "./touch"], "12800 processors", "at most 256", "--oversubscribe")
+    bad("more processors than cores hold", ["run", "-n", "200", "-p", "64", "./touch"], "12800 processors",
+        "at most 256", "--oversubscribe")
     os.sched_setaffinity(0, cpus)
 
 
@@ -252,14 +271,19 @@ def family():
     member(f"levels=1,{both},home=migrate", "home=first-touch")
     member(f"levels=1,{both},local=shootdown", "leave out local=shootdown")
     member("writes=store", "writes=twin or stores")
-    bad("races without twins", ["run", "-n", "2", "--protocol", "1L", "./touch"], "TWEED_RACE", env={"TWEED_RACE": "ww"})
-    bad("units without diffs", ["run", "-n", "2", "--protocol", "1L", "--diff-unit", "8", "./touch"], "--diff-unit", "doubles stores")
-    bad("races that nobody looks for", ["run", "-n", "2", "--race", "--protocol", "simple", "./touch"], "protocol simple does not look for races")
-    bad("program that does not tell of its stores", ["run", "-n", "2", "-p", "2", "--protocol", "1L", program], "tweed cc", "1L")
+    bad("races without twins", ["run", "-n", "2", "--protocol", "1L", "./touch"], "TWEED_RACE",
+        env={"TWEED_RACE": "ww"})
+    bad("units without diffs", ["run", "-n", "2", "--protocol", "1L", "--diff-unit", "8", "./touch"], "--diff-unit",
+        "doubles stores")
+    bad("races that nobody looks for", ["run", "-n", "2", "--race", "--protocol", "simple", "./touch"],
+        "protocol simple does not look for races")
+    bad("program that does not announce its stores", ["run", "-n", "2", "-p", "2", "--protocol", "1L", program],
+        "tweed cc", "1L")
 
 
 def binding():
-    """Jobs that run: what --show-binding says, on machines that are made up, and where the processors of this one are."""
+    """Jobs that run: what --show-binding says, on machines that are made up, and where the processors of this one
+    are."""
     def shows(name, args, *lines, env=None, stdout=""):
         done = call(["run", *args], env)
         said = sorted(done.stderr.decode().splitlines())
@@ -278,8 +302,10 @@ def binding():
     cpus = os.sched_getaffinity(0)
     cpu = max(cpus)
     os.sched_setaffinity(0, {cpu})
-    shows("binding inside the cpus that we may use", ["-n", "1", "-p", "1", "--bind", "core", "--show-binding", "grep", "Cpus_allowed_list",
-                                                      "/proc/self/status"], f"0.0 may run on cpu {cpu}", stdout=f"Cpus_allowed_list:\t{cpu}\n")
+    shows("binding inside the cpus that we may use", ["-n", "1", "-p", "1", "--bind", "core", "--show-binding", "grep",
+                                                      "Cpus_allowed_list",
+                                                      "/proc/self/status"], f"0.0 may run on cpu {cpu}",
+          stdout=f"Cpus_allowed_list:\t{cpu}\n")
     os.sched_setaffinity(0, cpus)
 
 
@@ -305,11 +331,14 @@ def hosts():
     bad("directory as hosts' file", ["run", "--hostfile", "directory", "./touch"], "directory", "Is a directory")
     with open("empty-hosts", "w") as f:
         f.write("# nobody\n\n")
-    for text, *expected in (("a\nb:0\n", "'b:0'", "1 to 256"), ("a\n-oProxyCommand=touch\n", "no host"), ("a b;touch\n", "'b;touch'", "no host"),
-                            ("a # one\nb:256\n", "more than 256"), ("a\0b\n" + "c" * 300 + "\n", "no host"), ("\xff\xfe\n", "no host")):
+    for text, *expected in (("a\nb:0\n", "'b:0'", "1 to 256"), ("a\n-oProxyCommand=touch\n", "no host"),
+                            ("a b;touch\n", "'b;touch'", "no host"),
+                            ("a # one\nb:256\n", "more than 256"), ("a\0b\n" + "c" * 300 + "\n", "no host"),
+                            ("\xff\xfe\n", "no host")):
         with open("wrong-hosts", "w", encoding="latin-1") as f:
             f.write(text)
-        bad(f"hosts' file {text[:20]!r}", ["run", "--hostfile", "wrong-hosts", "--transport", "ofi", "./touch"], "wrong-hosts", *expected)
+        bad(f"hosts' file {text[:20]!r}", ["run", "--hostfile", "wrong-hosts", "--transport", "ofi", "./touch"],
+            "wrong-hosts", *expected)
     bad("hosts' file without hosts", ["run", "--hostfile", "empty-hosts", "./touch"], "empty-hosts", "names no host")
     bad("environment without a name", ["run", "--env", "=x", "./touch"], "--env", "NAME")
     bad("environment of nobody", ["run", "--env", "NO_SUCH_VARIABLE", "./touch"], "NO_SUCH_VARIABLE")
@@ -317,7 +346,8 @@ def hosts():
     bad("asking no hosts", ["info", "--hosts", ""], "no hosts")
     bad("asking what is no host", ["info", "--hosts", "a;b"], "no host")
     bad("binding", ["run", "--bind", "cores", "./touch"], "did you mean core")
-    bad("more processors than cores", ["run", "-n", "2", "-p", "64", "--bind", "core", "./touch"], "128 processors", "--bind none")
+    bad("more processors than cores", ["run", "-n", "2", "-p", "64", "--bind", "core", "./touch"], "128 processors",
+        "--bind none")
     bad("watch", ["run", "--watch", "-1", "./touch"], "--watch", "0 to 86400")
     good("environment", ["run", "--env", "TW_A=1", "--env=TW_B=2", "./variables"], stdout="1 2\n")
 
@@ -341,16 +371,20 @@ def programs():
 def full():
     """Files where there is no room, and pipes: the reason, and the old file or the whole new one."""
     done = call(["run", "--trace", "/dev/full", program])
-    report("a trace without room", [] if done.returncode == 1 and b"No space left" in done.stderr else ["another reason"], done)
+    report("a trace without room", [] if done.returncode == 1 and b"No space left" in done.stderr
+           else ["another reason"], done)
     done = call(["run", "--stats", "/dev/full", program])
-    report("statistics without room", [] if done.returncode == 1 and b"No space left" in done.stderr else ["another reason"], done)
+    report("statistics without room", [] if done.returncode == 1 and b"No space left" in done.stderr
+           else ["another reason"], done)
     os.mkfifo("pipe")
     reader = subprocess.Popen(["cat", "pipe"], stdout=subprocess.PIPE)
     try:
         done = call(["run", "--stats", "pipe", program])
-        report("statistics into a pipe", [] if done.returncode == 0 and b'"wall"' in reader.communicate(timeout=10)[0] else ["not there"], done)
+        report("statistics into a pipe", [] if done.returncode == 0 and b'"wall"' in reader.communicate(timeout=10)[0]
+               else ["not there"], done)
     except subprocess.TimeoutExpired as e:
-        report("statistics into a pipe", ["waits for ever"], subprocess.CompletedProcess([], None, b"", e.stderr or b""))
+        report("statistics into a pipe", ["waits for ever"], subprocess.CompletedProcess([], None, b"",
+                                                                                         e.stderr or b""))
     reader.kill()
     reader.wait()
     # As a user, to whom folders can be closed; the files are in memory, of which there is little.
@@ -362,25 +396,33 @@ setpriv --reuid 65534 --regid 65534 --clear-groups /dev/shm/tweed-input-$$ run -
 python3 -c 'import json; json.load(open("directory/old"))'
 head -c 2000 /dev/zero >directory/old
 head -c 1000000 /dev/zero >directory/other 2>&1 || true
-setpriv --reuid 65534 --regid 65534 --clear-groups /dev/shm/tweed-input-$$ run -n 8 -p 8 --stats $PWD/directory/old true && exit 1
+setpriv --reuid 65534 --regid 65534 --clear-groups \\
+	/dev/shm/tweed-input-$$ run -n 8 -p 8 --stats $PWD/directory/old true && exit 1
 head -c 2000 /dev/zero | cmp - directory/old"""
-    if os.geteuid() == 0 and shutil.which("setpriv") and subprocess.run(["unshare", "-m", "true"], check=False).returncode == 0:
+    if os.geteuid() == 0 and shutil.which("setpriv") and subprocess.run(["unshare", "-m", "true"],
+                                                                        check=False).returncode == 0:
         os.chmod(".", 0o755)
-        done = subprocess.run(["unshare", "-m", "sh", "-c", script], stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
-        report("statistics in a closed folder without room", [] if done.returncode == 0 and done.stderr.count(b"No space left") == 1 else ["damaged"], done)
+        done = subprocess.run(["unshare", "-m", "sh", "-c", script], stdin=subprocess.DEVNULL, capture_output=True,
+                              timeout=60)
+        report("statistics in a closed folder without room", [] if done.returncode == 0
+               and done.stderr.count(b"No space left") == 1 else ["damaged"], done)
 
 
 def no_proc():
     """A sanitizer, which reads /proc itself, may add to sentence and status."""
-    if os.geteuid() or subprocess.run(["unshare", "-m", "umount", "-l", "/proc"], stderr=subprocess.DEVNULL, check=False).returncode:
+    if os.geteuid() or subprocess.run(["unshare", "-m", "umount", "-l", "/proc"], stderr=subprocess.DEVNULL,
+                                      check=False).returncode:
         return
-    done = subprocess.run(["unshare", "-m", "sh", "-c", f"umount -l /proc; {tweed} run ./touch"], stdin=subprocess.DEVNULL, capture_output=True, timeout=30)
+    done = subprocess.run(["unshare", "-m", "sh", "-c", f"umount -l /proc; {tweed} run ./touch"],
+                          stdin=subprocess.DEVNULL, capture_output=True, timeout=30)
     alone = done.returncode == 2 and done.stderr.count(b"\n") == 1
-    report("no /proc", [] if (alone or b"Sanitizer" in done.stderr) and b"/proc is not there" in done.stderr else ["otherwise"], done)
+    report("no /proc", [] if (alone or b"Sanitizer" in done.stderr) and b"/proc is not there" in done.stderr
+           else ["otherwise"], done)
 
 
 def stats_files():
-    bad("statistics in a missing directory", ["run", "--stats", "missing/s.json", "./touch"], "missing/s.json", "No such")
+    bad("statistics in a missing directory", ["run", "--stats", "missing/s.json", "./touch"], "missing/s.json",
+        "No such")
     bad("statistics into a directory", ["run", "--stats", "directory", "./touch"], "directory", "Is a directory")
     bad("statistics into the empty directory name", ["run", "--stats", "directory/", "./touch"], "directory/")
     if os.geteuid() != 0:
@@ -415,7 +457,8 @@ with tempfile.TemporaryDirectory() as place:
     executable("variables", "#!/bin/sh\necho $TW_A $TW_B\n")
     executable("garbage", "neither script nor binary\n")
     executable("no-interpreter", "#!/no/such/interpreter\n")
-    for group in (binding, settings, shapes, sizes, options, words, compilers, outsiders, texts, hosts, family, programs, stats_files, no_proc, controls):
+    for group in (binding, settings, shapes, sizes, options, words, compilers, outsiders, texts, hosts, family,
+                  programs, stats_files, no_proc, controls):
         group()
     os.chdir("/")
 

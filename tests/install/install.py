@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What `meson install` puts down is enough to build and run a program, with nothing of the source tree.
 
-install.py BUILD PROGRAM.c VERSION [COMPILER-OPTION...]    installs into a temporary directory; compiles the program as C
+install.py BUILD PROGRAM.c VERSION [COMPILER-OPTION...]    installs into a temporary directory; compiles the program
+as C
 and as C++ with the installed pkg-config file, with each compiler there is; runs it with the installed tweed."""
 import glob
 import os
@@ -49,7 +50,8 @@ def check_man(root):
 
 
 def check_files(root):
-    """bin/ has nothing but our commands; a package's file requires what programs link, not what is loaded; the drivers' headers are there."""
+    """bin/ has nothing but our commands; a package's file requires what programs link, not what is loaded; the
+    drivers' headers are there."""
     others = [f for f in os.listdir(os.path.dirname(one(root, "bin/tweed"))) if not f.startswith("tweed")]
     if others:
         sys.exit(f"installed into bin/: {others}")
@@ -99,7 +101,8 @@ def main():
             sys.exit("tweed report does not name the program's allocations")
         print("tweed report: a trace of it")
         # A build with a sanitizer has no instrumentation.
-        for command in ("cc", "c++") if glob.glob(os.path.join(root, "**", "libtweed-stores.a"), recursive=True) else ():
+        for command in ("cc", "c++") if glob.glob(os.path.join(root, "**", "libtweed-stores.a"),
+                                                  recursive=True) else ():
             program = os.path.join(root, "instrumented")
             run([tweed, command, *options, "-x", command.replace("cc", "c"), source, "-o", program])
             said = run([tweed, "run", "-n", "2", "-p", "2", "--protocol", "1L", program])
@@ -107,12 +110,15 @@ def main():
                 sys.exit(f"tweed {command}: the program said {said!r}")
             print(f"tweed {command}: built, and run under 1L")
             run([one(root, "bin/tweed-" + command), *options, "-x", command.replace("cc", "c"), source, "-o", program])
-            if run([tweed, "run", "-n", "2", "-p", "2", program]) != f"4 on 2: sum 10, nodes 2, {functions} functions\n":
+            if run([tweed, "run", "-n", "2", "-p", "2",
+                    program]) != f"4 on 2: sum 10, nodes 2, {functions} functions\n":
                 sys.exit(f"tweed-{command}: the program said {said!r}")
             one(root, "tweed.m4")
-            run([tweed, command, *options, "--no-stores", "--shared-globals", "--shared-heap", "-x", command.replace("cc", "c"),
+            run([tweed, command, *options, "--no-stores", "--shared-globals", "--shared-heap", "-x",
+                 command.replace("cc", "c"),
                  source, "-o", program])
-            if run([tweed, "run", "-n", "2", "-p", "2", program]) != f"4 on 2: sum 10, nodes 2, {functions} functions\n":
+            if run([tweed, "run", "-n", "2", "-p", "2",
+                    program]) != f"4 on 2: sum 10, nodes 2, {functions} functions\n":
                 sys.exit(f"tweed {command} --shared-globals: the program said {said!r}")
     return 0
 

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What `tweed cc` compiles tells of every store and of no other, polls when asked to, and is refused what it cannot do.
+"""What `tweed cc` compiles announces every store and no other, polls when asked to, and is refused what it cannot do.
 
-instrument.py TWEED gcc|clang SOURCE-ROOT BYTES POLL    BYTES, POLL: bytes.c and poll.c as that compiler compiled them"""
+instrument.py TWEED gcc|clang SOURCE-ROOT BYTES POLL    BYTES, POLL: bytes.c and poll.c as that compiler compiled
+them"""
 import json
 import os
 import subprocess
@@ -52,16 +53,19 @@ class Suite:
             for more in [[], native] if native else [[]]:
                 name = f"stores {level} {' '.join(more)}"
                 done = self.cc("-std=gnu11", "-D_GNU_SOURCE", "-w", level, *more, "-I" + self.root,
-                               "-I" + self.root + "/include", "-o", "stores", self.source("stores.c"), self.source("shadow.c"))
+                               "-I" + self.root + "/include", "-o", "stores", self.source("stores.c"),
+                               self.source("shadow.c"))
                 if ends(name + " compiles", done):
                     ends(name, run(self.tweed, "run", "--protocol", "none", "./stores", "1", ROUNDS))
-        ends("an unannounced store is found", run(self.tweed, "run", "--protocol", "none", "./stores", "--miss", "50"), 1)
+        ends("an unannounced store is found", run(self.tweed, "run", "--protocol", "none", "./stores", "--miss", "50"),
+             1)
 
     def bytes(self, program):
         for shape in ("2x2", "4x1", "4x2"):
             nodes, processors = shape.split("x")
             for more in [["--transport", "sim"], []]:
-                ends(f"bytes {shape} {more}", run(self.tweed, "run", "-n", nodes, "-p", processors, "--protocol", "1L", *more,
+                ends(f"bytes {shape} {more}", run(self.tweed, "run", "-n", nodes, "-p", processors, "--protocol", "1L",
+                                                  *more,
                                                   program, "8"))
         ends("bytes under 2L", run(self.tweed, "run", "-n", "2", "-p", "2", program, "8"))
 
@@ -102,19 +106,21 @@ class Suite:
                               "-m32": "64 bits", "@file": "arguments themselves"}.items():
             self.refused(option, self.cc(option, "plain.c", "-o", "plain"), option, words)
         shown = self.cc("--show", "-flto=auto", "-flto-partition=none", "plain.c", "-o", "plain")
-        expect("-flto is left out", shown.returncode == 0 and "-flto" not in shown.stdout and " -fno-lto " in shown.stdout, shown.stdout)
+        expect("-flto is left out", shown.returncode == 0 and "-flto" not in shown.stdout
+               and " -fno-lto " in shown.stdout, shown.stdout)
         ends("-flto, compiled", self.cc("-O2", "-flto", "-c", "plain.c", "-o", "lto.o"))
         ends("-flto, linked", self.cc("-O2", "-flto", "lto.o", "-o", "plain"))
         expect("-flto: nothing is said to a makefile", not self.cc("-flto", "-c", "plain.c").stdout, "")
         self.refused("no arguments", self.cc(), "--help")
         self.refused("no compiler", run(self.tweed, "cc", "plain.c", env={"CC": "no-such-cc"}), "no-such-cc", "CC")
         self.refused("another compiler", run(self.tweed, "cc", "plain.c", env={"CC": "true"}), "true", "CC")
-        ends("separate compilation", self.cc("-c", "plain.c", "-o", "told.o"))
-        ends("separate linking", self.cc("told.o", "-o", "plain"))
+        ends("separate compilation", self.cc("-c", "plain.c", "-o", "announced.o"))
+        ends("separate linking", self.cc("announced.o", "-o", "plain"))
         for cc in ("tweed cc", self.tweed + " cc"):
             ends(f"CC='{cc}'", run(self.tweed, "cc", "-c", "plain.c", env={"CC": cc}))
-        ends("an object of the bare compiler", run(self.compiler, "-c", "plain.c", "-o", "untold.o"))
-        self.refused("an object that does not tell", self.cc("untold.o", "-o", "plain"), "untold.o", "tweed cc")
+        ends("an object of the bare compiler", run(self.compiler, "-c", "plain.c", "-o", "silent.o"))
+        self.refused("an object that does not announce its stores", self.cc("silent.o", "-o", "plain"), "silent.o",
+                     "tweed cc")
         shown = self.cc("--show", "plain.c", "-o", "it's")
         expect("--show", shown.returncode == 0 and "kernel-address" in shown.stdout and "'it'\\''s'" in shown.stdout,
                shown.stdout)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shadow.c - takes the place of the protocols' list in a program under test: its `none` is told of stores and copies
- * them. */
+/* shadow.c - takes the place of the protocols' list in a program under test: its `none` receives announced stores and
+ * copies them. */
 #include "shadow.h"
 
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* stores.c - stores of every kind at random places in shared memory: the protocol must be told of each byte that was
- * stored, and of no other.  Built by `tweed cc` with each compiler at each optimization (instrument.py).
+/* stores.c - stores of every kind at random places in shared memory: each byte that was stored must be announced to
+ * the protocol, and no other.  Built by `tweed cc` with each compiler at each optimization (instrument.py).
  *
- * An operation does its stores and says which bytes must be told of, and which may be (the rest of a bit field's word).
- * Then the log is drained, and every byte of the arena is looked at.
+ * An operation does its stores and says which bytes must be announced, and which may be (the rest of a bit field's
+ * word). Then the log is drained, and every byte of the arena is looked at.
  *
  * stores [SEED [ROUNDS]]; stores --miss: with stores that are not announced, which must be found. */
 #ifdef __clang__
@@ -590,10 +590,10 @@ static unsigned check(const char *name)
 {
 	tw_barrier_all();
 	for (unsigned i = 0; i < ARENA; i++) {
-		bool told = shadow_announced(arena + i);
-		if ((told && expected[i] == MUST_NOT) || (!told && expected[i] == MUST)) {
+		bool announced = shadow_announced(arena + i);
+		if ((announced && expected[i] == MUST_NOT) || (!announced && expected[i] == MUST)) {
 			printf("%s: byte %u was %s\n", name, i,
-			       told ? "told of, but not stored" : "stored, but not told of");
+			       announced ? "announced, but not stored" : "stored, but not announced");
 			return 1;
 		}
 	}

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Kernels at small sizes, each verified against its sequential form: under 2L at every shape, and repeated with processor 0
-initialising; under each other protocol at one shape, in turns; with each fault backend.  --brief: 2L at 2x2, for slow builds.
+"""Kernels at small sizes, each verified against its sequential form: under 2L at every shape, and repeated with
+processor 0
+initialising; under each other protocol at one shape, in turns; with each fault backend.  --brief: 2L at 2x2, for slow
+builds.
 --planted: in a build with -Dplant=true no kernel verifies under a protocol that forgets write notices.  A line for each
 failure, a count at the end."""
 import argparse
@@ -32,7 +34,8 @@ LIMIT, PLANTED_LIMIT = 120, 10  # seconds; programs that read stale data may wai
 def parse():
     p = argparse.ArgumentParser(description=__doc__)
     p.add_argument("--build", required=True, help="the build directory")
-    p.add_argument("--compiler", help="also under 1L, with the programs that `tweed cc` compiled with it (tests/instrument)")
+    p.add_argument("--compiler",
+                   help="also under 1L, with the programs that `tweed cc` compiled with it (tests/instrument)")
     extent = p.add_mutually_exclusive_group()
     extent.add_argument("--brief", action="store_true")
     extent.add_argument("--planted", action="store_true")
@@ -45,7 +48,8 @@ def run(a, shape, options, program, args, env=None, limit=LIMIT):
     command = [os.path.join(a.build, "tools/tweed"), "run", "-n", nodes, "-p", processors, *options, "--",
                os.path.join(a.build, program), *args, "--verify"]
     try:
-        done = subprocess.run(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+        done = subprocess.run(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              errors="replace",
                               timeout=limit)
         return done.returncode == 0, command, done.stdout
     except subprocess.TimeoutExpired:
@@ -55,7 +59,8 @@ def run(a, shape, options, program, args, env=None, limit=LIMIT):
 def good(a, shape, options, program, args):
     passed, command, said = run(a, shape, options, program, args)
     if not passed:
-        print(f"FAILED {' '.join(command)}\n" + "\n".join("    " + l for l in said.strip().splitlines()[-4:]), flush=True)
+        print(f"FAILED {' '.join(command)}\n" + "\n".join("    " + l for l in said.strip().splitlines()[-4:]),
+              flush=True)
     return passed
 
 

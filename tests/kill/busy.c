@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* busy.c - a program to be killed: every processor increments counters under locks and meets the others at barriers.
- * usage: busy [--child] [ROUNDS]; without ROUNDS for ever.  --child: each processor has a child that sleeps.  Who is through the first
+ * usage: busy [--child] [ROUNDS]; without ROUNDS for ever.  --child: each processor has a child that sleeps.  Who is
+ * through the first
  * round is called `busy-runs` by the kernel. */
 #include <signal.h>
 #include <stdio.h>

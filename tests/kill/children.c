@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* children.c - processes that a program of each kind makes.  Every way to make one, by every processor: children never touch the job, and
- * the job never touches them.  Then children use shared memory, call the library, leave the job: they end with a sentence, the job goes on.
+/* children.c - processes that a program of each kind makes.  Every way to make one, by every processor: children never
+ * touch the job, and
+ * the job never touches them.  Then children use shared memory, call the library, leave the job: they end with a
+ * sentence, the job goes on.
  * KIND_... says of which kind this is compiled. */
 #include <signal.h>
 #include <spawn.h>

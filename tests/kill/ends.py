@@ -10,7 +10,8 @@ import subprocess
 import sys
 import tempfile
 
-KINDS = {"tweed": ["cc"], "globals": ["cc", "--no-stores", "--shared-globals"], "shmem": ["oshcc"], "parmacs": ["cc", "--parmacs"], "omp": ["omp", "cc"], "pthreads": ["cc", "--pthreads"]}
+KINDS = {"tweed": ["cc"], "globals": ["cc", "--no-stores", "--shared-globals"], "shmem": ["oshcc"],
+         "parmacs": ["cc", "--parmacs"], "omp": ["omp", "cc"], "pthreads": ["cc", "--pthreads"]}
 MISUSES = {"omp": 1, "pthreads": 1, "parmacs": 2}
 CHILD = "a child of fork() used shared memory or called a function of Tweed"
 tweed, sources, kinds = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), sys.argv[3:]
@@ -19,7 +20,8 @@ wrong = 0
 
 def run(*command, **env):
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60, env={**os.environ, "CC": "gcc", **env})
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60,
+                              env={**os.environ, "CC": "gcc", **env})
         return done.returncode, done.stdout, done.stderr
     except subprocess.TimeoutExpired as late:
         return 124, (late.stdout or b"").decode(), "no end"
@@ -35,13 +37,15 @@ def expect(what, got, status, out, *texts):
 
 
 def job(kind, transport, program, *args, shape=("2", "1"), options=()):
-    return run(tweed, *(["oshrun", "-n", str(int(shape[0]) * int(shape[1])), "--ppn", shape[1]] if kind == "shmem" else ["run", "-n", shape[0], "-p", shape[1]]),
+    return run(tweed, *(["oshrun", "-n", str(int(shape[0]) * int(shape[1])), "--ppn", shape[1]] if kind == "shmem"
+                        else ["run", "-n", shape[0], "-p", shape[1]]),
                "--transport", transport, *options, "./" + program, *args)
 
 
 def build(source, kind):
     program = f"{source}-{kind}"
-    got = run(tweed, *KINDS[kind], "-O1", "-Wall", "-Wextra", "-Werror", f"-DKIND_{kind.upper()}", os.path.join(sources, source + ".c"), "-o", program)
+    got = run(tweed, *KINDS[kind], "-O1", "-Wall", "-Wextra", "-Werror", f"-DKIND_{kind.upper()}",
+              os.path.join(sources, source + ".c"), "-o", program)
     expect(f"{program} compiles", got, 0, "")
     return program
 
@@ -54,7 +58,7 @@ def children(kind, transport):
 
 
 def deaths(transport):
-    """What another library has to say of a signal is not heard, and it leaves no file."""
+    """No other library's report of a signal is printed, and it leaves no file."""
     for number in (signal.SIGABRT, signal.SIGSEGV):
         got = job("tweed", transport, "signals-tweed", "dies", str(int(number)))
         expect(f"{number.name} over {transport}", got, 128 + number, "", f"was killed by signal {int(number)}")
@@ -68,8 +72,10 @@ def use():
         f.write("#include <signal.h>\nvoid take(int number, void (*handler)(int)) { signal(number, handler); }\n")
     expect("a library compiles", run("cc", "-shared", "-fPIC", "-o", "take.so", "take.c"), 0, "")
     for fault in [b["name"] for b in info["fault_backends"] if b["usable"]]:
-        expect(f"signals under {fault}", job("tweed", "shm", "signals-tweed", "works", "./take.so", options=("--fault", fault)), 0, "")
-    expect("signals with interrupts", job("tweed", "shm", "signals-tweed", "works", "./take.so", options=("--shootdown", "interrupt"), shape=("2", "2")), 0, "")
+        expect(f"signals under {fault}", job("tweed", "shm", "signals-tweed", "works", "./take.so",
+                                             options=("--fault", fault)), 0, "")
+    expect("signals with interrupts", job("tweed", "shm", "signals-tweed", "works", "./take.so",
+                                          options=("--shootdown", "interrupt"), shape=("2", "2")), 0, "")
 
 
 with tempfile.TemporaryDirectory() as folder:

@@ -166,7 +166,8 @@ def one_try(rng, options, number, private):
 
 def stopped_start(options, number):
     """An agent that is stopped while the job starts: found within the watch, and named."""
-    job = subprocess.Popen([options.tweed, "run", "-n", "2", "--watch", "1", options.busy], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+    job = subprocess.Popen([options.tweed, "run", "-n", "2", "--watch", "1", options.busy], stdin=subprocess.DEVNULL,
+                           stdout=subprocess.DEVNULL,
                            stderr=subprocess.PIPE)
     agents = []
     while not agents and job.poll() is None:
@@ -182,7 +183,8 @@ def stopped_start(options, number):
         job.wait()
         os.kill(agents[0], signal.SIGKILL)
     took = time.monotonic() - began
-    problems = [] if err.count("\n") == 1 and f"(pid {agents[0]}) has been silent" in err else [f"{took:.1f} s: {err!r}"]
+    problems = [] if err.count("\n") == 1 and f"(pid {agents[0]}) has been silent" in err else [f"{took:.1f} s: "
+                                                                                                f"{err!r}"]
     return problems
 
 
@@ -225,10 +227,12 @@ def main():
         slowest = max(slowest, took)
         if problems:
             failed += 1
-            print(f"try {number} (seed {options.seed}): {kind} {victim}, {signal.Signals(sig).name}: {'; '.join(problems)}")
+            print(f"try {number} (seed {options.seed}): {kind} {victim}, {signal.Signals(sig).name}: "
+                  f"{'; '.join(problems)}")
             for line in lines:
                 print("    stderr: " + line)
-    print(f"kill: {options.tries + options.starts - failed} of {options.tries + options.starts} good, slowest {slowest:.2f} s, seed {options.seed}")
+    print(f"kill: {options.tries + options.starts - failed} of {options.tries + options.starts} good, slowest "
+          f"{slowest:.2f} s, seed {options.seed}")
     sys.exit(1 if failed else 0)
 
 

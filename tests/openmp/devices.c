@@ -20,13 +20,13 @@ static void regions(double *a, double *b)
 	double sum = 0;
 	int first = 7, kept = 5;
 
-#pragma omp target map(to : a[0 : N]) map(from : b[0 : N])
+#pragma omp target map(to : a [0:N]) map(from : b [0:N])
 	for (int i = 0; i < N; i++)
 		b[i] = twice(a[i]);
-#pragma omp target teams distribute parallel for map(tofrom : b[0 : N]) map(to : a[0 : N])
+#pragma omp target teams distribute parallel for map(tofrom : b [0:N]) map(to : a [0:N])
 	for (int i = 0; i < N; i++)
 		b[i] += a[i] * scale;
-#pragma omp target parallel for reduction(+ : sum) map(to : b[0 : N])
+#pragma omp target parallel for reduction(+ : sum) map(to : b [0:N])
 	for (int i = 0; i < N; i++)
 		sum += b[i];
 #pragma omp target firstprivate(first) map(tofrom : kept)
@@ -42,21 +42,21 @@ static void data(double *a)
 	double *p = a;
 	int done = 0;
 
-#pragma omp target data map(tofrom : a[0 : N])
+#pragma omp target data map(tofrom : a [0:N])
 	{
 #pragma omp target
 		a[1] = 4;
-#pragma omp target update from(a[0 : N])
+#pragma omp target update from(a [0:N])
 		printf("updated %g\n", a[1]);
 		a[2] = 9;
-#pragma omp target update to(a[0 : N])
+#pragma omp target update to(a [0:N])
 #pragma omp target data use_device_ptr(p)
 		p[3] = a[2] + 1;
 	}
-#pragma omp target enter data map(to : a[0 : N])
+#pragma omp target enter data map(to : a [0:N])
 #pragma omp target map(tofrom : done)
 	done = a[3] > 9;
-#pragma omp target exit data map(from : a[0 : N])
+#pragma omp target exit data map(from : a [0:N])
 	printf("data %g %g %g, done %d\n", a[1], a[2], a[3], done);
 }
 

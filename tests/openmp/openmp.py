@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""OpenMP programs, built by `tweed omp cc` and run over nodes, against the same programs with gcc's own run-time: what they print
+"""OpenMP programs, built by `tweed omp cc` and run over nodes, against the same programs with gcc's own run-time:
+what they print
 and how they end must be equal.
 
 openmp.py TWEED SOURCES          each program under protocols and shapes, in a folder of its own, which is removed
@@ -10,18 +11,23 @@ import os
 import sys
 import tempfile
 
-sys.path[:0] = [os.path.dirname(os.path.abspath(__file__)), os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")]
+sys.path[:0] = [os.path.dirname(os.path.abspath(__file__)), os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                                                                         "..")]
 import program
 from beside import Beside, run
 
 PROTOCOLS = ["2L", "2LMigr", "TS"]
 SHAPES = ["1x2", "2x1", "2x2", "3x1"]
-PROGRAMS = {"regions.c": ["5"], "shares.c": [], "locks.c": [], "tasks.c": [], "stolen.c": [], "flags.c": [], "calls.c": [], "devices.c": [], "classes.cpp": []}
-CHOSEN = {"TWEED_PROTOCOL": "cashmere:home=migrate", "TWEED_PAGE_SIZE": "16K"}  # runtime/openmp/defaults.S; the latter by large programs
+PROGRAMS = {"regions.c": ["5"], "shares.c": [], "locks.c": [], "tasks.c": [], "stolen.c": [], "flags.c": [],
+            "calls.c": [], "devices.c": [], "classes.cpp": []}
+# runtime/openmp/defaults.S; the latter by large programs
+CHOSEN = {"TWEED_PROTOCOL": "cashmere:home=migrate", "TWEED_PAGE_SIZE": "16K"}
 REFUSED = {"cancel": "cancel is not supported",
            "thread": "threads of its own (pthread_create) is not supported",
-           "exit": "exit(7) was called in a parallel region", "lock": "was not initialized", "descriptor": "was opened by another processor",
-           "doacross": "ordered with the clause depend is not supported", "reduction": "reduction with the modifier task"}
+           "exit": "exit(7) was called in a parallel region", "lock": "was not initialized",
+           "descriptor": "was opened by another processor",
+           "doacross": "ordered with the clause depend is not supported",
+           "reduction": "reduction with the modifier task"}
 tweed, sources = (os.path.abspath(a) for a in sys.argv[1:3])
 beside = Beside(tweed, [["omp", "cc"], ["omp", "c++"]], "-fopenmp")
 
@@ -59,15 +65,18 @@ def thread_local():
         for options in [["--fault", "mprotect"], ["--protocol", "TS"]]:
             n = kib * 64
             done = run(tweed, "run", "-n", "2", *options, "./tls")
-            beside.expect(f"{kib} KiB of thread-local variables, {options[1]}", done.returncode == 0 and done.stdout == f"{n * (n - 1) + 2}\n", done)
+            beside.expect(f"{kib} KiB of thread-local variables, {options[1]}",
+                          done.returncode == 0 and done.stdout == f"{n * (n - 1) + 2}\n", done)
 
 
 def stealing():
     """Are tasks carried out by several threads, where they share a node?"""
-    for shape, protocol, threads in [("1x2", "2L", 2), ("1x2", "TS", 2), ("2x2", "2LMigr", 2), ("1x2", "1LD", 1), ("2x1", "2L", 1)]:
+    for shape, protocol, threads in [("1x2", "2L", 2), ("1x2", "TS", 2), ("2x2", "2LMigr", 2), ("1x2", "1LD", 1),
+                                     ("2x1", "2L", 1)]:
         nodes, processors = shape.split("x")
         done = run(tweed, "run", "-n", nodes, "-p", processors, "--protocol", protocol, "./stolen.tw", "where")
-        beside.expect(f"threads with tasks at {shape} {protocol}", done.returncode == 0 and done.stdout == f"{threads}\n", done)
+        beside.expect(f"threads with tasks at {shape} {protocol}",
+                      done.returncode == 0 and done.stdout == f"{threads}\n", done)
 
 
 def refusals():
@@ -88,7 +97,8 @@ def refusals():
 def settings(*command, **env):
     """What a command that prints settings as JSON says of those that programs choose: value and origin of each."""
     done = run(*command, **env)
-    said = {s["name"]: (s["value"], s["origin"]) for s in json.loads(done.stdout)["settings"]} if done.returncode == 0 else {}
+    said = {s["name"]: (s["value"], s["origin"])
+            for s in json.loads(done.stdout)["settings"]} if done.returncode == 0 else {}
     return [said.get(name) for name in CHOSEN], done
 
 
@@ -103,7 +113,8 @@ def used(*command, **env):
 
 
 def usable(transport):
-    return any(t["name"] == transport and t["usable"] for t in json.loads(run(tweed, "info", "--json").stdout)["transports"])
+    return any(t["name"] == transport and t["usable"] for t in json.loads(run(tweed, "info",
+                                                                              "--json").stdout)["transports"])
 
 
 def with_note(name, old, new):
@@ -117,7 +128,8 @@ def with_note(name, old, new):
 
 
 def defaults():
-    """Settings that programs choose: read, shown, overridden one by one, and left out where they do not go with the user's."""
+    """Settings that programs choose: read, shown, overridden one by one, and left out where they do not go with the
+    user's."""
     with open("large.c", "w", encoding="utf-8") as f:
         f.write(f'#include "{os.path.join(sources, "shares.c")}"\nchar large[128 << 20];\n')
     if not beside.build("large.c"):
@@ -136,13 +148,17 @@ def defaults():
         beside.expect(f"settings, {name}", said == want, done, run("cat", "used.json"))
     said, done = used("./shares.tw")
     beside.expect("settings, not a large program", said == [chosen[0], plain[1]], done)
-    for name, want, command, env in [("of a program", chosen, ["./large.tw"], {}), ("of none", plain, [], {}), ("of gcc's", plain, ["./large.gcc"], {}),
-                                     ("with a variable", [("2L", "environment"), chosen[1]], ["./large.tw"], {"TWEED_PROTOCOL": "2L"})]:
+    for name, want, command, env in [("of a program", chosen, ["./large.tw"], {}), ("of none", plain, [], {}),
+                                     ("of gcc's", plain, ["./large.gcc"], {}),
+                                     ("with a variable", [("2L", "environment"), chosen[1]], ["./large.tw"],
+                                      {"TWEED_PROTOCOL": "2L"})]:
         said, done = settings(tweed, "info", "--json", *command, **env)
         beside.expect(f"tweed info {name}", said == want, done)
     beside.said("tweed info of no program", run(tweed, "info", "./nothing"), 2, "does not exist")
-    for old, new, text in [(b"TWEED_PAGE_SIZE=", b"TWEED_PAGE_SEIZ=", "no setting that a program can choose"), (b"PAGE_SIZE=16K", b"PAGE_SIZE=17K", "TWEED_PAGE_SIZE is '17K'"),
-                           (b"TWEED_PAGE_SIZE=16K", b"TWEED_RSH=elsewhere", "no setting that a program can choose"), (b"PAGE_SIZE=16K\0", b"PAGE_SIZE=16K;", "damaged")]:
+    for old, new, text in [(b"TWEED_PAGE_SIZE=", b"TWEED_PAGE_SEIZ=", "no setting that a program can choose"),
+                           (b"PAGE_SIZE=16K", b"PAGE_SIZE=17K", "TWEED_PAGE_SIZE is '17K'"),
+                           (b"TWEED_PAGE_SIZE=16K", b"TWEED_RSH=elsewhere", "no setting that a program can choose"),
+                           (b"PAGE_SIZE=16K\0", b"PAGE_SIZE=16K;", "damaged")]:
         with_note("wrong.tw", old, new)
         for command in ["run", "info"]:
             beside.said(f"{new} in a note, {command}", run(tweed, command, "./wrong.tw"), 2, text)

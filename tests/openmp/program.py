@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Random OpenMP programs without data races, whose output follows from the number of threads.
 
-Arrays are written in one phase, by the iteration or thread that owns the element, and read by others in later ones; scalars are only
+Arrays are written in one phase, by the iteration or thread that owns the element, and read by others in later ones;
+scalars are only
 added to, in ways that commute. make(seed) is the program's text."""
 import random
 
@@ -53,7 +54,8 @@ class Maker:
         if not ordered:
             kinds += ["nonmonotonic: dynamic", "monotonic: guided"]
         kind = self.r.choice(kinds)
-        chunk = f", {self.r.choice([1, 2, 5, 16, 333])}" if "runtime" not in kind and kind != "auto" and self.r.random() < 0.6 else ""
+        chunk = f", {self.r.choice([1, 2, 5, 16, 333])}" if "runtime" not in kind and kind != "auto" \
+            and self.r.random() < 0.6 else ""
         return self.r.choice(["", f"schedule({kind}{chunk})", f"schedule({kind}{chunk})"])
 
     def bounds(self):
@@ -65,15 +67,18 @@ class Maker:
         return f"for ({kind} i = {low}; i < N; i += {step})"
 
     def element(self):
-        return self.r.choice(["i * 3 + 1", "b[i] ^ i", "b[(i + {0}) % N] + i", "a[i] + b[i]", "a[i] * 5 - i", "i % 7 ? b[i] : a[i]"]
+        return self.r.choice(["i * 3 + 1", "b[i] ^ i", "b[(i + {0}) % N] + i", "a[i] + b[i]", "a[i] * 5 - i",
+                              "i % 7 ? b[i] : a[i]"]
                              ).format(self.r.randrange(1, 50))
 
     # ---- constructs of a phase: all writing to a and d of the element that they own; b is read only
 
     def loop(self):
         nowait = self.r.choice(["", "", " nowait"])
-        body = self.r.choice([f"a[i] = {self.element()};", f"d[i] = (double)(b[i] % 1000) / 4 + {self.r.randrange(9)};"])
-        return f"#pragma omp for {self.schedule()}{nowait}\n{self.bounds()}\n{body}\n" + ("#pragma omp barrier\n" if nowait else "")
+        body = self.r.choice([f"a[i] = {self.element()};",
+                              f"d[i] = (double)(b[i] % 1000) / 4 + {self.r.randrange(9)};"])
+        return f"#pragma omp for {self.schedule()}{nowait}\n{self.bounds()}\n{body}\n" + ("#pragma omp barrier\n"
+                                                                                          if nowait else "")
 
     def loop_sum(self):
         v, op = self.name(), self.r.choice(["+", "^", "max", "min"])
@@ -88,7 +93,8 @@ class Maker:
         self.shared.append(f"long {v} = 0;")
         self.results.append(v)
         name = self.r.choice(["", "(first)", "(second)"])
-        return f"for (int k = 0; k < {self.r.randrange(1, 6)}; k++) {{\n#pragma omp critical{name}\n{v} += me + k;\n}}\n"
+        return (f"for (int k = 0; k < {self.r.randrange(1, 6)}; k++) {{\n#pragma omp critical{name}\n{v} += me + k;\n"
+                f"}}\n")
 
     def locked(self):
         v = self.name()
@@ -117,7 +123,8 @@ class Maker:
             return f"#pragma omp single\n{v} += {self.r.randrange(1, 99)};\n"
         self.shared.append(f"long {v} = 0;")
         self.results.append(v)
-        return (f"{{\nlong mine[3] = {{0}};\n#pragma omp single copyprivate(mine)\nmine[1] = {self.r.randrange(1, 99)};\n"
+        return (f"{{\nlong mine[3] = {{0}};\n#pragma omp single copyprivate(mine)\nmine[1] = "
+                f"{self.r.randrange(1, 99)};\n"
                 f"#pragma omp critical\n{v} += mine[1];\n}}\n")
 
     def sections(self):
@@ -133,7 +140,8 @@ class Maker:
         v = self.name()
         self.shared.append(f"unsigned long {v} = 1;")
         self.results.append(f"(long){v}")
-        return (f"#pragma omp for ordered {self.schedule(True)}\nfor (int i = 0; i < {self.r.randrange(1, 60)}; i++) {{\n"
+        return (f"#pragma omp for ordered {self.schedule(True)}\nfor (int i = 0; i < {self.r.randrange(1, 60)}; i++) "
+                f"{{\n"
                 f"long w = b[i % N];\n#pragma omp ordered\n{v} = mix({v}, w + i);\n}}\n")
 
     def tasks(self):
@@ -142,7 +150,8 @@ class Maker:
         self.results.append(v)
         body = self.r.choice([
             f"#pragma omp task shared({v})\n{{\n#pragma omp atomic\n{v} += k * k;\n}}\n",
-            f"#pragma omp task shared({v}) firstprivate(k)\n{{\nlong part = 0;\n#pragma omp task shared(part)\npart = k + 1;\n"
+            f"#pragma omp task shared({v}) firstprivate(k)\n{{\nlong part = 0;\n#pragma omp task shared(part)\npart = "
+            f"k + 1;\n"
             f"#pragma omp taskwait\n#pragma omp atomic\n{v} += part;\n}}\n",
             f"#pragma omp task shared({v}) depend(inout: {v})\n{v} = {v} * 3 % 10007 + k;\n"])
         times = self.r.randrange(1, 25)
@@ -153,7 +162,8 @@ class Maker:
     def taskloop(self):
         size = self.r.choice(["", f"grainsize({self.r.randrange(1, 50)})", f"num_tasks({self.r.randrange(1, 9)})"])
         more = self.r.choice(["", "", " nogroup", " if (count < 0)"])
-        return f"#pragma omp single\n{{\n#pragma omp taskloop {size}{more}\nfor (int i = 0; i < N; i++)\na[i] = {self.element()};\n}}\n"
+        return (f"#pragma omp single\n{{\n#pragma omp taskloop {size}{more}\nfor (int i = 0; i < N; i++)\na[i] = "
+                f"{self.element()};\n}}\n")
 
     def task_tree(self):
         v, call = self.name(), f"tree({self.r.randrange(1, 6)}, {self.r.randrange(1, 99)})"
@@ -167,29 +177,35 @@ class Maker:
         v, p, q = self.name(), self.r.randrange(1, 8), self.r.randrange(1, 8)
         self.shared.append(f"long {v}[64] = {{0}};")
         self.results.append(f"sum({v})")
-        return (f"#pragma omp single\nfor (int k = 0; k < {self.r.randrange(1, 80)}; k++) {{\nint x = k * {p} % 8, y = (k / 3 + {q}) % 8;\n"
+        return (f"#pragma omp single\nfor (int k = 0; k < {self.r.randrange(1, 80)}; k++) {{\nint x = k * {p} % 8, y "
+                f"= (k / 3 + {q}) % 8;\n"
                 f"#pragma omp task shared({v}) firstprivate(k, x, y) depend(in: {v}[x]) depend(inout: {v}[y])"
                 f"{self.r.choice(['', '', ' if (k % 7)'])}\n{v}[y] = ({v}[y] * 3 + {v}[x] + k) % 100003;\n}}\n")
 
     def task_blocks(self):
         size = self.r.randrange(1, 200)
-        return (f"#pragma omp for {self.schedule()}\nfor (int first = 0; first < N; first += {size})\n#pragma omp task firstprivate(first)\n"
+        return (f"#pragma omp for {self.schedule()}\nfor (int first = 0; first < N; first += {size})\n#pragma omp "
+                f"task firstprivate(first)\n"
                 f"for (int i = first; i < first + {size} && i < N; i++)\na[i] = {self.element()};\n")
 
     def task_group(self):
         v, w = self.name(), self.name()
         self.shared += [f"long {v} = 0;", f"long {w} = 0;"]
         self.results += [v, w]
-        return (f"#pragma omp single\n{{\n#pragma omp taskgroup\nfor (int k = 0; k < {self.r.randrange(1, 40)}; k++)\n#pragma omp task shared({v})\n{{\n"
-                f"#pragma omp task shared({v}) firstprivate(k)\n{{\n#pragma omp atomic\n{v} += k * 2;\n}}\n#pragma omp atomic\n{v} += 1;\n}}\n"
+        return (f"#pragma omp single\n{{\n#pragma omp taskgroup\nfor (int k = 0; k < {self.r.randrange(1, 40)}; k++)\n"
+                f"#pragma omp task shared({v})\n{{\n"
+                f"#pragma omp task shared({v}) firstprivate(k)\n{{\n#pragma omp atomic\n{v} += k * 2;\n}}\n#pragma "
+                f"omp atomic\n{v} += 1;\n}}\n"
                 f"{w} = {v} * 3;\n}}\n")
 
     def task_critical(self):
         v = self.name()
         self.shared.append(f"long {v} = 0;")
         self.results.append(v)
-        return (f"for (int k = 0; k < {self.r.randrange(1, 12)}; k++)\n#pragma omp task shared({v}) firstprivate(k)\n#pragma omp critical(third)\n{{\n"
-                f"long part = b[k];\n#pragma omp task shared(part)\npart += k;\n#pragma omp taskwait\n{v} += part;\n}}\n"
+        return (f"for (int k = 0; k < {self.r.randrange(1, 12)}; k++)\n#pragma omp task shared({v}) firstprivate(k)\n"
+                f"#pragma omp critical(third)\n{{\n"
+                f"long part = b[k];\n#pragma omp task shared(part)\npart += k;\n#pragma omp taskwait\n{v} += part;\n"
+                f"}}\n"
                 + self.r.choice(["#pragma omp taskwait\n", ""]))
 
     def master(self):
@@ -211,12 +227,15 @@ class Maker:
         self.shared.append(f"long {v} = 0;")
         self.results.append(v)
         return (f"{{\nlong inner = 0;\n#pragma omp parallel num_threads(3) reduction(+: inner)\n{{\n#pragma omp for\n"
-                f"for (int i = 0; i < {self.r.randrange(40)}; i++)\ninner += i;\n}}\n#pragma omp atomic\n{v} += inner;\n}}\n")
+                f"for (int i = 0; i < {self.r.randrange(40)}; i++)\ninner += i;\n}}\n#pragma omp atomic\n{v} += "
+                f"inner;\n}}\n")
 
     def phase(self):
-        kinds = [self.loop, self.loop, self.loop_sum, self.critical, self.locked, self.atomic, self.capture, self.single, self.sections,
+        kinds = [self.loop, self.loop, self.loop_sum, self.critical, self.locked, self.atomic, self.capture,
+                 self.single, self.sections,
                  self.ordered, self.tasks, self.taskloop, self.task_tree,
-                 self.task_chains, self.task_blocks, self.task_group, self.task_critical, self.master, self.own, self.nested]
+                 self.task_chains, self.task_blocks, self.task_group, self.task_critical, self.master, self.own,
+                 self.nested]
         one = self.r.choice(kinds)()
         return one + self.r.choice(["", "#pragma omp barrier\n"])
 
@@ -227,26 +246,34 @@ class Maker:
     def region(self, number):
         self.shared, self.results = [], []
         heap = self.r.random() < 0.5
-        clause = " copyin(private_)" + self.r.choice(["", "", "", f" num_threads({self.r.randrange(1, 3)})", " if (count >= 0)"])
-        body = "".join(self.phase() + (self.swap() if self.r.random() < 0.5 else "#pragma omp barrier\n") for _ in range(self.r.randrange(1, 7)))
+        clause = " copyin(private_)" + self.r.choice(["", "", "", f" num_threads({self.r.randrange(1, 3)})",
+                                                      " if (count >= 0)"])
+        body = "".join(self.phase() + (self.swap() if self.r.random() < 0.5 else "#pragma omp barrier\n")
+                       for _ in range(self.r.randrange(1, 7)))
         # a and d are written by their owners only where nobody reads them: each phase ends with a barrier
         lines = "\n".join(self.shared)
         prints = "\n".join(f"h = mix(h, (unsigned long)({v}));" for v in self.results)
         block = ""
         if heap:
             block = ("long *block = malloc(N * sizeof(long));\n#pragma omp parallel for " + self.schedule() +
-                     "\nfor (int i = 0; i < N; i++)\nblock[i] = b[i] - i;\nfor (int i = 0; i < N; i++)\nh = mix(h, block[i]);\nfree(block);\n")
-        return (f"static unsigned long region{number}(unsigned long h)\n{{\n{lines}\nprivate_ = {self.r.randrange(100)};\n{block}"
+                     "\nfor (int i = 0; i < N; i++)\nblock[i] = b[i] - i;\nfor (int i = 0; i < N; i++)\nh = mix(h, "
+                     "block[i]);\nfree(block);\n")
+        return (f"static unsigned long region{number}(unsigned long h)\n{{\n{lines}\nprivate_ = "
+                f"{self.r.randrange(100)};\n{block}"
                 f"#pragma omp parallel{clause}\n{{\nint me = omp_get_thread_num();\n(void)me;\n{body}}}\n{prints}\n"
-                "for (int i = 0; i < N; i++)\nh = mix(mix(mix(h, a[i]), b[i]), (unsigned long)(d[i] * 4));\nreturn h;\n}\n")
+                "for (int i = 0; i < N; i++)\nh = mix(mix(mix(h, a[i]), b[i]), (unsigned long)(d[i] * 4));\nreturn "
+                "h;\n}\n")
 
 
 def make(seed):
     m = Maker(seed)
     regions = [m.region(k) for k in range(m.r.randrange(1, 6))]
-    text = HEAD.format(n=m.n, clause=m.clause) + "static inline long sum(const long *v)\n{\nlong s = 0;\nfor (int i = 0; i < 64; i++)\ns += v[i] * (i + 1);\nreturn s;\n}\n"
+    text = HEAD.format(n=m.n,
+                       clause=m.clause) + ("static inline long sum(const long *v)\n{\nlong s = 0;\nfor (int i = 0; i < "
+                                           "64; i++)\ns += v[i] * (i + 1);\nreturn s;\n}\n")
     text += "\n".join(regions)
-    text += "\nint main(void)\n{\nunsigned long h = 1;\nomp_init_lock(&lock);\nfor (int i = 0; i < N; i++)\nb[i] = i * 37 % 1009;\n"
+    text += ("\nint main(void)\n{\nunsigned long h = 1;\nomp_init_lock(&lock);\nfor (int i = 0; i < N; i++)\nb[i] = i "
+             "* 37 % 1009;\n")
     for _ in range(m.r.randrange(1, 3)):
         for k in range(len(regions)):
             text += f'h = region{k}(h);\nprintf("{k} %lx\\n", h);\n'

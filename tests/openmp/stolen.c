@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* stolen.c - tasks that other threads carry out: recursion, dependences, groups, locks, large data, more of them than there is room for, and what
- * they see of other threads' stores.  With an argument: how many threads carried out tasks that sleep. */
+/* stolen.c - tasks that other threads carry out: recursion, dependences, groups, locks, large data, more of them
+ * than there is room for, and what they see of other threads' stores.  With an argument: how many threads carried
+ * out tasks that sleep. */
 #include <omp.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -235,12 +236,13 @@ static long marks(void)
 }
 
 /* ---- what is seen ------------------------------------------------------------------------------------------------
- * Step by step: the last thread says how far it has come (told); the first one learns that and makes a task of it, which another one
- * carries out, if there is one on the node: it says that it is at work (begun).  When it has ended, the first one says so (ended).
- * What each has stored before it says something must be seen by whoever is told, directly or by the task. */
+ * Step by step: the last thread publishes its progress.  The first one reads that and makes a task of it, which another
+ * thread of the node carries out, if there is one, and publishes its begin (begun).  When the task has ended, the first
+ * one publishes that (ended).  What a thread has stored before it publishes must be seen by each thread that learns of
+ * it, directly or by the task. */
 
 #define STEPS 100
-static int told, begun, ended;
+static int published, begun, ended;
 static _Alignas(4096) long given[512], made[512], answer[512];
 static _Alignas(4096) int unseen;
 
@@ -251,12 +253,12 @@ static void expect(long value, long right)
 		unseen++;
 }
 
-static void tell(void)
+static void publish(void)
 {
 	for (int step = 1, checked = 0, seen = 0; step <= STEPS; step++) {
 		given[step] = step * 11;
 #pragma omp critical
-		told = step;
+		published = step;
 		while (seen < step) {
 			int working;
 #pragma omp critical
@@ -276,7 +278,7 @@ static void take(void)
 	for (int step = 1, seen = 0; step <= STEPS; step++) {
 		while (seen < step)
 #pragma omp critical
-			seen = told;
+			seen = published;
 		made[step] = step * 7;
 #pragma omp task firstprivate(step)
 		{
@@ -358,7 +360,7 @@ int main(int argc, char **argv)
 		if (omp_get_thread_num() == 0)
 			take();
 		else if (omp_get_thread_num() == omp_get_num_threads() - 1)
-			tell();
+			publish();
 	}
 	for (int i = 1; i < SORTED; i++)
 		bad += sorted[i] < sorted[i - 1];

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The PARMACS macros, and programs whose global variables and heap are shared, under each protocol; how they end; and what
+"""The PARMACS macros, and programs whose global variables and heap are shared, under each protocol; how they end; and
+what
 `tweed cc` refuses to place.
 
 parmacs.py TWEED M4 TWEED-M4 SOURCES    in a folder of its own, which is removed"""
@@ -18,7 +19,8 @@ tweed, m4, macros, sources = (os.path.abspath(shutil.which(a) or a) for a in sys
 
 def run(*command, cc="gcc", timeout=120):
     return subprocess.run(command, env={**os.environ, "CC": cc, "CXX": {"gcc": "g++", "clang": "clang++"}[cc]},
-                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=timeout)
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          timeout=timeout)
 
 
 def expect(name, good, done):
@@ -38,7 +40,8 @@ def expand(name, *options):
 
 
 def build(program, cc, *args):
-    warn = ["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-Wno-cast-function-type", "-Wno-unused-value", "-Wno-unused-parameter"]
+    warn = ["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-Wno-cast-function-type", "-Wno-unused-value",
+            "-Wno-unused-parameter"]
     done = run(tweed, "cc", *args[:-1], *warn, "-o", program, args[-1], cc=cc)
     expect(f"{program} compiles", done.returncode == 0, done)
 
@@ -84,9 +87,11 @@ def run_all(named):
                 run_one(program, "2x2", protocol)
         run_one(program, "4x1", "2L")
         run_one(program, "1x3", "none")
-        for more in [] if announced else [["--fault", "mprotect"], ["--page-size", "64K"], ["--home", "after-init"], ["--transport", "sim"]]:
+        for more in [] if announced else [["--fault", "mprotect"], ["--page-size", "64K"], ["--home", "after-init"],
+                                          ["--transport", "sim"]]:
             run_one(program, "2x2", "2L", *more)
-    build("plain", "gcc", "--parmacs", "-DSHARED=1", "macros.c")  # stores are not announced: gcc knows none into shared variables
+    # stores are not announced: gcc knows none into shared variables
+    build("plain", "gcc", "--parmacs", "-DSHARED=1", "macros.c")
     run_one("plain", "2x2", "2L")
     done = job("2x2", "./copied-gcc", "-p", "3")
     expect("fewer than there are", done.stdout.splitlines()[-1:] == ["3 processors, 0 failures"], done)
@@ -96,10 +101,13 @@ def ends():
     """Status, and the sentence on standard error; none for a program's own end."""
     build("ends", "gcc", "--no-stores", "--parmacs", "--copied-globals", expand("ends.c.in"))
     for how, status, words in [
-            ("returns", 0, ""), ("usage", 255, ""), ("returned", 5, ""), ("too many", 2, "the program wants 5 processors, and the job has 4"),
-            ("single", 2, "all 4 processors of the job are at work"), ("memory", 2, "G_MALLOC: no 1125899906842624 bytes"),
+            ("returns", 0, ""), ("usage", 255, ""), ("returned", 5, ""),
+            ("too many", 2, "the program wants 5 processors, and the job has 4"),
+            ("single", 2, "all 4 processors of the job are at work"),
+            ("memory", 2, "G_MALLOC: no 1125899906842624 bytes"),
             ("private", 2, "PAUSEINIT: .* is not shared memory"), ("worker exits", 7, "a worker called exit(7)"),
-            ("worker creates", 2, "CREATE is for the processor that runs main()"), ("worker dies", 134, "was killed by signal 6"),
+            ("worker creates", 2, "CREATE is for the processor that runs main()"),
+            ("worker dies", 134, "was killed by signal 6"),
             ("main exits", 6, "main() has ended, with a status other than 0")]:
         done = job("2x2", "./ends", how)
         parts = words.split(".*")
@@ -132,7 +140,8 @@ def refusals(compilers):
         f.write("int one;\n")
     for args, cc, words in [
             (["--shared-globals", "-c", "one.c"], "gcc", "gcc announces no stores into global variables"),
-            (["--parmacs", "--copied-globals", "--shared-globals", "-c", "one.c"], "gcc", "--copied-globals is for --parmacs, in place of"),
+            (["--parmacs", "--copied-globals", "--shared-globals", "-c", "one.c"], "gcc",
+             "--copied-globals is for --parmacs, in place of"),
             (["--copied-globals", "-c", "one.c"], "gcc", "--copied-globals is for --parmacs"),
             (["--parmacs", "--no-stores", "-shared", "one.c"], "gcc", "-shared, but only a program's"),
             (["--parmacs", "--no-stores", "-mcmodel=medium", "-c", "one.c"], "gcc", "the small code model"),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* objects.c - what threads synchronize by: mutexes of all kinds, spin locks, once, condition variables, semaphores, read-write locks,
+/* objects.c - what threads synchronize by: mutexes of all kinds, spin locks, once, condition variables, semaphores,
+ * read-write locks,
  * barriers, atomic operations, also of assembler.  The argument: how many threads besides main's. */
 #include <errno.h>
 #include <pthread.h>

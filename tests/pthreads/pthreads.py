@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs with POSIX threads, built by `tweed cc --pthreads` and run over nodes, against the same programs with the C library's threads.
+"""Programs with POSIX threads, built by `tweed cc --pthreads` and run over nodes, against the same programs with the
+C library's threads.
 
 pthreads.py TWEED SOURCES    each program under protocols and shapes, in a folder of its own, which is removed"""
 import os
@@ -13,7 +14,8 @@ from beside import Beside, run
 PROTOCOLS = ["2L", "TS"]
 SHAPES = {"1x2": "1", "2x1": "1", "2x2": "3", "4x1": "3"}  # and how many threads main() makes
 PROGRAMS = ["threads.c", "objects.c", "classes.cpp"]
-REFUSED = {"many": "pthread_create: all 2 processors of the job have a thread", "cancel": "pthread_cancel is not supported",
+REFUSED = {"many": "pthread_create: all 2 processors of the job have a thread",
+           "cancel": "pthread_cancel is not supported",
            "named": "named semaphores are not supported",
            "barrier": "a barrier of 1000 threads, but the job has 2 processors", "stack": "pthread_create: a stack of",
            "c11": "thrd_create is not supported", "unlock": "does not hold the lock",

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* threads.c - threads' lives: create, join, detach, exit, values of their own, data of every kind.  What is printed does not depend on when
+/* threads.c - threads' lives: create, join, detach, exit, values of their own, data of every kind.  What is printed
+ * does not depend on when
  * they run. */
 #include <errno.h>
 #include <pthread.h>

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""TWEED_RACE=ww: race-free programs give no report, racer's races are all reported, once for each page and node but one; in a build
+"""TWEED_RACE=ww: race-free programs give no report, racer's races are all reported, once for each page and node but
+one; in a build
 with -Dplant=true each planted race of a kernel is reported, with its function.
 
 A planted race is a matter of timing: a job that ran one node after the other has none, so there are some tries."""
@@ -43,7 +44,8 @@ def parse():
     p = argparse.ArgumentParser(description=__doc__)
     p.add_argument("--tweed", required=True)
     p.add_argument("--planted", action="store_true", help="the build has -Dplant=true: look for the planted races")
-    p.add_argument("programs", nargs="+", help="paths of all kernels in SIZES, and of litmus, coherence, torture, racer")
+    p.add_argument("programs", nargs="+",
+                   help="paths of all kernels in SIZES, and of litmus, coherence, torture, racer")
     return p.parse_args()
 
 
@@ -89,7 +91,8 @@ def certain(a, shape, program, options=(), nodes=None):
     races = run(a, shape, program, ["race"], options=options)[2]
     nodes = nodes or shape[0]
     name = f"racer {shape[0]}x{shape[1]} {' '.join(options)}".rstrip()
-    found = {(re.search(r"made dirty here by processor (\d+)\.", l).group(1), re.search(r"page (\d+)", l).group(1)) for l in races
+    found = {(re.search(r"made dirty here by processor (\d+)\.", l).group(1), re.search(r"page (\d+)", l).group(1))
+             for l in races
              if re.search(r" in racer_store\+", l)}
     pages = {page for _, page in found}
     if len(pages) == nodes and len(found) >= nodes * (nodes - 1):
@@ -109,7 +112,8 @@ def main():
         results.append(certain(a, (2, 2), path["racer"], options, nodes=4 if protocol == "1LD" else 2))
         results.append(clean(a, (2, 2), path["torture"], ["--seeds", "21:8", "--ops", "100"], options))
         results.append(clean(a, (3, 2), path["torture"], ["--seeds", "31:4", "--ops", "100"], (*options, *sim)))
-    results += [clean(a, shape, path["racer"], [what]) for shape in SHAPES for what in ("neighbours", "equal", "ordered")]
+    results += [clean(a, shape, path["racer"], [what]) for shape in SHAPES
+                for what in ("neighbours", "equal", "ordered")]
     for shape in SHAPES:
         for name, size in SIZES.items():
             for protocol in ("2L", "TS"):
@@ -119,7 +123,8 @@ def main():
         results.append(clean(a, shape, path["torture"], ["--seeds", "1:8", "--ops", "100"]))
         results.append(clean(a, shape, path["torture"], ["--seeds", "9:4", "--ops", "100"], sim))
     if a.planted:
-        results += [found(a, shape, path[name], protocol) for protocol in ("2L", "TS") for shape in SHAPES for name in PLANTS]
+        results += [found(a, shape, path[name], protocol) for protocol in ("2L", "TS") for shape in SHAPES
+                    for name in PLANTS]
     print(f"{results.count(True)} passed, {results.count(False)} failed")
     sys.exit(0 if all(results) else 1)
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sharer.c - trace.py's program: memory that two nodes share falsely, truly, and not at all, each of an allocation of its
+/* sharer.c - trace.py's program: memory that two nodes share falsely, truly, and not at all, each of an allocation of
+ * its
  * own.
  *
  *   sharer [ROUNDS]    the first processor of each of two nodes writes, and reads, its own;

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Traces: their counts are the run's counters, false sharing is named, and nothing else; full rings, jobs that die, damaged files.
+"""Traces: their counts are the run's counters, false sharing is named, and nothing else; full rings, jobs that die,
+damaged files.
 
-trace.py --tweed TWEED --sharer SHARER --torture TORTURE --kernel KERNEL --sor SOR [--stores PROGRAM] [--hosts] [--brief]
+trace.py --tweed TWEED --sharer SHARER --torture TORTURE --kernel KERNEL --sor SOR [--stores PROGRAM] [--hosts]
+[--brief]
 
 --stores: a program compiled by `tweed cc`, for 1L.  --hosts: agents behind a remote shell, over the transport ofi.
 --brief: for slow builds, two protocols."""
@@ -25,11 +27,15 @@ sys.path.insert(0, RESULTS)
 from tracing.tracefile import EVENT, MAGIC, PIECE, SECTION, Trace  # noqa: E402
 
 PROTOCOLS = ["2L", "2LS", "2LOffMC", "2LMigr", "1LD", "TS", "simple", "cashmere:levels=1,home=migrate"]
-COUNTED = {"read_faults": ["read_fault"], "write_faults": ["write_fault"], "page_transfers": ["fetch"], "directory_updates": ["directory"],
-           "write_notices": ["notice_out"], "twins": ["twin"], "incoming_diffs": ["diff_in"], "diffs": ["diff_out", "diff_update"],
+COUNTED = {"read_faults": ["read_fault"], "write_faults": ["write_fault"], "page_transfers": ["fetch"],
+           "directory_updates": ["directory"],
+           "write_notices": ["notice_out"], "twins": ["twin"], "incoming_diffs": ["diff_in"],
+           "diffs": ["diff_out", "diff_update"],
            "flush_updates": ["diff_update"], "shootdowns": ["shootdown"], "migrations": ["migration"],
-           "exclusive_transitions": ["exclusive_enter"], "exclusive_breaks": ["exclusive_break"], "messages": ["message_out"],
-           "invalidations": ["invalidation"], "updates": ["update"], "lock_acquires": ["lock_take"], "barriers": ["barrier_leave"],
+           "exclusive_transitions": ["exclusive_enter"], "exclusive_breaks": ["exclusive_break"],
+           "messages": ["message_out"],
+           "invalidations": ["invalidation"], "updates": ["update"], "lock_acquires": ["lock_take"],
+           "barriers": ["barrier_leave"],
            "flag_acquires": ["flag_seen"]}
 results = []
 
@@ -44,8 +50,10 @@ def check(name, problems):
 def run(a, shape, program, *arguments, options=(), trace="t.tw", status=0):
     nodes, processors = shape.split("x")
     clean = {k: v for k, v in os.environ.items() if not k.startswith("TWEED_")}
-    done = subprocess.run([a.tweed, "run", "-n", nodes, "-p", processors, "--trace", trace, *options, "--", program, *arguments],
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", timeout=120, env=clean)
+    done = subprocess.run([a.tweed, "run", "-n", nodes, "-p", processors, "--trace", trace, *options, "--", program,
+                           *arguments],
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", timeout=120,
+                          env=clean)
     if status is not None and done.returncode != status:
         sys.exit(f"{program} {shape} {options}: status {done.returncode}\n{done.stdout[-2000:]}")
     return done
@@ -55,7 +63,8 @@ def report(a, *arguments):
     return subprocess.run([a.tweed, "report", *arguments], capture_output=True, text=True, timeout=120)
 
 
-# ---- counts --------------------------------------------------------------------------------------------------------------
+# ---- counts
+# --------------------------------------------------------------------------------------------------------------
 
 
 def measured(events):
@@ -99,7 +108,8 @@ def all_counts(a):
     torture = [a.torture, "--seeds", "3:1", "--ops", "60"]
     for protocol in PROTOCOLS:
         options = ["--protocol", protocol]
-        for got in (counts(a, "2x2", options, *torture), counts(a, "2x2", options, a.kernel, "--size", "128", "--verify"),
+        for got in (counts(a, "2x2", options, *torture), counts(a, "2x2", options, a.kernel, "--size", "128",
+                                                                "--verify"),
                     counts(a, "2x1", options, a.sharer, "8")):
             for k, v in got.items():
                 seen[k] = seen.get(k, 0) + v
@@ -112,7 +122,8 @@ def all_counts(a):
         check("coverage", [f"no run counted {c}" for c in COUNTED if not seen[c]])
 
 
-# ---- sharing --------------------------------------------------------------------------------------------------------------
+# ---- sharing
+# --------------------------------------------------------------------------------------------------------------
 
 
 def source_lines(sharer_source):
@@ -136,9 +147,11 @@ def names(a, shape, *options):
 
 def names_none(a, protocol):
     """A page of sor is written by one node in one interval, and read by the other in the next."""
-    run(a, "2x1", a.sor, "--rows", "512", "--columns", "2048", "--iterations", "60", options=["--protocol", protocol, "--trace-events", "4194304"])
+    run(a, "2x1", a.sor, "--rows", "512", "--columns", "2048", "--iterations", "60",
+        options=["--protocol", protocol, "--trace-events", "4194304"])
     done = report(a, "t.tw", "--text")
-    check(f"names none under {protocol}", ["" if done.returncode == 0 and "Barriers" in done.stdout and "Shared falsely" not in done.stdout else done.stdout])
+    check(f"names none under {protocol}", ["" if done.returncode == 0 and "Barriers" in done.stdout
+                                           and "Shared falsely" not in done.stdout else done.stdout])
 
 
 def all_names(a):
@@ -151,7 +164,8 @@ def all_names(a):
     names(a, "2x1", "--trace-events", "256")  # the allocations are the oldest, and kept
 
 
-# ---- pictures -------------------------------------------------------------------------------------------------------------
+# ---- pictures
+# -------------------------------------------------------------------------------------------------------------
 
 
 def chrome_problems(path, trace):
@@ -159,7 +173,8 @@ def chrome_problems(path, trace):
         events = json.load(f)["traceEvents"]
     open_until, last = {}, -1.0
     for e in events:
-        if e["ph"] not in ("X", "i", "M") or not isinstance(e["name"], str) or not isinstance(e["pid"], int) or not isinstance(e["tid"], int):
+        if e["ph"] not in ("X", "i", "M") or not isinstance(e["name"], str) or not isinstance(e["pid"],
+                int) or not isinstance(e["tid"], int):
             yield f"malformed: {e}"
         if e["ph"] == "M":
             continue
@@ -177,7 +192,8 @@ def chrome_problems(path, trace):
                 yield f"overlaps: {e}, {stack[-1]}"
             stack.append(e["ts"] + e["dur"])
     names_seen = {e["name"] for e in events}
-    yield from (f"no {n}" for n in ("protocol", "comm_wait", "read_fault", "fetch", "thread_name") if n not in names_seen)
+    yield from (f"no {n}" for n in ("protocol", "comm_wait", "read_fault", "fetch", "thread_name")
+                if n not in names_seen)
     faults = sum(e.kind == "read_fault" for r in trace.rings.values() for e in r.events)
     if faults != sum(e["name"] == "read_fault" for e in events):
         yield "not all read faults are there"
@@ -195,13 +211,17 @@ def pictures(a):
     with open("drawn/report.html", encoding="utf-8") as f:
         text = f.read()
     problems.append("" if text.count("<svg") == 4 else "the pictures are not in report.html")
-    problems.append("report.html needs other files" if re.search(r"(src|href)=['\"](?!#)|@import|url\((?!['\"]?#)", text) else "")
-    problems += [f"no table '{t}'" for t in ("Processors", "Pages", "Locks", "Barriers") if t not in done.stdout or t not in text]
+    problems.append("report.html needs other files" if re.search(r"(src|href)=['\"](?!#)|@import|url\((?!['\"]?#)",
+                                                                 text) else "")
+    problems += [f"no table '{t}'" for t in ("Processors", "Pages", "Locks", "Barriers") if t not in done.stdout
+                 or t not in text]
     check("pictures", problems + list(chrome_problems("t.json", Trace("t.tw"))))
-    check("default folder", ["" if report(a, "t.tw").returncode == 0 and os.path.exists("t.tw.report/report.html") else "nothing drawn"])
+    check("default folder", ["" if report(a, "t.tw").returncode == 0 and os.path.exists("t.tw.report/report.html")
+                             else "nothing drawn"])
 
 
-# ---- rings, ends ----------------------------------------------------------------------------------------------------------
+# ---- rings, ends
+# ----------------------------------------------------------------------------------------------------------
 
 
 def overflow(a):
@@ -212,12 +232,15 @@ def overflow(a):
     for who in trace.ids():
         ring = trace.rings[who]
         last = [e for e in ring.events if e.kind == "barrier_leave"]
-        problems += ["" if ring.written[0] > 1000 and ring.kept[0] == slots - slots // 64 else f"{who}: {ring.written}, {ring.kept}",
+        problems += ["" if ring.written[0] > 1000 and ring.kept[0] == slots - slots // 64
+                     else f"{who}: {ring.written}, {ring.kept}",
                      "" if last and last[-1].b >= 100 else f"{who}: the newest events are not there",
-                     "" if ring.events[-1].kind == "measure_end" or ring.events[-1].kind == "span" else f"{who} ends with {ring.events[-1]}"]
+                     "" if ring.events[-1].kind == "measure_end" or ring.events[-1].kind == "span"
+                     else f"{who} ends with {ring.events[-1]}"]
     said = report(a, "t.tw", "--text").stdout
     lost = sum(r.lost for r in trace.rings.values())
-    check("overflow", problems + ["" if f"{lost} events were overwritten" in said else "the report does not say what is lost"])
+    check("overflow", problems + ["" if f"{lost} events were overwritten" in said
+                                  else "the report does not say what is lost"])
 
 
 def agent_killed(a):
@@ -232,7 +255,8 @@ def agent_killed(a):
     job.wait(30)
     trace = Trace("t.tw")
     there = [bool(trace.rings[who].events) for who in trace.ids()]
-    check("an agent is killed", ["" if sum(there) == 1 else f"rings: {there}", "" if time.monotonic() - began < 3 else "the job ends too late",
+    check("an agent is killed", ["" if sum(there) == 1 else f"rings: {there}",
+                                 "" if time.monotonic() - began < 3 else "the job ends too late",
                                  "" if trace.tail["status"] == 137 else f"status {trace.tail['status']}"])
 
 
@@ -246,9 +270,11 @@ def died(a):
         check(f"a job that dies: {mistake}", [
             "" if "flag_set" in kinds[0, 0] and "flag_seen" in kinds[1, 0] else f"events missing: {kinds}",
             "" if trace.tail["status"] == status else f"status {trace.tail['status']}",
-            "" if said.returncode == 0 and f"ended with status {status}" in said.stdout else f"report: {said.stdout[:300]}{said.stderr}",
+            "" if said.returncode == 0 and f"ended with status {status}" in said.stdout
+            else f"report: {said.stdout[:300]}{said.stderr}",
             f"left behind: {left}" if left else "",
-            "" if mistake == "kill" or re.search(r"1\.0: \d+ ns before: flag_seen", done.stdout) else f"no last events:\n{done.stdout}"])
+            "" if mistake == "kill" or re.search(r"1\.0: \d+ ns before: flag_seen", done.stdout)
+            else f"no last events:\n{done.stdout}"])
     agent_killed(a)
     os.remove("t.tw")
     run(a, "2x1", "./nowhere", status=2)
@@ -268,15 +294,18 @@ def bad_files(a):
     with open("t.tw", "rb") as f:
         good = f.read()
     cuts = sections(good)
-    events = next(c for c in cuts if SECTION.unpack_from(good, c)[0] == 2 and SECTION.unpack_from(good, c)[1] > PIECE.size)
+    events = next(c for c in cuts if SECTION.unpack_from(good, c)[0] == 2
+                  and SECTION.unpack_from(good, c)[1] > PIECE.size)
     first = events + SECTION.size + PIECE.size
-    damaged = {"empty": b"", "magic alone": good[:8], "no trace": b"\x7fELF" + good[4:], "another magic": b"TWTRACE9" + good[8:],
+    damaged = {"empty": b"", "magic alone": good[:8], "no trace": b"\x7fELF" + good[4:],
+               "another magic": b"TWTRACE9" + good[8:],
                "no tail": good[:cuts[-1]], "section type": good[:cuts[1]] + struct.pack("<I", 99) + good[cuts[1] + 4:],
                "section size": good[:cuts[1] + 4] + struct.pack("<I", 0xfffffff0) + good[cuts[1] + 8:],
                "kind": good[:first] + struct.pack("<QH", 1, 999) + good[first + 10:],
                "node": good[:events + 8] + struct.pack("<H", 200) + good[events + 10:],
                "json": good[:24] + b"\xff" * 8 + good[32:]}
-    damaged.update({f"cut at {n}": good[:n] for n in (*range(9, 60, 7), *(c + 3 for c in cuts), len(good) - 1, len(good) - EVENT.size)})
+    damaged.update({f"cut at {n}": good[:n] for n in (*range(9, 60, 7), *(c + 3 for c in cuts), len(good) - 1,
+                                                      len(good) - EVENT.size)})
     for name, data in damaged.items():
         with open("bad.tw", "wb") as f:
             f.write(data)
@@ -299,7 +328,8 @@ def refused(a, name, *arguments):
                                "" if not done.stdout else "prints before it complains"])
 
 
-# ---- hosts ----------------------------------------------------------------------------------------------------------------
+# ---- hosts
+# ----------------------------------------------------------------------------------------------------------------
 
 
 def hosts(a):
