@@ -9,7 +9,8 @@
 
 #include "tweed/tweed.h"
 
-/* All that the processors share, in one block.  The lock is a handle, a plain value: others find it here. */
+/* The data that the processors share, in one block.  The lock is a handle, a plain value, which the others find
+ * here. */
 struct tally {
 	tw_lock_t lock;
 	long count;
@@ -25,7 +26,7 @@ int main(int argc, char **argv)
 	/* Every processor runs main() from here, in a process of its own. */
 	tw_init(&argc, &argv);
 
-	/* All see the same arguments and find the same mistake; one of them says so. */
+	/* All processors see the same arguments and find the same mistake; one of them prints it. */
 	times = argc == 2 ? strtol(argv[1], &end, 10) : 1000;
 	if (argc > 2 || (argc == 2 && (end == argv[1] || *end || times < 0 || times > 1000000000))) {
 		if (tw_id() == 0)
@@ -40,19 +41,19 @@ int main(int argc, char **argv)
 	if (!tally)
 		tw_abort(1, "no shared memory for the counter");
 
-	/* One processor makes the lock; the barrier lets the others see that it did. */
+	/* One processor creates the lock; after the barrier the others see it. */
 	if (tw_id() == 0)
 		tally->lock = tw_lock_create();
 	tw_barrier_all();
 
-	/* Reading, adding and writing back must not be interrupted by another processor's doing so. */
+	/* No other processor may read and write the counter between this read and write. */
 	for (long i = 0; i < times; i++) {
 		tw_lock_acquire(tally->lock);
 		tally->count++;
 		tw_lock_release(tally->lock);
 	}
 
-	/* Here everyone has finished adding, and everyone's additions can be seen. */
+	/* Here all processors have finished adding, and all additions are visible. */
 	tw_barrier_all();
 	expected = times * tw_count();
 	ok = tally->count == expected;

@@ -2,14 +2,14 @@
 /* em3d - electromagnetic waves on a bipartite graph (Culler et al., Parallel Programming in Split-C; Cashmere-2L,
  * section 3.2).
  *
- * E nodes depend on H nodes and H nodes on E nodes.  A node has a value, and for each of its neighbours on the other side
- * a pointer to the neighbour's value and a coefficient; one iteration subtracts from every E node the weighted sum of
- * its neighbours, then the same for H, with a barrier after each.
+ * E nodes depend on H nodes and H nodes on E nodes.  A node has a value, and for each of its neighbours on the other
+ * side a pointer to the neighbour's value and a coefficient.  One iteration subtracts from every E node the weighted
+ * sum of its neighbours, then does the same for H, with a barrier after each.
  *
  * The graph is random, but the same for every shape: it is generated for 32 owners, each with an equal band of both
- * sides.  A neighbour is drawn from the node's own band or, for --remote percent of them, from one of the two bands
- * beside it; the bands make a ring.  Processors have equal bands as well, so that at 32 processors the remote
- * neighbours are exactly those of the processors beside. */
+ * sides.  A neighbour is drawn from the node's own band or, for --remote percent of them, from one of the two adjacent
+ * bands; the bands form a ring.  Processors have equal bands as well, so that with 32 processors the remote neighbours
+ * are exactly those of the adjacent processors. */
 #include "apps/kernel.h"
 
 #include <math.h>
@@ -23,7 +23,7 @@
 
 enum { E, H, EM3D_SIDES };
 
-/* A cache line of its own: a node is written by one processor and read by several. */
+/* Has a cache line of its own: one processor writes a node, several read it. */
 struct em3d_node {
 	double value;
 	long degree;
@@ -33,22 +33,22 @@ struct em3d_node {
 
 struct em3d_graph {
 	struct em3d_node *node[EM3D_SIDES]; /* [nodes] each */
-	const double **from[EM3D_SIDES];    /* [nodes * degree] each, as the next */
+	const double **from[EM3D_SIDES];    /* [nodes * degree] each, as is the next */
 	double *coefficient[EM3D_SIDES];
 };
 
 static long nodes, degree, remote, iterations;
 static struct em3d_graph shared, plain;
 
-/* First node of band @of of @count equal bands of a side; that of @count is the end. */
+/* The first node of band @of of @count equal bands of a side; @of = @count: the end. */
 static long em3d_band(long of, long count)
 {
 	return nodes * of / count;
 }
 
-/* ---- the graph: what depends on side, node and edge alone -------------------------------------------------------- */
+/* ---- the graph: depends only on side, node and edge -------------------------------------------------------------- */
 
-/* A number in [0, 1) for @edge of node @i, one for each @what below 4. */
+/* A number in [0, 1) for @edge of node @i; @what, below 4, selects one of several. */
 static double em3d_random(int side, long i, long edge, int what)
 {
 	return kernel_random((uint64_t)i * EM3D_SIDES + (uint64_t)side, (uint64_t)edge * 4 + (uint64_t)what);
@@ -105,7 +105,7 @@ static void em3d_init_band(const struct em3d_graph *g, long first, long end)
 			em3d_init_node(g, side, i);
 }
 
-/* ---- the work, of both algorithms -------------------------------------------------------------------------------- */
+/* ---- the work of both algorithms --------------------------------------------------------------------------------- */
 
 static void em3d_compute(struct em3d_node *node, long first, long end)
 {
@@ -222,8 +222,8 @@ static bool em3d_verify(bool compare)
 
 int main(int argc, char **argv)
 {
-	/* The paper's faults and transfers per barrier are those of 64000 nodes on each side, of about 52 bytes without
-	 * their edges; its memory, too. */
+	/* The paper's faults and transfers per barrier, and its memory, correspond to 64000 nodes on each side, of
+	 * about 52 bytes without their edges. */
 	static const struct kernel_option options[] = {
 	    {"nodes", &nodes, 16000, 64000, EM3D_OWNERS, 1 << 22, "E nodes, and as many H nodes"},
 	    {"degree", &degree, 20, 20, 1, 1024, "neighbours of a node"},

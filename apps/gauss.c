@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* gauss - solve A x = b by Gaussian elimination and back-substitution (Cashmere-2L, section 3.2).
  *
- * Rows are dealt to the processors cyclically, for the work shrinks from the top.  There is no barrier: row k has a
- * flag, and its owner raises it when the row is a finished pivot.  Whoever still has rows below waits for that and
- * eliminates them.  The row after the pivot is taken first and raised at once, so that the others need not wait for the
- * rest of its owner's rows.
+ * Rows are assigned to the processors cyclically, because the work shrinks from the top.  There is no barrier: row k
+ * has a flag, which its owner raises when the row is a finished pivot.  Processors that have rows below wait for the
+ * flag, then eliminate these rows.  The row after the pivot is eliminated first and its flag raised at once, so that
+ * the others need not wait for the rest of its owner's rows.
  *
  * Each owner keeps the right-hand sides of its rows in private memory while they change.  A pivot's diagonal is 1 and
- * need not be stored: its place carries the row's final right-hand side, so that a pivot is one row and nothing
- * else.  Processor 0, which has seen all pivots by then, substitutes back.  No pivoting: the matrix is diagonally
- * dominant. b = A (1 ... 1), so x is known. */
+ * need not be stored: its place holds the row's final right-hand side, so that a pivot consists of one row only.
+ * Processor 0, which has read all pivots by then, substitutes back.  There is no pivoting: the matrix is diagonally
+ * dominant.  b = A (1 ... 1), so x is known. */
 #include "apps/kernel.h"
 
 #include <math.h>
@@ -21,7 +21,7 @@
 struct gauss_system {
 	double *a; /* [size][size] */
 	double *b; /* [size]; the plain one is changed in place */
-	double *x; /* [size], of processor 0 */
+	double *x; /* [size], used by processor 0 */
 };
 
 static long size;
@@ -42,7 +42,7 @@ static void gauss_subtract(double *restrict row, const double *restrict pivot, d
 		row[j] -= factor * pivot[j];
 }
 
-/* Make row @k a pivot: divide it and its right-hand side @b by its diagonal, whose place @b takes. */
+/* Make row @k a pivot: divide it and its right-hand side @b by its diagonal, and store @b in the diagonal's place. */
 static void gauss_normalise(double *row, double b, long k)
 {
 	double diagonal = row[k];
@@ -93,7 +93,7 @@ static void gauss_publish(long k, unsigned round)
 	tw_flag_set(flags[k], round);
 }
 
-/* Planted: the row below an own one is eliminated as well, which is its owner's to do. */
+/* Planted: also eliminates the row below an own one, which belongs to another processor. */
 static void __attribute__((noinline)) gauss_neighbour(long i, long k)
 {
 	if (i + 1 < size)

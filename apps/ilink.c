@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ilink - parallel genetic linkage analysis (Dwarkadas et al., Human Heredity 44, 1994; Cashmere-2L, section 3.2).
  *
- * How likely is what was observed of a pedigree if two neighbouring loci recombine with probability theta?  The log-likelihood is
- * computed for several theta.  Locus 0 is a disease with incomplete penetrance, the others are markers, of which some
- * persons' types are missing.  A haplotype has an allele for each locus, an ordered genotype a paternal and a maternal
- * haplotype.  A person's array holds, for each genotype, the probability of what was observed in the part of the pedigree
- * that was peeled onto that person; most elements are zero.
+ * The program computes how likely the observations of a pedigree are if two neighbouring loci recombine with
+ * probability theta: the log-likelihood for several theta.  Locus 0 is a disease with incomplete penetrance.  The
+ * others are markers; the types of some persons are missing.  A haplotype has an allele for each locus, an ordered
+ * genotype a paternal and a maternal haplotype.  A person's array holds, for each genotype, the probability of the
+ * observations in the part of the pedigree that was peeled onto that person.  Most elements are zero.
  *
- * Peeling (Elston and Stewart): a nuclear family is summed over the genotypes of all its members but one, the target,
- * whose array takes the result in; the target may be a parent or a child.  A family is peeled when all its members
- * but the target have taken in what is beyond them.  Arrays are scaled after each step, for the numbers are tiny.
+ * Peeling (Elston and Stewart): a nuclear family is summed over the genotypes of all its members except one, the
+ * target, whose array receives the result.  The target may be a parent or a child.  A family is peeled when all its
+ * members except the target have received what lies beyond them.  Arrays are scaled after each step, because the
+ * numbers are tiny.
  *
- * Processor 0 is the master.  For a family with much work it publishes a job, and between two barriers every processor
- * reads the members' arrays (one to all) and adds up, in an array of its own, its share: the non-zero elements of the first
- * parent, dealt round-robin.  The master sums these arrays (all to one).  A family with little work the master does
- * alone, while the others wait. */
+ * Processor 0 is the master.  For a family with much work it publishes a job.  Between two barriers every processor
+ * reads the members' arrays (one to all) and adds up its share in an array of its own: the non-zero elements of the
+ * first parent, assigned round-robin.  The master sums these arrays (all to one).  The master does a family with little
+ * work alone, while the others wait. */
 #include "apps/kernel.h"
 
 #include <math.h>
@@ -36,10 +37,10 @@ enum { FATHER, MOTHER, ILINK_PARENTS };
 
 struct ilink_person {
 	int child_of, parent_of;      /* families; -1: none */
-	int haplotype[ILINK_PARENTS]; /* of the simulation, paternal and maternal */
+	int haplotype[ILINK_PARENTS]; /* of the simulation: paternal and maternal */
 	bool affected;
 	bool missing[ILINK_LOCI];
-	/* The array before anything is peeled onto it. */
+	/* The array before any peeling. */
 	int count;
 	uint16_t *genotype; /* [count], ascending */
 	double *value;      /* [count] */
@@ -49,7 +50,7 @@ struct ilink_family {
 	int parent[ILINK_PARENTS], first_child, children;
 };
 
-/* A pedigree and its loci; private, and the same at every processor. */
+/* A pedigree and its loci; private, and the same on every processor. */
 struct ilink_model {
 	int loci, haplotypes, genotypes;
 	int alleles[ILINK_LOCI], place[ILINK_LOCI]; /* haplotype: the sum of allele * place */
@@ -71,7 +72,7 @@ struct ilink_array {
 	int *count;
 };
 
-/* What the master wants to be done.  family -1: no more. */
+/* The master's present job.  family -1: the end. */
 struct ilink_job {
 	int theta, family, target;
 };
@@ -80,7 +81,7 @@ struct ilink_problem {
 	struct ilink_model *model;
 	int workers;               /* processors, the master included */
 	struct ilink_array *array; /* [persons], a private table */
-	double **partial;          /* [workers], [genotypes] each: what that processor added up */
+	double **partial;          /* [workers], [genotypes] each: that processor's sums */
 	struct ilink_job *job;
 	double likelihood[ILINK_THETAS]; /* natural logarithms */
 };
@@ -95,7 +96,7 @@ static int ilink_allele(const struct ilink_model *m, int haplotype, int locus)
 	return haplotype / m->place[locus] % m->alleles[locus];
 }
 
-/* The frequency of @allele: 1/5 for the disease, and rising with the allele's number for a marker. */
+/* The frequency of @allele: 1/5 for the disease; for a marker it increases with the allele's number. */
 static double ilink_frequency(const struct ilink_model *m, int locus, int allele)
 {
 	int n = m->alleles[locus];
@@ -105,13 +106,13 @@ static double ilink_frequency(const struct ilink_model *m, int locus, int allele
 	return 2.0 * (allele + 1) / (n * (n + 1));
 }
 
-/* Recombination between @locus and the next: --thetas values between 0 and 1/2 beside the disease. */
+/* Recombination between @locus and the next: next to the disease, one of --thetas values between 0 and 1/2. */
 static double ilink_recombination(const struct ilink_model *m, int theta, int locus)
 {
 	return locus == 0 ? 0.5 * (theta + 1) / (m->thetas + 1) : ILINK_MARKERS;
 }
 
-/* How likely is a founder's haplotype? */
+/* The probability of a founder's haplotype. */
 static double ilink_prior(const struct ilink_model *m, int haplotype)
 {
 	double p = 1;
@@ -121,7 +122,7 @@ static double ilink_prior(const struct ilink_model *m, int haplotype)
 	return p;
 }
 
-/* How likely is what was observed of @person, given both haplotypes? */
+/* The probability of the observations of @person, given both haplotypes. */
 static double ilink_penetrance(const struct ilink_model *m, const struct ilink_person *person, int paternal,
                                int maternal)
 {
@@ -138,8 +139,9 @@ static double ilink_penetrance(const struct ilink_model *m, const struct ilink_p
 	return person->affected ? affected : 1 - affected;
 }
 
-/* The gametes of genotype (@h0, @h1): their haplotypes and probabilities.  Returns how many: two to the number of
- * heterozygous loci.  Carried along is the probability that the last locus came from h0, or from h1. */
+/* Compute the gametes of genotype (@h0, @h1): their haplotypes and probabilities.  Returns their number: two to the
+ * number of heterozygous loci.  Along the loci, it carries the probability that the last locus is from h0, or from
+ * h1. */
 static int ilink_segregate(const struct ilink_model *m, int theta, int h0, int h1, uint8_t *gamete, double *probability)
 {
 	double from[ILINK_GAMETES][2] = {{0.5, 0.5}};
@@ -170,7 +172,7 @@ static int ilink_segregate(const struct ilink_model *m, int theta, int h0, int h
 	return n;
 }
 
-/* Let the model's gametes be those for @theta. */
+/* Compute the model's gametes for @theta. */
 static void ilink_prepare(struct ilink_model *m, int theta)
 {
 	int at = 0;
@@ -188,7 +190,7 @@ static void ilink_prepare(struct ilink_model *m, int theta)
 
 /* ---- the pedigree ------------------------------------------------------------------------------------------------ */
 
-/* A number in [0, 1) for @person, one for each @what. */
+/* A number in [0, 1) for @person; @what selects one of several. */
 static double ilink_random(const struct ilink_model *m, const struct ilink_person *person, int what)
 {
 	return kernel_random((uint64_t)(person - m->person), (uint64_t)what);
@@ -209,7 +211,7 @@ static int ilink_simulate_founder(const struct ilink_model *m, const struct ilin
 	return haplotype;
 }
 
-/* What @parent passes to @person, by the middle theta. */
+/* The haplotype that @parent passes to @person, for the middle theta. */
 static int ilink_simulate_gamete(const struct ilink_model *m, const struct ilink_person *person,
                                  const struct ilink_person *parent, int side)
 {
@@ -224,7 +226,7 @@ static int ilink_simulate_gamete(const struct ilink_model *m, const struct ilink
 	return haplotype;
 }
 
-/* Give the next person haplotypes, and what is observed of them.  @child_of: -1 for a founder.  Returns who it is. */
+/* Add a person with haplotypes and observations.  @child_of: -1 for a founder.  Returns the person's number. */
 static int ilink_add_person(struct ilink_model *m, int child_of, double missing_share)
 {
 	struct ilink_person *person = &m->person[m->persons];
@@ -244,8 +246,7 @@ static int ilink_add_person(struct ilink_model *m, int child_of, double missing_
 	return m->persons++;
 }
 
-/* Persons marry: a family with @n children.  Of these, @founding marry and have families of their own, until
- * @left generations are there. */
+/* Add a family with @n children.  @founding of these marry and have families of their own, for @left generations. */
 static void ilink_add_family(struct ilink_model *m, int father, int mother, int n, int founding, int left,
                              double missing_share)
 {
@@ -264,7 +265,7 @@ static void ilink_add_family(struct ilink_model *m, int father, int mother, int 
 	}
 }
 
-/* The person's array before anything is peeled onto it. */
+/* Compute the person's array before any peeling. */
 static void ilink_observe(const struct ilink_model *m, struct ilink_person *person, double *scratch)
 {
 	int n = 0;
@@ -286,7 +287,7 @@ static void ilink_observe(const struct ilink_model *m, struct ilink_person *pers
 		}
 }
 
-/* How large a pedigree of ilink_add_family() becomes. */
+/* The size of a pedigree of ilink_add_family(). */
 static void ilink_count(long n, long founding, long left, long *persons, long *families)
 {
 	long in_generation = 1;
@@ -358,11 +359,11 @@ static struct ilink_model *ilink_model(void)
 
 /* ---- the work on one family, of both algorithms ------------------------------------------------------------------ */
 
-/* What a job says, spelt out.  The first parent is the target if that is a parent, else the father. */
+/* A job in detail.  The first parent is the target if that is a parent, else the father. */
 struct ilink_step {
 	const struct ilink_family *family;
 	int target, first, second;               /* persons */
-	const uint8_t *from_first, *from_second; /* [genotypes], which of a child's haplotypes comes from whom */
+	const uint8_t *from_first, *from_second; /* [genotypes], which of a child's haplotypes is from which parent */
 };
 
 static struct ilink_step ilink_step(const struct ilink_model *m, const struct ilink_job *job)
@@ -374,8 +375,8 @@ static struct ilink_step ilink_step(const struct ilink_model *m, const struct il
 	    f, job->target, f->parent[side], f->parent[!side], m->haplotype[side], m->haplotype[!side]};
 }
 
-/* For each child but the target: by[c][h], how likely the child's array is if one haplotype comes from the first parent's
- * gametes, @passed[], and the other is h.  Returns the number of these children. */
+/* For each child except the target: by[c][h], the probability of the child's array if one haplotype is from the first
+ * parent's gametes, @passed[], and the other is h.  Returns the number of these children. */
 static int ilink_children(const struct ilink_problem *p, const struct ilink_step *s, const double *passed,
                           double (*by)[ILINK_HAPLOTYPES])
 {
@@ -397,8 +398,8 @@ static int ilink_children(const struct ilink_problem *p, const struct ilink_step
 	return n;
 }
 
-/* The sum over the second parent's genotypes, for one gamete distribution of the first: returned, or where @to is not NULL
- * spread over the haplotypes that the second parent passes to the target. */
+/* The sum over the second parent's genotypes, for one gamete distribution of the first.  Returned; or, if @to is not
+ * NULL, distributed over the haplotypes that the second parent passes to the target. */
 static double ilink_second(const struct ilink_problem *p, const struct ilink_step *s, double (*by)[ILINK_HAPLOTYPES],
                            int n, double *to)
 {
@@ -424,7 +425,7 @@ static double ilink_second(const struct ilink_problem *p, const struct ilink_ste
 	return total;
 }
 
-/* Add up in @partial the share of the first parent's genotype @g. */
+/* Add the share of the first parent's genotype @g to @partial. */
 static void ilink_first(const struct ilink_problem *p, const struct ilink_step *s, int g, double *partial)
 {
 	const struct ilink_model *m = p->model;
@@ -463,8 +464,8 @@ static void ilink_work(const struct ilink_problem *p, const struct ilink_job *jo
 
 /* ---- the master -------------------------------------------------------------------------------------------------- */
 
-/* Multiply the sum of all workers into the target's array, whose largest element becomes 1 again.  Returns the
- * logarithm of what it was. */
+/* Multiply the sum of all workers into the target's array, and scale its largest element to 1.  Returns the logarithm
+ * of that element before. */
 static double ilink_sum(const struct ilink_problem *p, int person, int workers)
 {
 	struct ilink_array *a = &p->array[person];
@@ -516,7 +517,7 @@ static double ilink_peel(const struct ilink_problem *p, int theta, int family, i
 	return ilink_sum(p, target, workers);
 }
 
-/* Let @person take in all that can be reached without family @except.  Returns the logarithm of the scales. */
+/* Peel all that can be reached without family @except onto @person.  Returns the logarithm of the scales. */
 static double ilink_collect(const struct ilink_problem *p, int theta, int person, int except)
 {
 	const struct ilink_model *m = p->model;
@@ -548,7 +549,7 @@ static void ilink_reset_array(const struct ilink_person *person, const struct il
 	*a->count = person->count;
 }
 
-/* The log-likelihood for @theta: all is peeled onto @person, no matter whom. */
+/* The log-likelihood for @theta: all is peeled onto @person; any person gives the same result. */
 static double ilink_likelihood(const struct ilink_problem *p, int theta, int person)
 {
 	const struct ilink_model *m = p->model;
@@ -599,7 +600,8 @@ static void ilink_sequential(void)
 
 /* ---- data -------------------------------------------------------------------------------------------------------- */
 
-/* Allocate the pool of @p, for @workers, by @alloc: each array at the start of a page.  False when there is no memory. */
+/* Allocate the pool of @p, for @workers, by @alloc: each array at the start of a page.  False when there is no
+ * memory. */
 static bool ilink_alloc(struct ilink_problem *p, struct ilink_model *m, int workers, void *(*alloc)(size_t bytes))
 {
 	size_t persons = (size_t)m->persons, genotypes = (size_t)m->genotypes;
@@ -639,7 +641,7 @@ static void ilink_plain(void)
 	ilink_alloc(&plain, ilink_model(), 1, kernel_alloc);
 }
 
-/* The master fills the arrays anew for each theta. */
+/* The master initializes the arrays for each theta. */
 static void ilink_plain_init(void)
 {
 	memset(plain.likelihood, 0, sizeof(plain.likelihood));
@@ -647,7 +649,7 @@ static void ilink_plain_init(void)
 
 /* ---- verification ------------------------------------------------------------------------------------------------ */
 
-/* How likely does @genotype pass on @gamete?  By the definition: over all ways the loci may come from. */
+/* The probability that @genotype passes on @gamete, by the definition: over all combinations of the loci's origins. */
 static double ilink_passes(const struct ilink_model *m, int theta, int genotype, int gamete)
 {
 	const int h[] = {m->haplotype[FATHER][genotype], m->haplotype[MOTHER][genotype]};
@@ -670,7 +672,7 @@ static double ilink_passes(const struct ilink_model *m, int theta, int genotype,
 }
 
 /* The likelihood of persons @i and later, given the genotypes of the earlier: a sum over all genotypes of all.  Parents
- * have smaller numbers than their children.  @passes: see above, for each genotype and gamete. */
+ * have smaller numbers than their children.  @passes: as above, for each genotype and gamete. */
 static double ilink_enumerate(const struct ilink_model *m, const double *passes, int i, int *genotype)
 {
 	const struct ilink_person *person = &m->person[i];

@@ -12,7 +12,7 @@
 
 #define KERNEL_REPEAT_MAX 1000
 
-/* What the common options said. */
+/* The values of the common options. */
 struct kernel_run {
 	const struct kernel *kernel;
 	bool paper, verify, sequential, master, help;
@@ -64,7 +64,7 @@ static bool kernel_match(char **argv, int *i, const char *name, const char **val
 	return true;
 }
 
-/* The name of one of @word's choices, or any word where it has none. */
+/* Set @word to one of its choices; without choices, to any word. */
 static bool kernel_choose(const struct kernel_word *word, const char *text)
 {
 	char choices[128] = "a word";
@@ -119,7 +119,7 @@ static bool kernel_parse_one(char **argv, int *i, bool *given)
 	return kernel_error("%.80s is no option of this program; --help lists them.", argv[*i]);
 }
 
-/* Fills in @run and the kernel's option variables; false: run.error says why. */
+/* Set @run and the kernel's option variables; false: run.error explains why not. */
 static bool kernel_parse(int argc, char **argv)
 {
 	const struct kernel_option *options = run.kernel->options;
@@ -306,7 +306,7 @@ static int kernel_parallel(void)
 
 int kernel_main(const struct kernel *kernel, int argc, char **argv)
 {
-	/* Not in a job: complain at once.  In a job every processor finds the same mistake, and one speaks. */
+	/* Outside a job, report a mistake at once.  In a job every processor finds it, and one reports it. */
 	bool job = getenv("TWEED_PROCESSOR") != NULL, good;
 	int status;
 

@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shmem_bench.c - what OpenSHMEM's operations cost.  Plain OpenSHMEM 1.4, so any implementation can compile it.
+/* shmem_bench.c - the costs of OpenSHMEM's operations.  Plain OpenSHMEM 1.4, so any implementation can compile it.
  *
  *     shmem_bench [PREFIX...]      only the measurements whose names begin with one of these
  *     shmem_bench hello            only starts and ends, to be timed as a whole
  *
- * PE 0 prints a line for each, NAME|VALUE|UNIT: the median of trials; and `end`, when all has been measured.  One-sided operations go from PE 0 to the last PE, while the others wait
- * in a barrier.  Times of collectives are per call, at PE 0, many in a row.
+ * PE 0 prints a line for each measurement, NAME|VALUE|UNIT: the median of trials; and `end` after the last.  One-sided
+ * operations go from PE 0 to the last PE, while the others wait in a barrier.  Times of collectives are per call, on PE
+ * 0, many in a row.
  *
- *     init                        time of shmem_init, at PE 0
- *     put.fence.N, put.barrier.N  of a put of N bytes and a quiet; and a barrier of all
- *     get.fence.N, get.barrier.N  of a get, which is complete when it returns; and a barrier of all
- *     put.reply.8                 half of a put that the last PE waits for, and its put back: one way
+ *     init                        time of shmem_init, on PE 0
+ *     put.fence.N, put.barrier.N  a put of N bytes and a quiet; and a barrier of all
+ *     get.fence.N, get.barrier.N  a get, which is complete when it returns; and a barrier of all
+ *     put.reply.8                 half of a put that the last PE waits for, and its put back: one direction
  *     put.stream.N, get.stream.N  throughput of 64 non-blocking ones and a quiet
- *     put.rate                    of 8-byte puts, non-blocking, in millions per second
- *     atomic.OP.local, .remote    at PE 0's own memory, at the last PE's
- *     barrier, sync; broadcast.N, collect.N, fcollect.N, alltoall.N, reduce.N    N bytes of each PE; reduce: sums of double
- *     lock.local, lock.remote     set and clear, nobody else wants it; two locks whose homes may differ
+ *     put.rate                    8-byte puts, non-blocking, in millions per second
+ *     atomic.OP.local, .remote    on PE 0's own memory; on the last PE's
+ *     barrier, sync; broadcast.N, collect.N, fcollect.N, alltoall.N, reduce.N    N bytes of each PE; reduce: sums of
+ *     double
+ *     lock.local, lock.remote     set and clear without contention; two locks whose homes may differ
  *     lock.contended              set and clear by all PEs at once, time per critical section */
 #define _POSIX_C_SOURCE 200809L
 #include <shmem.h>
@@ -28,18 +30,18 @@
 #define MOST     (1u << 20)
 #define TRIALS   15
 #define TRIAL_US 3000.0
-#define SYNCS    64 /* work arrays, so that calls in a row have different ones */
+#define SYNCS    64 /* work arrays, so that consecutive calls have different ones */
 
 static long sync_words[SYNCS][SHMEM_REDUCE_SYNC_SIZE > SHMEM_COLLECT_SYNC_SIZE ? SHMEM_REDUCE_SYNC_SIZE
                                                                                : SHMEM_COLLECT_SYNC_SIZE];
 static long alltoall_words[SYNCS][SHMEM_ALLTOALL_SYNC_SIZE];
 static double work[MOST / 8 + SHMEM_REDUCE_MIN_WRKDATA_SIZE];
 static long locks[2], word, calls, reply;
-static long replies; /* of the PE's own */
+static long replies; /* of the own PE */
 static char *from, *to;
 static int me, pes, last;
 static char **wanted;
-static size_t bytes; /* of the measurement at hand */
+static size_t bytes; /* of the current measurement */
 static volatile long sink;
 
 static double now_us(void)
@@ -67,7 +69,7 @@ static int want(const char *name)
 	return 0;
 }
 
-/* The median time of a call of @run(calls), in us; by PE 0 alone, or by all together. */
+/* The median time of a call of @run(calls), in us; on PE 0 alone, or on all together. */
 static double measure(void (*run)(long), int together)
 {
 	double trial[TRIALS];
@@ -145,7 +147,7 @@ static void stream(const char *kind, void (*run)(long))
 		printf("%s|%.2f|MB/s\n", name, (double)bytes / us), fflush(stdout);
 }
 
-/* PE 0 and the last put to each other in turn; each number once. */
+/* PE 0 and the last PE put to each other in turn; each number once. */
 static void put_reply(long n)
 {
 	int other = me == 0 ? last : 0;
@@ -220,7 +222,7 @@ static void atomics(void)
 
 /* ---- collectives ---- */
 
-/* Every SYNCS calls all must have left those before. */
+/* After every SYNCS calls, synchronize: all PEs have left those before. */
 #define SHARED(NAME, ...)                                                                                              \
 	static void NAME(long n)                                                                                       \
 	{                                                                                                              \
@@ -232,7 +234,7 @@ static void atomics(void)
 				shmem_barrier_all();                                                                   \
 		}                                                                                                      \
 	}
-/* A work array of reductions may be used again when two other calls lie between. */
+/* A work array of reductions may be reused when two other calls lie in between. */
 #define WORK (work + (size_t)(i % 4) * (sizeof(work) / sizeof(work[0]) / 4))
 
 RUN(barrier, shmem_barrier_all())

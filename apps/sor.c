@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* sor - red-black successive over-relaxation on a grid of floats (Cashmere-2L, section 3.2).
  *
- * Cell (i, j) is red when i + j is even; each colour has an array of its own, so that a sweep over one colour streams
+ * Cell (i, j) is red when i + j is even.  Each colour has an array of its own, so that a sweep over one colour streams
  * through memory.  Element k of row i is cell (i, 2k) or (i, 2k + 1):
  *
  *     j:        0  1  2  3  4  5            interior elements of a row: columns / 2 - 1, from
  *     even i:   R0 B0 R1 B1 R2 B2            1 in a red row, 0 in a black row
  *     odd i:    B0 R0 B1 R1 B2 R2            0 in a red row, 1 in a black row
  *
- * In both cases the left and right neighbours of the interior elements, in order, are elements 0.. and 1.. of the
- * other colour's row, and those above and below have the element's own index.
+ * In both cases the left and right neighbours of the interior elements, in order, are elements 0.. and 1.. of the other
+ * colour's row; those above and below have the element's own index.
  *
- * The edge of the grid is 1 and stays; the interior starts pseudo-random, because zeros would make empty diffs. 
- * Every processor has a band of rows: only the rows on either side of a band's border travel.  One iteration
+ * The edge of the grid is 1 and constant.  The interior starts pseudo-random, because zeros would make empty diffs.
+ * Every processor has a band of rows: only the rows on either side of a band's border are transferred.  One iteration
  * computes black from red, then red from black, with a barrier after each. */
 #include "apps/kernel.h"
 
@@ -29,7 +29,7 @@ struct sor_grid {
 static long rows, columns, iterations;
 static struct sor_grid shared, plain;
 
-/* Floats from one row to the next: rows start on cache lines. */
+/* Floats between the starts of adjacent rows, which start on cache lines. */
 static size_t sor_stride(void)
 {
 	return ((size_t)columns / 2 + 15) & ~(size_t)15;
@@ -40,7 +40,7 @@ static size_t sor_bytes(void)
 	return (size_t)rows * sor_stride() * sizeof(float);
 }
 
-/* First interior row of processor @id of @count; that of @count is the end. */
+/* The first interior row of processor @id of @count; @id = @count: the end. */
 static long sor_band(int id, int count)
 {
 	return 1 + (rows - 2) * id / count;
@@ -91,7 +91,7 @@ static bool sor_share(void)
 	return shared.red && shared.black;
 }
 
-/* A band, and at either end of the grid the edge row next to it. */
+/* Initialize a band, and at either end of the grid the edge row next to it. */
 static void sor_init(int id)
 {
 	int count = tw_count();
@@ -161,7 +161,7 @@ static float *sor_textbook(void)
 	return grid;
 }
 
-/* The colours, and shared.* when `compare`, against the textbook's grid. */
+/* Do the colours, and if `compare` also shared.*, equal the textbook's grid? */
 static bool sor_equals(const float *grid, bool compare)
 {
 	for (long i = 0; i < rows; i++) {

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* tsp - the shortest round trip through all cities, by branch and bound (a program of the early software DSM systems,
- * as TreadMarks).
+ * such as TreadMarks).
  *
- * A tour is a path from city 0 that is not yet complete.  Its bound is its length and a minimum spanning tree of its last
- * city, city 0 and the cities left, for what completes it is such a tree.  Tours wait in a priority queue, the lowest
- * bound first.  A processor takes one under the queue's lock; it extends it by each city left and brings the results
- * back when it takes the next, or, when few cities are left, searches all completions by itself.
+ * A tour is an incomplete path from city 0.  Its bound is its length plus a minimum spanning tree of its last city,
+ * city 0 and the remaining cities, because the rest of a round trip is such a tree.  Tours wait in a priority queue,
+ * lowest bound first.  A processor takes a tour under the queue's lock and extends it by each remaining city.  It
+ * inserts the results when it takes the next tour.  When few cities remain, it searches all completions itself.
  *
- * The best round trip has a lock of its own.  Each processor prunes by a private copy, which it exchanges with the shared
- * one after every tour it took: a bound that is late costs time but never the answer.  Who finds the queue empty while
- * others are busy waits for a flag; when nobody is busy the search is over.
+ * The best round trip has a lock of its own.  Each processor prunes by a private copy, which it synchronizes with the
+ * shared one after every tour that it took: a late bound costs time but does not change the result.  A processor that
+ * finds the queue empty while others are busy waits for a flag.  When no processor is busy, the search is over.
  *
- * How tours are dealt out is a matter of timing, and of several best round trips any may be found; the length of
- * the best is the same in every run. */
+ * The distribution of tours depends on timing, and of several best round trips any may be found.  The length of the
+ * best is the same in every run. */
 #include "apps/kernel.h"
 
 #include <limits.h>
@@ -24,8 +24,8 @@
 #include "tweed/tweed.h"
 
 #define TSP_CITIES 32    /* a set of cities is a 32-bit mask */
-#define TSP_QUEUE  32768 /* tours in the queue from which on tours are no longer extended but searched */
-#define TSP_EXACT  18    /* up to so many cities dynamic programming checks the answer */
+#define TSP_QUEUE  32768 /* from so many queued tours on, tours are searched, not extended */
+#define TSP_EXACT  18    /* up to so many cities, dynamic programming checks the result */
 
 struct tsp_tour {
 	int length, bound;
@@ -33,8 +33,8 @@ struct tsp_tour {
 	uint8_t city[TSP_CITIES];
 };
 
-/* A binary heap by bound, of the numbers of tours, which themselves stay where they are.  Beyond the heap, entry[].tour are
- * the numbers of free places for tours. */
+/* A binary heap of tour numbers by bound; tours themselves are not moved.  Beyond the heap, entry[].tour are the
+ * numbers of free places for tours. */
 struct tsp_queue {
 	long count;
 	struct tsp_tour *tour;
@@ -43,11 +43,11 @@ struct tsp_queue {
 	} entry[];
 };
 
-/* Guarded by the queue's lock, as the queue. */
+/* Protected by the queue's lock, as is the queue. */
 struct tsp_workers {
-	long busy;       /* processors that have a tour, or have not yet come */
+	long busy;       /* processors that have a tour, or have not yet asked for one */
 	long waiting;    /* processors that wait for `event` to become `events` + 1 */
-	uint64_t events; /* times that waiting processors were let go; over all repetitions */
+	uint64_t events; /* number of times that waiting processors were released; over all repetitions */
 };
 
 struct tsp_problem {
@@ -57,7 +57,7 @@ struct tsp_problem {
 	struct tsp_tour *best; /* complete */
 };
 
-/* What only the shared problem has. */
+/* Only the shared problem has these. */
 struct tsp_sync {
 	tw_lock_t queue, best;
 	tw_flag_t event;
@@ -111,8 +111,7 @@ static int tsp_tree(int (*distance)[TSP_CITIES], int root, uint32_t set)
 	return length;
 }
 
-/* Append @city to @tour, of whose cities @visited is the set; its bound is brought up to date.  A tour of all cities gets
- * its way home. */
+/* Append @city to @tour, whose cities are @visited, and update its bound.  A tour of all cities is closed. */
 static void tsp_append(int (*distance)[TSP_CITIES], struct tsp_tour *tour, uint32_t visited, int city)
 {
 	uint32_t left = tsp_all() & ~visited & ~(UINT32_C(1) << city);
@@ -124,7 +123,7 @@ static void tsp_append(int (*distance)[TSP_CITIES], struct tsp_tour *tour, uint3
 	tour->bound = tour->length + (left ? tsp_tree(distance, city, left | 1) : 0);
 }
 
-/* All tours that extend @tour by one city and can be shorter than @limit, in @out.  Returns how many. */
+/* Store in @out all tours that extend @tour by one city and can be shorter than @limit.  Returns their number. */
 static int tsp_extend(int (*distance)[TSP_CITIES], const struct tsp_tour *tour, int limit, struct tsp_tour *out)
 {
 	uint32_t visited = tsp_visited(tour);
@@ -143,7 +142,7 @@ static int tsp_compare(const void *a, const void *b)
 	return ((const struct tsp_tour *)a)->bound - ((const struct tsp_tour *)b)->bound;
 }
 
-/* Search all completions of @tour; @best becomes the shortest if it is shorter. */
+/* Search all completions of @tour; a shorter one than @best replaces it. */
 static void tsp_search(int (*distance)[TSP_CITIES], const struct tsp_tour *tour, struct tsp_tour *best)
 {
 	struct tsp_tour next[TSP_CITIES];
@@ -160,7 +159,7 @@ static void tsp_search(int (*distance)[TSP_CITIES], const struct tsp_tour *tour,
 		tsp_search(distance, &next[i], best);
 }
 
-/* The round trip that always goes to the nearest city left. */
+/* The round trip that always continues to the nearest remaining city. */
 static struct tsp_tour tsp_greedy(int (*distance)[TSP_CITIES])
 {
 	struct tsp_tour tour = {.cities = 1};
@@ -192,7 +191,7 @@ static void tsp_push(struct tsp_queue *queue, const struct tsp_tour *tour)
 	queue->entry[at].tour = place;
 }
 
-/* Take the tour of the lowest bound; when none can be shorter than @limit, empty the queue and return false. */
+/* Take the tour of the lowest bound; if none can be shorter than @limit, empty the queue and return false. */
 static bool tsp_pop(struct tsp_queue *queue, int limit, struct tsp_tour *tour)
 {
 	int place = queue->entry[0].tour, bound;
@@ -220,7 +219,7 @@ static bool tsp_pop(struct tsp_queue *queue, int limit, struct tsp_tour *tour)
 	return true;
 }
 
-/* Is @tour to be searched to its end, and not extended? */
+/* Should @tour be searched to its end, not extended? */
 static bool tsp_is_grain(const struct tsp_tour *tour, long queued)
 {
 	return cities - tour->cities <= grain || queued >= TSP_QUEUE;
@@ -228,8 +227,8 @@ static bool tsp_is_grain(const struct tsp_tour *tour, long queued)
 
 /* ---- parallel ---------------------------------------------------------------------------------------------------- */
 
-/* The shorter of @mine and the shared best is both from now on. */
-static void tsp_exchange(struct tsp_tour *mine)
+/* Set both @mine and the shared best to the shorter of the two. */
+static void tsp_update_best(struct tsp_tour *mine)
 {
 	tw_lock_acquire(sync_shared->best);
 	if (mine->length < shared.best->length)
@@ -239,7 +238,7 @@ static void tsp_exchange(struct tsp_tour *mine)
 	tw_lock_release(sync_shared->best);
 }
 
-/* Let all who wait look again.  With the queue's lock held. */
+/* Let all waiting processors check again.  Needs the queue's lock. */
 static void tsp_wake(struct tsp_workers *workers)
 {
 	if (workers->waiting == 0)
@@ -248,8 +247,8 @@ static void tsp_wake(struct tsp_workers *workers)
 	tw_flag_set(sync_shared->event, ++workers->events);
 }
 
-/* Bring back the @n tours at @found and take another, or wait for one, that can be shorter than @limit.  *queued is how
- * many are left.  Returns false when the search is over. */
+/* Insert the @n tours at @found and take another that can be shorter than @limit, or wait for one.  *queued is the
+ * number left.  Returns false when the search is over. */
 static bool tsp_take(const struct tsp_tour *found, int n, int limit, struct tsp_tour *tour, long *queued)
 {
 	struct tsp_workers *workers = &sync_shared->workers;
@@ -285,14 +284,14 @@ static void tsp_parallel(unsigned round)
 	int n = 0;
 
 	(void)round;
-	tsp_exchange(&best);
+	tsp_update_best(&best);
 	while (tsp_take(found, n, best.length, &tour, &queued)) {
 		n = 0;
 		if (tsp_is_grain(&tour, queued))
 			tsp_search(shared.distance, &tour, &best);
 		else
 			n = tsp_extend(shared.distance, &tour, best.length, found);
-		tsp_exchange(&best);
+		tsp_update_best(&best);
 	}
 }
 
@@ -312,7 +311,7 @@ static void tsp_sequential(void)
 
 /* ---- data -------------------------------------------------------------------------------------------------------- */
 
-/* Cities lie in a square of 1000 x 1000; distances are rounded. */
+/* Cities are in a square of 1000 x 1000; distances are rounded. */
 static int tsp_distance(int a, int b)
 {
 	uint64_t row = (uint64_t)seed;
@@ -322,7 +321,7 @@ static int tsp_distance(int a, int b)
 	return (int)lrint(1000 * sqrt(x * x + y * y));
 }
 
-/* Places for tours: up to the queue's limit, and what all @processors may still bring back when it is reached. */
+/* Places for tours: the queue's limit, plus those that @processors may still insert when it is reached. */
 static int tsp_places(int processors)
 {
 	return TSP_QUEUE + processors * TSP_CITIES;
@@ -390,7 +389,7 @@ static void tsp_plain_init(void)
 
 /* ---- verification ------------------------------------------------------------------------------------------------ */
 
-/* Does @best visit every city once, and is it as long as it says? */
+/* Does @best visit every city once, and is its length right? */
 static bool tsp_is_round_trip(const struct tsp_tour *best)
 {
 	int length = 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* amo.c - atomic operations on words of 4 and 8 bytes: by the CPU, by the transport, or by loops of its compare-and-swap. */
+/* amo.c - atomic operations on words of 4 and 8 bytes: by the CPU, by the transport, or by loops of its
+ * compare-and-swap. */
 #include "net/amo.h"
 
 #include <stdatomic.h>

@@ -7,7 +7,8 @@
 
 #include "tweed/driver/transport.h"
 
-/* tw_amo_extract - the word of @bytes at @offset, in the 8 bytes around it.  tw_amo_insert - those bytes with @value in its place. */
+/* tw_amo_extract - the word of @bytes at @offset, taken from the 8 bytes around it.  tw_amo_insert - those 8 bytes
+ * with @value in its place. */
 static inline uint64_t tw_amo_extract(uint64_t around, size_t offset, unsigned bytes)
 {
 	uint32_t half;

@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* async.c - asynchronous progress: a thread that does for an endpoint what its user's next call would do, when that does not come.
+/* async.c - asynchronous progress: a thread that does for an endpoint what its user's next call would do, if that call
+ * is late.
  *
- * Endpoints gather small operations, and libraries send only when they are called; so what was put last may stay here for as long as its
- * user computes.  The thread looks whether something is pending (transport.h), and lets it advance when the user has not called since
- * the look before.  It never spins: it naps between two looks, and sleeps when some looks in a row have found nothing, until an
- * operation leaves something behind.
+ * Endpoints gather small operations, and libraries send only when they are called; so the last operations may stay
+ * here for as long as the user computes.  The thread checks whether something is pending (transport.h), and makes
+ * progress if the user has not called since the check before.  It never spins: it sleeps for a short time between two
+ * checks; when some checks in a row have found nothing, it sleeps until an operation leaves something pending.
  *
- * User and thread take turns.  The user's operations are to cost as before, and a fence is 48 ns where a put is 29: so they have none.  Who
- * begins an operation stores that he is in, and then looks whether the thread has its turn.  The thread stores that it has, makes every
- * thread of the process execute a fence, by membarrier(2), and then looks whether the user is in.  A user who sees no turn has stored before
- * that fence, so the thread sees him, and gives its turn up: it waits for nobody.  The same holds for its sleep: it
- * stores that it sleeps before the fence.  A user who leaves stores that he is out, and then looks for that: who does not see it was out
- * at the fence, so the thread has looked at what he left.  Where there is no membarrier(2), operations fence by themselves
- * (tests/models/async.pml).
- * (2.9 ns for 29 are what is left: calls through two tables, and four words of a line.) */
+ * User and thread take turns.  The user's operations should cost as before, but a fence takes 48 ns where a put takes
+ * 29: so they have no fence.  The user, at the beginning of an operation, stores that it is in, and then reads whether
+ * it is the thread's turn.  The thread stores that it takes its turn, makes every thread of the process execute a
+ * fence, by membarrier(2), and then reads whether the user is in.  A user that sees no turn has stored before that
+ * fence, so the thread sees it, and gives its turn up: the thread never blocks.  The same holds for its sleep: it
+ * stores that it sleeps before the fence.  A user that leaves stores that it is out, and then reads whether the thread
+ * sleeps: a user that does not see the sleep was out at the fence, so the thread has checked what it left behind.
+ * Without membarrier(2), operations execute fences of their own (tests/models/async.pml).
+ *
+ * (A remaining cost of 2.9 ns in 29 is due to calls through two tables, and four words of a cache line.) */
 #include "tweed/driver/transport.h"
 
 #include <errno.h>
@@ -30,25 +33,25 @@
 #include "core/base/base.h"
 
 #define ASYNC_NAP_LEAST 50000u   /* ns */
-#define ASYNC_NAP_MOST  2000000u /* so what was put is late by so much, twice at most */
-#define ASYNC_POLLS     20u      /* in vain, before it sleeps */
-#define ASYNC_SPINS     500u     /* of who waits for its turn: about as long as one takes */
-#define ASYNC_PUSHES    8u       /* at most, in a turn */
+#define ASYNC_NAP_MOST  2000000u /* ns; operations are late by twice that at most */
+#define ASYNC_POLLS     20u      /* checks in vain before the thread sleeps until woken */
+#define ASYNC_SPINS     500u     /* of a user that waits for its turn: about as long as a turn takes */
+#define ASYNC_PUSHES    8u       /* calls of progress in a turn, at most */
 
 enum async_turn { ASYNC_USERS, ASYNC_THREADS, ASYNC_AWAITED };
 
 struct tw_net_async {
-	/* The user's. */
-	_Atomic uint32_t in;     /* an operation */
-	_Atomic uint32_t called; /* since the last look */
-	/* The thread's. */
+	/* Stored by the user. */
+	_Atomic uint32_t in;     /* in an operation */
+	_Atomic uint32_t called; /* since the last check */
+	/* Stored by the thread. */
 	_Atomic uint32_t turn;   /* enum async_turn */
 	_Atomic uint32_t asleep; /* or about to */
 	_Atomic bool stopping;
 	bool fence;                     /* there is no membarrier(2) */
-	struct tw_transport with;       /* does the work */
-	struct tw_transport ops;        /* the same, in turns */
-	const struct tw_transport *own; /* the endpoint's before */
+	struct tw_transport with;       /* the transport's operations */
+	struct tw_transport ops;        /* the same in the user's turn: the endpoint's meanwhile */
+	const struct tw_transport *own; /* the endpoint's before and after */
 	struct tw_net *net;
 	pthread_t thread;
 };
@@ -71,7 +74,7 @@ static void async_wait_turn(struct tw_net_async *a)
 		tw_futex_wait(&a->turn, ASYNC_AWAITED, 0);
 }
 
-/* Between what the user says and what the thread has said: the thread makes it one. */
+/* Orders the user's store before its next load; without a fence here the thread's membarrier does it. */
 static inline void async_order(const struct tw_net_async *a)
 {
 	if (__builtin_expect(a->fence, false))
@@ -94,7 +97,7 @@ static inline const struct tw_transport *async_enter(struct tw_net *net)
 	}
 }
 
-/* The thread is asleep: wake it for what is pending. */
+/* The thread is asleep: wake it if something is pending. */
 static void async_wake(struct tw_net *net)
 {
 	struct tw_net_async *a = net->async;
@@ -165,19 +168,16 @@ ASYNC_VALUE(bool, put_signal, (struct tw_net * net, unsigned node, unsigned port
 ASYNC_VALUE(bool, poll_signals, (struct tw_net * net), (net))
 ASYNC_VOID(announce_sleep, (struct tw_net * net, unsigned node, unsigned port), (net, node, port))
 
-/* All that uses the endpoint; what a transport lacks stays away. */
-#define ASYNC_OPS(X)                                                                                                   \
-	X(write)                                                                                                       \
-	X(read)                                                                                                        \
-	X(read_wait)                                                                                                   \
-	X(cas)                                                                                                         \
-	X(fadd)                                                                                                        \
-	X(swap) X(amo) X(amo_post) X(start) X(settle) X(fence) X(flush) X(send) X(recv) X(notify) X(sleep) X(progress) \
-	    X(put_signal) X(poll_signals) X(announce_sleep)
+/* All operations that use the endpoint; those that a transport lacks stay NULL. */
+/* clang-format off */
+#define ASYNC_OPS(X) \
+	X(write) X(read) X(read_wait) X(cas) X(fadd) X(swap) X(amo) X(amo_post) X(start) X(settle) X(fence) X(flush) \
+	X(send) X(recv) X(notify) X(sleep) X(progress) X(put_signal) X(poll_signals) X(announce_sleep)
+/* clang-format on */
 
 /* ---- the thread's side ---- */
 
-/* Take the thread's turn, which is to @sleep behind it; false: the user is in. */
+/* Take the thread's turn, after which it will sleep if @sleep; false: the user is in. */
 static bool async_begin(struct tw_net_async *a, bool sleep)
 {
 	atomic_store_explicit(&a->turn, ASYNC_THREADS, memory_order_relaxed);
@@ -196,8 +196,9 @@ static void async_end(struct tw_net_async *a)
 
 enum async_found { ASYNC_NOTHING, ASYNC_RECENT, ASYNC_LATE };
 
-/* A look.  Who has called since the one before is not disturbed; else what is pending is late, and pushed. */
-static enum async_found async_look(struct tw_net_async *a, bool sleeps)
+/* A check.  A user that has called since the last one is not disturbed; else what is pending is late, and progress is
+ * made. */
+static enum async_found async_check(struct tw_net_async *a, bool sleeps)
 {
 	if (atomic_load(&a->called)) {
 		atomic_store(&a->called, 0);
@@ -215,15 +216,15 @@ static enum async_found async_look(struct tw_net_async *a, bool sleeps)
 static void *async_run(void *arg)
 {
 	struct tw_net_async *a = arg;
-	unsigned looks = 0;
+	unsigned polls = 0;
 	long nap = ASYNC_NAP_MOST;
 
 	prctl(PR_SET_TIMERSLACK, 1ul, 0, 0, 0);
 	while (!atomic_load(&a->stopping)) {
-		enum async_found found = async_look(a, looks == ASYNC_POLLS);
+		enum async_found found = async_check(a, polls == ASYNC_POLLS);
 
 		nap = found == ASYNC_LATE ? (long)ASYNC_NAP_LEAST : TW_MIN(2 * nap, (long)ASYNC_NAP_MOST);
-		looks = found || looks == ASYNC_POLLS ? 0 : looks + 1;
+		polls = found || polls == ASYNC_POLLS ? 0 : polls + 1;
 		while (atomic_load(&a->asleep) && !atomic_load(&a->stopping))
 			tw_futex_wait(&a->asleep, 1, 0);
 		nanosleep(&(struct timespec){.tv_nsec = nap}, NULL);

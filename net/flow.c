@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* flow.c - started operations: those of the own node and of transports that have none are done at once. */
+/* flow.c - started operations: those on the own node, and of transports without started operations, are performed at
+ * once. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +21,7 @@ void tw_flow_amo(struct tw_net *net, const struct tw_net_work *w)
 		return;
 	}
 	uint64_t old = tw_net_amo(net, w->node, w->offset, w->op, (unsigned)w->len, w->value, w->expect);
-	memcpy(w->local, &old, w->len); /* its lower bytes, which come first */
+	memcpy(w->local, &old, w->len); /* its lower bytes, which are first */
 }
 
 static void flow_do(struct tw_net *net, const struct tw_net_work *w)
@@ -42,7 +43,7 @@ void tw_net_start(struct tw_net *net, struct tw_net_flow *flow, const struct tw_
 	}
 	if (work->kind == TW_NET_READ)
 		net->bytes_in += work->len;
-	else if (work->kind != TW_NET_AMO) /* which may be done in another way */
+	else if (work->kind != TW_NET_AMO) /* which tw_flow_amo or tw_flow_count_amo counts */
 		net->bytes_out += work->len;
 	flow->open = true;
 	net->ops->start(net, flow, work);

@@ -18,7 +18,7 @@ static const uint8_t *interface_bytes(const struct sockaddr *address, unsigned *
 	return NULL;
 }
 
-/* Does @setting, an address or a subnet, hold these bytes? */
+/* Is the address with these bytes @setting, or in it, if that is a subnet? */
 static bool interface_within(const char *setting, int family, const uint8_t *own, unsigned bytes)
 {
 	const char *slash = strchr(setting, '/');

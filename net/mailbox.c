@@ -58,7 +58,7 @@ int tw_mailbox_put(struct tw_mailbox *box, const struct tw_msg *msg, unsigned no
 	return 0;
 }
 
-/* The slot at the head is free for the next lap. */
+/* Free the slot at the head for the next lap. */
 static void mailbox_pass(struct tw_mailbox *box)
 {
 	struct tw_mailbox_slot *slot = &box->slot[box->head % MAILBOX_SLOTS];
@@ -66,7 +66,7 @@ static void mailbox_pass(struct tw_mailbox *box)
 	atomic_store_explicit(&slot->turn, mailbox_lap(box->head++ + MAILBOX_SLOTS), memory_order_release);
 }
 
-/* The next slot with a message, behind those of dead senders; NULL: none. */
+/* The next slot with a message, after slots of dead senders are freed; NULL: none. */
 static const struct tw_mailbox_slot *mailbox_next(struct tw_mailbox *box, const struct tw_net_config *config)
 {
 	for (;;) {

@@ -9,7 +9,7 @@
 
 #include "core/base/base.h"
 
-/* So much address space, from an address of huge page alignment on.  NULL: errno. */
+/* Reserve so much address space, at an address with the alignment of huge pages.  NULL: errno. */
 static char *map_reserve(size_t bytes)
 {
 	size_t spare = bytes + TW_HUGE_BYTES;
@@ -43,7 +43,7 @@ static int map_file(const struct tw_net_config *config, unsigned node, char *at)
 	}
 	if (config->huge)
 		madvise(at, config->bytes, MADV_HUGEPAGE);
-	madvise(at, config->bytes, MADV_DONTFORK); /* a child that the program forks is nobody's neighbour */
+	madvise(at, config->bytes, MADV_DONTFORK); /* a child that the program forks is no process of the job */
 	return 0;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* net.c - endpoints: opening them, the counting wrappers with their short cut to this node's own memory, and waiting.
+/* net.c - endpoints: opening, the counting wrappers with their short cut to this node's own memory, and waiting.
  *
  * The short cut needs no fence of its own: own-node memory is this processor's, and flush is a full barrier. */
 #include "tweed/driver/transport.h"
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-#define NET_SPIN_ROUNDS 64 /* of a spinning wait between two looks at the clock */
+#define NET_SPIN_ROUNDS 64 /* of a spinning wait between two reads of the clock */
 
 static int net_check(const struct tw_transport *ops, const struct tw_net_config *config)
 {
@@ -131,7 +131,8 @@ uint64_t tw_net_read64(struct tw_net *net, unsigned node, size_t offset)
 	return value;
 }
 
-/* Atomics on the own node's words are CPU atomics only where the transport lets both kinds meet on one word. */
+/* May this be a CPU atomic?  Only on the own node, where the transport allows both kinds of atomics on one word.  Else
+ * it is counted. */
 static inline bool net_own_atomics(struct tw_net *net, unsigned node)
 {
 	if (net_own(net, node))
@@ -211,7 +212,7 @@ bool tw_net_recv(struct tw_net *net, struct tw_msg *msg)
 	return true;
 }
 
-/* Spin until @ready or until the time is over; true when ready. */
+/* Spin until @ready, or for config.spin_ns; returns whether it is ready. */
 static bool net_spin(struct tw_net *net, bool (*ready)(void *arg), void *arg)
 {
 	uint64_t until = tw_time_ns() + net->config.spin_ns;

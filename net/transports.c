@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* list.c - every transport, by name: an explicit list, for a linker drops unreferenced objects of a static library. */
+/* transports.c - every transport, by name.  The list is explicit because a linker drops unreferenced objects of a
+ * static library. */
 #include "net/transports.h"
 
 #include <string.h>
 
-static const struct tw_transport *const list_all[] = {
+static const struct tw_transport *const transports_all[] = {
     &tw_transport_shm,
     &tw_transport_sim,
 #ifdef TW_OFI
@@ -20,13 +21,13 @@ static const struct tw_transport *const list_all[] = {
 
 const struct tw_transport *const *tw_transport_list(void)
 {
-	return list_all;
+	return transports_all;
 }
 
 const struct tw_transport *tw_transport_find(const char *name)
 {
-	for (size_t i = 0; list_all[i]; i++)
-		if (strcmp(list_all[i]->name, name) == 0)
-			return list_all[i];
+	for (size_t i = 0; transports_all[i]; i++)
+		if (strcmp(transports_all[i]->name, name) == 0)
+			return transports_all[i];
 	return NULL;
 }

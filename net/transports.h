@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* transports.h - the transports that list.c names. */
+/* transports.h - the transports that transports.c lists. */
 #ifndef TW_NET_TRANSPORTS_H
 #define TW_NET_TRANSPORTS_H
 
@@ -7,8 +7,8 @@
 
 extern const struct tw_transport tw_transport_shm;
 extern const struct tw_transport tw_transport_sim;
-extern const struct tw_transport tw_transport_ofi;   /* where libfabric's headers have been found */
-extern const struct tw_transport tw_transport_verbs; /* where those of libibverbs and librdmacm have been found */
+extern const struct tw_transport tw_transport_ofi;   /* if libfabric's headers were found */
+extern const struct tw_transport tw_transport_verbs; /* if those of libibverbs and librdmacm were found */
 extern const struct tw_transport tw_transport_sim_ofi, tw_transport_sim_verbs; /* sim over these */
 
 int ofi_serve(const struct tw_net_config *config, struct tw_net_server **server, struct tw_net_address *own);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* null.c - no coherence at all: a fault maps the page of the node's own memory, and synchronization moves nothing.
  *
- * What is left is the cost of the core: catching a fault and mapping a page, locks, barriers and flags, messages.  On
- * one node the hardware keeps memory coherent and programs are right; on several each node sees its own writes
- * alone. */
+ * It measures the cost of the core: catching a fault, mapping a page, locks, barriers, flags, messages.  On one node
+ * the hardware keeps memory coherent and programs are right; on several, each node sees its own writes only. */
 #include "tweed/driver/protocol.h"
 
 static void null_fault(struct tw_proc *me, tw_page_t p, enum tw_rights want)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* list.c - the protocols there are.  A new one is added here, in one line, and nowhere else. */
+/* protocols.c - the list of protocols.  A new one is added here, in one line, and nowhere else. */
 #include <string.h>
 
 #include "tweed/driver/protocol.h"
@@ -32,7 +32,7 @@ const struct tw_protocol *const *tw_protocol_list(void)
 
 const struct tw_protocol *cash_member(const char *choices, const char **why);
 
-/* Families, whose members are also named by their choices: "cashmere:levels=1,...". */
+/* Families, whose variants are also named by their parameters: "cashmere:levels=1,...". */
 static const struct {
 	const char *prefix;
 	const struct tw_protocol *(*member)(const char *choices, const char **why);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* simple.c - home-based eager release consistency: the example of doc/internals/writing-a-protocol.md.
  *
- * The frame of a page's home is the master copy.  Other nodes fetch it when they fault, find their writes by twin and
- * diff, send them home at each release, and then a write notice to every node.  Acquires unmap what notices came
- * for. */
+ * The frame of a page's home is the master copy.  Other nodes fetch it when they fault, find their writes by twin
+ * and diff, and at each release send them home, and then a write notice to every node.  An acquire unmaps the pages
+ * with notices. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@ static uint64_t simple_bit(const struct tw_proc *me)
 	return (uint64_t)1 << me->local;
 }
 
-/* The right that this processor's mapping has.  Page locked, here and below. */
+/* The right of this processor's mapping.  Page locked, here and below. */
 static enum tw_rights simple_rights(const struct tw_proc *me, const struct tw_page *e)
 {
 	if (!(e->mapped & simple_bit(me)))
@@ -28,19 +28,19 @@ static bool simple_is_home(const struct tw_proc *me, const struct tw_page *e)
 	return e->home == me->node + 1;
 }
 
-/* Has the node's copy all that the notices distributed so far tell of? */
+/* Does the node's copy have all writes whose notices were distributed so far? */
 static bool simple_fresh(const struct tw_proc *me, const struct tw_page *e)
 {
 	return simple_is_home(me, e) || e->ts_update > e->ts_notice;
 }
 
-/* Bring the node's copy up to date; where neighbours have unflushed writes to it, leave those alone. */
+/* Bring the node's copy up to date, except the bytes that processors of the node have written and not flushed. */
 static void simple_fetch(struct tw_proc *me, tw_page_t p)
 {
 	struct tw_page *e = &me->page[p];
 	char *frame = tw_frame(me, p), *to = e->twin ? me->proto : frame;
 
-	e->ts_update = tw_tick(me); /* before the read: a notice that comes during it is newer */
+	e->ts_update = tw_tick(me); /* before the read: a notice that arrives during it is newer */
 	tw_trace(me, TW_TRACE_fetch, e->home - 1u, p, me->layout.page_bytes, 0);
 	tw_net_read(me->net, e->home - 1u, tw_frame_offset(me, p), to, me->layout.page_bytes);
 	tw_net_read_wait(me->net);
@@ -52,7 +52,7 @@ static void simple_fetch(struct tw_proc *me, tw_page_t p)
 	me->stats->now.incoming_diffs++;
 }
 
-/* The page becomes dirty here: what it was is remembered, but at the home, where writes need not be found. */
+/* The page becomes dirty: make a twin, except at the home, where writes need not be found. */
 static void simple_start_writing(struct tw_proc *me, tw_page_t p)
 {
 	struct tw_page *e = &me->page[p];
@@ -103,7 +103,7 @@ static void simple_send(void *ctx, size_t offset, const void *bytes, size_t len)
 	tw_net_write(d->me->net, d->home, d->frame + offset, bytes, len);
 }
 
-/* Send home what this node's processors wrote; performed on return, for a neighbour may fetch next. */
+/* Send home what this node's processors wrote; performed on return, because a neighbour may fetch next. */
 static void simple_flush(struct tw_proc *me, tw_page_t p)
 {
 	struct tw_page *e = &me->page[p];
@@ -132,7 +132,7 @@ static void simple_release_page(struct tw_proc *me, tw_page_t p)
 		simple_flush(me, p);
 	unsigned home = e->home - 1u;
 	tw_page_unlock(me, p);
-	/* Also when the diff was empty: a neighbour's flush had our writes, but its notices may not be out yet. */
+	/* Also when the diff was empty: a neighbour's flush had the writes, but its notices may not be sent yet. */
 	for (unsigned n = 0; n < me->nodes && !tw_planted(me, "skip-notice"); n++)
 		if (n != me->node && n != home)
 			tw_notice_send(me, n, p);
@@ -175,7 +175,7 @@ static void simple_acquire(struct tw_proc *me, enum tw_sync_kind kind, uint64_t 
 	tw_pageset_drain(me->notices, simple_acquire_run, me);
 }
 
-/* One page of each process's own: an incoming page on its way to an incoming diff. */
+/* One page for each process: an incoming page before the incoming diff. */
 static int simple_init(struct tw_proc *me)
 {
 	me->proto = aligned_alloc(4096, me->layout.page_bytes);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* api.c - tweed.h, but for memory (core/memory/heap.c) and synchronization (sync/). */
+/* api.c - tweed.h, except memory (core/memory/heap.c) and synchronization (sync/). */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@
 #include "sync/sync.h"
 #include "tweed/tweed.h"
 
-/* One sentence is enough for the job: the others wait until it ends. */
+/* One processor prints the message; the others wait until the job ends. */
 static void api_open_stores(struct tw_proc *me)
 {
 	int error = tw_stores_open(me);
@@ -27,9 +27,8 @@ static void api_open_stores(struct tw_proc *me)
 	while (error == -ENOTSUP && me->id != 0)
 		pause();
 	if (error == -ENOTSUP) {
-		tw_log("protocol %s must be told of every store, and this program does not tell: build it with 'tweed "
-		       "cc' in "
-		       "place of the compiler, or use another protocol",
+		tw_log("protocol %s needs every store announced, and this program does not announce its stores: "
+		       "build it with 'tweed cc' in place of the compiler, or use another protocol",
 		       me->protocol->name);
 		me->stats->refused = 1;
 	}
@@ -37,7 +36,7 @@ static void api_open_stores(struct tw_proc *me)
 		exit(2);
 }
 
-/* Processor 0's values count. */
+/* Processor 0's values are used. */
 static void api_share_globals(struct tw_proc *me)
 {
 	if (!tw_globals_shared)
@@ -143,7 +142,7 @@ void tw_verified(bool ok)
 
 /* ---- memory ---- */
 
-/* The pages of [ptr, ptr + len), or false when it is not all in the shared space. */
+/* The pages of [ptr, ptr + len); false when it is empty or not all in the shared space. */
 static bool api_pages(struct tw_proc *me, const void *ptr, size_t len, tw_page_t *first, tw_page_t *last)
 {
 	uintptr_t base = tw_space_base(), at = (uintptr_t)ptr - base;
@@ -264,7 +263,7 @@ int tw_home_set(const void *ptr, size_t len, int node)
 		tw_page_lock(me, p);
 		bool done = tw_home_propose(me, p, (unsigned)node);
 		tw_page_unlock(me, p);
-		/* The first page of a superpage decides for all. */
+		/* The first page of a superpage decides for all of its pages. */
 		if (p / me->config.superpage != superpage)
 			ours = done;
 		superpage = p / me->config.superpage;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shared_heap.c - what programs of `tweed cc --shared-heap` call as malloc and its kin: shared memory between tw_init and
- * tw_finalize, the C library's before and after.  Blocks of either kind are told apart by their addresses. */
+/* shared_heap.c - malloc and its kin for programs of `tweed cc --shared-heap`: shared memory between tw_init and
+ * tw_finalize, the C library's before and after.  A block's address shows its kind. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@ TW_API void *tw_shared_valloc(size_t bytes);
 TW_API char *tw_shared_strdup(const char *text);
 TW_API char *tw_shared_strndup(const char *text, size_t bytes);
 
-/* Also after tw_finalize. */
+/* Works after tw_finalize, too. */
 static bool shared_block(const void *ptr)
 {
 	static size_t space_bytes;

@@ -2,25 +2,26 @@
 /* barnes - the motion of bodies under gravity by a hierarchy of cells (Barnes and Hut, A hierarchical O(N log N)
  * force-calculation algorithm, 1986), as in SPLASH (Singh, Weber and Gupta, 1992; Cashmere-2L, section 3.2).
  *
- * Space is a cube, cut into eight again and again until a cell holds one body.  A distant cell attracts as one body in
+ * Space is a cube, divided into eight repeatedly until a cell holds one body.  A distant cell attracts as one body in
  * its centre of mass.  Each time step:
  *
- *     build       the tree: processor 0 alone, or all of them                          barrier
- *     zones       a body costs as much as it had interactions in the last step; in the order of the tree, each processor
+ *     build       the tree: processor 0 alone, or all processors                       barrier
+ *     zones       a body's cost is its number of interactions in the last step; in the order of the tree, each
+ *     processor
  *                 takes the bodies of an equal share of the cost
  *     attract     the acceleration of each own body, by a walk down the tree           barrier
  *     advance     velocities and positions of the own bodies (leapfrog), and costs     barrier
  *
- * The bodies are an array that never changes its order, so that a processor's bodies are scattered over all of it: pages
- * have many writers.  The cells are an array as well, which one writes and all read.
+ * The bodies are an array that never changes its order, so a processor's bodies are scattered over all of it: pages
+ * have many writers.  The cells are an array, too; each is written by one processor and read by all.
  *
- * With `--build parallel` each processor makes a tree of its bodies and merges it into the common one, from the root
- * down: a part that the other tree lacks is hung in as a whole, so that few cells are visited (as in Shan and Singh,
+ * With `--build parallel` each processor builds a tree of its bodies and merges it into the common one, from the root
+ * down.  A part that the other tree lacks is inserted as a whole, so that few cells are visited (as in Shan and Singh,
  * Parallel Tree Building on a Range of Shared Address Space Multiprocessors, 1998).  A cell that others can reach is
  * used under its lock.
  *
- * Where a cell is depends on nothing but the positions, and its children are always taken in the same order; so
- * both trees, and with them all bodies, are equal to the bit. */
+ * A cell's place depends only on the positions, and its children are always processed in the same order.  So both
+ * trees, and with them all bodies, are bitwise equal. */
 #include "apps/kernel.h"
 
 #include <math.h>
@@ -30,11 +31,11 @@
 
 #define BARNES_LOCKS     512
 #define BARNES_CHUNK     64    /* cells that a processor takes at a time */
-#define BARNES_SUBTREES  16    /* for each processor, of those whose masses are summed in parallel */
+#define BARNES_SUBTREES  16    /* per processor, for the parallel sums of masses */
 #define BARNES_STEP      0.025 /* of time */
 #define BARNES_SOFTENING 0.05  /* distance below which attraction does not grow */
-/* A cell is one body when its side is less than this times the distance: less than 1 / sqrt(3), so that it never holds the
- * body that it attracts. */
+/* A cell counts as one body when its side is less than this times the distance: less than 1 / sqrt(3), so that it never
+ * contains the attracted body. */
 #define BARNES_OPENING 0.55
 #define BARNES_WITHIN  0.999 /* of the mass at the start: the rest would be very far away */
 
@@ -43,7 +44,7 @@ struct barnes_body {
 	double cost; /* 1 + interactions in the last step */
 };
 
-/* What a cell has as a child.  0: nothing; b + 1: body b; -(c + 1): cell c. */
+/* A cell's child.  0: none; b + 1: body b; -(c + 1): cell c. */
 typedef int32_t barnes_node;
 
 struct barnes_cell {
@@ -57,7 +58,7 @@ struct barnes_cube {
 	double middle[3], side;
 };
 
-/* The smallest and greatest coordinates of some bodies; at a cache line of its own. */
+/* The smallest and greatest coordinates of some bodies; on a cache line of its own. */
 struct barnes_extent {
 	double low[3], high[3], unused[2];
 };
@@ -66,13 +67,13 @@ struct barnes_space {
 	struct barnes_body *body;
 	struct barnes_cell *cell; /* cell 0 is the root */
 	struct barnes_cube *root; /* all of space */
-	/* What follows is private. */
-	long cells;          /* how many there are at most */
-	long free, free_end; /* those that this processor may make */
-	bool take;           /* it may take more: the parallel build */
-	int32_t *mine;       /* this processor's bodies, */
-	double *cost;        /* what each costs in this step, while others still read what it cost in the last, */
-	long count;          /* so many of them */
+	/* The following is private. */
+	long cells;          /* maximum number of cells */
+	long free, free_end; /* those that this processor may use for new cells */
+	bool take;           /* it may reserve more: the parallel build */
+	int32_t *mine;       /* this processor's bodies */
+	double *cost;        /* each body's cost in this step; bodies keep the last step's for readers */
+	long count;          /* number of these bodies */
 };
 
 static long bodies, steps;
@@ -82,15 +83,15 @@ static struct barnes_space shared, plain;
 /* For the parallel build, shared. */
 static struct barnes_extent *extents; /* [processor] */
 static tw_lock_t *locks;              /* [BARNES_LOCKS]: of cells, by number; and one of @taken */
-static long *taken;                   /* cells that somebody took */
+static long *taken;                   /* number of reserved cells */
 
-/* As many cells as @count processors can need, unless bodies nearly touch. */
+/* The number of cells that @count processors can need, unless bodies nearly touch. */
 static long barnes_cells(int count)
 {
 	return 2 * bodies + (count + 1L) * BARNES_CHUNK;
 }
 
-/* First body of processor @id of @count before there are zones; that of @count is the end. */
+/* The first body of processor @id of @count before there are zones; @id = @count: the end. */
 static long barnes_part(int id, int count)
 {
 	return bodies * id / count;
@@ -170,7 +171,7 @@ static barnes_node barnes_new(struct barnes_space *s)
 	return (barnes_node) - (++s->free);
 }
 
-/* Put a body below @node, a cell that is @cube and that nobody else can reach. */
+/* Insert a body below @node, a cell with the cube @cube that no other processor can reach. */
 static void barnes_insert(struct barnes_space *s, barnes_node node, struct barnes_cube cube, barnes_node body)
 {
 	for (;;) {
@@ -199,7 +200,7 @@ static barnes_node barnes_tree(struct barnes_space *s, const struct barnes_cube 
 	return root;
 }
 
-/* Sum masses and costs below a cell.  @known: so many levels below are cells whose sums are known; 0: none are. */
+/* Sum masses and costs below a cell.  @known: number of levels down to cells whose sums are known; 0: none are. */
 static void barnes_sum(const struct barnes_space *s, barnes_node node, int known)
 {
 	struct barnes_cell *cell = barnes_cell(s, node);
@@ -248,7 +249,7 @@ static void barnes_build_alone(struct barnes_space *s)
 
 /* ---- the tree of all processors ---------------------------------------------------------------------------------- */
 
-/* Add @from, a body or a cell's children, to the cell @into, which is @cube and which others use. */
+/* Merge @from, a body or a cell's children, into the cell @into, with the cube @cube, which others use. */
 static void barnes_merge(struct barnes_space *s, barnes_node from, barnes_node into, struct barnes_cube cube)
 {
 	tw_lock_t lock = locks[-into % BARNES_LOCKS];
@@ -284,8 +285,8 @@ static void barnes_merge(struct barnes_space *s, barnes_node from, barnes_node i
 			barnes_merge(s, child[o], below[o], barnes_eighth(&cube, o));
 }
 
-/* The cells of the first level that has BARNES_SUBTREES for each processor, or else of the last level; by octants, so
- * that all processors find the same.  Returns how many; @level: 0 is the root's. */
+/* The cells of the first level that has BARNES_SUBTREES for each processor, or else of the last level; in the order of
+ * octants, so that all processors find the same.  Returns their number; @level: 0 is the root's. */
 static long barnes_subtrees(const struct barnes_space *s, barnes_node *subtree, int *level)
 {
 	long enough = (long)BARNES_SUBTREES * tw_count(), count = 1, next;
@@ -371,7 +372,7 @@ static void barnes_zone(struct barnes_space *s, barnes_node node, double before,
 	}
 }
 
-/* What a walk down the tree collects for one body. */
+/* The results of a walk down the tree for one body. */
 struct barnes_pull {
 	barnes_node body;
 	double position[3], acceleration[3];
@@ -493,8 +494,8 @@ static void barnes_direction(long b, unsigned n, double length, double *out)
 	out[2] = length * height;
 }
 
-/* Plummer's model of a star cluster, where total mass and the constant of gravity are 1 and the energy is -1/4 (Aarseth,
- * Henon and Wielen, A comparison of numerical methods for the study of star cluster dynamics, 1974). */
+/* Plummer's model of a star cluster, where total mass and the constant of gravity are 1 and the energy is -1/4
+ * (Aarseth, Henon and Wielen, A comparison of numerical methods for the study of star cluster dynamics, 1974). */
 static void barnes_start(struct barnes_body *body, long b)
 {
 	double within = BARNES_WITHIN * barnes_random(b, 0), scale = 3 * M_PI / 16;

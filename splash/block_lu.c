@@ -88,7 +88,7 @@ static void lu_right(double *restrict a, const double *restrict diagonal, size_t
 		}
 }
 
-/* Two neighbouring elements.  Written out, since compilers leave a row of them in memory, at half the speed. */
+/* Two neighbouring elements.  Written out, because compilers would keep them in memory, at half the speed. */
 typedef double lu_pair __attribute__((vector_size(16), aligned(8), may_alias));
 
 /* c -= a b, where c is @rows x @columns and a has @n columns. */
@@ -139,8 +139,7 @@ static void lu_diagonal(const struct lu_matrix *m, const struct lu_part *part, l
 		lu_factor(lu_at(m, k, k), lu_extent(k), m->stride);
 }
 
-/* Planted: the diagonal's factoring goes to the next processor, and no barrier keeps it apart from the owner's
- * interior. */
+/* Planted: the next processor factors the diagonal, without a barrier between that and the owner's interior. */
 static void __attribute__((noinline)) lu_diagonal_moved(const struct lu_matrix *m, long k)
 {
 	if (lu_owner(k, k, tw_count()) == (tw_id() + tw_count() - 1) % tw_count())
@@ -291,8 +290,8 @@ static const char *lu_check(void)
 
 int lu_main(const char *name, const char *help, bool (*share)(void), void (*plain)(void), int argc, char **argv)
 {
-	/* The paper's barrier count, 2 x 64 + 2, and its working set of 16 KB for two blocks say that its blocks were
-	 * 32 x 32. */
+	/* The paper's barrier count, 2 x 64 + 2, and its working set of 16 KB for two blocks imply blocks of 32 x
+	 * 32. */
 	static const struct kernel_option options[] = {
 	    {"size", &lu_size, 768, 2048, 1, 32768, "rows and columns of the matrix"},
 	    {"block", &lu_block, 32, 32, 1, LU_BLOCK_MAX, "rows and columns of a block"},

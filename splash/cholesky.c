@@ -2,19 +2,19 @@
 /* cholesky - factor a sparse symmetric matrix A = L L^T, in the pattern of SPLASH (Rothberg and Gupta, An efficient
  * block-oriented approach to parallel sparse Cholesky factorization, 1993).
  *
- * A is the Laplacian of a cube of points with random weights.  The points are numbered by nested dissection (George, Nested
- * Dissection of a Regular Finite Element Mesh, 1973): a plane of points separates two halves, which are numbered before
- * it, and so on, until a box is small.  A box or plane is a supernode: its columns of L are stored as if they had the
- * same rows, dense.  Wide supernodes are cut into panels of columns.
+ * A is the Laplacian of a cube of points with random weights.  The points are numbered by nested dissection (George,
+ * Nested Dissection of a Regular Finite Element Mesh, 1973): a plane of points separates two halves, which are numbered
+ * before it, and so on, until a box is small.  A box or plane is a supernode: its columns of L are stored as if they
+ * had the same rows, dense.  Wide supernodes are divided into panels of columns.
  *
- * A panel's columns need those panels before it that have rows among these columns: they are subtracted, in order, and
- * the panel is factored.  There are no barriers.  A processor takes the next panel from a counter under a lock, waits
- * for the flags of the panels that it needs, and raises the panel's own.  Panels are taken by their height in the
- * tree of dependences, so that those taken together seldom need each other; what a panel needs was taken before, so
- * somebody can always go on.
+ * A panel needs those earlier panels that have rows among its columns: they are subtracted, in order, and the panel is
+ * factored.  There are no barriers.  A processor takes the next panel from a counter under a lock, waits for the flags
+ * of the panels that it needs, and raises the panel's own flag.  Panels are taken in the order of their height in the
+ * tree of dependences, so that concurrently taken panels seldom need each other.  All panels that a panel needs were
+ * taken before it, so some processor can always continue.
  *
- * Where the numbers of L are follows from the options alone: each processor finds it out for itself, and the shared
- * memory holds only the numbers, panel after panel, with several panels to a page. */
+ * The layout of the numbers of L follows from the options: each processor computes it, and the shared memory holds only
+ * the numbers, panel after panel, with several panels per page. */
 #include "apps/kernel.h"
 
 #include <math.h>
@@ -154,7 +154,7 @@ static int cholesky_compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Append a row to those of node @n, unless it is among its columns or before them, or, as @stamp tells, there already. */
+/* Append a row to those of node @n, unless it is among its columns or before them, or, by @stamp, already present. */
 static void cholesky_append(const struct cholesky_node *n, long row, int32_t *stamp)
 {
 	int32_t mark = (int32_t)(n - node) + 1;
@@ -289,7 +289,7 @@ static void cholesky_multiply_add(double *restrict out, const double *restrict i
 		out[i] += factor * in[i];
 }
 
-/* Subtract from panel @j what an update says: in each column, the products of the other panel's rows. */
+/* Subtract from panel @j what an update specifies: in each column, the products of the other panel's rows. */
 static void cholesky_update(double *l, const struct cholesky_panel *j, const struct cholesky_update *u)
 {
 	const struct cholesky_panel *k = &panel[u->panel];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* clu - blocked LU with contiguous blocks: each processor's blocks lie together, in memory that it allocated itself,
- * so that no page has two writers (Cashmere-2L, section 3.2). */
+/* clu - blocked LU with contiguous blocks: each processor's blocks are adjacent, in memory that it allocated, so that
+ * no page has two writers (Cashmere-2L, section 3.2). */
 #include <stdlib.h>
 
 #include "splash/block_lu.h"
@@ -17,7 +17,7 @@ static size_t clu_table_bytes(void)
 	return (size_t)lu_blocks() * (size_t)lu_blocks() * sizeof(double *);
 }
 
-/* Lay out the blocks of every owner from its base, column after column: what others read of an owner in one step, the
+/* Lay out the blocks of every owner from its base, column after column: what others read from an owner in one step, the
  * part of a column below the diagonal, is contiguous. */
 static void clu_place(struct lu_matrix *m, double *const *base, int count)
 {

@@ -2,8 +2,8 @@
 /* fft - one-dimensional fast Fourier transform of complex numbers in six steps (Bailey, FFTs in External or
  * Hierarchical Memory, 1990), as in SPLASH-2 (Woo et al., 1995).
  *
- * The n = side x side points are a square matrix by rows, and each processor has a band of rows.  Between the
- * two arrays a and b:
+ * The n = side x side points are a square matrix by rows; each processor has a band of rows.  Between the two arrays a
+ * and b:
  *
  *     b = transposed a
  *     transform each row of b; element (i, j) times w^(i j), w = exp(-2 pi i / n)      barrier
@@ -11,8 +11,8 @@
  *     transform each row of a                                                          barrier
  *     b = transposed a
  *
- * All communication is in the transpositions: everybody reads a patch of everybody else's band.  Each writes its own
- * band only, tile by tile, and starts with the patch of its own band, so that not all read from one owner at once. */
+ * All communication is in the transpositions: every processor reads a patch of each other band.  It writes only its own
+ * band, tile by tile, and starts with the patch of its own band, so that not all read from one owner at once. */
 #include "apps/kernel.h"
 
 #include <math.h>
@@ -44,7 +44,7 @@ static size_t fft_points(void)
 	return (size_t)1 << log_points;
 }
 
-/* First row of processor @id of @count; that of @count is the end. */
+/* The first row of processor @id of @count; @id = @count: the end. */
 static long fft_band(int id, int count)
 {
 	return fft_side() * id / count;
@@ -106,8 +106,8 @@ static void fft_rows(struct fft_complex *matrix, long first, long end)
 		fft_row(matrix + i * fft_side());
 }
 
-/* Multiply element (i, j) of rows [first, end) by w^(i j).  The angles grow evenly along a row: w^(i j) is the product of
- * the roots of j's high and low halves, so that a row needs two short tables and no more sines than it has rows. */
+/* Multiply element (i, j) of rows [first, end) by w^(i j).  The angles grow evenly along a row: w^(i j) is the product
+ * of the roots of j's high and low halves, so that a row needs two short tables and no more sines than it has rows. */
 static void fft_twiddle(struct fft_complex *matrix, long first, long end)
 {
 	long side = fft_side(), low = 1L << (log_points / 4), high = side / low;
@@ -252,7 +252,7 @@ static bool fft_direct(void)
 	return true;
 }
 
-/* Transform the plain result back: the conjugate's transform is the conjugate of n times what was there. */
+/* Transform the plain result back: the transform of its conjugate is the conjugate of n times the original. */
 static bool fft_inverse(void)
 {
 	size_t n = fft_points();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* lu - blocked LU on one two-dimensional array: a row of a page belongs to several owners' blocks, so that nearly
- * every page has several writers at once (Cashmere-2L, section 3.2). */
+/* lu - blocked LU on one two-dimensional array: a row of a page belongs to several owners' blocks, so that nearly every
+ * page has several concurrent writers (Cashmere-2L, section 3.2). */
 #include "splash/block_lu.h"
 
 #include "tweed/tweed.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ocean - eddies and boundary currents in a square basin, as in SPLASH-2's ocean with contiguous partitions (Woo et al.,
- * 1995; Singh and Hennessy, Finding and Exploiting Parallelism in an Ocean Simulation Program, 1992).
+/* ocean - eddies and boundary currents in a square basin, as in SPLASH-2's ocean with contiguous partitions (Woo et
+ * al., 1995; Singh and Hennessy, Finding and Exploiting Parallelism in an Ocean Simulation Program, 1992).
  *
  * Two layers of water on a rotating earth, driven by wind, obey the quasi-geostrophic equations (Holland, The Role of
  * Mesoscale Eddies in the General Circulation of the Ocean, 1978).  psi is a layer's stream function, zeta = laplacian
@@ -11,7 +11,7 @@
  *         laplacian a - lambda^2 a = T_0 - T_1 - lambda^2 J(psi_0, psi_1)   a: change of psi_0 - psi_1
  *         laplacian b = (H_0 T_0 + H_1 T_1) / (H_0 + H_1)                   b: change of the mean psi
  *     solve both by multigrid
- *     on the shore a is what keeps each layer's volume: a sum over the basin, under a lock   barrier
+ *     set a on the shore to conserve each layer's volume: a sum over the basin, under a lock   barrier
  *     advance psi (Adams and Bashforth)                                                     barrier
  *
  * Multigrid is V-cycles of red-black Gauss-Seidel relaxation.  After black points are relaxed only red points have
@@ -19,13 +19,13 @@
  * corrections are interpolated bilinearly.  Each sweep over one colour ends with a barrier; a cycle ends with the
  * greatest residual, under a lock.
  *
- * The processors are a grid, as square as can be.  Each has a block of every grid in memory of its own, with a frame
- * of one point around it, a copy of the neighbours' points: nobody writes another's page, and each barrier is followed by
- * reading the neighbours' edges.  A point of a coarse grid belongs to the owner of the same point of the fine grid, so
- * that on the coarsest most processors have none.
+ * The processors form a grid, as square as possible.  Each has a block of every grid in memory of its own, with a frame
+ * of one point around it, a copy of the neighbours' points.  No processor writes another's page; after each barrier
+ * processors read their neighbours' edges.  A point of a coarse grid belongs to the owner of the same point of the fine
+ * grid, so that on the coarsest grid most processors have none.
  *
- * Sequentially there is one block.  All sums over several blocks are of integers, so nothing depends on how many
- * there are. */
+ * Sequentially there is one block.  All sums over several blocks are of integers, so results do not depend on their
+ * number. */
 #include "apps/kernel.h"
 
 #include <math.h>
@@ -47,8 +47,8 @@
 
 static const double ocean_depth[2] = {600, 3400}; /* metres */
 
-/* The grids of level 0; those with [2] are one for each layer, or for the equations a and b.  On each coarser level there
- * are two: the correction, and its source. */
+/* The grids of level 0; those with [2] are one for each layer, or for the equations a and b.  Each coarser level has
+ * two: the correction, and its source. */
 enum {
 	OCEAN_PSI,           /* [2] */
 	OCEAN_ZETA = 2,      /* [2] */
@@ -59,12 +59,13 @@ enum {
 	OCEAN_CHANGE = 12,   /* [2]: a and b */
 	OCEAN_CROSS = 14,    /* Jacobian of both psi */
 	OCEAN_CURL,          /* of the wind */
-	OCEAN_SHORE,         /* what a gets from a shore where it is 1 */
+	OCEAN_SHORE,         /* the contribution to a of a shore value of 1 */
 	OCEAN_COARSE,        /* correction of level 1; + 1: its source; + 2: correction of level 2; ... */
 	OCEAN_GRIDS = OCEAN_COARSE + 2 * (OCEAN_LEVELS - 1)
 };
 
-/* One processor's points of a grid, with their frame: local indices are 0 and @rows + 1 in the frame, 1 to @rows inside. */
+/* One processor's points of a grid, with their frame: local indices are 0 and @rows + 1 in the frame, 1 to @rows
+ * inside. */
 struct ocean_block {
 	double *at;                 /* local (0, 0) */
 	long rows, columns, stride; /* without the frame; doubles from one row to the next */
@@ -79,7 +80,8 @@ struct ocean_level {
 	int *row_owner, *column_owner; /* [inner + 1]: index of a point's row and column in the processors' grid */
 };
 
-/* What is reduced over all processors.  Three by turns: one in use, one that late ones still read, one to be cleared. */
+/* Values that are reduced over all processors.  Three in turns: one in use, one that late processors still read, one to
+ * be cleared. */
 struct ocean_sum {
 	struct {
 		double greatest;
@@ -103,7 +105,7 @@ static long size, steps, digits;
 static int levels;
 static struct ocean shared, plain;
 
-/* ---- where things are -------------------------------------------------------------------------------------------- */
+/* ---- layout ------------------------------------------------------------------------------------------------------ */
 
 static int ocean_grid_level(int grid)
 {
@@ -369,7 +371,7 @@ static void ocean_cycle(const struct ocean *o, int q, int f, double shift)
 	int level = ocean_grid_level(q), coarse = OCEAN_COARSE + 2 * level;
 
 	ocean_sweep(o, q, f, shift);
-	if (level == levels - 1) /* one point, and it is solved */
+	if (level == levels - 1) /* one point: solved */
 		return;
 	ocean_sweep(o, q, f, shift);
 	ocean_restrict(o, q, f, coarse, shift);
@@ -404,7 +406,7 @@ static double ocean_peak(const struct ocean *o, int grid)
 	return peak;
 }
 
-/* Solve for @q, which starts as it is, until the residual is 10^-digits of the source @f.  @shore: q there. */
+/* Solve for @q, from its present value, until the residual is 10^-digits of the source @f.  @shore: q there. */
 static void ocean_solve(struct ocean *o, int q, int f, double shift, double shore)
 {
 	double scale = ocean_greatest(o, ocean_peak(o, f)) + shore / o->level[0].squared, worst = scale;
@@ -495,7 +497,7 @@ static void ocean_sources(const struct ocean *o)
 	}
 }
 
-/* Give the shore, where it is in the own frame, this value. */
+/* Set the shore in the own frame to this value. */
 static void ocean_set_shore(const struct ocean *o, int grid, double value)
 {
 	const struct ocean_block *b = ocean_mine(o, grid);
@@ -607,7 +609,7 @@ static double ocean_curl(long i)
 	return -OCEAN_WIND * M_PI / length * sin(M_PI * (double)i / (double)(size - 1)) / ocean_depth[0];
 }
 
-/* Everything of processor @p. */
+/* All data of processor @p. */
 static void ocean_init_blocks(struct ocean *o, int p)
 {
 	const struct ocean_block *b = &o->block[OCEAN_PSI][p];

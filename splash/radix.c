@@ -8,11 +8,12 @@
  *     move each key to its place in the other array, barrier
  *
  * A key's place is the number of keys with lower digits, known from the last processor's sums, plus those with the same
- * digit at lower processors and before it in the own part.  So the sort is stable, and the moves write everywhere:
+ * digit on lower processors and before it in the own part.  So the sort is stable, and the moves write everywhere:
  * where one processor's keys end in the middle of a page, the next one's begin.
  *
  * The scan needs no barrier.  In step s processor i adds the sums of processor i - 2^s to its own and raises its flag,
- * for at most log2(processors) steps; each step has an array of its own, which nobody overwrites before the barrier. */
+ * for at most log2(processors) steps.  Each step has an array of its own, which is not overwritten before the
+ * barrier. */
 #include "apps/kernel.h"
 
 #include <stdio.h>
@@ -84,7 +85,7 @@ static void radix_sequential(void)
 
 /* ---- parallel ---------------------------------------------------------------------------------------------------- */
 
-/* First key of processor @id of @count; that of @count is the end. */
+/* The first key of processor @id of @count; @id = @count: the end. */
 static long radix_part(int id, int count)
 {
 	return keys * id / count;
@@ -114,7 +115,7 @@ static uint64_t radix_turn(unsigned round, long pass)
 	return before * (uint64_t)(radix_steps(tw_count() - 1) + 1);
 }
 
-/* Sum the counts of processors 0 to this one into radix_sums(radix_steps(id), id), which the flag then tells of. */
+/* Sum the counts of processors 0 to this one into radix_sums(radix_steps(id), id), then raise the flag. */
 static void radix_scan(uint64_t turn)
 {
 	int id = tw_id();
@@ -123,7 +124,7 @@ static void radix_scan(uint64_t turn)
 	tw_flag_set(flags[id], turn + 1);
 	for (int step = 0; step < radix_steps(id); step++) {
 		int other = id - (1 << step);
-		/* What the other has at this step: its last sums are those of all steps to come. */
+		/* The other processor's sums for this step: its last ones are those of all later steps. */
 		int there = radix_steps(other) < step ? radix_steps(other) : step;
 		const uint32_t *mine = radix_sums(step, id), *theirs = radix_sums(there, other);
 		uint32_t *sum = radix_sums(step + 1, id);

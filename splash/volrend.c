@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* volrend - pictures of a volume by ray casting (Levoy, Display of Surfaces from Volume Data, 1988), in parallel as in
- * SPLASH-2 (Nieh and Levoy, Volume Rendering on Scalable Shared-Memory MIMD Architectures, 1992; Cashmere-2L,
- * section 3.2).
+ * SPLASH-2 (Nieh and Levoy, Volume Rendering on Scalable Shared-Memory MIMD Architectures, 1992; Cashmere-2L, section
+ * 3.2).
  *
- * The volume is a head of ellipsoids, made up here: one byte of density for each voxel, and the direction of the density's
- * gradient in two.  A ray for each pixel passes through it until it meets enough that is opaque, in steps of a voxel,
- * and skips blocks of voxels where nothing is visible.  The head turns from frame to frame.
+ * The volume is a generated head of ellipsoids: one byte of density for each voxel, and the direction of the density's
+ * gradient in two.  A ray for each pixel passes through it in steps of a voxel until it has met enough opaque matter;
+ * it skips blocks of voxels where nothing is visible.  The head turns from frame to frame.
  *
  *     prepare     gradients and the map of blocks, by slices                                  barrier
  *     each frame  fill the own queue with the tiles of the own part of the picture            barrier
  *                 render them, then steal tiles from the others' queues, one at a time        barrier
  *                 processor 0 takes the picture
  *
- * A queue is a page of its own, a counter under a lock.  Rays only read the volume; pixels are bytes, and a row of them
- * has pixels of several processors, others in every frame. */
+ * A queue is a page of its own, a counter under a lock.  Rays only read the volume.  Pixels are bytes; a row has pixels
+ * of several processors, different ones in every frame. */
 #include "apps/kernel.h"
 
 #include <errno.h>
@@ -45,7 +45,7 @@ struct volrend_volume {
 
 struct volrend_queue {
 	tw_lock_t lock;
-	long next; /* the first tile that nobody took */
+	long next; /* the first tile that was not taken */
 };
 
 /* A frame's geometry in units of voxels, and how bright each direction is. */
@@ -134,7 +134,7 @@ static void volrend_init_slices(const struct volrend_volume *v, long first, long
 				v->density[volrend_at(x, y, z)] = volrend_density(x, y, z);
 }
 
-/* First slice of processor @id of @count; that of @count is the end. */
+/* The first slice of processor @id of @count; @id = @count: the end. */
 static long volrend_slice(int id, int count)
 {
 	return volrend_depth() * id / count;
@@ -215,7 +215,7 @@ static long volrend_least(long a, long b)
 	return a < b ? a : b;
 }
 
-/* Is there anything in the block that begins at this voxel, or next to it, as far as points within are interpolated? */
+/* Is anything visible in the block that begins at this voxel, or next to it, within the reach of interpolation? */
 static uint8_t volrend_see(const struct volrend_volume *v, long x, long y, long z)
 {
 	for (long k = z; k <= volrend_least(z + VOLREND_BLOCK, volrend_depth() - 1); k++)
@@ -341,7 +341,7 @@ struct volrend_part {
 	long top, bottom, left, right;
 };
 
-/* Processor @id's part of the picture: the processors are a grid, as square as can be. */
+/* Processor @id's part of the picture: the processors form a grid, as square as possible. */
 static struct volrend_part volrend_part(int id, int count)
 {
 	int rows = 1;
@@ -389,7 +389,7 @@ static long volrend_take(struct volrend_queue *queue, long tiles)
 	return number;
 }
 
-/* Work off the own queue, then everybody else's. */
+/* Render the own queue's tiles, then those of all other queues. */
 static void volrend_frame(long frame)
 {
 	struct volrend_view view = volrend_look(frame);
@@ -405,7 +405,7 @@ static void volrend_frame(long frame)
 	}
 }
 
-/* A hash of the picture (FNV-1a): what a display would have read. */
+/* A hash of the picture (FNV-1a); reads what a display would. */
 static uint64_t volrend_hash(const struct volrend_volume *v)
 {
 	uint64_t hash = UINT64_C(0xcbf29ce484222325);
@@ -450,7 +450,7 @@ static void volrend_init(int id)
 	volrend_init_slices(&shared, volrend_slice(id, tw_count()), volrend_slice(id + 1, tw_count()));
 }
 
-/* What both forms need, before anything else: the picture's file as well, so that a wrong name costs no work. */
+/* Set up what both forms need, first of all the picture's file, so that a wrong name costs no work. */
 static void volrend_private(void)
 {
 	for (int d = 0; d < 256; d++)
@@ -553,7 +553,7 @@ static void volrend_output(bool parallel)
 
 /* ---- verification ------------------------------------------------------------------------------------------------ */
 
-/* Is the picture one of a head: dark at the edge, bright in the middle? */
+/* Does the picture show a head: dark at the edge, bright in the middle? */
 static bool volrend_head_seen(void)
 {
 	long middle = pixels / 2, bright = 0;

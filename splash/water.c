@@ -3,16 +3,17 @@
  * (Singh, Weber and Gupta, 1992; Cashmere-2L, section 3.2).
  *
  * Molecules are flexible: two bonds and an angle, with point charges and, between oxygens, a Lennard-Jones potential
- * (SPC/Fw: Wu, Tepper and Voth, 2006).  The box is periodic; the potential between two molecules is switched off smoothly
- * before their oxygens are half a box apart.  Gear's predictor-corrector of seven values integrates the motion.
+ * (SPC/Fw: Wu, Tepper and Voth, 2006).  The box is periodic; the potential between two molecules is switched off
+ * smoothly before their oxygens are half a box apart.  Gear's predictor-corrector of seven values integrates the
+ * motion.
  *
  * Every processor has an equal band of molecules.  A step: predict the own positions; forces inside the own molecules;
- * barrier; forces between each own molecule and the half of all that follows it, cyclically, added up in private memory;
- * these are then added to the molecules, each group of them under a lock, which makes the molecules migrate; barrier;
- * correct the own positions.  Energies are added up under one more lock.
+ * barrier; forces between each own molecule and the half of all that follows it, cyclically, added up in private
+ * memory; these are then added to the molecules, each group of them under a lock, which makes the molecules migrate;
+ * barrier; correct the own positions.  Energies are added up under one more lock.
  *
- * The order of additions is a matter of timing, so results are compared within a tolerance: 1e-9 of the energy, and
- * 1e-9 angstroms. */
+ * The order of additions depends on timing, so results are compared within a tolerance: 1e-9 of the energy, and 1e-9
+ * angstroms. */
 #include "apps/kernel.h"
 
 #include <math.h>
@@ -48,7 +49,7 @@ struct water_molecule {
 	water_vectors force;
 } __attribute__((aligned(64)));
 
-/* Of one step; guarded by the lock of sums. */
+/* Of one step; protected by the lock of sums. */
 struct water_sums {
 	double kinetic, intra, inter;
 };
@@ -65,14 +66,14 @@ static long molecules, steps, group;
 static double box; /* the length of its side */
 static struct water_system shared, plain;
 static tw_lock_t *locks;      /* [groups + 1], shared; the last is for the sums */
-static water_vectors *addend; /* [molecules], private: forces on their way to their molecules */
+static water_vectors *addend; /* [molecules], private: forces to be added to their molecules */
 
 static long water_groups(void)
 {
 	return (molecules + group - 1) / group;
 }
 
-/* First molecule of processor @id of @count; that of @count is the end. */
+/* The first molecule of processor @id of @count; @id = @count: the end. */
 static long water_band(int id, int count)
 {
 	return molecules * id / count;
@@ -164,8 +165,8 @@ static double water_pair(const struct water_molecule *a, const struct water_mole
 	return whole * potential;
 }
 
-/* The potential between molecules [first, end) and the half of all that follows each, so that every pair of molecules is
- * somebody's once; @force becomes the forces of it. */
+/* The potential between molecules [first, end) and the half of all that follows each, so that every pair belongs to
+ * exactly one processor; @force becomes its forces. */
 static double water_inter(const struct water_molecule *m, long first, long end, water_vectors *force)
 {
 	double potential = 0;
@@ -200,8 +201,8 @@ static void water_predict(struct water_molecule *m)
 					m->value[n][a][d] += m->value[n + 1][a][d];
 }
 
-/* The second derivative becomes what the force says, and the others follow by @weight; then the molecule is brought
- * back into the box.  Returns the kinetic energy. */
+/* Set the second derivative from the force, and the others by @weight; then move the molecule back into the box.
+ * Returns the kinetic energy. */
 static double water_correct(struct water_molecule *m, const double weight[ORDERS])
 {
 	double kinetic = 0;
@@ -225,8 +226,8 @@ static double water_correct(struct water_molecule *m, const double weight[ORDERS
 	return kinetic;
 }
 
-/* Gear's weights for equations of second order; at the start, when only the position and the speed are known, the second
- * derivative is set and nothing else. */
+/* Gear's weights for equations of second order.  At the start, when only position and speed are known, only the second
+ * derivative is set. */
 static const double *water_weight(long step)
 {
 	static const double start[ORDERS] = {[2] = 1};
@@ -329,7 +330,7 @@ static void water_sequential(void)
 
 /* ---- data -------------------------------------------------------------------------------------------------------- */
 
-/* A number of normal distribution for molecule @i, one for each @what (Box and Muller). */
+/* A normally distributed number for molecule @i; @what selects one of several (Box and Muller). */
 static double water_normal(long i, int what)
 {
 	double a = kernel_random((uint64_t)i, 2 * (uint64_t)what),
@@ -452,7 +453,7 @@ static bool water_verify_gradient(void)
 	return true;
 }
 
-/* Does the sequential run keep its energy?  Most of what it loses goes at the start, where the higher derivatives are
+/* Does the sequential run conserve its energy?  Most of the loss is at the start, where the higher derivatives are
  * unknown. */
 static bool water_verify_energy(void)
 {
@@ -501,8 +502,8 @@ static bool water_verify(bool compare)
 
 int main(int argc, char **argv)
 {
-	/* The paper's lock acquisitions are those of one lock for each processor's molecules at 32 processors, and seven
-	 * computations of forces. */
+	/* The paper's lock acquisitions correspond to one lock for each processor's molecules at 32 processors, and
+	 * seven computations of forces. */
 	static const struct kernel_option options[] = {
 	    {"molecules", &molecules, 1000, 4096, 8, 32768, "molecules in the box"},
 	    {"steps", &steps, 5, 6, 0, 10000, "steps of time"},

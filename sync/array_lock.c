@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* array_lock.c - TWEED_LOCK=array: the lock of Cashmere-2L, section 2.3, with writes and reads only.
  *
- * One word per node, replicated in every node's memory.  To enter: set the own word everywhere, flush, read all words
- * in the own memory; if no other is set the lock is taken, otherwise clear the own word, back off, try again.
+ * There is one word per node, replicated in every node's memory. To enter, a node sets its own word everywhere,
+ * flushes, and reads all words in its own memory. If no other word is set, it holds the lock; otherwise it clears its
+ * word, backs off and retries.
  *
- * At most one node holds it.  Take two nodes that both set, flushed and read, and whose words stay set.  Each one's
- * flush returned when its word was visible at the other, before it read.  Whichever flush returned last, its node
- * reads after the other's word arrived in its memory: it sees it and gives up.  The Memory Channel's total order is
- * not needed, only that flush means visible at the target and that later local loads are performed after it.
+ * At most one node holds the lock. Take two nodes that both set, flushed and read, and whose words stay set. Each one's
+ * flush returned when its word was visible at the other, before it read. The node whose flush returned last reads after
+ * the other's word arrived in its memory, so it sees that word and gives up. The Memory Channel's total order is not
+ * needed: it suffices that a flush means visible at the target, and that later local loads are performed after it.
  *
- * A node's words are written by whichever processor has the node's turn, each through its own endpoint, and endpoints
- * are not ordered among each other: so the turn is passed on only after the clearing write is flushed. */
+ * A node's words are written by the processor that has the node's turn, each through its own endpoint. Endpoints are
+ * not ordered with respect to each other, so the turn is passed on only after the clearing write is flushed. */
 #include "sync/object.h"
 
 #define ARRAY_BACK_OFF_MIN_NS 1000u
 #define ARRAY_BACK_OFF_MAX_NS 1000000u
-#define ARRAY_SPIN_NS         4000u /* a shorter pause is not worth a system call, if waits spin at all */
+#define ARRAY_SPIN_NS         4000u /* below this, a pause spins instead of sleeping, if waits spin at all */
 
 static bool array_alone(const struct tw_proc *me, const struct sync_object *o)
 {
@@ -44,7 +45,7 @@ static void array_pause(struct tw_proc *me, uint64_t ns)
 		tw_pause();
 }
 
-/* A processor that enters; @limit: the next pause in ns, @random: the last random number. */
+/* A processor that enters. @limit: bounds the next pause, in ns; @random: the last random number. */
 struct array_wait {
 	struct tw_proc *me;
 	struct sync_object *o;

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* barrier.c - barriers of all processors, in two levels, and of any n, around a counter.
+/* barrier.c - barriers of all processors, in two levels, and of any n processors, with a counter.
  *
- * All (Cashmere-2L, section 2.3).  A counter in the node's memory counts local arrivals; it only grows, so the count
- * gives the epoch and nothing is ever reset.  The last arriver of a node writes the epoch into the node's word of an
- * array at every node; all wait until every word in their own node's array has reached the epoch.
+ * All (Cashmere-2L, section 2.3). A counter in the node's memory counts local arrivals. It only grows, so it gives the
+ * epoch and is never reset. The last arriver of a node writes the epoch into the node's word of an array, at every
+ * node. All wait until every word in their own node's array has reached the epoch.
  *
- * Some.  A fetch-and-add at the barrier's home; arrival number a belongs to generation a / n + 1.  Who completes a
- * generation writes its number to every node.
+ * Some. Arrivals are counted by a fetch-and-add at the barrier's home. Arrival number a belongs to generation a / n +
+ * 1. The processor that completes a generation writes the generation's number to every node.
  *
- * Who wakes the sleepers of a barrier of all?  Not every node's last arriver: each first writes everywhere,
- * flushes, then reads its own array and rings only when all have arrived.  The one whose flush returns last sees
- * all, because the others' words were visible everywhere by then.  So somebody rings, after all words are everywhere.
+ * Waking at a barrier of all. Each node's last arriver writes everywhere, flushes, then reads its own array and rings
+ * only if all have arrived. The one whose flush returns last sees all words, because the others' words were visible
+ * everywhere by then. So at least one rings, after all words are everywhere.
  *
- * Overtaking.  In a barrier of some, the last arriver of generation g may be slow, and other processors complete g +
- * 1 meanwhile: its late write of g would bury g + 1.  So it reads the counter after its flush, and as long as that
- * shows a later complete generation, writes that.  A generation completed after that read is written after it, on
- * top.
+ * Overtaking. In a barrier of some, the last arriver of generation g may be slow while other processors complete g + 1.
+ * Its late write of g would overwrite g + 1. So it reads the counter after its flush, and while the counter shows a
+ * later complete generation, it writes that one. A generation that is completed after that read is written after it.
  *
- * The calls that meet at the job's barrier must be equal.  Local arrivals compare theirs with that of the epoch's
- * first.  Between nodes, who is let go compares the words that are still of its epoch.  With different calls at nodes A
- * and B, somebody finds it: a node's word goes on to the next epoch only after all of its processors have compared, so
- * of the two nodes' processors the first to be through finds the other's word as it was.
+ * Different calls. The calls that meet at the job's barrier must be equal. Local arrivals compare their call with that
+ * of the epoch's first arrival. Between nodes, each released processor compares the words that still belong to its
+ * epoch. If nodes A and B make different calls, this is detected: a node's word moves to the next epoch only after all
+ * of its processors have compared, so the first processor of the two nodes to finish finds the other node's word
+ * unchanged.
  *
- * Destruction right after the wait, by any participant: see sync_settle() and object.c. */
+ * Any participant may destroy the barrier right after the wait: see sync_settle() and object.c. */
 #include <unistd.h>
 
 #include "sync/object.h"
@@ -60,7 +60,7 @@ static void barrier_wake(struct tw_proc *me)
 		sync_notify(me, node);
 }
 
-/* One of those that see it says it; the others wait for the end. */
+/* One of the processors that detect it prints the message; the others wait for the job's end. */
 static void __attribute__((noreturn, cold))
 barrier_refuse(struct tw_proc *me, enum tw_wait_call call, unsigned node, unsigned local, enum tw_wait_call other)
 {
@@ -70,7 +70,7 @@ barrier_refuse(struct tw_proc *me, enum tw_wait_call call, unsigned node, unsign
 	         tw_sync_call_name(call), node, local, tw_sync_call_name(other));
 }
 
-/* Before the arrival @epoch at the job's barrier: does the node's first come from the same call? */
+/* Before arrival at the job's barrier in @epoch: compare @call with that of the node's first arrival. */
 static void barrier_compare_local(struct tw_proc *me, enum tw_wait_call call, uint64_t epoch)
 {
 	_Atomic uint64_t *word = &sync_private(me)->call;
@@ -92,9 +92,9 @@ static void barrier_compare(struct tw_proc *me, const struct barrier_wait *w)
 	}
 }
 
-/* The two-level barrier.  @array: offset of its words; @local: its counter on this node; @passed: incremented by the
- * node's last arriver, or NULL; @last: set for that one of node 0, or NULL.  Writes of the caller before the call are visible
- * everywhere after it.  @o: NULL: the job's, from @call.  Returns the epoch. */
+/* The two-level barrier. @o: the barrier object, or NULL: the job's barrier, called from @call. @passed: incremented by
+ * the node's last arriver, or NULL. @last: set for node 0's last arriver, or NULL. The caller's earlier writes are
+ * visible everywhere afterwards. Returns the epoch. */
 static uint64_t barrier_all(struct tw_proc *me, const struct sync_object *o, enum tw_wait_call call,
                             _Atomic uint64_t *passed, bool *last)
 {
@@ -111,7 +111,7 @@ static uint64_t barrier_all(struct tw_proc *me, const struct sync_object *o, enu
 	if ((before + 1) % me->locals == 0) {
 		if (last)
 			*last = me->node == 0;
-		/* All local processors are inside until this node's word is written. */
+		/* No local processor leaves before this node's word is written. */
 		if (passed)
 			atomic_store(passed, atomic_load_explicit(passed, memory_order_relaxed) + 1);
 		tw_net_broadcast64(me->net, array + me->node * sizeof(uint64_t), word | wait.epoch);

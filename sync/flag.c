@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* flag.c - a flag's value is replicated in every node's memory, so that waiting reads local memory only (Cashmere-2L,
- * section 2.3).
+/* flag.c - flags: a flag's value is replicated in every node's memory, so that waiting reads only local memory
+ * (Cashmere-2L, section 2.3).
  *
- * A setter reaches the nodes one after the other.  Meanwhile a waiter that has seen the value at its own node may go
- * on and set the next one, and overtake the first setter on its way to a third node.  So a word is only ever raised,
- * by compare-and-swap: the late smaller value changes nothing.  No lost wake-up: the setter writes to a node, then
- * rings the bells of its processors; a waiter reads its bell, tests, then sleeps. */
+ * A setter reaches the nodes one after another. Meanwhile a waiter that has seen the value at its own node may set the
+ * next value and overtake the first setter at a third node. So words are only raised, by compare-and-swap, and the late
+ * smaller value changes nothing.
+ *
+ * No lost wake-up: the setter writes to a node, then rings the bells of its processors; a waiter reads its bell, tests,
+ * then sleeps. */
 #include "sync/object.h"
 #include "tweed/tweed.h"
 
@@ -24,7 +26,7 @@ static bool flag_ready(void *arg)
 		return true;
 	if (atomic_load_explicit(&o->own->gen, memory_order_acquire) == o->gen)
 		return false;
-	/* Destroyed by a waiter that was woken before this one: it had reached the value. */
+	/* Destroyed by a waiter that was woken earlier: it had reached the value. */
 	w->seen = w->wanted;
 	return true;
 }
@@ -52,7 +54,7 @@ void tw_flag_set(tw_flag_t flag, uint64_t value)
 
 	tw_trace(me, TW_TRACE_flag_set, TW_TRACE_NONE, TW_TRACE_NO_PAGE, flag.id, value);
 	sync_release(me, TW_SYNC_FLAG, flag.id);
-	/* The own node last: its word is where the others' values are guessed from. */
+	/* The own node last: its word is the initial guess of the other nodes' values. */
 	for (unsigned i = 1; i <= me->nodes; i++) {
 		unsigned node = (me->node + i) % me->nodes;
 		flag_raise(me, node, SYNC_WORD(&o, value), value);

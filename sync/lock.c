@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* lock.c - the public locks, and their lower level: which processor of a node has the node's *turn* to deal with the
+/* lock.c - the public locks, and their lower level: which processor of a node has the node's *turn* to operate on the
  * lock.
  *
- * One at a time.  @turn is taken from 0 by compare-and-swap or handed over by who has it, so one processor has it.
- * Only it runs the algorithm between the nodes (queue_lock.c, array_lock.c), and it keeps the turn until it releases.
- * So at most one processor per node holds the lock, and the algorithm sees to it that at most one node does.
+ * Exclusion. A processor takes @turn from 0 by compare-and-swap, or gets it from its previous holder, so one processor
+ * has it. Only that processor runs the algorithm between the nodes (queue_lock.c, array_lock.c), and it keeps the turn
+ * until it releases. So at most one processor per node holds the lock, and the algorithm ensures that at most one node
+ * does.
  *
- * No lost wake-up.  A waiter sets its bit, then tests @turn, then sleeps on its bell; who lets the turn go stores 0,
- * then reads the bits (all sequentially consistent): either it sees the bit and rings, or the waiter sees 0.  One
- * waiter is rung; should another processor be faster, that one hands the turn to a waiter when it is done.
+ * No lost wake-up. A waiter sets its bit, then tests @turn, then sleeps on its bell. A processor that gives up the turn
+ * stores 0, then reads the bits (all sequentially consistent). Either it sees the bit and rings, or the waiter sees 0.
+ * One waiter is rung; if another processor takes the turn first, that one passes it to a waiter when it has finished.
  *
- * Fairness.  The turn goes round the node in rising order of processors.  A node hands the lock itself on inside at
- * most LOCK_STREAK times while another node waits for it.
+ * Fairness. The turn goes round the node in rising order of processors. A node passes the lock on internally at most
+ * LOCK_STREAK times while another node waits for it.
  *
- * The coherence protocol: release comes before anybody can take the lock, acquire after it is got, also within a
- * node, where protocols make it cheap. */
+ * Coherence. The release comes before any processor can take the lock, the acquire after it was taken; also within a
+ * node, where protocols make both cheap. */
 #include "sync/object.h"
 #include "tweed/tweed.h"
 
@@ -34,9 +35,9 @@ static const struct sync_lock_ops *lock_ops(const struct tw_proc *me)
 
 static bool lock_turn_free(struct sync_local *l, uint32_t mine)
 {
-	uint32_t nobody = 0;
+	uint32_t expect = 0;
 
-	return atomic_compare_exchange_strong(&l->turn, &nobody, mine);
+	return atomic_compare_exchange_strong(&l->turn, &expect, mine);
 }
 
 static bool lock_turn_near(void *arg)
@@ -68,7 +69,7 @@ static void lock_turn_take(struct tw_proc *me, struct sync_local *l, uint64_t id
 	}
 }
 
-/* The local waiter after this processor in the round; @waiters is not 0. */
+/* Returns the local waiter that follows this processor in the round; @waiters is not 0. */
 static unsigned lock_next_local(const struct tw_proc *me, uint64_t waiters)
 {
 	uint64_t above = me->local == 63 ? 0 : waiters & ~((2ull << me->local) - 1);
@@ -76,8 +77,8 @@ static unsigned lock_next_local(const struct tw_proc *me, uint64_t waiters)
 	return (unsigned)__builtin_ctzll(above ? above : waiters);
 }
 
-/* Pass the turn to a local waiter, or to nobody.  @kept: with the lock; only if somebody waits.
- * Called with the turn; drops it. */
+/* Pass the turn to a local waiter, or free it. @kept: the lock goes with it; only if there is a waiter. Called with the
+ * turn, which is given up. */
 static void lock_turn_pass(struct tw_proc *me, struct sync_local *l, bool kept)
 {
 	uint64_t waiters = atomic_load(&l->waiters);
@@ -136,7 +137,7 @@ bool tw_lock_try_acquire(tw_lock_t lock)
 
 	if (!lock_turn_free(o.local, me->local + 1))
 		return false;
-	/* A free turn never carries the lock: @kept is false. */
+	/* A free turn never carries the lock, so @kept is false. */
 	o.local->streak = 0;
 	int taken = lock_ops(me)->try_enter(me, &o);
 	if (!taken) {

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* object.c - slots and handles.
  *
- * Creation takes a slot of the creating node's range: a recycled one from the node's free list, else the next one never
- * used.  The free list is a stack in the node's exported memory, so that whoever destroys an object, on any node, gives
- * the slot back by a compare-and-swap.  Its head carries a tag that every push and pop changes: a pop that read the
- * head, slept, and then found the same slot on top after others came and went, fails.
+ * Creation takes a slot of the creating node's range: a recycled one from the node's free list, otherwise the next
+ * unused one. The free list is a stack in the node's exported memory, so any processor that destroys an object returns
+ * the slot by a compare-and-swap. The head carries a tag that every push and pop changes. So a pop that read the head
+ * fails if the list was changed meanwhile, even when the same slot is on top again.
  *
- * Destruction.  The generation is written to every node before the zeroes (a fence lies between), so a processor that
- * is still about to leave a wait, whose condition had come true, sees either the old value or the new generation:
- * both let it go. */
+ * Destruction. The generation is written to every node before the zeros, with a fence between. A processor that is
+ * about to leave a wait whose condition was true sees either the old value or the new generation; both end its wait. */
 #include "sync/object.h"
 
 #include <string.h>
 
-#define SYNC_SETTLE_NS 10000000000ull /* a copy that differs for so long is not under way */
+#define SYNC_SETTLE_NS 10000000000ull /* a copy that differs for so long is not just in flight */
 
 static size_t sync_array_bytes(size_t nodes)
 {
@@ -22,7 +21,7 @@ static size_t sync_array_bytes(size_t nodes)
 
 static size_t sync_lines(const struct tw_proc *me)
 {
-	return me->layout.sync + 64 + sync_array_bytes(me->nodes);
+	return sync_at(me) + 64 + sync_array_bytes(me->nodes);
 }
 
 size_t tw_sync_exported_bytes(const struct tw_config *config)
@@ -39,12 +38,12 @@ size_t tw_sync_private_bytes(const struct tw_config *config)
 
 size_t sync_job_sentences(const struct tw_proc *me)
 {
-	return me->layout.sync + sizeof(uint64_t);
+	return sync_at(me) + sizeof(uint64_t);
 }
 
 size_t sync_job_array(const struct tw_proc *me)
 {
-	return me->layout.sync + 64;
+	return sync_at(me) + 64;
 }
 
 static struct sync_object sync_place(struct tw_proc *me, uint64_t id)
@@ -68,7 +67,7 @@ static const char *sync_kind_name(unsigned kind)
 	return name[kind];
 }
 
-/* The sentence for a handle that is not one of @kind. */
+/* End the job with a message about a handle that is not one of @kind. */
 static void __attribute__((noreturn, cold)) sync_refuse(uint64_t id, enum sync_kind kind, const char *function)
 {
 	unsigned found = (unsigned)(id >> 60);
@@ -107,16 +106,16 @@ uint64_t tw_sync_whole(struct tw_proc *me, uint32_t number)
 	return id | atomic_load_explicit(&sync_place(me, id).own->gen, memory_order_acquire);
 }
 
-/* A recycled slot's index + 1, or 0. */
+/* Returns a recycled slot's index + 1, or 0. */
 static uint64_t sync_pop(struct tw_proc *me)
 {
-	_Atomic uint64_t *head = sync_words(me, me->layout.sync);
+	_Atomic uint64_t *head = sync_words(me, sync_at(me));
 	uint64_t seen = atomic_load_explicit(head, memory_order_acquire);
 
 	while (seen & UINT32_MAX) {
 		uint64_t slot = (uint64_t)me->node << 52 | ((seen & UINT32_MAX) - 1) << 28;
 		uint64_t next = atomic_load_explicit(&sync_place(me, slot).own->next, memory_order_relaxed);
-		uint64_t old = tw_net_cas(me->net, me->node, me->layout.sync, seen, ((seen >> 32) + 1) << 32 | next);
+		uint64_t old = tw_net_cas(me->net, me->node, sync_at(me), seen, ((seen >> 32) + 1) << 32 | next);
 
 		if (old == seen)
 			break;
@@ -128,12 +127,11 @@ static uint64_t sync_pop(struct tw_proc *me)
 static void sync_push(struct tw_proc *me, const struct sync_object *o)
 {
 	uint64_t index = o->id >> 28 & SYNC_INDEX_MASK;
-	uint64_t seen = tw_net_read64(me->net, o->home, me->layout.sync);
+	uint64_t seen = tw_net_read64(me->net, o->home, sync_at(me));
 
 	for (;;) {
 		tw_net_write64(me->net, o->home, SYNC_WORD(o, next), seen & UINT32_MAX);
-		uint64_t old =
-		    tw_net_cas(me->net, o->home, me->layout.sync, seen, ((seen >> 32) + 1) << 32 | (index + 1));
+		uint64_t old = tw_net_cas(me->net, o->home, sync_at(me), seen, ((seen >> 32) + 1) << 32 | (index + 1));
 
 		if (old == seen)
 			return;

@@ -1,36 +1,37 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* queue_lock.c - TWEED_LOCK=queue: a queue of nodes; the last owner keeps a free lock until another node asks.
+/* queue_lock.c - TWEED_LOCK=queue: a queue of nodes. The last owner retains a free lock until another node asks for it.
  *
- * Each node has a word of its own for the lock, the home has the tail (0, or the last node of the queue + 1):
+ * Each node has its own word for the lock; the home has the tail (0, or the last node of the queue + 1):
  *
- *     0            not in the queue (or NEXT|FREE, which the node finds out when it wants the lock again)
- *     BUSY         waits for the lock or holds it       BUSY|NEXT  and that node comes after it
- *     FREE         owns the lock and does not use it    FREE|NEXT  that node took it
- *     FREE|TRY     owns it, and another node's try_acquire is about to take it, or to think better of it
+ *     0            not in the queue (or NEXT|FREE, which the node detects when it wants the lock again)
+ *     BUSY         waits for the lock or holds it       BUSY|NEXT  and NEXT is its successor
+ *     FREE         owns the lock, unused                FREE|NEXT  NEXT has taken it
+ *     FREE|TRY     owns it, and another node's try_acquire is about to take it or to give up
  *
- * To enter: own word := BUSY; predecessor := swap(tail, me).  Without one the lock is ours.  Else fadd(predecessor's
- * word, NEXT me): if the old word was FREE, this very addition took the lock; otherwise wait for the grant.  Both
- * steps are one operation each, whatever others do.  To take the own FREE lock again: cas(own word, FREE, BUSY), no
- * other node involved.  To leave: cas(own word, BUSY, FREE); when that fails, a NEXT is there: own word := 0, grant
- * it.
+ * To enter: own word := BUSY; predecessor := swap(tail, me). Without a predecessor the lock is taken. Otherwise
+ * fadd(predecessor's word, NEXT me): if the old word was FREE, this addition took the lock; if not, wait for the grant.
+ * Both steps are one operation each, whatever other nodes do. To retake the own FREE lock: cas(own word, FREE, BUSY);
+ * no other node is involved. To leave: cas(own word, BUSY, FREE). If that fails, there is a NEXT: own word := 0, then
+ * grant the lock to it.
  *
- * At most one node holds it.  The tail hands every node of the queue a distinct predecessor, so a word gets one NEXT
- * per stay in the queue, and there is one head: the node whose predecessor has gone or never was.  The head alone can
- * be FREE or hold.  It stops being head by one atomic step on its own word: its word goes from FREE to having a NEXT
- * (that node becomes head), or it sees NEXT and grants.  A word with NEXT cannot be taken by cas(FREE, BUSY), so not
- * both the old head and the new.  A node returns to the queue only when its word has NEXT or is 0: it was passed.
+ * At most one node holds the lock. The tail gives every node of the queue a distinct predecessor, so a word gets one
+ * NEXT per stay in the queue, and there is one head: the node whose predecessor has left or never existed. Only the
+ * head can be FREE or hold the lock. It stops being head by one atomic step on its own word: either its word changes
+ * from FREE to having a NEXT, and that node becomes head, or it sees NEXT and grants. A word with NEXT cannot be taken
+ * by cas(FREE, BUSY), so the old and the new head cannot both take the lock. A node returns to the queue only when its
+ * word has NEXT or is 0, that is, after it stopped being head.
  *
- * try_acquire must not get stuck in the queue.  It marks the head's word (FREE -> FREE|TRY), which keeps the owner from
- * taking or leaving, then moves the tail from that node to itself if it is still the last.  If so, NEXT replaces TRY
- * and the lock is taken.  If not, somebody is queued behind the owner: TRY is removed again, and if that one has linked
- * itself meanwhile (it saw TRY, so it waits) the lock is granted to it on the owner's behalf.
+ * try_acquire must not get stuck in the queue. It marks the head's word (FREE -> FREE|TRY), which keeps the owner from
+ * taking the lock or leaving. Then it moves the tail from that node to itself, if that node is still the last. If so,
+ * NEXT replaces TRY and the lock is taken. If not, another node is queued behind the owner: TRY is removed, and if that
+ * node has linked itself meanwhile (it saw TRY, so it waits), the lock is granted to it on the owner's behalf.
  *
- * No lost wake-up: a grant is one write to the waiter's node, then a notify of the waiting processor, whose port is
- * part of NEXT.  A grant is consumed (reset) before the node can enter again, so each entry gets just its own.  The
- * end of TRY is notified to the owner's processors.
+ * No lost wake-up. A grant is one write to the waiter's node, then a notification of the waiting processor, whose port
+ * is part of NEXT. A grant is consumed (reset) before the node can enter again, so each entry gets exactly its own. The
+ * owner's processors are notified of the end of TRY.
  *
- * Words are changed by the transport's atomics only, also the own: a network's atomics need not be atomic to the CPU's.
- * tests/models/lock.pml checks this algorithm. */
+ * Words are changed only by the transport's atomics, even the own word, because a network's atomics need not be atomic
+ * with respect to the CPU's. tests/models/lock.pml checks this algorithm. */
 #include "sync/object.h"
 
 #define SYNC_BUSY         1ull
@@ -61,7 +62,7 @@ static void queue_grant(struct tw_proc *me, struct sync_object *o, uint64_t word
 	tw_net_notify(me->net, SYNC_NEXT_NODE(word), SYNC_NEXT_PORT(word));
 }
 
-/* Take the lock if this node kept it.  Sets *@word to what the own word was. */
+/* Take the lock if this node retained it. Sets *@word to the own word's old value. Returns whether it was taken. */
 static bool queue_retake(struct tw_proc *me, struct sync_object *o, uint64_t *word)
 {
 	*word = atomic_load_explicit(&o->own->node, memory_order_acquire);
@@ -94,7 +95,7 @@ static bool queue_enter(struct tw_proc *me, struct sync_object *o)
 	return true;
 }
 
-/* The owner @tail - 1 is marked TRY and the own word is BUSY.  Returns whether the lock was taken. */
+/* Finish a try: the owner @tail - 1 is marked TRY and the own word is BUSY. Returns whether the lock was taken. */
 static bool queue_try_tail(struct tw_proc *me, struct sync_object *o, uint64_t tail)
 {
 	unsigned owner = (unsigned)tail - 1;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* wait.c - waits that only other processors' calls end, as others see them: in the processor's statistics (struct
+/* wait.c - waits that end only by other processors' calls, made visible to others in the processor's statistics (struct
  * tw_waits).
  *
- * A wait that ends by itself, after a time, is none of these.  What stands there may be old when a signal handler has
- * jumped out of a wait; but then @looks does not grow. */
+ * Waits that end by themselves after a time are not recorded. The record may be stale after a signal handler has jumped
+ * out of a wait; but then the count of polls, @polls, does not grow. */
 #include "sync/object.h"
 
-static const void *_Atomic sync_waiter; /* the thread that is in a wait; NULL: none */
+static const void *_Atomic sync_waiter; /* the thread in a wait; NULL: none */
 
 static const void *sync_thread(void)
 {
@@ -69,13 +69,13 @@ static bool sync_check(void *arg)
 
 	if (l->ready(l->arg))
 		return true;
-	uint64_t looks = atomic_load_explicit(&l->waits->looks, memory_order_relaxed);
-	atomic_store_explicit(&l->waits->looks, looks + 1, memory_order_relaxed);
+	uint64_t polls = atomic_load_explicit(&l->waits->polls, memory_order_relaxed);
+	atomic_store_explicit(&l->waits->polls, polls + 1, memory_order_relaxed);
 	return false;
 }
 
-/* The wait begins: others see it.  Returns what sync_wait_end needs: the thread that waited before, because a
- * handler's wait is inside another one. */
+/* Show that a wait begins. Returns the argument of sync_wait_end: the thread that waited before, because a wait in a
+ * signal handler is inside another one. */
 static const void *sync_wait_begin(struct tw_waits *w, enum tw_wait_call call, uint64_t object, uint64_t value)
 {
 	const void *outer = atomic_load_explicit(&sync_waiter, memory_order_relaxed);

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* wait_queue.c - the queues of wait_queue.h: for each hash of an address a list of processors, in shared memory, under a lock.
+/* wait_queue.c - the queues of wait_queue.h: for each hash of an address a list of processors, in shared memory, under
+ * a lock.
  *
- * Only its own.  An entry names the object that its processor waits for, and a wake takes out entries of its object alone, the oldest first.
- * The processor sleeps at a flag that nobody else waits for, until that has the ticket of this very wait.
+ * Precise wake-ups. An entry names the object that its processor waits for. A wake takes out entries of its object
+ * only, the oldest first. The processor sleeps at a flag of its own until the flag has the ticket of this wait.
  *
- * No lost wake-up.  Who waits has entered itself before it lets the caller's lock go, and stays in the list until a wake or its time-out takes it out,
- * both under the queue's lock.  Whose time is over and who finds itself taken out was woken: its flag is raised, or soon will be.
+ * No lost wake-up. A waiter enters itself before it releases the caller's lock, and stays in the list until a wake or
+ * its timeout takes it out, both under the queue's lock. A waiter that times out and finds itself taken out was woken:
+ * its flag is raised, or soon will be.
  *
- * Those taken out are told behind the lock.  Their entries are a chain, which nobody changes meanwhile: its
- * processors are not told yet.
- * tests/models/wait.pml searches all of it. */
+ * Woken processors are notified after the queue's lock is released. Their entries form a chain that stays unchanged
+ * meanwhile, because its processors are not notified yet.
+ * tests/models/wait.pml checks all of it. */
 #include "sync/wait_queue.h"
 
 #include "core/memory/stores.h"
@@ -36,7 +38,7 @@ struct tw_wait_queues {
 };
 
 static struct tw_wait_queues *wait_queues;
-/* Private: @lock never changes, and the page of it does. */
+/* Private copies: a lock's handle never changes, but its shared page does. */
 static tw_lock_t wait_locks[TW_WAIT_QUEUES];
 static tw_flag_t wait_flag;
 static uint64_t wait_tickets;
@@ -76,20 +78,20 @@ void tw_wait_queue_unlock(struct tw_wait_queue *queue)
 
 uint64_t tw_wait_queue_join(struct tw_wait_queue *queue, const volatile void *object)
 {
-	struct wait_entry *e = &wait_queues->entry[tw_id()];
+	struct wait_entry *e = &wait_queues->entry[tw_me->id];
 
 	if (!wait_flag.id)
 		wait_flag = tw_flag_create();
 	WAIT_STORE(*e, ((struct wait_entry){object, ++wait_tickets, wait_flag, 0}));
 	if (queue->last)
-		WAIT_STORE(wait_queues->entry[queue->last - 1].next, (uint32_t)tw_id() + 1);
+		WAIT_STORE(wait_queues->entry[queue->last - 1].next, (uint32_t)tw_me->id + 1);
 	else
-		WAIT_STORE(queue->first, (uint32_t)tw_id() + 1);
-	WAIT_STORE(queue->last, (uint32_t)tw_id() + 1);
+		WAIT_STORE(queue->first, (uint32_t)tw_me->id + 1);
+	WAIT_STORE(queue->last, (uint32_t)tw_me->id + 1);
 	return wait_tickets;
 }
 
-/* Take @processor's entry out of the list; @before: the one before it, 0: none; both + 1.  Returns the one behind it. */
+/* Take @processor's entry out of the list. @before: the entry before it; 0: none; both + 1. Returns the next entry. */
 static uint32_t wait_take(struct tw_wait_queue *queue, uint32_t before, uint32_t processor)
 {
 	struct wait_entry *e = &wait_queues->entry[processor - 1];
@@ -138,11 +140,11 @@ static bool wait_raised(void *ticket)
 	return tw_flag_get(wait_flag) >= *(const uint64_t *)ticket;
 }
 
-/* The time is over: leave the list.  False: a wake was faster. */
+/* On timeout: leave the list. Returns false when a wake was faster. */
 static bool wait_leave(const volatile void *object)
 {
 	struct tw_wait_queue *queue = tw_wait_queue_lock(object);
-	uint32_t me = (uint32_t)tw_id() + 1, before = 0;
+	uint32_t me = (uint32_t)tw_me->id + 1, before = 0;
 	bool waits = wait_queues->entry[me - 1].object;
 
 	for (uint32_t p = waits ? queue->first : 0; p != me && p; p = wait_queues->entry[p - 1].next)

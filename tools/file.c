@@ -9,13 +9,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define FILE_READER_MS 10000 /* for who reads a pipe to come */
+#define FILE_READER_MS 10000 /* time for a pipe's reader to appear */
 
 int file_check(const char *path, const char *what, const char *option, char *error, size_t error_bytes)
 {
 	struct stat st;
 	bool existed = stat(path, &st) == 0;
-	/* Whoever reads a pipe sees its end when we close it: it is opened once. */
+	/* A pipe is opened only once, because its reader sees its end when it is closed. */
 	bool pipe = existed && S_ISFIFO(st.st_mode);
 	int fd = pipe ? access(path, W_OK)
 	              : open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOCTTY | O_CLOEXEC | O_NONBLOCK, 0666);
@@ -73,7 +73,7 @@ void file_put(struct file *file, const void *bytes, size_t count)
 		file->error = errno ? -errno : -EIO;
 }
 
-/* Into the old file's place, for which there must be room before any of it is overwritten. */
+/* Copy over the old file; there must be room for all of it before any byte is overwritten. */
 static int file_copy(const struct file *file)
 {
 	char piece[16384];

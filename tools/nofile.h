@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nofile.h - the limit of open files: ours is the highest that we may have, the program's what the user gave. */
+/* nofile.h - the limit of open files: this process uses the highest allowed one, the program the user's. */
 #ifndef TW_TOOLS_NOFILE_H
 #define TW_TOOLS_NOFILE_H
 
-/* nofile_raise - the soft limit of this process becomes the hard one.
- * nofile_given - what it was before.
- * nofile_restore - give it to this process, which is about to exec.  Async-signal-safe. */
+/* nofile_raise - raise this process's soft limit to the hard one.
+ * nofile_given - the soft limit before.
+ * nofile_restore - restore it in this process, which is about to exec.  Async-signal-safe. */
 void nofile_raise(void);
 unsigned long nofile_given(void);
 void nofile_restore(unsigned long soft);
 
-/* nofile_check - can this process have @files descriptors?  0, or -EMFILE, said with what @whose needs. */
+/* nofile_check - can this process have @files descriptors?  0, or -EMFILE, printed with what @whose needs. */
 int nofile_check(unsigned files, const char *whose);
-/* nofile_short - say the same of @files that cannot be had. */
+/* nofile_short - print the same message about @files. */
 void nofile_short(unsigned files, const char *whose);
 
 #endif

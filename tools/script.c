@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* script.c - commands that are Python programs: those of results/. */
+/* script.c - commands that are Python programs in results/. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

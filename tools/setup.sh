@@ -2,12 +2,12 @@
 # Sourced by ./demo and ./check: install what is missing (Debian, apt), configure and build.
 
 # To build, to run, and to draw.
-tweed_packages=(gcc g++ meson ninja-build pkg-config libjemalloc-dev libjansson-dev libsodium-dev libhwloc-dev libpmix-dev libdw-dev
-	libfabric-dev libibverbs-dev librdmacm-dev libpng-dev gnuplot-nox python3)
+tweed_packages=(gcc g++ meson ninja-build pkg-config libjemalloc-dev libjansson-dev libsodium-dev libhwloc-dev
+	libpmix-dev libdw-dev libfabric-dev libibverbs-dev librdmacm-dev libpng-dev gnuplot-nox python3)
 # To test, too: networks are tested in virtual machines.
-tweed_test_packages=(clang libclang-rt-dev libcunit1-dev spin m4 libck-dev git libfabric-bin ibverbs-providers qemu-system-x86 busybox-static
-	cpio kmod iproute2)
-# Services that the tests of launching meet on a cluster: nobody's own machine shall get them unasked, and there they are skipped.
+tweed_test_packages=(clang clang-format libclang-rt-dev libcunit1-dev spin m4 libck-dev git libfabric-bin
+	ibverbs-providers qemu-system-x86 busybox-static cpio kmod iproute2)
+# Services of clusters, for tests of launching.  Installed only in CI; elsewhere these tests are skipped.
 [ -z "${CI:-}" ] || tweed_test_packages+=(openssh-client openssh-server openmpi-bin slurmd slurmctld slurm-client munge)
 
 # progress TEXT - one line on a terminal, nothing elsewhere.
@@ -15,7 +15,7 @@ progress() {
 	if [ -t 2 ]; then printf '\r\033[K%s' "$1" >&2; fi
 }
 
-# setup_packages PACKAGE... - apt-get install what dpkg does not know as installed; silent unless it fails.
+# setup_packages PACKAGE... - apt-get install the packages that are not installed; silent unless it fails.
 setup_packages() {
 	local missing=() p log
 	for p in "$@"; do
@@ -26,7 +26,8 @@ setup_packages() {
 	log=$(mktemp)
 	local sudo=()
 	[ "$(id -u)" -eq 0 ] || sudo=(sudo)
-	if ! { DEBIAN_FRONTEND=noninteractive "${sudo[@]}" apt-get update -qq && DEBIAN_FRONTEND=noninteractive "${sudo[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}"; } >"$log" 2>&1; then
+	local apt=("${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq)
+	if ! { "${apt[@]}" update && "${apt[@]}" install -y --no-install-recommends "${missing[@]}"; } >"$log" 2>&1; then
 		progress ''
 		cat "$log" >&2
 		echo "could not install ${missing[*]}: install them by hand, then run this again" >&2

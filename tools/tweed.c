@@ -94,11 +94,11 @@ static const struct tool_command *find(const char *name)
 	return NULL;
 }
 
-/* The words of a link's name, as in tweed-omp-cc, become arguments, if they are a command. */
+/* Split a link's name, as tweed-omp-cc, into arguments, if it names a command. */
 static int split_name(int argc, char ***argv)
 {
 	char *base = argc ? strrchr(**argv, '/') : NULL, *name = strdup(base ? base + 1 : argc ? **argv : "");
-	static char **words; /* until the end */
+	static char **words; /* allocated until the end */
 	int n = 0;
 
 	words = calloc((size_t)argc + 4, sizeof(*words));

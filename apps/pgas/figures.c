@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* figures - the measurements of Dewan and Jenkins, figures 3 to 7.
  *
- *     tweed run -n 4 -p 1 figures --figure 3          atomic int, AtomicObject, AtomicObject (ABA): 25 % each of read, write,
- *                                                     compare-and-swap, exchange; strong scaling
- *     ... --figure 4 | 5 | 6 [--remote PERCENT]       defer_delete, with try_reclaim each 1024 (4), each one (5), only at the end (6)
- *     ... --figure 7                                  pin and unpin alone
+ *     tweed run -n 4 -p 1 figures --figure 3          atomic int, AtomicObject, AtomicObject (ABA): 25 % each of
+ *                                                     read, write, compare-and-swap, exchange; strong scaling
+ *     ... --figure 4 | 5 | 6 [--remote PERCENT]       defer_delete, with try_reclaim every 1024 calls (4), at each (5),
+ *                                                     only at the end (6)
+ *     ... --figure 7                                  pin and unpin only
  *
- * One line for each: seconds of the loop, of figure 3 the median of its rounds, and of clear, which the paper has in one number. */
+ * Prints a line for each: seconds of the loop (figure 3: the median of its rounds), and of clear; the paper reports
+ * their sum. */
 #include "common.h"
 
 #include <stdio.h>
@@ -35,7 +37,7 @@ static void report(const char *what, double seconds, double clear, const struct 
 
 /* ---- figure 3 ---- */
 
-enum { WORDS = 64 }; /* spread over the PEs */
+enum { WORDS = 64 }; /* distributed over the PEs */
 static tw_gptr cell[WORDS], object[2];
 
 static void integers(void *arg)
@@ -116,7 +118,7 @@ static int compare_seconds(const void *a, const void *b)
 	return (one > two) - (one < two);
 }
 
-/* Each in turn, so that what slows the machine down slows all; the medians. */
+/* Measures in turns, so that a slowdown of the machine affects all; prints the medians. */
 static void in_turns(void)
 {
 	static const struct {
@@ -167,7 +169,7 @@ struct load {
 	struct tw_epoch *epoch;
 	struct tw_token *token;
 	tw_gptr *object;
-	uint64_t mine, every; /* every: calls between two of try_reclaim; 0: none */
+	uint64_t mine, every; /* every: calls per try_reclaim; 0: none */
 };
 
 static void deferring(void *arg)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* floors - what each operation costs without contention, counted: PE 0 owns everything, the last PE, on another node,
- * works on it.
+/* floors - the costs of each operation without contention, counted: PE 0 owns everything; the last PE, on another node,
+ * operates on it.
  *
  *     tweed run -n 2 -p 1 floors
  *
- * Each line: remote operations and rounds for each call, beside the goals of doc/internals/pgas.md.  Exit status 1 when one is
- * missed. */
+ * Each line: remote operations and rounds per call, and the goals of doc/internals/pgas.md.  Exit status 1 when a goal
+ * is missed. */
 #include "common.h"
 
 #include <stdio.h>
@@ -91,9 +91,9 @@ static void reclamation(void)
 		if (i % 64 == 63)
 			tw_token_try_reclaim(token);
 	}
-	/* Where atomics are the NIC's, the own copy of the epoch is its as well. */
-	line("retire + advance each 64 + free", OBJECTS - 64,
-	     0.05 + (tw_pgas_agent() == TW_AGENT_NIC ? 3.0 : 2.0) / 64, -1);
+	/* Where the NIC executes atomics, it also executes those on the own copy of the epoch. */
+	line("retire + advance each 64 + free", OBJECTS - 64, 0.05 + (tw_pgas_agent() == TW_AGENT_NIC ? 3.0 : 2.0) / 64,
+	     -1);
 	begin();
 	for (unsigned i = 0; i < 8; i++)
 		tw_token_try_reclaim(token);
@@ -130,8 +130,8 @@ static void queue(const char *name, tw_gptr root, double push_ops, double push_r
 	ops->detach(q);
 }
 
-/* Warm: the handle has seen the keys.  Half of them are in it, in nodes of PE 0; what is inserted is in nodes of this
- * PE's. */
+/* Warm: the handle has seen the keys.  Half of them are present, in nodes of PE 0; inserted ones are in nodes of this
+ * PE. */
 static void map(const char *name, tw_gptr root, double get_ops, double insert_ops, double remove_ops, uint64_t n)
 {
 	const struct tw_map_ops *ops = tw_map_find(name);
@@ -163,7 +163,7 @@ static void map(const char *name, tw_gptr root, double get_ops, double insert_op
 	ops->detach(m);
 }
 
-/* PE 0's: half of the keys, or 3000 elements. */
+/* PE 0 fills it: with half of the keys, or 3000 elements. */
 static void make(unsigned slot, const char *map_name, const char *queue_name)
 {
 	struct tw_container_options options = {.pe = 0, .keys = queue_name ? 0 : keys, .nodes_pe = 1};
@@ -192,7 +192,7 @@ int main(int argc, char **argv)
 	const struct option options[] = {{"calls", &calls, NULL, NULL, "of each simple operation"},
 	                                 {"keys", &keys, NULL, NULL, "of sets and maps; half of them are in them"},
 	                                 {NULL, NULL, NULL, NULL, NULL}};
-	/* The manager's own advances are measured by themselves. */
+	/* The manager's own advances are measured separately. */
 	struct tw_epoch_options quiet = {.advance_every = UINT32_MAX};
 
 	options_read(argc, argv, "counted costs of all operations", options);

@@ -3,10 +3,10 @@
  *
  *     tweed run -n 2 -p 2 index --keys 10000 --ops 100000 --writes 20
  *
- * A hash map from keys to records, which are objects of the global address space and never change: a writer makes a new
- * record, puts it into the map in exchange for the old one, and retires that.  A reader follows the map's pointer,
- * pinned.  Each record says whose it is and carries a sum over itself, so that every read is a test: a record that was
- * used again, or is half written, shows. */
+ * A hash map from keys to records, which are objects of the global address space and never change.  A writer creates a
+ * new record, exchanges it for the old one in the map, and retires that.  A reader follows the map's pointer, pinned.
+ * Each record contains its key and a sum over itself, so that every read is a test: it detects a record that was reused
+ * or is half written. */
 #include "common.h"
 
 #include <stdio.h>
@@ -43,7 +43,7 @@ static void write_record(struct tw_map *map, struct tw_token *token, uint64_t ke
 	need(tw_hash_map_exchange(map, key, p.raw, &old) == 0, "no memory for the index");
 	if (old != UINT64_MAX)
 		while (tw_token_defer_delete(token, tw_gptr_of_raw(old)))
-			; /* others are slow to leave their sections */
+			; /* other PEs have not left their sections yet */
 	tw_token_unpin(token);
 }
 
@@ -108,7 +108,7 @@ int main(int argc, char **argv)
 		       (unsigned long long)(ops * tw_pes()), tw_pes(), seconds, (double)(ops * tw_pes()) / seconds,
 		       (unsigned long long)found);
 	costs_print(&s, ops * tw_pes());
-	/* All keys are there still, and nothing else is left. */
+	/* All keys are still present, and nothing else is left. */
 	for (uint64_t key = tw_pe(); key < keys; key += tw_pes()) {
 		need(read_record(map, token, key), "a key is lost");
 		need(tw_hash_map_exchange(map, key, UINT64_MAX, &old) == 0, "exchange");

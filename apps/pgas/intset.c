@@ -3,9 +3,9 @@
  *
  *     tweed run -n 2 -p 1 intset --set hinted-list --num-ops 65536
  *
- * The options and the metrics file are the tutorial's.  By default they mean what they say; --remus-compat does as the
- * published driver does: action 0 to 100 of which `<=` are lookups (a mix of 1/49/51 for 50/50), every node prefills
- * the same part of the keys, and the network's counters stay 0. */
+ * The options and the metrics file are the tutorial's.  By default options mean what their names say.  --remus-compat
+ * does as the published driver does: actions are 0 to 100, of which `<=` are lookups (a mix of 1/49/51 for 50/50),
+ * every node prefills the same part of the keys, and the network's counters stay 0. */
 #include "common.h"
 
 #include <stdio.h>
@@ -66,7 +66,7 @@ static void fill(const struct tw_map_ops *ops, struct tw_map *set)
 			need(ops->insert(set, key, key) >= 0, "no memory to prefill");
 		return;
 	}
-	/* Evenly over this PE's range; the last one has what division leaves. */
+	/* Evenly over this PE's range; the last PE's range includes the remainder. */
 	if (me == threads - 1)
 		range = key_ub + 1 - start;
 	for (uint64_t i = 0; i < range * prefill / 100; i++)
@@ -98,7 +98,7 @@ static void run(const struct tw_map_ops *ops, struct tw_map *set, struct metrics
 	}
 }
 
-/* Into the object at root 1, as the tutorial does it. */
+/* Into the object at root 1, as in the tutorial. */
 static struct metrics collect(const struct metrics *mine)
 {
 	struct metrics sum;
@@ -125,7 +125,7 @@ static void to_file(const struct metrics *m, double seconds, const struct tw_pga
 	static const char *const name[METRICS] = {"get_t", "get_f", "ins_t", "ins_f", "rmv_t", "rmv_f", "op_count"};
 	FILE *f = fopen(metrics_file, "w");
 	uint64_t no = compat ? 0 : 1;
-	/* Where the network's atomics are another's than the CPU's, a field is written by an exchange. */
+	/* Where the network executes atomics, an exchange writes a field. */
 	uint64_t writes = no * (s->put + s->swap), bytes = no * (s->put_bytes + s->swap * sizeof(uint64_t));
 
 	need(f != NULL, "the metrics file cannot be written");

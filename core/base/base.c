@@ -48,7 +48,7 @@ static char *put_number(char *end, unsigned long long value, unsigned radix)
 	return end;
 }
 
-/* vsnprintf is not async-signal-safe; this is, and knows just what the messages use. */
+/* vsnprintf is not async-signal-safe.  This formatter is, and knows only the conversions that the messages use. */
 static size_t format_va(char *out, size_t bytes, const char *f, va_list ap)
 {
 	size_t n = 0;
@@ -126,7 +126,7 @@ static void log_va(const char *format, va_list ap)
 	n += format_va(line + n, sizeof(line) - n - 1, format, ap);
 	line[n++] = '\n';
 	ssize_t done = write(STDERR_FILENO, line, n);
-	(void)done; /* nowhere left to complain */
+	(void)done; /* there is nowhere left to report it */
 }
 
 void tw_log(const char *format, ...)
@@ -168,7 +168,7 @@ void tw_futex_wake(_Atomic uint32_t *word, int how_many)
 	syscall(SYS_futex, word, FUTEX_WAKE, how_many, NULL, NULL, 0);
 }
 
-/* Word: 0 free, 1 held, 2 held and perhaps waited for. */
+/* The word: 0 free, 1 held, 2 held and possibly waited for. */
 void tw_mutex_lock_slow(struct tw_mutex *m)
 {
 	int saved = errno;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* util.h - what base offers: to all, in driver/util.h; and here, to the layers of the project alone. */
+/* base.h - what base offers to the layers of the project.  What it offers to drivers as well is in driver/util.h. */
 #ifndef TW_CORE_BASE_BASE_H
 #define TW_CORE_BASE_BASE_H
 
 #include "tweed/driver/util.h"
 
-/* Which sanitizer this is built with: 0 or 1. */
+/* The sanitizer of this build: 1 when present, else 0. */
 #if defined(__has_feature)
 #define TW_HAS_FEATURE(name) __has_feature(name)
 #else
@@ -24,16 +24,18 @@
 
 #define TW_HUGE_BYTES ((size_t)2 << 20)
 
-/* tw_log_who - the prefix for this process, "node.processor"; copied, 31 bytes at most. */
+/* tw_log_who - set the prefix of this process's messages, "node.processor".  Copies at most 31 bytes. */
 void tw_log_who(const char *who);
-/* tw_log_hosts - @host[i] is what node i's host is called, "": none of its own; it stays the caller's.
- * tw_log_node - "node 1", or "node 1 on host b"; in one of two buffers in turn.  Async-signal-safe. */
+/* tw_log_hosts - @host[i] is the name of node i's host; "": the node has no host of its own.  The array remains the
+ * caller's.
+ * tw_log_node - returns "node 1", or "node 1 on host b", in one of two static buffers used in turn.
+ * Async-signal-safe. */
 #define TW_HOST_BYTES 64
 void tw_log_hosts(const char (*host)[TW_HOST_BYTES], unsigned nodes);
 const char *tw_log_node(unsigned node);
-/* tw_fatal_hook - what tw_fatal runs before it exits, or NULL; async-signal-safe. */
+/* tw_fatal_hook - tw_fatal calls it before exiting, unless it is NULL.  Must be async-signal-safe. */
 extern void (*tw_fatal_hook)(void);
-/* tw_format - the formatter of tw_log.  Returns the length, at most @bytes - 1. */
+/* tw_format - tw_log's formatter.  Returns the length, at most @bytes - 1. */
 size_t tw_format(char *out, size_t bytes, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 #endif

@@ -15,14 +15,14 @@
 #include "core/base/library.h"
 #include "core/base/base.h"
 
-#define FD_PARTS   64u /* loaded objects that are remembered */
+#define FD_PARTS   64u /* most ranges of code that are recorded */
 #define FD_RETRIES 1000u
 
 static int fd_first;
 static rlim_t fd_soft, fd_hard; /* the program's limits */
 static _Atomic uint64_t fd_kept[TW_FD_MOST / 64];
 
-/* Code of libraries. */
+/* Address ranges of the libraries' code. */
 static struct {
 	uintptr_t begin, end;
 } fd_part[FD_PARTS];
@@ -53,7 +53,7 @@ int tw_fd_first(void)
 	return fd_first;
 }
 
-/* ---- which are ours ---------------------------------------------------------------------------------------------- */
+/* ---- recorded descriptors --------------------------------------------------------------------------------------- */
 
 static _Atomic uint64_t *fd_word(int fd, uint64_t *bit)
 {
@@ -82,7 +82,7 @@ void tw_fd_gone(int fd)
 		atomic_fetch_and(word, ~bit);
 }
 
-static void fd_came(int fd)
+static void fd_record(int fd)
 {
 	uint64_t bit;
 	_Atomic uint64_t *word = fd_word(fd, &bit);
@@ -91,11 +91,11 @@ static void fd_came(int fd)
 		atomic_fetch_or(word, bit);
 }
 
-/* ---- numbers above the program's limit ---------------------------------------------------------------------------- */
+/* ---- numbers above the program's limit -------------------------------------------------------------------------- */
 
-static _Atomic unsigned fd_raised; /* by so many */
+static _Atomic unsigned fd_raised; /* depth of tw_fd_raise */
 
-/* The program may have changed both since. */
+/* The program may have changed both limits in the meantime. */
 static void fd_raise(bool first)
 {
 	struct rlimit high, old = {.rlim_max = fd_hard};
@@ -129,7 +129,8 @@ void tw_fd_lower(void)
 	errno = error;
 }
 
-/* @to < 0: any of ours.  Another thread may just have lowered the limit again: then once more. */
+/* Duplicate @from to @to; @to < 0: to any free number of Tweed's.  If another thread has just lowered the limit, raise
+ * it again and retry. */
 static int fd_duplicate(int from, int to)
 {
 	int fd;
@@ -153,7 +154,7 @@ int tw_fd_keep(int fd)
 {
 	if (fd < 0 || !fd_first || fd >= fd_first) {
 		if (fd >= 0 && fd_first)
-			fd_came(fd);
+			fd_record(fd);
 		if (fd >= 0)
 			fcntl(fd, F_SETFD, FD_CLOEXEC);
 		return fd;
@@ -161,7 +162,7 @@ int tw_fd_keep(int fd)
 	int kept = fd_duplicate(fd, -1), error = errno;
 	tw_fd_close(fd);
 	if (kept >= 0)
-		fd_came(kept);
+		fd_record(kept);
 	errno = kept >= 0 ? errno : error == EINVAL ? EMFILE : error;
 	return kept;
 }
@@ -177,11 +178,11 @@ int tw_fd_close(int fd)
 	return close(fd);
 }
 
-/* ---- libraries ---------------------------------------------------------------------------------------------------- */
+/* ---- libraries -------------------------------------------------------------------------------------------------- */
 
 struct fd_look {
 	const char *name;
-	unsigned objects, before; /* met; known before */
+	unsigned objects, before; /* objects visited; objects loaded before */
 	bool adds;
 };
 

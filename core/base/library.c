@@ -7,7 +7,7 @@
 void tw_dispositions_save(struct tw_dispositions *all)
 {
 	for (int s = 1; s < NSIG; s++)
-		sigaction(s, NULL, &all->action[s]); /* fails for two that the C library keeps */
+		sigaction(s, NULL, &all->action[s]); /* fails for two signals that the C library reserves */
 }
 
 void tw_dispositions_restore(const struct tw_dispositions *all)

@@ -11,15 +11,16 @@
 #include "core/base/base.h"
 
 static struct {
-	void (*taken[NSIG])(int signal, siginfo_t *si, void *uc); /* by which handler; NULL: it is not */
-	struct sigaction action[NSIG];                            /* the program's, of those that are */
-	/* Alternate stacks of the threads on which signals are taken, and the program's, which it takes for the one in use. */
+	void (*taken[NSIG])(int signal, siginfo_t *si, void *uc); /* Tweed's handler; NULL: not taken */
+	struct sigaction action[NSIG];                            /* the program's actions for the taken signals */
+	/* Alternate stacks of the threads on which signals are taken, and the stacks that the program believes to be in
+	 * use. */
 	struct signals_stack {
 		stack_t ours, user;
 	} stack[2];
 } signals;
 
-/* The C library's functions, behind core/process/signals.c. */
+/* The C library's functions, bypassing the wrappers of core/process/signals.c. */
 #if TW_ASAN || TW_TSAN
 #define real_sigaction sigaction
 #else
@@ -40,7 +41,7 @@ static int real_sigaltstack(const stack_t *stack, stack_t *old)
 
 /* ---- taking ---- */
 
-/* Handlers that were there before must not block it either. */
+/* Unblock @signal here, and in the masks of handlers installed earlier. */
 static void signals_open_masks(int signal)
 {
 	struct sigaction sa;
@@ -60,7 +61,7 @@ void tw_signal_take(int signal, void (*handler)(int signal, siginfo_t *si, void 
 	struct sigaction sa = {.sa_sigaction = handler, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
 
 	sigfillset(&sa.sa_mask);
-	real_sigaction(signal, NULL, &signals.action[signal]); /* known before the handler can run */
+	real_sigaction(signal, NULL, &signals.action[signal]); /* stored before the handler can run */
 	signals.taken[signal] = handler;
 	real_sigaction(signal, &sa, NULL);
 	signals_open_masks(signal);
@@ -70,7 +71,7 @@ void tw_signal_give(int signal)
 {
 	struct sigaction now;
 
-	/* A handler that the program has put in ours's place, where its calls are not wrapped, stays. */
+	/* A handler that the program installed through an unwrapped call stays. */
 	if (real_sigaction(signal, NULL, &now) == 0 && now.sa_sigaction == signals.taken[signal])
 		real_sigaction(signal, &signals.action[signal], NULL);
 	signals.taken[signal] = NULL;
@@ -79,7 +80,7 @@ void tw_signal_give(int signal)
 void tw_signal_pass(struct sigaction *action, int signal, siginfo_t *si, void *uc)
 {
 	const struct sigaction old = *action;
-	bool sent = si->si_code <= 0; /* by kill(2) and its like: no instruction to retry */
+	bool sent = si->si_code <= 0; /* by kill(2) or similar: there is no instruction to retry */
 	bool plain = !(old.sa_flags & SA_SIGINFO);
 
 	if (plain && old.sa_handler == SIG_IGN && sent)
@@ -88,12 +89,12 @@ void tw_signal_pass(struct sigaction *action, int signal, siginfo_t *si, void *u
 		struct sigaction dfl = {.sa_handler = SIG_DFL};
 		real_sigaction(signal, &dfl, NULL);
 		if (sent)
-			syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), signal); /* blocked until we return */
+			syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), signal); /* still blocked */
 		return;
 	}
 	if (old.sa_flags & SA_RESETHAND)
 		*action = (struct sigaction){.sa_handler = SIG_DFL};
-	/* The mask the handler would have found: it may touch shared memory, jump out, or wait for a signal. */
+	/* The mask that the handler would have run with: it may touch shared memory, jump out, or wait for a signal. */
 	sigset_t mask;
 	sigorset(&mask, &((ucontext_t *)uc)->uc_sigmask, &old.sa_mask);
 	if (!(old.sa_flags & SA_NODEFER))
@@ -133,13 +134,13 @@ int tw_signal_stack(const stack_t *stack)
 	} else {
 		s = now.ss_sp ? signals_stack(now.ss_sp) : NULL;
 		if (!s)
-			return 0; /* the program has set another one, past us */
+			return 0; /* the program has set another stack through an unwrapped call */
 		s->ours = (stack_t){0};
 	}
 	return real_sigaltstack(stack ? stack : &s->user, NULL) ? -errno : 0;
 }
 
-/* ---- what the program asks for ---- */
+/* ---- the program's requests ---- */
 
 const sigset_t *tw_signal_sieve(const sigset_t *set, sigset_t *out)
 {
@@ -157,7 +158,7 @@ int tw_signal_action(int signal, const struct sigaction *action, struct sigactio
 	struct sigaction sa, was;
 
 	if (action) {
-		sa = *action; /* it may lie in shared memory, where the kernel's accesses do not fault */
+		sa = *action; /* a copy: @action may lie in shared memory, where the kernel's accesses do not fault */
 		tw_signal_sieve(&action->sa_mask, &sa.sa_mask);
 	}
 	if (signal > 0 && signal < NSIG && signals.taken[signal]) {
@@ -172,7 +173,7 @@ int tw_signal_action(int signal, const struct sigaction *action, struct sigactio
 	return 0;
 }
 
-/* The program's stack is only remembered: it may be too small for a fault's handler, or lie in shared memory. */
+/* The program's stack is only recorded: it may be too small for a fault handler, or lie in shared memory. */
 static int signals_swap_stack(struct signals_stack *s, bool on, const stack_t *stack, stack_t *old)
 {
 	bool small = stack && !(stack->ss_flags & SS_DISABLE) && stack->ss_size < (size_t)sysconf(_SC_MINSIGSTKSZ);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* words.c - copies word by word; on x86 the longer ones by vectors, and the longest by rep movs.
+/* word_copy.c - copies word by word. On x86, longer copies use vectors and the longest use rep movs.
  *
- * An x86 vector's aligned words are accessed whole, also where the vector crosses a line, because the line ends where a word does; each
- * iteration of rep movsq is one load and one store of a word.  All accesses are volatile, so that the compiler neither
- * repeats them nor makes memcpy of them.  Sanitizers see atomic words in place of all that. */
+ * An x86 vector access accesses each aligned word whole, even when the vector crosses a cache line, because lines end
+ * at word boundaries. Each iteration of rep movsq is one load and one store of a word. All accesses are volatile, so
+ * the compiler neither repeats them nor turns them into memcpy. Under sanitizers, all copies use atomic words. */
 #include "core/base/word_copy.h"
 
 #include <sched.h>
@@ -17,13 +17,13 @@
 
 /* ---- parts of a word ---- */
 
-/* Are the bytes at @at one element? */
+/* Returns whether the bytes at @at are one element. */
 static inline bool words_one(const void *at, size_t len)
 {
 	return len - 1 < 8 && !(len & (len - 1)) && !((uintptr_t)at & (len - 1));
 }
 
-/* The largest element that is at @at, of at most @len bytes. */
+/* Returns the size of the largest element at @at, at most @len bytes. */
 static inline size_t words_element(const char *at, size_t len)
 {
 	size_t most = (size_t)1 << (63 - __builtin_clzll(len)), aligned = (uintptr_t)at & -(uintptr_t)at;
@@ -31,7 +31,7 @@ static inline size_t words_element(const char *at, size_t len)
 	return TW_MIN(most, TW_MIN(aligned ? aligned : 8, (size_t)8));
 }
 
-/* All bits of the bytes for which @mask has one. */
+/* Expands each bit of @mask to a byte of ones. */
 static inline uint64_t words_bits(unsigned mask)
 {
 	uint64_t spread = mask * 0x0101010101010101ull & 0x8040201008040201ull;
@@ -39,7 +39,7 @@ static inline uint64_t words_bits(unsigned mask)
 	return (((spread + 0x7f7f7f7f7f7f7f7full) >> 7) & 0x0101010101010101ull) * 0xff;
 }
 
-/* The bytes between may be stored to by others meanwhile: hence compare-and-swap, where the bytes are no element. */
+/* Others may store to the bytes between, hence compare-and-swap where the bytes are not one element. */
 __attribute__((no_sanitize("address"))) void tw_words_merge(void *to, uint64_t value, unsigned mask)
 {
 	if (mask == 0xff) {
@@ -62,7 +62,7 @@ __attribute__((no_sanitize("address"))) void tw_words_merge(void *to, uint64_t v
 		continue;
 }
 
-/* Fewer than 8 bytes, in one word. */
+/* Copy fewer than 8 bytes, inside one word. */
 static void words_store_part(char *dst, const char *src, size_t len)
 {
 	size_t at = (uintptr_t)dst % 8;
@@ -83,9 +83,9 @@ static void words_load_part(char *dst, const char *src, size_t len)
 /* ---- many words ---- */
 
 #if WORDS_VECTORS
-#define WORDS_AVX 256u /* so many bytes, or more, are worth what AVX takes to begin and to end */
+#define WORDS_AVX 256u /* from this size on, AVX is worth its start-up cost */
 
-/* Vectors of @BYTES, four at a time, then one by one; gives how many bytes they were. */
+/* Copies vectors of @BYTES, four at a time, then one by one. Returns the bytes copied. */
 #define WORDS_VECTOR(NAME, BYTES, HOW)                                                                                 \
 	typedef uint64_t NAME##_vector __attribute__((vector_size(BYTES), may_alias, aligned(1)));                     \
 	HOW size_t NAME(char *dst, const char *src, size_t len)                                                        \
@@ -118,7 +118,7 @@ static size_t words_rep(char *dst, const char *src, size_t len)
 
 static inline size_t words_long(char *dst, const char *src, size_t len)
 {
-	if (len >= WORDS_UNORDERED) /* below, rep movs takes longer to begin */
+	if (len >= WORDS_UNORDERED) /* below, rep movs takes longer to start */
 		return words_rep(dst, src, len);
 	if (len < WORDS_AVX)
 		return words_sse(dst, src, len);
@@ -127,7 +127,7 @@ static inline size_t words_long(char *dst, const char *src, size_t len)
 	                                         : words_sse(dst, src, len);
 }
 
-/* What vectors copy; long copies move on before to where these cross no lines of @shared. */
+/* Copies what vectors can copy. Long copies first advance until vectors cross no line of @shared. */
 #define WORDS_LONG(how, dst, src, len, shared)                                                                         \
 	for (; (len) >= WORDS_AVX && (uintptr_t)(shared) % 64; (len) -= 8, (dst) += 8, (src) += 8)                     \
 		how(64, dst, src);                                                                                     \
@@ -138,7 +138,7 @@ static inline size_t words_long(char *dst, const char *src, size_t len)
 #endif
 
 #ifdef TW_PLANT
-/* The bug that was: memcpy, which stores 8 bytes twice; with time to look in between. */
+/* The planted bug: bytes are stored twice, as memcpy may do; another thread can run in between. */
 static bool words_twice(void)
 {
 	static int twice = -1;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* words.h - copies to and from memory that others read and write meanwhile: each aligned element of 1, 2, 4 or 8 bytes is stored, or
- * loaded, by one access, and by no second one.  memcpy promises neither: of 8 bytes it may store the first 8 and then the last 8. */
+/* word_copy.h - copies to and from memory that others read and write concurrently. Each aligned element of 1, 2, 4 or 8
+ * bytes is stored or loaded by exactly one access. memcpy does not guarantee this: for 8 bytes it may store the first 8
+ * and then the last 8, which are the same. */
 #ifndef TW_CORE_BASE_WORD_COPY_H
 #define TW_CORE_BASE_WORD_COPY_H
 
@@ -10,11 +11,11 @@
 
 #include "core/base/base.h"
 
-/* tw_words_store - copy to memory that others look at.  What the copy has of an aligned word of 8 bytes is stored at once; words in rising
- * order, but from WORDS_UNORDERED bytes on.  The source is private.
- * tw_words_load - copy from such memory; aligned elements are loaded at once, in the same order.  So they are stored, where the
- * destination lies as the source does in its words.
- * tw_words_merge - those bytes of the aligned word @to for which @mask has a bit are stored at once, with those of @value. */
+/* tw_words_store - copy to memory that others read. The bytes copied into one aligned 8-byte word are stored by one
+ * access; words in rising order, unless @len is WORDS_UNORDERED or more. The source is private.
+ * tw_words_load - copy from such memory. Aligned elements are loaded by one access, in the same order. They are also
+ * stored by one access where destination and source have the same offset in their words.
+ * tw_words_merge - store the bytes of @value whose bits are set in @mask to the aligned word @to, by one access. */
 #define WORDS_UNORDERED 4096u
 void tw_words_store_any(void *dst, const void *src, size_t len);
 void tw_words_load_any(void *dst, const void *src, size_t len);
@@ -32,7 +33,7 @@ void tw_words_merge(void *to, uint64_t value, unsigned mask);
 		memcpy(dst, &word, sizeof(word));                                                                      \
 	} while (0)
 
-/* Is that one element, of a size that the compiler knows? */
+/* Is this one element, of a size known at compile time? */
 #define WORDS_ONE(at, len)                                                                                             \
 	(__builtin_constant_p(len) && ((len) == 1 || (len) == 2 || (len) == 4 || (len) == 8) &&                        \
 	 (uintptr_t)(at) % (len) == 0)

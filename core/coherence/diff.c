@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* diff.c - runs out of masks, choice of the implementation, and the portable one.
+/* diff.c - turns masks into runs, chooses the implementation, and contains the portable one.
  *
- * A window (4 KiB) is scanned to masks first, then the masks are turned into runs.  The frame is read by the scan
- * alone, so the snapshot, and with @update the twin, hold just what was compared.  With @update the twin
- * itself is the snapshot: the caller's page lock keeps it still while runs are passed on. */
+ * A window (4 KiB) is first scanned to masks; then the masks are turned into runs. Only the scan reads the frame, so
+ * the snapshot, and with @update the twin, hold exactly what was compared. With @update the twin itself is the
+ * snapshot; the caller's page lock keeps it unchanged while runs are passed on. */
 #include "tweed/driver/diff.h"
 #include "core/coherence/diff_ops.h"
 
@@ -47,7 +47,7 @@ static inline uint64_t scalar_units(uint64_t x)
 
 static inline uint64_t scalar_load(const char *p)
 {
-	return __atomic_load_n((const uint64_t *)(const void *)p, __ATOMIC_RELAXED); /* once */
+	return __atomic_load_n((const uint64_t *)(const void *)p, __ATOMIC_RELAXED); /* load once */
 }
 
 static uint64_t scalar_scan(const char *frame, const char *twin, char *out, uint64_t *mask)
@@ -88,7 +88,7 @@ static size_t scalar_in(char *frame, char *twin, const char *incoming, size_t by
 	return changed;
 }
 
-/* 8 bytes of a merge: twin and frame are stored, the racing bytes returned. */
+/* Merge 8 bytes: stores twin and frame. Returns the mask of the racing bytes. */
 static unsigned scalar_merge_word(char *frame, char *twin, uint64_t h)
 {
 	uint64_t d = scalar_load(frame), t;
@@ -142,7 +142,7 @@ static const struct diff_ops *const diff_list[] = {
 
 static _Atomic(const struct diff_ops *) diff_chosen;
 
-/* Everyone who comes first chooses the same, so a race is harmless. */
+/* All threads choose the same, so the race is harmless. */
 static const struct diff_ops *diff_choose(void)
 {
 	const struct diff_ops *const *ops = diff_list;
@@ -176,9 +176,9 @@ void tw_diff_set_unit(unsigned bytes)
 		tw_diff_select("scalar");
 }
 
-/* Pass the runs of a window at page offset @base.  A run begins at a bit whose lower neighbour is clear and ends before
- * the next clear bit; @carry is the neighbour in the line before.  The line after each differing one is looked
- * at as well, where a run that reached its end is closed. */
+/* Pass the runs of a window at page offset @base. A run begins at a set bit whose lower neighbour is clear and ends
+ * before the next clear bit. @carry is the last bit of the line before. The line after each differing one is visited
+ * too, to close a run that reached the line's end. */
 static size_t diff_runs(uint64_t lines, const uint64_t *mask, size_t base, const char *bytes, tw_run_fn run, void *ctx)
 {
 	size_t total = 0, start = 0;
@@ -263,7 +263,8 @@ size_t tw_diff_in(void *frame, void *twin, const void *incoming, size_t bytes)
 	return diff_get()->in(frame, twin, incoming, bytes);
 }
 
-/* The racing bytes of a line.  Nearly always nothing is incoming, which a compiler finds out with vectors. */
+/* Returns the mask of the racing bytes of a line. Nearly always nothing is incoming, a case for which compilers use
+ * vectors. */
 static uint64_t diff_race_line(const char *frame, const char *twin, const char *incoming)
 {
 	uint64_t in[8], t[8], changed = 0, m = 0;

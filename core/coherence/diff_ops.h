@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* diff_ops.h - what diff.c asks of an instruction set.  Private to core/diff*.c. */
+/* diff_ops.h - what diff.c requires of an instruction set. Private to core/coherence/diff*.c. */
 #ifndef TW_CORE_COHERENCE_DIFF_OPS_H
 #define TW_CORE_COHERENCE_DIFF_OPS_H
 
@@ -16,24 +16,25 @@
 
 struct diff_ops {
 	const char *name;
-	/* supported - can this processor run it?  Async-signal-safe. */
+	/* supported - returns whether this processor can run it. Async-signal-safe. */
 	bool (*supported)(void);
-	/* scan - compare a window.  Reads each byte of @frame once.  For every line that differs: its bit in the
-	 * result, its bytes as compared in @out (which may be @twin), its differing bytes in @mask; the
-	 * masks of other lines stay undefined, and their bytes in @out undefined or equal to twin's. */
+	/* scan - compare a window. Reads each byte of @frame once. For every line that differs: sets its bit in the
+	 * result, its bytes as compared in @out (which may be @twin), and the mask of its differing bytes in @mask. For
+	 * other lines @mask is undefined, and @out is undefined or equal to the twin. */
 	uint64_t (*scan)(const char *frame, const char *twin, char *out, uint64_t *mask);
-	/* store - those bytes of a line that @mask names, and no other byte; those of an aligned word at once. */
+	/* store - store the bytes of a line that @mask selects, and no others; bytes of one aligned word by one
+	 * access. */
 	void (*store)(char *to, const char *from, uint64_t mask);
 	/* in - tw_diff_in. */
 	size_t (*in)(char *frame, char *twin, const char *incoming, size_t bytes);
-	/* merge - tw_diff_merge of a window.  Reads each byte of @frame once.  For every line with a race: its bit in
-	 * the result, its racing bytes in @mask; other masks stay undefined. */
+	/* merge - tw_diff_merge of a window. Reads each byte of @frame once. For every line with a race: sets its bit
+	 * in the result and its racing bytes in @mask. Other masks are undefined. */
 	uint64_t (*merge)(char *frame, char *twin, const char *home, uint64_t *mask);
 };
 
 extern const struct diff_ops diff_avx512, diff_avx2, diff_sse2;
 
-/* diff_store_masked - store the bytes of a line that @mask names, and change no other byte; those of a word at once. */
+/* diff_store_masked - store the bytes of a line that @mask selects, and no others; bytes of one word by one access. */
 static inline void diff_store_masked(char *to, const char *from, uint64_t mask)
 {
 	for (; mask; to += 8, from += 8, mask >>= 8) {

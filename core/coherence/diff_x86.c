@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* diff_x86.c - SSE2, AVX2 and AVX-512 (BW) versions of the diff primitives.
  *
- * Each frame line is loaded into registers once.  The empty asm statements (PIN) make the loaded value opaque, so that
- * the compiler cannot load it again instead of keeping it: that would let a concurrent store come between
- * comparison and snapshot. */
+ * Each frame line is loaded into registers once. The empty asm statements (PIN) make the loaded value opaque, so the
+ * compiler cannot load it again, which would let a concurrent store come between comparison and snapshot. */
 #if defined(__x86_64__)
 #include "core/coherence/diff_ops.h"
 
@@ -182,8 +181,8 @@ AVX2 static size_t avx2_in(char *frame, char *twin, const char *incoming, size_t
 	return changed;
 }
 
-/* Half a line of a merge: @in, @race get a bit for each byte that only the home changed, and that both did,
- * differently. */
+/* Merge half a line. Sets bits in @in for bytes that only the home changed, and in @race for bytes that both changed to
+ * different values. */
 AVX2 static inline void avx2_merge_half(const char *frame, char *twin, const char *home, uint32_t *in, uint32_t *race)
 {
 	__m256i d = LOAD(frame), t = LOAD(twin), h = LOAD(home);
@@ -258,7 +257,8 @@ static inline void sse2_store(char *p, struct sse2_line v)
 	STORE(p + 48, v.d);
 }
 
-/* The differing bytes of a line against the one at @t; the usual case, none, is found with one move. */
+/* Returns the mask of the bytes of a line that differ from the line at @t. The usual case, none, takes one move of a
+ * mask. */
 static inline uint64_t sse2_mask(struct sse2_line v, const char *t)
 {
 	__m128i a = _mm_cmpeq_epi8(v.a, LOAD(t)), b = _mm_cmpeq_epi8(v.b, LOAD(t + 16));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* directory.c - the first-level page directory and the homes.
  *
- * A page's homes word lives at node (superpage mod nodes): one atomic there decides who was first to touch it, in place
- * of the paper's global lock.  Everyone caches the answer in the second-level entry. */
+ * A page's homes word lies at node (superpage mod nodes). One atomic there decides which node touched the page first,
+ * in place of the paper's global lock. Every node caches the answer in its second-level entry. */
 #include <string.h>
 
 #include "tweed/driver/protocol.h"
@@ -25,12 +25,12 @@ static size_t home_offset(const struct tw_proc *me, size_t superpage)
 	return me->layout.homes + superpage * sizeof(uint64_t);
 }
 
-/* A homes word: home node + 1, or 0; with HOME_TENTATIVE while only processor 0 has touched the page, in the
+/* A homes word: home node + 1, or 0. HOME_TENTATIVE is set while only processor 0 has touched the page, during the
  * program's initialization, under the policy after-init. */
 #define HOME_TENTATIVE ((uint64_t)1 << 16)
 #define HOME_MOVING    ((uint64_t)1 << 17) /* a migration is in progress */
 
-/* Remember what the word says; but another node's tentative home may still move, and is asked for every time. */
+/* Cache the word's answer. Another node's tentative home may still move, so it is not cached. */
 static int home_note(struct tw_proc *me, tw_page_t p, uint64_t word)
 {
 	if (!(word & HOME_TENTATIVE) || (uint16_t)word == me->node + 1)
@@ -71,7 +71,7 @@ unsigned tw_home_claim(struct tw_proc *me, tw_page_t p)
 		home_propose(me, p, (me->node + 1) | HOME_TENTATIVE);
 	else
 		home_propose(me, p, me->node + 1);
-	/* Another node's tentative home since tw_home_tentative was asked: it stays there. */
+	/* Another node has become tentative home since tw_home_tentative was called: make it permanent. */
 	while (!e->home) {
 		unsigned home = (unsigned)tw_home_get(me, p);
 		tw_home_settle(me, p, home, home);

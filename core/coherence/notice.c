@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* notice.c - write notices, in two levels (Cashmere-2L section 2.3, figure 2).
  *
- * Sending.  A processor gathers notices in batches of its own.  A batch is appended under the node's lock for that
- * receiver: slots, fence, tail, flush.  The flush lies inside the lock because the next appender uses another
- * endpoint, and its tail must not become visible before these slots.
+ * Sending. Each processor gathers notices in its own batches. A batch is appended under the node's lock for that
+ * receiver: slots, fence, tail, flush. The flush lies inside the lock because the next appender uses another endpoint,
+ * and its tail must not become visible before these slots.
  *
- * Distributing.  Tails are read first, then the clock ticks, then the notices are stamped with that time.  So a fetch
- * that began before the stamp is seen as older than the notice, and one that began after it found the writer's diff
- * at the home, because the diff was performed before the notice was sent.  The head moves only after distribution:
- * whoever finds a queue empty knows that its notices are in the processors' sets. */
+ * Distributing. The tails are read first, then the clock ticks, then the notices are stamped with that time. A fetch
+ * that began before the stamp therefore counts as older than the notice. A fetch that began after it found the writer's
+ * diff at the home, because the diff was performed before the notice was sent. The head moves only after distribution:
+ * when a queue is empty, its notices are in the processors' sets. */
 #include "core/coherence/notice.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 #include "core/job/job.h"
 
 #define BATCH_SLOTS  256u
-#define NOTICE_BREAK (1u << 31) /* in a slot, beside the page: end exclusive mode */
+#define NOTICE_BREAK (1u << 31) /* in a slot, with the page: end exclusive mode */
 
 struct tw_notice_batch {
 	uint32_t count;
@@ -41,7 +41,8 @@ void tw_notice_close(struct tw_proc *me)
 	me->batch = NULL;
 }
 
-/* Wait until @count slots are free at @node.  Lock out->lock held: the receiver's agent needs none of our locks. */
+/* Wait until @count slots are free at @node. Called with out->lock held: the receiver's agent needs none of this node's
+ * locks. */
 static void notice_make_room(struct tw_proc *me, unsigned node, struct tw_notice_out *out, uint32_t count)
 {
 	size_t head = notice_queue_offset(me, me->node) + offsetof(struct tw_notice_queue, head);
@@ -55,8 +56,8 @@ static void notice_make_room(struct tw_proc *me, unsigned node, struct tw_notice
 			struct tw_msg ask = {.type = TW_MSG_COLLECT};
 			tw_send(me, node, me->layout.ports - 1, &ask);
 		}
-		_Atomic uint32_t nobody = 0;
-		tw_futex_wait(&nobody, 0, pause_ns);
+		_Atomic uint32_t word = 0;
+		tw_futex_wait(&word, 0, pause_ns);
 		pause_ns = TW_MIN(pause_ns * 2, 1000000u);
 	}
 }
@@ -133,7 +134,9 @@ static bool notice_pending(struct tw_proc *me)
 
 struct tw_pageset *tw_notices_of(struct tw_proc *me, unsigned local)
 {
-	return (struct tw_pageset *)(void *)(me->private_mem + me->layout.sets + TW_SETS * local * me->layout.set_bytes);
+	size_t set = me->layout.sets + TW_SETS * local * me->layout.set_bytes;
+
+	return (struct tw_pageset *)(void *)(me->private_mem + set);
 }
 
 static void notice_distribute(struct tw_proc *me, unsigned sender, uint32_t slot, uint64_t now)

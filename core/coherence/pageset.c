@@ -5,31 +5,31 @@
  * 	mid  [1 .. 2^16 words]      a bit per leaf word
  * 	leaf [1 .. 2^22 words]      a bit per page
  *
- * An adder goes up: leaf bit, mid bit, top bit.  The drainer comes down: it exchanges a top word with 0, then the mid
- * words that it named, then the leaf words that those named.  The bits above the leaves are hints that may be set
- * without need; the rule is that they are never clear for long while a bit below is set:
+ * An adder goes up: leaf bit, mid bit, top bit. The drainer goes down: it exchanges a top word with 0, then the mid
+ * words that it named, then the leaf words that those named. Bits above the leaves are hints, which may be set without
+ * need. They are never clear for long while a bit below is set:
  *
- * (1) When an add has returned, its page is taken or will be by the next drain.  Let L, M, T be the page's three
- * bits.  The adder saw or made L = 1, then saw or made M = 1, then T = 1, in this order, at each level whoever set
- * the bit; an adder that finds L set relies on nobody's unfinished climb, because it climbs itself.  Suppose a drain
- * cleared M after the moment the adder had it as 1.  That drain exchanges L's word afterwards.  Can that exchange
- * precede, in the order of changes of L, the setting of L that the adder saw or made?  Then the setter read L from
- * the exchange (or later), so the drain's clearing of M happened before the setter's change, hence before the adder's
- * look at M, which could not have found the older 1.  So the exchange comes after and takes the page.  The same step
- * one level up: a drain that cleared T after the adder had it as 1 exchanges M's word after M was set, and either
- * takes M, then L, or an earlier drain cleared M after the adder had it as 1: the case above.  Otherwise M and T
- * stand, L is reachable, and the next drain takes it.  Acquire and release suffice for this.
+ * (1) When an add has returned, its page has been taken or will be taken by the next drain. Let L, M, T be the page's
+ * three bits. The adder saw or made L = 1, then saw or made M = 1, then T = 1, in this order. An adder that finds L set
+ * does not rely on another adder's unfinished climb, because it climbs itself. Suppose a drain cleared M after the
+ * moment at which the adder had M = 1. That drain exchanges L's word afterwards. Assume that this exchange precedes, in
+ * the modification order of L's word, the setting of L that the adder saw or made. Then the setter read L from the
+ * exchange or later, so the drain's clearing of M happened before the setter's change, hence before the adder's read of
+ * M, which could not have returned the older 1: a contradiction. So the exchange comes after the setting and takes the
+ * page. The same holds one level up: a drain that cleared T after the adder had T = 1 exchanges M's word after M was
+ * set. Either it takes M, then L; or an earlier drain cleared M after the adder had M = 1, which is the case above.
+ * Otherwise M and T stay set, L is reachable, and the next drain takes it. Acquire and release suffice for this.
  *
- * (2) A concurrent add is taken or stays: L is only cleared by the exchange that reports it.
+ * (2) A concurrent add is taken or stays: only the exchange that reports L clears it.
  *
- * (3) What an adder wrote before tw_pageset_add is seen by the drainer after it took the page.  When the adder set L
- * itself, its release and the exchange's acquire say so.  When L was set already and is only looked at, nothing
- * orders the adder's earlier stores before its look (a store buffer is enough to break it), so a full fence stands
- * before the look, and one after the drainer's exchange: the look came before the exchange in L's order, so the
- * adder's fence comes before the drainer's, and the stores before the drainer's later loads.  The fence costs about
- * as much as an uncontended locked instruction, but the line stays shared among adders.
+ * (3) What an adder wrote before tw_pageset_add is visible to the drainer after it took the page. If the adder set L
+ * itself, its release and the exchange's acquire guarantee this. If L was set already, the adder only reads it, and
+ * nothing orders its earlier stores before this read (a store buffer suffices to break the order). So a full fence
+ * stands before the read, and another after the drainer's exchange. The read precedes the exchange in L's order, so the
+ * adder's fence precedes the drainer's fence, and the adder's stores precede the drainer's later loads. The fence costs
+ * about as much as an uncontended locked instruction, but the line stays shared among adders.
  *
- * A page that is added again while a drain runs is passed by it, or by the next, or by both. */
+ * A page that is added again while a drain runs is passed by that drain, by the next, or by both. */
 #include "tweed/driver/protocol.h"
 
 #define SET_WORDS(bits) (TW_ALIGN_UP(((bits) + 63) / 64, 8)) /* whole cache lines */
@@ -64,7 +64,7 @@ void tw_pageset_init(struct tw_pageset *set, size_t pages)
 	atomic_store_explicit(&set->pages, pages, memory_order_relaxed);
 }
 
-/* Returns true when bit @i was set already; it is set afterwards. */
+/* Set bit @i. Returns true when it was set already. */
 static inline bool set_bit(_Atomic uint64_t *words, size_t i)
 {
 	uint64_t bit = 1ull << (i & 63);
@@ -83,7 +83,7 @@ void tw_pageset_add(struct tw_pageset *set, tw_page_t page)
 	set_bit(l.top, page >> 12);
 }
 
-/* The run that is being put together. */
+/* The run that is being assembled. */
 struct set_run {
 	void (*run)(void *ctx, tw_page_t first, unsigned count);
 	void *ctx;
@@ -146,7 +146,7 @@ size_t tw_pageset_drain(struct tw_pageset *set, void (*run)(void *ctx, tw_page_t
 	return r.total;
 }
 
-/* Pass what is in each leaf word that is not 0, until @found says true.  Returns whether it did. */
+/* Pass each nonzero leaf word to @found until that returns true. Returns whether it did. */
 static inline bool set_find(const struct tw_pageset *set, bool (*found)(void *ctx, size_t first, uint64_t bits),
                             void *ctx)
 {
@@ -193,7 +193,7 @@ static bool empty_leaf(void *ctx, size_t first, uint64_t bits)
 	return true;
 }
 
-/* Hints without a page below are looked through, so that a drained set is empty whatever adders left above. */
+/* Follows hints down to the leaves, so that a drained set is empty even if adders left hints. */
 bool tw_pageset_empty(const struct tw_pageset *set)
 {
 	return !set_find(set, empty_leaf, NULL);

@@ -4,10 +4,16 @@
 #include "core/base/base.h"
 #include "core/memory/regions.h"
 
-#define POLLED_NEAR_NS  2000u /* fences of a loop that waits are not further apart, */
-#define POLLED_FAULT_NS 5000u /* and so much further for the trap of a fault, besides what it takes to serve it */
+#define POLLED_NEAR_NS  2000u /* longest time between two fences of a waiting loop, */
+#define POLLED_FAULT_NS 5000u /* plus this for each fault's trap, besides the time to serve it */
 
-/* All nodes are told.  How many there are is counted at node 0, behind the list. */
+void tw_polled_open(struct tw_proc *me)
+{
+	me->polls.page = (void *)(me->net->base + me->layout.polled);
+	me->polls.list = (void *)(me->net->base + me->layout.polled_list);
+}
+
+/* Mark @p as polled at all nodes. Node 0 counts the pages found, behind the list. */
 static void polled_found(struct tw_proc *me, tw_page_t p)
 {
 	size_t list = me->layout.polled_list;
@@ -22,7 +28,7 @@ static void polled_found(struct tw_proc *me, tw_page_t p)
 	tw_net_flush(me->net, TW_NET_ALL);
 }
 
-/* Does the program wait for @flag? */
+/* If the program waits for @flag, make its page polled. */
 static void polled_look(struct tw_proc *me, const void *flag)
 {
 	const struct tw_polls *s = &me->polls;
@@ -53,7 +59,8 @@ void tw_polled_fence(struct tw_proc *me, const struct tw_fence *fence, const voi
 	s->since = tw_time_ns();
 }
 
-bool tw_polled_fault(struct tw_proc *me, tw_page_t p)
+/* Returns true when the page is polled. Then this processor holds the fences' lock and has acquired. */
+static bool polled_enter(struct tw_proc *me, tw_page_t p)
 {
 	struct tw_polls *s = &me->polls;
 
@@ -67,8 +74,24 @@ bool tw_polled_fault(struct tw_proc *me, tw_page_t p)
 	return true;
 }
 
-void tw_polled_fetched(struct tw_proc *me)
+void tw_polled_stepped(void *ctx)
 {
+	struct tw_proc *me = ctx;
+
 	me->polls.fence->leave();
 	me->polls.held = me->polls.in_fault = false;
+}
+
+bool tw_polled_serve(struct tw_proc *me, tw_page_t p, bool write,
+                     void (*serve)(struct tw_proc *me, tw_page_t p, bool write))
+{
+	if (!polled_enter(me, p))
+		return false;
+	if (!write || !(me->page[p].mapped & (uint64_t)1 << me->local)) /* the acquire may have unmapped it */
+		serve(me, p, false);
+	if (!write && (me->fault.ops->caps & TW_FAULT_STEP))
+		me->fault.step = true;
+	else
+		tw_polled_stepped(me);
+	return !write;
 }

@@ -1,46 +1,55 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* polled.h - polled pages: programs that wait for a flag with fences alone (OpenMP's flush), and plain loads and stores.
+/* polled.h - polled pages: support for programs that wait for a flag with fences alone (OpenMP's flush) and plain loads
+ * and stores.
  *
- * Many expect what threads of one machine give them: who sees the flag also sees what was stored before it, though no fence stands between
- * that and the store to the flag, nor behind the loop that waits for it.  With copies that is not so.  A fault fetches a page as it is
- * now, not as it was at the last acquire; a home's stores are in the master before they are released.  So, for pages on which
- * a loop was seen to wait:
+ * Many programs expect what threads of one machine provide: a thread that sees the flag also sees what was stored
+ * before it, although there is no fence between those stores and the store to the flag, nor behind the loop that waits
+ * for it. With copies of pages this does not hold. A fault fetches a page as it is now, not as it was at the last
+ * acquire, and a home's stores are in the master copy before they are released. Therefore, for pages on which a loop
+ * was seen to wait:
  *
- *   - before a store may be made to one, all that was stored before is released, under the fences' lock;
- *   - one is fetched by faults alone, under that lock, after an acquire.
+ * - before a store to the page may be made, everything stored before is released, under the fences' lock;
+ * - the page is fetched only by faults, under that lock, after an acquire.
  *
- * Who reads a value there had the lock when it fetched it.  The releases before the store were made under it as well, and not later: the value was
- * there already.  So the acquire before the fetch has learned of them.  For the processors of the fetching node the fetch
- * makes the value visible, too: before it, what they have mapped is brought up to date (tw_protocol.freshen).
+ * Correctness. A reader of a value in the page held the lock when it fetched the page. The releases before the store of
+ * that value were also made under the lock, and before the fetch, because the value was there already. So the acquire
+ * before the fetch covers them. The fetch makes the value visible to the other processors of the fetching node, too; so
+ * what they have mapped is brought up to date before it (tw_protocol.freshen).
  *
- * A page is found when a loop waits on it: two fences in a row, with next to nothing between them, both followed by an instruction
- * that looks at one and the same word, which the assembler tells (tools/compile/as.c).  It stays polled.  Where the home is here, other nodes write to the
- * frame at any time: there the page is unmapped behind each fence (tw_protocol.hide), and they publish it after all else
- * (tw_polled_late).
+ * Detection. A page becomes polled when a loop waits on it: two consecutive fences with nearly nothing between them,
+ * both followed by an instruction that loads the same word, as reported by the assembler wrapper (tools/compile/as.c).
+ * It stays polled. At the page's home, other nodes write to the frame at any time; there the page is unmapped behind
+ * each fence (tw_protocol.hide), and the writers publish it after everything else (tw_polled_late).
  *
- * The lock is let go behind the access that faulted, by a single step (tw_fault.step): else what other nodes publish at the home might come
- * between.  A backend that serves faults in another thread cannot do so.
+ * The lock is released behind the access that faulted, by a single step (tw_fault.step). Otherwise stores that other
+ * nodes publish at the home could come between. A backend that serves faults in another thread cannot single-step.
  *
- * What remains.  Only the first access to a page between two fences faults, if it was not written in between, and only the first store between two
- * releases: data of threads that wait must not lie in the flag's page, which the assembler sees to for large arrays.
- * Stores to a pinned page, such as the stack of the thread that stores, never fault.  And a flag that is set before anyone waited long
- * enough for it is a page like any other.  Programs that fence where OpenMP wants it need none of this. */
+ * Limits. Only the first access to a page between two fences faults, if the page was not written in between, and only
+ * the first store between two releases. So data of waiting threads must not lie in the flag's page; the assembler
+ * wrapper ensures this for large arrays. Stores to a pinned page, such as the storing thread's stack, never fault. A
+ * flag that is set before any thread has waited long enough for it is an ordinary page. Programs that fence where
+ * OpenMP requires it need none of this. */
 #ifndef TW_CORE_COHERENCE_POLLED_H
 #define TW_CORE_COHERENCE_POLLED_H
 
 #include "tweed/driver/protocol.h"
 
-/* The lock of the program's fences, that of a tw_lock_t: who enters acquires, who leaves has released.  [sync; fault: under it runs no
- * application code but the instruction that is stepped, and tw_polls.held keeps its holder from entering again] */
+/* The lock of the program's fences, a tw_lock_t: enter() acquires, leave() releases. [sync; fault: under it only the
+ * single-stepped instruction of the application runs, and tw_polls.held keeps its holder from entering again] */
 struct tw_fence {
 	void (*enter)(void), (*leave)(void);
 };
 
-/* tw_polled_fence - a fence; the program is going to look at @flag.  NULL: not known.  [sync] */
+/* tw_polled_open - part of tw_proc_enter: find the node's table of polled pages. [start] */
+void tw_polled_open(struct tw_proc *me);
+/* tw_polled_fence - execute a fence. The program's next load reads @flag; NULL: not known. [sync] */
 void tw_polled_fence(struct tw_proc *me, const struct tw_fence *fence, const void *flag);
-/* tw_polled_fault - before a fault on @p is served.  True when the page is polled: then this processor has the fences' lock, has
- * acquired, and fetches the page before it calls tw_polled_fetched, which releases and leaves the lock.  [fault] */
-bool tw_polled_fault(struct tw_proc *me, tw_page_t p);
-void tw_polled_fetched(struct tw_proc *me);
+/* tw_polled_serve - serve a fault on @p if the page is polled: under the fences' lock, acquire, fetch the page by
+ * @serve, and release the lock, after a single step if the backend can. Returns false when the caller must still serve
+ * the fault: the page is not polled, or the access is a store. [fault] */
+bool tw_polled_serve(struct tw_proc *me, tw_page_t p, bool write,
+                     void (*serve)(struct tw_proc *me, tw_page_t p, bool write));
+/* tw_polled_stepped - tw_fault.stepped: release the fences' lock. */
+void tw_polled_stepped(void *me);
 
 #endif

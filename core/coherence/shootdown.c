@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shootdown.c - write rights are taken from a neighbour, which is asked to give them up (polled, interrupt), or is
- * not (protect: shootdown_remote.c).
+/* shootdown.c - takes write rights from a processor of the same node (the victim), either by a request (polled,
+ * interrupt) or without its cooperation (protect: shootdown_remote.c).
  *
- * A request is pages in the victim's set `shot` and one more in its word `asked`.  Bit 0 of that word says that the
- * victim runs no application code: it is in a fault handler, in a hook or in a wait.  It cannot store then, and
- * leaves that state, or changes a right of its own (tw_map), only after it has complied.  So a request that finds the
- * bit set is fulfilled at once, and nobody waits for a victim that waits, whatever for; and who shoots has its own
- * bit set, so two that shoot at each other both go on.
+ * A request adds pages to the victim's set `shot` and increments the count in its word `asked`. Bit 0 of that word
+ * means that the victim runs no application code: it is in a fault handler, a hook or a wait. It cannot store then, and
+ * it complies before it leaves that state or changes one of its own rights (tw_map). So a request that finds the bit
+ * set is fulfilled at once, and no requester waits for a victim that is itself waiting. A requester has its own bit
+ * set, so two processors that shoot at each other both continue.
  *
- * A victim in application code complies at its next poll, call or fault, or in the handler of TW_SHOOTDOWN_SIGNAL.
- * The signal is blocked in fault handlers only, whose entry complies.  A request once made is not forgotten: a victim
- * that was stopped runs the handler before any instruction of the program, so it counts as complied while it is
- * stopped.
+ * A victim in application code complies at its next poll, call or fault, or in the handler of TW_SHOOTDOWN_SIGNAL. Only
+ * fault handlers block the signal, and they comply on entry. A request is not lost: a stopped victim runs the signal
+ * handler before any instruction of the program, so it counts as complied while it is stopped.
  *
- * The processor's thread complies, and under uffd-monitor the monitor's before it changes a right; one waits for the
- * other.  The handler may also interrupt its own thread in the midst of this, and then leaves the work to what it
- * interrupted: a set has one drainer. Checked by tests/models/shootdown.pml. */
+ * The processor's thread complies; under uffd-monitor the monitor's thread also does, before it changes a right. Only
+ * one of the two complies at a time. The signal handler may also interrupt its own thread while that complies; then it
+ * leaves the work to the interrupted code, because a set has one drainer. Checked by tests/models/shootdown.pml. */
 #include "core/coherence/shootdown.h"
 
 #include "core/base/signals.h"
@@ -30,32 +29,31 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "core/fault/trap.h"
 #include "core/job/job.h"
 
 #define SHOOT_INSIDE  1u
 #define SHOOT_REQUEST 2u
 
-#define SHOOT_SPINS 32 /* between two looks at the clock */
+#define SHOOT_SPINS 32 /* between two readings of the clock */
 
-#define SHOOT_PATIENCE_NS ((uint64_t)200000)  /* polled: how long a victim may take to poll before it is interrupted */
-#define SHOOT_LOOK_NS     ((uint64_t)2000000) /* of waiting, between two looks whether the victim is stopped */
-#define SHOOT_LATE_NS     ((uint64_t)5000000000) /* after which a victim must have the signal blocked */
+#define SHOOT_PATIENCE_NS ((uint64_t)200000)     /* polled: time for a victim to poll before it is interrupted */
+#define SHOOT_LOOK_NS     ((uint64_t)2000000)    /* waiting time between two checks whether the victim is stopped */
+#define SHOOT_LATE_NS     ((uint64_t)5000000000) /* after this, the victim must have the signal blocked */
 
-/* The process's.  @depth belongs to @thread, the processor's. */
+/* The process's state. @depth belongs to @thread, the processor's thread. */
 static struct {
 	struct tw_proc *me;
 	pthread_t thread;
 	unsigned depth;        /* of tw_shootdown_enter */
-	_Atomic int complying; /* 0: nobody; 1: that thread; 2: the monitor's */
+	_Atomic int complying; /* 0: no thread; 1: @thread; 2: the monitor's */
 	uint64_t patience_ns;
 	void (*shoot)(struct tw_proc *me, tw_page_t first, unsigned count, uint64_t victims);
 } shoot;
 
-static struct tw_target shoot_nobody;
-struct tw_target *tw_poll_target = &shoot_nobody;
+static struct tw_target shoot_none;
+struct tw_target *tw_poll_target = &shoot_none;
 
-/* ---- the victim ------------------------------------------------------------------------------------------------ */
+/* ---- the victim ------------------------------------------------------------------------------------------------- */
 
 static void shoot_downgrade(void *ctx, tw_page_t first, unsigned count)
 {
@@ -82,15 +80,15 @@ void tw_poll(void)
 void tw_shootdown_comply(struct tw_proc *me)
 {
 	struct tw_target *t = me->target;
-	int self = pthread_equal(pthread_self(), shoot.thread) ? 1 : 2, nobody = 0;
+	int self = pthread_equal(pthread_self(), shoot.thread) ? 1 : 2, idle = 0;
 
-	/* Again when the handler left something to us between the last look and the end. */
+	/* Repeat if the signal handler left work to this thread between the last check and the end. */
 	while (shoot_asked(t)) {
-		while (!atomic_compare_exchange_strong(&shoot.complying, &nobody, self)) {
-			if (nobody == self)
+		while (!atomic_compare_exchange_strong(&shoot.complying, &idle, self)) {
+			if (idle == self)
 				return;
 			sched_yield();
-			nobody = 0;
+			idle = 0;
 		}
 		uint32_t asked = atomic_load(&t->asked) & ~SHOOT_INSIDE;
 		tw_pageset_drain(me->shot, shoot_downgrade, me);
@@ -131,15 +129,15 @@ static void shoot_handler(int signal, siginfo_t *si, void *uc)
 
 	if (shoot.me)
 		tw_shootdown_comply(shoot.me);
-	/* Neighbours' come by tgkill from another process; all else was not for us. */
+	/* Requests of other processors come by tgkill from another process; other signals are the program's. */
 	if (si->si_code != SI_TKILL || si->si_pid == getpid())
 		tw_signal_chain(signal, si, uc);
 	errno = saved;
 }
 
-/* ---- who shoots ------------------------------------------------------------------------------------------------ */
+/* ---- the requester ---------------------------------------------------------------------------------------------- */
 
-/* Returns whether it must be waited for, until @ticket. */
+/* Make the request. Returns whether the caller must wait for it, until @ticket. */
 static bool shoot_ask(struct tw_proc *me, unsigned victim, tw_page_t first, unsigned count, uint32_t *ticket)
 {
 	size_t set = me->layout.sets + (TW_SETS * victim + 2) * me->layout.set_bytes;
@@ -156,7 +154,7 @@ static bool shoot_complied(const struct tw_target *t, uint32_t ticket)
 	return (int32_t)(atomic_load(&t->done) - ticket) >= 0 || (atomic_load(&t->asked) & SHOOT_INSIDE);
 }
 
-/* Is the victim stopped, or gone? */
+/* Returns whether the victim is stopped, or gone. */
 static bool shoot_stopped(const struct tw_target *t)
 {
 	char path[64], text[256];
@@ -176,7 +174,7 @@ static bool shoot_interrupt(struct tw_proc *me, const struct tw_target *t)
 {
 	me->stats->now.interrupts++;
 	return syscall(SYS_tgkill, t->pid, t->tid, TW_SHOOTDOWN_SIGNAL) == 0 ||
-	       errno != EAGAIN; /* else too many are queued */
+	       errno != EAGAIN; /* else the queue of signals is full */
 }
 
 static bool shoot_spin(const struct tw_target *t, uint32_t ticket, uint64_t until)
@@ -194,7 +192,7 @@ static bool shoot_spin(const struct tw_target *t, uint32_t ticket, uint64_t unti
 static void shoot_wait(struct tw_proc *me, struct tw_target *t, uint32_t ticket, uint64_t patience_ns)
 {
 	uint64_t begun = tw_time_ns(), waited = 0;
-	bool sent = patience_ns == 0 && shoot_interrupt(me, t), told = false;
+	bool sent = patience_ns == 0 && shoot_interrupt(me, t), logged = false;
 
 	for (bool done = shoot_spin(t, ticket, begun + me->net->config.spin_ns); !done; waited = tw_time_ns() - begun) {
 		uint32_t seen = atomic_load(&t->done);
@@ -212,8 +210,8 @@ static void shoot_wait(struct tw_proc *me, struct tw_target *t, uint32_t ticket,
 			sent = shoot_interrupt(me, t);
 		else if (sent && waited >= SHOOT_LOOK_NS && shoot_stopped(t))
 			return;
-		if (!told && waited >= SHOOT_LATE_NS) {
-			told = true;
+		if (!logged && waited >= SHOOT_LATE_NS) {
+			logged = true;
 			tw_log("pid %d does not give up its write rights: a program must not block signal %d, nor "
 			       "catch it "
 			       "after tw_init",
@@ -250,7 +248,7 @@ void tw_shootdown(struct tw_proc *me, tw_page_t first, unsigned count, uint64_t 
 	tw_shootdown_leave(me);
 }
 
-/* ---- opening --------------------------------------------------------------------------------------------------- */
+/* ---- opening ---------------------------------------------------------------------------------------------------- */
 
 static void shoot_open_target(struct tw_proc *me)
 {
@@ -283,7 +281,7 @@ int tw_shootdown_open(struct tw_proc *me, const struct tw_boot *boot)
 
 void tw_shootdown_forget(void)
 {
-	tw_poll_target = &shoot_nobody;
+	tw_poll_target = &shoot_none;
 	shoot.me = NULL;
 }
 
@@ -294,7 +292,7 @@ void tw_shootdown_close(struct tw_proc *me)
 	shoot.shoot = NULL;
 	if (!me->target)
 		return;
-	tw_shootdown_enter(me); /* for ever: there is nothing left to give up */
+	tw_shootdown_enter(me); /* permanently: there is nothing left to give up */
 	me->target = NULL;
 	tw_shootdown_forget();
 	tw_signal_give(TW_SHOOTDOWN_SIGNAL);

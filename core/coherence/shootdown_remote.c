@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shootdown_remote.c - the mechanism protect: a processor changes the rights in its neighbours' views itself, through
- * the descriptors that their fault backends made.  Victims go on computing until they store.
+/* shootdown_remote.c - the mechanism protect: a processor changes the rights in the views of other processors of the
+ * node, through the descriptors that their fault backends created. Victims continue until they store.
  *
- * Each processor of a node sends its descriptor to all the others and to the agent before tw_init returns, through
- * the socket pairs of the boot file; the receiver takes them out when it needs them first.  So whoever holds a right
- * has sent its descriptor. */
+ * Before tw_init returns, each processor of a node sends its descriptor to all others and to the agent, through the
+ * socket pairs of the boot file. A receiver takes descriptors out when it first needs them. So every processor that
+ * holds a right has sent its descriptor. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -29,9 +29,9 @@ struct remote_view {
 };
 
 static struct {
-	int box;                       /* the end of our socket pair that we read; -1: closed */
-	int handle[TW_MAX_PROCESSORS]; /* of each neighbour's view; -1: not taken out yet */
-	char *app[TW_MAX_PROCESSORS];  /* where it is */
+	int box;                       /* this process's end of its socket pair; -1: closed */
+	int handle[TW_MAX_PROCESSORS]; /* of each processor's view; -1: not taken out yet */
+	char *app[TW_MAX_PROCESSORS];  /* the address of that view */
 } remote = {.box = -1};
 
 static struct msghdr remote_message(union remote_control *control, struct iovec *io)
@@ -40,7 +40,7 @@ static struct msghdr remote_message(union remote_control *control, struct iovec 
 	    .msg_iov = io, .msg_iovlen = 1, .msg_control = control->bytes, .msg_controllen = sizeof(control->bytes)};
 }
 
-/* Take out one neighbour's descriptor.  0, or -EAGAIN when there is none and @flags have MSG_DONTWAIT. */
+/* Take out one descriptor. Returns 0, or -EAGAIN when there is none and @flags contain MSG_DONTWAIT. */
 static int remote_take(int flags)
 {
 	union remote_control control;
@@ -82,7 +82,7 @@ static int remote_send(const struct tw_proc *me, int box)
 	while (sendmsg(box, &m, MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
 		if (errno != EINTR && errno != EAGAIN && errno != ETOOMANYREFS)
 			return -errno;
-		/* Too many are under way: take ours out. */
+		/* Too many descriptors are in flight: take out some of this process's. */
 		if (remote_take(MSG_DONTWAIT))
 			nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 	}

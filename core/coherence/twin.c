@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* twin.c - slots for twins, a lock-free stack in the node's private memory: the slot freed last is used next, so
- * that it is still in the cache.  The stack's head carries a tag against ABA; a free slot's first word links to
- * the next. */
+/* twin.c - slots for twins: a lock-free stack in the node's private memory. The slot freed last is used next, while it
+ * is still in the cache. The stack's head carries a tag against ABA; a free slot's first word links to the next. */
 #include "tweed/driver/protocol.h"
 
 static _Atomic uint32_t *twin_link(struct tw_proc *me, uint32_t slot)
@@ -23,7 +22,7 @@ char *tw_twin_create(struct tw_proc *me, tw_page_t p)
 			break;
 		}
 		slot = (uint32_t)head - 1;
-		/* The link may be garbage when another processor took the slot meanwhile: then the tag has changed. */
+		/* The link is garbage if another processor has taken the slot meanwhile; then the tag has changed. */
 		uint32_t next = atomic_load_explicit(twin_link(me, slot), memory_order_relaxed);
 		if (atomic_compare_exchange_weak(&n->twin_free, &head, ((head >> 32) + 1) << 32 | next))
 			break;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* list.c - the fault backends by name, fastest first. */
+/* backends.c - the fault backends by name, fastest first. */
 #include "core/fault/uffd.h"
 
 #include <string.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* monitor.c - userfaultfd with faults served by a thread: the kernel's own accesses fault properly too.
+/* monitor.c - userfaultfd with faults served by a thread, so that the kernel's own accesses fault properly too.
  *
- * The thread that faulted sleeps until the handler has returned: rights are changed without waking it, and one wake
- * comes last.  So handler and application do not overlap, although they are two threads; but a signal (a stop and a
- * continue, say) makes the thread try again by itself, and then it may run while the handler ends: what both use is
- * locked (tw_protocol_enter). */
+ * The faulting thread sleeps until the handler has returned: rights are changed without waking it, and a single wake
+ * comes last. So handler and application do not overlap, although they are two threads. But a signal (a stop and a
+ * continue, for instance) makes the faulting thread retry by itself, and then it may run while the handler ends. Hence
+ * what both use is locked (tw_protocol_enter). */
 #include "core/fault/uffd.h"
 
 #include "core/base/base.h"
@@ -20,7 +20,7 @@
 #define MON_PAGE ((size_t)1 << TW_SHADOW_SHIFT)
 
 #if TW_TSAN
-/* The order between handler and application goes through the kernel, where ThreadSanitizer cannot see it: it is not to
+/* The order between handler and application goes through the kernel, which ThreadSanitizer cannot see: it must not
  * watch this thread. */
 void __tsan_ignore_thread_begin(void), __tsan_ignore_thread_end(void);
 #else
@@ -70,7 +70,7 @@ static int mon_probe(char *why, size_t why_bytes)
 	return tw_uffd_probe(true, why, why_bytes);
 }
 
-/* The page whose fault ends the thread; needs no right of its own. */
+/* Make the page whose fault ends the thread. It needs no right of its own. */
 static int mon_stop_page(struct tw_uffd *u)
 {
 	u->stop = mmap(NULL, MON_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -110,13 +110,13 @@ static void mon_close(struct tw_fault *fault)
 {
 	struct tw_uffd *u = fault->priv;
 
-	*(volatile char *)u->stop = 1; /* sleeps until the monitor has seen it */
+	*(volatile char *)u->stop = 1; /* sleeps until the monitor has seen the fault */
 	pthread_join(u->thread, NULL);
 	munmap(u->stop, MON_PAGE);
 	tw_uffd_close(fault);
 }
 
-/* A signal may make the thread that faulted try again before the monitor is done. */
+/* A signal may make the faulting thread retry before the monitor has finished. */
 static void mon_downgrade(const struct tw_fault_view *view, size_t offset, size_t bytes)
 {
 	tw_uffd_downgrade(view, offset, bytes, true);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mprotect.c - access rights by mprotect(2): works everywhere, but each run of pages of equal rights is a kernel
- * mapping, and those are limited. */
+/* mprotect.c - access rights by mprotect(2). Works everywhere, but each run of pages with equal rights is a kernel
+ * mapping, and the number of mappings is limited. */
 #include "core/fault/trap.h"
 #include "core/fault/uffd.h"
 
@@ -96,7 +96,7 @@ static int mp_open(struct tw_fault *fault)
 	}
 	mp->shadow = shadow;
 	mp_limit = mp_read_limit();
-	/* A forked child would be taken for this processor: it gets no shared memory. */
+	/* A forked child would be mistaken for this processor, so it gets no shared memory. */
 	if (mprotect(fault->app, fault->bytes, PROT_NONE) || madvise(fault->app, fault->bytes, MADV_DONTFORK)) {
 		error = -errno;
 		tw_log("the mprotect fault backend cannot take over the shared space: %s", strerror(-error));

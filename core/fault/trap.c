@@ -12,7 +12,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-/* Signal handlers belong to the process, so there is one trap; written by open and close only. */
+/* Signal handlers belong to the process, so there is one trap. Only open and close write it. */
 static struct {
 	struct tw_fault *fault;
 	uintptr_t app;
@@ -22,7 +22,7 @@ static struct {
 	stack_t stack;
 } trap;
 
-/* 1 for a store, 0 for a load, -1 when unknown, -2 for an instruction fetch. */
+/* Returns 1 for a store, 0 for a load, -1 when unknown, -2 for an instruction fetch. */
 static int trap_access(const ucontext_t *uc)
 {
 #if defined(__x86_64__)
@@ -34,7 +34,7 @@ static int trap_access(const ucontext_t *uc)
 #endif
 }
 
-/* The instruction that faulted; 0 when unknown. */
+/* Returns the instruction that faulted, or 0 when unknown. */
 static uintptr_t trap_ip(const ucontext_t *uc)
 {
 #if defined(__x86_64__)
@@ -45,7 +45,7 @@ static uintptr_t trap_ip(const ucontext_t *uc)
 #endif
 }
 
-/* Stop behind the instruction that is retried, or no more. */
+/* Stop behind the instruction that is retried, or stop no more. */
 static void trap_step(ucontext_t *uc, bool on)
 {
 #if defined(__x86_64__)
@@ -62,7 +62,8 @@ static void trap_stepped(int signal, siginfo_t *si, void *uc)
 {
 	int saved = errno;
 
-	/* By the processor, not by kill(2).  Under some hypervisors the debug status is lost, and the kernel says TRAP_BRKPT for TRAP_TRACE. */
+	/* Raised by the CPU, not by kill(2). Under some hypervisors the debug status is lost, and the kernel reports
+	 * TRAP_BRKPT instead of TRAP_TRACE. */
 	if (trap.fault && trap.fault->step && si->si_code > 0) {
 		trap_step(uc, false);
 		trap.fault->step = false;
@@ -91,14 +92,14 @@ static void trap_handler(int signal, siginfo_t *si, void *uc)
 
 static int trap_stack_open(void)
 {
-	long min = sysconf(_SC_MINSIGSTKSZ); /* holds the largest register state of this machine */
+	long min = sysconf(_SC_MINSIGSTKSZ); /* room for this machine's largest register state */
 	size_t bytes = TW_ALIGN_UP((size_t)TW_MAX(min, 0L) + (64u << 10), (size_t)4096);
-	/* A guard page below: an overflow must not write elsewhere. */
+	/* A guard page below, so that an overflow writes nowhere else. */
 	char *base = mmap(NULL, bytes + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (base == MAP_FAILED)
 		return -errno;
 	mprotect(base, 4096, PROT_NONE);
-	memset(base + 4096, 0, bytes); /* allocated now, not in the first fault */
+	memset(base + 4096, 0, bytes); /* allocate now, not in the first fault */
 	trap.stack = (stack_t){.ss_sp = base + 4096, .ss_size = bytes};
 	int error = tw_signal_stack(&trap.stack);
 	if (error)

@@ -1,29 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* uffd.c - access rights by userfaultfd: no mapping is ever split, so any pattern of rights costs the same.
+/* uffd.c - access rights by userfaultfd. Mappings are never split, so any pattern of rights costs the same.
  *
  * The application view is one shared mapping, readable and writable, registered for missing, minor and write-protect
- * faults.  A page without an entry in the page table has no right; an entry with the write-protect bit is readable;
- * one without it is writable:
+ * faults. A page without an entry in the page table has no right; one whose entry has the write-protect bit is
+ * readable; one whose entry lacks it is writable:
  *
  *   from \ to   NONE               READ                       WRITE
  *   NONE        -                  CONTINUE, mode WP          CONTINUE
  *   READ        MADV_DONTNEED      -                          WRITEPROTECT, mode 0; runs: see below
  *   WRITE       MADV_DONTNEED      WRITEPROTECT, mode WP      -
  *
- * CONTINUE maps a page of the file that exists; absent ones are first allocated through the protocol view.
+ * CONTINUE maps an existing page of the file; absent pages are first allocated through the protocol view.
  *
- * After WRITEPROTECT with mode 0 the first store to each page takes one more fault, in the kernel alone, which gives the entry its
- * write bit: so a run of pages is unmapped instead and mapped anew, writable.  Nobody sees the moment between: the view's one thread
- * is in its handler or in a call of ours, and a neighbour that takes write rights holds the page's lock, as we do.
+ * After WRITEPROTECT with mode 0, the first store to each page takes one more fault, inside the kernel, which sets the
+ * entry's write bit. So a run of pages is unmapped and mapped again, writable. The moment between is unobservable: the
+ * view's only thread is in its handler or in a call of this library, and a processor that takes write rights holds the
+ * page's lock, as the caller does here.
  *
- * The kernel may drop an entry by itself (reclaim, migration of the file's page).  The access then faults as if the
- * page had no right; the shadow knows better, and the entry is made anew without a word to the protocol.  The
+ * The kernel may drop an entry by itself (reclaim, migration of the file's page). The access then faults as if the page
+ * had no right. The shadow shows that it has one, and the entry is restored without involving the protocol. The
  * write-protect bit survives as a marker, so a store to a readable page is never missed.
  *
- * The descriptor works in any process that has it, on the pages of the process that made it: a neighbour takes the
- * write right from a view by shadow first, UFFDIO_WRITEPROTECT second, so that a trapped store finds the shadow
- * changed.  Giving back a lost mapping is the one step that could undo this: it says in the shadow that it is at work
- * (UFFD_RESTORING), and protects the page again when that word was replaced meanwhile. */
+ * The descriptor works in any process that has it, on the pages of the process that created it. Another processor takes
+ * the write right from a view by changing the shadow first and UFFDIO_WRITEPROTECT second, so a trapped store finds the
+ * shadow changed. Only restoring a lost mapping could undo this. It therefore marks the shadow while it works
+ * (UFFD_RESTORING), and protects the page again if the mark was replaced meanwhile. */
 #include "core/fault/uffd.h"
 
 #include "core/base/fd.h"
@@ -51,15 +52,15 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-/* In the shadow: the page is writable, and its mapping is being made anew. */
+/* In the shadow: the page is writable, and its mapping is being restored. */
 #define UFFD_RESTORING ((uint8_t)(TW_WRITE + 1))
 
-#define UFFD_REMAP    ((size_t)4) /* hardware pages from which on that is faster */
+#define UFFD_REMAP    ((size_t)4) /* hardware pages from which on remapping is faster */
 #define UFFD_PAGE     ((size_t)1 << TW_SHADOW_SHIFT)
 #define UFFD_NEEDS    (UFFD_FEATURE_MINOR_SHMEM | UFFD_FEATURE_PAGEFAULT_FLAG_WP | UFFD_FEATURE_WP_HUGETLBFS_SHMEM)
 #define UFFD_REGISTER (UFFDIO_REGISTER_MODE_MISSING | UFFDIO_REGISTER_MODE_MINOR | UFFDIO_REGISTER_MODE_WP)
 
-/* A descriptor with the features we need, or -errno with the reason in @why. */
+/* Returns a descriptor with the features needed, or -errno with the reason in @why. */
 static int uffd_descriptor(bool kernel, char *why, size_t why_bytes)
 {
 	int flags = O_CLOEXEC | (kernel ? 0 : UFFD_USER_MODE_ONLY);
@@ -92,7 +93,8 @@ static int uffd_descriptor(bool kernel, char *why, size_t why_bytes)
 	return -ENOSYS;
 }
 
-/* Map a page of a trial file: does the kernel do it at all, and does CONTINUE know mode WP?  0 or -errno with @why. */
+/* Map a page of a trial file: does the kernel support it, and does CONTINUE support mode WP? Returns 0, or -errno with
+ * @why. */
 static int uffd_try(int fd, bool *continue_wp, char *why, size_t why_bytes)
 {
 	int memory = memfd_create("tweed-probe", MFD_CLOEXEC), error = 0;
@@ -146,10 +148,10 @@ static void uffd_populate(struct tw_fault *fault, size_t offset, size_t bytes)
 {
 	if (madvise(fault->view + offset, bytes, MADV_POPULATE_WRITE) == 0 || errno == EAGAIN || errno == EINTR)
 		return;
-	if (errno != EINVAL) /* else older than Linux 5.14 */
+	if (errno != EINVAL) /* else the kernel is older than Linux 5.14 */
 		tw_fatal("no memory for %zu bytes of the shared space: %s", bytes, strerror(errno));
 	for (size_t o = offset; o < offset + bytes; o += UFFD_PAGE)
-		(void)*(volatile char *)(fault->view + o); /* a load is enough to allocate in a shared file */
+		(void)*(volatile char *)(fault->view + o); /* a load suffices to allocate in a shared file */
 }
 
 static void uffd_protect(int fd, char *start, size_t bytes, bool protect)
@@ -160,14 +162,14 @@ static void uffd_protect(int fd, char *start, size_t bytes, bool protect)
 
 	while (ioctl(fd, UFFDIO_WRITEPROTECT, &wp)) {
 		if (protect && (errno == ESRCH || errno == ENOENT))
-			return; /* another process that has ended, or left the job */
+			return; /* the other process has ended, or left the job */
 		if (errno != EAGAIN && errno != EINTR)
 			tw_fatal("the kernel refused a change of rights at %p (UFFDIO_WRITEPROTECT): %s", (void *)start,
 			         strerror(errno));
 	}
 }
 
-/* Map pages without an entry.  One that has an entry after all is left as it is. */
+/* Map pages without an entry. Existing entries stay as they are. */
 static void uffd_continue(struct tw_fault *fault, size_t offset, size_t bytes, bool protect)
 {
 	struct tw_uffd *u = fault->priv;
@@ -228,7 +230,7 @@ static bool uffd_replace(uint8_t *shadow, uint8_t from, uint8_t to)
 	return __atomic_compare_exchange_n(shadow, &from, to, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 }
 
-/* Take the write right from one hardware page's shadow; returns whether it was there. */
+/* Take the write right from one hardware page's shadow. Returns whether it was there. */
 static bool uffd_take(uint8_t *shadow, bool wait)
 {
 	for (;;) {
@@ -254,7 +256,7 @@ void tw_uffd_downgrade(const struct tw_fault_view *view, size_t offset, size_t b
 	}
 }
 
-/* Make anew what the kernel took away: an entry for the page at @offset, which has a right. */
+/* Restore the entry that the kernel dropped, for the page at @offset, which has a right. */
 static void uffd_restore(struct tw_fault *fault, size_t offset, uint8_t *shadow)
 {
 	int fd = ((struct tw_uffd *)fault->priv)->fd;
@@ -312,7 +314,7 @@ int tw_uffd_open(struct tw_fault *fault, bool kernel)
 		goto close;
 	}
 	struct uffdio_register reg = {.range = {(uintptr_t)fault->app, fault->bytes}, .mode = UFFD_REGISTER};
-	/* A forked child would not inherit the trap, only the memory: it gets neither. */
+	/* A forked child would inherit the memory but not the trap, so it gets neither. */
 	if (madvise(fault->app, fault->bytes, MADV_DONTNEED) || madvise(fault->app, fault->bytes, MADV_DONTFORK) ||
 	    ioctl(u->fd, UFFDIO_REGISTER, &reg)) {
 		error = -errno;
@@ -335,7 +337,7 @@ void tw_uffd_close(struct tw_fault *fault)
 {
 	struct tw_uffd *u = fault->priv;
 
-	/* The view is an ordinary mapping again, though others may still have the descriptor. */
+	/* The view becomes an ordinary mapping, though others may still have the descriptor. */
 	ioctl(u->fd, UFFDIO_UNREGISTER, &(struct uffdio_range){(uintptr_t)fault->app, fault->bytes});
 	tw_fd_close(u->fd);
 	if (!fault->shadow)
@@ -373,7 +375,7 @@ static void uffd_close(struct tw_fault *fault)
 	tw_uffd_close(fault);
 }
 
-/* The one thread that uses the view is in its fault handler while a mapping is made anew. */
+/* While a mapping is restored, the only thread that uses the view is in its fault handler. */
 static void uffd_downgrade(const struct tw_fault_view *view, size_t offset, size_t bytes)
 {
 	tw_uffd_downgrade(view, offset, bytes, false);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* hooks.c - synchronization reaches the protocol here, timed, after the stores that came before it, with the heap's
- * remote frees on board. */
+/* hooks.c - runs the protocol's synchronization hooks: timed, after the log of stores was handed over, together with
+ * the heap's remote frees. */
 #include "core/memory/heap.h"
 #include "core/job/job.h"
 #include "core/observe/race.h"
@@ -22,10 +22,10 @@ static void hooks_run(struct tw_proc *me, void (*hook)(struct tw_proc *, enum tw
 	tw_protocol_leave(me);
 }
 
-/* A block that goes back to its owner carries what was released before (heap_remote.c). */
+/* A block that returns to its owner carries what was released before (heap_remote.c). */
 static void hooks_ship(struct tw_proc *me)
 {
-	if (me->polls.in_fault) /* what faulted may be in the midst of the heap */
+	if (me->polls.in_fault) /* the fault may have interrupted the heap */
 		return;
 	if ((me->protocol->flags & TW_PROTOCOL_BY_OBJECT) && tw_heap_ships(me))
 		hooks_run(me, me->protocol->release, TW_SYNC_HEAP, 0);

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* job.c - a process enters the job: memories, endpoint, views, protocol. */
+/* job.c - opens the process's part of the job: memories, endpoint, views, protocol. */
 #include "core/job/job.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "core/job/deaths.h"
-#include "core/process/fork.h"
 #include "core/memory/globals.h"
 #include "core/coherence/notice.h"
 #include "core/coherence/polled.h"
@@ -18,27 +16,13 @@
 #include "core/coherence/shootdown.h"
 #include "core/observe/recorder.h"
 
-struct tw_proc *tw_me;
-
-struct tw_proc *tw_me_checked(const char *function)
-{
-	if (!tw_me && tw_forked())
-		tw_fork_refuse();
-	if (!tw_me)
-		tw_fatal("%s was called before tw_init or after tw_finalize", function);
-	/* A last fault's handler may still be using the endpoint, in its own thread. */
-	tw_protocol_enter(tw_me);
-	tw_protocol_leave(tw_me);
-	return tw_me;
-}
-
-/* Spin as long as a sleeper's wake-up would cost, but only where every process has a core to itself. */
+/* Spin for about as long as waking a sleeper costs, but only where every process has a core to itself. */
 static unsigned job_spin_ns(const struct tw_boot *boot)
 {
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
 	if (boot->config.spin_us != UINT64_MAX)
 		return (unsigned)boot->config.spin_us * 1000u;
-	/* A node's server works for all of them. */
+	/* A node's server serves all of its processors. */
 	const struct tw_transport *transport = tw_transport_find(boot->config.transport);
 	unsigned long servers = transport && transport->serve ? boot->host_processes / boot->config.processors : 0;
 	return boot->host_processes + servers <= (unsigned long)cores ? 100000u : 1000u;
@@ -101,7 +85,7 @@ static void *job_map(size_t bytes, int fd, void *at)
 	    mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | (at ? MAP_FIXED_NOREPLACE : 0), fd, 0);
 	if (p == MAP_FAILED)
 		return NULL;
-	madvise(p, bytes, MADV_DONTDUMP); /* as all that is shared: a core would have every node's memory, and twice */
+	madvise(p, bytes, MADV_DONTDUMP); /* a core dump would contain every node's memory, twice */
 	madvise(p, bytes, MADV_DONTFORK); /* core/process/fork.h */
 	return p;
 }
@@ -152,23 +136,9 @@ static int job_open_sets(struct tw_proc *me)
 	return me->dirty && me->noticing ? 0 : -ENOMEM;
 }
 
-static pthread_mutex_t job_mutex = PTHREAD_MUTEX_INITIALIZER;
-
-void tw_protocol_enter(struct tw_proc *me)
-{
-	if (me->fault.ops && (me->fault.ops->caps & TW_FAULT_THREAD))
-		pthread_mutex_lock(&job_mutex);
-}
-
-void tw_protocol_leave(struct tw_proc *me)
-{
-	if (me->fault.ops && (me->fault.ops->caps & TW_FAULT_THREAD))
-		pthread_mutex_unlock(&job_mutex);
-}
-
 static void job_trace_fault(struct tw_proc *me, size_t offset, bool write)
 {
-	/* A thread that serves faults is told the page alone. */
+	/* A thread that serves faults learns only the page. */
 	uint64_t byte = me->fault.ops->caps & TW_FAULT_THREAD ? TW_TRACE_UNKNOWN : offset % me->layout.page_bytes;
 
 	tw_trace(me, write ? TW_TRACE_write_fault : TW_TRACE_read_fault, TW_TRACE_NONE,
@@ -202,32 +172,18 @@ static void job_fault(void *ctx, size_t offset, bool write)
 	tw_page_t p = (tw_page_t)(offset >> me->layout.page_shift);
 	uint64_t bit = (uint64_t)1 << me->local, began = me->polls.fence ? tw_time_ns() : 0;
 
-	/* Where the hardware does not say "write", a fault on a readable page is one. */
+	/* Where the hardware does not report stores, a fault on a readable page is a store. */
 	if (!write && (me->page[p].mapped & bit) && !(me->page[p].writers & bit))
 		write = true;
 	if (!write)
 		me->fault.ip = 0;
 	if (me->trace)
 		job_trace_fault(me, offset, write);
-	bool polled = tw_polled_fault(me, p);
-	if (polled) {
-		if (!write || !(me->page[p].mapped & bit)) /* the acquire may have unmapped it */
-			job_serve(me, p, false);
-		if (!write && (me->fault.ops->caps & TW_FAULT_STEP))
-			me->fault.step = true;
-		else
-			tw_polled_fetched(me);
-	}
-	if (write || !polled)
+	if (!tw_polled_serve(me, p, write, job_serve))
 		job_serve(me, p, write);
 	me->fault.ip = 0;
 	if (began)
 		me->polls.since += tw_time_ns() - began;
-}
-
-static void job_stepped(void *ctx)
-{
-	tw_polled_fetched(ctx);
 }
 
 static int job_open_views(struct tw_proc *me, const struct tw_boot *boot)
@@ -249,7 +205,7 @@ static int job_open_views(struct tw_proc *me, const struct tw_boot *boot)
 	    .view = me->view,
 	    .bytes = me->config.memory,
 	    .handler = job_fault,
-	    .stepped = job_stepped,
+	    .stepped = tw_polled_stepped,
 	    .ctx = me,
 	    .shadow = tw_shootdown_shadow(me, me->local),
 	};
@@ -260,9 +216,9 @@ static int job_open_views(struct tw_proc *me, const struct tw_boot *boot)
 	return me->fault.ops->open(&me->fault);
 }
 
-static char job_host[TW_MAX_NODES][TW_HOST_BYTES]; /* for messages, to the process's end */
+static char job_host[TW_MAX_NODES][TW_HOST_BYTES]; /* used in messages until the process exits */
 
-/* What ends this process has been said: the launcher need not. */
+/* The cause of this process's end has been printed, so the launcher prints none. */
 static struct tw_proc *job_proc;
 static void job_fatal(void)
 {
@@ -310,8 +266,7 @@ int tw_proc_enter(struct tw_proc *me, const struct tw_boot *boot)
 	if ((err = job_open_sets(me)))
 		return err;
 	me->view = me->net->base + me->layout.frames;
-	me->polls.page = (void *)(me->net->base + me->layout.polled);
-	me->polls.list = (void *)(me->net->base + me->layout.polled_list);
+	tw_polled_open(me);
 	if ((err = tw_notice_open(me)))
 		return err;
 	if (me->protocol->init && (err = me->protocol->init(me)))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* join.c - a program's process finds its job, by what its agent has left in the environment. */
+/* join.c - the program's process joins its job, found through the environment that its agent has set. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,7 +51,7 @@ static unsigned join_read(struct tw_boot *boot)
 	return local;
 }
 
-/* All is mapped; the own node's memory is mapped again later. */
+/* All files are mapped; the own node's exported memory is mapped again later. */
 static void join_close_files(const struct tw_boot *boot)
 {
 	tw_fd_close(boot->private_fd);
@@ -90,7 +90,7 @@ struct tw_proc *tw_join(const struct tw_boot **boot)
 	return &join_proc;
 }
 
-/* One says it; the others give it the time to. */
+/* Processor 0 prints the message; the others give it time to do so. */
 void tw_join_whole(struct tw_proc *me, const char *user)
 {
 	if (!me->config.survive)

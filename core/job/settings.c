@@ -14,11 +14,11 @@
 #define PREFIX     "TWEED_"
 #define PREFIX_LEN (sizeof(PREFIX) - 1)
 #define MAX_NAMES  64
-/* tsan has 1.5 TiB of addresses for every mapping of a process. */
+/* tsan has 1.5 TiB of addresses for all mappings of a process. */
 #define MEMORY_INITIAL (TW_TSAN ? "16G" : "64G")
 #define COUNT_OF(a)    (sizeof(a) / sizeof((a)[0]))
 
-/* The registries' names as arrays; filled once, by the only thread that reads configuration. */
+/* The registries' names as arrays. Filled by the only thread that reads the configuration. */
 static const char *const *protocol_names(void)
 {
 	static const char *names[MAX_NAMES + 1];
@@ -166,11 +166,11 @@ const struct tw_setting tw_settings[] = {
     {.name = NULL},
 };
 
-/* Names in the environment that are no settings: the agent sets them for processors, tweed cc for compilers. */
+/* Variables that are no settings: agents set them for processors, tweed cc for compilers. */
 static const char *const internal_names[] = {"TWEED_BOOT", "TWEED_PROCESSOR", "TWEED_RANK", "TWEED_SIZE",
                                              "TWEED_COMPILING"};
 
-/* ---- nearest name ---------------------------------------------------------------------------------------------- */
+/* ---- nearest name ----------------------------------------------------------------------------------------------- */
 
 /* Edit distance in half steps: an edit costs 2, a change of case 1. */
 static unsigned edit_distance(const char *a, const char *b)
@@ -212,7 +212,7 @@ const char *tw_nearest(const char *text, const char *const *names)
 	return best;
 }
 
-/* ---- text to value and back ------------------------------------------------------------------------------------ */
+/* ---- text to value and back ------------------------------------------------------------------------------------- */
 
 static bool may_be_auto(const struct tw_setting *s)
 {
@@ -254,7 +254,7 @@ void tw_config_text(const struct tw_config *config, const struct tw_setting *s, 
 	}
 }
 
-/* The whole of @text as a number, with K, M, G or T for sizes. */
+/* Parse the whole of @text as a number; sizes may end in K, M, G or T. */
 static bool parse_number(const char *text, bool size, uint64_t *value)
 {
 	char *end;
@@ -278,7 +278,7 @@ static bool parse_number(const char *text, bool size, uint64_t *value)
 	return true;
 }
 
-/* "TWEED_NODES" or "-n" or "--page-size": what the user wrote. */
+/* The setting as the user wrote it: "TWEED_NODES", "-n" or "--page-size". */
 static const char *subject(const struct tw_setting *s, enum tw_origin origin, char *out, size_t bytes)
 {
 	if (origin != TW_ORIGIN_OPTION || !s->option)
@@ -312,7 +312,7 @@ static int set_number(struct tw_config *config, const struct tw_setting *s, cons
 	return -EINVAL;
 }
 
-/* A protocol that is named by its choices. */
+/* A protocol given as FAMILY:PARAMETER=VALUE,... */
 static int set_family(struct tw_config *config, const char *text, const char *who, char *error, size_t error_bytes)
 {
 	if (strlen(text) < sizeof(config->protocol) && tw_protocol_find(text)) {
@@ -382,7 +382,7 @@ int tw_config_set(struct tw_config *config, enum tw_origin *origins, const struc
 void tw_config_init(struct tw_config *config, enum tw_origin *origins)
 {
 	char error[256];
-	memset(config, 0, sizeof(*config)); /* also the padding: it crosses process boundaries */
+	memset(config, 0, sizeof(*config)); /* the padding too: the struct is passed between processes */
 	for (const struct tw_setting *s = tw_settings; s->name; s++)
 		if (tw_config_set(config, origins, s, s->initial, TW_ORIGIN_DEFAULT, error, sizeof(error)) < 0)
 			tw_fatal("internal error: the default of %s: %s", s->name, error);
@@ -411,7 +411,7 @@ static int unknown_variable(const char *name, size_t len, char *error, size_t er
 	char text[80];
 	size_t n = 0;
 
-	/* Compare what follows the common prefix, or everything would be near. */
+	/* Compare what follows the common prefix; otherwise every name would be near. */
 	for (const struct tw_setting *s = tw_settings; s->name && n < MAX_NAMES; s++)
 		names[n++] = s->name + PREFIX_LEN;
 	names[n] = NULL;
@@ -468,8 +468,8 @@ int tw_config_check(const struct tw_config *c, char *error, size_t error_bytes)
 	}
 	if (protocol && !(protocol->flags & TW_PROTOCOL_RACES) && c->race) {
 		snprintf(error, error_bytes,
-		         "TWEED_RACE is ww, but protocol %s does not look for races; use another protocol, as 2L or TS, or "
-		         "TWEED_RACE=off",
+		         "TWEED_RACE is ww, but protocol %s does not look for races; use another protocol, as 2L or "
+		         "TS, or TWEED_RACE=off",
 		         c->protocol);
 		return -EINVAL;
 	}

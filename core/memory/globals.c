@@ -13,15 +13,15 @@
 #include "core/job/job.h"
 #include "core/memory/stores.h"
 
-#define GLOBALS_BLOCK   512u                /* pages whose state is asked for at once */
+#define GLOBALS_BLOCK   512u                /* pages whose state is queried at once */
 #define GLOBALS_TOUCHED ((uint64_t)3 << 62) /* in an entry of /proc/self/pagemap: in memory, or swapped out */
 
-static char *globals_copy;  /* pages of zeros were not written, */
-static bool *globals_wrote; /* those that were */
+static char *globals_copy;  /* a copy of the pages that are not zero */
+static bool *globals_wrote; /* which pages it has */
 static bool globals_forgotten;
 
-/* Where a variable that begins as zero has a large alignment the linker leaves pages out before it: variables are copied as a
- * whole. */
+/* The linker leaves out pages before a zero-initialized variable of large alignment. They are mapped, because the
+ * variables are copied as a whole. */
 static void globals_fill(void)
 {
 	uintptr_t from = TW_ALIGN_UP((uintptr_t)tw_globals_set, 4096u), end = (uintptr_t)tw_globals_zero & ~4095ull;
@@ -31,8 +31,9 @@ static void globals_fill(void)
 		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 }
 
-/* Programs keep addresses of the C library in global variables (FILE *out = stdout): it must be at the same one in all
- * processors.  Where this is forbidden, they are not.  First of all that runs. */
+/* Programs keep addresses of the C library in global variables (FILE *out = stdout), so the library must be at the same
+ * address in all processors. Re-executes the program without address randomization, where the system permits it. Runs
+ * before everything else. */
 static void __attribute__((constructor(101))) globals_fix_addresses(int argc, char **argv, char **environment)
 {
 	char self[PATH_MAX];
@@ -61,8 +62,8 @@ static bool globals_zero(const char *page)
 	return page[0] == 0 && memcmp(page, page + 1, 4095) == 0;
 }
 
-/* May these @count pages, still private, hold anything?  What begins as zero does not before it is touched, and looking would touch it: a
- * fault for each page. */
+/* Set the @state of @count pages that are still private: GLOBALS_TOUCHED for those that may hold anything. Reading
+ * zero-initialized pages that were never touched would cost a fault each. */
 static void globals_ask(int pagemap, const char *at, size_t count, uint64_t *state)
 {
 	ssize_t bytes = (ssize_t)(count * sizeof(*state));
@@ -74,7 +75,7 @@ static void globals_ask(int pagemap, const char *at, size_t count, uint64_t *sta
 		state[i] = GLOBALS_TOUCHED;
 }
 
-/* @pagemap: of the process, while the variables are private; else -1. */
+/* @pagemap: the process's, while the variables are private; else -1. */
 static int globals_copy_out(int pagemap)
 {
 	size_t pages = globals_length() / 4096;

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* heap.c - shared memory for programs: jemalloc, with an arena per processor over the job's shared space.
+/* heap.c - shared memory for programs: jemalloc with an arena per processor over the job's shared space.
  *
- * Space.  The shared space, but for shared global variables at its beginning, is given out in chunks of 2 MiB by one word at
- * node 0, the first free chunk, which only grows.  A chunk belongs to the processor that took it, for ever; the owner table says whose it is, replicated at
- * every node, so a block's owner is found without talking.  No two processors' blocks share a page.
+ * Space. The shared space behind shared global variables is handed out in chunks of 2 MiB. One word at node 0, the
+ * first free chunk, only grows. A chunk belongs permanently to the processor that took it. The owner table is
+ * replicated at every node, so a block's owner is found without communication. Blocks of different processors never
+ * share a page.
  *
- * 	layout.heap + 0      first free chunk (node 0's counts)
+ * 	layout.heap + 0      first free chunk (only node 0's is used)
  * 	            + 4096   owner + 1 of each chunk, uint16
  * 	            + ...    a ring per processor of the node: tail, head, slots (heap_remote.c)
  *
- * jemalloc cuts a processor's chunks into blocks.  All its metadata are private memory, and no hook touches the
- * shared space, so a page of fresh memory has no home until the program touches it.  The Debian library also replaces
- * malloc() and free() of programs linked with it: ordinary allocation then is jemalloc's too, from other arenas. */
+ * jemalloc cuts a processor's chunks into blocks. All its metadata are in private memory, and its hooks do not access
+ * the shared space, so a fresh page has no home until the program touches it. Debian's library also replaces malloc()
+ * and free() of programs linked with it; ordinary allocation then uses other arenas of jemalloc. */
 #include "core/memory/heap_impl.h"
 
 #include "core/job/job.h"
@@ -23,8 +24,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct heap tw_heap_here;
-
 size_t tw_heap_exported_bytes(const struct tw_config *config)
 {
 	return HEAP_OWNERS + heap_table_bytes(config->memory) + config->processors * HEAP_RING_BYTES;
@@ -32,7 +31,7 @@ size_t tw_heap_exported_bytes(const struct tw_config *config)
 
 /* ---- space ------------------------------------------------------------------------------------------------------ */
 
-/* Enter [from, to) as this processor's at every node; visible everywhere on return. */
+/* Record this processor as owner of [from, to) at every node. The records are visible everywhere on return. */
 static void heap_own(struct tw_proc *me, size_t from, size_t to)
 {
 	uint16_t ids[256];
@@ -47,8 +46,8 @@ static void heap_own(struct tw_proc *me, size_t from, size_t to)
 	tw_net_flush(me->net, TW_NET_ALL);
 }
 
-/* Cut @bytes off this processor's space, which grows when it is too small: in place when nobody took a chunk since.
- * A request that cannot be met takes nothing.  Returns 0 or -ENOMEM. */
+/* Cut @bytes off this processor's space, extending the space if needed: in place unless another processor has taken a
+ * chunk since. On failure nothing is taken. Returns 0 or -ENOMEM. */
 static int heap_cut(struct heap *h, size_t bytes, size_t align, size_t *offset)
 {
 	struct tw_proc *me = h->me;
@@ -73,7 +72,7 @@ static int heap_cut(struct heap *h, size_t bytes, size_t align, size_t *offset)
 	return 0;
 }
 
-/* ---- jemalloc's hooks: what it is refused, it keeps and uses again ---------------------------------------------- */
+/* ---- jemalloc's hooks: refused deallocations make it reuse the space -------------------------------------------- */
 
 static void *heap_extent_alloc(extent_hooks_t *hooks, void *wanted, size_t bytes, size_t align, bool *zero,
                                bool *commit, unsigned arena)
@@ -132,7 +131,7 @@ static const extent_hooks_t heap_hooks = {
 
 /* ---- open and close --------------------------------------------------------------------------------------------- */
 
-/* Parameter of jemalloc's experimental.arenas_create_ext; 5.3 documents it but its header lacks it. */
+/* The parameter of jemalloc's experimental.arenas_create_ext, which 5.3 documents but does not declare. */
 struct heap_arena_config {
 	extent_hooks_t *hooks;
 	bool metadata_use_hooks;
@@ -145,8 +144,8 @@ static int heap_set(unsigned arena, const char *what, void *value, size_t bytes)
 	return mallctl(name, NULL, NULL, value, bytes);
 }
 
-/* Freed space is kept as it is: it could not be given back.  Fresh space comes in pieces that grow with use, up to an
- * eighth of a processor's share of the whole; when that is not to be had, jemalloc asks for just what it needs. */
+/* Freed space is retained, because it cannot be returned. Fresh space comes in pieces that grow up to an eighth of a
+ * processor's share of the whole; when no such piece is left, jemalloc requests just what it needs. */
 static int heap_open_arena(struct heap *h, const struct tw_proc *me)
 {
 	struct heap_arena_config config = {.hooks = &h->hooks, .metadata_use_hooks = false};
@@ -159,7 +158,7 @@ static int heap_open_arena(struct heap *h, const struct tw_proc *me)
 	    (error = heap_set(h->arena, "muzzy_decay_ms", &never, sizeof(never))))
 		goto destroy;
 	grow = TW_MAX(grow, HEAP_CHUNK);
-	heap_set(h->arena, "retain_grow_limit", &grow, sizeof(grow)); /* a matter of density only */
+	heap_set(h->arena, "retain_grow_limit", &grow, sizeof(grow)); /* affects density only */
 	bytes = sizeof(h->tcache);
 	if ((error = mallctl("tcache.create", &h->tcache, &bytes, NULL, 0)))
 		goto destroy;
@@ -216,8 +215,8 @@ static struct heap *heap_checked(const char *function)
 	return &tw_heap_here;
 }
 
-/* Blocks of a coherence page are aligned to it, smaller ones of a hardware page to that: programs expect it of
- * pages. */
+/* Blocks of at least a coherence page are aligned to it, smaller ones of at least a hardware page to that, as programs
+ * expect. */
 static inline size_t heap_align(const struct heap *h, size_t bytes)
 {
 	return bytes >= h->me->layout.page_bytes ? h->me->layout.page_bytes : bytes >= 4096 ? 4096 : HEAP_MIN_BYTES;
@@ -228,7 +227,7 @@ static inline int heap_flags(const struct heap *h, size_t bytes)
 	return h->flags | MALLOCX_ALIGN(heap_align(h, bytes));
 }
 
-/* What a public function returns to @caller. */
+/* The result of a public function called from @caller. */
 static inline void *heap_result(struct heap *h, void *block, size_t bytes, const void *caller)
 {
 	if (!block) {
@@ -252,7 +251,7 @@ void *tw_malloc(size_t bytes)
 	return heap_malloc(heap_checked("tw_malloc"), bytes, __builtin_return_address(0));
 }
 
-/* jemalloc knows which memory is still zero; but its stores are announced to nobody. */
+/* jemalloc knows which memory is still zero, but does not announce its stores. */
 void *tw_heap_calloc(size_t n, size_t bytes, const void *caller)
 {
 	struct heap *h = heap_checked("tw_calloc");
@@ -260,8 +259,8 @@ void *tw_heap_calloc(size_t n, size_t bytes, const void *caller)
 		return heap_result(h, NULL, 0, caller);
 	bytes = TW_MAX(bytes, HEAP_MIN_BYTES);
 	void *block = mallocx(bytes, heap_flags(h, bytes) | MALLOCX_ZERO);
-	/* Fresh pages are not stored to, and are not writable by this: they are announced for nothing, and get no
-	 * home. */
+	/* jemalloc does not store to fresh pages. Announcing them here is harmless: it makes them neither writable nor
+	 * gives them a home. */
 	if (block && h->stores)
 		tw_stores_add(block, bytes);
 	return heap_result(h, block, bytes, caller);
@@ -286,7 +285,7 @@ void *tw_aligned_alloc(size_t align, size_t bytes)
 	                   __builtin_return_address(0));
 }
 
-/* The owner of @ptr, or the end of the job when it cannot be a block. */
+/* Returns the owner of @ptr; ends the job when @ptr cannot be a block. */
 static unsigned heap_owner_checked(const struct heap *h, const void *ptr, const char *function)
 {
 	int owner = tw_heap_owner(h->me, (uintptr_t)ptr);
@@ -300,7 +299,8 @@ static void heap_freed(struct heap *h, const void *ptr)
 	tw_trace(h->me, TW_TRACE_free, TW_TRACE_NONE, TW_TRACE_NO_PAGE, (uintptr_t)ptr, 0);
 }
 
-/* How many bytes from @ptr, at most @bytes, lie in chunks of @owner: all that a block of unknown size can have. */
+/* Returns how many bytes from @ptr, at most @bytes, lie in chunks of @owner: an upper bound for a block of unknown
+ * size. */
 static size_t heap_reach(const struct heap *h, uintptr_t ptr, size_t bytes, int owner)
 {
 	size_t n = HEAP_CHUNK - ptr % HEAP_CHUNK;
@@ -309,8 +309,8 @@ static size_t heap_reach(const struct heap *h, uintptr_t ptr, size_t bytes, int 
 	return TW_MIN(n, bytes);
 }
 
-/* Only its owner knows a block's size.  A block of another processor is copied as far as it could reach; what lies
- * past its end is read, perhaps while others write it, but nothing may depend on those bytes. */
+/* Only the owner knows a block's size. Another processor's block is copied up to that bound. Bytes past its end may be
+ * written concurrently; nothing depends on them. */
 void *tw_realloc(void *ptr, size_t bytes)
 {
 	struct heap *h = heap_checked("tw_realloc");

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* heap_blocks.c - where blocks of this processor begin: a bit for each HEAP_MIN_BYTES of the shared space, in private memory.
+/* heap_blocks.c - records where this processor's blocks begin: a bit for each HEAP_MIN_BYTES of the shared space, in
+ * private memory.
  *
- * jemalloc takes what it is given: a block freed twice it hands out twice, and what lies inside a block is a damaged heap.  So a block's bit is
- * looked at first.  The owner of a block does that, when it comes back from another processor, too. */
+ * jemalloc does not check: a block freed twice is handed out twice, and freeing an address inside a block damages the
+ * heap. So the block's bit is checked first. The owner also checks it when a block returns from another processor. */
 #include <errno.h>
 #include <sys/mman.h>
 
 #include "core/memory/heap_impl.h"
 #include "core/job/job.h"
+
+struct heap tw_heap_here;
 
 static size_t blocks_bytes(const struct heap *h)
 {
@@ -31,7 +34,7 @@ void tw_heap_blocks_close(struct heap *h)
 	h->blocks = NULL;
 }
 
-/* The last block that begins below @ptr, or NULL. */
+/* Returns the last block that begins at or below @ptr, or NULL. */
 static const char *blocks_before(const struct heap *h, const char *ptr)
 {
 	size_t i = (size_t)(ptr - (const char *)tw_space_base()) / HEAP_MIN_BYTES, word = i / 64;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* heap_impl.h - shared by core/heap*.c alone. */
+/* heap_impl.h - private to core/memory/heap*.c. */
 #ifndef TW_CORE_MEMORY_HEAP_IMPL_H
 #define TW_CORE_MEMORY_HEAP_IMPL_H
 
@@ -28,28 +28,28 @@ struct heap_remote {
 };
 
 struct heap {
-	extent_hooks_t hooks; /* first: hooks get their address */
+	extent_hooks_t hooks; /* must be first: hooks receive its address */
 	struct tw_proc *me;   /* NULL: closed */
 	unsigned arena, tcache;
 	int flags;              /* of every jemalloc call */
-	bool stores;            /* the protocol is told of stores */
-	size_t cut_at, cut_end; /* own space not yet given to jemalloc, offsets */
+	bool stores;            /* the protocol needs stores announced */
+	size_t cut_at, cut_end; /* own space not yet given to jemalloc, as offsets */
 	size_t space;           /* bytes of the shared space */
-	uint64_t *blocks;       /* a bit for each HEAP_MIN_BYTES of it: a block of this processor begins there */
+	uint64_t *blocks;       /* a bit for each HEAP_MIN_BYTES: one of this processor's blocks begins there */
 
 	struct heap_remote *remote;
-	uint32_t remote_room, remote_used; /* entries; those ever used */
-	uint32_t remote_free;              /* these three are lists: index + 1 */
+	uint32_t remote_room, remote_used; /* entries allocated; entries ever used */
+	uint32_t remote_free;              /* free entries; this and the next two are lists: index + 1 */
 	uint32_t fresh;                    /* freed since the last tw_heap_ship */
-	uint32_t *ripe;                    /* [processors of the job] to be shipped at the next one */
-	uint16_t *owners;                  /* those with ripe blocks */
+	uint32_t *ripe;                    /* [processors of the job] to be sent by the next tw_heap_ship */
+	uint16_t *owners;                  /* processors with ripe blocks */
 	unsigned owner_count;
 
 	_Atomic uint64_t *slots, *taken; /* this processor's ring: slots, head */
 	uint64_t head, seen;             /* ring positions: next to free; first not seen by the last tw_heap_take */
 };
 
-extern struct heap tw_heap_here;
+extern struct heap tw_heap_here; /* this process's; heap_blocks.c */
 
 static inline size_t heap_table_bytes(uint64_t memory)
 {
@@ -61,7 +61,7 @@ static inline size_t heap_ring(const struct tw_proc *me, unsigned local)
 	return me->layout.heap + HEAP_OWNERS + heap_table_bytes(me->config.memory) + local * HEAP_RING_BYTES;
 }
 
-/* The owner of the block at @address, or -1 when it is in no owned chunk. */
+/* Returns the owner of the block at @address, or -1 when no processor owns its chunk. */
 static inline int tw_heap_owner(const struct tw_proc *me, uintptr_t address)
 {
 	uintptr_t base = tw_space_base();
@@ -72,9 +72,11 @@ static inline int tw_heap_owner(const struct tw_proc *me, uintptr_t address)
 	return (int)atomic_load_explicit(&table[chunk], memory_order_relaxed) - 1;
 }
 
-/* tw_heap_blocks_open, tw_heap_blocks_close - h->blocks, with none.  0 or -errno.
- * heap_block_add - @ptr is a block.  heap_block_take - it is none any more; ends the job with a sentence that names @function when it was none.
- * tw_heap_refuse - that sentence. */
+/* tw_heap_blocks_open - allocate h->blocks, empty. Returns 0 or -errno. tw_heap_blocks_close - free it.
+ * heap_block_add - record that @ptr is a block.
+ * heap_block_take - record that @ptr is a block no longer; if it was none, end the job with a message that names
+ * @function.
+ * tw_heap_refuse - print that message and end the job. */
 int tw_heap_blocks_open(struct heap *h, size_t space);
 void tw_heap_blocks_close(struct heap *h);
 void tw_heap_refuse(const struct heap *h, const void *ptr, const char *function) __attribute__((noreturn, cold));
@@ -93,8 +95,8 @@ static inline void heap_block_take(struct heap *h, const void *ptr, const char *
 	h->blocks[i / 64] &= ~bit;
 }
 
-/* tw_heap_keep - hold back the block at @ptr for its owner, another processor.  Application context.
- * tw_heap_remote_open, tw_heap_remote_close - this part of @h.  0 or -errno. */
+/* tw_heap_keep - hold the block at @ptr, which another processor owns, until it can be shipped. Application context.
+ * tw_heap_remote_open, tw_heap_remote_close - heap_remote.c's part of @h. 0 or -errno. */
 void tw_heap_keep(struct heap *h, void *ptr);
 int tw_heap_remote_open(struct heap *h, size_t processors);
 void tw_heap_remote_close(struct heap *h);

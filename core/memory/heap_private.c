@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* heap_private.c - free and realloc of the C library, in front of whoever provides them: given a block of the shared heap they damage it, and
- * hand it out as private memory.  With sanitizers these two are theirs. */
+/* heap_private.c - wraps free and realloc of the C library: a block of the shared heap would damage the private heap,
+ * and be handed out as private memory. Builds with sanitizers have no wrappers, because the sanitizer defines both
+ * functions. */
 #include <dlfcn.h>
 #include <stdlib.h>
 
@@ -8,7 +9,7 @@
 #include "core/job/job.h"
 
 #if !TW_ASAN && !TW_TSAN
-/* The program's own, wherever it calls them. */
+/* Visible, so that all of the program's calls reach them. */
 __attribute__((visibility("default"))) void free(void *ptr);
 __attribute__((visibility("default"))) void *realloc(void *ptr, size_t bytes);
 
@@ -17,8 +18,8 @@ static struct {
 	void *(*realloc)(void *ptr, size_t bytes);
 } heap_next;
 
-/* dlsym frees the text of an error before: such a text is lost, as nobody knows yet how to free it.  Volatile: its declaration says that
- * it calls nothing of this file. */
+/* dlsym frees the previous error's text. That text leaks, because the real free is not known yet. Volatile, because
+ * dlsym is declared to call nothing of this file. */
 static __thread volatile bool heap_finding;
 
 static void *heap_find(const char *name)

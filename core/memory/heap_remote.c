@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* heap_remote.c - blocks freed by a processor that does not own them.
  *
- * Let B free a block of A's.  B may have written to it, and those writes may still wait in B's next diff: if A used
- * the block again at once, the late diff would overwrite the new contents.  So B keeps the block until a release
- * of B's is performed.  When the release's hook returns it may not be yet: at a barrier of all, the last arriving
- * writer of a page does the work for the others.  When B begins its *next* release, it is: the barrier is over.  So
- * tw_heap_ship sends what had been freed before the call before it.
+ * Shipping. Let B free a block that A owns. B may have written to it, and those writes may still wait for B's next
+ * diff. If A reused the block at once, the late diff would overwrite its new contents. So B holds the block until one
+ * of B's releases is performed. A release need not be performed when its hook returns: at a barrier of all, the last
+ * arriving writer of a page does the work for the others. It is performed when B begins its *next* release, because the
+ * barrier is over by then. So tw_heap_ship sends the blocks that were freed before the previous call.
  *
- * Nor may A use it right away.  A's own copy of the page may lack B's writes; where A then stores a value that its
- * stale copy happens to hold already, A's diff has nothing to say, and the home keeps B's byte.  So A must first
- * invalidate its stale copies, in an acquire that begins after B's release was performed.  A block found in the ring
- * after an acquire may have come too late for that acquire, but not for the next one: tw_heap_take frees what the
- * *previous* call saw.  This rests on acquires that learn of every release performed before them, not only of those
- * of one object.
+ * Taking. A must not reuse the block at once either. A's copy of the page may lack B's writes. If A then stores a value
+ * that its stale copy already holds, A's diff contains nothing, and the home keeps B's byte. So A must first invalidate
+ * its stale copies, in an acquire that begins after B's release was performed. A block found in the ring after an
+ * acquire may have arrived too late for that acquire, but not for the next one. So tw_heap_take frees the blocks that
+ * the *previous* call saw. This requires acquires that cover every release performed before them, not only those of one
+ * object.
  *
- * Rings.  Producers reserve slots by compare-and-swap on the tail, never past the head plus the number of slots, then
- * write each slot once; what does not fit stays with the producer until its next release.  The owner reads slots from
- * the head on until one is still zero, clears those it took, then stores the head.  A producer that saw that head
- * writes after the clearing. */
+ * Rings. Producers reserve slots by compare-and-swap on the tail, never beyond the head plus the number of slots, then
+ * write each slot once. Blocks that do not fit stay with the producer until its next release. The owner reads slots
+ * from the head on until one is zero, clears those it took, then stores the head. A producer that saw this head writes
+ * after the clearing. */
 #include "core/memory/heap_impl.h"
 
 #include <errno.h>
@@ -68,7 +68,7 @@ void tw_heap_keep(struct heap *h, void *ptr)
 	h->fresh = entry;
 }
 
-/* What was freed up to now may go at the next release. */
+/* Blocks freed up to now may be shipped at the next release. */
 static void heap_ripen(struct heap *h)
 {
 	for (uint32_t entry = h->fresh, next; entry; entry = next) {
@@ -83,7 +83,7 @@ static void heap_ripen(struct heap *h)
 	h->fresh = 0;
 }
 
-/* Reserve up to @want slots of a ring.  Returns how many, from position *at on. */
+/* Reserve up to @want slots of a ring. Returns their number; the first is at position *@at. */
 static uint64_t heap_reserve(struct tw_net *net, unsigned node, size_t ring, uint64_t want, uint64_t *at)
 {
 	for (;;) {
@@ -99,7 +99,7 @@ static uint64_t heap_reserve(struct tw_net *net, unsigned node, size_t ring, uin
 	}
 }
 
-/* Send what fits of @owner's blocks.  Returns true when none is left. */
+/* Send as many of @owner's blocks as fit. Returns true when none is left. */
 static bool heap_ship_to(struct heap *h, unsigned owner)
 {
 	struct tw_net *net = h->me->net;

@@ -9,14 +9,11 @@
 #include "core/coherence/polled.h"
 #include "core/observe/race.h"
 #include "core/observe/recorder.h"
-#include "sync/sync.h"
 
-/* Bytes through which tw_bcast passes its data, per node. */
+/* Bytes per node for tw_bcast's data. */
 #define COLLECTIVE_BYTES ((size_t)1 << 20)
-/* Bytes of a processor's symmetric segment, where nothing else is asked for. */
+/* Default bytes of a processor's symmetric segment. */
 #define SEGMENT_BYTES ((size_t)1 << 30)
-/* For openmp/: who needs more of it says so there. */
-#define TEAM_BYTES ((size_t)64 << 10)
 
 static size_t layout_place(size_t *end, size_t bytes, size_t align)
 {
@@ -25,7 +22,7 @@ static size_t layout_place(size_t *end, size_t bytes, size_t align)
 	return at;
 }
 
-/* auto: sparse memory costs nothing until it is used, but where all of it is resident only jobs that ask have it. */
+/* auto: sparse memory costs nothing until it is used; where all of it is resident, a segment must be asked for. */
 static size_t layout_segment(const struct tw_config *config, const struct tw_transport *transport)
 {
 	if (config->segment != UINT64_MAX)
@@ -54,14 +51,13 @@ void tw_layout_compute(struct tw_layout *l, const struct tw_config *config)
 	l->directory = layout_place(&end, directory ? l->pages * l->nodes * sizeof(uint64_t) : 0, 4096);
 	l->homes = layout_place(&end, l->superpages * sizeof(uint64_t), 4096);
 	l->notices = layout_place(&end, directory ? l->nodes * sizeof(struct tw_notice_queue) : 0, 4096);
-	l->sync_bytes = tw_sync_exported_bytes(config);
-	l->sync = layout_place(&end, l->sync_bytes, 4096);
 	l->heap_bytes = tw_heap_exported_bytes(config);
 	l->heap = layout_place(&end, l->heap_bytes, 4096);
 	l->beats = layout_place(&end, l->nodes * sizeof(uint64_t), 4096);
 	l->collective_bytes = COLLECTIVE_BYTES;
 	l->collective = layout_place(&end, l->collective_bytes, 4096);
-	l->team = layout_place(&end, TEAM_BYTES, 4096);
+	for (unsigned i = 0; i < TW_RESERVED_KINDS; i++)
+		l->reserved[i] = layout_place(&end, tw_reservations[i].exported_bytes(config), 4096);
 	l->polled = layout_place(&end, l->pages, 4096);
 	l->polled_list = layout_place(&end, (TW_POLLED_MOST + 2) * sizeof(uint64_t), 64);
 	l->protocol_bytes = protocol && protocol->exported_bytes ? protocol->exported_bytes(l) : 0;
@@ -80,9 +76,8 @@ void tw_layout_compute(struct tw_layout *l, const struct tw_config *config)
 	l->sets = layout_place(&end, TW_SETS * l->processors * l->set_bytes, 4096);
 	l->shadow_bytes = TW_ALIGN_UP(config->memory / 4096, (size_t)4096);
 	l->shadows = layout_place(&end, l->processors * l->shadow_bytes, 4096);
-	l->sync_local_bytes = tw_sync_private_bytes(config);
-	l->sync_local = layout_place(&end, l->sync_local_bytes, 4096);
-	l->tasks = layout_place(&end, TW_TASK_NODE_BYTES + l->processors * TW_TASK_PROCESSOR_BYTES, 4096);
+	for (unsigned i = 0; i < TW_RESERVED_KINDS; i++)
+		l->reserved_private[i] = layout_place(&end, tw_reservations[i].private_bytes(config), 4096);
 	l->protocol_private_bytes = protocol && protocol->private_bytes ? protocol->private_bytes(l) : 0;
 	l->protocol_private = layout_place(&end, l->protocol_private_bytes, 4096);
 	l->race_stores = layout_place(&end, config->race ? l->pages * sizeof(uint64_t) : 0, 4096);

@@ -13,7 +13,7 @@
 struct tw_stores tw_stores;
 
 static struct {
-	struct tw_pageset *pages; /* those that have a bit */
+	struct tw_pageset *pages; /* those that have a bit set */
 	size_t set_bytes, bit_bytes;
 } log_memory;
 
@@ -78,7 +78,7 @@ void tw_stores_range(size_t offset, size_t bytes)
 	}
 }
 
-/* The first byte from @at on whose bit differs from @flip's, or @end. */
+/* Returns the first byte from @at on whose bit differs from that of @flip, or @end. */
 static size_t stores_next(size_t at, size_t end, uint64_t flip)
 {
 	for (; at < end; at = (at | 63) + 1) {
@@ -97,8 +97,8 @@ static void stores_clear(size_t at, size_t end)
 	}
 }
 
-/* Runs are cut at the end of a page.  A signal handler may store meanwhile: what it announces after the bits of a run
- * were cleared puts the page into the set again. */
+/* Runs are cut at page ends. A signal handler may store meanwhile; what it announces after a run's bits were cleared
+ * puts the page into the set again. */
 static void stores_drain_page(struct tw_proc *me, size_t at)
 {
 	size_t end = at + me->layout.page_bytes;

@@ -33,7 +33,7 @@ static bool wide_cas(struct tw_wide128 *at, struct tw_wide128 *seen, struct tw_w
 }
 #endif
 
-/* What @seen becomes; false: it stays. */
+/* Compute the new @value from @seen. Returns false when the word stays. */
 static bool wide_next(enum tw_wide_op op, struct tw_wide128 seen, struct tw_wide128 expect, struct tw_wide128 *value)
 {
 	bool same = seen.word[0] == expect.word[0], counted = op >= TW_WIDE_SWAP_COUNTED;
@@ -52,7 +52,7 @@ struct tw_wide128 tw_wide_here(struct tw_wide128 *at, enum tw_wide_op op, struct
 {
 	struct tw_wide128 seen = {{0, 0}};
 
-	/* What is stored over itself does no harm: a first look that is a look at one moment. */
+	/* An atomic first load: storing a value over itself does no harm. */
 	wide_cas(at, &seen, seen);
 	while (wide_next(op, seen, expect, &value) && !wide_cas(at, &seen, value))
 		;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* account.c - where the time goes: a span of one category inside another is taken out of the outer one. */
+/* account.c - time accounting: a span of one category inside another is subtracted from the outer one. */
 #include "core/job/job.h"
-#include "core/coherence/shootdown.h"
 
-/* Time already accounted by spans that ended inside the open one. */
+/* Time already accounted by spans that ended inside the open span. */
 static uint64_t account_inner[8];
 static unsigned account_depth;
 
@@ -26,21 +25,4 @@ void tw_time_end(struct tw_proc *me, uint64_t *category, uint64_t begun)
 	*category += span - account_inner[account_depth];
 	account_depth--;
 	account_inner[account_depth] += span;
-}
-
-bool tw_wait_until(struct tw_proc *me, bool (*ready)(void *arg), void *arg, uint64_t until_ns)
-{
-	if (ready(arg))
-		return true;
-	uint64_t t = tw_time_begin(me);
-	tw_shootdown_enter(me);
-	bool came = tw_net_wait_until(me->net, ready, arg, until_ns);
-	tw_shootdown_leave(me);
-	tw_time_end(me, &me->stats->now.comm_wait_ns, t);
-	return came;
-}
-
-void tw_wait(struct tw_proc *me, bool (*ready)(void *arg), void *arg)
-{
-	tw_wait_until(me, ready, arg, 0);
 }

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* race.c - reports of write-write data races: collected in fault context, printed where allocating is allowed.
+/* race.c - reports of write-write data races: collected in fault context, printed where allocation is allowed.
  *
- * The store.  A write fault knows its instruction; the node keeps one per page (layout.race_stores), for often
- * another local processor makes the release that finds the race.  Address spaces are laid out at random, so
- * instructions of the program are kept relative to its load address; those of shared libraries only their own process
- * can name.
+ * The store. A write fault knows its instruction. The node records one per page (layout.race_stores), because another
+ * local processor often makes the release that finds the race. Address spaces are randomized, so instructions of the
+ * program are recorded relative to its load address. Instructions of shared libraries can be named only by their own
+ * process.
  *
- * The lock.  Two nodes that both fetched before either flushed would find nothing; so fetch, check and flush are one
- * critical section per page, at the home.  Its holder has page locks of its own node and waits for the network
- * alone. */
+ * The lock. Two nodes that both fetched before either flushed would find nothing, so fetch, check and flush are one
+ * critical section per page, at the home. Its holder has page locks of its own node and waits only for the network. */
 #include "core/observe/race.h"
 
 #include <string.h>
@@ -18,14 +17,14 @@
 #include "core/observe/symbol.h"
 
 #define RACE_PENDING  64u  /* reports between two safe points; a power of two */
-#define RACE_SEEN     256u /* places printed by this process, at most; a power of two */
-#define RACE_GAP      8u   /* equal bytes inside one object do not make two races of it */
+#define RACE_SEEN     256u /* most places printed by this process; a power of two */
+#define RACE_GAP      8u   /* equal bytes inside one object do not separate two races */
 #define RACE_WAIT_NS  20000u
 #define RACE_ABSOLUTE ((uint64_t)1 << 47)
 #define RACE_ADDRESS  (RACE_ABSOLUTE - 1)
 #define RACE_LOCAL    48
 
-/* A store, as kept per page: its processor + 1 in the high 16 bits, whether its address is absolute, the address.  0:
+/* A store as recorded per page: its processor + 1 in the high 16 bits, a bit for an absolute address, the address. 0:
  * not known. */
 typedef uint64_t race_store;
 
@@ -36,7 +35,7 @@ struct race_report {
 	race_store store;
 };
 
-/* This process's; touched between tw_protocol_enter and tw_protocol_leave only. */
+/* This process's state, accessed only between tw_protocol_enter and tw_protocol_leave. */
 static struct {
 	struct tw_symbol_program program;
 	struct race_report pending[RACE_PENDING];
@@ -47,8 +46,8 @@ static struct {
 		uint64_t page; /* + 1; 0: free */
 	} seen[RACE_SEEN];
 	unsigned seen_count;
-	bool open; /* the program's memory is looked at */
-	bool full; /* said that no more are printed */
+	bool open; /* the program's memory is checked */
+	bool full; /* the end of printing was announced */
 } race;
 
 static _Atomic uint64_t *race_stores(struct tw_proc *me)
@@ -84,9 +83,9 @@ void tw_race_wrote(struct tw_proc *me, tw_page_t first, unsigned count)
 		atomic_store_explicit(&race_stores(me)[first + i], store, memory_order_relaxed);
 }
 
-/* ---- finding ----------------------------------------------------------------------------------------------------- */
+/* ---- finding ---------------------------------------------------------------------------------------------------- */
 
-/* The first report of this place (page and store)?  Enters it. */
+/* Enter the place (page and store). Returns false when it was reported before. */
 static bool race_is_new(tw_page_t page, race_store store)
 {
 	uint64_t hash = (page + store) * 0x9e3779b97f4a7c15ull >> 32;
@@ -105,7 +104,7 @@ static bool race_is_new(tw_page_t page, race_store store)
 	return false;
 }
 
-/* Does the run continue the race found last?  Then that grows. */
+/* Returns whether the run continues the race found last, which is extended. */
 static bool race_continues(const struct race_report *r)
 {
 	struct race_report *last = &race.last;
@@ -144,12 +143,12 @@ void tw_race_found(struct tw_proc *me, tw_page_t page, size_t offset, size_t byt
 	race.last = r;
 	me->stats->now.races++;
 	if (me->agent) {
-		/* It never comes to a safe point, and has no part of the program. */
+		/* The agent has no safe points and no part of the program. */
 		if (race_is_new(page, r.store))
 			race_say(me, &r, "by its processors");
 		return;
 	}
-	/* When no report has room now, the place may be reported another time. */
+	/* If there is no room for a report now, the place may be reported later. */
 	if (race.count < RACE_PENDING && race_is_new(page, r.store))
 		race.pending[race.count++] = r;
 }
@@ -171,11 +170,11 @@ void tw_race_check(struct tw_proc *me, tw_page_t page, const void *incoming)
 {
 	struct race_check c = {me, page};
 
-	race.last.page = (tw_page_t)me->layout.pages; /* another fetch, another race */
+	race.last.page = (tw_page_t)me->layout.pages; /* another fetch is another race */
 	tw_diff_race(tw_frame(me, page), tw_twin(me, page), incoming, me->layout.page_bytes, race_run, &c);
 }
 
-/* ---- the lock ---------------------------------------------------------------------------------------------------- */
+/* ---- the lock --------------------------------------------------------------------------------------------------- */
 
 static size_t race_word(const struct tw_proc *me, tw_page_t page)
 {
@@ -184,10 +183,10 @@ static size_t race_word(const struct tw_proc *me, tw_page_t page)
 
 void tw_race_lock(struct tw_proc *me, unsigned home, tw_page_t page)
 {
-	_Atomic uint32_t nobody = 0;
+	_Atomic uint32_t word = 0;
 
 	while (tw_net_cas(me->net, home, race_word(me, page), 0, 1) != 0)
-		tw_futex_wait(&nobody, 0, RACE_WAIT_NS);
+		tw_futex_wait(&word, 0, RACE_WAIT_NS);
 }
 
 void tw_race_unlock(struct tw_proc *me, unsigned home, tw_page_t page)
@@ -196,9 +195,9 @@ void tw_race_unlock(struct tw_proc *me, unsigned home, tw_page_t page)
 	tw_net_swap(me->net, home, race_word(me, page), 0);
 }
 
-/* ---- printing ---------------------------------------------------------------------------------------------------- */
+/* ---- printing --------------------------------------------------------------------------------------------------- */
 
-/* "by processor 1.0 in sor_sweep+0x12 (sor.c:34)" */
+/* Writes text such as "by processor 1.0 in sor_sweep+0x12 (sor.c:34)". */
 static void race_store_text(const struct tw_proc *me, race_store store, char *out, size_t bytes)
 {
 	unsigned local = (unsigned)(store >> RACE_LOCAL) - 1;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* trace.c - events go into the ring of whoever they happen to: the slot is written, then counted.  Who reads does so
- * when the owner has ended, wherever it was: what is counted is whole, but for the oldest, over which the next one may
- * have been half written. */
+/* recorder.c - records events in the ring of the process in which they happen. A slot is written first, then counted.
+ * Rings are read after their owner has ended, wherever that happened. Counted events are complete, except the oldest,
+ * which the next event may have partly overwritten. */
 #include "core/observe/recorder.h"
 
 #include <string.h>
 
 #include "core/observe/symbol.h"
 
-#define TRACE_SAID        6u  /* of the last events, at a fatal end */
-#define TRACE_ALLOCATIONS 4u  /* so many times fewer allocations than events are kept */
-#define TRACE_BLOCKS      64u /* of a page, one bit each: which have changed bytes */
+#define TRACE_SAID        6u  /* last events printed at a fatal end */
+#define TRACE_ALLOCATIONS 4u  /* ratio of events to allocations that are kept */
+#define TRACE_BLOCKS      64u /* parts of a page, one bit each: those with changed bytes */
 
 static struct tw_symbol_program trace_program;
 
@@ -69,7 +69,7 @@ void tw_trace_record(struct tw_proc *me, enum tw_trace_kind kind, unsigned node,
 	atomic_store_explicit(&ring->written, n + 1, memory_order_release);
 }
 
-/* ---- byte ranges ------------------------------------------------------------------------------------------------- */
+/* ---- byte ranges ------------------------------------------------------------------------------------------------ */
 
 struct trace_range {
 	uint64_t first, last, bytes, blocks;
@@ -119,11 +119,11 @@ void tw_trace_diff(struct tw_proc *me, enum tw_trace_kind kind, unsigned node, t
 	trace_record_range(me, kind, node, page, &r);
 }
 
-/* ---- allocations, the end ---------------------------------------------------------------------------------------- */
+/* ---- allocations, the end --------------------------------------------------------------------------------------- */
 
 void tw_trace_allocation(struct tw_proc *me, const void *address, size_t bytes, const void *caller)
 {
-	/* The call's own last byte: what comes after it may be another line's. */
+	/* The call's own last byte: the address behind it may belong to another line. */
 	uintptr_t site = (uintptr_t)caller - 1;
 	bool known = site >= trace_program.base && site < trace_program.end;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* symbol.c - the function and source line of an instruction, of this process or of a program's file.
+/* symbol.c - the function and source line of an instruction, in this process or in a program's file.
  *
- * libdw knows static functions and source lines.  It is loaded when first asked, and only then: programs are not
- * linked with it, and where it is missing, at build or at run time, the dynamic linker's symbols must do. */
+ * libdw knows static functions and source lines. It is loaded on first use, because programs are not linked with it. If
+ * it is missing at build or at run time, the dynamic linker's symbols are used. */
 #include "core/observe/symbol.h"
 
 #include <dlfcn.h>
@@ -31,7 +31,7 @@ void tw_symbol_program(struct tw_symbol_program *program)
 	dl_iterate_phdr(symbol_first, program);
 }
 
-/* The file's own name of a path. */
+/* The last component of a path. */
 static const char *symbol_file(const char *path)
 {
 	const char *slash = path ? strrchr(path, '/') : NULL;
@@ -78,7 +78,7 @@ static struct {
 	bool tried, complete;
 } symbol;
 
-/* Either lives for the rest of the process's life; NULL: there is none. */
+/* Both live until the process exits. NULL: not available. */
 struct symbol_dwfl {
 	Dwfl *dwfl;
 	Dwfl_Module *module; /* the file's */
@@ -100,7 +100,7 @@ static bool symbol_load(void)
 	return symbol.complete;
 }
 
-/* Of this process, as it is when first asked; or of the file at @path, where it would lie at its own addresses. */
+/* Open libdw's view of this process as of the first call, or of the file at @path, loaded at its own addresses. */
 static Dwfl *symbol_open(struct symbol_dwfl *s, const char *path)
 {
 	if (s->tried || !symbol_load())
@@ -132,7 +132,7 @@ void tw_symbol_variables(const char *path, uintptr_t from, uintptr_t to,
 	}
 }
 
-/* The line of @ip.  clang writes no table of addresses: then each unit is asked whether it has the address. */
+/* Returns the line of @ip. clang writes no address table, so then each unit is searched. */
 static Dwfl_Line *symbol_line(Dwfl_Module *module, uintptr_t ip)
 {
 	Dwfl_Line *found = symbol.dwfl_module_getsrc(module, ip);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* descriptors.c - the C library's functions that take and free descriptors, wrapped: what libraries of ours open becomes Tweed's
- * (libfabric opens sockets whenever others connect), and what is Tweed's is closed by nobody else.  open() and its kin are in syscalls.c.
- * A program's own functions of these names are in the place of ours. */
+/* descriptors.c - wraps the C library's functions that take and free descriptors. Descriptors opened by Tweed's
+ * libraries become Tweed's (libfabric opens sockets when peers connect), and only those libraries can close Tweed's.
+ * open() and similar functions are in syscalls.c. A program's own functions of these names replace these. */
 #undef _FORTIFY_SOURCE
 
 #include "core/process/descriptors.h"
@@ -76,7 +76,7 @@ static struct {
 	__typeof__(dup3) *dup3;
 } next;
 
-/* Also a constructor: dlsym is not for signal handlers, in which these functions may be called first. */
+/* Also a constructor: dlsym is not safe in signal handlers, where these functions may be called first. */
 static void __attribute__((constructor)) descriptors_find(void)
 {
 #define X(name) next.name = (__typeof__(next.name))(uintptr_t)dlsym(RTLD_NEXT, #name);
@@ -124,7 +124,7 @@ DESCRIPTORS_PAIR(socketpair, (int domain, int type, int protocol, int pair[2]), 
 DESCRIPTORS_PAIR(pipe, (int pair[2]), (pair))
 DESCRIPTORS_PAIR(pipe2, (int pair[2], int flags), (pair, flags))
 
-/* Whoever closes numbers that it has not opened, closes the program's. */
+/* Code other than Tweed's libraries can close only the program's descriptors. */
 DESCRIPTORS_WRAP int close(int fd)
 {
 	if (tw_fd_ours(fd)) {
@@ -149,7 +149,7 @@ DESCRIPTORS_WRAP int dup3(int from, int to, int flags)
 	return tw_fd_ours(to) ? -1 : DESCRIPTORS_NEXT(dup3)(from, to, flags);
 }
 
-/* Below ours, and above. */
+/* Closes the numbers below Tweed's, and those above. */
 DESCRIPTORS_WRAP int close_range(unsigned first, unsigned last, int flags)
 {
 	unsigned ours = (unsigned)tw_fd_first(), above = ours + TW_FD_MOST;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* exec.c - the C library's functions that start programs, wrapped as those of syscalls.c: the kernel reads path, arguments and
- * environment, also in the child of posix_spawn, which has its parent's memory and all signals blocked.  What system and popen are given
- * is copied, as they tell nobody of an EFAULT.
+/* exec.c - wraps the C library's functions that start programs, as syscalls.c does for system calls: the kernel reads
+ * path, arguments and environment, also in the child of posix_spawn, which has its parent's memory and all signals
+ * blocked. Arguments of system and popen are copied, because those functions do not report EFAULT.
  *
- * Weak, for a program's own function of such a name is to be linked. */
+ * The wrappers are weak, so that a program's own function of such a name can be linked. */
 #include "core/base/base.h"
 #include "core/process/syscalls.h"
 
@@ -32,7 +32,7 @@ static struct {
 #undef X
 } next;
 
-/* Also a constructor: dlsym is not for signal handlers. */
+/* Also a constructor: dlsym is not safe in signal handlers. */
 __attribute__((constructor)) void tw_exec_init(void)
 {
 	if (next.popen)
@@ -86,7 +86,7 @@ EXEC_WRAP int execvp(const char *file, char *const argv[])
 	return execvpe(file, argv, environ);
 }
 
-/* The arguments behind @first; *@end: what follows them. */
+/* Count the arguments from @first on. *@end: the argument behind them. */
 static size_t exec_count(va_list ap, const char *first, char *const **end)
 {
 	size_t n = 0;
@@ -127,7 +127,7 @@ EXEC_WRAP int execlp(const char *file, const char *first, ...)
 	EXEC_LISTED(environ, NULL, execvpe(file, argv, envp));
 }
 
-/* The number of the child is stored while signals are blocked: where a fault would end the program. */
+/* The child's number is stored afterwards: signals are blocked inside, where a fault would end the program. */
 #define EXEC_SPAWN(name)                                                                                               \
 	EXEC_WRAP int name(pid_t *restrict pid, const char *restrict path, const posix_spawn_file_actions_t *actions,  \
 	                   const posix_spawnattr_t *restrict attr, char *const argv[], char *const envp[])             \

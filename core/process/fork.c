@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* fork.c - the handlers around fork().
  *
- * The program's variables may lie in memory that parent and child share: the copies are made before the fork, as nothing stops the
- * parent afterwards, and take the variables' place in the child before it stores anything.  What the handlers themselves need lies in
- * a page of its own, which is private: @fork_state, which points there, never changes. */
+ * The program's variables may lie in memory that parent and child share. They are copied before the fork, because the
+ * parent continues right after it, and the copies replace the variables in the child before it stores anything. The
+ * handlers' own data lie in a separate private page; @fork_state, which points to it, never changes. */
 #include "core/process/fork.h"
 
 #include <errno.h>
@@ -25,36 +25,23 @@
 #define FORK_PAGE   ((size_t)4096)
 #define FORK_BLOCK  ((size_t)512) /* pages whose presence is asked for at once */
 #define FORK_RANGES 64u
-#define FORK_FETCH  ((size_t)16384) /* pages that a child may find though its parent does not hold them */
+#define FORK_FETCH  ((size_t)16384) /* most pages fetched for a child that its parent does not hold */
 
 struct fork_range {
 	char *base, *copy;
 	size_t bytes;
-	uint64_t *held; /* a bit for each page that was copied; NULL: the others are zero */
+	uint64_t *held; /* a bit for each page that was copied; NULL: the other pages are zero */
 };
 
 static struct fork {
-	pid_t process; /* that is in the job */
-	bool child;    /* this one is not */
-	size_t budget; /* of pages that may still be fetched */
+	bool child;    /* this process is the child */
+	size_t budget; /* pages that may still be fetched */
 	struct tw_proc *me;
 	unsigned count;
 	struct fork_range range[FORK_RANGES];
 	struct sigaction old[2];
 	void (*refusing[sizeof(struct tw_transport) / sizeof(void (*)(void))])(void);
 } * fork_state;
-
-bool tw_forked(void)
-{
-	return fork_state && fork_state->process != getpid();
-}
-
-void tw_fork_refuse(void)
-{
-	tw_fatal(
-	    "a child of fork() used shared memory or called a function of Tweed, which only its parent may do: let it "
-	    "call exec, or work on what is its own");
-}
 
 /* ---- before the fork ---- */
 
@@ -67,7 +54,7 @@ static void *fork_map(size_t bytes)
 	return p;
 }
 
-/* Of the shared space?  Then what to copy is what the processor may read. */
+/* Is the range in the shared space? Then only pages that the processor may read can be copied. */
 static bool fork_trapped(const struct fork_range *r)
 {
 	return fork_state->me && fork_state->me->fault.ops &&
@@ -82,7 +69,7 @@ static bool fork_readable(const char *at)
 	return me->page[p].mapped >> me->local & 1;
 }
 
-/* What of the shared space is in use, and by this processor. */
+/* fork_used: the page of the shared space is in use; fork_own: by this processor. */
 static bool fork_global(const char *at)
 {
 	return (uintptr_t)at - tw_space_base() < tw_globals_bytes();
@@ -98,7 +85,8 @@ static bool fork_own(const char *at)
 	return fork_global(at) || tw_heap_holder(fork_state->me, at) == (int)fork_state->me->id;
 }
 
-/* Call @each for the pages of the range that are in use.  @here: the node has the page, if not for certain what is in it. */
+/* Call @each for the pages of the range that are in use. @here: the node has the page, though its contents may be
+ * stale. */
 static void fork_each(struct fork_range *r, void (*each)(struct fork_range *r, size_t at, bool here))
 {
 	unsigned char present[FORK_BLOCK];
@@ -114,7 +102,7 @@ static void fork_each(struct fork_range *r, void (*each)(struct fork_range *r, s
 	}
 }
 
-/* One node's absent pages are zeros; of several, another one may have what is absent here. */
+/* With one node, absent pages are zero; with several, another node may have the page. */
 static void fork_fetch_page(struct fork_range *r, size_t at, bool here)
 {
 	if (fork_readable(r->base + at) || !fork_state->budget ||
@@ -162,7 +150,7 @@ static void fork_prepare(void)
 	}
 }
 
-/* ---- behind it ---- */
+/* ---- after the fork ---- */
 
 static void fork_parent(void)
 {
@@ -192,8 +180,9 @@ static void fork_fault(int signal, siginfo_t *si, void *uc)
 	tw_signal_pass(&fork_state->old[signal == SIGBUS], signal, si, uc);
 }
 
-/* The connections are shared, too: the endpoint must not be used, nor closed.  Its thread (net/async.c) is only the parent's, and may have
- * had its turn at the fork, which ends nowhere in the child. */
+/* The child shares the connections with its parent, so it must neither use nor close the endpoint. Its thread
+ * (net/async.c) exists only in the parent and may have been active at the fork; in the child that activity never
+ * ends. */
 static void fork_cut(struct tw_proc *me)
 {
 	for (size_t i = 0; i < sizeof(fork_state->refusing) / sizeof(fork_state->refusing[0]); i++)
@@ -207,7 +196,7 @@ static void fork_cut(struct tw_proc *me)
 	tw_me = NULL;
 }
 
-/* What was not copied would look like zeros. */
+/* Pages that were not copied would read as zeros. */
 static void fork_forbid(const struct fork_range *r)
 {
 	size_t pages = r->bytes / FORK_PAGE;
@@ -236,7 +225,7 @@ static void fork_child(void)
 	struct sigaction sa = {.sa_sigaction = fork_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK};
 
 	if (fork_state->child)
-		return; /* a child of one */
+		return; /* the child of a child */
 	fork_state->child = true;
 	fork_variables();
 	if (!fork_state->me)
@@ -246,7 +235,7 @@ static void fork_child(void)
 	sigaction(SIGBUS, &sa, &fork_state->old[1]);
 }
 
-/* ---- beginning ---- */
+/* ---- opening ---- */
 
 void tw_fork_open(void)
 {
@@ -257,7 +246,7 @@ void tw_fork_open(void)
 	if (page == MAP_FAILED || pthread_atfork(fork_prepare, fork_parent, fork_child))
 		tw_fatal("no memory for what forking needs");
 	fork_state = page;
-	fork_state->process = getpid();
+	tw_forked_open();
 }
 
 void tw_fork_process(struct tw_proc *me)
@@ -269,7 +258,7 @@ void tw_fork_copies(void *base, size_t bytes)
 {
 	for (unsigned i = 0; i < fork_state->count; i++)
 		if (fork_state->range[i].base == base) {
-			fork_state->range[i].bytes = bytes; /* opened again, or more of it */
+			fork_state->range[i].bytes = bytes; /* opened again, or extended */
 			return;
 		}
 	if (fork_state->count == FORK_RANGES)

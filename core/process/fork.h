@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* fork.h - children that the program forks.
  *
- * A child is no processor.  It has the program's own variables as they were at the fork, and may do what a child does between fork and
- * exec, or compute with them and exit; the shared memory and the connections remain its parent's.  The memories of the nodes are not
- * mapped in it: whatever uses them, or calls Tweed, ends the child with a sentence, and the job goes on.  Exit handlers of the job do
- * nothing in it.  vfork, posix_spawn, system and popen run nothing of this: their children only exec. */
+ * A child is no processor. It has the program's own variables as they were at the fork, and may do what is allowed
+ * between fork and exec, or compute with them and exit. The shared memory and the connections remain its parent's. The
+ * nodes' memories are not mapped in the child: using them, or calling Tweed, ends the child with a message, and the job
+ * continues. The job's exit handlers do nothing in it. vfork, posix_spawn, system and popen run none of this, because
+ * their children only call exec. */
 #ifndef TW_CORE_PROCESS_FORK_H
 #define TW_CORE_PROCESS_FORK_H
 
@@ -13,24 +14,27 @@
 
 struct tw_proc;
 
-/* tw_fork_open - from now on, forking is prepared for; again: nothing.  Ends the process when it cannot be.
- * tw_fork_process - the process's part of the job; NULL: it has left. */
+/* tw_fork_open - prepare for forks from now on. Later calls do nothing. Ends the process on failure.
+ * tw_fork_process - set the process's part of the job; NULL: it has left. */
 void tw_fork_open(void);
 void tw_fork_process(struct tw_proc *me);
 
-/* tw_fork_copies - a shared mapping holds variables that the program takes for the process's own: children get a private copy of [@base,
- * @base + @bytes), whole pages, as it is at the fork.  Of the shared space it gets the pages that the processor may read; the others are
- * forbidden to it.  Again for the same @base: other @bytes. */
+/* tw_fork_copies - a shared mapping holds variables that are the process's own to the program. Children get a private
+ * copy of the pages of [@base, @base + @bytes) as of the fork. In the shared space they get the pages that the
+ * processor may read; they cannot access the others. A second call for the same @base changes @bytes. */
 void tw_fork_copies(void *base, size_t bytes);
 
-/* tw_fork_fetch - fetch what a child of this processor should find of ranges in the shared space: what the node has, or has had, a copy of,
- * 64 MiB at most.  Forking does so; but where it is done by another thread than the processor's, that one begins with this. */
+/* tw_fork_fetch - fetch the pages of ranges in the shared space that a child of this processor should have: those of
+ * which the node has or had a copy, at most 64 MiB. fork() calls it; a thread other than the processor's that forks has
+ * the processor call it first. */
 void tw_fork_fetch(void);
 
-/* tw_forked - is this process a child of the one that called tw_fork_open?  Costs a system call. */
+/* tw_forked - returns whether this process is a child of the one that called tw_fork_open. Costs a system call. */
 bool tw_forked(void);
+/* tw_forked_open - part of tw_fork_open: this process is the parent. */
+void tw_forked_open(void);
 
-/* tw_fork_refuse - end the child with the sentence. */
+/* tw_fork_refuse - end the child with a message. */
 void tw_fork_refuse(void) __attribute__((noreturn));
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* signals.c - the C library's functions on signals, wrapped: what is asked of a signal that Tweed has taken is kept for what Tweed leaves
- * of it, and such a signal stays out of every mask, for the kernel kills a process that faults with the signal blocked.  The same holds
- * for shared libraries, which find these definitions first. */
+/* signals.c - wraps the C library's functions on signals. Requests for a signal that Tweed has taken are recorded as
+ * the program's action, and such a signal stays out of every mask, because the kernel kills a process that faults with
+ * the signal blocked. Shared libraries use these definitions too, because they are found first. */
 #include "core/base/signals.h"
 #include "core/base/base.h"
 #include "core/process/syscalls.h"
@@ -27,7 +27,7 @@ static struct {
 #undef X
 } next;
 
-/* Also a constructor: dlsym is not for signal handlers. */
+/* Also a constructor: dlsym is not safe in signal handlers. */
 __attribute__((constructor)) void tw_signals_init(void)
 {
 	if (next.epoll_pwait)
@@ -89,7 +89,7 @@ int sigaltstack(const stack_t *restrict stack, stack_t *restrict old)
 	return tw_signal_altstack(stack, old);
 }
 
-/* Copies, as the program's sets may lie in shared memory, where the kernel's accesses do not fault. */
+/* Uses copies: the program's sets may lie in shared memory, where the kernel's accesses do not fault. */
 #define SIG_MASK(name)                                                                                                 \
 	int name(int how, const sigset_t *restrict set, sigset_t *restrict old)                                        \
 	{                                                                                                              \
@@ -105,7 +105,7 @@ int sigaltstack(const stack_t *restrict stack, stack_t *restrict old)
 SIG_MASK(sigprocmask)
 SIG_MASK(pthread_sigmask)
 
-/* The other calls cannot come before the constructor. */
+/* The remaining calls cannot happen before the constructor. */
 int sigsuspend(const sigset_t *set)
 {
 	sigset_t some;

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* syscalls.c - the C library's system calls, wrapped: under a backend without TW_FAULT_SYSCALLS the kernel answers
- * EFAULT when a buffer lacks rights, so buffers in shared memory are touched first.  A buffer elsewhere costs two
- * compares.
+/* syscalls.c - wraps the C library's system calls. Under a backend without TW_FAULT_SYSCALLS the kernel returns EFAULT
+ * when a buffer lacks rights, so buffers in shared memory are touched first. A buffer elsewhere costs two comparisons.
  *
- * Touching is enough but for two cases.  Resolving a later page's fault may take rights from an earlier one, when the
- * protocol runs short of twins: so touching goes round twice, and a call that answers EFAULT is made again.  And a
- * transfer larger than all twins cannot be touched as a whole: regular files and stdio go in pieces.
+ * Touching suffices except in two cases. Resolving a later page's fault may take rights from an earlier page, when the
+ * protocol runs short of twins; hence two rounds of touching, and calls that return EFAULT are repeated. A transfer
+ * larger than all twins cannot be touched as a whole; hence regular files and stdio are transferred in pieces.
  *
  * What the kernel has stored is announced to the log of stores (core/memory/stores.h). */
-#undef _FORTIFY_SOURCE /* its inline wrappers have the names we define */
+#undef _FORTIFY_SOURCE /* its inline wrappers have the names defined here */
 /* Both names of each call are defined here: neither may be redirected to the other. */
 #undef _FILE_OFFSET_BITS
 
@@ -36,7 +35,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* The part of [ptr, ptr + len) in trapped shared memory; false when there is none. */
+/* Find the part of [ptr, ptr + len) in trapped shared memory. Returns false when there is none. */
 static bool sys_clip(const void *ptr, size_t len, char **start, char **end)
 {
 	const struct tw_proc *me = tw_me;
@@ -51,11 +50,11 @@ static bool sys_clip(const void *ptr, size_t len, char **start, char **end)
 	return *start < *end;
 }
 
-/* A store that changes nothing, also when another processor of the node is writing the byte.  Not fetch_or(0): a
- * compiler may make that a load. */
+/* A store that changes nothing, even when another processor of the node writes the byte. Not fetch_or(0), which a
+ * compiler may turn into a load. */
 static void sys_store_same(char *at)
 {
-	char seen = 0; /* a guess, as a load first would fault on its own */
+	char seen = 0; /* a guess: a load first would fault separately */
 	while (!__atomic_compare_exchange_n(at, &seen, seen, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		;
 }
@@ -93,25 +92,20 @@ void tw_syscalls_init(void) {}
 #else
 
 #define SYS_TRIES 16
-#define SYS_PIECE ((size_t)1 << 20) /* of a transfer, touched at a time */
+#define SYS_PIECE ((size_t)1 << 20) /* bytes of a transfer that are touched at a time */
 
 #undef fread_unlocked /* macros, when optimizing */
 #undef fwrite_unlocked
 
-/* What is wrapped. */
-#define SYS_NAMES(X)                                                                                                   \
-	X(read)                                                                                                        \
-	X(write)                                                                                                       \
-	X(pread)                                                                                                       \
-	X(pwrite)                                                                                                      \
-	X(pread64)                                                                                                     \
-	X(pwrite64)                                                                                                    \
-	X(readv)                                                                                                       \
-	X(writev) X(preadv) X(pwritev) X(preadv64) X(pwritev64) X(recv) X(send) X(recvfrom) X(sendto) X(recvmsg)       \
-	    X(sendmsg) X(fread) X(fwrite) X(fread_unlocked) X(fwrite_unlocked) X(fputs) X(puts) X(stat) X(lstat)       \
-	        X(fstat) X(fstatat) X(stat64) X(lstat64) X(fstat64) X(fstatat64) X(open) X(open64) X(openat)           \
-	            X(openat64) X(fopen) X(fopen64) X(access) X(unlink) X(getcwd) X(readlink) X(getrandom)             \
-	                X(getrusage) X(poll)
+/* The wrapped functions. */
+/* clang-format off */
+#define SYS_NAMES(X) \
+	X(read) X(write) X(pread) X(pwrite) X(pread64) X(pwrite64) X(readv) X(writev) X(preadv) X(pwritev) \
+	X(preadv64) X(pwritev64) X(recv) X(send) X(recvfrom) X(sendto) X(recvmsg) X(sendmsg) X(fread) X(fwrite) \
+	X(fread_unlocked) X(fwrite_unlocked) X(fputs) X(puts) X(stat) X(lstat) X(fstat) X(fstatat) X(stat64) \
+	X(lstat64) X(fstat64) X(fstatat64) X(open) X(open64) X(openat) X(openat64) X(fopen) X(fopen64) X(access) \
+	X(unlink) X(getcwd) X(readlink) X(getrandom) X(getrusage) X(poll)
+/* clang-format on */
 
 static struct {
 #define X(name) __typeof__(name) *name;
@@ -130,7 +124,7 @@ static void sys_find(const char *name, void **where)
 	_exit(1);
 }
 
-/* Also a constructor: dlsym is not for signal handlers, in which these functions may be called first. */
+/* Also a constructor: dlsym is not safe in signal handlers, where these functions may be called first. */
 __attribute__((constructor)) void tw_syscalls_init(void)
 {
 	if (sys_ready)
@@ -141,7 +135,7 @@ __attribute__((constructor)) void tw_syscalls_init(void)
 	sys_ready = true;
 }
 
-/* Touch a buffer if the backend needs it.  Not zero when (part of) it is shared. */
+/* Touch a buffer if the backend needs it. Returns 0 when no part of it is shared. */
 static unsigned sys_buffer(const void *ptr, size_t len, bool write)
 {
 	char *start, *end;
@@ -173,7 +167,7 @@ static unsigned sys_message(const struct msghdr *m, bool write)
 	       sys_buffer(m->msg_control, m->msg_controllen, write) | sys_vector(m->msg_iov, (int)m->msg_iovlen, write);
 }
 
-/* Announce what a call has stored: nothing when @len is negative. */
+/* Announce what a call has stored; nothing when @len is negative. */
 static void sys_stored(const void *ptr, ssize_t len)
 {
 	if (len > 0)
@@ -205,7 +199,7 @@ static void sys_stored_from(const void *buf, ssize_t len, const void *from, sock
 	}
 }
 
-/* What a call on @fd has answered. */
+/* Handle the result of a call on @fd. */
 static ssize_t sys_on(int fd, ssize_t result)
 {
 	if (result == -1 && errno == EBADF && fd >= 0 && tw_syscalls_no_descriptor)
@@ -213,8 +207,8 @@ static ssize_t sys_on(int fd, ssize_t result)
 	return result;
 }
 
-/* The body of a wrapper.  @touch: an expression that touches every buffer; not zero when one is shared.  @stored: one
- * that announces what a call with @result has stored. */
+/* The body of a wrapper. @touch: an expression that touches every buffer; 0 when none is shared. @stored: one that
+ * announces what a call with @result has stored. */
 #define SYS_RETURN_STORED(type, touch, call, stored)                                                                   \
 	unsigned shared, tries = 0;                                                                                    \
 	type result;                                                                                                   \
@@ -242,13 +236,13 @@ static ssize_t sys_transfer_once(enum sys_op op, int fd, void *buf, size_t n, of
 		sys_on(fd, r);
 		if (r >= 0 || errno != EFAULT || !shared || tries == SYS_TRIES)
 			return r;
-		/* Perhaps fewer pages can be had at once: the beginning of the transfer is better than nothing. */
+		/* Possibly fewer pages are available at once: transfer only the beginning. */
 		if (tries && n > 1)
 			n /= 2;
 	}
 }
 
-/* Regular files never make a second call wait, so there, and only there, a transfer is completed in pieces. */
+/* A second call never blocks on a regular file; only there a transfer is completed in pieces. */
 static ssize_t sys_transfer(enum sys_op op, int fd, void *buf, size_t n, off_t at)
 {
 	char *start, *end;
@@ -281,7 +275,7 @@ ssize_t write(int fd, const void *buf, size_t n)
 	return sys_transfer(SYS_WRITE, fd, (void *)buf, n, 0);
 }
 
-/* off_t and off64_t are the same on the 64-bit machines this library is for. */
+/* off_t and off64_t are the same on 64-bit machines. */
 #define SYS_POSITIONED(suffix)                                                                                         \
 	ssize_t pread##suffix(int fd, void *buf, size_t n, off_t at)                                                   \
 	{                                                                                                              \
@@ -352,7 +346,7 @@ ssize_t sendmsg(int fd, const struct msghdr *m, int flags)
 	SYS_RETURN(ssize_t, sys_message(m, false), sys_on(fd, next.sendmsg(fd, m, flags)));
 }
 
-/* The C library moves large blocks between file and buffer without a copy; an EFAULT would be final. */
+/* The C library moves large blocks between file and buffer without a copy, and an EFAULT would be final. */
 #define SYS_STDIO(name, constant, write)                                                                               \
 	size_t name(constant void *restrict buf, size_t size, size_t n, FILE *restrict f)                              \
 	{                                                                                                              \
@@ -413,8 +407,8 @@ int puts(const char *s)
 SYS_STAT()
 SYS_STAT(64)
 
-/* libfabric looks through the kernel's symbols for the module of GPUs whose memory verbs could register, twice in each process: 10,600 reads
- * of 4 KiB.  No such memory is Tweed's. */
+/* libfabric searches the kernel's symbols, twice in each process, for the module of GPUs whose memory verbs could
+ * register: 10,600 reads of 4 KiB. Tweed uses no such memory. */
 static bool sys_spared(const char *path, const void *caller)
 {
 	if (!tw_fd_by_library(caller) || strcmp(path, "/proc/kallsyms") != 0)
@@ -446,7 +440,7 @@ static bool sys_spared(const char *path, const void *caller)
 	{                                                                                                              \
 		const void *caller = __builtin_return_address(0);                                                      \
 		sys_string(path);                                                                                      \
-		return sys_spared(path, caller) ? NULL : next.fopen##suffix(path, mode);                                \
+		return sys_spared(path, caller) ? NULL : next.fopen##suffix(path, mode);                               \
 	}
 SYS_OPEN()
 SYS_OPEN(64)

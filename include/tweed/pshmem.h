@@ -1,3 +1,3 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* For profilers: the names pshmem_... are in the same header. */
+/* For profilers: shmem.h declares the names pshmem_..., too. */
 #include "shmem.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shared_heap.h - included by `tweed cc --shared-heap` before each source: malloc and its kin are those of
+/* shared_heap.h - included by `tweed cc --shared-heap` before each source: malloc and its kin become those of
  * runtime/shared_heap.c. */
 #ifndef __ASSEMBLER__
 #ifdef __cplusplus

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* shmem.h - OpenSHMEM 1.5, for C and C++.
  *
- * Build with `tweed oshcc` (or `tweed oshc++`), run with `tweed oshrun -n PES PROGRAM`; without a launcher a program is one PE.
- * The specification is the manual; here is what it leaves open.  doc/guide/openshmem.md says how it is done.
+ * Build with `tweed oshcc` (or `tweed oshc++`), run with `tweed oshrun -n PES PROGRAM`; without a launcher a program is
+ * one PE.  The specification is the manual; this header states what it leaves open.  doc/guide/openshmem.md describes
+ * the implementation.
  *
- * Symmetric are: what shmem_malloc and its kin return, and the global and static variables of the executable.  Each function is also
- * there as pshmem_..., and shmem_... may be defined by a profiler in its place.  Wrong PE numbers and addresses that are not
- * symmetric end the job with a sentence.  All prototypes come from the table in shmem_types.h. */
+ * Symmetric memory is what shmem_malloc and its kin return, and the global and static variables of the executable and
+ * of shared libraries that `tweed oshcc -shared` built.  Each function is also available as pshmem_..., so that a
+ * profiler can define shmem_... itself.  A PE number out of range, or an address that is not symmetric, ends the job
+ * with a sentence.  All prototypes come from the table in shmem_types.h. */
 #ifndef TWEED_SHMEM_H
 #define TWEED_SHMEM_H
 
@@ -27,7 +29,7 @@ extern "C" {
 #define SHMEM_THREAD_SERIALIZED 2
 #define SHMEM_THREAD_MULTIPLE   3
 
-/* Options of contexts, bits; hints of allocations, bits; fields of shmem_team_config_t, bits. */
+/* Bits: options of contexts; hints of allocations; fields of shmem_team_config_t. */
 #define SHMEM_CTX_SERIALIZED        1L
 #define SHMEM_CTX_PRIVATE           2L
 #define SHMEM_CTX_NOSTORE           4L
@@ -45,7 +47,7 @@ extern "C" {
 #define SHMEM_SIGNAL_SET 0
 #define SHMEM_SIGNAL_ADD 1
 
-/* Of work arrays of the deprecated collectives, in elements. */
+/* Sizes of the work arrays of the deprecated collectives, in elements. */
 #define SHMEM_SYNC_VALUE              0L
 #define SHMEM_SYNC_SIZE               64
 #define SHMEM_BARRIER_SYNC_SIZE       SHMEM_SYNC_SIZE
@@ -75,7 +77,8 @@ extern "C" {
 #define _SHMEM_REDUCE_SYNC_SIZE        SHMEM_REDUCE_SYNC_SIZE
 #define _SHMEM_REDUCE_MIN_WRKDATA_SIZE SHMEM_REDUCE_MIN_WRKDATA_SIZE
 
-/* A team: PEs of the job, numbered from 0.  TEAM_SHARED has those of this node, whose memory shmem_ptr gives. */
+/* A team: PEs of the job, numbered from 0.  SHMEM_TEAM_SHARED holds the PEs of this node, whose memory shmem_ptr
+ * gives. */
 typedef struct shmem_team *shmem_team_t;
 extern struct shmem_team tws_team_world, tws_team_shared;
 #define SHMEM_TEAM_WORLD   (&tws_team_world)
@@ -85,8 +88,8 @@ typedef struct {
 	int num_contexts;
 } shmem_team_config_t;
 
-/* A context: operations that quiet completes together, on PEs of one team.  All share the process's connections, on which what goes to one
- * node stays in order, long transfers aside. */
+/* A context: operations on PEs of one team that one quiet completes.  All contexts share the process's connections:
+ * operations on PEs of one node stay in order, except long transfers. */
 typedef struct shmem_ctx *shmem_ctx_t;
 extern struct shmem_ctx tws_ctx_default;
 #define SHMEM_CTX_DEFAULT (&tws_ctx_default)
@@ -97,13 +100,15 @@ __extension__ typedef float _Complex tws_complexf;
 
 #include "shmem_types.h"
 
-#define TWS_DECLARE(R, NAME, ARGS) extern R shmem_##NAME ARGS; extern R pshmem_##NAME ARGS;
+#define TWS_DECLARE(R, NAME, ARGS)                                                                                     \
+	extern R shmem_##NAME ARGS;                                                                                    \
+	extern R pshmem_##NAME ARGS;
 #define TWS_DECLARE_END(R, NAME, ARGS)                                                                                 \
 	extern R shmem_##NAME ARGS __attribute__((noreturn));                                                          \
 	extern R pshmem_##NAME ARGS __attribute__((noreturn));
 
-/* Set-up, queries, cache management (which does nothing); shmem_global_exit ends all PEs, with @status.  start_pes, deprecated, is
- * shmem_init whose shmem_finalize comes when the program ends. */
+/* Setup, queries, cache management (without effect).  shmem_global_exit ends all PEs with @status.  start_pes,
+ * deprecated, is shmem_init with an implicit shmem_finalize at the end of the program. */
 TWS_FUNCTIONS_SETUP(TWS_DECLARE)
 TWS_DECLARE_END(void, global_exit, (int status))
 extern void start_pes(int npes);
@@ -119,8 +124,8 @@ extern void shfree(void *ptr);
 /* Teams and contexts.  62 teams may exist at once besides the predefined ones. */
 TWS_FUNCTIONS_TEAM(TWS_DECLARE)
 
-/* Remote memory access.  What is on another node travels when it is completed, when this PE waits for something, or when
- * enough has gathered; shmem_quiet completes it. */
+/* Remote memory access.  An operation on another node's PE is sent when it is completed, when this PE waits for
+ * something, or when enough operations have gathered.  shmem_quiet completes operations. */
 #define TWS_X(T, N) TWS_FUNCTIONS_RMA(TWS_DECLARE, T, N)
 TWS_TYPES_RMA(TWS_X)
 #undef TWS_X
@@ -128,7 +133,7 @@ TWS_TYPES_RMA(TWS_X)
 TWS_SIZES(TWS_X)
 #undef TWS_X
 TWS_FUNCTIONS_MEM(TWS_DECLARE)
-/* Atomics, by the owner's node.  Words that are used so are not to be written otherwise at the same time. */
+/* Atomics, executed by the node of the word.  Other writes to such a word must not be concurrent. */
 #define TWS_X(T, N) TWS_FUNCTIONS_EXTENDED(TWS_DECLARE, T, N)
 TWS_TYPES_EXTENDED(TWS_X)
 #undef TWS_X
@@ -138,7 +143,7 @@ TWS_TYPES_AMO(TWS_X)
 #define TWS_X(T, N) TWS_FUNCTIONS_BITWISE(TWS_DECLARE, T, N)
 TWS_TYPES_BITWISE(TWS_X)
 #undef TWS_X
-/* The same by deprecated names. */
+/* Deprecated names of the same functions. */
 #define TWS_X(T, N) TWS_FUNCTIONS_OLD_EXTENDED(TWS_DECLARE, T, N)
 TWS_TYPES_EXTENDED(TWS_X)
 #undef TWS_X
@@ -146,7 +151,8 @@ TWS_TYPES_EXTENDED(TWS_X)
 TWS_TYPES_AMO(TWS_X)
 #undef TWS_X
 
-/* Order, completion, signals; waiting for, and testing, variables of one's own.  Waits spin, then yield, then sleep. */
+/* Order, completion, signals; waits for, and tests of, this PE's own variables.  A wait spins, then yields the
+ * processor, then sleeps. */
 TWS_FUNCTIONS_ORDER(TWS_DECLARE)
 #define TWS_X(T, N) TWS_FUNCTIONS_SYNC(TWS_DECLARE, T, N)
 TWS_TYPES_SYNC(TWS_X)
@@ -154,10 +160,10 @@ TWS_TYPES_SYNC(TWS_X)
 #define TWS_X(T, N) TWS_FUNCTIONS_OLD_WAIT(TWS_DECLARE, T, N)
 TWS_TYPES_OLD_WAIT(TWS_X)
 #undef TWS_X
-/* Locks, first come, first served; a waiter spins on its own copy of the variable. */
+/* Locks, in order of request.  A waiter spins on its own copy of the variable. */
 TWS_FUNCTIONS_LOCK(TWS_DECLARE)
 
-/* Collectives, of teams and, deprecated, of active sets. */
+/* Collectives of teams, and the deprecated ones of active sets. */
 TWS_FUNCTIONS_BARRIER(TWS_DECLARE)
 #define TWS_X(T, N) TWS_FUNCTIONS_COLLECTIVE(TWS_DECLARE, T, N)
 TWS_TYPES_RMA(TWS_X)
@@ -190,7 +196,7 @@ static inline int shmem_sync(shmem_team_t team)
 {
 	return shmem_team_sync(team);
 }
-#elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 199901L && !defined(TWS_NO_GENERIC) /* gcc and clang have it in C99 */
+#elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 199901L && !defined(TWS_NO_GENERIC) /* gcc, clang: in C99 too */
 #include "shmem_generic.h"
 #endif
 

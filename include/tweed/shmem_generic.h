@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shmem_generic.h - C11's generic names, in C99 too: shmem_put(dest, ...) is shmem_TYPENAME_put by the type of its first pointer.
+/* shmem_generic.h - C11's generic names, in C99 too: shmem_put(dest, ...) selects shmem_TYPENAME_put by the type of its
+ * first pointer.
  *
- * For each name: what a type T of name N chooses, without and with a context; and the choice. */
+ * For each name: what a type T of name N selects, without and with a context; then the selection. */
 #ifndef TWEED_SHMEM_GENERIC_H
 #define TWEED_SHMEM_GENERIC_H
 
@@ -10,7 +11,7 @@
 #define TWS_FIRST(a, ...) a
 #define TWS_SECOND(a, b, ...) b
 
-/* Chosen where no type fits: a call does not compile. */
+/* Selected where no type fits: the call does not compile. */
 extern int tws_no_function_for_this_type(void);
 
 #define TWS_CHOOSE(TYPES, NAME, POINTER) \

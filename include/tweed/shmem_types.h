@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shmem_types.h - the one table of OpenSHMEM's typed functions.
+/* shmem_types.h - the table of OpenSHMEM's typed functions.
  *
- * Types first: TWS_TYPES_...(X) lists X(type, name in functions), as the specification's tables do.  The first part of each list has
- * every C type once, which is what C11's selection needs; the second are other names of the same types.
+ * Types: TWS_TYPES_...(X) lists X(type, name in functions), as the specification's tables do.  The first part of each
+ * list has every C type once, as C11's generic selection requires.  The second part has other names of the same types.
  *
- * Then functions: TWS_FUNCTIONS_...(F, T, N) lists F(result, name without its prefix, arguments) for type T of name N.  The
- * prototypes (shmem.h), the names shmem_ and pshmem_, and the weak aliases (pgas/shmem/) all come from here. */
+ * Functions: TWS_FUNCTIONS_...(F, T, N) lists F(result, name without its prefix, arguments) for type T of name N.  The
+ * prototypes (shmem.h), the names shmem_ and pshmem_, and the weak aliases (pgas/shmem/) all come from this table. */
 #ifndef TWEED_SHMEM_TYPES_H
 #define TWEED_SHMEM_TYPES_H
 
@@ -18,7 +18,7 @@
 	X(uint8_t, uint8) X(uint16_t, uint16) X(uint32_t, uint32) X(uint64_t, uint64) X(size_t, size) X(ptrdiff_t, ptrdiff)
 #define TWS_TYPES_WORDS(X) X(int32_t, int32) X(int64_t, int64) X(uint32_t, uint32) X(uint64_t, uint64) X(size_t, size) X(ptrdiff_t, ptrdiff)
 
-/* Remote memory access, and all other collectives than reductions: "standard RMA types". */
+/* Remote memory access, and collectives other than reductions: "standard RMA types". */
 #define TWS_TYPES_RMA_ONCE(X) \
 	X(float, float) X(double, double) X(long double, longdouble) X(char, char) X(signed char, schar) X(short, short) \
 	X(int, int) X(long, long) X(long long, longlong) X(unsigned char, uchar) X(unsigned short, ushort) \
@@ -64,7 +64,7 @@
 
 /* ---- functions ---- */
 
-/* Each that takes a context has a twin that does not. */
+/* Each function with a context has a twin without. */
 #define TWS_BOTH(F, R, NAME, ...) \
 	F(R, NAME, (__VA_ARGS__)) \
 	F(R, ctx_##NAME, (shmem_ctx_t ctx, __VA_ARGS__))
@@ -177,7 +177,7 @@
 #define TWS_FUNCTIONS_TO_ALL_ORDER(F, T, N) TWS_TO_ALL(F, T, N, min) TWS_TO_ALL(F, T, N, max)
 #define TWS_FUNCTIONS_TO_ALL_SUM(F, T, N) TWS_TO_ALL(F, T, N, sum) TWS_TO_ALL(F, T, N, prod)
 
-/* Those without a type. */
+/* Functions without a type. */
 #define TWS_FUNCTIONS_SETUP(F) \
 	F(void, init, (void)) \
 	F(int, init_thread, (int requested, int *provided)) \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The header of extensions, in programs for other libraries.  There are none here: what is OpenSHMEM 1.5 under such a name has its
- * name of 1.5 in shmem.h. */
+/* shmemx.h - the header of extensions, for programs that were written for other libraries.  There are no extensions:
+ * what OpenSHMEM 1.5 has adopted is in shmem.h under its name of 1.5. */
 #ifndef TWEED_SHMEMX_H
 #define TWEED_SHMEMX_H
 

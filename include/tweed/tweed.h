@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* tweed.h - shared memory for the processors of a cluster.
  *
- * A program that includes this file is started by `tweed run -n NODES -p PROCESSORS PROGRAM ARGS`.  Every processor
- * runs main() in a process of its own; they share the memory that tw_malloc() and its kin return, at equal
- * addresses, and nothing else: globals, stacks and malloc() stay private, unless `tweed cc` was told otherwise
- * (doc/guide/splash.md).
+ * `tweed run -n NODES -p PROCESSORS PROGRAM ARGS` starts a program that includes this file.  Every processor runs
+ * main() in a process of its own.  The processors share the memory that tw_malloc() and its kin return, at equal
+ * addresses.  Everything else is private: globals, stacks and the C library's malloc().  Options of `tweed cc` change
+ * that (doc/guide/splash.md).
  *
- * The memory is coherent for data-race-free programs: when every two conflicting accesses are ordered by the
- * operations below (lock, barrier, flag), the program behaves as if sequentially consistent.  An acquire is what
- * tw_lock_acquire(), tw_flag_wait() and the end of a barrier do; a release is what tw_lock_release(), tw_flag_set()
- * and the start of a barrier do.  tw_malloc_all() and tw_bcast() do both.
+ * The memory is coherent for data-race-free programs: when the operations below (lock, barrier, flag) order every two
+ * conflicting accesses, the program behaves as if sequentially consistent.  tw_lock_acquire(), tw_flag_wait() and the
+ * end of a barrier are acquires.  tw_lock_release(), tw_flag_set() and the start of a barrier are releases.
+ * tw_malloc_all() and tw_bcast() are both.
  *
- * Context: unless said otherwise, a function may be called by the processor's one application thread, between
- * tw_init() and tw_finalize(), and not from a signal handler.  A mistaken call (a destroyed handle, an
- * unlock by a stranger) ends the job with a sentence on standard error.  The same thread alone uses shared memory:
- * other threads, forked children and signal handlers must not (doc/internals/faults.md has the details, and those of system
- * calls). */
+ * Context, unless stated otherwise: a function is called by the processor's one application thread, between tw_init()
+ * and tw_finalize(), and not by a signal handler.  Only this thread may use shared memory: other threads, forked
+ * children and signal handlers must not (details, also of system calls: doc/internals/faults.md).  A call that breaks
+ * these rules (a destroyed handle, release of a lock that the caller does not hold) ends the job with one sentence on
+ * standard error. */
 #ifndef TWEED_H
 #define TWEED_H
 
@@ -35,142 +35,151 @@ extern "C" {
 
 /* ---- the job -------------------------------------------------------------------------------------------------- */
 
-/* tw_init - join the job.  Collective; the first call.
- * @argc, @argv: main()'s arguments, or NULL; Tweed takes none of them away.
- * Blocks until every processor has called it.
- * Returns: 0.  When the program was not started by `tweed run`, or its environment is damaged, prints one sentence
- * and exits with status 2. */
+/* tw_init - join the job.  Collective; the first call.  Blocks until every processor has called it.
+ * @argc, @argv: main()'s arguments, or NULL; they are not changed.
+ * Returns: 0.  When `tweed run` did not start the program, or the environment is damaged, prints one sentence and exits
+ * with status 2. */
 TW_API int tw_init(int *argc, char ***argv);
 
-/* tw_finalize - leave the job.  Collective; a release and a barrier.  Shared memory is gone afterwards.  Returns: 0.
- * Ends the job with a sentence when the caller holds a lock, or when other processors are in tw_barrier_all(),
- * tw_bcast() or tw_malloc_all(). */
+/* tw_finalize - leave the job.  Collective; a release and a barrier.  Shared memory is gone afterwards.
+ * Returns: 0.  Ends the job with a sentence when the caller holds a lock, or when other processors are in
+ * tw_barrier_all(), tw_bcast() or tw_malloc_all(). */
 TW_API int tw_finalize(void);
 
-/* tw_id, tw_count - this processor's number, 0 to tw_count() - 1, and how many processors the job has. */
+/* tw_id, tw_count - this processor's number, 0 to tw_count() - 1; the number of processors of the job. */
 TW_API int tw_id(void);
 TW_API int tw_count(void);
 
-/* tw_node, tw_nodes - this processor's node, 0 to tw_nodes() - 1, and how many nodes the job has.  Processor i is on
+/* tw_node, tw_nodes - this processor's node, 0 to tw_nodes() - 1; the number of nodes of the job.  Processor i is on
  * node i / (tw_count() / tw_nodes()). */
 TW_API int tw_node(void);
 TW_API int tw_nodes(void);
 
-/* tw_abort - end the whole job at once: prints "tweed: node.processor: msg" and ends every process.
- * @code: the job's exit status, 1 to 255; 0 is taken as 1.
- * May be called in any context, also from a signal handler.  Does not return. */
+/* tw_abort - end the whole job at once: print "tweed: node.processor: msg" and end every process.  Does not return.
+ * @code: the job's exit status, 1 to 255; any other value means 1.
+ * Context: any, also a signal handler, before tw_init() and after tw_finalize(). */
 TW_API void tw_abort(int code, const char *msg) __attribute__((noreturn));
 
-/* tw_verified - record whether the program's own check of its answer succeeded; written to the statistics file.
- * The job's verdict is "yes" when at least one processor said true and none said false. */
+/* tw_verified - record in the statistics whether the program's own check of its result succeeded.  The job's verdict is
+ * "yes" when at least one processor passed true and none passed false. */
 TW_API void tw_verified(bool ok);
 
 /* ---- memory --------------------------------------------------------------------------------------------------- */
 
-/* tw_malloc, tw_calloc, tw_realloc, tw_aligned_alloc - shared memory; as the C library's functions of these names.
- * Any processor, any time.  The pointer means the same to every processor, who may use it once the allocator's
- * writes reached it through synchronization.  Blocks are 16-byte aligned at least; blocks of a page
- * (TWEED_PAGE_SIZE) and more are page-aligned.  Blocks of two allocating processors never share a page.  Fresh
- * memory has no home: a page's home becomes the node that first touches it (see tw_home_set); where tw_calloc must
- * store zeroes, it touches.
- * Returns: the block; NULL with errno ENOMEM when TWEED_MEMORY is used up, EINVAL for a bad alignment. */
+/* tw_malloc, tw_calloc, tw_realloc, tw_aligned_alloc - shared memory; semantics of the C library's functions of these
+ * names.  Any processor, any time.
+ * The pointer is valid on every processor.  Another processor may use the block after synchronization has ordered its
+ * use after the allocation.  Blocks are aligned to at least 16 bytes; blocks of at least a page (TWEED_PAGE_SIZE) to a
+ * page.  Blocks that different processors allocated never share a page.  Fresh memory has no home: the first node that
+ * touches a page becomes its home (see tw_home_set).  tw_calloc touches a block where it has to store zeroes.
+ * Returns: the block; NULL with errno ENOMEM when TWEED_MEMORY is used up, or EINVAL when the alignment is not
+ * valid. */
 TW_API void *tw_malloc(size_t bytes) __attribute__((malloc));
 TW_API void *tw_calloc(size_t n, size_t bytes) __attribute__((malloc));
 TW_API void *tw_realloc(void *ptr, size_t bytes);
 TW_API void *tw_aligned_alloc(size_t align, size_t bytes) __attribute__((malloc));
 
-/* tw_free - give a block back; any processor, also one that did not allocate it.  NULL is allowed.  A block of another
- * processor stays here over this processor's next release, returns to its owner at the one after it, and can be
- * allocated again after the owner's next two acquires. */
+/* tw_free - free a block; on any processor, not only the one that allocated it.  NULL is allowed.
+ * A block of another processor stays with the caller over its next release and returns to its owner at the release
+ * after that one.  It can be allocated again after the owner's next two acquires. */
 TW_API void tw_free(void *ptr);
 
-/* tw_malloc_all - tw_calloc(1, bytes) by processor 0, the same pointer returned to all.  Collective; a release, a
- * barrier and an acquire: every processor may use the block at once, and sees it zeroed.
- * Returns: the block, or NULL at every processor with errno ENOMEM. */
+/* tw_malloc_all - processor 0 calls tw_calloc(1, bytes); all processors return its pointer.  Collective; a release, a
+ * barrier and an acquire.  Every processor may use the block at once, and reads zeroes.
+ * Returns: the block, or NULL on every processor with errno ENOMEM. */
 TW_API void *tw_malloc_all(size_t bytes);
 
-/* tw_bcast - copy @len bytes at @ptr of processor @root to @ptr of every other processor; @len, not 0, and @root
- * are the same everywhere.  Collective; a release, a barrier and an acquire.  The memory may be private or shared;
- * when it is shared, @ptr must differ between processors or be unused otherwise. */
+/* tw_bcast - copy @len bytes at @ptr of processor @root to @ptr of every other processor.  Collective; a release, a
+ * barrier and an acquire.  @len, not 0, and @root are the same on all processors.  The memory may be private or shared;
+ * if shared, @ptr must differ between processors, or nothing else may use that memory during the call. */
 TW_API void tw_bcast(void *ptr, size_t len, int root);
 
-/* tw_prefetch - bring the pages of [ptr, ptr + len) here for reading, as a read of each would, but in large pieces.
- * A hint: it changes no value that the program can see, and passes over pages without a home. */
+/* tw_prefetch - fetch the pages of [ptr, ptr + len) for reading, with fewer and larger transfers than reads would.  A
+ * hint: it changes no value, and skips pages without a home.  Does nothing under protocols that cannot prefetch. */
 TW_API void tw_prefetch(const void *ptr, size_t len);
 
-/* tw_pin - let this processor read and write the pages of [ptr, ptr + len) without a fault, also after
- * synchronization, which keeps them coherent as ever: for stacks, and for memory that signal handlers or code between
- * blocked signals touch.  Pins of a page add up; tw_unpin takes one back.  The Cashmere family pins what has its home at
- * this processor's node, or none yet, which it then gets.  Returns: 0; -ENOTSUP where the home is elsewhere, with
- * TWEED_RACE, and under protocols that cannot pin; -EINVAL when the range is empty or not shared memory. */
+/* tw_pin, tw_unpin - keep the pages of [ptr, ptr + len) readable and writable by this processor without a fault, also
+ * after synchronization, and still coherent.  For stacks, and for memory that signal handlers, or code that blocks
+ * signals, access.  Pins of a page are counted; tw_unpin undoes one.  The Cashmere family pins pages whose home is this
+ * processor's node; a page without a home gets its home there.
+ * Returns: 0; -ENOTSUP when the home of a page is another node, with TWEED_RACE, and under protocols that cannot pin;
+ * -EINVAL when the range is empty or not shared memory. */
 TW_API int tw_pin(const void *ptr, size_t len);
 TW_API int tw_unpin(const void *ptr, size_t len);
 
-/* tw_home - the node that holds the master copy of the page of @ptr; -1 when nobody has touched it, when it is not
- * shared memory, and under a protocol without homes (none).  Under 2LMigr and TS it may change at any time. */
+/* tw_home - the node that holds the master copy of the page of @ptr; -1 when the page has no home yet, when @ptr is not
+ * in shared memory, and under a protocol without homes (none).  Under 2LMigr and TS the home may change at any time. */
 TW_API int tw_home(const void *ptr);
 
-/* tw_home_set - make @node the home of every page of [ptr, ptr + len) that nobody touched yet, and of the pages in
- * the same superpages (TWEED_SUPERPAGE).
- * Returns: 0; -EBUSY when some page had a home already, perhaps by its superpage, which it keeps (the others are
- * set); -EINVAL when the range is empty or not shared memory, or the node does not exist. */
+/* tw_home_set - make @node the home of every page of [ptr, ptr + len) that has none, and of the other pages in the same
+ * superpages (TWEED_SUPERPAGE).
+ * Returns: 0; -EBUSY when a page already had a home, perhaps through its superpage: such pages keep it, the others are
+ * set; -EINVAL when the range is empty or not shared memory, or the node does not exist. */
 TW_API int tw_home_set(const void *ptr, size_t len, int node);
 
 /* ---- synchronization -------------------------------------------------------------------------------------------
- * Handles are plain values: they may be copied and kept in shared memory.  Any processor creates and
- * destroys them at any time, thousands of them; use by others must be ordered after creation by synchronization.  A
- * zeroed handle is no object: using it ends the job with a sentence. */
+ * Handles are plain values: they may be copied and stored in shared memory.  Any processor may create and destroy
+ * objects at any time, thousands of them.  Synchronization must order another processor's use after the creation.  A
+ * zeroed handle is not an object; its use ends the job with a sentence. */
 
-typedef struct { uint64_t id; } tw_lock_t;
-typedef struct { uint64_t id; } tw_barrier_t;
-typedef struct { uint64_t id; } tw_flag_t;
+typedef struct {
+	uint64_t id;
+} tw_lock_t;
+typedef struct {
+	uint64_t id;
+} tw_barrier_t;
+typedef struct {
+	uint64_t id;
+} tw_flag_t;
 
-/* tw_lock_create - a new free lock.  As with barriers and flags, no communication; ends the job with a sentence
- * when this node has TWEED_SYNC_OBJECTS objects in use. */
+/* tw_lock_create - a new free lock.  Like the creation of barriers and flags, it needs no communication, and ends the
+ * job with a sentence when TWEED_SYNC_OBJECTS objects of this node are in use. */
 TW_API tw_lock_t tw_lock_create(void);
 /* tw_lock_acquire - wait until the lock is free, take it, acquire.  Not recursive. */
 TW_API void tw_lock_acquire(tw_lock_t lock);
-/* tw_lock_try_acquire - take the lock if that needs no waiting for another holder.  Returns: true when taken
- * (acquire). */
+/* tw_lock_try_acquire - take the lock if no other processor holds it.  Does not wait for a holder.
+ * Returns: true when taken (acquire); false when held. */
 TW_API bool tw_lock_try_acquire(tw_lock_t lock);
-/* tw_lock_release - release, then free the lock; only by the processor that holds it. */
+/* tw_lock_release - release, then free the lock.  Only the processor that holds it may call this. */
 TW_API void tw_lock_release(tw_lock_t lock);
-/* tw_lock_destroy - the lock must be free, and nobody may use it again. */
+/* tw_lock_destroy - destroy a free lock.  It must not be used again. */
 TW_API void tw_lock_destroy(tw_lock_t lock);
 
-/* tw_barrier_all - wait until every processor of the job is here.  A release, then an acquire. */
+/* tw_barrier_all - wait until every processor of the job has called it.  A release, then an acquire. */
 TW_API void tw_barrier_all(void);
 /* tw_barrier_create - a barrier for any @n processors, 1 <= n <= tw_count(). */
 TW_API tw_barrier_t tw_barrier_create(int n);
-/* tw_barrier_wait - wait until n processors are here; reusable at once.  A release, then an acquire. */
+/* tw_barrier_wait - wait until n processors have called it.  Reusable at once.  A release, then an acquire. */
 TW_API void tw_barrier_wait(tw_barrier_t barrier);
-/* tw_barrier_destroy - nobody may wait at it, or use it again.  A participant may call this as soon as its own wait has
- * returned; it waits until the others are let go. */
+/* tw_barrier_destroy - destroy a barrier that will not be used again.  A participant may call this as soon as its own
+ * wait has returned; the call waits until the others have left the barrier. */
 TW_API void tw_barrier_destroy(tw_barrier_t barrier);
 
 /* tw_flag_create - a new flag of value 0. */
 TW_API tw_flag_t tw_flag_create(void);
-/* tw_flag_set - release, then raise the flag to @value for everyone.  A flag only grows: a smaller value changes
- * nothing, and of concurrent setters the greatest value stays. */
+/* tw_flag_set - release, then raise the flag to @value for all processors.  A flag only grows: a smaller value has no
+ * effect, and of concurrent calls the greatest value remains. */
 TW_API void tw_flag_set(tw_flag_t flag, uint64_t value);
-/* tw_flag_wait - wait until the flag is @value or more, then acquire.  Returns: the value seen. */
+/* tw_flag_wait - wait until the flag is at least @value, then acquire.
+ * Returns: the value seen. */
 TW_API uint64_t tw_flag_wait(tw_flag_t flag, uint64_t value);
-/* tw_flag_get - the value now, as far as it has reached this node, without waiting and without acquiring. */
+/* tw_flag_get - the flag's value as known at this node.  Neither waits nor acquires. */
 TW_API uint64_t tw_flag_get(tw_flag_t flag);
-/* tw_flag_destroy - nobody may set it or use it again; processors that wait for a value it has reached are let go. */
+/* tw_flag_destroy - destroy a flag that will not be set or used again.  Processors that still wait for a value which
+ * the flag has reached return from their wait. */
 TW_API void tw_flag_destroy(tw_flag_t flag);
 
 /* ---- statistics ------------------------------------------------------------------------------------------------ */
 
-/* tw_stats_reset - set this processor's counters and times to zero, and start its clock of total time anew.  Call it on
- * every processor after initialization, to measure the parallel part alone. */
+/* tw_stats_reset - set this processor's counters and times to zero and restart its total time.  Called on every
+ * processor after initialization, it limits the measurement to the parallel part. */
 TW_API void tw_stats_reset(void);
 
-/* tw_stats_stop - keep this processor's counters and times as they are now for the statistics, so that a program's own
- * verification is not measured.  Of several calls the last counts; tw_finalize() is one if there was none. */
+/* tw_stats_stop - save this processor's counters and times for the statistics, so that the program's own verification
+ * is not measured.  The last call counts; without any, tw_finalize() does this. */
 TW_API void tw_stats_stop(void);
 
-/* tw_now - seconds since some fixed moment, equal on all processors of one host.  At any time and in any context. */
+/* tw_now - seconds since a fixed moment, equal on all processors of one host.  Any time, any context. */
 TW_API double tw_now(void);
 
 #ifdef __cplusplus

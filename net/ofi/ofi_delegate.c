@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ofi_delegate_serve.c - an endpoint that waits helps its node's server: it does what another one asks of that, and waits for.
+/* ofi_delegate.c - delegation: an endpoint that waits executes a batch in place of its node's server.
  *
- * A processor that waits looks at its port again and again, and its node's server, which shares a core with it, would have to be scheduled in
- * between.  So whoever waits for reads, writes or atomics lends the batch to the endpoint of that node which it has heard last, if it seems to wait.  Nobody knows whether it
- * does: who has no answer after DELEGATE_NS sends the batch to the server, and lends no more until it hears of that endpoint again.
- * Then both may have it, and an atomic is done once: whoever begins claims the batch, in a word of the node's memory for each endpoint of
- * the job, by raising it to the batch's number, and who comes second does nothing (tests/models/delegate.pml).  The first answers.
+ * A waiting processor polls its port all the time, and its node's server, which shares a core with it, would have to
+ * be scheduled in between.  So an endpoint that waits for reads, writes or atomics sends the batch to the endpoint of
+ * that node from which it received the last message, if that one seems to wait.  This is a guess: after DELEGATE_NS
+ * without a reply the batch goes to the server, and delegation stops until that endpoint sends again.  Then both may
+ * have the batch, and its atomics must be executed once: an executor first claims the batch, by raising a word of the
+ * node's memory, one for each endpoint of the job, to the batch's number; the second one finds it claimed and does
+ * nothing (tests/models/delegate.pml).  The one that claimed it answers.
  *
- * Nothing else of the borrower's is under way then, to that node or in its batch, so that no order is lost. */
+ * The batch is the delegating endpoint's only message in flight to that node, and holds neither messages nor notifies,
+ * so no order is lost. */
 #include <string.h>
 
 #include "net/ofi/ofi_endpoint.h"
 #include "net/ofi/server/ofi_memory.h"
 
-#define DELEGATE_NS    60000u /* some round trips: who waits is away for a short while at times */
-#define DELEGATE_MOST  4096u  /* bytes of a batch */
-#define DELEGATE_PENALTY  256u   /* penalty at most */
-#define DELEGATE_HEADS (sizeof(struct ofi_delegated) - sizeof(struct ofi_head))
+#define DELEGATE_NS      60000u /* some round trips: a waiting endpoint does not poll for short whiles */
+#define DELEGATE_MOST    4096u  /* bytes of a batch */
+#define DELEGATE_PENALTY 256u   /* most batches that are not delegated after one in vain */
+#define DELEGATE_HEADS   (sizeof(struct ofi_delegated) - sizeof(struct ofi_head))
 
 bool ofi_delegate(struct tw_net *net, unsigned node, struct ofi_buffer *batch)
 {
@@ -29,7 +32,8 @@ bool ofi_delegate(struct tw_net *net, unsigned node, struct ofi_buffer *batch)
 	    link->answered + 1 != link->sent || link->transferred > link->answered || !o->spin.most_ns ||
 	    net->config.nodes > OFI_DELEGATORS)
 		return false;
-	struct ofi_peer *peer = ofi_peer_of(o->peers, &net->config, node, delegation->candidate - 1, OFI_LANE_DELEGATION);
+	struct ofi_peer *peer =
+	    ofi_peer_of(o->peers, &net->config, node, delegation->candidate - 1, OFI_LANE_DELEGATION);
 	if (peer->state != OFI_CONNECTED || !ofi_peer_may_send(peer, bytes) || (delegation->skip && delegation->skip--))
 		return false;
 	struct ofi_buffer *buffer = ofi_take(&o->port.signals);
@@ -53,8 +57,6 @@ bool ofi_delegate_wait(struct tw_net *net, unsigned node, uint64_t now)
 	struct ofi_delegation *delegation = &link->delegation;
 	struct ofi_buffer *batch = delegation->batch;
 
-	if (!batch)
-		return false;
 	if (now - delegation->since < DELEGATE_NS) {
 		ofi_spin_yield(&o->spin, now);
 		return true;
@@ -84,7 +86,7 @@ int ofi_delegate_reply(struct tw_net *net, const struct ofi_delegated *reply)
 	return error;
 }
 
-/* Do the batch; returns how many bytes of results are at @out. */
+/* Execute the batch; returns the number of bytes of results at @out. */
 static size_t delegate_work(struct tw_net *net, const struct ofi_delegated *request, char *out)
 {
 	const char *at = (const char *)(request + 1), *end = (const char *)request + request->head.bytes;
@@ -100,16 +102,17 @@ static size_t delegate_work(struct tw_net *net, const struct ofi_delegated *requ
 void ofi_delegate_serve(struct tw_net *net, const struct ofi_delegated *request)
 {
 	struct ofi *o = net->priv;
-	struct ofi_peer *peer = ofi_peer_of(o->peers, &net->config, request->head.node, request->head.port, OFI_LANE_DELEGATION);
+	struct ofi_peer *peer =
+	    ofi_peer_of(o->peers, &net->config, request->head.node, request->head.port, OFI_LANE_DELEGATION);
 	struct ofi_buffer *buffer = NULL;
 
 	if (peer->state == OFI_CONNECTED && ofi_peer_may_send(peer, OFI_MESSAGE))
 		buffer = ofi_take(&o->port.signals);
 	if (!buffer)
 		return;
-	o->signaled = true; /* who waits is to look again soon */
+	o->signaled = true; /* the waiting user should poll again soon */
 	if (!ofi_claim(&net->config, net->base, request->head.node, request->head.port, request->batch)) {
-		buffer->head->bytes = sizeof(*buffer->head); /* too late, but here */
+		buffer->head->bytes = sizeof(*buffer->head); /* too late, but it shows that this endpoint polls */
 		ofi_peer_send(net, peer, buffer, OFI_ACK);
 		return;
 	}
@@ -119,14 +122,4 @@ void ofi_delegate_serve(struct tw_net *net, const struct ofi_delegated *request)
 	o->delegate_push |= reply->head.bytes > o->port.inject;
 	if (!ofi_peer_send(net, peer, buffer, OFI_DELEGATE_REPLY))
 		ofi_signal_lost(o, request->head.node);
-}
-
-void ofi_delegate_push(struct tw_net *net)
-{
-	struct ofi *o = net->priv;
-
-	if (!o->delegate_push)
-		return;
-	o->delegate_push = false;
-	ofi_signals_push(net);
 }

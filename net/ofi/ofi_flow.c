@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ofi_flow.c - started operations over ofi.
  *
- * A flow's mark of a node is the number of the batch whose answer says that all is done: the batch that the operation is in, or for the
- * provider's writes the next, which arrives behind them.  The provider's transfers are counted: their local memory is theirs until
- * they are over. */
+ * A flow's mark of a node is the number of the batch whose answer says that everything is done: the batch that has the
+ * operation, or for the provider's writes the next one, which arrives behind them.  The provider's transfers are
+ * counted: their local memory belongs to the provider until they are complete. */
 #include "net/flow.h"
 #include "net/ofi/ofi_endpoint.h"
 
-#define FLOW_EVENTS 16u /* taken by a look that does not wait */
+#define FLOW_EVENTS 16u /* handled by a poll that does not wait */
 
 void ofi_start(struct tw_net *net, struct tw_net_flow *flow, const struct tw_net_work *w)
 {
@@ -19,7 +19,7 @@ void ofi_start(struct tw_net *net, struct tw_net_flow *flow, const struct tw_net
 		tw_flow_count_amo(net, w);
 		if (w->local)
 			ofi_amo_result(net, w->node, w->offset, w->op, (unsigned)w->len, w->value, w->expect, w->local,
-			            (uint32_t)w->len);
+			               (uint32_t)w->len);
 		else
 			ofi_amo_post(net, w->node, w->offset, w->op, (unsigned)w->len, w->value, w->expect);
 	} else if (direct && w->kind != TW_NET_PUT) {

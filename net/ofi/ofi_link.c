@@ -6,7 +6,7 @@
 
 #include "core/base/word_copy.h"
 
-/* Results that end at @end go where reads want them. */
+/* Store results from @result to @end where reads want them. */
 static int link_results(struct ofi_link *link, const char *result, const char *end)
 {
 	while (result < end) {
@@ -29,7 +29,7 @@ static int link_reply(struct ofi_link *link, const struct ofi_reply *reply, size
 	if (!link->session || !ofi_sealed(&link->key, &reply->head, bytes) || number < link->answered ||
 	    number > link->sent || reply->placed < link->placed || reply->placed > link->puts ||
 	    (number == link->answered && bytes > sizeof(*reply)))
-		return 0; /* heard before */
+		return 0; /* received before, or not from this session */
 	int error = link_results(link, (const char *)(reply + 1), (const char *)reply + bytes);
 	if (error)
 		return error;
@@ -51,8 +51,8 @@ int ofi_link_delegated(struct ofi_link *link, const struct ofi_delegated *reply)
 static void link_welcome(struct ofi_link *link, const struct tw_net_config *config, const struct ofi_welcome *welcome,
                          size_t bytes)
 {
-	if (link->session || bytes != sizeof(*welcome) || welcome->head.number != link->handshake || !welcome->session ||
-	    !ofi_proves(config->secret, &welcome->head, bytes))
+	if (link->session || bytes != sizeof(*welcome) || welcome->head.number != link->handshake ||
+	    !welcome->session || !ofi_proves(config->secret, &welcome->head, bytes))
 		return;
 	link->session = welcome->session;
 	link->memory = welcome->memory;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ofi_open.c - an endpoint greets every node's server, and takes leave of them. */
+/* ofi_open.c - an endpoint opens: a handshake with every node's server; and closes. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,11 +9,17 @@
 #include "net/map.h"
 #include "net/ofi/ofi_endpoint.h"
 
-#define OFI_SENDS_MORE    16u          /* than open batches */
-#define OFI_RECEIVES_MORE 16u          /* than three answers of each node */
-#define OFI_HANDSHAKE_NS      10000000000u /* until a server has answered */
+#define OFI_SENDS_MORE    16u          /* send buffers beyond one open batch for each node */
+#define OFI_RECEIVES_MORE 16u          /* receive buffers beyond three for each node */
+#define OFI_HANDSHAKE_NS  10000000000u /* longest wait for a server's answer */
 
-static int ofi_handshake_with(struct tw_net *net, unsigned node)
+static const struct ofi_upcalls open_upcalls = {.introduced = ofi_peer_accept,
+                                                .disconnected = ofi_peer_broken,
+                                                .delegated = ofi_delegate_serve,
+                                                .delegate_reply = ofi_delegate_reply,
+                                                .delegate_wait = ofi_delegate_wait};
+
+static int open_handshake(struct tw_net *net, unsigned node)
 {
 	struct ofi *o = net->priv;
 	struct ofi_link *link = &o->link[node];
@@ -35,10 +41,10 @@ static int ofi_handshake_with(struct tw_net *net, unsigned node)
 	if (error)
 		return -EINVAL;
 	handshake->head = (struct ofi_head){.number = link->handshake,
-	                                .bytes = (uint16_t)(offsetof(struct ofi_handshake, address) + address),
-	                                .kind = OFI_HANDSHAKE,
-	                                .node = (uint16_t)net->config.node,
-	                                .port = (uint8_t)net->config.port};
+	                                    .bytes = (uint16_t)(offsetof(struct ofi_handshake, address) + address),
+	                                    .kind = OFI_HANDSHAKE,
+	                                    .node = (uint16_t)net->config.node,
+	                                    .port = (uint8_t)net->config.port};
 	handshake->server = node;
 	memcpy(handshake->address, o->port.address.bytes, address);
 	ofi_prove(net->config.secret, &handshake->head);
@@ -46,15 +52,15 @@ static int ofi_handshake_with(struct tw_net *net, unsigned node)
 	return 0;
 }
 
-/* Greet every server, and wait until all have answered. */
-static int ofi_handshake_all(struct tw_net *net)
+/* A handshake with every server.  Returns 0 or -errno, logged. */
+static int open_handshakes(struct tw_net *net)
 {
 	struct ofi *o = net->priv;
 	uint64_t until = tw_time_ns() + OFI_HANDSHAKE_NS;
 	int error;
 
 	for (unsigned node = 0; node < net->config.nodes; node++)
-		if (!ofi_own(net, node) && (error = ofi_handshake_with(net, node)))
+		if (!ofi_own(net, node) && (error = open_handshake(net, node)))
 			return error;
 	for (unsigned node = 0; node < net->config.nodes; node++) {
 		while (!ofi_own(net, node) && !o->link[node].session) {
@@ -71,7 +77,7 @@ static int ofi_handshake_all(struct tw_net *net)
 	return 0;
 }
 
-static void ofi_release(struct tw_net *net)
+static void open_release(struct tw_net *net)
 {
 	struct ofi *o = net->priv;
 
@@ -102,6 +108,7 @@ int ofi_open(struct tw_net *net)
 		return error;
 	}
 	net->priv = o;
+	o->upcalls = &open_upcalls;
 	o->spin = ofi_spin_new(config->spin_ns);
 	o->self = ofi_mailbox(net, config->port);
 	error = ofi_port_open(&o->port, config, OFI_SENDS_MORE + config->nodes, OFI_SIGNALS_MORE + config->nodes,
@@ -112,11 +119,11 @@ int ofi_open(struct tw_net *net)
 		free(o);
 		return error;
 	}
-	error = ofi_handshake_all(net);
+	error = open_handshakes(net);
 	if (!error)
 		error = ofi_peers_open(net);
 	if (error)
-		ofi_release(net);
+		open_release(net);
 	return error;
 }
 
@@ -130,5 +137,5 @@ void ofi_close(struct tw_net *net)
 	for (unsigned node = 0; node < net->config.nodes; node++)
 		ofi_wait(net, node, &o->link[node].answered, o->link[node].sent);
 	ofi_peers_leave(net);
-	ofi_release(net);
+	open_release(net);
 }

@@ -47,14 +47,14 @@ void ofi_peer_know_back(struct ofi_peers *m, const struct tw_net_config *config,
 	ofi_key_between(config->secret, &card, m->card.session, config->node, config->port, peer->lane, &peer->key);
 }
 
-/* ---- telling ---- */
+/* ---- sending ---- */
 
 void ofi_peer_head(const struct ofi_peers *m, const struct ofi_peer *peer, const struct tw_net_config *config,
                    enum ofi_kind kind, struct ofi_head *head)
 {
-	bool greets = kind == OFI_INTRODUCE;
+	bool introduces = kind == OFI_INTRODUCE;
 
-	*head = (struct ofi_head){.number = greets ? m->card.session : peer->sent + ofi_peer_weight(head->bytes),
+	*head = (struct ofi_head){.number = introduces ? m->card.session : peer->sent + ofi_peer_weight(head->bytes),
 	                          .bytes = head->bytes,
 	                          .kind = (uint8_t)kind,
 	                          .ask = (uint8_t)peer->received,
@@ -72,11 +72,11 @@ void ofi_peer_sent(struct ofi_peers *m, struct ofi_peer *peer, const struct ofi_
 	peer->acked_back = peer->received;
 }
 
-/* ---- hearing ---- */
+/* ---- receiving ---- */
 
-/* The first greeting is taken, and no other: an endpoint opens once. */
+/* Only the first introduction is accepted: an endpoint opens once. */
 static int peer_handshake(const struct ofi_peers *m, struct ofi_peer *peer, const struct tw_net_config *config,
-                        const struct ofi_head *head, size_t bytes)
+                          const struct ofi_head *head, size_t bytes)
 {
 	struct ofi_key key;
 
@@ -89,17 +89,19 @@ static int peer_handshake(const struct ofi_peers *m, struct ofi_peer *peer, cons
 	return OFI_PEER_CONNECTED;
 }
 
-/* Is [offset, offset + bytes) where this endpoint may be told something? */
+/* Is [offset, offset + bytes) memory that a put with signal to this endpoint may change? */
 static bool peer_memory(const struct tw_net *net, uint64_t offset, uint64_t bytes)
 {
-	return offset >= net->signal_at && bytes <= net->signal_bytes && offset - net->signal_at <= net->signal_bytes - bytes;
+	return offset >= net->signal_at && bytes <= net->signal_bytes &&
+	       offset - net->signal_at <= net->signal_bytes - bytes;
 }
 
 static int peer_signal(const struct tw_net *net, const struct ofi_signal *signal, size_t bytes)
 {
 	const char *data = (const char *)(signal + 1);
 
-	if ((bytes && !peer_memory(net, signal->offset, bytes)) || signal->word % 8 || !peer_memory(net, signal->word, 8))
+	if ((bytes && !peer_memory(net, signal->offset, bytes)) || signal->word % 8 ||
+	    !peer_memory(net, signal->word, 8))
 		return -EPROTO;
 	tw_words_store(net->base + signal->offset, data, bytes);
 	atomic_store((_Atomic uint64_t *)(void *)(net->base + signal->word), signal->value);

@@ -1,46 +1,46 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ofi_peer.h - endpoints of the ofi transport that tell each other (net/ofi/ofi_wire.h): what one knows of another, and what it does with
- * messages: bytes in, a part of its node's memory out.  No libfabric here; one thread.
+/* ofi_peer.h - a peer: another endpoint, reached without its server (net/ofi/ofi_wire.h); what its messages do: bytes
+ * in, a part of this node's memory changed.  No libfabric here; one thread.
  *
- * Who tells never waits for who hears, for that one may compute: messages are numbered by weight, and beyond OFI_UNACKED that the
- * other has not heard the next one is refused.  Each message says how many its sender has heard; whoever has nothing to tell says that alone,
- * at half of them. */
+ * Senders never block, because the peer may compute.  Sequence numbers advance by weight; beyond OFI_UNACKED
+ * unacknowledged, messages are refused.  Every message acknowledges what its sender has received; an endpoint with
+ * nothing to send acknowledges by a message of its own at half of OFI_UNACKED. */
 #ifndef TW_NET_OFI_OFI_PEER_H
 #define TW_NET_OFI_OFI_PEER_H
 
 #include "net/ofi/ofi_wire.h"
 
-#define OFI_UNACKED 64u
-#define OFI_SIGNAL_WEIGHT                                                                                                \
-	2048u /* bytes that weigh 1: all that is unheard fits into what the system keeps of a connection */
-#define OFI_SIGNAL_MOST (OFI_MESSAGE - sizeof(struct ofi_signal)) /* bytes of data */
+#define OFI_UNACKED       64u
+#define OFI_SIGNAL_WEIGHT 2048u /* bytes of weight 1: unacknowledged messages fit into the system's buffers */
+#define OFI_SIGNAL_MOST   (OFI_MESSAGE - sizeof(struct ofi_signal)) /* bytes of data */
 
 struct ofi_peer {
-	uint16_t node; /* whom it is, on which lane */
+	uint16_t node; /* of the endpoint */
 	uint8_t port, lane;
-	/* The way there. */
-	enum { OFI_UNKNOWN, OFI_KNOWN, OFI_CONNECTED, OFI_CLOSED } state; /* CLOSED: we seek none any more */
-	bool asleep; /* it waits for us, and its server alone can wake it */
-	uint64_t to; /* libfabric's number for it */
+	/* To it. */
+	enum { OFI_UNKNOWN, OFI_KNOWN, OFI_CONNECTED, OFI_CLOSED } state; /* CLOSED: not tried again */
+	bool asleep; /* it waits for this endpoint, and only its server can wake it */
+	uint64_t to; /* the port's number for it */
 	struct ofi_key key;
-	uint64_t sent, acked; /* the number of the last message; what it is known to have heard of them */
-	/* The way back. */
-	uint64_t session; /* it has drawn that; 0: no greeting has come */
+	uint64_t sent, acked; /* sequence numbers: of the last message; of the last that is acknowledged */
+	/* From it. */
+	uint64_t session; /* the number that it drew; 0: no introduction has arrived */
 	struct ofi_key its_key;
-	uint64_t received, acked_back; /* the last that we have heard; that it has been told so */
-	bool left;                    /* it tells nothing more */
-	struct ofi_window memory;     /* of its node, at it */
+	uint64_t received, acked_back; /* sequence numbers: of the last message; of the last that was acknowledged */
+	bool left;                     /* it sends nothing more */
+	struct ofi_window memory;      /* its node's, for remote access through its port */
 };
 
 struct ofi_peers {
-	struct ofi_card card; /* our own */
+	struct ofi_card card; /* this endpoint's */
 	struct ofi_window memory;
-	unsigned unacked;        /* how often one has told half of OFI_UNACKED, and has not been told that it is heard */
+	unsigned unacked; /* peers for which ofi_peer_unacked holds */
 	unsigned peers;
 	struct ofi_peer peer[];
 };
 
-/* ofi_peers_create - for all endpoints of the job; the card has no address yet.  NULL: no memory, or no random numbers.  Freed by free(). */
+/* ofi_peers_create - for all endpoints of the job; the card has no address yet.  NULL: no memory, or no random numbers.
+ * Freed by free(). */
 struct ofi_peers *ofi_peers_create(const struct tw_net_config *config);
 
 static inline struct ofi_peer *ofi_peer_of(struct ofi_peers *m, const struct tw_net_config *config, unsigned node,
@@ -54,13 +54,16 @@ static inline unsigned ofi_peer_weight(size_t bytes)
 	return 1 + (unsigned)(bytes / OFI_SIGNAL_WEIGHT);
 }
 
-/* ofi_peer_know - @card is that of @peer; false: it has none yet.  ofi_peer_know_back - the same by its greeting, which was taken. */
+/* ofi_peer_know - derive the key to @peer from its card; false: @card is not valid, or not yet.
+ * ofi_peer_know_back - the same from its introduction, which was accepted. */
 bool ofi_peer_know(struct ofi_peers *m, const struct tw_net_config *config, struct ofi_peer *peer,
                    const struct ofi_card *card);
 void ofi_peer_know_back(struct ofi_peers *m, const struct tw_net_config *config, struct ofi_peer *peer);
 
-/* ofi_peer_may_send - may @bytes be told to it?  ofi_peer_unacked - should it be told that it is heard?
- * ofi_peer_head - fill in and seal the head of the next message, of @head->bytes; ofi_peer_sent - it is on its way. */
+/* ofi_peer_may_send - may a message of @bytes be sent to it?
+ * ofi_peer_unacked - does it need an acknowledgement?
+ * ofi_peer_head - fill in and seal the head of the next message, of @head->bytes; ofi_peer_sent - that message was
+ * sent. */
 static inline bool ofi_peer_may_send(const struct ofi_peer *peer, size_t bytes)
 {
 	return peer->sent - peer->acked + ofi_peer_weight(bytes) <= OFI_UNACKED;
@@ -73,10 +76,22 @@ void ofi_peer_head(const struct ofi_peers *m, const struct ofi_peer *peer, const
                    enum ofi_kind kind, struct ofi_head *head);
 void ofi_peer_sent(struct ofi_peers *m, struct ofi_peer *peer, const struct ofi_head *head);
 
-/* ofi_peer_receive - a message of @bytes that came to @net's endpoint.  What is no endpoint's of this job's, or was heard before, changes nothing: 0.
- * Else OFI_PEER_SIGNALED: memory has changed; GREETED: that was its greeting; ASKED, GIVEN: an ASK, a GIVE, for the caller; HEARD: it is there; RESTS: it
- * sleeps, or leaves.  -EPROTO: endpoint (head->node, head->port) tells what makes no sense, or something of it was lost. */
-enum { OFI_PEER_SIGNALED = 1, OFI_PEER_CONNECTED, OFI_PEER_DELEGATED, OFI_PEER_REPLIED, OFI_PEER_ACKED, OFI_PEER_INACTIVE };
+/* ofi_peer_receive - a message of @bytes that @net's endpoint received.  Returns 0 if it is not a new message of an
+ * endpoint of this job: then nothing has changed.  Else:
+ * OFI_PEER_SIGNALED - the memory of a put with signal has changed;
+ * OFI_PEER_CONNECTED - it was the peer's introduction;
+ * OFI_PEER_DELEGATED, OFI_PEER_REPLIED - a DELEGATE or DELEGATE_REPLY, for the caller to handle;
+ * OFI_PEER_ACKED - an acknowledgement alone;
+ * OFI_PEER_INACTIVE - the peer sleeps, or leaves;
+ * -EPROTO - the message of (head->node, head->port) makes no sense, or one before it was lost. */
+enum {
+	OFI_PEER_SIGNALED = 1,
+	OFI_PEER_CONNECTED,
+	OFI_PEER_DELEGATED,
+	OFI_PEER_REPLIED,
+	OFI_PEER_ACKED,
+	OFI_PEER_INACTIVE
+};
 int ofi_peer_receive(struct ofi_peers *m, const struct tw_net *net, const struct ofi_head *head, size_t bytes);
 
 #endif

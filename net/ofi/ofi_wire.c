@@ -3,11 +3,11 @@
 
 #include <string.h>
 
-_Static_assert(sizeof(struct ofi_head) == 32, "no padding, which would not be proven");
-_Static_assert(sizeof(struct ofi_signal) + 8 == 64, "a word and 8 bytes are told at once");
-_Static_assert(sizeof(struct ofi_delegated) == sizeof(struct ofi_reply), "and has as much room for results");
+_Static_assert(sizeof(struct ofi_head) == 32, "no padding, which the proof would not cover");
+_Static_assert(sizeof(struct ofi_signal) + 8 == 64, "a word with 8 bytes of data is sent at once");
+_Static_assert(sizeof(struct ofi_delegated) == sizeof(struct ofi_reply), "it has as much room for results");
 _Static_assert(sizeof(struct ofi_introduction) <= 256, "a first message (net/ofi/port/ofi_port.h)");
-_Static_assert(sizeof(struct ofi_card) == TW_AUTH_PROOF_BYTES + 24 + sizeof(struct tw_net_address), "nor here");
+_Static_assert(sizeof(struct ofi_card) == TW_AUTH_PROOF_BYTES + 24 + sizeof(struct tw_net_address), "no padding here");
 _Static_assert(sizeof(struct ofi_head) + sizeof(struct ofi_entry) + 16 == 64, "one entry is sent at once");
 
 void ofi_key_derive(const uint8_t secret[TW_NET_SECRET_BYTES], uint64_t session, unsigned server, unsigned node,
@@ -27,19 +27,19 @@ void ofi_key_between(const uint8_t secret[TW_NET_SECRET_BYTES], const struct ofi
 	struct {
 		char purpose[16];
 		uint64_t session, to_node, to_port, own, node, port, lane;
-	} text = {"tweed ofi tell", card->session, card->node, card->port, own, node, port, lane};
+	} text = {"tweed ofi peer", card->session, card->node, card->port, own, node, port, lane};
 
 	tw_auth_prove(secret, &text, sizeof(text), key->bytes);
 }
 
-/* What a seal covers, behind the proof. */
+/* Bytes behind the proof that a seal covers. */
 static size_t ofi_covered(const struct ofi_head *head)
 {
-	size_t all = head->kind == OFI_REPLY                           ? sizeof(struct ofi_reply)
-	             : head->kind == OFI_INTRODUCE                         ? sizeof(struct ofi_introduction)
-	             : head->kind == OFI_PUT_SIGNAL                          ? sizeof(struct ofi_signal)
+	size_t all = head->kind == OFI_REPLY                                          ? sizeof(struct ofi_reply)
+	             : head->kind == OFI_INTRODUCE                                    ? sizeof(struct ofi_introduction)
+	             : head->kind == OFI_PUT_SIGNAL                                   ? sizeof(struct ofi_signal)
 	             : head->kind == OFI_DELEGATE || head->kind == OFI_DELEGATE_REPLY ? sizeof(struct ofi_delegated)
-	                                                               : sizeof(*head);
+	                                                                              : sizeof(*head);
 
 	return all - sizeof(head->proof);
 }

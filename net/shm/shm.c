@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* shm.c - the transport of emulated nodes on one host: every process maps every node's exported memory, and copies.
  *
- * Ordering.  A write is a plain store by this processor, so it is visible at once to whoever reads after it in the
- * coherence order; all that the hardware may still do is let a later *load* pass it in the store buffer.  Hence fence is
- * a release fence, and flush, and a read or atomic after a write, are full fences (the point where Dekker's argument
- * needs one: write my word everywhere, flush, read the local copy).  Bells and messages: net/mailbox.h. */
+ * Ordering.  A write is a plain store by this processor, so every read after it in the coherence order sees it; the
+ * hardware can only let a later *load* pass it in the store buffer.  Hence fence is a release fence, and flush, and a
+ * read or atomic after a write, are full fences (the point where Dekker's argument needs one: write my word
+ * everywhere, flush, read the local copy).  Bells and messages: net/mailbox.h. */
 #include "net/transports.h"
 
 #include "net/mailbox.h"
@@ -97,7 +97,7 @@ static void *shm_direct(struct tw_net *net, unsigned node, size_t offset)
 	return shm->map[node] + offset;
 }
 
-/* Reads and atomics are performed after this endpoint's writes: drain the store buffer first. */
+/* Reads and atomics are performed after this endpoint's writes: empty the store buffer first. */
 static inline struct shm *shm_after_writes(struct tw_net *net)
 {
 	struct shm *shm = net->priv;

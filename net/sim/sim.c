@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sim.c - the transport for finding bugs: another one, but a write stays unseen until something that promises otherwise.
+/* sim.c - the transport for finding bugs: another transport, but a write stays invisible until an operation that
+ * promises otherwise.
  *
- * Each endpoint keeps its writes to each node in a queue and applies them one by one in an order drawn from the seed: all at
- * a flush, notify, send, read or atomic on that node; a few at random in write() and progress(); else when the queue is
- * full.  A write carries the number of fences before it and is never applied before one with a smaller number.  A
- * read may copy in read_wait() only.  So a missing flush, fence or read_wait shows, however fast the host is.
- * Nothing is kept back when this process sleeps except writes that nobody flushed, and those may stay for ever.
+ * Each endpoint keeps its writes to each node in a queue and applies them one by one in an order drawn from the seed:
+ * all of them at a flush, notify, send, read or atomic on that node; a few at random in write() and progress(); and
+ * one when the queue is full.  A write carries the number of fences before it and is never applied before one with a
+ * smaller number.  A read may copy in read_wait() only.  So a missing flush, fence or read_wait shows, however fast
+ * the host is.  While this process sleeps, only writes that were not flushed are kept back, and those may stay for
+ * ever.
  *
- * Messages, notifies and flushes are delayed at random, seldom; by a profile, losses and stalls: sim_time.c.
+ * Messages, notifies and flushes are delayed at random, seldom; and by a profile, losses and stalls: sim_time.c.
  *
  * The seed fixes the draws of an endpoint, not the interleaving of processes. */
 #include "net/sim/sim.h"
@@ -48,7 +50,7 @@ static inline char *sim_chunk(struct sim *sim, unsigned node, unsigned chunk)
 	return sim->arena + ((size_t)node * SIM_WRITES + chunk) * SIM_CHUNK;
 }
 
-/* Apply one queued write to @node, of those that no fence holds back. */
+/* Apply one queued write to @node, one of those that no fence holds back. */
 static void sim_apply_one(struct sim *sim, unsigned node)
 {
 	struct sim_queue *queue = &sim->queue[node];
@@ -144,7 +146,7 @@ static void sim_read_wait(struct tw_net *net)
 	sim->inner.ops->read_wait(&sim->inner);
 }
 
-/* What precedes an atomic: writes to the node, and the time of the way there and back. */
+/* What precedes an atomic: writes to the node, and the time of a round trip. */
 static struct tw_net *sim_before_atomic(struct tw_net *net, unsigned node)
 {
 	struct sim *sim = sim_of(net);
@@ -178,7 +180,7 @@ static uint64_t sim_swap(struct tw_net *net, unsigned node, size_t offset, uint6
 	return inner->ops->swap(inner, node, offset, value);
 }
 
-/* Started work is done later, mostly, as is a read before its read_wait. */
+/* Mostly, started work is performed later, like a read in its read_wait. */
 static void sim_start(struct tw_net *net, struct tw_net_flow *flow, const struct tw_net_work *work)
 {
 	struct sim *sim = sim_of(net);
@@ -258,7 +260,7 @@ static void sim_notify(struct tw_net *net, unsigned node, unsigned port)
 {
 	struct sim *sim = sim_of(net);
 
-	/* The own bell may be rung by another thread (core/job/message.c), to which nothing here belongs. */
+	/* Another thread may ring the own bell (core/job/message.c), and must not touch this state. */
 	if (node == net->config.node && port == net->config.port) {
 		sim->inner.ops->notify(&sim->inner, node, port);
 		return;
@@ -368,7 +370,7 @@ static void sim_close(struct tw_net *net)
 	net->base = NULL;
 }
 
-/* sim over @inner: what the inner transport promises, but the order of writes. */
+/* sim over @inner: it promises what the inner transport does, but not the order of writes. */
 #define SIM_OVER(sym, label, text, inner, promises, ...)                                                               \
 	static int sym##_probe(char *why, size_t why_bytes)                                                            \
 	{                                                                                                              \

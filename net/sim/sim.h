@@ -16,7 +16,7 @@ struct sim_profile {
 	uint64_t link_mb, all_mb; /* MB/s of a host's link, and of the network; 0: unlimited */
 };
 
-/* What happens to a node: "NODE@SECONDS" or "NODE@SECONDS+SECONDS". */
+/* A loss or stall of a node: "NODE@SECONDS" or "NODE@SECONDS+SECONDS". */
 struct sim_event {
 	bool set;
 	unsigned node;
@@ -32,7 +32,7 @@ struct sim_write {
 
 struct sim_queue {
 	uint64_t fences;
-	uint64_t arrives_ns; /* when the last write is on the other side */
+	uint64_t arrives_ns; /* when the last write arrives at the node */
 	unsigned count;
 	bool wrote;                         /* since the last flush */
 	struct sim_write write[SIM_WRITES]; /* the first @count are queued; the chunks are a permutation */
@@ -77,25 +77,26 @@ static inline unsigned sim_host(const struct sim *sim, unsigned node)
 	return node / sim->inner.config.host_nodes;
 }
 
-/* sim_profile_find - NULL, said, when there is none of this name; the first one for no name. */
+/* sim_profile_find - the profile of this name, or the first one for no name; NULL, logged: there is none. */
 const struct sim_profile *sim_profile_find(const char *name);
 
-/* sim_event_read - "NODE@SECONDS", and "+SECONDS" where it @ends, of the variable @what; "" is no event.  Returns 0 or -EINVAL, said. */
+/* sim_event_read - parse "NODE@SECONDS", with "+SECONDS" if the event @ends, the value of variable @what; NULL and ""
+ * are no event.  Returns 0 or -EINVAL, logged. */
 int sim_event_read(const struct tw_net_config *config, const char *what, const char *text, bool ends,
                    struct sim_event *event);
 
-/* sim_transfer - when @bytes that start now at @from's link have arrived at @to. */
+/* sim_transfer - the time when @bytes that start now at @from's link arrive at @to. */
 uint64_t sim_transfer(struct sim *sim, unsigned from, unsigned to, size_t bytes);
 
-/* sim_wait_until - a moment of tw_time_ns(). */
+/* sim_wait_until - wait until @deadline of tw_time_ns(). */
 void sim_wait_until(uint64_t deadline);
 
-/* sim_reaches - before anything that reaches @node: false when it is lost, and the operation is to vanish.
- * sim_must_reach - the same, for what waits for an answer: the job ends. */
+/* sim_reaches - called before every operation on @node: false if it is lost, and the operation must vanish.
+ * sim_must_reach - the same for operations that wait for an answer: ends the process if the node is lost. */
 bool sim_reaches(struct sim *sim, unsigned node);
 void sim_must_reach(struct sim *sim, unsigned node);
 
-/* sim_overhead - what every operation on @node costs its caller. */
+/* sim_overhead - spend the time that every operation on @node costs its caller. */
 void sim_overhead(struct sim *sim, unsigned node);
 
 #endif

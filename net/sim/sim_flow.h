@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sim_flow.h - started operations over sim: kept, and done when something promises that they are, or at random. */
+/* sim_flow.h - started operations over sim: kept, and performed when an operation promises that they are, or at
+ * random. */
 #ifndef TW_NET_SIM_SIM_FLOW_H
 #define TW_NET_SIM_SIM_FLOW_H
 
@@ -9,15 +10,16 @@
 
 struct sim_started {
 	unsigned count;
-	bool doing; /* what does one does not do others */
+	bool doing; /* performing one must not perform others */
 	struct sim_start {
 		struct tw_net_flow *flow;
 		struct tw_net_work work;
 	} start[SIM_STARTED];
 };
 
-/* sim_started_add - one more.  sim_started_do - do those to @node or TW_NET_ALL, of @flow or, if that is NULL, of all, in their order.
- * sim_started_settle - do those of @flow, and complete them. */
+/* sim_started_add - keep one.
+ * sim_started_do - perform those to @node (or TW_NET_ALL) of @flow (NULL: of all flows), in their order.
+ * sim_started_settle - perform those of @flow, and complete them. */
 void sim_started_add(struct tw_net *net, struct sim_started *s, struct tw_net_flow *flow,
                      const struct tw_net_work *work);
 void sim_started_do(struct tw_net *net, struct sim_started *s, unsigned node, const struct tw_net_flow *flow);

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sim_time.c - what a profile, losses and stalls do to sim.
+/* sim_time.c - profiles, losses and stalls of sim.
  *
  * A profile adds time.  Each host has one link, shared by its endpoints, which carries one transfer at a time at the
- * link's bandwidth; where the network has a bandwidth in all, a transfer takes its time there too.  What is read goes
- * over the link of the host that is read.  A write is on the other side one_way later; a flush waits for that
- * and the way back; whoever sends or notifies waits until it has arrived; and each operation costs its caller the
- * overhead.  The links' clocks are words in the control memory of each host's first node, the network's in that of node 0.
+ * link's bandwidth; where the whole network has a bandwidth, a transfer takes its time there too.  Data that are read
+ * use the link of the host from which they are read.  A write arrives one_way later; a flush waits for that and for
+ * the way back; a send or notify waits until it has arrived; and each operation costs its caller the overhead.  The
+ * links' clocks are words in the control memory of each host's first node, the network's in that of node 0.
  *
- * A node can be lost from a moment on (its network is dead: writes vanish, what waits for an answer gives up after a
- * second, as a fabric does after its retries), or be stalled for a while (all that concerns it waits). */
+ * A node can be lost from a moment on (its network is dead: writes vanish, operations that wait for an answer give up
+ * after a second, as a fabric does after its retries), or be stalled for a while (all operations that concern it
+ * wait). */
 #include "net/sim/sim.h"
 
 #include <errno.h>
@@ -16,17 +17,17 @@
 #include <string.h>
 #include <time.h>
 
-#define SIM_SLEEP_ABOVE 100000 /* ns; shorter waits spin, for a sleep would overshoot */
+#define SIM_SLEEP_ABOVE 100000 /* ns; shorter waits spin, because a sleep would overshoot */
 #define SIM_GIVE_UP_NS  1000000000u
 
-/* memory-channel, memory-channel-2: the Cashmere-2L paper's figures, section 2.  The others: what TCP on Ethernet, and InfiniBand HDR,
- * typically do. */
+/* memory-channel, memory-channel-2: the Cashmere-2L paper's figures, section 2.  The others: typical figures of TCP on
+ * Ethernet, and of InfiniBand HDR. */
 static const struct sim_profile sim_profiles[] = {
     {"none", 0, 0, 0, 0},          {"memory-channel", 5200, 0, 29, 60}, {"memory-channel-2", 2200, 0, 66, 0},
     {"1gbe", 25000, 3000, 117, 0}, {"10gbe", 12000, 2000, 1150, 0},     {"hdr", 800, 100, 24000, 0},
 };
 
-/* In the control memory of every node; one host's, or the network's, is used by all. */
+/* In the control memory of every node; those of a host's first node and of node 0 are used by all. */
 struct sim_clocks {
 	TW_LINE_ALIGNED uint64_t link_free_ns;
 	TW_LINE_ALIGNED uint64_t network_free_ns;
@@ -49,7 +50,7 @@ void sim_wait_until(uint64_t deadline)
 	}
 }
 
-/* Take @ns of the clock at (node, offset): its time starts now, or when it is free.  Returns when that is over. */
+/* Reserve @ns of the clock at (node, offset), from now or from when it is free.  Returns the end of that time. */
 static uint64_t sim_reserve(struct sim *sim, unsigned node, size_t offset, uint64_t ns)
 {
 	struct tw_net *inner = &sim->inner;
@@ -113,7 +114,7 @@ void sim_overhead(struct sim *sim, unsigned node)
 		sim_wait_until(tw_time_ns() + sim->profile->overhead_ns);
 }
 
-/* ---- as they are asked for ---- */
+/* ---- settings ---- */
 
 const struct sim_profile *sim_profile_find(const char *name)
 {

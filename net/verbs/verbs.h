@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* verbs.h - what the parts of the verbs transport share: the libraries. */
+/* verbs.h - the libraries, for all files of the verbs transport. */
 #ifndef TW_NET_VERBS_VERBS_H
 #define TW_NET_VERBS_VERBS_H
 
@@ -24,7 +24,7 @@
 	X(rdma_disconnect) X(rdma_get_cm_event) X(rdma_ack_cm_event) X(rdma_event_str)
 /* clang-format on */
 
-/* The functions of libibverbs and librdmacm that are no inline ones; ibv_reg_mr is also a macro:
+/* The functions of libibverbs and librdmacm that are not inline ones; ibv_reg_mr is also a macro:
  * (verbs.ibv_reg_mr)(...). */
 extern struct verbs_lib {
 #define X(name) __typeof__(name) *name;

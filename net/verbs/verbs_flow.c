@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* verbs_flow.c - started operations over verbs: a flow's mark of a node is the position behind its last request, and a small read
- * behind that settles it, as flush does.
+/* verbs_flow.c - started operations over verbs: a flow's mark of a node is the position behind its last request; a
+ * small read behind that settles it, as in flush.
  *
- * All are started in any case, through the ring, and wait only when that is full; atomics that the device lacks are loops (verbs_loop.c). */
+ * All operations are really started, through the ring, and wait only when that is full; atomics that the device lacks
+ * are loops (verbs_loop.c). */
 #include "net/flow.h"
 #include "net/verbs/verbs_endpoint.h"
 

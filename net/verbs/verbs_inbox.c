@@ -38,7 +38,7 @@ static int inbox_put(struct verbs_inbox *in, unsigned port, uint32_t buffer)
 	return tw_mailbox_put(tw_mailbox_of(in->config, in->base, port), msg, msg->src_node, msg->src_port);
 }
 
-/* To @port's mailbox, or behind what waits for it. */
+/* To @port's mailbox, or to the end of its list; true if the buffer is free. */
 static bool inbox_deliver(struct verbs_inbox *in, unsigned port, uint32_t buffer)
 {
 	struct verbs_queue *q = &in->queue[port];

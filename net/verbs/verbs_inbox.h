@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* verbs_inbox.h - what a server of verbs does with the bytes that it receives: messages go into the mailboxes of the
- * node's endpoints, notifies ring their bells.  No device is needed.
+/* verbs_inbox.h - bytes that a server of verbs received: messages go into the mailboxes of the node's endpoints,
+ * notifies ring their bells.  No device is needed.
  *
- * A message whose mailbox is full stays in its buffer, in its port's list, behind which later ones for that port wait. */
+ * A message whose mailbox is full stays in its buffer, in its port's list; later ones for that port wait behind it. */
 #ifndef TW_NET_VERBS_VERBS_INBOX_H
 #define TW_NET_VERBS_VERBS_INBOX_H
 
@@ -21,12 +21,11 @@ struct verbs_queue {
 
 struct verbs_inbox {
 	const struct tw_net_config *config;
-	char *base; /* of the node's exported memory */
-	char
-	    *buffer; /* [count] of VERBS_BUFFER_BYTES; shared, so that the fork of a processor leaves the pages to us */
-	unsigned count;               /* at most VERBS_BUFFERS */
-	unsigned kept;                /* buffers in lists */
-	uint64_t damaged;             /* received, but neither message nor notify */
+	char *base;       /* of the node's exported memory */
+	char *buffer;     /* [count] of VERBS_BUFFER_BYTES; shared: a processor's fork must not take the pages */
+	unsigned count;   /* at most VERBS_BUFFERS */
+	unsigned kept;    /* buffers in lists */
+	uint64_t damaged; /* received bytes that are neither message nor notify */
 	uint32_t next[VERBS_BUFFERS]; /* in its port's list */
 	struct verbs_queue *queue;    /* [ports] */
 };
@@ -41,10 +40,11 @@ static inline char *verbs_inbox_buffer(const struct verbs_inbox *in, uint32_t bu
 	return in->buffer + (size_t)buffer * VERBS_BUFFER_BYTES;
 }
 
-/* verbs_inbox_received - @bytes have come into @buffer, with the immediate data @port; true if the buffer is free again. */
+/* verbs_inbox_received - @bytes were received into @buffer, with the immediate data @port; true if the buffer is free
+ * again. */
 bool verbs_inbox_received(struct verbs_inbox *in, uint32_t buffer, uint32_t port, size_t bytes);
-/* verbs_inbox_retry - one message that waited is in its mailbox now: returns its buffer, which is free again; VERBS_NONE: all
- * wait on. */
+/* verbs_inbox_retry - try to place one message that waits.  Returns its buffer, which is free again; VERBS_NONE: no
+ * mailbox has room. */
 uint32_t verbs_inbox_retry(struct verbs_inbox *in);
 
 #endif

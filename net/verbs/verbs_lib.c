@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* verbs_lib.c - libibverbs and librdmacm, loaded when first asked for, so that programs start without them. */
+/* verbs_lib.c - libibverbs and librdmacm, loaded at first use, so that programs start without them. */
 #include "net/verbs/verbs.h"
 
 #include <dlfcn.h>

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* verbs_loop.c - started atomics that devices lack: swaps, bitwise ones, those of 4 bytes.
  *
- * Each is a compare-and-swap of the 8 bytes around its word, again until nobody came between.  The first takes for granted what this
- * endpoint wrote there last; a wrong guess costs no more than a read, because what was found comes back.  So several on one word
- * follow each other without an answer between.
+ * Each is a compare-and-swap of the 8 bytes around its word, repeated until it succeeds.  The first try assumes the
+ * value that this endpoint wrote there last; a wrong guess costs no more than a read, because the found value is
+ * returned.  So several on one word follow each other without waiting for an answer.
  *
- * To fence, flush, notify and send they are writes, which may not be overtaken: those wait until they have ended. */
+ * To fence, flush, notify and send they are writes, which must not be overtaken: those operations wait until the loops
+ * have ended. */
 #include "net/amo.h"
 #include "net/flow.h"
 #include "net/verbs/verbs_endpoint.h"
@@ -32,7 +33,7 @@ static bool loop_wrote(const struct verbs *v, const struct verbs_loop *l)
 	return v->wrote.node == l->node && v->wrote.offset == l->offset / 8 * 8;
 }
 
-/* The answer is there. */
+/* The answer has arrived: try again, or end. */
 static void loop_step(struct tw_net *net, struct verbs_loop *l)
 {
 	struct verbs *v = net->priv;
@@ -43,7 +44,7 @@ static void loop_step(struct tw_net *net, struct verbs_loop *l)
 	}
 	uint64_t old = tw_amo_extract(l->was, l->offset, l->bytes);
 	if (l->old)
-		memcpy(l->old, &old, l->bytes); /* its lower bytes, which come first */
+		memcpy(l->old, &old, l->bytes); /* its lower bytes, which are first */
 	l->flow = NULL;
 	v->loops--;
 }
@@ -73,10 +74,10 @@ void verbs_loops_push(struct tw_net *net)
 	for (unsigned i = 0; v->loops && i < VERBS_LOOPS; i++) {
 		const struct verbs_loop *l = &v->loop[i];
 
-		if (!l->flow || v->peer[l->node].told >= l->position)
+		if (!l->flow || v->peer[l->node].reported >= l->position)
 			continue;
 		verbs_post(v, l->node, true);
-		if (v->peer[l->node].told < l->position)
+		if (v->peer[l->node].reported < l->position)
 			verbs_behind(net, l->node);
 	}
 }

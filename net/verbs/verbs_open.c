@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* verbs_open.c - an endpoint connects to every node's server, and takes leave of them. */
+/* verbs_open.c - an endpoint opens: a connection to every node's server; and closes. */
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
@@ -13,11 +13,11 @@
 
 #define OPEN_RESOLVE_MS  5000
 #define OPEN_ACK_TIMEOUT 17 /* 0.5 s until a request without an answer is sent again */
-#define OPEN_RETRIES     6  /* Soft-RoCE takes 7 for no limit */
+#define OPEN_RETRIES     6  /* 7 means no limit to Soft-RoCE */
 #define OPEN_READS       16u
 #define OPEN_RING_LEAST  ((size_t)32 << 10)
 #define OPEN_RING_MOST   ((size_t)256 << 10)
-#define OPEN_RINGS       ((size_t)8 << 20) /* of all nodes, as far as that leaves each the least */
+#define OPEN_RINGS       ((size_t)8 << 20) /* of all nodes together, unless a node's ring would be below the least */
 #define CLOSE_NS         ((uint64_t)5000000000)
 
 static int open_failed(unsigned node, const char *what, int error)
@@ -53,14 +53,14 @@ static int open_expect(struct verbs *v, unsigned node, enum rdma_cm_event_type w
 	return 0;
 }
 
-/* What the libraries opened for us becomes Tweed's: the kernel chose the numbers, which they look up in these structures. */
+/* Move a descriptor that the libraries opened to Tweed's range; they read its number from these structures. */
 static int open_keep(int *fd)
 {
 	*fd = tw_fd_keep(*fd);
 	return *fd < 0 ? -errno : 0;
 }
 
-/* What all connections share, on the device of the first. */
+/* Resources of all connections, on the device of the first one. */
 static int open_resources(struct tw_net *net, struct ibv_context *device)
 {
 	struct verbs *v = net->priv;
@@ -98,7 +98,7 @@ static int open_resources(struct tw_net *net, struct ibv_context *device)
 	return 0;
 }
 
-/* A queue pair, with as much inline data as the device takes. */
+/* A queue pair, with as much inline data as the device allows. */
 static int open_queue(struct tw_net *net, unsigned node)
 {
 	struct verbs *v = net->priv;
@@ -156,7 +156,7 @@ static int open_handshake(struct tw_net *net, unsigned node, const struct verbs_
 	if (error)
 		return error;
 	if (!verbs_welcome_read(&welcome, config, server->nonce, &hello, answer, sizeof(answer))) {
-		tw_log("transport verbs: who answers for node %u does not hold the job's secret", node);
+		tw_log("transport verbs: the server that answers for node %u does not hold the job's secret", node);
 		return -EACCES;
 	}
 	p->base = welcome.base;
@@ -201,7 +201,7 @@ static int open_peer(struct tw_net *net, unsigned node)
 		return open_failed(node, "no way to its address", errno);
 	if ((error = open_expect(v, node, RDMA_CM_EVENT_ADDR_RESOLVED, NULL, 0)))
 		return error;
-	/* Older kernels have no such option; then a lost node is noticed later. */
+	/* Older kernels have no such option; then the loss of a node is noticed later. */
 	verbs.rdma_set_option(p->id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, (void *)(uintptr_t)&timeout,
 	                      sizeof(timeout));
 	if (verbs.rdma_resolve_route(p->id, OPEN_RESOLVE_MS) < 0)
@@ -303,7 +303,7 @@ int verbs_open(struct tw_net *net)
 
 /* ---- closing ---- */
 
-/* Take the events of connections that ended, waiting up to @timeout_ms for one. */
+/* Handle the events of connections that ended; wait up to @timeout_ms for the first one. */
 static void close_events(struct verbs *v, int timeout_ms)
 {
 	struct pollfd poller = {v->events->fd, POLLIN, 0};
@@ -317,7 +317,7 @@ static void close_events(struct verbs *v, int timeout_ms)
 	}
 }
 
-/* All that was asked for is performed, as far as its node is still there. */
+/* Until all requests to nodes that are still there are performed. */
 static void close_settle(struct tw_net *net, uint64_t until_ns)
 {
 	struct verbs *v = net->priv;

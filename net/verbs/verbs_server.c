@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* verbs_server.c - a node's server under verbs: registers the node's memory for remote access, once; accepts the
- * endpoints that hold the secret; and passes on their messages and notifies (net/verbs/verbs_inbox.h).  Reads, writes and
- * atomics are the device's own business.
+ * endpoints that hold the secret; and passes on their messages and notifies (net/verbs/verbs_inbox.h).  Reads, writes
+ * and atomics are executed by the device.
  *
  * Messages of all connections land in the buffers of one shared receive queue.  The receive completion of a send says
  * that the writes before it on its connection are in memory (InfiniBand specification, section 9.5: a responder
@@ -29,15 +29,15 @@
 #include "net/map.h"
 #include "net/verbs/verbs_inbox.h"
 
-#define SERVER_READS     16u     /* reads and atomics under way on one connection */
+#define SERVER_READS     16u     /* reads and atomics in flight on one connection */
 #define SERVER_RNR_TIMER 12      /* a sender without a buffer tries again after 0.64 ms */
 #define SERVER_RETRY_NS  100000u /* full mailboxes are tried again after that time */
-#define SERVER_SPINS     10u     /* so many times spin_ns, while messages come, before connections are looked at */
-#define SERVER_POLLS     16u     /* between two looks at the clock */
+#define SERVER_SPINS     10u /* so many times spin_ns, while messages arrive, until events of connections are handled */
+#define SERVER_POLLS     16u /* between two reads of the clock */
 
 struct server_connection {
 	struct rdma_cm_id *id; /* NULL: none */
-	uint64_t number;       /* of the last one */
+	uint64_t number;       /* of the last connection */
 };
 
 struct tw_net_server {
@@ -55,9 +55,9 @@ struct tw_net_server {
 	struct server_connection *connection; /* [nodes * ports] */
 	uint8_t nonce[VERBS_NONCE_BYTES];
 	uint64_t connections, refused; /* counted for tw_net_counts */
-	_Atomic uint32_t leaving;      /* an endpoint that is to be shut out, + 1 */
+	_Atomic uint32_t leaving;      /* an endpoint that is to be shut out, + 1; 0: none */
 	_Atomic bool stopping;
-	int stop; /* eventfd, to be woken by */
+	int stop; /* eventfd that wakes the thread */
 	bool running;
 	pthread_t thread;
 };
@@ -105,7 +105,8 @@ static bool server_receive(struct tw_net_server *s)
 	return all > 0;
 }
 
-/* Pass messages on until none has come for as long as waits spin; not for long when they keep coming, for connections wait too. */
+/* Pass messages on until none has arrived for as long as waits spin; not for long if they keep arriving, because
+ * connections wait. */
 static void server_spin(struct tw_net_server *s)
 {
 	uint64_t spin = s->config.spin_ns, begun = spin ? tw_time_ns() : 0, now = begun, until = begun + spin;
@@ -121,8 +122,8 @@ static void server_spin(struct tw_net_server *s)
 	}
 }
 
-/* Messages have come: first pass them on, which somebody waits for; then take the event, arm the next, and see what came before
- * that. */
+/* Messages have arrived: pass them on first, because endpoints wait for them; then take the event, arm the next one,
+ * and handle messages that arrived before that. */
 static void server_wake(struct tw_net_server *s)
 {
 	struct ibv_cq *cq;
@@ -144,7 +145,7 @@ static void server_forget(struct server_connection *c)
 	c->id = NULL;
 }
 
-/* The connection that @hello may have; NULL: it is refused. */
+/* The connection for @hello; NULL: it is refused. */
 static struct server_connection *server_admit(struct tw_net_server *s, const struct verbs_handshake *hello)
 {
 	struct server_connection *c = &s->connection[hello->node * s->config.ports + hello->port];
@@ -212,17 +213,17 @@ static void server_event(struct tw_net_server *s)
 	enum rdma_cm_event_type type = event->event;
 	struct rdma_cm_id *id = event->id;
 	unsigned reads = event->param.conn.responder_resources;
-	bool greeted = type == RDMA_CM_EVENT_CONNECT_REQUEST &&
-	               verbs_handshake_read(&hello, &s->config, s->nonce, event->param.conn.private_data,
-	                                event->param.conn.private_data_len);
+	bool proven = type == RDMA_CM_EVENT_CONNECT_REQUEST &&
+	              verbs_handshake_read(&hello, &s->config, s->nonce, event->param.conn.private_data,
+	                                   event->param.conn.private_data_len);
 
 	verbs.rdma_ack_cm_event(event);
 	switch (type) {
 	case RDMA_CM_EVENT_CONNECT_REQUEST:
-		server_request(s, id, greeted ? &hello : NULL, reads);
+		server_request(s, id, proven ? &hello : NULL, reads);
 		break;
 	case RDMA_CM_EVENT_DISCONNECTED:
-		server_receive(s); /* what came before the end */
+		server_receive(s); /* messages from before the end */
 		verbs.rdma_disconnect(id);
 		server_forget(id->context);
 		break;
@@ -244,7 +245,7 @@ static void server_shut_out(struct tw_net_server *s, struct server_connection *c
 	eventfd_t woken;
 
 	eventfd_read(s->stop, &woken);
-	server_receive(s); /* what came before the end */
+	server_receive(s); /* messages from before the end */
 	if (c->id) {
 		verbs.rdma_disconnect(c->id);
 		server_forget(c);
@@ -277,7 +278,7 @@ static void *server_run(void *arg)
 
 /* ---- starting ---- */
 
-/* A listener at an address of an RDMA device that the settings allow. */
+/* Listen at @address, if it is an RDMA device's that the settings allow; else s->listener stays NULL. */
 static void server_bind(struct tw_net_server *s, const struct ifaddrs *address)
 {
 	const char *wanted = s->config.device ? s->config.device : "", *colon = strchr(wanted, ':');
@@ -327,7 +328,7 @@ static int server_listen(struct tw_net_server *s, struct tw_net_address *own)
 	return 0;
 }
 
-/* Can the device fetch pages when they are accessed, for all that endpoints do? */
+/* Can the device fetch pages on access, for all operations of endpoints? */
 static bool server_on_demand(const struct tw_net_server *s)
 {
 	const uint32_t all = IBV_ODP_SUPPORT_WRITE | IBV_ODP_SUPPORT_READ | IBV_ODP_SUPPORT_ATOMIC;
@@ -341,7 +342,7 @@ static bool server_on_demand(const struct tw_net_server *s)
 	       (attr.odp_caps.per_transport_caps.rc_odp_caps & all) == all;
 }
 
-/* Memory that could become resident without swapping; 0 when the kernel does not say. */
+/* Memory that could become resident without swapping; 0: the kernel does not say. */
 static size_t server_available_bytes(void)
 {
 	char line[128];

@@ -4,10 +4,10 @@
 #include <netinet/in.h>
 #include <string.h>
 
-/* What a proof proves: the greetings, and the nonce of the server that is meant. */
+/* What a proof proves: the messages of the handshake, and the nonce of the server that is meant. */
 struct verbs_text {
 	uint8_t nonce[VERBS_NONCE_BYTES];
-	struct verbs_handshake hello;     /* with a proof of zeros */
+	struct verbs_handshake hello; /* with a proof of zeros */
 	struct verbs_welcome welcome; /* likewise; zeros in the endpoint's own proof */
 };
 
@@ -52,7 +52,7 @@ void verbs_sockaddr(const struct verbs_address *address, uint16_t port, struct s
 	}
 }
 
-/* The text of @hello's proof, and with @welcome of that one's. */
+/* The text of @hello's proof; with @welcome, the text of that one's. */
 static struct verbs_text verbs_text(const uint8_t nonce[VERBS_NONCE_BYTES], const struct verbs_handshake *hello,
                                     const struct verbs_welcome *welcome)
 {
@@ -68,19 +68,19 @@ static struct verbs_text verbs_text(const uint8_t nonce[VERBS_NONCE_BYTES], cons
 }
 
 void verbs_handshake_write(struct verbs_handshake *hello, const struct tw_net_config *config, unsigned target,
-                       const uint8_t nonce[VERBS_NONCE_BYTES], uint64_t number)
+                           const uint8_t nonce[VERBS_NONCE_BYTES], uint64_t number)
 {
 	*hello = (struct verbs_handshake){.number = number,
-	                              .magic = VERBS_MAGIC,
-	                              .target = (uint16_t)target,
-	                              .node = (uint16_t)config->node,
-	                              .port = (uint16_t)config->port};
+	                                  .magic = VERBS_MAGIC,
+	                                  .target = (uint16_t)target,
+	                                  .node = (uint16_t)config->node,
+	                                  .port = (uint16_t)config->port};
 	struct verbs_text text = verbs_text(nonce, hello, NULL);
 	tw_auth_prove(config->secret, &text, sizeof(text), hello->proof);
 }
 
 bool verbs_handshake_read(struct verbs_handshake *hello, const struct tw_net_config *config,
-                      const uint8_t nonce[VERBS_NONCE_BYTES], const void *data, size_t bytes)
+                          const uint8_t nonce[VERBS_NONCE_BYTES], const void *data, size_t bytes)
 {
 	if (bytes < sizeof(*hello))
 		return false;

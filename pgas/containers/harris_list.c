@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* harris_list.c - the sorted list of Harris, with Michael's traversal; and, where it is included with LIST_HINTS
- * defined, with hints.
+/* harris_list.c - the sorted list of Harris with Michael's traversal; with LIST_HINTS defined, it uses hints.
  *
- * A node is removed by marking its next; whoever comes along unlinks it, and whoever unlinked it retires it.  All nodes
- * are read whole.
+ * To remove a node, an operation marks its next.  Any traversal that finds the node unlinks it; the one that succeeded
+ * retires it.  Nodes are read as a whole.
  *
- * Hints (hints.h) say where nodes were.  One is good when the node has the stamp that it had, so that it is the same
- * one still, and is not marked: then it is in the list, and a traversal may begin there in place of the head.  Nothing
- * else depends on them.
+ * Hints (hints.h) are earlier positions of nodes.  A hint is valid if the node has the remembered stamp, so it is still
+ * the same one, and is not marked: then it is in the list, and a traversal may start there instead of at the head.
+ * Nothing else depends on hints.
  *
- * Stamp and next are two words, and a remote read may take them in any order.  So next carries the generation of the node's use
- * as well, in its marks, where a hint has it, too.  Whoever reads is pinned.  If the stamp was the remembered one, the node was not
- * used again yet; and it can be meanwhile only if it was retired before the reader pinned, hence once: next then shows the
- * following generation.  If it shows the remembered one, and no mark, the node was in the list (tests/models/hint.pml). */
+ * Stamp and next are two words, which a remote read may read in any order.  So next also carries the generation of the
+ * node's use, in its marks; a hint remembers it.  Readers are pinned.  If the stamp read is the remembered one, the
+ * node had not been reused at that moment.  It can be reused during the read only if it was retired before the reader
+ * pinned, hence only once: next then shows the following generation.  If next shows the remembered generation, and no
+ * mark, the node was in the list (tests/models/hint.pml). */
 #include "pgas/containers/node.h"
 
 struct node {
@@ -29,7 +29,7 @@ _Static_assert(sizeof(struct node) == NODE_STAMPED_BYTES, "a hinted node is the 
 #define GENERATION (TW_GPTR_MARKS & ~MARK) /* in a node's next: the node's own; without hints 0 */
 
 struct tw_map {
-	uint64_t root; /* a node without a key before all others */
+	uint64_t root; /* a node without a key, before all others */
 	node_token *token;
 	unsigned nodes_pe;
 #ifdef LIST_HINTS
@@ -37,16 +37,16 @@ struct tw_map {
 #endif
 };
 
-/* Where a key is, or would be. */
+/* The place of a key, or where it would be inserted. */
 struct place {
-	uint64_t before, link; /* link: its next, unmarked */
-	uint64_t at;           /* which that names; 0: the end */
+	uint64_t before, link; /* link: next of before, unmarked */
+	uint64_t at;           /* the node that link names; 0: the end */
 	struct node node;      /* at's */
 };
 
 /* ---- nodes ---- */
 
-/* A node's next, so that it names @at: as @link, which it is. */
+/* A next that names @at, with the generation of @link, the node's present next. */
 static uint64_t list_link(uint64_t link, uint64_t at)
 {
 	return UNMARKED(at) | (link & GENERATION);
@@ -62,7 +62,7 @@ static uint64_t list_new(struct tw_map *m)
 #endif
 }
 
-/* Give it back; nobody has seen it, so its generation stays. */
+/* Delete a node that was never visible; its generation stays. */
 static void list_delete(struct tw_map *m, uint64_t node)
 {
 #ifdef LIST_HINTS
@@ -73,7 +73,7 @@ static void list_delete(struct tw_map *m, uint64_t node)
 #endif
 }
 
-/* @node is unlinked; @next: its. */
+/* Retire the unlinked @node, whose next is @next. */
 static void list_retire(struct tw_map *m, uint64_t node, uint64_t next)
 {
 #ifdef LIST_HINTS
@@ -150,8 +150,8 @@ static void list_forget(struct tw_map *m, uint64_t key)
 #endif
 }
 
-/* From @p->before, whose next is @p->link, to the first key that is not below @key; unlinks what is marked on the way.
- * @known: the node that p->node is of already, or 0.  Returns false when another was faster: begin again. */
+/* Walk from @p->before, whose next is @p->link, to the first key that is not below @key, and unlink marked nodes.
+ * @known: the node that p->node already holds, or 0.  Returns false when a concurrent change requires a restart. */
 static bool list_walk(struct tw_map *m, uint64_t key, uint64_t known, struct place *p)
 {
 	while ((p->at = UNMARKED(p->link))) {
@@ -179,13 +179,13 @@ static bool list_walk(struct tw_map *m, uint64_t key, uint64_t known, struct pla
 
 #ifdef LIST_HINTS
 
-/* Is @n, just read from where @hint says, the node that it was, and in the list? */
+/* Is @n, just read from the place of @hint, the same node, and in the list? */
 static bool list_valid(const struct hint *hint, const struct node *n)
 {
 	return n->stamp == hint->stamp && (n->next & TW_GPTR_MARKS) == (hint->node & GENERATION);
 }
 
-/* Read the node before @key and the one that was behind it, in one round. */
+/* Read the node before @key and the remembered one after it, in one round. */
 static bool list_hinted(struct tw_map *m, uint64_t key, struct place *p)
 {
 	struct hint before, at;
@@ -228,7 +228,7 @@ static void list_find(struct tw_map *m, uint64_t key, struct place *p)
 	} while (!list_walk(m, key, 0, p));
 }
 
-/* Wait-free without hints: passes over what is marked. */
+/* Without hints, wait-free: skips marked nodes. */
 static int list_get(struct tw_map *m, uint64_t key, uint64_t *value)
 {
 	struct place p;
@@ -238,7 +238,7 @@ static int list_get(struct tw_map *m, uint64_t key, uint64_t *value)
 #ifdef LIST_HINTS
 	struct hint hint;
 
-	/* A good hint for the key itself is the answer. */
+	/* A valid hint for the key itself is the answer. */
 	if (hints_from(&m->hints, key, &hint) && hint.key == key) {
 		node_get(hint.node, 0, &p.node, sizeof(p.node));
 		if ((found = list_valid(&hint, &p.node)))
@@ -319,7 +319,7 @@ static int list_remove(struct tw_map *m, uint64_t key, uint64_t *value)
 		if (node_cas(p.before, NEXT, p.link, list_link(p.link, p.node.next)) == p.link)
 			list_retire(m, p.at, p.node.next);
 		else
-			list_find(m, key, &p); /* unlinks it, unless another did */
+			list_find(m, key, &p); /* unlinks the node, unless another operation did */
 		break;
 	}
 	node_unpin(m->token);

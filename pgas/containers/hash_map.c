@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* hash_map.c - a hash map in which a key's slot is its for ever.
+/* hash_map.c - a hash map in which a key keeps its slot for ever.
  *
- * A slot is a key and a value, both 0 at first.  The first insert of a key claims a free slot of its bucket by a
- * compare-and-swap on the key word; from then on the key is in the map when its value word is not 0.  So every
- * operation is one atomic on one word, or one read, and no key can be in two slots: a bucket's slots are claimed in
- * order, and never freed.
+ * A slot is a key and a value, both initially 0.  The first insert of a key claims a free slot of its bucket by a
+ * compare-and-swap on the key word.  From then on the key is in the map when its value word is not 0.  So every
+ * operation is one atomic on one word, or one read.  No key can be in two slots: a bucket's slots are claimed in order,
+ * and never freed.
  *
- *     get       1 read of the bucket's line        insert    1 compare-and-swap of the value, 0 to it
- *     remove    1 exchange of the value, to 0      and a read before those, until the handle knows the key's slot
+ *     get       1 read of the bucket's line        insert    1 compare-and-swap of the value, from 0
+ *     remove    1 exchange of the value, to 0      a read before those, until the handle knows the key's slot
  *
- * A bucket has four slots, a line.  When they are all claimed, the key's place is in the next level, a table of twice
- * as many buckets, made when it is first needed.  What was claimed is not given back before destroy: for sets of keys
- * that come and go for ever new, use the Interlocked Hash Table. */
+ * A bucket has four slots, a line.  When all are claimed, the key's place is in the next level, a table of twice as
+ * many buckets, which is created when first needed.  Claimed slots are only freed by destroy: for key sets that keep
+ * changing, use the Interlocked Hash Table. */
 #include "pgas/containers/node.h"
 
 #define LEVELS 24u
@@ -25,14 +25,14 @@ struct bucket {
 	struct slot slot[SLOTS];
 };
 
-/* A level's buckets are spread over @parts PEs; here are the objects. */
+/* A level's buckets are distributed over @parts PEs; these are the objects. */
 struct root {
 	uint64_t buckets; /* of level 0; a multiple of parts */
 	uint64_t parts;
-	uint64_t level[LEVELS]; /* arrays of parts raw pointers; 0: not made yet */
+	uint64_t level[LEVELS]; /* arrays of parts raw pointers; 0: not created yet */
 };
 
-#define KNOWN 2u /* slots that a handle remembers, for each expected key */
+#define KNOWN 2u /* slots that a handle remembers, per expected key */
 
 struct known {
 	uint64_t key, bucket; /* key + 1 */
@@ -42,7 +42,7 @@ struct known {
 struct tw_map {
 	uint64_t root;
 	struct root r;
-	uint64_t *part[LEVELS]; /* what level points to; NULL: not read yet */
+	uint64_t *part[LEVELS]; /* the array that level names; NULL: not read yet */
 	unsigned nodes_pe;
 	struct known *known; /* [known_mask + 1], by hash */
 	uint64_t known_mask;
@@ -60,7 +60,7 @@ static uint64_t hash_buckets(const struct root *r, unsigned level)
 	return r->buckets << level;
 }
 
-/* Delete what is there of a level. */
+/* Delete the existing parts of a level. */
 static void level_delete(uint64_t parts, const uint64_t *part, uint64_t array)
 {
 	for (uint64_t i = 0; i < parts; i++)
@@ -70,13 +70,13 @@ static void level_delete(uint64_t parts, const uint64_t *part, uint64_t array)
 		node_delete(array);
 }
 
-/* Parts are in all memory PEs in turn, or all in one: a nodes_pe. */
+/* The nodes_pe of a part: all memory PEs in turn, or all parts in one PE. */
 static unsigned level_pe(unsigned nodes_pe, uint64_t part)
 {
 	return nodes_pe ? nodes_pe : node_place((unsigned)part) + 1;
 }
 
-/* A new level, empty, in @part; its array, beside @root, or 0: no memory. */
+/* Create an empty level in @part; returns its array, beside @root, or 0: no memory. */
 static uint64_t level_make(uint64_t root, const struct root *r, unsigned level, unsigned nodes_pe, uint64_t *part)
 {
 	static const struct bucket none[32];
@@ -165,7 +165,7 @@ static int hash_attach(tw_gptr root, const struct tw_container_options *options,
 	return 0;
 }
 
-/* Make sure of @level.  0: it is there; 1: nobody has made it, and @make is false; -ENOMEM. */
+/* Make @level available.  0: it is; 1: it does not exist and @make is false; -ENOMEM. */
 static int hash_level(struct tw_map *m, unsigned level, bool make)
 {
 	size_t at = offsetof(struct root, level) + level * sizeof(uint64_t);
@@ -188,7 +188,7 @@ static int hash_level(struct tw_map *m, unsigned level, bool make)
 	return level_read(m, level) ? 0 : -ENOMEM;
 }
 
-/* Where @key's value is: 0, and what it was.  1: @key has no slot, and @claim is false.  Else -ENOMEM. */
+/* Find the place of @key's value, and the value.  0; 1: @key has no slot and @claim is false; -ENOMEM. */
 static int hash_find(struct tw_map *m, uint64_t key, bool claim, struct known *place, uint64_t *value)
 {
 	uint64_t hash = hash_of(key), word = key + 1;
@@ -210,7 +210,7 @@ static int hash_find(struct tw_map *m, uint64_t key, bool claim, struct known *p
 			if (!s->key) {
 				uint64_t was = node_cas(part, at + i * sizeof(*s), 0, word);
 				s->key = was ? was : word;
-				s->value = 0; /* or another's, by now: the atomic on it will tell */
+				s->value = 0; /* may be another key's by now: the atomic on it decides */
 			}
 			if (s->key != word)
 				continue;

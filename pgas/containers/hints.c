@@ -27,7 +27,7 @@ void hints_fini(struct hints *h)
 	free(h->block);
 }
 
-/* The block whose range has @key. */
+/* The block whose range includes @key. */
 static unsigned hints_block(const struct hints *h, uint64_t key)
 {
 	unsigned low = 0, high = h->n;
@@ -42,7 +42,7 @@ static unsigned hints_block(const struct hints *h, uint64_t key)
 	return low;
 }
 
-/* The first of @b whose key is not below @key; b->n: there is none. */
+/* The first entry of @b whose key is not below @key; b->n: none. */
 static unsigned hints_at(const struct hints_block *b, uint64_t key)
 {
 	unsigned low = 0, high = b->n;

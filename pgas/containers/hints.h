@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* hints.h - where keys were found last: a sorted table of one PE's own, in blocks that split. */
+/* hints.h - earlier positions of keys: a sorted table, private to one PE, in blocks that split. */
 #ifndef TW_PGAS_HINTS_H
 #define TW_PGAS_HINTS_H
 
@@ -11,7 +11,7 @@ struct hint {
 };
 
 #define HINTS_BLOCK  64u
-#define HINTS_BLOCKS 4096u /* no more: the table then forgets what it has no room for */
+#define HINTS_BLOCKS 4096u /* the maximum; then the table drops entries that have no room */
 
 struct hints_block {
 	unsigned n;
@@ -28,8 +28,8 @@ bool hints_init(struct hints *h);
 void hints_fini(struct hints *h);
 void hints_add(struct hints *h, uint64_t key, uint64_t node, uint64_t stamp);
 void hints_remove(struct hints *h, uint64_t key);
-/* hints_below - the hint with the greatest key below @key.  hints_from - the one with the smallest not below it.
- * false: there is none. */
+/* hints_below - the hint with the greatest key below @key.  hints_from - the one with the smallest key not below it.
+ * false: none. */
 bool hints_below(const struct hints *h, uint64_t key, struct hint *hint);
 bool hints_from(const struct hints *h, uint64_t key, struct hint *hint);
 

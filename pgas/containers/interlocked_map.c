@@ -2,9 +2,9 @@
 /* interlocked_map.c - the Interlocked Hash Table of Jenkins, Zhou and Spear, without its locks.
  *
  * A table is an array of words.  A word is 0, a leaf of up to LEAF_MOST entries, or, marked, a table of the next depth.
- * Where the original locks a leaf to change it, a leaf here never changes: an update copies it, and puts the copy in
- * its place by a compare-and-swap on the word, which is where all operations on the leaf's keys take effect.  The old
- * one is retired.  A leaf that would grow beyond LEAF_MOST becomes a table; tables stay. */
+ * The original locks a leaf to change it.  Here a leaf never changes: an update copies it and replaces it by a
+ * compare-and-swap on the word, at which all operations on the leaf's keys take effect.  The old leaf is retired.  A
+ * leaf that would exceed LEAF_MOST becomes a table; tables remain. */
 #include "pgas/containers/node.h"
 
 #define LEAF_MOST   7u
@@ -31,9 +31,9 @@ struct tw_map {
 	unsigned nodes_pe;
 };
 
-/* The word that @key hangs on, and its leaf. */
+/* The word of a key, and its leaf. */
 struct place {
-	uint64_t table, word; /* word: what it was */
+	uint64_t table, word; /* word: the value read */
 	size_t at;
 	unsigned depth; /* of table */
 	struct leaf leaf;
@@ -121,8 +121,8 @@ static uint64_t leaf_make(struct tw_map *m, const struct leaf *leaf)
 	return node;
 }
 
-/* Put @word in place of what @p found; false: another was faster.  0 as @word with a leaf that is not empty: no memory,
- * nothing happened. */
+/* Replace the word at @p by @word; false: it has changed.  If @word is 0 and the leaf is not empty, memory is
+ * exhausted: nothing is done. */
 static bool map_replace(struct tw_map *m, const struct place *p, uint64_t word)
 {
 	if (node_cas(p->table, p->at, p->word, word) != p->word)
@@ -167,7 +167,8 @@ static uint64_t table_of(struct tw_map *m, const struct leaf *full, unsigned dep
 	return 0;
 }
 
-/* Make a table of the full leaf at @p; 0, or -ENOMEM.  Whether that was done or another was faster, look again. */
+/* Replace the full leaf at @p by a table.  0, or -ENOMEM.  After 0, whether this or a concurrent update succeeded,
+ * search again. */
 static int map_deepen(struct tw_map *m, const struct place *p)
 {
 	uint64_t table = p->depth + 1 < DEPTHS ? table_of(m, &p->leaf, p->depth + 1) : 0;

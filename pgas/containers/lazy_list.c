@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* lazy_list.c - the lazy list of Heller and others, which the tutorial of Remus builds: sorted, a lock in each node,
- * get without locks.
+/* lazy_list.c - the lazy list of Heller and others, which the tutorial of Remus builds: sorted, with a lock in each
+ * node; get takes no locks.
  *
- * An update locks the node before its place, and looks again whether that still points there: then neither is removed,
- * as a node is removed under the lock of the one before it.  remove locks the node, too, so that nobody inserts behind
- * it meanwhile; it marks the node, then unlinks it.  Locks are taken in the order of the list.  What needs no update
- * needs no lock: an unmarked node with the key was in the list, and a traversal that finds none passed a moment when
- * there was none.
+ * An update locks the node before its place and checks that this node still points there.  If so, neither is removed,
+ * because a node is removed under the lock of its predecessor.  remove also locks the node itself, so that nothing is
+ * inserted after it meanwhile; it marks the node, then unlinks it.  Locks are taken in list order.  Operations without
+ * an update need no lock: an unmarked node with the key was in the list, and a traversal without a match passed a
+ * moment when the key was absent.
  *
- * A lock holds its owner.  That of a dead one is taken over, and what it had marked is unlinked; who learns of a death
- * looks through the list once, for a marked node that stays makes others wait without a lock. */
+ * A lock holds its owner.  The lock of a dead owner is taken over, and the node that it had marked is unlinked.  A PE
+ * that learns of a death searches the list once: a marked node that stays would make others wait, without a lock. */
 #include "pgas/containers/node.h"
 
 struct node {
@@ -20,13 +20,13 @@ struct node {
 #define LOCK offsetof(struct node, lock)
 
 struct tw_map {
-	uint64_t root; /* a node without a key before all others */
+	uint64_t root; /* a node without a key, before all others */
 	node_token *token;
 	unsigned nodes_pe;
-	uint64_t deaths; /* of which the list shows nothing any more */
+	uint64_t deaths; /* deaths whose effects on the list are repaired */
 };
 
-/* Where a key is, or would be. */
+/* The place of a key, or where it would be inserted. */
 struct place {
 	uint64_t before, at; /* at: 0 at the end */
 	struct node node;    /* at's */
@@ -59,7 +59,8 @@ static void lazy_unlock(uint64_t node)
 	node_store(node, LOCK, 0);
 }
 
-/* Take the lock of @node over from @owner, who is dead, and end the removal that it protected; false: somebody else has. */
+/* Take over the lock of @node from @owner, which is dead, and complete the removal that it protected; false: another PE
+ * has done so. */
 static bool lazy_take_over(struct tw_map *m, uint64_t node, uint64_t owner)
 {
 	if (node_cas(node, LOCK, owner, node_self()) != owner)
@@ -86,7 +87,7 @@ static void lazy_lock(struct tw_map *m, uint64_t node)
 	}
 }
 
-/* Free the list of what PEs have left that died since the last look.  Pinned. */
+/* Repair what PEs left behind that died since the last check.  Pinned. */
 static void lazy_mend(struct tw_map *m)
 {
 	uint64_t deaths = node_deaths();
@@ -123,7 +124,7 @@ static bool lazy_found(const struct place *p, uint64_t key)
 	return p->at && p->node.key == key && !(p->node.next & MARK);
 }
 
-/* Lock the node before, if that is still the place. */
+/* Lock the node before the place, if it still points there. */
 static bool lazy_lock_before(struct tw_map *m, const struct place *p)
 {
 	lazy_lock(m, p->before);
@@ -164,7 +165,8 @@ static int lazy_insert(struct tw_map *m, uint64_t key, uint64_t value)
 		node_before(p.before);
 		node_store(p.before, NEXT, node);
 		lazy_unlock(p.before);
-		node_quiet(); /* who begins after this returns must find it: not from a store buffer */
+		/* An operation that begins after this returns must see it, so it must not stay in a store buffer. */
+		node_quiet();
 	} else {
 		node_delete(node);
 	}

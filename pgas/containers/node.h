@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* node.h - how the containers reach their nodes.  A container's source is compiled twice: for segments, and, where it
- * is included with NODE_LOCAL defined, for the threads of a process, with the local manager.
+/* node.h - how the containers access their nodes.  A container's source is compiled twice: for segments, and, with
+ * NODE_LOCAL defined, for the threads of a process, with the local manager.
  *
- * A node is named by a raw word: a global pointer's, or an address, with marks in its lowest four bits.  Functions
- * ignore the marks of the node that they access.  CONTAINER(name) is the name of the table, NODE_LABEL what it is found
- * by. */
+ * A node is named by a raw word: a global pointer, or an address, with marks in its lowest four bits.  Functions ignore
+ * the marks of the node that they access.  CONTAINER(name) is the name of the table, NODE_LABEL the name for
+ * lookups. */
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@
 #define NODE_LABEL(name)   "local-" name
 #define NODE_IS_LOCAL      true
 #define NODE_STAMPED_BYTES LOCAL_STAMPED_BYTES
-#define NODE_ASCENDING     true /* words of a short node_get are read in rising order */
+#define NODE_ASCENDING     true /* words of a short node_get are read in ascending order */
 
 typedef struct tw_local_token node_token;
 #define node_pin   tw_local_token_pin
@@ -108,7 +108,7 @@ static inline uint64_t node_stamp(node_token *token)
 {
 	return tw_local_token_stamp(token);
 }
-/* Places over which a container's memory may be spread. */
+/* The number of places for a container's memory. */
 static inline unsigned node_places(void)
 {
 	return 1;
@@ -176,7 +176,7 @@ static inline uint64_t node_load(uint64_t node, size_t offset)
 {
 	return access_load(NODE_AT(node, offset));
 }
-/* A word that is also changed by atomics.  Seen by others after node_unpin at the latest. */
+/* Store a word that atomics also change.  Visible to others after node_unpin at the latest. */
 static inline void node_store(uint64_t node, size_t offset, uint64_t value)
 {
 	if (tw_segment.cpu_atomics)
@@ -206,7 +206,7 @@ static inline void node_get_wait(void)
 	if (tw_pgas.reading)
 		access_remote_quiet();
 }
-/* What was put is seen before what will be put in @node. */
+/* Puts so far become visible before later puts into @node. */
 static inline void node_before(uint64_t node)
 {
 	access_publish(tw_gptr_pe(tw_gptr_of_raw(node)));
@@ -217,7 +217,7 @@ static inline uint64_t node_new(unsigned pe, size_t bytes)
 {
 	return pe ? tw_new_at(pe - 1, bytes).raw : tw_new(bytes).raw;
 }
-/* In the segment where @node is. */
+/* A new node in the segment of @node. */
 static inline uint64_t node_new_beside(uint64_t node, size_t bytes)
 {
 	return tw_new_at(tw_gptr_pe(tw_gptr_of_raw(node)), bytes).raw;
@@ -257,7 +257,7 @@ static inline unsigned node_place(unsigned i)
 {
 	return tw_pgas.options.memory_first + i;
 }
-/* Let what was put travel: others wait for it. */
+/* Send pending puts: others wait for them. */
 static inline void node_push(void)
 {
 	tw_segment_push();
@@ -273,7 +273,7 @@ static inline void node_quiet(void)
 {
 	access_quiet();
 }
-/* This PE, as a word that is not 0; whether the PE of such a word is dead; how many are. */
+/* This PE as a nonzero word; whether the PE of such a word is dead; how many are. */
 static inline uint64_t node_self(void)
 {
 	return tw_segment.pe + 1;
@@ -293,7 +293,7 @@ static inline bool node_may_die(void)
 
 #endif
 
-/* A container's first node, which is what its root names: @bytes as @first.  Returns 0 or -ENOMEM. */
+/* Create a container's first node, which its root names, with @bytes of @first.  Returns 0 or -ENOMEM. */
 static inline int node_create(const struct tw_container_options *options, const void *first, size_t bytes,
                               tw_gptr *root)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* queue.c - the queue of Michael and Scott.
  *
- * head points to a node that was dequeued already, the values are in those behind it; tail to the last or, for a
- * moment, to the one before it.  head never passes tail: whoever finds them equal, and a node behind, brings tail on
- * first; so a node is retired only when neither points to it.  enqueue swings next without a look at it: the failing
- * compare-and-swap is the look. */
+ * head names a node that was already dequeued; the values are in the nodes after it.  tail names the last node or,
+ * temporarily, the one before it.  head never passes tail: an operation that finds them equal, with a node after them,
+ * first advances tail.  So a node is retired only when neither names it.  enqueue swings next without reading it first:
+ * a failing compare-and-swap is the read. */
 #include "pgas/containers/node.h"
 
 struct node {
@@ -12,7 +12,7 @@ struct node {
 };
 
 struct root {
-	uint64_t head, tail; /* in this order: a reader takes head first */
+	uint64_t head, tail; /* in this order: a reader reads head first */
 };
 
 #define HEAD offsetof(struct root, head)
@@ -73,7 +73,7 @@ static int queue_push(struct tw_queue *q, uint64_t value)
 	return 1;
 }
 
-/* tail as it was after head: so it is not behind it. */
+/* tail is read after head, so it is not behind it. */
 static struct root queue_ends(struct tw_queue *q)
 {
 	struct root r;
@@ -100,7 +100,7 @@ static int queue_pop(struct tw_queue *q, uint64_t *value)
 		r = queue_ends(q);
 		next = node_load(r.head, offsetof(struct node, next));
 		if (!next)
-			break; /* a node that was dequeued has a next, so this is the head still */
+			break; /* a dequeued node has a next, so this is still the head */
 		if (r.tail == r.head)
 			node_cas(q->root, TAIL, r.tail, next);
 		*value = node_load(next, offsetof(struct node, value));

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ring.c - a bounded queue of tickets.
  *
- * push takes a ticket by a fetch-and-add on tail and fills the ticket's slot; it waits for neither.  pop reads the slot
- * of the first ticket, and takes it by a compare-and-swap on head.  A slot is two words, each with half of the value
- * and the round it is of: so it needs no order to tell that it is complete.
+ * push takes a ticket by a fetch-and-add on tail and fills the ticket's slot, and waits for neither.  pop reads the
+ * slot of the first ticket and takes it by a compare-and-swap on head.  A slot is two words, each with half of the
+ * value and the slot's round.  So a reader can decide without ordering whether it is complete.
  *
  *     round of ticket t     t / size
  *     empty, for round r    2r in both words' upper halves
  *     filled, in round r    2r + 1
  *
- * push must know that its slot is empty: it remembers below which ticket all are, and looks at the slots again when it
- * comes near. Whoever stops between the ticket and the slot holds up those who pop, and whoever stops after head holds
- * up those who push a round later: where that matters, use the queue of Michael and Scott.  Rounds have 31 bits: a PE
- * that stops inside an operation must not sleep through 2^31 of them. */
+ * push must know that its slot is empty: it remembers below which ticket all are, and reads slots again when it
+ * approaches that.  A PE that stops between ticket and slot blocks pops; one that stops after head blocks the pushes of
+ * the next round.  Where that matters, use the queue of Michael and Scott.  Rounds have 31 bits: a PE that stops inside
+ * an operation must not resume after 2^31 of them. */
 #include "pgas/containers/node.h"
 
 #define SCAN_SLOTS 128u
@@ -22,7 +22,7 @@ struct slot {
 };
 
 struct root {
-	uint64_t head; /* before tail: a reader takes it first */
+	uint64_t head; /* before tail: a reader reads it first */
 	uint64_t room[7];
 	uint64_t tail;
 	uint64_t room2[7];
@@ -34,8 +34,8 @@ struct root {
 
 struct tw_queue {
 	uint64_t root, slots, size;
-	uint64_t empty;      /* the slots of all tickets below were empty when their turn came, or are */
-	uint64_t tail, head; /* as seen last */
+	uint64_t empty;      /* the slots of all lower tickets are empty, or were when their round began */
+	uint64_t tail, head; /* when last read */
 };
 
 static int ring_create(const struct tw_container_options *options, tw_gptr *root)
@@ -105,7 +105,7 @@ static struct slot ring_slot(uint64_t state, uint64_t value)
 	return (struct slot){state << 32 | (uint32_t)value, state << 32 | value >> 32};
 }
 
-/* Look how far slots are empty. */
+/* Find out how far slots are empty. */
 static void ring_scan(struct tw_queue *q)
 {
 	struct slot slot[SCAN_SLOTS];
@@ -135,7 +135,7 @@ static int ring_push(struct tw_queue *q, uint64_t value)
 	}
 	uint64_t ticket = node_fetch_add(q->root, TAIL, 1);
 	q->tail = ticket + 1;
-	/* Others took tickets meanwhile, and the ring is nearly full. */
+	/* Other PEs took tickets meanwhile, and the ring is nearly full. */
 	while (ticket >= q->empty) {
 		struct slot slot;
 
@@ -150,7 +150,7 @@ static int ring_push(struct tw_queue *q, uint64_t value)
 	return 1;
 }
 
-/* head, and whether there is a ticket that nobody has taken; head is read first, so that it was empty then. */
+/* Read head, and whether an untaken ticket exists.  head is read first: if there is none, the ring was empty then. */
 static bool ring_ends(struct tw_queue *q)
 {
 	struct root r;
@@ -184,7 +184,7 @@ static int ring_pop(struct tw_queue *q, uint64_t *value)
 		} else if (!ring_ends(q)) {
 			return 0;
 		} else if (q->head == ticket) {
-			node_nap(&round); /* who has the ticket is about to fill it */
+			node_nap(&round); /* the ticket's owner is about to fill it */
 		}
 	}
 	*value = (uint32_t)slot.low | slot.high << 32;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* stack.c - Treiber's stack.
  *
- * push guesses the top: it links the new node to what it saw there last, and a compare-and-swap that succeeds proves
- * the guess right, also when the top went away and came back.  pop follows the top, so it reads it anew, pinned: a node
- * that it found cannot become another's meanwhile, and equal means unchanged. */
+ * push guesses the top: it links the new node to the top that it last saw.  A compare-and-swap that succeeds proves the
+ * guess right, also if the top was removed and restored meanwhile.  pop follows the top, so it reads it anew, pinned: a
+ * node that it found cannot be reused meanwhile, so equal means unchanged. */
 #include "pgas/containers/node.h"
 
 struct node {
@@ -11,7 +11,7 @@ struct node {
 };
 
 struct tw_queue {
-	uint64_t root; /* struct node, of which next is the top */
+	uint64_t root; /* struct node whose next is the top */
 	uint64_t guess;
 	node_token *token;
 	unsigned nodes_pe;

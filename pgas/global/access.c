@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* access.c - what goes to other nodes, counted; and the public reads, writes and atomic words. */
+/* access.c - accesses to other nodes, counted; and the public reads, writes and atomic words. */
 #include "pgas/global/access.h"
 
 struct tw_pgas tw_pgas;
@@ -14,7 +14,7 @@ void access_bad(unsigned pe, size_t offset, size_t len)
 	         offset, pe, tw_segment.pes, tw_pgas.at, tw_pgas.at + tw_pgas.options.bytes);
 }
 
-/* What was put to @pe has arrived by the time an operation there gives a value. */
+/* An operation on @pe has returned a value: this PE's earlier puts to @pe have arrived. */
 static void access_performed(unsigned pe)
 {
 	if (tw_pgas.put_pe == pe)
@@ -58,7 +58,7 @@ static void access_count(enum tw_amo op)
 	tw_pgas.stats.doorbells++;
 }
 
-/* Words of the own node, too, where atomics are the network's. */
+/* Also for words of the own node, where the network executes atomics. */
 uint64_t access_remote_amo(unsigned pe, size_t offset, enum tw_amo op, uint64_t value, uint64_t expect)
 {
 	access_count(op);
@@ -162,7 +162,7 @@ static uint64_t word_amo(tw_word w, enum tw_amo op, uint64_t value, uint64_t exp
 	return access_amo(tw_gptr_pe(w.object), tw_gptr_offset(w.object) + w.offset, op, value, expect);
 }
 
-/* An exchange: it has arrived when it returns, and is the agent's, whoever that is. */
+/* An atomic exchange: it is executed by the segments' agent, and has arrived on return. */
 void tw_word_store(tw_word w, uint64_t value)
 {
 	word_amo(w, TW_AMO_SWAP, value, 0);

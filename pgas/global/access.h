@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* access.h - reads, writes and atomics on (PE, offset), counted; what the files of pgas/global and pgas/containers use.
+/* access.h - reads, writes and atomics on (PE, offset), counted; for the files of pgas/global and pgas/containers.
  *
- * Ordering.  A value-giving operation on a PE's segment is performed after this PE's earlier puts there.  Who publishes
- * an object by an atomic on another PE's segment needs it to have arrived: access_publish waits for that, and does
- * nothing where all puts since the last quiet went to that PE. */
+ * Ordering: an operation on a PE's segment that returns a value is performed after this PE's earlier puts there.  An
+ * object that is published by an atomic on another PE's segment must have arrived before: access_publish waits for
+ * that, and does nothing if all puts since the last quiet went to that PE. */
 #ifndef TW_PGAS_ACCESS_H
 #define TW_PGAS_ACCESS_H
 
@@ -11,22 +11,26 @@
 #include "pgas/segment/segment.h"
 #include "tweed/pgas.h"
 
-#define ACCESS_NONE (~0u)      /* no put is under way */
+#define ACCESS_NONE (~0u)      /* no put is in flight */
 #define ACCESS_MANY (~0u - 1u) /* puts to several PEs */
 
-/* This PE's part in the layer; all zero outside of tw_pgas_init and tw_pgas_finalize. */
+/* This PE's part of the layer; all zero outside of tw_pgas_init and tw_pgas_finalize. */
 struct tw_pgas {
 	bool open;
-	struct tw_pgas_options options; /* with no defaults left */
+	struct tw_pgas_options options; /* with defaults filled in */
 	size_t at;                      /* the layer's part of each segment: struct pool_control, then chunks */
-	unsigned put_pe;                /* where puts are under way: a PE, ACCESS_NONE, ACCESS_MANY */
-	bool reading;                   /* gets are under way */
-	bool ascending;                 /* a get's words are read in rising order */
+	unsigned put_pe;                /* target of the puts in flight: a PE, ACCESS_NONE, ACCESS_MANY */
+	bool reading;                   /* gets are in flight */
+	bool ascending;                 /* a get reads words in ascending order */
 	struct tw_pgas_stats stats;
 };
 extern struct tw_pgas tw_pgas;
 
-/* access_check - the end of the job with a sentence, unless [offset, offset + len) of @pe is in the layer's part. */
+/* wide_open, wide_close - bring up and take down 128-bit atomics (atomic_object.c). */
+void wide_open(void);
+void wide_close(void);
+
+/* access_check - end the job with a sentence unless [offset, offset + len) of @pe is in the layer's part. */
 void access_bad(unsigned pe, size_t offset, size_t len) __attribute__((noreturn, cold));
 static inline void access_check(unsigned pe, size_t offset, size_t len)
 {
@@ -46,7 +50,7 @@ void access_remote_put(unsigned pe, size_t offset, const void *from, size_t len)
 uint64_t access_remote_amo(unsigned pe, size_t offset, enum tw_amo op, uint64_t value, uint64_t expect);
 void access_remote_quiet(void);
 
-/* access_get - 8-byte words of short objects are loaded once, in rising order, where tw_pgas.ascending. */
+/* access_get - where tw_pgas.ascending, each 8-byte word of a short object is loaded once, in ascending order. */
 static inline void access_get(unsigned pe, size_t offset, void *to, size_t len, bool wait)
 {
 	const char *from = tw_segment_direct(pe);
@@ -73,7 +77,7 @@ static inline void access_put(unsigned pe, size_t offset, const void *from, size
 	tw_words_store(to + offset, from, len);
 }
 
-/* access_fence - puts before it are seen before those after it. */
+/* access_fence - puts before it are visible before those after it. */
 static inline void access_fence(void)
 {
 	if (tw_pgas.put_pe != ACCESS_NONE)
@@ -89,8 +93,8 @@ static inline void access_quiet(void)
 		access_remote_quiet();
 }
 
-/* access_pardon - what follows may concern lost memory, until access_pardon_end: it does nothing there then (pgas/segment/segment.h).  What
- * was under way before is complete, and is not pardoned. */
+/* access_pardon - until access_pardon_end, operations on lost memory have no effect (pgas/segment/segment.h).  First
+ * completes the operations in flight, which are not pardoned. */
 static inline void access_pardon(void)
 {
 	if (tw_segment.deaths)
@@ -103,7 +107,7 @@ static inline void access_pardon_end(void)
 	tw_segment.pardon = false;
 }
 
-/* access_publish - before an atomic on @pe that lets others find what was put. */
+/* access_publish - before an atomic on @pe through which others find what this PE has put. */
 static inline void access_publish(unsigned pe)
 {
 	if (tw_pgas.put_pe != ACCESS_NONE && tw_pgas.put_pe != pe)
@@ -124,7 +128,7 @@ static inline uint64_t access_load(unsigned pe, size_t offset)
 	return value;
 }
 
-/* access_amo - an atomic that lets others find what was put before it. */
+/* access_amo - an atomic through which others find what this PE has put before it. */
 static inline uint64_t access_amo(unsigned pe, size_t offset, enum tw_amo op, uint64_t value, uint64_t expect)
 {
 	char *here = tw_segment_direct(pe);
@@ -158,7 +162,7 @@ static inline uint64_t access_cas(unsigned pe, size_t offset, uint64_t expect, u
 	return access_amo(pe, offset, TW_AMO_CAS, value, expect);
 }
 
-/* access_cas_post - without a result; to fence and quiet it is a put. */
+/* access_cas_post - a compare-and-swap without a result; for fence and quiet it is a put. */
 void access_cas_post(unsigned pe, size_t offset, uint64_t expect, uint64_t value);
 
 #endif

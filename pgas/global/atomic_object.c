@@ -2,9 +2,8 @@
 /* atomic_object.c - AtomicObject with a counter, and its wide form: 128-bit words of segments and of the process. */
 #include "core/memory/wide.h"
 #include "pgas/global/access.h"
-#include "pgas/global/wide.h"
 
-static struct tw_proc *wide_me; /* whose endpoint asks agents; NULL: there is no job */
+static struct tw_proc *wide_me; /* sends requests to other nodes' agents; NULL: there is no job */
 
 void wide_open(void)
 {
@@ -28,7 +27,7 @@ static struct tw_wide128 wide_amo(tw_gptr at, enum tw_wide_op op, struct tw_wide
 	struct tw_wide128 seen;
 
 	access_check(pe, offset, sizeof(seen));
-	access_quiet(); /* what was put travels another way than messages */
+	access_quiet(); /* puts and messages take different routes */
 	if (here) {
 		tw_pgas.stats.local++;
 		seen = tw_wide_here((void *)(here + offset), op, value, expect);

@@ -1,32 +1,36 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* epoch.c - EpochManager: epoch-based reclamation over all PEs, without an election.
  *
- * One epoch, G, at PE 0; a copy of it at each PE; a slot for each token, 0 or the epoch of its pin.
+ * There is one epoch, G, at PE 0; a copy of it at each PE; and a slot for each token, which is 0 or the epoch of its
+ * pin.
  *
- *     pin      e = copy; slot = e; fence; again if copy is not e any more
+ *     pin      e = copy; slot = e; fence; repeat if copy is no longer e
  *     retire   after the unlink is performed: fence; into the bag of epoch `copy`
- *     advance  e = own copy; for each PE: copy = e unless it is already, then read its slots; if all are 0 or e: compare and swap G, e to e + 1
+ *     advance  e = own copy; for each PE: set its copy to e if it is lower, then read its slots;
+ *              if all slots are 0 or e: compare-and-swap G from e to e + 1
  *     free     own bags that are three epochs below copy
  *
- * Why nobody uses what is freed.  Let an object be retired at PE p with tag t: p's copy was t after the unlink.  It is
- * freed when p's copy is t + 3, so G went from t + 1 to t + 2, and before that t + 1 was put into every copy; and from
- * t + 2 to t + 3.  A section that can have found the object began, its slot visible, before the unlink; copies are at
- * most one behind G, so its slot is at most t + 1.  Each later advance reads its slot: the one that leaves t + 2 finds
- * it not 0 and not t + 2, and ends.  Without helping (copy = e first), a section may begin with an epoch long past, and
- * two readings of slots miss each other; with two in place of three, the tag may be one behind.  tests/models/epoch.pml
- * has the proof by exhaustion, and what must fail.
+ * Why freed objects are not in use.  Let an object be retired at PE p with tag t: after the unlink, p's copy was t.  It
+ * is freed when p's copy is t + 3.  By then G went from t + 1 to t + 2, and before that t + 1 was stored in every copy;
+ * and G went from t + 2 to t + 3.  A section that can have found the object began, with its slot visible, before the
+ * unlink.  Copies are at most one behind G, so its slot is at most t + 1.  Each later advance reads its slot: the
+ * advance from t + 2 finds that it is neither 0 nor t + 2, and fails.
  *
- * Any number of PEs advance at a time: what one does twice is done once.  A stopped PE that is pinned keeps the epoch
- * within one of its own, which delays frees, and nobody's operations.
+ * Both parts are necessary.  If advance did not raise the copies first, a section could begin with an epoch long past,
+ * and two readings of slots would miss each other.  With two epochs instead of three, the tag could be one behind.
+ * tests/models/epoch.pml proves the algorithm by exhaustion and shows that these variants fail.
  *
- * Bags are private: nobody else ever touches them, so that there is nothing to get wrong (tests/models/limbo.pml). */
+ * Any number of PEs may advance concurrently: repeated steps have no effect.  A stopped PE that is pinned keeps the
+ * epoch within one of its own.  That delays frees, but no operations.
+ *
+ * Bags are private to their PE, so they need no synchronization (tests/models/limbo.pml). */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "pgas/global/epoch.h"
 #include "pgas/global/pool.h"
 
-#define BAGS          4u /* by tag modulo this: three epochs wait, one fills */
+#define BAGS          4u /* by tag modulo this: three epochs wait, one is filled */
 #define EPOCH_DIST    3u
 #define GARBAGE_MOST  ((size_t)1 << 20)
 #define ADVANCE_EVERY 128u
@@ -52,7 +56,7 @@ struct tw_epoch {
 	struct bag bag[BAGS];
 	size_t garbage;
 	unsigned retired; /* since the last attempt to advance */
-	uint64_t *helped; /* [pes] the epoch that we know that PE's copy has reached */
+	uint64_t *helped; /* [pes] a lower bound of that PE's copy */
 	uint64_t (*slots)[EPOCH_TOKENS];
 	struct tw_token token[EPOCH_TOKENS];
 };
@@ -143,7 +147,7 @@ void tw_token_pin(struct tw_token *token)
 
 	if (!token->registered)
 		tw_fatal("tw_token_pin: the token is not registered");
-	/* The exchange is the fence: what the section reads, it reads after its slot can be seen. */
+	/* The exchange is the fence: the section's reads follow the visible slot. */
 	while (atomic_exchange(token->slot, copy << 1 | 1), (again = epoch_copy(token->epoch)) != copy)
 		copy = again;
 }
@@ -154,7 +158,7 @@ void tw_token_unpin(struct tw_token *token)
 		tw_fatal("tw_token_unpin: the token is not pinned");
 	if (--token->nest)
 		return;
-	/* A write that is under way is a reference, too. */
+	/* An access in flight still uses its object. */
 	if (tw_pgas.reading || tw_pgas.put_pe != ACCESS_NONE)
 		access_remote_quiet();
 	atomic_store_explicit(token->slot, 0, memory_order_release);
@@ -175,7 +179,7 @@ static int64_t bag_free(struct tw_epoch *epoch, struct bag *bag)
 	return n;
 }
 
-/* Free what is old enough. */
+/* Free the bags that are old enough. */
 static int64_t epoch_free(struct tw_epoch *epoch)
 {
 	uint64_t copy = epoch_copy(epoch);
@@ -200,23 +204,23 @@ static void bag_add(struct bag *bag, tw_gptr p)
 
 /* ---- advance ---- */
 
-/* Bring the copy of @pe up to @e. */
+/* Raise the copy of @pe to @e. */
 static void epoch_help(struct tw_epoch *epoch, unsigned pe, uint64_t e)
 {
 	if (epoch->helped[pe] >= e)
 		return;
-	/* No copy is more than one behind: whoever made G e has brought all to e - 1. */
+	/* No copy is more than one behind: before G became e, all copies were raised to e - 1. */
 	access_cas_post(pe, EPOCH_AT(epoch, copy), e - 1, e);
 }
 
-/* Ignored by whoever called tw_epoch_fence(); @dead: as read from PE 0. */
+/* Is @pe ignored after tw_epoch_fence()?  @dead: as read from PE 0. */
 static bool dead_pe(const uint64_t *dead, unsigned pe)
 {
 	return dead[pe / 64] >> (pe % 64) & 1;
 }
 
-/* Each PE's slots are read after its copy was helped; all of it in one round.  Returns the first PE from @pe on with a
- * section that began before @e; all PEs' number: there is none.  The launcher's dead have none. */
+/* The first PE from @pe on with a section that began before @e; the number of PEs: none.  PEs that the launcher reports
+ * dead have no sections. */
 static unsigned epoch_blocker(const struct tw_epoch *epoch, uint64_t e, unsigned pe)
 {
 	for (; pe < tw_segment.pes; pe++)
@@ -226,7 +230,8 @@ static unsigned epoch_blocker(const struct tw_epoch *epoch, uint64_t e, unsigned
 	return pe;
 }
 
-/* Only who finds itself blocked asks whether the blocker is dead. */
+/* Does no section block the advance from @e?  Raises each PE's copy, then reads its slots; all PEs in one round.  Reads
+ * the list of fenced PEs only when a section blocks. */
 static bool epoch_scan(struct tw_epoch *epoch, uint64_t e)
 {
 	uint64_t dead[256];
@@ -236,7 +241,7 @@ static bool epoch_scan(struct tw_epoch *epoch, uint64_t e)
 	for (pe = 0; pe < tw_segment.pes; pe++) {
 		if (tw_segment_lost(pe))
 			continue;
-		if (pe != tw_segment.pe) /* which is where @e is from */
+		if (pe != tw_segment.pe) /* @e is this PE's copy */
 			epoch_help(epoch, pe, e);
 		access_get(pe, EPOCH_AT(epoch, slot), epoch->slots[pe], epoch->options.tokens * sizeof(uint64_t),
 		           false);
@@ -256,7 +261,7 @@ static bool epoch_scan(struct tw_epoch *epoch, uint64_t e)
 	return true;
 }
 
-/* The own copy is taken for G: where it is behind, the compare-and-swap tells, and nothing was lost but this attempt. */
+/* Takes the own copy for G.  If it is behind, the compare-and-swap fails and only this attempt is lost. */
 static void epoch_advance(struct tw_epoch *epoch)
 {
 	uint64_t e = epoch_copy(epoch), seen;
@@ -267,7 +272,7 @@ static void epoch_advance(struct tw_epoch *epoch)
 	seen = access_cas(0, EPOCH_AT(epoch, global), e, e + 1);
 	if (seen == e)
 		tw_pgas.stats.advances++;
-	/* The own copy need not wait for the next one who advances. */
+	/* Raise the own copy without waiting for the next advance of another PE. */
 	access_cas(tw_segment.pe, EPOCH_AT(epoch, copy), e, e + 1);
 }
 
@@ -300,7 +305,7 @@ void tw_token_retire(struct tw_token *token, tw_gptr p)
 	uint64_t copy = epoch_copy(epoch);
 	struct bag *bag = &epoch->bag[copy % BAGS];
 	if (bag->tag != copy) {
-		/* The others' advances have made it old, and perhaps more than it. */
+		/* Advances of other PEs have made the bag old, perhaps other bags, too. */
 		epoch_free(epoch);
 		epoch->retired = 0;
 		bag->tag = copy;

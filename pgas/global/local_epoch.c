@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* local_epoch.c - LocalEpochManager: the threads of one process.
+/* local_epoch.c - LocalEpochManager: for the threads of one process.
  *
- * One epoch, G, no copies.  A section stores G into its token's slot; an object is tagged with G after its unlink; G
- * goes up when all slots are 0 or G; what is three below G is freed.
+ * There is one epoch, G, without copies.  A section stores G into its token's slot.  An object is tagged with G after
+ * its unlink.  G is incremented when all slots are 0 or G.  Bags three below G are freed.
  *
- * Neither pin nor retire has a fence: who advances makes every thread of the process execute one first, by
- * membarrier(2), and then reads the slots.  So a slot that it does not see is stored after that fence, and what its
- * section reads is read after it; and an unlink that was still on its way is seen by all sections that begin after it.
- * The tag may be read before the unlink is visible, but then it is so by the next fence: hence three, where two would
- * do with a fence in retire (tests/models/epoch.pml). Where the system has no membarrier(2), pin and retire fence by
- * themselves.  Where a token is alone, who advances is it, and a fence of its own is enough. */
+ * Neither pin nor retire has a fence.  Instead, an advancing thread first makes every thread of the process execute
+ * one, by membarrier(2), and then reads the slots.  So a slot whose store it does not see is stored after that fence,
+ * and its section's reads follow it; and an unlink that was not yet visible is seen by all sections that begin after
+ * it.  The tag may be read before the unlink is visible, but the unlink is visible by the next fence: hence three
+ * epochs, where two would do with a fence in retire (tests/models/epoch.pml).  Where the system has no membarrier(2),
+ * pin and retire have fences.  When only one token exists, the advancing thread is its owner, and its own fence is
+ * enough. */
 #include <errno.h>
 #include <linux/membarrier.h>
 #include <pthread.h>
@@ -27,9 +28,9 @@
 #define EPOCH_DIST    3u
 #define GARBAGE_MOST  ((size_t)1 << 20)
 #define ADVANCE_EVERY 128u
-#define STAMPED       UINT64_C(1) /* in an object's address: it is local_pool.c's */
+#define STAMPED       UINT64_C(1) /* in an object's address: it belongs to local_pool.c */
 
-/* What a token has retired at one epoch. */
+/* Objects that a token has retired in one epoch. */
 struct bag {
 	uint64_t tag;
 	void **object;
@@ -43,18 +44,18 @@ struct tw_local_bag {
 	uint64_t retired; /* since the last attempt to advance */
 	uint64_t advance_every;
 	bool registered;
-	struct tw_local_bag *next; /* of all tokens there ever were */
+	struct tw_local_bag *next; /* of all tokens ever created */
 };
 
 struct tw_local_epoch {
 	uint64_t now;
 	struct tw_local_epoch_options options;
-	pthread_mutex_t mutex; /* of the list's growth, and of registered */
+	pthread_mutex_t mutex; /* protects the list's growth, and registered */
 	bool fence;
 	struct tw_local_bag *first;
 	_Atomic unsigned registered; /* tokens */
 	struct local_pool stamped;
-	_Atomic bool advancing; /* a gate, to save work: who finds it shut goes on */
+	_Atomic bool advancing; /* a gate that saves work: a thread that finds it closed does not advance */
 };
 
 static bool local_membarrier(int command)
@@ -147,14 +148,14 @@ static int64_t local_free(struct tw_local_bag *b)
 	return n;
 }
 
-/* Whoever is stopped in here stops nobody else's operations: they find the gate shut. */
+/* A thread that stops here blocks no operations: the others find the gate closed. */
 static void local_advance(struct tw_local_epoch *epoch)
 {
 	uint64_t now = __atomic_load_n(&epoch->now, __ATOMIC_ACQUIRE);
 
 	if (atomic_exchange_explicit(&epoch->advancing, true, memory_order_acquire))
 		return;
-	/* Who registers after it was seen that nobody else has finds all unlinks done. */
+	/* A token that is registered after the count was read as one sees all unlinks. */
 	atomic_thread_fence(memory_order_seq_cst);
 	if (!epoch->fence && atomic_load(&epoch->registered) > 1)
 		local_membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
@@ -195,7 +196,7 @@ int tw_local_token_room(struct tw_local_token *token)
 	return -EAGAIN;
 }
 
-/* A bag whose tag is old is empty, or old enough: it was filled four epochs ago. */
+/* A bag with an old tag is empty or old enough: it was filled four epochs ago. */
 static void local_begin(struct tw_local_bag *b, struct bag *bag, uint64_t now)
 {
 	local_free(b);

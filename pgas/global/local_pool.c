@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* local_pool.c - stamped objects: cut from chunks that are given back with the manager.
+/* local_pool.c - stamped objects: cut from chunks that are freed with the manager.
  *
- * A free object's first word links it, and is otherwise a list node's next: so it carries a mark, by which a reader that comes late sees
- * that the node is gone (pgas/containers/harris_list.c). */
+ * A free object's first word links it to the next.  In use, it is a list node's next.  So a free object carries a mark
+ * in it, which shows a late reader that the node has been removed (pgas/containers/harris_list.c). */
 #include "pgas/global/local_pool.h"
 
 #include <stdlib.h>

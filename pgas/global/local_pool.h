@@ -11,14 +11,14 @@
 
 struct local_pool {
 	pthread_mutex_t mutex;
-	struct local_chunk *chunk; /* all, the newest first */
+	struct local_chunk *chunk; /* all chunks, the newest first */
 	uint64_t free;             /* the first free object, with its marks */
 	_Atomic uint64_t stamps;
 };
 
 void local_pool_init(struct local_pool *pool);
 void local_pool_fini(struct local_pool *pool);
-/* local_pool_new - with the marks with which it was given back; 0: no memory. */
+/* local_pool_new - an object, with the marks with which it was deleted; 0: no memory. */
 uint64_t local_pool_new(struct local_pool *pool);
 void local_pool_delete(struct local_pool *pool, uint64_t object);
 

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* pool.c - objects in segments: chunks, pools, and the way home of what another PE has freed.
+/* pool.c - objects in segments: chunks, pools, and the return of objects that another PE has freed.
  *
  * A segment is cut into chunks of 64 KiB by a fetch-and-add on its bump word.  A chunk belongs to the PE that took it,
- * in whatever segment it is, until its objects are freed, and to one pool for ever, as its first words say.  So
- * allocation asks nobody, wherever the object is to be.
+ * in whatever segment it is, until its objects are freed, and to one pool for ever, as its first words say.  So an
+ * allocation needs no other PE, wherever the object is placed.
  *
- * Whoever frees an object puts it on a list of its own, one for each pool and segment, and allocates from there next
- * time. What a list has too much of goes home in batches: a compare-and-swap on the owner's ring_tail, and one put.
- * The owner takes it in when it has nothing left.  Memory PEs that do not compute take nothing in; nothing is sent to
- * them.
+ * A PE puts an object that it frees on a list of its own, one per pool and segment, and allocates from there.  Surplus
+ * objects of a list are returned in batches: a compare-and-swap on the owner's ring_tail, and one put.  The owner takes
+ * them in when its own list is empty.  Memory PEs that do not compute take nothing in; nothing is returned to them.
  *
- * The ring: senders reserve [tail, tail + batch) only while tail + batch - head <= POOL_RING, so slots that they write
- * are zero, and the owner zeroes a slot before it counts head up. */
+ * The ring: senders reserve [tail, tail + batch) only while tail + batch - head <= POOL_RING.  So the slots that they
+ * write are zero, because the owner zeroes a slot before it increments head. */
 #include "pgas/global/pool.h"
 
 #include <errno.h>
@@ -22,10 +21,10 @@
 #endif
 
 #define POOLS        256u
-#define POOL_SIZES   24u                   /* of tw_new(): two for each power of two, 16 to 32 KiB */
-#define POOL_STAMPED POOL_SIZES            /* and on: one for each manager */
-#define POOL_FIRST   (POOL_SIZES + EPOCHS) /* of tw_pool_create() */
-#define POOL_LARGE   (POOLS - 1)           /* objects of whole chunks; they are never cut */
+#define POOL_SIZES   24u                   /* of tw_new(): two for each power of two, 16 bytes to 32 KiB */
+#define POOL_STAMPED POOL_SIZES            /* the first of EPOCHS, one for each manager */
+#define POOL_FIRST   (POOL_SIZES + EPOCHS) /* the first of tw_pool_create() */
+#define POOL_LARGE   (POOLS - 1)           /* objects of whole chunks, which are never cut */
 #define CHUNK_HEAD   ((size_t)64)
 #define CHUNK_MAGIC  UINT64_C(0x4b4e554843475754)
 
@@ -39,24 +38,24 @@ struct pool_list {
 	uint64_t *raw;
 	size_t n, room;
 	uint64_t next, end;
-	size_t send_at; /* how many are too many */
+	size_t send_at; /* length at which a batch is returned */
 };
 
 struct tw_pool {
 	unsigned number;
-	size_t bytes;            /* of an object; 0: there is no such pool */
-	struct pool_list **list; /* [pes], each NULL before its use */
+	size_t bytes;            /* of an object; 0: the pool does not exist */
+	struct pool_list **list; /* [pes], each NULL before its first use */
 };
 
-/* What this PE knows of another segment. */
+/* This PE's knowledge of another segment. */
 struct pool_target {
-	uint8_t *pool_of;    /* [chunks] pool + 1, or 0: not known */
-	uint64_t tail, head; /* of its ring, as seen last */
+	uint8_t *pool_of;    /* [chunks] pool + 1; 0: unknown */
+	uint64_t tail, head; /* of its ring, when last read */
 };
 
 static struct tw_pool pool_all[POOLS];
 static struct pool_target *pool_targets;
-static unsigned pool_users; /* pools made by tw_pool_create */
+static unsigned pool_users; /* pools created by tw_pool_create */
 static uint64_t pool_stamps, pool_random;
 static unsigned pool_turn;
 
@@ -157,7 +156,7 @@ static struct chunk chunk_read(unsigned pe, size_t at)
 	return head;
 }
 
-/* Read once for each chunk of another node. */
+/* The pool of the object; reads the head of each chunk of another node once. */
 static struct tw_pool *pool_of(unsigned pe, uint64_t raw)
 {
 	size_t at = chunk_of(raw);
@@ -179,7 +178,7 @@ static struct tw_pool *pool_of(unsigned pe, uint64_t raw)
 
 /* ---- allocation ---- */
 
-/* Objects that came home: up to the first slot that is not filled, or to @end. */
+/* Take returned objects in, up to @end or the first empty slot. */
 static void pool_take_in_to(uint64_t end)
 {
 	struct pool_control *own = pool_own();
@@ -205,7 +204,7 @@ void pool_mend(void)
 	pool_take_in_to(access_load(tw_segment.pe, POOL_CONTROL(ring_tail)));
 }
 
-/* @chunks in a row of the segment of @pe; 0: it is full, or lost. */
+/* Take @chunks adjacent chunks of the segment of @pe.  0: it is full, or lost. */
 static size_t chunks_take(unsigned pe, size_t chunks)
 {
 	size_t end = tw_pgas.at + tw_pgas.options.bytes, bytes = chunks * POOL_CHUNK, at = 0;
@@ -293,7 +292,7 @@ tw_gptr tw_new_at(unsigned pe, size_t bytes)
 
 /* ---- placement ---- */
 
-/* The memory PEs of this node, or all where it has none: [*first, *first + n). */
+/* The memory PEs of this node, or all if it has none: [*first, *first + n). */
 static unsigned place_here(unsigned *first)
 {
 	unsigned begin = TW_MAX(tw_segment.first, tw_pgas.options.memory_first);
@@ -332,7 +331,7 @@ static unsigned place_by_policy(void)
 	}
 }
 
-/* For what is lost the next stands in. */
+/* Skips lost PEs. */
 static unsigned place_choose(void)
 {
 	unsigned first = tw_pgas.options.memory_first, n = tw_pgas.options.memory_pes, pe = place_by_policy();
@@ -357,7 +356,7 @@ tw_gptr pool_new_stamped(unsigned manager, unsigned pe)
 	return tw_pool_new_at(&pool_all[POOL_STAMPED + manager], pe ? pe - 1 : place_choose());
 }
 
-/* ---- the way home ---- */
+/* ---- return of objects ---- */
 
 /* Reserve a batch of the ring of @pe; false: it is full. */
 static bool ring_reserve(unsigned pe, uint64_t *at)
@@ -394,13 +393,13 @@ static void pool_send_home(struct pool_list *list, unsigned pe)
 	list->send_at = 2 * POOL_BATCH;
 	list->n -= POOL_BATCH;
 #if TW_ASAN
-	/* Who allocates them there does not unpoison them here. */
+	/* Unpoisoned here, because the allocation by another process does not do it in this one. */
 	for (size_t i = list->n; i < list->n + POOL_BATCH; i++)
 		if (tw_gptr_local(tw_gptr_of_raw(list->raw[i])))
 			ASAN_UNPOISON_MEMORY_REGION(tw_gptr_local(tw_gptr_of_raw(list->raw[i])),
 			                            pool_of(pe, list->raw[i])->bytes);
 #endif
-	/* Batches do not wrap: the ring is a multiple of them. */
+	/* Batches do not wrap: the ring's size is a multiple of theirs. */
 	access_put(pe, POOL_CONTROL(ring) + at % POOL_RING * sizeof(uint64_t), &list->raw[list->n],
 	           POOL_BATCH * sizeof(uint64_t));
 }
@@ -433,7 +432,7 @@ void tw_delete(tw_gptr p)
 		ASAN_POISON_MEMORY_REGION(tw_gptr_local(p), pool->bytes);
 #endif
 	list_add(list, raw);
-	/* What this PE frees and allocates again stays; a second list that nobody empties goes. */
+	/* Objects that this PE frees and allocates again stay; a surplus batch is returned. */
 	if (list->n >= list->send_at && pe != tw_segment.pe && pool->number != POOL_LARGE && pool_serves(pe))
 		pool_send_home(list, pe);
 	access_pardon_end();

@@ -3,9 +3,8 @@
 #include <errno.h>
 
 #include "pgas/global/pool.h"
-#include "pgas/global/wide.h"
 
-#define ALONE_BYTES ((size_t)1 << 30) /* of the segment of a process that no launcher has started; sparse */
+#define ALONE_BYTES ((size_t)1 << 30) /* of the segment of a process without a launcher; sparse */
 
 static int world_refuse(const char *what, uint64_t value)
 {
@@ -170,7 +169,7 @@ void tw_pgas_stats_reset(void)
 	tw_pgas.stats = (struct tw_pgas_stats){.garbage = garbage, .garbage_most = most};
 }
 
-/* What it costs itself does not count. */
+/* Its own operations are not counted. */
 void tw_pgas_stats_sum(struct tw_pgas_stats *stats)
 {
 	struct tw_pgas_stats mine = tw_pgas.stats;

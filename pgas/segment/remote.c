@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* remote.c - segments that are not plain memory: through the endpoint, by one thread at a time. */
+/* remote.c - access through the endpoint to segments that are not plain memory, by one thread at a time. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -14,8 +14,8 @@
 
 static pthread_mutex_t remote_mutex = PTHREAD_MUTEX_INITIALIZER;
 static bool remote_threads;
-static struct tw_net_flow *remote_own; /* of what is awaited at once */
-static uint64_t remote_begun[TW_MAX_NODES / 64]; /* in jobs that survive them, nodes of what is under way */
+static struct tw_net_flow *remote_own;           /* for operations that are waited for at once */
+static uint64_t remote_begun[TW_MAX_NODES / 64]; /* nodes with operations in flight, in jobs that survive deaths */
 
 void tw_segment_threads(void)
 {
@@ -44,7 +44,8 @@ static size_t remote_at(unsigned pe, size_t offset)
 	return tw_segment.at + pe % tw_segment.locals * tw_segment.bytes + offset;
 }
 
-/* Memory whose accesses may fault, and then use the endpoint, is copied to and from outside its operations. */
+/* Is @ptr shared memory of tweed.h?  Its accesses may fault, and a fault uses the endpoint, so such memory is copied
+ * through a bounce buffer, outside the endpoint's operations. */
 static bool remote_faults(const void *ptr)
 {
 	return tw_me && (uintptr_t)ptr - tw_space_base() < tw_me->config.memory;
@@ -92,7 +93,7 @@ void tw_segment_need(unsigned pe)
 	remote_need(remote_node(pe));
 }
 
-/* What is begun now is looked at when it is complete. */
+/* Begin an operation.  Whether the node is lost is checked again when the operation is complete. */
 static void remote_begin(unsigned node)
 {
 	if (!tw_segment.deaths || tw_segment.pardon)
@@ -113,7 +114,7 @@ static void remote_complete(void)
 
 /* ---- operations ---- */
 
-/* With the lock. */
+/* Needs the lock. */
 static void remote_start(struct tw_net_flow *flow, const struct tw_net_work *work)
 {
 	bool open = flow->open;
@@ -123,7 +124,7 @@ static void remote_start(struct tw_net_flow *flow, const struct tw_net_work *wor
 	tw_segment.open += flow->open && !open;
 }
 
-/* With the lock: is @flow complete? */
+/* Is @flow complete?  Needs the lock. */
 static bool remote_settle(struct tw_net_flow *flow, bool wait)
 {
 	if (!flow->open)
@@ -209,7 +210,7 @@ void tw_segment_remote_amo_start(struct tw_net_flow *flow, unsigned pe, size_t o
 	remote_unlock();
 }
 
-/* With several threads the others go on meanwhile, but for the last resort, which sleeps. */
+/* With several threads, others may use the endpoint between the polls.  The last resort sleeps with the lock held. */
 void tw_segment_remote_quiet(struct tw_net_flow *flow)
 {
 	bool settled = !flow;
@@ -264,14 +265,14 @@ bool tw_segment_remote_put_signal(unsigned pe, const struct tw_net_signal *signa
 	return done;
 }
 
-/* Who has the lock hears for all. */
+/* The thread that holds the lock polls for all. */
 bool tw_segment_poll_signals(void)
 {
 	if (remote_threads && pthread_mutex_trylock(&remote_mutex))
 		return false;
-	bool heard = tw_segment.net->ops->poll_signals(tw_segment.net);
+	bool arrived = tw_segment.net->ops->poll_signals(tw_segment.net);
 	remote_unlock();
-	return heard;
+	return arrived;
 }
 
 void tw_segment_remote_announce_sleep(unsigned pe)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* segment.c - bring-up of symmetric segments, and their end. */
+/* segment.c - setup and end of symmetric segments. */
 #include "pgas/segment/segment.h"
 
 #include <errno.h>
@@ -13,18 +13,18 @@
 #include "net/map.h"
 #include "pgas/segment/segment_impl.h"
 
-#define SEGMENT_FILES      16u    /* of ours in a process that runs alone */
-#define SEGMENT_CROWDED_NS 10000u /* who spins no longer has no core to itself */
+#define SEGMENT_FILES      16u    /* in a process that runs alone */
+#define SEGMENT_CROWDED_NS 10000u /* a shorter spin time means that there is no core for each PE */
 
 struct tw_segment tw_segment;
 
 static unsigned segment_users;
 static size_t segment_reserved;
 static int segment_fd = -1;
-static size_t segment_file_at; /* of this PE's segment, in the file */
+static size_t segment_file_at; /* offset of this PE's segment in the file */
 static struct tw_proc *segment_me;
 
-/* A process that no launcher has started. */
+/* Set up the only PE of a process that no launcher started. */
 static void segment_alone(size_t bytes)
 {
 	struct tw_net_config config = {.bytes = bytes, .fd = &segment_fd};
@@ -42,8 +42,8 @@ static void segment_alone(size_t bytes)
 	tw_segment.cpu_atomics = true;
 }
 
-/* A look takes about 100 ns.  Where PEs are more than cores, whoever is waited for may need this one: those that are about to come are
- * waited for, and then yielded to (wait.c), or slept, which costs more. */
+/* One poll takes about 100 ns.  With fewer cores than PEs, the awaited PE may need this core: after a few polls a wait
+ * yields (wait.c), or, where sleeping costs more than a few more polls, polls a little longer. */
 static unsigned segment_spins(unsigned spin_ns, bool yields)
 {
 	if (spin_ns > SEGMENT_CROWDED_NS)

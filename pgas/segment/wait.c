@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* wait.c - waiting for what other PEs write.
+/* wait.c - waiting for writes of other PEs.
  *
- * A PE sleeps on its endpoint's bell (net/mailbox.h).  A sleeper reads the bell and announces itself, looks again, and sleeps; a writer of
- * the same node stores, and then looks whether the other is asleep.  With a full fence between (tw_segment_wake) one of the two
- * sees the other.  Signals to other nodes carry a notify.  Other writers do not wake: hence no sleep is long.
+ * A PE sleeps on its endpoint's bell (net/mailbox.h).  A sleeper reads the bell, announces its sleep, checks its
+ * condition once more, and sleeps.  A writer of the same node stores, then reads the announcement.  With a full fence
+ * between the two (tw_segment_wake) at least one of them sees the other.  Signals to other nodes carry a notification.
+ * Other writers do not wake: so every sleep is short.
  *
- * The scheduler sees waiters that sleep or yield as little load, so PEs of a node may share a core while another has fewer of them, or none.  So
- * whoever has spun in vain looks where the others were, and moves (wait_apart).  Where PEs must share cores, those of the own core
- * are yielded to, and the others spun for (tw_segment_nap_for). */
+ * The scheduler sees waiters that sleep or yield as little load, so several PEs of a node may share a core while
+ * another core has fewer, or none.  A PE whose spinning ended without success looks up on which cores the others were
+ * last seen, and moves (wait_apart).  Where PEs must share cores, a wait yields to PEs of the own core and spins for
+ * the others (tw_segment_nap_for). */
 #include <sched.h>
 #include <time.h>
 
@@ -16,12 +18,12 @@
 #include "pgas/segment/segment.h"
 
 #define NAP_YIELDS     8u
-#define NAP_YIELDS_FAR 400u /* where an answer takes a while */
-#define NAP_BUSY       4000u /* looks after something was heard: some ms */
-#define NAP_SOON       16u   /* the first of them, which do not yield: about as long as an answer takes */
+#define NAP_YIELDS_FAR 400u  /* where an answer takes longer */
+#define NAP_BUSY       4000u /* polls after a signal: some ms */
+#define NAP_SOON       16u   /* the first of them, which do not yield: about the time of an answer */
 #define NAP_FIRST_NS   20000u
-#define NAP_DOUBLED    6u /* times */
-#define WAIT_APART     64u /* where PEs share cores: waits between two looks at where they are */
+#define NAP_DOUBLED    6u  /* how often a sleep's length doubles */
+#define WAIT_APART     64u /* where PEs share cores: one wait in so many looks where they are */
 
 static struct tw_mailbox *wait_mailbox(unsigned pe)
 {
@@ -45,7 +47,7 @@ static _Atomic int *wait_cpu(char *segment)
 	return (_Atomic int *)(void *)(segment + SEGMENT_CPU);
 }
 
-/* Where @pe of this node was last seen, + 1; 0: nowhere. */
+/* 1 + the CPU on which @pe of this node was last seen; 0: unknown. */
 static unsigned wait_seen(unsigned pe)
 {
 	char *segment = tw_segment.node_base + (size_t)(pe - tw_segment.first) * tw_segment.bytes;
@@ -53,7 +55,8 @@ static unsigned wait_seen(unsigned pe)
 	return (unsigned)atomic_load_explicit(wait_cpu(segment), memory_order_relaxed);
 }
 
-/* Of the allowed processors after @cpu the first one with fewest PEs; @cpu if they have no fewer than it would have without this one. */
+/* The first allowed CPU after @cpu with the fewest PEs; @cpu itself unless another has fewer than @cpu would have
+ * without this PE. */
 static unsigned wait_emptiest(unsigned cpu, const cpu_set_t *allowed, const uint16_t pes[CPU_SETSIZE])
 {
 	unsigned best = cpu, fewest = pes[cpu] - 1u;
@@ -68,7 +71,8 @@ static unsigned wait_emptiest(unsigned cpu, const cpu_set_t *allowed, const uint
 	return best;
 }
 
-/* The last of the node's PEs on @cpu, where this one runs, goes where fewer are. */
+/* Move away from @cpu, where this PE runs, if another CPU has fewer PEs.  Of the node's PEs on @cpu, only the last one
+ * does. */
 static void wait_move(unsigned cpu)
 {
 	uint16_t pes[CPU_SETSIZE] = {0};
@@ -91,7 +95,7 @@ static void wait_move(unsigned cpu)
 		sched_setaffinity(0, sizeof(allowed), &allowed);
 }
 
-/* Say where this PE runs, and look now and then whether it should be elsewhere. */
+/* Publish where this PE runs, and from time to time move it. */
 static void wait_apart(void)
 {
 	static _Atomic unsigned often;
@@ -115,13 +119,13 @@ void tw_segment_nap_long(struct tw_nap *nap)
 	unsigned round = nap->round - 1;
 
 	tw_segment_push();
-	bool heard = nap->far && tw_segment_poll_signals();
-	if (heard) { /* somebody is busy with us: more may come */
+	bool arrived = nap->far && tw_segment_poll_signals();
+	if (arrived) { /* the other PE is active: more may follow */
 		nap->round = tw_segment.spins + nap->more + 2;
 		nap->busy = NAP_BUSY;
 		return;
 	}
-	if (round == 0) /* the first look: nothing but that */
+	if (round == 0) /* the first poll does nothing else */
 		return;
 	if (nap->busy) {
 		if (nap->busy-- <= NAP_BUSY - NAP_SOON || tw_segment.crowded)
@@ -132,8 +136,9 @@ void tw_segment_nap_long(struct tw_nap *nap)
 	unsigned slow = round - tw_segment.spins - nap->more - 1;
 	if (slow == 0)
 		wait_apart();
-	/* Where there is no core for each, whoever is waited for, or its node's server or ours, may need this one.  Else it is somebody else
-	 * who holds him up, to whom yielding would give this core as well. */
+	/* Without a core for each process, the awaited PE, its node's server or this node's server may need this core.
+	 * If this node has all PEs and cores, the delay has another cause, and yielding would give the core to that
+	 * cause, too. */
 	unsigned yields = nap->far                              ? NAP_YIELDS_FAR
 	                  : !tw_segment.crowded                 ? 0
 	                  : tw_segment.locals == tw_segment.pes ? NAP_YIELDS
@@ -150,11 +155,11 @@ void tw_segment_nap_long(struct tw_nap *nap)
 		nanosleep(&(struct timespec){.tv_nsec = (long)most}, NULL);
 	else if (slow % 2 == 1)
 		tw_mailbox_sleep(wait_mailbox(tw_segment.pe), nap->seen, most);
-	else { /* the caller looks once more, then we sleep */
+	else { /* the caller polls once more before the sleep */
 		nap->seen = tw_mailbox_bell(wait_mailbox(tw_segment.pe));
 		atomic_store(wait_asleep(tw_segment.base), 1);
 	}
-	if (slow > 64) /* not to overflow; even and odd stay so */
+	if (slow > 64) /* avoids overflow; keeps the parity */
 		nap->round -= 2;
 }
 
@@ -183,7 +188,8 @@ void tw_segment_wait_signal(size_t offset)
 	tw_segment_amo(tw_segment.pe, offset, TW_AMO_ADD, 8, UINT64_MAX, 0);
 }
 
-/* Each PE tells all that it has come, and waits for those that live: whoever dies on the way is waited for by nobody. */
+/* Each PE notifies all that it has arrived, and waits for the living ones.  A PE that dies meanwhile is not waited
+ * for. */
 static void wait_survivors(void)
 {
 	static uint64_t meetings;
@@ -214,7 +220,8 @@ static void wait_survivors(void)
 			tw_segment_nap(&nap);
 }
 
-/* Dissemination: in round k a PE tells the one 2^k further, so that after the last it has heard, directly or not, of all. */
+/* Dissemination: in round k a PE signals the PE 2^k further on.  After the last round every PE has been signalled by
+ * all, directly or indirectly. */
 void tw_segment_barrier(void)
 {
 	unsigned round = 0;

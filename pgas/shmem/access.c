@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* access.c - accesses of what is not at hand, and the ends of mistakes in them. */
+/* access.c - accesses outside the ranges at hand, and the messages for mistakes in them. */
 #include "pgas/shmem/check.h"
 
 void sh_wild(const void *addr, size_t len, const void *caller)
@@ -48,7 +48,7 @@ size_t sh_at_slow(const void *addr, size_t len, const void *caller)
 	return at;
 }
 
-/* For @what; @local is the other side of a copy, or NULL. */
+/* @what: the operation, for messages.  @local: the other side of a copy, or NULL. */
 static size_t access_at(const char *what, shmem_ctx_t ctx, unsigned pe, const void *addr, size_t len, const void *local,
                         const void *caller)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* atomic.c - atomics of every type.  Values travel as bits; words have 4 or 8 bytes. */
+/* atomic.c - atomics of every type.  Values are passed as bits; words have 4 or 8 bytes. */
 #include "pgas/shmem/shmem_impl.h"
 
 /* clang-format off */
 
-/* The bits of a T, and a T of them. */
+/* The bits of a T, and the T of bits. */
 #define SH_BITS(T, N) \
 	static inline uint64_t bits_##N(T value) \
 	{ \
@@ -22,7 +22,7 @@ TWS_TYPES_EXTENDED(SH_BITS)
 
 #define SH_AMO(T, N, WORD, OP, VALUE, EXPECT) value_##N(sh_amo(ctx, to, WORD, OP, sizeof(T), VALUE, EXPECT))
 
-/* NAME gives the old value, NAME_nbi stores it; what follows are the arguments before the PE. */
+/* NAME returns the old value, NAME_nbi stores it.  The remaining arguments are those before the PE. */
 #define SH_FETCHING(T, N, NAME, WORD, OP, VALUE, EXPECT, ...) \
 	SH_BOTH(T, NAME, return SH_AMO(T, N, WORD, OP, VALUE, EXPECT);, __VA_ARGS__, int pe) \
 	SH_BOTH(void, NAME##_nbi, sh_amo_start(ctx, to, WORD, OP, sizeof(T), VALUE, EXPECT, fetch);, T *fetch, __VA_ARGS__, int pe)

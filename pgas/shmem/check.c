@@ -7,11 +7,11 @@
 #include "core/observe/symbol.h"
 #include "pgas/shmem/symmetric_heap.h"
 
-#define CHECK_LOCKS 256u /* held at once, of which is known that they are */
+#define CHECK_LOCKS 256u /* locks held at once that are tracked */
 
 void sh_line(const void *caller, char line[SH_LINE_BYTES])
 {
-	tw_symbol_text((uintptr_t)caller - 1, line, SH_LINE_BYTES); /* the call, not what follows it */
+	tw_symbol_text((uintptr_t)caller - 1, line, SH_LINE_BYTES); /* the call, not its return address */
 }
 
 void sh_need_open(const void *caller)
@@ -32,7 +32,7 @@ void sh_mistake(const char *text, const void *caller)
 	tw_fatal("PE %u: %s; in %s", tw_segment.pe, text, line);
 }
 
-/* Other threads may be changing the heap. */
+/* Skipped where other threads may change the heap. */
 static void check_block(const char *what, const void *addr, size_t len, const void *caller)
 {
 	size_t at = (uintptr_t)addr - (uintptr_t)sh.range[SH_HEAP].base;
@@ -171,7 +171,8 @@ static void check_set(const struct sh_call *c)
 		SH_MISTAKE(c->caller, "this PE is not in the active set of %d PEs from %d, 2^%d apart, of %u", c->pes,
 		           c->start, c->log_stride, tw_segment.pes);
 	sh_check_memory("pSync", c->sync, SHMEM_SYNC_SIZE * sizeof(long), sizeof(long), c->caller);
-	/* Nobody signals before this PE has said that it comes (agree.c); without that somebody may have. */
+	/* No PE signals before this PE has announced its call (agree.c).  With several threads that is not checked, so
+	 * a signal may be here already. */
 	for (int i = 0; i < SHMEM_SYNC_SIZE && sh.threads != SHMEM_THREAD_MULTIPLE; i++)
 		if (__atomic_load_n(&c->sync[i], __ATOMIC_RELAXED) != SHMEM_SYNC_VALUE)
 			SH_MISTAKE(c->caller, "pSync[%d] is %ld, but must be SHMEM_SYNC_VALUE before the call", i,

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* init.c - beginning and end, symmetric memory, queries.
+/* init.c - initialization and end, symmetric memory, queries.
  *
- * The segment: control memory of teams, then the executable's data and bss, those of libraries (library.c), then the heap.  Data and bss are copied there and
- * mapped back to where they were, between the linker's symbols; so they stay where the program has them, and a neighbour reaches them
- * as it reaches the heap.  Addresses may differ between PEs: what travels are offsets. */
+ * The segment holds: control memory of teams, the executable's data and bss, those of libraries (library.c), the heap.
+ * Data and bss, delimited by the linker's symbols, are copied to the segment and mapped back to their old place.  So
+ * the program keeps its addresses, and other PEs access the variables like the heap.  Addresses may differ between PEs:
+ * only offsets are sent. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +21,7 @@
 
 extern char __data_start[] __attribute__((weak)), _end[] __attribute__((weak));
 
-struct sh sh = {.check = true}; /* what tests for checks finds out that nothing is open (check.h) */
+struct sh sh = {.check = true}; /* set until shmem_init, so that calls before it are noticed (check.h) */
 
 void sh_need(const char *function)
 {
@@ -70,8 +71,8 @@ static size_t init_reserve(size_t bytes, const char *what)
 	return at;
 }
 
-/* Only what is not zero is written: large arrays stay sparse.  asan must not look: between variables is memory that it forbids, and
- * it would take a loop that is not volatile for a call of memcpy. */
+/* Writes only what is not zero: large arrays stay sparse.  No address sanitizer: it forbids the memory between
+ * variables.  volatile: otherwise the compiler makes the loop a call of memcpy, which the sanitizer intercepts. */
 __attribute__((no_sanitize("address", "thread"))) static void init_copy(void *to, const void *from, size_t bytes)
 {
 	volatile uint64_t *out = to;
@@ -82,11 +83,11 @@ __attribute__((no_sanitize("address", "thread"))) static void init_copy(void *to
 			out[i] = in[i];
 }
 
-/* Give the variables in @range a place in the segment, there too. */
+/* Move the variables in @range to the segment, and map it in their place. */
 static void init_variables(struct sh_range *range)
 {
 	range->at = init_reserve(range->bytes, "global variables");
-	/* From here on nothing is written until the copy has taken their place. */
+	/* Between the copy and the mapping nothing may be written. */
 	init_copy(tw_segment.base + range->at, range->base, range->bytes);
 	int error = tw_segment_alias(range->at, range->bytes, range->base);
 	if (error)
@@ -120,7 +121,7 @@ static void init_memory(void)
 	sh.range[SH_HEAP] = (struct sh_range){tw_segment.base + at, heap, at};
 	sh.check = tw_segment.net ? tw_segment.check : init_wants("TWEED_SHMEM_CHECK");
 	if (sh.check) {
-		sh_check_open(init_reserve(sh_check_bytes(), "what PEs tell each other about their calls"));
+		sh_check_open(init_reserve(sh_check_bytes(), "records of the PEs' calls"));
 	} else {
 		sh.heap = sh.range[SH_HEAP];
 		sh.data = sh.range[SH_DATA];
@@ -129,7 +130,7 @@ static void init_memory(void)
 
 /* ---- begin and end ---- */
 
-/* The end of the program, without shmem_finalize: when that is no failure, all others come here too. */
+/* At the end of the program without shmem_finalize: on success all other PEs call this, too. */
 static void init_end(int status, void *arg)
 {
 	(void)arg;
@@ -177,9 +178,9 @@ void pshmem_finalize(void)
 	if (!sh.open)
 		return;
 	SH_CHECK_COLLECTIVE("shmem_finalize", .team = SHMEM_TEAM_WORLD);
-	sh_teams_close(); /* which completes what contexts have begun */
+	sh_teams_close(); /* completes the contexts' operations */
 	tw_segment_quiet();
-	tw_segment_barrier(); /* behind which nobody tells anything */
+	tw_segment_barrier(); /* no PE signals after this */
 	sh.open = false;
 	sh.check = true;
 	sh.heap.bytes = sh.data.bytes = 0;

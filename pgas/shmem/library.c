@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* library.c - the global variables of shared libraries that want them symmetric: `tweed oshcc -shared` gives these a symbol that says so.
- * The order is that of loading, which is the same for all PEs of a program. */
+/* library.c - symmetric global variables of shared libraries: `tweed oshcc -shared` adds a symbol that asks for them.
+ * They are in the order of loading, which is the same for all PEs of a program. */
 #include <link.h>
 
 #include "pgas/shmem/shmem_impl.h"
@@ -13,7 +13,8 @@ struct libraries {
 	unsigned count, most;
 };
 
-/* Is the symbol among its own?  The loader has turned offsets into addresses where the C library does that. */
+/* Does the library define the symbol?  Where the C library has relocated the dynamic section, its entries are
+ * addresses. */
 static bool library_asks(const ElfW(Dyn) * d, uintptr_t base)
 {
 	uintptr_t names = 0;
@@ -28,7 +29,7 @@ static bool library_asks(const ElfW(Dyn) * d, uintptr_t base)
 	return names && memmem((const char *)names, bytes, "\0" SH_LIBRARY_MARK, sizeof(SH_LIBRARY_MARK) + 1);
 }
 
-/* What stays writable is data and bss without what is read-only after relocation. */
+/* Data and bss: the writable part, without what is read-only after relocation. */
 static int library_add(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct libraries *all = arg;

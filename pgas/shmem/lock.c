@@ -3,10 +3,12 @@
  *
  * The copy's halves are two words of 32 bits:
  *
- *     tail   of the home's copy alone: the last of the queue, as PE + 1; 0: the lock is free
- *     mine   of each PE's copy: 2 x (the next one's PE + 1), as soon as it has said so, + 1 when the lock is handed to this PE
+ *     tail   only in the home's copy: the last of the queue, as PE + 1; 0: the lock is free
+ *     mine   in each PE's copy: 2 x (the successor's PE + 1), once it has registered, + 1 when this PE is given the
+ *     lock
  *
- * Both parts of mine are added, so their order does not matter.  A lock's home follows from its address, so that locks are spread. */
+ * Both parts of mine are added, so their order does not matter.  The lock's address determines its home, which spreads
+ * locks over the PEs. */
 #include "pgas/shmem/check.h"
 
 static uint32_t *lock_tail(long *lock)
@@ -24,7 +26,7 @@ SH_INLINE unsigned lock_home(const long *lock)
 	return (unsigned)(sh_at(lock, sizeof(*lock)) / sizeof(*lock) % tw_segment.pes);
 }
 
-/* Wait until one of @bits of mine is set, and return it whole. */
+/* Wait until one of @bits of mine is set.  Returns all of mine. */
 static uint32_t lock_wait(long *lock, uint32_t bits)
 {
 	uint32_t mine;

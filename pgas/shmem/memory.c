@@ -5,7 +5,7 @@
 
 #define MEMORY_MIB ((size_t)1 << 20)
 
-/* heap_alloc; the first time that there is no room, PE 0 says so. */
+/* heap_alloc; the first failure is reported by PE 0. */
 static void *memory_room(const char *function, size_t align, size_t size)
 {
 	static bool said;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* rma.c - puts and gets, of every type and size. */
+/* rma.c - puts and gets of every type and size. */
 #include "pgas/shmem/check.h"
 
 SH_INLINE void rma_signal(shmem_ctx_t ctx, unsigned pe, uint64_t *sig_addr, uint64_t signal, int sig_op)
@@ -18,7 +18,7 @@ SH_INLINE void rma_signal(shmem_ctx_t ctx, unsigned pe, uint64_t *sig_addr, uint
 		tw_segment_remote_wake(pe);
 }
 
-/* A single element is often what somebody waits for. */
+/* After the put of a single element, which a PE may wait for. */
 static inline void rma_nudge(unsigned pe)
 {
 	char *to = tw_segment_direct(pe);
@@ -27,7 +27,7 @@ static inline void rma_nudge(unsigned pe)
 		tw_segment_nudge(to);
 }
 
-/* Elements of @size bytes, @dst and @sst of them apart. */
+/* @n elements of @size bytes; @dst and @sst are strides in elements. */
 SH_INLINE void rma_iput(shmem_ctx_t ctx, unsigned pe, char *dest, const char *source, ptrdiff_t dst, ptrdiff_t sst,
                         size_t size, size_t n)
 {
@@ -48,7 +48,7 @@ SH_INLINE void rma_iget(shmem_ctx_t ctx, unsigned pe, char *dest, const char *so
 
 /* clang-format off */
 
-/* Of elements of SIZE bytes; T: what pointers point to; PUT ... IGET: names. */
+/* Functions for elements of SIZE bytes.  T: the pointers' target type.  PUT ... IGET: names. */
 #define SH_COPIES(T, SIZE, PUT, GET, SIGNAL) \
 	SH_BOTH(void, PUT, sh_put(ctx, to, dest, source, sh_bytes(nelems, SIZE));, T *dest, const T *source, size_t nelems, int pe) \
 	SH_BOTH(void, GET, sh_get(ctx, to, dest, source, sh_bytes(nelems, SIZE), true);, T *dest, const T *source, size_t nelems, int pe) \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* impl.h - what the parts of OpenSHMEM share: symmetric addresses, PEs, teams, contexts.
+/* shmem_impl.h - shared by the parts of OpenSHMEM: symmetric addresses, PEs, teams, contexts.
  *
  * Every function is defined as pshmem_...; SH_ALIAS makes shmem_... its weak alias, from the table in shmem_types.h. */
 #ifndef TW_PGAS_SHMEM_SHMEM_IMPL_H
@@ -14,7 +14,7 @@
 #define SH_LIKELY(c) __builtin_expect(!!(c), 1)
 
 #define SH_INLINE static inline __attribute__((always_inline))
-#define SH_CALLER __builtin_return_address(0) /* in what is inline: the program's call */
+#define SH_CALLER __builtin_return_address(0) /* in inline functions: the program's call */
 
 /* Symmetric memory: ranges of addresses, each also a range of offsets in the segment. */
 struct sh_range {
@@ -22,10 +22,10 @@ struct sh_range {
 	size_t bytes, at;
 };
 
-#define SH_LIBRARIES 16u /* most shared libraries with symmetric variables */
+#define SH_LIBRARIES 16u /* at most so many shared libraries with symmetric variables */
 enum { SH_HEAP, SH_DATA, SH_LIBRARY, SH_RANGES = SH_LIBRARY + SH_LIBRARIES };
 struct sh {
-	struct sh_range heap, data;       /* looked at first; empty when calls are checked, so that none is at hand */
+	struct sh_range heap, data;       /* searched first; empty when calls are checked */
 	struct sh_range range[SH_RANGES]; /* all: the heap; data and bss of the executable, and of libraries */
 	size_t teams_at;                  /* [SH_TEAMS] control memory of teams */
 	int threads;                      /* SHMEM_THREAD_... */
@@ -34,16 +34,17 @@ struct sh {
 };
 extern struct sh sh;
 
-/* The ends of mistakes: sentences.  @caller: where the program has made the call. */
+/* Mistakes: end the job with a sentence.  @caller: the program's call. */
 void sh_wild(const void *addr, size_t len, const void *caller) __attribute__((noreturn, cold));
 void sh_no_pe(unsigned pe, const void *caller) __attribute__((noreturn, cold));
 void sh_need(const char *function) __attribute__((noreturn, cold));
 
-/* sh_libraries - data and bss of the shared libraries that ask for it (library.c), offsets left out; ends the job if more than @most do. */
+/* sh_libraries - data and bss of the shared libraries that ask for it (library.c), without offsets.  Ends the job if
+ * there are more than @most. */
 unsigned sh_libraries(struct sh_range *range, unsigned most);
 
-/* sh_find - the offset of [addr, addr + len); SIZE_MAX: it is not symmetric.
- * sh_at_hand - the same in the ranges that are looked at first. */
+/* sh_find - the offset of [addr, addr + len); SIZE_MAX: not symmetric.
+ * sh_at_hand - the same for the ranges that are searched first. */
 size_t sh_find(const void *addr, size_t len);
 SH_INLINE bool sh_at_hand(const void *addr, size_t len, size_t *at)
 {
@@ -57,7 +58,7 @@ SH_INLINE bool sh_at_hand(const void *addr, size_t len, size_t *at)
 	return in < sh.data.bytes && len <= sh.data.bytes - in;
 }
 
-/* sh_at - where [addr, addr + len) is in the segment; ends the job if it is not symmetric. */
+/* sh_at - the offset of [addr, addr + len) in the segment; ends the job if it is not symmetric. */
 size_t sh_at_slow(const void *addr, size_t len, const void *caller) __attribute__((cold));
 SH_INLINE size_t sh_at(const void *addr, size_t len)
 {
@@ -66,7 +67,7 @@ SH_INLINE size_t sh_at(const void *addr, size_t len)
 	return SH_LIKELY(sh_at_hand(addr, len, &at)) ? at : sh_at_slow(addr, len, SH_CALLER);
 }
 
-/* sh_bytes - of @n elements; more than any memory has when that overflows. */
+/* sh_bytes - the size of @n elements; on overflow, more than any memory has. */
 static inline size_t sh_bytes(size_t n, size_t size)
 {
 	size_t bytes;
@@ -82,7 +83,7 @@ SH_INLINE void sh_check_pe(unsigned pe)
 
 /* ---- teams and contexts ---- */
 
-#define SH_TEAMS      64u             /* at once, with the predefined ones: bits of a word */
+#define SH_TEAMS      64u             /* at once, including the predefined ones: bits of a word */
 #define SH_WORDS      128u            /* signal words of a team; the work arrays of active sets have the first 64 */
 #define SH_WORD_BYTES 64u             /* a cache line for each */
 #define SH_SCRATCH    ((size_t)65536) /* a team has five */
@@ -90,39 +91,40 @@ SH_INLINE void sh_check_pe(unsigned pe)
 
 struct shmem_ctx {
 	struct shmem_team *team;
-	struct shmem_ctx *next; /* of the team's */
+	struct shmem_ctx *next; /* of the team's contexts */
 	long options;
-	uint64_t thread;          /* that has made it */
+	uint64_t thread;          /* the thread that created it */
 	struct tw_net_flow *flow; /* of its operations; NULL without a job */
 };
 
-/* PEs start, start + stride, ...  Words only rise: this PE knows how often it has signalled each, and been signalled. */
+/* PEs start, start + stride, ... Words only rise: this PE counts how often it has signalled each, and been
+ * signalled. */
 struct shmem_team {
 	unsigned start, size, me;
 	int stride;
 	unsigned slot;
-	unsigned turn;        /* of the scratches */
-	uint64_t shows, said; /* of the boards (collective/node.h) */
+	unsigned turn;        /* parity, selects the scratches */
+	uint64_t shows, said; /* of the boards (collective/node.c) */
 	const struct sh_groups *groups;
 	int contexts; /* as configured */
 	struct shmem_ctx *ctx;
 	uint64_t sent[SH_WORDS], received[SH_WORDS];
 	uint64_t signaled[SH_WORDS],
-	    written[SH_WORDS]; /* collective/set.c: the last signal that was told; as it stands there */
+	    written[SH_WORDS]; /* collective/set.c: the last put with signal, as recorded at the receiver */
 };
 
 void sh_teams_open(void);
-/* sh_team_known, sh_ctx_known - is there such a one?  Nothing of it is read. */
+/* sh_team_known, sh_ctx_known - does it exist?  Does not dereference the argument. */
 bool sh_team_known(const struct shmem_team *team);
 bool sh_ctx_known(const struct shmem_ctx *ctx);
-/* sh_in_active - is there such an active set, with this PE in it? */
+/* sh_in_active - is the active set valid, and this PE in it? */
 bool sh_in_active(int start, int log_stride, int size);
-void sh_teams_close(void); /* the teams and contexts that the program has not destroyed */
-/* sh_barrier_all - all puts are complete, and all PEs have come. */
+void sh_teams_close(void); /* those that the program has not destroyed */
+/* sh_barrier_all - all puts are complete, and all PEs have arrived. */
 void sh_barrier_all(void);
-/* sh_team_and - the bits that all of a team's PEs have. */
+/* sh_team_and - the bitwise and of @bits over a team's PEs. */
 uint64_t sh_team_and(struct shmem_team *team, uint64_t bits);
-/* sh_rules_open - the algorithms of collectives, as table and setting say. */
+/* sh_rules_open - select the algorithms of collectives, by the table and the setting. */
 void sh_rules_open(void);
 
 static inline unsigned sh_team_pe(const struct shmem_team *team, unsigned i)
@@ -130,7 +132,7 @@ static inline unsigned sh_team_pe(const struct shmem_team *team, unsigned i)
 	return team->start + (unsigned)team->stride * i;
 }
 
-/* sh_pe - the PE that @ctx calls @pe. */
+/* sh_pe - the job's number of PE @pe of @ctx. */
 void sh_no_pe_of(shmem_ctx_t ctx, unsigned pe, const void *caller) __attribute__((noreturn, cold));
 SH_INLINE unsigned sh_pe(shmem_ctx_t ctx, int pe)
 {
@@ -143,8 +145,8 @@ SH_INLINE unsigned sh_pe(shmem_ctx_t ctx, int pe)
 
 /* ---- access ----
  *
- * What is not in the ranges at hand is done by functions that end the caller's: so the way through costs no saved register.  They check,
- * when calls are checked. */
+ * Accesses outside the ranges at hand are tail calls of functions, so the fast path saves no registers.  These
+ * functions make the checks when calls are checked. */
 
 void sh_put_slow(shmem_ctx_t ctx, unsigned pe, void *dest, const void *src, size_t len, bool keep, const void *caller);
 void sh_get_slow(shmem_ctx_t ctx, unsigned pe, void *dest, const void *src, size_t len, bool wait, const void *caller);
@@ -153,7 +155,7 @@ uint64_t sh_amo_slow(shmem_ctx_t ctx, unsigned pe, const void *word, enum tw_amo
 void sh_amo_post_slow(shmem_ctx_t ctx, unsigned pe, void *word, enum tw_amo op, unsigned bytes, uint64_t value,
                       const void *caller);
 
-/* @keep: the source stays as it is until quiet. */
+/* @keep: the source stays unchanged until quiet. */
 SH_INLINE void sh_start_put(shmem_ctx_t ctx, unsigned pe, void *dest, const void *src, size_t len, bool keep)
 {
 	size_t at;
@@ -211,7 +213,7 @@ SH_INLINE uint64_t sh_amo(shmem_ctx_t ctx, unsigned pe, const void *word, enum t
 	return tw_segment_remote_amo(pe, at, op, bytes, value, expect);
 }
 
-/* sh_amo_start - an atomic that gives the old value to @old, of @bytes, until quiet. */
+/* sh_amo_start - an atomic on a word of @bytes; its old value is at @old after quiet. */
 SH_INLINE void sh_amo_start(shmem_ctx_t ctx, unsigned pe, const void *word, enum tw_amo op, unsigned bytes,
                             uint64_t value, uint64_t expect, void *old)
 {
@@ -243,7 +245,7 @@ SH_INLINE void sh_amo_post(shmem_ctx_t ctx, unsigned pe, void *word, enum tw_amo
 	tw_segment_remote_amo_start(ctx->flow, pe, at, op, bytes, value, 0, NULL);
 }
 
-/* A function and its twin with a context; @BODY finds them in `ctx` and `to`. */
+/* Define a function and its twin with a context; @BODY uses `ctx` and `to`. */
 #define SH_BOTH(R, NAME, BODY, ...)                                                                                    \
 	R pshmem_ctx_##NAME(shmem_ctx_t ctx, __VA_ARGS__)                                                              \
 	{                                                                                                              \

@@ -9,9 +9,10 @@
 #define HEAP_BINS 256u /* four for each power of two */
 #define HEAP_USED 1u
 
-/* A block: its tag, then what it holds; at its end is the next block's tag.  Sizes are with the tag, multiples of HEAP_ALIGN. */
+/* A block: its tag, then its contents, then the next block's tag.  Sizes include the tag and are multiples of
+ * HEAP_ALIGN. */
 struct heap_block {
-	size_t before; /* size of the block before it; 0: it is the first */
+	size_t before; /* size of the preceding block; 0: this is the first */
 	size_t size;   /* + HEAP_USED */
 	/* of free blocks only: */
 	struct heap_block *next, *prev;
@@ -22,9 +23,9 @@ struct heap_block {
 _Static_assert(HEAP_TAG == HEAP_ALIGN && HEAP_LEAST % HEAP_ALIGN == 0, "what blocks hold is aligned");
 
 static char *heap_base;
-static size_t heap_bytes; /* of all blocks; a used tag of size 0 is behind them */
+static size_t heap_bytes; /* of all blocks; a used tag of size 0 follows them */
 static struct heap_block *heap_bin[HEAP_BINS];
-static uint64_t heap_filled[HEAP_BINS / 64]; /* bins that are not empty */
+static uint64_t heap_filled[HEAP_BINS / 64]; /* non-empty bins */
 
 static size_t block_size(const struct heap_block *b)
 {
@@ -72,7 +73,7 @@ static void heap_take(struct heap_block *b)
 		heap_filled[bin / 64] &= ~((uint64_t)1 << bin % 64);
 }
 
-/* What must be left in front of a used block in @b, so that what it holds is aligned: nothing, or a block. */
+/* The bytes to leave free in front of a used block in @b so that its contents are aligned: 0, or enough for a block. */
 static size_t heap_gap(const struct heap_block *b, size_t align)
 {
 	size_t gap = -((uintptr_t)b + HEAP_TAG) & (align - 1);
@@ -80,14 +81,14 @@ static size_t heap_gap(const struct heap_block *b, size_t align)
 	return gap == 0 || gap >= HEAP_LEAST ? gap : gap + TW_MAX(align, HEAP_LEAST);
 }
 
-/* The first free block that has room for an aligned one of @size: from its own bin, else from the next that has one. */
+/* The first free block with room for an aligned one of @size: from its own bin, else from the next non-empty one. */
 static struct heap_block *heap_find(size_t align, size_t size)
 {
 	for (unsigned bin = heap_bin_of(size); bin < HEAP_BINS; bin++) {
 		uint64_t filled = heap_filled[bin / 64] >> bin % 64;
 
 		if (!filled) {
-			bin |= 63; /* on to the next word */
+			bin |= 63; /* to the next word */
 			continue;
 		}
 		bin += (unsigned)__builtin_ctzll(filled);
@@ -98,7 +99,7 @@ static struct heap_block *heap_find(size_t align, size_t size)
 	return NULL;
 }
 
-/* Make @b, which is in no list, a free one, together with free neighbours. */
+/* Make @b, in no list, a free block, merged with free neighbours. */
 static void heap_release(struct heap_block *b, size_t size)
 {
 	b->size = size;
@@ -119,7 +120,7 @@ static void heap_release(struct heap_block *b, size_t size)
 	heap_put(b);
 }
 
-/* @b, in no list, is used with @size of its @all bytes; the rest, if it can be a block, is free. */
+/* Use @size of the @all bytes of @b, in no list; the rest becomes free if it is large enough for a block. */
 static void heap_use(struct heap_block *b, size_t all, size_t size)
 {
 	size_t rest = all - size;
@@ -135,7 +136,7 @@ static void heap_use(struct heap_block *b, size_t all, size_t size)
 		heap_release(after, rest);
 }
 
-/* With the tag; 0: more than the heap has. */
+/* @bytes with the tag; 0: more than the heap has. */
 static size_t heap_whole(size_t bytes)
 {
 	if (bytes > heap_bytes)

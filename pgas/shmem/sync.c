@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sync.c - order, completion, and waiting for variables of one's own. */
+/* sync.c - order, completion, and waiting for this PE's own variables. */
 #include <sched.h>
 
 #include "pgas/shmem/check.h"
@@ -26,7 +26,7 @@ void pshmem_ctx_quiet(shmem_ctx_t ctx)
 	tw_segment_quiet_of(ctx ? ctx->flow : NULL);
 }
 
-/* A test that fails is mostly repeated: let others run now and then, who may share this core. */
+/* A failed test is usually repeated: from time to time yield to processes that may share this core. */
 static void sync_failed(void)
 {
 	static _Thread_local unsigned failed;
@@ -36,7 +36,7 @@ static void sync_failed(void)
 		sched_yield();
 }
 
-/* Where the next search for any variable begins: behind what the last one found, so that each has its turn. */
+/* Start of the next search for any variable: after the last one found, so that no variable starves. */
 static _Thread_local size_t sync_turn;
 
 /* clang-format off */
@@ -50,7 +50,7 @@ static _Thread_local size_t sync_turn;
 				return false; \
 		return true; \
 	} \
-	/* One that holds, else SIZE_MAX; *none: there is none to look at. */ \
+	/* The index of one that holds, else SIZE_MAX; *none: there is none to test. */ \
 	static size_t sync_any_##N##FORM(const T *ivars, size_t nelems, const int *status, int cmp, CMP_VALUES, bool *none) \
 	{ \
 		size_t first = sync_turn < nelems ? sync_turn : 0; \
@@ -202,7 +202,7 @@ uint64_t pshmem_signal_wait_until(uint64_t *sig_addr, int cmp, uint64_t value)
 	uint64_t now = 0;
 
 	SH_CHECK(ivars, sig_addr, 1, sizeof(*sig_addr), cmp);
-	/* What is returned must be what the comparison has seen. */
+	/* The value returned must be the one compared. */
 	for (struct tw_nap nap = {0};; tw_segment_nap(&nap)) {
 		now = __atomic_load_n(sig_addr, __ATOMIC_ACQUIRE);
 		if (sync_holds_uint64(&now, cmp, value))

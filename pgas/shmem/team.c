@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* team.c - teams and contexts.
  *
- * A team has a slot of control memory, the same one on all its PEs: all of the parent agree on one that is free everywhere.  Teams that
- * share no PE may share a slot.  When a team is destroyed its words become 0 again: its PEs have synchronized then, so nothing is
- * under way to them, and none makes a team in the slot before it has destroyed this one. */
+ * A team has a slot of control memory, the same one on all its PEs: all PEs of the parent agree on a slot that is free
+ * everywhere.  Disjoint teams may share a slot.  When a team is destroyed, its words become 0 again.  Its PEs have
+ * synchronized by then, so no signal to them is in flight, and no PE creates a team in the slot before it has destroyed
+ * this one. */
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -14,8 +15,8 @@ struct shmem_team tws_team_world, tws_team_shared;
 struct shmem_ctx tws_ctx_default = {.team = &tws_team_world};
 static struct shmem_ctx *team_ended; /* destroyed contexts, kept when calls are checked */
 
-static uint64_t team_free;                  /* slots, bits */
-static struct shmem_team *team_of_slot[64]; /* those that the program made */
+static uint64_t team_free;                  /* bits of slots */
+static struct shmem_team *team_of_slot[64]; /* those that the program created */
 
 void sh_teams_open(void)
 {
@@ -52,7 +53,7 @@ int pshmem_team_get_config(shmem_team_t team, long config_mask, shmem_team_confi
 	return 0;
 }
 
-/* The number of the job's PE @pe in @team; -1: it has none. */
+/* The number in @team of the job's PE @pe; -1: not in the team. */
 static int team_index(const struct shmem_team *team, unsigned pe)
 {
 	int distance = (int)pe - (int)team->start;
@@ -69,10 +70,10 @@ int pshmem_team_translate_pe(shmem_team_t src_team, int src_pe, shmem_team_t des
 	return team_index(dest_team, sh_team_pe(src_team, (unsigned)src_pe));
 }
 
-/* ---- making ---- */
+/* ---- creation ---- */
 
-/* A team of @size PEs of @parent, in which this PE takes part or not.  All of the parent call, for teams that share no PE, or for
- * one.  0, or -1 when there is no slot: for all of them. */
+/* Create a team of @size PEs of @parent, with or without this PE.  All PEs of the parent call this, for the same team
+ * or for disjoint ones.  Returns 0, or -1 on all PEs when there is no slot. */
 static int team_make(struct shmem_team *parent, unsigned start, int stride, unsigned size,
                      const shmem_team_config_t *config, long mask, shmem_team_t *made)
 {
@@ -115,11 +116,11 @@ static void team_end(struct shmem_team *team)
 	free(team);
 }
 
-/* All of its PEs come. */
+/* All PEs of the team call this. */
 static void team_destroy(struct shmem_team *team)
 {
 	struct sh_set set = set_of_team(team);
-	sync_dissemination(&set); /* which looks at own words alone: nobody reads what becomes 0 */
+	sync_dissemination(&set); /* polls only own words: no PE reads the words that become 0 */
 	memset(tw_segment.base + sh.teams_at + team->slot * SH_TEAM_BYTES, 0, SH_WORDS * SH_WORD_BYTES);
 	team_free |= (uint64_t)1 << team->slot;
 	team_of_slot[team->slot] = NULL;
@@ -191,7 +192,7 @@ bool sh_team_known(const struct shmem_team *team)
 
 /* ---- contexts ---- */
 
-static pthread_mutex_t team_mutex = PTHREAD_MUTEX_INITIALIZER; /* contexts are made by any thread */
+static pthread_mutex_t team_mutex = PTHREAD_MUTEX_INITIALIZER; /* any thread may create contexts */
 
 int pshmem_team_create_ctx(shmem_team_t team, long options, shmem_ctx_t *ctx)
 {

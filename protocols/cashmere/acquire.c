@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* acquire.c - acquires: what becomes of pages for which notices came (Cashmere-2L, section 2.4.2). */
+/* acquire.c - acquires: a page with a notice is unmapped or updated (Cashmere-2L, section 2.4.2). */
 #include "protocols/cashmere/cashmere.h"
 
-/* Must this processor drop its mapping of @p (locked), for which a notice came?  Not when the node has fetched it
- * since.  At the home, which is never stale: shall it? */
+/* Must this processor drop its mapping of @p (locked), which has a notice?  Not when the node has fetched the page
+ * since.  The home is never stale: there migratory.c decides. */
 static bool acquire_drops(struct tw_proc *me, tw_page_t p)
 {
 	struct tw_page *e = &me->page[p];
@@ -25,8 +25,9 @@ static bool acquire_forget(struct tw_proc *me, tw_page_t p)
 	cash_migratory_ended(me, p);
 	me->stats->now.invalidations++;
 	tw_trace_page(me, TW_TRACE_invalidation, p);
-	/* A node with writes to flush stays in the directory: who becomes exclusive must not miss them.  So does one that may want
-	 * updates, until the next notice: it says whether a fault came before.  Where the page wanders none is waited for. */
+	/* A node with unflushed writes stays in the directory: a node that becomes exclusive must see it.  So does a
+	 * node that may want updates, until the next notice: a fault before that shows that it does.  If the
+	 * processor's turn is over (migratory.c) it leaves at once. */
 	if (e->mapped || e->writers || (me->config.updates && !leaves))
 		return false;
 	cash_extra(me, p)->missed |= leaves;
@@ -34,8 +35,8 @@ static bool acquire_forget(struct tw_proc *me, tw_page_t p)
 	return true;
 }
 
-/* A second notice came for a page (locked) that the first one unmapped, and no fault between: leave the directory.  Returns
- * whether it did. */
+/* A second notice arrived for a page (locked) that the first one unmapped, without a fault in between: leave the
+ * directory.  Returns whether the node left. */
 static bool acquire_leave(struct tw_proc *me, tw_page_t p)
 {
 	const struct tw_page *e = &me->page[p];
@@ -47,7 +48,7 @@ static bool acquire_leave(struct tw_proc *me, tw_page_t p)
 	return true;
 }
 
-/* The agent's set is never drained: there the page stays, until a processor collects its next notice. */
+/* The agent's set is never drained: its pages stay there until a processor collects their next notice. */
 void cash_noticed(struct tw_proc *me, tw_page_t p)
 {
 	cash_extra(me, p)->missed = 1;
@@ -65,7 +66,7 @@ static void acquire_update(struct tw_proc *me, tw_page_t p)
 	tw_trace_page(me, TW_TRACE_update, p);
 }
 
-/* Is the page (locked), for which a notice came, worth an update in place?  One that stays writable here is in use. */
+/* Is the page (locked), which has a notice, worth an update in place?  A retained page is in use. */
 static bool acquire_updates(struct tw_proc *me, tw_page_t p)
 {
 	const struct tw_page *e = &me->page[p];
@@ -75,7 +76,7 @@ static bool acquire_updates(struct tw_proc *me, tw_page_t p)
 	return x->left || (me->config.updates && x->patience && e->twin && (e->writers & cash_bit(me)));
 }
 
-/* What becomes of each page of a chunk, locked: one bit in @drop or @update, or neither. */
+/* Sort the pages of a chunk, locked: one bit in @drop or @update, or neither. */
 static void acquire_sort(struct tw_proc *me, tw_page_t first, unsigned count, uint64_t *drop, uint64_t *update)
 {
 	_Static_assert(CASH_CHUNK <= 64, "one bit a page");
@@ -85,20 +86,6 @@ static void acquire_sort(struct tw_proc *me, tw_page_t first, unsigned count, ui
 			*(acquire_updates(me, first + i) ? update : drop) |= (uint64_t)1 << i;
 }
 
-void cash_unmap(struct tw_proc *me, tw_page_t first, unsigned count, uint64_t mask)
-{
-	for (unsigned i = 0, n; i < count; i += n) {
-		enum tw_rights have = cash_rights(me, &me->page[first + i]);
-		for (n = 0; i + n < count && (mask >> (i + n) & 1) && cash_rights(me, &me->page[first + i + n]) == have;
-		     n++)
-			;
-		if (n)
-			tw_map(me, first + i, n, have, TW_NONE);
-		else
-			n = 1;
-	}
-}
-
 static bool freshen_wants(struct tw_proc *me, tw_page_t p)
 {
 	const struct tw_page *e = &me->page[p];
@@ -106,7 +93,7 @@ static bool freshen_wants(struct tw_proc *me, tw_page_t p)
 	       !tw_polled(me, p);
 }
 
-/* One of the pages of which a neighbour is to learn that they are stale. */
+/* Update @p in place for a neighbour that has a notice of it. */
 static void freshen_page(void *ctx, tw_page_t p)
 {
 	struct tw_proc *me = ctx;
@@ -126,7 +113,7 @@ static void freshen_page(void *ctx, tw_page_t p)
 	tw_page_unlock(me, p);
 }
 
-/* Where the home is here, other nodes' diffs go into the frame. */
+/* Other nodes' diffs go into the frame of a page whose home is here. */
 void cash_hide(struct tw_proc *me, tw_page_t p)
 {
 	struct tw_page *e = &me->page[p];
@@ -177,11 +164,11 @@ static void acquire_run(void *ctx, tw_page_t first, unsigned count)
 	cash_by_chunks(acquire_chunk, ctx, first, count);
 }
 
-/* The time of an acquire after a barrier of all, whose notices are collected: for the whole node when its first
- * processor had collected them.  What is collected later was sent after the barrier, by nodes that are ahead, and it
- * does not make stale what a faster neighbour has fetched since.  The barrier's number, modulo 4, goes into the low
- * bits: each word is used by every second barrier, and nobody passes a barrier before all of the node have passed the
- * one before the last (tests/models/barrier.pml). */
+/* The time of an acquire after a barrier of all, whose notices are collected.  It is one time for the node: when its
+ * first processor had collected them.  A notice collected later was sent after the barrier, by a node that is ahead;
+ * it does not make stale what a faster neighbour has fetched since.  The low bits hold the barrier's number, modulo
+ * 4: each word is used by every second barrier, and no processor passes a barrier before all of the node have passed
+ * the one before the last (tests/models/barrier.pml). */
 static uint64_t acquire_passed(struct tw_proc *me)
 {
 	uint64_t round = atomic_load(&me->n->arrivals[me->local]), number = (round / 2 + 1) % 4;
@@ -198,7 +185,7 @@ void cash_acquire(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object)
 {
 	(void)kind;
 	(void)object;
-	cash_doubled(me); /* what is fetched from now on has our stores */
+	cash_doubled(me); /* what is fetched from here on has this processor's stores */
 	tw_notice_collect(me);
 	me->acquire_ts = cash_of(me)->arrived ? acquire_passed(me) : tw_tick(me);
 	if (!tw_pageset_empty(me->notices))

@@ -7,7 +7,7 @@
 
 static size_t cash_past_bytes(const struct tw_proc *me)
 {
-	return me->layout.pages * sizeof(struct cash_past); /* a multiple of what a set is aligned to */
+	return me->layout.pages * sizeof(struct cash_past); /* a multiple of a set's alignment */
 }
 
 int cash_init(struct tw_proc *me)
@@ -17,10 +17,10 @@ int cash_init(struct tw_proc *me)
 		c->scratch = aligned_alloc(4096, me->layout.page_bytes);
 	void *past = mmap(NULL, cash_past_bytes(me) + me->layout.set_bytes, PROT_READ | PROT_WRITE,
 	                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (c && cash_chose(me)->updates == CASH_UPDATES_MESSAGE)
+	if (c && cash_variant(me)->updates == CASH_UPDATES_MESSAGE)
 		c->outbox.body = malloc(CASH_BUFFER);
 	if (!c || !c->scratch || past == MAP_FAILED ||
-	    (cash_chose(me)->updates == CASH_UPDATES_MESSAGE && !c->outbox.body)) {
+	    (cash_variant(me)->updates == CASH_UPDATES_MESSAGE && !c->outbox.body)) {
 		tw_log("no memory for the protocol's own state");
 		if (c)
 			free(c->scratch);
@@ -29,7 +29,7 @@ int cash_init(struct tw_proc *me)
 	}
 	/* No stream has begun: no page follows the last one. */
 	c->reads.next = c->writes.next = (tw_page_t)me->layout.pages;
-	c->releases = 1; /* which has trapped no page: cash_extra.trapped */
+	c->releases = 1; /* number of the first interval; no page was trapped in it: cash_extra.trapped */
 	c->past = past;
 	c->migratory = (void *)((char *)past + cash_past_bytes(me));
 	tw_pageset_init(c->migratory, me->layout.pages);

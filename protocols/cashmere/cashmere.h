@@ -1,5 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* cashmere.h - Cashmere-2L: what its files share.  README.md beside it has the state table. */
+/* cashmere.h - the Cashmere family: state and functions that its files share.  README.md has the state table.
+ *
+ * A file calls only files of lines above its own:
+ *
+ *   doubling.c message.c copy.c      stores doubled; diffs as messages, busy pages; the node's copy of a page
+ *   exclusive.c migrate.c migratory.c  end of exclusive mode; homes that migrate; migratory pages
+ *   flush.c                          diffs and notices of written pages
+ *   window.c prefetch.c              rights on a run of pages; which pages a fault takes along
+ *   replay.c                         faults replayed at barriers
+ *   release.c acquire.c              hooks of synchronization
+ *   fault.c                          hooks of faults, pins
+ *   variants.c cashmere.c            the table of protocols; state of a process */
 #ifndef TW_PROTOCOLS_CASHMERE_H
 #define TW_PROTOCOLS_CASHMERE_H
 
@@ -7,14 +18,15 @@
 
 /* tw_page.state */
 #define CASH_EXCLUSIVE 1u /* this node holds the page in exclusive mode, confirmed */
-#define CASH_BUSY      2u /* its diff is under way in a message: cash_lock */
-#define CASH_AWAITED   4u /* somebody waits for the end of that */
-#define CASH_DEFERRED      8u /* a writer has arrived at a barrier and left its changes to those that come: they must flush */
+#define CASH_BUSY      2u /* its diff is in flight in a message: cash_lock */
+#define CASH_AWAITED   4u /* a processor waits for the end of CASH_BUSY */
+#define CASH_DEFERRED                                                                                                  \
+	8u /* a writer has arrived at a barrier and left its changes to a later arriver, which must flush */
 
-/* In a directory word that names no right: how often the node has left the directory, modulo 256. */
+/* In a directory word without rights: how often the node has left the directory, modulo 256. */
 #define CASH_LEFT_SHIFT 40
 
-/* What makes a member of the family: choices.c.  Zero is what 2L chose. */
+/* The parameters of a variant (variants.c).  Zero is 2L's value. */
 enum cash_writes { CASH_WRITES_TWIN, CASH_WRITES_STORES };
 enum cash_updates { CASH_UPDATES_WRITE, CASH_UPDATES_MESSAGE, CASH_UPDATES_DOUBLING };
 enum cash_home { CASH_HOME_FIRST_TOUCH, CASH_HOME_MIGRATE };
@@ -27,27 +39,26 @@ struct cash_variant {
 	unsigned char local;   /* concurrent local writers: enum cash_local */
 };
 
-/* Messages to agents. */
+/* Messages to agents; each is answered with an empty reply when done. */
 enum {
-	CASH_MSG_DIFF =
-	    TW_MSG_PROTOCOL + 2, /* word[0] bytes in the sender's buffer: apply these diffs; replied when done */
-	CASH_MSG_BREAK = TW_MSG_PROTOCOL, /* word[0] first page, word[1] count: end exclusive mode; replied when done */
-	CASH_MSG_SETTLE, /* word[0] page, of whose superpage the agent's node is the tentative home, word[1] 1:
-	                                     the sender becomes its home if nobody else holds a page of it; replied */
+	CASH_MSG_DIFF = TW_MSG_PROTOCOL + 2, /* apply the diffs, word[0] bytes, in the sender's buffer */
+	CASH_MSG_BREAK = TW_MSG_PROTOCOL,    /* end exclusive mode on word[1] pages from word[0] */
+	/* word[0]: a page; its tentative home is the agent's node; word[1]: 1.  The sender becomes the home of its
+	 * superpage, unless another node holds one of the pages or a page has unflushed changes. */
+	CASH_MSG_SETTLE,
 };
 
-/* Most pages that one operation locks at a time. */
-#define CASH_CHUNK      64u
-#define CASH_WINDOW_MAX 256u
+#define CASH_CHUNK      64u  /* most pages that release and acquire lock at a time: one bit each in a mask */
+#define CASH_WINDOW_MAX 256u /* most pages that a fault locks at a time */
 
-#define CASH_LOG        16384u /* entries of a processor's log of faults */
-#define CASH_TERMS      1024u  /* intervals: longer turns, and steps of half as many, are not learnt */
+#define CASH_LOG   16384u /* entries of a processor's log of faults */
+#define CASH_TERMS 1024u  /* intervals: longer turns, and steps of half as many, are not learnt */
 
 #define CASH_BUFFER ((size_t)256 << 10) /* for one sender's diffs at one receiver: message.c */
 
-/* Diffs on their way into messages. */
+/* Diffs that wait to be sent as messages. */
 struct cash_outbox {
-	char *body; /* [CASH_BUFFER], or NULL: updates travel otherwise */
+	char *body; /* [CASH_BUFFER]; NULL: updates travel otherwise */
 	size_t bytes;
 	unsigned diffs;
 	struct {
@@ -56,80 +67,106 @@ struct cash_outbox {
 	} diff[CASH_CHUNK];
 };
 
-/* Detector of sequential faults: see ahead.c. */
+/* Detector of sequential faults: prefetch.c. */
 struct cash_stream {
 	tw_page_t next; /* the page after the last window */
-	unsigned run;   /* pages of the run at work, windows included */
+	unsigned run;   /* pages of the current run, windows included */
 	unsigned last;  /* of the run before it */
-	unsigned same;  /* how many runs in a row had that length */
+	unsigned same;  /* runs in a row with that length */
 };
 
 /* What a processor remembers of a page. */
 struct cash_past {
-	uint32_t got[2]; /* the interval (cash.releases) in which it last got the right to read, to write; 0: none */
-	uint32_t behind; /* that in which it was last flushed behind the writer */
-	uint8_t again;   /* and was written again in it: not flushed behind any more */
-	uint8_t pins;    /* how often this processor has pinned it */
-	/* Its turns: yield.c. */
-	uint8_t wanders; /* they begin with stores */
-	uint8_t given;   /* the last one ended by giving the page back */
-	uint8_t left;    /* and others had left it so often then, modulo 256 */
-	uint32_t since;  /* the interval in which it began; 0: another node has written the page since */
-	uint32_t taken;  /* that in which this processor last took the page into exclusive mode */
-	uint32_t term;   /* after so many intervals another node wrote it, the last time; 0: it is not known */
-	uint32_t due;    /* its neighbour in cash.due, plus 2; 1: it has none; 0: it is not in there */
+	uint32_t got[2];   /* the interval (cash.releases) in which it last got the right to read, to write; 0: none */
+	uint32_t behind;   /* the interval in which it was last flushed behind the writer */
+	uint8_t again;     /* it was written again in that interval: not flushed behind the writer any more */
+	uint8_t pins;      /* pins of this processor, less unpins */
+	uint8_t migratory; /* the processor's turns begin with stores: migratory.c */
+	uint8_t given;     /* the last turn ended by giving the page back */
+	uint8_t left;      /* at that time: how often other nodes had left the directory, modulo 256 */
+	uint32_t since;    /* the interval in which the turn began; 0: another node has written the page since */
+	uint32_t taken;    /* the interval in which this processor last took the page into exclusive mode */
+	uint32_t term;     /* intervals until another node wrote it, the last time; 0: not known */
+	uint32_t due;      /* list of cash.due: the next page plus 2; 1: the last one; 0: not in a list */
 };
 
-/* What a fault, or a replay in place of it, took: replay.c. */
+/* What one fault, or the replay of one, took: replay.c. */
 struct cash_entry {
 	tw_page_t first;
 	uint16_t count;
 	uint8_t want;
-	uint8_t seen; /* it was in the same interval of so many steps before, up to 2 */
+	uint8_t seen; /* found in the same interval of so many earlier steps, up to 2 */
 };
 
-/* What to take at a fault. */
+/* What to take at a fault: cash_guess. */
 struct cash_guess {
-	unsigned window; /* pages from the one that faults on */
-	unsigned known;  /* so many were taken together the last time; 0: it is not known */
-	bool probe;      /* of those the one behind the window is left out */
-	bool sure;       /* may disturb other nodes for those of the window */
-	unsigned fresh;  /* so many of the window's first pages may be untouched ones, whose home this node becomes */
+	unsigned window; /* pages from the faulting one on */
+	unsigned known;  /* pages that were taken together the last time; 0: not known */
+	bool probe;      /* the page behind the window is left out, though known */
+	bool sure;       /* the window may disturb other nodes */
+	unsigned fresh;  /* so many of the window's first pages may be untouched: this node becomes their home */
 };
 
+/* Pages to get a right on: cash_window_take. */
+struct cash_window {
+	tw_page_t first;
+	unsigned count;      /* on return: pages that were taken, at least one */
+	enum tw_rights want; /* on return: TW_WRITE if the first page was dirty and unmapped */
+	bool replay;         /* no page has faulted: none is left writable by releases */
+	bool sure;           /* cash_guess */
+	unsigned known;      /* cash_guess: so many may also be written at their home while others have copies */
+	unsigned fresh;      /* cash_guess */
+	uint64_t claimed[CASH_WINDOW_MAX / 64];  /* pages that this round took into exclusive mode */
+	uint64_t notified[CASH_WINDOW_MAX / 64]; /* pages, from first, whose home was notified in an earlier round */
+};
+
+/* A flush at work: flush.c. */
+struct cash_flush {
+	struct tw_proc *me;
+	uint64_t started;                     /* node time before it began */
+	bool sent;                            /* the page at work: a diff is in flight */
+	bool published;                       /* a directory word is in flight */
+	bool at_barrier;                      /* all processors take part: leave pages to later local arrivers */
+	bool retention;                       /* pages may stay writable */
+	bool for_all;                         /* flush what any processor of the node wrote */
+	uint64_t wait_for[TW_MAX_PROCESSORS]; /* node times of flushes by others that stand for this one */
+};
+
+/* State of a processor, or of an agent: tw_proc.proto. */
 struct cash {
 	struct cash_stream reads, writes;
-	uint32_t releases; /* begun, and one */
-	bool arrived;      /* at a barrier of all, and not gone on */
-	bool doubled;      /* doubled stores are under way */
-	char *scratch;     /* one page: an incoming page on its way to an incoming diff */
+	uint32_t releases; /* releases begun, plus one: the number of the interval */
+	bool arrived;      /* at a barrier of all, and its acquire is not done */
+	bool doubled;      /* doubled stores are in flight */
+	char *scratch;     /* one page: an incoming page before the incoming diff */
 	struct cash_outbox outbox;
-	struct cash_past *past; /* [layout.pages] */
-	uint32_t dice;          /* of probes */
-	uint32_t due[CASH_TERMS]; /* first page plus 1, of those to be given back at the release of that number modulo CASH_TERMS */
-	struct cash_entry log[CASH_LOG]; /* of the last ones, by their number modulo CASH_LOG */
-	uint32_t logged;            /* entries ever written */
-	uint32_t begun[CASH_TERMS]; /* how many they were when the interval of that number modulo CASH_TERMS began */
-	uint32_t period;            /* so many intervals make a step, it seems; 0: not known */
-	unsigned trust;             /* how sure that is */
-	struct tw_pageset *migratory; /* those of the release at work */
-	/* Of each page of the window at work, when its home was told: cash_extra.withdrawn, and tw_page.home. */
+	struct cash_past *past;   /* [layout.pages] */
+	uint32_t dice;            /* state of cash_dice */
+	uint32_t due[CASH_TERMS]; /* lists of pages to be given back at the release of that number modulo CASH_TERMS:
+	                             first page plus 1 */
+	struct cash_entry log[CASH_LOG]; /* the last entries, by their number modulo CASH_LOG */
+	uint32_t logged;                 /* entries ever written */
+	uint32_t begun[CASH_TERMS];      /* value of logged at the beginning of that interval modulo CASH_TERMS */
+	uint32_t period;                 /* intervals of a step; 0: not known */
+	unsigned trust;                  /* confidence in period */
+	struct tw_pageset *migratory;    /* pages to be given back by the release at work */
+	/* Of each page of the window at work, when its home was notified: cash_extra.withdrawn, and tw_page.home. */
 	uint32_t notified_at[CASH_WINDOW_MAX];
 	uint16_t notified_home[CASH_WINDOW_MAX];
-	int16_t holder[CASH_WINDOW_MAX]; /* whose exclusive mode must end: window_break */
+	int16_t holder[CASH_WINDOW_MAX]; /* the node whose exclusive mode must end: window_break */
 };
 
 /* The protocol's part of a page's entry, in tw_page.extra.  Page locked. */
 struct cash_extra {
-	/* How often the page is brought up to date at acquires before a notice unmaps it again: */
-	uint8_t credits; /* granted at the last fetch by a fault */
-	uint8_t left;
-	uint8_t patience;        /* how many releases may still leave the page writable that find no change in it */
+	uint8_t credits;         /* updates in place that the last fetch by a fault granted */
+	uint8_t left;            /* of these, not yet used */
+	uint8_t patience;        /* releases that may still leave the page writable though it was not changed */
 	uint8_t trapped;         /* the release (cash.releases) that took the right to write it */
-	uint32_t granted : 8;    /* of patience, at the last write fault */
-	uint32_t fetched : 1;    /* a fault has fetched it before */
-	uint32_t missed : 1;     /* a notice came while nobody here mapped it, after one had unmapped it */
-	uint32_t withdrawn : 22; /* how often this node left the directory: a telling (cash_notify_home) holds for one count */
+	uint32_t granted : 8;    /* value of patience at the last write fault */
+	uint32_t fetched : 1;    /* a fault has fetched the page before */
+	uint32_t missed : 1;     /* a notice arrived after one had unmapped the page at all processors of the node */
+	uint32_t withdrawn : 22; /* how often this node left the directory: a notification of the home
+	                            (cash_notify_home) is valid for one count */
 };
 
 static inline struct cash_extra *cash_extra(struct tw_proc *me, tw_page_t p)
@@ -143,31 +180,31 @@ static inline struct cash *cash_of(struct tw_proc *me)
 	return me->proto;
 }
 
-static inline const struct cash_variant *cash_chose(const struct tw_proc *me)
+static inline const struct cash_variant *cash_variant(const struct tw_proc *me)
 {
 	return me->protocol->choices;
 }
 
-/* Where homes are and how updates travel has no part in races: with TWEED_RACE both are as in 2L. */
+/* With TWEED_RACE homes stay and diffs are written, as in 2L: neither matters to races. */
 static inline bool cash_migrates(const struct tw_proc *me)
 {
-	return cash_chose(me)->home == CASH_HOME_MIGRATE && !me->config.race;
+	return cash_variant(me)->home == CASH_HOME_MIGRATE && !me->config.race;
 }
 
 static inline bool cash_messages(const struct tw_proc *me)
 {
-	return cash_chose(me)->updates == CASH_UPDATES_MESSAGE && !me->config.race;
+	return cash_variant(me)->updates == CASH_UPDATES_MESSAGE && !me->config.race;
 }
 
 /* Are stores doubled?  Then there are no twins: doubling.c. */
 static inline bool cash_doubles(const struct tw_proc *me)
 {
-	return cash_chose(me)->writes == CASH_WRITES_STORES;
+	return cash_variant(me)->writes == CASH_WRITES_STORES;
 }
 
 static inline bool cash_shoots(const struct tw_proc *me)
 {
-	return cash_chose(me)->local == CASH_LOCAL_SHOOTDOWN;
+	return cash_variant(me)->local == CASH_LOCAL_SHOOTDOWN;
 }
 
 static inline uint64_t cash_bit(const struct tw_proc *me)
@@ -175,81 +212,39 @@ static inline uint64_t cash_bit(const struct tw_proc *me)
 	return (uint64_t)1 << me->local;
 }
 
+/* Is the page's home here?  With TWEED_RACE a home is treated as any other node. */
 static inline bool cash_is_home(const struct tw_proc *me, const struct tw_page *e)
 {
-	return e->home == me->node + 1 && !me->config.race; /* then the home is as any other */
+	return e->home == me->node + 1 && !me->config.race;
 }
 
-/* The right that this processor's mapping of the page has.  Page locked. */
+/* The right of this processor's mapping of the page.  Page locked. */
 static inline enum tw_rights cash_rights(const struct tw_proc *me, const struct tw_page *e)
 {
 	uint64_t bit = cash_bit(me);
 	return !(e->mapped & bit) ? TW_NONE : e->writers & bit ? TW_WRITE : TW_READ;
 }
 
-/* cash_shared - does another node hold the page, by the local replica of the directory? */
-bool cash_shared(const struct tw_proc *me, tw_page_t p);
-/* cash_holder - another node, but @notified (-1: any), that holds, or claims, the page in exclusive mode; -1: none. */
-int cash_holder(const struct tw_proc *me, tw_page_t p, int notified);
-/* cash_settle - if @p has a tentative home at another node, ask it to make this node the home.  No page lock held. */
-void cash_settle(struct tw_proc *me, tw_page_t p);
-/* cash_notify_home - let @node, which holds @count pages from @first exclusively and is their home, know that this node
- * takes copies: known there on return.  No page lock held. */
-void cash_notify_home(struct tw_proc *me, unsigned node, tw_page_t first, unsigned count);
-/* cash_broken - this node, the home of @p (locked), was told: end exclusive mode, if it is on. */
-void cash_broken(struct tw_proc *me, tw_page_t p);
-/* cash_break - have @node, which is not their home, end exclusive mode on @count pages from @first, wherever it holds
- * them.  No page lock held. */
-void cash_break(struct tw_proc *me, unsigned node, tw_page_t first, unsigned count);
+/* ---- doubling.c: write doubling -------------------------------------------------------------------------------- */
 
-/* What comes along with a page that faults: ahead.c.  cash_guess - at a fault on @p.  cash_write_behind - @p and what came along
- * were made writable: flush what lies before them in a long run.  cash_behind_wrong - @p is written: was it flushed
- * behind the writer too soon? */
-struct cash_guess cash_guess(struct tw_proc *me, struct cash_stream *s, tw_page_t p, enum tw_rights want);
-void cash_write_behind(struct tw_proc *me, tw_page_t p);
-void cash_behind_wrong(struct tw_proc *me, tw_page_t p);
-/* cash_dice - 0 to @sides - 1, by chance: of probes. */
-unsigned cash_dice(struct cash *c, unsigned sides);
+/* cash_stored - the hook.  cash_doubled - on return what it sent is performed at the homes. */
+bool cash_stored(struct tw_proc *me, size_t offset, size_t bytes);
+void cash_doubled(struct tw_proc *me);
 
-/* cash_prefetch_run - of @count pages from @first, give this processor @want on those that may come along and that nobody is at work on.
- * Returns how many did.  @replay: none of them has faulted, nor is it to stay writable. */
-unsigned cash_prefetch_run(struct tw_proc *me, tw_page_t first, unsigned count, enum tw_rights want, bool replay);
+/* ---- message.c: diffs as messages, busy pages ------------------------------------------------------------------ */
 
-/* Steps that come again: replay.c.  cash_replay_begins - an interval does.  cash_replay_fault - a fault on @p gave this processor @want on
- * @count pages from it; the last time it got that right in interval @last (0: never).  cash_replay - behind a barrier: take what this
- * interval took in the three steps before. */
-void cash_replay_begins(struct cash *c);
-void cash_replay_fault(struct tw_proc *me, tw_page_t p, unsigned count, enum tw_rights want, uint32_t last);
-void cash_replay(struct tw_proc *me);
-
-/* cash_flush_range - an early release of the pages of the range that this processor wrote.  No page lock held. */
-void cash_flush_range(struct tw_proc *me, tw_page_t first, unsigned count);
-/* cash_flush_neighbours - an early release of @p for all processors of the node, which are shot down.  No page lock
- * held. */
-void cash_flush_neighbours(struct tw_proc *me, tw_page_t p);
-
-/* cash_withdraw - nothing of @p (locked) is mapped or unflushed here: leave the directory.  The caller flushes. */
-void cash_withdraw(struct tw_proc *me, tw_page_t p);
-
-/* cash_unmap - take this processor's right on those pages of the chunk (locked) that are in @mask. */
-void cash_unmap(struct tw_proc *me, tw_page_t first, unsigned count, uint64_t mask);
-
-/* Pages that nodes write in turns: yield.c.  All with the page locked but the last one.  cash_migratory_turn - this processor gets the
- * right @want on @p and had less.  cash_migratory_taken - it has taken it into exclusive mode.  cash_migratory_leaves - a notice came: is
- * this processor's turn over, so that it need not stay in the directory?  cash_migratory_home - the same at the home: shall it drop its right?
- * cash_migratory_ended - it has dropped it.  cash_migratory - give back, without being asked, what is due at the release at work. */
-void cash_migratory_turn(struct tw_proc *me, tw_page_t p, enum tw_rights want);
-void cash_migratory_taken(struct tw_proc *me, tw_page_t p);
-bool cash_migratory_leaves(struct tw_proc *me, tw_page_t p);
-bool cash_migratory_home(struct tw_proc *me, tw_page_t p);
-void cash_migratory_ended(struct tw_proc *me, tw_page_t p);
-void cash_migratory(struct tw_proc *me);
-
-/* cash_fetch - bring the node's copy of @p (locked) up to date from the home, by an incoming diff where it has a
- * twin.  Complete after cash_fetched.  The page's time of update is taken before the fetch begins, and before the
- * home is asked for where homes migrate: a notice distributed later counts as newer. */
-void cash_fetch(struct tw_proc *me, tw_page_t p);
-void cash_fetched(struct tw_proc *me);
+/* cash_message_pages - how many pages one outbox holds for sure.
+ * cash_message_begin, _run (a tw_run_fn), _end - put the diff of @p (locked) into the outbox.  _end returns whether
+ * there was a change.
+ * cash_message_send - have the homes apply all diffs; performed on return.  No page lock held.
+ * cash_message_apply - apply @msg in the home's agent.  Returns false when it is damaged. */
+size_t cash_exported_bytes(const struct tw_layout *layout);
+unsigned cash_message_pages(const struct tw_proc *me);
+void cash_message_begin(struct tw_proc *me, tw_page_t p);
+void cash_message_run(void *ctx, size_t offset, const void *bytes, size_t len);
+bool cash_message_end(struct tw_proc *me);
+void cash_message_send(struct tw_proc *me);
+bool cash_message_apply(struct tw_proc *me, const struct tw_msg *msg);
 
 /* cash_lock - lock @p when it is not busy.  No page lock held.  cash_idle - @p (locked) is no longer busy. */
 void cash_lock_busy(struct tw_proc *me, tw_page_t p);
@@ -260,8 +255,11 @@ static inline void cash_lock(struct tw_proc *me, tw_page_t p)
 		cash_lock_busy(me, p);
 }
 void cash_idle(struct tw_proc *me, tw_page_t p);
+
 /* cash_lock_run - lock pages from @first up to the first one that is busy, at least one, at most @count.  Returns how
- * many. */
+ * many.  cash_unlock_run - unlock them.
+ * cash_by_chunks - pass all pages of a run to @chunk, which locks, treats and unlocks the first of them, at most
+ * @most, and returns how many. */
 static inline unsigned cash_lock_run(struct tw_proc *me, tw_page_t first, unsigned count)
 {
 	cash_lock(me, first);
@@ -274,8 +272,6 @@ static inline unsigned cash_lock_run(struct tw_proc *me, tw_page_t first, unsign
 	}
 	return count;
 }
-/* cash_unlock_run - the end of that.  cash_by_chunks - all pages of a run by @chunk, which locks, does and unlocks the first of them, at most @most,
- * and returns how many. */
 static inline void cash_unlock_run(struct tw_proc *me, tw_page_t first, unsigned count)
 {
 	for (unsigned i = 0; i < count; i++)
@@ -288,27 +284,150 @@ static inline void cash_by_chunks(unsigned (*chunk)(void *ctx, tw_page_t first, 
 		done += chunk(ctx, first + done, TW_MIN(count - done, CASH_CHUNK));
 }
 
-/* Diffs as messages.  cash_message_pages - how many pages one outbox holds for sure.  cash_message_begin, _run (a
- * tw_run_fn), _end - put the diff of @p (locked) into the outbox; _end returns whether there was one.
- * cash_message_send - have the homes apply them all; performed on return; no page lock held.  cash_message_apply - in
- * the home's agent; false: damaged. */
-size_t cash_exported_bytes(const struct tw_layout *layout);
-unsigned cash_message_pages(const struct tw_proc *me);
-void cash_message_begin(struct tw_proc *me, tw_page_t p);
-void cash_message_run(void *ctx, size_t offset, const void *bytes, size_t len);
-bool cash_message_end(struct tw_proc *me);
-void cash_message_send(struct tw_proc *me);
-bool cash_message_apply(struct tw_proc *me, const struct tw_msg *msg);
+/* ---- copy.c: the node's copy of a page ------------------------------------------------------------------------- */
 
-/* Homes that migrate.  Page locked.  cash_home_settled - wait until no migration of @p is in progress, and read its
- * home. cash_migrate - try to make this node, about to write and published so, the home. */
+/* cash_fetch - bring the node's copy of @p (locked) up to date from the home; by an incoming diff where it has a twin.
+ * Complete after cash_fetched.  The page's time of update is taken before the fetch begins, and before the homes word
+ * is read where homes migrate: a notice distributed later counts as newer.
+ * cash_unmap - take this processor's rights on those pages of the chunk (locked) that are in @mask; masks stay.
+ * cash_withdraw - leave the directory: no mapping and no unflushed change of @p (locked) is left here.  The caller
+ * flushes the word. */
+void cash_fetch(struct tw_proc *me, tw_page_t p);
+void cash_fetched(struct tw_proc *me);
+void cash_unmap(struct tw_proc *me, tw_page_t first, unsigned count, uint64_t mask);
+void cash_withdraw(struct tw_proc *me, tw_page_t p);
+
+/* ---- exclusive.c: exclusive mode, and homes after initialization ----------------------------------------------- */
+
+/* cash_shared - does another node hold the page, by the local replica of the directory?
+ * cash_holder - a node, neither this one nor @notified (-1: none), that holds or claims the page in exclusive mode;
+ * -1: none.
+ * cash_notify_home - notify @node, which holds @count pages from @first exclusively and is their home, that this node
+ * takes copies; performed there on return.  No page lock held.
+ * cash_broken - the hook: this node, the home of @p (locked), was notified; ends exclusive mode, if it is on.
+ * cash_break - have @node, which is not their home, end exclusive mode on those of @count pages from @first that it
+ * holds so.  No page lock held.
+ * cash_settle - if @p has a tentative home at another node, ask that node to make this one the home.  No page lock
+ * held. */
+bool cash_shared(const struct tw_proc *me, tw_page_t p);
+int cash_holder(const struct tw_proc *me, tw_page_t p, int notified);
+void cash_notify_home(struct tw_proc *me, unsigned node, tw_page_t first, unsigned count);
+void cash_broken(struct tw_proc *me, tw_page_t p);
+void cash_break(struct tw_proc *me, unsigned node, tw_page_t first, unsigned count);
+void cash_settle(struct tw_proc *me, tw_page_t p);
+void cash_message(struct tw_proc *me, const struct tw_msg *msg);
+
+/* ---- migrate.c: homes that migrate ----------------------------------------------------------------------------- */
+
+/* Page locked.  cash_home_settled - wait until no migration of @p is in progress, and read its home.
+ * cash_migrate - try to make this node, which has published that it writes @p, the home. */
 void cash_home_settled(struct tw_proc *me, tw_page_t p);
 void cash_migrate(struct tw_proc *me, tw_page_t p);
 
-/* Write doubling.  cash_stored - the hook.  cash_doubled - what it sent is performed at the homes on return.
- * doubling.c. */
-bool cash_stored(struct tw_proc *me, size_t offset, size_t bytes);
-void cash_doubled(struct tw_proc *me);
+/* ---- flush.c: diffs and notices of written pages --------------------------------------------------------------- */
+
+/* cash_flush_pages - flush those pages of the run that need it, and put them into tw_proc.noticing.  Diffs are
+ * performed on return.
+ * cash_flush_end - send the notices, performed on return; then wait for flushes that stand for this one.
+ * cash_flush_range - an early release of the pages of the range that this processor wrote.
+ * cash_flush_neighbours - an early release of @p for all processors of the node, after their shootdown.
+ * All: no page lock held. */
+void cash_flush_pages(struct cash_flush *f, tw_page_t first, unsigned count);
+void cash_flush_end(struct cash_flush *f);
+void cash_flush_range(struct tw_proc *me, tw_page_t first, unsigned count);
+void cash_flush_neighbours(struct tw_proc *me, tw_page_t p);
+
+/* ---- window.c: rights on a run of pages ------------------------------------------------------------------------ */
+
+/* cash_window_take - give this processor @w->want on the first page, and on those after it that may come along.
+ * cash_prefetch_run - of @count pages from @first, give this processor @want on those that may come along and are not
+ * locked.  Returns how many that were.  @replay: cash_window.replay.
+ * Both: no page lock held. */
+void cash_window_take(struct tw_proc *me, struct cash_window *w);
+unsigned cash_prefetch_run(struct tw_proc *me, tw_page_t first, unsigned count, enum tw_rights want, bool replay);
+
+/* ---- predictors ------------------------------------------------------------------------------------------------
+ *
+ * Five predictors guess what a processor or a node will access next.  Their common contract:
+ *
+ * - A predictor observes only what the protocol does anyway: faults, releases, notices.  No message and no trap is
+ *   spent on observation, except for probes: a page is left out at random, to see whether it still faults.
+ * - It proposes; window.c, flush.c, acquire.c and copy.c decide under the page lock whether the proposal is allowed.
+ *   A wrong guess costs time and nothing else: no predictor is part of an argument of correctness, except that a
+ *   migratory page is given back in the order that migratory.c proves.
+ * - What it remembers is the processor's own (struct cash, cash_past), or the page's on this node (cash_extra, page
+ *   locked).
+ * - Polled pages (tw_polled) are never taken along, replayed, given back, retained or updated.
+ *
+ * Settings: core/job/settings.c.
+ *
+ * Prefetch (prefetch.c; state: cash_stream, cash_past.got, .behind, .again).
+ *   observes  sequences of faults on neighbouring pages; the interval in which each right was obtained.
+ *   proposes  pages to take along with the one that faults (cash_guess); and, behind a long run of writes, pages to
+ *             flush before the release (cash_write_behind).
+ *   off       TWEED_PREFETCH=0.  The flush also: TWEED_RACE, doubled stores, pages at home, a page that was written
+ *             again after such a flush.
+ *
+ * Replay (replay.c; state: cash.log, .begun, .period, .trust).
+ *   observes  what faults took in each interval, and after how many intervals the same faults come again.
+ *   proposes  at a barrier of all: what the next interval took in each of the last three steps.
+ *   off       TWEED_PREFETCH=0, TWEED_RACE, programs with fences (polls.fence), scarce twins, too little trust.
+ *
+ * Migratory pages (migratory.c; state: cash.due, cash_past.migratory to .due).
+ *   observes  whether this processor's turns on a page begin with a store, and after how many intervals another node
+ *             writes it.
+ *   proposes  to leave the directory at the first notice, also at the home; and to give an exclusive page back at the
+ *             release at which the turn should end.
+ *   off       programs with fences, doubled stores, pins.  TWEED_KEEP: a turn lasts at least that many intervals after
+ *             the last store.  No page is given back with TWEED_RACE, which has no exclusive mode.
+ *
+ * Retention (window_retention, flush_may_retain; state: cash_extra.granted, .patience, .trapped).
+ *   observes  a write fault less than TWEED_KEEP releases after a release took the right to write.
+ *   proposes  that the page stays writable and dirty over releases: 1, 2, 4, ... TWEED_KEEP that find no change; each
+ *             change found renews the grant.  At home each release counts as one that finds no change.
+ *   off       TWEED_KEEP=0, scarce twins, pages that no other node holds, early and replayed pages.  Away from home
+ *             also: TWEED_UPDATES=0, doubled stores, shootdown.
+ *
+ * Updates in place (acquire_updates, window_fetch; state: cash_extra.credits, .left, .fetched, .missed).
+ *   observes  a fault on a page that was fetched before and unmapped by a notice.
+ *   proposes  that an acquire fetches the page and leaves it mapped: 1, 2, 4, ... TWEED_UPDATES times; half as many
+ *             when a second notice arrived before the fault.  A retained page that is dirty is updated without limit.
+ *   off       TWEED_UPDATES=0, pages at home; with shootdown, pages with a twin. */
+
+/* cash_guess - what to take at a fault on @p, by the stream @s.
+ * cash_write_behind - @p and the pages taken along are writable: flush what lies before them in a long run.  No page
+ * lock held.
+ * cash_behind_wrong - @p is about to be written: if it was flushed behind the writer in this interval, it is not again.
+ * cash_dice - 0 to @sides - 1, pseudo-random: for probes. */
+struct cash_guess cash_guess(struct tw_proc *me, struct cash_stream *s, tw_page_t p, enum tw_rights want);
+void cash_write_behind(struct tw_proc *me, tw_page_t p);
+void cash_behind_wrong(struct tw_proc *me, tw_page_t p);
+unsigned cash_dice(struct cash *c, unsigned sides);
+
+/* cash_replay_begins - an interval begins.
+ * cash_replay_fault - a fault on @p gave this processor @want on @count pages from it; the last time it got that right
+ * in interval @last (0: never).
+ * cash_replay - after the acquire of a barrier of all: take what the same interval took in the last three steps.  No
+ * page lock held. */
+void cash_replay_begins(struct cash *c);
+void cash_replay_fault(struct tw_proc *me, tw_page_t p, unsigned count, enum tw_rights want, uint32_t last);
+void cash_replay(struct tw_proc *me);
+
+/* All with the page locked but the last one.
+ * cash_migratory_turn - this processor, which had less, gets the right @want on @p.
+ * cash_migratory_taken - it has taken @p into exclusive mode.
+ * cash_migratory_leaves - a notice arrived: is this processor's turn over, so that it need not stay in the directory?
+ * cash_migratory_home - a notice arrived at the home: shall the processor drop its right?
+ * cash_migratory_ended - the processor has dropped its right.
+ * cash_migratory - at a release: give back the pages that are due. */
+void cash_migratory_turn(struct tw_proc *me, tw_page_t p, enum tw_rights want);
+void cash_migratory_taken(struct tw_proc *me, tw_page_t p);
+bool cash_migratory_leaves(struct tw_proc *me, tw_page_t p);
+bool cash_migratory_home(struct tw_proc *me, tw_page_t p);
+void cash_migratory_ended(struct tw_proc *me, tw_page_t p);
+void cash_migratory(struct tw_proc *me);
+
+/* ---- hooks (struct tw_protocol) -------------------------------------------------------------------------------- */
 
 int cash_init(struct tw_proc *me);
 void cash_fini(struct tw_proc *me);
@@ -323,6 +442,5 @@ void cash_freshen(struct tw_proc *me);
 void cash_hide(struct tw_proc *me, tw_page_t p);
 void cash_release(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object);
 void cash_arrive(struct tw_proc *me, uint64_t object);
-void cash_message(struct tw_proc *me, const struct tw_msg *msg);
 
 #endif

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* doubling.c - write doubling (Cashmere-2L, sections 2.6 and 3.3.1): what the program stored goes to the home as it is,
- * byte by byte.
+/* doubling.c - write doubling (Cashmere-2L, sections 2.6 and 3.3.1): what the program stored goes to the home byte
+ * by byte.
  *
- * Nobody else writes this frame, so there is no twin and no diff.  The core calls cash_stored before every release,
- * arrival and acquire; the hook that follows calls cash_doubled first.  From there until the next one's drain the
- * master has all that this processor stored, so that
- *   - the master is what a release promises, and no break of exclusive mode need send the page home;
- *   - a fetch may overwrite the frame, even of a dirty page that a notice unmapped;
- *   - two doubled stores to one byte are never under way at once (the transport might exchange them).
- * A right is withdrawn in these hooks only, after the drain: so a page that is not writable now was not stored to. */
+ * No other node writes this frame meanwhile, so there is no twin and no diff.  The core calls cash_stored before
+ * every release, arrival and acquire; the hook that follows calls cash_doubled first.  From there until the next
+ * such pair the master has all that this processor stored.  Therefore
+ * - the master is what a release promises, and no end of exclusive mode sends the page home;
+ * - a fetch may overwrite the frame, even of a dirty page that a notice unmapped;
+ * - two doubled stores to one byte are never in flight together (the transport might exchange them).
+ *
+ * A right is withdrawn in these hooks only, after cash_doubled: so a page that is not writable now was not stored
+ * to. */
 #include "protocols/cashmere/cashmere.h"
 
 bool cash_stored(struct tw_proc *me, size_t offset, size_t bytes)

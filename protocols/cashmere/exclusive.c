@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* exclusive.c - ending exclusive mode (Cashmere-2L, section 2.4.1), without interrupting anybody and without touching
- * any mapping: the holder's writers keep theirs and find the page in their no-longer-exclusive set at their next
+/* exclusive.c - the end of exclusive mode (Cashmere-2L, section 2.4.1).  It interrupts no process and changes no
+ * mapping: the holder's writers keep theirs and find the page in their no-longer-exclusive set at their next
  * release.
  *
- * Where the holder is the page's home, its frame is the master and up to date: the other node appends a break to the
- * holder's queue of notices, flushes, and fetches; no process of the holder takes part.  Where the home is elsewhere,
- * the holder's agent is asked, which sends the page home first.
+ * If the holder is the page's home, its frame is the master and up to date.  The other node appends a break to the
+ * holder's queue of notices, flushes, and fetches; no process of the holder takes part.  If the home is elsewhere,
+ * the holder's agent is asked; it sends the page home first.
  *
- * Against the writer's release the order is everything.  The breaker makes it known (queue entry performed, or page
- * in the writers' sets), then the page is read or copied; a writer stores, then (after a full fence) looks into queue
- * and set.  So a writer that did not find the page stored before it was read (tests/models/exclusive.pml,
- * doc/internals/publication.md). */
+ * The order against the writer's release is essential.  The breaking side first publishes the break (queue entry
+ * performed, or page in the writers' sets); then the page is read or copied.  A writer stores; then, after a full
+ * fence, it reads queue and set.  So if a writer did not find the page, it stored before the page was read
+ * (tests/models/exclusive.pml, doc/internals/publication.md). */
 #include <string.h>
 
 #include "protocols/cashmere/cashmere.h"
@@ -57,7 +57,7 @@ static struct tw_pageset *exclusive_nle(struct tw_proc *me, unsigned local)
 	                                     (TW_SETS * local + 1) * me->layout.set_bytes);
 }
 
-/* The master gets the page as it is now; a twin, where there are any, remembers what it got.  Page locked, home
+/* Send the page to the master as it is now.  A twin, where there are any, gets the same bytes.  Page locked, home
  * elsewhere. */
 static void exclusive_send_home(struct tw_proc *me, tw_page_t p)
 {
@@ -71,13 +71,13 @@ static void exclusive_send_home(struct tw_proc *me, tw_page_t p)
 	e->ts_flush = 0;
 }
 
-/* Page locked.  From here on the writers' next releases will find the page. */
+/* Page locked.  After this the writers' next releases find the page. */
 static void exclusive_drop(struct tw_proc *me, tw_page_t p)
 {
 	struct tw_page *e = &me->page[p];
 
 	e->state &= ~CASH_EXCLUSIVE;
-	cash_extra(me, p)->patience = 0; /* of the time before */
+	cash_extra(me, p)->patience = 0; /* retention was granted before exclusive mode */
 	for (uint64_t w = e->writers; w; w &= w - 1)
 		tw_pageset_add(exclusive_nle(me, (unsigned)__builtin_ctzll(w)), p);
 	atomic_thread_fence(memory_order_seq_cst);
@@ -94,7 +94,7 @@ void cash_broken(struct tw_proc *me, tw_page_t p)
 	tw_net_flush(me->net, TW_NET_ALL);
 }
 
-/* Returns whether the page was sent home, and must be performed there before the directory says that it is. */
+/* Returns whether the page was sent home: that must be performed before the directory says that the mode has ended. */
 static bool exclusive_end(struct tw_proc *me, tw_page_t p)
 {
 	exclusive_drop(me, p);
@@ -139,7 +139,7 @@ void cash_settle(struct tw_proc *me, tw_page_t p)
 	tw_call(me, (unsigned)home, &msg);
 }
 
-/* May the page (locked) get another home?  Not when another node holds it, nor with changes that are not flushed. */
+/* May the page (locked) get another home?  Not when another node holds it, nor with unflushed changes. */
 static bool settle_movable(struct tw_proc *me, tw_page_t p)
 {
 	const struct tw_page *e = &me->page[p];
@@ -147,7 +147,7 @@ static bool settle_movable(struct tw_proc *me, tw_page_t p)
 	       ((e->state & CASH_EXCLUSIVE) || !e->writers);
 }
 
-/* The page's new home is known: let it have the contents.  Page locked. */
+/* Send the contents to the page's new home, which is known.  Page locked. */
 static void settle_move(struct tw_proc *me, tw_page_t p, unsigned to)
 {
 	struct tw_page *e = &me->page[p];

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* message.c - diffs as messages (Cashmere-2LOffMC and 2LMigr, section 2.6), for data that is not remotely writable.
  *
- * As on the Memory Channel, a message's body lies in a buffer of the sender's own at the receiver, written remotely; a
- * small message then asks the home's agent to apply it, and the reply says that it did.
+ * As on the Memory Channel, a message's body lies in a buffer of the sender's own at the receiver, written remotely.
+ * A small message then asks the home's agent to apply it; the reply confirms that.
  *
- * Whoever waits for an agent holds no page lock, for that agent may wait for page locks itself.  So a release marks
- * the pages whose diffs are under way as busy and unlocks them.  Nobody of the node flushes, fetches or leaves a busy
- * page: the home's copy must have the diff first (tests/models/message.pml; page.pml, UNLOCK_FIRST and FETCH_EARLY).
- * Agents never wait for one. */
+ * A processor that waits for an agent holds no page lock, because that agent may wait for page locks itself.  So a
+ * release marks pages whose diffs are in flight as busy and unlocks them.  No processor of the node flushes, fetches
+ * or withdraws a busy page: the home's copy must have the diff first (tests/models/message.pml; page.pml,
+ * UNLOCK_FIRST and FETCH_EARLY).  Agents never wait for a busy page. */
 #include <string.h>
 
 #include "protocols/cashmere/cashmere.h"
 
-/* In a buffer: for each page this, then runs of two uint16_t (offset, length - 1) and the bytes. */
+/* In a buffer: for each page this, then runs: two uint16_t (offset, length - 1) and the bytes. */
 struct message_diff {
 	uint32_t page, bytes; /* of the runs */
 };
@@ -29,7 +29,7 @@ static size_t message_buffer(const struct tw_layout *l, unsigned node, unsigned 
 
 unsigned cash_message_pages(const struct tw_proc *me)
 {
-	/* A run has at least one byte, and another one behind it that is not in it. */
+	/* A run has at least one byte, and at least one byte that is not in it behind it. */
 	size_t most = sizeof(struct message_diff) + me->layout.page_bytes / 2 * 5;
 	return (unsigned)TW_MIN(CASH_BUFFER / most, CASH_CHUNK);
 }

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* migrate.c - homes that migrate to the active writer (Cashmere-2LMigr, section 2.6).
  *
- * The entry's shared word is the page's homes word at its keeper: the home, and whether a migration is in progress,
- * entered by one compare-and-swap that is the paper's conditional lock.  It is read where the home matters: at
- * faults, at acquires for noticed pages, before diffs.
+ * The directory entry's shared word is the page's homes word at its keeper: the home, and whether a migration is in
+ * progress.  A migration begins by one compare-and-swap, the paper's conditional lock.  The word is read where the
+ * home matters: at faults, at acquires for pages with notices, before diffs.
  *
- * A migration excludes diffs and writes at the home by publication (doc/internals/publication.md).  A flusher publishes its
- * diff bit, and a home about to write publishes `write`; then they read the shared word, and wait while a migration
- * is in progress.  A migrator sets the shared word, then reads everybody's words, and gives up if it finds a diff bit
- * or a writing home.  At least one sees the other (tests/models/migrate.pml).  For this, a home whose last writer
- * released publishes `read`.
+ * A migration excludes diffs and writes at the home by publication (doc/internals/publication.md).  A node that
+ * flushes publishes its diff bit, and a home about to write publishes `write`; then they read the homes word, and
+ * wait while a migration is in progress.  A migrator sets the homes word, then reads the words of all nodes, and
+ * gives up if it finds a diff bit or a writing home.  At least one of two sees the other (tests/models/migrate.pml).
+ * For this, a home whose last writer has released publishes `read`.
  *
- * A reader may fetch from a home that is no longer one: that copy has all that was released before the migration, and
- * what the new home writes later is noticed to the reader, which published itself before it asked where the home is.
- * It asks after it took the time of its update, so that these notices are newer than that (migrate.pml, HOME_FIRST).
- * The diff bit of a page goes before the page is unlocked, if no diff of it is under way: else it could be a
- * neighbour's (DENOUNCE_LATE). */
+ * A reader may fetch from a previous home.  That copy has all that was released before the migration.  What the new
+ * home writes later is noticed to the reader, because the reader published itself before it read where the home is.
+ * It reads that after it took the time of its update, so these notices are newer than the update (migrate.pml,
+ * HOME_FIRST).  A page's diff bit is removed before the page is unlocked, if no diff of the page is in flight: else
+ * the removal could hit a neighbour's bit (DENOUNCE_LATE). */
 #include "protocols/cashmere/cashmere.h"
 
-/* Until no migration of the page is in progress.  The migrator waits for nobody.  Page locked. */
+/* Wait until no migration of the page is in progress; a migrator waits for no other processor.  Page locked. */
 void cash_home_settled(struct tw_proc *me, tw_page_t p)
 {
 	_Atomic uint32_t nobody = 0;
@@ -26,7 +26,7 @@ void cash_home_settled(struct tw_proc *me, tw_page_t p)
 		tw_futex_wait(&nobody, 0, pause_ns);
 }
 
-/* Does a diff of another node's, or a writer at the home, stand in the way? */
+/* Does another node's diff, or a writer at the home, prevent the migration? */
 static bool migrate_blocked(const struct tw_proc *me, tw_page_t p)
 {
 	if ((tw_dir_word(me, p, me->page[p].home - 1u) & TW_DIR_RIGHTS) == TW_WRITE)

@@ -1,26 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* yield.c - turns: pages that nodes write one after the other, for some time each (a matrix swept by rows, then by columns).
+/* migratory.c - migratory pages: pages that nodes write in turn, for some time each (a matrix swept by rows, then by
+ * columns).
  *
- * A page wanders when this processor's last turn began with a store, or with a load and a store in the same interval (between two
- * releases).  When another node writes it, and this processor has not stored to it for more intervals than a page is kept writable
- * (TWEED_KEEP: nodes that write it in the same ones share it falsely), its turn is over: an update in place would be
- * fetched in vain, and staying in the directory only keeps the other one from exclusive mode.  So it leaves at the first notice, also
- * where the page's home is here.
+ * A page is migratory for a processor whose last turn on it began with a store, or with a load and a store in the
+ * same interval (between two releases).  The turn is over when another node writes the page and this processor has
+ * not stored to it for more intervals than retention lasts (TWEED_KEEP; nodes that write it in the same intervals
+ * share it falsely).  Then an update in place would be useless, and a node that stays in the directory only prevents
+ * the other's exclusive mode.  So the node leaves at the first notice, also at the page's home.
  *
- * A turn that ends with another node's store to an exclusive page makes it a page of both: with a twin, a diff and notices, until this
- * node has left it.  So a processor remembers how many intervals the turn took, and after as many gives the page back before
- * it is asked: whoever stores next has it for itself at once.  These are guesses: one that comes too early costs a fault,
- * after which the length is learnt anew.
+ * If another node's store ends exclusive mode, the page is shared by both, with twin, diffs and notices, until this
+ * node has left it.  So a processor remembers how many intervals a turn took, and after as many gives the page back
+ * by itself: the next node that stores has it exclusively at once.  These are guesses: giving back too early costs a
+ * fault, after which the length is learnt anew.
  *
- * Giving back is what a break by another node, our release, and the notice of that node's stores would do one after the other
- * (exclusive.c, release.c, acquire.c), in one step: the processor, the only one of its node that has the page mapped, takes its own right
- * and from then on stores no more; the master gets the page, where it is elsewhere, performed; only then the directory says
- * that the node has nothing.  Nobody is owed a notice: a node that asked before the release looked into the queue of
- * breaks has ended exclusive mode, and the page stays; one that asked later reads all that was stored before the release
- * (tests/models/put_signal.pml and exclusive.pml, GIVES; for homes that leave at a notice, turns.pml). */
+ * Giving back does in one step what another node's break, this node's release and the notice of the other's stores
+ * would do one after the other (exclusive.c, flush.c, acquire.c).  The processor must be the only one of its node
+ * that maps the page.
+ * 1. It takes its own right; from then on it stores no more.
+ * 2. The master gets the page, where the home is elsewhere; performed.
+ * 3. Only then the directory says that the node has nothing.
+ * No notice is due to any node.  A node whose break was in the queue before this release collected it has ended
+ * exclusive mode, and the page stays.  A node that breaks later reads all that was stored before the release
+ * (tests/models/home_notice.pml and exclusive.pml, GIVES; for homes that leave at a notice, turns.pml). */
 #include "protocols/cashmere/cashmere.h"
 
-/* How often the other nodes have left the page. */
+/* How often the other nodes have left the directory of the page, modulo 256. */
 static uint8_t migratory_left(const struct tw_proc *me, tw_page_t p)
 {
 	uint64_t left = 0;
@@ -49,14 +53,14 @@ void cash_migratory_turn(struct tw_proc *me, tw_page_t p, enum tw_rights want)
 	if (cash_doubles(me))
 		return;
 	if (cash_rights(me, &me->page[p]) != TW_NONE) {
-		past->wanders |= !past->since || past->since == cash_of(me)->releases;
+		past->migratory |= !past->since || past->since == cash_of(me)->releases;
 		return;
 	}
 	if (past->given && past->left == migratory_left(me, p)) {
-		past->term = 0; /* too early */
+		past->term = 0; /* given back too early */
 	} else {
 		past->since = cash_of(me)->releases;
-		past->wanders = want == TW_WRITE;
+		past->migratory = want == TW_WRITE;
 	}
 	past->given = 0;
 }
@@ -66,7 +70,8 @@ void cash_migratory_taken(struct tw_proc *me, tw_page_t p)
 	struct cash_past *past = &cash_of(me)->past[p];
 
 	past->taken = cash_of(me)->releases;
-	if (past->term && !me->polls.fence && past->term < CASH_TERMS && past->since + past->term > cash_of(me)->releases)
+	if (past->term && !me->polls.fence && past->term < CASH_TERMS &&
+	    past->since + past->term > cash_of(me)->releases)
 		migratory_enqueue(cash_of(me), p);
 }
 
@@ -78,7 +83,7 @@ void cash_migratory_ended(struct tw_proc *me, tw_page_t p)
 	if (past->since && past->since < interval)
 		past->term = interval - past->since;
 	if (past->taken == interval)
-		past->got[1] = 0; /* wanted elsewhere at once: it came along in vain, perhaps */
+		past->got[1] = 0; /* another node wanted it in the interval of the taking: perhaps taken in vain */
 	past->since = 0;
 }
 
@@ -86,7 +91,7 @@ bool cash_migratory_leaves(struct tw_proc *me, tw_page_t p)
 {
 	const struct cash_past *past = &cash_of(me)->past[p];
 
-	return past->wanders && !me->polls.fence && past->got[1] + me->config.keep < cash_of(me)->releases - 1;
+	return past->migratory && !me->polls.fence && past->got[1] + me->config.keep < cash_of(me)->releases - 1;
 }
 
 bool cash_migratory_home(struct tw_proc *me, tw_page_t p)
@@ -94,9 +99,9 @@ bool cash_migratory_home(struct tw_proc *me, tw_page_t p)
 	struct cash_past *past = &cash_of(me)->past[p];
 	uint64_t writers = me->page[p].writers;
 
-	/* Our stores came before our release for the barrier.  Exclusive mode that it found was ended since then, by a node that
-	 * took its copy after that release had looked for it.  But a neighbour that has arrived at the next barrier already may
-	 * have left its stores to us. */
+	/* This processor's stores precede its release for the barrier.  If that release found exclusive mode, a node
+	 * ended the mode since, and took its copy after the release had read the queue.  But a neighbour that has
+	 * arrived at the next barrier already may have left its stores to this processor. */
 	if (cash_of(me)->arrived && !(me->page[p].state & CASH_DEFERRED))
 		writers &= ~cash_bit(me);
 	if (cash_migratory_leaves(me, p) && !writers && !past->pins)

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ahead.c - which pages come along with one that faults, and which are flushed behind the writer.  All of it is guesses: fault.c
- * sees to it that a wrong one costs time and nothing else.
+/* prefetch.c - which pages a fault takes along, and which are flushed behind the writer.  A predictor: cashmere.h.
  *
- * By the past.  Pages that a processor got a right on in one interval (between two releases), the last time it got that right on each, are taken
- * together again, however far apart the faults on them were then: columns of a matrix, planes of a cube.  Whether they are still used
- * together is not seen, for they fault no more.  So now and then the one in the middle is left out.  If it faults, it is of the same
- * interval as the others again; if not, the two halves are no longer neighbours.
+ * By the past.  Pages on which a processor last got a right in one and the same interval (between two releases) are
+ * taken together again, however far apart in time these faults were: columns of a matrix, planes of a cube.  Because
+ * they do not fault any more, it is not seen whether they are still used together.  So now and then the page in the
+ * middle is left out.  If it faults, it is of the same interval as the others again; if not, the run is cut in two.
  *
- * By streams.  A run of neighbouring faults doubles its window from its fourth fault on, as a file's read-ahead does.  When runs keep
- * having the same length (rows of a matrix), the rest of a run is taken at its first fault and nothing beyond it; now
- * and then the length is measured again. */
+ * By streams.  From the fourth fault on, a run of neighbouring faults doubles its window, as a file's read-ahead
+ * does.  When runs keep having the same length (rows of a matrix), the rest of a run is taken at its first fault and
+ * nothing beyond it; now and then the length is measured again. */
 #include "protocols/cashmere/cashmere.h"
 
 #define PAST_PROBED          8u  /* runs of so many pages and more have probes */
-#define PAST_PROBE           4u  /* one fault in so many is one */
-#define STREAM_BEGINS        3u  /* neighbouring faults before pages are taken ahead */
-#define STREAM_SURE          8u  /* pages of a run before it may disturb other nodes for pages ahead */
+#define PAST_PROBE           4u  /* one fault in so many is a probe */
+#define STREAM_BEGINS        3u  /* neighbouring faults before pages are taken along */
+#define STREAM_SURE          8u  /* pages of a run before it may disturb other nodes */
 #define STREAM_TRUSTED       2u  /* runs of one length before the length is relied on */
 #define STREAM_BEHIND        16u /* window from which writes are flushed behind the writer */
-#define STREAM_MEASURE_AGAIN 64u /* runs after which it is forgotten */
-#define STREAM_FRESH         8u  /* of a run's length, so small a part more of untouched pages comes along */
+#define STREAM_MEASURE_AGAIN 64u /* runs after which the length is forgotten */
+#define STREAM_FRESH         8u  /* 1 / this of the run so far: untouched pages that may come along */
 
-/* How many pages from @p on came together the last time.  Those that this processor has the right on anyhow are of all runs. */
+/* How many pages from @p on were taken together the last time.  Pages on which this processor has the right anyhow
+ * belong to every run. */
 static unsigned past_run(struct tw_proc *me, tw_page_t p, enum tw_rights want, unsigned most)
 {
 	const struct cash_past *past = &cash_of(me)->past[p];
@@ -73,8 +73,8 @@ struct cash_guess cash_guess(struct tw_proc *me, struct cash_stream *s, tw_page_
 	return g;
 }
 
-/* A long run of writes away from home is flushed while pages and twins are still in the cache: what lies before the window that begins with
- * @p is finished, very probably. */
+/* A long run of writes away from home is flushed while pages and twins are in the cache.  The pages before the
+ * window that begins with @p are very probably finished. */
 void cash_write_behind(struct tw_proc *me, tw_page_t p)
 {
 	struct cash *c = cash_of(me);

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* replay.c - steps that come again.  A program that passes the same barriers time after time faults in each interval between two of them on
- * the pages of the same interval of the step before, however far apart those lie: its borders in all planes, blocks of several arrays.
+/* replay.c - steps that come again.  A predictor: cashmere.h.  A program that passes the same barriers repeatedly
+ * faults in each interval on the pages of the same interval of the step before, however scattered: borders of
+ * planes, blocks of several arrays.
  *
- * A processor writes down what its faults took, interval by interval, and how many intervals a step has: the distance at which faults find
- * themselves.  What came in the same interval of three steps is taken at the barrier before that of the next one, without a fault.  Whether it
- * is still used is not seen then: so each time some is left out, by chance.  If it does not fault, it is not written down again; nor is
- * what came along in vain (cash_past.got).  As ahead.c: a wrong guess costs time and nothing else. */
+ * A processor logs what its faults took, interval by interval, and determines the number of intervals of a step: the
+ * distance at which faults repeat.  What faulted in the same interval of three steps is taken at the barrier before
+ * that of the next one, without a fault.  Because it is not seen then whether it is still used, some entries are
+ * left out at random each time; an entry that does not fault then is not logged again.  Nor are pages that were
+ * taken in vain (cash_past.got). */
 #include "protocols/cashmere/cashmere.h"
 
 #define REPLAY_PROBE   8u    /* one entry in so many is left out */
-#define REPLAY_PAGES   1024u /* an interval that takes more streams: few faults, and too much for the cache */
-#define REPLAY_RIGHT   4u    /* a fault that finds itself is worth so many that do not: most that do are replayed */
+#define REPLAY_PAGES   1024u /* above this an interval streams: few faults, too much for the cache */
+#define REPLAY_RIGHT   4u    /* a repeated fault counts as so many others: replay prevents most repetitions */
 #define REPLAY_TRUSTED 32u
 #define REPLAY_MOST    64u
 
@@ -19,8 +21,8 @@ static struct cash_entry *replay_entry(struct cash *c, uint32_t at)
 	return &c->log[at % CASH_LOG];
 }
 
-/* The entries of the interval of the step before: from *@begin to before *@end.  None when they are lost, or too many to be replayed or looked
- * through at each fault. */
+/* The entries of the same interval of the step before: from *@begin to before *@end.  None when they are lost, or
+ * too many to be replayed, or searched at each fault. */
 static void replay_before(struct cash *c, uint32_t *begin, uint32_t *end)
 {
 	uint32_t interval = c->releases - c->period;
@@ -64,7 +66,7 @@ void cash_replay_fault(struct tw_proc *me, tw_page_t p, unsigned count, enum tw_
 	replay_write(c, p, TW_MIN(count, CASH_WINDOW_MAX), want, found ? replay_entry(c, at)->seen + 1u : 0);
 }
 
-/* Take what an entry says, but what came along in vain. */
+/* Take an entry's pages, except those that were taken in vain. */
 static void replay_take(struct tw_proc *me, struct cash_entry e)
 {
 	struct cash *c = cash_of(me);
@@ -97,7 +99,7 @@ void cash_replay(struct tw_proc *me)
 		pages += replay_entry(c, at)->count;
 	if (pages > REPLAY_PAGES)
 		return;
-	/* What is read and written gets the right to be written at once. */
+	/* Pages that are both read and written get the write right at once. */
 	for (unsigned want = TW_WRITE; want > TW_NONE; want--)
 		for (uint32_t at = begin; at != end; at++) {
 			const struct cash_entry *e = replay_entry(c, at);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* choices.c - the Cashmere family: one skeleton, five choices; a variant is a line of the table (sections 2.2 and 2.6).
- * Others can be asked for by their choices: "cashmere:levels=2,updates=message,home=migrate". */
+/* variants.c - the Cashmere family: one skeleton, five parameters; a variant is a line of the table (sections 2.2
+ * and 2.6).  Other variants are named by their parameters: "cashmere:levels=2,updates=message,home=migrate". */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,7 +64,7 @@ static const char *variant_refuse(const struct tw_protocol *self, const struct t
 	return NULL;
 }
 
-/* ---- members that are named by their choices --------------------------------------------------------------------- */
+/* ---- variants that are named by their parameters ----------------------------------------------------------------- */
 
 static unsigned variant_flags(const struct cash_variant *c)
 {
@@ -86,7 +86,7 @@ static const struct choice {
     {"local", offsetof(struct cash_variant, local), {"diff", "shootdown"}},
 };
 
-/* Take over "name=value", @len bytes; NULL or why not. */
+/* Set the parameter "name=value", @len bytes.  Returns NULL, or why not. */
 static const char *choice_set(struct cash_variant *c, const char *text, size_t len)
 {
 	for (size_t i = 0; i < sizeof(choices) / sizeof(choices[0]); i++) {

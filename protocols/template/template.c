@@ -1,32 +1,33 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* template.c - skeleton of a protocol: copy it, replace `template` by your name, and each #error by what its sentence
- * asks for. doc/internals/writing-a-protocol.md explains every hole; protocols/simple.c is the skeleton with all holes filled. */
+/* template.c - skeleton of a protocol: copy it, replace `template` by your name, and each #error by what its
+ * sentence asks for.  doc/internals/writing-a-protocol.md explains each of them; protocols/simple.c is a complete
+ * protocol of this shape. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tweed/driver/protocol.h"
 
-#error "helpers: write what several hooks need: the right of this mapping, is the copy fresh, fetch, flush; page locked in each"
+#error "helpers: what several hooks need, page locked: the right of this mapping, is the copy fresh, fetch, flush"
 
 static void template_read_fault(struct tw_proc *me, tw_page_t p)
 {
-#error "read_fault: lock the page, claim its home, fetch a stale copy, set this processor's bit in mapped, tw_map, unlock"
+#error "read_fault: lock the page, claim its home, fetch a stale copy, set the bit in mapped, tw_map, unlock"
 }
 
 static void template_write_fault(struct tw_proc *me, tw_page_t p)
 {
-#error "write_fault: as a read fault; before it maps, remember how the page was, set the bit in writers, add it to the dirty set"
+#error "write_fault: as a read fault; before it maps, make a twin, set the bit in writers, add to the dirty set"
 }
 
 static void template_release(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object)
 {
-#error "release: what this processor wrote is performed at the homes, then notices are performed where copies may be; return after that"
+#error "release: perform this processor's writes at the homes, then notices where copies may be; then return"
 }
 
 static void template_acquire(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object)
 {
-#error "acquire: collect the notices that have arrived, and unmap or update this processor's mappings that are older"
+#error "acquire: collect the notices that have arrived; unmap or update this processor's mappings that are older"
 }
 
 static int template_init(struct tw_proc *me)

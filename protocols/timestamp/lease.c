@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* lease.c - a processor's readable pages, the earliest read time first.  Read times only grow, and a page's key is
- * looked up anew when it comes out: so an entry need not be moved when its page's time grows. */
+ * read anew when it leaves the heap: so an entry need not be moved when its page's time grows. */
 #include "protocols/timestamp/timestamp.h"
 
 static void lease_push(struct ts *t, struct ts_lease l)
@@ -35,7 +35,7 @@ void ts_lease_add(struct tw_proc *me, tw_page_t p)
 	lease_push(t, (struct ts_lease){.rts = atomic_load(&ts_page(me, p)->rts), .page = p});
 }
 
-/* The lease of @p, which was in the heap, may have ended: renew it, bring the page up to date, or unmap it. */
+/* The lease of @p, which was in the heap, may have ended: renew it, update the page, or unmap it. */
 static void lease_end(struct tw_proc *me, tw_page_t p, uint64_t before)
 {
 	_Atomic uint64_t *rts = &ts_page(me, p)->rts;

@@ -2,18 +2,18 @@
 /* section.c - a page's critical section: chains of probable owners that are a queue lock at their end (the paper's
  * listing 1).
  *
- * A node's link is UNLOCKED at the chain's end, LOCKED in or before the section, else the node that came after it.
- * Zero is UNLOCKED at the page's first home and a link to that one elsewhere, so nothing is initialized.
+ * A node's link is UNLOCKED at the chain's end, LOCKED in or before the section, else the node that is next in the
+ * chain.  Zero is UNLOCKED at the page's first home and a link to that node elsewhere, so nothing is initialized.
  *
- * Within a node @busy lets one processor at a time deal with the link.  It is no page lock, and a processor that
- * waits for it or for another node holds no page lock and no other section.  Who is in a section takes page locks of
- * its own node, whose holders wait for nobody but the transport, and leaves.  So waits form chains that end at
- * somebody who runs.
+ * Within a node @busy lets one processor at a time use the link.  It is no page lock, and a processor that waits for
+ * it or for another node holds no page lock and no other section.  A processor in a section takes page locks of its
+ * own node, whose holders wait only for the transport, and leaves.  So chains of waiting processors end at a running
+ * one.
  *
- * No cycle of waiters.  Cut at LOCKED, links form trees; each has one head: who is in the section, or an end that is
- * free, or who seeks.  A seeker cuts itself off from the tree that it then seeks in, and hangs its own tree behind
- * that one's end.  "Seeks in" is a forest over trees: cutting and hanging keep it one.  So nobody comes to wait
- * behind himself. */
+ * No cycle of waiting nodes.  Cut at LOCKED, links form trees.  Each tree has one head: a node in the section, an
+ * end that is free, or a node that seeks.  A seeking node cuts itself off from the tree that it then seeks in, and
+ * appends its own tree behind that tree's end.  "Seeks in" is a forest over trees; cutting and appending preserve
+ * that.  So no node waits behind itself. */
 #include "protocols/timestamp/timestamp.h"
 
 #define UNLOCKED     1ull
@@ -31,7 +31,7 @@ static bool section_idle(void *arg)
 {
 	struct section_wait *w = arg;
 	struct ts_page *x = ts_page(w->me, w->page);
-	/* At every look: a wake-up takes the bit away, and a faster neighbour may be in again by now. */
+	/* On every poll: a wake-up clears the bit, and a faster neighbour may have entered again by now. */
 	atomic_fetch_or(&x->waiters, ts_bit(w->me));
 	return atomic_load(&x->busy) == 0;
 }
@@ -64,14 +64,14 @@ static void section_idle_again(struct tw_proc *me, tw_page_t p)
 		tw_net_notify(me->net, me->node, (unsigned)__builtin_ctzll(w));
 }
 
-/* What a node's word says, and the word as it is. */
+/* The meaning of a node's word; zero is decoded. */
 static uint64_t section_meaning(const struct tw_proc *me, tw_page_t p, unsigned node, uint64_t word)
 {
 	unsigned first = me->page[p].home - 1u;
 	return word ? word : node == first ? UNLOCKED : 4ull | (uint64_t)first << 8;
 }
 
-/* Replace @node's word if it is UNLOCKED or LOCKED, as @from says; returns what it meant. */
+/* Replace @node's word if it is UNLOCKED or LOCKED, as @from says.  Returns its meaning before. */
 static uint64_t section_cas(struct tw_proc *me, tw_page_t p, unsigned node, uint64_t from, uint64_t to)
 {
 	size_t at = ts_meta_offset(me, p) + offsetof(struct ts_meta, link);

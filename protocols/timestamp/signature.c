@@ -1,12 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* signature.c - what a node knows to have been written: the newest notice of each of a bounded number of pages, and
- * min_wr_ts for all others (section 3.3).  It only grows: whoever reads a later one than it had to is told too much,
+/* signature.c - writes that a node knows of: the newest notice of each of a bounded number of pages, and min_wr_ts
+ * for all others (section 3.3).  It only grows: a processor that reads a later state than necessary learns too much,
  * never too little. */
 #include "protocols/timestamp/timestamp.h"
 
 #include <string.h>
 
-/* Before a change; several may follow until it is closed.  Locked. */
+void ts_clock_raise(struct tw_proc *me, uint64_t t)
+{
+	_Atomic uint64_t *clock = &ts_of(me)->node->clock;
+	uint64_t now = atomic_load(clock);
+	while (now < t && !atomic_compare_exchange_weak(clock, &now, t))
+		;
+}
+
+/* Open for changes, until signature_close.  Locked. */
 static void signature_open(struct ts_signature *s)
 {
 	uint64_t seq = atomic_load_explicit(&s->seq, memory_order_relaxed);
@@ -34,8 +42,8 @@ static void signature_raise(struct tw_proc *me, struct ts_signature *s, uint64_t
 	atomic_store(&s->min_wr_ts, wts);
 }
 
-/* The slot of an oldest notice.  Those of one release have one time, and no notice comes in that is older than what
- * was dropped: so they are found one after the other.  Locked. */
+/* The slot of an oldest notice.  The notices of one release have one time, and no notice enters that is older than a
+ * dropped one: so the search continues where the last one ended.  Locked. */
 static unsigned signature_oldest(struct ts_node *node, const struct ts_signature *s, unsigned count)
 {
 	for (unsigned i = node->look_at; i < count; i++)
@@ -49,7 +57,7 @@ static unsigned signature_oldest(struct ts_node *node, const struct ts_signature
 	return node->look_at = oldest;
 }
 
-/* The slot for a new notice; the oldest one's when all are taken, or -1 when @n is older than all.  Locked. */
+/* A slot for a new notice.  If all are taken, the oldest notice's slot, or -1 when @n is older than all.  Locked. */
 static int signature_slot(struct tw_proc *me, struct ts_signature *s, const struct ts_notice *n)
 {
 	uint64_t count = atomic_load_explicit(&s->count, memory_order_relaxed);
@@ -122,7 +130,7 @@ uint64_t ts_signature_seq(struct tw_proc *me, unsigned node)
 	return tw_net_read64(me->net, node, me->layout.protocol + offsetof(struct ts_signature, seq));
 }
 
-/* Returns whether nobody wrote meanwhile. */
+/* Returns whether the signature was not written meanwhile. */
 static bool signature_fetch(struct tw_proc *me, unsigned node)
 {
 	struct ts_signature *s = ts_of(me)->seen;
@@ -140,7 +148,7 @@ static bool signature_fetch(struct tw_proc *me, unsigned node)
 	return ts_signature_seq(me, node) == seq;
 }
 
-/* Writers write for less than a microsecond at a time, if the system lets them. */
+/* Retries: a writer writes for less than a microsecond at a time, unless it is preempted. */
 void ts_signature_read(struct tw_proc *me, unsigned node)
 {
 	_Atomic uint32_t nobody = 0;

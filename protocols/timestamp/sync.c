@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* sync.c - releases and acquires (section 3.3).
  *
- * Each object has a word at its home: who released it last, with a count against ABA.  Before a releaser puts itself
- * there it has merged the signature of who stands there, so the last one's signature has all that was released at the
- * object. */
+ * Each object has a word at its home: the node that released it last, with a count against ABA.  Before a releaser
+ * enters itself there, it merges the signature of the node named there.  So the last one's signature has all that
+ * was released at the object. */
 #include "protocols/timestamp/timestamp.h"
 
 static unsigned object_home(const struct tw_proc *me, uint64_t object)
@@ -13,7 +13,7 @@ static unsigned object_home(const struct tw_proc *me, uint64_t object)
 
 struct release {
 	struct tw_proc *me;
-	unsigned lates; /* pages that come last (tw_polled_late); those that are too many do not */
+	unsigned lates; /* pages committed last (tw_polled_late); those beyond the limit are not */
 	tw_page_t late[TW_POLLED_MOST];
 };
 
@@ -28,8 +28,8 @@ static void release_run(void *ctx, tw_page_t first, unsigned count)
 			ts_commit(r->me, p);
 }
 
-/* Merge the signature of @node, which released the object last; it is in ts.seen then.  Returns whether it may have
- * something new for this processor. */
+/* Merge the signature of @node, which released the object last, and leave it in ts.seen.  Returns whether it may
+ * have something new for this processor. */
 static bool object_learn(struct tw_proc *me, unsigned node, enum tw_sync_kind kind)
 {
 	const struct ts_known *known = &ts_of(me)->known[node % TS_KNOWN];
@@ -52,7 +52,7 @@ static void release_pages(struct tw_proc *me)
 		ts_commit(me, r.late[i]);
 }
 
-/* This node is the object's last releaser: its signature has all that was released there. */
+/* Make this node the object's last releaser: its signature has all that was released there. */
 static void release_object(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object)
 {
 	size_t at = ts_object_offset(me, object);
@@ -74,8 +74,8 @@ void ts_release(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object)
 	release_object(me, kind, object);
 }
 
-/* All processors arrive as often, at the same barriers: the last one of the node does it for all, whose notices are
- * in the signature. */
+/* All processors arrive equally often, at the same barriers.  The last one of the node releases the object for all:
+ * their notices are in the signature. */
 void ts_arrive(struct tw_proc *me, uint64_t object)
 {
 	release_pages(me);
@@ -83,7 +83,7 @@ void ts_arrive(struct tw_proc *me, uint64_t object)
 		release_object(me, TW_SYNC_BARRIER, object);
 }
 
-/* The copy lacks what @n tells of: it is not mapped any more, or brought up to date at once. */
+/* The copy may lack the write that @n announces: unmap it, or update it at once. */
 static void acquire_notice(struct tw_proc *me, const struct ts_notice *n)
 {
 	struct ts_page *x = ts_page(me, n->page);
@@ -100,7 +100,8 @@ static void acquire_notice(struct tw_proc *me, const struct ts_notice *n)
 			x->need_from = (uint16_t)(n->from + 1);
 		}
 		bool mapped = me->page[n->page].mapped & ts_bit(me);
-		/* A flag that this processor fetches is seen by its neighbours as well, before their own acquires. */
+		/* A flag that this processor fetches is visible to its neighbours as well, before their own
+		 * acquires. */
 		bool beside = !mapped && me->polls.fence && me->page[n->page].mapped && !tw_polled(me, n->page);
 		update = mapped ? ts_updates(me, n->page) : beside;
 		if (mapped && !update)
@@ -115,7 +116,7 @@ void ts_acquire(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object)
 {
 	struct ts_signature *s = ts_of(me)->seen;
 
-	ts_of(me)->reads.next = (tw_page_t)-1; /* what comes after may not be written yet: another run */
+	ts_of(me)->reads.next = (tw_page_t)-1; /* pages from here on may not be written yet: another run */
 	uint64_t word = tw_net_read64(me->net, object_home(me, object), ts_object_offset(me, object));
 	unsigned node = (unsigned)(word & 0xffff) - 1;
 	if (!(word & 0xffff) || !object_learn(me, node, kind))

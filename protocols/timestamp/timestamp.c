@@ -6,15 +6,6 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#define TS_OBJECTS_AT TW_ALIGN_UP(sizeof(struct ts_signature), 4096)
-#define TS_ENDED_AT   (TS_OBJECTS_AT + TS_OBJECTS * sizeof(uint64_t))
-#define TS_META_AT    (TS_ENDED_AT + TS_GROUPS * sizeof(uint64_t))
-
-static size_t ts_public_at(const struct tw_layout *l)
-{
-	return TW_ALIGN_UP(TS_META_AT + l->pages * sizeof(struct ts_meta), 4096);
-}
-
 static size_t ts_exported_bytes(const struct tw_layout *l)
 {
 	return ts_public_at(l) + (l->pages << l->page_shift);
@@ -25,35 +16,7 @@ static size_t ts_private_bytes(const struct tw_layout *l)
 	return 4096 + l->pages * sizeof(struct ts_page);
 }
 
-size_t ts_object_offset(const struct tw_proc *me, uint64_t object)
-{
-	return me->layout.protocol + TS_OBJECTS_AT + (object >> 28) % TS_OBJECTS * sizeof(uint64_t);
-}
-
-size_t ts_ended_offset(const struct tw_proc *me, unsigned group)
-{
-	return me->layout.protocol + TS_ENDED_AT + group * sizeof(uint64_t);
-}
-
-size_t ts_meta_offset(const struct tw_proc *me, tw_page_t p)
-{
-	return me->layout.protocol + TS_META_AT + p * sizeof(struct ts_meta);
-}
-
-size_t ts_public_offset(const struct tw_proc *me, tw_page_t p)
-{
-	return me->layout.protocol + ts_public_at(&me->layout) + ((size_t)p << me->layout.page_shift);
-}
-
-void ts_clock_raise(struct tw_proc *me, uint64_t t)
-{
-	_Atomic uint64_t *clock = &ts_of(me)->node->clock;
-	uint64_t now = atomic_load(clock);
-	while (now < t && !atomic_compare_exchange_weak(clock, &now, t))
-		;
-}
-
-/* Of each page, @bytes: reserved, and backed where touched. */
+/* Address space for @bytes of each page, backed where touched. */
 static void *ts_reserve(struct tw_proc *me, size_t bytes)
 {
 	void *p = mmap(NULL, me->layout.pages * bytes, PROT_READ | PROT_WRITE,

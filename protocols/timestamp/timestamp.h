@@ -1,5 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* timestamp.h - TS: what its files share.  README.md beside it has the argument and the state table. */
+/* timestamp.h - TS: state and functions that its files share.  README.md has the argument and the state table.
+ *
+ * A file calls only files of lines above its own:
+ *
+ *   section.c signature.c exclusive.c  a page's critical section; the node's notices and clock; exclusive mode
+ *   page.c                             the node's copy of a page
+ *   lease.c commit.c                   a processor's readable pages; releases of a page
+ *   fault.c sync.c                     hooks of faults, pins; hooks of synchronization
+ *   timestamp.c                        memory, the table */
 #ifndef TW_PROTOCOLS_TIMESTAMP_H
 #define TW_PROTOCOLS_TIMESTAMP_H
 
@@ -23,27 +31,25 @@ struct ts_signature {
 	_Alignas(64) struct ts_notice notice[TS_SIGNATURE_MAX];
 };
 
-/* Pages are put into groups; of each, a node counts in exported memory how often others have ended exclusive mode
- * here. */
+/* Pages form groups.  For each, a node counts in exported memory how often others have ended exclusive mode here. */
 #define TS_GROUPS 256u
 static inline unsigned ts_group(tw_page_t p)
 {
 	return p / 64 % TS_GROUPS;
 }
 
-/* Of each page and node, in exported memory.  The words but @link are those of who is in the critical section, and
- * valid where the chain of links ends. */
+/* Of each page and node, in exported memory.  All words but @link belong to the processor in the critical section, and
+ * are valid at the node where the chain of links ends. */
 struct ts_meta {
 	_Atomic uint64_t link;  /* section.c */
 	_Atomic uint64_t hand;  /* 1: the section was handed over to this node */
 	_Atomic uint64_t stamp; /* ts_stamp: the newest version, and until when copies of it are granted */
-	_Atomic uint64_t
-	    home; /* node that committed it + 1; 0: nobody yet, the page is zero at its first home; TS_EXCLUSIVE */
+	_Atomic uint64_t home; /* node that committed it + 1, TS_EXCLUSIVE, TS_BUSY; 0: none, zeros at the first home */
 	_Atomic uint64_t read; /* another node has read this node's copy since its last commit: a hint */
 };
 
 /* At its home alone: no other node has a copy of this version, and the home's processors write on without commits
- * (commit.c).  Busy: another node is ending that. */
+ * (exclusive.c).  Busy: another node is ending that. */
 #define TS_EXCLUSIVE ((uint64_t)1 << 32)
 #define TS_BUSY      ((uint64_t)1 << 33)
 #define TS_ALONE     (TS_EXCLUSIVE | TS_BUSY)
@@ -51,28 +57,28 @@ struct ts_meta {
 /* The newest version of a page, as its section says. */
 struct ts_newest {
 	uint64_t wts, rts;
-	unsigned end;  /* whose ts_meta says so */
-	unsigned home; /* who has it */
+	unsigned end;  /* node whose ts_meta says so */
+	unsigned home; /* node that has it */
 };
 
 /* Of each page, in the node's private memory; guarded by the page lock unless said otherwise. */
 struct ts_page {
 	_Alignas(64) uint64_t wts; /* the copy has every commit up to this version, at least */
 	_Atomic uint64_t rts;      /* and no commit lies in (wts, rts]; only grows */
-	uint64_t need;             /* some processor here must see commits up to this time */
-	uint64_t need_rts;         /* of the notice that said so */
+	uint64_t need;             /* a processor here must see commits up to this time */
+	uint64_t need_rts;         /* of the notice that says so */
 	uint16_t need_from;        /* its writer + 1; 0: ask the home */
 	uint16_t notice;           /* slot of the page's notice in the signature + 1; of ts_node.lock */
 	uint8_t copy;              /* there is a copy */
 	uint8_t twin;              /* the public copy is the frame's twin */
 	uint8_t lease;             /* how often its lease was doubled */
-	uint8_t keep;              /* how many releases may still leave it writable that find no change */
-	uint8_t quiet;             /* commits in a row between which nobody came for it, as it seems */
-	uint8_t patience;          /* so many of them are not enough for exclusive mode */
+	uint8_t retention;         /* releases that may still leave it writable though they find no change */
+	uint8_t quiet;             /* commits in a row without a sign of another node's request in between */
+	uint8_t patience;          /* more of them than this lead to exclusive mode */
 	uint8_t unmapped;          /* since the last fault */
 	uint8_t credits;           /* updates in place by acquires before one unmaps: granted at the last fault */
-	uint8_t left;              /* as of now */
-	uint8_t alone;             /* the last commit entered it */
+	uint8_t left;              /* of these, not yet used */
+	uint8_t alone;             /* the last commit entered exclusive mode */
 	uint8_t silent;            /* no commit found a change since the last write fault */
 	_Atomic uint32_t busy;     /* local processor in, or entering, the critical section + 1; lock-free */
 	_Atomic uint64_t waiters;  /* local processors that wait for @busy, one bit each; lock-free */
@@ -80,10 +86,10 @@ struct ts_page {
 
 struct ts_node {
 	_Alignas(64) struct tw_mutex lock; /* the signature; taken last, after a page lock */
-	unsigned look_at;                  /* before it, no notice is as old as look_for */
+	unsigned look_at;                  /* before this slot, no notice is as old as look_for */
 	uint64_t look_for;
 	_Alignas(64) _Atomic uint64_t clock; /* the latest time stamp known here */
-	_Atomic uint64_t arrived;            /* at barriers of all, of the node's processors */
+	_Atomic uint64_t arrived;            /* arrivals at barriers of all, of the node's processors */
 };
 
 /* Readable pages of this processor by the time their copies end: a binary heap.  A page is in it at most once; keys
@@ -96,12 +102,12 @@ struct ts_lease {
 /* Detector of sequential read faults. */
 struct ts_stream {
 	tw_page_t next; /* the page after the last window */
-	unsigned run;   /* pages of the run at work */
+	unsigned run;   /* pages of the current run */
 	unsigned last;  /* of the run before it */
-	unsigned same;  /* how many runs in a row had that length */
+	unsigned same;  /* runs in a row with that length */
 };
 
-/* A signature that this processor has acquired, and what its ts_signature.seq was then. */
+/* A signature that this processor has acquired, and the value of its ts_signature.seq then. */
 #define TS_KNOWN 16u
 struct ts_known {
 	uint64_t seq;
@@ -110,22 +116,23 @@ struct ts_known {
 
 enum ts_listed { TS_LEASED = 1, TS_LISTED_ALONE = 2 };
 
+/* State of a process: tw_proc.proto. */
 struct ts {
 	struct ts_node *node;
 	struct ts_page *page;
 	struct ts_signature *own;  /* this node's */
 	struct ts_signature *seen; /* private: the one that an acquire reads */
 	char *scratch;             /* one page */
-	uint64_t released; /* time when the release at work began: its commits are of one time, if leases let them */
+	uint64_t released;      /* time when the release at work began: its commits are of one time, if leases permit */
 	struct ts_lease *lease; /* [pages] */
 	size_t leases;
 	/* Pages written here in exclusive mode, as yet, which are in no dirty set: lists, linked by page + 1. */
 	tw_page_t alone[TS_GROUPS], *alone_next;
-	uint64_t ended[TS_GROUPS]; /* ts_ended, as of the last look at that list */
+	uint64_t ended[TS_GROUPS]; /* the group's count of ends at the last look at that list */
 	uint8_t *listed;           /* [pages]: in which of the two it is: enum ts_listed */
 	struct ts_stream reads;
 	struct ts_known known[TS_KNOWN]; /* by node, modulo */
-	uint16_t *pins;                  /* [pages]: how often this processor has pinned the page */
+	uint16_t *pins;                  /* [pages]: pins of this processor, less unpins */
 };
 
 static inline struct ts *ts_of(struct tw_proc *me)
@@ -141,11 +148,30 @@ static inline uint64_t ts_bit(const struct tw_proc *me)
 	return (uint64_t)1 << me->local;
 }
 
-/* Offsets in exported memory. */
-size_t ts_object_offset(const struct tw_proc *me, uint64_t object);
-size_t ts_ended_offset(const struct tw_proc *me, unsigned group);
-size_t ts_meta_offset(const struct tw_proc *me, tw_page_t p);
-size_t ts_public_offset(const struct tw_proc *me, tw_page_t p);
+/* Exported memory: the signature, words of objects, counts of groups, ts_meta and the public copy of each page. */
+#define TS_OBJECTS_AT TW_ALIGN_UP(sizeof(struct ts_signature), 4096)
+#define TS_ENDED_AT   (TS_OBJECTS_AT + TS_OBJECTS * sizeof(uint64_t))
+#define TS_META_AT    (TS_ENDED_AT + TS_GROUPS * sizeof(uint64_t))
+static inline size_t ts_public_at(const struct tw_layout *l)
+{
+	return TW_ALIGN_UP(TS_META_AT + l->pages * sizeof(struct ts_meta), 4096);
+}
+static inline size_t ts_object_offset(const struct tw_proc *me, uint64_t object)
+{
+	return me->layout.protocol + TS_OBJECTS_AT + (object >> 28) % TS_OBJECTS * sizeof(uint64_t);
+}
+static inline size_t ts_ended_offset(const struct tw_proc *me, unsigned group)
+{
+	return me->layout.protocol + TS_ENDED_AT + group * sizeof(uint64_t);
+}
+static inline size_t ts_meta_offset(const struct tw_proc *me, tw_page_t p)
+{
+	return me->layout.protocol + TS_META_AT + p * sizeof(struct ts_meta);
+}
+static inline size_t ts_public_offset(const struct tw_proc *me, tw_page_t p)
+{
+	return me->layout.protocol + ts_public_at(&me->layout) + ((size_t)p << me->layout.page_shift);
+}
 static inline struct ts_meta *ts_meta(struct tw_proc *me, tw_page_t p)
 {
 	return (struct ts_meta *)(void *)(me->net->base + ts_meta_offset(me, p));
@@ -170,9 +196,6 @@ static inline uint64_t ts_stamp_rts(uint64_t stamp)
 	return (stamp >> TS_LEASE_BITS) + (stamp & (((uint64_t)1 << TS_LEASE_BITS) - 1));
 }
 
-/* ts_clock_raise - this node knows of time @t. */
-void ts_clock_raise(struct tw_proc *me, uint64_t t);
-
 /* The right that this processor's mapping of @p (locked) has. */
 static inline enum tw_rights ts_rights(const struct tw_proc *me, tw_page_t p)
 {
@@ -180,64 +203,89 @@ static inline enum tw_rights ts_rights(const struct tw_proc *me, tw_page_t p)
 	return !(e->mapped & ts_bit(me)) ? TW_NONE : e->writers & ts_bit(me) ? TW_WRITE : TW_READ;
 }
 
+/* ---- section.c ------------------------------------------------------------------------------------------------- */
+
 /* ts_section_enter - take the critical section of @p, whose first home is known here.  Returns the node whose ts_meta
- * is the page's.  No page lock and no other section held.  [fault, sync] ts_section_leave - give it up; this node's
- * ts_meta is the page's now. ts_section_try - take it if the chain ends here and it is free.  Returns whether.
- * ts_section_next - who came after @node in the chain, as @node knows; @node itself: nobody.  [all contexts] */
+ * is the page's.  No page lock and no other section held.  [fault, sync]
+ * ts_section_leave - release it; this node's ts_meta is the page's from then on.
+ * ts_section_try - take it if the chain ends here and it is free.  Returns whether.
+ * ts_section_next - the node after @node in the chain, by @node's link; @node itself: none.  [all contexts] */
 unsigned ts_section_enter(struct tw_proc *me, tw_page_t p);
 bool ts_section_try(struct tw_proc *me, tw_page_t p);
 unsigned ts_section_next(struct tw_proc *me, tw_page_t p, unsigned node);
 void ts_section_leave(struct tw_proc *me, tw_page_t p);
 
-/* ts_notice_add - put @n into this node's signature. ts_signature_seq - @node's, as it is now: the same as before
- * only if nothing has changed. ts_signature_read - @node's signature, whole, to ts.seen.  No page lock held.
- * ts_signature_merge - ts.seen into this node's; without @notices only its min_wr_ts, which is wrong (a planted
+/* ---- signature.c ----------------------------------------------------------------------------------------------- */
+
+/* ts_clock_raise - this node knows of time @t.
+ * ts_notice_add - put @n into this node's signature.
+ * ts_signature_seq - @node's sequence number now: as before only if nothing has changed.
+ * ts_signature_read - read @node's signature, whole, into ts.seen.  No page lock held.
+ * ts_signature_merge - merge ts.seen into this node's; without @notices only its min_wr_ts, which is wrong (a planted
  * bug). */
+void ts_clock_raise(struct tw_proc *me, uint64_t t);
 void ts_notice_add(struct tw_proc *me, const struct ts_notice *n);
 uint64_t ts_signature_seq(struct tw_proc *me, unsigned node);
 void ts_signature_read(struct tw_proc *me, unsigned node);
 void ts_signature_merge(struct tw_proc *me, bool notices);
 
-/* ts_lease_add - @p (locked) was mapped: it is to be found by its read time.
- * ts_lease_expire - pass pages whose copies may end before @before; each is out of the heap then. */
-void ts_lease_add(struct tw_proc *me, tw_page_t p);
-void ts_lease_expire(struct tw_proc *me, uint64_t before);
+/* ---- exclusive.c ----------------------------------------------------------------------------------------------- */
 
-/* page.c ts_newest_read - what the section says, whose state is at @end; ends exclusive mode elsewhere.  In the
- * section. ts_held - is that the version held here (page locked)? ts_publish - say that @wts, with copies granted
- * until @rts, is the newest version, and @home (+ TS_EXCLUSIVE) has it.  In the section, page locked. ts_unmap - this
- * processor's mapping of @p (locked) goes; writes not yet committed stay in the frame. ts_updates - shall the copy of
- * @p (locked) be brought up to date in place, now that it is stale?  Takes a credit for it. ts_refresh - bring the
- * copy up to what this node knows of, in place.  No page lock held. ts_renew - grant this node's copy more time, if
- * it is the newest and nobody need be asked.  No page lock held. */
-void ts_newest_read(struct tw_proc *me, tw_page_t p, unsigned end, struct ts_newest *n);
-bool ts_held(struct tw_proc *me, tw_page_t p, const struct ts_newest *n);
-void ts_publish(struct tw_proc *me, tw_page_t p, uint64_t wts, uint64_t rts, uint64_t home);
-void ts_unmap(struct tw_proc *me, tw_page_t p);
-bool ts_updates(struct tw_proc *me, tw_page_t p);
-void ts_refresh(struct tw_proc *me, tw_page_t p);
-void ts_renew(struct tw_proc *me, tw_page_t p);
-void ts_read_fault(struct tw_proc *me, tw_page_t p);
-void ts_write_fault(struct tw_proc *me, tw_page_t p);
-void ts_prefetch(struct tw_proc *me, tw_page_t first, unsigned count);
-int ts_pin(struct tw_proc *me, tw_page_t first, unsigned count);
-void ts_unpin(struct tw_proc *me, tw_page_t first, unsigned count);
+/* ts_alone_add - @p (locked) stays writable, and in no dirty set, until exclusive mode ends.
+ * ts_alone_look - before a release: pages whose exclusive mode was ended are dirty.
+ * ts_break - end exclusive mode at @home, another node.  In the section; no page lock held. */
+void ts_alone_add(struct tw_proc *me, tw_page_t p);
+void ts_alone_look(struct tw_proc *me);
+void ts_break(struct tw_proc *me, tw_page_t p, unsigned home);
 
-/* commit.c
- * ts_race - a tw_run_fn; @ctx: struct ts_race, what is merged.
- * ts_break - end exclusive mode at @home, another node.  In the section; no page lock held.
- * ts_commit - a release of @p: merge what this node changed into the newest version and be its home.
- * ts_alone_look - before a release: pages whose exclusive mode was ended are dirty. */
+/* ---- page.c ---------------------------------------------------------------------------------------------------- */
+
+/* ts_race - a tw_run_fn that reports a race; @ctx: struct ts_race, the merge.
+ * ts_newest_read - the newest version by the section, whose state is at @end; ends exclusive mode elsewhere.  In the
+ * section.
+ * ts_held - is that version held here?  Page locked.
+ * ts_publish - publish that @wts, with copies granted until @rts, is the newest version, and that @home (with
+ * TS_EXCLUSIVE or not) has it.  In the section, page locked.
+ * ts_unmap - remove this processor's mapping of @p (locked); writes not yet committed stay in the frame.
+ * ts_updates - shall the copy of @p (locked), which has become stale, be updated in place?  Takes a credit for it.
+ * ts_valid_cheaply - is the copy of @p (locked) valid, or was it made so without the section?
+ * ts_lock_valid - lock @p with a valid copy.  No page lock held.
+ * ts_refresh - bring the copy up to what this node knows of, in place.  No page lock held.
+ * ts_renew - grant this node's copy more time, if it is the newest and this takes no other node.  No page lock
+ * held. */
 struct ts_race {
 	struct tw_proc *me;
 	tw_page_t page;
 	unsigned other; /* the last other node that wrote the page */
 };
 void ts_race(void *ctx, size_t offset, const void *bytes, size_t len);
-void ts_break(struct tw_proc *me, tw_page_t p, unsigned home);
-void ts_commit(struct tw_proc *me, tw_page_t p);
-void ts_alone_look(struct tw_proc *me);
+void ts_newest_read(struct tw_proc *me, tw_page_t p, unsigned end, struct ts_newest *n);
+bool ts_held(struct tw_proc *me, tw_page_t p, const struct ts_newest *n);
+void ts_publish(struct tw_proc *me, tw_page_t p, uint64_t wts, uint64_t rts, uint64_t home);
+void ts_unmap(struct tw_proc *me, tw_page_t p);
+bool ts_updates(struct tw_proc *me, tw_page_t p);
+bool ts_valid_cheaply(struct tw_proc *me, tw_page_t p);
+void ts_lock_valid(struct tw_proc *me, tw_page_t p);
+void ts_refresh(struct tw_proc *me, tw_page_t p);
+void ts_renew(struct tw_proc *me, tw_page_t p);
 
+/* ---- lease.c, commit.c ----------------------------------------------------------------------------------------- */
+
+/* ts_lease_add - @p (locked) was mapped: it is to be found by its read time.
+ * ts_lease_expire - renew, update or unmap the pages whose copies may end before @before.  No page lock held.
+ * ts_commit - a release of @p: merge what this node changed into the newest version; this node is its home.  No page
+ * lock held. */
+void ts_lease_add(struct tw_proc *me, tw_page_t p);
+void ts_lease_expire(struct tw_proc *me, uint64_t before);
+void ts_commit(struct tw_proc *me, tw_page_t p);
+
+/* ---- hooks (struct tw_protocol) -------------------------------------------------------------------------------- */
+
+void ts_read_fault(struct tw_proc *me, tw_page_t p);
+void ts_write_fault(struct tw_proc *me, tw_page_t p);
+void ts_prefetch(struct tw_proc *me, tw_page_t first, unsigned count);
+int ts_pin(struct tw_proc *me, tw_page_t first, unsigned count);
+void ts_unpin(struct tw_proc *me, tw_page_t first, unsigned count);
 void ts_release(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object);
 void ts_arrive(struct tw_proc *me, uint64_t object);
 void ts_acquire(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* defaults.S - the settings that suit OpenMP programs: notes in each of them, which `tweed run` reads (tools/run/program.c).  What the user
- * says, by an option or a variable, goes before them. */
+/* defaults.S - settings that suit OpenMP programs: notes in each program, which `tweed run` reads
+ * (tools/run/program.c). The user's options and variables override them. */
 	.section .note.tweed, "a", @note
 
 	.macro	settings kind, text
@@ -15,6 +15,6 @@
 	.endm
 
 	settings 1, "TWEED_PROTOCOL=cashmere:home=migrate"
-	/* Of large programs: the larger arrays are, the rarer a page is of two parts. */
+	/* For large programs: with larger arrays, fewer pages contain parts of two. */
 	settings 2, "TWEED_PAGE_SIZE=16K"
 	.section .note.GNU-stack, "", @progbits

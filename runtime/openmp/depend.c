@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* depend.c - dependences between the children of one task, by the addresses in their clauses.
  *
- * Two children conflict if they name one address and one of them writes it: then the younger one begins when the older one has
- * ended.  The parent lists those that have not ended, as they were made, under its lock.  A new one counts the conflicts; one that ends
- * takes them away again from the younger ones, and puts those that have none left into its own queue. */
+ * Two children conflict if they name the same address and one of them writes it; then the younger one starts when the
+ * older one has ended. The parent lists the children that have not ended, in creation order, under its lock. A new
+ * child counts its conflicts. A child that ends removes its conflicts from the younger ones, and puts those without any
+ * left into its own queue. */
 #include <alloca.h>
 #include <string.h>
 
 #include "runtime/openmp/task.h"
 
-/* gcc has two kinds of lists: {n, outs, addresses...}, and, when the first is 0, {0, n, outs, sets, ins, addresses..., and n - outs - sets -
- * ins objects of the clause depobj}: what is to be written comes first, then what is read. */
+/* gcc has two kinds of lists: {n, outs, addresses...}, and with a first word of 0: {0, n, outs, sets, ins,
+ * addresses..., and n - outs - sets - ins objects of the clause depobj}. omp_depend_read places written addresses
+ * before read ones. */
 enum { DEPEND_IN = 1 };
 
 static uint32_t depend_word(void **depend, unsigned i)

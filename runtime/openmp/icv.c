@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* icv.c - the environment's variables OMP_..., and the functions of omp.h that ask and set. */
+/* icv.c - the environment variables OMP_..., and the functions of omp.h that read and set control variables. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@ static void __attribute__((noreturn)) icv_bad(const char *name, const char *text
 	th_refuse("%s is '%s', but must be %s", name, text, wanted);
 }
 
-/* The first of a list. */
+/* Parse the first number of a list. */
 static uint32_t icv_number(const char *name, uint32_t otherwise, uint32_t least)
 {
 	const char *text = getenv(name);
@@ -50,7 +50,7 @@ static void icv_schedule(struct omp_icv *icv)
 	const char *text = getenv("OMP_SCHEDULE"), *kind = text, *colon;
 	char *end;
 
-	icv->schedule = OMP_DYNAMIC; /* gcc's */
+	icv->schedule = OMP_DYNAMIC; /* gcc's default */
 	icv->chunk = 1;
 	if (!text)
 		return;
@@ -107,7 +107,7 @@ size_t omp_stack_bytes(void)
 	return (size_t)v << 10 * (unit - units);
 }
 
-/* ---- omp.h ------------------------------------------------------------------------------------------------------- */
+/* ---- omp.h ------------------------------------------------------------------------------------------------------ */
 
 static struct omp_team *icv_level(int level)
 {
@@ -166,7 +166,7 @@ ICV_SET(omp_set_default_device, (void)value)
 
 ICV_GET(omp_get_proc_bind, 0)
 
-/* The kind may say that it is monotonic: all are. */
+/* The kind may have the flag "monotonic": all schedules are. */
 void omp_set_schedule(unsigned kind, int chunk)
 {
 	unsigned k = kind & ~0x80000000u;
@@ -207,7 +207,7 @@ double omp_get_wtick(void)
 	return 1e-9;
 }
 
-/* Memory of all kinds is the one that is shared. */
+/* All kinds of memory are the shared heap. */
 void *omp_alloc(size_t bytes, uintptr_t kind)
 {
 	(void)kind;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* lock.c - critical sections, the locks of omp.h. */
+/* lock.c - critical sections and the locks of omp.h. */
 #include <string.h>
 
 #include "runtime/openmp/team.h"
@@ -17,7 +17,7 @@ void omp_locks_open(void)
 	tw_bcast(&omp_locks, sizeof(omp_locks), 0);
 }
 
-/* ---- critical ---------------------------------------------------------------------------------------------------- */
+/* ---- critical --------------------------------------------------------------------------------------------------- */
 
 static void lock_take(tw_lock_t lock)
 {
@@ -69,13 +69,13 @@ void GOMP_atomic_end(void)
 }
 
 /* ---- omp.h --------------------------------------------------------------------------------------------------------
- * gcc's omp_lock_t has four bytes, which are enough for a lock of Tweed: its slot's number, from 1.  Its omp_nest_lock_t
- * has sixteen. */
+ * gcc's omp_lock_t has four bytes, enough for the slot's number of a Tweed lock, from 1. Its omp_nest_lock_t has
+ * sixteen. */
 
 struct lock_nested {
 	uint32_t lock;
 	uint32_t count;
-	uint64_t owner; /* processor + 1 that holds it, or 0: never the caller's, unless the caller holds it */
+	uint64_t owner; /* the holder's processor + 1, or 0; equals the caller's only if the caller holds it */
 };
 _Static_assert(sizeof(struct lock_nested) <= 16, "it fits into gcc's omp_nest_lock_t");
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* loop.c - worksharing loops whose chunks are given out at run time, and ordered regions.
+/* loop.c - worksharing loops whose chunks are assigned at run time, and ordered regions.
  *
- * The compiler computes static schedules itself, unless a clause wants the run-time's help.  Dynamic chunks are taken from the
+ * The compiler computes static schedules itself, unless a clause needs the run-time. Dynamic chunks are taken from the
  * construct's counter at node 0; no page is touched, and nothing is released or acquired.
  *
- * Ordered.  The construct's turn is the number of iterations whose chunks are done.  Whoever's chunk begins there
- * may enter ordered regions, and passes the turn behind its chunk when it has ended.  The lock that is held in between is always
- * free: it makes what one chunk stored visible to the next. */
+ * Ordered. The construct's turn is the number of iterations whose chunks have ended. The thread whose chunk begins
+ * there may enter ordered regions, and advances the turn behind its chunk when the chunk ends. The lock that is held in
+ * between is always free: it makes one chunk's stores visible to the next. */
 #include "runtime/openmp/team.h"
 
 void omp_loop_begin(const struct omp_loop *loop)
@@ -27,7 +27,7 @@ void omp_loop_begin(const struct omp_loop *loop)
 	mine->inside = false;
 }
 
-/* ---- schedules: the next chunk of iterations, into first and end; false: there is none ------------------------ */
+/* ---- schedules: set first and end to the next chunk; false: there is none --------------------------- */
 
 static bool loop_static(struct omp_loop *l)
 {
@@ -74,14 +74,14 @@ static bool loop_guided(struct omp_loop *l)
 	return true;
 }
 
-/* ---- ordered ----------------------------------------------------------------------------------------------------- */
+/* ---- ordered ---------------------------------------------------------------------------------------------------- */
 
 static void loop_turn(struct omp_loop *l)
 {
 	omp_share_wait(l->share, OMP_TURN, l->first);
 }
 
-/* The chunk at work is done. */
+/* The current chunk has ended. */
 static void loop_pass(struct omp_loop *l)
 {
 	if (!l->ordered || l->first == l->end)
@@ -132,10 +132,10 @@ void omp_loop_end(void)
 	loop_pass(&omp_team->loop);
 }
 
-/* ---- what the compiler calls ----------------------------------------------------------------------------------- */
+/* ---- what the compiler calls ------------------------------------------------------------------------------------ */
 
 #define LOOP_MONOTONIC 0x80000000u
-/* Of so many chunks a counter may lose count. */
+/* With more chunks than this, the counter could overflow. */
 #define LOOP_CHUNKS ((uint64_t)1 << 39)
 
 static struct omp_loop loop_make(uint64_t start, uint64_t step, uint64_t n, unsigned kind, uint64_t chunk, bool ordered)
@@ -176,7 +176,7 @@ static bool loop_start(struct omp_loop l, uint64_t *first, uint64_t *end)
 	return omp_loop_next(first, end);
 }
 
-/* Each schedule, for both kinds of integers, with its entry to the next chunk. */
+/* Each schedule, for both integer types, with its function for the next chunk. */
 #define LOOP_NEXT(name)                                                                                                \
 	bool GOMP_loop_##name##_next(long *first, long *end)                                                           \
 	{                                                                                                              \
@@ -231,7 +231,7 @@ LOOP_RUNTIME(nonmonotonic_runtime, false)
 LOOP_RUNTIME(maybe_nonmonotonic_runtime, false)
 LOOP_RUNTIME(ordered_runtime, true)
 
-/* Loops with more to prepare: @memory, zeroed and the same for the team.  Where @first is NULL the compiler knows
+/* Loops with clauses that need preparation. @memory: zeroed and common to the team. @first NULL: the compiler computes
  * the chunks. */
 static bool loop_start_more(struct omp_loop l, uint64_t *first, uint64_t *end, uintptr_t *reductions, void **memory)
 {
@@ -263,7 +263,7 @@ static bool loop_start_more(struct omp_loop l, uint64_t *first, uint64_t *end, u
 LOOP_MORE(start, false)
 LOOP_MORE(ordered_start, true)
 
-/* *@memory: how many bytes; then where they are. */
+/* *@memory: on entry the number of bytes, on return their address. */
 void omp_loop_memory(void **memory)
 {
 	size_t bytes = (uintptr_t)*memory;

@@ -1,43 +1,45 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* queue.c - the queues of a node's processors, and waiting.
  *
- * Each processor puts its tasks at the end of its own queue and takes them from there: the youngest, whose data are in its cache.
- * Others take the oldest, which usually have most to do.
+ * Each processor appends its tasks to its own queue and takes them from the end: the youngest, whose data are in its
+ * cache. Other processors take the oldest, which usually have the most work.
  *
- * No lost wake-up.  Who waits enters itself into the node's mask, then looks into the queues, then sleeps on its bell; who puts a task
- * into a queue reads the mask afterwards (all sequentially consistent).  A processor that waits is rung once, until it looks again. */
+ * No lost wake-up. A waiting processor enters itself into the node's mask, then searches the queues, then sleeps on its
+ * bell. A processor that puts a task into a queue reads the mask afterwards (all sequentially consistent). A waiting
+ * processor is rung once, until it searches again. */
 #include <string.h>
 
+#include "runtime/openmp/reserve.h"
 #include "runtime/openmp/task.h"
 
 struct queue {
 	_Alignas(64) struct tw_mutex lock;
 	uint32_t first, last; /* numbers */
 	_Atomic uint32_t length;
-	_Atomic uint32_t puts;     /* ever */
-	_Atomic uint32_t returned; /* records that others gave back, a list by next */
+	_Atomic uint32_t puts;     /* tasks ever put */
+	_Atomic uint32_t returned; /* records returned by other processors, a list by next */
 };
 
-/* The node's. */
+/* The node's state. */
 struct queue_node {
-	_Alignas(64) _Atomic uint64_t idle; /* local processors at a barrier, and in need of tasks: one bit each */
-	_Atomic uint64_t waiting;           /* the same, in a task */
-	uint64_t object;                    /* of releases and acquires: a lock's handle */
+	_Alignas(64) _Atomic uint64_t idle; /* local processors that wait at a barrier for tasks, one bit each */
+	_Atomic uint64_t waiting;           /* the same for those that wait in a task */
+	uint64_t object;                    /* a lock's handle, for releases and acquires */
 	_Alignas(64) _Atomic uint32_t unfinished;
 	_Alignas(64) _Atomic uint32_t arrived;
 	_Atomic uint32_t round; /* barriers completed */
 	struct queue queue[TW_MAX_PROCESSORS];
 };
 
-static uint32_t queue_free;  /* this processor's records: a list */
-static uint32_t queue_fresh; /* how many were ever used */
+static uint32_t queue_free;  /* this processor's free records, a list */
+static uint32_t queue_fresh; /* records ever used */
 
 static struct queue_node *queue_node(void)
 {
-	return (struct queue_node *)(void *)(tw_me->private_mem + tw_me->layout.tasks);
+	return (struct queue_node *)(void *)(tw_me->private_mem + tw_me->layout.reserved_private[TW_RESERVED_THREADS]);
 }
 
-/* ---- records ----------------------------------------------------------------------------------------------------- */
+/* ---- records ---------------------------------------------------------------------------------------------------- */
 
 struct omp_task *omp_task_at(uint32_t number)
 {
@@ -46,8 +48,8 @@ struct omp_task *omp_task_at(uint32_t number)
 	return number ? &all[number - 1] : NULL;
 }
 
-_Static_assert(sizeof(struct queue_node) <= TW_TASK_NODE_BYTES, "room in the layout");
-_Static_assert(OMP_TASKS * sizeof(struct omp_task) <= TW_TASK_PROCESSOR_BYTES, "room in the layout");
+_Static_assert(sizeof(struct queue_node) <= OMP_NODE_BYTES, "room in the layout");
+_Static_assert(OMP_TASKS * sizeof(struct omp_task) <= OMP_PROCESSOR_BYTES, "room in the layout");
 
 static struct omp_task *queue_record(void)
 {
@@ -115,7 +117,7 @@ void omp_task_unref(struct omp_task *t)
 	}
 }
 
-/* ---- memory ------------------------------------------------------------------------------------------------------ */
+/* ---- memory ----------------------------------------------------------------------------------------------------- */
 
 void omp_task_publish(void)
 {
@@ -131,7 +133,7 @@ void omp_task_learn(void)
 		tw_acquire(tw_me, TW_SYNC_LOCK, queue_node()->object);
 }
 
-/* ---- queues ------------------------------------------------------------------------------------------------------ */
+/* ---- queues ----------------------------------------------------------------------------------------------------- */
 
 bool omp_task_full(void)
 {
@@ -140,7 +142,7 @@ bool omp_task_full(void)
 
 	if (length < OMP_QUEUED)
 		return false;
-	return length >= OMP_QUEUED * omp_team->mates || !(atomic_load_explicit(&node->idle, memory_order_relaxed) |
+	return length >= OMP_QUEUED * omp_team->peers || !(atomic_load_explicit(&node->idle, memory_order_relaxed) |
 	                                                   atomic_load_explicit(&node->waiting, memory_order_relaxed));
 }
 
@@ -150,7 +152,7 @@ void omp_task_wake(uint32_t local)
 		tw_net_notify(tw_me->net, tw_me->node, local);
 }
 
-/* Wake one that takes any task, or else those that may want this one. */
+/* Wake one processor that takes any task, or else all that may take this one. */
 static void queue_ring(struct queue_node *node)
 {
 	uint64_t idle = atomic_load(&node->idle), waiting;
@@ -188,7 +190,7 @@ void omp_task_put(struct omp_task *t)
 	queue_ring(node);
 }
 
-/* The queue is locked. */
+/* Called with the queue locked. */
 static void queue_remove(struct queue *q, struct omp_task *t)
 {
 	if (t->before)
@@ -231,14 +233,14 @@ static struct omp_task *queue_find(struct queue_node *node, const struct omp_tas
 {
 	struct omp_task *t = queue_take(&node->queue[tw_me->local], true, above);
 
-	for (unsigned k = 1; !t && k < omp_team->mates; k++)
-		t = queue_take(&node->queue[(tw_me->local + k) % omp_team->mates], false, above);
+	for (unsigned k = 1; !t && k < omp_team->peers; k++)
+		t = queue_take(&node->queue[(tw_me->local + k) % omp_team->peers], false, above);
 	return t;
 }
 
-/* ---- carrying out ------------------------------------------------------------------------------------------------ */
+/* ---- carrying out ----------------------------------------------------------------------------------------------- */
 
-/* One less of what @t's runner waits for.  @t may be gone afterwards. */
+/* Decrement what @t's runner waits for. @t may be gone afterwards. */
 static void task_count_down(struct omp_task *t)
 {
 	uint32_t runner = t->runner;
@@ -283,14 +285,14 @@ void omp_task_made(void)
 	atomic_fetch_add(&queue_node()->unfinished, 1);
 }
 
-/* ---- waiting ----------------------------------------------------------------------------------------------------- */
+/* ---- waiting ---------------------------------------------------------------------------------------------------- */
 
 struct queue_wait {
 	bool (*done)(void *arg);
 	void *arg;
 	const struct omp_task *above;
-	uint32_t seen; /* tasks ever put into the node's queues, when nothing was found the last time */
-	bool looked;
+	uint32_t seen; /* queue_puts() when the last search found nothing */
+	bool searched;
 	struct omp_task *found;
 };
 
@@ -298,7 +300,7 @@ static uint32_t queue_puts(const struct queue_node *node)
 {
 	uint32_t puts = 0;
 
-	for (unsigned k = 0; k < omp_team->mates; k++)
+	for (unsigned k = 0; k < omp_team->peers; k++)
 		puts += atomic_load(&node->queue[k].puts);
 	return puts;
 }
@@ -316,10 +318,10 @@ static bool queue_ready(void *arg)
 	if (!(atomic_load_explicit(mask, memory_order_relaxed) & bit))
 		atomic_fetch_or(mask, bit);
 	uint32_t puts = queue_puts(node);
-	if (w->looked && puts == w->seen)
+	if (w->searched && puts == w->seen)
 		return false;
 	w->seen = puts;
-	w->looked = true;
+	w->searched = true;
 	w->found = queue_find(node, w->above);
 	return w->found;
 }
@@ -344,21 +346,21 @@ void omp_task_wait(bool (*done)(void *arg), void *arg, const struct omp_task *ab
 	}
 }
 
-/* ---- barriers ---------------------------------------------------------------------------------------------------- */
+/* ---- barriers --------------------------------------------------------------------------------------------------- */
 
 static bool queue_round_over(void *arg)
 {
 	struct queue_node *node = queue_node();
-	uint32_t *round = arg, all = omp_team->mates;
+	uint32_t *round = arg, all = omp_team->peers;
 
 	if (atomic_load(&node->round) != *round)
 		return true;
-	/* With everybody here, and nothing to do, no more tasks can be made. */
+	/* When all have arrived and no task is unfinished, no more tasks can be created. */
 	if (atomic_load(&node->arrived) != all || atomic_load(&node->unfinished) ||
 	    !atomic_compare_exchange_strong(&node->arrived, &all, 0))
 		return false;
 	atomic_store(&node->round, *round + 1);
-	for (uint32_t k = 0; k < omp_team->mates; k++)
+	for (uint32_t k = 0; k < omp_team->peers; k++)
 		omp_task_wake(k);
 	return true;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* refused.c - what the compiler may call and what is not supported. */
+/* refused.c - functions that the compiler may call but that are not supported. */
 #include "runtime/openmp/team.h"
 
 void GOMP_scope_start(uintptr_t *reductions)
@@ -28,7 +28,7 @@ REFUSE(GOMP_doacross_post, "ordered with the clause depend is")
 REFUSE(GOMP_doacross_wait, "ordered with the clause depend is")
 REFUSE(GOMP_doacross_ull_post, "ordered with the clause depend is")
 REFUSE(GOMP_doacross_ull_wait, "ordered with the clause depend is")
-/* Names that a program may have in code it does not come to. */
+/* Names that a program may contain in code that it never executes. */
 #define REFUSE_THREADS(name)                                                                                           \
 	REFUSE(tw_pthread_##name, "an OpenMP program with threads of its own (pthread_" #name ") is")
 REFUSE_THREADS(join)

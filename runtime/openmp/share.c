@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* share.c - the words of worksharing constructs, and the constructs that need little else: single, and sections. */
+/* share.c - the words of worksharing constructs, and the constructs that need little else: single and sections. */
 #include <sched.h>
 
+#include "runtime/openmp/reserve.h"
 #include "runtime/openmp/team.h"
 
 /* A word: the tag, and 40 bits of value. */
@@ -11,6 +12,7 @@
 #define SHARE_SPINS 200u
 
 _Static_assert(sizeof(struct omp_order) <= SHARE_AT, "the order lies before the words");
+_Static_assert(SHARE_AT + OMP_SHARES * OMP_WORDS * sizeof(uint64_t) <= OMP_EXPORTED_BYTES, "room in the layout");
 
 uint64_t omp_share(void)
 {
@@ -23,7 +25,9 @@ uint64_t omp_share(void)
 
 static size_t share_offset(uint64_t share, enum omp_word word)
 {
-	return tw_me->layout.team + SHARE_AT + (share % OMP_SHARES * OMP_WORDS + word) * sizeof(uint64_t);
+	size_t words = tw_me->layout.reserved[TW_RESERVED_THREADS] + SHARE_AT;
+
+	return words + (share % OMP_SHARES * OMP_WORDS + word) * sizeof(uint64_t);
 }
 
 static uint64_t share_tag(uint64_t share)
@@ -36,7 +40,7 @@ static struct tw_net *share_net(void)
 	return tw_me_checked("a construct that threads share")->net;
 }
 
-/* The construct's value of a word as it is. */
+/* The construct's value in @word. */
 static uint64_t share_value(uint64_t share, uint64_t word)
 {
 	return (word & ~SHARE_VALUE) == share_tag(share) ? word & SHARE_VALUE : 0;
@@ -91,14 +95,14 @@ void *omp_share_pointer(uint64_t share)
 	return (void *)(uintptr_t)tw_net_read64(share_net(), 0, share_offset(share, OMP_VALUE));
 }
 
-/* ---- single ------------------------------------------------------------------------------------------------------ */
+/* ---- single ----------------------------------------------------------------------------------------------------- */
 
 bool GOMP_single_start(void)
 {
 	return omp_team->n == 1 || omp_share_take(omp_share(), OMP_NEXT) == 0;
 }
 
-/* NULL: the caller is to run the block, and to give its data to GOMP_single_copy_end; else that data. */
+/* Returns NULL when the caller must run the block and pass its data to GOMP_single_copy_end; otherwise that data. */
 void *GOMP_single_copy_start(void)
 {
 	if (omp_team->n == 1)
@@ -118,7 +122,7 @@ void GOMP_single_copy_end(void *data)
 	omp_barrier();
 }
 
-/* ---- sections: a loop over their numbers, from 1, chunk by chunk ------------------------------------------------- */
+/* ---- sections: a loop over their numbers, from 1, chunk by chunk ------------------------------------------------ */
 
 static struct omp_loop share_sections(unsigned count)
 {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* target.c - devices: there are none but the host, which carries out target regions at once, on the program's own memory. */
+/* target.c - devices: the only one is the host, which executes target regions at once, on the program's own memory. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime/openmp/team.h"
 
-#define TARGET_FIRSTPRIVATE 12 /* gcc's kind of a mapped variable: its low byte; above it, the alignment's exponent */
+#define TARGET_FIRSTPRIVATE 12 /* the low byte of gcc's kind of a mapped variable; the rest is its alignment */
 
-/* Defined where the program makes tasks. */
+/* Defined in programs that create tasks. */
 extern void GOMP_taskwait(void) __attribute__((weak));
 
-/* Whoever it may depend on has ended. */
+/* Wait for everything that it may depend on. */
 static void target_after(void **depend)
 {
 	th_stack_reserve();
@@ -23,7 +23,7 @@ static size_t target_align(size_t at, unsigned short kind)
 	return TW_ALIGN_UP(at, (size_t)1 << (kind >> 8));
 }
 
-/* Copies of variables that are firstprivate; @copies NULL: how much room they take. */
+/* Copy the firstprivate variables to @copies, unless NULL. Returns the bytes of all copies. */
 static size_t target_copy(size_t n, void **variables, const size_t *sizes, const unsigned short *kinds, char *copies)
 {
 	size_t at = 0;
@@ -76,7 +76,7 @@ void GOMP_target_enter_exit_data(int device, size_t n, void **variables, size_t 
 	target_after(depend);
 }
 
-/* ---- teams: one, whatever is asked for ---- */
+/* ---- teams: always one ---- */
 
 void GOMP_teams(unsigned teams, unsigned threads)
 {

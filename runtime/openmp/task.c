@@ -17,18 +17,18 @@ enum {
 	TASK_DETACH = 1 << 13
 };
 
-/* What a construct makes tasks of. */
+/* What a construct creates tasks from. */
 struct task_work {
 	void (*function)(void *data);
-	void *data;                         /* the maker's, which it does not need afterwards */
+	void *data;                         /* the creator's; not needed by it afterwards */
 	void (*copy)(void *to, void *from); /* NULL: byte by byte */
 	size_t bytes, align;
 	bool deferred, final;
 };
 
-/* ---- at once ----------------------------------------------------------------------------------------------------- */
+/* ---- at once ---------------------------------------------------------------------------------------------------- */
 
-/* @range: of a loop's task, the first two words of its data; or NULL. */
+/* @range: for a task of a loop, the first two words of its data; or NULL. */
 static void task_at_once(const struct task_work *w, const uint64_t *range)
 {
 	struct omp_running *outer = omp_team->task;
@@ -51,9 +51,9 @@ static void task_at_once(const struct task_work *w, const uint64_t *range)
 		omp_task_unref(now.record);
 }
 
-/* ---- deferred ---------------------------------------------------------------------------------------------------- */
+/* ---- deferred --------------------------------------------------------------------------------------------------- */
 
-/* The record of the task at work; NULL: there is none left. */
+/* Returns the record of the current task, or NULL when there is none left. */
 static struct omp_task *task_record(void)
 {
 	struct omp_running *now = omp_team->task, *outer = now->outer;
@@ -65,13 +65,13 @@ static struct omp_task *task_record(void)
 	return now->record;
 }
 
-/* A task for the queue, with its own copy of the data; NULL: it is to be carried out at once. */
+/* Create a task for the queue, with its own copy of the data. Returns NULL when it must be executed at once. */
 static struct omp_task *task_make(const struct task_work *w, bool depends)
 {
 	const struct omp_running *now = omp_team->task;
 	struct omp_task *parent, *t;
 
-	if (!w->deferred || omp_team->mates == 1 || now->final || now->groups_at_once || (!depends && omp_task_full()))
+	if (!w->deferred || omp_team->peers == 1 || now->final || now->groups_at_once || (!depends && omp_task_full()))
 		return NULL;
 	if (!(parent = task_record()) || !(t = omp_task_new(parent, w->bytes + w->align)))
 		return NULL;
@@ -86,7 +86,7 @@ static struct omp_task *task_make(const struct task_work *w, bool depends)
 	return t;
 }
 
-/* Others may have it. */
+/* Make the task available to other processors. */
 static void task_give(struct omp_task *t, const struct omp_depends *d)
 {
 	struct omp_task *parent = omp_team->task->record, *group = omp_team->task->group;
@@ -100,9 +100,9 @@ static void task_give(struct omp_task *t, const struct omp_depends *d)
 		omp_task_put(t);
 }
 
-/* ---- task -------------------------------------------------------------------------------------------------------- */
+/* ---- task ------------------------------------------------------------------------------------------------------- */
 
-/* Until no older child of the task at work stands in the way of @d. */
+/* Wait until no older child of the current task conflicts with @d. */
 static void task_await(const struct omp_depends *d)
 {
 	if (omp_team->task->record)
@@ -147,7 +147,7 @@ void GOMP_task(void (*function)(void *), void *data, void (*copy)(void *, void *
 		task_at_once(&w, NULL);
 }
 
-/* ---- waiting ----------------------------------------------------------------------------------------------------- */
+/* ---- waiting ---------------------------------------------------------------------------------------------------- */
 
 static bool task_alone(void *arg)
 {
@@ -181,7 +181,7 @@ void GOMP_taskgroup_start(void)
 	struct omp_task *group = NULL;
 
 	th_stack_reserve();
-	if (omp_team->mates == 1)
+	if (omp_team->peers == 1)
 		return;
 	if (!now->groups_at_once && task_record())
 		group = omp_task_new(now->group, 0);
@@ -197,7 +197,7 @@ void GOMP_taskgroup_end(void)
 	struct omp_task *group = now->group;
 
 	th_stack_reserve();
-	if (omp_team->mates == 1)
+	if (omp_team->peers == 1)
 		return;
 	if (now->groups_at_once) {
 		now->groups_at_once--;
@@ -208,7 +208,7 @@ void GOMP_taskgroup_end(void)
 	omp_task_unref(group);
 }
 
-/* ---- loops ------------------------------------------------------------------------------------------------------- */
+/* ---- loops ------------------------------------------------------------------------------------------------------ */
 
 static void task_loop(const struct task_work *w, unsigned flags, uint64_t tasks, uint64_t start, uint64_t step,
                       uint64_t n)

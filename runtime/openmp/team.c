@@ -7,15 +7,15 @@
 #include "core/memory/globals.h"
 #include "runtime/pthreads/pthreads.h"
 
-static struct omp_team omp_initial = {.n = 1, .mates = 1, .task = &omp_initial.implicit};
+static struct omp_team omp_initial = {.n = 1, .peers = 1, .task = &omp_initial.implicit};
 struct omp_team *omp_team = &omp_initial;
 
-static tw_barrier_t team_barrier[TW_MAX_NODES * TW_MAX_PROCESSORS]; /* the master's, by how many threads */
+static tw_barrier_t team_barrier[TW_MAX_NODES * TW_MAX_PROCESSORS]; /* created by the master, by number of threads */
 
-/* Before a barrier that the program knows of: its tasks are carried out. */
+/* Execute the outstanding tasks before a barrier of the program. */
 static void team_tasks(void)
 {
-	if (omp_team->mates > 1 && omp_tasks_finish)
+	if (omp_team->peers > 1 && omp_tasks_finish)
 		omp_tasks_finish();
 }
 
@@ -38,14 +38,14 @@ void omp_barrier(void)
 	omp_meet();
 }
 
-/* Threads of a team of @n on this node. */
+/* Returns the number of threads of a team of @n on this node. */
 static unsigned team_members(unsigned n)
 {
 	unsigned before = tw_me->node * tw_me->locals;
 	return n == 1 ? 1 : TW_MIN(n - before, tw_me->locals);
 }
 
-/* This thread's part of a region. */
+/* Execute this thread's part of a region. */
 static void team_enter(const struct omp_order *order, unsigned id)
 {
 	struct omp_team *outer = omp_team, team = {
@@ -57,7 +57,7 @@ static void team_enter(const struct omp_order *order, unsigned id)
 	                                       .shares = order->shares,
 	                                       .barrier = order->barrier,
 	                                       .icv = order->icv,
-	                                       .mates = team_members(order->n),
+	                                       .peers = team_members(order->n),
 	                                   };
 
 	bool far = th_far;
@@ -80,10 +80,10 @@ static void team_publish(const struct omp_order *order)
 	struct tw_proc *me = tw_me_checked("a parallel region");
 
 	for (unsigned node = 0; node < me->nodes; node++)
-		tw_net_write(me->net, node, me->layout.team, order, sizeof(*order));
+		tw_net_write(me->net, node, me->layout.reserved[TW_RESERVED_THREADS], order, sizeof(*order));
 }
 
-/* Regions inside others have one thread. */
+/* Nested regions have one thread. */
 static unsigned team_size(unsigned wanted)
 {
 	unsigned n = wanted ? wanted : omp_team->icv.threads;
@@ -125,7 +125,7 @@ void th_kind_work(void)
 	for (;;) {
 		struct omp_order order;
 		tw_barrier_all();
-		memcpy(&order, me->net->base + me->layout.team, sizeof(order));
+		memcpy(&order, me->net->base + me->layout.reserved[TW_RESERVED_THREADS], sizeof(order));
 		if (!order.function)
 			return;
 		if (me->id < order.n) {
@@ -159,11 +159,11 @@ void th_kind_exit(int status)
 	tw_barrier_all();
 }
 
-/* ---- what the compiler calls ----------------------------------------------------------------------------------- */
+/* ---- what the compiler calls ------------------------------------------------------------------------------------ */
 
 void GOMP_parallel(void (*function)(void *), void *data, unsigned threads, unsigned flags)
 {
-	(void)flags; /* where they should run */
+	(void)flags; /* the binding policy */
 	omp_run(&(struct omp_order){.function = function, .data = data, .n = threads});
 }
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* parmacs.c - parmacs.h: threads as programs of SPLASH know them, on processors.
+/* parmacs.c - parmacs.h: the threads of SPLASH programs, on processors.
  *
- * A constructor joins the job.  Processor 0 goes on to main(); the workers stay in the constructor and wait, each at a flag
- * of its own, for functions to run.  Where global variables are private, a call of CREATE copies them into shared memory
- * (their image), and the workers copy them out before they run the function.
+ * A constructor joins the job.  Processor 0 continues to main().  The workers stay in the constructor; each waits at a
+ * flag of its own for functions to run.  Where global variables are private, CREATE copies them into shared memory
+ * (their image), and workers copy them from there before they run the function.
  *
- * Turns.  Programs number their processors by a counter under a lock.  So that the numbers are those of the job, those whom one
- * CREATE starts begin one after another: each passes the turn at its first synchronization, at the latest when its function
- * returns.  Turns are values of one flag; a call of CREATE uses as many as it has processors. */
+ * Turns.  Programs number their processors by a counter under a lock.  To make these numbers the job's, the workers of
+ * one CREATE start one after another: each passes the turn on at its first synchronization, or when its function
+ * returns.  Turns are values of one flag; a CREATE uses as many as it has processors. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,28 +26,28 @@
 #define PM_PAGE    4096
 #define PM_BUCKETS 64u
 
-/* Global variables as they were at a CREATE: a bit for each page, set when its contents follow; the others are zero. */
+/* Global variables at a CREATE: a bit for each page, set when its contents follow; the others are zero. */
 struct pm_image {
-	size_t users; /* workers that may not have taken it yet; processor 0's */
+	size_t users; /* workers that may not have copied it yet; processor 0's */
 	size_t content;
 	uint64_t filled[];
 };
 
-/* What processor 0 tells a worker, before it raises @go. */
+/* What a worker is to do.  Processor 0 writes it before it raises @go. */
 struct pm_order {
-	void (*function)(void); /* NULL: leave */
+	void (*function)(void); /* NULL: end */
 	const struct pm_image *image;
 	uint64_t turn;
 	uint64_t measured;
 };
 
 struct pm_worker {
-	tw_flag_t go, done; /* how many orders were given, and carried out */
+	tw_flag_t go, done; /* number of orders given, and of those completed */
 	struct pm_order order;
 };
 
 struct pm_shared {
-	tw_lock_t lock; /* of barriers' lists */
+	tw_lock_t lock; /* for the barriers' lists */
 	tw_flag_t turn;
 	tw_lock_t atomic[PM_BUCKETS];
 	struct pm_worker worker[];
@@ -55,17 +55,17 @@ struct pm_shared {
 
 static struct {
 	struct pm_shared *shared;
-	uint64_t next_turn; /* to be passed at the next synchronization; 0: it was */
-	bool leaving;       /* a worker's orderly end */
-	/* processor 0 */
-	bool open; /* the workers have been let go from the job's first barrier */
+	uint64_t next_turn; /* to be passed on at the next synchronization; 0: done */
+	bool leaving;       /* a worker ends in order */
+	/* of processor 0 */
+	bool open; /* the workers have been released from the job's first barrier */
 	bool measuring;
 	uint64_t turns;
-	uint64_t *orders;         /* each worker's */
-	struct pm_image **images; /* that each worker uses */
+	uint64_t *orders;         /* per worker */
+	struct pm_image **images; /* the image that each worker uses */
 } pm;
 
-/* Announced, for protocols that must be told. */
+/* A store, announced for protocols that need it. */
 #define PM_STORE(field, value) (tw_stores_add(&(field), sizeof(field)), (field) = (value))
 
 static void pm_pass_turn(void)
@@ -88,7 +88,7 @@ static void __attribute__((format(printf, 1, 2), noreturn)) pm_refuse(const char
 	tw_abort(2, text);
 }
 
-/* The program waits on what it has at @ptr, which all must see. */
+/* End the job unless @ptr, an object that all processors use, is in shared memory. */
 static void pm_need_shared(const void *ptr, const char *macro)
 {
 	const struct tw_proc *me = tw_me_checked(macro);
@@ -203,7 +203,7 @@ static bool pm_busy(unsigned k)
 	return pm.orders[k] && tw_flag_get(pm.shared->worker[k].done) < pm.orders[k];
 }
 
-/* Wait until worker @k has carried out all its orders. */
+/* Wait until worker @k has completed all its orders. */
 static void pm_finish(unsigned k)
 {
 	struct pm_image *image = pm.images[k];
@@ -215,7 +215,7 @@ static void pm_finish(unsigned k)
 		tw_free(image);
 }
 
-/* The end of the program's initialization, to TWEED_HOME=after-init. */
+/* The end of the program's initialization, for TWEED_HOME=after-init. */
 static void pm_open(void)
 {
 	if (!pm.open)
@@ -306,7 +306,7 @@ static void pm_end_worker(int status)
 	tw_finalize();
 }
 
-/* What threads do: the end of main() is that of the others, too; but those that return in time may do so. */
+/* As with threads, the end of main() ends the others, too; but functions that return in time may complete. */
 static void pm_end(int status, void *arg)
 {
 	unsigned count;
@@ -374,7 +374,7 @@ static void __attribute__((constructor)) pm_begin(void)
 
 void *tw_parmacs_malloc(size_t bytes)
 {
-	/* A trace names the line of the program. */
+	/* A trace shows the program's line. */
 	void *block = tw_heap_calloc(1, bytes, __builtin_return_address(0));
 	if (!block)
 		pm_refuse("G_MALLOC: no %zu bytes are left of TWEED_MEMORY: raise it (tweed run --memory SIZE)", bytes);
@@ -407,7 +407,7 @@ void tw_parmacs_barrier_init(tw_parmacs_barrier_t *barrier, long n)
 	PM_STORE(*barrier, made);
 }
 
-/* A barrier for each count that BARINIT did not name; the list is read and written under the lock. */
+/* A barrier for each count that BARINIT did not name; the lock protects the list. */
 static tw_barrier_t pm_barrier_more(tw_parmacs_barrier_t *barrier, long n)
 {
 	pm_need_shared(barrier, "BARRIER with another count than BARINIT");
@@ -461,7 +461,7 @@ void tw_parmacs_condition_init(long *waiting)
 	PM_STORE(*waiting, 0);
 }
 
-/* The queue's lock is taken for a signal only if somebody waits: *@waiting counts them, under the caller's lock. */
+/* A signal takes the queue's lock only if there are waiters: *@waiting counts them, under the caller's lock. */
 void tw_parmacs_condition_wait(long *waiting, tw_lock_t lock)
 {
 	struct tw_wait_queue *queue = tw_wait_queue_lock(waiting);

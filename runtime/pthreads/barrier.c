@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* barrier.c - barriers: Tweed's. */
+/* barrier.c - barriers: those of Tweed. */
 #include <errno.h>
 
 #include "runtime/pthreads/pthreads.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* condition.c - condition variables.  A wait ends by a signal of its own variable only: there are programs that rely on that, though POSIX
- * allows others. */
+/* condition.c - condition variables.  There are no spurious wakeups: POSIX allows them, but some programs rely on their
+ * absence. */
 #include <errno.h>
 
 #include "runtime/pthreads/pthreads.h"

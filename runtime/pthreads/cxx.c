@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* cxx.c - what C++'s threads call of their library: std::thread, std::condition_variable, the futexes of std::future.  The rest of
- * them (mutexes, call_once) is in headers, and calls POSIX's functions. */
+/* cxx.c - the functions of the C++ library that its threads call: std::thread, std::condition_variable, the futexes of
+ * std::future.  The rest (mutexes, call_once) is in headers, and calls POSIX's functions. */
 #include <errno.h>
 
 #include "runtime/pthreads/pthreads.h"
@@ -17,7 +17,7 @@ extern int tw_pthread_cond_broadcast(pthread_cond_t *condition);
 	type name parameters __asm__(mangled);                                                                         \
 	type name parameters
 
-/* std::thread::_State: what a thread runs, and its virtual functions. */
+/* std::thread::_State: a thread's function object, with its virtual functions. */
 struct cxx_state {
 	const struct {
 		void (*destroy)(struct cxx_state *state);
@@ -64,13 +64,13 @@ CXX(void, cxx_thread_detach, "_ZNSt6thread6detachEv", (pthread_t * thread))
 	cxx_thread_end(thread, *thread ? tw_pthread_detach(*thread) : EINVAL, "detach");
 }
 
-/* So many threads can be made: main's has a processor. */
+/* The number of concurrent threads, including main's. */
 CXX(unsigned, cxx_thread_concurrency, "_ZNSt6thread20hardware_concurrencyEv", (void))
 {
 	return TW_MAX((unsigned)tw_count() - 1u, 1u);
 }
 
-/* ---- std::condition_variable: as of POSIX; zeros are one ---- */
+/* ---- std::condition_variable: POSIX's; all zeros is a valid one ---- */
 
 CXX(void, cxx_condition_create, "_ZNSt18condition_variableC1Ev", (pthread_cond_t * condition))
 {
@@ -139,7 +139,8 @@ CXX(void, cxx_futex_notify, CXX_FUTEX "19_M_futex_notify_allEPj", (unsigned *wor
 	tw_wait_queue_wake(tw_wait_queue_lock(word), word, TW_WAKE_ALL);
 }
 
-/* ---- exceptions, which std::future hands to other threads: in shared memory, with room for the library's header before them ---- */
+/* ---- exceptions: std::future passes them to other threads, so they are in shared memory, after room for the library's
+ * header ---- */
 
 #define CXX_HEADER 128
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* key.c - values of threads' own, by keys.
+/* key.c - thread-specific values, by keys.
  *
- * The table of keys is shared; each thread's values are in its processor's private memory, with the whole key beside each: so that
- * those of a deleted key are not found by a later one of the same index. */
+ * The table of keys is shared.  Each thread's values are in its processor's private memory, each with its whole key: so
+ * values of a deleted key are not found by a later key of the same index. */
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
@@ -18,7 +18,7 @@ struct pt_key {
 	void (*destructor)(void *value);
 };
 
-static struct pt_key *key_table; /* shared; under the lock of its address */
+static struct pt_key *key_table; /* shared; protected by the lock of its address */
 static struct {
 	pthread_key_t key;
 	void *value;
@@ -78,14 +78,14 @@ int tw_pthread_setspecific(pthread_key_t key, const void *value)
 {
 	unsigned i = key_index(key);
 
-	if (!key) /* never the C library's answer, nor ours */
+	if (!key) /* never returned, neither by the C library nor here */
 		return EINVAL;
 	key_values[i].key = key;
 	key_values[i].value = (void *)(uintptr_t)value;
 	return 0;
 }
 
-/* One round; false: there was no value with a destructor. */
+/* One round; false: no value had a destructor. */
 static bool key_destroy(void)
 {
 	bool some = false;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mutex.c - mutexes, spin locks, and what is done once: each is a lock of Tweed, made at its first use.
+/* mutex.c - mutexes, spin locks, pthread_once: each is a lock of Tweed, created at its first use.
  *
- * Who locks is written down for recursive and error-checking mutexes alone: locking a plain one writes no shared memory. */
+ * Only recursive and error-checking mutexes record their owner: locking a plain mutex writes no shared memory. */
 #include <errno.h>
 
 #include "runtime/pthreads/pthreads.h"
@@ -10,9 +10,9 @@
 struct pt_mutex {
 	uint32_t lock; /* th_lock_in */
 	uint32_t count;
-	uint32_t owner; /* processor + 1, or 0: never the caller's, unless the caller holds it */
+	uint32_t owner; /* processor + 1, or 0; equals the caller only if the caller holds it */
 	uint32_t unused;
-	int32_t kind; /* the C library's place for it */
+	int32_t kind; /* at the same place as in the C library's type */
 };
 _Static_assert(sizeof(struct pt_mutex) <= sizeof(pthread_mutex_t), "it fits");
 _Static_assert(offsetof(struct pt_mutex, kind) == offsetof(pthread_mutex_t, __data.__kind),
@@ -62,7 +62,7 @@ static uint32_t mutex_self(void)
 	return tw_me->id + 1;
 }
 
-/* The caller holds it already. */
+/* The caller already holds the mutex. */
 static int mutex_again(struct pt_mutex *m)
 {
 	if (m->kind == PTHREAD_MUTEX_ERRORCHECK)
@@ -230,7 +230,7 @@ int tw_pthread_spin_unlock(pthread_spinlock_t *spin)
 
 #define ONCE_DONE 0x80000000u
 
-/* Who finds it done needs the lock as well: what was done is seen after an acquire. */
+/* If it is done, the lock is still taken: its acquire makes the results visible. */
 int tw_pthread_once(pthread_once_t *once, void (*function)(void))
 {
 	uint32_t *word = (uint32_t *)(void *)once;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* rwlock.c - read-write locks.  Readers come before writers, as in the C library: a reader may lock again. */
+/* rwlock.c - read-write locks.  Readers have priority, as in the C library: a reader may lock again. */
 #include <errno.h>
 
 #include "runtime/pthreads/pthreads.h"
 
 struct pt_rwlock {
-	uint32_t readers; /* all under the lock of its wait queue */
-	uint32_t writer;  /* processor + 1; 0: nobody */
+	uint32_t readers; /* all fields: under the lock of its wait queue */
+	uint32_t writer;  /* processor + 1; 0: none */
 };
 _Static_assert(sizeof(struct pt_rwlock) <= sizeof(pthread_rwlock_t), "it fits");
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* self.c - what is for the caller's own thread only; of others it is nothing. */
+/* self.c - functions that only affect the caller's own thread. */
 #include "runtime/pthreads/pthreads.h"
 
-/* Where and how threads run is `tweed run`'s: hints about others are nothing. */
+/* `tweed run` decides where and how threads run: for other threads, such hints have no effect. */
 #define HINT(name, parameters, ...)                                                                                    \
 	int tw_##name parameters                                                                                       \
 	{                                                                                                              \
@@ -13,7 +13,7 @@ HINT(pthread_setschedparam, (pthread_t thread, int policy, const struct sched_pa
 HINT(pthread_setschedprio, (pthread_t thread, int priority), thread, priority)
 HINT(pthread_setname_np, (pthread_t thread, const char *name), thread, name)
 
-/* What is asked about others is as of the caller. */
+/* Queries about other threads return the caller's values. */
 #define ASK(name, parameters, ...)                                                                                     \
 	int tw_##name parameters                                                                                       \
 	{                                                                                                              \

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* thread.c - threads of a program: each is run by a processor that has none.
+/* thread.c - a program's threads: each is run by a processor without one.
  *
- * Processor 0 runs main(); a processor takes a thread by an order, and another one when that has ended and was joined or detached.  A
- * thread's pthread_t is the C library's own for the thread that runs it (runtime/threads/stack.c): the address of its descriptor, which is in
- * shared memory and so differs between processors. */
+ * Processor 0 runs main().  A processor runs a thread by an order, and another one when that thread has ended and was
+ * joined or detached.  A thread's pthread_t is the C library's own for the thread that runs it
+ * (runtime/threads/stack.c): the address of its descriptor, which is in shared memory and so differs between
+ * processors. */
 #include <errno.h>
 #include <link.h>
 #include <setjmp.h>
@@ -17,28 +18,28 @@
 #include "core/memory/globals.h"
 #include "runtime/pthreads/pthreads.h"
 
-#define THREAD_DETACHED_NS 2000000000u /* for how long a detached thread's end is awaited */
+#define THREAD_DETACHED_NS 2000000000u /* how long to wait for a detached thread's end */
 
-/* In shared memory, under the table's lock, but for @self. */
+/* In shared memory, under the table's lock, except @self. */
 struct thread {
 	_Alignas(64) pthread_t self; /* written once, before the job's first barrier */
 	uint64_t orders;             /* given to the processor; processor 0 began with one */
-	void *(*start)(void *arg);   /* NULL: leave */
+	void *(*start)(void *arg);   /* NULL: end */
 	void *arg, *result;
-	bool busy; /* has a thread, which was not joined */
+	bool busy; /* has a thread that was not joined */
 	bool ended, detached;
 };
 
 struct thread_handles {
-	tw_flag_t go, done; /* how many orders were given, and carried out */
+	tw_flag_t go, done; /* number of orders given, and of those completed */
 };
 
 static struct thread *threads;
 static struct thread_handles *handles; /* private */
 static struct {
-	bool open; /* the others have been let go from the job's first barrier */
+	bool open; /* the others have been released from the job's first barrier */
 	void *result;
-	void *frame; /* of what called the thread's function; NULL in main's */
+	void *frame; /* of the caller of the thread's function; NULL in main's */
 	jmp_buf end;
 	__pthread_unwind_buf_t *cleanup; /* pthread_cleanup_push, in C */
 } here;
@@ -58,7 +59,7 @@ static void threads_unlock(struct tw_wait_queue *queue)
 	tw_wait_queue_unlock(queue);
 }
 
-/* The processor that has it; thread_count(): none. */
+/* The processor that runs @thread; thread_count(): none. */
 static unsigned thread_find(pthread_t thread)
 {
 	unsigned k = 0;
@@ -85,7 +86,7 @@ size_t th_kind_open(void)
 	return 0;
 }
 
-/* Processor 0, before others are at work. */
+/* On processor 0, before others run threads. */
 static void threads_open(void)
 {
 	if (here.open || tw_id())
@@ -99,7 +100,7 @@ static void threads_open(void)
 
 /* ---- a thread's life --------------------------------------------------------------------------------------------- */
 
-/* Thread-local variables of the program, as they begin. */
+/* Set the program's thread-local variables to their initial values. */
 static int thread_fresh(struct dl_phdr_info *info, size_t bytes, void *arg)
 {
 	(void)bytes;
@@ -111,7 +112,7 @@ static int thread_fresh(struct dl_phdr_info *info, size_t bytes, void *arg)
 		memcpy(info->dlpi_tls_data, (const void *)(info->dlpi_addr + part->p_vaddr), part->p_filesz);
 		memset((char *)info->dlpi_tls_data + part->p_filesz, 0, part->p_memsz - part->p_filesz);
 	}
-	return 1; /* the program is the first; libraries' variables are theirs */
+	return 1; /* the program is the first entry; libraries keep their variables */
 }
 
 static void thread_end(uint64_t order)
@@ -185,7 +186,8 @@ void th_kind_exit(int status)
 
 /* ---- create, join, detach ---------------------------------------------------------------------------------------- */
 
-/* Take a processor that has no thread, for @start.  Returns it; 0: there is none, and *@may_come whether one will soon have lost its. */
+/* Find a processor without a thread, for @start.  Returns it; 0: none, and in *@may_come whether a thread will end
+ * soon. */
 static unsigned thread_take(void *(*start)(void *arg), void *arg, bool detached, bool *may_come)
 {
 	unsigned k = 1;
@@ -245,7 +247,7 @@ int tw_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*sta
 	return 0;
 }
 
-/* @until: as of tw_wait_until; 1 has passed. */
+/* @until: as in tw_wait_until; 1 has passed. */
 static int thread_join(pthread_t thread, void **result, uint64_t until, int late)
 {
 	if (!pt_leave())
@@ -310,7 +312,7 @@ int tw_pthread_detach(pthread_t thread)
 
 /* ---- exit -------------------------------------------------------------------------------------------------------- */
 
-/* As pthread_cleanup_push uses them in C: the C library's have lists of its own. */
+/* For pthread_cleanup_push in C: the C library's functions use lists of their own. */
 void tw_pthread_register_cancel(__pthread_unwind_buf_t *buffer)
 {
 	buffer->__pad[0] = here.cleanup;
@@ -322,7 +324,7 @@ void tw_pthread_unregister_cancel(__pthread_unwind_buf_t *buffer)
 	here.cleanup = buffer->__pad[0];
 }
 
-/* The end of main's thread is that of the program when the others have ended. */
+/* After the end of main's thread, the program ends when the other threads have ended. */
 static void __attribute__((noreturn)) main_end(void)
 {
 	unsigned round = 0;
@@ -334,7 +336,7 @@ static void __attribute__((noreturn)) main_end(void)
 	exit(0);
 }
 
-/* The C library's buffer ends before the signals' mask, which was not saved. */
+/* The C library's buffer ends before the signal mask, which was not saved. */
 static void __attribute__((noreturn)) exit_to(const __pthread_unwind_buf_t *buffer)
 {
 	jmp_buf to;
@@ -344,7 +346,7 @@ static void __attribute__((noreturn)) exit_to(const __pthread_unwind_buf_t *buff
 	longjmp(to, 1);
 }
 
-/* Goes up from the thread's last frame; C++'s destructors run between. */
+/* Unwind from the thread's last frame; C++'s destructors run in between. */
 static _Unwind_Reason_Code exit_step(int version, _Unwind_Action actions, _Unwind_Exception_Class class,
                                      struct _Unwind_Exception *exception, struct _Unwind_Context *context, void *arg)
 {

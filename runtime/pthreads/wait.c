@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* wait.c - what all objects need. */
+/* wait.c - functions for all objects. */
 #include "runtime/pthreads/pthreads.h"
 
 void pt_objects_open(void)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* announce.c - what the compilers call just before each store, and at each basic block of programs that poll.
+/* announce.c - the functions that compilers call before each store, and in each basic block of programs that poll.
  *
- * The names are those of the kernel's address sanitizer and of its coverage: `tweed cc` asks for that instrumentation,
- * without loads, globals and stack.  None of this is in libtweed: a program that is not built by `tweed cc` lacks
- * tw_stores_runtime, and can be told apart. */
+ * Their names are those of the kernel's address sanitizer and of its coverage: `tweed cc` requests that
+ * instrumentation, without loads, globals and stack.  None of this is in libtweed: a program that was not built by
+ * `tweed cc` lacks tw_stores_runtime, which distinguishes it. */
 #include "core/coherence/shootdown.h"
 #include "core/memory/stores.h"
 
@@ -33,7 +33,7 @@ void __asan_storeN_noabort(const void *ptr, size_t bytes)
 		tw_stores_add(ptr, bytes);
 }
 
-/* Sources of library calls that the compiler knows, and calls that do not return: of no interest. */
+/* Sources of library calls that the compiler knows, and calls that do not return: ignored. */
 void __asan_loadN_noabort(const void *ptr, size_t bytes);
 void __asan_loadN_noabort(const void *ptr, size_t bytes)
 {

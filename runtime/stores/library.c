@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* library.c - the C library's functions that store into the caller's memory, announced.
  *
- * Bytes are announced after the call where only its result tells how many there are: there is no hook in between. */
+ * Where only the result shows how many bytes were stored, they are announced after the call: no hook runs in
+ * between. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -142,7 +143,7 @@ int __wrap_snprintf(char *restrict to, size_t room, const char *restrict format,
 	return n;
 }
 
-/* Byte by byte: the line may contain zeros, so the result would not tell its length. */
+/* Byte by byte: the line may contain zeros, so its length could not be computed from the result. */
 char *__wrap_fgets(char *restrict to, int room, FILE *restrict f)
 {
 	int n = 0, c = '\0';
@@ -158,7 +159,7 @@ char *__wrap_fgets(char *restrict to, int room, FILE *restrict f)
 	return failed ? NULL : to;
 }
 
-/* All that it may store. */
+/* All bytes that it may store. */
 void __wrap_qsort(void *base, size_t n, size_t bytes, int (*compare)(const void *, const void *))
 {
 	__real_qsort(base, n, bytes, compare);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* scan.c - scanf and its kin, announced: what a conversion has stored is known from its format after the call. */
+/* scan.c - scanf and its kin, announced: after the call, the format shows what each conversion has stored. */
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -19,7 +19,7 @@ struct conversion {
 	char kind;
 };
 
-/* @at: past the percent sign.  Returns where the format goes on. */
+/* @at: after the percent sign.  Returns where the format continues. */
 static const char *scan_parse(const char *at, bool gnu, struct conversion *c)
 {
 	*c = (struct conversion){0};
@@ -65,7 +65,7 @@ static size_t scan_number(const struct conversion *c)
 	}
 }
 
-/* How many bytes has a conversion stored at @ptr? */
+/* The number of bytes that a conversion has stored at @ptr. */
 static size_t scan_stored(const struct conversion *c, const void *ptr)
 {
 	bool wide = c->size[0] == 'l' || c->kind == 'S' || c->kind == 'C';
@@ -80,7 +80,7 @@ static size_t scan_stored(const struct conversion *c, const void *ptr)
 	return scan_number(c);
 }
 
-/* The first @assigned conversions of @format have stored. */
+/* Announce what the first @assigned conversions of @format have stored. */
 static void scan_announce(const char *format, bool gnu, int assigned, va_list ap)
 {
 	struct conversion c;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* wrapped.h - the C library's functions that `tweed cc` replaces by ones that announce what they store: the linker's --wrap. */
+/* wrapped.h - the C library's functions that `tweed cc` replaces, by the linker's --wrap, by ones that announce their
+ * stores. */
 #ifndef TW_RUNTIME_STORES_WRAPPED_H
 #define TW_RUNTIME_STORES_WRAPPED_H
 

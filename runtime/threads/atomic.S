@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* atomic.S - calls from the middle of compiled code, which keep every register: what our assembler puts in (as.c).  The
- * red zone has been stepped over. */
+/* atomic.S - calls from the middle of compiled code that preserve every register; tools/compile/as.c inserts them.  The
+ * caller has skipped the red zone. */
 #if defined(__linux__) && defined(__ELF__)
 	.section .note.GNU-stack,"",@progbits
 #endif
 	.text
 
-#define STATE_BYTES 4096	/* of xsave without AMX's tiles, and some */
+#define STATE_BYTES 4096	/* of xsave without AMX's tiles, with a reserve */
 #define STATE_PARTS 0xe7
 
-/* All registers but rsp are as before on return; flags, too. */
+/* On return, all registers except rsp are unchanged, and so are the flags. */
 	.macro	KEEP name function
 	.globl	\name
 	.type	\name, @function
@@ -35,7 +35,7 @@
 	sub	$STATE_BYTES, %rsp
 	and	$-64, %rsp
 	xor	%eax, %eax
-	mov	%rax, 512(%rsp)		/* the header, whose rest xsave leaves as it is */
+	mov	%rax, 512(%rsp)		/* the header; xsave does not write the rest of it */
 	mov	%rax, 520(%rsp)
 	mov	%rax, 528(%rsp)
 	mov	%rax, 536(%rsp)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* atomic.c - atomic operations.
  *
- * With -fno-inline-atomics gcc calls a function for each atomic operation of C, C++ and OpenMP, which is here; so
- * are libatomic's, whose locks and instructions are of one process.  What gcc still puts in line (flush, __sync_...,
- * assembler in the source) our assembler replaces or brackets (as.c).
+ * With -fno-inline-atomics gcc calls a function for each atomic operation of C, C++ and OpenMP.  These functions are
+ * here, as are libatomic's, whose own locks and instructions only work inside one process.  Tweed's assembler replaces
+ * or encloses what gcc still generates inline: flush, __sync_..., assembler in the source (tools/compile/as.c).
  *
- * Where one node is at work the processor's own instruction does it.  Between nodes the word's lock is taken, and the operation is
- * done on memory like any other: whatever the protocol, it takes effect once, and what was stored before it is seen by
- * whoever operates on the word later. */
+ * When all data is used on one node only, the processor's own instruction executes the operation.  Between nodes the
+ * word's lock is taken, and the operation accesses memory normally.  So under every protocol it takes effect once, and
+ * what was stored before it is visible to later operations on the word. */
 #include <string.h>
 
 #include "core/coherence/polled.h"
@@ -18,10 +18,11 @@ static tw_lock_t atomic_lock(const volatile void *ptr)
 	return th_locks.word[((uintptr_t)ptr / 16 * 0x9e3779b97f4a7c15u) >> 58];
 }
 
-/* Of inline ones: the lock that the bracket holds. */
+/* For inline ones: the lock held between begin and end. */
 static tw_lock_t atomic_held;
 
-/* tw_threads_atomic_begin, tw_threads_atomic_end - around an instruction at @ptr; called with all registers kept (atomic.S). */
+/* tw_threads_atomic_begin, tw_threads_atomic_end - enclose an instruction at @ptr; called with all registers preserved
+ * (atomic.S). */
 void th_atomic_begin(const void *ptr);
 void th_atomic_end(void);
 
@@ -52,14 +53,14 @@ static void fence_leave(void)
 	tw_lock_release(th_locks.fence);
 }
 
-/* On the own stack, whose pages are pinned, nobody waits. */
+/* No thread waits for a variable of its own stack, whose pages are pinned. */
 static const void *fence_flag(const void *ptr)
 {
 	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
 	return (uintptr_t)ptr - here < th_stack_bytes() ? NULL : ptr;
 }
 
-/* Both ends of a happens-before: who has fenced before this one sees what was stored before it. */
+/* Both ends of a happens-before relation: what was stored before an earlier fence is visible after this one. */
 void th_fence(const void *ptr)
 {
 	static const struct tw_fence fence = {.enter = fence_enter, .leave = fence_leave};
@@ -71,7 +72,7 @@ void th_fence(const void *ptr)
 		__atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
-/* @near: the processor's own operation; @away: the same as plain C on *p. */
+/* @near: the processor's own operation; @away: the same in plain C on *p. */
 #define ATOMIC(near, away)                                                                                             \
 	do {                                                                                                           \
 		if (!th_far) {                                                                                         \
@@ -84,7 +85,7 @@ void th_fence(const void *ptr)
 		tw_lock_release(atomic_lock(p));                                                                       \
 	} while (0)
 
-/* The compiler has declarations of its own for these names. */
+/* The compiler has its own declarations of these names. */
 #define ATOMIC_NAME(name, bytes) __asm__("__atomic_" #name "_" #bytes)
 
 #define ATOMIC_FETCH(type, bytes, name, op)                                                                            \
@@ -158,7 +159,7 @@ ATOMIC_SIZE(uint64_t, 8)
 #if defined(__x86_64__)
 __extension__ typedef unsigned __int128 atomic_wide;
 
-/* Returns what was there. */
+/* Returns the previous value. */
 static atomic_wide wide_cas(volatile atomic_wide *p, atomic_wide expected, atomic_wide v)
 {
 	uint64_t low = (uint64_t)expected, high = (uint64_t)(expected >> 64);
@@ -210,7 +211,7 @@ WIDE_FETCH(sub, old - v)
 WIDE_FETCH(and, old &v)
 WIDE_FETCH(or, old | v)
 WIDE_FETCH(xor, old ^ v)
-WIDE_FETCH(nand, ~(old & v))
+WIDE_FETCH(nand, ~(old &v))
 
 atomic_wide th_load_16(const volatile atomic_wide *p, int order) ATOMIC_NAME(load, 16);
 atomic_wide th_load_16(const volatile atomic_wide *p, int order)
@@ -254,9 +255,9 @@ bool th_compare_exchange_16(volatile atomic_wide *p, atomic_wide *expected, atom
 	return old == wanted;
 }
 
-/* ---- objects of any size, which are no such element: under the lock of their beginning, also inside a node ---- */
+/* ---- objects of any other size: under the lock of their first byte, also inside a node ---- */
 
-/* @n when an operation above is for it, else 0. */
+/* @n if an operation above handles it, else 0. */
 static size_t any_element(size_t n, const volatile void *p)
 {
 	return n - 1 < 16 && !(n & (n - 1)) && !((uintptr_t)p & (n - 1)) ? n : 0;
@@ -265,18 +266,28 @@ static size_t any_element(size_t n, const volatile void *p)
 /* @each(type, bytes) for an element, else @away. */
 #define ANY(n, p, each, away)                                                                                          \
 	switch (any_element(n, p)) {                                                                                   \
-	case 1: each(uint8_t, 1); break;                                                                               \
-	case 2: each(uint16_t, 2); break;                                                                              \
-	case 4: each(uint32_t, 4); break;                                                                              \
-	case 8: each(uint64_t, 8); break;                                                                              \
-	case 16: each(atomic_wide, 16); break;                                                                         \
+	case 1:                                                                                                        \
+		each(uint8_t, 1);                                                                                      \
+		break;                                                                                                 \
+	case 2:                                                                                                        \
+		each(uint16_t, 2);                                                                                     \
+		break;                                                                                                 \
+	case 4:                                                                                                        \
+		each(uint32_t, 4);                                                                                     \
+		break;                                                                                                 \
+	case 8:                                                                                                        \
+		each(uint64_t, 8);                                                                                     \
+		break;                                                                                                 \
+	case 16:                                                                                                       \
+		each(atomic_wide, 16);                                                                                 \
+		break;                                                                                                 \
 	default:                                                                                                       \
 		any_begin(p);                                                                                          \
 		away;                                                                                                  \
 		any_end(p);                                                                                            \
 	}
 
-/* The lock of the object at @p.  None before the job and in a child of fork: there one thread is all. */
+/* The lock of the object at @p.  None before the job and in a child of fork: there only one thread exists. */
 static tw_lock_t any_lock(const volatile void *p)
 {
 	return tw_me ? atomic_lock(p) : (tw_lock_t){0};
@@ -324,8 +335,8 @@ void th_exchange_any(size_t n, void *p, const void *from, void *to, int order)
 #undef EACH
 }
 
-bool th_compare_exchange_any(size_t n, void *p, void *expected, const void *from, int success, int failure)
-    __asm__("__atomic_compare_exchange");
+bool th_compare_exchange_any(size_t n, void *p, void *expected, const void *from, int success,
+                             int failure) __asm__("__atomic_compare_exchange");
 bool th_compare_exchange_any(size_t n, void *p, void *expected, const void *from, int success, int failure)
 {
 	bool equal;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* files.c - descriptors of another processor: each has its own, though the program takes them for one process's.
+/* files.c - descriptors of another processor: each processor has its own, but the program treats them as one process's.
  *
- * A call that finds none under a number looks whether another processor of the job, on this host, has it: then the program is wrong
- * here, and would lose what it reads or writes. */
+ * When a call finds no open descriptor, this checks whether another processor of the job, on this host, has that number
+ * open.  If so, the program would lose what it reads or writes: the job ends. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +30,7 @@ static pid_t files_parent(pid_t pid)
 	return name_end && sscanf(name_end, ") %*c %d", &parent) == 1 ? (pid_t)parent : 0;
 }
 
-/* What @fd of @pid is, in @what; false: nothing, or we may not know. */
+/* Describe @fd of @pid in @what; false: it is closed, or access is denied. */
 static bool files_is(pid_t pid, int fd, char *what, size_t bytes)
 {
 	char path[64];
@@ -41,7 +41,8 @@ static bool files_is(pid_t pid, int fd, char *what, size_t bytes)
 	return n > 0;
 }
 
-/* Processors are children of agents, and agents of the launcher, or of what a remote shell started. */
+/* Processors are children of agents; agents are children of the launcher, or of a process that a remote shell
+ * started. */
 static void files_foreign(int fd)
 {
 	pid_t agent = getppid(), launcher = files_parent(agent);

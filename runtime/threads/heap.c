@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* heap.c - malloc and its kin (runtime/shared_heap.c), called with enough pinned stack: they may talk to other nodes. */
+/* heap.c - malloc and its kin (runtime/shared_heap.c), called with enough pinned stack, because they may
+ * communicate. */
 #include "runtime/threads/support.h"
 
 /* The linker makes __real_NAME the library's NAME, and the program's NAME __wrap_NAME (tools/compile/cc.c). */

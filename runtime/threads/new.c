@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* new.c - C++'s operators new and delete, which the C++ library calls as well: shared memory, as of malloc; and what guards the
- * initialization of a function's static variable. */
+/* new.c - C++'s operators new and delete, which the C++ library calls, too: shared memory, as malloc; and the functions
+ * around the initialization of a function's static variable (__cxa_guard_...). */
 #include <stdlib.h>
 
 #include "runtime/threads/support.h"
@@ -48,7 +48,7 @@ DELETE(daPvmSt11align_val_t, (void *ptr))
 DELETE(dlPvRKSt9nothrow_t, (void *ptr))
 DELETE(daPvRKSt9nothrow_t, (void *ptr))
 
-/* The compiler looks at the first byte, by an atomic operation: not 0, it is done. */
+/* Compiled code reads the first byte atomically; not 0: initialized. */
 struct new_guard {
 	uint8_t done;
 	uint32_t lock; /* th_lock_in: held from acquire to release */

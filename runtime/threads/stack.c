@@ -2,13 +2,13 @@
 /* stack.c - the thread that runs the program, and the process around it.
  *
  * The program runs in a second thread of each processor, whose stack is shared memory.  The C library keeps a thread's
- * variables at the top of its stack, so they are shared as well, and at different addresses: what others get by a
- * pointer (copyin) is right.  The part of the stack in use, and some below, is pinned: no library function, and nothing of
- * Tweed, ever faults on its own stack.
+ * variables at the top of its stack, so they are shared, too, and at different addresses on each processor: pointers to
+ * them (copyin) are valid everywhere.  The part of the stack in use, and some below it, is pinned: neither library
+ * functions nor Tweed ever fault on their own stack.
  *
- * The first thread joins the job, and leaves it: the shared space is unmapped at the end, and with it the stack of
- * the thread that called exit().  So that thread waits, without touching memory of its own, until the first one has left the
- * job and has put a private copy of the stack in the stack's place. */
+ * The first thread joins the job and leaves it.  Leaving unmaps the shared space, and with it the stack of the thread
+ * that called exit().  So that thread waits, without accessing memory, until the first thread has left the job and has
+ * put a private copy of the stack in the stack's place. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -32,21 +32,21 @@
 #include "sync/sync.h"
 #include "runtime/threads/support.h"
 
-#define STACK_BYTES  ((size_t)8 << 20)   /* at least, unless told otherwise */
-#define STACK_FIRST  ((size_t)192 << 10) /* pinned from the beginning, below thread-local variables */
+#define STACK_BYTES  ((size_t)8 << 20)   /* the minimum, unless specified otherwise */
+#define STACK_FIRST  ((size_t)192 << 10) /* initially pinned, below thread-local variables */
 #define STACK_SIGNAL ((size_t)256 << 10) /* private: for fault handlers */
 
 char *th_stack_pinned;
 
 static struct {
 	char *base;
-	size_t bytes, tls;      /* tls: of them, for thread-local variables, at the top */
-	char *kept_from;        /* what must be kept of it at the end */
+	size_t bytes, tls;      /* tls: the part for thread-local variables, at the top */
+	char *kept_from;        /* start of the part to preserve at the end */
 	_Atomic uint32_t stage; /* STAGE_... */
 	int argc;
 	char **argv, **environment;
 	bool leaving;
-	int status; /* what exit() was called with */
+	int status; /* the argument of exit() */
 } stack;
 enum { STAGE_RUNS, STAGE_ENDS, STAGE_LEFT, STAGE_FORKS };
 
@@ -56,7 +56,7 @@ static struct {
 		void *at;
 		size_t bytes;
 	} tls;      /* of the program's thread */
-	char *self; /* what the C library knows of it */
+	char *self; /* the C library's thread descriptor */
 	pid_t child;
 	int error;
 } forking;
@@ -74,12 +74,12 @@ void th_stack_extend(char *below)
 	low = TW_MAX(low - STACK_FIRST / 2, stack.base);
 	if (low >= th_stack_pinned)
 		return; /* the program is about to overflow it */
-	/* Faults now, from here, are the program's own: those in the middle of tw_pin would be Tweed's. */
+	/* Cause the faults here, where they are the program's; inside tw_pin they would be Tweed's. */
 	for (volatile char *at = low; at < th_stack_pinned; at += page)
 		*at = *at;
 	int error = tw_pin(low, (size_t)(th_stack_pinned - low));
 	while (error && tw_me->id)
-		pause(); /* until the job ends: one sentence is enough */
+		pause(); /* until the job ends: one processor prints the sentence */
 	if (error && tw_me->config.race)
 		th_refuse("races are not looked for in programs with threads, whose stacks are pinned: leave --race "
 		          "(TWEED_RACE) "
@@ -121,7 +121,7 @@ static void stack_create(size_t bytes)
 	stack.base = tw_aligned_alloc(align, stack.bytes);
 	if (!stack.base)
 		th_refuse("no %zu bytes are left of TWEED_MEMORY for a stack: raise it", stack.bytes);
-	/* Before anything is touched: a home that is only tentative (TWEED_HOME=after-init) could not be pinned. */
+	/* Before any access: a page whose home is still tentative (TWEED_HOME=after-init) could not be pinned. */
 	tw_home_set(stack.base, stack.bytes, tw_node());
 	th_stack_pinned = stack.base + stack.bytes;
 	th_stack_extend(th_stack_pinned - STACK_FIRST / 2 - stack.tls);
@@ -129,7 +129,8 @@ static void stack_create(size_t bytes)
 
 /* ---- the program's thread ---------------------------------------------------------------------------------------- */
 
-/* Let the first thread leave the job, and wait until it has: from the first store on, this thread uses registers only. */
+/* Let the first thread leave the job, and wait until it has.  From the first store on, this thread uses only
+ * registers. */
 static void stack_hand_over(void)
 {
 	sigset_t all;
@@ -160,7 +161,7 @@ static void stack_hand_over(void)
 	                 : "rax", "rcx", "rdx", "rsi", "rdi", "r10", "r11", "memory", "cc");
 }
 
-/* The kernel is not to write into the stack at times of its own. */
+/* The kernel must not write to the stack on its own. */
 static void stack_no_rseq(void)
 {
 	extern const ptrdiff_t __rseq_offset __attribute__((weak));
@@ -207,7 +208,7 @@ static void stack_start(void)
 		th_refuse("cannot start a thread with a stack of %zu bytes: %s", stack.bytes, strerror(error));
 }
 
-/* ---- what the two threads tell each other ------------------------------------------------------------------------ */
+/* ---- stages of the two threads ----------------------------------------------------------------------------------- */
 
 static void stack_say(uint32_t stage)
 {
@@ -222,7 +223,7 @@ static void stack_wait(uint32_t stage)
 
 /* ---- children ---------------------------------------------------------------------------------------------------- */
 
-/* The program's thread_local variables, where this thread has them. */
+/* The program's thread_local variables in this thread. */
 static int fork_own_tls(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct fork_tls *tls = arg;
@@ -234,8 +235,8 @@ static int fork_own_tls(struct dl_phdr_info *info, size_t size, void *arg)
 	return 1; /* the program is the first */
 }
 
-/* The C library's fork stores, in the child, to what it keeps at the top of each thread's stack, before any handler: these pages alone are
- * mapped in the child, and its parent's, until the copy has taken their place.  What was stored is undone. */
+/* In the child, the C library's fork stores into the top of each thread's stack before any handler runs.  These pages
+ * alone are mapped in the child, shared with its parent, until the copy replaces them; then the stores are undone. */
 static void fork_keep(bool keep)
 {
 	static char kept[8192];
@@ -249,7 +250,7 @@ static void fork_keep(bool keep)
 	madvise(page, (size_t)(stack.base + stack.bytes - page), keep ? MADV_DOFORK : MADV_DONTFORK);
 }
 
-/* The child goes on as the program's thread, on the copy of its stack. */
+/* The child continues as the program's thread, on the copy of its stack. */
 static void __attribute__((noreturn)) fork_go_on(const int ends[2])
 {
 	struct fork_tls own = {0};
@@ -266,7 +267,7 @@ static void __attribute__((noreturn)) fork_go_on(const int ends[2])
 	longjmp(forking.back, 1);
 }
 
-/* In the first thread, which is all that a child has.  The pipe's end tells that the copy is complete. */
+/* In the first thread, the only one that a child has.  The pipe's end means that the copy is complete. */
 static void fork_serve(void)
 {
 	int ends[2];
@@ -310,7 +311,7 @@ static pid_t fork_here(void)
 	return forking.child;
 }
 
-/* The program's, and libraries', in place of the C library's. */
+/* Replaces the C library's fork for the program and for libraries. */
 pid_t fork(void)
 {
 	static pid_t (*real)(void);
@@ -322,7 +323,7 @@ pid_t fork(void)
 
 /* ---- the first thread -------------------------------------------------------------------------------------------- */
 
-/* What the program's thread still needs of its stack. */
+/* The part of its stack that the program's thread still needs. */
 static void stack_leave(void)
 {
 	size_t bytes = (size_t)(stack.base + stack.bytes - stack.kept_from);
@@ -360,7 +361,7 @@ static void stack_exit(int status, void *arg)
 	stack.status = status;
 }
 
-/* exit(), in either thread, behind all of the program's own destructors: what is left are those of shared libraries. */
+/* exit(), in either thread, after all of the program's own destructors; those of shared libraries follow. */
 static void stack_end(void)
 {
 	if (!tw_me || tw_forked())
@@ -387,8 +388,8 @@ int __wrap_main(int argc, char **argv, char **environment)
 	return 0;
 }
 
-/* Each C++ source that includes <iostream> has a constructor that opens the streams of the C++ library, which are each
- * processor's own: the others do what it would do. */
+/* Each C++ source that includes <iostream> has a constructor that initializes the C++ library's streams.  They belong
+ * to each processor, so processors other than 0, which run no constructors, initialize them here. */
 static void stack_streams(void)
 {
 	static char init[16];
@@ -398,7 +399,7 @@ static void stack_streams(void)
 		open(init);
 }
 
-/* Before the program's own constructors, which only processor 0 runs. */
+/* Runs before the program's own constructors, which only processor 0 runs. */
 static void __attribute__((constructor(102))) stack_begin(void)
 {
 	tw_init(NULL, NULL);

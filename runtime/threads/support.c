@@ -49,7 +49,7 @@ void th_open(void)
 	th_files_open();
 }
 
-/* The number changes once: who reads 0, perhaps from an old copy, looks again with the lock of all names. */
+/* The number changes once.  A 0 may be read from an old copy, so it is read again with the lock of all names. */
 tw_lock_t th_lock_in(uint32_t *word)
 {
 	uint32_t number = *word & TH_NUMBER;

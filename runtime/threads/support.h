@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* threads.h - programs that were written for the threads of one process, on the processors of a job: what OpenMP's run-time
- * (openmp/) and that of POSIX threads (pthreads/) have in common.
+/* support.h - programs that were written for the threads of one process, on the processors of a job: shared by the
+ * run-times of OpenMP (runtime/openmp/) and of POSIX threads (runtime/pthreads/).
  *
- * Processor 0 runs main(), the others what their run-time finds for them.  Global variables, the heap and all stacks are shared memory.
- * What is declared here is private to the process: the linker's script leaves it out of the shared variables.  It is used by
- * the one thread that runs the program (stack.c). */
+ * Processor 0 runs main(); the others run what their run-time gives them.  Global variables, the heap and all stacks
+ * are shared memory.  Variables declared here are private to the process: the linker's script leaves them out of the
+ * shared variables.  Only the thread that runs the program (stack.c) uses them. */
 #ifndef TW_RUNTIME_THREADS_SUPPORT_H
 #define TW_RUNTIME_THREADS_SUPPORT_H
 
@@ -16,43 +16,46 @@
 #include "tweed/tweed.h"
 
 /* ---- what each run-time provides */
-/* th_kind_open - by each processor, when it has joined the job and before anything of the program runs.  Returns the bytes that a stack
- * should have; 0: what the shell's limit says. */
+/* th_kind_open - called by each processor after it has joined the job and before any part of the program runs.  Returns
+ * the size of a stack in bytes; 0: the shell's limit. */
 size_t th_kind_open(void);
-/* th_kind_work - by processors other than 0: do what is there to do, until the program ends. */
+/* th_kind_work - called by processors other than 0: run what there is, until the program ends. */
 void th_kind_work(void);
-/* th_kind_exit - exit(@status) was called.  Let the others return from th_kind_work; or end the job, where that cannot be. */
+/* th_kind_exit - exit(@status) was called.  Let the others return from th_kind_work, or end the job where that is
+ * impossible. */
 void th_kind_exit(int status);
 
-/* ---- threads.c */
-/* Locks, the same in all processors; made by th_open, collectively. */
+/* ---- support.c */
+/* Locks, the same on all processors; created by th_open, collectively. */
 struct th_locks {
 	tw_lock_t name, fence;
 	tw_lock_t word[64]; /* of atomic operations, by address */
 };
 extern struct th_locks th_locks;
 void th_open(void);
-/* th_far - may another node be at work on the same data?  Else the processor's own atomics do.  Kept by the run-time. */
+/* th_far - may another node use the same data?  If not, the processor's own atomics are used.  Maintained by the
+ * run-time. */
 extern bool th_far;
-/* th_lock_in - the lock whose number the program's variable @word holds, in shared memory.  0: there is none yet, and it is made.
- * The word's highest bit is the caller's. */
+/* th_lock_in - the lock whose number is in the program's variable @word, in shared memory.  0: none yet; it is created.
+ * The word's highest bit is free for the caller. */
 tw_lock_t th_lock_in(uint32_t *word);
-/* th_flush - what was printed before is seen before what others print from now on. */
+/* th_flush - flush output, so that it precedes what others print from now on. */
 void th_flush(void);
-/* th_end_job - the program's end, with other processors at work: everything ends, with that status. */
+/* th_end_job - end the job with @status, at the program's end, while other processors are busy. */
 void th_end_job(int status) __attribute__((noreturn));
 void th_refuse(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 
 /* ---- atomic.c */
-/* th_fence - a release and an acquire of everything.  The program's next instruction looks at @ptr; NULL: not known, or none. */
+/* th_fence - a release and an acquire of everything.  @ptr: what the program's next instruction reads; NULL: unknown,
+ * or nothing. */
 void th_fence(const void *ptr);
 
 /* ---- files.c */
-/* th_files_open - from now on, a call that is given another processor's descriptor ends the job with a sentence. */
+/* th_files_open - from now on, a call with another processor's descriptor ends the job with a sentence. */
 void th_files_open(void);
 
 /* ---- stack.c */
-/* th_stack_reserve - let the pinned part of the stack reach well below the caller's frame: called before everything that
+/* th_stack_reserve - extend the pinned part of the stack well below the caller's frame.  Called before everything that
  * may call Tweed. */
 #define TH_STACK_SLACK ((size_t)64 << 10)
 extern char *th_stack_pinned; /* lowest byte; NULL: not on such a stack */
@@ -63,7 +66,7 @@ static inline void th_stack_reserve(void)
 	if (here - TH_STACK_SLACK < th_stack_pinned)
 		th_stack_extend(here - TH_STACK_SLACK);
 }
-/* th_stack_bytes - how large each stack is. */
+/* th_stack_bytes - the size of each stack. */
 size_t th_stack_bytes(void);
 
 #endif

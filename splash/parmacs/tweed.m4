@@ -6,7 +6,7 @@ divert(-1)
 #	m4 -Ulen -Uindex PREFIX/share/tweed/tweed.m4 program.c.in > program.c
 #	tweed cc --parmacs --no-stores -O2 -o program program.c -lm
 #
-# What they expand to is in tweed/parmacs.h; how to build a suite, in doc/guide/splash.md.  The first line is for `m4 -P`, which knows
+# tweed/parmacs.h declares what they expand to; doc/guide/splash.md explains how to build a suite.  The first line is for `m4 -P`, which has
 # its own names only with a prefix: it opens a comment of C, which the last line closes.
 
 define(`TWEED_ENV', `
@@ -30,7 +30,7 @@ define(`MAIN_END', `{exit(0);}')
 define(`CREATE', `{tw_parmacs_create((void (*)(void))($1), ($2 + 0));}')
 define(`WAIT_FOR_END', `{tw_parmacs_join();}')
 
-# Callers leave the semicolon out.
+# Callers omit the semicolon.
 define(`G_MALLOC', `tw_parmacs_malloc($1);')
 define(`G_MALLOC_F', `tw_parmacs_malloc($1)')
 define(`NU_MALLOC', `tw_parmacs_malloc($1);')
@@ -70,7 +70,7 @@ define(`CONDVARWAIT', `{tw_parmacs_condition_wait(&($1), ($2));}')
 define(`CONDVARSIGNAL', `{tw_parmacs_condition_signal(&($1));}')
 define(`CONDVARBCAST', `{tw_parmacs_condition_broadcast(&($1));}')
 
-# Subscripts handed out one by one, 0 to $3, then -1 to each of $4 processors.
+# Subscripts are returned one by one, 0 to $3, then -1 to each of $4 processors.
 define(`GSDEC', `struct { tw_lock_t lock; long next; } $1;')
 define(`GSINIT', `{($1).lock = tw_lock_create(); ($1).next = 0;}')
 define(`GETSUB', `{tw_lock_acquire(($1).lock);
@@ -78,7 +78,7 @@ define(`GETSUB', `{tw_lock_acquire(($1).lock);
 ($1).next = ($1).next < ($3) + ($4) ? ($1).next + 1 : 0;
 tw_parmacs_unlock(($1).lock);}')
 
-# Locks order more than fences would.
+# Locks order more than fences do.
 define(`RELEASE_FENCE', `{;}')
 define(`ACQUIRE_FENCE', `{;}')
 define(`FULL_FENCE', `{;}')
@@ -124,6 +124,6 @@ define(`SPLASH4_ROI_END', `tw_parmacs_measure(0)')
 define(`GET_PID', `{($1) = tw_id();}')
 define(`GET_HOME', `{($1) = tw_node();}')
 
-# Words that Splash-4 uses, with -P, and other programs have for themselves.
+# Words that Splash-4 uses, with -P, and that other programs use as names of their own.
 ifdef(`m4_define', `', `undefine(`LOAD', `STORE', `CAS')')
 ifdef(`m4_define', `m4_divert(0)*/m4_undefine(`define', `divert', `dnl', `undefine', `ifdef')m4_dnl', `divert(0)*/dnl')

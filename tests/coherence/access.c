@@ -263,10 +263,10 @@ void coh_first_touch_race(struct suite *s)
 	suite_free(s, mem);
 }
 
-/* A notice that is under way when its receiver becomes the page's only user comes after the page was fetched: it must
- * not have the page, written since, fetched again.  Node 1 leaves the page with a last flush; node 2's writer, who
- * does not synchronize meanwhile (hence the rests), writes next, and its neighbour synchronizes and reads.  The home
- * is node 0. */
+/* A notice is in flight when its receiver becomes the page's only user, and arrives after the page was fetched: the
+ * page, written since, must not be fetched again.  Node 1 leaves the page with a last flush.  Node 2's writer, which
+ * does not synchronize meanwhile (hence the rests), writes next; its neighbour synchronizes and reads.  The home is
+ * node 0. */
 void coh_claim_under_notice(struct suite *s)
 {
 	enum { ROUNDS = 4 };
@@ -335,8 +335,8 @@ void coh_many_readers_chain(struct suite *s)
 	suite_free(s, (void *)(uintptr_t)page);
 }
 
-/* Processors take turns at the pages of a matrix, by rows and by columns, for some intervals each; then the turns grow longer, and
- * shorter again. */
+/* Processors take turns at the pages of a matrix, by rows and by columns, for some intervals each; then the turns
+ * grow longer, and shorter again. */
 void coh_turns(struct suite *s)
 {
 	enum { ROUNDS = 8, WORDS = 8 };
@@ -358,8 +358,8 @@ void coh_turns(struct suite *s)
 	suite_free(s, (void *)(uintptr_t)mem);
 }
 
-/* Steps that come again, each of which touches pages that lie apart and that all write; from the middle on, in another order, and some
- * of them no more. */
+/* Steps that come again.  Each touches pages that lie apart and that all write; from the middle on, in another
+ * order, and some of them not any more. */
 void coh_again(struct suite *s)
 {
 	enum { ROUNDS = 16, STEPS = 3, PLACES = 23, TOUCHES = 12, PAGES = STEPS * PLACES };

@@ -285,7 +285,7 @@ void coh_prefetch_anything(struct suite *s)
 	suite_free(s, mem);
 }
 
-/* A fault kills whoever blocks its signal. */
+/* A fault kills a process that blocks its signal. */
 static void pin_block(int how)
 {
 	sigset_t faults;

@@ -213,7 +213,7 @@ void coh_handles_in_memory(struct suite *s)
 	suite_free(s, bundle);
 }
 
-/* Objects made and destroyed by everybody while others use theirs. */
+/* All processors make and destroy objects while others use theirs. */
 void coh_create_anywhere(struct suite *s)
 {
 	struct cell {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* transport.c - conformance of transports: every promise and capability of tweed/driver/transport.h, asserted.
  *
- * Usage: transport [TRANSPORT [SEED [CASE]]]; by default shm, and sim with several seeds, every case.  Prints one line per case. */
+ * Usage: transport [TRANSPORT [SEED [CASE]]]; by default shm, and sim with several seeds, every case.  Prints one line
+ * per case. */
 #include "tests/conformance/transport.h"
 
 #include <errno.h>
@@ -76,7 +77,7 @@ struct run {
 	pid_t server[ENV_RANKS];
 };
 
-/* One processor for each rank as far as they go: short cases would else run on one, and never race. */
+/* Each rank on a processor of its own, as far as there are any: else short cases would run on one, and never race. */
 static void run_pin(unsigned rank)
 {
 	cpu_set_t all, one;
@@ -114,7 +115,7 @@ static struct tw_net_config run_config(const struct run *run, unsigned node, uns
 	                              .huge = test->huge};
 }
 
-/* In a process of its own, as the agent's is: serve @node until told to end. */
+/* In a process of its own, like the agent's: serve @node until SIGTERM. */
 static void run_server(const struct run *run, unsigned node)
 {
 	struct tw_net_config config = run_config(run, node, 0);
@@ -320,7 +321,10 @@ int main(int argc, char **argv)
 	check_list();
 	if (ops) {
 		char why[256];
-		ops->probe(why, sizeof(why)); /* what libraries load at first use, the processes of all cases inherit */
+		ops->probe(
+		    why,
+		    sizeof(
+		        why)); /* libraries that are loaded at first use are inherited by the processes of all cases */
 		run_all(ops, argc > 2 ? strtoull(argv[2], NULL, 0) : 1, argc > 3 ? argv[3] : NULL);
 	} else {
 		run_all(tw_transport_find("shm"), 0, NULL);

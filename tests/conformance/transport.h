@@ -17,7 +17,7 @@ struct env_shared {
 	_Atomic uint64_t stop;
 	_Atomic uint64_t word[16];
 	_Atomic uint64_t saw[ENV_RANKS][ENV_RANKS];
-	_Atomic uint32_t serving; /* servers that have said where they are */
+	_Atomic uint32_t serving; /* servers whose address is known */
 	struct tw_net_address address[ENV_RANKS];
 	struct tw_net_counts counts[ENV_RANKS]; /* of the servers, when they have ended */
 };
@@ -49,10 +49,11 @@ void env_fail(struct env *env, const char *format, ...) __attribute__((format(pr
 
 /* env_barrier - the first @ranks processes of the case (of a copy: its ranks), without the transport. */
 void env_barrier(struct env *env);
-/* env_more - collective: whether to do another round; false after @rounds, or when a second has passed since round 0. */
+/* env_more - collective: whether to do another round; false after @rounds, or when a second has passed since round
+ * 0. */
 bool env_more(struct env *env, unsigned round, unsigned rounds);
 
-/* env_rounds - how often to repeat: a twentieth of @rounds where every operation crosses a network. */
+/* env_rounds - @rounds, or a twentieth of it where every operation crosses a network. */
 static inline unsigned env_rounds(const struct env *env, unsigned rounds)
 {
 	return env->net->ops->serve ? rounds / 20 : rounds;

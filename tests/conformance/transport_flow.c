@@ -48,7 +48,7 @@ static void settle_at_last(struct env *env, struct tw_net_flow *flow)
 	ENV_CHECK(env, !flow->open && tw_net_settle(env->net, flow, false), "a settled flow is open");
 }
 
-/* Every length, there and back; what was settled is in the other's memory, as it was when it was started or since. */
+/* Every length, there and back; settled writes are in the other node's memory. */
 static void lengths(struct env *env)
 {
 	static const size_t lens[] = {1, 3, 4, 8, 9, 100, 4096, 5000, 16383, 16384, 32768, 70001, LONG};
@@ -126,7 +126,7 @@ static void atomics(struct env *env)
 	free(flow);
 }
 
-/* Started writes before a fence, and before a notify, are seen before what follows. */
+/* Started writes before a fence, and before a notify, are visible before later writes. */
 static void order(struct env *env)
 {
 	static uint64_t data[8192];
@@ -187,7 +187,8 @@ static void flows(struct env *env)
 	free(flow[1]);
 }
 
-/* All read much from the next one, again and again, and everyone sleeps at once: whoever has begun to answer is woken to go on. */
+/* All read much from the next node, again and again, and all sleep at once: a server that has begun to answer is woken
+ * to go on. */
 static void crossing(struct env *env)
 {
 	static unsigned char into[MUCH];

@@ -13,7 +13,7 @@
 
 #define AREA ((size_t)256 << 10) /* the area of a case at offset AREA of a node's memory */
 
-/* Every length and alignment lands in place and touches no neighbour; nothing lands on another node. */
+/* Writes of every length and alignment change their bytes alone, and nothing on another node. */
 static void placement(struct env *env)
 {
 	static const size_t lens[] = {0,  1,  2,   3,   4,   5,   6,   7,   8,    9,    15,   16,   17,   31,    63,
@@ -49,7 +49,7 @@ static void placement(struct env *env)
 		ENV_CHECK(env, env->net->base[i] == 0, "the own node's memory changed at %zu", i);
 }
 
-/* A store to where another node's memory is, if it is anywhere, is as a write: flushed, and read back. */
+/* A store to the address of another node's memory, if it has one, is as a write: flushed, and read back. */
 static void direct(struct env *env)
 {
 	if (env->rank != 0)
@@ -98,7 +98,7 @@ static void read_lengths(struct env *env)
 	}
 }
 
-/* More reads under way at once than any queue holds. */
+/* More reads in flight than any queue holds. */
 static void many_reads(struct env *env)
 {
 	static uint64_t back[1000];
@@ -206,8 +206,8 @@ static void atomics(struct env *env)
 	ENV_CHECK(env, atomic_load(&env->shared->word[0]) == 0, "swap lost a value, or gave one out twice");
 }
 
-/* Both halves of a word by all endpoints at once: neither disturbs the other; what has no result is done after flush, in order with
- * what has. */
+/* Both halves of a word by all endpoints at once: neither disturbs the other; atomics without a result are performed
+ * at flush, and in order with those that have one. */
 static void halves(struct env *env)
 {
 	const unsigned rounds = env_rounds(env, 1000);
@@ -288,7 +288,7 @@ static void refusals(struct env *env)
 	bad[6].lose = "2@1";
 	bad[7].lose = "1@1+1";
 	bad[8].stall = "1@1";
-	dup2(silent, STDERR_FILENO); /* their reasons are of no interest here */
+	dup2(silent, STDERR_FILENO); /* the reasons are not checked here */
 	for (unsigned i = 0; i < (strcmp(ops->name, "sim") == 0 ? 9u : 5u); i++)
 		ENV_CHECK(env, tw_net_open(ops, &bad[i], &net) == -EINVAL && net == env->net, "defect %u passes", i);
 	nowhere.address = NULL;
@@ -297,7 +297,7 @@ static void refusals(struct env *env)
 	close(silent);
 }
 
-/* Who does not hold the secret, or is connected already, is refused; the others are not disturbed. */
+/* Endpoints that do not hold the secret, or are connected already, are refused; the others are not disturbed. */
 static void strangers(struct env *env)
 {
 	struct tw_net_config config = env->net->config;
@@ -422,13 +422,13 @@ static void sim_stall(struct env *env)
 	if (env->node == 0) {
 		tw_net_write64(env->net, 1, AREA, 7);
 		tw_net_flush(env->net, 1);
-		ENV_CHECK(env, tw_time_ns() - begun >= 300000000, "a flush came through");
+		ENV_CHECK(env, tw_time_ns() - begun >= 300000000, "a flush did not wait");
 	}
 	env_barrier(env);
 	ENV_CHECK(env, env->node == 0 || env_load(env, AREA) == 7, "the write was lost");
 }
 
-/* A lost node: writes vanish, and whoever waits for it ends with a sentence. */
+/* A lost node: writes vanish, and a process that waits for it ends with a sentence. */
 static void sim_lose(struct env *env)
 {
 	struct tw_net_config config = env->net->config;
@@ -446,10 +446,10 @@ static void sim_lose(struct env *env)
 			_exit(77);
 		}
 		waitpid(child, &status, 0);
-		ENV_CHECK(env, WIFEXITED(status) && WEXITSTATUS(status) != 77, "a flush came back");
+		ENV_CHECK(env, WIFEXITED(status) && WEXITSTATUS(status) != 77, "a flush returned");
 	}
 	env_barrier(env);
-	ENV_CHECK(env, env->node == 0 || env_load(env, AREA) == 0, "the write came through");
+	ENV_CHECK(env, env->node == 0 || env_load(env, AREA) == 0, "the write arrived");
 	close(silent);
 }
 

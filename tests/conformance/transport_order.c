@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* transport_order.c - when writes are seen, and in what order; with must-fail controls: what is not promised does happen
- * under sim, so the cases can fail. */
+/* transport_order.c - when writes are visible, and in what order; with controls that must fail: what is not promised
+ * does happen under sim, so the cases can fail. */
 #include "tests/conformance/transport.h"
 
 #include <string.h>
@@ -51,7 +51,7 @@ static void flush_visible(struct env *env)
 	}
 }
 
-/* With a thread for it, writes and messages' bells arrive though no call follows, and operations go on beside that thread. */
+/* With asynchronous progress, writes and bells arrive though no call follows; operations work beside its thread. */
 static void async_visible(struct env *env)
 {
 	ENV_CHECK(env, tw_net_async(env->net) == 0, "no thread");
@@ -113,7 +113,7 @@ static void atomic_passing(struct env *env)
 	}
 }
 
-/* An aligned 8-byte write is whole for local loads, remote reads, and inside a copy of several words' length. */
+/* An aligned 8-byte write is whole to local loads, to remote reads, and inside a longer copy. */
 static void untorn(struct env *env)
 {
 	static char bytes[16];
@@ -300,7 +300,8 @@ static void cap_ordered(struct env *env)
 	ENV_CHECK(env, seen == 0, "reordered %lu times", seen);
 }
 
-/* The target counts its words up from the last to the first; a read that takes them in rising order finds none below the one before. */
+/* The target increments its words from the last to the first; a read in rising order finds none below the one before
+ * it. */
 static void cap_ascending(struct env *env)
 {
 	const unsigned n = 16; /* 128 bytes */
@@ -353,7 +354,7 @@ static void control_sb(struct env *env)
 {
 	uint64_t both = 0;
 
-	/* What shm shows is the processors' own store buffers, which tsan's bookkeeping between two accesses empties. */
+	/* shm shows the processors' store buffers, which tsan's bookkeeping between two accesses empties. */
 	if (strcmp(env->net->ops->name, "shm") == 0 && (TW_TSAN || sysconf(_SC_NPROCESSORS_ONLN) < 2))
 		return;
 	for (unsigned i = 0; i < 20 && !both; i++)

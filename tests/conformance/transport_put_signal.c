@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* transport_tell.c - what endpoints tell each other without a server. */
+/* transport_put_signal.c - puts with signal, from endpoint to endpoint without a server. */
 #include "tests/conformance/transport.h"
 
 #include <sched.h>
 #include <string.h>
 
-#define AREA    ((size_t)256 << 10)
-#define TOLD    AREA        /* the word that is told */
-#define WRITTEN (AREA + 8)  /* the word that is written */
-#define BEFORE  (AREA + 16) /* a word that is written before others are told or written */
-#define DATA    (AREA + 4096)
-#define MOST    ((size_t)32768)
-#define LATE_NS 20000000000u
+#define AREA     ((size_t)256 << 10)
+#define SIGNALED AREA        /* the word that a put with signal stores */
+#define WRITTEN  (AREA + 8)  /* the word that is written in its place if it is refused */
+#define BEFORE   (AREA + 16) /* a word that is written before either of them */
+#define DATA     (AREA + 4096)
+#define MOST     ((size_t)32768)
+#define LATE_NS  20000000000u
 
 static unsigned char data[MOST];
 
-/* What others tell may change the area.  False: this transport has nothing to test here. */
-static bool open_ears(struct env *env)
+/* Let puts with signal change the area.  False: the transport has none. */
+static bool open_area(struct env *env)
 {
 	env->net->signal_at = AREA;
 	env->net->signal_bytes = 4096 + MOST;
@@ -24,19 +24,19 @@ static bool open_ears(struct env *env)
 	return env->net->ops->put_signal;
 }
 
-static bool tell(struct env *env, uint64_t value, size_t len)
+static bool put(struct env *env, uint64_t value, size_t len)
 {
 	return tw_net_put_signal(
 	    env->net, 1, 0,
-	    &(struct tw_net_signal){.offset = DATA, .len = len, .local = data, .word = TOLD, .value = value});
+	    &(struct tw_net_signal){.offset = DATA, .len = len, .local = data, .word = SIGNALED, .value = value});
 }
 
-/* Until a message gets through: the way to rank 1 is found when both look. */
+/* Until a put is accepted: the connection to rank 1 is made when both poll. */
 static void signal_at_last(struct env *env, uint64_t value, size_t len)
 {
 	uint64_t until = tw_time_ns() + LATE_NS;
 
-	while (!tell(env, value, len)) {
+	while (!put(env, value, len)) {
 		env->net->ops->poll_signals(env->net);
 		tw_net_flush(env->net, 1);
 		ENV_CHECK(env, tw_time_ns() < until, "%zu bytes are refused for 20 s", len);
@@ -47,9 +47,9 @@ static void poll_until(struct env *env, uint64_t value)
 {
 	uint64_t until = tw_time_ns() + LATE_NS;
 
-	while (env_load(env, TOLD) < value) {
+	while (env_load(env, SIGNALED) < value) {
 		env->net->ops->poll_signals(env->net);
-		ENV_CHECK(env, tw_time_ns() < until, "%lu was not heard for 20 s", value);
+		ENV_CHECK(env, tw_time_ns() < until, "%lu did not arrive for 20 s", value);
 		sched_yield();
 	}
 }
@@ -60,10 +60,10 @@ static void fill(uint64_t round, size_t len)
 		data[i] = (unsigned char)(i * 3 + round);
 }
 
-/* The ears are open, and the first message has come; false: this transport tells nothing. */
+/* open_area, and the first put has arrived; false: the transport has no puts with signal. */
 static bool begin(struct env *env)
 {
-	if (!open_ears(env))
+	if (!open_area(env))
 		return false;
 	if (env->rank == 0)
 		signal_at_last(env, 1, 0);
@@ -72,12 +72,12 @@ static bool begin(struct env *env)
 	return true;
 }
 
-/* Told or written, in any mixture: data before the word, and what was written before what is told. */
+/* Put or written, in any mixture: data arrive before the word, and earlier writes before a put. */
 static void order(struct env *env)
 {
 	static const size_t lens[] = {0, 8, 1, 64, 4096, 100, 16000, 0, MOST};
 	unsigned rounds = 400;
-	uint64_t heard = 0;
+	uint64_t arrived = 0;
 
 	if (!begin(env))
 		return;
@@ -86,17 +86,17 @@ static void order(struct env *env)
 		fill(round, len);
 		if (env->rank == 0 && round % 5 == 0)
 			tw_net_write64(env->net, 1, BEFORE, round);
-		if (env->rank == 0 && !tell(env, round, len)) {
+		if (env->rank == 0 && !put(env, round, len)) {
 			if (len)
 				tw_net_write(env->net, 1, DATA, data, len);
 			tw_net_fence(env->net, 1);
 			tw_net_write64(env->net, 1, WRITTEN, round);
 			tw_net_notify(env->net, 1, 0);
 		}
-		while (env->rank == 1 && env_load(env, TOLD) < round && env_load(env, WRITTEN) < round)
+		while (env->rank == 1 && env_load(env, SIGNALED) < round && env_load(env, WRITTEN) < round)
 			env->net->ops->poll_signals(env->net);
 		if (env->rank == 1) {
-			heard += env_load(env, TOLD) == round;
+			arrived += env_load(env, SIGNALED) == round;
 			ENV_CHECK(env, env_load(env, BEFORE) == round / 5 * 5,
 			          "an earlier write is missing in round %lu", round);
 			ENV_CHECK(env, !memcmp(env->net->base + DATA, data, len), "data of round %lu, %zu bytes", round,
@@ -104,26 +104,27 @@ static void order(struct env *env)
 		}
 		env_barrier(env);
 	}
-	ENV_CHECK(env, env->rank == 0 || heard > 10, "only %lu rounds were told", heard);
+	ENV_CHECK(env, env->rank == 0 || arrived > 10, "only %lu rounds were puts with signal", arrived);
 }
 
-/* Who does not hear is told no more than so much, and holds nobody up; then all of it arrives, in order. */
-static void deaf(struct env *env)
+/* A peer that does not poll gets a limited number of puts, and does not delay the sender; then all arrive, in order. */
+static void busy_peer(struct env *env)
 {
 	if (!begin(env))
 		return;
 	for (unsigned round = 0; round < 20; round++) {
 		size_t len = round % 2 ? 4000 : 8;
-		uint64_t told = 1 + round * 1000ul;
+		uint64_t sent = 1 + round * 1000ul;
 
 		env_barrier(env);
 		if (env->rank == 0) {
 			uint64_t begun = tw_time_ns();
-			while (told < 1000 * (round + 1ul) && tell(env, told + 1, len))
-				told++;
-			ENV_CHECK(env, told < 500 + round * 1000ul, "%lu messages that nobody hears", told);
-			ENV_CHECK(env, tw_time_ns() - begun < 5000000000u, "telling has waited for who does not hear");
-			atomic_store(&env->shared->word[0], told);
+			while (sent < 1000 * (round + 1ul) && put(env, sent + 1, len))
+				sent++;
+			ENV_CHECK(env, sent < 500 + round * 1000ul, "%lu unacknowledged messages", sent);
+			ENV_CHECK(env, tw_time_ns() - begun < 5000000000u,
+			          "a put has waited for a peer that does not poll");
+			atomic_store(&env->shared->word[0], sent);
 		}
 		env_barrier(env);
 		if (env->rank == 1)
@@ -136,7 +137,7 @@ static void deaf(struct env *env)
 	}
 }
 
-/* Who sleeps is woken, though it has said so only after the other had heard the last time. */
+/* An endpoint that sleeps is woken, though it announced that only after the last poll of the other. */
 static void sleeper(struct env *env)
 {
 	if (!begin(env))
@@ -149,7 +150,7 @@ static void sleeper(struct env *env)
 			atomic_store(&env->shared->word[1], round);
 			uint64_t begun = tw_time_ns();
 			while (env_load(env, WRITTEN) < round) {
-				ENV_CHECK(env, tw_time_ns() - begun < LATE_NS, "nobody wakes a sleeper");
+				ENV_CHECK(env, tw_time_ns() - begun < LATE_NS, "a sleeper is not woken");
 				env->net->ops->sleep(env->net, seen, LATE_NS);
 				seen = env->net->ops->bell(env->net);
 			}
@@ -159,7 +160,7 @@ static void sleeper(struct env *env)
 			sched_yield();
 		for (uint64_t begun = tw_time_ns(); tw_time_ns() - begun < 300000;)
 			continue;
-		ENV_CHECK(env, !tell(env, round, 0), "a sleeper was told something in round %lu", round);
+		ENV_CHECK(env, !put(env, round, 0), "a put to a sleeper was accepted in round %lu", round);
 		tw_net_write64(env->net, 1, WRITTEN, round);
 		tw_net_notify(env->net, 1, 0);
 		tw_net_flush(env->net, 1);
@@ -167,9 +168,9 @@ static void sleeper(struct env *env)
 }
 
 const struct env_case put_signal_cases[] = {
-    {.name = "tell-in-order", .run = order, .nodes = 2, .ports = 1},
-    {.name = "tell-in-order-spin-20us", .run = order, .nodes = 2, .ports = 1, .spin_ns = 20000},
-    {.name = "tell-the-deaf", .run = deaf, .nodes = 2, .ports = 1, .spin_ns = 20000},
-    {.name = "tell-a-sleeper", .run = sleeper, .nodes = 2, .ports = 1, .spin_ns = 20000},
+    {.name = "put-signal-in-order", .run = order, .nodes = 2, .ports = 1},
+    {.name = "put-signal-in-order-spin-20us", .run = order, .nodes = 2, .ports = 1, .spin_ns = 20000},
+    {.name = "put-signal-to-busy-peer", .run = busy_peer, .nodes = 2, .ports = 1, .spin_ns = 20000},
+    {.name = "put-signal-to-sleeper", .run = sleeper, .nodes = 2, .ports = 1, .spin_ns = 20000},
     {0},
 };

@@ -29,7 +29,7 @@ static void fill(struct env *env, struct tw_msg *msg, uint64_t k)
 		msg->body[i] = (uint8_t)(k * 31 + i + env->rank);
 }
 
-/* Take all messages that are there: each once, whole, in its sender's order. */
+/* Take all messages that have arrived: each once, whole, in its sender's order. */
 static void drain(struct env *env, struct inbox *inbox)
 {
 	struct tw_msg msg;
@@ -61,7 +61,7 @@ static void drain_until(struct env *env, struct inbox *inbox, uint64_t total)
 	}
 }
 
-/* Everybody to everybody, itself included; all queues full most of the time. */
+/* Every endpoint to every endpoint, itself included; all queues are full most of the time. */
 static void all_to_all(struct env *env)
 {
 	const uint64_t each = env_rounds(env, 1500);
@@ -108,7 +108,7 @@ static void many_senders(struct env *env)
 	}
 }
 
-/* A full queue says -EAGAIN, and what it took before that arrives. */
+/* A full queue answers -EAGAIN, and what it accepted before arrives. */
 static void ring_full(struct env *env)
 {
 	struct inbox inbox = {.total = 0};
@@ -209,7 +209,7 @@ static void notify_after_writes(struct env *env)
 	}
 }
 
-/* Who is rung, and who is not. */
+/* Which bells ring, and which do not. */
 static void bells(struct env *env)
 {
 	const unsigned ports = env->net->config.ports;
@@ -232,7 +232,7 @@ static void bells(struct env *env)
 		uint64_t until = tw_time_ns() + 5000 * MS;
 		bool rung = env->node == node && (env->port == port || step >= 2 * env->ranks);
 		while ((now = env->net->ops->bell(env->net)) == before && rung && tw_time_ns() < until)
-			sched_yield(); /* it is under way */
+			sched_yield(); /* it is in flight */
 		ENV_CHECK(env, (now != before) == rung, "step %u: %s", step, rung ? "not rung" : "rung");
 		before = now;
 	}
@@ -259,11 +259,11 @@ static uint64_t late_sleep(struct env *env, bool bell_first)
 	uint64_t begun;
 
 	if (env->rank == 0) {
-		ENV_CHECK(env, env_load(env, FLAG) == 0, "a word that nobody wrote");
+		ENV_CHECK(env, env_load(env, FLAG) == 0, "a word that was not written");
 		env_barrier(env);
 		env_barrier(env);
 		while (!bell_first && env->net->ops->bell(env->net) == seen)
-			sched_yield(); /* it is under way */
+			sched_yield(); /* it is in flight */
 		if (!bell_first)
 			seen = env->net->ops->bell(env->net);
 		begun = tw_time_ns();
@@ -295,7 +295,7 @@ struct awaited {
 	uint64_t value;
 };
 
-static bool has_come(void *arg)
+static bool has_arrived(void *arg)
 {
 	const struct awaited *awaited = arg;
 
@@ -315,11 +315,11 @@ static void ping_pong(struct env *env)
 			tw_net_notify(net, 1, env->port);
 		}
 		if (i % 2 == 0)
-			tw_net_wait(net, has_come, &flag);
-		while (!has_come(&flag)) {
+			tw_net_wait(net, has_arrived, &flag);
+		while (!has_arrived(&flag)) {
 			uint32_t seen = net->ops->bell(net);
 
-			if (!has_come(&flag))
+			if (!has_arrived(&flag))
 				net->ops->sleep(net, seen, 0);
 		}
 		if (env->node == 1) {
@@ -329,7 +329,7 @@ static void ping_pong(struct env *env)
 	}
 }
 
-/* Many notifiers of one sleeper, who then rings every port of every node, its own too. */
+/* Many notifiers of one sleeper, which then rings every port of every node, its own too. */
 static void gather_scatter(struct env *env)
 {
 	struct awaited count = {.env = env, .offset = FLAG}, go = {.env = env, .offset = FLAG + 64};
@@ -338,7 +338,7 @@ static void gather_scatter(struct env *env)
 		count.value = i * (env->ranks - 1);
 		go.value = i;
 		if (env->rank == 0) {
-			tw_net_wait(env->net, has_come, &count);
+			tw_net_wait(env->net, has_arrived, &count);
 			tw_net_broadcast64(env->net, go.offset, i);
 			for (unsigned node = 0; node < env->net->config.nodes; node++)
 				tw_net_notify(env->net, node, TW_NET_ALL);
@@ -346,7 +346,7 @@ static void gather_scatter(struct env *env)
 			tw_net_fadd(env->net, 0, count.offset, 1);
 			tw_net_notify(env->net, 0, 0);
 		}
-		tw_net_wait(env->net, has_come, &go);
+		tw_net_wait(env->net, has_arrived, &go);
 	}
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fuzz_config.c - settings as text: every text is taken over or refused with one sentence, and what is taken over reads back the
- * same.  Input: which setting, then its text. */
+/* fuzz_config.c - settings as text: every text is accepted, or refused with one sentence; an accepted value reads back
+ * the same.  Input: which setting, then its text. */
 #include <string.h>
 
 #include "core/job/settings.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fuzz_hosts.c - any text as a list of hosts, or as a file of them: names that no shell or option can be hidden in, or one sentence.
- * The first byte says which. */
+/* fuzz_hosts.c - any text as a list of hosts, or as a file of them: the result is names that can hide no shell syntax
+ * or option, or one sentence.  The first byte of the input says which. */
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fuzz_message.c - requests to an agent: whatever another node sends, the agent serves it or ends the job with a sentence, and
- * touches nothing but the pages that the request may name.
+/* fuzz_message.c - requests to an agent: the agent serves whatever another node sends, or ends the job with a
+ * sentence, and touches only the pages that the request may name.
  *
- * Input: protocol, type, source, then the words of the message, then what the sender has written into its buffer here. */
+ * Input: protocol, type, source, then the words of the message, then the bytes that the sender has written into its
+ * buffer here. */
 #include <setjmp.h>
 #include <string.h>
 #include <sys/mman.h>

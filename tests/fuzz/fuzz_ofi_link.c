@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fuzz_ofi_peer.c - messages to an endpoint of the ofi transport, of strangers and of servers that hold the secret: results go where
- * they were asked for, and nothing is believed done that was not sent.
+/* fuzz_ofi_link.c - messages to an endpoint of the ofi transport, of strangers and of servers that hold the secret:
+ * results are stored where reads want them, and batches that were not sent are not considered done.
  *
- * Input: reads, batches and messages sent by the endpoint, and what comes, with right and wrong proofs. */
+ * Input: reads, batches and messages that the endpoint sends, and messages that it receives, with right and wrong
+ * proofs. */
 #include <stdlib.h>
 #include <string.h>
 

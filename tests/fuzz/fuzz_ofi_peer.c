@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fuzz_ofi_mate.c - messages to an endpoint of the ofi transport from others, and from strangers: nothing outside what it may be told is
- * touched, nothing is heard twice, and nobody is believed to have heard what was not told.
+/* fuzz_ofi_peer.c - messages to an endpoint of the ofi transport from peers, and from strangers: only memory for puts
+ * with signal changes, no message is accepted twice, and messages that were not sent are not considered acknowledged.
  *
- * Input: messages told by the endpoint, and what comes, with right and wrong proofs. */
+ * Input: messages that the endpoint sends, and messages that it receives, with right and wrong proofs. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 #include "tests/fuzz/fuzz.h"
 
 #define BYTES 8192u
-#define AT    4096u /* the second half may be told */
+#define AT    4096u /* puts with signal may change the second half */
 
 static struct ofi_peers *m;
 static struct tw_net net = {.config = {.nodes = 3, .ports = 2, .port = 1}, .signal_at = AT, .signal_bytes = BYTES - AT};

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fuzz_ofi_node.c - messages to a server of the ofi transport, of strangers and of endpoints that hold the secret: each is refused,
- * damaged or done; nothing but the node's memory is touched, and no mailbox but by messages that make sense.
+/* fuzz_ofi_session.c - messages to a server of the ofi transport, of strangers and of endpoints that hold the secret:
+ * each is refused, damaged or executed; only the node's memory is touched, and mailboxes only by messages that make
+ * sense.
  *
- * Input: messages, of each what it pretends to be, whether its proof is right, and its body. */
+ * Input: messages: of each the head, whether its proof is right, and its body. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,11 +35,11 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 /* The next message of @in, in memory of its own length. */
 static struct ofi_head *message(struct fuzz_input *in, size_t *bytes)
 {
-	unsigned flags = fuzz_byte(in), who = fuzz_byte(in);
+	unsigned flags = fuzz_byte(in), endpoint = fuzz_byte(in);
 	struct ofi_head head = {.kind = flags & 1 ? OFI_WORK : OFI_HANDSHAKE,
 	                        .ask = flags >> 1 & 1,
-	                        .node = who % (NODES + 1),
-	                        .port = who / 16 % (PORTS + 1)};
+	                        .node = endpoint % (NODES + 1),
+	                        .port = endpoint / 16 % (PORTS + 1)};
 	uint16_t body;
 
 	fuzz_take(in, &body, sizeof(body));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fuzz_verbs_inbox.c - whatever arrives at a server of verbs: messages that make sense come out of the mailbox of their port,
- * whole, once and in order; notifies change bells; all else is counted; no buffer is lost.
+/* fuzz_verbs_inbox.c - bytes that arrive at a server of verbs: messages that make sense come out of the mailbox of
+ * their port, whole, once and in order; notifies change bells; everything else is counted; no buffer is lost.
  *
- * Input: steps.  A step is a byte, which says what to do, and what that needs: bytes received, with their length and immediate data; a
- * retry; a message taken by an endpoint. */
+ * Input: steps.  A step is a byte, which says what to do, and its parameters: bytes received, with their length and
+ * immediate data; a retry; a message taken by an endpoint. */
 #include <stdio.h>
 
 #include "net/verbs/verbs_inbox.h"
@@ -18,7 +18,7 @@ static struct verbs_inbox inbox;
 static char *base;
 static bool used[BUFFERS];
 static unsigned busy;  /* buffers in use */
-static uint64_t token; /* of the last that was received: their count, as an input holds many */
+static uint64_t token; /* of the last received message; also their count */
 
 /* What each port must receive. */
 static struct {
@@ -113,7 +113,7 @@ static bool fuzz_retry(void)
 	return buffer != VERBS_NONE;
 }
 
-/* Everything comes out in the end, and nothing else. */
+/* Everything comes out in the end, and nothing more. */
 static void fuzz_drain(void)
 {
 	bool more = true;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fuzz_verbs_wire.c - addresses and greetings of verbs: what is taken is whole, in range and proven; what was greeted can be
- * answered, and the answer is taken by who greeted, and by nobody else.
+/* fuzz_verbs_wire.c - addresses and handshakes of verbs: accepted ones are whole, in range and proven; an accepted
+ * handshake can be answered, and only the endpoint that sent it accepts the answer.
  *
- * Input: which decoder; for a greeting, whether its numbers are made likely, what to do with its proof, and how long it is; then
- * the bytes. */
+ * Input: which decoder; for a handshake, whether its numbers are made likely, what to do with its proof, and its
+ * length; then the bytes. */
 #include <netinet/in.h>
 
 #include "net/verbs/verbs_wire.h"
@@ -12,7 +12,7 @@
 static const struct tw_net_config server = {.node = 1, .nodes = 3, .ports = 5, .secret = {1, 2, 3}};
 static const uint8_t nonce[VERBS_NONCE_BYTES] = {4, 5, 6};
 
-/* Give @bytes of a greeting the proof that the job would, by a copy of the text's definition. */
+/* Make the proof of a handshake, or of its answer, as the job would, by a copy of the text's definition. */
 static void fuzz_prove(const void *hello, const void *welcome, uint8_t *proof)
 {
 	struct {
@@ -31,8 +31,8 @@ static void fuzz_prove(const void *hello, const void *welcome, uint8_t *proof)
 	tw_auth_prove(server.secret, &text, sizeof(text), proof);
 }
 
-/* What an input says of a greeting besides its bytes. */
-struct fuzz_introduction {
+/* An input's handshake, or answer. */
+struct fuzz_packet {
 	bool likely;   /* with the numbers that the job expects */
 	unsigned turn; /* bit of the proof to turn over; beyond them: none, and PROOF_ITS_OWN: leave the proof alone */
 	uint8_t *data; /* of its own size, so that reading behind it is found */
@@ -42,9 +42,9 @@ struct fuzz_introduction {
 #define PROOF_BITS    (8u * TW_AUTH_PROOF_BYTES)
 #define PROOF_ITS_OWN 255u
 
-static struct fuzz_introduction fuzz_introduction(struct fuzz_input *in)
+static struct fuzz_packet fuzz_packet(struct fuzz_input *in)
 {
-	struct fuzz_introduction g = {.likely = fuzz_byte(in) % 2, .turn = fuzz_byte(in), .bytes = fuzz_byte(in) % 64};
+	struct fuzz_packet g = {.likely = fuzz_byte(in) % 2, .turn = fuzz_byte(in), .bytes = fuzz_byte(in) % 64};
 
 	g.data = malloc(g.bytes + !g.bytes);
 	TW_ASSERT(g.data);
@@ -52,13 +52,13 @@ static struct fuzz_introduction fuzz_introduction(struct fuzz_input *in)
 	return g;
 }
 
-static void fuzz_turn(const struct fuzz_introduction *g, uint8_t *proof)
+static void fuzz_turn(const struct fuzz_packet *g, uint8_t *proof)
 {
 	if (g->turn < PROOF_BITS)
 		proof[g->turn / 8] ^= (uint8_t)(1u << g->turn % 8);
 }
 
-static bool fuzz_proven(const struct fuzz_introduction *g)
+static bool fuzz_proven(const struct fuzz_packet *g)
 {
 	return g->turn >= PROOF_BITS && g->turn != PROOF_ITS_OWN;
 }
@@ -81,7 +81,7 @@ static void fuzz_address(struct fuzz_input *in)
 
 static void fuzz_handshake(struct fuzz_input *in)
 {
-	struct fuzz_introduction g = fuzz_introduction(in);
+	struct fuzz_packet g = fuzz_packet(in);
 	struct verbs_handshake hello;
 	struct verbs_welcome welcome;
 	bool whole = g.bytes >= sizeof(hello);
@@ -114,7 +114,7 @@ static void fuzz_handshake(struct fuzz_input *in)
 static void fuzz_welcome(struct fuzz_input *in)
 {
 	struct tw_net_config endpoint = server;
-	struct fuzz_introduction g = fuzz_introduction(in);
+	struct fuzz_packet g = fuzz_packet(in);
 	struct verbs_handshake hello;
 	struct verbs_welcome welcome;
 	bool whole = g.bytes >= sizeof(welcome);

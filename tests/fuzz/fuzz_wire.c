@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fuzz_wire.c - what may come over a wire, in pieces: frames that make sense, or the end of the connection; descriptors that nobody takes
- * are closed.
+/* fuzz_wire.c - bytes over a wire, in pieces: the result is frames that make sense, or the end of the connection;
+ * descriptors that are not taken are closed.
  *
- * Input: steps of a kind, and what it needs.  A frame has the size that its type wants and a body that is right, of which the input
- * overwrites some bytes; so the checks of long bodies are reached, too. */
+ * Input: steps of a kind, with parameters.  A frame has the size that its type requires and a right body, of which the
+ * input overwrites some bytes; so the checks of long bodies are reached, too. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -35,12 +35,12 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	return 0;
 }
 
-/* A body that a wire takes, in fuzz_frame; returns its bytes.  @more: of those of which a type may have several numbers. */
+/* Make a right body in fuzz_frame; returns its bytes.  @more: the number of elements, where a type may have several. */
 static size_t fuzz_body(uint32_t type, unsigned more)
 {
 	struct wire_msg *m = &fuzz_frame;
 
-	memset(m, 0, FUZZ_HEAD + m->bytes); /* what the last one has used */
+	memset(m, 0, FUZZ_HEAD + m->bytes); /* the bytes of the last one */
 	switch (type) {
 	case WIRE_HANDSHAKE:
 		strcpy(m->hello.magic, WIRE_HANDSHAKE_MAGIC);
@@ -140,7 +140,7 @@ static int fuzz_receive(struct wire *wire)
 	return got;
 }
 
-/* One step; what wire_recv says at its end. */
+/* One step; returns wire_recv's last result. */
 static int fuzz_step(struct wire *wire, int fd, struct fuzz_input *in)
 {
 	unsigned kind = fuzz_byte(in), type = kind % (WIRE_LAST + 2), more = fuzz_byte(in);

@@ -194,8 +194,8 @@ void lit_neighbours_locks(struct suite *s)
 	suite_free(s, (void *)(uintptr_t)byte);
 }
 
-/* Several records of a page and more, each under a lock, are read and rewritten whole by whoever comes.  The next one
- * comes at once.  Forbidden: a record of mixed versions. */
+/* Several records of a page and more, each under a lock, are read and rewritten whole by one processor after the
+ * other, without a pause.  Forbidden: a record of mixed versions. */
 void lit_migratory(struct suite *s)
 {
 	enum { RECORDS = 3, WORDS = 700 };

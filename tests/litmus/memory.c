@@ -63,8 +63,8 @@ void lit_free_elsewhere(struct suite *s)
 	suite_free(s, slot);
 }
 
-/* Everybody allocates, fills and hands to the right; checks and frees what came from the left.  Forbidden: wrong
- * bytes. */
+/* Each processor allocates, fills, and passes to the right; it checks and frees what it gets from the left.
+ * Forbidden: wrong bytes. */
 void lit_free_ring(struct suite *s)
 {
 	uint8_t **slot = suite_shared(s, s->count * sizeof(*slot));

@@ -276,9 +276,9 @@ void lit_flag_setters(struct suite *s)
 	suite_free(s, (void *)(uintptr_t)n);
 }
 
-/* All in turn: wait for flag = t - 1; x = t; flag = t: setters of one flag, ordered by the flag itself.  The one
+/* All in turn: wait for flag = t - 1; x = t; flag = t: setters of one flag, ordered by the flag itself.  The setter
  * before may still be at work on other nodes when the next one sets.  Forbidden: a value that goes back (at worst
- * nobody ever sees the one waited for: a hang); an old x. */
+ * the awaited value is never seen: a hang); an old x. */
 void lit_flag_relay(struct suite *s)
 {
 	volatile uint64_t *x = suite_shared(s, 64);

@@ -48,8 +48,8 @@ void lit_false_sharing_owners(struct suite *s)
 	suite_free(s, (void *)(uintptr_t)page);
 }
 
-/* One writes words whose lower three bytes change at once, another looks at them meanwhile, and takes no part in any synchronization.
- * Forbidden: a value that was not written. */
+/* One processor writes words whose lower three bytes change at once; another reads them meanwhile, without any
+ * synchronization.  Forbidden: a value that was not written. */
 void lit_whole_words(struct suite *s)
 {
 	enum { WORDS = 64, LOOKS = 200 };
@@ -170,8 +170,7 @@ void lit_exclusive_reader(struct suite *s)
 }
 
 /* A writes fresh pages of many homes, alone; barrier; all nodes read them at once, each from another page on.  The
- * first reader of a page ends A's exclusive mode, the next ones come while that is under way.  Forbidden: an old
- * word. */
+ * first reader of a page ends A's exclusive mode; others read while that is in progress.  Forbidden: an old word. */
 void lit_exclusive_crowd(struct suite *s)
 {
 	enum { UNITS = 16, WORDS = 8192, PROBES = 5, ROUNDS = 40 }; /* units of the largest page */

@@ -124,7 +124,8 @@ unsigned suite_role(const struct suite *s, unsigned round, unsigned role)
 	return (round + role * step) % s->count;
 }
 
-/* How many forbidden outcomes all processors saw together; told by every one, as shared memory may be wrong. */
+/* How many forbidden outcomes all processors saw together; each processor sends its count, as shared memory may be
+ * wrong. */
 static unsigned suite_sum(const struct suite *s)
 {
 	unsigned sum = 0;

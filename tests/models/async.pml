@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* async.pml - an endpoint's user and the thread that does the user's work take turns without a fence of the user's (net/async.c).
+/* async.pml - an endpoint's user and its progress thread take turns, the user without a fence (net/async.c).
  *
- * The user does OPS operations, each of which leaves something behind or takes all away, and then computes for ever.  Its stores pass
- * through a store buffer (TSO).  The thread looks, pushes what is pending, and sleeps after a look in vain.
+ * The user does OPS operations, each of which leaves something pending or completes all, and then computes for ever.
+ * Its stores pass through a store buffer (TSO).  The thread polls, pushes what is pending, and sleeps after a poll in
+ * vain.
  *
- * Claim:    user and thread are never both in the endpoint; what is pending when the user computes is pushed: nobody waits for ever.
- * Not here: naps, the thread's store buffer (a full fence ends it), the end of the thread, orders weaker than TSO.
+ * Claim:    user and thread are never both in the endpoint.  What is pending when the user computes is pushed:
+ *           neither waits for ever.
+ * Not here: naps, the thread's store buffer (a full fence empties it), the end of the thread, orders weaker than TSO.
  *
- * pan:                            membarrier(2)
+ * pan:                           membarrier(2)
  * pan:  -DOPS=3
- * pan:  -DFENCE -DNO_MEMBARRIER   without it: the user's operations fence
- * fail: -DNO_MEMBARRIER           nobody empties the user's store buffer
- * fail: -DASLEEP_AFTER_FENCE      the thread says that it sleeps behind its fence
- * fail: -DLOOK_FIRST              who leaves looks whether the thread sleeps before it is out
- * fail: -DSLEEP_BLINDLY           the user waits for the turn without a look at what it waits for
+ * pan:  -DFENCE -DNO_MEMBARRIER  without it: the user's operations fence
+ * fail: -DNO_MEMBARRIER          the user's store buffer is not emptied
+ * fail: -DASLEEP_AFTER_FENCE     the thread stores that it sleeps after its fence
+ * fail: -DLOOK_FIRST             a leaving user reads whether the thread sleeps before it is out
+ * fail: -DSLEEP_BLINDLY          the user waits for the turn without reading what it waits for
  */
 #ifndef OPS
 #define OPS 2
@@ -21,7 +23,7 @@
 #define USERS   0
 #define THREADS 1
 #define AWAITED 2
-#define LOOKS   1 /* in vain, before the thread sleeps */
+#define POLLS   1 /* in vain, before the thread sleeps */
 
 mtype = { IN, CALLED, PENDING };
 chan buffer = [6] of { mtype, bit }; /* the user's stores that are not visible yet */
@@ -78,7 +80,8 @@ inline out()
 }
 
 /* What the user sees of its own stores. */
-#define LEFT ((buffer ?? [PENDING, 0] || buffer ?? [PENDING, 1]) && left || !(buffer ?? [PENDING, 0] || buffer ?? [PENDING, 1]) && pending)
+#define BUFFERED (buffer ?? [PENDING, 0] || buffer ?? [PENDING, 1])
+#define LEFT (BUFFERED && left || !BUFFERED && pending)
 
 inline wake()
 {
@@ -136,16 +139,16 @@ end:
 	od
 }
 
-/* A turn; @found: something was late. */
-inline look()
+/* A turn. @found: something was pending. */
+inline poll()
 {
 	turn = THREADS;
 #ifndef ASLEEP_AFTER_FENCE
-	asleep = (looks == LOOKS);
+	asleep = (polls == POLLS);
 #endif
 	MEMBARRIER;
 #ifdef ASLEEP_AFTER_FENCE
-	asleep = (looks == LOOKS);
+	asleep = (polls == POLLS);
 #endif
 	found = 0;
 	if
@@ -171,15 +174,15 @@ inline look()
 
 active proctype thread()
 {
-	byte looks;
+	byte polls;
 	bit found, awaited;
 
 	do
 	:: if
 		:: called -> called = 0; found = 1
-		:: !called -> look()
+		:: !called -> poll()
 		fi;
-		looks = (found || looks == LOOKS -> 0 : looks + 1);
+		polls = (found || polls == POLLS -> 0 : polls + 1);
 		found = 0;
 		do
 		:: asleep -> d_step { waits_asleep = asleep };

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* barrier.pml - a node acquires once after a barrier of all (acquire_passed in protocols/cashmere/acquire.c).
  *
- * Node A has processors 0 and 1 on one frame; processor 2 is the home's.  It writes a new value in every odd step, another word of
- * the page in every even one, sends a notice when it arrives, and is then ahead by as much as the barrier lets it; A's processors read in every even step.  Their acquire has
- * the time at which the first of them had taken the notices out of the queue.
+ * Node A has processors 0 and 1 on one frame; processor 2 is the home's.  Processor 2 writes a new value in every odd
+ * step and another word of the page in every even one, sends a notice when it arrives, and then runs ahead as far as
+ * the barrier lets it.  A's processors read in every even step.  The time of their acquire is the time at which the
+ * first of them had emptied the notice queue.
  *
- * Claim: every read finds the value of the step before it, and no page fetched after the node's acquire is fetched again before the
- *        next one; nothing blocks for ever.
+ * Claim: every read finds the value of the step before it.  No page fetched after the node's acquire is fetched again
+ *        before the next one.  Nothing blocks for ever.
  *
- * pan:  -DSTEPS=6                 the code
- * fail: -DSTEPS=4 -DPASS_FIRST    takes the time before the notices are out of the queue
- * fail: -DSTEPS=6 -DNO_NUMBER     takes a barrier's time for that of the barrier after the next
- * fail: -DSTEPS=4 -DOWN_TIME      each processor acquires at its own time: fetches twice
- * fail: -DSTEPS=6 -DLAST_NOTICE   remembers the last notice, not the first since the fetch
+ * pan:  -DSTEPS=6                the code
+ * fail: -DSTEPS=4 -DPASS_FIRST   takes the time before the notices are out of the queue
+ * fail: -DSTEPS=6 -DNO_NUMBER    takes a barrier's time for that of the barrier after the next
+ * fail: -DSTEPS=4 -DOWN_TIME     each processor acquires at its own time: it fetches twice
+ * fail: -DSTEPS=6 -DLAST_NOTICE  remembers the last notice, not the first since the fetch
  */
 byte home, frame, queue;
 bit locked, distributing;

@@ -1,26 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* claim.pml - exclusive mode against write notices under way, home elsewhere (protocols/cashmere/fault.c, fault_stale and
- * fault_confirm; exclusive.c; core/coherence/notice.c).
+/* claim.pml - exclusive mode against write notices in flight, home elsewhere (fault_stale, fault_confirm in
+ * protocols/cashmere/fault.c; protocols/cashmere/exclusive.c; core/coherence/notice.c).
  *
- * Nodes C with processors 0 and 1 on one frame, A with processor 2; the home has none.  Two words of the page, each with its
- * lock.  A processor enters a critical section, and reads, writes, or writes and acquires another lock before it releases: so
- * a node may be dirty with nothing mapped, and leave the directory at its last flush, with the notice still in its batch.  A fault
- * claims exclusive mode where it sees no sharer, and may take the claim back, confirmed, and begin anew (window_unclaim); a break
- * sends the whole page home.  Of the time stamps the comparisons are kept as bits.
+ * Node C has processors 0 and 1 on one frame, node A processor 2; the home has none.  The page has two words, each
+ * with its lock.  A processor enters a critical section and reads, or writes, or writes and acquires another lock
+ * before it releases.  So a node may be dirty with nothing mapped, and leave the directory at its last flush with the
+ * notice still in its batch.  A fault claims exclusive mode if it sees no sharer; it may rescind a confirmed claim
+ * and begin anew (window_unclaim).  A break sends the whole page home.  Time stamps are kept as bits, the results of
+ * their comparisons.
  *
- * Claim:    under a word's lock, the frame has what the last critical section left; nothing blocks for ever; at the end
- *           the master has the last values, or the node that is exclusive.
- * Not here: publications without their flushes (directory.pml); diffs and fetches under way, flushes that stand for others'
- *           but for the wait (page.pml); store buffers (exclusive.pml); the home's processors (tell.pml).
+ * Claim:    under a word's lock, the frame has what the last critical section left.  Nothing blocks for ever.  At the
+ *           end the master, or the exclusive node, has the last values.
+ * Not here: publications without their flushes (directory.pml); diffs and fetches in flight, flushes that stand for
+ *           others' but for the wait (page.pml); store buffers (exclusive.pml); the home's processors
+ *           (home_notice.pml).
  *
  * C0, C1, A0: critical sections of the processors.
  *
- * pan:  -DC0=2 -DC1=1 -DA0=1                 two writers on C, one on A
- * pan:  -DC0=1 -DC1=1 -DA0=2                 A writes again
+ * pan:  -DC0=2 -DC1=1 -DA0=1                    two writers on C, one on A
+ * pan:  -DC0=1 -DC1=1 -DA0=2                    A writes again
  * fail: -DC0=2 -DC1=1 -DA0=1 -DEXCLUSIVE_STALE  an exclusive page is fetched by its time stamps
  * fail: -DC0=2 -DC1=1 -DA0=1 -DNO_CLAIM_FETCH   a claim does not fetch: its break undoes another's diff
  * fail: -DC0=2 -DC1=1 -DA0=1 -DLEAVE_DIRTY      leaves the directory with writes not flushed
- * fail: -DC0=2 -DC1=1 -DA0=1 -DNO_BREAK_TWIN    the break remembers no twin: what is written later is not told from what came home
+ * fail: -DC0=2 -DC1=1 -DA0=1 -DNO_BREAK_TWIN    the break makes no twin: later writes cannot be distinguished from
+ *                                               what came home
  */
 #ifndef C0
 #define C0 2
@@ -47,13 +50,13 @@ byte frame[4], twin[4]; /* [node][word] */
 bit has_twin[2], locked[2], exclusive[2];
 bit valid[2], old[2];   /* ts_update != 0; ts_update < ts_notice */
 byte mapped[2], writers[2];
-byte queue[2];          /* notices that arrived */
+byte queue[2];          /* arrived notices */
 bit collecting[2];      /* mutex */
-bit fresh[2];           /* fetched since the collection at work took its time */
+bit fresh[2];           /* fetched since the running collection took its time */
 
 /* [processor] */
 bit since[4];           /* ts_notice < acquire_ts */
-bit later[4];           /* acquired since the collection at work took its time */
+bit later[4];           /* acquired since the running collection took its time */
 bit noticed[4], dirty[4]; /* its notice set; its dirty and no-longer-exclusive sets */
 bit releasing[4];       /* its diff is home, its notices are not sent */
 
@@ -80,7 +83,7 @@ inline take(word)
 	fi
 }
 
-/* In one step with what comes before it. */
+/* One step with the preceding statement. */
 inline fetch()
 {
 	take(0);
@@ -197,7 +200,7 @@ inline collect()
 	fi
 }
 
-/* A page with a notice is unmapped, or read anew in place: the code counts, the model tries both. */
+/* A page with a notice is unmapped, or read anew in place: the code counts; the model tries both. */
 inline acquire()
 {
 	collect();
@@ -255,7 +258,7 @@ inline release()
 			fi };
 		if
 		:: flushed ->
-			d_step { flushed = 0; told = dir[OTHER] != NOTHING };
+			d_step { flushed = 0; notified = dir[OTHER] != NOTHING };
 			if
 			:: mapped[node]
 			:: d_step { !mapped[node] && !locked[node] ->
@@ -265,7 +268,7 @@ inline release()
 					fi;
 					skip }
 			fi;
-			d_step { queue[OTHER] = queue[OTHER] + told; told = 0; releasing[me] = 0 }
+			d_step { queue[OTHER] = queue[OTHER] + notified; notified = 0; releasing[me] = 0 }
 		:: else
 		fi;
 		d_step { !stands || !releasing[me ^ 1] -> stands = 0 }
@@ -286,7 +289,7 @@ inline store()
 proctype processor(byte me, node, rounds)
 {
 	byte word, count;
-	bit flushed, told, stands;
+	bit flushed, notified, stands;
 	do
 	:: rounds ->
 		if

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* lent.pml - a batch that both a waiting endpoint and the server may have is done once (net/ofi/ofi_delegate.c).
+/* delegate.pml - a batch that both a waiting endpoint and the server may have is done once (net/ofi/ofi_delegate*.c).
  *
- * An endpoint adds 1 to a word of a node STEPS times, and wants to know what was there.  It sends a batch to the node's server, or lends it to
- * another endpoint there, which looks when it likes; after that it may send it to the server as well, before or after the other one has begun.
+ * An endpoint adds 1 to a word of a node STEPS times and wants the old values.  It sends each batch to the node's
+ * server, or delegates it to another endpoint of that node, which polls at any time.  A delegated batch may also go
+ * to the server, before or after the delegate has begun it.
  *
- * Claim: each result is the one of its own batch, each batch is done once, and the endpoint waits for ever only when the other one does not go on
- *        in the midst of a batch.
+ * Claim: each result belongs to its own batch, and each batch is done once.  The endpoint waits for ever only if the
+ *        delegate stops in the middle of a batch.
  *
- * pan:                   the code
- * fail: -DNO_CLAIM       whoever has the batch does it
- * fail: -DLOOK_FIRST     looks whether it is claimed, then claims it
- * fail: -DCLAIM_LATER    does the batch, then claims it
+ * pan:                 the code
+ * fail: -DNO_CLAIM     every receiver of the batch does it
+ * fail: -DLOOK_FIRST   checks whether it is claimed, then claims it
+ * fail: -DCLAIM_LATER  does the batch, then claims it
  */
 #ifndef STEPS
 #define STEPS 3
@@ -22,7 +23,7 @@ chan work = [STEPS] of { mtype, byte };
 chan given = [STEPS] of { byte, byte };
 byte claimed, word;
 
-/* @mine: is batch @n ours? */
+/* @mine: batch @n is this receiver's. */
 inline claim(n, mine)
 {
 #ifdef NO_CLAIM
@@ -49,7 +50,7 @@ inline done(n)
 	d_step { given ! n, word; word++ }
 }
 
-proctype helper()
+proctype delegate()
 {
 	byte n;
 	bit mine;
@@ -90,11 +91,11 @@ end:
 	od
 }
 
-active proctype borrower()
+active proctype requester()
 {
 	byte n = 1, which, result;
 
-	run helper();
+	run delegate();
 	run server();
 	do
 	:: n <= STEPS ->

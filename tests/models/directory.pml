@@ -1,27 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* directory.pml - the page directory without total order (doc/internals/publication.md, "exclusive claim").
  *
- * Every node has a replica of all nodes' words; a node writes its own word, in its own replica at once and in the
- * others by asynchronous updates, unordered even between two from one endpoint to one target.  flush() blocks until the
- * endpoint's own updates were applied.  The rule under test: publish, flush, then read the local replica.
+ * Every node has a replica of all nodes' words.  A node writes its own word at once in its own replica, and in the
+ * others by asynchronous updates, which are unordered even between two from one endpoint to one target. flush()
+ * blocks until the endpoint's own updates were applied.  The rule under test: publish, flush, then read the local
+ * replica.
  *
- * Claim:    when a node becomes exclusive no processor elsewhere has a confirmed copy, and a processor confirms its
- *           copy only when no other node is exclusive (asserts in confirm() and claim()); and nothing blocks for ever.
+ * Claim:    when a node becomes exclusive, no processor elsewhere has a confirmed copy.  A processor confirms its
+ *           copy only when no other node is exclusive (asserts in confirm() and claim()).  Nothing blocks for ever.
  * Not here: data and time stamps (page.pml), the break's copies (exclusive.pml).
  *
- * pan:  -DNODES=3                                      one processor per node, all doing anything for ever
- * pan:  -DNODES=3 -DTELL                               node 0 is the home: exclusive there, it is told and not waited for
- * pan:  -DNODES=2 -DPAIRS                              two processors on one node, one on the other
- * pan:  -DCROSS                                        two pages, four nodes, one access each
- * fail: -DNODES=3 -DNO_FLUSH                           looks before its word has arrived everywhere
- * fail: -DNODES=3 -DREAD_FIRST                         looks, then publishes
- * fail: -DNODES=3 -DKEEP_CLAIM                         two claimers break each other without rescinding, locks held
- * fail: -DNODES=3 -DTELL -DTOLD_ANY                    having told the home, overlooks a holder elsewhere
- * fail: -DCROSS -DHOLD_LOCK                            waits for another node's agent with the page locked
- * fail: -DNODES=2 -DPAIRS -DTRUST_WORD                 "my node is a sharer already" taken for "nobody is exclusive"
- * fail: -DNODES=3 -DNO_DROP_FLUSH                      a leaving node's word still under way when the page is unlocked
- * fail: -DNODES=3 -DDROP_LATE                          leaves the sharing set, then drops the mapping
- * fail: -DNODES=3 -DBREAK_LATE                         publishes the end of exclusive mode, then ends it
+ * pan:  -DNODES=3                          one processor per node, all doing anything for ever
+ * pan:  -DNODES=3 -DNOTIFY                 node 0 is the home: when it is exclusive, it is notified and not waited
+ *                                          for
+ * pan:  -DNODES=2 -DPAIRS                  two processors on one node, one on the other
+ * pan:  -DCROSS                            two pages, four nodes, one access each
+ * fail: -DNODES=3 -DNO_FLUSH               looks before its word has arrived everywhere
+ * fail: -DNODES=3 -DREAD_FIRST             looks, then publishes
+ * fail: -DNODES=3 -DKEEP_CLAIM             two claimers break each other without rescinding, locks held
+ * fail: -DNODES=3 -DNOTIFY -DNOTIFIED_ANY  after notifying the home, overlooks a holder elsewhere
+ * fail: -DCROSS -DHOLD_LOCK                waits for another node's agent with the page locked
+ * fail: -DNODES=2 -DPAIRS -DTRUST_WORD     takes "my node is a sharer already" for "no node is exclusive"
+ * fail: -DNODES=3 -DNO_DROP_FLUSH          a leaving node's word is in flight when the page is unlocked
+ * fail: -DNODES=3 -DDROP_LATE              leaves the sharing set, then drops the mapping
+ * fail: -DNODES=3 -DBREAK_LATE             publishes the end of exclusive mode, then ends it
  */
 #ifdef CROSS
 #define NODES 4
@@ -47,17 +49,17 @@
 #define EX 3
 
 byte dir[PAGES * NODES * NODES];  /* WORD(p, at, of) */
-byte air[PAGES * ENDS * NODES];   /* AIR(p, endpoint, target): set of values under way, one bit each */
-byte flying[ENDS];                /* updates under way of an endpoint */
+byte air[PAGES * ENDS * NODES];   /* AIR(p, endpoint, target): set of values in flight, one bit each */
+byte flying[ENDS];                /* an endpoint's updates in flight */
 bit locked[PAGES * NODES];        /* page lock of a node */
 bit excl[PAGES * NODES];          /* the node holds the page exclusively: local truth, guarded by the page lock */
 byte mapped[PAGES * NODES];       /* processors of the node with a mapping, or about to have one */
 bit valid[PAGES * PROCS];         /* the processor's mapping is confirmed */
 bit reply[PROCS];
-#ifdef TELL
+#ifdef NOTIFY
 #define HOME 0
 bit notified_home;                    /* breaks in the home's queue */
-bit told[PROCS];                  /* during a fault: the home was told */
+bit notified[PROCS];                  /* during a fault: the home was notified */
 #endif
 chan request[NODES] = [PROCS] of { byte, byte }; /* page, processor */
 
@@ -93,8 +95,8 @@ inline publish(p, e, n, v)
 	}
 }
 
-/* flush - every update under way of this endpoint arrives, in any order.  Nothing is gained by letting one arrive before
- * the flush: its sender does nothing in between that another could see. */
+/* flush - every update of this endpoint in flight arrives, in any order.  No earlier arrival needs to be modelled:
+ * before the flush the sender does nothing that another node could see. */
 #define ARRIVE(p, t, v) \
 	:: d_step { (AIR(p, e, t) & (1 << v)) -> \
 		AIR(p, e, t) = AIR(p, e, t) & ~(1 << v); WORD(p, t, n) = v; flying[e]-- }
@@ -118,15 +120,15 @@ inline flush(e)
 	od
 }
 
-/* look - read the other nodes' words: others = some is a sharer; holder = one that is exclusive, or NODES (any when two claim).  All at
- * once: the claim is about pairs of nodes, so no order among one node's reads matters to it.  A home that was told counts as no
- * holder; -DTOLD_ANY: nor does any other node then. */
-#ifndef TELL
-#define TOLD(t) false
-#elif defined(TOLD_ANY)
-#define TOLD(t) told[me]
+/* look - read the other nodes' words: others = some node is a sharer; holder = an exclusive node (any when two
+ * claim), or NODES.  One step: the claim is about pairs of nodes, so the order of one node's reads does not matter.
+ * A notified home does not count as a holder; with NOTIFIED_ANY no other node does either. */
+#ifndef NOTIFY
+#define NOTIFIED(t) false
+#elif defined(NOTIFIED_ANY)
+#define NOTIFIED(t) notified[me]
 #else
-#define TOLD(t) (told[me] && (t) == HOME)
+#define NOTIFIED(t) (notified[me] && (t) == HOME)
 #endif
 inline look(p, n)
 {
@@ -140,8 +142,8 @@ inline look(p, n)
 			:: t != n && WORD(p, n, t) != INV ->
 				others = 1;
 				if
-				:: WORD(p, n, t) == EX && !TOLD(t) -> holder = t
-				:: WORD(p, n, t) == EX && (TOLD(t) || holder < NODES)
+				:: WORD(p, n, t) == EX && !NOTIFIED(t) -> holder = t
+				:: WORD(p, n, t) == EX && (NOTIFIED(t) || holder < NODES)
 				:: WORD(p, n, t) != EX
 				fi
 			:: else
@@ -175,16 +177,16 @@ inline confirm(p, n)
 		t = 0;
 		do
 		:: t < NODES ->
-#ifdef TELL
-			assert(t == n || !excl[AT(p, t)] || (t == HOME && told[me]));
+#ifdef NOTIFY
+			assert(t == n || !excl[AT(p, t)] || (t == HOME && notified[me]));
 #else
 			assert(t == n || !excl[AT(p, t)]);
 #endif
 			t++
 		:: else -> break
 		od;
-#ifdef TELL
-		told[me] = 0;
+#ifdef NOTIFY
+		notified[me] = 0;
 #endif
 		t = 0
 	}
@@ -205,12 +207,12 @@ inline settle(p, n)
 	:: atomic { look(p, n);
 		if
 		:: holder == NODES || excl[AT(p, n)] -> holder = 0; others = 0; confirm(p, n); break
-#ifdef TELL
+#ifdef NOTIFY
 		:: holder == HOME && !excl[AT(p, n)] ->
 			DROP_LOCK(p, n);
 			notified_home = 1; /* and its flush */
-			told[me] = 1;
-			reply[me] = 1; /* nobody is waited for */
+			notified[me] = 1;
+			reply[me] = 1; /* no wait */
 			holder = 0;
 			others = 0
 		:: holder != HOME && holder < NODES && !excl[AT(p, n)] ->
@@ -226,7 +228,8 @@ inline settle(p, n)
 	od
 }
 
-/* begin - lock the page; the processor counts as mapping it from here on, so that no neighbour's drop() leaves. */
+/* begin - lock the page; from here on the processor counts as mapping it, so drop() by another processor of the
+ * node does not leave the sharing set. */
 inline begin(p, n)
 {
 	lock(p, n);
@@ -272,7 +275,7 @@ inline read_fault(p, n)
 	unlock(p, n)
 }
 
-/* write_fault - a claim that the local replica shows to be hopeless need not be tried: either way is taken. */
+/* write_fault - a claim that the local replica shows to be hopeless may be tried or not: both are modelled. */
 inline write_fault(p, n)
 {
 	atomic { begin(p, n);
@@ -342,7 +345,7 @@ proctype processor(byte me, n)
 	fi
 #else
 end:	do
-#ifdef TELL
+#ifdef NOTIFY
 	:: !valid[me] && n == NODES - 1 -> read_fault(0, n) /* one reader, two writers */
 	:: n < NODES - 1 -> write_fault(0, n)
 #else
@@ -370,7 +373,7 @@ end:	do
 			fi };
 		flush(me);
 		atomic { excl[AT(p, n)] = 0; unlock(p, n); reply[who] = 1; who = 0; p = 0 }
-#ifdef TELL
+#ifdef NOTIFY
 	:: n == HOME && notified_home ->
 		atomic { lock(0, n);
 			notified_home = 0;

@@ -1,34 +1,37 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* epoch.pml - epoch-based reclamation without an election (pgas/global/epoch.c): pin, retire, advance, free.
  *
- * One object.  A remover on element 0 unlinks and retires it, a reader on element 1 may have found it before.  WRITES: the reader
- * writes to it remotely, too, and the write lands some time later.  Two advancers run ADVANCES attempts each; either may stop
- * anywhere (it is then just not scheduled).  Element 0 frees the object when its own copy of the epoch is DIST above the tag.  TSO: the
- * reader's store to its slot passes through a store buffer.
+ * There is one object.  A remover on element 0 unlinks and retires it; a reader on element 1 may have found it
+ * before.  Two advancers run ADVANCES attempts each; either may stop anywhere (it is then not scheduled).  Element 0
+ * frees the object when its own copy of the epoch is DIST above the tag.
  *
- * Claim:    nobody reads the object, and no write lands in it, after it was freed (assert).
- * Not here: bags (private: nothing to interleave), nesting, tokens.  DEATH: the reader may die pinned; a survivor takes its
- *           access away, then ignores its slot.  The published rule: the token's epoch as tag, free at two, no recheck, one elected
- *           advancer that writes the epoch and then each element's copy.
- *           LOCAL: threads of one process (pgas/global/local_epoch.c): no copies, no recheck, no fence in pin and retire; who advances empties all store
- *           buffers first, as membarrier(2) does.  ALONE: it does not where it sees no other registered, one advancer at a time.
+ * TSO:       the reader's store to its slot passes through a store buffer.
+ * WRITES:    the reader also writes to the object remotely, and the write lands some time later.
+ * DEATH:     the reader may die pinned; a survivor takes its access away, then ignores its slot.
+ * LOCAL:     threads of one process (pgas/global/local_epoch.c): no copies, no recheck, no fence in pin and retire;
+ *            the advancer first empties all store buffers, as membarrier(2) does.
+ * ALONE:     the advancer leaves that out if it sees no other registered token; one advancer at a time.
+ * PUBLISHED: the token's epoch as tag, free at two, no recheck, one elected advancer that writes the epoch and then
+ *            each element's copy.
+ * Claim:     the object is not read, and no write lands in it, after it was freed (assert).
+ * Not here:  bags (private: nothing to interleave), nesting, tokens.
  *
- * pan:                                                 the rule, copies first, then slots
- * pan:  -DPIPELINED                                    the rule as built: an element's copy, then its slots
- * pan:  -DLOCAL -DTSO                                  threads of one process
- * pan:  -DLOCAL -DTSO -DALONE                          ... where a token may be alone
- * pan:  -DTSO -DADVANCES=2                             with store buffers
- * pan:  -DWRITES -DADVANCES=2                          remote writes in the section
- * pan:  -DWRITES -DDEATH -DADVANCES=2                  the reader may die in its section
- * fail: -DPUBLISHED                                    the rule of the paper
- * fail: -DNO_HELP                                      scan before all copies of the epoch have caught up
- * fail: -DDIST=2                                       freed an epoch too early
- * fail: -DTSO -DNO_FENCE                                     the pin may still be in the store buffer when the section begins
- * fail: -DLOCAL -DTSO -DDIST=2                         freed an epoch too early there
- * fail: -DLOCAL -DTSO -DNO_BARRIER                     store buffers are not emptied
- * fail: -DLOCAL -DTSO -DALONE -DALONE_ONCE             whether a token is alone is looked at once
- * fail: -DWRITES -DUNPIN_EARLY                                  a posted write outlives the section
- * fail: -DWRITES -DDEATH -DIGNORE_FIRST                         the dead one's pin is ignored before its access is taken away
+ * pan:                                      the rule, copies first, then slots
+ * pan:  -DPIPELINED                         the rule as built: an element's copy, then its slots
+ * pan:  -DLOCAL -DTSO                       threads of one process
+ * pan:  -DLOCAL -DTSO -DALONE               ... where a token may be alone
+ * pan:  -DTSO -DADVANCES=2                  with store buffers
+ * pan:  -DWRITES -DADVANCES=2               remote writes in the section
+ * pan:  -DWRITES -DDEATH -DADVANCES=2       the reader may die in its section
+ * fail: -DPUBLISHED                         the rule of the paper
+ * fail: -DNO_HELP                           scan before all copies of the epoch have caught up
+ * fail: -DDIST=2                            freed an epoch too early
+ * fail: -DTSO -DNO_FENCE                    the pin may still be in the store buffer when the section begins
+ * fail: -DLOCAL -DTSO -DDIST=2              freed an epoch too early there
+ * fail: -DLOCAL -DTSO -DNO_BARRIER          store buffers are not emptied
+ * fail: -DLOCAL -DTSO -DALONE -DALONE_ONCE  checks only once whether a token is alone
+ * fail: -DWRITES -DUNPIN_EARLY              a posted write outlives the section
+ * fail: -DWRITES -DDEATH -DIGNORE_FIRST     the dead reader's pin is ignored before its access is taken away
  */
 #ifndef ADVANCES
 #define ADVANCES 3
@@ -60,7 +63,7 @@ bool reachable = true;
 bool unlinking;    /* the remover's store that unlinks is not visible yet */
 byte tag;
 bool freed;
-bool air;          /* a remote write of the reader is under way */
+bool air;          /* a remote write of the reader is in flight */
 bool dead, ignored, revoked;
 byte registered;   /* tokens beside the advancers' */
 bool gate;
@@ -110,7 +113,7 @@ again:
 }
 
 #ifdef TSO
-/* Stores leave the buffer whenever they like. */
+/* Stores leave the buffer at any time. */
 active proctype store_buffer()
 {
 end:
@@ -163,7 +166,7 @@ over:
 }
 
 #ifdef WRITES
-/* The network; what is revoked never lands. */
+/* The network; revoked writes never land. */
 active proctype network()
 {
 end:

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* exclusive.pml - breaking exclusive mode against the holder's release (protocols/cashmere/exclusive.c and release.c).
+/* exclusive.pml - breaking exclusive mode against the holder's release (protocols/cashmere/exclusive.c and
+ * release.c).
  *
- * A writer stores to word x of a page that its node holds exclusively: no protocol action, and the store may linger in
- * the processor's store buffer (TSO).  Its release looks into the no-longer-exclusive (NLE) set after a full fence; for
- * a page found there (or dirty) it flushes diff against twin and sends notices.  The holder's agent breaks: NLE add,
- * barrier, copy to twin and home, publish, flush, reply; the writer's mapping stays writable.  Two readers on other nodes
- * fault whenever they like, and read x under the lock.  The writer becomes exclusive again when both readers left.
+ * A writer stores to word x of a page that its node holds exclusively: no protocol action, and the store may stay in
+ * the processor's store buffer (TSO).  Its release reads the no-longer-exclusive (NLE) set after a full fence; for a
+ * page found there (or dirty) it flushes diff against twin and sends notices.  The holder's agent breaks: NLE add,
+ * barrier, copy to twin and home, publish, flush, reply; the writer's mapping stays writable.  Two readers on other
+ * nodes fault at any time, and read x under the lock.  The writer becomes exclusive again when both readers have
+ * left.
  *
- * GIVES: a release may give the page back unasked (yield.c), which takes the writer's right.
+ * GIVES: a release may give the page back unasked (protocols/cashmere/migratory.c), which takes the writer's right.
  *
- * Claim: a reader under the lock finds the value that the last critical section of the writer stored.
+ * Claim:    a reader under the lock finds the value that the last critical section of the writer stored.
  * Not here: how claims and sharers find each other (directory.pml), concurrent local writers (page.pml).
  *
  * pan:  -DELSEWHERE                       the home is a third node
@@ -18,14 +20,14 @@
  * pan:  -DHERE -DGIVES
  * fail: -DELSEWHERE -DSNAPSHOT_FIRST      copies the page, then adds to the NLE set
  * fail: -DHERE -DSNAPSHOT_FIRST           publishes, then adds to the NLE set
- * fail: -DELSEWHERE -DNO_FENCE            the release looks into the NLE set with its stores still buffered
+ * fail: -DELSEWHERE -DNO_FENCE            the release reads the NLE set with its stores still buffered
  * fail: -DHERE -DNO_FENCE                 likewise
  * fail: -DELSEWHERE -DNO_BARRIER          the agent copies with its NLE add still buffered
  * fail: -DELSEWHERE -DTWO_COPIES          copies the frame to the home and once more to the twin
  * fail: -DELSEWHERE -DPUBLISH_FIRST       publishes before the home has the page
  * fail: -DELSEWHERE -DNO_NLE              relies on the writer's mapping being trapped, which it is not
  * fail: -DELSEWHERE -DGIVES -DGIVE_FIRST  gives back before the home has the page
- * fail: -DELSEWHERE -DGIVES -DKEEP_RIGHT  gives back, and may still write
+ * fail: -DELSEWHERE -DGIVES -DKEEP_RIGHT  gives back, and still may write
  * fail: -DHERE -DGIVES -DKEEP_RIGHT       likewise
  */
 #define ROUNDS 2 /* critical sections of the writer */
@@ -40,7 +42,7 @@ bit exclusive = 1;       /* holder's local truth */
 bit writable = 1, dirty; /* the writer's mapping; its dirty set */
 bit claims[2];           /* [reader]: its replica of the holder's word says exclusive */
 bit shares[2];           /* [reader]: its word, at the holder */
-byte queue[2];           /* [reader]: notices that arrived */
+byte queue[2];           /* [reader]: arrived notices */
 bit reply[2];
 bit taken;               /* application lock */
 byte truth;
@@ -52,7 +54,7 @@ chan request = [2] of { byte };
 #define MASTER master
 #endif
 
-/* What the hardware does by itself. */
+/* Actions of the hardware. */
 active proctype buffers()
 {
 end:	do
@@ -157,7 +159,7 @@ active proctype writer()
 		fi;
 		d_step { store == 0 -> truth++; store = truth + 1 };
 		writer_release();
-		/* the store that hands the lock over leaves the buffer after the earlier ones */
+		/* the store that passes the lock on leaves the buffer after the earlier ones */
 		d_step { store == 0 -> taken = 0; round++ }
 	:: else -> break
 	od

@@ -1,24 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* harris.pml - the list of Harris with Michael's traversal and with reclamation (pgas/containers/harris_list.c).
  *
- * The list is head, A, B, end.  Two processes remove A and B, one inserts N between them, one looks for B; each is pinned meanwhile.  A
- * removal marks the node's next, then unlinks it, or whoever passes does; whoever has unlinked retires.  A node's next carries its mark,
- * so a look at it is one step.
+ * The list is head, A, B, end.  Two processes remove A and B, one inserts N between them, one searches for B; each is
+ * pinned meanwhile.  A removal marks the node's next; then it, or any process that passes, unlinks the node.  The
+ * process that has unlinked retires.  A node's next carries its mark, so reading it is one step.
  *
- * Reclamation is what epoch.pml proves of it: a retired node is freed when all that were pinned then have unpinned.
+ * Reclamation is what epoch.pml proves: a retired node is freed when all processes that were pinned at that time have
+ * unpinned.
  *
- * Claim:    nobody touches a freed node, none is retired twice (assert); at the end N alone is in the list, A and B are freed; who
- *           found B began before it was marked, and who did not ended after (assert).
- * Not here: hints (hint.pml); a node's memory used again: to touch it once it is freed is the error already.
+ * Claim:    no process touches a freed node, and no node is retired twice (assert).  At the end N alone is in the
+ *           list, and A and B are freed.  A search that found B began before B was marked; one that did not ended
+ *           after (assert).
+ * Not here: hints (hint.pml); reuse of a node's memory: touching it once it is freed is the error already.
  *
- * pan:                                                 as built
- * fail: -DNO_MARK                                      remove unlinks without a mark
- * fail: -DNO_MARK_CHECK                                a traversal takes a marked node for one that is in the list
- * fail: -DNO_GET_MARK                                  get does not look at the mark of what it has found
- * fail: -DNO_EPOCH                                     freed when it is unlinked
- * fail: -DNO_PIN                                       the one that looks is not pinned
- * fail: -DRETIRE_MARKED                                whoever has marked retires, before the node is unlinked
- * fail: -DRETIRE_BOTH                                  whoever has marked retires what another has unlinked
+ * pan:                   as built
+ * fail: -DNO_MARK        remove unlinks without a mark
+ * fail: -DNO_MARK_CHECK  a traversal takes a marked node for a member of the list
+ * fail: -DNO_GET_MARK    get does not check the mark of the node that it found
+ * fail: -DNO_EPOCH       freed when it is unlinked
+ * fail: -DNO_PIN         the searching process is not pinned
+ * fail: -DRETIRE_MARKED  the marking process retires, before the node is unlinked
+ * fail: -DRETIRE_BOTH    the marking process retires what another has unlinked
  */
 #define HEAD 0
 #define A 1 /* keys are the numbers themselves */
@@ -31,7 +33,7 @@
 
 byte next[5] = END;
 byte pinned;     /* a bit for each process */
-byte waits[5];   /* for whom a retired node waits */
+byte waits[5];   /* the pinned processes that a retired node waits for */
 bool retired[5], freed[5];
 bool marked_b;
 
@@ -77,7 +79,7 @@ inline cas(n, expect, value)
 	}
 }
 
-/* To the first key that is not below @key: at, whose next is after; before is not marked. */
+/* Finds the first key that is not below @key: at, whose next is after; before is not marked. */
 inline find(key)
 {
 	do

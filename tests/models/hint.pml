@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* hint.pml - hints to nodes of a list, validated by stamp and generation (pgas/containers/harris_list.c).
  *
- * A node is three words: next, which carries a mark and the generation of the node's use; a value; stamp.  Its remover marks next and retires it;
- * later, as the reader's hint protects nothing, the node is used again: with another stamp and the next generation.  It is not while
- * one is pinned that was so when it was retired (epoch.pml).  A use may end before anybody has seen the node (the insert that wanted it
- * finds its key): then it is free at once, and the next use has the same generation.  The user writes the words in any order, and the
- * reader's words come in any order, as of a remote read; the reader, who is pinned, remembers the first use, and accepts when the stamp
- * and the generation are that one's and next is not marked.
+ * A node is three words: next, which carries a mark and the generation of the node's use; a value; a stamp.  Its
+ * remover marks next and retires it.  A hint protects nothing, so the node is used again later, with another stamp
+ * and the next generation, but not while a process is pinned that was pinned when it was retired (epoch.pml).  A use
+ * may end unseen (the insert finds its key present): then the node is free at once, and the next use has the same
+ * generation.  The user writes the words in any order, and the reader's words arrive in any order, as of a remote
+ * read.  The reader is pinned, remembers the first use, and accepts if stamp and generation are that use's and next
+ * is not marked.
  *
- * Claim:    what an accepting reader read is all of the first use, and the node was in the list at a moment after the read
- *           began (assert).
- * Not here: that two generations are enough when all who use the pool have one manager: others would not wait for the reader.
+ * Claim:    what an accepting reader read belongs to the first use, and the node was in the list at a moment after
+ *           the read began (assert).
+ * Not here: that two generations are enough if all users of the pool have one manager: others would not wait for the
+ *           reader.
  *
- * pan:                                                 as built, but with two generations
- * fail: -DNO_STAMP                                     the stamp is not looked at
- * fail: -DNO_GENERATION                                the generation is not looked at
- * fail: -DNO_PIN                                       the reader is not pinned
- * fail: -DNO_MARK                                      the remover does not mark next
- * fail: -DUNSEEN_COUNTS                                a use that nobody has seen counts as a generation
+ * pan:                   as built, but with two generations
+ * fail: -DNO_STAMP       the stamp is not checked
+ * fail: -DNO_GENERATION  the generation is not checked
+ * fail: -DNO_PIN         the reader is not pinned
+ * fail: -DNO_MARK        the remover does not mark next
+ * fail: -DUNSEEN_COUNTS  an unseen use counts as a generation
  */
 #define GENERATIONS 2
 #define USES        4
@@ -25,7 +27,7 @@
 
 byte next, value = 1, stamp = 1; /* next: the generation, and the mark */
 bool linked = true;
-bool pinned, waits; /* waits: for the reader, who was pinned when the node was retired */
+bool pinned, waits; /* waits: for the reader, which was pinned when the node was retired */
 
 inline write(generation, number)
 {
@@ -53,7 +55,7 @@ active proctype owner()
 		waits = pinned;
 		!waits;
 		generation = (generation + 1) % GENERATIONS;
-		/* use it, unseen at first perhaps */
+		/* use it; the first uses may stay unseen */
 		do
 		:: uses < USES ->
 			uses++;

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* lazy.pml - the lazy list (pgas/containers/lazy_list.c): locks handed from node to node, marks, looking again.
+/* lazy.pml - the lazy list (pgas/containers/lazy_list.c): locks coupled from node to node, marks, a second check
+ * under the lock.
  *
- * The list is head, A, B, end.  Two processes remove A and B, one inserts N between them, one looks for B.  A node's next carries its
- * mark, so a look at it is one step.
+ * The list is head, A, B, end.  Two processes remove A and B, one inserts N between them, one searches for B.  A
+ * node's next carries its mark, so reading it is one step.
  *
- * Claim:    at the end N alone is in the list, and everyone succeeded once; who found no B began its last look after B was marked, or
- *           saw it go (assert).
+ * Claim:    at the end N alone is in the list, and each process succeeded once.  A search that found no B began its
+ *           last reading after B was marked, or saw B's mark (assert).
  * Not here: reclamation (epoch.pml): nodes are not used again.
  *
- * pan:                                                 as built
- * fail: -DNO_LOOK                                      the place is not looked at again under the lock
- * fail: -DNO_NODE_LOCK                                 remove locks only the node before
- * fail: -DNO_MARK                                      remove unlinks without a mark
+ * pan:                  as built
+ * fail: -DNO_LOOK       the place is not checked again under the lock
+ * fail: -DNO_NODE_LOCK  remove locks only the node before
+ * fail: -DNO_MARK       remove unlinks without a mark
  */
 #define HEAD 0
 #define A 1

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* limbo.pml - the shared list of retired objects: two processors push their recycled nodes, one takes all.
  *
- * The library has no such list: each processor keeps what it retires in bags of its own (pgas/epoch.c).  This shows why: the published
- * list exchanges its head before the new node's next is set.  LINK_FIRST is a list that sets next first and then compares and
- * swaps, as the stack of pgas/containers does.
+ * The library has no such list: each processor has private bags (pgas/global/epoch.c).  The model shows why: the
+ * published list exchanges its head before the new node's next is set.  LINK_FIRST is a list that sets next first and
+ * then compares and swaps, as the stack of pgas/containers does.
  *
- * Claim:    after the last push, a last drain leaves every object freed exactly once (assert).
- * pan:  -DLINK_FIRST                                   next is set before the node can be found
- * fail:                                                the published list
+ * Claim: after the last push, a last drain leaves every object freed exactly once (assert).
+ *
+ * pan:  -DLINK_FIRST  next is set before the node can be found
+ * fail:               the published list
  */
 #define NODES 2
 #define NIL 255
@@ -33,7 +34,7 @@ proctype pusher(byte node)
 {
 	byte old;
 
-	next[node] = 1 - node; /* what its former use left there */
+	next[node] = 1 - node; /* left by its former use */
 #ifdef LINK_FIRST
 	do
 	:: true ->

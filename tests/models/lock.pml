@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* lock.pml - the queue lock between nodes (sync/queue_lock.c), with kept locks, one-sided taking and try_acquire.
  *
- * One process per node: the processor that has the node's turn.  Atomics on other nodes' words are one step each, the grant
- * is a plain write that arrives some time later.  Every node enters ROUNDS times, by acquire or by try.
+ * One process per node: the processor that has the node's turn.  Atomics on other nodes' words are one step each; the
+ * grant is a plain write that arrives some time later.  Every node enters ROUNDS times, by acquire or by try.
  *
- * Claim:    at most one node is inside (assert in use()), and nobody waits for ever: at the end all are through (pan's
+ * Claim:    at most one node is inside (assert in use()).  No node waits for ever: at the end all are through (pan's
  *           invalid end states).
  * Not here: the turn inside a node, sleeping and bells, destruction.
+ * By hand:  spin -a lock.pml && gcc -O2 -DNODES=3 -o pan pan.c && ./pan -m100000   (pass -D to spin as well)
  *
- * By hand: spin -a lock.pml && gcc -O2 -DNODES=3 -o pan pan.c && ./pan -m100000   (pass -D to spin as well)
- * pan:  -DNODES=3                                      three nodes, three entries each
- * pan:  -DNODES=4 -DROUNDS=1                           a longer queue
- * fail: -DNODES=3 -DBLIND_RETAKE                       the owner takes its free lock back by read and write
- * fail: -DNODES=3 -DBLIND_LEAVE                        the owner frees the lock by read and write: NEXT is lost
- * fail: -DNODES=3 -DNO_TRY_MARK                        try moves the tail without stopping the owner first
- * fail: -DNODES=3 -DNO_TRY_GRANT                       a failing try forgets who linked itself meanwhile
- * fail: -DNODES=3 -DKEEP_GRANT                         a consumed grant is not reset
+ * pan:  -DNODES=3                 three nodes, three entries each
+ * pan:  -DNODES=4 -DROUNDS=1      a longer queue
+ * fail: -DNODES=3 -DBLIND_RETAKE  the owner takes its free lock back by read and write
+ * fail: -DNODES=3 -DBLIND_LEAVE   the owner frees the lock by read and write: NEXT is lost
+ * fail: -DNODES=3 -DNO_TRY_MARK   try moves the tail without stopping the owner first
+ * fail: -DNODES=3 -DNO_TRY_GRANT  a failing try does not grant to a node that linked itself meanwhile
+ * fail: -DNODES=3 -DKEEP_GRANT    a consumed grant is not reset
  */
 #ifndef NODES
 #define NODES 3
@@ -34,7 +34,7 @@
 byte word[NODES];
 byte tail;        /* last node of the queue + 1 */
 bit grant[NODES];
-bit air[NODES];   /* a grant is under way */
+bit air[NODES];   /* a grant is in flight */
 byte inside;
 byte through;
 
@@ -47,7 +47,7 @@ inline use()
 	inside--
 }
 
-/* Sets @seen to what the own word was; the lock was kept and is taken if that is FREE. */
+/* Sets @seen to the old own word; if that was FREE, the lock was kept and is taken. */
 inline retake()
 {
 #ifdef BLIND_RETAKE
@@ -217,7 +217,7 @@ proctype node(byte me)
 	through++
 }
 
-/* Grants arrive when they like. */
+/* Grants arrive at any time. */
 proctype network(byte to)
 {
 	do

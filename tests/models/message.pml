@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* message.pml - diffs as messages that the home's agent applies (protocols/cashmere/message.c; release.c, release_messages).
+/* message.pml - diffs as messages that the home's agent applies (protocols/cashmere/message.c; release_messages in
+ * release.c).
  *
- * Processors 0 and 1 write words 0 and 1 of their node's frame, away from the home, each under its lock; the home's processor
- * writes either in the master.  A release puts the diff (a flush-update of the twin) into a buffer, marks the page busy, unlocks it, and waits for
- * the reply; faults and releases of the neighbour wait for the end of that.  Acquires unmap, so each fault fetches through the twin.
+ * Processors 0 and 1 write words 0 and 1 of their node's frame, away from the home, each under its lock; the home's
+ * processor writes either word in the master.  A release puts the diff (a flush-update of the twin) into a buffer,
+ * marks the page busy, unlocks it, and waits for the reply; faults and releases of the other processor wait until the
+ * page is not busy.  Acquires unmap, so each fault fetches through the twin.
  *
- * Claim:    under a word's lock, frame and master have what the last critical section left; nobody waits for ever; at the end the
- *           master has the last values.
- * Not here: time stamps and notices (page.pml), homes that move (migrate.pml), why the page is not simply locked meanwhile
- *           (agents wait for page locks: directory.pml, HOLD_LOCK).
+ * Claim:    under a word's lock, frame and master have what the last critical section left.  No processor waits for
+ *           ever.  At the end the master has the last values.
+ * Not here: time stamps and notices (page.pml), homes that move (migrate.pml), why the page is not simply locked
+ *           meanwhile (agents wait for page locks: directory.pml, HOLD_LOCK).
  *
  * P0, P1, H: critical sections of the processors.
  *
  * pan:  -DP0=2 -DP1=2 -DH=2
- * fail: -DP0=2 -DP1=2 -DH=2 -DNOT_BUSY          the page is not busy: a neighbour's fetch brings the old words back
- * fail: -DP0=2 -DP1=2 -DH=2 -DREPLY_FIRST       the agent replies, then applies
- * fail: -DP0=2 -DP1=2 -DH=2 -DWHOLE_PAGE        the agent writes more than what changed
+ * fail: -DP0=2 -DP1=2 -DH=2 -DNOT_BUSY     the page is not busy: the other processor's fetch brings the old words
+ *                                          back
+ * fail: -DP0=2 -DP1=2 -DH=2 -DREPLY_FIRST  the agent replies, then applies
+ * fail: -DP0=2 -DP1=2 -DH=2 -DWHOLE_PAGE   the agent writes unchanged words, too
  */
 #ifndef P0
 #define P0 2

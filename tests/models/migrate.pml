@@ -1,34 +1,36 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* migrate.pml - homes that migrate to the active writer (protocols/cashmere/migrate.c, fault.c and release.c, core/coherence/directory.c).
+/* migrate.pml - homes that migrate to the active writer (protocols/cashmere/migrate.c, fault.c and release.c,
+ * core/coherence/directory.c).
  *
- * Nodes 0 and 1 with one processor each, node 2 with processors 2 and 3; node 0 is the home at first.  Two words of the page, each
- * with its lock; a processor enters a critical section and reads, writes, or writes and acquires another lock before it
- * releases.  A writer tries to take the home: look at the directory, migration bit into the shared word (compare-and-swap), look
- * again, fetch, take over.  A flusher publishes its diff bit, waits until no migration is in progress, sends its diff to the home's
- * agent with the page busy and unlocked, then takes the bit away.  A home about to write publishes `write` and waits likewise.  Of
- * the time stamps the comparisons are kept as bits.
+ * Nodes 0 and 1 have one processor each, node 2 has processors 2 and 3; node 0 is the home at first.  The page has
+ * two words, each with its lock.  A processor enters a critical section and reads, or writes, or writes and acquires
+ * another lock before it releases.  A writer tries to take the home: read the directory, set the migration bit in the
+ * shared word (compare-and-swap), read again, fetch, take over.  A flusher publishes its diff bit, waits until no
+ * migration is in progress, sends its diff to the home's agent with the page busy and unlocked, then clears the bit.
+ * A home about to write publishes `write` and waits likewise.  Time stamps are kept as bits, the results of their
+ * comparisons.
  *
- * Claim:    under a word's lock, the frame has what the last critical section left; who writes as the home is the home; nothing
- *           blocks for ever; at the end the home has the last values.
- * Not here: publications without their flushes (directory.pml); what 2L does as well (page.pml); exclusive mode: while a page is
- *           exclusive at its home, its word says `write` and no migration begins.
+ * Claim:    under a word's lock, the frame has what the last critical section left.  A processor that writes as the
+ *           home's is at the home.  Nothing blocks for ever.  At the end the home has the last values.
+ * Not here: publications without their flushes (directory.pml); the rest of 2L (page.pml); exclusive mode: while a
+ *           page is exclusive at its home, its word says `write` and no migration begins.
  *
- * P0 to P3: critical sections of the processors.  WRITERS: all of them write, and acquire nothing in between.  HELD: the home wrote
- * before, and releases that at any time; processors 2 and 3 have one word each.
+ * P0 to P3: critical sections of the processors.  WRITERS: all of them write, and acquire nothing in between.  HELD:
+ * the home wrote before, and releases that at any time; processors 2 and 3 have one word each.
  *
- * pan:  -DP0=1 -DP1=1 -DP2=1 -DWRITERS             each node once
- * pan:  -DP0=1 -DP1=2                              back and forth
- * pan:  -DP1=2 -DP2=1                              the old home does nothing
- * pan:  -DP1=1 -DP2=1 -DP3=1                       two processors on one node
- * pan:  -DP1=1 -DP2=2 -DP3=1 -DWRITERS -DHELD    they write for each other
- * fail: -DP0=1 -DP1=1 -DP2=1 -DWRITERS -DNO_DIFF_LOOK     migrates without looking at diff bits
- * fail: -DP0=1 -DP1=1 -DP2=1 -DWRITERS -DLOOK_FIRST       looks only before the migration bit is set
- * fail: -DP0=1 -DP1=1 -DP2=1 -DWRITERS -DNO_SETTLE        flushes without waiting for a migration to settle
- * fail: -DP0=1 -DP1=2 -DNO_HOME_LOOK                      migrates although the home writes
- * fail: -DP0=1 -DP1=2 -DNO_HOME_SETTLE                    the home writes without waiting for it
- * fail: -DP1=2 -DP2=1 -DNO_FETCH                          takes over without the fetch
- * fail: -DP1=1 -DP2=1 -DP3=1 -DHOME_FIRST                 asks for the home, then takes the fetch's time stamp
- * fail: -DP1=1 -DP2=2 -DP3=1 -DWRITERS -DHELD -DDENOUNCE_LATE   unlocks a page that is announced but not busy
+ * pan:  -DP0=1 -DP1=1 -DP2=1 -DWRITERS                      each node once
+ * pan:  -DP0=1 -DP1=2                                       back and forth
+ * pan:  -DP1=2 -DP2=1                                       the old home is idle
+ * pan:  -DP1=1 -DP2=1 -DP3=1                                two processors on one node
+ * pan:  -DP1=1 -DP2=2 -DP3=1 -DWRITERS -DHELD               two processors flush for each other
+ * fail: -DP0=1 -DP1=1 -DP2=1 -DWRITERS -DNO_DIFF_LOOK       migrates without reading the diff bits
+ * fail: -DP0=1 -DP1=1 -DP2=1 -DWRITERS -DLOOK_FIRST         reads only before the migration bit is set
+ * fail: -DP0=1 -DP1=1 -DP2=1 -DWRITERS -DNO_SETTLE          flushes without waiting for a migration to settle
+ * fail: -DP0=1 -DP1=2 -DNO_HOME_LOOK                        migrates although the home writes
+ * fail: -DP0=1 -DP1=2 -DNO_HOME_SETTLE                      the home writes without waiting for it
+ * fail: -DP1=2 -DP2=1 -DNO_FETCH                            takes over without the fetch
+ * fail: -DP1=1 -DP2=1 -DP3=1 -DHOME_FIRST                   reads the home, then takes the fetch's time stamp
+ * fail: -DP1=1 -DP2=2 -DP3=1 -DWRITERS -DHELD -DDENOUNCE_LATE  unlocks a page that is announced but not busy
  */
 #ifndef P0
 #define P0 0
@@ -60,16 +62,16 @@ bit sending[NODES];     /* diff bits */
 /* [node] */
 byte frame[6], twin[6]; /* [node][word] */
 bit has_twin[NODES], locked[NODES], busy[NODES];
-byte known[NODES];      /* the home, when it was last asked for */
+byte known[NODES];      /* the home, as last read */
 bit valid[NODES], old[NODES]; /* ts_update != 0; ts_update < ts_notice */
 byte mapped[NODES], writers[NODES];
-byte queue[NODES];      /* notices that arrived */
+byte queue[NODES];      /* arrived notices */
 bit collecting[NODES];  /* mutex */
-bit fresh[NODES];       /* fetched since the collection at work took its time */
+bit fresh[NODES];       /* fetched since the running collection took its time */
 
 /* [processor] */
 bit since[4];           /* ts_notice < acquire_ts */
-bit later[4];           /* acquired since the collection at work took its time */
+bit later[4];           /* acquired since the running collection took its time */
 bit noticed[4], dirty[4];
 bit releasing[4];       /* its diff is home, its notices are not sent */
 
@@ -113,8 +115,8 @@ inline stamp()
 	fresh[node] = 1
 }
 
-/* The home is asked for after the stamp: a notice distributed later counts as newer, and none that was before is of a diff that
- * another home got. */
+/* The home is read after the stamp: a notice distributed later counts as newer, and no earlier notice is of a diff
+ * that went to another home. */
 inline fetch()
 {
 	d_step {
@@ -238,7 +240,7 @@ inline withdraw()
 	fi
 }
 
-/* A page with a notice is unmapped, or read anew in place: the code counts, the model tries both. */
+/* A page with a notice is unmapped, or read anew in place: the code counts; the model tries both. */
 inline acquire()
 {
 	collect();
@@ -324,7 +326,7 @@ inline release()
 				d_step { !locked[node] -> locked[node] = 1; busy[node] = 0 };
 				d_step { sending[node] = 0; locked[node] = 0 }
 #ifdef DENOUNCE_LATE
-			/* The diff of another page is under way. */
+			/* The diff of another page is in flight. */
 			:: d_step { !flushed -> locked[node] = 0; to = 0 };
 				d_step { !locked[node] -> sending[node] = 0 }
 #endif

@@ -1,43 +1,50 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* page.pml - one page, two words, three nodes: fetch, incoming diff, flush, flush-update, write notices and the time stamps
- * that coalesce them (Cashmere-2L, sections 2.4 and 2.5; protocols/cashmere/fault.c, release.c and acquire.c, core/coherence/notice.c).
+/* page.pml - one page, two words, three nodes: fetch, incoming diff, flush, flush-update, write notices and the time
+ * stamps that coalesce them (Cashmere-2L, sections 2.4 and 2.5; protocols/cashmere/fault.c, release.c and acquire.c,
+ * core/coherence/notice.c).
  *
- * Nodes: A with processors 0 and 1 on one frame, B with processor 2, and the home with processor 3.  Word x belongs to
- * lock 0, word y to lock 1; critical sections store junk first, as half-done work that another's flush may carry home.
- * Remote writes of different endpoints are unordered; flush() makes one's own visible.  A step that publishes and
- * flushes, or sends a notice and flushes, is one step here: directory.pml has the details.
+ * Nodes: A with processors 0 and 1 on one frame, B with processor 2, and the home with processor 3.  Word x belongs
+ * to lock 0, word y to lock 1; critical sections store junk first, as half-done work that another processor's flush
+ * may carry home.  Remote writes of different endpoints are unordered; flush() makes an endpoint's own visible.  A
+ * step that publishes and flushes, or sends a notice and flushes, is one step here: directory.pml has the details.
  *
- * Claim: every critical section finds the value that the one before it left; at the end the home has the last values;
- *        nothing blocks for ever.
+ * Claim: every critical section finds the value that the one before it left.  At the end the home has the last
+ *        values.  Nothing blocks for ever.
  *
- * Logical clocks are kept as ranks: only the order of the time stamps of a node matters, so after each change they are
- * renumbered without gaps.  A stamp that nobody keeps needs no tick.
+ * Logical clocks are kept as ranks: only the order of a node's time stamps matters, so after each change they are
+ * renumbered without gaps.  A stamp that is not stored needs no tick.
  *
- * P0 to P3 are the processors' programs, two operations each: 1 x++, 2 y++, 3 read x, 4 read y, 5 acquire
- * another lock, 0 none.
+ * P0 to P3 are the processors' programs, two operations each: 1 x++, 2 y++, 3 read x, 4 read y, 5 acquire another
+ * lock, 0 none.
  *
- * pan:  -DP0=1,0 -DP1=2,0 -DP2=2,1                    false sharing on A, both words go between nodes
- * pan:  -DP0=2,2 -DP1=1,0 -DP2=1,0                    A collects notices while it fetches
- * pan:  -DP0=1,5 -DP1=2,1 -DP2=1,0                    one of A's processors acquires long before the other
- * pan:  -DP0=1,0 -DP1=2,0 -DP3=1,3                    the home writes and reads
- * pan:  -DP0=4,5 -DP1=3,0 -DP2=1,1                    A updates or unmaps while B writes again
- * pan:  -DP0=1,0 -DP1=2,0 -DP2=2,1 -DWAIT_FLUSHER     unlocks during the flush; the next to touch the home's copy waits
- * pan:  -DP0=1,5 -DP1=2,1 -DP2=1,0 -DKEEP_COPY        leaving without forgetting the copy: the self-notice suffices
- * pan:  -DP0=1,1 -DP1=0,0 -DP2=1,1 -DKEEP             one processor rewrites: the page may stay writable over releases
- * pan:  -DP0=1,1 -DP1=2,0 -DP2=1,0 -DKEEP             two
- * fail: -DP0=1,1 -DP1=2,0 -DP2=2,1 -DKEEP -DKEEP_UNKNOWN  stays writable, but is no writer: the twin goes
- * fail: -DP0=4,5 -DP1=3,0 -DP2=1,1 -DUPDATE_LATE_TS   stamps an update in place when it ends
- * fail: -DP0=1,5 -DP1=2,0 -DP2=1,0 -DUPDATE_OVERWRITES an update in place ignores the twin
- * fail: -DP0=1,0 -DP1=2,0 -DP2=2,1 -DEMPTY_SILENT     an empty diff sends no notices and does not wait
- * fail: -DP0=1,0 -DP1=2,0 -DP2=1,0 -DNO_FLUSH_UPDATE  flushes without updating the twin
- * fail: -DP0=1,0 -DP1=2,0 -DP2=1,0 -DNO_INCOMING_DIFF lets an incoming page overwrite the frame
- * fail: -DP0=1,0 -DP1=2,0 -DP2=2,1 -DNO_WAIT          skips a flush without waiting for the processor that makes it
- * fail: -DP0=2,2 -DP1=1,0 -DP2=1,0 -DLATE_UPDATE_TS   stamps the fetch when it ends
- * fail: -DP0=2,2 -DP1=1,0 -DP2=1,0 -DNOTICE_FIRST     sends notices before the diffs are performed
- * fail: -DP0=2,2 -DP1=1,0 -DP2=1,0 -DHEAD_EARLY       empties the notice queue, then distributes
- * fail: -DP0=1,5 -DP1=2,1 -DP2=1,0 -DNO_SELF_NOTICE   maps a copy older than a notice that went to others only
- * fail: -DP0=1,0 -DP1=2,0 -DP2=2,1 -DUNLOCK_FIRST     unlocks the page while its diff is under way, and nobody waits
- * fail: -DP0=2,2 -DP1=1,0 -DP2=1,0 -DFETCH_EARLY      as -DWAIT_FLUSHER, but only the next flush waits, not a fetch
+ * pan:  -DP0=1,0 -DP1=2,0 -DP2=2,1                          false sharing on A, both words go between nodes
+ * pan:  -DP0=2,2 -DP1=1,0 -DP2=1,0                          A collects notices while it fetches
+ * pan:  -DP0=1,5 -DP1=2,1 -DP2=1,0                          one of A's processors acquires long before the other
+ * pan:  -DP0=1,0 -DP1=2,0 -DP3=1,3                          the home writes and reads
+ * pan:  -DP0=4,5 -DP1=3,0 -DP2=1,1                          A updates or unmaps while B writes again
+ * pan:  -DP0=1,0 -DP1=2,0 -DP2=2,1 -DWAIT_FLUSHER           unlocks during the flush; the next access to the home's
+ *                                                           copy waits
+ * pan:  -DP0=1,5 -DP1=2,1 -DP2=1,0 -DKEEP_COPY              leaving without forgetting the copy: the self-notice
+ *                                                           suffices
+ * pan:  -DP0=1,1 -DP1=0,0 -DP2=1,1 -DRETAIN                 one processor rewrites: the page may stay writable over
+ *                                                           releases
+ * pan:  -DP0=1,1 -DP1=2,0 -DP2=1,0 -DRETAIN                 two processors rewrite
+ * fail: -DP0=1,1 -DP1=2,0 -DP2=2,1 -DRETAIN -DRETAIN_UNKNOWN  stays writable, but is no writer: the twin is dropped
+ * fail: -DP0=4,5 -DP1=3,0 -DP2=1,1 -DUPDATE_LATE_TS         stamps an update in place when it ends
+ * fail: -DP0=1,5 -DP1=2,0 -DP2=1,0 -DUPDATE_OVERWRITES      an update in place ignores the twin
+ * fail: -DP0=1,0 -DP1=2,0 -DP2=2,1 -DEMPTY_SILENT           an empty diff sends no notices and does not wait
+ * fail: -DP0=1,0 -DP1=2,0 -DP2=1,0 -DNO_FLUSH_UPDATE        flushes without updating the twin
+ * fail: -DP0=1,0 -DP1=2,0 -DP2=1,0 -DNO_INCOMING_DIFF       lets an incoming page overwrite the frame
+ * fail: -DP0=1,0 -DP1=2,0 -DP2=2,1 -DNO_WAIT                skips a flush without waiting for the processor that
+ *                                                           makes it
+ * fail: -DP0=2,2 -DP1=1,0 -DP2=1,0 -DLATE_UPDATE_TS         stamps the fetch when it ends
+ * fail: -DP0=2,2 -DP1=1,0 -DP2=1,0 -DNOTICE_FIRST           sends notices before the diffs are performed
+ * fail: -DP0=2,2 -DP1=1,0 -DP2=1,0 -DHEAD_EARLY             empties the notice queue, then distributes
+ * fail: -DP0=1,5 -DP1=2,1 -DP2=1,0 -DNO_SELF_NOTICE         maps a copy older than a notice that went to others only
+ * fail: -DP0=1,0 -DP1=2,0 -DP2=2,1 -DUNLOCK_FIRST           unlocks the page while its diff is in flight, without a
+ *                                                           wait
+ * fail: -DP0=2,2 -DP1=1,0 -DP2=1,0 -DFETCH_EARLY            as -DWAIT_FLUSHER, but only the next flush waits, not a
+ *                                                           fetch
  */
 #ifndef P2
 #define P2 0, 0
@@ -58,16 +65,16 @@
 #define JUNK 9
 
 byte home[2], frame[4], twin[4]; /* [word], [node][word] */
-byte air[8];                     /* [processor][word]: value under way to the home + 1 */
+byte air[8];                     /* [processor][word]: value in flight to the home + 1 */
 bit has_twin[2], locked[2];      /* [node]: twin; page lock */
 byte mapped[2], writers[2];      /* [node]: sets of local processors */
 bit shares[2];                   /* [node]: its word in the directory */
-byte queue[2];                   /* [node]: notices that arrived */
+byte queue[2];                   /* [node]: arrived notices */
 bit distributing[2];             /* [node]: lock */
 byte flusher[2];                 /* [node]: local processor of ts_flush */
 bit noticed[4], dirty[4];        /* [processor]: its notice set, its dirty set */
 bit taken[2];                    /* application locks */
-byte truth[2];                   /* what a sequential execution has */
+byte truth[2];                   /* values of a sequential execution */
 byte running;
 
 /* Time stamps of a node. */
@@ -85,7 +92,7 @@ byte stamp[2 * STAMPS];
 
 hidden byte old, i, gone;
 
-/* put - time stamp k of node n becomes v; ranks without gaps. */
+/* put - time stamp k of node n becomes v; ranks stay without gaps. */
 inline put(n, k, v)
 {
 	old = TS(n, k);
@@ -181,7 +188,7 @@ inline collect()
 #endif
 
 #define IS_MAPPED (mapped[node] & ME)
-/* Mapped here, and there was a notice since. */
+/* Mapped here, with a later notice. */
 #define NOTICED_SINCE (IS_MAPPED && TS(node, UPDATE) < TS(node, NOTICE))
 #define STALE                                                                                                          \
 	(TS(node, UPDATE) == 0 ||                                                                                      \
@@ -255,7 +262,7 @@ inline fault(write)
 		locked[node] = 0 }
 }
 
-/* A page that was noticed is unmapped, or updated in place with its mapping kept: the code counts, the model tries both. */
+/* A noticed page is unmapped, or updated in place and stays mapped: the code counts; the model tries both. */
 inline acquire()
 {
 	collect();
@@ -332,7 +339,7 @@ inline notify(to)
 	fi
 }
 
-/* Nothing to flush: another's flush carried all of it. */
+/* Nothing to flush: another processor's flush carried all of it. */
 #define CLEAN (frame[node * 2] == twin[node * 2] && frame[node * 2 + 1] == twin[node * 2 + 1])
 
 inline release_page()
@@ -358,9 +365,9 @@ inline release_page()
 		diff(1)
 	fi;
 	if
-	:: keep ->
+	:: retain ->
 		dirty[me] = 1;
-#ifndef KEEP_UNKNOWN
+#ifndef RETAIN_UNKNOWN
 		writers[node] = writers[node] | ME
 #endif
 	:: else
@@ -369,15 +376,15 @@ inline release_page()
 	:: writers[node] == 0 -> has_twin[node] = 0; twin[node * 2] = 0; twin[node * 2 + 1] = 0
 	:: else
 	fi;
-	keep = 0
+	retain = 0
 }
 
 inline release()
 {
-#ifdef KEEP
+#ifdef RETAIN
 	/* The page stays writable, dirty and with its twin, or not: the code counts. */
 	if
-	:: IS_MAPPED && shares[OTHER(node)] -> keep = 1
+	:: IS_MAPPED && shares[OTHER(node)] -> retain = 1
 	:: true
 	fi;
 #endif
@@ -409,7 +416,7 @@ inline release()
 
 /* ---- programs ---- */
 
-#ifdef KEEP_UNKNOWN
+#ifdef RETAIN_UNKNOWN
 #define WRITES_FREELY (IS_MAPPED && dirty[me])
 #else
 #define WRITES_FREELY (IS_MAPPED && (writers[node] & ME))
@@ -445,7 +452,7 @@ inline operation(op)
 	d_step { taken[word] = taken[word] && op == 5; word = 0 }
 }
 
-/* On the home the master copy is the frame: no twin, no notices to obey, only to send. */
+/* On the home the master copy is the frame: no twin; notices are sent, not obeyed. */
 inline home_operation(op)
 {
 	word = (op - 1) % 2;
@@ -469,7 +476,7 @@ inline home_operation(op)
 proctype processor(byte me, node, first, second)
 {
 	byte w, word, count, in[2];
-	bit flushed, keep;
+	bit flushed, retain;
 	do
 	:: first ->
 		operation(first);

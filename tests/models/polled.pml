@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* polled.pml - a flag that is waited for with fences and plain loads (core/coherence/polled.h, core/job/job.c).
+/* polled.pml - a flag that is polled with fences and plain loads (core/coherence/polled.h, core/job/job.c).
  *
- * Processor W stores data, then a flag in a polled page, then fences; it is the home of both pages, so each store is in the master at once.
- * Between data and flag the program has no fence: the store to the flag faults, and that fault fences.  Processors 0 and 1 of another node
- * share that node's frames and fence, look at the flag, look at the data, for ever, with no fence between the looks.  What a fence's acquire has
- * notices of is unmapped from the processor that acquires; a processor that has the page mapped does not fault, and sees what a
- * neighbour's fetch puts into the frame.
+ * Processor W stores data, then a flag in a polled page, then fences.  It is the home of both pages, so each store is
+ * in the master at once.  Between data and flag the program has no fence: the store to the flag faults, and that
+ * fault fences.  Processors 0 and 1 of another node share that node's frames.  They fence, read the flag, read the
+ * data, for ever, with no fence between the reads.  A fence's acquire unmaps pages with notices from the acquiring
+ * processor.  A processor that has the page mapped does not fault, and sees what another processor's fetch puts into
+ * the frame.
  *
- * Claim: who sees the flag's n-th value sees the data's n-th or a later one; nothing blocks for ever.
+ * Claim:    a processor that sees the flag's n-th value sees the data's n-th or a later one.  Nothing blocks for
+ *           ever.
  * Not here: pages whose home is at the reader (hide), data that W stores after it has stored to the flag's page.
  *
  * N: values.  P: processors of the reading node.
@@ -16,27 +18,27 @@
  * pan:  -DN=2 -DP=2
  * fail: -DN=2 -DP=1 -DNO_TRAP        the store to the flag is not preceded by a fence
  * fail: -DN=2 -DP=1 -DNO_LOCK        the flag's page is fetched without the fences' lock and an acquire
- * fail: -DN=2 -DP=1 -DACQUIRE_FIRST  the lock is let go between acquire and fetch
- * fail: -DN=2 -DP=2 -DNO_FRESHEN     what neighbours have mapped stays stale
+ * fail: -DN=2 -DP=1 -DACQUIRE_FIRST  the lock is released between acquire and fetch
+ * fail: -DN=2 -DP=2 -DNO_FRESHEN     pages that other processors have mapped stay stale
  */
 bit lock;
 byte home_data, home_flag;   /* the masters */
 bit dirty_data, dirty_flag;  /* W's, since its last release */
 
 byte data, flag;             /* the frames of the reading node */
-bit stale_data, stale_flag;  /* a notice came that is later than the last fetch */
+bit stale_data, stale_flag;  /* a notice is later than the last fetch */
 bit sees_data[2], sees_flag[2]; /* mapped, per processor */
-bit told_data[2], told_flag[2]; /* notices not yet acted upon, per processor */
+bit noticed_data[2], noticed_flag[2]; /* notices not yet acted upon, per processor */
 bit page_lock;
 
 inline release()
 {
 	if
-	:: dirty_data -> d_step { stale_data = 1; told_data[0] = 1; told_data[1] = 1; dirty_data = 0 }
+	:: dirty_data -> d_step { stale_data = 1; noticed_data[0] = 1; noticed_data[1] = 1; dirty_data = 0 }
 	:: else
 	fi;
 	if
-	:: dirty_flag -> d_step { stale_flag = 1; told_flag[0] = 1; told_flag[1] = 1; dirty_flag = 0 }
+	:: dirty_flag -> d_step { stale_flag = 1; noticed_flag[0] = 1; noticed_flag[1] = 1; dirty_flag = 0 }
 	:: else
 	fi
 }
@@ -69,17 +71,17 @@ inline acquire(me)
 {
 	d_step {
 		if
-		:: told_data[me] -> told_data[me] = 0; sees_data[me] = sees_data[me] && !stale_data
+		:: noticed_data[me] -> noticed_data[me] = 0; sees_data[me] = sees_data[me] && !stale_data
 		:: else
 		fi;
 		if
-		:: told_flag[me] -> told_flag[me] = 0; sees_flag[me] = sees_flag[me] && !stale_flag
+		:: noticed_flag[me] -> noticed_flag[me] = 0; sees_flag[me] = sees_flag[me] && !stale_flag
 		:: else
 		fi
 	}
 }
 
-/* Bring up to date what the other processor has mapped. */
+/* Update what the other processor has mapped. */
 inline freshen(me)
 {
 #ifdef NO_FRESHEN

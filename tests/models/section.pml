@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* section.pml - a page's critical section under TS (protocols/timestamp/section.c): chains of probable owners, a queue lock at their end.
+/* section.pml - a page's critical section under TS (protocols/timestamp/section.c): chains of probable owners, a
+ * queue lock at their end.
  *
- * One process per node: the processor that is in the node's turn (ts_page.busy).  Atomics on words are one step each, following a link is a
- * step of its own, the hand-over is a plain write that comes some time later.  Every node enters ROUNDS times.
+ * One process per node: the processor that has the node's turn (ts_page.busy).  Atomics on words are one step each,
+ * following a link is a step of its own, and the hand-over is a plain write that arrives some time later.  Every node
+ * enters ROUNDS times.
  *
- * Claim:    at most one node is inside; whoever enters is told the node that was inside before (its words are the page's); nobody waits for
- *           ever: at the end all are through (pan's invalid end states).
+ * Claim:    at most one node is inside.  An entering node learns the node that was inside before (its words are the
+ *           page's).  No node waits for ever: at the end all are through (pan's invalid end states).
  * Not here: turns inside a node, sleeping and bells.
+ * By hand:  spin -DNODES=3 -a section.pml && gcc -O2 -DSAFETY -o pan pan.c && ./pan -m100000
  *
- * By hand: spin -DNODES=3 -a section.pml && gcc -O2 -DSAFETY -o pan pan.c && ./pan -m100000
- * pan:  -DNODES=3 -DROUNDS=3                           three nodes, three entries each
- * pan:  -DNODES=4 -DROUNDS=1                           longer chains
- * fail: -DNODES=3 -DROUNDS=2 -DBLIND_LEAVE             it is left by read and write: the next one is lost
- * fail: -DNODES=3 -DROUNDS=2 -DBLIND_LINK              who waits links itself by read and write
- * fail: -DNODES=3 -DROUNDS=2 -DKEEP_HAND               a hand-over that was used is not taken back
+ * pan:  -DNODES=3 -DROUNDS=3                three nodes, three entries each
+ * pan:  -DNODES=4 -DROUNDS=1                longer chains
+ * fail: -DNODES=3 -DROUNDS=2 -DBLIND_LEAVE  leaves by read and write: the next node is lost
+ * fail: -DNODES=3 -DROUNDS=2 -DBLIND_LINK   a waiter links itself by read and write
+ * fail: -DNODES=3 -DROUNDS=2 -DKEEP_HAND    a used hand-over is not reset
  */
 #ifndef NODES
 #define NODES 3
@@ -33,7 +35,7 @@ bit hand[NODES];
 byte inside;
 byte before = FIRST;
 
-/* Sets @w to what the word of @n meant, and the word to @new if that was @old. */
+/* Sets @w to the meaning of @n's word, and the word to @new if that was @old. */
 inline cas(n, old, new)
 {
 	d_step {

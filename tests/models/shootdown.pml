@@ -1,27 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shootdown.pml - write rights asked back from neighbours on the node (core/coherence/shootdown.c; protocols/cashmere/release.c, release_shoot).
+/* shootdown.pml - write rights taken from processors of the same node (core/coherence/shootdown.c; release_shoot in
+ * protocols/cashmere/release.c).
  *
- * Processors 0 and 1, two pages, each with its page lock.  A processor stores to a page or faults on it, polls, or, in a hook or a
- * fault, locks a page, shoots at its neighbour if that writes the page, and unlocks it.  A shooter that must wait sends a signal; the
- * handler interrupts the victim's thread wherever that is, but in a fault.  MONITOR: faults are resolved by another thread, which the
- * handler runs beside.
+ * Processors 0 and 1, two pages, each with its page lock.  A processor stores to a page or faults on it, or polls;
+ * or, in a hook or a fault, it locks a page, shoots at the other processor if that writes the page, and unlocks it.
+ * A shooter that must wait sends a signal; the handler interrupts the victim's thread anywhere except in a fault.
+ * MONITOR: another thread resolves faults, concurrently with the handler.
  *
- * Claim:    from the return of a shootdown until its next fault on the page the victim stores nothing to it; who is a writer by the
- *           masks has the right, or it would fault for ever; nobody waits for ever.
- * Not here: store buffers (all steps that matter are locked instructions or system calls); sleeping; the mechanism protect.
+ * Claim:    from the return of a shootdown until its next fault on the page the victim stores nothing to it.  A
+ *           processor that the masks call a writer has the right, or else it would fault for ever.  No processor
+ *           waits for ever.
+ * Not here: store buffers (all steps that matter are locked instructions or system calls); sleeping; the mechanism
+ *           protect.
  *
  * A, B: operations of the processors; SHOTS (1): how often each may shoot, so that none shoots for ever.
  *
- * pan:  -DA=2 -DB=2                             signal handlers
- * pan:  -DA=1 -DB=2 -DSHOTS=2                   they shoot twice
- * pan:  -DA=2 -DB=2 -DMONITOR                   faults in the monitor's thread
- * fail: -DA=2 -DB=2 -DBLIND_LEAVE               leaves by a look and a store, not by compare-and-swap
- * fail: -DA=2 -DB=2 -DMONITOR -DDONE_FIRST      answers before it downgrades
- * fail: -DA=1 -DB=2 -DSHOTS=2 -DDRAIN_ONCE      the drainer ends although the handler left work to it
- * fail: -DA=2 -DB=2 -DHANDLER_WAITS             the handler waits for what it interrupted
- * fail: -DA=2 -DB=2 -DASK_FIRST                 the request is counted before its page is in the set
- * fail: -DA=2 -DB=2 -DMAP_BLINDLY               changes a right of its own before it complied
- * fail: -DA=2 -DB=2 -DWAIT_INSIDE               waits for a victim that is in a fault
+ * pan:  -DA=2 -DB=2                         signal handlers
+ * pan:  -DA=1 -DB=2 -DSHOTS=2               they shoot twice
+ * pan:  -DA=2 -DB=2 -DMONITOR               faults in the monitor's thread
+ * fail: -DA=2 -DB=2 -DBLIND_LEAVE           leaves by a load and a store, not by compare-and-swap
+ * fail: -DA=2 -DB=2 -DMONITOR -DDONE_FIRST  answers before it downgrades
+ * fail: -DA=1 -DB=2 -DSHOTS=2 -DDRAIN_ONCE  the draining thread ends although the handler left work to it
+ * fail: -DA=2 -DB=2 -DHANDLER_WAITS         the handler waits for the thread that it interrupted
+ * fail: -DA=2 -DB=2 -DASK_FIRST             the request is counted before its page is in the set
+ * fail: -DA=2 -DB=2 -DMAP_BLINDLY           changes a right of its own before it has complied
+ * fail: -DA=2 -DB=2 -DWAIT_INSIDE           waits for a victim that is in a fault
  */
 #ifndef A
 #define A 2
@@ -37,7 +40,7 @@
 #define OTHER (1 - me)
 
 /* [processor] */
-byte asked[2] = INSIDE, done[2]; /* as struct tw_target: in tw_init no application code runs */
+byte asked[2] = INSIDE, done[2]; /* as struct tw_target; no application code runs in tw_init */
 byte complying[2];        /* 0, 1 the thread, 2 the monitor's */
 bit signalled[2];         /* the signal is pending */
 bit masked[2];            /* in a fault */
@@ -46,7 +49,7 @@ bit monitor[2];           /* its thread waits in a fault, which another thread r
 
 /* [processor * 2 + page] */
 bit shot[4];              /* the set */
-bit right[4];             /* the hardware's */
+bit right[4];             /* in the page table */
 bit writes[4];            /* the page's mask of writers */
 bit fenced[4];            /* must not store until it faults */
 
@@ -135,7 +138,7 @@ inline shoot(p)
 	d_step { at_once = 0; target = 0; fenced[OTHER * 2 + p] = 1 }
 }
 
-/* Lock the page and take the right from the neighbour, as a release or a fault may. */
+/* Lock the page and take the right from the other processor, as a release or a fault may. */
 inline shoot_down(p)
 {
 	atomic { !locked[p] -> locked[p] = 1 };
@@ -203,7 +206,7 @@ proctype processor(byte me, operations) provided (!handling[me] || monitor[me])
 		fi;
 		if
 		:: access(p)
-		:: fault(p) /* on its neighbour: the page comes along */
+		:: fault(p) /* on an adjacent page: this one comes along */
 		:: comply(me, 1)
 		:: shots -> /* a release */
 			shots--;
@@ -214,7 +217,7 @@ proctype processor(byte me, operations) provided (!handling[me] || monitor[me])
 		fi;
 		operations--
 	:: else -> break
-	od /* and computes on, without a call */
+	od /* then it computes without a call */
 }
 
 proctype handler(byte me)

@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* simple.pml - protocols/simple.c: one page, two words, nodes A (processors 0 and 1, one frame) and B (processor 2); the home is
- * elsewhere.  Word w belongs to lock w.  Other than page.pml, which has Cashmere-2L's rules, this has notices to everybody, also
- * after an empty diff, and a fetch whenever the copy is not fresh.
+/* simple.pml - protocols/simple.c: one page, two words, nodes A (processors 0 and 1, one frame) and B (processor 2);
+ * the home is elsewhere.
  *
- * A diff is performed before the page is unlocked, word by word; so is a fetch.  Stamps are plain clocks, as the runs are short.
+ * Word w belongs to lock w.  Unlike page.pml, which has Cashmere-2L's rules, notices go to all nodes, also after an
+ * empty diff, and every copy that is not fresh is fetched.  A diff is performed before the page is unlocked, word by
+ * word; so is a fetch.  Stamps are plain clocks, as the runs are short.
  *
- * Claim: every critical section finds the value that the one before it left; at the end the home has the last values;
- *        nothing blocks for ever.
+ * Claim: every critical section finds the value that the one before it left.  At the end the home has the last
+ *        values.  Nothing blocks for ever.
  *
  * P0 to P2 are the processors' programs, two operations each: 1 x++, 2 y++, 3 read x, 4 read y, 0 none.
  *
- * pan:  -DP0=1,1 -DP1=2,0 -DP2=1,2                    both words go between the nodes
- * pan:  -DP0=2,2 -DP1=1,0 -DP2=1,0                    A collects notices while it fetches
- * pan:  -DP0=1,3 -DP1=2,1 -DP2=2,1                    readers among the writers
+ * pan:  -DP0=1,1 -DP1=2,0 -DP2=1,2                     both words go between the nodes
+ * pan:  -DP0=2,2 -DP1=1,0 -DP2=1,0                     A collects notices while it fetches
+ * pan:  -DP0=1,3 -DP1=2,1 -DP2=2,1                     readers among the writers
  * pan:  -DP0=4,3 -DP1=1,0 -DP2=1,1
- * fail: -DP0=2,2 -DP1=1,0 -DP2=1,0 -DLATE_STAMP       stamps the fetch when it ends
- * fail: -DP0=2,2 -DP1=1,0 -DP2=1,0 -DNOTICE_FIRST     sends notices before the diff is performed
- * fail: -DP0=1,0 -DP1=2,0 -DP2=2,1 -DEMPTY_SILENT     an empty diff sends no notices
- * fail: -DP0=1,0 -DP1=2,0 -DP2=1,0 -DNO_FLUSH_UPDATE  flushes without updating the twin
- * fail: -DP0=1,0 -DP1=2,0 -DP2=1,0 -DNO_INCOMING_DIFF lets an incoming page overwrite the frame
- * fail: -DP0=1,0 -DP1=3,0 -DP2=1,0 -DNO_NOTICE        tells nobody
- * fail: -DP0=2,2 -DP1=1,0 -DP2=1,0 -DHEAD_EARLY       empties the notice queue, then distributes
+ * fail: -DP0=2,2 -DP1=1,0 -DP2=1,0 -DLATE_STAMP        stamps the fetch when it ends
+ * fail: -DP0=2,2 -DP1=1,0 -DP2=1,0 -DNOTICE_FIRST      sends notices before the diff is performed
+ * fail: -DP0=1,0 -DP1=2,0 -DP2=2,1 -DEMPTY_SILENT      an empty diff sends no notices
+ * fail: -DP0=1,0 -DP1=2,0 -DP2=1,0 -DNO_FLUSH_UPDATE   flushes without updating the twin
+ * fail: -DP0=1,0 -DP1=2,0 -DP2=1,0 -DNO_INCOMING_DIFF  lets an incoming page overwrite the frame
+ * fail: -DP0=1,0 -DP1=3,0 -DP2=1,0 -DNO_NOTICE         sends no notices
+ * fail: -DP0=2,2 -DP1=1,0 -DP2=1,0 -DHEAD_EARLY        empties the notice queue, then distributes
  */
 #ifdef LATE_STAMP
 #define EARLY 0
@@ -44,7 +45,7 @@ bool collecting[2];    /* notice_in */
 bool noticed[3];    /* the page is in the processor's notice set */
 bool taken[2];      /* the program's locks */
 byte value[2];      /* what the last critical section left */
-byte left = 3;      /* processors at work */
+byte left = 3;      /* running processors */
 
 #define NODE (id / 2) /* of processors 0, 1 and 2 */
 #define BIT  (1 << (id % 2))
@@ -245,7 +246,7 @@ inline section(which, write)
 		:: else -> fault(true)
 		fi;
 		assert(frame[NODE].w[which] == value[which]);
-		frame[NODE].w[which] = 100; /* junk: half-done work that another's flush may carry home */
+		frame[NODE].w[which] = 100; /* junk: half-done work that another processor's flush may carry home */
 		atomic {
 			value[which]++;
 			frame[NODE].w[which] = value[which]

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* stuck.pml - all processors wait for each other: what the launcher may conclude (sync/wait.c, tools/agent/agent_waits.c, tools/launch/waits.c).
+/* stuck.pml - all processors wait for each other: what the launcher may conclude (sync/wait.c,
+ * tools/agent/agent_waits.c, tools/launch/waits.c).
  *
- * Each of two processors, one to a node, posts to the other or does not, waits for a post to itself, and begins
- * anew.  At each tick its agent looks at it, wakes it, and sends a beat.  The launcher asks when the beats of all nodes
- * were the same for LONG ticks.  What was in flight when they became the same has arrived by then; nothing else is
- * taken for granted about time.
+ * Each of two processors, one to a node, posts to the other or does not, waits for a post to itself, and begins anew.
+ * At each tick its agent reads its state, wakes it, and sends a beat.  The launcher asks when the beats of all nodes
+ * were the same for LONG ticks.  Posts in flight when the beats became the same have arrived by then; no other
+ * assumption is made about time.
  *
  * Claim:    when the launcher ends the job, no processor runs, none has a post to take, and no post is in flight.
- * Not here: processors of one node (their counts are added up), signals' handlers, waits with a time-out, nodes that
- *           are stopped.
+ * Not here: processors of one node (their counts are added up), signals' handlers, waits with a time-out, stopped
+ *           nodes.
  *
- * ROUNDS: waits of the first; the second has one less.
+ * ROUNDS: waits of the first processor; the second has one less.
  *
  * pan:  -DROUNDS=2
- * fail: -DROUNDS=2 -DNO_LOOK      a processor that has not looked since the tick before counts as waiting
+ * fail: -DROUNDS=2 -DNO_POLL      a processor that has not polled since the tick before counts as waiting
  * fail: -DROUNDS=2 -DNO_COUNT     waits are not counted: another wait is taken for the same
  * fail: -DROUNDS=2 -DNO_TIME      posts may arrive after the question
  * fail: -DROUNDS=2 -DNO_QUESTION  the beats alone are enough
@@ -22,12 +23,12 @@
 #define P    2
 #define LONG 1
 
-bit call[P], flag[P], waiting[P], bell[P]; /* waiting: in truth */
-bit looked[P]; /* since the tick before */
+bit call[P], flag[P], waiting[P], bell[P]; /* waiting: the truth */
+bit polled[P]; /* since the tick before */
 byte begun[P];
-byte flight[P], old[P]; /* posts in flight; those that were when the beats became the same */
+byte flight[P], old[P]; /* posts in flight; of these, those since before the beats became the same */
 
-chan beat[P] = [0] of { bit, bit, byte }; /* is it the answer, too?  All wait; how many waits */
+chan beat[P] = [0] of { bit, bit, byte }; /* whether it answers, too; whether all wait; how many waits */
 bit question[P];
 
 proctype processor(byte me)
@@ -51,7 +52,7 @@ end:		do
 		:: atomic {
 			!flag[me] && bell[me] ->
 			bell[me] = 0;
-			looked[me] = 1 }
+			polled[me] = 1 }
 		od;
 		call[me] = 0
 	:: else -> break
@@ -95,9 +96,9 @@ proctype agent(byte me)
 #endif
 		}
 	:: atomic {
-		all = looked[me];
-		looked[me] = 0;
-#ifdef NO_LOOK
+		all = polled[me];
+		polled[me] = 0;
+#ifdef NO_POLL
 		all = 1
 #endif
 		}
@@ -117,7 +118,7 @@ end:		atomic {
 }
 
 byte same[P], before[P];
-bit owes[P];
+bit unanswered[P];
 
 #ifdef NO_TIME
 #define LATE(k) 0
@@ -176,10 +177,10 @@ end:	do
 		fi;
 		if
 		:: answer ->
-			owes[i] = 0;
+			unanswered[i] = 0;
 			yes = asked;
 			for (k : 0 .. P - 1) {
-				yes = yes && !owes[k]
+				yes = yes && !unanswered[k]
 			}
 			if
 			:: yes -> break
@@ -195,7 +196,7 @@ end:	do
 		!asked && same[0] > LONG ->
 		all_same(LONG);
 		for (k : 0 .. P - 1) {
-			yes = yes && !owes[k] && !LATE(k)
+			yes = yes && !unanswered[k] && !LATE(k)
 		}
 		if
 		:: yes ->
@@ -204,7 +205,7 @@ end:	do
 #endif
 			asked = 1;
 			for (k : 0 .. P - 1) {
-				owes[k] = 1;
+				unanswered[k] = 1;
 				question[k] = 1
 			}
 		:: else

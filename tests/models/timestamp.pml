@@ -1,31 +1,34 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* timestamp.pml - one page under TS (protocols/timestamp/): versions, leases, notices, looks, merges, exclusive mode.
  *
- * Nodes of one processor.  All enter a critical section of the program ROUNDS times and add
- * one to byte 0, or do nothing; node 0 also changes byte 1, its own, before and in it.  Bytes are read and merged one by one.  Free choices: whether a
- * notice finds room in the signature, whether a copy is sought by notice, look (at any node) or the page's section, whether a
- * commit enters exclusive mode, whether a page stays writable.
+ * Nodes of one processor.  Each enters a critical section of the program ROUNDS times and adds one to byte 0, or does
+ * nothing.  Node 0 also changes byte 1, its own, before and in it.  Bytes are read and merged one by one.  Free
+ * choices: whether a notice finds room in the signature; whether a copy is sought by notice, by a look (at any node's
+ * words) or in the page's section; whether a commit enters exclusive mode; whether a page stays writable.
  *
- * Claim:    who is inside reads what the last one stored; node 0 reads what it stored; nobody waits for ever.
- * Not here: the chain of links (the section is a lock that remembers who was last), several processors of a node,
+ * Claim:    a node inside reads what the last one stored.  Node 0 reads what it stored.  No node waits for ever.
+ * Not here: the chain of links (the section is a lock that records its last owner), several processors of a node,
  *           several pages: a signature has room for the page's notice or has not.
+ * By hand:  spin -DNODES=2 -a timestamp.pml && gcc -O2 -DSAFETY -o pan pan.c && ./pan -m100000
  *
- * By hand: spin -DNODES=2 -a timestamp.pml && gcc -O2 -DSAFETY -o pan pan.c && ./pan -m100000
- * pan:  -DNODES=2 -DROUNDS=2                           two nodes, twice each
- * pan:  -DNODES=2 -DROUNDS=2 -DSILENT                  node 0 once: what it commits may have nothing new, and enter exclusive mode
- * pan:  -DNODES=3 -DROUNDS=1                           a third one that has learnt by hearsay
- * fail: -DNODES=2 -DROUNDS=2 -DIGNORE_LEASE            a commit's version may lie within a lease
- * fail: -DNODES=2 -DROUNDS=2 -DDROP_MIN                a notice without room is forgotten
- * fail: -DNODES=3 -DROUNDS=1 -DNO_MERGE                what an acquire learns is not passed on
- * fail: -DNODES=2 -DROUNDS=2 -DNO_BREAK                who comes by the section leaves exclusive mode on
- * fail: -DNODES=2 -DROUNDS=2 -DCOPY_FIRST             it copies the frame, then marks
- * fail: -DNODES=2 -DROUNDS=2 -DNOT_BUSY                it takes the mark away before it copies: a look at both copies passes
- * fail: -DNODES=3 -DROUNDS=2 -DMARK_AFTER              the home's mark is read after the copy
- * fail: -DNODES=2 -DROUNDS=2 -DNO_MARK                 who comes by a notice does not look at the mark
- * fail: -DNODES=3 -DROUNDS=2 -DSTAMP_FIRST             a commit writes its stamp before its home
- * fail: -DNODES=2 -DROUNDS=2 -DREAD_FRAME              readers see bytes that are not committed
- * fail: -DNODES=2 -DROUNDS=2 -DSILENT -DNO_VERSION     a commit that has nothing new enters exclusive mode in the old version
- * fail: -DNODES=3 -DROUNDS=1 -DOVERWRITE               a fetch overwrites what the node has not committed
+ * pan:  -DNODES=2 -DROUNDS=2                        two nodes, twice each
+ * pan:  -DNODES=2 -DROUNDS=2 -DSILENT               node 0 once: a commit may have nothing new, and enter exclusive
+ *                                                   mode
+ * pan:  -DNODES=3 -DROUNDS=1                        the third learns of a version indirectly
+ * fail: -DNODES=2 -DROUNDS=2 -DIGNORE_LEASE         a commit's version may lie within a lease
+ * fail: -DNODES=2 -DROUNDS=2 -DDROP_MIN             a notice without room is forgotten
+ * fail: -DNODES=3 -DROUNDS=1 -DNO_MERGE             what an acquire learns is not passed on
+ * fail: -DNODES=2 -DROUNDS=2 -DNO_BREAK             entering by the section does not end exclusive mode
+ * fail: -DNODES=2 -DROUNDS=2 -DCOPY_FIRST           the break copies the frame, then marks
+ * fail: -DNODES=2 -DROUNDS=2 -DNOT_BUSY             the break clears the mark before it copies: a look at both copies
+ *                                                   passes
+ * fail: -DNODES=3 -DROUNDS=2 -DMARK_AFTER           the home's mark is read after the copy
+ * fail: -DNODES=2 -DROUNDS=2 -DNO_MARK              a fetch by a notice does not read the mark
+ * fail: -DNODES=3 -DROUNDS=2 -DSTAMP_FIRST          a commit writes its stamp before its home
+ * fail: -DNODES=2 -DROUNDS=2 -DREAD_FRAME           readers see bytes that are not committed
+ * fail: -DNODES=2 -DROUNDS=2 -DSILENT -DNO_VERSION  a commit with nothing new enters exclusive mode in the old
+ *                                                   version
+ * fail: -DNODES=3 -DROUNDS=1 -DOVERWRITE            a fetch overwrites what the node has not committed
  */
 #ifndef NODES
 #define NODES 2
@@ -76,7 +79,7 @@ byte last, own;
 #define NOTHING_NEW (mark[me] == 0 && frame[me].b[0] == pub[me].b[0] && frame[me].b[1] == pub[me].b[1])
 #define HELD  (h == me || w == 0 || (copy[me] && wts[me] == w))
 
-/* Node @h's public copy into mine, around what I wrote. */
+/* Node @h's public copy into this node's, except its own writes. */
 inline read_byte(i)
 {
 	d_step {
@@ -109,14 +112,14 @@ inline merge_byte(i)
 	}
 }
 
-/* The section; w, r, h: the newest version.  No page lock held. */
+/* Enter the section; w, r, h: the newest version.  No page lock is held. */
 inline enter()
 {
 	atomic { section == 0 -> section = 1; w = stamp_w[end]; r = stamp_r[end]; h = home[end] };
 #ifndef NO_BREAK
 	if
 	:: mark[h] && h != me ->
-		/* A one-sided commit in the home's place. */
+		/* A one-sided commit for the home. */
 #ifndef COPY_FIRST
 		mark[h] = BUSY;
 #endif
@@ -135,7 +138,7 @@ inline leave() { d_step { end = me; section = 0; plock[me] = 0 } }
 
 inline has(w0, r0) { d_step { copy[me] = 1; wts[me] = w0; rts[me] = MAX(rts[me], r0) } }
 
-/* A valid copy, and my page lock. */
+/* Returns with a valid copy and the own page lock. */
 inline validate()
 {
 	atomic { plock[me] == 0 -> plock[me] = 1 };
@@ -163,7 +166,7 @@ inline validate()
 			fi
 		fi
 	:: !VALID ->
-		/* by a look at some node's words */
+		/* by a look at a node's words */
 		if
 		:: h = 0
 		:: h = 1
@@ -223,7 +226,7 @@ inline fault()
 	fi
 }
 
-/* A notice comes into my signature. */
+/* A notice enters the own signature. */
 inline put(w0, r0, f0)
 {
 	atomic {
@@ -327,7 +330,7 @@ inline acquire()
 	fi
 }
 
-/* Of two nodes, node 0 puts it back before anybody may see it, and releases that. */
+/* With two nodes, node 0 restores it before another node may see it, and releases that. */
 inline store_own()
 {
 	fault();
@@ -338,7 +341,7 @@ inline store_own()
 proctype node(byte me)
 {
 	byte w, r, h, e, round, seen, copy0, copy1;
-	bit silent; /* a commit may be made though it has nothing new */
+	bit silent; /* a commit may be made with nothing new */
 
 	do
 	:: round == ROUNDS_OF(me) -> break

@@ -1,30 +1,32 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* turns.pml - a home that leaves its page at a notice (cash_migratory_home in protocols/cashmere/migratory.c) against releases at barriers that are
- * left to those who come later (release_page in protocols/cashmere/release.c).
+/* turns.pml - a home that leaves its page at a notice (cash_migratory_home in protocols/cashmere/migratory.c) against
+ * releases at barriers that are deferred to later writers (release_page in protocols/cashmere/release.c).
  *
- * Node H is the page's home: processors 0 and 1 on one frame, the master copy.  Processor 2 is node X's, with a copy.  Steps end with a
- * barrier of all; in odd ones each processor may write its word, in even ones it may read all words.  H's processors may
- * keep the right to write over a release, and then count as writers; one that arrives leaves its changes to a writer that has not
- * arrived, and says so (owed); the last one sends the notice.  X sends H's notices, because the page wanders; who finds one at an
- * acquire drops its mapping and its writer bit, if it likes, unless its own stores, or those that were left to it, are not released yet.
- * H's processors may acquire in the middle of a step, as with a lock.
+ * Node H is the page's home: processors 0 and 1 on one frame, the master copy.  Processor 2 is node X's, with a copy.
+ * Steps end with a barrier of all; in odd ones each processor may write its word, in even ones it may read all words.
+ * H's processors may retain the right to write over a release, and then count as writers.  An arriving processor
+ * leaves its changes to a writer that has not arrived, and records it (deferred); the last one sends the notice.  X
+ * sends notices to H, because the page is migratory.  A processor of H that finds one at an acquire may drop its
+ * mapping and its writer bit, unless its own stores, or those deferred to it, are not released yet.  H's processors
+ * may acquire in the middle of a step, as with a lock.
  *
- * Claim: who reads finds what the step before wrote; nothing blocks for ever.
- * Not here: exclusive mode, given back unasked (tell.pml, exclusive.pml); X stays in the directory.
+ * Claim:    a reader finds what the step before wrote.  Nothing blocks for ever.
+ * Not here: exclusive mode, given back unasked (home_notice.pml, exclusive.pml); X stays in the directory.
  *
- * pan:  -DSTEPS=4                  the code
- * fail: -DSTEPS=4 -DNOT_OWED       drops what a neighbour, at the next barrier already, has left to it
- * fail: -DSTEPS=4 -DNOT_ARRIVED    takes its stores for released, though it has not been at a barrier since
- * fail: -DSTEPS=4 -DBLIND_LEAVE    leaves changes to any writer, also to one that has arrived
+ * pan:  -DSTEPS=4                 the code
+ * fail: -DSTEPS=4 -DNOT_DEFERRED  drops stores that a processor of the node, already at the next barrier, has
+ *                                 deferred to it
+ * fail: -DSTEPS=4 -DNOT_ARRIVED   takes its stores for released, though it has not been at a barrier since
+ * fail: -DSTEPS=4 -DBLIND_LEAVE   leaves changes to any writer, also to one that has arrived
  */
 byte memory[3], copy[3];     /* words: the master; X's copy */
 byte truth[3];
 bit locked;                  /* page lock at H */
 byte mapped, writers;        /* sets of processors */
-bit owed;
+bit deferred;
 bit dirty[2], noticed[2];
-byte hqueue, xqueue;         /* notices under way */
-byte arrived[2], released[3]; /* barriers at which it has begun, and ended, its release */
+byte hqueue, xqueue;         /* notices in flight */
+byte arrived[2], released[3]; /* barriers at which its release has begun, and ended */
 
 inline collect()
 {
@@ -59,24 +61,24 @@ inline release()
 		if
 		:: writers & BIT ->
 			if
-			:: keep = 1
-			:: keep = 0
+			:: retain = 1
+			:: retain = 0
 			fi;
 			d_step {
 				writers = OTHERS;
 				if
 #ifdef BLIND_LEAVE
-				:: writers -> owed = 1
+				:: writers -> deferred = 1
 #else
-				:: writers && arrived[1 - me] < arrived[me] -> owed = 1
+				:: writers && arrived[1 - me] < arrived[me] -> deferred = 1
 #endif
-				:: else -> owed = 0; xqueue++
+				:: else -> deferred = 0; xqueue++
 				fi;
 				if
-				:: keep -> writers = writers | BIT; dirty[me] = 1
+				:: retain -> writers = writers | BIT; dirty[me] = 1
 				:: else
 				fi;
-				keep = 0 }
+				retain = 0 }
 		:: else
 		fi;
 		locked = 0
@@ -84,18 +86,18 @@ inline release()
 	fi
 }
 
-/* Whose stores are not released. */
+/* Processors whose stores are not released. */
 #ifdef NOT_ARRIVED
 #define AT_BARRIER true
 #else
 #define AT_BARRIER at_barrier
 #endif
-#ifdef NOT_OWED
-#define OWED false
+#ifdef NOT_DEFERRED
+#define DEFERRED false
 #else
-#define OWED owed
+#define DEFERRED deferred
 #endif
-#define UNRELEASED (AT_BARRIER && !OWED -> OTHERS : writers)
+#define UNRELEASED (AT_BARRIER && !DEFERRED -> OTHERS : writers)
 
 inline acquire()
 {
@@ -118,7 +120,7 @@ inline await()
 proctype home(byte me)
 {
 	byte step = 1;
-	bit keep, at_barrier;
+	bit retain, at_barrier;
 
 	do
 	:: step > STEPS -> break
@@ -129,7 +131,7 @@ proctype home(byte me)
 			:: !(writers & BIT) -> d_step { !locked -> mapped = mapped | BIT; writers = writers | BIT; dirty[me] = 1 }
 			:: writers & BIT
 			fi;
-			/* The right may have been kept, but not be taken between: only its processor drops it. */
+			/* The right may have been retained, and cannot be taken in between: only its processor drops it. */
 			d_step { memory[me] = step; truth[me] = step };
 			if
 			:: acquire()

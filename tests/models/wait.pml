@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* wait.pml - queues of processors that wait for objects (sync/wait_queue.c): two objects whose addresses hash alike.
  *
- * Processors 0 and 1 wait for object 1 until it is ready, processor 2 for object 2, and its time may be over; each begins anew when it is woken
- * too early.  For each object one wake is for the longest waiting, then the object is ready and a wake is for all.
+ * Processors 0 and 1 wait for object 1 until it is ready, processor 2 for object 2, possibly with a time-out; each
+ * begins anew when it is woken too early.  Each object gets one wake for its longest waiter; then it becomes ready
+ * and gets a wake for all.
  *
- * Claim:    a wait ends by a wake of its object that came after its join, each wake that took an entry ends one wait, nobody waits for ever,
- *           and the list is whole.
- * Not here: the locks and flags between nodes (lock.pml, polled.pml): what is under the queue's lock is one step.
+ * Claim:    a wait ends by a wake of its object that came after its join.  Each wake that took an entry ends one
+ *           wait.  No processor waits for ever.  The list is whole.
+ * Not here: the locks and flags between nodes (lock.pml, polled.pml): what happens under the queue's lock is one
+ *           step.
  *
- * OVER: how often processor 2's time may be over.
+ * OVER: how often processor 2 may time out.
  *
  * pan:  -DOVER=2
- * fail: -DOVER=0 -DANY_OBJECT       a wake takes the first of the list, whatever it waits for
- * fail: -DOVER=0 -DJOIN_LATE        joins after it has let the lock go under which it looked at the object
- * fail: -DOVER=1 -DLEAVE_BLINDLY    whose time is over goes, though a wake was for it
- * fail: -DOVER=1 -DNO_WAIT_AFTER    whose time is over, and who was woken, does not wait for its flag
- * fail: -DOVER=0 -DNEXT_LATE        the waker reads the chain's next behind the telling
+ * fail: -DOVER=0 -DANY_OBJECT     a wake takes the first of the list, whatever it waits for
+ * fail: -DOVER=0 -DJOIN_LATE      joins after it has released the lock under which it read the object
+ * fail: -DOVER=1 -DLEAVE_BLINDLY  a waiter that timed out leaves, though a wake was for it
+ * fail: -DOVER=1 -DNO_WAIT_AFTER  a waiter that timed out and was woken does not wait for its flag
+ * fail: -DOVER=0 -DNEXT_LATE      the waker reads the chain's next after setting the flag
  */
 #define P 3
 
@@ -55,7 +57,7 @@ inline take(p, before)
 	next[p - 1] = 0
 }
 
-#define TOLD (flag[me] >= tickets)
+#define WOKEN (flag[me] >= tickets)
 
 proctype waiter(byte me, what, over)
 {
@@ -69,8 +71,8 @@ proctype waiter(byte me, what, over)
 	:: atomic { !ready[what] -> join() }
 #endif
 		if
-		:: d_step { TOLD -> ended[what]++ }
-		:: over && !TOLD -> over--;
+		:: d_step { WOKEN -> ended[what]++ }
+		:: over && !WOKEN -> over--;
 			d_step {
 				waits = object[me] != 0;
 				p = (waits -> first : 0);
@@ -92,7 +94,7 @@ proctype waiter(byte me, what, over)
 				skip
 #else
 #ifndef NO_WAIT_AFTER
-				TOLD;
+				WOKEN;
 #endif
 				ended[what]++
 #endif

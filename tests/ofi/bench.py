@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""bench.py BUILD - operations over ofi on loopback beside libfabric's fi_pingpong on the same provider, in turns; medians.
+"""bench.py BUILD - operations over ofi on loopback beside libfabric's fi_pingpong on the same provider, in turns;
+medians.
 
-A write and its flush is a round trip by nature, and "usec/xfer" of fi_pingpong one way: a round trip is two of them."""
+A write with its flush takes a round trip; "usec/xfer" of fi_pingpong is one way, half of it."""
 import os
 import subprocess
 import sys
@@ -24,7 +25,8 @@ def pingpong(size, times):
     command = [*PINGPONG, "-I", str(times), "-S", str(size)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as server:
         time.sleep(0.5)
-        said = subprocess.run([*command, "127.0.0.1"], stdout=subprocess.PIPE, check=True, text=True, timeout=120).stdout
+        said = subprocess.run([*command, "127.0.0.1"], stdout=subprocess.PIPE, check=True, text=True,
+                              timeout=120).stdout
         server.wait(60)
     fields = said.splitlines()[-1].split()
     return float(fields[6]), float(fields[5])
@@ -39,9 +41,9 @@ def main():
             theirs.setdefault(name, []).append(trip)
         theirs.setdefault(STREAM, []).append(pingpong(1 << 20, 1000)[1])
         said += subprocess.run(
-            [f"{build}/tools/tweed", "run", "-n", "2", "-p", "1", "--transport", "ofi", "--memory", "64M", "--updates", "0", "--keep", "0",
-             "--spin", "100", f"{build}/tools/tweed-bench", "network"], stdout=subprocess.PIPE, check=True, text=True,
-            timeout=300).stdout.splitlines()
+            [f"{build}/tools/tweed", "run", "-n", "2", "-p", "1", "--transport", "ofi", "--memory", "64M",
+             "--updates", "0", "--keep", "0", "--spin", "100", f"{build}/tools/tweed-bench", "network"],
+            stdout=subprocess.PIPE, check=True, text=True, timeout=300).stdout.splitlines()
     sys.exit(not peer.table("fi_pingpong", peer.rows(said), theirs, BOUNDS))
 
 

@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""counters.py TWEED SOR - a protocol does the same over every network: the counters of sor over ofi equal those over shm.
+"""counters.py TWEED SOR - a protocol does the same over every network: the counters of sor over ofi equal those over
+shm.
 
-All of them where nothing depends on who comes first (`simple`); else those that do not: in 2L, who enters exclusive mode does,
-and with it write faults, directory updates and what they bring, and, in about one run of a hundred over shm alone, invalidations.  Exit status 77: ofi does not work here."""
+With `simple`, where no counter depends on which processor comes first, all counters are compared.  With 2L, only those
+that do not: the order decides which processor enters exclusive mode, and with it write faults, directory updates and
+what follows from them; and, in about one run of a hundred over shm alone, invalidations.  Exit status 77: ofi does not
+work here."""
 import json
 import subprocess
 import sys
@@ -17,8 +20,8 @@ def counters(tweed, sor, transport, nodes, processors, protocol):
     """Those of one job."""
     with tempfile.NamedTemporaryFile(suffix=".json") as out:
         subprocess.run(
-            [tweed, "run", "-n", nodes, "-p", processors, "--transport", transport, "--protocol", protocol, "--memory", "64M",
-             "--keep", "0", "--updates", "0", "--prefetch", "0", "--stats", out.name,
+            [tweed, "run", "-n", nodes, "-p", processors, "--transport", transport, "--protocol", protocol,
+             "--memory", "64M", "--keep", "0", "--updates", "0", "--prefetch", "0", "--stats", out.name,
              "--", sor, "--rows", "512", "--columns", "512", "--iterations", "20", "--verify"],
             stdout=subprocess.DEVNULL, check=True, timeout=100)
         return json.load(open(out.name, encoding="utf-8"))["counters"]

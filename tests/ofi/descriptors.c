@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* descriptors.c - where Tweed's descriptors are in a processor, and what the program can do to them.
  *
- * descriptors [shmem] - a job as a program of tweed.h, or of OpenSHMEM.  Each process looks at what is open below its limit, closes all that it can in
- * the ways that programs do, uses the job, and looks at what a command inherits.  Prints what is wrong. */
+ * descriptors [LIMIT [shmem]] - a job as a program of tweed.h, or of OpenSHMEM.  Each process checks which descriptors
+ * are open below its limit, closes all that it can in the ways that programs do, uses the job, and checks which
+ * descriptors a command inherits; LIMIT is the limit that the command must see.  Prints what is wrong. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -44,10 +45,10 @@ static int limit(void)
 	return getrlimit(RLIMIT_NOFILE, &files) ? -1 : (int)files.rlim_cur;
 }
 
-static unsigned sockets; /* in the last look: of two connections that are asked for at once one goes again */
+static unsigned sockets; /* at the last count: of two connections that are requested at once one is closed again */
 
-/* Of descriptors above standard error: how many are below the limit, and from it on; what is not closed at exec is said. */
-static void look(unsigned *low, unsigned *high)
+/* Count descriptors above standard error: below the limit, and from it on; report those that are not closed at exec. */
+static void count_descriptors(unsigned *low, unsigned *high)
 {
 	DIR *dir = opendir("/proc/self/fd");
 	const struct dirent *entry;
@@ -71,7 +72,7 @@ static void look(unsigned *low, unsigned *high)
 }
 
 /* Is all shared memory left out of cores? */
-static void look_at_memory(pid_t pid)
+static void check_memory(pid_t pid)
 {
 	char path[64], line[512];
 	bool ours = false;
@@ -91,8 +92,8 @@ static void look_at_memory(pid_t pid)
 		fclose(f);
 }
 
-/* What is not needed here, but takes long when libfabric is loaded (net/ofi/port/ofi_library.c). */
-static void look_at_start(void)
+/* Work at libfabric's loading that takes long and is not needed here (net/ofi/port/ofi_library.c). */
+static void check_start(void)
 {
 	char line[512];
 	long reads = 0;
@@ -162,7 +163,7 @@ static void close_all(void)
 	closefrom(STDERR_FILENO + 1);
 }
 
-/* Are the program's own numbers as they always are? */
+/* Does the program get the descriptor numbers that it gets without Tweed? */
 static void open_own(void)
 {
 	int fd = open("/dev/null", O_RDWR), pair[2];
@@ -211,18 +212,18 @@ int main(int argc, char **argv)
 			word = tw_malloc(WORDS * sizeof(*word));
 		tw_bcast(&word, sizeof(word), 0);
 	}
-	look_at_start();
+	check_start();
 	use(1);
-	look(&low, &high);
+	count_descriptors(&low, &high);
 	high -= sockets;
-	look_at_memory(getpid());
+	check_memory(getpid());
 	if (argc > 1)
-		look_at_memory(getppid());
+		check_memory(getppid());
 	close_all();
 	open_own();
 	fork_daemon();
 	use(2);
-	look(&low, &after);
+	count_descriptors(&low, &after);
 	if (after - sockets < high)
 		say("%u descriptors of Tweed's that are no sockets, then %u", high, after - sockets);
 	if (argc > 1)
@@ -232,7 +233,7 @@ int main(int argc, char **argv)
 		shmem_finalize();
 	else
 		tw_finalize();
-	look(&low, &after);
+	count_descriptors(&low, &after);
 	if (after > 1 && !symmetric)
 		say("%u are left", after);
 	return wrong;

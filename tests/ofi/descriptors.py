@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""descriptors.py TWEED PROGRAM - where descriptors of Tweed's are, over each transport of one host: not below the program's limit, not in what it starts,
-and not closed by it (descriptors.c); what is said when there are too few; where the transport ofi listens, and what it loads."""
+"""descriptors.py TWEED PROGRAM - where descriptors of Tweed's are, over each transport of one host: not below the
+program's limit, not in commands that it starts, and not closed by it (descriptors.c); the message when there are too
+few; the address at which the transport ofi listens, and the libraries that it loads."""
 import collections
 import ctypes
 import json
@@ -20,8 +21,8 @@ def run(*args, soft=None, hard=None):
     def limit():
         given = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft or hard, hard or given[1]))
-    return subprocess.run(args, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, text=True, timeout=60,
-                          preexec_fn=limit if soft or hard else None)
+    return subprocess.run(args, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+                          text=True, timeout=60, preexec_fn=limit if soft or hard else None)
 
 
 def expect(name, good, done):
@@ -31,17 +32,19 @@ def expect(name, good, done):
 
 
 def before_it_joins(transport):
-    """How many descriptors below 1000 a program that is none of Tweed's has, and what is at its limit."""
+    """Descriptors below 1000 of a program that does not join the job, and at its limit."""
     done = run(tweed, "run", "-n", "2", "-p", "2", "--transport", transport, "--memory", "64M", "--", "/bin/sh", "-c",
                "sleep 0.2; ulimit -Sn; for f in /proc/$$/fd/*; do test -e $f && echo ${f##*/}; done; exit 0", soft=1000)
     numbers = collections.Counter(done.stdout.split())
     low = {n for n in numbers if int(n) < 1000}
-    expect(f"{transport}, no program of ours", done.returncode == 0 and low <= {"0", "1", "2"} and numbers["1000"] == 4, done)
+    expect(f"{transport}, a program that does not join",
+           done.returncode == 0 and low <= {"0", "1", "2"} and numbers["1000"] == 4, done)
 
 
 def inside(transport):
     for fault in ["auto", "mprotect"] if transport == "shm" else ["auto"]:
-        done = run(tweed, "run", "-n", "2", "-p", "2", "--transport", transport, "--memory", "64M", "--fault", fault, program, "1000", soft=1000)
+        done = run(tweed, "run", "-n", "2", "-p", "2", "--transport", transport, "--memory", "64M", "--fault", fault,
+                   program, "1000", soft=1000)
         expect(f"{transport} {fault}", done.returncode == 0 and not done.stdout, done)
     done = run(tweed, "oshrun", "-n", "4", "--ppn", "2", "--transport", transport, program, "1000", "shmem", soft=1000)
     expect(f"{transport} shmem", done.returncode == 0 and not done.stdout, done)
@@ -49,32 +52,37 @@ def inside(transport):
 
 def few():
     """Too few, and just enough."""
-    for nodes, processors, transport, hard in [(64, 1, "shm", 12), (64, 1, "shm", 128), (64, 1, "shm", 150), (4, 4, "ofi", 32), (2, 2, "shm", 26)]:
-        done = run(tweed, "run", "-n", str(nodes), "-p", str(processors), "--transport", transport, "--memory", "64M", "/bin/true", hard=hard)
-        expect(f"{nodes}x{processors} {transport} with {hard}", done.returncode == 2 and done.stdout.count("\n") == 1 and
-               "too many open files" in done.stdout, done)
+    jobs = [(64, 1, "shm", 12), (64, 1, "shm", 128), (64, 1, "shm", 150), (4, 4, "ofi", 32), (2, 2, "shm", 26)]
+    for nodes, processors, transport, hard in jobs:
+        done = run(tweed, "run", "-n", str(nodes), "-p", str(processors), "--transport", transport, "--memory", "64M",
+                   "/bin/true", hard=hard)
+        expect(f"{nodes}x{processors} {transport} with {hard}",
+               done.returncode == 2 and done.stdout.count("\n") == 1 and "too many open files" in done.stdout, done)
     done = run(tweed, "run", "-n", "4", "-p", "2", "--memory", "64M", program, hard=128)
     expect("4x2 with 128", done.returncode == 0 and not done.stdout, done)
 
 
 def forbid(number):
     """The system call fails with EPERM in this process and its children."""
-    program = b"".join(struct.pack("HBBI", *part) for part in [(0x20, 0, 0, 0), (0x15, 0, 1, number), (0x06, 0, 0, 0x00050001), (0x06, 0, 0, 0x7fff0000)])
+    parts = [(0x20, 0, 0, 0), (0x15, 0, 1, number), (0x06, 0, 0, 0x00050001), (0x06, 0, 0, 0x7fff0000)]
+    program = b"".join(struct.pack("HBBI", *part) for part in parts)
     libc, code = ctypes.CDLL(None), ctypes.create_string_buffer(program)
     libc.prctl(38, 1, 0, 0, 0)
-    libc.prctl(22, 2, ctypes.byref(ctypes.create_string_buffer(struct.pack("HxxxxxxP", 4, ctypes.addressof(code)))), 0, 0)
+    filter_ = struct.pack("HxxxxxxP", 4, ctypes.addressof(code))
+    libc.prctl(22, 2, ctypes.byref(ctypes.create_string_buffer(filter_)), 0, 0)
 
 
 def forbidden():
-    """What a server cannot open."""
+    """A server cannot open what it needs: one line, and exit status 2."""
     for name, number in [("socket", 41), ("bind", 49), ("listen", 50), ("epoll_create", 213), ("eventfd2", 290)]:
-        done = subprocess.run([tweed, "run", "-n", "2", "--transport", "ofi", "--memory", "64M", "/bin/true"], stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True, timeout=60, preexec_fn=lambda n=number: forbid(n))
+        done = subprocess.run([tweed, "run", "-n", "2", "--transport", "ofi", "--memory", "64M", "/bin/true"],
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60,
+                              preexec_fn=lambda n=number: forbid(n))
         expect(f"{name} forbidden", done.returncode == 2 and done.stdout.count("\n") == 1, done)
 
 
 def addresses():
-    """A job of one host listens at the loopback device alone; a domain that libfabric has not is refused."""
+    """A job of one host listens at the loopback device alone; a domain that libfabric does not have is refused."""
     script = "sleep 0.5; readlink /proc/$PPID/fd/*; cat /proc/net/tcp /proc/net/tcp6; exit 0"
     done = run(tweed, "run", "-n", "2", "--transport", "ofi", "--memory", "64M", "--", "/bin/sh", "-c", script)
     sockets = {line[8:-1] for line in done.stdout.splitlines() if line.startswith("socket:[")}
@@ -86,12 +94,14 @@ def addresses():
 
 
 def start():
-    """An agent loads no library of PSM where there is no device of it, and does not read the kernel's symbols (net/ofi/port/ofi_library.c)."""
-    script = "sleep 0.3; grep -q libfabric /proc/$PPID/maps || echo no libfabric; grep libinfinipath /proc/$PPID/maps; grep syscr /proc/$PPID/io; exit 0"
+    """An agent loads no library of PSM without a device for it, and does not read the kernel's symbols."""
+    script = ("sleep 0.3; grep -q libfabric /proc/$PPID/maps || echo no libfabric; "
+              "grep libinfinipath /proc/$PPID/maps; grep syscr /proc/$PPID/io; exit 0")
     done = run(tweed, "run", "-n", "2", "--transport", "ofi", "--memory", "64M", "--", "/bin/sh", "-c", script)
     reads = [int(line.split()[1]) for line in done.stdout.splitlines() if line.startswith("syscr: ")]
     slow = "libinfinipath" in done.stdout and not os.path.isdir("/sys/class/infiniband")
-    expect("start", done.returncode == 0 and "no libfabric" not in done.stdout and not slow and max(reads, default=0) < 2000, done)
+    expect("start", done.returncode == 0 and "no libfabric" not in done.stdout and not slow and
+           max(reads, default=0) < 2000, done)
 
 
 def main():

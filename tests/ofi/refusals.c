@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* refusals.c - what a server of the ofi transport refuses: strangers, what was heard before, work that makes no sense.  It counts
- * them, goes on serving, and none of them touches the node's memory.  With connected endpoints, and with reliable datagrams. */
+/* refusals.c - a server of the ofi transport refuses strangers, replays, and work that makes no sense.  It counts them
+ * and goes on serving, and none of them touches the node's memory.  With connected endpoints, and with reliable
+ * datagrams. */
 #include "net/ofi/port/ofi_port.h"
 
 #include <dirent.h>
@@ -16,14 +17,14 @@
 #define CONTROL ((size_t)2 << 20)
 #define WORD    ((size_t)4096)
 #define LATE_NS 20000000000u
-#define SILENT  100 /* strangers who connect and say nothing */
+#define CROWD   100 /* connections of strangers */
 
 static const uint8_t secret[TW_NET_SECRET_BYTES] = {1, 2, 3};
 static const uint8_t other_secret[TW_NET_SECRET_BYTES] = {1, 2, 4};
 static struct ofi_port port;
 static struct tw_net_address address; /* the server's */
 static fi_addr_t server;
-static struct ofi_key key; /* of our session */
+static struct ofi_key key; /* of the session */
 static int failed;
 
 #define CHECK(c) ((c) ? (void)0 : (void)(failed++, printf("FAIL line %d: %s\n", __LINE__, #c)))
@@ -43,7 +44,7 @@ struct message {
 	};
 };
 
-static void say(const struct message *m, size_t bytes)
+static void send_bytes(const struct message *m, size_t bytes)
 {
 	struct fid_ep *ep = port.connection ? port.connection[server].ep : port.ep;
 	uint64_t until = tw_time_ns() + LATE_NS;
@@ -59,7 +60,7 @@ static void say(const struct message *m, size_t bytes)
 		ofi_poll(&port, &done, &(ssize_t){0});
 }
 
-/* The next answer; messages are answered in order, so whatever was said before it has been looked at. */
+/* The next answer; messages are answered in order, so all earlier ones are handled. */
 static bool receive(struct message *answer)
 {
 	uint64_t until = tw_time_ns() + LATE_NS;
@@ -102,9 +103,9 @@ static struct message work(uint64_t number, uint64_t value)
 	return m;
 }
 
-static void say_whole(const struct message *m)
+static void send_whole(const struct message *m)
 {
-	say(m, m->head.bytes);
+	send_bytes(m, m->head.bytes);
 }
 
 /* The first message to the server. */
@@ -143,11 +144,11 @@ static bool ends(fi_addr_t peer)
 	return false;
 }
 
-/* A first message that is to be refused. */
+/* A first message that the server must refuse. */
 static void knock(const struct message *m)
 {
 	if (!port.connection) {
-		say_whole(m);
+		send_whole(m);
 		return;
 	}
 	fi_addr_t peer = handshake_send(m);
@@ -155,7 +156,7 @@ static void knock(const struct message *m)
 	ofi_port_forget(&port, peer);
 }
 
-/* Returns how many of these are to be refused. */
+/* Returns how many messages the server must have refused. */
 static unsigned strangers(void)
 {
 	struct message m = hello(1);
@@ -164,7 +165,7 @@ static unsigned strangers(void)
 	knock(&m); /* another secret */
 	m = hello(1);
 	m.hello.address[0] ^= 1;
-	knock(&m); /* another's address under a proof that was heard */
+	knock(&m); /* another address under a proof that was copied */
 	m = hello(1);
 	m.hello.server = 1;
 	ofi_prove(secret, &m.head);
@@ -172,7 +173,7 @@ static unsigned strangers(void)
 	m = hello(1);
 	m.head.node = 7;
 	ofi_prove(secret, &m.head);
-	knock(&m); /* of a node that the job has not */
+	knock(&m); /* of a node that is not in the job */
 	m = work(1, 666);
 	knock(&m); /* without a session */
 	m = work(0, 666);
@@ -185,23 +186,23 @@ static unsigned replays(void)
 	struct ofi_key ours = key;
 	struct message m = hello(1);
 
-	knock(&m);                  /* the very HELLO that was answered */
-	say(&m, m.head.bytes - 1u); /* cut */
-	say(&m, 8);
+	knock(&m);                         /* the HANDSHAKE that was answered */
+	send_bytes(&m, m.head.bytes - 1u); /* cut */
+	send_bytes(&m, 8);
 	m = work(1, 666);
-	say_whole(&m); /* a number that was taken */
+	send_whole(&m); /* a number that was used */
 	m = work(3, 666);
-	say_whole(&m); /* one that is not next */
+	send_whole(&m); /* one that is not next */
 	key.bytes[0] ^= 1;
 	m = work(2, 666);
 	key = ours;
-	say_whole(&m); /* another session */
+	send_whole(&m); /* another session */
 	return 6;
 }
 
 static unsigned next_work;
 
-/* Each is answered, for its head is right, and counted. */
+/* Each is answered, because its head is right, and counted as damaged. */
 static unsigned nonsense(char *memory)
 {
 	static const struct ofi_entry bad[] = {
@@ -226,7 +227,7 @@ static unsigned nonsense(char *memory)
 		struct message m = work(2 + i, 666);
 
 		m.entry = bad[i];
-		say_whole(&m);
+		send_whole(&m);
 		CHECK(receive(&answer) && answer.head.kind == OFI_REPLY && answer.head.number == 2 + i);
 	}
 	CHECK(*(uint64_t *)(void *)(memory + WORD) == 42);
@@ -245,28 +246,30 @@ static unsigned descriptors(void)
 	return count;
 }
 
-/* Connections that ask for nothing, for nonsense, or for a connection with more data than they send, and one that says more than any message is: that one ends, and no other.  When they
- * go, nothing is left of them. */
+/* Strangers that send nothing, nonsense, or a request for a connection with less data than it announces; and an
+ * endpoint that sends more than any message has: its connection ends, and no other.  After the strangers' end nothing
+ * is left of them. */
 static void crowd(void)
 {
-	static const char noise[300] = "GET / HTTP/1.1", asks[32] = {3, 0, 1, 0}; /* libfabric's head, 256 bytes to follow */
+	static const char noise[300] = "GET / HTTP/1.1",
+	                  asks[32] = {3, 0, 1, 0}; /* libfabric's head, 256 bytes to follow */
 	static const struct {
 		const void *data;
 		size_t bytes;
-	} say_so[] = {{noise, 0}, {noise, sizeof(noise)}, {asks, sizeof(asks)}, {asks, 8}, {asks, 4}};
+	} parts[] = {{noise, 0}, {noise, sizeof(noise)}, {asks, sizeof(asks)}, {asks, 8}, {asks, 4}};
 	static char much[OFI_MESSAGE + 1];
 	struct sockaddr *to = (void *)address.bytes;
 	struct message m = hello(9), answer;
 	struct ofi_buffer *buffer = ofi_take(&port.sends);
-	int fd[SILENT];
+	int fd[CROWD];
 	unsigned before = descriptors();
 	uint64_t until = tw_time_ns() + LATE_NS;
 
-	for (unsigned i = 0; i < SILENT; i++) {
+	for (unsigned i = 0; i < CROWD; i++) {
 		fd[i] = socket(to->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 		CHECK(connect(fd[i], to, address.len) == 0);
 		if (i % 5)
-			CHECK(send(fd[i], say_so[i % 5].data, say_so[i % 5].bytes, MSG_NOSIGNAL) > 0);
+			CHECK(send(fd[i], parts[i % 5].data, parts[i % 5].bytes, MSG_NOSIGNAL) > 0);
 	}
 	m.head.node = 1;
 	ofi_prove(secret, &m.head);
@@ -276,25 +279,25 @@ static void crowd(void)
 	CHECK(ends(other));
 	ofi_port_forget(&port, other);
 	m = work(next_work++, 42);
-	say_whole(&m);
+	send_whole(&m);
 	CHECK(receive(&answer) && answer.head.kind == OFI_REPLY);
-	for (unsigned i = 0; i < SILENT; i++)
+	for (unsigned i = 0; i < CROWD; i++)
 		close(fd[i]);
 	while (descriptors() > before && tw_time_ns() < until)
 		ofi_sleep(&port, -1, 1000000);
-	CHECK(descriptors() <= before); /* who has gone is forgotten */
+	CHECK(descriptors() <= before); /* nothing is left of them */
 }
 
-/* What the dead had under way. */
+/* Messages that a dead endpoint had in flight.  Returns how many the server must have refused. */
 static unsigned shut_out(struct tw_net_server *s, char *memory)
 {
 	struct message m = work(next_work, 666);
 
 	tw_transport_ofi.shut_out(s, 0, 0);
-	say_whole(&m); /* what would be next */
+	send_whole(&m); /* the next of its session */
 	m = hello(2);
 	knock(&m);
-	tw_transport_ofi.shut_out(s, 0, 0); /* behind those */
+	tw_transport_ofi.shut_out(s, 0, 0); /* returns after those are handled */
 	CHECK(*(uint64_t *)(void *)(memory + WORD) == 42);
 	return 2;
 }
@@ -329,7 +332,7 @@ static void serve(const char *provider)
 	CHECK(*(uint64_t *)(void *)(memory + WORD) == 0);
 	ofi_key_derive(secret, answer.welcome.session, 0, 0, 0, &key);
 	m = work(1, 42);
-	say_whole(&m);
+	send_whole(&m);
 	CHECK(receive(&answer) && answer.head.kind == OFI_REPLY && answer.head.number == 1);
 	refused += replays();
 	unsigned damaged = nonsense(memory);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* basics - pointers, reads and writes, 128-bit words and counters, placement, memory that comes home, memory that ends. */
+/* basics - pointers, reads and writes, 128-bit words and counters, placement, memory that comes home, memory that
+ * ends. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* claimed - a PE dies between claiming a slot of its agent's mailbox and filling it; the others' 128-bit operations, which are
+/* claimed - a PE dies between claiming a slot of its agent's mailbox and filling it; the others' 128-bit operations,
+ * which are
  * messages to that agent, go on.
  *
  *     tweed run --survive -n 2 -p 2 claimed */
@@ -36,7 +37,8 @@ int main(void)
 		claim_and_die();
 	for (unsigned i = 0; i < ROUNDS && tw_pe() > 1; i++) {
 		tw_wide seen = tw_wide_load(word), was;
-		while ((was = tw_wide_compare_exchange(word, seen, (tw_wide){seen.low + 1, seen.high + 2})).low != seen.low)
+		while ((was = tw_wide_compare_exchange(word, seen, (tw_wide){seen.low + 1, seen.high + 2})).low !=
+		       seen.low)
 			seen = was;
 	}
 	tw_control_barrier();

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* killed - PEs, or all of a node, are killed while they are pinned and at work; the others go on, and free what was held up within 10 s.
+/* killed - PEs, or all of a node, are killed while they are pinned and at work; the others go on, and free what was
+ * held up within 10 s.
  *
  *     tweed run --survive -n 2 -p 2 killed some [MILLISECONDS]   PE 0 kills all with odd numbers, after that time
  *     tweed run --survive -n 3 -p 2 killed node [MILLISECONDS]   and so the agent of another node, any of them
- *     tweed run --survive -n 3 -p 1 killed lost [MILLISECONDS]   the same, and at the end the last PE reads what is lost
+ *     tweed run --survive -n 3 -p 1 killed lost [MILLISECONDS]   the same, and at the end the last PE reads what is
+ * lost
  *     tweed run --survive -n 2 -p 2 killed first                 and that of its own node
  *     tweed run --survive -n 2 -p 2 killed all                   nobody is left
  *
- * Where a node is lost, the containers are all in PE 0's segment; but each PE allocates and retires objects in those of all. */
+ * Where a node is lost, the containers are all in PE 0's segment; but each PE allocates and retires objects in those
+ * of all. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>

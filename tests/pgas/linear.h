@@ -26,7 +26,8 @@ struct linear_op {
 };
 
 /* linear_check - @n operations on an object that was empty at first; sorts them.
- * Returns NULL if they are linearizable; else a sentence that names the operation that cannot be, in a static buffer. */
+ * Returns NULL if they are linearizable; else a sentence that names the operation that cannot be, in a static buffer.
+ * */
 const char *linear_check(enum linear_object object, struct linear_op *op, size_t n);
 
 #endif

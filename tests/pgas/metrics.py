@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The metrics file of pgas-intset has the fields of Remus's tutorial, and each number is true: this test draws the same operations,
+"""The metrics file of pgas-intset has the fields of Remus's tutorial, and each number is true: this test draws the
+same operations,
 executes them on a set of its own, and counts what a lazy list on another node takes.
 
 metrics.py TWEED INTSET TRANSPORT"""
@@ -11,7 +12,8 @@ import sys
 import tempfile
 
 TWEED, INTSET, TRANSPORT = sys.argv[1:4]
-FIELDS = ["duration", "get_t", "get_f", "ins_t", "ins_f", "rmv_t", "rmv_f", "op_count", "write", "bytes_write", "read", "bytes_read", "faa",
+FIELDS = ["duration", "get_t", "get_f", "ins_t", "ins_f", "rmv_t", "rmv_f", "op_count", "write", "bytes_write", "read",
+          "bytes_read", "faa",
           "cas"]
 SEED, KEYS, OPS, NODE, WORD = 3, 64, 2000, 32, 8
 ADVANCE_EVERY = 128
@@ -68,7 +70,8 @@ def execute(insert, remove, prefill):
 
 def run(directory, *arguments):
     path = os.path.join(directory, "metrics.txt")
-    subprocess.run([TWEED, "run", "-n", "2", "--transport", TRANSPORT, *arguments, "--metrics", path], check=True, stdout=subprocess.DEVNULL,
+    subprocess.run([TWEED, "run", "-n", "2", "--transport", TRANSPORT, *arguments, "--metrics", path], check=True,
+                   stdout=subprocess.DEVNULL,
                    timeout=50)
     with open(path, encoding="ascii") as f:
         lines = [line.rstrip("\n").split(": ") for line in f]
@@ -77,12 +80,15 @@ def run(directory, *arguments):
 
 
 def compare(insert, remove, prefill, directory):
-    m = run(directory, "-p", "1", INTSET, "--num-ops", str(OPS), "--key-ub", str(KEYS - 1), "--seed", str(SEED), "--prefill", str(prefill),
-            "--insert", str(insert), "--remove", str(remove), "--first-mn-id", "1", "--last-mn-id", "1", "--first-cn-id", "0", "--last-cn-id", "0")
+    m = run(directory, "-p", "1", INTSET, "--num-ops", str(OPS), "--key-ub", str(KEYS - 1), "--seed", str(SEED),
+            "--prefill", str(prefill),
+            "--insert", str(insert), "--remove", str(remove), "--first-mn-id", "1", "--last-mn-id", "1",
+            "--first-cn-id", "0", "--last-cn-id", "0")
     mine = execute(insert, remove, prefill)
     # Reclamation adds a read and a compare-and-swap for each advance, and what a new chunk of memory takes.
     advances = 2 * (mine["rmv_t"] // ADVANCE_EVERY + 1) if mine["rmv_t"] else 0
-    more = {"read": 2 + advances, "bytes_read": 32 + 128 * advances, "write": 1, "bytes_write": 16, "cas": advances, "faa": 1}
+    more = {"read": 2 + advances, "bytes_read": 32 + 128 * advances, "write": 1, "bytes_write": 16, "cas": advances,
+            "faa": 1}
     for name in FIELDS[1:]:
         need(mine[name] <= m[name] <= mine[name] + more.get(name, 0) * (insert > 0),
              f"{insert}/{remove} of {prefill} %: {name} is {m[name]}, counted {mine[name]}")

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* stopped - one PE stops while it is pinned.
  *
- *     tweed run -n 2 -p 2 stopped stop [SECONDS]   by SIGSTOP: the others' operations go on, their garbage keeps its bound, and is freed
+ *     tweed run -n 2 -p 2 stopped stop [SECONDS]   by SIGSTOP: the others' operations go on, their garbage keeps its
+ * bound, and is freed
  *                                                  after it has gone on
- *     tweed run -n 2 -p 2 stopped dead             it never comes back: what it holds up is freed after tw_epoch_fence()
+ *     tweed run -n 2 -p 2 stopped dead             it never comes back: what it holds up is freed after
+ * tw_epoch_fence()
  */
 #include <errno.h>
 #include <signal.h>
@@ -53,7 +55,7 @@ static uint64_t work(uint64_t ns, uint64_t refusals)
 		refused += done == -EAGAIN;
 		need(garbage() <= GARBAGE, "too much garbage");
 		if (refused && refused % 16 == 0)
-			usleep(1000); /* as a program would that is told to try again */
+			usleep(1000); /* as a program would after -EAGAIN */
 	}
 	need(pushes > 0, "no operation went on");
 	return refused;

@@ -10,7 +10,8 @@ import subprocess
 import sys
 import tempfile
 
-EXPECTED = {"hello.c": "hello from PE 3 of 4", "root.c": "PE 3 reads: made by PE 0", "count.c": "4000 hits, 2000 remote",
+EXPECTED = {"hello.c": "hello from PE 3 of 4", "root.c": "PE 3 reads: made by PE 0",
+            "count.c": "4000 hits, 2000 remote",
             "stack.c": "PE 3 popped", "list.c": "retired", "map.c": "PE 3: all is there"}
 
 
@@ -26,14 +27,17 @@ def main():
             source, program = os.path.join(folder, name), os.path.join(folder, name[:-2])
             with open(source, "w", encoding="utf-8") as f:
                 f.write(text)
-            build = [*compiler, "-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-I", headers, "-o", program, source, library,
+            build = [*compiler, "-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-I", headers, "-o", program, source,
+                     library,
                      "-pthread", "-ljemalloc", "-lsodium"]
             done = subprocess.run(build, capture_output=True, text=True)
             if done.returncode == 0:
-                done = subprocess.run([*compiler, "-x", "c++", "-std=c++17", "-Wall", "-Werror", "-I", headers, "-fsyntax-only", source],
+                done = subprocess.run([*compiler, "-x", "c++", "-std=c++17", "-Wall", "-Werror", "-I", headers,
+                                       "-fsyntax-only", source],
                                       capture_output=True, text=True)
             if done.returncode == 0:
-                done = subprocess.run([tweed, "run", "-n", "2", "-p", "2", program], capture_output=True, text=True, timeout=60)
+                done = subprocess.run([tweed, "run", "-n", "2", "-p", "2", program], capture_output=True, text=True,
+                                      timeout=60)
             retired = re.search(r"(\d+) retired, (\d+) freed", done.stdout)
             if done.returncode or EXPECTED.get(name, "\0") not in done.stdout or retired and retired[1] != retired[2]:
                 wrong.append(name)

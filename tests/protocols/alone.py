@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """alone.py TWEED ONE_ARRAY - under TS, pages that one node alone uses cost nothing after their first interval.
 
-The array's sweeps write each page in each interval, and at its start of zeros most stores change nothing.  Counted are faults, twins
-and write notices of the sweeps; what the pages at the bands' borders need is the limit.  Results are verified at further shapes."""
+The array's sweeps write each page in each interval, and at its start of zeros most stores change nothing.  Counted
+are faults, twins
+and write notices of the sweeps; what the pages at the bands' borders need is the limit.  Results are verified at
+further shapes."""
 import json
 import subprocess
 import sys
@@ -23,7 +25,8 @@ def counters(tweed, program, shape, *args):
     """Those of one job, whose result is right."""
     nodes, processors = shape.split("x")
     with tempfile.NamedTemporaryFile(suffix=".json") as out:
-        subprocess.run([tweed, "run", "-n", nodes, "-p", processors, "--protocol", "TS", "--page-size", "4K", "--stats", out.name, "--",
+        subprocess.run([tweed, "run", "-n", nodes, "-p", processors, "--protocol", "TS", "--page-size", "4K", "--stats",
+                        out.name, "--",
                         program, "--rows", str(ROWS), "--iterations", str(ITERATIONS), *args, "--verify"],
                        stdout=subprocess.DEVNULL, check=True, timeout=100)
         with open(out.name, encoding="utf-8") as f:

@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The worked example, its page and the skeleton belong together.
 
-example.py ROOT COMPILER...   simple.c is small; the page's code is simple.c, whole and in order; it needs the driver headers alone; the
-                              skeleton's holes stop the compiler with their sentences, and filled from simple.c it compiles"""
+example.py ROOT COMPILER...   simple.c is small; the page's code is simple.c, whole and in order; it needs the driver
+headers alone; the
+                              skeleton's holes stop the compiler with their sentences, and filled from simple.c it
+                              compiles"""
 import os
 import re
 import subprocess
@@ -51,7 +53,8 @@ def check_page(example, page):
         if not expect(i < len(said) and said[i] == line, f"{PAGE}: where {EXAMPLE} has '{line}', its code has "
                       f"'{said[i] if i < len(said) else 'nothing'}'"):
             return
-    expect(len(said) == len(code), f"{PAGE}: its code has more than {EXAMPLE}: '{said[len(code)] if len(said) > len(code) else ''}'")
+    expect(len(said) == len(code),
+           f"{PAGE}: its code has more than {EXAMPLE}: '{said[len(code)] if len(said) > len(code) else ''}'")
 
 
 def functions(example):

@@ -28,7 +28,7 @@ static size_t coherence_bytes(const char *protocol, unsigned nodes, size_t memor
 	strcpy(config.transport, "shm");
 	tw_layout_compute(&l, &config);
 	*pages = l.pages;
-	return (l.sync - l.directory) + l.protocol_bytes + (l.shadows - l.page_table) + l.protocol_private_bytes;
+	return (l.heap - l.directory) + l.protocol_bytes + (l.shadows - l.page_table) + l.protocol_private_bytes;
 }
 
 static struct cost cost(const char *protocol, unsigned nodes)

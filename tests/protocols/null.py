@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""null.py TWEED CORE KERNEL - under the protocol null the core does its part and no more; and null cannot pass for a real
-protocol: one line warns, `tweed info` tells, a kernel's verification fails."""
+"""null.py TWEED CORE KERNEL - under the protocol null the core does its part and no more; and null cannot pass for a
+real protocol: one line warns, `tweed info` says so, a kernel's verification fails."""
 import json
 import os
 import subprocess
@@ -32,8 +32,10 @@ def main():
         for nodes, processors in ("1", "4"), ("2", "2"), ("4", "1"):
             status, out, err = tweed("run", "-n", nodes, "-p", processors, "--fault", fault, core)
             warned = err.count("tweed: warning: under protocol null ")
-            expect(status == 0 and out.endswith(", 0 failed\n"), f"{core} fails at {nodes}x{processors} {fault}", out, err)
-            expect(warned == (nodes != "1") and err.count("\n") == warned, "not one warning, or more than that", nodes, err)
+            expect(status == 0 and out.endswith(", 0 failed\n"), f"{core} fails at {nodes}x{processors} {fault}", out,
+                   err)
+            expect(warned == (nodes != "1") and err.count("\n") == warned, "not one warning, or more than that", nodes,
+                   err)
     expect(tweed("run", "-p", "2", kernel, "--verify")[0] == 0, f"{kernel} fails on one node")
     expect(tweed("run", "-n", "2", kernel, "--verify")[0] != 0, f"{kernel} passes on two nodes without coherence")
     for p in problems:

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* one_array.c - red-black successive over-relaxation in place, on one array whose rows are no multiple of a page.
  *
- * Every processor has a band of rows: it alone uses the pages of its band, but for the rows on either side of a border.
- * --start zero: most stores change nothing, because the edge's values come one cell further with each half of an iteration.
+ * Every processor has a band of rows: it alone uses the pages of its band, except for the rows on either side of a
+ * border.
+ * --start zero: most stores change nothing, because the edge's values advance by one cell in each half of an
+ * iteration.
  * --look: the last processor reads the whole array once, after half of the iterations. */
 #include "apps/kernel.h"
 

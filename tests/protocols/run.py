@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """One protocol through everything: kernels verified at every shape, litmus, coherence and torture; --full: on every
-fault backend that works here, 32 processes included, and --torture 1000; --brief: at one shape, for slow builds.  A line for each
+fault backend that works here, 32 processes included, and --torture 1000; --brief: at one shape, for slow builds.  A
+line for each
 failure, a count at the end."""
 import argparse
 import json
@@ -17,7 +18,8 @@ def parse():
     p = argparse.ArgumentParser(description=__doc__)
     p.add_argument("--build", required=True, help="the build directory")
     p.add_argument("--protocol", required=True)
-    p.add_argument("--compiler", help="take the programs that `tweed cc` compiled with it: gcc or clang (tests/instrument)")
+    p.add_argument("--compiler",
+                   help="take the programs that `tweed cc` compiled with it: gcc or clang (tests/instrument)")
     p.add_argument("--settings", help="for torture: see tests/torture/run.py")
     p.add_argument("--homes-move", action="store_true", help="the protocol migrates homes")
     extent = p.add_mutually_exclusive_group()
@@ -41,14 +43,16 @@ def run(a, shape, fault, program, *args):
     try:
         # Homes migrate: litmus must not take that for a fault.
         env = dict(os.environ, TW_TEST_HOMES_MOVE="1") if a.homes_move else None
-        done = subprocess.run(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+        done = subprocess.run(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              errors="replace",
                               timeout=300)
         bad = done.returncode != 0
         said = done.stdout
     except subprocess.TimeoutExpired:
         bad, said = True, "no end after 300 s"
     if bad:
-        print(f"FAILED {' '.join(command)}\n" + "\n".join("    " + l for l in said.strip().splitlines()[-4:]), flush=True)
+        print(f"FAILED {' '.join(command)}\n" + "\n".join("    " + l for l in said.strip().splitlines()[-4:]),
+              flush=True)
     return not bad
 
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""run.py TWEED FAULTY SANITIZERS - must-fail control of a sanitizer build: each mistake is reported, and ends the job badly."""
+"""run.py TWEED FAULTY SANITIZERS - must-fail control of a sanitizer build: each mistake is reported, and ends the job
+badly."""
 import subprocess
 import sys
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* collectives.c - every collective of every size, again and again without other synchronization than the rules ask for, on teams of
- * several shapes, with all roots; compared with what follows from the PEs' numbers.  The algorithms are the environment's. */
+/* collectives.c - every collective of every size, again and again without other synchronization than the rules ask
+ * for, on teams of
+ * several shapes, with all roots; compared with what follows from the PEs' numbers.  The algorithms are the
+ * environment's. */
 #include <stdlib.h>
 
 #include "check.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* lent.c - reads, writes and atomics at a PE that waits and computes by turns, so that it, its node's server or both may be asked: each
- * is done once, in order, and none waits for a PE that computes. */
+/* delegated.c - reads, writes and atomics at a PE that waits and computes by turns, so that it, its node's server
+ * or both may get them: each is done once, in order, and none waits for a computing PE. */
 #include <stdlib.h>
 #include <time.h>
 
@@ -89,7 +89,7 @@ int main(void)
 			CHECK(counter[i] == (ROUNDS + 1) * OPS && swapped[i] == ((ROUNDS + 1) * OPS - 1) * 1000L + i);
 	}
 	if (me == 0)
-		printf("lent: %d PEs\n", n);
+		printf("delegated: %d PEs\n", n);
 	shmem_finalize();
 	return 0;
 }

@@ -15,8 +15,8 @@ SOURCE = r"""
 #include <string.h>
 #include <sys/socket.h>
 static long word[4];
-/* Break the connections that were opened last: both to another PE, or the one of them for what is lent.  Tweed's descriptors lie beyond
- * the program's limit (core/base/fd.h). */
+/* Break the connections that were opened last: both to another PE, or only the one for delegation.  Tweed's descriptors
+ * lie beyond the program's limit (core/base/fd.h). */
 static void cut(int connections)
 {
 	struct sockaddr_storage to;
@@ -46,7 +46,7 @@ int main(int argc, char **argv)
 			if (me == 1 && i == 1900) cut(2);
 			shmem_barrier_all();
 		}
-	if (!strcmp(how, "cut lent")) /* what is lost may be nothing: then they go on until the job is ended */
+	if (!strcmp(how, "cut delegation")) /* perhaps nothing is lost: then they go on until the job is ended */
 		for (int i = 0;; i++) {
 			if (me == 1 && i == 1900) cut(1);
 			if (me == 0) shmem_long_g(word, 1);
@@ -64,7 +64,8 @@ int main(int argc, char **argv)
 }
 """
 
-# What programs by others do: calls out of place, of active sets that they are not in, for more than the heap has; older headers; C99.
+# What programs by others do: calls out of place, of active sets that they are not in, for more than the heap has; older
+# headers; C99.
 STRANGER = r"""
 #include <mpp/shmem.h>
 #include <mpp/shmemx.h>
@@ -143,7 +144,8 @@ int main(int argc, char **argv)
 	return 0;
 }
 """
-OUT_OF_PLACE = ("n_pes my_pe team_n_pes put p g iput signal add fetch wait test lock barrier sync reduce to_all malloc ctx split").split()
+OUT_OF_PLACE = ("n_pes my_pe team_n_pes put p g iput signal add fetch wait test lock barrier sync reduce to_all "
+                "malloc ctx split").split()
 
 LIBRARY = r"""
 #include <shmem.h>
@@ -170,7 +172,8 @@ int asks_turns(void);
 int main(void)
 {
 	shmem_init();
-	printf("%s\n", asks_turns() && shmem_addr_accessible(asks_bss(), 0) && !shmem_addr_accessible(quiet_bss(), 0) ? "right" : "wrong");
+	printf("%s\n", asks_turns() && shmem_addr_accessible(asks_bss(), 0) && !shmem_addr_accessible(quiet_bss(), 0)
+	       ? "right" : "wrong");
 	return 0;
 }
 """
@@ -202,42 +205,52 @@ def main():
     for compiler, standards in (("oshcc", ("c99", "c11", "c17")), ("oshc++", ("c++17",))):
         for standard in standards:
             language = ["-x", "c++"] if compiler == "oshc++" else []
-            expect(f"{compiler} -std={standard}", run(tweed, compiler, f"-std={standard}", "-Wall", "-Wextra", "-Wpedantic", "-Werror",
+            expect(f"{compiler} -std={standard}", run(tweed, compiler, f"-std={standard}", "-Wall", "-Wextra",
+                                                      "-Wpedantic", "-Werror",
                                                       *language, source, "-o", program + standard), 0)
     program += "c11"
     expect("alone", run(program, THEIRS="x"), 0, "PE 0 of 1 x")
     expect("three", run(tweed, "oshrun", "-np", "3", "-x", "THEIRS=y", program), 0, "PE 0 of 3 y", "PE 2 of 3 y")
     expect("two nodes", run(tweed, "oshrun", "-n", "4", "--ppn", "2", program), 0, "PE 3 of 4")
-    expect("races that nobody looks for", run(tweed, "oshrun", "-n", "2", program, TWEED_RACE="ww"), 0, "no races were looked for")
+    expect("races that nobody looks for", run(tweed, "oshrun", "-n", "2", program, TWEED_RACE="ww"), 0,
+           "no races were looked for")
     expect("global exit", run(tweed, "oshrun", "-n", "2", program, "exit5"), 5, "last words")
     expect("global exit of 0", run(tweed, "oshrun", "-n", "3", program, "exit0"), 0)
     expect("a PE that dies", run(tweed, "oshrun", "-n", "2", program, "die"), 128 + 6, "processor 1")
     for transport in ("shm", "ofi") if "ofi" in run(tweed, "info")[1] else ("shm",):
-        expect(f"a PE that dies in a barrier, {transport}", run(tweed, "oshrun", "-n", "3", "--ppn", "1", "--transport", transport, program,
+        expect(f"a PE that dies in a barrier, {transport}", run(tweed, "oshrun", "-n", "3", "--ppn", "1", "--transport",
+                                                                transport, program,
                                                                 "midway"), 128 + 9, "node 1 processor 0")
     if "ofi" in run(tweed, "info")[1]:
-        for what, cut in (("a connection", "cut"), ("the connection for what is lent", "cut lent")):
-            expect(f"{what} that breaks", run(tweed, "oshrun", "-n", "2", "--ppn", "1", "--transport", "ofi", program, cut), 1,
+        for what, cut in (("a connection", "cut"), ("the connection for delegation", "cut delegation")):
+            expect(f"{what} that breaks", run(tweed, "oshrun", "-n", "2", "--ppn", "1", "--transport", "ofi", program,
+                                              cut), 1,
                    "from or to one of its processors did not arrive")
     expect("a PE that leaves", run(tweed, "oshrun", "-n", "2", program, "leave"), 3)
     expect("a wild address", run(tweed, "oshrun", "-n", "2", program, "wild"), 1, "not symmetric")
-    expect("a wild address, two nodes", run(tweed, "oshrun", "-n", "2", "--ppn", "1", program, "past"), 1, "not symmetric")
+    expect("a wild address, two nodes", run(tweed, "oshrun", "-n", "2", "--ppn", "1", program, "past"), 1,
+           "not symmetric")
     expect("no such PE", run(tweed, "oshrun", "-n", "2", program, "pe"), 1, "no PE 9")
-    expect("a size", run(tweed, "oshrun", "-n", "2", program, SHMEM_SYMMETRIC_SIZE="1.5m", SHMEM_DEBUG="1"), 0, "1572864 bytes")
+    expect("a size", run(tweed, "oshrun", "-n", "2", program, SHMEM_SYMMETRIC_SIZE="1.5m", SHMEM_DEBUG="1"), 0,
+           "1572864 bytes")
     expect("no size", run(tweed, "oshrun", "-n", "2", program, SHMEM_SYMMETRIC_SIZE="much"), 2, "SHMEM_SYMMETRIC_SIZE")
-    expect("version and help", run(tweed, "oshrun", "-n", "2", program, SHMEM_VERSION="1", SHMEM_INFO="1"), 0, "OpenSHMEM 1.5",
+    expect("version and help", run(tweed, "oshrun", "-n", "2", program, SHMEM_VERSION="1", SHMEM_INFO="1"), 0,
+           "OpenSHMEM 1.5",
            "SHMEM_DEBUG")
     for name, linker in (("asks", [tweed, "oshcc"]), ("quiet", ["cc"])):
         code = write(folder, name + ".c", LIBRARY.replace("NAME", name).replace("in_data", name + "_data"))
         expect("code of a library", run(tweed, "oshcc", "-O1", "-fPIC", "-c", "-o", code[:-1] + "o", code), 0)
         expect("library that " + name, run(*linker, "-shared", "-o", f"{folder}/lib{name}.so", code[:-1] + "o"), 0)
-    expect("program with libraries", run(tweed, "oshcc", "-o", program, write(folder, "user.c", USER), f"-L{folder}", "-lasks", "-lquiet",
+    expect("program with libraries", run(tweed, "oshcc", "-o", program, write(folder, "user.c", USER), f"-L{folder}",
+                                         "-lasks", "-lquiet",
                                          f"-Wl,-rpath,{folder}"), 0)
     for pes, ppn in (("1", "1"), ("3", "3"), ("4", "2")):
-        expect(f"variables of a library, {pes} PEs", run(tweed, "oshrun", "-n", pes, "--ppn", ppn, program), 0, "right\n" * int(pes))
+        expect(f"variables of a library, {pes} PEs", run(tweed, "oshrun", "-n", pes, "--ppn", ppn, program), 0,
+               "right\n" * int(pes))
     strange = os.path.join(folder, "strange")
     for compiler, language, standard in (("oshcc", [], "c99"), ("oshcc", [], "c11")):
-        expect(f"older headers, {standard}", run(tweed, compiler, "-std=" + standard, "-Wall", "-Wextra", "-Wpedantic", "-Werror", *language,
+        expect(f"older headers, {standard}", run(tweed, compiler, "-std=" + standard, "-Wall", "-Wextra", "-Wpedantic",
+                                                 "-Werror", *language,
                                                  write(folder, "strange.c", STRANGER), "-o", strange), 0)
     expect("generic names", run(tweed, "oshrun", "-n", "1", strange), 0, "0 5")
     for when in "before", "after":
@@ -245,13 +258,17 @@ def main():
             if when == "before" or what not in ("n_pes", "my_pe"):  # which some ask for what they print at the end
                 expect(f"{what} {when}", run(strange, what, when), 1, "before shmem_init or after shmem_finalize")
     for pes, ppn in (("4", "4"), ("3", "1")):
-        expect(f"sets that a PE is not in, {pes} PEs", run(tweed, "oshrun", "-n", pes, "--ppn", ppn, strange, "sets"), 0,
+        expect(f"sets that a PE is not in, {pes} PEs", run(tweed, "oshrun", "-n", pes, "--ppn", ppn, strange, "sets"),
+               0,
                *(f"PE {pe}: right" for pe in range(int(pes))))
-    expect("the same, checked", run(tweed, "oshrun", "-n", "4", "--shmem-check", strange, "sets"), 1, "is not in the active set of 2 PEs")
+    expect("the same, checked", run(tweed, "oshrun", "-n", "4", "--shmem-check", strange, "sets"), 1,
+           "is not in the active set of 2 PEs")
     got = run(tweed, "oshrun", "-n", "2", strange, "room")
-    expect("more than the heap", got, 0, "right\nright", "shmem_malloc: asked for 1024 MiB, the heap is 512 MiB: SHMEM_SYMMETRIC_SIZE")
+    expect("more than the heap", got, 0, "right\nright",
+           "shmem_malloc: asked for 1024 MiB, the heap is 512 MiB: SHMEM_SYMMETRIC_SIZE")
     expect("more than the heap, said once", (got[2].count("asked for"), "", ""), 1)
-    expect("a library, at its link", run(tweed, "oshcc", "-shared", "-o", f"{folder}/libasks.so", f"{folder}/asks.o"), 0, "cannot load it")
+    expect("a library, at its link", run(tweed, "oshcc", "-shared", "-o", f"{folder}/libasks.so", f"{folder}/asks.o"),
+           0, "cannot load it")
     expect("no PEs", run(tweed, "oshrun", program), 2, "-n is missing")
     expect("uneven nodes", run(tweed, "oshrun", "-n", "3", "--ppn", "2", program), 2, "does not divide")
     return 1 if wrong else 0

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* groups.c - collectives of teams and active sets, again and again without other synchronization; teams, contexts, locks. */
+/* groups.c - collectives of teams and active sets, again and again without other synchronization; teams, contexts,
+ * locks. */
 #include "check.h"
 
 #define N      300

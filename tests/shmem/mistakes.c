@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mistakes.c - wrong calls, each of which TWEED_SHMEM_CHECK finds.  mistakes.py reads the table below: a line each, with the sentence and the
+/* mistakes.c - wrong calls, each of which TWEED_SHMEM_CHECK finds.  mistakes.py reads the table below: a line each,
+ * with the sentence and the
  * line that must be named; where two PEs differ there are two lines, and both must be named.
  *
  * mistakes NAME */

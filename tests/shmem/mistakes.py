@@ -32,7 +32,8 @@ def main():
     wrong = 0
 
     def run(check, nodes, name):
-        command = [tweed, "oshrun", "-n", "2", "--ppn", "1" if nodes == 2 else "2", *["--shmem-check"] * check, program, name]
+        command = [tweed, "oshrun", "-n", "2", "--ppn", "1" if nodes == 2 else "2", *["--shmem-check"] * check, program,
+                   name]
         try:
             result = subprocess.run(command, capture_output=True, text=True, timeout=60)
         except subprocess.TimeoutExpired:

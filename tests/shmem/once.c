@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* once.c [MS] - each element that a put brings is stored once, and at once; each that a get brings was there so.  The last PE looks at what PE 0
- * puts while it comes, takes each element away, and must find it whole, and never again; PE 0 gets elements while the last PE changes
+/* once.c [MS] - each element that a put brings is stored once, and at once; each that a get brings was there so.  The
+ * last PE looks at what PE 0
+ * puts while it comes, takes each element away, and must find it whole, and never again; PE 0 gets elements while the
+ * last PE changes
  * them.  Each way for MS milliseconds, at least a few rounds. */
 #include <stdlib.h>
 #include <time.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* progress.c - what a call puts arrives although neither side calls again (OpenSHMEM 1.5, "Progress"): the last PE computes, and looks at its
- * own memory by plain loads; so does PE 0, until the answer comes by the same call. */
+/* progress.c - what a call puts arrives although neither side calls again (OpenSHMEM 1.5, "Progress"): the last PE
+ * computes, and looks at its own memory by plain loads; so does PE 0, until the answer comes by the same call. */
 #include <time.h>
 
 #include "check.h"
@@ -168,7 +168,7 @@ int main(void)
 			box[0] = box[LONG - 1] = 0;
 		}
 	}
-	/* Who leaves a lock, or a barrier, owes nothing more. */
+	/* A PE that leaves a lock, or a barrier, leaves nothing pending. */
 	static long lock;
 	shmem_barrier_all();
 	shmem_set_lock(&lock);

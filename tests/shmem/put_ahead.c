@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ahead.c - PEs that are far ahead of others in collectives, and compute, or sleep in them: broadcasts by one PE whom the others do not hear
- * for a while, long waits, and puts between, so that signals and blocks go every way that they can.  Nothing is lost, overtaken or late. */
+/* put_ahead.c - PEs that are far ahead of others in collectives, and others that compute, or sleep in them:
+ * broadcasts by one PE that the others do not poll for a while, long waits, and puts in between, so that signals
+ * and blocks take every route.  Nothing is lost, overtaken or late. */
 #include <stdlib.h>
 #include <time.h>
 

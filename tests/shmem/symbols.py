@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The library's symbols and the header's prototypes are the functions of OpenSHMEM 1.5 (functions.txt), no more and no less.
+"""The library's symbols and the header's prototypes are the functions of OpenSHMEM 1.5 (functions.txt), no more and
+no less.
 
 symbols.py LIBRARY INCLUDE COMPILER..."""
 import os
@@ -59,7 +60,8 @@ def symbols(library):
 
 
 def prototypes(compiler, include):
-    out = subprocess.run([*compiler, "-E", "-P", "-x", "c", "-std=c99", "-I", include, "-"], input="#include <shmem.h>\n",
+    out = subprocess.run([*compiler, "-E", "-P", "-x", "c", "-std=c99", "-I", include, "-"],
+                         input="#include <shmem.h>\n",
                          capture_output=True, text=True, check=True).stdout
     return set(re.findall(r"\b(p?shmem_\w+|p?start_pes)\s*\(", out))
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* threads.c - threads of SHMEM_THREAD_MULTIPLE, each with a context of its own: what one begins, its quiet completes, while the others
+/* threads.c - threads of SHMEM_THREAD_MULTIPLE, each with a context of its own: what one begins, its quiet completes,
+ * while the others
  * go on; and all with the default one. */
 #include <pthread.h>
 

@@ -142,8 +142,8 @@ static void computing(bool polls)
 	if (me->local) {
 		victim_computes(polls);
 	} else {
-		/* Must-fail control: without a shootdown the victims do not rest.  On a busy machine a victim may have to
-		 * wait for a processor. */
+		/* Must-fail control: without a shootdown the victims do not rest.  On a busy machine a victim may wait
+		 * for a processor. */
 		double t0 = tw_now();
 		while (at_rest(0, 1, everybody, 50000))
 			CHECK(tw_now() - t0 < 30);
@@ -302,7 +302,8 @@ static void stopped(void)
 	all_arrive();
 }
 
-/* ---- all shoot ----------------------------------------------------------------------------------------------------- */
+/* ---- all shoot -----------------------------------------------------------------------------------------------------
+ * */
 
 /* Each writes its page's neighbour, and shoots at its own page. */
 static void at_each_other(void)

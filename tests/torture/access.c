@@ -11,7 +11,8 @@
 #include <unistd.h>
 
 /* Sanitizers replace the C library's system calls, hence also Tweed's versions, which touch their buffers first
- * (core/process/syscalls.h): in such builds these calls work on shared memory only under backends that trap the kernel. */
+ * (core/process/syscalls.h): in such builds these calls work on shared memory only under backends that trap the
+ * kernel. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SANITIZED true
 #elif defined(__has_feature)
@@ -79,7 +80,7 @@ void content_fill(uint8_t *out, uint64_t key, uint64_t version, size_t size)
 	}
 }
 
-/* What the wrong byte looks like: "version 3", or "no recent version". */
+/* Describe the wrong byte: "version 3", or "no recent version". */
 static void content_guess(char *out, size_t bytes, uint8_t found, uint64_t key, uint64_t version, size_t i)
 {
 	for (uint64_t back = 1; back <= version && back < 256; back++)
@@ -209,7 +210,7 @@ void var_touch(struct run *r, unsigned var, bool may_write)
 	}
 	if (how < 85) /* else a blind write: the first access is a store */
 		var_check(r, var);
-	if (how < 45) { /* a value that somebody may flush, but that nobody may ever see */
+	if (how < 45) { /* a value that may be flushed, but must never be seen */
 		var_put(r, var, (atomic_load(&r->oracle->word[var]) >> 16) + 128);
 		rest(r);
 	}

@@ -106,7 +106,7 @@ static void block_resize(struct run *r, unsigned id)
 	block_write(r, id);
 }
 
-/* The number becomes free last: until then nobody else uses it. */
+/* The number becomes free last: until then no other processor uses it. */
 static void block_free(struct run *r, unsigned id)
 {
 	struct block_truth *t = block_truth(r, id);

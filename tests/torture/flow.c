@@ -2,9 +2,9 @@
 /* flow.c - a random graph of tasks, ordered by flags.
  *
  * The plan is one global sequence of steps, each a processor's access to one variable.  A step must come after the
- * last write of its variable, and a write after the reads since; vector clocks tell which of these orders follow
+ * last write of its variable, and a write after the reads since; vector clocks show which of these orders follow
  * already through third processors, and only for the rest the step waits for the other's flag.  So the chains that
- * causality must carry are as long as they can be.  A processor sets its flag only after steps that somebody waits
+ * causality must carry are as long as they can be.  A processor sets its flag only after steps that another waits
  * for: other writes stay unreleased meanwhile.
  *
  * Soft edges make chosen interleavings happen for certain (see script_*).  All edges lead to earlier steps of the
@@ -25,7 +25,7 @@ enum flow_access {
 struct flow_step {
 	uint16_t proc;
 	uint8_t access; /* enum flow_access */
-	bool needed;    /* somebody waits for it: set the flag */
+	bool needed;    /* another processor waits for it: set the flag */
 	uint32_t var;
 	uint32_t index;     /* 1, 2, ... in its processor */
 	uint32_t soft;      /* step + 1 that comes before, ordered by the oracle alone */
@@ -99,7 +99,7 @@ static uint32_t flow_add(struct run *r, unsigned proc, unsigned hot, enum flow_a
 	return flow.steps;
 }
 
-/* A step that must release although nobody waits for it. */
+/* A step that must release although no processor waits for it. */
 static void flow_release(uint32_t step)
 {
 	if (step)

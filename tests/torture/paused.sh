@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Torture whose processors are stopped and continued at random moments: a signal ends a fault's sleep early, and the access is
-# tried again while the fault is still being served.  Usage: paused.sh TWEED TORTURE BACKEND [SEEDS]
+# Torture whose processors are stopped and continued at random moments: a signal ends a fault's sleep early, and the
+# access is tried again while the fault is still being served.  Usage: paused.sh TWEED TORTURE BACKEND [SEEDS]
 set -u
 tweed=$1 torture=$2 backend=$3 seeds=${4:-60} log=$(mktemp)
 TWEED_TWINS=1M timeout 100 "$tweed" run -n 2 -p 4 --fault "$backend" "$torture" --seeds "7000:$seeds" >"$log" 2>&1 &

@@ -23,7 +23,8 @@ def parse():
 
 
 def run(a, plant, shape, first):
-    """Returns (kind, sentence): kind is "violation", "hang", "end" (a processor refused what it read), "clean" or "other"."""
+    """Returns (kind, sentence): kind is "violation", "hang", "end" (a processor refused what it read), "clean" or
+    "other"."""
     nodes, processors = shape.split("x")
     command = [a.tweed, "run", "-n", nodes, "-p", processors, a.torture, "--seeds", f"{first}:{a.per_job}",
                "--watchdog", str(a.timeout // 2)]

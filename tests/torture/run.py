@@ -13,7 +13,8 @@ from job import usable
 
 SHAPES = ["1x4", "2x2", "4x1", "4x2", "8x4"]
 # Settings that lead to other paths; the jobs take turns.
-SETTINGS = ["", "TWEED_LOCK=array", "TWEED_TWINS=1M", "TWEED_HOME=round-robin", "TWEED_HOME=after-init", "TWEED_SUPERPAGE=16", "TWEED_PREFETCH=0"]
+SETTINGS = ["", "TWEED_LOCK=array", "TWEED_TWINS=1M", "TWEED_HOME=round-robin", "TWEED_HOME=after-init",
+            "TWEED_SUPERPAGE=16", "TWEED_PREFETCH=0"]
 
 
 def parse():
@@ -26,7 +27,8 @@ def parse():
     p.add_argument("--faults", default="", help="fault backends; default: all that are usable here")
     p.add_argument("--transports", default="shm,sim")
     p.add_argument("--page-sizes", default="4K,16K")
-    p.add_argument("--settings", default=",".join(SETTINGS), help="NAME=VALUE,...; jobs take turns; an empty one: defaults")
+    p.add_argument("--settings", default=",".join(SETTINGS),
+                   help="NAME=VALUE,...; jobs take turns; an empty one: defaults")
     p.add_argument("--ops", type=int, default=0, help="operations per processor and phase; 0: the program's choice")
     p.add_argument("--timeout", type=int, default=600, help="seconds per job")
     p.add_argument("--verbose", action="store_true", help="a line for each job with its time")
@@ -53,7 +55,8 @@ def run(a, combination, setting, first, count):
     except subprocess.TimeoutExpired:
         return f"no end after {a.timeout} s\n  replay: {replay} --seeds {first}:{count}"
     if a.verbose:
-        print(f"{time.monotonic() - began:7.2f} s  {shape} {fault} {transport} {size} {setting} seeds {first}:{count}", flush=True)
+        print(f"{time.monotonic() - began:7.2f} s  {shape} {fault} {transport} {size} {setting} seeds {first}:{count}",
+              flush=True)
     if done.returncode == 0 and f"torture: {count} seeds, 0 violations" in done.stdout:
         return None
     said = "\n    ".join(done.stderr.strip().splitlines()[:6])
@@ -67,14 +70,16 @@ def run(a, combination, setting, first, count):
 def accepted(a, setting):
     """Does the protocol of the environment take it?  Some homes cannot migrate, for instance."""
     environment = dict(os.environ, **dict([setting.split("=", 1)] if setting else []))
-    return subprocess.run([a.tweed, "run", "-n", "2", "-p", "1", "true"], env=environment, stderr=subprocess.DEVNULL).returncode != 2
+    return subprocess.run([a.tweed, "run", "-n", "2", "-p", "1", "true"], env=environment,
+                          stderr=subprocess.DEVNULL).returncode != 2
 
 
 def main():
     a = parse()
     a.total *= int(os.environ.get("TW_TEST_TIMES", "1"))
     faults = a.faults.split(",") if a.faults else usable(a.tweed)
-    combinations = list(itertools.product(a.shapes.split(","), faults, a.transports.split(","), a.page_sizes.split(",")))
+    combinations = list(itertools.product(a.shapes.split(","), faults, a.transports.split(","),
+                                          a.page_sizes.split(",")))
     seed, passed, failed = a.first, 0, 0
     # Fewer seeds than combinations: walk through them with a stride, so that every value of each axis has its turn.
     if a.total < len(combinations):

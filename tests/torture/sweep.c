@@ -118,7 +118,7 @@ void phase_sweep(struct run *r)
 
 /* ---- parcels --------------------------------------------------------------------------------------------------------
  * Fresh pages, alone on their node (exclusive mode) until the next processor takes them over by a lock or a flag.
- * Behind the body each processor has a byte of its own, which it goes on writing whoever has the body. */
+ * Behind the body each processor has a byte of its own, which it goes on writing whichever processor has the body. */
 
 struct parcel {
 	unsigned body;

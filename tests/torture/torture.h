@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* torture.h - random data-race-free programs with an oracle that knows every legal value.
  *
- * Every processor draws the same plan from the seed, so nobody has to be told anything.  Variables of all sizes lie
- * byte by byte beside each other in an arena of shared memory; each is guarded by one discipline (enum guard).  The
- * oracle is a file that all processors map, hence coherent by hardware and no business of Tweed's: it holds the
- * version of each variable.  Who may read a variable may read its version there, and from (key, version) follows
- * each byte that must be found in the arena: a stale, lost or torn byte is seen at once.
+ * Every processor draws the same plan from the seed, so no plan is sent.  Variables of all sizes lie byte by byte
+ * beside each other in an arena of shared memory; each is guarded by one discipline (enum guard).  The oracle is a
+ * file that all processors map, hence coherent by hardware and independent of Tweed: it holds the version of each
+ * variable.  A processor that may read a variable may read its version there, and from (key, version) follows each
+ * byte that must be found in the arena: a stale, lost or torn byte is seen at once.
  *
  * The oracle also orders steps where the plan wants a certain interleaving but the program has no synchronization
  * there (soft edges): data-race freedom never rests on them. */
@@ -18,14 +18,14 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#define MAX_PROCS  256
-#define MAX_VARS   4096
-#define MAX_LOCKS  64
-#define MAX_BLOCKS 64 /* per processor */
-#define MAX_BOXES  8
-#define BOX_SLOTS  24
+#define MAX_PROCS   256
+#define MAX_VARS    4096
+#define MAX_LOCKS   64
+#define MAX_BLOCKS  64 /* per processor */
+#define MAX_BOXES   8
+#define BOX_SLOTS   24
 #define MAX_PARCELS 8
-#define BIG_BYTES  (80u << 10) /* the largest variable or block */
+#define BIG_BYTES   (80u << 10) /* the largest variable or block */
 
 /* ---- random numbers: the plan's are equal on all processors, "mine" differ ------------------------------------- */
 
@@ -40,14 +40,29 @@ static inline uint64_t mix(uint64_t z)
 	z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
 	return z ^ (z >> 31);
 }
-static inline uint64_t mix2(uint64_t a, uint64_t b) { return mix(mix(a) ^ b); }
-static inline uint64_t rng_next(struct rng *g) { return mix(g->state += 0x9e3779b97f4a7c15ull); }
-static inline unsigned rng_below(struct rng *g, unsigned n) { return (unsigned)((rng_next(g) >> 32) * n >> 32); }
-static inline bool rng_chance(struct rng *g, unsigned percent) { return rng_below(g, 100) < percent; }
-static inline unsigned rng_between(struct rng *g, unsigned low, unsigned high) { return low + rng_below(g, high - low + 1); }
+static inline uint64_t mix2(uint64_t a, uint64_t b)
+{
+	return mix(mix(a) ^ b);
+}
+static inline uint64_t rng_next(struct rng *g)
+{
+	return mix(g->state += 0x9e3779b97f4a7c15ull);
+}
+static inline unsigned rng_below(struct rng *g, unsigned n)
+{
+	return (unsigned)((rng_next(g) >> 32) * n >> 32);
+}
+static inline bool rng_chance(struct rng *g, unsigned percent)
+{
+	return rng_below(g, 100) < percent;
+}
+static inline unsigned rng_between(struct rng *g, unsigned low, unsigned high)
+{
+	return low + rng_below(g, high - low + 1);
+}
 void shuffle(struct rng *g, unsigned *v, unsigned n);
 
-/* ---- the plan ------------------------------------------------------------------------------------------------------ */
+/* ---- the plan ---------------------------------------------------------------------------------------------------- */
 
 enum guard {
 	GUARD_LOCK,  /* only while lock @lock is held, in any phase */
@@ -63,20 +78,20 @@ struct var {
 	uint64_t key;
 };
 
-/* ---- the oracle ---------------------------------------------------------------------------------------------------- */
+/* ---- the oracle -------------------------------------------------------------------------------------------------- */
 
-struct block_truth { /* of one allocated block; changed by whoever owns the block */
+struct block_truth { /* of one allocated block; changed by its owner */
 	_Atomic uint64_t address, size, version;
 };
 
 struct oracle {
-	_Atomic uint64_t word[MAX_VARS];        /* version << 16 | last writer */
-	_Atomic uint32_t holder[MAX_LOCKS];     /* processor + 1 inside the section */
-	_Atomic uint64_t arrived;               /* processors that came to boundaries, of the seed */
+	_Atomic uint64_t word[MAX_VARS];    /* version << 16 | last writer */
+	_Atomic uint32_t holder[MAX_LOCKS]; /* processor + 1 inside the section */
+	_Atomic uint64_t arrived;           /* processors that arrived at boundaries, of the seed */
 	_Atomic uint64_t group_arrived[MAX_PROCS];
-	_Atomic uint64_t progress[MAX_PROCS];   /* steps of task graphs done */
-	_Atomic uint64_t signal[MAX_PROCS];     /* value about to be set in the processor's boundary flag */
-	_Atomic uint64_t hop[MAX_PARCELS];      /* whose turn a parcel is */
+	_Atomic uint64_t progress[MAX_PROCS]; /* steps of task graphs done */
+	_Atomic uint64_t signal[MAX_PROCS];   /* value about to be set in the processor's boundary flag */
+	_Atomic uint64_t hop[MAX_PARCELS];    /* whose turn a parcel is */
 	struct block_truth block[MAX_PROCS][MAX_BLOCKS];
 	struct {
 		_Atomic uint32_t holder, count;
@@ -84,7 +99,7 @@ struct oracle {
 	} box[MAX_BOXES];
 };
 
-/* ---- one run ------------------------------------------------------------------------------------------------------- */
+/* ---- one run ----------------------------------------------------------------------------------------------------- */
 
 /* Handles, created by one processor and spread by tw_bcast. */
 struct handles {

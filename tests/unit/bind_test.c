@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bind_test.c - where processors may run, on machines that are made up: each in its surroundings, inside the cpus that the job may use,
- * and as --show-binding prints it. */
+/* bind_test.c - where processors may run, on invented machines: each on its part of the machine, within the CPUs that
+ * the job may use, and as --show-binding prints it. */
 #include "tools/agent/bind.h"
 #include "unit.h"
 
@@ -24,7 +24,7 @@ void tool_say(const char *format, ...)
 	snprintf(said + n, sizeof(said) - n, "\n");
 }
 
-/* A machine of this description, of which the job may use these cpus; NULL: all. */
+/* A machine of this description, of which the job may use these CPUs; NULL: all. */
 static hwloc_topology_t machine(const char *description, const char *cpus)
 {
 	hwloc_topology_t t;
@@ -51,7 +51,7 @@ static struct tw_config configuration(const char *bind, unsigned processors)
 	return c;
 }
 
-/* What --show-binding says of a node in that machine, checked against what was chosen; NULL: nothing was bound. */
+/* The line of --show-binding for a node of that machine, compared with what was chosen. NULL: nothing was bound. */
 static const char *chosen(hwloc_topology_t t, const struct tw_config *c, unsigned node, unsigned first, unsigned all)
 {
 	static char list[8192];
@@ -91,7 +91,7 @@ static void test_cores(void)
 
 	/* spread over the whole machine; both threads of a core */
 	BINDS(t, "core", 0, 2, 0, 2, "processor 0.0 may run on cpu 0-1\nprocessor 0.1 may run on cpu 8-9\n");
-	/* a job of two nodes here: the second one's processors come after the first one's */
+	/* a job of two nodes on this host: the second node's processors follow the first node's */
 	BINDS(t, "core", 1, 2, 2, 4, "processor 1.0 may run on cpu 8-9\nprocessor 1.1 may run on cpu 12-13\n");
 	BINDS(t, "core", 3, 1, 7, 8, "processor 3.0 may run on cpu 14-15\n");
 	hwloc_topology_destroy(t);
@@ -157,7 +157,7 @@ static void test_large(void)
 	hwloc_topology_destroy(t);
 }
 
-/* On any part of a machine: while there are cores enough, each processor has one of its own. */
+/* On any part of a machine: while there are enough cores, each processor has one of its own. */
 static void test_any(void)
 {
 	uint64_t seed = 42;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* config_test.c - the table of settings, its parser and its sentences, with registries of our own. */
+/* config_test.c - the table of settings, its parser and its messages, with the test's own registries. */
 #include "core/base/base.h"
 #include "core/job/settings.h"
 #include "tweed/driver/protocol.h"
@@ -70,7 +70,7 @@ static int set(const char *name, const char *text)
 	return tw_config_set(&config, origins, setting(name), text, TW_ORIGIN_OPTION, error, sizeof(error));
 }
 
-/* @text is refused with a sentence that names @near, and changes nothing. */
+/* @text is refused with a message that names @near, and nothing changes. */
 static bool refused(const char *name, const char *text, const char *near)
 {
 	struct tw_config before = config;
@@ -163,7 +163,7 @@ static void test_text(void)
 	CU_ASSERT_EQUAL(strlen(config.stats), sizeof(config.stats) - 1);
 }
 
-/* Every value that can be set comes out as text that sets it again. */
+/* Every value that can be set is printed as text that sets it again. */
 static void test_round_trip(void)
 {
 	static const char *const pairs[][2] = {{"TWEED_MEMORY", "6G"},
@@ -236,7 +236,7 @@ static void test_check(void)
 #endif
 }
 
-/* Sentences are cut to their buffer. */
+/* Messages are cut to their buffer. */
 static void test_small_buffer(void)
 {
 	char small[8] = "xxxxxxx";

@@ -53,7 +53,7 @@ static void bench_out(void)
 	tw_diff_out(frame, twin, page, 0, bench_run, target);
 }
 
-/* Twice, there and back, so that every call finds the pattern: halved by the caller. */
+/* Twice, there and back, so that every call finds the pattern; the caller halves the time. */
 static void bench_in(void)
 {
 	tw_diff_in(target, twin, frame, page);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* diff_test.c - every implementation of core/diff.h against a naive oracle, alone and with concurrent stores. */
+/* diff_test.c - every implementation of driver/diff.h against a naive oracle, alone and with concurrent stores. */
 #include "core/base/base.h"
 #include "tweed/driver/diff.h"
 #include "unit.h"
@@ -9,12 +9,12 @@
 #include <string.h>
 
 #define PAGE_MOST  ((size_t)65536)
-#define SPLIT      ((size_t)4096) /* multiples of it may cut a run */
-#define CONTROL_NS 5000000000ull  /* most time for a wrong variant to show itself */
+#define SPLIT      ((size_t)4096) /* runs may be cut at multiples of it */
+#define CONTROL_NS 5000000000ull  /* most time for a wrong variant to fail */
 
-/* Sanitizers make the oracle ten times slower, and tsan another ten: of many like cases they take a share. */
+/* Sanitizers make the oracle ten times slower, and tsan ten times more: of similar cases they run a part. */
 #define SHARE (TW_TSAN ? 17u : TW_ASAN ? 5u : 1u)
-/* Stores that race with a diff by design: there, the diff must cope. */
+/* Stores that race with a diff by design, which must be correct nevertheless. */
 #define RACES __attribute__((no_sanitize("thread")))
 
 static const char *const names[] = {"scalar", "sse2", "avx2", "avx512"};
@@ -26,17 +26,17 @@ static uint64_t seed = 20260117;
 
 typedef size_t (*out_fn)(const void *frame, void *twin, size_t bytes, int update, tw_run_fn run, void *ctx);
 
-/* What was passed to the callback, checked as it comes. */
+/* What was passed to the callback, checked as it arrives. */
 struct seen {
 	unsigned char changed[PAGE_MOST]; /* 1: passed; 2: first byte of a run */
 	size_t end;                       /* of the last run */
 	bool bad;
-	bool scribble; /* change the frame's bytes of the piece being passed: they were compared already */
+	bool scribble; /* change the frame's bytes of the run being passed: they were compared already */
 };
 
 static struct seen seen;
 
-/* Called for each run; the sanitizers would make it the slowest part by far. */
+/* Called for each run; under sanitizers it would be by far the slowest part. */
 __attribute__((no_sanitize("thread", "address", "undefined"))) static void seen_run(void *ctx, size_t offset,
                                                                                     const void *bytes, size_t len)
 {
@@ -56,7 +56,7 @@ __attribute__((no_sanitize("thread", "address", "undefined"))) static void seen_
 	}
 }
 
-/* Run @out on frame and twin as they are, and compare all that it did with the definition. */
+/* Run @out on frame and twin as they are, and compare its effects with the definition. */
 static bool out_is_right(out_fn out, size_t bytes, int update, bool scribble)
 {
 	size_t expect = 0;
@@ -81,7 +81,7 @@ static bool out_is_right(out_fn out, size_t bytes, int update, bool scribble)
 	return n == expect && !seen.bad;
 }
 
-/* Frames that differ from the twin in random runs of lengths up to @longest, @gap apart at most. */
+/* Frames that differ from the twin in random runs of at most @longest bytes, at most @gap apart. */
 static void make_runs(size_t bytes, size_t longest, size_t gap)
 {
 	for (size_t i = 0; i < bytes; i++)
@@ -124,7 +124,7 @@ static void out_random(void)
 	CU_ASSERT(right);
 }
 
-/* Every first and last byte of a run within and across lines, with equal bytes around. */
+/* Every first and last byte of a run, within and across lines, with equal bytes around. */
 static void out_edges(void)
 {
 	bool right = true;
@@ -168,7 +168,7 @@ static void test_out_extremes(void)
 	each_implementation(out_extremes);
 }
 
-/* The target has other bytes where nothing differs: they stay. */
+/* The target has other bytes where nothing differs: they must stay. */
 static void store_random(void)
 {
 	static char to[PAGE_MOST + 64], was[PAGE_MOST + 64];
@@ -198,7 +198,7 @@ static void test_store_random(void)
 	each_implementation(store_random);
 }
 
-/* Known wrong: whole words instead of bytes; a word is sent over a neighbour's byte. */
+/* Known wrong: whole words instead of bytes, so a word overwrites another node's byte. */
 static size_t words_out(const void *f, void *t, size_t bytes, int update, tw_run_fn run, void *ctx)
 {
 	size_t n = 0;
@@ -212,7 +212,7 @@ static size_t words_out(const void *f, void *t, size_t bytes, int update, tw_run
 	return n;
 }
 
-/* Known wrong: neighbouring runs merged over one equal byte. */
+/* Known wrong: neighbouring runs are merged over one equal byte. */
 static size_t merged_out(const void *f, void *t, size_t bytes, int update, tw_run_fn run, void *ctx)
 {
 	const char *a = f;
@@ -240,14 +240,14 @@ static void test_out_controls(void)
 	frame[100] = frame[102] = 1;
 	CU_ASSERT_FALSE(out_is_right(merged_out, 4096, 0, false));
 	frame[102] = 0;
-	CU_ASSERT(out_is_right(merged_out, 4096, 0, false)); /* wrong only in what it is meant to be wrong in */
+	CU_ASSERT(out_is_right(merged_out, 4096, 0, false)); /* wrong only in the intended respect */
 }
 
 /* ---- incoming diffs --------------------------------------------------------------------------------------------- */
 
 typedef size_t (*in_fn)(void *frame, void *twin, const void *incoming, size_t bytes);
 
-/* The frame has local changes, the incoming page remote ones, at other bytes mostly. */
+/* The frame has local changes, the incoming page remote ones, mostly at other bytes. */
 static bool in_is_right(in_fn in, size_t bytes, size_t longest, size_t gap)
 {
 	size_t expect = 0;
@@ -305,7 +305,7 @@ static bool races(size_t i)
 	return incoming[i] != twin[i] && frame[i] != twin[i] && incoming[i] != frame[i];
 }
 
-/* Both sides have changes, now and then the same one; the runs must be those of the definition. */
+/* Both sides have changes, sometimes the same; the runs must be those of the definition. */
 static bool race_is_right(race_fn race, size_t bytes, size_t longest, size_t gap)
 {
 	size_t expect = 0;
@@ -357,7 +357,7 @@ static void test_race_random(void)
 	CU_ASSERT_FALSE(race_is_right(words_race, 4096, 8, 8));
 }
 
-/* ---- merges ------------------------------------------------------------------------------------------------------ */
+/* ---- merges ----------------------------------------------------------------------------------------------------- */
 
 static char merged[PAGE_MOST];
 
@@ -385,7 +385,7 @@ static bool merge_reports(merge_fn merge, size_t bytes)
 	return n == expect && !seen.bad;
 }
 
-/* A byte that one side changed is that side's, one that both did is the frame's. */
+/* A byte that one side changed is that side's; one that both changed is the frame's. */
 static bool merge_is_right(merge_fn merge, size_t bytes, size_t longest, size_t gap, bool race)
 {
 	make_runs(bytes, longest, gap);
@@ -481,7 +481,7 @@ static void test_units(void)
 
 static _Atomic bool stop, lost;
 
-/* A local writer of the odd bytes: each holds what it stored last, unless somebody else stored there. */
+/* A local writer of the odd bytes: each holds its last value, unless another thread stored there. */
 RACES static void *odd_writer(void *arg)
 {
 	volatile char *f = frame;
@@ -495,7 +495,7 @@ RACES static void *odd_writer(void *arg)
 	return NULL;
 }
 
-/* Incoming diffs of the even bytes, for @ns or until the writer lost a store.  Returns whether it did. */
+/* Incoming diffs of the even bytes, for @ns or until the writer has lost a store. Returns whether it has. */
 static bool odd_bytes_lost(in_fn in, uint64_t ns)
 {
 	pthread_t thread;

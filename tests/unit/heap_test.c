@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* heap_test.c - the shared heap over the shm transport, with processes forked as processors.  The shared space is one
- * memory file mapped by all, so coherence is the hardware's; release and acquire are tw_heap_ship and tw_heap_take. */
+/* heap_test.c - the shared heap over the shm transport, with forked processes as processors. The shared space is a
+ * memory file that all map, so the hardware makes it coherent; release and acquire are tw_heap_ship and
+ * tw_heap_take. */
 #include "core/memory/heap.h"
 #include "core/job/job.h"
 #include "core/memory/stores.h"
@@ -23,7 +24,7 @@
 #define SLOTS  4096u
 #define BLOCKS 2000u
 
-/* What the processes say to each other. */
+/* Memory by which the processes synchronize. */
 struct board {
 	_Atomic unsigned arrived[256];
 	_Atomic bool failed;
@@ -213,7 +214,7 @@ static void test_realloc(void)
 	job_destroy();
 }
 
-/* Fresh memory has no home until the program touches it: the allocator must not. */
+/* Fresh memory has no home until the program touches it, so the allocator must not touch it. */
 static void test_untouched(void)
 {
 	job_create(1, 1);
@@ -227,19 +228,19 @@ static void test_untouched(void)
 	CU_ASSERT_EQUAL(used_bytes(space_fd), 0);
 	volatile char *a = tw_malloc(100);
 	a[0] = 1;
-	CU_ASSERT_NOT_EQUAL(used_bytes(space_fd), 0); /* the measure can see a touch */
+	CU_ASSERT_NOT_EQUAL(used_bytes(space_fd), 0); /* the measure detects a touch */
 	proc_close();
 	job_destroy();
 }
 
-/* The log of stores, but for what is told by the page. */
+/* The log of stores, except stores_page. */
 struct tw_stores tw_stores;
-static size_t told_from, signal_bytes;
+static size_t announced_from, announced_bytes;
 
 void tw_stores_range(size_t offset, size_t bytes)
 {
-	told_from = offset;
-	signal_bytes = bytes;
+	announced_from = offset;
+	announced_bytes = bytes;
 }
 
 void tw_stores_page(size_t page)
@@ -252,21 +253,21 @@ void tw_stores_page(size_t page)
 static void test_stores_announced(void)
 {
 	job_create(1, 1);
-	signal_bytes = 0;
+	announced_bytes = 0;
 	tw_stores.base = TW_SPACE_BASE;
 	tw_stores.bytes = MEMORY;
 	proc_open(0);
 	char *a = tw_malloc(5000);
 	memset(a, 1, 5000);
-	CU_ASSERT_EQUAL(signal_bytes, 0);
+	CU_ASSERT_EQUAL(announced_bytes, 0);
 	tw_free(a);
 	a = tw_calloc(5, 1000);
 	CU_ASSERT(a && a[0] == 0 && a[4999] == 0);
-	CU_ASSERT(signal_bytes == 5000 && told_from == (uintptr_t)a - TW_SPACE_BASE);
+	CU_ASSERT(announced_bytes == 5000 && announced_from == (uintptr_t)a - TW_SPACE_BASE);
 	a[4999] = 9;
 	a = tw_realloc(a, 100000);
 	CU_ASSERT(a && a[4999] == 9);
-	CU_ASSERT(signal_bytes >= 5000 && signal_bytes <= 8192 && told_from == (uintptr_t)a - TW_SPACE_BASE);
+	CU_ASSERT(announced_bytes >= 5000 && announced_bytes <= 8192 && announced_from == (uintptr_t)a - TW_SPACE_BASE);
 	proc_close();
 	tw_stores.bytes = 0;
 	job_destroy();
@@ -314,7 +315,7 @@ static void test_exhaustion(void)
 	CU_ASSERT_PTR_NULL(tw_malloc(MEMORY + 1));
 	CU_ASSERT_EQUAL(errno, ENOMEM);
 	CU_ASSERT_PTR_NULL(tw_malloc(SIZE_MAX));
-	CU_ASSERT_EQUAL(chunks_taken(), before); /* a request that cannot be met uses nothing up */
+	CU_ASSERT_EQUAL(chunks_taken(), before); /* a request that cannot be met takes nothing */
 	size_t got = 0;
 	char *last = NULL;
 	for (char *a; (a = tw_malloc(1 << 20)); last = a)
@@ -327,7 +328,7 @@ static void test_exhaustion(void)
 	job_destroy();
 }
 
-/* Alternating frees and allocations must not eat space. */
+/* Alternating frees and allocations must not consume space. */
 static void test_churn(void)
 {
 	static char *block[500];
@@ -429,8 +430,7 @@ static void disjoint_body(void)
 	meet(1);
 }
 
-/* A block freed elsewhere goes at the second ship, and comes back to its owner's heap at the second take, not
- * sooner. */
+/* A block freed elsewhere leaves at the second ship and returns to its owner's heap at the second take, not earlier. */
 static void hand_back_body(void)
 {
 	const unsigned owner = 1;
@@ -448,7 +448,7 @@ static void hand_back_body(void)
 	if (proc.id == owner) {
 		tw_heap_take(&proc);
 		tw_heap_take(&proc);
-		CHECK((uintptr_t)tw_malloc(bytes) != block); /* that release may not be performed */
+		CHECK((uintptr_t)tw_malloc(bytes) != block); /* that release may not be performed yet */
 	}
 	meet(2);
 	if (proc.id == 3)
@@ -489,7 +489,7 @@ static void overflow_body(void)
 	CHECK(after * CHUNK < 4 * (size_t)MANY * BYTES);
 }
 
-/* Everyone allocates, passes blocks round, checks, resizes or frees the neighbour's, without pause. */
+/* All processors allocate, pass blocks round, and check, resize or free other processors' blocks, without pause. */
 static void round_body(void)
 {
 	enum { ROUNDS = 15, MANY = 1000 };
@@ -546,7 +546,7 @@ static void test_round(void)
 	run_job(NODES, LOCALS, round_body);
 }
 
-/* Freeing what is no block ends the job with a sentence, status 1. */
+/* Freeing what is no block ends the job with a message and status 1. */
 static void stranger_body(void)
 {
 	int local = 0, *volatile ptr = &local;
@@ -643,20 +643,13 @@ static void test_stranger(void)
 int main(void)
 {
 	CU_TestInfo tests[] = {
-	    {"blocks", test_blocks},
-	    {"blocks, 64 KiB pages", test_pages_64k},
-	    {"realloc", test_realloc},
-	    {"fresh memory stays untouched", test_untouched},
-	    {"calloc", test_calloc},
-    {"stores are told", test_stores_announced},
-	    {"exhaustion", test_exhaustion},
-	    {"churn", test_churn},
-	    {"disjoint pages", test_disjoint},
-	    {"handing back", test_hand_back},
-	    {"full rings", test_overflow},
-	    {"round trips", test_round},
-	    {"no block", test_stranger},
-	    CU_TEST_INFO_NULL,
+	    {"blocks", test_blocks},           {"blocks, 64 KiB pages", test_pages_64k},
+	    {"realloc", test_realloc},         {"fresh memory stays untouched", test_untouched},
+	    {"calloc", test_calloc},           {"stores are announced", test_stores_announced},
+	    {"exhaustion", test_exhaustion},   {"churn", test_churn},
+	    {"disjoint pages", test_disjoint}, {"handing back", test_hand_back},
+	    {"full rings", test_overflow},     {"round trips", test_round},
+	    {"no block", test_stranger},       CU_TEST_INFO_NULL,
 	};
 	return unit_main("heap", tests);
 }

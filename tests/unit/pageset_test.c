@@ -27,7 +27,7 @@ static void set_unmap(struct tw_pageset *set, size_t pages)
 	munmap(set, tw_pageset_bytes(pages));
 }
 
-/* Runs as they come out. */
+/* Runs in the order in which they are passed. */
 struct runs {
 	struct {
 		size_t first, count;
@@ -96,7 +96,7 @@ static void test_runs(void)
 	add_run(set, 65, 62);
 	add_run(set, 128, 64);
 	CU_ASSERT(drains_to(set, 3, (const size_t[][2]){{0, 64}, {65, 62}, {128, 64}}));
-	add_run(set, 100, 200000); /* more than one run may have: cut, nothing lost */
+	add_run(set, 100, 200000); /* longer than a run may be: it is cut, and nothing is lost */
 	struct runs r = {.n = 0};
 	CU_ASSERT_EQUAL(tw_pageset_drain(set, runs_take, &r), 200000);
 	size_t next = 100;
@@ -167,9 +167,9 @@ static void test_add_while_draining(void)
 }
 
 /* ---- adders against a drainer -----------------------------------------------------------------------------------
- * Page p belongs to adder p % ADDERS.  Before it adds p, its adder raises wanted[p], with a plain store as a protocol
- * raises a time stamp; the drainer notes wanted[p] when p comes out.  In the end all that was wanted must have been
- * noted: a page lost, or taken without the store before the add being seen, leaves a difference. */
+ * Page p belongs to adder p % ADDERS. Before adding p, the adder raises wanted[p] with a plain store, as a protocol
+ * raises a time stamp. The drainer copies wanted[p] to noted[p] when it takes p. In the end both must be equal: a lost
+ * page, or one taken without its earlier store being visible, leaves a difference. */
 
 enum { STRESS_PAGES = 3 * 64 * 70 };
 static _Atomic uint32_t wanted[STRESS_PAGES], noted[STRESS_PAGES];
@@ -196,7 +196,7 @@ static void stress_note(void *ctx, tw_page_t first, unsigned count)
 	for (size_t p = first; p < first + count; p++) {
 		uint32_t value = atomic_load_explicit(&wanted[p], memory_order_relaxed);
 		if (value == 0)
-			atomic_store(&stress_wrong, true); /* nobody added it */
+			atomic_store(&stress_wrong, true); /* no adder added it */
 		atomic_store_explicit(&noted[p], value, memory_order_relaxed);
 	}
 }
@@ -229,7 +229,7 @@ static size_t stress(void (*add)(struct tw_pageset *, tw_page_t), size_t span, u
 	return wrong;
 }
 
-/* Known wrong: marks the leaf alone when a page of the same leaf word is there already, trusting it to be reachable. */
+/* Known wrong: marks only the leaf if a page of the same leaf word is there already, assuming that it is reachable. */
 static void lazy_add(struct tw_pageset *set, tw_page_t page)
 {
 	static _Atomic bool once[STRESS_PAGES / 64 + 1];
@@ -245,9 +245,9 @@ static void test_stress(void)
 	CU_ASSERT_NOT_EQUAL(stress(lazy_add, STRESS_PAGES, STRESS_NS / 10), 0);
 }
 
-/* ---- what an add that finds its page set already promises -------------------------------------------------------
- * Each adder stamps a page, adds it, and waits for two whole drains: its stamp must have been noted.  The page is often set by
- * the other adder, so that the add is a look only, and the stamp may still be in the store buffer. */
+/* ---- an add that finds its page set already --------------------------------------------------------------------
+ * Each adder stamps a page, adds it, and waits for two whole drains: its stamp must have been noted. The other adder
+ * has often set the page, so that the add only reads, and the stamp may still be in the store buffer. */
 
 #define WATCH_ROUNDS 400000u
 static _Atomic uint32_t stamp[2][64], stamp_noted[2]; /* the only page is 0; stamps of different lines */
@@ -308,7 +308,7 @@ static bool stamps_lost(void (*add)(struct tw_pageset *, tw_page_t), uint64_t ns
 	return atomic_load(&stress_wrong);
 }
 
-/* Known wrong: trusts a hint that the drainer clears and that an adder may set again too late. */
+/* Known wrong: relies on a hint that the drainer clears and that an adder may set again too late. */
 static void hinted_add(struct tw_pageset *set, tw_page_t page)
 {
 	if (atomic_load_explicit(&watch_hint, memory_order_acquire))

@@ -79,7 +79,7 @@ static void test_random(void)
 	tw_stores_close();
 }
 
-/* A page of which no more is wanted: one run of it is passed, the rest is forgotten. */
+/* A page of which no more is wanted: one run of it is passed, the rest is discarded. */
 static void test_refused(void)
 {
 	setup();
@@ -102,7 +102,7 @@ static void test_edges(void)
 	setup();
 	for (size_t n = 1; n <= 65; n++) {
 		add(n * PAGE, n);
-		add(n * PAGE - n, n); /* joins the run, were it not for the page's border */
+		add(n * PAGE - n, n); /* would join the run if it were not for the page's border */
 		add(n * PAGE + 100, n);
 	}
 	add(MEMORY - 1, 1);

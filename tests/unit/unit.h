@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* unit.h - main() of a unit test: one CUnit suite, exit status 1 when anything failed. */
+/* unit.h - main() of a unit test: one CUnit suite; exit status 1 when anything failed. */
 #ifndef TW_TESTS_UNIT_H
 #define TW_TESTS_UNIT_H
 

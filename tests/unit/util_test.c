@@ -13,7 +13,7 @@
 
 #define ADDS 200000u
 
-/* tw_format must agree with the C library on what it knows. */
+/* tw_format must agree with the C library on the conversions that it knows. */
 #define SAME(...)                                                                                                      \
 	do {                                                                                                           \
 		char ours[200], theirs[200];                                                                           \
@@ -66,7 +66,7 @@ static void test_format_cut(void)
 	}
 }
 
-/* Run @body in a child; what it wrote to standard error goes to @text.  Returns the wait status. */
+/* Run @body in a child. Its standard error goes to @text. Returns the wait status. */
 static int child(void (*body)(void), char *text, size_t bytes)
 {
 	int ends[2], status;
@@ -171,7 +171,7 @@ static struct shared *shared_map(void)
 	return at;
 }
 
-/* Two processes count in shared memory.  Returns how many counts were lost. */
+/* Two processes count in shared memory. Returns how many counts were lost. */
 static uint64_t lost_counts(bool locked, unsigned spin)
 {
 	struct shared *s = shared_map();
@@ -186,7 +186,7 @@ static uint64_t lost_counts(bool locked, unsigned spin)
 		if (locked)
 			tw_mutex_lock(&s->mutex);
 		uint64_t seen = *count;
-		if (i % 64 == 0) /* on a busy machine nobody else may come between otherwise */
+		if (i % 64 == 0) /* on a busy machine, no other process may run in between otherwise */
 			sched_yield();
 		*count = seen + 1;
 		if (locked)
@@ -214,14 +214,14 @@ static void test_mutex(void)
 	uint64_t lost = 0;
 	for (int i = 0; i < 200 && !lost; i++)
 		lost = lost_counts(false, 0);
-	CU_ASSERT_NOT_EQUAL(lost, 0); /* without the lock the count is seen to be wrong */
+	CU_ASSERT_NOT_EQUAL(lost, 0); /* without the lock, counts are lost */
 }
 
 static void test_futex(void)
 {
 	struct shared *s = shared_map();
 	uint64_t begun = tw_time_ns();
-	tw_futex_wait(&s->word, 1, 0); /* not the value: no sleep */
+	tw_futex_wait(&s->word, 1, 0); /* another value: no sleep */
 	tw_futex_wait(&s->word, 0, 20000000);
 	uint64_t slept = tw_time_ns() - begun;
 	CU_ASSERT(slept >= 19000000 && slept < 5000000000);
@@ -253,11 +253,15 @@ static void test_time(void)
 int main(void)
 {
 	CU_TestInfo tests[] = {
-	    {"format", test_format}, {"format, cut", test_format_cut},
+	    {"format", test_format},
+	    {"format, cut", test_format_cut},
 	    {"node names", test_node_names},
-	    {"log", test_log},       {"log, too long", test_log_long},
-	    {"fatal", test_fatal},   {"mutex", test_mutex},
-	    {"futex", test_futex},   {"time", test_time},
+	    {"log", test_log},
+	    {"log, too long", test_log_long},
+	    {"fatal", test_fatal},
+	    {"mutex", test_mutex},
+	    {"futex", test_futex},
+	    {"time", test_time},
 	    CU_TEST_INFO_NULL,
 	};
 	return unit_main("util", tests);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* words_test.c - is each aligned element stored, and loaded, by one access?  Looked at after each instruction: the processor's trap flag
- * is set during a copy, and the handler of the trap is who looks at the same memory. */
+/* word_copy_test.c - is each aligned element stored, and loaded, by one access? Checked after each instruction: the
+ * CPU's trap flag is set during a copy, and the trap's handler reads the same memory. */
 #include "core/base/word_copy.h"
 #include "tests/unit/unit.h"
 
@@ -15,7 +15,7 @@ typedef void (*copy_fn)(void *dst, const void *src, size_t len);
 
 static _Alignas(64) char memory[MOST + 2 * MARGIN], other[MOST + 2 * MARGIN];
 static struct {
-	char *at; /* elements that are looked at */
+	char *at; /* elements that are checked */
 	const char *wanted;
 	size_t size, n;
 	unsigned stored[MOST];
@@ -31,7 +31,7 @@ static struct {
 #define TRAP(how)
 #endif
 
-/* Stores: whoever finds a value takes it away, so that a second store of it shows. */
+/* Stores: the handler removes each value that it finds, so that a second store of it is visible. */
 static void stores_look(int signal)
 {
 	(void)signal;
@@ -69,7 +69,7 @@ static void stores_step(copy_fn copy, size_t at, size_t size, size_t n)
 	stores_look(0); /* where there is no trap */
 }
 
-/* How many elements were not stored once, and whole? */
+/* Returns the number of elements that were not stored exactly once and whole. */
 static size_t stores_wrong(copy_fn copy, size_t at, size_t size, size_t n)
 {
 	size_t wrong = 0;
@@ -80,7 +80,7 @@ static size_t stores_wrong(copy_fn copy, size_t at, size_t size, size_t n)
 	return wrong + look.torn;
 }
 
-/* A step costs up to 20 us: few shapes. */
+/* A step takes up to 20 us: few shapes. */
 static void all_shapes(size_t (*wrong)(copy_fn copy, size_t at, size_t size, size_t n), copy_fn copy)
 {
 	static const size_t bytes[] = {3, 8, 14, 44, 72, 264};
@@ -99,7 +99,7 @@ static void test_stores(void)
 	all_shapes(stores_wrong, tw_words_store_any);
 }
 
-/* A part of a word that is no element: stored at once, with nothing beside it. */
+/* A part of a word that is no element: stored by one access, and nothing beside it. */
 static void test_parts(void)
 {
 	for (size_t at = 0; at < 8; at++)
@@ -143,7 +143,8 @@ static void test_masks(void)
 	}
 }
 
-/* ---- loads: the source is another value at each instruction, and each element must be of one of them, later ones of no older ---- */
+/* ---- loads ------------------------------------------------------------------------------------------------------
+ * The source changes at each instruction. Each element must be of one value, and later elements of no older value. */
 
 static void loads_look(int signal)
 {
@@ -185,7 +186,7 @@ static void test_loads(void)
 
 /* ---- what would be found ---- */
 
-/* As a C library may copy 8 bytes: the first 8 and the last 8. */
+/* As a C library may copy 8 bytes: the first 8, then the last 8. */
 static void copy_twice(void *dst, const void *src, size_t len)
 {
 	volatile uint64_t *to = dst;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* agent.c - `tweed agent`: owns a node's memories, starts and watches its processors: its loop.
+/* agent.c - `tweed agent`: owns a node's memories, starts and watches its processors; this file is its loop.
  *
- * The agent leaves no process behind: it is the subreaper of all that its processors start, and kills what is left
- * before it exits.  If it is killed itself, its processors die by their parent-death signal and the process above it, which is the
- * launcher or a guard (guard.h), kills the rest.  If the launcher dies, the connection closes; if it can no longer be
- * reached, it is silent.
+ * The agent leaves no process behind: it is the subreaper of all processes that its processors start, and kills the
+ * rest before it exits.  If the agent itself is killed, its processors die by their parent-death signal, and the
+ * process above it, the launcher or a supervisor (supervisor.h), kills the rest.  If the launcher dies, the connection
+ * closes.  If the launcher cannot be reached, no messages arrive.
  *
- * Exit status: 0, or 2 after FAILED, or that of tw_fatal, 1: the reason has been said. */
+ * Exit status: 0; 2 after FAILED; 1 from tw_fatal.  In the last two cases the agent has printed the reason. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -25,7 +25,8 @@
 #include "tools/nofile.h"
 #include "tools/launch/manager.h"
 
-/* A launcher that lives finds a cut link first, and ends the others before our end breaks their connections. */
+/* Time for the launcher to detect a broken connection first and to end the other agents, before this agent's end breaks
+ * their connections. */
 #define AGENT_LATER_NS ((uint64_t)1500000000)
 
 void agent_fail(struct agent *a)
@@ -43,7 +44,7 @@ void agent_leave(void)
 
 /* ---- watching the launcher ------------------------------------------------------------------------------------- */
 
-/* Tell the launcher of each node whose beats do not come any more, at every tick anew. */
+/* Report to the launcher, at every tick, each node whose beats have stopped. */
 static void agent_watch_peers(struct agent *a, uint64_t limit_ns)
 {
 	for (uint32_t i = 0; a->peer && limit_ns && !a->finishing && i < a->boot.config.nodes; i++) {
@@ -82,7 +83,7 @@ void agent_tick(struct agent *a)
 
 /* ---- the launcher's commands ----------------------------------------------------------------------------------- */
 
-/* From here on the agent only sends what it has, and exits. */
+/* From here on the agent only sends what is pending, and exits. */
 static void agent_finish(struct agent *a)
 {
 	if (a->finishing)
@@ -104,7 +105,7 @@ static void agent_stop(struct agent *a)
 	trace_begin(&a->trace, &a->boot.config, &a->layout);
 }
 
-/* Send what the stream takes of the trace, and after the last of it the statistics.  Returns whether there is more. */
+/* Send as much of the trace as the stream takes, and after all of it the statistics.  Returns whether there is more. */
 static bool agent_account(struct agent *a)
 {
 	if (trace_pump(&a->trace, &a->wire))
@@ -131,7 +132,7 @@ static void agent_pause(struct agent *a, bool paused)
 	tool_signal_below(getpid(), paused ? SIGSTOP : SIGCONT);
 }
 
-/* Whom a SHUT or DEAD names: ports [first, end) of a node; one without any is the launcher's mistake. */
+/* The ports [first, end) of a node that a SHUT or DEAD names; no ports: the number is not valid. */
 struct agent_named {
 	unsigned node, first, end;
 	bool whole;
@@ -148,7 +149,7 @@ static struct agent_named agent_named(const struct agent *a, uint32_t who)
 	             : (struct agent_named){who / locals, who % locals, who % locals + 1, false};
 }
 
-/* It has ended: nothing of it reaches this node's memory after our answer. */
+/* The named processors have ended.  After the answer, none of their accesses reaches this node's memory. */
 static void agent_shut_out(struct agent *a, uint32_t who)
 {
 	struct agent_named named = agent_named(a, who);
@@ -158,7 +159,7 @@ static void agent_shut_out(struct agent *a, uint32_t who)
 	wire_send(&a->wire, WIRE_SHUT, &who, sizeof(who), NULL, 0);
 }
 
-/* Nothing of it is under way anywhere. */
+/* No access of the named processors is in flight anywhere. */
 static void agent_dead(struct agent *a, uint32_t who)
 {
 	struct agent_named named = agent_named(a, who);
@@ -202,7 +203,7 @@ static void agent_command(struct agent *a)
 		agent_pause(a, msg->type == WIRE_PAUSE);
 		break;
 	case WIRE_WAITS:
-		a->asked = 2; /* the tick after the next: who has looked then has done so since now */
+		a->asked = 2; /* by then, a processor that polls has polled since now */
 		break;
 	case WIRE_STOP:
 		agent_stop(a);
@@ -293,7 +294,7 @@ void agent_run(int in, int out, const uint8_t *secret)
 	_exit(0);
 }
 
-/* The remote shell's standard input and output are the wire; the processors' and ours is something else. */
+/* The remote shell's standard input and output become the wire; the agent and its processors get other ones. */
 static void agent_over_stdio(void)
 {
 	int in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3), out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
@@ -307,13 +308,15 @@ static void agent_over_stdio(void)
 	agent_run(in, out, NULL);
 }
 
-/* argv: agent --socket NUMBER, by the launcher | --stdio, by a remote shell | [--] PROGRAM ARGS..., by a resource manager */
+/* argv: agent --socket NUMBER, from the launcher | --stdio, from a remote shell | [--] PROGRAM ARGS..., from a resource
+ * manager */
 int tool_agent(int argc, char **argv)
 {
 	if (argc == 3 && strcmp(argv[1], "--socket") == 0) {
 		int sock = atoi(argv[2]), type = 0;
 		if (getsockopt(sock, SOL_SOCKET, SO_TYPE, &type, &(socklen_t){sizeof(type)}) == 0) {
-			/* A launcher's death closes the connection; the signal only wakes an agent that is stopped. */
+			/* A launcher's death closes the connection; the signal only resumes an agent that is
+			 * stopped. */
 			prctl(PR_SET_PDEATHSIG, SIGCONT);
 			agent_run(sock, sock, NULL);
 		}

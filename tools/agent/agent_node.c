@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* agent_node.c - the bring-up of an agent's node. */
+/* agent_node.c - setup of an agent's node. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -17,9 +17,10 @@
 #include "tools/wire/handshake.h"
 #include "tools/nofile.h"
 
-#define AGENT_FILES 24u /* that are open anyway */
+#define AGENT_FILES 24u /* open in any case */
 
-/* How many descriptors each processor has of ours, and how many we have below them. */
+/* agent_own_files - the agent's descriptors that each processor has.  agent_low_files - the agent's descriptors below
+ * them. */
 static unsigned agent_own_files(const struct agent *a)
 {
 	const struct tw_config *c = &a->boot.config;
@@ -42,7 +43,7 @@ static unsigned agent_low_files(const struct agent *a)
 	return AGENT_FILES + 2 * processors + (a->transport && a->transport->serve ? nodes * processors : 0);
 }
 
-/* Where those of the processors begin. */
+/* The first descriptor number of those that processors have. */
 static void agent_plan_files(struct agent *a)
 {
 	a->transport = tw_transport_find(a->boot.config.transport);
@@ -94,7 +95,7 @@ static void *agent_map(struct agent *a, int fd, size_t offset, size_t bytes)
 	return p + (offset - aligned);
 }
 
-/* A message that may come between any two. */
+/* Handle a message that may arrive between any two others. */
 static bool agent_expects_always(struct agent *a)
 {
 	struct wire_clock clock = a->wire.msg->clock;
@@ -106,7 +107,7 @@ static bool agent_expects_always(struct agent *a)
 	return a->wire.msg->type == WIRE_CLOCK || a->wire.msg->type == WIRE_BEAT;
 }
 
-/* The next message, which must be of @type; an end or a closed connection ends the agent. */
+/* Receive the next message, which must be of @type.  An END or a closed connection ends the agent. */
 static void agent_expect(struct agent *a, enum wire_type type)
 {
 	struct pollfd poller[2];
@@ -117,7 +118,7 @@ static void agent_expect(struct agent *a, enum wire_type type)
 			watch_received(&a->launcher);
 		if (got == 1 && a->wire.msg->type == type)
 			return;
-		if (got == 1) /* the job's end */
+		if (got == 1) /* END */
 			wire_send(&a->wire, WIRE_END, NULL, 0, NULL, 0);
 		if (got == -EMFILE) {
 			nofile_short((unsigned)a->boot.first_fd + agent_own_files(a), "a node");
@@ -134,7 +135,7 @@ static void agent_expect(struct agent *a, enum wire_type type)
 	}
 }
 
-/* The program's file, arguments and variables, and its directory, in which the agent goes on. */
+/* Receive the program's file, arguments, variables and directory, and change to the directory. */
 static void agent_take_program(struct agent *a, const struct wire_job *job)
 {
 	size_t whole = job->program_bytes, have = 0, strings = 0;
@@ -174,7 +175,7 @@ static void agent_take_program(struct agent *a, const struct wire_job *job)
 		agent_fail(a);
 }
 
-/* Tell the others how to reach this node's memory: through its server, or the file itself. */
+/* Offer this node's memory to the others: the server's address, or the file itself. */
 static void agent_offer(struct agent *a, int exported)
 {
 	struct tw_net_address own = {0};
@@ -219,7 +220,7 @@ static void agent_write_boot(struct agent *a)
 	}
 }
 
-/* Socket pairs by which the processes of the node hand each other their views. */
+/* Create the socket pairs by which the node's processes pass each other their views. */
 static void agent_handles(struct agent *a)
 {
 	for (unsigned k = 0; k <= TW_MAX_PROCESSORS; k++) {
@@ -274,7 +275,8 @@ void agent_bring_up(struct agent *a)
 		agent_fail(a);
 	if (bind_choose(&a->boot.config, a->boot.node, job.cores_first, job.cores_processes, &a->cpus) < 0)
 		agent_fail(a);
-	/* Where processors have all cores, a node's server shares its own processors', which wait when it has much to do. */
+	/* Where processors have all cores, a node's server shares its own processors' cores: when it is busy, these
+	 * processors wait anyway. */
 	if (a->cpus && job.cores_processes >= (unsigned)sysconf(_SC_NPROCESSORS_ONLN))
 		bind_apply_all(a->cpus, (unsigned)a->boot.config.processors);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* agent_parts.h - what the parts of an agent share: agent.c, its loop and what the launcher tells it; agent_node.c, the bring-up of the
- * node; agent_processors.c, the processors and what they read and write.  One thread. */
+/* agent_parts.h - shared by the parts of an agent: agent.c, the loop and the launcher's commands; agent_node.c, the
+ * node's setup; agent_processors.c, the processors, their output and input; agent_waits.c, their waits.  One thread. */
 #ifndef TW_TOOLS_AGENT_AGENT_PARTS_H
 #define TW_TOOLS_AGENT_AGENT_PARTS_H
 
@@ -19,15 +19,15 @@ struct agent_processor {
 	struct output output[2];
 };
 
-/* Standard input on its way to processor 0. */
+/* Standard input, passed on to processor 0. */
 struct agent_input {
-	int fd; /* -1: nobody reads it any more */
+	int fd; /* -1: no process reads it any more */
 	size_t length;
 	bool ended; /* close it when all is written */
 	char held[WIRE_WINDOW];
 };
 
-/* Another node's agent, as the beats of its service show it. */
+/* Another node's agent, as its service's beats show it. */
 struct agent_peer {
 	uint64_t beats;
 	struct watch watch;
@@ -36,7 +36,7 @@ struct agent_peer {
 struct agent {
 	struct wire wire;
 	int signals, boot_fd;
-	sigset_t mask; /* the processors' */
+	sigset_t mask; /* of the processors */
 	struct tw_boot boot;
 	unsigned long soft_files; /* the program's limit of open files */
 	struct tw_layout layout;
@@ -45,70 +45,71 @@ struct agent {
 	struct tw_stats *stats;       /* [processors + 1], in the node's private memory */
 	_Atomic int *exec_errno;      /* [processors], shared with children until they exec */
 	struct agent_processor *processor;
-	struct tw_deaths *deaths; /* for the node's processors; NULL: none is survived */
-	uint64_t looks[TW_MAX_PROCESSORS]; /* of their waits, at the last tick */
-	unsigned asked;                    /* for the waits: ticks until the answer */
+	struct tw_deaths *deaths;          /* for the node's processors; NULL: the job does not survive deaths */
+	uint64_t polls[TW_MAX_PROCESSORS]; /* the processors' polls in waits, at the last tick */
+	unsigned asked;                    /* ticks until WAITS is answered; 0: no question */
 	struct trace_source trace;
 	struct agent_input input;
 	struct tool_cpus *cpus; /* [processors], or NULL: not bound */
-	unsigned running, turn; /* turn: whose output is looked at first */
+	unsigned running, turn; /* turn: the processor whose output is read first */
 	size_t window;          /* bytes of output that may be sent */
 	struct watch launcher;
 	struct agent_peer *peer; /* [nodes] as seen through the transport; NULL: not watched */
 	bool output, takes_input, watched, paused, exited, stopped, accounted, finishing, parted;
-	const uint8_t *secret; /* NULL: JOB brings it */
-	char *program;         /* what PROGRAM brought */
+	const uint8_t *secret; /* NULL: JOB contains it */
+	char *program;         /* the contents of PROGRAM */
 	const char *path;
 	char **argv, **variables;
 };
 
 /* agent.c */
 
-/* agent_fail - tell the launcher that the agent cannot go on, whose reason has been said; the node's processes are killed. */
+/* agent_fail - report to the launcher that the agent cannot continue, after it has printed why.  The node's processes
+ * are killed. */
 void agent_fail(struct agent *a) __attribute__((noreturn));
 
 /* agent_leave - the launcher is lost or has ended the job: kill the node's processes, and exit. */
 void agent_leave(void) __attribute__((noreturn));
 
-/* agent_tick - called about once in a->launcher.tick_ns, at any time after the job is known: beats to the launcher and the guard, and
- * looks at who is silent. */
+/* agent_tick - called about every a->launcher.tick_ns once the job is known: send beats to the launcher and the
+ * supervisor, and check for silent ones. */
 void agent_tick(struct agent *a);
 
-/* agent_receive - do all that the launcher has told.  Not before the node is up. */
+/* agent_receive - execute the launcher's commands that have arrived.  Not before the node is set up. */
 void agent_receive(struct agent *a);
 
 /* agent_node.c */
 
-/* agent_bring_up - from HELLO to GO: the job, the program, the node's memories, the other nodes', the service. */
+/* agent_bring_up - from HANDSHAKE to GO: the job, the program, the node's memories, the other nodes', the service. */
 void agent_bring_up(struct agent *a);
 
 /* agent_waits.c */
 
-/* agent_waits_look - at each tick: do all processors of the node wait for calls of others, have they looked since the
- * last tick, and how many waits have they begun?  agent_waits_tick - then: answer the launcher's question, if it is
- * time. */
+/* agent_waits_look - at each tick: do all processors of the node wait for calls of others, have they polled since the
+ * last tick, and how many waits have they begun?
+ * agent_waits_tick - then: answer the launcher's question, if it is time. */
 bool agent_waits_look(struct agent *a, uint64_t *begun);
 void agent_waits_tick(struct agent *a, bool all, uint64_t begun);
 
 /* agent_processors.c */
 
-/* agent_start_processors - all of them; fewer if the job ends meanwhile. */
+/* agent_start_processors - start all; fewer if the job ends meanwhile. */
 void agent_start_processors(struct agent *a);
 
-/* agent_outputs - send output, as the window allows, beginning with another processor each time.  Returns whether more is to be had, now
- * or when the window opens. */
+/* agent_outputs - send output as the window allows, starting with another processor each time.  Returns whether there
+ * is more, now or when the window opens. */
 bool agent_outputs(struct agent *a);
 
-/* agent_reap - take processors that have ended, after their last words, and orphans that were given to us. */
+/* agent_reap - reap processors that have ended, after their last output, and adopted orphans. */
 void agent_reap(struct agent *a);
 
-/* agent_take_input - keep what the launcher has sent for processor 0; more than the window ends the agent. */
+/* agent_take_input - store input that the launcher has sent for processor 0.  More than the window ends the agent. */
 void agent_take_input(struct agent *a, const struct wire_msg *msg);
 
-/* agent_input_write - pass on what the processor's pipe takes, and open the launcher's window by so much. */
+/* agent_input_write - write as much as the processor's pipe takes, and open the launcher's window by that amount. */
 void agent_input_write(struct agent *a);
 
-/* agent_input_close - nobody reads it any more. */
+/* agent_input_close - no process reads the input any more. */
 void agent_input_close(struct agent *a);
 
 #endif

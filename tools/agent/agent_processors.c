@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* agent_processors.c - an agent's processors: their start, what they write and read, their end. */
+/* agent_processors.c - an agent's processors: start, output and input, end. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #include "tools/agent/bind.h"
 #include "tools/nofile.h"
 
-/* What each processor finds of its own in its environment: the first two for Tweed, the others for programs, also before they join. */
+/* Environment variables of each processor: the first two for Tweed, the others for programs, also before they join. */
 enum { AGENT_BOOT, AGENT_PROCESSOR, AGENT_RANK, AGENT_SIZE, AGENT_VARIABLES };
 static const char *const agent_variable[AGENT_VARIABLES] = {"TWEED_BOOT", "TWEED_PROCESSOR", "TWEED_RANK",
                                                             "TWEED_SIZE"};
@@ -64,7 +64,8 @@ static void agent_pass(int fd)
 		fcntl(fd, F_SETFD, 0);
 }
 
-/* Of the agent's descriptors, processors get those of their boot file; a transport's server has many more, and opens them at any time. */
+/* Let processors inherit only the descriptors of their boot file: a transport's server has many more, and opens them at
+ * any time. */
 static void agent_pass_only(const struct agent *a)
 {
 	close_range(STDERR_FILENO + 1, ~0u, CLOSE_RANGE_CLOEXEC);
@@ -77,7 +78,8 @@ static void agent_pass_only(const struct agent *a)
 		agent_pass(a->boot.exported_fd[node]);
 }
 
-/* In the child, which has the agent's memory until it executes the program: only async-signal-safe calls, for the agent has threads. */
+/* In the child, which shares the agent's memory until it executes the program.  Only async-signal-safe calls, because
+ * the agent has threads. */
 static void agent_exec(struct agent *a, unsigned k, pid_t parent, int in, const int out[2], char **environment)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -99,7 +101,7 @@ static void agent_exec(struct agent *a, unsigned k, pid_t parent, int in, const 
 	_exit(127);
 }
 
-/* @in: its standard input; -1: ours. */
+/* @in: its standard input; -1: the agent's. */
 static void agent_start_one(struct agent *a, unsigned k, int in, char **environment)
 {
 	struct agent_processor *p = &a->processor[k];
@@ -112,8 +114,7 @@ static void agent_start_one(struct agent *a, unsigned k, int in, char **environm
 			agent_fail(a);
 		}
 	}
-	pid_t parent = getpid(),
-	      pid = vfork(); /* an agent maps all nodes: a copy of that would cost more than all else */
+	pid_t parent = getpid(), pid = vfork(); /* an agent maps all nodes: a copy of that mapping would be expensive */
 	if (pid == 0)
 		agent_exec(a, k, parent, in, out, environment);
 	p->pid = pid;
@@ -127,7 +128,7 @@ static void agent_start_one(struct agent *a, unsigned k, int in, char **environm
 			close(out[i]);
 }
 
-/* What processor 0 of node 0 reads: the launcher's standard input, or the pipe through which we pass it on. */
+/* The standard input of processor 0 of node 0: the launcher's, or a pipe through which the agent passes it on. */
 static int agent_open_input(struct agent *a)
 {
 	int ends[2];
@@ -160,17 +161,17 @@ void agent_start_processors(struct agent *a)
 		agent_start_one(a, k, in, environment);
 		if (reads && in >= 0)
 			close(in);
-		if (watch_due(&a->launcher)) { /* many take their time */
+		if (watch_due(&a->launcher)) { /* starting many takes time */
 			agent_receive(a);
 			agent_tick(a);
 		}
 	}
-	dup2(null, STDIN_FILENO); /* the input is processor 0's alone */
+	dup2(null, STDIN_FILENO); /* only processor 0 gets the input */
 	free(environment);
 	close(null);
 }
 
-/* Returns whether more output is to be had, now or when the window opens. */
+/* Returns whether there is more output, now or when the window opens. */
 static bool agent_pump(struct agent *a, unsigned k)
 {
 	bool more = output_pump(&a->processor[k].output[0], &a->wire, &a->window, a->finishing);
@@ -201,7 +202,7 @@ static void agent_ended(struct agent *a, unsigned k, int status)
 	                           .refused = s->refused,
 	                           .joined = s->started_ns != 0};
 
-	agent_pump(a, k); /* its last words before the news */
+	agent_pump(a, k); /* its last output before its end is reported */
 	p->pid = 0;
 	a->running--;
 	if (status != 0 || !death.finalized)

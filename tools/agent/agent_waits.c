@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* agent_waits.c - do all processors of the node wait for calls of others?
  *
- * At each tick the agent rings their bells, so all that wait look again.  Who has looked since the tick before and
- * waits still was neither starved nor just woken.  A processor whose program has handlers of signals is never counted:
- * one may make a call, as sem_post. */
+ * At each tick the agent rings their bells, so all waiting processors poll again.  A processor that has polled since
+ * the previous tick and still waits was neither starved nor just woken.  A processor whose program has signal handlers
+ * is never counted: a handler may make a call, such as sem_post. */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,12 +16,12 @@ static uint64_t waits_bit(int number)
 	return (uint64_t)1 << (number - 1);
 }
 
-/* Does @pid catch signals besides those that an instruction of its own raises, which a wait has none of, and those
- * that Tweed and the C library (its first two real-time signals) take? */
+/* Does @pid catch signals other than those that its own instructions raise, which a wait does not do, and those that
+ * Tweed and the C library (its first two real-time signals) use? */
 static bool waits_catches(pid_t pid)
 {
-	uint64_t own = waits_bit(SIGSEGV) | waits_bit(SIGBUS) | waits_bit(SIGFPE) | waits_bit(SIGILL) | waits_bit(SIGTRAP) |
-	               waits_bit(SIGABRT) | waits_bit(SIGSYS);
+	uint64_t own = waits_bit(SIGSEGV) | waits_bit(SIGBUS) | waits_bit(SIGFPE) | waits_bit(SIGILL) |
+	               waits_bit(SIGTRAP) | waits_bit(SIGABRT) | waits_bit(SIGSYS);
 	uint64_t ours = waits_bit(TW_SHOOTDOWN_SIGNAL) | waits_bit(32) | waits_bit(33);
 	unsigned long long caught = ~0ull;
 	char path[64], line[256];
@@ -37,26 +37,26 @@ static bool waits_catches(pid_t pid)
 
 bool agent_waits_look(struct agent *a, uint64_t *begun)
 {
-	unsigned waiting = 0, looked = 0;
+	unsigned waiting = 0, polled = 0;
 
 	*begun = 0;
 	if (!a->processor || !a->running || a->finishing)
 		return false;
 	for (unsigned k = 0; k < a->boot.config.processors; k++) {
 		const struct tw_waits *w = &a->stats[k].waits;
-		uint64_t looks = atomic_load(&w->looks);
+		uint64_t polls = atomic_load(&w->polls);
 
 		if (!a->processor[k].pid)
 			continue;
 		waiting += atomic_load(&w->call) != TW_WAIT_NONE;
-		looked += looks != a->looks[k];
-		a->looks[k] = looks;
+		polled += polls != a->polls[k];
+		a->polls[k] = polls;
 		*begun += atomic_load(&w->begun);
 	}
 	if (waiting < a->running)
 		return false;
 	tw_service_ring();
-	return looked == a->running;
+	return polled == a->running;
 }
 
 static void waits_answer(struct agent *a, bool all, uint64_t begun)

@@ -9,7 +9,7 @@
 #include "core/base/base.h"
 #include "tools/tools.h"
 
-/* The host's topology, reduced to what this process may use; NULL, printed. */
+/* The host's topology, restricted to what this process may use; NULL on an error, which is printed. */
 static hwloc_topology_t bind_topology(void)
 {
 	hwloc_topology_t t;
@@ -29,7 +29,7 @@ static hwloc_topology_t bind_topology(void)
 	return t;
 }
 
-/* The cpus of @core's surroundings, as @bind says. */
+/* The cpus of the part of the host around @core that @bind names. */
 static hwloc_const_bitmap_t bind_around(hwloc_topology_t t, hwloc_obj_t core, const char *bind)
 {
 	hwloc_obj_t object = NULL;
@@ -82,7 +82,7 @@ static int bind_to(const struct tw_config *config, const char *bind, hwloc_topol
 	return 0;
 }
 
-/* What auto stands for. */
+/* What auto means. */
 static const char *bind_meant(const struct tw_config *config, bool *choose)
 {
 	*choose = strcmp(config->bind, "auto") == 0;

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Longer lines are cut into several, so that each fits with its prefix into one message. */
+/* Longer lines are split, so that each part fits with its prefix into one message. */
 #define OUTPUT_LONGEST (WIRE_PIECE - sizeof(((struct output *)0)->prefix) - 1)
 
 int output_open(struct output *o, unsigned stream, bool tag, unsigned node, unsigned processor, int *write_end)
@@ -37,7 +37,7 @@ void output_close(struct output *o)
 	*o = (struct output){.fd = -1};
 }
 
-/* What the next message can take of what is held, as bytes of it; 0: nothing yet. */
+/* The number of held bytes that the next message can take; 0: none yet. */
 static size_t output_next(const struct output *o, bool last, bool *newline)
 {
 	const char *end = memchr(o->held, '\n', o->length);
@@ -66,7 +66,7 @@ static size_t output_lines(struct output *o, bool last, struct wire_output *m)
 	return bytes;
 }
 
-/* All that is held; when there is more to come, up to the last line's end. */
+/* All held bytes; if more are to come, up to the last line's end. */
 static size_t output_raw(struct output *o, struct wire_output *m)
 {
 	const char *end = o->length == WIRE_PIECE ? memrchr(o->held, '\n', o->length) : NULL;

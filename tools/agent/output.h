@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* output.h - a processor's output stream on its way through the agent to the launcher, within the wire's window.
+/* output.h - a processor's output stream, passed by the agent to the launcher within the wire's window.
  *
- * What the window does not take stays in the pipe, and the processor waits in its write: nothing grows. */
+ * Output beyond the window stays in the pipe, and the processor blocks in its write: no buffer grows. */
 #ifndef TW_TOOLS_AGENT_OUTPUT_H
 #define TW_TOOLS_AGENT_OUTPUT_H
 
@@ -12,16 +12,16 @@ struct output {
 	unsigned stream; /* 1 or 2 */
 	bool lines;      /* whole lines, with the prefix */
 	char prefix[32];
-	char *held; /* read and not sent; WIRE_PIECE bytes */
+	char *held; /* read but not sent; WIRE_PIECE bytes */
 	size_t length;
 };
 
-/* output_open - make the pipe; @*write_end (close-on-exec) goes to the processor.  0 or -errno. */
+/* output_open - create the pipe; @*write_end (close-on-exec) is for the processor.  0 or -errno. */
 int output_open(struct output *o, unsigned stream, bool tag, unsigned node, unsigned processor, int *write_end);
-/* output_pump - read once and send what @*window allows, which is reduced.  @last: what is not there now will not come: send an
- * incomplete line too, and close.  Returns whether more may be had at once, or when the window opens. */
+/* output_pump - read once and send what @*window allows, which is reduced.  @last: no more will arrive: send an
+ * incomplete line too, and close.  Returns whether more may be available, now or when the window opens. */
 bool output_pump(struct output *o, struct wire *wire, size_t *window, bool last);
-/* output_close - nobody wants it any more: the processor's next write fails. */
+/* output_close - the output is not wanted any more: the processor's next write fails. */
 void output_close(struct output *o);
 
 #endif

@@ -13,8 +13,8 @@
 #include "core/base/base.h"
 #include "tools/tools.h"
 
-/* The parent of @pid, and its state's letter, from /proc/PID/stat; the command name in it may contain anything, so search
- * its last ')'. */
+/* The parent of @pid, and its state's letter, from /proc/PID/stat.  The command name in it may contain any character,
+ * so the search is for the last ')'. */
 static pid_t parent_of(const char *pid, char *state)
 {
 	char path[64], text[512];
@@ -34,7 +34,8 @@ static pid_t parent_of(const char *pid, char *state)
 	return parent;
 }
 
-/* Was @pid started by an agent, directly or not?  Processors have TWEED_BOOT in their environment and hand it down. */
+/* Was @pid started by an agent, directly or indirectly?  Processors have TWEED_BOOT in their environment, which
+ * children inherit. */
 static bool from_agent(const char *pid)
 {
 	char path[64], text[4096 + 16];
@@ -49,7 +50,7 @@ static bool from_agent(const char *pid)
 	while (!found && (n = read(fd, text + kept, sizeof(text) - kept)) > 0) {
 		size_t have = kept + (size_t)n;
 		found = memmem(text, have, "TWEED_BOOT=", 11) != NULL;
-		kept = TW_MIN(have, (size_t)10); /* the name may lie across two reads */
+		kept = TW_MIN(have, (size_t)10); /* the name may span two reads */
 		memmove(text, text + have - kept, kept);
 	}
 	close(fd);
@@ -88,14 +89,14 @@ void tool_kill_descendants(void)
 		if (reaped < 0 && errno == ECHILD)
 			return;
 		kill_children(false);
-		/* Sleep in the kernel until one of them is gone; its children, if any, are ours then. */
+		/* Sleep until one of them is gone; its children, if any, are then this process's. */
 		waitpid(-1, NULL, 0);
 	}
 }
 
 void tool_kill_orphans(void)
 {
-	/* The dead stay zombies without an environment until we exit: what remains to be found is alive. */
+	/* The dead remain zombies without an environment until this process exits; so any that are found are alive. */
 	while (kill_children(true))
 		usleep(1000);
 }

@@ -16,9 +16,9 @@
 #include "tools/wire/wire.h"
 
 #define SUPERVISOR_POLL_MS  250
-#define SUPERVISOR_GRACE_NS ((uint64_t)1500000000) /* from the closed connection, for the agent to end by itself */
+#define SUPERVISOR_GRACE_NS ((uint64_t)1500000000) /* time for the agent to end by itself */
 
-/* Shared by guard and agent. */
+/* Shared by supervisor and agent. */
 struct supervisor_words {
 	_Atomic uint64_t beats, within_ns;
 };
@@ -32,14 +32,14 @@ void supervisor_beat(uint64_t within_ns)
 	atomic_fetch_add(&supervisor_words->beats, 1);
 }
 
-/* Is the agent, which has not beaten for @silent_ns of our own running time, to be taken for lost? */
+/* Is the agent lost?  @silent_ns: time without a beat during which the supervisor itself was running. */
 static bool supervisor_lost(uint64_t silent_ns)
 {
 	uint64_t within_ns = atomic_load(&supervisor_words->within_ns);
 	return within_ns && silent_ns > within_ns;
 }
 
-/* Its last frame, if the agent was not in the middle of one; a stream that takes nothing any more matters to nobody. */
+/* Send the last frame.  It is lost if the agent was inside a frame, or the stream is full; neither matters then. */
 static void supervisor_send(int out, int status)
 {
 	const uint32_t frame[] = {WIRE_GONE, sizeof(uint32_t), (uint32_t)status};
@@ -58,7 +58,7 @@ static void supervisor_watch(pid_t agent, int in, int out)
 		uint64_t now = tw_time_ns(), beats = atomic_load(&supervisor_words->beats);
 		if (!closed_ns && (p[0].revents & (POLLHUP | POLLRDHUP | POLLERR | POLLNVAL)))
 			closed_ns = now;
-		/* A look that comes late is our own stop, not the agent's silence. */
+		/* A late poll means that the supervisor was stopped; it does not count fully as the agent's silence. */
 		silent_ns =
 		    beats == seen ? silent_ns + TW_MIN(now - before_ns, (uint64_t)2 * SUPERVISOR_POLL_MS * 1000000) : 0;
 		seen = beats;
@@ -86,7 +86,7 @@ int supervisor_start(int in, int out)
 	if (agent < 0)
 		return -errno;
 	if (agent > 0) {
-		prctl(PR_SET_NAME, "tweed-guard");
+		prctl(PR_SET_NAME, "tweed-supervise");
 		signal(SIGPIPE, SIG_IGN);
 		supervisor_watch(agent, in, out);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bench.c - `tweed bench`: runs tweed-bench at its shapes, gathers its lines, prints them as a table or as JSON. */
+/* command.c - `tweed bench`: runs tweed-bench in several shapes and prints its lines as a table or as JSON. */
 #include <jansson.h>
 #include <limits.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #include "tweed/driver/fault.h"
 #include "tweed/driver/protocol.h"
 
-#define BENCH_BUSY 10 /* percent of the processors' time that others may use */
+#define BENCH_BUSY 10 /* percent of the processors' time that other programs may use */
 
 static int bench_usage(void)
 {
@@ -46,7 +46,7 @@ static bool bench_parse(char *line, struct bench_result *r)
 	return true;
 }
 
-/* The header comes with the first result: options may be refused before. */
+/* The header is printed with the first result, because options may be refused before. */
 static void bench_print(void *ctx, const struct bench_job *job, const struct bench_result *r)
 {
 	static bool headed;
@@ -79,7 +79,7 @@ static const struct bench_job bench_jobs[] = {
 
 static const struct bench_job bench_network_job = {"2", "1", "2x1", "auto", NULL, "network"};
 
-/* Does the fault backend that the options or the environment name offer protect? */
+/* Can the fault backend that the options or the environment name protect pages? */
 static bool bench_can_protect(int argc, char **argv)
 {
 	const char *name = getenv("TWEED_FAULT");
@@ -93,7 +93,7 @@ static bool bench_can_protect(int argc, char **argv)
 	return fault && (fault->caps & TW_FAULT_REMOTE);
 }
 
-/* The child: tweed run at the shape, with the caller's options. */
+/* In the child: run `tweed run` in the shape, with the caller's options. */
 static void bench_exec(const struct bench_job *job, int argc, char **argv)
 {
 	char self[PATH_MAX - 32], program[PATH_MAX];
@@ -107,7 +107,7 @@ static void bench_exec(const struct bench_job *job, int argc, char **argv)
 	const struct tw_protocol *protocol = job->protocol ? tw_protocol_find(job->protocol) : NULL;
 	bool stores = protocol && protocol->flags & TW_PROTOCOL_NEEDS_STORES;
 	snprintf(program, sizeof(program), "%s-bench%s", self, stores ? "-stores" : "");
-	/* Misses are what is measured: no copy may be updated before it is missed, no page stay writable. */
+	/* Measures misses: copies must not be updated before a miss, and pages must not stay writable. */
 	const char *const before[] = {self, "run", "--updates", "0", "--keep", "0", NULL};
 	const char *const after[] = {"-n",           job->nodes, "-p",    job->processors, "--shootdown",
 	                             job->shootdown, "--",       program, job->part,       NULL};
@@ -156,7 +156,7 @@ int bench_run(const struct bench_job *job, int argc, char **argv, bench_take *ta
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* What the protocol of the options does, beside the floors. */
+/* Measure the protocol of the options, with the floors. */
 static int bench_details(int argc, char **argv, json_t *rows)
 {
 	bool protect = bench_can_protect(argc, argv);
@@ -168,7 +168,7 @@ static int bench_details(int argc, char **argv, json_t *rows)
 	return status;
 }
 
-/* Hundredths of seconds that the processors have worked, and all of them, since the machine was started. */
+/* Processor time used, and total, since the machine was started, in hundredths of seconds. */
 static bool bench_worked(unsigned long long worked[2])
 {
 	unsigned long long t[8] = {0};
@@ -183,7 +183,7 @@ static bool bench_worked(unsigned long long worked[2])
 	return known;
 }
 
-/* What part of the processors' time, in percent, others use now; 0 where it is not known. */
+/* The percentage of the processors' time that other programs use now; 0 where it is unknown. */
 static double bench_others(void)
 {
 	unsigned long long before[2], after[2];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bench_compare.c - the second part of `tweed bench`: basic operations of several protocols, the columns of Cashmere-2L's table 1. */
+/* compare.c - the second part of `tweed bench`: basic operations of several protocols, with the columns of
+ * Cashmere-2L's table 1. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +37,7 @@ static const struct bench_job compare_jobs[] = {
 
 struct compare {
 	char *protocol[COMPARE_MAX];
-	unsigned protocols, at; /* at: the one at work */
+	unsigned protocols, at; /* at: the current one */
 	double value[COMPARE_ROWS][COMPARE_MAX];
 	bool known[COMPARE_ROWS][COMPARE_MAX];
 };
@@ -80,7 +81,7 @@ static void compare_append(const struct compare *c, json_t *rows)
 				                                      c->value[i][p], "unit", "us"));
 }
 
-/* Cuts @text at blanks.  0, or TOOL_USAGE, said. */
+/* Split @text at blanks.  0, or TOOL_USAGE, printed. */
 static int compare_split(struct compare *c, char *text)
 {
 	for (char *word, *next = text; (word = strsep(&next, " "));) {

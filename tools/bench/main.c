@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* main.c - tweed-bench: measures, and prints one line "name|value|unit|floor|name of the floor" for each result.  Started by
- * `tweed bench` at 2x1 and at 1x2, with "network" at 2x1, and with each TWEED_SHOOTDOWN at 1x2 and 1x4. */
+/* main.c - tweed-bench: measures, and prints one line "name|value|unit|floor|name of the floor" per result.  `tweed
+ * bench` starts it at 2x1 and at 1x2, with "network" at 2x1, and with each TWEED_SHOOTDOWN at 1x2 and 1x4. */
 #include "tools/bench/bench.h"
 
 #include <pthread.h>
@@ -148,7 +148,7 @@ void bench_measure_floors(size_t page_bytes, const char *fault)
 	floor_of_lines();
 }
 
-/* What the job that tw_init is about to join says of this node. */
+/* The parameters of this node in the job that tw_init is about to join. */
 static void bench_boot(struct tw_boot *boot)
 {
 	const char *fd = getenv("TWEED_BOOT");
@@ -164,7 +164,7 @@ int main(int argc, char **argv)
 	const char *processor = getenv("TWEED_PROCESSOR"), *what = argc > 1 ? argv[1] : "";
 
 	bench_boot(&boot);
-	/* One processor of the job, that which prints, measures the floors while the others wait in tw_init. */
+	/* The processor that prints measures the floors, while the others wait in tw_init. */
 	if (!*what && boot.node == 0 && processor && strcmp(processor, "0") == 0)
 		bench_measure_floors(boot.config.page_size, boot.config.fault);
 	tw_init(&argc, &argv);

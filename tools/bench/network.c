@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* network.c - the transport by itself, between processor 0 of node 0, which measures, and processor 0 of node 1, which answers.
+/* network.c - the transport alone, between processor 0 of node 0, which measures, and processor 0 of node 1, which
+ * answers.
  *
- * What is written lies in pages of the shared space that the program does not touch: no protocol is involved. */
+ * Data is written to pages of the shared space that the program does not touch: no protocol is involved. */
 #include "tools/bench/bench.h"
 
 #include <stdio.h>
@@ -10,13 +11,12 @@
 
 #define SAMPLES    2001u
 #define LARGE_MOST ((size_t)1 << 20)
-#define LARGE_ALL  ((size_t)16 << 20) /* moved in each sample of a bandwidth */
+#define LARGE_ALL  ((size_t)16 << 20) /* bytes per sample of a bandwidth */
 #define LARGE_RUNS 9u
 
 struct network {
 	struct tw_net *net;
-	size_t
-	    at; /* offset of the area, the same on both nodes: a word to poll, and behind it, from a page on, the rest */
+	size_t at; /* offset of the area, equal on both nodes: a word to poll; from the next page on, data */
 	uint64_t value;
 };
 
@@ -49,7 +49,7 @@ static bool network_got(void *arg)
 	return tw_net_recv(n->net, &msg);
 }
 
-/* One step of each ping-pong: tell the other node, or wait until it has told us. */
+/* One step of each ping-pong: signal the other node, or wait for its signal. */
 enum network_how { BY_WRITE, BY_MESSAGE, BY_NOTIFY };
 
 static void network_put_signal(struct network *n, enum network_how how, unsigned node)
@@ -75,7 +75,7 @@ static void network_progress(struct network *n, enum network_how how)
 		tw_net_wait(n->net, how == BY_MESSAGE ? network_got : network_arrived, n);
 }
 
-/* Both nodes' part; the median of a round trip in microseconds. */
+/* Both nodes' part.  Returns the median of a round trip in microseconds. */
 static double network_ping_pong(struct network *n, enum network_how how)
 {
 	static double us[SAMPLES];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* pages.c - page operations between two nodes, 1x2 faults, streams, twins and diffs.  Node 0 is every page's home; node 1 is
- * measured, and hands its times to processor 0. */
+/* pages.c - page operations between two nodes, 1x2 faults, streams, twins and diffs.  Node 0 is every page's home.
+ * Node 1 is measured, and passes its times to processor 0. */
 #include "tools/bench/bench.h"
 
 #include <stdio.h>
@@ -12,7 +12,8 @@
 
 static size_t pages_words; /* 64-bit words of a page */
 
-/* Fill @pages pages from processor 0, so that node 0 is home, and let node 1 read them once: shared from now on. */
+/* Fill @pages pages on processor 0, so that node 0 is home, and let node 1 read them once: from then on they are
+ * shared. */
 static uint64_t *pages_shared(unsigned pages)
 {
 	size_t bytes = (size_t)pages << tw_me->layout.page_shift;
@@ -29,7 +30,7 @@ static uint64_t *pages_shared(unsigned pages)
 	return m;
 }
 
-/* Node 0 writes a word of each page; after the barrier node 1's copies are gone. */
+/* Node 0 writes a word of each page; after the barrier node 1's copies are invalid. */
 static void pages_invalidate(uint64_t *m, unsigned pages)
 {
 	if (tw_id() == 0)
@@ -40,7 +41,7 @@ static void pages_invalidate(uint64_t *m, unsigned pages)
 
 enum pages_touch { READ, WRITE };
 
-/* Node 1 touches @pages pages in @order (NULL: rising); returns microseconds per page, at both. */
+/* Node 1 touches @pages pages in @order (NULL: ascending).  Returns microseconds per page, on both. */
 static double pages_touch(uint64_t *m, unsigned pages, const unsigned *order, enum pages_touch how)
 {
 	double us = 0;
@@ -114,7 +115,7 @@ static void pages_barriers(uint64_t *m)
 	}
 }
 
-/* Both nodes write alternate words of the same pages, a barrier a round. */
+/* Both nodes write alternate words of the same pages, with a barrier per round. */
 static void pages_interleaved(void)
 {
 	const unsigned pages = 256, rounds = 40;
@@ -135,7 +136,7 @@ static void pages_interleaved(void)
 	           2 * (bench_floors.write_fault_us + bench_floors.copy_us), "two faults + two copies");
 }
 
-/* How many pages have stopped being a node's alone so far, at both. */
+/* The number of pages that have left exclusive mode so far, on both. */
 static uint64_t pages_broken(void)
 {
 	uint64_t one = tw_me->stats->now.exclusive_breaks, other = one;
@@ -169,7 +170,7 @@ static void pages_exclusive(const unsigned *order)
 		tw_bcast(&us, sizeof(us), 1);
 		took[r] = us;
 	}
-	/* Protocols without exclusive mode have nothing to break. */
+	/* Protocols without exclusive mode do not break it. */
 	if (pages_broken() > broken)
 		bench_line("read miss with exclusive break", bench_median(took, ROUNDS), "us",
 		           bench_floors.read_fault_us + bench_floors.copy_us + bench_floors.line_us,
@@ -245,10 +246,10 @@ void bench_streams(void)
 		t0 = tw_now();
 		if (tw_id() == 1)
 			for (size_t w = 0; w < bytes / 8; w++)
-				m[w] = (w + r + sum + 1) * 0x9e3779b97f4a7c15u; /* every byte changes, nearly */
+				m[w] = (w + r + sum + 1) * 0x9e3779b97f4a7c15u; /* nearly every byte changes */
 		tw_barrier_all();
 		write[r] = (double)bytes / (tw_now() - t0) / (1u << 30);
-		/* The same bytes, moved by memcpy alone. */
+		/* The same bytes, copied by memcpy. */
 		char *a = malloc(bytes / 8), *b = malloc(bytes / 8);
 		memset(a, 1, bytes / 8);
 		memset(b, 1, bytes / 8);
@@ -281,7 +282,7 @@ static double diffs_time(char *frame, char *twin, char *home, size_t bytes, int 
 	struct diffs_target to = {.to = home};
 	double took[101];
 	for (unsigned i = 0; i < 101; i++) {
-		memcpy(incoming ? home : frame, twin, bytes); /* warm, and the change below is made again */
+		memcpy(incoming ? home : frame, twin, bytes); /* warm the caches; the change below is repeated */
 		for (size_t w = 0; w < bytes / 8; w++)
 			if (frame[bytes] == 2 || (frame[bytes] == 1 && w % 4 == 0) || w == 7)
 				((uint64_t *)(void *)(incoming ? home : frame))[w] = ~((uint64_t *)(void *)twin)[w];

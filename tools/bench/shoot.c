@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shoot.c - shootdowns on one node: processor 0 takes the write right on one page from all others, which store to it without end. */
+/* shoot.c - shootdowns on one node: processor 0 removes the write right on one page from all others, which store to it
+ * continually. */
 #include "tools/bench/bench.h"
 
 #include <signal.h>
@@ -20,7 +21,7 @@ static void shoot_on_signal(int signal)
 	atomic_fetch_add(shoot_seen, 1);
 }
 
-/* A signal to a computing process, until its handler has run. */
+/* The time from sending a signal to a computing process until its handler has run. */
 static double shoot_signal_floor(void)
 {
 	double took[SHOTS];
@@ -78,7 +79,7 @@ static double shoot_once(tw_page_t p, uint64_t victims)
 	double took = (tw_now() - t0) * 1e6;
 	e->writers &= ~victims;
 	tw_page_unlock(tw_me, p);
-	usleep(20); /* a victim is to be between two stores, not in its fault */
+	usleep(20); /* the victim should be between two stores, not in its fault */
 	return took;
 }
 

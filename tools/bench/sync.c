@@ -31,8 +31,8 @@ static void sync_uncontended(const char *name)
 	bench_line(name, bench_median(took, ROUNDS), "us", -1, "");
 }
 
-/* A word of the other processor's node that only this program uses: whose turn it is.  It takes the turn from one processor to
- * the other beside the lock, so that every acquire is a hand-over. */
+/* A word on the other processor's node, used only by this program: it passes the turn from one processor to the other
+ * beside the lock, so that every acquire is a hand-over. */
 static size_t sync_turn_word(unsigned id)
 {
 	return tw_me->layout.collective + 64 * id;

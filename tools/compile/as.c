@@ -1,18 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* as.c - the assembler that gcc finds for `tweed omp cc` and `tweed cc --pthreads`: GNU's, behind a filter for what
- * -fno-inline-atomics leaves in line.
+ * -fno-inline-atomics leaves inline.
  *
- * A full fence (which is all that `omp flush` becomes) is replaced by a call of tw_threads_fence, which has in %rdi the address
- * that the next instruction looks at, or 0: in a loop that waits it is the flag's.  An instruction with a lock
- * prefix, or an exchange with memory, is put between calls of tw_threads_atomic_begin, which has its address in %rdi, and tw_threads_atomic_end.
- * So is a move, compare or test of a number in memory in the source's own assembler, which gcc marks: what libraries of atomic operations
- * make of loads and stores.  Without that a loop would look at its own node's copy for ever, and a pointer come before what it points to.
- * Variables of a page or more in size that begin as zeros (.comm) get pages of their own, those of 16 KiB or more pages of that size,
- * which large OpenMP programs have (runtime/openmp/defaults.S): a flag that threads wait for shall not share one with the arrays that they fill.
+ * A full fence (all that `omp flush` compiles to) is replaced by a call of tw_threads_fence.  %rdi holds the address
+ * that the next instruction reads, or 0; in a wait loop it is the flag's.
  *
- * All keep all registers and flags (atomic.S); the red zone is stepped over.  Thread-local operands are left alone.
+ * An instruction with a lock prefix, or an exchange with memory, is enclosed in calls of tw_threads_atomic_begin, with
+ * its address in %rdi, and tw_threads_atomic_end.  So is a move, compare or test of a number in memory in the source's
+ * own assembler, which gcc marks: libraries of atomic operations implement loads and stores that way.  Otherwise a loop
+ * would read its own node's copy for ever, and a pointer could become visible before the data it points to.
  *
- *   as OPTIONS... [FILE]    exactly as GNU's, which is the first one in PATH */
+ * Zero-initialized variables (.comm) of at least a page get pages of their own; those of at least 16 KiB get pages of
+ * that size, which large OpenMP programs use (runtime/openmp/defaults.S).  So a flag that threads wait for does not
+ * share a page with arrays that they fill.
+ *
+ * The calls preserve all registers and flags (runtime/threads/atomic.S) and skip the red zone.  Thread-local operands
+ * are not changed.
+ *
+ *   as OPTIONS... [FILE]    same as GNU's, which is the first `as` in PATH */
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -28,9 +33,9 @@
 #define AS_PAGE_LARGE (4 * AS_PAGE)
 
 static FILE *out;
-static bool locked;       /* a prefix in a statement of its own came before */
-static bool source;       /* in the source's own assembler */
-static const char *ahead; /* the text behind the line at work */
+static bool locked;           /* the preceding statement was a lock prefix */
+static bool source;           /* in the source's own assembler */
+static const char *following; /* the text after the current line */
 
 static void __attribute__((noreturn)) as_fail(const char *what)
 {
@@ -39,7 +44,7 @@ static void __attribute__((noreturn)) as_fail(const char *what)
 	exit(1);
 }
 
-/* ---- one statement ------------------------------------------------------------------------------------------------- */
+/* ---- one statement ----------------------------------------------------------------------------------------------- */
 
 static bool as_word(const char *text, const char *word)
 {
@@ -47,7 +52,7 @@ static bool as_word(const char *text, const char *word)
 	return strncmp(text, word, n) == 0 && !isalnum((unsigned char)text[n]) && text[n] != '_' && text[n] != '.';
 }
 
-/* The operand in memory, copied to @operand; false: none, or one of the thread's own. */
+/* Copy the memory operand to @operand.  false: there is none, or it is thread-local. */
 static bool as_memory(const char *operands, char *operand, size_t room)
 {
 	for (const char *at = operands; *at;) {
@@ -84,7 +89,7 @@ static bool as_polls(char *memory, size_t room)
 {
 	char line[1024];
 
-	for (const char *at = ahead; *at; at += strcspn(at, "\n"), at += *at == '\n') {
+	for (const char *at = following; *at; at += strcspn(at, "\n"), at += *at == '\n') {
 		const char *text = at + strspn(at, AS_WORD);
 		size_t n = strcspn(text, "\n#;");
 		if (!n || *text == '.' || text[n - 1] == ':')
@@ -106,7 +111,7 @@ static void as_fence(void)
 	as_call("tw_threads_fence", as_polls(memory, sizeof(memory)) ? memory : "");
 }
 
-/* @text: the instruction, without its prefix. */
+/* @text: the instruction without its prefix. */
 static void as_bracket(const char *prefix, const char *text, const char *memory)
 {
 	as_call("tw_threads_atomic_begin", memory);
@@ -122,7 +127,7 @@ static bool as_is_fence(const char *text, const char *memory)
 	return strncmp(text, "or", 2) == 0 && strncmp(operands, "$0,", 3) == 0 && strstr(memory, "(%rsp)");
 }
 
-/* Is @text a move, compare or test of a number?  Vectors and strings are none. */
+/* Is @text a move, compare or test of a number, not of vectors or strings? */
 static bool as_is_access(const char *text)
 {
 	static const char *const numbers[] = {"mov", "cmp", "test", "movzb", "movzw", "movsb", "movsw", "movsl", NULL};
@@ -143,7 +148,7 @@ static bool as_moves_stack(const char *text)
 	return false;
 }
 
-/* Returns whether the statement was dealt with. */
+/* Returns whether the statement was handled. */
 static bool as_instruction(const char *text)
 {
 	char memory[512];
@@ -180,7 +185,7 @@ static bool as_instruction(const char *text)
 
 /* ---- statements of a line ---------------------------------------------------------------------------------------- */
 
-/* Labels are passed on. */
+/* Write labels unchanged. */
 static char *as_labels(char *text)
 {
 	for (;;) {
@@ -195,7 +200,7 @@ static char *as_labels(char *text)
 	}
 }
 
-/* A directive .comm NAME,BYTES,ALIGNMENT.  Returns whether it was dealt with. */
+/* A directive .comm NAME,BYTES,ALIGNMENT.  Returns whether it was handled. */
 static bool as_common(const char *text)
 {
 	char name[512];
@@ -241,13 +246,13 @@ static void as_filter(FILE *in)
 	char *text = NULL;
 	size_t room = 0;
 
-	/* There is no such byte in it. */
+	/* The file has no zero byte, so this reads all of it. */
 	if (getdelim(&text, &room, '\0', in) > 0) {
 		for (char *next = text, *line; *next;) {
 			line = strsep(&next, "\n");
 			if (!next)
 				next = line + strlen(line);
-			ahead = next;
+			following = next;
 			as_line(line);
 		}
 	}
@@ -256,7 +261,7 @@ static void as_filter(FILE *in)
 		as_fail("filter");
 }
 
-/* ---- the command --------------------------------------------------------------------------------------------------- */
+/* ---- the command ------------------------------------------------------------------------------------------------- */
 
 /* Options whose value is the next argument. */
 static bool as_valued(const char *option)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* cc.c - `tweed cc` and `tweed c++`: the compiler, asked to announce each store (runtime/stores/), to put global variables where they
- * can be shared or copied, and to link Tweed. */
+/* cc.c - `tweed cc` and `tweed c++`: run the compiler so that it announces each store (runtime/stores/), places global
+ * variables where they can be shared or copied, and links Tweed. */
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -17,27 +17,27 @@
 #include "runtime/stores/wrapped.h"
 #include "tools/tools.h"
 
-#define CC_WORDS 64 /* that we add, at most */
+#define CC_WORDS 64 /* maximum of added arguments */
 
 enum cc_kind { CC_UNKNOWN, CC_GCC, CC_CLANG };
 
 struct cc {
 	bool cxx;
 	bool poll, show, silent, parmacs, copied_globals, shared_globals,
-	    shared_heap; /* our options; silent: stores are not announced */
+	    shared_heap; /* Tweed's options; silent: stores are not announced */
 	bool openmp;     /* tweed omp: implies some of them */
-	bool pthreads;   /* so does this one */
-	bool below;      /* this command itself has called the compiler that calls us */
+	bool pthreads;   /* implies some of them */
+	bool below;      /* the caller is a compiler that this command has started */
 	enum cc_kind kind;
-	bool compiles, links, shared;              /* what is asked of the compiler */
+	bool compiles, links, shared;              /* what the compiler is asked for */
 	bool language;                             /* -x was given */
 	char *include, *stores, *library, *script; /* paths */
-	char *run_time, *tasks, *helper, *spec;    /* of threads: their libraries, and folders with gcc's helpers */
+	char *run_time, *tasks, *helper, *spec;    /* for threads: their libraries, and folders with gcc's helpers */
 	const char **command;
 	size_t words;
 };
 
-/* Global variables have addresses of their own, known when the program is linked. */
+/* Do global variables get addresses that are known when the program is linked? */
 static bool cc_places_globals(const struct cc *cc)
 {
 	return cc->parmacs || cc->shared_globals;
@@ -47,7 +47,7 @@ static int cc_usage(const char *name)
 {
 	printf("usage: tweed %s [OPTIONS] ARGUMENTS OF THE COMPILER...\n\n"
 	       "Compiles and links as the compiler does (CC, else clang, else gcc; CXX, else clang++, else g++), with\n"
-	       "instructions that tell Tweed of every store, with its headers, and with its library.\n\n"
+	       "instructions that report every store to Tweed, with its headers, and with its library.\n\n"
 	       "  --no-stores       no such instructions: faster, but not for protocol 1L\n"
 	       "  --poll            instructions that poll for requests of other processors, too\n"
 	       "  --parmacs         for programs with the PARMACS macros: global variables are shared memory\n"
@@ -72,7 +72,7 @@ static int cc_usage_openmp(const char *name)
 	return 0;
 }
 
-/* Threads are processors: by OpenMP, or by POSIX. */
+/* Are threads processors, by OpenMP or POSIX? */
 static bool cc_threads(const struct cc *cc)
 {
 	return cc->openmp || cc->pthreads;
@@ -133,7 +133,7 @@ static bool cc_for_linker(const char *file)
 	return strstr(file, ".so.") != NULL;
 }
 
-/* Why the compiler cannot be asked for @word when global variables are to be placed, or NULL. */
+/* The reason why @word is refused when global variables are placed, or NULL. */
 static const char *cc_refusal_placed(const struct cc *cc, const char *word)
 {
 	if (strcmp(word, "-shared") == 0 && cc_threads(cc))
@@ -154,7 +154,7 @@ static const char *cc_refusal_placed(const struct cc *cc, const char *word)
 	return NULL;
 }
 
-/* Why the compiler cannot be asked for @word, or NULL. */
+/* The reason why @word is refused, or NULL. */
 static const char *cc_refusal(const struct cc *cc, const char *word)
 {
 	const char *why = cc_places_globals(cc) ? cc_refusal_placed(cc, word) : NULL;
@@ -175,7 +175,7 @@ static const char *cc_refusal(const struct cc *cc, const char *word)
 	return NULL;
 }
 
-/* Does the object @file lack the mark of instrumented.h?  False for what is no object, or cannot be read. */
+/* Does the object @file lack the mark of instrumented.h?  False for files that are no objects, or cannot be read. */
 static bool cc_unmarked(const char *file)
 {
 	struct stat st;
@@ -198,7 +198,7 @@ static bool cc_unmarked(const char *file)
 	return unmarked;
 }
 
-/* Finds out what the arguments ask for.  0, or -EINVAL, printed. */
+/* Find out what the arguments ask for.  0, or -EINVAL, printed. */
 static int cc_read(struct cc *cc, const char *name, char **argv)
 {
 	bool link = true, compile = true, input = false;
@@ -226,7 +226,7 @@ static int cc_read(struct cc *cc, const char *name, char **argv)
 	return 0;
 }
 
-/* Every object that is named must announce its stores: archives are not looked into. */
+/* Every object that is named must announce its stores.  Archives are not checked. */
 static int cc_check_objects(const char *name, char **argv)
 {
 	for (; *argv; argv++) {
@@ -245,7 +245,7 @@ static int cc_check_objects(const char *name, char **argv)
 
 /* ---- where Tweed is ---------------------------------------------------------------------------------------------- */
 
-/* The build's own command uses the build.  0, or -ENOENT, printed. */
+/* The command of a build uses the build's files.  0, or -ENOENT, printed. */
 static int cc_locate(struct cc *cc)
 {
 	if (tool_in_build()) {
@@ -254,7 +254,8 @@ static int cc_locate(struct cc *cc)
 		cc->library = cc_join(TOOL_BUILD_ROOT, "/libtweed.a", "");
 		cc->script = cc_join(TOOL_SOURCE_ROOT, "/runtime/stores/globals.ld", "");
 		cc->run_time = cc_join(
-		    TOOL_BUILD_ROOT, cc->pthreads ? "/runtime/pthreads/libtweed-pthreads.a" : "/runtime/openmp/libtweed-openmp.a", "");
+		    TOOL_BUILD_ROOT,
+		    cc->pthreads ? "/runtime/pthreads/libtweed-pthreads.a" : "/runtime/openmp/libtweed-openmp.a", "");
 		cc->tasks = cc_join(TOOL_BUILD_ROOT, "/runtime/openmp/libtweed-openmp-tasks.a", "");
 		cc->helper = cc_join("-B", TOOL_BUILD_ROOT, "/tools/");
 		cc->spec = cc_join("-B", TOOL_SOURCE_ROOT, "/runtime/openmp/gcc/");
@@ -300,23 +301,24 @@ static bool cc_in_path(const char *name)
 	return found;
 }
 
-/* clang where stores are announced for protocol 1L: it announces what gcc does not (doc/internals/stores.md).  Programs with the PARMACS macros were made
- * with gcc, and there are some that clang breaks. */
+/* clang where stores are announced for protocol 1L, because it announces some that gcc does not
+ * (doc/internals/stores.md).  gcc for programs with the PARMACS macros: they were written for gcc, and clang breaks
+ * some. */
 static const char *cc_default(const struct cc *cc)
 {
 	const char *clang = cc->cxx ? "clang++" : "clang";
-	bool told = !cc->silent && (!cc->parmacs || cc->shared_globals);
-	return told && cc_in_path(clang) ? clang : cc->cxx ? "g++" : "gcc";
+	bool announces = !cc->silent && (!cc->parmacs || cc->shared_globals);
+	return announces && cc_in_path(clang) ? clang : cc->cxx ? "g++" : "gcc";
 }
 
-/* CC='tweed cc', from a makefile that calls us: says nothing of the compiler. */
+/* CC='tweed cc', from a makefile that calls this command: names no compiler. */
 static bool cc_is_this(const char *text)
 {
 	const char *end = strchr(text, ' '), *name = end ? memrchr(text, '/', (size_t)(end - text)) : NULL;
 	return end && strncmp(name ? name + 1 : text, "tweed ", 6) == 0;
 }
 
-/* Splits CC at blanks: "ccache gcc". */
+/* Split CC at blanks: "ccache gcc". */
 static void cc_compiler(struct cc *cc)
 {
 	const char *text = getenv(cc->cxx ? "CXX" : "CC");
@@ -329,7 +331,7 @@ static void cc_compiler(struct cc *cc)
 			cc_add(cc, w);
 }
 
-/* Asks the compiler what it is.  0, or -errno, printed. */
+/* Ask the compiler for its kind.  0, or -errno, printed. */
 static int cc_ask(struct cc *cc)
 {
 	static const char *const question[] = {"-dM", "-E", "-x", "c", "/dev/null", NULL};
@@ -376,7 +378,7 @@ static int cc_ask(struct cc *cc)
 	return -ENOTSUP;
 }
 
-/* Loads, globals and the stack are not announced; -U: the program is not to think that it has a sanitizer. */
+/* Loads, globals and the stack are not announced.  -U: the program must not conclude that it has a sanitizer. */
 static const char *const cc_gcc_flags[] = {"-fsanitize=kernel-address",
                                            "--param=asan-instrument-reads=0",
                                            "--param=asan-globals=0",
@@ -386,7 +388,7 @@ static const char *const cc_gcc_flags[] = {"-fsanitize=kernel-address",
                                            "-fno-sanitize-address-use-after-scope",
                                            "-U__SANITIZE_ADDRESS__",
                                            NULL};
-/* clang announces neither scattered stores nor those of AVX-512 that compress: it is not to make any. */
+/* clang announces neither scattered stores nor compressing stores of AVX-512, so it must not generate them. */
 static const char *const cc_clang_flags[] = {"-fsanitize=kernel-address",
                                              "-mllvm",
                                              "-asan-opt=0",
@@ -406,7 +408,7 @@ static const char *const cc_clang_flags[] = {"-fsanitize=kernel-address",
                                              "-mno-avx512f",
 #endif
                                              NULL};
-/* Fortified calls go past the wrapped ones. */
+/* Fortified calls would bypass the wrapped ones. */
 static const char *const cc_both_flags[] = {"-U_FORTIFY_SOURCE", "-Wp,-U_FORTIFY_SOURCE", "-include",
                                             "tweed/instrumented.h", NULL};
 
@@ -424,7 +426,7 @@ static void cc_add_compile(struct cc *cc)
 		    cc, (const char *const[]){"-fno-inline-atomics", "-include", "tweed/threads.h", cc->helper, NULL});
 	if (cc->silent)
 		return;
-	if (cc->kind == CC_GCC) /* headers that refuse what it does not announce */
+	if (cc->kind == CC_GCC) /* headers that refuse what gcc does not announce */
 		cc_add(cc, cc_join("-I", cc->include, "/tweed/gcc"));
 	cc_add_all(cc, cc->kind == CC_GCC ? cc_gcc_flags : cc_clang_flags);
 	cc_add_all(cc, cc_both_flags);
@@ -433,7 +435,7 @@ static void cc_add_compile(struct cc *cc)
 		                              : "-fsanitize-coverage=bb,no-prune,trace-pc");
 }
 
-/* What a shared library does not define, the program does. */
+/* The program defines what a shared library leaves undefined. */
 static void cc_add_link(struct cc *cc)
 {
 	if (!cc->silent) {
@@ -486,7 +488,7 @@ static void cc_print(const struct cc *cc)
 	putchar('\n');
 }
 
-/* Our own options come first.  Returns the compiler's. */
+/* Read Tweed's options, which come first.  Returns the compiler's. */
 static char **cc_options(struct cc *cc, char **argv)
 {
 	const struct {
@@ -516,7 +518,7 @@ static char **cc_options(struct cc *cc, char **argv)
 	return argv;
 }
 
-/* What cannot be had together.  0, or -EINVAL, printed. */
+/* Check for options that exclude each other.  0, or -EINVAL, printed. */
 static int cc_check(const struct cc *cc)
 {
 	if (cc->poll && cc->silent) {
@@ -541,8 +543,8 @@ static int cc_check(const struct cc *cc)
 	return 0;
 }
 
-/* Programs of SPLASH were written for global variables that are shared (Splash-3 and -4), or copied by CREATE (SPLASH-2), and few for the latter
- * alone.  Stores into shared ones are announced by clang only. */
+/* Programs of SPLASH expect global variables that are shared (Splash-3 and -4) or copied by CREATE (SPLASH-2); few need
+ * the latter.  Only clang announces stores to shared ones. */
 static void cc_default_globals(struct cc *cc)
 {
 	if (!cc->parmacs || cc->copied_globals || cc->shared_globals)
@@ -551,8 +553,8 @@ static void cc_default_globals(struct cc *cc)
 	cc->silent |= cc->kind == CC_GCC && !cc->poll;
 }
 
-/* The caller's arguments; gcc's own run-time is not linked, and no code is made at the link, where our assembler does not see it, nor are globals
- * placed: -flto only makes programs faster. */
+/* Add the caller's arguments, without gcc's own run-time and -flto: at link time, code would bypass Tweed's assembler,
+ * and globals would not be placed. */
 static void cc_add_arguments(struct cc *cc, char **argv)
 {
 	bool lto = false;
@@ -569,7 +571,7 @@ static void cc_add_arguments(struct cc *cc, char **argv)
 		tool_say("note: -flto is left out, for the compiler is to make its code before it links");
 }
 
-/* Returns only if it is not to be run, or cannot be. */
+/* Returns only if the compiler must not be run, or cannot be. */
 static int cc_run(struct cc *cc)
 {
 	if (cc->show) {

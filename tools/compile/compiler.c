@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* compiler.c - the compiler that CC or CXX names, which may be a script that calls this command again.
  *
- * CMake exports CC as the compiler that it was given: a script `exec tweed omp cc "$@"` then asks for a compiler that is the script.  So
- * every compiler is started with a mark in its environment that says which command has called it.  Where that command is called
- * again, below itself, all that Tweed adds is among the arguments already: it passes them to the compiler that it takes by default. */
+ * CMake exports CC as the compiler that it was given: a script `exec tweed omp cc "$@"` then asks for a compiler that
+ * is the script.  So every compiler is started with a mark in its environment that names the command that started it.
+ * When that command is called again below itself, the arguments already contain all that Tweed adds, and it passes them
+ * to its default compiler. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

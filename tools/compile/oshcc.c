@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* oshcc.c - `tweed oshcc` and `tweed oshc++`: the compiler, with what OpenSHMEM programs need. */
+/* oshcc.c - `tweed oshcc` and `tweed oshc++`: run the compiler with the options that OpenSHMEM programs need. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "pgas/shmem/size.h"
 #include "tools/tools.h"
 
-#define OSH_WORDS 40 /* that we add, at most */
+#define OSH_WORDS 40 /* maximum of added arguments */
 
 static char *osh_join(const char *a, const char *b)
 {
@@ -77,7 +77,8 @@ int tool_oshcc(int argc, char **argv)
 	while (*argv)
 		command[n++] = *argv++;
 	if (makes == OSH_LIBRARY)
-		tool_say("a shared library finds OpenSHMEM's functions in a program that 'tweed oshcc' has linked; a program that was "
+		tool_say("a shared library finds OpenSHMEM's functions in a program that 'tweed oshcc' has linked; a "
+		         "program that was "
 		         "linked otherwise, as python, cannot load it");
 	if (makes == OSH_LIBRARY)
 		command[n++] = "-Wl,--defsym=" SH_LIBRARY_MARK "=0";

@@ -84,7 +84,8 @@ static void info_text(const struct tw_config *config, const enum tw_origin *orig
 		char most[32] = "any size";
 		if (r->bytes != SIZE_MAX)
 			snprintf(most, sizeof(most), "<= %zu B", r->bytes);
-		printf("  %-10s %-14s %-10s %-6s %s\n", r->call, r->algorithm, most, r->teams ? "teams" : "all", r->help);
+		printf("  %-10s %-14s %-10s %-6s %s\n", r->call, r->algorithm, most, r->teams ? "teams" : "all",
+		       r->help);
 	}
 	printf("\nProtocols:\n");
 	for (const struct tw_protocol *const *p = tw_protocol_list(); *p; p++)
@@ -132,9 +133,9 @@ static int info_json(const struct tw_config *config, const enum tw_origin *origi
 	for (size_t i = 0; tw_settings[i].name; i++)
 		json_array_append_new(settings, json_setting(config, &tw_settings[i], origins[i]));
 	for (const struct tw_protocol *const *p = tw_protocol_list(); *p; p++)
-		json_array_append_new(protocols, json_pack("{s:s, s:s, s:b}", "name", (*p)->name, "summary",
-		                                           (*p)->summary, "coherent",
-		                                           !((*p)->flags & TW_PROTOCOL_INCOHERENT)));
+		json_array_append_new(protocols,
+		                      json_pack("{s:s, s:s, s:b}", "name", (*p)->name, "summary", (*p)->summary,
+		                                "coherent", !((*p)->flags & TW_PROTOCOL_INCOHERENT)));
 	for (const struct tw_fault_ops *const *f = tw_fault_list(); *f; f++) {
 		why[0] = '\0';
 		int status = (*f)->probe(why, sizeof(why));
@@ -145,8 +146,9 @@ static int info_json(const struct tw_config *config, const enum tw_origin *origi
 		int status = (*t)->probe(why, sizeof(why));
 		json_array_append_new(transports, json_driver((*t)->name, (*t)->help, status, why));
 	}
-	json_t *o = json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "version", TWEED_VERSION, "host", tool_host_json(), "settings", settings, "protocols",
-	                      protocols, "fault_backends", faults, "transports", transports);
+	json_t *o =
+	    json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "version", TWEED_VERSION, "host", tool_host_json(), "settings",
+	              settings, "protocols", protocols, "fault_backends", faults, "transports", transports);
 	int status = json_dumpf(o, stdout, JSON_INDENT(2));
 	putchar('\n');
 	json_decref(o);
@@ -172,7 +174,7 @@ static int info_hosts(char **argv)
 	return tool_info_hosts(&config);
 }
 
-/* The settings of @program, as it would be run; NULL: of any.  Returns 0 or -EINVAL, printed. */
+/* The settings with which @program would run; NULL: without a program's.  Returns 0 or -EINVAL, printed. */
 static int info_configure(const char *program, struct tw_config *config, enum tw_origin *origins)
 {
 	int status = tool_configure(config, origins);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* info.h - what `tweed info` says of this host. */
+/* info.h - the part of `tweed info` about this host. */
 #ifndef TW_TOOLS_INFO_INFO_H
 #define TW_TOOLS_INFO_INFO_H
 

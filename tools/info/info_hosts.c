@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* info_hosts.c - `tweed info --hosts`: what each host says of itself, beside each other, and what to mend. */
+/* info_hosts.c - `tweed info --hosts`: the properties of each host side by side, and problems to correct. */
 #include <errno.h>
 #include <fcntl.h>
 #include <ifaddrs.h>
@@ -25,7 +25,7 @@
 #define INFO_LIMIT_MS 20000 /* for a host to answer */
 #define INFO_MOST     ((size_t)1 << 20)
 
-/* ---- what a host says of itself -------------------------------------------------------------------------------- */
+/* ---- a host's properties ---------------------------------------------------------------------------------------- */
 
 static json_t *info_interfaces(void)
 {
@@ -88,7 +88,7 @@ static void info_ask(const struct tw_config *config, const char *command, struct
 	a->fd = ends[0];
 }
 
-/* The shell has answered, or never will: something else may hold it. */
+/* Kill and reap the shell; another process may still hold its output. */
 static void info_reap(struct info_answer *a)
 {
 	pid_t got = 0;
@@ -104,7 +104,7 @@ static void info_reap(struct info_answer *a)
 		;
 }
 
-/* Read until all has come, or it has closed its output, at @end_ns at the latest. */
+/* Read until the output ends, at @end_ns at the latest. */
 static void info_receive(struct info_answer *a, uint64_t end_ns)
 {
 	while (a->fd >= 0 && !a->json && a->length < INFO_MOST - 1) {
@@ -169,7 +169,7 @@ static void info_row(const struct info_answer *a)
 	       (long long)(json_integer_value(json_object_get(host, "memory")) >> 30), limit, transports, interfaces);
 }
 
-/* What is wrong with this host, in sentences; returns how much. */
+/* Print what is wrong with this host, in sentences; returns their number. */
 static unsigned info_mend(const struct tw_config *config, const struct info_answer *a)
 {
 	const json_t *host = json_object_get(a->json, "host");

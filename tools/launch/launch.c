@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* launch.c - the launcher: one agent per node, and one event loop from bring-up to the last exit.
+/* launch.c - the launcher: one agent per node, and one event loop from setup to the last exit.
  *
- * The first thing that goes wrong decides the job's status and is printed; what follows from ending the job is not
- * reported.  Signals are looked at before messages, so that a Ctrl-C that also hits the processors is seen as what it
- * is.
+ * The first failure determines the job's status and is printed; consequences of ending the job are not reported.
+ * Signals are handled before messages, so that a Ctrl-C that also hits the processors is recognized as such.
  *
- * Stopping (Ctrl-Z) stops the job: the agents stop their processors, and the launcher itself; what passes until it is continued
- * counts for nobody's silence. */
+ * Stopping (Ctrl-Z) stops the job: the agents stop their processors, then the launcher stops itself.  That time does
+ * not count as silence. */
 #include "tools/launch/launch.h"
 
 #include <errno.h>
@@ -25,13 +24,13 @@
 #include "tools/nofile.h"
 #include "tools/run/program.h"
 
-#define LAUNCH_FILES    24u                    /* that are open besides the agents' connections and memories */
+#define LAUNCH_FILES    24u                    /* open besides the agents' connections and memories */
 #define LAUNCH_GRACE_NS ((uint64_t)700000000)  /* for agents to end by themselves */
 #define LAUNCH_LATE_NS  ((uint64_t)2000000000) /* for processors to end after one has failed after tw_finalize */
 #define LAUNCH_CLOSE_NS                                                                                                \
 	((uint64_t)10000000000) /* for agents to close what they have opened, after the last processor */
 #define LAUNCH_REACH_NS ((uint64_t)30000000000) /* for a host to answer */
-#define LAUNCH_WAITS_NS ((uint64_t)3000000000)  /* at least, for an agent that does not know yet how often to beat */
+#define LAUNCH_WAITS_NS ((uint64_t)3000000000)  /* minimum for an agent that does not know its beat interval yet */
 #define LAUNCH_PREPARE_NS                                                                                              \
 	((uint64_t)60000000000) /* for an agent's silence while it opens or closes memory and connections */
 
@@ -41,7 +40,7 @@ const char *launch_host(const struct launch *l, unsigned node)
 {
 	const struct launch_node *n = &l->node[node];
 
-	return !n->host && l->job->connection && n->connected ? n->hello.host : n->host;
+	return !n->host && l->job->connection && n->connected ? n->handshake.host : n->host;
 }
 
 const char *launch_where(const struct launch *l, unsigned node)
@@ -59,7 +58,7 @@ void launch_send(struct launch *l, unsigned node, enum wire_type type, const voi
 {
 	if (l->node[node].wire.in >= 0)
 		wire_send(&l->node[node].wire, type, body, bytes, NULL,
-		          0); /* a failure is an agent's death: seen soon */
+		          0); /* a failure means that the agent has died, which is noticed soon */
 }
 
 void launch_send_all(struct launch *l, enum wire_type type)
@@ -92,7 +91,7 @@ const char *launch_fate(int status, char *out, size_t bytes)
 	return out;
 }
 
-/* Who has begun to join waits for all: it is in vain when one has ended without. */
+/* A processor that has begun to join waits for all.  If another has ended without joining, end the job. */
 static void launch_look_outside(struct launch *l)
 {
 	bool joined = false;
@@ -136,7 +135,7 @@ static void launch_processor_died(struct launch *l, unsigned node, const struct 
 		tool_say("cannot run '%s': %s; name a program for this machine", l->job->path, strerror(d->exec_errno));
 		launch_end(l, TOOL_USAGE);
 	} else if (exited && d->finalized) {
-		/* The program's own verdict: the others are on their way out. */
+		/* The program's own verdict: the others are about to end. */
 		if (!l->late) {
 			l->job->status = status;
 			l->deadline_ns = tw_time_ns() + LAUNCH_LATE_NS;
@@ -156,7 +155,7 @@ static void launch_processor_died(struct launch *l, unsigned node, const struct 
 	}
 }
 
-/* Who is left has but to close; what holds its stream open is not waited for. */
+/* An agent only has to close now; the launcher does not wait for processes that hold its stream open. */
 static void launch_parted(struct launch *l, unsigned node)
 {
 	l->node[node].parted = true;
@@ -167,15 +166,15 @@ static void launch_parted(struct launch *l, unsigned node)
 	l->deadline_ns = tw_time_ns() + LAUNCH_GRACE_NS;
 }
 
-/* Its guard says how the agent has ended. */
+/* The supervisor reports how its agent has ended. */
 static void launch_agent_ended(struct launch *l, unsigned i, int status)
 {
 	char fate[96];
 	int code = launch_status(status);
 
-	l->node[i].guarded = true;
+	l->node[i].fate_known = true;
 	if (!l->ending && !l->node[i].delivered) {
-		if (!WIFEXITED(status) || code != 1) /* status 1: it has said why */
+		if (!WIFEXITED(status) || code != 1) /* status 1: it has printed why */
 			tool_say("the agent of %s %s; %s", launch_where(l, i), launch_fate(status, fate, sizeof(fate)),
 			         survive_then(l, i));
 		if (!survive_lost(l, i, code))
@@ -205,7 +204,7 @@ static void launch_agent_gone(struct launch *l, unsigned i)
 	} else if (n->host && !(WIFEXITED(status) && code <= TOOL_USAGE)) {
 		tool_say("the agent of %s is gone ('%s' %s); %s", launch_where(l, i), l->job->config.rsh,
 		         launch_fate(status, fate, sizeof(fate)), survive_then(l, i));
-	} else if (!WIFEXITED(status) || code != 1) { /* status 1: it has said why */
+	} else if (!WIFEXITED(status) || code != 1) { /* status 1: it has printed why */
 		tool_say("the agent of %s (pid %d) %s; %s", launch_where(l, i), child,
 		         launch_fate(status, fate, sizeof(fate)), survive_then(l, i));
 	}
@@ -213,7 +212,7 @@ static void launch_agent_gone(struct launch *l, unsigned i)
 		launch_end(l, code ? code : 1);
 }
 
-/* Nothing more is to be heard of it. */
+/* Ignore the agent from now on. */
 static void launch_drop(struct launch *l, unsigned i)
 {
 	struct launch_node *n = &l->node[i];
@@ -225,14 +224,14 @@ static void launch_drop(struct launch *l, unsigned i)
 	l->agents--;
 }
 
-/* What it sends is no message. */
+/* The agent has sent data that is not a message. */
 static void launch_damaged(struct launch *l, unsigned i)
 {
 	struct launch_node *n = &l->node[i];
 	char text[48] = "";
 
 	memcpy(text, n->wire.msg, TW_MIN(n->wire.have, sizeof(text) - 1));
-	if (n->lost) { /* the others go on */
+	if (n->lost) { /* the others continue */
 		launch_drop(l, i);
 		return;
 	}
@@ -273,14 +272,14 @@ void launch_look(struct launch *l)
 		launch_send_all(l, WIRE_END);
 }
 
-/* Two nodes that both reach us do not reach each other; but a stopped processor may hold up its node's service.  Of whom we
- * have not heard lately ourselves, we say so when it is time. */
+/* Two nodes that both reach the launcher do not reach each other.  Ignored if a processor is stopped, because that may
+ * block its node's service, and for a node that has been silent towards the launcher: that is reported elsewhere. */
 static void launch_cut(struct launch *l, unsigned i, unsigned other)
 {
 	if (l->ending || other >= l->nodes || l->node[other].lost || l->node[i].stopped || l->node[other].stopped ||
 	    l->node[other].watch.silent_ns > 2 * l->clock.tick_ns)
 		return;
-	tool_say("%s has heard nothing of %s through transport %s for %u s; the job is ended", launch_where(l, i),
+	tool_say("%s has received nothing from %s through transport %s for %u s; the job is ended", launch_where(l, i),
 	         launch_where(l, other), l->job->config.transport, (unsigned)l->job->config.watch);
 	launch_end(l, 1);
 }
@@ -312,13 +311,13 @@ static void launch_event(struct launch *l, unsigned i, const struct wire_msg *ms
 		break;
 	case WIRE_TRACE:
 		trace_take(&l->trace, l->job, i, &msg->trace);
-		if (!l->ending && l->deadline_ns) /* it is at work */
+		if (!l->ending && l->deadline_ns) /* it is active */
 			l->deadline_ns = tw_time_ns() + LAUNCH_CLOSE_NS;
 		break;
 	case WIRE_STATS:
 		launch_take_stats(l, i, msg);
 		break;
-	case WIRE_FAILED: /* the agent has said why */
+	case WIRE_FAILED: /* the agent has printed why */
 		launch_end(l, (int)msg->number);
 		break;
 	case WIRE_BEAT:
@@ -353,7 +352,7 @@ static void launch_event(struct launch *l, unsigned i, const struct wire_msg *ms
 	}
 }
 
-/* What an agent says of the job's course: each thing once, and when it is its turn. */
+/* Is this message of the job's course valid now?  Each is sent once, in its step. */
 static bool launch_step_fits(const struct launch *l, const struct launch_node *n, const struct wire_msg *msg)
 {
 	switch (msg->type) {
@@ -375,11 +374,11 @@ static bool launch_step_fits(const struct launch *l, const struct launch_node *n
 		       msg->bytes == (l->job->config.processors + 1) * sizeof(struct tw_stats);
 	default: /* BEAT, FAILED; END and GONE */
 		return msg->type == WIRE_BEAT || msg->type == WIRE_FAILED || msg->type == WIRE_END ||
-		       (msg->type == WIRE_GONE && !n->guarded);
+		       (msg->type == WIRE_GONE && !n->fate_known);
 	}
 }
 
-/* May its agent say this now?  The machine may be another's: what does not fit is damage. */
+/* May this agent send this message now?  The host may be another user's: anything else counts as damage. */
 static bool launch_fits(const struct launch *l, unsigned i, const struct wire_msg *msg)
 {
 	const struct launch_node *n = &l->node[i];
@@ -394,7 +393,7 @@ static bool launch_fits(const struct launch *l, unsigned i, const struct wire_ms
 	case WIRE_SHUT:
 		return n->shut < l->deaths && msg->number == l->death[n->shut];
 	case WIRE_WAITS:
-		return n->owes && msg->bytes == sizeof(msg->waits);
+		return n->waits_asked && msg->bytes == sizeof(msg->waits);
 	case WIRE_CUT:
 		return msg->number < l->nodes;
 	default:
@@ -431,7 +430,7 @@ static void launch_receive(struct launch *l, unsigned i)
 
 /* ---- signals --------------------------------------------------------------------------------------------------- */
 
-/* Let all that was said go out, but do not wait for who does not listen. */
+/* Send all pending messages, but do not wait for agents that do not read. */
 static void launch_push(struct launch *l)
 {
 	for (unsigned round = 0, waits = 1; waits && round < 20; round++) {
@@ -449,7 +448,7 @@ static void launch_stop(struct launch *l)
 
 	launch_send_all(l, WIRE_PAUSE);
 	launch_push(l);
-	/* The kernel knows whether there is a shell that could continue us; if not, nothing stops. */
+	/* The kernel knows whether a shell exists that could continue this process; if not, it does not stop. */
 	sigemptyset(&stop);
 	sigaddset(&stop, SIGTSTP);
 	raise(SIGTSTP);
@@ -478,8 +477,8 @@ static void launch_signal(struct launch *l)
 
 /* ---- time ------------------------------------------------------------------------------------------------------ */
 
-/* For how long may this node, which has been so for @silent_ns, be silent?  0: for ever.  An agent that makes or closes memory and
- * connections has more time, unless it is stopped; one that waits for us beats. */
+/* The time that a node may be silent; 0: any.  An agent that creates or closes memory and connections has more time,
+ * unless it is stopped.  An agent that waits for the launcher sends beats.  @silent_ns: its present silence. */
 static uint64_t launch_patience(const struct launch *l, const struct launch_node *n, uint64_t silent_ns)
 {
 	uint64_t watch_ns = l->job->config.watch * 1000000000u;
@@ -535,7 +534,7 @@ static void launch_tick(struct launch *l)
 	}
 }
 
-/* The deadline has passed: no more waiting for anybody. */
+/* The deadline has passed: end without waiting any longer. */
 static void launch_overdue(struct launch *l)
 {
 	l->deadline_ns = 0;
@@ -587,7 +586,7 @@ static void launch_loop(struct launch *l)
 
 /* ---- the whole ------------------------------------------------------------------------------------------------- */
 
-/* End on the usual signals, but not on those that our caller had ignored (nohup, background jobs). */
+/* End on the usual signals, except those that the caller had ignored (nohup, background jobs). */
 static void launch_catch_signals(struct launch *l)
 {
 	static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP};
@@ -605,7 +604,7 @@ static void launch_catch_signals(struct launch *l)
 	l->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/* What the nodes use, as their READY says at @offset: each name once. */
+/* The names at @offset of the nodes' READY, each once. */
 static void launch_used(const struct launch *l, size_t offset, char *out, size_t bytes)
 {
 	size_t have = 0;
@@ -623,11 +622,11 @@ static void launch_used(const struct launch *l, size_t offset, char *out, size_t
 
 static int launch_end_trace(struct launch *l)
 {
-	const struct wire_handshake *hello[TW_MAX_NODES];
+	const struct wire_handshake *handshake[TW_MAX_NODES];
 
 	for (unsigned i = 0; i < l->nodes; i++)
-		hello[i] = &l->node[i].hello;
-	return trace_end(&l->trace, l->job, hello);
+		handshake[i] = &l->node[i].handshake;
+	return trace_end(&l->trace, l->job, handshake);
 }
 
 int tool_launch(struct tool_job *job)
@@ -652,7 +651,8 @@ int tool_launch(struct tool_job *job)
 		if (job->hosts.host)
 			l.node[i].host = hosts_of(&job->hosts, i / (unsigned)job->config.host_nodes)->name;
 	}
-	/* A shell may have exec'ed us with children of its own: those are not ours to kill, nor are their orphans. */
+	/* A shell may have exec'ed this command with children of its own: neither those nor their orphans may be
+	 * killed. */
 	bool childless = waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD;
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	launch_catch_signals(&l);
@@ -671,7 +671,7 @@ int tool_launch(struct tool_job *job)
 	else
 		tool_kill_orphans();
 	free(l.program);
-	sigprocmask(SIG_SETMASK, &l.mask, NULL); /* whoever does not read our output can still interrupt us */
+	sigprocmask(SIG_SETMASK, &l.mask, NULL); /* SIGINT works even if the output is not read */
 	writer_finish();
 	job->complete = l.delivered == l.living;
 	if (job->complete) {

@@ -15,14 +15,14 @@
 
 #define MANAGER_RENDEZVOUS_S 60
 
-/* What the first process tells the others: where it listens; "": it has complained and ends.  Neither secret travels over the
- * connections that follow. */
-struct manager_meeting {
+/* What the first process publishes: where it listens; "": it has failed and printed why.  Neither secret is sent over
+ * the connections that follow. */
+struct manager_rendezvous {
 	uint8_t secret[TW_NET_SECRET_BYTES], job_secret[TW_NET_SECRET_BYTES];
 	char place[RENDEZVOUS_PLACE_BYTES];
 };
 
-static int manager_agent(const struct manager_meeting *m, unsigned rank)
+static int manager_agent(const struct manager_rendezvous *m, unsigned rank)
 {
 	if (!m->place[0])
 		return TOOL_USAGE;
@@ -40,7 +40,7 @@ static int manager_agent(const struct manager_meeting *m, unsigned rank)
 	agent_run(fd, fd, m->job_secret);
 }
 
-static int manager_launch(struct tool_job *job, const struct manager_meeting *m, int listener)
+static int manager_launch(struct tool_job *job, const struct manager_rendezvous *m, int listener)
 {
 	int connection[TW_MAX_NODES];
 	unsigned nodes = (unsigned)job->config.nodes, refused;
@@ -62,7 +62,7 @@ static int manager_launch(struct tool_job *job, const struct manager_meeting *m,
 int manager_run(char **argv)
 {
 	static struct tool_job job;
-	struct manager_meeting m = {0};
+	struct manager_rendezvous m = {0};
 	unsigned rank, size;
 	char error[1024];
 	int listener = -1;
@@ -75,7 +75,7 @@ int manager_run(char **argv)
 		listener = rendezvous_listen(m.place);
 		if (listener < 0 || getrandom(m.secret, sizeof(m.secret), 0) != (ssize_t)sizeof(m.secret) ||
 		    getrandom(m.job_secret, sizeof(m.job_secret), 0) != (ssize_t)sizeof(m.job_secret)) {
-			tool_say("cannot prepare to meet the agents: %s", strerror(errno));
+			tool_say("cannot prepare the rendezvous with the agents: %s", strerror(errno));
 			m.place[0] = '\0';
 		}
 	}

@@ -3,8 +3,8 @@
 #ifndef TW_TOOLS_LAUNCH_MANAGER_H
 #define TW_TOOLS_LAUNCH_MANAGER_H
 
-/* manager_run - @argv: program and arguments, NULL-ended.  The first process is launcher, and parent of node 0's agent; the
- * others are agents.  Returns the exit status. */
+/* manager_run - @argv: program and arguments, NULL-ended.  The first process is the launcher and the parent of node 0's
+ * agent; the others are agents.  Returns the exit status. */
 int manager_run(char **argv);
 
 #endif

@@ -22,8 +22,8 @@ struct writer_chunk {
 	char data[];
 };
 
-/* One thread for each file: streams that go to the same one must not tear each other's lines. */
-struct drain {
+/* One thread per file: streams to the same file must not split each other's lines. */
+struct writer {
 	pthread_t thread;
 	bool runs, ending;
 	pthread_mutex_t mutex;
@@ -31,16 +31,16 @@ struct drain {
 	struct writer_chunk *first, *last;
 };
 
-static struct drain writer_of[2];
+static struct writer writer_of[2];
 static unsigned writer_index[3]; /* by stream */
 static _Atomic size_t writer_bytes[TW_MAX_NODES];
-static _Atomic int writer_lost[3]; /* by stream: 1 not told yet, 2 told */
+static _Atomic int writer_lost[3]; /* by stream: 1: lost, not reported yet; 2: reported */
 static int writer_event = -1;
 
 static bool writer_write(int fd, const char *at, size_t bytes)
 {
 	while (bytes) {
-		/* Whole lines up to what a pipe takes in one piece. */
+		/* Whole lines, up to the size that a pipe takes atomically. */
 		size_t part = bytes;
 		if (part > PIPE_BUF) {
 			const char *end = memrchr(at, '\n', PIPE_BUF);
@@ -71,24 +71,24 @@ static void writer_chunk_out(const struct writer_chunk *c)
 
 static void *writer_run(void *arg)
 {
-	struct drain *d = arg;
+	struct writer *w = arg;
 
-	pthread_mutex_lock(&d->mutex);
+	pthread_mutex_lock(&w->mutex);
 	for (;;) {
-		struct writer_chunk *c = d->first;
-		if (!c && d->ending)
+		struct writer_chunk *c = w->first;
+		if (!c && w->ending)
 			break;
 		if (!c) {
-			pthread_cond_wait(&d->news, &d->mutex);
+			pthread_cond_wait(&w->news, &w->mutex);
 			continue;
 		}
-		d->first = c->next;
-		pthread_mutex_unlock(&d->mutex);
+		w->first = c->next;
+		pthread_mutex_unlock(&w->mutex);
 		writer_chunk_out(c);
 		free(c);
-		pthread_mutex_lock(&d->mutex);
+		pthread_mutex_lock(&w->mutex);
 	}
-	pthread_mutex_unlock(&d->mutex);
+	pthread_mutex_unlock(&w->mutex);
 	return NULL;
 }
 
@@ -102,34 +102,34 @@ int writer_start(void)
 	if (writer_event < 0)
 		return -errno;
 	for (unsigned i = 0; i <= writer_index[2]; i++) {
-		struct drain *d = &writer_of[i];
-		pthread_mutex_init(&d->mutex, NULL);
-		pthread_cond_init(&d->news, NULL);
-		int error = pthread_create(&d->thread, NULL, writer_run, d);
+		struct writer *w = &writer_of[i];
+		pthread_mutex_init(&w->mutex, NULL);
+		pthread_cond_init(&w->news, NULL);
+		int error = pthread_create(&w->thread, NULL, writer_run, w);
 		if (error)
 			return -error;
-		d->runs = true;
+		w->runs = true;
 	}
 	return writer_event;
 }
 
 int writer_put(unsigned node, unsigned stream, const char *bytes, size_t count)
 {
-	struct drain *d = &writer_of[writer_index[stream]];
+	struct writer *w = &writer_of[writer_index[stream]];
 	struct writer_chunk *c = malloc(sizeof(*c) + count);
 
 	if (!c)
 		return -ENOMEM;
 	*c = (struct writer_chunk){.node = node, .stream = stream, .bytes = count};
 	memcpy(c->data, bytes, count);
-	pthread_mutex_lock(&d->mutex);
-	if (d->first)
-		d->last->next = c;
+	pthread_mutex_lock(&w->mutex);
+	if (w->first)
+		w->last->next = c;
 	else
-		d->first = c;
-	d->last = c;
-	pthread_cond_signal(&d->news);
-	pthread_mutex_unlock(&d->mutex);
+		w->first = c;
+	w->last = c;
+	pthread_cond_signal(&w->news);
+	pthread_mutex_unlock(&w->mutex);
 	return 0;
 }
 
@@ -140,21 +140,21 @@ size_t writer_written(unsigned node)
 
 bool writer_deaf(unsigned stream)
 {
-	int untold = 1;
-	return atomic_compare_exchange_strong(&writer_lost[stream], &untold, 2);
+	int unreported = 1;
+	return atomic_compare_exchange_strong(&writer_lost[stream], &unreported, 2);
 }
 
 void writer_finish(void)
 {
 	for (unsigned i = 0; i < 2; i++) {
-		struct drain *d = &writer_of[i];
-		if (!d->runs)
+		struct writer *w = &writer_of[i];
+		if (!w->runs)
 			continue;
-		pthread_mutex_lock(&d->mutex);
-		d->ending = true;
-		pthread_cond_signal(&d->news);
-		pthread_mutex_unlock(&d->mutex);
-		pthread_join(d->thread, NULL);
-		d->runs = false;
+		pthread_mutex_lock(&w->mutex);
+		w->ending = true;
+		pthread_cond_signal(&w->news);
+		pthread_mutex_unlock(&w->mutex);
+		pthread_join(w->thread, NULL);
+		w->runs = false;
 	}
 }

@@ -12,7 +12,7 @@
 
 #include "core/base/library.h"
 
-#define PMIX_KEY_MEETING "tweed.meeting"
+#define PMIX_KEY_RENDEZVOUS "tweed.meeting"
 
 static struct {
 	pmix_status_t (*init)(pmix_proc_t *proc, pmix_info_t info[], size_t ninfo);
@@ -82,7 +82,7 @@ int pmix_open(unsigned *rank, unsigned *size, char *error, size_t error_bytes)
 	all.rank = PMIX_RANK_WILDCARD;
 	status = pmix.get(&all, PMIX_JOB_SIZE, NULL, 0, &value);
 	if (status != PMIX_SUCCESS || value->type != PMIX_UINT32)
-		return pmix_failed("tell the job's size", status, error, error_bytes);
+		return pmix_failed("report the job's size", status, error, error_bytes);
 	*rank = pmix_me.rank;
 	*size = value->data.uint32;
 	return 0;
@@ -95,7 +95,7 @@ int pmix_share(void *data, size_t bytes, char *error, size_t error_bytes)
 	pmix_proc_t first = pmix_me;
 	pmix_status_t status = PMIX_SUCCESS;
 
-	if (pmix_me.rank == 0 && (status = pmix.put(PMIX_GLOBAL, PMIX_KEY_MEETING, &mine)) == PMIX_SUCCESS)
+	if (pmix_me.rank == 0 && (status = pmix.put(PMIX_GLOBAL, PMIX_KEY_RENDEZVOUS, &mine)) == PMIX_SUCCESS)
 		status = pmix.commit();
 	if (status == PMIX_SUCCESS)
 		status = pmix.fence(NULL, 0, &collect, 1);
@@ -104,7 +104,7 @@ int pmix_share(void *data, size_t bytes, char *error, size_t error_bytes)
 	if (pmix_me.rank == 0)
 		return (int)bytes;
 	first.rank = 0;
-	status = pmix.get(&first, PMIX_KEY_MEETING, NULL, 0, &value);
+	status = pmix.get(&first, PMIX_KEY_RENDEZVOUS, NULL, 0, &value);
 	if (status != PMIX_SUCCESS || value->type != PMIX_BYTE_OBJECT || value->data.bo.size > bytes)
 		return pmix_failed("hand over what the first process has put", status, error, error_bytes);
 	memcpy(data, value->data.bo.bytes, value->data.bo.size);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* prepare.c - the steps of the bring-up, from an agent's HELLO to GO (wire.h).  Node 0 goes first at each, so that what fails on every node
- * is said once. */
+/* prepare.c - the steps of the setup, from an agent's HANDSHAKE to GO (wire.h).  Node 0 goes first in each step, so
+ * that a failure common to all nodes is reported once. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,17 +10,17 @@
 #include "tools/launch/launch.h"
 #include "tools/nofile.h"
 
-#define PREPARE_FILES 3u /* of a node, where messages wait */
+#define PREPARE_FILES 3u /* of a node, while messages wait */
 
-/* The node's place among the job's processors that share its cores. */
+/* The node's position among the job's processors that share its cores. */
 static void prepare_count_cores(const struct launch *l, unsigned node, struct wire_job *job)
 {
-	const struct wire_handshake *mine = &l->node[node].hello;
+	const struct wire_handshake *mine = &l->node[node].handshake;
 	uint32_t processors = (uint32_t)l->job->config.processors;
 
 	job->host_processes = job->cores_first = job->cores_processes = 0;
 	for (unsigned i = 0; i < l->nodes; i++) {
-		const struct wire_handshake *h = &l->node[i].hello;
+		const struct wire_handshake *h = &l->node[i].handshake;
 		if (strcmp(h->boot, mine->boot) != 0)
 			continue;
 		job->host_processes += processors;
@@ -43,8 +43,7 @@ static void prepare_send_jobs(struct launch *l, unsigned first, unsigned end)
 	while (l->job->argv[job.arguments])
 		job.arguments++;
 	for (unsigned i = first; i < end; i++) {
-		bool holds =
-		    l->job->connection && l->job->connection[i] >= 0; /* a network in between, without encryption */
+		bool holds = l->job->connection && l->job->connection[i] >= 0; /* over a network without encryption */
 		memcpy(job.secret, holds ? (const uint8_t[sizeof(job.secret)]){0} : l->secret, sizeof(job.secret));
 		job.node = i;
 		job.watch = l->node[i].host || !l->node[i].child;
@@ -61,11 +60,11 @@ void prepare_connected(struct launch *l, unsigned i, const struct wire_msg *msg)
 	struct launch_node *n = &l->node[i];
 	char error[512];
 
-	n->hello = msg->hello;
+	n->handshake = msg->hello;
 	n->connected = true;
 	n->step = LAUNCH_CONNECTED;
 	l->connected++;
-	if (handshake_check(&n->hello, launch_where(l, i), error, sizeof(error)) < 0) {
+	if (handshake_check(&n->handshake, launch_where(l, i), error, sizeof(error)) < 0) {
 		if (!l->ending)
 			tool_say("%s", error);
 		launch_end(l, TOOL_USAGE);
@@ -91,7 +90,7 @@ static void prepare_send_part(struct launch *l, unsigned i, const struct wire_no
 }
 
 static void prepare_describe(const struct launch *l, unsigned node, struct tw_net_address *address,
-                            char host[TW_HOST_BYTES])
+                             char host[TW_HOST_BYTES])
 {
 	const char *name = launch_host(l, node);
 
@@ -99,7 +98,7 @@ static void prepare_describe(const struct launch *l, unsigned node, struct tw_ne
 	snprintf(host, TW_HOST_BYTES, "%s", name ? name : "");
 }
 
-/* All memories exist: hand their descriptors, or addresses, to agents. */
+/* All memories exist: send their descriptors, or addresses, to agents. */
 static void prepare_send_nodes(struct launch *l, unsigned first, unsigned end)
 {
 	static struct wire_nodes part;
@@ -144,7 +143,7 @@ static void prepare_have_ready(struct launch *l, unsigned i)
 	}
 }
 
-/* Times of another host's agent are of use in a trace if we know its clock. */
+/* Times from another host's agent are useful in a trace only if its clock's offset is known. */
 void prepare_agent_ready(struct launch *l, unsigned i)
 {
 	struct launch_node *n = &l->node[i];

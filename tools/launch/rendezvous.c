@@ -23,7 +23,7 @@
 #define RENDEZVOUS_PROVE_NS    ((uint64_t)5000000000)
 #define RENDEZVOUS_CONNECT_MS  5000
 
-/* What a proof is of. */
+/* The text that a proof authenticates. */
 struct rendezvous_text {
 	char speaker[16];
 	uint8_t launcher_nonce[RENDEZVOUS_NONCE_BYTES], agent_nonce[RENDEZVOUS_NONCE_BYTES];
@@ -44,8 +44,8 @@ struct rendezvous_pending {
 	struct rendezvous_claim claim;
 };
 
-static struct rendezvous_text rendezvous_text(const char *speaker, const uint8_t *launcher_nonce, const uint8_t *agent_nonce,
-                                  uint32_t rank)
+static struct rendezvous_text rendezvous_text(const char *speaker, const uint8_t *launcher_nonce,
+                                              const uint8_t *agent_nonce, uint32_t rank)
 {
 	struct rendezvous_text t = {.rank = rank};
 
@@ -57,7 +57,7 @@ static struct rendezvous_text rendezvous_text(const char *speaker, const uint8_t
 
 /* ---- where ----------------------------------------------------------------------------------------------------- */
 
-/* The address of @sa as text; "" when it is of no use to another host: of no internet family, or of one link alone. */
+/* The address of @sa as text; "" if another host cannot use it: not an internet address, or link-local. */
 static void rendezvous_address(const struct sockaddr *sa, char text[INET6_ADDRSTRLEN])
 {
 	struct sockaddr_in6 six;
@@ -74,7 +74,7 @@ static void rendezvous_address(const struct sockaddr *sa, char text[INET6_ADDRST
 	}
 }
 
-/* "PORT ADDRESS ADDRESS ...": this host's, loopback last. */
+/* "PORT ADDRESS ADDRESS ...": this host's addresses, loopback last. */
 static void rendezvous_place(unsigned port, char place[RENDEZVOUS_PLACE_BYTES])
 {
 	struct ifaddrs *all = NULL;
@@ -96,12 +96,12 @@ static void rendezvous_place(unsigned port, char place[RENDEZVOUS_PLACE_BYTES])
 
 int rendezvous_listen(char place[RENDEZVOUS_PLACE_BYTES])
 {
-	struct sockaddr_in6 six = {.sin6_family = AF_INET6}; /* the port is where that of IPv4 is */
+	struct sockaddr_in6 six = {.sin6_family = AF_INET6}; /* the port is at the same place as in IPv4's */
 	struct sockaddr_in four = {.sin_family = AF_INET};
 	socklen_t bytes = sizeof(six);
 	int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), error = 0;
 
-	/* Both families in one; IPv4 alone where the kernel has no other. */
+	/* Both families in one socket; IPv4 only where the kernel has no IPv6. */
 	if (fd >= 0 && (setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &(int){0}, sizeof(int)) < 0 ||
 	                bind(fd, (const struct sockaddr *)&six, sizeof(six)) < 0)) {
 		close(fd);
@@ -131,7 +131,7 @@ static void rendezvous_drop(struct rendezvous_pending *p, unsigned *refused)
 	++*refused;
 }
 
-/* A new connection takes a free place, or that of the one which has waited longest. */
+/* A new connection takes a free place, or the place of the one that has waited longest. */
 static void rendezvous_nonce(int fd, struct rendezvous_pending pending[RENDEZVOUS_PENDING], unsigned *refused)
 {
 	struct rendezvous_pending *p = &pending[0];
@@ -147,9 +147,9 @@ static void rendezvous_nonce(int fd, struct rendezvous_pending pending[RENDEZVOU
 		rendezvous_drop(p, refused);
 }
 
-/* What came from @p; true when it is agent claim.rank, and knows that we are the launcher. */
-static bool rendezvous_receive(struct rendezvous_pending *p, const uint8_t *secret, unsigned nodes, const int *connection,
-                      unsigned *refused)
+/* Receive from @p; true when it is agent claim.rank and the launcher's proof has been sent. */
+static bool rendezvous_receive(struct rendezvous_pending *p, const uint8_t *secret, unsigned nodes,
+                               const int *connection, unsigned *refused)
 {
 	ssize_t n = recv(p->fd, (char *)&p->claim + p->have, sizeof(p->claim) - p->have, 0);
 
@@ -176,7 +176,7 @@ static bool rendezvous_receive(struct rendezvous_pending *p, const uint8_t *secr
 }
 
 static int rendezvous_wait(int listener, const struct rendezvous_pending pending[RENDEZVOUS_PENDING],
-                     struct pollfd poller[RENDEZVOUS_PENDING + 1])
+                           struct pollfd poller[RENDEZVOUS_PENDING + 1])
 {
 	poller[0] = (struct pollfd){listener, POLLIN, 0};
 	for (unsigned i = 0; i < RENDEZVOUS_PENDING; i++)
@@ -185,7 +185,7 @@ static int rendezvous_wait(int listener, const struct rendezvous_pending pending
 }
 
 int rendezvous_accept(int listener, const uint8_t secret[TW_NET_SECRET_BYTES], unsigned nodes, unsigned seconds,
-                int *connection, unsigned *refused)
+                      int *connection, unsigned *refused)
 {
 	static struct rendezvous_pending pending[RENDEZVOUS_PENDING];
 	struct pollfd poller[RENDEZVOUS_PENDING + 1];
@@ -203,7 +203,8 @@ int rendezvous_accept(int listener, const uint8_t secret[TW_NET_SECRET_BYTES], u
 			continue;
 		for (unsigned i = 0; i < RENDEZVOUS_PENDING; i++) {
 			struct rendezvous_pending *p = &pending[i];
-			if (p->fd >= 0 && poller[1 + i].revents && rendezvous_receive(p, secret, nodes, connection, refused)) {
+			if (p->fd >= 0 && poller[1 + i].revents &&
+			    rendezvous_receive(p, secret, nodes, connection, refused)) {
 				connection[p->claim.rank] = p->fd;
 				p->fd = -1;
 				here++;
@@ -270,7 +271,7 @@ static int rendezvous_dial(const char *address, unsigned port)
 	return -error;
 }
 
-/* Prove to each other who we are. */
+/* Prove to each other that both hold the secret. */
 static int rendezvous_introduce(int fd, const uint8_t *secret, unsigned rank)
 {
 	struct rendezvous_claim claim = {.rank = rank};

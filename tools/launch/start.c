@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* start.c - starting agents: here, or on other hosts through a remote shell.
  *
- * The remote shell's standard input and output are the wire.  It runs one command, the path of tweed and two words; all else,
- * the secret and the program's arguments included, goes over the wire.  It has a process group of its own, so that what
- * the terminal sends reaches the launcher alone, which tells the agents. */
+ * The remote shell's standard input and output are the wire.  It runs one command, the path of tweed and two words.
+ * Everything else, including the secret and the program's arguments, is sent over the wire.  It has a process group of
+ * its own, so that the terminal's signals reach only the launcher, which informs the agents. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -20,12 +20,12 @@
 #include "tools/nofile.h"
 
 #define START_WORDS     64
-#define START_AT_ONCE   64 /* remote shells that have not said HELLO */
-#define START_HOST_ONCE 4  /* the same, of one host: sshd refuses more than ten */
+#define START_AT_ONCE   64 /* remote shells that have not sent HANDSHAKE */
+#define START_HOST_ONCE 4  /* the same, per host: sshd refuses more than ten */
 
 /* ---- the remote shell's command -------------------------------------------------------------------------------- */
 
-/* The words of @rsh, in @text, which they point into; room for five more. */
+/* Split @rsh into words, in @text, which they point into; @word has room for five more. */
 static unsigned start_words(const char *rsh, char *text, size_t bytes, char *word[START_WORDS])
 {
 	unsigned n = 0;
@@ -36,7 +36,7 @@ static unsigned start_words(const char *rsh, char *text, size_t bytes, char *wor
 	return n;
 }
 
-/* Our own path, as it is called on the hosts. */
+/* The path of this command on the hosts. */
 static void start_own_path(const struct tw_config *config, char *path, size_t bytes)
 {
 	const char *given = config->remote_tweed;
@@ -45,7 +45,7 @@ static void start_own_path(const struct tw_config *config, char *path, size_t by
 	path[n < 0 ? 0 : TW_MIN((size_t)n, bytes - 1)] = '\0';
 }
 
-/* @text for the remote host's shell, in single quotes. */
+/* Quote @text for the remote host's shell, in single quotes. */
 static void start_quote(const char *text, char *out, size_t bytes)
 {
 	size_t n = 0;
@@ -126,7 +126,7 @@ static void start_exec_here(const struct launch *l, unsigned i, int sock)
 	_exit(127);
 }
 
-/* The agent of node @i is there: a resource manager has started it. */
+/* Use the agent of node @i, which a resource manager has started. */
 static int start_connected(struct launch *l, unsigned i)
 {
 	int fd = l->job->connection[i], status = wire_open(&l->node[i].wire, fd, fd);
@@ -170,7 +170,7 @@ static int start_agent(struct launch *l, unsigned i)
 	return -error;
 }
 
-/* May the remote shell of @i be started, with those that are under way?  Node 0's answers first. */
+/* May the remote shell of @i be started, besides those that have not answered yet?  Node 0's must answer first. */
 static bool start_may(const struct launch *l, unsigned i)
 {
 	unsigned all = 0, same = 0;
@@ -248,7 +248,7 @@ int start_wait(struct launch_node *n)
 	int status = 0;
 	pid_t got = 0;
 
-	/* A remote shell may have closed its output and go on; an agent does not. */
+	/* A remote shell may close its output and continue; an agent does not. */
 	for (unsigned round = 0; n->child && n->host && round < 100; round++) {
 		got = waitpid(n->child, &status, WNOHANG);
 		if (got != 0)
@@ -276,7 +276,7 @@ void start_failed(struct launch *l, unsigned i, int status)
 		tool_say("host %s cannot run '%s'; install tweed there in the same place, or name its path with "
 		         "--remote-tweed",
 		         n->host, path);
-	else if (code != TOOL_USAGE) /* else it has said why */
+	else if (code != TOOL_USAGE) /* otherwise it has printed why */
 		tool_say("host %s cannot be reached: '%s' %s %d; mend what it says, or try '%s %s true'", n->host,
 		         l->job->config.rsh, code >= 0 ? "ended with status" : "was killed by signal",
 		         code >= 0 ? code : WTERMSIG(status), l->job->config.rsh, n->host);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* forward.c - the launcher's side of output and input.
+/* stdio.c - the launcher's side of output and input.
  *
- * An agent may have WIRE_WINDOW bytes of output under way, and gets credit for what drain.c has written: so the launcher
- * holds at most that much of each node, reads its wires always, and no other message waits for a pager.  Input
- * goes to node 0's agent in the same way. */
+ * An agent may have WIRE_WINDOW bytes of output in flight, and gets credit for what output_writer.c has written.  So
+ * the launcher holds at most that much of each node and always reads its wires: no other message waits for a pager.
+ * Input is sent to node 0's agent in the same way. */
 #include <errno.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -12,17 +12,17 @@
 #include "tools/launch/output_writer.h"
 #include "tools/launch/launch.h"
 
-#define STDIO_CREDIT (WIRE_WINDOW / 4) /* is worth a message */
+#define STDIO_CREDIT (WIRE_WINDOW / 4) /* the smallest credit that is sent */
 
 int stdio_start(struct launch *l)
 {
-	l->drain = -1;
+	l->output_event = -1;
 	l->output = l->job->hosts.host || l->job->config.tag;
 	l->input = l->job->hosts.host;
 	l->window = WIRE_WINDOW;
-	if (l->output && (l->drain = writer_start()) < 0) {
-		tool_say("cannot prepare to pass output on: %s", strerror(-l->drain));
-		return l->drain;
+	if (l->output && (l->output_event = writer_start()) < 0) {
+		tool_say("cannot prepare to pass output on: %s", strerror(-l->output_event));
+		return l->output_event;
 	}
 	return 0;
 }
@@ -42,7 +42,7 @@ static void stdio_written(struct launch *l)
 {
 	eventfd_t value;
 
-	eventfd_read(l->drain, &value);
+	eventfd_read(l->output_event, &value);
 	for (unsigned i = 0; i < l->nodes; i++) {
 		struct launch_node *n = &l->node[i];
 		uint32_t credit;
@@ -59,7 +59,7 @@ static void stdio_written(struct launch *l)
 			launch_send(l, i, WIRE_DEAF, &stream, sizeof(stream));
 }
 
-/* A terminal is read by its foreground process group alone; the others would be stopped. */
+/* Only the foreground process group may read a terminal; others would be stopped. */
 static bool stdio_may_read(void)
 {
 	pid_t group = tcgetpgrp(STDIN_FILENO);
@@ -70,7 +70,7 @@ void stdio_events(const struct launch *l, struct pollfd poller[2])
 {
 	bool read = l->input && l->going && l->window && stdio_may_read();
 
-	poller[0] = (struct pollfd){l->drain, POLLIN, 0};
+	poller[0] = (struct pollfd){l->output_event, POLLIN, 0};
 	poller[1] = (struct pollfd){read ? STDIN_FILENO : -1, POLLIN, 0};
 }
 
@@ -86,7 +86,7 @@ void stdio_act(struct launch *l, const struct pollfd poller[2])
 	if (n < 0 && (errno == EINTR || errno == EAGAIN))
 		return;
 	if (n <= 0)
-		l->input = false; /* its end */
+		l->input = false; /* end of input */
 	else
 		l->window -= (size_t)n;
 	launch_send(l, 0, WIRE_INPUT, text, n > 0 ? (size_t)n : 0);

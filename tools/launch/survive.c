@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* survive.c - the launcher of a job that survives its processors and nodes (TWEED_SURVIVE).
+/* survive.c - the launcher of a job that survives deaths of its processors and nodes (TWEED_SURVIVE).
  *
- * A death is told in two steps.  First every node's agent shuts the dead out of its memory; when all have answered, all are told
- * that it is dead, and what it used may be used again.  All agents are told of all deaths in one order, so that the number of its
- * answers says how far an agent is, and one that dies on the way is waited for no more.
+ * A death is announced in two steps.  First every node's agent shuts the dead processors out of its memory (SHUT).
+ * When all agents have answered, all are informed of the death (DEAD), and what the dead processors used may be reused.
+ * All agents receive all deaths in one order.  So the number of an agent's answers is its progress, and an agent that
+ * dies meanwhile is not waited for any more.
  *
- * Node 0 has what all need, such as the roots and the epoch: it is not survived. */
+ * Node 0 holds words that all nodes need, such as the roots and the epoch: its loss is not survived. */
 #include "tools/launch/launch.h"
 
-/* Tell what all that live have shut out. */
+/* Send DEAD for deaths that all living agents have shut out. */
 static void survive_send(struct launch *l)
 {
 	unsigned done = l->deaths;
@@ -16,12 +17,12 @@ static void survive_send(struct launch *l)
 	for (unsigned i = 0; i < l->nodes; i++)
 		if (!l->node[i].lost)
 			done = TW_MIN(done, l->node[i].shut);
-	for (; l->told < done; l->told++)
+	for (; l->dead_sent < done; l->dead_sent++)
 		for (unsigned i = 0; i < l->nodes; i++)
-			launch_send(l, i, WIRE_DEAD, &l->death[l->told], sizeof(l->death[0]));
+			launch_send(l, i, WIRE_DEAD, &l->death[l->dead_sent], sizeof(l->death[0]));
 }
 
-/* @count processors have died with it; @status: what the job's would have been. */
+/* Record the death of @who, with @count processors; @status: what the job's would have been. */
 static void survive_add(struct launch *l, uint32_t who, unsigned count, int status)
 {
 	if (l->dead == 0)
@@ -45,7 +46,7 @@ void survive_death(struct launch *l, unsigned node, const struct wire_death *d, 
 	survive_add(l, node * (uint32_t)l->job->config.processors + d->processor, 1, status);
 }
 
-/* May a node be lost at all? */
+/* Can the job survive the loss of a node? */
 static bool survive_nodes(const struct launch *l)
 {
 	const struct tw_transport *transport = tw_transport_find(l->job->config.transport);
@@ -73,7 +74,7 @@ bool survive_lost(struct launch *l, unsigned node, int status)
 	if (!survive_may(l, node))
 		return false;
 	if (!n->host && !l->job->connection)
-		tool_kill_orphans(); /* of an emulated node's agent, whose processors are ours now */
+		tool_kill_orphans(); /* of an emulated node's agent: the launcher has adopted its processors */
 	n->lost = true;
 	l->living--;
 	l->exited -= n->exited;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* waits.c - the launcher's part of finding that all processors wait for each other.
+/* waits.c - the launcher's part of detecting that all processors wait for each other.
  *
  * Each node's BEAT says whether all of its processors wait for calls of others, and how many waits they have begun.
- * When that was so at all nodes for the time of TWEED_WATCH, and no node began another wait, the launcher asks.  An
- * agent answers after its processors have looked again since the question.  If all wait and have begun as many waits as
- * before, then all were in these waits when the question went out: nobody was there to end one, and what was on its way
- * before has had all that time to arrive (tests/models/stuck.pml).
+ * When that was so at all nodes for the time of TWEED_WATCH, and no node began another wait, the launcher asks for the
+ * waits (WAITS).  An agent answers after its processors have polled again since the question.  If all still wait and
+ * have begun as many waits as before, then all were in these waits when the question was sent: no processor was able to
+ * end one, and anything sent before had all that time to arrive (tests/models/stuck.pml).
  *
- * Reading input, sleeping, and waits with a time-out are no such waits. */
+ * Reading input, sleeping, and waits with a time-out do not count as such waits. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -36,11 +36,11 @@ void waits_beat(struct launch *l, unsigned i, const struct wire_beat *beat)
 	if (!watch || l->asked || l->ending || l->job->config.survive)
 		return;
 	for (unsigned k = 0; k < l->nodes; k++)
-		if (l->node[k].same <= long_enough || l->node[k].owes)
+		if (l->node[k].same <= long_enough || l->node[k].waits_asked)
 			return;
 	l->asked = true;
 	for (unsigned k = 0; k < l->nodes; k++) {
-		l->node[k].owes = true;
+		l->node[k].waits_asked = true;
 		launch_send(l, k, WIRE_WAITS, NULL, 0);
 	}
 }
@@ -74,7 +74,7 @@ static bool waits_equal(const struct wire_wait *a, const struct wire_wait *b)
 	return a->call == b->call && a->object == b->object && a->value == b->value;
 }
 
-/* Those that wait for the same as @first, which is the first of them. */
+/* Add the processors that wait for the same as @first, the first of them. */
 static void waits_add_group(struct waits_text *t, const struct launch *l, unsigned first)
 {
 	unsigned locals = (unsigned)l->job->config.processors, count = 0;
@@ -118,14 +118,14 @@ void waits_answered(struct launch *l, unsigned i, const struct wire_waits *waits
 {
 	struct launch_node *n = &l->node[i];
 
-	n->owes = false;
+	n->waits_asked = false;
 	n->waits = *waits;
 	if (!waits->all || waits->begun != n->begun)
 		waits_begin(l);
 	if (!l->asked || l->ending)
 		return;
 	for (unsigned k = 0; k < l->nodes; k++)
-		if (l->node[k].owes)
+		if (l->node[k].waits_asked)
 			return;
 	waits_send(l);
 }

@@ -18,8 +18,8 @@ struct hosts_reader {
 	size_t error_bytes;
 };
 
-/* What a name may consist of: letters and digits of a host, user or, with colons, address; nothing that a shell minds or an
- * option begins with. */
+/* Are the characters of a name valid?  Letters and digits of a host, user or, with colons, address; no character that a
+ * shell interprets or that begins an option. */
 static bool hosts_name(const char *text, size_t len, bool address)
 {
 	const char *others = address ? ":.%" : "._@%-";
@@ -30,7 +30,7 @@ static bool hosts_name(const char *text, size_t len, bool address)
 	return len > 0 && len < sizeof(((struct tool_host *)0)->name) && text[0] != '-';
 }
 
-/* HOST or HOST:NODES, an address of the new kind in brackets. */
+/* HOST or HOST:NODES; an IPv6 address in brackets. */
 static int hosts_add(struct hosts_reader *r, const char *text, size_t len)
 {
 	const char *bracket = text[0] == '[' ? memchr(text, ']', len) : NULL;
@@ -49,7 +49,7 @@ static int hosts_add(struct hosts_reader *r, const char *text, size_t len)
 			return -EINVAL;
 		}
 	}
-	/* The remote shell wants an address without its brackets. */
+	/* The remote shell expects an address without its brackets. */
 	bool address = bracket && name == skip + 1;
 	if (!hosts_name(text + address, name - 2 * address, address)) {
 		snprintf(r->error, r->error_bytes, "%s has '%.*s', which is no host; write HOST or HOST:NODES", r->from,
@@ -74,7 +74,7 @@ static int hosts_add(struct hosts_reader *r, const char *text, size_t len)
 	return 0;
 }
 
-/* The entries of @text, which are separated by any of @between. */
+/* The entries of @text, separated by characters of @between. */
 static int hosts_list(struct hosts_reader *r, const char *text, const char *between)
 {
 	int status = 0;
@@ -87,7 +87,8 @@ static int hosts_list(struct hosts_reader *r, const char *text, const char *betw
 	return status;
 }
 
-/* The whole of @path, which ends, as text; NULL, with a sentence in the reader's error: it cannot be read, or is no such file. */
+/* The contents of the finite file @path as text; NULL, with a sentence in the reader's error, if it cannot be read or
+ * is no such file. */
 static char *hosts_text(struct hosts_reader *r, const char *path)
 {
 	FILE *f = fopen(path, "re");
@@ -106,7 +107,7 @@ static char *hosts_text(struct hosts_reader *r, const char *path)
 	}
 	for (size_t i = 0; text && i < bytes; i++)
 		if (!text[i])
-			text[i] = '\1'; /* of no name */
+			text[i] = '\1'; /* a character of no name */
 	if (text)
 		text[bytes] = '\0';
 	if (f)

@@ -15,9 +15,10 @@ struct tool_hosts {
 	unsigned count, nodes;  /* nodes: of all hosts */
 };
 
-/* hosts_read - config's hosts or hostfile.  0, or -errno with a sentence in @error; then nothing is to be freed. */
+/* hosts_read - read config's hosts or hostfile.  0, or -errno with a sentence in @error; then nothing needs to be
+ * freed. */
 int hosts_read(const struct tw_config *config, struct tool_hosts *hosts, char *error, size_t error_bytes);
-/* hosts_of - the host of @node, nodes being given out in the list's order. */
+/* hosts_of - the host of @node; nodes are assigned in the list's order. */
 const struct tool_host *hosts_of(const struct tool_hosts *hosts, unsigned node);
 void hosts_free(struct tool_hosts *hosts);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* oshrun.c - `tweed oshrun`: as `tweed run`, in the words of OpenSHMEM. */
+/* oshrun.c - `tweed oshrun`: `tweed run` with OpenSHMEM's terms. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +43,8 @@ static int osh_number(const char *name, const char *text, unsigned long *number)
 	return 2;
 }
 
-/* An option that tweed run has not, or has otherwise.  Returns how many arguments it took, or -EINVAL, printed. */
+/* An option that `tweed run` does not have, or has otherwise.  Returns how many arguments it took, or -EINVAL,
+ * printed. */
 static int osh_option(struct tool_job *job, char **argv)
 {
 	if (strcmp(argv[0], "-n") == 0 || strcmp(argv[0], "-np") == 0)
@@ -59,7 +60,7 @@ static int osh_option(struct tool_job *job, char **argv)
 	return run_variable(job, argv[1]) < 0 ? -EINVAL : 2;
 }
 
-/* The shape: PEs of a node are its processors. */
+/* The shape: the PEs of a node are its processors. */
 static int osh_shape(struct tool_job *job)
 {
 	char error[1024], number[24];
@@ -116,7 +117,7 @@ static int osh_segment(struct tool_job *job)
 	return 0;
 }
 
-/* Only programs that call tw_init as well use shared memory: where all of it is resident, there is little unless they ask. */
+/* Only programs that also call tw_init use shared memory.  Where all of it is resident, the default is small. */
 static void osh_memory(struct tool_job *job)
 {
 	const struct tw_transport *transport = tw_transport_find(job->config.transport);

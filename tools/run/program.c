@@ -20,9 +20,9 @@
 /* Kinds of notes: texts NAME=VALUE, each ended by a zero. */
 enum program_note { NOTE_SETTINGS = 1, NOTE_LARGE };
 
-#define PROGRAM_LARGE ((size_t)128 << 20) /* of writable memory: from here on NOTE_LARGE holds, too */
+#define PROGRAM_LARGE ((size_t)128 << 20) /* writable memory; from this size on, NOTE_LARGE applies, too */
 
-/* An executable, mapped; no parts: it is none. */
+/* A mapped executable; without parts: it is none. */
 struct program {
 	char *at;
 	size_t bytes;
@@ -80,7 +80,7 @@ size_t program_data(const char *path)
 	return bytes;
 }
 
-/* Our note of that kind among those of a part; NULL: it is not there. */
+/* Tweed's note of that kind in a part; NULL: there is none. */
 static const char *note_of(const struct program *f, const Elf64_Phdr *part, enum program_note kind, size_t *bytes)
 {
 	size_t align = part->p_align == 8 ? 8 : 4, at = part->p_offset, end = at + part->p_filesz;
@@ -103,7 +103,8 @@ static const char *note_of(const struct program *f, const Elf64_Phdr *part, enum
 	return NULL;
 }
 
-/* Does this go together?  Homes that move are asked for at faults, acquires and releases, page by page: not across a network. */
+/* Are the settings compatible?  Migrating homes cause requests at faults, acquires and releases, page by page: not over
+ * a network. */
 static bool settings_go(const struct tw_config *config)
 {
 	const struct tw_protocol *protocol = tw_protocol_find(config->protocol);
@@ -114,7 +115,7 @@ static bool settings_go(const struct tw_config *config)
 	       (!(protocol->flags & TW_PROTOCOL_HOMES_MOVE) || (transport->caps & TW_NET_ONE_HOST));
 }
 
-/* One NAME=VALUE, which is taken over if it is @wanted.  Texts, which name files and commands, are the user's alone. */
+/* Handle one NAME=VALUE: applied if @wanted.  Settings that name files or commands are left to the user. */
 static int settings_set(const char *path, const char *text, bool wanted, struct tw_config *config,
                         enum tw_origin *origins)
 {
@@ -141,7 +142,7 @@ static int settings_set(const char *path, const char *text, bool wanted, struct 
 	return 0;
 }
 
-/* Take over what the note of that kind says. */
+/* Apply the note of that kind. */
 static int settings_take(const char *path, const struct program *f, enum program_note kind, struct tw_config *config,
                          enum tw_origin *origins)
 {
@@ -174,9 +175,10 @@ int program_settings(const char *path, struct tw_config *config, enum tw_origin 
 	return status;
 }
 
-/* ---- programs that are not ours ----------------------------------------------------------------------------------- */
+/* ---- programs that were not built for Tweed
+ * ------------------------------------------------------------------------- */
 
-/* The text at the dynamic section's string table: names of the libraries that are needed, and of symbols, each between zeroes. */
+/* The string table of the dynamic section: names of needed libraries, and of symbols, each between zeroes. */
 static const char *program_names(const struct program *f, size_t *bytes)
 {
 	const Elf64_Dyn *entry = NULL, *end = NULL;
@@ -206,7 +208,7 @@ static const char *program_names(const struct program *f, size_t *bytes)
 	return "";
 }
 
-/* Is there a name that begins so? */
+/* Is there a name with this prefix? */
 static bool program_has(const char *names, size_t bytes, const char *name)
 {
 	char text[64];
@@ -215,7 +217,8 @@ static bool program_has(const char *names, size_t bytes, const char *name)
 	return bytes && memmem(names, bytes, text, (size_t)n);
 }
 
-/* What others' libraries, or functions, say of a program; the first that it has counts.  Its command has room for c or c++. */
+/* What libraries, or functions, of other systems show about a program; the first match counts.  The command has room
+ * for c or c++. */
 static const struct program_other {
 	const char *name, *is, *mend;
 } program_others[] = {
@@ -235,7 +238,7 @@ void program_warn(const char *path, unsigned times)
 	size_t bytes;
 	const char *names = program_names(&f, &bytes);
 	const char *compiler = program_has(names, bytes, "libstdc++.") ? "c++" : "cc";
-	/* Ours knows how it is told of its job; but its arguments may have asked for nothing that needs one. */
+	/* A program of Tweed's contains this text; its arguments may have asked for nothing that needs a job. */
 	bool ours = f.parts && memmem(f.at, f.bytes, "TWEED_BOOT", sizeof("TWEED_BOOT"));
 
 	for (size_t i = 0; !ours && i < sizeof(program_others) / sizeof(*program_others); i++) {

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* program.h - what a program's file says of itself. */
+/* program.h - information in a program's file. */
 #ifndef TW_TOOLS_RUN_PROGRAM_H
 #define TW_TOOLS_RUN_PROGRAM_H
 
 #include "core/job/settings.h"
 
-/* program_data - writable memory of the executable @path; 0 when it is none. */
+/* program_data - the size of writable memory of the executable @path; 0 when it is none. */
 size_t program_data(const char *path);
 
-/* program_settings - take over the settings that suit the program @path, which its notes name (runtime/openmp/defaults.S; one of them is for programs
- * with 128 MiB of writable memory and more): those whose origin is the default.  One that does not go with what the others are is left out.  Returns 0; or -EINVAL, printed, when the note is
- * wrong.  A file without one, also one that is no executable, has nothing to say. */
+/* program_settings - apply the settings that the notes of the program @path name (runtime/openmp/defaults.S; one of the
+ * notes is for programs with at least 128 MiB of writable memory), to settings whose origin is the default.  A setting
+ * that is incompatible with the others is skipped.  Returns 0; or -EINVAL, printed, when a note is not valid.  A file
+ * without notes, or that is no executable, changes nothing. */
 int program_settings(const char *path, struct tw_config *config, enum tw_origin *origins);
 
-/* program_warn - @path was run @times, and no processor has joined the job: if it is a program whose threads or processes were meant to share
- * something, say so, and by which command it is built for us. */
+/* program_warn - @path was run @times, and no processor has joined the job.  If it is a program whose threads or
+ * processes were meant to share memory or data, print that, and the command that builds it for Tweed. */
 void program_warn(const char *path, unsigned times);
 
 #endif

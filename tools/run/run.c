@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* run.c - `tweed run`: everything is checked before anything is started. */
+/* run.c - `tweed run`: checks everything before it starts anything. */
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -21,8 +21,8 @@
 #include "tweed/driver/protocol.h"
 #include "tweed/driver/transport.h"
 
-/* What a host holds of emulated nodes.  A processor has about 2 MiB of its own, and page tables for its view of each node: measured with
- * `counter`. */
+/* Limits of emulated nodes on a host.  A processor needs about 2 MiB of its own, including page tables for its view of
+ * each node. */
 #define RUN_CORE_PROCESSORS 256
 #define RUN_PROCESSOR_BYTES ((uint64_t)2 << 20)
 #define RUN_VIEW_BYTES      ((uint64_t)24 << 10)
@@ -119,7 +119,8 @@ int run_variable(struct tool_job *job, const char *text)
 	return -EINVAL;
 }
 
-/* One option at argv[0], perhaps with its value at argv[1].  Returns how many arguments it took, or -EINVAL, printed. */
+/* Handle one option at argv[0], perhaps with its value at argv[1].  Returns how many arguments it took, or -EINVAL,
+ * printed. */
 static int run_option(struct tool_job *job, char **argv)
 {
 	const char *arg = argv[0], *value = NULL;
@@ -226,7 +227,7 @@ int tool_resolve(struct tw_config *config)
 		         fault->name);
 		return -ENOTSUP;
 	}
-	/* auto becomes what is used, where the protocol shoots. */
+	/* auto is replaced by the mechanism that is used, if the protocol has shootdowns. */
 	if (strcmp(shootdown, "auto") == 0 && (protocol->flags & TW_PROTOCOL_SHOOTDOWN))
 		shootdown = remote ? "protect" : "polled";
 	snprintf(config->fault, sizeof(config->fault), "%s", fault->name);
@@ -235,7 +236,7 @@ int tool_resolve(struct tw_config *config)
 	return 0;
 }
 
-/* What is used is decided by each agent for its host; here it is known before, or not at all. */
+/* Each agent selects the drivers for its host.  On this host they are known now; on others they are not. */
 static int run_check_drivers(struct tool_job *job)
 {
 	struct tw_config config = job->config;
@@ -274,7 +275,7 @@ static int run_check_hosts(struct tool_job *job, char *error, size_t error_bytes
 	return 0;
 }
 
-/* Which file it is, and which settings suit it. */
+/* Find the program's file, and apply its settings. */
 static int run_program(struct tool_job *job)
 {
 	if (!job->argv[0]) {
@@ -297,7 +298,7 @@ static int run_check(struct tool_job *job)
 	return run_check_drivers(job);
 }
 
-/* To a one-level protocol every processor is a node, of which some share a host. */
+/* For a one-level protocol every processor is a node; some nodes share a host. */
 static void run_levels(struct tw_config *config)
 {
 	const struct tw_protocol *protocol = tw_protocol_find(config->protocol);
@@ -309,7 +310,7 @@ static void run_levels(struct tw_config *config)
 	config->processors = 1;
 }
 
-/* A protocol that is only for measurements must not pass for a real one. */
+/* A protocol that is only for measurements must be recognizable. */
 static void run_warn(const struct tool_job *job)
 {
 	const struct tw_protocol *protocol = tw_protocol_find(job->config.protocol);
@@ -321,7 +322,7 @@ static void run_warn(const struct tool_job *job)
 		    protocol->name);
 }
 
-/* Texts that are read only by who uses them, later and on each node: a mistake in them is one here, also where nobody does. */
+/* Texts that are used later, on each node: mistakes in them are reported here, even if the text is not used. */
 static int run_check_texts(const struct tw_config *config)
 {
 	const struct tw_net_config net = {.nodes = (unsigned)config->nodes};
@@ -336,7 +337,7 @@ static int run_check_texts(const struct tw_config *config)
 	return status ? status : sim_event_read(&net, "TWEED_SIM_STALL", config->sim_stall, true, &event);
 }
 
-/* Memory that can be had without swapping; 0: not known. */
+/* Memory available without swapping; 0: unknown. */
 static uint64_t run_memory(void)
 {
 	FILE *f = fopen("/proc/meminfo", "re");
@@ -351,7 +352,7 @@ static uint64_t run_memory(void)
 	return kib << 10;
 }
 
-/* Emulated nodes: does this host hold so many processes? */
+/* Can this host run so many processes of emulated nodes? */
 static int run_check_processes(const struct tool_job *job)
 {
 	const struct tw_config *c = &job->config;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* run.h - what the commands that start a job have in common. */
+/* run.h - shared by the commands that start a job. */
 #ifndef TW_TOOLS_RUN_RUN_H
 #define TW_TOOLS_RUN_RUN_H
 
@@ -8,17 +8,20 @@
 /* run_find - the setting of the option @name, of @len bytes, or NULL. */
 const struct tw_setting *run_find(const char *name, size_t len);
 
-/* run_set - as an option would.  Returns 0 or -EINVAL, printed. */
+/* run_set - apply @value as an option would.  Returns 0 or -EINVAL, printed. */
 int run_set(struct tool_job *job, const struct tw_setting *s, const char *value);
 
-/* run_variable - NAME[=VALUE], an entry for the processors' environment; a name alone takes our value.  Returns 0 or -EINVAL, printed. */
+/* run_variable - add NAME[=VALUE] to the processors' environment; a name alone takes this process's value.  Returns 0
+ * or -EINVAL, printed. */
 int run_variable(struct tool_job *job, const char *text);
 
-/* run_find_program - the file of @program, as the shell would find it; NULL, printed, when there is none.  The caller frees it. */
+/* run_find_program - the file of @program, as the shell would find it; NULL, printed, when there is none.  The caller
+ * frees it. */
 char *run_find_program(const char *program);
 
-/* run_options - take the options at argv[1] and after it.  @own, which may be NULL, is asked first: it returns how many arguments it took,
- * 0 for an option that is not its own, or -EINVAL, printed.  Returns where the program is, or -EINVAL, printed; 0: help was asked for. */
+/* run_options - handle the options from argv[1] on.  @own, which may be NULL, is asked first: it returns how many
+ * arguments it took, 0 for an option that is not its own, or -EINVAL, printed.  Returns the index of the program, or
+ * -EINVAL, printed; 0: help was requested. */
 int run_options(struct tool_job *job, int argc, char **argv, void (*usage)(void),
                 int (*own)(struct tool_job *job, char **argv));
 

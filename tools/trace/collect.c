@@ -14,7 +14,7 @@
 #include "tools/wire/handshake.h"
 
 #define TRACE_MAGIC  "TWTRACE1"
-#define TRACE_ROUNDS 8u /* of estimates of a clock */
+#define TRACE_ROUNDS 8u /* of measurements of a clock's offset */
 
 /* A section of the file: this, then @bytes, a multiple of 8. */
 struct trace_section {
@@ -41,13 +41,12 @@ void trace_begin(struct trace_source *s, const struct tw_config *config, const s
 		s->end[ring] = atomic_load(&trace_ring(s, ring)->written);
 }
 
-/* The next piece of a ring; one without events has one, too. */
+/* Send the next piece of a ring; an empty ring has one, too. */
 static void trace_send(struct trace_source *s, struct wire *wire)
 {
 	static struct wire_trace piece;
 	const struct tw_trace_ring *ring = trace_ring(s, s->ring);
-	/* Not the oldest slots: a service that is not stopped writes over them, and a processor that was killed may
-	 * have. */
+	/* Not the oldest slots: a running service, or a processor that was killed, may have overwritten them. */
 	uint64_t end = s->end[s->ring], most = TW_MIN(end, ring->slots - ring->slots / 64);
 	uint64_t done = (uint64_t)s->round * WIRE_EVENTS_MOST;
 
@@ -65,7 +64,7 @@ static void trace_send(struct trace_source *s, struct wire *wire)
 	          NULL, 0);
 }
 
-/* All rings in turn, the newest events of each first: time may be short. */
+/* All rings in turn, the newest events of each first, because time may be short. */
 static void trace_next(struct trace_source *s)
 {
 	if (++s->ring < s->count)
@@ -106,18 +105,18 @@ void trace_clock_answer(struct trace_file *t, unsigned node, const struct wire_c
 
 /* Nodes of one kernel have one clock: the best estimate of them all. */
 static json_t *trace_clock_json(const struct trace_file *t, unsigned nodes, unsigned node,
-                                const struct wire_handshake *const *hello)
+                                const struct wire_handshake *const *handshake)
 {
 	const struct trace_clock *measured = &t->clock[node], *best = measured;
 	struct trace_clock ours = {0};
 
 	for (unsigned i = 0; i < nodes; i++)
-		if (t->clock[i].asked && strcmp(hello[i]->boot, hello[node]->boot) == 0 &&
+		if (t->clock[i].asked && strcmp(handshake[i]->boot, handshake[node]->boot) == 0 &&
 		    t->clock[i].error_ns < best->error_ns)
 			best = &t->clock[i];
-	if (handshake_is_here(hello[node]))
+	if (handshake_is_here(handshake[node]))
 		best = &ours;
-	json_t *o = json_pack("{s:o, s:I, s:I}", "host", tool_json_text(hello[node]->host), "offset_ns",
+	json_t *o = json_pack("{s:o, s:I, s:I}", "host", tool_json_text(handshake[node]->host), "offset_ns",
 	                      best->offset_ns, "error_ns", best->error_ns);
 	if (measured->asked)
 		json_object_update_new(o, json_pack("{s:I, s:I}", "estimate_ns", measured->offset_ns,
@@ -144,7 +143,7 @@ static void trace_write(struct trace_file *t, const void *bytes, size_t count)
 	file_put(&t->file, bytes, count);
 }
 
-/* Text of a multiple of 8 bytes; takes @o over. */
+/* Write text, padded to a multiple of 8 bytes; frees @o. */
 static void trace_write_json(struct trace_file *t, uint32_t type, json_t *o)
 {
 	char *text = json_dumps(o, JSON_COMPACT);
@@ -261,7 +260,7 @@ static void trace_variable(void *globals, const char *name, uintptr_t address, s
 	                      json_pack("[I, I, o]", (json_int_t)address, (json_int_t)bytes, tool_json_text(name)));
 }
 
-/* The program's variables that are shared. */
+/* The program's shared variables. */
 static json_t *trace_globals(const struct trace_file *t, const struct tool_job *job)
 {
 	json_t *globals = json_array();
@@ -271,7 +270,7 @@ static json_t *trace_globals(const struct trace_file *t, const struct tool_job *
 	return globals;
 }
 
-int trace_end(struct trace_file *t, const struct tool_job *job, const struct wire_handshake *const *hello)
+int trace_end(struct trace_file *t, const struct tool_job *job, const struct wire_handshake *const *handshake)
 {
 	json_t *clocks = json_array();
 	unsigned nodes = (unsigned)job->config.nodes;
@@ -281,7 +280,7 @@ int trace_end(struct trace_file *t, const struct tool_job *job, const struct wir
 		return t->failed ? -EIO : 0;
 	}
 	for (unsigned i = 0; i < nodes; i++)
-		json_array_append_new(clocks, trace_clock_json(t, nodes, i, hello));
+		json_array_append_new(clocks, trace_clock_json(t, nodes, i, handshake));
 	trace_write_json(t, TRACE_TAIL,
 	                 json_pack("{s:i, s:o, s:o, s:o}", "status", job->status, "clocks", clocks, "symbols",
 	                           trace_symbols(t, job), "globals", trace_globals(t, job)));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* trace.h - what the processors have recorded becomes one file (doc/guide/tracing.md): an agent sends its node's rings in
- * pieces, the launcher writes each piece as it comes. */
+/* collect.h - collects the processors' records in one file (doc/guide/tracing.md): an agent sends its node's rings in
+ * pieces, the launcher writes each piece as it arrives. */
 #ifndef TW_TOOLS_TRACE_COLLECT_H
 #define TW_TOOLS_TRACE_COLLECT_H
 
@@ -13,16 +13,16 @@
 /* ---- the agent --------------------------------------------------------------------------------------------------- */
 
 struct trace_source {
-	char *rings; /* those of the node; NULL: nothing is traced, or all is sent */
+	char *rings; /* the node's rings; NULL: nothing is traced, or all is sent */
 	const struct tw_config *config;
-	size_t bytes;                                           /* of a processor */
-	unsigned count, ring, round;                            /* round: pieces of each that were sent */
+	size_t bytes;                                           /* of one processor */
+	unsigned count, ring, round;                            /* round: pieces sent of each ring */
 	bool more;                                              /* there is another round */
-	uint64_t end[(TW_MAX_PROCESSORS + 1) * TW_TRACE_RINGS]; /* events of each ring, when it began */
+	uint64_t end[(TW_MAX_PROCESSORS + 1) * TW_TRACE_RINGS]; /* events of each ring at the beginning */
 };
 
-/* trace_begin - the processors have ended, or will record no more that matters: what is there now is to be sent.
- * Once. */
+/* trace_begin - start sending what the rings contain now.  The processors have ended, or record nothing of interest any
+ * more.  Called once. */
 void trace_begin(struct trace_source *source, const struct tw_config *config, const struct tw_layout *layout);
 /* trace_pump - send as much as the stream takes.  Returns whether there is more. */
 bool trace_pump(struct trace_source *source, struct wire *wire);
@@ -31,7 +31,8 @@ bool trace_pump(struct trace_source *source, struct wire *wire);
 
 #define TRACE_SITES 4096u /* call sites that get a name; a power of two */
 
-/* What an agent's clock shows more than ours; the best of some estimates, each wrong by half its round trip at most. */
+/* Offset of an agent's clock relative to the launcher's; the best of some estimates, each with an error of at most half
+ * its round trip. */
 struct trace_clock {
 	unsigned asked;
 	int64_t offset_ns;
@@ -41,19 +42,19 @@ struct trace_clock {
 struct trace_file {
 	struct file file;
 	bool begun, failed;
-	uint64_t space; /* where processors have the shared space */
+	uint64_t space;             /* address of the shared space in processors */
 	uint32_t site[TRACE_SITES]; /* hashed; 0: free */
 	struct trace_clock clock[TW_MAX_NODES];
 };
 
 /* trace_check - can the file be written?  0, or -errno with a sentence in @error. */
 int trace_check(const struct tw_config *config, char *error, size_t error_bytes);
-/* trace_clock_asks - shall the clock of @node be asked for (again)?  trace_clock_answer - what it has answered. */
+/* trace_clock_asks - should the clock of @node be asked for (again)?  trace_clock_answer - its answer. */
 bool trace_clock_asks(const struct trace_file *t, unsigned node);
 void trace_clock_answer(struct trace_file *t, unsigned node, const struct wire_clock *answer);
-/* trace_take - a piece of @node's. */
+/* trace_take - a piece from @node. */
 void trace_take(struct trace_file *t, const struct tool_job *job, unsigned node, const struct wire_trace *piece);
-/* trace_end - finish the file, if anything came; @hello: [nodes].  0 or -errno, printed. */
-int trace_end(struct trace_file *t, const struct tool_job *job, const struct wire_handshake *const *hello);
+/* trace_end - finish the file, if any data arrived; @handshake: [nodes].  0 or -errno, printed. */
+int trace_end(struct trace_file *t, const struct tool_job *job, const struct wire_handshake *const *handshake);
 
 #endif

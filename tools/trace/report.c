@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* report.c - the statistics of a finished job: a table on standard error, or JSON in a file.
  *
- * A processor's numbers are those kept by tw_stats_stop(), if it was called, else those at its end.  Sums include the
- * agents, which work for the protocol but run no program: they add to counters and protocol times, not to user. */
+ * A processor's numbers are those saved by tw_stats_stop(), if it was called, else those at its end.  Sums include the
+ * agents, which work for the protocol but run no program: they add to counters and protocol times, not to user time. */
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
@@ -42,7 +42,7 @@ static const char *const time_names[] = {"user",
 #undef X
 };
 
-/* What one processor did, or all of them. */
+/* One processor's numbers, or the sum. */
 struct report_row {
 	uint64_t counter[COUNTERS];
 	double time_s[TIMES];
@@ -79,7 +79,7 @@ static const struct tw_stats *slot(const struct tool_job *job, size_t node, size
 	return job->stats + node * (job->config.processors + 1) + k;
 }
 
-/* The job's verdict: NULL when nobody gave one. */
+/* The job's verdict: NULL without one. */
 static const char *report_verdict(const struct tool_job *job)
 {
 	const char *verdict = NULL;
@@ -94,7 +94,7 @@ static const char *report_verdict(const struct tool_job *job)
 	return verdict;
 }
 
-/* Sum of all slots; the longest processor's total time in @elapsed_s. */
+/* Sum of all slots; in @elapsed_s the maximum of the processors' total times. */
 static struct report_row report_sum(const struct tool_job *job, double *elapsed_s)
 {
 	struct report_row sum = {0};
@@ -205,7 +205,9 @@ static json_t *report_json(const struct tool_job *job)
 	json_object_set_new(o, "protocol", json_string(job->config.protocol));
 	json_object_set_new(o, "transport", json_string(job->config.transport));
 	json_object_set_new(o, "fault", json_string(job->fault));
-	json_object_set_new(o, "shootdown", job->shootdown[0] && strcmp(job->shootdown, "auto") ? json_string(job->shootdown) : json_null());
+	json_object_set_new(o, "shootdown",
+	                    job->shootdown[0] && strcmp(job->shootdown, "auto") ? json_string(job->shootdown)
+	                                                                        : json_null());
 	json_object_set_new(o, "page_size", json_integer((json_int_t)job->config.page_size));
 	json_object_set_new(o, "elapsed", json_real(elapsed_s));
 	json_object_set_new(o, "wall", json_real(job->wall_s));

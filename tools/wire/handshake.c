@@ -32,7 +32,7 @@ static void handshake_boot(char *out, size_t bytes)
 		close(fd);
 }
 
-/* A hash of the set of cpus that we may use; how many there are in @*count. */
+/* A hash of the set of cpus that this process may use; their number in @*count. */
 static uint64_t handshake_cpus(uint32_t *count)
 {
 	static cpu_set_t set[HANDSHAKE_CPUS / CPU_SETSIZE];

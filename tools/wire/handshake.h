@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* hello.h - the first message: who is there, and is it of the same build? */
+/* handshake.h - an agent's first message: its host, and whether it is of the same build. */
 #ifndef TW_TOOLS_WIRE_HANDSHAKE_H
 #define TW_TOOLS_WIRE_HANDSHAKE_H
 
@@ -9,9 +9,9 @@
 const char *handshake_host(void);
 /* handshake_send - the agent's first message. */
 void handshake_send(struct wire *wire);
-/* handshake_is_here - is this agent's kernel ours? */
-bool handshake_is_here(const struct wire_handshake *hello);
+/* handshake_is_here - does this agent run on this process's kernel? */
+bool handshake_is_here(const struct wire_handshake *handshake);
 /* handshake_check - may this agent take part?  0, or -EPROTO with a sentence in @error; @where: "node 1 on host b". */
-int handshake_check(const struct wire_handshake *hello, const char *where, char *error, size_t error_bytes);
+int handshake_check(const struct wire_handshake *handshake, const char *where, char *error, size_t error_bytes);
 
 #endif

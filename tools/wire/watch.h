@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* watch.h - for how long the other side has been silent.
+/* watch.h - how long the other side has been silent.
  *
- * Time counts in ticks of the watcher's own: one that comes late, because the watcher itself was stopped, counts as two at most.  So
- * a job that is stopped as a whole, or a machine that sleeps, loses nobody. */
+ * Time is counted in the watcher's own ticks.  A tick that is late because the watcher itself was stopped counts as two
+ * at most.  So stopping a whole job, or a sleep of the machine, does not make the other side appear lost. */
 #ifndef TW_TOOLS_WIRE_WATCH_H
 #define TW_TOOLS_WIRE_WATCH_H
 
@@ -37,7 +37,8 @@ static inline int watch_ms(const struct watch *w)
 	return now >= then ? 0 : (int)((then - now) / 1000000 + 1);
 }
 
-/* watch_tick - when due, after all that has arrived was heard.  Returns for how long the other side has been silent. */
+/* watch_tick - when due, after all arrived messages have been received.  Returns the time of the other side's
+ * silence. */
 static inline uint64_t watch_tick(struct watch *w)
 {
 	uint64_t now = tw_time_ns();

@@ -22,7 +22,7 @@ struct wire_frame {
 	struct wire_frame *next;
 	size_t bytes, sent;
 	unsigned fds;
-	bool borrowed; /* the sender's own descriptors, in its call */
+	bool callers_fds; /* the descriptors are the caller's, during wire_send */
 	int fd[WIRE_NODES_MOST];
 	char data[];
 };
@@ -50,10 +50,10 @@ int wire_open(struct wire *w, int in, int out)
 	return 0;
 }
 
-/* Its descriptors have gone, or nobody gets them. */
+/* The frame's descriptors have been sent, or never will be. */
 static void wire_let_go(struct wire_frame *f)
 {
-	for (unsigned i = 0; i < f->fds && !f->borrowed; i++)
+	for (unsigned i = 0; i < f->fds && !f->callers_fds; i++)
 		close(f->fd[i]);
 	f->fds = 0;
 }
@@ -90,7 +90,7 @@ void wire_close(struct wire *w)
 
 /* ---- sending --------------------------------------------------------------------------------------------------- */
 
-/* What is left of the frame; its descriptors go with the first byte. */
+/* Write the rest of the frame; its descriptors go with the first byte. */
 static ssize_t wire_write(struct wire *w, struct wire_frame *f)
 {
 	struct iovec io = {f->data + f->sent, f->bytes - f->sent};
@@ -130,12 +130,12 @@ int wire_push(struct wire *w)
 	return 0;
 }
 
-/* A frame that could not go at once has descriptors of its own. */
+/* Duplicate the descriptors of a frame that was not sent at once. */
 static int wire_own_descriptors(struct wire_frame *f)
 {
 	unsigned fds = f->fds;
 
-	f->borrowed = false;
+	f->callers_fds = false;
 	for (f->fds = 0; f->fds < fds; f->fds++) {
 		int fd = fcntl(f->fd[f->fds], F_DUPFD_CLOEXEC, 0);
 		if (fd < 0)
@@ -157,7 +157,7 @@ int wire_send(struct wire *w, enum wire_type type, const void *body, size_t byte
 	if (bytes)
 		memcpy(f->data + WIRE_HEAD, body, bytes);
 	f->fds = fds;
-	f->borrowed = true;
+	f->callers_fds = true;
 	if (fds)
 		memcpy(f->fd, fd, fds * sizeof(*fd));
 	if (w->first)
@@ -223,7 +223,7 @@ static bool wire_waits_fit(const struct wire_waits *w)
 	return w->all <= 1;
 }
 
-/* May a message of this type have so many bytes? */
+/* May a message of this type have this size? */
 static bool wire_size_fits(uint32_t type, uint32_t bytes)
 {
 	static const struct wire_msg *m;
@@ -277,7 +277,7 @@ static bool wire_size_fits(uint32_t type, uint32_t bytes)
 	}
 }
 
-/* Does the whole message make sense? */
+/* Is the whole message valid? */
 static bool wire_well_formed(const struct wire_msg *m)
 {
 	const struct wire_handshake *h = &m->hello;
@@ -340,7 +340,7 @@ static void wire_take_descriptors(struct wire *w, struct msghdr *m)
 	}
 }
 
-/* Up to @bytes, which do not reach into the next frame: descriptors then belong to this one. */
+/* Read at most @bytes, which end within this frame, so that descriptors received belong to it. */
 static ssize_t wire_read(struct wire *w, void *to, size_t bytes)
 {
 	union wire_control control;
@@ -359,7 +359,7 @@ static ssize_t wire_read(struct wire *w, void *to, size_t bytes)
 	return -1;
 }
 
-/* Receive until the frame has @whole bytes, head included.  1, 0, -EAGAIN, -EMFILE. */
+/* Receive until the frame has @whole bytes, including its head.  1, 0, -EAGAIN, -EMFILE. */
 static int wire_fill(struct wire *w, size_t whole)
 {
 	while (w->have < whole) {
@@ -373,7 +373,7 @@ static int wire_fill(struct wire *w, size_t whole)
 		if (n < 0 && errno == EMFILE)
 			return -EMFILE;
 		if (n <= 0)
-			return 0; /* a reset is a close to us */
+			return 0; /* a reset counts as a close */
 		w->have += (size_t)n;
 	}
 	return 1;

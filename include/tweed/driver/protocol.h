@@ -2,15 +2,15 @@
 /* protocol.h - all that the author of a coherence protocol reads: the hooks to fill in, and the core's services.
  * doc/internals/writing-a-protocol.md leads through it, with an example.
  *
- * A protocol is one `static const struct tw_protocol`, named in protocols/protocols.c.  The way of a fault:
- * hardware -> fault backend -> core (which page) -> the protocol's hook -> services below -> tw_map -> retry.
+ * A protocol is one `const struct tw_protocol tw_protocol_NAME`, listed in protocols/protocols.c.  The path of a
+ * fault: hardware -> fault backend -> core (which page) -> the protocol's hook -> services below -> tw_map -> retry.
  *
- * Contexts.  *fault*: in a fault handler, any signal blocked.  *sync*: in the application thread, inside a
- * synchronization call.  *agent*: in the node's service thread.  Faults and sync of one processor never overlap.
- * In all three: no malloc, no stdio, no lock that application code holds, no access to the application view.
+ * Contexts.  *fault*: in a fault handler, all signals blocked.  *sync*: in the application thread, inside a
+ * synchronization call.  *agent*: in the node's service thread.  Faults and sync of one processor never overlap.  In
+ * all three: no malloc, no stdio, no lock that application code holds, no access to the application view.
  *
- * Locks: tw_page_lock(p) is node-local and is taken in rising page order when several are held.  A hook never waits for
- * another node while it holds one, except for the transport's own read, flush and atomics. */
+ * Locks: tw_page_lock(p) is node-local; several are taken in rising page order.  A hook never waits for another node
+ * while it holds one, except in the transport's own read, flush and atomics. */
 #ifndef TWEED_DRIVER_PROTOCOL_H
 #define TWEED_DRIVER_PROTOCOL_H
 
@@ -30,17 +30,17 @@ struct tw_proc;
 /* ---- a node's shared state ------------------------------------------------------------------------------------- */
 
 /* An entry of the second-level directory (Cashmere-2L, section 2.3): one per page and node, one cache line.  Fields
- * are guarded by @lock unless said otherwise.  The protocol keeps @mapped and @writers, and the core reads them: a
- * notice goes to the processors in @mapped (tw_notice_collect), and where the hardware does not tell, a fault of a
- * processor in @mapped but not in @writers counts as a store. */
+ * are guarded by @lock unless said otherwise.  The protocol maintains @mapped and @writers, and the core reads them:
+ * a notice goes to the processors in @mapped (tw_notice_collect); and where the hardware does not distinguish loads
+ * from stores, a fault of a processor in @mapped but not in @writers counts as a store. */
 struct tw_page {
 	struct tw_mutex lock;
 	uint32_t twin;            /* twin slot + 1; 0: none */
 	_Atomic uint64_t mapped;  /* local processors with a mapping, one bit each */
-	_Atomic uint64_t writers; /* those with a write mapping, or with writes not yet flushed */
+	_Atomic uint64_t writers; /* those with a write mapping, or with unflushed writes */
 	uint64_t ts_flush;        /* node time when the last flush of the page to its home began */
 	uint64_t ts_update;       /* node time when the last fetch of it began; 0: never had a copy */
-	uint64_t ts_notice;       /* node time when a write notice for it was distributed, the first one since ts_update */
+	uint64_t ts_notice;       /* node time when a write notice was distributed: the first one since ts_update */
 	uint16_t home;            /* home node + 1 as last seen; 0: not known here */
 	uint16_t flusher;         /* local processor that made the last flush (ts_flush) */
 	uint32_t state;           /* the protocol's */
@@ -49,112 +49,114 @@ struct tw_page {
 
 /* The node's header. */
 struct tw_node {
-	_Alignas(64) _Atomic uint64_t clock; /* logical clock: ticks at fetches, flushes, acquires and releases */
-	_Alignas(64) struct tw_mutex notice_in;  /* distributing the node's write notices */
-	_Alignas(64) _Atomic uint64_t release_done[TW_MAX_PROCESSORS]; /* node time when each processor's last release had sent
-	                                                                all its diffs and notices */
-	_Alignas(64) _Atomic uint64_t arrivals[TW_MAX_PROCESSORS]; /* how often each processor has begun to arrive (hook arrive) */
-	_Alignas(64) _Atomic uint64_t passed[2]; /* node time when the first processor had acquired after such a barrier, for the protocol */
+	_Alignas(64) _Atomic uint64_t clock;    /* logical clock: ticks at fetches, flushes, acquires and releases */
+	_Alignas(64) struct tw_mutex notice_in; /* held to distribute the node's write notices */
+	/* release_done - node time when each processor's last release had sent all its diffs and notices.
+	 * arrivals - how many arrivals each processor has begun (hook arrive).
+	 * passed - for the protocol: node time of the node's first acquire after such a barrier. */
+	_Alignas(64) _Atomic uint64_t release_done[TW_MAX_PROCESSORS];
+	_Alignas(64) _Atomic uint64_t arrivals[TW_MAX_PROCESSORS];
+	_Alignas(64) _Atomic uint64_t passed[2];
 	struct tw_notice_out {
-		_Alignas(64) struct tw_mutex lock; /* appending to this node's queue at that node */
-		uint64_t tail, head;               /* notices ever appended; taken out, as last seen */
+		_Alignas(64) struct tw_mutex lock; /* held to append to this node's queue at that node */
+		uint64_t tail, head;               /* notices ever appended; taken out, as last read */
 	} notice_out[TW_MAX_NODES];
 	_Alignas(64) _Atomic uint64_t twin_free; /* head of the free twin slots: tag << 32 | slot + 1 */
 	_Atomic uint64_t twin_used;              /* twins in use */
 	_Atomic uint64_t twin_top;               /* slots ever used */
-	struct tw_target { /* where neighbours shoot at a processor: core/coherence/shootdown.c */
+	struct tw_target {                       /* requests for shootdown of a processor: core/coherence/shootdown.c */
 		_Alignas(64) _Atomic uint32_t asked; /* requests * 2, plus 1 while no application code runs there */
-		_Atomic uint32_t done;               /* requests * 2 that it has complied with */
-		_Atomic uint32_t waiters;            /* sleep on done */
+		_Atomic uint32_t done;               /* requests * 2 that are served */
+		_Atomic uint32_t waiters;            /* processors that sleep on done */
 		int32_t pid, tid;
 	} target[TW_MAX_PROCESSORS];
 	_Alignas(64) _Atomic uint64_t barriers_done; /* tw_barrier_all's passed; 0: the program still initializes */
 };
 
-/* A set of pages: three levels of bitmap, so that adding is idempotent and members come out in rising order and in
- * runs.  In zeroed memory it is empty.  Any number of adders, one drainer, no lock. */
+/* A set of pages: three levels of bitmap.  Adding is idempotent; members are passed in rising order and in runs.
+ * Zeroed memory is an empty set.  Any number of processes add, one drains, without a lock. */
 struct tw_pageset;
-/* tw_pageset_init - say how many pages a set in zeroed memory is for, up to 2^28; any process, the same number each
- * time. */
+/* tw_pageset_init - set the number of pages, up to 2^28, of a set in zeroed memory; any process, the same number
+ * each time. */
 void tw_pageset_init(struct tw_pageset *set, size_t pages);
 void tw_pageset_add(struct tw_pageset *set, tw_page_t page);
-/* tw_pageset_drain - take out all members, calling @run for each maximal run of neighbours found (at most 65536 pages
- * at once).  A page added before the call (happens-before) is passed.  @run may add to the set.  Returns how many
- * pages. */
+/* tw_pageset_drain - take out all members, calling @run for each maximal run of neighbours found (at most 65536
+ * pages at once).  A page added before the call (happens-before) is passed.  @run may add to the set.  Returns how
+ * many pages. */
 size_t tw_pageset_drain(struct tw_pageset *set, void (*run)(void *ctx, tw_page_t first, unsigned count), void *ctx);
 bool tw_pageset_empty(const struct tw_pageset *set);
-/* tw_pageset_look - call @visit for each member, in rising order, and leave them in; from any process. */
+/* tw_pageset_look - call @visit for each member, in rising order, without taking it out; from any process. */
 void tw_pageset_look(const struct tw_pageset *set, void (*visit)(void *ctx, tw_page_t page), void *ctx);
 size_t tw_pageset_bytes(size_t pages);
 
-/* ---- a processor -------------------------------------------------------------------------------------------------- */
+/* ---- a processor ------------------------------------------------------------------------------------------------ */
 
 struct tw_protocol;
 
 struct tw_proc {
-	unsigned id, node, local;  /* job-wide number; its node; its number on the node (= bit in masks, = port) */
-	unsigned nodes, locals;    /* shape: nodes, processors per node */
-	bool agent;                /* this is the node's agent: local is the agent's port */
+	unsigned id, node, local; /* job-wide number; its node; its number on the node (= bit in masks, = port) */
+	unsigned nodes, locals;   /* shape: nodes, processors per node */
+	bool agent;               /* this is the node's agent: local is the agent's port */
 	struct tw_layout layout;
 	struct tw_config config;
 	const struct tw_protocol *protocol;
 	struct tw_net *net;
 	struct tw_fault fault;
-	char *app, *view;          /* the two views of the frames */
-	char *private_mem;         /* the node's private memory */
+	char *app, *view;  /* the two views of the frames */
+	char *private_mem; /* the node's private memory */
 	struct tw_node *n;
-	struct tw_page *page;      /* [layout.pages] */
+	struct tw_page *page; /* [layout.pages] */
 	char *twin_mem;
-	struct tw_pageset *notices; /* pages this processor must invalidate at its next acquire */
-	struct tw_pageset *nle;     /* no-longer-exclusive list: written by whoever breaks exclusive mode */
-	struct tw_pageset *shot;    /* pages that neighbours told it to make readable only */
-	struct tw_target *target;   /* where they tell it so; NULL: they do it themselves, or never shoot */
-	struct tw_pageset *dirty;   /* pages this processor wrote since its last release; private */
-	struct tw_pageset *noticing; /* pages flushed by the release at work, whose sharers are still to be told; private */
+	struct tw_pageset *notices;    /* pages this processor must invalidate at its next acquire */
+	struct tw_pageset *nle;        /* no-longer-exclusive list: written where exclusive mode ends */
+	struct tw_pageset *shot;       /* pages that neighbours asked it to make readable only */
+	struct tw_target *target;      /* where they ask; NULL: they do it themselves, or never shoot */
+	struct tw_pageset *dirty;      /* pages this processor wrote since its last release; private */
+	struct tw_pageset *noticing;   /* pages flushed by the release at work, notices not yet sent; private */
 	struct tw_notice_batch *batch; /* [nodes] write notices not yet appended: core/coherence/notice.c */
-	uint64_t acquire_ts;       /* node time of the last acquire */
+	uint64_t acquire_ts;           /* node time of the last acquire */
 	struct tw_stats *stats;
-	void *trace;               /* its rings; NULL: nothing is traced */
-	bool timing;               /* times are asked for */
-	struct tw_polls {          /* core/coherence/polled.h */
+	void *trace;                          /* its rings; NULL: nothing is traced */
+	bool timing;                          /* times are measured */
+	struct tw_polls {                     /* core/coherence/polled.h */
 		const unsigned char *page;    /* [layout.pages] of the node: is the page polled? */
-		const _Atomic uint64_t *list; /* those that are, + 1; up to the first 0 */
-		const struct tw_fence *fence; /* NULL: the program has made none yet */
-		tw_page_t stored;             /* of this processor's last write fault */
-		const void
-		    *flag; /* what is looked at behind the last fence; NULL: not known, or an acquire came after */
-		uint64_t since;      /* when that ended, ns; later by the time that faults took since then */
+		const _Atomic uint64_t *list; /* polled pages, + 1; up to the first 0 */
+		const struct tw_fence *fence; /* NULL: the program has made no fence yet */
+		tw_page_t stored;             /* page of this processor's last write fault */
+		const void *flag;    /* flag read after the last fence; NULL: not known, or an acquire followed */
+		uint64_t since;      /* end of that read, ns, plus the time of faults since then */
 		unsigned faults;     /* since then */
 		bool held, in_fault; /* this processor has the fences' lock; for a fault */
 	} polls;
-	void *proto;               /* the protocol's */
+	void *proto; /* the protocol's */
 };
 
-#define TW_POLLED_MOST 62u /* pages of a job that are polled; more are not looked for */
+#define TW_POLLED_MOST 62u /* most polled pages of a job */
 
-/* tw_polled - does the program wait for flags on @p, with fences alone?  Then a fault alone may fetch the page, and a store to it
- * faults once at least between two releases: it is never taken along with others, brought up to date in place, kept in
- * exclusive mode, or left writable by a release (core/coherence/polled.h).  [all contexts] */
+/* tw_polled - does the program wait for flags on @p, with fences alone?  Then a fault alone may fetch the page, and
+ * a store to it faults at least once between two releases.  It is never taken along with other pages, updated in
+ * place, taken into exclusive mode, or left writable by a release (core/coherence/polled.h).  [all contexts] */
 static inline bool tw_polled(const struct tw_proc *me, tw_page_t p)
 {
 	return __atomic_load_n(&me->polls.page[p], __ATOMIC_RELAXED);
 }
 
-/* tw_polled_late - shall a release publish @p after all others, whose diffs and notices are performed by then?  A polled page; and in
- * programs that fence the one stored to last, which may be going to be one.  [all contexts] */
+/* tw_polled_late - shall a release publish @p after all other pages, whose diffs and notices are performed by then?
+ * A polled page; and in programs that fence, the page stored to last, which may be going to be polled.  [all
+ * contexts] */
 static inline bool tw_polled_late(const struct tw_proc *me, tw_page_t p)
 {
 	return me->polls.fence && (p == me->polls.stored || tw_polled(me, p));
 }
 
-/* tw_same_host - is @node, a node of a one-level protocol, on this processor's host?  What comes from there is no
- * traffic of the network: counted in host_transfers beside page_transfers. */
+/* tw_same_host - is @node, a node of a one-level protocol, on this processor's host?  A fetch from there is no
+ * traffic of the network: it counts in host_transfers beside page_transfers. */
 static inline bool tw_same_host(const struct tw_proc *me, unsigned node)
 {
 	return node / me->config.host_nodes == me->node / me->config.host_nodes;
 }
 
-/* ---- the hooks ---------------------------------------------------------------------------------------------------- */
+/* ---- the hooks -------------------------------------------------------------------------------------------------- */
 
 enum tw_sync_kind { TW_SYNC_LOCK, TW_SYNC_FLAG, TW_SYNC_BARRIER, TW_SYNC_JOB, TW_SYNC_HEAP };
 
@@ -163,22 +165,22 @@ enum tw_protocol_flag {
 	TW_PROTOCOL_NO_FAULTS = 1u << 1,    /* everything is mapped writable from the start */
 	TW_PROTOCOL_ONE_LEVEL = 1u << 2,    /* every processor is a node of its own to the protocol */
 	TW_PROTOCOL_NEEDS_STORES = 1u << 3, /* the program's stores must be announced: the hook stored */
-	TW_PROTOCOL_NO_DIRECTORY = 1u << 4, /* no directory words, no queues of write notices: tw_dir_*, tw_notice_* are not used */
-	TW_PROTOCOL_HOMES_MOVE = 1u << 5,   /* a page's home may change at any time: it is asked for, not remembered */
+	TW_PROTOCOL_NO_DIRECTORY = 1u << 4, /* tw_dir_* and tw_notice_* are not used */
+	TW_PROTOCOL_HOMES_MOVE = 1u << 5,   /* a page's home may change at any time: it must be read anew */
 	TW_PROTOCOL_SHOOTDOWN = 1u << 6,    /* calls tw_shootdown */
-	TW_PROTOCOL_INCOHERENT = 1u << 7,   /* nodes do not see each other's writes: for measurements; `tweed run` warns */
-	TW_PROTOCOL_BY_OBJECT = 1u << 8,    /* an acquire learns of the releases of its object alone, not of all performed before it */
-	TW_PROTOCOL_RACES = 1u << 9,        /* looks for races where config.race; TWEED_RACE is refused with others */
+	TW_PROTOCOL_INCOHERENT = 1u << 7,   /* nodes do not see each other's writes; `tweed run` warns */
+	TW_PROTOCOL_BY_OBJECT = 1u << 8,    /* an acquire covers only the releases of its object */
+	TW_PROTOCOL_RACES = 1u << 9,        /* reports races where config.race; others refuse TWEED_RACE */
 };
 
-/* Page hooks are mandatory unless TW_PROTOCOL_NO_FAULTS; others may be NULL (filled with empty ones once). */
+/* Page hooks are mandatory unless TW_PROTOCOL_NO_FAULTS; other hooks may be NULL (replaced once by empty ones). */
 struct tw_protocol {
 	const char *name, *summary;
 	unsigned flags;
-	const void *choices; /* a family's: what makes this member of it */
-	/* exported_bytes, private_bytes - memory of the protocol's own: at layout.protocol of every node's exported
-	 * memory and at layout.protocol_private of its private memory, both zero at first, page-aligned and sparse.
-	 * They may depend on the shape, the page count and page size in @layout only. */
+	const void *choices; /* a family's: the parameters of this variant */
+	/* exported_bytes, private_bytes - size of the protocol's own memory: at layout.protocol of every node's
+	 * exported memory and at layout.protocol_private of its private memory, both zero at first, page-aligned and
+	 * sparse.  They may depend on the shape, the page count and page size in @layout only. */
 	size_t (*exported_bytes)(const struct tw_layout *layout);
 	size_t (*private_bytes)(const struct tw_layout *layout);
 	/* refuse - why these settings do not go with the protocol, as one sentence; NULL: they do.  [start] */
@@ -186,55 +188,55 @@ struct tw_protocol {
 	/* init, fini - per process (processors and agent), not in fault context; may allocate.  0 or -errno, logged. */
 	int (*init)(struct tw_proc *me);
 	void (*fini)(struct tw_proc *me);
-	/* read_fault, write_fault - give this processor at least the right it lacks on @page.  [fault], no page lock
-	 * held. */
+	/* read_fault, write_fault - give this processor at least the right that it lacks on @page.  No page lock
+	 * held.  [fault] */
 	void (*read_fault)(struct tw_proc *me, tw_page_t page);
 	void (*write_fault)(struct tw_proc *me, tw_page_t page);
 	/* prefetch - read @count pages from @first as read faults would; a hint.  [sync] */
 	void (*prefetch)(struct tw_proc *me, tw_page_t first, unsigned count);
-	/* freshen - bring up to date in place what other processors of the node have mapped and this processor's acquires have
-	 * heard notices of, but for polled pages.  Not needed where acquires of a processor with polls.fence do so.
-	 * [fault] */
+	/* freshen - update in place what other processors of the node have mapped and this processor's acquires have
+	 * received notices of, except polled pages.  Not needed where acquires of a processor with polls.fence do
+	 * so.  [fault] */
 	void (*freshen)(struct tw_proc *me);
-	/* hide - a polled page that this processor can read, and not write, and to whose frame other nodes write at any time, shall fault
-	 * again: as at a home.  NULL: there is no such thing.  [sync] */
+	/* hide - make a polled page fault again that this processor can read but not write, if other nodes write its
+	 * frame at any time, as at a home.  NULL: there is no such page.  [sync] */
 	void (*hide)(struct tw_proc *me, tw_page_t page);
 	/* pin - make @count pages from @first writable for this processor and leave them so over acquires and
-	 * releases, which keep them coherent in place: until as many unpins.  NULL: the protocol cannot.  0, or -ENOTSUP
-	 * where it cannot do so for a page: then none is pinned.  [sync] */
+	 * releases, which keep them coherent in place, until as many unpins.  NULL: the protocol cannot.  Returns 0,
+	 * or -ENOTSUP where it cannot do so for a page: then none is pinned.  [sync] */
 	int (*pin)(struct tw_proc *me, tw_page_t first, unsigned count);
 	void (*unpin)(struct tw_proc *me, tw_page_t first, unsigned count);
-	/* release - make this processor's earlier writes visible to whoever acquires after it: returns when diffs and
-	 * notices are performed at their targets.  @object: the handle's id, for protocols that keep data per
-	 * object.  [sync] */
+	/* release - make this processor's earlier writes visible to every processor that acquires after it: returns
+	 * when diffs and notices are performed at their targets.  @object: the handle's id, for protocols with data
+	 * per object.  [sync] */
 	void (*release)(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object);
 	/* acquire - see all that was released before the matching release.  [sync] */
 	void (*acquire)(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object);
-	/* arrive - a release at a barrier in which all processors of the job take part: the last arriving
-	 * local writer of a page may do the work for the others.  Default: release.  [sync] */
+	/* arrive - a release at a barrier in which all processors of the job take part: the last arriving local
+	 * writer of a page may do the work for the others.  Default: release.  [sync] */
 	void (*arrive)(struct tw_proc *me, uint64_t object);
 	/* stored - the program has stored @bytes at app + @offset since this processor's last release, arrive or
-	 * acquire: called for each run of such bytes within one page, each byte once, before the hook of the next
-	 * one.  Programs built by `tweed cc` only, and the library's own stores.  Where the page is not writable here
-	 * nothing was stored, and there is nothing to do: a library function such as qsort announces all that it may
-	 * store.  Returns whether the page's further runs are wanted; if not, they are forgotten.  Accounted as
+	 * acquire.  Called for each run of such bytes within one page, each byte once, before the hook of the next
+	 * one; in programs built by `tweed cc` only, and for the library's own stores.  Where the page is not
+	 * writable here nothing was stored: a library function such as qsort announces all that it may store.
+	 * Returns whether the page's further runs are wanted; if not, they are forgotten.  Accounted as
 	 * write_doubling.  [sync] */
 	bool (*stored)(struct tw_proc *me, size_t offset, size_t bytes);
 	/* broken - another node takes copies of @page, which this node held in exclusive mode as its home: what
 	 * tw_notice_break announces there.  Page locked; within tw_notice_collect, in any process of the node.  [all
 	 * contexts] */
 	void (*broken)(struct tw_proc *me, tw_page_t page);
-	/* noticed - a write notice has come for @page, which no processor of the node has mapped.  Page locked; within
-	 * tw_notice_collect, in any process of the node.  [all contexts] */
+	/* noticed - a write notice was received for @page, which no processor of the node has mapped.  Page locked;
+	 * within tw_notice_collect, in any process of the node.  [all contexts] */
 	void (*noticed)(struct tw_proc *me, tw_page_t page);
-	/* message - a message of type >= TW_MSG_PROTOCOL that is not a reply has arrived.  [agent; sync for
+	/* message - a message of type >= TW_MSG_PROTOCOL that is not a reply was received.  [agent; sync for
 	 * processors] */
 	void (*message)(struct tw_proc *me, const struct tw_msg *msg);
 };
 
-/* tw_protocol_find - the protocol of that name, or the member of a family that is named by its choices
- * ("cashmere:levels=1,..."): NULL when there is none, or the choices make no sense; tw_protocol_why() then says why
- * in one sentence, or is NULL.  A member found lives until the next find. */
+/* tw_protocol_find - the protocol of that name, or the variant of a family that is named by its parameters
+ * ("cashmere:levels=1,...").  Returns NULL when there is none, or the parameters make no sense; tw_protocol_why()
+ * then returns the reason as one sentence, or NULL.  A variant found lives until the next find. */
 const struct tw_protocol *tw_protocol_find(const char *name);
 const char *tw_protocol_why(void);
 const struct tw_protocol *const *tw_protocol_list(void);
@@ -242,60 +244,73 @@ const struct tw_protocol *const *tw_protocol_list(void);
 /* ---- services ------------------------------------------------------------------------------------------------------
  * The context of a service is any of the three unless said otherwise. */
 
-static inline void tw_page_lock(struct tw_proc *me, tw_page_t p) { tw_mutex_lock(&me->page[p].lock); }
-static inline bool tw_page_trylock(struct tw_proc *me, tw_page_t p) { return tw_mutex_trylock(&me->page[p].lock); }
-static inline void tw_page_unlock(struct tw_proc *me, tw_page_t p) { tw_mutex_unlock(&me->page[p].lock); }
+static inline void tw_page_lock(struct tw_proc *me, tw_page_t p)
+{
+	tw_mutex_lock(&me->page[p].lock);
+}
+static inline bool tw_page_trylock(struct tw_proc *me, tw_page_t p)
+{
+	return tw_mutex_trylock(&me->page[p].lock);
+}
+static inline void tw_page_unlock(struct tw_proc *me, tw_page_t p)
+{
+	tw_mutex_unlock(&me->page[p].lock);
+}
 
 /* The node's copy of a page, in the protocol view; and its offset in every node's exported memory. */
 static inline size_t tw_frame_offset(const struct tw_proc *me, tw_page_t p)
 {
 	return me->layout.frames + ((size_t)p << me->layout.page_shift);
 }
-static inline char *tw_frame(const struct tw_proc *me, tw_page_t p) { return me->view + ((size_t)p << me->layout.page_shift); }
+static inline char *tw_frame(const struct tw_proc *me, tw_page_t p)
+{
+	return me->view + ((size_t)p << me->layout.page_shift);
+}
 
 /* tw_shootdown - take the write right on @count pages from @first from other processors of the node
- * (TWEED_SHOOTDOWN). @victims: local processors, one bit each, not this one.  A page that one of them has not mapped
+ * (TWEED_SHOOTDOWN).  @victims: local processors, one bit each, not this one.  A page that a victim has not mapped
  * writable stays as it is there.
  * Context:  fault, sync, agent; jobs of protocols with TW_PROTOCOL_SHOOTDOWN.
- * Locks:    the page locks of all the pages, held by the caller; victims need none to comply, so two processors may
- *           shoot at each
- *           other, and a victim that waits for one of these locks, or elsewhere, or is stopped, delays nobody.
+ * Locks:    the page locks of all the pages, held by the caller.  Victims need no lock to comply: two processors may
+ * shoot at each other, and a victim that waits for one of these locks, or elsewhere, or is stopped, delays no other.
  * Ordering: on return all stores of the victims to these pages are visible in the frames, and later ones trap: a
- * write fault, in which
- *           the victim waits for the page lock.  Masks are the caller's to change, before it unlocks the pages.
+ * write fault, in which the victim waits for the page lock.  The caller changes the masks before it unlocks the
+ * pages.
  * Waits:    for the kernel (protect); else until the victims have reached a poll or a call of Tweed, or a signal
- *           handler has run there.
+ * handler has run there.
  * Source:   Cashmere-2L, sections 2.6 and 3.3.4. */
 void tw_shootdown(struct tw_proc *me, tw_page_t first, unsigned count, uint64_t victims);
 
-/* tw_shootdown_comply - do what neighbours asked of this processor. */
+/* tw_shootdown_comply - serve the requests of neighbours to this processor. */
 void tw_shootdown_comply(struct tw_proc *me);
 static inline bool tw_target_asked(const struct tw_target *t)
 {
-	return (atomic_load_explicit(&t->asked, memory_order_relaxed) & ~1u) != atomic_load_explicit(&t->done, memory_order_relaxed);
+	return (atomic_load_explicit(&t->asked, memory_order_relaxed) & ~1u) !=
+	       atomic_load_explicit(&t->done, memory_order_relaxed);
 }
-/* tw_shootdown_poll - the same, if there is anything; two loads.  [application between two accesses, sync] */
+/* tw_shootdown_poll - the same, if there are any; two loads.  [application between two accesses, sync] */
 static inline void tw_shootdown_poll(struct tw_proc *me)
 {
 	if (me->target && tw_target_asked(me->target))
 		tw_shootdown_comply(me);
 }
 
-/* tw_master_offset - where the master copy of a page is in the home's exported memory: the home's frame, but with
+/* tw_master_offset - where the master copy of a page is in the home's exported memory: the home's frame, except with
  * TWEED_RACE, when the home's own processors have twins as all others have. */
 static inline size_t tw_master_offset(const struct tw_proc *me, tw_page_t p)
 {
 	return me->layout.masters + ((size_t)p << me->layout.page_shift);
 }
 
-/* Write-write data races (TWEED_RACE=ww; doc/guide/races.md).  To be called when me->config.race is set, and not else.
+/* Write-write data races (TWEED_RACE=ww; doc/guide/races.md).  To be called only when me->config.race is set.
  * tw_race_found - report that this node and @other_node (-1u: not known) wrote @bytes bytes of @page at @offset
- * without a synchronization between; printed at the processor's next safe point, once for each store and page.
+ * without a synchronization in between; printed at the processor's next safe point, once for each store and page.
  * tw_race_check - before an incoming diff of @incoming into @page (locked, with a twin): report what both sides
- * wrote. tw_race_lock, tw_race_unlock - around fetch and flush of a dirty page, so that of two nodes the second finds
- * what the first flushed.  One page at a time; its page lock is held; in between nothing waits but for the network.
- * Unlocking flushes. tw_race_wrote - the store of the fault at hand makes @count pages from @first dirty here; tw_map
- * calls it. */
+ * wrote.
+ * tw_race_lock, tw_race_unlock - around fetch and flush of a dirty page, so that of two nodes the second finds what
+ * the first flushed.  One page at a time, with its page lock held; in between nothing waits but for the network.
+ * Unlocking flushes.
+ * tw_race_wrote - the store of the current fault makes @count pages from @first dirty here; tw_map calls it. */
 void tw_race_found(struct tw_proc *me, tw_page_t page, size_t offset, size_t bytes, unsigned other_node);
 void tw_race_check(struct tw_proc *me, tw_page_t page, const void *incoming);
 void tw_race_lock(struct tw_proc *me, unsigned home, tw_page_t page);
@@ -305,21 +320,25 @@ void tw_race_wrote(struct tw_proc *me, tw_page_t first, unsigned count);
 /* tw_map - change this processor's rights on @count pages, which all have @from.  Does not touch masks. */
 static inline void tw_map(struct tw_proc *me, tw_page_t first, unsigned count, enum tw_rights from, enum tw_rights to)
 {
-	tw_shootdown_poll(me); /* what was asked of a page before it was unlocked must not come after this */
+	tw_shootdown_poll(me); /* requests made before the pages were unlocked must be served before this */
 	if (me->config.race && to == TW_WRITE)
 		tw_race_wrote(me, first, count);
-	me->fault.ops->set(&me->fault, (size_t)first << me->layout.page_shift, (size_t)count << me->layout.page_shift, from, to);
+	me->fault.ops->set(&me->fault, (size_t)first << me->layout.page_shift, (size_t)count << me->layout.page_shift,
+	                   from, to);
 }
 
-/* What happens, for the trace (driver/trace.h); without TWEED_TRACE a branch each.  tw_trace - an event of this
- * processor's, or agent's.  tw_trace_page - one that has a page alone.  tw_trace_bytes - @kind doubled, diff_out or
- * diff_update: @bytes bytes of @page from @offset go to its home @node.  tw_trace_diff - before @frame (page locked) is
- * compared or merged with @twin: the bytes in which they differ, likewise. */
+/* Events for the trace (driver/trace.h); without TWEED_TRACE a branch each.
+ * tw_trace - an event of this processor or agent.  tw_trace_page - an event that has only a page.
+ * tw_trace_bytes - @kind doubled, diff_out or diff_update: @bytes bytes of @page from @offset go to its home @node.
+ * tw_trace_diff - before @frame (page locked) is compared or merged with @twin: the bytes in which they differ,
+ * likewise. */
 void tw_trace_record(struct tw_proc *me, enum tw_trace_kind kind, unsigned node, uint32_t page, uint64_t a, uint64_t b);
-void tw_trace_bytes(struct tw_proc *me, enum tw_trace_kind kind, unsigned node, tw_page_t page, size_t offset, size_t bytes);
+void tw_trace_bytes(struct tw_proc *me, enum tw_trace_kind kind, unsigned node, tw_page_t page, size_t offset,
+                    size_t bytes);
 void tw_trace_diff(struct tw_proc *me, enum tw_trace_kind kind, unsigned node, tw_page_t page, const void *frame,
                    const void *twin);
-static inline void tw_trace(struct tw_proc *me, enum tw_trace_kind kind, unsigned node, uint32_t page, uint64_t a, uint64_t b)
+static inline void tw_trace(struct tw_proc *me, enum tw_trace_kind kind, unsigned node, uint32_t page, uint64_t a,
+                            uint64_t b)
 {
 	if (__builtin_expect(me->trace != NULL, 0))
 		tw_trace_record(me, kind, node, page, a, b);
@@ -330,11 +349,14 @@ static inline void tw_trace_page(struct tw_proc *me, enum tw_trace_kind kind, tw
 }
 
 /* tw_tick - advance the node's logical clock; returns the new time, unique on the node. */
-static inline uint64_t tw_tick(struct tw_proc *me) { return atomic_fetch_add(&me->n->clock, 1) + 1; }
+static inline uint64_t tw_tick(struct tw_proc *me)
+{
+	return atomic_fetch_add(&me->n->clock, 1) + 1;
+}
 
 /* Twins.  tw_twin_create - give @p (locked, without twin) a twin slot with undefined contents.  Returns it.  Never
- * fails: there is a slot for every page; tw_twins_scarce() tells that more than TWEED_TWINS is in use and a processor
- * should flush early. */
+ * fails: there is a slot for every page.
+ * tw_twins_scarce - is more than TWEED_TWINS in use, so that a processor should flush early? */
 char *tw_twin_create(struct tw_proc *me, tw_page_t p);
 void tw_twin_destroy(struct tw_proc *me, tw_page_t p);
 static inline char *tw_twin(const struct tw_proc *me, tw_page_t p)
@@ -344,11 +366,11 @@ static inline char *tw_twin(const struct tw_proc *me, tw_page_t p)
 bool tw_twins_scarce(const struct tw_proc *me);
 
 /* First-level directory: one word per node, written by that node alone, replicated everywhere (section 2.3). */
-#define TW_DIR_RIGHTS 3ull           /* bits 0-1: loosest rights on the node: enum tw_rights */
-#define TW_DIR_EXCLUSIVE 4ull        /* bit 2: the node holds the page in exclusive mode */
-#define TW_DIR_DIFF 8ull             /* bit 3: the node is sending a diff (homes that migrate) */
-#define TW_DIR_HOME_SHIFT 8          /* bits 8-23: home node + 1 as this node knows it */
-#define TW_DIR_HOLDER_SHIFT 24       /* bits 24-39: processor that took exclusive mode + 1 */
+#define TW_DIR_RIGHTS       3ull /* bits 0-1: loosest rights on the node: enum tw_rights */
+#define TW_DIR_EXCLUSIVE    4ull /* bit 2: the node holds the page in exclusive mode */
+#define TW_DIR_DIFF         8ull /* bit 3: the node is sending a diff (homes that migrate) */
+#define TW_DIR_HOME_SHIFT   8    /* bits 8-23: home node + 1 as this node knows it */
+#define TW_DIR_HOLDER_SHIFT 24   /* bits 24-39: processor that took exclusive mode + 1 */
 static inline size_t tw_dir_offset(const struct tw_proc *me, tw_page_t p, unsigned node)
 {
 	return me->layout.directory + ((size_t)p * me->layout.nodes + node) * sizeof(uint64_t);
@@ -356,55 +378,59 @@ static inline size_t tw_dir_offset(const struct tw_proc *me, tw_page_t p, unsign
 /* tw_dir_word - node's word in the local replica. */
 static inline uint64_t tw_dir_word(const struct tw_proc *me, tw_page_t p, unsigned node)
 {
-	return atomic_load_explicit((_Atomic uint64_t *)(void *)(me->net->base + tw_dir_offset(me, p, node)), memory_order_acquire);
+	return atomic_load_explicit((_Atomic uint64_t *)(void *)(me->net->base + tw_dir_offset(me, p, node)),
+	                            memory_order_acquire);
 }
 /* tw_dir_publish - write this node's word everywhere; visible everywhere after tw_net_flush(TW_NET_ALL).  Page
  * locked. */
 void tw_dir_publish(struct tw_proc *me, tw_page_t p, uint64_t word);
 
-/* tw_home_get - the home node of @p, or -1 when nobody touched it.  tw_home_claim - as get, but an untouched page
- * gets a home by the configured policy, with this node as the first to touch.  Page locked. */
+/* tw_home_get - the home node of @p, or -1 when the page is untouched.  tw_home_claim - the same, but an untouched
+ * page gets a home by the configured policy, with this node as the first to touch.  Page locked. */
 int tw_home_get(struct tw_proc *me, tw_page_t p);
 unsigned tw_home_claim(struct tw_proc *me, tw_page_t p);
-/* tw_home_propose - make @node the home of @p's superpage, unless it has one.  Page locked.  Returns: whether it was
+/* tw_home_propose - make @node the home of @p's superpage, unless it has one.  Page locked.  Returns whether it was
  * done. */
 bool tw_home_propose(struct tw_proc *me, tw_page_t p, unsigned node);
 
-/* Homes after initialization (TWEED_HOME=after-init, section 2.3): what processor 0 touches before the first
- * tw_barrier_all has this node as a tentative home, until another node touches it. tw_home_tentative - the other node
- * that is @p's tentative home, or -1.  To be asked before tw_home_claim, while no page lock is held that its agent's
- * settling could wait for. tw_home_settle - make @to the home of the superpage of @p (locked), whose tentative home
- * is @from.  Returns whether it still was. */
+/* Homes after initialization (TWEED_HOME=after-init, section 2.3): pages that processor 0 touches before the first
+ * tw_barrier_all have its node as a tentative home, until another node touches them.
+ * tw_home_tentative - the other node that is @p's tentative home, or -1.  To be called before tw_home_claim, while
+ * no page lock is held that its agent's settling could wait for.
+ * tw_home_settle - make @to the home of the superpage of @p (locked), whose tentative home is @from.  Returns
+ * whether it still was. */
 int tw_home_tentative(struct tw_proc *me, tw_page_t p);
 bool tw_home_settle(struct tw_proc *me, tw_page_t p, unsigned from, unsigned to);
 
 /* Homes that migrate (TW_PROTOCOL_HOMES_MOVE, superpages of one page).  Page locked.
  * tw_home_refresh - read @p's home anew from its keeper.  Returns whether a migration is in progress.
- * tw_home_move_begin - begin a migration, unless the home is no longer the one last read, or one is in progress.
- * tw_home_move_end - by who began it: @to is the home; performed on return. */
+ * tw_home_move_begin - begin a migration, unless the home is no longer the one last read, or a migration is in
+ * progress.  Returns whether it began.
+ * tw_home_move_end - end the migration that this processor began: @to is the home; performed on return. */
 bool tw_home_refresh(struct tw_proc *me, tw_page_t p);
 bool tw_home_move_begin(struct tw_proc *me, tw_page_t p);
 void tw_home_move_end(struct tw_proc *me, tw_page_t p, unsigned to);
 
-/* Write notices (section 2.3, figure 2).  tw_notice_send - append to this node's queue at @node; performed after
- * tw_notice_flush.  Waits while the queue is full: the receiver's agent empties it.  No page lock held.
+/* Write notices (section 2.3, figure 2).
+ * tw_notice_send - append to this node's queue at @node; performed after tw_notice_flush.  Waits while the queue is
+ * full: the receiver's agent empties it.  No page lock held.
  * tw_notice_collect - distribute what has arrived at this node: stamps ts_notice and adds to the notice sets of
  * processors with a mapping.  Complete: what was in the queues at the call is distributed at return.  No page lock
  * held. */
 void tw_notice_send(struct tw_proc *me, unsigned node, tw_page_t p);
 void tw_notice_flush(struct tw_proc *me);
-/* tw_notice_break - append that this node takes copies of @p, held exclusively by @node; as tw_notice_send
- * otherwise. */
+/* tw_notice_break - append that this node takes copies of @p, held exclusively by @node; otherwise as
+ * tw_notice_send. */
 void tw_notice_break(struct tw_proc *me, unsigned node, tw_page_t p);
 void tw_notice_collect(struct tw_proc *me);
-/* tw_notices_of - the set (tw_proc.notices) of processor @local of this node: to look at. */
+/* tw_notices_of - the set (tw_proc.notices) of processor @local of this node, to be read. */
 struct tw_pageset *tw_notices_of(struct tw_proc *me, unsigned local);
 
 enum tw_msg_type {
-	TW_MSG_REPLY = 1,      /* to a processor: token echoed */
-	TW_MSG_COLLECT,        /* to an agent: run tw_notice_collect */
-	TW_MSG_WIDE,           /* to an agent: an atomic on 16 bytes of a segment (core/memory/wide.h) */
-	TW_MSG_PROTOCOL = 64,  /* first type of the protocols' own */
+	TW_MSG_REPLY = 1,     /* to a processor: token returned */
+	TW_MSG_COLLECT,       /* to an agent: run tw_notice_collect */
+	TW_MSG_WIDE,          /* to an agent: an atomic on 16 bytes of a segment (core/memory/wide.h) */
+	TW_MSG_PROTOCOL = 64, /* first type of the protocols' own */
 };
 /* tw_send - send @msg to @port of @node, as tw_net_send; it is traced.
  * tw_call - send @msg to the agent of @node and wait for the reply with its token; *msg becomes the reply.  No page

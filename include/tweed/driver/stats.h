@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* stats.h - a processor's counters and times.  They live in the node's private memory, written by their processor
- * (or the agent, for what it does) without atomics, read by the agent at the end of the job. */
+/* stats.h - a processor's counters and times.  They are in the node's private memory, written by their processor (or
+ * by the agent, for its own work) without atomics, and read by the agent at the end of the job. */
 #ifndef TWEED_DRIVER_STATS_H
 #define TWEED_DRIVER_STATS_H
 
 #include <stdint.h>
 
-/* The paper's Table 3, and ours.  X(name) in the order of the JSON. */
-#define TW_COUNTERS(X)                                                                                                 \
-	X(lock_acquires)                                                                                               \
-	X(flag_acquires)                                                                                               \
-	X(barriers) X(read_faults) X(write_faults) X(page_transfers) X(host_transfers) X(directory_updates)            \
-	    X(write_notices) X(data_bytes) X(twins) X(incoming_diffs) X(flush_updates) X(shootdowns) X(interrupts)     \
-	        X(migrations) X(exclusive_transitions) X(exclusive_breaks) X(exclusive_yields) X(messages) X(prefetched_reads)             \
-	            X(prefetched_writes) X(coalesced_fetches) X(coalesced_flushes) X(early_flushes) X(kept_writable)   \
-	                X(lock_remote) X(invalidations) X(updates) X(diffs) X(races)
+/* The paper's Table 3, and more.  X(name) in the order of the JSON. */
+/* clang-format off */
+#define TW_COUNTERS(X) \
+	X(lock_acquires) X(flag_acquires) X(barriers) X(read_faults) X(write_faults) X(page_transfers) \
+	X(host_transfers) X(directory_updates) X(write_notices) X(data_bytes) X(twins) X(incoming_diffs) \
+	X(flush_updates) X(shootdowns) X(interrupts) X(migrations) X(exclusive_transitions) X(exclusive_breaks) \
+	X(exclusive_yields) X(messages) X(prefetched_reads) X(prefetched_writes) X(coalesced_fetches) \
+	X(coalesced_flushes) X(early_flushes) X(kept_writable) X(lock_remote) X(invalidations) X(updates) X(diffs) \
+	X(races)
+/* clang-format on */
 
 /* The paper's Figure 4; user is total minus the rest. */
 #define TW_TIMES(X) X(protocol) X(polling) X(comm_wait) X(write_doubling)
@@ -32,7 +33,7 @@ struct tw_counters {
 
 #define TW_ENDED_JOB 2u
 
-/* In which call a processor waits for others, without a time-out.  The last four: at the job's barrier. */
+/* The call in which a processor waits for others, without a time-out.  The last four: at the job's barrier. */
 enum tw_wait_call {
 	TW_WAIT_NONE,
 	TW_WAIT_LOCK,
@@ -47,13 +48,14 @@ enum tw_wait_call {
 
 #define TW_WAIT_HELD 4u
 
-/* For the agent, which looks whether all wait (tools/agent/agent_waits.c).  Written by the processor alone. */
+/* For the agent, which checks whether all processors wait (tools/agent/agent_waits.c).  Written by the processor
+ * alone. */
 struct tw_waits {
 	_Alignas(64) _Atomic uint32_t call;  /* enum tw_wait_call; set last, and reset first */
-	_Atomic uint64_t begun;              /* how many waits */
-	_Atomic uint64_t looks;              /* how often it found that it must go on waiting */
+	_Atomic uint64_t begun;              /* waits begun */
+	_Atomic uint64_t polls;              /* polls that found that it must go on waiting */
 	_Atomic uint64_t object, value;      /* the handle, and the flag's value, that it waits for */
-	_Atomic uint64_t held[TW_WAIT_HELD]; /* locks that it holds, 0: none; when they are more, not all are here */
+	_Atomic uint64_t held[TW_WAIT_HELD]; /* locks that it holds, 0: none; if they are more, some are missing */
 };
 
 struct tw_stats {
@@ -63,9 +65,10 @@ struct tw_stats {
 	struct tw_counters kept; /* as of tw_stats_stop */
 	uint32_t stopped;        /* kept and total_ns are valid */
 	uint32_t verdict;        /* enum tw_verdict */
-	uint32_t finalized;      /* tw_finalize was reached: exiting is no accident */
+	uint32_t finalized;      /* tw_finalize was reached: to exit is no failure */
 	uint32_t initialized;    /* tw_init was completed */
-	uint32_t refused;        /* the process has said why it ends the job; TW_ENDED_JOB: it did so as asked, its status is the job's */
+	uint32_t
+	    refused; /* the process has reported why it ends the job; TW_ENDED_JOB: as asked, its status is the job's */
 	struct tw_waits waits;
 };
 

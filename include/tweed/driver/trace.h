@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* trace.h - what happened in a run, event by event (TWEED_TRACE; doc/guide/tracing.md): each processor, and each agent's
- * service, has two rings in the node's private memory, which it alone writes; the oldest events are overwritten.
- * Allocations, which are early and rare, have a ring of their own.
+/* trace.h - the events of a run (TWEED_TRACE; doc/guide/tracing.md).  Each processor, and each agent's service, has two
+ * rings in the node's private memory, which it alone writes; the oldest events are overwritten.  Allocations, which
+ * are early and rare, have a ring of their own.
  *
- * The kinds, and their fields beside the time: p page, n node, a, b (doc/guide/tracing.md has the whole):
+ * The kinds, and their fields beside the time: p page, n node, a, b (in full: doc/guide/tracing.md):
  *
- *   span                             p the category of time, a when it began
+ *   span                             p the category of time, a its begin
  *   measure_begin, measure_end       tw_stats_reset, tw_stats_stop
  *   read_fault, write_fault          p, a the byte in it or TW_TRACE_UNKNOWN
- *   fetch                            p, n from where, a bytes
- *   fetched                          all that was begun is here
+ *   fetch                            p, n its source, a bytes
+ *   fetched                          all fetches that were begun are complete
  *   update, twin                     p
  *   diff_out, diff_update, doubled   p, n its home, a and b from tw_trace_diff or tw_trace_bytes
  *   diff_in                          p, a bytes changed or TW_TRACE_UNKNOWN
@@ -20,9 +20,9 @@
  *   exclusive_enter, exclusive_break p
  *   shootdown                        p, a pages, b victims
  *   migration                        p
- *   lock_wait, lock_take, _release   a handle; lock_take: b another node took part
- *   barrier_arrive, barrier_leave    a handle; barrier_leave: b which time
- *   collective                       b which time, of barriers of all
+ *   lock_wait, lock_take, _release   a handle; lock_take: b whether another node took part
+ *   barrier_arrive, barrier_leave    a handle; barrier_leave: b its number
+ *   collective                       b its number, of barriers of all
  *   flag_wait, flag_seen, flag_set   a handle, b value
  *   message_out, message_in          n, a type
  *   allocate                         p call site, a address, b bytes

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* util.h - the few things every layer and every driver uses: messages, the fatal path, locks between processes,
- * time. */
+/* util.h - used by every layer and every driver: log messages, the fatal path, locks between processes, time. */
 #ifndef TWEED_DRIVER_UTIL_H
 #define TWEED_DRIVER_UTIL_H
 
@@ -13,9 +12,9 @@
 #endif
 
 #define TW_ALIGN_UP(x, a) (((x) + (a)-1) / (a) * (a))
-#define TW_MIN(a, b) ((a) < (b) ? (a) : (b))
-#define TW_MAX(a, b) ((a) > (b) ? (a) : (b))
-#define TW_LINE_ALIGNED _Alignas(64)
+#define TW_MIN(a, b)      ((a) < (b) ? (a) : (b))
+#define TW_MAX(a, b)      ((a) > (b) ? (a) : (b))
+#define TW_LINE_ALIGNED   _Alignas(64)
 
 /* tw_log - one line "tweed: [who: ]..." on standard error, with one write(2).  Any context, also fault handlers
  * (formatting supports %s %d %u %x %zu %ld %lu %lx %llu %c %% %p only, without widths). */
@@ -35,9 +34,11 @@ static inline void tw_pause(void)
 #endif
 }
 
-/* A lock in memory that processes share.  Zero is unlocked.  Spins for tw_mutex_spin rounds, then sleeps (futex).  Not
- * recursive.  Held only by protocol code, never while application code runs. */
-struct tw_mutex { _Atomic uint32_t word; };
+/* A lock in memory that processes share.  Zero is unlocked.  Spins for tw_mutex_spin rounds, then sleeps (futex).
+ * Not recursive.  Held only by protocol code, never while application code runs. */
+struct tw_mutex {
+	_Atomic uint32_t word;
+};
 extern unsigned tw_mutex_spin; /* rounds of pause; 0 when processes outnumber cores */
 void tw_mutex_lock_slow(struct tw_mutex *m);
 void tw_mutex_wake(struct tw_mutex *m);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ofi_library.c - libfabric, without the libraries of PSM where their devices are not.
+/* ofi_library.c - libfabric is loaded at run time, without the libraries of PSM on hosts without their devices.
  *
- * libpsm_infinipath and libpsm2 measure the clock when they are loaded, each for a tenth of a second in each process.  A library of the same
- * name that is there already takes their place.  Whatever hinders that, they are loaded as ever. */
+ * libpsm_infinipath and libpsm2, on which libfabric may depend, measure the clock when they are loaded, each for a
+ * tenth of a second in each process.  A library of the same name that is loaded already takes their place: a stub
+ * (net/ofi/psm/psm.c).  If a stub cannot be loaded, the library itself is. */
 #include "net/ofi/port/ofi_port.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
+#include <errno.h>
 #include <net/ofi/psm/psm.h> /* made of psm.c, with each of the two names */
 #include <string.h>
 #include <sys/mman.h>
@@ -15,6 +17,8 @@
 #include "core/base/fd.h"
 
 #define LIBRARY_NAME "libfabric.so.1"
+
+struct ofi_calls ofi_calls;
 
 struct library_stub {
 	const void *image;
@@ -38,7 +42,8 @@ static bool library_device(void)
 	return found;
 }
 
-/* No two are loaded by the same path, and no library of the program's: the descriptor is Tweed's. */
+/* The descriptor is in Tweed's range: the path must differ from the other stub's, and from those of the program's
+ * libraries. */
 static void library_stub_open(struct library_stub *stub)
 {
 	char path[32];
@@ -53,12 +58,13 @@ static void library_stub_open(struct library_stub *stub)
 static void library_stub_close(struct library_stub *stub)
 {
 	if (stub->handle)
-		dlclose(stub->handle); /* stays while libfabric does */
+		dlclose(stub->handle); /* stays loaded while libfabric does */
 	if (stub->fd >= 0)
 		tw_fd_close(stub->fd);
 }
 
-void *ofi_library(bool psm)
+/* dlopen of libfabric; @psm: with what its providers psm and psm2 need, else only where there are devices for them. */
+static void *library_open(bool psm)
 {
 	struct library_stub stub[] = {{psm_infinipath_image, sizeof(psm_infinipath_image), -1, NULL},
 	                              {psm2_image, sizeof(psm2_image), -1, NULL}};
@@ -70,4 +76,32 @@ void *ofi_library(bool psm)
 	for (unsigned i = 0; i < 2; i++)
 		library_stub_close(&stub[i]);
 	return library || !stubs ? library : tw_fd_library(LIBRARY_NAME);
+}
+
+int ofi_load(const char *provider, char *why, size_t why_bytes)
+{
+	static bool loaded;
+
+	if (loaded)
+		return 0;
+	void *library = library_open(provider && strstr(provider, "psm"));
+	if (!library) {
+		tw_format(why, why_bytes, LIBRARY_NAME " is not installed");
+		return -ENOENT;
+	}
+	loaded = true;
+#define X(name) loaded = loaded && (*(void **)&ofi_calls.name = dlsym(library, #name)) != NULL;
+	OFI_CALLS(X)
+#undef X
+	if (!loaded) {
+		tw_format(why, why_bytes, LIBRARY_NAME " is none that we know");
+		dlclose(library);
+		return -ENOTSUP;
+	}
+	return 0;
+}
+
+const char *ofi_text(ssize_t error)
+{
+	return ofi_calls.fi_strerror((int)(error < 0 ? -error : error));
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ofi_msg.c - a port of connected endpoints (FI_EP_MSG), one for each peer, that receive into the same buffers: libfabric's provider tcp
- * without the layer that makes datagrams of its connections, which costs a fifth of a round trip.
+/* ofi_msg.c - a port of connected endpoints (FI_EP_MSG), one for each peer, that receive into the same buffers:
+ * libfabric's provider tcp without the layer that makes datagrams of its connections, which costs a fifth of a round
+ * trip.
  *
- * The first message to a peer travels with the request for a connection, and its first one back with the acceptance: so who has not
- * proven that he is of this job gets no connection.  Both are events of a queue of their own, which is looked at now and then. */
+ * The first message to a peer travels with the request for a connection, and the first one back with the acceptance:
+ * only a process that proves that it belongs to the job gets a connection.  Both are events of a queue of their own,
+ * which is polled now and then. */
 #include "net/ofi/port/ofi_port.h"
 
 #include <errno.h>
@@ -38,7 +40,7 @@ void ofi_msg_down(struct ofi_port *port)
 	free(port->connection);
 }
 
-/* ---- ways ---- */
+/* ---- connections ---- */
 
 static int msg_endpoint(struct ofi_port *port, struct fi_info *info, fi_addr_t *peer)
 {
@@ -77,7 +79,7 @@ int ofi_msg_back(struct ofi_port *port, struct ofi_buffer *first, fi_addr_t *pee
 	if (error)
 		return error;
 	port->connection[*peer].asked = true;
-	ofi_free_info(first->request);
+	ofi_calls.fi_freeinfo(first->request);
 	first->request = NULL;
 	return 0;
 }
@@ -92,7 +94,7 @@ void ofi_msg_forget(struct ofi_port *port, fi_addr_t peer)
 void ofi_msg_refuse(struct ofi_port *port, struct ofi_buffer *first)
 {
 	fi_reject(port->pep, first->request->handle, NULL, 0);
-	ofi_free_info(first->request);
+	ofi_calls.fi_freeinfo(first->request);
 	first->request = NULL;
 }
 
@@ -102,12 +104,13 @@ ssize_t ofi_msg_first(struct ofi_connection *connection, const struct ofi_head *
 
 	if (connection->state != OFI_NEW || !connection->ep)
 		return connection->state == OFI_OPENING ? -FI_EAGAIN : -FI_ENOTCONN;
-	error = connection->asked ? fi_accept(connection->ep, head, head->bytes) : fi_connect(connection->ep, connection->to, head, head->bytes);
+	error = connection->asked ? fi_accept(connection->ep, head, head->bytes)
+	                          : fi_connect(connection->ep, connection->to, head, head->bytes);
 	connection->state = error ? OFI_DOWN : OFI_OPENING;
 	return error;
 }
 
-/* ---- what becomes of them ---- */
+/* ---- their events ---- */
 
 static enum ofi_event msg_broken(struct ofi_port *port, struct ofi_connection *connection, ssize_t *peer)
 {
@@ -125,10 +128,9 @@ enum ofi_event ofi_msg_event(struct ofi_port *port, struct ofi_buffer **buffer, 
 	struct fi_eq_err_entry error = {0};
 	uint32_t event;
 
-	if (!port->firsts.count) /* some are still to be looked at */
+	if (!port->firsts.count) /* earlier ones are not handled yet */
 		return OFI_NOTHING;
-	errno = 0; /* who has gone before he asked is EAGAIN to libfabric if that is left over, and so kept for ever, readable */
-	ssize_t got = fi_eq_read(port->eq, &event, &got_event, sizeof(got_event), 0);
+	ssize_t got = ofi_quirk_eq_read(port->eq, &event, &got_event, sizeof(got_event));
 	if (got == -FI_EAVAIL && fi_eq_readerr(port->eq, &error, 0) > 0 && error.fid->fclass == FI_CLASS_EP)
 		return msg_broken(port, error.context, peer);
 	if (got < (ssize_t)sizeof(got_event.entry))
@@ -137,7 +139,7 @@ enum ofi_event ofi_msg_event(struct ofi_port *port, struct ofi_buffer **buffer, 
 		return msg_broken(port, got_event.entry.fid->context, peer);
 	if (event == FI_CONNECTED)
 		((struct ofi_connection *)got_event.entry.fid->context)->state = OFI_UP;
-	if (event == FI_CONNECTED && got == sizeof(got_event.entry)) /* by us */
+	if (event == FI_CONNECTED && got == sizeof(got_event.entry)) /* requested here */
 		return ofi_msg_event(port, buffer, peer);
 	*buffer = ofi_take(&port->firsts);
 	(*buffer)->request = event == FI_CONNREQ ? got_event.entry.info : NULL;

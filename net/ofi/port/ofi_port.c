@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ofi_port.c - libfabric, and a port of it with buffers: of connected endpoints (net/ofi/port/ofi_msg.c) over its provider tcp, of reliable datagrams
- * (net/ofi/port/ofi_rdm.c) over any other.
+/* ofi_port.c - which fabric is used, and a port with its buffers: of connected endpoints (net/ofi/port/ofi_msg.c) over
+ * libfabric's provider tcp, of reliable datagrams (net/ofi/port/ofi_rdm.c) over any other.
  *
- * libfabric is loaded at run time; what its headers have as inline functions goes through tables of the objects themselves. */
+ * libfabric is loaded at run time; its headers' inline functions call through tables of the objects themselves. */
 #include "net/ofi/port/ofi_port.h"
 
-#include <dirent.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <ifaddrs.h>
 #include <netdb.h>
@@ -17,69 +15,22 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/socket.h>
-#include <sys/time.h>
-#include <time.h>
 
 #include "core/base/fd.h"
 #include "core/base/library.h"
 #include "net/interface.h"
 
 #define OFI_PROVIDER "tcp"
-#define OFI_PART_US  1000 /* of waiting for the rest of a request that did not come whole */
-#define OFI_EQ_POLLS    32u /* from one at what becomes of connections to the next */
-#define OFI_CALLS(X) X(fi_getinfo) X(fi_freeinfo) X(fi_dupinfo) X(fi_fabric) X(fi_strerror) X(fi_version)
-
-static struct {
-#define X(name) __typeof__(name) *name;
-	OFI_CALLS(X)
-#undef X
-	bool loaded;
-} ofi;
+#define OFI_EQ_POLLS 32u /* polls of the completion queue between two of the event queue */
 
 static const char *ofi_provider(const char *setting)
 {
 	return setting && *setting ? setting : OFI_PROVIDER;
 }
 
-int ofi_load(const char *provider, char *why, size_t why_bytes)
-{
-	if (ofi.loaded)
-		return 0;
-	void *library = ofi_library(strstr(ofi_provider(provider), "psm") != NULL);
-	if (!library) {
-		tw_format(why, why_bytes, "libfabric.so.1 is not installed");
-		return -ENOENT;
-	}
-	ofi.loaded = true;
-#define X(name) ofi.loaded = ofi.loaded && (*(void **)&ofi.name = dlsym(library, #name)) != NULL;
-	OFI_CALLS(X)
-#undef X
-	if (!ofi.loaded) {
-		tw_format(why, why_bytes, "libfabric.so.1 is none that we know");
-		dlclose(library);
-		return -ENOTSUP;
-	}
-	return 0;
-}
-
-const char *ofi_text(ssize_t error)
-{
-	return ofi.fi_strerror((int)(error < 0 ? -error : error));
-}
-
-void ofi_free_info(struct fi_info *info)
-{
-	ofi.fi_freeinfo(info);
-}
-
-bool ofi_before(uint32_t version)
-{
-	return ofi.fi_version() < version;
-}
-
 /* ---- which fabric ---- */
 
-/* The first of this host's addresses that @setting names, as digits; IPv4 goes first. */
+/* The first of this host's addresses that fits @setting, as digits; IPv4 goes first.  Returns 0 or -errno. */
 static int ofi_own_address(const char *setting, char *digits, size_t bytes)
 {
 	static const int families[] = {AF_INET, AF_INET6};
@@ -103,11 +54,11 @@ static int ofi_own_address(const char *setting, char *digits, size_t bytes)
 	return error;
 }
 
-/* What has @caps and fits the settings, first what libfabric likes best.  Returns 0 or libfabric's error. */
+/* Fabrics with @caps that fit the settings, in libfabric's order of preference.  Returns 0 or libfabric's error. */
 static int ofi_info_with(uint64_t caps, const char *provider, const char *domain, const char *address,
                          struct fi_info **info)
 {
-	struct fi_info *hints = ofi.fi_dupinfo(NULL);
+	struct fi_info *hints = ofi_calls.fi_dupinfo(NULL);
 	bool connected = strcmp(ofi_provider(provider), OFI_PROVIDER) == 0;
 
 	if (!hints)
@@ -127,14 +78,14 @@ static int ofi_info_with(uint64_t caps, const char *provider, const char *domain
 		hints->domain_attr->name = strdup(domain);
 	struct tw_dispositions before;
 	tw_dispositions_save(&before); /* the first call loads providers */
-	int error =
-	    ofi.fi_getinfo(FI_VERSION(1, 17), address, NULL, address ? FI_SOURCE | FI_NUMERICHOST : 0, hints, info);
+	int error = ofi_calls.fi_getinfo(FI_VERSION(1, 17), address, NULL, address ? FI_SOURCE | FI_NUMERICHOST : 0,
+	                                 hints, info);
 	tw_dispositions_restore(&before);
-	ofi.fi_freeinfo(hints);
+	ofi_calls.fi_freeinfo(hints);
 	return error;
 }
 
-/* With remote writes and reads that keep in line with messages, or without. */
+/* Fabrics with remote writes and reads in order with messages; without those, if there are none. */
 static int ofi_info(const char *provider, const char *domain, const char *address, struct fi_info **info)
 {
 	int error = ofi_info_with(FI_MSG | FI_RMA, provider, domain, address, info);
@@ -155,11 +106,11 @@ int ofi_works(const char *provider, char *why, size_t why_bytes)
 		          ofi_provider(provider), ofi_text(error));
 		return -ENOTSUP;
 	}
-	ofi.fi_freeinfo(info);
+	ofi_calls.fi_freeinfo(info);
 	return 0;
 }
 
-/* Do all nodes find each other on this host?  Endpoints see that by where their own node's server is. */
+/* Are all nodes on this host?  Endpoints see that by the address of their own node's server. */
 static bool ofi_near(const struct tw_net_config *config)
 {
 	const struct tw_net_address *server = config->address ? &config->address[config->node] : NULL;
@@ -173,7 +124,8 @@ static bool ofi_near(const struct tw_net_config *config)
 	return in.sin_family == AF_INET && ntohl(in.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
 }
 
-/* Of what libfabric offers, take what has that domain: not all of its providers look at what they are asked for. */
+/* Keep the first fabric of that domain alone, because not all providers respect the domain in a query; false: there is
+ * none. */
 static bool ofi_only(struct fi_info **all, const char *domain)
 {
 	const struct fi_info *info = *all;
@@ -182,8 +134,8 @@ static bool ofi_only(struct fi_info **all, const char *domain)
 		return true;
 	while (info && strcmp(info->domain_attr->name, domain) != 0)
 		info = info->next;
-	struct fi_info *only = info ? ofi.fi_dupinfo(info) : NULL;
-	ofi.fi_freeinfo(*all);
+	struct fi_info *only = info ? ofi_calls.fi_dupinfo(info) : NULL;
+	ofi_calls.fi_freeinfo(*all);
 	*all = only;
 	return only;
 }
@@ -241,7 +193,8 @@ static int ofi_pool_init(struct ofi_pool *idle, struct ofi_buffer *first, unsign
 	return 0;
 }
 
-/* Buffers to receive into come first, then those to send and to tell from, and for first messages; transfers have no memory of their own. */
+/* In this order: buffers for receives, sends, signals and first messages; then transfers, which have no memory of
+ * their own. */
 static int ofi_buffers(struct ofi_port *port)
 {
 	struct ofi_pool *idle[] = {&port->sends, &port->signals, &port->firsts, &port->transfers};
@@ -288,29 +241,6 @@ static int ofi_post_all(struct ofi_port *port)
 	return 0;
 }
 
-/* libfabric's providers over TCP read what asks for a connection as if it came whole, for it does: it is one segment.  Who is not of the job
- * may send a part of it, and nothing more.  A limit of the socket that listens is inherited by those that it accepts, and ends such a
- * read; once a connection is made they do not wait any more, and the limit means nothing. */
-static void port_limit(const struct tw_net_address *address)
-{
-	DIR *all = opendir("/proc/self/fd");
-	struct dirent *entry;
-
-	while (all && (entry = readdir(all))) {
-		struct sockaddr_storage name;
-		socklen_t bytes = sizeof(name), int_bytes = sizeof(int);
-		int fd = atoi(entry->d_name), listens = 0;
-
-		if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &int_bytes) == 0 && listens &&
-		    getsockname(fd, (struct sockaddr *)&name, &bytes) == 0 && bytes == address->len &&
-		    memcmp(&name, address->bytes, bytes) == 0)
-			setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &(struct timeval){.tv_usec = OFI_PART_US},
-			           sizeof(struct timeval));
-	}
-	if (all)
-		closedir(all);
-}
-
 static int ofi_bring_up(struct ofi_port *port, const char **step)
 {
 	struct fi_cq_attr cq = {.size = port->sends.all + port->signals.all + port->receives + port->transfers.all,
@@ -318,14 +248,14 @@ static int ofi_bring_up(struct ofi_port *port, const char **step)
 	                        .wait_obj = ofi_fds_object(port)};
 	int error;
 
-	if ((*step = "fabric", error = ofi.fi_fabric(port->info->fabric_attr, &port->fabric, NULL)) ||
+	if ((*step = "fabric", error = ofi_calls.fi_fabric(port->info->fabric_attr, &port->fabric, NULL)) ||
 	    (*step = "domain", error = fi_domain(port->fabric, port->info, &port->domain, NULL)) ||
 	    (*step = "completion queue", error = fi_cq_open(port->domain, &cq, &port->cq, NULL)) ||
 	    (*step = "wait descriptor", error = ofi_fds_up(port)) ||
 	    (error = port->connections ? ofi_msg_up(port, step) : ofi_rdm_up(port, step)) ||
 	    (*step = "buffers", error = ofi_buffers(port)) || (error = ofi_post_all(port)))
 		return error;
-	port_limit(&port->address);
+	ofi_quirk_limit(&port->address);
 	return 0;
 }
 
@@ -350,7 +280,7 @@ int ofi_port_open(struct ofi_port *port, const struct tw_net_config *config, uns
 	port->firsts.all = connected ? OFI_FIRSTS_AT_ONCE : 0;
 	port->connections = connected ? peers : 0;
 	port->receives = (unsigned)TW_MIN((size_t)receives, port->info->rx_attr->size);
-	/* Should a provider start a thread, no signal of the program is for it. */
+	/* A thread that a provider starts must not take the program's signals. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	error = ofi_bring_up(port, &step);
@@ -377,9 +307,9 @@ void ofi_port_close(struct ofi_port *port)
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		if (all[i])
 			fi_close(all[i]);
-	ofi_fds_down(&port->fds);
+	ofi_quirk_pair_close(&port->fds);
 	if (port->info)
-		ofi.fi_freeinfo(port->info);
+		ofi_calls.fi_freeinfo(port->info);
 	if (port->arena)
 		munmap(port->arena, port->arena_bytes);
 	free(port->buffer);
@@ -387,7 +317,7 @@ void ofi_port_close(struct ofi_port *port)
 	free(port->signals.stack);
 	free(port->transfers.stack);
 	free(port->firsts.stack);
-	*port = (struct ofi_port){.fds = OFI_NO_FDS}; /* whoever owns it closes it again, where it did not open */
+	*port = (struct ofi_port){.fds = OFI_NO_FDS}; /* its owner closes it again if it did not open */
 }
 
 int ofi_port_peer(struct ofi_port *port, const struct tw_net_address *address, fi_addr_t *peer)
@@ -453,10 +383,10 @@ ssize_t ofi_transfer(struct ofi_port *port, fi_addr_t peer, struct ofi_buffer *t
 
 void ofi_again(struct ofi_port *port, struct ofi_buffer *buffer)
 {
-	struct ofi_pool *idle = buffer->use == OFI_SENDS    ? &port->sends
-	                        : buffer->use == OFI_SIGNALS  ? &port->signals
-	                        : buffer->use == OFI_FIRSTS ? &port->firsts
-	                                                    : &port->transfers;
+	struct ofi_pool *idle = buffer->use == OFI_SENDS     ? &port->sends
+	                        : buffer->use == OFI_SIGNALS ? &port->signals
+	                        : buffer->use == OFI_FIRSTS  ? &port->firsts
+	                                                     : &port->transfers;
 
 	buffer->away = false;
 	if (buffer->request)

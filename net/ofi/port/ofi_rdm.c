@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ofi_rdm.c - a port that is one endpoint of reliable datagrams (FI_EP_RDM): the provider finds and connects whom it sends to. */
+/* ofi_rdm.c - a port that is one endpoint of reliable datagrams (FI_EP_RDM): the provider connects to peers itself. */
 #include "net/ofi/port/ofi_port.h"
 
 #include <errno.h>

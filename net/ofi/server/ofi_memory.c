@@ -23,7 +23,7 @@ size_t ofi_closed_bytes(unsigned ports)
 	return tw_mailbox_bytes(ports) + TW_ALIGN_UP(OFI_DELEGATORS * ports * sizeof(uint64_t), (size_t)4096);
 }
 
-/* NULL: there are more nodes than claims are for. */
+/* NULL: the node has no claims. */
 static _Atomic uint64_t *memory_claims(const struct tw_net_config *config, char *base, unsigned node, unsigned port)
 {
 	uint64_t at = config->control_offset + tw_mailbox_bytes(config->ports);
@@ -79,7 +79,7 @@ static uint64_t memory_atomic(char *base, const struct ofi_entry *entry)
 	return expect;
 }
 
-/* Is that memory which others may use as memory?  Mailboxes and claims are not. */
+/* Is the range accessible as memory?  Mailboxes and claims are not. */
 static bool memory_open(const struct tw_net_config *config, uint64_t offset, uint64_t bytes)
 {
 	uint64_t control = config->control_offset, end = control + ofi_closed_bytes(config->ports);
@@ -88,7 +88,7 @@ static bool memory_open(const struct tw_net_config *config, uint64_t offset, uin
 	       (offset + bytes <= control || offset >= end);
 }
 
-/* An AMO or AMO_POST; false: it makes no sense. */
+/* An AMO or AMO_POST; false: the entry makes no sense. */
 static bool memory_amo(const struct tw_net_config *config, char *base, const struct ofi_entry *entry, uint64_t *old)
 {
 	const uint64_t *value = (const void *)(entry + 1);

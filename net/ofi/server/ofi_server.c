@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ofi_server.c - the server of a node under the ofi transport: one thread in the agent's process, between libfabric and what the node
- * does with messages (net/ofi/server/ofi_session.h).  It waits for nobody. */
+/* ofi_server.c - the server of a node under the ofi transport: one thread in the agent's process, between libfabric
+ * and the sessions (net/ofi/server/ofi_session.h).  It never blocks on a client. */
 #include "net/ofi/port/ofi_port.h"
 
 #include <errno.h>
@@ -17,10 +17,10 @@
 
 #define SERVER_RECEIVES 64u
 #define SERVER_SENDS    32u
-#define SERVER_RETRY_NS 100000u     /* between two looks at full mailboxes */
-#define SERVER_SEND_NS  1000000000u /* how long an answer may find no way to its endpoint */
+#define SERVER_RETRY_NS 100000u     /* between two tries of full mailboxes */
+#define SERVER_SEND_NS  1000000000u /* for so long the provider may refuse an answer; then it is dropped */
 
-/* The way to an endpoint. */
+/* The connection to an endpoint. */
 struct server_route {
 	bool known;
 	fi_addr_t to;
@@ -32,14 +32,14 @@ struct tw_net_server {
 	struct ofi_sessions *node;
 	char *base;
 	_Atomic bool stopping;
-	_Atomic uint32_t leaving; /* a client that is to be shut out, + 1 */
-	int stop;                 /* eventfd, to be woken by */
+	_Atomic uint32_t leaving; /* a client that is to be shut out, + 1; 0: none */
+	int stop;                 /* eventfd that wakes the thread */
 	struct ofi_spin spin;
-	uint64_t idle; /* since when; 0: it is not */
+	uint64_t idle; /* time since when; 0: it is not */
 	pthread_t thread;
-	struct ofi_buffer **backlog; /* received, not yet looked at */
+	struct ofi_buffer **backlog; /* received, not yet handled */
 	unsigned backlogs;
-	struct server_route route[]; /* to each client of node */
+	struct server_route route[]; /* [clients] */
 };
 
 /* The connection to an endpoint is broken. */
@@ -62,11 +62,11 @@ static bool server_event(struct tw_net_server *s)
 		s->backlog[s->backlogs++] = buffer;
 	if (event == OFI_BROKEN)
 		server_lose(s, (fi_addr_t)failure);
-	/* What could not be sent was for an endpoint that is gone. */
+	/* OFI_FAILED: an answer to an endpoint that is gone. */
 	return event != OFI_NOTHING;
 }
 
-/* Find the way back to @client, whose first message that is; false: there is none. */
+/* Find the route back to @client, whose first message is @first; false: there is none. */
 static bool server_find(struct tw_net_server *s, unsigned client, struct ofi_buffer *first)
 {
 	struct server_route *route = &s->route[client];
@@ -77,7 +77,7 @@ static bool server_find(struct tw_net_server *s, unsigned client, struct ofi_buf
 	return route->known;
 }
 
-/* Send an answer of @bytes to @client, or give the buffer back when there is none. */
+/* Send an answer of @bytes to @client; 0 bytes: the buffer is idle again. */
 static void server_answer(struct tw_net_server *s, unsigned client, struct ofi_buffer *buffer, size_t bytes)
 {
 	uint64_t until = tw_time_ns() + SERVER_SEND_NS;
@@ -105,7 +105,7 @@ static void server_message(struct tw_net_server *s, struct ofi_buffer *message)
 	server_answer(s, client, answer, bytes);
 }
 
-/* Try again to place what mailboxes had no room for. */
+/* Try again to place messages that mailboxes had no room for. */
 static void server_place(struct tw_net_server *s)
 {
 	for (unsigned i = 0; i < s->config.nodes * s->config.ports && s->node->deferring; i++) {
@@ -119,7 +119,7 @@ static void server_place(struct tw_net_server *s)
 
 /* ---- the thread ---- */
 
-/* Nothing to do since s->idle, if not 0: spin, or sleep. */
+/* There was no event: spin, or sleep. */
 static void server_relax(struct tw_net_server *s)
 {
 	uint64_t now = s->spin.most_ns ? tw_time_ns() : 0;
@@ -134,14 +134,12 @@ static void server_relax(struct tw_net_server *s)
 		server_place(s);
 	now = tw_time_ns();
 	if (ofi_sleep(&s->port, s->stop, s->node->deferring ? SERVER_RETRY_NS : 0)) {
-		ofi_spin_end(&s->spin,
-		             tw_time_ns() -
-		                 now); /* what the provider itself does for others while we spin is no event */
+		ofi_spin_end(&s->spin, tw_time_ns() - now); /* the provider's own work for others is no event */
 		s->idle = 0;
 	}
 }
 
-/* Something came, after a rest perhaps. */
+/* An event came, after an idle time perhaps. */
 static void server_woke(struct tw_net_server *s)
 {
 	if (s->idle)
@@ -154,7 +152,7 @@ static void server_shut_out(struct tw_net_server *s, unsigned client)
 	uint64_t woken;
 
 	ofi_session_shut_out(s->node, client);
-	if (read(s->stop, &woken, sizeof(woken)) < 0) /* its bell; the end rings again */
+	if (read(s->stop, &woken, sizeof(woken)) < 0) /* the request's wake-up; the end writes its own */
 		s->idle = 0;
 	atomic_store(&s->leaving, 0);
 	tw_futex_wake(&s->leaving, 1);
@@ -216,7 +214,7 @@ static int server_start(struct tw_net_server *s)
 		tw_log("transport ofi: out of memory");
 		return -ENOMEM;
 	}
-	if (!s->config.survive) /* the provider's own writes end when it likes */
+	if (!s->config.survive) /* the end of the provider's own writes is not known, but shut_out must be exact */
 		ofi_port_export(&s->port, s->base, s->config.bytes, &s->node->memory);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ofi_session.c - sessions, and the work of endpoints on the node's memory.
  *
- * It waits for nobody.  A message for a full mailbox is kept, at most OFI_CREDITS for each endpoint, which counts
- * along and sends no more until it has been told that they are placed.
+ * Nothing here blocks.  A message for a full mailbox is deferred, at most OFI_CREDITS for each endpoint; the endpoint
+ * counts them too, and sends no more until an answer says that they are placed.
  *
  * Ordering.  Work of an endpoint arrives in order and is executed in order with release fences between entries; its
  * atomics are the CPU's; a full fence precedes each answer, so what is answered is visible to all. */
@@ -30,7 +30,7 @@ struct ofi_sessions *ofi_sessions_create(const struct tw_net_config *config, cha
 /* ---- answers ---- */
 
 static struct ofi_head session_head(const struct ofi_sessions *n, const struct ofi_client *client, enum ofi_kind kind,
-                                 uint64_t number, size_t bytes)
+                                    uint64_t number, size_t bytes)
 {
 	return (struct ofi_head){.number = number,
 	                         .bytes = (uint16_t)bytes,
@@ -39,7 +39,7 @@ static struct ofi_head session_head(const struct ofi_sessions *n, const struct o
 	                         .port = (uint8_t)((unsigned)(client - n->client) % n->config.ports)};
 }
 
-/* All work of @client up to now is done, with @results bytes of results behind the answer. */
+/* A REPLY: all work of @client up to now is done; @results bytes of results are behind it. */
 static size_t session_reply(struct ofi_sessions *n, struct ofi_client *client, struct ofi_head *answer, size_t results)
 {
 	struct ofi_reply *reply = (void *)answer;
@@ -50,7 +50,7 @@ static size_t session_reply(struct ofi_sessions *n, struct ofi_client *client, s
 	return answer->bytes;
 }
 
-/* Tell that the endpoint may send again, when that is worth a message. */
+/* A REPLY that returns credits, if there are enough for a message. */
 static size_t session_credit(struct ofi_sessions *n, struct ofi_client *client, struct ofi_head *answer)
 {
 	bool worth = client->placed - client->credited >= OFI_CREDITS / 2;
@@ -65,21 +65,21 @@ static struct tw_mailbox *session_mailbox(struct ofi_sessions *n, unsigned port)
 	return tw_mailbox_of(&n->config, n->base, port);
 }
 
-/* Place what fits of the kept messages, each port's in order. */
+/* Place the deferred messages that fit, each port's in order. */
 static void session_place(struct ofi_sessions *n, struct ofi_client *client)
 {
 	unsigned at = (unsigned)(client - n->client), left = 0;
 
 	for (unsigned i = 0; i < client->deferred; i++) {
-		struct ofi_deferred *kept = &client->later[i];
+		struct ofi_deferred *deferred = &client->later[i];
 		bool behind = false;
 
 		for (unsigned k = 0; k < left; k++)
-			behind |= client->later[k].port == kept->port;
-		if (behind || tw_mailbox_put(session_mailbox(n, kept->port), &kept->msg, at / n->config.ports,
+			behind |= client->later[k].port == deferred->port;
+		if (behind || tw_mailbox_put(session_mailbox(n, deferred->port), &deferred->msg, at / n->config.ports,
 		                             at % n->config.ports) < 0)
-			client->later[left++] = *kept;
-		else if (kept->session == client->session)
+			client->later[left++] = *deferred;
+		else if (deferred->session == client->session)
 			client->placed++;
 	}
 	n->deferring -= client->deferred && !left;
@@ -102,11 +102,11 @@ static bool session_put(struct ofi_sessions *n, struct ofi_client *client, const
 	if (entry->port >= n->config.ports || entry->bytes < head || entry->bytes > sizeof(*msg) ||
 	    msg->len != entry->bytes - head || msg->type == 0 || client->deferred == 2 * OFI_CREDITS)
 		return false;
-	struct ofi_deferred *kept = &client->later[client->deferred++];
+	struct ofi_deferred *deferred = &client->later[client->deferred++];
 	n->deferring += client->deferred == 1;
-	kept->session = client->session;
-	kept->port = entry->port;
-	memcpy(&kept->msg, msg, entry->bytes);
+	deferred->session = client->session;
+	deferred->port = entry->port;
+	memcpy(&deferred->msg, msg, entry->bytes);
 	session_place(n, client);
 	return true;
 }
@@ -123,9 +123,9 @@ static bool session_ring(struct ofi_sessions *n, unsigned port)
 
 /* ---- work ---- */
 
-/* Execute one entry; results go to @out, of which @*used bytes are; NULL: nobody asked.  False: it makes no sense. */
+/* Execute one entry, as ofi_memory_do. */
 static bool session_do(struct ofi_sessions *n, struct ofi_client *client, const struct ofi_entry *entry, char *out,
-                    size_t *used)
+                       size_t *used)
 {
 	if (entry->op == OFI_PUT)
 		return session_put(n, client, entry);
@@ -135,7 +135,7 @@ static bool session_do(struct ofi_sessions *n, struct ofi_client *client, const 
 }
 
 static size_t session_work(struct ofi_sessions *n, struct ofi_client *client, const struct ofi_head *head,
-                        struct ofi_head *answer)
+                           struct ofi_head *answer)
 {
 	const char *at = (const char *)(head + 1), *end = (const char *)head + head->bytes;
 	char *out = head->ask ? (char *)answer + sizeof(struct ofi_reply) : NULL;
@@ -164,7 +164,7 @@ static bool session_draw(uint64_t *number)
 }
 
 static size_t session_handshake(struct ofi_sessions *n, struct ofi_client *client, const struct ofi_head *head,
-                         struct ofi_head *answer)
+                                struct ofi_head *answer)
 {
 	const struct ofi_handshake *handshake = (const void *)head;
 	struct ofi_welcome *welcome = (void *)answer;
@@ -189,8 +189,9 @@ static size_t session_handshake(struct ofi_sessions *n, struct ofi_client *clien
 	return sizeof(*welcome);
 }
 
-/* Is this the next work of the endpoint's session, or the first of the one that it was offered?  What is left out between an endpoint has done in our
- * place (net/ofi/ofi_delegate.c): it has claimed the one before. */
+/* Is this the next work of the endpoint's session, or the first of the offered session?  Numbers may be missing of
+ * batches that an endpoint executed in the server's place (net/ofi/ofi_delegate.c): then the batch before this one is
+ * claimed. */
 static bool session_expects(struct ofi_sessions *n, struct ofi_client *client, const struct ofi_head *head)
 {
 	if (client->offered && head->number == 1 && ofi_sealed(&client->offered_key, head, head->bytes)) {
@@ -219,7 +220,8 @@ size_t ofi_session_receive(struct ofi_sessions *n, const struct ofi_head *head, 
 	if (bytes >= sizeof(*head) && bytes == head->bytes && head->node < n->config.nodes &&
 	    head->port < n->config.ports) {
 		struct ofi_client *client = &n->client[ofi_session_client(n, head->node, head->port)];
-		size_t welcome = head->kind == OFI_HANDSHAKE && !client->out ? session_handshake(n, client, head, answer) : 0;
+		size_t welcome =
+		    head->kind == OFI_HANDSHAKE && !client->out ? session_handshake(n, client, head, answer) : 0;
 
 		if (welcome)
 			return welcome;

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ofi_session.h - what a server of the ofi transport does with messages: bytes in, the node's memory and an answer out.  No libfabric
- * here; one thread.
+/* ofi_session.h - the server's sessions with endpoints: bytes in, the node's memory changed and an answer out.  No
+ * libfabric here; one thread.
  *
- * A message that is no endpoint's of this job's, or was heard before, is refused and counted.  One that is, but asks for what makes no
- * sense, is answered and counted as damaged; what stands before the nonsense is done.  Nothing outside the node's
- * exported memory is touched, and the mailboxes in it by PUT and RING only. */
+ * A message that is not an endpoint's of this job, or was received before, is refused and counted.  A valid message
+ * with an entry that makes no sense is answered and counted as damaged; the entries before that one are executed.
+ * Nothing outside the node's exported memory is touched, and the mailboxes in it by PUT and RING only. */
 #ifndef TW_NET_OFI_SERVER_OFI_SESSION_H
 #define TW_NET_OFI_SERVER_OFI_SESSION_H
 
 #include "net/ofi/ofi_wire.h"
 
+/* A message that waits for room in its mailbox. */
 struct ofi_deferred {
 	uint64_t session;
 	uint16_t port;
@@ -17,23 +18,23 @@ struct ofi_deferred {
 };
 
 struct ofi_client {
-	struct tw_net_address address; /* of its last HELLO */
-	uint64_t handshake;                /* its number: none is taken twice */
-	uint64_t session, offered;     /* offered: its first work begins that one; 0: none */
+	struct tw_net_address address; /* of its last HANDSHAKE */
+	uint64_t handshake;            /* number of its last HANDSHAKE: none is accepted twice */
+	uint64_t session, offered;     /* offered: begins with the first work that uses it; 0: none */
 	struct ofi_key key, offered_key;
-	uint64_t number, placed;
-	uint64_t credited; /* of placed */
-	bool out;      /* it has ended: nothing more is taken */
+	uint64_t number, placed; /* last work; messages that are in mailboxes */
+	uint64_t credited;       /* of placed: as last reported to the endpoint */
+	bool out;                /* shut out: nothing more is accepted */
 	unsigned deferred;
-	struct ofi_deferred later[2 * OFI_CREDITS]; /* of this session, and of the one before it */
+	struct ofi_deferred later[2 * OFI_CREDITS]; /* of this session and the one before */
 };
 
 struct ofi_sessions {
 	struct tw_net_config config;
-	char *base;                 /* the node's memory */
-	struct ofi_window memory;   /* as its server shows it */
+	char *base;               /* the node's memory */
+	struct ofi_window memory; /* for remote access through the server */
 	struct tw_net_counts counts;
-	unsigned deferring; /* clients with kept messages */
+	unsigned deferring; /* clients with deferred messages */
 	struct ofi_client client[];
 };
 
@@ -46,12 +47,13 @@ static inline unsigned ofi_session_client(const struct ofi_sessions *n, unsigned
 	return node * n->config.ports + port;
 }
 
-/* ofi_session_receive - a message of @bytes that came.  @answer: room for OFI_MESSAGE, and the answer, sealed, to whom @head names.  Returns
- * its length; 0: there is none. */
+/* ofi_session_receive - a received message of @bytes.  @answer: room for OFI_MESSAGE; the sealed answer to the
+ * endpoint that @head names.  Returns the answer's length; 0: there is none. */
 size_t ofi_session_receive(struct ofi_sessions *n, const struct ofi_head *head, size_t bytes, struct ofi_head *answer);
-/* ofi_session_place - place what fits of the kept messages of @client.  @answer as above; NULL: it is told another time. */
+/* ofi_session_place - place the deferred messages of @client that fit.  @answer, and the result, as above; @answer
+ * NULL: no answer now. */
 size_t ofi_session_place(struct ofi_sessions *n, unsigned client, struct ofi_head *answer);
-/* ofi_session_shut_out - @client has ended: nothing of it is taken any more. */
+/* ofi_session_shut_out - @client has ended: nothing more of it is accepted. */
 void ofi_session_shut_out(struct ofi_sessions *n, unsigned client);
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* agree.c - do all PEs of a set make the same collective call?  Only when calls are checked.
  *
- * Each PE tells each other one of the set what it calls, in memory that it alone writes there, and compares what it is told.  The calls of two PEs
- * are numbered, of whatever sets they are: so two that take their collectives in different orders are found as well.  Who is told the next but
- * one call has told the next, so has read this one: two places are enough. */
+ * Each PE writes a record of its call to each other PE of the set, into memory there that it alone writes, and compares
+ * the records that it receives.  The calls of a pair of PEs are numbered, over all sets: so two PEs that call
+ * collectives in different orders are detected, too.  A pair uses two places in turns.  That is enough: a PE that sends
+ * record n + 2 has received record n + 1 from the peer, and the peer read record n before it sent that. */
 #include "core/observe/symbol.h"
 #include "pgas/shmem/check.h"
 #include "pgas/shmem/collective/collective.h"
@@ -14,9 +15,9 @@
 #define AGREE_LATE_NS 10000000000u
 
 struct agree_word {
-	_Atomic uint64_t number; /* of the call, between the two; written last */
+	_Atomic uint64_t number; /* of the call, within the pair; written last */
 	char name[40];
-	uint64_t caller; /* less where the program is loaded; 0: a shared library's */
+	uint64_t caller; /* relative to the program's load address; 0: in a shared library */
 	int64_t start, stride, size, root, count, dst, sst, dest, sync;
 };
 
@@ -36,7 +37,7 @@ static const struct {
 };
 
 static size_t agree_at;
-static uint64_t *agree_calls; /* [pes] had with each */
+static uint64_t *agree_calls; /* [pes] calls made with each */
 static struct tw_symbol_program agree_program;
 
 size_t sh_check_bytes(void)

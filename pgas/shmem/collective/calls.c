@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* calls.c - the collective calls: arguments to sets, types to bytes. */
+/* calls.c - the collective calls: convert arguments to sets, and types to bytes. */
 #include "pgas/shmem/check.h"
 #include "pgas/shmem/collective/collective.h"
 
@@ -12,12 +12,12 @@ static void calls_sync_all(void)
 	set_sync(&set);
 }
 
-/* Of two PEs on two nodes, whatever one has put went to the other, before the sync's signal: quiet and sync take the time of one.  With
- * a third, whom it had put to, the second would hear of the barrier too early. */
+/* With two PEs on two nodes, all puts of a PE went to the other PE, before the sync's signal: quiet and sync overlap.
+ * With a third PE, to which the first has put, the second could leave the barrier before that put is complete. */
 void sh_barrier_all(void)
 {
 	if (tw_segment.pes == 2 && tw_segment.locals == 1) {
-		if (!tw_segment.put_signal) /* else the signal asks, if it cannot be told */
+		if (!tw_segment.put_signal) /* otherwise the fallback of the signal begins the quiet */
 			tw_segment_remote_ask(tw_segment.flow);
 		calls_sync_all();
 		tw_segment_quiet();
@@ -49,12 +49,12 @@ int pshmem_team_sync(shmem_team_t team)
 	return 0;
 }
 
-/* Of an active set: what the checks are told, and the set. */
-#define SH_ACTIVE_SET  .active = true, .start = PE_start, .log_stride = logPE_stride, .pes = PE_size, .sync = pSync
-/* PEs that are not in it make the call as well, in programs by others: it is not theirs, and returns. */
-#define SH_ACTIVE(SET) \
-	if (!set_active_mine(PE_start, logPE_stride, PE_size)) \
-		return; \
+/* An active set: for the checks, and as a set. */
+#define SH_ACTIVE_SET .active = true, .start = PE_start, .log_stride = logPE_stride, .pes = PE_size, .sync = pSync
+/* Some programs make the call on PEs outside the set, too: there it returns at once. */
+#define SH_ACTIVE(SET)                                                                                                 \
+	if (!set_active_mine(PE_start, logPE_stride, PE_size))                                                         \
+		return;                                                                                                \
 	struct sh_set SET = set_of_active(PE_start, logPE_stride, PE_size, pSync, NULL, 0)
 
 void pshmem_sync(TWS_ACTIVE_SET, long *pSync)
@@ -109,7 +109,7 @@ static int calls_alltoall(shmem_team_t team, void *dest, const void *source, ptr
 	return 0;
 }
 
-/* Elements from the first of @n to the last, @stride apart. */
+/* The distance from the first of @n elements to the end of the last, @stride apart. */
 static size_t calls_span(size_t n, ptrdiff_t stride)
 {
 	return n && stride > 0 ? sh_bytes(n - 1, (size_t)stride) + 1 : 0;
@@ -117,10 +117,10 @@ static size_t calls_span(size_t n, ptrdiff_t stride)
 
 /* clang-format off */
 
-/* Regions of a call: dest of DEST, source of SOURCE elements of SIZE bytes. */
+/* Regions of a call: DEST and SOURCE elements of SIZE bytes. */
 #define SH_REGIONS(DEST, SOURCE, SIZE) \
 	.dest = dest, .source = source, .dest_bytes = sh_bytes(DEST, SIZE), .source_bytes = sh_bytes(SOURCE, SIZE)
-/* Those of collectives of @pes PEs, for NAME's names. */
+/* Regions of collectives of PES PEs; NAME is for messages. */
 #define SH_CHECK_BROADCAST(NAME, SIZE, ...) \
 	SH_CHECK_COLLECTIVE("shmem_" NAME, SH_REGIONS(nelems, nelems, SIZE), .in_place = true, .count = nelems, .root = PE_root, __VA_ARGS__)
 #define SH_CHECK_COLLECT(NAME, SIZE, ...) SH_CHECK_COLLECTIVE("shmem_" NAME, SH_REGIONS(nelems, nelems, SIZE), __VA_ARGS__)
@@ -135,7 +135,7 @@ static size_t calls_span(size_t n, ptrdiff_t stride)
 #define SH_TEAM_SIZE   (team ? team->size : 0)
 #define SH_ACTIVE_SIZE (PE_size > 0 ? (size_t)PE_size : 0)
 
-/* Of elements of SIZE bytes; the names follow. */
+/* Functions for elements of SIZE bytes; the names follow. */
 #define SH_COLLECTIVES(T, SIZE, BROADCAST, COLLECT, FCOLLECT, ALLTOALL, ALLTOALLS) \
 	int pshmem_##BROADCAST(shmem_team_t team, T *dest, const T *source, size_t nelems, int PE_root) \
 	{ \

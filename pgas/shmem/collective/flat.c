@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* flat.c - algorithms that know no nodes: those of level.c over all PEs of a set, and the plainest, which suit every set. */
+/* flat.c - algorithms that ignore nodes: those of level.c over all PEs of a set, and the simplest, which suit every
+ * set. */
 #include "pgas/shmem/collective/collective.h"
 
-#define FLAT_COPY ((size_t)16384) /* of what one PE shows, on the stack of who takes it */
+#define FLAT_COPY ((size_t)16384) /* bytes that a PE copies from each scratch, on its stack */
 
 void sync_dissemination(SH_SYNC_ARGS)
 {
@@ -25,7 +26,7 @@ void broadcast_tree4(SH_BROADCAST_ARGS)
 	level_tree(&level, dest, source, bytes, root, 4);
 }
 
-/* In round k the sum of 2^k PEs goes to the one 2^k further. */
+/* In round k a PE sends the sum of 2^k PEs to the PE 2^k further on. */
 size_t set_scan(const struct sh_set *set, size_t value)
 {
 	size_t before = 0;
@@ -40,8 +41,9 @@ size_t set_scan(const struct sh_set *set, size_t value)
 	return before;
 }
 
-/* Of a team of two PEs on two nodes: @bytes of @source to the other's @dest, and his have come.  False: it is none. */
-static bool flat_exchange(const struct sh_set *set, void *dest, const void *source, size_t bytes)
+/* For a team of two PEs on two nodes: deliver @bytes of @source to the other's @dest, and wait for its data.  Returns
+ * false for other sets. */
+static bool flat_pair(const struct sh_set *set, void *dest, const void *source, size_t bytes)
 {
 	unsigned other = 1 - set->me;
 
@@ -54,7 +56,7 @@ static bool flat_exchange(const struct sh_set *set, void *dest, const void *sour
 
 void collect_flat(SH_COLLECT_ARGS)
 {
-	if (flat_exchange(set, dest + before, source, bytes)) {
+	if (flat_pair(set, dest + before, source, bytes)) {
 		if (bytes)
 			memmove(dest + before, source, bytes);
 		return;
@@ -83,7 +85,7 @@ void alltoall_flat(SH_ALLTOALL_ARGS)
 {
 	size_t bytes = sh_bytes(n, size), mine = set->me * bytes;
 
-	if (dst == 1 && sst == 1 && flat_exchange(set, dest + mine, source + (set->me ? 0 : bytes), bytes)) {
+	if (dst == 1 && sst == 1 && flat_pair(set, dest + mine, source + (set->me ? 0 : bytes), bytes)) {
 		if (bytes)
 			memmove(dest + mine, source + mine, bytes);
 		return;
@@ -103,7 +105,7 @@ void alltoall_flat(SH_ALLTOALL_ARGS)
 	set_sync(set);
 }
 
-/* Everyone shows a part of its source in its scratch, and takes those of all, in the same order. */
+/* Each PE copies a part of its source to its scratch, then reads those of all PEs, in the same order. */
 void reduce_flat(SH_REDUCE_ARGS)
 {
 	_Alignas(64) char copy[FLAT_COPY];
@@ -119,13 +121,15 @@ void reduce_flat(SH_REDUCE_ARGS)
 			if (from)
 				from += scratch;
 			else
-				tw_segment_remote_get(tw_segment.flow, set_pe(set, i), scratch, copy, part * size, true), from = copy;
+				tw_segment_remote_get(tw_segment.flow, set_pe(set, i), scratch, copy, part * size,
+				                      true),
+				    from = copy;
 			if (i == 0)
 				memcpy(dest, from, part * size);
 			else
 				op(dest, dest, from, part);
 		}
-		/* Of a team's scratches the other one is next, and its sync comes after all have read this one. */
+		/* A team uses its other scratch next, and that one's sync follows all reads of this one. */
 		if (!set->team)
 			set_sync(set);
 		dest = (char *)dest + part * size;
@@ -133,7 +137,7 @@ void reduce_flat(SH_REDUCE_ARGS)
 	}
 }
 
-/* Parts of at most @most bytes, by an algorithm of level.c. */
+/* Reduce in parts of at most @most bytes by an algorithm of level.c. */
 static void reduce_level(SH_REDUCE_ARGS, size_t most,
                          void (*reduce)(const struct sh_level *, void *, size_t, size_t, sh_reduce_op, size_t))
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* level.c - algorithms between PEs of a level, wherever they are: puts and signals. */
+/* level.c - algorithms between PEs of a level, on any nodes: puts and signals. */
 #include "pgas/shmem/collective/collective.h"
 
 static unsigned level_at(const struct sh_level *level, unsigned i)
@@ -7,7 +7,7 @@ static unsigned level_at(const struct sh_level *level, unsigned i)
 	return level->at ? level->at[i] : i;
 }
 
-/* The word of the distance j x 4^l, j = 1, 2, 3. */
+/* The word for the distance j x 4^l, j = 1, 2, 3. */
 static unsigned level_word(const struct sh_level *level, unsigned distance)
 {
 	unsigned l = (31 - (unsigned)__builtin_clz(distance)) / 2;
@@ -20,20 +20,21 @@ static void level_put(const struct sh_level *level, unsigned i, void *dest, cons
 	sh_put(SHMEM_CTX_DEFAULT, set_pe(level->set, level_at(level, i)), dest, source, bytes);
 }
 
-/* Put to the level's @i-th, and signal. */
+/* Put to the level's @i-th PE, and signal it. */
 static void level_send(const struct sh_level *level, unsigned i, size_t at, const void *data, size_t bytes,
                        unsigned word)
 {
 	set_deliver(level->set, level_at(level, i), at, data, bytes, word);
 }
 
-/* For a signal of the level's @i-th. */
+/* Wait for a signal of the level's @i-th PE. */
 static void level_wait(const struct sh_level *level, unsigned i, unsigned word)
 {
 	set_wait(level->set, level_at(level, i), word);
 }
 
-/* In round k each tells the one 2^k further, so that after the last it has heard, directly or not, of all. */
+/* In round k a PE signals the PE 2^k further on; after the last round each has been signalled by all, directly or
+ * indirectly. */
 void level_sync(const struct sh_level *level)
 {
 	for (unsigned distance = 1; distance < level->n; distance *= 2) {
@@ -43,7 +44,7 @@ void level_sync(const struct sh_level *level)
 	}
 }
 
-/* With numbers counted from the root: a PE's parent is it without its lowest digit to the base k. */
+/* In numbers relative to the root, a PE's parent is its number with the lowest nonzero digit to the base k set to 0. */
 void level_tree(const struct sh_level *level, void *dest, const void *source, size_t bytes, unsigned root, unsigned k)
 {
 	unsigned mine = (level->me + level->n - root) % level->n, step = 1;
@@ -77,7 +78,7 @@ void level_ring(const struct sh_level *level, char *dest, size_t bytes)
 		level_send(level, next, at + from * bytes, dest + from * bytes, (to - from) * bytes, word);
 		level_wait(level, (level->me + level->n - 1) % level->n, word);
 	}
-	if (level->n > 2) /* nobody of two forwards what the other may write next */
+	if (level->n > 2) /* with two PEs, the receiver passes nothing on */
 		level_sync(level);
 }
 
@@ -98,7 +99,8 @@ void level_spread(const struct sh_level *level, char *dest, size_t bytes)
 
 /* ---- reductions ----
  *
- * Whoever has finished one knows that all have begun it, and so have left the one before: scratches in two turns are enough. */
+ * A PE that has finished a reduction knows that all have begun it, and so have left the one before.  So two scratches
+ * in turns are enough. */
 
 static unsigned level_rounds(const struct sh_level *level)
 {
@@ -112,8 +114,8 @@ size_t level_double_most(const struct sh_level *level)
 	return SH_SCRATCH / TW_MAX(slots, 1u) / 64 * 64;
 }
 
-/* A slot for each round, and one where there are more than a power of two.  The lower one of two partners is the left operand on
- * both, so that all get the same bits. */
+/* A slot for each round, and one for the PEs beyond a power of two.  The lower of two partners is the left operand on
+ * both sides, so all get the same bits. */
 void level_double(const struct sh_level *level, void *dest, size_t n, size_t size, sh_reduce_op op, size_t scratch)
 {
 	unsigned rounds = level_rounds(level), two = 1u << rounds, me = level->me;
@@ -143,7 +145,7 @@ void level_double(const struct sh_level *level, void *dest, size_t n, size_t siz
 		level_send(level, me + two, scratch + rounds * slot, dest, bytes, level->words + SET_UNFOLD);
 }
 
-/* A slot for each of the 2 (n - 1) steps: blocks of the first half are reduced on their way, those of the second copied. */
+/* A slot for each of the 2 (n - 1) steps: blocks are reduced in the first half, copied in the second. */
 void level_ring_reduce(const struct sh_level *level, void *dest, size_t n, size_t size, sh_reduce_op op, size_t scratch)
 {
 	unsigned me = level->me, ring = level->n, next = (me + 1) % ring, word = level_word(level, 1);

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* node.c - collectives of a team that use what its nodes share.
+/* node.c - collectives of a team that use the memory shared within its nodes.
  *
- * Each PE has a board: lines of the team's control memory that it alone writes and its node's others read.
+ * Each PE has a board: lines of the team's control memory that only it writes and its node's other PEs read.
  *
  *     show[2]     its number of shows, and a few bytes; in turns
- *     release[2]  of a leader: the show after which the others may go on, and a few bytes; in turns
- *     said        the number of broadcasts in the node, and where to take the last one's data
- *     done        the last broadcast whose data it has taken
+ *     release[2]  of a leader: the show after which the others may continue, and a few bytes; in turns
+ *     said        the number of broadcasts in the node, and where to read the last one's data
+ *     done        the last broadcast whose data it has read
  *
- * A show is for all of the node at once: each either sees the shows of all others, or the leader's release, which comes when the
- * leader has.  So whoever shows again knows that all have begun the show before, and hence have read the one before that: two lines are enough.
- * Numbers only rise. */
+ * A show concerns all of the node: each PE sees either the shows of all others, or the leader's release, which follows
+ * the leader's seeing all.  So a PE that shows again knows that all have begun the previous show, and hence have read
+ * the one before that: two lines are enough.  Numbers only rise. */
 #include "pgas/shmem/collective/collective.h"
 
 #define BOARD_BYTES 48u
-#define NODE_ALL    8u              /* so many PEs all look at each other; more look at their leader */
-#define NODE_PULL   ((size_t)16384) /* broadcasts above this are taken by those who need them, at the same time */
-#define NODE_TREE4  ((size_t)8192)  /* up to this leaders send to three others at once */
+#define NODE_ALL    8u              /* up to so many PEs each read all boards; more PEs only read their leader's */
+#define NODE_PULL   ((size_t)16384) /* data of longer broadcasts is read by the receivers, concurrently */
+#define NODE_TREE4  ((size_t)8192)  /* up to this size, leaders send to three others per round */
 #define NODE_SPREAD ((size_t)4096)
 #define NODE_DOUBLE ((size_t)4096)
 
@@ -43,7 +43,7 @@ static struct board *node_await(const struct sh_set *set, unsigned i, unsigned l
 	return board;
 }
 
-/* Write a line of this PE's board, and wake who may wait for it. */
+/* Write a line of this PE's board, and wake the PEs that may wait for it. */
 static void node_write(const struct sh_set *set, unsigned line, uint64_t number, size_t at, const void *data,
                        size_t bytes)
 {
@@ -71,13 +71,13 @@ static void node_show(const struct sh_set *set, size_t at, const void *data, siz
 	node_write(set, BOARD_SHOW + number % 2, number, at, data, bytes);
 }
 
-/* What the set's @i-th, of this node, has shown. */
+/* The show of the set's @i-th PE, of this node. */
 static const struct board *node_see(const struct sh_set *set, unsigned i)
 {
 	return node_await(set, i, BOARD_SHOW + set->team->shows % 2, set->team->shows);
 }
 
-/* Wait for those who cannot show while this PE runs, before others are waited for. */
+/* First wait for the PEs on this core: they cannot show while this PE runs. */
 static void node_see_beside(const struct sh_set *set)
 {
 	for (unsigned i = 0; tw_segment.crowded && i < set->groups->locals; i++)
@@ -92,7 +92,8 @@ static void node_see_all(const struct sh_set *set)
 		node_see(set, set->groups->first + i);
 }
 
-/* Of the leader, when it has seen all; then of the others, who get its board. */
+/* node_release - by the leader, when it has seen all shows.  node_released - by the others; returns the leader's
+ * board. */
 static void node_release(const struct sh_set *set, size_t at, const void *data, size_t bytes)
 {
 	uint64_t number = set->team->shows;
@@ -142,8 +143,9 @@ void sync_node(SH_SYNC_ARGS)
 
 /* ---- broadcast ---- */
 
-/* From the set's @from-th to the others of its node: it puts; or, where that is much for one, they take.  Who puts does not
- * wait, so others may still look at its line when it writes the next broadcast there: then they look at the number alone. */
+/* From the set's @from-th PE to the others of its node: it puts, or, for much data, the others read.  After a put it
+ * does not wait, so others may still poll the line when the next broadcast writes it; in that case they read only the
+ * number. */
 static void node_cast(const struct sh_set *set, void *dest, const void *source, size_t bytes, unsigned from)
 {
 	const struct sh_groups *g = set->groups;
@@ -171,7 +173,7 @@ static void node_cast(const struct sh_set *set, void *dest, const void *source, 
 			node_await(set, i, BOARD_DONE, number);
 }
 
-/* Within the root's node, between leaders, within the other nodes. */
+/* Within the root's node, then between leaders, then within the other nodes. */
 void broadcast_node(SH_BROADCAST_ARGS)
 {
 	const struct sh_groups *g = set->groups;
@@ -179,7 +181,7 @@ void broadcast_node(SH_BROADCAST_ARGS)
 
 	while (g->leader[home + 1] <= root)
 		home++;
-	bool first = g->node == home && root != g->first; /* the root's leader needs it from the root */
+	bool first = g->node == home && root != g->first; /* the root's leader receives it from the root */
 	if (first)
 		node_cast(set, dest, source, bytes, root);
 	if (g->nodes > 1 && node_leads(set)) {
@@ -192,7 +194,8 @@ void broadcast_node(SH_BROADCAST_ARGS)
 
 /* ---- fcollect, alltoall ---- */
 
-/* Between nodes: everyone's block to its leader's dest, which the leaders complete, and from which the others copy. */
+/* Between nodes: each PE puts its block into its leader's dest; the leaders complete theirs; the others copy from
+ * it. */
 static void fcollect_nodes(SH_FCOLLECT_ARGS)
 {
 	unsigned leader = set->groups->first;
@@ -203,7 +206,7 @@ static void fcollect_nodes(SH_FCOLLECT_ARGS)
 	if (node_leads(set)) {
 		struct sh_level leaders = level_leaders(set);
 		node_see_all(set);
-		if (all <= NODE_SPREAD * leaders.n) /* alike for all leaders */
+		if (all <= NODE_SPREAD * leaders.n) /* the same on all leaders */
 			level_spread(&leaders, dest, bytes);
 		else
 			level_ring(&leaders, dest, bytes);
@@ -255,7 +258,7 @@ void alltoall_node(SH_ALLTOALL_ARGS)
 
 /* ---- reductions ---- */
 
-/* Of the leaders' @n elements at @dest. */
+/* Reduce the leaders' @n elements at @dest. */
 static void reduce_leaders(const struct sh_set *set, char *dest, size_t n, size_t size, sh_reduce_op op)
 {
 	struct sh_level leaders = level_leaders(set);
@@ -295,7 +298,7 @@ static void reduce_small(SH_REDUCE_ARGS)
 	memcpy(dest, result, bytes);
 }
 
-/* A part: everyone shows where its elements are, the sources themselves where that can be. */
+/* One part: each PE shows where its elements are; in the source itself if that is possible. */
 static void reduce_part(const struct sh_set *set, char *dest, const char *source, size_t n, size_t size,
                         sh_reduce_op op, size_t at)
 {
@@ -342,6 +345,6 @@ void reduce_node(SH_REDUCE_ARGS)
 		reduce_part(set, (char *)dest + at * size, (const char *)source + at * size, part, size, op,
 		            where == SIZE_MAX ? SIZE_MAX : where + at * size);
 	}
-	if (set->groups->nodes == 1) /* sources may change when all have been read */
+	if (set->groups->nodes == 1) /* sources may change once all have been read */
 		node_sync(set);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* reduce.c - reductions of every type: what is done to two elements, and the calls. */
+/* reduce.c - reductions of every type: the operation on two elements, and the calls. */
 #include "pgas/shmem/check.h"
 #include "pgas/shmem/collective/collective.h"
 

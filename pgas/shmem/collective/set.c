@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* set.c - sets of PEs, and signals between them.
  *
- * A team's words only rise: the sender stores how often it has signalled, the receiver knows how often it has waited.  Words of an
- * active set must be 0 again afterwards, so there they are counted up and down, by atomics. */
+ * A team's words only rise: the sender stores how often it has signalled, the receiver counts how often it has waited.
+ * Words of an active set must be 0 again afterwards, so there atomics count them up and down. */
 #include <stdlib.h>
 
 #include "pgas/shmem/collective/collective.h"
@@ -34,7 +34,7 @@ static void set_groups_fill(struct sh_groups *g, unsigned me)
 	g->locals = g->leader[g->node + 1] - g->first;
 }
 
-/* Threads may make the same one; both are good. */
+/* Two threads may create the same one; both are valid. */
 static const struct sh_groups *set_groups(const struct shmem_team *team)
 {
 	struct sh_groups *head = set_groups_list, *g = set_groups_find(head, team->start, team->stride, team->size);
@@ -74,7 +74,7 @@ struct sh_set set_of_team(struct shmem_team *team)
 	};
 }
 
-/* 2^log_stride of an active set of the job's PEs; 0: there is none such. */
+/* 2^log_stride of an active set of the job's PEs; 0: the set is not valid. */
 static unsigned set_stride(int start, int log_stride, int size)
 {
 	unsigned stride = log_stride >= 0 && log_stride < 31 ? 1u << log_stride : 0, from = (unsigned)start;
@@ -127,9 +127,10 @@ static size_t set_word(const struct sh_set *set, unsigned word)
 	return set->words + word * set->word_bytes;
 }
 
-/* A word's line, of a team: two ways lead to it, by the node's server (SET_SENT) and by the PE itself (tw_segment_put_signal), which may overtake
- * one another.  What was told is complete with everything before, as nothing is told before what was put is complete.  What was put is
- * complete when what was told before is: hence SET_BEFORE, the last signal that was told before. */
+/* A word's line, of a team.  Signals arrive by two routes, which may overtake each other: through the node's server
+ * (SET_SENT), and by the PE itself (SET_SIGNALED, tw_segment_put_signal).  A put with signal is complete together with
+ * everything before it, because it is only sent when all earlier puts are complete.  A signal through the server is
+ * complete when the last put with signal before it is: SET_BEFORE is the number of that one. */
 enum { SET_SENT = 0, SET_BEFORE = 8, SET_SIGNALED = 16 };
 
 static _Atomic uint64_t *set_own(const struct sh_set *set, unsigned word, size_t part)
@@ -142,7 +143,7 @@ static uint64_t set_load(const struct sh_set *set, unsigned word, size_t part)
 	return atomic_load_explicit(set_own(set, word, part), memory_order_acquire);
 }
 
-/* Store a word of the set's @i-th, after what was put to it. */
+/* Store a word of the set's @i-th PE, after the puts to it. */
 static void set_store(const struct sh_set *set, unsigned i, unsigned word, uint64_t value)
 {
 	unsigned pe = set_pe(set, i);
@@ -159,7 +160,7 @@ static void set_store(const struct sh_set *set, unsigned i, unsigned word, uint6
 	tw_segment_remote_wake(pe);
 }
 
-/* Signal @i by way of its server. */
+/* Signal @i through its server. */
 static void set_put(const struct sh_set *set, unsigned i, unsigned word)
 {
 	struct shmem_team *team = set->team;
@@ -178,10 +179,10 @@ void set_deliver(const struct sh_set *set, unsigned i, size_t at, const void *so
 	unsigned pe = set_pe(set, i);
 
 	if (team && tw_segment_put_signal(pe, &(struct tw_net_signal){.offset = at,
-	                                                      .len = bytes,
-	                                                      .local = source,
-	                                                      .word = set_word(set, word) + SET_SIGNALED,
-	                                                      .value = team->sent[word] + 1})) {
+	                                                              .len = bytes,
+	                                                              .local = source,
+	                                                              .word = set_word(set, word) + SET_SIGNALED,
+	                                                              .value = team->sent[word] + 1})) {
 		team->signaled[word] = ++team->sent[word];
 		return;
 	}
@@ -198,7 +199,7 @@ void set_signal(const struct sh_set *set, unsigned i, unsigned word)
 	set_deliver(set, i, 0, NULL, 0, word);
 }
 
-/* Has the signal with the number @expected come, and what is before it? */
+/* Have signal number @expected, and everything before it, arrived? */
 static bool set_come(const struct sh_set *set, unsigned word, uint64_t expected)
 {
 	return set_load(set, word, SET_SIGNALED) >= expected ||
@@ -206,7 +207,7 @@ static bool set_come(const struct sh_set *set, unsigned word, uint64_t expected)
 	        set_load(set, word, SET_BEFORE) <= set_load(set, word, SET_SIGNALED));
 }
 
-/* A wait for the set's @i-th. */
+/* A wait for the set's @i-th PE. */
 static struct tw_nap set_nap(const struct sh_set *set, unsigned i)
 {
 	unsigned pe = set_pe(set, i);
@@ -229,14 +230,16 @@ void set_send(const struct sh_set *set, unsigned i, unsigned word, uint64_t valu
 {
 	size_t at = set_word(set, word) + SET_SIGNALED;
 
-	if (!set->team || !tw_segment_put_signal(set_pe(set, i), &(struct tw_net_signal){.word = at, .value = value + 1}))
+	if (!set->team ||
+	    !tw_segment_put_signal(set_pe(set, i), &(struct tw_net_signal){.word = at, .value = value + 1}))
 		set_store(set, i, word, value + 1);
 }
 
-/* The way that it came on. */
+/* The word of the route by which the number arrived. */
 static _Atomic uint64_t *set_received(const struct sh_set *set, unsigned word)
 {
-	return set->team && set_load(set, word, SET_SIGNALED) ? set_own(set, word, SET_SIGNALED) : set_own(set, word, SET_SENT);
+	return set->team && set_load(set, word, SET_SIGNALED) ? set_own(set, word, SET_SIGNALED)
+	                                                      : set_own(set, word, SET_SENT);
 }
 
 uint64_t set_receive(const struct sh_set *set, unsigned i, unsigned word)

@@ -71,7 +71,7 @@ void sh_rules_open(void)
 		tw_fatal("TWEED_COLLECTIVES: '%s' " SH_RULES_MEAN, wrong);
 }
 
-/* The row for @bytes of each PE; rows for any number of bytes and any set end each call's. */
+/* The row for @bytes of each PE.  Each call's last row suits any number of bytes and any set. */
 static const struct sh_rule *table_find(const struct sh_set *set, int call, size_t bytes)
 {
 	const struct sh_rule *rule = table_forced[call];

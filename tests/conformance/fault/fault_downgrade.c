@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Rights taken from a view by somebody else than its own handler: in the process, and from another one while stores and lost
+/* Rights taken from a view by somebody else than its own handler: in the process, and from another one while stores
+ * and lost
  * mappings go on. */
 #include "rig.h"
 

@@ -28,7 +28,7 @@ static void foreign_info(int signal, siginfo_t *si, void *uc)
 	sigprocmask(SIG_BLOCK, NULL, &now);
 	/* ThreadSanitizer blocks everything in all handlers. */
 	foreign_mask_ok = TW_TSAN || (sigismember(&now, SIGALRM) == 0 && sigismember(&now, SIGUSR2) == 1 &&
-	                           sigismember(&now, signal) == 0); /* SA_NODEFER */
+	                              sigismember(&now, signal) == 0); /* SA_NODEFER */
 	foreign_address = si->si_addr;
 	if (!TW_TSAN)
 		*touch = 3;

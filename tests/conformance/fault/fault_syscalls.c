@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shared memory as the argument of system calls: by the backend itself, or by core/process/syscalls.c.  Before each call the
+/* Shared memory as the argument of system calls: by the backend itself, or by core/process/syscalls.c.  Before each
+ * call the
  * memory has no rights. */
 #include "rig.h"
 

@@ -109,11 +109,12 @@ static const char *reclaimed(struct rig *rig)
 #define MADV_COLLAPSE 25
 #endif
 
-/* Small frames become huge ones under the rights of every kind, and again after rights are lost: the kernel unmaps them.
+/* Small frames become huge ones under the rights of every kind, and again after rights are lost: the kernel unmaps
+ * them.
  * Where it cannot make huge pages, the case is one more walk. */
 static const char *collapsed(struct rig *rig, unsigned *seed)
 {
-	static bool told;
+	static bool said;
 	const char *why = NULL;
 	int error = 0;
 
@@ -125,9 +126,9 @@ static const char *collapsed(struct rig *rig, unsigned *seed)
 		error |= madvise(rig->fault.view, rig->fault.bytes, MADV_COLLAPSE);
 		why = probe_units(rig, 0, rig->units);
 	}
-	if (error && !told)
+	if (error && !said)
 		printf("     the kernel makes no huge pages of memory files here\n");
-	told |= error != 0;
+	said |= error != 0;
 	return why;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* rig.h - a fault backend under test: two views of a memory file, a handler that grants what was asked, and an oracle. */
+/* rig.h - a fault backend under test: two views of a memory file, a handler that grants what was asked, and an oracle.
+ * */
 #ifndef TW_TEST_FAULT_RIG_H
 #define TW_TEST_FAULT_RIG_H
 
@@ -24,8 +25,8 @@ struct rig {
 	_Atomic unsigned faults;
 	_Atomic unsigned *traps; /* [units] */
 	_Atomic bool write, masked;
-	unsigned stack;     /* bytes of stack the handler uses */
-	_Atomic size_t scarce;     /* at most so many units are writable at once, as when twins run out; 0: no limit */
+	unsigned stack;        /* bytes of stack the handler uses */
+	_Atomic size_t scarce; /* at most so many units are writable at once, as when twins run out; 0: no limit */
 	_Atomic size_t writable, oldest;
 };
 

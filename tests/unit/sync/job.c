@@ -17,7 +17,7 @@ void (*job_after_fadd)(void);
 const char *job_transport = "shm";
 struct tw_proc *tw_me;
 
-/* ---- what the core does in a real job -------------------------------------------------------------------------- */
+/* ---- what the core does in a real job --------------------------------------------------------------------------- */
 
 struct tw_proc *tw_me_checked(const char *function)
 {
@@ -44,7 +44,7 @@ void tw_arrive(struct tw_proc *me, uint64_t object)
 	job_arrivals++;
 }
 
-/* ---- a transport that counts and dawdles -------------------------------------------------------------------------- */
+/* ---- a transport that counts and delays  ------------------------------------------------------------------------ */
 
 static const struct tw_transport *job_real;
 
@@ -101,7 +101,7 @@ static void job_notify(struct tw_net *net, unsigned node, unsigned port)
 	job_real->notify(net, node, port);
 }
 
-/* ---- processes ------------------------------------------------------------------------------------------------------ */
+/* ---- processes -------------------------------------------------------------------------------------------------- */
 
 static int job_file(size_t bytes)
 {
@@ -125,13 +125,14 @@ static void job_layout(const struct job_shape *shape, struct tw_proc *me)
 	strcpy(c->lock, shape->lock);
 	l->ports = l->processors + 1;
 	l->control = 0;
-	l->sync = TW_ALIGN_UP(job_real->control_bytes(l->ports), 4096);
-	l->sync_bytes = tw_sync_exported_bytes(c);
-	l->exported_bytes = TW_ALIGN_UP(l->sync + l->sync_bytes, TW_HUGE_BYTES);
+	size_t sync = TW_ALIGN_UP(job_real->control_bytes(l->ports), 4096);
+	l->reserved[TW_RESERVED_SYNC] = sync;
+	l->exported_bytes = TW_ALIGN_UP(sync + tw_sync_exported_bytes(c), TW_HUGE_BYTES);
 	l->node = 0;
 	l->stats = TW_ALIGN_UP(sizeof(struct tw_node), 4096);
-	l->sync_local = l->stats + TW_ALIGN_UP(l->ports * sizeof(struct tw_stats), 4096);
-	l->private_bytes = TW_ALIGN_UP(l->sync_local + tw_sync_private_bytes(c), 4096);
+	size_t local = l->stats + TW_ALIGN_UP(l->ports * sizeof(struct tw_stats), 4096);
+	l->reserved_private[TW_RESERVED_SYNC] = local;
+	l->private_bytes = TW_ALIGN_UP(local + tw_sync_private_bytes(c), 4096);
 }
 
 static void job_open(struct tw_proc *me, unsigned id, const int *exported, const int *private_fd)

@@ -33,7 +33,7 @@ static unsigned rounds(const struct tw_proc *me, unsigned total)
 	return total / (me->nodes * me->locals);
 }
 
-/* ---- locks ------------------------------------------------------------------------------------------------------------ */
+/* ---- locks ------------------------------------------------------------------------------------------------------ */
 
 /* Three locks with different homes: the first processors of the first three nodes, or of the only one. */
 static void locks_create(struct tw_proc *me)
@@ -45,7 +45,7 @@ static void locks_create(struct tw_proc *me)
 	tw_barrier_all();
 }
 
-/* What a lock guards: a plain read and write with a chance of preemption between. */
+/* What a lock guards: a plain read and write, with a chance of preemption in between. */
 static void count_up(unsigned which, bool yield)
 {
 	volatile uint64_t *plain = &job_shared->plain[which];
@@ -95,8 +95,8 @@ static void test_exclusion(void)
 	run_shapes(SHAPES, body_exclusion);
 }
 
-/* Control: without the lock, the same counting loses updates, so the test above can fail.  All have read before one writes: left to
- * themselves they may take turns on a busy machine. */
+/* Control: without the lock, the same counting loses updates, so the test above can fail. All have read before one
+ * writes; otherwise they might take turns on a busy machine. */
 static void body_unlocked(struct tw_proc *me)
 {
 	volatile uint64_t *plain = &job_shared->plain[0];
@@ -123,7 +123,7 @@ static void note_linked(void)
 	linked_at = *(volatile uint64_t *)&job_shared->plain[0];
 }
 
-/* Two processors of node 0 use the lock all the time; one of node 1 now and then: how often was it passed over? */
+/* Two processors of node 0 use the lock continuously, one of node 1 sometimes: how often was it passed over? */
 static void body_fairness(struct tw_proc *me)
 {
 	locks_create(me);
@@ -137,7 +137,7 @@ static void body_fairness(struct tw_proc *me)
 				sched_yield();
 			linked_at = UINT64_MAX;
 			tw_lock_acquire(lock);
-			/* 16 hand-overs, and the holder at the time of linking. */
+			/* 16 hand-overs, and the holder at the time of linking */
 			JOB_CHECK(linked_at == UINT64_MAX || job_shared->plain[0] - linked_at <= 18);
 			tw_lock_release(lock);
 			sched_yield();
@@ -159,7 +159,7 @@ static void test_fairness(void)
 	CU_ASSERT(job_shared->plain[0] >= 1200);
 }
 
-/* A lock whose home is the other node: the first acquire needs it, the others do not. */
+/* A lock whose home is the other node: only the first acquire needs that node. */
 static void body_retained(struct tw_proc *me)
 {
 	if (me->id == 1)
@@ -182,7 +182,7 @@ static void body_retained(struct tw_proc *me)
 		JOB_CHECK(me->stats->now.lock_remote == 1 && me->stats->now.lock_acquires == 2001);
 	}
 	tw_barrier_all();
-	/* One-sided: processor 0 does nothing now but wait at the end. */
+	/* One-sided: processor 0 now only waits at the end. */
 	if (me->id == 1) {
 		tw_lock_acquire((tw_lock_t){job_shared->id[0]});
 		JOB_CHECK(me->stats->now.lock_remote == 1);
@@ -226,7 +226,7 @@ static void test_try(void)
 	run_shapes(SHAPES, body_try);
 }
 
-/* ---- barriers ----------------------------------------------------------------------------------------------------------- */
+/* ---- barriers --------------------------------------------------------------------------------------------------- */
 
 static void round_check(struct tw_proc *me, uint64_t r)
 {
@@ -287,7 +287,7 @@ static void test_subset(void)
 	run_shapes(QUEUE_SHAPES, body_subset);
 }
 
-/* Whoever comes: a barrier of 2 that all processors use, 3000 arrivals in all. */
+/* Any two processors: a barrier of 2 that all processors use, 3000 arrivals in all. */
 static void body_anybody(struct tw_proc *me)
 {
 	if (me->id == 0)
@@ -301,14 +301,14 @@ static void body_anybody(struct tw_proc *me)
 	}
 }
 
-static void test_anybody(void)
+static void test_any(void)
 {
 	run_shapes(QUEUE_SHAPES, body_anybody);
 }
 
-/* ---- flags ---------------------------------------------------------------------------------------------------------------- */
+/* ---- flags ------------------------------------------------------------------------------------------------------ */
 
-/* A chain: processor i passes each value on from flag i to flag i + 1; the last flag lets the first go on. */
+/* A chain: processor i passes each value on from flag i to flag i + 1; the last flag releases the first processor. */
 static void body_flags(struct tw_proc *me)
 {
 	unsigned count = me->nodes * me->locals, n = rounds(me, 3000);
@@ -337,9 +337,9 @@ static void test_flags(void)
 	run_shapes(QUEUE_SHAPES, body_flags);
 }
 
-/* ---- objects ---------------------------------------------------------------------------------------------------------------- */
+/* ---- objects ---------------------------------------------------------------------------------------------------- */
 
-/* Destroyed at the first moment that a program may: by one who was let go, while others are about to be. */
+/* Destroyed as early as a program may: by a released processor, while others are about to be released. */
 static void body_destroy_early(struct tw_proc *me)
 {
 	unsigned count = me->nodes * me->locals, n = rounds(me, 1500);
@@ -386,7 +386,7 @@ static void body_many(struct tw_proc *me)
 				ids[i] = tw_barrier_create(1).id;
 		}
 		tw_barrier_all();
-		/* The neighbour's objects are used and destroyed here. */
+		/* Another processor's objects are used and destroyed here. */
 		uint64_t *theirs = &job_shared->id[(me->id + 1) % count * each];
 		for (unsigned i = 0; i < each; i++) {
 			if ((i + r) % 3 == 0) {
@@ -413,7 +413,7 @@ static void test_many(void)
 	run_shapes(SHAPES, body_many);
 }
 
-/* ---- mistakes ----------------------------------------------------------------------------------------------------------------- */
+/* ---- mistakes --------------------------------------------------------------------------------------------------- */
 
 static void die_zero(struct tw_proc *me)
 {
@@ -507,9 +507,9 @@ static void test_mistakes(void)
 	CU_ASSERT(job_dies(die_full, "raise TWEED_SYNC_OBJECTS"));
 }
 
-/* ---- times ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- times ------------------------------------------------------------------------------------------------------ */
 
-/* The best of several batches: other work on the machine is not of interest. */
+/* The best of several batches: other work on the machine does not matter. */
 static void bench(struct tw_proc *me, const char *what, bool all, void (*once)(struct tw_proc *))
 {
 	unsigned count = me->nodes * me->locals, n = count > 2 ? 50 : 2000;
@@ -554,7 +554,7 @@ int main(int argc, char **argv)
 	                       {"try_acquire", test_try},
 	                       {"barriers of all", test_barrier},
 	                       {"barriers of a subset", test_subset},
-	                       {"barriers of anybody", test_anybody},
+	                       {"barriers of any processors", test_any},
 	                       {"flags", test_flags},
 	                       {"early destruction", test_destroy_early},
 	                       {"many objects", test_many},

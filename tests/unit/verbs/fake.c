@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #define FAKE_LISTENERS 8
-#define FAKE_ENTRIES   8192u /* of a completion or receive queue */
+#define FAKE_ENTRIES   8192u /* of a completion queue or receive queue */
 
 struct fake_cq {
 	struct ibv_cq cq;
@@ -39,7 +39,7 @@ struct fake_id {
 	struct rdma_cm_id id;
 	struct fake_id *peer;
 	struct rdma_conn_param param;
-	uint8_t data[256]; /* private, of param */
+	uint8_t data[256]; /* private data of param */
 };
 
 /* An event and its private data. */
@@ -88,7 +88,7 @@ static int fake_free(void *made)
 	return 0;
 }
 
-/* A pipe carries pointers, so that descriptors behave as those of the libraries. */
+/* A pipe carries pointers, so that descriptors behave like those of the libraries. */
 static void fake_push(int fd, const void *pointer)
 {
 	TW_ASSERT(write(fd, &pointer, sizeof(pointer)) == sizeof(pointer));
@@ -192,7 +192,7 @@ static int fake_dereg_mr(struct ibv_mr *mr)
 	return fake_free(mr);
 }
 
-/* Is [@at, @at + @bytes) registered under @key, for @access? */
+/* Returns whether [@at, @at + @bytes) is registered under @key for @access. */
 static bool fake_allows(uint64_t at, size_t bytes, uint32_t key, int access)
 {
 	for (const struct fake_mr *m = registrations; m; m = m->next)
@@ -425,7 +425,7 @@ static struct rdma_event_channel *fake_create_event_channel(void)
 	return &f->channel;
 }
 
-/* With the events that nobody has taken. */
+/* With the events that were not taken. */
 static void fake_destroy_event_channel(struct rdma_event_channel *channel)
 {
 	struct rdma_cm_event *event;
@@ -439,7 +439,7 @@ static void fake_destroy_event_channel(struct rdma_event_channel *channel)
 }
 
 static void fake_event(struct rdma_event_channel *channel, struct fake_id *id, enum rdma_cm_event_type type,
-                      const struct rdma_conn_param *param)
+                       const struct rdma_conn_param *param)
 {
 	struct fake_event *e = fake_alloc(sizeof(*e));
 
@@ -478,7 +478,7 @@ static int fake_create_id(struct rdma_event_channel *channel, struct rdma_cm_id 
 	return 0;
 }
 
-/* Nobody hears any more of an id that is gone. */
+/* Discard the events of an id that is gone. */
 static void fake_forget_events(const struct rdma_cm_id *id)
 {
 	struct pollfd poller = {id->channel->fd, POLLIN, 0};
@@ -520,7 +520,7 @@ static int fake_bind_addr(struct rdma_cm_id *id, struct sockaddr *at)
 	return 0;
 }
 
-/* At port 1 and on: the place in the table.  Both families have the port at the same place. */
+/* At port 1 and up: the place in the table. Both address families have the port at the same place. */
 static int fake_listen(struct rdma_cm_id *id, int backlog)
 {
 	unsigned at = 0;
@@ -624,7 +624,7 @@ static int fake_reject(struct rdma_cm_id *id, const void *data, uint8_t bytes)
 	return 0;
 }
 
-/* Who disconnects hears of it as well, once. */
+/* The side that disconnects gets the event as well, once. */
 static int fake_disconnect(struct rdma_cm_id *id)
 {
 	struct fake_id *f = (struct fake_id *)id;
@@ -649,7 +649,7 @@ static const char *fake_event_str(enum rdma_cm_event_type type)
 
 /* ---- the table ---- */
 
-/* As the transport's own, which finds the libraries: they are this file. */
+/* Replaces the transport's own function, which finds the libraries: they are this file. */
 int verbs_load(char *why, size_t why_bytes)
 {
 	(void)why;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* verbs_test.c - the transport verbs on devices that nobody here has: atomics coherent with the processors', or none; memory
- * paged on demand; too little memory, or too little of it lockable; connections that break. */
+/* verbs_test.c - the transport verbs on invented devices: atomics coherent with the processors', or none; memory paged
+ * on demand; too little memory, or too little lockable memory; connections that break. */
 #include "tests/unit/unit.h"
 #include "tests/unit/verbs/fake.h"
 
@@ -21,7 +21,7 @@
 #define WORD    ((size_t)4096)
 #define LATE_NS 10000000000u
 
-/* A job whose endpoints are all here. */
+/* A job whose endpoints are all in this process. */
 static struct {
 	size_t bytes;
 	const char *interface;
@@ -50,7 +50,7 @@ static void listen_end(void)
 	close(log_fd);
 }
 
-/* One sentence has been logged, with these words in it. */
+/* One message was logged, and it contains these words. */
 static bool said_once(const char *one, const char *two)
 {
 	const char *end = strchr(said, '\n');
@@ -90,7 +90,7 @@ static void job_end(void)
 	CU_ASSERT_EQUAL(fake.alive, 0);
 }
 
-/* Start what can be started; the first error, whose sentence is in `said`. */
+/* Start what can be started. Returns the first error, whose message is in `said`. */
 static int job_start(size_t bytes)
 {
 	int error = 0;
@@ -119,7 +119,7 @@ static uint64_t load(unsigned node, size_t offset)
 	return atomic_load((_Atomic uint64_t *)(void *)(job.net[node]->base + offset));
 }
 
-/* Started: writes and a read of all, atomics that the device has and that it has not; more than the queue holds. */
+/* Once started: writes and reads of all, atomics that the device has and lacks, more than the queue holds. */
 static void start(struct tw_net *net, unsigned other)
 {
 	static char page[65536], back[65536];
@@ -148,8 +148,8 @@ static void start(struct tw_net *net, unsigned other)
 	free(flow);
 }
 
-/* Atomics that the device has not, more than there may be at a time, on two halves of a word and on another word: each is done once,
- * and what each found is what another left.  A write behind a fence comes after them. */
+/* Atomics that the device lacks, more than may be outstanding, on two halves of a word and on another word. Each is
+ * executed once, and each result is what another one left. A write behind a fence comes after them. */
 static void start_loops(struct tw_net *net, unsigned other)
 {
 	enum { HALVES = 2 * WORD, SWAPPED = 3 * WORD, BEHIND = 4 * WORD, MANY = 101 };
@@ -184,7 +184,7 @@ static void start_loops(struct tw_net *net, unsigned other)
 	free(flow);
 }
 
-/* Reads, writes, atomics and messages, each way, also long and many. */
+/* Reads, writes, atomics and messages in both directions, also long and many. */
 static void use(void)
 {
 	static char page[65536], back[65536];
@@ -228,7 +228,7 @@ static void use(void)
 	}
 }
 
-/* How many operations the device did for an atomic of each kind on the own node's words. */
+/* Returns how many operations the device executed for an atomic of each kind on the own node's words. */
 static unsigned own_atomics(void)
 {
 	unsigned before = fake.atomics_done;
@@ -277,7 +277,7 @@ static size_t too_many(void)
 
 #define ON_DEMAND (IBV_ODP_SUPPORT_WRITE | IBV_ODP_SUPPORT_READ | IBV_ODP_SUPPORT_ATOMIC)
 
-/* More than the host has, where pages come on demand; each word may be used. */
+/* More than the host has, where pages are paged on demand; each word may be used. */
 static void test_on_demand(void)
 {
 	fake_reset();
@@ -289,7 +289,7 @@ static void test_on_demand(void)
 	job_end();
 }
 
-/* Devices that cannot do all of it on demand, or fail to, and libraries that cannot tell: memory is pinned. */
+/* Devices that support only part of it on demand, or fail to, and libraries that cannot report it: memory is pinned. */
 static void test_not_on_demand(void)
 {
 	for (unsigned i = 0; i < 3; i++) {
@@ -328,7 +328,7 @@ static void test_not_lockable(void)
 	job_end();
 }
 
-/* The endpoint's own registration is refused: the servers run, but have had theirs before. */
+/* The endpoint's own registration is refused: the servers run, but registered before. */
 static void test_endpoint_not_lockable(void)
 {
 	fake_reset();
@@ -381,7 +381,7 @@ static void test_ipv6(void)
 	job_end();
 }
 
-/* Addresses of another transport, of a family that there is not, and of another one than this node's. */
+/* Addresses of another transport, of an unknown family, and of a family other than this node's. */
 static void test_addresses(void)
 {
 	fake_reset();
@@ -431,7 +431,7 @@ static void test_other_secret(void)
 	job_end();
 }
 
-/* Whoever is shut out loses its connection, and gets no other. */
+/* An endpoint that is shut out loses its connection, and gets no other. */
 static void test_shut_out(void)
 {
 	struct tw_net_counts counts;
@@ -440,7 +440,7 @@ static void test_shut_out(void)
 	fake_reset();
 	CU_ASSERT_EQUAL(job_start(BYTES), 0);
 	verbs_shut_out(job.server[0], 1, 0);
-	verbs_shut_out(job.server[0], 1, 0); /* it is out already */
+	verbs_shut_out(job.server[0], 1, 0); /* it is shut out already */
 	struct tw_net_config config = config_of(1);
 	listen_in();
 	CU_ASSERT_EQUAL(tw_net_open(&tw_transport_verbs, &config, &net), -EACCES);

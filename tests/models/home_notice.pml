@@ -1,35 +1,39 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* tell.pml - ending exclusive mode at the home by a notice (protocols/cashmere/fault.c, exclusive.c, release.c and acquire.c, core/coherence/notice.c).
+/* home_notice.pml - ending exclusive mode at the home by a notice (protocols/cashmere/fault.c, exclusive.c, release.c
+ * and acquire.c, core/coherence/notice.c).
  *
- * Node H is the page's home and holds it exclusively; its processors 0 and 1 write words 0 and 1, each under its own
- * lock; stores may linger in store buffers (TSO).  The processors of node X read either word, under its lock or not.  X
- * publishes its right; where it sees H's word exclusive it unlocks, appends a break to H's queue, locks again and
- * fetches, whatever H's word says then; if X left the directory meanwhile (a count says so) it tells anew.  H's
- * processors (and agent) collect at acquires, and at releases after a full fence: under the page lock the break clears
- * exclusive mode, adds all local writers to their no-longer-exclusive (NLE) sets and publishes; the head moves last.
+ * Node H is the page's home and holds it exclusively.  Its processors 0 and 1 write words 0 and 1, each under its own
+ * lock; stores may stay in store buffers (TSO).  The processors of node X read either word, under its lock or not.  X
+ * publishes its right.  If it sees H's word exclusive it unlocks, appends a break to H's queue, locks again and
+ * fetches, whatever H's word says then; if X left the directory meanwhile (a count shows it), it notifies H anew.
+ * H's processors (and agent) collect at acquires, and at releases after a full fence: under the page lock the break
+ * clears exclusive mode, adds all local writers to their no-longer-exclusive (NLE) sets and publishes; the head moves
+ * last.
  *
- * Claim: under a word's lock, X reads what the last release of that lock left; nothing blocks for ever.
- * Not here: publications without their flushes (directory.pml), writers on X, updates in place and the details of time
- * stamps (page.pml), breaks of a holder that is not the home (exclusive.pml).
+ * Claim:    under a word's lock, X reads what the last release of that lock left.  Nothing blocks for ever.
+ * Not here: publications without their flushes (directory.pml), writers on X, updates in place and the details of
+ *           time stamps (page.pml), breaks of a holder that is not the home (exclusive.pml).
  *
- * GIVES: a release may give the page back unasked (yield.c), if its processor alone has it mapped: then nobody is owed a notice.
+ * GIVES: a release may give the page back unasked (protocols/cashmere/migratory.c) if only its processor has it
+ * mapped: then no notice is needed.
  *
  * R0, R1: critical sections of H's processors; X0, X1: operations of X's processors; AGENT: H's agent collects, too.
  *
- * pan:  -DR0=2 -DR1=1 -DX0=3 -DAGENT               one processor on X
- * pan:  -DR0=2 -DR1=1 -DX0=2 -DX1=2                two processors on X
- * pan:  -DR0=3 -DX0=2 -DX1=3                       H becomes exclusive again and again
- * pan:  -DR0=3 -DX0=3 -DAGENT -DGIVES              given back, one writer
- * pan:  -DR0=2 -DR1=1 -DX0=2 -DGIVES               given back, two writers
- * fail: -DR0=1 -DX0=2 -DTELL_AFTER_FETCH           fetches, then tells
+ * pan:  -DR0=2 -DR1=1 -DX0=3 -DAGENT                   one processor on X
+ * pan:  -DR0=2 -DR1=1 -DX0=2 -DX1=2                    two processors on X
+ * pan:  -DR0=3 -DX0=2 -DX1=3                           H becomes exclusive again and again
+ * pan:  -DR0=3 -DX0=3 -DAGENT -DGIVES                  given back, one writer
+ * pan:  -DR0=2 -DR1=1 -DX0=2 -DGIVES                   given back, two writers
+ * fail: -DR0=1 -DX0=2 -DNOTIFY_AFTER_FETCH             fetches, then notifies
  * fail: -DR0=1 -DX0=2 -DAGENT -DNO_COLLECT_AT_RELEASE  H collects at acquires and by its agent only
- * fail: -DR0=1 -DX0=2 -DNO_FENCE                   the release looks into the queue with its stores still buffered
- * fail: -DR0=1 -DR1=1 -DX0=2 -DHEAD_EARLY          the head moves before the break is distributed
- * fail: -DR0=1 -DR1=1 -DX0=2 -DONE_WRITER          the break reaches one of the local writers only
- * fail: -DR0=2 -DX0=2 -DX1=2 -DKEEP_TOLD           does not tell anew, though X left the directory
- * fail: -DR0=2 -DX0=2 -DX1=2 -DTOLD_BY_WORD        tells anew only if it had to publish itself, not if a neighbour did
- * fail: -DR0=1 -DX0=2 -DGIVES -DGIVE_FIRST         gives back before it has looked into the queue
- * fail: -DR0=1 -DR1=1 -DX0=2 -DGIVES -DGIVE_SHARED gives back what the neighbour can still write
+ * fail: -DR0=1 -DX0=2 -DNO_FENCE                       the release reads the queue with its stores still buffered
+ * fail: -DR0=1 -DR1=1 -DX0=2 -DHEAD_EARLY              the head moves before the break is distributed
+ * fail: -DR0=1 -DR1=1 -DX0=2 -DONE_WRITER              the break reaches one of the local writers only
+ * fail: -DR0=2 -DX0=2 -DX1=2 -DKEEP_NOTIFIED           does not notify anew, though X left the directory
+ * fail: -DR0=2 -DX0=2 -DX1=2 -DNOTIFIED_BY_WORD        notifies anew only if it had to publish itself, not if the
+ *                                                      other processor did
+ * fail: -DR0=1 -DX0=2 -DGIVES -DGIVE_FIRST             gives back before it has read the queue
+ * fail: -DR0=1 -DR1=1 -DX0=2 -DGIVES -DGIVE_SHARED     gives back what the other processor can still write
  */
 #ifdef R1
 #define WRITERS 3
@@ -206,7 +210,7 @@ proctype writer(byte me, rounds)
 		fi;
 		d_step { store[me] == 0 -> truth[me]++; store[me] = truth[me] + 1 };
 		release();
-		/* the store that hands the lock over leaves the buffer after the earlier ones */
+		/* the store that passes the lock on leaves the buffer after the earlier ones */
 		d_step { store[me] == 0 -> taken[me] = 0; rounds-- }
 	:: else -> break
 	od
@@ -238,31 +242,31 @@ inline fetch()
 
 inline read_fault()
 {
-	told = 0;
+	notified = 0;
 	do
 	:: d_step { !xlocked -> xlocked = 1;
 			if
 			:: !shares ->
 				shares = 1; /* and its flush */
-#ifndef KEEP_TOLD
-				told = 0
+#ifndef KEEP_NOTIFIED
+				notified = 0
 #endif
 			:: else
 			fi;
-#if !defined(KEEP_TOLD) && !defined(TOLD_BY_WORD)
-			told = told && left == at;
+#if !defined(KEEP_NOTIFIED) && !defined(NOTIFIED_BY_WORD)
+			notified = notified && left == at;
 #endif
 			skip };
 		if
-		:: claim && !told ->
-#ifdef TELL_AFTER_FETCH
+		:: claim && !notified ->
+#ifdef NOTIFY_AFTER_FETCH
 			d_step { fetch() };
 			queue++;
 			break
 #endif
 			d_step { xlocked = 0; at = left };
-			d_step { queue++; told = 1 } /* and its flush */
-		:: !claim || told -> break
+			d_step { queue++; notified = 1 } /* and its flush */
+		:: !claim || notified -> break
 		fi
 	od;
 	atomic {
@@ -272,7 +276,7 @@ inline read_fault()
 		fi;
 		mapped = mapped | (1 << me);
 		noticed[me] = noticed[me] || old;
-		told = 0;
+		notified = 0;
 		at = 0;
 		xlocked = 0 }
 }
@@ -308,7 +312,7 @@ inline acquire()
 proctype reader(byte me, operations)
 {
 	byte word, at;
-	bit told;
+	bit notified;
 	do
 	:: operations && !(mapped & (1 << me)) -> /* another word of the page */
 		read_fault();

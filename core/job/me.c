@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* me.c - which processor this process is, and the lock around protocol code. */
+#include <pthread.h>
+
+#include "core/job/job.h"
+#include "core/process/fork.h"
+
+struct tw_proc *tw_me;
+
+static pthread_mutex_t me_mutex = PTHREAD_MUTEX_INITIALIZER;
+
+void tw_protocol_enter(struct tw_proc *me)
+{
+	if (me->fault.ops && (me->fault.ops->caps & TW_FAULT_THREAD))
+		pthread_mutex_lock(&me_mutex);
+}
+
+void tw_protocol_leave(struct tw_proc *me)
+{
+	if (me->fault.ops && (me->fault.ops->caps & TW_FAULT_THREAD))
+		pthread_mutex_unlock(&me_mutex);
+}
+
+struct tw_proc *tw_me_checked(const char *function)
+{
+	if (!tw_me && tw_forked())
+		tw_fork_refuse();
+	if (!tw_me)
+		tw_fatal("%s was called before tw_init or after tw_finalize", function);
+	/* The last fault's handler may still use the endpoint in its own thread. */
+	tw_protocol_enter(tw_me);
+	tw_protocol_leave(tw_me);
+	return tw_me;
+}

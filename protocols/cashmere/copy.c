@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* copy.c - the node's copy of a page: fetched from the home, unmapped, withdrawn from the directory.  Contracts:
+ * cashmere.h. */
+#include "protocols/cashmere/cashmere.h"
+
+void cash_fetch(struct tw_proc *me, tw_page_t p)
+{
+	struct tw_page *e = &me->page[p];
+	size_t bytes = me->layout.page_bytes;
+	char *scratch = cash_of(me)->scratch;
+
+	e->ts_update = tw_tick(me);
+	/* Read after the stamp: else the home could move in between, and the new home's first notice be stamped
+	 * earlier. */
+	if (cash_migrates(me))
+		tw_home_refresh(me, p);
+	me->stats->now.page_transfers++;
+	me->stats->now.host_transfers += tw_same_host(me, e->home - 1u);
+	tw_trace(me, TW_TRACE_fetch, e->home - 1u, p, bytes, 0);
+	tw_net_read(me->net, e->home - 1u, tw_master_offset(me, p), e->twin ? scratch : tw_frame(me, p), bytes);
+	if (!e->twin)
+		return;
+	tw_net_read_wait(me->net);
+	if (me->config.race)
+		tw_race_check(me, p, scratch);
+	size_t changed = 0;
+	if (!tw_planted(me, "drop-incoming-diff"))
+		changed = tw_diff_in(tw_frame(me, p), tw_twin(me, p), scratch, bytes);
+	tw_trace(me, TW_TRACE_diff_in, TW_TRACE_NONE, p, changed, 0);
+	me->stats->now.incoming_diffs++;
+}
+
+void cash_fetched(struct tw_proc *me)
+{
+	tw_net_read_wait(me->net);
+	tw_trace_page(me, TW_TRACE_fetched, TW_TRACE_NO_PAGE);
+}
+
+void cash_unmap(struct tw_proc *me, tw_page_t first, unsigned count, uint64_t mask)
+{
+	for (unsigned i = 0, n; i < count; i += n) {
+		enum tw_rights have = cash_rights(me, &me->page[first + i]);
+		for (n = 0; i + n < count && (mask >> (i + n) & 1) && cash_rights(me, &me->page[first + i + n]) == have;
+		     n++)
+			;
+		if (n)
+			tw_map(me, first + i, n, have, TW_NONE);
+		else
+			n = 1;
+	}
+}
+
+void cash_withdraw(struct tw_proc *me, tw_page_t p)
+{
+	me->page[p].ts_update = 0;
+	cash_extra(me, p)->withdrawn++;
+	tw_dir_publish(me, p, TW_NONE | (uint64_t)(cash_extra(me, p)->withdrawn & 255) << CASH_LEFT_SHIFT);
+}
