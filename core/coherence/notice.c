@@ -3,7 +3,7 @@
  *
  * Sending. Each processor gathers notices in its own batches. A batch is appended under the node's lock for that
  * receiver: slots, fence, tail, flush. The flush lies inside the lock because the next appender uses another endpoint,
- * and its tail must not become visible before these slots.
+ * and its tail must not become visible before these slots. A release appends to all receivers before it flushes.
  *
  * Distributing. The tails are read first, then the clock ticks, then the notices are stamped with that time. A fetch
  * that began before the stamp therefore counts as older than the notice. A fetch that began after it found the writer's
@@ -41,8 +41,8 @@ void tw_notice_close(struct tw_proc *me)
 	me->batch = NULL;
 }
 
-/* Wait until @count slots are free at @node. Called with out->lock held: the receiver's agent needs none of this node's
- * locks. */
+/* Wait until @count slots are free at @node. Called with out->lock held, and with those of lower nodes, perhaps: the
+ * receiver's agent needs none of this node's locks. */
 static void notice_make_room(struct tw_proc *me, unsigned node, struct tw_notice_out *out, uint32_t count)
 {
 	size_t head = notice_queue_offset(me, me->node) + offsetof(struct tw_notice_queue, head);
@@ -62,7 +62,8 @@ static void notice_make_room(struct tw_proc *me, unsigned node, struct tw_notice
 	}
 }
 
-static void notice_append(struct tw_proc *me, unsigned node)
+/* Write this processor's batch to @node's queue. Takes out->lock, which notice_end gives back after a flush. */
+static void notice_begin(struct tw_proc *me, unsigned node)
 {
 	struct tw_notice_batch *batch = &me->batch[node];
 	struct tw_notice_out *out = &me->n->notice_out[node];
@@ -80,16 +81,22 @@ static void notice_append(struct tw_proc *me, unsigned node)
 	tw_net_fence(me->net, node);
 	out->tail += batch->count;
 	tw_net_write64(me->net, node, queue + offsetof(struct tw_notice_queue, tail), out->tail);
-	tw_net_flush(me->net, node);
-	tw_mutex_unlock(&out->lock);
-	batch->count = 0;
+}
+
+static void notice_end(struct tw_proc *me, unsigned node)
+{
+	me->batch[node].count = 0;
+	tw_mutex_unlock(&me->n->notice_out[node].lock);
 }
 
 static void notice_add(struct tw_proc *me, unsigned node, uint32_t slot)
 {
 	struct tw_notice_batch *batch = &me->batch[node];
-	if (batch->count == BATCH_SLOTS)
-		notice_append(me, node);
+	if (batch->count == BATCH_SLOTS) {
+		notice_begin(me, node);
+		tw_net_flush(me->net, node);
+		notice_end(me, node);
+	}
 	batch->page[batch->count++] = slot;
 }
 
@@ -105,11 +112,23 @@ void tw_notice_break(struct tw_proc *me, unsigned node, tw_page_t p)
 	notice_add(me, node, p | NOTICE_BREAK);
 }
 
+/* One flush for all receivers: a release waits for one round trip, not for one per receiver. Locks are taken in the
+ * order of nodes, so two processors that hold some of them do not wait for each other. */
 void tw_notice_flush(struct tw_proc *me)
 {
+	bool any = false;
+
+	for (unsigned node = 0; node < me->nodes; node++)
+		if (me->batch[node].count) {
+			notice_begin(me, node);
+			any = true;
+		}
+	if (!any)
+		return;
+	tw_net_flush(me->net, TW_NET_ALL);
 	for (unsigned node = 0; node < me->nodes; node++)
 		if (me->batch[node].count)
-			notice_append(me, node);
+			notice_end(me, node);
 }
 
 static struct tw_notice_queue *notice_queue(struct tw_proc *me, unsigned sender)
