@@ -228,22 +228,23 @@ def stops(top):
     with subprocess.Popen([TWEED, "try", "--build", "true", "--kind", "threads", "stopped", "--", "./main"], cwd=top,
                           stderr=subprocess.PIPE, text=True) as child:
         until = time.monotonic() + 30
-        while not sleepers(top) and time.monotonic() < until:
+        while not (ran := sleepers(top, b"98.76")) and time.monotonic() < until:
             time.sleep(0.05)
-        ran = sleepers(top)
         child.send_signal(signal.SIGTERM)
         said = child.communicate(timeout=60)[1]
     check("it stops", ran and child.returncode == 128 + signal.SIGTERM and "goes on from here" in said
           and not sleepers(top), f"{ran} {child.returncode} {said} {sleepers(top)}")
 
 
-def sleepers(top):
-    """Processes that work in a copy."""
+def sleepers(top, argument=b""):
+    """Processes that work in a copy, and were given @argument."""
+    copies = os.path.join(os.path.realpath(top), "try-")
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
-            if os.readlink(f"/proc/{pid}/cwd").startswith(os.path.join(os.path.realpath(top), "try-")):
-                found.append(pid)
+            with open(f"/proc/{pid}/cmdline", "rb") as f:
+                if argument in f.read() and os.readlink(f"/proc/{pid}/cwd").startswith(copies):
+                    found.append(pid)
         except OSError:
             pass
     return found
