@@ -23,7 +23,7 @@
  *   - messages from one endpoint to one endpoint arrive once, whole, in order, and after the writes before them;
  *   - notify rings after the writes before it are visible: a target that reads its bell, tests a condition and then
  *     sleeps on that bell value cannot miss a wake-up;
- *   - nothing is promised between different senders (no total order: see doc/internals/design.md, "publication").
+ *   - nothing is promised between different senders (no total order: doc/internals/publication.md).
  *
  * A node may be lost (config.lost, TW_NET_LOSES_NODES).  Operations on it, begun before or later, then end soon:
  * writes, messages and notifies to it vanish, and results of reads and atomics have no meaning; operations on other
