@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import tokenize
 
 WIDTH = 120
@@ -62,9 +63,25 @@ def formatted(root, command, files):
     return [f"{path}: not as clang-format has it: clang-format -i {path}" for path in wrong]
 
 
+def self_test():
+    """Each planted mistake must be found, and nothing else."""
+    planted = {"x.c": ["int x;" + 130 * " " + "/* */\n", "int x; \n"], "x.py": ["x = 1" + 130 * " " + "+ 1\n"],
+               "x.md": [130 * "a " + "\n"]}
+    good = {"x.c": ["/* clang-format off */\n" + 130 * "x" + "\n/* clang-format on */\n", "int x;\n"],
+            "x.md": ["| " + 130 * "a " + "|\n"], "x.py": ['x = """\n' + 130 * "a" + '\n"""\n']}
+    with tempfile.TemporaryDirectory() as folder:
+        for kinds, wrong in (planted, True), (good, False):
+            for name, text in ((n, t) for n, texts in kinds.items() for t in texts):
+                with open(os.path.join(folder, name), "w", encoding="utf-8") as f:
+                    f.write(text)
+                if bool(list(lines(folder, name))) != wrong:
+                    sys.exit(f"self-test: {name} with {text!r} is found {'not' if wrong else 'wrong'}")
+
+
 def main():
     if len(sys.argv) not in (2, 3):
         sys.exit("usage: format.py ROOT [CLANG-FORMAT]")
+    self_test()
     root, files = sys.argv[1], listed(sys.argv[1])
     wrong = [w for path in files for w in lines(root, path)]
     if len(sys.argv) == 3:

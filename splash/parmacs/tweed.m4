@@ -1,12 +1,14 @@
 /*dnl m4_divert(-1) m4_define(`define', m4_defn(`m4_define')) m4_define(`divert', m4_defn(`m4_divert')) m4_define(`dnl', m4_defn(`m4_dnl')) m4_define(`undefine', m4_defn(`m4_undefine')) m4_define(`ifdef', m4_defn(`m4_ifdef')) m4_dnl
 divert(-1)
 # SPDX-License-Identifier: BSD-3-Clause
-# tweed.m4 - the macros of Argonne National Laboratory (PARMACS) on Tweed: for the programs of SPLASH-2, Splash-3 and Splash-4.
+# tweed.m4 - the macros of Argonne National Laboratory (PARMACS) on Tweed: for the programs of SPLASH-2, Splash-3 and
+# Splash-4.
 #
 #	m4 -Ulen -Uindex PREFIX/share/tweed/tweed.m4 program.c.in > program.c
 #	tweed cc --parmacs --no-stores -O2 -o program program.c -lm
 #
-# tweed/parmacs.h declares what they expand to; doc/guide/splash.md explains how to build a suite.  The first line is for `m4 -P`, which has
+# tweed/parmacs.h declares what they expand to; doc/guide/splash.md explains how to build a suite.  The first line is
+# for `m4 -P`, which has
 # its own names only with a prefix: it opens a comment of C, which the last line closes.
 
 define(`TWEED_ENV', `

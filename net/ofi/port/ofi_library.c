@@ -2,8 +2,8 @@
 /* ofi_library.c - libfabric is loaded at run time, without the libraries of PSM on hosts without their devices.
  *
  * libpsm_infinipath and libpsm2, on which libfabric may depend, measure the clock when they are loaded, each for a
- * tenth of a second in each process.  A library of the same name that is loaded already takes their place: a stub
- * (net/ofi/psm/psm.c).  If a stub cannot be loaded, the library itself is. */
+ * tenth of a second in each process.  A library of the same name that is loaded already takes their place: a substitute
+ * (net/ofi/psm/psm.c).  If a substitute cannot be loaded, the library itself is. */
 #include "net/ofi/port/ofi_port.h"
 
 #include <dirent.h>
@@ -20,7 +20,7 @@
 
 struct ofi_calls ofi_calls;
 
-struct library_stub {
+struct library_substitute {
 	const void *image;
 	size_t bytes;
 	int fd;
@@ -42,40 +42,41 @@ static bool library_device(void)
 	return found;
 }
 
-/* The descriptor is in Tweed's range: the path must differ from the other stub's, and from those of the program's
+/* The descriptor is in Tweed's range: the path must differ from the other substitute's, and from those of the program's
  * libraries. */
-static void library_stub_open(struct library_stub *stub)
+static void library_substitute_open(struct library_substitute *substitute)
 {
 	char path[32];
 
-	stub->fd = tw_fd_keep(memfd_create("no-psm", MFD_CLOEXEC));
-	if (stub->fd < 0 || write(stub->fd, stub->image, stub->bytes) != (ssize_t)stub->bytes)
+	substitute->fd = tw_fd_keep(memfd_create("no-psm", MFD_CLOEXEC));
+	if (substitute->fd < 0 ||
+	    write(substitute->fd, substitute->image, substitute->bytes) != (ssize_t)substitute->bytes)
 		return;
-	tw_format(path, sizeof(path), "/proc/self/fd/%d", stub->fd);
-	stub->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	tw_format(path, sizeof(path), "/proc/self/fd/%d", substitute->fd);
+	substitute->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 }
 
-static void library_stub_close(struct library_stub *stub)
+static void library_substitute_close(struct library_substitute *substitute)
 {
-	if (stub->handle)
-		dlclose(stub->handle); /* stays loaded while libfabric does */
-	if (stub->fd >= 0)
-		tw_fd_close(stub->fd);
+	if (substitute->handle)
+		dlclose(substitute->handle); /* stays loaded while libfabric does */
+	if (substitute->fd >= 0)
+		tw_fd_close(substitute->fd);
 }
 
 /* dlopen of libfabric; @psm: with what its providers psm and psm2 need, else only where there are devices for them. */
 static void *library_open(bool psm)
 {
-	struct library_stub stub[] = {{psm_infinipath_image, sizeof(psm_infinipath_image), -1, NULL},
-	                              {psm2_image, sizeof(psm2_image), -1, NULL}};
-	bool stubs = !psm && !library_device();
+	struct library_substitute substitute[] = {{psm_infinipath_image, sizeof(psm_infinipath_image), -1, NULL},
+	                                          {psm2_image, sizeof(psm2_image), -1, NULL}};
+	bool substitutes = !psm && !library_device();
 
-	for (unsigned i = 0; stubs && i < 2; i++)
-		library_stub_open(&stub[i]);
+	for (unsigned i = 0; substitutes && i < 2; i++)
+		library_substitute_open(&substitute[i]);
 	void *library = tw_fd_library(LIBRARY_NAME);
 	for (unsigned i = 0; i < 2; i++)
-		library_stub_close(&stub[i]);
-	return library || !stubs ? library : tw_fd_library(LIBRARY_NAME);
+		library_substitute_close(&substitute[i]);
+	return library || !substitutes ? library : tw_fd_library(LIBRARY_NAME);
 }
 
 int ofi_load(const char *provider, char *why, size_t why_bytes)

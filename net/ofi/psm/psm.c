@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* psm.c - a stub for libpsm_infinipath and libpsm2 (net/ofi/port/ofi_library.c): every function of them that libfabric
+/* psm.c - a substitute for libpsm_infinipath and libpsm2 (net/ofi/port/ofi_library.c): each function that libfabric
  * 1.17 calls reports that they do not work. */
 #define PSM_INIT_NOT_INIT 5 /* in both */
 
