@@ -60,13 +60,11 @@ def check(plan, tweed):
     tables.check(plan.tables, published)
     figure.check(plan.figures)
     clean = {k: v for k, v in os.environ.items() if not k.startswith("TWEED_")}
-    for protocol, network, page_size, settings in dict.fromkeys((r.protocol, r.network, r.page_size, r.settings)
-                                                                for r in plan.runs):
-        transport, _, profile = network.partition("/")
+    for (protocol, transport), page_size, settings in dict.fromkeys(
+            (r.drivers, r.page_size, tuple(r.environment().items())) for r in plan.runs):
         asked = {"TWEED_PROTOCOL": protocol, "TWEED_TRANSPORT": transport,
                  "TWEED_PAGE_SIZE": page_size} | dict(settings)
-        done = subprocess.run([tweed, "info"], capture_output=True, text=True,
-                              env=clean | asked | ({"TWEED_PROFILE": profile} if profile else {}))
+        done = subprocess.run([tweed, "info"], capture_output=True, text=True, env=clean | asked)
         if done.returncode:
             raise Refused(f"{plan.path}: {done.stderr.strip().removeprefix('tweed: ')}")
     return published

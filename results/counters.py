@@ -15,7 +15,8 @@ PROTOCOLS = ["2L", "2LS", "2LOffMC", "2LMigr", "1LD", "1L", "TS"]
 COUNTERS = ["read_faults", "write_faults", "page_transfers", "host_transfers", "directory_updates", "write_notices",
             "data_bytes",
             "twins", "incoming_diffs", "flush_updates", "shootdowns", "migrations"]
-RULES = {"TWEED_UPDATES": "0", "TWEED_KEEP": "0", "TWEED_PREFETCH": "0"}
+RULES = {"TWEED_PREFETCH": "0"}
+PARAMETERS = ":refresh=0,retention=0"
 
 
 def parse():
@@ -40,7 +41,8 @@ def count(a, protocol, kernel, who):
     with tempfile.NamedTemporaryFile(suffix=".json") as out:
         command = [os.path.join(a.build, "tools/tweed"), "run", "-n", nodes, "-p", processors, "--page-size",
                    a.page_size,
-                   "--protocol", protocol, "--stats", out.name, "--", program(a, protocol, kernel), "--init", who]
+                   "--protocol", protocol + PARAMETERS, "--stats", out.name, "--", program(a, protocol, kernel),
+                   "--init", who]
         subprocess.run(command + (["--paper"] if a.paper else []), check=True, env={**os.environ, **RULES},
                        stdout=subprocess.DEVNULL)
         return json.load(open(out.name, encoding="utf-8"))["counters"]

@@ -18,11 +18,12 @@ RULE = {
     "include/tweed/shared_heap.h": [],
     "include/tweed/threads.h": [],
     "include/tweed/gcc/": [],
-    "include/tweed/driver/transport.h": [],
+    "include/tweed/driver/setting.h": [],
+    "include/tweed/driver/transport.h": ["include/tweed/driver/setting.h"],
     "include/tweed/driver/fault.h": [],
     "include/tweed/driver/": [],  # complete in itself: all that a driver's author reads
-    "core/base/": ["include/tweed/driver/util.h"],
-    "net/": ["core/base/", "include/tweed/driver/transport.h"],
+    "core/base/": ["include/tweed/driver/util.h", "include/tweed/driver/setting.h"],
+    "net/": ["core/base/", "include/tweed/driver/transport.h", "include/tweed/driver/setting.h"],
     "core/fault/": ["core/base/", "include/tweed/driver/fault.h"],
     "core/": ["net/", "include/"],
     "core/memory/reserved.c": ["core/", "include/", "sync/sync.h", "runtime/openmp/reserve.h"],  # a registry

@@ -70,7 +70,7 @@ bool tool_compiles_below(const char *command);
 
 /* A job, for the launcher. */
 struct tool_job {
-	struct tw_config config; /* as requested */
+	struct tw_settings settings; /* as requested */
 	enum tw_origin origins[TOOL_SETTINGS_MAX];
 	char fault[64];     /* the backend in use; "uffd,mprotect" when hosts differ */
 	char shootdown[64]; /* the mechanism in use, likewise; auto: none */
@@ -94,8 +94,8 @@ void tool_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The names of enum tw_origin. */
 extern const char *const tool_origins[];
 
-/* tool_configure - defaults and the environment into @config.  Returns 0 or -EINVAL, printed in one sentence. */
-int tool_configure(struct tw_config *config, enum tw_origin *origins);
+/* tool_configure - defaults and the environment into @settings.  Returns 0 or -EINVAL, printed in one sentence. */
+int tool_configure(struct tw_settings *settings, enum tw_origin *origins);
 
 /* tool_executable - is @path a file that can be executed?  Prints a sentence about @program if not, unless @quiet.
  * tool_resolve - check that transport and fault backend work on this host, and replace auto by its meaning here.
@@ -105,8 +105,8 @@ int tool_resolve(struct tw_config *config);
 
 /* tool_rsh - in a child: execute the remote shell that runs @command on @host.  Returns only on failure: an errno. */
 /* tool_remote_command - the text that runs this command with @arguments on another host. */
-void tool_remote_command(const struct tw_config *config, const char *arguments, char *out, size_t bytes);
-int tool_rsh(const struct tw_config *config, const char *host, const char *command, int in, int out);
+void tool_remote_command(const struct tw_launch *launch, const char *arguments, char *out, size_t bytes);
+int tool_rsh(const struct tw_launch *launch, const char *host, const char *command, int in, int out);
 
 /* tool_prepare - check the job's configuration and the program @argv[0], and fill in the rest.  @managed: the number of
  * agents that a resource manager starts, where settings are the environment's; 0: none.  Returns 0 or -EINVAL, printed.
@@ -132,7 +132,7 @@ void tool_kill_descendants(void);
 void tool_kill_orphans(void);
 /* tool_info_hosts - print the table of `tweed info --hosts`.  Returns the exit status: 1 if there are problems to
  * correct. */
-int tool_info_hosts(const struct tw_config *config);
+int tool_info_hosts(const struct tw_settings *settings);
 /* tool_signal_below - send @number to all descendants of @above.
  * tool_stopped - is @pid stopped, or held by a debugger? */
 void tool_signal_below(pid_t above, int number);

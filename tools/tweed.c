@@ -46,12 +46,12 @@ void tool_say(const char *format, ...)
 
 const char *const tool_origins[] = {"default", "program", "environment", "option"};
 
-int tool_configure(struct tw_config *config, enum tw_origin *origins)
+int tool_configure(struct tw_settings *settings, enum tw_origin *origins)
 {
 	char error[1024];
 
-	tw_config_init(config, origins);
-	int status = tw_config_environment(config, origins, environ, error, sizeof(error));
+	tw_settings_init(settings, origins);
+	int status = tw_settings_environment(settings, origins, environ, error, sizeof(error));
 	if (status < 0)
 		tool_say("%s", error);
 	return status;

@@ -43,10 +43,6 @@ void tw_job_net_config(const struct tw_boot *boot, const struct tw_layout *layou
 	    .interface = c->net_interface,
 	    .device = c->net_device,
 	    .provider = c->net_provider,
-	    .seed = c->seed,
-	    .profile = c->profile,
-	    .lose = c->sim_lose,
-	    .stall = c->sim_stall,
 	    .host_nodes = (unsigned)c->host_nodes,
 	    .spin_ns = job_spin_ns(boot),
 	    .huge = strcmp(c->huge, "off") != 0,
@@ -240,8 +236,6 @@ int tw_proc_join(struct tw_proc *me, const struct tw_boot *boot, unsigned local,
 	me->id = me->node * me->locals + local;
 	me->agent = agent;
 	me->timing = me->config.stats[0] || me->config.trace[0];
-	if (me->config.race)
-		me->config.keep = 0; /* each interval's first store faults, so that a report can name it */
 	tw_diff_set_unit((unsigned)me->config.diff_unit);
 	memcpy(job_host, boot->host, sizeof(job_host));
 	tw_log_hosts((const char(*)[TW_HOST_BYTES])job_host, me->nodes);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "core/job/settings.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -46,122 +45,111 @@ static const char *const *transport_names(void)
 	return names;
 }
 
-#define CHOICES(function, ...)                                                                                         \
-	static const char *const *function(void)                                                                       \
-	{                                                                                                              \
-		static const char *const names[] = {__VA_ARGS__, NULL};                                                \
-		return names;                                                                                          \
-	}
-CHOICES(home_names, "first-touch", "after-init", "round-robin")
-CHOICES(lock_names, "queue", "array")
-CHOICES(profile_names, "none", "memory-channel", "memory-channel-2", "1gbe", "10gbe", "hdr")
-CHOICES(shootdown_names, "auto", "protect", "polled", "interrupt")
-CHOICES(huge_names, "auto", "on", "off")
-CHOICES(switch_names, "0", "1")
-CHOICES(bind_names, "auto", "none", "core", "numa", "package")
-CHOICES(race_names, "off", "ww")
+static const char *protocol_refuses(const char *text)
+{
+	return tw_protocol_find(text) ? NULL : tw_protocol_why();
+}
 
-#define K ((uint64_t)1 << 10)
-#define M ((uint64_t)1 << 20)
-#define G ((uint64_t)1 << 30)
-#define T ((uint64_t)1 << 40)
-#define NUMBER(f, lo, hi)                                                                                              \
-	.type = TW_SETTING_NUMBER, .offset = offsetof(struct tw_config, f), .bytes = 8, .min = lo, .max = hi
-#define SIZE(f, lo, hi)                                                                                                \
-	.type = TW_SETTING_SIZE, .offset = offsetof(struct tw_config, f), .bytes = 8, .min = lo, .max = hi
-#define STRING(f)    .offset = offsetof(struct tw_config, f), .bytes = sizeof(((struct tw_config *)0)->f)
-#define CHOICE(f, c) .type = TW_SETTING_CHOICE, STRING(f), .choices = c
+static const char *transport_refuses(const char *text)
+{
+	return tw_transport_find(text) ? NULL : tw_transport_why();
+}
+
+TW_CHOICES(home_names, "first-touch", "after-init", "round-robin")
+TW_CHOICES(lock_names, "queue", "array")
+TW_CHOICES(shootdown_names, "auto", "protect", "polled", "interrupt")
+TW_CHOICES(huge_names, "auto", "on", "off")
+TW_CHOICES(switch_names, "0", "1")
+TW_CHOICES(bind_names, "auto", "none", "core", "numa", "package")
+TW_CHOICES(race_names, "off", "ww")
+
+#define K                 ((uint64_t)1 << 10)
+#define M                 ((uint64_t)1 << 20)
+#define G                 ((uint64_t)1 << 30)
+#define T                 ((uint64_t)1 << 40)
+#define NUMBER(f, lo, hi) TW_NUMBER(struct tw_settings, f, lo, hi)
+#define SIZE(f, lo, hi)   TW_SIZE(struct tw_settings, f, lo, hi)
+#define TEXT(f)           TW_TEXT(struct tw_settings, f)
+#define NAME(f, c)        TW_NAME(struct tw_settings, f, c)
+#define CHOICE(f, c)      TW_CHOICE(struct tw_settings, f, c)
 
 const struct tw_setting tw_settings[] = {
-    {"TWEED_NODES", "nodes", 'n', NUMBER(nodes, 1, TW_MAX_NODES), .initial = "1", .help = "nodes of the job"},
-    {"TWEED_PROCESSORS", "processors", 'p', NUMBER(processors, 1, TW_MAX_PROCESSORS), .initial = "1",
+    {"TWEED_NODES", "nodes", 'n', NUMBER(config.nodes, 1, TW_MAX_NODES), .initial = "1", .help = "nodes of the job"},
+    {"TWEED_PROCESSORS", "processors", 'p', NUMBER(config.processors, 1, TW_MAX_PROCESSORS), .initial = "1",
      .help = "processors of each node"},
-    {"TWEED_PROTOCOL", "protocol", 0, CHOICE(protocol, protocol_names), .initial = "2L", .help = "coherence protocol"},
-    {"TWEED_FAULT", "fault", 0, CHOICE(fault, fault_names), .initial = "auto",
+    {"TWEED_PROTOCOL", "protocol", 0, NAME(config.protocol, protocol_names), .initial = "2L",
+     .refuse = protocol_refuses, .help = "coherence protocol, and its parameters: NAME[:PARAMETER=VALUE,...]"},
+    {"TWEED_FAULT", "fault", 0, NAME(config.fault, fault_names), .initial = "auto",
      .help = "how accesses are trapped; auto: the fastest that works here"},
-    {"TWEED_SHOOTDOWN", "shootdown", 0, CHOICE(shootdown, shootdown_names), .initial = "auto",
+    {"TWEED_SHOOTDOWN", "shootdown", 0, NAME(config.shootdown, shootdown_names), .initial = "auto",
      .help = "how a protocol takes write rights from neighbours; auto: protect, else polled"},
-    {"TWEED_TRANSPORT", "transport", 0, CHOICE(transport, transport_names), .initial = "shm",
-     .help = "how bytes travel between nodes"},
-    {"TWEED_NET_INTERFACE", "net-interface", 0, .type = TW_SETTING_TEXT, STRING(net_interface), .initial = "",
+    {"TWEED_TRANSPORT", "transport", 0, NAME(config.transport, transport_names), .initial = "shm",
+     .refuse = transport_refuses, .help = "how bytes travel between nodes; sim takes parameters as a protocol does"},
+    {"TWEED_NET_INTERFACE", "net-interface", 0, TEXT(config.net_interface), .initial = "",
      .help = "network that nodes use: an interface (eth0), an address or a subnet (10.0.0.0/24); empty: any"},
-    {"TWEED_NET_DEVICE", "net-device", 0, .type = TW_SETTING_TEXT, STRING(net_device), .initial = "",
+    {"TWEED_NET_DEVICE", "net-device", 0, TEXT(config.net_device), .initial = "",
      .help = "RDMA device, as DEVICE or DEVICE:PORT; empty: the one of the interface"},
-    {"TWEED_NET_PROVIDER", "net-provider", 0, .type = TW_SETTING_TEXT, STRING(net_provider), .initial = "",
+    {"TWEED_NET_PROVIDER", "net-provider", 0, TEXT(config.net_provider), .initial = "",
      .help = "libfabric's provider for the ofi transport; empty: tcp"},
-    {"TWEED_PAGE_SIZE", "page-size", 0, SIZE(page_size, 4 * K, 64 * K), .power_of_two = true, .initial = "4K",
+    {"TWEED_PAGE_SIZE", "page-size", 0, SIZE(config.page_size, 4 * K, 64 * K), .power_of_two = true, .initial = "4K",
      .help = "coherence unit"},
-    {"TWEED_MEMORY", "memory", 0, SIZE(memory, 2 * M, T), .initial = MEMORY_INITIAL,
+    {"TWEED_MEMORY", "memory", 0, SIZE(config.memory, 2 * M, T), .initial = MEMORY_INITIAL,
      .help = "shared memory; sparse, costs nothing until touched; a multiple of 2M"},
-    {"TWEED_SEGMENT", "segment", 0, SIZE(segment, 0, T), .initial = "auto",
+    {"TWEED_SEGMENT", "segment", 0, SIZE(config.segment, 0, T), .initial = "auto",
      .help = "symmetric memory of each processor, for OpenSHMEM and global pointers; sparse; auto: 1G where memory is "
              "not pinned"},
-    {"TWEED_COLLECTIVES", "collectives", 0, .type = TW_SETTING_TEXT, STRING(collectives), .initial = "",
+    {"TWEED_COLLECTIVES", "collectives", 0, TEXT(config.collectives), .initial = "",
      .help = "OpenSHMEM: CALL=ALGORITHM,... in place of the table below"},
-    {"TWEED_SHMEM_CHECK", "shmem-check", 0, .type = TW_SETTING_SWITCH, STRING(shmem_check), .initial = "0",
-     .choices = switch_names, .help = "OpenSHMEM: check calls, and those of collectives beside each other"},
-    {"TWEED_SUPERPAGE", "superpage", 0, NUMBER(superpage, 1, 512), .power_of_two = true, .initial = "1",
+    {"TWEED_SHMEM_CHECK", "shmem-check", 0, CHOICE(config.shmem_check, switch_names), .initial = "0",
+     .help = "OpenSHMEM: check calls, and those of collectives beside each other"},
+    {"TWEED_SUPERPAGE", "superpage", 0, NUMBER(config.superpage, 1, 512), .power_of_two = true, .initial = "1",
      .help = "pages that get a home together"},
-    {"TWEED_HOME", "home", 0, CHOICE(home, home_names), .initial = "first-touch", .help = "who becomes a page's home"},
-    {"TWEED_PREFETCH", "prefetch", 0, NUMBER(prefetch, 0, 256), .initial = "32",
+    {"TWEED_HOME", "home", 0, NAME(config.home, home_names), .initial = "first-touch",
+     .help = "who becomes a page's home"},
+    {"TWEED_PREFETCH", "prefetch", 0, NUMBER(config.prefetch, 0, 256), .initial = "32",
      .help = "most pages read or written ahead; 0: none"},
-    {"TWEED_UPDATES", "updates", 0, NUMBER(updates, 0, 255), .initial = "8",
-     .help = "most times that acquires update a fetched page in place before one unmaps it; 0: always unmap"},
-    {"TWEED_KEEP", "keep", 0, NUMBER(keep, 0, 255), .initial = "3",
-     .help = "most releases that leave a rewritten page writable without a change found; 0: none"},
-    {"TWEED_DIFF_UNIT", "diff-unit", 0, NUMBER(diff_unit, 1, 8), .power_of_two = true, .initial = "1",
+    {"TWEED_DIFF_UNIT", "diff-unit", 0, NUMBER(config.diff_unit, 1, 8), .power_of_two = true, .initial = "1",
      .help = "bytes that are taken from one writer or the other, whole; for programs that race by design"},
-    {"TWEED_SIGNATURE", "signature", 0, NUMBER(signature, 1, 4096), .initial = "1024",
-     .help = "TS: write notices that a node remembers"},
-    {"TWEED_LEASE", "lease", 0, NUMBER(lease, 0, 1000000), .initial = "10",
-     .help = "TS: logical time for which a copy is granted"},
-    {"TWEED_LEASE_DOUBLINGS", "lease-doublings", 0, NUMBER(lease_doublings, 0, 16), .initial = "6",
-     .help = "TS: how often at most the lease of a page that does not change is doubled; 0: never"},
-    {"TWEED_TWINS", "twins", 0, SIZE(twins, M, T), .initial = "256M",
+    {"TWEED_TWINS", "twins", 0, SIZE(config.twins, M, T), .initial = "256M",
      .help = "most memory for twins per node before pages are flushed early"},
-    {"TWEED_LOCK", "lock", 0, CHOICE(lock, lock_names), .initial = "queue", .help = "how locks work between nodes"},
-    {"TWEED_SYNC_OBJECTS", "sync-objects", 0, NUMBER(sync_objects, 64, 1 << 22), .initial = "65536",
+    {"TWEED_LOCK", "lock", 0, NAME(config.lock, lock_names), .initial = "queue",
+     .help = "how locks work between nodes"},
+    {"TWEED_SYNC_OBJECTS", "sync-objects", 0, NUMBER(config.sync_objects, 64, 1 << 22), .initial = "65536",
      .help = "locks, barriers and flags per node"},
-    {"TWEED_STATS", "stats", 0, .type = TW_SETTING_TEXT, STRING(stats), .initial = "",
+    {"TWEED_STATS", "stats", 0, TEXT(config.stats), .initial = "",
      .help = "statistics at the end: 'summary' on standard error, else a file for JSON"},
-    {"TWEED_SEED", "seed", 0, NUMBER(seed, 0, UINT64_MAX), .initial = "1", .help = "seed of the sim transport"},
-    {"TWEED_PROFILE", "profile", 0, CHOICE(profile, profile_names), .initial = "none",
-     .help = "latency and bandwidth of the sim transport"},
-    {"TWEED_SIM_LOSE", "sim-lose", 0, .type = TW_SETTING_TEXT, STRING(sim_lose), .initial = "",
-     .help = "sim: NODE@SECONDS, when a node's network dies"},
-    {"TWEED_SIM_STALL", "sim-stall", 0, .type = TW_SETTING_TEXT, STRING(sim_stall), .initial = "",
-     .help = "sim: NODE@SECONDS+SECONDS, when a node's network stands still, and for how long"},
-    {"TWEED_SPIN", "spin", 0, NUMBER(spin_us, 0, 10000), .initial = "auto",
+    {"TWEED_SPIN", "spin", 0, NUMBER(config.spin_us, 0, 10000), .initial = "auto",
      .help = "microseconds that a wait spins before it sleeps"},
-    {"TWEED_HUGE", "huge", 0, CHOICE(huge, huge_names), .initial = "auto", .help = "huge pages for the nodes' memory"},
-    {"TWEED_TAG", "tag", 0, .type = TW_SETTING_SWITCH, STRING(tag), .initial = "0", .choices = switch_names,
+    {"TWEED_HUGE", "huge", 0, NAME(config.huge, huge_names), .initial = "auto",
+     .help = "huge pages for the nodes' memory"},
+    {"TWEED_TAG", "tag", 0, CHOICE(launch.tag, switch_names), .initial = "0",
      .help = "prefix output lines with [node.processor]"},
-    {"TWEED_HOSTS", "hosts", 0, .type = TW_SETTING_TEXT, STRING(hosts), .initial = "",
+    {"TWEED_HOSTS", "hosts", 0, TEXT(launch.hosts), .initial = "",
      .help = "hosts that the nodes run on, as HOST[:NODES],...; empty: emulated nodes here"},
-    {"TWEED_HOSTFILE", "hostfile", 0, .type = TW_SETTING_TEXT, STRING(hostfile), .initial = "",
+    {"TWEED_HOSTFILE", "hostfile", 0, TEXT(launch.hostfile), .initial = "",
      .help = "a file with the same, separated by white space; # begins a comment"},
-    {"TWEED_RSH", "rsh", 0, .type = TW_SETTING_TEXT, STRING(rsh), .initial = "ssh",
+    {"TWEED_RSH", "rsh", 0, TEXT(launch.rsh), .initial = "ssh",
      .help = "command that runs another on a host: COMMAND HOST TEXT; its words are separated by blanks"},
-    {"TWEED_REMOTE_TWEED", "remote-tweed", 0, .type = TW_SETTING_TEXT, STRING(remote_tweed), .initial = "",
+    {"TWEED_REMOTE_TWEED", "remote-tweed", 0, TEXT(launch.remote_tweed), .initial = "",
      .help = "path of tweed on the hosts; empty: the same as here"},
-    {"TWEED_WATCH", "watch", 0, NUMBER(watch, 0, 86400), .initial = "10",
+    {"TWEED_WATCH", "watch", 0, NUMBER(config.watch, 0, 86400), .initial = "10",
      .help = "seconds of silence after which an agent, a host or a link is given up, and of waiting if all processors "
              "wait; 0: never"},
-    {"TWEED_BIND", "bind", 0, CHOICE(bind, bind_names), .initial = "auto",
+    {"TWEED_BIND", "bind", 0, NAME(launch.bind, bind_names), .initial = "auto",
      .help = "where a processor may run; auto: a core of its own, on several hosts and if there are enough"},
-    {"TWEED_OVERSUBSCRIBE", "oversubscribe", 0, .type = TW_SETTING_SWITCH, STRING(oversubscribe), .initial = "0",
-     .choices = switch_names, .help = "emulated nodes: run more processors than this host's cores and memory hold"},
-    {"TWEED_SHOW_BINDING", "show-binding", 0, .type = TW_SETTING_SWITCH, STRING(show_binding), .initial = "0",
-     .choices = switch_names, .help = "say where each processor may run"},
-    {"TWEED_SURVIVE", "survive", 0, .type = TW_SETTING_SWITCH, STRING(survive), .initial = "0", .choices = switch_names,
+    {"TWEED_OVERSUBSCRIBE", "oversubscribe", 0, CHOICE(launch.oversubscribe, switch_names), .initial = "0",
+     .help = "emulated nodes: run more processors than this host's cores and memory hold"},
+    {"TWEED_SHOW_BINDING", "show-binding", 0, CHOICE(launch.show_binding, switch_names), .initial = "0",
+     .help = "say where each processor may run"},
+    {"TWEED_SURVIVE", "survive", 0, CHOICE(config.survive, switch_names), .initial = "0",
      .help = "global pointers: the job goes on when a processor or a node dies"},
-    {"TWEED_RACE", "race", 0, .type = TW_SETTING_SWITCH, STRING(race), .initial = "off", .choices = race_names,
+    {"TWEED_RACE", "race", 0, CHOICE(config.race, race_names), .initial = "off",
      .help = "report data races: ww, two nodes wrote a byte without synchronization between"},
-    {"TWEED_TRACE", "trace", 0, .type = TW_SETTING_TEXT, STRING(trace), .initial = "",
+    {"TWEED_TRACE", "trace", 0, TEXT(config.trace), .initial = "",
      .help = "a file for what happens in the run, event by event; 'tweed report' draws it"},
-    {"TWEED_TRACE_EVENTS", "trace-events", 0, NUMBER(trace_events, 256, 64 * M), .power_of_two = true,
+    {"TWEED_TRACE_EVENTS", "trace-events", 0, NUMBER(config.trace_events, 256, 64 * M), .power_of_two = true,
      .initial = "65536", .help = "events that each processor keeps for the trace: the newest"},
-    {"TWEED_PLANT", NULL, 0, .type = TW_SETTING_TEXT, STRING(plant), .initial = "",
+    {"TWEED_PLANT", NULL, 0, TEXT(config.plant), .initial = "",
      .help = "a planted bug; only in builds with -Dplant=true"},
     {.name = NULL},
 };
@@ -169,114 +157,6 @@ const struct tw_setting tw_settings[] = {
 /* Variables that are no settings: agents set them for processors, tweed cc for compilers. */
 static const char *const internal_names[] = {"TWEED_BOOT", "TWEED_PROCESSOR", "TWEED_RANK", "TWEED_SIZE",
                                              "TWEED_COMPILING"};
-
-/* ---- nearest name ----------------------------------------------------------------------------------------------- */
-
-/* Edit distance in half steps: an edit costs 2, a change of case 1. */
-static unsigned edit_distance(const char *a, const char *b)
-{
-	enum { LONGEST = 80 };
-	unsigned row[LONGEST + 1];
-	size_t la = strlen(a), lb = strlen(b);
-
-	if (la > LONGEST || lb > LONGEST)
-		return 2 * LONGEST;
-	for (size_t j = 0; j <= lb; j++)
-		row[j] = (unsigned)(2 * j);
-	for (size_t i = 1; i <= la; i++) {
-		unsigned corner = row[0];
-		row[0] = (unsigned)(2 * i);
-		for (size_t j = 1; j <= lb; j++) {
-			unsigned char x = (unsigned char)a[i - 1], y = (unsigned char)b[j - 1];
-			unsigned change = corner + (x == y ? 0 : tolower(x) == tolower(y) ? 1 : 2);
-			corner = row[j];
-			row[j] = TW_MIN(change, TW_MIN(row[j], row[j - 1]) + 2);
-		}
-	}
-	return row[lb];
-}
-
-const char *tw_nearest(const char *text, const char *const *names)
-{
-	const char *best = NULL;
-	size_t len = strlen(text);
-	unsigned least = len < 3 ? 2 : len < 6 ? 4 : (unsigned)(len / 3 * 2);
-
-	for (; *names; names++) {
-		unsigned d = strcasecmp(text, *names) == 0 ? 1 : edit_distance(text, *names);
-		if (d < least || (d == least && !best)) {
-			least = d;
-			best = *names;
-		}
-	}
-	return best;
-}
-
-/* ---- text to value and back ------------------------------------------------------------------------------------- */
-
-static bool may_be_auto(const struct tw_setting *s)
-{
-	return (s->type == TW_SETTING_NUMBER || s->type == TW_SETTING_SIZE) && strcmp(s->initial, "auto") == 0;
-}
-
-static void format_value(const struct tw_setting *s, uint64_t value, char *out, size_t bytes)
-{
-	static const char suffix[] = "TGMK";
-	if (may_be_auto(s) && value == UINT64_MAX) {
-		snprintf(out, bytes, "auto");
-		return;
-	}
-	for (unsigned i = 0; s->type == TW_SETTING_SIZE && i < 4; i++) {
-		unsigned shift = 40 - 10 * i;
-		if (value && value % ((uint64_t)1 << shift) == 0) {
-			snprintf(out, bytes, "%" PRIu64 "%c", value >> shift, suffix[i]);
-			return;
-		}
-	}
-	snprintf(out, bytes, "%" PRIu64, value);
-}
-
-void tw_config_text(const struct tw_config *config, const struct tw_setting *s, char *out, size_t bytes)
-{
-	const char *field = (const char *)config + s->offset;
-	switch (s->type) {
-	case TW_SETTING_NUMBER:
-	case TW_SETTING_SIZE:
-		format_value(s, *(const uint64_t *)(const void *)field, out, bytes);
-		break;
-	case TW_SETTING_SWITCH:
-		snprintf(out, bytes, "%s", s->choices()[*(const bool *)(const void *)field]);
-		break;
-	case TW_SETTING_CHOICE:
-	case TW_SETTING_TEXT:
-		snprintf(out, bytes, "%s", field);
-		break;
-	}
-}
-
-/* Parse the whole of @text as a number; sizes may end in K, M, G or T. */
-static bool parse_number(const char *text, bool size, uint64_t *value)
-{
-	char *end;
-	if (!isdigit((unsigned char)*text))
-		return false;
-	errno = 0;
-	uint64_t v = strtoull(text, &end, 10);
-	if (errno)
-		return false;
-	if (size && *end) {
-		const char *at = strchr("KMGT", toupper((unsigned char)*end));
-		unsigned shift = at ? 10 * (unsigned)(at - "KMGT" + 1) : 0;
-		if (!at || v > UINT64_MAX >> shift)
-			return false;
-		v <<= shift;
-		end++;
-	}
-	if (*end)
-		return false;
-	*value = v;
-	return true;
-}
 
 /* The setting as the user wrote it: "TWEED_NODES", "-n" or "--page-size". */
 static const char *subject(const struct tw_setting *s, enum tw_origin origin, char *out, size_t bytes)
@@ -287,106 +167,24 @@ static const char *subject(const struct tw_setting *s, enum tw_origin origin, ch
 	return out;
 }
 
-static int set_number(struct tw_config *config, const struct tw_setting *s, const char *text, const char *who,
-                      char *error, size_t error_bytes)
-{
-	uint64_t *field = (uint64_t *)(void *)((char *)config + s->offset), value;
-	char lo[32], hi[32];
-
-	if (may_be_auto(s) && strcmp(text, "auto") == 0) {
-		*field = UINT64_MAX;
-		return 0;
-	}
-	bool parsed = parse_number(text, s->type == TW_SETTING_SIZE, &value);
-	if (parsed && value >= s->min && value <= s->max && (!s->power_of_two || (value & (value - 1)) == 0)) {
-		*field = value;
-		return 0;
-	}
-	format_value(s, s->min, lo, sizeof(lo));
-	format_value(s, s->max, hi, sizeof(hi));
-	snprintf(error, error_bytes, "%s is '%s', but must be a %s from %s to %s%s", who, text,
-	         s->power_of_two              ? "power of two"
-	         : s->type == TW_SETTING_SIZE ? "size"
-	                                      : "whole number",
-	         lo, hi, may_be_auto(s) ? ", or auto" : "");
-	return -EINVAL;
-}
-
-/* A protocol given as FAMILY:PARAMETER=VALUE,... */
-static int set_family(struct tw_config *config, const char *text, const char *who, char *error, size_t error_bytes)
-{
-	if (strlen(text) < sizeof(config->protocol) && tw_protocol_find(text)) {
-		snprintf(config->protocol, sizeof(config->protocol), "%s", text);
-		return 0;
-	}
-	snprintf(error, error_bytes, "%s is '%s', but %s", who, text, tw_protocol_why());
-	return -EINVAL;
-}
-
-static int set_choice(struct tw_config *config, const struct tw_setting *s, const char *text, const char *who,
-                      char *error, size_t error_bytes)
-{
-	const char *const *names = s->choices();
-	char *field = (char *)config + s->offset;
-	char list[512] = "";
-	size_t n = 0;
-
-	for (size_t i = 0; names[i]; i++) {
-		if (strcmp(names[i], text) == 0) {
-			if (s->type == TW_SETTING_SWITCH)
-				*(bool *)(void *)field = i == 1;
-			else
-				snprintf(field, s->bytes, "%s", text);
-			return 0;
-		}
-		if (n < sizeof(list))
-			n += (size_t)snprintf(list + n, sizeof(list) - n, "%s%s", i ? ", " : "", names[i]);
-	}
-	if (s->offset == offsetof(struct tw_config, protocol) && strchr(text, ':'))
-		return set_family(config, text, who, error, error_bytes);
-	const char *near = tw_nearest(text, names);
-	snprintf(error, error_bytes, "%s is '%s', but must be one of %s%s%s%s", who, text, list,
-	         near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
-	return -EINVAL;
-}
-
-int tw_config_set(struct tw_config *config, enum tw_origin *origins, const struct tw_setting *s, const char *text,
-                  enum tw_origin origin, char *error, size_t error_bytes)
+int tw_settings_set(struct tw_settings *settings, enum tw_origin *origins, const struct tw_setting *s, const char *text,
+                    enum tw_origin origin, char *error, size_t error_bytes)
 {
 	char option[64];
-	const char *who = subject(s, origin, option, sizeof(option));
-	int status = 0;
+	int status = tw_setting_set(settings, s, subject(s, origin, option, sizeof(option)), text, error, error_bytes);
 
-	switch (s->type) {
-	case TW_SETTING_NUMBER:
-	case TW_SETTING_SIZE:
-		status = set_number(config, s, text, who, error, error_bytes);
-		break;
-	case TW_SETTING_CHOICE:
-	case TW_SETTING_SWITCH:
-		status = set_choice(config, s, text, who, error, error_bytes);
-		break;
-	case TW_SETTING_TEXT:
-		if (strlen(text) >= s->bytes) {
-			snprintf(error, error_bytes, "%s is longer than the %zu bytes it may have", who, s->bytes - 1);
-			return -EINVAL;
-		}
-		strcpy((char *)config + s->offset, text);
-		break;
-	}
 	if (status == 0 && origins)
 		origins[s - tw_settings] = origin;
 	return status;
 }
 
-void tw_config_init(struct tw_config *config, enum tw_origin *origins)
+void tw_settings_init(struct tw_settings *settings, enum tw_origin *origins)
 {
-	char error[256];
-	memset(config, 0, sizeof(*config)); /* the padding too: the struct is passed between processes */
-	for (const struct tw_setting *s = tw_settings; s->name; s++)
-		if (tw_config_set(config, origins, s, s->initial, TW_ORIGIN_DEFAULT, error, sizeof(error)) < 0)
-			tw_fatal("internal error: the default of %s: %s", s->name, error);
-	config->host_nodes = 1;
+	memset(settings, 0, sizeof(*settings)); /* the padding too: the struct is passed between processes */
+	tw_parameters_init(settings, tw_settings);
+	for (size_t i = 0; origins && tw_settings[i].name; i++)
+		origins[i] = TW_ORIGIN_DEFAULT;
+	settings->config.host_nodes = 1;
 }
 
 static const struct tw_setting *find_setting(const char *name, size_t len)
@@ -426,8 +224,8 @@ static int unknown_variable(const char *name, size_t len, char *error, size_t er
 	return -EINVAL;
 }
 
-int tw_config_environment(struct tw_config *config, enum tw_origin *origins, char *const *environment, char *error,
-                          size_t error_bytes)
+int tw_settings_environment(struct tw_settings *settings, enum tw_origin *origins, char *const *environment,
+                            char *error, size_t error_bytes)
 {
 	for (; *environment; environment++) {
 		const char *name = *environment, *equals = strchr(name, '=');
@@ -439,14 +237,15 @@ int tw_config_environment(struct tw_config *config, enum tw_origin *origins, cha
 		const struct tw_setting *s = find_setting(name, len);
 		if (!s)
 			return unknown_variable(name, len, error, error_bytes);
-		int status = tw_config_set(config, origins, s, equals + 1, TW_ORIGIN_ENVIRONMENT, error, error_bytes);
+		int status =
+		    tw_settings_set(settings, origins, s, equals + 1, TW_ORIGIN_ENVIRONMENT, error, error_bytes);
 		if (status < 0)
 			return status;
 	}
 	return 0;
 }
 
-int tw_config_check(const struct tw_config *c, char *error, size_t error_bytes)
+int tw_settings_check(const struct tw_config *c, char *error, size_t error_bytes)
 {
 	const struct tw_protocol *protocol = tw_protocol_find(c->protocol);
 	if (protocol && (protocol->flags & TW_PROTOCOL_ONE_NODE) && c->nodes > 1) {

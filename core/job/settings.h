@@ -8,43 +8,44 @@
 #include <stdint.h>
 
 #include "tweed/driver/config.h"
+#include "tweed/driver/setting.h"
 
 /* The origin of a value; a later one overrides an earlier one. */
 enum tw_origin { TW_ORIGIN_DEFAULT, TW_ORIGIN_PROGRAM, TW_ORIGIN_ENVIRONMENT, TW_ORIGIN_OPTION };
-enum tw_setting_type { TW_SETTING_NUMBER, TW_SETTING_SIZE, TW_SETTING_CHOICE, TW_SETTING_TEXT, TW_SETTING_SWITCH };
 
-struct tw_setting {
-	const char *name;   /* TWEED_... */
-	const char *option; /* --option of `tweed run`, or NULL */
-	char letter;        /* -n, or 0 */
-	enum tw_setting_type type;
-	size_t offset, bytes; /* in struct tw_config */
-	const char *initial;  /* as text */
-	uint64_t min, max;    /* numbers and sizes */
-	bool power_of_two;
-	const char *const *(*choices)(void); /* NULL-ended names; NULL when free text */
-	const char *help;
+/* What the launcher and agents alone read. */
+struct tw_launch {
+	char hosts[2048];       /* TWEED_HOSTS "": HOST[:NODES],... */
+	char hostfile[256];     /* TWEED_HOSTFILE "" */
+	char rsh[256];          /* TWEED_RSH ssh */
+	char remote_tweed[256]; /* TWEED_REMOTE_TWEED "" */
+	char bind[16];          /* TWEED_BIND auto | none | core | numa | package */
+	bool oversubscribe;     /* TWEED_OVERSUBSCRIBE 0 | 1 */
+	bool show_binding;      /* TWEED_SHOW_BINDING 0 | 1 */
+	bool tag;               /* TWEED_TAG 0 | 1: prefix output lines with [node.processor]; --tag */
+	bool several_hosts;     /* no setting: the nodes are not all emulated by one launcher */
+};
+
+/* The values of the table. */
+struct tw_settings {
+	struct tw_config config; /* of every process of the job */
+	struct tw_launch launch;
 };
 
 /* tw_settings - the table, ended by a NULL name. */
 extern const struct tw_setting tw_settings[];
 
-/* tw_config_init - set all defaults. @origins: one entry per setting, or NULL. */
-void tw_config_init(struct tw_config *config, enum tw_origin *origins);
-/* tw_config_environment - read TWEED_* from @environment. On an unknown name or a bad value returns -EINVAL and puts a
- * sentence into @error that names the nearest valid one. */
-int tw_config_environment(struct tw_config *config, enum tw_origin *origins, char *const *environment, char *error,
-                          size_t error_bytes);
-/* tw_config_set - set one setting from @text, which is parsed as a whole ("8K", "1G", "auto"). Returns 0, or -EINVAL
- * with a sentence in @error. */
-int tw_config_set(struct tw_config *config, enum tw_origin *origins, const struct tw_setting *setting, const char *text,
-                  enum tw_origin origin, char *error, size_t error_bytes);
-/* tw_config_text - write the value as text that tw_config_set accepts. */
-void tw_config_text(const struct tw_config *config, const struct tw_setting *setting, char *out, size_t bytes);
-/* tw_config_check - check what the table cannot express: nodes x processors against limits, page against superpage, and
- * so on. Returns as tw_config_set. */
-int tw_config_check(const struct tw_config *config, char *error, size_t error_bytes);
-/* tw_nearest - returns the name in @names with the least edit distance to @text, or NULL when none is near. */
-const char *tw_nearest(const char *text, const char *const *names);
+/* tw_settings_init - set all defaults. @origins: one entry per setting, or NULL. */
+void tw_settings_init(struct tw_settings *settings, enum tw_origin *origins);
+/* tw_settings_environment - read TWEED_* from @environment. On an unknown name or a bad value returns -EINVAL and puts
+ * a sentence into @error that names the nearest valid one. */
+int tw_settings_environment(struct tw_settings *settings, enum tw_origin *origins, char *const *environment,
+                            char *error, size_t error_bytes);
+/* tw_settings_set - tw_setting_set, with its errors; records the origin. */
+int tw_settings_set(struct tw_settings *settings, enum tw_origin *origins, const struct tw_setting *setting,
+                    const char *text, enum tw_origin origin, char *error, size_t error_bytes);
+/* tw_settings_check - check what the table cannot express: nodes x processors against limits, page against superpage,
+ * and so on. Returns as tw_settings_set. */
+int tw_settings_check(const struct tw_config *config, char *error, size_t error_bytes);
 
 #endif

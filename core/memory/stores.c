@@ -28,10 +28,10 @@ int tw_stores_open(struct tw_proc *me)
 	bool announced = &tw_stores_runtime != NULL;
 	size_t memory = me->config.memory;
 
-	if (!announced)
-		return me->protocol->flags & TW_PROTOCOL_NEEDS_STORES ? -ENOTSUP : 0;
-	if (!me->protocol->stored)
+	if (!(me->protocol->flags & TW_PROTOCOL_NEEDS_STORES))
 		return 0;
+	if (!announced)
+		return -ENOTSUP;
 	log_memory.set_bytes = me->layout.set_bytes;
 	log_memory.bit_bytes = memory / 8;
 	log_memory.pages = stores_map(log_memory.set_bytes);

@@ -330,26 +330,20 @@ static int sim_open_inner(struct sim *sim, const struct tw_net *net)
 static int sim_join(struct tw_net *net)
 {
 	const struct tw_net_config *config = &net->config;
-	const struct sim_profile *profile = sim_profile_find(config->profile);
-
-	if (!profile)
-		return -EINVAL;
 	struct sim *sim = calloc(1, sizeof(*sim) + config->nodes * sizeof(sim->queue[0]));
 	if (!sim) {
 		tw_log("transport sim: out of memory");
 		return -ENOMEM;
 	}
-	int error = sim_event_read(config, "TWEED_SIM_LOSE", config->lose, false, &sim->lose);
-	if (!error)
-		error = sim_event_read(config, "TWEED_SIM_STALL", config->stall, true, &sim->stall);
+	int error = sim_events(config->nodes, &sim->lose, &sim->stall);
 	if (!error)
 		error = sim_open_inner(sim, net);
 	if (error) {
 		free(sim);
 		return error;
 	}
-	sim->profile = profile;
-	sim->random = sim_mix(config->seed + sim_mix(((uint64_t)config->node << 32) + config->port + 1));
+	sim->profile = &sim_profiles[sim_values.profile];
+	sim->random = sim_mix(sim_values.seed + sim_mix(((uint64_t)config->node << 32) + config->port + 1));
 	for (unsigned node = 0; node < config->nodes; node++)
 		for (unsigned i = 0; i < SIM_WRITES; i++)
 			sim->queue[node].write[i].chunk = i;
@@ -384,6 +378,9 @@ static void sim_close(struct tw_net *net)
 	    .name = label,                                                                                             \
 	    .help = text " with seeded delay and reordering, and a profile of time: finds missing flushes",            \
 	    .caps = promises,                                                                                          \
+	    .parameters = sim_parameters,                                                                              \
+	    .values = &sim_values,                                                                                     \
+	    .check = sim_check,                                                                                        \
 	    .probe = sym##_probe,                                                                                      \
 	    .control_bytes = sym##_control_bytes,                                                                      \
 	    .open = sim_join,                                                                                          \

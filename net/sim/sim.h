@@ -16,6 +16,18 @@ struct sim_profile {
 	uint64_t link_mb, all_mb; /* MB/s of a host's link, and of the network; 0: unlimited */
 };
 
+extern const struct sim_profile sim_profiles[]; /* by the index of the parameter profile */
+
+/* The parameters of sim, sim-ofi and sim-verbs. */
+struct sim_parameters {
+	uint64_t seed;
+	unsigned char profile;
+	char lose[32];  /* NODE@SECONDS; "": none */
+	char stall[32]; /* NODE@SECONDS+SECONDS; "": none */
+};
+extern struct sim_parameters sim_values;
+extern const struct tw_setting sim_parameters[];
+
 /* A loss or stall of a node: "NODE@SECONDS" or "NODE@SECONDS+SECONDS". */
 struct sim_event {
 	bool set;
@@ -77,13 +89,10 @@ static inline unsigned sim_host(const struct sim *sim, unsigned node)
 	return node / sim->inner.config.host_nodes;
 }
 
-/* sim_profile_find - the profile of this name, or the first one for no name; NULL, logged: there is none. */
-const struct sim_profile *sim_profile_find(const char *name);
-
-/* sim_event_read - parse "NODE@SECONDS", with "+SECONDS" if the event @ends, the value of variable @what; NULL and ""
- * are no event.  Returns 0 or -EINVAL, logged. */
-int sim_event_read(const struct tw_net_config *config, const char *what, const char *text, bool ends,
-                   struct sim_event *event);
+/* sim_events - parse the parameters lose and stall for a job of @nodes.  Returns 0 or -EINVAL, logged.
+ * sim_check - the hook. */
+int sim_events(unsigned nodes, struct sim_event *lose, struct sim_event *stall);
+int sim_check(unsigned nodes);
 
 /* sim_transfer - the time when @bytes that start now at @from's link arrive at @to. */
 uint64_t sim_transfer(struct sim *sim, unsigned from, unsigned to, size_t bytes);

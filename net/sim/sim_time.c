@@ -22,9 +22,14 @@
 
 /* memory-channel, memory-channel-2: the Cashmere-2L paper's figures, section 2.  The others: typical figures of TCP on
  * Ethernet, and of InfiniBand HDR. */
-static const struct sim_profile sim_profiles[] = {
-    {"none", 0, 0, 0, 0},          {"memory-channel", 5200, 0, 29, 60}, {"memory-channel-2", 2200, 0, 66, 0},
-    {"1gbe", 25000, 3000, 117, 0}, {"10gbe", 12000, 2000, 1150, 0},     {"hdr", 800, 100, 24000, 0},
+const struct sim_profile sim_profiles[] = {
+    {"none", 0, 0, 0, 0},
+    {"memory-channel", 5200, 0, 29, 60},
+    {"memory-channel-2", 2200, 0, 66, 0},
+    {"1gbe", 25000, 3000, 117, 0},
+    {"10gbe", 12000, 2000, 1150, 0},
+    {"hdr", 800, 100, 24000, 0},
+    {NULL, 0, 0, 0, 0},
 };
 
 /* In the control memory of every node; those of a host's first node and of node 0 are used by all. */
@@ -116,16 +121,26 @@ void sim_overhead(struct sim *sim, unsigned node)
 
 /* ---- settings ---- */
 
-const struct sim_profile *sim_profile_find(const char *name)
+static const char *const *sim_profile_names(void)
 {
-	for (size_t i = 0; i < sizeof(sim_profiles) / sizeof(sim_profiles[0]); i++)
-		if (!name || !*name || strcmp(sim_profiles[i].name, name) == 0)
-			return &sim_profiles[i];
-	tw_log(
-	    "transport sim: no profile \"%s\"; there are none, memory-channel, memory-channel-2, 1gbe, 10gbe and hdr",
-	    name);
-	return NULL;
+	static const char *names[sizeof(sim_profiles) / sizeof(sim_profiles[0])];
+
+	for (size_t i = 0; sim_profiles[i].name; i++)
+		names[i] = sim_profiles[i].name;
+	return names;
 }
+
+struct sim_parameters sim_values;
+const struct tw_setting sim_parameters[] = {
+    {"seed", TW_NUMBER(struct sim_parameters, seed, 0, UINT64_MAX), .initial = "1",
+     .help = "of the random delays and reordering"},
+    {"profile", TW_CHOICE(struct sim_parameters, profile, sim_profile_names), .initial = "none",
+     .help = "latency and bandwidth"},
+    {"lose", TW_TEXT(struct sim_parameters, lose), .initial = "", .help = "NODE@SECONDS, when a node's network dies"},
+    {"stall", TW_TEXT(struct sim_parameters, stall), .initial = "",
+     .help = "NODE@SECONDS+SECONDS, when a node's network stands still, and for how long"},
+    {.name = NULL},
+};
 
 /* Digits with an optional fraction, as nanoseconds; *text moves behind them. */
 static bool sim_seconds(const char **text, uint64_t *ns)
@@ -140,22 +155,22 @@ static bool sim_seconds(const char **text, uint64_t *ns)
 	return true;
 }
 
-int sim_event_read(const struct tw_net_config *config, const char *what, const char *text, bool ends,
-                   struct sim_event *event)
+/* "NODE@SECONDS", with "+SECONDS" if the event @ends; "": no event. */
+static int sim_event_read(unsigned nodes, const char *name, const char *text, bool ends, struct sim_event *event)
 {
 	const char *at = text;
 	uint64_t from, lasts = 0;
 	char *end;
 
-	if (!text || !*text)
+	if (!*text)
 		return 0;
 	unsigned long node = strtoul(at, &end, 10);
-	bool ok = end != at && *end == '@' && node < config->nodes;
+	bool ok = end != at && *end == '@' && node < nodes;
 	at = end + 1;
 	ok = ok && sim_seconds(&at, &from) && (!ends || (*at++ == '+' && sim_seconds(&at, &lasts))) && !*at;
 	if (!ok) {
-		tw_log("%s is '%s', but must be NODE@SECONDS%s with a node below %u", what, text,
-		       ends ? "+SECONDS" : "", config->nodes);
+		tw_log("transport sim: %s is '%s', but must be NODE@SECONDS%s with a node below %u", name, text,
+		       ends ? "+SECONDS" : "", nodes);
 		return -EINVAL;
 	}
 	event->set = true;
@@ -163,4 +178,18 @@ int sim_event_read(const struct tw_net_config *config, const char *what, const c
 	event->from_ns = tw_time_ns() + from;
 	event->until_ns = ends ? event->from_ns + lasts : UINT64_MAX;
 	return 0;
+}
+
+int sim_events(unsigned nodes, struct sim_event *lose, struct sim_event *stall)
+{
+	int error = sim_event_read(nodes, "lose", sim_values.lose, false, lose);
+
+	return error ? error : sim_event_read(nodes, "stall", sim_values.stall, true, stall);
+}
+
+int sim_check(unsigned nodes)
+{
+	struct sim_event lose, stall;
+
+	return sim_events(nodes, &lose, &stall);
 }

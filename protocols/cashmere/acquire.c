@@ -28,7 +28,7 @@ static bool acquire_forget(struct tw_proc *me, tw_page_t p)
 	/* A node with unflushed writes stays in the directory: a node that becomes exclusive must see it.  So does a
 	 * node that may want updates, until the next notice: a fault before that shows that it does.  If the
 	 * processor's turn is over (migratory.c) it leaves at once. */
-	if (e->mapped || e->writers || (me->config.updates && !leaves))
+	if (e->mapped || e->writers || (cash_parameters(me)->refresh && !leaves))
 		return false;
 	cash_extra(me, p)->missed |= leaves;
 	cash_withdraw(me, p);
@@ -73,7 +73,7 @@ static bool acquire_updates(struct tw_proc *me, tw_page_t p)
 	const struct cash_extra *x = cash_extra(me, p);
 	if (cash_is_home(me, e) || (cash_shoots(me) && e->twin) || tw_polled(me, p))
 		return false;
-	return x->left || (me->config.updates && x->patience && e->twin && (e->writers & cash_bit(me)));
+	return x->left || (cash_parameters(me)->refresh && x->patience && e->twin && (e->writers & cash_bit(me)));
 }
 
 /* Sort the pages of a chunk, locked: one bit in @drop or @update, or neither. */

@@ -17,10 +17,10 @@ int cash_init(struct tw_proc *me)
 		c->scratch = aligned_alloc(4096, me->layout.page_bytes);
 	void *past = mmap(NULL, cash_past_bytes(me) + me->layout.set_bytes, PROT_READ | PROT_WRITE,
 	                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (c && cash_variant(me)->updates == CASH_UPDATES_MESSAGE)
+	if (c && cash_parameters(me)->updates == CASH_UPDATES_MESSAGE)
 		c->outbox.body = malloc(CASH_BUFFER);
 	if (!c || !c->scratch || past == MAP_FAILED ||
-	    (cash_variant(me)->updates == CASH_UPDATES_MESSAGE && !c->outbox.body)) {
+	    (cash_parameters(me)->updates == CASH_UPDATES_MESSAGE && !c->outbox.body)) {
 		tw_log("no memory for the protocol's own state");
 		if (c)
 			free(c->scratch);

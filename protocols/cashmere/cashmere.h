@@ -26,17 +26,19 @@
 /* In a directory word without rights: how often the node has left the directory, modulo 256. */
 #define CASH_LEFT_SHIFT 40
 
-/* The parameters of a variant (variants.c).  Zero is 2L's value. */
+/* The family's parameters (variants.c).  Enumerators are in the order of the choices. */
 enum cash_writes { CASH_WRITES_TWIN, CASH_WRITES_STORES };
 enum cash_updates { CASH_UPDATES_WRITE, CASH_UPDATES_MESSAGE, CASH_UPDATES_DOUBLING };
 enum cash_home { CASH_HOME_FIRST_TOUCH, CASH_HOME_MIGRATE };
 enum cash_local { CASH_LOCAL_DIFF, CASH_LOCAL_SHOOTDOWN };
-struct cash_variant {
-	unsigned char levels;  /* 1 or 2 */
+struct cash_parameters {
+	uint64_t levels;       /* 1 or 2 */
 	unsigned char writes;  /* how they are found: enum cash_writes */
 	unsigned char updates; /* how they travel: enum cash_updates */
 	unsigned char home;    /* enum cash_home */
 	unsigned char local;   /* concurrent local writers: enum cash_local */
+	uint64_t retention;    /* most releases that leave a rewritten page writable without a change found */
+	uint64_t refresh;      /* most updates in place of a page by acquires before one unmaps it */
 };
 
 /* Messages to agents; each is answered with an empty reply when done. */
@@ -180,31 +182,37 @@ static inline struct cash *cash_of(struct tw_proc *me)
 	return me->proto;
 }
 
-static inline const struct cash_variant *cash_variant(const struct tw_proc *me)
+static inline const struct cash_parameters *cash_parameters(const struct tw_proc *me)
 {
-	return me->protocol->choices;
+	return me->protocol->values;
+}
+
+/* With TWEED_RACE each interval's first store faults, so that a report can name it. */
+static inline unsigned cash_retention(const struct tw_proc *me)
+{
+	return me->config.race ? 0 : (unsigned)cash_parameters(me)->retention;
 }
 
 /* With TWEED_RACE homes stay and diffs are written, as in 2L: neither matters to races. */
 static inline bool cash_migrates(const struct tw_proc *me)
 {
-	return cash_variant(me)->home == CASH_HOME_MIGRATE && !me->config.race;
+	return cash_parameters(me)->home == CASH_HOME_MIGRATE && !me->config.race;
 }
 
 static inline bool cash_messages(const struct tw_proc *me)
 {
-	return cash_variant(me)->updates == CASH_UPDATES_MESSAGE && !me->config.race;
+	return cash_parameters(me)->updates == CASH_UPDATES_MESSAGE && !me->config.race;
 }
 
 /* Are stores doubled?  Then there are no twins: doubling.c. */
 static inline bool cash_doubles(const struct tw_proc *me)
 {
-	return cash_variant(me)->writes == CASH_WRITES_STORES;
+	return cash_parameters(me)->writes == CASH_WRITES_STORES;
 }
 
 static inline bool cash_shoots(const struct tw_proc *me)
 {
-	return cash_variant(me)->local == CASH_LOCAL_SHOOTDOWN;
+	return cash_parameters(me)->local == CASH_LOCAL_SHOOTDOWN;
 }
 
 static inline uint64_t cash_bit(const struct tw_proc *me)
@@ -378,21 +386,21 @@ unsigned cash_prefetch_run(struct tw_proc *me, tw_page_t first, unsigned count, 
  *             writes it.
  *   proposes  to leave the directory at the first notice, also at the home; and to give an exclusive page back at the
  *             release at which the turn should end.
- *   off       programs with fences, doubled stores, pins.  TWEED_KEEP: a turn lasts at least that many intervals after
+ *   off       programs with fences, doubled stores, pins.  retention: a turn lasts at least that many intervals after
  *             the last store.  No page is given back with TWEED_RACE, which has no exclusive mode.
  *
  * Retention (window_retention, flush_may_retain; state: cash_extra.granted, .patience, .trapped).
- *   observes  a write fault less than TWEED_KEEP releases after a release took the right to write.
- *   proposes  that the page stays writable and dirty over releases: 1, 2, 4, ... TWEED_KEEP that find no change; each
+ *   observes  a write fault less than retention releases after a release took the right to write.
+ *   proposes  that the page stays writable and dirty over releases: 1, 2, 4, ... retention that find no change; each
  *             change found renews the grant.  At home each release counts as one that finds no change.
- *   off       TWEED_KEEP=0, scarce twins, pages that no other node holds, early and replayed pages.  Away from home
- *             also: TWEED_UPDATES=0, doubled stores, shootdown.
+ *   off       retention=0, scarce twins, pages that no other node holds, early and replayed pages.  Away from home
+ *             also: refresh=0, doubled stores, shootdown.
  *
  * Updates in place (acquire_updates, window_fetch; state: cash_extra.credits, .left, .fetched, .missed).
  *   observes  a fault on a page that was fetched before and unmapped by a notice.
- *   proposes  that an acquire fetches the page and leaves it mapped: 1, 2, 4, ... TWEED_UPDATES times; half as many
+ *   proposes  that an acquire fetches the page and leaves it mapped: 1, 2, 4, ... refresh times; half as many
  *             when a second notice arrived before the fault.  A retained page that is dirty is updated without limit.
- *   off       TWEED_UPDATES=0, pages at home; with shootdown, pages with a twin. */
+ *   off       refresh=0, pages at home; with shootdown, pages with a twin. */
 
 /* cash_guess - what to take at a fault on @p, by the stream @s.
  * cash_write_behind - @p and the pages taken along are writable: flush what lies before them in a long run.  No page

@@ -4,7 +4,7 @@
  *
  * A page is migratory for a processor whose last turn on it began with a store, or with a load and a store in the
  * same interval (between two releases).  The turn is over when another node writes the page and this processor has
- * not stored to it for more intervals than retention lasts (TWEED_KEEP; nodes that write it in the same intervals
+ * not stored to it for more intervals than retention lasts (the parameter; nodes that write it in the same intervals
  * share it falsely).  Then an update in place would be useless, and a node that stays in the directory only prevents
  * the other's exclusive mode.  So the node leaves at the first notice, also at the page's home.
  *
@@ -91,7 +91,7 @@ bool cash_migratory_leaves(struct tw_proc *me, tw_page_t p)
 {
 	const struct cash_past *past = &cash_of(me)->past[p];
 
-	return past->migratory && !me->polls.fence && past->got[1] + me->config.keep < cash_of(me)->releases - 1;
+	return past->migratory && !me->polls.fence && past->got[1] + cash_retention(me) < cash_of(me)->releases - 1;
 }
 
 bool cash_migratory_home(struct tw_proc *me, tw_page_t p)

@@ -296,9 +296,9 @@ static void window_fetch(struct tw_proc *me, const struct cash_window *w)
 		/* It is wanted again, before a second notice: an update in place would have been used.  So it gets
 		 * credits for updates, more each time. */
 		if (x->fetched && cash_rights(me, &me->page[w->first + i]) == TW_NONE)
-			x->left = x->credits = x->missed
-			                           ? x->credits / 2
-			                           : (uint8_t)TW_MIN(TW_MAX(2u * x->credits, 1u), me->config.updates);
+			x->left = x->credits =
+			    x->missed ? x->credits / 2
+			              : (uint8_t)TW_MIN(TW_MAX(2u * x->credits, 1u), cash_parameters(me)->refresh);
 		x->fetched = 1;
 		x->missed = 0;
 	}
@@ -328,9 +328,9 @@ static void window_twin(struct tw_proc *me, const struct cash_window *w)
 static void window_retention(struct tw_proc *me, tw_page_t p)
 {
 	struct cash_extra *x = cash_extra(me, p);
-	bool again = (uint8_t)(cash_of(me)->releases - x->trapped) < me->config.keep;
+	bool again = (uint8_t)(cash_of(me)->releases - x->trapped) < cash_retention(me);
 
-	x->granted = again ? (uint8_t)TW_MIN(TW_MAX(2u * x->granted, 1u), me->config.keep) : 0;
+	x->granted = again ? (uint8_t)TW_MIN(TW_MAX(2u * x->granted, 1u), cash_retention(me)) : 0;
 	x->patience = (uint8_t)x->granted;
 }
 

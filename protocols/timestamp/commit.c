@@ -112,7 +112,7 @@ static bool commit_alone(struct tw_proc *me, tw_page_t p, const struct ts_newest
 /* Publish the version after @n.  In the section, page locked. */
 static void commit_version(struct tw_proc *me, tw_page_t p, const struct ts_newest *n, bool exclusive)
 {
-	uint64_t wts = TW_MAX(n->rts, ts_of(me)->released) + 1, rts = wts + me->config.lease;
+	uint64_t wts = TW_MAX(n->rts, ts_of(me)->released) + 1, rts = wts + ts_parameters(me)->lease;
 
 	ts_page(me, p)->lease = 0;
 	ts_publish(me, p, wts, rts, me->node | (exclusive ? TS_EXCLUSIVE : 0));
@@ -135,7 +135,7 @@ static void commit_here(struct tw_proc *me, tw_page_t p, const struct ts_newest 
 		return;
 	}
 	x->silent = 0;
-	x->retention = me->config.race || tw_polled(me, p) ? 0 : (uint8_t)me->config.keep;
+	x->retention = me->config.race || tw_polled(me, p) ? 0 : (uint8_t)ts_parameters(me)->retention;
 	if (exclusive)
 		ts_alone_add(me, p);
 	else if (x->retention || ts_of(me)->pins[p])

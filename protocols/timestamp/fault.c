@@ -30,7 +30,7 @@ static void fault_map_write(struct tw_proc *me, tw_page_t p)
 	}
 	if (ts_rights(me, p) != TW_WRITE) {
 		x->silent = 1;
-		x->retention = me->config.race ? 0 : (uint8_t)me->config.keep;
+		x->retention = me->config.race ? 0 : (uint8_t)ts_parameters(me)->retention;
 	}
 	fault_map(me, p, TW_WRITE);
 	me->page[p].writers |= ts_bit(me);
@@ -45,7 +45,7 @@ static void fault_lock(struct tw_proc *me, tw_page_t p)
 
 	ts_lock_valid(me, p);
 	if (x->unmapped)
-		x->left = x->credits = (uint8_t)TW_MIN(TW_MAX(2u * x->credits, 1u), me->config.updates);
+		x->left = x->credits = (uint8_t)TW_MIN(TW_MAX(2u * x->credits, 1u), ts_parameters(me)->refresh);
 	x->unmapped = 0;
 }
 

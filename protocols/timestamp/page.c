@@ -112,7 +112,7 @@ static void page_grant(struct tw_proc *me, tw_page_t p, const struct ts_newest *
 	uint64_t now = atomic_load(&ts_of(me)->own->min_wr_ts), wts = n->wts;
 	/* The clock may be ahead: a release may merge notices of later writes than it has acquired. */
 	uint64_t clock = atomic_load(&ts_of(me)->node->clock);
-	uint64_t lease = TW_MIN(me->config.lease << ts_page(me, p)->lease, LEASE_MOST);
+	uint64_t lease = TW_MIN(ts_parameters(me)->lease << ts_page(me, p)->lease, LEASE_MOST);
 	uint64_t rts = TW_MAX(TW_MAX(now, clock), wts) + lease;
 
 	rts = TW_MAX(TW_MAX(rts, ts_page(me, p)->need), n->rts);
@@ -134,7 +134,7 @@ static void page_fetch(struct tw_proc *me, tw_page_t p, unsigned end)
 	bool held = ts_held(me, p, &n);
 	if (!held)
 		page_read(me, p, n.home);
-	x->lease = held && x->copy ? (uint8_t)TW_MIN(x->lease + 1u, me->config.lease_doublings) : 0;
+	x->lease = held && x->copy ? (uint8_t)TW_MIN(x->lease + 1u, ts_parameters(me)->doublings) : 0;
 	page_grant(me, p, &n);
 	tw_page_unlock(me, p);
 	ts_section_leave(me, p);

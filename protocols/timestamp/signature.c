@@ -62,7 +62,7 @@ static int signature_slot(struct tw_proc *me, struct ts_signature *s, const stru
 {
 	uint64_t count = atomic_load_explicit(&s->count, memory_order_relaxed);
 
-	if (count < me->config.signature) {
+	if (count < ts_parameters(me)->signature) {
 		signature_open(s);
 		atomic_store_explicit(&s->count, count + 1, memory_order_relaxed);
 		return (int)count;

@@ -65,10 +65,27 @@ static int ts_init(struct tw_proc *me)
 	return -ENOMEM;
 }
 
+static struct ts_parameters values;
+static const struct tw_setting parameters[] = {
+    {"signature", TW_NUMBER(struct ts_parameters, signature, 1, TS_SIGNATURE_MAX), .initial = "1024",
+     .help = "write notices that a node remembers"},
+    {"lease", TW_NUMBER(struct ts_parameters, lease, 0, 1000000), .initial = "10",
+     .help = "logical time for which a copy is granted"},
+    {"doublings", TW_NUMBER(struct ts_parameters, doublings, 0, 16), .initial = "6",
+     .help = "how often at most the lease of a page that does not change is doubled; 0: never"},
+    {"retention", TW_NUMBER(struct ts_parameters, retention, 0, 255), .initial = "3",
+     .help = "most releases that leave a rewritten page writable without a change found; 0: none"},
+    {"refresh", TW_NUMBER(struct ts_parameters, refresh, 0, 255), .initial = "8",
+     .help = "most times that acquires update a fetched page in place before one unmaps it; 0: always unmap"},
+    {.name = NULL},
+};
+
 const struct tw_protocol tw_protocol_ts = {
     .name = "TS",
     .summary = "logical time stamps and bounded write notices; the home moves to every writer; no directory",
     .flags = TW_PROTOCOL_NO_DIRECTORY | TW_PROTOCOL_BY_OBJECT | TW_PROTOCOL_RACES,
+    .parameters = parameters,
+    .values = &values,
     .exported_bytes = ts_exported_bytes,
     .private_bytes = ts_private_bytes,
     .init = ts_init,

@@ -17,6 +17,15 @@
 #define TS_SIGNATURE_WAIT_NS 20000u
 #define TS_OBJECTS           65536u /* words of synchronization objects per node; objects may share one */
 
+/* The parameters: timestamp.c. */
+struct ts_parameters {
+	uint64_t signature; /* write notices that a node remembers, at most TS_SIGNATURE_MAX */
+	uint64_t lease;     /* logical time for which a copy is granted */
+	uint64_t doublings; /* most doublings of the lease of a page that does not change; 0: none */
+	uint64_t retention; /* most releases that leave a rewritten page writable without a change found */
+	uint64_t refresh;   /* most updates in place of a page by acquires before one unmaps it */
+};
+
 /* A write notice: @from committed version @wts of the page, and granted copies of it until @rts. */
 struct ts_notice {
 	uint32_t page, from;
@@ -138,6 +147,10 @@ struct ts {
 static inline struct ts *ts_of(struct tw_proc *me)
 {
 	return me->proto;
+}
+static inline const struct ts_parameters *ts_parameters(const struct tw_proc *me)
+{
+	return me->protocol->values;
 }
 static inline struct ts_page *ts_page(struct tw_proc *me, tw_page_t p)
 {

@@ -184,11 +184,9 @@ class Executor:
         program = [self.programs.of(run), "--verify", *self.plan.arguments(run)]
         if run.protocol == SEQUENTIAL:
             return program[:1] + ["--sequential"] + program[1:]
-        transport, _, profile = run.network.partition("/")
-        return [self.tweed, "run", "-n", str(run.nodes), "-p", str(run.processors), "--protocol", run.protocol,
-                "--transport", transport,
-                *(["--profile", profile] if profile else []), "--page-size", run.page_size, "--stats", stats, "--",
-                *program]
+        protocol, transport = run.drivers
+        return [self.tweed, "run", "-n", str(run.nodes), "-p", str(run.processors), "--protocol", protocol,
+                "--transport", transport, "--page-size", run.page_size, "--stats", stats, "--", *program]
 
     def one(self, run, repetition, progress):
         if self.stopped:

@@ -8,6 +8,7 @@ import tomllib
 from dataclasses import dataclass
 
 HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # results/, or its installed copy
+PARAMETERS = "parameters"  # among the settings: what follows the name of each protocol
 SEQUENTIAL = "sequential"  # the protocol of plain C, the base of speed-ups
 
 
@@ -25,7 +26,7 @@ class Run:
     processors: int
     network: str
     page_size: str
-    settings: tuple  # of (variable, value)
+    settings: tuple  # of (variable, value), and of (PARAMETERS, the protocols' own)
 
     @property
     def shape(self):
@@ -44,8 +45,16 @@ class Run:
                       f"{self.application}-{self.size}-{self.protocol}-{self.shape}-{self.network}-"
                        f"{self.page_size}{settings}")
 
+    @property
+    def drivers(self):
+        """The protocol and the transport, with their parameters."""
+        transport, _, profile = self.network.partition("/")
+        parameters = dict(self.settings).get(PARAMETERS)
+        return (f"{self.protocol}:{parameters}" if parameters else self.protocol,
+                f"{transport}:profile={profile}" if profile else transport)
+
     def environment(self):
-        return {k: str(v) for k, v in self.settings}
+        return {k: str(v) for k, v in self.settings if k != PARAMETERS}
 
 
 @dataclass
@@ -89,8 +98,9 @@ def load(path):
 
 def settings_of(table, where):
     for k in table:
-        if not k.startswith("TWEED_"):
-            raise Refused(f"{where}: {k} is no setting: settings are TWEED_* variables, see doc/reference/settings.md")
+        if not k.startswith("TWEED_") and k != PARAMETERS:
+            raise Refused(f"{where}: {k} is no setting: settings are TWEED_* variables, and {PARAMETERS}, see "
+                          f"doc/reference/settings.md")
     return tuple(sorted((k, str(v)) for k, v in table.items()))
 
 

@@ -14,7 +14,7 @@
 4:	.balign 4
 	.endm
 
-	settings 1, "TWEED_PROTOCOL=cashmere:home=migrate"
+	settings 1, "TWEED_PROTOCOL=2L:home=migrate"
 	/* For large programs: with larger arrays, fewer pages contain parts of two. */
 	settings 2, "TWEED_PAGE_SIZE=16K"
 	.section .note.GNU-stack, "", @progbits

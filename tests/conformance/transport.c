@@ -109,8 +109,6 @@ static struct tw_net_config run_config(const struct run *run, unsigned node, uns
 	                              .interface = getenv("TWEED_NET_INTERFACE"),
 	                              .device = getenv("TWEED_NET_DEVICE"),
 	                              .provider = getenv("TWEED_NET_PROVIDER"),
-	                              .seed = run->seed,
-	                              .profile = test->profile,
 	                              .spin_ns = test->spin_ns,
 	                              .huge = test->huge};
 }
@@ -230,7 +228,11 @@ static bool run_case(const struct tw_transport *ops, uint64_t seed, const struct
 	unsigned ranks = test->nodes * test->ports;
 	uint64_t begun = tw_time_ns();
 	pid_t pid[ENV_RANKS];
+	char text[64];
 
+	snprintf(text, sizeof(text), "%s:seed=%llu,profile=%s", ops->name, (unsigned long long)seed,
+	         test->profile ? test->profile : "none");
+	TW_ASSERT(!ops->parameters || tw_transport_find(text));
 	run.shared = mmap(NULL, sizeof(*run.shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	TW_ASSERT(run.shared != MAP_FAILED && ranks <= ENV_RANKS);
 	for (unsigned node = 0; node < test->nodes; node++) {
@@ -305,6 +307,10 @@ static void check_list(void)
 			control &= list[i]->control_bytes(ports) % 4096 == 0;
 	}
 	check_one(found && !tw_transport_find("nonsense"), "list and find agree");
+	check_one(!tw_transport_find("shm:seed=1") && !tw_transport_find("sim:sed=1") &&
+	              !tw_transport_find("sim:profile=carrier-pigeon") && !tw_transport_find("sim:seed") &&
+	              tw_transport_find("sim:seed=1,profile=hdr"),
+	          "parameters are checked");
 	check_one(works, "shm and sim work on this host");
 	check_one(control, "control memory is whole pages");
 }
@@ -315,7 +321,7 @@ int main(int argc, char **argv)
 	const struct tw_transport *ops = argc > 1 ? tw_transport_find(argv[1]) : NULL;
 
 	if (argc > 1 && !ops) {
-		fprintf(stderr, "transport: no transport is called \"%s\"; 'tweed info' lists them\n", argv[1]);
+		fprintf(stderr, "transport: %s\n", tw_transport_why());
 		return 2;
 	}
 	check_list();

@@ -276,7 +276,7 @@ static void refusals(struct env *env)
 	struct tw_net *net = env->net;
 	int small = memfd_create("transport-small", MFD_CLOEXEC), silent = open("/dev/null", O_WRONLY);
 	int fds[2] = {small, small};
-	struct tw_net_config bad[9] = {good, good, good, good, good, good, good, good, good};
+	struct tw_net_config bad[5] = {good, good, good, good, good};
 	struct tw_net_config nowhere = good;
 
 	bad[0].node = good.nodes;
@@ -284,15 +284,16 @@ static void refusals(struct env *env)
 	bad[2].control_offset = good.bytes - 64;
 	bad[3].fd = NULL;
 	bad[4].fd = fds;
-	bad[5].profile = "carrier-pigeon";
-	bad[6].lose = "2@1";
-	bad[7].lose = "1@1+1";
-	bad[8].stall = "1@1";
 	dup2(silent, STDERR_FILENO); /* the reasons are not checked here */
-	for (unsigned i = 0; i < (strcmp(ops->name, "sim") == 0 ? 9u : 5u); i++)
+	for (unsigned i = 0; i < 5; i++)
 		ENV_CHECK(env, tw_net_open(ops, &bad[i], &net) == -EINVAL && net == env->net, "defect %u passes", i);
 	nowhere.address = NULL;
 	ENV_CHECK(env, !ops->serve || (tw_net_open(ops, &nowhere, &net) == -EINVAL && net == env->net), "no addresses");
+	static const char *const events[] = {"sim:lose=2@1", "sim:lose=1@1+1", "sim:stall=1@1"};
+	for (unsigned i = 0; ops == &tw_transport_sim && i < 3; i++)
+		ENV_CHECK(env,
+		          tw_transport_find(events[i]) && tw_net_open(ops, &good, &net) == -EINVAL && net == env->net,
+		          "%s passes", events[i]);
 	close(small);
 	close(silent);
 }
@@ -417,7 +418,7 @@ static void sim_stall(struct env *env)
 	tw_net_close(env->net);
 	env_barrier(env);
 	uint64_t begun = tw_time_ns();
-	config.stall = "1@0.0+0.3";
+	tw_transport_find("sim:stall=1@0.0+0.3");
 	ENV_CHECK(env, tw_net_open(&tw_transport_sim, &config, &env->net) == 0, "it does not open");
 	if (env->node == 0) {
 		tw_net_write64(env->net, 1, AREA, 7);
@@ -434,7 +435,7 @@ static void sim_lose(struct env *env)
 	struct tw_net_config config = env->net->config;
 	int status, silent = open("/dev/null", O_WRONLY);
 
-	config.lose = "1@0";
+	tw_transport_find("sim:lose=1@0");
 	struct tw_net *net;
 	ENV_CHECK(env, tw_net_open(&tw_transport_sim, &config, &net) == 0, "it does not open");
 	if (env->node == 0) {

@@ -21,21 +21,21 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
 	struct fuzz_input in = {data, bytes};
-	struct tw_config config;
+	struct tw_launch launch;
 	struct tool_hosts hosts;
 	char error[1024] = "";
 
-	memset(&config, 0, sizeof(config));
+	memset(&launch, 0, sizeof(launch));
 	if (fuzz_byte(&in) & 1) {
-		snprintf(config.hostfile, sizeof(config.hostfile), "/proc/self/fd/%d", fuzz_file);
+		snprintf(launch.hostfile, sizeof(launch.hostfile), "/proc/self/fd/%d", fuzz_file);
 		TW_ASSERT(ftruncate(fuzz_file, 0) == 0);
 		TW_ASSERT(pwrite(fuzz_file, in.data, in.bytes, 0) == (ssize_t)in.bytes);
 	} else {
-		memcpy(config.hosts, in.data, TW_MIN(in.bytes, sizeof(config.hosts) - 1));
-		if (!config.hosts[0])
+		memcpy(launch.hosts, in.data, TW_MIN(in.bytes, sizeof(launch.hosts) - 1));
+		if (!launch.hosts[0])
 			return 0;
 	}
-	if (hosts_read(&config, &hosts, error, sizeof(error)) < 0) {
+	if (hosts_read(&launch, &hosts, error, sizeof(error)) < 0) {
 		TW_ASSERT(error[0] && !hosts.host);
 		return 0;
 	}

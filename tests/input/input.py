@@ -110,7 +110,7 @@ def sizes():
     bad("memory 8GB", ["run", "--memory", "8GB", "./touch"], "'8GB'", "2M to 1T")
     bad("superpage", ["run", "--superpage", "3", "./touch"], "power of two from 1 to 512")
     bad("spin", ["run", "--spin", "10001", "./touch"], "0 to 10000, or auto")
-    bad("seed", ["run", "--seed", "18446744073709551616", "./touch"], "--seed")
+    bad("seed", ["run", "--transport", "sim:seed=18446744073709551616", "./touch"], "seed of sim is")
 
 
 def options():
@@ -240,9 +240,11 @@ def texts():
         "CALL=ALGORITHM")
     bad("collectives of an OpenSHMEM program", ["oshrun", "-n", "2", "--collectives", "foo=bar", "./touch"],
         "TWEED_COLLECTIVES", "'foo=bar'")
-    bad("loss without sim", ["run", "--sim-lose", "x", "./touch"], "TWEED_SIM_LOSE", "NODE@SECONDS")
-    bad("loss of a node that is not there", ["run", "-n", "2", "--sim-lose", "2@1", "./touch"], "a node below 2")
-    bad("stall without its end", ["run", "--sim-stall", "0@1", "./touch"], "TWEED_SIM_STALL", r"NODE@SECONDS\+SECONDS")
+    bad("loss of no node", ["run", "--transport", "sim:lose=x", "./touch"], "lose is 'x'", "NODE@SECONDS")
+    bad("loss of a node that is not there", ["run", "-n", "2", "--transport", "sim:lose=2@1", "./touch"],
+        "a node below 2")
+    bad("stall without its end", ["run", "--transport", "sim:stall=0@1", "./touch"], "stall is '0@1'",
+        r"NODE@SECONDS\+SECONDS")
     bad("hosts without end", ["run", "--hostfile", "/dev/zero", "./touch"], "/dev/zero", "no hosts' file",
         "1048576 bytes")
     bad("processors of mpirun", ["run", "-np", "4", "./touch"], "-np is no option", "-n is the number of nodes")
@@ -263,14 +265,18 @@ def texts():
 
 def family():
     def member(choices, *expected):
-        bad(choices, ["run", "-n", "2", "--protocol", "cashmere:" + choices, "./touch"], *expected)
+        bad(choices, ["run", "-n", "2", "--protocol", "2L:" + choices, "./touch"], *expected)
     both = "writes=stores,updates=doubling"
     member("levels=2,writes=stores", "both writes=stores and updates=doubling")
     member("levels=1,updates=doubling", "both writes=stores and updates=doubling")
     member(both, "levels=1")
     member(f"levels=1,{both},home=migrate", "home=first-touch")
     member(f"levels=1,{both},local=shootdown", "leave out local=shootdown")
-    member("writes=store", "writes=twin or stores")
+    member("writes=store", "writes of 2L is 'store'", "twin, stores", "did you mean stores")
+    member("retentoin=0", "2L has no parameter 'retentoin'", "did you mean retention")
+    member("retention=256", "retention of 2L is '256'", "from 0 to 255")
+    bad("parameters of what has none", ["run", "--protocol", "simple:x=1", "./touch"], "simple has no parameters")
+    bad("parameters of shm", ["run", "--transport", "shm:x=1", "./touch"], "shm has no parameters")
     bad("races without twins", ["run", "-n", "2", "--protocol", "1L", "./touch"], "TWEED_RACE",
         env={"TWEED_RACE": "ww"})
     bad("units without diffs", ["run", "-n", "2", "--protocol", "1L", "--diff-unit", "8", "./touch"], "--diff-unit",

@@ -42,7 +42,7 @@ def main():
         theirs.setdefault(STREAM, []).append(pingpong(1 << 20, 1000)[1])
         said += subprocess.run(
             [f"{build}/tools/tweed", "run", "-n", "2", "-p", "1", "--transport", "ofi", "--memory", "64M",
-             "--updates", "0", "--keep", "0", "--spin", "100", f"{build}/tools/tweed-bench", "network"],
+             "--protocol", "2L:refresh=0,retention=0", "--spin", "100", f"{build}/tools/tweed-bench", "network"],
             stdout=subprocess.PIPE, check=True, text=True, timeout=300).stdout.splitlines()
     sys.exit(not peer.table("fi_pingpong", peer.rows(said), theirs, BOUNDS))
 

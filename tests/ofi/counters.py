@@ -13,7 +13,7 @@ import sys
 import tempfile
 
 SETTLED = ["barriers", "read_faults", "page_transfers", "lock_acquires", "twins", "diffs", "messages"]
-JOBS = [("2", "1", "simple", None), ("2", "2", "simple", None), ("2", "2", "2L", SETTLED)]
+JOBS = [("2", "1", "simple", None), ("2", "2", "simple", None), ("2", "2", "2L:refresh=0,retention=0", SETTLED)]
 
 
 def counters(tweed, sor, transport, nodes, processors, protocol):
@@ -21,7 +21,7 @@ def counters(tweed, sor, transport, nodes, processors, protocol):
     with tempfile.NamedTemporaryFile(suffix=".json") as out:
         subprocess.run(
             [tweed, "run", "-n", nodes, "-p", processors, "--transport", transport, "--protocol", protocol,
-             "--memory", "64M", "--keep", "0", "--updates", "0", "--prefetch", "0", "--stats", out.name,
+             "--memory", "64M", "--prefetch", "0", "--stats", out.name,
              "--", sor, "--rows", "512", "--columns", "512", "--iterations", "20", "--verify"],
             stdout=subprocess.DEVNULL, check=True, timeout=100)
         return json.load(open(out.name, encoding="utf-8"))["counters"]

@@ -21,7 +21,7 @@ SHAPES = ["1x2", "2x1", "2x2", "3x1"]
 PROGRAMS = {"regions.c": ["5"], "shares.c": [], "locks.c": [], "tasks.c": [], "stolen.c": [], "flags.c": [],
             "calls.c": [], "devices.c": [], "classes.cpp": []}
 # runtime/openmp/defaults.S; the latter by large programs
-CHOSEN = {"TWEED_PROTOCOL": "cashmere:home=migrate", "TWEED_PAGE_SIZE": "16K"}
+CHOSEN = {"TWEED_PROTOCOL": "2L:home=migrate", "TWEED_PAGE_SIZE": "16K"}
 REFUSED = {"cancel": "cancel is not supported",
            "thread": "threads of its own (pthread_create) is not supported",
            "exit": "exit(7) was called in a parallel region", "lock": "was not initialized",
@@ -39,7 +39,7 @@ def programs():
             for shape in SHAPES:
                 beside.compare(name, shape, protocol, *args)
         if name:
-            beside.compare(name, "2x1", "2L", *args, options=["--transport", "sim", "--seed", "3"])
+            beside.compare(name, "2x1", "2L", *args, options=["--transport", "sim:seed=3"])
             beside.compare(name, "2x1", "2L", *args, options=["--fault", "mprotect"])
             beside.compare(name, "2x2", "2L", *args, options=["--page-size", "16K", "--home", "after-init"])
             beside.compare(name, "1x2", "none", *args)

@@ -34,7 +34,7 @@ def programs():
             for protocol in PROTOCOLS:
                 beside.compare(name, shape, protocol, threads)
         beside.compare(name, "2x1", "2LMigr", "1")
-        beside.compare(name, "2x1", "2L", "1", options=["--transport", "sim", "--seed", "3"])
+        beside.compare(name, "2x1", "2L", "1", options=["--transport", "sim:seed=3"])
         beside.compare(name, "2x1", "2L", "1", options=["--fault", "mprotect"])
         beside.compare(name, "2x2", "2L", "3", options=["--page-size", "16K", "--home", "after-init"])
         beside.compare(name, "1x2", "none", "1")

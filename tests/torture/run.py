@@ -39,15 +39,16 @@ def run(a, combination, setting, first, count):
     """One job.  Returns None, or what went wrong."""
     shape, fault, transport, size = combination
     nodes, processors = shape.split("x")
-    command = [a.tweed, "run", "-n", nodes, "-p", processors, "--fault", fault, "--transport", transport,
-               "--page-size", size, a.torture]
+    # Delays and reorderings of sim are other ones for every job, and the same when it is repeated.
+    command = [a.tweed, "run", "-n", nodes, "-p", processors, "--fault", fault, "--transport",
+               f"{transport}:seed={first}" if transport.startswith("sim") else transport, "--page-size", size,
+               a.torture]
     if a.ops:
         command += ["--ops", str(a.ops)]
-    # Delays and reorderings of sim are other ones for every job, and the same when it is repeated.
-    environment = dict(os.environ, TWEED_SEED=str(first))
+    environment = dict(os.environ)
     if setting:
         environment.update([setting.split("=", 1)])
-    replay = f"TWEED_SEED={first} {setting} " + " ".join(command)
+    replay = f"{setting} " + " ".join(command)
     began = time.monotonic()
     try:
         done = subprocess.run(command + ["--seeds", f"{first}:{count}"], env=environment, stdout=subprocess.PIPE,

@@ -26,7 +26,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, RESULTS)
 from tracing.tracefile import EVENT, MAGIC, PIECE, SECTION, Trace  # noqa: E402
 
-PROTOCOLS = ["2L", "2LS", "2LOffMC", "2LMigr", "1LD", "TS", "simple", "cashmere:levels=1,home=migrate"]
+PROTOCOLS = ["2L", "2LS", "2LOffMC", "2LMigr", "1LD", "TS", "simple", "2L:levels=1,home=migrate"]
 COUNTED = {"read_faults": ["read_fault"], "write_faults": ["write_fault"], "page_transfers": ["fetch"],
            "directory_updates": ["directory"],
            "write_notices": ["notice_out"], "twins": ["twin"], "incoming_diffs": ["diff_in"],

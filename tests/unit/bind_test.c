@@ -39,20 +39,20 @@ static hwloc_topology_t machine(const char *description, const char *cpus)
 	return t;
 }
 
-static struct tw_config configuration(const char *bind, unsigned processors)
+static struct tw_settings configuration(const char *bind, unsigned processors)
 {
-	struct tw_config c;
+	struct tw_settings c;
 
 	memset(&c, 0, sizeof(c));
-	snprintf(c.bind, sizeof(c.bind), "%s", bind);
-	c.processors = processors;
-	c.show_binding = true;
+	snprintf(c.launch.bind, sizeof(c.launch.bind), "%s", bind);
+	c.config.processors = processors;
+	c.launch.show_binding = true;
 	said[0] = '\0';
 	return c;
 }
 
 /* The line of --show-binding for a node of that machine, compared with what was chosen. NULL: nothing was bound. */
-static const char *chosen(hwloc_topology_t t, const struct tw_config *c, unsigned node, unsigned first, unsigned all)
+static const char *chosen(hwloc_topology_t t, const struct tw_settings *c, unsigned node, unsigned first, unsigned all)
 {
 	static char list[8192];
 	struct tool_cpus *cpus;
@@ -60,7 +60,7 @@ static const char *chosen(hwloc_topology_t t, const struct tw_config *c, unsigne
 
 	CU_ASSERT_EQUAL(bind_choose_in(t, c, node, first, all, &cpus), 0);
 	list[0] = '\0';
-	for (unsigned k = 0; cpus && k < c->processors; k++) {
+	for (unsigned k = 0; cpus && k < c->config.processors; k++) {
 		hwloc_bitmap_t set = hwloc_bitmap_alloc();
 		char text[256];
 		for (size_t cpu = 0; cpu < BIND_CPUS; cpu++)
@@ -79,7 +79,7 @@ static const char *chosen(hwloc_topology_t t, const struct tw_config *c, unsigne
 
 #define BINDS(t, bind, node, processors, first, all, text)                                                             \
 	do {                                                                                                           \
-		struct tw_config c_ = configuration(bind, processors);                                                 \
+		struct tw_settings c_ = configuration(bind, processors);                                               \
 		const char *list_ = chosen(t, &c_, node, first, all);                                                  \
 		CU_ASSERT_PTR_NOT_NULL_FATAL(list_);                                                                   \
 		CU_ASSERT_STRING_EQUAL(list_, text);                                                                   \
@@ -121,7 +121,7 @@ static void test_part_of_a_machine(void)
 	      "processor 0.3 may run on cpu 14-15\n");
 	BINDS(t, "package", 0, 2, 0, 2, "processor 0.0 may run on cpu 3-5\nprocessor 0.1 may run on cpu 12-15\n");
 	BINDS(t, "numa", 0, 1, 1, 2, "processor 0.0 may run on cpu 3-5,12-15\n");
-	struct tw_config c = configuration("core", 5);
+	struct tw_settings c = configuration("core", 5);
 	struct tool_cpus *cpus;
 	CU_ASSERT_EQUAL(bind_choose_in(t, &c, 0, 0, 5, &cpus), -EINVAL);
 	CU_ASSERT_PTR_NULL(cpus);
@@ -132,11 +132,11 @@ static void test_part_of_a_machine(void)
 static void test_auto(void)
 {
 	hwloc_topology_t t = machine("core:4 pu:1", NULL);
-	struct tw_config c = configuration("auto", 2);
+	struct tw_settings c = configuration("auto", 2);
 
 	CU_ASSERT_PTR_NULL(chosen(t, &c, 0, 0, 2));
 	CU_ASSERT_STRING_EQUAL(said, "processor 0.0 may run on cpu all\nprocessor 0.1 may run on cpu all\n");
-	c.several_hosts = true;
+	c.launch.several_hosts = true;
 	said[0] = '\0';
 	CU_ASSERT_STRING_EQUAL(chosen(t, &c, 0, 2, 4),
 	                       "processor 0.0 may run on cpu 2\nprocessor 0.1 may run on cpu 3\n");
@@ -172,7 +172,7 @@ static void test_any(void)
 		hwloc_topology_t t = machine(description, cpus);
 		unsigned have = (unsigned)hwloc_get_nbobjs_by_type(t, HWLOC_OBJ_CORE);
 		unsigned all = 1 + (unsigned)(unit_random(&seed) % have), first = (unsigned)(unit_random(&seed) % all);
-		struct tw_config c = configuration("core", all - first);
+		struct tw_settings c = configuration("core", all - first);
 		struct tool_cpus *bound;
 		CU_ASSERT_EQUAL_FATAL(bind_choose_in(t, &c, 0, first, all, &bound), 0);
 		cpu_set_t before[BIND_CPUS / CPU_SETSIZE], both[BIND_CPUS / CPU_SETSIZE];

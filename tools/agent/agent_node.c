@@ -243,7 +243,8 @@ static void agent_take_job(struct agent *a)
 {
 	const struct wire_job *job = &a->wire.msg->job;
 
-	a->boot.config = job->config;
+	a->boot.config = job->settings.config;
+	a->settings = job->settings;
 	a->boot.node = job->node;
 	a->boot.host_processes = job->host_processes;
 	memcpy(a->boot.secret, a->secret ? a->secret : job->secret, sizeof(a->boot.secret));
@@ -273,7 +274,7 @@ void agent_bring_up(struct agent *a)
 	agent_take_program(a, &job);
 	if (tool_resolve(&a->boot.config) < 0)
 		agent_fail(a);
-	if (bind_choose(&a->boot.config, a->boot.node, job.cores_first, job.cores_processes, &a->cpus) < 0)
+	if (bind_choose(&a->settings, a->boot.node, job.cores_first, job.cores_processes, &a->cpus) < 0)
 		agent_fail(a);
 	/* Where processors have all cores, a node's server shares its own processors' cores: when it is busy, these
 	 * processors wait anyway. */

@@ -36,7 +36,8 @@ struct agent_peer {
 struct agent {
 	struct wire wire;
 	int signals, boot_fd;
-	sigset_t mask; /* of the processors */
+	sigset_t mask;               /* of the processors */
+	struct tw_settings settings; /* as the launcher has sent them; boot.config has the drivers in use */
 	struct tw_boot boot;
 	unsigned long soft_files; /* the program's limit of open files */
 	struct tw_layout layout;

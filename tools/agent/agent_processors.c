@@ -108,7 +108,7 @@ static void agent_start_one(struct agent *a, unsigned k, int in, char **environm
 	int out[2] = {-1, -1};
 
 	for (unsigned i = 0; a->output && i < 2; i++) {
-		int status = output_open(&p->output[i], i + 1, a->boot.config.tag, a->boot.node, k, &out[i]);
+		int status = output_open(&p->output[i], i + 1, a->settings.launch.tag, a->boot.node, k, &out[i]);
 		if (status < 0) {
 			tool_say("cannot make a pipe for processor %u: %s; use fewer processors", k, strerror(-status));
 			agent_fail(a);

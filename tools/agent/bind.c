@@ -60,10 +60,10 @@ static void bind_fill(hwloc_const_bitmap_t set, struct tool_cpus *cpus)
 		CPU_SET_S((size_t)cpu, sizeof(cpus->set), cpus->set);
 }
 
-static int bind_to(const struct tw_config *config, const char *bind, hwloc_topology_t t, unsigned node, unsigned first,
-                   unsigned all, struct tool_cpus **cpus)
+static int bind_to(const struct tw_settings *settings, const char *bind, hwloc_topology_t t, unsigned node,
+                   unsigned first, unsigned all, struct tool_cpus **cpus)
 {
-	unsigned processors = (unsigned)config->processors;
+	unsigned processors = (unsigned)settings->config.processors;
 	int cores = hwloc_get_nbobjs_by_type(t, HWLOC_OBJ_CORE);
 
 	*cpus = calloc(processors, sizeof(**cpus));
@@ -71,31 +71,31 @@ static int bind_to(const struct tw_config *config, const char *bind, hwloc_topol
 		tool_say("out of memory");
 		return -ENOMEM;
 	}
-	for (unsigned k = 0; k < processors; k++) {
+	for (unsigned k = 0; k < settings->config.processors; k++) {
 		unsigned number = (unsigned)((uint64_t)(first + k) * (unsigned)cores / all);
 		hwloc_obj_t core = hwloc_get_obj_by_type(t, HWLOC_OBJ_CORE, number);
 		hwloc_const_bitmap_t set = bind_around(t, core, bind);
 		bind_fill(set, &(*cpus)[k]);
-		if (config->show_binding)
+		if (settings->launch.show_binding)
 			bind_show(node, k, t, set);
 	}
 	return 0;
 }
 
 /* What auto means. */
-static const char *bind_meant(const struct tw_config *config, bool *choose)
+static const char *bind_meant(const struct tw_launch *launch, bool *choose)
 {
-	*choose = strcmp(config->bind, "auto") == 0;
+	*choose = strcmp(launch->bind, "auto") == 0;
 	if (*choose)
-		return config->several_hosts ? "core" : "none";
-	return config->bind;
+		return launch->several_hosts ? "core" : "none";
+	return launch->bind;
 }
 
-int bind_choose_in(hwloc_topology_t t, const struct tw_config *config, unsigned node, unsigned first, unsigned all,
+int bind_choose_in(hwloc_topology_t t, const struct tw_settings *settings, unsigned node, unsigned first, unsigned all,
                    struct tool_cpus **cpus)
 {
 	bool choose;
-	const char *bind = bind_meant(config, &choose);
+	const char *bind = bind_meant(&settings->launch, &choose);
 	int status = 0;
 
 	*cpus = NULL;
@@ -103,28 +103,29 @@ int bind_choose_in(hwloc_topology_t t, const struct tw_config *config, unsigned 
 		t = NULL;
 	int cores = t ? hwloc_get_nbobjs_by_type(t, HWLOC_OBJ_CORE) : 0;
 	if (t && cores > 0 && (all <= (unsigned)cores || (!choose && strcmp(bind, "core") != 0))) {
-		status = bind_to(config, bind, t, node, first, all, cpus);
+		status = bind_to(settings, bind, t, node, first, all, cpus);
 	} else if (t && !choose) {
 		tool_say("--bind core wants a core for each processor, but %u processors share %d cores here; start "
 		         "fewer, or use "
 		         "--bind none",
 		         all, cores);
 		status = -EINVAL;
-	} else if (config->show_binding) {
-		for (unsigned k = 0; k < config->processors; k++)
+	} else if (settings->launch.show_binding) {
+		for (unsigned k = 0; k < settings->config.processors; k++)
 			bind_show(node, k, NULL, NULL);
 	}
 	return status;
 }
 
-int bind_choose(const struct tw_config *config, unsigned node, unsigned first, unsigned all, struct tool_cpus **cpus)
+int bind_choose(const struct tw_settings *settings, unsigned node, unsigned first, unsigned all,
+                struct tool_cpus **cpus)
 {
 	bool choose;
 	hwloc_topology_t t = NULL;
 
-	if (strcmp(bind_meant(config, &choose), "none") != 0 && !(t = bind_topology()))
+	if (strcmp(bind_meant(&settings->launch, &choose), "none") != 0 && !(t = bind_topology()))
 		return -ENOTSUP;
-	int status = bind_choose_in(t, config, node, first, all, cpus);
+	int status = bind_choose_in(t, settings, node, first, all, cpus);
 	if (t)
 		hwloc_topology_destroy(t);
 	return status;

@@ -16,15 +16,16 @@ struct tool_cpus {
 	cpu_set_t set[BIND_CPUS / CPU_SETSIZE];
 };
 
-/* bind_choose - choose cpus by config->bind for the processors of @node, the first of which is number @first of @all on
- * these cores; config->show_binding prints them.
+/* bind_choose - choose cpus by TWEED_BIND for the processors of @node, the first of which is number @first of @all on
+ * these cores; TWEED_SHOW_BINDING prints them.
  * @*cpus: [processors], the caller's to free, or NULL when they are not bound.
  * Returns 0, or -errno, printed. */
-int bind_choose(const struct tw_config *config, unsigned node, unsigned first, unsigned all, struct tool_cpus **cpus);
+int bind_choose(const struct tw_settings *settings, unsigned node, unsigned first, unsigned all,
+                struct tool_cpus **cpus);
 /* bind_choose_in - the same in this topology, which is restricted to what may be used; NULL where nothing is to be
  * bound. */
 struct hwloc_topology;
-int bind_choose_in(struct hwloc_topology *topology, const struct tw_config *config, unsigned node, unsigned first,
+int bind_choose_in(struct hwloc_topology *topology, const struct tw_settings *settings, unsigned node, unsigned first,
                    unsigned all, struct tool_cpus **cpus);
 /* bind_apply - bind this process.  Async-signal-safe. */
 void bind_apply(const struct tool_cpus *cpus);

@@ -93,10 +93,28 @@ static bool bench_can_protect(int argc, char **argv)
 	return fault && (fault->caps & TW_FAULT_REMOTE);
 }
 
+/* The protocol of the job, such that misses are measured: copies are not updated before a miss, and no page stays
+ * writable, unless the user says so. */
+static void bench_protocol(const struct bench_job *job, int argc, char **argv, char *text, size_t bytes)
+{
+	const char *environment = getenv("TWEED_PROTOCOL"), *name = environment ? environment : "2L";
+
+	for (int i = 1; i + 1 < argc; i++)
+		if (strcmp(argv[i], "--protocol") == 0)
+			name = argv[i + 1];
+	if (job->protocol)
+		name = job->protocol;
+	int len = (int)strcspn(name, ":");
+	snprintf(text, bytes, "%.*s:refresh=0,retention=0%s%s", len, name, name[len] ? "," : "",
+	         name + len + (name[len] == ':'));
+	if (!tw_protocol_find(text))
+		snprintf(text, bytes, "%s", name);
+}
+
 /* In the child: run `tweed run` in the shape, with the caller's options. */
 static void bench_exec(const struct bench_job *job, int argc, char **argv)
 {
-	char self[PATH_MAX - 32], program[PATH_MAX];
+	char self[PATH_MAX - 32], program[PATH_MAX], text[160];
 	const char **args = calloc((size_t)argc + 24, sizeof(*args));
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	int a = 0;
@@ -104,22 +122,17 @@ static void bench_exec(const struct bench_job *job, int argc, char **argv)
 	if (!args || n < 0)
 		_exit(1);
 	self[n] = '\0';
-	const struct tw_protocol *protocol = job->protocol ? tw_protocol_find(job->protocol) : NULL;
+	bench_protocol(job, argc, argv, text, sizeof(text));
+	const struct tw_protocol *protocol = tw_protocol_find(text);
 	bool stores = protocol && protocol->flags & TW_PROTOCOL_NEEDS_STORES;
 	snprintf(program, sizeof(program), "%s-bench%s", self, stores ? "-stores" : "");
-	/* Measures misses: copies must not be updated before a miss, and pages must not stay writable. */
-	const char *const before[] = {self, "run", "--updates", "0", "--keep", "0", NULL};
-	const char *const after[] = {"-n",           job->nodes, "-p",    job->processors, "--shootdown",
-	                             job->shootdown, "--",       program, job->part,       NULL};
+	const char *const after[] = {"-n",          job->nodes,     "-p", job->processors, "--protocol", text,
+	                             "--shootdown", job->shootdown, "--", program,         job->part,    NULL};
 
-	for (const char *const *w = before; *w; w++)
-		args[a++] = *w;
+	args[a++] = self;
+	args[a++] = "run";
 	for (int i = 1; i < argc; i++)
 		args[a++] = argv[i];
-	if (job->protocol) {
-		args[a++] = "--protocol";
-		args[a++] = job->protocol;
-	}
 	for (const char *const *w = after; *w; w++)
 		args[a++] = *w;
 	execv(self, (char *const *)(uintptr_t)args);

@@ -92,7 +92,7 @@ static int compare_split(struct compare *c, char *text)
 			return TOOL_USAGE;
 		}
 		if (!tw_protocol_find(word)) {
-			tool_say("there is no protocol '%s'; `tweed info` lists them", word);
+			tool_say("--protocols: %s", tw_protocol_why());
 			return TOOL_USAGE;
 		}
 		c->protocol[c->protocols++] = word;

@@ -17,7 +17,7 @@
 #include "tweed/driver/protocol.h"
 #include "tweed/driver/transport.h"
 
-static const char *const type_names[] = {"number", "size", "choice", "text", "switch"};
+static const char *const type_names[] = {"number", "size", "name", "text", "choice"};
 
 /* "1 to 256", "one of 2L, none" or "text" */
 static void info_range(const struct tw_setting *s, char *out, size_t bytes)
@@ -47,14 +47,14 @@ static void info_range(const struct tw_setting *s, char *out, size_t bytes)
 
 /* ---- text ------------------------------------------------------------------------------------------------------ */
 
-static void text_settings(const struct tw_config *config, const enum tw_origin *origins)
+static void text_settings(const struct tw_settings *settings, const enum tw_origin *origins)
 {
 	char value[2560], range[512];
 
 	printf("Settings:\n");
 	for (size_t i = 0; tw_settings[i].name; i++) {
 		const struct tw_setting *s = &tw_settings[i];
-		tw_config_text(config, s, value, sizeof(value));
+		tw_setting_text(settings, s, value, sizeof(value));
 		info_range(s, range, sizeof(range));
 		printf("  %-18s %-12s %-11s default %s; %s\n", s->name, value[0] ? value : "-",
 		       tool_origins[origins[i]], s->initial[0] ? s->initial : "-", range);
@@ -62,6 +62,17 @@ static void text_settings(const struct tw_config *config, const enum tw_origin *
 			printf("  %-18s %s (--%s)\n", "", s->help, s->option);
 		else
 			printf("  %-18s %s\n", "", s->help);
+	}
+}
+
+/* What may be written behind the name of a protocol or transport. */
+static void text_parameters(const char *owner, const struct tw_setting *s)
+{
+	char range[512];
+
+	for (; s && s->name; s++) {
+		info_range(s, range, sizeof(range));
+		printf("    %s:%s=%s  %s (%s)\n", owner, s->name, s->initial, s->help, range);
 	}
 }
 
@@ -73,12 +84,12 @@ static void text_usable(int status, const char *why)
 		printf("    usable here: no, because %s\n", why[0] ? why : strerror(-status));
 }
 
-static void info_text(const struct tw_config *config, const enum tw_origin *origins)
+static void info_text(const struct tw_settings *settings, const enum tw_origin *origins)
 {
 	char why[256];
 
 	printf("tweed %s\n\n", TWEED_VERSION);
-	text_settings(config, origins);
+	text_settings(settings, origins);
 	printf("\nCollectives of OpenSHMEM; the first row of a call that suits is taken:\n");
 	for (const struct sh_rule *r = sh_rules; r->call; r++) {
 		char most[32] = "any size";
@@ -88,8 +99,15 @@ static void info_text(const struct tw_config *config, const enum tw_origin *orig
 		       r->help);
 	}
 	printf("\nProtocols:\n");
-	for (const struct tw_protocol *const *p = tw_protocol_list(); *p; p++)
+	const struct tw_setting *shown = NULL;
+	for (const struct tw_protocol *const *p = tw_protocol_list(); *p; p++) {
 		printf("  %-14s %s\n", (*p)->name, (*p)->summary);
+		if ((*p)->variant)
+			printf("    is %s:%s\n", tw_protocol_list()[0]->name, (*p)->variant);
+		if ((*p)->parameters != shown)
+			text_parameters((*p)->name, (*p)->parameters);
+		shown = (*p)->parameters;
+	}
 	printf("\nFault backends, fastest first:\n");
 	for (const struct tw_fault_ops *const *f = tw_fault_list(); *f; f++) {
 		why[0] = '\0';
@@ -101,20 +119,34 @@ static void info_text(const struct tw_config *config, const enum tw_origin *orig
 		why[0] = '\0';
 		printf("  %-14s %s\n", (*t)->name, (*t)->help);
 		text_usable((*t)->probe(why, sizeof(why)), why);
+		text_parameters((*t)->name, (*t)->parameters);
 	}
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------------------------ */
 
-static json_t *json_setting(const struct tw_config *config, const struct tw_setting *s, enum tw_origin origin)
+static json_t *json_setting(const struct tw_settings *settings, const struct tw_setting *s, enum tw_origin origin)
 {
 	char value[2560], range[512];
 
-	tw_config_text(config, s, value, sizeof(value));
+	tw_setting_text(settings, s, value, sizeof(value));
 	info_range(s, range, sizeof(range));
 	return json_pack("{s:s, s:s?, s:s, s:s, s:s, s:s, s:s, s:s}", "name", s->name, "option", s->option, "type",
 	                 type_names[s->type], "value", value, "default", s->initial, "origin", tool_origins[origin],
 	                 "range", range, "help", s->help);
+}
+
+static json_t *json_parameters(const struct tw_setting *s)
+{
+	json_t *list = json_array();
+	char range[512];
+
+	for (; s && s->name; s++) {
+		info_range(s, range, sizeof(range));
+		json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:s}", "name", s->name, "default", s->initial,
+		                                      "range", range, "help", s->help));
+	}
+	return list;
 }
 
 static json_t *json_driver(const char *name, const char *help, int status, const char *why)
@@ -125,17 +157,18 @@ static json_t *json_driver(const char *name, const char *help, int status, const
 	return o;
 }
 
-static int info_json(const struct tw_config *config, const enum tw_origin *origins)
+static int info_json(const struct tw_settings *settings, const enum tw_origin *origins)
 {
-	json_t *settings = json_array(), *protocols = json_array(), *faults = json_array(), *transports = json_array();
+	json_t *list = json_array(), *protocols = json_array(), *faults = json_array(), *transports = json_array();
 	char why[256];
 
 	for (size_t i = 0; tw_settings[i].name; i++)
-		json_array_append_new(settings, json_setting(config, &tw_settings[i], origins[i]));
+		json_array_append_new(list, json_setting(settings, &tw_settings[i], origins[i]));
 	for (const struct tw_protocol *const *p = tw_protocol_list(); *p; p++)
-		json_array_append_new(protocols,
-		                      json_pack("{s:s, s:s, s:b}", "name", (*p)->name, "summary", (*p)->summary,
-		                                "coherent", !((*p)->flags & TW_PROTOCOL_INCOHERENT)));
+		json_array_append_new(
+		    protocols, json_pack("{s:s, s:s, s:b, s:s?, s:o}", "name", (*p)->name, "summary", (*p)->summary,
+		                         "coherent", !((*p)->flags & TW_PROTOCOL_INCOHERENT), "variant", (*p)->variant,
+		                         "parameters", json_parameters((*p)->parameters)));
 	for (const struct tw_fault_ops *const *f = tw_fault_list(); *f; f++) {
 		why[0] = '\0';
 		int status = (*f)->probe(why, sizeof(why));
@@ -144,11 +177,13 @@ static int info_json(const struct tw_config *config, const enum tw_origin *origi
 	for (const struct tw_transport *const *t = tw_transport_list(); *t; t++) {
 		why[0] = '\0';
 		int status = (*t)->probe(why, sizeof(why));
-		json_array_append_new(transports, json_driver((*t)->name, (*t)->help, status, why));
+		json_t *o = json_driver((*t)->name, (*t)->help, status, why);
+		json_object_set_new(o, "parameters", json_parameters((*t)->parameters));
+		json_array_append_new(transports, o);
 	}
 	json_t *o =
 	    json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "version", TWEED_VERSION, "host", tool_host_json(), "settings",
-	              settings, "protocols", protocols, "fault_backends", faults, "transports", transports);
+	              list, "protocols", protocols, "fault_backends", faults, "transports", transports);
 	int status = json_dumpf(o, stdout, JSON_INDENT(2));
 	putchar('\n');
 	json_decref(o);
@@ -158,38 +193,38 @@ static int info_json(const struct tw_config *config, const enum tw_origin *origi
 /* --hosts LIST or --hostfile FILE */
 static int info_hosts(char **argv)
 {
-	struct tw_config config;
+	struct tw_settings settings;
 	enum tw_origin origins[TOOL_SETTINGS_MAX];
 	char error[1024];
 
-	if (tool_configure(&config, origins) < 0)
+	if (tool_configure(&settings, origins) < 0)
 		return TOOL_USAGE;
-	config.hosts[0] = config.hostfile[0] = '\0';
+	settings.launch.hosts[0] = settings.launch.hostfile[0] = '\0';
 	for (const struct tw_setting *s = tw_settings; s->name; s++)
 		if (s->option && strcmp(s->option, argv[1] + 2) == 0 &&
-		    tw_config_set(&config, origins, s, argv[2], TW_ORIGIN_OPTION, error, sizeof(error)) < 0) {
+		    tw_settings_set(&settings, origins, s, argv[2], TW_ORIGIN_OPTION, error, sizeof(error)) < 0) {
 			tool_say("%s", error);
 			return TOOL_USAGE;
 		}
-	return tool_info_hosts(&config);
+	return tool_info_hosts(&settings);
 }
 
 /* The settings with which @program would run; NULL: without a program's.  Returns 0 or -EINVAL, printed. */
-static int info_configure(const char *program, struct tw_config *config, enum tw_origin *origins)
+static int info_configure(const char *program, struct tw_settings *settings, enum tw_origin *origins)
 {
-	int status = tool_configure(config, origins);
+	int status = tool_configure(settings, origins);
 
 	if (status < 0 || !program)
 		return status;
 	char *path = run_find_program(program);
-	status = path ? program_settings(path, config, origins) : -EINVAL;
+	status = path ? program_settings(path, settings, origins) : -EINVAL;
 	free(path);
 	return status;
 }
 
 int tool_info(int argc, char **argv)
 {
-	struct tw_config config;
+	struct tw_settings settings;
 	enum tw_origin origins[TOOL_SETTINGS_MAX];
 
 	if (argc > 1 && strcmp(argv[1], "--help") == 0) {
@@ -213,10 +248,10 @@ int tool_info(int argc, char **argv)
 		    about_hosts ? program : argv[argc - 1]);
 		return TOOL_USAGE;
 	}
-	if (info_configure(program, &config, origins) < 0)
+	if (info_configure(program, &settings, origins) < 0)
 		return TOOL_USAGE;
 	if (json)
-		return info_json(&config, origins);
-	info_text(&config, origins);
+		return info_json(&settings, origins);
+	info_text(&settings, origins);
 	return 0;
 }

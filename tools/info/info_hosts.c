@@ -68,7 +68,7 @@ struct info_answer {
 	json_t *json; /* NULL: none */
 };
 
-static void info_ask(const struct tw_config *config, const char *command, struct info_answer *a)
+static void info_ask(const struct tw_launch *launch, const char *command, struct info_answer *a)
 {
 	int ends[2];
 
@@ -80,8 +80,8 @@ static void info_ask(const struct tw_config *config, const char *command, struct
 	a->pid = fork();
 	if (a->pid == 0) {
 		int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-		int error = tool_rsh(config, a->host, command, null, ends[1]);
-		tool_say("cannot run '%s': %s", config->rsh, strerror(error));
+		int error = tool_rsh(launch, a->host, command, null, ends[1]);
+		tool_say("cannot run '%s': %s", launch->rsh, strerror(error));
 		_exit(TOOL_USAGE);
 	}
 	close(ends[1]);
@@ -170,7 +170,7 @@ static void info_row(const struct info_answer *a)
 }
 
 /* Print what is wrong with this host, in sentences; returns their number. */
-static unsigned info_mend(const struct tw_config *config, const struct info_answer *a)
+static unsigned info_mend(const struct tw_settings *settings, const struct info_answer *a)
 {
 	const json_t *host = json_object_get(a->json, "host");
 	const char *build = json_string_value(json_object_get(host, "build"));
@@ -181,8 +181,8 @@ static unsigned info_mend(const struct tw_config *config, const struct info_answ
 
 	snprintf(ours, sizeof(ours), "%016llx", (unsigned long long)wire_build());
 	if (!host && a->fd >= 0) {
-		printf("- %s: no answer in %d s; try '%s %s true'\n", a->host, INFO_LIMIT_MS / 1000, config->rsh,
-		       a->host);
+		printf("- %s: no answer in %d s; try '%s %s true'\n", a->host, INFO_LIMIT_MS / 1000,
+		       settings->launch.rsh, a->host);
 	} else if (!host && WIFEXITED(a->status) && (WEXITSTATUS(a->status) == 127 || WEXITSTATUS(a->status) == 126)) {
 		printf("- %s: reached, but tweed is not there; install it in the same place, or name its path with "
 		       "TWEED_REMOTE_TWEED\n",
@@ -192,7 +192,8 @@ static unsigned info_mend(const struct tw_config *config, const struct info_answ
 		       "interactive\n",
 		       a->host);
 	} else if (!host) {
-		printf("- %s: cannot be reached; mend what '%s %s true' says\n", a->host, config->rsh, a->host);
+		printf("- %s: cannot be reached; mend what '%s %s true' says\n", a->host, settings->launch.rsh,
+		       a->host);
 	}
 	if (!host)
 		return 1;
@@ -207,29 +208,29 @@ static unsigned info_mend(const struct tw_config *config, const struct info_answ
 		const char *because = json_string_value(json_object_get(t, "because"));
 		if (!name || json_is_true(json_object_get(t, "usable")))
 			continue;
-		bool wanted = strcmp(name, config->transport) == 0;
+		bool wanted = strcmp(name, settings->config.transport) == 0;
 		printf("- %s: no transport %s, because %s%s\n", a->host, name, because ? because : "?",
 		       wanted ? "; it is the one that is set" : "");
 		wrong += wanted;
 	}
 	json_int_t limit = json_integer_value(json_object_get(host, "memory_lock_limit"));
-	if (limit >= 0 && (uint64_t)limit < config->memory) {
+	if (limit >= 0 && (uint64_t)limit < settings->config.memory) {
 		printf("- %s: at most %lldM of memory may be locked: for verbs raise it (memlock in "
 		       "/etc/security/limits.conf) above "
 		       "TWEED_MEMORY\n",
 		       a->host, (long long)(limit >> 20));
-		wrong += strcmp(config->transport, "verbs") == 0;
+		wrong += strcmp(settings->config.transport, "verbs") == 0;
 	}
 	return wrong;
 }
 
-int tool_info_hosts(const struct tw_config *config)
+int tool_info_hosts(const struct tw_settings *settings)
 {
 	struct tool_hosts hosts;
 	char error[1024] = "no hosts are named; write --hosts HOST,...", command[2 * PATH_MAX + 32];
 	unsigned wrong = 0;
 
-	if (hosts_read(config, &hosts, error, sizeof(error)) < 0 || !hosts.host) {
+	if (hosts_read(&settings->launch, &hosts, error, sizeof(error)) < 0 || !hosts.host) {
 		tool_say("%s", error);
 		return TOOL_USAGE;
 	}
@@ -238,10 +239,10 @@ int tool_info_hosts(const struct tw_config *config)
 		tool_say("out of memory");
 		return 1;
 	}
-	tool_remote_command(config, "info --json", command, sizeof(command));
+	tool_remote_command(&settings->launch, "info --json", command, sizeof(command));
 	for (unsigned i = 0; i < hosts.count; i++) {
 		answer[i].host = hosts.host[i].name;
-		info_ask(config, command, &answer[i]);
+		info_ask(&settings->launch, command, &answer[i]);
 	}
 	uint64_t end_ns = tw_time_ns() + (uint64_t)INFO_LIMIT_MS * 1000000u;
 	printf("%-16s %-5s %-8s %5s %7s %11s  %-20s %s\n", "host", "shell", "version", "cores", "memory", "memory lock",
@@ -253,19 +254,19 @@ int tool_info_hosts(const struct tw_config *config)
 	}
 	printf("\nTo mend:\n");
 	for (unsigned i = 0; i < hosts.count; i++) {
-		wrong += info_mend(config, &answer[i]);
+		wrong += info_mend(settings, &answer[i]);
 		json_decref(answer[i].json);
 		if (answer[i].fd >= 0)
 			close(answer[i].fd);
 		free(answer[i].text);
 	}
-	if (tw_transport_find(config->transport)->caps & TW_NET_ONE_HOST) {
+	if (tw_transport_find(settings->config.transport)->caps & TW_NET_ONE_HOST) {
 		printf("- transport %s does not leave a host: set TWEED_TRANSPORT to one that every host has\n",
-		       config->transport);
+		       settings->config.transport);
 		wrong++;
 	}
 	if (!wrong)
-		printf("- nothing that a job over %s would need\n", config->transport);
+		printf("- nothing that a job over %s would need\n", settings->config.transport);
 	free(answer);
 	hosts_free(&hosts);
 	return wrong ? 1 : 0;

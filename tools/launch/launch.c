@@ -141,7 +141,7 @@ static void launch_processor_died(struct launch *l, unsigned node, const struct 
 			l->deadline_ns = tw_time_ns() + LAUNCH_LATE_NS;
 		}
 		l->late = true;
-	} else if (l->job->config.survive && d->initialized && d->refused != TW_ENDED_JOB) {
+	} else if (l->job->settings.config.survive && d->initialized && d->refused != TW_ENDED_JOB) {
 		survive_death(l, node, d, status);
 	} else {
 		if (!d->refused)
@@ -202,7 +202,7 @@ static void launch_agent_gone(struct launch *l, unsigned i)
 	} else if (!child) {
 		tool_say("the connection to the agent of %s is closed; %s", launch_where(l, i), survive_then(l, i));
 	} else if (n->host && !(WIFEXITED(status) && code <= TOOL_USAGE)) {
-		tool_say("the agent of %s is gone ('%s' %s); %s", launch_where(l, i), l->job->config.rsh,
+		tool_say("the agent of %s is gone ('%s' %s); %s", launch_where(l, i), l->job->settings.launch.rsh,
 		         launch_fate(status, fate, sizeof(fate)), survive_then(l, i));
 	} else if (!WIFEXITED(status) || code != 1) { /* status 1: it has printed why */
 		tool_say("the agent of %s (pid %d) %s; %s", launch_where(l, i), child,
@@ -250,7 +250,7 @@ static void launch_damaged(struct launch *l, unsigned i)
 
 static void launch_take_stats(struct launch *l, unsigned i, const struct wire_msg *msg)
 {
-	size_t slots = l->job->config.processors + 1;
+	size_t slots = l->job->settings.config.processors + 1;
 
 	memcpy(l->job->stats + i * slots, msg->stats, msg->bytes);
 	l->node[i].delivered = true;
@@ -280,7 +280,7 @@ static void launch_cut(struct launch *l, unsigned i, unsigned other)
 	    l->node[other].watch.silent_ns > 2 * l->clock.tick_ns)
 		return;
 	tool_say("%s has received nothing from %s through transport %s for %u s; the job is ended", launch_where(l, i),
-	         launch_where(l, other), l->job->config.transport, (unsigned)l->job->config.watch);
+	         launch_where(l, other), l->job->settings.config.transport, (unsigned)l->job->settings.config.watch);
 	launch_end(l, 1);
 }
 
@@ -365,13 +365,13 @@ static bool launch_step_fits(const struct launch *l, const struct launch_node *n
 	case WIRE_CLOCK:
 		return n->step == LAUNCH_CLOCK;
 	case WIRE_DEATH:
-		return l->going && msg->death.processor < l->job->config.processors &&
+		return l->going && msg->death.processor < l->job->settings.config.processors &&
 		       !(n->ended >> msg->death.processor & 1);
 	case WIRE_EXITED:
 		return l->going && !n->exited;
 	case WIRE_STATS:
 		return l->stopping && !n->delivered &&
-		       msg->bytes == (l->job->config.processors + 1) * sizeof(struct tw_stats);
+		       msg->bytes == (l->job->settings.config.processors + 1) * sizeof(struct tw_stats);
 	default: /* BEAT, FAILED; END and GONE */
 		return msg->type == WIRE_BEAT || msg->type == WIRE_FAILED || msg->type == WIRE_END ||
 		       (msg->type == WIRE_GONE && !n->fate_known);
@@ -389,7 +389,7 @@ static bool launch_fits(const struct launch *l, unsigned i, const struct wire_ms
 	case WIRE_CREDIT:
 		return msg->number <= WIRE_WINDOW - l->window;
 	case WIRE_TRACE:
-		return l->job->config.trace[0] && msg->trace.processor <= l->job->config.processors;
+		return l->job->settings.config.trace[0] && msg->trace.processor <= l->job->settings.config.processors;
 	case WIRE_SHUT:
 		return n->shut < l->deaths && msg->number == l->death[n->shut];
 	case WIRE_WAITS:
@@ -481,7 +481,7 @@ static void launch_signal(struct launch *l)
  * unless it is stopped.  An agent that waits for the launcher sends beats.  @silent_ns: its present silence. */
 static uint64_t launch_patience(const struct launch *l, const struct launch_node *n, uint64_t silent_ns)
 {
-	uint64_t watch_ns = l->job->config.watch * 1000000000u;
+	uint64_t watch_ns = l->job->settings.config.watch * 1000000000u;
 	bool works = l->going ? l->exited >= l->living
 	                      : n->step == LAUNCH_STARTED || n->step == LAUNCH_CONFIGURED || n->step == LAUNCH_JOINED;
 
@@ -501,8 +501,8 @@ static void launch_silent(struct launch *l, unsigned i, uint64_t limit_ns)
 	unsigned seconds = (unsigned)(limit_ns / 1000000000u);
 
 	if (!n->connected && n->host)
-		tool_say("host %s has not answered for %u s; try '%s %s true'", n->host, seconds, l->job->config.rsh,
-		         n->host);
+		tool_say("host %s has not answered for %u s; try '%s %s true'", n->host, seconds,
+		         l->job->settings.launch.rsh, n->host);
 	else if (n->child && !n->host)
 		tool_say("the agent of %s (pid %d) has been silent for %u s; %s", launch_where(l, i), n->child, seconds,
 		         survive_then(l, i));
@@ -634,11 +634,11 @@ int tool_launch(struct tool_job *job)
 	static struct launch l;
 
 	l.job = job;
-	l.nodes = l.living = (unsigned)job->config.nodes;
+	l.nodes = l.living = (unsigned)job->settings.config.nodes;
 	nofile_raise();
 	if (nofile_check(LAUNCH_FILES + 2 * l.nodes, "the launcher") < 0)
 		return TOOL_USAGE;
-	size_t bytes = l.nodes * (job->config.processors + 1) * sizeof(struct tw_stats);
+	size_t bytes = l.nodes * (job->settings.config.processors + 1) * sizeof(struct tw_stats);
 	job->stats = aligned_alloc(_Alignof(struct tw_stats), bytes);
 	if (!job->stats) {
 		tool_say("out of memory");
@@ -649,14 +649,14 @@ int tool_launch(struct tool_job *job)
 		l.node[i].wire.in = l.node[i].wire.out = -1;
 		l.node[i].window = WIRE_WINDOW;
 		if (job->hosts.host)
-			l.node[i].host = hosts_of(&job->hosts, i / (unsigned)job->config.host_nodes)->name;
+			l.node[i].host = hosts_of(&job->hosts, i / (unsigned)job->settings.config.host_nodes)->name;
 	}
 	/* A shell may have exec'ed this command with children of its own: neither those nor their orphans may be
 	 * killed. */
 	bool childless = waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD;
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	launch_catch_signals(&l);
-	watch_set(&l.clock, job->config.watch);
+	watch_set(&l.clock, job->settings.config.watch);
 	if (job->secret) {
 		memcpy(l.secret, job->secret, sizeof(l.secret));
 	} else if (getrandom(l.secret, sizeof(l.secret), 0) != (ssize_t)sizeof(l.secret)) {
@@ -680,7 +680,7 @@ int tool_launch(struct tool_job *job)
 	}
 	if (launch_end_trace(&l) < 0 && job->status == 0)
 		job->status = 1;
-	if (job->status == 0 && l.outsiders > 1 && l.outsiders == l.nodes * job->config.processors)
+	if (job->status == 0 && l.outsiders > 1 && l.outsiders == l.nodes * job->settings.config.processors)
 		program_warn(job->path, l.outsiders);
 	return job->status;
 }

@@ -43,7 +43,7 @@ static int manager_agent(const struct manager_rendezvous *m, unsigned rank)
 static int manager_launch(struct tool_job *job, const struct manager_rendezvous *m, int listener)
 {
 	int connection[TW_MAX_NODES];
-	unsigned nodes = (unsigned)job->config.nodes, refused;
+	unsigned nodes = (unsigned)job->settings.config.nodes, refused;
 	int status = rendezvous_accept(listener, m->secret, nodes, MANAGER_RENDEZVOUS_S, connection, &refused);
 
 	if (refused)

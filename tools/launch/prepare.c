@@ -16,7 +16,7 @@
 static void prepare_count_cores(const struct launch *l, unsigned node, struct wire_job *job)
 {
 	const struct wire_handshake *mine = &l->node[node].handshake;
-	uint32_t processors = (uint32_t)l->job->config.processors;
+	uint32_t processors = (uint32_t)l->job->settings.config.processors;
 
 	job->host_processes = job->cores_first = job->cores_processes = 0;
 	for (unsigned i = 0; i < l->nodes; i++) {
@@ -38,7 +38,7 @@ static void prepare_send_jobs(struct launch *l, unsigned first, unsigned end)
 	                       .input = l->input,
 	                       .program_bytes = (uint32_t)l->program_bytes,
 	                       .variables = (uint32_t)l->job->variables,
-	                       .config = l->job->config};
+	                       .settings = l->job->settings};
 
 	while (l->job->argv[job.arguments])
 		job.arguments++;
@@ -149,7 +149,7 @@ void prepare_agent_ready(struct launch *l, unsigned i)
 	struct launch_node *n = &l->node[i];
 	struct wire_clock clock = {.launcher_ns = tw_time_ns()};
 
-	if (l->job->config.trace[0] && (n->host || !n->child) && trace_clock_asks(&l->trace, i)) {
+	if (l->job->settings.config.trace[0] && (n->host || !n->child) && trace_clock_asks(&l->trace, i)) {
 		n->step = LAUNCH_CLOCK;
 		launch_send(l, i, WIRE_CLOCK, &clock, sizeof(clock));
 	} else {

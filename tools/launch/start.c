@@ -37,9 +37,9 @@ static unsigned start_words(const char *rsh, char *text, size_t bytes, char *wor
 }
 
 /* The path of this command on the hosts. */
-static void start_own_path(const struct tw_config *config, char *path, size_t bytes)
+static void start_own_path(const struct tw_launch *launch, char *path, size_t bytes)
 {
-	const char *given = config->remote_tweed;
+	const char *given = launch->remote_tweed;
 	ssize_t n = given[0] ? snprintf(path, bytes, "%s", given) : readlink("/proc/self/exe", path, bytes - 1);
 
 	path[n < 0 ? 0 : TW_MIN((size_t)n, bytes - 1)] = '\0';
@@ -59,10 +59,10 @@ static void start_quote(const char *text, char *out, size_t bytes)
 	snprintf(out + n, bytes - n, "'");
 }
 
-int tool_rsh(const struct tw_config *config, const char *host, const char *command, int in, int out)
+int tool_rsh(const struct tw_launch *launch, const char *host, const char *command, int in, int out)
 {
-	char text[sizeof(config->rsh)], *word[START_WORDS], batch_option[] = "-o", batch[] = "BatchMode=yes";
-	unsigned n = start_words(config->rsh, text, sizeof(text), word);
+	char text[sizeof(launch->rsh)], *word[START_WORDS], batch_option[] = "-o", batch[] = "BatchMode=yes";
+	unsigned n = start_words(launch->rsh, text, sizeof(text), word);
 	const char *name = n ? strrchr(word[0], '/') : NULL;
 
 	if (n && strcmp(name ? name + 1 : word[0], "ssh") == 0) {
@@ -82,11 +82,11 @@ int tool_rsh(const struct tw_config *config, const char *host, const char *comma
 	return errno;
 }
 
-void tool_remote_command(const struct tw_config *config, const char *arguments, char *out, size_t bytes)
+void tool_remote_command(const struct tw_launch *launch, const char *arguments, char *out, size_t bytes)
 {
 	char path[PATH_MAX], quoted[2 * PATH_MAX];
 
-	start_own_path(config, path, sizeof(path));
+	start_own_path(launch, path, sizeof(path));
 	start_quote(path, quoted, sizeof(quoted));
 	snprintf(out, bytes, "exec %s %s", quoted, arguments);
 }
@@ -96,12 +96,12 @@ static void start_exec_remote(const struct launch *l, const struct launch_node *
 {
 	char command[2 * PATH_MAX + 32];
 
-	tool_remote_command(&l->job->config, "agent --stdio", command, sizeof(command));
+	tool_remote_command(&l->job->settings.launch, "agent --stdio", command, sizeof(command));
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	sigprocmask(SIG_SETMASK, &l->mask, NULL);
 	nofile_restore(nofile_given());
-	tool_say("cannot run '%s': %s; install it, or name another with --rsh", l->job->config.rsh,
-	         strerror(tool_rsh(&l->job->config, n->host, command, sock, sock)));
+	tool_say("cannot run '%s': %s; install it, or name another with --rsh", l->job->settings.launch.rsh,
+	         strerror(tool_rsh(&l->job->settings.launch, n->host, command, sock, sock)));
 	_exit(TOOL_USAGE);
 }
 
@@ -144,7 +144,7 @@ static int start_agent(struct launch *l, unsigned i)
 	int pair[2], error = 0;
 
 	n->started = true;
-	watch_set(&n->watch, l->job->config.watch);
+	watch_set(&n->watch, l->job->settings.config.watch);
 	if (l->job->connection && l->job->connection[i] >= 0)
 		return start_connected(l, i);
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
@@ -271,13 +271,13 @@ void start_failed(struct launch *l, unsigned i, int status)
 	char path[PATH_MAX];
 	int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 
-	start_own_path(&l->job->config, path, sizeof(path));
+	start_own_path(&l->job->settings.launch, path, sizeof(path));
 	if (code == 126 || code == 127)
 		tool_say("host %s cannot run '%s'; install tweed there in the same place, or name its path with "
 		         "--remote-tweed",
 		         n->host, path);
 	else if (code != TOOL_USAGE) /* otherwise it has printed why */
 		tool_say("host %s cannot be reached: '%s' %s %d; mend what it says, or try '%s %s true'", n->host,
-		         l->job->config.rsh, code >= 0 ? "ended with status" : "was killed by signal",
-		         code >= 0 ? code : WTERMSIG(status), l->job->config.rsh, n->host);
+		         l->job->settings.launch.rsh, code >= 0 ? "ended with status" : "was killed by signal",
+		         code >= 0 ? code : WTERMSIG(status), l->job->settings.launch.rsh, n->host);
 }

@@ -17,7 +17,7 @@
 int stdio_start(struct launch *l)
 {
 	l->output_event = -1;
-	l->output = l->job->hosts.host || l->job->config.tag;
+	l->output = l->job->hosts.host || l->job->settings.launch.tag;
 	l->input = l->job->hosts.host;
 	l->window = WIRE_WINDOW;
 	if (l->output && (l->output_event = writer_start()) < 0) {

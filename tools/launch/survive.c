@@ -28,7 +28,7 @@ static void survive_add(struct launch *l, uint32_t who, unsigned count, int stat
 	if (l->dead == 0)
 		l->first_death = status ? status : 1;
 	l->dead += count;
-	if (l->dead == l->nodes * l->job->config.processors)
+	if (l->dead == l->nodes * l->job->settings.config.processors)
 		l->job->status = l->first_death;
 	l->death[l->deaths++] = who;
 	for (unsigned i = 0; i < l->nodes; i++)
@@ -43,15 +43,15 @@ void survive_death(struct launch *l, unsigned node, const struct wire_death *d, 
 	tool_say("%s processor %u (pid %d) %s; the job goes on without it", launch_where(l, node), d->processor, d->pid,
 	         launch_fate(d->status, fate, sizeof(fate)));
 	l->node[node].dead++;
-	survive_add(l, node * (uint32_t)l->job->config.processors + d->processor, 1, status);
+	survive_add(l, node * (uint32_t)l->job->settings.config.processors + d->processor, 1, status);
 }
 
 /* Can the job survive the loss of a node? */
 static bool survive_nodes(const struct launch *l)
 {
-	const struct tw_transport *transport = tw_transport_find(l->job->config.transport);
+	const struct tw_transport *transport = tw_transport_find(l->job->settings.config.transport);
 
-	return l->job->config.survive && l->going && transport && transport->caps & TW_NET_LOSES_NODES;
+	return l->job->settings.config.survive && l->going && transport && transport->caps & TW_NET_LOSES_NODES;
 }
 
 bool survive_may(const struct launch *l, unsigned node)
@@ -69,7 +69,7 @@ const char *survive_then(const struct launch *l, unsigned node)
 bool survive_lost(struct launch *l, unsigned node, int status)
 {
 	struct launch_node *n = &l->node[node];
-	unsigned processors = (unsigned)l->job->config.processors;
+	unsigned processors = (unsigned)l->job->settings.config.processors;
 
 	if (!survive_may(l, node))
 		return false;

@@ -27,13 +27,14 @@ static void waits_begin(struct launch *l)
 void waits_beat(struct launch *l, unsigned i, const struct wire_beat *beat)
 {
 	struct launch_node *n = &l->node[i];
-	uint64_t watch = l->job->config.watch, long_enough = TW_MAX(watch * 1000000000u / l->clock.tick_ns, 4u);
+	uint64_t watch = l->job->settings.config.watch,
+	         long_enough = TW_MAX(watch * 1000000000u / l->clock.tick_ns, 4u);
 
 	if (!beat->waits || beat->begun != n->begun)
 		waits_begin(l);
 	n->begun = beat->begun;
 	n->same++;
-	if (!watch || l->asked || l->ending || l->job->config.survive)
+	if (!watch || l->asked || l->ending || l->job->settings.config.survive)
 		return;
 	for (unsigned k = 0; k < l->nodes; k++)
 		if (l->node[k].same <= long_enough || l->node[k].waits_asked)
@@ -64,7 +65,7 @@ static void __attribute__((format(printf, 2, 3))) waits_add(struct waits_text *t
 
 static const struct wire_wait *waits_of(const struct launch *l, unsigned p)
 {
-	unsigned locals = (unsigned)l->job->config.processors;
+	unsigned locals = (unsigned)l->job->settings.config.processors;
 
 	return &l->node[p / locals].waits.processor[p % locals];
 }
@@ -77,7 +78,7 @@ static bool waits_equal(const struct wire_wait *a, const struct wire_wait *b)
 /* Add the processors that wait for the same as @first, the first of them. */
 static void waits_add_group(struct waits_text *t, const struct launch *l, unsigned first)
 {
-	unsigned locals = (unsigned)l->job->config.processors, count = 0;
+	unsigned locals = (unsigned)l->job->settings.config.processors, count = 0;
 	const struct wire_wait *w = waits_of(l, first);
 	char call[128];
 
@@ -96,7 +97,7 @@ static void waits_add_group(struct waits_text *t, const struct launch *l, unsign
 
 static void waits_send(struct launch *l)
 {
-	unsigned count = l->nodes * (unsigned)l->job->config.processors, groups = 0;
+	unsigned count = l->nodes * (unsigned)l->job->settings.config.processors, groups = 0;
 	struct waits_text t = {.length = 0};
 
 	for (unsigned p = 0; p < count; p++) {

@@ -128,19 +128,19 @@ static int hosts_file(struct hosts_reader *r, const char *path)
 	return status;
 }
 
-int hosts_read(const struct tw_config *c, struct tool_hosts *hosts, char *error, size_t error_bytes)
+int hosts_read(const struct tw_launch *launch, struct tool_hosts *hosts, char *error, size_t error_bytes)
 {
-	struct hosts_reader r = {c->hosts[0] ? "--hosts" : c->hostfile, hosts, error, error_bytes};
+	struct hosts_reader r = {launch->hosts[0] ? "--hosts" : launch->hostfile, hosts, error, error_bytes};
 	int status;
 
 	*hosts = (struct tool_hosts){0};
-	if (!c->hosts[0] && !c->hostfile[0])
+	if (!launch->hosts[0] && !launch->hostfile[0])
 		return 0;
-	if (c->hosts[0] && c->hostfile[0]) {
+	if (launch->hosts[0] && launch->hostfile[0]) {
 		snprintf(error, error_bytes, "both --hosts and --hostfile name hosts; use one of them");
 		return -EINVAL;
 	}
-	status = c->hosts[0] ? hosts_list(&r, c->hosts, ", ") : hosts_file(&r, c->hostfile);
+	status = launch->hosts[0] ? hosts_list(&r, launch->hosts, ", ") : hosts_file(&r, launch->hostfile);
 	if (status == 0 && !hosts->count) {
 		snprintf(error, error_bytes, "%s names no host", r.from);
 		status = -EINVAL;

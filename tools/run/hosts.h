@@ -15,9 +15,9 @@ struct tool_hosts {
 	unsigned count, nodes;  /* nodes: of all hosts */
 };
 
-/* hosts_read - read config's hosts or hostfile.  0, or -errno with a sentence in @error; then nothing needs to be
+/* hosts_read - read the launch's hosts or hostfile.  0, or -errno with a sentence in @error; then nothing needs to be
  * freed. */
-int hosts_read(const struct tw_config *config, struct tool_hosts *hosts, char *error, size_t error_bytes);
+int hosts_read(const struct tw_launch *launch, struct tool_hosts *hosts, char *error, size_t error_bytes);
 /* hosts_of - the host of @node; nodes are assigned in the list's order. */
 const struct tool_host *hosts_of(const struct tool_hosts *hosts, unsigned node);
 void hosts_free(struct tool_hosts *hosts);

@@ -70,7 +70,7 @@ static int osh_shape(struct tool_job *job)
 		tool_say("-n is missing: how many processing elements?");
 		return -EINVAL;
 	}
-	if (hosts_read(&job->config, &hosts, error, sizeof(error)) < 0) {
+	if (hosts_read(&job->settings.launch, &hosts, error, sizeof(error)) < 0) {
 		tool_say("%s", error);
 		return -EINVAL;
 	}
@@ -108,11 +108,11 @@ static int osh_segment(struct tool_job *job)
 		tool_say("SHMEM_SYMMETRIC_SIZE is '%s', but " SH_SIZE_MEANS, getenv("SHMEM_SYMMETRIC_SIZE"));
 		return -EINVAL;
 	}
-	if (job->config.segment != UINT64_MAX || !job->argv[0])
+	if (job->settings.config.segment != UINT64_MAX || !job->argv[0])
 		return 0;
 	if (!(path = run_find_program(job->argv[0])))
 		return -EINVAL;
-	job->config.segment = sh_segment_size(heap, program_data(path));
+	job->settings.config.segment = sh_segment_size(heap, program_data(path));
 	free(path);
 	return 0;
 }
@@ -120,18 +120,18 @@ static int osh_segment(struct tool_job *job)
 /* Only programs that also call tw_init use shared memory.  Where all of it is resident, the default is small. */
 static void osh_memory(struct tool_job *job)
 {
-	const struct tw_transport *transport = tw_transport_find(job->config.transport);
+	const struct tw_transport *transport = tw_transport_find(job->settings.config.transport);
 	const struct tw_setting *memory = run_find("memory", 6);
 
 	if (transport && transport->caps & TW_NET_PINNED && job->origins[memory - tw_settings] == TW_ORIGIN_DEFAULT)
-		job->config.memory = OSH_PINNED_MEMORY;
+		job->settings.config.memory = OSH_PINNED_MEMORY;
 }
 
 int tool_oshrun(int argc, char **argv)
 {
 	static struct tool_job job;
 
-	if (tool_configure(&job.config, job.origins) < 0)
+	if (tool_configure(&job.settings, job.origins) < 0)
 		return TOOL_USAGE;
 	for (char **e = environ; *e; e++)
 		if (strncmp(*e, "SHMEM_", 6) == 0 && run_variable(&job, *e) < 0)

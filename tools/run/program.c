@@ -111,17 +111,17 @@ static bool settings_go(const struct tw_config *config)
 	const struct tw_transport *transport = tw_transport_find(config->transport);
 	char error[1024];
 
-	return tw_config_check(config, error, sizeof(error)) == 0 &&
+	return tw_settings_check(config, error, sizeof(error)) == 0 &&
 	       (!(protocol->flags & TW_PROTOCOL_HOMES_MOVE) || (transport->caps & TW_NET_ONE_HOST));
 }
 
 /* Handle one NAME=VALUE: applied if @wanted.  Settings that name files or commands are left to the user. */
-static int settings_set(const char *path, const char *text, bool wanted, struct tw_config *config,
+static int settings_set(const char *path, const char *text, bool wanted, struct tw_settings *settings,
                         enum tw_origin *origins)
 {
 	const struct tw_setting *s = tw_settings;
 	size_t len = strcspn(text, "=");
-	struct tw_config with = *config;
+	struct tw_settings with = *settings;
 	char error[1024];
 
 	while (s->name && (strlen(s->name) != len || memcmp(s->name, text, len) != 0))
@@ -130,21 +130,21 @@ static int settings_set(const char *path, const char *text, bool wanted, struct 
 		tool_say("'%s' asks for '%s', which is no setting that a program can choose; link it anew", path, text);
 		return -EINVAL;
 	}
-	if (tw_config_set(&with, NULL, s, text + len + 1, TW_ORIGIN_PROGRAM, error, sizeof(error)) < 0) {
+	if (tw_settings_set(&with, NULL, s, text + len + 1, TW_ORIGIN_PROGRAM, error, sizeof(error)) < 0) {
 		tool_say("'%s' asks for a setting that cannot be: %s; link it anew", path, error);
 		return -EINVAL;
 	}
 	enum tw_origin *origin = &origins[s - tw_settings];
-	if (wanted && *origin == TW_ORIGIN_DEFAULT && settings_go(&with)) {
-		*config = with;
+	if (wanted && *origin == TW_ORIGIN_DEFAULT && settings_go(&with.config)) {
+		*settings = with;
 		*origin = TW_ORIGIN_PROGRAM;
 	}
 	return 0;
 }
 
 /* Apply the note of that kind. */
-static int settings_take(const char *path, const struct program *f, enum program_note kind, struct tw_config *config,
-                         enum tw_origin *origins)
+static int settings_take(const char *path, const struct program *f, enum program_note kind,
+                         struct tw_settings *settings, enum tw_origin *origins)
 {
 	bool wanted = kind == NOTE_SETTINGS || program_writable(f) >= PROGRAM_LARGE;
 	const char *text = NULL;
@@ -160,17 +160,17 @@ static int settings_take(const char *path, const struct program *f, enum program
 	}
 	for (size_t at = 0; text && at < bytes && !status; at += strlen(text + at) + 1)
 		if (text[at])
-			status = settings_set(path, text + at, wanted, config, origins);
+			status = settings_set(path, text + at, wanted, settings, origins);
 	return status;
 }
 
-int program_settings(const char *path, struct tw_config *config, enum tw_origin *origins)
+int program_settings(const char *path, struct tw_settings *settings, enum tw_origin *origins)
 {
 	struct program f = program_open(path);
-	int status = settings_take(path, &f, NOTE_SETTINGS, config, origins);
+	int status = settings_take(path, &f, NOTE_SETTINGS, settings, origins);
 
 	if (!status)
-		status = settings_take(path, &f, NOTE_LARGE, config, origins);
+		status = settings_take(path, &f, NOTE_LARGE, settings, origins);
 	program_close(&f);
 	return status;
 }

@@ -12,7 +12,7 @@ size_t program_data(const char *path);
  * notes is for programs with at least 128 MiB of writable memory), to settings whose origin is the default.  A setting
  * that is incompatible with the others is skipped.  Returns 0; or -EINVAL, printed, when a note is not valid.  A file
  * without notes, or that is no executable, changes nothing. */
-int program_settings(const char *path, struct tw_config *config, enum tw_origin *origins);
+int program_settings(const char *path, struct tw_settings *settings, enum tw_origin *origins);
 
 /* program_warn - @path was run @times, and no processor has joined the job.  If it is a program whose threads or
  * processes were meant to share memory or data, print that, and the command that builds it for Tweed. */

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "core/base/base.h"
-#include "net/sim/sim.h"
 #include "pgas/shmem/collective/table.h"
 #include "tools/run/program.h"
 #include "tools/run/run.h"
@@ -37,7 +36,7 @@ static void run_usage(void)
 		if (!s->option)
 			continue;
 		snprintf(name, sizeof(name), "%c%c%c --%s%s", s->letter ? '-' : ' ', s->letter ? s->letter : ' ',
-		         s->letter ? ',' : ' ', s->option, s->type == TW_SETTING_SWITCH ? "" : " VALUE");
+		         s->letter ? ',' : ' ', s->option, s->type == TW_SETTING_CHOICE ? "" : " VALUE");
 		printf("  %-26s %s (%s)\n", name, s->help, s->initial[0] ? s->initial : "-");
 	}
 	printf("  %-26s %s\n", "   --env NAME[=VALUE]", "a variable for the processors' environment; may be repeated");
@@ -90,7 +89,7 @@ static int run_unknown(const char *arg)
 int run_set(struct tool_job *job, const struct tw_setting *s, const char *value)
 {
 	char error[1024];
-	int status = tw_config_set(&job->config, job->origins, s, value, TW_ORIGIN_OPTION, error, sizeof(error));
+	int status = tw_settings_set(&job->settings, job->origins, s, value, TW_ORIGIN_OPTION, error, sizeof(error));
 	if (status < 0)
 		tool_say("%s", error);
 	return status;
@@ -148,7 +147,7 @@ static int run_option(struct tool_job *job, char **argv)
 		return run_unknown(arg);
 	if (value)
 		return run_set(job, s, value) < 0 ? -EINVAL : 1;
-	if (s->type == TW_SETTING_SWITCH)
+	if (s->type == TW_SETTING_CHOICE)
 		return run_set(job, s, s->choices()[1]) < 0 ? -EINVAL : 1;
 	if (!argv[1]) {
 		tool_say("%s needs a value: %s", arg, s->help);
@@ -239,7 +238,7 @@ int tool_resolve(struct tw_config *config)
 /* Each agent selects the drivers for its host.  On this host they are known now; on others they are not. */
 static int run_check_drivers(struct tool_job *job)
 {
-	struct tw_config config = job->config;
+	struct tw_config config = job->settings.config;
 	int status = job->hosts.host ? 0 : tool_resolve(&config);
 
 	snprintf(job->fault, sizeof(job->fault), "%s", config.fault);
@@ -251,18 +250,18 @@ static int run_check_drivers(struct tool_job *job)
 static int run_check_hosts(struct tool_job *job, char *error, size_t error_bytes)
 {
 	const struct tw_setting *s = run_find("nodes", 5);
-	const struct tw_transport *transport = tw_transport_find(job->config.transport);
-	int status = hosts_read(&job->config, &job->hosts, error, error_bytes);
+	const struct tw_transport *transport = tw_transport_find(job->settings.config.transport);
+	int status = hosts_read(&job->settings.launch, &job->hosts, error, error_bytes);
 
-	if (status < 0 || (!job->hosts.host && !job->config.several_hosts))
+	if (status < 0 || (!job->hosts.host && !job->settings.launch.several_hosts))
 		return status;
-	bool counted = job->config.several_hosts;
+	bool counted = job->settings.launch.several_hosts;
 	if (!counted && job->origins[s - tw_settings] == TW_ORIGIN_DEFAULT)
-		job->config.nodes = job->hosts.nodes;
-	if (!counted && job->config.nodes > job->hosts.nodes) {
+		job->settings.config.nodes = job->hosts.nodes;
+	if (!counted && job->settings.config.nodes > job->hosts.nodes) {
 		snprintf(error, error_bytes,
 		         "%u nodes are asked for, but the hosts have %u; write HOST:NODES for more on a host",
-		         (unsigned)job->config.nodes, job->hosts.nodes);
+		         (unsigned)job->settings.config.nodes, job->hosts.nodes);
 		return -EINVAL;
 	}
 	if (transport->caps & TW_NET_ONE_HOST) {
@@ -271,7 +270,7 @@ static int run_check_hosts(struct tool_job *job, char *error, size_t error_bytes
 		         transport->name);
 		return -EINVAL;
 	}
-	job->config.several_hosts = true;
+	job->settings.launch.several_hosts = true;
 	return 0;
 }
 
@@ -283,15 +282,17 @@ static int run_program(struct tool_job *job)
 		return -EINVAL;
 	}
 	job->path = run_find_program(job->argv[0]);
-	return job->path ? program_settings(job->path, &job->config, job->origins) : -EINVAL;
+	return job->path ? program_settings(job->path, &job->settings, job->origins) : -EINVAL;
 }
 
 static int run_check(struct tool_job *job)
 {
 	char error[1024];
 
-	if (run_check_hosts(job, error, sizeof(error)) < 0 || tw_config_check(&job->config, error, sizeof(error)) < 0 ||
-	    tool_report_check(job, error, sizeof(error)) < 0 || trace_check(&job->config, error, sizeof(error)) < 0) {
+	if (run_check_hosts(job, error, sizeof(error)) < 0 ||
+	    tw_settings_check(&job->settings.config, error, sizeof(error)) < 0 ||
+	    tool_report_check(job, error, sizeof(error)) < 0 ||
+	    trace_check(&job->settings.config, error, sizeof(error)) < 0) {
 		tool_say("%s", error);
 		return -EINVAL;
 	}
@@ -313,9 +314,9 @@ static void run_levels(struct tw_config *config)
 /* A protocol that is only for measurements must be recognizable. */
 static void run_warn(const struct tool_job *job)
 {
-	const struct tw_protocol *protocol = tw_protocol_find(job->config.protocol);
+	const struct tw_protocol *protocol = tw_protocol_find(job->settings.config.protocol);
 
-	if (protocol && (protocol->flags & TW_PROTOCOL_INCOHERENT) && job->config.nodes > 1)
+	if (protocol && (protocol->flags & TW_PROTOCOL_INCOHERENT) && job->settings.config.nodes > 1)
 		tool_say(
 		    "warning: under protocol %s no node sees what another writes: answers will be wrong where nodes "
 		    "share memory; it is for measuring the core",
@@ -325,16 +326,14 @@ static void run_warn(const struct tool_job *job)
 /* Texts that are used later, on each node: mistakes in them are reported here, even if the text is not used. */
 static int run_check_texts(const struct tw_config *config)
 {
-	const struct tw_net_config net = {.nodes = (unsigned)config->nodes};
-	struct sim_event event;
+	const struct tw_transport *transport = tw_transport_find(config->transport);
 	char wrong[64];
 
 	if (!sh_rules_choose(config->collectives, wrong, sizeof(wrong))) {
 		tool_say("TWEED_COLLECTIVES: '%s' " SH_RULES_MEAN, wrong);
 		return -EINVAL;
 	}
-	int status = sim_event_read(&net, "TWEED_SIM_LOSE", config->sim_lose, false, &event);
-	return status ? status : sim_event_read(&net, "TWEED_SIM_STALL", config->sim_stall, true, &event);
+	return transport->check ? transport->check((unsigned)config->nodes) : 0;
 }
 
 /* Memory available without swapping; 0: unknown. */
@@ -355,14 +354,14 @@ static uint64_t run_memory(void)
 /* Can this host run so many processes of emulated nodes? */
 static int run_check_processes(const struct tool_job *job)
 {
-	const struct tw_config *c = &job->config;
+	const struct tw_config *c = &job->settings.config;
 	uint64_t processors = c->nodes * c->processors, memory = run_memory();
 	uint64_t needed = processors * (RUN_PROCESSOR_BYTES + c->nodes * RUN_VIEW_BYTES);
 	cpu_set_t cpus;
 	uint64_t cores = sched_getaffinity(0, sizeof(cpus), &cpus) < 0 ? (uint64_t)sysconf(_SC_NPROCESSORS_ONLN)
 	                                                               : (uint64_t)CPU_COUNT(&cpus);
 
-	if (c->oversubscribe || c->several_hosts)
+	if (job->settings.launch.oversubscribe || job->settings.launch.several_hosts)
 		return 0;
 	if (processors > cores * RUN_CORE_PROCESSORS) {
 		tool_say("%" PRIu64 " processors are asked for, but at most %" PRIu64 " run on the %" PRIu64
@@ -383,36 +382,36 @@ int tool_prepare(struct tool_job *job, char **argv, unsigned managed)
 {
 	const struct tw_setting *s = run_find("nodes", 5);
 
-	if (managed && tool_configure(&job->config, job->origins) < 0)
+	if (managed && tool_configure(&job->settings, job->origins) < 0)
 		return -EINVAL;
 	tool_self(); /* an agent is this command again */
 	job->argv = argv;
 	if (run_program(job) < 0)
 		return -EINVAL;
 	if (managed) {
-		const struct tw_protocol *protocol = tw_protocol_find(job->config.protocol);
+		const struct tw_protocol *protocol = tw_protocol_find(job->settings.config.protocol);
 		const char *wrong = NULL;
-		if (job->config.hosts[0] || job->config.hostfile[0])
+		if (job->settings.launch.hosts[0] || job->settings.launch.hostfile[0])
 			wrong = "TWEED_HOSTS and TWEED_HOSTFILE are for 'tweed run'; the resource manager says which "
 			        "hosts: unset them";
-		else if (job->origins[s - tw_settings] != TW_ORIGIN_DEFAULT && job->config.nodes != managed)
+		else if (job->origins[s - tw_settings] != TW_ORIGIN_DEFAULT && job->settings.config.nodes != managed)
 			wrong = "TWEED_NODES is not the number of agents that were started; unset it";
 		else if (managed > TW_MAX_NODES)
 			wrong = "more agents were started than a job may have nodes, which is 256; start fewer";
-		else if ((protocol->flags & TW_PROTOCOL_ONE_LEVEL) && job->config.processors > 1)
+		else if ((protocol->flags & TW_PROTOCOL_ONE_LEVEL) && job->settings.config.processors > 1)
 			wrong = "this protocol makes a node of each processor; start an agent for each, with "
 			        "TWEED_PROCESSORS=1";
 		if (wrong) {
 			tool_say("%s", wrong);
 			return -EINVAL;
 		}
-		job->config.nodes = managed;
-		job->config.several_hosts = true;
+		job->settings.config.nodes = managed;
+		job->settings.launch.several_hosts = true;
 	}
 	if (run_check(job) < 0)
 		return -EINVAL;
-	run_levels(&job->config);
-	if (run_check_texts(&job->config) < 0 || run_check_processes(job) < 0)
+	run_levels(&job->settings.config);
+	if (run_check_texts(&job->settings.config) < 0 || run_check_processes(job) < 0)
 		return -EINVAL;
 	run_warn(job);
 	return 0;
@@ -456,7 +455,7 @@ int tool_run(int argc, char **argv)
 {
 	static struct tool_job job;
 
-	if (tool_configure(&job.config, job.origins) < 0)
+	if (tool_configure(&job.settings, job.origins) < 0)
 		return TOOL_USAGE;
 	int program = run_options(&job, argc, argv, run_usage, NULL);
 	if (program <= 0)

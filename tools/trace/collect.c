@@ -170,7 +170,7 @@ static json_t *trace_kinds(void)
 
 static json_t *trace_head(const struct tool_job *job)
 {
-	const struct tw_config *c = &job->config;
+	const struct tw_config *c = &job->settings.config;
 	json_t *arguments = json_array(), *spans = json_array();
 	char date[32];
 	time_t now = time(NULL);
@@ -191,12 +191,12 @@ static json_t *trace_head(const struct tool_job *job)
 
 static void trace_begin_file(struct trace_file *t, const struct tool_job *job)
 {
-	int status = file_open(&t->file, job->config.trace);
+	int status = file_open(&t->file, job->settings.config.trace);
 
 	t->begun = true;
 	if (status < 0) {
 		t->failed = true;
-		tool_say("cannot write the trace to '%s': %s", job->config.trace, strerror(-status));
+		tool_say("cannot write the trace to '%s': %s", job->settings.config.trace, strerror(-status));
 		return;
 	}
 	trace_write(t, TRACE_MAGIC, sizeof(TRACE_MAGIC) - 1);
@@ -223,7 +223,7 @@ void trace_take(struct trace_file *t, const struct tool_job *job, unsigned node,
 	uint64_t ring[2] = {piece->written, piece->space};
 	struct trace_section section = {TRACE_EVENTS, (uint32_t)(sizeof(where) + sizeof(ring) + events)};
 
-	if (!job->config.trace[0])
+	if (!job->settings.config.trace[0])
 		return;
 	if (!t->begun)
 		trace_begin_file(t, job);
@@ -266,14 +266,15 @@ static json_t *trace_globals(const struct trace_file *t, const struct tool_job *
 	json_t *globals = json_array();
 
 	if (t->space)
-		tw_symbol_variables(job->path, t->space, t->space + job->config.memory, trace_variable, globals);
+		tw_symbol_variables(job->path, t->space, t->space + job->settings.config.memory, trace_variable,
+		                    globals);
 	return globals;
 }
 
 int trace_end(struct trace_file *t, const struct tool_job *job, const struct wire_handshake *const *handshake)
 {
 	json_t *clocks = json_array();
-	unsigned nodes = (unsigned)job->config.nodes;
+	unsigned nodes = (unsigned)job->settings.config.nodes;
 
 	if (!t->begun || !t->file.f) {
 		json_decref(clocks);
@@ -286,6 +287,6 @@ int trace_end(struct trace_file *t, const struct tool_job *job, const struct wir
 	                           trace_symbols(t, job), "globals", trace_globals(t, job)));
 	int status = file_close(&t->file);
 	if (status < 0)
-		tool_say("cannot write the trace to '%s': %s", job->config.trace, strerror(-status));
+		tool_say("cannot write the trace to '%s': %s", job->settings.config.trace, strerror(-status));
 	return status;
 }

@@ -76,15 +76,15 @@ static void row_add(struct report_row *sum, const struct report_row *r)
 
 static const struct tw_stats *slot(const struct tool_job *job, size_t node, size_t k)
 {
-	return job->stats + node * (job->config.processors + 1) + k;
+	return job->stats + node * (job->settings.config.processors + 1) + k;
 }
 
 /* The job's verdict: NULL without one. */
 static const char *report_verdict(const struct tool_job *job)
 {
 	const char *verdict = NULL;
-	for (size_t n = 0; n < job->config.nodes; n++)
-		for (size_t k = 0; k < job->config.processors; k++) {
+	for (size_t n = 0; n < job->settings.config.nodes; n++)
+		for (size_t k = 0; k < job->settings.config.processors; k++) {
 			uint32_t v = slot(job, n, k)->verdict;
 			if (v == TW_VERDICT_NO)
 				return "no";
@@ -99,11 +99,11 @@ static struct report_row report_sum(const struct tool_job *job, double *elapsed_
 {
 	struct report_row sum = {0};
 	*elapsed_s = 0;
-	for (size_t n = 0; n < job->config.nodes; n++)
-		for (size_t k = 0; k <= job->config.processors; k++) {
+	for (size_t n = 0; n < job->settings.config.nodes; n++)
+		for (size_t k = 0; k <= job->settings.config.processors; k++) {
 			struct report_row r = row_of(slot(job, n, k));
 			row_add(&sum, &r);
-			if (k < job->config.processors)
+			if (k < job->settings.config.processors)
 				*elapsed_s = TW_MAX(*elapsed_s, r.total_s);
 		}
 	return sum;
@@ -143,7 +143,7 @@ static json_t *configuration_json(const struct tool_job *job)
 	char text[2560];
 
 	for (size_t i = 0; tw_settings[i].name; i++) {
-		tw_config_text(&job->config, &tw_settings[i], text, sizeof(text));
+		tw_setting_text(&job->settings, &tw_settings[i], text, sizeof(text));
 		json_object_set_new(
 		    o, tw_settings[i].name,
 		    json_pack("{s:o, s:s}", "value", tool_json_text(text), "origin", tool_origins[job->origins[i]]));
@@ -163,9 +163,9 @@ static json_t *host_json(void)
 static void add_rows(const struct tool_job *job, json_t *o)
 {
 	json_t *processors = json_array(), *nodes = json_array();
-	size_t per_node = job->config.processors;
+	size_t per_node = job->settings.config.processors;
 
-	for (size_t n = 0; n < job->config.nodes; n++) {
+	for (size_t n = 0; n < job->settings.config.nodes; n++) {
 		for (size_t k = 0; k < per_node; k++) {
 			struct report_row r = row_of(slot(job, n, k));
 			json_t *p = json_pack("{s:I, s:I, s:I, s:f}", "id", (json_int_t)(n * per_node + k), "node",
@@ -199,16 +199,17 @@ static json_t *report_json(const struct tool_job *job)
 	json_object_set_new(o, "arguments", arguments);
 	json_object_set_new(o, "exit_status", json_integer(job->status));
 	json_object_set_new(o, "verified", verdict ? json_string(verdict) : json_null());
-	json_object_set_new(o, "shape",
-	                    json_pack("{s:I, s:I}", "nodes", (json_int_t)(job->config.nodes / job->config.host_nodes),
-	                              "processors", (json_int_t)(job->config.processors * job->config.host_nodes)));
-	json_object_set_new(o, "protocol", json_string(job->config.protocol));
-	json_object_set_new(o, "transport", json_string(job->config.transport));
+	json_object_set_new(
+	    o, "shape",
+	    json_pack("{s:I, s:I}", "nodes", (json_int_t)(job->settings.config.nodes / job->settings.config.host_nodes),
+	              "processors", (json_int_t)(job->settings.config.processors * job->settings.config.host_nodes)));
+	json_object_set_new(o, "protocol", json_string(job->settings.config.protocol));
+	json_object_set_new(o, "transport", json_string(job->settings.config.transport));
 	json_object_set_new(o, "fault", json_string(job->fault));
 	json_object_set_new(o, "shootdown",
 	                    job->shootdown[0] && strcmp(job->shootdown, "auto") ? json_string(job->shootdown)
 	                                                                        : json_null());
-	json_object_set_new(o, "page_size", json_integer((json_int_t)job->config.page_size));
+	json_object_set_new(o, "page_size", json_integer((json_int_t)job->settings.config.page_size));
 	json_object_set_new(o, "elapsed", json_real(elapsed_s));
 	json_object_set_new(o, "wall", json_real(job->wall_s));
 	json_object_update_new(o, row_json(&sum));
@@ -221,12 +222,12 @@ static json_t *report_json(const struct tool_job *job)
 
 static bool to_terminal(const struct tool_job *job)
 {
-	return strcmp(job->config.stats, "summary") == 0;
+	return strcmp(job->settings.config.stats, "summary") == 0;
 }
 
 int tool_report_check(const struct tool_job *job, char *error, size_t error_bytes)
 {
-	const char *path = job->config.stats;
+	const char *path = job->settings.config.stats;
 	return !path[0] || to_terminal(job) ? 0 : file_check(path, "statistics", "--stats", error, error_bytes);
 }
 
@@ -249,8 +250,8 @@ static void table_counter(const struct tool_job *job, unsigned i, uint64_t sum)
 	uint64_t least = UINT64_MAX, most = 0;
 	if (!sum)
 		return;
-	for (size_t n = 0; n < job->config.nodes; n++)
-		for (size_t k = 0; k < job->config.processors; k++) {
+	for (size_t n = 0; n < job->settings.config.nodes; n++)
+		for (size_t k = 0; k < job->settings.config.processors; k++) {
 			uint64_t v = row_of(slot(job, n, k)).counter[i];
 			least = TW_MIN(least, v);
 			most = TW_MAX(most, v);
@@ -265,10 +266,10 @@ static void report_table(const struct tool_job *job)
 	struct report_row sum = report_sum(job, &elapsed_s);
 
 	fprintf(stderr, "tweed: %s, %" PRIu64 "x%" PRIu64 ", %s, %s, %s, pages of %" PRIu64 "K: %.3f s%s%s\n",
-	        job->argv[0], job->config.nodes / job->config.host_nodes,
-	        job->config.processors * job->config.host_nodes, job->config.protocol, job->config.transport,
-	        job->fault, job->config.page_size >> 10, elapsed_s, verdict ? ", verified: " : "",
-	        verdict ? verdict : "");
+	        job->argv[0], job->settings.config.nodes / job->settings.config.host_nodes,
+	        job->settings.config.processors * job->settings.config.host_nodes, job->settings.config.protocol,
+	        job->settings.config.transport, job->fault, job->settings.config.page_size >> 10, elapsed_s,
+	        verdict ? ", verified: " : "", verdict ? verdict : "");
 	for (unsigned i = 0; i < TIMES; i++)
 		if (sum.total_s > 0)
 			fprintf(stderr, "  %-22s %12.3f s %12.1f %%\n", time_names[i], sum.time_s[i],
@@ -280,7 +281,7 @@ static void report_table(const struct tool_job *job)
 
 int tool_report(const struct tool_job *job)
 {
-	const char *path = job->config.stats;
+	const char *path = job->settings.config.stats;
 
 	if (!path[0] || !job->complete)
 		return 0;

@@ -191,19 +191,20 @@ static bool wire_text(const char *text, size_t bytes)
 	return memchr(text, '\0', bytes);
 }
 
-static bool wire_config_fits(const struct tw_config *c)
+static bool wire_settings_fit(const struct tw_settings *settings)
 {
 	for (const struct tw_setting *s = tw_settings; s->name; s++)
-		if ((s->type == TW_SETTING_TEXT || s->type == TW_SETTING_CHOICE) &&
-		    !wire_text((const char *)c + s->offset, s->bytes))
+		if ((s->type == TW_SETTING_TEXT || s->type == TW_SETTING_NAME) &&
+		    !wire_text((const char *)settings + s->offset, s->bytes))
 			return false;
 	return true;
 }
 
 static bool wire_job_fits(const struct wire_job *j)
 {
-	return wire_config_fits(&j->config) && j->config.nodes >= 1 && j->config.nodes <= TW_MAX_NODES &&
-	       j->node < j->config.nodes && j->config.processors >= 1 && j->config.processors <= TW_MAX_PROCESSORS &&
+	return wire_settings_fit(&j->settings) && j->settings.config.nodes >= 1 &&
+	       j->settings.config.nodes <= TW_MAX_NODES && j->node < j->settings.config.nodes &&
+	       j->settings.config.processors >= 1 && j->settings.config.processors <= TW_MAX_PROCESSORS &&
 	       j->output <= 1 && j->input <= 1 && j->watch <= 1 && j->host_processes >= 1 &&
 	       j->cores_first < j->cores_processes && j->program_bytes >= 2 && j->program_bytes <= WIRE_PROGRAM_MOST &&
 	       j->arguments >= 1 && j->arguments < j->program_bytes && j->variables < j->program_bytes;
@@ -437,7 +438,7 @@ uint64_t wire_build(void)
 	                        WIRE_WINDOW,
 	                        TW_MAX_NODES};
 	uint64_t hash = build_add(0xcbf29ce484222325, sizes, sizeof(sizes));
-	struct tw_config config;
+	struct tw_settings settings;
 	struct tw_layout layout;
 
 	for (const struct tw_setting *s = tw_settings; s->name; s++) {
@@ -450,8 +451,8 @@ uint64_t wire_build(void)
 		hash = build_name(hash, (*p)->name);
 	for (unsigned kind = 0; tw_trace_kind_name(kind); kind++)
 		hash = build_name(hash, tw_trace_kind_name(kind));
-	tw_config_init(&config, NULL);
-	config.nodes = config.processors = 2;
-	tw_layout_compute(&layout, &config);
+	tw_settings_init(&settings, NULL);
+	settings.config.nodes = settings.config.processors = 2;
+	tw_layout_compute(&layout, &settings.config);
 	return build_add(hash, &layout, sizeof(layout));
 }

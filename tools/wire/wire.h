@@ -102,7 +102,7 @@ struct wire_job {
 	uint32_t watch;                               /* flag: the launcher is on another host; end when it is silent */
 	uint32_t program_bytes, arguments, variables; /* of PROGRAM, in all */
 	uint8_t secret[TW_NET_SECRET_BYTES];
-	struct tw_config config;
+	struct tw_settings settings;
 };
 
 struct wire_nodes {

@@ -13,10 +13,10 @@
 struct tw_config {
 	uint64_t nodes;         /* TWEED_NODES 1; -n */
 	uint64_t processors;    /* TWEED_PROCESSORS 1, per node; -p */
-	char protocol[128];     /* TWEED_PROTOCOL 2L; or FAMILY:NAME=VALUE,... */
+	char protocol[128];     /* TWEED_PROTOCOL 2L: NAME[:PARAMETER=VALUE,...] */
 	char fault[16];         /* TWEED_FAULT auto */
 	char shootdown[16];     /* TWEED_SHOOTDOWN auto | protect | polled | interrupt; in a job: auto means none */
-	char transport[16];     /* TWEED_TRANSPORT shm */
+	char transport[96];     /* TWEED_TRANSPORT shm: NAME[:PARAMETER=VALUE,...] */
 	char net_interface[64]; /* TWEED_NET_INTERFACE "": a name, an address, a subnet */
 	char net_device[64];    /* TWEED_NET_DEVICE "": verbs: DEVICE[:PORT]; ofi: the domain */
 	char net_provider[32];  /* TWEED_NET_PROVIDER "": ofi: libfabric's provider */
@@ -28,38 +28,20 @@ struct tw_config {
 	uint64_t superpage;     /* TWEED_SUPERPAGE 1: pages that get a home together; power of two, 1..512 */
 	char home[16];          /* TWEED_HOME first-touch | after-init | round-robin */
 	uint64_t prefetch;      /* TWEED_PREFETCH 32: most pages taken along with one that faults; 0: none; 0..256 */
-	uint64_t updates; /* TWEED_UPDATES 8: most updates in place of a page before an acquire unmaps it; 0..255 */
-	uint64_t keep; /* TWEED_KEEP 3: retention: most releases that leave a page writable without a change; 0..255 */
-	uint64_t signature;       /* TWEED_SIGNATURE 1024: TS: write notices that a node remembers; 1..4096 */
-	uint64_t diff_unit;       /* TWEED_DIFF_UNIT 1: bytes that diffs take or leave together; 1, 2, 4, 8 */
-	uint64_t lease_doublings; /* TWEED_LEASE_DOUBLINGS 6: TS: most doublings of a page's lease; 0: fixed; 0..16 */
-	uint64_t lease;           /* TWEED_LEASE 10: TS: logical time for which a copy is granted; 0..1000000 */
-	uint64_t twins;           /* TWEED_TWINS 256M: most memory for twins per node before pages are flushed early */
-	char lock[16];            /* TWEED_LOCK queue | array */
-	uint64_t sync_objects;    /* TWEED_SYNC_OBJECTS 65536: locks, barriers and flags per node */
-	char stats[512];          /* TWEED_STATS "" | summary | FILE; --stats */
-	uint64_t seed;            /* TWEED_SEED 1: sim transport */
-	char profile[32];         /* TWEED_PROFILE sim: none | memory-channel | memory-channel-2 | 1gbe | 10gbe | hdr */
-	char sim_lose[32];        /* TWEED_SIM_LOSE "": NODE@SECONDS: sim transport */
-	char sim_stall[32];       /* TWEED_SIM_STALL "": NODE@SECONDS+SECONDS: sim transport */
-	uint64_t spin_us;         /* TWEED_SPIN auto (UINT64_MAX), else microseconds, 0..10000 */
-	char huge[8];             /* TWEED_HUGE auto | on | off */
-	bool tag;                 /* TWEED_TAG 0 | 1: prefix output lines with [node.processor]; --tag */
-	uint64_t host_nodes;      /* no setting: nodes of a one-level protocol that share a host, else 1 */
-	char hosts[2048];         /* TWEED_HOSTS "": HOST[:NODES],... */
-	char hostfile[256];       /* TWEED_HOSTFILE "" */
-	char rsh[256];            /* TWEED_RSH ssh */
-	char remote_tweed[256];   /* TWEED_REMOTE_TWEED "" */
-	uint64_t watch;           /* TWEED_WATCH 10: seconds of silence that end the job; 0: never; 0..86400 */
-	char bind[16];            /* TWEED_BIND auto | none | core | numa | package */
-	bool oversubscribe;       /* TWEED_OVERSUBSCRIBE 0 | 1 */
-	bool show_binding;        /* TWEED_SHOW_BINDING 0 | 1 */
-	bool several_hosts;       /* no setting: the nodes are not all emulated by one launcher */
-	bool survive;             /* TWEED_SURVIVE 0 | 1: a processor's death does not end the job; --survive */
-	bool race;                /* TWEED_RACE off | ww: report write-write data races; --race */
-	char trace[512];          /* TWEED_TRACE "" | FILE; --trace */
-	uint64_t trace_events;    /* TWEED_TRACE_EVENTS 64K: per processor; power of two, 256..64M */
-	char plant[32];           /* TWEED_PLANT "": a planted bug, only in builds with -Dplant=true */
+	uint64_t diff_unit;     /* TWEED_DIFF_UNIT 1: bytes that diffs take or leave together; 1, 2, 4, 8 */
+	uint64_t twins;         /* TWEED_TWINS 256M: most memory for twins per node before pages are flushed early */
+	char lock[16];          /* TWEED_LOCK queue | array */
+	uint64_t sync_objects;  /* TWEED_SYNC_OBJECTS 65536: locks, barriers and flags per node */
+	char stats[512];        /* TWEED_STATS "" | summary | FILE; --stats */
+	uint64_t spin_us;       /* TWEED_SPIN auto (UINT64_MAX), else microseconds, 0..10000 */
+	char huge[8];           /* TWEED_HUGE auto | on | off */
+	uint64_t host_nodes;    /* no setting: nodes of a one-level protocol that share a host, else 1 */
+	uint64_t watch;         /* TWEED_WATCH 10: seconds of silence that end the job; 0: never; 0..86400 */
+	bool survive;           /* TWEED_SURVIVE 0 | 1: a processor's death does not end the job; --survive */
+	bool race;              /* TWEED_RACE off | ww: report write-write data races; --race */
+	char trace[512];        /* TWEED_TRACE "" | FILE; --trace */
+	uint64_t trace_events;  /* TWEED_TRACE_EVENTS 64K: per processor; power of two, 256..64M */
+	char plant[32];         /* TWEED_PLANT "": a planted bug, only in builds with -Dplant=true */
 };
 
 #endif

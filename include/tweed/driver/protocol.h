@@ -18,6 +18,7 @@
 #include "tweed/driver/diff.h"
 #include "tweed/driver/fault.h"
 #include "tweed/driver/layout.h"
+#include "tweed/driver/setting.h"
 #include "tweed/driver/stats.h"
 #include "tweed/driver/trace.h"
 #include "tweed/driver/transport.h"
@@ -177,7 +178,13 @@ enum tw_protocol_flag {
 struct tw_protocol {
 	const char *name, *summary;
 	unsigned flags;
-	const void *choices; /* a family's: the parameters of this variant */
+	/* parameters - the table of what users may write behind the name; NULL: nothing.  values - the struct that the
+	 * table fills when the protocol is found.  variant - parameters of this protocol of a family, set before the
+	 * user's.  flags_of - further flags, by the values; NULL: none. */
+	const struct tw_setting *parameters;
+	void *values;
+	const char *variant;
+	unsigned (*flags_of)(const void *values);
 	/* exported_bytes, private_bytes - size of the protocol's own memory: at layout.protocol of every node's
 	 * exported memory and at layout.protocol_private of its private memory, both zero at first, page-aligned and
 	 * sparse.  They may depend on the shape, the page count and page size in @layout only. */
@@ -220,7 +227,7 @@ struct tw_protocol {
 	 * one; in programs built by `tweed cc` only, and for the library's own stores.  Where the page is not
 	 * writable here nothing was stored: a library function such as qsort announces all that it may store.
 	 * Returns whether the page's further runs are wanted; if not, they are forgotten.  Accounted as
-	 * write_doubling.  [sync] */
+	 * write_doubling.  Called under TW_PROTOCOL_NEEDS_STORES alone.  [sync] */
 	bool (*stored)(struct tw_proc *me, size_t offset, size_t bytes);
 	/* broken - another node takes copies of @page, which this node held in exclusive mode as its home: what
 	 * tw_notice_break announces there.  Page locked; within tw_notice_collect, in any process of the node.  [all
@@ -234,10 +241,11 @@ struct tw_protocol {
 	void (*message)(struct tw_proc *me, const struct tw_msg *msg);
 };
 
-/* tw_protocol_find - the protocol of that name, or the variant of a family that is named by its parameters
- * ("cashmere:levels=1,...").  Returns NULL when there is none, or the parameters make no sense; tw_protocol_why()
- * then returns the reason as one sentence, or NULL.  A variant found lives until the next find. */
-const struct tw_protocol *tw_protocol_find(const char *name);
+/* tw_protocol_find - the protocol of that name, with the parameters behind it ("2L:retention=0,refresh=4") in its
+ * values.  Returns NULL when there is none, or it refuses a parameter; tw_protocol_why() then returns the reason as one
+ * sentence.  What was found is valid until another text is looked for.  One thread at a time; finding the same text
+ * again changes nothing. */
+const struct tw_protocol *tw_protocol_find(const char *text);
 const char *tw_protocol_why(void);
 const struct tw_protocol *const *tw_protocol_list(void);
 

@@ -39,6 +39,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tweed/driver/setting.h"
+
 #define TW_NET_ALL (~0u) /* every node, or every port of a node */
 
 enum tw_net_cap {
@@ -89,10 +91,6 @@ struct tw_net_config {
 	bool near;            /* a server's: all nodes are on this host, so by default it listens for them alone */
 	const char *device;   /* verbs: DEVICE or DEVICE:PORT; ofi: the domain; "": the transport's choice */
 	const char *provider; /* ofi: libfabric's provider; "": the transport's choice */
-	uint64_t seed;        /* sim */
-	const char *profile;  /* sim: latency and bandwidth profile, or NULL */
-	const char *lose;     /* sim: "NODE@SECONDS": the node is cut off from then on; or NULL */
-	const char *stall;    /* sim: "NODE@SECONDS+SECONDS": nothing reaches or leaves the node meanwhile; or NULL */
 	unsigned host_nodes;  /* so many nodes, from a multiple of it on, share a host (one-level protocols); 0 is 1 */
 	unsigned spin_ns;     /* how long a wait spins before it sleeps */
 	bool huge;            /* advise huge pages for exported memory */
@@ -162,6 +160,12 @@ struct tw_net_counts {
 struct tw_transport {
 	const char *name, *help;
 	unsigned caps; /* enum tw_net_cap */
+	/* parameters - the table of what users may write behind the name; NULL: nothing.  values - the struct that the
+	 * table fills when the transport is found.
+	 * check - do the values go with a job of @nodes?  Returns 0 or -EINVAL, logged.  NULL: they do. */
+	const struct tw_setting *parameters;
+	void *values;
+	int (*check)(unsigned nodes);
 
 	/* probe - can this transport work on this host?  Returns 0, or -errno with one clause in @why. */
 	int (*probe)(char *why, size_t why_bytes);
@@ -251,8 +255,12 @@ struct tw_transport {
 	void (*announce_sleep)(struct tw_net *net, unsigned node, unsigned port);
 };
 
-/* tw_transport_find - the transport of that name ("shm", "sim", ...), or NULL.  tw_transport_list: all, NULL-ended. */
-const struct tw_transport *tw_transport_find(const char *name);
+/* tw_transport_find - the transport of that name ("shm", "sim", ...), with the parameters behind it ("sim:seed=2") in
+ * its values.  Returns NULL when there is none, or it refuses a parameter; tw_transport_why() then returns the reason
+ * as one sentence.  One thread at a time; finding the same text again changes nothing.  tw_transport_list: all,
+ * NULL-ended. */
+const struct tw_transport *tw_transport_find(const char *text);
+const char *tw_transport_why(void);
 const struct tw_transport *const *tw_transport_list(void);
 
 /* tw_net_open - open an endpoint: allocates @*net.  Not in fault context.  Returns 0 or -errno, logged. */

@@ -148,7 +148,6 @@ static void job_open(struct tw_proc *me, unsigned id, const int *exported, const
 	                               .ports = me->layout.ports,
 	                               .bytes = me->layout.exported_bytes,
 	                               .fd = exported,
-	                               .seed = 7,
 	                               .spin_ns = me->nodes * me->locals <= 2 ? 100000 : 1000};
 	tw_mutex_spin = 20;
 	me->private_mem =
