@@ -23,7 +23,7 @@ struct tw_setting {
 	uint64_t min, max;    /* numbers and sizes */
 	bool power_of_two;
 	const char *const *(*choices)(void); /* names and choices: all, NULL-ended */
-	/* NAME:PARAMETERS: returns why this text is refused, as a sentence, or NULL.  NULL: names have no parameters. */
+	/* NAME:PARAMETERS: returns why the text is refused, a sentence, or NULL.  NULL: names have no parameters. */
 	const char *(*refuse)(const char *text);
 	const char *help;
 };
