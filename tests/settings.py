@@ -42,7 +42,7 @@ def documented(text):
         elif len(r) == 5:
             owners = r[0] or owners
             for name in re.findall(r"[\w-]+", owners.replace("'s", "")):
-                yield [name, *r[1:]]
+                yield from ([name, parameter, *r[2:]] for parameter in r[1].split(", "))
 
 
 def main():

@@ -39,6 +39,10 @@ struct cash_parameters {
 	unsigned char local;   /* concurrent local writers: enum cash_local */
 	uint64_t retention;    /* most releases that leave a rewritten page writable without a change found */
 	uint64_t refresh;      /* most updates in place of a page by acquires before one unmaps it */
+	bool windows, runs;    /* prefetch.c: neighbouring faults; pages that came together */
+	bool behind;           /* prefetch.c: flushes behind the writer */
+	bool replay;           /* replay.c */
+	bool migratory;        /* migratory.c */
 };
 
 /* Messages to agents; each is answered with an empty reply when done. */
@@ -367,27 +371,28 @@ unsigned cash_prefetch_run(struct tw_proc *me, tw_page_t first, unsigned count, 
  *   locked).
  * - Polled pages (tw_polled) are never taken along, replayed, given back, retained or updated.
  *
- * Settings: core/job/settings.c.
+ * - Each can be switched off, by a parameter (variants.c) or a setting.  README.md has a table of what each gains.
  *
  * Prefetch (prefetch.c; state: cash_stream, cash_past.got, .behind, .again).
  *   observes  sequences of faults on neighbouring pages; the interval in which each right was obtained.
  *   proposes  pages to take along with the one that faults (cash_guess); and, behind a long run of writes, pages to
  *             flush before the release (cash_write_behind).
- *   off       TWEED_PREFETCH=0.  The flush also: TWEED_RACE, doubled stores, pages at home, a page that was written
- *             again after such a flush.
+ *   off       windows=off (neighbours), runs=off (intervals), TWEED_PREFETCH=0 (both).  The flush: behind=off,
+ *             TWEED_RACE, doubled stores, pages at home, a page that was written again after such a flush.
  *
  * Replay (replay.c; state: cash.log, .begun, .period, .trust).
  *   observes  what faults took in each interval, and after how many intervals the same faults come again.
  *   proposes  at a barrier of all: what the next interval took in each of the last three steps.
- *   off       TWEED_PREFETCH=0, TWEED_RACE, programs with fences (polls.fence), scarce twins, too little trust.
+ *   off       replay=off, TWEED_PREFETCH=0, TWEED_RACE, programs with fences (polls.fence), scarce twins, too little
+ *             trust.
  *
  * Migratory pages (migratory.c; state: cash.due, cash_past.migratory to .due).
  *   observes  whether this processor's turns on a page begin with a store, and after how many intervals another node
  *             writes it.
  *   proposes  to leave the directory at the first notice, also at the home; and to give an exclusive page back at the
  *             release at which the turn should end.
- *   off       programs with fences, doubled stores, pins.  retention: a turn lasts at least that many intervals after
- *             the last store.  No page is given back with TWEED_RACE, which has no exclusive mode.
+ *   off       migratory=off, programs with fences, doubled stores, pins.  retention: a turn lasts at least that many
+ *             intervals after the last store.  No page is given back with TWEED_RACE, which has no exclusive mode.
  *
  * Retention (window_retention, flush_may_retain; state: cash_extra.granted, .patience, .trapped).
  *   observes  a write fault less than retention releases after a release took the right to write.

@@ -50,7 +50,7 @@ void cash_migratory_turn(struct tw_proc *me, tw_page_t p, enum tw_rights want)
 {
 	struct cash_past *past = &cash_of(me)->past[p];
 
-	if (cash_doubles(me))
+	if (cash_doubles(me) || !cash_parameters(me)->migratory)
 		return;
 	if (cash_rights(me, &me->page[p]) != TW_NONE) {
 		past->migratory |= !past->since || past->since == cash_of(me)->releases;

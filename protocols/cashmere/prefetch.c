@@ -60,8 +60,8 @@ static unsigned stream_window(struct cash_stream *s, tw_page_t p, unsigned most)
 struct cash_guess cash_guess(struct tw_proc *me, struct cash_stream *s, tw_page_t p, enum tw_rights want)
 {
 	unsigned most = (unsigned)TW_MIN(me->config.prefetch, CASH_WINDOW_MAX);
-	struct cash_guess g = {.window = stream_window(s, p, most),
-	                       .known = past_run(me, p, want, most ? CASH_WINDOW_MAX : 0)};
+	struct cash_guess g = {.window = stream_window(s, p, cash_parameters(me)->windows ? most : 1),
+	                       .known = past_run(me, p, want, most && cash_parameters(me)->runs ? CASH_WINDOW_MAX : 0)};
 
 	g.sure = s->run >= STREAM_SURE || s->same >= STREAM_TRUSTED;
 	g.fresh = want == TW_WRITE ? TW_MIN(s->run / STREAM_FRESH, most) : 0;
@@ -80,8 +80,8 @@ void cash_write_behind(struct tw_proc *me, tw_page_t p)
 	struct cash *c = cash_of(me);
 	unsigned window = c->writes.next - p, before = c->writes.run - window;
 
-	if (cash_doubles(me) || me->config.race || window < STREAM_BEHIND || before < window ||
-	    cash_is_home(me, &me->page[p]) || c->past[p - window].again)
+	if (!cash_parameters(me)->behind || cash_doubles(me) || me->config.race || window < STREAM_BEHIND ||
+	    before < window || cash_is_home(me, &me->page[p]) || c->past[p - window].again)
 		return;
 	for (unsigned i = 1; i <= window; i++)
 		c->past[p - i].behind = c->releases;

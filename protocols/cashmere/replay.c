@@ -91,8 +91,8 @@ void cash_replay(struct tw_proc *me)
 	uint32_t begin, end;
 	unsigned pages = 0;
 
-	if (c->trust < REPLAY_TRUSTED || !me->config.prefetch || me->config.race || me->polls.fence ||
-	    tw_twins_scarce(me))
+	if (!cash_parameters(me)->replay || c->trust < REPLAY_TRUSTED || !me->config.prefetch || me->config.race ||
+	    me->polls.fence || tw_twins_scarce(me))
 		return;
 	replay_before(c, &begin, &end);
 	for (uint32_t at = begin; at != end; at++)

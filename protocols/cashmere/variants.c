@@ -7,6 +7,7 @@ TW_CHOICES(writes_names, "twin", "stores")
 TW_CHOICES(updates_names, "write", "message", "doubling")
 TW_CHOICES(home_names, "first-touch", "migrate")
 TW_CHOICES(local_names, "diff", "shootdown")
+TW_CHOICES(switch_names, "off", "on")
 
 static struct cash_parameters variant_values;
 static const struct tw_setting variant_parameters[] = {
@@ -24,6 +25,16 @@ static const struct tw_setting variant_parameters[] = {
      .help = "most releases that leave a rewritten page writable without a change found; 0: none"},
     {"refresh", TW_NUMBER(struct cash_parameters, refresh, 0, 255), .initial = "8",
      .help = "most times that acquires update a fetched page in place before one unmaps it; 0: always unmap"},
+    {"windows", TW_CHOICE(struct cash_parameters, windows, switch_names), .initial = "on",
+     .help = "faults on neighbouring pages take growing windows of TWEED_PREFETCH pages at most"},
+    {"runs", TW_CHOICE(struct cash_parameters, runs, switch_names), .initial = "on",
+     .help = "pages that came together the last time come together again"},
+    {"behind", TW_CHOICE(struct cash_parameters, behind, switch_names), .initial = "on",
+     .help = "long runs of writes are flushed behind the writer, before the release"},
+    {"replay", TW_CHOICE(struct cash_parameters, replay, switch_names), .initial = "on",
+     .help = "pages that faulted in the same interval of three steps are taken at the barrier before"},
+    {"migratory", TW_CHOICE(struct cash_parameters, migratory, switch_names), .initial = "on",
+     .help = "pages that nodes write in turn are left at the first notice, and given back when a turn ends"},
     {.name = NULL},
 };
 
