@@ -48,8 +48,11 @@ static void release_pages(struct tw_proc *me)
 	ts_alone_look(me);
 	struct release r = {.me = me};
 	tw_pageset_drain(me->dirty, release_run, &r);
-	for (unsigned i = 0; i < r.lates; i++)
-		ts_commit(me, r.late[i]);
+	/* The page stored to last at the end: the flag in it may announce data in the others. */
+	for (unsigned last = 0; last < 2; last++)
+		for (unsigned i = 0; i < r.lates; i++)
+			if ((r.late[i] == me->polls.stored) == last)
+				ts_commit(me, r.late[i]);
 }
 
 /* Make this node the object's last releaser: its signature has all that was released there. */
