@@ -91,7 +91,7 @@ void cash_replay(struct tw_proc *me)
 	uint32_t begin, end;
 	unsigned pages = 0;
 
-	if (c->trust < REPLAY_TRUSTED || !me->config.prefetch || me->config.race || me->polls.fence ||
+	if (c->trust < REPLAY_TRUSTED || !me->config.prefetch || me->config.race || cash_fences(me) ||
 	    tw_twins_scarce(me))
 		return;
 	replay_before(c, &begin, &end);
