@@ -7,11 +7,15 @@
 #define POLLED_NEAR_NS  2000u /* longest time between two fences of a waiting loop, */
 #define POLLED_FAULT_NS 5000u /* plus this for each fault's trap, besides the time to serve it */
 
-void tw_polled_open(struct tw_proc *me)
-{
-	me->polls.page = (void *)(me->net->base + me->layout.polled);
-	me->polls.list = (void *)(me->net->base + me->layout.polled_list);
-}
+/* This processor's, from its first fence on. */
+static struct polled {
+	const struct tw_fence *fence;
+	const _Atomic uint64_t *list; /* polled pages, + 1; up to the first 0 */
+	const void *flag;             /* flag read after the last fence; NULL: not known, or an acquire followed */
+	uint64_t since;               /* end of that read, ns, plus the time of faults since then */
+	unsigned faults;              /* since then */
+	bool held, in_fault;          /* this processor has the fences' lock; for a fault */
+} polled;
 
 /* Mark @p as polled at all nodes. Node 0 counts the pages found, behind the list. */
 static void polled_found(struct tw_proc *me, tw_page_t p)
@@ -31,67 +35,139 @@ static void polled_found(struct tw_proc *me, tw_page_t p)
 /* If the program waits for @flag, make its page polled. */
 static void polled_look(struct tw_proc *me, const void *flag)
 {
-	const struct tw_polls *s = &me->polls;
 	size_t offset = (size_t)((const char *)flag - me->app);
 
-	if (!flag || flag != s->flag || offset >= me->config.memory ||
-	    tw_time_ns() - s->since > POLLED_NEAR_NS + s->faults * POLLED_FAULT_NS)
+	if (!flag || flag != polled.flag || offset >= me->config.memory ||
+	    tw_time_ns() - polled.since > POLLED_NEAR_NS + polled.faults * POLLED_FAULT_NS)
 		return;
 	tw_page_t p = (tw_page_t)(offset >> me->layout.page_shift);
 	if (!tw_polled(me, p))
 		polled_found(me, p);
 }
 
-void tw_polled_fence(struct tw_proc *me, const struct tw_fence *fence, const void *flag)
+/* A loop that makes acquires of its own between its fences does not rely on fences alone. */
+static bool polled_synced(struct tw_proc *me, bool acquire)
 {
-	struct tw_polls *s = &me->polls;
-
-	polled_look(me, flag);
-	s->fence = fence;
-	s->held = true;
-	fence->enter();
-	fence->leave();
-	for (const _Atomic uint64_t *page = s->list; me->protocol->hide && atomic_load(page); page++)
-		me->protocol->hide(me, (tw_page_t)(atomic_load(page) - 1));
-	s->held = false;
-	s->flag = flag;
-	s->faults = 0;
-	s->since = tw_time_ns();
+	(void)me;
+	if (acquire)
+		polled.flag = NULL;
+	return polled.in_fault;
 }
 
-/* Returns true when the page is polled. Then this processor holds the fences' lock and has acquired. */
-static bool polled_enter(struct tw_proc *me, tw_page_t p)
+/* Take the fences' lock for a fault. Taking it is an acquire. */
+static void polled_enter(void)
 {
-	struct tw_polls *s = &me->polls;
+	const void *flag = polled.flag;
 
-	s->faults++;
-	if (!s->fence || s->held || !tw_polled(me, p))
-		return false;
-	const void *flag = s->flag;
-	s->held = s->in_fault = true;
-	s->fence->enter();
-	s->flag = flag;
-	return true;
+	polled.held = polled.in_fault = true;
+	polled.fence->enter();
+	polled.flag = flag;
 }
 
-void tw_polled_stepped(void *ctx)
+/* tw_fault.stepped: release the fences' lock. */
+static void polled_stepped(void *me)
 {
-	struct tw_proc *me = ctx;
-
-	me->polls.fence->leave();
-	me->polls.held = me->polls.in_fault = false;
+	(void)me;
+	polled.fence->leave();
+	polled.held = polled.in_fault = false;
 }
 
-bool tw_polled_serve(struct tw_proc *me, tw_page_t p, bool write,
-                     void (*serve)(struct tw_proc *me, tw_page_t p, bool write))
+static void polled_serve(struct tw_proc *me, tw_page_t p, bool write, tw_serve_fn *serve)
 {
-	if (!polled_enter(me, p))
-		return false;
+	polled_enter();
 	if (!write || !(me->page[p].mapped & (uint64_t)1 << me->local)) /* the acquire may have unmapped it */
-		serve(me, p, false);
+		serve(me, p, false, true);
 	if (!write && (me->fault.ops->caps & TW_FAULT_STEP))
 		me->fault.step = true;
 	else
-		tw_polled_stepped(me);
-	return !write;
+		polled_stepped(me);
+	if (write)
+		serve(me, p, true, false);
+}
+
+static void polled_fault(struct tw_proc *me, tw_page_t p, bool write, tw_serve_fn *serve)
+{
+	uint64_t began = tw_time_ns();
+
+	polled.faults++;
+	if (!polled.held && tw_polled(me, p))
+		polled_serve(me, p, write, serve);
+	else
+		serve(me, p, write, polled.in_fault);
+	polled.since += tw_time_ns() - began;
+}
+
+static const struct tw_fence_hooks polled_hooks = {.fault = polled_fault, .synced = polled_synced};
+
+void tw_polled_fence(struct tw_proc *me, const struct tw_fence *fence, const void *flag)
+{
+	if (!me->fences) {
+		polled = (struct polled){.list = (const void *)(me->net->base + me->layout.polled_list)};
+		me->fault.stepped = polled_stepped;
+		me->fences = &polled_hooks;
+	}
+	polled_look(me, flag);
+	polled.fence = fence;
+	polled.held = true;
+	fence->enter();
+	fence->leave();
+	for (const _Atomic uint64_t *page = polled.list; me->protocol->hide && atomic_load(page); page++)
+		me->protocol->hide(me, (tw_page_t)(atomic_load(page) - 1));
+	polled.held = false;
+	polled.flag = flag;
+	polled.faults = 0;
+	polled.since = tw_time_ns();
+}
+
+/* A release in a program that fences. */
+struct late {
+	struct tw_proc *me;
+	void (*run)(void *ctx, tw_page_t first, unsigned count);
+	void *ctx;
+	unsigned count; /* pages to be passed after the others; those beyond the limit are not */
+	tw_page_t page[TW_POLLED_MOST];
+};
+
+static void late_run(void *ctx, tw_page_t first, unsigned count)
+{
+	struct late *l = ctx;
+	tw_page_t end = first + count;
+
+	for (tw_page_t p = first; p < end; p++) {
+		if ((p != l->me->last_stored && !tw_polled(l->me, p)) || l->count == TW_POLLED_MOST)
+			continue;
+		if (p > first)
+			l->run(l->ctx, first, p - first);
+		l->page[l->count++] = p;
+		first = p + 1;
+	}
+	if (end > first)
+		l->run(l->ctx, first, end - first);
+}
+
+/* One page after the other, and the page stored to last at the end: the flag in it may announce data in the others. */
+static void late_pass(struct late *l, void (*perform)(void *ctx))
+{
+	for (unsigned last = 0; last < 2; last++)
+		for (unsigned i = 0; i < l->count; i++) {
+			if ((l->page[i] == l->me->last_stored) != last)
+				continue;
+			l->run(l->ctx, l->page[i], 1);
+			if (perform)
+				perform(l->ctx);
+		}
+}
+
+void tw_dirty_drain(struct tw_proc *me, void (*run)(void *ctx, tw_page_t first, unsigned count),
+                    void (*perform)(void *ctx), void *ctx)
+{
+	struct late l = {.me = me, .run = run, .ctx = ctx};
+
+	if (me->fences)
+		tw_pageset_drain(me->dirty, late_run, &l);
+	else
+		tw_pageset_drain(me->dirty, run, ctx);
+	if (perform)
+		perform(ctx);
+	late_pass(&l, perform);
 }

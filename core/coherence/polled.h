@@ -19,7 +19,7 @@
  * Detection. A page becomes polled when a loop waits on it: two consecutive fences with nearly nothing between them,
  * both followed by an instruction that loads the same word, as reported by the assembler wrapper (tools/compile/as.c).
  * It stays polled. At the page's home, other nodes write to the frame at any time; there the page is unmapped behind
- * each fence (tw_protocol.hide), and the writers publish it after everything else (tw_polled_late).
+ * each fence (tw_protocol.hide), and the writers publish it after everything else (tw_dirty_drain).
  *
  * The lock is released behind the access that faulted, by a single step (tw_fault.step). Otherwise stores that other
  * nodes publish at the home could come between. A backend that serves faults in another thread cannot single-step.
@@ -34,22 +34,27 @@
 
 #include "tweed/driver/protocol.h"
 
+#define TW_POLLED_MOST 62u /* most polled pages of a job */
+
 /* The lock of the program's fences, a tw_lock_t: enter() acquires, leave() releases. [sync; fault: under it only the
- * single-stepped instruction of the application runs, and tw_polls.held keeps its holder from entering again] */
+ * single-stepped instruction of the application runs, and its holder does not enter again] */
 struct tw_fence {
 	void (*enter)(void), (*leave)(void);
 };
 
-/* tw_polled_open - part of tw_proc_enter: find the node's table of polled pages. [start] */
-void tw_polled_open(struct tw_proc *me);
+/* tw_serve_fn - run the protocol's hook for a fault on @p; @freshen: before a read fault, the hook freshen, too. */
+typedef void tw_serve_fn(struct tw_proc *me, tw_page_t p, bool write, bool freshen);
+
+/* tw_proc.fences: what the core calls in a program that fences, from this processor's first fence on.
+ * fault - serve a fault on @p by @serve. If the page is polled: under the fences' lock, acquire and fetch the page;
+ * release the lock, after a single step if the backend can; then serve the store, if it is one. [fault]
+ * synced - called after each acquire, and each release. Returns whether it was made in a fault. [sync, fault] */
+struct tw_fence_hooks {
+	void (*fault)(struct tw_proc *me, tw_page_t p, bool write, tw_serve_fn *serve);
+	bool (*synced)(struct tw_proc *me, bool acquire);
+};
+
 /* tw_polled_fence - execute a fence. The program's next load reads @flag; NULL: not known. [sync] */
 void tw_polled_fence(struct tw_proc *me, const struct tw_fence *fence, const void *flag);
-/* tw_polled_serve - serve a fault on @p if the page is polled: under the fences' lock, acquire, fetch the page by
- * @serve, and release the lock, after a single step if the backend can. Returns false when the caller must still serve
- * the fault: the page is not polled, or the access is a store. [fault] */
-bool tw_polled_serve(struct tw_proc *me, tw_page_t p, bool write,
-                     void (*serve)(struct tw_proc *me, tw_page_t p, bool write));
-/* tw_polled_stepped - tw_fault.stepped: release the fences' lock. */
-void tw_polled_stepped(void *me);
 
 #endif

@@ -3,6 +3,7 @@
  * the heap's remote frees. */
 #include "core/memory/heap.h"
 #include "core/job/job.h"
+#include "core/coherence/polled.h"
 #include "core/observe/race.h"
 #include "core/coherence/shootdown.h"
 #include "core/memory/stores.h"
@@ -22,10 +23,16 @@ static void hooks_run(struct tw_proc *me, void (*hook)(struct tw_proc *, enum tw
 	tw_protocol_leave(me);
 }
 
+/* After a release or an acquire: was it made in a fault, which may have interrupted the heap? */
+static bool hooks_synced(struct tw_proc *me, bool acquire)
+{
+	return me->fences && me->fences->synced(me, acquire);
+}
+
 /* A block that returns to its owner carries what was released before (heap_remote.c). */
 static void hooks_ship(struct tw_proc *me)
 {
-	if (me->polls.in_fault) /* the fault may have interrupted the heap */
+	if (hooks_synced(me, false))
 		return;
 	if ((me->protocol->flags & TW_PROTOCOL_BY_OBJECT) && tw_heap_ships(me))
 		hooks_run(me, me->protocol->release, TW_SYNC_HEAP, 0);
@@ -40,9 +47,8 @@ void tw_release(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object)
 
 void tw_acquire(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object)
 {
-	me->polls.flag = NULL;
 	hooks_run(me, me->protocol->acquire, kind, object);
-	if (me->polls.in_fault)
+	if (hooks_synced(me, true))
 		return;
 	if ((me->protocol->flags & TW_PROTOCOL_BY_OBJECT) && tw_heap_takes(me))
 		hooks_run(me, me->protocol->acquire, TW_SYNC_HEAP, 0);

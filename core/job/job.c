@@ -141,7 +141,7 @@ static void job_trace_fault(struct tw_proc *me, size_t offset, bool write)
 	         (tw_page_t)(offset >> me->layout.page_shift), byte, 0);
 }
 
-static void job_serve(struct tw_proc *me, tw_page_t p, bool write)
+static void job_serve(struct tw_proc *me, tw_page_t p, bool write, bool freshen)
 {
 	tw_protocol_enter(me);
 	tw_shootdown_enter(me);
@@ -149,11 +149,11 @@ static void job_serve(struct tw_proc *me, tw_page_t p, bool write)
 
 	if (write) {
 		me->stats->now.write_faults++;
-		me->polls.stored = p;
+		me->last_stored = p;
 		me->protocol->write_fault(me, p);
 	} else {
 		me->stats->now.read_faults++;
-		if (me->polls.in_fault && me->protocol->freshen)
+		if (freshen && me->protocol->freshen)
 			me->protocol->freshen(me);
 		me->protocol->read_fault(me, p);
 	}
@@ -166,7 +166,7 @@ static void job_fault(void *ctx, size_t offset, bool write)
 {
 	struct tw_proc *me = ctx;
 	tw_page_t p = (tw_page_t)(offset >> me->layout.page_shift);
-	uint64_t bit = (uint64_t)1 << me->local, began = me->polls.fence ? tw_time_ns() : 0;
+	uint64_t bit = (uint64_t)1 << me->local;
 
 	/* Where the hardware does not report stores, a fault on a readable page is a store. */
 	if (!write && (me->page[p].mapped & bit) && !(me->page[p].writers & bit))
@@ -175,11 +175,11 @@ static void job_fault(void *ctx, size_t offset, bool write)
 		me->fault.ip = 0;
 	if (me->trace)
 		job_trace_fault(me, offset, write);
-	if (!tw_polled_serve(me, p, write, job_serve))
-		job_serve(me, p, write);
+	if (me->fences)
+		me->fences->fault(me, p, write, job_serve);
+	else
+		job_serve(me, p, write, false);
 	me->fault.ip = 0;
-	if (began)
-		me->polls.since += tw_time_ns() - began;
 }
 
 static int job_open_views(struct tw_proc *me, const struct tw_boot *boot)
@@ -201,7 +201,6 @@ static int job_open_views(struct tw_proc *me, const struct tw_boot *boot)
 	    .view = me->view,
 	    .bytes = me->config.memory,
 	    .handler = job_fault,
-	    .stepped = tw_polled_stepped,
 	    .ctx = me,
 	    .shadow = tw_shootdown_shadow(me, me->local),
 	};
@@ -260,7 +259,6 @@ int tw_proc_enter(struct tw_proc *me, const struct tw_boot *boot)
 	if ((err = job_open_sets(me)))
 		return err;
 	me->view = me->net->base + me->layout.frames;
-	tw_polled_open(me);
 	if ((err = tw_notice_open(me)))
 		return err;
 	if (me->protocol->init && (err = me->protocol->init(me)))

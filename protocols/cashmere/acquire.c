@@ -71,7 +71,7 @@ static bool acquire_updates(struct tw_proc *me, tw_page_t p)
 {
 	const struct tw_page *e = &me->page[p];
 	const struct cash_extra *x = cash_extra(me, p);
-	if (cash_is_home(me, e) || (cash_shoots(me) && e->twin) || tw_polled(me, p))
+	if (cash_is_home(me, e) || (cash_shoots(me) && e->twin) || !cash_ordinary(me, p))
 		return false;
 	return x->left || (cash_parameters(me)->refresh && x->patience && e->twin && (e->writers & cash_bit(me)));
 }
@@ -90,7 +90,7 @@ static bool freshen_wants(struct tw_proc *me, tw_page_t p)
 {
 	const struct tw_page *e = &me->page[p];
 	return e->mapped && e->ts_update < e->ts_notice && !(e->state & CASH_EXCLUSIVE) && !cash_is_home(me, e) &&
-	       !tw_polled(me, p);
+	       cash_ordinary(me, p);
 }
 
 /* Update @p in place for a neighbour that has a notice of it. */

@@ -237,6 +237,19 @@ static inline enum tw_rights cash_rights(const struct tw_proc *me, const struct 
 	return !(e->mapped & bit) ? TW_NONE : e->writers & bit ? TW_WRITE : TW_READ;
 }
 
+/* cash_ordinary - may @p be taken along, updated in place, taken into exclusive mode, or left writable by a release?  A
+ * polled page may not.
+ * cash_fences - does the program fence?  Then a neighbour's fault may bring a flag to the node before this processor
+ * acquires; no page is migratory, and nothing is replayed. */
+static inline bool cash_ordinary(const struct tw_proc *me, tw_page_t p)
+{
+	return !tw_polled(me, p);
+}
+static inline bool cash_fences(const struct tw_proc *me)
+{
+	return me->fences != NULL;
+}
+
 /* ---- doubling.c: write doubling -------------------------------------------------------------------------------- */
 
 /* cash_stored - the hook.  cash_doubled - on return what it sent is performed at the homes. */
@@ -369,7 +382,7 @@ unsigned cash_prefetch_run(struct tw_proc *me, tw_page_t first, unsigned count, 
  *   migratory page is given back in the order that migratory.c proves.
  * - What it remembers is the processor's own (struct cash, cash_past), or the page's on this node (cash_extra, page
  *   locked).
- * - Polled pages (tw_polled) are never taken along, replayed, given back, retained or updated.
+ * - Polled pages (cash_ordinary) are never taken along, replayed, given back, retained or updated.
  *
  * - Each can be switched off, by a parameter (variants.c) or a setting.  README.md has a table of what each gains.
  *
@@ -383,7 +396,7 @@ unsigned cash_prefetch_run(struct tw_proc *me, tw_page_t first, unsigned count, 
  * Replay (replay.c; state: cash.log, .begun, .period, .trust).
  *   observes  what faults took in each interval, and after how many intervals the same faults come again.
  *   proposes  at a barrier of all: what the next interval took in each of the last three steps.
- *   off       replay=off, TWEED_PREFETCH=0, TWEED_RACE, programs with fences (polls.fence), scarce twins, too little
+ *   off       replay=off, TWEED_PREFETCH=0, TWEED_RACE, programs with fences (cash_fences), scarce twins, too little
  *             trust.
  *
  * Migratory pages (migratory.c; state: cash.due, cash_past.migratory to .due).

@@ -70,7 +70,7 @@ void cash_migratory_taken(struct tw_proc *me, tw_page_t p)
 	struct cash_past *past = &cash_of(me)->past[p];
 
 	past->taken = cash_of(me)->releases;
-	if (past->term && !me->polls.fence && past->term < CASH_TERMS &&
+	if (past->term && !cash_fences(me) && past->term < CASH_TERMS &&
 	    past->since + past->term > cash_of(me)->releases)
 		migratory_enqueue(cash_of(me), p);
 }
@@ -91,7 +91,7 @@ bool cash_migratory_leaves(struct tw_proc *me, tw_page_t p)
 {
 	const struct cash_past *past = &cash_of(me)->past[p];
 
-	return past->migratory && !me->polls.fence && past->got[1] + cash_retention(me) < cash_of(me)->releases - 1;
+	return past->migratory && !cash_fences(me) && past->got[1] + cash_retention(me) < cash_of(me)->releases - 1;
 }
 
 bool cash_migratory_home(struct tw_proc *me, tw_page_t p)

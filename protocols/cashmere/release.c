@@ -2,24 +2,14 @@
 /* release.c - releases, and arrivals at barriers, which are releases (Cashmere-2L, sections 2.4.3 and 2.5). */
 #include "protocols/cashmere/cashmere.h"
 
-struct release {
-	struct cash_flush flush;
-	unsigned lates; /* pages flushed last (tw_polled_late); those beyond the limit are not */
-	tw_page_t late[TW_POLLED_MOST];
-};
-
 static void release_run(void *ctx, tw_page_t first, unsigned count)
 {
-	struct release *r = ctx;
+	cash_flush_pages(ctx, first, count);
+}
 
-	for (tw_page_t p = first; r->flush.me->polls.fence && p < first + count; p++)
-		if (tw_polled_late(r->flush.me, p) && r->lates < TW_POLLED_MOST) {
-			cash_flush_pages(&r->flush, first, p - first);
-			r->late[r->lates++] = p;
-			count -= p + 1 - first;
-			first = p + 1;
-		}
-	cash_flush_pages(&r->flush, first, count);
+static void release_perform(void *ctx)
+{
+	cash_flush_end(ctx);
 }
 
 static void release_merge_run(void *ctx, tw_page_t first, unsigned count)
@@ -29,20 +19,9 @@ static void release_merge_run(void *ctx, tw_page_t first, unsigned count)
 		tw_pageset_add(me->dirty, first + i);
 }
 
-/* One page after the other, and the page stored to last at the end: the flag in it may announce data in the others. */
-static void release_late(struct release *r)
-{
-	for (unsigned last = 0; last < 2; last++)
-		for (unsigned i = 0; i < r->lates; i++)
-			if ((r->late[i] == r->flush.me->polls.stored) == last) {
-				cash_flush_pages(&r->flush, r->late[i], 1);
-				cash_flush_end(&r->flush);
-			}
-}
-
 static void release_all(struct tw_proc *me, bool at_barrier)
 {
-	struct release r = {.flush = {.me = me, .at_barrier = at_barrier, .retention = true}};
+	struct cash_flush f = {.me = me, .at_barrier = at_barrier, .retention = true};
 
 	cash_of(me)->releases++;
 	cash_replay_begins(cash_of(me));
@@ -56,10 +35,8 @@ static void release_all(struct tw_proc *me, bool at_barrier)
 	cash_migratory(me);
 	if (tw_pageset_empty(me->dirty))
 		return;
-	r.flush.started = tw_tick(me);
-	tw_pageset_drain(me->dirty, release_run, &r);
-	cash_flush_end(&r.flush);
-	release_late(&r);
+	f.started = tw_tick(me);
+	tw_dirty_drain(me, release_run, release_perform, &f);
 }
 
 void cash_release(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object)

@@ -92,7 +92,7 @@ void cash_replay(struct tw_proc *me)
 	unsigned pages = 0;
 
 	if (!cash_parameters(me)->replay || c->trust < REPLAY_TRUSTED || !me->config.prefetch || me->config.race ||
-	    me->polls.fence || tw_twins_scarce(me))
+	    cash_fences(me) || tw_twins_scarce(me))
 		return;
 	replay_before(c, &begin, &end);
 	for (uint32_t at = begin; at != end; at++)

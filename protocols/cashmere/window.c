@@ -30,7 +30,7 @@ static bool window_stale(struct tw_proc *me, const struct tw_page *e)
 		return true;
 	/* With fences, a neighbour may have read a flag and so brought it to the node; its acquire was later. */
 	return !(e->state & CASH_EXCLUSIVE) && e->ts_update < e->ts_notice &&
-	       (e->ts_notice < me->acquire_ts || me->polls.fence);
+	       (e->ts_notice < me->acquire_ts || cash_fences(me));
 }
 
 /* May @p (locked), which has not faulted, come along with its neighbour?  Only where a wrong guess costs little.  A
@@ -42,7 +42,7 @@ static bool window_admits(struct tw_proc *me, tw_page_t p, const struct cash_win
 	struct tw_page *e = &me->page[p];
 	enum tw_rights have = cash_rights(me, e);
 
-	if ((e->state & CASH_BUSY) || have >= w->want || tw_polled(me, p))
+	if ((e->state & CASH_BUSY) || have >= w->want || !cash_ordinary(me, p))
 		return false;
 	if (tw_home_get(me, p) < 0)
 		return p - w->first < w->fresh;
@@ -95,7 +95,7 @@ static bool window_publish_page(struct tw_proc *me, tw_page_t p, enum tw_rights 
 	tw_home_claim(me, p);
 	if (e->state & CASH_EXCLUSIVE)
 		return false;
-	if (want == TW_WRITE && !e->twin && !me->config.race && !cash_shared(me, p) && !tw_polled(me, p))
+	if (want == TW_WRITE && !e->twin && !me->config.race && !cash_shared(me, p) && cash_ordinary(me, p))
 		tw_dir_publish(me, p, TW_WRITE | TW_DIR_EXCLUSIVE | (uint64_t)(me->local + 1) << TW_DIR_HOLDER_SHIFT);
 	else if ((now & TW_DIR_RIGHTS) < want)
 		tw_dir_publish(me, p, want);

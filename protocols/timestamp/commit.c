@@ -38,7 +38,7 @@ static bool commit_quiet(struct tw_proc *me, tw_page_t p, bool requested)
 	if (requested && x->quiet > x->patience)
 		x->patience = (uint8_t)TW_MIN(2u * x->patience + 2u, PATIENCE_MOST);
 	x->quiet = requested ? 0 : (uint8_t)TW_MIN(x->quiet + 1, UINT8_MAX);
-	return !me->config.race && !tw_polled(me, p) && x->quiet > x->patience;
+	return !me->config.race && ts_ordinary(me, p) && x->quiet > x->patience;
 }
 
 /* Is there nothing to commit?  Where frame and public copy are equal, a neighbour's commit had the writes, and its
@@ -58,7 +58,7 @@ static bool commit_needless(struct tw_proc *me, tw_page_t p)
 		return false;
 	if (x->silent && ts_rights(me, p) == TW_WRITE && commit_quiet(me, p, atomic_exchange(&ts_meta(me, p)->read, 0)))
 		return false;
-	if (ts_of(me)->pins[p] || (x->retention && !tw_polled(me, p))) {
+	if (ts_of(me)->pins[p] || (x->retention && ts_ordinary(me, p))) {
 		x->retention -= x->retention != 0;
 		commit_retain(me, p);
 	} else {
@@ -135,7 +135,7 @@ static void commit_here(struct tw_proc *me, tw_page_t p, const struct ts_newest 
 		return;
 	}
 	x->silent = 0;
-	x->retention = me->config.race || tw_polled(me, p) ? 0 : (uint8_t)ts_parameters(me)->retention;
+	x->retention = me->config.race || !ts_ordinary(me, p) ? 0 : (uint8_t)ts_parameters(me)->retention;
 	if (exclusive)
 		ts_alone_add(me, p);
 	else if (x->retention || ts_of(me)->pins[p])

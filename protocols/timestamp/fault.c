@@ -63,7 +63,7 @@ static void fault_map_read(struct tw_proc *me, tw_page_t p)
 static bool fault_prefetch(struct tw_proc *me, tw_page_t p, bool sure)
 {
 	tw_page_lock(me, p);
-	bool wanted = !tw_polled(me, p) && !(me->page[p].mapped & ts_bit(me)) && tw_home_get(me, p) >= 0 &&
+	bool wanted = ts_ordinary(me, p) && !(me->page[p].mapped & ts_bit(me)) && tw_home_get(me, p) >= 0 &&
 	              tw_home_tentative(me, p) < 0;
 	if (!wanted || (!sure && !ts_valid_cheaply(me, p))) {
 		tw_page_unlock(me, p);
@@ -120,7 +120,7 @@ void ts_read_fault(struct tw_proc *me, tw_page_t p)
 void ts_write_fault(struct tw_proc *me, tw_page_t p)
 {
 	/* A polled page was fetched when that was right.  The commit merges, whatever the copy's age. */
-	if (tw_polled(me, p) && (me->page[p].mapped & ts_bit(me)))
+	if (!ts_ordinary(me, p) && (me->page[p].mapped & ts_bit(me)))
 		tw_page_lock(me, p);
 	else
 		fault_lock(me, p);

@@ -222,7 +222,7 @@ bool ts_updates(struct tw_proc *me, tw_page_t p)
 	bool credit = x->left > 0;
 
 	x->left -= credit;
-	return (credit && !tw_polled(me, p)) || ts_of(me)->pins[p];
+	return (credit && ts_ordinary(me, p)) || ts_of(me)->pins[p];
 }
 
 void ts_refresh(struct tw_proc *me, tw_page_t p)

@@ -11,21 +11,10 @@ static unsigned object_home(const struct tw_proc *me, uint64_t object)
 	return (unsigned)(object >> 52 & 0xff) % me->nodes;
 }
 
-struct release {
-	struct tw_proc *me;
-	unsigned lates; /* pages committed last (tw_polled_late); those beyond the limit are not */
-	tw_page_t late[TW_POLLED_MOST];
-};
-
 static void release_run(void *ctx, tw_page_t first, unsigned count)
 {
-	struct release *r = ctx;
-
 	for (tw_page_t p = first; p < first + count; p++)
-		if (tw_polled_late(r->me, p) && r->lates < TW_POLLED_MOST)
-			r->late[r->lates++] = p;
-		else
-			ts_commit(r->me, p);
+		ts_commit(ctx, p);
 }
 
 /* Merge the signature of @node, which released the object last, and leave it in ts.seen.  Returns whether it may
@@ -46,10 +35,7 @@ static void release_pages(struct tw_proc *me)
 {
 	ts_of(me)->released = atomic_load(&ts_of(me)->node->clock);
 	ts_alone_look(me);
-	struct release r = {.me = me};
-	tw_pageset_drain(me->dirty, release_run, &r);
-	for (unsigned i = 0; i < r.lates; i++)
-		ts_commit(me, r.late[i]);
+	tw_dirty_drain(me, release_run, NULL, me);
 }
 
 /* Make this node the object's last releaser: its signature has all that was released there. */
@@ -102,7 +88,7 @@ static void acquire_notice(struct tw_proc *me, const struct ts_notice *n)
 		bool mapped = me->page[n->page].mapped & ts_bit(me);
 		/* A flag that this processor fetches is visible to its neighbours as well, before their own
 		 * acquires. */
-		bool beside = !mapped && me->polls.fence && me->page[n->page].mapped && !tw_polled(me, n->page);
+		bool beside = !mapped && me->fences && me->page[n->page].mapped && ts_ordinary(me, n->page);
 		update = mapped ? ts_updates(me, n->page) : beside;
 		if (mapped && !update)
 			ts_unmap(me, n->page);

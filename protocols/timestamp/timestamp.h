@@ -216,6 +216,13 @@ static inline enum tw_rights ts_rights(const struct tw_proc *me, tw_page_t p)
 	return !(e->mapped & ts_bit(me)) ? TW_NONE : e->writers & ts_bit(me) ? TW_WRITE : TW_READ;
 }
 
+/* May @p be taken along, updated in place, taken into exclusive mode, or left writable by a release?  A polled page may
+ * not. */
+static inline bool ts_ordinary(const struct tw_proc *me, tw_page_t p)
+{
+	return !tw_polled(me, p);
+}
+
 /* ---- section.c ------------------------------------------------------------------------------------------------- */
 
 /* ts_section_enter - take the critical section of @p, whose first home is known here.  Returns the node whose ts_meta

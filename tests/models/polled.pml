@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* polled.pml - a flag that is polled with fences and plain loads (core/coherence/polled.h, core/job/job.c).
+/* polled.pml - a flag that is polled with fences and plain loads (core/coherence/polled.h).
  *
  * Processor W stores data, then a flag in a polled page, then fences.  It is the home of both pages, so each store is
  * in the master at once.  Between data and flag the program has no fence: the store to the flag faults, and that

@@ -117,37 +117,24 @@ struct tw_proc {
 	struct tw_notice_batch *batch; /* [nodes] write notices not yet appended: core/coherence/notice.c */
 	uint64_t acquire_ts;           /* node time of the last acquire */
 	struct tw_stats *stats;
-	void *trace;                          /* its rings; NULL: nothing is traced */
-	bool timing;                          /* times are measured */
-	struct tw_polls {                     /* core/coherence/polled.h */
-		const unsigned char *page;    /* [layout.pages] of the node: is the page polled? */
-		const _Atomic uint64_t *list; /* polled pages, + 1; up to the first 0 */
-		const struct tw_fence *fence; /* NULL: the program has made no fence yet */
-		tw_page_t stored;             /* page of this processor's last write fault */
-		const void *flag;    /* flag read after the last fence; NULL: not known, or an acquire followed */
-		uint64_t since;      /* end of that read, ns, plus the time of faults since then */
-		unsigned faults;     /* since then */
-		bool held, in_fault; /* this processor has the fences' lock; for a fault */
-	} polls;
-	void *proto; /* the protocol's */
+	void *trace;                         /* its rings; NULL: nothing is traced */
+	bool timing;                         /* times are measured */
+	tw_page_t last_stored;               /* page of this processor's last write fault */
+	const struct tw_fence_hooks *fences; /* NULL: no fence was made here yet: tw_polled */
+	void *proto;                         /* the protocol's */
 };
 
-#define TW_POLLED_MOST 62u /* most polled pages of a job */
-
-/* tw_polled - does the program wait for flags on @p, with fences alone?  Then a fault alone may fetch the page, and
- * a store to it faults at least once between two releases.  It is never taken along with other pages, updated in
- * place, taken into exclusive mode, or left writable by a release (core/coherence/polled.h).  [all contexts] */
+/* Polled pages: the program waits for flags on them with fences alone, as with OpenMP's flush
+ * (core/coherence/polled.h).
+ * tw_polled - is @p one?  Then a fault alone may fetch the page, and a store to it faults at least once between two
+ * releases.  It is never taken along with other pages, updated in place, taken into exclusive mode, or left writable
+ * by a release.  [all contexts]
+ * tw_dirty_drain has the order in which a release publishes them.
+ * Where tw_proc.fences is not NULL, a neighbour's fault may bring a flag to the node before this processor has acquired
+ * what the flag announces: the hook freshen. */
 static inline bool tw_polled(const struct tw_proc *me, tw_page_t p)
 {
-	return __atomic_load_n(&me->polls.page[p], __ATOMIC_RELAXED);
-}
-
-/* tw_polled_late - shall a release publish @p after all other pages, whose diffs and notices are performed by then?
- * A polled page; and in programs that fence, the page stored to last, which may be going to be polled.  [all
- * contexts] */
-static inline bool tw_polled_late(const struct tw_proc *me, tw_page_t p)
-{
-	return me->polls.fence && (p == me->polls.stored || tw_polled(me, p));
+	return __atomic_load_n(&me->net->base[me->layout.polled + p], __ATOMIC_RELAXED);
 }
 
 /* tw_same_host - is @node, a node of a one-level protocol, on this processor's host?  A fetch from there is no
@@ -202,8 +189,8 @@ struct tw_protocol {
 	/* prefetch - read @count pages from @first as read faults would; a hint.  [sync] */
 	void (*prefetch)(struct tw_proc *me, tw_page_t first, unsigned count);
 	/* freshen - update in place what other processors of the node have mapped and this processor's acquires have
-	 * received notices of, except polled pages.  Not needed where acquires of a processor with polls.fence do
-	 * so.  [fault] */
+	 * received notices of, except polled pages.  Not needed where acquires do so when tw_proc.fences is not
+	 * NULL.  [fault] */
 	void (*freshen)(struct tw_proc *me);
 	/* hide - make a polled page fault again that this processor can read but not write, if other nodes write its
 	 * frame at any time, as at a home.  NULL: there is no such page.  [sync] */
@@ -433,6 +420,13 @@ void tw_notice_break(struct tw_proc *me, unsigned node, tw_page_t p);
 void tw_notice_collect(struct tw_proc *me);
 /* tw_notices_of - the set (tw_proc.notices) of processor @local of this node, to be read. */
 struct tw_pageset *tw_notices_of(struct tw_proc *me, unsigned local);
+
+/* tw_dirty_drain - for a release: take all pages out of tw_proc.dirty, pass them to @run, as tw_pageset_drain does, and
+ * call @perform, on whose return all that @run began is performed.  @perform may be NULL, where that is so when @run
+ * returns.  In a program that fences, polled pages come after all others, one by one, each with its own call of
+ * @perform.  The page stored to last comes at the end: it may be going to be polled.  [fault, sync] */
+void tw_dirty_drain(struct tw_proc *me, void (*run)(void *ctx, tw_page_t first, unsigned count),
+                    void (*perform)(void *ctx), void *ctx);
 
 enum tw_msg_type {
 	TW_MSG_REPLY = 1,     /* to a processor: token returned */
