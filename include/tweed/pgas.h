@@ -94,7 +94,7 @@ TW_API enum tw_agent tw_pgas_agent(void);
 
 /* tw_pe_lives - false when @pe is dead, which only happens with `tweed run --survive`: its process has ended, and its
  * accesses to memory have ended.  Its segment and the segment's contents remain.  Objects that it had retired or
- * reserved, and locks that it held, are lost.
+ * reserved are lost.
  * tw_pe_lost - true when the whole node of @pe is dead and the segment is gone.  A PE that reads, writes or changes
  * memory of that segment is ended with a sentence.  tw_new() chooses other segments, tw_new_at() returns null,
  * tw_delete() and reclamation skip its objects. */

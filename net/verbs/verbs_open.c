@@ -140,22 +140,22 @@ static int open_handshake(struct tw_net *net, unsigned node, const struct verbs_
 	const struct tw_net_config *config = &net->config;
 	struct verbs *v = net->priv;
 	struct verbs_peer *p = &v->peer[node];
-	struct verbs_handshake hello;
+	struct verbs_handshake handshake;
 	struct verbs_welcome welcome;
 	uint8_t answer[sizeof(welcome)];
-	struct rdma_conn_param param = {.private_data = &hello,
-	                                .private_data_len = sizeof(hello),
+	struct rdma_conn_param param = {.private_data = &handshake,
+	                                .private_data_len = sizeof(handshake),
 	                                .initiator_depth = (uint8_t)v->reads,
 	                                .retry_count = OPEN_RETRIES,
 	                                .rnr_retry_count = 7};
 
-	verbs_handshake_write(&hello, config, node, server->nonce, tw_time_ns());
+	verbs_handshake_write(&handshake, config, node, server->nonce, tw_time_ns());
 	if (verbs.rdma_connect(p->id, &param) < 0)
 		return open_failed(node, "no connection", errno);
 	int error = open_expect(v, node, RDMA_CM_EVENT_ESTABLISHED, answer, sizeof(answer));
 	if (error)
 		return error;
-	if (!verbs_welcome_read(&welcome, config, server->nonce, &hello, answer, sizeof(answer))) {
+	if (!verbs_welcome_read(&welcome, config, server->nonce, &handshake, answer, sizeof(answer))) {
 		tw_log("transport verbs: the server that answers for node %u does not hold the job's secret", node);
 		return -EACCES;
 	}

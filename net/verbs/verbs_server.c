@@ -145,18 +145,18 @@ static void server_forget(struct server_connection *c)
 	c->id = NULL;
 }
 
-/* The connection for @hello; NULL: it is refused. */
-static struct server_connection *server_admit(struct tw_net_server *s, const struct verbs_handshake *hello)
+/* The connection for @handshake; NULL: it is refused. */
+static struct server_connection *server_admit(struct tw_net_server *s, const struct verbs_handshake *handshake)
 {
-	struct server_connection *c = &s->connection[hello->node * s->config.ports + hello->port];
+	struct server_connection *c = &s->connection[handshake->node * s->config.ports + handshake->port];
 
-	if (c->id || hello->number <= c->number)
+	if (c->id || handshake->number <= c->number)
 		return NULL;
-	c->number = hello->number;
+	c->number = handshake->number;
 	return c;
 }
 
-static int server_accept(struct tw_net_server *s, struct rdma_cm_id *id, const struct verbs_handshake *hello,
+static int server_accept(struct tw_net_server *s, struct rdma_cm_id *id, const struct verbs_handshake *handshake,
                          unsigned reads)
 {
 	struct ibv_qp_init_attr init = {.send_cq = s->cq,
@@ -171,7 +171,7 @@ static int server_accept(struct tw_net_server *s, struct rdma_cm_id *id, const s
 	                                .rnr_retry_count = 7};
 	struct ibv_qp_attr timer = {.min_rnr_timer = SERVER_RNR_TIMER};
 
-	verbs_welcome_write(&welcome, &s->config, s->nonce, hello, (uintptr_t)s->base, s->memory->rkey);
+	verbs_welcome_write(&welcome, &s->config, s->nonce, handshake, (uintptr_t)s->base, s->memory->rkey);
 	if (verbs.rdma_create_qp(id, s->pd, &init) < 0)
 		return -errno;
 	if (verbs.rdma_accept(id, &param) < 0 || verbs.ibv_modify_qp(id->qp, &timer, IBV_QP_MIN_RNR_TIMER) != 0) {
@@ -183,20 +183,20 @@ static int server_accept(struct tw_net_server *s, struct rdma_cm_id *id, const s
 	return 0;
 }
 
-static void server_request(struct tw_net_server *s, struct rdma_cm_id *id, const struct verbs_handshake *hello,
+static void server_request(struct tw_net_server *s, struct rdma_cm_id *id, const struct verbs_handshake *handshake,
                            unsigned reads)
 {
-	struct server_connection *c = hello ? server_admit(s, hello) : NULL;
+	struct server_connection *c = handshake ? server_admit(s, handshake) : NULL;
 	int error = 0;
 
-	if (c && id->verbs == s->listener->verbs && (error = server_accept(s, id, hello, reads)) == 0) {
+	if (c && id->verbs == s->listener->verbs && (error = server_accept(s, id, handshake, reads)) == 0) {
 		id->context = c;
 		c->id = id;
 		s->connections++;
 		return;
 	}
 	if (error)
-		tw_log("transport verbs: cannot accept the connection of %u.%u: %s", hello->node, hello->port,
+		tw_log("transport verbs: cannot accept the connection of %u.%u: %s", handshake->node, handshake->port,
 		       strerror(-error));
 	s->refused++;
 	verbs.rdma_reject(id, NULL, 0);
@@ -206,7 +206,7 @@ static void server_request(struct tw_net_server *s, struct rdma_cm_id *id, const
 static void server_event(struct tw_net_server *s)
 {
 	struct rdma_cm_event *event;
-	struct verbs_handshake hello;
+	struct verbs_handshake handshake;
 
 	if (verbs.rdma_get_cm_event(s->events, &event) < 0)
 		return;
@@ -214,13 +214,13 @@ static void server_event(struct tw_net_server *s)
 	struct rdma_cm_id *id = event->id;
 	unsigned reads = event->param.conn.responder_resources;
 	bool proven = type == RDMA_CM_EVENT_CONNECT_REQUEST &&
-	              verbs_handshake_read(&hello, &s->config, s->nonce, event->param.conn.private_data,
+	              verbs_handshake_read(&handshake, &s->config, s->nonce, event->param.conn.private_data,
 	                                   event->param.conn.private_data_len);
 
 	verbs.rdma_ack_cm_event(event);
 	switch (type) {
 	case RDMA_CM_EVENT_CONNECT_REQUEST:
-		server_request(s, id, proven ? &hello : NULL, reads);
+		server_request(s, id, proven ? &handshake : NULL, reads);
 		break;
 	case RDMA_CM_EVENT_DISCONNECTED:
 		server_receive(s); /* messages from before the end */

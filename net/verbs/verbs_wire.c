@@ -7,8 +7,8 @@
 /* What a proof proves: the messages of the handshake, and the nonce of the server that is meant. */
 struct verbs_text {
 	uint8_t nonce[VERBS_NONCE_BYTES];
-	struct verbs_handshake hello; /* with a proof of zeros */
-	struct verbs_welcome welcome; /* likewise; zeros in the endpoint's own proof */
+	struct verbs_handshake handshake; /* with a proof of zeros */
+	struct verbs_welcome welcome;     /* likewise; zeros in the endpoint's own proof */
 };
 
 void verbs_address_write(struct tw_net_address *own, const struct sockaddr *at, const uint8_t nonce[VERBS_NONCE_BYTES])
@@ -52,14 +52,14 @@ void verbs_sockaddr(const struct verbs_address *address, uint16_t port, struct s
 	}
 }
 
-/* The text of @hello's proof; with @welcome, the text of that one's. */
-static struct verbs_text verbs_text(const uint8_t nonce[VERBS_NONCE_BYTES], const struct verbs_handshake *hello,
+/* The text of @handshake's proof; with @welcome, the text of that one's. */
+static struct verbs_text verbs_text(const uint8_t nonce[VERBS_NONCE_BYTES], const struct verbs_handshake *handshake,
                                     const struct verbs_welcome *welcome)
 {
-	struct verbs_text text = {.hello = *hello};
+	struct verbs_text text = {.handshake = *handshake};
 
 	memcpy(text.nonce, nonce, sizeof(text.nonce));
-	memset(text.hello.proof, 0, sizeof(text.hello.proof));
+	memset(text.handshake.proof, 0, sizeof(text.handshake.proof));
 	if (welcome) {
 		text.welcome = *welcome;
 		memset(text.welcome.proof, 0, sizeof(text.welcome.proof));
@@ -67,45 +67,46 @@ static struct verbs_text verbs_text(const uint8_t nonce[VERBS_NONCE_BYTES], cons
 	return text;
 }
 
-void verbs_handshake_write(struct verbs_handshake *hello, const struct tw_net_config *config, unsigned target,
+void verbs_handshake_write(struct verbs_handshake *handshake, const struct tw_net_config *config, unsigned target,
                            const uint8_t nonce[VERBS_NONCE_BYTES], uint64_t number)
 {
-	*hello = (struct verbs_handshake){.number = number,
-	                                  .magic = VERBS_MAGIC,
-	                                  .target = (uint16_t)target,
-	                                  .node = (uint16_t)config->node,
-	                                  .port = (uint16_t)config->port};
-	struct verbs_text text = verbs_text(nonce, hello, NULL);
-	tw_auth_prove(config->secret, &text, sizeof(text), hello->proof);
+	*handshake = (struct verbs_handshake){.number = number,
+	                                      .magic = VERBS_MAGIC,
+	                                      .target = (uint16_t)target,
+	                                      .node = (uint16_t)config->node,
+	                                      .port = (uint16_t)config->port};
+	struct verbs_text text = verbs_text(nonce, handshake, NULL);
+	tw_auth_prove(config->secret, &text, sizeof(text), handshake->proof);
 }
 
-bool verbs_handshake_read(struct verbs_handshake *hello, const struct tw_net_config *config,
+bool verbs_handshake_read(struct verbs_handshake *handshake, const struct tw_net_config *config,
                           const uint8_t nonce[VERBS_NONCE_BYTES], const void *data, size_t bytes)
 {
-	if (bytes < sizeof(*hello))
+	if (bytes < sizeof(*handshake))
 		return false;
-	memcpy(hello, data, sizeof(*hello));
-	struct verbs_text text = verbs_text(nonce, hello, NULL);
-	return hello->magic == VERBS_MAGIC && hello->target == config->node && hello->node < config->nodes &&
-	       hello->port < config->ports && tw_auth_holds(config->secret, &text, sizeof(text), hello->proof);
+	memcpy(handshake, data, sizeof(*handshake));
+	struct verbs_text text = verbs_text(nonce, handshake, NULL);
+	return handshake->magic == VERBS_MAGIC && handshake->target == config->node &&
+	       handshake->node < config->nodes && handshake->port < config->ports &&
+	       tw_auth_holds(config->secret, &text, sizeof(text), handshake->proof);
 }
 
 void verbs_welcome_write(struct verbs_welcome *welcome, const struct tw_net_config *config,
-                         const uint8_t nonce[VERBS_NONCE_BYTES], const struct verbs_handshake *hello, uint64_t base,
+                         const uint8_t nonce[VERBS_NONCE_BYTES], const struct verbs_handshake *handshake, uint64_t base,
                          uint32_t rkey)
 {
 	*welcome = (struct verbs_welcome){.base = base, .rkey = rkey, .magic = VERBS_MAGIC};
-	struct verbs_text text = verbs_text(nonce, hello, welcome);
+	struct verbs_text text = verbs_text(nonce, handshake, welcome);
 	tw_auth_prove(config->secret, &text, sizeof(text), welcome->proof);
 }
 
 bool verbs_welcome_read(struct verbs_welcome *welcome, const struct tw_net_config *config,
-                        const uint8_t nonce[VERBS_NONCE_BYTES], const struct verbs_handshake *hello, const void *data,
-                        size_t bytes)
+                        const uint8_t nonce[VERBS_NONCE_BYTES], const struct verbs_handshake *handshake,
+                        const void *data, size_t bytes)
 {
 	if (bytes < sizeof(*welcome))
 		return false;
 	memcpy(welcome, data, sizeof(*welcome));
-	struct verbs_text text = verbs_text(nonce, hello, welcome);
+	struct verbs_text text = verbs_text(nonce, handshake, welcome);
 	return welcome->magic == VERBS_MAGIC && tw_auth_holds(config->secret, &text, sizeof(text), welcome->proof);
 }

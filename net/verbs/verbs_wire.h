@@ -53,18 +53,18 @@ bool verbs_address_read(struct verbs_address *address, const struct tw_net_addre
 void verbs_sockaddr(const struct verbs_address *address, uint16_t port, struct sockaddr_storage *out);
 
 /* verbs_handshake_write - the handshake of @config's endpoint with the server, which has @nonce, of node @target. */
-void verbs_handshake_write(struct verbs_handshake *hello, const struct tw_net_config *config, unsigned target,
+void verbs_handshake_write(struct verbs_handshake *handshake, const struct tw_net_config *config, unsigned target,
                            const uint8_t nonce[VERBS_NONCE_BYTES], uint64_t number);
 /* verbs_handshake_read - are private data a handshake with @config's node, for @nonce, from an endpoint of its job? */
-bool verbs_handshake_read(struct verbs_handshake *hello, const struct tw_net_config *config,
+bool verbs_handshake_read(struct verbs_handshake *handshake, const struct tw_net_config *config,
                           const uint8_t nonce[VERBS_NONCE_BYTES], const void *data, size_t bytes);
-/* verbs_welcome_write - the server with @nonce answers @hello: base and rkey. */
+/* verbs_welcome_write - the server with @nonce answers @handshake: base and rkey. */
 void verbs_welcome_write(struct verbs_welcome *welcome, const struct tw_net_config *config,
-                         const uint8_t nonce[VERBS_NONCE_BYTES], const struct verbs_handshake *hello, uint64_t base,
+                         const uint8_t nonce[VERBS_NONCE_BYTES], const struct verbs_handshake *handshake, uint64_t base,
                          uint32_t rkey);
-/* verbs_welcome_read - are private data the answer to @hello from the server with @nonce? */
+/* verbs_welcome_read - are private data the answer to @handshake from the server with @nonce? */
 bool verbs_welcome_read(struct verbs_welcome *welcome, const struct tw_net_config *config,
-                        const uint8_t nonce[VERBS_NONCE_BYTES], const struct verbs_handshake *hello, const void *data,
-                        size_t bytes);
+                        const uint8_t nonce[VERBS_NONCE_BYTES], const struct verbs_handshake *handshake,
+                        const void *data, size_t bytes);
 
 #endif

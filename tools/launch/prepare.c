@@ -60,7 +60,7 @@ void prepare_connected(struct launch *l, unsigned i, const struct wire_msg *msg)
 	struct launch_node *n = &l->node[i];
 	char error[512];
 
-	n->handshake = msg->hello;
+	n->handshake = msg->handshake;
 	n->connected = true;
 	n->step = LAUNCH_CONNECTED;
 	l->connected++;

@@ -231,7 +231,7 @@ static bool wire_size_fits(uint32_t type, uint32_t bytes)
 
 	switch (type) {
 	case WIRE_HANDSHAKE:
-		return bytes == sizeof(m->hello);
+		return bytes == sizeof(m->handshake);
 	case WIRE_JOB:
 		return bytes == sizeof(m->job);
 	case WIRE_PROGRAM:
@@ -281,7 +281,7 @@ static bool wire_size_fits(uint32_t type, uint32_t bytes)
 /* Is the whole message valid? */
 static bool wire_well_formed(const struct wire_msg *m)
 {
-	const struct wire_handshake *h = &m->hello;
+	const struct wire_handshake *h = &m->handshake;
 
 	switch (m->type) {
 	case WIRE_HANDSHAKE:
@@ -365,7 +365,7 @@ static int wire_fill(struct wire *w, size_t whole)
 {
 	while (w->have < whole) {
 		char *to =
-		    w->have < WIRE_HEAD ? (char *)w->msg + w->have : (char *)&w->msg->hello + (w->have - WIRE_HEAD);
+		    w->have < WIRE_HEAD ? (char *)w->msg + w->have : (char *)&w->msg->handshake + (w->have - WIRE_HEAD);
 		ssize_t n = wire_read(w, to, whole - w->have);
 		if (n < 0 && errno == EINTR)
 			continue;

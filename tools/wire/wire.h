@@ -163,7 +163,7 @@ struct wire_msg {
 	uint32_t type; /* enum wire_type */
 	uint32_t bytes;
 	union {
-		struct wire_handshake hello;
+		struct wire_handshake handshake;
 		struct wire_job job;
 		/* a piece of: directory ("": the agent's), file, arguments, variables; each ends with 0 */
 		char program[WIRE_PIECE];
