@@ -13,18 +13,18 @@ static const struct tw_net_config server = {.node = 1, .nodes = 3, .ports = 5, .
 static const uint8_t nonce[VERBS_NONCE_BYTES] = {4, 5, 6};
 
 /* Make the proof of a handshake, or of its answer, as the job would, by a copy of the text's definition. */
-static void fuzz_prove(const void *hello, const void *welcome, uint8_t *proof)
+static void fuzz_prove(const void *handshake, const void *welcome, uint8_t *proof)
 {
 	struct {
 		uint8_t nonce[VERBS_NONCE_BYTES];
-		struct verbs_handshake hello;
+		struct verbs_handshake handshake;
 		struct verbs_welcome welcome;
 	} text;
 
 	memset(&text, 0, sizeof(text));
 	memcpy(text.nonce, nonce, sizeof(nonce));
-	memcpy(&text.hello, hello, sizeof(text.hello));
-	memset(text.hello.proof, 0, sizeof(text.hello.proof));
+	memcpy(&text.handshake, handshake, sizeof(text.handshake));
+	memset(text.handshake.proof, 0, sizeof(text.handshake.proof));
 	if (welcome)
 		memcpy(&text.welcome, welcome, sizeof(text.welcome));
 	memset(text.welcome.proof, 0, sizeof(text.welcome.proof));
@@ -82,31 +82,32 @@ static void fuzz_address(struct fuzz_input *in)
 static void fuzz_handshake(struct fuzz_input *in)
 {
 	struct fuzz_packet g = fuzz_packet(in);
-	struct verbs_handshake hello;
+	struct verbs_handshake handshake;
 	struct verbs_welcome welcome;
-	bool whole = g.bytes >= sizeof(hello);
+	bool whole = g.bytes >= sizeof(handshake);
 
 	if (whole && g.likely) {
-		memcpy(&hello, g.data, sizeof(hello));
-		hello.magic = VERBS_MAGIC;
-		hello.target = 1;
-		hello.node %= 3;
-		hello.port %= 5;
-		memcpy(g.data, &hello, sizeof(hello));
+		memcpy(&handshake, g.data, sizeof(handshake));
+		handshake.magic = VERBS_MAGIC;
+		handshake.target = 1;
+		handshake.node %= 3;
+		handshake.port %= 5;
+		memcpy(g.data, &handshake, sizeof(handshake));
 	}
 	if (whole && g.turn != PROOF_ITS_OWN) {
 		fuzz_prove(g.data, NULL, g.data + offsetof(struct verbs_handshake, proof));
 		fuzz_turn(&g, g.data + offsetof(struct verbs_handshake, proof));
 	}
-	bool taken = verbs_handshake_read(&hello, &server, nonce, g.data, g.bytes);
+	bool taken = verbs_handshake_read(&handshake, &server, nonce, g.data, g.bytes);
 	TW_ASSERT(taken || !whole || !g.likely || !fuzz_proven(&g));
 	if (taken) {
 		TW_ASSERT(whole && fuzz_proven(&g));
-		TW_ASSERT(hello.magic == VERBS_MAGIC && hello.target == 1 && hello.node < 3 && hello.port < 5);
-		verbs_welcome_write(&welcome, &server, nonce, &hello, 7, 9);
-		TW_ASSERT(verbs_welcome_read(&welcome, &server, nonce, &hello, &welcome, sizeof(welcome)));
-		hello.number++;
-		TW_ASSERT(!verbs_welcome_read(&welcome, &server, nonce, &hello, &welcome, sizeof(welcome)));
+		TW_ASSERT(handshake.magic == VERBS_MAGIC && handshake.target == 1 && handshake.node < 3 &&
+		          handshake.port < 5);
+		verbs_welcome_write(&welcome, &server, nonce, &handshake, 7, 9);
+		TW_ASSERT(verbs_welcome_read(&welcome, &server, nonce, &handshake, &welcome, sizeof(welcome)));
+		handshake.number++;
+		TW_ASSERT(!verbs_welcome_read(&welcome, &server, nonce, &handshake, &welcome, sizeof(welcome)));
 	}
 	free(g.data);
 }
@@ -115,19 +116,19 @@ static void fuzz_welcome(struct fuzz_input *in)
 {
 	struct tw_net_config endpoint = server;
 	struct fuzz_packet g = fuzz_packet(in);
-	struct verbs_handshake hello;
+	struct verbs_handshake handshake;
 	struct verbs_welcome welcome;
 	bool whole = g.bytes >= sizeof(welcome);
 
 	endpoint.node = 2;
-	verbs_handshake_write(&hello, &endpoint, 1, nonce, 77);
+	verbs_handshake_write(&handshake, &endpoint, 1, nonce, 77);
 	if (whole && g.likely)
 		memcpy(g.data + offsetof(struct verbs_welcome, magic), &(uint32_t){VERBS_MAGIC}, sizeof(uint32_t));
 	if (whole && g.turn != PROOF_ITS_OWN) {
-		fuzz_prove(&hello, g.data, g.data + offsetof(struct verbs_welcome, proof));
+		fuzz_prove(&handshake, g.data, g.data + offsetof(struct verbs_welcome, proof));
 		fuzz_turn(&g, g.data + offsetof(struct verbs_welcome, proof));
 	}
-	bool taken = verbs_welcome_read(&welcome, &endpoint, nonce, &hello, g.data, g.bytes);
+	bool taken = verbs_welcome_read(&welcome, &endpoint, nonce, &handshake, g.data, g.bytes);
 	TW_ASSERT(taken || !whole || !g.likely || !fuzz_proven(&g));
 	TW_ASSERT(!taken || (whole && fuzz_proven(&g) && welcome.magic == VERBS_MAGIC));
 	free(g.data);

@@ -43,10 +43,11 @@ static size_t fuzz_body(uint32_t type, unsigned more)
 	memset(m, 0, FUZZ_HEAD + m->bytes); /* the bytes of the last one */
 	switch (type) {
 	case WIRE_HANDSHAKE:
-		strcpy(m->hello.magic, WIRE_HANDSHAKE_MAGIC);
-		return sizeof(m->hello);
+		strcpy(m->handshake.magic, WIRE_HANDSHAKE_MAGIC);
+		return sizeof(m->handshake);
 	case WIRE_JOB:
-		m->job.config.nodes = m->job.config.processors = m->job.host_processes = m->job.cores_processes = 1;
+		m->job.settings.config.nodes = m->job.settings.config.processors = m->job.host_processes =
+		    m->job.cores_processes = 1;
 		m->job.program_bytes = 3;
 		m->job.arguments = 1;
 		return sizeof(m->job);
@@ -133,7 +134,8 @@ static int fuzz_receive(struct wire *wire)
 		if (m->type == WIRE_FAILED) /* an exit status */
 			TW_ASSERT(m->number >= 1 && m->number <= 255);
 		if (m->type == WIRE_JOB)
-			TW_ASSERT(memchr(m->job.config.transport, 0, sizeof(m->job.config.transport)));
+			TW_ASSERT(
+			    memchr(m->job.settings.config.transport, 0, sizeof(m->job.settings.config.transport)));
 		for (unsigned i = 0; i < m->fds; i++)
 			close(m->fd[i]);
 	}
@@ -158,7 +160,7 @@ static int fuzz_step(struct wire *wire, int fd, struct fuzz_input *in)
 	fuzz_frame.type = type;
 	fuzz_frame.bytes = (uint32_t)bytes;
 	if (bytes)
-		fuzz_take(in, (char *)&fuzz_frame.hello + at % bytes, TW_MIN((size_t)changed, bytes - at % bytes));
+		fuzz_take(in, (char *)&fuzz_frame.handshake + at % bytes, TW_MIN((size_t)changed, bytes - at % bytes));
 	/* In two pieces, the second of which brings the descriptors of another frame. */
 	size_t whole = FUZZ_HEAD + bytes, first = kind & 0x40 ? at % (whole + 1) : whole;
 	fuzz_send(fd, &fuzz_frame, first, descriptors);

@@ -38,7 +38,7 @@ struct message {
 			struct ofi_entry entry;
 			uint64_t value[2];
 		};
-		struct ofi_handshake hello;
+		struct ofi_handshake handshake;
 		struct ofi_welcome welcome;
 		struct ofi_reply reply;
 	};
@@ -81,12 +81,12 @@ static bool receive(struct message *answer)
 	return false;
 }
 
-static struct message hello(uint64_t number)
+static struct message handshake(uint64_t number)
 {
-	struct message m = {.hello = {.head = {.kind = OFI_HANDSHAKE, .number = number}}};
+	struct message m = {.handshake = {.head = {.kind = OFI_HANDSHAKE, .number = number}}};
 
 	m.head.bytes = (uint16_t)(offsetof(struct ofi_handshake, address) + port.address.len);
-	memcpy(m.hello.address, port.address.bytes, port.address.len);
+	memcpy(m.handshake.address, port.address.bytes, port.address.len);
 	ofi_prove(secret, &m.head);
 	return m;
 }
@@ -159,18 +159,18 @@ static void knock(const struct message *m)
 /* Returns how many messages the server must have refused. */
 static unsigned strangers(void)
 {
-	struct message m = hello(1);
+	struct message m = handshake(1);
 
 	ofi_prove(other_secret, &m.head);
 	knock(&m); /* another secret */
-	m = hello(1);
-	m.hello.address[0] ^= 1;
+	m = handshake(1);
+	m.handshake.address[0] ^= 1;
 	knock(&m); /* another address under a proof that was copied */
-	m = hello(1);
-	m.hello.server = 1;
+	m = handshake(1);
+	m.handshake.server = 1;
 	ofi_prove(secret, &m.head);
 	knock(&m); /* for another server */
-	m = hello(1);
+	m = handshake(1);
 	m.head.node = 7;
 	ofi_prove(secret, &m.head);
 	knock(&m); /* of a node that is not in the job */
@@ -184,7 +184,7 @@ static unsigned strangers(void)
 static unsigned replays(void)
 {
 	struct ofi_key ours = key;
-	struct message m = hello(1);
+	struct message m = handshake(1);
 
 	knock(&m);                         /* the HANDSHAKE that was answered */
 	send_bytes(&m, m.head.bytes - 1u); /* cut */
@@ -259,7 +259,7 @@ static void crowd(void)
 	} parts[] = {{noise, 0}, {noise, sizeof(noise)}, {asks, sizeof(asks)}, {asks, 8}, {asks, 4}};
 	static char much[OFI_MESSAGE + 1];
 	struct sockaddr *to = (void *)address.bytes;
-	struct message m = hello(9), answer;
+	struct message m = handshake(9), answer;
 	struct ofi_buffer *buffer = ofi_take(&port.sends);
 	int fd[CROWD];
 	unsigned before = descriptors();
@@ -295,7 +295,7 @@ static unsigned shut_out(struct tw_net_server *s, char *memory)
 
 	tw_transport_ofi.shut_out(s, 0, 0);
 	send_whole(&m); /* the next of its session */
-	m = hello(2);
+	m = handshake(2);
 	knock(&m);
 	tw_transport_ofi.shut_out(s, 0, 0); /* returns after those are handled */
 	CHECK(*(uint64_t *)(void *)(memory + WORD) == 42);
@@ -326,7 +326,7 @@ static void serve(const char *provider)
 		TW_ASSERT(ofi_port_peer(&port, &address, &server) == 0);
 
 	unsigned refused = strangers();
-	m = hello(1);
+	m = handshake(1);
 	server = handshake_send(&m);
 	CHECK(receive(&answer) && answer.head.kind == OFI_WELCOME && answer.head.number == 1);
 	CHECK(*(uint64_t *)(void *)(memory + WORD) == 0);
