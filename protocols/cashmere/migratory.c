@@ -149,7 +149,7 @@ static unsigned migratory_chunk(void *ctx, tw_page_t first, unsigned most)
 		past->given = 1;
 		past->left = migratory_left(me, p);
 		cash_withdraw(me, p);
-		me->stats->now.exclusive_yields++;
+		me->stats->now.exclusive_returns++;
 	}
 	if (mask)
 		tw_net_flush(me->net, TW_NET_ALL);

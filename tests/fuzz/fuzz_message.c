@@ -37,11 +37,13 @@ static int fuzz_file(size_t bytes)
 static void fuzz_open(unsigned which)
 {
 	static struct tw_boot boot;
+	struct tw_settings settings;
 	struct tw_layout layout;
 	struct tw_net_config config;
 
 	boot = (struct tw_boot){.magic = TW_BOOT_MAGIC, .bytes = sizeof(boot), .host_processes = 4};
-	tw_config_init(&boot.config, NULL);
+	tw_settings_init(&settings, NULL);
+	boot.config = settings.config;
 	boot.config.nodes = 2;
 	boot.config.processors = 1;
 	boot.config.memory = 2u << 20;
@@ -76,6 +78,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	struct tw_msg msg = {0};
 	unsigned which = fuzz_byte(&in) % PROTOCOLS;
 	struct tw_proc *me = &agent[which];
+	me->protocol = tw_protocol_find(protocols[which]); /* its parameters, in place of the last one's */
 
 	msg.type = (uint16_t)(TW_MSG_PROTOCOL + fuzz_byte(&in) % 8);
 	msg.len = fuzz_byte(&in) % (TW_MSG_BODY + 1);

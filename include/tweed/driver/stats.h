@@ -12,7 +12,7 @@
 	X(lock_acquires) X(flag_acquires) X(barriers) X(read_faults) X(write_faults) X(page_transfers) \
 	X(host_transfers) X(directory_updates) X(write_notices) X(data_bytes) X(twins) X(incoming_diffs) \
 	X(flush_updates) X(shootdowns) X(interrupts) X(migrations) X(exclusive_transitions) X(exclusive_breaks) \
-	X(exclusive_yields) X(messages) X(prefetched_reads) X(prefetched_writes) X(coalesced_fetches) \
+	X(exclusive_returns) X(messages) X(prefetched_reads) X(prefetched_writes) X(coalesced_fetches) \
 	X(coalesced_flushes) X(early_flushes) X(kept_writable) X(lock_remote) X(invalidations) X(updates) X(diffs) \
 	X(races)
 /* clang-format on */
