@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cashmere.h - the Cashmere family: state and functions that its files share.  README.md has the state table.
  *
- * A file calls only files of lines above its own:
+ * A file calls only files of lines above its own (migratory.c, prefetch.c and replay.c are in predictors/):
  *
  *   doubling.c message.c copy.c      stores doubled; diffs as messages, busy pages; the node's copy of a page
  *   exclusive.c migrate.c migratory.c  end of exclusive mode; homes that migrate; migratory pages

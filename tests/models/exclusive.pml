@@ -9,7 +9,8 @@
  * nodes fault at any time, and read x under the lock.  The writer becomes exclusive again when both readers have
  * left.
  *
- * GIVES: a release may give the page back unasked (protocols/cashmere/migratory.c), which takes the writer's right.
+ * GIVES: a release may give the page back unasked (protocols/cashmere/predictors/migratory.c), which takes the
+ * writer's right.
  *
  * Claim:    a reader under the lock finds the value that the last critical section of the writer stored.
  * Not here: how claims and sharers find each other (directory.pml), concurrent local writers (page.pml).

@@ -14,8 +14,8 @@
  * Not here: publications without their flushes (directory.pml), writers on X, updates in place and the details of
  *           time stamps (page.pml), breaks of a holder that is not the home (exclusive.pml).
  *
- * GIVES: a release may give the page back unasked (protocols/cashmere/migratory.c) if only its processor has it
- * mapped: then no notice is needed.
+ * GIVES: a release may give the page back unasked (protocols/cashmere/predictors/migratory.c) if only its
+ * processor has it mapped: then no notice is needed.
  *
  * R0, R1: critical sections of H's processors; X0, X1: operations of X's processors; AGENT: H's agent collects, too.
  *
