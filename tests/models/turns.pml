@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* turns.pml - a home that leaves its page at a notice (cash_migratory_home in protocols/cashmere/predictors/migratory.c)
+/* turns.pml - a home that leaves its page at a notice (cash_migratory_home, protocols/cashmere/predictors/migratory.c)
  * against releases at barriers that are deferred to later writers (release_page in protocols/cashmere/release.c).
  *
  * Node H is the page's home: processors 0 and 1 on one frame, the master copy.  Processor 2 is node X's, with a copy.
