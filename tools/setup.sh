@@ -37,16 +37,21 @@ setup_packages() {
 	rm -f "$log"
 }
 
-# setup_build DIR MESON-OPTIONS... - configure once, compile; silent unless it fails.
+# setup_build DIR MESON-OPTIONS... - configure once, compile; silent unless it fails.  setup_only: a regular expression;
+# only the programs whose paths match it are built, with what they need.
+setup_only=
 setup_build() {
-	local dir=$1 log
+	local dir=$1 log targets=()
 	shift
 	log=$(mktemp)
 	progress "building $dir ..."
 	if [ ! -f "$dir/build.ninja" ]; then
 		meson setup "$dir" "$@" >"$log" 2>&1 || { progress ''; cat "$log" >&2; rm -f "$log"; exit 1; }
 	fi
-	ninja -C "$dir" >"$log" 2>&1 || { progress ''; tail -n 40 "$log" >&2; rm -f "$log"; exit 1; }
+	if [ -n "$setup_only" ]; then
+		mapfile -t targets < <(ninja -C "$dir" -t targets all | sed -n 's/: c_LINKER$//p' | grep -E "$setup_only")
+	fi
+	ninja -C "$dir" "${targets[@]}" >"$log" 2>&1 || { progress ''; tail -n 40 "$log" >&2; rm -f "$log"; exit 1; }
 	rm -f "$log"
 	progress ''
 }
