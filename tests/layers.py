@@ -29,6 +29,7 @@ RULE = {
     "core/memory/reserved.c": ["core/", "include/", "sync/sync.h", "runtime/openmp/reserve.h"],  # a registry
     "sync/": ["net/", "core/", "include/"],
     "protocols/": ["include/tweed/driver/"],
+    "protocols/cashmere/predictors/": ["protocols/cashmere/cashmere.h", "include/tweed/driver/"],
     "runtime/": ["net/", "core/", "sync/", "include/"],
     "include/tweed/shmem.h": ["include/tweed/shmem_types.h", "include/tweed/shmem_generic.h"],
     "include/tweed/shmem_types.h": [],
