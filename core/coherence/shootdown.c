@@ -250,15 +250,22 @@ void tw_shootdown(struct tw_proc *me, tw_page_t first, unsigned count, uint64_t 
 
 /* ---- opening ---------------------------------------------------------------------------------------------------- */
 
+void tw_shootdown_thread(struct tw_proc *me)
+{
+	if (!me->target)
+		return;
+	me->target->tid = (int32_t)syscall(SYS_gettid);
+	shoot.thread = pthread_self();
+}
+
 static void shoot_open_target(struct tw_proc *me)
 {
 	struct tw_target *t = &me->n->target[me->local];
 
 	t->pid = getpid();
-	t->tid = (int32_t)syscall(SYS_gettid);
 	me->target = tw_poll_target = t;
 	shoot.me = me;
-	shoot.thread = pthread_self();
+	tw_shootdown_thread(me);
 	tw_signal_take(TW_SHOOTDOWN_SIGNAL, shoot_handler);
 }
 

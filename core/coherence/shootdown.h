@@ -16,6 +16,10 @@
 int tw_shootdown_open(struct tw_proc *me, const struct tw_boot *boot);
 void tw_shootdown_close(struct tw_proc *me);
 
+/* tw_shootdown_thread - the program runs in the calling thread from now on: requests interrupt it. After
+ * tw_shootdown_open. [application] */
+void tw_shootdown_thread(struct tw_proc *me);
+
 /* tw_shootdown_enter, tw_shootdown_leave - around code of this thread that does not access the application view, such
  * as hooks and waits: meanwhile, shootdowns of this processor need not wait for it. They nest. They cost a branch where
  * there are no requests, and do nothing in other threads. */

@@ -27,6 +27,7 @@
 #include <unistd.h>
 
 #include "core/base/signals.h"
+#include "core/coherence/shootdown.h"
 #include "core/process/fork.h"
 #include "core/memory/globals.h"
 #include "sync/sync.h"
@@ -181,8 +182,7 @@ static void *stack_thread(void *arg)
 	(void)arg;
 	stack_no_rseq();
 	tw_signal_stack(&(stack_t){.ss_sp = signal_stack, .ss_size = sizeof(signal_stack)});
-	if (tw_me->target)
-		tw_me->target->tid = (int32_t)syscall(SYS_gettid);
+	tw_shootdown_thread(tw_me);
 	if (tw_id() == 0)
 		exit(__real_main(stack.argc, stack.argv, stack.environment));
 	th_kind_work();
@@ -333,6 +333,7 @@ static void stack_leave(void)
 	if (kept == MAP_FAILED)
 		tw_fatal("no memory for a copy of the stack: %s", strerror(errno));
 	memcpy(kept + (stack.bytes - bytes), stack.kept_from, bytes);
+	tw_shootdown_thread(tw_me);
 	tw_globals_forget();
 	tw_sync_held_forget(tw_me);
 	tw_finalize();

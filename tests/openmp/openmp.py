@@ -45,6 +45,8 @@ def programs():
             beside.compare(name, "1x2", "none", *args)
             for shape in SHAPES:
                 beside.compare(name, shape, None, *args)
+    # A processor that waits for the lock of the fences in a fault is shot at by the lock's holder.
+    beside.compare("flags", "2x2", "2LS", options=["--fault", "mprotect"])
     beside.compare("shares", "2x1", "2L", OMP_SCHEDULE="static,4")
     beside.compare("shares", "3x1", "2L", OMP_SCHEDULE="monotonic:guided , 2")
 
