@@ -423,6 +423,13 @@ static uint64_t build_name(uint64_t hash, const char *name)
 	return build_add(hash, name, strlen(name) + 1);
 }
 
+static uint64_t build_parameters(uint64_t hash, const struct tw_setting *s)
+{
+	for (; s && s->name; s++)
+		hash = build_name(build_name(hash, s->name), s->initial);
+	return hash;
+}
+
 uint64_t wire_build(void)
 {
 	const size_t sizes[] = {sizeof(struct wire_job),
@@ -446,9 +453,9 @@ uint64_t wire_build(void)
 		hash = build_add(hash, &s->offset, sizeof(s->offset));
 	}
 	for (const struct tw_transport *const *t = tw_transport_list(); *t; t++)
-		hash = build_name(hash, (*t)->name);
+		hash = build_parameters(build_name(hash, (*t)->name), (*t)->parameters);
 	for (const struct tw_protocol *const *p = tw_protocol_list(); *p; p++)
-		hash = build_name(hash, (*p)->name);
+		hash = build_parameters(build_name(hash, (*p)->name), (*p)->parameters);
 	for (unsigned kind = 0; tw_trace_kind_name(kind); kind++)
 		hash = build_name(hash, tw_trace_kind_name(kind));
 	tw_settings_init(&settings, NULL);
