@@ -266,3 +266,42 @@ int tw_parameters_set(void *values, const struct tw_setting *table, const char *
 	}
 	return 0;
 }
+
+/* ---- registries ------------------------------------------------------------------------------------------------- */
+
+bool tw_found_names(const char *text, const char *name)
+{
+	size_t len = strlen(name);
+
+	return strncmp(text, name, len) == 0 && (!text[len] || text[len] == ':');
+}
+
+int tw_found_set(struct tw_found *found, const char *kind, const char *name, const struct tw_setting *table,
+                 void *values, const char *variant, const char *text)
+{
+	const char *user = strchr(text, ':');
+
+	if (!table && user) {
+		snprintf(found->why, sizeof(found->why), "%s %s has no parameters", kind, name);
+		return -EINVAL;
+	}
+	if (!table || strcmp(text, found->text) == 0)
+		return 0;
+	if (strlen(text) >= sizeof(found->text)) {
+		snprintf(found->why, sizeof(found->why), "the parameters of %s %s are longer than %zu bytes", kind,
+		         name, sizeof(found->text) - strlen(name) - 2);
+		return -EINVAL;
+	}
+	found->text[0] = '\0';
+	tw_parameters_init(values, table);
+	if ((variant && tw_parameters_set(values, table, name, variant, found->why, sizeof(found->why)) < 0) ||
+	    (user && tw_parameters_set(values, table, name, user + 1, found->why, sizeof(found->why)) < 0))
+		return -EINVAL;
+	strcpy(found->text, text);
+	return 1;
+}
+
+void tw_found_none(struct tw_found *found, const char *kind, const char *text)
+{
+	snprintf(found->why, sizeof(found->why), "there is no %s '%.64s'; 'tweed info' lists them", kind, text);
+}

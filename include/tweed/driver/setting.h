@@ -63,4 +63,21 @@ void tw_parameters_init(void *values, const struct tw_setting *table);
 int tw_parameters_set(void *values, const struct tw_setting *table, const char *owner, const char *text, char *error,
                       size_t error_bytes);
 
+/* What a registry of protocols or transports found last, and why it refused. */
+struct tw_found {
+	char text[128]; /* NAME[:PARAMETERS] whose values are set; "": none */
+	char why[512];
+};
+
+/* tw_found_names - is @name that of @text, NAME[:PARAMETERS]?
+ * tw_found_set - set @values by the defaults of @table, then by @variant (NULL: nothing), then by the parameters of
+ * @text, unless they are set already.  Without a table there must be none.  @kind: "protocol" or "transport".  Returns
+ * 1 when it has set them, 0 when they were set or there is no table, -EINVAL with a sentence in found->why.  One thread
+ * at a time. */
+bool tw_found_names(const char *text, const char *name);
+int tw_found_set(struct tw_found *found, const char *kind, const char *name, const struct tw_setting *table,
+                 void *values, const char *variant, const char *text);
+/* tw_found_none - no protocol or transport has the name of @text: say so in found->why. */
+void tw_found_none(struct tw_found *found, const char *kind, const char *text);
+
 #endif
