@@ -120,7 +120,6 @@ static void thread_end(uint64_t order)
 	struct thread *t = &threads[tw_id()];
 
 	pt_keys_end();
-	fflush(NULL);
 	th_stack_reserve();
 	struct tw_wait_queue *queue = threads_lock();
 	t->result = here.result;
@@ -143,6 +142,7 @@ void th_kind_work(void)
 	threads[tw_id()].self = pthread_self();
 	tw_barrier_all();
 	th_far = tw_me->nodes > 1;
+	th_others = true;
 	for (uint64_t order = 1;; order++) {
 		tw_flag_wait(handles[tw_id()].go, order);
 		struct thread t = threads[tw_id()];
@@ -236,6 +236,7 @@ int tw_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*sta
 		return EAGAIN;
 	threads_open();
 	th_far = tw_me->nodes > 1;
+	th_others = true;
 	while (!(k = thread_take(start, arg, thread_detached(attr), &may_come)))
 		if (!may_come || !pt_poll(&round, until))
 			th_refuse("pthread_create: all %u processors of the job have a thread that was not joined: "

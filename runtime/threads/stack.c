@@ -29,8 +29,12 @@
 #include "core/base/signals.h"
 #include "core/coherence/shootdown.h"
 #include "core/process/fork.h"
+#include "core/process/syscalls.h"
 #include "core/memory/globals.h"
 #include "sync/sync.h"
+#include "runtime/threads/forkserver.h"
+#include "runtime/threads/heap.h"
+#include "runtime/threads/stdio.h"
 #include "runtime/threads/support.h"
 
 #define STACK_BYTES  ((size_t)8 << 20)   /* the minimum, unless specified otherwise */
@@ -183,9 +187,13 @@ static void *stack_thread(void *arg)
 	stack_no_rseq();
 	tw_signal_stack(&(stack_t){.ss_sp = signal_stack, .ss_size = sizeof(signal_stack)});
 	tw_shootdown_thread(tw_me);
+	if (tw_id())
+		th_heap_open();
+	th_heap_main();
 	if (tw_id() == 0)
 		exit(__real_main(stack.argc, stack.argv, stack.environment));
 	th_kind_work();
+	th_stdio_close();
 	stack.leaving = true;
 	stack_hand_over();
 	for (;;)
@@ -262,7 +270,7 @@ static void __attribute__((noreturn)) fork_go_on(const int ends[2])
 	dl_iterate_phdr(fork_own_tls, &own);
 	if (own.at && forking.tls.at)
 		memcpy(own.at, forking.tls.at, own.bytes);
-	th_far = false;
+	th_far = th_others = false;
 	th_stack_pinned = NULL;
 	longjmp(forking.back, 1);
 }
@@ -365,10 +373,13 @@ static void stack_exit(int status, void *arg)
 /* exit(), in either thread, after all of the program's own destructors; those of shared libraries follow. */
 static void stack_end(void)
 {
-	if (!tw_me || tw_forked())
+	if (!tw_me)
 		return;
-	fflush(NULL);
+	th_stdio_flush();
+	if (tw_forked())
+		return;
 	th_kind_exit(stack.status);
+	th_stdio_close();
 	if ((size_t)((char *)__builtin_frame_address(0) - stack.base) < stack.bytes) {
 		stack_hand_over();
 	} else {
@@ -403,10 +414,16 @@ static void stack_streams(void)
 /* Runs before the program's own constructors, which only processor 0 runs. */
 static void __attribute__((constructor(102))) stack_begin(void)
 {
+	fflush(NULL);
+	th_fork_server();
+	tw_syscalls_whole();
 	tw_init(NULL, NULL);
 	tw_fork_copies(tw_me->app, tw_me->config.memory);
 	th_open();
 	stack_create(th_kind_open());
+	if (tw_id() == 0)
+		th_heap_open();
+	th_stdio_open();
 	on_exit(stack_exit, NULL);
 	if (tw_id() == 0)
 		return;

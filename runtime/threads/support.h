@@ -39,6 +39,8 @@ extern bool th_far;
 /* th_lock_in - the lock whose number is in the program's variable @word, in shared memory.  0: none yet; it is created.
  * The word's highest bit is free for the caller. */
 tw_lock_t th_lock_in(uint32_t *word);
+/* th_others - may other processors run parts of the program? Maintained by the run-time. */
+extern bool th_others;
 /* th_flush - flush output, so that it precedes what others print from now on. */
 void th_flush(void);
 /* th_end_job - end the job with @status, at the program's end, while other processors are busy. */
@@ -49,10 +51,6 @@ void th_refuse(const char *format, ...) __attribute__((format(printf, 1, 2), nor
 /* th_fence - a release and an acquire of everything.  @ptr: what the program's next instruction reads; NULL: unknown,
  * or nothing. */
 void th_fence(const void *ptr);
-
-/* ---- files.c */
-/* th_files_open - from now on, a call with another processor's descriptor ends the job with a sentence. */
-void th_files_open(void);
 
 /* ---- stack.c */
 /* th_stack_reserve - extend the pinned part of the stack well below the caller's frame.  Called before everything that

@@ -25,7 +25,6 @@ CHOSEN = {"TWEED_PROTOCOL": "2L:home=migrate", "TWEED_PAGE_SIZE": "16K"}
 REFUSED = {"cancel": "cancel is not supported",
            "thread": "threads of its own (pthread_create) is not supported",
            "exit": "exit(7) was called in a parallel region", "lock": "was not initialized",
-           "descriptor": "was opened by another processor",
            "doacross": "ordered with the clause depend is not supported",
            "reduction": "reduction with the modifier task"}
 tweed, sources = (os.path.abspath(a) for a in sys.argv[1:3])

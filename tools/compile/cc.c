@@ -417,7 +417,7 @@ static void cc_add_compile(struct cc *cc)
 	cc_add(cc, cc_join("-I", cc->include, ""));
 	if (cc_places_globals(cc))
 		cc_add(cc, "-fno-pie");
-	if (cc->shared_heap)
+	if (cc->shared_heap && !cc_threads(cc))
 		cc_add_all(cc, (const char *const[]){"-include", "tweed/shared_heap.h", NULL});
 	if (cc->openmp)
 		cc_add(cc, "-fopenmp");
@@ -457,13 +457,8 @@ static void cc_add_link(struct cc *cc)
 	if (cc->openmp)
 		cc_add(cc, cc->spec);
 	if (cc_threads(cc))
-		cc_add_all(cc,
-		           (const char *const[]){"-Wl,--wrap=main,--wrap=tw_shared_malloc,--wrap=tw_shared_calloc"
-		                                 ",--wrap=tw_shared_realloc,--wrap=tw_shared_reallocarray"
-		                                 ",--wrap=tw_shared_aligned_alloc,--wrap=tw_shared_posix_memalign"
-		                                 ",--wrap=tw_shared_valloc,--wrap=tw_shared_strdup"
-		                                 ",--wrap=tw_shared_strndup,--wrap=tw_shared_free",
-		                                 "-Wl,--whole-archive", cc->run_time, "-Wl,--no-whole-archive", NULL});
+		cc_add_all(cc, (const char *const[]){"-Wl,--wrap=main", "-Wl,--whole-archive", cc->run_time,
+		                                     "-Wl,--no-whole-archive", NULL});
 	if (cc->openmp)
 		cc_add(cc, cc->tasks);
 	cc_add(cc, cc->library);
