@@ -26,8 +26,8 @@ int tw_fd_plan(unsigned own, unsigned long *soft);
 void tw_fd_open(int first);
 int tw_fd_first(void);
 
-/* tw_fd_share - children that share this process's table of descriptors (clone(2), CLONE_FILES) will share the record of
- * which are Tweed's, too. */
+/* tw_fd_share - children that share this process's table of descriptors (clone(2), CLONE_FILES) will share the record
+ * of which are Tweed's, too. */
 void tw_fd_share(void);
 
 /* tw_fd_keep - move the new descriptor @fd to one of Tweed's numbers, closed at exec, and free the old number. A number
