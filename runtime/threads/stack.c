@@ -34,6 +34,7 @@
 #include "sync/sync.h"
 #include "runtime/threads/forkserver.h"
 #include "runtime/threads/heap.h"
+#include "runtime/threads/mapping.h"
 #include "runtime/threads/stdio.h"
 #include "runtime/threads/support.h"
 
@@ -378,6 +379,7 @@ static void stack_end(void)
 	th_stdio_flush();
 	if (tw_forked())
 		return;
+	th_mapping_end();
 	th_kind_exit(stack.status);
 	th_stdio_close();
 	if ((size_t)((char *)__builtin_frame_address(0) - stack.base) < stack.bytes) {
@@ -424,6 +426,7 @@ static void __attribute__((constructor(102))) stack_begin(void)
 	if (tw_id() == 0)
 		th_heap_open();
 	th_stdio_open();
+	th_mapping_open();
 	on_exit(stack_exit, NULL);
 	if (tw_id() == 0)
 		return;
