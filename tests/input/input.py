@@ -179,10 +179,9 @@ def compilers():
     done = subprocess.run(["./tweed-omp-cc", "-O2", "one.c", "-o", "one"], env={**os.environ, "CC": "./tweed-omp-cc"},
                           capture_output=True, timeout=30)
     report("one word", [] if done.returncode == 0 else ["fails"], done)
-    bad("a library of a program with threads", ["omp", "cc", "-shared", "one.c", "-o", "one.so"],
-        "'tweed omp cc' was given -shared", "make it an archive")
-    bad("a library of shared variables", ["cc", "--shared-globals", "-shared", "one.c"], "'tweed cc' was given -shared",
-        "leave --shared-globals out")
+    bad("a library of copied variables", ["cc", "--parmacs", "--copied-globals", "-shared", "one.c"],
+        "'tweed cc' was given -shared", "make it an archive")
+    bad("two kinds of threads", ["omp", "cc", "--pthreads", "one.c"], "--pthreads is for 'tweed cc'")
     for args, shown in ((["cc", "--show", "--parmacs", "--no-stores", "one.c"], "^gcc "),
                         (["c++", "--show", "--parmacs", "--no-stores", "one.c"], r"^g\+\+ ")):
         env = {k: v for k, v in os.environ.items() if k not in ("CC", "CXX")}

@@ -151,6 +151,8 @@ static void launch_processor_died(struct launch *l, unsigned node, const struct 
 			         : d->initialized ? " before tw_finalize"
 			         : d->joined      ? " before tw_init was through"
 			                          : "");
+		if (!exited)
+			l->job->killed = WTERMSIG(d->status);
 		launch_end(l, status || d->refused == TW_ENDED_JOB ? status : 1);
 	}
 }
@@ -471,6 +473,7 @@ static void launch_signal(struct launch *l)
 		}
 		if (!l->ending)
 			tool_say("interrupted by signal %d (%s); the job is ended", number, strsignal(number));
+		l->job->killed = l->ending ? l->job->killed : number;
 		launch_end(l, 128 + number);
 	}
 }
