@@ -121,7 +121,8 @@ def plan(top):
     out = os.path.join(top, "try-plan")
     check("not all is right", done.returncode == 1, done.stdout + done.stderr)
     found = outcomes(out)
-    for program, protocol, outcome in (("right", "2L", "right"), ("right", "TS", "right"), ("sanitized", "2L", "refused"),
+    for program, protocol, outcome in (("right", "2L", "right"), ("right", "TS", "right"),
+                                       ("sanitized", "2L", "refused"),
                                        ("unbuilt", "2L", "build"), ("gcc", "2L", "build")):
         check(f"{program} is {outcome}", found.get((program, protocol)) == outcome, f"{found} {whys(out)}")
     for words in ("was given -fsanitize=address", "an error of the build", "not built by {cc}"):

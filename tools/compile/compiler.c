@@ -70,11 +70,23 @@ static const char *compiler_base(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* Is @word this command, or a link to it? */
+/* Is @file a script that names this command? */
+static bool compiler_calls_this(const char *file)
+{
+	char text[4096];
+	int fd = open(file, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text));
+
+	if (fd >= 0)
+		close(fd);
+	return n > 2 && memcmp(text, "#!", 2) == 0 && memmem(text, (size_t)n, "tweed", 5);
+}
+
+/* Is @word this command, or a link to it, or a script that calls it? */
 static bool compiler_is_this(const char *word)
 {
 	char *file = compiler_file(word), real[PATH_MAX];
-	bool is = file && realpath(file, real) && strcmp(real, tool_self()) == 0;
+	bool is = file && ((realpath(file, real) && strcmp(real, tool_self()) == 0) || compiler_calls_this(file));
 
 	free(file);
 	return is || strcmp(compiler_base(word), "tweed") == 0 || strncmp(compiler_base(word), "tweed-", 6) == 0;

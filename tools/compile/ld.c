@@ -17,6 +17,7 @@
  *
  *   ld ARGUMENTS...    same as GNU's, which is the first `ld` in PATH; objcopy and as are taken from there, too */
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -30,6 +31,7 @@
 #include "tools/compile/placed.h"
 
 #define LD_LIBRARIES 256
+#define LD_MARK      "tw_made_"
 #define LD_FIRST     103 /* priority of the first library's constructors, after those of Tweed (runtime/threads/) */
 
 /* Arguments that grow. */
@@ -55,6 +57,7 @@ static struct {
 	FILE *exports;
 	unsigned priority;
 	bool opens; /* the program may load plugins */
+	uint64_t hash;
 } ld;
 
 static void __attribute__((noreturn, format(printf, 1, 2))) ld_fail(const char *format, ...)
@@ -285,6 +288,19 @@ static bool ld_is_gcc(const char *path)
 	return strncmp(base, "crt", 3) == 0 || strncmp(base, "libgcc", 6) == 0 || strcmp(base, "libc_nonshared.a") == 0;
 }
 
+static void ld_mix(const char *at, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i++)
+		ld.hash = (ld.hash ^ (unsigned char)at[i]) * 0x100000001b3ull;
+}
+
+static void ld_mix_mark(const char *name, void *arg)
+{
+	(void)arg;
+	if (strncmp(name, LD_MARK, strlen(LD_MARK)) == 0)
+		ld_mix(name, strlen(name));
+}
+
 /* Add what makes the object to @object, and the rest to @needs. */
 static void ld_inputs(char *const *argv, struct ld_words *object, FILE *needs)
 {
@@ -321,6 +337,8 @@ static void ld_inputs(char *const *argv, struct ld_words *object, FILE *needs)
 			fprintf(needs, "\t.asciz \"%s\"\n", real);
 		else if (a.library)
 			fprintf(needs, "\t.asciz \"-l%s\"\n", a.library);
+		if (f.kind == LIBRARY_DYN)
+			library_symbols(&f, ld_mix_mark, NULL);
 		library_close(&f);
 	}
 }
@@ -347,6 +365,19 @@ static const char *ld_contained(char *const *argv)
 	return contained;
 }
 
+/* An option that exports a symbol named by the contents of the library's object, and of those that it needs.  Build
+ * systems (meson) compare the symbols that a library exports to see whether programs must be linked again. */
+static const char *ld_mark(const char *path)
+{
+	struct library_file f = library_open(path);
+	char text[64];
+
+	ld_mix(f.at, f.bytes);
+	library_close(&f);
+	snprintf(text, sizeof(text), "--defsym=" LD_MARK "%016" PRIx64 "=0", ld.hash);
+	return strdup(text);
+}
+
 /* The program defines what a library leaves undefined. */
 static bool ld_forbids_undefined(const struct ld_argument *a)
 {
@@ -368,8 +399,10 @@ static int ld_library(char *const *argv)
 		for (unsigned i = 0; i < a.took && !ld_forbids_undefined(&a); i++)
 			ld_add(&link, argv[i]);
 	}
-	if (contained)
+	if (contained) {
 		ld_add(&link, contained);
+		ld_add(&link, ld_mark(contained));
+	}
 	return ld_run(&link);
 }
 
