@@ -209,11 +209,12 @@ def outsiders():
     with open("rank.c", "w") as f:
         f.write("int MPI_Init(void);\nint main(void)\n{\n\treturn MPI_Init();\n}\n")
     if shutil.which("gcc"):
-        for command in ("-pthread threads.c -o threads", "-fopenmp team.c -o team",
+        for command in ("mpi.c -DMPI_Init=main -o serial", "-pthread threads.c -o threads", "-fopenmp team.c -o team",
                         "-shared -fPIC -Wl,-soname,libmpi.so.40 mpi.c -o libmpi.so.40",
                         "rank.c ./libmpi.so.40 -Wl,-rpath,$ORIGIN -o rank"):
             subprocess.run(["gcc", *command.split()], check=True)
         says("threads of another compiler", ["./threads"], "warning: './threads' ran 4 times", "'tweed cc --pthreads'")
+        says("a program of another compiler", ["./serial"], "warning: './serial' ran 4 times", "'tweed cc'")
         says("OpenMP of another compiler", ["./team"], "warning: './team' ran 4 times", "'tweed omp cc'")
         says("MPI", ["./rank"], "warning: './rank' ran 4 times", "MPI", "mpirun")
         good("one of them alone", ["run", "./team"])
