@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* shared_heap.h - included by `tweed cc --shared-heap` before each source: malloc and its kin become those of
- * runtime/shared_heap.c.  They are not declared, because tests of configure and CMake declare them otherwise. */
+ * runtime/shared_heap.c.  They are not declared, because tests of configure and CMake declare them otherwise.
+ * -fno-builtin-malloc in addition: the compiler's own calls, as of calloc for malloc and memset, are not renamed. */
 #ifndef __ASSEMBLER__
 #pragma redefine_extname malloc tw_shared_malloc
 #pragma redefine_extname calloc tw_shared_calloc

@@ -326,7 +326,7 @@ static void cc_add_compile(struct cc *cc)
 	if (cc_places_globals(cc) && !cc->pic)
 		cc_add(cc, "-fno-pie");
 	if (cc->shared_heap)
-		cc_add_all(cc, (const char *const[]){"-include", "tweed/shared_heap.h", NULL});
+		cc_add_all(cc, (const char *const[]){"-include", "tweed/shared_heap.h", "-fno-builtin-malloc", NULL});
 	if (cc->openmp)
 		cc_add(cc, "-fopenmp");
 	if (cc_threads(cc))
