@@ -90,6 +90,13 @@ void tw_touch_string(const char *s)
 
 void tw_syscalls_init(void) {}
 
+bool tw_redirect(const char *name, void (*to)(void))
+{
+	(void)name;
+	(void)to;
+	return false;
+}
+
 bool tw_syscalls_whole(void)
 {
 	return false;
@@ -154,34 +161,30 @@ static ssize_t sys_raw_write(int fd, const void *buf, size_t n)
 	return syscall(SYS_write, fd, buf, n);
 }
 
-/* Let the code at @from begin with a jump to @to, through an address behind the instruction. */
-static bool sys_redirect(void *from, void *to)
+bool tw_redirect(const char *name, void (*to)(void))
 {
-	static const unsigned char jump[] = {0xff, 0x25, 0, 0, 0, 0}; /* jmp *0(%rip) */
-	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), first = (uintptr_t)from & ~(page - 1);
-	size_t bytes = (uintptr_t)from + sizeof(jump) + sizeof(to) - first;
+	static const unsigned char jump[] = {0xff, 0x25, 0, 0, 0, 0}; /* jmp *0(%rip): to the address behind it */
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from = (uintptr_t)dlsym(RTLD_NEXT, name);
+	void *first = (void *)(from & ~(page - 1));
+	size_t bytes = from % page + sizeof(jump) + sizeof(to);
 
-	if (mprotect((void *)first, bytes, PROT_READ | PROT_WRITE | PROT_EXEC))
+#if !defined(__x86_64__)
+	return false;
+#endif
+	if (!from || mprotect(first, bytes, PROT_READ | PROT_WRITE | PROT_EXEC))
 		return false;
-	memcpy(from, jump, sizeof(jump));
-	memcpy((char *)from + sizeof(jump), &to, sizeof(to));
-	return mprotect((void *)first, bytes, PROT_READ | PROT_EXEC) == 0;
+	memcpy((void *)from, jump, sizeof(jump));
+	memcpy((void *)(from + sizeof(jump)), &to, sizeof(to));
+	return mprotect(first, bytes, PROT_READ | PROT_EXEC) == 0;
 }
 
 bool tw_syscalls_whole(void)
 {
-	void *reads, *writes;
-
 	tw_syscalls_init();
-	*(__typeof__(next.read) *)&reads = next.read;
-	*(__typeof__(next.write) *)&writes = next.write;
 	next.read = sys_raw_read;
 	next.write = sys_raw_write;
-#if defined(__x86_64__)
-	return sys_redirect(reads, (void *)(uintptr_t)read) && sys_redirect(writes, (void *)(uintptr_t)write);
-#else
-	return false;
-#endif
+	return tw_redirect("read", (void (*)(void))(uintptr_t)read) &&
+	       tw_redirect("write", (void (*)(void))(uintptr_t)write);
 }
 
 /* Touch a buffer if the backend needs it. Returns 0 when no part of it is shared. */

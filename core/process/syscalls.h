@@ -25,6 +25,10 @@ void tw_syscalls_init(void);
  * change of code, or with sanitizers: then a buffer of stdio in shared memory may make a call fail with EFAULT. */
 bool tw_syscalls_whole(void);
 
+/* tw_redirect - let the C library's function @name begin with a jump to @to, so that calls from inside the C library
+ * come here, too. Called while the process has one thread. Returns false if the system permits no change of code. */
+bool tw_redirect(const char *name, void (*to)(void));
+
 /* tw_fopen - fopen() on behalf of code at @caller. tw_popen - popen(). Without sanitizers. */
 FILE *tw_fopen(const char *path, const char *mode, const void *caller);
 FILE *tw_popen(const char *command, const char *mode);

@@ -29,6 +29,7 @@ static uintptr_t heap_first; /* top of the first thread's stack while the progra
 void th_heap_open(void)
 {
 	tw_fd_library_loaded("libjemalloc");
+	tw_fd_library_loaded("ld-linux"); /* it uses its own data until the process ends */
 	heap_bytes = tw_me->config.memory;
 	heap_first = (uintptr_t)__builtin_frame_address(0);
 }

@@ -69,10 +69,10 @@ static void mapping_unlock(void)
 		tw_lock_release(th_lock_in(&mapping_table->lock));
 }
 
-/* Is memory that the code at @caller maps shared?  Where is it, if @at is not NULL? */
+/* Is a call by the code at @caller about shared memory?  @at: where; NULL: new memory. */
 static bool mapping_shares(const void *at, const void *caller)
 {
-	return mapping_table && tw_me && (at ? th_heap_at(at) : th_heap_shares(caller));
+	return mapping_table && th_heap_shares(caller) && (!at || th_heap_at(at));
 }
 
 static void *mapping_fail(int error)
@@ -363,14 +363,14 @@ void *mmap64(void *at, size_t bytes, int prot, int flags, int fd, off_t offset)
 
 int munmap(void *at, size_t bytes)
 {
-	return mapping_shares(at, NULL) ? mapping_unmake(at, bytes) : (int)syscall(SYS_munmap, at, bytes);
+	return mapping_shares(at, MAP_CALLER) ? mapping_unmake(at, bytes) : (int)syscall(SYS_munmap, at, bytes);
 }
 
 void *mremap(void *at, size_t old, size_t bytes, int flags, ...)
 {
 	va_list ap;
 
-	if (mapping_shares(at, NULL) && th_heap_shares(MAP_CALLER))
+	if (mapping_shares(at, MAP_CALLER))
 		return mapping_grow(at, old, bytes, flags);
 	va_start(ap, flags);
 	void *to = va_arg(ap, void *);
@@ -380,28 +380,28 @@ void *mremap(void *at, size_t old, size_t bytes, int flags, ...)
 
 int mprotect(void *at, size_t bytes, int prot)
 {
-	if (mapping_shares(at, NULL) && th_heap_shares(MAP_CALLER))
+	if (mapping_shares(at, MAP_CALLER))
 		return 0;
 	return (int)syscall(SYS_mprotect, at, bytes, prot);
 }
 
 int madvise(void *at, size_t bytes, int advice)
 {
-	if (!mapping_shares(at, NULL) || !th_heap_shares(MAP_CALLER))
+	if (!mapping_shares(at, MAP_CALLER))
 		return (int)syscall(SYS_madvise, at, bytes, advice);
 	return advice == MADV_DONTNEED ? mapping_drop(at, bytes) : 0;
 }
 
 int posix_madvise(void *at, size_t bytes, int advice)
 {
-	if (mapping_shares(at, NULL) || advice == POSIX_MADV_DONTNEED)
+	if (mapping_shares(at, MAP_CALLER) || advice == POSIX_MADV_DONTNEED)
 		return 0;
 	return syscall(SYS_madvise, at, bytes, advice) ? errno : 0;
 }
 
 int msync(void *at, size_t bytes, int flags)
 {
-	if (!mapping_shares(at, NULL))
+	if (!mapping_shares(at, MAP_CALLER))
 		return (int)syscall(SYS_msync, at, bytes, flags);
 	mapping_lock();
 	const struct mapping *m = mapping_find(at);
@@ -413,17 +413,17 @@ int msync(void *at, size_t bytes, int flags)
 
 int mlock(const void *at, size_t bytes)
 {
-	return mapping_shares(at, NULL) ? 0 : (int)syscall(SYS_mlock, at, bytes);
+	return mapping_shares(at, MAP_CALLER) ? 0 : (int)syscall(SYS_mlock, at, bytes);
 }
 
 int munlock(const void *at, size_t bytes)
 {
-	return mapping_shares(at, NULL) ? 0 : (int)syscall(SYS_munlock, at, bytes);
+	return mapping_shares(at, MAP_CALLER) ? 0 : (int)syscall(SYS_munlock, at, bytes);
 }
 
 int mincore(void *at, size_t bytes, unsigned char *pages)
 {
-	if (!mapping_shares(at, NULL))
+	if (!mapping_shares(at, MAP_CALLER))
 		return (int)syscall(SYS_mincore, at, bytes, pages);
 	memset(pages, 1, (bytes + MAP_PAGE - 1) / MAP_PAGE);
 	return 0;

@@ -51,7 +51,8 @@ static struct {
 	_Atomic uint32_t stage; /* STAGE_... */
 	int argc;
 	char **argv, **environment;
-	bool leaving;
+	bool leaving, flushed;
+	bool last;  /* stack_exits is called */
 	int status; /* the argument of exit() */
 } stack;
 enum { STAGE_RUNS, STAGE_ENDS, STAGE_LEFT, STAGE_FORKS };
@@ -359,7 +360,7 @@ static void stack_attend(void)
 	}
 	stack_leave();
 	if (stack.leaving)
-		_exit(0);
+		syscall(SYS_exit_group, 0);
 	stack_say(STAGE_LEFT);
 	for (;;)
 		pause();
@@ -371,15 +372,9 @@ static void stack_exit(int status, void *arg)
 	stack.status = status;
 }
 
-/* exit(), in either thread, after all of the program's own destructors; those of shared libraries follow. */
-static void stack_end(void)
+/* In either thread: leave the job.  The shared memory is gone afterwards. */
+static void stack_part(void)
 {
-	if (!tw_me)
-		return;
-	th_stdio_flush();
-	if (tw_forked())
-		return;
-	th_mapping_end();
 	th_kind_exit(stack.status);
 	th_stdio_close();
 	if ((size_t)((char *)__builtin_frame_address(0) - stack.base) < stack.bytes) {
@@ -390,7 +385,35 @@ static void stack_end(void)
 		tw_finalize();
 	}
 }
-static void (*stack_last)(void) __attribute__((used, section(".fini_array.00001"))) = stack_end;
+
+/* The C library's _exit begins with a jump to this, which ends the process.  Destructors of libraries have run, and may
+ * have used shared memory.  Tweed's own code ends at once, and so does a signal handler on a stack of its own. */
+static void __attribute__((noreturn)) stack_exits(int status)
+{
+	if (tw_me && !tw_forked() && th_heap_shares(__builtin_return_address(0))) {
+		stack.status = status;
+		if (stack.flushed)
+			th_stdio_flush();
+		stack_part();
+	}
+	for (;;)
+		syscall(SYS_exit_group, status);
+}
+
+/* exit(), in either thread, after all of the program's own destructors; those of shared libraries follow. */
+static void stack_end(void)
+{
+	if (!tw_me)
+		return;
+	th_stdio_flush();
+	stack.flushed = true;
+	if (tw_forked())
+		return;
+	th_mapping_end();
+	if (!stack.last)
+		stack_part();
+}
+static void (*stack_fini)(void) __attribute__((used, section(".fini_array.00001"))) = stack_end;
 
 int __wrap_main(int argc, char **argv, char **environment)
 {
@@ -419,6 +442,7 @@ static void __attribute__((constructor(102))) stack_begin(void)
 	fflush(NULL);
 	th_fork_server();
 	tw_syscalls_whole();
+	stack.last = tw_redirect("_exit", (void (*)(void))(uintptr_t)stack_exits);
 	tw_init(NULL, NULL);
 	tw_fork_copies(tw_me->app, tw_me->config.memory);
 	th_open();

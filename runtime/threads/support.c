@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "runtime/threads/stdio.h"
@@ -31,7 +32,8 @@ void th_end_job(int status)
 {
 	th_stdio_flush();
 	tw_me->stats->refused = TW_ENDED_JOB;
-	_exit(status);
+	for (;;)
+		syscall(SYS_exit_group, status);
 }
 
 void th_open(void)
