@@ -513,9 +513,15 @@ int unlink(const char *path)
 
 char *getcwd(char *buf, size_t n)
 {
+	char own[PATH_MAX];
+
+	if (!buf) { /* the C library would let the kernel write into what malloc has given */
+		char *path = next.getcwd(own, n && n < sizeof(own) ? n : sizeof(own));
+		return path ? strdup(path) : NULL;
+	}
 	sys_buffer(buf, n, true);
 	char *path = next.getcwd(buf, n);
-	if (path && buf)
+	if (path)
 		sys_stored(buf, (ssize_t)strlen(path) + 1);
 	return path;
 }
