@@ -36,8 +36,9 @@ struct tw_wait_queue {
 struct tw_wait_queues {
 	tw_lock_t lock[TW_WAIT_QUEUES];
 	struct tw_wait_queue queue[TW_WAIT_QUEUES];
-	struct wait_entry entry[]; /* of each processor's first thread */
+	struct wait_entry entry[]; /* of processors, and of threads */
 };
+#define WAIT_THREADS 4096u
 
 static struct tw_wait_queues *wait_queues;
 /* Private copies: a lock's handle never changes, but its shared page does. */
@@ -51,7 +52,8 @@ static _Thread_local struct {
 
 size_t tw_wait_queues_bytes(const struct tw_proc *me)
 {
-	return sizeof(struct tw_wait_queues) + (size_t)me->nodes * me->locals * sizeof(struct wait_entry);
+	return sizeof(struct tw_wait_queues) +
+	       ((size_t)me->nodes * me->locals + WAIT_THREADS) * sizeof(struct wait_entry);
 }
 
 void tw_wait_queues_make(struct tw_wait_queues *queues)
@@ -67,19 +69,32 @@ void tw_wait_queues_open(struct tw_wait_queues *queues)
 	wait_queues = queues;
 }
 
-struct tw_wait_queue *tw_wait_queue_lock(const volatile void *object)
+static uint32_t wait_index(const volatile void *object)
 {
-	uint32_t i = (uint32_t)(((uintptr_t)object / 8 * 0x9e3779b97f4a7c15u) >> 58);
+	return (uint32_t)(((uintptr_t)object / 8 * 0x9e3779b97f4a7c15u) >> 58);
+}
 
+static struct tw_wait_queue *wait_lock(uint32_t i)
+{
 	if (!wait_locks[i].id)
 		wait_locks[i] = wait_queues->lock[i];
 	tw_lock_acquire(wait_locks[i]);
 	return &wait_queues->queue[i];
 }
 
+struct tw_wait_queue *tw_wait_queue_lock(const volatile void *object)
+{
+	return wait_lock(wait_index(object));
+}
+
 void tw_wait_queue_unlock(struct tw_wait_queue *queue)
 {
 	tw_lock_release(wait_locks[queue->index]);
+}
+
+void *tw_wait_queue_entry(unsigned number)
+{
+	return number < WAIT_THREADS ? &wait_queues->entry[tw_me->nodes * tw_me->locals + number] : NULL;
 }
 
 void tw_wait_queue_thread(void *entry)
@@ -167,9 +182,9 @@ static bool wait_until(uint64_t ticket, uint64_t until_ns)
 }
 
 /* On timeout: leave the list. Returns false when a wake was faster. */
-static bool wait_leave(const volatile void *object)
+static bool wait_leave(uint32_t index)
 {
-	struct tw_wait_queue *queue = tw_wait_queue_lock(object);
+	struct tw_wait_queue *queue = wait_lock(index);
 	struct wait_entry *own = wait_own.entry, *before = NULL;
 	bool waits = own->object;
 
@@ -181,10 +196,20 @@ static bool wait_leave(const volatile void *object)
 	return waits;
 }
 
-bool tw_wait_queue_wait(const volatile void *object, uint64_t ticket, uint64_t until_ns)
+static bool wait_in(uint32_t index, uint64_t ticket, uint64_t until_ns)
 {
-	if (until_ns && !wait_until(ticket, until_ns) && wait_leave(object))
+	if (until_ns && !wait_until(ticket, until_ns) && wait_leave(index))
 		return false;
 	tw_flag_wait(wait_own.flag, ticket);
 	return true;
+}
+
+bool tw_wait_queue_wait(const volatile void *object, uint64_t ticket, uint64_t until_ns)
+{
+	return wait_in(wait_index(object), ticket, until_ns);
+}
+
+bool tw_wait_queue_wait_in(struct tw_wait_queue *queue, uint64_t ticket, uint64_t until_ns)
+{
+	return wait_in((uint32_t)(queue - wait_queues->queue), ticket, until_ns);
 }

@@ -22,29 +22,32 @@
  * also what joins wait for. */
 struct thread {
 	_Alignas(TW_WAIT_ENTRY) char entry[TW_WAIT_ENTRY];
+	void *waits;    /* entry for waits: the above, or a better one */
 	pthread_t self; /* written once */
 	char *base;     /* of the stack */
 	unsigned processor;
-	struct thread *next;       /* in a list of its processor's */
+	struct thread *next;       /* in its processor's list of unused stacks */
 	void *(*start)(void *arg); /* NULL: the program ends */
 	void *arg, *result;
-	sigset_t mask;                  /* of its creator */
-	bool live;                      /* was not joined, nor detached and ended */
-	bool ended, detached, reusable; /* reusable: no thread runs on the stack */
+	sigset_t mask; /* of its creator */
+	bool live;     /* was not joined, nor detached and ended */
+	bool ended, detached;
 };
 _Static_assert(sizeof(struct thread) <= TH_ROOM - 64, "it fits");
 
-/* In shared memory, under the lock of all threads. */
+/* In shared memory, under the lock of all threads; its dispatcher reads without it what was stored before the flag of
+ * its orders was raised. */
+#define PROCESSOR_THREADS 4096u
 struct processor {
 	_Alignas(64) unsigned threads; /* that live here; main's until it ends */
 	uint64_t orders;               /* given until now */
-	struct thread *first, *last;   /* ordered, not yet started */
 	struct thread *unused;         /* stacks */
-	bool ends;
+	struct thread *order[PROCESSOR_THREADS];
 };
 
 static struct {
 	unsigned at_work; /* threads that have not ended, without main's; under the lock of all threads */
+	unsigned stacks;  /* made */
 	struct processor processor[];
 } * threads;
 static tw_flag_t *orders;     /* private; of each processor: number of orders given */
@@ -116,7 +119,7 @@ static void thread_enter(struct thread *t)
 {
 	own.thread = t;
 	pt_number = (uint32_t)(((uintptr_t)t - (uintptr_t)tw_me->app) >> 12) | 0x40000000u;
-	tw_wait_queue_thread(t->entry);
+	tw_wait_queue_thread(t->waits);
 }
 
 static __attribute__((noinline)) void thread_run(void *(*start)(void *arg), void *arg)
@@ -137,14 +140,13 @@ static void thread_begin(void *arg)
 	thread_run(t->start, t->arg);
 }
 
-/* Its stack can be used again when it has been joined, or was detached, and the dispatcher has seen its end. */
+/* Its stack can be used again: a thread that has ended leaves it before the processor's dispatcher starts another. */
 static void thread_left(struct thread *t)
 {
 	struct processor *p = &threads->processor[t->processor];
 
-	if (t->live || !t->reusable)
+	if (t->live || !t->ended)
 		return;
-	t->reusable = false;
 	t->next = p->unused;
 	p->unused = t;
 }
@@ -163,20 +165,12 @@ static void thread_end(void *arg)
 	t->live = !t->detached;
 	threads->processor[t->processor].threads--;
 	threads->at_work -= own.frame != NULL;
-	tw_wait_queue_wake(queue, threads, TW_WAKE_ALL);
+	if (own.frame)
+		thread_left(t);
+	tw_wait_queue_wake(queue, t, TW_WAKE_ALL);
 }
 
-static void thread_gone(void *arg)
-{
-	struct thread *t = arg;
-	struct tw_wait_queue *queue = threads_lock();
-
-	t->reusable = true;
-	thread_left(t);
-	threads_unlock(queue);
-}
-
-static const struct th_baton_work thread_work = {.run = thread_begin, .end = thread_end, .gone = thread_gone};
+static const struct th_baton_work thread_work = {.run = thread_begin, .end = thread_end};
 
 /* By the dispatcher: start what is ordered, until the program ends. */
 static void threads_dispatch(void)
@@ -185,13 +179,7 @@ static void threads_dispatch(void)
 
 	for (;;) {
 		tw_flag_wait(orders[tw_id()], ++here.taken);
-		struct tw_wait_queue *queue = threads_lock();
-		struct thread *t = p->first;
-		if (t) {
-			p->first = t->next;
-			p->last = p->first ? p->last : NULL;
-		}
-		threads_unlock(queue);
+		struct thread *t = p->order[here.taken % PROCESSOR_THREADS];
 		if (!t)
 			return;
 		th_baton_start(t->base, &thread_work, t);
@@ -217,6 +205,7 @@ static void threads_open(void)
 	struct thread *t = th_stack_room(th_stack_own());
 	t->self = pthread_self();
 	t->live = true;
+	t->waits = tw_wait_queue_entry(threads->stacks++);
 	threads->processor[0].threads = 1;
 	thread_enter(t);
 	tw_barrier_all();
@@ -233,11 +222,13 @@ static bool threads_at_work(void)
 	return some;
 }
 
-/* With the lock, which is released. */
-static void processor_order(struct tw_wait_queue *queue, unsigned k)
+/* With the lock, which is released.  @t: NULL: the program ends. */
+static void processor_order(struct tw_wait_queue *queue, unsigned k, struct thread *t)
 {
-	uint64_t number = ++threads->processor[k].orders;
+	struct processor *p = &threads->processor[k];
+	uint64_t number = ++p->orders;
 
+	p->order[number % PROCESSOR_THREADS] = t;
 	threads_unlock(queue);
 	tw_flag_set(orders[k], number);
 }
@@ -249,7 +240,7 @@ void th_kind_exit(int status)
 	if (own.frame || threads_at_work())
 		th_end_job(status & 255);
 	for (unsigned k = 1; k < processor_count(); k++)
-		processor_order(threads_lock(), k);
+		processor_order(threads_lock(), k, NULL);
 }
 
 /* ---- create, join, detach ---------------------------------------------------------------------------------------- */
@@ -298,7 +289,8 @@ static struct thread *thread_unused(unsigned k)
 	return t;
 }
 
-static struct thread *thread_make(unsigned k)
+/* @number: of the stacks. */
+static struct thread *thread_make(unsigned k, unsigned number)
 {
 	char *base = th_stack_create(k / tw_me->locals);
 	struct thread *t = th_stack_room(base);
@@ -306,6 +298,9 @@ static struct thread *thread_make(unsigned k)
 	t->self = (pthread_t)((uintptr_t)t - (uintptr_t)thread_room);
 	t->base = base;
 	t->processor = k;
+	t->waits = tw_wait_queue_entry(number);
+	if (!t->waits)
+		t->waits = t->entry;
 	return t;
 }
 
@@ -321,27 +316,25 @@ int tw_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*sta
 	unsigned k = processor_choose();
 	struct processor *p = &threads->processor[k];
 	struct thread *t = thread_unused(k);
+	if (p->threads == PROCESSOR_THREADS)
+		th_refuse("pthread_create: each processor has %u threads: start the job with more processors",
+		          PROCESSOR_THREADS);
 	p->threads++;
 	threads->at_work++;
 	if (!t) {
+		unsigned number = threads->stacks++;
 		threads_unlock(queue);
-		t = thread_make(k);
+		t = thread_make(k, number);
 		queue = threads_lock();
 	}
 	t->start = start;
 	t->arg = arg;
-	t->ended = t->reusable = false;
+	t->ended = false;
 	t->live = true;
 	t->detached = thread_detached(attr);
 	pthread_sigmask(SIG_SETMASK, NULL, &t->mask);
-	t->next = NULL;
-	if (p->last)
-		p->last->next = t;
-	else
-		p->first = t;
-	p->last = t;
 	*thread = t->self;
-	processor_order(queue, k);
+	processor_order(queue, k, t);
 	return 0;
 }
 
@@ -359,16 +352,17 @@ static int thread_join(pthread_t thread, void **result, uint64_t until, int late
 	struct tw_wait_queue *queue = threads_lock();
 	int error = t->live && !t->detached ? 0 : EINVAL;
 	while (!error && !t->ended) {
-		uint64_t ticket = tw_wait_queue_join(queue, threads);
+		uint64_t ticket = tw_wait_queue_join(queue, t);
 		threads_unlock(queue);
-		error = tw_wait_queue_wait(threads, ticket, until) ? 0 : late;
+		error = tw_wait_queue_wait_in(queue, ticket, until) ? 0 : late;
 		queue = threads_lock();
 	}
 	if (!error || (t->live && t->ended)) {
 		if (result)
 			*result = t->result;
 		t->live = false;
-		thread_left(t);
+		if (t->base)
+			thread_left(t);
 		error = 0;
 	}
 	threads_unlock(queue);
@@ -409,7 +403,8 @@ int tw_pthread_detach(pthread_t thread)
 	if (!error) {
 		t->detached = true;
 		t->live = !t->ended;
-		thread_left(t);
+		if (t->base)
+			thread_left(t);
 	}
 	threads_unlock(queue);
 	return error;

@@ -280,12 +280,8 @@ static bool lock_not_near(void *arg)
 	return true;
 }
 
-void th_lock_acquire(tw_lock_t lock)
+void th_lock_among(tw_lock_t lock)
 {
-	if (!own) {
-		tw_lock_acquire(lock);
-		return;
-	}
 	while (th_crowd > 1 && lock_near(lock.id)) {
 		struct lock_near_wait wait = {lock.id, own};
 		atomic_store(&tw_me->stats->waits.object, lock.id);
@@ -414,9 +410,9 @@ static void baton_thread_end(void *arg)
 {
 	struct th_thread *t = arg;
 
-	t->work->end(t->work_arg);
 	th_stack_reserve();
 	th_stack_leave();
+	t->work->end(t->work_arg);
 	t->before->next = t->next;
 	t->next->before = t->before;
 	th_others--;
@@ -432,7 +428,6 @@ static void baton_reap(void)
 
 	ended = NULL;
 	pthread_join(t->self, NULL);
-	t->work->gone(t->work_arg);
 	t->next = idle_list;
 	idle_list = t;
 }

@@ -12,9 +12,8 @@
 
 #include "runtime/threads/support.h"
 
-/* th_others - threads of this processor besides the caller, dispatcher included; 0: this processor has one thread.
- * th_crowd - threads of the program on this processor. */
-extern unsigned th_others, th_crowd;
+/* th_crowd - threads of the program on this processor. */
+extern unsigned th_crowd;
 
 /* th_baton_open - the caller is the first thread of its processor to have the baton.  @dispatcher: and its
  * dispatcher. */
@@ -22,12 +21,11 @@ void th_baton_open(bool dispatcher);
 /* th_baton_dispatcher - start a dispatcher with a private stack, which runs @work. */
 void th_baton_dispatcher(void (*work)(void));
 /* th_baton_start - by the dispatcher: start a thread on the stack @base (th_stack_create), which runs @run(@arg), and
- * at its end, after the destructors of its thread_local variables, @end(@arg).  @gone(@arg) is called in the dispatcher,
- * when the stack can be used again. */
+ * at its end, after the destructors of its thread_local variables, @end(@arg).  Then the stack can be used again: the
+ * dispatcher continues when the thread is gone. */
 struct th_baton_work {
 	void (*run)(void *arg);
 	void (*end)(void *arg);
-	void (*gone)(void *arg);
 };
 void th_baton_start(char *base, const struct th_baton_work *work, void *arg);
 

@@ -88,7 +88,15 @@ void *th_stack_room(char *base);
 /* ---- runtime/threads/baton.c
  * th_lock_acquire, th_lock_try - tw_lock_acquire and tw_lock_try_acquire of a lock of the program, which may run
  * anything while it holds the lock.  Other threads of the processor run while the caller waits. */
-void th_lock_acquire(tw_lock_t lock);
+extern unsigned th_others; /* threads of this processor besides the caller, the dispatcher included */
+void th_lock_among(tw_lock_t lock);
+static inline void th_lock_acquire(tw_lock_t lock)
+{
+	if (th_others)
+		th_lock_among(lock);
+	else
+		tw_lock_acquire(lock);
+}
 bool th_lock_try(tw_lock_t lock);
 
 #endif
