@@ -9,11 +9,12 @@ import sys
 WARN = ["-O2", "-Wall", "-Wextra", "-Werror", "-Wno-unknown-pragmas", "-D_GNU_SOURCE"]
 
 
-def run(*command, timeout=100, **env):
+def run(*command, timeout=100, cwd=None, text="a line\n", **env):
+    """@text: standard input."""
     try:
-        return subprocess.run(command, env={**os.environ, "CC": "gcc", "CXX": "g++", **env}, input="a line\n",
-                              stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, text=True, timeout=timeout)
+        return subprocess.run(command, env={**os.environ, "CC": "gcc", "CXX": "g++", **env}, input=text, cwd=cwd,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", errors="replace",
+                              timeout=timeout)
     except subprocess.TimeoutExpired as late:
         return subprocess.CompletedProcess(command, 124, (late.stdout or b"").decode(), "no end")
 

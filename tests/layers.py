@@ -42,7 +42,7 @@ RULE = {
     "tools/": ["net/", "core/", "sync/", "pgas/shmem/size.h", "pgas/shmem/collective/table.h", "include/",
                "runtime/stores/wrapped.h"],
     "runtime/stores/": ["core/", "include/"],
-    "runtime/threads/": ["core/", "sync/", "include/"],
+    "runtime/threads/": ["core/", "sync/", "net/auth.h", "include/"],
     "runtime/pthreads/": ["core/", "sync/", "runtime/threads/", "include/"],
     "runtime/openmp/": ["core/", "sync/", "runtime/threads/", "runtime/pthreads/pthreads.h", "include/"],
     "apps/": ["include/tweed/tweed.h"],

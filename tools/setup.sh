@@ -6,7 +6,7 @@ tweed_packages=(gcc g++ meson ninja-build pkg-config libjemalloc-dev libjansson-
 	libpmix-dev libdw-dev libfabric-dev libibverbs-dev librdmacm-dev libpng-dev gnuplot-nox python3)
 # To test, too: networks are tested in virtual machines.
 tweed_test_packages=(clang clang-format libclang-rt-dev libcunit1-dev spin m4 libck-dev git libfabric-bin
-	ibverbs-providers qemu-system-x86 busybox-static cpio kmod iproute2)
+	cmake autoconf automake libtool ccache ibverbs-providers qemu-system-x86 busybox-static cpio kmod iproute2)
 # Services of clusters, for tests of launching.  Installed only in CI; elsewhere these tests are skipped.
 [ -z "${CI:-}" ] || tweed_test_packages+=(openssh-client openssh-server openmpi-bin slurmd slurmctld slurm-client munge)
 

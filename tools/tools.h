@@ -8,6 +8,7 @@
  * script.c    commands that are Python programs: `tweed compare`, `tweed report`, `tweed try`
  *
  * run/run.c, oshrun.c           options and checks of `tweed run` and `tweed oshrun`
+ * run/alone.c                   programs of threads that were started without `tweed run`
  * run/hosts.c                   lists of hosts
  * run/program.c                 information in a program's file
  * launch/launch.c               the launcher: watches the job, ends it
@@ -26,7 +27,7 @@
  * bench/command.c               `tweed bench`, which runs tweed-bench (the other files of bench/)
  * bench/compare.c               its comparison of protocols
  * compile/cc.c, oshcc.c         `tweed cc`, `tweed omp cc`, `tweed oshcc`; compiler.c: the compiler that CC names
- * compile/as.c                  the assembler of programs with threads */
+ * compile/as.c, ld.c            the assembler and the linker of programs with threads */
 #ifndef TW_TOOLS_TOOLS_H
 #define TW_TOOLS_TOOLS_H
 
@@ -48,12 +49,14 @@ struct tool_command {
 };
 
 int tool_run(int argc, char **argv);
+int tool_alone(int argc, char **argv);
 int tool_info(int argc, char **argv);
 int tool_bench(int argc, char **argv);
 int tool_cc(int argc, char **argv); /* also c++ */
 int tool_oshrun(int argc, char **argv);
 int tool_oshcc(int argc, char **argv); /* also oshc++ */
 int tool_omp(int argc, char **argv);
+int tool_pthreads(int argc, char **argv);
 int tool_agent(int argc, char **argv);
 int tool_script(int argc, char **argv); /* runs argv[0].py of results/, with --tweed naming this command */
 
@@ -85,6 +88,7 @@ struct tool_job {
 	struct tw_stats *stats; /* [nodes][processors + 1]; valid when complete */
 	bool complete;          /* every node has sent its statistics */
 	int status;
+	int killed;    /* the signal that ended a processor, and with it the job, or the command itself; 0: none */
 	double wall_s; /* from the start of the processors to the end of the last */
 };
 

@@ -21,10 +21,16 @@ static const struct tool_command commands[] = {
     {"report", "FILE [--out DIR | --text]", "draw what --trace FILE of a run has recorded", tool_script},
     {"cc", "[--poll] [--show] ARGS...", "compile and link a program that announces its stores", tool_cc},
     {"c++", "[--poll] [--show] ARGS...", "the same for C++", tool_cc},
+    {"gcc", NULL, NULL, tool_cc},
+    {"g++", NULL, NULL, tool_cc},
+    {"pthreads", NULL, NULL, tool_pthreads},
     {"oshrun", "-n PES [--ppn P] [OPTIONS] PROGRAM ARGS...", "run an OpenSHMEM program", tool_oshrun},
     {"oshcc", "[--show] ARGS...", "compile and link an OpenSHMEM program", tool_oshcc},
     {"oshc++", "[--show] ARGS...", "the same for C++", tool_oshcc},
+    {"oshgcc", NULL, NULL, tool_oshcc},
+    {"oshg++", NULL, NULL, tool_oshcc},
     {"omp", "cc | c++ [--show] ARGS...", "compile and link an OpenMP program, for threads on several nodes", tool_omp},
+    {"alone", NULL, NULL, tool_alone},
     {"agent", "[--] PROGRAM ARGS...", "a node of a job that a resource manager starts: mpirun, srun", tool_agent},
 };
 

@@ -4,10 +4,12 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <link.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -20,7 +22,7 @@
 
 static int fd_first;
 static rlim_t fd_soft, fd_hard; /* the program's limits */
-static _Atomic uint64_t fd_kept[TW_FD_MOST / 64];
+static _Atomic uint64_t fd_kept_own[TW_FD_MOST / 64], *fd_kept = fd_kept_own;
 
 /* Address ranges of the libraries' code. */
 static struct {
@@ -89,6 +91,14 @@ static void fd_record(int fd)
 
 	if (word)
 		atomic_fetch_or(word, bit);
+}
+
+void tw_fd_share(void)
+{
+	void *shared = mmap(NULL, sizeof(fd_kept_own), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (shared != MAP_FAILED)
+		fd_kept = memcpy(shared, (const void *)fd_kept_own, sizeof(fd_kept_own));
 }
 
 /* ---- numbers above the program's limit -------------------------------------------------------------------------- */
@@ -214,6 +224,12 @@ void *tw_fd_library(const char *name)
 	look.adds = library != NULL;
 	dl_iterate_phdr(fd_look_at, &look);
 	return library;
+}
+
+void tw_fd_library_loaded(const char *name)
+{
+	struct fd_look look = {.name = name, .before = UINT_MAX, .adds = true};
+	dl_iterate_phdr(fd_look_at, &look);
 }
 
 bool tw_fd_by_library(const void *caller)

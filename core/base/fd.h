@@ -26,6 +26,10 @@ int tw_fd_plan(unsigned own, unsigned long *soft);
 void tw_fd_open(int first);
 int tw_fd_first(void);
 
+/* tw_fd_share - children that share this process's table of descriptors (clone(2), CLONE_FILES) will share the record
+ * of which are Tweed's, too. */
+void tw_fd_share(void);
+
 /* tw_fd_keep - move the new descriptor @fd to one of Tweed's numbers, closed at exec, and free the old number. A number
  * that is Tweed's already stays. -1 is returned as it is, so an opening call's result can be passed directly. Returns
  * the number, or -1 with errno; then @fd is closed. Raises the soft limit temporarily. Any thread; async-signal-safe.
@@ -47,8 +51,10 @@ void tw_fd_gone(int fd);
 
 /* tw_fd_library - dlopen(@name, RTLD_NOW). Descriptors opened by it, or by libraries that it loads, are Tweed's.
  * Returns the handle or NULL.
+ * tw_fd_library_loaded - the same for a library that is loaded already, whose file name contains @name.
  * tw_fd_by_library - returns whether the code address @caller lies in one of those libraries. */
 void *tw_fd_library(const char *name);
+void tw_fd_library_loaded(const char *name);
 bool tw_fd_by_library(const void *caller);
 
 #endif

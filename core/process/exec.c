@@ -18,9 +18,10 @@ void tw_exec_init(void) {}
 #include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include <jemalloc/jemalloc.h>
 
 #define EXEC_TRIES    16
 #define EXEC_WRAP     __attribute__((weak, visibility("default")))
@@ -148,28 +149,44 @@ EXEC_WRAP int execlp(const char *file, const char *first, ...)
 EXEC_SPAWN(posix_spawn)
 EXEC_SPAWN(posix_spawnp)
 
+/* Private memory, which malloc may not give. */
+static char *exec_copy(const char *text)
+{
+	size_t bytes = strlen(text) + 1;
+	char *copy = mallocx(bytes, 0);
+
+	return copy ? memcpy(copy, text, bytes) : NULL;
+}
+
 EXEC_WRAP int system(const char *command)
 {
-	char *copy = command ? strdup(command) : NULL;
+	char *copy = command ? exec_copy(command) : NULL;
 
 	tw_exec_init();
 	int status = next.system(copy ? copy : command);
 	int error = errno;
-	free(copy);
+	if (copy)
+		dallocx(copy, 0);
 	errno = error;
 	return status;
 }
 
-EXEC_WRAP FILE *popen(const char *command, const char *mode)
+FILE *tw_popen(const char *command, const char *mode)
 {
-	char *copy = strdup(command);
+	char *copy = exec_copy(command);
 
 	tw_exec_init();
 	FILE *f = next.popen(copy ? copy : command, mode);
 	int error = errno;
-	free(copy);
+	if (copy)
+		dallocx(copy, 0);
 	errno = error;
 	return f;
+}
+
+EXEC_WRAP FILE *popen(const char *command, const char *mode)
+{
+	return tw_popen(command, mode);
 }
 
 #endif

@@ -27,6 +27,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -89,10 +90,23 @@ void tw_touch_string(const char *s)
 
 void tw_syscalls_init(void) {}
 
+bool tw_redirect(const char *name, void (*to)(void))
+{
+	(void)name;
+	(void)to;
+	return false;
+}
+
+bool tw_syscalls_whole(void)
+{
+	return false;
+}
+
 #else
 
 #define SYS_TRIES 16
-#define SYS_PIECE ((size_t)1 << 20) /* bytes of a transfer that are touched at a time */
+#define SYS_WEAK  __attribute__((weak)) /* run-times of threads have their own (runtime/threads/stdio.c) */
+#define SYS_PIECE ((size_t)1 << 20)     /* bytes of a transfer that are touched at a time */
 
 #undef fread_unlocked /* macros, when optimizing */
 #undef fwrite_unlocked
@@ -133,6 +147,44 @@ __attribute__((constructor)) void tw_syscalls_init(void)
 	SYS_NAMES(X)
 #undef X
 	sys_ready = true;
+}
+
+/* ---- calls from inside the C library ---- */
+
+static ssize_t sys_raw_read(int fd, void *buf, size_t n)
+{
+	return syscall(SYS_read, fd, buf, n);
+}
+
+static ssize_t sys_raw_write(int fd, const void *buf, size_t n)
+{
+	return syscall(SYS_write, fd, buf, n);
+}
+
+bool tw_redirect(const char *name, void (*to)(void))
+{
+	static const unsigned char jump[] = {0xff, 0x25, 0, 0, 0, 0}; /* jmp *0(%rip): to the address behind it */
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from = (uintptr_t)dlsym(RTLD_NEXT, name);
+	void *first = (void *)(from & ~(page - 1));
+	size_t bytes = from % page + sizeof(jump) + sizeof(to);
+
+#if !defined(__x86_64__)
+	return false;
+#endif
+	if (!from || mprotect(first, bytes, PROT_READ | PROT_WRITE | PROT_EXEC))
+		return false;
+	memcpy((void *)from, jump, sizeof(jump));
+	memcpy((void *)(from + sizeof(jump)), &to, sizeof(to));
+	return mprotect(first, bytes, PROT_READ | PROT_EXEC) == 0;
+}
+
+bool tw_syscalls_whole(void)
+{
+	tw_syscalls_init();
+	next.read = sys_raw_read;
+	next.write = sys_raw_write;
+	return tw_redirect("read", (void (*)(void))(uintptr_t)read) &&
+	       tw_redirect("write", (void (*)(void))(uintptr_t)write);
 }
 
 /* Touch a buffer if the backend needs it. Returns 0 when no part of it is shared. */
@@ -348,7 +400,7 @@ ssize_t sendmsg(int fd, const struct msghdr *m, int flags)
 
 /* The C library moves large blocks between file and buffer without a copy, and an EFAULT would be final. */
 #define SYS_STDIO(name, constant, write)                                                                               \
-	size_t name(constant void *restrict buf, size_t size, size_t n, FILE *restrict f)                              \
+	SYS_WEAK size_t name(constant void *restrict buf, size_t size, size_t n, FILE *restrict f)                     \
 	{                                                                                                              \
 		size_t bytes, done = 0, moved = 1;                                                                     \
 		if (__builtin_mul_overflow(size, n, &bytes) || !sys_buffer(buf, TW_MIN(bytes, SYS_PIECE), write)) {    \
@@ -371,13 +423,13 @@ SYS_STDIO(fwrite, const, false)
 SYS_STDIO(fread_unlocked, , true)
 SYS_STDIO(fwrite_unlocked, const, false)
 
-int fputs(const char *restrict s, FILE *restrict f)
+SYS_WEAK int fputs(const char *restrict s, FILE *restrict f)
 {
 	sys_string(s);
 	return next.fputs(s, f);
 }
 
-int puts(const char *s)
+SYS_WEAK int puts(const char *s)
 {
 	sys_string(s);
 	return next.puts(s);
@@ -417,6 +469,12 @@ static bool sys_spared(const char *path, const void *caller)
 	return true;
 }
 
+FILE *tw_fopen(const char *path, const char *mode, const void *caller)
+{
+	sys_string(path);
+	return sys_spared(path, caller) ? NULL : next.fopen64(path, mode);
+}
+
 #define SYS_OPEN(suffix)                                                                                               \
 	int open##suffix(const char *path, int flags, ...)                                                             \
 	{                                                                                                              \
@@ -436,11 +494,9 @@ static bool sys_spared(const char *path, const void *caller)
 		va_end(ap);                                                                                            \
 		SYS_RETURN(int, sys_string(path), next.openat##suffix(fd, path, flags, mode));                         \
 	}                                                                                                              \
-	FILE *fopen##suffix(const char *restrict path, const char *restrict mode)                                      \
+	SYS_WEAK FILE *fopen##suffix(const char *restrict path, const char *restrict mode)                             \
 	{                                                                                                              \
-		const void *caller = __builtin_return_address(0);                                                      \
-		sys_string(path);                                                                                      \
-		return sys_spared(path, caller) ? NULL : next.fopen##suffix(path, mode);                               \
+		return tw_fopen(path, mode, __builtin_return_address(0));                                              \
 	}
 SYS_OPEN()
 SYS_OPEN(64)

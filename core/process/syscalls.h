@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 /* tw_touch - fault in the pages of [ptr, ptr + len) that are shared memory, for writing or for reading only. Changes no
  * value. Does nothing before tw_init. The rights last until the next synchronization, except that resolving a later
@@ -18,6 +19,19 @@ void tw_touch_string(const char *s);
 /* tw_syscalls_init - find the C library's functions behind the wrappers, which touch buffers first. Builds with
  * sanitizers have no wrappers, because sanitizers wrap the same functions. Called by tw_init; idempotent. */
 void tw_syscalls_init(void);
+
+/* tw_syscalls_whole - from now on, read and write inside the C library, as stdio's, are wrapped, too: their code is
+ * replaced by a jump to the wrappers. Called while the process has one thread. Returns false if the system permits no
+ * change of code, or with sanitizers: then a buffer of stdio in shared memory may make a call fail with EFAULT. */
+bool tw_syscalls_whole(void);
+
+/* tw_redirect - let the C library's function @name begin with a jump to @to, so that calls from inside the C library
+ * come here, too. Called while the process has one thread. Returns false if the system permits no change of code. */
+bool tw_redirect(const char *name, void (*to)(void));
+
+/* tw_fopen - fopen() on behalf of code at @caller. tw_popen - popen(). Without sanitizers. */
+FILE *tw_fopen(const char *path, const char *mode, const void *caller);
+FILE *tw_popen(const char *command, const char *mode);
 
 /* tw_syscalls_no_descriptor - called by a wrapper that found no descriptor @fd >= 0, before it returns EBADF; must set
  * errno to that. May be NULL. */

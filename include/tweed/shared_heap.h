@@ -1,33 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* shared_heap.h - included by `tweed cc --shared-heap` before each source: malloc and its kin become those of
- * runtime/shared_heap.c. */
+ * runtime/shared_heap.c.  They are not declared, because tests of configure and CMake declare them otherwise.
+ * -fno-builtin-malloc in addition: the compiler's own calls, as of calloc for malloc and memset, are not renamed. */
 #ifndef __ASSEMBLER__
-#ifdef __cplusplus
-#if __cplusplus >= 201103L
-#define TW_NOTHROW noexcept
-#else
-#define TW_NOTHROW throw()
-#endif
-extern "C" {
-#else
-#define TW_NOTHROW
-#endif
-
-extern void *malloc(__SIZE_TYPE__ bytes) TW_NOTHROW __asm__("tw_shared_malloc");
-extern void *calloc(__SIZE_TYPE__ n, __SIZE_TYPE__ bytes) TW_NOTHROW __asm__("tw_shared_calloc");
-extern void *realloc(void *ptr, __SIZE_TYPE__ bytes) TW_NOTHROW __asm__("tw_shared_realloc");
-extern void *reallocarray(void *ptr, __SIZE_TYPE__ n, __SIZE_TYPE__ bytes) TW_NOTHROW __asm__("tw_shared_reallocarray");
-extern void free(void *ptr) TW_NOTHROW __asm__("tw_shared_free");
-extern void *aligned_alloc(__SIZE_TYPE__ align, __SIZE_TYPE__ bytes) TW_NOTHROW __asm__("tw_shared_aligned_alloc");
-extern void *memalign(__SIZE_TYPE__ align, __SIZE_TYPE__ bytes) TW_NOTHROW __asm__("tw_shared_aligned_alloc");
-extern int posix_memalign(void **ptr, __SIZE_TYPE__ align, __SIZE_TYPE__ bytes) TW_NOTHROW
-    __asm__("tw_shared_posix_memalign");
-extern void *valloc(__SIZE_TYPE__ bytes) TW_NOTHROW __asm__("tw_shared_valloc");
-extern char *strdup(const char *text) TW_NOTHROW __asm__("tw_shared_strdup");
-extern char *strndup(const char *text, __SIZE_TYPE__ bytes) TW_NOTHROW __asm__("tw_shared_strndup");
-
-#ifdef __cplusplus
-}
-#endif
-#undef TW_NOTHROW
+#pragma redefine_extname malloc tw_shared_malloc
+#pragma redefine_extname calloc tw_shared_calloc
+#pragma redefine_extname realloc tw_shared_realloc
+#pragma redefine_extname reallocarray tw_shared_reallocarray
+#pragma redefine_extname free tw_shared_free
+#pragma redefine_extname aligned_alloc tw_shared_aligned_alloc
+#pragma redefine_extname memalign tw_shared_aligned_alloc
+#pragma redefine_extname posix_memalign tw_shared_posix_memalign
+#pragma redefine_extname valloc tw_shared_valloc
+#pragma redefine_extname strdup tw_shared_strdup
+#pragma redefine_extname strndup tw_shared_strndup
 #endif

@@ -60,11 +60,12 @@ static void team_enter(const struct omp_order *order, unsigned id)
 	                                       .peers = team_members(order->n),
 	                                   };
 
-	bool far = th_far;
+	bool far = th_far, others = th_others;
 
 	team.task = &team.implicit;
 	omp_team = &team;
 	th_far = order->n > 1 && tw_me->nodes > 1;
+	th_others = order->n > 1;
 	if (order->loop.kind)
 		omp_loop_begin(&order->loop);
 	order->function(order->data);
@@ -73,6 +74,7 @@ static void team_enter(const struct omp_order *order, unsigned id)
 		outer->shares = team.shares;
 	omp_team = outer;
 	th_far = far;
+	th_others = others;
 }
 
 static void team_publish(const struct omp_order *order)

@@ -137,27 +137,3 @@ CXX(void, cxx_futex_notify, CXX_FUTEX "19_M_futex_notify_allEPj", (unsigned *wor
 	pt_leave();
 	tw_wait_queue_wake(tw_wait_queue_lock(word), word, TW_WAKE_ALL);
 }
-
-/* ---- exceptions: std::future passes them to other threads, so they are in shared memory, after room for the library's
- * header ---- */
-
-#define CXX_HEADER 128
-
-extern void *tw_shared_calloc(size_t n, size_t bytes);
-extern void tw_shared_free(void *ptr);
-
-void *__cxa_allocate_exception(size_t bytes);
-void *__cxa_allocate_exception(size_t bytes)
-{
-	char *block = tw_shared_calloc(1, bytes + CXX_HEADER);
-
-	if (!block)
-		th_refuse("an exception: no memory is left of TWEED_MEMORY: raise it");
-	return block + CXX_HEADER;
-}
-
-void __cxa_free_exception(char *exception);
-void __cxa_free_exception(char *exception)
-{
-	tw_shared_free(exception - CXX_HEADER);
-}

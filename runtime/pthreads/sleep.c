@@ -10,7 +10,7 @@
 /* A processor with one thread sleeps in the kernel, where signals end it. */
 static bool sleep_alone(void)
 {
-	return !tw_me || !th_others;
+	return !tw_me || !th_siblings;
 }
 
 static void sleep_for(uint64_t ns)

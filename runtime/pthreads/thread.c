@@ -157,7 +157,6 @@ static void thread_end(void *arg)
 	struct thread *t = arg;
 
 	pt_keys_end();
-	fflush(NULL);
 	th_stack_reserve();
 	struct tw_wait_queue *queue = threads_lock();
 	t->result = own.result;
@@ -191,6 +190,7 @@ void th_kind_work(void)
 	thread_room_find();
 	tw_barrier_all();
 	th_far = tw_me->nodes > 1;
+	th_others = true;
 	th_baton_open(true);
 	threads_dispatch();
 }
@@ -312,6 +312,7 @@ int tw_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*sta
 		return EAGAIN;
 	threads_open();
 	th_far = tw_me->nodes > 1;
+	th_others = true;
 	struct tw_wait_queue *queue = threads_lock();
 	unsigned k = processor_choose();
 	struct processor *p = &threads->processor[k];

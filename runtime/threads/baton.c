@@ -45,7 +45,7 @@ struct th_thread {
 	void *work_arg;
 };
 
-unsigned th_others, th_crowd, th_spins;
+unsigned th_siblings, th_crowd, th_spins;
 static __thread struct th_thread *own; /* NULL: not one of those that pass the baton */
 static struct th_thread *holder;       /* has the baton */
 static struct th_thread *dispatcher;
@@ -201,7 +201,7 @@ void th_sleep(uint64_t until_ns)
 
 void th_yield(void)
 {
-	if (!th_others || !own)
+	if (!th_siblings || !own)
 		return;
 	struct th_thread *t = baton_find();
 	if (t == own || !t)
@@ -224,7 +224,7 @@ void th_away(void)
 	struct th_thread *t = own ? own->next : NULL;
 	uint64_t now = 0;
 
-	if (!th_others || !own)
+	if (!th_siblings || !own)
 		return;
 	atomic_store(&own->state, BATON_AWAY);
 	while (t != own && !baton_can(t, &now))
@@ -326,7 +326,7 @@ static void baton_add(struct th_thread *t, struct th_thread *before)
 	t->next = before ? before->next : t;
 	t->before->next = t;
 	t->next->before = t;
-	th_others += before != NULL;
+	th_siblings += before != NULL;
 }
 
 static void baton_own(struct th_thread *t)
@@ -354,7 +354,7 @@ void th_baton_open(bool dispatches)
 void th_baton_forget(void)
 {
 	own = holder = NULL;
-	th_others = th_crowd = 0;
+	th_siblings = th_crowd = 0;
 	tw_sync_threads = NULL;
 }
 
@@ -415,7 +415,7 @@ static void baton_thread_end(void *arg)
 	t->work->end(t->work_arg);
 	t->before->next = t->next;
 	t->next->before = t->before;
-	th_others--;
+	th_siblings--;
 	th_crowd--;
 	ended = t;
 	baton_give(dispatcher);

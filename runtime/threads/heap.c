@@ -1,32 +1,220 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* heap.c - malloc and its kin (runtime/shared_heap.c), called with enough pinned stack, because they may
- * communicate. */
+/* heap.c - malloc and its kin, of the whole process: the executable's definitions are found before the C library's, by
+ * all libraries and by the C library itself (glibc's manual, "Replacing malloc").
+ *
+ * What code of the program or of its libraries allocates during the job is shared memory.  What Tweed, its libraries
+ * (libfabric, jemalloc), other threads than the program's and the C library before the job allocate is private, from
+ * jemalloc's own arenas.  A block's address shows which it is. */
+#include "runtime/threads/heap.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jemalloc/jemalloc.h>
+
+#include "core/base/fd.h"
+#include "core/memory/globals.h"
+#include "core/memory/heap.h"
 #include "runtime/threads/support.h"
 
-/* The linker makes __real_NAME the library's NAME, and the program's NAME __wrap_NAME (tools/compile/cc.c). */
-#define HEAP(type, name, parameters, ...)                                                                              \
-	extern type __real_##name parameters;                                                                          \
-	type __wrap_##name parameters;                                                                                 \
-	type __wrap_##name parameters                                                                                  \
-	{                                                                                                              \
-		th_stack_reserve();                                                                                    \
-		return __real_##name(__VA_ARGS__);                                                                     \
-	}
+extern const char tw_text_start[], tw_text_end[]; /* Tweed's code (runtime/stores/globals.ld) */
 
-HEAP(void *, tw_shared_malloc, (size_t bytes), bytes)
-HEAP(void *, tw_shared_calloc, (size_t n, size_t bytes), n, bytes)
-HEAP(void *, tw_shared_realloc, (void *ptr, size_t bytes), ptr, bytes)
-HEAP(void *, tw_shared_reallocarray, (void *ptr, size_t n, size_t bytes), ptr, n, bytes)
-HEAP(void *, tw_shared_aligned_alloc, (size_t align, size_t bytes), align, bytes)
-HEAP(int, tw_shared_posix_memalign, (void **ptr, size_t align, size_t bytes), ptr, align, bytes)
-HEAP(void *, tw_shared_valloc, (size_t bytes), bytes)
-HEAP(char *, tw_shared_strdup, (const char *text), text)
-HEAP(char *, tw_shared_strndup, (const char *text, size_t bytes), text, bytes)
+#define HEAP_STACK ((size_t)8 << 20)
 
-extern void __real_tw_shared_free(void *ptr);
-void __wrap_tw_shared_free(void *ptr);
-void __wrap_tw_shared_free(void *ptr)
+static size_t heap_bytes;    /* of the shared space; 0: no allocation is shared yet */
+static uintptr_t heap_first; /* top of the first thread's stack while the program's constructors run on it */
+
+void th_heap_open(void)
 {
-	th_stack_reserve();
-	__real_tw_shared_free(ptr);
+	tw_fd_library_loaded("libjemalloc");
+	tw_fd_library_loaded("ld-linux"); /* it uses its own data until the process ends */
+	heap_bytes = tw_me->config.memory;
+	heap_first = (uintptr_t)__builtin_frame_address(0);
 }
+
+void th_heap_main(void)
+{
+	heap_first = 0;
+}
+
+static bool heap_programs_stack(const void *frame)
+{
+	return th_heap_at(frame) || heap_first - (uintptr_t)frame < HEAP_STACK;
+}
+
+bool th_heap_at(const void *ptr)
+{
+	return (uintptr_t)ptr - tw_space_base() < heap_bytes;
+}
+
+bool th_heap_shares(const void *caller)
+{
+	return heap_programs_stack(__builtin_frame_address(0)) && tw_me &&
+	       (size_t)((const char *)caller - tw_text_start) >= (size_t)(tw_text_end - tw_text_start) &&
+	       !tw_fd_by_library(caller);
+}
+
+static inline void *heap_private(size_t align, size_t bytes, int flags)
+{
+	void *block = mallocx(bytes ? bytes : 1, align ? flags | MALLOCX_ALIGN(align) : flags);
+
+	if (!block)
+		errno = ENOMEM;
+	return block;
+}
+
+void *th_heap_take(size_t align, size_t bytes, const void *caller)
+{
+	if (!th_heap_shares(caller))
+		return heap_private(align, bytes, 0);
+	th_stack_reserve();
+	return align ? tw_aligned_alloc(align, bytes) : tw_malloc(bytes);
+}
+
+/* Its pages may have rights for nobody: they are not touched. */
+static void heap_give(void *ptr)
+{
+	if (!ptr)
+		return;
+	if (!th_heap_at(ptr)) {
+		dallocx(ptr, 0);
+	} else if (tw_me) {
+		int error = errno;
+		th_stack_reserve();
+		tw_free(ptr);
+		errno = error;
+	}
+}
+
+static void *heap_clear(size_t n, size_t bytes, const void *caller)
+{
+	if (th_heap_shares(caller)) {
+		th_stack_reserve();
+		return tw_calloc(n, bytes);
+	}
+	if (!__builtin_mul_overflow(n, bytes, &bytes))
+		return heap_private(0, bytes, MALLOCX_ZERO);
+	errno = ENOMEM;
+	return NULL;
+}
+
+/* A private block of the program, from before the job, becomes shared. */
+static void *heap_resize(void *ptr, size_t bytes, const void *caller)
+{
+	bool shares = th_heap_shares(caller);
+
+	if (!ptr)
+		return th_heap_take(0, bytes, caller);
+	if (!bytes) {
+		heap_give(ptr);
+		return NULL;
+	}
+	if (th_heap_at(ptr)) {
+		th_stack_reserve();
+		return tw_me ? tw_realloc(ptr, bytes) : NULL;
+	}
+	if (!shares) {
+		void *block = rallocx(ptr, bytes, 0);
+		if (!block)
+			errno = ENOMEM;
+		return block;
+	}
+	void *block = th_heap_take(0, bytes, caller);
+	if (block) {
+		memcpy(block, ptr, TW_MIN(bytes, sallocx(ptr, 0)));
+		dallocx(ptr, 0);
+	}
+	return block;
+}
+
+static bool heap_power(size_t align)
+{
+	return align && !(align & (align - 1));
+}
+
+#define HEAP_CALLER __builtin_return_address(0)
+
+/* The declarations are the C library's. */
+#pragma GCC visibility push(default)
+
+void *malloc(size_t bytes)
+{
+	return th_heap_take(0, bytes, HEAP_CALLER);
+}
+
+void *calloc(size_t n, size_t bytes)
+{
+	return heap_clear(n, bytes, HEAP_CALLER);
+}
+
+void *realloc(void *ptr, size_t bytes)
+{
+	return heap_resize(ptr, bytes, HEAP_CALLER);
+}
+
+void *reallocarray(void *ptr, size_t n, size_t bytes)
+{
+	if (!__builtin_mul_overflow(n, bytes, &bytes))
+		return heap_resize(ptr, bytes, HEAP_CALLER);
+	errno = ENOMEM;
+	return NULL;
+}
+
+void free(void *ptr)
+{
+	heap_give(ptr);
+}
+
+void *aligned_alloc(size_t align, size_t bytes)
+{
+	if (heap_power(align))
+		return th_heap_take(align, bytes, HEAP_CALLER);
+	errno = EINVAL;
+	return NULL;
+}
+
+void *memalign(size_t align, size_t bytes)
+{
+	size_t power = sizeof(void *);
+
+	while (power < align && power <= SIZE_MAX / 2)
+		power *= 2;
+	return th_heap_take(power, bytes, HEAP_CALLER);
+}
+
+int posix_memalign(void **ptr, size_t align, size_t bytes)
+{
+	int error = errno;
+	void *block;
+
+	if (align % sizeof(void *) || !heap_power(align))
+		return EINVAL;
+	block = th_heap_take(align, bytes, HEAP_CALLER);
+	errno = error;
+	if (!block)
+		return ENOMEM;
+	*ptr = block;
+	return 0;
+}
+
+void *valloc(size_t bytes)
+{
+	return th_heap_take(4096, bytes, HEAP_CALLER);
+}
+
+void *pvalloc(size_t bytes)
+{
+	return th_heap_take(4096, TW_ALIGN_UP(bytes, (size_t)4096), HEAP_CALLER);
+}
+
+/* Only the owner of a shared block knows its size; for others the least is returned that is known. */
+size_t malloc_usable_size(void *ptr)
+{
+	if (!ptr || (th_heap_at(ptr) && (!tw_me || tw_heap_holder(tw_me, ptr) != tw_id())))
+		return 0;
+	return sallocx(ptr, 0);
+}
+
+#pragma GCC visibility pop

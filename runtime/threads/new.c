@@ -1,21 +1,32 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* new.c - C++'s operators new and delete, which the C++ library calls, too: shared memory, as malloc; and the functions
- * around the initialization of a function's static variable (__cxa_guard_...). */
+/* new.c - C++'s operators new and delete: as malloc (heap.c), here because jemalloc has operators of its own; and the
+ * functions around the initialization of a function's static variable (__cxa_guard_...). */
 #include <stdlib.h>
 
+#include "runtime/threads/heap.h"
 #include "runtime/threads/support.h"
 
-extern void *tw_shared_aligned_alloc(size_t align, size_t bytes);
-extern void *tw_shared_malloc(size_t bytes);
-extern void tw_shared_free(void *ptr);
+/* The C++ library's: std::get_new_handler and a function that throws std::bad_alloc. */
+extern void (*new_handler(void))(void) __asm__("_ZSt15get_new_handlerv") __attribute__((weak));
+extern void new_fail(void) __asm__("_ZSt17__throw_bad_allocv") __attribute__((weak, noreturn));
 
-/* An exception would need C++. */
-static void *new_got(void *block)
+static void *new_take(size_t align, size_t bytes, const void *caller)
 {
-	if (!block)
-		th_refuse("operator new: no memory is left of TWEED_MEMORY: raise it");
+	void *block;
+
+	while (!(block = th_heap_take(align, bytes ? bytes : 1, caller))) {
+		void (*handler)(void) = new_handler ? new_handler() : NULL;
+		if (handler)
+			handler();
+		else if (new_fail)
+			new_fail();
+		else
+			th_refuse("operator new: no memory is left of TWEED_MEMORY: raise it");
+	}
 	return block;
 }
+
+#define NEW_CALLER __builtin_return_address(0)
 
 /* Mangled names: new and new[] (nw, na) of a size (m), aligned (St11align_val_t), nothrow (RKSt9nothrow_t). */
 #define NEW(name, arguments, block)                                                                                    \
@@ -28,15 +39,17 @@ static void *new_got(void *block)
 	void th_##name arguments __asm__("_Z" #name);                                                                  \
 	void th_##name arguments                                                                                       \
 	{                                                                                                              \
-		tw_shared_free(ptr);                                                                                   \
+		free(ptr);                                                                                             \
 	}
 
-NEW(nwm, (size_t n), new_got(tw_shared_malloc(n ? n : 1)))
-NEW(nam, (size_t n), new_got(tw_shared_malloc(n ? n : 1)))
-NEW(nwmSt11align_val_t, (size_t n, size_t a), new_got(tw_shared_aligned_alloc(a, n ? n : 1)))
-NEW(namSt11align_val_t, (size_t n, size_t a), new_got(tw_shared_aligned_alloc(a, n ? n : 1)))
-NEW(nwmRKSt9nothrow_t, (size_t n), tw_shared_malloc(n ? n : 1))
-NEW(namRKSt9nothrow_t, (size_t n), tw_shared_malloc(n ? n : 1))
+NEW(nwm, (size_t n), new_take(0, n, NEW_CALLER))
+NEW(nam, (size_t n), new_take(0, n, NEW_CALLER))
+NEW(nwmSt11align_val_t, (size_t n, size_t a), new_take(a, n, NEW_CALLER))
+NEW(namSt11align_val_t, (size_t n, size_t a), new_take(a, n, NEW_CALLER))
+NEW(nwmRKSt9nothrow_t, (size_t n), th_heap_take(0, n ? n : 1, NEW_CALLER))
+NEW(namRKSt9nothrow_t, (size_t n), th_heap_take(0, n ? n : 1, NEW_CALLER))
+NEW(nwmSt11align_val_tRKSt9nothrow_t, (size_t n, size_t a), th_heap_take(a, n ? n : 1, NEW_CALLER))
+NEW(namSt11align_val_tRKSt9nothrow_t, (size_t n, size_t a), th_heap_take(a, n ? n : 1, NEW_CALLER))
 DELETE(dlPv, (void *ptr))
 DELETE(daPv, (void *ptr))
 DELETE(dlPvm, (void *ptr))
@@ -47,6 +60,8 @@ DELETE(dlPvmSt11align_val_t, (void *ptr))
 DELETE(daPvmSt11align_val_t, (void *ptr))
 DELETE(dlPvRKSt9nothrow_t, (void *ptr))
 DELETE(daPvRKSt9nothrow_t, (void *ptr))
+DELETE(dlPvSt11align_val_tRKSt9nothrow_t, (void *ptr))
+DELETE(daPvSt11align_val_tRKSt9nothrow_t, (void *ptr))
 
 /* Compiled code reads the first byte atomically; not 0: initialized. */
 struct new_guard {

@@ -29,9 +29,14 @@
 #include "core/base/signals.h"
 #include "core/coherence/shootdown.h"
 #include "core/process/fork.h"
+#include "core/process/syscalls.h"
 #include "core/memory/globals.h"
 #include "sync/sync.h"
 #include "runtime/threads/baton.h"
+#include "runtime/threads/forkserver.h"
+#include "runtime/threads/heap.h"
+#include "runtime/threads/mapping.h"
+#include "runtime/threads/stdio.h"
 #include "runtime/threads/support.h"
 
 #define STACK_BYTES  ((size_t)8 << 20)   /* the minimum, unless specified otherwise */
@@ -48,7 +53,8 @@ static struct {
 	_Atomic uint32_t stage; /* STAGE_... */
 	int argc;
 	char **argv, **environment;
-	bool leaving;
+	bool leaving, flushed;
+	bool last;  /* stack_exits is called */
 	int status; /* the argument of exit() */
 } stack;
 enum { STAGE_RUNS, STAGE_ENDS, STAGE_LEFT, STAGE_FORKS };
@@ -262,9 +268,13 @@ static void *stack_thread(void *arg)
 	th_stack_enter(stack.base);
 	tw_signal_stack(&(stack_t){.ss_sp = signal_stack, .ss_size = sizeof(signal_stack)});
 	tw_shootdown_thread(tw_me);
+	if (tw_id())
+		th_heap_open();
+	th_heap_main();
 	if (tw_id() == 0)
 		exit(__real_main(stack.argc, stack.argv, stack.environment));
 	th_kind_work();
+	th_stdio_close();
 	stack.leaving = true;
 	stack_hand_over();
 	for (;;)
@@ -341,7 +351,7 @@ static void fork_keep(bool keep)
 	struct fork_keep k = {NULL, keep};
 
 	if (keep) {
-		bytes = FORK_TOP * (th_others + 1u);
+		bytes = FORK_TOP * (th_siblings + 1u);
 		kept = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		if (kept == MAP_FAILED)
 			tw_fatal("fork: no memory for parts of the stacks: %s", strerror(errno));
@@ -365,7 +375,7 @@ static void __attribute__((noreturn)) fork_go_on(const int ends[2])
 	dl_iterate_phdr(fork_own_tls, &own);
 	if (own.at && forking.tls.at)
 		memcpy(own.at, forking.tls.at, own.bytes);
-	th_far = false;
+	th_far = th_others = false;
 	th_stack_pinned = NULL;
 	th_baton_forget();
 	longjmp(forking.back, 1);
@@ -455,7 +465,7 @@ static void stack_attend(void)
 	}
 	stack_leave();
 	if (stack.leaving)
-		_exit(0);
+		syscall(SYS_exit_group, 0);
 	stack_say(STAGE_LEFT);
 	for (;;)
 		pause();
@@ -467,13 +477,11 @@ static void stack_exit(int status, void *arg)
 	stack.status = status;
 }
 
-/* exit(), in either thread, after all of the program's own destructors; those of shared libraries follow. */
-static void stack_end(void)
+/* In either thread: leave the job.  The shared memory is gone afterwards. */
+static void stack_part(void)
 {
-	if (!tw_me || tw_forked())
-		return;
-	fflush(NULL);
 	th_kind_exit(stack.status);
+	th_stdio_close();
 	if ((size_t)((char *)__builtin_frame_address(0) - stack.base) < stack.bytes) {
 		stack_hand_over();
 	} else {
@@ -482,7 +490,35 @@ static void stack_end(void)
 		tw_finalize();
 	}
 }
-static void (*stack_last)(void) __attribute__((used, section(".fini_array.00001"))) = stack_end;
+
+/* The C library's _exit begins with a jump to this, which ends the process.  Destructors of libraries have run, and may
+ * have used shared memory.  Tweed's own code ends at once, and so does a signal handler on a stack of its own. */
+static void __attribute__((noreturn)) stack_exits(int status)
+{
+	if (tw_me && !tw_forked() && th_heap_shares(__builtin_return_address(0))) {
+		stack.status = status;
+		if (stack.flushed)
+			th_stdio_flush();
+		stack_part();
+	}
+	for (;;)
+		syscall(SYS_exit_group, status);
+}
+
+/* exit(), in either thread, after all of the program's own destructors; those of shared libraries follow. */
+static void stack_end(void)
+{
+	if (!tw_me)
+		return;
+	th_stdio_flush();
+	stack.flushed = true;
+	if (tw_forked())
+		return;
+	th_mapping_end();
+	if (!stack.last)
+		stack_part();
+}
+static void (*stack_fini)(void) __attribute__((used, section(".fini_array.00001"))) = stack_end;
 
 int __wrap_main(int argc, char **argv, char **environment)
 {
@@ -508,10 +544,18 @@ static void stack_streams(void)
 /* Runs before the program's own constructors, which only processor 0 runs. */
 static void __attribute__((constructor(102))) stack_begin(void)
 {
+	fflush(NULL);
+	th_fork_server();
+	tw_syscalls_whole();
+	stack.last = tw_redirect("_exit", (void (*)(void))(uintptr_t)stack_exits);
 	tw_init(NULL, NULL);
 	tw_fork_copies(tw_me->app, tw_me->config.memory);
 	th_open();
 	stack_create(th_kind_open());
+	if (tw_id() == 0)
+		th_heap_open();
+	th_stdio_open();
+	th_mapping_open();
 	on_exit(stack_exit, NULL);
 	if (tw_id() == 0)
 		return;

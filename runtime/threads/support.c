@@ -3,15 +3,16 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdio_ext.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "runtime/threads/stdio.h"
 #include "sync/sync.h"
 
 #define TH_NUMBER 0x7fffffffu
 
 struct th_locks th_locks;
-bool th_far;
+bool th_far, th_others;
 
 void th_refuse(const char *format, ...)
 {
@@ -21,21 +22,18 @@ void th_refuse(const char *format, ...)
 	va_start(ap, format);
 	vsnprintf(text, sizeof(text), format, ap);
 	va_end(ap);
-	fflush(NULL);
+	th_stdio_flush();
 	tw_abort(2, text);
 }
 
-void th_flush(void)
-{
-	if (__fpending(stdout))
-		fflush(stdout);
-}
+void th_flush(void) {}
 
 void th_end_job(int status)
 {
-	fflush(NULL);
+	th_stdio_flush();
 	tw_me->stats->refused = TW_ENDED_JOB;
-	_exit(status);
+	for (;;)
+		syscall(SYS_exit_group, status);
 }
 
 void th_open(void)
@@ -46,7 +44,6 @@ void th_open(void)
 		for (size_t i = 0; i < sizeof(th_locks) / sizeof(*lock); i++)
 			lock[i] = tw_lock_create();
 	tw_bcast(&th_locks, sizeof(th_locks), 0);
-	th_files_open();
 }
 
 /* The number changes once.  A 0 may be read from an old copy, so it is read again with the lock of all names. */

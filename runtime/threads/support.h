@@ -40,6 +40,8 @@ extern bool th_far;
 /* th_lock_in - the lock whose number is in the program's variable @word, in shared memory.  0: none yet; it is created.
  * The word's highest bit is free for the caller. */
 tw_lock_t th_lock_in(uint32_t *word);
+/* th_others - may other processors run parts of the program? Maintained by the run-time. */
+extern bool th_others;
 /* th_flush - flush output, so that it precedes what others print from now on. */
 void th_flush(void);
 /* th_end_job - end the job with @status, at the program's end, while other processors are busy. */
@@ -50,10 +52,6 @@ void th_refuse(const char *format, ...) __attribute__((format(printf, 1, 2), nor
 /* th_fence - a release and an acquire of everything.  @ptr: what the program's next instruction reads; NULL: unknown,
  * or nothing. */
 void th_fence(const void *ptr);
-
-/* ---- files.c */
-/* th_files_open - from now on, a call with another processor's descriptor ends the job with a sentence. */
-void th_files_open(void);
 
 /* ---- stack.c */
 /* th_stack_reserve - extend the pinned part of the stack well below the caller's frame.  Called before everything that
@@ -88,11 +86,11 @@ void *th_stack_room(char *base);
 /* ---- runtime/threads/baton.c
  * th_lock_acquire, th_lock_try - tw_lock_acquire and tw_lock_try_acquire of a lock of the program, which may run
  * anything while it holds the lock.  Other threads of the processor run while the caller waits. */
-extern unsigned th_others; /* threads of this processor besides the caller, the dispatcher included */
+extern unsigned th_siblings; /* threads of this processor besides the caller, the dispatcher included */
 void th_lock_among(tw_lock_t lock);
 static inline void th_lock_acquire(tw_lock_t lock)
 {
-	if (th_others)
+	if (th_siblings)
 		th_lock_among(lock);
 	else
 		tw_lock_acquire(lock);

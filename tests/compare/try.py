@@ -67,10 +67,10 @@ build = "make CC={{cc}}"
 compare = ["stdout", "log.*"]
 protocols = ["2L", "TS"]
 [[program]]
-name = "static"
+name = "sanitized"
 folder = "program"
 command = "./main"
-build = "make CC={{cc}} CFLAGS=-static"
+build = "make CC={{cc}} CFLAGS=-fsanitize=address"
 [[program]]
 name = "unbuilt"
 folder = "program"
@@ -121,10 +121,11 @@ def plan(top):
     out = os.path.join(top, "try-plan")
     check("not all is right", done.returncode == 1, done.stdout + done.stderr)
     found = outcomes(out)
-    for program, protocol, outcome in (("right", "2L", "right"), ("right", "TS", "right"), ("static", "2L", "refused"),
+    for program, protocol, outcome in (("right", "2L", "right"), ("right", "TS", "right"),
+                                       ("sanitized", "2L", "refused"),
                                        ("unbuilt", "2L", "build"), ("gcc", "2L", "build")):
         check(f"{program} is {outcome}", found.get((program, protocol)) == outcome, f"{found} {whys(out)}")
-    for words in ("was given -static", "an error of the build", "not built by {cc}"):
+    for words in ("was given -fsanitize=address", "an error of the build", "not built by {cc}"):
         check(f"it says: {words}", words in done.stdout, done.stdout)
     check("the folder is as it was", sorted(os.listdir(os.path.join(top, "program"))) == before)
     for name in ("tables/programs.md", "tables/failures.txt", "tables/outcomes.tex",

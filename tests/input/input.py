@@ -179,10 +179,9 @@ def compilers():
     done = subprocess.run(["./tweed-omp-cc", "-O2", "one.c", "-o", "one"], env={**os.environ, "CC": "./tweed-omp-cc"},
                           capture_output=True, timeout=30)
     report("one word", [] if done.returncode == 0 else ["fails"], done)
-    bad("a library of a program with threads", ["omp", "cc", "-shared", "one.c", "-o", "one.so"],
-        "'tweed omp cc' was given -shared", "make it an archive")
-    bad("a library of shared variables", ["cc", "--shared-globals", "-shared", "one.c"], "'tweed cc' was given -shared",
-        "leave --shared-globals out")
+    bad("a library of copied variables", ["cc", "--parmacs", "--copied-globals", "-shared", "one.c"],
+        "'tweed cc' was given -shared", "make it an archive")
+    bad("two kinds of threads", ["omp", "cc", "--pthreads", "one.c"], "--pthreads is for 'tweed cc'")
     for args, shown in ((["cc", "--show", "--parmacs", "--no-stores", "one.c"], "^gcc "),
                         (["c++", "--show", "--parmacs", "--no-stores", "one.c"], r"^g\+\+ ")):
         env = {k: v for k, v in os.environ.items() if k not in ("CC", "CXX")}
@@ -210,11 +209,12 @@ def outsiders():
     with open("rank.c", "w") as f:
         f.write("int MPI_Init(void);\nint main(void)\n{\n\treturn MPI_Init();\n}\n")
     if shutil.which("gcc"):
-        for command in ("-pthread threads.c -o threads", "-fopenmp team.c -o team",
+        for command in ("mpi.c -DMPI_Init=main -o serial", "-pthread threads.c -o threads", "-fopenmp team.c -o team",
                         "-shared -fPIC -Wl,-soname,libmpi.so.40 mpi.c -o libmpi.so.40",
                         "rank.c ./libmpi.so.40 -Wl,-rpath,$ORIGIN -o rank"):
             subprocess.run(["gcc", *command.split()], check=True)
         says("threads of another compiler", ["./threads"], "warning: './threads' ran 4 times", "'tweed cc --pthreads'")
+        says("a program of another compiler", ["./serial"], "warning: './serial' ran 4 times", "'tweed cc'")
         says("OpenMP of another compiler", ["./team"], "warning: './team' ran 4 times", "'tweed omp cc'")
         says("MPI", ["./rank"], "warning: './rank' ran 4 times", "MPI", "mpirun")
         good("one of them alone", ["run", "./team"])

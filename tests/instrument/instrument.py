@@ -102,14 +102,18 @@ class Suite:
             f.write("int plain;\nint main(void) { return plain; }\n")
         with open("complex.c", "w") as f:
             f.write("#include <complex.h>\ndouble complex z;\n")
-        for option, words in {"-static": "leave it out", "-fsanitize=address": "leave it out",
-                              "-m32": "64 bits", "@file": "arguments themselves"}.items():
+        for option, words in {"-fsanitize=address": "leave it out", "-m32": "64 bits"}.items():
             self.refused(option, self.cc(option, "plain.c", "-o", "plain"), option, words)
         shown = self.cc("--show", "-flto=auto", "-flto-partition=none", "plain.c", "-o", "plain")
         expect("-flto is left out", shown.returncode == 0 and "-flto" not in shown.stdout
                and " -fno-lto " in shown.stdout, shown.stdout)
         ends("-flto, compiled", self.cc("-O2", "-flto", "-c", "plain.c", "-o", "lto.o"))
         ends("-flto, linked", self.cc("-O2", "-flto", "lto.o", "-o", "plain"))
+        shown = self.cc("--show", "-static", "plain.c", "-o", "plain")
+        expect("-static is left out", shown.returncode == 0 and "-static" not in shown.stdout, shown.stdout)
+        with open("arguments", "w") as f:
+            f.write("'-DNAME=\"a b\"'\n-m32")
+        self.refused("an option in a file", self.cc("@arguments", "plain.c", "-o", "plain"), "-m32", "64 bits")
         expect("-flto: nothing is said to a makefile", not self.cc("-flto", "-c", "plain.c").stdout, "")
         self.refused("no arguments", self.cc(), "--help")
         self.refused("no compiler", run(self.tweed, "cc", "plain.c", env={"CC": "no-such-cc"}), "no-such-cc", "CC")

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* refused.c - what ends a job with a sentence: the argument says which. */
-#include <fcntl.h>
 #include <omp.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static void *run(void *arg)
 {
@@ -37,12 +35,6 @@ int main(int argc, char **argv)
 	} else if (strcmp(what, "reduction") == 0) {
 #pragma omp parallel reduction(task, + : n)
 		n++;
-	} else if (strcmp(what, "descriptor") == 0) {
-		char c;
-		int file = open("/dev/null", O_RDONLY);
-#pragma omp parallel reduction(+ : n)
-		if (omp_get_thread_num() == 1)
-			n += (int)read(file, &c, 1);
 	} else if (strcmp(what, "thread") == 0) {
 		pthread_t thread;
 		pthread_create(&thread, NULL, run, NULL);

@@ -143,9 +143,8 @@ def refusals(compilers):
             (["--parmacs", "--copied-globals", "--shared-globals", "-c", "one.c"], "gcc",
              "--copied-globals is for --parmacs, in place of"),
             (["--copied-globals", "-c", "one.c"], "gcc", "--copied-globals is for --parmacs"),
-            (["--parmacs", "--no-stores", "-shared", "one.c"], "gcc", "-shared, but only a program's"),
+            (["--parmacs", "--copied-globals", "-shared", "one.c"], "gcc", "-shared, but only a program's"),
             (["--parmacs", "--no-stores", "-mcmodel=medium", "-c", "one.c"], "gcc", "the small code model"),
-            (["--shared-globals", "--no-stores", "-fuse-ld=gold", "one.c"], "gcc", "only GNU ld"),
             (["--poll", "--no-stores", "-c", "one.c"], "gcc", "leave --no-stores out")]:
         if cc in compilers:
             done = run(tweed, "cc", *args, cc=cc)

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* refused.c - what ends a job with a sentence, or with threads at work: the argument says which. */
-#include <fcntl.h>
 #include <pthread.h>
 #include <semaphore.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <threads.h>
-#include <unistd.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t never = PTHREAD_COND_INITIALIZER;
@@ -30,11 +27,6 @@ static void *exits(void *arg)
 static int eleven(void *arg)
 {
 	return arg ? 1 : 11;
-}
-
-static void *writes(void *file)
-{
-	return (void *)(intptr_t)write(*(int *)file, "x", 1);
 }
 
 int main(int argc, char **argv)
@@ -61,10 +53,6 @@ int main(int argc, char **argv)
 		thrd_create(&c11, eleven, NULL);
 	} else if (strcmp(what, "unlock") == 0) {
 		pthread_mutex_unlock(&lock);
-	} else if (strcmp(what, "descriptor") == 0) {
-		int file = open("/dev/null", O_WRONLY);
-		pthread_create(&t, NULL, writes, &file);
-		pthread_join(t, NULL);
 	} else if (strcmp(what, "leave") == 0) {
 		pthread_create(&t, NULL, waits, NULL);
 		puts("main has ended");

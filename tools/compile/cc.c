@@ -4,10 +4,12 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -15,27 +17,39 @@
 
 #include "core/base/base.h"
 #include "runtime/stores/wrapped.h"
+#include "tools/compile/compile.h"
 #include "tools/tools.h"
 
-#define CC_WORDS 64 /* maximum of added arguments */
-
-enum cc_kind { CC_UNKNOWN, CC_GCC, CC_CLANG };
+#define CC_WORDS 96 /* maximum of added arguments */
 
 struct cc {
 	bool cxx;
 	bool poll, show, silent, parmacs, copied_globals, shared_globals,
-	    shared_heap; /* Tweed's options; silent: stores are not announced */
-	bool openmp;     /* tweed omp: implies some of them */
-	bool pthreads;   /* implies some of them */
-	bool below;      /* the caller is a compiler that this command has started */
-	enum cc_kind kind;
-	bool compiles, links, shared;              /* what the compiler is asked for */
-	bool language;                             /* -x was given */
-	char *include, *stores, *library, *script; /* paths */
-	char *run_time, *tasks, *helper, *spec;    /* for threads: their libraries, and folders with gcc's helpers */
+	    shared_heap;      /* Tweed's options; silent: stores are not announced */
+	bool openmp;          /* tweed omp: implies some of them */
+	bool pthreads;        /* implies some of them */
+	bool gcc;             /* by the command's name */
+	bool private_globals; /* a library's global variables are not to be shared */
+	enum compiler_kind kind;
+	bool compiles, links, shared;                    /* what the compiler is asked for */
+	bool language;                                   /* -x was given */
+	bool pic;                                        /* code for a library */
+	const char *with;                                /* --compiler */
+	char *include, *stores, *library, *script;       /* paths */
+	char *run_time, *tasks, *helper, *linker, *spec; /* for threads: libraries, and folders with gcc's helpers */
 	const char **command;
 	size_t words;
 };
+
+/* clang where stores are announced for protocol 1L, because it announces some that gcc does not
+ * (doc/internals/stores.md).  gcc for programs with the PARMACS macros: they were written for gcc, and clang breaks
+ * some. */
+static const char *cc_default(const struct cc *cc)
+{
+	const char *clang = cc->cxx ? "clang++" : "clang";
+	bool announces = !cc->gcc && !cc->silent && (!cc->parmacs || cc->shared_globals);
+	return announces && compiler_in_path(clang) ? clang : cc->cxx ? "g++" : "gcc";
+}
 
 /* Do global variables get addresses that are known when the program is linked? */
 static bool cc_places_globals(const struct cc *cc)
@@ -54,6 +68,8 @@ static int cc_usage(const char *name)
 	       "  --copied-globals  with --parmacs: private, CREATE copies them\n"
 	       "  --shared-globals  global variables are shared memory\n"
 	       "  --shared-heap     malloc and its kin give shared memory\n"
+	       "  --private-globals a library's global variables are each process's own\n"
+	       "  --compiler NAME   the compiler, in place of CC or CXX\n"
 	       "  --pthreads        POSIX threads are the job's processors, and share everything; with gcc\n"
 	       "  --show            print the command in place of running it\n",
 	       name);
@@ -87,14 +103,6 @@ static void cc_add_all(struct cc *cc, const char *const *words)
 {
 	for (; *words; words++)
 		cc_add(cc, *words);
-}
-
-static char *cc_join(const char *a, const char *b, const char *c)
-{
-	char *text;
-	if (asprintf(&text, "%s%s%s", a, b, c) < 0)
-		tw_fatal("out of memory");
-	return text;
 }
 
 /* ---- the caller's arguments -------------------------------------------------------------------------------------- */
@@ -133,46 +141,32 @@ static bool cc_for_linker(const char *file)
 	return strstr(file, ".so.") != NULL;
 }
 
-/* The reason why @word is refused when global variables are placed, or NULL. */
-static const char *cc_refusal_placed(const struct cc *cc, const char *word)
-{
-	if (strcmp(word, "-shared") == 0 && cc_threads(cc))
-		return "but only a program's global variables can be shared by its threads on several nodes, not a "
-		       "library's: make it an archive, "
-		       "and link that";
-	if (strcmp(word, "-shared") == 0 && cc->parmacs)
-		return "but only a program's global variables can be shared or copied (--parmacs), not a library's: "
-		       "make it an "
-		       "archive, and link that";
-	if (strcmp(word, "-shared") == 0)
-		return "but only a program's global variables can be placed: link it statically, or leave "
-		       "--shared-globals out";
-	if (strncmp(word, "-mcmodel=", 9) == 0 && strcmp(word, "-mcmodel=small") != 0)
-		return "but global variables are placed for the small code model: leave it out";
-	if (strncmp(word, "-fuse-ld=", 9) == 0 && strcmp(word, "-fuse-ld=bfd") != 0)
-		return "but only GNU ld can place global variables: leave it out";
-	return NULL;
-}
-
 /* The reason why @word is refused, or NULL. */
 static const char *cc_refusal(const struct cc *cc, const char *word)
 {
-	const char *why = cc_places_globals(cc) ? cc_refusal_placed(cc, word) : NULL;
-
-	if (why)
-		return why;
+	if (cc_places_globals(cc) && strncmp(word, "-mcmodel=", 9) == 0 && strcmp(word, "-mcmodel=small") != 0)
+		return "but global variables are placed for the small code model: leave it out";
+	if (cc->parmacs && cc->copied_globals && strcmp(word, "-shared") == 0)
+		return "but only a program's global variables can be copied (--copied-globals), not a library's: make "
+		       "it "
+		       "an archive, and link that";
 	if (cc->pthreads && strcmp(word, "-fopenmp") == 0)
 		return "but threads are either OpenMP's ('tweed omp cc') or POSIX's: leave one of them out";
-	if (word[0] == '@')
-		return "which is not read: give its arguments themselves";
-	if (strcmp(word, "-static") == 0 || strcmp(word, "-static-pie") == 0)
-		return "but Tweed needs the C library linked dynamically: leave it out";
 	if (strncmp(word, "-fsanitize=", 11) == 0 &&
 	    (strstr(word, "address") || strstr(word, "thread") || strstr(word, "memory")))
-		return "which takes the place of the instrumentation: leave it out";
+		return cc->silent ? "whose memory would not be shared: leave it out"
+		                  : "which takes the place of the instrumentation: leave it out";
 	if (strcmp(word, "-m32") == 0 || strcmp(word, "-mx32") == 0)
 		return "but Tweed is for 64 bits: leave it out";
 	return NULL;
+}
+
+/* Is @word to be left out?  Link-time code would bypass Tweed's assembler, and its globals would not be placed.  Tweed
+ * needs the C library linked dynamically, which only costs what the program cannot see.  Only GNU ld places globals. */
+static bool cc_left_out(const struct cc *cc, const char *word)
+{
+	return strncmp(word, "-flto", 5) == 0 || strcmp(word, "-static") == 0 || strcmp(word, "-static-pie") == 0 ||
+	       (cc_places_globals(cc) && strncmp(word, "-fuse-ld=", 9) == 0 && strcmp(word, "-fuse-ld=bfd") != 0);
 }
 
 /* Does the object @file lack the mark of instrumented.h?  False for files that are no objects, or cannot be read. */
@@ -211,6 +205,8 @@ static int cc_read(struct cc *cc, const char *name, char **argv)
 		}
 		link = link && !cc_among(*argv, cc_no_link);
 		cc->shared = cc->shared || strcmp(*argv, "-shared") == 0;
+		if (strcasecmp(*argv, "-fpic") == 0 || strcasecmp(*argv, "-fno-pic") == 0)
+			cc->pic = (*argv)[2] == 'p' || (*argv)[2] == 'P';
 		cc->language = cc->language || strncmp(*argv, "-x", 2) == 0;
 		if (cc_among(*argv, cc_valued) && argv[1]) {
 			argv++;
@@ -249,29 +245,32 @@ static int cc_check_objects(const char *name, char **argv)
 static int cc_locate(struct cc *cc)
 {
 	if (tool_in_build()) {
-		cc->include = cc_join(TOOL_SOURCE_ROOT, "/include", "");
-		cc->stores = cc_join(TOOL_BUILD_ROOT, "/runtime/stores/libtweed-stores.a", "");
-		cc->library = cc_join(TOOL_BUILD_ROOT, "/libtweed.a", "");
-		cc->script = cc_join(TOOL_SOURCE_ROOT, "/runtime/stores/globals.ld", "");
-		cc->run_time = cc_join(
+		cc->include = compile_join(TOOL_SOURCE_ROOT, "/include", "");
+		cc->stores = compile_join(TOOL_BUILD_ROOT, "/runtime/stores/libtweed-stores.a", "");
+		cc->library = compile_join(TOOL_BUILD_ROOT, "/libtweed.a", "");
+		cc->script = compile_join(TOOL_SOURCE_ROOT, "/runtime/stores/globals.ld", "");
+		cc->run_time = compile_join(
 		    TOOL_BUILD_ROOT,
 		    cc->pthreads ? "/runtime/pthreads/libtweed-pthreads.a" : "/runtime/openmp/libtweed-openmp.a", "");
-		cc->tasks = cc_join(TOOL_BUILD_ROOT, "/runtime/openmp/libtweed-openmp-tasks.a", "");
-		cc->helper = cc_join("-B", TOOL_BUILD_ROOT, "/tools/");
-		cc->spec = cc_join("-B", TOOL_SOURCE_ROOT, "/runtime/openmp/gcc/");
+		cc->tasks = compile_join(TOOL_BUILD_ROOT, "/runtime/openmp/libtweed-openmp-tasks.a", "");
+		cc->helper = compile_join("-B", TOOL_BUILD_ROOT, "/tools/");
+		cc->linker = compile_join("-B", TOOL_BUILD_ROOT, "/tools/compile/");
+		cc->spec = compile_join("-B", TOOL_SOURCE_ROOT, "/runtime/openmp/gcc/");
 	} else {
 		char *libraries = tool_installed(TOOL_LIBDIR), *data = tool_installed(TOOL_DATADIR);
 		cc->include = tool_installed(TOOL_INCLUDEDIR);
-		cc->stores = cc_join(libraries, "/libtweed-stores.a", "");
-		cc->library = cc_join(libraries, "/libtweed.a", "");
-		cc->script = cc_join(data, "/tweed/globals.ld", "");
-		cc->run_time = cc_join(libraries, cc->pthreads ? "/libtweed-pthreads.a" : "/libtweed-openmp.a", "");
-		cc->tasks = cc_join(libraries, "/libtweed-openmp-tasks.a", "");
-		cc->spec = cc->helper = cc_join("-B", tool_installed(TOOL_LIBEXECDIR), "/tweed/gcc/");
+		cc->stores = compile_join(libraries, "/libtweed-stores.a", "");
+		cc->library = compile_join(libraries, "/libtweed.a", "");
+		cc->script = compile_join(data, "/tweed/globals.ld", "");
+		cc->run_time =
+		    compile_join(libraries, cc->pthreads ? "/libtweed-pthreads.a" : "/libtweed-openmp.a", "");
+		cc->tasks = compile_join(libraries, "/libtweed-openmp-tasks.a", "");
+		cc->spec = cc->helper = compile_join("-B", tool_installed(TOOL_LIBEXECDIR), "/tweed/gcc/");
+		cc->linker = compile_join("-B", tool_installed(TOOL_LIBEXECDIR), "/tweed/ld/");
 		free(libraries);
 		free(data);
 	}
-	char *header = cc_join(cc->include, "/tweed/instrumented.h", "");
+	char *header = compile_join(cc->include, "/tweed/instrumented.h", "");
 	const char *needed[] = {header, cc->stores, cc->library, cc->script, cc->run_time, cc->tasks};
 	int error = 0;
 	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]) && !error; i++)
@@ -285,98 +284,7 @@ static int cc_locate(struct cc *cc)
 	return error;
 }
 
-/* ---- the compiler ------------------------------------------------------------------------------------------------ */
-
-static bool cc_in_path(const char *name)
-{
-	char *path = strdup(getenv("PATH") ? getenv("PATH") : ""), *next = path;
-	bool found = false;
-
-	for (char *folder; path && !found && (folder = strsep(&next, ":"));) {
-		char *file = cc_join(folder, "/", name);
-		found = access(file, X_OK) == 0;
-		free(file);
-	}
-	free(path);
-	return found;
-}
-
-/* clang where stores are announced for protocol 1L, because it announces some that gcc does not
- * (doc/internals/stores.md).  gcc for programs with the PARMACS macros: they were written for gcc, and clang breaks
- * some. */
-static const char *cc_default(const struct cc *cc)
-{
-	const char *clang = cc->cxx ? "clang++" : "clang";
-	bool announces = !cc->silent && (!cc->parmacs || cc->shared_globals);
-	return announces && cc_in_path(clang) ? clang : cc->cxx ? "g++" : "gcc";
-}
-
-/* CC='tweed cc', from a makefile that calls this command: names no compiler. */
-static bool cc_is_this(const char *text)
-{
-	const char *end = strchr(text, ' '), *name = end ? memrchr(text, '/', (size_t)(end - text)) : NULL;
-	return end && strncmp(name ? name + 1 : text, "tweed ", 6) == 0;
-}
-
-/* Split CC at blanks: "ccache gcc". */
-static void cc_compiler(struct cc *cc)
-{
-	const char *text = getenv(cc->cxx ? "CXX" : "CC");
-
-	if (!text || !text[strspn(text, " ")] || cc_is_this(text) || cc->below)
-		text = cc_default(cc);
-	char *words = strdup(text), *next = words;
-	for (char *w; words && (w = strsep(&next, " "));)
-		if (*w && cc->words < CC_WORDS / 4)
-			cc_add(cc, w);
-}
-
-/* Ask the compiler for its kind.  0, or -errno, printed. */
-static int cc_ask(struct cc *cc)
-{
-	static const char *const question[] = {"-dM", "-E", "-x", "c", "/dev/null", NULL};
-	size_t words = cc->words, room = 0;
-	char *line = NULL;
-	int out[2], status;
-
-	if (pipe2(out, O_CLOEXEC) < 0)
-		return -errno;
-	pid_t child = fork();
-	if (child == 0) {
-		cc_add_all(cc, question);
-		cc_add(cc, NULL);
-		dup2(out[1], STDOUT_FILENO);
-		int null = open("/dev/null", O_WRONLY);
-		if (null >= 0)
-			dup2(null, STDERR_FILENO);
-		execvp(cc->command[0], (char *const *)(uintptr_t)cc->command);
-		_exit(127);
-	}
-	cc->words = words;
-	close(out[1]);
-	FILE *in = fdopen(out[0], "r");
-	while (in && getline(&line, &room, in) > 0) {
-		if (strncmp(line, "#define __clang__ ", 18) == 0)
-			cc->kind = CC_CLANG;
-		else if (strncmp(line, "#define __GNUC__ ", 17) == 0 && cc->kind == CC_UNKNOWN)
-			cc->kind = CC_GCC;
-	}
-	free(line);
-	if (in)
-		fclose(in);
-	if (child < 0 || waitpid(child, &status, 0) < 0)
-		status = 127 << 8;
-	if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && cc->kind != CC_UNKNOWN)
-		return 0;
-	if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
-		tool_say("there is no compiler '%s': install it, or name another by %s", cc->command[0],
-		         cc->cxx ? "CXX" : "CC");
-	else
-		tool_say(
-		    "'%s' is neither gcc nor clang, the compilers that can announce stores: name one of them by %s",
-		    cc->command[0], cc->cxx ? "CXX" : "CC");
-	return -ENOTSUP;
-}
+/* ---- what Tweed adds --------------------------------------------------------------------------------------------- */
 
 /* Loads, globals and the stack are not announced.  -U: the program must not conclude that it has a sanitizer. */
 static const char *const cc_gcc_flags[] = {"-fsanitize=kernel-address",
@@ -414,11 +322,11 @@ static const char *const cc_both_flags[] = {"-U_FORTIFY_SOURCE", "-Wp,-U_FORTIFY
 
 static void cc_add_compile(struct cc *cc)
 {
-	cc_add(cc, cc_join("-I", cc->include, ""));
-	if (cc_places_globals(cc))
+	cc_add(cc, compile_join("-I", cc->include, ""));
+	if (cc_places_globals(cc) && !cc->pic)
 		cc_add(cc, "-fno-pie");
-	if (cc->shared_heap)
-		cc_add_all(cc, (const char *const[]){"-include", "tweed/shared_heap.h", NULL});
+	if (cc->shared_heap && !cc_threads(cc))
+		cc_add_all(cc, (const char *const[]){"-include", "tweed/shared_heap.h", "-fno-builtin-malloc", NULL});
 	if (cc->openmp)
 		cc_add(cc, "-fopenmp");
 	if (cc_threads(cc))
@@ -426,13 +334,31 @@ static void cc_add_compile(struct cc *cc)
 		    cc, (const char *const[]){"-fno-inline-atomics", "-include", "tweed/threads.h", cc->helper, NULL});
 	if (cc->silent)
 		return;
-	if (cc->kind == CC_GCC) /* headers that refuse what gcc does not announce */
-		cc_add(cc, cc_join("-I", cc->include, "/tweed/gcc"));
-	cc_add_all(cc, cc->kind == CC_GCC ? cc_gcc_flags : cc_clang_flags);
+	if (cc->kind == COMPILER_GCC) /* headers that refuse what gcc does not announce */
+		cc_add(cc, compile_join("-I", cc->include, "/tweed/gcc"));
+	cc_add_all(cc, cc->kind == COMPILER_GCC ? cc_gcc_flags : cc_clang_flags);
 	cc_add_all(cc, cc_both_flags);
 	if (cc->poll)
-		cc_add(cc, cc->kind == CC_GCC ? "-fsanitize-coverage=trace-pc"
-		                              : "-fsanitize-coverage=bb,no-prune,trace-pc");
+		cc_add(cc, cc->kind == COMPILER_GCC ? "-fsanitize-coverage=trace-pc"
+		                                    : "-fsanitize-coverage=bb,no-prune,trace-pc");
+}
+
+/* The path of this command, eight bytes in each symbol, for programs that are started without it
+ * (runtime/threads/alone.c). */
+#define CC_PATH_WORDS 16
+static void cc_add_path(struct cc *cc)
+{
+	char text[CC_PATH_WORDS * 8] = "", option[64];
+	uint64_t word;
+
+	if (strlen(tool_self()) >= sizeof(text))
+		return; /* it will be sought in PATH */
+	memcpy(text, tool_self(), strlen(tool_self()));
+	for (unsigned i = 0; i < CC_PATH_WORDS && text[i * 8]; i++) {
+		memcpy(&word, text + i * 8, sizeof(word));
+		snprintf(option, sizeof(option), "-Wl,--defsym=tw_command_%u=0x%" PRIx64, i, word);
+		cc_add(cc, compile_join(option, "", ""));
+	}
 }
 
 /* The program defines what a shared library leaves undefined. */
@@ -443,6 +369,8 @@ static void cc_add_link(struct cc *cc)
 		cc_add(cc, "-Wl" TW_WRAPPED(X));
 #undef X
 	}
+	if (cc_places_globals(cc) && !cc->private_globals)
+		cc_add(cc, cc->linker);
 	if (cc->shared)
 		return;
 	if (cc->language)
@@ -457,15 +385,12 @@ static void cc_add_link(struct cc *cc)
 	if (cc->openmp)
 		cc_add(cc, cc->spec);
 	if (cc_threads(cc))
-		cc_add_all(cc,
-		           (const char *const[]){"-Wl,--wrap=main,--wrap=tw_shared_malloc,--wrap=tw_shared_calloc"
-		                                 ",--wrap=tw_shared_realloc,--wrap=tw_shared_reallocarray"
-		                                 ",--wrap=tw_shared_aligned_alloc,--wrap=tw_shared_posix_memalign"
-		                                 ",--wrap=tw_shared_valloc,--wrap=tw_shared_strdup"
-		                                 ",--wrap=tw_shared_strndup,--wrap=tw_shared_free",
-		                                 "-Wl,--whole-archive", cc->run_time, "-Wl,--no-whole-archive", NULL});
+		cc_add_all(cc, (const char *const[]){"-Wl,--wrap=main", "-Wl,--whole-archive", cc->run_time,
+		                                     "-Wl,--no-whole-archive", NULL});
 	if (cc->openmp)
 		cc_add(cc, cc->tasks);
+	if (cc_threads(cc))
+		cc_add_path(cc);
 	cc_add(cc, cc->library);
 	cc_add_all(cc, (const char *const[]){"-pthread", "-ljemalloc", "-lsodium", "-lm", NULL});
 }
@@ -488,8 +413,8 @@ static void cc_print(const struct cc *cc)
 	putchar('\n');
 }
 
-/* Read Tweed's options, which come first.  Returns the compiler's. */
-static char **cc_options(struct cc *cc, char **argv)
+/* Take Tweed's options out of @argv.  0, or -EINVAL, printed. */
+static int cc_options(struct cc *cc, char **argv)
 {
 	const struct {
 		const char *name;
@@ -503,19 +428,33 @@ static char **cc_options(struct cc *cc, char **argv)
 	    {"--shared-globals", &cc->shared_globals},
 	    {"--shared-heap", &cc->shared_heap},
 	    {"--pthreads", &cc->pthreads},
+	    {"--private-globals", &cc->private_globals},
 	};
 	size_t i, n = sizeof(options) / sizeof(options[0]);
+	char **to = argv;
 
 	for (; *argv; argv++) {
 		for (i = 0; i < n && strcmp(*argv, options[i].name) != 0; i++)
 			;
-		if (i == n)
-			break;
-		*options[i].set = true;
+		if (i < n) {
+			*options[i].set = true;
+		} else if (strcmp(*argv, "--compiler") == 0 && argv[1]) {
+			cc->with = *++argv;
+		} else {
+			bool valued = cc_among(*argv, cc_valued) && argv[1];
+			*to++ = *argv;
+			if (valued)
+				*to++ = *++argv;
+		}
+	}
+	*to = NULL;
+	if (cc->pthreads && cc->openmp) {
+		tool_say("--pthreads is for 'tweed cc', and this is 'tweed omp cc', for OpenMP: use one of them");
+		return -EINVAL;
 	}
 	if (cc->pthreads)
 		cc->silent = cc->shared_globals = cc->shared_heap = true;
-	return argv;
+	return 0;
 }
 
 /* Check for options that exclude each other.  0, or -EINVAL, printed. */
@@ -529,13 +468,13 @@ static int cc_check(const struct cc *cc)
 		tool_say("--copied-globals is for --parmacs, in place of shared global variables: leave it out");
 		return -EINVAL;
 	}
-	if (cc->shared_globals && !cc->silent && cc->compiles && cc->kind == CC_GCC) {
+	if (cc->shared_globals && !cc->silent && cc->compiles && cc->kind == COMPILER_GCC) {
 		tool_say("gcc announces no stores into global variables: with --shared-globals use clang (%s=%s), or "
 		         "--no-stores if the program is not for protocol 1L",
 		         cc->cxx ? "CXX" : "CC", cc->cxx ? "clang++" : "clang");
 		return -EINVAL;
 	}
-	if (cc_threads(cc) && cc->kind != CC_GCC) {
+	if (cc_threads(cc) && cc->kind != COMPILER_GCC) {
 		tool_say("'%s' is not gcc, whose programs of threads can be run: name one by %s", cc->command[0],
 		         cc->cxx ? "CXX" : "CC");
 		return -EINVAL;
@@ -550,25 +489,30 @@ static void cc_default_globals(struct cc *cc)
 	if (!cc->parmacs || cc->copied_globals || cc->shared_globals)
 		return;
 	cc->shared_globals = true;
-	cc->silent |= cc->kind == CC_GCC && !cc->poll;
+	cc->silent |= cc->kind == COMPILER_GCC && !cc->poll;
 }
 
-/* Add the caller's arguments, without gcc's own run-time and -flto: at link time, code would bypass Tweed's assembler,
- * and globals would not be placed. */
+/* Add the caller's arguments, without gcc's own run-time and what must be left out. */
 static void cc_add_arguments(struct cc *cc, char **argv)
 {
+	const char *out = NULL;
 	bool lto = false;
 
-	for (; *argv; argv++)
-		if (strncmp(*argv, "-flto", 5) == 0)
-			lto = true;
-		else if (!cc->openmp || strcmp(*argv, "-lgomp") != 0)
+	for (; *argv; argv++) {
+		if (cc_left_out(cc, *argv)) {
+			lto = lto || strncmp(*argv, "-flto", 5) == 0;
+			out = *argv;
+		} else if (!cc->openmp || strcmp(*argv, "-lgomp") != 0) {
 			cc_add(cc, *argv);
-	if (!lto)
-		return;
-	cc_add(cc, "-fno-lto");
-	if (isatty(STDERR_FILENO))
-		tool_say("note: -flto is left out, for the compiler is to make its code before it links");
+		}
+	}
+	if (lto)
+		cc_add(cc, "-fno-lto");
+	if (out && isatty(STDERR_FILENO))
+		tool_say("note: %s is left out, %s", out,
+		         strncmp(out, "-flto", 5) == 0  ? "for the compiler is to make its code before it links"
+		         : *out == '-' && out[1] == 's' ? "for Tweed needs the C library linked dynamically"
+		                                        : "for only GNU ld can place global variables");
 }
 
 /* Returns only if the compiler must not be run, or cannot be. */
@@ -584,12 +528,25 @@ static int cc_run(struct cc *cc)
 	return 1;
 }
 
+/* Choose the compiler. */
+static void cc_compiler(struct cc *cc)
+{
+	if (cc->with)
+		cc_add(cc, cc->with);
+	else
+		cc->words = compiler_words(cc->cxx, cc_default(cc), cc->command, CC_WORDS / 4);
+}
+
 static int cc_command(struct cc cc, int argc, char **argv)
 {
 	const char *name = argv[0];
+	size_t n;
 
-	cc.cxx = strcmp(argv[0], "c++") == 0;
-	argv = cc_options(&cc, argv + 1);
+	(void)argc;
+	cc.cxx = strcmp(name, "c++") == 0 || strcmp(name, "g++") == 0;
+	argv = compile_arguments(argv + 1, &n);
+	if (cc_options(&cc, argv) < 0)
+		return TOOL_USAGE;
 	if (*argv && strcmp(*argv, "--help") == 0)
 		return cc.openmp ? cc_usage_openmp(strcmp(name, "cc") == 0 ? "omp cc" : "omp c++") : cc_usage(name);
 	if (!*argv) {
@@ -597,16 +554,19 @@ static int cc_command(struct cc cc, int argc, char **argv)
 		         cc.openmp ? "omp " : "", name, cc.openmp ? "omp " : "", name);
 		return TOOL_USAGE;
 	}
-	cc.command = calloc((size_t)argc + CC_WORDS, sizeof(*cc.command));
+	cc.command = calloc(n + CC_WORDS, sizeof(*cc.command));
 	if (!cc.command)
 		tw_fatal("out of memory");
-	cc.below = tool_compiles_below("cc");
-	cc_compiler(&cc);
-	if (cc.below) {
+	if (tool_compiles_below("cc")) {
+		cc_add(&cc, cc_default(&cc));
 		cc_add_all(&cc, (const char *const *)(uintptr_t)argv);
 		return cc_run(&cc);
 	}
-	if (cc_read(&cc, name, argv) < 0 || cc_locate(&cc) < 0 || cc_ask(&cc) < 0)
+	if (cc_read(&cc, name, argv) < 0 || cc_locate(&cc) < 0)
+		return TOOL_USAGE;
+	cc_compiler(&cc);
+	cc.kind = compiler_kind(cc.cxx, cc.command, cc.words);
+	if (cc.kind == COMPILER_UNKNOWN)
 		return TOOL_USAGE;
 	cc_default_globals(&cc);
 	if ((cc.links && !cc.silent && cc_check_objects(name, argv) < 0) || cc_check(&cc) < 0)
@@ -619,9 +579,15 @@ static int cc_command(struct cc cc, int argc, char **argv)
 	return cc_run(&cc);
 }
 
+/* g++ and gcc: makefiles look for these names. */
+static bool cc_is_compiler(const char *name)
+{
+	return cc_among(name, (const char *const[]){"cc", "c++", "gcc", "g++", NULL});
+}
+
 int tool_omp(int argc, char **argv)
 {
-	if (argc > 1 && (strcmp(argv[1], "cc") == 0 || strcmp(argv[1], "c++") == 0))
+	if (argc > 1 && cc_is_compiler(argv[1]))
 		return cc_command(
 		    (struct cc){.openmp = true, .silent = true, .shared_globals = true, .shared_heap = true}, argc - 1,
 		    argv + 1);
@@ -634,5 +600,17 @@ int tool_omp(int argc, char **argv)
 
 int tool_cc(int argc, char **argv)
 {
-	return cc_command((struct cc){0}, argc, argv);
+	return cc_command((struct cc){.gcc = argv[0][0] == 'g'}, argc, argv);
+}
+
+/* `tweed pthreads cc`, for links named tweed-pthreads-cc. */
+int tool_pthreads(int argc, char **argv)
+{
+	if (argc > 1 && cc_is_compiler(argv[1]))
+		return cc_command(
+		    (struct cc){.pthreads = true, .silent = true, .shared_globals = true, .shared_heap = true},
+		    argc - 1, argv + 1);
+	tool_say("'tweed pthreads' is followed by cc or c++, and arguments for the compiler; 'tweed cc --help' "
+	         "explains it");
+	return TOOL_USAGE;
 }

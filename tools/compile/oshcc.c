@@ -8,18 +8,10 @@
 
 #include "core/base/base.h"
 #include "pgas/shmem/size.h"
+#include "tools/compile/compile.h"
 #include "tools/tools.h"
 
 #define OSH_WORDS 40 /* maximum of added arguments */
-
-static char *osh_join(const char *a, const char *b)
-{
-	char *text;
-
-	if (asprintf(&text, "%s%s", a, b) < 0)
-		tw_fatal("out of memory");
-	return text;
-}
 
 static int osh_help(const char *name)
 {
@@ -27,7 +19,7 @@ static int osh_help(const char *name)
 	       "Compiles and links OpenSHMEM programs (%s): #include <shmem.h>, and Tweed's library.\n"
 	       "With -shared: a library whose global variables are symmetric in programs that were linked so.\n\n"
 	       "  --show   print the command in place of running it\n",
-	       name, strcmp(name, "oshcc") == 0 ? "CC, else cc" : "CXX, else c++");
+	       name, !strstr(name, "++") ? "CC, else cc" : "CXX, else c++");
 	return 0;
 }
 
@@ -51,8 +43,7 @@ static enum osh_makes osh_makes(char **argv)
 int tool_oshcc(int argc, char **argv)
 {
 	const char *name = argv[0];
-	bool cxx = strcmp(name, "oshc++") == 0, show = argc > 1 && strcmp(argv[1], "--show") == 0;
-	const char *compiler = getenv(cxx ? "CXX" : "CC");
+	bool cxx = strstr(name, "++"), show = argc > 1 && strcmp(argv[1], "--show") == 0;
 	const char **command = calloc((size_t)argc + OSH_WORDS, sizeof(*command));
 	char *include, *libraries;
 	size_t n = 0;
@@ -63,17 +54,15 @@ int tool_oshcc(int argc, char **argv)
 	if (!command)
 		tw_fatal("out of memory");
 	bool below = tool_compiles_below("oshcc");
-	if (!compiler || !compiler[strspn(compiler, " ")] || strstr(compiler, "osh") || below)
-		compiler = cxx ? "c++" : "cc";
-	char *words = strdup(compiler);
-	for (char *w; words && (w = strsep(&words, " "));)
-		if (*w && n < OSH_WORDS / 2)
-			command[n++] = w;
+	if (below)
+		command[n++] = cxx ? "c++" : "cc";
+	else
+		n = compiler_words(cxx, cxx ? "c++" : "cc", command, OSH_WORDS / 2);
 	enum osh_makes makes = below ? OSH_NO_LINK : osh_makes(argv);
-	include = tool_in_build() ? osh_join(TOOL_SOURCE_ROOT, "/include") : tool_installed(TOOL_INCLUDEDIR);
-	libraries = tool_in_build() ? osh_join(TOOL_BUILD_ROOT, "") : tool_installed(TOOL_LIBDIR);
-	command[n++] = osh_join("-I", include);
-	command[n++] = osh_join(osh_join("-I", include), "/tweed");
+	include = tool_in_build() ? compile_join(TOOL_SOURCE_ROOT, "/include", "") : tool_installed(TOOL_INCLUDEDIR);
+	libraries = tool_in_build() ? compile_join(TOOL_BUILD_ROOT, "", "") : tool_installed(TOOL_LIBDIR);
+	command[n++] = compile_join("-I", include, "");
+	command[n++] = compile_join("-I", include, "/tweed");
 	while (*argv)
 		command[n++] = *argv++;
 	if (makes == OSH_LIBRARY)
@@ -85,7 +74,7 @@ int tool_oshcc(int argc, char **argv)
 	if (makes == OSH_PROGRAM) {
 		static const char *const more[] = {"-pthread", "-ljemalloc", "-lsodium", "-lm"};
 		command[n++] = "-xnone";
-		command[n++] = osh_join(libraries, "/libtweed.a");
+		command[n++] = compile_join(libraries, "/libtweed.a", "");
 		for (size_t i = 0; i < sizeof(more) / sizeof(more[0]); i++)
 			command[n++] = more[i];
 	}

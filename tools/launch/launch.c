@@ -151,6 +151,9 @@ static void launch_processor_died(struct launch *l, unsigned node, const struct 
 			         : d->initialized ? " before tw_finalize"
 			         : d->joined      ? " before tw_init was through"
 			                          : "");
+		if (!exited)
+			l->job->killed = WTERMSIG(d->status);
+		l->strange = exited && !d->joined && !d->refused;
 		launch_end(l, status || d->refused == TW_ENDED_JOB ? status : 1);
 	}
 }
@@ -471,6 +474,7 @@ static void launch_signal(struct launch *l)
 		}
 		if (!l->ending)
 			tool_say("interrupted by signal %d (%s); the job is ended", number, strsignal(number));
+		l->job->killed = l->ending ? l->job->killed : number;
 		launch_end(l, 128 + number);
 	}
 }
@@ -680,7 +684,8 @@ int tool_launch(struct tool_job *job)
 	}
 	if (launch_end_trace(&l) < 0 && job->status == 0)
 		job->status = 1;
-	if (job->status == 0 && l.outsiders > 1 && l.outsiders == l.nodes * job->settings.config.processors)
-		program_warn(job->path, l.outsiders);
+	unsigned processors = l.nodes * (unsigned)job->settings.config.processors;
+	if (processors > 1 && (l.strange || (job->status == 0 && l.outsiders == processors)))
+		program_warn(job->path, processors);
 	return job->status;
 }

@@ -57,6 +57,7 @@ struct launch {
 	struct launch_node node[TW_MAX_NODES];
 	unsigned connected, have_memory, ready, exited, delivered;
 	unsigned living;            /* nodes that are not lost */
+	bool strange;               /* the job was ended because a processor failed that had not joined it */
 	unsigned outsiders;         /* processors that ended with status 0 and never joined the job */
 	unsigned dead;              /* processors, in a job that survives deaths */
 	int first_death;            /* the status that the job would have had */

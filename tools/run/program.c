@@ -4,7 +4,9 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -217,7 +219,7 @@ static bool program_has(const char *names, size_t bytes, const char *name)
 	return bytes && memmem(names, bytes, text, (size_t)n);
 }
 
-/* What libraries, or functions, of other systems show about a program; the first match counts.  The command has room
+/* What libraries, or functions, of other systems show about a program; the first match counts.  The commands have room
  * for c or c++. */
 static const struct program_other {
 	const char *name, *is, *mend;
@@ -230,7 +232,15 @@ static const struct program_other {
     {"libiomp5.", "an OpenMP program of another compiler", "build it with 'tweed omp %s'"},
     {"pthread_create", "a program of threads that were not made for it", "build it with 'tweed %s --pthreads'"},
     {"thrd_create", "a program of threads that were not made for it", "build it with 'tweed %s --pthreads'"},
+    {"", "not built for Tweed", "build it with 'tweed %s' or, for threads, 'tweed %s --pthreads'"},
 };
+
+static bool program_of_system(const char *path)
+{
+	char real[PATH_MAX];
+
+	return !realpath(path, real) || (strncmp(real, "/usr/", 5) == 0 && strncmp(real, "/usr/local/", 11) != 0);
+}
 
 void program_warn(const char *path, unsigned times)
 {
@@ -244,9 +254,9 @@ void program_warn(const char *path, unsigned times)
 	for (size_t i = 0; !ours && i < sizeof(program_others) / sizeof(*program_others); i++) {
 		const struct program_other *other = &program_others[i];
 		char mend[128];
-		if (!program_has(names, bytes, other->name))
+		if (*other->name ? !program_has(names, bytes, other->name) : !f.parts || program_of_system(path))
 			continue;
-		snprintf(mend, sizeof(mend), other->mend, compiler);
+		snprintf(mend, sizeof(mend), other->mend, compiler, compiler);
 		tool_say("warning: '%s' ran %u times, each by itself: it is %s; %s", path, times, other->is, mend);
 		break;
 	}

@@ -14,8 +14,9 @@ size_t program_data(const char *path);
  * without notes, or that is no executable, changes nothing. */
 int program_settings(const char *path, struct tw_settings *settings, enum tw_origin *origins);
 
-/* program_warn - @path was run @times, and no processor has joined the job.  If it is a program whose threads or
- * processes were meant to share memory or data, print that, and the command that builds it for Tweed. */
+/* program_warn - @path was run @times, and no processor has joined the job.  If it was not built for Tweed, print that,
+ * and the command that builds it.  Programs of the system, as `hostname`, are meant to run so, unless their threads or
+ * processes were meant to share memory or data. */
 void program_warn(const char *path, unsigned times);
 
 #endif

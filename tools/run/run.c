@@ -281,7 +281,8 @@ static int run_program(struct tool_job *job)
 		tool_say("no program is named: tweed run [OPTIONS] PROGRAM ARGS...");
 		return -EINVAL;
 	}
-	job->path = run_find_program(job->argv[0]);
+	if (!job->path)
+		job->path = run_find_program(job->argv[0]);
 	return job->path ? program_settings(job->path, &job->settings, job->origins) : -EINVAL;
 }
 

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* stdio.h - streams (FILE) of the program: one for all of its threads. */
+#ifndef TW_RUNTIME_THREADS_STDIO_H
+#define TW_RUNTIME_THREADS_STDIO_H
+
+/* th_stdio_open - standard input, output and error become streams that all processors share.  Collective; after
+ * th_heap_open on processor 0, before others run parts of the program.
+ * th_stdio_flush - at the end of the program: flush the streams that no other thread holds.
+ * th_stdio_close - the calling processor has the C library's own standard streams again. */
+void th_stdio_open(void);
+void th_stdio_flush(void);
+void th_stdio_close(void);
+
+#endif

@@ -1,0 +1,307 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Programs with threads, built by make, CMake, meson and autoconf with nothing but the compiler's name, then run.
+
+build.py BUILD SOURCES    installs BUILD into a temporary directory; what is not installed here (CMake, autoconf,
+libtool, ccache) is left out, and named"""
+import concurrent.futures
+import glob
+import os
+import pty
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+
+SAID = "1 begun, 50 times, sum 50000050\n"
+PLUGIN = "plugin -5, "
+WORDS = {"threads": ("tweed cc --pthreads", "tweed c++ --pthreads"), "omp": ("tweed omp cc", "tweed omp c++")}
+NAMES = {"threads": ("tweed-pthreads-gcc", "tweed-pthreads-g++"), "omp": ("tweed-omp-gcc", "tweed-omp-g++")}
+build_dir, sources = (os.path.abspath(a) for a in sys.argv[1:3])
+failures, cases = [], 0
+
+
+def expect(name, good, *done):
+    global cases
+    cases += 1
+    if not good:
+        failures.append(name)
+        print(f"FAILED {name}", *(d if isinstance(d, str) else f"status {d.returncode}\n{d.stdout[-2500:]}"
+                                  f"{d.stderr[-1500:]}" for d in done), sep="\n", flush=True)
+    return good
+
+
+def run(*command, cwd=None, text="", **env):
+    try:
+        return subprocess.run(command, env={**ENV, **env}, cwd=cwd, input=text, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+    except subprocess.TimeoutExpired as late:
+        return subprocess.CompletedProcess(command, 124, (late.stdout or b"").decode(), "no end")
+
+
+def good(name, *command, **kwargs):
+    done = run(*command, **kwargs)
+    return expect(name, done.returncode == 0, done)
+
+
+def job(name, folder, program="main", *arguments):
+    """The program shares the library's variables over nodes; and runs alone."""
+    for shape in ("1x4", "2x2"):
+        n, p = shape.split("x")
+        done = run("tweed", "run", "-n", n, "-p", p, f"./{program}", *arguments, cwd=folder, THREADS="4")
+        right = done.stdout.startswith(SAID) and (not arguments or PLUGIN in done.stdout)
+        expect(f"{name}: {program} at {shape}", right and done.returncode == 3, done)
+    done = run(f"./{program}", *arguments, cwd=folder)
+    expect(f"{name}: {program} alone", done.stdout.startswith(SAID) and done.returncode == 3 and not done.stderr, done)
+
+
+def project(name):
+    folder = os.path.join(top, name)
+    shutil.copytree(os.path.join(sources, "project"), folder)
+    return folder
+
+
+def has(name, *commands):
+    lacking = [c for c in commands if not shutil.which(c)]
+    if lacking:
+        print(f"{name} is left out: there is no {', '.join(lacking)}")
+    return not lacking
+
+
+def counted():
+    """A folder with a gcc and g++ that note their calls."""
+    folder = os.path.join(top, "counted")
+    if not os.path.isdir(folder):
+        os.mkdir(folder)
+        for name in ("gcc", "g++"):
+            path = os.path.join(folder, name)
+            with open(path, "w", encoding="utf-8") as f:
+                f.write(f'#!/bin/sh\necho {name} "$@" >> {folder}/calls\nexec {shutil.which(name)} "$@"\n')
+            os.chmod(path, 0o755)
+    with open(f"{folder}/calls", "w", encoding="utf-8"):
+        return folder
+
+
+def calls():
+    with open(os.path.join(top, "counted", "calls"), encoding="utf-8") as f:
+        return len(f.readlines())
+
+
+# ---- programs that are started without `tweed run` --------------------------------------------------------------
+
+def on_terminal(*command):
+    """What the command writes to standard error, which is a terminal."""
+    ours, theirs = pty.openpty()
+    done = subprocess.run(command, env=ENV, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=theirs,
+                          timeout=30, check=False)
+    os.close(theirs)
+    text = b""
+    try:
+        while part := os.read(ours, 4096):
+            text += part
+    except OSError:
+        pass
+    os.close(ours)
+    return done.returncode, text.decode()
+
+
+def alone():
+    program = os.path.join(top, "alone")
+    for words in WORDS.values():
+        if not good("alone", *words[0].split(), "-O2", os.path.join(sources, "alone.c"), "-o", program):
+            return
+        done = run(program)
+        expect("status, and no note", done.returncode == 5 and done.stderr == "1\n", done)
+        done = run("bash", "-c", f"exec -a other {program} read", text="a line\n")
+        expect("input and name", done.stdout == "other says a line\n", done)
+    done = run(program, "abort")
+    expect("a signal of its own", done.returncode == -signal.SIGABRT, done)
+    done = run(program, "kill")
+    expect("a signal that ends it", done.returncode == -signal.SIGTERM, done)
+    done = run("tweed", "run", program, "again")
+    expect("started by a program of a job", done.returncode == 6, done)
+    done = run(program, "again")
+    expect("started by one that is alone", done.returncode == 6, done)
+    status, text = on_terminal(program)
+    expect("a note on a terminal", status == 5 and "1 node of 1 processor" in text and text.count("\n") == 2, text)
+    job_of_two = run(program, TWEED_NODES="2", TWEED_STATS="summary")
+    expect("settings of the environment", job_of_two.returncode == 5 and ", 2x1," in job_of_two.stderr, job_of_two)
+    with subprocess.Popen([program, "wait"], env=ENV, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as waits:
+        waits.stdout.readline()
+        waits.terminate()
+        expect("SIGTERM", waits.wait(20) == -signal.SIGTERM)
+    os.rename(root, root + "-moved")
+    done = run(program, PATH=os.path.dirname(TWEED).replace(root, root + "-moved") + ":/usr/bin:/bin")
+    expect("the installation was moved", done.returncode == 5, done)
+    done = run(program, PATH="/usr/bin:/bin")
+    os.rename(root + "-moved", root)
+    expect("no tweed", done.returncode == 2 and "there is no 'tweed' at " + TWEED in done.stderr, done)
+
+
+# ---- make --------------------------------------------------------------------------------------------------------
+
+def make():
+    for name, (cc, cxx), flags in (("make, words", WORDS["threads"], "-O2 -flto=auto"),
+                                   ("make, one word", NAMES["omp"], "-O2 -fopenmp -flto=auto")):
+        folder = project(name.replace(", ", "-"))
+        path = counted()
+        if not good(name, "make", "-f", "Makefile.plain", "check", f"CC={cc}", f"CXX={cxx}", f"CFLAGS={flags}",
+                    cwd=folder, PATH=f"{path}:{ENV['PATH']}"):
+            continue
+        # 5 objects, 3 libraries, a program of objects, and 3 that are compiled and linked at once.
+        expect(f"{name}: one compiler a compilation", calls() == 12, str(calls()))
+        job(name, folder, "main", "./plugin.so")
+        done = run("./archived", cwd=folder)
+        expect(f"{name}: -static", done.returncode == 0 and done.stdout == "C++ 10 10\n", done)
+
+
+def script():
+    """CC names a script that runs Tweed, which finds CC."""
+    path = os.path.join(top, "script")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write('#!/bin/sh\nexec tweed omp cc "$@"\n')
+    os.chmod(path, 0o755)
+    for cc in (path, "tweed-omp-gcc", "tweed omp cc", "env X=1 tweed omp cc", TWEED + " omp cc", ""):
+        folder = counted()
+        good(f"CC='{cc}'", path, "-c", os.path.join(sources, "project", "base.c"), "-o", "/dev/null", CC=cc,
+             PATH=f"{folder}:{ENV['PATH']}")
+        expect(f"CC='{cc}': one compiler", calls() == 1, str(calls()))
+
+
+def ccache():
+    if not has("ccache", "ccache"):
+        return
+    source = os.path.join(sources, "project", "tally.c")
+    for cc in ("tweed-pthreads-gcc", "tweed-omp-gcc"):
+        env = {"CCACHE_DIR": os.path.join(top, "ccache-" + cc)}
+        for _ in range(2):
+            good(f"ccache {cc}", "ccache", cc, "-O2", "-c", source, "-o", os.path.join(top, "cached.o"), **env)
+        done = run("ccache", "--print-stats", **env)
+        expect(f"ccache {cc} has it", any(f"{way}_cache_hit\t1" in done.stdout for way in ("preprocessed", "direct")),
+               done)
+
+
+# ---- libraries ----------------------------------------------------------------------------------------------------
+
+def contains(path):
+    with open(path, "rb") as f:
+        return b"\0.tweed.object\0" in f.read()
+
+
+def libraries():
+    folder = project("libraries")
+    cc = "tweed-pthreads-gcc"
+    library = [cc, "-O2", "-fPIC", "-shared", "-o", "libtally.so", "base.c", "tally.c"]
+    good("a library of sources", *library, "-Wl,--no-undefined", "-Wl,--version-script=exports.map", cwd=folder)
+    with open(os.path.join(folder, "link"), "w", encoding="utf-8") as f:
+        f.write("-O2 main.c\n'-L.' -Wl,-rpath,. -ltally -ldl -o main\n")
+    good("a program of it, its arguments in a file", cc, "@link", cwd=folder)
+    job("a version script", folder)
+    # A library that is not shared is loaded, and its variables are each processor's.
+    good("private variables", *library, "--private-globals", cwd=folder)
+    good("a program of them", cc, "@link", cwd=folder)
+    expect("it is a plain library", not contains(os.path.join(folder, "libtally.so")))
+    done = run("./main", cwd=folder)
+    expect("private variables, alone", done.stdout == SAID and done.returncode == 3, done)
+    os.mkdir(os.path.join(folder, "deep"))
+    good("a library of a library", cc, "-fPIC", "-shared", "-o", "deep/libbase.so", "base.c", cwd=folder)
+    good("that one", cc, "-fPIC", "-shared", "-o", "libtally.so", "tally.c", "deep/libbase.so", cwd=folder)
+    os.rename(os.path.join(folder, "deep"), os.path.join(folder, "moved"))
+    done = run(cc, "@link", cwd=folder)
+    expect("a library that was removed", done.returncode != 0 and done.stderr.count("tweed: ") == 1 and
+           "libbase.so, which is not there any more" in done.stderr, done)
+    good("a library that was moved", cc, "@link", "-Lmoved", cwd=folder)
+    job("a library that was moved", folder)
+
+
+# ---- CMake, meson, autoconf ----------------------------------------------------------------------------------------
+
+def configured(name, folder, ninja):
+    """Build what CMake or meson has configured."""
+    if good(f"{name}: build", "ninja", "-C", folder):
+        for tester in ninja:
+            good(f"{name}: {tester}", *tester.split(), cwd=folder)
+        job(name, folder, "main", "./libplugin.so")
+
+
+def cmake():
+    if not has("CMake", "cmake"):
+        return
+    share = os.path.join(os.path.dirname(os.path.dirname(TWEED)), "share")
+    for name, kind, env, options in (
+            ("CMake, words", "threads", dict(zip(("CC", "CXX"), WORDS["threads"])), []),
+            ("CMake, toolchain", "omp", {},
+             [f"-DCMAKE_TOOLCHAIN_FILE={share}/tweed/cmake/tweed-omp.cmake", "-DOPENMP=1"])):
+        source, folder = project(name.replace(", ", "-")), os.path.join(top, name.replace(", ", "-") + "-build")
+        if not good(name, "cmake", "-G", "Ninja", "-S", source, "-B", folder,
+                    f"-DCMAKE_INSTALL_PREFIX={folder}-installed", *options, **env):
+            continue
+        with open(os.path.join(folder, "found.txt"), encoding="utf-8") as f:
+            found = f.read()
+        expect(f"{name}: checks", found == "111111  GNU GNU", found)
+        configured(name, folder, ["ctest", "ninja install"])
+        job(f"{name}, installed", f"{folder}-installed/bin")
+        expect(f"{name}: compile_commands.json", os.path.getsize(os.path.join(folder, "compile_commands.json")) > 100)
+    folder = os.path.join(top, "found-build")
+    for option in ("-DOPENMP=0", "-DOPENMP=1"):
+        if good(f"find_package {option}", "cmake", "-G", "Ninja", "-S", os.path.join(sources, "found"), "-B", folder,
+                option):
+            good(f"find_package {option}: build", "ninja", "-C", folder)
+            good(f"find_package {option}: tests", "ctest", cwd=folder)
+
+
+def meson():
+    data = os.path.join(os.path.dirname(os.path.dirname(TWEED)), "share")
+    source, folder = project("meson"), os.path.join(top, "meson-build")
+    if good("meson", "meson", "setup", "--native-file", "tweed-threads", "-Db_lto=true", folder, source,
+            XDG_DATA_DIRS=data):
+        configured("meson", folder, ["meson test --no-rebuild"])
+        # The program is linked again when a library's code has changed: it contains it.
+        path = os.path.join(source, "base.c")
+        with open(path, encoding="utf-8") as f:
+            text = f.read()
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text.replace("notes++", "notes += 2"))
+        good("meson: a library has changed", "ninja", "-C", folder)
+        done = run("./main", cwd=folder)
+        expect("meson: the program knows", "sum 100000050" in done.stdout, done)
+
+
+def autoconf():
+    if not has("autoconf", "autoreconf", "automake", "libtoolize"):
+        return
+    folder, out = project("autoconf"), os.path.join(top, "autoconf-build")
+    if not good("autoreconf", "autoreconf", "-fi", cwd=folder):
+        return
+    os.mkdir(out)
+    cc, cxx = WORDS["threads"]
+    if not good("configure", os.path.join(folder, "configure"), f"CC={cc}", f"CXX={cxx}", f"--prefix={out}-installed",
+                "--disable-static", cwd=out):
+        return
+    with open(os.path.join(out, "config.h"), encoding="utf-8") as f:
+        found = f.read()
+    wanted = ["HAVE_MALLOC 1", "HAVE_REALLOC 1", "HAVE_STRDUP 1", "HAVE_POSIX_MEMALIGN 1", "SIZEOF_LONG 8"]
+    expect("configure: checks", all(w in found for w in wanted) and "FUNCTION 1" not in found, found)
+    if good("autoconf: make", "make", "check", "install", cwd=out):
+        job("autoconf", out)
+        job("autoconf, installed", f"{out}-installed/bin")
+
+
+LANES = [make, script, ccache, libraries, meson], [cmake, autoconf]  # side by side; then alone, which moves Tweed
+with tempfile.TemporaryDirectory() as top:
+    root = os.path.join(top, "root")
+    ENV = {k: v for k, v in os.environ.items() if k not in ("CC", "CXX", "CFLAGS", "CXXFLAGS", "LDFLAGS")}
+    subprocess.run(["meson", "install", "-C", build_dir, "--no-rebuild", "--quiet", "--destdir", root], check=True,
+                   stdout=subprocess.DEVNULL)
+    TWEED = next(p for p in glob.glob(f"{root}/**/bin/tweed", recursive=True))
+    os.mkdir(os.path.join(top, "tmp"))
+    ENV.update(PATH=f"{os.path.dirname(TWEED)}:{ENV['PATH']}", TMPDIR=os.path.join(top, "tmp"))
+    wanted = [p for p in LANES[0] + LANES[1] + [alone] if len(sys.argv) < 4 or p.__name__ in sys.argv[3:]]
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        list(pool.map(lambda lane: [part() for part in lane if part in wanted], LANES))
+    expect("nothing is left behind", not glob.glob(os.path.join(top, "tmp", "tweed-ld-*")))
+    if alone in wanted:
+        alone()
+print(f"{cases} cases, {len(failures)} failed")
+sys.exit(1 if failures else 0)

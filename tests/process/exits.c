@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* exits.c - the program's end by main or a thread: what is printed and called then, and the status. */
+#include "process.h"
+
+static FILE *f;
+
+static void exit_step(void *arg, int me)
+{
+	if (me == threads) {
+		printf("thread %d exits\n", me);
+		if (f)
+			fprintf(f, "of thread %d\n", me);
+		exit(*(int *)arg);
+	}
+	pause();
+}
+
+CASE(exit_in_thread)
+{
+	int status = 7;
+
+	f = fopen("exit", "w");
+	fputs("of main\n", f);
+	printf("main has printed\n");
+	together(exit_step, &status);
+}
+
+static void say_goodbye(void)
+{
+	printf("atexit\n");
+}
+
+static void say_goodbye_first(void)
+{
+	printf("atexit, made in main\n");
+}
+
+static void atexit_step(void *arg, int me)
+{
+	(void)arg;
+	if (me == 1)
+		atexit(say_goodbye);
+	printf("thread %d\n", me);
+}
+
+CASE(exit_by_main)
+{
+	printf("no end of line at main's end");
+	atexit(say_goodbye_first);
+	turns(atexit_step, NULL);
+	f = fopen("exit2", "w");
+	fputs("not closed", f);
+	exit(4);
+}
+
+CASE(atexit_then_return)
+{
+	turns(atexit_step, NULL);
+	atexit(say_goodbye_first);
+	atexit(say_goodbye_first);
+	printf("main returns\n");
+}
+
+CASE(atexit_exit_in_thread)
+{
+	int status = 0;
+
+	atexit(say_goodbye_first);
+	turns(atexit_step, NULL);
+	with_main(exit_step, &status);
+}
+
+static void on_exit_say(int status, void *arg)
+{
+	printf("on_exit %d %s\n", status, (char *)arg);
+}
+
+static void on_exit_step(void *arg, int me)
+{
+	(void)arg;
+	static char name[MANY + 1][16];
+
+	snprintf(name[me], sizeof name[me], "thread %d", me);
+	on_exit(on_exit_say, name[me]);
+}
+
+CASE(on_exit_by_threads)
+{
+	on_exit(on_exit_say, (void *)"main");
+	turns(on_exit_step, NULL);
+	exit(9);
+}
+
+CASE(on_exit_exit_in_thread)
+{
+	int status = 12;
+
+	atexit(say_goodbye_first);
+	turns(on_exit_step, NULL);
+	with_main(exit_step, &status);
+}
+
+static void quick_step(void *arg, int me)
+{
+	(void)arg;
+	if (me == 1)
+		at_quick_exit(say_goodbye);
+	if (me == threads) {
+		printf("lost, unless it is flushed\n");
+		fflush(stdout);
+		printf("lost");
+		quick_exit(5);
+	}
+}
+
+CASE(quick_exit_in_thread)
+{
+	turns(quick_step, NULL);
+}
+
+static void _exit_step(void *arg, int me)
+{
+	(void)arg;
+	if (me == threads) {
+		dprintf(1, "thread ends the program\n");
+		_exit(6);
+	}
+	pause();
+}
+
+CASE(_exit_in_thread)
+{
+	atexit(say_goodbye);
+	printf("lost");
+	together(_exit_step, NULL);
+}
+
+MAIN(ALONE(exit_in_thread), ALONE(exit_by_main), ALONE(atexit_then_return), ALONE(atexit_exit_in_thread),
+     ALONE(on_exit_by_threads), ALONE(on_exit_exit_in_thread), ALONE(quick_exit_in_thread), ALONE(_exit_in_thread))

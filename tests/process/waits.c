@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* waits.c - descriptors that count, wait for others, or show signals and changes of files. */
+#include <poll.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/inotify.h>
+#include <sys/select.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+#include "process.h"
+
+static int fd, ends[2 * MANY + 4], fds[16];
+
+/* Two ends: to read from ends[0], or of a pair of sockets. */
+static void new_pipe(void)
+{
+	say("pipe %s\n", err(pipe(ends)));
+}
+
+static void close_ends(void)
+{
+	say("closed %s", err(close(ends[0])));
+	say(" %s\n", err(close(ends[1])));
+}
+
+/* ---- counters and timers ---- */
+
+static void eventfd_step(void *arg, int me)
+{
+	(void)arg;
+	for (int i = 0; i < 10; i++)
+		if (eventfd_write(fd, (eventfd_t)me))
+			say("%d: %s\n", me, err(-1));
+}
+
+CASE(eventfd_adds)
+{
+	eventfd_t n = 0;
+
+	fd = eventfd(5, EFD_NONBLOCK);
+	together(eventfd_step, NULL);
+	say("%s", err(eventfd_read(fd, &n)));
+	say(" %d", (int)n);
+	say(", then %s\n", err(eventfd_read(fd, &n)));
+	close(fd);
+}
+
+static void eventfd_take_step(void *arg, int me)
+{
+	uint64_t n = 9;
+
+	(void)arg;
+	if (!me) {
+		eventfd_write(fd, (eventfd_t)threads);
+		return;
+	}
+	long got = read(fd, &n, sizeof n);
+	if (got != 8 || n != 1)
+		say("%d read %ld %d\n", me, got, (int)n);
+}
+
+CASE(eventfd_semaphore)
+{
+	uint64_t n;
+
+	fd = eventfd(0, EFD_SEMAPHORE);
+	with_main(eventfd_take_step, NULL);
+	fcntl(fd, F_SETFL, O_NONBLOCK);
+	say("then %s\n", err(read(fd, &n, sizeof n)));
+	close(fd);
+}
+
+static void timerfd_step(void *arg, int me)
+{
+	uint64_t n = 0;
+
+	(void)arg;
+	long got = read(fd, &n, sizeof n);
+	say("%d %ld %s %d\n", me, got, n ? "expired" : "not", got > 0 && n > 0);
+}
+
+CASE(timerfd_read_by_threads)
+{
+	struct itimerspec t = {{0, 1000000}, {0, 1000000}}, was = {{0, 0}, {0, 0}};
+
+	fd = timerfd_create(CLOCK_MONOTONIC, 0);
+	say("%s\n", err(timerfd_settime(fd, 0, &t, NULL)));
+	turns(timerfd_step, NULL);
+	t = (struct itimerspec){{0, 0}, {0, 0}};
+	say("%s\n", err(timerfd_settime(fd, 0, &t, &was)));
+	say("interval %ld\n", was.it_interval.tv_nsec);
+	close(fd);
+}
+
+static void timerfd_set_step(void *arg, int me)
+{
+	struct itimerspec t = {{0, 0}, {me == threads ? 0 : 1000, me == threads ? 1000000 : 0}};
+
+	(void)arg;
+	if (me == 1)
+		fd = timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC);
+	say("%d %s\n", me, err(timerfd_settime(fd, 0, &t, NULL)));
+}
+
+CASE(timerfd_set_by_threads)
+{
+	uint64_t n = 0;
+	struct itimerspec t;
+
+	turns(timerfd_set_step, NULL);
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+	say("poll %d\n", poll(&p, 1, 10000));
+	say("read %zd", read(fd, &n, sizeof n));
+	say(" %d\n", (int)n);
+	say("%s", err(timerfd_gettime(fd, &t)));
+	say(" %ld\n", t.it_value.tv_nsec);
+	close(fd);
+}
+
+/* ---- waiting ---- */
+
+static void epoll_wait_step(void *arg, int me)
+{
+	struct epoll_event e = {.events = 0, .data = {.u32 = 0}};
+
+	(void)arg;
+	int n = epoll_wait(fd, &e, 1, 5000);
+	say("%d epoll %d %x %u\n", me, n, e.events, e.data.u32);
+	reads(me, ends[0], 2);
+}
+
+CASE(epoll_in_threads)
+{
+	struct epoll_event e = {.events = EPOLLIN, .data = {.u32 = 77}};
+
+	new_pipe();
+	fd = epoll_create1(0);
+	say("%s\n", err(epoll_ctl(fd, EPOLL_CTL_ADD, ends[0], &e)));
+	writes(0, ends[1], "0123456789");
+	turns(epoll_wait_step, NULL);
+	say("again: %s\n", err(epoll_ctl(fd, EPOLL_CTL_ADD, ends[0], &e)));
+	close_ends();
+	say("left %d\n", epoll_wait(fd, &e, 1, 0));
+	close(fd);
+}
+
+static void epoll_add_step(void *arg, int me)
+{
+	struct epoll_event e = {.events = EPOLLIN, .data = {.u32 = (uint32_t)me}};
+
+	(void)arg;
+	if (pipe(ends + 2 * me))
+		say("%d: %s\n", me, err(-1));
+	say("%d %s\n", me, err(epoll_ctl(fd, EPOLL_CTL_ADD, ends[2 * me], &e)));
+}
+
+static void epoll_del_step(void *arg, int me)
+{
+	struct epoll_event e = {.events = EPOLLIN, .data = {.u32 = 0}};
+
+	(void)arg;
+	say("%d %s", me, err(epoll_ctl(fd, me == 2 ? EPOLL_CTL_MOD : EPOLL_CTL_DEL, ends[2 * me], &e)));
+	say(" %s\n", err(epoll_ctl(fd, EPOLL_CTL_DEL, ends[2 * me], &e)));
+}
+
+CASE(epoll_added_by_threads)
+{
+	struct epoll_event e[MANY];
+	unsigned sum = 0;
+
+	fd = epoll_create1(EPOLL_CLOEXEC);
+	turns(epoll_add_step, NULL);
+	say("ready %d\n", epoll_wait(fd, e, MANY, 0));
+	for (int i = 1; i <= threads; i++)
+		writes(0, ends[2 * i + 1], "x");
+	int n = epoll_wait(fd, e, MANY, 1000);
+	for (int i = 0; i < n; i++)
+		sum += e[i].data.u32;
+	say("ready %d, sum %u\n", n, sum);
+	turns(epoll_del_step, NULL);
+	say("ready %d\n", epoll_wait(fd, e, MANY, 0));
+	for (int i = 2; i < 2 * threads + 2; i++)
+		close(ends[i]);
+	close(fd);
+}
+
+static void epoll_blocked_step(void *arg, int me)
+{
+	struct epoll_event e = {.events = EPOLLIN, .data = {.u32 = 1}};
+
+	(void)arg;
+	if (me > 1)
+		return;
+	if (!me) {
+		write(ends[1], "wake", 4);
+		return;
+	}
+	int n = epoll_wait(fd, &e, 1, -1);
+	say("1 epoll %d %x\n", n, e.events);
+}
+
+CASE(epoll_woken_by_main)
+{
+	struct epoll_event e = {.events = EPOLLIN | EPOLLET, .data = {.u32 = 1}};
+
+	new_pipe();
+	fd = epoll_create(1);
+	epoll_ctl(fd, EPOLL_CTL_ADD, ends[0], &e);
+	with_main(epoll_blocked_step, NULL);
+	say("edge %d\n", epoll_wait(fd, &e, 1, 0));
+	close(fd);
+	close_ends();
+}
+
+static void poll_step(void *arg, int me)
+{
+	struct pollfd p[2] = {{.fd = ends[0], .events = POLLIN}, {.fd = ends[1], .events = POLLOUT}};
+
+	(void)arg;
+	int n = poll(p, 2, 0);
+	say("%d poll %d %x %x\n", me, n, p[0].revents, p[1].revents);
+	if (me == 1)
+		writes(me, ends[1], "x");
+	if (me == threads)
+		close(ends[1]);
+}
+
+CASE(poll_of_pipe)
+{
+	new_pipe();
+	turns(poll_step, NULL);
+	struct pollfd p[2] = {{.fd = ends[0], .events = POLLIN}, {.fd = ends[1], .events = POLLOUT}};
+	int n = poll(p, 2, 0);
+	say("poll %d %x %x\n", n, p[0].revents, p[1].revents);
+	close(ends[0]);
+	n = poll(p, 2, 0);
+	say("poll %d %x %x\n", n, p[0].revents, p[1].revents);
+}
+
+static void poll_blocked_step(void *arg, int me)
+{
+	struct pollfd p = {.fd = ends[0], .events = POLLIN};
+
+	(void)arg;
+	if (!me) {
+		int n = poll(&p, 1, -1);
+		say("0 poll %d %x\n", n, p.revents);
+	} else if (me == threads) {
+		write(ends[1], "x", 1);
+	}
+}
+
+CASE(poll_woken_by_thread)
+{
+	new_pipe();
+	with_main(poll_blocked_step, NULL);
+	reads(0, ends[0], 5);
+	close_ends();
+}
+
+static void select_step(void *arg, int me)
+{
+	fd_set in, out;
+	struct timeval soon = {0, 1000};
+
+	(void)arg;
+	FD_ZERO(&in);
+	FD_ZERO(&out);
+	FD_SET(ends[0], &in);
+	FD_SET(ends[1], &out);
+	int n = select(ends[1] + 1, &in, me % 2 ? &out : NULL, NULL, &soon);
+	say("%d select %d %d %d\n", me, n, n > 0 && FD_ISSET(ends[0], &in), FD_ISSET(ends[1], &out));
+	writes(me, ends[1], "x");
+}
+
+CASE(select_of_pipe)
+{
+	fd_set in;
+	struct timeval none = {0, 0};
+
+	new_pipe();
+	turns(select_step, NULL);
+	close_ends();
+	FD_ZERO(&in);
+	FD_SET(ends[0], &in);
+	say("%s\n", err(select(ends[0] + 1, &in, NULL, NULL, &none)));
+}
+
+static void select_blocked_step(void *arg, int me)
+{
+	fd_set in;
+
+	(void)arg;
+	if (me > 1)
+		return;
+	if (!me) {
+		write(ends[1], "x", 1);
+		return;
+	}
+	FD_ZERO(&in);
+	FD_SET(ends[0], &in);
+	say("1 select %d\n", pselect(ends[0] + 1, &in, NULL, NULL, NULL, NULL));
+}
+
+CASE(select_woken_by_main)
+{
+	fd_set in;
+	struct timeval none = {0, 0};
+
+	new_pipe();
+	with_main(select_blocked_step, NULL);
+	FD_ZERO(&in);
+	FD_SET(ends[0], &in);
+	say("select %d\n", select(ends[0] + 1, &in, NULL, NULL, &none));
+	close_ends();
+}
+
+/* ---- files that change, signals ---- */
+
+static void say_event(int me)
+{
+	union {
+		struct inotify_event e;
+		char space[sizeof(struct inotify_event) + 256];
+	} got;
+
+	got.e.len = 0;
+	long n = read(fd, &got, sizeof got);
+	say("%d %s", me, err(n));
+	if (n > 0)
+		say(" watch %d mask %x name %s", got.e.wd, got.e.mask, got.e.len ? got.e.name : "-");
+	say("\n");
+}
+
+static void inotify_step(void *arg, int me)
+{
+	char name[32];
+
+	(void)arg;
+	snprintf(name, sizeof name, "watched/%d", me);
+	say("%d %s\n", me, err(mknod(name, S_IFREG | 0600, 0)));
+	if (me != threads)
+		say_event(me);
+}
+
+CASE(inotify_by_main)
+{
+	mkdir("watched", 0700);
+	fd = inotify_init1(IN_NONBLOCK);
+	say("watch %d\n", inotify_add_watch(fd, "watched", IN_CREATE));
+	turns(inotify_step, NULL);
+	say_event(0);
+	say_event(0);
+	close(fd);
+}
+
+static void inotify_watch_step(void *arg, int me)
+{
+	(void)arg;
+	if (me == 1) {
+		fd = inotify_init();
+		say("watch %d\n", inotify_add_watch(fd, "watched2", IN_MODIFY));
+	}
+	if (me == threads)
+		fds[0] = open("watched2", O_WRONLY);
+}
+
+CASE(inotify_by_thread)
+{
+	make_file("watched2", "");
+	turns(inotify_watch_step, NULL);
+	writes(0, fds[0], "change");
+	say_event(0);
+	say("%s\n", err(inotify_rm_watch(fd, 1)));
+	say_event(0);
+	close(fd);
+	close(fds[0]);
+}
+
+static void block_step(void *arg, int me)
+{
+	(void)me;
+	pthread_sigmask(SIG_BLOCK, arg, NULL);
+}
+
+static void say_signal(int me)
+{
+	struct signalfd_siginfo s = {.ssi_signo = 0};
+
+	long n = read(fd, &s, sizeof s);
+	say("%d %s signal %d, from itself %d\n", me, err(n), (int)s.ssi_signo, (pid_t)s.ssi_pid == getpid());
+}
+
+static void signalfd_step(void *arg, int me)
+{
+	pthread_sigmask(SIG_BLOCK, arg, NULL);
+	if (me == 1) {
+		say("kill %s\n", err(kill(getpid(), SIGUSR1)));
+		say("kill %s\n", err(kill(getpid(), SIGUSR2)));
+	}
+	if (me == threads)
+		say_signal(me);
+}
+
+CASE(signalfd_by_main)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	sigaddset(&set, SIGUSR2);
+	with_main(block_step, &set);
+	fd = signalfd(-1, &set, SFD_NONBLOCK);
+	turns(signalfd_step, &set);
+	say_signal(0);
+	say_signal(0);
+	close(fd);
+}
+
+static void signalfd_raise_step(void *arg, int me)
+{
+	pthread_sigmask(SIG_BLOCK, arg, NULL);
+	if (me == 1)
+		fd = signalfd(-1, arg, SFD_NONBLOCK | SFD_CLOEXEC);
+	say("raise %s\n", err(raise(SIGUSR1)));
+	say_signal(me);
+}
+
+CASE(signalfd_by_thread)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	with_main(block_step, &set);
+	turns(signalfd_raise_step, &set);
+	say("none: ");
+	say_signal(0);
+	close(fd);
+}
+
+MAIN(T(eventfd_adds), T(eventfd_semaphore), T(timerfd_read_by_threads), T(timerfd_set_by_threads), T(epoll_in_threads),
+     T(epoll_added_by_threads), T(epoll_woken_by_main), T(poll_of_pipe), T(poll_woken_by_thread), T(select_of_pipe),
+     T(select_woken_by_main), T(inotify_by_main), T(inotify_by_thread), ALONE(signalfd_by_main),
+     ALONE(signalfd_by_thread))

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* compile.h - shared by the commands that run compilers.
+ *
+ * cc.c        `tweed cc`, `tweed c++`, `tweed omp`
+ * oshcc.c     `tweed oshcc`, `tweed oshc++`
+ * compiler.c  the compiler that CC or CXX names
+ * response.c  arguments in files: @FILE
+ * as.c, ld.c  the assembler and the linker that gcc finds; placed.h: libraries */
+#ifndef TW_TOOLS_COMPILE_COMPILE_H
+#define TW_TOOLS_COMPILE_COMPILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum compiler_kind { COMPILER_UNKNOWN, COMPILER_GCC, COMPILER_CLANG };
+
+/* compile_join - the three texts as one; allocated. */
+char *compile_join(const char *a, const char *b, const char *c);
+
+/* compiler_words - the words of CC, or of CXX (@cxx): "ccache gcc".  Those of @fallback if the variable is not set, or
+ * names this command: a makefile or CMake exports CC.  Returns their number, at most @max. */
+size_t compiler_words(bool cxx, const char *fallback, const char **words, size_t max);
+
+/* compiler_in_path - would the shell find the command @name? */
+bool compiler_in_path(const char *name);
+
+/* compiler_kind - the kind of a compiler, by its name, or else by running it.  COMPILER_UNKNOWN: printed. */
+enum compiler_kind compiler_kind(bool cxx, const char *const *words, size_t n);
+
+/* compile_arguments - @argv, ended by NULL, with the contents of each @FILE in its place, as gcc reads them; the rest
+ * is unchanged, as is a file that cannot be read.  *@n: their number. */
+char **compile_arguments(char **argv, size_t *n);
+
+#endif

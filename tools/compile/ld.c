@@ -1,0 +1,645 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* ld.c - the linker that gcc finds for programs whose global variables are placed: GNU's, with shared libraries that
+ * become part of such programs.
+ *
+ * Only what is linked statically can be placed, and so be shared by a program's processors.  A shared library
+ * (-shared) is linked as always, and contains in addition the object that its files make together (ld -r), in a section
+ * that is not loaded.  A program that is linked with the library gets that object in its place: so its variables are
+ * the program's, its atomic operations Tweed's, and the library is not loaded.  What the linker of dynamic libraries
+ * would have done is kept:
+ *
+ *   - what the library does not export is local to the object (version scripts, hidden symbols);
+ *   - what it exports is weak, so the program's definition counts, or that of the library named first;
+ *   - the program exports it, too, for plugins and other libraries that use it;
+ *   - constructors run before the program's, those of a library that another one needs first of all; destructors in
+ *     reverse;
+ *   - libraries that it needs are linked, once each.
+ *
+ *   ld ARGUMENTS...    same as GNU's, which is the first `ld` in PATH; objcopy and as are taken from there, too */
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/base/base.h"
+#include "tools/compile/compile.h"
+#include "tools/compile/placed.h"
+
+#define LD_LIBRARIES 256
+#define LD_MARK      "tw_made_"
+#define LD_FIRST     103 /* priority of the first library's constructors, after those of Tweed (runtime/threads/) */
+
+/* Arguments that grow. */
+struct ld_words {
+	const char **word;
+	size_t n, room;
+};
+
+/* A library whose object becomes part of the program. */
+struct ld_library {
+	char path[PATH_MAX], object[PATH_MAX];
+	const char *needs[64]; /* paths, or -lNAME */
+	size_t needed;
+	bool ranked;
+};
+
+static struct {
+	struct ld_words folder; /* -L */
+	struct ld_words found;  /* -rpath, -rpath-link */
+	struct ld_library *library[LD_LIBRARIES];
+	size_t libraries;
+	char temporary[PATH_MAX / 2];
+	FILE *exports;
+	unsigned priority;
+	bool opens; /* the program may load plugins */
+	uint64_t hash;
+} ld;
+
+static void __attribute__((noreturn, format(printf, 1, 2))) ld_fail(const char *format, ...)
+{
+	va_list ap;
+	char text[1000];
+
+	va_start(ap, format);
+	vsnprintf(text, sizeof(text), format, ap);
+	va_end(ap);
+	tw_log("the linker of 'tweed cc': %s", text);
+	exit(1);
+}
+
+static void ld_add(struct ld_words *w, const char *word)
+{
+	if (w->n == w->room) {
+		w->room = 2 * w->room + 64;
+		w->word = realloc(w->word, w->room * sizeof(*w->word));
+		if (!w->word)
+			ld_fail("out of memory");
+	}
+	w->word[w->n++] = word;
+}
+
+static void ld_add_all(struct ld_words *w, const char *const *words)
+{
+	for (; *words; words++)
+		ld_add(w, *words);
+}
+
+/* Run a command and wait.  Returns its exit status. */
+static int ld_run(struct ld_words *w)
+{
+	int status;
+
+	ld_add(w, NULL);
+	w->n--;
+	pid_t child = fork();
+	if (child == 0) {
+		execvp(w->word[0], (char *const *)(uintptr_t)w->word);
+		fprintf(stderr, "tweed: cannot run '%s': %s\n", w->word[0], strerror(errno));
+		_exit(127);
+	}
+	while (child > 0 && waitpid(child, &status, 0) < 0)
+		if (errno != EINTR)
+			child = -1;
+	return child > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
+/* ---- temporary files --------------------------------------------------------------------------------------------- */
+
+static void ld_remove(void)
+{
+	struct ld_words w = {0};
+
+	if (*ld.temporary) {
+		ld_add_all(&w, (const char *const[]){"rm", "-rf", ld.temporary, NULL});
+		ld_run(&w);
+	}
+}
+
+static const char *ld_temporary(const char *name)
+{
+	const char *folder = getenv("TMPDIR");
+
+	if (!*ld.temporary) {
+		snprintf(ld.temporary, sizeof(ld.temporary), "%s/tweed-ld-XXXXXX", folder && *folder ? folder : "/tmp");
+		if (!mkdtemp(ld.temporary))
+			ld_fail("cannot make the folder %s: %s", ld.temporary, strerror(errno));
+		atexit(ld_remove);
+	}
+	return compile_join(ld.temporary, "/", name);
+}
+
+static FILE *ld_create(const char *path)
+{
+	FILE *f = fopen(path, "we");
+
+	if (!f)
+		ld_fail("cannot write %s: %s", path, strerror(errno));
+	return f;
+}
+
+static void ld_close(FILE *f, const char *path)
+{
+	if (ferror(f) | fclose(f))
+		ld_fail("cannot write %s: %s", path, strerror(errno));
+}
+
+/* ---- the caller's arguments -------------------------------------------------------------------------------------- */
+
+/* Options, without a second '-', whose value is the next argument. */
+/* clang-format off */
+static const char *const ld_valued[] = {
+	"-o", "-m", "-z", "-h", "-T", "-e", "-u", "-b", "-A", "-a", "-G", "-c", "-R", "-y", "-Y", "-F",
+	"-f", "-I", "-P", "-l", "-L", "-assert", "-soname", "-rpath", "-rpath-link", "-plugin",
+	"-plugin-opt", "-dynamic-linker", "-Map", "-defsym", "-wrap", "-undefined", "-entry",
+	"-version-script", "-dynamic-list", "-init", "-fini", "-retain-symbols-file", "-script",
+	"-default-script", "-output", "-library-path", "-library", "-section-start", "-Tbss", "-Tdata",
+	"-Ttext", "-Ttext-segment", "-exclude-libs", "-hash-style", "-require-defined", "-just-symbols",
+	"-auxiliary", "-filter", "-oformat", "-format", "-dependency-file", "-export-dynamic-symbol",
+	"-export-dynamic-symbol-list", "-audit", "-depaudit", NULL};
+/* clang-format on */
+
+/* An argument, and what ld does with it. */
+struct ld_argument {
+	const char *word, *value; /* value: the next argument, or the text behind '='; NULL: none */
+	unsigned took;            /* arguments */
+	const char *library;      /* NAME of -lNAME */
+	bool input;               /* a file */
+};
+
+static bool ld_among(const char *word, const char *const *list)
+{
+	for (; *list; list++)
+		if (strcmp(word, *list) == 0)
+			return true;
+	return false;
+}
+
+/* Without the second '-'. */
+static const char *ld_plain(const char *word)
+{
+	return word[0] == '-' && word[1] == '-' && word[2] ? word + 1 : word;
+}
+
+static bool ld_is(const char *word, const char *option)
+{
+	return strcmp(ld_plain(word), option) == 0;
+}
+
+static struct ld_argument ld_read(char *const *argv)
+{
+	struct ld_argument a = {.word = *argv, .took = 1};
+	const char *plain = ld_plain(*argv), *equals = strchr(*argv, '=');
+
+	if (**argv != '-' || !(*argv)[1]) {
+		a.input = true;
+	} else if (ld_among(plain, ld_valued) && argv[1]) {
+		a.took = 2;
+		a.value = argv[1];
+		if (strcmp(*argv, "-l") == 0 || strcmp(plain, "-library") == 0)
+			a.library = a.value;
+	} else if (strncmp(*argv, "-l", 2) == 0) {
+		a.library = *argv + 2;
+	} else if (equals) {
+		a.value = equals + 1;
+		if (strncmp(*argv, "--library=", 10) == 0)
+			a.library = a.value;
+	}
+	return a;
+}
+
+enum ld_makes { LD_OTHER, LD_LIBRARY, LD_PROGRAM };
+
+static enum ld_makes ld_makes(char *const *argv)
+{
+	static const char *const nothing[] = {"-r", "-i",    "-relocatable", "-Ur",      "-v",
+	                                      "-V", "-help", "-version",     "-verbose", NULL};
+	bool library = false, input = false;
+
+	for (struct ld_argument a; *argv; argv += a.took) {
+		a = ld_read(argv);
+		if (ld_among(ld_plain(a.word), nothing))
+			return LD_OTHER;
+		library = library || ld_is(a.word, "-shared") || ld_is(a.word, "-Bshareable");
+		input = input || a.input || a.library;
+	}
+	return !input ? LD_OTHER : library ? LD_LIBRARY : LD_PROGRAM;
+}
+
+/* Folders that libraries are searched in. */
+static void ld_folders(char *const *argv)
+{
+	for (struct ld_argument a; *argv; argv += a.took) {
+		a = ld_read(argv);
+		if (strncmp(a.word, "-L", 2) == 0)
+			ld_add(&ld.folder, a.value && a.took == 2 ? a.value : a.word + 2);
+		else if (strncmp(ld_plain(a.word), "-library-path", 13) == 0 && a.value)
+			ld_add(&ld.folder, a.value);
+		else if (strncmp(ld_plain(a.word), "-rpath", 6) == 0 && a.value)
+			ld_add(&ld.found, a.value);
+	}
+}
+
+/* The file of -lNAME, as ld finds it; allocated; NULL: none. */
+static char *ld_find(const char *name, bool archives)
+{
+	for (size_t i = 0; i < ld.folder.n; i++)
+		for (int archive = archives; archive < 2; archive++) {
+			char *path;
+			if (*name == ':')
+				path = compile_join(ld.folder.word[i], "/", name + 1);
+			else
+				path = compile_join(compile_join(ld.folder.word[i], "/lib", name),
+				                    archive ? ".a" : ".so", "");
+			if (access(path, R_OK) == 0)
+				return path;
+			free(path);
+		}
+	return NULL;
+}
+
+/* Keep track of -Bstatic and -Bdynamic. */
+static bool ld_static(const char *word, bool was)
+{
+	static bool pushed[16];
+	static unsigned depth;
+	static const char *const on[] = {"-Bstatic", "-dn", "-non_shared", "-static", NULL};
+	static const char *const off[] = {"-Bdynamic", "-dy", "-call_shared", NULL};
+
+	if (ld_is(word, "-push-state") && depth < 16)
+		pushed[depth++] = was;
+	if (ld_is(word, "-pop-state") && depth)
+		return pushed[--depth];
+	return ld_among(ld_plain(word), on) || (was && !ld_among(ld_plain(word), off));
+}
+
+/* ---- a library -------------------------------------------------------------------------------------------------- */
+
+/* Files that gcc adds. */
+static bool ld_is_gcc(const char *path)
+{
+	const char *base = strrchr(path, '/');
+
+	base = base ? base + 1 : path;
+	return strncmp(base, "crt", 3) == 0 || strncmp(base, "libgcc", 6) == 0 || strcmp(base, "libc_nonshared.a") == 0;
+}
+
+static void ld_mix(const char *at, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i++)
+		ld.hash = (ld.hash ^ (unsigned char)at[i]) * 0x100000001b3ull;
+}
+
+static void ld_mix_mark(const char *name, void *arg)
+{
+	(void)arg;
+	if (strncmp(name, LD_MARK, strlen(LD_MARK)) == 0)
+		ld_mix(name, strlen(name));
+}
+
+/* Add what makes the object to @object, and the rest to @needs. */
+static void ld_inputs(char *const *argv, struct ld_words *object, FILE *needs)
+{
+	static const char *const kept[] = {"-whole-archive",
+	                                   "-no-whole-archive",
+	                                   "-start-group",
+	                                   "-end-group",
+	                                   "-(",
+	                                   "-)",
+	                                   "-push-state",
+	                                   "-pop-state",
+	                                   NULL};
+	static const char *const own[] = {"gcc", "gcc_s", "gcc_eh", "c", NULL};
+	bool archives = false;
+	char real[PATH_MAX];
+
+	for (struct ld_argument a; *argv; argv += a.took) {
+		a = ld_read(argv);
+		archives = ld_static(a.word, archives);
+		if (ld_among(ld_plain(a.word), kept))
+			ld_add(object, a.word);
+		if (strcmp(a.word, "-m") == 0)
+			ld_add_all(object, (const char *const[]){"-m", a.value, NULL});
+		if ((!a.input && !a.library) || (a.library && ld_among(a.library, own)))
+			continue;
+		const char *path = a.library ? ld_find(a.library, archives) : a.word;
+		if (!path || ld_is_gcc(path))
+			continue;
+		struct library_file f = library_open(path);
+		if (f.kind == LIBRARY_REL || f.kind == LIBRARY_ARCHIVE)
+			ld_add(object, path);
+		else if (f.kind == LIBRARY_DYN && realpath(path, real) && strncmp(real, "/usr/lib/", 9) != 0 &&
+		         strncmp(real, "/lib/", 5) != 0)
+			fprintf(needs, "\t.asciz \"%s\"\n", real);
+		else if (a.library)
+			fprintf(needs, "\t.asciz \"-l%s\"\n", a.library);
+		if (f.kind == LIBRARY_DYN)
+			library_symbols(&f, ld_mix_mark, NULL);
+		library_close(&f);
+	}
+}
+
+/* Make the object that has the library's object and needs in sections.  NULL: impossible, printed. */
+static const char *ld_contained(char *const *argv)
+{
+	const char *object = ld_temporary("object.o"), *source = ld_temporary("contained.s"),
+	           *contained = ld_temporary("contained.o");
+	struct ld_words make = {0}, as = {0};
+	FILE *f = ld_create(source);
+
+	fputs("\t.section " LIBRARY_NEEDS ",\"\",@progbits\n", f);
+	ld_add_all(&make, (const char *const[]){"ld", "-r", "-d", "--force-group-allocation", "-o", object, NULL});
+	ld_inputs(argv, &make, f);
+	fprintf(f,
+	        "\t.section " LIBRARY_OBJECT ",\"\",@progbits\n\t.incbin \"%s\"\n"
+	        "\t.section .note.GNU-stack,\"\",@progbits\n",
+	        object);
+	ld_close(f, source);
+	ld_add_all(&as, (const char *const[]){"as", "-o", contained, source, NULL});
+	if (ld_run(&make) || ld_run(&as))
+		return NULL;
+	return contained;
+}
+
+/* An option that exports a symbol named by the contents of the library's object, and of those that it needs.  Build
+ * systems (meson) compare the symbols that a library exports to see whether programs must be linked again. */
+static const char *ld_mark(const char *path)
+{
+	struct library_file f = library_open(path);
+	char text[64];
+
+	ld_mix(f.at, f.bytes);
+	library_close(&f);
+	snprintf(text, sizeof(text), "--defsym=" LD_MARK "%016" PRIx64 "=0", ld.hash);
+	return strdup(text);
+}
+
+/* The program defines what a library leaves undefined. */
+static bool ld_forbids_undefined(const struct ld_argument *a)
+{
+	return ld_is(a->word, "-no-undefined") || strcmp(a->word, "-zdefs") == 0 ||
+	       (strcmp(a->word, "-z") == 0 && a->value && strcmp(a->value, "defs") == 0);
+}
+
+static int ld_library(char *const *argv)
+{
+	const char *contained = ld_contained(argv);
+	struct ld_words link = {0};
+
+	if (!contained)
+		tw_log("note: the global variables of this library will be each process's own, for its files cannot "
+		       "be made one object");
+	ld_add(&link, "ld");
+	for (struct ld_argument a; *argv; argv += a.took) {
+		a = ld_read(argv);
+		for (unsigned i = 0; i < a.took && !ld_forbids_undefined(&a); i++)
+			ld_add(&link, argv[i]);
+	}
+	if (contained) {
+		ld_add(&link, contained);
+		ld_add(&link, ld_mark(contained));
+	}
+	return ld_run(&link);
+}
+
+/* ---- a program -------------------------------------------------------------------------------------------------- */
+
+/* Where a library is that another one, @by, needs. */
+static const char *ld_found(const char *need, const struct ld_library *by)
+{
+	const char *base = strrchr(need, '/');
+	const struct ld_words *list[] = {&ld.found, &ld.folder};
+
+	if (!base || access(need, R_OK) == 0)
+		return need;
+	char *folder = strdup(by->path);
+	*strrchr(folder, '/') = '\0';
+	char *path = compile_join(folder, base, "");
+	for (size_t l = 0; l < 2; l++)
+		for (size_t i = 0; i < list[l]->n && access(path, R_OK) < 0; i++)
+			path = compile_join(list[l]->word[i], base, "");
+	if (access(path, R_OK) < 0)
+		ld_fail(
+		    "%s was linked with %s, which is not there any more: make it anew, or name its new folder by -L",
+		    by->path, need);
+	return path;
+}
+
+/* The library of that file, if it contains its object; NULL: it is an other one. */
+static struct ld_library *ld_take(const char *path)
+{
+	struct library_file f = library_open(path);
+	size_t bytes = 0, length = 0;
+	const char *object = f.kind == LIBRARY_DYN ? library_section(&f, LIBRARY_OBJECT, &bytes) : NULL;
+	struct ld_library *l = NULL;
+	char real[PATH_MAX], name[32];
+
+	if (object && realpath(path, real)) {
+		for (size_t i = 0; i < ld.libraries && !l; i++)
+			l = strcmp(ld.library[i]->path, real) == 0 ? ld.library[i] : NULL;
+		if (!l && ld.libraries < LD_LIBRARIES) {
+			l = ld.library[ld.libraries++] = calloc(1, sizeof(*l));
+			if (!l)
+				ld_fail("out of memory");
+			memcpy(l->path, real, sizeof(real));
+			snprintf(name, sizeof(name), "%zu-", ld.libraries);
+			snprintf(l->object, sizeof(l->object), "%s%s.o", ld_temporary(name), strrchr(real, '/') + 1);
+			FILE *out = ld_create(l->object);
+			fwrite(object, 1, bytes, out);
+			ld_close(out, l->object);
+			const char *needs = library_section(&f, LIBRARY_NEEDS, &length);
+			for (size_t at = 0; needs && at < length && l->needed < 64; at += strlen(needs + at) + 1)
+				l->needs[l->needed++] = strdup(needs + at);
+		}
+	}
+	library_close(&f);
+	return l;
+}
+
+static void ld_list_name(const char *name, void *arg)
+{
+	FILE *const *out = arg;
+
+	fprintf(out[0], "%.*s\n", (int)strcspn(name, "@"), name);
+	fprintf(ld.exports, "\"%.*s\";\n", (int)strcspn(name, "@"), name);
+}
+
+/* A definition of a version: the default one is the symbol's. */
+static void ld_list_version(const char *name, void *arg)
+{
+	const char *at = strstr(name, "@@");
+
+	if (!at)
+		return;
+	char *option = compile_join("--redefine-sym=", name, "=");
+	ld_add(arg, compile_join(option, strndup(name, (size_t)(at - name)), ""));
+}
+
+struct ld_arrays {
+	const char *kind;
+	char *name[32];
+	size_t n;
+};
+
+static void ld_list_array(const char *name, void *arg)
+{
+	struct ld_arrays *a = arg;
+	size_t n = strlen(a->kind);
+
+	if (strncmp(name, a->kind, n) == 0 && (!name[n] || name[n] == '.') && a->n < 32)
+		a->name[a->n++] = strdup(name);
+}
+
+/* Those with a priority first. */
+static int ld_order(const void *a, const void *b)
+{
+	const char *one = strrchr(*(char *const *)a, '.'), *two = strrchr(*(char *const *)b, '.');
+	int plain = (one[1] < '0' || one[1] > '9') - (two[1] < '0' || two[1] > '9');
+
+	return plain ? plain : atoi(one + 1) - atoi(two + 1);
+}
+
+/* Give constructors and destructors the library's place. */
+static void ld_rename_arrays(const struct library_file *f, struct ld_words *w)
+{
+	static const char *const kinds[] = {".init_array", ".fini_array"};
+	unsigned next = ld.priority;
+	char text[32];
+
+	for (size_t k = 0; k < 2; k++) {
+		struct ld_arrays a = {.kind = kinds[k]};
+		library_sections(f, ld_list_array, &a);
+		qsort(a.name, a.n, sizeof(*a.name), ld_order);
+		for (size_t i = 0; i < a.n; i++) {
+			snprintf(text, sizeof(text), "%s.%05u", kinds[k], ld.priority + (unsigned)i);
+			ld_add_all(w,
+			           (const char *const[]){"--rename-section", compile_join(a.name[i], "=", text), NULL});
+		}
+		next = TW_MAX(next, ld.priority + (unsigned)a.n);
+	}
+	ld.priority = next;
+}
+
+/* Turn the object into what the program links. */
+static void ld_prepare(struct ld_library *l)
+{
+	struct ld_words w = {0};
+	const char *names = compile_join(l->object, ".names", "");
+	struct library_file library = library_open(l->path), object = library_open(l->object);
+	FILE *out[1] = {ld_create(names)};
+
+	library_symbols(&library, ld_list_name, out);
+	ld_close(out[0], names);
+	ld_add(&w, "objcopy");
+	library_symbols(&object, ld_list_version, &w);
+	ld_rename_arrays(&object, &w);
+	ld_add_all(&w, (const char *const[]){compile_join("--keep-global-symbols=", names, ""),
+	                                     compile_join("--weaken-symbols=", names, ""), l->object, NULL});
+	library_close(&library);
+	library_close(&object);
+	if (ld_run(&w))
+		ld_fail("%s cannot become part of the program", l->path);
+}
+
+/* The order of constructors: what a library needs before itself, then from the last library to the first. */
+static void ld_rank(struct ld_library *l)
+{
+	if (l->ranked)
+		return;
+	l->ranked = true;
+	for (size_t i = l->needed; i-- > 0;) {
+		struct ld_library *needed = *l->needs[i] == '-' ? NULL : ld_take(l->needs[i]);
+		if (needed)
+			ld_rank(needed);
+	}
+	ld_prepare(l);
+}
+
+/* Does the file name dlopen? */
+static bool ld_file_opens(const struct library_file *f)
+{
+	return f->at && (memmem(f->at, f->bytes, "\0dlopen", 8) || memmem(f->at, f->bytes, "\0dlmopen", 9));
+}
+
+/* The argument of the program's link in place of the file @path; NULL: none. */
+static const char *ld_replace(const char *path, const char *word)
+{
+	size_t before = ld.libraries;
+	struct ld_library *l = ld_take(path);
+
+	return !l ? word : ld.libraries == before ? NULL : l->object;
+}
+
+static void ld_arguments(char *const *argv, struct ld_words *link)
+{
+	bool archives = false;
+
+	for (struct ld_argument a; *argv; argv += a.took) {
+		a = ld_read(argv);
+		archives = ld_static(a.word, archives);
+		ld.opens = ld.opens || ld_is(a.word, "-export-dynamic") || strcmp(a.word, "-E") == 0;
+		const char *path = a.library ? ld_find(a.library, archives) : a.input ? a.word : NULL;
+		if (path) {
+			struct library_file f = library_open(path);
+			ld.opens = ld.opens || (f.kind == LIBRARY_REL && ld_file_opens(&f));
+			library_close(&f);
+		}
+		const char *place = path ? ld_replace(path, a.word) : a.word;
+		if (place != a.word) {
+			if (place)
+				ld_add(link, place);
+			continue;
+		}
+		for (unsigned i = 0; i < a.took; i++)
+			ld_add(link, argv[i]);
+	}
+	/* The list grows while it is read. */
+	for (size_t i = 0; i < ld.libraries; i++)
+		for (size_t k = 0; k < ld.library[i]->needed; k++) {
+			const char *need = ld.library[i]->needs[k] = ld_found(ld.library[i]->needs[k], ld.library[i]);
+			const char *place = *need == '-' ? need : ld_replace(need, need);
+			if (place)
+				ld_add(link, place);
+		}
+}
+
+static int ld_program(char *const *argv)
+{
+	const char *exports = NULL;
+	struct ld_words link = {0};
+
+	ld_add(&link, "ld");
+	ld_arguments(argv, &link);
+	if (ld.libraries || ld.opens) {
+		exports = ld_temporary("exports");
+		ld.exports = ld_create(exports);
+		fputs("{\ntw_globals_start;\n", ld.exports);
+		if (ld.opens) /* Tweed's functions, for plugins */
+			fputs("tw_*; __atomic_*; __sync_*; GOMP_*; omp_*;\n", ld.exports);
+		ld.priority = LD_FIRST;
+		for (size_t i = ld.libraries; i-- > 0;)
+			ld_rank(ld.library[i]);
+		fputs("};\n", ld.exports);
+		ld_close(ld.exports, exports);
+		ld_add(&link, compile_join("--dynamic-list=", exports, ""));
+	}
+	return ld_run(&link);
+}
+
+int main(int argc, char **argv)
+{
+	size_t n;
+	char **arguments = compile_arguments(argv + (argc > 0), &n);
+	enum ld_makes makes = ld_makes(arguments);
+
+	if (makes == LD_OTHER) {
+		execvp("ld", argv);
+		ld_fail("cannot run 'ld': %s", strerror(errno));
+	}
+	ld_folders(arguments);
+	return makes == LD_LIBRARY ? ld_library(arguments) : ld_program(arguments);
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "tools/compile/placed.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static enum library_kind library_kind(const struct library_file *f)
+{
+	const Elf64_Ehdr *head = (void *)f->at;
+
+	if (f->bytes >= 8 && memcmp(f->at, "!<arch>\n", 8) == 0)
+		return LIBRARY_ARCHIVE;
+	if (f->bytes < sizeof(*head) || memcmp(head->e_ident, ELFMAG, SELFMAG) != 0 ||
+	    head->e_ident[EI_CLASS] != ELFCLASS64)
+		return LIBRARY_OTHER;
+	return head->e_type == ET_REL ? LIBRARY_REL : head->e_type == ET_DYN ? LIBRARY_DYN : LIBRARY_OTHER;
+}
+
+struct library_file library_open(const char *path)
+{
+	struct library_file f = {0};
+	struct stat st;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return f;
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0) {
+		f.bytes = (size_t)st.st_size;
+		f.at = mmap(NULL, f.bytes, PROT_READ, MAP_PRIVATE, fd, 0);
+		f.at = f.at == MAP_FAILED ? NULL : f.at;
+		f.kind = f.at ? library_kind(&f) : LIBRARY_NONE;
+	}
+	close(fd);
+	return f;
+}
+
+void library_close(struct library_file *f)
+{
+	if (f->at)
+		munmap(f->at, f->bytes);
+	*f = (struct library_file){0};
+}
+
+/* The table of sections, if the file has it whole. */
+static const Elf64_Shdr *library_table(const struct library_file *f, unsigned *n)
+{
+	const Elf64_Ehdr *head = (void *)f->at;
+
+	*n = 0;
+	if ((f->kind != LIBRARY_REL && f->kind != LIBRARY_DYN) || head->e_shentsize != sizeof(Elf64_Shdr) ||
+	    head->e_shoff % 8 || head->e_shoff > f->bytes ||
+	    head->e_shnum > (f->bytes - head->e_shoff) / sizeof(Elf64_Shdr) || head->e_shstrndx >= head->e_shnum)
+		return NULL;
+	*n = head->e_shnum;
+	return (void *)(f->at + head->e_shoff);
+}
+
+static const char *library_contents(const struct library_file *f, const Elf64_Shdr *s)
+{
+	return s->sh_type != SHT_NOBITS && s->sh_offset <= f->bytes && s->sh_size <= f->bytes - s->sh_offset
+	           ? f->at + s->sh_offset
+	           : NULL;
+}
+
+/* The text at @at of a table of strings; "": damaged. */
+static const char *library_text(const struct library_file *f, const Elf64_Shdr *strings, uint32_t at)
+{
+	const char *text = library_contents(f, strings);
+	bool whole = text && at < strings->sh_size && memchr(text + at, 0, strings->sh_size - at);
+
+	return whole ? text + at : "";
+}
+
+const char *library_section(const struct library_file *f, const char *name, size_t *bytes)
+{
+	unsigned n;
+	const Elf64_Shdr *s = library_table(f, &n);
+	const Elf64_Ehdr *head = (void *)f->at;
+
+	for (unsigned i = 0; i < n; i++) {
+		if (strcmp(library_text(f, &s[head->e_shstrndx], s[i].sh_name), name) != 0)
+			continue;
+		*bytes = s[i].sh_size;
+		return library_contents(f, &s[i]);
+	}
+	return NULL;
+}
+
+void library_sections(const struct library_file *f, void (*each)(const char *name, void *arg), void *arg)
+{
+	unsigned n;
+	const Elf64_Shdr *s = library_table(f, &n);
+	const Elf64_Ehdr *head = (void *)f->at;
+
+	for (unsigned i = 0; i < n; i++)
+		each(library_text(f, &s[head->e_shstrndx], s[i].sh_name), arg);
+}
+
+void library_symbols(const struct library_file *f, void (*each)(const char *name, void *arg), void *arg)
+{
+	unsigned n;
+	const Elf64_Shdr *s = library_table(f, &n);
+
+	for (unsigned i = 0; i < n; i++) {
+		const Elf64_Sym *symbol = (void *)library_contents(f, &s[i]);
+		if (s[i].sh_type != (f->kind == LIBRARY_DYN ? SHT_DYNSYM : SHT_SYMTAB) || !symbol ||
+		    s[i].sh_offset % 8 || s[i].sh_link >= n)
+			continue;
+		for (size_t k = s[i].sh_info; k < s[i].sh_size / sizeof(*symbol); k++) {
+			const char *name = library_text(f, &s[s[i].sh_link], symbol[k].st_name);
+			if (symbol[k].st_shndx != SHN_UNDEF && ELF64_ST_BIND(symbol[k].st_info) != STB_LOCAL && *name)
+				each(name, arg);
+		}
+	}
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* placed.h - shared libraries that contain the object they were made of (ld.c): what is in their files. */
+#ifndef TW_TOOLS_COMPILE_PLACED_H
+#define TW_TOOLS_COMPILE_PLACED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define LIBRARY_OBJECT ".tweed.object" /* sections: the object, and what it needs, as texts that end by a zero */
+#define LIBRARY_NEEDS  ".tweed.needs"
+
+enum library_kind { LIBRARY_NONE, LIBRARY_OTHER, LIBRARY_REL, LIBRARY_DYN, LIBRARY_ARCHIVE };
+
+/* A mapped file. */
+struct library_file {
+	char *at;
+	size_t bytes;
+	enum library_kind kind; /* NONE: it cannot be read; OTHER: a linker's script */
+};
+
+struct library_file library_open(const char *path);
+void library_close(struct library_file *f);
+
+/* library_section - the contents of the section @name; NULL: there is none. */
+const char *library_section(const struct library_file *f, const char *name, size_t *bytes);
+
+/* library_symbols - call @each for every global symbol that the file defines: for a shared library, those that it
+ * exports.
+ * library_sections - call @each for the name of every section. */
+void library_symbols(const struct library_file *f, void (*each)(const char *name, void *arg), void *arg);
+void library_sections(const struct library_file *f, void (*each)(const char *name, void *arg), void *arg);
+
+#endif
