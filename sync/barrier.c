@@ -34,6 +34,11 @@
 #define BARRIER_LOCAL(word) ((unsigned)((word) >> 48) & 0xff)
 #define BARRIER_COUNT(word) ((word) & ((1ull << 40) - 1))
 
+/* In a handle's n: the barrier is one of threads, of which a processor may have several. */
+#define BARRIER_THREADS 0x8000u
+#define BARRIER_N(o)    ((o)->n & ~BARRIER_THREADS)
+_Static_assert(TW_MAX_NODES *TW_MAX_PROCESSORS < BARRIER_THREADS, "a barrier of all processors is no such barrier");
+
 struct barrier_wait {
 	const struct sync_object *object; /* NULL: the job's */
 	_Atomic uint64_t *word;           /* all: array of [nodes]; some: the value */
@@ -130,9 +135,9 @@ static void barrier_publish(struct tw_proc *me, const struct sync_object *o, uin
 		tw_net_broadcast64(me->net, SYNC_WORD(o, value), generation);
 		tw_net_flush(me->net, TW_NET_ALL);
 		uint64_t count = tw_net_read64(me->net, o->home, SYNC_WORD(o, count));
-		if (count >> 40 != o->gen || BARRIER_COUNT(count) / o->n <= generation)
+		if (count >> 40 != o->gen || BARRIER_COUNT(count) / BARRIER_N(o) <= generation)
 			break;
-		generation = BARRIER_COUNT(count) / o->n;
+		generation = BARRIER_COUNT(count) / BARRIER_N(o);
 	}
 	barrier_wake(me);
 }
@@ -141,11 +146,11 @@ static void barrier_publish(struct tw_proc *me, const struct sync_object *o, uin
 static uint64_t barrier_some(struct tw_proc *me, const struct sync_object *o, bool *last)
 {
 	uint64_t before = tw_net_fadd(me->net, o->home, SYNC_WORD(o, count), 1);
-	struct barrier_wait wait = {o, &o->own->value, 1, BARRIER_COUNT(before) / o->n + 1, TW_WAIT_BARRIER};
+	struct barrier_wait wait = {o, &o->own->value, 1, BARRIER_COUNT(before) / BARRIER_N(o) + 1, TW_WAIT_BARRIER};
 
 	if (before >> 40 != o->gen)
 		tw_fatal("tw_barrier_wait: this barrier was destroyed");
-	*last = (BARRIER_COUNT(before) + 1) % o->n == 0;
+	*last = (BARRIER_COUNT(before) + 1) % BARRIER_N(o) == 0;
 	if (*last)
 		barrier_publish(me, o, wait.epoch);
 	else
@@ -190,12 +195,18 @@ tw_barrier_t tw_barrier_create(int n)
 	return (tw_barrier_t){sync_create(me, SYNC_BARRIER, (unsigned)n, "tw_barrier_create")};
 }
 
+tw_barrier_t tw_sync_barrier_threads(struct tw_proc *me, unsigned n)
+{
+	TW_ASSERT(n && n < BARRIER_THREADS);
+	return (tw_barrier_t){sync_create(me, SYNC_BARRIER, n | BARRIER_THREADS, "tw_barrier_create")};
+}
+
 bool tw_sync_barrier_wait(struct tw_proc *me, uint64_t id)
 {
 	struct sync_object o = sync_find(me, id, SYNC_BARRIER, "tw_barrier_wait");
 	bool last = false;
 
-	if (o.n == 0 || o.n > me->nodes * me->locals)
+	if (o.n == 0 || (o.n > me->nodes * me->locals && o.n < BARRIER_THREADS))
 		tw_fatal("tw_barrier_wait: %lx is not the handle of a barrier", (unsigned long)id);
 	sync_alone("tw_barrier_wait");
 	barrier_arrived(me, id);
@@ -231,7 +242,7 @@ void tw_barrier_destroy(tw_barrier_t barrier)
 		}
 	} else {
 		uint64_t count = BARRIER_COUNT(tw_net_read64(me->net, o.home, SYNC_WORD(&o, count)));
-		if (o.n == 0 || count % o.n)
+		if (o.n == 0 || count % BARRIER_N(&o))
 			tw_fatal("%s: processors wait at the barrier", function);
 		sync_settle(me, SYNC_WORD(&o, value), function);
 	}

@@ -130,6 +130,13 @@ void tw_lock_acquire(tw_lock_t lock)
 	lock_got(me, lock.id, remote);
 }
 
+bool tw_sync_lock_mine(struct tw_proc *me, uint64_t id)
+{
+	struct sync_object o = sync_find(me, id, SYNC_LOCK, "tw_lock_acquire");
+
+	return atomic_load_explicit(&o.local->turn, memory_order_relaxed) == me->local + 1;
+}
+
 bool tw_lock_try_acquire(tw_lock_t lock)
 {
 	struct tw_proc *me = tw_me_checked("tw_lock_try_acquire");

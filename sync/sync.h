@@ -4,6 +4,7 @@
 #define TW_SYNC_SYNC_H
 
 #include "core/job/job.h"
+#include "tweed/tweed.h"
 
 /* The bytes that sync/ reserves in each node's exported and private memory (core/memory/reserved.c). */
 size_t tw_sync_exported_bytes(const struct tw_config *config);
@@ -27,9 +28,29 @@ void tw_sync_held_forget(struct tw_proc *me);
 /* tw_sync_barrier_wait - tw_barrier_wait. Returns true in one of the processors that meet. */
 bool tw_sync_barrier_wait(struct tw_proc *me, uint64_t id);
 
+/* tw_sync_barrier_threads - a barrier of @n threads, of which a processor may have several; at most
+ * TW_SYNC_BARRIER_MOST. */
+#define TW_SYNC_BARRIER_MOST 0x7fffu
+tw_barrier_t tw_sync_barrier_threads(struct tw_proc *me, unsigned n);
+
 /* tw_sync_flag_raise - tw_flag_set of a flag that only @processor waits for and reads: it is raised only at that
  * processor's node. Calls for one flag must not overlap. */
 void tw_sync_flag_raise(struct tw_proc *me, uint64_t id, uint64_t value, unsigned processor);
+
+/* A run-time that runs several threads on a processor, one at a time.
+ * switches - may other threads run during a wait of the calling thread in @call?
+ * wait - as tw_wait_until; meanwhile, others run. @ready may be called in any thread of the processor, and no more once
+ * it has returned true. */
+struct tw_sync_threads {
+	bool (*switches)(enum tw_wait_call call);
+	bool (*wait)(bool (*ready)(void *arg), void *arg, uint64_t until_ns);
+};
+/* tw_sync_threads - the run-time of this process; NULL: one thread calls Tweed. */
+extern const struct tw_sync_threads *tw_sync_threads;
+
+/* tw_sync_lock_mine - returns whether this processor holds lock @id, or waits for it before all other processors of its
+ * node. */
+bool tw_sync_lock_mine(struct tw_proc *me, uint64_t id);
 
 /* tw_sync_short - returns a lock's slot in 32 bits, never 0. tw_sync_whole - returns the handle of the lock that is now
  * in that slot. */

@@ -6,7 +6,10 @@
  * out of a wait; but then the count of polls, @polls, does not grow. */
 #include "sync/object.h"
 
+#define SYNC_POLL_NS 50000u /* pause between two polls while other threads of the processor may run */
+
 static const void *_Atomic sync_waiter; /* the thread in a wait; NULL: none */
+const struct tw_sync_threads *tw_sync_threads;
 
 static const void *sync_thread(void)
 {
@@ -39,8 +42,8 @@ void tw_sync_call_describe(enum tw_wait_call call, uint64_t object, uint64_t val
 	if (call == TW_WAIT_LOCK)
 		tw_format(out, bytes, "%s of lock %lx", name, id);
 	else if (call == TW_WAIT_BARRIER)
-		tw_format(out, bytes, "%s of barrier %lx for %u processors", name, id,
-		          (unsigned)(id >> SYNC_GEN_BITS & 0xffff));
+		tw_format(out, bytes, "%s of barrier %lx for %u %s", name, id, (unsigned)(id >> SYNC_GEN_BITS & 0x7fff),
+		          id >> SYNC_GEN_BITS & 0x8000 ? "threads" : "processors");
 	else if (call == TW_WAIT_FLAG)
 		tw_format(out, bytes, "%s of flag %lx for %lu", name, id, wanted);
 	else
@@ -85,7 +88,8 @@ static const void *sync_wait_begin(struct tw_waits *w, enum tw_wait_call call, u
 	atomic_store_explicit(&w->begun, atomic_load_explicit(&w->begun, memory_order_relaxed) + 1,
 	                      memory_order_relaxed);
 	atomic_store_explicit(&w->call, call, memory_order_release);
-	atomic_store_explicit(&sync_waiter, sync_thread(), memory_order_relaxed);
+	if (!tw_sync_threads)
+		atomic_store_explicit(&sync_waiter, sync_thread(), memory_order_relaxed);
 	return outer;
 }
 
@@ -103,8 +107,17 @@ void sync_wait(struct tw_proc *me, enum tw_wait_call call, uint64_t object, uint
 	if (ready(arg))
 		return;
 	const void *outer = sync_wait_begin(look.waits, call, object, value);
-	tw_wait(me, sync_check, &look);
+	if (tw_sync_threads && tw_sync_threads->switches(call))
+		tw_sync_threads->wait(sync_check, &look, 0);
+	else
+		tw_wait(me, sync_check, &look);
 	sync_wait_end(look.waits, outer);
+}
+
+static bool sync_never(void *arg)
+{
+	(void)arg;
+	return false;
 }
 
 void sync_poll(struct tw_proc *me, enum tw_wait_call call, uint64_t object, bool (*ready)(void *arg),
@@ -116,7 +129,10 @@ void sync_poll(struct tw_proc *me, enum tw_wait_call call, uint64_t object, bool
 		return;
 	const void *outer = sync_wait_begin(look.waits, call, object, 0);
 	do
-		pause(arg);
+		if (tw_sync_threads && tw_sync_threads->switches(call))
+			tw_sync_threads->wait(sync_never, NULL, tw_time_ns() + SYNC_POLL_NS);
+		else
+			pause(arg);
 	while (!sync_check(&look));
 	sync_wait_end(look.waits, outer);
 }

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* wait_queue.c - the queues of wait_queue.h: for each hash of an address a list of processors, in shared memory, under
- * a lock.
+/* wait_queue.c - the queues of wait_queue.h: for each hash of an address a list of threads, in shared memory, under a
+ * lock.
  *
- * Precise wake-ups. An entry names the object that its processor waits for. A wake takes out entries of its object
- * only, the oldest first. The processor sleeps at a flag of its own until the flag has the ticket of this wait.
+ * Precise wake-ups. An entry names the object that its thread waits for. A wake takes out entries of its object only,
+ * the oldest first. The thread sleeps at a flag of its own until the flag has the ticket of this wait.
  *
  * No lost wake-up. A waiter enters itself before it releases the caller's lock, and stays in the list until a wake or
  * its timeout takes it out, both under the queue's lock. A waiter that times out and finds itself taken out was woken:
  * its flag is raised, or soon will be.
  *
- * Woken processors are notified after the queue's lock is released. Their entries form a chain that stays unchanged
- * meanwhile, because its processors are not notified yet.
+ * Woken threads are notified after the queue's lock is released. Their entries form a chain that stays unchanged
+ * meanwhile, because its threads are not notified yet.
  * tests/models/wait.pml checks all of it. */
 #include "sync/wait_queue.h"
 
@@ -23,29 +23,37 @@ struct wait_entry {
 	_Alignas(64) const volatile void *object; /* NULL: in no list */
 	uint64_t ticket;
 	tw_flag_t flag;
-	uint32_t next; /* processor + 1 */
+	struct wait_entry *next;
+	uint32_t processor;
 };
+_Static_assert(sizeof(struct wait_entry) <= TW_WAIT_ENTRY, "it fits");
 
 struct tw_wait_queue {
-	_Alignas(64) uint32_t first, last; /* processor + 1; 0: none */
+	_Alignas(64) struct wait_entry *first, *last; /* NULL: none */
 	uint32_t index;
 };
 
 struct tw_wait_queues {
 	tw_lock_t lock[TW_WAIT_QUEUES];
 	struct tw_wait_queue queue[TW_WAIT_QUEUES];
-	struct wait_entry entry[];
+	struct wait_entry entry[]; /* of processors, and of threads */
 };
+#define WAIT_THREADS 4096u
 
 static struct tw_wait_queues *wait_queues;
 /* Private copies: a lock's handle never changes, but its shared page does. */
 static tw_lock_t wait_locks[TW_WAIT_QUEUES];
-static tw_flag_t wait_flag;
-static uint64_t wait_tickets;
+/* This thread's: its entry, and private copies of what that has. */
+static _Thread_local struct {
+	struct wait_entry *entry;
+	tw_flag_t flag;
+	uint64_t tickets;
+} wait_own;
 
 size_t tw_wait_queues_bytes(const struct tw_proc *me)
 {
-	return sizeof(struct tw_wait_queues) + (size_t)me->nodes * me->locals * sizeof(struct wait_entry);
+	return sizeof(struct tw_wait_queues) +
+	       ((size_t)me->nodes * me->locals + WAIT_THREADS) * sizeof(struct wait_entry);
 }
 
 void tw_wait_queues_make(struct tw_wait_queues *queues)
@@ -61,14 +69,22 @@ void tw_wait_queues_open(struct tw_wait_queues *queues)
 	wait_queues = queues;
 }
 
-struct tw_wait_queue *tw_wait_queue_lock(const volatile void *object)
+static uint32_t wait_index(const volatile void *object)
 {
-	uint32_t i = (uint32_t)(((uintptr_t)object / 8 * 0x9e3779b97f4a7c15u) >> 58);
+	return (uint32_t)(((uintptr_t)object / 8 * 0x9e3779b97f4a7c15u) >> 58);
+}
 
+static struct tw_wait_queue *wait_lock(uint32_t i)
+{
 	if (!wait_locks[i].id)
 		wait_locks[i] = wait_queues->lock[i];
 	tw_lock_acquire(wait_locks[i]);
 	return &wait_queues->queue[i];
+}
+
+struct tw_wait_queue *tw_wait_queue_lock(const volatile void *object)
+{
+	return wait_lock(wait_index(object));
 }
 
 void tw_wait_queue_unlock(struct tw_wait_queue *queue)
@@ -76,89 +92,124 @@ void tw_wait_queue_unlock(struct tw_wait_queue *queue)
 	tw_lock_release(wait_locks[queue->index]);
 }
 
-uint64_t tw_wait_queue_join(struct tw_wait_queue *queue, const volatile void *object)
+void *tw_wait_queue_entry(unsigned number)
 {
-	struct wait_entry *e = &wait_queues->entry[tw_me->id];
-
-	if (!wait_flag.id)
-		wait_flag = tw_flag_create();
-	WAIT_STORE(*e, ((struct wait_entry){object, ++wait_tickets, wait_flag, 0}));
-	if (queue->last)
-		WAIT_STORE(wait_queues->entry[queue->last - 1].next, (uint32_t)tw_me->id + 1);
-	else
-		WAIT_STORE(queue->first, (uint32_t)tw_me->id + 1);
-	WAIT_STORE(queue->last, (uint32_t)tw_me->id + 1);
-	return wait_tickets;
+	return number < WAIT_THREADS ? &wait_queues->entry[tw_me->nodes * tw_me->locals + number] : NULL;
 }
 
-/* Take @processor's entry out of the list. @before: the entry before it; 0: none; both + 1. Returns the next entry. */
-static uint32_t wait_take(struct tw_wait_queue *queue, uint32_t before, uint32_t processor)
+void tw_wait_queue_thread(void *entry)
 {
-	struct wait_entry *e = &wait_queues->entry[processor - 1];
-	uint32_t next = e->next;
+	wait_own.entry = entry;
+	wait_own.flag = wait_own.entry->flag;
+	wait_own.tickets = wait_own.entry->ticket;
+}
+
+uint64_t tw_wait_queue_join(struct tw_wait_queue *queue, const volatile void *object)
+{
+	if (!wait_own.entry)
+		wait_own.entry = &wait_queues->entry[tw_me->id];
+	if (!wait_own.flag.id)
+		wait_own.flag = tw_flag_create();
+	struct wait_entry *e = wait_own.entry;
+	WAIT_STORE(*e, ((struct wait_entry){object, ++wait_own.tickets, wait_own.flag, NULL, (uint32_t)tw_me->id}));
+	if (queue->last)
+		WAIT_STORE(queue->last->next, e);
+	else
+		WAIT_STORE(queue->first, e);
+	WAIT_STORE(queue->last, e);
+	return wait_own.tickets;
+}
+
+/* Take @e out of the list. @before: the entry before it; NULL: none. Returns the next entry. */
+static struct wait_entry *wait_take(struct tw_wait_queue *queue, struct wait_entry *before, struct wait_entry *e)
+{
+	struct wait_entry *next = e->next;
 
 	WAIT_STORE(e->object, NULL);
-	WAIT_STORE(e->next, 0);
+	WAIT_STORE(e->next, NULL);
 	if (before)
-		WAIT_STORE(wait_queues->entry[before - 1].next, next);
+		WAIT_STORE(before->next, next);
 	else
 		WAIT_STORE(queue->first, next);
-	if (queue->last == processor)
+	if (queue->last == e)
 		WAIT_STORE(queue->last, before);
 	return next;
 }
 
 void tw_wait_queue_wake(struct tw_wait_queue *queue, const volatile void *object, unsigned most)
 {
-	uint32_t chain = 0, before = 0, next;
-	uint32_t *end = &chain;
+	struct wait_entry *chain = NULL, *before = NULL, *next;
+	struct wait_entry **end = &chain;
 
-	for (uint32_t p = queue->first; p && most; p = next) {
-		struct wait_entry *e = &wait_queues->entry[p - 1];
-
+	for (struct wait_entry *e = queue->first; e && most; e = next) {
 		next = e->next;
 		if (e->object != object) {
-			before = p;
+			before = e;
 			continue;
 		}
-		wait_take(queue, before, p);
-		WAIT_STORE(*end, p);
+		wait_take(queue, before, e);
+		WAIT_STORE(*end, e);
 		end = &e->next;
 		most--;
 	}
 	tw_wait_queue_unlock(queue);
-	for (uint32_t p = chain; p; p = next) {
-		struct wait_entry e = wait_queues->entry[p - 1];
+	for (struct wait_entry *p = chain; p; p = next) {
+		struct wait_entry e = *p;
 
 		next = e.next;
-		tw_sync_flag_raise(tw_me, e.flag.id, e.ticket, p - 1);
+		tw_sync_flag_raise(tw_me, e.flag.id, e.ticket, e.processor);
 	}
 }
 
-static bool wait_raised(void *ticket)
+struct wait_raise {
+	tw_flag_t flag;
+	uint64_t ticket;
+};
+
+static bool wait_raised(void *arg)
 {
-	return tw_flag_get(wait_flag) >= *(const uint64_t *)ticket;
+	const struct wait_raise *w = arg;
+	return tw_flag_get(w->flag) >= w->ticket;
+}
+
+static bool wait_until(uint64_t ticket, uint64_t until_ns)
+{
+	struct wait_raise wait = {wait_own.flag, ticket};
+
+	if (tw_sync_threads && tw_sync_threads->switches(TW_WAIT_FLAG))
+		return tw_sync_threads->wait(wait_raised, &wait, until_ns);
+	return tw_wait_until(tw_me, wait_raised, &wait, until_ns);
 }
 
 /* On timeout: leave the list. Returns false when a wake was faster. */
-static bool wait_leave(const volatile void *object)
+static bool wait_leave(uint32_t index)
 {
-	struct tw_wait_queue *queue = tw_wait_queue_lock(object);
-	uint32_t me = (uint32_t)tw_me->id + 1, before = 0;
-	bool waits = wait_queues->entry[me - 1].object;
+	struct tw_wait_queue *queue = wait_lock(index);
+	struct wait_entry *own = wait_own.entry, *before = NULL;
+	bool waits = own->object;
 
-	for (uint32_t p = waits ? queue->first : 0; p != me && p; p = wait_queues->entry[p - 1].next)
-		before = p;
+	for (struct wait_entry *e = waits ? queue->first : NULL; e != own && e; e = e->next)
+		before = e;
 	if (waits)
-		wait_take(queue, before, me);
+		wait_take(queue, before, own);
 	tw_wait_queue_unlock(queue);
 	return waits;
 }
 
+static bool wait_in(uint32_t index, uint64_t ticket, uint64_t until_ns)
+{
+	if (until_ns && !wait_until(ticket, until_ns) && wait_leave(index))
+		return false;
+	tw_flag_wait(wait_own.flag, ticket);
+	return true;
+}
+
 bool tw_wait_queue_wait(const volatile void *object, uint64_t ticket, uint64_t until_ns)
 {
-	if (until_ns && !tw_wait_until(tw_me, wait_raised, &ticket, until_ns) && wait_leave(object))
-		return false;
-	tw_flag_wait(wait_flag, ticket);
-	return true;
+	return wait_in(wait_index(object), ticket, until_ns);
+}
+
+bool tw_wait_queue_wait_in(struct tw_wait_queue *queue, uint64_t ticket, uint64_t until_ns)
+{
+	return wait_in((uint32_t)(queue - wait_queues->queue), ticket, until_ns);
 }

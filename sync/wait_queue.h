@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* wait_queue.h - queues where processors wait for changes of an object, found by the object's address as with a futex;
+/* wait_queue.h - queues where threads wait for changes of an object, found by the object's address as with a futex;
  * used by condition variables, semaphores and the like. A wake affects only waiters for its object.
  *
  * 	queue = tw_wait_queue_lock(object);
@@ -9,7 +9,8 @@
  * 	tw_wait_queue_wait(object, ticket, 0);
  *
  * A wake that locks the queue after the unlock ends the wait, if it is that entry's turn. Waits are acquires, wakes are
- * releases. Context: application, outside hooks; one thread of each processor. */
+ * releases. Context: application, outside hooks; one thread of each processor
+ * at a time. */
 #ifndef TW_SYNC_WAIT_QUEUE_H
 #define TW_SYNC_WAIT_QUEUE_H
 
@@ -29,15 +30,26 @@ size_t tw_wait_queues_bytes(const struct tw_proc *me);
 void tw_wait_queues_make(struct tw_wait_queues *queues);
 void tw_wait_queues_open(struct tw_wait_queues *queues);
 
+/* tw_wait_queue_entry - returns entry @number for a thread, in one table because wakes write it; NULL: so many have
+ * none there.
+ * tw_wait_queue_thread - the calling thread's entry is @entry, from now on: one of those, or TW_WAIT_ENTRY bytes of
+ * shared memory, aligned to 64; zero at first; later, as an earlier thread of the same processor left it. Without it, a
+ * thread has its processor's entry. */
+#define TW_WAIT_ENTRY 64u
+void *tw_wait_queue_entry(unsigned number);
+void tw_wait_queue_thread(void *entry);
+
 /* tw_wait_queue_lock - lock the queue of @object, which other objects share. tw_wait_queue_unlock - unlock it. */
 struct tw_wait_queue *tw_wait_queue_lock(const volatile void *object);
 void tw_wait_queue_unlock(struct tw_wait_queue *queue);
-/* tw_wait_queue_join - with the lock: enter this processor as waiting for @object. Returns the ticket. */
+/* tw_wait_queue_join - with the lock: enter this thread as waiting for @object. Returns the ticket. */
 uint64_t tw_wait_queue_join(struct tw_wait_queue *queue, const volatile void *object);
 /* tw_wait_queue_wait - without the lock: wait until a wake of @object after the join, or until @until_ns (as in
  * tw_wait_until; 0: no limit). Returns false on timeout, when no wake was for this wait. */
 bool tw_wait_queue_wait(const volatile void *object, uint64_t ticket, uint64_t until_ns);
-/* tw_wait_queue_wake - with the lock, which is released: wake the processors that have waited longest for @object, at
+/* tw_wait_queue_wait_in - the same after a join of @queue, which is that of another object. */
+bool tw_wait_queue_wait_in(struct tw_wait_queue *queue, uint64_t ticket, uint64_t until_ns);
+/* tw_wait_queue_wake - with the lock, which is released: wake the threads that have waited longest for @object, at
  * most @most. */
 void tw_wait_queue_wake(struct tw_wait_queue *queue, const volatile void *object, unsigned most);
 

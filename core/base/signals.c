@@ -13,12 +13,12 @@
 static struct {
 	void (*taken[NSIG])(int signal, siginfo_t *si, void *uc); /* Tweed's handler; NULL: not taken */
 	struct sigaction action[NSIG];                            /* the program's actions for the taken signals */
-	/* Alternate stacks of the threads on which signals are taken, and the stacks that the program believes to be in
-	 * use. */
-	struct signals_stack {
-		stack_t ours, user;
-	} stack[2];
 } signals;
+
+/* This thread's alternate stack on which signals are taken, and the stack that the program believes to be in use. */
+static _Thread_local struct signals_stack {
+	stack_t ours, user;
+} signals_own;
 
 /* The C library's functions, bypassing the wrappers of core/process/signals.c. */
 #if TW_ASAN || TW_TSAN
@@ -113,10 +113,7 @@ void tw_signal_chain(int signal, siginfo_t *si, void *uc)
 
 static struct signals_stack *signals_stack(const void *base)
 {
-	for (unsigned i = 0; i < 2; i++)
-		if (signals.stack[i].ours.ss_sp == base)
-			return &signals.stack[i];
-	return NULL;
+	return signals_own.ours.ss_sp == base ? &signals_own : NULL;
 }
 
 int tw_signal_stack(const stack_t *stack)

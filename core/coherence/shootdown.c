@@ -252,9 +252,15 @@ void tw_shootdown(struct tw_proc *me, tw_page_t first, unsigned count, uint64_t 
 
 void tw_shootdown_thread(struct tw_proc *me)
 {
+	if (me->target)
+		tw_shootdown_next(me, (int32_t)syscall(SYS_gettid));
+}
+
+void tw_shootdown_next(struct tw_proc *me, int32_t tid)
+{
 	if (!me->target)
 		return;
-	me->target->tid = (int32_t)syscall(SYS_gettid);
+	me->target->tid = tid;
 	shoot.thread = pthread_self();
 }
 

@@ -19,6 +19,9 @@ void tw_shootdown_close(struct tw_proc *me);
 /* tw_shootdown_thread - the program runs in the calling thread from now on: requests interrupt it. After
  * tw_shootdown_open. [application] */
 void tw_shootdown_thread(struct tw_proc *me);
+/* tw_shootdown_next - the same for a caller that knows its @tid. The previous thread has called tw_shootdown_enter for
+ * both; the caller calls tw_shootdown_leave. [application] */
+void tw_shootdown_next(struct tw_proc *me, int32_t tid);
 
 /* tw_shootdown_enter, tw_shootdown_leave - around code of this thread that does not access the application view, such
  * as hooks and waits: meanwhile, shootdowns of this processor need not wait for it. They nest. They cost a branch where

@@ -16,11 +16,9 @@ int tw_pthread_barrier_init(pthread_barrier_t *barrier, const pthread_barrieratt
 	pt_enter();
 	if (!count)
 		return EINVAL;
-	if (count > (unsigned)tw_count())
-		th_refuse(
-		    "pthread_barrier_init: a barrier of %u threads, but the job has %d processors: start it with more",
-		    count, tw_count());
-	((struct pt_barrier *)barrier)->barrier = tw_barrier_create((int)count);
+	if (count > TW_SYNC_BARRIER_MOST)
+		return EAGAIN;
+	((struct pt_barrier *)barrier)->barrier = tw_sync_barrier_threads(tw_me, count);
 	return 0;
 }
 

@@ -64,10 +64,9 @@ CXX(void, cxx_thread_detach, "_ZNSt6thread6detachEv", (pthread_t * thread))
 	cxx_thread_end(thread, *thread ? tw_pthread_detach(*thread) : EINVAL, "detach");
 }
 
-/* The number of concurrent threads, including main's. */
 CXX(unsigned, cxx_thread_concurrency, "_ZNSt6thread20hardware_concurrencyEv", (void))
 {
-	return TW_MAX((unsigned)tw_count() - 1u, 1u);
+	return (unsigned)tw_count();
 }
 
 /* ---- std::condition_variable: POSIX's; all zeros is a valid one ---- */

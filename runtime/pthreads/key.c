@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* key.c - thread-specific values, by keys.
  *
- * The table of keys is shared.  Each thread's values are in its processor's private memory, each with its whole key: so
+ * The table of keys is shared.  Each thread's values have their whole keys: so
  * values of a deleted key are not found by a later key of the same index. */
 #include <errno.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/pthreads/pthreads.h"
@@ -19,10 +20,13 @@ struct pt_key {
 };
 
 static struct pt_key *key_table; /* shared; protected by the lock of its address */
-static struct {
+#define KEY_PART 32u
+struct key_value {
 	pthread_key_t key;
 	void *value;
-} key_values[PTHREAD_KEYS_MAX];
+};
+static __thread struct key_value key_first[KEY_PART];
+static __thread struct key_value *key_more[PTHREAD_KEYS_MAX / KEY_PART]; /* NULL: no value was set */
 
 void pt_keys_open(void)
 {
@@ -68,10 +72,18 @@ int tw_pthread_key_delete(pthread_key_t key)
 	return known ? 0 : EINVAL;
 }
 
+/* NULL: this thread has not set it. */
+static struct key_value *key_value(unsigned i)
+{
+	if (i < KEY_PART)
+		return &key_first[i];
+	return key_more[i / KEY_PART] ? &key_more[i / KEY_PART][i % KEY_PART] : NULL;
+}
+
 void *tw_pthread_getspecific(pthread_key_t key)
 {
-	unsigned i = key_index(key);
-	return key_values[i].key == key ? key_values[i].value : NULL;
+	const struct key_value *v = key_value(key_index(key));
+	return v && v->key == key ? v->value : NULL;
 }
 
 int tw_pthread_setspecific(pthread_key_t key, const void *value)
@@ -80,8 +92,12 @@ int tw_pthread_setspecific(pthread_key_t key, const void *value)
 
 	if (!key) /* never returned, neither by the C library nor here */
 		return EINVAL;
-	key_values[i].key = key;
-	key_values[i].value = (void *)(uintptr_t)value;
+	if (i >= KEY_PART && !key_more[i / KEY_PART])
+		key_more[i / KEY_PART] = calloc(KEY_PART, sizeof(struct key_value));
+	struct key_value *v = key_value(i);
+	if (!v)
+		return ENOMEM;
+	*v = (struct key_value){key, (void *)(uintptr_t)value};
 	return 0;
 }
 
@@ -91,14 +107,15 @@ static bool key_destroy(void)
 	bool some = false;
 
 	for (unsigned i = 0; i < PTHREAD_KEYS_MAX; i++) {
-		void *value = key_values[i].value;
+		struct key_value *v = key_value(i);
+		void *value = v ? v->value : NULL;
 		if (!value)
 			continue;
 		struct tw_wait_queue *queue = tw_wait_queue_lock(key_table);
 		struct pt_key k = key_table[i];
 		tw_wait_queue_unlock(queue);
-		key_values[i].value = NULL;
-		if (!k.used || k.key != key_values[i].key || !k.destructor)
+		v->value = NULL;
+		if (!k.used || k.key != v->key || !k.destructor)
 			continue;
 		k.destructor(value);
 		some = true;
@@ -110,5 +127,9 @@ void pt_keys_end(void)
 {
 	for (unsigned round = 0; round < PTHREAD_DESTRUCTOR_ITERATIONS && key_destroy(); round++)
 		;
-	memset(key_values, 0, sizeof(key_values));
+	memset(key_first, 0, sizeof(key_first));
+	for (unsigned i = 0; i < PTHREAD_KEYS_MAX / KEY_PART; i++) {
+		free(key_more[i]);
+		key_more[i] = NULL;
+	}
 }

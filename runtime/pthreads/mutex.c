@@ -6,11 +6,12 @@
 
 #include "runtime/pthreads/pthreads.h"
 #include "sync/sync.h"
+#include "runtime/threads/baton.h"
 
 struct pt_mutex {
 	uint32_t lock; /* th_lock_in */
 	uint32_t count;
-	uint32_t owner; /* processor + 1, or 0; equals the caller only if the caller holds it */
+	uint32_t owner; /* pt_self(), or 0; equals the caller only if the caller holds it */
 	uint32_t unused;
 	int32_t kind; /* at the same place as in the C library's type */
 };
@@ -21,12 +22,6 @@ _Static_assert(offsetof(struct pt_mutex, kind) == offsetof(pthread_mutex_t, __da
 #define MUTEX_POLL_MIN_NS 20000u
 #define MUTEX_POLL_MAX_NS 1000000u
 
-static bool mutex_never(void *arg)
-{
-	(void)arg;
-	return false;
-}
-
 bool pt_poll(unsigned *round, uint64_t until)
 {
 	uint64_t now = tw_time_ns(),
@@ -35,7 +30,7 @@ bool pt_poll(unsigned *round, uint64_t until)
 	if (until && now >= until)
 		return false;
 	++*round;
-	tw_wait_until(tw_me, mutex_never, NULL, until ? TW_MIN(now + pause, until) : now + pause);
+	th_sleep(until ? TW_MIN(now + pause, until) : now + pause);
 	return true;
 }
 
@@ -44,7 +39,7 @@ static int lock_take_until(tw_lock_t lock, uint64_t until)
 {
 	unsigned round = 0;
 
-	while (!tw_lock_try_acquire(lock))
+	while (!th_lock_try(lock))
 		if (!pt_poll(&round, until))
 			return ETIMEDOUT;
 	return 0;
@@ -55,11 +50,6 @@ static int lock_take_until(tw_lock_t lock, uint64_t until)
 static bool mutex_counts(const struct pt_mutex *m)
 {
 	return m->kind == PTHREAD_MUTEX_RECURSIVE || m->kind == PTHREAD_MUTEX_ERRORCHECK;
-}
-
-static uint32_t mutex_self(void)
-{
-	return tw_me->id + 1;
 }
 
 /* The caller already holds the mutex. */
@@ -74,7 +64,7 @@ static int mutex_again(struct pt_mutex *m)
 static int mutex_got(struct pt_mutex *m)
 {
 	if (mutex_counts(m)) {
-		m->owner = mutex_self();
+		m->owner = pt_self();
 		m->count = 1;
 	}
 	return 0;
@@ -97,7 +87,7 @@ int tw_pthread_mutex_destroy(pthread_mutex_t *mutex)
 	if (!pt_enter() || !m->lock)
 		return 0;
 	tw_lock_t lock = th_lock_in(&m->lock);
-	if (!tw_lock_try_acquire(lock))
+	if (!th_lock_try(lock))
 		return EBUSY;
 	tw_lock_release(lock);
 	tw_lock_destroy(lock);
@@ -111,9 +101,9 @@ int tw_pthread_mutex_lock(pthread_mutex_t *mutex)
 
 	if (!pt_enter())
 		return 0;
-	if (mutex_counts(m) && m->owner == mutex_self())
+	if (mutex_counts(m) && m->owner == pt_self())
 		return mutex_again(m);
-	tw_lock_acquire(th_lock_in(&m->lock));
+	th_lock_acquire(th_lock_in(&m->lock));
 	return mutex_got(m);
 }
 
@@ -123,9 +113,9 @@ int tw_pthread_mutex_trylock(pthread_mutex_t *mutex)
 
 	if (!pt_enter())
 		return 0;
-	if (mutex_counts(m) && m->owner == mutex_self())
+	if (mutex_counts(m) && m->owner == pt_self())
 		return m->kind == PTHREAD_MUTEX_RECURSIVE ? mutex_again(m) : EBUSY;
-	return tw_lock_try_acquire(th_lock_in(&m->lock)) ? mutex_got(m) : EBUSY;
+	return th_lock_try(th_lock_in(&m->lock)) ? mutex_got(m) : EBUSY;
 }
 
 int tw_pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock, const struct timespec *at)
@@ -134,7 +124,7 @@ int tw_pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock, const st
 
 	if (!pt_enter())
 		return 0;
-	if (mutex_counts(m) && m->owner == mutex_self())
+	if (mutex_counts(m) && m->owner == pt_self())
 		return mutex_again(m);
 	uint64_t until = pt_until(clock, at);
 	if (!until)
@@ -155,7 +145,7 @@ int tw_pthread_mutex_unlock(pthread_mutex_t *mutex)
 	if (!pt_leave())
 		return 0;
 	if (mutex_counts(m)) {
-		if (m->owner != mutex_self())
+		if (m->owner != pt_self())
 			return EPERM;
 		if (--m->count)
 			return 0;
@@ -210,13 +200,13 @@ int tw_pthread_spin_destroy(pthread_spinlock_t *spin)
 int tw_pthread_spin_lock(pthread_spinlock_t *spin)
 {
 	if (pt_enter())
-		tw_lock_acquire(spin_lock(spin));
+		th_lock_acquire(spin_lock(spin));
 	return 0;
 }
 
 int tw_pthread_spin_trylock(pthread_spinlock_t *spin)
 {
-	return !pt_enter() || tw_lock_try_acquire(spin_lock(spin)) ? 0 : EBUSY;
+	return !pt_enter() || th_lock_try(spin_lock(spin)) ? 0 : EBUSY;
 }
 
 int tw_pthread_spin_unlock(pthread_spinlock_t *spin)
@@ -239,7 +229,7 @@ int tw_pthread_once(pthread_once_t *once, void (*function)(void))
 
 	if (others) {
 		lock = th_lock_in(word);
-		tw_lock_acquire(lock);
+		th_lock_acquire(lock);
 	}
 	if (!(*word & ONCE_DONE)) {
 		function();

@@ -30,14 +30,19 @@ static inline bool pt_leave(void)
 	return pt_enter();
 }
 
+/* pt_self - a number of the calling thread, not 0, that no other living thread of the job has. */
+extern __thread uint32_t pt_number;
+static inline uint32_t pt_self(void)
+{
+	return pt_number ? pt_number : tw_me->id + 1;
+}
+
 /* pt_until - the time @at of @clock, for tw_wait_until.  0: not a valid time. */
 uint64_t pt_until(clockid_t clock, const struct timespec *at);
 
 /* ---- wait.c
  * pt_objects_open - create what all objects need: wait queues, and the table of keys.  Collective. */
 void pt_objects_open(void);
-/* pt_flag_wait - wait until @flag is at least @number, an acquire; false: @until has passed (0: no limit). */
-bool pt_flag_wait(tw_flag_t flag, uint64_t number, uint64_t until);
 
 /* ---- mutex.c */
 /* pt_mutex_give - unlock completely, before a wait; returns how often it was locked.  pt_mutex_take - lock it again, as

@@ -6,7 +6,7 @@
 
 struct pt_rwlock {
 	uint32_t readers; /* all fields: under the lock of its wait queue */
-	uint32_t writer;  /* processor + 1; 0: none */
+	uint32_t writer;  /* pt_self(); 0: none */
 };
 _Static_assert(sizeof(struct pt_rwlock) <= sizeof(pthread_rwlock_t), "it fits");
 
@@ -28,7 +28,7 @@ static bool rwlock_try(struct pt_rwlock *l, bool write)
 	if (l->writer || (write && l->readers))
 		return false;
 	if (write)
-		l->writer = tw_me->id + 1;
+		l->writer = pt_self();
 	else
 		l->readers++;
 	return true;
@@ -43,7 +43,7 @@ static int rwlock_take(pthread_rwlock_t *rwlock, bool write, bool wait, uint64_t
 	if (!pt_enter())
 		return 0;
 	struct tw_wait_queue *queue = tw_wait_queue_lock(l);
-	if (wait && l->writer == tw_me->id + 1)
+	if (wait && l->writer == pt_self())
 		error = EDEADLK;
 	while (!(taken = rwlock_try(l, write)) && !error) {
 		uint64_t ticket = tw_wait_queue_join(queue, l);
@@ -62,7 +62,7 @@ int tw_pthread_rwlock_unlock(pthread_rwlock_t *rwlock)
 	if (!pt_leave())
 		return 0;
 	struct tw_wait_queue *queue = tw_wait_queue_lock(l);
-	int error = l->writer ? l->writer == tw_me->id + 1 ? 0 : EPERM : l->readers ? 0 : EPERM;
+	int error = l->writer ? l->writer == pt_self() ? 0 : EPERM : l->readers ? 0 : EPERM;
 	if (!error && l->writer)
 		l->writer = 0;
 	else if (!error)

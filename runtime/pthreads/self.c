@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* self.c - functions that only affect the caller's own thread. */
+#include <errno.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
+
 #include "runtime/pthreads/pthreads.h"
 
 /* `tweed run` decides where and how threads run: for other threads, such hints have no effect. */
@@ -8,7 +14,6 @@
 	{                                                                                                              \
 		return thread == pthread_self() ? name(__VA_ARGS__) : 0;                                               \
 	}
-HINT(pthread_setaffinity_np, (pthread_t thread, size_t bytes, const cpu_set_t *set), thread, bytes, set)
 HINT(pthread_setschedparam, (pthread_t thread, int policy, const struct sched_param *how), thread, policy, how)
 HINT(pthread_setschedprio, (pthread_t thread, int priority), thread, priority)
 HINT(pthread_setname_np, (pthread_t thread, const char *name), thread, name)
@@ -20,8 +25,62 @@ HINT(pthread_setname_np, (pthread_t thread, const char *name), thread, name)
 		(void)thread;                                                                                          \
 		return name(__VA_ARGS__);                                                                              \
 	}
-ASK(pthread_getaffinity_np, (pthread_t thread, size_t bytes, cpu_set_t *set), pthread_self(), bytes, set)
 ASK(pthread_getschedparam, (pthread_t thread, int *policy, struct sched_param *how), pthread_self(), policy, how)
 ASK(pthread_getname_np, (pthread_t thread, char *name, size_t bytes), pthread_self(), name, bytes)
 ASK(pthread_getcpuclockid, (pthread_t thread, clockid_t *clock), pthread_self(), clock)
 ASK(pthread_getattr_np, (pthread_t thread, pthread_attr_t *attr), pthread_self(), attr)
+
+/* ---- the machine: it has as many processors as the job ---- */
+
+/* Those on which a thread may run: all; 0 or an error. */
+static int self_processors(size_t bytes, cpu_set_t *set)
+{
+	unsigned count = (unsigned)tw_count();
+
+	if (bytes * 8 < count)
+		return EINVAL;
+	memset(set, 0, bytes);
+	for (unsigned i = 0; i < count; i++)
+		CPU_SET_S(i, bytes, set);
+	return 0;
+}
+
+int tw_pthread_getaffinity_np(pthread_t thread, size_t bytes, cpu_set_t *set)
+{
+	return tw_me ? self_processors(bytes, set) : pthread_getaffinity_np(thread, bytes, set);
+}
+
+int tw_sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set)
+{
+	if (!tw_me)
+		return sched_getaffinity(pid, bytes, set);
+	errno = self_processors(bytes, set);
+	return errno ? -1 : 0;
+}
+
+/* Without effect. */
+int tw_pthread_setaffinity_np(pthread_t thread, size_t bytes, const cpu_set_t *set)
+{
+	(void)thread;
+	(void)bytes;
+	(void)set;
+	return 0;
+}
+
+int tw_sched_setaffinity(pid_t pid, size_t bytes, const cpu_set_t *set)
+{
+	(void)pid;
+	(void)bytes;
+	(void)set;
+	return 0;
+}
+
+int tw_get_nprocs(void)
+{
+	return tw_me ? tw_count() : get_nprocs();
+}
+
+long tw_sysconf(int name)
+{
+	return tw_me && (name == _SC_NPROCESSORS_ONLN || name == _SC_NPROCESSORS_CONF) ? tw_count() : sysconf(name);
+}

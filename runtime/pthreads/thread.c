@@ -1,12 +1,11 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/* thread.c - a program's threads: each is run by a processor without one.
+/* thread.c - a program's threads: each lives on a processor, together with others if there are more threads than
+ * processors (runtime/threads/baton.c).
  *
- * Processor 0 runs main().  A processor runs a thread by an order, and another one when that thread has ended and was
- * joined or detached.  A thread's pthread_t is the C library's own for the thread that runs it
- * (runtime/threads/stack.c): the address of its descriptor, which is in shared memory and so differs between
- * processors. */
+ * Processor 0 runs main().  A new thread gets a processor without one, or else the one with the fewest.  Its creator
+ * makes its stack, at the processor's node, and puts the thread into the processor's list of orders; the processor's
+ * dispatcher starts it.  A thread's pthread_t is the C library's own: the address of its descriptor, on its stack, so
+ * it differs between processors, and is known before the thread starts.  Stacks are used again. */
 #include <errno.h>
-#include <link.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,34 +16,56 @@
 #include "core/process/fork.h"
 #include "core/memory/globals.h"
 #include "runtime/pthreads/pthreads.h"
+#include "runtime/threads/baton.h"
 
-#define THREAD_DETACHED_NS 2000000000u /* how long to wait for a detached thread's end */
-
-/* In shared memory, under the table's lock, except @self. */
+/* On its stack (th_stack_room), in shared memory; zero before its first use.  Under the lock of all threads, which is
+ * also what joins wait for. */
 struct thread {
-	_Alignas(64) pthread_t self; /* written once, before the job's first barrier */
-	uint64_t orders;             /* given to the processor; processor 0 began with one */
-	void *(*start)(void *arg);   /* NULL: end */
+	_Alignas(TW_WAIT_ENTRY) char entry[TW_WAIT_ENTRY];
+	void *waits;    /* entry for waits: the above, or a better one */
+	pthread_t self; /* written once */
+	char *base;     /* of the stack */
+	unsigned processor;
+	struct thread *next;       /* in its processor's list of unused stacks */
+	void *(*start)(void *arg); /* NULL: the program ends */
 	void *arg, *result;
-	bool busy; /* has a thread that was not joined */
+	sigset_t mask; /* of its creator */
+	bool live;     /* was not joined, nor detached and ended */
 	bool ended, detached;
 };
+_Static_assert(sizeof(struct thread) <= TH_ROOM - 64, "it fits");
 
-struct thread_handles {
-	tw_flag_t go, done; /* number of orders given, and of those completed */
+/* In shared memory, under the lock of all threads; its dispatcher reads without it what was stored before the flag of
+ * its orders was raised. */
+#define PROCESSOR_THREADS 4096u
+struct processor {
+	_Alignas(64) unsigned threads; /* that live here; main's until it ends */
+	uint64_t orders;               /* given until now */
+	struct thread *unused;         /* stacks */
+	struct thread *order[PROCESSOR_THREADS];
 };
 
-static struct thread *threads;
-static struct thread_handles *handles; /* private */
 static struct {
-	bool open; /* the others have been released from the job's first barrier */
+	unsigned at_work; /* threads that have not ended, without main's; under the lock of all threads */
+	unsigned stacks;  /* made */
+	struct processor processor[];
+} * threads;
+static tw_flag_t *orders;     /* private; of each processor: number of orders given */
+static ptrdiff_t thread_room; /* from a pthread_t to its struct thread; the same for all */
+static struct {
+	bool open;      /* the others have been released from the job's first barrier */
+	uint64_t taken; /* orders of this processor that were executed */
+} here;
+/* This thread's. */
+static __thread struct {
+	struct thread *thread;
 	void *result;
 	void *frame; /* of the caller of the thread's function; NULL in main's */
 	jmp_buf end;
 	__pthread_unwind_buf_t *cleanup; /* pthread_cleanup_push, in C */
-} here;
+} own;
 
-static unsigned thread_count(void)
+static unsigned processor_count(void)
 {
 	return tw_me->nodes * tw_me->locals;
 }
@@ -59,31 +80,119 @@ static void threads_unlock(struct tw_wait_queue *queue)
 	tw_wait_queue_unlock(queue);
 }
 
-/* The processor that runs @thread; thread_count(): none. */
-static unsigned thread_find(pthread_t thread)
+/* NULL: @thread is not one of the program's. */
+static struct thread *thread_find(pthread_t thread)
 {
-	unsigned k = 0;
+	struct thread *t = (struct thread *)(thread + (uintptr_t)thread_room);
 
-	while (k < thread_count() && (!threads[k].self || threads[k].self != thread))
-		k++;
-	return k;
+	if (!thread || thread % 64 || (uintptr_t)t - (uintptr_t)tw_me->app >= tw_me->config.memory - sizeof(*t))
+		return NULL;
+	return t->self == thread ? t : NULL;
 }
 
 size_t th_kind_open(void)
 {
-	unsigned count = thread_count();
+	unsigned count = processor_count();
 
 	if (!tw_globals_shared && tw_id() == 0)
 		th_refuse("this program uses threads: link it with 'tweed cc --pthreads'");
 	pt_objects_open();
-	threads = tw_malloc_all(count * sizeof(*threads));
-	handles = calloc(count, sizeof(*handles));
-	if (!threads || !handles)
+	threads = tw_malloc_all(sizeof(*threads) + count * sizeof(struct processor));
+	orders = calloc(count, sizeof(*orders));
+	if (!threads || !orders)
 		th_refuse("no memory is left of TWEED_MEMORY: raise it");
 	for (unsigned k = 0; k < count && tw_id() == 0; k++)
-		handles[k] = (struct thread_handles){tw_flag_create(), tw_flag_create()};
-	tw_bcast(handles, count * sizeof(*handles), 0);
+		orders[k] = tw_flag_create();
+	tw_bcast(orders, count * sizeof(*orders), 0);
 	return 0;
+}
+
+/* Each processor, on its first shared stack. */
+static void thread_room_find(void)
+{
+	thread_room = (ptrdiff_t)((uintptr_t)th_stack_room(th_stack_own()) - (uintptr_t)pthread_self());
+}
+
+/* ---- a thread's life --------------------------------------------------------------------------------------------- */
+
+static void thread_enter(struct thread *t)
+{
+	own.thread = t;
+	pt_number = (uint32_t)(((uintptr_t)t - (uintptr_t)tw_me->app) >> 12) | 0x40000000u;
+	tw_wait_queue_thread(t->waits);
+}
+
+static __attribute__((noinline)) void thread_run(void *(*start)(void *arg), void *arg)
+{
+	own.frame = __builtin_frame_address(0);
+	if (setjmp(own.end) == 0)
+		own.result = start(arg);
+}
+
+static void thread_begin(void *arg)
+{
+	struct thread *t = arg;
+
+	if (t->self != pthread_self())
+		th_refuse("pthread_create: the C library has placed a thread elsewhere");
+	thread_enter(t);
+	pthread_sigmask(SIG_SETMASK, &t->mask, NULL);
+	thread_run(t->start, t->arg);
+}
+
+/* Its stack can be used again: a thread that has ended leaves it before the processor's dispatcher starts another. */
+static void thread_left(struct thread *t)
+{
+	struct processor *p = &threads->processor[t->processor];
+
+	if (t->live || !t->ended)
+		return;
+	t->next = p->unused;
+	p->unused = t;
+}
+
+/* In its last moments; main's: when it has ended. */
+static void thread_end(void *arg)
+{
+	struct thread *t = arg;
+
+	pt_keys_end();
+	th_stack_reserve();
+	struct tw_wait_queue *queue = threads_lock();
+	t->result = own.result;
+	t->ended = true;
+	t->live = !t->detached;
+	threads->processor[t->processor].threads--;
+	threads->at_work -= own.frame != NULL;
+	if (own.frame)
+		thread_left(t);
+	tw_wait_queue_wake(queue, t, TW_WAKE_ALL);
+}
+
+static const struct th_baton_work thread_work = {.run = thread_begin, .end = thread_end};
+
+/* By the dispatcher: start what is ordered, until the program ends. */
+static void threads_dispatch(void)
+{
+	struct processor *p = &threads->processor[tw_id()];
+
+	for (;;) {
+		tw_flag_wait(orders[tw_id()], ++here.taken);
+		struct thread *t = p->order[here.taken % PROCESSOR_THREADS];
+		if (!t)
+			return;
+		th_baton_start(t->base, &thread_work, t);
+	}
+}
+
+void th_kind_work(void)
+{
+	thread_room_find();
+	tw_barrier_all();
+	th_far = tw_me->nodes > 1;
+	th_others = true;
+	th_baton_open(true);
+	threads_dispatch();
 }
 
 /* On processor 0, before others run threads. */
@@ -92,121 +201,67 @@ static void threads_open(void)
 	if (here.open || tw_id())
 		return;
 	here.open = true;
-	threads[0].self = pthread_self();
-	threads[0].busy = true;
-	threads[0].orders = 1;
+	thread_room_find();
+	struct thread *t = th_stack_room(th_stack_own());
+	t->self = pthread_self();
+	t->live = true;
+	t->waits = tw_wait_queue_entry(threads->stacks++);
+	threads->processor[0].threads = 1;
+	thread_enter(t);
 	tw_barrier_all();
-}
-
-/* ---- a thread's life --------------------------------------------------------------------------------------------- */
-
-/* Set the program's thread-local variables to their initial values. */
-static int thread_fresh(struct dl_phdr_info *info, size_t bytes, void *arg)
-{
-	(void)bytes;
-	(void)arg;
-	for (unsigned i = 0; i < info->dlpi_phnum && info->dlpi_tls_data; i++) {
-		const ElfW(Phdr) *part = &info->dlpi_phdr[i];
-		if (part->p_type != PT_TLS)
-			continue;
-		memcpy(info->dlpi_tls_data, (const void *)(info->dlpi_addr + part->p_vaddr), part->p_filesz);
-		memset((char *)info->dlpi_tls_data + part->p_filesz, 0, part->p_memsz - part->p_filesz);
-	}
-	return 1; /* the program is the first entry; libraries keep their variables */
-}
-
-static void thread_end(uint64_t order)
-{
-	struct thread *t = &threads[tw_id()];
-
-	pt_keys_end();
-	th_stack_reserve();
-	struct tw_wait_queue *queue = threads_lock();
-	t->result = here.result;
-	t->ended = true;
-	t->busy = !t->detached;
-	threads_unlock(queue);
-	tw_flag_set(handles[tw_id()].done, order);
-}
-
-static __attribute__((noinline)) void thread_run(void *(*start)(void *arg), void *arg)
-{
-	here.frame = __builtin_frame_address(0);
-	here.cleanup = NULL;
-	if (setjmp(here.end) == 0)
-		here.result = start(arg);
-}
-
-void th_kind_work(void)
-{
-	threads[tw_id()].self = pthread_self();
-	tw_barrier_all();
-	th_far = tw_me->nodes > 1;
-	th_others = true;
-	for (uint64_t order = 1;; order++) {
-		tw_flag_wait(handles[tw_id()].go, order);
-		struct thread t = threads[tw_id()];
-		if (!t.start)
-			return;
-		if (order > 1)
-			dl_iterate_phdr(thread_fresh, NULL);
-		thread_run(t.start, t.arg);
-		thread_end(order);
-	}
-}
-
-static void thread_order(unsigned k)
-{
-	tw_flag_set(handles[k].go, threads[k].orders);
+	th_baton_open(false);
+	th_baton_dispatcher(threads_dispatch);
 }
 
 static bool threads_at_work(void)
 {
-	bool some = false;
 	struct tw_wait_queue *queue = threads_lock();
+	bool some = threads->at_work;
 
-	for (unsigned k = 1; k < thread_count(); k++)
-		some |= threads[k].busy && !threads[k].ended;
 	threads_unlock(queue);
 	return some;
+}
+
+/* With the lock, which is released.  @t: NULL: the program ends. */
+static void processor_order(struct tw_wait_queue *queue, unsigned k, struct thread *t)
+{
+	struct processor *p = &threads->processor[k];
+	uint64_t number = ++p->orders;
+
+	p->order[number % PROCESSOR_THREADS] = t;
+	threads_unlock(queue);
+	tw_flag_set(orders[k], number);
 }
 
 void th_kind_exit(int status)
 {
 	th_stack_reserve();
 	threads_open();
-	if (tw_id() || threads_at_work())
+	if (own.frame || threads_at_work())
 		th_end_job(status & 255);
-	for (unsigned k = 1; k < thread_count(); k++) {
-		threads[k].start = NULL;
-		threads[k].orders++;
-		thread_order(k);
-	}
+	for (unsigned k = 1; k < processor_count(); k++)
+		processor_order(threads_lock(), k, NULL);
 }
 
 /* ---- create, join, detach ---------------------------------------------------------------------------------------- */
 
-/* Find a processor without a thread, for @start.  Returns it; 0: none, and in *@may_come whether a thread will end
- * soon. */
-static unsigned thread_take(void *(*start)(void *arg), void *arg, bool detached, bool *may_come)
+/* How far @k is from the caller's processor. */
+static unsigned processor_distance(unsigned k)
 {
-	unsigned k = 1;
-	struct tw_wait_queue *queue = threads_lock();
+	return k == tw_me->id ? 0 : k / tw_me->locals == tw_me->node ? 1 : 2;
+}
 
-	*may_come = false;
-	for (; k < thread_count() && threads[k].busy; k++)
-		*may_come |= threads[k].detached;
-	if (k < thread_count()) {
-		struct thread *t = &threads[k];
-		t->busy = true;
-		t->ended = false;
-		t->detached = detached;
-		t->start = start;
-		t->arg = arg;
-		t->orders++;
-	}
-	threads_unlock(queue);
-	return k < thread_count() ? k : 0;
+/* The processor for a new thread. */
+static unsigned processor_choose(void)
+{
+	const struct processor *p = threads->processor;
+	unsigned best = 0;
+
+	for (unsigned k = 1; k < processor_count(); k++)
+		if (p[k].threads < p[best].threads || (p[k].threads == p[best].threads && p[k].threads &&
+		                                       processor_distance(k) < processor_distance(best)))
+			best = k;
+	return best;
 }
 
 static bool thread_detached(const pthread_attr_t *attr)
@@ -224,12 +279,33 @@ static bool thread_detached(const pthread_attr_t *attr)
 	return state == PTHREAD_CREATE_DETACHED;
 }
 
+/* Of an unused stack of processor @k, if there is one. */
+static struct thread *thread_unused(unsigned k)
+{
+	struct thread *t = threads->processor[k].unused;
+
+	if (t)
+		threads->processor[k].unused = t->next;
+	return t;
+}
+
+/* @number: of the stacks. */
+static struct thread *thread_make(unsigned k, unsigned number)
+{
+	char *base = th_stack_create(k / tw_me->locals);
+	struct thread *t = th_stack_room(base);
+
+	t->self = (pthread_t)((uintptr_t)t - (uintptr_t)thread_room);
+	t->base = base;
+	t->processor = k;
+	t->waits = tw_wait_queue_entry(number);
+	if (!t->waits)
+		t->waits = t->entry;
+	return t;
+}
+
 int tw_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *arg), void *arg)
 {
-	uint64_t until = tw_time_ns() + THREAD_DETACHED_NS;
-	unsigned k, round = 0;
-	bool may_come;
-
 	if (!pt_leave() && tw_forked())
 		tw_fork_refuse();
 	if (!pt_leave())
@@ -237,14 +313,29 @@ int tw_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*sta
 	threads_open();
 	th_far = tw_me->nodes > 1;
 	th_others = true;
-	while (!(k = thread_take(start, arg, thread_detached(attr), &may_come)))
-		if (!may_come || !pt_poll(&round, until))
-			th_refuse("pthread_create: all %u processors of the job have a thread that was not joined: "
-			          "start it with more (tweed "
-			          "run -n NODES -p PROCESSORS)",
-			          thread_count());
-	*thread = threads[k].self;
-	thread_order(k);
+	struct tw_wait_queue *queue = threads_lock();
+	unsigned k = processor_choose();
+	struct processor *p = &threads->processor[k];
+	struct thread *t = thread_unused(k);
+	if (p->threads == PROCESSOR_THREADS)
+		th_refuse("pthread_create: each processor has %u threads: start the job with more processors",
+		          PROCESSOR_THREADS);
+	p->threads++;
+	threads->at_work++;
+	if (!t) {
+		unsigned number = threads->stacks++;
+		threads_unlock(queue);
+		t = thread_make(k, number);
+		queue = threads_lock();
+	}
+	t->start = start;
+	t->arg = arg;
+	t->ended = false;
+	t->live = true;
+	t->detached = thread_detached(attr);
+	pthread_sigmask(SIG_SETMASK, NULL, &t->mask);
+	*thread = t->self;
+	processor_order(queue, k, t);
 	return 0;
 }
 
@@ -253,24 +344,30 @@ static int thread_join(pthread_t thread, void **result, uint64_t until, int late
 {
 	if (!pt_leave())
 		return ESRCH;
-	unsigned k = thread_find(thread);
-	if (k == thread_count())
+	threads_open();
+	struct thread *t = thread_find(thread);
+	if (!t)
 		return ESRCH;
-	if (k == (unsigned)tw_id())
+	if (thread == pthread_self())
 		return EDEADLK;
 	struct tw_wait_queue *queue = threads_lock();
-	struct thread t = threads[k];
+	int error = t->live && !t->detached ? 0 : EINVAL;
+	while (!error && !t->ended) {
+		uint64_t ticket = tw_wait_queue_join(queue, t);
+		threads_unlock(queue);
+		error = tw_wait_queue_wait_in(queue, ticket, until) ? 0 : late;
+		queue = threads_lock();
+	}
+	if (!error || (t->live && t->ended)) {
+		if (result)
+			*result = t->result;
+		t->live = false;
+		if (t->base)
+			thread_left(t);
+		error = 0;
+	}
 	threads_unlock(queue);
-	if (!t.busy || t.detached)
-		return EINVAL;
-	if (!pt_flag_wait(handles[k].done, t.orders, until))
-		return late;
-	queue = threads_lock();
-	if (result)
-		*result = threads[k].result;
-	threads[k].busy = false;
-	threads_unlock(queue);
-	return 0;
+	return error;
 }
 
 int tw_pthread_join(pthread_t thread, void **result)
@@ -298,14 +395,17 @@ int tw_pthread_detach(pthread_t thread)
 {
 	if (!pt_enter())
 		return ESRCH;
-	unsigned k = thread_find(thread);
-	if (k == thread_count())
-		return k || !here.open ? 0 : ESRCH;
+	threads_open();
+	struct thread *t = thread_find(thread);
+	if (!t)
+		return ESRCH;
 	struct tw_wait_queue *queue = threads_lock();
-	int error = threads[k].busy && !threads[k].detached ? 0 : EINVAL;
+	int error = t->live && !t->detached ? 0 : EINVAL;
 	if (!error) {
-		threads[k].detached = true;
-		threads[k].busy = !threads[k].ended;
+		t->detached = true;
+		t->live = !t->ended;
+		if (t->base)
+			thread_left(t);
 	}
 	threads_unlock(queue);
 	return error;
@@ -316,13 +416,13 @@ int tw_pthread_detach(pthread_t thread)
 /* For pthread_cleanup_push in C: the C library's functions use lists of their own. */
 void tw_pthread_register_cancel(__pthread_unwind_buf_t *buffer)
 {
-	buffer->__pad[0] = here.cleanup;
-	here.cleanup = buffer;
+	buffer->__pad[0] = own.cleanup;
+	own.cleanup = buffer;
 }
 
 void tw_pthread_unregister_cancel(__pthread_unwind_buf_t *buffer)
 {
-	here.cleanup = buffer->__pad[0];
+	own.cleanup = buffer->__pad[0];
 }
 
 /* After the end of main's thread, the program ends when the other threads have ended. */
@@ -331,7 +431,7 @@ static void __attribute__((noreturn)) main_end(void)
 	unsigned round = 0;
 
 	if (here.open)
-		thread_end(1);
+		thread_end(own.thread);
 	while (here.open && threads_at_work())
 		pt_poll(&round, 0);
 	exit(0);
@@ -357,10 +457,10 @@ static _Unwind_Reason_Code exit_step(int version, _Unwind_Action actions, _Unwin
 	(void)class;
 	(void)exception;
 	(void)arg;
-	if (here.cleanup && ((actions & _UA_END_OF_STACK) || frame > (uintptr_t)here.cleanup))
-		exit_to(here.cleanup);
-	if (here.frame && ((actions & _UA_END_OF_STACK) || frame > (uintptr_t)here.frame))
-		longjmp(here.end, 1);
+	if (own.cleanup && ((actions & _UA_END_OF_STACK) || frame > (uintptr_t)own.cleanup))
+		exit_to(own.cleanup);
+	if (own.frame && ((actions & _UA_END_OF_STACK) || frame > (uintptr_t)own.frame))
+		longjmp(own.end, 1);
 	if (actions & _UA_END_OF_STACK)
 		main_end();
 	return _URC_NO_REASON;
@@ -368,7 +468,7 @@ static _Unwind_Reason_Code exit_step(int version, _Unwind_Action actions, _Unwin
 
 static void __attribute__((noreturn)) exit_unwind(void)
 {
-	static struct _Unwind_Exception exception;
+	static __thread struct _Unwind_Exception exception;
 
 	memset(&exception, 0, sizeof(exception));
 	_Unwind_ForcedUnwind(&exception, exit_step, NULL);
@@ -377,14 +477,14 @@ static void __attribute__((noreturn)) exit_unwind(void)
 
 void tw_pthread_unwind_next(__pthread_unwind_buf_t *buffer)
 {
-	here.cleanup = buffer->__pad[0];
+	own.cleanup = buffer->__pad[0];
 	exit_unwind();
 }
 
 void tw_pthread_exit(void *result)
 {
 	th_stack_reserve();
-	here.result = result;
+	own.result = result;
 	exit_unwind();
 }
 
@@ -396,7 +496,8 @@ int tw_pthread_kill(pthread_t thread, int number)
 		return pthread_kill(thread, number);
 	if (number)
 		th_refuse("pthread_kill: a signal to another thread is not supported");
-	return !pt_enter() || thread_find(thread) == thread_count() ? ESRCH : 0;
+	const struct thread *t = pt_enter() ? thread_find(thread) : NULL;
+	return t && t->live ? 0 : ESRCH;
 }
 
 int tw_pthread_cancel(pthread_t thread)

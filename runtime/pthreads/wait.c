@@ -2,6 +2,8 @@
 /* wait.c - functions for all objects. */
 #include "runtime/pthreads/pthreads.h"
 
+__thread uint32_t pt_number;
+
 void pt_objects_open(void)
 {
 	struct tw_wait_queues *queues = tw_malloc_all(tw_wait_queues_bytes(tw_me));
@@ -12,27 +14,6 @@ void pt_objects_open(void)
 		tw_wait_queues_make(queues);
 	tw_wait_queues_open(queues);
 	pt_keys_open();
-}
-
-struct flag_wait {
-	tw_flag_t flag;
-	uint64_t number;
-};
-
-static bool flag_reached(void *arg)
-{
-	const struct flag_wait *w = arg;
-	return tw_flag_get(w->flag) >= w->number;
-}
-
-bool pt_flag_wait(tw_flag_t flag, uint64_t number, uint64_t until)
-{
-	struct flag_wait wait = {flag, number};
-
-	if (until && !tw_wait_until(tw_me, flag_reached, &wait, until))
-		return false;
-	tw_flag_wait(flag, number);
-	return true;
 }
 
 uint64_t pt_until(clockid_t clock, const struct timespec *at)

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "core/coherence/polled.h"
+#include "runtime/threads/baton.h"
 #include "runtime/threads/support.h"
 
 static tw_lock_t atomic_lock(const volatile void *ptr)
@@ -29,6 +30,7 @@ void th_atomic_end(void);
 void th_atomic_begin(const void *ptr)
 {
 	th_stack_reserve();
+	th_spun();
 	atomic_held.id = 0;
 	if (!th_far)
 		return;
@@ -66,6 +68,7 @@ void th_fence(const void *ptr)
 	static const struct tw_fence fence = {.enter = fence_enter, .leave = fence_leave};
 
 	th_stack_reserve();
+	th_spun();
 	if (th_far)
 		tw_polled_fence(tw_me, &fence, fence_flag(ptr));
 	else
@@ -110,6 +113,7 @@ void th_fence(const void *ptr)
 	{                                                                                                              \
 		type v;                                                                                                \
 		(void)order;                                                                                           \
+		th_spun();                                                                                             \
 		ATOMIC(v = __atomic_load_n(p, __ATOMIC_SEQ_CST), v = *p);                                              \
 		return v;                                                                                              \
 	}                                                                                                              \
@@ -124,6 +128,7 @@ void th_fence(const void *ptr)
 	{                                                                                                              \
 		type old;                                                                                              \
 		(void)order;                                                                                           \
+		th_spun();                                                                                             \
 		ATOMIC(old = __atomic_exchange_n(p, v, __ATOMIC_SEQ_CST), (old = *p, *p = v));                         \
 		return old;                                                                                            \
 	}                                                                                                              \
@@ -140,6 +145,7 @@ void th_fence(const void *ptr)
 		if (old == *expected)                                                                                  \
 			return true;                                                                                   \
 		*expected = old;                                                                                       \
+		th_spun();                                                                                             \
 		return false;                                                                                          \
 	}                                                                                                              \
 	ATOMIC_FETCH(type, bytes, add, old + v)                                                                        \
@@ -219,6 +225,7 @@ atomic_wide th_load_16(const volatile atomic_wide *p, int order)
 	atomic_wide v;
 
 	(void)order;
+	th_spun();
 	ATOMIC(v = wide_cas((volatile atomic_wide *)(uintptr_t)p, 0, 0), v = *p);
 	return v;
 }
@@ -252,6 +259,8 @@ bool th_compare_exchange_16(volatile atomic_wide *p, atomic_wide *expected, atom
 	(void)failure;
 	ATOMIC(old = wide_cas(p, wanted, v), (old = *p, *p = old == wanted ? v : old));
 	*expected = old;
+	if (old != wanted)
+		th_spun();
 	return old == wanted;
 }
 

@@ -76,7 +76,7 @@ int __cxa_guard_acquire(struct new_guard *guard)
 		return !guard->done;
 	th_stack_reserve();
 	tw_lock_t lock = th_lock_in(&guard->lock);
-	tw_lock_acquire(lock);
+	th_lock_acquire(lock);
 	if (guard->done)
 		tw_lock_release(lock);
 	return !guard->done;

@@ -32,6 +32,7 @@
 #include "core/process/syscalls.h"
 #include "core/memory/globals.h"
 #include "sync/sync.h"
+#include "runtime/threads/baton.h"
 #include "runtime/threads/forkserver.h"
 #include "runtime/threads/heap.h"
 #include "runtime/threads/mapping.h"
@@ -43,11 +44,12 @@
 #define STACK_FIRST  ((size_t)192 << 10) /* initially pinned, below thread-local variables */
 #define STACK_SIGNAL ((size_t)256 << 10) /* private: for fault handlers */
 
-char *th_stack_pinned;
+__thread char *th_stack_pinned;
+static __thread char *stack_own; /* base of the calling thread's stack; NULL: not a shared one */
 
 static struct {
 	char *base;
-	size_t bytes, tls;      /* tls: the part for thread-local variables, at the top */
+	size_t bytes, tls;      /* of each stack; tls: the part for thread-local variables, at the top */
 	char *kept_from;        /* start of the part to preserve at the end */
 	_Atomic uint32_t stage; /* STAGE_... */
 	int argc;
@@ -63,8 +65,9 @@ static struct {
 	struct fork_tls {
 		void *at;
 		size_t bytes;
-	} tls;      /* of the program's thread */
-	char *self; /* the C library's thread descriptor */
+	} tls;              /* of the program's thread */
+	char *base;         /* its stack */
+	ptrdiff_t from_end; /* of each stack, to the C library's thread descriptor */
 	pid_t child;
 	int error;
 } forking;
@@ -72,14 +75,12 @@ static struct {
 extern int __real_main(int argc, char **argv, char **environment);
 int __wrap_main(int argc, char **argv, char **environment);
 
-void th_stack_extend(char *below)
+static void stack_pin(const char *base, char *below)
 {
-	if (!tw_me || (size_t)(below + TH_STACK_SLACK - stack.base) >= stack.bytes)
-		return; /* another stack */
 	size_t page = (size_t)tw_me->layout.page_bytes;
 	char *low = (char *)((uintptr_t)below & ~(page - 1));
 
-	low = TW_MAX(low - STACK_FIRST / 2, stack.base);
+	low = TW_MAX(low - STACK_FIRST / 2, (char *)(uintptr_t)base);
 	if (low >= th_stack_pinned)
 		return; /* the program is about to overflow it */
 	/* Cause the faults here, where they are the program's; inside tw_pin they would be Tweed's. */
@@ -96,6 +97,25 @@ void th_stack_extend(char *below)
 		th_refuse("stacks cannot be pinned under protocol %s: choose another by --protocol",
 		          tw_me->protocol->name);
 	th_stack_pinned = low;
+}
+
+void th_stack_extend(char *below)
+{
+	if (tw_me && stack_own && (size_t)(below + TH_STACK_SLACK - stack_own) < stack.bytes)
+		stack_pin(stack_own, below);
+}
+
+/* The kernel must not write to the stack on its own. */
+static void stack_no_rseq(void)
+{
+	extern const ptrdiff_t __rseq_offset __attribute__((weak));
+	extern const unsigned __rseq_size __attribute__((weak));
+
+	if (!&__rseq_size || !__rseq_size)
+		return;
+	struct rseq *area = (void *)((char *)__builtin_thread_pointer() + __rseq_offset);
+	if (syscall(SYS_rseq, area, 32, RSEQ_FLAG_UNREGISTER, 0x53053053) == 0)
+		area->cpu_id = (uint32_t)RSEQ_CPU_ID_REGISTRATION_FAILED;
 }
 
 size_t th_stack_bytes(void)
@@ -120,19 +140,91 @@ static int stack_tls_of(struct dl_phdr_info *info, size_t bytes, void *sum)
 	return 0;
 }
 
+static size_t stack_align(void)
+{
+	return TW_MAX((size_t)tw_me->layout.page_bytes * tw_me->config.superpage, (size_t)4096);
+}
+
+/* The lowest pinned byte of a stack, kept while no thread runs on it. */
+static char **stack_kept_pinned(char *base)
+{
+	return (char **)(void *)(base - stack_align());
+}
+
+/* Pin what a new thread's stack needs first. */
+static void stack_pin_top(char *base)
+{
+	char *own = th_stack_pinned;
+
+	th_stack_pinned = base + stack.bytes;
+	stack_pin(base, th_stack_pinned - STACK_FIRST / 2 - stack.tls);
+	*stack_kept_pinned(base) = th_stack_pinned;
+	th_stack_pinned = own;
+}
+
+/* The room is below, in pages that are not pinned: under protocols whose homes migrate, its writers get them.  Homes
+ * are set before any access: a page whose home is still tentative (TWEED_HOME=after-init) could not be pinned. */
+char *th_stack_create(unsigned node)
+{
+	size_t room = stack_align();
+	char *bad[8];
+	unsigned count = 0;
+	char *base;
+
+	for (;;) {
+		base = tw_aligned_alloc(room, room + stack.bytes);
+		if (!base)
+			th_refuse("no %zu bytes are left of TWEED_MEMORY for a stack: raise it", stack.bytes);
+		if (tw_home_set(base, room + stack.bytes, (int)node) == 0 || count == sizeof(bad) / sizeof(bad[0]))
+			break;
+		bad[count++] = base; /* used before, by another node */
+	}
+	while (count)
+		tw_free(bad[--count]);
+	memset(base, 0, TH_ROOM);
+	return base + room;
+}
+
+void *th_stack_room(char *base)
+{
+	return base - stack_align() + 64;
+}
+
+void th_stack_attr(char *base, pthread_attr_t *attr)
+{
+	if (!*stack_kept_pinned(base))
+		stack_pin_top(base);
+	pthread_attr_init(attr);
+	int error = pthread_attr_setstack(attr, base, stack.bytes);
+	if (error)
+		th_refuse("cannot start a thread with a stack of %zu bytes: %s", stack.bytes, strerror(error));
+}
+
+void th_stack_enter(char *base)
+{
+	stack_own = base;
+	th_stack_pinned = *stack_kept_pinned(base);
+	stack_no_rseq();
+}
+
+void th_stack_leave(void)
+{
+	*stack_kept_pinned(stack_own) = th_stack_pinned;
+}
+
+char *th_stack_own(void)
+{
+	return stack_own;
+}
+
 static void stack_create(size_t bytes)
 {
-	size_t align = TW_MAX((size_t)tw_me->layout.page_bytes * tw_me->config.superpage, (size_t)4096);
+	size_t align = stack_align();
 
 	dl_iterate_phdr(stack_tls_of, &stack.tls);
 	stack.bytes = TW_ALIGN_UP(TW_MAX(bytes ? bytes : stack_limit(), 2 * STACK_FIRST) + stack.tls, align);
-	stack.base = tw_aligned_alloc(align, stack.bytes);
-	if (!stack.base)
-		th_refuse("no %zu bytes are left of TWEED_MEMORY for a stack: raise it", stack.bytes);
-	/* Before any access: a page whose home is still tentative (TWEED_HOME=after-init) could not be pinned. */
-	tw_home_set(stack.base, stack.bytes, tw_node());
-	th_stack_pinned = stack.base + stack.bytes;
-	th_stack_extend(th_stack_pinned - STACK_FIRST / 2 - stack.tls);
+	stack.base = th_stack_create((unsigned)tw_node());
+	stack_pin_top(stack.base);
 }
 
 /* ---- the program's thread ---------------------------------------------------------------------------------------- */
@@ -169,25 +261,12 @@ static void stack_hand_over(void)
 	                 : "rax", "rcx", "rdx", "rsi", "rdi", "r10", "r11", "memory", "cc");
 }
 
-/* The kernel must not write to the stack on its own. */
-static void stack_no_rseq(void)
-{
-	extern const ptrdiff_t __rseq_offset __attribute__((weak));
-	extern const unsigned __rseq_size __attribute__((weak));
-
-	if (!&__rseq_size || !__rseq_size)
-		return;
-	struct rseq *area = (void *)((char *)__builtin_thread_pointer() + __rseq_offset);
-	if (syscall(SYS_rseq, area, 32, RSEQ_FLAG_UNREGISTER, 0x53053053) == 0)
-		area->cpu_id = (uint32_t)RSEQ_CPU_ID_REGISTRATION_FAILED;
-}
-
 static void *stack_thread(void *arg)
 {
 	static char signal_stack[STACK_SIGNAL] __attribute__((aligned(64)));
 
 	(void)arg;
-	stack_no_rseq();
+	th_stack_enter(stack.base);
 	tw_signal_stack(&(stack_t){.ss_sp = signal_stack, .ss_size = sizeof(signal_stack)});
 	tw_shootdown_thread(tw_me);
 	if (tw_id())
@@ -248,17 +327,41 @@ static int fork_own_tls(struct dl_phdr_info *info, size_t size, void *arg)
 
 /* In the child, the C library's fork stores into the top of each thread's stack before any handler runs.  These pages
  * alone are mapped in the child, shared with its parent, until the copy replaces them; then the stores are undone. */
+#define FORK_TOP 8192u
+struct fork_keep {
+	char *kept;
+	bool keep;
+};
+
+static void fork_keep_stack(char *base, void *arg)
+{
+	struct fork_keep *k = arg;
+	char *end = base + stack.bytes, *self = end - forking.from_end;
+	size_t bytes = TW_MIN((size_t)(end - self), (size_t)FORK_TOP);
+	char *page = (char *)((uintptr_t)self & ~(uintptr_t)4095);
+
+	memcpy(k->keep ? k->kept : self, k->keep ? self : k->kept, bytes);
+	madvise(page, (size_t)(end - page), k->keep ? MADV_DOFORK : MADV_DONTFORK);
+	k->kept += FORK_TOP;
+}
+
 static void fork_keep(bool keep)
 {
-	static char kept[8192];
-	size_t bytes = TW_MIN((size_t)(stack.base + stack.bytes - forking.self), sizeof(kept));
-	char *page = (char *)((uintptr_t)forking.self & ~(uintptr_t)4095);
+	static char *kept;
+	static size_t bytes;
+	struct fork_keep k = {NULL, keep};
 
-	if (keep)
-		memcpy(kept, forking.self, bytes);
-	else
-		memcpy(forking.self, kept, bytes);
-	madvise(page, (size_t)(stack.base + stack.bytes - page), keep ? MADV_DOFORK : MADV_DONTFORK);
+	if (keep) {
+		bytes = FORK_TOP * (th_siblings + 1u);
+		kept = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (kept == MAP_FAILED)
+			tw_fatal("fork: no memory for parts of the stacks: %s", strerror(errno));
+	}
+	k.kept = kept;
+	if (!th_baton_stacks(fork_keep_stack, &k))
+		fork_keep_stack(forking.base, &k);
+	if (!keep)
+		munmap(kept, bytes);
 }
 
 /* The child continues as the program's thread, on the copy of its stack. */
@@ -266,7 +369,7 @@ static void __attribute__((noreturn)) fork_go_on(const int ends[2])
 {
 	struct fork_tls own = {0};
 
-	if (mprotect(stack.base, stack.bytes, PROT_READ | PROT_WRITE))
+	if (mprotect(forking.base, stack.bytes, PROT_READ | PROT_WRITE))
 		tw_fatal("fork: the child cannot have a stack: %s", strerror(errno));
 	close(ends[0]);
 	close(ends[1]);
@@ -275,6 +378,7 @@ static void __attribute__((noreturn)) fork_go_on(const int ends[2])
 		memcpy(own.at, forking.tls.at, own.bytes);
 	th_far = th_others = false;
 	th_stack_pinned = NULL;
+	th_baton_forget();
 	longjmp(forking.back, 1);
 }
 
@@ -309,7 +413,8 @@ static pid_t fork_here(void)
 	th_stack_reserve();
 	tw_fork_fetch();
 	dl_iterate_phdr(fork_own_tls, &forking.tls);
-	forking.self = __builtin_thread_pointer();
+	forking.base = stack_own;
+	forking.from_end = stack_own + stack.bytes - (char *)__builtin_thread_pointer();
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	if (!setjmp(forking.back)) {
@@ -329,7 +434,7 @@ pid_t fork(void)
 
 	if (!real)
 		*(void **)&real = dlsym(RTLD_NEXT, "fork");
-	return tw_me && (size_t)((char *)__builtin_frame_address(0) - stack.base) < stack.bytes ? fork_here() : real();
+	return tw_me && stack_own ? fork_here() : real();
 }
 
 /* ---- the first thread -------------------------------------------------------------------------------------------- */

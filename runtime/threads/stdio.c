@@ -211,8 +211,8 @@ static bool stdio_lock(FILE *f, bool try)
 		th_stack_reserve();
 		tw_lock_t lock = th_lock_in(stdio_word(f));
 		if (!try)
-			tw_lock_acquire(lock);
-		else if (!tw_lock_try_acquire(lock))
+			th_lock_acquire(lock);
+		else if (!th_lock_try(lock))
 			return false;
 		stdio_held[stdio_holds].f = f;
 		stdio_held[stdio_holds++].depth = 0;

@@ -8,6 +8,7 @@
 #ifndef TW_RUNTIME_THREADS_SUPPORT_H
 #define TW_RUNTIME_THREADS_SUPPORT_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -59,7 +60,7 @@ void th_fence(const void *ptr);
 /* th_stack_reserve - extend the pinned part of the stack well below the caller's frame.  Called before everything that
  * may call Tweed. */
 #define TH_STACK_SLACK ((size_t)64 << 10)
-extern char *th_stack_pinned; /* lowest byte; NULL: not on such a stack */
+extern __thread char *th_stack_pinned; /* lowest byte; NULL: not on such a stack */
 void th_stack_extend(char *below);
 static inline void th_stack_reserve(void)
 {
@@ -69,5 +70,34 @@ static inline void th_stack_reserve(void)
 }
 /* th_stack_bytes - the size of each stack. */
 size_t th_stack_bytes(void);
+/* More stacks, of the same size, for more threads of a processor.
+ * th_stack_create - make one at @node, by any processor; returns its lowest byte.
+ * th_stack_attr - pin the top of the stack @base, of the caller's node, and set @attr for a thread there.
+ * th_stack_enter - the calling thread runs on the stack @base.
+ * th_stack_leave - it will not any more; another thread will.
+ * th_stack_own - the base of the caller's stack; NULL: not such a stack.
+ * th_stack_room - 512 zeroed bytes of shared memory of the stack, aligned to 64; at the same distance from
+ * pthread_self() for all such stacks. */
+#define TH_ROOM 576u
+char *th_stack_create(unsigned node);
+void th_stack_attr(char *base, pthread_attr_t *attr);
+void th_stack_enter(char *base);
+void th_stack_leave(void);
+char *th_stack_own(void);
+void *th_stack_room(char *base);
+
+/* ---- runtime/threads/baton.c
+ * th_lock_acquire, th_lock_try - tw_lock_acquire and tw_lock_try_acquire of a lock of the program, which may run
+ * anything while it holds the lock.  Other threads of the processor run while the caller waits. */
+extern unsigned th_siblings; /* threads of this processor besides the caller, the dispatcher included */
+void th_lock_among(tw_lock_t lock);
+static inline void th_lock_acquire(tw_lock_t lock)
+{
+	if (th_siblings)
+		th_lock_among(lock);
+	else
+		tw_lock_acquire(lock);
+}
+bool th_lock_try(tw_lock_t lock);
 
 #endif

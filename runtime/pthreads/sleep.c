@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* sleep.c - functions by which a thread lets others run: those of its processor, too. */
+#include <errno.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include "runtime/pthreads/pthreads.h"
+#include "runtime/threads/baton.h"
+
+/* A processor with one thread sleeps in the kernel, where signals end it. */
+static bool sleep_alone(void)
+{
+	return !tw_me || !th_siblings;
+}
+
+static void sleep_for(uint64_t ns)
+{
+	th_stack_reserve();
+	th_flush();
+	th_sleep(tw_time_ns() + ns);
+}
+
+int tw_sched_yield(void)
+{
+	if (!sleep_alone()) {
+		th_stack_reserve();
+		th_yield();
+	}
+	return sched_yield();
+}
+
+static int sleep_until(clockid_t clock, int flags, const struct timespec *time)
+{
+	struct timespec now = {0, 0};
+
+	if (time->tv_nsec < 0 || time->tv_nsec >= 1000000000 || time->tv_sec < 0)
+		return EINVAL;
+	if ((flags & TIMER_ABSTIME) && clock_gettime(clock, &now) < 0)
+		return errno;
+	int64_t s = time->tv_sec - now.tv_sec;
+	int64_t ns = s > 1000000000 ? INT64_MAX / 4 : s * 1000000000 + (time->tv_nsec - now.tv_nsec);
+	if (ns > 0)
+		sleep_for((uint64_t)ns);
+	return 0;
+}
+
+int tw_clock_nanosleep(clockid_t clock, int flags, const struct timespec *time, struct timespec *left)
+{
+	return sleep_alone() ? clock_nanosleep(clock, flags, time, left) : sleep_until(clock, flags, time);
+}
+
+int tw_nanosleep(const struct timespec *time, struct timespec *left)
+{
+	if (sleep_alone())
+		return nanosleep(time, left);
+	errno = sleep_until(CLOCK_MONOTONIC, 0, time);
+	return errno ? -1 : 0;
+}
+
+int tw_usleep(useconds_t us)
+{
+	if (sleep_alone())
+		return usleep(us);
+	sleep_for((uint64_t)us * 1000);
+	return 0;
+}
+
+unsigned tw_sleep(unsigned s)
+{
+	if (sleep_alone())
+		return sleep(s);
+	sleep_for((uint64_t)s * 1000000000);
+	return 0;
+}

@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* baton.c - which of a processor's threads runs.
+ *
+ * The ring of threads is changed and searched by the thread with the baton alone.  The others change their own @state
+ * only, when they come back from the kernel, and ring the processor's bell, so that a thread that waits for all looks
+ * again.  The search begins behind the thread that gives the baton, so it goes round.
+ *
+ * Shootdowns (core/coherence/shootdown.c) see one thread: from the giver's tw_shootdown_enter until the taker's
+ * tw_shootdown_leave, the processor runs no application code. */
+#include "runtime/threads/baton.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "core/base/base.h"
+#include "core/base/signals.h"
+#include "core/coherence/shootdown.h"
+#include "sync/sync.h"
+
+#define BATON_SIGNAL_STACK ((size_t)256 << 10) /* private: for fault handlers */
+#define BATON_STACK        ((size_t)1 << 20)   /* of a dispatcher that has no shared one */
+
+enum baton_state { BATON_READY, BATON_WAITS, BATON_AWAY };
+
+/* In private memory, below the thread's stack for signals. */
+struct th_thread {
+	_Atomic uint32_t go;    /* futex: 1: has the baton */
+	_Atomic uint32_t state; /* enum baton_state; the thread that runs is READY */
+	bool (*ready)(void *arg);
+	void *arg;
+	uint64_t until; /* 0: no limit */
+	bool met;       /* the condition, when the wait has ended */
+	struct th_thread *next, *before;
+	pthread_t self;
+	int32_t tid;
+	uint64_t acquiring;               /* lock that it waits for or takes; 0: none */
+	uint64_t call, object, value;     /* the wait, as in struct tw_waits */
+	char *base;                       /* its stack */
+	const struct th_baton_work *work; /* of a program's thread */
+	void *work_arg;
+};
+
+unsigned th_siblings, th_crowd, th_spins;
+static __thread struct th_thread *own; /* NULL: not one of those that pass the baton */
+static struct th_thread *holder;       /* has the baton */
+static struct th_thread *dispatcher;
+static struct th_thread *ended;     /* gives the baton away by its end */
+static struct th_thread *idle_list; /* unused, linked by next */
+static pthread_key_t baton_end;
+static bool baton_end_made;
+
+/* ---- passing the baton ------------------------------------------------------------------------------------------- */
+
+static void baton_sleep(void)
+{
+	while (!atomic_load(&own->go))
+		syscall(SYS_futex, &own->go, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
+	atomic_store(&own->go, 0);
+	holder = own;
+	tw_shootdown_next(tw_me, own->tid);
+	tw_shootdown_leave(tw_me);
+}
+
+static void baton_give(struct th_thread *t)
+{
+	tw_shootdown_enter(tw_me);
+	atomic_store(&tw_me->stats->waits.call, TW_WAIT_NONE);
+	atomic_store(&t->go, 1);
+	syscall(SYS_futex, &t->go, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+/* May it run?  Its wait has ended then. */
+static bool baton_can(struct th_thread *t, uint64_t *now)
+{
+	uint32_t state = atomic_load(&t->state);
+
+	if (state != BATON_WAITS)
+		return state == BATON_READY;
+	t->met = t->ready(t->arg);
+	if (!t->met && t->until && !*now)
+		*now = tw_time_ns();
+	if (!t->met && (!t->until || *now < t->until))
+		return false;
+	atomic_store(&t->state, BATON_READY);
+	return true;
+}
+
+/* The next thread that can run, the caller last; NULL: none. */
+static struct th_thread *baton_find(void)
+{
+	struct th_thread *t = own->next;
+	uint64_t now = 0;
+
+	for (;; t = t->next) {
+		if (baton_can(t, &now))
+			return t;
+		if (t == own)
+			return NULL;
+	}
+}
+
+static bool baton_found(void *found)
+{
+	*(struct th_thread **)found = baton_find();
+	return *(struct th_thread **)found != NULL;
+}
+
+/* The earliest end of a wait; 0: none has one.  *@away: a thread is in the kernel. */
+static uint64_t baton_limit(bool *away)
+{
+	uint64_t limit = 0;
+	struct th_thread *t = own;
+
+	*away = false;
+	do {
+		uint32_t state = atomic_load(&t->state);
+		if (state == BATON_WAITS && t->until && (!limit || t->until < limit))
+			limit = t->until;
+		*away |= state == BATON_AWAY;
+		t = t->next;
+	} while (t != own);
+	return limit;
+}
+
+/* Wait for all threads.  A wait without end of the processor is visible to the agent if no thread has an end. */
+static struct th_thread *baton_idle(void)
+{
+	struct tw_waits *w = &tw_me->stats->waits;
+	struct th_thread *found = NULL;
+	bool away;
+	uint64_t limit = baton_limit(&away);
+
+	if (limit || away) {
+		atomic_store(&w->call, TW_WAIT_NONE);
+	} else {
+		atomic_store(&w->object, own->object);
+		atomic_store(&w->value, own->value);
+		atomic_store(&w->call, (uint32_t)own->call);
+	}
+	tw_wait_until(tw_me, baton_found, &found, limit);
+	return found;
+}
+
+/* Until the caller can run. */
+static void baton_pass(void)
+{
+	while (atomic_load(&own->state) != BATON_READY) {
+		struct th_thread *t = baton_find();
+		if (!t)
+			t = baton_idle();
+		if (!t || t == own)
+			continue;
+		baton_give(t);
+		baton_sleep();
+		if (own == dispatcher && ended)
+			return;
+	}
+}
+
+static void baton_reap(void);
+
+bool th_wait(bool (*ready)(void *arg), void *arg, uint64_t until_ns)
+{
+	if (!own)
+		return tw_wait_until(tw_me, ready, arg, until_ns);
+	if (ready(arg))
+		return true;
+	struct tw_waits *w = &tw_me->stats->waits;
+	own->ready = ready;
+	own->arg = arg;
+	own->until = until_ns;
+	own->call = until_ns ? TW_WAIT_NONE : atomic_load(&w->call);
+	own->object = atomic_load(&w->object);
+	own->value = atomic_load(&w->value);
+	atomic_store(&own->state, BATON_WAITS);
+	for (;;) {
+		baton_pass();
+		if (own != dispatcher || !ended)
+			break;
+		baton_reap();
+	}
+	atomic_store(&w->call, TW_WAIT_NONE);
+	return own->met;
+}
+
+static bool baton_never(void *arg)
+{
+	(void)arg;
+	return false;
+}
+
+void th_sleep(uint64_t until_ns)
+{
+	th_wait(baton_never, NULL, until_ns);
+}
+
+void th_yield(void)
+{
+	if (!th_siblings || !own)
+		return;
+	struct th_thread *t = baton_find();
+	if (t == own || !t)
+		return;
+	baton_give(t);
+	baton_sleep();
+}
+
+void th_spun_often(void)
+{
+	th_spins = 0;
+	if (tw_me && own) {
+		th_stack_reserve();
+		th_yield();
+	}
+}
+
+void th_away(void)
+{
+	struct th_thread *t = own ? own->next : NULL;
+	uint64_t now = 0;
+
+	if (!th_siblings || !own)
+		return;
+	atomic_store(&own->state, BATON_AWAY);
+	while (t != own && !baton_can(t, &now))
+		t = t->next;
+	baton_give(t != own ? t : dispatcher); /* which waits for all */
+}
+
+void th_back(void)
+{
+	if (!own || atomic_load(&own->state) != BATON_AWAY)
+		return;
+	atomic_store(&own->state, BATON_READY);
+	tw_net_notify(tw_me->net, tw_me->node, tw_me->local);
+	baton_sleep();
+}
+
+/* ---- waits of sync/, and the program's locks --------------------------------------------------------------------- */
+
+/* The locks of Tweed and of the run-times are held for a short time, by a thread with the baton. */
+static bool baton_switches(enum tw_wait_call call)
+{
+	return own && (call == TW_WAIT_FLAG || call == TW_WAIT_BARRIER || (call == TW_WAIT_LOCK && own->acquiring));
+}
+
+static const struct tw_sync_threads baton_threads = {.switches = baton_switches, .wait = th_wait};
+
+/* Has another thread of this processor the lock, or is it about to get it?  Then Tweed believes that the processor has
+ * it. */
+static bool lock_near(uint64_t id)
+{
+	if (tw_sync_lock_mine(tw_me, id))
+		return true;
+	for (const struct th_thread *t = own->next; t != own; t = t->next)
+		if (t->acquiring == id)
+			return true;
+	return false;
+}
+
+struct lock_near_wait {
+	uint64_t id;
+	const struct th_thread *self;
+};
+
+static bool lock_not_near(void *arg)
+{
+	const struct lock_near_wait *w = arg;
+
+	if (tw_sync_lock_mine(tw_me, w->id))
+		return false;
+	for (const struct th_thread *t = w->self->next; t != w->self; t = t->next)
+		if (t->acquiring == w->id)
+			return false;
+	return true;
+}
+
+void th_lock_among(tw_lock_t lock)
+{
+	while (th_crowd > 1 && lock_near(lock.id)) {
+		struct lock_near_wait wait = {lock.id, own};
+		atomic_store(&tw_me->stats->waits.object, lock.id);
+		atomic_store(&tw_me->stats->waits.call, TW_WAIT_LOCK);
+		th_wait(lock_not_near, &wait, 0);
+	}
+	own->acquiring = lock.id;
+	tw_lock_acquire(lock);
+	own->acquiring = 0;
+}
+
+bool th_lock_try(tw_lock_t lock)
+{
+	if ((!own || th_crowd < 2 || !lock_near(lock.id)) && tw_lock_try_acquire(lock))
+		return true;
+	th_spun();
+	return false;
+}
+
+/* ---- threads ----------------------------------------------------------------------------------------------------- */
+
+static struct th_thread *baton_thread(void)
+{
+	struct th_thread *t = idle_list;
+
+	if (t) {
+		idle_list = t->next;
+		memset(t, 0, sizeof(*t));
+		return t;
+	}
+	t = mmap(NULL, BATON_SIGNAL_STACK + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+	         -1, 0);
+	if (t == MAP_FAILED)
+		th_refuse("no memory for a thread: %s", strerror(errno));
+	return t;
+}
+
+/* Behind the thread with the baton; the first one: alone. */
+static void baton_add(struct th_thread *t, struct th_thread *before)
+{
+	t->before = before ? before : t;
+	t->next = before ? before->next : t;
+	t->before->next = t;
+	t->next->before = t;
+	th_siblings += before != NULL;
+}
+
+static void baton_own(struct th_thread *t)
+{
+	own = t;
+	t->self = pthread_self();
+	t->tid = (int32_t)syscall(SYS_gettid);
+}
+
+void th_baton_open(bool dispatches)
+{
+	struct th_thread *t = baton_thread();
+
+	baton_own(t);
+	t->base = th_stack_own();
+	baton_add(t, NULL);
+	holder = t;
+	if (dispatches)
+		dispatcher = t;
+	else
+		th_crowd = 1;
+	tw_sync_threads = &baton_threads;
+}
+
+void th_baton_forget(void)
+{
+	own = holder = NULL;
+	th_siblings = th_crowd = 0;
+	tw_sync_threads = NULL;
+}
+
+bool th_baton_stacks(void (*each)(char *base, void *arg), void *arg)
+{
+	struct th_thread *t = holder;
+
+	while (t) {
+		if (t->base)
+			each(t->base, arg);
+		t = t->next == holder ? NULL : t->next;
+	}
+	return holder != NULL;
+}
+
+static void *dispatcher_run(void *work)
+{
+	baton_own(dispatcher);
+	baton_sleep();
+	((void (*)(void))(uintptr_t)work)();
+	for (;;)
+		th_wait(baton_never, NULL, 0);
+	return NULL;
+}
+
+static void baton_create(struct th_thread *t, const pthread_attr_t *attr, void *(*run)(void *arg), void *arg)
+{
+	sigset_t all, before;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before); /* until it has a stack for them */
+	int error = pthread_create(&t->self, attr, run, arg);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (error)
+		th_refuse("pthread_create: this host cannot start more threads: %s", strerror(error));
+}
+
+void th_baton_dispatcher(void (*work)(void))
+{
+	pthread_attr_t attr;
+
+	dispatcher = baton_thread();
+	baton_add(dispatcher, own);
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, BATON_STACK);
+	baton_create(dispatcher, &attr, dispatcher_run, (void *)(uintptr_t)work);
+	pthread_attr_destroy(&attr);
+}
+
+/* After the destructors of thread_local variables: the C library calls it for the value of a key.  From its return on,
+ * the C library uses the thread's stack, and the dispatcher waits until the thread has ended. */
+static void baton_thread_end(void *arg)
+{
+	struct th_thread *t = arg;
+
+	th_stack_reserve();
+	th_stack_leave();
+	t->work->end(t->work_arg);
+	t->before->next = t->next;
+	t->next->before = t->before;
+	th_siblings--;
+	th_crowd--;
+	ended = t;
+	baton_give(dispatcher);
+}
+
+/* In the dispatcher, which got the baton by a thread's end. */
+static void baton_reap(void)
+{
+	struct th_thread *t = ended;
+
+	ended = NULL;
+	pthread_join(t->self, NULL);
+	t->next = idle_list;
+	idle_list = t;
+}
+
+static void *baton_run(void *arg)
+{
+	struct th_thread *t = arg;
+
+	th_stack_enter(t->base);
+	baton_own(t);
+	tw_signal_stack(&(stack_t){.ss_sp = (char *)t + 4096, .ss_size = BATON_SIGNAL_STACK});
+	baton_sleep();
+	pthread_setspecific(baton_end, t);
+	t->work->run(t->work_arg);
+	return NULL;
+}
+
+void th_baton_start(char *base, const struct th_baton_work *work, void *arg)
+{
+	struct th_thread *t = baton_thread();
+	pthread_attr_t attr;
+
+	if (!baton_end_made && pthread_key_create(&baton_end, baton_thread_end))
+		th_refuse("pthread_create: the C library has no key left");
+	baton_end_made = true;
+	t->base = base;
+	t->work = work;
+	t->work_arg = arg;
+	baton_add(t, own->before); /* last of the round */
+	th_crowd++;
+	th_stack_attr(base, &attr);
+	baton_create(t, &attr, baton_run, t);
+	pthread_attr_destroy(&attr);
+}

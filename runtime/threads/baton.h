@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* baton.h - several threads of a program on one processor.
+ *
+ * They are threads of the processor's process, and one of them has the baton: it alone runs the program and calls
+ * Tweed. It gives the baton to the next thread that can run where it waits, sleeps or yields.  A thread that waits has
+ * a condition, which the thread with the baton tests in its place.  When no thread can run, the one that waited last
+ * keeps the baton and waits for all of them.
+ *
+ * A processor that runs program threads has a dispatcher, too, a thread that starts them and waits for their ends. */
+#ifndef TW_RUNTIME_THREADS_BATON_H
+#define TW_RUNTIME_THREADS_BATON_H
+
+#include "runtime/threads/support.h"
+
+/* th_crowd - threads of the program on this processor. */
+extern unsigned th_crowd;
+
+/* th_baton_open - the caller is the first thread of its processor to have the baton.  @dispatcher: and its
+ * dispatcher. */
+void th_baton_open(bool dispatcher);
+/* th_baton_dispatcher - start a dispatcher with a private stack, which runs @work. */
+void th_baton_dispatcher(void (*work)(void));
+/* th_baton_start - by the dispatcher: start a thread on the stack @base (th_stack_create), which runs @run(@arg), and
+ * at its end, after the destructors of its thread_local variables, @end(@arg).  Then the stack can be used again: the
+ * dispatcher continues when the thread is gone. */
+struct th_baton_work {
+	void (*run)(void *arg);
+	void (*end)(void *arg);
+};
+void th_baton_start(char *base, const struct th_baton_work *work, void *arg);
+
+/* th_wait - as tw_wait_until: other threads run meanwhile.  @ready may be called in any thread of the processor.
+ * th_sleep - wait until @until_ns.
+ * th_yield - let others run that can. */
+bool th_wait(bool (*ready)(void *arg), void *arg, uint64_t until_ns);
+void th_sleep(uint64_t until_ns);
+void th_yield(void);
+
+/* th_spun - the program may be in a loop that waits for another thread: yields now and then. */
+void th_spun_often(void);
+extern unsigned th_spins;
+#define TH_SPINS 64u
+static inline void th_spun(void)
+{
+	if (__builtin_expect(th_siblings != 0, 0) && ++th_spins >= TH_SPINS)
+		th_spun_often();
+}
+
+/* th_away - the calling thread is about to block in the kernel: others run until th_back.  In between it must neither
+ * call Tweed nor access shared memory other than its own stack. */
+void th_away(void);
+void th_back(void);
+
+/* th_baton_stacks - call @each for the stacks of all threads; false: this processor's thread does not pass the
+ * baton. */
+bool th_baton_stacks(void (*each)(char *base, void *arg), void *arg);
+
+/* th_baton_forget - in a child of fork, which has one thread. */
+void th_baton_forget(void);
+
+#endif
