@@ -90,7 +90,7 @@ static void response_expand(struct response *r, char *word, unsigned deep)
 
 char **compile_arguments(char **argv, size_t *n)
 {
-	struct response r = {0};
+	static struct response r; /* kept for the life of the process */
 
 	for (; *argv; argv++)
 		response_expand(&r, *argv, 0);
