@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "core/base/fd.h"
+#include "core/process/syscalls.h"
 
 int tw_descriptors_opened(int fd, const void *caller)
 {
@@ -95,8 +96,17 @@ static void __attribute__((constructor)) descriptors_find(void)
 		return tw_descriptors_opened(DESCRIPTORS_NEXT(name) arguments, DESCRIPTORS_CALLER);                    \
 	}
 DESCRIPTORS_OPENS(socket, (int domain, int type, int protocol), (domain, type, protocol))
-DESCRIPTORS_OPENS(accept, (int fd, __SOCKADDR_ARG address, socklen_t *bytes), (fd, address, bytes))
-DESCRIPTORS_OPENS(accept4, (int fd, __SOCKADDR_ARG address, socklen_t *bytes, int flags), (fd, address, bytes, flags))
+/* The kernel stores the caller's address. */
+static __SOCKADDR_ARG descriptors_address(__SOCKADDR_ARG address, socklen_t *bytes)
+{
+	tw_touch(bytes, bytes ? sizeof(*bytes) : 0, true);
+	tw_touch(address.__sockaddr__, bytes ? *bytes : 0, true);
+	return address;
+}
+DESCRIPTORS_OPENS(accept, (int fd, __SOCKADDR_ARG address, socklen_t *bytes),
+                  (fd, descriptors_address(address, bytes), bytes))
+DESCRIPTORS_OPENS(accept4, (int fd, __SOCKADDR_ARG address, socklen_t *bytes, int flags),
+                  (fd, descriptors_address(address, bytes), bytes, flags))
 DESCRIPTORS_OPENS(epoll_create, (int size), (size))
 DESCRIPTORS_OPENS(epoll_create1, (int flags), (flags))
 DESCRIPTORS_OPENS(eventfd, (unsigned count, int flags), (count, flags))
@@ -104,6 +114,7 @@ DESCRIPTORS_OPENS(eventfd, (unsigned count, int flags), (count, flags))
 #define DESCRIPTORS_PAIR(name, parameters, arguments)                                                                  \
 	DESCRIPTORS_WRAP int name parameters                                                                           \
 	{                                                                                                              \
+		tw_touch(pair, 2 * sizeof(int), true);                                                                 \
 		int status = DESCRIPTORS_NEXT(name) arguments;                                                         \
 		return status < 0 ? status : descriptors_opened_pair(pair, DESCRIPTORS_CALLER);                        \
 	}

@@ -30,6 +30,9 @@ static inline bool pt_leave(void)
 	return pt_enter();
 }
 
+/* PT_OWN - before the definition of a function whose name a program in C may give to one of its own. */
+#define PT_OWN __attribute__((weak))
+
 /* pt_self - a number of the calling thread, not 0, that no other living thread of the job has. */
 extern __thread uint32_t pt_number;
 static inline uint32_t pt_self(void)
@@ -52,6 +55,9 @@ void pt_mutex_take(pthread_mutex_t *mutex, uint32_t count);
 /* pt_poll - yield for a short time, which grows with *@round: for a loop without a wakeup.  False when @until (0:
  * never) has passed. */
 bool pt_poll(unsigned *round, uint64_t until);
+
+/* ---- blocking.c: tw_syscalls_block. */
+bool pt_block(int fd, short events, const void *caller);
 
 /* ---- key.c */
 /* pt_keys_open - collective. */

@@ -14,6 +14,7 @@
 #include <unwind.h>
 
 #include "core/process/fork.h"
+#include "core/process/syscalls.h"
 #include "core/memory/globals.h"
 #include "runtime/pthreads/pthreads.h"
 #include "runtime/threads/baton.h"
@@ -198,6 +199,7 @@ void th_kind_work(void)
 	th_others = true;
 	th_baton_open(true);
 	th_turns_open(threads_ordered);
+	tw_syscalls_block = pt_block;
 	threads_dispatch();
 	th_turns_end();
 }
@@ -218,6 +220,7 @@ static void threads_open(void)
 	tw_barrier_all();
 	th_baton_open(false);
 	th_turns_open(threads_ordered);
+	tw_syscalls_block = pt_block;
 	th_baton_dispatcher(threads_dispatch);
 	th_turns_begin();
 }

@@ -139,22 +139,22 @@ static bool heap_power(size_t align)
 /* The declarations are the C library's. */
 #pragma GCC visibility push(default)
 
-void *malloc(size_t bytes)
+TH_WEAK void *malloc(size_t bytes)
 {
 	return th_heap_take(0, bytes, HEAP_CALLER);
 }
 
-void *calloc(size_t n, size_t bytes)
+TH_WEAK void *calloc(size_t n, size_t bytes)
 {
 	return heap_clear(n, bytes, HEAP_CALLER);
 }
 
-void *realloc(void *ptr, size_t bytes)
+TH_WEAK void *realloc(void *ptr, size_t bytes)
 {
 	return heap_resize(ptr, bytes, HEAP_CALLER);
 }
 
-void *reallocarray(void *ptr, size_t n, size_t bytes)
+TH_WEAK void *reallocarray(void *ptr, size_t n, size_t bytes)
 {
 	if (!__builtin_mul_overflow(n, bytes, &bytes))
 		return heap_resize(ptr, bytes, HEAP_CALLER);
@@ -162,12 +162,12 @@ void *reallocarray(void *ptr, size_t n, size_t bytes)
 	return NULL;
 }
 
-void free(void *ptr)
+TH_WEAK void free(void *ptr)
 {
 	heap_give(ptr);
 }
 
-void *aligned_alloc(size_t align, size_t bytes)
+TH_WEAK void *aligned_alloc(size_t align, size_t bytes)
 {
 	if (heap_power(align))
 		return th_heap_take(align, bytes, HEAP_CALLER);
@@ -175,7 +175,7 @@ void *aligned_alloc(size_t align, size_t bytes)
 	return NULL;
 }
 
-void *memalign(size_t align, size_t bytes)
+TH_WEAK void *memalign(size_t align, size_t bytes)
 {
 	size_t power = sizeof(void *);
 
@@ -184,7 +184,7 @@ void *memalign(size_t align, size_t bytes)
 	return th_heap_take(power, bytes, HEAP_CALLER);
 }
 
-int posix_memalign(void **ptr, size_t align, size_t bytes)
+TH_WEAK int posix_memalign(void **ptr, size_t align, size_t bytes)
 {
 	int error = errno;
 	void *block;
@@ -199,18 +199,18 @@ int posix_memalign(void **ptr, size_t align, size_t bytes)
 	return 0;
 }
 
-void *valloc(size_t bytes)
+TH_WEAK void *valloc(size_t bytes)
 {
 	return th_heap_take(4096, bytes, HEAP_CALLER);
 }
 
-void *pvalloc(size_t bytes)
+TH_WEAK void *pvalloc(size_t bytes)
 {
 	return th_heap_take(4096, TW_ALIGN_UP(bytes, (size_t)4096), HEAP_CALLER);
 }
 
 /* Only the owner of a shared block knows its size; for others the least is returned that is known. */
-size_t malloc_usable_size(void *ptr)
+TH_WEAK size_t malloc_usable_size(void *ptr)
 {
 	if (!ptr || (th_heap_at(ptr) && (!tw_me || tw_heap_holder(tw_me, ptr) != tw_id())))
 		return 0;

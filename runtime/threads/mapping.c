@@ -351,22 +351,22 @@ static char *mapping_break(char *to, ptrdiff_t by)
 
 #pragma GCC visibility push(default)
 
-void *mmap(void *at, size_t bytes, int prot, int flags, int fd, off_t offset)
+TH_WEAK void *mmap(void *at, size_t bytes, int prot, int flags, int fd, off_t offset)
 {
 	return mapping_make(at, bytes, prot, flags, fd, offset, MAP_CALLER);
 }
 
-void *mmap64(void *at, size_t bytes, int prot, int flags, int fd, off_t offset)
+TH_WEAK void *mmap64(void *at, size_t bytes, int prot, int flags, int fd, off_t offset)
 {
 	return mapping_make(at, bytes, prot, flags, fd, offset, MAP_CALLER);
 }
 
-int munmap(void *at, size_t bytes)
+TH_WEAK int munmap(void *at, size_t bytes)
 {
 	return mapping_shares(at, MAP_CALLER) ? mapping_unmake(at, bytes) : (int)syscall(SYS_munmap, at, bytes);
 }
 
-void *mremap(void *at, size_t old, size_t bytes, int flags, ...)
+TH_WEAK void *mremap(void *at, size_t old, size_t bytes, int flags, ...)
 {
 	va_list ap;
 
@@ -378,28 +378,28 @@ void *mremap(void *at, size_t old, size_t bytes, int flags, ...)
 	return (void *)syscall(SYS_mremap, at, old, bytes, flags, to);
 }
 
-int mprotect(void *at, size_t bytes, int prot)
+TH_WEAK int mprotect(void *at, size_t bytes, int prot)
 {
 	if (mapping_shares(at, MAP_CALLER))
 		return 0;
 	return (int)syscall(SYS_mprotect, at, bytes, prot);
 }
 
-int madvise(void *at, size_t bytes, int advice)
+TH_WEAK int madvise(void *at, size_t bytes, int advice)
 {
 	if (!mapping_shares(at, MAP_CALLER))
 		return (int)syscall(SYS_madvise, at, bytes, advice);
 	return advice == MADV_DONTNEED ? mapping_drop(at, bytes) : 0;
 }
 
-int posix_madvise(void *at, size_t bytes, int advice)
+TH_WEAK int posix_madvise(void *at, size_t bytes, int advice)
 {
 	if (mapping_shares(at, MAP_CALLER) || advice == POSIX_MADV_DONTNEED)
 		return 0;
 	return syscall(SYS_madvise, at, bytes, advice) ? errno : 0;
 }
 
-int msync(void *at, size_t bytes, int flags)
+TH_WEAK int msync(void *at, size_t bytes, int flags)
 {
 	if (!mapping_shares(at, MAP_CALLER))
 		return (int)syscall(SYS_msync, at, bytes, flags);
@@ -411,17 +411,17 @@ int msync(void *at, size_t bytes, int flags)
 	return 0;
 }
 
-int mlock(const void *at, size_t bytes)
+TH_WEAK int mlock(const void *at, size_t bytes)
 {
 	return mapping_shares(at, MAP_CALLER) ? 0 : (int)syscall(SYS_mlock, at, bytes);
 }
 
-int munlock(const void *at, size_t bytes)
+TH_WEAK int munlock(const void *at, size_t bytes)
 {
 	return mapping_shares(at, MAP_CALLER) ? 0 : (int)syscall(SYS_munlock, at, bytes);
 }
 
-int mincore(void *at, size_t bytes, unsigned char *pages)
+TH_WEAK int mincore(void *at, size_t bytes, unsigned char *pages)
 {
 	if (!mapping_shares(at, MAP_CALLER))
 		return (int)syscall(SYS_mincore, at, bytes, pages);
@@ -429,14 +429,14 @@ int mincore(void *at, size_t bytes, unsigned char *pages)
 	return 0;
 }
 
-int brk(void *to)
+TH_WEAK int brk(void *to)
 {
 	if (!mapping_shares(NULL, MAP_CALLER))
 		return (int)syscall(SYS_brk, to) < 0 ? -1 : 0;
 	return mapping_break(to, 0) ? 0 : -1;
 }
 
-void *sbrk(intptr_t by)
+TH_WEAK void *sbrk(intptr_t by)
 {
 	static void *(*real)(intptr_t);
 

@@ -36,6 +36,7 @@
 #include "runtime/threads/forkserver.h"
 #include "runtime/threads/heap.h"
 #include "runtime/threads/mapping.h"
+#include "runtime/threads/state.h"
 #include "runtime/threads/stdio.h"
 #include "runtime/threads/support.h"
 
@@ -556,6 +557,7 @@ static void __attribute__((constructor(102))) stack_begin(void)
 		th_heap_open();
 	th_stdio_open();
 	th_mapping_open();
+	th_state_open();
 	on_exit(stack_exit, NULL);
 	if (tw_id() == 0)
 		return;

@@ -371,7 +371,7 @@ void th_stdio_close(void)
 #pragma GCC visibility push(default)
 
 #define X(type, name, parameters, arguments)                                                                           \
-	type name parameters                                                                                           \
+	TH_WEAK type name parameters                                                                                   \
 	{                                                                                                              \
 		bool locked = stdio_enter((FILE **)&f);                                                                \
 		type result = STDIO_NEXT(name) arguments;                                                              \
@@ -382,7 +382,7 @@ STDIO_CALLS(X)
 #undef X
 
 #define X(name, parameters, arguments)                                                                                 \
-	void name parameters                                                                                           \
+	TH_WEAK void name parameters                                                                                   \
 	{                                                                                                              \
 		bool locked = stdio_enter((FILE **)&f);                                                                \
 		STDIO_NEXT(name) arguments;                                                                            \
@@ -392,7 +392,7 @@ STDIO_ACTIONS(X)
 #undef X
 
 #define X(name, parameters, arguments, path)                                                                           \
-	FILE *name parameters                                                                                          \
+	TH_WEAK FILE *name parameters                                                                                  \
 	{                                                                                                              \
 		return stdio_enlist(STDIO_NEXT(name) arguments, -1);                                                   \
 	}
@@ -401,7 +401,7 @@ STDIO_OPENS(X)
 
 /* Calls with a list of arguments. */
 #define STDIO_LISTED(name, list, parameters, arguments)                                                                \
-	int name parameters                                                                                            \
+	TH_WEAK int name parameters                                                                                    \
 	{                                                                                                              \
 		va_list ap;                                                                                            \
 		va_start(ap, format);                                                                                  \
@@ -412,7 +412,7 @@ STDIO_OPENS(X)
 #define STDIO_FORMATS(name, list, standard, type)                                                                      \
 	STDIO_LISTED(f##name, list, (FILE *restrict f, const type *restrict format, ...), (f, format, ap))             \
 	STDIO_LISTED(name, list, (const type *restrict format, ...), (standard, format, ap))                           \
-	int v##name(const type *restrict format, va_list ap)                                                           \
+	TH_WEAK int v##name(const type *restrict format, va_list ap)                                                   \
 	{                                                                                                              \
 		return list(standard, format, ap);                                                                     \
 	}
@@ -436,32 +436,32 @@ extern int __vprintf_chk(int flag, const char *restrict format, va_list ap);
 STDIO_LISTED(__fprintf_chk, __vfprintf_chk, (FILE *restrict f, int flag, const char *restrict format, ...),
              (f, flag, format, ap))
 STDIO_LISTED(__printf_chk, __vfprintf_chk, (int flag, const char *restrict format, ...), (stdout, flag, format, ap))
-int __vprintf_chk(int flag, const char *restrict format, va_list ap)
+TH_WEAK int __vprintf_chk(int flag, const char *restrict format, va_list ap)
 {
 	return __vfprintf_chk(stdout, flag, format, ap);
 }
 
-int getchar(void)
+TH_WEAK int getchar(void)
 {
 	return getc(stdin);
 }
 
-int putchar(int c)
+TH_WEAK int putchar(int c)
 {
 	return putc(c, stdout);
 }
 
-wint_t getwchar(void)
+TH_WEAK wint_t getwchar(void)
 {
 	return getwc(stdin);
 }
 
-wint_t putwchar(wchar_t c)
+TH_WEAK wint_t putwchar(wchar_t c)
 {
 	return putwc(c, stdout);
 }
 
-int puts(const char *s)
+TH_WEAK int puts(const char *s)
 {
 	FILE *f = stdout;
 	bool locked = stdio_enter(&f);
@@ -471,7 +471,7 @@ int puts(const char *s)
 	return result;
 }
 
-void perror(const char *s)
+TH_WEAK void perror(const char *s)
 {
 	char text[256];
 	int error = errno;
@@ -484,7 +484,7 @@ void perror(const char *s)
 	errno = error;
 }
 
-int fflush(FILE *f)
+TH_WEAK int fflush(FILE *f)
 {
 	if (!f) {
 		int status = STDIO_NEXT(fflush)(NULL);
@@ -523,33 +523,33 @@ static int stdio_close(FILE *f, __typeof__(fclose) *closes)
 	return closes(f);
 }
 
-int fclose(FILE *f)
+TH_WEAK int fclose(FILE *f)
 {
 	return stdio_close(f, STDIO_NEXT(fclose));
 }
 
-int pclose(FILE *f)
+TH_WEAK int pclose(FILE *f)
 {
 	return stdio_close(f, STDIO_NEXT(pclose));
 }
 
-FILE *fopen(const char *restrict path, const char *restrict mode)
+TH_WEAK FILE *fopen(const char *restrict path, const char *restrict mode)
 {
 	return stdio_enlist(tw_fopen(path, mode, __builtin_return_address(0)), -1);
 }
 
-FILE *fopen64(const char *restrict path, const char *restrict mode)
+TH_WEAK FILE *fopen64(const char *restrict path, const char *restrict mode)
 {
 	return stdio_enlist(tw_fopen(path, mode, __builtin_return_address(0)), -1);
 }
 
-FILE *popen(const char *command, const char *mode)
+TH_WEAK FILE *popen(const char *command, const char *mode)
 {
 	return stdio_enlist(tw_popen(command, mode), tw_me ? tw_id() : -1);
 }
 
 /* The C library may enter the stream in its list again. */
-FILE *freopen(const char *restrict path, const char *restrict mode, FILE *restrict f)
+TH_WEAK FILE *freopen(const char *restrict path, const char *restrict mode, FILE *restrict f)
 {
 	FILE *stream = f;
 	bool locked = stdio_enter(&stream);
@@ -562,12 +562,12 @@ FILE *freopen(const char *restrict path, const char *restrict mode, FILE *restri
 	return opened ? f : NULL;
 }
 
-FILE *freopen64(const char *restrict path, const char *restrict mode, FILE *restrict f)
+TH_WEAK FILE *freopen64(const char *restrict path, const char *restrict mode, FILE *restrict f)
 {
 	return freopen(path, mode, f);
 }
 
-void flockfile(FILE *f)
+TH_WEAK void flockfile(FILE *f)
 {
 	f = stdio_stream(f);
 	if (stdio_locks(f))
@@ -576,13 +576,13 @@ void flockfile(FILE *f)
 		STDIO_NEXT(flockfile)(f);
 }
 
-int ftrylockfile(FILE *f)
+TH_WEAK int ftrylockfile(FILE *f)
 {
 	f = stdio_stream(f);
 	return stdio_locks(f) ? !stdio_lock(f, true) : STDIO_NEXT(ftrylockfile)(f);
 }
 
-void funlockfile(FILE *f)
+TH_WEAK void funlockfile(FILE *f)
 {
 	f = stdio_stream(f);
 	if (stdio_entry(f) < stdio_holds)

@@ -16,6 +16,9 @@
 #include "core/job/job.h"
 #include "tweed/tweed.h"
 
+/* A replacement of a function of the C library, for which the program may have one of its own. */
+#define TH_WEAK __attribute__((weak))
+
 /* ---- what each run-time provides */
 /* th_kind_open - called by each processor after it has joined the job and before any part of the program runs.  Returns
  * the size of a stack in bytes; 0: the shell's limit. */

@@ -4,7 +4,8 @@
  * A thread of the processor's process looks at times whether the same thread has had the baton since it looked last,
  * while others could need it, and then interrupts that thread by a signal.  The handler gives the baton away only where
  * the signal has interrupted the program's own code: neither Tweed nor a library is active then, so no lock of theirs
- * is held.  Elsewhere it returns, and the next signal comes soon. */
+ * is held; or where a call of the kernel may block, which is then made again.  Elsewhere it returns, and the next signal
+ * comes soon. */
 #include <errno.h>
 #include <signal.h>
 #include <time.h>
@@ -14,6 +15,7 @@
 
 #include "core/base/base.h"
 #include "core/base/signals.h"
+#include "core/process/syscalls.h"
 #include "runtime/threads/baton.h"
 
 #define TURN_NS      10000000 /* between two looks */
@@ -40,14 +42,21 @@ static bool turn_program(const ucontext_t *uc)
 #endif
 }
 
+static void turn_end(void)
+{
+	if (tw_syscalls_blocked)
+		tw_syscalls_blocked = 2;
+	th_baton_interrupt();
+}
+
 static void turn_handler(int signal, siginfo_t *si, void *uc)
 {
 	int saved = errno;
 
 	if (si->si_code != SI_TKILL || si->si_pid != getpid())
 		tw_signal_chain(signal, si, uc);
-	else if (turn_program(uc) && !th_atomic_inside())
-		th_baton_interrupt();
+	else if (tw_syscalls_blocked || (turn_program(uc) && !th_atomic_inside()))
+		turn_end();
 	errno = saved;
 }
 

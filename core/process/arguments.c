@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* arguments.c - wraps further functions of the C library that pass pointers to the kernel, as syscalls.c does: what is
+ * shared memory is touched first, and the call is repeated if rights were lost meanwhile.
+ *
+ * The wrappers are weak, so that a program's own function of such a name can be linked. */
+#undef _FORTIFY_SOURCE
+#undef _FILE_OFFSET_BITS
+
+#include "core/base/base.h"
+#include "core/process/syscalls.h"
+
+#if !TW_ASAN && !TW_TSAN
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/select.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/sysinfo.h>
+#include <sys/time.h>
+#include <sys/timerfd.h>
+#include <sys/times.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ARG_TRIES   16
+#define ARG_FOLDER  ((size_t)33 << 10) /* of a DIR with its buffer */
+#define ARG_WRAP    __attribute__((weak, visibility("default")))
+#define ARG_IN(p)   tw_touch(p, sizeof(*(p)), false)
+#define ARG_OUT(p)  tw_touch(p, sizeof(*(p)), true)
+#define ARG_PATH(p) tw_touch_string(p)
+#define ARG_SET(p)  tw_touch(p, sizeof(fd_set), true)
+
+/* type, name, parameters, arguments, what is touched */
+/* clang-format off */
+#define ARG_CALLS(X) \
+	X(int, bind, (int fd, __CONST_SOCKADDR_ARG to, socklen_t n), (fd, to, n), tw_touch(to.__sockaddr__, n, false)) \
+	X(int, connect, (int fd, __CONST_SOCKADDR_ARG to, socklen_t n), (fd, to, n), \
+	  tw_touch(to.__sockaddr__, n, false)) \
+	X(int, getsockname, (int fd, __SOCKADDR_ARG of, socklen_t *restrict n), (fd, of, n), \
+	  (ARG_OUT(n), tw_touch(of.__sockaddr__, *n, true))) \
+	X(int, getpeername, (int fd, __SOCKADDR_ARG of, socklen_t *restrict n), (fd, of, n), \
+	  (ARG_OUT(n), tw_touch(of.__sockaddr__, *n, true))) \
+	X(int, setsockopt, (int fd, int level, int name, const void *p, socklen_t n), (fd, level, name, p, n), \
+	  tw_touch(p, n, false)) \
+	X(int, getsockopt, (int fd, int level, int name, void *restrict p, socklen_t *restrict n), \
+	  (fd, level, name, p, n), (ARG_OUT(n), tw_touch(p, *n, true))) \
+	X(int, epoll_ctl, (int fd, int op, int of, struct epoll_event *e), (fd, op, of, e), ARG_IN(e)) \
+	X(int, epoll_wait, (int fd, struct epoll_event *e, int most, int ms), (fd, e, most, ms), \
+	  tw_touch(e, most > 0 ? (size_t)most * sizeof(*e) : 0, true)) \
+	X(int, select, (int n, fd_set *restrict in, fd_set *restrict out, fd_set *restrict other, \
+	  struct timeval *restrict t), (n, in, out, other, t), \
+	  (ARG_SET(in), ARG_SET(out), ARG_SET(other), ARG_OUT(t))) \
+	X(int, chdir, (const char *path), (path), ARG_PATH(path)) \
+	X(int, mkdir, (const char *path, mode_t mode), (path, mode), ARG_PATH(path)) \
+	X(int, rmdir, (const char *path), (path), ARG_PATH(path)) \
+	X(int, chmod, (const char *path, mode_t mode), (path, mode), ARG_PATH(path)) \
+	X(int, truncate, (const char *path, off_t n), (path, n), ARG_PATH(path)) \
+	X(int, rename, (const char *from, const char *to), (from, to), (ARG_PATH(from), ARG_PATH(to))) \
+	X(int, link, (const char *from, const char *to), (from, to), (ARG_PATH(from), ARG_PATH(to))) \
+	X(int, symlink, (const char *from, const char *to), (from, to), (ARG_PATH(from), ARG_PATH(to))) \
+	X(int, unlinkat, (int fd, const char *path, int flags), (fd, path, flags), ARG_PATH(path)) \
+	X(int, mkdirat, (int fd, const char *path, mode_t mode), (fd, path, mode), ARG_PATH(path)) \
+	X(int, remove, (const char *path), (path), ARG_PATH(path)) \
+	X(int, statfs, (const char *path, struct statfs *st), (path, st), (ARG_PATH(path), ARG_OUT(st))) \
+	X(int, fstatfs, (int fd, struct statfs *st), (fd, st), ARG_OUT(st)) \
+	X(int, utimensat, (int fd, const char *path, const struct timespec t[2], int flags), (fd, path, t, flags), \
+	  (ARG_PATH(path), tw_touch(t, 2 * sizeof(*t), false))) \
+	X(int, futimens, (int fd, const struct timespec t[2]), (fd, t), tw_touch(t, 2 * sizeof(*t), false)) \
+	X(DIR *, opendir, (const char *path), (path), ARG_PATH(path)) \
+	X(struct dirent *, readdir, (DIR *d), (d), tw_touch(d, ARG_FOLDER, true)) \
+	X(struct dirent64 *, readdir64, (DIR *d), (d), tw_touch(d, ARG_FOLDER, true)) \
+	X(ssize_t, sendfile, (int to, int from, off_t *at, size_t n), (to, from, at, n), ARG_OUT(at)) \
+	X(ssize_t, copy_file_range, (int from, off64_t *at, int to, off64_t *as, size_t n, unsigned flags), \
+	  (from, at, to, as, n, flags), (ARG_OUT(at), ARG_OUT(as))) \
+	X(ssize_t, splice, (int from, off64_t *at, int to, off64_t *as, size_t n, unsigned flags), \
+	  (from, at, to, as, n, flags), (ARG_OUT(at), ARG_OUT(as))) \
+	X(int, timerfd_settime, (int fd, int flags, const struct itimerspec *t, struct itimerspec *old), \
+	  (fd, flags, t, old), (ARG_IN(t), ARG_OUT(old))) \
+	X(int, timerfd_gettime, (int fd, struct itimerspec *t), (fd, t), ARG_OUT(t)) \
+	X(int, setitimer, (__itimer_which_t which, const struct itimerval *restrict t, struct itimerval *restrict old), \
+	  (which, t, old), (ARG_IN(t), ARG_OUT(old))) \
+	X(int, getitimer, (__itimer_which_t which, struct itimerval *t), (which, t), ARG_OUT(t)) \
+	X(int, timer_create, (clockid_t clock, struct sigevent *restrict e, timer_t *restrict id), (clock, e, id), \
+	  (ARG_IN(e), ARG_OUT(id))) \
+	X(int, timer_settime, (timer_t id, int flags, const struct itimerspec *restrict t, \
+	  struct itimerspec *restrict old), (id, flags, t, old), (ARG_IN(t), ARG_OUT(old))) \
+	X(int, timer_gettime, (timer_t id, struct itimerspec *t), (id, t), ARG_OUT(t)) \
+	X(pid_t, waitpid, (pid_t pid, int *status, int options), (pid, status, options), ARG_OUT(status)) \
+	X(pid_t, wait4, (pid_t pid, int *status, int options, struct rusage *usage), (pid, status, options, usage), \
+	  (ARG_OUT(status), ARG_OUT(usage))) \
+	X(pid_t, wait, (int *status), (status), ARG_OUT(status)) \
+	X(int, waitid, (idtype_t type, id_t id, siginfo_t *info, int options), (type, id, info, options), \
+	  ARG_OUT(info)) \
+	X(int, sigtimedwait, (const sigset_t *restrict set, siginfo_t *restrict info, \
+	  const struct timespec *restrict t), (set, info, t), (ARG_IN(set), ARG_OUT(info), ARG_IN(t))) \
+	X(int, sigwaitinfo, (const sigset_t *restrict set, siginfo_t *restrict info), (set, info), \
+	  (ARG_IN(set), ARG_OUT(info))) \
+	X(int, sigpending, (sigset_t *set), (set), ARG_OUT(set)) \
+	X(int, nanosleep, (const struct timespec *t, struct timespec *left), (t, left), (ARG_IN(t), ARG_OUT(left))) \
+	X(int, getrlimit, (__rlimit_resource_t what, struct rlimit *limit), (what, limit), ARG_OUT(limit)) \
+	X(int, setrlimit, (__rlimit_resource_t what, const struct rlimit *limit), (what, limit), ARG_IN(limit)) \
+	X(int, uname, (struct utsname *name), (name), ARG_OUT(name)) \
+	X(int, sysinfo, (struct sysinfo *info), (info), ARG_OUT(info))
+/* clang-format on */
+
+static struct {
+#define X(type, name, parameters, arguments, touch) __typeof__(name) *name;
+	ARG_CALLS(X)
+#undef X
+	__typeof__(fcntl) *fcntl;
+	__typeof__(ioctl) *ioctl;
+} next;
+
+/* Also a constructor: dlsym is not safe in signal handlers, where these functions may be called first. */
+static void __attribute__((constructor)) arg_find(void)
+{
+	if (next.ioctl)
+		return;
+#define X(type, name, parameters, arguments, touch) *(void **)&next.name = dlsym(RTLD_NEXT, #name);
+	ARG_CALLS(X)
+#undef X
+	*(void **)&next.fcntl = dlsym(RTLD_NEXT, "fcntl");
+	*(void **)&next.ioctl = dlsym(RTLD_NEXT, "ioctl");
+}
+
+#define X(type, name, parameters, arguments, touch)                                                                    \
+	ARG_WRAP type name parameters                                                                                  \
+	{                                                                                                              \
+		unsigned tries = 0;                                                                                    \
+		type result;                                                                                           \
+		arg_find();                                                                                            \
+		do {                                                                                                   \
+			touch;                                                                                         \
+			result = next.name arguments;                                                                  \
+		} while ((intptr_t)result == (intptr_t)(type)-1 && errno == EFAULT && ++tries < ARG_TRIES);            \
+		return result;                                                                                         \
+	}
+ARG_CALLS(X)
+#undef X
+
+/* With an argument that is a number or a pointer. */
+static void arg_touch_lock(int command, const void *argument)
+{
+	switch (command) {
+	case F_GETLK:
+	case F_SETLK:
+	case F_SETLKW:
+	case F_OFD_GETLK:
+	case F_OFD_SETLK:
+	case F_OFD_SETLKW:
+		tw_touch(argument, sizeof(struct flock), true);
+		break;
+	default:
+		break;
+	}
+}
+
+static int arg_fcntl(int fd, int command, void *argument)
+{
+	arg_find();
+	arg_touch_lock(command, argument);
+	return next.fcntl(fd, command, argument);
+}
+
+ARG_WRAP int fcntl(int fd, int command, ...)
+{
+	va_list ap;
+
+	va_start(ap, command);
+	void *argument = va_arg(ap, void *);
+	va_end(ap);
+	return arg_fcntl(fd, command, argument);
+}
+
+ARG_WRAP int fcntl64(int fd, int command, ...)
+{
+	va_list ap;
+
+	va_start(ap, command);
+	void *argument = va_arg(ap, void *);
+	va_end(ap);
+	return arg_fcntl(fd, command, argument);
+}
+
+/* A number is not an address in shared memory. */
+ARG_WRAP int ioctl(int fd, unsigned long request, ...)
+{
+	va_list ap;
+
+	va_start(ap, request);
+	void *argument = va_arg(ap, void *);
+	va_end(ap);
+	arg_find();
+	tw_touch(argument, _IOC_SIZE(request) ? _IOC_SIZE(request) : sizeof(long), true);
+	return next.ioctl(fd, request, argument);
+}
+
+#endif
