@@ -36,57 +36,9 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* Find the part of [ptr, ptr + len) in trapped shared memory. Returns false when there is none. */
-static bool sys_clip(const void *ptr, size_t len, char **start, char **end)
-{
-	const struct tw_proc *me = tw_me;
-	if (!me || !me->fault.ops)
-		return false;
-	uintptr_t low = (uintptr_t)me->app, high = low + me->fault.bytes, at = (uintptr_t)ptr;
-	uintptr_t stop = len > UINTPTR_MAX - at ? UINTPTR_MAX : at + len;
-	if (at >= high || stop <= low)
-		return false;
-	*start = (char *)TW_MAX(at, low);
-	*end = (char *)TW_MIN(stop, high);
-	return *start < *end;
-}
-
-/* A store that changes nothing, even when another processor of the node writes the byte. Not fetch_or(0), which a
- * compiler may turn into a load. */
-static void sys_store_same(char *at)
-{
-	char seen = 0; /* a guess: a load first would fault separately */
-	while (!__atomic_compare_exchange_n(at, &seen, seen, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-		;
-}
-
 void (*tw_syscalls_no_descriptor)(int fd);
 bool (*tw_syscalls_block)(int fd, short events, const void *caller);
 _Thread_local volatile unsigned char tw_syscalls_blocked;
-
-void tw_touch(const void *ptr, size_t len, bool write)
-{
-	char *start, *end;
-
-	if (!sys_clip(ptr, len, &start, &end))
-		return;
-	uintptr_t page = (uintptr_t)1 << tw_me->layout.page_shift;
-	for (unsigned round = 0; round < 2; round++)
-		for (char *at = start; at < end; at = (char *)(((uintptr_t)at | (page - 1)) + 1)) {
-			if (write)
-				sys_store_same(at);
-			else
-				(void)*(volatile char *)at;
-		}
-}
-
-void tw_touch_string(const char *s)
-{
-	char *start, *end;
-
-	if (sys_clip(s, 1, &start, &end))
-		tw_touch(s, strlen(s) + 1, false);
-}
 
 #if TW_ASAN || TW_TSAN
 
@@ -196,7 +148,7 @@ static unsigned sys_buffer(const void *ptr, size_t len, bool write)
 
 	if (!sys_ready)
 		tw_syscalls_init();
-	if (!sys_clip(ptr, len, &start, &end) || (tw_me->fault.ops->caps & TW_FAULT_SYSCALLS))
+	if (!tw_touched(ptr, len, &start, &end) || (tw_me->fault.ops->caps & TW_FAULT_SYSCALLS))
 		return 0;
 	tw_touch(ptr, len, write);
 	return 1;
@@ -335,7 +287,7 @@ static ssize_t sys_transfer(enum sys_op op, int fd, void *buf, size_t n, off_t a
 
 	if (!sys_ready)
 		tw_syscalls_init();
-	if (!sys_clip(buf, n, &start, &end) || n > SSIZE_MAX || next.fstat(fd, &st) || !S_ISREG(st.st_mode))
+	if (!tw_touched(buf, n, &start, &end) || n > SSIZE_MAX || next.fstat(fd, &st) || !S_ISREG(st.st_mode))
 		return sys_transfer_once(op, fd, buf, n, at, caller);
 	while (done < n) {
 		size_t piece = TW_MIN(n - done, SYS_PIECE);

@@ -13,6 +13,9 @@
  * page's fault may take them from an earlier page. Context: application thread, no protocol lock held. */
 void tw_touch(const void *ptr, size_t len, bool write);
 
+/* tw_touched - find the part of [ptr, ptr + len) that tw_touch would fault in. Returns false when there is none. */
+bool tw_touched(const void *ptr, size_t len, char **start, char **end);
+
 /* tw_touch_string - tw_touch for the string @s, for reading. Does nothing when @s does not begin in shared memory. */
 void tw_touch_string(const char *s);
 

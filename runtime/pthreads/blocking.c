@@ -19,7 +19,7 @@
 #include "core/process/syscalls.h"
 #include "runtime/pthreads/pthreads.h"
 #include "runtime/threads/baton.h"
-#include "runtime/threads/heap.h"
+#include "runtime/threads/program_heap.h"
 
 #define BLOCKING_POLLS  512 /* more descriptors: the whole processor waits */
 #define BLOCKING_EVENTS 256
@@ -49,7 +49,7 @@ bool pt_block(int fd, short events, const void *caller)
 	struct pollfd one = {.fd = fd, .events = events};
 	int saved = errno, flags;
 
-	if (blocking_alone() || !th_heap_shares(caller)) /* Tweed, or one of its libraries */
+	if (!th_heap_shares(caller) || blocking_alone()) /* the former: Tweed, or one of its libraries */
 		return false;
 	if (th_crowd < 2 || syscall(SYS_poll, &one, 1, 0) != 0)
 		return true;

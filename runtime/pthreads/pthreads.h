@@ -22,6 +22,8 @@ static inline bool pt_enter(void)
 	if (!tw_me)
 		return false;
 	th_stack_reserve();
+	if (__builtin_expect(th_turn_is_over > 1, 0))
+		th_turn_end();
 	return true;
 }
 static inline bool pt_leave(void)

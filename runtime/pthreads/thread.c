@@ -126,6 +126,7 @@ static void thread_enter(struct thread *t)
 static __attribute__((noinline)) void thread_run(void *(*start)(void *arg), void *arg)
 {
 	own.frame = __builtin_frame_address(0);
+	errno = 0; /* Tweed has made calls in this thread */
 	if (setjmp(own.end) == 0)
 		own.result = start(arg);
 }

@@ -46,6 +46,7 @@ struct th_thread {
 };
 
 unsigned th_siblings, th_crowd, th_spins;
+volatile unsigned th_turn_is_over;
 static __thread struct th_thread *own;   /* NULL: not one of those that pass the baton */
 static struct th_thread *_Atomic holder; /* has the baton */
 static _Atomic uint64_t turn = 1;
@@ -65,6 +66,7 @@ static void baton_sleep(void)
 	atomic_store(&own->go, 0);
 	atomic_store(&holder, own);
 	atomic_fetch_add(&turn, 1);
+	th_turn_is_over = 0;
 	tw_shootdown_next(tw_me, own->tid);
 	tw_shootdown_leave(tw_me);
 }
@@ -223,6 +225,12 @@ void th_spun_often(void)
 		th_stack_reserve();
 		th_yield();
 	}
+}
+
+void th_turn_end(void)
+{
+	th_turn_is_over = 0;
+	th_yield();
 }
 
 uint64_t th_baton_turn(int32_t *tid)

@@ -42,7 +42,7 @@ extern unsigned th_spins;
 #define TH_SPINS 64u
 static inline void th_spun(void)
 {
-	if (__builtin_expect(th_siblings != 0, 0) && ++th_spins >= TH_SPINS)
+	if (__builtin_expect(th_siblings != 0, 0) && (++th_spins >= TH_SPINS || th_turn_is_over))
 		th_spun_often();
 }
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* forkserver.c - the processors of one host are forked from one process, and share its table of descriptors, its
- * working folder and its file mode mask (clone(2), CLONE_FILES and CLONE_FS), as threads do.  So do they share what the
- * program's libraries have set up before: environment, arguments, memory of constructors.
+ * working folder and its file mode mask (clone(2), CLONE_FILES and CLONE_FS), as threads do.  What libraries have set
+ * up before, environment and arguments are equal in all of them.
  *
  * exec gives a process a table of its own, so no process that an agent starts can be such a processor.  Each of them
- * sends what the agent has given it (descriptors, variables, CPUs) to the host's fork server, which forks the processor,
- * and waits for its end, to end in the same way: the agent's child stands for the processor.  If that child is killed,
- * the server kills the processor; if the server is killed, all processors of the host die.
+ * sends what the agent has given it (descriptors, variables, CPUs) to the host's fork server, which forks the
+ * processor, and waits for its end, to end in the same way: the agent's child stands for the processor.  If that child
+ * is killed, the server kills the processor; if the server is killed, all processors of the host die.
  *
  * The first process of the job that binds a name made from the job's secret starts the server.  Standard input, output
  * and error are those of the host's first processor. */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mapping.c - mappings that the program or its libraries make (th_heap_shares) are blocks of the shared heap.
  *
- * Anonymous memory is zeroed.  A file's part is read into the block at once; the changed pages of a shared mapping are
- * written to the file by msync, munmap and at the end.  Shared mappings of one part of one file are one block.  So other
- * programs, and read(2), see changes only then.
+ * Anonymous memory is zeroed.  A file's part is read into the block at once; the changed pages of a shared mapping
+ * are written to the file by msync, munmap and at the end.  Shared mappings of one part of one file are one block.  So
+ * other programs, and read(2), see changes only then.
  *
  * Rights are not changed, since the pages' rights are Tweed's: mprotect has no effect on shared memory, nor have mlock
- * and advice other than MADV_DONTNEED.  Executable memory, devices, and reservations that exceed the shared heap are the
- * kernel's, and the calling processor's own. */
+ * and advice other than MADV_DONTNEED.  Executable memory, devices, and reservations that exceed the shared heap are
+ * the kernel's, and the calling processor's own. */
 #undef _FILE_OFFSET_BITS /* mmap and mmap64 are both defined here */
 
 #include "runtime/threads/mapping.h"
@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 #include "core/base/fd.h"
-#include "runtime/threads/heap.h"
+#include "runtime/threads/program_heap.h"
 #include "runtime/threads/support.h"
 
 #define MAP_PAGE        ((size_t)4096)

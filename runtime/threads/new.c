@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* new.c - C++'s operators new and delete: as malloc (heap.c), here because jemalloc has operators of its own; and the
- * functions around the initialization of a function's static variable (__cxa_guard_...). */
+/* new.c - C++'s operators new and delete: as malloc (program_heap.c), here because jemalloc has operators of its own;
+ * and the functions around the initialization of a function's static variable (__cxa_guard_...). */
 #include <stdlib.h>
 
-#include "runtime/threads/heap.h"
+#include "runtime/threads/program_heap.h"
 #include "runtime/threads/support.h"
 
 /* The C++ library's: std::get_new_handler and a function that throws std::bad_alloc. */

@@ -34,7 +34,7 @@
 #include "sync/sync.h"
 #include "runtime/threads/baton.h"
 #include "runtime/threads/forkserver.h"
-#include "runtime/threads/heap.h"
+#include "runtime/threads/program_heap.h"
 #include "runtime/threads/mapping.h"
 #include "runtime/threads/state.h"
 #include "runtime/threads/stdio.h"

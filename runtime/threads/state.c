@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "core/process/fork.h"
-#include "runtime/threads/heap.h"
+#include "runtime/threads/program_heap.h"
 #include "runtime/threads/state.h"
 #include "runtime/threads/support.h"
 

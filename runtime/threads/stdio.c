@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* stdio.c - the C library's streams, used by threads on several nodes.
  *
- * A stream's state and buffer are shared memory, because malloc is (heap.c).  The C library's functions work on it as
- * on any memory; its locks are instructions that only work inside one process.  So each function that takes a stream is
- * wrapped: it holds a lock of Tweed's around the C library's function.  No lock is taken before the program has a second
- * thread.  The number of the lock is in the last bytes of the FILE, which the C library leaves unused.
+ * A stream's state and buffer are shared memory, because malloc is (program_heap.c).  The C library's functions work on
+ * it as on any memory; its locks are instructions that only work inside one process.  So each function that takes a
+ * stream is wrapped: it holds a lock of Tweed's around the C library's function.  No lock is taken before the program
+ * has a second thread.  The number of the lock is in the last bytes of the FILE, which the C library leaves unused.
  *
- * The C library keeps a list of all streams in each process, for fflush(NULL) and the end.  A shared stream is taken out
- * of that list and entered in a shared one.
+ * The C library keeps a list of all streams in each process, for fflush(NULL) and the end.  A shared stream is taken
+ * out of that list and entered in a shared one.
  *
  * The standard streams are objects inside the C library, so each process has its own.  Shared streams for the
  * descriptors 0, 1 and 2 take their place: in the variables stdin, stdout and stderr, and where the C++ library passes
@@ -29,7 +29,7 @@
 #include <wchar.h>
 
 #include "core/process/syscalls.h"
-#include "runtime/threads/heap.h"
+#include "runtime/threads/program_heap.h"
 #include "runtime/threads/support.h"
 
 #define STDIO_HELD 8 /* streams that a thread can hold at a time */

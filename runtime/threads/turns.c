@@ -4,8 +4,8 @@
  * A thread of the processor's process looks at times whether the same thread has had the baton since it looked last,
  * while others could need it, and then interrupts that thread by a signal.  The handler gives the baton away only where
  * the signal has interrupted the program's own code: neither Tweed nor a library is active then, so no lock of theirs
- * is held; or where a call of the kernel may block, which is then made again.  Elsewhere it returns, and the next signal
- * comes soon. */
+ * is held; or where a call of the kernel may block, which is then made again.  Elsewhere the turn ends with a later
+ * call of the run-time, or by the next signal. */
 #include <errno.h>
 #include <signal.h>
 #include <time.h>
@@ -57,6 +57,8 @@ static void turn_handler(int signal, siginfo_t *si, void *uc)
 		tw_signal_chain(signal, si, uc);
 	else if (tw_syscalls_blocked || (turn_program(uc) && !th_atomic_inside()))
 		turn_end();
+	else
+		th_turn_is_over++;
 	errno = saved;
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* heap.c - malloc and its kin, of the whole process: the executable's definitions are found before the C library's, by
- * all libraries and by the C library itself (glibc's manual, "Replacing malloc").
+/* program_heap.c - malloc and its kin, of the whole process: the executable's definitions are found before the C
+ * library's, by all libraries and by the C library itself (glibc's manual, "Replacing malloc").
  *
  * What code of the program or of its libraries allocates during the job is shared memory.  What Tweed, its libraries
  * (libfabric, jemalloc), other threads than the program's and the C library before the job allocate is private, from
  * jemalloc's own arenas.  A block's address shows which it is. */
-#include "runtime/threads/heap.h"
+#include "runtime/threads/program_heap.h"
 
 #include <errno.h>
 #include <malloc.h>
