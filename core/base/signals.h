@@ -11,6 +11,9 @@
 #include <signal.h>
 #include <stdbool.h>
 
+/* The signal that ends a thread's turn (runtime/threads/turns.c). */
+#define TW_TURN_SIGNAL (SIGRTMAX - 6)
+
 /* tw_signal_take - @handler runs for @signal with all signals blocked, on the alternate stack if there is one. The
  * signal is unblocked in the calling thread and in the masks of all handlers.
  * tw_signal_give - restore the program's action. */

@@ -37,6 +37,8 @@
 #include <unistd.h>
 
 void (*tw_syscalls_no_descriptor)(int fd);
+bool (*tw_syscalls_block)(int fd, short events, const void *caller);
+_Thread_local volatile unsigned char tw_syscalls_blocked;
 
 #if TW_ASAN || TW_TSAN
 
@@ -211,6 +213,36 @@ static ssize_t sys_on(int fd, ssize_t result)
 	return result;
 }
 
+/* ---- calls that may block ---- */
+
+static void sys_block(int fd, short events, const void *caller)
+{
+	tw_syscalls_blocked = tw_syscalls_block && tw_syscalls_block(fd, events, caller);
+}
+
+static _Thread_local bool sys_interrupted; /* the last call was, and has perhaps moved a part only */
+
+static ssize_t sys_unblock(ssize_t result)
+{
+	sys_interrupted = tw_syscalls_blocked == 2;
+	tw_syscalls_blocked = 0;
+	return result;
+}
+
+/* A call that moves all, unless it is interrupted, goes on with the rest, behind @done. */
+#define SYS_WHOLE(n, call)                                                                                             \
+	size_t done = 0;                                                                                               \
+	ssize_t moved;                                                                                                 \
+	do {                                                                                                           \
+		moved = (call);                                                                                        \
+		done += moved > 0 ? (size_t)moved : 0;                                                                 \
+	} while (moved > 0 && done < (n) && sys_interrupted);                                                          \
+	return done ? (ssize_t)done : moved
+
+/* In functions with a variable @caller. */
+#define SYS_BLOCKS(fd, events, call) (sys_block(fd, events, caller), sys_unblock(call))
+#define SYS_CALLER                   const void *caller = __builtin_return_address(0)
+
 /* The body of a wrapper. @touch: an expression that touches every buffer; 0 when none is shared. @stored: one that
  * announces what a call with @result has stored. */
 #define SYS_RETURN_STORED(type, touch, call, stored)                                                                   \
@@ -226,13 +258,13 @@ static ssize_t sys_on(int fd, ssize_t result)
 #define SYS_RETURN(type, touch, call) SYS_RETURN_STORED(type, touch, call, (void)0)
 enum sys_op { SYS_READ, SYS_WRITE, SYS_PREAD, SYS_PWRITE };
 
-static ssize_t sys_transfer_once(enum sys_op op, int fd, void *buf, size_t n, off_t at)
+static ssize_t sys_transfer_once(enum sys_op op, int fd, void *buf, size_t n, off_t at, const void *caller)
 {
 	for (unsigned tries = 0;; tries++) {
 		bool to_buffer = op == SYS_READ || op == SYS_PREAD;
 		unsigned shared = sys_buffer(buf, n, to_buffer);
-		ssize_t r = op == SYS_READ    ? next.read(fd, buf, n)
-		            : op == SYS_WRITE ? next.write(fd, buf, n)
+		ssize_t r = op == SYS_READ    ? SYS_BLOCKS(fd, POLLIN, next.read(fd, buf, n))
+		            : op == SYS_WRITE ? SYS_BLOCKS(fd, POLLOUT, next.write(fd, buf, n))
 		            : op == SYS_PREAD ? next.pread(fd, buf, n, at)
 		                              : next.pwrite(fd, buf, n, at);
 		if (r > 0 && to_buffer)
@@ -247,7 +279,7 @@ static ssize_t sys_transfer_once(enum sys_op op, int fd, void *buf, size_t n, of
 }
 
 /* A second call never blocks on a regular file; only there a transfer is completed in pieces. */
-static ssize_t sys_transfer(enum sys_op op, int fd, void *buf, size_t n, off_t at)
+static ssize_t sys_transfer(enum sys_op op, int fd, void *buf, size_t n, off_t at, const void *caller)
 {
 	char *start, *end;
 	struct stat st;
@@ -256,10 +288,10 @@ static ssize_t sys_transfer(enum sys_op op, int fd, void *buf, size_t n, off_t a
 	if (!sys_ready)
 		tw_syscalls_init();
 	if (!tw_touched(buf, n, &start, &end) || n > SSIZE_MAX || next.fstat(fd, &st) || !S_ISREG(st.st_mode))
-		return sys_transfer_once(op, fd, buf, n, at);
+		return sys_transfer_once(op, fd, buf, n, at, caller);
 	while (done < n) {
 		size_t piece = TW_MIN(n - done, SYS_PIECE);
-		ssize_t r = sys_transfer_once(op, fd, (char *)buf + done, piece, at + (off_t)done);
+		ssize_t r = sys_transfer_once(op, fd, (char *)buf + done, piece, at + (off_t)done, caller);
 		if (r <= 0)
 			return done ? (ssize_t)done : r;
 		done += (size_t)r;
@@ -271,23 +303,24 @@ static ssize_t sys_transfer(enum sys_op op, int fd, void *buf, size_t n, off_t a
 
 ssize_t read(int fd, void *buf, size_t n)
 {
-	return sys_transfer(SYS_READ, fd, buf, n, 0);
+	return sys_transfer(SYS_READ, fd, buf, n, 0, __builtin_return_address(0));
 }
 
 ssize_t write(int fd, const void *buf, size_t n)
 {
-	return sys_transfer(SYS_WRITE, fd, (void *)buf, n, 0);
+	SYS_CALLER;
+	SYS_WHOLE(n, sys_transfer(SYS_WRITE, fd, (char *)(uintptr_t)buf + done, n - done, 0, caller));
 }
 
 /* off_t and off64_t are the same on 64-bit machines. */
 #define SYS_POSITIONED(suffix)                                                                                         \
 	ssize_t pread##suffix(int fd, void *buf, size_t n, off_t at)                                                   \
 	{                                                                                                              \
-		return sys_transfer(SYS_PREAD, fd, buf, n, at);                                                        \
+		return sys_transfer(SYS_PREAD, fd, buf, n, at, NULL);                                                  \
 	}                                                                                                              \
 	ssize_t pwrite##suffix(int fd, const void *buf, size_t n, off_t at)                                            \
 	{                                                                                                              \
-		return sys_transfer(SYS_PWRITE, fd, (void *)buf, n, at);                                               \
+		return sys_transfer(SYS_PWRITE, fd, (void *)buf, n, at, NULL);                                         \
 	}                                                                                                              \
 	ssize_t preadv##suffix(int fd, const struct iovec *v, int count, off_t at)                                     \
 	{                                                                                                              \
@@ -303,51 +336,68 @@ SYS_POSITIONED(64)
 
 ssize_t readv(int fd, const struct iovec *v, int count)
 {
-	SYS_RETURN_STORED(ssize_t, sys_vector(v, count, true), sys_on(fd, next.readv(fd, v, count)),
+	SYS_CALLER;
+	SYS_RETURN_STORED(ssize_t, sys_vector(v, count, true),
+	                  sys_on(fd, SYS_BLOCKS(fd, POLLIN, next.readv(fd, v, count))),
 	                  sys_stored_vector(v, (size_t)count, result));
 }
 
 ssize_t writev(int fd, const struct iovec *v, int count)
 {
-	SYS_RETURN(ssize_t, sys_vector(v, count, false), sys_on(fd, next.writev(fd, v, count)));
+	SYS_CALLER;
+	SYS_RETURN(ssize_t, sys_vector(v, count, false),
+	           sys_on(fd, SYS_BLOCKS(fd, POLLOUT, next.writev(fd, v, count))));
 }
 
 ssize_t recv(int fd, void *buf, size_t n, int flags)
 {
-	SYS_RETURN_STORED(ssize_t, sys_buffer(buf, n, true), sys_on(fd, next.recv(fd, buf, n, flags)),
+	SYS_CALLER;
+	SYS_RETURN_STORED(ssize_t, sys_buffer(buf, n, true),
+	                  sys_on(fd, SYS_BLOCKS(fd, POLLIN, next.recv(fd, buf, n, flags))),
 	                  sys_stored(buf, TW_MIN(result, (ssize_t)n)));
+}
+
+static ssize_t sys_send(int fd, const char *buf, size_t n, int flags, const void *caller)
+{
+	SYS_RETURN(ssize_t, sys_buffer(buf, n, false),
+	           sys_on(fd, SYS_BLOCKS(fd, POLLOUT, next.send(fd, buf, n, flags))));
 }
 
 ssize_t send(int fd, const void *buf, size_t n, int flags)
 {
-	SYS_RETURN(ssize_t, sys_buffer(buf, n, false), sys_on(fd, next.send(fd, buf, n, flags)));
+	SYS_CALLER;
+	SYS_WHOLE(n, sys_send(fd, (const char *)buf + done, n - done, flags, caller));
 }
 
 ssize_t recvfrom(int fd, void *buf, size_t n, int flags, __SOCKADDR_ARG from, socklen_t *from_len)
 {
+	SYS_CALLER;
 	socklen_t room = from_len ? *from_len : 0;
 	SYS_RETURN_STORED(ssize_t,
 	                  sys_buffer(buf, n, true) | sys_buffer(from.__sockaddr__, room, true) |
 	                      sys_buffer(from_len, from_len ? sizeof(*from_len) : 0, true),
-	                  sys_on(fd, next.recvfrom(fd, buf, n, flags, from, from_len)),
+	                  sys_on(fd, SYS_BLOCKS(fd, POLLIN, next.recvfrom(fd, buf, n, flags, from, from_len))),
 	                  sys_stored_from(buf, TW_MIN(result, (ssize_t)n), from.__sockaddr__, room, from_len));
 }
 
 ssize_t sendto(int fd, const void *buf, size_t n, int flags, __CONST_SOCKADDR_ARG to, socklen_t to_len)
 {
+	SYS_CALLER;
 	SYS_RETURN(ssize_t, sys_buffer(buf, n, false) | sys_buffer(to.__sockaddr__, to_len, false),
-	           sys_on(fd, next.sendto(fd, buf, n, flags, to, to_len)));
+	           sys_on(fd, SYS_BLOCKS(fd, POLLOUT, next.sendto(fd, buf, n, flags, to, to_len))));
 }
 
 ssize_t recvmsg(int fd, struct msghdr *m, int flags)
 {
-	SYS_RETURN_STORED(ssize_t, sys_message(m, true), sys_on(fd, next.recvmsg(fd, m, flags)),
+	SYS_CALLER;
+	SYS_RETURN_STORED(ssize_t, sys_message(m, true), sys_on(fd, SYS_BLOCKS(fd, POLLIN, next.recvmsg(fd, m, flags))),
 	                  sys_stored_message(m, result));
 }
 
 ssize_t sendmsg(int fd, const struct msghdr *m, int flags)
 {
-	SYS_RETURN(ssize_t, sys_message(m, false), sys_on(fd, next.sendmsg(fd, m, flags)));
+	SYS_CALLER;
+	SYS_RETURN(ssize_t, sys_message(m, false), sys_on(fd, SYS_BLOCKS(fd, POLLOUT, next.sendmsg(fd, m, flags))));
 }
 
 /* The C library moves large blocks between file and buffer without a copy, and an EFAULT would be final. */

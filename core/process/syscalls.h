@@ -36,6 +36,13 @@ bool tw_redirect(const char *name, void (*to)(void));
 FILE *tw_fopen(const char *path, const char *mode, const void *caller);
 FILE *tw_popen(const char *command, const char *mode);
 
+/* For a run-time with several threads on a processor.
+ * tw_syscalls_block - called before a call of @caller that may wait until @fd has one of poll()'s @events; returns
+ * whether other threads may run in the midst of the call. NULL: no.
+ * tw_syscalls_blocked - 1: this thread is in such a call; 2: a handler has interrupted it. */
+extern bool (*tw_syscalls_block)(int fd, short events, const void *caller);
+extern _Thread_local volatile unsigned char tw_syscalls_blocked;
+
 /* tw_syscalls_no_descriptor - called by a wrapper that found no descriptor @fd >= 0, before it returns EBADF; must set
  * errno to that. May be NULL. */
 extern void (*tw_syscalls_no_descriptor)(int fd);

@@ -152,6 +152,8 @@ int tw_pthread_mutex_unlock(pthread_mutex_t *mutex)
 		m->owner = 0;
 	}
 	tw_lock_release(th_lock_in(&m->lock));
+	if (__builtin_expect(th_turn_is_over, 0))
+		th_turn_end();
 	return 0;
 }
 

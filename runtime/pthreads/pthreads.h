@@ -22,6 +22,8 @@ static inline bool pt_enter(void)
 	if (!tw_me)
 		return false;
 	th_stack_reserve();
+	if (__builtin_expect(th_turn_is_over > 1, 0))
+		th_turn_end();
 	return true;
 }
 static inline bool pt_leave(void)
@@ -29,6 +31,9 @@ static inline bool pt_leave(void)
 	th_flush();
 	return pt_enter();
 }
+
+/* PT_OWN - before the definition of a function whose name a program in C may give to one of its own. */
+#define PT_OWN __attribute__((weak))
 
 /* pt_self - a number of the calling thread, not 0, that no other living thread of the job has. */
 extern __thread uint32_t pt_number;
@@ -52,6 +57,9 @@ void pt_mutex_take(pthread_mutex_t *mutex, uint32_t count);
 /* pt_poll - yield for a short time, which grows with *@round: for a loop without a wakeup.  False when @until (0:
  * never) has passed. */
 bool pt_poll(unsigned *round, uint64_t until);
+
+/* ---- blocking.c: tw_syscalls_block. */
+bool pt_block(int fd, short events, const void *caller);
 
 /* ---- key.c */
 /* pt_keys_open - collective. */

@@ -75,12 +75,12 @@ int tw_sched_setaffinity(pid_t pid, size_t bytes, const cpu_set_t *set)
 	return 0;
 }
 
-int tw_get_nprocs(void)
+PT_OWN int tw_get_nprocs(void)
 {
 	return tw_me ? tw_count() : get_nprocs();
 }
 
-long tw_sysconf(int name)
+PT_OWN long tw_sysconf(int name)
 {
 	return tw_me && (name == _SC_NPROCESSORS_ONLN || name == _SC_NPROCESSORS_CONF) ? tw_count() : sysconf(name);
 }

@@ -20,7 +20,7 @@ static void sleep_for(uint64_t ns)
 	th_sleep(tw_time_ns() + ns);
 }
 
-int tw_sched_yield(void)
+PT_OWN int tw_sched_yield(void)
 {
 	if (!sleep_alone()) {
 		th_stack_reserve();
@@ -44,12 +44,12 @@ static int sleep_until(clockid_t clock, int flags, const struct timespec *time)
 	return 0;
 }
 
-int tw_clock_nanosleep(clockid_t clock, int flags, const struct timespec *time, struct timespec *left)
+PT_OWN int tw_clock_nanosleep(clockid_t clock, int flags, const struct timespec *time, struct timespec *left)
 {
 	return sleep_alone() ? clock_nanosleep(clock, flags, time, left) : sleep_until(clock, flags, time);
 }
 
-int tw_nanosleep(const struct timespec *time, struct timespec *left)
+PT_OWN int tw_nanosleep(const struct timespec *time, struct timespec *left)
 {
 	if (sleep_alone())
 		return nanosleep(time, left);
@@ -57,7 +57,7 @@ int tw_nanosleep(const struct timespec *time, struct timespec *left)
 	return errno ? -1 : 0;
 }
 
-int tw_usleep(useconds_t us)
+PT_OWN int tw_usleep(useconds_t us)
 {
 	if (sleep_alone())
 		return usleep(us);
@@ -65,7 +65,7 @@ int tw_usleep(useconds_t us)
 	return 0;
 }
 
-unsigned tw_sleep(unsigned s)
+PT_OWN unsigned tw_sleep(unsigned s)
 {
 	if (sleep_alone())
 		return sleep(s);

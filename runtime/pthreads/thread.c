@@ -14,6 +14,7 @@
 #include <unwind.h>
 
 #include "core/process/fork.h"
+#include "core/process/syscalls.h"
 #include "core/memory/globals.h"
 #include "runtime/pthreads/pthreads.h"
 #include "runtime/threads/baton.h"
@@ -186,6 +187,11 @@ static void threads_dispatch(void)
 	}
 }
 
+static bool threads_ordered(void)
+{
+	return tw_flag_get(orders[tw_id()]) >= here.taken;
+}
+
 void th_kind_work(void)
 {
 	thread_room_find();
@@ -193,7 +199,10 @@ void th_kind_work(void)
 	th_far = tw_me->nodes > 1;
 	th_others = true;
 	th_baton_open(true);
+	th_turns_open(threads_ordered);
+	tw_syscalls_block = pt_block;
 	threads_dispatch();
+	th_turns_end();
 }
 
 /* On processor 0, before others run threads. */
@@ -211,7 +220,10 @@ static void threads_open(void)
 	thread_enter(t);
 	tw_barrier_all();
 	th_baton_open(false);
+	th_turns_open(threads_ordered);
+	tw_syscalls_block = pt_block;
 	th_baton_dispatcher(threads_dispatch);
+	th_turns_begin();
 }
 
 static bool threads_at_work(void)
@@ -240,6 +252,7 @@ void th_kind_exit(int status)
 	threads_open();
 	if (own.frame || threads_at_work())
 		th_end_job(status & 255);
+	th_turns_end();
 	for (unsigned k = 1; k < processor_count(); k++)
 		processor_order(threads_lock(), k, NULL);
 }

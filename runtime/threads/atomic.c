@@ -38,6 +38,11 @@ void th_atomic_begin(const void *ptr)
 	tw_lock_acquire(atomic_held);
 }
 
+bool th_atomic_inside(void)
+{
+	return atomic_held.id != 0;
+}
+
 void th_atomic_end(void)
 {
 	if (atomic_held.id)

@@ -46,8 +46,11 @@ struct th_thread {
 };
 
 unsigned th_siblings, th_crowd, th_spins;
-static __thread struct th_thread *own; /* NULL: not one of those that pass the baton */
-static struct th_thread *holder;       /* has the baton */
+volatile unsigned th_turn_is_over;
+static __thread struct th_thread *own;   /* NULL: not one of those that pass the baton */
+static struct th_thread *_Atomic holder; /* has the baton */
+static _Atomic uint64_t turn = 1;
+static _Atomic bool idles;
 static struct th_thread *dispatcher;
 static struct th_thread *ended;     /* gives the baton away by its end */
 static struct th_thread *idle_list; /* unused, linked by next */
@@ -61,7 +64,9 @@ static void baton_sleep(void)
 	while (!atomic_load(&own->go))
 		syscall(SYS_futex, &own->go, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
 	atomic_store(&own->go, 0);
-	holder = own;
+	atomic_store(&holder, own);
+	atomic_fetch_add(&turn, 1);
+	th_turn_is_over = 0;
 	tw_shootdown_next(tw_me, own->tid);
 	tw_shootdown_leave(tw_me);
 }
@@ -142,7 +147,10 @@ static struct th_thread *baton_idle(void)
 		atomic_store(&w->value, own->value);
 		atomic_store(&w->call, (uint32_t)own->call);
 	}
+	atomic_store(&idles, true);
 	tw_wait_until(tw_me, baton_found, &found, limit);
+	atomic_store(&idles, false);
+	atomic_fetch_add(&turn, 1);
 	return found;
 }
 
@@ -217,6 +225,26 @@ void th_spun_often(void)
 		th_stack_reserve();
 		th_yield();
 	}
+}
+
+void th_turn_end(void)
+{
+	th_turn_is_over = 0;
+	th_yield();
+}
+
+uint64_t th_baton_turn(int32_t *tid)
+{
+	const struct th_thread *t = atomic_load(&holder);
+
+	*tid = t ? t->tid : 0;
+	return t && !atomic_load(&idles) ? atomic_load(&turn) : 0;
+}
+
+void th_baton_interrupt(void)
+{
+	if (own && own == atomic_load(&holder) && atomic_load(&own->state) == BATON_READY && !atomic_load(&idles))
+		th_yield();
 }
 
 void th_away(void)
@@ -353,21 +381,22 @@ void th_baton_open(bool dispatches)
 
 void th_baton_forget(void)
 {
-	own = holder = NULL;
+	own = NULL;
+	holder = NULL;
 	th_siblings = th_crowd = 0;
 	tw_sync_threads = NULL;
 }
 
 bool th_baton_stacks(void (*each)(char *base, void *arg), void *arg)
 {
-	struct th_thread *t = holder;
+	struct th_thread *first = atomic_load(&holder), *t = first;
 
 	while (t) {
 		if (t->base)
 			each(t->base, arg);
-		t = t->next == holder ? NULL : t->next;
+		t = t->next == first ? NULL : t->next;
 	}
-	return holder != NULL;
+	return first != NULL;
 }
 
 static void *dispatcher_run(void *work)
@@ -461,4 +490,5 @@ void th_baton_start(char *base, const struct th_baton_work *work, void *arg)
 	th_stack_attr(base, &attr);
 	baton_create(t, &attr, baton_run, t);
 	pthread_attr_destroy(&attr);
+	th_turns_begin();
 }

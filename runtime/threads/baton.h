@@ -42,7 +42,7 @@ extern unsigned th_spins;
 #define TH_SPINS 64u
 static inline void th_spun(void)
 {
-	if (__builtin_expect(th_siblings != 0, 0) && ++th_spins >= TH_SPINS)
+	if (__builtin_expect(th_siblings != 0, 0) && (++th_spins >= TH_SPINS || th_turn_is_over))
 		th_spun_often();
 }
 
@@ -50,6 +50,21 @@ static inline void th_spun(void)
  * call Tweed nor access shared memory other than its own stack. */
 void th_away(void);
 void th_back(void);
+
+/* ---- turns.c
+ * th_turns_open - @ordered: are there threads to be started?  Called in any thread of the process.
+ * th_turns_begin, th_turns_end - from now on, threads that compute take turns; before the job's end: no more. */
+void th_turns_open(bool (*ordered)(void));
+void th_turns_begin(void);
+void th_turns_end(void);
+
+/* ---- baton.c, atomic.c, for turns.c
+ * th_baton_turn - the number of the turn; 0: no thread runs.  *@tid: the thread with the baton.  In any thread.
+ * th_baton_interrupt - the calling thread's handler has interrupted the program: if it has the baton, others run.
+ * th_atomic_inside - is it inside an atomic instruction of the program's assembler? */
+uint64_t th_baton_turn(int32_t *tid);
+void th_baton_interrupt(void);
+bool th_atomic_inside(void);
 
 /* th_baton_stacks - call @each for the stacks of all threads; false: this processor's thread does not pass the
  * baton. */

@@ -98,6 +98,10 @@ static inline void th_lock_acquire(tw_lock_t lock)
 	else
 		tw_lock_acquire(lock);
 }
+/* th_turn_is_over - how often the caller's turn has ended while Tweed or a library was active.  Then th_turn_end lets
+ * others run: first where a mutex was unlocked, because they may want it; the second time, in any call. */
+extern volatile unsigned th_turn_is_over;
+void th_turn_end(void);
 bool th_lock_try(tw_lock_t lock);
 
 #endif

@@ -294,6 +294,37 @@ static void spins(int n)
 	printf("stage %d\n", stage);
 }
 
+/* ---- threads that compute until all have begun ---- */
+
+static int computing;
+static volatile double results[MOST];
+
+static void *compute(void *arg)
+{
+	double result = 0;
+	int all;
+
+	pthread_mutex_lock(&lock);
+	computing++;
+	pthread_mutex_unlock(&lock);
+	do {
+		for (int i = 0; i < 1000000; i++)
+			result += i * 0.5;
+		pthread_mutex_lock(&lock);
+		all = computing == ring;
+		pthread_mutex_unlock(&lock);
+	} while (!all);
+	results[number(arg)] = result;
+	return NULL;
+}
+
+static void computes(int n)
+{
+	ring = n;
+	run(n, compute);
+	printf("computing %d\n", computing);
+}
+
 /* ---- threads made by threads; detached ones; timed waits ---- */
 
 static void *tree(void *arg)
@@ -388,6 +419,7 @@ int main(int argc, char **argv)
 	producers(n);
 	meets(n);
 	spins(n < 6 ? n : 6);
+	computes(n);
 	lives(n);
 	return 0;
 }

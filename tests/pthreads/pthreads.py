@@ -47,7 +47,7 @@ def usable(transport):
 
 def crowds():
     """More threads than processors."""
-    for source in ["crowd.c", "crowd_classes.cpp"]:
+    for source in ["crowd.c", "crowd_classes.cpp", "blocking.c"]:
         name = beside.build(os.path.join(sources, source))
         for shape, threads in CROWDS.items() if name else []:
             for protocol in PROTOCOLS:

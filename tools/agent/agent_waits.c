@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/signals.h"
 #include "core/coherence/shootdown.h"
 #include "tools/agent/agent_parts.h"
 
@@ -22,7 +23,7 @@ static bool waits_catches(pid_t pid)
 {
 	uint64_t own = waits_bit(SIGSEGV) | waits_bit(SIGBUS) | waits_bit(SIGFPE) | waits_bit(SIGILL) |
 	               waits_bit(SIGTRAP) | waits_bit(SIGABRT) | waits_bit(SIGSYS);
-	uint64_t ours = waits_bit(TW_SHOOTDOWN_SIGNAL) | waits_bit(32) | waits_bit(33);
+	uint64_t ours = waits_bit(TW_SHOOTDOWN_SIGNAL) | waits_bit(TW_TURN_SIGNAL) | waits_bit(32) | waits_bit(33);
 	unsigned long long caught = ~0ull;
 	char path[64], line[256];
 

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* blocking.c - calls that wait in the kernel: other threads of the processor run meanwhile.
+ *
+ * The kernel stores into copies on the caller's stack, which is pinned: another thread's acquire may take the rights to
+ * the program's own buffers.  A processor with one thread waits in the kernel as any process. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/file.h>
+#include <sys/select.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/process/syscalls.h"
+#include "runtime/pthreads/pthreads.h"
+#include "runtime/threads/baton.h"
+#include "runtime/threads/program_heap.h"
+
+#define BLOCKING_POLLS  512 /* more descriptors: the whole processor waits */
+#define BLOCKING_EVENTS 256
+
+static bool blocking_alone(void)
+{
+	if (!tw_me || !th_siblings)
+		return true;
+	th_stack_reserve();
+	return false;
+}
+
+/* On the stack, and without the library's wrappers: they call Tweed. */
+static int blocking_poll(struct pollfd *fds, nfds_t n, int timeout)
+{
+	th_away();
+	int result = (int)syscall(SYS_poll, fds, n, timeout);
+	int error = errno;
+	th_back();
+	errno = error;
+	return result;
+}
+
+/* tw_syscalls_block.  With one thread here, a new one gets the processor by its turn (runtime/threads/turns.c). */
+bool pt_block(int fd, short events, const void *caller)
+{
+	struct pollfd one = {.fd = fd, .events = events};
+	int saved = errno, flags;
+
+	if (!th_heap_shares(caller) || blocking_alone()) /* the former: Tweed, or one of its libraries */
+		return false;
+	if (th_crowd < 2 || syscall(SYS_poll, &one, 1, 0) != 0)
+		return true;
+	flags = (int)syscall(SYS_fcntl, fd, F_GETFL);
+	if (flags >= 0 && !(flags & O_NONBLOCK))
+		blocking_poll(&one, 1, -1);
+	errno = saved;
+	return true;
+}
+
+PT_OWN int tw_poll_threads(struct pollfd *fds, nfds_t n, int timeout)
+{
+	struct pollfd copy[BLOCKING_POLLS];
+
+	if (!timeout || n > BLOCKING_POLLS || blocking_alone())
+		return poll(fds, n, timeout);
+	if (n)
+		memcpy(copy, fds, n * sizeof(*fds));
+	int result = blocking_poll(copy, n, timeout);
+	for (nfds_t i = 0; i < n && result >= 0; i++)
+		fds[i].revents = copy[i].revents;
+	return result;
+}
+
+PT_OWN int tw_select_threads(int n, fd_set *in, fd_set *out, fd_set *except, struct timeval *timeout)
+{
+	fd_set copy[3], *set[3] = {in, out, except}, *use[3];
+	struct timeval left;
+
+	if (blocking_alone())
+		return select(n, in, out, except, timeout);
+	for (unsigned i = 0; i < 3; i++) {
+		use[i] = set[i] ? &copy[i] : NULL;
+		if (set[i])
+			copy[i] = *set[i];
+	}
+	if (timeout)
+		left = *timeout;
+	th_away();
+	int result = (int)syscall(SYS_select, n, use[0], use[1], use[2], timeout ? &left : NULL), error = errno;
+	th_back();
+	for (unsigned i = 0; i < 3; i++)
+		if (set[i] && result >= 0)
+			*set[i] = copy[i];
+	if (timeout)
+		*timeout = left;
+	errno = error;
+	return result;
+}
+
+PT_OWN int tw_epoll_wait_threads(int fd, struct epoll_event *events, int most, int timeout)
+{
+	struct epoll_event copy[BLOCKING_EVENTS];
+
+	if (!timeout || most <= 0 || blocking_alone())
+		return epoll_wait(fd, events, most, timeout);
+	th_away();
+	int result = (int)syscall(SYS_epoll_wait, fd, copy, TW_MIN(most, BLOCKING_EVENTS), timeout), error = errno;
+	th_back();
+	if (result > 0)
+		memcpy(events, copy, (size_t)result * sizeof(*copy));
+	errno = error;
+	return result;
+}
+
+PT_OWN int tw_accept4_threads(int fd, struct sockaddr *address, socklen_t *bytes, int flags)
+{
+	struct sockaddr_storage copy;
+	socklen_t room = address && bytes ? TW_MIN(*bytes, (socklen_t)sizeof(copy)) : 0, got = room;
+
+	if (blocking_alone())
+		return accept4(fd, address, bytes, flags);
+	th_away();
+	int result = (int)syscall(SYS_accept4, fd, room ? &copy : NULL, room ? &got : NULL, flags), error = errno;
+	th_back();
+	if (result >= 0 && room) {
+		memcpy(address, &copy, TW_MIN(room, got));
+		*bytes = got;
+	}
+	errno = error;
+	return result;
+}
+
+PT_OWN int tw_accept_threads(int fd, struct sockaddr *address, socklen_t *bytes)
+{
+	return tw_accept4_threads(fd, address, bytes, 0);
+}
+
+PT_OWN pid_t tw_waitpid_threads(pid_t pid, int *status, int flags)
+{
+	int copy = 0;
+
+	if ((flags & WNOHANG) || blocking_alone())
+		return waitpid(pid, status, flags);
+	th_away();
+	pid_t result = (pid_t)syscall(SYS_wait4, pid, &copy, flags, NULL);
+	int error = errno;
+	th_back();
+	if (status && result > 0)
+		*status = copy;
+	errno = error;
+	return result;
+}
+
+PT_OWN pid_t tw_wait_threads(int *status)
+{
+	return tw_waitpid_threads(-1, status, 0);
+}
+
+PT_OWN int tw_sigwait_threads(const sigset_t *set, int *number)
+{
+	sigset_t copy = *set;
+	int got = 0;
+
+	if (blocking_alone())
+		return sigwait(set, number);
+	th_away();
+	int error = sigwait(&copy, &got);
+	th_back();
+	if (!error)
+		*number = got;
+	return error;
+}
+
+PT_OWN int tw_flock_threads(int fd, int operation)
+{
+	if ((operation & LOCK_NB) || blocking_alone())
+		return flock(fd, operation);
+	th_away();
+	int result = (int)syscall(SYS_flock, fd, operation), error = errno;
+	th_back();
+	errno = error;
+	return result;
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* turns.c - a thread that computes without a wait gives the baton away, too.
+ *
+ * A thread of the processor's process looks at times whether the same thread has had the baton since it looked last,
+ * while others could need it, and then interrupts that thread by a signal.  The handler gives the baton away only where
+ * the signal has interrupted the program's own code: neither Tweed nor a library is active then, so no lock of theirs
+ * is held; or where a call of the kernel may block, which is then made again.  Elsewhere the turn ends with a later
+ * call of the run-time, or by the next signal. */
+#include <errno.h>
+#include <signal.h>
+#include <time.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "core/base/base.h"
+#include "core/base/signals.h"
+#include "core/process/syscalls.h"
+#include "runtime/threads/baton.h"
+
+#define TURN_NS      10000000 /* between two looks */
+#define TURN_IDLE_NS 50000000 /* the same while the processor waits */
+
+extern const char tw_program_start[], tw_text_start[]; /* the program's code (runtime/stores/globals.ld) */
+
+static struct {
+	bool (*ordered)(void);
+	_Atomic uint32_t stop, looking;
+	bool begun;
+} turns;
+
+static bool turn_program(const ucontext_t *uc)
+{
+#if defined(__x86_64__)
+	uintptr_t ip = (uintptr_t)uc->uc_mcontext.gregs[REG_RIP];
+	bool stepping = uc->uc_mcontext.gregs[REG_EFL] & 0x100; /* behind a fault, under a lock (core/fault/trap.c) */
+
+	return ip - (uintptr_t)tw_program_start < (uintptr_t)tw_text_start - (uintptr_t)tw_program_start && !stepping;
+#else
+	(void)uc;
+	return false;
+#endif
+}
+
+static void turn_end(void)
+{
+	if (tw_syscalls_blocked)
+		tw_syscalls_blocked = 2;
+	th_baton_interrupt();
+}
+
+static void turn_handler(int signal, siginfo_t *si, void *uc)
+{
+	int saved = errno;
+
+	if (si->si_code != SI_TKILL || si->si_pid != getpid())
+		tw_signal_chain(signal, si, uc);
+	else if (tw_syscalls_blocked || (turn_program(uc) && !th_atomic_inside()))
+		turn_end();
+	else
+		th_turn_is_over++;
+	errno = saved;
+}
+
+static void *turns_run(void *arg)
+{
+	uint64_t seen = 0;
+	int32_t tid;
+
+	(void)arg;
+	while (!atomic_load(&turns.stop)) {
+		bool idle = th_baton_turn(&tid) == 0;
+		struct timespec pause = {0, idle ? TURN_IDLE_NS : TURN_NS};
+		syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &pause, NULL);
+		atomic_store(&turns.looking, 1);
+		uint64_t turn = th_baton_turn(&tid);
+		if (!atomic_load(&turns.stop) && turn && turn == seen && (th_crowd > 1 || turns.ordered()))
+			syscall(SYS_tgkill, getpid(), tid, TW_TURN_SIGNAL);
+		atomic_store(&turns.looking, 0);
+		seen = turn;
+	}
+	return NULL;
+}
+
+void th_turns_open(bool (*ordered)(void))
+{
+	turns.ordered = ordered;
+}
+
+void th_turns_begin(void)
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+	sigset_t all, before;
+
+	if (turns.begun)
+		return;
+	turns.begun = true;
+	tw_signal_take(TW_TURN_SIGNAL, turn_handler);
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, (size_t)256 << 10);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	int error = pthread_create(&thread, &attr, turns_run, NULL);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attr);
+	if (error) /* threads take turns where they wait */
+		tw_log("no thread for turns: errno %d", error);
+}
+
+void th_turns_end(void)
+{
+	atomic_store(&turns.stop, 1);
+	while (atomic_load(&turns.looking))
+		tw_pause();
+}

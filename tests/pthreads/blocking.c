@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* blocking.c - threads that wait in the kernel for others of the same processor: read, write, poll, select, accept. */
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/select.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define THREADS 8
+#define BYTES   300000
+
+static int end[THREADS][2];
+static char big[BYTES];
+static long got[THREADS];
+
+static long number(void *arg)
+{
+	return (char *)arg - (char *)NULL;
+}
+
+/* The token is in a pipe. */
+static void *pass(void *arg)
+{
+	long i = number(arg);
+	int token;
+
+	for (int k = 0; k < 12; k++) {
+		struct pollfd one = {.fd = end[i][0], .events = POLLIN};
+		fd_set set;
+
+		FD_ZERO(&set);
+		FD_SET(end[i][0], &set);
+		if (k % 3 == 1 && (poll(&one, 1, -1) != 1 || !(one.revents & POLLIN)))
+			puts("poll");
+		if (k % 3 == 2 && (select(end[i][0] + 1, &set, NULL, NULL, NULL) != 1 || !FD_ISSET(end[i][0], &set)))
+			puts("select");
+		if (read(end[i][0], &token, sizeof(token)) != sizeof(token))
+			puts("read");
+		token++;
+		if (write(end[(i + 1) % THREADS][1], &token, sizeof(token)) != sizeof(token))
+			puts("write");
+	}
+	return NULL;
+}
+
+/* Less than a pipe holds at a time. */
+static void *drain(void *arg)
+{
+	char part[4096];
+	ssize_t n;
+
+	while (got[number(arg)] < BYTES && (n = read(end[number(arg)][0], part, sizeof(part))) > 0)
+		got[number(arg)] += n;
+	return NULL;
+}
+
+static struct sockaddr_un name = {.sun_family = AF_UNIX};
+static int listener;
+
+static void *serve(void *arg)
+{
+	struct sockaddr_un from;
+	socklen_t bytes = sizeof(from);
+	int client = accept(listener, (struct sockaddr *)&from, &bytes);
+	char word[8] = "";
+
+	if (recv(client, word, 6, 0) != 6 || send(client, "answer", 6, 0) != 6)
+		puts("server");
+	close(client);
+	return arg;
+}
+
+static void sockets(void)
+{
+	socklen_t bytes = sizeof(name.sun_family) + 1 + 20;
+	char word[8] = "";
+	pthread_t t[3];
+
+	snprintf(name.sun_path + 1, 21, "tweed-blocking-%d", (int)getpid());
+	listener = socket(AF_UNIX, SOCK_STREAM, 0);
+	if (bind(listener, (struct sockaddr *)&name, bytes) || listen(listener, 4))
+		puts("listen");
+	for (int i = 0; i < 3; i++)
+		pthread_create(&t[i], NULL, serve, NULL);
+	for (int i = 0; i < 3; i++) {
+		int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+		if (connect(fd, (struct sockaddr *)&name, bytes) || send(fd, "please", 6, 0) != 6 ||
+		    recv(fd, word, 6, MSG_WAITALL) != 6)
+			puts("client");
+		close(fd);
+	}
+	for (int i = 0; i < 3; i++)
+		pthread_join(t[i], NULL);
+	puts(word);
+}
+
+int main(void)
+{
+	pthread_t t[THREADS];
+	int token = 0;
+
+	for (int i = 0; i < THREADS; i++)
+		if (pipe(end[i]))
+			return 1;
+	for (int i = 0; i < THREADS; i++)
+		pthread_create(&t[i], NULL, pass, (char *)NULL + i);
+	if (write(end[0][1], &token, sizeof(token)) < 0)
+		return 1;
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(t[i], NULL);
+	if (read(end[0][0], &token, sizeof(token)) < 0)
+		return 1;
+	printf("token %d\n", token);
+	for (int i = 0; i < THREADS; i++)
+		pthread_create(&t[i], NULL, drain, (char *)NULL + i);
+	for (int i = 0; i < THREADS; i++)
+		if (write(end[i][1], big, BYTES) != BYTES)
+			puts("short");
+	for (int i = 0; i < THREADS; i++) {
+		pthread_join(t[i], NULL);
+		printf("got %ld\n", got[i]);
+	}
+	sockets();
+	return 0;
+}
