@@ -113,7 +113,6 @@ void omp_run(struct omp_order *order)
 			*some = tw_barrier_create((int)order->n);
 		order->barrier = some->id;
 	}
-	th_flush();
 	team_publish(order);
 	tw_barrier_all();
 	team_enter(order, 0);
@@ -130,10 +129,8 @@ void th_kind_work(void)
 		memcpy(&order, me->net->base + me->layout.reserved[TW_RESERVED_THREADS], sizeof(order));
 		if (!order.function)
 			return;
-		if (me->id < order.n) {
+		if (me->id < order.n)
 			team_enter(&order, me->id);
-			th_flush();
-		}
 		tw_barrier_all();
 	}
 }

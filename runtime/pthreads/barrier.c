@@ -31,7 +31,7 @@ int tw_pthread_barrier_destroy(pthread_barrier_t *barrier)
 
 int tw_pthread_barrier_wait(pthread_barrier_t *barrier)
 {
-	pt_leave();
+	pt_enter();
 	return tw_sync_barrier_wait(tw_me, ((struct pt_barrier *)barrier)->barrier.id) ? PTHREAD_BARRIER_SERIAL_THREAD
 	                                                                               : 0;
 }

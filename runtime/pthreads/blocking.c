@@ -19,7 +19,7 @@
 #include "core/process/syscalls.h"
 #include "runtime/pthreads/pthreads.h"
 #include "runtime/threads/baton.h"
-#include "runtime/threads/program_heap.h"
+#include "runtime/process/program_heap.h"
 
 #define BLOCKING_POLLS  512 /* more descriptors: the whole processor waits */
 #define BLOCKING_EVENTS 256

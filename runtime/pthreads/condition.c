@@ -29,7 +29,7 @@ int tw_pthread_cond_destroy(pthread_cond_t *condition)
 
 static int condition_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, uint64_t until)
 {
-	if (!pt_leave())
+	if (!pt_enter())
 		return EPERM;
 	struct tw_wait_queue *queue = tw_wait_queue_lock(condition);
 	uint64_t ticket = tw_wait_queue_join(queue, condition);
@@ -59,7 +59,7 @@ int tw_pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *mutex,
 
 static int condition_wake(pthread_cond_t *condition, unsigned most)
 {
-	if (pt_leave())
+	if (pt_enter())
 		tw_wait_queue_wake(tw_wait_queue_lock(condition), condition, most);
 	return 0;
 }

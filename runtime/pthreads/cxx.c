@@ -105,7 +105,7 @@ static bool cxx_futex_wait(unsigned *word, unsigned value, bool timed, clockid_t
 	uint64_t until = timed ? pt_until(clock, at) : 0;
 	int error = 0;
 
-	pt_leave();
+	pt_enter();
 	struct tw_wait_queue *queue = tw_wait_queue_lock(word);
 	bool changed = (*word & ~0x80000000u) != (value & ~0x80000000u);
 	uint64_t ticket = changed ? 0 : tw_wait_queue_join(queue, word);
@@ -134,6 +134,6 @@ CXX(bool, cxx_futex_wait_steady, CXX_FUTEX "26_M_futex_wait_until_steady" CXX_TI
 
 CXX(void, cxx_futex_notify, CXX_FUTEX "19_M_futex_notify_allEPj", (unsigned *word))
 {
-	pt_leave();
+	pt_enter();
 	tw_wait_queue_wake(tw_wait_queue_lock(word), word, TW_WAKE_ALL);
 }

@@ -142,7 +142,7 @@ int tw_pthread_mutex_unlock(pthread_mutex_t *mutex)
 {
 	struct pt_mutex *m = (struct pt_mutex *)mutex;
 
-	if (!pt_leave())
+	if (!pt_enter())
 		return 0;
 	if (mutex_counts(m)) {
 		if (m->owner != pt_self())
@@ -213,7 +213,7 @@ int tw_pthread_spin_trylock(pthread_spinlock_t *spin)
 
 int tw_pthread_spin_unlock(pthread_spinlock_t *spin)
 {
-	if (pt_leave())
+	if (pt_enter())
 		tw_lock_release(spin_lock(spin));
 	return 0;
 }

@@ -15,8 +15,7 @@
 #include "runtime/threads/support.h"
 
 /* pt_enter - at the start of each call that may wait or communicate.  False after the end of the job, when no other
- * processors exist.
- * pt_leave - the same before a release; flushes output, so that it precedes output that others print later. */
+ * processors exist. */
 static inline bool pt_enter(void)
 {
 	if (!tw_me)
@@ -25,11 +24,6 @@ static inline bool pt_enter(void)
 	if (__builtin_expect(th_turn_is_over > 1, 0))
 		th_turn_end();
 	return true;
-}
-static inline bool pt_leave(void)
-{
-	th_flush();
-	return pt_enter();
 }
 
 /* PT_OWN - before the definition of a function whose name a program in C may give to one of its own. */

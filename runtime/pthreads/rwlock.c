@@ -59,7 +59,7 @@ int tw_pthread_rwlock_unlock(pthread_rwlock_t *rwlock)
 {
 	struct pt_rwlock *l = (struct pt_rwlock *)rwlock;
 
-	if (!pt_leave())
+	if (!pt_enter())
 		return 0;
 	struct tw_wait_queue *queue = tw_wait_queue_lock(l);
 	int error = l->writer ? l->writer == pt_self() ? 0 : EPERM : l->readers ? 0 : EPERM;

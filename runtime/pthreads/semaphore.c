@@ -69,7 +69,6 @@ static int semaphore_result(int error)
 
 int tw_sem_wait(sem_t *semaphore)
 {
-	th_flush();
 	return semaphore_result(semaphore_take(semaphore, true, 0));
 }
 
@@ -93,7 +92,7 @@ int tw_sem_post(sem_t *semaphore)
 {
 	struct pt_semaphore *s = (struct pt_semaphore *)semaphore;
 
-	if (!pt_leave())
+	if (!pt_enter())
 		return 0;
 	struct tw_wait_queue *queue = tw_wait_queue_lock(s);
 	bool full = s->value == SEM_VALUE_MAX;

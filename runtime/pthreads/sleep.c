@@ -16,7 +16,6 @@ static bool sleep_alone(void)
 static void sleep_for(uint64_t ns)
 {
 	th_stack_reserve();
-	th_flush();
 	th_sleep(tw_time_ns() + ns);
 }
 

@@ -320,9 +320,9 @@ static struct thread *thread_make(unsigned k, unsigned number)
 
 int tw_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *arg), void *arg)
 {
-	if (!pt_leave() && tw_forked())
+	if (!pt_enter() && tw_forked())
 		tw_fork_refuse();
-	if (!pt_leave())
+	if (!pt_enter())
 		return EAGAIN;
 	threads_open();
 	th_far = tw_me->nodes > 1;
@@ -356,7 +356,7 @@ int tw_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*sta
 /* @until: as in tw_wait_until; 1 has passed. */
 static int thread_join(pthread_t thread, void **result, uint64_t until, int late)
 {
-	if (!pt_leave())
+	if (!pt_enter())
 		return ESRCH;
 	threads_open();
 	struct thread *t = thread_find(thread);

@@ -33,11 +33,11 @@
 #include "core/memory/globals.h"
 #include "sync/sync.h"
 #include "runtime/threads/baton.h"
-#include "runtime/threads/forkserver.h"
-#include "runtime/threads/program_heap.h"
-#include "runtime/threads/mapping.h"
-#include "runtime/threads/state.h"
-#include "runtime/threads/stdio.h"
+#include "runtime/process/forkserver.h"
+#include "runtime/process/program_heap.h"
+#include "runtime/process/mapping.h"
+#include "runtime/process/state.h"
+#include "runtime/process/stdio.h"
 #include "runtime/threads/support.h"
 
 #define STACK_BYTES  ((size_t)8 << 20)   /* the minimum, unless specified otherwise */

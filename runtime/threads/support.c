@@ -6,7 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "runtime/threads/stdio.h"
+#include "runtime/process/stdio.h"
 #include "sync/sync.h"
 
 #define TH_NUMBER 0x7fffffffu
@@ -26,7 +26,27 @@ void th_refuse(const char *format, ...)
 	tw_abort(2, text);
 }
 
-void th_flush(void) {}
+void th_word_lock(uint32_t *word)
+{
+	th_stack_reserve();
+	if (th_others)
+		tw_lock_acquire(th_lock_in(word));
+}
+
+void th_word_unlock(uint32_t *word)
+{
+	if (th_others)
+		tw_lock_release(th_lock_in(word));
+}
+
+void *th_allocate_all(size_t bytes)
+{
+	void *p = tw_malloc_all(bytes);
+
+	if (!p)
+		th_refuse("no memory is left of TWEED_MEMORY: raise it");
+	return p;
+}
 
 void th_end_job(int status)
 {

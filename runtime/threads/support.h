@@ -43,10 +43,13 @@ extern bool th_far;
 /* th_lock_in - the lock whose number is in the program's variable @word, in shared memory.  0: none yet; it is created.
  * The word's highest bit is free for the caller. */
 tw_lock_t th_lock_in(uint32_t *word);
+/* th_word_lock, th_word_unlock - that lock, for a short time; nothing while no other processor runs the program. */
+void th_word_lock(uint32_t *word);
+void th_word_unlock(uint32_t *word);
+/* th_allocate_all - tw_malloc_all(@bytes), or the job ends with a sentence. */
+void *th_allocate_all(size_t bytes);
 /* th_others - may other processors run parts of the program? Maintained by the run-time. */
 extern bool th_others;
-/* th_flush - flush output, so that it precedes what others print from now on. */
-void th_flush(void);
 /* th_end_job - end the job with @status, at the program's end, while other processors are busy. */
 void th_end_job(int status) __attribute__((noreturn));
 void th_refuse(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));

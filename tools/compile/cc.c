@@ -344,7 +344,7 @@ static void cc_add_compile(struct cc *cc)
 }
 
 /* The path of this command, eight bytes in each symbol, for programs that are started without it
- * (runtime/threads/alone.c). */
+ * (runtime/process/alone.c). */
 #define CC_PATH_WORDS 16
 static void cc_add_path(struct cc *cc)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* alone.c - `tweed alone PROGRAM ARGUMENTS-FROM-ZERO...`: the job of a program that was started without `tweed run`
- * (runtime/threads/alone.c).  The process ends as the program has: by the same signal, too. */
+ * (runtime/process/alone.c).  The process ends as the program has: by the same signal, too. */
 #include <signal.h>
 #include <string.h>
 #include <sys/resource.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* forkserver.h - the processors of one host share one table of descriptors, as threads of a process do. */
-#ifndef TW_RUNTIME_THREADS_FORKSERVER_H
-#define TW_RUNTIME_THREADS_FORKSERVER_H
+#ifndef TW_RUNTIME_PROCESS_FORKSERVER_H
+#define TW_RUNTIME_PROCESS_FORKSERVER_H
 
 /* th_fork_server - called by a process that an agent has started, before it joins the job and before it has threads.
  * Returns in the process that becomes the processor: forked by the host's fork server, or the caller itself where it is

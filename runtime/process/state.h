@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* state.h - what the C library keeps once in a process. */
-#ifndef TW_RUNTIME_THREADS_STATE_H
-#define TW_RUNTIME_THREADS_STATE_H
+#ifndef TW_RUNTIME_PROCESS_STATE_H
+#define TW_RUNTIME_PROCESS_STATE_H
 
 /* th_state_open - the program's processors share the state from now on.  Collective; before the program runs. */
 void th_state_open(void);

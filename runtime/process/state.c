@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "core/process/fork.h"
-#include "runtime/threads/program_heap.h"
-#include "runtime/threads/state.h"
+#include "runtime/process/program_heap.h"
+#include "runtime/process/state.h"
 #include "runtime/threads/support.h"
 
 #define STATE_RANDOM 128 /* bytes of random()'s own state, as in the C library */
@@ -28,19 +28,6 @@ struct state_shared {
 };
 static struct state_shared *state;
 
-static void state_lock(void)
-{
-	th_stack_reserve();
-	if (th_others)
-		tw_lock_acquire(th_lock_in(&state->lock));
-}
-
-static void state_unlock(void)
-{
-	if (th_others)
-		tw_lock_release(th_lock_in(&state->lock));
-}
-
 static void *state_next(const char *name)
 {
 	return dlsym(RTLD_NEXT, name);
@@ -48,9 +35,7 @@ static void *state_next(const char *name)
 
 void th_state_open(void)
 {
-	state = tw_malloc_all(sizeof(*state));
-	if (!state)
-		th_refuse("no memory is left of TWEED_MEMORY: raise it");
+	state = th_allocate_all(sizeof(*state));
 	if (tw_id())
 		return;
 	initstate_r(1, state->numbers, sizeof(state->numbers), &state->random);
@@ -77,9 +62,9 @@ static bool state_shared(void)
 				*(void **)&next = state_next(#name);                                                   \
 			return next own;                                                                               \
 		}                                                                                                      \
-		state_lock();                                                                                          \
+		th_word_lock(&state->lock);                                                                            \
 		type result = shared;                                                                                  \
-		state_unlock();                                                                                        \
+		th_word_unlock(&state->lock);                                                                          \
 		return result;                                                                                         \
 	}
 #define STATE_VOID(name, parameters, own, shared)                                                                      \
@@ -92,9 +77,9 @@ static bool state_shared(void)
 			next own;                                                                                      \
 			return;                                                                                        \
 		}                                                                                                      \
-		state_lock();                                                                                          \
+		th_word_lock(&state->lock);                                                                            \
 		shared;                                                                                                \
-		state_unlock();                                                                                        \
+		th_word_unlock(&state->lock);                                                                          \
 	}
 
 static int32_t state_random(void)
@@ -170,10 +155,10 @@ static int state_environment(int result)
 			*(void **)&next = state_next(#name);                                                           \
 		if (!state_shared())                                                                                   \
 			return next arguments;                                                                         \
-		state_lock();                                                                                          \
+		th_word_lock(&state->lock);                                                                            \
 		environ = state->environment;                                                                          \
 		int result = state_environment(next arguments);                                                        \
-		state_unlock();                                                                                        \
+		th_word_unlock(&state->lock);                                                                          \
 		return result;                                                                                         \
 	}
 STATE_ENVIRONMENT(setenv, (const char *name, const char *value, int replace), (name, value, replace))

@@ -3,7 +3,7 @@
  * and the functions around the initialization of a function's static variable (__cxa_guard_...). */
 #include <stdlib.h>
 
-#include "runtime/threads/program_heap.h"
+#include "runtime/process/program_heap.h"
 #include "runtime/threads/support.h"
 
 /* The C++ library's: std::get_new_handler and a function that throws std::bad_alloc. */

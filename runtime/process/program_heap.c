@@ -5,7 +5,7 @@
  * What code of the program or of its libraries allocates during the job is shared memory.  What Tweed, its libraries
  * (libfabric, jemalloc), other threads than the program's and the C library before the job allocate is private, from
  * jemalloc's own arenas.  A block's address shows which it is. */
-#include "runtime/threads/program_heap.h"
+#include "runtime/process/program_heap.h"
 
 #include <errno.h>
 #include <malloc.h>

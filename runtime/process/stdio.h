@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* stdio.h - streams (FILE) of the program: one for all of its threads. */
-#ifndef TW_RUNTIME_THREADS_STDIO_H
-#define TW_RUNTIME_THREADS_STDIO_H
+#ifndef TW_RUNTIME_PROCESS_STDIO_H
+#define TW_RUNTIME_PROCESS_STDIO_H
 
 /* th_stdio_open - standard input, output and error become streams that all processors share.  Collective; after
  * th_heap_open on processor 0, before others run parts of the program.

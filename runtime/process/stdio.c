@@ -15,7 +15,7 @@
 #undef __OPTIMIZE__ /* no inline definitions of functions that are defined here */
 #undef _FILE_OFFSET_BITS
 
-#include "runtime/threads/stdio.h"
+#include "runtime/process/stdio.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -29,7 +29,7 @@
 #include <wchar.h>
 
 #include "core/process/syscalls.h"
-#include "runtime/threads/program_heap.h"
+#include "runtime/process/program_heap.h"
 #include "runtime/threads/support.h"
 
 #define STDIO_HELD 8 /* streams that a thread can hold at a time */
@@ -248,19 +248,6 @@ static void stdio_leave(FILE *f, bool locked)
 
 /* ---- the list of streams ----------------------------------------------------------------------------------------- */
 
-static void stdio_list_lock(void)
-{
-	th_stack_reserve();
-	if (th_others)
-		tw_lock_acquire(th_lock_in(&stdio_shared->lock));
-}
-
-static void stdio_list_unlock(void)
-{
-	if (th_others)
-		tw_lock_release(th_lock_in(&stdio_shared->lock));
-}
-
 static FILE *stdio_enlist(FILE *f, int opener)
 {
 	int error = errno;
@@ -274,10 +261,10 @@ static FILE *stdio_enlist(FILE *f, int opener)
 	struct stdio_node *node = tw_malloc(sizeof(*node)); /* malloc gives Tweed private memory */
 	if (!node)
 		th_refuse("no memory is left of TWEED_MEMORY: raise it");
-	stdio_list_lock();
+	th_word_lock(&stdio_shared->lock);
 	*node = (struct stdio_node){f, stdio_shared->first, opener};
 	stdio_shared->first = node;
-	stdio_list_unlock();
+	th_word_unlock(&stdio_shared->lock);
 	errno = error;
 	return f;
 }
@@ -288,7 +275,7 @@ static int stdio_delist(FILE *f)
 	struct stdio_node *node = NULL;
 	int opener = -1;
 
-	stdio_list_lock();
+	th_word_lock(&stdio_shared->lock);
 	for (struct stdio_node **at = &stdio_shared->first; *at; at = &(*at)->next)
 		if ((*at)->f == f) {
 			node = *at;
@@ -296,7 +283,7 @@ static int stdio_delist(FILE *f)
 			opener = node->opener;
 			break;
 		}
-	stdio_list_unlock();
+	th_word_unlock(&stdio_shared->lock);
 	if (node)
 		tw_free(node);
 	return opener;
@@ -307,7 +294,7 @@ static int stdio_flush(bool try)
 {
 	int status = 0;
 
-	stdio_list_lock();
+	th_word_lock(&stdio_shared->lock);
 	for (const struct stdio_node *node = stdio_shared->first; node; node = node->next) {
 		bool locks = stdio_locks(node->f);
 		if (locks && !stdio_lock(node->f, try))
@@ -316,7 +303,7 @@ static int stdio_flush(bool try)
 			status = EOF;
 		stdio_leave(node->f, locks);
 	}
-	stdio_list_unlock();
+	th_word_unlock(&stdio_shared->lock);
 	return status;
 }
 
@@ -336,9 +323,7 @@ void th_stdio_open(void)
 
 	memcpy(stdio_private, (FILE *[]){stdin, stdout, stderr}, sizeof(stdio_private));
 	memcpy(streams, stdio_private, sizeof(streams));
-	stdio_shared = tw_malloc_all(sizeof(*stdio_shared));
-	if (!stdio_shared)
-		th_refuse("no memory is left of TWEED_MEMORY: raise it");
+	stdio_shared = th_allocate_all(sizeof(*stdio_shared));
 	for (int i = 0; i < 3 && tw_id() == 0; i++) {
 		FILE *f = stdio_enlist(next.fdopen(i, mode[i]), -1);
 		if (f)

@@ -10,7 +10,7 @@
  * the kernel's, and the calling processor's own. */
 #undef _FILE_OFFSET_BITS /* mmap and mmap64 are both defined here */
 
-#include "runtime/threads/mapping.h"
+#include "runtime/process/mapping.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 #include "core/base/fd.h"
-#include "runtime/threads/program_heap.h"
+#include "runtime/process/program_heap.h"
 #include "runtime/threads/support.h"
 
 #define MAP_PAGE        ((size_t)4096)
@@ -51,22 +51,7 @@ static struct mapping_table *mapping_table;
 
 void th_mapping_open(void)
 {
-	mapping_table = tw_malloc_all(sizeof(*mapping_table));
-	if (!mapping_table)
-		th_refuse("no memory is left of TWEED_MEMORY: raise it");
-}
-
-static void mapping_lock(void)
-{
-	th_stack_reserve();
-	if (th_others)
-		tw_lock_acquire(th_lock_in(&mapping_table->lock));
-}
-
-static void mapping_unlock(void)
-{
-	if (th_others)
-		tw_lock_release(th_lock_in(&mapping_table->lock));
+	mapping_table = th_allocate_all(sizeof(*mapping_table));
 }
 
 /* Is a call by the code at @caller about shared memory?  @at: where; NULL: new memory. */
@@ -230,14 +215,14 @@ static void *mapping_make(void *at, size_t bytes, int prot, int flags, int fd, o
 	th_stack_reserve();
 	if (fixed)
 		return mapping_fixed(at, bytes, anonymous ? -1 : fd, offset);
-	mapping_lock();
+	th_word_lock(&mapping_table->lock);
 	if (anonymous) {
 		struct mapping *m = mapping_add(bytes);
 		block = m ? m->at : mapping_fail(ENOMEM);
 	} else {
 		block = mapping_file(bytes, prot, flags, fd, offset, &st);
 	}
-	mapping_unlock();
+	th_word_unlock(&mapping_table->lock);
 	if (block == MAP_FAILED && errno == ENOMEM && (prot == PROT_NONE || (flags & MAP_NORESERVE)))
 		return mapping_real(at, bytes, prot, flags, fd, offset);
 	return block;
@@ -252,7 +237,7 @@ static int mapping_unmake(char *at, size_t bytes)
 		return -1;
 	}
 	bytes = TW_ALIGN_UP(bytes, MAP_PAGE);
-	mapping_lock();
+	th_word_lock(&mapping_table->lock);
 	for (size_t n; bytes && (m = mapping_find(at)); at += n, bytes -= n) {
 		n = TW_MIN(bytes, m->bytes - (size_t)(at - m->at));
 		mapping_write(m, at, n);
@@ -261,7 +246,7 @@ static int mapping_unmake(char *at, size_t bytes)
 		else if ((m->live -= TW_MIN(n, m->live)) == 0)
 			mapping_remove(m);
 	}
-	mapping_unlock();
+	th_word_unlock(&mapping_table->lock);
 	return 0;
 }
 
@@ -276,7 +261,7 @@ static void *mapping_grow(char *at, size_t old, size_t bytes, int flags)
 	}
 	if (!(flags & MREMAP_MAYMOVE) || (flags & MREMAP_FIXED))
 		return mapping_fail(ENOMEM);
-	mapping_lock();
+	th_word_lock(&mapping_table->lock);
 	struct mapping *m = mapping_find(at), *grown = m ? mapping_add(bytes) : NULL;
 	if (grown) {
 		memcpy(grown->at, at, old);
@@ -289,7 +274,7 @@ static void *mapping_grow(char *at, size_t old, size_t bytes, int flags)
 		if (grown->fd >= 0)
 			mapping_read(grown->fd, grown->at + old, bytes - old, grown->offset + (off_t)old);
 	}
-	mapping_unlock();
+	th_word_unlock(&mapping_table->lock);
 	if (!grown)
 		return mapping_fail(m ? ENOMEM : EFAULT);
 	mapping_unmake(at, old);
@@ -298,7 +283,7 @@ static void *mapping_grow(char *at, size_t old, size_t bytes, int flags)
 
 static int mapping_drop(char *at, size_t bytes)
 {
-	mapping_lock();
+	th_word_lock(&mapping_table->lock);
 	const struct mapping *m = mapping_find(at);
 	if (m && !m->shared) {
 		bytes = TW_MIN(TW_ALIGN_UP(bytes, MAP_PAGE), m->bytes - (size_t)(at - m->at));
@@ -306,7 +291,7 @@ static int mapping_drop(char *at, size_t bytes)
 		if (m->fd >= 0)
 			mapping_read(m->fd, at, bytes, m->offset + (at - m->at));
 	}
-	mapping_unlock();
+	th_word_unlock(&mapping_table->lock);
 	return 0;
 }
 
@@ -326,7 +311,7 @@ static char *mapping_break(char *to, ptrdiff_t by)
 	struct mapping_table *t = mapping_table;
 	char *was = NULL;
 
-	mapping_lock();
+	th_word_lock(&mapping_table->lock);
 	if (!t->base) {
 		size_t bytes = TW_ALIGN_UP(tw_me->config.memory / MAP_BREAK_SHARE, MAP_PAGE);
 		t->base = t->now = tw_calloc(1, bytes);
@@ -339,7 +324,7 @@ static char *mapping_break(char *to, ptrdiff_t by)
 			t->now = to;
 		}
 	}
-	mapping_unlock();
+	th_word_unlock(&mapping_table->lock);
 	if (!was)
 		errno = ENOMEM;
 	return was;
@@ -403,11 +388,11 @@ TH_WEAK int msync(void *at, size_t bytes, int flags)
 {
 	if (!mapping_shares(at, MAP_CALLER))
 		return (int)syscall(SYS_msync, at, bytes, flags);
-	mapping_lock();
+	th_word_lock(&mapping_table->lock);
 	const struct mapping *m = mapping_find(at);
 	if (m)
 		mapping_write(m, at, TW_MIN(bytes, m->bytes - (size_t)((char *)at - m->at)));
-	mapping_unlock();
+	th_word_unlock(&mapping_table->lock);
 	return 0;
 }
 

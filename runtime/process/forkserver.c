@@ -10,7 +10,7 @@
  *
  * The first process of the job that binds a name made from the job's secret starts the server.  Standard input, output
  * and error are those of the host's first processor. */
-#include "runtime/threads/forkserver.h"
+#include "runtime/process/forkserver.h"
 
 #include <errno.h>
 #include <poll.h>

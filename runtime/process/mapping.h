@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mapping.h - mmap and its kin: what the program maps is memory of all of its threads. */
-#ifndef TW_RUNTIME_THREADS_MAPPING_H
-#define TW_RUNTIME_THREADS_MAPPING_H
+#ifndef TW_RUNTIME_PROCESS_MAPPING_H
+#define TW_RUNTIME_PROCESS_MAPPING_H
 
 /* th_mapping_open - collective, after th_heap_open on processor 0.
  * th_mapping_end - at the end of the program: store what was changed in shared mappings of files. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* program_heap.h - the process's heap: what the program and its libraries allocate is shared memory. */
-#ifndef TW_RUNTIME_THREADS_PROGRAM_HEAP_H
-#define TW_RUNTIME_THREADS_PROGRAM_HEAP_H
+#ifndef TW_RUNTIME_PROCESS_PROGRAM_HEAP_H
+#define TW_RUNTIME_PROCESS_PROGRAM_HEAP_H
 
 #include <stdbool.h>
 #include <stddef.h>
