@@ -23,6 +23,7 @@
  * wire/wire.c                   messages between launcher and agents; handshake.c: the first one; watch.h: silence
  * trace/collect.c               traces: agents send them, the launcher writes them
  * trace/report.c                statistics
+ * crash/crash.c                 the sentence about an access that ends a processor
  * info/info.c, info_hosts.c     `tweed info`
  * bench/command.c               `tweed bench`, which runs tweed-bench (the other files of bench/)
  * bench/compare.c               its comparison of protocols
@@ -50,6 +51,7 @@ struct tool_command {
 
 int tool_run(int argc, char **argv);
 int tool_alone(int argc, char **argv);
+int tool_crash(int argc, char **argv);
 int tool_info(int argc, char **argv);
 int tool_bench(int argc, char **argv);
 int tool_cc(int argc, char **argv); /* also c++ */

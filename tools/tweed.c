@@ -31,6 +31,7 @@ static const struct tool_command commands[] = {
     {"oshg++", NULL, NULL, tool_oshcc},
     {"omp", "cc | c++ [--show] ARGS...", "compile and link an OpenMP program, for threads on several nodes", tool_omp},
     {"alone", NULL, NULL, tool_alone},
+    {"crash", NULL, NULL, tool_crash},
     {"agent", "[--] PROGRAM ARGS...", "a node of a job that a resource manager starts: mpirun, srun", tool_agent},
 };
 

@@ -15,6 +15,8 @@ static struct {
 	struct sigaction action[NSIG];                            /* the program's actions for the taken signals */
 } signals;
 
+void (*tw_signal_crash)(const siginfo_t *si, const void *uc);
+
 /* This thread's alternate stack on which signals are taken, and the stack that the program believes to be in use. */
 static _Thread_local struct signals_stack {
 	stack_t ours, user;
@@ -61,7 +63,8 @@ void tw_signal_take(int signal, void (*handler)(int signal, siginfo_t *si, void 
 	struct sigaction sa = {.sa_sigaction = handler, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
 
 	sigfillset(&sa.sa_mask);
-	real_sigaction(signal, NULL, &signals.action[signal]); /* stored before the handler can run */
+	if (!signals.taken[signal])
+		real_sigaction(signal, NULL, &signals.action[signal]); /* stored before the handler can run */
 	signals.taken[signal] = handler;
 	real_sigaction(signal, &sa, NULL);
 	signals_open_masks(signal);
@@ -87,6 +90,8 @@ void tw_signal_pass(struct sigaction *action, int signal, siginfo_t *si, void *u
 		return;
 	if (plain && (old.sa_handler == SIG_IGN || old.sa_handler == SIG_DFL)) {
 		struct sigaction dfl = {.sa_handler = SIG_DFL};
+		if (!sent && tw_signal_crash && (signal == SIGSEGV || signal == SIGBUS))
+			tw_signal_crash(si, uc);
 		real_sigaction(signal, &dfl, NULL);
 		if (sent)
 			syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), signal); /* still blocked */

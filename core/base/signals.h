@@ -15,7 +15,8 @@
 #define TW_TURN_SIGNAL (SIGRTMAX - 6)
 
 /* tw_signal_take - @handler runs for @signal with all signals blocked, on the alternate stack if there is one. The
- * signal is unblocked in the calling thread and in the masks of all handlers.
+ * signal is unblocked in the calling thread and in the masks of all handlers.  When it was taken before, @handler
+ * replaces the handler.
  * tw_signal_give - restore the program's action. */
 void tw_signal_take(int signal, void (*handler)(int signal, siginfo_t *si, void *uc));
 void tw_signal_give(int signal);
@@ -26,6 +27,10 @@ void tw_signal_chain(int signal, siginfo_t *si, void *uc);
 
 /* tw_signal_pass - the same for @action, which was replaced by a handler that did not use tw_signal_take. */
 void tw_signal_pass(struct sigaction *action, int signal, siginfo_t *si, void *uc);
+
+/* tw_signal_crash - both call it, unless it is NULL, before SIGSEGV or SIGBUS of an instruction ends the process.  Must
+ * be async-signal-safe. */
+extern void (*tw_signal_crash)(const siginfo_t *si, const void *uc);
 
 /* tw_signal_stack - make @stack this thread's alternate stack while signals are taken on it; NULL: restore the
  * program's. Returns 0 or -errno. */

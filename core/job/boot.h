@@ -18,6 +18,7 @@ struct tw_boot {
 	uint64_t bytes; /* sizeof(struct tw_boot) */
 	struct tw_config config;
 	uint32_t node;
+	int32_t agent;           /* its process */
 	uint32_t host_processes; /* the job's processors on this host, for the spin policy */
 	int32_t first_fd;        /* the first number of Tweed's descriptors (core/base/fd.h) */
 	int32_t private_fd;      /* the node's private memory */

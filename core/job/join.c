@@ -7,6 +7,7 @@
 
 #include "core/base/fd.h"
 #include "core/process/descriptors.h"
+#include "core/observe/crash.h"
 #include "core/process/fork.h"
 #include "core/job/job.h"
 #include "core/observe/race.h"
@@ -81,6 +82,7 @@ struct tw_proc *tw_join(const struct tw_boot **boot)
 		join_close_files(&join_boot);
 		tw_fork_open();
 		tw_signals_init();
+		tw_crash_open(who, join_boot.agent);
 		tw_exec_init();
 		tw_fork_process(&join_proc);
 		join_proc.stats->started_ns = tw_time_ns();

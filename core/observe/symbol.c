@@ -100,8 +100,8 @@ static bool symbol_load(void)
 	return symbol.complete;
 }
 
-/* Open libdw's view of this process as of the first call, or of the file at @path, loaded at its own addresses. */
-static Dwfl *symbol_open(struct symbol_dwfl *s, const char *path)
+/* Open libdw's view of process @pid as of the first call, or of the file at @path, loaded at its own addresses. */
+static Dwfl *symbol_open(struct symbol_dwfl *s, const char *path, pid_t pid)
 {
 	if (s->tried || !symbol_load())
 		return s->dwfl;
@@ -109,18 +109,18 @@ static Dwfl *symbol_open(struct symbol_dwfl *s, const char *path)
 	Dwfl *dwfl = symbol.dwfl_begin(&symbol.callbacks);
 	if (dwfl && path)
 		s->module = symbol.dwfl_report_elf(dwfl, path, path, -1, 0, true);
-	bool reported = dwfl && (path ? s->module != NULL : symbol.dwfl_linux_proc_report(dwfl, getpid()) == 0);
+	bool reported = dwfl && (path ? s->module != NULL : symbol.dwfl_linux_proc_report(dwfl, pid) == 0);
 	if (reported && symbol.dwfl_report_end(dwfl, NULL, NULL) == 0)
 		s->dwfl = dwfl;
 	return s->dwfl;
 }
 
-static struct symbol_dwfl symbol_own, symbol_other;
+static struct symbol_dwfl symbol_process, symbol_other;
 
 void tw_symbol_variables(const char *path, uintptr_t from, uintptr_t to,
                          void (*each)(void *ctx, const char *name, uintptr_t address, size_t bytes), void *ctx)
 {
-	Dwfl *dwfl = symbol_open(&symbol_other, path);
+	Dwfl *dwfl = symbol_open(&symbol_other, path, 0);
 	int symbols = dwfl ? symbol.dwfl_module_getsymtab(symbol_other.module) : 0;
 	GElf_Sym sym;
 
@@ -154,9 +154,9 @@ static Dwfl_Line *symbol_line(Dwfl_Module *module, uintptr_t ip)
 	return found;
 }
 
-static bool symbol_libdw(const char *path, uintptr_t ip, char *out, size_t bytes)
+static bool symbol_libdw(const char *path, pid_t pid, uintptr_t ip, char *out, size_t bytes)
 {
-	Dwfl *dwfl = symbol_open(path ? &symbol_other : &symbol_own, path);
+	Dwfl *dwfl = symbol_open(path ? &symbol_other : &symbol_process, path, pid);
 	Dwfl_Module *module = dwfl ? symbol.dwfl_addrmodule(dwfl, ip) : NULL;
 	GElf_Off offset;
 	GElf_Sym sym;
@@ -179,9 +179,10 @@ void tw_symbol_variables(const char *path, uintptr_t from, uintptr_t to,
 	(void)path, (void)from, (void)to, (void)each, (void)ctx;
 }
 
-static bool symbol_libdw(const char *path, uintptr_t ip, char *out, size_t bytes)
+static bool symbol_libdw(const char *path, pid_t pid, uintptr_t ip, char *out, size_t bytes)
 {
 	(void)path;
+	(void)pid;
 	(void)ip;
 	(void)out;
 	(void)bytes;
@@ -191,12 +192,18 @@ static bool symbol_libdw(const char *path, uintptr_t ip, char *out, size_t bytes
 
 void tw_symbol_text(uintptr_t ip, char *out, size_t bytes)
 {
-	if (!symbol_libdw(NULL, ip, out, bytes))
+	if (!symbol_libdw(NULL, getpid(), ip, out, bytes))
 		symbol_dladdr(ip, out, bytes);
 }
 
 void tw_symbol_of_file(const char *path, uintptr_t address, char *out, size_t bytes)
 {
-	if (!symbol_libdw(path, address, out, bytes))
+	if (!symbol_libdw(path, 0, address, out, bytes))
 		tw_format(out, bytes, "%s+0x%lx", symbol_file(path), (unsigned long)address);
+}
+
+void tw_symbol_of_process(pid_t pid, uintptr_t ip, char *out, size_t bytes)
+{
+	if (!symbol_libdw(NULL, pid, ip, out, bytes))
+		tw_format(out, bytes, "0x%lx", (unsigned long)ip);
 }

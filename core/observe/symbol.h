@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /* This process's program. An address minus @base is an address in its file. */
 struct tw_symbol_program {
@@ -18,6 +19,9 @@ void tw_symbol_text(uintptr_t ip, char *out, size_t bytes);
 /* tw_symbol_of_file - the same for the instruction at @address of the program's file @path, which must be the same in
  * every call. Allocates. */
 void tw_symbol_of_file(const char *path, uintptr_t address, char *out, size_t bytes);
+/* tw_symbol_of_process - the same for the instruction at @ip of process @pid, which must be the same in every call.
+ * Allocates. */
+void tw_symbol_of_process(pid_t pid, uintptr_t ip, char *out, size_t bytes);
 /* tw_symbol_variables - call @each for the variables of that file with addresses in [@from, @to). Allocates. */
 void tw_symbol_variables(const char *path, uintptr_t from, uintptr_t to,
                          void (*each)(void *ctx, const char *name, uintptr_t address, size_t bytes), void *ctx);

@@ -246,6 +246,7 @@ static void agent_take_job(struct agent *a)
 	a->boot.config = job->settings.config;
 	a->settings = job->settings;
 	a->boot.node = job->node;
+	a->boot.agent = getpid();
 	a->boot.host_processes = job->host_processes;
 	memcpy(a->boot.secret, a->secret ? a->secret : job->secret, sizeof(a->boot.secret));
 	a->output = job->output;

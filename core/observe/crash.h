@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* crash.h - one sentence about an access that ends the program: where in the program, which address, what is there. */
+#ifndef TW_CORE_OBSERVE_CRASH_H
+#define TW_CORE_OBSERVE_CRASH_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+/* The name of a process, which `tweed crash` reads in its memory. */
+#define TW_CRASH_MAGIC 0x7477656564637261u
+struct tw_crash_self {
+	uint64_t magic;
+	char who[24]; /* "node.processor" */
+};
+
+/* What `tweed crash` gets as its argument, in hexadecimal. */
+struct tw_crash {
+	pid_t pid, parent;
+	int32_t signal, code;
+	uintptr_t address, ip, sp, back; /* back: where the active function returns to; 0: unknown */
+	int32_t access;                  /* 0 read, 1 write, 2 jump; -1: unknown */
+	int32_t reserved;
+	uintptr_t self; /* of struct tw_crash_self: at the same address in all processes of a fork server */
+	char who[24];
+};
+
+/* tw_crash_open - from now on SIGSEGV and SIGBUS for which the program has no handler print it before they end the
+ * process.  @agent: the process that runs the tool `tweed`.  Nothing in builds with a sanitizer, which prints a report
+ * of its own. [start] */
+void tw_crash_open(const char *who, pid_t agent);
+
+#endif

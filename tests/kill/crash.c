@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* crash.c - a thread on another processor does what ends the program. */
+#include <fcntl.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static void (*nothing)(void);
+static const char *what;
+static volatile char *at;
+
+static int deep(int n)
+{
+	volatile char frame[4096];
+
+	frame[0] = (char)n;
+	return deep(n + 1) + frame[0];
+}
+
+static void *thread(void *arg)
+{
+	if (strcmp(what, "stack") == 0)
+		deep(0);
+	else if (strcmp(what, "call") == 0)
+		nothing();
+	else if (strcmp(what, "constant") == 0)
+		*(volatile char *)(size_t) "constant" = 1;
+	else if (strcmp(what, "write") == 0)
+		*at = 1;
+	else
+		(void)*at;
+	return arg;
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t t;
+
+	what = argc > 1 ? argv[1] : "null";
+	at = (volatile char *)16;
+	if (strcmp(what, "wild") == 0 || strcmp(what, "write") == 0)
+		at = (volatile char *)0x7eadbeef0000;
+	else if (strcmp(what, "impossible") == 0)
+		at = (volatile char *)0x8123456789abcdef;
+	else if (strcmp(what, "private") == 0)
+		at = (volatile char *)syscall(SYS_mmap, NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+		                              -1, 0);
+	pthread_create(&t, NULL, thread, NULL);
+	pthread_join(t, NULL);
+	return 0;
+}

@@ -1,0 +1,37 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""A thread's access ends the program: one sentence names the line, the address and what is there.
+
+crash.py TWEED FOLDER"""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+tweed, folder = (os.path.abspath(p) for p in sys.argv[1:3])
+CASES = {
+    "null": r"thread.* read address 0x10, by a null pointer",
+    "wild": r"thread.* read address 0x7eadbeef0000, which is no memory",
+    "write": r"thread.* wrote to address 0x7eadbeef0000, which is no memory",
+    "impossible": r"thread.* read an address that no pointer can have",
+    "private": r"thread.* read address 0x[0-9a-f]+, which is private memory of processor 0\.0 \(an anonymous mapping\)",
+    "constant": r"thread.* wrote to address 0x[0-9a-f]+, whose rights are r--p \(/.*crash\)",
+    "call": r"thread.* jumped to address 0x0, by a null pointer",
+    "stack": r"deep.* wrote to address 0x[0-9a-f]+, below its stack: give it a larger one \(ulimit -s\)",
+}
+bad = 0
+with tempfile.TemporaryDirectory() as work:
+    program = os.path.join(work, "crash")
+    subprocess.run([tweed, "cc", "--pthreads", "-g", "-w", os.path.join(folder, "crash.c"), "-o", program], check=True)
+    for transport in ("shm", "ofi"):
+        for case, sentence in CASES.items():
+            run = subprocess.run([tweed, "run", "-n", "2", "-p", "1", "--transport", transport, program, case],
+                                 stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+            lines = run.stderr.splitlines()
+            if run.returncode != 139 or len(lines) != 2 or \
+                    not re.fullmatch(r"tweed: 1\.0: " + sentence.replace(".*", r"\S* \(crash\.c:\d+\)", 1), lines[0]):
+                bad += 1
+                print(f"{case}, {transport}: status {run.returncode}: {run.stderr}")
+print(f"crash: {bad} wrong")
+sys.exit(bad != 0)

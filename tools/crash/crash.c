@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* crash.c - `tweed crash`, executed by a process of a job whose access to memory ends it (core/observe/crash.c), prints
+ * one sentence: where in the program, which address, what is there. */
+#include "core/observe/crash.h"
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#include "core/base/base.h"
+#include "core/observe/symbol.h"
+#include "tools/tools.h"
+
+#define CRASH_FRAME ((uintptr_t)1 << 20) /* how far from the stack pointer an address is one of the stack */
+#define CRASH_NULL  ((uintptr_t)65536)   /* addresses below are null pointers with an offset */
+
+struct mapping {
+	bool found;
+	char rights[5];
+	char name[256];
+};
+
+/* Find the mapping of @pid that has @address. */
+static bool mapping_find(pid_t pid, uintptr_t address, struct mapping *m)
+{
+	char path[64], *line = NULL;
+	size_t room = 0;
+
+	*m = (struct mapping){.found = false};
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	FILE *f = fopen(path, "re");
+	while (f && !m->found && getline(&line, &room, f) > 0) {
+		unsigned long from, to;
+		*m = (struct mapping){.name = ""};
+		m->found = sscanf(line, "%lx-%lx %4s %*s %*s %*s %255[^\n]", &from, &to, m->rights, m->name) >= 3 &&
+		           from <= address && address < to;
+	}
+	free(line);
+	if (f)
+		fclose(f);
+	if (!m->name[0])
+		strcpy(m->name, "an anonymous mapping");
+	return m->found;
+}
+
+static void sibling_name(const struct tw_crash *c, pid_t pid, char *out, size_t bytes)
+{
+	struct tw_crash_self other = {0};
+	struct iovec to = {&other, sizeof(other)}, from = {(void *)c->self, sizeof(other)};
+
+	if (process_vm_readv(pid, &to, 1, &from, 1, 0) == (ssize_t)sizeof(other) && other.magic == TW_CRASH_MAGIC) {
+		other.who[sizeof(other.who) - 1] = '\0';
+		snprintf(out, bytes, "processor %s", other.who);
+	} else {
+		snprintf(out, bytes, "process %d", (int)pid);
+	}
+}
+
+/* The processors of a host have one parent.  Does another one have memory at the address? */
+static bool crash_sibling(const struct tw_crash *c, char *out, size_t bytes)
+{
+	char path[64], name[64];
+	struct mapping m;
+	bool found = false;
+	int pid;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)c->parent, (int)c->parent);
+	FILE *f = fopen(path, "re");
+	while (f && !found && fscanf(f, "%d", &pid) == 1) {
+		found = pid != c->pid && mapping_find(pid, c->address, &m);
+		if (found) {
+			sibling_name(c, pid, name, sizeof(name));
+			snprintf(out, bytes, "private memory of %s (%s)", name, m.name);
+		}
+	}
+	if (f)
+		fclose(f);
+	return found;
+}
+
+static void crash_what(const struct tw_crash *c, char *out, size_t bytes)
+{
+	uintptr_t below = c->sp - c->address + CRASH_FRAME;
+	char whose[400];
+	struct mapping m;
+
+	if (c->code == SI_KERNEL)
+		snprintf(out, bytes, "an address that no pointer can have");
+	else if (c->address < CRASH_NULL)
+		snprintf(out, bytes, "address 0x%lx, by a null pointer", (unsigned long)c->address);
+	else if (!mapping_find(c->pid, c->address, &m) && below < 2 * CRASH_FRAME)
+		snprintf(out, bytes, "address 0x%lx, below its stack: give it a larger one (ulimit -s)",
+		         (unsigned long)c->address);
+	else if (!m.found)
+		snprintf(out, bytes, "address 0x%lx, which is %s", (unsigned long)c->address,
+		         crash_sibling(c, whose, sizeof(whose)) ? whose : "no memory");
+	else if (c->signal == SIGBUS)
+		snprintf(out, bytes, "address 0x%lx, beyond the end of the file %s", (unsigned long)c->address, m.name);
+	else
+		snprintf(out, bytes, "address 0x%lx, whose rights are %s (%s)", (unsigned long)c->address, m.rights,
+		         m.name);
+}
+
+static bool crash_parse(const char *text, struct tw_crash *c)
+{
+	unsigned char *to = (unsigned char *)c;
+	unsigned byte;
+
+	if (strlen(text) != 2 * sizeof(*c))
+		return false;
+	for (size_t i = 0; i < sizeof(*c); i++) {
+		if (sscanf(text + 2 * i, "%2x", &byte) != 1)
+			return false;
+		to[i] = (unsigned char)byte;
+	}
+	c->who[sizeof(c->who) - 1] = '\0';
+	return true;
+}
+
+int tool_crash(int argc, char **argv)
+{
+	struct tw_crash c;
+	char code[512], what[800];
+
+	if (argc != 2 || !crash_parse(argv[1], &c)) {
+		tool_say("'tweed crash' is for processes of a job: look at 'tweed --help'");
+		return TOOL_USAGE;
+	}
+	tw_log_who(c.who);
+	crash_what(&c, what, sizeof(what));
+	tw_symbol_of_process(c.pid, c.back ? c.back - 1 : c.ip, code, sizeof(code));
+	tool_say("%s %s %s", code,
+	         c.access == 2   ? "jumped to"
+	         : c.access == 1 ? "wrote to"
+	         : c.access == 0 ? "read"
+	                         : "accessed",
+	         what);
+	return 0;
+}
