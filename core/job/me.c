@@ -9,15 +9,21 @@ struct tw_proc *tw_me;
 
 static pthread_mutex_t me_mutex = PTHREAD_MUTEX_INITIALIZER;
 
+/* Does a separate thread serve faults? */
+static inline bool me_served(const struct tw_proc *me)
+{
+	return me->fault.ops && (me->fault.ops->caps & TW_FAULT_THREAD);
+}
+
 void tw_protocol_enter(struct tw_proc *me)
 {
-	if (me->fault.ops && (me->fault.ops->caps & TW_FAULT_THREAD))
+	if (me_served(me))
 		pthread_mutex_lock(&me_mutex);
 }
 
 void tw_protocol_leave(struct tw_proc *me)
 {
-	if (me->fault.ops && (me->fault.ops->caps & TW_FAULT_THREAD))
+	if (me_served(me))
 		pthread_mutex_unlock(&me_mutex);
 }
 
@@ -28,7 +34,9 @@ struct tw_proc *tw_me_checked(const char *function)
 	if (!tw_me)
 		tw_fatal("%s was called before tw_init or after tw_finalize", function);
 	/* The last fault's handler may still use the endpoint in its own thread. */
-	tw_protocol_enter(tw_me);
-	tw_protocol_leave(tw_me);
+	if (me_served(tw_me)) {
+		pthread_mutex_lock(&me_mutex);
+		pthread_mutex_unlock(&me_mutex);
+	}
 	return tw_me;
 }

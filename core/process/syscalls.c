@@ -287,7 +287,8 @@ static ssize_t sys_transfer(enum sys_op op, int fd, void *buf, size_t n, off_t a
 
 	if (!sys_ready)
 		tw_syscalls_init();
-	if (!tw_touched(buf, n, &start, &end) || n > SSIZE_MAX || next.fstat(fd, &st) || !S_ISREG(st.st_mode))
+	if (n <= SYS_PIECE || !tw_touched(buf, n, &start, &end) || n > SSIZE_MAX || next.fstat(fd, &st) ||
+	    !S_ISREG(st.st_mode))
 		return sys_transfer_once(op, fd, buf, n, at, caller);
 	while (done < n) {
 		size_t piece = TW_MIN(n - done, SYS_PIECE);

@@ -28,6 +28,11 @@ static void touch_store_same(char *at)
 		;
 }
 
+static uint64_t touch_faults(void)
+{
+	return tw_me->stats->now.read_faults + tw_me->stats->now.write_faults;
+}
+
 void tw_touch(const void *ptr, size_t len, bool write)
 {
 	char *start, *end;
@@ -35,13 +40,17 @@ void tw_touch(const void *ptr, size_t len, bool write)
 	if (!tw_touched(ptr, len, &start, &end))
 		return;
 	uintptr_t page = (uintptr_t)1 << tw_me->layout.page_shift;
-	for (unsigned round = 0; round < 2; round++)
+	uint64_t before = UINT64_MAX;
+	/* A later fault may take the rights to an earlier page. */
+	for (unsigned round = 0; round < 2 && touch_faults() != before; round++) {
+		before = touch_faults();
 		for (char *at = start; at < end; at = (char *)(((uintptr_t)at | (page - 1)) + 1)) {
 			if (write)
 				touch_store_same(at);
 			else
 				(void)*(volatile char *)at;
 		}
+	}
 }
 
 void tw_touch_string(const char *s)

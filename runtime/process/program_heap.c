@@ -19,10 +19,12 @@
 #include "core/memory/heap.h"
 #include "runtime/threads/support.h"
 
-extern const char tw_text_start[], tw_text_end[]; /* Tweed's code (runtime/stores/globals.ld) */
+/* The program's code and, from tw_text_start, Tweed's (runtime/stores/globals.ld). */
+extern const char tw_program_start[], tw_text_start[], tw_text_end[];
 
 #define HEAP_STACK ((size_t)8 << 20)
 
+static uintptr_t heap_base;  /* of the shared space */
 static size_t heap_bytes;    /* of the shared space; 0: no allocation is shared yet */
 static uintptr_t heap_first; /* top of the first thread's stack while the program's constructors run on it */
 
@@ -30,6 +32,7 @@ void th_heap_open(void)
 {
 	tw_fd_library_loaded("libjemalloc");
 	tw_fd_library_loaded("ld-linux"); /* it uses its own data until the process ends */
+	heap_base = tw_space_base();
 	heap_bytes = tw_me->config.memory;
 	heap_first = (uintptr_t)__builtin_frame_address(0);
 }
@@ -39,21 +42,37 @@ void th_heap_main(void)
 	heap_first = 0;
 }
 
-static bool heap_programs_stack(const void *frame)
+static inline bool heap_at(const void *ptr)
 {
-	return th_heap_at(frame) || heap_first - (uintptr_t)frame < HEAP_STACK;
+	return (uintptr_t)ptr - heap_base < heap_bytes;
 }
 
 bool th_heap_at(const void *ptr)
 {
-	return (uintptr_t)ptr - tw_space_base() < heap_bytes;
+	return heap_at(ptr);
+}
+
+static inline bool heap_programs_stack(const void *frame)
+{
+	return heap_at(frame) || heap_first - (uintptr_t)frame < HEAP_STACK;
+}
+
+static inline bool heap_among(const void *at, const char *start, const char *end)
+{
+	return (size_t)((const char *)at - start) < (size_t)(end - start);
+}
+
+/* Most callers are the program's own code: the lists of libraries are for others. */
+static inline bool heap_shares(const void *caller)
+{
+	return heap_programs_stack(__builtin_frame_address(0)) && tw_me &&
+	       (heap_among(caller, tw_program_start, tw_text_start) ||
+	        (!heap_among(caller, tw_text_start, tw_text_end) && !tw_fd_by_library(caller)));
 }
 
 bool th_heap_shares(const void *caller)
 {
-	return heap_programs_stack(__builtin_frame_address(0)) && tw_me &&
-	       (size_t)((const char *)caller - tw_text_start) >= (size_t)(tw_text_end - tw_text_start) &&
-	       !tw_fd_by_library(caller);
+	return heap_shares(caller);
 }
 
 static inline void *heap_private(size_t align, size_t bytes, int flags)
@@ -65,12 +84,17 @@ static inline void *heap_private(size_t align, size_t bytes, int flags)
 	return block;
 }
 
-void *th_heap_take(size_t align, size_t bytes, const void *caller)
+static inline void *heap_take(size_t align, size_t bytes, const void *caller)
 {
-	if (!th_heap_shares(caller))
+	if (!heap_shares(caller))
 		return heap_private(align, bytes, 0);
 	th_stack_reserve();
 	return align ? tw_aligned_alloc(align, bytes) : tw_malloc(bytes);
+}
+
+void *th_heap_take(size_t align, size_t bytes, const void *caller)
+{
+	return heap_take(align, bytes, caller);
 }
 
 /* Its pages may have rights for nobody: they are not touched. */
@@ -78,19 +102,19 @@ static void heap_give(void *ptr)
 {
 	if (!ptr)
 		return;
-	if (!th_heap_at(ptr)) {
+	if (!heap_at(ptr)) {
 		dallocx(ptr, 0);
 	} else if (tw_me) {
-		int error = errno;
+		int *error = &errno, saved = *error;
 		th_stack_reserve();
 		tw_free(ptr);
-		errno = error;
+		*error = saved;
 	}
 }
 
 static void *heap_clear(size_t n, size_t bytes, const void *caller)
 {
-	if (th_heap_shares(caller)) {
+	if (heap_shares(caller)) {
 		th_stack_reserve();
 		return tw_calloc(n, bytes);
 	}
@@ -103,7 +127,7 @@ static void *heap_clear(size_t n, size_t bytes, const void *caller)
 /* A private block of the program, from before the job, becomes shared. */
 static void *heap_resize(void *ptr, size_t bytes, const void *caller)
 {
-	bool shares = th_heap_shares(caller);
+	bool shares = heap_shares(caller);
 
 	if (!ptr)
 		return th_heap_take(0, bytes, caller);
@@ -111,7 +135,7 @@ static void *heap_resize(void *ptr, size_t bytes, const void *caller)
 		heap_give(ptr);
 		return NULL;
 	}
-	if (th_heap_at(ptr)) {
+	if (heap_at(ptr)) {
 		th_stack_reserve();
 		return tw_me ? tw_realloc(ptr, bytes) : NULL;
 	}
@@ -141,7 +165,7 @@ static bool heap_power(size_t align)
 
 TH_WEAK void *malloc(size_t bytes)
 {
-	return th_heap_take(0, bytes, HEAP_CALLER);
+	return heap_take(0, bytes, HEAP_CALLER);
 }
 
 TH_WEAK void *calloc(size_t n, size_t bytes)
@@ -212,7 +236,7 @@ TH_WEAK void *pvalloc(size_t bytes)
 /* Only the owner of a shared block knows its size; for others the least is returned that is known. */
 TH_WEAK size_t malloc_usable_size(void *ptr)
 {
-	if (!ptr || (th_heap_at(ptr) && (!tw_me || tw_heap_holder(tw_me, ptr) != tw_id())))
+	if (!ptr || (heap_at(ptr) && (!tw_me || tw_heap_holder(tw_me, ptr) != tw_id())))
 		return 0;
 	return sallocx(ptr, 0);
 }
