@@ -131,13 +131,30 @@ static void drain_mid(struct set_run *r, const struct set_levels *l, size_t mid)
 	}
 }
 
+/* Is one of the 8 words in this cache line not 0? */
+static inline bool set_line(const _Atomic uint64_t *words)
+{
+	uint64_t any = 0;
+
+#pragma GCC unroll 8
+	for (unsigned i = 0; i < 8; i++)
+		any |= atomic_load_explicit(&words[i], memory_order_acquire);
+	return any;
+}
+
+/* The first word of the top level from @top that is not 0. */
+static inline size_t set_top(const struct set_levels *l, size_t top)
+{
+	while (top < l->top_words && !atomic_load_explicit(&l->top[top], memory_order_acquire))
+		top += top % 8 == 0 && !set_line(&l->top[top]) ? 8 : 1;
+	return top;
+}
+
 size_t tw_pageset_drain(struct tw_pageset *set, void (*run)(void *ctx, tw_page_t first, unsigned count), void *ctx)
 {
 	struct set_levels l = set_levels(set);
 	struct set_run r = {.run = run, .ctx = ctx};
-	for (size_t top = 0; top < l.top_words; top++) {
-		if (!atomic_load_explicit(&l.top[top], memory_order_relaxed))
-			continue;
+	for (size_t top = 0; (top = set_top(&l, top)) < l.top_words; top++) {
 		uint64_t mids = atomic_exchange_explicit(&l.top[top], 0, memory_order_acq_rel);
 		for (; mids; mids &= mids - 1)
 			drain_mid(&r, &l, top * 64 + (size_t)__builtin_ctzll(mids));
@@ -151,7 +168,7 @@ static inline bool set_find(const struct tw_pageset *set, bool (*found)(void *ct
                             void *ctx)
 {
 	struct set_levels l = set_levels(set);
-	for (size_t top = 0; top < l.top_words; top++) {
+	for (size_t top = 0; (top = set_top(&l, top)) < l.top_words; top++) {
 		uint64_t mids = atomic_load_explicit(&l.top[top], memory_order_acquire);
 		for (; mids; mids &= mids - 1) {
 			size_t mid = top * 64 + (size_t)__builtin_ctzll(mids);
