@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/memory/globals.h"
+#include "core/process/fork.h"
 #include "runtime/pthreads/pthreads.h"
 
 static struct omp_team omp_initial = {.n = 1, .peers = 1, .task = &omp_initial.implicit};
@@ -90,6 +91,8 @@ static unsigned team_size(unsigned wanted)
 {
 	unsigned n = wanted ? wanted : omp_team->icv.threads;
 
+	if (!tw_me && tw_forked())
+		th_refuse("a child of fork() has one thread: let it begin no parallel region, or call exec");
 	if (omp_team->active || !omp_team->icv.max_active)
 		return 1;
 	n = TW_MIN(n, omp_team->icv.limit);

@@ -28,6 +28,7 @@
 #include <unistd.h>
 #include <wchar.h>
 
+#include "core/process/fork.h"
 #include "core/process/syscalls.h"
 #include "runtime/process/program_heap.h"
 #include "runtime/threads/support.h"
@@ -338,8 +339,21 @@ void th_stdio_open(void)
 
 void th_stdio_flush(void)
 {
-	if (stdio_shared && tw_me)
+	if (stdio_shared && (tw_me || tw_forked()))
 		stdio_flush(true);
+}
+
+void th_stdio_touch(void)
+{
+	if (!stdio_shared)
+		return;
+	th_word_lock(&stdio_shared->lock);
+	for (const struct stdio_node *node = stdio_shared->first; node; node = node->next) {
+		const FILE *f = node->f;
+		tw_touch(f, sizeof(*f), false);
+		tw_touch(f->_IO_buf_base, (size_t)(f->_IO_buf_end - f->_IO_buf_base), false);
+	}
+	th_word_unlock(&stdio_shared->lock);
 }
 
 void th_stdio_close(void)

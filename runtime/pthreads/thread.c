@@ -321,7 +321,8 @@ static struct thread *thread_make(unsigned k, unsigned number)
 int tw_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *arg), void *arg)
 {
 	if (!pt_enter() && tw_forked())
-		tw_fork_refuse();
+		th_refuse("pthread_create: a child of fork() has one thread: create threads in the parent, or let the "
+		          "child call exec");
 	if (!pt_enter())
 		return EAGAIN;
 	threads_open();

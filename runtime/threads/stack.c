@@ -33,6 +33,7 @@
 #include "core/memory/globals.h"
 #include "sync/sync.h"
 #include "runtime/threads/baton.h"
+#include "runtime/process/exits.h"
 #include "runtime/process/forkserver.h"
 #include "runtime/process/program_heap.h"
 #include "runtime/process/mapping.h"
@@ -411,6 +412,8 @@ static pid_t fork_here(void)
 	sigset_t all, before;
 
 	th_stack_reserve();
+	th_exits_touch();
+	th_stdio_touch();
 	tw_fork_fetch();
 	dl_iterate_phdr(fork_own_tls, &forking.tls);
 	forking.base = stack_own;
@@ -472,16 +475,19 @@ static void stack_attend(void)
 		pause();
 }
 
+/* For calls from inside the C library, too. */
 static void stack_exit(int status, void *arg)
 {
 	(void)arg;
 	stack.status = status;
+	th_exits_run(status);
 }
 
 /* In either thread: leave the job.  The shared memory is gone afterwards. */
 static void stack_part(void)
 {
 	th_kind_exit(stack.status);
+	th_exits_close();
 	th_stdio_close();
 	if ((size_t)((char *)__builtin_frame_address(0) - stack.base) < stack.bytes) {
 		stack_hand_over();
@@ -509,11 +515,9 @@ static void __attribute__((noreturn)) stack_exits(int status)
 /* exit(), in either thread, after all of the program's own destructors; those of shared libraries follow. */
 static void stack_end(void)
 {
-	if (!tw_me)
-		return;
 	th_stdio_flush();
 	stack.flushed = true;
-	if (tw_forked())
+	if (!tw_me || tw_forked())
 		return;
 	th_mapping_end();
 	if (!stack.last)
@@ -559,6 +563,7 @@ static void __attribute__((constructor(102))) stack_begin(void)
 	th_mapping_open();
 	th_state_open();
 	on_exit(stack_exit, NULL);
+	th_exits_open();
 	if (tw_id() == 0)
 		return;
 	stack_streams();

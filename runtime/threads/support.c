@@ -50,7 +50,6 @@ void *th_allocate_all(size_t bytes)
 
 void th_end_job(int status)
 {
-	th_stdio_flush();
 	tw_me->stats->refused = TW_ENDED_JOB;
 	for (;;)
 		syscall(SYS_exit_group, status);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* exits.c - the program's end by main or a thread: what is printed and called then, and the status. */
+#include <sys/wait.h>
 #include "process.h"
 
 static FILE *f;
@@ -135,5 +136,29 @@ CASE(_exit_in_thread)
 	together(_exit_step, NULL);
 }
 
+static void child_step(void *arg, int me)
+{
+	(void)arg;
+	atexit(say_goodbye);
+	fflush(stdout);
+	pid_t child = fork();
+	if (!child) {
+		printf("child of %d exits\n", me);
+		exit(20 + me);
+	}
+	int status = 0;
+	waitpid(child, &status, 0);
+	printf("%d %d\n", me, WEXITSTATUS(status));
+	fflush(stdout);
+}
+
+CASE(exit_in_child)
+{
+	atexit(say_goodbye_first);
+	turns(child_step, NULL);
+	child_step(NULL, 0);
+}
+
 MAIN(ALONE(exit_in_thread), ALONE(exit_by_main), ALONE(atexit_then_return), ALONE(atexit_exit_in_thread),
-     ALONE(on_exit_by_threads), ALONE(on_exit_exit_in_thread), ALONE(quick_exit_in_thread), ALONE(_exit_in_thread))
+     ALONE(on_exit_by_threads), ALONE(on_exit_exit_in_thread), ALONE(quick_exit_in_thread), ALONE(_exit_in_thread),
+     ALONE(exit_in_child))

@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <threads.h>
+#include <unistd.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t never = PTHREAD_COND_INITIALIZER;
@@ -41,6 +43,12 @@ int main(int argc, char **argv)
 	} else if (strcmp(what, "cancel") == 0) {
 		pthread_create(&t, NULL, waits, NULL);
 		pthread_cancel(t);
+	} else if (strcmp(what, "child") == 0) {
+		int status = 0;
+		if (fork() == 0)
+			exit(pthread_create(&t, NULL, waits, NULL));
+		wait(&status);
+		return WEXITSTATUS(status) == 2 ? 2 : 0;
 	} else if (strcmp(what, "named") == 0) {
 		return !sem_open("/none", 0);
 	} else if (strcmp(what, "stack") == 0) {
