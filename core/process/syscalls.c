@@ -38,7 +38,7 @@
 
 void (*tw_syscalls_no_descriptor)(int fd);
 bool (*tw_syscalls_block)(int fd, short events, const void *caller);
-_Thread_local volatile unsigned char tw_syscalls_blocked;
+_Thread_local volatile bool tw_syscalls_blocked;
 
 #if TW_ASAN || TW_TSAN
 
@@ -215,33 +215,35 @@ static ssize_t sys_on(int fd, ssize_t result)
 
 /* ---- calls that may block ---- */
 
-static void sys_block(int fd, short events, const void *caller)
-{
-	tw_syscalls_blocked = tw_syscalls_block && tw_syscalls_block(fd, events, caller);
-}
+static _Thread_local bool sys_switches; /* other threads may run in the midst of the next call */
 
-static _Thread_local bool sys_interrupted; /* the last call was, and has perhaps moved a part only */
+/* Before buffers are touched: threads that run while this one waits may take the rights to them. */
+static void sys_await(int fd, short events, const void *caller)
+{
+	sys_switches = tw_syscalls_block && tw_syscalls_block(fd, events, caller);
+}
 
 static ssize_t sys_unblock(ssize_t result)
 {
-	sys_interrupted = tw_syscalls_blocked == 2;
 	tw_syscalls_blocked = 0;
 	return result;
 }
 
-/* A call that moves all, unless it is interrupted, goes on with the rest, behind @done. */
+/* In functions with a variable @caller. */
+#define SYS_AWAITS(fd, events, touch) (sys_await(fd, events, caller), (touch))
+#define SYS_BLOCKS(call)              (tw_syscalls_blocked = sys_switches, sys_unblock(call))
+#define SYS_CALLER                    const void *caller = __builtin_return_address(0)
+
+/* A call that moves all, with threads that may take the rights to a part of the buffer or interrupt it, goes on with
+ * the rest, behind @done. */
 #define SYS_WHOLE(n, call)                                                                                             \
 	size_t done = 0;                                                                                               \
 	ssize_t moved;                                                                                                 \
 	do {                                                                                                           \
 		moved = (call);                                                                                        \
 		done += moved > 0 ? (size_t)moved : 0;                                                                 \
-	} while (moved > 0 && done < (n) && sys_interrupted);                                                          \
+	} while (moved > 0 && done < (n) && tw_syscalls_block);                                                        \
 	return done ? (ssize_t)done : moved
-
-/* In functions with a variable @caller. */
-#define SYS_BLOCKS(fd, events, call) (sys_block(fd, events, caller), sys_unblock(call))
-#define SYS_CALLER                   const void *caller = __builtin_return_address(0)
 
 /* The body of a wrapper. @touch: an expression that touches every buffer; 0 when none is shared. @stored: one that
  * announces what a call with @result has stored. */
@@ -262,9 +264,11 @@ static ssize_t sys_transfer_once(enum sys_op op, int fd, void *buf, size_t n, of
 {
 	for (unsigned tries = 0;; tries++) {
 		bool to_buffer = op == SYS_READ || op == SYS_PREAD;
+		if (op == SYS_READ || op == SYS_WRITE)
+			sys_await(fd, to_buffer ? POLLIN : POLLOUT, caller);
 		unsigned shared = sys_buffer(buf, n, to_buffer);
-		ssize_t r = op == SYS_READ    ? SYS_BLOCKS(fd, POLLIN, next.read(fd, buf, n))
-		            : op == SYS_WRITE ? SYS_BLOCKS(fd, POLLOUT, next.write(fd, buf, n))
+		ssize_t r = op == SYS_READ    ? SYS_BLOCKS(next.read(fd, buf, n))
+		            : op == SYS_WRITE ? SYS_BLOCKS(next.write(fd, buf, n))
 		            : op == SYS_PREAD ? next.pread(fd, buf, n, at)
 		                              : next.pwrite(fd, buf, n, at);
 		if (r > 0 && to_buffer)
@@ -307,10 +311,14 @@ ssize_t read(int fd, void *buf, size_t n)
 	return sys_transfer(SYS_READ, fd, buf, n, 0, __builtin_return_address(0));
 }
 
+static ssize_t sys_write(int fd, const void *buf, size_t n, const void *caller)
+{
+	SYS_WHOLE(n, sys_transfer(SYS_WRITE, fd, (char *)(uintptr_t)buf + done, n - done, 0, caller));
+}
+
 ssize_t write(int fd, const void *buf, size_t n)
 {
-	SYS_CALLER;
-	SYS_WHOLE(n, sys_transfer(SYS_WRITE, fd, (char *)(uintptr_t)buf + done, n - done, 0, caller));
+	return sys_write(fd, buf, n, __builtin_return_address(0));
 }
 
 /* off_t and off64_t are the same on 64-bit machines. */
@@ -338,30 +346,52 @@ SYS_POSITIONED(64)
 ssize_t readv(int fd, const struct iovec *v, int count)
 {
 	SYS_CALLER;
-	SYS_RETURN_STORED(ssize_t, sys_vector(v, count, true),
-	                  sys_on(fd, SYS_BLOCKS(fd, POLLIN, next.readv(fd, v, count))),
+	SYS_RETURN_STORED(ssize_t, SYS_AWAITS(fd, POLLIN, sys_vector(v, count, true)),
+	                  sys_on(fd, SYS_BLOCKS(next.readv(fd, v, count))),
 	                  sys_stored_vector(v, (size_t)count, result));
+}
+
+static ssize_t sys_writev(int fd, const struct iovec *v, int count, const void *caller)
+{
+	SYS_RETURN(ssize_t, SYS_AWAITS(fd, POLLOUT, sys_vector(v, count, false)),
+	           sys_on(fd, SYS_BLOCKS(next.writev(fd, v, count))));
 }
 
 ssize_t writev(int fd, const struct iovec *v, int count)
 {
 	SYS_CALLER;
-	SYS_RETURN(ssize_t, sys_vector(v, count, false),
-	           sys_on(fd, SYS_BLOCKS(fd, POLLOUT, next.writev(fd, v, count))));
+	ssize_t done = sys_writev(fd, v, count, caller), moved = done;
+
+	/* The rest of what was moved in part only. */
+	for (int i = 0; tw_syscalls_block && moved >= 0 && i < count; i++) {
+		size_t first = TW_MIN((size_t)moved, v[i].iov_len), rest = v[i].iov_len - first;
+		ssize_t more = rest ? sys_write(fd, (char *)v[i].iov_base + first, rest, caller) : 0;
+
+		moved = more == (ssize_t)rest ? moved - (ssize_t)first : -1;
+		done += more > 0 ? more : 0;
+	}
+	return done;
+}
+
+static ssize_t sys_recv(int fd, char *buf, size_t n, int flags, const void *caller)
+{
+	SYS_RETURN_STORED(ssize_t, SYS_AWAITS(fd, POLLIN, sys_buffer(buf, n, true)),
+	                  sys_on(fd, SYS_BLOCKS(next.recv(fd, buf, n, flags))),
+	                  sys_stored(buf, TW_MIN(result, (ssize_t)n)));
 }
 
 ssize_t recv(int fd, void *buf, size_t n, int flags)
 {
 	SYS_CALLER;
-	SYS_RETURN_STORED(ssize_t, sys_buffer(buf, n, true),
-	                  sys_on(fd, SYS_BLOCKS(fd, POLLIN, next.recv(fd, buf, n, flags))),
-	                  sys_stored(buf, TW_MIN(result, (ssize_t)n)));
+	if ((flags & (MSG_WAITALL | MSG_PEEK)) != MSG_WAITALL)
+		return sys_recv(fd, buf, n, flags, caller);
+	SYS_WHOLE(n, sys_recv(fd, (char *)buf + done, n - done, flags, caller));
 }
 
 static ssize_t sys_send(int fd, const char *buf, size_t n, int flags, const void *caller)
 {
-	SYS_RETURN(ssize_t, sys_buffer(buf, n, false),
-	           sys_on(fd, SYS_BLOCKS(fd, POLLOUT, next.send(fd, buf, n, flags))));
+	SYS_RETURN(ssize_t, SYS_AWAITS(fd, POLLOUT, sys_buffer(buf, n, false)),
+	           sys_on(fd, SYS_BLOCKS(next.send(fd, buf, n, flags))));
 }
 
 ssize_t send(int fd, const void *buf, size_t n, int flags)
@@ -375,30 +405,33 @@ ssize_t recvfrom(int fd, void *buf, size_t n, int flags, __SOCKADDR_ARG from, so
 	SYS_CALLER;
 	socklen_t room = from_len ? *from_len : 0;
 	SYS_RETURN_STORED(ssize_t,
-	                  sys_buffer(buf, n, true) | sys_buffer(from.__sockaddr__, room, true) |
-	                      sys_buffer(from_len, from_len ? sizeof(*from_len) : 0, true),
-	                  sys_on(fd, SYS_BLOCKS(fd, POLLIN, next.recvfrom(fd, buf, n, flags, from, from_len))),
+	                  SYS_AWAITS(fd, POLLIN,
+	                             sys_buffer(buf, n, true) | sys_buffer(from.__sockaddr__, room, true) |
+	                                 sys_buffer(from_len, from_len ? sizeof(*from_len) : 0, true)),
+	                  sys_on(fd, SYS_BLOCKS(next.recvfrom(fd, buf, n, flags, from, from_len))),
 	                  sys_stored_from(buf, TW_MIN(result, (ssize_t)n), from.__sockaddr__, room, from_len));
 }
 
 ssize_t sendto(int fd, const void *buf, size_t n, int flags, __CONST_SOCKADDR_ARG to, socklen_t to_len)
 {
 	SYS_CALLER;
-	SYS_RETURN(ssize_t, sys_buffer(buf, n, false) | sys_buffer(to.__sockaddr__, to_len, false),
-	           sys_on(fd, SYS_BLOCKS(fd, POLLOUT, next.sendto(fd, buf, n, flags, to, to_len))));
+	SYS_RETURN(ssize_t,
+	           SYS_AWAITS(fd, POLLOUT, sys_buffer(buf, n, false) | sys_buffer(to.__sockaddr__, to_len, false)),
+	           sys_on(fd, SYS_BLOCKS(next.sendto(fd, buf, n, flags, to, to_len))));
 }
 
 ssize_t recvmsg(int fd, struct msghdr *m, int flags)
 {
 	SYS_CALLER;
-	SYS_RETURN_STORED(ssize_t, sys_message(m, true), sys_on(fd, SYS_BLOCKS(fd, POLLIN, next.recvmsg(fd, m, flags))),
-	                  sys_stored_message(m, result));
+	SYS_RETURN_STORED(ssize_t, SYS_AWAITS(fd, POLLIN, sys_message(m, true)),
+	                  sys_on(fd, SYS_BLOCKS(next.recvmsg(fd, m, flags))), sys_stored_message(m, result));
 }
 
 ssize_t sendmsg(int fd, const struct msghdr *m, int flags)
 {
 	SYS_CALLER;
-	SYS_RETURN(ssize_t, sys_message(m, false), sys_on(fd, SYS_BLOCKS(fd, POLLOUT, next.sendmsg(fd, m, flags))));
+	SYS_RETURN(ssize_t, SYS_AWAITS(fd, POLLOUT, sys_message(m, false)),
+	           sys_on(fd, SYS_BLOCKS(next.sendmsg(fd, m, flags))));
 }
 
 /* The C library moves large blocks between file and buffer without a copy, and an EFAULT would be final. */

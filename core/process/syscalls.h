@@ -39,9 +39,9 @@ FILE *tw_popen(const char *command, const char *mode);
 /* For a run-time with several threads on a processor.
  * tw_syscalls_block - called before a call of @caller that may wait until @fd has one of poll()'s @events; returns
  * whether other threads may run in the midst of the call. NULL: no.
- * tw_syscalls_blocked - 1: this thread is in such a call; 2: a handler has interrupted it. */
+ * tw_syscalls_blocked - this thread is in such a call. */
 extern bool (*tw_syscalls_block)(int fd, short events, const void *caller);
-extern _Thread_local volatile unsigned char tw_syscalls_blocked;
+extern _Thread_local volatile bool tw_syscalls_blocked;
 
 /* tw_syscalls_no_descriptor - called by a wrapper that found no descriptor @fd >= 0, before it returns EBADF; must set
  * errno to that. May be NULL. */

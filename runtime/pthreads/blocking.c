@@ -32,14 +32,25 @@ static bool blocking_alone(void)
 	return false;
 }
 
+/* Was the call interrupted by the signal of a turn, which was meant for the program's code before the call? */
+static bool blocking_again(int result)
+{
+	bool again = result < 0 && errno == EINTR && th_turn_came;
+
+	th_turn_came = false;
+	return again;
+}
+
 /* On the stack, and without the library's wrappers: they call Tweed. */
 static int blocking_poll(struct pollfd *fds, nfds_t n, int timeout)
 {
+	int result;
+
 	th_away();
-	int result = (int)syscall(SYS_poll, fds, n, timeout);
-	int error = errno;
+	do
+		result = (int)syscall(SYS_poll, fds, n, timeout);
+	while (blocking_again(result));
 	th_back();
-	errno = error;
 	return result;
 }
 
@@ -88,15 +99,17 @@ PT_OWN int tw_select_threads(int n, fd_set *in, fd_set *out, fd_set *except, str
 	}
 	if (timeout)
 		left = *timeout;
+	int result;
 	th_away();
-	int result = (int)syscall(SYS_select, n, use[0], use[1], use[2], timeout ? &left : NULL), error = errno;
+	do
+		result = (int)syscall(SYS_select, n, use[0], use[1], use[2], timeout ? &left : NULL);
+	while (blocking_again(result));
 	th_back();
 	for (unsigned i = 0; i < 3; i++)
 		if (set[i] && result >= 0)
 			*set[i] = copy[i];
 	if (timeout)
 		*timeout = left;
-	errno = error;
 	return result;
 }
 
@@ -106,12 +119,14 @@ PT_OWN int tw_epoll_wait_threads(int fd, struct epoll_event *events, int most, i
 
 	if (!timeout || most <= 0 || blocking_alone())
 		return epoll_wait(fd, events, most, timeout);
+	int result;
 	th_away();
-	int result = (int)syscall(SYS_epoll_wait, fd, copy, TW_MIN(most, BLOCKING_EVENTS), timeout), error = errno;
+	do
+		result = (int)syscall(SYS_epoll_wait, fd, copy, TW_MIN(most, BLOCKING_EVENTS), timeout);
+	while (blocking_again(result));
 	th_back();
 	if (result > 0)
 		memcpy(events, copy, (size_t)result * sizeof(*copy));
-	errno = error;
 	return result;
 }
 
@@ -123,13 +138,12 @@ PT_OWN int tw_accept4_threads(int fd, struct sockaddr *address, socklen_t *bytes
 	if (blocking_alone())
 		return accept4(fd, address, bytes, flags);
 	th_away();
-	int result = (int)syscall(SYS_accept4, fd, room ? &copy : NULL, room ? &got : NULL, flags), error = errno;
+	int result = (int)syscall(SYS_accept4, fd, room ? &copy : NULL, room ? &got : NULL, flags);
 	th_back();
 	if (result >= 0 && room) {
 		memcpy(address, &copy, TW_MIN(room, got));
 		*bytes = got;
 	}
-	errno = error;
 	return result;
 }
 
@@ -146,11 +160,9 @@ PT_OWN pid_t tw_waitpid_threads(pid_t pid, int *status, int flags)
 		return waitpid(pid, status, flags);
 	th_away();
 	pid_t result = (pid_t)syscall(SYS_wait4, pid, &copy, flags, NULL);
-	int error = errno;
 	th_back();
 	if (status && result > 0)
 		*status = copy;
-	errno = error;
 	return result;
 }
 
@@ -179,8 +191,7 @@ PT_OWN int tw_flock_threads(int fd, int operation)
 	if ((operation & LOCK_NB) || blocking_alone())
 		return flock(fd, operation);
 	th_away();
-	int result = (int)syscall(SYS_flock, fd, operation), error = errno;
+	int result = (int)syscall(SYS_flock, fd, operation);
 	th_back();
-	errno = error;
 	return result;
 }

@@ -116,10 +116,12 @@ static void thread_room_find(void)
 
 /* ---- a thread's life --------------------------------------------------------------------------------------------- */
 
+/* Main's number is its processor's: locks that it holds since before the first thread have it. */
 static void thread_enter(struct thread *t)
 {
 	own.thread = t;
-	pt_number = (uint32_t)(((uintptr_t)t - (uintptr_t)tw_me->app) >> 12) | 0x40000000u;
+	if (t->base)
+		pt_number = (uint32_t)(((uintptr_t)t - (uintptr_t)tw_me->app) >> 12) | 0x40000000u;
 	tw_wait_queue_thread(t->waits);
 }
 

@@ -254,6 +254,7 @@ void th_away(void)
 
 	if (!th_siblings || !own)
 		return;
+	th_turn_came = false;
 	atomic_store(&own->state, BATON_AWAY);
 	while (t != own && !baton_can(t, &now))
 		t = t->next;
@@ -262,11 +263,14 @@ void th_away(void)
 
 void th_back(void)
 {
+	int saved = errno;
+
 	if (!own || atomic_load(&own->state) != BATON_AWAY)
 		return;
 	atomic_store(&own->state, BATON_READY);
 	tw_net_notify(tw_me->net, tw_me->node, tw_me->local);
 	baton_sleep();
+	errno = saved;
 }
 
 /* ---- waits of sync/, and the program's locks --------------------------------------------------------------------- */

@@ -47,7 +47,7 @@ static inline void th_spun(void)
 }
 
 /* th_away - the calling thread is about to block in the kernel: others run until th_back.  In between it must neither
- * call Tweed nor access shared memory other than its own stack. */
+ * call Tweed nor access shared memory other than its own stack.  th_back preserves errno. */
 void th_away(void);
 void th_back(void);
 
@@ -57,6 +57,8 @@ void th_back(void);
 void th_turns_open(bool (*ordered)(void));
 void th_turns_begin(void);
 void th_turns_end(void);
+/* th_turn_came - since th_away, the signal of a turn has interrupted the calling thread: it comes late at times. */
+extern __thread volatile bool th_turn_came;
 
 /* ---- baton.c, atomic.c, for turns.c
  * th_baton_turn - the number of the turn; 0: no thread runs.  *@tid: the thread with the baton.  In any thread.

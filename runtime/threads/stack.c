@@ -46,7 +46,9 @@
 #define STACK_SIGNAL ((size_t)256 << 10) /* private: for fault handlers */
 
 __thread char *th_stack_pinned;
+__thread size_t th_stack_span = SIZE_MAX;
 static __thread char *stack_own; /* base of the calling thread's stack; NULL: not a shared one */
+static __thread char *stack_low; /* its lowest pinned byte */
 
 static struct {
 	char *base;
@@ -76,18 +78,19 @@ static struct {
 extern int __real_main(int argc, char **argv, char **environment);
 int __wrap_main(int argc, char **argv, char **environment);
 
-static void stack_pin(const char *base, char *below)
+/* Pin from @pinned down to @below or lower; returns the lowest pinned byte. */
+static char *stack_pin(const char *base, char *pinned, char *below)
 {
 	size_t page = (size_t)tw_me->layout.page_bytes;
 	char *low = (char *)((uintptr_t)below & ~(page - 1));
 
 	low = TW_MAX(low - STACK_FIRST / 2, (char *)(uintptr_t)base);
-	if (low >= th_stack_pinned)
-		return; /* the program is about to overflow it */
+	if (low >= pinned)
+		return pinned; /* the program is about to overflow it */
 	/* Cause the faults here, where they are the program's; inside tw_pin they would be Tweed's. */
-	for (volatile char *at = low; at < th_stack_pinned; at += page)
+	for (volatile char *at = low; at < pinned; at += page)
 		*at = *at;
-	int error = tw_pin(low, (size_t)(th_stack_pinned - low));
+	int error = tw_pin(low, (size_t)(pinned - low));
 	while (error && tw_me->id)
 		pause(); /* until the job ends: one processor prints the sentence */
 	if (error && tw_me->config.race)
@@ -97,13 +100,29 @@ static void stack_pin(const char *base, char *below)
 	if (error)
 		th_refuse("stacks cannot be pinned under protocol %s: choose another by --protocol",
 		          tw_me->protocol->name);
+	return low;
+}
+
+/* What is pinned suffices for frames at @low + TH_STACK_SLACK, and up to @high. */
+static void stack_within(char *low, char *high)
+{
 	th_stack_pinned = low;
+	th_stack_span = TW_MAX((size_t)(high - low), TH_STACK_SLACK) - TH_STACK_SLACK;
 }
 
 void th_stack_extend(char *below)
 {
-	if (tw_me && stack_own && (size_t)(below + TH_STACK_SLACK - stack_own) < stack.bytes)
-		stack_pin(stack_own, below);
+	char *here = below + TH_STACK_SLACK;
+
+	if (!tw_me || !stack_own)
+		return;
+	if ((size_t)(here - stack_own) >= stack.bytes) {
+		stack_within(th_foreign_pin(here), here + 1);
+		return;
+	}
+	if (below < stack_low)
+		stack_low = stack_pin(stack_own, stack_low, below);
+	stack_within(stack_low, stack_own + stack.bytes);
 }
 
 /* The kernel must not write to the stack on its own. */
@@ -155,12 +174,9 @@ static char **stack_kept_pinned(char *base)
 /* Pin what a new thread's stack needs first. */
 static void stack_pin_top(char *base)
 {
-	char *own = th_stack_pinned;
+	char *end = base + stack.bytes;
 
-	th_stack_pinned = base + stack.bytes;
-	stack_pin(base, th_stack_pinned - STACK_FIRST / 2 - stack.tls);
-	*stack_kept_pinned(base) = th_stack_pinned;
-	th_stack_pinned = own;
+	*stack_kept_pinned(base) = stack_pin(base, end, end - STACK_FIRST / 2 - stack.tls);
 }
 
 /* The room is below, in pages that are not pinned: under protocols whose homes migrate, its writers get them.  Homes
@@ -204,13 +220,14 @@ void th_stack_attr(char *base, pthread_attr_t *attr)
 void th_stack_enter(char *base)
 {
 	stack_own = base;
-	th_stack_pinned = *stack_kept_pinned(base);
+	stack_low = *stack_kept_pinned(base);
+	stack_within(stack_low, base + stack.bytes);
 	stack_no_rseq();
 }
 
 void th_stack_leave(void)
 {
-	*stack_kept_pinned(stack_own) = th_stack_pinned;
+	*stack_kept_pinned(stack_own) = stack_low;
 }
 
 char *th_stack_own(void)
@@ -378,7 +395,7 @@ static void __attribute__((noreturn)) fork_go_on(const int ends[2])
 	if (own.at && forking.tls.at)
 		memcpy(own.at, forking.tls.at, own.bytes);
 	th_far = th_others = false;
-	th_stack_pinned = NULL;
+	th_stack_span = SIZE_MAX;
 	th_baton_forget();
 	longjmp(forking.back, 1);
 }

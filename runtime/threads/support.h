@@ -63,14 +63,19 @@ void th_fence(const void *ptr);
 /* th_stack_reserve - extend the pinned part of the stack well below the caller's frame.  Called before everything that
  * may call Tweed. */
 #define TH_STACK_SLACK ((size_t)64 << 10)
-extern __thread char *th_stack_pinned; /* lowest byte; NULL: not on such a stack */
+extern __thread char *th_stack_pinned; /* lowest byte */
+extern __thread size_t th_stack_span;  /* bytes from there; all: not on such a stack */
 void th_stack_extend(char *below);
 static inline void th_stack_reserve(void)
 {
 	char *here = __builtin_frame_address(0);
-	if (here - TH_STACK_SLACK < th_stack_pinned)
+	if (__builtin_expect((size_t)(here - TH_STACK_SLACK - th_stack_pinned) >= th_stack_span, 0))
 		th_stack_extend(here - TH_STACK_SLACK);
 }
+/* ---- foreign.c
+ * th_foreign_pin - the caller's @frame is on a stack of the program's own making: pin what calls may use of it, or end
+ * the job with a sentence.  Returns the lowest byte. */
+char *th_foreign_pin(char *frame);
 /* th_stack_bytes - the size of each stack. */
 size_t th_stack_bytes(void);
 /* More stacks, of the same size, for more threads of a processor.

@@ -29,6 +29,8 @@ static struct {
 	bool begun;
 } turns;
 
+__thread volatile bool th_turn_came;
+
 static bool turn_program(const ucontext_t *uc)
 {
 #if defined(__x86_64__)
@@ -42,21 +44,16 @@ static bool turn_program(const ucontext_t *uc)
 #endif
 }
 
-static void turn_end(void)
-{
-	if (tw_syscalls_blocked)
-		tw_syscalls_blocked = 2;
-	th_baton_interrupt();
-}
-
 static void turn_handler(int signal, siginfo_t *si, void *uc)
 {
 	int saved = errno;
+	bool own = si->si_code == SI_TKILL && si->si_pid == getpid();
 
-	if (si->si_code != SI_TKILL || si->si_pid != getpid())
+	th_turn_came |= own;
+	if (!own)
 		tw_signal_chain(signal, si, uc);
 	else if (tw_syscalls_blocked || (turn_program(uc) && !th_atomic_inside()))
-		turn_end();
+		th_baton_interrupt();
 	else
 		th_turn_is_over++;
 	errno = saved;

@@ -65,6 +65,16 @@ def crowds():
         print(shape, "16 threads:", done.stderr, end="")
 
 
+def contexts():
+    """Stacks of the program's own making, and the like."""
+    name = beside.build(os.path.join(sources, "contexts.c"))
+    for shape in ["1x1", "1x2", "2x1"] if name else []:
+        for protocol in PROTOCOLS:
+            beside.compare(name, shape, protocol)
+    for what, text in {"other": "another node used first", "jump": "make them by makecontext"}.items():
+        beside.said(f"contexts {what}", run(tweed, "run", "-n", "3", "./contexts.tw", what), 2, text)
+
+
 def refusals():
     name = beside.build(os.path.join(sources, "refused.c"))
     for what, text in REFUSED.items() if name else []:
@@ -80,5 +90,6 @@ with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     programs()
     crowds()
+    contexts()
     refusals()
 beside.end()

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* jump.c - longjmp.  Coroutines that begin in a handler of signals live on the stack given to sigaltstack; but handlers
+ * run on Tweed's stack for signals, which the next fault uses again. */
+#include <setjmp.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "runtime/pthreads/pthreads.h"
+
+#if defined(__x86_64__)
+/* Where the C library has put the stack pointer, exclusive or a secret of the thread, rotated. */
+static char *jump_stack(const struct __jmp_buf_tag *to)
+{
+	uintptr_t kept = (uintptr_t)to->__jmpbuf[6], secret;
+
+	__asm__("movq %%fs:0x30, %0" : "=r"(secret));
+	return (char *)((kept >> 17 | kept << 47) ^ secret);
+}
+
+static bool jump_lost(const struct __jmp_buf_tag *to)
+{
+	stack_t s;
+
+	return tw_me && syscall(SYS_sigaltstack, NULL, &s) == 0 && !(s.ss_flags & (SS_ONSTACK | SS_DISABLE)) &&
+	       (size_t)(jump_stack(to) - (char *)s.ss_sp) < s.ss_size;
+}
+#else
+static bool jump_lost(const struct __jmp_buf_tag *to)
+{
+	(void)to;
+	return false;
+}
+#endif
+
+void tw_longjmp(struct __jmp_buf_tag *to, int value)
+{
+	if (jump_lost(to))
+		th_refuse("longjmp: back into a signal handler: coroutines on stacks of sigaltstack are not supported: "
+		          "make them by makecontext");
+	siglongjmp(to, value);
+}
