@@ -22,15 +22,45 @@ struct state_shared {
 	char numbers[STATE_RANDOM];
 	struct drand48_data drand;
 	char *token; /* of strtok */
-	char **environment;
 	struct tm time;
 	pid_t pid; /* processor 0's */
 };
 static struct state_shared *state;
+static char **state_environment; /* the process's, before the job */
 
 static void *state_next(const char *name)
 {
 	return dlsym(RTLD_NEXT, name);
+}
+
+/* Variables of the C library, for which the linker makes copies in the executable, since a section that is read-only
+ * has their addresses (copies.ld places them in shared memory). */
+__asm__("	.section .rodata.tw_copies, \"a\"\n"
+        "	.quad environ, optarg, optind, opterr, optopt\n"
+        "	.previous\n");
+
+char **th_state_words(char **words)
+{
+	size_t n = 0, bytes = 0;
+	char **copy, *text;
+
+	for (; words[n]; n++)
+		bytes += strlen(words[n]) + 1;
+	copy = tw_malloc((n + 1) * sizeof(*copy) + bytes);
+	if (!copy)
+		th_refuse("no memory is left of TWEED_MEMORY: raise it");
+	text = (char *)(copy + n + 1);
+	for (size_t i = 0; i < n; i++) {
+		copy[i] = text;
+		text = stpcpy(text, words[i]) + 1;
+	}
+	copy[n] = NULL;
+	return copy;
+}
+
+void th_state_begin(void)
+{
+	state_environment = environ;
 }
 
 void th_state_open(void)
@@ -40,8 +70,8 @@ void th_state_open(void)
 		return;
 	initstate_r(1, state->numbers, sizeof(state->numbers), &state->random);
 	/* What the C library's drand48 begins with: zeros. */
-	state->environment = environ;
 	state->pid = (pid_t)syscall(SYS_getpid);
+	environ = th_state_words(environ);
 }
 
 /* After the job the C library's own state serves. */
@@ -52,16 +82,17 @@ static bool state_shared(void)
 
 #pragma GCC visibility push(default)
 
-/* @own: a call of the C library's function by its pointer `next`; @shared: on the shared state. */
+/* @own: the arguments for the C library's function, `next`; @shared: a call that works on the shared state. */
+#define STATE_BEGIN(name)                                                                                              \
+	static __typeof__(name) *next;                                                                                 \
+	if (!next)                                                                                                     \
+		*(void **)&next = state_next(#name);
 #define STATE(type, name, parameters, own, shared)                                                                     \
 	TH_WEAK type name parameters                                                                                   \
 	{                                                                                                              \
-		static __typeof__(name) *next;                                                                         \
-		if (!state_shared()) {                                                                                 \
-			if (!next)                                                                                     \
-				*(void **)&next = state_next(#name);                                                   \
+		STATE_BEGIN(name)                                                                                      \
+		if (!state_shared())                                                                                   \
 			return next own;                                                                               \
-		}                                                                                                      \
 		th_word_lock(&state->lock);                                                                            \
 		type result = shared;                                                                                  \
 		th_word_unlock(&state->lock);                                                                          \
@@ -70,10 +101,8 @@ static bool state_shared(void)
 #define STATE_VOID(name, parameters, own, shared)                                                                      \
 	TH_WEAK void name parameters                                                                                   \
 	{                                                                                                              \
-		static __typeof__(name) *next;                                                                         \
+		STATE_BEGIN(name)                                                                                      \
 		if (!state_shared()) {                                                                                 \
-			if (!next)                                                                                     \
-				*(void **)&next = state_next(#name);                                                   \
 			next own;                                                                                      \
 			return;                                                                                        \
 		}                                                                                                      \
@@ -141,38 +170,31 @@ static struct tm *state_time(struct tm *(*f)(const time_t *, struct tm *), const
 STATE(struct tm *, localtime, (const time_t *t), (t), (tzset(), state_time(localtime_r, t)))
 STATE(struct tm *, gmtime, (const time_t *t), (t), state_time(gmtime_r, t))
 
-/* The array and its strings are shared memory, since the C library allocates them; each process points to the array. */
-static int state_environment(int result)
-{
-	state->environment = environ;
-	return result;
-}
-#define STATE_ENVIRONMENT(name, parameters, arguments)                                                                 \
-	TH_WEAK int name parameters                                                                                    \
-	{                                                                                                              \
-		static __typeof__(name) *next;                                                                         \
-		if (!next)                                                                                             \
-			*(void **)&next = state_next(#name);                                                           \
-		if (!state_shared())                                                                                   \
-			return next arguments;                                                                         \
-		th_word_lock(&state->lock);                                                                            \
-		environ = state->environment;                                                                          \
-		int result = state_environment(next arguments);                                                        \
-		th_word_unlock(&state->lock);                                                                          \
-		return result;                                                                                         \
-	}
-STATE_ENVIRONMENT(setenv, (const char *name, const char *value, int replace), (name, value, replace))
-STATE_ENVIRONMENT(unsetenv, (const char *name), (name))
-STATE_ENVIRONMENT(putenv, (char *text), (text))
-STATE_ENVIRONMENT(clearenv, (void), ())
+/* The array and its strings are shared memory, since the C library allocates them. */
+STATE(int, setenv, (const char *name, const char *value, int replace), (name, value, replace),
+      next(name, value, replace))
+STATE(int, unsetenv, (const char *name), (name), next(name))
+STATE(int, putenv, (char *text), (text), next(text))
+STATE(int, clearenv, (void), (), next())
 
-static char *state_getenv(char *(*get)(const char *), const char *name)
+/* Tweed's libraries may call it where shared memory cannot be touched. */
+TH_WEAK char *getenv(const char *name)
 {
-	environ = state->environment;
-	return get(name);
+	STATE_BEGIN(getenv)
+	if (!state)
+		return next(name);
+	if (state_shared() && th_heap_shares(__builtin_return_address(0))) {
+		th_word_lock(&state->lock);
+		char *value = next(name);
+		th_word_unlock(&state->lock);
+		return value;
+	}
+	size_t n = strlen(name);
+	for (char **word = state_environment; *word; word++)
+		if (!strncmp(*word, name, n) && (*word)[n] == '=')
+			return *word + n + 1;
+	return NULL;
 }
-STATE(char *, getenv, (const char *name), (name),
-      (next ? NULL : (*(void **)&next = state_next("getenv")), state_getenv(next, name)))
 
 TH_WEAK pid_t getpid(void)
 {

@@ -3,6 +3,11 @@
 #ifndef TW_RUNTIME_PROCESS_STATE_H
 #define TW_RUNTIME_PROCESS_STATE_H
 
+/* th_state_begin - before the job: Tweed's libraries keep the environment of this moment.
+ * th_state_words - returns a copy of the @words (argv, environ), the array and the texts, in shared memory. */
+void th_state_begin(void);
+char **th_state_words(char **words);
+
 /* th_state_open - the program's processors share the state from now on.  Collective; before the program runs. */
 void th_state_open(void);
 

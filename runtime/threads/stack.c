@@ -35,6 +35,7 @@
 #include "runtime/threads/baton.h"
 #include "runtime/process/exits.h"
 #include "runtime/process/forkserver.h"
+#include "runtime/process/iostreams.h"
 #include "runtime/process/program_heap.h"
 #include "runtime/process/mapping.h"
 #include "runtime/process/state.h"
@@ -56,7 +57,7 @@ static struct {
 	char *kept_from;        /* start of the part to preserve at the end */
 	_Atomic uint32_t stage; /* STAGE_... */
 	int argc;
-	char **argv, **environment;
+	char **argv;
 	bool leaving, flushed;
 	bool last;  /* stack_exits is called */
 	int status; /* the argument of exit() */
@@ -291,7 +292,7 @@ static void *stack_thread(void *arg)
 		th_heap_open();
 	th_heap_main();
 	if (tw_id() == 0)
-		exit(__real_main(stack.argc, stack.argv, stack.environment));
+		exit(__real_main(stack.argc, stack.argv, environ));
 	th_kind_work();
 	th_stdio_close();
 	stack.leaving = true;
@@ -545,22 +546,11 @@ static void (*stack_fini)(void) __attribute__((used, section(".fini_array.00001"
 int __wrap_main(int argc, char **argv, char **environment)
 {
 	stack.argc = argc;
-	stack.argv = argv;
-	stack.environment = environment;
+	(void)environment;
+	stack.argv = th_state_words(argv);
 	stack_start();
 	stack_attend();
 	return 0;
-}
-
-/* Each C++ source that includes <iostream> has a constructor that initializes the C++ library's streams.  They belong
- * to each processor, so processors other than 0, which run no constructors, initialize them here. */
-static void stack_streams(void)
-{
-	static char init[16];
-	void (*open)(void *) = (void (*)(void *))(uintptr_t)dlsym(RTLD_DEFAULT, "_ZNSt8ios_base4InitC1Ev");
-
-	if (open)
-		open(init);
 }
 
 /* Runs before the program's own constructors, which only processor 0 runs. */
@@ -570,6 +560,8 @@ static void __attribute__((constructor(102))) stack_begin(void)
 	th_fork_server();
 	tw_syscalls_whole();
 	stack.last = tw_redirect("_exit", (void (*)(void))(uintptr_t)stack_exits);
+	th_iostreams_begin();
+	th_state_begin();
 	tw_init(NULL, NULL);
 	tw_fork_copies(tw_me->app, tw_me->config.memory);
 	th_open();
@@ -579,11 +571,11 @@ static void __attribute__((constructor(102))) stack_begin(void)
 	th_stdio_open();
 	th_mapping_open();
 	th_state_open();
+	th_iostreams_open();
 	on_exit(stack_exit, NULL);
 	th_exits_open();
 	if (tw_id() == 0)
 		return;
-	stack_streams();
 	stack_start();
 	stack_attend();
 }

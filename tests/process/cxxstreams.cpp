@@ -274,6 +274,28 @@ CASE(cin_rest_in_thread)
 	say("end %d\n", std::cin.eof());
 }
 
+/* The streams have buffers of their own. */
+static void unsynced_step(void *arg, int me)
+{
+	int a, b;
+
+	(void)arg;
+	std::cin.ignore(5) >> a;
+	std::cin.ignore(100, '\n').ignore(5) >> b;
+	std::cin.ignore(100, '\n');
+	std::cout << me << " reads " << a << ' ' << b << '\n';
+}
+CASE(unsynced_in_turn)
+{
+	print_said();
+	fflush(stdout);
+	std::cout << std::ios::sync_with_stdio(false) << '\n';
+	std::cin.tie(nullptr);
+	unsynced_step(nullptr, 0);
+	turns(unsynced_step, nullptr);
+	std::cout << std::ios::sync_with_stdio(false) << '\n' << std::flush;
+}
+
 static void cerr_step(void *arg, int me)
 {
 	(void)arg;
@@ -553,6 +575,7 @@ CASE(exception_of_thread)
 
 MAIN(T(ifstream_in_turn), T(ifstream_of_thread), T(ofstream_in_turn), T(ofstream_with_mutex), T(fstream_in_turn),
      T(stringstream_written), T(stringstream_of_thread), ALONE(cout_in_turn), ALONE(cout_with_mutex),
-     ALONE(cin_in_turn), ALONE(cin_rest_in_thread), ALONE(cerr_in_turn), T(string_grown_by_threads),
-     T(vector_grown_by_threads), T(containers_freed_by_thread), T(pointers_of_threads), T(current_path),
-     T(directory_iterator), T(regex_of_main), T(locale_of_process), T(exception_of_thread), T(current_path_of_main))
+     ALONE(cin_in_turn), ALONE(cin_rest_in_thread), ALONE(unsynced_in_turn), ALONE(cerr_in_turn),
+     T(string_grown_by_threads), T(vector_grown_by_threads), T(containers_freed_by_thread), T(pointers_of_threads),
+     T(current_path), T(directory_iterator), T(regex_of_main), T(locale_of_process), T(exception_of_thread),
+     T(current_path_of_main))

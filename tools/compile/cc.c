@@ -31,12 +31,12 @@ struct cc {
 	bool gcc;             /* by the command's name */
 	bool private_globals; /* a library's global variables are not to be shared */
 	enum compiler_kind kind;
-	bool compiles, links, shared;                    /* what the compiler is asked for */
-	bool language;                                   /* -x was given */
-	bool pic;                                        /* code for a library */
-	const char *with;                                /* --compiler */
-	char *include, *stores, *library, *script;       /* paths */
-	char *run_time, *tasks, *helper, *linker, *spec; /* for threads: libraries, and folders with gcc's helpers */
+	bool compiles, links, shared;                       /* what the compiler is asked for */
+	bool language;                                      /* -x was given */
+	bool pic;                                           /* code for a library */
+	const char *with;                                   /* --compiler */
+	char *include, *stores, *library, *script, *copies; /* paths */
+	char *run_time, *tasks, *helper, *linker, *spec;    /* for threads: libraries, and folders with gcc's helpers */
 	const char **command;
 	size_t words;
 };
@@ -249,6 +249,7 @@ static int cc_locate(struct cc *cc)
 		cc->stores = compile_join(TOOL_BUILD_ROOT, "/runtime/stores/libtweed-stores.a", "");
 		cc->library = compile_join(TOOL_BUILD_ROOT, "/libtweed.a", "");
 		cc->script = compile_join(TOOL_SOURCE_ROOT, "/runtime/stores/globals.ld", "");
+		cc->copies = compile_join(TOOL_SOURCE_ROOT, "/runtime/process/copies.ld", "");
 		cc->run_time = compile_join(
 		    TOOL_BUILD_ROOT,
 		    cc->pthreads ? "/runtime/pthreads/libtweed-pthreads.a" : "/runtime/openmp/libtweed-openmp.a", "");
@@ -262,6 +263,7 @@ static int cc_locate(struct cc *cc)
 		cc->stores = compile_join(libraries, "/libtweed-stores.a", "");
 		cc->library = compile_join(libraries, "/libtweed.a", "");
 		cc->script = compile_join(data, "/tweed/globals.ld", "");
+		cc->copies = compile_join(data, "/tweed/copies.ld", "");
 		cc->run_time =
 		    compile_join(libraries, cc->pthreads ? "/libtweed-pthreads.a" : "/libtweed-openmp.a", "");
 		cc->tasks = compile_join(libraries, "/libtweed-openmp-tasks.a", "");
@@ -271,7 +273,7 @@ static int cc_locate(struct cc *cc)
 		free(data);
 	}
 	char *header = compile_join(cc->include, "/tweed/instrumented.h", "");
-	const char *needed[] = {header, cc->stores, cc->library, cc->script, cc->run_time, cc->tasks};
+	const char *needed[] = {header, cc->stores, cc->library, cc->script, cc->copies, cc->run_time, cc->tasks};
 	int error = 0;
 	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]) && !error; i++)
 		if (access(needed[i], R_OK) < 0) {
@@ -377,6 +379,8 @@ static void cc_add_link(struct cc *cc)
 		cc_add_all(cc, (const char *const[]){"-x", "none", NULL});
 	if (cc_places_globals(cc))
 		cc_add_all(cc, (const char *const[]){"-no-pie", "-T", cc->script, NULL});
+	if (cc_threads(cc))
+		cc_add_all(cc, (const char *const[]){"-T", cc->copies, NULL});
 	if (cc->shared_globals)
 		cc_add(cc, "-Wl,--defsym=tw_globals_shared=1");
 	if (!cc->silent)
