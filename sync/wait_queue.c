@@ -161,6 +161,25 @@ void tw_wait_queue_wake(struct tw_wait_queue *queue, const volatile void *object
 	}
 }
 
+void tw_wait_queue_end(const void *entry)
+{
+	struct wait_entry found = {.object = NULL};
+
+	for (uint32_t i = 0; i < TW_WAIT_QUEUES && !found.object; i++) {
+		struct tw_wait_queue *queue = wait_lock(i);
+		struct wait_entry *before = NULL, *e = queue->first;
+		for (; e && e != entry; e = e->next)
+			before = e;
+		if (e) {
+			found = *e;
+			wait_take(queue, before, e);
+		}
+		tw_wait_queue_unlock(queue);
+	}
+	if (found.object)
+		tw_sync_flag_raise(tw_me, found.flag.id, found.ticket, found.processor);
+}
+
 struct wait_raise {
 	tw_flag_t flag;
 	uint64_t ticket;

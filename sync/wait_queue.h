@@ -53,4 +53,8 @@ bool tw_wait_queue_wait_in(struct tw_wait_queue *queue, uint64_t ticket, uint64_
  * most @most. */
 void tw_wait_queue_wake(struct tw_wait_queue *queue, const volatile void *object, unsigned most);
 
+/* tw_wait_queue_end - without a lock: end the wait of the thread with @entry, whatever it waits for.  A thread that
+ * locks a queue later sees what the caller has stored before. */
+void tw_wait_queue_end(const void *entry);
+
 #endif

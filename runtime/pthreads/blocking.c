@@ -23,6 +23,7 @@
 
 #define BLOCKING_POLLS  512 /* more descriptors: the whole processor waits */
 #define BLOCKING_EVENTS 256
+#define BLOCKING_LOOK   20
 
 static bool blocking_alone(void)
 {
@@ -41,15 +42,36 @@ static bool blocking_again(int result)
 	return again;
 }
 
+/* How long to wait at a time, in ms: a thread that may be cancelled looks at times. */
+static int blocking_part(int timeout)
+{
+	return pt_cancel_look && (timeout < 0 || timeout > BLOCKING_LOOK) ? BLOCKING_LOOK : timeout;
+}
+
+/* Is there a rest of *@timeout after a @result? */
+static bool blocking_rest(int result, int *timeout)
+{
+	int part = blocking_part(*timeout);
+
+	if (result || part == *timeout)
+		return blocking_again(result);
+	*timeout -= *timeout > 0 ? part : 0;
+	th_back();
+	pt_cancel_point();
+	th_away();
+	return true;
+}
+
 /* On the stack, and without the library's wrappers: they call Tweed. */
 static int blocking_poll(struct pollfd *fds, nfds_t n, int timeout)
 {
 	int result;
 
+	pt_cancel_point();
 	th_away();
 	do
-		result = (int)syscall(SYS_poll, fds, n, timeout);
-	while (blocking_again(result));
+		result = (int)syscall(SYS_poll, fds, n, blocking_part(timeout));
+	while (blocking_rest(result, &timeout));
 	th_back();
 	return result;
 }
@@ -62,7 +84,8 @@ bool pt_block(int fd, short events, const void *caller)
 
 	if (!th_heap_shares(caller) || blocking_alone()) /* the former: Tweed, or one of its libraries */
 		return false;
-	if (th_crowd < 2 || syscall(SYS_poll, &one, 1, 0) != 0)
+	pt_cancel_point();
+	if ((th_crowd < 2 && !pt_cancel_look) || syscall(SYS_poll, &one, 1, 0) != 0)
 		return true;
 	flags = (int)syscall(SYS_fcntl, fd, F_GETFL);
 	if (flags >= 0 && !(flags & O_NONBLOCK))
@@ -122,8 +145,8 @@ PT_OWN int tw_epoll_wait_threads(int fd, struct epoll_event *events, int most, i
 	int result;
 	th_away();
 	do
-		result = (int)syscall(SYS_epoll_wait, fd, copy, TW_MIN(most, BLOCKING_EVENTS), timeout);
-	while (blocking_again(result));
+		result = (int)syscall(SYS_epoll_wait, fd, copy, TW_MIN(most, BLOCKING_EVENTS), blocking_part(timeout));
+	while (blocking_rest(result, &timeout));
 	th_back();
 	if (result > 0)
 		memcpy(events, copy, (size_t)result * sizeof(*copy));
@@ -137,6 +160,8 @@ PT_OWN int tw_accept4_threads(int fd, struct sockaddr *address, socklen_t *bytes
 
 	if (blocking_alone())
 		return accept4(fd, address, bytes, flags);
+	if (pt_cancel_look)
+		pt_block(fd, POLLIN, __builtin_return_address(0));
 	th_away();
 	int result = (int)syscall(SYS_accept4, fd, room ? &copy : NULL, room ? &got : NULL, flags);
 	th_back();
@@ -156,6 +181,7 @@ PT_OWN pid_t tw_waitpid_threads(pid_t pid, int *status, int flags)
 {
 	int copy = 0;
 
+	pt_cancel_point();
 	if ((flags & WNOHANG) || blocking_alone())
 		return waitpid(pid, status, flags);
 	th_away();

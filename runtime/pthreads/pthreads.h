@@ -39,11 +39,34 @@ static inline uint32_t pt_self(void)
 /* pt_until - the time @at of @clock, for tw_wait_until.  0: not a valid time. */
 uint64_t pt_until(clockid_t clock, const struct timespec *at);
 
-/* ---- wait.c
+/* ---- cancel.c, which only programs that call pthread_cancel have
+ * pt_cancel_due - is the calling thread to end?  With the lock of any wait queue.
+ * pt_cancel_end - end it.
+ * pt_cancel_look - both, without a lock. */
+bool pt_cancel_due(void) __attribute__((weak));
+void pt_cancel_end(void) __attribute__((weak, noreturn));
+void pt_cancel_look(void) __attribute__((weak));
+extern __thread int pt_cancel_state; /* self.c: pthread_setcancelstate's */
+static inline void pt_cancel_point(void)
+{
+	if (pt_cancel_look)
+		pt_cancel_look();
+}
+/* pt_join - tw_wait_queue_join, where a cancelled thread ends. */
+static inline uint64_t pt_join(struct tw_wait_queue *queue, const volatile void *object)
+{
+	if (pt_cancel_due && pt_cancel_due()) {
+		tw_wait_queue_unlock(queue);
+		pt_cancel_end();
+	}
+	return tw_wait_queue_join(queue, object);
+}
+
+/* ---- objects/wait.c
  * pt_objects_open - create what all objects need: wait queues, and the table of keys.  Collective. */
 void pt_objects_open(void);
 
-/* ---- mutex.c */
+/* ---- objects/mutex.c */
 /* pt_mutex_give - unlock completely, before a wait; returns how often it was locked.  pt_mutex_take - lock it again, as
  * often. */
 uint32_t pt_mutex_give(pthread_mutex_t *mutex);
@@ -55,7 +78,7 @@ bool pt_poll(unsigned *round, uint64_t until);
 /* ---- blocking.c: tw_syscalls_block. */
 bool pt_block(int fd, short events, const void *caller);
 
-/* ---- key.c */
+/* ---- objects/key.c */
 /* pt_keys_open - collective. */
 void pt_keys_open(void);
 /* pt_keys_end - call the destructors of the thread's values, and drop the values. */

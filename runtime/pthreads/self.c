@@ -2,11 +2,13 @@
 /* self.c - functions that only affect the caller's own thread. */
 #include <errno.h>
 #include <sched.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include "runtime/pthreads/pthreads.h"
+#include "runtime/threads/baton.h"
 
 /* `tweed run` decides where and how threads run: for other threads, such hints have no effect. */
 #define HINT(name, parameters, ...)                                                                                    \
@@ -29,6 +31,51 @@ ASK(pthread_getschedparam, (pthread_t thread, int *policy, struct sched_param *h
 ASK(pthread_getname_np, (pthread_t thread, char *name, size_t bytes), pthread_self(), name, bytes)
 ASK(pthread_getcpuclockid, (pthread_t thread, clockid_t *clock), pthread_self(), clock)
 ASK(pthread_getattr_np, (pthread_t thread, pthread_attr_t *attr), pthread_self(), attr)
+
+/* ---- cancellation ---- */
+
+__thread int pt_cancel_state;
+static __thread int self_cancel_type;
+
+static int self_set(int *now, int value, int *before)
+{
+	if (value != 0 && value != 1)
+		return EINVAL;
+	if (before)
+		*before = *now;
+	*now = value;
+	return 0;
+}
+
+int tw_pthread_setcancelstate(int state, int *before)
+{
+	return self_set(&pt_cancel_state, state, before);
+}
+
+/* In a handler, on the stack for signals: the thread's frames are left as they are. */
+static void self_look(const sigset_t *mask)
+{
+	if (self_cancel_type != PTHREAD_CANCEL_ASYNCHRONOUS || pt_cancel_state != PTHREAD_CANCEL_ENABLE)
+		return;
+	sigset_t now;
+	pthread_sigmask(SIG_SETMASK, mask, &now);
+	pt_cancel_look();
+	pthread_sigmask(SIG_SETMASK, &now, NULL);
+}
+
+int tw_pthread_setcanceltype(int type, int *before)
+{
+	int error = self_set(&self_cancel_type, type, before);
+
+	if (pt_cancel_look && !error && type == PTHREAD_CANCEL_ASYNCHRONOUS)
+		th_turn_look = self_look;
+	return error;
+}
+
+void tw_pthread_testcancel(void)
+{
+	pt_cancel_point();
+}
 
 /* ---- the machine: it has as many processors as the job ---- */
 

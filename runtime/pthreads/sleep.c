@@ -15,8 +15,18 @@ static bool sleep_alone(void)
 
 static void sleep_for(uint64_t ns)
 {
+	uint64_t until = tw_time_ns() + ns;
+
 	th_stack_reserve();
-	th_sleep(tw_time_ns() + ns);
+	if (!pt_cancel_due) {
+		th_sleep(until);
+		return;
+	}
+	struct tw_wait_queue *queue = tw_wait_queue_lock(&pt_number);
+	uint64_t ticket = pt_join(queue, &pt_number);
+	tw_wait_queue_unlock(queue);
+	tw_wait_queue_wait(&pt_number, ticket, until);
+	pt_cancel_point();
 }
 
 PT_OWN int tw_sched_yield(void)

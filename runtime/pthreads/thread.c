@@ -6,35 +6,16 @@
  * dispatcher starts it.  A thread's pthread_t is the C library's own: the address of its descriptor, on its stack, so
  * it differs between processors, and is known before the thread starts.  Stacks are used again. */
 #include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unwind.h>
 
 #include "core/process/fork.h"
 #include "core/process/syscalls.h"
 #include "core/memory/globals.h"
-#include "runtime/pthreads/pthreads.h"
+#include "runtime/pthreads/thread.h"
 #include "runtime/threads/baton.h"
-
-/* On its stack (th_stack_room), in shared memory; zero before its first use.  Under the lock of all threads, which is
- * also what joins wait for. */
-struct thread {
-	_Alignas(TW_WAIT_ENTRY) char entry[TW_WAIT_ENTRY];
-	void *waits;    /* entry for waits: the above, or a better one */
-	pthread_t self; /* written once */
-	char *base;     /* of the stack */
-	unsigned processor;
-	struct thread *next;       /* in its processor's list of unused stacks */
-	void *(*start)(void *arg); /* NULL: the program ends */
-	void *arg, *result;
-	sigset_t mask; /* of its creator */
-	bool live;     /* was not joined, nor detached and ended */
-	bool ended, detached;
-};
-_Static_assert(sizeof(struct thread) <= TH_ROOM - 64, "it fits");
 
 /* In shared memory, under the lock of all threads; its dispatcher reads without it what was stored before the flag of
  * its orders was raised. */
@@ -57,32 +38,20 @@ static struct {
 	bool open;      /* the others have been released from the job's first barrier */
 	uint64_t taken; /* orders of this processor that were executed */
 } here;
-/* This thread's. */
-static __thread struct {
-	struct thread *thread;
-	void *result;
-	void *frame; /* of the caller of the thread's function; NULL in main's */
-	jmp_buf end;
-	__pthread_unwind_buf_t *cleanup; /* pthread_cleanup_push, in C */
-} own;
+__thread struct pt_own pt_own;
 
 static unsigned processor_count(void)
 {
 	return tw_me->nodes * tw_me->locals;
 }
 
-static struct tw_wait_queue *threads_lock(void)
+struct tw_wait_queue *pt_threads_lock(void)
 {
 	return tw_wait_queue_lock(threads);
 }
 
-static void threads_unlock(struct tw_wait_queue *queue)
-{
-	tw_wait_queue_unlock(queue);
-}
-
 /* NULL: @thread is not one of the program's. */
-static struct thread *thread_find(pthread_t thread)
+struct thread *pt_thread_find(pthread_t thread)
 {
 	struct thread *t = (struct thread *)(thread + (uintptr_t)thread_room);
 
@@ -119,7 +88,7 @@ static void thread_room_find(void)
 /* Main's number is its processor's: locks that it holds since before the first thread have it. */
 static void thread_enter(struct thread *t)
 {
-	own.thread = t;
+	pt_own.thread = t;
 	if (t->base)
 		pt_number = (uint32_t)(((uintptr_t)t - (uintptr_t)tw_me->app) >> 12) | 0x40000000u;
 	tw_wait_queue_thread(t->waits);
@@ -127,10 +96,10 @@ static void thread_enter(struct thread *t)
 
 static __attribute__((noinline)) void thread_run(void *(*start)(void *arg), void *arg)
 {
-	own.frame = __builtin_frame_address(0);
+	pt_own.frame = __builtin_frame_address(0);
 	errno = 0; /* Tweed has made calls in this thread */
-	if (setjmp(own.end) == 0)
-		own.result = start(arg);
+	if (setjmp(pt_own.end) == 0)
+		pt_own.result = start(arg);
 }
 
 static void thread_begin(void *arg)
@@ -162,13 +131,13 @@ static void thread_end(void *arg)
 
 	pt_keys_end();
 	th_stack_reserve();
-	struct tw_wait_queue *queue = threads_lock();
-	t->result = own.result;
+	struct tw_wait_queue *queue = pt_threads_lock();
+	t->result = pt_own.result;
 	t->ended = true;
 	t->live = !t->detached;
 	threads->processor[t->processor].threads--;
-	threads->at_work -= own.frame != NULL;
-	if (own.frame)
+	threads->at_work -= pt_own.frame != NULL;
+	if (pt_own.frame)
 		thread_left(t);
 	tw_wait_queue_wake(queue, t, TW_WAKE_ALL);
 }
@@ -208,7 +177,7 @@ void th_kind_work(void)
 }
 
 /* On processor 0, before others run threads. */
-static void threads_open(void)
+void pt_threads_open(void)
 {
 	if (here.open || tw_id())
 		return;
@@ -230,10 +199,10 @@ static void threads_open(void)
 
 static bool threads_at_work(void)
 {
-	struct tw_wait_queue *queue = threads_lock();
+	struct tw_wait_queue *queue = pt_threads_lock();
 	bool some = threads->at_work;
 
-	threads_unlock(queue);
+	tw_wait_queue_unlock(queue);
 	return some;
 }
 
@@ -244,19 +213,19 @@ static void processor_order(struct tw_wait_queue *queue, unsigned k, struct thre
 	uint64_t number = ++p->orders;
 
 	p->order[number % PROCESSOR_THREADS] = t;
-	threads_unlock(queue);
+	tw_wait_queue_unlock(queue);
 	tw_flag_set(orders[k], number);
 }
 
 void th_kind_exit(int status)
 {
 	th_stack_reserve();
-	threads_open();
-	if (own.frame || threads_at_work())
+	pt_threads_open();
+	if (pt_own.frame || threads_at_work())
 		th_end_job(status & 255);
 	th_turns_end();
 	for (unsigned k = 1; k < processor_count(); k++)
-		processor_order(threads_lock(), k, NULL);
+		processor_order(pt_threads_lock(), k, NULL);
 }
 
 /* ---- create, join, detach ---------------------------------------------------------------------------------------- */
@@ -327,10 +296,10 @@ int tw_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*sta
 		          "child call exec");
 	if (!pt_enter())
 		return EAGAIN;
-	threads_open();
+	pt_threads_open();
 	th_far = tw_me->nodes > 1;
 	th_others = true;
-	struct tw_wait_queue *queue = threads_lock();
+	struct tw_wait_queue *queue = pt_threads_lock();
 	unsigned k = processor_choose();
 	struct processor *p = &threads->processor[k];
 	struct thread *t = thread_unused(k);
@@ -341,13 +310,13 @@ int tw_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*sta
 	threads->at_work++;
 	if (!t) {
 		unsigned number = threads->stacks++;
-		threads_unlock(queue);
+		tw_wait_queue_unlock(queue);
 		t = thread_make(k, number);
-		queue = threads_lock();
+		queue = pt_threads_lock();
 	}
 	t->start = start;
 	t->arg = arg;
-	t->ended = false;
+	t->ended = t->cancelled = false;
 	t->live = true;
 	t->detached = thread_detached(attr);
 	pthread_sigmask(SIG_SETMASK, NULL, &t->mask);
@@ -361,19 +330,19 @@ static int thread_join(pthread_t thread, void **result, uint64_t until, int late
 {
 	if (!pt_enter())
 		return ESRCH;
-	threads_open();
-	struct thread *t = thread_find(thread);
+	pt_threads_open();
+	struct thread *t = pt_thread_find(thread);
 	if (!t)
 		return ESRCH;
 	if (thread == pthread_self())
 		return EDEADLK;
-	struct tw_wait_queue *queue = threads_lock();
+	struct tw_wait_queue *queue = pt_threads_lock();
 	int error = t->live && !t->detached ? 0 : EINVAL;
 	while (!error && !t->ended) {
-		uint64_t ticket = tw_wait_queue_join(queue, t);
-		threads_unlock(queue);
+		uint64_t ticket = pt_join(queue, t);
+		tw_wait_queue_unlock(queue);
 		error = tw_wait_queue_wait_in(queue, ticket, until) ? 0 : late;
-		queue = threads_lock();
+		queue = pt_threads_lock();
 	}
 	if (!error || (t->live && t->ended)) {
 		if (result)
@@ -383,7 +352,7 @@ static int thread_join(pthread_t thread, void **result, uint64_t until, int late
 			thread_left(t);
 		error = 0;
 	}
-	threads_unlock(queue);
+	tw_wait_queue_unlock(queue);
 	return error;
 }
 
@@ -412,11 +381,11 @@ int tw_pthread_detach(pthread_t thread)
 {
 	if (!pt_enter())
 		return ESRCH;
-	threads_open();
-	struct thread *t = thread_find(thread);
+	pt_threads_open();
+	struct thread *t = pt_thread_find(thread);
 	if (!t)
 		return ESRCH;
-	struct tw_wait_queue *queue = threads_lock();
+	struct tw_wait_queue *queue = pt_threads_lock();
 	int error = t->live && !t->detached ? 0 : EINVAL;
 	if (!error) {
 		t->detached = true;
@@ -424,85 +393,22 @@ int tw_pthread_detach(pthread_t thread)
 		if (t->base)
 			thread_left(t);
 	}
-	threads_unlock(queue);
+	tw_wait_queue_unlock(queue);
 	return error;
 }
 
 /* ---- exit -------------------------------------------------------------------------------------------------------- */
 
-/* For pthread_cleanup_push in C: the C library's functions use lists of their own. */
-void tw_pthread_register_cancel(__pthread_unwind_buf_t *buffer)
-{
-	buffer->__pad[0] = own.cleanup;
-	own.cleanup = buffer;
-}
-
-void tw_pthread_unregister_cancel(__pthread_unwind_buf_t *buffer)
-{
-	own.cleanup = buffer->__pad[0];
-}
-
 /* After the end of main's thread, the program ends when the other threads have ended. */
-static void __attribute__((noreturn)) main_end(void)
+void pt_main_end(void)
 {
 	unsigned round = 0;
 
 	if (here.open)
-		thread_end(own.thread);
+		thread_end(pt_own.thread);
 	while (here.open && threads_at_work())
 		pt_poll(&round, 0);
 	exit(0);
-}
-
-/* The C library's buffer ends before the signal mask, which was not saved. */
-static void __attribute__((noreturn)) exit_to(const __pthread_unwind_buf_t *buffer)
-{
-	jmp_buf to;
-
-	memset(&to, 0, sizeof(to));
-	memcpy(&to, buffer->__cancel_jmp_buf, sizeof(buffer->__cancel_jmp_buf));
-	longjmp(to, 1);
-}
-
-/* Unwind from the thread's last frame; C++'s destructors run in between. */
-static _Unwind_Reason_Code exit_step(int version, _Unwind_Action actions, _Unwind_Exception_Class class,
-                                     struct _Unwind_Exception *exception, struct _Unwind_Context *context, void *arg)
-{
-	uintptr_t frame = _Unwind_GetCFA(context);
-
-	(void)version;
-	(void)class;
-	(void)exception;
-	(void)arg;
-	if (own.cleanup && ((actions & _UA_END_OF_STACK) || frame > (uintptr_t)own.cleanup))
-		exit_to(own.cleanup);
-	if (own.frame && ((actions & _UA_END_OF_STACK) || frame > (uintptr_t)own.frame))
-		longjmp(own.end, 1);
-	if (actions & _UA_END_OF_STACK)
-		main_end();
-	return _URC_NO_REASON;
-}
-
-static void __attribute__((noreturn)) exit_unwind(void)
-{
-	static __thread struct _Unwind_Exception exception;
-
-	memset(&exception, 0, sizeof(exception));
-	_Unwind_ForcedUnwind(&exception, exit_step, NULL);
-	th_refuse("pthread_exit: this thread's stack cannot be unwound");
-}
-
-void tw_pthread_unwind_next(__pthread_unwind_buf_t *buffer)
-{
-	own.cleanup = buffer->__pad[0];
-	exit_unwind();
-}
-
-void tw_pthread_exit(void *result)
-{
-	th_stack_reserve();
-	own.result = result;
-	exit_unwind();
 }
 
 /* ---- what is not supported ----------------------------------------------------------------------------------- */
@@ -513,14 +419,8 @@ int tw_pthread_kill(pthread_t thread, int number)
 		return pthread_kill(thread, number);
 	if (number)
 		th_refuse("pthread_kill: a signal to another thread is not supported");
-	const struct thread *t = pt_enter() ? thread_find(thread) : NULL;
+	const struct thread *t = pt_enter() ? pt_thread_find(thread) : NULL;
 	return t && t->live ? 0 : ESRCH;
-}
-
-int tw_pthread_cancel(pthread_t thread)
-{
-	(void)thread;
-	th_refuse("pthread_cancel is not supported: let the thread look at a variable");
 }
 
 int tw_pthread_sigqueue(pthread_t thread, int number, const union sigval value)

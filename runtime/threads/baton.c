@@ -241,10 +241,13 @@ uint64_t th_baton_turn(int32_t *tid)
 	return t && !atomic_load(&idles) ? atomic_load(&turn) : 0;
 }
 
-void th_baton_interrupt(void)
+void th_baton_interrupt(const sigset_t *mask)
 {
-	if (own && own == atomic_load(&holder) && atomic_load(&own->state) == BATON_READY && !atomic_load(&idles))
-		th_yield();
+	if (!own || own != atomic_load(&holder) || atomic_load(&own->state) != BATON_READY || atomic_load(&idles))
+		return;
+	th_yield();
+	if (mask && th_turn_look)
+		th_turn_look(mask);
 }
 
 void th_away(void)

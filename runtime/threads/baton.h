@@ -10,6 +10,8 @@
 #ifndef TW_RUNTIME_THREADS_BATON_H
 #define TW_RUNTIME_THREADS_BATON_H
 
+#include <signal.h>
+
 #include "runtime/threads/support.h"
 
 /* th_crowd - threads of the program on this processor. */
@@ -59,13 +61,17 @@ void th_turns_begin(void);
 void th_turns_end(void);
 /* th_turn_came - since th_away, the signal of a turn has interrupted the calling thread: it comes late at times. */
 extern __thread volatile bool th_turn_came;
+/* th_turn_look - called in the handler where it has interrupted the program's code, which it may leave for good; NULL:
+ * none. */
+extern void (*_Atomic th_turn_look)(const sigset_t *mask);
 
 /* ---- baton.c, atomic.c, for turns.c
  * th_baton_turn - the number of the turn; 0: no thread runs.  *@tid: the thread with the baton.  In any thread.
- * th_baton_interrupt - the calling thread's handler has interrupted the program: if it has the baton, others run.
+ * th_baton_interrupt - the calling thread's handler has interrupted the program: if it has the baton, others run; then
+ * th_turn_look is called with @mask, the program's; NULL: in the midst of a call.
  * th_atomic_inside - is it inside an atomic instruction of the program's assembler? */
 uint64_t th_baton_turn(int32_t *tid);
-void th_baton_interrupt(void);
+void th_baton_interrupt(const sigset_t *mask);
 bool th_atomic_inside(void);
 
 /* th_baton_stacks - call @each for the stacks of all threads; false: this processor's thread does not pass the

@@ -30,6 +30,7 @@ static struct {
 } turns;
 
 __thread volatile bool th_turn_came;
+void (*_Atomic th_turn_look)(const sigset_t *mask);
 
 static bool turn_program(const ucontext_t *uc)
 {
@@ -53,7 +54,7 @@ static void turn_handler(int signal, siginfo_t *si, void *uc)
 	if (!own)
 		tw_signal_chain(signal, si, uc);
 	else if (tw_syscalls_blocked || (turn_program(uc) && !th_atomic_inside()))
-		th_baton_interrupt();
+		th_baton_interrupt(tw_syscalls_blocked ? NULL : &((ucontext_t *)uc)->uc_sigmask);
 	else
 		th_turn_is_over++;
 	errno = saved;
@@ -71,7 +72,8 @@ static void *turns_run(void *arg)
 		syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &pause, NULL);
 		atomic_store(&turns.looking, 1);
 		uint64_t turn = th_baton_turn(&tid);
-		if (!atomic_load(&turns.stop) && turn && turn == seen && (th_crowd > 1 || turns.ordered()))
+		if (!atomic_load(&turns.stop) && turn && turn == seen &&
+		    (th_crowd > 1 || th_turn_look || turns.ordered()))
 			syscall(SYS_tgkill, getpid(), tid, TW_TURN_SIGNAL);
 		atomic_store(&turns.looking, 0);
 		seen = turn;

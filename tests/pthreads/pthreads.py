@@ -68,9 +68,11 @@ def crowds():
 def contexts():
     """Stacks of the program's own making, and the like."""
     name = beside.build(os.path.join(sources, "contexts.c"))
-    for shape in ["1x1", "1x2", "2x1"] if name else []:
+    cancel = beside.build(os.path.join(sources, "cancel.c"))
+    for shape in ["1x1", "1x2", "2x1"] if name and cancel else []:
         for protocol in PROTOCOLS:
             beside.compare(name, shape, protocol)
+            beside.compare(cancel, shape, protocol)
     for what, text in {"other": "another node used first", "jump": "make them by makecontext"}.items():
         beside.said(f"contexts {what}", run(tweed, "run", "-n", "3", "./contexts.tw", what), 2, text)
 

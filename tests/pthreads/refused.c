@@ -40,9 +40,6 @@ int main(int argc, char **argv)
 		for (int i = 0; i < 100; i++)
 			pthread_create(&t, NULL, waits, NULL);
 		puts("main has ended");
-	} else if (strcmp(what, "cancel") == 0) {
-		pthread_create(&t, NULL, waits, NULL);
-		pthread_cancel(t);
 	} else if (strcmp(what, "child") == 0) {
 		int status = 0;
 		if (fork() == 0)

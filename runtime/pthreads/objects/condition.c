@@ -27,16 +27,27 @@ int tw_pthread_cond_destroy(pthread_cond_t *condition)
 	return 0;
 }
 
+static int condition_wake(pthread_cond_t *condition, unsigned most)
+{
+	if (pt_enter())
+		tw_wait_queue_wake(tw_wait_queue_lock(condition), condition, most);
+	return 0;
+}
+
 static int condition_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, uint64_t until)
 {
 	if (!pt_enter())
 		return EPERM;
 	struct tw_wait_queue *queue = tw_wait_queue_lock(condition);
-	uint64_t ticket = tw_wait_queue_join(queue, condition);
+	uint64_t ticket = pt_join(queue, condition);
 	tw_wait_queue_unlock(queue);
 	uint32_t count = pt_mutex_give(mutex);
 	int error = tw_wait_queue_wait(condition, ticket, until) ? 0 : ETIMEDOUT;
 	pt_mutex_take(mutex, count);
+	if (pt_cancel_due && pt_cancel_due()) {
+		condition_wake(condition, 1); /* the wake may have been a signal, which is another thread's then */
+		pt_cancel_end();
+	}
 	return error;
 }
 
@@ -55,13 +66,6 @@ int tw_pthread_cond_clockwait(pthread_cond_t *condition, pthread_mutex_t *mutex,
 int tw_pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *mutex, const struct timespec *at)
 {
 	return tw_pthread_cond_clockwait(condition, mutex, ((struct pt_condition *)condition)->clock, at);
-}
-
-static int condition_wake(pthread_cond_t *condition, unsigned most)
-{
-	if (pt_enter())
-		tw_wait_queue_wake(tw_wait_queue_lock(condition), condition, most);
-	return 0;
 }
 
 int tw_pthread_cond_signal(pthread_cond_t *condition)

@@ -49,7 +49,7 @@ static int semaphore_take(sem_t *semaphore, bool wait, uint64_t until)
 		return 0;
 	struct tw_wait_queue *queue = tw_wait_queue_lock(s);
 	while (!s->value && !error) {
-		uint64_t ticket = tw_wait_queue_join(queue, s);
+		uint64_t ticket = pt_join(queue, s);
 		tw_wait_queue_unlock(queue);
 		error = tw_wait_queue_wait(s, ticket, until) ? 0 : ETIMEDOUT;
 		queue = tw_wait_queue_lock(s);

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* thread.h - a program's threads, for the files that start and end them. */
+#ifndef TW_RUNTIME_PTHREADS_THREAD_H
+#define TW_RUNTIME_PTHREADS_THREAD_H
+
+#include <setjmp.h>
+#include <signal.h>
+
+#include "runtime/pthreads/pthreads.h"
+
+/* On its stack (th_stack_room), in shared memory; zero before its first use.  Under the lock of all threads, which is
+ * also what joins wait for. */
+struct thread {
+	_Alignas(TW_WAIT_ENTRY) char entry[TW_WAIT_ENTRY];
+	void *waits;    /* entry for waits: the above, or a better one */
+	pthread_t self; /* written once */
+	char *base;     /* of the stack */
+	unsigned processor;
+	struct thread *next;       /* in its processor's list of unused stacks */
+	void *(*start)(void *arg); /* NULL: the program ends */
+	void *arg, *result;
+	sigset_t mask; /* of its creator */
+	bool live;     /* was not joined, nor detached and ended */
+	bool ended, detached;
+	bool cancelled; /* written before all wait queues were locked (cancel.c) */
+};
+_Static_assert(sizeof(struct thread) <= TH_ROOM - 64, "it fits");
+
+/* The calling thread's. */
+extern __thread struct pt_own {
+	struct thread *thread; /* NULL: main's before other threads exist */
+	void *result;
+	void *frame; /* of the caller of the thread's function; NULL in main's */
+	jmp_buf end;
+	__pthread_unwind_buf_t *cleanup; /* pthread_cleanup_push, in C */
+} pt_own;
+
+/* ---- thread.c
+ * pt_threads_lock - lock all threads.
+ * pt_thread_find - NULL: @thread is not one of the program's.
+ * pt_threads_open - before anything that knows main's thread.
+ * pt_main_end - end main's thread. */
+struct tw_wait_queue *pt_threads_lock(void);
+struct thread *pt_thread_find(pthread_t thread);
+void pt_threads_open(void);
+void pt_main_end(void) __attribute__((noreturn));
+
+#endif
