@@ -139,8 +139,8 @@ static void one(const char *what, void *(*function)(void *), void *arg)
 		usleep(30000);
 	int error = pthread_cancel(t);
 	pthread_join(t, &result);
-	printf("%s: %d %s, cleaned %d: %d %d\n", what, error, result == PTHREAD_CANCELED ? "cancelled" : "ended", cleaned,
-	       order[0], order[1]);
+	printf("%s: %d %s, cleaned %d: %d %d\n", what, error, result == PTHREAD_CANCELED ? "cancelled" : "ended",
+	       cleaned, order[0], order[1]);
 }
 
 int main(void)
