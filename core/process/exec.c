@@ -46,7 +46,8 @@ __attribute__((constructor)) void tw_exec_init(void)
 static void exec_touch(const char *path, char *const argv[], char *const envp[])
 {
 	tw_exec_init();
-	tw_touch_string(path);
+	if (path)
+		tw_touch_string(path);
 	for (char *const *at = argv; at && *at; at++)
 		tw_touch_string(*at);
 	for (char *const *at = envp; at && *at; at++)
@@ -162,7 +163,7 @@ EXEC_WRAP int system(const char *command)
 {
 	char *copy = command ? exec_copy(command) : NULL;
 
-	tw_exec_init();
+	exec_touch(NULL, NULL, environ);
 	int status = next.system(copy ? copy : command);
 	int error = errno;
 	if (copy)
@@ -175,7 +176,7 @@ FILE *tw_popen(const char *command, const char *mode)
 {
 	char *copy = exec_copy(command);
 
-	tw_exec_init();
+	exec_touch(NULL, NULL, environ);
 	FILE *f = next.popen(copy ? copy : command, mode);
 	int error = errno;
 	if (copy)

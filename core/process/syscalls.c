@@ -115,6 +115,22 @@ static ssize_t sys_raw_write(int fd, const void *buf, size_t n)
 	return syscall(SYS_write, fd, buf, n);
 }
 
+static ssize_t sys_raw_recvfrom(int fd, void *restrict buf, size_t n, int flags, __SOCKADDR_ARG from,
+                                socklen_t *restrict length)
+{
+	return syscall(SYS_recvfrom, fd, buf, n, flags, from.__sockaddr__, length);
+}
+
+static ssize_t sys_raw_recvmsg(int fd, struct msghdr *m, int flags)
+{
+	return syscall(SYS_recvmsg, fd, m, flags);
+}
+
+static char *sys_raw_getcwd(char *buf, size_t n)
+{
+	return syscall(SYS_getcwd, buf, n) < 0 ? NULL : buf;
+}
+
 bool tw_redirect(const char *name, void (*to)(void))
 {
 	static const unsigned char jump[] = {0xff, 0x25, 0, 0, 0, 0}; /* jmp *0(%rip): to the address behind it */
@@ -135,10 +151,29 @@ bool tw_redirect(const char *name, void (*to)(void))
 bool tw_syscalls_whole(void)
 {
 	tw_syscalls_init();
+	/* _nocancel: of streams that the C library has opened for itself, as of /etc/hosts. */
+	static const struct {
+		const char *name;
+		void (*to)(void);
+	} whole[] = {
+#define X(name, function)                                                                                              \
+	{                                                                                                              \
+		name, (void (*)(void))(uintptr_t)(function)                                                            \
+	}
+	    X("read", read),         X("write", write),     X("__read_nocancel", read), X("__write_nocancel", write),
+	    X("recvfrom", recvfrom), X("recvmsg", recvmsg), X("getcwd", getcwd),
+#undef X
+	};
+	bool all = true;
+
 	next.read = sys_raw_read;
 	next.write = sys_raw_write;
-	return tw_redirect("read", (void (*)(void))(uintptr_t)read) &&
-	       tw_redirect("write", (void (*)(void))(uintptr_t)write);
+	next.recvfrom = sys_raw_recvfrom;
+	next.recvmsg = sys_raw_recvmsg;
+	next.getcwd = sys_raw_getcwd;
+	for (size_t i = 0; i < sizeof(whole) / sizeof(whole[0]); i++)
+		all = tw_redirect(whole[i].name, whole[i].to) && all;
+	return all;
 }
 
 /* Touch a buffer if the backend needs it. Returns 0 when no part of it is shared. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* state.c - hidden state of the C library that a process has once: random numbers, strtok, the environment, the
- * process's number.  Here it is shared memory; the C library's reentrant functions work on it. */
+/* state.c - hidden state of the C library that a process has once: random numbers, strtok, hsearch, the environment,
+ * the process's number.  Here it is shared memory; the C library's reentrant functions work on it. */
 #include <dlfcn.h>
 #include <errno.h>
+#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -23,6 +24,7 @@ struct state_shared {
 	struct drand48_data drand;
 	char *token; /* of strtok */
 	struct tm time;
+	struct hsearch_data table;
 	pid_t pid; /* processor 0's */
 };
 static struct state_shared *state;
@@ -169,6 +171,16 @@ static struct tm *state_time(struct tm *(*f)(const time_t *, struct tm *), const
 }
 STATE(struct tm *, localtime, (const time_t *t), (t), (tzset(), state_time(localtime_r, t)))
 STATE(struct tm *, gmtime, (const time_t *t), (t), state_time(gmtime_r, t))
+
+static ENTRY *state_search(ENTRY item, ACTION action)
+{
+	ENTRY *found = NULL;
+	hsearch_r(item, action, &found, &state->table);
+	return found;
+}
+STATE(int, hcreate, (size_t n), (n), hcreate_r(n, &state->table))
+STATE_VOID(hdestroy, (void), (), hdestroy_r(&state->table))
+STATE(ENTRY *, hsearch, (ENTRY item, ACTION action), (item, action), state_search(item, action))
 
 /* The array and its strings are shared memory, since the C library allocates them. */
 STATE(int, setenv, (const char *name, const char *value, int replace), (name, value, replace),
