@@ -23,9 +23,9 @@ void tw_touch_string(const char *s);
  * sanitizers have no wrappers, because sanitizers wrap the same functions. Called by tw_init; idempotent. */
 void tw_syscalls_init(void);
 
-/* tw_syscalls_whole - from now on, calls inside the C library that fill a buffer, as stdio's, are wrapped, too: their code is
- * replaced by a jump to the wrappers. Called while the process has one thread. Returns false if the system permits no
- * change of code, or with sanitizers: then a buffer of stdio in shared memory may make a call fail with EFAULT. */
+/* tw_syscalls_whole - from now on, calls inside the C library that fill a buffer, as stdio's, are wrapped, too: their
+ * code is replaced by a jump to the wrappers. Called while the process has one thread. Returns false if the system
+ * permits no change of code, or with sanitizers: then a buffer in shared memory may make a call fail with EFAULT. */
 bool tw_syscalls_whole(void);
 
 /* tw_redirect - let the C library's function @name begin with a jump to @to, so that calls from inside the C library
