@@ -37,6 +37,7 @@
 #include <unistd.h>
 
 void (*tw_syscalls_no_descriptor)(int fd);
+void (*tw_syscalls_mapped)(int fd, off_t at, size_t n, const void *data);
 bool (*tw_syscalls_block)(int fd, short events, const void *caller);
 _Thread_local volatile bool tw_syscalls_blocked;
 
@@ -318,7 +319,7 @@ static ssize_t sys_transfer_once(enum sys_op op, int fd, void *buf, size_t n, of
 }
 
 /* A second call never blocks on a regular file; only there a transfer is completed in pieces. */
-static ssize_t sys_transfer(enum sys_op op, int fd, void *buf, size_t n, off_t at, const void *caller)
+static ssize_t sys_transfer_all(enum sys_op op, int fd, void *buf, size_t n, off_t at, const void *caller)
 {
 	char *start, *end;
 	struct stat st;
@@ -337,6 +338,19 @@ static ssize_t sys_transfer(enum sys_op op, int fd, void *buf, size_t n, off_t a
 		done += (size_t)r;
 	}
 	return (ssize_t)done;
+}
+
+static ssize_t sys_transfer(enum sys_op op, int fd, void *buf, size_t n, off_t at, const void *caller)
+{
+	bool writes = op == SYS_WRITE || op == SYS_PWRITE;
+	off_t where = op == SYS_PREAD || op == SYS_PWRITE ? at : -1;
+
+	if (tw_syscalls_mapped && !writes)
+		tw_syscalls_mapped(fd, where, n, NULL);
+	ssize_t done = sys_transfer_all(op, fd, buf, n, at, caller);
+	if (tw_syscalls_mapped && writes && done > 0)
+		tw_syscalls_mapped(fd, where, (size_t)done, buf);
+	return done;
 }
 
 #pragma GCC visibility push(default)

@@ -2,8 +2,8 @@
 /* mapping.c - mappings that the program or its libraries make (th_heap_shares) are blocks of the shared heap.
  *
  * Anonymous memory is zeroed.  A file's part is read into the block at once; the changed pages of a shared mapping
- * are written to the file by msync, munmap and at the end.  Shared mappings of one part of one file are one block.  So
- * other programs, and read(2), see changes only then.
+ * are written to the file by msync, munmap, at the end, and before the program reads that part of the file.  What the
+ * program writes to the file is stored in the block, too.  Shared mappings of one part of one file are one block.
  *
  * Rights are not changed, since the pages' rights are Tweed's: mprotect has no effect on shared memory, nor have mlock
  * and advice other than MADV_DONTNEED.  Executable memory, devices, and reservations that exceed the shared heap are
@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "core/base/fd.h"
+#include "core/process/syscalls.h"
 #include "runtime/process/program_heap.h"
 #include "runtime/threads/support.h"
 
@@ -39,19 +40,29 @@ struct mapping {
 	off_t offset;
 	dev_t device;
 	ino_t inode;
+	bool gone[]; /* pages that were unmapped */
 };
 
 /* In shared memory. */
 struct mapping_table {
 	uint32_t lock;
 	struct mapping *first;
+	unsigned files;         /* shared mappings of files */
 	char *base, *end, *now; /* of brk; NULL: not used yet */
 };
 static struct mapping_table *mapping_table;
+static __thread bool mapping_locked; /* by this thread */
 
-void th_mapping_open(void)
+static void mapping_lock(void)
 {
-	mapping_table = th_allocate_all(sizeof(*mapping_table));
+	th_word_lock(&mapping_table->lock);
+	mapping_locked = true;
+}
+
+static void mapping_unlock(void)
+{
+	mapping_locked = false;
+	th_word_unlock(&mapping_table->lock);
 }
 
 /* Is a call by the code at @caller about shared memory?  @at: where; NULL: new memory. */
@@ -96,6 +107,8 @@ static void mapping_write(const struct mapping *m, const char *at, size_t bytes)
 		off_t offset = m->offset + (page - m->at);
 		if (offset >= st.st_size)
 			break;
+		if (m->gone[(size_t)(page - m->at) / MAP_PAGE])
+			continue;
 		size_t n = (size_t)TW_MIN((off_t)MAP_PAGE, st.st_size - offset);
 		if (pread(m->fd, was, n, offset) != (ssize_t)n || memcmp(was, page, n) != 0)
 			if (pwrite(m->fd, page, n, offset) < 0)
@@ -125,9 +138,48 @@ static struct mapping *mapping_same(const struct stat *st, off_t offset, size_t 
 	return m;
 }
 
+/* The program reads [@at, @at + @n) of a file; or has written @data there. */
+static void mapping_meet(const struct stat *st, off_t at, size_t n, const char *data)
+{
+	for (const struct mapping *m = mapping_table->first; m; m = m->next) {
+		off_t from = TW_MAX(at, m->offset), to = TW_MIN(at + (off_t)n, m->offset + (off_t)m->bytes);
+		if (!m->shared || m->fd < 0 || m->inode != st->st_ino || m->device != st->st_dev || from >= to)
+			continue;
+		off_t first = (from - m->offset) & ~(off_t)(MAP_PAGE - 1);
+		if (data)
+			memcpy(m->at + (from - m->offset), data + (from - at), (size_t)(to - from));
+		else
+			mapping_write(m, m->at + first, (size_t)(to - m->offset - first));
+	}
+}
+
+/* Called by read, write and the like (tw_syscalls_mapped). */
+static void mapping_meets(int fd, off_t at, size_t n, const void *data)
+{
+	struct stat st;
+	int error = errno;
+
+	if (mapping_locked || !th_heap_shares(NULL) || !mapping_table->files)
+		return;
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
+		if (at < 0)
+			at = lseek(fd, 0, SEEK_CUR) - (data ? (off_t)n : 0);
+		mapping_lock();
+		mapping_meet(&st, at, n, data);
+		mapping_unlock();
+	}
+	errno = error;
+}
+
+void th_mapping_open(void)
+{
+	mapping_table = th_allocate_all(sizeof(*mapping_table));
+	tw_syscalls_mapped = mapping_meets;
+}
+
 static struct mapping *mapping_add(size_t bytes)
 {
-	struct mapping *m = tw_calloc(1, sizeof(*m));
+	struct mapping *m = tw_calloc(1, sizeof(*m) + bytes / MAP_PAGE * sizeof(m->gone[0]));
 	char *at = m ? tw_calloc(1, bytes) : NULL;
 
 	if (!at) {
@@ -148,6 +200,7 @@ static void mapping_remove(struct mapping *m)
 	while (*at != m)
 		at = &(*at)->next;
 	*at = m->next;
+	mapping_table->files -= m->shared && m->fd >= 0;
 	if (m->fd >= 0)
 		tw_fd_close(m->fd);
 	tw_free(m->at);
@@ -173,6 +226,7 @@ static void *mapping_file(size_t bytes, int prot, int flags, int fd, off_t offse
 		m->users++;
 		return m->at + (offset - m->offset);
 	}
+	mapping_meet(st, offset, bytes, NULL);
 	m = mapping_add(bytes);
 	if (!m)
 		return mapping_fail(ENOMEM);
@@ -182,6 +236,7 @@ static void *mapping_file(size_t bytes, int prot, int flags, int fd, off_t offse
 	m->offset = offset;
 	m->device = st->st_dev;
 	m->inode = st->st_ino;
+	mapping_table->files += shared && m->fd >= 0;
 	if (m->fd < 0 || !mapping_read(fd, m->at, bytes, offset)) {
 		int error = errno;
 		mapping_remove(m);
@@ -190,9 +245,40 @@ static void *mapping_file(size_t bytes, int prot, int flags, int fd, off_t offse
 	return m->at;
 }
 
+/* The pages of [@at, @at + @bytes), which is a part of the mapping, are gone, or there again. */
+static void mapping_mark(struct mapping *m, const char *at, size_t bytes, bool gone)
+{
+	size_t first = (size_t)(at - m->at) / MAP_PAGE;
+
+	for (size_t page = first; page < first + bytes / MAP_PAGE; page++) {
+		if (m->gone[page] != gone)
+			m->live += gone ? -MAP_PAGE : MAP_PAGE;
+		m->gone[page] = gone;
+	}
+}
+
+/* Is no page of [@at, @at + @bytes) gone?  Sets errno.  The lock is held. */
+static bool mapping_whole(const char *at, size_t bytes)
+{
+	const char *end = at + bytes;
+	const struct mapping *m;
+
+	for (at = (const char *)((uintptr_t)at & ~(uintptr_t)(MAP_PAGE - 1)); at < end; at += MAP_PAGE)
+		if ((m = mapping_find(at)) && m->gone[(size_t)(at - m->at) / MAP_PAGE]) {
+			errno = ENOMEM;
+			return false;
+		}
+	return true;
+}
+
 /* At an address in shared memory. */
 static void *mapping_fixed(char *at, size_t bytes, int fd, off_t offset)
 {
+	mapping_lock();
+	struct mapping *m = mapping_find(at);
+	if (m)
+		mapping_mark(m, at, TW_MIN(bytes, m->bytes - (size_t)(at - m->at)), false);
+	mapping_unlock();
 	memset(at, 0, bytes);
 	return fd < 0 || mapping_read(fd, at, bytes, offset) ? at : MAP_FAILED;
 }
@@ -215,14 +301,14 @@ static void *mapping_make(void *at, size_t bytes, int prot, int flags, int fd, o
 	th_stack_reserve();
 	if (fixed)
 		return mapping_fixed(at, bytes, anonymous ? -1 : fd, offset);
-	th_word_lock(&mapping_table->lock);
+	mapping_lock();
 	if (anonymous) {
 		struct mapping *m = mapping_add(bytes);
 		block = m ? m->at : mapping_fail(ENOMEM);
 	} else {
 		block = mapping_file(bytes, prot, flags, fd, offset, &st);
 	}
-	th_word_unlock(&mapping_table->lock);
+	mapping_unlock();
 	if (block == MAP_FAILED && errno == ENOMEM && (prot == PROT_NONE || (flags & MAP_NORESERVE)))
 		return mapping_real(at, bytes, prot, flags, fd, offset);
 	return block;
@@ -237,16 +323,19 @@ static int mapping_unmake(char *at, size_t bytes)
 		return -1;
 	}
 	bytes = TW_ALIGN_UP(bytes, MAP_PAGE);
-	th_word_lock(&mapping_table->lock);
+	mapping_lock();
 	for (size_t n; bytes && (m = mapping_find(at)); at += n, bytes -= n) {
 		n = TW_MIN(bytes, m->bytes - (size_t)(at - m->at));
 		mapping_write(m, at, n);
-		if (m->users > 1)
+		if (m->users > 1) {
 			m->users--;
-		else if ((m->live -= TW_MIN(n, m->live)) == 0)
+			continue;
+		}
+		mapping_mark(m, at, n, true);
+		if (!m->live)
 			mapping_remove(m);
 	}
-	th_word_unlock(&mapping_table->lock);
+	mapping_unlock();
 	return 0;
 }
 
@@ -261,7 +350,7 @@ static void *mapping_grow(char *at, size_t old, size_t bytes, int flags)
 	}
 	if (!(flags & MREMAP_MAYMOVE) || (flags & MREMAP_FIXED))
 		return mapping_fail(ENOMEM);
-	th_word_lock(&mapping_table->lock);
+	mapping_lock();
 	struct mapping *m = mapping_find(at), *grown = m ? mapping_add(bytes) : NULL;
 	if (grown) {
 		memcpy(grown->at, at, old);
@@ -271,10 +360,11 @@ static void *mapping_grow(char *at, size_t old, size_t bytes, int flags)
 		grown->offset = m->offset + (at - m->at);
 		grown->device = m->device;
 		grown->inode = m->inode;
+		mapping_table->files += grown->shared && grown->fd >= 0;
 		if (grown->fd >= 0)
 			mapping_read(grown->fd, grown->at + old, bytes - old, grown->offset + (off_t)old);
 	}
-	th_word_unlock(&mapping_table->lock);
+	mapping_unlock();
 	if (!grown)
 		return mapping_fail(m ? ENOMEM : EFAULT);
 	mapping_unmake(at, old);
@@ -283,7 +373,7 @@ static void *mapping_grow(char *at, size_t old, size_t bytes, int flags)
 
 static int mapping_drop(char *at, size_t bytes)
 {
-	th_word_lock(&mapping_table->lock);
+	mapping_lock();
 	const struct mapping *m = mapping_find(at);
 	if (m && !m->shared) {
 		bytes = TW_MIN(TW_ALIGN_UP(bytes, MAP_PAGE), m->bytes - (size_t)(at - m->at));
@@ -291,7 +381,7 @@ static int mapping_drop(char *at, size_t bytes)
 		if (m->fd >= 0)
 			mapping_read(m->fd, at, bytes, m->offset + (at - m->at));
 	}
-	th_word_unlock(&mapping_table->lock);
+	mapping_unlock();
 	return 0;
 }
 
@@ -311,7 +401,7 @@ static char *mapping_break(char *to, ptrdiff_t by)
 	struct mapping_table *t = mapping_table;
 	char *was = NULL;
 
-	th_word_lock(&mapping_table->lock);
+	mapping_lock();
 	if (!t->base) {
 		size_t bytes = TW_ALIGN_UP(tw_me->config.memory / MAP_BREAK_SHARE, MAP_PAGE);
 		t->base = t->now = tw_calloc(1, bytes);
@@ -324,7 +414,7 @@ static char *mapping_break(char *to, ptrdiff_t by)
 			t->now = to;
 		}
 	}
-	th_word_unlock(&mapping_table->lock);
+	mapping_unlock();
 	if (!was)
 		errno = ENOMEM;
 	return was;
@@ -388,12 +478,13 @@ TH_WEAK int msync(void *at, size_t bytes, int flags)
 {
 	if (!mapping_shares(at, MAP_CALLER))
 		return (int)syscall(SYS_msync, at, bytes, flags);
-	th_word_lock(&mapping_table->lock);
+	mapping_lock();
 	const struct mapping *m = mapping_find(at);
-	if (m)
+	bool whole = mapping_whole(at, bytes);
+	if (m && whole)
 		mapping_write(m, at, TW_MIN(bytes, m->bytes - (size_t)((char *)at - m->at)));
-	th_word_unlock(&mapping_table->lock);
-	return 0;
+	mapping_unlock();
+	return whole ? 0 : -1;
 }
 
 TH_WEAK int mlock(const void *at, size_t bytes)
@@ -410,8 +501,12 @@ TH_WEAK int mincore(void *at, size_t bytes, unsigned char *pages)
 {
 	if (!mapping_shares(at, MAP_CALLER))
 		return (int)syscall(SYS_mincore, at, bytes, pages);
-	memset(pages, 1, (bytes + MAP_PAGE - 1) / MAP_PAGE);
-	return 0;
+	mapping_lock();
+	bool whole = mapping_whole(at, bytes);
+	mapping_unlock();
+	if (whole)
+		memset(pages, 1, (bytes + MAP_PAGE - 1) / MAP_PAGE);
+	return whole ? 0 : -1;
 }
 
 TH_WEAK int brk(void *to)
