@@ -86,14 +86,14 @@ static void team_publish(const struct omp_order *order)
 		tw_net_write(me->net, node, me->layout.reserved[TW_RESERVED_THREADS], order, sizeof(*order));
 }
 
-/* Nested regions have one thread. */
-static unsigned team_size(unsigned wanted)
+/* Nested regions have one thread, and so do those of libraries with variables of their own. */
+static unsigned team_size(const struct omp_order *order)
 {
-	unsigned n = wanted ? wanted : omp_team->icv.threads;
+	unsigned n = order->n ? order->n : omp_team->icv.threads;
 
 	if (!tw_me && tw_forked())
 		th_refuse("a child of fork() has one thread: let it begin no parallel region, or call exec");
-	if (omp_team->active || !omp_team->icv.max_active)
+	if (omp_team->active || !omp_team->icv.max_active || th_library_private((void *)(uintptr_t)order->function))
 		return 1;
 	n = TW_MIN(n, omp_team->icv.limit);
 	return TW_MIN(n, (unsigned)tw_count());
@@ -102,7 +102,7 @@ static unsigned team_size(unsigned wanted)
 void omp_run(struct omp_order *order)
 {
 	th_stack_reserve();
-	order->n = team_size(order->n);
+	order->n = team_size(order);
 	order->shares = omp_team->shares;
 	order->icv = omp_team->icv;
 	order->barrier = 0;

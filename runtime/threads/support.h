@@ -72,6 +72,10 @@ static inline void th_stack_reserve(void)
 	if (__builtin_expect((size_t)(here - TH_STACK_SLACK - th_stack_pinned) >= th_stack_span, 0))
 		th_stack_extend(here - TH_STACK_SLACK);
 }
+/* ---- library.c
+ * th_library_private - is @code in a library whose variables each process has for itself?  Its threads would see
+ * different ones. */
+bool th_library_private(const void *code);
 /* ---- foreign.c
  * th_foreign_pin - the caller's @frame is on a stack of the program's own making: pin what calls may use of it, or end
  * the job with a sentence.  Returns the lowest byte. */

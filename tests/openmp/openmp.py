@@ -70,6 +70,16 @@ def thread_local():
                           done.returncode == 0 and done.stdout == f"{n * (n - 1) + 2}\n", done)
 
 
+def library():
+    """Regions of a library whose variables each processor has for itself."""
+    source, own = os.path.join(sources, "library.c"), ["-L.", "-lcount", f"-Wl,-rpath,{os.getcwd()}"]
+    made = run("gcc", "-fopenmp", "-shared", "-fPIC", source, "-o", "libcount.so")
+    done = run(tweed, "omp", "cc", "-DMAIN", source, "-o", "library", *own)
+    if beside.expect("a library and its program compile", made.returncode == done.returncode == 0, made, done):
+        done = run(tweed, "run", "-n", "2", "./library")
+        beside.expect("regions of a library", done.stdout == "100 1100 4950\n", done)
+
+
 def stealing():
     """Are tasks carried out by several threads, where they share a node?"""
     for shape, protocol, threads in [("1x2", "2L", 2), ("1x2", "TS", 2), ("2x2", "2LMigr", 2), ("1x2", "1LD", 1),
@@ -189,5 +199,6 @@ with tempfile.TemporaryDirectory() as folder:
         apart()
         stealing()
         thread_local()
+        library()
         refusals()
 beside.end()

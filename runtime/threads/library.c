@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* library.c - shared libraries that Tweed's compilers have not made (libopenblas.so).  Each process has variables of
+ * them. */
+#include <dlfcn.h>
+#include <link.h>
+#include <string.h>
+
+#include "runtime/threads/support.h"
+
+#define LIBRARY_SEEN 64u
+
+/* The program's code, then Tweed's (runtime/stores/globals.ld). */
+extern const char tw_program_start[], tw_text_end[];
+
+/* Libraries whose threads use none of their variables. */
+static const char *const library_known[] = {"libfftw3"};
+
+static bool library_private(const void *code)
+{
+	struct link_map *map;
+	Dl_info info;
+	const char *name;
+
+	if (!dladdr1(code, &info, (void **)&map, RTLD_DL_LINKMAP) || !map->l_name[0])
+		return false;
+	name = strrchr(map->l_name, '/');
+	name = name ? name + 1 : map->l_name;
+	for (size_t i = 0; i < sizeof(library_known) / sizeof(library_known[0]); i++)
+		if (!strncmp(name, library_known[i], strlen(library_known[i])))
+			return false;
+	return true;
+}
+
+bool th_library_private(const void *code)
+{
+	static struct {
+		const void *code;
+		bool private;
+	} seen[LIBRARY_SEEN];
+	unsigned at = (unsigned)((uintptr_t)code >> 4) % LIBRARY_SEEN;
+
+	if ((size_t)((const char *)code - tw_program_start) < (size_t)(tw_text_end - tw_program_start))
+		return false;
+	if (seen[at].code != code) {
+		seen[at].private = library_private(code);
+		seen[at].code = code;
+	}
+	return seen[at].private;
+}
