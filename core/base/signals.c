@@ -16,6 +16,9 @@ static struct {
 } signals;
 
 void (*tw_signal_crash)(const siginfo_t *si, const void *uc);
+int (*tw_signal_program)(int signal, const struct sigaction *action, struct sigaction *old);
+void (*tw_signal_masked)(const void *caller);
+int (*tw_signal_suspend)(const sigset_t *set);
 
 /* This thread's alternate stack on which signals are taken, and the stack that the program believes to be in use. */
 static _Thread_local struct signals_stack {
@@ -155,7 +158,25 @@ const sigset_t *tw_signal_sieve(const sigset_t *set, sigset_t *out)
 	return out;
 }
 
+bool tw_signal_taken(int signal)
+{
+	return signals.taken[signal];
+}
+
 int tw_signal_action(int signal, const struct sigaction *action, struct sigaction *old)
+{
+	if (!tw_signal_program)
+		return tw_signal_set(signal, action, old);
+	struct sigaction sa, was;
+	if (action)
+		sa = *action;
+	int error = tw_signal_program(signal, action ? &sa : NULL, &was);
+	if (!error && old)
+		*old = was;
+	return error;
+}
+
+int tw_signal_set(int signal, const struct sigaction *action, struct sigaction *old)
 {
 	struct sigaction sa, was;
 

@@ -38,6 +38,16 @@ int tw_signal_stack(const stack_t *stack);
 
 /* ---- for core/process/signals.c: the program's requests */
 int tw_signal_action(int signal, const struct sigaction *action, struct sigaction *old);
+/* tw_signal_set - the same for this process alone.
+ * tw_signal_program - what tw_signal_action calls instead, where several processes are one program; NULL: the above.
+ * tw_signal_masked - called after a mask of the calling thread was set by code at @caller; may be NULL.
+ * tw_signal_suspend - what sigsuspend() calls instead; may be NULL.
+ * tw_signal_taken - has Tweed taken @signal? */
+int tw_signal_set(int signal, const struct sigaction *action, struct sigaction *old);
+extern int (*tw_signal_program)(int signal, const struct sigaction *action, struct sigaction *old);
+extern void (*tw_signal_masked)(const void *caller);
+extern int (*tw_signal_suspend)(const sigset_t *set);
+bool tw_signal_taken(int signal);
 int tw_signal_altstack(const stack_t *stack, stack_t *old);
 /* tw_signal_sieve - copy @set without the taken signals to @out and return @out. Returns NULL for NULL. */
 const sigset_t *tw_signal_sieve(const sigset_t *set, sigset_t *out);

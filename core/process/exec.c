@@ -7,6 +7,8 @@
 #include "core/base/base.h"
 #include "core/process/syscalls.h"
 
+void (*tw_exec_spawned)(pid_t pid);
+
 #if TW_ASAN || TW_TSAN
 
 void tw_exec_init(void) {}
@@ -43,15 +45,23 @@ __attribute__((constructor)) void tw_exec_init(void)
 #undef X
 }
 
+/* The kernel reads the array, too; a later fault may take the rights to it. */
+static void exec_touch_words(char *const words[])
+{
+	size_t n = 0;
+
+	while (words && words[n])
+		tw_touch_string(words[n++]);
+	tw_touch(words, words ? (n + 1) * sizeof(*words) : 0, false);
+}
+
 static void exec_touch(const char *path, char *const argv[], char *const envp[])
 {
 	tw_exec_init();
 	if (path)
 		tw_touch_string(path);
-	for (char *const *at = argv; at && *at; at++)
-		tw_touch_string(*at);
-	for (char *const *at = envp; at && *at; at++)
-		tw_touch_string(*at);
+	exec_touch_words(argv);
+	exec_touch_words(envp);
 }
 
 #define EXEC_RETURN(path, call)                                                                                        \
@@ -143,6 +153,8 @@ EXEC_WRAP int execlp(const char *file, const char *first, ...)
 			tw_touch(attr, attr ? sizeof(*attr) : 0, false);                                               \
 			error = next.name(&child, path, actions, attr, argv, envp);                                    \
 		} while (error == EFAULT && ++tries < EXEC_TRIES);                                                     \
+		if (!error && tw_exec_spawned)                                                                         \
+			tw_exec_spawned(child);                                                                        \
 		if (!error && pid)                                                                                     \
 			*pid = child;                                                                                  \
 		return error;                                                                                          \

@@ -35,6 +35,7 @@ struct fork_range {
 
 static struct fork {
 	bool child;    /* this process is the child */
+	bool all;      /* fetch what other processors use, too */
 	size_t budget; /* pages that may still be fetched */
 	struct tw_proc *me;
 	unsigned count;
@@ -105,8 +106,9 @@ static void fork_each(struct fork_range *r, void (*each)(struct fork_range *r, s
 /* With one node, absent pages are zero; with several, another node may have the page. */
 static void fork_fetch_page(struct fork_range *r, size_t at, bool here)
 {
-	if (fork_readable(r->base + at) || !fork_state->budget ||
-	    (!here && (fork_state->me->nodes == 1 || !fork_own(r->base + at))))
+	bool useful = here || (fork_state->me->nodes > 1 && (fork_state->all || fork_own(r->base + at)));
+
+	if (!useful || !fork_state->budget || fork_readable(r->base + at))
 		return;
 	fork_state->budget--;
 	(void)*(volatile char *)(r->base + at);
@@ -127,9 +129,12 @@ static void fork_copy_page(struct fork_range *r, size_t at, bool here)
 void tw_fork_fetch(void)
 {
 	fork_state->budget = FORK_FETCH;
-	for (unsigned i = 0; i < fork_state->count; i++)
-		if (fork_trapped(&fork_state->range[i]))
-			fork_each(&fork_state->range[i], fork_fetch_page);
+	for (unsigned round = 0; round < 2; round++) {
+		fork_state->all = round;
+		for (unsigned i = 0; i < fork_state->count; i++)
+			if (fork_trapped(&fork_state->range[i]))
+				fork_each(&fork_state->range[i], fork_fetch_page);
+	}
 }
 
 static size_t fork_held_bytes(const struct fork_range *r)

@@ -25,8 +25,8 @@ void tw_fork_process(struct tw_proc *me);
 void tw_fork_copies(void *base, size_t bytes);
 
 /* tw_fork_fetch - fetch the pages of ranges in the shared space that a child of this processor should have: those of
- * which the node has or had a copy, at most 64 MiB. fork() calls it; a thread other than the processor's that forks has
- * the processor call it first. */
+ * which the node has or had a copy, and of others in use as many as make 64 MiB together. fork() calls it; a thread
+ * other than the processor's that forks has the processor call it first. */
 void tw_fork_fetch(void);
 
 /* tw_forked - returns whether this process is a child of the one that called tw_fork_open. Costs a system call. */

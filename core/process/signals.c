@@ -100,6 +100,8 @@ int sigaltstack(const stack_t *restrict stack, stack_t *restrict old)
 		int error = (next.name ? next.name : (tw_signals_init(), next.name))(how, wanted, &was);               \
 		if (!error && old)                                                                                     \
 			*old = was;                                                                                    \
+		if (set && tw_signal_masked)                                                                           \
+			tw_signal_masked(__builtin_return_address(0));                                                 \
 		return error;                                                                                          \
 	}
 SIG_MASK(sigprocmask)
@@ -109,6 +111,8 @@ SIG_MASK(pthread_sigmask)
 int sigsuspend(const sigset_t *set)
 {
 	sigset_t some;
+	if (tw_signal_suspend)
+		return tw_signal_suspend(tw_signal_sieve(set, &some));
 	return next.sigsuspend(tw_signal_sieve(set, &some));
 }
 

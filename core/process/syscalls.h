@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 /* tw_touch - fault in the pages of [ptr, ptr + len) that are shared memory, for writing or for reading only. Changes no
  * value. Does nothing before tw_init. The rights last until the next synchronization, except that resolving a later
@@ -42,6 +43,9 @@ FILE *tw_popen(const char *command, const char *mode);
  * tw_syscalls_blocked - this thread is in such a call. */
 extern bool (*tw_syscalls_block)(int fd, short events, const void *caller);
 extern _Thread_local volatile bool tw_syscalls_blocked;
+
+/* tw_exec_spawned - called after posix_spawn has made the process @pid; may be NULL. */
+extern void (*tw_exec_spawned)(pid_t pid);
 
 /* tw_syscalls_no_descriptor - called by a wrapper that found no descriptor @fd >= 0, before it returns EBADF; must set
  * errno to that. May be NULL. */

@@ -25,10 +25,10 @@ struct state_shared {
 	char *token; /* of strtok */
 	struct tm time;
 	struct hsearch_data table;
-	pid_t pid; /* processor 0's */
 };
 static struct state_shared *state;
 static char **state_environment; /* the process's, before the job */
+static pid_t program_pid;        /* processor 0's */
 
 static void *state_next(const char *name)
 {
@@ -68,12 +68,18 @@ void th_state_begin(void)
 void th_state_open(void)
 {
 	state = th_allocate_all(sizeof(*state));
+	program_pid = (pid_t)syscall(SYS_getpid);
+	tw_bcast(&program_pid, sizeof(program_pid), 0);
 	if (tw_id())
 		return;
 	initstate_r(1, state->numbers, sizeof(state->numbers), &state->random);
 	/* What the C library's drand48 begins with: zeros. */
-	state->pid = (pid_t)syscall(SYS_getpid);
 	environ = th_state_words(environ);
+}
+
+pid_t th_state_pid(void)
+{
+	return program_pid;
 }
 
 /* After the job the C library's own state serves. */
@@ -211,7 +217,7 @@ TH_WEAK char *getenv(const char *name)
 TH_WEAK pid_t getpid(void)
 {
 	return state_shared() && th_heap_shares(__builtin_return_address(0)) && !tw_forked()
-	           ? state->pid
+	           ? program_pid
 	           : (pid_t)syscall(SYS_getpid);
 }
 

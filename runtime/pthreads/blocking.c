@@ -6,19 +6,18 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/file.h>
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/process/syscalls.h"
 #include "runtime/pthreads/pthreads.h"
 #include "runtime/threads/baton.h"
+#include "runtime/process/events/events.h"
 #include "runtime/process/program_heap.h"
 
 #define BLOCKING_POLLS  512 /* more descriptors: the whole processor waits */
@@ -27,6 +26,7 @@
 
 static bool blocking_alone(void)
 {
+	th_due_now();
 	if (!tw_me || !th_siblings)
 		return true;
 	th_stack_reserve();
@@ -36,7 +36,7 @@ static bool blocking_alone(void)
 /* Was the call interrupted by the signal of a turn, which was meant for the program's code before the call? */
 static bool blocking_again(int result)
 {
-	bool again = result < 0 && errno == EINTR && th_turn_came;
+	bool again = result < 0 && errno == EINTR && th_turn_came && !th_due_here;
 
 	th_turn_came = false;
 	return again;
@@ -73,6 +73,7 @@ static int blocking_poll(struct pollfd *fds, nfds_t n, int timeout)
 		result = (int)syscall(SYS_poll, fds, n, blocking_part(timeout));
 	while (blocking_rest(result, &timeout));
 	th_back();
+	th_due_now();
 	return result;
 }
 
@@ -82,14 +83,19 @@ bool pt_block(int fd, short events, const void *caller)
 	struct pollfd one = {.fd = fd, .events = events};
 	int saved = errno, flags;
 
-	if (!th_heap_shares(caller) || blocking_alone()) /* the former: Tweed, or one of its libraries */
+	if (!th_heap_shares(caller)) /* Tweed, or one of its libraries */
 		return false;
+	bool signals = th_signals_read(fd);
+	th_due_now();
+	if (!tw_me)
+		return true;
+	th_stack_reserve();
 	pt_cancel_point();
-	if ((th_crowd < 2 && !pt_cancel_look) || syscall(SYS_poll, &one, 1, 0) != 0)
+	if (signals || (th_crowd < 2 && !pt_cancel_look) || syscall(SYS_poll, &one, 1, 0) != 0)
 		return true;
 	flags = (int)syscall(SYS_fcntl, fd, F_GETFL);
-	if (flags >= 0 && !(flags & O_NONBLOCK))
-		blocking_poll(&one, 1, -1);
+	while (flags >= 0 && !(flags & O_NONBLOCK) && blocking_poll(&one, 1, -1) < 0 && errno == EINTR)
+		;
 	errno = saved;
 	return true;
 }
@@ -128,6 +134,7 @@ PT_OWN int tw_select_threads(int n, fd_set *in, fd_set *out, fd_set *except, str
 		result = (int)syscall(SYS_select, n, use[0], use[1], use[2], timeout ? &left : NULL);
 	while (blocking_again(result));
 	th_back();
+	th_due_now();
 	for (unsigned i = 0; i < 3; i++)
 		if (set[i] && result >= 0)
 			*set[i] = copy[i];
@@ -148,6 +155,7 @@ PT_OWN int tw_epoll_wait_threads(int fd, struct epoll_event *events, int most, i
 		result = (int)syscall(SYS_epoll_wait, fd, copy, TW_MIN(most, BLOCKING_EVENTS), blocking_part(timeout));
 	while (blocking_rest(result, &timeout));
 	th_back();
+	th_due_now();
 	if (result > 0)
 		memcpy(events, copy, (size_t)result * sizeof(*copy));
 	return result;
@@ -165,6 +173,7 @@ PT_OWN int tw_accept4_threads(int fd, struct sockaddr *address, socklen_t *bytes
 	th_away();
 	int result = (int)syscall(SYS_accept4, fd, room ? &copy : NULL, room ? &got : NULL, flags);
 	th_back();
+	th_due_now();
 	if (result >= 0 && room) {
 		memcpy(address, &copy, TW_MIN(room, got));
 		*bytes = got;
@@ -175,41 +184,6 @@ PT_OWN int tw_accept4_threads(int fd, struct sockaddr *address, socklen_t *bytes
 PT_OWN int tw_accept_threads(int fd, struct sockaddr *address, socklen_t *bytes)
 {
 	return tw_accept4_threads(fd, address, bytes, 0);
-}
-
-PT_OWN pid_t tw_waitpid_threads(pid_t pid, int *status, int flags)
-{
-	int copy = 0;
-
-	pt_cancel_point();
-	if ((flags & WNOHANG) || blocking_alone())
-		return waitpid(pid, status, flags);
-	th_away();
-	pid_t result = (pid_t)syscall(SYS_wait4, pid, &copy, flags, NULL);
-	th_back();
-	if (status && result > 0)
-		*status = copy;
-	return result;
-}
-
-PT_OWN pid_t tw_wait_threads(int *status)
-{
-	return tw_waitpid_threads(-1, status, 0);
-}
-
-PT_OWN int tw_sigwait_threads(const sigset_t *set, int *number)
-{
-	sigset_t copy = *set;
-	int got = 0;
-
-	if (blocking_alone())
-		return sigwait(set, number);
-	th_away();
-	int error = sigwait(&copy, &got);
-	th_back();
-	if (!error)
-		*number = got;
-	return error;
 }
 
 PT_OWN int tw_flock_threads(int fd, int operation)

@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "sync/wait_queue.h"
+#include "runtime/threads/baton.h"
 #include "runtime/threads/support.h"
 
 /* pt_enter - at the start of each call that may wait or communicate.  False after the end of the job, when no other
@@ -23,6 +24,7 @@ static inline bool pt_enter(void)
 	th_stack_reserve();
 	if (__builtin_expect(th_turn_is_over > 1, 0))
 		th_turn_end();
+	th_due_now();
 	return true;
 }
 

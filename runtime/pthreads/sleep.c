@@ -13,20 +13,33 @@ static bool sleep_alone(void)
 	return !tw_me || !th_siblings;
 }
 
-static void sleep_for(uint64_t ns)
+/* Returns the nanoseconds left when a signal has ended it. */
+static uint64_t sleep_for(uint64_t ns)
 {
-	uint64_t until = tw_time_ns() + ns;
+	uint64_t until = tw_time_ns() + ns, now;
 
 	th_stack_reserve();
 	if (!pt_cancel_due) {
-		th_sleep(until);
-		return;
+		if (th_sleep(until) || (now = tw_time_ns()) >= until)
+			return 0;
+		return until - now;
 	}
 	struct tw_wait_queue *queue = tw_wait_queue_lock(&pt_number);
 	uint64_t ticket = pt_join(queue, &pt_number);
 	tw_wait_queue_unlock(queue);
 	tw_wait_queue_wait(&pt_number, ticket, until);
 	pt_cancel_point();
+	return 0;
+}
+
+/* After a sleep in the kernel: @result, which a handler must not change, nor errno. */
+static int sleep_slept(int result)
+{
+	int error = errno;
+
+	th_due_now();
+	errno = error;
+	return result;
 }
 
 PT_OWN int tw_sched_yield(void)
@@ -38,7 +51,7 @@ PT_OWN int tw_sched_yield(void)
 	return sched_yield();
 }
 
-static int sleep_until(clockid_t clock, int flags, const struct timespec *time)
+static int sleep_until(clockid_t clock, int flags, const struct timespec *time, struct timespec *left)
 {
 	struct timespec now = {0, 0};
 
@@ -48,36 +61,41 @@ static int sleep_until(clockid_t clock, int flags, const struct timespec *time)
 		return errno;
 	int64_t s = time->tv_sec - now.tv_sec;
 	int64_t ns = s > 1000000000 ? INT64_MAX / 4 : s * 1000000000 + (time->tv_nsec - now.tv_nsec);
-	if (ns > 0)
-		sleep_for((uint64_t)ns);
-	return 0;
+	uint64_t rest = ns > 0 ? sleep_for((uint64_t)ns) : 0;
+	if (rest && left && !(flags & TIMER_ABSTIME))
+		*left = (struct timespec){(time_t)(rest / 1000000000), (long)(rest % 1000000000)};
+	return rest ? EINTR : 0;
 }
 
 PT_OWN int tw_clock_nanosleep(clockid_t clock, int flags, const struct timespec *time, struct timespec *left)
 {
-	return sleep_alone() ? clock_nanosleep(clock, flags, time, left) : sleep_until(clock, flags, time);
+	return sleep_alone() ? sleep_slept(clock_nanosleep(clock, flags, time, left))
+	                     : sleep_until(clock, flags, time, left);
 }
 
 PT_OWN int tw_nanosleep(const struct timespec *time, struct timespec *left)
 {
 	if (sleep_alone())
-		return nanosleep(time, left);
-	errno = sleep_until(CLOCK_MONOTONIC, 0, time);
-	return errno ? -1 : 0;
+		return sleep_slept(nanosleep(time, left));
+	int error = sleep_until(CLOCK_MONOTONIC, 0, time, left);
+	if (error)
+		errno = error;
+	return error ? -1 : 0;
 }
 
 PT_OWN int tw_usleep(useconds_t us)
 {
 	if (sleep_alone())
-		return usleep(us);
-	sleep_for((uint64_t)us * 1000);
-	return 0;
+		return sleep_slept(usleep(us));
+	if (!sleep_for((uint64_t)us * 1000))
+		return 0;
+	errno = EINTR;
+	return -1;
 }
 
 PT_OWN unsigned tw_sleep(unsigned s)
 {
 	if (sleep_alone())
-		return sleep(s);
-	sleep_for((uint64_t)s * 1000000000);
-	return 0;
+		return (unsigned)sleep_slept((int)sleep(s));
+	return (unsigned)((sleep_for((uint64_t)s * 1000000000) + 500000000) / 1000000000);
 }

@@ -10,10 +10,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "core/process/fork.h"
 #include "core/process/syscalls.h"
 #include "core/memory/globals.h"
+#include "runtime/process/events/events.h"
 #include "runtime/pthreads/thread.h"
 #include "runtime/threads/baton.h"
 
@@ -92,6 +95,10 @@ static void thread_enter(struct thread *t)
 	if (t->base)
 		pt_number = (uint32_t)(((uintptr_t)t - (uintptr_t)tw_me->app) >> 12) | 0x40000000u;
 	tw_wait_queue_thread(t->waits);
+	struct tw_wait_queue *queue = pt_threads_lock();
+	t->pid = (pid_t)syscall(SYS_getpid);
+	t->tid = (pid_t)syscall(SYS_gettid);
+	tw_wait_queue_unlock(queue);
 }
 
 static __attribute__((noinline)) void thread_run(void *(*start)(void *arg), void *arg)
@@ -110,6 +117,7 @@ static void thread_begin(void *arg)
 		th_refuse("pthread_create: the C library has placed a thread elsewhere");
 	thread_enter(t);
 	pthread_sigmask(SIG_SETMASK, &t->mask, NULL);
+	th_signals_thread();
 	thread_run(t->start, t->arg);
 }
 
@@ -130,6 +138,7 @@ static void thread_end(void *arg)
 	struct thread *t = arg;
 
 	pt_keys_end();
+	th_signals_thread_end();
 	th_stack_reserve();
 	struct tw_wait_queue *queue = pt_threads_lock();
 	t->result = pt_own.result;
@@ -166,6 +175,8 @@ static bool threads_ordered(void)
 void th_kind_work(void)
 {
 	thread_room_find();
+	th_signals_thread_end();
+	th_signals_none();
 	tw_barrier_all();
 	th_far = tw_me->nodes > 1;
 	th_others = true;
@@ -317,6 +328,7 @@ int tw_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*sta
 	t->start = start;
 	t->arg = arg;
 	t->ended = t->cancelled = false;
+	t->tid = 0;
 	t->live = true;
 	t->detached = thread_detached(attr);
 	pthread_sigmask(SIG_SETMASK, NULL, &t->mask);
@@ -412,24 +424,6 @@ void pt_main_end(void)
 }
 
 /* ---- what is not supported ----------------------------------------------------------------------------------- */
-
-int tw_pthread_kill(pthread_t thread, int number)
-{
-	if (thread == pthread_self())
-		return pthread_kill(thread, number);
-	if (number)
-		th_refuse("pthread_kill: a signal to another thread is not supported");
-	const struct thread *t = pt_enter() ? pt_thread_find(thread) : NULL;
-	return t && t->live ? 0 : ESRCH;
-}
-
-int tw_pthread_sigqueue(pthread_t thread, int number, const union sigval value)
-{
-	(void)thread;
-	(void)number;
-	(void)value;
-	th_refuse("pthread_sigqueue is not supported");
-}
 
 int tw_thrd_create(void)
 {

@@ -19,8 +19,9 @@ struct thread {
 	struct thread *next;       /* in its processor's list of unused stacks */
 	void *(*start)(void *arg); /* NULL: the program ends */
 	void *arg, *result;
-	sigset_t mask; /* of its creator */
-	bool live;     /* was not joined, nor detached and ended */
+	sigset_t mask;  /* of its creator */
+	pid_t pid, tid; /* the system's; 0 until it begins */
+	bool live;      /* was not joined, nor detached and ended */
 	bool ended, detached;
 	bool cancelled; /* written before all wait queues were locked (cancel.c) */
 };

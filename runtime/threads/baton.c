@@ -33,8 +33,10 @@ struct th_thread {
 	_Atomic uint32_t state; /* enum baton_state; the thread that runs is READY */
 	bool (*ready)(void *arg);
 	void *arg;
-	uint64_t until; /* 0: no limit */
-	bool met;       /* the condition, when the wait has ended */
+	uint64_t until;       /* 0: no limit */
+	_Atomic bool due;     /* a signal's handler is to be called */
+	bool met;             /* the condition, when the wait has ended */
+	bool ended_by_signal; /* the last sleep */
 	struct th_thread *next, *before;
 	pthread_t self;
 	int32_t tid;
@@ -47,6 +49,8 @@ struct th_thread {
 
 unsigned th_siblings, th_crowd, th_spins;
 volatile unsigned th_turn_is_over;
+unsigned (*th_due)(void);
+__thread volatile bool th_due_here;
 static __thread struct th_thread *own;   /* NULL: not one of those that pass the baton */
 static struct th_thread *_Atomic holder; /* has the baton */
 static _Atomic uint64_t turn = 1;
@@ -87,6 +91,10 @@ static bool baton_can(struct th_thread *t, uint64_t *now)
 	if (state != BATON_WAITS)
 		return state == BATON_READY;
 	t->met = t->ready(t->arg);
+	if (!t->met && atomic_load(&t->due)) {
+		atomic_store(&t->state, BATON_READY);
+		return true;
+	}
 	if (!t->met && t->until && !*now)
 		*now = tw_time_ns();
 	if (!t->met && (!t->until || *now < t->until))
@@ -172,6 +180,24 @@ static void baton_pass(void)
 
 static void baton_reap(void);
 
+static bool baton_never(void *arg)
+{
+	(void)arg;
+	return false;
+}
+
+/* Has a signal, not the condition nor the time, ended the wait?  Its handler may have waited, too. */
+static bool baton_interrupted(void)
+{
+	if (!atomic_exchange(&own->due, false))
+		return false;
+	bool met = own->met, late = own->until && tw_time_ns() >= own->until, sleeps = own->ready == baton_never;
+	bool called = th_due && th_due();
+	own->met = met;
+	own->ended_by_signal = called && sleeps && !late;
+	return !met && !late && !own->ended_by_signal;
+}
+
 bool th_wait(bool (*ready)(void *arg), void *arg, uint64_t until_ns)
 {
 	if (!own)
@@ -179,32 +205,32 @@ bool th_wait(bool (*ready)(void *arg), void *arg, uint64_t until_ns)
 	if (ready(arg))
 		return true;
 	struct tw_waits *w = &tw_me->stats->waits;
-	own->ready = ready;
-	own->arg = arg;
-	own->until = until_ns;
-	own->call = until_ns ? TW_WAIT_NONE : atomic_load(&w->call);
-	own->object = atomic_load(&w->object);
-	own->value = atomic_load(&w->value);
-	atomic_store(&own->state, BATON_WAITS);
-	for (;;) {
-		baton_pass();
-		if (own != dispatcher || !ended)
-			break;
-		baton_reap();
-	}
-	atomic_store(&w->call, TW_WAIT_NONE);
+	uint64_t call = until_ns ? TW_WAIT_NONE : atomic_load(&w->call), object = atomic_load(&w->object),
+	         value = atomic_load(&w->value);
+	do {
+		own->ready = ready;
+		own->arg = arg;
+		own->until = until_ns;
+		own->call = call;
+		own->object = object;
+		own->value = value;
+		atomic_store(&own->state, BATON_WAITS);
+		for (;;) {
+			baton_pass();
+			if (own != dispatcher || !ended)
+				break;
+			baton_reap();
+		}
+		atomic_store(&w->call, TW_WAIT_NONE);
+	} while (baton_interrupted());
 	return own->met;
 }
 
-static bool baton_never(void *arg)
+bool th_sleep(uint64_t until_ns)
 {
-	(void)arg;
-	return false;
-}
-
-void th_sleep(uint64_t until_ns)
-{
+	own->ended_by_signal = false;
 	th_wait(baton_never, NULL, until_ns);
+	return !own->ended_by_signal;
 }
 
 void th_yield(void)
@@ -248,6 +274,22 @@ void th_baton_interrupt(const sigset_t *mask)
 	th_yield();
 	if (mask && th_turn_look)
 		th_turn_look(mask);
+}
+
+bool th_baton_mine(void)
+{
+	return !tw_me ||
+	       (own ? own == atomic_load(&holder) && atomic_load(&own->state) == BATON_READY && !atomic_load(&idles)
+	            : th_stack_own() != NULL);
+}
+
+void th_baton_due(void)
+{
+	th_due_here = true;
+	if (!own || !tw_me)
+		return;
+	atomic_store(&own->due, true);
+	tw_net_notify(tw_me->net, tw_me->node, tw_me->local);
 }
 
 void th_away(void)

@@ -32,10 +32,10 @@ struct th_baton_work {
 void th_baton_start(char *base, const struct th_baton_work *work, void *arg);
 
 /* th_wait - as tw_wait_until: other threads run meanwhile.  @ready may be called in any thread of the processor.
- * th_sleep - wait until @until_ns.
+ * th_sleep - wait until @until_ns; returns false when a signal has ended it.
  * th_yield - let others run that can. */
 bool th_wait(bool (*ready)(void *arg), void *arg, uint64_t until_ns);
-void th_sleep(uint64_t until_ns);
+bool th_sleep(uint64_t until_ns);
 void th_yield(void);
 
 /* th_spun - the program may be in a loop that waits for another thread: yields now and then. */
@@ -55,8 +55,10 @@ void th_back(void);
 
 /* ---- turns.c
  * th_turns_open - @ordered: are there threads to be started?  Called in any thread of the process.
+ * th_turns_take - take the signal.
  * th_turns_begin, th_turns_end - from now on, threads that compute take turns; before the job's end: no more. */
 void th_turns_open(bool (*ordered)(void));
+void th_turns_take(void);
 void th_turns_begin(void);
 void th_turns_end(void);
 /* th_turn_came - since th_away, the signal of a turn has interrupted the calling thread: it comes late at times. */
@@ -73,6 +75,23 @@ extern void (*_Atomic th_turn_look)(const sigset_t *mask);
 uint64_t th_baton_turn(int32_t *tid);
 void th_baton_interrupt(const sigset_t *mask);
 bool th_atomic_inside(void);
+
+/* For handlers of the program's signals (runtime/process/events/signals.c), all async-signal-safe:
+ * th_turn_program - has the signal with this context interrupted the program's own code, outside of such atomics?
+ * th_baton_mine - does the calling thread run, with the baton?
+ * th_baton_due - th_due is to be called in the calling thread; if it waits, the wait is interrupted for that.
+ * th_due - call the thread's handlers that were deferred; returns 0: there was none; 1; 2: one of them makes calls that
+ * wait fail with EINTR.  NULL: none ever.
+ * th_due_now - the same, if it is due. */
+bool th_turn_program(const void *context);
+bool th_baton_mine(void);
+void th_baton_due(void);
+extern unsigned (*th_due)(void);
+extern __thread volatile bool th_due_here;
+static inline unsigned th_due_now(void)
+{
+	return __builtin_expect(th_due_here, 0) && th_due ? th_due() : 0;
+}
 
 /* th_baton_stacks - call @each for the stacks of all threads; false: this processor's thread does not pass the
  * baton. */

@@ -33,7 +33,8 @@
 #include "core/memory/globals.h"
 #include "sync/sync.h"
 #include "runtime/threads/baton.h"
-#include "runtime/process/exits.h"
+#include "runtime/process/events/events.h"
+#include "runtime/process/events/exits.h"
 #include "runtime/process/forkserver.h"
 #include "runtime/process/iostreams.h"
 #include "runtime/process/program_heap.h"
@@ -288,6 +289,7 @@ static void *stack_thread(void *arg)
 	th_stack_enter(stack.base);
 	tw_signal_stack(&(stack_t){.ss_sp = signal_stack, .ss_size = sizeof(signal_stack)});
 	tw_shootdown_thread(tw_me);
+	th_signals_thread();
 	if (tw_id())
 		th_heap_open();
 	th_heap_main();
@@ -395,6 +397,7 @@ static void __attribute__((noreturn)) fork_go_on(const int ends[2])
 	dl_iterate_phdr(fork_own_tls, &own);
 	if (own.at && forking.tls.at)
 		memcpy(own.at, forking.tls.at, own.bytes);
+	th_events_child();
 	th_far = th_others = false;
 	th_stack_span = SIZE_MAX;
 	th_baton_forget();
@@ -455,7 +458,12 @@ pid_t fork(void)
 
 	if (!real)
 		*(void **)&real = dlsym(RTLD_NEXT, "fork");
-	return tw_me && stack_own ? fork_here() : real();
+	if (!tw_me || !stack_own)
+		return real();
+	pid_t child = fork_here();
+	if (child > 0)
+		th_children_add(child);
+	return child;
 }
 
 /* ---- the first thread -------------------------------------------------------------------------------------------- */
@@ -480,6 +488,7 @@ static void stack_leave(void)
 
 static void stack_attend(void)
 {
+	th_signals_none();
 	while (stack.stage != STAGE_ENDS) {
 		if (stack.stage == STAGE_FORKS)
 			fork_serve();
@@ -557,6 +566,7 @@ int __wrap_main(int argc, char **argv, char **environment)
 static void __attribute__((constructor(102))) stack_begin(void)
 {
 	fflush(NULL);
+	th_events_share();
 	th_fork_server();
 	tw_syscalls_whole();
 	stack.last = tw_redirect("_exit", (void (*)(void))(uintptr_t)stack_exits);
@@ -574,6 +584,7 @@ static void __attribute__((constructor(102))) stack_begin(void)
 	th_iostreams_open();
 	on_exit(stack_exit, NULL);
 	th_exits_open();
+	th_events_open();
 	if (tw_id() == 0)
 		return;
 	stack_start();

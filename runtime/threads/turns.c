@@ -32,17 +32,27 @@ static struct {
 __thread volatile bool th_turn_came;
 void (*_Atomic th_turn_look)(const sigset_t *mask);
 
-static bool turn_program(const ucontext_t *uc)
+bool th_turn_program(const void *context)
 {
+	const ucontext_t *uc = context;
 #if defined(__x86_64__)
 	uintptr_t ip = (uintptr_t)uc->uc_mcontext.gregs[REG_RIP];
 	bool stepping = uc->uc_mcontext.gregs[REG_EFL] & 0x100; /* behind a fault, under a lock (core/fault/trap.c) */
 
-	return ip - (uintptr_t)tw_program_start < (uintptr_t)tw_text_start - (uintptr_t)tw_program_start && !stepping;
+	return ip - (uintptr_t)tw_program_start < (uintptr_t)tw_text_start - (uintptr_t)tw_program_start && !stepping &&
+	       !th_atomic_inside();
 #else
 	(void)uc;
 	return false;
 #endif
+}
+
+static void turn_end(const sigset_t *mask)
+{
+	if (th_due && th_baton_mine())
+		th_due();
+	if (turns.begun)
+		th_baton_interrupt(mask);
 }
 
 static void turn_handler(int signal, siginfo_t *si, void *uc)
@@ -53,8 +63,8 @@ static void turn_handler(int signal, siginfo_t *si, void *uc)
 	th_turn_came |= own;
 	if (!own)
 		tw_signal_chain(signal, si, uc);
-	else if (tw_syscalls_blocked || (turn_program(uc) && !th_atomic_inside()))
-		th_baton_interrupt(tw_syscalls_blocked ? NULL : &((ucontext_t *)uc)->uc_sigmask);
+	else if (tw_syscalls_blocked || th_turn_program(uc))
+		turn_end(tw_syscalls_blocked ? NULL : &((ucontext_t *)uc)->uc_sigmask);
 	else
 		th_turn_is_over++;
 	errno = saved;
@@ -86,6 +96,11 @@ void th_turns_open(bool (*ordered)(void))
 	turns.ordered = ordered;
 }
 
+void th_turns_take(void)
+{
+	tw_signal_take(TW_TURN_SIGNAL, turn_handler);
+}
+
 void th_turns_begin(void)
 {
 	pthread_attr_t attr;
@@ -95,7 +110,6 @@ void th_turns_begin(void)
 	if (turns.begun)
 		return;
 	turns.begun = true;
-	tw_signal_take(TW_TURN_SIGNAL, turn_handler);
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, (size_t)256 << 10);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);

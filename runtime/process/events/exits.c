@@ -2,7 +2,7 @@
 /* exits.c - the functions that the program has registered for its end, in whichever thread.  They are called in the
  * thread that ends the program, in the reverse order.  What libraries register stays in the C library's list of their
  * process. */
-#include "runtime/process/exits.h"
+#include "runtime/process/events/exits.h"
 
 #include <dlfcn.h>
 #include <stdbool.h>

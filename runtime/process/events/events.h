@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* events.h - signals, timers and children belong to the program, whichever of its processors they reach.
+ *
+ * The processors of a host share a page (host.h), and each has an attendant, a thread that never runs the program and
+ * blocks all signals.  What the page says changes first; the attendants then make the kernel's state of their processes
+ * agree with it, and pass on signals that no thread of their process takes but one of another. */
+#ifndef TW_RUNTIME_PROCESS_EVENTS_H
+#define TW_RUNTIME_PROCESS_EVENTS_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* th_events_share - before the host's processors are forked.
+ * th_events_open - by each processor, after it has joined the job.
+ * th_events_child - in a child of fork(): it is a process of its own. */
+void th_events_share(void);
+void th_events_open(void);
+void th_events_child(void);
+
+/* th_signals_thread - the calling thread runs the program: it takes signals, as its mask says.
+ * th_signals_thread_end - it ends.
+ * th_signals_none - it does not run the program: it blocks them. */
+void th_signals_thread(void);
+void th_signals_thread_end(void);
+void th_signals_none(void);
+
+/* th_signals_send - @signal for the thread @tid of the process @pid; @code: si_code; @value: what comes with it,
+ * or NULL.  Returns an error's number.
+ * th_signals_read - @fd is about to be read: may it be of signalfd()?  Then what is pending for the program can be read
+ * there. */
+int th_signals_send(pid_t pid, pid_t tid, int signal, int code, const union sigval *value);
+bool th_signals_read(int fd);
+
+/* th_children_add - the program has made the process @pid. */
+void th_children_add(pid_t pid);
+
+#endif

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "runtime/process/events/host.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/base/fd.h"
+#include "core/job/job.h"
+#include "runtime/process/events/events.h"
+#include "runtime/threads/support.h"
+
+#define HOST_STACK   ((size_t)128 << 10)
+#define HOST_PAUSE   2         /* ms between two tries of what must be tried again */
+#define HOST_WAIT_NS 500000000 /* for an attendant whose process is perhaps gone or stopped */
+
+struct host *host;
+uint32_t host_self;
+static int host_signals = -1; /* signalfd */
+static bool (*host_attend)(void);
+static uint64_t host_watched;
+
+/* Wrappers of these calls may use shared memory. */
+static void host_futex(_Atomic uint32_t *word, int operation, uint32_t value, const struct timespec *time)
+{
+	syscall(SYS_futex, word, operation, value, time, NULL, 0);
+}
+
+static void host_mask(const sigset_t *set, sigset_t *before)
+{
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, set, before, (size_t)NSIG / 8);
+}
+
+void th_events_share(void)
+{
+	void *page = (void *)syscall(SYS_mmap, NULL, sizeof(*host), PROT_READ | PROT_WRITE,
+	                             MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (page == MAP_FAILED)
+		tw_fatal("no memory for what the processors of a host share: %s", strerror(errno));
+	host = page;
+}
+
+bool host_shared(void)
+{
+	return tw_me && host_attend;
+}
+
+void host_lock(sigset_t *before)
+{
+	sigset_t all;
+	uint32_t free = 0;
+
+	sigfillset(&all);
+	host_mask(&all, before);
+	if (atomic_compare_exchange_strong(&host->lock, &free, 1))
+		return;
+	while (atomic_exchange(&host->lock, 2))
+		host_futex(&host->lock, FUTEX_WAIT, 2, NULL);
+}
+
+void host_unlock(const sigset_t *before)
+{
+	if (atomic_exchange(&host->lock, 0) == 2)
+		host_futex(&host->lock, FUTEX_WAKE, 1, NULL);
+	host_mask(before, NULL);
+}
+
+static void host_wake(uint32_t k)
+{
+	uint64_t one = 1;
+
+	syscall(SYS_write, host->processor[k].event, &one, sizeof(one));
+}
+
+void host_inform(bool wait)
+{
+	const struct timespec most = {0, HOST_WAIT_NS};
+	uint32_t news = atomic_fetch_add(&host->news, 1) + 1;
+
+	for (uint32_t k = 0; k < host->processors; k++)
+		host_wake(k);
+	for (uint32_t k = 0; wait && k < host->processors; k++) {
+		uint32_t done = atomic_load(&host->processor[k].done);
+		uint64_t until = tw_time_ns() + HOST_WAIT_NS;
+		while ((int32_t)(done - news) < 0 && tw_time_ns() < until) {
+			host_futex(&host->processor[k].done, FUTEX_WAIT, done, &most);
+			done = atomic_load(&host->processor[k].done);
+		}
+	}
+}
+
+long host_call(uint32_t k, long number, const long a[6])
+{
+	struct host_processor *p = &host->processor[k];
+
+	if (k == host_self) {
+		long result = syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+		return result < 0 ? -errno : result;
+	}
+	p->number = number;
+	memcpy(p->argument, a, sizeof(p->argument));
+	atomic_store(&p->asked, 1);
+	host_wake(k);
+	while (atomic_load(&p->asked))
+		host_futex(&p->asked, FUTEX_WAIT, 1, NULL);
+	return p->result;
+}
+
+/* ---- the attendant ----------------------------------------------------------------------------------------------- */
+
+void host_watch(uint64_t set)
+{
+	if (set == host_watched)
+		return;
+	host_watched = set;
+	syscall(SYS_signalfd4, host_signals, &set, sizeof(set), 0);
+}
+
+bool host_next(struct signalfd_siginfo *info)
+{
+	return syscall(SYS_read, host_signals, info, sizeof(*info)) == (long)sizeof(*info);
+}
+
+static void host_serve(struct host_processor *p)
+{
+	const long *a = p->argument;
+
+	if (!atomic_load(&p->asked))
+		return;
+	long result = syscall(p->number, a[0], a[1], a[2], a[3], a[4], a[5]);
+	p->result = result < 0 ? -errno : result;
+	atomic_store(&p->asked, 0);
+	host_futex(&p->asked, FUTEX_WAKE, 1, NULL);
+}
+
+static void *host_run(void *arg)
+{
+	struct host_processor *p = &host->processor[host_self];
+	bool again = false;
+	uint64_t count;
+
+	(void)arg;
+	for (;;) {
+		struct pollfd poller[] = {{p->event, POLLIN, 0}, {host_signals, POLLIN, 0}};
+		syscall(SYS_poll, poller, 2, again ? HOST_PAUSE : -1);
+		if (poller[0].revents)
+			syscall(SYS_read, p->event, &count, sizeof(count));
+		uint32_t news = atomic_load(&host->news);
+		again = host_attend();
+		host_serve(p);
+		if (atomic_exchange(&p->done, news) != news)
+			host_futex(&p->done, FUTEX_WAKE, INT32_MAX, NULL);
+	}
+	return NULL;
+}
+
+void host_open(void (*first)(void), bool (*attend)(void))
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+	sigset_t all, before;
+	uint64_t none = 0;
+
+	host_signals = tw_fd_keep((int)syscall(SYS_signalfd4, -1, &none, sizeof(none), SFD_NONBLOCK | SFD_CLOEXEC));
+	int event = tw_fd_keep(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
+	if (host_signals < 0 || event < 0)
+		tw_fatal("no descriptors for signals: %s", strerror(errno));
+	host_lock(&before);
+	host_self = host->processors;
+	if (!host_self)
+		first();
+	host->processor[host_self].pid = (int32_t)syscall(SYS_getpid);
+	host->processor[host_self].event = event;
+	host->processors++;
+	host_attend = attend;
+	host_unlock(&before);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before); /* of Tweed's signals none: the C library has shared variables */
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, HOST_STACK);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	int error = pthread_create(&thread, &attr, host_run, NULL);
+	pthread_attr_destroy(&attr);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (error)
+		tw_fatal("no thread for signals: %s", strerror(error));
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* host.h - the page that the processors of a host share, and their attendants.  For the files of this folder.
+ *
+ * The page is plain memory of the host, at one address, so that signal handlers and attendants can use it. */
+#ifndef TW_RUNTIME_PROCESS_EVENTS_HOST_H
+#define TW_RUNTIME_PROCESS_EVENTS_HOST_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "core/job/boot.h"
+
+#define HOST_PROCESSORS (TW_MAX_NODES * TW_MAX_PROCESSORS)
+#define HOST_THREADS    16384u
+#define HOST_CHILDREN   4096u
+#define HOST_DATA       512u /* for a call's arguments and results */
+
+/* A thread of the program. */
+struct host_thread {
+	_Atomic int32_t tid; /* 0: free */
+	int32_t pid;
+	uint32_t processor;        /* index in the page */
+	_Atomic uint64_t accepts;  /* signals that it does not block, or waits for; as host_bit */
+	_Atomic uint32_t deferred; /* it has taken a signal whose handler is still to be called */
+};
+
+struct host_processor {
+	int32_t pid;
+	int event;                /* eventfd; the number is valid in all processes of the host */
+	_Atomic uint32_t done;    /* what its attendant has seen of host.news */
+	_Atomic uint64_t pending; /* for the process; as of then */
+	_Atomic uint32_t asked;   /* a call is to be made: below */
+	long number, argument[6], result;
+};
+
+struct host {
+	_Atomic uint32_t lock;
+	_Atomic uint32_t news;
+	uint32_t processors, threads;  /* entries used */
+	struct sigaction action[NSIG]; /* the program's */
+	uint32_t changed[NSIG];
+	_Atomic uint32_t signalfds;
+	struct host_child {
+		int32_t pid; /* 0: free */
+		uint32_t processor;
+	} child[HOST_CHILDREN];
+	char data[HOST_DATA];
+	struct host_thread thread[HOST_THREADS];
+	struct host_processor processor[HOST_PROCESSORS];
+};
+extern struct host *host;
+extern uint32_t host_self; /* index of this processor */
+
+static inline uint64_t host_bit(int signal)
+{
+	return (uint64_t)1 << (signal - 1);
+}
+
+/* host_shared - is the program one of several processes now?  False before and after the job, and in children. */
+bool host_shared(void);
+
+/* host_lock, host_unlock - exclude the other processors; in between, signals are blocked, and only private memory and
+ * the page are used. */
+void host_lock(sigset_t *before);
+void host_unlock(const sigset_t *before);
+
+/* host_inform - wake all attendants; @wait: until each has seen what the page says.
+ * host_call - with the lock: the processor @k makes a system call, which must not block.  Pointers point into
+ * host->data.  Returns its result; -errno. */
+void host_inform(bool wait);
+long host_call(uint32_t k, long number, const long argument[6]);
+
+/* host_open - this processor's entry, and its attendant, which calls @attend after each change, and again
+ * soon if it returns true. */
+void host_open(void (*first)(void), bool (*attend)(void));
+
+/* children_open - part of th_events_open. */
+void children_open(void);
+
+/* host_watch - its attendant looks after signals of @set, too. */
+void host_watch(uint64_t set);
+/* host_next - the next of those; false: none. */
+struct signalfd_siginfo;
+bool host_next(struct signalfd_siginfo *info);
+
+#endif

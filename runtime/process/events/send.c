@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* send.c - calls that send signals to the program, or wait for them.
+ *
+ * A signal to the program goes to the process of a thread that accepts it; if there is none, to that of the host's
+ * first processor, where it is pending.  A thread that begins to accept it gets it from there. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/base/signals.h"
+#include "runtime/process/events/events.h"
+#include "runtime/process/events/accept.h"
+#include "runtime/process/program_heap.h"
+#include "runtime/threads/baton.h"
+
+#define SEND_NEXT(name) ((__typeof__(name) *)(uintptr_t)dlsym(RTLD_NEXT, #name))
+
+static pid_t send_process(void)
+{
+	return (pid_t)syscall(SYS_getpid);
+}
+
+static pid_t send_thread(void)
+{
+	return (pid_t)syscall(SYS_gettid);
+}
+
+static siginfo_t send_info(int signal, int code, const union sigval *value)
+{
+	siginfo_t info;
+
+	memset(&info, 0, sizeof(info));
+	info.si_signo = signal;
+	info.si_code = code;
+	info.si_pid = signals_program();
+	info.si_uid = getuid();
+	if (value)
+		info.si_value = *value;
+	return info;
+}
+
+/* To the calling thread: its handler is called before the return. */
+static int send_self(siginfo_t *info)
+{
+	int error = 0;
+
+	if (syscall(SYS_rt_tgsigqueueinfo, send_process(), send_thread(), info->si_signo, info) < 0)
+		error = errno;
+	th_due_now();
+	return error;
+}
+
+int th_signals_send(pid_t pid, pid_t tid, int signal, int code, const union sigval *value)
+{
+	siginfo_t info = send_info(signal, code, value);
+
+	if (tid == send_thread())
+		return send_self(&info);
+	if (!signal)
+		return syscall(SYS_tgkill, pid, tid, 0) < 0 ? errno : 0;
+	info.si_code = signals_code(code);
+	return syscall(SYS_rt_tgsigqueueinfo, pid, tid, signal, &info) < 0 ? errno : 0;
+}
+
+/* To the program. */
+static int send_program(int signal, int code, const union sigval *value)
+{
+	siginfo_t info = send_info(signal, code, value);
+
+	if (signal < 0 || signal >= NSIG) {
+		errno = EINVAL;
+		return -1;
+	}
+	if (!signal)
+		return 0;
+	if (signals_thread && (atomic_load(&signals_thread->accepts) & host_bit(signal))) {
+		errno = send_self(&info);
+		return errno ? -1 : 0;
+	}
+	const struct host_thread *t = signals_acceptor(signal, UINT32_MAX);
+	info.si_code = signals_code(code);
+	return (int)syscall(SYS_rt_sigqueueinfo, t ? t->pid : host->processor[0].pid, signal, &info);
+}
+
+/* ---- waiting ----------------------------------------------------------------------------------------------------- */
+
+/* Returns the signal's number, or -1. */
+static int wait_once(const sigset_t *set, siginfo_t *info, const struct timespec *time)
+{
+	return (int)syscall(SYS_rt_sigtimedwait, set, info, time, (size_t)NSIG / 8);
+}
+
+/* A signal that was passed to this thread after the time is taken, too. */
+static int wait_for(const sigset_t *wanted, siginfo_t *info, const struct timespec *limit)
+{
+	static const struct timespec none = {0, 0};
+	struct timespec time = limit ? *limit : none;
+	sigset_t set;
+	int got, error;
+
+	tw_signal_sieve(wanted, &set);
+	uint64_t bits;
+	memcpy(&bits, &set, sizeof(bits));
+	signals_accept(bits);
+	th_away();
+	got = wait_once(&set, info, limit ? &time : NULL);
+	error = errno;
+	th_back();
+	signals_accept(0);
+	if (got < 0) {
+		got = wait_once(&set, info, &none);
+		if (got < 0)
+			errno = error;
+	}
+	if (got > 0)
+		signals_received(info);
+	error = errno;
+	th_due_now();
+	errno = error;
+	return got;
+}
+
+/* Those that are pending for other processes of the program. */
+static uint64_t pending_elsewhere(void)
+{
+	uint64_t bits = 0;
+
+	host_inform(true);
+	for (uint32_t k = 0; k < host->processors; k++)
+		bits |= atomic_load(&host->processor[k].pending);
+	return bits;
+}
+
+bool th_signals_read(int fd)
+{
+	char path[40], text[512];
+
+	if (!host_shared() || !atomic_load(&host->signalfds) || !signals_thread)
+		return false;
+	tw_format(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+	int info = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+	long n = info < 0 ? 0 : syscall(SYS_read, info, text, sizeof(text) - 1);
+	if (info >= 0)
+		syscall(SYS_close, info);
+	text[n > 0 ? n : 0] = '\0';
+	const char *mask = strstr(text, "sigmask:");
+	if (!mask)
+		return false;
+	signals_accept(strtoull(mask + 8, NULL, 16));
+	signals_accept(0);
+	return true;
+}
+
+/* tw_signal_suspend */
+static int signals_suspend(const sigset_t *wanted)
+{
+	sigset_t set = *wanted;
+	uint64_t bits;
+
+	if (!host_shared() || !signals_thread)
+		return (int)syscall(SYS_rt_sigsuspend, &set, (size_t)NSIG / 8);
+	th_stack_reserve();
+	memcpy(&bits, &set, sizeof(bits));
+	if (!th_due_now()) {
+		signals_accept(~bits);
+		th_away();
+		syscall(SYS_rt_sigsuspend, &set, (size_t)NSIG / 8);
+		th_back();
+		signals_accept(0);
+		th_due_now();
+	}
+	errno = EINTR;
+	return -1;
+}
+
+void signals_send_open(void)
+{
+	tw_signal_suspend = signals_suspend;
+}
+
+#pragma GCC visibility push(default)
+
+TH_WEAK int kill(pid_t pid, int signal)
+{
+	if (!host_shared() || !signals_thread || pid != signals_program())
+		return (int)syscall(SYS_kill, pid, signal);
+	return send_program(signal, SI_USER, NULL);
+}
+
+TH_WEAK int sigqueue(pid_t pid, int signal, const union sigval value)
+{
+	if (!host_shared() || !signals_thread || pid != signals_program())
+		return SEND_NEXT(sigqueue)(pid, signal, value);
+	return send_program(signal, SI_QUEUE, &value);
+}
+
+TH_WEAK int raise(int signal)
+{
+	if (!host_shared() || !signals_thread || signal < 1 || signal >= NSIG)
+		return SEND_NEXT(raise)(signal);
+	siginfo_t info = send_info(signal, SI_TKILL, NULL);
+	errno = send_self(&info);
+	return errno ? -1 : 0;
+}
+
+TH_WEAK int sigpending(sigset_t *set)
+{
+	sigset_t copy;
+	int error = SEND_NEXT(sigpending)(&copy);
+
+	if (!error && host_shared() && signals_thread) {
+		uint64_t bits, more = pending_elsewhere();
+		memcpy(&bits, &copy, sizeof(bits));
+		bits |= more;
+		memcpy(&copy, &bits, sizeof(bits));
+	}
+	if (!error)
+		*set = copy;
+	return error;
+}
+
+TH_WEAK int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespec *time)
+{
+	siginfo_t copy;
+
+	if (!host_shared() || !signals_thread)
+		return SEND_NEXT(sigtimedwait)(set, info, time);
+	th_stack_reserve();
+	int got = wait_for(set, &copy, time);
+	if (got > 0 && info)
+		*info = copy;
+	return got;
+}
+
+TH_WEAK int sigwaitinfo(const sigset_t *set, siginfo_t *info)
+{
+	return sigtimedwait(set, info, NULL);
+}
+
+TH_WEAK int sigwait(const sigset_t *set, int *signal)
+{
+	int got;
+
+	do
+		got = sigtimedwait(set, NULL, NULL);
+	while (got < 0 && errno == EINTR);
+	if (got < 0)
+		return errno;
+	*signal = got;
+	return 0;
+}
+
+TH_WEAK int pause(void)
+{
+	sigset_t now;
+
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, NULL, &now, (size_t)NSIG / 8);
+	return signals_suspend(&now);
+}
+
+TH_WEAK int signalfd(int fd, const sigset_t *set, int flags)
+{
+	sigset_t copy = *set;
+
+	if (host)
+		atomic_store(&host->signalfds, 1);
+	return SEND_NEXT(signalfd)(fd, &copy, flags);
+}
+
+#pragma GCC visibility pop

@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* signals.c - dispositions and masks of the program's threads, and the calls of its handlers.
+ *
+ * A handler is code of the program: it may use shared memory, and call Tweed.  So it is called at once only where the
+ * signal has interrupted the program's own code, in the thread with the baton, or a call of the kernel that may block.
+ * Elsewhere it is deferred: until the thread's next call of Tweed or its next wait, or until the thread is found in its
+ * own code. */
+#include "runtime/process/events/accept.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "core/base/signals.h"
+#include "core/process/syscalls.h"
+#include "runtime/process/events/events.h"
+#include "runtime/process/program_heap.h"
+#include "runtime/process/state.h"
+#include "runtime/threads/baton.h"
+
+#define SIGNALS_DUE  16
+#define SIGNALS_CODE 1000 /* below all of the kernel's */
+
+__thread struct host_thread *signals_thread;
+/* In the pinned part of the stack. */
+static __thread struct {
+	unsigned n;
+	bool ends; /* one of them ends a wait */
+	siginfo_t info[SIGNALS_DUE];
+} due;
+static uint32_t seen[NSIG]; /* host->changed */
+
+static uint64_t signals_bits(const sigset_t *set)
+{
+	uint64_t bits;
+
+	memcpy(&bits, set, sizeof(bits));
+	return bits;
+}
+
+static void mask_set(int how, const sigset_t *set, sigset_t *before)
+{
+	syscall(SYS_rt_sigprocmask, how, set, before, (size_t)NSIG / 8);
+}
+
+int signals_code(int code)
+{
+	return code < 0 && code != SI_TKILL ? code : -SIGNALS_CODE - code;
+}
+
+void signals_received(siginfo_t *info)
+{
+	if (info->si_code <= -SIGNALS_CODE / 2)
+		info->si_code = -SIGNALS_CODE - info->si_code;
+	bool sent = info->si_code == SI_USER || info->si_code == SI_TKILL || info->si_code == SI_QUEUE;
+	for (uint32_t k = 0; sent && k < host->processors; k++)
+		if (info->si_pid == host->processor[k].pid)
+			info->si_pid = signals_program();
+}
+
+pid_t signals_program(void)
+{
+	return th_state_pid();
+}
+
+/* ---- handlers ---------------------------------------------------------------------------------------------------- */
+
+static bool action_handles(const struct sigaction *a)
+{
+	return (a->sa_flags & SA_SIGINFO) || (a->sa_handler != SIG_DFL && a->sa_handler != SIG_IGN);
+}
+
+/* @mask: what the thread blocks beside. */
+static void handler_call(siginfo_t *info, void *uc, const sigset_t *mask)
+{
+	int signal = info->si_signo, saved = errno;
+	struct sigaction a = host->action[signal], none = {.sa_handler = SIG_DFL};
+	sigset_t blocked;
+
+	if (!action_handles(&a))
+		return;
+	sigorset(&blocked, mask, &a.sa_mask);
+	if (!(a.sa_flags & SA_NODEFER))
+		sigaddset(&blocked, signal);
+	tw_signal_sieve(&blocked, &blocked);
+	if (a.sa_flags & SA_RESETHAND)
+		sigaction(signal, &none, NULL);
+	mask_set(SIG_SETMASK, &blocked, NULL);
+	if (a.sa_flags & SA_SIGINFO)
+		a.sa_sigaction(signal, info, uc);
+	else
+		a.sa_handler(signal);
+	errno = saved;
+}
+
+/* th_due */
+static unsigned signals_due(void)
+{
+	sigset_t all, mask;
+	siginfo_t info;
+	int saved = errno;
+	unsigned called = due.ends ? 2 : due.n ? 1 : 0;
+
+	th_due_here = false;
+	if (!due.n)
+		return 0;
+	sigfillset(&all);
+	tw_signal_sieve(&all, &all);
+	mask_set(SIG_SETMASK, &all, &mask);
+	while (due.n) {
+		info = due.info[0];
+		memmove(due.info, due.info + 1, --due.n * sizeof(info));
+		handler_call(&info, NULL, &mask);
+		mask_set(SIG_SETMASK, &all, NULL);
+	}
+	due.ends = false;
+	if (signals_thread)
+		atomic_store(&signals_thread->deferred, 0);
+	mask_set(SIG_SETMASK, &mask, NULL);
+	errno = saved;
+	return called;
+}
+
+static void handler_defer(const siginfo_t *info)
+{
+	for (unsigned i = 0; i < due.n; i++)
+		if (due.info[i].si_signo == info->si_signo && info->si_signo < SIGRTMIN)
+			return;
+	if (due.n < SIGNALS_DUE)
+		due.info[due.n++] = *info;
+	due.ends |= !(host->action[info->si_signo].sa_flags & SA_RESTART);
+	if (signals_thread)
+		atomic_store(&signals_thread->deferred, 1);
+	th_baton_due();
+	host_inform(false);
+}
+
+/* The instruction itself has caused it, or the process ends after the handler. */
+static bool handler_must(int signal, const siginfo_t *info)
+{
+	return signal == SIGABRT || signal == SIGSYS || ((signal == SIGFPE || signal == SIGILL) && info->si_code > 0);
+}
+
+static void signals_handler(int signal, siginfo_t *from, void *uc)
+{
+	const sigset_t *mask = &((ucontext_t *)uc)->uc_sigmask;
+	siginfo_t info = *from;
+	int saved = errno;
+
+	signals_received(&info);
+	if (!signals_thread || handler_must(signal, &info) ||
+	    (th_baton_mine() && (tw_syscalls_blocked || th_turn_program(uc)))) {
+		bool was = tw_syscalls_blocked;
+		tw_syscalls_blocked = false;
+		handler_call(&info, uc, mask);
+		tw_syscalls_blocked = was;
+	} else {
+		handler_defer(&info);
+	}
+	errno = saved;
+}
+
+/* ---- dispositions ------------------------------------------------------------------------------------------------ */
+
+/* Let the kernel do for this process what the page says. */
+static void action_apply(int signal)
+{
+	struct sigaction a = host->action[signal];
+
+	if (action_handles(&a) && !tw_signal_taken(signal)) {
+		a.sa_sigaction = signals_handler;
+		a.sa_flags = (a.sa_flags & (SA_RESTART | SA_NOCLDSTOP | SA_NOCLDWAIT)) | SA_SIGINFO | SA_ONSTACK;
+		sigfillset(&a.sa_mask);
+	}
+	tw_signal_set(signal, &a, NULL);
+}
+
+static int signals_action(int signal, const struct sigaction *action, struct sigaction *old)
+{
+	sigset_t before;
+
+	if (signal < 1 || signal >= NSIG || signal == SIGKILL || signal == SIGSTOP || !host_shared())
+		return tw_signal_set(signal, action, old);
+	host_lock(&before);
+	struct sigaction was = host->action[signal];
+	if (action) {
+		host->action[signal] = *action;
+		host->changed[signal]++;
+	}
+	host_unlock(&before);
+	if (action)
+		host_inform(true);
+	if (old)
+		*old = was;
+	return 0;
+}
+
+static void signals_first(void)
+{
+	for (int s = 1; s < NSIG; s++)
+		tw_signal_set(s, NULL, &host->action[s]);
+}
+
+/* ---- masks ------------------------------------------------------------------------------------------------------- */
+
+void signals_accept(uint64_t set)
+{
+	struct host_thread *t = signals_thread;
+	sigset_t mask;
+
+	if (!t || !host_shared())
+		return;
+	mask_set(SIG_SETMASK, NULL, &mask);
+	set |= ~signals_bits(&mask);
+	uint64_t was = atomic_exchange(&t->accepts, set);
+	if (was != set)
+		host_inform(set & ~was);
+}
+
+/* After the thread's mask has changed.  @caller: of the program. */
+static void signals_mask_changed(const void *caller)
+{
+	if (!signals_thread || !host_shared() || !th_heap_shares(caller))
+		return;
+	signals_accept(0);
+	th_due_now();
+}
+
+struct host_thread *signals_acceptor(int signal, uint32_t except)
+{
+	for (uint32_t i = 0; i < host->threads; i++) {
+		struct host_thread *t = &host->thread[i];
+		if (atomic_load(&t->tid) && t->processor != except && (atomic_load(&t->accepts) & host_bit(signal)))
+			return t;
+	}
+	return NULL;
+}
+
+void th_signals_thread(void)
+{
+	sigset_t before;
+	uint32_t i = 0;
+
+	host_lock(&before);
+	while (i < host->threads && atomic_load(&host->thread[i].tid))
+		i++;
+	struct host_thread *t = i < HOST_THREADS ? &host->thread[i] : NULL;
+	if (t) {
+		t->pid = (int32_t)syscall(SYS_getpid);
+		t->processor = host_self;
+		atomic_store(&t->accepts, 0);
+		atomic_store(&t->deferred, 0);
+		atomic_store(&t->tid, (int32_t)syscall(SYS_gettid));
+		host->threads = TW_MAX(host->threads, i + 1);
+	}
+	signals_thread = t;
+	due.n = 0;
+	host_unlock(&before);
+	signals_accept(0);
+}
+
+void th_signals_thread_end(void)
+{
+	struct host_thread *t = signals_thread;
+	sigset_t all;
+
+	sigfillset(&all);
+	tw_signal_sieve(&all, &all);
+	th_due_now();
+	mask_set(SIG_SETMASK, &all, NULL);
+	signals_thread = NULL;
+	if (!t)
+		return;
+	atomic_store(&t->accepts, 0);
+	atomic_store(&t->tid, 0);
+	host_inform(false);
+}
+
+void th_signals_none(void)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	tw_signal_sieve(&all, &all);
+	mask_set(SIG_SETMASK, &all, NULL);
+}
+
+/* ---- the attendant ----------------------------------------------------------------------------------------------- */
+
+/* Signals for this process that none of its threads accepts, but one of another process. */
+static uint64_t attend_set(void)
+{
+	uint64_t own = 0, others = 0;
+
+	for (uint32_t i = 0; i < host->threads; i++) {
+		struct host_thread *t = &host->thread[i];
+		if (!atomic_load(&t->tid))
+			continue;
+		*(t->processor == host_self ? &own : &others) |= atomic_load(&t->accepts);
+	}
+	return others & ~own;
+}
+
+static void attend_pass(const struct signalfd_siginfo *from)
+{
+	siginfo_t info = {.si_signo = (int)from->ssi_signo, .si_code = signals_code(from->ssi_code)};
+	const struct host_thread *t = signals_acceptor(info.si_signo, host_self);
+
+	info.si_pid = (pid_t)from->ssi_pid;
+	info.si_uid = from->ssi_uid;
+	if (info.si_signo == SIGCHLD)
+		info.si_status = from->ssi_status;
+	else
+		info.si_value.sival_ptr = (void *)(uintptr_t)from->ssi_ptr;
+	if (!t || syscall(SYS_rt_sigqueueinfo, t->pid, info.si_signo, &info) < 0)
+		syscall(SYS_rt_sigqueueinfo, host->processor[host_self].pid, info.si_signo, &info);
+}
+
+static bool signals_attend(void)
+{
+	struct signalfd_siginfo info;
+	bool again = false;
+	sigset_t pending;
+
+	for (int s = 1; s < NSIG; s++)
+		if (seen[s] != host->changed[s]) {
+			seen[s] = host->changed[s];
+			action_apply(s);
+		}
+	host_watch(attend_set());
+	while (host_next(&info))
+		attend_pass(&info);
+	syscall(SYS_rt_sigpending, &pending, (size_t)NSIG / 8);
+	atomic_store(&host->processor[host_self].pending, signals_bits(&pending));
+	for (uint32_t i = 0; i < host->threads; i++) {
+		const struct host_thread *t = &host->thread[i];
+		if (t->processor != host_self || !atomic_load(&t->tid) || !atomic_load(&t->deferred))
+			continue;
+		syscall(SYS_tgkill, t->pid, t->tid, TW_TURN_SIGNAL);
+		again = true;
+	}
+	return again;
+}
+
+/* ---- opening ----------------------------------------------------------------------------------------------------- */
+
+static bool signals_block(int fd, short events, const void *caller)
+{
+	(void)fd;
+	(void)events;
+	return th_heap_shares(caller);
+}
+
+void th_events_open(void)
+{
+	tw_syscalls_block = signals_block;
+	th_due = signals_due;
+	th_turns_take();
+	host_open(signals_first, signals_attend);
+	tw_signal_program = signals_action;
+	tw_signal_masked = signals_mask_changed;
+	signals_send_open();
+	children_open();
+}
+
+/* The kernel calls its handlers, as in any process. */
+void th_events_child(void)
+{
+	tw_signal_program = NULL;
+	tw_signal_masked = NULL;
+	tw_signal_suspend = NULL;
+	th_due = NULL;
+	signals_thread = NULL;
+	due.n = 0;
+	for (int s = 1; s < NSIG; s++) {
+		struct sigaction a = host->action[s];
+		if (action_handles(&a))
+			tw_signal_set(s, &a, NULL);
+	}
+}

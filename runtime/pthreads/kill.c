@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* kill.c - signals to a thread. */
+#include <errno.h>
+
+#include "runtime/process/events/events.h"
+#include "runtime/pthreads/thread.h"
+
+/* The identity of a thread that has begun.  Returns an error's number. */
+static int kill_identity(struct thread *t, pid_t *pid, pid_t *tid)
+{
+	unsigned round = 0;
+
+	for (;;) {
+		struct tw_wait_queue *queue = pt_threads_lock();
+		bool live = t->live && !t->ended;
+		*pid = t->pid;
+		*tid = t->tid;
+		tw_wait_queue_unlock(queue);
+		if (!live || *tid)
+			return live ? 0 : ESRCH;
+		pt_poll(&round, 0);
+	}
+}
+
+static int kill_thread(pthread_t thread, int number, int code, const union sigval *value)
+{
+	pid_t pid, tid;
+
+	if (number < 0 || number >= NSIG)
+		return EINVAL;
+	if (!pt_enter())
+		return thread == pthread_self() ? pthread_kill(thread, number) : ESRCH;
+	pt_threads_open();
+	struct thread *t = pt_thread_find(thread);
+	int error = t ? kill_identity(t, &pid, &tid) : ESRCH;
+	if (error)
+		return error;
+	error = th_signals_send(pid, tid, number, code, value);
+	if (error == ESRCH && number)
+		th_refuse("pthread_kill: a thread on another host cannot get a signal: let it look at a variable");
+	return error;
+}
+
+int tw_pthread_kill(pthread_t thread, int number)
+{
+	return kill_thread(thread, number, SI_TKILL, NULL);
+}
+
+int tw_pthread_sigqueue(pthread_t thread, int number, const union sigval value)
+{
+	return kill_thread(thread, number, SI_QUEUE, &value);
+}
