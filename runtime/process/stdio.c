@@ -38,7 +38,6 @@
 struct stdio_node {
 	FILE *f;
 	struct stdio_node *next;
-	int opener; /* the processor whose child popen() has started; -1: none */
 };
 
 /* In shared memory. */
@@ -124,7 +123,7 @@ static __thread unsigned stdio_holds;
 	X(fopencookie, (void *restrict cookie, const char *restrict mode, cookie_io_functions_t io), \
 	  (cookie, mode, io), NULL)
 #define STDIO_OTHERS(X) \
-	X(fclose) X(fflush) X(fopen) X(fopen64) X(freopen) X(freopen64) X(popen) X(pclose) X(puts) X(fcloseall) \
+	X(fclose) X(fflush) X(fopen) X(fopen64) X(freopen) X(freopen64) X(puts) X(fcloseall) \
 	X(flockfile) X(funlockfile) X(ftrylockfile)
 /* clang-format on */
 
@@ -249,7 +248,7 @@ static void stdio_leave(FILE *f, bool locked)
 
 /* ---- the list of streams ----------------------------------------------------------------------------------------- */
 
-static FILE *stdio_enlist(FILE *f, int opener)
+static FILE *stdio_enlist(FILE *f)
 {
 	int error = errno;
 
@@ -263,31 +262,27 @@ static FILE *stdio_enlist(FILE *f, int opener)
 	if (!node)
 		th_refuse("no memory is left of TWEED_MEMORY: raise it");
 	th_word_lock(&stdio_shared->lock);
-	*node = (struct stdio_node){f, stdio_shared->first, opener};
+	*node = (struct stdio_node){f, stdio_shared->first};
 	stdio_shared->first = node;
 	th_word_unlock(&stdio_shared->lock);
 	errno = error;
 	return f;
 }
 
-/* Returns the opener. */
-static int stdio_delist(FILE *f)
+static void stdio_delist(FILE *f)
 {
 	struct stdio_node *node = NULL;
-	int opener = -1;
 
 	th_word_lock(&stdio_shared->lock);
 	for (struct stdio_node **at = &stdio_shared->first; *at; at = &(*at)->next)
 		if ((*at)->f == f) {
 			node = *at;
 			*at = node->next;
-			opener = node->opener;
 			break;
 		}
 	th_word_unlock(&stdio_shared->lock);
 	if (node)
 		tw_free(node);
-	return opener;
 }
 
 /* Flush all streams, or those that can be locked without waiting. */
@@ -326,7 +321,7 @@ void th_stdio_open(void)
 	memcpy(streams, stdio_private, sizeof(streams));
 	stdio_shared = th_allocate_all(sizeof(*stdio_shared));
 	for (int i = 0; i < 3 && tw_id() == 0; i++) {
-		FILE *f = stdio_enlist(next.fdopen(i, mode[i]), -1);
+		FILE *f = stdio_enlist(next.fdopen(i, mode[i]));
 		if (f)
 			streams[i] = f;
 		if (f && i == 2)
@@ -393,7 +388,7 @@ STDIO_ACTIONS(X)
 #define X(name, parameters, arguments, path)                                                                           \
 	TH_WEAK FILE *name parameters                                                                                  \
 	{                                                                                                              \
-		return stdio_enlist(STDIO_NEXT(name) arguments, -1);                                                   \
+		return stdio_enlist(STDIO_NEXT(name) arguments);                                                       \
 	}
 STDIO_OPENS(X)
 #undef X
@@ -495,21 +490,15 @@ TH_WEAK int fflush(FILE *f)
 	return status;
 }
 
-/* The child of popen() is one of the process that has called it. */
-static void stdio_check_opener(int opener)
+TH_WEAK int fclose(FILE *f)
 {
-	if (opener >= 0 && opener != tw_id())
-		th_refuse("pclose: this stream's popen was in a thread of another processor, whose child it is: call "
-		          "both in one thread");
-}
+	__typeof__(fclose) *closes = STDIO_NEXT(fclose);
 
-static int stdio_close(FILE *f, __typeof__(fclose) *closes)
-{
 	f = stdio_stream(f);
 	if (!stdio_shared || !tw_me || !th_heap_at(f))
 		return closes(f);
 	bool locks = stdio_locks(f) && stdio_lock(f, false);
-	stdio_check_opener(stdio_delist(f));
+	stdio_delist(f);
 	uint32_t word = *stdio_word(f);
 	stdio_leave(f, locks);
 	if (word)
@@ -522,29 +511,14 @@ static int stdio_close(FILE *f, __typeof__(fclose) *closes)
 	return closes(f);
 }
 
-TH_WEAK int fclose(FILE *f)
-{
-	return stdio_close(f, STDIO_NEXT(fclose));
-}
-
-TH_WEAK int pclose(FILE *f)
-{
-	return stdio_close(f, STDIO_NEXT(pclose));
-}
-
 TH_WEAK FILE *fopen(const char *restrict path, const char *restrict mode)
 {
-	return stdio_enlist(tw_fopen(path, mode, __builtin_return_address(0)), -1);
+	return stdio_enlist(tw_fopen(path, mode, __builtin_return_address(0)));
 }
 
 TH_WEAK FILE *fopen64(const char *restrict path, const char *restrict mode)
 {
-	return stdio_enlist(tw_fopen(path, mode, __builtin_return_address(0)), -1);
-}
-
-TH_WEAK FILE *popen(const char *command, const char *mode)
-{
-	return stdio_enlist(tw_popen(command, mode), tw_me ? tw_id() : -1);
+	return stdio_enlist(tw_fopen(path, mode, __builtin_return_address(0)));
 }
 
 /* The C library may enter the stream in its list again. */

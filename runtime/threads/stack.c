@@ -460,9 +460,11 @@ pid_t fork(void)
 		*(void **)&real = dlsym(RTLD_NEXT, "fork");
 	if (!tw_me || !stack_own)
 		return real();
+	th_atfork_prepare();
 	pid_t child = fork_here();
 	if (child > 0)
 		th_children_add(child);
+	th_atfork_after(child == 0);
 	return child;
 }
 
@@ -585,6 +587,8 @@ static void __attribute__((constructor(102))) stack_begin(void)
 	on_exit(stack_exit, NULL);
 	th_exits_open();
 	th_events_open();
+	th_pipes_open();
+	th_atfork_open();
 	if (tw_id() == 0)
 		return;
 	stack_start();

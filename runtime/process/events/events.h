@@ -32,6 +32,14 @@ void th_signals_none(void);
 int th_signals_send(pid_t pid, pid_t tid, int signal, int code, const union sigval *value);
 bool th_signals_read(int fd);
 
+/* th_pipes_open, th_atfork_open - collective.
+ * th_atfork_prepare - before a fork: call the program's functions (pthread_atfork); the program's locks are free.
+ * th_atfork_after - after it, in the parent or the child. */
+void th_pipes_open(void);
+void th_atfork_open(void);
+void th_atfork_prepare(void);
+void th_atfork_after(bool child);
+
 /* th_children_add - the program has made the process @pid. */
 void th_children_add(pid_t pid);
 
