@@ -136,10 +136,11 @@ static struct wait_entry *wait_take(struct tw_wait_queue *queue, struct wait_ent
 	return next;
 }
 
-void tw_wait_queue_wake(struct tw_wait_queue *queue, const volatile void *object, unsigned most)
+unsigned tw_wait_queue_wake(struct tw_wait_queue *queue, const volatile void *object, unsigned most)
 {
 	struct wait_entry *chain = NULL, *before = NULL, *next;
 	struct wait_entry **end = &chain;
+	unsigned woken = 0;
 
 	for (struct wait_entry *e = queue->first; e && most; e = next) {
 		next = e->next;
@@ -151,6 +152,7 @@ void tw_wait_queue_wake(struct tw_wait_queue *queue, const volatile void *object
 		WAIT_STORE(*end, e);
 		end = &e->next;
 		most--;
+		woken++;
 	}
 	tw_wait_queue_unlock(queue);
 	for (struct wait_entry *p = chain; p; p = next) {
@@ -159,6 +161,7 @@ void tw_wait_queue_wake(struct tw_wait_queue *queue, const volatile void *object
 		next = e.next;
 		tw_sync_flag_raise(tw_me, e.flag.id, e.ticket, e.processor);
 	}
+	return woken;
 }
 
 void tw_wait_queue_end(const void *entry)

@@ -50,8 +50,8 @@ bool tw_wait_queue_wait(const volatile void *object, uint64_t ticket, uint64_t u
 /* tw_wait_queue_wait_in - the same after a join of @queue, which is that of another object. */
 bool tw_wait_queue_wait_in(struct tw_wait_queue *queue, uint64_t ticket, uint64_t until_ns);
 /* tw_wait_queue_wake - with the lock, which is released: wake the threads that have waited longest for @object, at
- * most @most. */
-void tw_wait_queue_wake(struct tw_wait_queue *queue, const volatile void *object, unsigned most);
+ * most @most. Returns how many. */
+unsigned tw_wait_queue_wake(struct tw_wait_queue *queue, const volatile void *object, unsigned most);
 
 /* tw_wait_queue_end - without a lock: end the wait of the thread with @entry, whatever it waits for.  A thread that
  * locks a queue later sees what the caller has stored before. */

@@ -39,14 +39,14 @@ class Beside:
     def said(self, name, done, status, text):
         self.expect(name, done.returncode == status and text in done.stderr and done.stderr.count("\n") == 1, done)
 
-    def build(self, source):
+    def build(self, source, *options):
         """Both programs, without their ends .tw and .gcc; None when one does not compile."""
         name = os.path.basename(source).split(".")[0]
         cxx = source.endswith("pp")
         good = True
         for end, command in [(".tw", [self.tweed, *self.compilers[cxx]]),
                              (".gcc", ["g++" if cxx else "gcc", self.flag])]:
-            done = run(*command, *WARN, source, "-latomic", "-o", name + end)
+            done = run(*command, *WARN, *options, source, "-latomic", "-o", name + end)
             good &= self.expect(f"{source} compiles for {end}", done.returncode == 0 and not done.stderr, done)
         return name if good else None
 

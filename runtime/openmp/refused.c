@@ -43,7 +43,11 @@ REFUSE_THREADS(sigqueue)
 REFUSE_THREADS(register_cancel)
 REFUSE_THREADS(unregister_cancel)
 REFUSE_THREADS(unwind_next)
-REFUSE(tw_thrd_create, "an OpenMP program that makes threads of its own (thrd_create) is")
+#define REFUSE_C11(name) REFUSE(tw_thrd_##name, "an OpenMP program with threads of its own (thrd_" #name ") is")
+REFUSE_C11(create)
+REFUSE_C11(join)
+REFUSE_C11(detach)
+REFUSE_C11(exit)
 extern void tw_omp_cxx_thread(void) __asm__(
     "_ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE");
 REFUSE(tw_omp_cxx_thread, "an OpenMP program that makes threads of its own (std::thread) is")

@@ -6,9 +6,8 @@
  * there: either it sees the mark, or the search finds the entry. */
 #include <errno.h>
 
+#include "runtime/pthreads/posix.h"
 #include "runtime/pthreads/thread.h"
-
-extern void tw_pthread_exit(void *result) __attribute__((noreturn));
 
 bool pt_cancel_due(void)
 {

@@ -3,14 +3,8 @@
  * std::future.  The rest (mutexes, call_once) is in headers, and calls POSIX's functions. */
 #include <errno.h>
 
+#include "runtime/pthreads/posix.h"
 #include "runtime/pthreads/pthreads.h"
-
-extern int tw_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *arg), void *arg);
-extern int tw_pthread_join(pthread_t thread, void **result);
-extern int tw_pthread_detach(pthread_t thread);
-extern int tw_pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex);
-extern int tw_pthread_cond_signal(pthread_cond_t *condition);
-extern int tw_pthread_cond_broadcast(pthread_cond_t *condition);
 
 /* A function of the C++ library, by its mangled name. */
 #define CXX(type, name, mangled, parameters)                                                                           \
@@ -98,21 +92,34 @@ CXX(void, cxx_condition_all, "_ZNSt18condition_variable10notify_allEv", (pthread
 	tw_pthread_cond_broadcast(condition);
 }
 
+/* ---- atomic_load and others of std::shared_ptr: in the program, both ends are a lock's ---- */
+
+CXX(void, cxx_pointer_lock, "_ZNSt10_Sp_lockerC1EPKv", (unsigned char *keys, const void *pointer))
+{
+	(void)pointer;
+	keys[0] = pt_enter();
+	if (keys[0])
+		th_lock_acquire(th_locks.pointers);
+}
+
+CXX(void, cxx_pointers_lock, "_ZNSt10_Sp_lockerC1EPKvS1_", (unsigned char *keys, const void *a, const void *b))
+{
+	(void)b;
+	cxx_pointer_lock(keys, a);
+}
+
+CXX(void, cxx_pointers_unlock, "_ZNSt10_Sp_lockerD1Ev", (const unsigned char *keys))
+{
+	if (keys[0])
+		tw_lock_release(th_locks.pointers);
+}
+
 /* ---- std::future ---- */
 
 static bool cxx_futex_wait(unsigned *word, unsigned value, bool timed, clockid_t clock, const struct timespec *at)
 {
-	uint64_t until = timed ? pt_until(clock, at) : 0;
-	int error = 0;
-
 	pt_enter();
-	struct tw_wait_queue *queue = tw_wait_queue_lock(word);
-	bool changed = (*word & ~0x80000000u) != (value & ~0x80000000u);
-	uint64_t ticket = changed ? 0 : tw_wait_queue_join(queue, word);
-	tw_wait_queue_unlock(queue);
-	if (!changed)
-		error = tw_wait_queue_wait(word, ticket, until) ? 0 : ETIMEDOUT;
-	return error != ETIMEDOUT;
+	return pt_futex_wait(word, ~0x80000000u, value, timed ? pt_until(clock, at) : 0) != ETIMEDOUT;
 }
 
 #define CXX_FUTEX "_ZNSt28__atomic_futex_unsigned_base"

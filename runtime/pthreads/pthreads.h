@@ -77,6 +77,11 @@ void pt_mutex_take(pthread_mutex_t *mutex, uint32_t count);
  * never) has passed. */
 bool pt_poll(unsigned *round, uint64_t until);
 
+/* ---- objects/futex.c
+ * pt_futex_wait - wait for a wake of @word, until @until as in tw_wait_until, if its bits of @mask are those of @value.
+ * 0, EAGAIN or ETIMEDOUT. */
+int pt_futex_wait(unsigned *word, unsigned mask, unsigned value, uint64_t until);
+
 /* ---- blocking.c: tw_syscalls_block. */
 bool pt_block(int fd, short events, const void *caller);
 

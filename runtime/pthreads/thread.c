@@ -422,10 +422,3 @@ void pt_main_end(void)
 		pt_poll(&round, 0);
 	exit(0);
 }
-
-/* ---- what is not supported ----------------------------------------------------------------------------------- */
-
-int tw_thrd_create(void)
-{
-	th_refuse("thrd_create is not supported: use pthread_create");
-}

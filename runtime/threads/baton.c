@@ -40,6 +40,7 @@ struct th_thread {
 	struct th_thread *next, *before;
 	pthread_t self;
 	int32_t tid;
+	bool ends;
 	uint64_t acquiring;               /* lock that it waits for or takes; 0: none */
 	uint64_t call, object, value;     /* the wait, as in struct tw_waits */
 	char *base;                       /* its stack */
@@ -488,6 +489,12 @@ static void baton_thread_end(void *arg)
 {
 	struct th_thread *t = arg;
 
+	/* Destructors of other keys come first: those of libraries, which may call the run-time. */
+	if (!t->ends) {
+		t->ends = true;
+		pthread_setspecific(baton_end, t);
+		return;
+	}
 	th_stack_reserve();
 	th_stack_leave();
 	t->work->end(t->work_arg);

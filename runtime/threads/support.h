@@ -33,6 +33,7 @@ void th_kind_exit(int status);
 /* Locks, the same on all processors; created by th_open, collectively. */
 struct th_locks {
 	tw_lock_t name, fence;
+	tw_lock_t pointers; /* of the C++ library */
 	tw_lock_t word[64]; /* of atomic operations, by address */
 };
 extern struct th_locks th_locks;

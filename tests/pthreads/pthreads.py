@@ -19,7 +19,7 @@ PROGRAMS = ["threads.c", "objects.c", "classes.cpp"]
 REFUSED = {"child": "a child of fork() has one thread",
            "named": "named semaphores are not supported",
            "stack": "pthread_create: a stack of",
-           "c11": "thrd_create is not supported", "unlock": "does not hold the lock"}
+           "unlock": "does not hold the lock"}
 ENDS = ["many", "leave", "status", "exit", "alone"]
 tweed, sources = (os.path.abspath(a) for a in sys.argv[1:3])
 beside = Beside(tweed, [["cc", "--pthreads"], ["c++", "--pthreads"]], "-pthread")
@@ -38,6 +38,14 @@ def programs():
         beside.compare(name, "2x1", "2L", "1", options=["--fault", "mprotect"])
         beside.compare(name, "2x2", "2L", "3", options=["--page-size", "16K", "--home", "after-init"])
         beside.compare(name, "1x2", "none", "1")
+
+
+def newer():
+    """C11 and C++20."""
+    for source, options in [("c11.c", []), ("modern.cpp", ["-std=c++20"])]:
+        name = beside.build(os.path.join(sources, source), *options)
+        for shape, protocol in [("1x1", "2L"), ("1x2", "TS"), ("2x1", "2L"), ("2x1", "TS")] if name else []:
+            beside.compare(name, shape, protocol, "3")
 
 
 def usable(transport):
@@ -93,5 +101,6 @@ with tempfile.TemporaryDirectory() as folder:
     programs()
     crowds()
     contexts()
+    newer()
     refusals()
 beside.end()

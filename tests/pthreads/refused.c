@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <threads.h>
 #include <unistd.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -24,11 +23,6 @@ static void *exits(void *arg)
 {
 	puts("said before the end");
 	exit(arg ? 1 : 9);
-}
-
-static int eleven(void *arg)
-{
-	return arg ? 1 : 11;
 }
 
 int main(int argc, char **argv)
@@ -53,9 +47,6 @@ int main(int argc, char **argv)
 		pthread_attr_init(&attr);
 		pthread_attr_setstacksize(&attr, (size_t)1 << 34);
 		pthread_create(&t, &attr, waits, NULL);
-	} else if (strcmp(what, "c11") == 0) {
-		thrd_t c11;
-		thrd_create(&c11, eleven, NULL);
 	} else if (strcmp(what, "unlock") == 0) {
 		pthread_mutex_unlock(&lock);
 	} else if (strcmp(what, "leave") == 0) {

@@ -222,14 +222,20 @@ int tw_pthread_spin_unlock(pthread_spinlock_t *spin)
 
 #define ONCE_DONE 0x80000000u
 
-/* If it is done, the lock is still taken: its acquire makes the results visible. */
+static void once_end(tw_lock_t *lock)
+{
+	if (lock->id)
+		tw_lock_release(*lock);
+}
+
+/* If it is done, the lock is still taken: its acquire makes the results visible.  A function that ends by an exception,
+ * or with its thread, will be called again. */
 int tw_pthread_once(pthread_once_t *once, void (*function)(void))
 {
 	uint32_t *word = (uint32_t *)(void *)once;
-	bool others = pt_enter();
-	tw_lock_t lock = {0};
+	__attribute__((cleanup(once_end))) tw_lock_t lock = {0};
 
-	if (others) {
+	if (pt_enter()) {
 		lock = th_lock_in(word);
 		th_lock_acquire(lock);
 	}
@@ -237,7 +243,5 @@ int tw_pthread_once(pthread_once_t *once, void (*function)(void))
 		function();
 		*word |= ONCE_DONE;
 	}
-	if (others)
-		tw_lock_release(lock);
 	return 0;
 }

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* futex.c - syscall(SYS_futex, ...) on shared memory, as in the headers of C++20's std::atomic::wait: a wait queue of
+ * the word.  Other system calls are the kernel's. */
+#include <errno.h>
+#include <linux/futex.h>
+#include <stdarg.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "runtime/process/program_heap.h"
+#include "runtime/pthreads/pthreads.h"
+
+int pt_futex_wait(unsigned *word, unsigned mask, unsigned value, uint64_t until)
+{
+	struct tw_wait_queue *queue = tw_wait_queue_lock(word);
+	bool changed = (*word & mask) != (value & mask);
+	uint64_t ticket = changed ? 0 : tw_wait_queue_join(queue, word);
+
+	tw_wait_queue_unlock(queue);
+	if (changed)
+		return EAGAIN;
+	return tw_wait_queue_wait(word, ticket, until) ? 0 : ETIMEDOUT;
+}
+
+static long futex_result(int error)
+{
+	errno = error;
+	return error ? -1 : 0;
+}
+
+/* @time: of FUTEX_WAIT how long, otherwise until when; NULL: without end. */
+static uint64_t futex_until(int op, const struct timespec *time)
+{
+	if (!time)
+		return 0;
+	if ((op & FUTEX_CMD_MASK) == FUTEX_WAIT)
+		return tw_time_ns() + (uint64_t)time->tv_sec * 1000000000u + (uint64_t)time->tv_nsec;
+	return pt_until(op & FUTEX_CLOCK_REALTIME ? CLOCK_REALTIME : CLOCK_MONOTONIC, time);
+}
+
+static long futex_call(unsigned *word, int op, unsigned value, const struct timespec *time)
+{
+	switch (op & FUTEX_CMD_MASK) {
+	case FUTEX_WAIT:
+	case FUTEX_WAIT_BITSET:
+		return futex_result(pt_futex_wait(word, ~0u, value, futex_until(op, time)));
+	case FUTEX_WAKE:
+	case FUTEX_WAKE_BITSET:
+		return tw_wait_queue_wake(tw_wait_queue_lock(word), word, value);
+	default:
+		th_refuse("syscall(SYS_futex): operation %d is not supported: use FUTEX_WAIT and FUTEX_WAKE",
+		          op & FUTEX_CMD_MASK);
+	}
+}
+
+PT_OWN long tw_syscall_threads(long number, ...)
+{
+	long a[6];
+	va_list ap;
+
+	va_start(ap, number);
+	for (unsigned i = 0; i < 6; i++)
+		a[i] = va_arg(ap, long);
+	va_end(ap);
+	if (number == SYS_futex && th_heap_at((void *)a[0]) && pt_enter())
+		return futex_call((void *)a[0], (int)a[1], (unsigned)a[2], (void *)a[3]);
+	return syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
