@@ -37,7 +37,7 @@
 #include <unistd.h>
 
 void (*tw_syscalls_no_descriptor)(int fd);
-void (*tw_syscalls_mapped)(int fd, off_t at, size_t n, const void *data);
+void (*tw_syscalls_mapped)(int fd, off_t at, size_t n, const void *data, const void *caller);
 bool (*tw_syscalls_block)(int fd, short events, const void *caller);
 _Thread_local volatile bool tw_syscalls_blocked;
 
@@ -346,10 +346,10 @@ static ssize_t sys_transfer(enum sys_op op, int fd, void *buf, size_t n, off_t a
 	off_t where = op == SYS_PREAD || op == SYS_PWRITE ? at : -1;
 
 	if (tw_syscalls_mapped && !writes)
-		tw_syscalls_mapped(fd, where, n, NULL);
+		tw_syscalls_mapped(fd, where, n, NULL, caller);
 	ssize_t done = sys_transfer_all(op, fd, buf, n, at, caller);
 	if (tw_syscalls_mapped && writes && done > 0)
-		tw_syscalls_mapped(fd, where, (size_t)done, buf);
+		tw_syscalls_mapped(fd, where, (size_t)done, buf, caller);
 	return done;
 }
 
@@ -374,11 +374,11 @@ ssize_t write(int fd, const void *buf, size_t n)
 #define SYS_POSITIONED(suffix)                                                                                         \
 	ssize_t pread##suffix(int fd, void *buf, size_t n, off_t at)                                                   \
 	{                                                                                                              \
-		return sys_transfer(SYS_PREAD, fd, buf, n, at, NULL);                                                  \
+		return sys_transfer(SYS_PREAD, fd, buf, n, at, __builtin_return_address(0));                           \
 	}                                                                                                              \
 	ssize_t pwrite##suffix(int fd, const void *buf, size_t n, off_t at)                                            \
 	{                                                                                                              \
-		return sys_transfer(SYS_PWRITE, fd, (void *)buf, n, at, NULL);                                         \
+		return sys_transfer(SYS_PWRITE, fd, (void *)buf, n, at, __builtin_return_address(0));                  \
 	}                                                                                                              \
 	ssize_t preadv##suffix(int fd, const struct iovec *v, int count, off_t at)                                     \
 	{                                                                                                              \

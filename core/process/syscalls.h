@@ -51,8 +51,9 @@ extern void (*tw_exec_spawned)(pid_t pid);
  * errno to that. May be NULL. */
 extern void (*tw_syscalls_no_descriptor)(int fd);
 /* tw_syscalls_mapped - called before @n bytes of @fd are read (@data is NULL), and after @data was written; @at: where;
- * -1: at the offset of @fd, which writing has moved behind them. Files may be mapped in shared memory. May be NULL. */
-extern void (*tw_syscalls_mapped)(int fd, off_t at, size_t n, const void *data);
+ * -1: at the offset of @fd, which writing has moved behind them; @caller: the code that reads or writes. Files may be
+ * mapped in shared memory. May be NULL. */
+extern void (*tw_syscalls_mapped)(int fd, off_t at, size_t n, const void *data, const void *caller);
 /* tw_signals_init, tw_exec_init - the same for the wrappers in core/process/signals.c and core/process/exec.c. */
 void tw_signals_init(void);
 void tw_exec_init(void);

@@ -153,13 +153,13 @@ static void mapping_meet(const struct stat *st, off_t at, size_t n, const char *
 	}
 }
 
-/* Called by read, write and the like (tw_syscalls_mapped). */
-static void mapping_meets(int fd, off_t at, size_t n, const void *data)
+/* Called by read, write and the like (tw_syscalls_mapped).  Tweed's own libraries may hold locks, and map nothing. */
+static void mapping_meets(int fd, off_t at, size_t n, const void *data, const void *caller)
 {
 	struct stat st;
 	int error = errno;
 
-	if (mapping_locked || !th_heap_shares(NULL) || !mapping_table->files)
+	if (mapping_locked || !th_heap_shares(caller) || !mapping_table->files)
 		return;
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
 		if (at < 0)
