@@ -43,6 +43,8 @@ RULE = {
                "runtime/stores/wrapped.h"],
     "runtime/stores/": ["core/", "include/"],
     "runtime/process/": ["core/", "sync/", "net/auth.h", "runtime/threads/", "include/"],
+    "runtime/process/settings/": ["core/", "runtime/threads/", "runtime/process/", "runtime/openmp/reserve.h",
+                                  "include/"],
     "runtime/threads/": ["core/", "sync/", "runtime/process/", "include/"],
     "runtime/pthreads/": ["core/", "sync/", "runtime/threads/", "runtime/process/", "include/"],
     "runtime/openmp/": ["core/", "sync/", "runtime/threads/", "runtime/process/", "runtime/pthreads/pthreads.h",

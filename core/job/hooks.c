@@ -8,6 +8,8 @@
 #include "core/coherence/shootdown.h"
 #include "core/memory/stores.h"
 
+void (*tw_acquired)(void);
+
 static void hooks_run(struct tw_proc *me, void (*hook)(struct tw_proc *, enum tw_sync_kind, uint64_t),
                       enum tw_sync_kind kind, uint64_t object)
 {
@@ -55,6 +57,8 @@ void tw_acquire(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object)
 	tw_heap_take(me);
 	if (me->config.race)
 		tw_race_print(me);
+	if (tw_acquired)
+		tw_acquired();
 }
 
 void tw_arrive(struct tw_proc *me, uint64_t object)

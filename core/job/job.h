@@ -51,6 +51,9 @@ void tw_unjoin(struct tw_proc *me);
 void tw_release(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object);
 void tw_acquire(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object);
 void tw_arrive(struct tw_proc *me, uint64_t object);
+/* tw_acquired - called at the end of each acquire of an application thread, except in faults; may be NULL. It must not
+ * call Tweed, because a lock of Tweed's may be held. */
+extern void (*tw_acquired)(void);
 
 /* tw_protocol_enter, tw_protocol_leave - around every page and synchronization hook. Where a separate thread serves
  * faults they are a lock, because a signal may let the faulting thread continue as soon as the page is mapped, before

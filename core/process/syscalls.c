@@ -622,7 +622,7 @@ ssize_t getrandom(void *buf, size_t n, unsigned flags)
 	SYS_RETURN_STORED(ssize_t, sys_buffer(buf, n, true), next.getrandom(buf, n, flags), sys_stored(buf, result));
 }
 
-int getrusage(__rusage_who_t who, struct rusage *usage)
+SYS_WEAK int getrusage(__rusage_who_t who, struct rusage *usage)
 {
 	SYS_RETURN_STORED(int, sys_buffer(usage, sizeof(*usage), true), next.getrusage(who, usage),
 	                  sys_stored(usage, sizeof(*usage)));

@@ -37,6 +37,13 @@ void th_heap_open(void)
 	heap_first = (uintptr_t)__builtin_frame_address(0);
 }
 
+static __thread bool heap_own; /* th_heap_private */
+
+void th_heap_private(bool own)
+{
+	heap_own = own;
+}
+
 void th_heap_main(void)
 {
 	heap_first = 0;
@@ -65,7 +72,7 @@ static inline bool heap_among(const void *at, const char *start, const char *end
 /* Most callers are the program's own code: the lists of libraries are for others. */
 static inline bool heap_shares(const void *caller)
 {
-	return heap_programs_stack(__builtin_frame_address(0)) && tw_me &&
+	return heap_programs_stack(__builtin_frame_address(0)) && tw_me && !heap_own &&
 	       (heap_among(caller, tw_program_start, tw_text_start) ||
 	        (!heap_among(caller, tw_text_start, tw_text_end) && !tw_fd_by_library(caller)));
 }

@@ -15,6 +15,9 @@ void th_heap_main(void);
  * memory, during the job, except if it is Tweed's or one of Tweed's libraries'. */
 bool th_heap_shares(const void *caller);
 
+/* th_heap_private - until it is called with false, the calling thread's allocations are private. */
+void th_heap_private(bool own);
+
 /* th_heap_at - is @ptr in shared memory?  After the job, too. */
 bool th_heap_at(const void *ptr);
 

@@ -24,6 +24,7 @@ struct state_shared {
 	struct drand48_data drand;
 	char *token; /* of strtok */
 	struct tm time;
+	char text[64]; /* of asctime */
 	struct hsearch_data table;
 };
 static struct state_shared *state;
@@ -177,6 +178,8 @@ static struct tm *state_time(struct tm *(*f)(const time_t *, struct tm *), const
 }
 STATE(struct tm *, localtime, (const time_t *t), (t), (tzset(), state_time(localtime_r, t)))
 STATE(struct tm *, gmtime, (const time_t *t), (t), state_time(gmtime_r, t))
+STATE(char *, asctime, (const struct tm *t), (t), asctime_r(t, state->text))
+STATE(char *, ctime, (const time_t *t), (t), (tzset(), asctime_r(state_time(localtime_r, t), state->text)))
 
 static ENTRY *state_search(ENTRY item, ACTION action)
 {

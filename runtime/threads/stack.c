@@ -38,6 +38,7 @@
 #include "runtime/process/forkserver.h"
 #include "runtime/process/iostreams.h"
 #include "runtime/process/program_heap.h"
+#include "runtime/process/settings/locale.h"
 #include "runtime/process/mapping.h"
 #include "runtime/process/state.h"
 #include "runtime/process/stdio.h"
@@ -296,6 +297,7 @@ static void *stack_thread(void *arg)
 	if (tw_id() == 0)
 		exit(__real_main(stack.argc, stack.argv, environ));
 	th_kind_work();
+	th_locale_close();
 	th_stdio_close();
 	stack.leaving = true;
 	stack_hand_over();
@@ -517,6 +519,7 @@ static void stack_part(void)
 {
 	th_kind_exit(stack.status);
 	th_exits_close();
+	th_locale_close();
 	th_stdio_close();
 	if ((size_t)((char *)__builtin_frame_address(0) - stack.base) < stack.bytes) {
 		stack_hand_over();
@@ -584,6 +587,7 @@ static void __attribute__((constructor(102))) stack_begin(void)
 	th_mapping_open();
 	th_state_open();
 	th_iostreams_open();
+	th_locale_open();
 	on_exit(stack_exit, NULL);
 	th_exits_open();
 	th_events_open();
