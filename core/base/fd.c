@@ -20,6 +20,8 @@
 #define FD_PARTS   64u /* most ranges of code that are recorded */
 #define FD_RETRIES 1000u
 
+_Thread_local volatile unsigned char tw_fd_away;
+
 static int fd_first;
 static rlim_t fd_soft, fd_hard; /* the program's limits */
 static _Atomic uint64_t fd_kept_own[TW_FD_MOST / 64], *fd_kept = fd_kept_own;

@@ -49,6 +49,10 @@ void tw_fd_lower(void);
 bool tw_fd_ours(int fd);
 void tw_fd_gone(int fd);
 
+/* tw_fd_away - not 0: this thread's system calls on the program's files are made on another host, with the numbers of
+ * that host (runtime/process/hosts).  Set to 0 around calls of Tweed's own that take names or the program's numbers. */
+extern _Thread_local volatile unsigned char tw_fd_away;
+
 /* tw_fd_library - dlopen(@name, RTLD_NOW). Descriptors opened by it, or by libraries that it loads, are Tweed's.
  * Returns the handle or NULL.
  * tw_fd_library_loaded - the same for a library that is loaded already, whose file name contains @name.

@@ -66,6 +66,7 @@ void tw_signal_take(int signal, void (*handler)(int signal, siginfo_t *si, void 
 	struct sigaction sa = {.sa_sigaction = handler, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
 
 	sigfillset(&sa.sa_mask);
+	sigdelset(&sa.sa_mask, SIGSYS); /* handlers make system calls (tw_fd_away) */
 	if (!signals.taken[signal])
 		real_sigaction(signal, NULL, &signals.action[signal]); /* stored before the handler can run */
 	signals.taken[signal] = handler;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "core/fault/trap.h"
 
+#include "core/base/fd.h"
 #include "core/base/signals.h"
 #include "core/base/base.h"
 
@@ -78,12 +79,16 @@ static void trap_handler(int signal, siginfo_t *si, void *uc)
 {
 	int saved = errno;
 	size_t offset = (uintptr_t)si->si_addr - trap.app;
+	unsigned char away = tw_fd_away;
 	int write;
 
 	if (trap.fault)
 		trap.fault->ip = trap_ip(uc);
-	if (si->si_code != trap.si_code || offset >= trap.bytes || (write = trap_access(uc)) == -2 ||
-	    !trap.resolve(trap.fault, offset, write))
+	tw_fd_away = 0;
+	bool resolved = si->si_code == trap.si_code && offset < trap.bytes && (write = trap_access(uc)) != -2 &&
+	                trap.resolve(trap.fault, offset, write);
+	tw_fd_away = away;
+	if (!resolved)
 		tw_signal_chain(signal, si, uc);
 	else if (trap.fault->step)
 		trap_step(uc, true);

@@ -25,6 +25,15 @@ int tw_descriptors_opened(int fd, const void *caller)
 	return fd >= 0 && tw_fd_first() && tw_fd_by_library(caller) ? tw_fd_keep(fd) : fd;
 }
 
+unsigned char tw_descriptors_here(const void *caller)
+{
+	unsigned char away = tw_fd_away;
+
+	if (away && tw_fd_by_library(caller))
+		tw_fd_away = 0;
+	return away;
+}
+
 static void descriptors_keep(int fd)
 {
 	if (fd > STDERR_FILENO)
@@ -93,7 +102,10 @@ static void __attribute__((constructor)) descriptors_find(void)
 #define DESCRIPTORS_OPENS(name, parameters, arguments)                                                                 \
 	DESCRIPTORS_WRAP int name parameters                                                                           \
 	{                                                                                                              \
-		return tw_descriptors_opened(DESCRIPTORS_NEXT(name) arguments, DESCRIPTORS_CALLER);                    \
+		unsigned char away = tw_descriptors_here(DESCRIPTORS_CALLER);                                          \
+		int opened = tw_descriptors_opened(DESCRIPTORS_NEXT(name) arguments, DESCRIPTORS_CALLER);              \
+		tw_fd_away = away;                                                                                     \
+		return opened;                                                                                         \
 	}
 DESCRIPTORS_OPENS(socket, (int domain, int type, int protocol), (domain, type, protocol))
 /* The kernel stores the caller's address. */
@@ -115,8 +127,11 @@ DESCRIPTORS_OPENS(eventfd, (unsigned count, int flags), (count, flags))
 	DESCRIPTORS_WRAP int name parameters                                                                           \
 	{                                                                                                              \
 		tw_touch(pair, 2 * sizeof(int), true);                                                                 \
+		unsigned char away = tw_descriptors_here(DESCRIPTORS_CALLER);                                          \
 		int status = DESCRIPTORS_NEXT(name) arguments;                                                         \
-		return status < 0 ? status : descriptors_opened_pair(pair, DESCRIPTORS_CALLER);                        \
+		status = status < 0 ? status : descriptors_opened_pair(pair, DESCRIPTORS_CALLER);                      \
+		tw_fd_away = away;                                                                                     \
+		return status;                                                                                         \
 	}
 static int descriptors_opened_pair(int pair[2], const void *caller)
 {

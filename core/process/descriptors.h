@@ -13,5 +13,8 @@ void tw_descriptors_alone(unsigned own);
 /* tw_descriptors_opened - @fd was opened by code at @caller. If that is one of Tweed's libraries, @fd gets one of
  * Tweed's numbers. Returns the number, as tw_fd_keep. */
 int tw_descriptors_opened(int fd, const void *caller);
+/* tw_descriptors_here - Tweed's libraries open what they open on this host: if @caller is in one, clear tw_fd_away.
+ * Returns what it was. */
+unsigned char tw_descriptors_here(const void *caller);
 
 #endif

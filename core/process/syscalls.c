@@ -36,7 +36,6 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-void (*tw_syscalls_no_descriptor)(int fd);
 void (*tw_syscalls_mapped)(int fd, off_t at, size_t n, const void *data, const void *caller);
 bool (*tw_syscalls_block)(int fd, short events, const void *caller);
 _Thread_local volatile bool tw_syscalls_blocked;
@@ -241,14 +240,6 @@ static void sys_stored_from(const void *buf, ssize_t len, const void *from, sock
 	}
 }
 
-/* Handle the result of a call on @fd. */
-static ssize_t sys_on(int fd, ssize_t result)
-{
-	if (result == -1 && errno == EBADF && fd >= 0 && tw_syscalls_no_descriptor)
-		tw_syscalls_no_descriptor(fd);
-	return result;
-}
-
 /* ---- calls that may block ---- */
 
 static _Thread_local bool sys_switches; /* other threads may run in the midst of the next call */
@@ -309,7 +300,6 @@ static ssize_t sys_transfer_once(enum sys_op op, int fd, void *buf, size_t n, of
 		                              : next.pwrite(fd, buf, n, at);
 		if (r > 0 && to_buffer)
 			sys_stored(buf, r);
-		sys_on(fd, r);
 		if (r >= 0 || errno != EFAULT || !shared || tries == SYS_TRIES)
 			return r;
 		/* Possibly fewer pages are available at once: transfer only the beginning. */
@@ -382,12 +372,12 @@ ssize_t write(int fd, const void *buf, size_t n)
 	}                                                                                                              \
 	ssize_t preadv##suffix(int fd, const struct iovec *v, int count, off_t at)                                     \
 	{                                                                                                              \
-		SYS_RETURN_STORED(ssize_t, sys_vector(v, count, true), sys_on(fd, next.preadv(fd, v, count, at)),      \
+		SYS_RETURN_STORED(ssize_t, sys_vector(v, count, true), next.preadv(fd, v, count, at),                  \
 		                  sys_stored_vector(v, (size_t)count, result));                                        \
 	}                                                                                                              \
 	ssize_t pwritev##suffix(int fd, const struct iovec *v, int count, off_t at)                                    \
 	{                                                                                                              \
-		SYS_RETURN(ssize_t, sys_vector(v, count, false), sys_on(fd, next.pwritev(fd, v, count, at)));          \
+		SYS_RETURN(ssize_t, sys_vector(v, count, false), next.pwritev(fd, v, count, at));                      \
 	}
 SYS_POSITIONED()
 SYS_POSITIONED(64)
@@ -396,14 +386,13 @@ ssize_t readv(int fd, const struct iovec *v, int count)
 {
 	SYS_CALLER;
 	SYS_RETURN_STORED(ssize_t, SYS_AWAITS(fd, POLLIN, sys_vector(v, count, true)),
-	                  sys_on(fd, SYS_BLOCKS(next.readv(fd, v, count))),
-	                  sys_stored_vector(v, (size_t)count, result));
+	                  SYS_BLOCKS(next.readv(fd, v, count)), sys_stored_vector(v, (size_t)count, result));
 }
 
 static ssize_t sys_writev(int fd, const struct iovec *v, int count, const void *caller)
 {
 	SYS_RETURN(ssize_t, SYS_AWAITS(fd, POLLOUT, sys_vector(v, count, false)),
-	           sys_on(fd, SYS_BLOCKS(next.writev(fd, v, count))));
+	           SYS_BLOCKS(next.writev(fd, v, count)));
 }
 
 ssize_t writev(int fd, const struct iovec *v, int count)
@@ -425,8 +414,7 @@ ssize_t writev(int fd, const struct iovec *v, int count)
 static ssize_t sys_recv(int fd, char *buf, size_t n, int flags, const void *caller)
 {
 	SYS_RETURN_STORED(ssize_t, SYS_AWAITS(fd, POLLIN, sys_buffer(buf, n, true)),
-	                  sys_on(fd, SYS_BLOCKS(next.recv(fd, buf, n, flags))),
-	                  sys_stored(buf, TW_MIN(result, (ssize_t)n)));
+	                  SYS_BLOCKS(next.recv(fd, buf, n, flags)), sys_stored(buf, TW_MIN(result, (ssize_t)n)));
 }
 
 ssize_t recv(int fd, void *buf, size_t n, int flags)
@@ -440,7 +428,7 @@ ssize_t recv(int fd, void *buf, size_t n, int flags)
 static ssize_t sys_send(int fd, const char *buf, size_t n, int flags, const void *caller)
 {
 	SYS_RETURN(ssize_t, SYS_AWAITS(fd, POLLOUT, sys_buffer(buf, n, false)),
-	           sys_on(fd, SYS_BLOCKS(next.send(fd, buf, n, flags))));
+	           SYS_BLOCKS(next.send(fd, buf, n, flags)));
 }
 
 ssize_t send(int fd, const void *buf, size_t n, int flags)
@@ -457,7 +445,7 @@ ssize_t recvfrom(int fd, void *buf, size_t n, int flags, __SOCKADDR_ARG from, so
 	                  SYS_AWAITS(fd, POLLIN,
 	                             sys_buffer(buf, n, true) | sys_buffer(from.__sockaddr__, room, true) |
 	                                 sys_buffer(from_len, from_len ? sizeof(*from_len) : 0, true)),
-	                  sys_on(fd, SYS_BLOCKS(next.recvfrom(fd, buf, n, flags, from, from_len))),
+	                  SYS_BLOCKS(next.recvfrom(fd, buf, n, flags, from, from_len)),
 	                  sys_stored_from(buf, TW_MIN(result, (ssize_t)n), from.__sockaddr__, room, from_len));
 }
 
@@ -466,21 +454,20 @@ ssize_t sendto(int fd, const void *buf, size_t n, int flags, __CONST_SOCKADDR_AR
 	SYS_CALLER;
 	SYS_RETURN(ssize_t,
 	           SYS_AWAITS(fd, POLLOUT, sys_buffer(buf, n, false) | sys_buffer(to.__sockaddr__, to_len, false)),
-	           sys_on(fd, SYS_BLOCKS(next.sendto(fd, buf, n, flags, to, to_len))));
+	           SYS_BLOCKS(next.sendto(fd, buf, n, flags, to, to_len)));
 }
 
 ssize_t recvmsg(int fd, struct msghdr *m, int flags)
 {
 	SYS_CALLER;
-	SYS_RETURN_STORED(ssize_t, SYS_AWAITS(fd, POLLIN, sys_message(m, true)),
-	                  sys_on(fd, SYS_BLOCKS(next.recvmsg(fd, m, flags))), sys_stored_message(m, result));
+	SYS_RETURN_STORED(ssize_t, SYS_AWAITS(fd, POLLIN, sys_message(m, true)), SYS_BLOCKS(next.recvmsg(fd, m, flags)),
+	                  sys_stored_message(m, result));
 }
 
 ssize_t sendmsg(int fd, const struct msghdr *m, int flags)
 {
 	SYS_CALLER;
-	SYS_RETURN(ssize_t, SYS_AWAITS(fd, POLLOUT, sys_message(m, false)),
-	           sys_on(fd, SYS_BLOCKS(next.sendmsg(fd, m, flags))));
+	SYS_RETURN(ssize_t, SYS_AWAITS(fd, POLLOUT, sys_message(m, false)), SYS_BLOCKS(next.sendmsg(fd, m, flags)));
 }
 
 /* The C library moves large blocks between file and buffer without a copy, and an EFAULT would be final. */
@@ -533,7 +520,7 @@ SYS_WEAK int puts(const char *s)
 	}                                                                                                              \
 	int fstat##suffix(int fd, struct stat##suffix *st)                                                             \
 	{                                                                                                              \
-		SYS_RETURN_STORED(int, sys_buffer(st, sizeof(*st), true), (int)sys_on(fd, next.fstat##suffix(fd, st)), \
+		SYS_RETURN_STORED(int, sys_buffer(st, sizeof(*st), true), next.fstat##suffix(fd, st),                  \
 		                  sys_stored(st, sizeof(*st)));                                                        \
 	}                                                                                                              \
 	int fstatat##suffix(int fd, const char *restrict path, struct stat##suffix *restrict st, int flags)            \
@@ -561,6 +548,10 @@ FILE *tw_fopen(const char *path, const char *mode, const void *caller)
 }
 
 #define SYS_OPEN(suffix)                                                                                               \
+	static int sys_open##suffix(const char *path, int flags, mode_t mode)                                          \
+	{                                                                                                              \
+		SYS_RETURN(int, sys_string(path), next.open##suffix(path, flags, mode));                               \
+	}                                                                                                              \
 	int open##suffix(const char *path, int flags, ...)                                                             \
 	{                                                                                                              \
 		va_list ap;                                                                                            \
@@ -568,8 +559,10 @@ FILE *tw_fopen(const char *path, const char *mode, const void *caller)
 		mode_t mode = flags & (O_CREAT | __O_TMPFILE) ? va_arg(ap, mode_t) : 0;                                \
 		va_end(ap);                                                                                            \
 		const void *caller = __builtin_return_address(0);                                                      \
-		SYS_RETURN(int, sys_string(path),                                                                      \
-		           tw_descriptors_opened(next.open##suffix(path, flags, mode), caller));                       \
+		unsigned char away = tw_descriptors_here(caller);                                                      \
+		int opened = tw_descriptors_opened(sys_open##suffix(path, flags, mode), caller);                       \
+		tw_fd_away = away;                                                                                     \
+		return opened;                                                                                         \
 	}                                                                                                              \
 	int openat##suffix(int fd, const char *path, int flags, ...)                                                   \
 	{                                                                                                              \

@@ -47,9 +47,6 @@ extern _Thread_local volatile bool tw_syscalls_blocked;
 /* tw_exec_spawned - called after posix_spawn has made the process @pid; may be NULL. */
 extern void (*tw_exec_spawned)(pid_t pid);
 
-/* tw_syscalls_no_descriptor - called by a wrapper that found no descriptor @fd >= 0, before it returns EBADF; must set
- * errno to that. May be NULL. */
-extern void (*tw_syscalls_no_descriptor)(int fd);
 /* tw_syscalls_mapped - called before @n bytes of @fd are read (@data is NULL), and after @data was written; @at: where;
  * -1: at the offset of @fd, which writing has moved behind them; @caller: the code that reads or writes. Files may be
  * mapped in shared memory. May be NULL. */

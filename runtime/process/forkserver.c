@@ -33,6 +33,7 @@
 #include "core/base/fd.h"
 #include "core/job/boot.h"
 #include "net/auth.h"
+#include "runtime/process/hosts/first_host.h"
 
 #define SERVER_FILES   (3 + 1 + 2 * (TW_MAX_PROCESSORS + 1) + TW_MAX_NODES) /* most descriptors of a processor */
 #define SERVER_BATCH   200                                                  /* in a message; the kernel takes 253 */
@@ -222,6 +223,8 @@ static bool server_accept(void)
 		tw_fd_close(fd);
 		return false;
 	}
+	if (th_hosts_many(&server.boot))
+		th_hosts_serve(&server.boot, server_id(&server.boot, &request) == 0, server_fork);
 	pid = server_fork();
 	if (pid == 0) {
 		server_become(&request, self);
@@ -424,7 +427,7 @@ static int server_connect(int *signals)
 	return fd;
 }
 
-void th_fork_server(void)
+const struct tw_boot *th_fork_server(void)
 {
 	const char *text = getenv("TWEED_BOOT");
 	int boot_fd = text ? atoi(text) : -1, signals = -1;
@@ -432,13 +435,13 @@ void th_fork_server(void)
 	/* What is wrong is found and reported by tw_init. */
 	if (boot_fd < 0 || pread(boot_fd, &server.boot, sizeof(server.boot), 0) != (ssize_t)sizeof(server.boot) ||
 	    server.boot.magic != TW_BOOT_MAGIC || server.boot.bytes != sizeof(server.boot) ||
-	    server.boot.host_processes < 2)
-		return;
+	    (server.boot.host_processes < 2 && !th_hosts_many(&server.boot)))
+		return &server.boot;
 	tw_fd_open(server.boot.first_fd);
 	tw_fd_share();
 	int fd = server_connect(&signals);
 	if (fd < 0)
-		return;
+		return &server.boot;
 	child_ask(fd, boot_fd);
 	/* The processor alone keeps what the agent has given. */
 	close_range(0, (unsigned)TW_MIN(fd, signals) - 1, 0);

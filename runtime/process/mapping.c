@@ -24,6 +24,7 @@
 
 #include "core/base/fd.h"
 #include "core/process/syscalls.h"
+#include "runtime/process/hosts/first_host.h"
 #include "runtime/process/program_heap.h"
 #include "runtime/threads/support.h"
 
@@ -101,7 +102,7 @@ static void mapping_write(const struct mapping *m, const char *at, size_t bytes)
 	char was[MAP_PAGE];
 	struct stat st;
 
-	if (!m->writes || fstat(m->fd, &st) < 0)
+	if (!m->writes || fstat(th_hosts_kept(m->fd), &st) < 0)
 		return;
 	for (const char *page = at; page < at + bytes; page += MAP_PAGE) {
 		off_t offset = m->offset + (page - m->at);
@@ -110,8 +111,8 @@ static void mapping_write(const struct mapping *m, const char *at, size_t bytes)
 		if (m->gone[(size_t)(page - m->at) / MAP_PAGE])
 			continue;
 		size_t n = (size_t)TW_MIN((off_t)MAP_PAGE, st.st_size - offset);
-		if (pread(m->fd, was, n, offset) != (ssize_t)n || memcmp(was, page, n) != 0)
-			if (pwrite(m->fd, page, n, offset) < 0)
+		if (pread(th_hosts_kept(m->fd), was, n, offset) != (ssize_t)n || memcmp(was, page, n) != 0)
+			if (pwrite(th_hosts_kept(m->fd), page, n, offset) < 0)
 				return;
 	}
 }
@@ -202,7 +203,7 @@ static void mapping_remove(struct mapping *m)
 	*at = m->next;
 	mapping_table->files -= m->shared && m->fd >= 0;
 	if (m->fd >= 0)
-		tw_fd_close(m->fd);
+		tw_fd_close(th_hosts_kept(m->fd));
 	tw_free(m->at);
 	tw_free(m);
 }
@@ -230,7 +231,7 @@ static void *mapping_file(size_t bytes, int prot, int flags, int fd, off_t offse
 	m = mapping_add(bytes);
 	if (!m)
 		return mapping_fail(ENOMEM);
-	m->fd = tw_fd_keep(dup(fd));
+	m->fd = th_hosts_keep(fd);
 	m->shared = shared;
 	m->writes = shared && mode == O_RDWR; /* mprotect may allow stores later */
 	m->offset = offset;
@@ -354,7 +355,7 @@ static void *mapping_grow(char *at, size_t old, size_t bytes, int flags)
 	struct mapping *m = mapping_find(at), *grown = m ? mapping_add(bytes) : NULL;
 	if (grown) {
 		memcpy(grown->at, at, old);
-		grown->fd = m->fd < 0 ? -1 : tw_fd_keep(dup(m->fd));
+		grown->fd = m->fd < 0 ? -1 : th_hosts_keep(th_hosts_kept(m->fd));
 		grown->shared = m->shared;
 		grown->writes = m->writes && grown->fd >= 0;
 		grown->offset = m->offset + (at - m->at);
@@ -362,7 +363,8 @@ static void *mapping_grow(char *at, size_t old, size_t bytes, int flags)
 		grown->inode = m->inode;
 		mapping_table->files += grown->shared && grown->fd >= 0;
 		if (grown->fd >= 0)
-			mapping_read(grown->fd, grown->at + old, bytes - old, grown->offset + (off_t)old);
+			mapping_read(th_hosts_kept(grown->fd), grown->at + old, bytes - old,
+			             grown->offset + (off_t)old);
 	}
 	mapping_unlock();
 	if (!grown)
@@ -379,7 +381,7 @@ static int mapping_drop(char *at, size_t bytes)
 		bytes = TW_MIN(TW_ALIGN_UP(bytes, MAP_PAGE), m->bytes - (size_t)(at - m->at));
 		memset(at, 0, bytes);
 		if (m->fd >= 0)
-			mapping_read(m->fd, at, bytes, m->offset + (at - m->at));
+			mapping_read(th_hosts_kept(m->fd), at, bytes, m->offset + (at - m->at));
 	}
 	mapping_unlock();
 	return 0;

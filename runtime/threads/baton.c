@@ -20,6 +20,7 @@
 #include "core/base/base.h"
 #include "core/base/signals.h"
 #include "core/coherence/shootdown.h"
+#include "runtime/process/hosts/first_host.h"
 #include "sync/sync.h"
 
 #define BATON_SIGNAL_STACK ((size_t)256 << 10) /* private: for fault handlers */
@@ -461,12 +462,8 @@ static void *dispatcher_run(void *work)
 
 static void baton_create(struct th_thread *t, const pthread_attr_t *attr, void *(*run)(void *arg), void *arg)
 {
-	sigset_t all, before;
+	int error = th_hosts_create(&t->self, attr, run, arg); /* no signals until it has a stack for them */
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before); /* until it has a stack for them */
-	int error = pthread_create(&t->self, attr, run, arg);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (error)
 		th_refuse("pthread_create: this host cannot start more threads: %s", strerror(error));
 }
@@ -496,6 +493,7 @@ static void baton_thread_end(void *arg)
 		return;
 	}
 	th_stack_reserve();
+	th_hosts_leave();
 	th_stack_leave();
 	t->work->end(t->work_arg);
 	t->before->next = t->next;
@@ -524,6 +522,7 @@ static void *baton_run(void *arg)
 	th_stack_enter(t->base);
 	baton_own(t);
 	tw_signal_stack(&(stack_t){.ss_sp = (char *)t + 4096, .ss_size = BATON_SIGNAL_STACK});
+	th_hosts_enter();
 	baton_sleep();
 	pthread_setspecific(baton_end, t);
 	t->work->run(t->work_arg);

@@ -39,6 +39,7 @@
 #include "runtime/process/iostreams.h"
 #include "runtime/process/program_heap.h"
 #include "runtime/process/settings/locale.h"
+#include "runtime/process/hosts/first_host.h"
 #include "runtime/process/mapping.h"
 #include "runtime/process/state.h"
 #include "runtime/process/stdio.h"
@@ -257,6 +258,7 @@ static void stack_hand_over(void)
 	sigset_t all;
 
 	fflush(NULL);
+	th_hosts_leave();
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, NULL);
 	stack.kept_from = (char *)((uintptr_t)__builtin_frame_address(0) - 4096);
@@ -291,6 +293,7 @@ static void *stack_thread(void *arg)
 	tw_signal_stack(&(stack_t){.ss_sp = signal_stack, .ss_size = sizeof(signal_stack)});
 	tw_shootdown_thread(tw_me);
 	th_signals_thread();
+	th_hosts_enter();
 	if (tw_id())
 		th_heap_open();
 	th_heap_main();
@@ -572,7 +575,7 @@ static void __attribute__((constructor(102))) stack_begin(void)
 {
 	fflush(NULL);
 	th_events_share();
-	th_fork_server();
+	const struct tw_boot *boot = th_fork_server();
 	tw_syscalls_whole();
 	stack.last = tw_redirect("_exit", (void (*)(void))(uintptr_t)stack_exits);
 	th_iostreams_begin();
@@ -588,6 +591,7 @@ static void __attribute__((constructor(102))) stack_begin(void)
 	th_state_open();
 	th_iostreams_open();
 	th_locale_open();
+	th_hosts_open(boot);
 	on_exit(stack_exit, NULL);
 	th_exits_open();
 	th_events_open();

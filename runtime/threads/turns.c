@@ -16,6 +16,7 @@
 #include "core/base/base.h"
 #include "core/base/signals.h"
 #include "core/process/syscalls.h"
+#include "runtime/process/hosts/first_host.h"
 #include "runtime/threads/baton.h"
 
 #define TURN_NS      10000000 /* between two looks */
@@ -105,7 +106,6 @@ void th_turns_begin(void)
 {
 	pthread_attr_t attr;
 	pthread_t thread;
-	sigset_t all, before;
 
 	if (turns.begun)
 		return;
@@ -113,10 +113,7 @@ void th_turns_begin(void)
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, (size_t)256 << 10);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	int error = pthread_create(&thread, &attr, turns_run, NULL);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	int error = th_hosts_create(&thread, &attr, turns_run, NULL);
 	pthread_attr_destroy(&attr);
 	if (error) /* threads take turns where they wait */
 		tw_log("no thread for turns: errno %d", error);

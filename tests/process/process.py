@@ -4,20 +4,24 @@
 cases with the C library's threads or gcc's OpenMP: output, exit status and the files left behind must be equal.
 
 process.py TWEED SOURCES [--shapes 2x1,2x2] [--protocols 2L,TS] [--transports shm,ofi] [--kinds threads,openmp]
-                         [--only NAME] [--jobs N] [--timeout SECONDS] [--all] [--single] [--keep]
+                         [--hosts] [--only NAME] [--jobs N] [--timeout SECONDS] [--all] [--single] [--keep]
 
---all: OpenMP for all sources, not only some.  --only: a source (files), a case (files/readdir_in_turn), or a part of
+--hosts: a node on each of two hosts, network namespaces, that have no folder of the run in common; status 77: cannot be
+tested here.  --all: OpenMP for all sources, not only some.  --only: a source (files), a case (files/readdir_in_turn), or a part of
 such a name.  --single: a process for each case; else cases that do not disturb each other share one, and are repeated
 singly when it fails.  --keep: the folder stays."""
 import argparse
 import concurrent.futures
+import contextlib
 import os
 import shutil
 import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from beside import Beside, run
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../cluster"))
+import hosts as network  # noqa: E402
+from beside import Beside, run  # noqa: E402
 
 SOURCES = ["descriptors.c", "files.c", "channels.c", "waits.c", "streams.c", "standard.c", "exits.c", "memory.c",
            "mappings.c", "state.c", "processes.c", "cxxstreams.cpp"]
@@ -42,6 +46,7 @@ def options():
     parser.add_argument("--protocols", type=words, default=["2L"])
     parser.add_argument("--transports", type=words, default=["shm"])
     parser.add_argument("--kinds", type=words, default=list(KINDS))
+    parser.add_argument("--hosts", action="store_true")
     parser.add_argument("--only", default="")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--timeout", type=int, default=20)
@@ -103,6 +108,7 @@ class Result:
 class Suite:
     def __init__(self, asked, scratch):
         self.asked, self.scratch = asked, scratch
+        self.where = []  # options of `tweed run`
         self.natives, self.passed, self.failed = {}, 0, 0
         self.folders = 0
 
@@ -133,7 +139,7 @@ class Suite:
         if right.status == 124:
             return "without Tweed there is no end"
         got = self.execute([self.asked.tweed, "run", "-n", nodes, "-p", processors, "--protocol", protocol,
-                            "--transport", transport, f"{name}.tw"], threads, cases)
+                            "--transport", transport, *self.where, f"{name}.tw"], threads, cases)
         return got.difference(right)
 
     def check(self, name, place, cases):
@@ -192,8 +198,16 @@ def main():
     scratch = tempfile.mkdtemp(prefix="tweed-process-")
     suite = Suite(asked, scratch)
     try:
-        for kind in asked.kinds:
-            suite.kind(kind)
+        with contextlib.ExitStack() as stack:
+            if asked.hosts:
+                why = network.missing(("ip", "unshare"))
+                if why:
+                    print(f"not tested: {why}")
+                    return 77
+                h = stack.enter_context(network.Hosts(ssh=False))
+                suite.where = ["--rsh", h.rsh, "--hosts", "a,b", "--net-interface", "10.231.3.0/24"]
+            for kind in asked.kinds:
+                suite.kind(kind)
     finally:
         os.chdir("/")
         if asked.keep:

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* calls.h - system calls as messages between hosts. */
+#ifndef TW_RUNTIME_PROCESS_CALLS_H
+#define TW_RUNTIME_PROCESS_CALLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TH_CALL_MOST ((size_t)32 << 20) /* bytes of an argument; calls that move more move a part */
+
+/* The first bits of an argument's way: its contents travel with the request, with the reply. */
+enum th_call_way { TH_VALUE = 0, TH_IN = 1, TH_OUT = 2, TH_BOTH = 3 };
+
+/* Beyond the kernel's numbers: tw_fd_keep(dup(fd)). */
+#define TH_CALL_KEEP 0x10000u
+
+/* A request: followed by the contents of the arguments that travel in, in order.  In place of each argument with
+ * contents the other host passes the address of so many bytes. */
+struct th_call_request {
+	uint32_t number;
+	uint32_t counted; /* not 0: what the call has stored has so many bytes times the result */
+	uint64_t arg[6];
+	uint32_t bytes[6];
+	uint8_t way[6], none[2];
+};
+
+/* Followed by the contents of the arguments that travel out, which have @bytes; none if @result is an error. */
+struct th_call_reply {
+	int64_t result; /* as the kernel's: negative is -errno */
+	uint64_t bytes;
+};
+
+/* How the contents of an argument are found. */
+struct th_call_arg {
+	uint8_t kind; /* TH_VALUE...TH_BOTH, or TH_FD... */
+	uint8_t
+	    of; /* TH_FIXED: @unit bytes; an argument: as many as that says, times @unit; + TH_AT: as it points to */
+	uint16_t unit;
+};
+enum { TH_FD = 4, TH_FOLDER, TH_PATH }; /* a descriptor; one, or AT_FDCWD; a string */
+enum { TH_FIXED = 7, TH_AT = 8 };
+
+struct th_call {
+	bool known;
+	uint8_t counted;
+	struct th_call_arg arg[6];
+};
+
+/* th_call_find - how call @number travels; NULL: it concerns no files.  It is made on the first host if any of its
+ * descriptors is the program's (below @first, or with the
+ * bit @far), or if it has none. */
+const struct th_call *th_call_find(uint64_t number);
+bool th_call_travels(const struct th_call *call, const uint64_t arg[6], int first, int far);
+
+/* th_call_argument - the contents of argument @i: how they travel, and their number of bytes. */
+enum th_call_way th_call_argument(const struct th_call *call, const uint64_t arg[6], unsigned i, uint32_t *bytes);
+
+/* The same for the argument behind the command of fcntl() and ioctl(). */
+enum th_call_way th_call_fcntl(int command, uint32_t *bytes);
+enum th_call_way th_call_ioctl(uint32_t command, uint32_t *bytes);
+
+#endif
