@@ -6,6 +6,8 @@ C library's threads.
 pthreads.py TWEED SOURCES    each program under protocols and shapes, in a folder of its own, which is removed"""
 import json
 import os
+import signal
+import subprocess
 import sys
 import tempfile
 
@@ -90,6 +92,11 @@ def refusals():
     for what, text in REFUSED.items() if name else []:
         done = run(tweed, "run", "-n", "2", "./refused.tw", what)
         beside.expect(f"refused {what}", done.returncode not in (0, 124) and text in done.stderr, done)
+    if name:  # a signal to the launcher
+        with subprocess.Popen([tweed, "run", "-n", "2", "./refused.tw", "signal"], stdout=subprocess.PIPE) as job:
+            job.stdout.readline()
+            job.send_signal(signal.SIGUSR1)
+            beside.expect("a handled signal reaches the program once", job.wait(60) == 21)
     for what in ENDS if name else []:
         beside.compare(name, "2x1", "2L", what)
     beside.said("OpenMP, too", run(tweed, "cc", "--pthreads", "-fopenmp", "x.c"), 2, "leave one of them out")

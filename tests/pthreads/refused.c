@@ -2,6 +2,7 @@
 /* refused.c - what ends a job with a sentence, or with threads at work: the argument says which. */
 #include <pthread.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,13 @@ static void *exits(void *arg)
 	exit(arg ? 1 : 9);
 }
 
+static volatile sig_atomic_t taken;
+
+static void takes(int number)
+{
+	taken = taken + (number == SIGUSR1);
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -34,6 +42,14 @@ int main(int argc, char **argv)
 		for (int i = 0; i < 100; i++)
 			pthread_create(&t, NULL, waits, NULL);
 		puts("main has ended");
+	} else if (strcmp(what, "signal") == 0) {
+		signal(SIGUSR1, takes);
+		puts("ready");
+		fflush(stdout);
+		for (int i = 0; i < 100 && !taken; i++)
+			usleep(100000);
+		usleep(100000);
+		return 20 + taken;
 	} else if (strcmp(what, "child") == 0) {
 		int status = 0;
 		if (fork() == 0)

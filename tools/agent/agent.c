@@ -205,6 +205,9 @@ static void agent_command(struct agent *a)
 	case WIRE_WAITS:
 		a->asked = 2; /* by then, a processor that polls has polled since now */
 		break;
+	case WIRE_SIGNAL:
+		agent_signal(a, msg->number);
+		break;
 	case WIRE_STOP:
 		agent_stop(a);
 		break;

@@ -29,8 +29,9 @@
 #define LAUNCH_LATE_NS  ((uint64_t)2000000000) /* for processors to end after one has failed after tw_finalize */
 #define LAUNCH_CLOSE_NS                                                                                                \
 	((uint64_t)10000000000) /* for agents to close what they have opened, after the last processor */
-#define LAUNCH_REACH_NS ((uint64_t)30000000000) /* for a host to answer */
-#define LAUNCH_WAITS_NS ((uint64_t)3000000000)  /* minimum for an agent that does not know its beat interval yet */
+#define LAUNCH_REACH_NS  ((uint64_t)30000000000) /* for a host to answer */
+#define LAUNCH_SIGNAL_NS ((uint64_t)1000000000)  /* an agent that does not answer what its program does with a signal */
+#define LAUNCH_WAITS_NS  ((uint64_t)3000000000)  /* minimum for an agent that does not know its beat interval yet */
 #define LAUNCH_PREPARE_NS                                                                                              \
 	((uint64_t)60000000000) /* for an agent's silence while it opens or closes memory and connections */
 
@@ -59,6 +60,15 @@ void launch_send(struct launch *l, unsigned node, enum wire_type type, const voi
 	if (l->node[node].wire.in >= 0)
 		wire_send(&l->node[node].wire, type, body, bytes, NULL,
 		          0); /* a failure means that the agent has died, which is noticed soon */
+}
+
+/* A signal has come that the program does not handle. */
+static void launch_interrupted(struct launch *l, int number)
+{
+	if (!l->ending)
+		tool_say("interrupted by signal %d (%s); the job is ended", number, strsignal(number));
+	l->job->killed = l->ending ? l->job->killed : number;
+	launch_end(l, 128 + number);
 }
 
 void launch_send_all(struct launch *l, enum wire_type type)
@@ -341,6 +351,11 @@ static void launch_event(struct launch *l, unsigned i, const struct wire_msg *ms
 	case WIRE_WAITS:
 		waits_answered(l, i, &msg->waits);
 		break;
+	case WIRE_SIGNAL:
+		l->signal = 0;
+		if (msg->number)
+			launch_interrupted(l, (int)msg->number);
+		break;
 	case WIRE_CUT:
 		launch_cut(l, i, msg->number);
 		break;
@@ -397,6 +412,8 @@ static bool launch_fits(const struct launch *l, unsigned i, const struct wire_ms
 		return n->shut < l->deaths && msg->number == l->death[n->shut];
 	case WIRE_WAITS:
 		return n->waits_asked && msg->bytes == sizeof(msg->waits);
+	case WIRE_SIGNAL:
+		return i == 0 && l->signal && (!msg->number || msg->number == l->signal);
 	case WIRE_CUT:
 		return msg->number < l->nodes;
 	default:
@@ -465,6 +482,7 @@ static void launch_stop(struct launch *l)
 
 static void launch_signal(struct launch *l)
 {
+	const bool may = l->going && l->node[0].wire.in >= 0;
 	struct signalfd_siginfo info;
 	while (read(l->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
 		int number = (int)info.ssi_signo;
@@ -472,10 +490,13 @@ static void launch_signal(struct launch *l)
 			launch_stop(l);
 			continue;
 		}
-		if (!l->ending)
-			tool_say("interrupted by signal %d (%s); the job is ended", number, strsignal(number));
-		l->job->killed = l->ending ? l->job->killed : number;
-		launch_end(l, 128 + number);
+		if (may && !l->ending && !l->signal) {
+			l->signal = info.ssi_signo;
+			l->signal_ns = tw_time_ns();
+			launch_send(l, 0, WIRE_SIGNAL, &l->signal, sizeof(l->signal));
+		} else {
+			launch_interrupted(l, number);
+		}
 	}
 }
 
@@ -526,6 +547,8 @@ static void launch_tick(struct launch *l)
 	struct wire_beat beat = {0};
 
 	watch_tick(&l->clock);
+	if (l->signal && tw_time_ns() - l->signal_ns > LAUNCH_SIGNAL_NS)
+		launch_interrupted(l, (int)l->signal);
 	for (unsigned i = 0; i < l->nodes; i++) {
 		struct launch_node *n = &l->node[i];
 		if (n->wire.in < 0)
@@ -590,10 +613,11 @@ static void launch_loop(struct launch *l)
 
 /* ---- the whole ------------------------------------------------------------------------------------------------- */
 
-/* End on the usual signals, except those that the caller had ignored (nohup, background jobs). */
+/* The program gets the usual signals if it handles them; otherwise they end the job. Those that the caller had ignored
+ * are not caught (nohup, background jobs). */
 static void launch_catch_signals(struct launch *l)
 {
-	static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP};
+	static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGUSR1, SIGUSR2};
 	sigset_t set;
 
 	sigemptyset(&set);

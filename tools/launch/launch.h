@@ -64,8 +64,10 @@ struct launch {
 	unsigned deaths, dead_sent; /* deaths to be shut out; deaths announced by DEAD */
 	uint32_t death[TW_MAX_NODES * (TW_MAX_PROCESSORS + 1)]; /* as in SHUT (wire.h), each at most once */
 	bool going, stopping, ending, late, closing;            /* closing: all remaining agents have parted */
-	bool asked;                                             /* all, for their waits */
-	bool output, input;                                     /* are passed on */
+	uint32_t signal;    /* processor 0's agent was asked whether the program handles it; 0: none */
+	uint64_t signal_ns; /* when */
+	bool asked;         /* all, for their waits */
+	bool output, input; /* are passed on */
 	int signals, output_event;
 	size_t window; /* of the input */
 	sigset_t mask;

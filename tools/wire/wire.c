@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -263,6 +264,7 @@ static bool wire_size_fits(uint32_t type, uint32_t bytes)
 	case WIRE_GONE:
 	case WIRE_SHUT:
 	case WIRE_DEAD:
+	case WIRE_SIGNAL:
 		return bytes == sizeof(m->number);
 	case WIRE_READY:
 		return bytes == sizeof(m->ready);
@@ -313,6 +315,8 @@ static bool wire_well_formed(const struct wire_msg *m)
 		return m->output.stream == 1 || m->output.stream == 2;
 	case WIRE_DEAF:
 		return m->number == 1 || m->number == 2;
+	case WIRE_SIGNAL:
+		return m->number < NSIG;
 	case WIRE_CREDIT:
 		return m->number <= WIRE_WINDOW;
 	case WIRE_CUT:

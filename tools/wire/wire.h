@@ -21,7 +21,8 @@
  * input, within a window of WIRE_WINDOW bytes that CREDIT reopens as they are written: so other messages never wait
  * long behind them.  DEAF: that output has no reader any more.  PAUSE and RESUME: the launcher, and so the processors,
  * are stopped in between.  CUT: another node's beats have stopped arriving through the transport.  WAITS asks for the
- * waits of the node's processors, when all BEATs say that all wait; the answer has the same type.
+ * waits of the node's processors, when all BEATs say that all wait; the answer has the same type. SIGNAL:
+ * to node 0, whose processor 0 gets the signal if the program handles it; and the answer.
  *
  * In a job that survives deaths: SHUT goes to each agent after a DEATH or the end of another agent.  The agent's server
  * shuts the processor, or the whole node, out, then the agent answers SHUT.  When all have answered, DEAD informs them,
@@ -75,7 +76,8 @@ enum wire_type {
 	WIRE_SHUT,
 	WIRE_DEAD,
 	WIRE_WAITS,
-	WIRE_LAST = WIRE_WAITS,
+	WIRE_SIGNAL,
+	WIRE_LAST = WIRE_SIGNAL,
 };
 
 #define WIRE_NODES_MOST      64 /* nodes in one message */
@@ -178,8 +180,8 @@ struct wire_msg {
 		struct wire_clock clock;
 		struct wire_trace trace;
 		char input[WIRE_PIECE]; /* no bytes: end of input */
-		/* FAILED: the job's status.  CREDIT: bytes.  DEAF: the stream.  CUT: the node.  GONE: as waitpid gives
-		 * it.
+		/* FAILED: the job's status.  CREDIT: bytes.  DEAF: the stream.  CUT: the node.  SIGNAL: its number;
+		 * 0, as an answer: the program has got it.  GONE: as waitpid gives it.
 		 * SHUT, DEAD: the processor, counted over all nodes; from their number on, the node */
 		uint32_t number;
 	};

@@ -135,8 +135,10 @@ static long children_wait(struct children_wait *w)
 			goes_on = children_sleep(polls, n, w->options);
 		for (unsigned i = 0; i < n; i++)
 			syscall(SYS_close, polls[i].fd);
-		if (result || (w->options & WNOHANG))
+		if (result || (w->options & WNOHANG)) {
+			th_due_now(); /* SIGCHLD of this child, before that of another */
 			return result;
+		}
 		if (!goes_on)
 			return -EINTR;
 	}

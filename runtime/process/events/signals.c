@@ -318,17 +318,31 @@ static void attend_pass(const struct signalfd_siginfo *from)
 		syscall(SYS_rt_sigqueueinfo, host->processor[host_self].pid, info.si_signo, &info);
 }
 
+static void attend_actions(void)
+{
+	bool some = false;
+	uint64_t handles = 0;
+
+	for (int s = 1; s < NSIG; s++) {
+		if (seen[s] != host->changed[s]) {
+			seen[s] = host->changed[s];
+			action_apply(s);
+			some = true;
+		}
+		if (action_handles(&host->action[s]))
+			handles |= host_bit(s);
+	}
+	if (some && tw_me)
+		atomic_store(&tw_me->stats->waits.handles, handles);
+}
+
 static bool signals_attend(void)
 {
 	struct signalfd_siginfo info;
 	bool again = false;
 	sigset_t pending;
 
-	for (int s = 1; s < NSIG; s++)
-		if (seen[s] != host->changed[s]) {
-			seen[s] = host->changed[s];
-			action_apply(s);
-		}
+	attend_actions();
 	host_watch(attend_set());
 	while (host_next(&info))
 		attend_pass(&info);
