@@ -87,6 +87,17 @@ def contexts():
         beside.said(f"contexts {what}", run(tweed, "run", "-n", "3", "./contexts.tw", what), 2, text)
 
 
+def archive():
+    """Threads of an archive that gcc has made."""
+    source = os.path.join(sources, "archive.cpp")
+    made = run("sh", "-c", f"g++ -O1 -c {source} -o archive.o && ar rcs libarchive.a archive.o")
+    done = run(tweed, "c++", "--pthreads", "-DMAIN", source, "-o", "archive", "-L.", "-larchive")
+    if beside.expect("an archive and its program compile", made.returncode == done.returncode == 0, made, done):
+        for shape in ["2x1", "2x2"]:
+            done = run(tweed, "run", "-n", shape[0], "-p", shape[2], "./archive")
+            beside.expect(f"threads of an archive {shape}", done.stdout == "3 5\n", done)
+
+
 def refusals():
     name = beside.build(os.path.join(sources, "refused.c"))
     for what, text in REFUSED.items() if name else []:
@@ -109,5 +120,6 @@ with tempfile.TemporaryDirectory() as folder:
     crowds()
     contexts()
     newer()
+    archive()
     refusals()
 beside.end()

@@ -56,6 +56,8 @@ static struct {
 	char temporary[PATH_MAX / 2];
 	FILE *exports;
 	unsigned priority;
+	struct library_file threads; /* Tweed's run-time of threads */
+	unsigned copies;
 	bool opens; /* the program may load plugins */
 	uint64_t hash;
 } ld;
@@ -565,13 +567,71 @@ static bool ld_file_opens(const struct library_file *f)
 	return f->at && (memmem(f->at, f->bytes, "\0dlopen", 8) || memmem(f->at, f->bytes, "\0dlmopen", 9));
 }
 
+/* ---- files of other compilers ---- */
+
+struct ld_rename {
+	const struct library_file *file;
+	struct ld_words *objcopy;
+};
+
+/* Tweed's function @name is named so: does the file use the one of the C library, or define it? */
+static void ld_rename_call(const char *name, void *arg)
+{
+	static const char *const kinds[] = {"tw_pthread_", "tw_sem_", "tw_thrd_", "tw_mtx_", "tw_cnd_", "tw_tss_"};
+	struct ld_rename *r = arg;
+	char text[128];
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		int n = snprintf(text, sizeof(text), "%c%s", 0, name + 3);
+		if (!strncmp(name, kinds[i], strlen(kinds[i])) && n > 0 && (size_t)n < sizeof(text) &&
+		    memmem(r->file->at, r->file->bytes, text, (size_t)n + 1))
+			ld_add(r->objcopy, compile_join(compile_join("--redefine-sym=", name + 3, "="), name, ""));
+	}
+}
+
+/* An object or archive that Tweed's compilers have not made calls POSIX threads by their names.  The argument in its
+ * place is a copy that calls Tweed's. */
+static const char *ld_rename_calls(const char *path, const char *word)
+{
+	struct ld_words objcopy = {0};
+	struct library_file f = library_open(path);
+	const char *base = strrchr(path, '/'), *copy = word;
+	char number[32];
+
+	base = base ? base + 1 : path;
+	if ((f.kind == LIBRARY_REL || f.kind == LIBRARY_ARCHIVE) && !ld_is_gcc(path) &&
+	    strncmp(base, "libtweed", 8) != 0) {
+		ld_add(&objcopy, "objcopy");
+		library_symbols(&ld.threads, ld_rename_call, &(struct ld_rename){&f, &objcopy});
+	}
+	if (objcopy.n > 1) {
+		snprintf(number, sizeof(number), "%u-", ld.copies++);
+		copy = compile_join(ld_temporary(number), base, "");
+		ld_add_all(&objcopy, (const char *const[]){path, copy, NULL});
+		if (ld_run(&objcopy))
+			ld_fail("%s cannot be copied", path);
+	}
+	library_close(&f);
+	return copy;
+}
+
+/* The run-time among the arguments. */
+static void ld_find_threads(char *const *argv)
+{
+	for (struct ld_argument a; *argv; argv += a.took) {
+		a = ld_read(argv);
+		if (a.input && (strstr(a.word, "/libtweed-pthreads.a") || strstr(a.word, "/libtweed-openmp.a")))
+			ld.threads = library_open(a.word);
+	}
+}
+
 /* The argument of the program's link in place of the file @path; NULL: none. */
 static const char *ld_replace(const char *path, const char *word)
 {
 	size_t before = ld.libraries;
 	struct ld_library *l = ld_take(path);
 
-	return !l ? word : ld.libraries == before ? NULL : l->object;
+	return !l ? ld_rename_calls(path, word) : ld.libraries == before ? NULL : l->object;
 }
 
 static void ld_arguments(char *const *argv, struct ld_words *link)
@@ -613,6 +673,7 @@ static int ld_program(char *const *argv)
 	struct ld_words link = {0};
 
 	ld_add(&link, "ld");
+	ld_find_threads(argv);
 	ld_arguments(argv, &link);
 	if (ld.libraries || ld.opens) {
 		exports = ld_temporary("exports");

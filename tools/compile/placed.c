@@ -100,11 +100,29 @@ void library_sections(const struct library_file *f, void (*each)(const char *nam
 		each(library_text(f, &s[head->e_shstrndx], s[i].sh_name), arg);
 }
 
+/* The index of an archive: the member "/", with a count, that many offsets, and the names. */
+static void library_index(const struct library_file *f, void (*each)(const char *name, void *arg), void *arg)
+{
+	const size_t at = 8 + 60;
+	const unsigned char *count = (void *)(f->at + at);
+
+	if (f->bytes < at + 4 || memcmp(f->at + 8, "/ ", 2) != 0)
+		return;
+	uint32_t n = (uint32_t)count[0] << 24 | (uint32_t)count[1] << 16 | (uint32_t)count[2] << 8 | count[3];
+	for (size_t next = at + 4 + 4 * (size_t)n; n-- && next < f->bytes; next += strlen(f->at + next) + 1) {
+		if (!memchr(f->at + next, 0, f->bytes - next))
+			return;
+		each(f->at + next, arg);
+	}
+}
+
 void library_symbols(const struct library_file *f, void (*each)(const char *name, void *arg), void *arg)
 {
 	unsigned n;
 	const Elf64_Shdr *s = library_table(f, &n);
 
+	if (f->kind == LIBRARY_ARCHIVE)
+		library_index(f, each, arg);
 	for (unsigned i = 0; i < n; i++) {
 		const Elf64_Sym *symbol = (void *)library_contents(f, &s[i]);
 		if (s[i].sh_type != (f->kind == LIBRARY_DYN ? SHT_DYNSYM : SHT_SYMTAB) || !symbol ||

@@ -26,7 +26,7 @@ void library_close(struct library_file *f);
 const char *library_section(const struct library_file *f, const char *name, size_t *bytes);
 
 /* library_symbols - call @each for every global symbol that the file defines: for a shared library, those that it
- * exports.
+ * exports; for an archive, those of its index.
  * library_sections - call @each for the name of every section. */
 void library_symbols(const struct library_file *f, void (*each)(const char *name, void *arg), void *arg);
 void library_sections(const struct library_file *f, void (*each)(const char *name, void *arg), void *arg);
