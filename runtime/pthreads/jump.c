@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* jump.c - longjmp.  Coroutines that begin in a handler of signals live on the stack given to sigaltstack; but handlers
- * run on Tweed's stack for signals, which the next fault uses again. */
+ * run on the thread's stack, or on Tweed's for signals, which the next fault uses again: their frames are gone. */
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/syscall.h>
@@ -20,10 +20,13 @@ static char *jump_stack(const struct __jmp_buf_tag *to)
 
 static bool jump_lost(const struct __jmp_buf_tag *to)
 {
+	char *here = __builtin_frame_address(0), *own = th_stack_own(), *stack = jump_stack(to);
 	stack_t s;
 
+	if (own && stack >= own && stack < here && (size_t)(here - own) < th_stack_bytes())
+		return true; /* deeper than the caller */
 	return tw_me && syscall(SYS_sigaltstack, NULL, &s) == 0 && !(s.ss_flags & (SS_ONSTACK | SS_DISABLE)) &&
-	       (size_t)(jump_stack(to) - (char *)s.ss_sp) < s.ss_size;
+	       (size_t)(stack - (char *)s.ss_sp) < s.ss_size;
 }
 #else
 static bool jump_lost(const struct __jmp_buf_tag *to)
