@@ -247,7 +247,13 @@ static _Thread_local bool sys_switches; /* other threads may run in the midst of
 /* Before buffers are touched: threads that run while this one waits may take the rights to them. */
 static void sys_await(int fd, short events, const void *caller)
 {
-	sys_switches = tw_syscalls_block && tw_syscalls_block(fd, events, caller);
+	sys_switches = fd >= 0 && tw_syscalls_block && tw_syscalls_block(fd, events, caller);
+}
+
+/* @fd, or -1 if the call does not wait in any case. */
+static int sys_waiting(int fd, int flags)
+{
+	return flags & MSG_DONTWAIT ? -1 : fd;
 }
 
 static ssize_t sys_unblock(ssize_t result)
@@ -413,7 +419,7 @@ ssize_t writev(int fd, const struct iovec *v, int count)
 
 static ssize_t sys_recv(int fd, char *buf, size_t n, int flags, const void *caller)
 {
-	SYS_RETURN_STORED(ssize_t, SYS_AWAITS(fd, POLLIN, sys_buffer(buf, n, true)),
+	SYS_RETURN_STORED(ssize_t, SYS_AWAITS(sys_waiting(fd, flags), POLLIN, sys_buffer(buf, n, true)),
 	                  SYS_BLOCKS(next.recv(fd, buf, n, flags)), sys_stored(buf, TW_MIN(result, (ssize_t)n)));
 }
 
@@ -427,7 +433,7 @@ ssize_t recv(int fd, void *buf, size_t n, int flags)
 
 static ssize_t sys_send(int fd, const char *buf, size_t n, int flags, const void *caller)
 {
-	SYS_RETURN(ssize_t, SYS_AWAITS(fd, POLLOUT, sys_buffer(buf, n, false)),
+	SYS_RETURN(ssize_t, SYS_AWAITS(sys_waiting(fd, flags), POLLOUT, sys_buffer(buf, n, false)),
 	           SYS_BLOCKS(next.send(fd, buf, n, flags)));
 }
 
@@ -442,7 +448,7 @@ ssize_t recvfrom(int fd, void *buf, size_t n, int flags, __SOCKADDR_ARG from, so
 	SYS_CALLER;
 	socklen_t room = from_len ? *from_len : 0;
 	SYS_RETURN_STORED(ssize_t,
-	                  SYS_AWAITS(fd, POLLIN,
+	                  SYS_AWAITS(sys_waiting(fd, flags), POLLIN,
 	                             sys_buffer(buf, n, true) | sys_buffer(from.__sockaddr__, room, true) |
 	                                 sys_buffer(from_len, from_len ? sizeof(*from_len) : 0, true)),
 	                  SYS_BLOCKS(next.recvfrom(fd, buf, n, flags, from, from_len)),
@@ -453,21 +459,23 @@ ssize_t sendto(int fd, const void *buf, size_t n, int flags, __CONST_SOCKADDR_AR
 {
 	SYS_CALLER;
 	SYS_RETURN(ssize_t,
-	           SYS_AWAITS(fd, POLLOUT, sys_buffer(buf, n, false) | sys_buffer(to.__sockaddr__, to_len, false)),
+	           SYS_AWAITS(sys_waiting(fd, flags), POLLOUT,
+	                      sys_buffer(buf, n, false) | sys_buffer(to.__sockaddr__, to_len, false)),
 	           SYS_BLOCKS(next.sendto(fd, buf, n, flags, to, to_len)));
 }
 
 ssize_t recvmsg(int fd, struct msghdr *m, int flags)
 {
 	SYS_CALLER;
-	SYS_RETURN_STORED(ssize_t, SYS_AWAITS(fd, POLLIN, sys_message(m, true)), SYS_BLOCKS(next.recvmsg(fd, m, flags)),
-	                  sys_stored_message(m, result));
+	SYS_RETURN_STORED(ssize_t, SYS_AWAITS(sys_waiting(fd, flags), POLLIN, sys_message(m, true)),
+	                  SYS_BLOCKS(next.recvmsg(fd, m, flags)), sys_stored_message(m, result));
 }
 
 ssize_t sendmsg(int fd, const struct msghdr *m, int flags)
 {
 	SYS_CALLER;
-	SYS_RETURN(ssize_t, SYS_AWAITS(fd, POLLOUT, sys_message(m, false)), SYS_BLOCKS(next.sendmsg(fd, m, flags)));
+	SYS_RETURN(ssize_t, SYS_AWAITS(sys_waiting(fd, flags), POLLOUT, sys_message(m, false)),
+	           SYS_BLOCKS(next.sendmsg(fd, m, flags)));
 }
 
 /* The C library moves large blocks between file and buffer without a copy, and an EFAULT would be final. */
