@@ -26,7 +26,7 @@ extern const char tw_program_start[], tw_text_start[], tw_text_end[];
 
 static uintptr_t heap_base;  /* of the shared space */
 static size_t heap_bytes;    /* of the shared space; 0: no allocation is shared yet */
-static uintptr_t heap_first; /* top of the first thread's stack while the program's constructors run on it */
+static uintptr_t heap_first; /* top of the first thread's stack until the program's thread begins */
 
 void th_heap_open(void)
 {

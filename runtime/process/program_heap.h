@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* th_heap_open - from now on allocations are shared: until th_heap_main those of the caller's thread, too, which runs
- * the program's constructors. */
+/* th_heap_open - from now on allocations are shared: until th_heap_main those of the caller's thread, too, which opens
+ * the program's streams. */
 void th_heap_open(void);
 void th_heap_main(void);
 

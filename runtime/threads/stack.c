@@ -79,8 +79,9 @@ static struct {
 	int error;
 } forking;
 
-extern int __real_main(int argc, char **argv, char **environment);
-int __wrap_main(int argc, char **argv, char **environment);
+typedef void stack_constructor(int argc, char **argv, char **environment);
+extern stack_constructor *__init_array_start[], *__init_array_end[];
+int stack_main(int argc, char **argv, char **environment) __asm__("main"); /* the program's */
 
 /* Pin from @pinned down to @below or lower; returns the lowest pinned byte. */
 static char *stack_pin(const char *base, char *pinned, char *below)
@@ -284,6 +285,19 @@ static void stack_hand_over(void)
 	                 : "rax", "rcx", "rdx", "rsi", "rdi", "r10", "r11", "memory", "cc");
 }
 
+static stack_constructor __attribute__((constructor(102))) stack_begin;
+
+/* The constructors behind stack_begin, which does not return to the C library. */
+static void stack_construct(void)
+{
+	stack_constructor **next = __init_array_start;
+
+	while (*next != stack_begin)
+		next++;
+	while (++next < __init_array_end)
+		(*next)(stack.argc, stack.argv, environ);
+}
+
 static void *stack_thread(void *arg)
 {
 	static char signal_stack[STACK_SIGNAL] __attribute__((aligned(64)));
@@ -297,8 +311,11 @@ static void *stack_thread(void *arg)
 	if (tw_id())
 		th_heap_open();
 	th_heap_main();
-	if (tw_id() == 0)
-		exit(__real_main(stack.argc, stack.argv, environ));
+	if (tw_id() == 0) {
+		stack.argv = th_state_words(stack.argv);
+		stack_construct();
+		exit(stack_main(stack.argc, stack.argv, environ));
+	}
 	th_kind_work();
 	th_locale_close();
 	th_stdio_close();
@@ -560,19 +577,10 @@ static void stack_end(void)
 }
 static void (*stack_fini)(void) __attribute__((used, section(".fini_array.00001"))) = stack_end;
 
-int __wrap_main(int argc, char **argv, char **environment)
+/* Runs before the program's own constructors, which only processor 0 runs, in the program's thread as main(). */
+static void stack_begin(int argc, char **argv, char **environment)
 {
-	stack.argc = argc;
 	(void)environment;
-	stack.argv = th_state_words(argv);
-	stack_start();
-	stack_attend();
-	return 0;
-}
-
-/* Runs before the program's own constructors, which only processor 0 runs. */
-static void __attribute__((constructor(102))) stack_begin(void)
-{
 	fflush(NULL);
 	th_events_share();
 	const struct tw_boot *boot = th_fork_server();
@@ -597,8 +605,8 @@ static void __attribute__((constructor(102))) stack_begin(void)
 	th_events_open();
 	th_pipes_open();
 	th_atfork_open();
-	if (tw_id() == 0)
-		return;
+	stack.argc = argc;
+	stack.argv = argv;
 	stack_start();
 	stack_attend();
 }

@@ -389,8 +389,8 @@ static void cc_add_link(struct cc *cc)
 	if (cc->openmp)
 		cc_add(cc, cc->spec);
 	if (cc_threads(cc))
-		cc_add_all(cc, (const char *const[]){"-Wl,--wrap=main", "-Wl,--whole-archive", cc->run_time,
-		                                     "-Wl,--no-whole-archive", NULL});
+		cc_add_all(cc,
+		           (const char *const[]){"-Wl,--whole-archive", cc->run_time, "-Wl,--no-whole-archive", NULL});
 	if (cc->openmp)
 		cc_add(cc, cc->tasks);
 	if (cc_threads(cc))
