@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/personality.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -21,6 +22,7 @@ static struct {
 	bool (*resolve)(struct tw_fault *fault, size_t offset, int write);
 	int signal, si_code;
 	stack_t stack;
+	bool executes; /* what can be read can be executed, as programs with code on their stacks need */
 } trap;
 
 /* Returns 1 for a store, 0 for a load, -1 when unknown, -2 for an instruction fetch. */
@@ -28,7 +30,7 @@ static int trap_access(const ucontext_t *uc)
 {
 #if defined(__x86_64__)
 	unsigned long error = (unsigned long)uc->uc_mcontext.gregs[REG_ERR];
-	return error & 16 ? -2 : (int)(error >> 1 & 1);
+	return error & 16 && !trap.executes ? -2 : (int)(error >> 1 & 1);
 #else
 	(void)uc;
 	return -1;
@@ -135,6 +137,7 @@ int tw_trap_open(struct tw_fault *fault, int signal, int si_code,
 	trap.resolve = resolve;
 	trap.signal = signal;
 	trap.si_code = si_code;
+	trap.executes = personality(0xffffffff) & READ_IMPLIES_EXEC;
 	trap.fault = fault;
 	tw_signal_take(signal, trap_handler);
 	tw_signal_take(SIGTRAP, trap_stepped);

@@ -10,6 +10,7 @@
  * that called exit().  So that thread waits, without accessing memory, until the first thread has left the job and has
  * put a private copy of the stack in the stack's place. */
 #include <dlfcn.h>
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
@@ -21,7 +22,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/personality.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -577,6 +580,16 @@ static void stack_end(void)
 }
 static void (*stack_fini)(void) __attribute__((used, section(".fini_array.00001"))) = stack_end;
 
+/* Nested functions of GNU C have code on stacks, which are shared memory.  The linker marks such programs. */
+static void stack_executable(void)
+{
+	const Elf64_Phdr *p = (const void *)getauxval(AT_PHDR);
+
+	for (unsigned long i = 0; i < getauxval(AT_PHNUM); i++)
+		if (p[i].p_type == PT_GNU_STACK && p[i].p_flags & PF_X)
+			personality((unsigned)personality(0xffffffff) | READ_IMPLIES_EXEC);
+}
+
 /* Runs before the program's own constructors, which only processor 0 runs, in the program's thread as main(). */
 static void stack_begin(int argc, char **argv, char **environment)
 {
@@ -586,6 +599,7 @@ static void stack_begin(int argc, char **argv, char **environment)
 	const struct tw_boot *boot = th_fork_server();
 	tw_syscalls_whole();
 	stack.last = tw_redirect("_exit", (void (*)(void))(uintptr_t)stack_exits);
+	stack_executable();
 	th_iostreams_begin();
 	th_state_begin();
 	tw_init(NULL, NULL);

@@ -98,6 +98,14 @@ def archive():
             beside.expect(f"threads of an archive {shape}", done.stdout == "3 5\n", done)
 
 
+def nested():
+    """Code on stacks, for which the linker has a warning."""
+    done = run(tweed, "cc", "--pthreads", os.path.join(sources, "nested.c"), "-o", "nested")
+    for fault in ["uffd", "mprotect"] if beside.expect("nested.c compiles", done.returncode == 0, done) else []:
+        done = run(tweed, "run", "-n", "2", "--fault", fault, "./nested")
+        beside.expect(f"nested functions {fault}", done.stdout == "321\n", done)
+
+
 def refusals():
     name = beside.build(os.path.join(sources, "refused.c"))
     for what, text in REFUSED.items() if name else []:
@@ -121,5 +129,6 @@ with tempfile.TemporaryDirectory() as folder:
     contexts()
     newer()
     archive()
+    nested()
     refusals()
 beside.end()
