@@ -59,7 +59,7 @@ bool tw_syscalls_whole(void)
 #else
 
 #define SYS_TRIES 16
-#define SYS_WEAK  __attribute__((weak)) /* run-times of threads have their own (runtime/process/stdio.c) */
+#define SYS_WEAK  __attribute__((weak)) /* run-times of threads have their own (runtime/process/streams/stdio.c) */
 #define SYS_PIECE ((size_t)1 << 20)     /* bytes of a transfer that are touched at a time */
 
 #undef fread_unlocked /* macros, when optimizing */

@@ -39,13 +39,13 @@
 #include "runtime/process/events/events.h"
 #include "runtime/process/events/exits.h"
 #include "runtime/process/forkserver.h"
-#include "runtime/process/iostreams.h"
+#include "runtime/process/streams/iostreams.h"
 #include "runtime/process/program_heap.h"
 #include "runtime/process/settings/locale.h"
 #include "runtime/process/hosts/first_host.h"
 #include "runtime/process/mapping.h"
 #include "runtime/process/state.h"
-#include "runtime/process/stdio.h"
+#include "runtime/process/streams/stdio.h"
 #include "runtime/threads/support.h"
 
 #define STACK_BYTES  ((size_t)8 << 20)   /* the minimum, unless specified otherwise */

@@ -6,7 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "runtime/process/stdio.h"
+#include "runtime/process/streams/stdio.h"
 #include "sync/sync.h"
 
 #define TH_NUMBER 0x7fffffffu

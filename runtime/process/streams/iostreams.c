@@ -2,7 +2,7 @@
 /* iostreams.c - the C++ library's standard streams.  The objects are shared memory (copies.ld).  Their buffers, which
  * pass everything on to C's streams, are the library's own, one in each process.  Once the program has made them
  * independent of C's streams, the buffers hold text, so the process's buffers are moved to shared memory. */
-#include "runtime/process/iostreams.h"
+#include "runtime/process/streams/iostreams.h"
 
 #include <dlfcn.h>
 #include <stdbool.h>

@@ -15,7 +15,7 @@
 #undef __OPTIMIZE__ /* no inline definitions of functions that are defined here */
 #undef _FILE_OFFSET_BITS
 
-#include "runtime/process/stdio.h"
+#include "runtime/process/streams/stdio.h"
 
 #include <dlfcn.h>
 #include <errno.h>
