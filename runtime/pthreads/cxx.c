@@ -34,10 +34,15 @@ CXX(void, cxx_thread_start, "_ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_S
     (pthread_t * thread, struct cxx_state **state, void (*depend)(void)))
 {
 	struct cxx_state *run = *state;
+	const char *library = th_library_foreign(__builtin_return_address(0));
 
+	if (library)
+		th_refuse("std::thread in %s, which gcc has made: its mutexes work inside one process; compile it with "
+		          "'tweed c++ --pthreads', or link its archive",
+		          library);
 	(void)depend;
 	*state = NULL;
-	tw_pthread_create(thread, NULL, cxx_run, run);
+	pt_create(thread, NULL, cxx_run, run, (const void *)(uintptr_t)run->table->run);
 }
 
 static void cxx_thread_end(pthread_t *thread, int error, const char *function)

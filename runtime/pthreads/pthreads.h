@@ -15,6 +15,10 @@
 #include "runtime/threads/baton.h"
 #include "runtime/threads/support.h"
 
+/* pt_create - pthread_create of a thread that runs @code: on the caller's processor if that belongs to a library whose
+ * variables each process has for itself. */
+int pt_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *arg), void *arg, const void *code);
+
 /* pt_enter - at the start of each call that may wait or communicate.  False after the end of the job, when no other
  * processors exist. */
 static inline bool pt_enter(void)

@@ -300,7 +300,7 @@ static struct thread *thread_make(unsigned k, unsigned number)
 	return t;
 }
 
-int tw_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *arg), void *arg)
+int pt_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *arg), void *arg, const void *code)
 {
 	if (!pt_enter() && tw_forked())
 		th_refuse("pthread_create: a child of fork() has one thread: create threads in the parent, or let the "
@@ -311,7 +311,8 @@ int tw_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*sta
 	th_far = tw_me->nodes > 1;
 	th_others = true;
 	struct tw_wait_queue *queue = pt_threads_lock();
-	unsigned k = processor_choose();
+	/* Other processes may not have opened a library, and have other variables of it. */
+	unsigned k = th_library_private(code) ? (unsigned)tw_id() : processor_choose();
 	struct processor *p = &threads->processor[k];
 	struct thread *t = thread_unused(k);
 	if (p->threads == PROCESSOR_THREADS)
@@ -335,6 +336,11 @@ int tw_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*sta
 	*thread = t->self;
 	processor_order(queue, k, t);
 	return 0;
+}
+
+int tw_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *arg), void *arg)
+{
+	return pt_create(thread, attr, start, arg, (const void *)(uintptr_t)start);
 }
 
 /* @until: as in tw_wait_until; 1 has passed. */

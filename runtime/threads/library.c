@@ -13,7 +13,7 @@
 extern const char tw_program_start[], tw_text_end[];
 
 /* Libraries whose threads use none of their variables. */
-static const char *const library_known[] = {"libfftw3"};
+static const char *const library_known[] = {"libfftw3", "libstdc++"};
 
 static bool library_private(const void *code)
 {
@@ -29,6 +29,24 @@ static bool library_private(const void *code)
 		if (!strncmp(name, library_known[i], strlen(library_known[i])))
 			return false;
 	return true;
+}
+
+/* What Tweed's linker makes exports a mark (tools/compile/ld.c). */
+const char *th_library_foreign(const void *code)
+{
+	static const char mark[] = "\0tw_made_";
+	struct link_map *map;
+	Dl_info info;
+	const char *names = NULL;
+	size_t bytes = 0;
+
+	if (!th_library_private(code) || !dladdr1(code, &info, (void **)&map, RTLD_DL_LINKMAP))
+		return NULL;
+	for (const ElfW(Dyn) *d = map->l_ld; d->d_tag != DT_NULL; d++) {
+		names = d->d_tag == DT_STRTAB ? (const void *)d->d_un.d_ptr : names;
+		bytes = d->d_tag == DT_STRSZ ? d->d_un.d_val : bytes;
+	}
+	return names && memmem(names, bytes, mark, sizeof(mark) - 1) ? NULL : map->l_name;
 }
 
 bool th_library_private(const void *code)

@@ -77,6 +77,8 @@ static inline void th_stack_reserve(void)
  * th_library_private - is @code in a library whose variables each process has for itself?  Its threads would see
  * different ones. */
 bool th_library_private(const void *code);
+/* th_library_foreign - returns the path of that library if other compilers have made it; else NULL. */
+const char *th_library_foreign(const void *code);
 /* ---- foreign.c
  * th_foreign_pin - the caller's @frame is on a stack of the program's own making: pin what calls may use of it, or end
  * the job with a sentence.  Returns the lowest byte. */

@@ -88,14 +88,18 @@ def contexts():
 
 
 def archive():
-    """Threads of an archive that gcc has made."""
+    """Threads of an archive that gcc has made, of a library that the program opens, and of a library by gcc."""
     source = os.path.join(sources, "archive.cpp")
-    made = run("sh", "-c", f"g++ -O1 -c {source} -o archive.o && ar rcs libarchive.a archive.o")
-    done = run(tweed, "c++", "--pthreads", "-DMAIN", source, "-o", "archive", "-L.", "-larchive")
-    if beside.expect("an archive and its program compile", made.returncode == done.returncode == 0, made, done):
-        for shape in ["2x1", "2x2"]:
-            done = run(tweed, "run", "-n", shape[0], "-p", shape[2], "./archive")
-            beside.expect(f"threads of an archive {shape}", done.stdout == "3 5\n", done)
+    made = run("sh", "-c", f"g++ -O1 -c {source} -o archive.o && ar rcs libarchive.a archive.o && "
+               f"g++ -shared -fPIC {source} -o libforeign.so && "
+               f"{tweed} c++ --pthreads -shared -fPIC {source} -o libopened.so")
+    for name, status, options in [("archive", 0, ["-larchive"]), ("opened", 0, ["-DOPEN"]),
+                                  ("foreign", 2, ["-lforeign", "-Wl,-rpath,."])]:
+        done = run(tweed, "c++", "--pthreads", "-DMAIN", source, "-o", name, "-L.", *options)
+        for shape in ["2x1", "2x2"] if beside.expect(f"{name} compiles", done.returncode == 0, made, done) else []:
+            done = run(tweed, "run", "-n", shape[0], "-p", shape[2], f"./{name}")
+            beside.expect(f"threads of {name} {shape}", done.returncode == status and
+                          (done.stdout == "3 5\n" or "which gcc has made" in done.stderr), done)
 
 
 def nested():
