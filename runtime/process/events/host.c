@@ -18,9 +18,10 @@
 #include "runtime/process/events/events.h"
 #include "runtime/threads/support.h"
 
-#define HOST_STACK   ((size_t)128 << 10)
-#define HOST_PAUSE   2         /* ms between two tries of what must be tried again */
-#define HOST_WAIT_NS 500000000 /* for an attendant whose process is perhaps gone or stopped */
+#define HOST_STACK_MOST ((size_t)1 << 30)
+#define HOST_STACK      ((size_t)128 << 10)
+#define HOST_PAUSE      2         /* ms between two tries of what must be tried again */
+#define HOST_WAIT_NS    500000000 /* for an attendant whose process is perhaps gone or stopped */
 
 struct host *host;
 uint32_t host_self;
@@ -186,9 +187,12 @@ void host_open(void (*first)(void), bool (*attend)(void))
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before); /* of Tweed's signals none: the C library has shared variables */
 	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, HOST_STACK);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	int error = pthread_create(&thread, &attr, host_run, NULL);
+	int error = EINVAL; /* the program's thread-local variables are part of the stack */
+	for (size_t bytes = HOST_STACK; error == EINVAL && bytes <= HOST_STACK_MOST; bytes *= 2) {
+		pthread_attr_setstacksize(&attr, bytes);
+		error = pthread_create(&thread, &attr, host_run, NULL);
+	}
 	pthread_attr_destroy(&attr);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (error)

@@ -303,6 +303,7 @@ void syscalls_run(const struct tw_fault_ops *ops)
 	             {"exec, posix_spawn, system, popen", starts},
 	             {"more than can be writable at once", scarce}};
 	static struct tw_proc me;
+	static struct tw_stats stats;
 	struct rig rig;
 
 	plain = malloc(BIG);
@@ -310,6 +311,8 @@ void syscalls_run(const struct tw_fault_ops *ops)
 		plain[i] = (char)(i * 2654435761u >> 11);
 	rig_open(&rig, ops, UNIT, UNITS, false);
 	me.fault = rig.fault;
+	me.stats = &stats;
+	rig.counted = &stats.now.read_faults;
 	app = me.app = rig.fault.app;
 	view = me.view = rig.fault.view;
 	me.layout.page_shift = (unsigned)__builtin_ctzl(UNIT);

@@ -65,6 +65,8 @@ static void rig_handler(void *ctx, size_t offset, bool write)
 	rig->write = write;
 	rig->masked = rig_all_blocked();
 	rig->faults++;
+	if (rig->counted)
+		++*rig->counted;
 	rig->traps[unit]++;
 	if (write && rig->scarce && rig->writable++ >= rig->scarce) {
 		while (rig->rights[rig->oldest] != TW_WRITE)

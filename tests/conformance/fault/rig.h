@@ -23,6 +23,7 @@ struct rig {
 	    changes; /* of rights, where another thread handles faults: one that a signal ended may be handled late */
 	/* by the handler, which may be another thread */
 	_Atomic unsigned faults;
+	uint64_t *counted;       /* NULL, or a count of faults as statistics have it */
 	_Atomic unsigned *traps; /* [units] */
 	_Atomic bool write, masked;
 	unsigned stack;        /* bytes of stack the handler uses */
