@@ -20,6 +20,9 @@
 #include "core/base/fd.h"
 #include "core/process/syscalls.h"
 
+void (*tw_descriptors_changed)(int fd, bool channel);
+void (*tw_descriptors_order)(int fd, const void *caller);
+
 int tw_descriptors_opened(int fd, const void *caller)
 {
 	return fd >= 0 && tw_fd_first() && tw_fd_by_library(caller) ? tw_fd_keep(fd) : fd;
@@ -99,15 +102,22 @@ static void __attribute__((constructor)) descriptors_find(void)
 /* The C library's function of that name. */
 #define DESCRIPTORS_NEXT(name) (next.name ? next.name : (descriptors_find(), next.name))
 
-#define DESCRIPTORS_OPENS(name, parameters, arguments)                                                                 \
+static int descriptors_changed(int fd, bool channel)
+{
+	if (tw_descriptors_changed && fd >= 0)
+		tw_descriptors_changed(fd, channel);
+	return fd;
+}
+
+#define DESCRIPTORS_OPENS(name, channel, parameters, arguments)                                                        \
 	DESCRIPTORS_WRAP int name parameters                                                                           \
 	{                                                                                                              \
 		unsigned char away = tw_descriptors_here(DESCRIPTORS_CALLER);                                          \
 		int opened = tw_descriptors_opened(DESCRIPTORS_NEXT(name) arguments, DESCRIPTORS_CALLER);              \
 		tw_fd_away = away;                                                                                     \
-		return opened;                                                                                         \
+		return descriptors_changed(opened, channel);                                                           \
 	}
-DESCRIPTORS_OPENS(socket, (int domain, int type, int protocol), (domain, type, protocol))
+DESCRIPTORS_OPENS(socket, true, (int domain, int type, int protocol), (domain, type, protocol))
 /* The kernel stores the caller's address. */
 static __SOCKADDR_ARG descriptors_address(__SOCKADDR_ARG address, socklen_t *bytes)
 {
@@ -115,13 +125,13 @@ static __SOCKADDR_ARG descriptors_address(__SOCKADDR_ARG address, socklen_t *byt
 	tw_touch(address.__sockaddr__, bytes ? *bytes : 0, true);
 	return address;
 }
-DESCRIPTORS_OPENS(accept, (int fd, __SOCKADDR_ARG address, socklen_t *bytes),
+DESCRIPTORS_OPENS(accept, true, (int fd, __SOCKADDR_ARG address, socklen_t *bytes),
                   (fd, descriptors_address(address, bytes), bytes))
-DESCRIPTORS_OPENS(accept4, (int fd, __SOCKADDR_ARG address, socklen_t *bytes, int flags),
+DESCRIPTORS_OPENS(accept4, true, (int fd, __SOCKADDR_ARG address, socklen_t *bytes, int flags),
                   (fd, descriptors_address(address, bytes), bytes, flags))
-DESCRIPTORS_OPENS(epoll_create, (int size), (size))
-DESCRIPTORS_OPENS(epoll_create1, (int flags), (flags))
-DESCRIPTORS_OPENS(eventfd, (unsigned count, int flags), (count, flags))
+DESCRIPTORS_OPENS(epoll_create, false, (int size), (size))
+DESCRIPTORS_OPENS(epoll_create1, false, (int flags), (flags))
+DESCRIPTORS_OPENS(eventfd, true, (unsigned count, int flags), (count, flags))
 
 #define DESCRIPTORS_PAIR(name, parameters, arguments)                                                                  \
 	DESCRIPTORS_WRAP int name parameters                                                                           \
@@ -136,7 +146,7 @@ DESCRIPTORS_OPENS(eventfd, (unsigned count, int flags), (count, flags))
 static int descriptors_opened_pair(int pair[2], const void *caller)
 {
 	for (unsigned i = 0; i < 2; i++)
-		pair[i] = tw_descriptors_opened(pair[i], caller);
+		pair[i] = descriptors_changed(tw_descriptors_opened(pair[i], caller), true);
 	if (pair[0] >= 0 && pair[1] >= 0)
 		return 0;
 	int error = errno;
@@ -160,19 +170,22 @@ DESCRIPTORS_WRAP int close(int fd)
 		}
 		tw_fd_gone(fd);
 	}
+	if (tw_descriptors_order)
+		tw_descriptors_order(fd, DESCRIPTORS_CALLER);
+	descriptors_changed(fd, false);
 	return DESCRIPTORS_NEXT(close)(fd);
 }
 
 DESCRIPTORS_WRAP int dup2(int from, int to)
 {
 	errno = EBADF;
-	return tw_fd_ours(to) ? -1 : DESCRIPTORS_NEXT(dup2)(from, to);
+	return tw_fd_ours(to) ? -1 : descriptors_changed(DESCRIPTORS_NEXT(dup2)(from, to), false);
 }
 
 DESCRIPTORS_WRAP int dup3(int from, int to, int flags)
 {
 	errno = EBADF;
-	return tw_fd_ours(to) ? -1 : DESCRIPTORS_NEXT(dup3)(from, to, flags);
+	return tw_fd_ours(to) ? -1 : descriptors_changed(DESCRIPTORS_NEXT(dup3)(from, to, flags), false);
 }
 
 /* Closes the numbers below Tweed's, and those above. */

@@ -16,5 +16,12 @@ int tw_descriptors_opened(int fd, const void *caller);
 /* tw_descriptors_here - Tweed's libraries open what they open on this host: if @caller is in one, clear tw_fd_away.
  * Returns what it was. */
 unsigned char tw_descriptors_here(const void *caller);
+/* tw_descriptors_changed - called when the number @fd is opened or closed by one of the calls wrapped here.
+ * @channel: it is a pipe, a socket or an eventfd now. May be NULL. */
+extern void (*tw_descriptors_changed)(int fd, bool channel);
+/* tw_descriptors_order - called in the program's threads before a call of @caller sends something through @fd, or
+ * closes it, and after one has received something: messages between threads through the kernel order their accesses.
+ * May be NULL. Preserves errno. */
+extern void (*tw_descriptors_order)(int fd, const void *caller);
 
 #endif

@@ -244,28 +244,27 @@ static void sys_stored_from(const void *buf, ssize_t len, const void *from, sock
 
 static _Thread_local bool sys_switches; /* other threads may run in the midst of the next call */
 
-/* Before buffers are touched: threads that run while this one waits may take the rights to them. */
-static void sys_await(int fd, short events, const void *caller)
+/* Before buffers are touched: threads that run while this one waits may take the rights to them. @flags: of recv and
+ * the like. */
+static void sys_await(int fd, int flags, short events, const void *caller)
 {
-	sys_switches = fd >= 0 && tw_syscalls_block && tw_syscalls_block(fd, events, caller);
+	if (tw_descriptors_order && events == POLLOUT)
+		tw_descriptors_order(fd, caller);
+	sys_switches = !(flags & MSG_DONTWAIT) && tw_syscalls_block && tw_syscalls_block(fd, events, caller);
 }
 
-/* @fd, or -1 if the call does not wait in any case. */
-static int sys_waiting(int fd, int flags)
-{
-	return flags & MSG_DONTWAIT ? -1 : fd;
-}
-
-static ssize_t sys_unblock(ssize_t result)
+static ssize_t sys_unblock(ssize_t result, int fd, short events, const void *caller)
 {
 	tw_syscalls_blocked = 0;
+	if (tw_descriptors_order && events == POLLIN && result >= 0)
+		tw_descriptors_order(fd, caller);
 	return result;
 }
 
 /* In functions with a variable @caller. */
-#define SYS_AWAITS(fd, events, touch) (sys_await(fd, events, caller), (touch))
-#define SYS_BLOCKS(call)              (tw_syscalls_blocked = sys_switches, sys_unblock(call))
-#define SYS_CALLER                    const void *caller = __builtin_return_address(0)
+#define SYS_AWAITS(fd, flags, events, touch) (sys_await(fd, flags, events, caller), (touch))
+#define SYS_BLOCKS(fd, events, call)         (tw_syscalls_blocked = sys_switches, sys_unblock(call, fd, events, caller))
+#define SYS_CALLER                           const void *caller = __builtin_return_address(0)
 
 /* A call that moves all, with threads that may take the rights to a part of the buffer or interrupt it, goes on with
  * the rest, behind @done. */
@@ -298,10 +297,10 @@ static ssize_t sys_transfer_once(enum sys_op op, int fd, void *buf, size_t n, of
 	for (unsigned tries = 0;; tries++) {
 		bool to_buffer = op == SYS_READ || op == SYS_PREAD;
 		if (op == SYS_READ || op == SYS_WRITE)
-			sys_await(fd, to_buffer ? POLLIN : POLLOUT, caller);
+			sys_await(fd, 0, to_buffer ? POLLIN : POLLOUT, caller);
 		unsigned shared = sys_buffer(buf, n, to_buffer);
-		ssize_t r = op == SYS_READ    ? SYS_BLOCKS(next.read(fd, buf, n))
-		            : op == SYS_WRITE ? SYS_BLOCKS(next.write(fd, buf, n))
+		ssize_t r = op == SYS_READ    ? SYS_BLOCKS(fd, POLLIN, next.read(fd, buf, n))
+		            : op == SYS_WRITE ? SYS_BLOCKS(fd, POLLOUT, next.write(fd, buf, n))
 		            : op == SYS_PREAD ? next.pread(fd, buf, n, at)
 		                              : next.pwrite(fd, buf, n, at);
 		if (r > 0 && to_buffer)
@@ -391,14 +390,15 @@ SYS_POSITIONED(64)
 ssize_t readv(int fd, const struct iovec *v, int count)
 {
 	SYS_CALLER;
-	SYS_RETURN_STORED(ssize_t, SYS_AWAITS(fd, POLLIN, sys_vector(v, count, true)),
-	                  SYS_BLOCKS(next.readv(fd, v, count)), sys_stored_vector(v, (size_t)count, result));
+	SYS_RETURN_STORED(ssize_t, SYS_AWAITS(fd, 0, POLLIN, sys_vector(v, count, true)),
+	                  SYS_BLOCKS(fd, POLLIN, next.readv(fd, v, count)),
+	                  sys_stored_vector(v, (size_t)count, result));
 }
 
 static ssize_t sys_writev(int fd, const struct iovec *v, int count, const void *caller)
 {
-	SYS_RETURN(ssize_t, SYS_AWAITS(fd, POLLOUT, sys_vector(v, count, false)),
-	           SYS_BLOCKS(next.writev(fd, v, count)));
+	SYS_RETURN(ssize_t, SYS_AWAITS(fd, 0, POLLOUT, sys_vector(v, count, false)),
+	           SYS_BLOCKS(fd, POLLOUT, next.writev(fd, v, count)));
 }
 
 ssize_t writev(int fd, const struct iovec *v, int count)
@@ -419,8 +419,9 @@ ssize_t writev(int fd, const struct iovec *v, int count)
 
 static ssize_t sys_recv(int fd, char *buf, size_t n, int flags, const void *caller)
 {
-	SYS_RETURN_STORED(ssize_t, SYS_AWAITS(sys_waiting(fd, flags), POLLIN, sys_buffer(buf, n, true)),
-	                  SYS_BLOCKS(next.recv(fd, buf, n, flags)), sys_stored(buf, TW_MIN(result, (ssize_t)n)));
+	SYS_RETURN_STORED(ssize_t, SYS_AWAITS(fd, flags, POLLIN, sys_buffer(buf, n, true)),
+	                  SYS_BLOCKS(fd, POLLIN, next.recv(fd, buf, n, flags)),
+	                  sys_stored(buf, TW_MIN(result, (ssize_t)n)));
 }
 
 ssize_t recv(int fd, void *buf, size_t n, int flags)
@@ -433,8 +434,8 @@ ssize_t recv(int fd, void *buf, size_t n, int flags)
 
 static ssize_t sys_send(int fd, const char *buf, size_t n, int flags, const void *caller)
 {
-	SYS_RETURN(ssize_t, SYS_AWAITS(sys_waiting(fd, flags), POLLOUT, sys_buffer(buf, n, false)),
-	           SYS_BLOCKS(next.send(fd, buf, n, flags)));
+	SYS_RETURN(ssize_t, SYS_AWAITS(fd, flags, POLLOUT, sys_buffer(buf, n, false)),
+	           SYS_BLOCKS(fd, POLLOUT, next.send(fd, buf, n, flags)));
 }
 
 ssize_t send(int fd, const void *buf, size_t n, int flags)
@@ -448,34 +449,34 @@ ssize_t recvfrom(int fd, void *buf, size_t n, int flags, __SOCKADDR_ARG from, so
 	SYS_CALLER;
 	socklen_t room = from_len ? *from_len : 0;
 	SYS_RETURN_STORED(ssize_t,
-	                  SYS_AWAITS(sys_waiting(fd, flags), POLLIN,
+	                  SYS_AWAITS(fd, flags, POLLIN,
 	                             sys_buffer(buf, n, true) | sys_buffer(from.__sockaddr__, room, true) |
 	                                 sys_buffer(from_len, from_len ? sizeof(*from_len) : 0, true)),
-	                  SYS_BLOCKS(next.recvfrom(fd, buf, n, flags, from, from_len)),
+	                  SYS_BLOCKS(fd, POLLIN, next.recvfrom(fd, buf, n, flags, from, from_len)),
 	                  sys_stored_from(buf, TW_MIN(result, (ssize_t)n), from.__sockaddr__, room, from_len));
 }
 
 ssize_t sendto(int fd, const void *buf, size_t n, int flags, __CONST_SOCKADDR_ARG to, socklen_t to_len)
 {
 	SYS_CALLER;
-	SYS_RETURN(ssize_t,
-	           SYS_AWAITS(sys_waiting(fd, flags), POLLOUT,
-	                      sys_buffer(buf, n, false) | sys_buffer(to.__sockaddr__, to_len, false)),
-	           SYS_BLOCKS(next.sendto(fd, buf, n, flags, to, to_len)));
+	SYS_RETURN(
+	    ssize_t,
+	    SYS_AWAITS(fd, flags, POLLOUT, sys_buffer(buf, n, false) | sys_buffer(to.__sockaddr__, to_len, false)),
+	    SYS_BLOCKS(fd, POLLOUT, next.sendto(fd, buf, n, flags, to, to_len)));
 }
 
 ssize_t recvmsg(int fd, struct msghdr *m, int flags)
 {
 	SYS_CALLER;
-	SYS_RETURN_STORED(ssize_t, SYS_AWAITS(sys_waiting(fd, flags), POLLIN, sys_message(m, true)),
-	                  SYS_BLOCKS(next.recvmsg(fd, m, flags)), sys_stored_message(m, result));
+	SYS_RETURN_STORED(ssize_t, SYS_AWAITS(fd, flags, POLLIN, sys_message(m, true)),
+	                  SYS_BLOCKS(fd, POLLIN, next.recvmsg(fd, m, flags)), sys_stored_message(m, result));
 }
 
 ssize_t sendmsg(int fd, const struct msghdr *m, int flags)
 {
 	SYS_CALLER;
-	SYS_RETURN(ssize_t, SYS_AWAITS(sys_waiting(fd, flags), POLLOUT, sys_message(m, false)),
-	           SYS_BLOCKS(next.sendmsg(fd, m, flags)));
+	SYS_RETURN(ssize_t, SYS_AWAITS(fd, flags, POLLOUT, sys_message(m, false)),
+	           SYS_BLOCKS(fd, POLLOUT, next.sendmsg(fd, m, flags)));
 }
 
 /* The C library moves large blocks between file and buffer without a copy, and an EFAULT would be final. */

@@ -275,7 +275,7 @@ static void task_run(struct omp_task *t)
 	if (t->maker != tw_me->local || t->depends)
 		omp_task_learn();
 	omp_team->task = &now;
-	t->function(t->data);
+	th_call(TH_CALLED(t->function), t->data, NULL, NULL);
 	omp_team->task = now.outer;
 	task_end(t);
 }

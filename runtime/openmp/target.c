@@ -50,7 +50,7 @@ void GOMP_target_ext(int device, void (*function)(void *), size_t n, void **vari
 	if (bytes && !copies)
 		th_refuse("target: no memory is left of TWEED_MEMORY: raise it");
 	target_copy(n, variables, sizes, kinds, copies);
-	function(variables);
+	th_call(TH_CALLED(function), variables, NULL, NULL);
 	th_stack_reserve();
 	tw_free(copies);
 }
@@ -92,7 +92,7 @@ bool GOMP_teams4(unsigned least, unsigned most, unsigned threads, bool first)
 void GOMP_teams_reg(void (*function)(void *), void *data, unsigned teams, unsigned threads, unsigned flags)
 {
 	(void)teams, (void)threads, (void)flags;
-	function(data);
+	th_call(TH_CALLED(function), data, NULL, NULL);
 }
 
 /* ---- omp.h ---- */

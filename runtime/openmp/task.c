@@ -40,12 +40,12 @@ static void task_at_once(const struct task_work *w, const uint64_t *range)
 
 	if (w->copy) {
 		own = (void *)TW_ALIGN_UP((uintptr_t)alloca(w->bytes + w->align), w->align);
-		w->copy(own, w->data);
+		th_call(TH_CALLED(w->copy), own, w->data, NULL);
 	}
 	if (range)
 		memcpy(own, range, 2 * sizeof(*range));
 	omp_team->task = &now;
-	w->function(own);
+	th_call(TH_CALLED(w->function), own, NULL, NULL);
 	omp_team->task = outer;
 	if (now.record)
 		omp_task_unref(now.record);
@@ -80,7 +80,7 @@ static struct omp_task *task_make(const struct task_work *w, bool depends)
 	t->final = w->final;
 	t->group = now->group ? now->group->number : 0;
 	if (w->copy)
-		w->copy(t->data, w->data);
+		th_call(TH_CALLED(w->copy), t->data, w->data, NULL);
 	else
 		memcpy(t->data, w->data, w->bytes);
 	return t;

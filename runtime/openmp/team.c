@@ -69,7 +69,7 @@ static void team_enter(const struct omp_order *order, unsigned id)
 	th_others = order->n > 1;
 	if (order->loop.kind)
 		omp_loop_begin(&order->loop);
-	order->function(order->data);
+	th_call(TH_CALLED(order->function), order->data, NULL, NULL);
 	team_tasks();
 	if (order->n > 1)
 		outer->shares = team.shares;

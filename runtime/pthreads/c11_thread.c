@@ -17,7 +17,7 @@ static void *c11_run(void *arg)
 	struct c11_start start = *(struct c11_start *)arg;
 
 	tw_free(arg);
-	return (void *)(intptr_t)start.function(start.arg);
+	return (void *)(intptr_t)(int)th_call(TH_CALLED(start.function), start.arg, NULL, NULL);
 }
 
 PT_OWN int tw_thrd_create(thrd_t *thread, thrd_start_t function, void *arg)

@@ -24,7 +24,7 @@ static void *cxx_run(void *arg)
 {
 	struct cxx_state *state = arg;
 
-	state->table->run(state);
+	th_call(TH_CALLED(state->table->run), state, NULL, NULL);
 	state->table->destroy_and_free(state);
 	return NULL;
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sleep.c - functions by which a thread lets others run: those of its processor, too. */
+/* sleep.c - functions by which a thread lets others run: those of its processor, too.  Programs wait for plain
+ * variables between sleeps, so these order memory accesses: stores before the call may be awaited elsewhere, and what
+ * the next load finds is stored elsewhere. */
 #include <errno.h>
 #include <sched.h>
 #include <unistd.h>
@@ -10,6 +12,7 @@
 /* A processor with one thread sleeps in the kernel, where signals end it. */
 static bool sleep_alone(void)
 {
+	th_order();
 	return !tw_me || !th_siblings;
 }
 
@@ -20,14 +23,15 @@ static uint64_t sleep_for(uint64_t ns)
 
 	th_stack_reserve();
 	if (!pt_cancel_due) {
-		if (th_sleep(until) || (now = tw_time_ns()) >= until)
-			return 0;
-		return until - now;
+		bool slept = th_sleep(until);
+		th_order();
+		return slept || (now = tw_time_ns()) >= until ? 0 : until - now;
 	}
 	struct tw_wait_queue *queue = tw_wait_queue_lock(&pt_number);
 	uint64_t ticket = pt_join(queue, &pt_number);
 	tw_wait_queue_unlock(queue);
 	tw_wait_queue_wait(&pt_number, ticket, until);
+	th_order();
 	pt_cancel_point();
 	return 0;
 }
@@ -38,6 +42,7 @@ static int sleep_slept(int result)
 	int error = errno;
 
 	th_due_now();
+	th_order();
 	errno = error;
 	return result;
 }

@@ -106,7 +106,7 @@ static __attribute__((noinline)) void thread_run(void *(*start)(void *arg), void
 	pt_own.frame = __builtin_frame_address(0);
 	errno = 0; /* Tweed has made calls in this thread */
 	if (setjmp(pt_own.end) == 0)
-		pt_own.result = start(arg);
+		pt_own.result = (void *)th_call(TH_CALLED(start), arg, NULL, NULL);
 }
 
 static void thread_begin(void *arg)
@@ -348,6 +348,7 @@ static int thread_join(pthread_t thread, void **result, uint64_t until, int late
 {
 	if (!pt_enter())
 		return ESRCH;
+	th_order(); /* the thread may wait for a variable between sleeps */
 	pt_threads_open();
 	struct thread *t = pt_thread_find(thread);
 	if (!t)

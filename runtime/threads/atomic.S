@@ -9,12 +9,24 @@
 #define STATE_BYTES 4096	/* of xsave without AMX's tiles, with a reserve */
 #define STATE_PARTS 0xe7
 
-/* On return, all registers except rsp are unchanged, and so are the flags. */
-	.macro	KEEP name function
+/* Call \function if the macro \needed, when there is one, goes to 1.  That changes rcx only.  On return, all registers
+ * except rsp are unchanged, and so are the flags. */
+	.macro	KEEP name function needed
 	.globl	\name
 	.type	\name, @function
 \name:
 	.cfi_startproc
+	.ifnb	\needed
+	push	%rcx
+	.cfi_adjust_cfa_offset 8
+	\needed
+	pop	%rcx
+	.cfi_adjust_cfa_offset -8
+	ret
+	.cfi_adjust_cfa_offset 8
+1:	pop	%rcx
+	.cfi_adjust_cfa_offset -8
+	.endif
 	pushfq
 	.cfi_adjust_cfa_offset 8
 	push	%rbp
@@ -69,6 +81,28 @@
 	.size	\name, . - \name
 	.endm
 
-	KEEP	tw_threads_atomic_begin th_atomic_begin
-	KEEP	tw_threads_atomic_end th_atomic_end
+	.macro	IF_NOT_ZERO load:vararg
+	\load
+	jrcxz	2f
+	jmp	1f
+2:
+	.endm
+
+/* Within a node the instruction itself suffices, but a loop of them may wait for another thread of the processor. */
+	.macro	IF_FAR_OR_OFTEN
+	IF_NOT_ZERO movzbl th_far(%rip), %ecx
+	IF_NOT_ZERO movl th_turn_is_over(%rip), %ecx
+	movl	th_atomic_left(%rip), %ecx
+	jrcxz	1f
+	lea	-1(%rcx), %ecx
+	movl	%ecx, th_atomic_left(%rip)
+	.endm
+
+	.macro	IF_HELD
+	IF_NOT_ZERO movq th_atomic_held(%rip), %rcx
+	.endm
+
+	KEEP	tw_threads_atomic_begin th_atomic_begin IF_FAR_OR_OFTEN
+	KEEP	tw_threads_atomic_end th_atomic_end IF_HELD
 	KEEP	tw_threads_fence th_fence
+	KEEP	tw_threads_pause th_pause IF_FAR_OR_OFTEN

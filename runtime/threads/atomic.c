@@ -19,8 +19,13 @@ static tw_lock_t atomic_lock(const volatile void *ptr)
 	return th_locks.word[((uintptr_t)ptr / 16 * 0x9e3779b97f4a7c15u) >> 58];
 }
 
-/* For inline ones: the lock held between begin and end. */
-static tw_lock_t atomic_held;
+/* For inline ones: the lock held between begin and end; 0: none. */
+extern tw_lock_t th_atomic_held;
+tw_lock_t th_atomic_held;
+/* How many more of them within a node need no call. */
+#define ATOMIC_NEAR 512u
+extern unsigned th_atomic_left;
+unsigned th_atomic_left;
 
 /* tw_threads_atomic_begin, tw_threads_atomic_end - enclose an instruction at @ptr; called with all registers preserved
  * (atomic.S). */
@@ -30,24 +35,28 @@ void th_atomic_end(void);
 void th_atomic_begin(const void *ptr)
 {
 	th_stack_reserve();
-	th_spun();
-	atomic_held.id = 0;
-	if (!th_far)
+	th_atomic_held.id = 0;
+	if (!th_far) {
+		if (th_siblings)
+			th_spun_often();
+		th_atomic_left = ATOMIC_NEAR;
 		return;
-	atomic_held = atomic_lock(ptr);
-	tw_lock_acquire(atomic_held);
+	}
+	th_spun();
+	th_atomic_held = atomic_lock(ptr);
+	tw_lock_acquire(th_atomic_held);
 }
 
 bool th_atomic_inside(void)
 {
-	return atomic_held.id != 0;
+	return th_atomic_held.id != 0;
 }
 
 void th_atomic_end(void)
 {
-	if (atomic_held.id)
-		tw_lock_release(atomic_held);
-	atomic_held.id = 0;
+	if (th_atomic_held.id)
+		tw_lock_release(th_atomic_held);
+	th_atomic_held.id = 0;
 }
 
 static void fence_enter(void)
@@ -78,6 +87,24 @@ void th_fence(const void *ptr)
 		tw_polled_fence(tw_me, &fence, fence_flag(ptr));
 	else
 		__atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+void th_order(void)
+{
+	if (!th_far)
+		return;
+	th_stack_reserve();
+	tw_lock_acquire(th_locks.order);
+	tw_lock_release(th_locks.order);
+}
+
+void th_pause(void);
+void th_pause(void)
+{
+	th_atomic_left = ATOMIC_NEAR;
+	if (th_siblings)
+		th_spun_often();
+	th_order();
 }
 
 /* @near: the processor's own operation; @away: the same in plain C on *p. */

@@ -298,7 +298,7 @@ static void stack_construct(void)
 	while (*next != stack_begin)
 		next++;
 	while (++next < __init_array_end)
-		(*next)(stack.argc, stack.argv, environ);
+		th_call(TH_CALLED(*next), (void *)(intptr_t)stack.argc, stack.argv, environ);
 }
 
 static void *stack_thread(void *arg)
@@ -317,7 +317,7 @@ static void *stack_thread(void *arg)
 	if (tw_id() == 0) {
 		stack.argv = th_state_words(stack.argv);
 		stack_construct();
-		exit(stack_main(stack.argc, stack.argv, environ));
+		exit((int)th_call(TH_CALLED(stack_main), (void *)(intptr_t)stack.argc, stack.argv, environ));
 	}
 	th_kind_work();
 	th_locale_close();
@@ -617,6 +617,7 @@ static void stack_begin(int argc, char **argv, char **environment)
 	on_exit(stack_exit, NULL);
 	th_exits_open();
 	th_events_open();
+	th_channels_open(th_hosts_many(boot));
 	th_pipes_open();
 	th_atfork_open();
 	stack.argc = argc;

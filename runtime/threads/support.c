@@ -48,6 +48,15 @@ void *th_allocate_all(size_t bytes)
 	return p;
 }
 
+__attribute__((noinline, section(".tweed_calls"))) uintptr_t th_call(th_called *function, const void *a, const void *b,
+                                                                     const void *c)
+{
+	uintptr_t result = ((uintptr_t(*)(const void *, const void *, const void *))function)(a, b, c);
+
+	__asm__ volatile("" : "+r"(result)); /* so that this is no jump */
+	return result;
+}
+
 void th_end_job(int status)
 {
 	tw_me->stats->refused = TW_ENDED_JOB;

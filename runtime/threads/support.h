@@ -33,6 +33,7 @@ void th_kind_exit(int status);
 /* Locks, the same on all processors; created by th_open, collectively. */
 struct th_locks {
 	tw_lock_t name, fence;
+	tw_lock_t order;    /* of th_order */
 	tw_lock_t pointers; /* of the C++ library */
 	tw_lock_t word[64]; /* of atomic operations, by address */
 };
@@ -51,6 +52,11 @@ void th_word_unlock(uint32_t *word);
 void *th_allocate_all(size_t bytes);
 /* th_others - may other processors run parts of the program? Maintained by the run-time. */
 extern bool th_others;
+/* th_call - call @function, a function of the program with at most three arguments.  It may end with a jump, to malloc,
+ * say; th_call is the caller then, and counts as the program's code (runtime/stores/globals.ld). */
+typedef void th_called(void);
+uintptr_t th_call(th_called *function, const void *a, const void *b, const void *c);
+#define TH_CALLED(function) ((th_called *)(uintptr_t)(function))
 /* th_end_job - end the job with @status, at the program's end, while other processors are busy. */
 void th_end_job(int status) __attribute__((noreturn));
 void th_refuse(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
@@ -59,6 +65,9 @@ void th_refuse(const char *format, ...) __attribute__((format(printf, 1, 2), nor
 /* th_fence - a release and an acquire of everything.  @ptr: what the program's next instruction reads; NULL: unknown,
  * or nothing. */
 void th_fence(const void *ptr);
+/* th_order - a release and an acquire, where a call implies an order of the memory accesses of threads on several
+ * nodes. */
+void th_order(void);
 
 /* ---- stack.c */
 /* th_stack_reserve - extend the pinned part of the stack well below the caller's frame.  Called before everything that

@@ -4,8 +4,10 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <signal.h>
+#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <sys/un.h>
 #include "process.h"
 
@@ -490,7 +492,103 @@ CASE(scm_rights_to_threads)
 	close_ends();
 }
 
+/* ---- what was stored before something is sent is seen by its receiver ---- */
+
+static struct {
+	int in[2], out[2], kind; /* by side */
+	int block[3000], wrong, ended;
+} order;
+enum { ORDER_PIPES, ORDER_SOCKETS, ORDER_EVENTS, ORDER_CALLS, ORDER_KINDS };
+
+static void order_send(int side)
+{
+	const char c = 'x';
+	long sent = order.kind == ORDER_EVENTS  ? 1 - eventfd_write(order.out[side], 1)
+	            : order.kind == ORDER_CALLS ? sendto(order.out[side], &c, 1, 0, NULL, 0)
+	                                        : write(order.out[side], &c, 1);
+
+	if (sent != 1)
+		say("%d sends: %s\n", side, err(-1));
+}
+
+static void order_receive(int side)
+{
+	eventfd_t n;
+	char c;
+	struct iovec part = {&c, 1};
+	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+	long got = order.kind == ORDER_EVENTS  ? 1 - eventfd_read(order.in[side], &n)
+	           : order.kind == ORDER_CALLS ? recvmsg(order.in[side], &message, 0)
+	                                       : read(order.in[side], &c, 1);
+
+	if (got != 1)
+		say("%d receives: %s\n", side, err(-1));
+}
+
+/* The end of a pipe says something, too. */
+static void order_end(int side)
+{
+	char c;
+
+	if (side == 1) {
+		order.ended = 1;
+		close(order.out[1]);
+		return;
+	}
+	if (read(order.in[0], &c, 1))
+		say("no end\n");
+	order.wrong += order.ended != 1;
+}
+
+static void order_step(void *arg, int me)
+{
+	(void)arg;
+	if (me > 1)
+		return;
+	for (int round = 0; round < 10; round++) {
+		for (int turn = 0; turn < 2; turn++) {
+			if (turn != me) {
+				order_receive(me);
+				for (int i = 0; i < 3000; i++)
+					order.wrong += order.block[i] != 2 * round + turn;
+				continue;
+			}
+			for (int i = 0; i < 3000; i++)
+				order.block[i] = 2 * round + turn;
+			order_send(me);
+		}
+	}
+	if (order.kind == ORDER_PIPES)
+		order_end(me);
+}
+
+CASE(order_of_memory)
+{
+	for (order.kind = 0; order.kind < ORDER_KINDS; order.kind++) {
+		order.ended = 0;
+		int a[2], b[2], pair = order.kind == ORDER_SOCKETS || order.kind == ORDER_CALLS;
+		if (order.kind == ORDER_EVENTS) {
+			a[0] = a[1] = eventfd(0, 0);
+			b[0] = b[1] = eventfd(0, 0);
+		} else if (pair ? socketpair(AF_UNIX, SOCK_STREAM, 0, a) : pipe(a) || pipe(b)) {
+			say("%s\n", err(-1));
+			return;
+		}
+		order.out[0] = a[1];
+		order.in[1] = a[0];
+		order.in[0] = pair ? a[1] : b[0];
+		order.out[1] = pair ? a[0] : b[1];
+		with_main(order_step, NULL);
+		close(a[0]);
+		if (order.kind != ORDER_EVENTS)
+			close(a[1]);
+		if (!pair)
+			close(b[0]);
+	}
+	say("wrong %d\n", order.wrong);
+}
+
 MAIN(T(pipe_in_turn), T(pipe_made_by_thread), T(pipe_ends_with_last_writer), T(pipe_end_while_main_reads), T(pipe_ring),
      T(pipe_full), ALONE(pipe_broken), T(fifo), T(socketpair_in_turn), T(socketpair_datagrams), T(accept_in_thread),
      T(listen_in_thread), T(connect_together), T(socket_of_a_path), T(udp_to_itself), T(socket_options),
-     T(scm_rights_from_thread), T(scm_rights_to_threads))
+     T(scm_rights_from_thread), T(scm_rights_to_threads), T(order_of_memory))

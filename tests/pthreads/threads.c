@@ -237,6 +237,31 @@ static void *last(void *arg)
 	return NULL;
 }
 
+/* Functions that end with a jump to malloc: their caller's caller is the run-time. */
+static void *copies(void *text)
+{
+	return strdup(text);
+}
+
+static void *zeroes(void *bytes)
+{
+	return calloc(1, (size_t)bytes);
+}
+
+static void results(void)
+{
+	pthread_t one, other;
+	void *text, *block;
+
+	pthread_create(&one, NULL, copies, (char[]){"a copy"});
+	pthread_create(&other, NULL, zeroes, (void *)5000);
+	pthread_join(one, &text);
+	pthread_join(other, &block);
+	printf("%s, %d\n", (char *)text, ((char *)block)[4000]);
+	free(text);
+	free(block);
+}
+
 int main(int argc, char **argv)
 {
 	static pthread_t self;
@@ -248,6 +273,7 @@ int main(int argc, char **argv)
 	ends();
 	detached();
 	mistakes();
+	results();
 	self = pthread_self();
 	pthread_create(&t, NULL, last, &self);
 	pthread_exit(NULL);

@@ -10,6 +10,12 @@
  * own assembler, which gcc marks: libraries of atomic operations implement loads and stores that way.  Otherwise a loop
  * would read its own node's copy for ever, and a pointer could become visible before the data it points to.
  *
+ * An access to a volatile variable is enclosed in the same way, because programs older than C11 let threads wait for
+ * such variables to change. gcc writes each instruction's pattern, which has a flag for that, into comments (-dP). A
+ * variable of the function's own frame whose address the function does not take is only its own.
+ *
+ * Before a pause, tw_threads_pause is called: a loop with one waits for another thread, perhaps by a plain variable.
+ *
  * Zero-initialized variables (.comm) of at least a page get pages of their own; those of at least 16 KiB get pages of
  * that size, which large OpenMP programs use (runtime/openmp/defaults.S).  So a flag that threads wait for does not
  * share a page with arrays that they fill.
@@ -36,6 +42,10 @@ static FILE *out;
 static bool locked;           /* the preceding statement was a lock prefix */
 static bool source;           /* in the source's own assembler */
 static const char *following; /* the text after the current line */
+static bool in_pattern;       /* the preceding line is a comment with a pattern */
+static bool is_volatile;      /* the current instruction accesses a volatile variable */
+static bool in_frame;         /* its pattern uses the frame pointer */
+static const char *function;  /* the current one's text; lines up to the current one end with a zero */
 
 static void __attribute__((noreturn)) as_fail(const char *what)
 {
@@ -148,6 +158,72 @@ static bool as_moves_stack(const char *text)
 	return false;
 }
 
+/* ---- volatile variables ------------------------------------------------------------------------------------------ */
+
+/* Does a line of a pattern have a volatile memory operand, not of a block?  "(mem", flags, ":", mode. */
+static bool as_pattern_volatile(const char *line)
+{
+	for (; (line = strstr(line, "(mem/")); line++) {
+		size_t n = strcspn(line, ": ");
+		if (memmem(line, n, "/v", 2) && line[n] == ':' && strncmp(line + n, ":BLK", 4) != 0)
+			return true;
+	}
+	return false;
+}
+
+/* Does @line belong to a pattern? */
+static bool as_pattern(const char *line)
+{
+	if (!source && strncmp(line, "#(", 2) == 0) {
+		in_pattern = true;
+		is_volatile = in_frame = false;
+	} else if (*line != '#' || strncmp(line, "#APP", 4) == 0) {
+		in_pattern = false;
+	}
+	if (!in_pattern)
+		return false;
+	is_volatile |= as_pattern_volatile(line);
+	in_frame |= strstr(line, "(reg/f:DI 6 bp)") != NULL;
+	return true;
+}
+
+/* Does the current function take the address @operand? */
+static bool as_taken(const char *operand)
+{
+	for (const char *at = function; at && at < following; at += strlen(at) + 1) {
+		const char *lea = strstr(at, "leaq"), *found = lea ? strstr(lea, operand) : NULL;
+		if (found && strchr(AS_WORD, found[-1]) && found[strlen(operand)] == ',')
+			return true;
+	}
+	for (const char *at = following; *at && strncmp(at, "\t.cfi_endproc", 13) != 0;) {
+		size_t n = strcspn(at, "\n");
+		const char *lea = memmem(at, n, "leaq", 4);
+		const char *found = lea ? memmem(lea, (size_t)(at + n - lea), operand, strlen(operand)) : NULL;
+		if (found && strchr(AS_WORD, found[-1]) && found[strlen(operand)] == ',')
+			return true;
+		at += n + (at[n] == '\n');
+	}
+	return false;
+}
+
+/* Is @text an access to a volatile variable that other threads may use? */
+static bool as_is_volatile(const char *text)
+{
+	static const char *const others[] = {"lea", "call", "jmp", "push", "pop", "ret", "leave", "rep", NULL};
+	char memory[512];
+
+	if (!is_volatile || source || as_moves_stack(text) ||
+	    !as_memory(text + strcspn(text, AS_WORD), memory, sizeof(memory)))
+		return false;
+	for (size_t i = 0; others[i]; i++)
+		if (strncmp(text, others[i], strlen(others[i])) == 0)
+			return false;
+	bool own = strstr(memory, "(%rsp)") || (in_frame && strstr(memory, "(%rbp)"));
+	return !own || as_taken(memory);
+}
+
+/* ---- a statement, and those of a line ---------------------------------------------------------------------------- */
+
 /* Returns whether the statement was handled. */
 static bool as_instruction(const char *text)
 {
@@ -167,7 +243,9 @@ static bool as_instruction(const char *text)
 		as_fence();
 		return true;
 	}
-	bool access = !lock && source && as_is_access(text) && !as_moves_stack(text);
+	if (as_word(text, "pause") || strcmp(text, "rep nop") == 0 || strcmp(text, "rep") == 0)
+		as_call("tw_threads_pause", "");
+	bool access = !lock && ((source && as_is_access(text) && !as_moves_stack(text)) || as_is_volatile(text));
 	if (!lock && !access && strncmp(text, "xchg", 4) != 0)
 		return false;
 	const char *prefix = lock ? "lock " : "";
@@ -182,8 +260,6 @@ static bool as_instruction(const char *text)
 		as_bracket(prefix, text, memory);
 	return true;
 }
-
-/* ---- statements of a line ---------------------------------------------------------------------------------------- */
 
 /* Write labels unchanged. */
 static char *as_labels(char *text)
@@ -216,13 +292,20 @@ static bool as_common(const char *text)
 
 static bool as_interesting(const char *line)
 {
-	return locked || source || strstr(line, "lock") || strstr(line, "mfence") || strstr(line, "xchg");
+	return locked || source || is_volatile || strstr(line, "lock") || strstr(line, "mfence") ||
+	       strstr(line, "pause") || strstr(line, "rep nop") || strstr(line, "xchg");
 }
 
 static void as_line(char *line)
 {
 	char *text = line + strspn(line, AS_WORD);
 
+	if (as_pattern(line))
+		return;
+	if (strncmp(text, ".cfi_startproc", 14) == 0) {
+		function = line;
+		is_volatile = false;
+	}
 	if (strncmp(text, ".comm", 5) == 0 && as_common(text))
 		return;
 	if (strcmp(text, "#APP") == 0 || strcmp(text, "#NO_APP") == 0)

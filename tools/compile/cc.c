@@ -332,8 +332,8 @@ static void cc_add_compile(struct cc *cc)
 	if (cc->openmp)
 		cc_add(cc, "-fopenmp");
 	if (cc_threads(cc))
-		cc_add_all(
-		    cc, (const char *const[]){"-fno-inline-atomics", "-include", "tweed/threads.h", cc->helper, NULL});
+		cc_add_all(cc, (const char *const[]){"-fno-inline-atomics", "-dP", "-include", "tweed/threads.h",
+		                                     cc->helper, NULL});
 	if (cc->silent)
 		return;
 	if (cc->kind == COMPILER_GCC) /* headers that refuse what gcc does not announce */

@@ -33,7 +33,7 @@ void th_atfork_prepare(void)
 	th_word_unlock(&atfork->lock);
 	for (unsigned i = atfork_last.n; i-- > 0;)
 		if (atfork_last.entry[i].prepare)
-			atfork_last.entry[i].prepare();
+			th_call(atfork_last.entry[i].prepare, NULL, NULL, NULL);
 }
 
 void th_atfork_after(bool child)
@@ -41,7 +41,7 @@ void th_atfork_after(bool child)
 	for (unsigned i = 0; i < atfork_last.n; i++) {
 		void (*f)(void) = child ? atfork_last.entry[i].child : atfork_last.entry[i].parent;
 		if (f)
-			f();
+			th_call(f, NULL, NULL, NULL);
 	}
 }
 

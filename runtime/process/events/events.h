@@ -40,6 +40,9 @@ void th_atfork_open(void);
 void th_atfork_prepare(void);
 void th_atfork_after(bool child);
 
+/* th_channels_open - by each processor. @many_hosts: the job has several. */
+void th_channels_open(bool many_hosts);
+
 /* th_children_add - the program has made the process @pid. */
 void th_children_add(pid_t pid);
 

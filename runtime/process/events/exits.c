@@ -90,9 +90,9 @@ static void exits_call(struct exits_list *list, int status)
 
 	while (exits_take(list, &entry))
 		if (entry.with_status)
-			entry.with_status(status, entry.arg);
+			th_call(TH_CALLED(entry.with_status), (void *)(intptr_t)status, entry.arg, NULL);
 		else
-			entry.plain(entry.arg);
+			th_call(TH_CALLED(entry.plain), entry.arg, NULL, NULL);
 }
 
 void th_exits_run(int status)

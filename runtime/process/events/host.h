@@ -16,6 +16,7 @@
 #define HOST_THREADS    16384u
 #define HOST_CHILDREN   4096u
 #define HOST_DATA       512u /* for a call's arguments and results */
+#define HOST_FILES      65536u
 
 /* A thread of the program. */
 struct host_thread {
@@ -47,6 +48,7 @@ struct host {
 		uint32_t processor;
 	} child[HOST_CHILDREN];
 	char data[HOST_DATA];
+	_Atomic uint8_t file[HOST_FILES]; /* by descriptor: channels.c */
 	struct host_thread thread[HOST_THREADS];
 	struct host_processor processor[HOST_PROCESSORS];
 };

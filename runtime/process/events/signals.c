@@ -89,9 +89,9 @@ static void handler_call(siginfo_t *info, void *uc, const sigset_t *mask)
 		sigaction(signal, &none, NULL);
 	mask_set(SIG_SETMASK, &blocked, NULL);
 	if (a.sa_flags & SA_SIGINFO)
-		a.sa_sigaction(signal, info, uc);
+		th_call(TH_CALLED(a.sa_sigaction), (void *)(intptr_t)signal, info, uc);
 	else
-		a.sa_handler(signal);
+		th_call(TH_CALLED(a.sa_handler), (void *)(intptr_t)signal, NULL, NULL);
 	errno = saved;
 }
 

@@ -117,7 +117,7 @@ static bool key_destroy(void)
 		v->value = NULL;
 		if (!k.used || k.key != v->key || !k.destructor)
 			continue;
-		k.destructor(value);
+		th_call(TH_CALLED(k.destructor), value, NULL, NULL);
 		some = true;
 	}
 	return some;

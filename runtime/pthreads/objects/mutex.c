@@ -240,7 +240,7 @@ int tw_pthread_once(pthread_once_t *once, void (*function)(void))
 		th_lock_acquire(lock);
 	}
 	if (!(*word & ONCE_DONE)) {
-		function();
+		th_call(function, NULL, NULL, NULL);
 		*word |= ONCE_DONE;
 	}
 	return 0;

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* waits.c - threads that wait for volatile variables to change, as programs older than C11 do, and for plain ones
+ * between sleeps. */
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define ROUNDS 40
+#define MOST   32
+#define WIDTH  2000
+
+struct news {
+	char pad[100];
+	volatile short state;
+	volatile double value;
+	int plain;
+};
+
+/* A fence of the compiler's, not of the processor. */
+#define KEEP_ORDER() __asm__ volatile("" : : : "memory")
+
+static int threads;
+static volatile int job, cycle;
+static volatile char *arrived; /* one for each thread */
+static double part[MOST][WIDTH];
+static int order;
+static struct news *news;
+static int running = 1, counted; /* plain */
+static volatile int at_home;
+
+static void work(int me, int round)
+{
+	for (int i = 0; i < WIDTH; i++)
+		part[me][i] += round * me + i;
+	KEEP_ORDER();
+	arrived[me] = (char)round;
+}
+
+/* All threads have done their parts of the round. */
+static void gather(int round)
+{
+	int sum;
+
+	do {
+		sum = 0;
+		for (int i = 0; i < threads; i++)
+			sum += arrived[i] == (char)round;
+	} while (sum < threads);
+	KEEP_ORDER();
+}
+
+static void *worker(void *arg)
+{
+	int me = (int)(long)arg;
+
+	for (int seen = 0; seen < ROUNDS; seen++) {
+		while (cycle == seen)
+			;
+		KEEP_ORDER();
+		if (job != order)
+			printf("worker %d: job %d, not %d\n", me, job, order);
+		work(me, seen + 1);
+	}
+	return NULL;
+}
+
+static void master(void)
+{
+	double sum = 0;
+
+	for (int round = 1; round <= ROUNDS; round++) {
+		order = 3 * round;
+		job = 3 * round;
+		KEEP_ORDER();
+		cycle = round;
+		work(0, round);
+		gather(round);
+		for (int t = 0; t < threads; t++)
+			for (int i = 0; i < WIDTH; i++)
+				sum += part[t][i] * (t + 1);
+	}
+	printf("sum %.0f\n", sum / threads);
+}
+
+/* Fields of a structure in the heap; a variable on the other thread's stack. */
+static void *answer(void *arg)
+{
+	volatile int *done = arg;
+
+	for (int i = 1; i <= 20; i++) {
+		while (news->state != 2 * i - 1)
+			;
+		KEEP_ORDER();
+		news->plain += (int)news->value;
+		KEEP_ORDER();
+		news->state = (short)(2 * i);
+	}
+	*done = 7;
+	return NULL;
+}
+
+static void converse(void)
+{
+	volatile int done = 0;
+	pthread_t other;
+
+	news = calloc(1, sizeof(*news));
+	pthread_create(&other, NULL, answer, (void *)(long)&done);
+	for (int i = 1; i <= 20; i++) {
+		news->value = i;
+		news->state = (short)(2 * i - 1);
+		while (news->state != 2 * i)
+			sched_yield();
+	}
+	while (done != 7)
+		;
+	printf("plain %d\n", news->plain);
+	pthread_join(other, NULL);
+	free(news);
+}
+
+static void *counter(void *arg)
+{
+	(void)arg;
+	for (at_home = 1; running; usleep(500))
+		counted++;
+	return NULL;
+}
+
+static int go;
+
+static void *starter(void *arg)
+{
+	while (!go)
+		__asm__ volatile("rep; nop" : : : "memory");
+	return arg;
+}
+
+static void pauses(void)
+{
+	pthread_t other;
+
+	pthread_create(&other, NULL, starter, NULL);
+	usleep(2000);
+	go = 1;
+	pthread_join(other, NULL);
+	printf("went\n");
+}
+
+/* The compiler must load a plain variable again behind a call that it does not know. */
+static void sleepers(void)
+{
+	pthread_t other;
+
+	pthread_create(&other, NULL, counter, NULL);
+	while (!at_home)
+		usleep(500);
+	usleep(5000);
+	running = 0;
+	pthread_join(other, NULL);
+	printf("counted %d\n", counted > 0);
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t thread[MOST];
+
+	threads = (argc > 1 ? atoi(argv[1]) : 1) + 1;
+	arrived = calloc((size_t)threads, 1);
+	for (int i = 1; i < threads; i++)
+		pthread_create(&thread[i], NULL, worker, (void *)(long)i);
+	master();
+	for (int i = 1; i < threads; i++)
+		pthread_join(thread[i], NULL);
+	converse();
+	sleepers();
+	pauses();
+	free((void *)(long)arrived);
+	return 0;
+}
