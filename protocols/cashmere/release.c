@@ -50,6 +50,8 @@ void cash_arrive(struct tw_proc *me, uint64_t object)
 {
 	(void)object;
 	atomic_fetch_add(&me->n->arrivals[me->local], 1);
-	cash_of(me)->arrived = true;
-	release_all(me, true);
+	/* In a crowd the next acquire may be another one than the barrier's. Others see this arrival, and leave none of
+	 * their pages to this processor. */
+	cash_of(me)->arrived = !me->crowd;
+	release_all(me, !me->crowd);
 }

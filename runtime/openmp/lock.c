@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "runtime/openmp/team.h"
+#include "runtime/pthreads/pthreads.h"
 #include "sync/sync.h"
 
 struct omp_locks omp_locks;
@@ -19,18 +20,21 @@ void omp_locks_open(void)
 
 /* ---- critical --------------------------------------------------------------------------------------------------- */
 
+/* In serial parts, too: other threads of the program may be there. */
 static void lock_take(tw_lock_t lock)
 {
 	th_stack_reserve();
-	if (omp_team->active)
-		tw_lock_acquire(lock);
+	if (tw_me)
+		th_lock_acquire(lock);
 }
 
 static void lock_give(tw_lock_t lock)
 {
 	th_stack_reserve();
-	if (omp_team->active)
+	if (tw_me)
 		tw_lock_release(lock);
+	if (__builtin_expect(th_turn_is_over, 0))
+		th_turn_end();
 }
 
 void GOMP_critical_start(void)
@@ -44,18 +48,20 @@ void GOMP_critical_end(void)
 }
 
 /* The compiler's word for a name holds the lock's number. */
-void GOMP_critical_name_start(void **name)
+static tw_lock_t lock_named(void **name)
 {
 	th_stack_reserve();
-	if (omp_team->active)
-		tw_lock_acquire(th_lock_in((uint32_t *)(void *)name));
+	return tw_me ? th_lock_in((uint32_t *)(void *)name) : (tw_lock_t){0};
+}
+
+void GOMP_critical_name_start(void **name)
+{
+	lock_take(lock_named(name));
 }
 
 void GOMP_critical_name_end(void **name)
 {
-	th_stack_reserve();
-	if (omp_team->active)
-		tw_lock_release(th_lock_in((uint32_t *)(void *)name));
+	lock_give(lock_named(name));
 }
 
 void GOMP_atomic_start(void)
@@ -75,7 +81,7 @@ void GOMP_atomic_end(void)
 struct lock_nested {
 	uint32_t lock;
 	uint32_t count;
-	uint64_t owner; /* the holder's processor + 1, or 0; equals the caller's only if the caller holds it */
+	uint64_t owner; /* the holder's pt_self(), or 0; equals the caller's only if the caller holds it */
 };
 _Static_assert(sizeof(struct lock_nested) <= 16, "it fits into gcc's omp_nest_lock_t");
 
@@ -112,17 +118,17 @@ void omp_destroy_lock(uint32_t *lock)
 
 void omp_set_lock(uint32_t *lock)
 {
-	tw_lock_acquire(lock_of(*lock, "omp_set_lock"));
+	th_lock_acquire(lock_of(*lock, "omp_set_lock"));
 }
 
 void omp_unset_lock(uint32_t *lock)
 {
-	tw_lock_release(lock_of(*lock, "omp_unset_lock"));
+	lock_give(lock_of(*lock, "omp_unset_lock"));
 }
 
 int omp_test_lock(uint32_t *lock)
 {
-	return tw_lock_try_acquire(lock_of(*lock, "omp_test_lock"));
+	return th_lock_try(lock_of(*lock, "omp_test_lock"));
 }
 
 void omp_init_nest_lock(struct lock_nested *lock)
@@ -145,12 +151,12 @@ void omp_destroy_nest_lock(struct lock_nested *lock)
 static int lock_nest(struct lock_nested *l, bool wait, const char *function)
 {
 	tw_lock_t lock = lock_of(l->lock, function);
-	uint64_t self = tw_me->id + 1;
+	uint64_t self = pt_self();
 
 	if (l->owner != self) {
 		if (wait)
-			tw_lock_acquire(lock);
-		else if (!tw_lock_try_acquire(lock))
+			th_lock_acquire(lock);
+		else if (!th_lock_try(lock))
 			return 0;
 		l->owner = self;
 	}
@@ -172,5 +178,5 @@ void omp_unset_nest_lock(struct lock_nested *lock)
 	if (--lock->count)
 		return;
 	lock->owner = 0;
-	tw_lock_release(lock_of(lock->lock, "omp_unset_nest_lock"));
+	lock_give(lock_of(lock->lock, "omp_unset_nest_lock"));
 }

@@ -11,6 +11,7 @@
 
 #include "runtime/openmp/reserve.h"
 #include "runtime/openmp/task.h"
+#include "runtime/threads/baton.h"
 
 struct queue {
 	_Alignas(64) struct tw_mutex lock;
@@ -33,6 +34,7 @@ struct queue_node {
 
 static uint32_t queue_free;  /* this processor's free records, a list */
 static uint32_t queue_fresh; /* records ever used */
+static uint32_t queue_peers; /* omp_team->peers of the thread that waits: others test its condition */
 
 static struct queue_node *queue_node(void)
 {
@@ -233,8 +235,8 @@ static struct omp_task *queue_find(struct queue_node *node, const struct omp_tas
 {
 	struct omp_task *t = queue_take(&node->queue[tw_me->local], true, above);
 
-	for (unsigned k = 1; !t && k < omp_team->peers; k++)
-		t = queue_take(&node->queue[(tw_me->local + k) % omp_team->peers], false, above);
+	for (unsigned k = 1; !t && k < queue_peers; k++)
+		t = queue_take(&node->queue[(tw_me->local + k) % queue_peers], false, above);
 	return t;
 }
 
@@ -300,7 +302,7 @@ static uint32_t queue_puts(const struct queue_node *node)
 {
 	uint32_t puts = 0;
 
-	for (unsigned k = 0; k < omp_team->peers; k++)
+	for (unsigned k = 0; k < queue_peers; k++)
 		puts += atomic_load(&node->queue[k].puts);
 	return puts;
 }
@@ -331,10 +333,11 @@ void omp_task_wait(bool (*done)(void *arg), void *arg, const struct omp_task *ab
 	struct queue_node *node = queue_node();
 	uint64_t bit = (uint64_t)1 << tw_me->local;
 
+	queue_peers = omp_team->peers;
 	while (!done(arg)) {
 		struct queue_wait w = {.done = done, .arg = arg, .above = above, .found = queue_find(node, above)};
 		if (!w.found) {
-			tw_wait(tw_me, queue_ready, &w);
+			th_wait(queue_ready, &w, 0);
 			atomic_fetch_and(above ? &node->waiting : &node->idle, ~bit);
 		}
 		if (w.found)
@@ -351,7 +354,7 @@ void omp_task_wait(bool (*done)(void *arg), void *arg, const struct omp_task *ab
 static bool queue_round_over(void *arg)
 {
 	struct queue_node *node = queue_node();
-	uint32_t *round = arg, all = omp_team->peers;
+	uint32_t *round = arg, all = queue_peers;
 
 	if (atomic_load(&node->round) != *round)
 		return true;
@@ -360,7 +363,7 @@ static bool queue_round_over(void *arg)
 	    !atomic_compare_exchange_strong(&node->arrived, &all, 0))
 		return false;
 	atomic_store(&node->round, *round + 1);
-	for (uint32_t k = 0; k < omp_team->peers; k++)
+	for (uint32_t k = 0; k < queue_peers; k++)
 		omp_task_wake(k);
 	return true;
 }

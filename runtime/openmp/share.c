@@ -4,6 +4,7 @@
 
 #include "runtime/openmp/reserve.h"
 #include "runtime/openmp/team.h"
+#include "runtime/threads/baton.h"
 
 /* A word: the tag, and 40 bits of value. */
 #define SHARE_BITS  40
@@ -79,8 +80,10 @@ void omp_share_wait(uint64_t share, enum omp_word word, uint64_t value)
 	uint64_t t = tw_time_begin(tw_me);
 
 	for (unsigned spins = 0; omp_share_get(share, word) != value; spins++)
-		if (spins > SHARE_SPINS)
+		if (spins > SHARE_SPINS) {
+			th_yield();
 			sched_yield();
+		}
 	tw_time_end(tw_me, &tw_me->stats->now.comm_wait_ns, t);
 }
 

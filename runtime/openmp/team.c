@@ -6,10 +6,11 @@
 
 #include "core/memory/globals.h"
 #include "core/process/fork.h"
-#include "runtime/pthreads/pthreads.h"
+#include "runtime/pthreads/thread.h"
 
-static struct omp_team omp_initial = {.n = 1, .peers = 1, .task = &omp_initial.implicit};
-struct omp_team *omp_team = &omp_initial;
+static struct omp_team team_initial = {.n = 1, .peers = 1, .task = &team_initial.implicit}; /* of a processor's first */
+static struct omp_icv team_icv;                                                             /* from the environment */
+__thread struct omp_team *omp_team = &team_initial;
 
 static tw_barrier_t team_barrier[TW_MAX_NODES * TW_MAX_PROCESSORS]; /* created by the master, by number of threads */
 
@@ -55,6 +56,7 @@ static void team_enter(const struct omp_order *order, unsigned id)
 	                                       .n = order->n,
 	                                       .level = outer->level + 1,
 	                                       .active = outer->active + (order->n > 1),
+	                                       .other = outer->other,
 	                                       .shares = order->shares,
 	                                       .barrier = order->barrier,
 	                                       .icv = order->icv,
@@ -65,8 +67,10 @@ static void team_enter(const struct omp_order *order, unsigned id)
 
 	team.task = &team.implicit;
 	omp_team = &team;
-	th_far = order->n > 1 && tw_me->nodes > 1;
-	th_others = order->n > 1;
+	if (order->n > 1) {
+		th_far = tw_me->nodes > 1;
+		th_others = true;
+	}
 	if (order->loop.kind)
 		omp_loop_begin(&order->loop);
 	th_call(TH_CALLED(order->function), order->data, NULL, NULL);
@@ -74,8 +78,10 @@ static void team_enter(const struct omp_order *order, unsigned id)
 	if (order->n > 1)
 		outer->shares = team.shares;
 	omp_team = outer;
-	th_far = far;
-	th_others = others;
+	if (!th_siblings) {
+		th_far = far;
+		th_others = others;
+	}
 }
 
 static void team_publish(const struct omp_order *order)
@@ -86,14 +92,52 @@ static void team_publish(const struct omp_order *order)
 		tw_net_write(me->net, node, me->layout.reserved[TW_RESERVED_THREADS], order, sizeof(*order));
 }
 
-/* Nested regions have one thread, and so do those of libraries with variables of their own. */
+/* ---- other threads ----------------------------------------------------------------------------------------------- */
+
+/* Every node's word, behind the order: in a region, a processor has got other threads. */
+static size_t team_crowd(void)
+{
+	return tw_me->layout.reserved[TW_RESERVED_THREADS] + sizeof(struct omp_order);
+}
+
+/* At the end of a region: other processors' threads may go on. */
+static void team_follow(void)
+{
+	if (__atomic_load_n((uint64_t *)(void *)(tw_me->net->base + team_crowd()), __ATOMIC_ACQUIRE))
+		pt_threads_follow();
+}
+
+/* In a region, its threads are busy: each follows at the region's end. */
+bool th_kind_crowd(void)
+{
+	if (!omp_team->active) {
+		team_publish(&(struct omp_order){.crowd = true});
+		tw_barrier_all();
+		return true;
+	}
+	tw_net_broadcast64(tw_me->net, team_crowd(), 1);
+	tw_net_flush(tw_me->net, TW_NET_ALL);
+	return false;
+}
+
+void th_kind_thread(void)
+{
+	static __thread struct omp_team own;
+
+	own = (struct omp_team){.n = 1, .peers = 1, .other = true, .icv = team_icv, .task = &own.implicit};
+	omp_team = &own;
+}
+
+/* ---- regions ----------------------------------------------------------------------------------------------------- */
+
+/* Nested regions have one thread, and so do those of other threads, and of libraries with variables of their own. */
 static unsigned team_size(const struct omp_order *order)
 {
 	unsigned n = order->n ? order->n : omp_team->icv.threads;
 
 	if (!tw_me && tw_forked())
 		th_refuse("a child of fork() has one thread: let it begin no parallel region, or call exec");
-	if (omp_team->active || !omp_team->icv.max_active || th_library_private((void *)(uintptr_t)order->function))
+	if (omp_team->active || omp_team->other || !omp_team->icv.max_active || th_library_private((void *)(uintptr_t)order->function))
 		return 1;
 	n = TW_MIN(n, omp_team->icv.limit);
 	return TW_MIN(n, (unsigned)tw_count());
@@ -120,6 +164,7 @@ void omp_run(struct omp_order *order)
 	tw_barrier_all();
 	team_enter(order, 0);
 	tw_barrier_all();
+	team_follow();
 }
 
 void th_kind_work(void)
@@ -130,35 +175,42 @@ void th_kind_work(void)
 		struct omp_order order;
 		tw_barrier_all();
 		memcpy(&order, me->net->base + me->layout.reserved[TW_RESERVED_THREADS], sizeof(order));
+		if (order.crowd) {
+			pt_threads_follow();
+			continue;
+		}
 		if (!order.function)
-			return;
+			break;
 		if (me->id < order.n)
 			team_enter(&order, me->id);
 		tw_barrier_all();
+		team_follow();
 	}
+	th_turns_end();
 }
 
 size_t th_kind_open(void)
 {
 	if (!tw_globals_shared && tw_id() == 0)
 		th_refuse("this program uses OpenMP: link it with 'tweed omp cc'");
-	omp_icv_read(&omp_team->icv);
+	omp_icv_read(&team_icv);
+	team_initial.icv = team_icv;
 	omp_locks_open();
 	if (omp_tasks_open)
 		omp_tasks_open();
 	pt_objects_open();
+	pt_threads_prepare();
 	return omp_stack_bytes();
 }
 
 void th_kind_exit(int status)
 {
-	if (omp_team->active || tw_id()) {
-		char text[96];
-		tw_format(text, sizeof(text), "exit(%d) was called in a parallel region, which ends the job", status);
-		tw_abort(status & 255, text);
-	}
+	th_stack_reserve();
+	if (omp_team->active || tw_id() || pt_threads_alive())
+		th_end_job(status & 255);
 	team_publish(&(struct omp_order){0});
 	tw_barrier_all();
+	th_turns_end();
 }
 
 /* ---- what the compiler calls ------------------------------------------------------------------------------------ */

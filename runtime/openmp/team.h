@@ -6,8 +6,11 @@
  * at the next one. Both barriers are a release and an acquire of all processors, so memory is consistent as OpenMP
  * requires at the start and end of regions. All barriers in between are Tweed's barriers.
  *
- * Everything here is private to the process, and used by the one thread that runs the program
- * (runtime/threads/support.h). */
+ * The program may have other threads (runtime/pthreads/). From the first on, each processor's thread of OpenMP is one
+ * of those that pass the baton (runtime/threads/baton.h): others run where it waits. Regions of other threads have one
+ * thread.
+ *
+ * Everything here is private to the process. */
 #ifndef TW_RUNTIME_OPENMP_TEAM_H
 #define TW_RUNTIME_OPENMP_TEAM_H
 
@@ -43,7 +46,8 @@ struct omp_loop {
 
 /* The master's order, at layout.reserved[TW_RESERVED_THREADS] of every node. */
 struct omp_order {
-	void (*function)(void *data); /* NULL: leave the job */
+	void (*function)(void *data); /* NULL: leave the job, or: */
+	bool crowd;                   /* get ready for other threads */
 	void *data;
 	unsigned n;
 	uint64_t shares;  /* worksharing constructs before this one */
@@ -66,6 +70,7 @@ struct omp_team {
 	struct omp_team *outer;
 	unsigned id, n;
 	unsigned level, active; /* enclosing regions; those of more than one thread */
+	bool other;             /* begun by a thread of the program's own */
 	uint64_t shares;        /* worksharing constructs begun in the job */
 	unsigned open;          /* of these, begun since the last barrier */
 	uint64_t barrier;
@@ -75,7 +80,7 @@ struct omp_team {
 	struct omp_running *task, implicit;
 };
 
-extern struct omp_team *omp_team; /* the innermost */
+extern __thread struct omp_team *omp_team; /* the calling thread's innermost */
 
 /* ---- team.c */
 /* omp_barrier - a barrier of the program. omp_meet - an internal one, at which no tasks are executed. */

@@ -25,6 +25,7 @@
 #define PROCESSOR_THREADS 4096u
 struct processor {
 	_Alignas(64) unsigned threads; /* that live here; main's until it ends */
+	bool open;                     /* may get some */
 	uint64_t orders;               /* given until now */
 	struct thread *unused;         /* stacks */
 	struct thread *order[PROCESSOR_THREADS];
@@ -38,7 +39,7 @@ static struct {
 static tw_flag_t *orders;     /* private; of each processor: number of orders given */
 static ptrdiff_t thread_room; /* from a pthread_t to its struct thread; the same for all */
 static struct {
-	bool open;      /* the others have been released from the job's first barrier */
+	bool open;
 	uint64_t taken; /* orders of this processor that were executed */
 } here;
 __thread struct pt_own pt_own;
@@ -63,13 +64,10 @@ struct thread *pt_thread_find(pthread_t thread)
 	return t->self == thread ? t : NULL;
 }
 
-size_t th_kind_open(void)
+void pt_threads_prepare(void)
 {
 	unsigned count = processor_count();
 
-	if (!tw_globals_shared && tw_id() == 0)
-		th_refuse("this program uses threads: link it with 'tweed cc --pthreads'");
-	pt_objects_open();
 	threads = tw_malloc_all(sizeof(*threads) + count * sizeof(struct processor));
 	orders = calloc(count, sizeof(*orders));
 	if (!threads || !orders)
@@ -77,7 +75,6 @@ size_t th_kind_open(void)
 	for (unsigned k = 0; k < count && tw_id() == 0; k++)
 		orders[k] = tw_flag_create();
 	tw_bcast(orders, count * sizeof(*orders), 0);
-	return 0;
 }
 
 /* Each processor, on its first shared stack. */
@@ -87,6 +84,14 @@ static void thread_room_find(void)
 }
 
 /* ---- a thread's life --------------------------------------------------------------------------------------------- */
+
+/* @number: of the stacks. */
+static void thread_waits(struct thread *t, unsigned number)
+{
+	t->waits = tw_wait_queue_entry(number);
+	if (!t->waits)
+		t->waits = t->entry;
+}
 
 /* Main's number is its processor's: locks that it holds since before the first thread have it. */
 static void thread_enter(struct thread *t)
@@ -118,6 +123,7 @@ static void thread_begin(void *arg)
 	thread_enter(t);
 	pthread_sigmask(SIG_SETMASK, &t->mask, NULL);
 	th_signals_thread();
+	th_kind_thread();
 	thread_run(t->start, t->arg);
 }
 
@@ -172,40 +178,56 @@ static bool threads_ordered(void)
 	return tw_flag_get(orders[tw_id()]) >= here.taken;
 }
 
-void th_kind_work(void)
+static void processor_begin(bool dispatches)
 {
-	thread_room_find();
-	th_signals_thread_end();
-	th_signals_none();
-	tw_barrier_all();
+	here.open = true;
 	th_far = tw_me->nodes > 1;
 	th_others = true;
-	th_baton_open(true);
+	th_baton_open(dispatches);
 	th_turns_open(threads_ordered);
 	tw_syscalls_block = pt_block;
-	threads_dispatch();
-	th_turns_end();
 }
 
-/* On processor 0, before others run threads. */
-void pt_threads_open(void)
+/* By the processor's first thread, which goes on with the program.  @all: so do or will all processors, before they run
+ * more of it. */
+static void processor_open(bool all)
 {
-	if (here.open || tw_id())
-		return;
-	here.open = true;
-	thread_room_find();
 	struct thread *t = th_stack_room(th_stack_own());
+
+	thread_room_find();
+	struct tw_wait_queue *queue = pt_threads_lock();
 	t->self = pthread_self();
+	t->processor = (unsigned)tw_id();
 	t->live = true;
-	t->waits = tw_wait_queue_entry(threads->stacks++);
-	threads->processor[0].threads = 1;
+	thread_waits(t, threads->stacks++);
+	threads->processor[0].threads += tw_id() == 0;
+	for (unsigned k = 0; k < processor_count(); k++)
+		threads->processor[k].open |= all || k == t->processor;
+	tw_wait_queue_unlock(queue);
 	thread_enter(t);
-	tw_barrier_all();
-	th_baton_open(false);
-	th_turns_open(threads_ordered);
-	tw_syscalls_block = pt_block;
+	processor_begin(false);
 	th_baton_dispatcher(threads_dispatch);
 	th_turns_begin();
+}
+
+void pt_threads_open(void)
+{
+	if (!here.open)
+		processor_open(th_kind_crowd());
+}
+
+void pt_threads_follow(void)
+{
+	if (!here.open)
+		processor_open(false);
+}
+
+void pt_threads_serve(void)
+{
+	thread_room_find();
+	processor_begin(true);
+	threads_dispatch();
+	th_turns_end();
 }
 
 static bool threads_at_work(void)
@@ -228,12 +250,13 @@ static void processor_order(struct tw_wait_queue *queue, unsigned k, struct thre
 	tw_flag_set(orders[k], number);
 }
 
-void th_kind_exit(int status)
+bool pt_threads_alive(void)
 {
-	th_stack_reserve();
-	pt_threads_open();
-	if (pt_own.frame || threads_at_work())
-		th_end_job(status & 255);
+	return pt_own.frame || (here.open && threads_at_work());
+}
+
+void pt_threads_stop(void)
+{
 	th_turns_end();
 	for (unsigned k = 1; k < processor_count(); k++)
 		processor_order(pt_threads_lock(), k, NULL);
@@ -251,11 +274,12 @@ static unsigned processor_distance(unsigned k)
 static unsigned processor_choose(void)
 {
 	const struct processor *p = threads->processor;
-	unsigned best = 0;
+	unsigned best = (unsigned)tw_id();
 
-	for (unsigned k = 1; k < processor_count(); k++)
-		if (p[k].threads < p[best].threads || (p[k].threads == p[best].threads && p[k].threads &&
-		                                       processor_distance(k) < processor_distance(best)))
+	for (unsigned k = 0; k < processor_count(); k++)
+		if (p[k].open &&
+		    (p[k].threads < p[best].threads || (p[k].threads == p[best].threads && p[k].threads &&
+		                                        processor_distance(k) < processor_distance(best))))
 			best = k;
 	return best;
 }
@@ -294,9 +318,7 @@ static struct thread *thread_make(unsigned k, unsigned number)
 	t->self = (pthread_t)((uintptr_t)t - (uintptr_t)thread_room);
 	t->base = base;
 	t->processor = k;
-	t->waits = tw_wait_queue_entry(number);
-	if (!t->waits)
-		t->waits = t->entry;
+	thread_waits(t, number);
 	return t;
 }
 
@@ -308,8 +330,6 @@ int pt_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void
 	if (!pt_enter())
 		return EAGAIN;
 	pt_threads_open();
-	th_far = tw_me->nodes > 1;
-	th_others = true;
 	struct tw_wait_queue *queue = pt_threads_lock();
 	/* Other processes may not have opened a library, and have other variables of it. */
 	unsigned k = th_library_private(code) ? (unsigned)tw_id() : processor_choose();

@@ -29,9 +29,9 @@ _Static_assert(sizeof(struct thread) <= TH_ROOM - 64, "it fits");
 
 /* The calling thread's. */
 extern __thread struct pt_own {
-	struct thread *thread; /* NULL: main's before other threads exist */
+	struct thread *thread; /* NULL: a processor's first before other threads exist */
 	void *result;
-	void *frame; /* of the caller of the thread's function; NULL in main's */
+	void *frame; /* of the caller of the thread's function; NULL in a processor's first */
 	jmp_buf end;
 	__pthread_unwind_buf_t *cleanup; /* pthread_cleanup_push, in C */
 } pt_own;
@@ -39,11 +39,21 @@ extern __thread struct pt_own {
 /* ---- thread.c
  * pt_threads_lock - lock all threads.
  * pt_thread_find - NULL: @thread is not one of the program's.
- * pt_threads_open - before anything that knows main's thread.
+ * pt_threads_prepare - by all processors, at the beginning.
+ * pt_threads_open - before anything that knows threads: the first call makes this processor ready for several.
+ * pt_threads_follow - the same, after another processor has called th_kind_crowd.
+ * pt_threads_serve - by the first thread of a processor that runs nothing else: start threads until pt_threads_stop.
+ * pt_threads_alive - is the caller another thread than its processor's first, or does such a thread run?
+ * pt_threads_stop - let the other processors return from pt_threads_serve.
  * pt_main_end - end main's thread. */
 struct tw_wait_queue *pt_threads_lock(void);
 struct thread *pt_thread_find(pthread_t thread);
+void pt_threads_prepare(void);
 void pt_threads_open(void);
+void pt_threads_follow(void);
+void pt_threads_serve(void);
+bool pt_threads_alive(void);
+void pt_threads_stop(void);
 void pt_main_end(void) __attribute__((noreturn));
 
 #endif

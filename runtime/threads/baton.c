@@ -325,7 +325,8 @@ void th_back(void)
 /* The locks of Tweed and of the run-times are held for a short time, by a thread with the baton. */
 static bool baton_switches(enum tw_wait_call call)
 {
-	return own && (call == TW_WAIT_FLAG || call == TW_WAIT_BARRIER || (call == TW_WAIT_LOCK && own->acquiring));
+	return own && (call == TW_WAIT_FLAG || call == TW_WAIT_BARRIER || call == TW_WAIT_BARRIER_ALL ||
+	               (call == TW_WAIT_LOCK && own->acquiring));
 }
 
 static const struct tw_sync_threads baton_threads = {.switches = baton_switches, .wait = th_wait};
@@ -427,6 +428,7 @@ void th_baton_open(bool dispatches)
 		dispatcher = t;
 	else
 		th_crowd = 1;
+	tw_me->crowd = true;
 	tw_sync_threads = &baton_threads;
 }
 

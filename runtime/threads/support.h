@@ -28,6 +28,11 @@ void th_kind_work(void);
 /* th_kind_exit - exit(@status) was called.  Let the others return from th_kind_work, or end the job where that is
  * impossible. */
 void th_kind_exit(int status);
+/* th_kind_crowd - the calling processor is about to have several threads, and has not called Tweed for that yet.
+ * Returns whether all others will have called pt_threads_follow, or its like, before they run more of the program. */
+bool th_kind_crowd(void);
+/* th_kind_thread - called by a thread of the program's own, before it runs. */
+void th_kind_thread(void);
 
 /* ---- support.c */
 /* Locks, the same on all processors; created by th_open, collectively. */

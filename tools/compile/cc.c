@@ -150,8 +150,6 @@ static const char *cc_refusal(const struct cc *cc, const char *word)
 		return "but only a program's global variables can be copied (--copied-globals), not a library's: make "
 		       "it "
 		       "an archive, and link that";
-	if (cc->pthreads && strcmp(word, "-fopenmp") == 0)
-		return "but threads are either OpenMP's ('tweed omp cc') or POSIX's: leave one of them out";
 	if (strncmp(word, "-fsanitize=", 11) == 0 &&
 	    (strstr(word, "address") || strstr(word, "thread") || strstr(word, "memory")))
 		return cc->silent ? "whose memory would not be shared: leave it out"
@@ -252,7 +250,7 @@ static int cc_locate(struct cc *cc)
 		cc->copies = compile_join(TOOL_SOURCE_ROOT, "/runtime/process/copies.ld", "");
 		cc->run_time = compile_join(
 		    TOOL_BUILD_ROOT,
-		    cc->pthreads ? "/runtime/pthreads/libtweed-pthreads.a" : "/runtime/openmp/libtweed-openmp.a", "");
+		    cc->openmp ? "/runtime/openmp/libtweed-openmp.a" : "/runtime/pthreads/libtweed-pthreads.a", "");
 		cc->tasks = compile_join(TOOL_BUILD_ROOT, "/runtime/openmp/libtweed-openmp-tasks.a", "");
 		cc->helper = compile_join("-B", TOOL_BUILD_ROOT, "/tools/");
 		cc->linker = compile_join("-B", TOOL_BUILD_ROOT, "/tools/compile/");
@@ -265,7 +263,7 @@ static int cc_locate(struct cc *cc)
 		cc->script = compile_join(data, "/tweed/globals.ld", "");
 		cc->copies = compile_join(data, "/tweed/copies.ld", "");
 		cc->run_time =
-		    compile_join(libraries, cc->pthreads ? "/libtweed-pthreads.a" : "/libtweed-openmp.a", "");
+		    compile_join(libraries, cc->openmp ? "/libtweed-openmp.a" : "/libtweed-pthreads.a", "");
 		cc->tasks = compile_join(libraries, "/libtweed-openmp-tasks.a", "");
 		cc->spec = cc->helper = compile_join("-B", tool_installed(TOOL_LIBEXECDIR), "/tweed/gcc/");
 		cc->linker = compile_join("-B", tool_installed(TOOL_LIBEXECDIR), "/tweed/ld/");
@@ -391,10 +389,10 @@ static void cc_add_link(struct cc *cc)
 	if (cc_threads(cc))
 		cc_add_all(cc,
 		           (const char *const[]){"-Wl,--whole-archive", cc->run_time, "-Wl,--no-whole-archive", NULL});
-	if (cc->openmp)
+	if (cc_threads(cc)) {
 		cc_add(cc, cc->tasks);
-	if (cc_threads(cc))
 		cc_add_path(cc);
+	}
 	cc_add(cc, cc->library);
 	cc_add_all(cc, (const char *const[]){"-pthread", "-ljemalloc", "-lsodium", "-lm", NULL});
 }
@@ -417,8 +415,8 @@ static void cc_print(const struct cc *cc)
 	putchar('\n');
 }
 
-/* Take Tweed's options out of @argv.  0, or -EINVAL, printed. */
-static int cc_options(struct cc *cc, char **argv)
+/* Take Tweed's options out of @argv. */
+static void cc_options(struct cc *cc, char **argv)
 {
 	const struct {
 		const char *name;
@@ -452,13 +450,8 @@ static int cc_options(struct cc *cc, char **argv)
 		}
 	}
 	*to = NULL;
-	if (cc->pthreads && cc->openmp) {
-		tool_say("--pthreads is for 'tweed cc', and this is 'tweed omp cc', for OpenMP: use one of them");
-		return -EINVAL;
-	}
 	if (cc->pthreads)
 		cc->silent = cc->shared_globals = cc->shared_heap = true;
-	return 0;
 }
 
 /* Check for options that exclude each other.  0, or -EINVAL, printed. */
@@ -549,8 +542,7 @@ static int cc_command(struct cc cc, int argc, char **argv)
 	(void)argc;
 	cc.cxx = strcmp(name, "c++") == 0 || strcmp(name, "g++") == 0;
 	argv = compile_arguments(argv + 1, &n);
-	if (cc_options(&cc, argv) < 0)
-		return TOOL_USAGE;
+	cc_options(&cc, argv);
 	if (*argv && strcmp(*argv, "--help") == 0)
 		return cc.openmp ? cc_usage_openmp(strcmp(name, "cc") == 0 ? "omp cc" : "omp c++") : cc_usage(name);
 	if (!*argv) {

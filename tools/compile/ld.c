@@ -57,6 +57,7 @@ static struct {
 	FILE *exports;
 	unsigned priority;
 	struct library_file threads; /* Tweed's run-time of threads */
+	const char *run_time;        /* its path; NULL: none */
 	unsigned copies;
 	bool opens; /* the program may load plugins */
 	uint64_t hash;
@@ -615,22 +616,68 @@ static const char *ld_rename_calls(const char *path, const char *word)
 	return copy;
 }
 
-/* The run-time among the arguments. */
+/* ---- the run-time of threads ---- */
+
+#define LD_PTHREADS "/libtweed-pthreads.a"
+#define LD_OPENMP   "/libtweed-openmp"
+
+/* Does the file, linked statically, call gcc's run-time of OpenMP? */
+static bool ld_file_openmp(const struct library_file *f)
+{
+	size_t bytes;
+
+	return (f->kind == LIBRARY_REL || f->kind == LIBRARY_ARCHIVE ||
+	        (f->kind == LIBRARY_DYN && library_section(f, LIBRARY_OBJECT, &bytes))) &&
+	       (memmem(f->at, f->bytes, "\0GOMP_", 6) || memmem(f->at, f->bytes, "\0omp_", 5));
+}
+
+/* Is it gcc's own run-time, which Tweed's replaces? */
+static bool ld_is_gomp(const char *name)
+{
+	const char *base = strrchr(name, '/');
+
+	return strncmp(base ? base + 1 : name, "libgomp.", 8) == 0 || strcmp(name, "-lgomp") == 0;
+}
+
+/* The run-time among the arguments; OpenMP's, which has POSIX threads, too, in place of that for POSIX threads if the
+ * program calls it. */
 static void ld_find_threads(char *const *argv)
 {
+	const char *tasks = NULL;
+	bool archives = false, calls = false;
+
 	for (struct ld_argument a; *argv; argv += a.took) {
 		a = ld_read(argv);
-		if (a.input && (strstr(a.word, "/libtweed-pthreads.a") || strstr(a.word, "/libtweed-openmp.a")))
-			ld.threads = library_open(a.word);
+		archives = ld_static(a.word, archives);
+		const char *path = a.library ? ld_find(a.library, archives) : a.input ? a.word : NULL;
+		if (path && strstr(path, LD_OPENMP "-tasks.a"))
+			tasks = path;
+		else if (path && (strstr(path, LD_PTHREADS) || strstr(path, LD_OPENMP ".a")))
+			ld.run_time = path;
+		else if (path && !strstr(path, "/libtweed") && !calls) {
+			struct library_file f = library_open(path);
+			calls = ld_file_openmp(&f);
+			library_close(&f);
+		}
 	}
+	if (ld.run_time && tasks && calls && strstr(ld.run_time, LD_PTHREADS)) {
+		char *path = strdup(tasks);
+		strcpy(strstr(path, LD_OPENMP) + strlen(LD_OPENMP), ".a");
+		ld.run_time = path;
+	}
+	if (ld.run_time)
+		ld.threads = library_open(ld.run_time);
 }
 
 /* The argument of the program's link in place of the file @path; NULL: none. */
 static const char *ld_replace(const char *path, const char *word)
 {
 	size_t before = ld.libraries;
+	if (ld.run_time && ld_is_gomp(path))
+		return NULL;
+	if (ld.run_time && strstr(path, LD_PTHREADS))
+		return ld.run_time;
 	struct ld_library *l = ld_take(path);
-
 	return !l ? ld_rename_calls(path, word) : ld.libraries == before ? NULL : l->object;
 }
 
@@ -661,7 +708,7 @@ static void ld_arguments(char *const *argv, struct ld_words *link)
 	for (size_t i = 0; i < ld.libraries; i++)
 		for (size_t k = 0; k < ld.library[i]->needed; k++) {
 			const char *need = ld.library[i]->needs[k] = ld_found(ld.library[i]->needs[k], ld.library[i]);
-			const char *place = *need == '-' ? need : ld_replace(need, need);
+			const char *place = *need != '-' ? ld_replace(need, need) : ld_is_gomp(need) ? NULL : need;
 			if (place)
 				ld_add(link, place);
 		}

@@ -119,6 +119,7 @@ struct tw_proc {
 	struct tw_stats *stats;
 	void *trace;                         /* its rings; NULL: nothing is traced */
 	bool timing;                         /* times are measured */
+	bool crowd;                          /* other threads run here while one waits at a barrier: hook arrive */
 	tw_page_t last_stored;               /* page of this processor's last write fault */
 	const struct tw_fence_hooks *fences; /* NULL: no fence was made here yet: tw_polled */
 	void *proto;                         /* the protocol's */
@@ -207,7 +208,8 @@ struct tw_protocol {
 	/* acquire - see all that was released before the matching release.  [sync] */
 	void (*acquire)(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object);
 	/* arrive - a release at a barrier in which all processors of the job take part: the last arriving local
-	 * writer of a page may do the work for the others.  Default: release.  [sync] */
+	 * writer of a page may do the work for the others.  Where tw_proc.crowd is set, this processor goes on to
+	 * store, release and acquire before the barrier's acquire.  Default: release.  [sync] */
 	void (*arrive)(struct tw_proc *me, uint64_t object);
 	/* stored - the program has stored @bytes at app + @offset since this processor's last release, arrive or
 	 * acquire.  Called for each run of such bytes within one page, each byte once, before the hook of the next
