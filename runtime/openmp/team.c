@@ -113,6 +113,7 @@ bool th_kind_crowd(void)
 	if (!omp_team->active) {
 		team_publish(&(struct omp_order){.crowd = true});
 		tw_barrier_all();
+		tw_barrier_all(); /* the order has been read */
 		return true;
 	}
 	tw_net_broadcast64(tw_me->net, team_crowd(), 1);
@@ -175,13 +176,11 @@ void th_kind_work(void)
 		struct omp_order order;
 		tw_barrier_all();
 		memcpy(&order, me->net->base + me->layout.reserved[TW_RESERVED_THREADS], sizeof(order));
-		if (order.crowd) {
+		if (order.crowd)
 			pt_threads_follow();
-			continue;
-		}
-		if (!order.function)
+		else if (!order.function)
 			break;
-		if (me->id < order.n)
+		else if (me->id < order.n)
 			team_enter(&order, me->id);
 		tw_barrier_all();
 		team_follow();
