@@ -23,8 +23,7 @@ PROGRAMS = {"regions.c": ["5"], "shares.c": [], "locks.c": [], "tasks.c": [], "s
 # runtime/openmp/defaults.S; the latter by large programs
 CHOSEN = {"TWEED_PROTOCOL": "2L:home=migrate", "TWEED_PAGE_SIZE": "16K"}
 REFUSED = {"cancel": "cancel is not supported",
-           "thread": "threads of its own (pthread_create) is not supported",
-           "exit": "exit(7) was called in a parallel region", "lock": "was not initialized",
+           "lock": "was not initialized",
            "doacross": "ordered with the clause depend is not supported",
            "reduction": "reduction with the modifier task"}
 tweed, sources = (os.path.abspath(a) for a in sys.argv[1:3])
@@ -48,6 +47,17 @@ def programs():
     beside.compare("flags", "2x2", "2LS", options=["--fault", "mprotect"])
     beside.compare("shares", "2x1", "2L", OMP_SCHEDULE="static,4")
     beside.compare("shares", "3x1", "2L", OMP_SCHEDULE="monotonic:guided , 2")
+
+
+def threads():
+    """Threads of the program's own; and exit() in regions and in threads."""
+    name = beside.build(os.path.join(sources, "threads.c"))
+    for shape, protocol, *options in [("1x1", "2L"), ("1x2", "2LMigr"), ("1x2", "TS"), ("2x1", None), ("2x1", "TS"),
+                                      ("2x2", "2L"), ("2x2", "2LMigr"), ("4x1", "2L"), ("4x1", "TS"),
+                                      *[("2x2", "2L", "--transport", "ofi")] * usable("ofi")] if name else []:
+        beside.compare(name, shape, protocol, options=options)
+    for end in ["alone", "main", "region", "thread"] if name else []:
+        beside.compare(name, "2x1", None, end)
 
 
 def apart():
@@ -195,6 +205,7 @@ with tempfile.TemporaryDirectory() as folder:
         random(int(sys.argv[3]), int(sys.argv[4]))
     else:
         programs()
+        threads()
         defaults()
         apart()
         stealing()

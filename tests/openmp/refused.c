@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* refused.c - what ends a job with a sentence: the argument says which. */
 #include <omp.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-
-static void *run(void *arg)
-{
-	return arg;
-}
 
 int main(int argc, char **argv)
 {
@@ -21,10 +15,6 @@ int main(int argc, char **argv)
 #pragma omp cancel parallel
 			n++;
 		}
-	} else if (strcmp(what, "exit") == 0) {
-#pragma omp parallel
-		if (omp_get_thread_num() == omp_get_num_threads() - 1)
-			exit(7);
 	} else if (strcmp(what, "doacross") == 0) {
 #pragma omp parallel for ordered(1)
 		for (int i = 0; i < 10; i++) {
@@ -35,10 +25,6 @@ int main(int argc, char **argv)
 	} else if (strcmp(what, "reduction") == 0) {
 #pragma omp parallel reduction(task, + : n)
 		n++;
-	} else if (strcmp(what, "thread") == 0) {
-		pthread_t thread;
-		pthread_create(&thread, NULL, run, NULL);
-		pthread_join(thread, NULL);
 	} else if (strcmp(what, "lock") == 0) {
 		omp_lock_t lock;
 		memset(&lock, 0, sizeof(lock));

@@ -364,6 +364,11 @@ static void end(const char *how)
 {
 	pthread_t thread;
 
+	if (strcmp(how, "alone") == 0) {
+#pragma omp parallel
+		if (omp_get_thread_num() == omp_get_num_threads() - 1)
+			exit(6);
+	}
 	pthread_create(&thread, NULL, sleep_on, NULL);
 	pthread_detach(thread);
 	if (strcmp(how, "main") == 0)

@@ -186,8 +186,7 @@ int main()
 #pragma omp parallel reduction(+ : n)
 		n += omp_get_thread_num() == 0 && omp_get_level() == 1;
 		std::printf("alone %d\n", n);
-	}).detach();
-	std::this_thread::sleep_for(std::chrono::milliseconds(50));
+	}).join();
 	std::thread([] { std::this_thread::sleep_for(std::chrono::seconds(100)); }).detach();
 	return 0;
 }

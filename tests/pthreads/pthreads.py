@@ -102,6 +102,21 @@ def archive():
                           (done.stdout == "3 5\n" or "which gcc has made" in done.stderr), done)
 
 
+def both():
+    """OpenMP, too: its run-time is linked if an object, archive or library calls it."""
+    name = beside.build(os.path.join(sources, "both.cpp"), "-fopenmp")
+    for shape, protocol in [("1x2", "TS"), ("2x1", None), ("2x2", "2L"), ("2x2", "TS"), ("4x1", None)] if name else []:
+        beside.compare(name, shape, protocol)
+    for text in ["int main(void)\n{\n\treturn 0;\n}\n",
+                 "#include <omp.h>\nint main(void)\n{\n\treturn omp_get_thread_num();\n}\n"]:
+        with open("which.c", "w", encoding="utf-8") as f:
+            f.write(text)
+        done = run(tweed, "cc", "--pthreads", "-fopenmp", "which.c", "-o", "which", "-lgomp")
+        notes, needed = run("readelf", "-n", "which").stdout, run("readelf", "-d", "which").stdout
+        beside.expect("the run-time that is needed", done.returncode == 0 and "libgomp" not in needed and
+                      ("Tweed" in notes) == ("omp.h" in text), done)
+
+
 def nested():
     """Code on stacks, for which the linker has a warning."""
     done = run(tweed, "cc", "--pthreads", os.path.join(sources, "nested.c"), "-o", "nested")
@@ -122,7 +137,6 @@ def refusals():
             beside.expect("a handled signal reaches the program once", job.wait(60) == 21)
     for what in ENDS if name else []:
         beside.compare(name, "2x1", "2L", what)
-    beside.said("OpenMP, too", run(tweed, "cc", "--pthreads", "-fopenmp", "x.c"), 2, "leave one of them out")
     beside.said("clang", run(tweed, "cc", "--pthreads", "x.c", CC="clang"), 2, "is not gcc")
 
 
@@ -134,5 +148,6 @@ with tempfile.TemporaryDirectory() as folder:
     newer()
     archive()
     nested()
+    both()
     refusals()
 beside.end()
