@@ -20,58 +20,87 @@ void omp_locks_open(void)
 
 /* ---- critical --------------------------------------------------------------------------------------------------- */
 
-/* In serial parts, too: other threads of the program may be there. */
-static void lock_take(tw_lock_t lock)
+/* What keeps others out of a critical region. */
+struct lock_region {
+	tw_lock_t lock;
+	uint32_t *word; /* not NULL: has the lock's number */
+};
+
+/* Those that main is in, the outermost first, while the program has one thread. */
+#define LOCK_ALONE 16u
+static struct {
+	struct lock_region in[LOCK_ALONE];
+	unsigned n;
+} lock_alone;
+
+static tw_lock_t lock_whose(const struct lock_region *r)
 {
-	th_stack_reserve();
-	if (tw_me)
-		th_lock_acquire(lock);
+	return r->word ? th_lock_in(r->word) : r->lock;
 }
 
-static void lock_give(tw_lock_t lock)
+static void lock_take(struct lock_region r)
 {
 	th_stack_reserve();
-	if (tw_me)
-		tw_lock_release(lock);
+	if (th_others)
+		th_lock_acquire(lock_whose(&r));
+	else if (lock_alone.n++ < LOCK_ALONE)
+		lock_alone.in[lock_alone.n - 1] = r;
+}
+
+static void lock_release(tw_lock_t lock)
+{
+	tw_lock_release(lock);
 	if (__builtin_expect(th_turn_is_over, 0))
 		th_turn_end();
 }
 
+static void lock_give(struct lock_region r)
+{
+	th_stack_reserve();
+	if (th_others)
+		lock_release(lock_whose(&r));
+	else
+		lock_alone.n -= lock_alone.n > 0;
+}
+
+void omp_locks_crowd(void)
+{
+	if (lock_alone.n > LOCK_ALONE)
+		th_refuse("a thread is made inside more than %u critical regions", LOCK_ALONE);
+	for (unsigned i = 0; i < lock_alone.n; i++)
+		tw_lock_acquire(lock_whose(&lock_alone.in[i]));
+	lock_alone.n = 0;
+}
+
 void GOMP_critical_start(void)
 {
-	lock_take(omp_locks.critical);
+	lock_take((struct lock_region){.lock = omp_locks.critical});
 }
 
 void GOMP_critical_end(void)
 {
-	lock_give(omp_locks.critical);
+	lock_give((struct lock_region){.lock = omp_locks.critical});
 }
 
 /* The compiler's word for a name holds the lock's number. */
-static tw_lock_t lock_named(void **name)
-{
-	th_stack_reserve();
-	return tw_me ? th_lock_in((uint32_t *)(void *)name) : (tw_lock_t){0};
-}
-
 void GOMP_critical_name_start(void **name)
 {
-	lock_take(lock_named(name));
+	lock_take((struct lock_region){.word = (uint32_t *)(void *)name});
 }
 
 void GOMP_critical_name_end(void **name)
 {
-	lock_give(lock_named(name));
+	lock_give((struct lock_region){.word = (uint32_t *)(void *)name});
 }
 
 void GOMP_atomic_start(void)
 {
-	lock_take(omp_locks.atomic);
+	lock_take((struct lock_region){.lock = omp_locks.atomic});
 }
 
 void GOMP_atomic_end(void)
 {
-	lock_give(omp_locks.atomic);
+	lock_give((struct lock_region){.lock = omp_locks.atomic});
 }
 
 /* ---- omp.h --------------------------------------------------------------------------------------------------------
@@ -123,7 +152,7 @@ void omp_set_lock(uint32_t *lock)
 
 void omp_unset_lock(uint32_t *lock)
 {
-	lock_give(lock_of(*lock, "omp_unset_lock"));
+	lock_release(lock_of(*lock, "omp_unset_lock"));
 }
 
 int omp_test_lock(uint32_t *lock)
@@ -178,5 +207,5 @@ void omp_unset_nest_lock(struct lock_nested *lock)
 	if (--lock->count)
 		return;
 	lock->owner = 0;
-	lock_give(lock_of(lock->lock, "omp_unset_nest_lock"));
+	lock_release(lock_of(lock->lock, "omp_unset_nest_lock"));
 }

@@ -111,6 +111,7 @@ static void team_follow(void)
 bool th_kind_crowd(void)
 {
 	if (!omp_team->active) {
+		omp_locks_crowd();
 		team_publish(&(struct omp_order){.crowd = true});
 		tw_barrier_all();
 		tw_barrier_all(); /* the order has been read */

@@ -126,12 +126,14 @@ void omp_loop_end(void);
 void omp_loop_memory(void **memory);
 
 /* ---- lock.c */
-/* omp_locks_open - called by all processors before the first order. */
+/* omp_locks_open - called by all processors before the first order. omp_locks_crowd - main is about to get other
+ * threads beside it: take the locks of the critical regions that it is in. */
 struct omp_locks {
 	tw_lock_t critical, atomic, ordered;
 };
 extern struct omp_locks omp_locks;
 void omp_locks_open(void);
+void omp_locks_crowd(void);
 
 /* ---- queue.c: linked to programs that create tasks; NULL in other programs
  * omp_tasks_open - called by each processor, before all orders.

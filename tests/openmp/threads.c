@@ -126,6 +126,36 @@ static void locks(void)
 	printf("locks %ld %ld %ld %ld %ld %ld\n", by_lock, by_nest, by_critical, by_name, by_atomic, wide.c);
 }
 
+/* ---- a thread made in a critical region, the program's first ---- */
+
+static int inside;
+
+static void *critical_run(void *arg)
+{
+#pragma omp critical(made)
+	*(int *)arg = inside;
+	return NULL;
+}
+
+static void in_critical(void)
+{
+	pthread_t thread;
+	int seen = 7;
+
+#pragma omp critical
+	{
+#pragma omp critical(made)
+		{
+			inside = 1;
+			pthread_create(&thread, NULL, critical_run, &seen);
+			usleep(20000);
+			inside = 2;
+		}
+	}
+	pthread_join(thread, NULL);
+	printf("in critical %d\n", seen);
+}
+
 /* ---- regions of another thread ---- */
 
 static void *regions_of_its_own(void *arg)
@@ -397,6 +427,7 @@ int main(int argc, char **argv)
 		end(argv[1]);
 		return 0;
 	}
+	in_critical();
 	in_regions();
 	logger();
 	locks();
