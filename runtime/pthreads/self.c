@@ -7,7 +7,9 @@
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
+#include "core/process/fork.h"
 #include "runtime/pthreads/pthreads.h"
+#include "runtime/pthreads/thread.h"
 #include "runtime/threads/baton.h"
 
 /* `tweed run` decides where and how threads run: for other threads, such hints have no effect. */
@@ -30,7 +32,28 @@ HINT(pthread_setname_np, (pthread_t thread, const char *name), thread, name)
 ASK(pthread_getschedparam, (pthread_t thread, int *policy, struct sched_param *how), pthread_self(), policy, how)
 ASK(pthread_getname_np, (pthread_t thread, char *name, size_t bytes), pthread_self(), name, bytes)
 ASK(pthread_getcpuclockid, (pthread_t thread, clockid_t *clock), pthread_self(), clock)
-ASK(pthread_getattr_np, (pthread_t thread, pthread_attr_t *attr), pthread_self(), attr)
+
+/* Of any thread.  The C library's own function gives the kernel memory of the shared heap. */
+int tw_pthread_getattr_np(pthread_t thread, pthread_attr_t *attr)
+{
+	char *own = tw_me && !tw_forked() ? th_stack_own() : NULL;
+
+	if (!own)
+		return pthread_getattr_np(thread, attr);
+	th_stack_reserve();
+	pt_threads_open();
+	struct tw_wait_queue *queue = pt_threads_lock();
+	struct thread *t = pt_thread_find(thread);
+	bool detached = t && t->detached;
+	tw_wait_queue_unlock(queue);
+	if (!t)
+		return ESRCH;
+	char *base = (char *)t + (own - (char *)th_stack_room(own));
+	int error = pthread_attr_init(attr);
+	if (!error)
+		error = pthread_attr_setstack(attr, base, th_stack_whole());
+	return error ? error : pthread_attr_setdetachstate(attr, detached);
+}
 
 /* ---- cancellation ---- */
 

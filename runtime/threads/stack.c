@@ -151,6 +151,11 @@ size_t th_stack_bytes(void)
 	return stack.bytes - stack.tls;
 }
 
+size_t th_stack_whole(void)
+{
+	return stack.bytes;
+}
+
 static size_t stack_limit(void)
 {
 	struct rlimit limit;

@@ -97,8 +97,10 @@ const char *th_library_foreign(const void *code);
  * th_foreign_pin - the caller's @frame is on a stack of the program's own making: pin what calls may use of it, or end
  * the job with a sentence.  Returns the lowest byte. */
 char *th_foreign_pin(char *frame);
-/* th_stack_bytes - the size of each stack. */
+/* th_stack_bytes - the size of each stack.
+ * th_stack_whole - with the thread-local variables at its top. */
 size_t th_stack_bytes(void);
+size_t th_stack_whole(void);
 /* More stacks, of the same size, for more threads of a processor.
  * th_stack_create - make one at @node, by any processor; returns its lowest byte.
  * th_stack_attr - pin the top of the stack @base, of the caller's node, and set @attr for a thread there.

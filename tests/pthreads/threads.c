@@ -168,8 +168,8 @@ static void ends(void)
 	pthread_create(&t, NULL, no_value, &three);
 	pthread_join(t, NULL);
 	printf("cleaned %d, mine %d\n", cleaned, *(int *)pthread_getspecific(key));
-	pthread_setspecific(key, NULL);
 	printf("delete %d %d\n", pthread_key_delete(second), pthread_key_delete(key));
+	printf("deleted %d %d\n", pthread_getspecific(key) == NULL, pthread_setspecific(key, &mine) == EINVAL);
 	pthread_key_create(&second, NULL);
 	printf("new key without value %d\n", pthread_getspecific(second) == NULL);
 }
@@ -209,6 +209,57 @@ static void detached(void)
 	}
 	pthread_attr_destroy(&attr);
 	printf("gone %d\n", gone);
+}
+
+/* ---- where stacks are, as collectors of garbage ask ---- */
+
+static const void *shown;
+
+static void look(const char *whose, pthread_t t, const void *at)
+{
+	pthread_attr_t attr;
+	int error = pthread_getattr_np(t, &attr), detached = -1;
+	void *base = NULL;
+	size_t bytes = 0;
+
+	if (!error) {
+		pthread_attr_getstack(&attr, &base, &bytes);
+		pthread_attr_getdetachstate(&attr, &detached);
+		pthread_attr_destroy(&attr);
+	}
+	printf("stack of %s: %d, inside %d, large %d, detached %d\n", whose, error,
+	       (const char *)at >= (char *)base && (const char *)at < (char *)base + bytes, bytes > 65536, detached);
+}
+
+static void *shows(void *arg)
+{
+	int here = 0;
+
+	look("the thread", pthread_self(), &here);
+	pthread_mutex_lock(&lock);
+	shown = &here;
+	pthread_cond_broadcast(&changed);
+	while (shown)
+		pthread_cond_wait(&changed, &lock);
+	pthread_mutex_unlock(&lock);
+	return arg;
+}
+
+static void stacks(void)
+{
+	pthread_t t;
+	int here = 0;
+
+	look("main", pthread_self(), &here);
+	pthread_create(&t, NULL, shows, NULL);
+	pthread_mutex_lock(&lock);
+	while (!shown)
+		pthread_cond_wait(&changed, &lock);
+	look("the other", t, shown);
+	shown = NULL;
+	pthread_cond_broadcast(&changed);
+	pthread_mutex_unlock(&lock);
+	pthread_join(t, NULL);
 }
 
 static void *nothing(void *arg)
@@ -272,6 +323,7 @@ int main(int argc, char **argv)
 	nested(n);
 	ends();
 	detached();
+	stacks();
 	mistakes();
 	results();
 	self = pthread_self();

@@ -2,7 +2,8 @@
 /* key.c - thread-specific values, by keys.
  *
  * The table of keys is shared.  Each thread's values have their whole keys: so
- * values of a deleted key are not found by a later key of the same index. */
+ * values of a deleted key are not found by a later key of the same index.  Whether a key was deleted is read without
+ * the lock: a program that does not know it has a race. */
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -80,17 +81,24 @@ static struct key_value *key_value(unsigned i)
 	return key_more[i / KEY_PART] ? &key_more[i / KEY_PART][i % KEY_PART] : NULL;
 }
 
+static bool key_known(pthread_key_t key)
+{
+	const struct pt_key *k = key_table ? &key_table[key_index(key)] : NULL;
+
+	return k && k->used && k->key == key;
+}
+
 void *tw_pthread_getspecific(pthread_key_t key)
 {
 	const struct key_value *v = key_value(key_index(key));
-	return v && v->key == key ? v->value : NULL;
+	return v && v->key == key && key_known(key) ? v->value : NULL;
 }
 
 int tw_pthread_setspecific(pthread_key_t key, const void *value)
 {
 	unsigned i = key_index(key);
 
-	if (!key) /* never returned, neither by the C library nor here */
+	if (!key_known(key))
 		return EINVAL;
 	if (i >= KEY_PART && !key_more[i / KEY_PART])
 		key_more[i / KEY_PART] = calloc(KEY_PART, sizeof(struct key_value));
