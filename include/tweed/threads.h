@@ -134,15 +134,16 @@
 #define __sync_nand_and_fetch(p, v, ...)    __atomic_nand_fetch(p, v, 5)
 #define __sync_lock_test_and_set(p, v, ...) __atomic_exchange_n(p, v, 5)
 #define __sync_lock_release(p, ...)         __atomic_store_n(p, 0, 5)
+/* The type of a load lacks the qualifiers of *p. */
 #define __sync_val_compare_and_swap(p, was, now, ...)                                                                  \
 	__extension__({                                                                                                \
-		__typeof__(*(p)) was_ = (was);                                                                         \
+		__typeof__(__atomic_load_n(p, 0)) was_ = (was);                                                        \
 		__atomic_compare_exchange_n(p, &was_, now, 0, 5, 5);                                                   \
 		was_;                                                                                                  \
 	})
 #define __sync_bool_compare_and_swap(p, was, now, ...)                                                                 \
 	__extension__({                                                                                                \
-		__typeof__(*(p)) was_ = (was);                                                                         \
+		__typeof__(__atomic_load_n(p, 0)) was_ = (was);                                                        \
 		__atomic_compare_exchange_n(p, &was_, now, 0, 5, 5);                                                   \
 	})
 #endif

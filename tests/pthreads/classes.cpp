@@ -115,11 +115,31 @@ static void futures()
 	}
 }
 
+/* Of volatile objects. */
+static void swaps()
+{
+	static volatile int number;
+	static int *volatile pointer;
+	int last = 0;
+	std::vector<std::thread> all;
+	for (int i = 0; i <= threads; i++)
+		all.emplace_back([] {
+			for (int n = 0; n < 50; n++)
+				for (int was = 0, is; (is = __sync_val_compare_and_swap(&number, was, was + 1)) != was;)
+					was = is;
+		});
+	for (auto &t : all)
+		t.join();
+	bool first = __sync_bool_compare_and_swap(&pointer, nullptr, &last), second = !pointer;
+	printf("swaps %d, %d %d\n", number == 50 * (threads + 1), first, second);
+}
+
 int main(int argc, char **argv)
 {
 	threads = argc > 1 ? atoi(argv[1]) : 1;
 	locks();
 	waits();
 	futures();
+	swaps();
 	return 0;
 }
