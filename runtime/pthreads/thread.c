@@ -114,6 +114,17 @@ static __attribute__((noinline)) void thread_run(void *(*start)(void *arg), void
 		pt_own.result = (void *)th_call(TH_CALLED(start), arg, NULL, NULL);
 }
 
+/* Behind all thread_local objects' destructors, because it was registered before them.  What the C library calls later
+ * must not allocate: jemalloc has left the thread by then, and gives private memory. */
+static void thread_values_end(void *arg)
+{
+	(void)arg;
+	pt_keys_end();
+}
+
+extern int __cxa_thread_atexit_impl(void (*function)(void *arg), void *arg, void *library);
+extern char __dso_handle __attribute__((visibility("hidden")));
+
 static void thread_begin(void *arg)
 {
 	struct thread *t = arg;
@@ -124,6 +135,7 @@ static void thread_begin(void *arg)
 	pthread_sigmask(SIG_SETMASK, &t->mask, NULL);
 	th_signals_thread();
 	th_kind_thread();
+	__cxa_thread_atexit_impl(thread_values_end, NULL, &__dso_handle);
 	thread_run(t->start, t->arg);
 }
 

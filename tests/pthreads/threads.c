@@ -95,8 +95,27 @@ static void nested(int n)
 
 /* ---- exit, and what is done before it ---- */
 
-static pthread_key_t key, second;
+static pthread_key_t key, second, third;
 static int destroyed, cleaned;
+
+static void *same(void *arg)
+{
+	return arg;
+}
+
+/* Destructors may do what threads may do. */
+static void makes(void *value)
+{
+	pthread_t t;
+	void *answer = NULL;
+	char *text = malloc(100000);
+
+	strcpy(text, value);
+	pthread_create(&t, NULL, same, text);
+	pthread_join(t, &answer);
+	printf("a destructor's %s: %d\n", text, answer == text);
+	free(text);
+}
 
 static void destroy(void *value)
 {
@@ -137,6 +156,7 @@ static void *exits(void *arg)
 	*value = 40;
 	pthread_setspecific(key, value);
 	pthread_setspecific(second, arg);
+	pthread_setspecific(third, "thread");
 	printf("value %d\n", *(int *)pthread_getspecific(key));
 	pthread_cleanup_push(clean, &one);
 	pthread_cleanup_push(clean, &two);
@@ -161,6 +181,7 @@ static void ends(void)
 	int three = 3, mine = 9;
 
 	printf("keys %d %d\n", pthread_key_create(&key, destroy), pthread_key_create(&second, again));
+	pthread_key_create(&third, makes);
 	pthread_setspecific(key, &mine);
 	pthread_create(&t, NULL, exits, &mine);
 	pthread_join(t, &answer);
