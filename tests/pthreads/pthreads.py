@@ -117,6 +117,18 @@ def both():
                       ("Tweed" in notes) == ("omp.h" in text), done)
 
 
+def foreign_atomics():
+    """Atomic instructions by gcc: a sentence between nodes."""
+    made = run("sh", "-c", "echo 'int n; int add(void) { return __sync_add_and_fetch(&n, 1); }' | gcc -c -x c - -o "
+               "add.o && ar rcs libadd.a add.o && echo 'int add(void); int main(void) { return add() - 1; }' >main.c")
+    for file, text in [("add.o", "add.o was made by"), ("-ladd", "libadd.a(add.o) was made by")]:
+        done = run(tweed, "cc", "--pthreads", "main.c", "-L.", file, "-o", "adds")
+        for shape in ["1", "2"] if beside.expect(f"{file} links", done.returncode == 0, made, done) else []:
+            done = run(tweed, "run", "-n", shape, "-p", "2", "./adds")
+            beside.expect(f"atomics of {file} on {shape}", done.returncode == 0 and
+                          (text in done.stderr) == (shape == "2"), done)
+
+
 def nested():
     """Code on stacks, for which the linker has a warning."""
     done = run(tweed, "cc", "--pthreads", os.path.join(sources, "nested.c"), "-o", "nested")
@@ -147,6 +159,7 @@ with tempfile.TemporaryDirectory() as folder:
     contexts()
     newer()
     archive()
+    foreign_atomics()
     nested()
     both()
     refusals()

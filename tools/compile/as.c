@@ -34,6 +34,8 @@
 #include <sys/sendfile.h>
 #include <unistd.h>
 
+#include "tools/compile/compile.h"
+
 #define AS_WORD       " \t"
 #define AS_PAGE       4096ul
 #define AS_PAGE_LARGE (4 * AS_PAGE)
@@ -340,6 +342,7 @@ static void as_filter(FILE *in)
 		}
 	}
 	free(text);
+	fputs("\t.section\t" COMPILE_MADE ",\"e\",@progbits\n", out); /* for ld.c; not linked */
 	if (ferror(in) || fflush(out))
 		as_fail("filter");
 }

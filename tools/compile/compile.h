@@ -5,12 +5,15 @@
  * oshcc.c     `tweed oshcc`, `tweed oshc++`
  * compiler.c  the compiler that CC or CXX names
  * response.c  arguments in files: @FILE
+ * foreign.c   atomic instructions in files of other compilers
  * as.c, ld.c  the assembler and the linker that gcc finds; placed.h: libraries */
 #ifndef TW_TOOLS_COMPILE_COMPILE_H
 #define TW_TOOLS_COMPILE_COMPILE_H
 
 #include <stdbool.h>
 #include <stddef.h>
+
+#define COMPILE_MADE ".tweed.made" /* a section of each object that as.c has passed on */
 
 enum compiler_kind { COMPILER_UNKNOWN, COMPILER_GCC, COMPILER_CLANG };
 
@@ -30,5 +33,9 @@ enum compiler_kind compiler_kind(bool cxx, const char *const *words, size_t n);
 /* compile_arguments - @argv, ended by NULL, with the contents of each @FILE in its place, as gcc reads them; the rest
  * is unchanged, as is a file that cannot be read.  *@n: their number. */
 char **compile_arguments(char **argv, size_t *n);
+
+/* foreign_atomics - look for atomic instructions in the object or archive @path; its name, or "ARCHIVE(FILE)", into
+ * @name of @room bytes.  "": none found; they are not looked for without objdump. */
+void foreign_atomics(const char *path, char *name, size_t room);
 
 #endif

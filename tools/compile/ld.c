@@ -59,7 +59,8 @@ static struct {
 	struct library_file threads; /* Tweed's run-time of threads */
 	const char *run_time;        /* its path; NULL: none */
 	unsigned copies;
-	bool opens; /* the program may load plugins */
+	bool opens;        /* the program may load plugins */
+	char atomics[256]; /* a file of other compilers with atomic instructions; "": none */
 	uint64_t hash;
 } ld;
 
@@ -590,6 +591,24 @@ static void ld_rename_call(const char *name, void *arg)
 	}
 }
 
+/* A variable of the program has the name of that file, for a sentence (runtime/threads/support.c). */
+static void ld_name_atomics(struct ld_words *link)
+{
+	const char *source = ld_temporary("atomics.s"), *object = ld_temporary("atomics.o");
+	struct ld_words as = {0};
+	FILE *f = ld_create(source);
+
+	fputs("\t.section .rodata\n\t.globl tw_foreign_atomics\ntw_foreign_atomics:\n\t.ascii \"", f);
+	for (const char *c = ld.atomics; *c; c++)
+		fprintf(f, "\\%03o", (unsigned char)*c);
+	fputs("\\0\"\n\t.section .note.GNU-stack,\"\",@progbits\n", f);
+	ld_close(f, source);
+	ld_add_all(&as, (const char *const[]){"as", "-o", object, source, NULL});
+	if (ld_run(&as))
+		ld_fail("%s cannot be assembled", source);
+	ld_add(link, object);
+}
+
 /* An object or archive that Tweed's compilers have not made calls POSIX threads by their names.  The argument in its
  * place is a copy that calls Tweed's. */
 static const char *ld_rename_calls(const char *path, const char *word)
@@ -605,6 +624,8 @@ static const char *ld_rename_calls(const char *path, const char *word)
 		ld_add(&objcopy, "objcopy");
 		library_symbols(&ld.threads, ld_rename_call, &(struct ld_rename){&f, &objcopy});
 	}
+	if (objcopy.n > 0 && !*ld.atomics && f.at && !memmem(f.at, f.bytes, COMPILE_MADE, sizeof(COMPILE_MADE)))
+		foreign_atomics(path, ld.atomics, sizeof(ld.atomics));
 	if (objcopy.n > 1) {
 		snprintf(number, sizeof(number), "%u-", ld.copies++);
 		copy = compile_join(ld_temporary(number), base, "");
@@ -722,6 +743,8 @@ static int ld_program(char *const *argv)
 	ld_add(&link, "ld");
 	ld_find_threads(argv);
 	ld_arguments(argv, &link);
+	if (*ld.atomics)
+		ld_name_atomics(&link);
 	if (ld.libraries || ld.opens) {
 		exports = ld_temporary("exports");
 		ld.exports = ld_create(exports);
