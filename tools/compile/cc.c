@@ -262,8 +262,7 @@ static int cc_locate(struct cc *cc)
 		cc->library = compile_join(libraries, "/libtweed.a", "");
 		cc->script = compile_join(data, "/tweed/globals.ld", "");
 		cc->copies = compile_join(data, "/tweed/copies.ld", "");
-		cc->run_time =
-		    compile_join(libraries, cc->openmp ? "/libtweed-openmp.a" : "/libtweed-pthreads.a", "");
+		cc->run_time = compile_join(libraries, cc->openmp ? "/libtweed-openmp.a" : "/libtweed-pthreads.a", "");
 		cc->tasks = compile_join(libraries, "/libtweed-openmp-tasks.a", "");
 		cc->spec = cc->helper = compile_join("-B", tool_installed(TOOL_LIBEXECDIR), "/tweed/gcc/");
 		cc->linker = compile_join("-B", tool_installed(TOOL_LIBEXECDIR), "/tweed/ld/");
