@@ -49,7 +49,7 @@ RULE = {
     "runtime/threads/": ["core/", "sync/", "runtime/process/", "include/"],
     "runtime/pthreads/": ["core/", "sync/", "runtime/threads/", "runtime/process/", "include/"],
     "runtime/openmp/": ["core/", "sync/", "runtime/threads/", "runtime/process/", "runtime/pthreads/pthreads.h",
-                        "include/"],
+                        "runtime/pthreads/thread.h", "include/"],
     "apps/": ["include/tweed/tweed.h"],
     "apps/pgas/": ["include/tweed/tweed.h", "include/tweed/pgas.h"],
     "splash/": ["apps/kernel.h", "include/tweed/tweed.h"],

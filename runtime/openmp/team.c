@@ -139,7 +139,8 @@ static unsigned team_size(const struct omp_order *order)
 
 	if (!tw_me && tw_forked())
 		th_refuse("a child of fork() has one thread: let it begin no parallel region, or call exec");
-	if (omp_team->active || omp_team->other || !omp_team->icv.max_active || th_library_private((void *)(uintptr_t)order->function))
+	if (omp_team->active || omp_team->other || !omp_team->icv.max_active ||
+	    th_library_private((void *)(uintptr_t)order->function))
 		return 1;
 	n = TW_MIN(n, omp_team->icv.limit);
 	return TW_MIN(n, (unsigned)tw_count());

@@ -289,9 +289,8 @@ static unsigned processor_choose(void)
 	unsigned best = (unsigned)tw_id();
 
 	for (unsigned k = 0; k < processor_count(); k++)
-		if (p[k].open &&
-		    (p[k].threads < p[best].threads || (p[k].threads == p[best].threads && p[k].threads &&
-		                                        processor_distance(k) < processor_distance(best))))
+		if (p[k].open && (p[k].threads < p[best].threads || (p[k].threads == p[best].threads && p[k].threads &&
+		                                                     processor_distance(k) < processor_distance(best))))
 			best = k;
 	return best;
 }
