@@ -64,6 +64,22 @@ struct thread *pt_thread_find(pthread_t thread)
 	return t->self == thread ? t : NULL;
 }
 
+char *pt_thread_stack(pthread_t thread, bool *detached)
+{
+	char *own = th_stack_own();
+
+	if (thread == pthread_self()) {
+		*detached = pt_own.thread && pt_own.thread->detached;
+		return own;
+	}
+	pt_threads_open();
+	struct tw_wait_queue *queue = pt_threads_lock();
+	struct thread *t = pt_thread_find(thread);
+	*detached = t && t->detached;
+	tw_wait_queue_unlock(queue);
+	return t ? (char *)t + (own - (char *)th_stack_room(own)) : NULL;
+}
+
 void pt_threads_prepare(void)
 {
 	unsigned count = processor_count();
