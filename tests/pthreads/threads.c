@@ -249,7 +249,7 @@ static void look(const char *whose, pthread_t t, const void *at)
 		pthread_attr_destroy(&attr);
 	}
 	printf("stack of %s: %d, inside %d, large %d, detached %d\n", whose, error,
-	       (const char *)at >= (char *)base && (const char *)at < (char *)base + bytes, bytes > 65536, detached);
+	       (const char *)at >= (char *)base && (const char *)at<(char *)base + bytes, bytes> 65536, detached);
 }
 
 static void *shows(void *arg)
