@@ -214,6 +214,7 @@ static void processor_begin(bool dispatches)
 	th_baton_open(dispatches);
 	th_turns_open(threads_ordered);
 	tw_syscalls_block = pt_block;
+	tw_syscalls_wait = pt_wait;
 }
 
 /* By the processor's first thread, which goes on with the program.  @all: so do or will all processors, before they run
