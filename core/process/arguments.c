@@ -57,8 +57,6 @@
 	X(int, getsockopt, (int fd, int level, int name, void *restrict p, socklen_t *restrict n), \
 	  (fd, level, name, p, n), (ARG_OUT(n), tw_touch(p, *n, true))) \
 	X(int, epoll_ctl, (int fd, int op, int of, struct epoll_event *e), (fd, op, of, e), ARG_IN(e)) \
-	X(int, epoll_wait, (int fd, struct epoll_event *e, int most, int ms), (fd, e, most, ms), \
-	  tw_touch(e, most > 0 ? (size_t)most * sizeof(*e) : 0, true)) \
 	X(int, select, (int n, fd_set *restrict in, fd_set *restrict out, fd_set *restrict other, \
 	  struct timeval *restrict t), (n, in, out, other, t), \
 	  (ARG_SET(in), ARG_SET(out), ARG_SET(other), ARG_OUT(t))) \
@@ -119,6 +117,7 @@ static struct {
 #define X(type, name, parameters, arguments, touch) __typeof__(name) *name;
 	ARG_CALLS(X)
 #undef X
+	__typeof__(epoll_wait) *epoll_wait;
 	__typeof__(fcntl) *fcntl;
 	__typeof__(ioctl) *ioctl;
 } next;
@@ -131,6 +130,7 @@ static void __attribute__((constructor)) arg_find(void)
 #define X(type, name, parameters, arguments, touch) *(void **)&next.name = dlsym(RTLD_NEXT, #name);
 	ARG_CALLS(X)
 #undef X
+	*(void **)&next.epoll_wait = dlsym(RTLD_NEXT, "epoll_wait");
 	*(void **)&next.fcntl = dlsym(RTLD_NEXT, "fcntl");
 	*(void **)&next.ioctl = dlsym(RTLD_NEXT, "ioctl");
 }
@@ -149,6 +149,25 @@ static void __attribute__((constructor)) arg_find(void)
 	}
 ARG_CALLS(X)
 #undef X
+
+/* Libraries of other compilers wait here, libevent for instance. */
+ARG_WRAP int epoll_wait(int fd, struct epoll_event *e, int most, int ms)
+{
+	const void *caller = __builtin_return_address(0);
+	int result, rest = ms;
+	unsigned tries = 0;
+
+	arg_find();
+	do {
+		if (tw_syscalls_wait && !tw_syscalls_wait(fd, &rest, caller))
+			return -1;
+		tw_touch(e, sizeof(*e) * (most < 0 ? 0 : (size_t)most), true);
+		result = next.epoll_wait(fd, e, most, rest);
+		if (!result && ms < 0)
+			rest = ms; /* another processor has taken the event */
+	} while ((result < 0 && errno == EFAULT && ++tries < ARG_TRIES) || (!result && ms < 0));
+	return result;
+}
 
 /* With an argument that is a number or a pointer. */
 static void arg_touch_lock(int command, const void *argument)

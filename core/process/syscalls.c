@@ -38,6 +38,7 @@
 
 void (*tw_syscalls_mapped)(int fd, off_t at, size_t n, const void *data, const void *caller);
 bool (*tw_syscalls_block)(int fd, short events, const void *caller);
+bool (*tw_syscalls_wait)(int fd, int *ms, const void *caller);
 _Thread_local volatile bool tw_syscalls_blocked;
 
 #if TW_ASAN || TW_TSAN

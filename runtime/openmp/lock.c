@@ -104,8 +104,9 @@ void GOMP_atomic_end(void)
 }
 
 /* ---- omp.h --------------------------------------------------------------------------------------------------------
- * gcc's omp_lock_t has four bytes, enough for the slot's number of a Tweed lock, from 1. Its omp_nest_lock_t has
- * sixteen. */
+ * gcc's omp_lock_t has four bytes: LOCK_MADE, and the number of a Tweed lock, which is created when it is first used
+ * (th_lock_in), since programs make millions of locks.  Its omp_nest_lock_t has sixteen. */
+#define LOCK_MADE 0x80000000u
 
 struct lock_nested {
 	uint32_t lock;
@@ -114,23 +115,24 @@ struct lock_nested {
 };
 _Static_assert(sizeof(struct lock_nested) <= 16, "it fits into gcc's omp_nest_lock_t");
 
-static tw_lock_t lock_of(uint32_t number, const char *function)
+static tw_lock_t lock_of(uint32_t *word, const char *function)
 {
 	th_stack_reserve();
-	if (!number)
+	if (!*word)
 		th_refuse("%s: this lock was not initialized", function);
-	return (tw_lock_t){tw_sync_whole(tw_me, number)};
+	return th_lock_in(word);
 }
 
-static uint32_t lock_new(void)
+static void lock_destroy(uint32_t *word, const char *function)
 {
-	th_stack_reserve();
-	return tw_sync_short(tw_me, tw_lock_create().id);
+	if (*word != LOCK_MADE)
+		tw_lock_destroy(lock_of(word, function));
+	*word = 0;
 }
 
 void omp_init_lock(uint32_t *lock)
 {
-	*lock = lock_new();
+	*lock = LOCK_MADE;
 }
 
 void omp_init_lock_with_hint(uint32_t *lock, int hint)
@@ -141,28 +143,27 @@ void omp_init_lock_with_hint(uint32_t *lock, int hint)
 
 void omp_destroy_lock(uint32_t *lock)
 {
-	tw_lock_destroy(lock_of(*lock, "omp_destroy_lock"));
-	*lock = 0;
+	lock_destroy(lock, "omp_destroy_lock");
 }
 
 void omp_set_lock(uint32_t *lock)
 {
-	th_lock_acquire(lock_of(*lock, "omp_set_lock"));
+	th_lock_acquire(lock_of(lock, "omp_set_lock"));
 }
 
 void omp_unset_lock(uint32_t *lock)
 {
-	lock_release(lock_of(*lock, "omp_unset_lock"));
+	lock_release(lock_of(lock, "omp_unset_lock"));
 }
 
 int omp_test_lock(uint32_t *lock)
 {
-	return th_lock_try(lock_of(*lock, "omp_test_lock"));
+	return th_lock_try(lock_of(lock, "omp_test_lock"));
 }
 
 void omp_init_nest_lock(struct lock_nested *lock)
 {
-	*lock = (struct lock_nested){.lock = lock_new()};
+	*lock = (struct lock_nested){.lock = LOCK_MADE};
 }
 
 void omp_init_nest_lock_with_hint(struct lock_nested *lock, int hint)
@@ -173,13 +174,13 @@ void omp_init_nest_lock_with_hint(struct lock_nested *lock, int hint)
 
 void omp_destroy_nest_lock(struct lock_nested *lock)
 {
-	tw_lock_destroy(lock_of(lock->lock, "omp_destroy_nest_lock"));
+	lock_destroy(&lock->lock, "omp_destroy_nest_lock");
 	memset(lock, 0, sizeof(*lock));
 }
 
 static int lock_nest(struct lock_nested *l, bool wait, const char *function)
 {
-	tw_lock_t lock = lock_of(l->lock, function);
+	tw_lock_t lock = lock_of(&l->lock, function);
 	uint64_t self = pt_self();
 
 	if (l->owner != self) {
@@ -207,5 +208,5 @@ void omp_unset_nest_lock(struct lock_nested *lock)
 	if (--lock->count)
 		return;
 	lock->owner = 0;
-	lock_release(lock_of(lock->lock, "omp_unset_nest_lock"));
+	lock_release(lock_of(&lock->lock, "omp_unset_nest_lock"));
 }

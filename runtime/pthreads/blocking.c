@@ -100,6 +100,18 @@ bool pt_block(int fd, short events, const void *caller)
 	return true;
 }
 
+/* tw_syscalls_wait. */
+bool pt_wait(int fd, int *ms, const void *caller)
+{
+	struct pollfd one = {.fd = fd, .events = POLLIN};
+
+	if (!*ms || !th_heap_shares(caller) || blocking_alone())
+		return true;
+	int result = blocking_poll(&one, 1, *ms);
+	*ms = 0;
+	return result >= 0 || errno != EINTR;
+}
+
 PT_OWN int tw_poll_threads(struct pollfd *fds, nfds_t n, int timeout)
 {
 	struct pollfd copy[BLOCKING_POLLS];

@@ -88,6 +88,7 @@ int pt_futex_wait(unsigned *word, unsigned mask, unsigned value, uint64_t until)
 
 /* ---- blocking.c: tw_syscalls_block. */
 bool pt_block(int fd, short events, const void *caller);
+bool pt_wait(int fd, int *ms, const void *caller);
 
 /* ---- objects/key.c */
 /* pt_keys_open - collective. */

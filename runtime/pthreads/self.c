@@ -33,23 +33,18 @@ ASK(pthread_getschedparam, (pthread_t thread, int *policy, struct sched_param *h
 ASK(pthread_getname_np, (pthread_t thread, char *name, size_t bytes), pthread_self(), name, bytes)
 ASK(pthread_getcpuclockid, (pthread_t thread, clockid_t *clock), pthread_self(), clock)
 
-/* Of any thread.  The C library's own function gives the kernel memory of the shared heap. */
+/* The C library's own function gives the kernel memory of the shared heap. */
 int tw_pthread_getattr_np(pthread_t thread, pthread_attr_t *attr)
 {
-	char *own = tw_me && !tw_forked() ? th_stack_own() : NULL;
+	char *base = tw_me && !tw_forked() ? th_stack_own() : NULL;
+	bool detached = false;
 
-	if (!own)
+	if (!base)
 		return pthread_getattr_np(thread, attr);
 	th_stack_reserve();
-	pt_threads_open();
-	struct tw_wait_queue *queue = pt_threads_lock();
-	struct thread *t = pt_thread_find(thread);
-	bool detached = t && t->detached;
-	tw_wait_queue_unlock(queue);
-	if (!t)
-		return ESRCH;
-	char *base = (char *)t + (own - (char *)th_stack_room(own));
-	int error = pthread_attr_init(attr);
+	if (pt_thread_stack)
+		base = pt_thread_stack(thread, &detached);
+	int error = base ? pthread_attr_init(attr) : ESRCH;
 	if (!error)
 		error = pthread_attr_setstack(attr, base, th_stack_whole());
 	return error ? error : pthread_attr_setdetachstate(attr, detached);

@@ -64,6 +64,22 @@ struct thread *pt_thread_find(pthread_t thread)
 	return t->self == thread ? t : NULL;
 }
 
+char *pt_thread_stack(pthread_t thread, bool *detached)
+{
+	char *own = th_stack_own();
+
+	if (thread == pthread_self()) {
+		*detached = pt_own.thread && pt_own.thread->detached;
+		return own;
+	}
+	pt_threads_open();
+	struct tw_wait_queue *queue = pt_threads_lock();
+	struct thread *t = pt_thread_find(thread);
+	*detached = t && t->detached;
+	tw_wait_queue_unlock(queue);
+	return t ? (char *)t + (own - (char *)th_stack_room(own)) : NULL;
+}
+
 void pt_threads_prepare(void)
 {
 	unsigned count = processor_count();
@@ -198,6 +214,7 @@ static void processor_begin(bool dispatches)
 	th_baton_open(dispatches);
 	th_turns_open(threads_ordered);
 	tw_syscalls_block = pt_block;
+	tw_syscalls_wait = pt_wait;
 }
 
 /* By the processor's first thread, which goes on with the program.  @all: so do or will all processors, before they run

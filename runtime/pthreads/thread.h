@@ -39,6 +39,7 @@ extern __thread struct pt_own {
 /* ---- thread.c
  * pt_threads_lock - lock all threads.
  * pt_thread_find - NULL: @thread is not one of the program's.
+ * pt_thread_stack - the base of its stack; NULL: not one of the program's.
  * pt_threads_prepare - by all processors, at the beginning.
  * pt_threads_open - before anything that knows threads: the first call makes this processor ready for several.
  * pt_threads_follow - the same, after another processor has called th_kind_crowd.
@@ -48,6 +49,7 @@ extern __thread struct pt_own {
  * pt_main_end - end main's thread. */
 struct tw_wait_queue *pt_threads_lock(void);
 struct thread *pt_thread_find(pthread_t thread);
+char *pt_thread_stack(pthread_t thread, bool *detached) __attribute__((weak));
 void pt_threads_prepare(void);
 void pt_threads_open(void);
 void pt_threads_follow(void);

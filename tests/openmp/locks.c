@@ -191,6 +191,29 @@ static void flushes(void)
 
 static omp_lock_t table[20];
 
+/* More locks than Tweed has, few of which are used. */
+static void many(void)
+{
+	enum { MANY = 100000, STEP = 997 };
+	static omp_lock_t lock[MANY];
+	static int count[MANY];
+	int sum = 0;
+
+	for (int i = 0; i < MANY; i++)
+		omp_init_lock(&lock[i]);
+#pragma omp parallel
+	for (int i = 0; i < MANY; i += STEP) {
+		omp_set_lock(&lock[i]);
+		count[i]++;
+		omp_unset_lock(&lock[i]);
+	}
+	for (int i = 0; i < MANY; i++) {
+		omp_destroy_lock(&lock[i]);
+		sum += count[i];
+	}
+	printf("many locks: %d\n", sum == omp_get_max_threads() * ((MANY + STEP - 1) / STEP));
+}
+
 static void locks(void)
 {
 	omp_lock_t lock;
@@ -249,6 +272,7 @@ int main(void)
 	reductions();
 	flushes();
 	locks();
+	many();
 	mutexes();
 	return 0;
 }

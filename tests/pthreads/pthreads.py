@@ -129,6 +129,16 @@ def foreign_atomics():
                           (text in done.stderr) == (shape == "2"), done)
 
 
+def foreign_wait():
+    """A library by gcc waits in epoll_wait: other threads of its processor run."""
+    source = os.path.join(sources, "foreign_wait.c")
+    made = run("sh", "-c", f"gcc -shared -fPIC {source} -o libwait.so && "
+               f"{tweed} cc --pthreads -DMAIN {source} -o wait -L. -lwait -Wl,-rpath,.")
+    for shape in ["1x1", "2x1"] if beside.expect("foreign_wait compiles", made.returncode == 0, made) else []:
+        done = run(tweed, "run", "-n", shape[0], "-p", shape[2], "./wait")
+        beside.expect(f"foreign_wait {shape}", done.returncode == 0 and done.stdout == "late 0\ncome 1\n", done)
+
+
 def nested():
     """Code on stacks, for which the linker has a warning."""
     done = run(tweed, "cc", "--pthreads", os.path.join(sources, "nested.c"), "-o", "nested")
@@ -160,6 +170,7 @@ with tempfile.TemporaryDirectory() as folder:
     newer()
     archive()
     foreign_atomics()
+    foreign_wait()
     nested()
     both()
     refusals()
