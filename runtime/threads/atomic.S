@@ -92,6 +92,7 @@
 	.macro	IF_FAR_OR_OFTEN
 	IF_NOT_ZERO movzbl th_far(%rip), %ecx
 	IF_NOT_ZERO movl th_turn_is_over(%rip), %ecx
+	IF_NOT_ZERO movzbl %fs:th_due_here@tpoff, %ecx
 	movl	th_atomic_left(%rip), %ecx
 	jrcxz	1f
 	lea	-1(%rcx), %ecx

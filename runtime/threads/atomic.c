@@ -32,10 +32,27 @@ unsigned th_atomic_left;
 void th_atomic_begin(const void *ptr);
 void th_atomic_end(void);
 
+/* What signals do where they interrupt the program's code (turns.c): they seldom do in a loop of such instructions,
+ * most of whose time is Tweed's. */
+static void atomic_signals(void)
+{
+	sigset_t mask;
+
+	th_due_now();
+	if (!th_turn_is_over)
+		return;
+	th_turn_end();
+	if (th_turn_look) {
+		pthread_sigmask(SIG_BLOCK, NULL, &mask);
+		th_turn_look(&mask);
+	}
+}
+
 void th_atomic_begin(const void *ptr)
 {
 	th_stack_reserve();
 	th_atomic_held.id = 0;
+	atomic_signals();
 	if (!th_far) {
 		if (th_siblings)
 			th_spun_often();
@@ -102,6 +119,8 @@ void th_pause(void);
 void th_pause(void)
 {
 	th_atomic_left = ATOMIC_NEAR;
+	th_stack_reserve();
+	atomic_signals();
 	if (th_siblings)
 		th_spun_often();
 	th_order();

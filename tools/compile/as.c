@@ -36,11 +36,17 @@
 
 #include "tools/compile/compile.h"
 
+#define AS_STATES     16
 #define AS_WORD       " \t"
 #define AS_PAGE       4096ul
 #define AS_PAGE_LARGE (4 * AS_PAGE)
 
 static FILE *out;
+static struct {
+	bool by_stack; /* the current function is unwound by its stack pointer */
+	bool remembered[AS_STATES];
+	unsigned n;
+} cfa;
 static bool locked;           /* the preceding statement was a lock prefix */
 static bool source;           /* in the source's own assembler */
 static const char *following; /* the text after the current line */
@@ -86,14 +92,43 @@ static bool as_memory(const char *operands, char *operand, size_t room)
 	return false;
 }
 
+/* An instruction that lowers the stack pointer by @bytes.  Unwinding goes by the stack pointer, if by no frame pointer. */
+static void as_push(const char *text, int bytes)
+{
+	fprintf(out, "\t%s\n", text);
+	if (cfa.by_stack)
+		fprintf(out, "\t.cfi_adjust_cfa_offset %d\n", bytes);
+}
+
+/* Follow by what register the function is unwound: 7 is the stack pointer. */
+static void as_unwinding(const char *directive)
+{
+	int by;
+
+	if (strcmp(directive, ".cfi_endproc") == 0 || strncmp(directive, ".cfi_escape", 11) == 0)
+		cfa.by_stack = false;
+	else if (strncmp(directive, ".cfi_startproc", 14) == 0)
+		cfa.by_stack = true;
+	else if (strcmp(directive, ".cfi_remember_state") == 0 && cfa.n < AS_STATES)
+		cfa.remembered[cfa.n++] = cfa.by_stack;
+	else if (strcmp(directive, ".cfi_restore_state") == 0 && cfa.n)
+		cfa.by_stack = cfa.remembered[--cfa.n];
+	else if (sscanf(directive, ".cfi_def_cfa_register %d", &by) == 1 ||
+	         sscanf(directive, ".cfi_def_cfa %d", &by) == 1)
+		cfa.by_stack = by == 7;
+}
+
 /* Call @function with the address of the operand @memory; empty: with 0. */
 static void as_call(const char *function, const char *memory)
 {
 	const char *moved = strstr(memory, "(%rsp") ? *memory == '(' ? "136" : "136+" : "";
 
-	fputs("\tleaq\t-128(%rsp), %rsp\n\tpushq\t%rdi\n", out);
+	as_push("leaq\t-128(%rsp), %rsp", 128);
+	as_push("pushq\t%rdi", 8);
 	fprintf(out, *memory ? "\tleaq\t%s%s, %%rdi\n" : "\tmovq\t$0, %%rdi\n", moved, memory);
-	fprintf(out, "\tcall\t%s\n\tpopq\t%%rdi\n\tleaq\t128(%%rsp), %%rsp\n", function);
+	fprintf(out, "\tcall\t%s\n", function);
+	as_push("popq\t%rdi", -8);
+	as_push("leaq\t128(%rsp), %rsp", -128);
 }
 
 /* Does the next instruction load or compare?  Labels, directives and comments are skipped. */
@@ -128,7 +163,9 @@ static void as_bracket(const char *prefix, const char *text, const char *memory)
 {
 	as_call("tw_threads_atomic_begin", memory);
 	fprintf(out, "\t%s%s\n", prefix, text);
-	fputs("\tleaq\t-128(%rsp), %rsp\n\tcall\ttw_threads_atomic_end\n\tleaq\t128(%rsp), %rsp\n", out);
+	as_push("leaq\t-128(%rsp), %rsp", 128);
+	fputs("\tcall\ttw_threads_atomic_end\n", out);
+	as_push("leaq\t128(%rsp), %rsp", -128);
 }
 
 static bool as_is_fence(const char *text, const char *memory)
@@ -304,6 +341,8 @@ static void as_line(char *line)
 
 	if (as_pattern(line))
 		return;
+	if (strncmp(text, ".cfi_", 5) == 0)
+		as_unwinding(text);
 	if (strncmp(text, ".cfi_startproc", 14) == 0) {
 		function = line;
 		is_volatile = false;
