@@ -92,7 +92,7 @@ static bool as_memory(const char *operands, char *operand, size_t room)
 	return false;
 }
 
-/* An instruction that lowers the stack pointer by @bytes.  Unwinding goes by the stack pointer, if by no frame pointer. */
+/* An instruction that lowers the stack pointer by @bytes.  Functions without a frame pointer are unwound by it. */
 static void as_push(const char *text, int bytes)
 {
 	fprintf(out, "\t%s\n", text);
