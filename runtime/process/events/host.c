@@ -222,11 +222,29 @@ static void *host_run(void *arg)
 	return NULL;
 }
 
-void host_open(void (*first)(void), bool (*attend)(void))
+int host_thread(void *(*run)(void *arg))
 {
 	pthread_attr_t attr;
 	pthread_t thread;
 	sigset_t all, before;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before); /* of Tweed's signals none: the C library has shared variables */
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	int error = EINVAL; /* the program's thread-local variables are part of the stack */
+	for (size_t bytes = HOST_STACK; error == EINVAL && bytes <= HOST_STACK_MOST; bytes *= 2) {
+		pthread_attr_setstacksize(&attr, bytes);
+		error = pthread_create(&thread, &attr, run, NULL);
+	}
+	pthread_attr_destroy(&attr);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return error;
+}
+
+void host_open(void (*first)(void), bool (*attend)(void))
+{
+	sigset_t before;
 	uint64_t none = 0;
 
 	host_signals = tw_fd_keep((int)syscall(SYS_signalfd4, -1, &none, sizeof(none), SFD_NONBLOCK | SFD_CLOEXEC));
@@ -242,17 +260,7 @@ void host_open(void (*first)(void), bool (*attend)(void))
 	host->processors++;
 	host_attend = attend;
 	host_unlock(&before);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before); /* of Tweed's signals none: the C library has shared variables */
-	pthread_attr_init(&attr);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	int error = EINVAL; /* the program's thread-local variables are part of the stack */
-	for (size_t bytes = HOST_STACK; error == EINVAL && bytes <= HOST_STACK_MOST; bytes *= 2) {
-		pthread_attr_setstacksize(&attr, bytes);
-		error = pthread_create(&thread, &attr, host_run, NULL);
-	}
-	pthread_attr_destroy(&attr);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	int error = host_thread(host_run);
 	if (error)
 		tw_fatal("no thread for signals: %s", strerror(error));
 }

@@ -108,6 +108,10 @@ uint32_t host_far_acceptor(int signal);
  * soon if it returns true. */
 void host_open(void (*first)(void), bool (*attend)(void));
 
+/* host_thread - before the program runs: start a thread that never runs it, and blocks all signals.  Returns an error's
+ * number. */
+int host_thread(void *(*run)(void *arg));
+
 /* children_open - part of th_events_open. */
 void children_open(void);
 

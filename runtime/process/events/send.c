@@ -169,6 +169,9 @@ bool th_signals_read(int fd)
 	const char *mask = strstr(text, "sigmask:");
 	if (!mask)
 		return false;
+	if (far_here())
+		th_refuse("read of a signalfd: a thread on another host than main's cannot do it: let it call "
+		          "sigwaitinfo, or read in a thread of the first host");
 	signals_accept(strtoull(mask + 8, NULL, 16));
 	signals_accept(0);
 	return true;
@@ -285,8 +288,8 @@ TH_WEAK int signalfd(int fd, const sigset_t *set, int flags)
 {
 	sigset_t copy = *set;
 
-	if (host)
-		atomic_store(&host->signalfds, 1);
+	if (host_shared() && !atomic_exchange(&host->signalfds, 1))
+		host_far_inform(UINT32_MAX, true);
 	return SEND_NEXT(signalfd)(fd, &copy, flags);
 }
 

@@ -3,7 +3,6 @@
  * signals and children, and the relays that bring other hosts the news. */
 #include <errno.h>
 #include <linux/futex.h>
-#include <pthread.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
@@ -16,18 +15,16 @@
 #include "runtime/process/events/accept.h"
 #include "runtime/process/events/far.h"
 #include "runtime/process/hosts/first_host.h"
-#include "runtime/threads/support.h"
 
 #define SERVICE_NEWS_MS 1000 /* a relay is answered at least so often */
 #define SERVICE_WAIT_MS 20   /* the same for a thread that waits for a child: it can take signals in between */
-#define SERVICE_STACK   ((size_t)256 << 10)
 
 static int service_signals; /* signalfd */
 
 /* What a relay gets beside struct far_event. */
 struct service_actions {
 	struct sigaction action[NSIG];
-	uint32_t changed[NSIG];
+	uint32_t changed[NSIG], signalfds;
 };
 
 /* ---- the process of the first host ------------------------------------------------------------------------------- */
@@ -93,6 +90,12 @@ static void service_become(uint64_t mask)
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, sizeof(mask));
 }
 
+static void service_limit(int what, const void *limit)
+{
+	for (uint32_t k = 0; k < host->processors; k++)
+		syscall(SYS_prlimit64, host->processor[k].pid, what, limit, NULL);
+}
+
 /* Until there are news for the host @f, which has seen those up to @seen. */
 static long service_next(struct host_far *f, struct far_event *e, struct service_actions *actions)
 {
@@ -116,6 +119,7 @@ static long service_next(struct host_far *f, struct far_event *e, struct service
 		e->next.seen--;
 	memcpy(actions->action, host->action, sizeof(actions->action));
 	memcpy(actions->changed, host->changed, sizeof(actions->changed));
+	actions->signalfds = atomic_load(&host->signalfds);
 	host_unlock(&before);
 	return 0;
 }
@@ -191,8 +195,8 @@ static long service_event(void *event, void *more)
 
 void service_share(void)
 {
-	th_hosts_work =
-	    (struct th_hosts_work){service_begin, service_attend, service_event, service_made, service_become};
+	th_hosts_work = (struct th_hosts_work){service_begin, service_attend, service_event,
+	                                       service_made,  service_become, service_limit};
 }
 
 /* ---- the relay of another host ----------------------------------------------------------------------------------- */
@@ -233,6 +237,7 @@ static void *relay_run(void *arg)
 		host_unlock(&before);
 		if (some)
 			host_inform(true);
+		atomic_store(&host->signalfds, actions.signalfds);
 		for (uint32_t i = 0; i < e.next.count; i++)
 			relay_signal(&e.next.signal[i]);
 	}
@@ -241,16 +246,8 @@ static void *relay_run(void *arg)
 
 void service_open(void)
 {
-	pthread_attr_t attr;
-	pthread_t thread;
+	int error = far_here() && !host_self ? host_thread(relay_run) : 0;
 
-	if (!far_here() || host_self)
-		return;
-	pthread_attr_init(&attr);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	pthread_attr_setstacksize(&attr, SERVICE_STACK);
-	int error = th_hosts_create(&thread, &attr, relay_run, NULL);
-	pthread_attr_destroy(&attr);
 	if (error)
 		tw_fatal("no thread for signals of other hosts: %s", strerror(error));
 }

@@ -60,27 +60,29 @@ static void away_vector(struct away_call *c, uint32_t number, enum th_call_way w
 	c->parts = parts;
 }
 
-static long away_message(struct away_call *c, struct msghdr *m, bool receives)
+static long away_message(struct away_call *c, struct msghdr *m, uint64_t flags, bool receives)
 {
 	struct th_call_request *q = &c->request;
+	struct th_call_message head = {receives, 0, (uint32_t)m->msg_controllen, m->msg_name ? m->msg_namelen : 0, 0};
 
-	if (m->msg_controllen && !receives)
-		th_refuse("sendmsg: a thread on another host than main's cannot send control messages: send them in a "
-		          "thread of the first host");
-	q->arg[3] = q->arg[2];
-	q->arg[4] = (uintptr_t)m->msg_name;
-	q->arg[5] = receives && m->msg_name ? (uintptr_t)&m->msg_namelen : m->msg_namelen;
-	away_vector(c, receives ? SYS_recvfrom : SYS_sendto, receives ? TH_OUT : TH_IN, m->msg_iov, m->msg_iovlen);
-	if (m->msg_name && m->msg_namelen) {
-		q->way[4] = receives ? TH_BOTH : TH_IN;
-		q->bytes[4] = m->msg_namelen;
-		q->way[5] = receives ? TH_BOTH : TH_VALUE;
-		q->bytes[5] = receives ? sizeof(m->msg_namelen) : 0;
+	away_vector(c, TH_CALL_MESSAGE, receives ? TH_OUT : TH_IN, m->msg_iov, m->msg_iovlen);
+	head.bytes = q->bytes[1];
+	q->arg[2] = flags;
+	q->counted = receives;
+	const struct {
+		void *at;
+		size_t bytes;
+	} more[] = {{m->msg_control, head.control}, {m->msg_name, head.name}, {&head, sizeof(head)}};
+	for (unsigned i = 0; i < 3; i++) {
+		q->arg[3 + i] = (uintptr_t)more[i].at;
+		q->bytes[3 + i] = (uint32_t)more[i].bytes;
+		q->way[3 + i] = more[i].bytes ? TH_BOTH : TH_VALUE;
 	}
 	long result = away_make(c);
 	if (receives && result >= 0) {
-		m->msg_controllen = 0;
-		m->msg_flags = 0;
+		m->msg_controllen = head.control;
+		m->msg_namelen = head.name;
+		m->msg_flags = head.flags;
 	}
 	return result;
 }
@@ -133,7 +135,7 @@ static long away_send_call(long number, const struct th_call *call, const uint64
 		return away_make(&c);
 	case SYS_sendmsg:
 	case SYS_recvmsg:
-		return away_message(&c, (struct msghdr *)(uintptr_t)what, number == SYS_recvmsg);
+		return away_message(&c, (struct msghdr *)(uintptr_t)what, arg[2], number == SYS_recvmsg);
 	default:
 		if (call)
 			away_rest(q, call);
@@ -220,11 +222,6 @@ static bool away_child_call(long number, const uint64_t arg[6], long *result)
 
 	switch (number) {
 	case SYS_getpid:
-	case SYS_getppid:
-	case SYS_getpgrp:
-	case SYS_getpgid:
-	case SYS_setpgid:
-	case SYS_getsid:
 	case SYS_setsid:
 	case SYS_kill:
 		*result = away_there(number, arg);
@@ -249,7 +246,8 @@ static long away_call(long number, const uint64_t arg[6], ucontext_t *uc)
 	uint64_t none = 0;
 	int first = tw_fd_first();
 
-	if (call && th_call_travels(call, arg, first, AWAY_FAR) && away_waits(number, arg, first)) {
+	if (call && th_call_travels(call, arg, first, AWAY_FAR) && away_waits(number, arg, first) &&
+	    (number != SYS_prlimit64 || !arg[0])) {
 		long result = away_send_call(number, call, arg);
 		if (result == -EPIPE && away_raises(number, arg))
 			AWAY_KERNEL(SYS_tgkill, AWAY_KERNEL(SYS_getpid, 0, 0, 0, 0, 0, 0),
@@ -259,6 +257,10 @@ static long away_call(long number, const uint64_t arg[6], ucontext_t *uc)
 	switch (number) {
 	case SYS_rt_sigprocmask:
 		return away_mask(uc, arg);
+	case SYS_getpgid:
+	case SYS_getsid:
+	case SYS_setpgid:
+		return away_there(number, arg);
 	case SYS_mmap:
 		if (!(arg[3] & MAP_ANONYMOUS) && (int)arg[4] >= 0 && ((int)arg[4] < first || arg[4] & AWAY_FAR))
 			return away_map(arg);

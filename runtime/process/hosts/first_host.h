@@ -68,13 +68,15 @@ long th_hosts_news(void *event, size_t bytes, void *more, size_t more_bytes);
 
 /* What the process that makes the calls does beside; set before th_hosts_serve.
  * begin - in its first thread.  attend is called when one of the descriptors @fd can be read.
- * child - it has made the process @pid for a thread on another host; become - in that process: take the @mask. */
+ * child - it has made the process @pid for a thread on another host; become - in that process: take the @mask.
+ * limit - give the processors this limit. */
 struct th_hosts_work {
 	void (*begin)(int fd[2]);
 	void (*attend)(void);
 	long (*event)(void *event, void *more);
 	void (*child)(pid_t pid);
 	void (*become)(uint64_t mask);
+	void (*limit)(int what, const void *limit);
 };
 extern struct th_hosts_work th_hosts_work;
 

@@ -92,6 +92,36 @@ static long serve_execute(const struct th_call_request *q)
 	return syscall(SYS_execve, q->arg[0], argv, envp);
 }
 
+static long serve_message(const struct th_call_request *q)
+{
+	struct th_call_message *head = (void *)(uintptr_t)q->arg[5];
+	struct iovec part = {(void *)(uintptr_t)q->arg[1], head->bytes};
+	struct msghdr m = {.msg_name = head->name ? (void *)(uintptr_t)q->arg[4] : NULL,
+	                   .msg_namelen = head->name,
+	                   .msg_iov = &part,
+	                   .msg_iovlen = 1,
+	                   .msg_control = head->control ? (void *)(uintptr_t)q->arg[3] : NULL,
+	                   .msg_controllen = head->control};
+	long result = syscall(head->receives ? SYS_recvmsg : SYS_sendmsg, q->arg[0], &m, q->arg[2]);
+
+	head->name = m.msg_namelen;
+	head->control = (uint32_t)m.msg_controllen;
+	head->flags = m.msg_flags;
+	return result;
+}
+
+/* The limits of the first host's processors are the program's. */
+static long serve_limit(const struct th_call_request *q)
+{
+	bool plain = q->number == SYS_setrlimit;
+	const void *limit = (const void *)(uintptr_t)q->arg[plain ? 1 : 2];
+	long result = syscall(SYS_prlimit64, 0, q->arg[!plain], limit, plain ? 0 : q->arg[3]);
+
+	if (result == 0 && limit && !serve.child)
+		th_hosts_work.limit((int)q->arg[!plain], limit);
+	return result;
+}
+
 static long serve_make(const struct th_call_request *q)
 {
 	switch (q->number) {
@@ -99,6 +129,11 @@ static long serve_make(const struct th_call_request *q)
 		return tw_fd_keep(dup((int)q->arg[0]));
 	case TH_CALL_EVENT:
 		return th_hosts_work.event((void *)(uintptr_t)q->arg[0], (void *)(uintptr_t)q->arg[1]);
+	case TH_CALL_MESSAGE:
+		return serve_message(q);
+	case SYS_prlimit64:
+	case SYS_setrlimit:
+		return serve_limit(q);
 	case TH_CALL_EXEC:
 		return serve.child ? serve_execute(q) : -1;
 	case SYS_close:
