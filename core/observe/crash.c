@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "core/base/base.h"
+#include "core/base/fd.h"
 #include "core/base/signals.h"
 #include "core/process/fork.h"
 
@@ -71,6 +72,7 @@ static void crash_report(const siginfo_t *si, const void *uc)
 
 	if (tw_forked())
 		return;
+	tw_fd_away = 0; /* the thread makes no further calls of the program */
 	crash_read(&c, si, uc);
 	crash_hexadecimal(text, &c, sizeof(c));
 	pid_t child = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);

@@ -5,9 +5,13 @@
  *
  * The wrappers are weak, so that a program's own function of such a name can be linked. */
 #include "core/base/base.h"
+#include "core/base/fd.h"
 #include "core/process/syscalls.h"
 
 void (*tw_exec_spawned)(pid_t pid);
+int (*tw_exec_spawn)(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
+                     const posix_spawnattr_t *attr, char *const argv[], char *const envp[], bool search);
+int (*tw_exec_system)(const char *command);
 
 #if TW_ASAN || TW_TSAN
 
@@ -140,7 +144,7 @@ EXEC_WRAP int execlp(const char *file, const char *first, ...)
 }
 
 /* The child's number is stored afterwards: signals are blocked inside, where a fault would end the program. */
-#define EXEC_SPAWN(name)                                                                                               \
+#define EXEC_SPAWN(name, search)                                                                                       \
 	EXEC_WRAP int name(pid_t *restrict pid, const char *restrict path, const posix_spawn_file_actions_t *actions,  \
 	                   const posix_spawnattr_t *restrict attr, char *const argv[], char *const envp[])             \
 	{                                                                                                              \
@@ -151,7 +155,9 @@ EXEC_WRAP int execlp(const char *file, const char *first, ...)
 			exec_touch(path, argv, envp);                                                                  \
 			tw_touch(actions, actions ? sizeof(*actions) : 0, false);                                      \
 			tw_touch(attr, attr ? sizeof(*attr) : 0, false);                                               \
-			error = next.name(&child, path, actions, attr, argv, envp);                                    \
+			error = tw_exec_spawn && tw_fd_away                                                            \
+			            ? tw_exec_spawn(&child, path, actions, attr, argv, envp, search)                   \
+			            : next.name(&child, path, actions, attr, argv, envp);                              \
 		} while (error == EFAULT && ++tries < EXEC_TRIES);                                                     \
 		if (!error && tw_exec_spawned)                                                                         \
 			tw_exec_spawned(child);                                                                        \
@@ -159,8 +165,8 @@ EXEC_WRAP int execlp(const char *file, const char *first, ...)
 			*pid = child;                                                                                  \
 		return error;                                                                                          \
 	}
-EXEC_SPAWN(posix_spawn)
-EXEC_SPAWN(posix_spawnp)
+EXEC_SPAWN(posix_spawn, false)
+EXEC_SPAWN(posix_spawnp, true)
 
 /* Private memory, which malloc may not give. */
 static char *exec_copy(const char *text)
@@ -173,6 +179,8 @@ static char *exec_copy(const char *text)
 
 EXEC_WRAP int system(const char *command)
 {
+	if (tw_exec_system && tw_fd_away)
+		return tw_exec_system(command);
 	char *copy = command ? exec_copy(command) : NULL;
 
 	exec_touch(NULL, NULL, environ);

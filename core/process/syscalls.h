@@ -4,6 +4,7 @@
 #ifndef TW_CORE_PROCESS_SYSCALLS_H
 #define TW_CORE_PROCESS_SYSCALLS_H
 
+#include <spawn.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -49,6 +50,12 @@ extern _Thread_local volatile bool tw_syscalls_blocked;
 
 /* tw_exec_spawned - called after posix_spawn has made the process @pid; may be NULL. */
 extern void (*tw_exec_spawned)(pid_t pid);
+
+/* In place of posix_spawn (@search: posix_spawnp) and system for threads of the program, where tw_fd_away is not 0; may
+ * be NULL. */
+extern int (*tw_exec_spawn)(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
+                            const posix_spawnattr_t *attr, char *const argv[], char *const envp[], bool search);
+extern int (*tw_exec_system)(const char *command);
 
 /* tw_syscalls_mapped - called before @n bytes of @fd are read (@data is NULL), and after @data was written; @at: where;
  * -1: at the offset of @fd, which writing has moved behind them; @caller: the code that reads or writes. Files may be

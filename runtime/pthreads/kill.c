@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "runtime/process/events/events.h"
+#include "runtime/process/hosts/first_host.h"
 #include "runtime/pthreads/thread.h"
 
 /* The identity of a thread that has begun.  Returns an error's number. */
@@ -35,10 +36,8 @@ static int kill_thread(pthread_t thread, int number, int code, const union sigva
 	int error = t ? kill_identity(t, &pid, &tid) : ESRCH;
 	if (error)
 		return error;
-	error = th_signals_send(pid, tid, number, code, value);
-	if (error == ESRCH && number)
-		th_refuse("pthread_kill: a thread on another host cannot get a signal: let it look at a variable");
-	return error;
+	unsigned node = t->processor / (unsigned)tw_me->config.processors;
+	return th_signals_send(th_hosts_of(node), pid, tid, number, code, value);
 }
 
 int tw_pthread_kill(pthread_t thread, int number)

@@ -75,10 +75,10 @@ static struct {
 	struct fork_tls {
 		void *at;
 		size_t bytes;
-	} tls;              /* of the program's thread */
-	char *base;         /* its stack */
-	ptrdiff_t from_end; /* of each stack, to the C library's thread descriptor */
-	pid_t child;
+	} tls;               /* of the program's thread */
+	char *base;          /* its stack */
+	ptrdiff_t from_end;  /* of each stack, to the C library's thread descriptor */
+	pid_t child, stands; /* stands: the process of the first host that stands for it; 0: none */
 	int error;
 } forking;
 
@@ -431,6 +431,7 @@ static void __attribute__((noreturn)) fork_go_on(const int ends[2])
 	th_far = th_others = false;
 	th_stack_span = SIZE_MAX;
 	th_baton_forget();
+	th_hosts_forked(true);
 	longjmp(forking.back, 1);
 }
 
@@ -444,6 +445,8 @@ static void fork_serve(void)
 	if (pipe2(ends, O_CLOEXEC) == 0) {
 		fork_keep(true);
 		forking.child = fork();
+		if (forking.child == 0 && forking.stands && fork() != 0)
+			_exit(0); /* the program's child is a process of the first host */
 		if (forking.child == 0)
 			fork_go_on(ends);
 		forking.error = errno;
@@ -452,6 +455,8 @@ static void fork_serve(void)
 			;
 		close(ends[0]);
 		fork_keep(false);
+		if (forking.child > 0 && forking.stands)
+			syscall(SYS_wait4, forking.child, NULL, 0, NULL);
 	} else {
 		forking.error = errno;
 	}
@@ -491,9 +496,14 @@ pid_t fork(void)
 	if (!tw_me || !stack_own)
 		return real();
 	th_atfork_prepare();
-	pid_t child = fork_here();
-	if (child > 0)
+	forking.stands = th_hosts_fork();
+	pid_t child = forking.stands < 0 ? -1 : fork_here();
+	if (child > 0 && forking.stands) {
+		th_hosts_forked(false);
+		child = forking.stands;
+	} else if (child > 0) {
 		th_children_add(child);
+	}
 	th_atfork_after(child == 0);
 	return child;
 }

@@ -6,7 +6,7 @@ cases with the C library's threads or gcc's OpenMP: output, exit status and the 
 process.py TWEED SOURCES [--shapes 2x1,2x2] [--protocols 2L,TS] [--transports shm,ofi] [--kinds threads,openmp]
                          [--hosts] [--only NAME] [--jobs N] [--timeout SECONDS] [--all] [--single] [--keep]
 
---hosts: a node on each of two hosts, network namespaces, that have no folder of the run in common; status 77: cannot be
+--hosts: half of the nodes on each of two hosts, network namespaces, that have no folder of the run in common; status 77: cannot be
 tested here.  --all: OpenMP for all sources, not only some.  --only: a source (files), a case (files/readdir_in_turn), or a part of
 such a name.  --single: a process for each case; else cases that do not disturb each other share one, and are repeated
 singly when it fails.  --keep: the folder stays."""
@@ -147,8 +147,10 @@ class Suite:
         right = self.native(name, threads, cases)
         if right.status == 124:
             return "without Tweed there is no end"
+        half = int(nodes) // 2
+        where = [*self.where, "--hosts", f"a:{half},b:{half}"] if self.where else []
         got = self.execute([self.asked.tweed, "run", "-n", nodes, "-p", processors, "--protocol", protocol,
-                            "--transport", transport, *self.where, f"{name}.tw"], threads, cases)
+                            "--transport", transport, *where, f"{name}.tw"], threads, cases)
         return got.difference(right)
 
     def check(self, name, place, cases):
@@ -217,7 +219,7 @@ def main():
                     print(f"not tested: {why}")
                     return 77
                 h = stack.enter_context(network.Hosts(ssh=False))
-                suite.where = ["--rsh", h.rsh, "--hosts", "a,b", "--net-interface", "10.231.3.0/24"]
+                suite.where = ["--rsh", h.rsh, "--net-interface", "10.231.3.0/24"]
             for kind in asked.kinds:
                 suite.kind(kind)
     finally:

@@ -359,13 +359,15 @@ ssize_t ofi_send(struct ofi_port *port, fi_addr_t peer, struct ofi_buffer *buffe
 	struct fid_ep *ep = port->connection ? port->connection[peer].ep : port->ep;
 	size_t bytes = buffer->head->bytes;
 	bool up = !port->connection || port->connection[peer].state == OFI_UP;
-	ssize_t error;
+	bool keep = up && (!answered || bytes > port->inject);
+	int saved = errno; /* the program's */
+	ssize_t error = keep ? fi_send(ep, buffer->head, bytes, port->desc, peer, &buffer->context)
+	                : up ? fi_inject(ep, buffer->head, bytes, peer)
+	                     : ofi_msg_first(&port->connection[peer], buffer->head);
 
-	if (up && (!answered || bytes > port->inject))
-		return fi_send(ep, buffer->head, bytes, port->desc, peer, &buffer->context);
-	error = up ? fi_inject(ep, buffer->head, bytes, peer) : ofi_msg_first(&port->connection[peer], buffer->head);
-	if (!error)
+	if (!error && !keep)
 		ofi_again(port, buffer);
+	errno = saved;
 	return error;
 }
 
@@ -376,9 +378,11 @@ ssize_t ofi_transfer(struct ofi_port *port, fi_addr_t peer, struct ofi_buffer *t
 
 	if (port->connection && port->connection[peer].state != OFI_UP)
 		return -FI_ENOTCONN;
-	if (write)
-		return fi_write(ep, local, bytes, NULL, peer, remote, key, &transfer->context);
-	return fi_read(ep, local, bytes, NULL, peer, remote, key, &transfer->context);
+	int saved = errno;
+	ssize_t error = write ? fi_write(ep, local, bytes, NULL, peer, remote, key, &transfer->context)
+	                      : fi_read(ep, local, bytes, NULL, peer, remote, key, &transfer->context);
+	errno = saved;
+	return error;
 }
 
 void ofi_again(struct ofi_port *port, struct ofi_buffer *buffer)
@@ -412,13 +416,10 @@ static enum ofi_event port_completion(struct ofi_port *port, struct ofi_buffer *
 	return OFI_SENT;
 }
 
-enum ofi_event ofi_poll(struct ofi_port *port, struct ofi_buffer **buffer, ssize_t *failure)
+static enum ofi_event port_poll(struct ofi_port *port, struct ofi_buffer **buffer, ssize_t *failure)
 {
 	struct fi_cq_err_entry error = {0};
 
-	*buffer = NULL;
-	if (port->next < port->completions)
-		return port_completion(port, buffer);
 	if (port->eq && port->eq_polls-- == 0) {
 		enum ofi_event event = ofi_msg_event(port, buffer, failure);
 		port->eq_polls = event == OFI_NOTHING ? OFI_EQ_POLLS : 0;
@@ -441,4 +442,15 @@ enum ofi_event ofi_poll(struct ofi_port *port, struct ofi_buffer **buffer, ssize
 			ofi_again(port, *buffer);
 	}
 	return OFI_FAILED;
+}
+
+enum ofi_event ofi_poll(struct ofi_port *port, struct ofi_buffer **buffer, ssize_t *failure)
+{
+	*buffer = NULL;
+	if (port->next < port->completions)
+		return port_completion(port, buffer);
+	int saved = errno;
+	enum ofi_event event = port_poll(port, buffer, failure);
+	errno = saved;
+	return event;
 }

@@ -2,6 +2,7 @@
 /* ofi_sleep.c - which descriptors a port sleeps on, and sleeping. */
 #include "net/ofi/port/ofi_port.h"
 
+#include <errno.h>
 #include <poll.h>
 
 #define SLEEP_MOST 32u /* descriptors of a queue without one of its own */
@@ -56,5 +57,8 @@ bool ofi_sleep(struct ofi_port *port, int also, uint64_t timeout_ns)
 	fd[n++] = (struct pollfd){.fd = port->fds.signal, .events = POLLIN};
 	fd[n++] = (struct pollfd){.fd = port->fds.events, .events = POLLIN};
 	fd[n++] = (struct pollfd){.fd = also, .events = POLLIN};
-	return ppoll(fd, n, timeout_ns ? &ts : NULL, NULL) != 0;
+	int saved = errno; /* the program's */
+	bool some = ppoll(fd, n, timeout_ns ? &ts : NULL, NULL) != 0;
+	errno = saved;
+	return some;
 }

@@ -13,42 +13,38 @@
 #include "core/base/fd.h"
 #include "core/process/syscalls.h"
 #include "runtime/process/events/events.h"
-#include "runtime/process/events/host.h"
+#include "runtime/process/events/far.h"
 #include "runtime/threads/baton.h"
 
 #define CHILDREN_POLLS      256
 #define CHILDREN_LOOK       10 /* ms: while children that stop are waited for, or too many */
 #define CHILDREN_NEXT(name) ((__typeof__(name) *)(uintptr_t)dlsym(RTLD_NEXT, #name))
 
-/* A call that waits: wait4 or waitid, in the form of the latter.  @status, @usage, @info: the results. */
-struct children_wait {
-	idtype_t type;
-	id_t id;
-	int options;
-	bool plain; /* wait4 */
-	int status;
-	struct rusage usage;
-	siginfo_t info;
-};
-
-void th_children_add(pid_t pid)
+void children_known(pid_t pid, uint32_t of)
 {
 	sigset_t before;
 
-	if (!host_shared())
-		return;
 	host_lock(&before);
 	for (unsigned i = 0; i < HOST_CHILDREN; i++)
 		if (!host->child[i].pid) {
-			host->child[i] = (struct host_child){pid, host_self};
+			host->child[i] = (struct host_child){pid, of};
 			break;
 		}
 	host_unlock(&before);
 }
 
+/* On another host the first one has added it. */
+void th_children_add(pid_t pid)
+{
+	if (host_shared() && !far_here())
+		children_known(pid, host_self);
+}
+
 static bool children_match(const struct children_wait *w, pid_t pid)
 {
-	return w->type == P_ALL || (w->type == P_PID ? w->id == (id_t)pid : (id_t)syscall(SYS_getpgid, pid) == w->id);
+	if (w->type != P_PGID)
+		return w->type == P_ALL || w->id == (id_t)pid;
+	return syscall(SYS_getpgid, pid) == (w->id ? (long)w->id : syscall(SYS_getpgid, 0));
 }
 
 /* With the lock: ask the child's parent, without waiting.  Returns as wait4 does: 0: nothing new. */
@@ -85,7 +81,7 @@ static long children_ask(struct children_wait *w, struct host_child *child)
 	return result;
 }
 
-/* Ask for all that match.  @polls: gets descriptors of those that live.  Returns > 0: w has the results; 0: none;
+/* Ask for all that match.  @polls: gets descriptors of those that live; may be NULL.  Returns > 0: w has the results; 0: none;
  * -ECHILD: there is none that matches. */
 static long children_look(struct children_wait *w, struct pollfd *polls, unsigned *n)
 {
@@ -102,7 +98,7 @@ static long children_look(struct children_wait *w, struct pollfd *polls, unsigne
 		long r = children_ask(w, child);
 		if (r >= 0)
 			result = r;
-		if (r == 0 && *n < CHILDREN_POLLS && !(w->options & WNOHANG))
+		if (r == 0 && polls && *n < CHILDREN_POLLS && !(w->options & WNOHANG))
 			polls[(*n)++] = (struct pollfd){(int)syscall(SYS_pidfd_open, pid, 0), POLLIN, 0};
 	}
 	host_unlock(&before);
@@ -121,6 +117,34 @@ static bool children_sleep(struct pollfd *polls, unsigned n, int options)
 	return th_due_now() < 2 || result >= 0 || error != EINTR;
 }
 
+long children_try(struct children_wait *w, int ms)
+{
+	struct pollfd polls[CHILDREN_POLLS];
+	unsigned n;
+	long result = children_look(w, polls, &n);
+
+	if (n)
+		syscall(SYS_poll, polls, n, ms);
+	for (unsigned i = 0; i < n; i++)
+		syscall(SYS_close, polls[i].fd);
+	return n ? children_look(w, NULL, &n) : result;
+}
+
+/* Is there news?  Otherwise the first host has waited for a while. */
+static long children_wait_far(struct children_wait *w)
+{
+	for (;;) {
+		th_away();
+		long result = far_wait(w);
+		th_back();
+		unsigned called = th_due_now();
+		if (result || (w->options & WNOHANG))
+			return result;
+		if (called == 2)
+			return -EINTR;
+	}
+}
+
 /* As the system call; -ECHILD: none of those that are known. */
 static long children_wait(struct children_wait *w)
 {
@@ -129,6 +153,8 @@ static long children_wait(struct children_wait *w)
 	bool goes_on = true;
 
 	th_stack_reserve();
+	if (far_here())
+		return children_wait_far(w);
 	for (;;) {
 		long result = children_look(w, polls, &n);
 		if (result == 0 && !(w->options & WNOHANG))
@@ -170,8 +196,6 @@ TH_WEAK pid_t wait4(pid_t pid, int *status, int options, struct rusage *usage)
 	if (!children_shared())
 		return (pid_t)syscall(SYS_wait4, pid, status, options, usage);
 	w.type = pid > 0 ? P_PID : pid == -1 ? P_ALL : P_PGID;
-	if (pid == 0)
-		w.id = (id_t)getpgrp();
 	long result = children_wait(&w);
 	if (result == -ECHILD) { /* made in another way, or not there */
 		memset(&w.usage, 0, sizeof(w.usage));

@@ -9,6 +9,7 @@
 
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* th_events_share - before the host's processors are forked.
@@ -25,11 +26,11 @@ void th_signals_thread(void);
 void th_signals_thread_end(void);
 void th_signals_none(void);
 
-/* th_signals_send - @signal for the thread @tid of the process @pid; @code: si_code; @value: what comes with it,
+/* th_signals_send - @signal for the thread @tid of the process @pid of the host @to (th_hosts_of); @code: si_code; @value: what comes with it,
  * or NULL.  Returns an error's number.
  * th_signals_read - @fd is about to be read: may it be of signalfd()?  Then what is pending for the program can be read
  * there. */
-int th_signals_send(pid_t pid, pid_t tid, int signal, int code, const union sigval *value);
+int th_signals_send(uint32_t to, pid_t pid, pid_t tid, int signal, int code, const union sigval *value);
 bool th_signals_read(int fd);
 
 /* th_pipes_open, th_atfork_open - collective.

@@ -16,12 +16,14 @@
 #include "core/base/fd.h"
 #include "core/job/job.h"
 #include "runtime/process/events/events.h"
+#include "runtime/process/events/far.h"
 #include "runtime/threads/support.h"
 
 #define HOST_STACK_MOST ((size_t)1 << 30)
 #define HOST_STACK      ((size_t)128 << 10)
-#define HOST_PAUSE      2         /* ms between two tries of what must be tried again */
-#define HOST_WAIT_NS    500000000 /* for an attendant whose process is perhaps gone or stopped */
+#define HOST_PAUSE      2                     /* ms between two tries of what must be tried again */
+#define HOST_WAIT_NS    500000000             /* for an attendant whose process is perhaps gone or stopped */
+#define HOST_FAR_NS     (4ull * HOST_WAIT_NS) /* for a relay */
 
 struct host *host;
 uint32_t host_self;
@@ -48,6 +50,7 @@ void th_events_share(void)
 	if (page == MAP_FAILED)
 		tw_fatal("no memory for what the processors of a host share: %s", strerror(errno));
 	host = page;
+	service_share();
 }
 
 bool host_shared(void)
@@ -116,6 +119,61 @@ long host_call(uint32_t k, long number, const long a[6])
 	return p->result;
 }
 
+/* ---- other hosts ------------------------------------------------------------------------------------------------- */
+
+static void host_far_wait(struct host_far *f)
+{
+	const struct timespec most = {0, HOST_WAIT_NS};
+	uint64_t until = tw_time_ns() + HOST_FAR_NS;
+	uint32_t news = atomic_load(&f->news), done = atomic_load(&f->done);
+
+	while ((int32_t)(done - news) < 0 && tw_time_ns() < until) {
+		host_futex(&f->done, FUTEX_WAIT, done, &most);
+		done = atomic_load(&f->done);
+	}
+	if ((int32_t)(done - news) < 0)
+		atomic_store(&f->known, 0); /* it has ended, unless it asks again */
+}
+
+void host_far_inform(uint32_t only, bool wait)
+{
+	for (uint32_t i = 1; i < TW_MAX_NODES; i++)
+		if (atomic_load(&host->far[i].known) && (only == UINT32_MAX || only == i)) {
+			atomic_fetch_add(&host->far[i].news, 1);
+			host_futex(&host->far[i].news, FUTEX_WAKE, INT32_MAX, NULL);
+		}
+	for (uint32_t i = 1; wait && i < TW_MAX_NODES; i++)
+		if (atomic_load(&host->far[i].known) && (only == UINT32_MAX || only == i))
+			host_far_wait(&host->far[i]);
+}
+
+int host_far_send(uint32_t to, const struct host_signal *signal)
+{
+	struct host_far *f = &host->far[to];
+	sigset_t before;
+	int error = EAGAIN;
+
+	host_lock(&before);
+	if (!atomic_load(&f->known))
+		error = ESRCH;
+	else if (f->count < HOST_SIGNALS) {
+		f->signal[(f->first + f->count++) % HOST_SIGNALS] = *signal;
+		error = 0;
+	}
+	host_unlock(&before);
+	if (!error)
+		host_far_inform(to, false);
+	return error;
+}
+
+uint32_t host_far_acceptor(int signal)
+{
+	for (uint32_t i = 1; i < TW_MAX_NODES; i++)
+		if (atomic_load(&host->far[i].known) && (atomic_load(&host->far[i].accepts) & host_bit(signal)))
+			return i;
+	return 0;
+}
+
 /* ---- the attendant ----------------------------------------------------------------------------------------------- */
 
 void host_watch(uint64_t set)
@@ -131,7 +189,7 @@ bool host_next(struct signalfd_siginfo *info)
 	return syscall(SYS_read, host_signals, info, sizeof(*info)) == (long)sizeof(*info);
 }
 
-static void host_serve(struct host_processor *p)
+void host_serve(struct host_processor *p)
 {
 	const long *a = p->argument;
 
@@ -164,11 +222,29 @@ static void *host_run(void *arg)
 	return NULL;
 }
 
-void host_open(void (*first)(void), bool (*attend)(void))
+int host_thread(void *(*run)(void *arg))
 {
 	pthread_attr_t attr;
 	pthread_t thread;
 	sigset_t all, before;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before); /* of Tweed's signals none: the C library has shared variables */
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	int error = EINVAL; /* the program's thread-local variables are part of the stack */
+	for (size_t bytes = HOST_STACK; error == EINVAL && bytes <= HOST_STACK_MOST; bytes *= 2) {
+		pthread_attr_setstacksize(&attr, bytes);
+		error = pthread_create(&thread, &attr, run, NULL);
+	}
+	pthread_attr_destroy(&attr);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return error;
+}
+
+void host_open(void (*first)(void), bool (*attend)(void))
+{
+	sigset_t before;
 	uint64_t none = 0;
 
 	host_signals = tw_fd_keep((int)syscall(SYS_signalfd4, -1, &none, sizeof(none), SFD_NONBLOCK | SFD_CLOEXEC));
@@ -184,17 +260,7 @@ void host_open(void (*first)(void), bool (*attend)(void))
 	host->processors++;
 	host_attend = attend;
 	host_unlock(&before);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before); /* of Tweed's signals none: the C library has shared variables */
-	pthread_attr_init(&attr);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	int error = EINVAL; /* the program's thread-local variables are part of the stack */
-	for (size_t bytes = HOST_STACK; error == EINVAL && bytes <= HOST_STACK_MOST; bytes *= 2) {
-		pthread_attr_setstacksize(&attr, bytes);
-		error = pthread_create(&thread, &attr, host_run, NULL);
-	}
-	pthread_attr_destroy(&attr);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	int error = host_thread(host_run);
 	if (error)
 		tw_fatal("no thread for signals: %s", strerror(error));
 }

@@ -15,7 +15,9 @@
 #define HOST_PROCESSORS (TW_MAX_NODES * TW_MAX_PROCESSORS)
 #define HOST_THREADS    16384u
 #define HOST_CHILDREN   4096u
-#define HOST_DATA       512u /* for a call's arguments and results */
+#define HOST_DATA       512u            /* for a call's arguments and results */
+#define HOST_SERVICE    HOST_PROCESSORS /* the entry of the process that makes other hosts' calls */
+#define HOST_SIGNALS    64u             /* on their way to another host */
 #define HOST_FILES      65536u
 
 /* A thread of the program. */
@@ -36,6 +38,23 @@ struct host_processor {
 	long number, argument[6], result;
 };
 
+/* A signal for a host; @pid: 0: for any thread that accepts it. */
+struct host_signal {
+	int32_t pid, tid;
+	siginfo_t info;
+};
+
+/* On the first host: another one, whose relay (service.c) asks for news. */
+struct host_far {
+	_Atomic uint32_t known; /* it has a relay */
+	_Atomic uint32_t news;  /* of these it has seen @done; futexes */
+	_Atomic uint32_t done;
+	_Atomic uint64_t accepts; /* signals that a thread there accepts, as it said with @said */
+	uint32_t said;
+	uint32_t first, count; /* of a ring */
+	struct host_signal signal[HOST_SIGNALS];
+};
+
 struct host {
 	_Atomic uint32_t lock;
 	_Atomic uint32_t news;
@@ -50,7 +69,10 @@ struct host {
 	char data[HOST_DATA];
 	_Atomic uint8_t file[HOST_FILES]; /* by descriptor: channels.c */
 	struct host_thread thread[HOST_THREADS];
-	struct host_processor processor[HOST_PROCESSORS];
+	struct host_processor processor[HOST_PROCESSORS + 1];
+	_Atomic uint32_t says;             /* on another host than the first: how often it has told what it accepts, */
+	_Atomic uint64_t said;             /* and what, last */
+	struct host_far far[TW_MAX_NODES]; /* by number; 0 is unused */
 };
 extern struct host *host;
 extern uint32_t host_self; /* index of this processor */
@@ -69,14 +91,28 @@ void host_lock(sigset_t *before);
 void host_unlock(const sigset_t *before);
 
 /* host_inform - wake all attendants; @wait: until each has seen what the page says.
+ * host_serve - make the call that is asked of the entry @p.
  * host_call - with the lock: the processor @k makes a system call, which must not block.  Pointers point into
  * host->data.  Returns its result; -errno. */
 void host_inform(bool wait);
 long host_call(uint32_t k, long number, const long argument[6]);
+void host_serve(struct host_processor *p);
+
+/* On the first host:
+ * host_far_inform - wake the relays of all others, or of @only; UINT32_MAX: of all; @wait: until they have seen all.
+ * host_far_send - a signal for @host.  Returns an error's number.
+ * host_far_acceptor - a host other than the first and @except that accepts @signal; 0: none. */
+void host_far_inform(uint32_t only, bool wait);
+int host_far_send(uint32_t host, const struct host_signal *signal);
+uint32_t host_far_acceptor(int signal);
 
 /* host_open - this processor's entry, and its attendant, which calls @attend after each change, and again
  * soon if it returns true. */
 void host_open(void (*first)(void), bool (*attend)(void));
+
+/* host_thread - before the program runs: start a thread that never runs it, and blocks all signals.  Returns an error's
+ * number. */
+int host_thread(void *(*run)(void *arg));
 
 /* children_open - part of th_events_open. */
 void children_open(void);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* send.c - calls that send signals to the program, or wait for them.
  *
- * A signal to the program goes to the process of a thread that accepts it; if there is none, to that of the host's
- * first processor, where it is pending.  A thread that begins to accept it gets it from there. */
+ * A signal to the program goes to the process of a thread that accepts it; if there is none, to that of the first
+ * host's first processor, where it is pending.  A thread that begins to accept it gets it from there. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -16,6 +16,8 @@
 #include "core/base/signals.h"
 #include "runtime/process/events/events.h"
 #include "runtime/process/events/accept.h"
+#include "runtime/process/events/far.h"
+#include "runtime/process/hosts/first_host.h"
 #include "runtime/process/program_heap.h"
 #include "runtime/threads/baton.h"
 
@@ -56,10 +58,17 @@ static int send_self(siginfo_t *info)
 	return error;
 }
 
-int th_signals_send(pid_t pid, pid_t tid, int signal, int code, const union sigval *value)
+int th_signals_send(uint32_t to, pid_t pid, pid_t tid, int signal, int code, const union sigval *value)
 {
 	siginfo_t info = send_info(signal, code, value);
 
+	if (to != th_hosts_self()) {
+		struct host_signal s = {pid, tid, info};
+		if (!signal)
+			return 0;
+		s.info.si_code = signals_code(code);
+		return far_here() ? far_send(to, &s) : host_far_send(to, &s);
+	}
 	if (tid == send_thread())
 		return send_self(&info);
 	if (!signal)
@@ -83,9 +92,17 @@ static int send_program(int signal, int code, const union sigval *value)
 		errno = send_self(&info);
 		return errno ? -1 : 0;
 	}
+	struct host_signal s = {.info = info};
+	if (!far_here()) {
+		errno = signals_deliver(UINT32_MAX, &s);
+		return errno ? -1 : 0;
+	}
 	const struct host_thread *t = signals_acceptor(signal, UINT32_MAX);
-	info.si_code = signals_code(code);
-	return (int)syscall(SYS_rt_sigqueueinfo, t ? t->pid : host->processor[0].pid, signal, &info);
+	s.info.si_code = signals_code(code);
+	if (t)
+		return (int)syscall(SYS_rt_sigqueueinfo, t->pid, signal, &s.info);
+	errno = far_send(UINT32_MAX, &s);
+	return errno ? -1 : 0;
 }
 
 /* ---- waiting ----------------------------------------------------------------------------------------------------- */
@@ -134,7 +151,7 @@ static uint64_t pending_elsewhere(void)
 	host_inform(true);
 	for (uint32_t k = 0; k < host->processors; k++)
 		bits |= atomic_load(&host->processor[k].pending);
-	return bits;
+	return far_here() ? bits | far_pending() : bits;
 }
 
 bool th_signals_read(int fd)
@@ -152,6 +169,9 @@ bool th_signals_read(int fd)
 	const char *mask = strstr(text, "sigmask:");
 	if (!mask)
 		return false;
+	if (far_here())
+		th_refuse("read of a signalfd: a thread on another host than main's cannot do it: let it call "
+		          "sigwaitinfo, or read in a thread of the first host");
 	signals_accept(strtoull(mask + 8, NULL, 16));
 	signals_accept(0);
 	return true;
@@ -268,8 +288,8 @@ TH_WEAK int signalfd(int fd, const sigset_t *set, int flags)
 {
 	sigset_t copy = *set;
 
-	if (host)
-		atomic_store(&host->signalfds, 1);
+	if (host_shared() && !atomic_exchange(&host->signalfds, 1))
+		host_far_inform(UINT32_MAX, true);
 	return SEND_NEXT(signalfd)(fd, &copy, flags);
 }
 

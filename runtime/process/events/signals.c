@@ -16,6 +16,8 @@
 #include "core/base/signals.h"
 #include "core/process/syscalls.h"
 #include "runtime/process/events/events.h"
+#include "runtime/process/events/far.h"
+#include "runtime/process/hosts/first_host.h"
 #include "runtime/process/program_heap.h"
 #include "runtime/process/state.h"
 #include "runtime/threads/baton.h"
@@ -177,12 +179,10 @@ static void action_apply(int signal)
 	tw_signal_set(signal, &a, NULL);
 }
 
-static int signals_action(int signal, const struct sigaction *action, struct sigaction *old)
+void signals_set(int signal, const struct sigaction *action, struct sigaction *old)
 {
 	sigset_t before;
 
-	if (signal < 1 || signal >= NSIG || signal == SIGKILL || signal == SIGSTOP || !host_shared())
-		return tw_signal_set(signal, action, old);
 	host_lock(&before);
 	struct sigaction was = host->action[signal];
 	if (action) {
@@ -190,8 +190,23 @@ static int signals_action(int signal, const struct sigaction *action, struct sig
 		host->changed[signal]++;
 	}
 	host_unlock(&before);
-	if (action)
+	if (action) {
 		host_inform(true);
+		host_far_inform(UINT32_MAX, true);
+	}
+	*old = was;
+}
+
+static int signals_action(int signal, const struct sigaction *action, struct sigaction *old)
+{
+	struct sigaction was;
+
+	if (signal < 1 || signal >= NSIG || signal == SIGKILL || signal == SIGSTOP || !host_shared())
+		return tw_signal_set(signal, action, old);
+	if (far_here())
+		far_action(signal, action, &was);
+	else
+		signals_set(signal, action, &was);
 	if (old)
 		*old = was;
 	return 0;
@@ -215,8 +230,11 @@ void signals_accept(uint64_t set)
 	mask_set(SIG_SETMASK, NULL, &mask);
 	set |= ~signals_bits(&mask);
 	uint64_t was = atomic_exchange(&t->accepts, set);
-	if (was != set)
-		host_inform(set & ~was);
+	if (was == set)
+		return;
+	host_inform(set & ~was);
+	if (far_here())
+		far_accept();
 }
 
 /* After the thread's mask has changed.  @caller: of the program. */
@@ -226,6 +244,24 @@ static void signals_mask_changed(const void *caller)
 		return;
 	signals_accept(0);
 	th_due_now();
+}
+
+int signals_deliver(uint32_t to, const struct host_signal *signal)
+{
+	struct host_signal s = *signal;
+	int number = s.info.si_signo;
+	const struct host_thread *t = to == UINT32_MAX ? signals_acceptor(number, UINT32_MAX) : NULL;
+
+	s.info.si_code = signals_code(s.info.si_code);
+	if (to == UINT32_MAX && !t)
+		to = host_far_acceptor(number);
+	else if (to == UINT32_MAX)
+		to = 0;
+	if (to)
+		return host_far_send(to, &s);
+	if (s.pid)
+		return syscall(SYS_rt_tgsigqueueinfo, s.pid, s.tid, number, &s.info) < 0 ? errno : 0;
+	return syscall(SYS_rt_sigqueueinfo, t ? t->pid : host->processor[0].pid, number, &s.info) < 0 ? errno : 0;
 }
 
 struct host_thread *signals_acceptor(int signal, uint32_t except)
@@ -276,6 +312,8 @@ void th_signals_thread_end(void)
 	atomic_store(&t->accepts, 0);
 	atomic_store(&t->tid, 0);
 	host_inform(false);
+	if (far_here())
+		far_accept();
 }
 
 void th_signals_none(void)
@@ -300,6 +338,9 @@ static uint64_t attend_set(void)
 			continue;
 		*(t->processor == host_self ? &own : &others) |= atomic_load(&t->accepts);
 	}
+	for (uint32_t i = 1; i < TW_MAX_NODES; i++)
+		if (atomic_load(&host->far[i].known))
+			others |= atomic_load(&host->far[i].accepts);
 	return others & ~own;
 }
 
@@ -307,6 +348,7 @@ static void attend_pass(const struct signalfd_siginfo *from)
 {
 	siginfo_t info = {.si_signo = (int)from->ssi_signo, .si_code = signals_code(from->ssi_code)};
 	const struct host_thread *t = signals_acceptor(info.si_signo, host_self);
+	uint32_t to = t ? 0 : host_far_acceptor(info.si_signo);
 
 	info.si_pid = (pid_t)from->ssi_pid;
 	info.si_uid = from->ssi_uid;
@@ -314,6 +356,8 @@ static void attend_pass(const struct signalfd_siginfo *from)
 		info.si_status = from->ssi_status;
 	else
 		info.si_value.sival_ptr = (void *)(uintptr_t)from->ssi_ptr;
+	if (to && host_far_send(to, &(struct host_signal){.info = info}) == 0)
+		return;
 	if (!t || syscall(SYS_rt_sigqueueinfo, t->pid, info.si_signo, &info) < 0)
 		syscall(SYS_rt_sigqueueinfo, host->processor[host_self].pid, info.si_signo, &info);
 }
@@ -377,6 +421,8 @@ void th_events_open(void)
 	tw_signal_masked = signals_mask_changed;
 	signals_send_open();
 	children_open();
+	service_open();
+	th_hosts_start();
 }
 
 /* The kernel calls its handlers, as in any process. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* timers.c - alarm, setitimer and timer_create: the kernel keeps them in the process of the host's first processor. */
+/* timers.c - alarm, setitimer and timer_create: the kernel keeps them in the process of the first processor. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <signal.h>
@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "runtime/process/events/host.h"
+#include "runtime/process/events/far.h"
 #include "runtime/threads/baton.h"
 
 #define TIMER_NEXT(name) ((__typeof__(name) *)(uintptr_t)dlsym(RTLD_NEXT, #name))
@@ -21,12 +21,30 @@ struct timer_memory {
 	size_t bytes;
 };
 
+static long timer_call_far(long number, const long a[6], unsigned in, unsigned out, const struct timer_memory *m)
+{
+	struct far_call c = {.number = number, .in = in, .out = out, .bytes = (uint32_t)m->bytes};
+
+	memcpy(c.argument, a, sizeof(c.argument));
+	if (m->in)
+		memcpy(c.data, m->in, m->bytes);
+	long result = far_call(&c);
+	if (result >= 0 && m->out)
+		memcpy(m->out, c.data, m->bytes);
+	if (result >= 0)
+		return result;
+	errno = (int)-result;
+	return -1;
+}
+
 /* @a: the arguments; those at @at_in and @at_out become addresses.  Returns as a system call does. */
 static long timer_call(long number, long a[6], unsigned at_in, unsigned at_out, const struct timer_memory *m)
 {
 	char copy[HOST_DATA / 2];
 	sigset_t before;
 
+	if (far_here())
+		return timer_call_far(number, a, m->in ? at_in : 6, m->out ? at_out : 6, m);
 	if (m->in)
 		memcpy(copy, m->in, m->bytes); /* shared memory may fault: not under the lock */
 	host_lock(&before);

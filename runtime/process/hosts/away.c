@@ -9,18 +9,14 @@
  * memory, and fault. */
 #include "core/base/fd.h"
 #include "core/base/signals.h"
-#include "net/auth.h"
-#include "runtime/process/hosts/calls.h"
-#include "runtime/process/hosts/first_host.h"
+#include "runtime/process/hosts/line.h"
+#include "runtime/process/hosts/start.h"
 #include "runtime/threads/support.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <sched.h>
-#include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -38,220 +34,15 @@
 #define AWAY_HANDED   2          /* si_code: SYS_USER_DISPATCH */
 #define AWAY_RESTORER 0x04000000 /* SA_RESTORER */
 #define AWAY_FAR      0x40000000 /* in a number: one of Tweed's on the first host */
-#define AWAY_LINES    256        /* connections of a processor, each with a call at a time */
-#define AWAY_ROOM     ((size_t)256 << 10)
-
-/* A connection.  Calls are built in @room, since what the program passes may lie in shared memory. */
-struct away_line {
-	_Atomic uint32_t busy;
-	int fd; /* 0: none yet */
-	char *room;
-	size_t bytes;
-};
-
-/* A call on its way.  @vector: the contents of argument 1 are these parts. */
-struct away_call {
-	struct th_call_request request;
-	const struct iovec *vector;
-	size_t parts;
-};
 
 static struct {
-	bool elsewhere; /* than on the first host */
-	struct th_hosts_place first;
-	uint8_t secret[TW_NET_SECRET_BYTES];
-	struct away_line line[AWAY_LINES];
+	bool elsewhere;              /* than on the first host */
+	uint32_t self;               /* this host */
+	uint16_t host[TW_MAX_NODES]; /* of a node */
+	struct away_line *fork;      /* of the process made for a child */
 } away;
 
-/* ---- the kernel -------------------------------------------------------------------------------------------------- */
-
-/* away_kernel - the system call, without the C library; returns -errno.  away_restore - returns from a handler. */
-extern long away_kernel(long number, long a, long b, long c, long d, long e, long f);
-extern const char away_code[], away_code_end[];
-extern void away_restore(void);
-__asm__(".text\n"
-        "away_code:\n"
-        "away_kernel:\n"
-        "	movq	%rdi, %rax\n"
-        "	movq	%rsi, %rdi\n"
-        "	movq	%rdx, %rsi\n"
-        "	movq	%rcx, %rdx\n"
-        "	movq	%r8, %r10\n"
-        "	movq	%r9, %r8\n"
-        "	movq	8(%rsp), %r9\n"
-        "	syscall\n"
-        "	ret\n"
-        "away_restore:\n"
-        "	movq	$15, %rax\n"
-        "	syscall\n"
-        "	ud2\n"
-        "away_code_end:\n");
-
-#define AWAY_KERNEL(number, a, b, c, d, e, f)                                                                          \
-	away_kernel(number, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
-
-static void __attribute__((noreturn)) away_lost(const char *what)
-{
-	tw_fd_away = 0;
-	th_refuse("the first host, which has the program's open files, cannot be reached from this host: %s: mend the "
-	          "network, or name one that both have by --net-interface",
-	          what);
-}
-
-/* ---- connections ------------------------------------------------------------------------------------------------- */
-
-static int away_connect_to(const struct sockaddr_storage *address)
-{
-	socklen_t bytes = address->ss_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
-	int fd = tw_fd_keep(socket(address->ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-	struct pollfd poller = {fd, POLLOUT, 0};
-	int error = 0, on = 1;
-	socklen_t room = sizeof(error);
-
-	if (fd < 0)
-		return -1;
-	if ((connect(fd, (const struct sockaddr *)address, bytes) < 0 && errno != EINPROGRESS) ||
-	    poll(&poller, 1, TH_HOSTS_WAIT_MS) != 1 || getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &room) || error) {
-		errno = error ? error : errno ? errno : ETIMEDOUT;
-		tw_fd_close(fd);
-		return -1;
-	}
-	fcntl(fd, F_SETFL, 0);
-	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	return fd;
-}
-
-static bool away_prove(int fd)
-{
-	uint8_t proof[TW_AUTH_PROOF_BYTES], text[sizeof(TH_HOSTS_PURPOSE) + TH_HOSTS_NONCE] = TH_HOSTS_PURPOSE;
-
-	if (recv(fd, text + sizeof(TH_HOSTS_PURPOSE), TH_HOSTS_NONCE, MSG_WAITALL) != TH_HOSTS_NONCE)
-		return false;
-	tw_auth_prove(away.secret, text, sizeof(text), proof);
-	return send(fd, proof, sizeof(proof), MSG_NOSIGNAL) == sizeof(proof);
-}
-
-/* With this thread's calls made here, and no handler of the program at work. */
-static void away_connect(struct away_line *line)
-{
-	unsigned char was = tw_fd_away;
-	sigset_t all, before;
-	int fd = -1;
-
-	tw_fd_away = 0;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	for (uint32_t i = 0; i < away.first.count && fd < 0; i++)
-		fd = away_connect_to(&away.first.address[i]);
-	if (fd < 0 || !away_prove(fd))
-		away_lost(strerror(errno));
-	line->room = mmap(NULL, AWAY_ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (line->room == MAP_FAILED)
-		away_lost(strerror(errno));
-	line->bytes = AWAY_ROOM;
-	line->fd = fd;
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	tw_fd_away = was;
-}
-
-static struct away_line *away_take(void)
-{
-	for (;;) {
-		for (unsigned i = 0; i < AWAY_LINES; i++)
-			if (!atomic_exchange(&away.line[i].busy, 1)) {
-				if (!away.line[i].fd)
-					away_connect(&away.line[i]);
-				return &away.line[i];
-			}
-		AWAY_KERNEL(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
-	}
-}
-
-static void away_grow(struct away_line *line, size_t bytes)
-{
-	if (bytes <= line->bytes)
-		return;
-	bytes = TW_ALIGN_UP(bytes, AWAY_ROOM);
-	long at = AWAY_KERNEL(SYS_mremap, line->room, line->bytes, bytes, MREMAP_MAYMOVE, 0, 0);
-	if (at < 0 && at > -4096)
-		away_lost("no memory");
-	line->room = (char *)at;
-	line->bytes = bytes;
-}
-
-static void away_send(int fd, const char *at, size_t bytes)
-{
-	while (bytes) {
-		long n = AWAY_KERNEL(SYS_sendto, fd, at, bytes, MSG_NOSIGNAL, 0, 0);
-		if (n < 0 && n != -EINTR)
-			away_lost(strerror((int)-n));
-		at += n > 0 ? n : 0;
-		bytes -= n > 0 ? (size_t)n : 0;
-	}
-}
-
-static void away_receive(int fd, char *at, size_t bytes)
-{
-	while (bytes) {
-		long n = AWAY_KERNEL(SYS_recvfrom, fd, at, bytes, MSG_WAITALL, 0, 0);
-		if (n == 0 || (n < 0 && n != -EINTR))
-			away_lost(n ? strerror((int)-n) : "it has closed the connection");
-		at += n > 0 ? n : 0;
-		bytes -= n > 0 ? (size_t)n : 0;
-	}
-}
-
 /* ---- a call ------------------------------------------------------------------------------------------------------ */
-
-/* Copy the contents of argument @i: from the program, or @bytes to it. */
-static void away_copy(const struct away_call *c, unsigned i, char *room, size_t bytes, bool in)
-{
-	size_t parts = c->vector && i == 1 ? c->parts : 1;
-
-	for (size_t k = 0; k < parts && bytes; k++) {
-		struct iovec own = {(void *)(uintptr_t)c->request.arg[i], bytes};
-		const struct iovec *part = c->vector && i == 1 ? &c->vector[k] : &own;
-		size_t n = TW_MIN(bytes, part->iov_len);
-		if (in)
-			memcpy(room, part->iov_base, n);
-		else
-			memcpy(part->iov_base, room, n);
-		room += n;
-		bytes -= n;
-	}
-}
-
-/* Returns the result, or -errno. */
-static long away_make(struct away_call *c)
-{
-	struct th_call_request *q = &c->request;
-	struct away_line *line = away_take();
-	struct th_call_reply reply;
-	size_t bytes = sizeof(*q);
-
-	for (unsigned i = 0; i < 6; i++)
-		bytes += q->way[i] ? q->bytes[i] : 0;
-	away_grow(line, bytes);
-	memcpy(line->room, q, sizeof(*q));
-	bytes = sizeof(*q);
-	for (unsigned i = 0; i < 6; i++)
-		if (q->way[i] & TH_IN) {
-			away_copy(c, i, line->room + bytes, q->bytes[i], true);
-			bytes += q->bytes[i];
-		}
-	away_send(line->fd, line->room, bytes);
-	away_receive(line->fd, (char *)&reply, sizeof(reply));
-	away_receive(line->fd, line->room, reply.bytes);
-	bytes = 0;
-	for (unsigned i = 0; i < 6 && bytes < reply.bytes; i++)
-		if (q->way[i] & TH_OUT) {
-			size_t n = TW_MIN((size_t)q->bytes[i], (size_t)reply.bytes - bytes);
-			away_copy(c, i, line->room + bytes, n, false);
-			bytes += n;
-		}
-	atomic_store(&line->busy, 0);
-	return reply.result;
-}
 
 static void away_vector(struct away_call *c, uint32_t number, enum th_call_way way, const struct iovec *v, size_t parts)
 {
@@ -269,27 +60,29 @@ static void away_vector(struct away_call *c, uint32_t number, enum th_call_way w
 	c->parts = parts;
 }
 
-static long away_message(struct away_call *c, struct msghdr *m, bool receives)
+static long away_message(struct away_call *c, struct msghdr *m, uint64_t flags, bool receives)
 {
 	struct th_call_request *q = &c->request;
+	struct th_call_message head = {receives, 0, (uint32_t)m->msg_controllen, m->msg_name ? m->msg_namelen : 0, 0};
 
-	if (m->msg_controllen && !receives)
-		th_refuse("sendmsg: a thread on another host than main's cannot send control messages: send them in a "
-		          "thread of the first host");
-	q->arg[3] = q->arg[2];
-	q->arg[4] = (uintptr_t)m->msg_name;
-	q->arg[5] = receives && m->msg_name ? (uintptr_t)&m->msg_namelen : m->msg_namelen;
-	away_vector(c, receives ? SYS_recvfrom : SYS_sendto, receives ? TH_OUT : TH_IN, m->msg_iov, m->msg_iovlen);
-	if (m->msg_name && m->msg_namelen) {
-		q->way[4] = receives ? TH_BOTH : TH_IN;
-		q->bytes[4] = m->msg_namelen;
-		q->way[5] = receives ? TH_BOTH : TH_VALUE;
-		q->bytes[5] = receives ? sizeof(m->msg_namelen) : 0;
+	away_vector(c, TH_CALL_MESSAGE, receives ? TH_OUT : TH_IN, m->msg_iov, m->msg_iovlen);
+	head.bytes = q->bytes[1];
+	q->arg[2] = flags;
+	q->counted = receives;
+	const struct {
+		void *at;
+		size_t bytes;
+	} more[] = {{m->msg_control, head.control}, {m->msg_name, head.name}, {&head, sizeof(head)}};
+	for (unsigned i = 0; i < 3; i++) {
+		q->arg[3 + i] = (uintptr_t)more[i].at;
+		q->bytes[3 + i] = (uint32_t)more[i].bytes;
+		q->way[3 + i] = more[i].bytes ? TH_BOTH : TH_VALUE;
 	}
 	long result = away_make(c);
 	if (receives && result >= 0) {
-		m->msg_controllen = 0;
-		m->msg_flags = 0;
+		m->msg_controllen = head.control;
+		m->msg_namelen = head.name;
+		m->msg_flags = head.flags;
 	}
 	return result;
 }
@@ -342,7 +135,7 @@ static long away_send_call(long number, const struct th_call *call, const uint64
 		return away_make(&c);
 	case SYS_sendmsg:
 	case SYS_recvmsg:
-		return away_message(&c, (struct msghdr *)(uintptr_t)what, number == SYS_recvmsg);
+		return away_message(&c, (struct msghdr *)(uintptr_t)what, arg[2], number == SYS_recvmsg);
 	default:
 		if (call)
 			away_rest(q, call);
@@ -410,13 +203,51 @@ static bool away_waits(long number, const uint64_t arg[6], int first)
 	return false;
 }
 
+/* A call with numbers alone, by the process that stands for this one. */
+static long away_there(long number, const uint64_t arg[6])
+{
+	struct away_call c = {.request = {.number = (uint32_t)number}};
+
+	memcpy(c.request.arg, arg, sizeof(c.request.arg));
+	return away_make(&c);
+}
+
+/* In a child of fork(): does it concern what others see of the process?  Then *@result is the call's. */
+static bool away_child_call(long number, const uint64_t arg[6], long *result)
+{
+	struct {
+		void (*handler)(int signal);
+		unsigned long rest[3];
+	} action = {SIG_DFL, {0}}; /* the kernel's layout */
+
+	switch (number) {
+	case SYS_getpid:
+	case SYS_setsid:
+	case SYS_kill:
+		*result = away_there(number, arg);
+		return true;
+	case SYS_tgkill: /* raise(), with the number of that process */
+		AWAY_KERNEL(SYS_rt_sigaction, arg[2], NULL, &action, sizeof(uint64_t), 0, 0);
+		if (action.handler == SIG_DFL)
+			away_there(SYS_kill, (const uint64_t[6]){(uint64_t)away_there(SYS_getpid, arg), arg[2]});
+		*result = AWAY_KERNEL(SYS_tgkill, AWAY_KERNEL(SYS_getpid, 0, 0, 0, 0, 0, 0), arg[1], arg[2], 0, 0, 0);
+		return true;
+	case SYS_exit_group:
+		away_there(number, arg);
+		return false;
+	default:
+		return false;
+	}
+}
+
 static long away_call(long number, const uint64_t arg[6], ucontext_t *uc)
 {
 	const struct th_call *call = th_call_find((uint64_t)number);
 	uint64_t none = 0;
 	int first = tw_fd_first();
 
-	if (call && th_call_travels(call, arg, first, AWAY_FAR) && away_waits(number, arg, first)) {
+	if (call && th_call_travels(call, arg, first, AWAY_FAR) && away_waits(number, arg, first) &&
+	    (number != SYS_prlimit64 || !arg[0])) {
 		long result = away_send_call(number, call, arg);
 		if (result == -EPIPE && away_raises(number, arg))
 			AWAY_KERNEL(SYS_tgkill, AWAY_KERNEL(SYS_getpid, 0, 0, 0, 0, 0, 0),
@@ -426,6 +257,10 @@ static long away_call(long number, const uint64_t arg[6], ucontext_t *uc)
 	switch (number) {
 	case SYS_rt_sigprocmask:
 		return away_mask(uc, arg);
+	case SYS_getpgid:
+	case SYS_getsid:
+	case SYS_setpgid:
+		return away_there(number, arg);
 	case SYS_mmap:
 		if (!(arg[3] & MAP_ANONYMOUS) && (int)arg[4] >= 0 && ((int)arg[4] < first || arg[4] & AWAY_FAR))
 			return away_map(arg);
@@ -440,11 +275,27 @@ static long away_call(long number, const uint64_t arg[6], ucontext_t *uc)
 	case SYS_clone3:
 	case SYS_fork:
 	case SYS_vfork:
+		if (away_is_child())
+			tw_fatal("a child of fork() on another host than main's cannot start a process (fork, vfork): "
+			         "fork in a thread of the first host, or call exec");
 		/* the C library has blocked the signals that shared memory needs */
 		AWAY_KERNEL(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, sizeof(none), 0, 0);
-		th_refuse("a thread on another host than main's cannot start a program (system, popen, posix_spawn): "
-		          "start it in a thread of the first host");
+		th_refuse("vfork, clone: a thread on another host than main's cannot start a process so: let it call "
+		          "fork or posix_spawn, or do it in a thread of the first host");
+	case SYS_execve:
+		if (away_is_child())
+			return th_hosts_execute((const char *)(uintptr_t)arg[0], (char *const *)(uintptr_t)arg[1],
+			                        (char *const *)(uintptr_t)arg[2]);
+		th_refuse("exec: a thread on another host than main's cannot replace the program: do it in a thread "
+		          "of the first host, or call fork first");
+	case SYS_execveat:
+		th_refuse(
+		    "fexecve, execveat: impossible on another host than main's: call execve, or do it in a thread "
+		    "of the first host");
 	}
+	long result;
+	if (away_is_child() && away_child_call(number, arg, &result))
+		return result;
 	return AWAY_KERNEL(number, arg[0], arg[1], arg[2], arg[3], arg[4], arg[5]);
 }
 
@@ -497,17 +348,67 @@ void th_hosts_open(const struct tw_boot *boot)
 
 	if (!th_hosts_many(boot))
 		return;
-	struct th_hosts_place *shared = th_allocate_all(sizeof(*shared));
+	struct away_places {
+		struct th_hosts_place first;
+		uint8_t token[TW_MAX_NODES][TH_HOSTS_NONCE];
+	} *shared = th_allocate_all(sizeof(*shared));
 	if (tw_id() == 0)
-		*shared = th_hosts_own;
+		shared->first = th_hosts_own;
+	if (tw_me->local == 0)
+		memcpy(shared->token[tw_node()], th_hosts_own.token, TH_HOSTS_NONCE);
 	tw_barrier_all();
-	away.first = *shared;
+	for (int i = 0; i < tw_nodes(); i++) {
+		int k = 0;
+		while (memcmp(shared->token[k], shared->token[i], TH_HOSTS_NONCE) != 0)
+			k++;
+		away.host[i] = (uint16_t)k; /* its first node */
+	}
+	away_open(&shared->first, boot->secret);
+	bool there = shared->first.count && away.host[tw_node()];
 	tw_barrier_all();
-	if (!away.first.count || memcmp(away.first.token, th_hosts_own.token, TH_HOSTS_NONCE) == 0)
+	if (!there)
 		return;
-	memcpy(away.secret, boot->secret, sizeof(away.secret));
+	away.self = away.host[tw_node()];
 	tw_signal_take(SIGSYS, away_handed);
 	away.elsewhere = syscall(SYS_rt_sigaction, SIGSYS, &action, NULL, sizeof(action.mask)) == 0;
+}
+
+uint32_t th_hosts_self(void)
+{
+	return away.self;
+}
+
+uint32_t th_hosts_of(unsigned node)
+{
+	return away.host[node];
+}
+
+static struct away_call away_event(void *event, size_t bytes)
+{
+	return (struct away_call){
+	    .request = {
+	        .number = TH_CALL_EVENT, .arg = {(uintptr_t)event}, .bytes = {(uint32_t)bytes}, .way = {TH_BOTH}}};
+}
+
+long th_hosts_event(void *event, size_t bytes)
+{
+	struct away_call c = away_event(event, bytes);
+
+	return away_make(&c);
+}
+
+long th_hosts_news(void *event, size_t bytes, void *more, size_t more_bytes)
+{
+	struct away_call c = away_event(event, bytes);
+	struct away_line *line = away_take();
+	long result;
+
+	c.request.arg[1] = (uintptr_t)more;
+	c.request.bytes[1] = (uint32_t)more_bytes;
+	c.request.way[1] = TH_OUT;
+	bool replied = away_try(line, &c, &result);
+	away_free(line, !replied);
+	return replied ? result : -EPIPE;
 }
 
 void th_hosts_enter(void)
@@ -540,4 +441,31 @@ void th_hosts_leave(void)
 		return;
 	tw_fd_away = 0;
 	prctl(PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_OFF, 0, 0, 0);
+}
+
+/* ---- children ---------------------------------------------------------------------------------------------------- */
+
+pid_t th_hosts_fork(void)
+{
+	if (!away.elsewhere)
+		return 0;
+	away.fork = away_take();
+	long pid = th_hosts_new(away.fork);
+	if (pid > 0)
+		return (pid_t)pid;
+	away_free(away.fork, true);
+	errno = (int)-pid;
+	return -1;
+}
+
+void th_hosts_forked(bool child)
+{
+	if (!away.elsewhere)
+		return;
+	if (!child) {
+		away_free(away.fork, true);
+		return;
+	}
+	away_child(away.fork);
+	th_hosts_enter();
 }

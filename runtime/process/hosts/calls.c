@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -81,6 +82,11 @@ static const struct th_call calls[] = {
     CALL(pwritev, FD),
     CALL(preadv2, FD),
     CALL(pwritev2, FD),
+    CALL(prlimit64, VALUE, VALUE, IN(sizeof(struct rlimit)), OUT(sizeof(struct rlimit))),
+    CALL(setrlimit, VALUE, IN(sizeof(struct rlimit))),
+    CALL(getrlimit, VALUE, OUT(sizeof(struct rlimit))),
+    CALL(getppid, VALUE),
+    CALL(getpgrp, VALUE),
     CALL(recvmsg, FD),
     CALL(sendmsg, FD),
     CALL(open, PATH),

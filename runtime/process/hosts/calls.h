@@ -12,8 +12,25 @@
 /* The first bits of an argument's way: its contents travel with the request, with the reply. */
 enum th_call_way { TH_VALUE = 0, TH_IN = 1, TH_OUT = 2, TH_BOTH = 3 };
 
-/* Beyond the kernel's numbers: tw_fd_keep(dup(fd)). */
-#define TH_CALL_KEEP 0x10000u
+/* Beyond the kernel's numbers:
+ * KEEP - tw_fd_keep(dup(fd)).
+ * FORK - make a process, with the mask in argument 0, that has a copy of the table of descriptors, and makes the calls
+ * of this connection from now on.  It ends with the connection.  Returns its number.
+ * EXEC - there: execve of the path in argument 0.  Argument 1 has the texts of the arguments, as many as argument 3,
+ * argument 2 those of the environment, as many as argument 4.
+ * MESSAGE - sendmsg or recvmsg (struct th_call_message in argument 5) with parts in one piece, argument 1, control
+ * messages, argument 3, and an address, argument 4.
+ * EVENT - th_hosts_work.event of the contents of arguments 0 and 1. */
+#define TH_CALL_KEEP    0x10000u
+#define TH_CALL_FORK    0x10001u
+#define TH_CALL_EXEC    0x10002u
+#define TH_CALL_EVENT   0x10003u
+#define TH_CALL_MESSAGE 0x10004u
+
+struct th_call_message {
+	uint32_t receives, bytes, control, name; /* not 0: recvmsg; sizes */
+	int32_t flags;                           /* msg_flags */
+};
 
 /* A request: followed by the contents of the arguments that travel in, in order.  In place of each argument with
  * contents the other host passes the address of so many bytes. */

@@ -12,6 +12,8 @@
 #define TW_RUNTIME_PROCESS_FIRST_HOST_H
 
 #include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/socket.h>
 #include <sys/types.h>
@@ -52,5 +54,39 @@ int th_hosts_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(
  * th_hosts_kept - by what number this processor uses it, in a thread of the program. */
 int th_hosts_keep(int fd);
 int th_hosts_kept(int number);
+
+/* ---- signals, timers and children (runtime/process/events)
+ * th_hosts_self - the number of the calling processor's host; 0: the first or only one.  th_hosts_of - of that of
+ * @node.
+ * th_hosts_event - on another host than the first: have th_hosts_work.event called there with a copy of the @bytes at
+ * @event, which gets the results.  Returns its result.  Async-signal-safe.
+ * th_hosts_news - the same, with @more for further results; returns -EPIPE when the first host has ended. */
+uint32_t th_hosts_self(void);
+uint32_t th_hosts_of(unsigned node);
+long th_hosts_event(void *event, size_t bytes);
+long th_hosts_news(void *event, size_t bytes, void *more, size_t more_bytes);
+
+/* What the process that makes the calls does beside; set before th_hosts_serve.
+ * begin - in its first thread.  attend is called when one of the descriptors @fd can be read.
+ * child - it has made the process @pid for a thread on another host; become - in that process: take the @mask.
+ * limit - give the processors this limit. */
+struct th_hosts_work {
+	void (*begin)(int fd[2]);
+	void (*attend)(void);
+	long (*event)(void *event, void *more);
+	void (*child)(pid_t pid);
+	void (*become)(uint64_t mask);
+	void (*limit)(int what, const void *limit);
+};
+extern struct th_hosts_work th_hosts_work;
+
+/* ---- children of threads on other hosts: processes of the first one
+ * th_hosts_fork - before fork(): have a process made that stands for the child.  Returns its number; 0: the caller is on
+ * the first host; -1 with errno.
+ * th_hosts_forked - after it.  In the child: its calls are made by that process, which ends when the child does.
+ * th_hosts_start - let posix_spawn(), system() and popen() of threads on other hosts start programs there. */
+pid_t th_hosts_fork(void);
+void th_hosts_forked(bool child);
+void th_hosts_start(void);
 
 #endif

@@ -26,10 +26,14 @@
 
 #define SERVE_STACK ((size_t)256 << 10)
 
+#define SERVE_WORDS ((size_t)4 << 20) /* most bytes of the addresses of a program's arguments and environment */
+
 struct th_hosts_place th_hosts_own;
+struct th_hosts_work th_hosts_work;
 
 static struct {
 	const struct tw_boot *boot;
+	bool child; /* this process stands for a child of a thread on another host */
 	int listener[TH_HOSTS_ADDRESSES];
 } serve;
 
@@ -64,13 +68,99 @@ static bool serve_grow(struct serve_room *room, size_t bytes)
 	return true;
 }
 
+/* The @count texts that follow each other at @text, as an array; NULL: no memory. */
+static char **serve_words(char *text, uint64_t count)
+{
+	size_t bytes = (size_t)TW_MIN(count + 1, (uint64_t)(SERVE_WORDS / sizeof(char *))) * sizeof(char *);
+	char **words = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (words == MAP_FAILED)
+		return NULL;
+	for (uint64_t i = 0; i + 1 < bytes / sizeof(char *); i++) {
+		words[i] = text;
+		text += strlen(text) + 1;
+	}
+	return words;
+}
+
+/* Returns only if that fails. */
+static long serve_execute(const struct th_call_request *q)
+{
+	char **argv = serve_words((char *)(uintptr_t)q->arg[1], q->arg[3]);
+	char **envp = serve_words((char *)(uintptr_t)q->arg[2], q->arg[4]);
+
+	return syscall(SYS_execve, q->arg[0], argv, envp);
+}
+
+static long serve_message(const struct th_call_request *q)
+{
+	struct th_call_message *head = (void *)(uintptr_t)q->arg[5];
+	struct iovec part = {(void *)(uintptr_t)q->arg[1], head->bytes};
+	struct msghdr m = {.msg_name = head->name ? (void *)(uintptr_t)q->arg[4] : NULL,
+	                   .msg_namelen = head->name,
+	                   .msg_iov = &part,
+	                   .msg_iovlen = 1,
+	                   .msg_control = head->control ? (void *)(uintptr_t)q->arg[3] : NULL,
+	                   .msg_controllen = head->control};
+	long result = syscall(head->receives ? SYS_recvmsg : SYS_sendmsg, q->arg[0], &m, q->arg[2]);
+
+	head->name = m.msg_namelen;
+	head->control = (uint32_t)m.msg_controllen;
+	head->flags = m.msg_flags;
+	return result;
+}
+
+/* The limits of the first host's processors are the program's. */
+static long serve_limit(const struct th_call_request *q)
+{
+	bool plain = q->number == SYS_setrlimit;
+	const void *limit = (const void *)(uintptr_t)q->arg[plain ? 1 : 2];
+	long result = syscall(SYS_prlimit64, 0, q->arg[!plain], limit, plain ? 0 : q->arg[3]);
+
+	if (result == 0 && limit && !serve.child)
+		th_hosts_work.limit((int)q->arg[!plain], limit);
+	return result;
+}
+
 static long serve_make(const struct th_call_request *q)
 {
-	if (q->number == TH_CALL_KEEP)
+	switch (q->number) {
+	case TH_CALL_KEEP:
 		return tw_fd_keep(dup((int)q->arg[0]));
-	if (q->number == SYS_close)
-		tw_fd_gone((int)q->arg[0]);
+	case TH_CALL_EVENT:
+		return th_hosts_work.event((void *)(uintptr_t)q->arg[0], (void *)(uintptr_t)q->arg[1]);
+	case TH_CALL_MESSAGE:
+		return serve_message(q);
+	case SYS_prlimit64:
+	case SYS_setrlimit:
+		return serve_limit(q);
+	case TH_CALL_EXEC:
+		return serve.child ? serve_execute(q) : -1;
+	case SYS_close:
+		if (!serve.child) /* the record is that of the processors' table */
+			tw_fd_gone((int)q->arg[0]);
+	}
 	return syscall(q->number, q->arg[0], q->arg[1], q->arg[2], q->arg[3], q->arg[4], q->arg[5]);
+}
+
+/* TH_CALL_FORK.  The new process goes on with the connection; its maker replies, when the child is known. */
+static bool serve_fork(int fd, uint64_t mask)
+{
+	int first = tw_fd_first();
+	pid_t pid = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+	struct th_call_reply reply = {pid < 0 ? -errno : pid, 0};
+
+	if (pid == 0) {
+		serve.child = true;
+		close_range((unsigned)first, (unsigned)fd - 1, 0);
+		close_range((unsigned)fd + 1, ~0u, 0);
+		th_hosts_work.become(mask);
+		return true;
+	}
+	if (pid > 0)
+		th_hosts_work.child(pid);
+	syscall(SYS_sendto, fd, &reply, sizeof(reply), MSG_NOSIGNAL, NULL, 0);
+	return pid < 0;
 }
 
 /* Make a call.  Returns false at the connection's end. */
@@ -84,6 +174,8 @@ static bool serve_call(int fd, struct serve_room *room)
 
 	if (!serve_receive(fd, &q, sizeof(q)))
 		return false;
+	if (q.number == TH_CALL_FORK)
+		return serve_fork(fd, q.arg[0]);
 	for (unsigned i = 0; i < 6; i++)
 		need += TW_ALIGN_UP((size_t)q.bytes[i], (size_t)16);
 	if (!serve_grow(room, need))
@@ -145,6 +237,9 @@ static void *serve_connection(void *arg)
 		while (serve_call(fd, &room))
 			;
 	}
+	if (serve.child) /* the other one was ended by a signal, without a word */
+		for (;;)
+			syscall(SYS_kill, syscall(SYS_getpid), SIGKILL);
 	if (room.at)
 		munmap(room.at, room.bytes);
 	tw_fd_close(fd);
@@ -155,7 +250,8 @@ static void *serve_connection(void *arg)
 
 static void __attribute__((noreturn)) serve_run(pid_t parent)
 {
-	struct pollfd poller[TH_HOSTS_ADDRESSES];
+	struct pollfd poller[TH_HOSTS_ADDRESSES + 2];
+	int work[2] = {-1, -1};
 	pthread_attr_t attr;
 	pthread_t thread;
 
@@ -163,10 +259,16 @@ static void __attribute__((noreturn)) serve_run(pid_t parent)
 	pthread_attr_init(&attr);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	pthread_attr_setstacksize(&attr, SERVE_STACK);
+	th_hosts_work.begin(work);
 	while (getppid() == parent) {
+		struct pollfd *more = poller + th_hosts_own.count;
 		for (unsigned i = 0; i < th_hosts_own.count; i++)
 			poller[i] = (struct pollfd){serve.listener[i], POLLIN, 0};
-		poll(poller, th_hosts_own.count, -1);
+		more[0] = (struct pollfd){work[0], POLLIN, 0};
+		more[1] = (struct pollfd){work[1], POLLIN, 0};
+		poll(poller, th_hosts_own.count + 2, -1);
+		if (more[0].revents || more[1].revents)
+			th_hosts_work.attend();
 		for (unsigned i = 0; i < th_hosts_own.count; i++) {
 			int fd =
 			    poller[i].revents ? tw_fd_keep(accept4(serve.listener[i], NULL, NULL, SOCK_CLOEXEC)) : -1;

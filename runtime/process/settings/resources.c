@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "core/base/base.h"
+#include "core/base/fd.h"
 #include "core/process/fork.h"
 #include "runtime/process/program_heap.h"
 #include "runtime/threads/support.h"
@@ -42,11 +43,14 @@ static void *resources_next(const char *name)
  * concerned. */
 static const char *resources_read(const char *path, char *text, size_t room)
 {
+	unsigned char away = tw_fd_away;
+
+	tw_fd_away = 0;
 	int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd < 0 ? 0 : syscall(SYS_read, fd, text, room - 1);
-
 	if (fd >= 0)
 		syscall(SYS_close, fd);
+	tw_fd_away = away;
 	text[n > 0 ? n : 0] = '\0';
 	return text;
 }
@@ -60,7 +64,10 @@ static bool resources_shared(void)
 	if (!tw_me || tw_forked() || tw_count() == 1 || !th_heap_shares(NULL))
 		return false;
 	if (!resources.known) {
+		unsigned char away = tw_fd_away;
+		tw_fd_away = 0; /* of this host */
 		pid_t self = (pid_t)syscall(SYS_getpid), server = (pid_t)syscall(SYS_getppid);
+		tw_fd_away = away;
 		tw_format(path, sizeof(path), "/proc/%d/task/%d/children", (int)server, (int)server);
 		char *at = (char *)(uintptr_t)resources_read(path, text, sizeof(text)), *end;
 		for (long pid; (pid = strtol(at, &end, 10)) > 0 && resources.count < RESOURCES_PROCESSORS; at = end)
@@ -100,6 +107,9 @@ static void resources_nice_process(pid_t pid, int priority)
 	char path[64];
 	struct dirent *entry;
 
+	unsigned char away = tw_fd_away;
+
+	tw_fd_away = 0;
 	tw_format(path, sizeof(path), "/proc/%d/task", (int)pid);
 	DIR *folder = opendir(path);
 	while (folder && (entry = readdir(folder)))
@@ -107,6 +117,7 @@ static void resources_nice_process(pid_t pid, int priority)
 			syscall(SYS_setpriority, PRIO_PROCESS, atoi(entry->d_name), priority);
 	if (folder)
 		closedir(folder);
+	tw_fd_away = away;
 }
 
 static void resources_nice(void)
