@@ -81,8 +81,8 @@ static long children_ask(struct children_wait *w, struct host_child *child)
 	return result;
 }
 
-/* Ask for all that match.  @polls: gets descriptors of those that live; may be NULL.  Returns > 0: w has the results; 0: none;
- * -ECHILD: there is none that matches. */
+/* Ask for all that match.  @polls: gets descriptors of those that live; may be NULL.  Returns > 0: w has the results;
+ * 0: none; -ECHILD: there is none that matches. */
 static long children_look(struct children_wait *w, struct pollfd *polls, unsigned *n)
 {
 	sigset_t before;

@@ -26,8 +26,8 @@ void th_signals_thread(void);
 void th_signals_thread_end(void);
 void th_signals_none(void);
 
-/* th_signals_send - @signal for the thread @tid of the process @pid of the host @to (th_hosts_of); @code: si_code; @value: what comes with it,
- * or NULL.  Returns an error's number.
+/* th_signals_send - @signal for the thread @tid of the process @pid of the host @to (th_hosts_of); @code: si_code;
+ * @value: what comes with it, or NULL.  Returns an error's number.
  * th_signals_read - @fd is about to be read: may it be of signalfd()?  Then what is pending for the program can be read
  * there. */
 int th_signals_send(uint32_t to, pid_t pid, pid_t tid, int signal, int code, const union sigval *value);

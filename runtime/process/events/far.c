@@ -29,7 +29,7 @@ long far_action(int signal, const struct sigaction *action, struct sigaction *ol
 	return result;
 }
 
-/* The highest number of those that are told says the latest: it was taken before the threads were looked at. */
+/* The highest number of those that are sent is of the latest state: it was taken before the threads were looked at. */
 void far_accept(void)
 {
 	struct far_event e = {.accept = {.says = atomic_fetch_add(&host->says, 1) + 1}};

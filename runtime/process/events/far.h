@@ -69,8 +69,8 @@ struct far_event {
 };
 
 /* far_here - is the caller on another host than the first?
- * far_accept - after a change of what this host's threads accept: tell, if it matters.  What is pending comes before the
- * return.
+ * far_accept - after a change of what this host's threads accept: inform the first, if it matters.  What is
+ * pending comes before the return.
  * far_send - a signal to @to; UINT32_MAX: the program.  Returns an error's number.
  * The others return as the system does, or -errno. */
 bool far_here(void);

@@ -70,7 +70,7 @@ struct host {
 	_Atomic uint8_t file[HOST_FILES]; /* by descriptor: channels.c */
 	struct host_thread thread[HOST_THREADS];
 	struct host_processor processor[HOST_PROCESSORS + 1];
-	_Atomic uint32_t says;             /* on another host than the first: how often it has told what it accepts, */
+	_Atomic uint32_t says;             /* on another host than the first: how often it has sent what it accepts, */
 	_Atomic uint64_t said;             /* and what, last */
 	struct host_far far[TW_MAX_NODES]; /* by number; 0 is unused */
 };

@@ -81,8 +81,8 @@ struct th_hosts_work {
 extern struct th_hosts_work th_hosts_work;
 
 /* ---- children of threads on other hosts: processes of the first one
- * th_hosts_fork - before fork(): have a process made that stands for the child.  Returns its number; 0: the caller is on
- * the first host; -1 with errno.
+ * th_hosts_fork - before fork(): have a process made that stands for the child.  Returns its number; 0: the caller is
+ * on the first host; -1 with errno.
  * th_hosts_forked - after it.  In the child: its calls are made by that process, which ends when the child does.
  * th_hosts_start - let posix_spawn(), system() and popen() of threads on other hosts start programs there. */
 pid_t th_hosts_fork(void);
