@@ -60,8 +60,7 @@ bool tw_syscalls_whole(void)
 #else
 
 #define SYS_TRIES 16
-#define SYS_WEAK  __attribute__((weak)) /* run-times of threads have their own (runtime/process/streams/stdio.c) */
-#define SYS_PIECE ((size_t)1 << 20)     /* bytes of a transfer that are touched at a time */
+#define SYS_PIECE ((size_t)1 << 20) /* bytes of a transfer that are touched at a time */
 
 #undef fread_unlocked /* macros, when optimizing */
 #undef fwrite_unlocked
@@ -75,6 +74,12 @@ bool tw_syscalls_whole(void)
 	X(lstat64) X(fstat64) X(fstatat64) X(open) X(open64) X(openat) X(openat64) X(fopen) X(fopen64) X(access) \
 	X(unlink) X(getcwd) X(readlink) X(getrandom) X(getrusage) X(poll)
 /* clang-format on */
+
+/* A program's own functions of these names replace these. */
+#define SYS_PRAGMA(text) _Pragma(#text)
+#define X(name)          SYS_PRAGMA(weak name)
+SYS_NAMES(X)
+#undef X
 
 static struct {
 #define X(name) __typeof__(name) *name;
@@ -482,7 +487,7 @@ ssize_t sendmsg(int fd, const struct msghdr *m, int flags)
 
 /* The C library moves large blocks between file and buffer without a copy, and an EFAULT would be final. */
 #define SYS_STDIO(name, constant, write)                                                                               \
-	SYS_WEAK size_t name(constant void *restrict buf, size_t size, size_t n, FILE *restrict f)                     \
+	size_t name(constant void *restrict buf, size_t size, size_t n, FILE *restrict f)                              \
 	{                                                                                                              \
 		size_t bytes, done = 0, moved = 1;                                                                     \
 		if (__builtin_mul_overflow(size, n, &bytes) || !sys_buffer(buf, TW_MIN(bytes, SYS_PIECE), write)) {    \
@@ -505,13 +510,13 @@ SYS_STDIO(fwrite, const, false)
 SYS_STDIO(fread_unlocked, , true)
 SYS_STDIO(fwrite_unlocked, const, false)
 
-SYS_WEAK int fputs(const char *restrict s, FILE *restrict f)
+int fputs(const char *restrict s, FILE *restrict f)
 {
 	sys_string(s);
 	return next.fputs(s, f);
 }
 
-SYS_WEAK int puts(const char *s)
+int puts(const char *s)
 {
 	sys_string(s);
 	return next.puts(s);
@@ -582,7 +587,7 @@ FILE *tw_fopen(const char *path, const char *mode, const void *caller)
 		va_end(ap);                                                                                            \
 		SYS_RETURN(int, sys_string(path), next.openat##suffix(fd, path, flags, mode));                         \
 	}                                                                                                              \
-	SYS_WEAK FILE *fopen##suffix(const char *restrict path, const char *restrict mode)                             \
+	FILE *fopen##suffix(const char *restrict path, const char *restrict mode)                                      \
 	{                                                                                                              \
 		return tw_fopen(path, mode, __builtin_return_address(0));                                              \
 	}
@@ -625,7 +630,7 @@ ssize_t getrandom(void *buf, size_t n, unsigned flags)
 	SYS_RETURN_STORED(ssize_t, sys_buffer(buf, n, true), next.getrandom(buf, n, flags), sys_stored(buf, result));
 }
 
-SYS_WEAK int getrusage(__rusage_who_t who, struct rusage *usage)
+int getrusage(__rusage_who_t who, struct rusage *usage)
 {
 	SYS_RETURN_STORED(int, sys_buffer(usage, sizeof(*usage), true), next.getrusage(who, usage),
 	                  sys_stored(usage, sizeof(*usage)));
