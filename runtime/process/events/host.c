@@ -58,24 +58,34 @@ bool host_shared(void)
 	return tw_me && host_attend;
 }
 
-void host_lock(sigset_t *before)
+static void host_take(_Atomic uint32_t *lock, sigset_t *before)
 {
 	sigset_t all;
 	uint32_t free = 0;
 
 	sigfillset(&all);
 	host_mask(&all, before);
-	if (atomic_compare_exchange_strong(&host->lock, &free, 1))
+	if (atomic_compare_exchange_strong(lock, &free, 1))
 		return;
-	while (atomic_exchange(&host->lock, 2))
-		host_futex(&host->lock, FUTEX_WAIT, 2, NULL);
+	while (atomic_exchange(lock, 2))
+		host_futex(lock, FUTEX_WAIT, 2, NULL);
+}
+
+static void host_give(_Atomic uint32_t *lock, const sigset_t *before)
+{
+	if (atomic_exchange(lock, 0) == 2)
+		host_futex(lock, FUTEX_WAKE, 1, NULL);
+	host_mask(before, NULL);
+}
+
+void host_lock(sigset_t *before)
+{
+	host_take(&host->lock, before);
 }
 
 void host_unlock(const sigset_t *before)
 {
-	if (atomic_exchange(&host->lock, 0) == 2)
-		host_futex(&host->lock, FUTEX_WAKE, 1, NULL);
-	host_mask(before, NULL);
+	host_give(&host->lock, before);
 }
 
 static void host_wake(uint32_t k)
@@ -153,17 +163,32 @@ int host_far_send(uint32_t to, const struct host_signal *signal)
 	sigset_t before;
 	int error = EAGAIN;
 
-	host_lock(&before);
+	host_take(&f->lock, &before);
 	if (!atomic_load(&f->known))
 		error = ESRCH;
 	else if (f->count < HOST_SIGNALS) {
 		f->signal[(f->first + f->count++) % HOST_SIGNALS] = *signal;
 		error = 0;
 	}
-	host_unlock(&before);
+	host_give(&f->lock, &before);
 	if (!error)
 		host_far_inform(to, false);
 	return error;
+}
+
+bool host_far_next(struct host_far *f, struct host_signal *signal)
+{
+	sigset_t before;
+
+	host_take(&f->lock, &before);
+	bool some = f->count;
+	if (some) {
+		*signal = f->signal[f->first];
+		f->first = (f->first + 1) % HOST_SIGNALS;
+		f->count--;
+	}
+	host_give(&f->lock, &before);
+	return some;
 }
 
 uint32_t host_far_acceptor(int signal)

@@ -51,6 +51,7 @@ struct host_far {
 	_Atomic uint32_t done;
 	_Atomic uint64_t accepts; /* signals that a thread there accepts, as it said with @said */
 	uint32_t said;
+	_Atomic uint32_t lock; /* of the ring; attendants take it, who may not take host.lock (host_call) */
 	uint32_t first, count; /* of a ring */
 	struct host_signal signal[HOST_SIGNALS];
 };
@@ -101,9 +102,11 @@ void host_serve(struct host_processor *p);
 /* On the first host:
  * host_far_inform - wake the relays of all others, or of @only; UINT32_MAX: of all; @wait: until they have seen all.
  * host_far_send - a signal for @host.  Returns an error's number.
- * host_far_acceptor - a host other than the first and @except that accepts @signal; 0: none. */
+ * host_far_next - take the oldest that waits for @far; false: none.
+ * host_far_acceptor - a host other than the first that accepts @signal; 0: none. */
 void host_far_inform(uint32_t only, bool wait);
 int host_far_send(uint32_t host, const struct host_signal *signal);
+bool host_far_next(struct host_far *far, struct host_signal *signal);
 uint32_t host_far_acceptor(int signal);
 
 /* host_open - this processor's entry, and its attendant, which calls @attend after each change, and again

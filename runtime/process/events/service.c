@@ -111,16 +111,15 @@ static long service_next(struct host_far *f, struct far_event *e, struct service
 	e->next.seen = atomic_load(&f->news);
 	if (!e->next.seen) /* 0: none yet */
 		e->next.seen = atomic_fetch_add(&f->news, 1) + 1;
-	for (e->next.count = 0; f->count && e->next.count < FAR_SIGNALS; f->count--) {
-		e->next.signal[e->next.count++] = f->signal[f->first];
-		f->first = (f->first + 1) % HOST_SIGNALS;
-	}
-	if (f->count) /* the rest with the next answer */
-		e->next.seen--;
 	memcpy(actions->action, host->action, sizeof(actions->action));
 	memcpy(actions->changed, host->changed, sizeof(actions->changed));
 	actions->signalfds = atomic_load(&host->signalfds);
 	host_unlock(&before);
+	e->next.count = 0;
+	while (e->next.count < FAR_SIGNALS && host_far_next(f, &e->next.signal[e->next.count]))
+		e->next.count++;
+	if (e->next.count == FAR_SIGNALS) /* perhaps more: with the next answer */
+		e->next.seen--;
 	return 0;
 }
 

@@ -25,6 +25,7 @@
 #include "runtime/process/hosts/first_host.h"
 
 #define SERVE_STACK ((size_t)256 << 10)
+#define SERVE_MOST  ((size_t)1 << 30)
 
 #define SERVE_WORDS ((size_t)4 << 20) /* most bytes of the addresses of a program's arguments and environment */
 
@@ -248,17 +249,29 @@ static void *serve_connection(void *arg)
 
 /* ---- the process ------------------------------------------------------------------------------------------------- */
 
+static void serve_begin(int fd)
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+	int error = EINVAL; /* the program's thread-local variables are part of the stack */
+
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	for (size_t bytes = SERVE_STACK; error == EINVAL && bytes <= SERVE_MOST; bytes *= 2) {
+		pthread_attr_setstacksize(&attr, bytes);
+		error = pthread_create(&thread, &attr, serve_connection, (void *)(intptr_t)fd);
+	}
+	pthread_attr_destroy(&attr);
+	if (error)
+		tw_fd_close(fd);
+}
+
 static void __attribute__((noreturn)) serve_run(pid_t parent)
 {
 	struct pollfd poller[TH_HOSTS_ADDRESSES + 2];
 	int work[2] = {-1, -1};
-	pthread_attr_t attr;
-	pthread_t thread;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	pthread_attr_init(&attr);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	pthread_attr_setstacksize(&attr, SERVE_STACK);
 	th_hosts_work.begin(work);
 	while (getppid() == parent) {
 		struct pollfd *more = poller + th_hosts_own.count;
@@ -272,8 +285,8 @@ static void __attribute__((noreturn)) serve_run(pid_t parent)
 		for (unsigned i = 0; i < th_hosts_own.count; i++) {
 			int fd =
 			    poller[i].revents ? tw_fd_keep(accept4(serve.listener[i], NULL, NULL, SOCK_CLOEXEC)) : -1;
-			if (fd >= 0 && pthread_create(&thread, &attr, serve_connection, (void *)(intptr_t)fd))
-				tw_fd_close(fd);
+			if (fd >= 0)
+				serve_begin(fd);
 		}
 	}
 	_exit(0);
