@@ -160,7 +160,9 @@ uint64_t tw_time_ns(void)
 void tw_futex_wait(_Atomic uint32_t *word, uint32_t seen, uint64_t timeout_ns)
 {
 	struct timespec t = {.tv_sec = (time_t)(timeout_ns / 1000000000u), .tv_nsec = (long)(timeout_ns % 1000000000u)};
+	int saved = errno; /* the program's */
 	syscall(SYS_futex, word, FUTEX_WAIT, seen, timeout_ns ? &t : NULL, NULL, 0);
+	errno = saved;
 }
 
 void tw_futex_wake(_Atomic uint32_t *word, int how_many)

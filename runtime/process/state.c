@@ -166,6 +166,13 @@ STATE(double, drand48, (void), (), state_double(drand48_r))
 STATE(long, lrand48, (void), (), state_long(lrand48_r))
 STATE(long, mrand48, (void), (), state_long(mrand48_r))
 STATE_VOID(srand48, (long seed), (seed), srand48_r(seed, &state->drand))
+
+static unsigned short *state_seed(unsigned short *seed)
+{
+	seed48_r(seed, &state->drand);
+	return state->drand.__old_x;
+}
+STATE(unsigned short *, seed48, (unsigned short seed[3]), (seed), state_seed(seed))
 STATE_VOID(lcong48, (unsigned short p[7]), (p), lcong48_r(p, &state->drand))
 
 /* The compiler's own declaration of strtok promises pointers that are not NULL. */

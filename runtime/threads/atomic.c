@@ -8,6 +8,7 @@
  * When all data is used on one node only, the processor's own instruction executes the operation.  Between nodes the
  * word's lock is taken, and the operation accesses memory normally.  So under every protocol it takes effect once, and
  * what was stored before it is visible to later operations on the word. */
+#include <errno.h>
 #include <string.h>
 
 #include "core/coherence/polled.h"
@@ -59,9 +60,11 @@ void th_atomic_begin(const void *ptr)
 		th_atomic_left = ATOMIC_NEAR;
 		return;
 	}
+	int saved = errno;
 	th_spun();
 	th_atomic_held = atomic_lock(ptr);
 	tw_lock_acquire(th_atomic_held);
+	errno = saved;
 }
 
 bool th_atomic_inside(void)
@@ -71,8 +74,11 @@ bool th_atomic_inside(void)
 
 void th_atomic_end(void)
 {
+	int saved = errno;
+
 	if (th_atomic_held.id)
 		tw_lock_release(th_atomic_held);
+	errno = saved;
 	th_atomic_held.id = 0;
 }
 
@@ -108,11 +114,14 @@ void th_fence(const void *ptr)
 
 void th_order(void)
 {
+	int saved = errno;
+
 	if (!th_far)
 		return;
 	th_stack_reserve();
 	tw_lock_acquire(th_locks.order);
 	tw_lock_release(th_locks.order);
+	errno = saved;
 }
 
 void th_pause(void);

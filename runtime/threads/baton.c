@@ -67,8 +67,11 @@ static bool baton_end_made;
 
 static void baton_sleep(void)
 {
+	int saved = errno;
+
 	while (!atomic_load(&own->go))
 		syscall(SYS_futex, &own->go, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
+	errno = saved;
 	atomic_store(&own->go, 0);
 	atomic_store(&holder, own);
 	atomic_fetch_add(&turn, 1);
