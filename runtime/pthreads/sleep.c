@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* sleep.c - functions by which a thread lets others run: those of its processor, too.  Programs wait for plain
- * variables between sleeps, so these order memory accesses: stores before the call may be awaited elsewhere, and what
- * the next load finds is stored elsewhere. */
+ * variables between sleeps.  So these are a release before the sleep and an acquire after it (th_order). */
 #include <errno.h>
 #include <sched.h>
 #include <unistd.h>

@@ -124,6 +124,7 @@ void th_order(void)
 	errno = saved;
 }
 
+/* tw_threads_pause - before a pause instruction of the program, in a loop that waits, perhaps for a plain variable. */
 void th_pause(void);
 void th_pause(void)
 {

@@ -139,6 +139,14 @@ def foreign_wait():
         beside.expect(f"foreign_wait {shape}", done.returncode == 0 and done.stdout == "late 0\ncome 1\n", done)
 
 
+def own_names():
+    for kind in [["cc", "--pthreads"], ["omp", "cc"]]:
+        done = run(tweed, *kind, os.path.join(sources, "own_names.c"), "-o", "own_names")
+        if beside.expect(f"{' '.join(kind)}: own names link", done.returncode == 0, done):
+            done = run(tweed, "run", "-n", "2", "./own_names")
+            beside.expect(f"{' '.join(kind)}: own names", done.stdout == "66\n", done)
+
+
 def nested():
     """Code on stacks, for which the linker has a warning."""
     done = run(tweed, "cc", "--pthreads", os.path.join(sources, "nested.c"), "-o", "nested")
@@ -171,6 +179,7 @@ with tempfile.TemporaryDirectory() as folder:
     archive()
     foreign_atomics()
     foreign_wait()
+    own_names()
     nested()
     both()
     refusals()

@@ -226,21 +226,20 @@ static bool as_pattern(const char *line)
 	return true;
 }
 
-/* Does the current function take the address @operand? */
+/* Does the current function take the address @operand?  Its lines end with a zero up to the current one, then with a
+ * newline. */
 static bool as_taken(const char *operand)
 {
-	for (const char *at = function; at && at < following; at += strlen(at) + 1) {
-		const char *lea = strstr(at, "leaq"), *found = lea ? strstr(lea, operand) : NULL;
-		if (found && strchr(AS_WORD, found[-1]) && found[strlen(operand)] == ',')
-			return true;
-	}
-	for (const char *at = following; *at && strncmp(at, "\t.cfi_endproc", 13) != 0;) {
-		size_t n = strcspn(at, "\n");
+	size_t bytes = strlen(operand), n;
+
+	for (const char *at = function; at && strncmp(at, "\t.cfi_endproc", 13) != 0; at += n + 1) {
+		n = strcspn(at, "\n");
 		const char *lea = memmem(at, n, "leaq", 4);
-		const char *found = lea ? memmem(lea, (size_t)(at + n - lea), operand, strlen(operand)) : NULL;
-		if (found && strchr(AS_WORD, found[-1]) && found[strlen(operand)] == ',')
+		const char *found = lea ? memmem(lea, (size_t)(at + n - lea), operand, bytes) : NULL;
+		if (found && strchr(AS_WORD, found[-1]) && found[bytes] == ',')
 			return true;
-		at += n + (at[n] == '\n');
+		if (at >= following && !at[n])
+			return false;
 	}
 	return false;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* channels.c - pipes, sockets and eventfds order the memory accesses of the threads that use them: a thread that has
- * received something sees what the sender had stored.  So each call that sends is a release, and each that receives is
- * an acquire, of the fences' lock: a protocol may order accesses by their common lock only.
+ * received something sees what the sender had stored.  So each call that sends or receives takes one lock for a
+ * moment (th_order): a protocol may order only the accesses of those that take the same lock.
  *
  * What a descriptor is, is asked of the kernel at its first use, and kept in the host's page until its number is opened
  * or closed again.  A stale entry for a channel costs a lock.  One for a file would need a number that the C library
