@@ -181,7 +181,6 @@ def compilers():
     report("one word", [] if done.returncode == 0 else ["fails"], done)
     bad("a library of copied variables", ["cc", "--parmacs", "--copied-globals", "-shared", "one.c"],
         "'tweed cc' was given -shared", "make it an archive")
-    bad("two kinds of threads", ["omp", "cc", "--pthreads", "one.c"], "--pthreads is for 'tweed cc'")
     for args, shown in ((["cc", "--show", "--parmacs", "--no-stores", "one.c"], "^gcc "),
                         (["c++", "--show", "--parmacs", "--no-stores", "one.c"], r"^g\+\+ ")):
         env = {k: v for k, v in os.environ.items() if k not in ("CC", "CXX")}

@@ -47,7 +47,6 @@ WRONG_HOSTS = {
     "standard/fopencookie_read": "such a stream is used on the host that has made it",
     "state/clock_counts_threads": "processor time is one on each host",
     "state/nice_of_main": "nice is one on each host",
-    "processes/sigchld_handled": "the handler of SIGCHLD is at times called twice for a child",
 }
 LINES = "".join(f"line {i:02} of the input\n" for i in range(1, 41))
 NUMBERS = " ".join(str(i) for i in range(1, 61)) + "\n"

@@ -320,6 +320,44 @@ CASE(sigterm_once)
 	say("handled %d\n", seen);
 }
 
+#ifndef _OPENMP
+static pthread_t self[MANY + 1];
+static volatile sig_atomic_t taken[MANY + 1];
+static __thread int number;
+
+static void takes(int signal)
+{
+	taken[number] = signal;
+}
+
+static void pthread_kill_step(void *arg, int me)
+{
+	(void)arg;
+	number = me;
+	taken[me] = 0;
+	self[me] = pthread_self();
+	meet();
+	int error = pthread_kill(self[(me + 1) % (threads + 1)], SIGUSR1);
+	for (int i = 0; i < 100000 && !taken[me]; i++)
+		usleep(100);
+	meet();
+	if (!me)
+		for (int i = 0; i <= threads; i++)
+			say("%d took %d\n", i, taken[i]);
+	if (error)
+		say("%d: %s\n", me, strerror(error));
+}
+
+CASE(pthread_kill_to_next)
+{
+	signal(SIGUSR1, takes);
+	with_main(pthread_kill_step, NULL);
+	signal(SIGUSR1, SIG_DFL);
+}
+#else
+CASE(pthread_kill_to_next) {}
+#endif
+
 /* ---- timers ---- */
 
 static void alarm_step(void *arg, int me)
@@ -776,9 +814,9 @@ CASE(pipe_from_child)
 
 MAIN(T(sigaction_in_main), T(sigaction_in_thread), T(sigprocmask_is_own), T(sigfillset_blocked),
      T(sigpending_in_threads), ALONE(kill_of_process), ALONE(kill_by_another_thread), ALONE(sigwait_in_thread),
-     ALONE(sigqueue_by_threads), ALONE(sigpipe_ignored), ALONE(sigpipe_handled), T(sigterm_once), ALONE(alarm_is_one),
-     ALONE(alarm_of_thread), ALONE(setitimer_by_each), ALONE(setitimer_repeats), ALONE(timer_create_in_thread),
-     T(fork_in_threads), T(waitpid_of_mains_child), T(waitpid_in_another_thread), T(waitid_in_threads),
-     T(exec_in_threads), T(fork_shares_offset), T(exec_inherits), T(system_in_threads), T(system_together),
-     T(popen_in_turn), T(popen_together), T(posix_spawn_in_threads), ALONE(pthread_atfork_in_thread),
-     ALONE(sigchld_handled), T(pipe_from_child))
+     ALONE(sigqueue_by_threads), ALONE(pthread_kill_to_next), ALONE(sigpipe_ignored), ALONE(sigpipe_handled),
+     T(sigterm_once), ALONE(alarm_is_one), ALONE(alarm_of_thread), ALONE(setitimer_by_each), ALONE(setitimer_repeats),
+     ALONE(timer_create_in_thread), T(fork_in_threads), T(waitpid_of_mains_child), T(waitpid_in_another_thread),
+     T(waitid_in_threads), T(exec_in_threads), T(fork_shares_offset), T(exec_inherits), T(system_in_threads),
+     T(system_together), T(popen_in_turn), T(popen_together), T(posix_spawn_in_threads),
+     ALONE(pthread_atfork_in_thread), ALONE(sigchld_handled), T(pipe_from_child))

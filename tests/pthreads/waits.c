@@ -124,8 +124,10 @@ static void converse(void)
 static void *counter(void *arg)
 {
 	(void)arg;
-	for (at_home = 1; running; usleep(500))
+	for (; running; usleep(500)) {
 		counted++;
+		at_home = 1;
+	}
 	return NULL;
 }
 

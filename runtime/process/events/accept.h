@@ -16,6 +16,10 @@ extern __thread struct host_thread *signals_thread;
 int signals_code(int code);
 void signals_received(siginfo_t *info);
 
+/* signals_own_child - is a signal that has come that of a child which only Tweed knows?  All children of the program
+ * are the first host's. */
+bool signals_own_child(int signal, int code);
+
 /* signals_accept - from now on the calling thread accepts @set, beside what its mask does not block; what is pending
  * comes before the return.  signals_masked - the thread's mask has changed. */
 void signals_accept(uint64_t set);

@@ -126,7 +126,9 @@ static int wait_for(const sigset_t *wanted, siginfo_t *info, const struct timesp
 	memcpy(&bits, &set, sizeof(bits));
 	signals_accept(bits);
 	th_away();
-	got = wait_once(&set, info, limit ? &time : NULL);
+	do
+		got = wait_once(&set, info, limit ? &time : NULL);
+	while (got > 0 && signals_own_child(got, info->si_code));
 	error = errno;
 	th_back();
 	signals_accept(0);

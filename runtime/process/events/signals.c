@@ -62,6 +62,11 @@ void signals_received(siginfo_t *info)
 			info->si_pid = signals_program();
 }
 
+bool signals_own_child(int signal, int code)
+{
+	return signal == SIGCHLD && code > 0 && far_here();
+}
+
 pid_t signals_program(void)
 {
 	return th_state_pid();
@@ -151,6 +156,8 @@ static void signals_handler(int signal, siginfo_t *from, void *uc)
 	siginfo_t info = *from;
 	int saved = errno;
 
+	if (signals_own_child(signal, from->si_code))
+		return;
 	signals_received(&info);
 	if (!signals_thread || handler_must(signal, &info) ||
 	    (th_baton_mine() && (tw_syscalls_blocked || th_turn_program(uc)))) {
@@ -389,7 +396,8 @@ static bool signals_attend(void)
 	attend_actions();
 	host_watch(attend_set());
 	while (host_next(&info))
-		attend_pass(&info);
+		if (!signals_own_child((int)info.ssi_signo, info.ssi_code))
+			attend_pass(&info);
 	syscall(SYS_rt_sigpending, &pending, (size_t)NSIG / 8);
 	atomic_store(&host->processor[host_self].pending, signals_bits(&pending));
 	for (uint32_t i = 0; i < host->threads; i++) {
