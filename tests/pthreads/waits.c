@@ -3,6 +3,7 @@
  * between sleeps. */
 #include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -165,6 +166,60 @@ static void sleepers(void)
 	printf("counted %d\n", counted > 0);
 }
 
+/* Results that a thread stores by atomic operations, and another loads plainly: often they are there already. */
+#define RESULTS 600
+static long *result_at; /* -1: not yet */
+static int *results;
+static sem_t more_results;
+
+static void *results_make(void *arg)
+{
+	for (int round = 0; round < ROUNDS; round++) {
+		while (sem_wait(&more_results) != 0)
+			;
+		for (long i = 0; i < RESULTS; i++) {
+			results[17 * i] = (int)(round * RESULTS + i);
+			__sync_lock_test_and_set(&result_at[i], 17 * i);
+		}
+	}
+	return arg;
+}
+
+static __attribute__((noinline)) int result_take(int i)
+{
+	long at;
+
+	for (unsigned n = 0; (at = result_at[i]) == -1; n++) {
+		if (n < 100)
+			__asm__ volatile("pause");
+		else
+			usleep(100);
+	}
+	return results[at];
+}
+
+static void takes(void)
+{
+	pthread_t other;
+	int wrong = 0;
+
+	result_at = malloc(RESULTS * sizeof(*result_at));
+	results = calloc(RESULTS, 17 * sizeof(*results));
+	sem_init(&more_results, 0, 0);
+	pthread_create(&other, NULL, results_make, NULL);
+	for (int round = 0; round < ROUNDS; round++) {
+		for (int i = 0; i < RESULTS; i++)
+			result_at[i] = -1;
+		sem_post(&more_results);
+		for (int i = 0; i < RESULTS; i++)
+			wrong += result_take(i) != round * RESULTS + i;
+	}
+	pthread_join(other, NULL);
+	printf("%d wrong results\n", wrong);
+	free(result_at);
+	free(results);
+}
+
 int main(int argc, char **argv)
 {
 	pthread_t thread[MOST];
@@ -179,6 +234,7 @@ int main(int argc, char **argv)
 	converse();
 	sleepers();
 	pauses();
+	takes();
 	free((void *)(long)arrived);
 	return 0;
 }

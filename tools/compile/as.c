@@ -15,6 +15,8 @@
  * variable of the function's own frame whose address the function does not take is only its own.
  *
  * Before a pause, tw_threads_pause is called: a loop with one waits for another thread, perhaps by a plain variable.
+ * Loads on which such a loop depends, or one that yields or sleeps, are atomic (waits.c): what was stored before the
+ * variable is seen, whether the loop had to wait or not.
  *
  * Zero-initialized variables (.comm) of at least a page get pages of their own; those of at least 16 KiB get pages of
  * that size, which large OpenMP programs use (runtime/openmp/defaults.S).  So a flag that threads wait for does not
@@ -35,6 +37,7 @@
 #include <unistd.h>
 
 #include "tools/compile/compile.h"
+#include "tools/compile/waits.h"
 
 #define AS_STATES     16
 #define AS_WORD       " \t"
@@ -53,6 +56,7 @@ static const char *following; /* the text after the current line */
 static bool in_pattern;       /* the preceding line is a comment with a pattern */
 static bool is_volatile;      /* the current instruction accesses a volatile variable */
 static bool in_frame;         /* its pattern uses the frame pointer */
+static bool is_wait;          /* a waiting loop depends on what it loads */
 static const char *function;  /* the current one's text; lines up to the current one end with a zero */
 
 static void __attribute__((noreturn)) as_fail(const char *what)
@@ -283,7 +287,8 @@ static bool as_instruction(const char *text)
 	}
 	if (as_word(text, "pause") || strcmp(text, "rep nop") == 0 || strcmp(text, "rep") == 0)
 		as_call("tw_threads_pause", "");
-	bool access = !lock && ((source && as_is_access(text) && !as_moves_stack(text)) || as_is_volatile(text));
+	bool access =
+	    !lock && ((source && as_is_access(text) && !as_moves_stack(text)) || is_wait || as_is_volatile(text));
 	if (!lock && !access && strncmp(text, "xchg", 4) != 0)
 		return false;
 	const char *prefix = lock ? "lock " : "";
@@ -330,7 +335,7 @@ static bool as_common(const char *text)
 
 static bool as_interesting(const char *line)
 {
-	return locked || source || is_volatile || strstr(line, "lock") || strstr(line, "mfence") ||
+	return locked || source || is_volatile || is_wait || strstr(line, "lock") || strstr(line, "mfence") ||
 	       strstr(line, "pause") || strstr(line, "rep nop") || strstr(line, "xchg");
 }
 
@@ -345,7 +350,9 @@ static void as_line(char *line)
 	if (strncmp(text, ".cfi_startproc", 14) == 0) {
 		function = line;
 		is_volatile = false;
+		waits_find(following);
 	}
+	is_wait = waits_load(line);
 	if (strncmp(text, ".comm", 5) == 0 && as_common(text))
 		return;
 	if (strcmp(text, "#APP") == 0 || strcmp(text, "#NO_APP") == 0)

@@ -6,7 +6,7 @@
  * compiler.c  the compiler that CC or CXX names
  * response.c  arguments in files: @FILE
  * foreign.c   atomic instructions in files of other compilers
- * as.c, ld.c  the assembler and the linker that gcc finds; placed.h: libraries */
+ * as.c, ld.c  the assembler and the linker that gcc finds; waits.h: waiting loops; placed.h: libraries */
 #ifndef TW_TOOLS_COMPILE_COMPILE_H
 #define TW_TOOLS_COMPILE_COMPILE_H
 

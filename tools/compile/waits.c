@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* waits.c - loads on which waiting loops depend.
+ *
+ * A loop is what lies between a label and a jump back to it.  It waits if it has a pause instruction, or a call of a
+ * function that yields or sleeps.  A load in it counts if the loaded number is tested before it serves as an address:
+ * pointers on the way to the variable are not what the loop waits for.
+ *
+ * gcc copies the first test of a loop to before the loop, with other registers.  A copy has the place in the source
+ * that its pattern names, which is how it is found. */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/compile/waits.h"
+
+#define WAITS_LOOP  200u /* most lines of a loop that may wait */
+#define WAITS_AHEAD 8u   /* instructions between a load and the test of what it has loaded */
+#define WAITS_WORD  " \t"
+
+struct waits_line {
+	const char *text; /* NULL: none */
+	size_t bytes;
+	bool label;
+	const char *place; /* "FILE":LINE:COLUMN in the pattern */
+	size_t place_bytes;
+	bool counts; /* a load that the program waits for */
+};
+
+static struct waits_line *lines;
+static size_t n_lines, room, asked;
+static bool in_frame; /* the function has a frame pointer */
+
+static void waits_add(struct waits_line line)
+{
+	if (n_lines == room) {
+		room = room ? 2 * room : 1024;
+		lines = realloc(lines, room * sizeof(*lines));
+		if (!lines)
+			abort();
+	}
+	lines[n_lines++] = line;
+}
+
+/* The place in a line of a pattern: `) "FILE":LINE:COLUMN`. */
+static void waits_place(const char *text, size_t bytes, struct waits_line *line)
+{
+	const char *at = memmem(text, bytes, ") \"", 3),
+	           *end = at ? memchr(at + 3, '"', bytes - (size_t)(at + 3 - text)) : NULL;
+
+	if (!end)
+		return;
+	line->place = at + 2;
+	for (end++; *end == ':' || isdigit((unsigned char)*end); end++)
+		;
+	line->place_bytes = (size_t)(end - line->place);
+}
+
+/* Cut the function into labels and instructions. */
+static void waits_read(const char *text)
+{
+	struct waits_line line = {0};
+
+	n_lines = asked = 0;
+	in_frame = false;
+	for (size_t n; *text && strncmp(text, "\t.cfi_endproc", 13) != 0; text += n + (text[n] == '\n')) {
+		n = strcspn(text, "\n");
+		if (strncmp(text, "#(", 2) == 0)
+			line.place = NULL;
+		if (*text == '#')
+			waits_place(text, n, &line);
+		if (strncmp(text, "\t.cfi_def_cfa_register 6", 24) == 0)
+			in_frame = true;
+		const char *word = text + strspn(text, WAITS_WORD);
+		line.label = word == text;
+		if (word >= text + n || *word == '#' || (*word == '.' && !line.label))
+			continue;
+		line.text = text;
+		line.bytes = n;
+		waits_add(line);
+		if (!line.label)
+			line.place = NULL;
+	}
+}
+
+/* The first @n bytes as a string; comments are left out. */
+static const char *waits_string(const struct waits_line *line, char *copy, size_t size)
+{
+	size_t skipped = strspn(line->text, WAITS_WORD), n = line->bytes - skipped;
+	const char *comment = memchr(line->text + skipped, '#', n);
+
+	if (comment)
+		n = (size_t)(comment - line->text) - skipped;
+	if (n >= size)
+		n = size - 1;
+	memcpy(copy, line->text + skipped, n);
+	copy[n] = '\0';
+	return copy;
+}
+
+static bool waits_among(const char *const *names, const char *text, size_t n)
+{
+	for (; *names; names++)
+		if (strlen(*names) == n && memcmp(*names, text, n) == 0)
+			return true;
+	return false;
+}
+
+/* Does the line let time pass? */
+static bool waits_passes(const struct waits_line *line)
+{
+	static const char *const calls[] = {"usleep",        "nanosleep",  "clock_nanosleep", "sleep", "sched_yield",
+	                                    "pthread_yield", "thrd_yield", "thrd_sleep",      NULL};
+	char copy[256];
+	const char *text = waits_string(line, copy, sizeof(copy));
+
+	if (strncmp(text, "pause", 5) == 0 || strncmp(text, "rep; nop", 8) == 0 || strncmp(text, "rep;nop", 7) == 0 ||
+	    strncmp(text, "rep nop", 7) == 0)
+		return true;
+	if (strncmp(text, "call", 4) != 0)
+		return false;
+	text += 4;
+	text += strspn(text, WAITS_WORD "*");
+	return waits_among(calls, text, strcspn(text, "@(" WAITS_WORD));
+}
+
+/* The label that the line jumps to; "" if it does not. */
+static const char *waits_target(const struct waits_line *line, char *copy, size_t size)
+{
+	const char *text = waits_string(line, copy, size);
+
+	if (line->label || *text != 'j')
+		return "";
+	text += strcspn(text, WAITS_WORD);
+	text += strspn(text, WAITS_WORD);
+	copy[(size_t)(text - copy) + strcspn(text, WAITS_WORD)] = '\0';
+	return text;
+}
+
+/* The smallest loop around line @at, as its first and its last line. */
+static bool waits_loop(size_t at, size_t *first, size_t *last)
+{
+	size_t from = at > WAITS_LOOP ? at - WAITS_LOOP : 0, best = WAITS_LOOP;
+	char copy[256];
+
+	for (size_t jump = at + 1; jump < n_lines && jump < at + WAITS_LOOP; jump++) {
+		const char *label = waits_target(&lines[jump], copy, sizeof(copy));
+		size_t n = strlen(label);
+		for (size_t head = at; n && head > from; head--) {
+			const struct waits_line *line = &lines[head - 1];
+			if (!line->label || line->bytes <= n || line->text[n] != ':' ||
+			    memcmp(line->text, label, n) != 0)
+				continue;
+			if (jump - (head - 1) < best) {
+				best = jump - (head - 1);
+				*first = head - 1;
+				*last = jump;
+			}
+			break;
+		}
+	}
+	return best < WAITS_LOOP;
+}
+
+/* ---- loads ------------------------------------------------------------------------------------------------------- */
+
+/* The general register whose name stands at @text behind '%': 0 to 15; 16: another. */
+static unsigned waits_register(const char *text)
+{
+	static const char *const old[] = {"ax", "bx", "cx", "dx", "si", "di", "bp", "sp"};
+
+	if (text[0] == 'r' && isdigit((unsigned char)text[1]))
+		return (unsigned)atoi(text + 1);
+	if (text[0] == 'r' || text[0] == 'e')
+		text++;
+	for (unsigned i = 0; i < 8; i++)
+		if (text[0] == old[i][0] && (text[1] == old[i][1] || text[1] == 'l'))
+			return i;
+	return 16;
+}
+
+/* Is a register of the set used in an address? */
+static bool waits_addresses(const char *text, unsigned set)
+{
+	bool inside = false;
+
+	for (; *text; text++) {
+		if (*text == '(' || *text == ')')
+			inside = *text == '(';
+		else if (inside && *text == '%' && set >> waits_register(text + 1) & 1)
+			return true;
+	}
+	return false;
+}
+
+/* Is a register of the set an operand? */
+static bool waits_uses(const char *text, unsigned set)
+{
+	for (; (text = strchr(text, '%')); text++)
+		if (set >> waits_register(text + 1) & 1)
+			return true;
+	return false;
+}
+
+/* Is the number that line @at has loaded into the registers @set tested before it serves as an address? */
+static bool waits_tested(size_t at, unsigned set)
+{
+	static const char *const tests[] = {"cmp", "test", "and", "or", "xor", "sub", "sar", "shr", "bt", NULL};
+	char copy[256];
+
+	for (unsigned seen = 0; ++at < n_lines && seen < WAITS_AHEAD;) {
+		if (lines[at].label)
+			continue;
+		seen++;
+		const char *text = waits_string(&lines[at], copy, sizeof(copy));
+		if (waits_addresses(text, set) || strncmp(text, "call", 4) == 0)
+			return false;
+		if (!waits_uses(text, set))
+			continue;
+		size_t n = strcspn(text, WAITS_WORD);
+		if (n && strchr("bwlq", text[n - 1]))
+			n--;
+		if (waits_among(tests, text, n))
+			return true;
+		const char *last = strrchr(text, '%');
+		if (strncmp(text, "mov", 3) != 0)
+			return false;
+		const char *source = strchr(text, '%');
+		if (source && source != last && set >> waits_register(source + 1) & 1)
+			set |= 1u << waits_register(last + 1);
+		else if (last)
+			set &= ~(1u << waits_register(last + 1));
+	}
+	return false;
+}
+
+/* Does line @at load a number that it, or an instruction behind it, tests?  The frame is the thread's own. */
+static bool waits_is_load(size_t at)
+{
+	char copy[256];
+	const char *text = waits_string(&lines[at], copy, sizeof(copy));
+	size_t n = strcspn(text, WAITS_WORD);
+	const char *operands = text + n + strspn(text + n, WAITS_WORD), *open = strchr(operands, '(');
+
+	if (lines[at].label || !open || strstr(operands, "%rsp") || strstr(operands, "%fs:") ||
+	    (in_frame && strstr(operands, "(%rbp)")))
+		return false;
+	if (strncmp(text, "cmp", 3) == 0 || strncmp(text, "test", 4) == 0)
+		return true;
+	const char *last = strrchr(operands, '%'), *close = strchr(operands, ')');
+	if (strncmp(text, "mov", 3) != 0 || *operands == '%' || *operands == '$' || !last || last < close ||
+	    waits_register(last + 1) > 15)
+		return false;
+	return waits_tested(at, 1u << waits_register(last + 1));
+}
+
+/* Loads of line @loop's place count anywhere in the function. */
+static void waits_copies(const struct waits_line *loop)
+{
+	for (size_t i = 0; i < n_lines; i++)
+		if (lines[i].place && lines[i].place_bytes == loop->place_bytes &&
+		    memcmp(lines[i].place, loop->place, loop->place_bytes) == 0 && waits_is_load(i))
+			lines[i].counts = true;
+}
+
+void waits_find(const char *text)
+{
+	size_t first, last;
+
+	waits_read(text);
+	for (size_t at = 0; at < n_lines; at++) {
+		if (lines[at].label || !waits_passes(&lines[at]) || !waits_loop(at, &first, &last))
+			continue;
+		for (size_t i = first; i <= last; i++) {
+			if (lines[i].counts || !waits_is_load(i))
+				continue;
+			lines[i].counts = true;
+			if (lines[i].place)
+				waits_copies(&lines[i]);
+		}
+	}
+}
+
+bool waits_load(const char *line)
+{
+	while (asked < n_lines && lines[asked].text < line)
+		asked++;
+	return asked < n_lines && lines[asked].text == line && lines[asked].counts;
+}
