@@ -2,7 +2,6 @@
 /* descriptors.c - numbers of open files, their offsets, flags and locks, used by several threads. */
 #include <sys/file.h>
 #include <sys/uio.h>
-#include <sys/wait.h>
 #include "process.h"
 
 #define ABC "abcdefghijklmnopqrstuvwxyz0123456789"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* exits.c - the program's end by main or a thread: what is printed and called then, and the status. */
-#include <sys/wait.h>
 #include "process.h"
 
 static FILE *f;

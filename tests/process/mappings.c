@@ -2,7 +2,6 @@
 /* mappings.c - memory that mmap() and its kin give to one thread and others use: anonymous, and of files. */
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include "process.h"
 
 #define PAGE 4096

@@ -8,7 +8,6 @@
 #include <netinet/in.h>
 #include <regex.h>
 #include <search.h>
-#include <sys/wait.h>
 #include <wchar.h>
 #include "process.h"
 

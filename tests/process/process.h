@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #ifdef _OPENMP
 #include <omp.h>
@@ -207,6 +208,15 @@ MAYBE void reads(int me, int fd, size_t n)
 	long got = read(fd, text, n);
 
 	say_text(me, "reads", got, text);
+}
+
+/* Waits for the child; returns its exit status, the negative signal that ended it, or -256. */
+MAYBE int wait_for(pid_t pid)
+{
+	int status = -1;
+
+	pid_t got = waitpid(pid, &status, 0);
+	return got != pid ? -256 : WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
 __attribute__((format(printf, 3, 4))) MAYBE void writes(int me, int fd, const char *format, ...)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* standard.c - standard streams that threads read and replace; streams of commands and of memory. */
 #include <wchar.h>
-#include <sys/wait.h>
 #include "process.h"
 
 static char line[200];

@@ -18,7 +18,7 @@
 #define WAITS_WORD  " \t"
 
 struct waits_line {
-	const char *text; /* NULL: none */
+	const char *text;
 	size_t bytes;
 	bool label;
 	const char *place; /* "FILE":LINE:COLUMN in the pattern */
@@ -226,7 +226,7 @@ static bool waits_tested(size_t at, unsigned set)
 			return false;
 		const char *source = strchr(text, '%');
 		if (source && source != last && set >> waits_register(source + 1) & 1)
-			set |= 1u << waits_register(last + 1);
+			set |= 1u << waits_register(last + 1) & 0xffff;
 		else if (last)
 			set &= ~(1u << waits_register(last + 1));
 	}

@@ -16,8 +16,8 @@ extern __thread struct host_thread *signals_thread;
 int signals_code(int code);
 void signals_received(siginfo_t *info);
 
-/* signals_own_child - is a signal that has come that of a child which only Tweed knows?  All children of the program
- * are the first host's. */
+/* signals_own_child - has a child that only Tweed knows sent this @signal?  All children of the program are the first
+ * host's.  @code: its si_code, above 0 if it is the kernel's.  Takes no locks; also in signal handlers. */
 bool signals_own_child(int signal, int code);
 
 /* signals_accept - from now on the calling thread accepts @set, beside what its mask does not block; what is pending

@@ -107,10 +107,30 @@ static int send_program(int signal, int code, const union sigval *value)
 
 /* ---- waiting ----------------------------------------------------------------------------------------------------- */
 
-/* Returns the signal's number, or -1. */
-static int wait_once(const sigset_t *set, siginfo_t *info, const struct timespec *time)
+static struct timespec wait_left(const struct timespec *limit, uint64_t passed)
 {
-	return (int)syscall(SYS_rt_sigtimedwait, set, info, time, (size_t)NSIG / 8);
+	struct timespec left = {limit->tv_sec - (time_t)(passed / 1000000000),
+	                        limit->tv_nsec - (long)(passed % 1000000000)};
+
+	if (left.tv_nsec < 0) {
+		left.tv_sec--;
+		left.tv_nsec += 1000000000;
+	}
+	return left.tv_sec < 0 ? (struct timespec){0, 0} : left;
+}
+
+/* Returns the signal's number, or -1.  What a child that only Tweed knows sends is dropped. */
+static int wait_once(const sigset_t *set, siginfo_t *info, const struct timespec *limit)
+{
+	uint64_t start = tw_time_ns();
+	struct timespec left = limit ? *limit : (struct timespec){0, 0};
+	int got;
+
+	while ((got = (int)syscall(SYS_rt_sigtimedwait, set, info, limit ? &left : NULL, (size_t)NSIG / 8)) > 0 &&
+	       signals_own_child(got, info->si_code))
+		if (limit)
+			left = wait_left(limit, tw_time_ns() - start);
+	return got;
 }
 
 /* A signal that was passed to this thread after the time is taken, too. */
@@ -126,9 +146,7 @@ static int wait_for(const sigset_t *wanted, siginfo_t *info, const struct timesp
 	memcpy(&bits, &set, sizeof(bits));
 	signals_accept(bits);
 	th_away();
-	do
-		got = wait_once(&set, info, limit ? &time : NULL);
-	while (got > 0 && signals_own_child(got, info->si_code));
+	got = wait_once(&set, info, limit ? &time : NULL);
 	error = errno;
 	th_back();
 	signals_accept(0);
