@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cxx.c - the functions of the C++ library that its threads call: std::thread, std::condition_variable, the futexes of
  * std::future.  The rest (mutexes, call_once) is in headers, and calls POSIX's functions. */
+#include <dlfcn.h>
 #include <errno.h>
+#include <stdlib.h>
 
 #include "runtime/pthreads/posix.h"
 #include "runtime/pthreads/pthreads.h"
+#include "runtime/pthreads/thread.h"
 
 /* A function of the C++ library, by its mangled name. */
 #define CXX(type, name, mangled, parameters)                                                                           \
@@ -97,6 +100,43 @@ CXX(void, cxx_condition_all, "_ZNSt18condition_variable10notify_allEv", (pthread
 	tw_pthread_cond_broadcast(condition);
 }
 
+struct cxx_unique_lock {
+	pthread_mutex_t *mutex;
+	bool owns;
+};
+
+/* std::notify_all_at_thread_exit: behind the destructors of thread_local objects. */
+static __thread struct cxx_notice {
+	struct cxx_notice *next;
+	pthread_cond_t *condition;
+	pthread_mutex_t *mutex;
+} * cxx_notices;
+
+/* @lock: a unique_lock, which is left without a mutex. */
+CXX(void, cxx_notify_late, "_ZSt25notify_all_at_thread_exitRSt18condition_variableSt11unique_lockISt5mutexE",
+    (pthread_cond_t * condition, struct cxx_unique_lock *lock))
+{
+	struct cxx_notice *n = malloc(sizeof(*n));
+
+	if (!n)
+		th_refuse("std::notify_all_at_thread_exit: no memory is left");
+	*n = (struct cxx_notice){cxx_notices, condition, lock->mutex};
+	cxx_notices = n;
+	*lock = (struct cxx_unique_lock){NULL, false};
+}
+
+void pt_notices_end(void)
+{
+	struct cxx_notice *n;
+
+	while ((n = cxx_notices)) {
+		cxx_notices = n->next;
+		tw_pthread_mutex_unlock(n->mutex);
+		tw_pthread_cond_broadcast(n->condition);
+		free(n);
+	}
+}
+
 /* ---- atomic_load and others of std::shared_ptr: in the program, both ends are a lock's ---- */
 
 CXX(void, cxx_pointer_lock, "_ZNSt10_Sp_lockerC1EPKv", (unsigned char *keys, const void *pointer))
@@ -120,6 +160,19 @@ CXX(void, cxx_pointers_unlock, "_ZNSt10_Sp_lockerD1Ev", (const unsigned char *ke
 }
 
 /* ---- std::future ---- */
+
+/* The C++ library stores the state itself, by an instruction. */
+CXX(void, cxx_ready_late, "_ZNSt13__future_base13_State_baseV211_Make_ready6_M_setEv", (void *ready))
+{
+	static void (*set)(void *ready);
+
+	if (tw_me && tw_me->nodes > 1)
+		th_refuse("std::promise: set_value_at_thread_exit and its kin work within one node: call set_value, or "
+		          "start the job with one node (tweed run -n 1)");
+	if (!set)
+		*(void **)&set = dlsym(RTLD_NEXT, "_ZNSt13__future_base13_State_baseV211_Make_ready6_M_setEv");
+	set(ready);
+}
 
 static bool cxx_futex_wait(unsigned *word, unsigned value, bool timed, clockid_t clock, const struct timespec *at)
 {

@@ -74,9 +74,11 @@ void pt_objects_open(void);
 
 /* ---- objects/mutex.c */
 /* pt_mutex_give - unlock completely, before a wait; returns how often it was locked.  pt_mutex_take - lock it again, as
- * often. */
+ * often: what pthread_mutex_lock returns. */
 uint32_t pt_mutex_give(pthread_mutex_t *mutex);
-void pt_mutex_take(pthread_mutex_t *mutex, uint32_t count);
+int pt_mutex_take(pthread_mutex_t *mutex, uint32_t count);
+/* pt_mutexes_end - release the robust mutexes that the ending thread holds. */
+void pt_mutexes_end(void);
 /* pt_poll - yield for a short time, which grows with *@round: for a loop without a wakeup.  False when @until (0:
  * never) has passed. */
 bool pt_poll(unsigned *round, uint64_t until);
@@ -89,6 +91,10 @@ int pt_futex_wait(unsigned *word, unsigned mask, unsigned value, uint64_t until)
 /* ---- blocking.c: tw_syscalls_block. */
 bool pt_block(int fd, short events, const void *caller);
 bool pt_wait(int fd, int *ms, const void *caller);
+
+/* ---- objects/semaphore.c
+ * pt_semaphores_open - create the list of those with names.  Collective. */
+void pt_semaphores_open(void);
 
 /* ---- objects/key.c */
 /* pt_keys_open - collective. */

@@ -172,6 +172,9 @@ static void thread_end(void *arg)
 	struct thread *t = arg;
 
 	pt_keys_end();
+	if (pt_notices_end)
+		pt_notices_end();
+	pt_mutexes_end();
 	th_signals_thread_end();
 	th_stack_reserve();
 	struct tw_wait_queue *queue = pt_threads_lock();

@@ -46,7 +46,8 @@ extern __thread struct pt_own {
  * pt_threads_serve - by the first thread of a processor that runs nothing else: start threads until pt_threads_stop.
  * pt_threads_alive - is the caller another thread than its processor's first, or does such a thread run?
  * pt_threads_stop - let the other processors return from pt_threads_serve.
- * pt_main_end - end main's thread. */
+ * pt_main_end - end main's thread.
+ * pt_notices_end - (cxx.c, in programs in C++) what std::notify_all_at_thread_exit has promised. */
 struct tw_wait_queue *pt_threads_lock(void);
 struct thread *pt_thread_find(pthread_t thread);
 char *pt_thread_stack(pthread_t thread, bool *detached) __attribute__((weak));
@@ -57,5 +58,6 @@ void pt_threads_serve(void);
 bool pt_threads_alive(void);
 void pt_threads_stop(void);
 void pt_main_end(void) __attribute__((noreturn));
+void pt_notices_end(void) __attribute__((weak));
 
 #endif

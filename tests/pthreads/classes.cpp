@@ -134,6 +134,54 @@ static void swaps()
 	printf("swaps %d, %d %d\n", number == 50 * (threads + 1), first, second);
 }
 
+/* What threads do at their end, behind the destructors of their own objects. */
+struct Late {
+	int *where = nullptr;
+	~Late()
+	{
+		if (where)
+			*where += 10;
+	}
+};
+static thread_local Late own;
+
+static void ends()
+{
+	static std::mutex lock;
+	static std::condition_variable changed;
+	static bool ready;
+	static int left;
+	int right = 0;
+
+	for (int i = 0; i < 5; i++) {
+		ready = false;
+		left = 1;
+		std::thread t([] {
+			own.where = &left;
+			std::unique_lock<std::mutex> l(lock);
+			ready = true;
+			std::notify_all_at_thread_exit(changed, std::move(l));
+			left++;
+		});
+		std::unique_lock<std::mutex> l(lock);
+		changed.wait(l, [] { return ready; });
+		right += left == 12;
+		l.unlock();
+		t.join();
+	}
+	printf("ends %d\n", right);
+}
+
+/* The value is set by the C++ library. */
+static void promises()
+{
+	std::promise<int> promise;
+	auto future = promise.get_future();
+	std::thread gives([&] { promise.set_value_at_thread_exit(5); });
+	printf("late %d\n", future.get());
+	gives.join();
+}
+
 int main(int argc, char **argv)
 {
 	threads = argc > 1 ? atoi(argv[1]) : 1;
@@ -141,5 +189,8 @@ int main(int argc, char **argv)
 	waits();
 	futures();
 	swaps();
+	ends();
+	if (argc > 2)
+		promises();
 	return 0;
 }

@@ -17,9 +17,8 @@ from beside import Beside, run
 PROTOCOLS = ["2L", "TS"]
 SHAPES = {"1x2": "1", "2x1": "1", "2x2": "3", "4x1": "3"}  # and how many threads main() makes
 CROWDS = {"1x1": "5", "1x2": "5", "2x1": "9", "2x2": "20"}
-PROGRAMS = ["threads.c", "objects.c", "waits.c", "classes.cpp", "before_main.cpp"]
+PROGRAMS = ["threads.c", "objects.c", "robust.c", "waits.c", "classes.cpp", "before_main.cpp"]
 REFUSED = {"child": "a child of fork() has one thread",
-           "named": "named semaphores are not supported",
            "stack": "pthread_create: a stack of",
            "unlock": "does not hold the lock"}
 ENDS = ["many", "leave", "status", "exit", "alone"]
@@ -167,6 +166,11 @@ def refusals():
             beside.expect("a handled signal reaches the program once", job.wait(60) == 21)
     for what in ENDS if name else []:
         beside.compare(name, "2x1", "2L", what)
+    name = beside.build(os.path.join(sources, "classes.cpp"))
+    if name:
+        beside.compare(name, "1x2", None, "1", "promises")
+        done = run(tweed, "run", "-n", "2", f"./{name}.tw", "1", "promises")
+        beside.said("at the thread's end", done, 2, "call set_value")
     beside.said("clang", run(tweed, "cc", "--pthreads", "x.c", CC="clang"), 2, "is not gcc")
 
 

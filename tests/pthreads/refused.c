@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* refused.c - what ends a job with a sentence, or with threads at work: the argument says which. */
 #include <pthread.h>
-#include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,8 +55,6 @@ int main(int argc, char **argv)
 			exit(pthread_create(&t, NULL, waits, NULL));
 		wait(&status);
 		return WEXITSTATUS(status) == 2 ? 2 : 0;
-	} else if (strcmp(what, "named") == 0) {
-		return !sem_open("/none", 0);
 	} else if (strcmp(what, "stack") == 0) {
 		pthread_attr_t attr;
 		pthread_attr_init(&attr);

@@ -43,12 +43,12 @@ static int condition_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, uin
 	tw_wait_queue_unlock(queue);
 	uint32_t count = pt_mutex_give(mutex);
 	int error = tw_wait_queue_wait(condition, ticket, until) ? 0 : ETIMEDOUT;
-	pt_mutex_take(mutex, count);
+	int taken = pt_mutex_take(mutex, count);
 	if (pt_cancel_due && pt_cancel_due()) {
 		condition_wake(condition, 1); /* the wake may have been a signal, which is another thread's then */
 		pt_cancel_end();
 	}
-	return error;
+	return taken ? taken : error;
 }
 
 int tw_pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mutex.c - mutexes, spin locks, pthread_once: each is a lock of Tweed, created at its first use.
  *
- * Only recursive and error-checking mutexes record their owner: locking a plain mutex writes no shared memory. */
+ * Only recursive, error-checking and robust mutexes record their owner: locking a plain mutex writes no shared memory.
+ * A thread lists the robust mutexes that it holds, and releases them when it ends. */
 #include <errno.h>
 
 #include "runtime/pthreads/pthreads.h"
@@ -12,9 +13,11 @@ struct pt_mutex {
 	uint32_t lock; /* th_lock_in */
 	uint32_t count;
 	uint32_t owner; /* pt_self(), or 0; equals the caller only if the caller holds it */
-	uint32_t unused;
-	int32_t kind; /* at the same place as in the C library's type */
+	enum { MUTEX_PLAIN, MUTEX_ROBUST, MUTEX_INCONSISTENT, MUTEX_LOST } robust;
+	int32_t kind;          /* at the same place as in the C library's type */
+	struct pt_mutex *next; /* robust: in its owner's list */
 };
+static __thread struct pt_mutex *mutex_robust; /* that the thread holds */
 _Static_assert(sizeof(struct pt_mutex) <= sizeof(pthread_mutex_t), "it fits");
 _Static_assert(offsetof(struct pt_mutex, kind) == offsetof(pthread_mutex_t, __data.__kind),
                "the static initialisers' place");
@@ -52,6 +55,12 @@ static bool mutex_counts(const struct pt_mutex *m)
 	return m->kind == PTHREAD_MUTEX_RECURSIVE || m->kind == PTHREAD_MUTEX_ERRORCHECK;
 }
 
+/* Is its owner recorded? */
+static bool mutex_owned(const struct pt_mutex *m)
+{
+	return mutex_counts(m) || m->robust;
+}
+
 /* The caller already holds the mutex. */
 static int mutex_again(struct pt_mutex *m)
 {
@@ -61,22 +70,70 @@ static int mutex_again(struct pt_mutex *m)
 	return 0;
 }
 
+static void mutex_own(struct pt_mutex *m)
+{
+	m->owner = pt_self();
+	m->count = 1;
+	if (m->robust) {
+		m->next = mutex_robust;
+		mutex_robust = m;
+	}
+}
+
+static void mutex_disown(struct pt_mutex *m)
+{
+	struct pt_mutex **place = &mutex_robust;
+
+	m->owner = 0;
+	while (*place && *place != m)
+		place = &(*place)->next;
+	if (*place)
+		*place = m->next;
+}
+
+/* Its lock was taken: 0, or an error of a robust mutex. */
 static int mutex_got(struct pt_mutex *m)
 {
-	if (mutex_counts(m)) {
-		m->owner = pt_self();
-		m->count = 1;
+	if (m->robust == MUTEX_LOST) {
+		tw_lock_release(th_lock_in(&m->lock));
+		return ENOTRECOVERABLE;
 	}
-	return 0;
+	if (mutex_owned(m))
+		mutex_own(m);
+	return m->robust == MUTEX_INCONSISTENT ? EOWNERDEAD : 0;
+}
+
+void pt_mutexes_end(void)
+{
+	struct pt_mutex *m;
+
+	while ((m = mutex_robust)) {
+		mutex_disown(m);
+		m->robust = MUTEX_INCONSISTENT;
+		tw_lock_release(th_lock_in(&m->lock));
+	}
 }
 
 int tw_pthread_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *attr)
 {
-	int kind = PTHREAD_MUTEX_DEFAULT;
+	int kind = PTHREAD_MUTEX_DEFAULT, robust = PTHREAD_MUTEX_STALLED;
 
-	if (attr)
+	if (attr) {
 		pthread_mutexattr_gettype(attr, &kind);
-	*(struct pt_mutex *)mutex = (struct pt_mutex){.kind = kind};
+		pthread_mutexattr_getrobust(attr, &robust);
+	}
+	*(struct pt_mutex *)mutex =
+	    (struct pt_mutex){.kind = kind, .robust = robust == PTHREAD_MUTEX_ROBUST ? MUTEX_ROBUST : MUTEX_PLAIN};
+	return 0;
+}
+
+int tw_pthread_mutex_consistent(pthread_mutex_t *mutex)
+{
+	struct pt_mutex *m = (struct pt_mutex *)mutex;
+
+	if (!pt_enter() || m->robust != MUTEX_INCONSISTENT || m->owner != pt_self())
+		return EINVAL;
+	m->robust = MUTEX_ROBUST;
 	return 0;
 }
 
@@ -144,12 +201,14 @@ int tw_pthread_mutex_unlock(pthread_mutex_t *mutex)
 
 	if (!pt_enter())
 		return 0;
-	if (mutex_counts(m)) {
+	if (mutex_owned(m)) {
 		if (m->owner != pt_self())
 			return EPERM;
 		if (--m->count)
 			return 0;
-		m->owner = 0;
+		mutex_disown(m);
+		if (m->robust == MUTEX_INCONSISTENT)
+			m->robust = MUTEX_LOST;
 	}
 	tw_lock_release(th_lock_in(&m->lock));
 	if (__builtin_expect(th_turn_is_over, 0))
@@ -168,13 +227,14 @@ uint32_t pt_mutex_give(pthread_mutex_t *mutex)
 	return count;
 }
 
-void pt_mutex_take(pthread_mutex_t *mutex, uint32_t count)
+int pt_mutex_take(pthread_mutex_t *mutex, uint32_t count)
 {
 	struct pt_mutex *m = (struct pt_mutex *)mutex;
+	int error = tw_pthread_mutex_lock(mutex);
 
-	tw_pthread_mutex_lock(mutex);
-	if (mutex_counts(m))
+	if (mutex_counts(m) && (!error || error == EOWNERDEAD))
 		m->count = count;
+	return error;
 }
 
 /* ---- spin locks -------------------------------------------------------------------------------------------------- */

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* semaphore.c - unnamed semaphores. */
+/* semaphore.c - semaphores; those with names are the program's own, and end with it. */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <semaphore.h>
+#include <stdarg.h>
+#include <string.h>
 
 #include "runtime/pthreads/pthreads.h"
 
@@ -30,13 +33,6 @@ int tw_sem_destroy(sem_t *semaphore)
 {
 	(void)semaphore;
 	return 0;
-}
-
-sem_t *tw_sem_open(const char *name, int flags, ...)
-{
-	(void)name;
-	(void)flags;
-	th_refuse("sem_open: named semaphores are not supported: use sem_init");
 }
 
 /* 0, or an error. */
@@ -111,4 +107,144 @@ int tw_sem_getvalue(sem_t *semaphore, int *value)
 	*value = (int)s->value;
 	tw_wait_queue_unlock(queue);
 	return 0;
+}
+
+/* ---- names ------------------------------------------------------------------------------------------------------- */
+
+#define NAME_BYTES 251u
+
+struct named {
+	sem_t semaphore;
+	unsigned opens;
+	struct named *next;
+	char name[]; /* empty: it was unlinked */
+};
+static struct named **named_all; /* shared; protected by the lock of its address */
+
+void pt_semaphores_open(void)
+{
+	named_all = tw_malloc_all(sizeof(struct named *));
+	if (!named_all)
+		th_refuse("no memory is left of TWEED_MEMORY: raise it");
+}
+
+/* Where the list names it, or the list's end.  With the lock. */
+static struct named **named_find(const char *name)
+{
+	struct named **place = named_all;
+
+	while (*place && strcmp((*place)->name, name) != 0)
+		place = &(*place)->next;
+	return place;
+}
+
+/* With the lock. */
+static void named_free(struct named **place)
+{
+	struct named *n = *place;
+
+	if (n->opens || n->name[0])
+		return;
+	*place = n->next;
+	tw_free(n);
+}
+
+/* NULL: no memory. */
+static struct named *named_make(const char *name, unsigned value)
+{
+	struct named *n = tw_calloc(1, sizeof(*n) + strlen(name) + 1);
+
+	if (!n)
+		return NULL;
+	strcpy(n->name, name);
+	tw_sem_init(&n->semaphore, 0, value);
+	return n;
+}
+
+/* With the lock: an error, or *@n. */
+static int named_open(const char *name, int flags, unsigned value, struct named **n)
+{
+	struct named **place = named_find(name);
+
+	if (*place && (flags & O_CREAT) && (flags & O_EXCL))
+		return EEXIST;
+	if (!*place && !(flags & O_CREAT))
+		return ENOENT;
+	if (!*place && value > SEM_VALUE_MAX)
+		return EINVAL;
+	if (!*place)
+		*place = named_make(name, value);
+	*n = *place;
+	if (!*n)
+		return ENOMEM;
+	(*n)->opens++;
+	return 0;
+}
+
+/* Without the slash that it may begin with; NULL: not a name, as errno says. */
+static const char *named_name(const char *name)
+{
+	name += *name == '/';
+	errno = strlen(name) > NAME_BYTES ? ENAMETOOLONG : EINVAL;
+	return *name && !strchr(name, '/') && errno != ENAMETOOLONG ? name : NULL;
+}
+
+/* The mode, which would let other users open it, has no effect. */
+sem_t *tw_sem_open(const char *name, int flags, ...)
+{
+	unsigned value = 0;
+	struct named *n = NULL;
+
+	if (flags & O_CREAT) {
+		va_list more;
+		va_start(more, flags);
+		(void)va_arg(more, unsigned);
+		value = va_arg(more, unsigned);
+		va_end(more);
+	}
+	name = named_name(name);
+	if (!name || !pt_enter())
+		return SEM_FAILED;
+	struct tw_wait_queue *queue = tw_wait_queue_lock(named_all);
+	int error = named_open(name, flags, value, &n);
+	tw_wait_queue_unlock(queue);
+	if (!error)
+		return &n->semaphore;
+	errno = error;
+	return SEM_FAILED;
+}
+
+int tw_sem_close(sem_t *semaphore)
+{
+	if (!pt_enter())
+		return 0;
+	struct tw_wait_queue *queue = tw_wait_queue_lock(named_all);
+	struct named **place = named_all;
+	while (*place && &(*place)->semaphore != semaphore)
+		place = &(*place)->next;
+	bool open = *place && (*place)->opens;
+	if (open) {
+		(*place)->opens--;
+		named_free(place);
+	}
+	tw_wait_queue_unlock(queue);
+	return open ? 0 : semaphore_fail(EINVAL);
+}
+
+int tw_sem_unlink(const char *name)
+{
+	name = named_name(name);
+	if (!name)
+		return semaphore_fail(errno == EINVAL ? ENOENT : errno);
+	if (!pt_enter())
+		return 0;
+	struct tw_wait_queue *queue = tw_wait_queue_lock(named_all);
+	struct named **place = named_find(name);
+	bool known = *place;
+	if (known) {
+		(*place)->name[0] = 0;
+		named_free(place);
+	}
+	tw_wait_queue_unlock(queue);
+	return known ? 0 : semaphore_fail(ENOENT);
 }
