@@ -42,22 +42,38 @@ __asm__("	.section .rodata.tw_copies, \"a\"\n"
         "	.quad environ, optarg, optind, opterr, optopt\n"
         "	.previous\n");
 
-char **th_state_words(char **words)
+static size_t state_count(char **words, size_t *bytes)
 {
-	size_t n = 0, bytes = 0;
-	char **copy, *text;
+	size_t n = 0;
 
 	for (; words[n]; n++)
-		bytes += strlen(words[n]) + 1;
-	copy = tw_malloc((n + 1) * sizeof(*copy) + bytes);
+		*bytes += strlen(words[n]) + 1;
+	return n;
+}
+
+static char *state_copy(char **copy, char **words, char *text)
+{
+	for (; *words; words++) {
+		*copy++ = text;
+		text = stpcpy(text, *words) + 1;
+	}
+	*copy = NULL;
+	return text;
+}
+
+/* Arguments and environment move to shared memory.  Some programs know how the kernel arranges them: the environment
+ * follows the arguments, the pointers and the texts. */
+static char **state_words(char **argv)
+{
+	size_t bytes = 0, arguments = state_count(argv, &bytes) + 1,
+	       words = arguments + state_count(environ, &bytes) + 1;
+	char **copy = tw_malloc(words * sizeof(*copy) + bytes);
+
 	if (!copy)
 		th_refuse("no memory is left of TWEED_MEMORY: raise it");
-	text = (char *)(copy + n + 1);
-	for (size_t i = 0; i < n; i++) {
-		copy[i] = text;
-		text = stpcpy(text, words[i]) + 1;
-	}
-	copy[n] = NULL;
+	char *text = state_copy(copy, argv, (char *)(copy + words));
+	state_copy(copy + arguments, environ, text);
+	environ = copy + arguments;
 	return copy;
 }
 
@@ -66,7 +82,7 @@ void th_state_begin(void)
 	state_environment = environ;
 }
 
-void th_state_open(void)
+void th_state_open(char ***argv)
 {
 	state = th_allocate_all(sizeof(*state));
 	program_pid = (pid_t)syscall(SYS_getpid);
@@ -75,7 +91,7 @@ void th_state_open(void)
 		return;
 	initstate_r(1, state->numbers, sizeof(state->numbers), &state->random);
 	/* What the C library's drand48 begins with: zeros. */
-	environ = th_state_words(environ);
+	*argv = state_words(*argv);
 }
 
 pid_t th_state_pid(void)

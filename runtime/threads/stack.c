@@ -320,7 +320,6 @@ static void *stack_thread(void *arg)
 		th_heap_open();
 	th_heap_main();
 	if (tw_id() == 0) {
-		stack.argv = th_state_words(stack.argv);
 		stack_construct();
 		exit((int)th_call(TH_CALLED(stack_main), (void *)(intptr_t)stack.argc, stack.argv, environ));
 	}
@@ -609,6 +608,8 @@ static void stack_executable(void)
 static void stack_begin(int argc, char **argv, char **environment)
 {
 	(void)environment;
+	stack.argc = argc;
+	stack.argv = argv;
 	fflush(NULL);
 	th_events_share();
 	const struct tw_boot *boot = th_fork_server();
@@ -625,7 +626,7 @@ static void stack_begin(int argc, char **argv, char **environment)
 		th_heap_open();
 	th_stdio_open();
 	th_mapping_open();
-	th_state_open();
+	th_state_open(&stack.argv);
 	th_iostreams_open();
 	th_locale_open();
 	th_hosts_open(boot);
@@ -635,8 +636,6 @@ static void stack_begin(int argc, char **argv, char **environment)
 	th_channels_open(th_hosts_many(boot));
 	th_pipes_open();
 	th_atfork_open();
-	stack.argc = argc;
-	stack.argv = argv;
 	stack_start();
 	stack_attend();
 }

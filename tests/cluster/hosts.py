@@ -7,7 +7,9 @@ and processes, so what a job leaves behind is found from here."""
 
 import os
 import shutil
+import signal
 import subprocess
+import sys
 import tempfile
 
 NEEDED = ("ip", "ssh", "sshd", "ssh-keygen")
@@ -41,6 +43,7 @@ def missing(needed=NEEDED):
 
 class Hosts:
     def __init__(self, ssh=True):
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # by which they are removed, too
         self.ssh = ssh  # else a shell script takes its place
         self.tag = f"tw{os.getpid() % 100000}"
         self.place = tempfile.mkdtemp(prefix="tweed-hosts-", dir="/root")

@@ -521,6 +521,20 @@ CASE(errno_of_main_stays)
 
 /* ---- numbers of the process ---- */
 
+/* As the kernel arranges them: the environment follows the arguments. */
+static void arguments_step(void *arg, int me)
+{
+	(void)arg;
+	extern char **environ;
+	const char *last = environ[-2];
+	say("%d: an end %d; texts in a row %d\n", me, !environ[-1], environ[0] == last + strlen(last) + 1);
+}
+
+CASE(arguments_then_environment)
+{
+	turns(arguments_step, NULL);
+}
+
 static pid_t pids[4];
 
 static void ids_step(void *arg, int me)
@@ -785,4 +799,4 @@ MAIN(ALONE(rand_in_turn), ALONE(srand_in_thread), ALONE(random_in_turn), T(inits
      T(errno_of_main_stays), T(ids_equal), T(ids_of_thread), T(clock_counts_threads), T(times_in_threads),
      ALONE(rlimit_of_files), ALONE(rlimit_set_by_threads), ALONE(nice_in_turn), ALONE(nice_of_main),
      T(gethostname_in_threads), T(gethostname_of_thread), T(getopt_in_turn), T(getopt_long_in_turn),
-     ALONE(srandom_in_thread), T(asctime_of_main), T(getopt_in_thread))
+     ALONE(srandom_in_thread), T(asctime_of_main), T(getopt_in_thread), ALONE(arguments_then_environment))
