@@ -155,6 +155,10 @@ class Build:
                 f.write(f'#!/bin/sh\nCC=gcc CXX=g++ exec {shlex.join([self.tweed, *words])} "$@"\n')
             os.chmod(path, 0o755)
             out.append(path)
+        for name in ("gcc-ar", "gcc-ranlib"):  # CMake's, for archives with link-time optimisation
+            path, tool = self.wrapper(f"tweed-{name}"), shutil.which(name)
+            if tool and not os.path.lexists(path):
+                os.symlink(tool, path)
         return out
 
     def make(self, tree, compilers, identity):
