@@ -17,22 +17,30 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <grp.h>
 #include <sys/epoll.h>
+#include <sys/inotify.h>
 #include <sys/ioctl.h>
+#include <sys/msg.h>
 #include <sys/resource.h>
 #include <sys/select.h>
+#include <sys/sem.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
+#include <sys/statvfs.h>
 #include <sys/sysinfo.h>
 #include <sys/time.h>
 #include <sys/timerfd.h>
 #include <sys/times.h>
+#include <sys/uio.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <time.h>
 #include <unistd.h>
+#include <utime.h>
 
 #define ARG_TRIES   16
 #define ARG_FOLDER  ((size_t)33 << 10) /* of a DIR with its buffer */
@@ -41,6 +49,7 @@
 #define ARG_OUT(p)  tw_touch(p, sizeof(*(p)), true)
 #define ARG_PATH(p) tw_touch_string(p)
 #define ARG_SET(p)  tw_touch(p, sizeof(fd_set), true)
+#define ARG_TWO(p)  tw_touch(p, 2 * sizeof(*(p)), false)
 
 /* type, name, parameters, arguments, what is touched */
 /* clang-format off */
@@ -74,8 +83,8 @@
 	X(int, statfs, (const char *path, struct statfs *st), (path, st), (ARG_PATH(path), ARG_OUT(st))) \
 	X(int, fstatfs, (int fd, struct statfs *st), (fd, st), ARG_OUT(st)) \
 	X(int, utimensat, (int fd, const char *path, const struct timespec t[2], int flags), (fd, path, t, flags), \
-	  (ARG_PATH(path), tw_touch(t, 2 * sizeof(*t), false))) \
-	X(int, futimens, (int fd, const struct timespec t[2]), (fd, t), tw_touch(t, 2 * sizeof(*t), false)) \
+	  (ARG_PATH(path), ARG_TWO(t))) \
+	X(int, futimens, (int fd, const struct timespec t[2]), (fd, t), ARG_TWO(t)) \
 	X(DIR *, opendir, (const char *path), (path), ARG_PATH(path)) \
 	X(struct dirent *, readdir, (DIR *d), (d), tw_touch(d, ARG_FOLDER, true)) \
 	X(struct dirent64 *, readdir64, (DIR *d), (d), tw_touch(d, ARG_FOLDER, true)) \
@@ -110,8 +119,108 @@
 	X(int, getrlimit, (__rlimit_resource_t what, struct rlimit *limit), (what, limit), ARG_OUT(limit)) \
 	X(int, setrlimit, (__rlimit_resource_t what, const struct rlimit *limit), (what, limit), ARG_IN(limit)) \
 	X(int, uname, (struct utsname *name), (name), ARG_OUT(name)) \
-	X(int, sysinfo, (struct sysinfo *info), (info), ARG_OUT(info))
+	X(int, sysinfo, (struct sysinfo *info), (info), ARG_OUT(info)) \
+	X(int, statx, (int fd, const char *restrict path, int flags, unsigned mask, struct statx *restrict st), \
+	  (fd, path, flags, mask, st), (ARG_PATH(path), ARG_OUT(st))) \
+	X(int, statvfs, (const char *restrict path, struct statvfs *restrict st), (path, st), \
+	  (ARG_PATH(path), ARG_OUT(st))) \
+	X(int, faccessat, (int fd, const char *path, int mode, int flags), (fd, path, mode, flags), ARG_PATH(path)) \
+	X(int, euidaccess, (const char *path, int mode), (path, mode), ARG_PATH(path)) \
+	X(int, eaccess, (const char *path, int mode), (path, mode), ARG_PATH(path)) \
+	X(long, pathconf, (const char *path, int name), (path, name), ARG_PATH(path)) \
+	X(ssize_t, readlinkat, (int fd, const char *restrict path, char *restrict buf, size_t n), \
+	  (fd, path, buf, n), (ARG_PATH(path), tw_touch(buf, n, true))) \
+	X(int, renameat, (int fd, const char *from, int in, const char *to), (fd, from, in, to), \
+	  (ARG_PATH(from), ARG_PATH(to))) \
+	X(int, renameat2, (int fd, const char *from, int in, const char *to, unsigned flags), \
+	  (fd, from, in, to, flags), (ARG_PATH(from), ARG_PATH(to))) \
+	X(int, linkat, (int fd, const char *from, int in, const char *to, int flags), (fd, from, in, to, flags), \
+	  (ARG_PATH(from), ARG_PATH(to))) \
+	X(int, symlinkat, (const char *from, int in, const char *to), (from, in, to), (ARG_PATH(from), ARG_PATH(to))) \
+	X(int, fchmodat, (int fd, const char *path, mode_t mode, int flags), (fd, path, mode, flags), \
+	  ARG_PATH(path)) \
+	X(int, chown, (const char *path, uid_t user, gid_t group), (path, user, group), ARG_PATH(path)) \
+	X(int, lchown, (const char *path, uid_t user, gid_t group), (path, user, group), ARG_PATH(path)) \
+	X(int, fchownat, (int fd, const char *path, uid_t user, gid_t group, int flags), \
+	  (fd, path, user, group, flags), ARG_PATH(path)) \
+	X(int, mkfifo, (const char *path, mode_t mode), (path, mode), ARG_PATH(path)) \
+	X(int, mkfifoat, (int fd, const char *path, mode_t mode), (fd, path, mode), ARG_PATH(path)) \
+	X(int, mknod, (const char *path, mode_t mode, dev_t device), (path, mode, device), ARG_PATH(path)) \
+	X(int, mknodat, (int fd, const char *path, mode_t mode, dev_t device), (fd, path, mode, device), \
+	  ARG_PATH(path)) \
+	X(int, utimes, (const char *path, const struct timeval t[2]), (path, t), (ARG_PATH(path), ARG_TWO(t))) \
+	X(int, lutimes, (const char *path, const struct timeval t[2]), (path, t), (ARG_PATH(path), ARG_TWO(t))) \
+	X(int, futimes, (int fd, const struct timeval t[2]), (fd, t), ARG_TWO(t)) \
+	X(int, futimesat, (int fd, const char *path, const struct timeval t[2]), (fd, path, t), \
+	  (ARG_PATH(path), ARG_TWO(t))) \
+	X(int, utime, (const char *path, const struct utimbuf *t), (path, t), (ARG_PATH(path), ARG_IN(t))) \
+	X(int, setxattr, (const char *path, const char *name, const void *p, size_t n, int flags), \
+	  (path, name, p, n, flags), (ARG_PATH(path), ARG_PATH(name), tw_touch(p, n, false))) \
+	X(int, lsetxattr, (const char *path, const char *name, const void *p, size_t n, int flags), \
+	  (path, name, p, n, flags), (ARG_PATH(path), ARG_PATH(name), tw_touch(p, n, false))) \
+	X(int, fsetxattr, (int fd, const char *name, const void *p, size_t n, int flags), (fd, name, p, n, flags), \
+	  (ARG_PATH(name), tw_touch(p, n, false))) \
+	X(ssize_t, getxattr, (const char *path, const char *name, void *p, size_t n), (path, name, p, n), \
+	  (ARG_PATH(path), ARG_PATH(name), tw_touch(p, n, true))) \
+	X(ssize_t, lgetxattr, (const char *path, const char *name, void *p, size_t n), (path, name, p, n), \
+	  (ARG_PATH(path), ARG_PATH(name), tw_touch(p, n, true))) \
+	X(ssize_t, fgetxattr, (int fd, const char *name, void *p, size_t n), (fd, name, p, n), \
+	  (ARG_PATH(name), tw_touch(p, n, true))) \
+	X(ssize_t, listxattr, (const char *path, char *p, size_t n), (path, p, n), \
+	  (ARG_PATH(path), tw_touch(p, n, true))) \
+	X(ssize_t, llistxattr, (const char *path, char *p, size_t n), (path, p, n), \
+	  (ARG_PATH(path), tw_touch(p, n, true))) \
+	X(ssize_t, flistxattr, (int fd, char *p, size_t n), (fd, p, n), tw_touch(p, n, true)) \
+	X(int, removexattr, (const char *path, const char *name), (path, name), (ARG_PATH(path), ARG_PATH(name))) \
+	X(int, lremovexattr, (const char *path, const char *name), (path, name), (ARG_PATH(path), ARG_PATH(name))) \
+	X(int, fremovexattr, (int fd, const char *name), (fd, name), ARG_PATH(name)) \
+	X(int, inotify_add_watch, (int fd, const char *path, uint32_t mask), (fd, path, mask), ARG_PATH(path)) \
+	X(ssize_t, preadv2, (int fd, const struct iovec *v, int n, off_t at, int flags), (fd, v, n, at, flags), \
+	  arg_touch_vector(v, (size_t)TW_MAX(n, 0), true)) \
+	X(ssize_t, pwritev2, (int fd, const struct iovec *v, int n, off_t at, int flags), (fd, v, n, at, flags), \
+	  arg_touch_vector(v, (size_t)TW_MAX(n, 0), false)) \
+	X(int, sendmmsg, (int fd, struct mmsghdr *m, unsigned n, int flags), (fd, m, n, flags), \
+	  arg_touch_messages(m, n, false)) \
+	X(int, recvmmsg, (int fd, struct mmsghdr *m, unsigned n, int flags, struct timespec *t), \
+	  (fd, m, n, flags, t), (arg_touch_messages(m, n, true), ARG_OUT(t))) \
+	X(int, prlimit, (pid_t pid, enum __rlimit_resource what, const struct rlimit *limit, struct rlimit *old), \
+	  (pid, what, limit, old), (ARG_IN(limit), ARG_OUT(old))) \
+	X(int, getgroups, (int n, gid_t *list), (n, list), tw_touch(list, (size_t)TW_MAX(n, 0) * sizeof(*list), true)) \
+	X(int, msgsnd, (int id, const void *p, size_t n, int flags), (id, p, n, flags), \
+	  tw_touch(p, n + sizeof(long), false)) \
+	X(ssize_t, msgrcv, (int id, void *p, size_t n, long type, int flags), (id, p, n, type, flags), \
+	  tw_touch(p, n + sizeof(long), true)) \
+	X(int, semop, (int id, struct sembuf *p, size_t n), (id, p, n), tw_touch(p, n * sizeof(*p), false)) \
+	X(int, semtimedop, (int id, struct sembuf *p, size_t n, const struct timespec *t), (id, p, n, t), \
+	  (tw_touch(p, n * sizeof(*p), false), ARG_IN(t))) \
+	X(int, statfs64, (const char *path, struct statfs64 *st), (path, st), (ARG_PATH(path), ARG_OUT(st))) \
+	X(int, fstatfs64, (int fd, struct statfs64 *st), (fd, st), ARG_OUT(st)) \
+	X(int, statvfs64, (const char *restrict path, struct statvfs64 *restrict st), (path, st), \
+	  (ARG_PATH(path), ARG_OUT(st))) \
+	X(int, truncate64, (const char *path, off64_t n), (path, n), ARG_PATH(path)) \
+	X(ssize_t, sendfile64, (int to, int from, off64_t *at, size_t n), (to, from, at, n), ARG_OUT(at)) \
+	X(int, prlimit64, (pid_t pid, enum __rlimit_resource what, const struct rlimit64 *limit, \
+	  struct rlimit64 *old), (pid, what, limit, old), (ARG_IN(limit), ARG_OUT(old))) \
+	X(int, getrlimit64, (__rlimit_resource_t what, struct rlimit64 *limit), (what, limit), ARG_OUT(limit)) \
+	X(int, setrlimit64, (__rlimit_resource_t what, const struct rlimit64 *limit), (what, limit), ARG_IN(limit))
 /* clang-format on */
+
+static void arg_touch_vector(const struct iovec *v, size_t n, bool write)
+{
+	tw_touch(v, n * sizeof(*v), false);
+	for (size_t i = 0; i < n; i++)
+		tw_touch(v[i].iov_base, v[i].iov_len, write);
+}
+
+static void arg_touch_messages(struct mmsghdr *m, unsigned n, bool write)
+{
+	tw_touch(m, n * sizeof(*m), true);
+	for (unsigned i = 0; i < n; i++) {
+		tw_touch(m[i].msg_hdr.msg_name, m[i].msg_hdr.msg_namelen, write);
+		tw_touch(m[i].msg_hdr.msg_control, m[i].msg_hdr.msg_controllen, write);
+		arg_touch_vector(m[i].msg_hdr.msg_iov, m[i].msg_hdr.msg_iovlen, write);
+	}
+}
 
 static struct {
 #define X(type, name, parameters, arguments, touch) __typeof__(name) *name;

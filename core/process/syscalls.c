@@ -19,6 +19,7 @@
 #include "core/memory/stores.h"
 
 #include <dlfcn.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -72,7 +73,7 @@ bool tw_syscalls_whole(void)
 	X(preadv64) X(pwritev64) X(recv) X(send) X(recvfrom) X(sendto) X(recvmsg) X(sendmsg) X(fread) X(fwrite) \
 	X(fread_unlocked) X(fwrite_unlocked) X(fputs) X(puts) X(stat) X(lstat) X(fstat) X(fstatat) X(stat64) \
 	X(lstat64) X(fstat64) X(fstatat64) X(open) X(open64) X(openat) X(openat64) X(fopen) X(fopen64) X(access) \
-	X(unlink) X(getcwd) X(readlink) X(getrandom) X(getrusage) X(poll)
+	X(unlink) X(getcwd) X(readlink) X(getrandom) X(getrusage) X(poll) X(getdents64)
 /* clang-format on */
 
 /* A program's own functions of these names replace these. */
@@ -132,6 +133,21 @@ static ssize_t sys_raw_recvmsg(int fd, struct msghdr *m, int flags)
 	return syscall(SYS_recvmsg, fd, m, flags);
 }
 
+static int sys_raw_fstatat(int fd, const char *restrict path, struct stat *restrict st, int flags)
+{
+	return (int)syscall(SYS_newfstatat, fd, path, st, flags);
+}
+
+static int sys_raw_fstatat64(int fd, const char *restrict path, struct stat64 *restrict st, int flags)
+{
+	return (int)syscall(SYS_newfstatat, fd, path, st, flags);
+}
+
+static ssize_t sys_raw_getdents64(int fd, void *buf, size_t n)
+{
+	return syscall(SYS_getdents64, fd, buf, n);
+}
+
 static char *sys_raw_getcwd(char *buf, size_t n)
 {
 	return syscall(SYS_getcwd, buf, n) < 0 ? NULL : buf;
@@ -166,8 +182,15 @@ bool tw_syscalls_whole(void)
 	{                                                                                                              \
 		name, (void (*)(void))(uintptr_t)(function)                                                            \
 	}
-	    X("read", read),         X("write", write),     X("__read_nocancel", read), X("__write_nocancel", write),
-	    X("recvfrom", recvfrom), X("recvmsg", recvmsg), X("getcwd", getcwd),
+	    X("read", read),
+	    X("write", write),
+	    X("__read_nocancel", read),
+	    X("__write_nocancel", write),
+	    X("recvfrom", recvfrom),
+	    X("recvmsg", recvmsg),
+	    X("getcwd", getcwd),
+	    X("fstatat", fstatat),
+	    X("getdents64", getdents64),
 #undef X
 	};
 	bool all = true;
@@ -177,6 +200,9 @@ bool tw_syscalls_whole(void)
 	next.recvfrom = sys_raw_recvfrom;
 	next.recvmsg = sys_raw_recvmsg;
 	next.getcwd = sys_raw_getcwd;
+	next.fstatat = sys_raw_fstatat;
+	next.fstatat64 = sys_raw_fstatat64;
+	next.getdents64 = sys_raw_getdents64;
 	for (size_t i = 0; i < sizeof(whole) / sizeof(whole[0]); i++)
 		all = tw_redirect(whole[i].name, whole[i].to) && all;
 	return all;
@@ -567,17 +593,24 @@ FILE *tw_fopen(const char *path, const char *mode, const void *caller)
 	{                                                                                                              \
 		SYS_RETURN(int, sys_string(path), next.open##suffix(path, flags, mode));                               \
 	}                                                                                                              \
+	static int sys_open_for##suffix(const char *path, int flags, mode_t mode, const void *caller)                  \
+	{                                                                                                              \
+		unsigned char away = tw_descriptors_here(caller);                                                      \
+		int opened = tw_descriptors_opened(sys_open##suffix(path, flags, mode), caller);                       \
+		tw_fd_away = away;                                                                                     \
+		return opened;                                                                                         \
+	}                                                                                                              \
 	int open##suffix(const char *path, int flags, ...)                                                             \
 	{                                                                                                              \
 		va_list ap;                                                                                            \
 		va_start(ap, flags);                                                                                   \
 		mode_t mode = flags & (O_CREAT | __O_TMPFILE) ? va_arg(ap, mode_t) : 0;                                \
 		va_end(ap);                                                                                            \
-		const void *caller = __builtin_return_address(0);                                                      \
-		unsigned char away = tw_descriptors_here(caller);                                                      \
-		int opened = tw_descriptors_opened(sys_open##suffix(path, flags, mode), caller);                       \
-		tw_fd_away = away;                                                                                     \
-		return opened;                                                                                         \
+		return sys_open_for##suffix(path, flags, mode, __builtin_return_address(0));                           \
+	}                                                                                                              \
+	__attribute__((weak)) int creat##suffix(const char *path, mode_t mode)                                         \
+	{                                                                                                              \
+		return sys_open_for##suffix(path, O_CREAT | O_WRONLY | O_TRUNC, mode, __builtin_return_address(0));    \
 	}                                                                                                              \
 	int openat##suffix(int fd, const char *path, int flags, ...)                                                   \
 	{                                                                                                              \
@@ -640,6 +673,11 @@ int poll(struct pollfd *fds, nfds_t n, int timeout)
 {
 	SYS_RETURN_STORED(int, sys_buffer(fds, n * sizeof(*fds), true), next.poll(fds, n, timeout),
 	                  sys_stored(fds, (ssize_t)(n * sizeof(*fds))));
+}
+
+ssize_t getdents64(int fd, void *buf, size_t n)
+{
+	SYS_RETURN_STORED(ssize_t, sys_buffer(buf, n, true), next.getdents64(fd, buf, n), sys_stored(buf, result));
 }
 
 #pragma GCC visibility pop

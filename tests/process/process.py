@@ -24,7 +24,7 @@ import hosts as network  # noqa: E402
 from beside import Beside, run  # noqa: E402
 
 SOURCES = ["descriptors.c", "files.c", "channels.c", "waits.c", "streams.c", "standard.c", "exits.c", "memory.c",
-           "mappings.c", "state.c", "signals.c", "processes.c", "cxxstreams.cpp"]
+           "mappings.c", "state.c", "arguments.c", "signals.c", "processes.c", "cxxstreams.cpp"]
 NOT_OPENMP = ["exits.c"]  # exit() in a region is not OpenMP's
 SOME = ["descriptors.c", "files.c", "streams.c", "standard.c", "memory.c", "mappings.c"]  # by OpenMP without --all
 KINDS = {"threads": ([["cc", "--pthreads"], ["c++", "--pthreads"]], "-pthread"),
@@ -46,6 +46,7 @@ WRONG_HOSTS = {
     "standard/fopencookie_write": "such a stream is used on the host that has made it",
     "standard/fopencookie_read": "such a stream is used on the host that has made it",
     "state/clock_counts_threads": "processor time is one on each host",
+    "arguments/data_of_main": "sendmmsg and recvmmsg fail",
     "state/nice_of_main": "nice is one on each host",
 }
 LINES = "".join(f"line {i:02} of the input\n" for i in range(1, 41))

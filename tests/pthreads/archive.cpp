@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // archive.cpp - threads in an archive that gcc has made, and in a library.  Compiled with -DMAIN: the program; with
-// -DOPEN, too: the program opens the library itself.
+// -DOPEN, too: the program opens the library itself; -DOPENS: a library that opens it.
 #include <condition_variable>
 #include <cstdio>
 #include <dlfcn.h>
@@ -10,12 +10,21 @@
 #include <vector>
 
 extern "C" int archive_count(int threads);
+using counts = int(int);
+counts *opened();
+
+#if defined OPEN || defined OPENS
+counts *opened()
+{
+	return reinterpret_cast<counts *>(dlsym(dlopen("./libopened.so", RTLD_NOW), "archive_count"));
+}
+#endif
 
 #ifdef MAIN
 int main()
 {
-#ifdef OPEN
-	auto count = reinterpret_cast<int (*)(int)>(dlsym(dlopen("./libopened.so", RTLD_NOW), "archive_count"));
+#if defined OPEN || defined ASK
+	auto count = opened();
 	int first = count(3), second = count(2); // not by std::async: other processors have not opened the library
 #else
 	int first = archive_count(3), second = std::async(std::launch::async, archive_count, 2).get();
@@ -23,7 +32,7 @@ int main()
 
 	printf("%d %d\n", first, second);
 }
-#else
+#elif !defined OPENS
 static std::mutex lock;
 static std::condition_variable changed;
 static int count;

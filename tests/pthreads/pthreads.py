@@ -92,8 +92,12 @@ def archive():
     source = os.path.join(sources, "archive.cpp")
     made = run("sh", "-c", f"g++ -O1 -c {source} -o archive.o && ar rcs libarchive.a archive.o && "
                f"g++ -shared -fPIC {source} -o libforeign.so && "
-               f"{tweed} c++ --pthreads -shared -fPIC {source} -o libopened.so")
+               f"{tweed} c++ --pthreads -shared -fPIC {source} -o libopened.so && "
+               f"{tweed} c++ --pthreads -shared -fPIC -DOPENS {source} -o libopens.so && "
+               f"{tweed} c++ --pthreads -c -DOPENS {source} -o opens.o && ar rcs libopensit.a opens.o")
     for name, status, options in [("archive", 0, ["-larchive"]), ("opened", 0, ["-DOPEN"]),
+                                  ("opens", 0, ["-DASK", "-lopens", "-Wl,-rpath,."]),
+                                  ("opensit", 0, ["-DASK", "-lopensit"]),
                                   ("foreign", 2, ["-lforeign", "-Wl,-rpath,."])]:
         done = run(tweed, "c++", "--pthreads", "-DMAIN", source, "-o", name, "-L.", *options)
         for shape in ["2x1", "2x2"] if beside.expect(f"{name} compiles", done.returncode == 0, made, done) else []:

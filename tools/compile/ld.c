@@ -563,10 +563,15 @@ static void ld_rank(struct ld_library *l)
 	ld_prepare(l);
 }
 
-/* Does the file name dlopen? */
-static bool ld_file_opens(const struct library_file *f)
+/* Does the file name dlopen?  Its code becomes part of the program: it is an object, an archive, or @library. */
+static bool ld_file_opens(const char *path, bool library)
 {
-	return f->at && (memmem(f->at, f->bytes, "\0dlopen", 8) || memmem(f->at, f->bytes, "\0dlmopen", 9));
+	struct library_file f = library_open(path);
+	bool part = library || f.kind == LIBRARY_REL || (f.kind == LIBRARY_ARCHIVE && !strstr(path, "/libtweed"));
+	bool opens = part && f.at && (memmem(f.at, f.bytes, "\0dlopen", 8) || memmem(f.at, f.bytes, "\0dlmopen", 9));
+
+	library_close(&f);
+	return opens;
 }
 
 /* ---- files of other compilers ---- */
@@ -711,11 +716,7 @@ static void ld_arguments(char *const *argv, struct ld_words *link)
 		archives = ld_static(a.word, archives);
 		ld.opens = ld.opens || ld_is(a.word, "-export-dynamic") || strcmp(a.word, "-E") == 0;
 		const char *path = a.library ? ld_find(a.library, archives) : a.input ? a.word : NULL;
-		if (path) {
-			struct library_file f = library_open(path);
-			ld.opens = ld.opens || (f.kind == LIBRARY_REL && ld_file_opens(&f));
-			library_close(&f);
-		}
+		ld.opens = ld.opens || (path && ld_file_opens(path, false));
 		const char *place = path ? ld_replace(path, a.word) : a.word;
 		if (place != a.word) {
 			if (place)
@@ -726,13 +727,15 @@ static void ld_arguments(char *const *argv, struct ld_words *link)
 			ld_add(link, argv[i]);
 	}
 	/* The list grows while it is read. */
-	for (size_t i = 0; i < ld.libraries; i++)
+	for (size_t i = 0; i < ld.libraries; i++) {
+		ld.opens = ld.opens || ld_file_opens(ld.library[i]->path, true);
 		for (size_t k = 0; k < ld.library[i]->needed; k++) {
 			const char *need = ld.library[i]->needs[k] = ld_found(ld.library[i]->needs[k], ld.library[i]);
 			const char *place = *need != '-' ? ld_replace(need, need) : ld_is_gomp(need) ? NULL : need;
 			if (place)
 				ld_add(link, place);
 		}
+	}
 }
 
 static int ld_program(char *const *argv)

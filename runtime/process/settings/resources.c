@@ -196,16 +196,18 @@ static void resources_add_ticks(struct timeval *sum, clock_t ticks)
 TH_WEAK int clock_gettime(clockid_t clock, struct timespec *t)
 {
 	static __typeof__(clock_gettime) *next;
-	struct timespec other;
+	struct timespec here, other; /* the kernel's accesses to *t do not fault */
 
 	if (!next)
 		*(void **)&next = resources_next("clock_gettime");
-	int status = next(clock, t);
-	if (clock == CLOCK_PROCESS_CPUTIME_ID && status == 0 && resources_shared())
+	if (next(clock, &here))
+		return -1;
+	if (clock == CLOCK_PROCESS_CPUTIME_ID && resources_shared())
 		for (unsigned i = 0; i < resources.count; i++)
 			if (next(RESOURCES_CLOCK(resources.pid[i]), &other) == 0)
-				resources_add(t, &other);
-	return status;
+				resources_add(&here, &other);
+	*t = here;
+	return 0;
 }
 
 TH_WEAK clock_t clock(void)
