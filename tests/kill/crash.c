@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* crash.c - a thread on another processor does what ends the program. */
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
@@ -23,7 +24,7 @@ static void *thread(void *arg)
 {
 	if (strcmp(what, "stack") == 0)
 		deep(0);
-	else if (strcmp(what, "call") == 0)
+	else if (strcmp(what, "call") == 0 || strcmp(what, "plugin") == 0)
 		nothing();
 	else if (strcmp(what, "constant") == 0)
 		*(volatile char *)(size_t) "constant" = 1;
@@ -44,6 +45,8 @@ int main(int argc, char **argv)
 		at = (volatile char *)0x7eadbeef0000;
 	else if (strcmp(what, "impossible") == 0)
 		at = (volatile char *)0x8123456789abcdef;
+	else if (strcmp(what, "plugin") == 0)
+		nothing = (void (*)(void))dlsym(dlopen("./plugin.so", RTLD_NOW), "plugin");
 	else if (strcmp(what, "private") == 0)
 		at = (volatile char *)syscall(SYS_mmap, NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 		                              -1, 0);

@@ -18,16 +18,20 @@ CASES = {
     "private": r"thread.* read address 0x[0-9a-f]+, which is private memory of processor 0\.0 \(an anonymous mapping\)",
     "constant": r"thread.* wrote to address 0x[0-9a-f]+, whose rights are r--p \(/.*crash\)",
     "call": r"thread.* jumped to address 0x0, by a null pointer",
+    "plugin": r"thread.* jumped to address 0x[0-9a-f]+, which is code of processor 0\.0 \(/.*plugin\.so\): only the "
+              r"processor that calls dlopen has the library: link it",
     "stack": r"deep.* wrote to address 0x[0-9a-f]+, below its stack: give it a larger one \(ulimit -s\)",
 }
 bad = 0
 with tempfile.TemporaryDirectory() as work:
     program = os.path.join(work, "crash")
     subprocess.run([tweed, "cc", "--pthreads", "-g", "-w", os.path.join(folder, "crash.c"), "-o", program], check=True)
+    subprocess.run(["gcc", "-shared", "-fPIC", "-x", "c", "-", "-o", os.path.join(work, "plugin.so")], check=True,
+                   input="void plugin(void) {}", text=True)
     for transport in ("shm", "ofi"):
         for case, sentence in CASES.items():
             run = subprocess.run([tweed, "run", "-n", "2", "-p", "1", "--transport", transport, program, case],
-                                 stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+                                 cwd=work, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
             lines = run.stderr.splitlines()
             if run.returncode != 139 or len(lines) != 2 or \
                     not re.fullmatch(r"tweed: 1\.0: " + sentence.replace(".*", r"\S* \(crash\.c:\d+\)", 1), lines[0]):

@@ -16,6 +16,7 @@
 
 #define CRASH_FRAME ((uintptr_t)1 << 20) /* how far from the stack pointer an address is one of the stack */
 #define CRASH_NULL  ((uintptr_t)65536)   /* addresses below are null pointers with an offset */
+#define CRASH_JUMP  2                    /* struct tw_crash's access */
 
 struct mapping {
 	bool found;
@@ -59,8 +60,8 @@ static void sibling_name(const struct tw_crash *c, pid_t pid, char *out, size_t 
 	}
 }
 
-/* The processors of a host have one parent.  Does another one have memory at the address? */
-static bool crash_sibling(const struct tw_crash *c, char *out, size_t bytes)
+/* The processors of a host have one parent.  Does another one have memory at the address?  @code: code. */
+static bool crash_sibling(const struct tw_crash *c, bool code, char *out, size_t bytes)
 {
 	char path[64], name[64];
 	struct mapping m;
@@ -70,10 +71,10 @@ static bool crash_sibling(const struct tw_crash *c, char *out, size_t bytes)
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)c->parent, (int)c->parent);
 	FILE *f = fopen(path, "re");
 	while (f && !found && fscanf(f, "%d", &pid) == 1) {
-		found = pid != c->pid && mapping_find(pid, c->address, &m);
+		found = pid != c->pid && mapping_find(pid, c->address, &m) && (!code || m.rights[2] == 'x');
 		if (found) {
 			sibling_name(c, pid, name, sizeof(name));
-			snprintf(out, bytes, "private memory of %s (%s)", name, m.name);
+			snprintf(out, bytes, "%s of %s (%s)", code ? "code" : "private memory", name, m.name);
 		}
 	}
 	if (f)
@@ -94,9 +95,13 @@ static void crash_what(const struct tw_crash *c, char *out, size_t bytes)
 	else if (!mapping_find(c->pid, c->address, &m) && below < 2 * CRASH_FRAME)
 		snprintf(out, bytes, "address 0x%lx, below its stack: give it a larger one (ulimit -s)",
 		         (unsigned long)c->address);
+	else if (c->access == CRASH_JUMP && crash_sibling(c, true, whose, sizeof(whose)))
+		snprintf(out, bytes,
+		         "address 0x%lx, which is %s: only the processor that calls dlopen has the library: link it",
+		         (unsigned long)c->address, whose);
 	else if (!m.found)
 		snprintf(out, bytes, "address 0x%lx, which is %s", (unsigned long)c->address,
-		         crash_sibling(c, whose, sizeof(whose)) ? whose : "no memory");
+		         crash_sibling(c, false, whose, sizeof(whose)) ? whose : "no memory");
 	else if (c->signal == SIGBUS)
 		snprintf(out, bytes, "address 0x%lx, beyond the end of the file %s", (unsigned long)c->address, m.name);
 	else
@@ -133,10 +138,10 @@ int tool_crash(int argc, char **argv)
 	crash_what(&c, what, sizeof(what));
 	tw_symbol_of_process(c.pid, c.back ? c.back - 1 : c.ip, code, sizeof(code));
 	tool_say("%s %s %s", code,
-	         c.access == 2   ? "jumped to"
-	         : c.access == 1 ? "wrote to"
-	         : c.access == 0 ? "read"
-	                         : "accessed",
+	         c.access == CRASH_JUMP ? "jumped to"
+	         : c.access == 1        ? "wrote to"
+	         : c.access == 0        ? "read"
+	                                : "accessed",
 	         what);
 	return 0;
 }
