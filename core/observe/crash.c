@@ -45,8 +45,8 @@ static void crash_read(struct tw_crash *c, const siginfo_t *si, const ucontext_t
 
 	c->ip = (uintptr_t)uc->uc_mcontext.gregs[REG_RIP];
 	c->sp = (uintptr_t)uc->uc_mcontext.gregs[REG_RSP];
-	c->access = error & 16 ? 2 : error & 2 ? 1 : 0;
-	if (c->access == 2)
+	c->access = error & 16 ? TW_CRASH_JUMP : error & 2 ? TW_CRASH_WRITE : TW_CRASH_READ;
+	if (c->access == TW_CRASH_JUMP)
 		syscall(SYS_process_vm_readv, c->pid, &to, 1, &from, 1, 0);
 #else
 	(void)uc;

@@ -14,11 +14,12 @@ struct tw_crash_self {
 };
 
 /* What `tweed crash` gets as its argument, in hexadecimal. */
+enum { TW_CRASH_READ, TW_CRASH_WRITE, TW_CRASH_JUMP };
 struct tw_crash {
 	pid_t pid, parent;
 	int32_t signal, code;
 	uintptr_t address, ip, sp, back; /* back: where the active function returns to; 0: unknown */
-	int32_t access;                  /* 0 read, 1 write, 2 jump; -1: unknown */
+	int32_t access;                  /* TW_CRASH_...; -1: unknown */
 	int32_t reserved;
 	uintptr_t self; /* of struct tw_crash_self: at the same address in all processes of a fork server */
 	char who[24];

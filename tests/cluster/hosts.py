@@ -43,7 +43,7 @@ def missing(needed=NEEDED):
 
 class Hosts:
     def __init__(self, ssh=True):
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # by which they are removed, too
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that __exit__ removes them
         self.ssh = ssh  # else a shell script takes its place
         self.tag = f"tw{os.getpid() % 100000}"
         self.place = tempfile.mkdtemp(prefix="tweed-hosts-", dir="/root")

@@ -48,7 +48,7 @@ static void fill(void)
 	}
 }
 
-/* Main's part: names in order, as the steps take them. */
+/* Main's part: names, in the order in which the steps take pages; "%%": a page for a buffer. */
 static void names(const char *const *formats)
 {
 	fill();

@@ -24,7 +24,7 @@ import hosts as network  # noqa: E402
 from beside import Beside, run  # noqa: E402
 
 SOURCES = ["descriptors.c", "files.c", "channels.c", "waits.c", "streams.c", "standard.c", "exits.c", "memory.c",
-           "mappings.c", "state.c", "arguments.c", "signals.c", "processes.c", "cxxstreams.cpp"]
+           "mappings.c", "state.c", "commandline.c", "arguments.c", "signals.c", "processes.c", "cxxstreams.cpp"]
 NOT_OPENMP = ["exits.c"]  # exit() in a region is not OpenMP's
 SOME = ["descriptors.c", "files.c", "streams.c", "standard.c", "memory.c", "mappings.c"]  # by OpenMP without --all
 KINDS = {"threads": ([["cc", "--pthreads"], ["c++", "--pthreads"]], "-pthread"),

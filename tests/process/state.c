@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* state.c - hidden state of the C library and the kernel's for a process: seen by all threads, or each thread's own. */
 #include <ctype.h>
-#include <getopt.h>
 #include <libgen.h>
 #include <limits.h>
 #include <locale.h>
@@ -521,20 +520,6 @@ CASE(errno_of_main_stays)
 
 /* ---- numbers of the process ---- */
 
-/* As the kernel arranges them: the environment follows the arguments. */
-static void arguments_step(void *arg, int me)
-{
-	(void)arg;
-	extern char **environ;
-	const char *last = environ[-2];
-	say("%d: an end %d; texts in a row %d\n", me, !environ[-1], environ[0] == last + strlen(last) + 1);
-}
-
-CASE(arguments_then_environment)
-{
-	turns(arguments_step, NULL);
-}
-
 static pid_t pids[4];
 
 static void ids_step(void *arg, int me)
@@ -730,67 +715,6 @@ CASE(gethostname_of_thread)
 	host_step(NULL, 0);
 }
 
-static char *options[] = {(char *)"name", (char *)"-a",   (char *)"-b", (char *)"value",
-                          (char *)"-c",   (char *)"rest", NULL};
-
-static void getopt_step(void *arg, int me)
-{
-	(void)arg;
-	int c = getopt(6, options, "ab:c");
-	say("%d option %d, optarg %s, optind %d\n", me, c, optarg ? optarg : "-", optind);
-}
-
-CASE(getopt_in_turn)
-{
-	optind = 1;
-	getopt_step(NULL, 0);
-	turns(getopt_step, NULL);
-	getopt_step(NULL, 0);
-	optind = 0;
-}
-
-static void getopt_all_step(void *arg, int me)
-{
-	int c;
-
-	(void)arg;
-	if (me != threads)
-		return;
-	while ((c = getopt(6, options, "+ab:")) != -1)
-		say("%d option %c\n", me, c);
-}
-
-CASE(getopt_in_thread)
-{
-	optind = 0;
-	opterr = 0;
-	turns(getopt_all_step, NULL);
-	say("optind %d, optopt %c, then %s\n", optind, optopt, options[optind]);
-	optind = 0;
-}
-
-static void getopt_long_step(void *arg, int me)
-{
-	static char *words[] = {
-	    (char *)"name", (char *)"--size=5", (char *)"--fast", (char *)"-x", (char *)"--size", (char *)"6", NULL};
-	static const struct option longs[] = {{"size", 1, NULL, 's'}, {"fast", 0, NULL, 'f'}, {NULL, 0, NULL, 0}};
-
-	(void)arg;
-	opterr = 0;
-	int c = getopt_long(6, words, "", longs, NULL);
-	say("%d option %d, optarg %s, optind %d, optopt %d\n", me, c, optarg ? optarg : "-", optind, optopt);
-}
-
-CASE(getopt_long_in_turn)
-{
-	optind = 0;
-	turns(getopt_long_step, NULL);
-	getopt_long_step(NULL, 0);
-	optind = 0;
-	turns(getopt_long_step, NULL);
-	optind = 0;
-}
-
 MAIN(ALONE(rand_in_turn), ALONE(srand_in_thread), ALONE(random_in_turn), T(initstate_in_thread), T(drand48_in_turn),
      ALONE(srand48_in_thread), ALONE(rand_r_own_and_shared), ALONE(rand_r_together), T(strtok_goes_on),
      T(strtok_started_by_thread), T(strerror_in_turn), T(gmtime_is_one), T(asctime_is_one), ALONE(tzset_in_thread),
@@ -798,5 +722,4 @@ MAIN(ALONE(rand_in_turn), ALONE(srand_in_thread), ALONE(random_in_turn), T(inits
      ALONE(chdir_in_threads), ALONE(fchdir_in_thread), T(umask_in_threads), T(umask_of_main), T(errno_is_own),
      T(errno_of_main_stays), T(ids_equal), T(ids_of_thread), T(clock_counts_threads), T(times_in_threads),
      ALONE(rlimit_of_files), ALONE(rlimit_set_by_threads), ALONE(nice_in_turn), ALONE(nice_of_main),
-     T(gethostname_in_threads), T(gethostname_of_thread), T(getopt_in_turn), T(getopt_long_in_turn),
-     ALONE(srandom_in_thread), T(asctime_of_main), T(getopt_in_thread), ALONE(arguments_then_environment))
+     T(gethostname_in_threads), T(gethostname_of_thread), ALONE(srandom_in_thread), T(asctime_of_main))

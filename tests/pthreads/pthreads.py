@@ -15,7 +15,6 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from beside import Beside, run
 
 PROTOCOLS = ["2L", "TS"]
-RUNS = {"1x2": ["TS"], "4x1": ["2L"]}  # others: all protocols
 SHAPES = {"1x2": "1", "2x1": "1", "2x2": "3", "4x1": "3"}  # and how many threads main() makes
 CROWDS = {"1x1": "5", "1x2": "5", "2x1": "9", "2x2": "20"}
 PROGRAMS = ["threads.c", "objects.c", "robust.c", "waits.c", "classes.cpp", "before_main.cpp"]
@@ -33,7 +32,7 @@ def programs():
         if not name:
             continue
         for shape, threads in SHAPES.items():
-            for protocol in RUNS.get(shape, PROTOCOLS):
+            for protocol in PROTOCOLS:
                 beside.compare(name, shape, protocol, threads)
         beside.compare(name, "2x1", "2LMigr", "1")
         beside.compare(name, "2x1", "2L", "1", options=["--transport", "sim:seed=3"])
@@ -60,7 +59,7 @@ def crowds():
     for source in ["crowd.c", "crowd_classes.cpp", "blocking.c"]:
         name = beside.build(os.path.join(sources, source))
         for shape, threads in CROWDS.items() if name else []:
-            for protocol in RUNS.get(shape, PROTOCOLS):
+            for protocol in PROTOCOLS:
                 beside.compare(name, shape, protocol, threads)
         if name and usable("ofi"):
             beside.compare(name, "2x1", "2L", "5", options=["--transport", "ofi"])

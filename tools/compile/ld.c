@@ -292,6 +292,13 @@ static bool ld_is_gcc(const char *path)
 	return strncmp(base, "crt", 3) == 0 || strncmp(base, "libgcc", 6) == 0 || strcmp(base, "libc_nonshared.a") == 0;
 }
 
+static bool ld_is_tweed(const char *path)
+{
+	const char *base = strrchr(path, '/');
+
+	return strncmp(base ? base + 1 : path, "libtweed", 8) == 0;
+}
+
 static void ld_mix(const char *at, size_t bytes)
 {
 	for (size_t i = 0; i < bytes; i++)
@@ -567,7 +574,7 @@ static void ld_rank(struct ld_library *l)
 static bool ld_file_opens(const char *path, bool library)
 {
 	struct library_file f = library_open(path);
-	bool part = library || f.kind == LIBRARY_REL || (f.kind == LIBRARY_ARCHIVE && !strstr(path, "/libtweed"));
+	bool part = library || f.kind == LIBRARY_REL || (f.kind == LIBRARY_ARCHIVE && !ld_is_tweed(path));
 	bool opens = part && f.at && (memmem(f.at, f.bytes, "\0dlopen", 8) || memmem(f.at, f.bytes, "\0dlmopen", 9));
 
 	library_close(&f);
@@ -624,8 +631,7 @@ static const char *ld_rename_calls(const char *path, const char *word)
 	char number[32];
 
 	base = base ? base + 1 : path;
-	if ((f.kind == LIBRARY_REL || f.kind == LIBRARY_ARCHIVE) && !ld_is_gcc(path) &&
-	    strncmp(base, "libtweed", 8) != 0) {
+	if ((f.kind == LIBRARY_REL || f.kind == LIBRARY_ARCHIVE) && !ld_is_gcc(path) && !ld_is_tweed(path)) {
 		ld_add(&objcopy, "objcopy");
 		library_symbols(&ld.threads, ld_rename_call, &(struct ld_rename){&f, &objcopy});
 	}

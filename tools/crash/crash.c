@@ -16,7 +16,6 @@
 
 #define CRASH_FRAME ((uintptr_t)1 << 20) /* how far from the stack pointer an address is one of the stack */
 #define CRASH_NULL  ((uintptr_t)65536)   /* addresses below are null pointers with an offset */
-#define CRASH_JUMP  2                    /* struct tw_crash's access */
 
 struct mapping {
 	bool found;
@@ -60,7 +59,7 @@ static void sibling_name(const struct tw_crash *c, pid_t pid, char *out, size_t 
 	}
 }
 
-/* The processors of a host have one parent.  Does another one have memory at the address?  @code: code. */
+/* The processors of a host have one parent.  Does another one have memory, or @code, at the address? */
 static bool crash_sibling(const struct tw_crash *c, bool code, char *out, size_t bytes)
 {
 	char path[64], name[64];
@@ -95,7 +94,7 @@ static void crash_what(const struct tw_crash *c, char *out, size_t bytes)
 	else if (!mapping_find(c->pid, c->address, &m) && below < 2 * CRASH_FRAME)
 		snprintf(out, bytes, "address 0x%lx, below its stack: give it a larger one (ulimit -s)",
 		         (unsigned long)c->address);
-	else if (c->access == CRASH_JUMP && crash_sibling(c, true, whose, sizeof(whose)))
+	else if (c->access == TW_CRASH_JUMP && crash_sibling(c, true, whose, sizeof(whose)))
 		snprintf(out, bytes,
 		         "address 0x%lx, which is %s: only the processor that calls dlopen has the library: link it",
 		         (unsigned long)c->address, whose);
@@ -138,10 +137,10 @@ int tool_crash(int argc, char **argv)
 	crash_what(&c, what, sizeof(what));
 	tw_symbol_of_process(c.pid, c.back ? c.back - 1 : c.ip, code, sizeof(code));
 	tool_say("%s %s %s", code,
-	         c.access == CRASH_JUMP ? "jumped to"
-	         : c.access == 1        ? "wrote to"
-	         : c.access == 0        ? "read"
-	                                : "accessed",
+	         c.access == TW_CRASH_JUMP    ? "jumped to"
+	         : c.access == TW_CRASH_WRITE ? "wrote to"
+	         : c.access == TW_CRASH_READ  ? "read"
+	                                      : "accessed",
 	         what);
 	return 0;
 }

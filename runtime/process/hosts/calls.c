@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "runtime/process/hosts/calls.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <string.h>
@@ -13,8 +14,10 @@
 #include <sys/sysinfo.h>
 #include <sys/timerfd.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 #include "core/base/base.h"
+#include "core/process/syscalls.h"
 
 #define FD                                                                                                             \
 	{                                                                                                              \
@@ -206,7 +209,8 @@ static const struct th_call calls[] = {
     CALL(recvfrom, FD, BOTH_OF(2), VALUE, VALUE, ADDRESS(5), LENGTH),
 };
 
-#define CALLS (sizeof(calls) / sizeof(calls[0]))
+#define CALLS      (sizeof(calls) / sizeof(calls[0]))
+#define CALL_TRIES 16
 
 const struct th_call *th_call_find(uint64_t number)
 {
@@ -249,6 +253,37 @@ enum th_call_way th_call_argument(const struct th_call *call, const uint64_t arg
 		n = TW_ALIGN_UP(of, 64) / 8;
 	*bytes = (uint32_t)TW_MIN(n, (uint64_t)TH_CALL_MOST);
 	return *bytes ? (enum th_call_way)a->kind : TH_VALUE;
+}
+
+static void call_touch(const struct th_call *call, const uint64_t arg[6])
+{
+	uint32_t bytes;
+
+	for (unsigned i = 0; i < 6; i++) {
+		const void *at = (const void *)(uintptr_t)arg[i];
+		if (call->arg[i].kind == TH_PATH) {
+			tw_touch_string(at);
+		} else {
+			enum th_call_way way = th_call_argument(call, arg, i, &bytes);
+			tw_touch(at, way ? bytes : 0, way & TH_OUT);
+		}
+	}
+}
+
+long th_call_touched(long number, const long a[6])
+{
+	const struct th_call *call = th_call_find((uint64_t)number);
+	uint64_t arg[6];
+	long result;
+	unsigned tries = 0;
+
+	memcpy(arg, a, sizeof(arg));
+	do {
+		if (call)
+			call_touch(call, arg);
+		result = syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+	} while (call && result == -1 && errno == EFAULT && ++tries < CALL_TRIES);
+	return result;
 }
 
 enum th_call_way th_call_fcntl(int command, uint32_t *bytes)

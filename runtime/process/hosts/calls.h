@@ -77,4 +77,8 @@ enum th_call_way th_call_argument(const struct th_call *call, const uint64_t arg
 enum th_call_way th_call_fcntl(int command, uint32_t *bytes);
 enum th_call_way th_call_ioctl(uint32_t command, uint32_t *bytes);
 
+/* th_call_touched - syscall(2) with the arguments @a, whose shared memory is touched first, as the wrappers of the C
+ * library's functions do.  Calls that concern no files are made as they are.  Context: as tw_touch. */
+long th_call_touched(long number, const long a[6]);
+
 #endif

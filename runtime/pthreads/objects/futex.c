@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* futex.c - syscall(SYS_futex, ...) on shared memory, as in the headers of C++20's std::atomic::wait: a wait queue of
- * the word.  Other system calls are the kernel's. */
+ * the word.  Other system calls are the kernel's, with what they touch. */
 #include <errno.h>
 #include <linux/futex.h>
 #include <stdarg.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "core/process/syscalls.h"
 #include "runtime/process/hosts/calls.h"
 #include "runtime/process/program_heap.h"
 #include "runtime/pthreads/pthreads.h"
@@ -56,26 +54,6 @@ static long futex_call(unsigned *word, int op, unsigned value, const struct time
 	}
 }
 
-/* What is shared memory is touched first, as the C library's functions do. */
-static long call_touched(long number, const long a[6])
-{
-	const struct th_call *call = tw_me ? th_call_find((uint64_t)number) : NULL;
-	uint64_t arg[6];
-	uint32_t bytes;
-	long result;
-	unsigned tries = 0;
-
-	memcpy(arg, a, sizeof(arg));
-	do {
-		for (unsigned i = 0; call && i < 6; i++) {
-			enum th_call_way way = th_call_argument(call, arg, i, &bytes);
-			tw_touch((void *)a[i], way ? bytes : 0, way & TH_OUT);
-		}
-		result = syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
-	} while (call && result == -1 && errno == EFAULT && ++tries < 16);
-	return result;
-}
-
 PT_OWN long tw_syscall_threads(long number, ...)
 {
 	long a[6];
@@ -87,5 +65,5 @@ PT_OWN long tw_syscall_threads(long number, ...)
 	va_end(ap);
 	if (number == SYS_futex && th_heap_at((void *)a[0]) && pt_enter())
 		return futex_call((void *)a[0], (int)a[1], (unsigned)a[2], (void *)a[3]);
-	return call_touched(number, a);
+	return th_call_touched(number, a);
 }

@@ -181,12 +181,13 @@ static int named_open(const char *name, int flags, unsigned value, struct named 
 	return 0;
 }
 
-/* Without the slash that it may begin with; NULL: not a name, as errno says. */
-static const char *named_name(const char *name)
+/* Skip the slash that *@name may begin with.  0, or an error. */
+static int named_check(const char **name)
 {
-	name += *name == '/';
-	errno = strlen(name) > NAME_BYTES ? ENAMETOOLONG : EINVAL;
-	return *name && !strchr(name, '/') && errno != ENAMETOOLONG ? name : NULL;
+	*name += **name == '/';
+	if (strlen(*name) > NAME_BYTES)
+		return ENAMETOOLONG;
+	return **name && !strchr(*name, '/') ? 0 : EINVAL;
 }
 
 /* The mode, which would let other users open it, has no effect. */
@@ -202,12 +203,14 @@ sem_t *tw_sem_open(const char *name, int flags, ...)
 		value = va_arg(more, unsigned);
 		va_end(more);
 	}
-	name = named_name(name);
-	if (!name || !pt_enter())
-		return SEM_FAILED;
-	struct tw_wait_queue *queue = tw_wait_queue_lock(named_all);
-	int error = named_open(name, flags, value, &n);
-	tw_wait_queue_unlock(queue);
+	int error = named_check(&name);
+	if (!error && !pt_enter())
+		error = ENOSYS; /* the job has ended */
+	if (!error) {
+		struct tw_wait_queue *queue = tw_wait_queue_lock(named_all);
+		error = named_open(name, flags, value, &n);
+		tw_wait_queue_unlock(queue);
+	}
 	if (!error)
 		return &n->semaphore;
 	errno = error;
@@ -233,9 +236,10 @@ int tw_sem_close(sem_t *semaphore)
 
 int tw_sem_unlink(const char *name)
 {
-	name = named_name(name);
-	if (!name)
-		return semaphore_fail(errno == EINVAL ? ENOENT : errno);
+	int error = named_check(&name);
+
+	if (error)
+		return semaphore_fail(error == EINVAL ? ENOENT : error);
 	if (!pt_enter())
 		return 0;
 	struct tw_wait_queue *queue = tw_wait_queue_lock(named_all);
