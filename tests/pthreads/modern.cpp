@@ -16,6 +16,10 @@
 #include <thread>
 #include <vector>
 
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 using namespace std::chrono_literals;
 
 static std::atomic<int> word, token;
@@ -180,8 +184,21 @@ static void pointers(int n)
 	printf("pointers %d\n", (*shared)[0] - 20 * n);
 }
 
+/* A wait for a word that nothing wakes ends once, without a wake. */
+static int look()
+{
+	static unsigned waits;
+
+	return static_cast<int>(syscall(SYS_futex, &waits, FUTEX_WAIT_PRIVATE, 0, nullptr));
+}
+
 int main(int argc, char **argv)
 {
+	if (argc > 2) {
+		std::thread other([] { printf("looks again %d\n", look()); });
+		other.join();
+		return 0;
+	}
 	int n = argc > 1 ? atoi(argv[1]) : 3;
 
 	atomics(n);

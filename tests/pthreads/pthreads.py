@@ -47,6 +47,8 @@ def newer():
         name = beside.build(os.path.join(sources, source), *options)
         for shape, protocol in [("1x1", "2L"), ("1x2", "TS"), ("2x1", "2L"), ("2x1", "TS")] if name else []:
             beside.compare(name, shape, protocol, "3")
+    done = run(tweed, "run", "-n", "2", "./modern.tw", "1", "look")
+    beside.expect("a wait without a wake", done.stdout == "looks again 0\n", done)
 
 
 def usable(transport):

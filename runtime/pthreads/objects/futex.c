@@ -11,6 +11,8 @@
 #include "runtime/process/program_heap.h"
 #include "runtime/pthreads/pthreads.h"
 
+#define FUTEX_LOOK_NS 20000000u
+
 int pt_futex_wait(unsigned *word, unsigned mask, unsigned value, uint64_t until)
 {
 	struct tw_wait_queue *queue = tw_wait_queue_lock(word);
@@ -23,17 +25,29 @@ int pt_futex_wait(unsigned *word, unsigned mask, unsigned value, uint64_t until)
 	return tw_wait_queue_wait(word, ticket, until) ? 0 : ETIMEDOUT;
 }
 
+/* FUTEX_WAIT without end.  The semaphores of C++20's library by gcc 12 lose wakes: they wait for a change from a value
+ * that they have read before they found none left, and a release in between makes that the present value again (its
+ * bug 104928).  Threads of one processor, which run in turns, meet that often.  So such a wait ends once without a
+ * wake, as the call may, and the caller looks again; the next of the same word, if no wake ended it, has no end. */
+static int futex_wait_endless(unsigned *word, unsigned value)
+{
+	static __thread const unsigned *looked;
+	bool again = looked == word;
+	int error = pt_futex_wait(word, ~0u, value, again ? 0 : tw_time_ns() + FUTEX_LOOK_NS);
+
+	looked = error == ETIMEDOUT ? word : NULL;
+	return error == ETIMEDOUT ? 0 : error;
+}
+
 static long futex_result(int error)
 {
 	errno = error;
 	return error ? -1 : 0;
 }
 
-/* @time: of FUTEX_WAIT how long, otherwise until when; NULL: without end. */
+/* @time: of FUTEX_WAIT how long, otherwise until when. */
 static uint64_t futex_until(int op, const struct timespec *time)
 {
-	if (!time)
-		return 0;
 	if ((op & FUTEX_CMD_MASK) == FUTEX_WAIT)
 		return tw_time_ns() + (uint64_t)time->tv_sec * 1000000000u + (uint64_t)time->tv_nsec;
 	return pt_until(op & FUTEX_CLOCK_REALTIME ? CLOCK_REALTIME : CLOCK_MONOTONIC, time);
@@ -44,7 +58,8 @@ static long futex_call(unsigned *word, int op, unsigned value, const struct time
 	switch (op & FUTEX_CMD_MASK) {
 	case FUTEX_WAIT:
 	case FUTEX_WAIT_BITSET:
-		return futex_result(pt_futex_wait(word, ~0u, value, futex_until(op, time)));
+		return futex_result(time ? pt_futex_wait(word, ~0u, value, futex_until(op, time))
+		                         : futex_wait_endless(word, value));
 	case FUTEX_WAKE:
 	case FUTEX_WAKE_BITSET:
 		return tw_wait_queue_wake(tw_wait_queue_lock(word), word, value);
