@@ -28,7 +28,7 @@ static bool acquire_forget(struct tw_proc *me, tw_page_t p)
 	/* A node with unflushed writes stays in the directory: a node that becomes exclusive must see it.  So does a
 	 * node that may want updates, until the next notice: a fault before that shows that it does.  If the
 	 * processor's turn is over (migratory.c) it leaves at once. */
-	if (e->mapped || e->writers || (cash_parameters(me)->refresh && !leaves))
+	if (e->mapped || e->writers || (cash_parameters(me)->refresh && !leaves) || cash_extra(me, p)->operated)
 		return false;
 	cash_extra(me, p)->missed |= leaves;
 	cash_withdraw(me, p);
@@ -36,14 +36,23 @@ static bool acquire_forget(struct tw_proc *me, tw_page_t p)
 }
 
 /* A second notice arrived for a page (locked) that the first one unmapped, without a fault in between: leave the
- * directory.  Returns whether the node left. */
+ * directory.  A node that has not operated on its words for some notices lets the home move.  Returns whether a word
+ * was published. */
 static bool acquire_leave(struct tw_proc *me, tw_page_t p)
 {
 	const struct tw_page *e = &me->page[p];
+	struct cash_extra *x = cash_extra(me, p);
+	bool published = false;
 
-	if (!cash_extra(me, p)->missed || e->mapped || e->writers || cash_is_home(me, e) ||
+	x->operated -= x->operated > 0;
+	if (x->steady && !x->operated && !(e->state & CASH_EXCLUSIVE)) {
+		x->steady = 0;
+		cash_publish(me, p, tw_dir_word(me, p, me->node) & TW_DIR_RIGHTS);
+		published = true;
+	}
+	if (!x->missed || e->mapped || e->writers || x->operated || cash_is_home(me, e) ||
 	    !(tw_dir_word(me, p, me->node) & TW_DIR_RIGHTS))
-		return false;
+		return published;
 	cash_withdraw(me, p);
 	return true;
 }

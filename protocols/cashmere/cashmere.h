@@ -7,6 +7,7 @@
  *   exclusive.c migrate.c migratory.c  end of exclusive mode; homes that migrate; migratory pages
  *   flush.c                          diffs and notices of written pages
  *   window.c prefetch.c              rights on a run of pages; which pages a fault takes along
+ *   word.c                           atomic operations on words
  *   replay.c                         faults replayed at barriers
  *   release.c acquire.c              hooks of synchronization
  *   fault.c                          hooks of faults, pins
@@ -118,6 +119,7 @@ struct cash_window {
 	tw_page_t first;
 	unsigned count;      /* on return: pages that were taken, at least one */
 	enum tw_rights want; /* on return: TW_WRITE if the first page was dirty and unmapped */
+	bool enter;          /* only enter the directory: no copy, no mapping */
 	bool replay;         /* no page has faulted: none is left writable by releases */
 	bool sure;           /* cash_guess */
 	unsigned known;      /* cash_guess: so many may also be written at their home while others have copies */
@@ -171,7 +173,10 @@ struct cash_extra {
 	uint32_t granted : 8;    /* value of patience at the last write fault */
 	uint32_t fetched : 1;    /* a fault has fetched the page before */
 	uint32_t missed : 1;     /* a notice arrived after one had unmapped the page at all processors of the node */
-	uint32_t withdrawn : 22; /* how often this node left the directory: a notification of the home
+	uint32_t entered : 1;    /* word.c: in the directory, and no other node was in exclusive mode since */
+	uint32_t steady : 1;     /* word.c: and the home has not moved since, and does not */
+	uint32_t operated : 2;   /* word.c: so many more acquires with a notice leave the node there */
+	uint32_t withdrawn : 18; /* how often this node left the directory: a notification of the home
 	                            (cash_notify_home) is valid for one count */
 };
 
@@ -248,6 +253,12 @@ static inline bool cash_ordinary(const struct tw_proc *me, tw_page_t p)
 static inline bool cash_fences(const struct tw_proc *me)
 {
 	return me->fences != NULL;
+}
+
+/* cash_publish - tw_dir_publish of @p (locked); a node that operates on words of a page keeps its home where it is. */
+static inline void cash_publish(struct tw_proc *me, tw_page_t p, uint64_t word)
+{
+	tw_dir_publish(me, p, word | (cash_extra(me, p)->steady && (word & TW_DIR_RIGHTS) ? TW_DIR_DIFF : 0));
 }
 
 /* ---- doubling.c: write doubling -------------------------------------------------------------------------------- */
@@ -370,6 +381,8 @@ void cash_flush_neighbours(struct tw_proc *me, tw_page_t p);
  * Both: no page lock held. */
 void cash_window_take(struct tw_proc *me, struct cash_window *w);
 unsigned cash_prefetch_run(struct tw_proc *me, tw_page_t first, unsigned count, enum tw_rights want, bool replay);
+/* cash_window_enter - enter the directory for @p as a reader does, without a copy.  No page lock held. */
+void cash_window_enter(struct tw_proc *me, tw_page_t p);
 
 /* ---- predictors ------------------------------------------------------------------------------------------------
  *
@@ -462,6 +475,8 @@ void cash_write_fault(struct tw_proc *me, tw_page_t p);
 void cash_prefetch(struct tw_proc *me, tw_page_t first, unsigned count);
 int cash_pin(struct tw_proc *me, tw_page_t first, unsigned count);
 void cash_unpin(struct tw_proc *me, tw_page_t first, unsigned count);
+void *cash_word(struct tw_proc *me, size_t offset, size_t bytes);
+void cash_word_done(struct tw_proc *me, size_t offset, size_t bytes, bool changed);
 void cash_noticed(struct tw_proc *me, tw_page_t p);
 void cash_acquire(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object);
 void cash_freshen(struct tw_proc *me);

@@ -90,7 +90,7 @@ void cash_broken(struct tw_proc *me, tw_page_t p)
 	if (!(me->page[p].state & CASH_EXCLUSIVE))
 		return;
 	exclusive_drop(me, p);
-	tw_dir_publish(me, p, TW_WRITE);
+	cash_publish(me, p, TW_WRITE);
 	tw_net_flush(me->net, TW_NET_ALL);
 }
 
@@ -120,7 +120,7 @@ static void exclusive_end_run(struct tw_proc *me, tw_page_t first, unsigned coun
 	if (sent)
 		tw_net_flush(me->net, TW_NET_ALL);
 	for (uint64_t e = ended; e; e &= e - 1)
-		tw_dir_publish(me, first + (unsigned)__builtin_ctzll(e), TW_WRITE);
+		cash_publish(me, first + (unsigned)__builtin_ctzll(e), TW_WRITE);
 	tw_net_flush(me->net, TW_NET_ALL);
 	cash_unlock_run(me, first, count);
 }
@@ -156,7 +156,7 @@ static void settle_move(struct tw_proc *me, tw_page_t p, unsigned to)
 	if (e->state & CASH_EXCLUSIVE) {
 		exclusive_drop(me, p);
 		exclusive_send_home(me, p);
-		tw_dir_publish(me, p, TW_WRITE);
+		cash_publish(me, p, TW_WRITE);
 	} else if (tw_dir_word(me, p, me->node) & TW_DIR_RIGHTS) {
 		tw_net_write(me->net, to, tw_frame_offset(me, p), tw_frame(me, p), me->layout.page_bytes);
 		e->ts_update = tw_tick(me);

@@ -122,7 +122,7 @@ static bool flush_page(struct cash_flush *f, tw_page_t p, bool keep)
 		tw_trace_page(me, TW_TRACE_home_flush, p);
 		if (cash_migrates(me) && !others && !keep) {
 			/* No processor writes here any more: a writer elsewhere may take the home (migrate.c). */
-			tw_dir_publish(me, p, TW_READ);
+			cash_publish(me, p, TW_READ);
 			f->published = true;
 		}
 		return !keep;
@@ -207,7 +207,7 @@ static void flush_announce(struct tw_proc *me, tw_page_t first, uint64_t mask)
 {
 	for (uint64_t m = mask; m; m &= m - 1) {
 		tw_page_t p = first + (unsigned)__builtin_ctzll(m);
-		tw_dir_publish(me, p, (tw_dir_word(me, p, me->node) & TW_DIR_RIGHTS) | TW_DIR_DIFF);
+		cash_publish(me, p, (tw_dir_word(me, p, me->node) & TW_DIR_RIGHTS) | TW_DIR_DIFF);
 	}
 	tw_net_flush(me->net, TW_NET_ALL);
 	for (uint64_t m = mask; m; m &= m - 1)
@@ -219,7 +219,7 @@ static void flush_denounce(struct tw_proc *me, tw_page_t first, uint64_t mask)
 {
 	for (; mask; mask &= mask - 1) {
 		tw_page_t p = first + (unsigned)__builtin_ctzll(mask);
-		tw_dir_publish(me, p, tw_dir_word(me, p, me->node) & TW_DIR_RIGHTS);
+		cash_publish(me, p, tw_dir_word(me, p, me->node) & TW_DIR_RIGHTS);
 	}
 	tw_net_flush(me->net, TW_NET_ALL);
 }
@@ -354,7 +354,8 @@ static void flush_notify(struct tw_proc *me, tw_page_t p)
 	if (e->mapped)
 		return;
 	cash_lock(me, p);
-	if (!e->mapped && !e->writers && (tw_dir_word(me, p, me->node) & TW_DIR_RIGHTS)) {
+	if (!e->mapped && !e->writers && !cash_extra(me, p)->operated &&
+	    (tw_dir_word(me, p, me->node) & TW_DIR_RIGHTS)) {
 		cash_withdraw(me, p);
 		tw_net_flush(me->net, TW_NET_ALL);
 	}

@@ -33,7 +33,7 @@ static void release_all(struct tw_proc *me, bool at_barrier)
 		tw_pageset_drain(me->nle, release_merge_run, me);
 	cash_doubled(me);
 	cash_migratory(me);
-	if (tw_pageset_empty(me->dirty))
+	if (tw_pageset_empty(me->dirty) && tw_pageset_empty(me->noticing))
 		return;
 	f.started = tw_tick(me);
 	tw_dirty_drain(me, release_run, release_perform, &f);

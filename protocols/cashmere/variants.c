@@ -107,6 +107,8 @@ static const char *variant_refuse(const struct tw_protocol *self, const struct t
 	    .acquire = cash_acquire,                                                                                   \
 	    .release = cash_release,                                                                                   \
 	    .arrive = cash_arrive,                                                                                     \
+	    .word = cash_word,                                                                                         \
+	    .word_done = cash_word_done,                                                                               \
 	    .broken = cash_broken,                                                                                     \
 	    .noticed = cash_noticed,                                                                                   \
 	    .message = cash_message,                                                                                   \

@@ -96,9 +96,9 @@ static bool window_publish_page(struct tw_proc *me, tw_page_t p, enum tw_rights 
 	if (e->state & CASH_EXCLUSIVE)
 		return false;
 	if (want == TW_WRITE && !e->twin && !me->config.race && !cash_shared(me, p) && cash_ordinary(me, p))
-		tw_dir_publish(me, p, TW_WRITE | TW_DIR_EXCLUSIVE | (uint64_t)(me->local + 1) << TW_DIR_HOLDER_SHIFT);
+		cash_publish(me, p, TW_WRITE | TW_DIR_EXCLUSIVE | (uint64_t)(me->local + 1) << TW_DIR_HOLDER_SHIFT);
 	else if ((now & TW_DIR_RIGHTS) < want)
-		tw_dir_publish(me, p, want);
+		cash_publish(me, p, want);
 	else
 		return false;
 	return true;
@@ -112,7 +112,7 @@ static bool window_confirm_page(struct tw_proc *me, tw_page_t p)
 	if ((e->state & CASH_EXCLUSIVE) || !(window_published(me, p) & TW_DIR_EXCLUSIVE))
 		return false;
 	if (cash_shared(me, p)) {
-		tw_dir_publish(me, p, TW_WRITE);
+		cash_publish(me, p, TW_WRITE);
 		return true;
 	}
 	e->state |= CASH_EXCLUSIVE;
@@ -199,7 +199,7 @@ static void window_unclaim(struct tw_proc *me, struct cash_window *w)
 		if (!(w->claimed[i / 64] >> i % 64 & 1))
 			continue;
 		me->page[w->first + i].state &= ~CASH_EXCLUSIVE;
-		tw_dir_publish(me, w->first + i, TW_WRITE);
+		cash_publish(me, w->first + i, TW_WRITE);
 		flush = true;
 	}
 	if (flush)
@@ -377,7 +377,13 @@ void cash_window_take(struct tw_proc *me, struct cash_window *w)
 		w->want = want;
 		window_lock(me, w);
 		window_publish(me, w);
-	} while (window_break(me, w) || window_shoot(me, w));
+	} while (window_break(me, w) || (!w->enter && window_shoot(me, w)));
+	for (unsigned i = 0; i < w->count; i++)
+		cash_extra(me, w->first + i)->entered = 1;
+	if (w->enter) {
+		window_unlock(me, w);
+		return;
+	}
 	if (cash_migrates(me) && w->want == TW_WRITE)
 		window_migrate(me, w);
 	window_fetch(me, w);
@@ -385,6 +391,13 @@ void cash_window_take(struct tw_proc *me, struct cash_window *w)
 		window_twin(me, w);
 	window_map(me, w);
 	window_unlock(me, w);
+}
+
+void cash_window_enter(struct tw_proc *me, tw_page_t p)
+{
+	struct cash_window w = {.first = p, .count = 1, .want = TW_READ, .enter = true};
+
+	cash_window_take(me, &w);
 }
 
 unsigned cash_prefetch_run(struct tw_proc *me, tw_page_t first, unsigned count, enum tw_rights want, bool replay)

@@ -10,8 +10,8 @@
 #define STATE_PARTS 0xe7
 
 /* Call \function if the macro \needed, when there is one, goes to 1.  That changes rcx only.  On return, all registers
- * except rsp are unchanged, and so are the flags. */
-	.macro	KEEP name function needed
+ * except rsp are unchanged, and so are the flags; with \result, rdi is the function's result, if it was called. */
+	.macro	KEEP name function needed result=0
 	.globl	\name
 	.type	\name, @function
 \name:
@@ -59,6 +59,9 @@
 	mov	$STATE_PARTS, %eax
 	xsave64	(%rsp)
 	call	\function
+	.if	\result
+	mov	%rax, -40(%rbp)		/* where rdi was pushed */
+	.endif
 	xor	%edx, %edx
 	mov	$STATE_PARTS, %eax
 	xrstor64 (%rsp)
@@ -99,11 +102,16 @@
 	movl	%ecx, th_atomic_left(%rip)
 	.endm
 
+	.macro	IF_FAR
+	IF_NOT_ZERO movzbl th_far(%rip), %ecx
+	.endm
+
 	.macro	IF_HELD
 	IF_NOT_ZERO movq th_atomic_held(%rip), %rcx
 	.endm
 
-	KEEP	tw_threads_atomic_begin th_atomic_begin IF_FAR_OR_OFTEN
+	KEEP	tw_threads_atomic_begin th_atomic_begin IF_FAR_OR_OFTEN 1
 	KEEP	tw_threads_atomic_end th_atomic_end IF_HELD
 	KEEP	tw_threads_fence th_fence
+	KEEP	tw_threads_order th_order_words IF_FAR
 	KEEP	tw_threads_pause th_pause IF_FAR_OR_OFTEN

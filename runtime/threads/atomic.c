@@ -5,13 +5,22 @@
  * here, as are libatomic's, whose own locks and instructions only work inside one process.  Tweed's assembler replaces
  * or encloses what gcc still generates inline: flush, __sync_..., assembler in the source (tools/compile/as.c).
  *
- * When all data is used on one node only, the processor's own instruction executes the operation.  Between nodes the
- * word's lock is taken, and the operation accesses memory normally.  So under every protocol it takes effect once, and
- * what was stored before it is visible to later operations on the word. */
+ * When all data is used on one node only, the processor's own instruction executes the operation.  Between nodes, where
+ * protocol and transport allow it (core/coherence/word.h), that instruction acts on the word's newest copy; before it
+ * comes a release and behind it an acquire, as the operation's order requires.  Otherwise the word's lock is taken, and
+ * the operation accesses memory normally.  Either way it takes effect once, and what was stored before a releasing
+ * operation is visible behind an acquiring one that has read its value.
+ *
+ * Why. All operations on a word act on one place, by instructions that are atomic for all nodes: they have one order,
+ * and a thread's are performed one after the other. A release is performed at its targets when it returns, so before
+ * the value is there; the acquire of a thread that has read the value collects its notices. */
 #include <errno.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "core/coherence/polled.h"
+#include "core/coherence/word.h"
 #include "runtime/threads/baton.h"
 #include "runtime/threads/support.h"
 
@@ -20,17 +29,78 @@ static tw_lock_t atomic_lock(const volatile void *ptr)
 	return th_locks.word[((uintptr_t)ptr / 16 * 0x9e3779b97f4a7c15u) >> 58];
 }
 
-/* For inline ones: the lock held between begin and end; 0: none. */
+/* ---- on the newest copy ---- */
+
+enum word_kind { WORD_LOADS, WORD_CHANGES, WORD_STORES };
+
+/* Where to operate on @bytes bytes at @p.  NULL: there, with the lock. */
+static void *word_begin(const volatile void *p, size_t bytes, int order)
+{
+	struct tw_proc *me = tw_me;
+	size_t offset = (uintptr_t)p - (uintptr_t)me->app, page = me->layout.page_bytes;
+
+	if (!th_words || offset >= me->config.memory || (offset & (page - 1)) + bytes > page)
+		return NULL;
+	if ((order & 0xf) >= __ATOMIC_RELEASE)
+		tw_release(me, TW_SYNC_FLAG, 0);
+	return tw_word_begin(me, offset, bytes);
+}
+
+/* A loop that finds the same value again and again waits for another process, perhaps, that needs this core. */
+static bool word_same(const volatile void *p, const void *to, size_t bytes)
+{
+	static struct {
+		const volatile void *p;
+		uint64_t value;
+		unsigned times;
+	} last;
+	uint64_t value = 0;
+
+	memcpy(&value, to, TW_MIN(bytes, sizeof(value)));
+	if (p != last.p || value != last.value) {
+		last.p = p;
+		last.value = value;
+		last.times = 0;
+	}
+	return ++last.times % TH_SPINS == 0;
+}
+
+/* Threads that wait for plain variables with fences must see what another one stores: core/coherence/polled.h. */
+static void word_end(const volatile void *p, const void *to, size_t bytes, int order, enum word_kind kind)
+{
+	struct tw_proc *me = tw_me;
+	bool waits = kind == WORD_LOADS && word_same(p, to, bytes);
+
+	tw_word_end(me, (uintptr_t)p - (uintptr_t)me->app, bytes, kind != WORD_LOADS);
+	if (kind == WORD_STORES && me->fences)
+		tw_release(me, TW_SYNC_FLAG, 0);
+	if ((order & 0xf) != __ATOMIC_RELAXED && (order & 0xf) != __ATOMIC_RELEASE)
+		tw_acquire(me, TW_SYNC_FLAG, 0);
+	if (waits)
+		syscall(SYS_sched_yield);
+}
+
+/* ---- inline instructions ---- */
+
+/* Between begin and end: the lock that is held, or WORD_HELD; 0: neither. */
+#define WORD_HELD UINT64_MAX
 extern tw_lock_t th_atomic_held;
 tw_lock_t th_atomic_held;
+/* The instruction's operand is in them, and so they were before it. */
+#define INLINE_MOST 16u
+static struct {
+	char *at, *to;
+	size_t bytes;
+	char before[INLINE_MOST];
+} inline_word;
 /* How many more of them within a node need no call. */
 #define ATOMIC_NEAR 512u
 extern unsigned th_atomic_left;
 unsigned th_atomic_left;
 
-/* tw_threads_atomic_begin, tw_threads_atomic_end - enclose an instruction at @ptr; called with all registers preserved
- * (atomic.S). */
-void th_atomic_begin(const void *ptr);
+/* tw_threads_atomic_begin, tw_threads_atomic_end - enclose an instruction on the operand at @ptr.  Called with all
+ * registers preserved, except that %rdi is the result: where it is to be executed (atomic.S). */
+void *th_atomic_begin(void *ptr);
 void th_atomic_end(void);
 
 /* What signals do where they interrupt the program's code (turns.c): they seldom do in a loop of such instructions,
@@ -49,8 +119,25 @@ static void atomic_signals(void)
 	}
 }
 
-void th_atomic_begin(const void *ptr)
+/* The operand's size is not known: as many bytes as it may have. */
+static void *inline_begin(char *ptr)
 {
+	size_t page = tw_me->layout.page_bytes, left = page - ((uintptr_t)ptr & (page - 1));
+
+	inline_word.at = ptr;
+	inline_word.bytes = TW_MIN(left, (size_t)INLINE_MOST);
+	inline_word.to = word_begin(ptr, inline_word.bytes, __ATOMIC_SEQ_CST);
+	if (!inline_word.to)
+		return NULL;
+	memcpy(inline_word.before, inline_word.to, inline_word.bytes);
+	th_atomic_held.id = WORD_HELD;
+	return inline_word.to;
+}
+
+void *th_atomic_begin(void *ptr)
+{
+	void *to = ptr;
+
 	th_stack_reserve();
 	th_atomic_held.id = 0;
 	atomic_signals();
@@ -58,13 +145,17 @@ void th_atomic_begin(const void *ptr)
 		if (th_siblings)
 			th_spun_often();
 		th_atomic_left = ATOMIC_NEAR;
-		return;
+		return ptr;
 	}
 	int saved = errno;
 	th_spun();
-	th_atomic_held = atomic_lock(ptr);
-	tw_lock_acquire(th_atomic_held);
+	if (!(to = inline_begin(ptr))) {
+		to = ptr;
+		th_atomic_held = atomic_lock(ptr);
+		tw_lock_acquire(th_atomic_held);
+	}
 	errno = saved;
+	return to;
 }
 
 bool th_atomic_inside(void)
@@ -75,11 +166,15 @@ bool th_atomic_inside(void)
 void th_atomic_end(void)
 {
 	int saved = errno;
+	tw_lock_t held = th_atomic_held;
 
-	if (th_atomic_held.id)
-		tw_lock_release(th_atomic_held);
-	errno = saved;
 	th_atomic_held.id = 0;
+	if (held.id == WORD_HELD)
+		word_end(inline_word.at, inline_word.to, inline_word.bytes, __ATOMIC_SEQ_CST,
+		         memcmp(inline_word.before, inline_word.to, inline_word.bytes) ? WORD_CHANGES : WORD_LOADS);
+	else if (held.id)
+		tw_lock_release(held);
+	errno = saved;
 }
 
 static void fence_enter(void)
@@ -124,6 +219,20 @@ void th_order(void)
 	errno = saved;
 }
 
+/* tw_threads_order - for a fence that orders relaxed operations; those that take a lock need none. */
+void th_order_words(void);
+void th_order_words(void)
+{
+	int saved = errno;
+
+	if (!th_words)
+		return;
+	th_stack_reserve();
+	tw_release(tw_me, TW_SYNC_FLAG, 0);
+	tw_acquire(tw_me, TW_SYNC_FLAG, 0);
+	errno = saved;
+}
+
 /* tw_threads_pause - before a pause instruction of the program, in a loop that waits, perhaps for a plain variable. */
 void th_pause(void);
 void th_pause(void)
@@ -136,14 +245,22 @@ void th_pause(void)
 	th_order();
 }
 
-/* @near: the processor's own operation; @away: the same in plain C on *p. */
-#define ATOMIC(near, away)                                                                                             \
+/* @near: the processor's own operation on *p; @away: the same in plain C. */
+#define ATOMIC(order, kind, near, away)                                                                                \
 	do {                                                                                                           \
 		if (!th_far) {                                                                                         \
 			near;                                                                                          \
 			break;                                                                                         \
 		}                                                                                                      \
 		th_stack_reserve();                                                                                    \
+		const volatile void *program = p;                                                                      \
+		void *newest = word_begin(program, sizeof(*p), order);                                                 \
+		if (newest) {                                                                                          \
+			p = newest;                                                                                    \
+			near;                                                                                          \
+			word_end(program, newest, sizeof(*p), order, kind);                                            \
+			break;                                                                                         \
+		}                                                                                                      \
 		tw_lock_acquire(atomic_lock(p));                                                                       \
 		away;                                                                                                  \
 		tw_lock_release(atomic_lock(p));                                                                       \
@@ -157,8 +274,8 @@ void th_pause(void)
 	type th_fetch_##name##_##bytes(volatile type *p, type v, int order)                                            \
 	{                                                                                                              \
 		type old;                                                                                              \
-		(void)order;                                                                                           \
-		ATOMIC(old = __atomic_fetch_##name(p, v, __ATOMIC_SEQ_CST), (old = *p, *p = (type)(op)));              \
+		ATOMIC(order, WORD_CHANGES, old = __atomic_fetch_##name(p, v, __ATOMIC_SEQ_CST),                       \
+		       (old = *p, *p = (type)(op)));                                                                   \
 		return old;                                                                                            \
 	}                                                                                                              \
 	type th_##name##_fetch_##bytes(volatile type *p, type v, int order) ATOMIC_NAME(name##_fetch, bytes);          \
@@ -173,24 +290,21 @@ void th_pause(void)
 	type th_load_##bytes(const volatile type *p, int order)                                                        \
 	{                                                                                                              \
 		type v;                                                                                                \
-		(void)order;                                                                                           \
 		th_spun();                                                                                             \
-		ATOMIC(v = __atomic_load_n(p, __ATOMIC_SEQ_CST), v = *p);                                              \
+		ATOMIC(order, WORD_LOADS, v = __atomic_load_n(p, __ATOMIC_SEQ_CST), v = *p);                           \
 		return v;                                                                                              \
 	}                                                                                                              \
 	void th_store_##bytes(volatile type *p, type v, int order) ATOMIC_NAME(store, bytes);                          \
 	void th_store_##bytes(volatile type *p, type v, int order)                                                     \
 	{                                                                                                              \
-		(void)order;                                                                                           \
-		ATOMIC(__atomic_store_n(p, v, __ATOMIC_SEQ_CST), *p = v);                                              \
+		ATOMIC(order, WORD_STORES, __atomic_store_n(p, v, __ATOMIC_SEQ_CST), *p = v);                          \
 	}                                                                                                              \
 	type th_exchange_##bytes(volatile type *p, type v, int order) ATOMIC_NAME(exchange, bytes);                    \
 	type th_exchange_##bytes(volatile type *p, type v, int order)                                                  \
 	{                                                                                                              \
 		type old;                                                                                              \
-		(void)order;                                                                                           \
 		th_spun();                                                                                             \
-		ATOMIC(old = __atomic_exchange_n(p, v, __ATOMIC_SEQ_CST), (old = *p, *p = v));                         \
+		ATOMIC(order, WORD_CHANGES, old = __atomic_exchange_n(p, v, __ATOMIC_SEQ_CST), (old = *p, *p = v));    \
 		return old;                                                                                            \
 	}                                                                                                              \
 	bool th_compare_exchange_##bytes(volatile type *p, type *expected, type v, int success, int failure)           \
@@ -198,10 +312,10 @@ void th_pause(void)
 	bool th_compare_exchange_##bytes(volatile type *p, type *expected, type v, int success, int failure)           \
 	{                                                                                                              \
 		type old;                                                                                              \
-		(void)success;                                                                                         \
 		(void)failure;                                                                                         \
 		old = *expected;                                                                                       \
-		ATOMIC(__atomic_compare_exchange_n(p, &old, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST),             \
+		ATOMIC(success, old == *expected ? WORD_CHANGES : WORD_LOADS,                                          \
+		       __atomic_compare_exchange_n(p, &old, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST),             \
 		       (old = *p, *p = old == *expected ? v : old));                                                   \
 		if (old == *expected)                                                                                  \
 			return true;                                                                                   \
@@ -247,11 +361,12 @@ static atomic_wide wide_near(volatile atomic_wide *p, atomic_wide (*op)(atomic_w
 	return old;
 }
 
-static atomic_wide wide_apply(volatile atomic_wide *p, atomic_wide (*op)(atomic_wide old, atomic_wide v), atomic_wide v)
+static atomic_wide wide_apply(volatile atomic_wide *p, int order, atomic_wide (*op)(atomic_wide old, atomic_wide v),
+                              atomic_wide v)
 {
 	atomic_wide old;
 
-	ATOMIC(old = wide_near(p, op, v), (old = *p, *p = op(old, v)));
+	ATOMIC(order, WORD_CHANGES, old = wide_near(p, op, v), (old = *p, *p = op(old, v)));
 	return old;
 }
 
@@ -264,8 +379,7 @@ static atomic_wide wide_apply(volatile atomic_wide *p, atomic_wide (*op)(atomic_
 	    ATOMIC_NAME(fetch_##name, 16);                                                                             \
 	atomic_wide th_fetch_##name##_16(volatile atomic_wide *p, atomic_wide v, int order)                            \
 	{                                                                                                              \
-		(void)order;                                                                                           \
-		return wide_apply(p, wide_##name, v);                                                                  \
+		return wide_apply(p, order, wide_##name, v);                                                           \
 	}                                                                                                              \
 	atomic_wide th_##name##_fetch_16(volatile atomic_wide *p, atomic_wide v, int order)                            \
 	    ATOMIC_NAME(name##_fetch, 16);                                                                             \
@@ -285,9 +399,8 @@ atomic_wide th_load_16(const volatile atomic_wide *p, int order)
 {
 	atomic_wide v;
 
-	(void)order;
 	th_spun();
-	ATOMIC(v = wide_cas((volatile atomic_wide *)(uintptr_t)p, 0, 0), v = *p);
+	ATOMIC(order, WORD_LOADS, v = wide_cas((volatile atomic_wide *)(uintptr_t)p, 0, 0), v = *p);
 	return v;
 }
 
@@ -300,8 +413,7 @@ static atomic_wide wide_second(atomic_wide old, atomic_wide v)
 atomic_wide th_exchange_16(volatile atomic_wide *p, atomic_wide v, int order) ATOMIC_NAME(exchange, 16);
 atomic_wide th_exchange_16(volatile atomic_wide *p, atomic_wide v, int order)
 {
-	(void)order;
-	return wide_apply(p, wide_second, v);
+	return wide_apply(p, order, wide_second, v);
 }
 
 void th_store_16(volatile atomic_wide *p, atomic_wide v, int order) ATOMIC_NAME(store, 16);
@@ -316,9 +428,9 @@ bool th_compare_exchange_16(volatile atomic_wide *p, atomic_wide *expected, atom
 {
 	atomic_wide old, wanted = *expected;
 
-	(void)success;
 	(void)failure;
-	ATOMIC(old = wide_cas(p, wanted, v), (old = *p, *p = old == wanted ? v : old));
+	ATOMIC(success, old == wanted ? WORD_CHANGES : WORD_LOADS, old = wide_cas(p, wanted, v),
+	       (old = *p, *p = old == wanted ? v : old));
 	*expected = old;
 	if (old != wanted)
 		th_spun();

@@ -6,13 +6,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "core/coherence/word.h"
 #include "runtime/process/streams/stdio.h"
 #include "sync/sync.h"
 
 #define TH_NUMBER 0x7fffffffu
 
 struct th_locks th_locks;
-bool th_far, th_others;
+bool th_far, th_others, th_words;
 
 void th_refuse(const char *format, ...)
 {
@@ -79,6 +80,7 @@ void th_open(void)
 		for (size_t i = 0; i < sizeof(th_locks) / sizeof(*lock); i++)
 			lock[i] = tw_lock_create();
 	tw_bcast(&th_locks, sizeof(th_locks), 0);
+	th_words = tw_word_direct(tw_me);
 }
 
 /* The number changes once.  A 0 may be read from an old copy, so it is read again with the lock of all names. */

@@ -47,6 +47,8 @@ void th_open(void);
 /* th_far - may another node use the same data?  If not, the processor's own atomics are used.  Maintained by the
  * run-time. */
 extern bool th_far;
+/* th_words - do atomic operations between nodes act on the newest copy, without a lock?  The same on all processors. */
+extern bool th_words;
 /* th_lock_in - the lock whose number is in the program's variable @word, in shared memory.  0: none yet; it is created.
  * The word's highest bit is free for the caller. */
 tw_lock_t th_lock_in(uint32_t *word);

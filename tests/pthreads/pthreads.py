@@ -51,6 +51,18 @@ def newer():
     beside.expect("a wait without a wake", done.stdout == "looks again 0\n", done)
 
 
+def atomics():
+    """Atomic operations, on the newest copy or with a lock."""
+    name = beside.build(os.path.join(sources, "atomics.c"), "-latomic")
+    for shape, protocol, *options in [("2x1", "2L"), ("2x2", "2L"), ("3x1", "2L"), ("2x2", "2LS"), ("3x1", "2LMigr"),
+                                      ("2x2", "2L:home=migrate"), ("3x1", "1LD"), ("2x1", "2L:refresh=0"),
+                                      ("2x2", "TS"),
+                                      ("2x2", "2LS", "--fault", "uffd-monitor"), ("2x1", "2L", "--fault", "mprotect"),
+                                      ("3x1", "2L", "--page-size", "16K", "--home", "after-init"),
+                                      ("2x1", "2L", "--transport", "sim:seed=3")] if name else []:
+        beside.compare(name, shape, protocol, str(2 * int(shape[0]) - 1), options=options)
+
+
 def usable(transport):
     known = json.loads(run(tweed, "info", "--json").stdout)["transports"]
     return any(t["name"] == transport and t["usable"] for t in known)
@@ -186,6 +198,7 @@ with tempfile.TemporaryDirectory() as folder:
     crowds()
     contexts()
     newer()
+    atomics()
     archive()
     foreign_atomics()
     foreign_wait()

@@ -5,14 +5,18 @@
  * A full fence (all that `omp flush` compiles to) is replaced by a call of tw_threads_fence.  %rdi holds the address
  * that the next instruction reads, or 0; in a wait loop it is the flag's.
  *
- * An instruction with a lock prefix, or an exchange with memory, is enclosed in calls of tw_threads_atomic_begin, with
- * its address in %rdi, and tw_threads_atomic_end.  So is a move, compare or test of a number in memory in the source's
- * own assembler, which gcc marks: libraries of atomic operations implement loads and stores that way.  Otherwise a loop
- * would read its own node's copy for ever, and a pointer could become visible before the data it points to.
+ * Other fences have no instruction, but a pattern, which gcc writes into comments (-dP): there tw_threads_order is
+ * called.
+ *
+ * An instruction with a lock prefix, or an exchange with memory, is enclosed in calls of tw_threads_atomic_begin, which
+ * replaces its operand's address in %rdi, and tw_threads_atomic_end.  So is a move, compare or test of a number in
+ * memory in the source's own assembler, which gcc marks: libraries of atomic operations implement loads and stores that
+ * way.  Otherwise a loop would read its own node's copy for ever, and a pointer could become visible before the data it
+ * points to.
  *
  * An access to a volatile variable is enclosed in the same way, because programs older than C11 let threads wait for
- * such variables to change. gcc writes each instruction's pattern, which has a flag for that, into comments (-dP). A
- * variable of the function's own frame whose address the function does not take is only its own.
+ * such variables to change. The instruction's pattern has a flag for that. A variable of the function's own frame whose
+ * address the function does not take is only its own.
  *
  * Before a pause, tw_threads_pause is called: a loop with one waits for another thread, perhaps by a plain variable.
  * Loads on which such a loop depends, or one that yields or sleeps, are atomic (waits.c): what was stored before the
@@ -55,6 +59,7 @@ static bool source;           /* in the source's own assembler */
 static const char *following; /* the text after the current line */
 static bool in_pattern;       /* the preceding line is a comment with a pattern */
 static bool is_volatile;      /* the current instruction accesses a volatile variable */
+static bool fenced;           /* the preceding instruction was a full fence: gcc adds a pattern of the other kind */
 static bool in_frame;         /* its pattern uses the frame pointer */
 static bool is_wait;          /* a waiting loop depends on what it loads */
 static const char *function;  /* the current one's text; lines up to the current one end with a zero */
@@ -159,15 +164,42 @@ static void as_fence(void)
 {
 	char memory[512];
 
+	fenced = true;
 	as_call("tw_threads_fence", as_polls(memory, sizeof(memory)) ? memory : "");
 }
 
-/* @text: the instruction without its prefix. */
+/* A register for the address that the instruction does not use otherwise: besides memory it names two at most. */
+static const char *as_free(const char *text)
+{
+	static const char *const registers[] = {"%r8", "%r9", "%r10", "%r11"}, *const high[] = {"%ah", "%bh", "%ch",
+	                                                                                        "%dh"};
+	unsigned i = 0;
+
+	for (unsigned k = 0; k < 4; k++)
+		if (strstr(text, high[k])) /* these cannot be named beside new registers */
+			return "%rsi";
+	while (i < 3 && strstr(text, registers[i]))
+		i++;
+	return registers[i];
+}
+
+/* @text: the instruction without its prefix; it is executed where the function says. */
 static void as_bracket(const char *prefix, const char *text, const char *memory)
 {
-	as_call("tw_threads_atomic_begin", memory);
-	fprintf(out, "\t%s%s\n", prefix, text);
+	const char *address = as_free(text), *operand = strstr(text, memory);
+	const char *moved = strstr(memory, "(%rsp") ? *memory == '(' ? "144" : "144+" : "";
+	char push[16], pop[16];
+
+	snprintf(push, sizeof(push), "pushq\t%s", address);
+	snprintf(pop, sizeof(pop), "popq\t%s", address);
 	as_push("leaq\t-128(%rsp), %rsp", 128);
+	as_push(push, 8);
+	as_push("pushq\t%rdi", 8);
+	fprintf(out, "\tleaq\t%s%s, %%rdi\n\tcall\ttw_threads_atomic_begin\n\tmovq\t%%rdi, %s\n", moved, memory,
+	        address);
+	as_push("popq\t%rdi", -8);
+	fprintf(out, "\t%s%.*s(%s)%s\n", prefix, (int)(operand - text), text, address, operand + strlen(memory));
+	as_push(pop, -8);
 	fputs("\tcall\ttw_threads_atomic_end\n", out);
 	as_push("leaq\t128(%rsp), %rsp", -128);
 }
@@ -225,6 +257,8 @@ static bool as_pattern(const char *line)
 	}
 	if (!in_pattern)
 		return false;
+	if (strstr(line, "{*memory_blockage}") && !fenced)
+		as_call("tw_threads_order", "");
 	is_volatile |= as_pattern_volatile(line);
 	in_frame |= strstr(line, "(reg/f:DI 6 bp)") != NULL;
 	return true;
@@ -345,6 +379,8 @@ static void as_line(char *line)
 
 	if (as_pattern(line))
 		return;
+	if (*text != '.' && *text != '#' && *text)
+		fenced = false;
 	if (strncmp(text, ".cfi_", 5) == 0)
 		as_unwinding(text);
 	if (strncmp(text, ".cfi_startproc", 14) == 0) {

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* word.pml - atomic operations on the newest copy of a word (protocols/cashmere/word.c) against claims of exclusive mode,
+ * its end, nodes that leave the directory, and plain loads.
+ *
+ * Nodes 0 and 1 have one processor each, which adds to the word, claims the page in exclusive mode, leaves the
+ * directory, or acquires and loads, in any order.  The home is a third node that does nothing: its frame is the master.
+ * Each node has its own replica of both directory words; a publication reaches one replica after the other, and the
+ * flush waits for both.  An agent ends its node's exclusive mode.  After an operation a processor releases: it sends a
+ * notice to a node that its replica shows, then counts the operation as announced.
+ *
+ * Claim:    at the end the newest copy has all additions.  A load after an acquire has those announced before.
+ * Not here: twins and the bytes around the word; a home that holds the page itself, whose frame is the master, too.
+ *
+ * pan:  -DSTEPS=3                the code
+ * fail: -DSTEPS=3 -DNO_ENTRY     operates on the master though another node may be in exclusive mode
+ * fail: -DSTEPS=3 -DNO_BREAK     enters the directory, and does not wait for the end of that mode
+ * fail: -DSTEPS=3 -DNOTICE_FIRST announces the operation before it is performed
+ * fail: -DSTEPS=3 -DNO_UPDATE    leaves the node's own copy as it was
+ */
+#define NONE 0
+#define READ 1
+#define WRIT 2
+#define EXCL 3
+
+byte master, frame[2];      /* the home's frame; the nodes' */
+byte word[4];               /* the directory: word[2 * n + r] is node n's in the replica of node r */
+bit locked[2];              /* page locks */
+bit exclusive[2], entered[2], valid[2], noticed[2];
+byte added[2], announced[2];
+byte asked[2];              /* 1: a break is asked of the node's agent; 2: done */
+byte ended;
+
+#define OTHER     (1 - me)
+#define SEEN      word[2 * OTHER + me]
+#define PUBLISHED word[2 * me + me]
+
+inline publish(right)
+{
+	if
+	:: word[2 * me] = right; word[2 * me + 1] = right
+	:: word[2 * me + 1] = right; word[2 * me] = right
+	fi
+}
+
+inline lock()
+{
+	atomic { !locked[me] -> locked[me] = 1 }
+}
+
+inline unlock()
+{
+	locked[me] = 0
+}
+
+/* With the page locked: until the node is in the directory, and no other is in exclusive mode. */
+inline enter()
+{
+	do
+	:: exclusive[me] || entered[me] -> break
+	:: else ->
+		if
+		:: PUBLISHED < READ -> publish(READ)
+		:: else
+		fi;
+		if
+#ifndef NO_BREAK
+		:: SEEN == EXCL ->
+			unlock();
+			asked[OTHER] = 1;
+			atomic { asked[OTHER] == 2 -> asked[OTHER] = 0 };
+			lock()
+#endif
+		:: else -> entered[me] = 1
+		fi
+	od
+}
+
+inline notice()
+{
+	if
+	:: SEEN != NONE -> noticed[OTHER] = 1
+	:: else
+	fi
+}
+
+inline add()
+{
+#ifdef NOTICE_FIRST
+	notice();
+#endif
+	lock();
+#ifndef NO_ENTRY
+	enter();
+#endif
+	if
+	:: exclusive[me] -> frame[me]++
+	:: else ->
+		master++;
+#ifndef NO_UPDATE
+		frame[me] = (valid[me] -> master : frame[me])
+#endif
+	fi;
+	added[me]++;
+	unlock();
+#ifndef NOTICE_FIRST
+	notice();
+#endif
+	announced[me] = added[me]
+}
+
+inline claim()
+{
+	lock();
+	if
+	:: !exclusive[me] && SEEN == NONE ->
+		publish(EXCL);
+		if
+		:: SEEN != NONE -> publish(WRIT)
+		:: else ->
+			exclusive[me] = 1;
+			frame[me] = master;
+			valid[me] = 1;
+			entered[me] = 1
+		fi
+	:: else
+	fi;
+	unlock()
+}
+
+inline leave()
+{
+	lock();
+	if
+	:: exclusive[me] -> master = frame[me]; exclusive[me] = 0
+	:: else
+	fi;
+	valid[me] = 0;
+	entered[me] = 0;
+	publish(NONE);
+	unlock()
+}
+
+inline load()
+{
+	before = announced[0] + announced[1];
+	lock();
+	if
+	:: noticed[me] ->
+		noticed[me] = 0;
+		valid[me] = exclusive[me]
+	:: else
+	fi;
+	if
+	:: !valid[me] ->
+		enter();
+		if
+		:: !exclusive[me] -> frame[me] = master; valid[me] = 1
+		:: else
+		fi
+	:: else
+	fi;
+	assert(frame[me] >= before);
+	unlock()
+}
+
+proctype processor(bit me)
+{
+	byte step, before;
+
+	do
+	:: step < STEPS ->
+		step++;
+		if
+		:: add()
+		:: claim()
+		:: leave()
+		:: load()
+		fi
+	:: else -> break
+	od;
+	ended++
+}
+
+proctype agent(bit me)
+{
+end:	do
+	:: asked[me] == 1 ->
+		lock();
+		if
+		:: exclusive[me] ->
+			master = frame[me];
+			exclusive[me] = 0;
+			publish(WRIT)
+		:: else
+		fi;
+		unlock();
+		asked[me] = 2
+	od
+}
+
+init
+{
+	atomic { run processor(0); run processor(1); run agent(0); run agent(1) };
+	ended == 2;
+	assert((exclusive[0] -> frame[0] : (exclusive[1] -> frame[1] : master)) == added[0] + added[1])
+}

@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/* atomics.c - atomic operations of all sizes and orders, beside plain stores in the same pages: litmus tests of C11's
+ * memory model, and random operations whose sums are known.
+ *
+ * atomics [THREADS [SEED]]    THREADS besides main's */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST   8
+#define ROUNDS 60 /* of each litmus test */
+#define PHASES 40
+#define STEPS  150
+#define PAGES  6
+
+static unsigned threads;
+static uint32_t seed;
+static pthread_barrier_t meet;
+
+/* ---- litmus tests: threads 0 to 3 act, the others stand by */
+
+static struct {
+	_Alignas(4096) atomic_int x;
+	_Alignas(4096) atomic_int y;
+	int plain;
+	_Alignas(64) volatile int flag;
+	int guarded, raw;
+} l;
+static int seen[4][2], wrong[8];
+
+static void store_buffering(unsigned t)
+{
+	if (t < 2) {
+		atomic_store(t ? &l.y : &l.x, 1);
+		seen[t][0] = atomic_load(t ? &l.x : &l.y);
+	}
+}
+
+static void message(unsigned t)
+{
+	if (t == 0) {
+		l.plain = 7;
+		atomic_store_explicit(&l.x, 1, memory_order_release);
+	} else if (t == 1) {
+		seen[1][0] = atomic_load_explicit(&l.x, memory_order_acquire);
+		seen[1][1] = seen[1][0] ? l.plain : 7;
+	}
+}
+
+static void message_fences(unsigned t)
+{
+	if (t == 0) {
+		l.plain = 7;
+		atomic_thread_fence(memory_order_release);
+		atomic_store_explicit(&l.x, 1, memory_order_relaxed);
+	} else if (t == 1) {
+		seen[1][0] = atomic_load_explicit(&l.x, memory_order_relaxed);
+		atomic_thread_fence(memory_order_acquire);
+		seen[1][1] = seen[1][0] ? l.plain : 7;
+	}
+}
+
+/* A release sequence: 0 releases, 1 adds to it, 2 acquires what 1 has stored. */
+static void sequence(unsigned t)
+{
+	if (t == 0) {
+		l.plain = 7;
+		atomic_store_explicit(&l.x, 1, memory_order_release);
+	} else if (t == 1) {
+		atomic_fetch_add_explicit(&l.x, 2, memory_order_relaxed);
+	} else if (t == 2) {
+		seen[2][0] = atomic_load_explicit(&l.x, memory_order_acquire);
+		seen[2][1] = seen[2][0] == 3 ? l.plain : 7;
+	}
+}
+
+static void independent(unsigned t)
+{
+	if (t < 2)
+		atomic_store(t ? &l.y : &l.x, 1);
+	else if (t < 4)
+		for (int i = 0; i < 2; i++)
+			seen[t][i] = atomic_load((t == 2) == !i ? &l.x : &l.y);
+}
+
+/* A volatile variable, and another compiler's ways to write atomic operations. */
+static void older(unsigned t)
+{
+	if (t == 0) {
+		l.guarded = 5;
+		l.flag = 1;
+	} else if (t == 1) {
+		while (!l.flag)
+			;
+		seen[1][0] = l.guarded;
+		__sync_fetch_and_add(&l.flag, 1);
+	}
+	__sync_fetch_and_add(&l.raw, 1);
+	__atomic_fetch_add(&l.raw, 1, __ATOMIC_RELAXED);
+	__asm__ volatile("lock; incl %0" : "+m"(l.raw) : : "cc");
+}
+
+static const struct {
+	const char *name;
+	void (*run)(unsigned t);
+} litmus[] = {{"store buffering", store_buffering},    {"message", message},
+              {"message with fences", message_fences}, {"release sequence", sequence},
+              {"independent reads", independent},      {"older ways", older}};
+
+static int litmus_wrong(unsigned i)
+{
+	switch (i) {
+	case 0:
+		return !seen[0][0] && !seen[1][0];
+	case 1:
+	case 2:
+		return seen[1][1] != 7;
+	case 3:
+		return seen[2][1] != 7;
+	case 4:
+		return seen[2][0] && !seen[2][1] && seen[3][0] && !seen[3][1];
+	default:
+		return l.raw != 3 * (int)threads || (threads > 1 && (seen[1][0] != 5 || l.flag != 2));
+	}
+}
+
+static void litmus_run(unsigned t)
+{
+	for (unsigned i = 0; i < sizeof(litmus) / sizeof(*litmus); i++)
+		for (unsigned round = 0; round < ROUNDS; round++) {
+			if (t == round % threads) {
+				l.x = l.y = 0;
+				l.plain = l.guarded = l.raw = l.flag = 0;
+				memset(seen, 0, sizeof(seen));
+				seen[0][0] = threads < 2;
+				seen[1][1] = seen[2][1] = 7;
+			}
+			pthread_barrier_wait(&meet);
+			litmus[i].run((t + round) % threads);
+			pthread_barrier_wait(&meet);
+			if (t == (round + 1) % threads)
+				wrong[i] += litmus_wrong(i);
+			pthread_barrier_wait(&meet);
+		}
+}
+
+/* ---- random operations */
+
+/* Each atomic word has plain ones beside it, one of each thread; sizes share words. */
+struct cell {
+	_Atomic uint64_t eight;
+	_Atomic uint32_t four[2];
+	_Atomic uint16_t two[2];
+	_Atomic uint8_t one[4];
+	uint64_t own[MOST];
+};
+#define CELLS (PAGES * 4096 / sizeof(struct cell))
+static _Alignas(4096) struct cell cell[CELLS];
+
+struct sums {
+	uint64_t eight;
+	uint32_t four[2];
+	uint16_t two[2];
+	uint8_t one[4];
+	uint64_t own;
+};
+static struct sums sum[MOST][CELLS];
+static _Alignas(16) _Atomic __int128 wide;
+static _Atomic double real;
+static int errors[MOST];
+
+static uint32_t next(uint32_t *state)
+{
+	*state = *state * 1664525u + 1013904223u;
+	return *state >> 9;
+}
+
+/* A compiler knows the order at the call, so each has its own. */
+#define ADD(order)                                                                                                     \
+	switch (r >> 8 & 3) {                                                                                          \
+	case 0:                                                                                                        \
+		s->eight += v;                                                                                         \
+		if (atomic_fetch_add_explicit(&c->eight, v, order) + v < *last)                                        \
+			errors[t]++;                                                                                   \
+		break;                                                                                                 \
+	case 1:                                                                                                        \
+		s->four[r & 1] += v;                                                                                   \
+		atomic_fetch_add_explicit(&c->four[r & 1], v, order);                                                  \
+		break;                                                                                                 \
+	case 2:                                                                                                        \
+		s->two[r & 1] = (uint16_t)(s->two[r & 1] ^ v);                                                         \
+		atomic_fetch_xor_explicit(&c->two[r & 1], (uint16_t)v, order);                                         \
+		break;                                                                                                 \
+	default:                                                                                                       \
+		s->one[r & 3] = (uint8_t)(s->one[r & 3] + v);                                                          \
+		atomic_fetch_add_explicit(&c->one[r & 3], (uint8_t)v, order);                                          \
+	}
+
+static void step(unsigned t, uint32_t *state, uint64_t *greatest, size_t first, size_t count)
+{
+	uint32_t r = next(state), v = r % 200 + 1;
+	size_t i = first + next(state) % count;
+	struct cell *c = &cell[i];
+	struct sums *s = &sum[t][i];
+	uint64_t *last = &greatest[i], now;
+
+	switch (r >> 10 & 7) {
+	case 0:
+	case 1:
+		ADD(memory_order_relaxed);
+		break;
+	case 2:
+		ADD(memory_order_acq_rel);
+		break;
+	case 3:
+		ADD(memory_order_seq_cst);
+		break;
+	case 4:
+		c->own[t] = s->own = s->own * 3 + v;
+		break;
+	case 5: /* values only grow, and no thread sees them shrink */
+		now = atomic_load_explicit(&c->eight, memory_order_relaxed);
+		errors[t] += now < *last;
+		*last = now;
+		break;
+	case 6:
+		errors[t] += c->own[t] != s->own;
+		now = c->eight;
+		while (!atomic_compare_exchange_weak(&c->eight, &now, now + v))
+			;
+		s->eight += v;
+		errors[t] += now < *last;
+		*last = now + v;
+		break;
+	default:
+		__sync_fetch_and_add((uint64_t *)&c->eight, v);
+		s->eight += v;
+	}
+}
+
+/* After a barrier plain loads see all; in some phases a thread resets a word by a plain store. */
+static void check(unsigned t, unsigned phase)
+{
+	for (size_t i = t; i < CELLS; i += phase % 2 ? threads : 1) {
+		struct sums all = {0};
+		struct cell now;
+
+		for (unsigned k = 0; k < threads; k++) {
+			all.eight += sum[k][i].eight;
+			for (unsigned j = 0; j < 4; j++) {
+				all.four[j / 2] += j % 2 ? sum[k][i].four[j / 2] : 0;
+				all.two[j / 2] = (uint16_t)(all.two[j / 2] ^ (j % 2 ? sum[k][i].two[j / 2] : 0));
+				all.one[j] = (uint8_t)(all.one[j] + sum[k][i].one[j]);
+			}
+		}
+		memcpy(&now, (const void *)&cell[i], sizeof(now));
+		errors[t] += memcmp((const void *)&now.eight, &all.eight, 8) != 0;
+		errors[t] += memcmp((const void *)now.four, all.four, 8) != 0;
+		errors[t] += memcmp((const void *)now.two, all.two, 4) != 0;
+		errors[t] += memcmp((const void *)now.one, all.one, 4) != 0;
+		for (unsigned k = 0; k < threads; k++)
+			errors[t] += now.own[k] != sum[k][i].own;
+	}
+}
+
+static void reset(unsigned t, unsigned phase, uint64_t *greatest)
+{
+	for (size_t i = 0; i < CELLS; i++) {
+		if ((i + phase) % 7)
+			continue;
+		greatest[i] = 0;
+		if (i % threads != t)
+			continue;
+		memset((void *)&cell[i], 0, sizeof(cell[i]));
+		for (unsigned k = 0; k < threads; k++)
+			memset(&sum[k][i], 0, sizeof(sum[k][i]));
+	}
+}
+
+static void random_run(unsigned t)
+{
+	uint32_t state = seed + 7919 * t;
+	uint64_t *greatest = calloc(CELLS, sizeof(*greatest));
+
+	for (unsigned phase = 0; phase < PHASES; phase++) {
+		size_t part = CELLS / threads, first = phase % 3 == 2 ? (t + phase) % threads * part : 0,
+		       count = phase % 3 == 2 ? part
+		               : phase % 3    ? CELLS
+		                              : 4;
+		for (unsigned k = 0; k < STEPS; k++)
+			step(t, &state, greatest, first, count);
+		atomic_fetch_add_explicit(&wide, (__int128)1 << 62, memory_order_relaxed);
+		for (double was = real; !atomic_compare_exchange_weak(&real, &was, was + 0.5);)
+			;
+		pthread_barrier_wait(&meet);
+		check(t, phase);
+		pthread_barrier_wait(&meet);
+		if (phase % 4 == 3)
+			reset(t, phase, greatest);
+		pthread_barrier_wait(&meet);
+	}
+	free(greatest);
+}
+
+static void *work(void *arg)
+{
+	unsigned t = (unsigned)(uintptr_t)arg;
+
+	litmus_run(t);
+	random_run(t);
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	unsigned more = argc > 1 ? (unsigned)atoi(argv[1]) : 1;
+	pthread_t thread[MOST];
+	int all = 0;
+
+	threads = more + 1 < MOST ? more + 1 : MOST;
+	seed = argc > 2 ? (uint32_t)atoi(argv[2]) : 1;
+	pthread_barrier_init(&meet, NULL, threads);
+	for (unsigned t = 1; t < threads; t++)
+		pthread_create(&thread[t], NULL, work, (void *)(uintptr_t)t);
+	work(NULL);
+	for (unsigned t = 1; t < threads; t++)
+		pthread_join(thread[t], NULL);
+	for (unsigned i = 0; i < sizeof(litmus) / sizeof(*litmus); i++)
+		printf("%s: %d wrong\n", litmus[i].name, wrong[i]);
+	for (unsigned t = 0; t < threads; t++)
+		all += errors[t];
+	printf("random: %d wrong, wide %d, real %d\n", all, wide == ((__int128)PHASES * (int)threads) << 62,
+	       real == 0.5 * PHASES * threads);
+	return 0;
+}
