@@ -4,8 +4,8 @@
  *
  * One place. The node must be in the directory, and no other node may be in exclusive mode: so it enters the directory
  * as a reader does, without a copy, and ends another node's mode (cash_extra.entered).  From then on no node can enter
- * exclusive mode until this one leaves, which takes the page lock.  So while the page is locked, the newest copy is this
- * node's frame in exclusive mode, and the home's frame otherwise; all nodes that operate choose the same.
+ * exclusive mode until this one leaves, which takes the page lock.  So while the page is locked, the newest copy is
+ * this node's frame in exclusive mode, and the home's frame otherwise; all nodes that operate choose the same.
  *
  * Other accesses.  What the node's processors have stored to the word, and what no release has sent yet, goes to the
  * master before the operation.  Behind it, the frame and the twin have the new value: the word is in no diff, and the

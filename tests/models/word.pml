@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* word.pml - atomic operations on the newest copy of a word (protocols/cashmere/word.c) against claims of exclusive mode,
- * its end, nodes that leave the directory, and plain loads.
+/* word.pml - atomic operations on the newest copy of a word (protocols/cashmere/word.c) against claims of exclusive
+ * mode, its end, nodes that leave the directory, and plain loads.
  *
  * Nodes 0 and 1 have one processor each, which adds to the word, claims the page in exclusive mode, leaves the
  * directory, or acquires and loads, in any order.  The home is a third node that does nothing: its frame is the master.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mappings.c - memory that mmap() and its kin give to one thread and others use: anonymous, and of files. */
 #include <sys/mman.h>
+#include <sys/uio.h>
 #include <sys/resource.h>
 #include "process.h"
 
@@ -160,6 +161,8 @@ CASE(reserved_then_committed)
 
 CASE(file_shared)
 {
+	char line[8] = "";
+
 	file_of_pages("file_shared", 3);
 	map = mapped(3 * PAGE, MAP_SHARED);
 	touch(0, map + PAGE);
@@ -169,6 +172,14 @@ CASE(file_shared)
 	reads(0, fd, 14);
 	pwrite(fd, "by pwrite", 10, 2 * PAGE);
 	turns(touch_step, map + 2 * PAGE);
+	lseek(fd, 2 * PAGE + 20, SEEK_SET);
+	writev(fd, (struct iovec[]){{"by ", 3}, {"writev", 7}}, 2);
+	turns(touch_step, map + 2 * PAGE + 20);
+	pwritev(fd, (struct iovec[]){{"by ", 3}, {"pwritev", 8}}, 2, 2 * PAGE + 40);
+	turns(touch_step, map + 2 * PAGE + 40);
+	strcpy(map + 2 * PAGE + 60, "stored");
+	preadv(fd, &(struct iovec){line, 7}, 1, 2 * PAGE + 60);
+	say("preadv %s\n", line);
 	munmap(map, 3 * PAGE);
 	lseek(fd, 2 * PAGE, SEEK_SET);
 	reads(0, fd, 14);

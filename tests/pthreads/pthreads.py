@@ -20,7 +20,8 @@ CROWDS = {"1x1": "5", "1x2": "5", "2x1": "9", "2x2": "20"}
 PROGRAMS = ["threads.c", "objects.c", "robust.c", "waits.c", "classes.cpp", "before_main.cpp"]
 REFUSED = {"child": "a child of fork() has one thread",
            "stack": "pthread_create: a stack of",
-           "unlock": "does not hold the lock"}
+           "unlock": "pthread_mutex_unlock: a thread on another processor holds this lock",
+           "again": "holds"}
 ENDS = ["many", "leave", "status", "exit", "alone"]
 tweed, sources = (os.path.abspath(a) for a in sys.argv[1:3])
 beside = Beside(tweed, [["cc", "--pthreads"], ["c++", "--pthreads"]], "-pthread")

@@ -19,6 +19,12 @@ static void *waits(void *arg)
 	return arg;
 }
 
+static void *unlocks(void *arg)
+{
+	pthread_mutex_unlock(&lock);
+	return arg;
+}
+
 static void *exits(void *arg)
 {
 	puts("said before the end");
@@ -62,6 +68,14 @@ int main(int argc, char **argv)
 		pthread_create(&t, &attr, waits, NULL);
 	} else if (strcmp(what, "unlock") == 0) {
 		pthread_mutex_unlock(&lock);
+		puts("no effect");
+		fflush(stdout);
+		pthread_mutex_lock(&lock);
+		pthread_create(&t, NULL, unlocks, NULL);
+		pthread_join(t, NULL);
+	} else if (strcmp(what, "again") == 0) {
+		pthread_mutex_lock(&lock);
+		pthread_mutex_lock(&lock);
 	} else if (strcmp(what, "leave") == 0) {
 		pthread_create(&t, NULL, waits, NULL);
 		puts("main has ended");

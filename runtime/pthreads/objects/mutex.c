@@ -48,6 +48,17 @@ static int lock_take_until(tw_lock_t lock, uint64_t until)
 	return 0;
 }
 
+/* Release @lock for @function.  As in the C library, this has no effect if no thread holds it. */
+static void lock_give(tw_lock_t lock, const char *function)
+{
+	if (tw_sync_lock_mine(tw_me, lock.id) || tw_lock_try_acquire(lock))
+		tw_lock_release(lock);
+	else
+		th_refuse(
+		    "%s: a thread on another processor holds this lock: let the thread that has locked it unlock it",
+		    function);
+}
+
 /* ---- mutexes ----------------------------------------------------------------------------------------------------- */
 
 static bool mutex_counts(const struct pt_mutex *m)
@@ -210,7 +221,7 @@ int tw_pthread_mutex_unlock(pthread_mutex_t *mutex)
 		if (m->robust == MUTEX_INCONSISTENT)
 			m->robust = MUTEX_LOST;
 	}
-	tw_lock_release(th_lock_in(&m->lock));
+	lock_give(th_lock_in(&m->lock), "pthread_mutex_unlock");
 	if (__builtin_expect(th_turn_is_over, 0))
 		th_turn_end();
 	return 0;
@@ -274,7 +285,7 @@ int tw_pthread_spin_trylock(pthread_spinlock_t *spin)
 int tw_pthread_spin_unlock(pthread_spinlock_t *spin)
 {
 	if (pt_enter())
-		tw_lock_release(spin_lock(spin));
+		lock_give(spin_lock(spin), "pthread_spin_unlock");
 	return 0;
 }
 
