@@ -207,18 +207,6 @@ void th_fence(const void *ptr)
 		__atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
-void th_order(void)
-{
-	int saved = errno;
-
-	if (!th_far)
-		return;
-	th_stack_reserve();
-	tw_lock_acquire(th_locks.order);
-	tw_lock_release(th_locks.order);
-	errno = saved;
-}
-
 /* tw_threads_order - for a fence that orders relaxed operations; those that take a lock need none. */
 void th_order_words(void);
 void th_order_words(void)
@@ -230,6 +218,23 @@ void th_order_words(void)
 	th_stack_reserve();
 	tw_release(tw_me, TW_SYNC_FLAG, 0);
 	tw_acquire(tw_me, TW_SYNC_FLAG, 0);
+	errno = saved;
+}
+
+/* Where words are operated on without a lock, an acquire collects what all others have released. */
+void th_order(void)
+{
+	int saved = errno;
+
+	if (!th_far)
+		return;
+	if (th_words) {
+		th_order_words();
+		return;
+	}
+	th_stack_reserve();
+	tw_lock_acquire(th_locks.order);
+	tw_lock_release(th_locks.order);
 	errno = saved;
 }
 

@@ -72,9 +72,8 @@ void th_refuse(const char *format, ...) __attribute__((format(printf, 1, 2), nor
 /* th_fence - a release and an acquire of everything.  @ptr: what the program's next instruction reads; NULL: unknown,
  * or nothing. */
 void th_fence(const void *ptr);
-/* th_order - a release and an acquire by one lock of the program, if another node may use the data.  For calls that
- * imply an order of memory accesses, though the C standard does not say so.  Preserves errno.  Not under a lock of
- * Tweed's. [sync] */
+/* th_order - a release and an acquire of everything, if another node may use the data.  For calls that imply an order
+ * of memory accesses, though the C standard does not say so.  Preserves errno.  Not under a lock of Tweed's. [sync] */
 void th_order(void);
 
 /* ---- stack.c */
