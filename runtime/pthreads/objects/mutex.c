@@ -48,15 +48,21 @@ static int lock_take_until(tw_lock_t lock, uint64_t until)
 	return 0;
 }
 
-/* Release @lock for @function.  As in the C library, this has no effect if no thread holds it. */
+/* Release @lock for @function.  This has no effect if no thread of this processor holds it: a note says so if another
+ * one does. */
 static void lock_give(tw_lock_t lock, const char *function)
 {
-	if (tw_sync_lock_mine(tw_me, lock.id) || tw_lock_try_acquire(lock))
+	static bool said;
+
+	if (tw_sync_lock_mine(tw_me, lock.id) || tw_lock_try_acquire(lock)) {
 		tw_lock_release(lock);
-	else
-		th_refuse(
-		    "%s: a thread on another processor holds this lock: let the thread that has locked it unlock it",
+	} else if (!said) {
+		said = true;
+		tw_log(
+		    "%s has no effect, because a thread on another processor holds the lock: let the thread that has "
+		    "locked it unlock it",
 		    function);
+	}
 }
 
 /* ---- mutexes ----------------------------------------------------------------------------------------------------- */
