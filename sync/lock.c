@@ -56,7 +56,7 @@ static void lock_turn_take(struct tw_proc *me, struct sync_local *l, uint64_t id
 	if (lock_turn_free(l, wait.mine))
 		return;
 	if (atomic_load_explicit(&l->turn, memory_order_relaxed) == wait.mine)
-		tw_fatal("tw_lock_acquire: this processor holds the lock already, and locks are not recursive");
+		tw_fatal("a lock is taken by the processor that holds the lock already, and locks are not recursive");
 	atomic_fetch_or(&l->waiters, bit);
 	for (;;) {
 		sync_wait(me, TW_WAIT_LOCK, id, 0, lock_turn_near, &wait);
@@ -155,14 +155,13 @@ bool tw_lock_try_acquire(tw_lock_t lock)
 	return true;
 }
 
-void tw_lock_release(tw_lock_t lock)
+bool tw_sync_lock_release(struct tw_proc *me, tw_lock_t lock)
 {
-	struct tw_proc *me = tw_me_checked("tw_lock_release");
 	struct sync_object o = sync_find(me, lock.id, SYNC_LOCK, "tw_lock_release");
 	const struct sync_lock_ops *ops = lock_ops(me);
 
 	if (atomic_load_explicit(&o.local->turn, memory_order_relaxed) != me->local + 1)
-		tw_fatal("tw_lock_release: this processor does not hold the lock");
+		return false;
 	tw_trace(me, TW_TRACE_lock_release, TW_TRACE_NONE, TW_TRACE_NO_PAGE, lock.id, 0);
 	sync_held_remove(me, lock.id);
 	sync_release(me, TW_SYNC_LOCK, lock.id);
@@ -172,11 +171,18 @@ void tw_lock_release(tw_lock_t lock)
 		if (!wanted || o.local->streak < LOCK_STREAK) {
 			o.local->streak = wanted ? o.local->streak + 1 : 0;
 			lock_turn_pass(me, o.local, true);
-			return;
+			return true;
 		}
 	}
 	ops->leave(me, &o);
 	lock_turn_pass(me, o.local, false);
+	return true;
+}
+
+void tw_lock_release(tw_lock_t lock)
+{
+	if (!tw_sync_lock_release(tw_me_checked("tw_lock_release"), lock))
+		tw_fatal("tw_lock_release: this processor does not hold the lock");
 }
 
 void tw_lock_destroy(tw_lock_t lock)

@@ -52,6 +52,9 @@ extern const struct tw_sync_threads *tw_sync_threads;
  * node. */
 bool tw_sync_lock_mine(struct tw_proc *me, uint64_t id);
 
+/* tw_sync_lock_release - tw_lock_release, except that it returns false if this processor does not hold @lock. */
+bool tw_sync_lock_release(struct tw_proc *me, tw_lock_t lock);
+
 /* tw_sync_short - returns a lock's slot in 32 bits, never 0. tw_sync_whole - returns the handle of the lock that is now
  * in that slot. */
 uint32_t tw_sync_short(struct tw_proc *me, uint64_t id);

@@ -258,6 +258,11 @@ void tw_diff_apply(void *to, const void *bytes, size_t len)
 	tw_words_store(to, bytes, len);
 }
 
+void tw_diff_load(void *to, const void *page, size_t len)
+{
+	tw_words_load(to, page, len);
+}
+
 size_t tw_diff_in(void *frame, void *twin, const void *incoming, size_t bytes)
 {
 	return diff_get()->in(frame, twin, incoming, bytes);

@@ -8,9 +8,11 @@
 /* tw_word_direct - can words be operated on so in this job?  All processors get the same answer. */
 bool tw_word_direct(const struct tw_proc *me);
 
-/* tw_word_begin - where to operate on @bytes bytes at app + @offset, within a page, by one instruction.  The page is
- * locked: nothing else is executed until tw_word_end, of the same bytes. @changed: the instruction may have changed
- * them.  Neither is a release or an acquire.  [sync] */
+/* tw_word_begin - returns where to operate on @bytes bytes, at most 16, at app + @offset, within a page, by one
+ * instruction.  It holds no page lock at the call, waits as a fault does, and leaves the page locked.
+ * tw_word_end - the instruction was executed, and nothing else since; the same bytes.  @changed: it may have changed
+ * them.  Unlocks the page.
+ * Neither is a release or an acquire.  Only where tw_word_direct.  [sync] */
 void *tw_word_begin(struct tw_proc *me, size_t offset, size_t bytes);
 void tw_word_end(struct tw_proc *me, size_t offset, size_t bytes, bool changed);
 

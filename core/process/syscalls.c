@@ -37,7 +37,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-void (*tw_syscalls_mapped)(int fd, off_t at, size_t n, const void *data, const void *caller);
+void (*tw_syscalls_mapped)(int fd, off_t at, const struct iovec *v, int count, ssize_t written, const void *caller);
 bool (*tw_syscalls_block)(int fd, short events, const void *caller);
 bool (*tw_syscalls_wait)(int fd, int *ms, const void *caller);
 _Thread_local volatile bool tw_syscalls_blocked;
@@ -367,49 +367,24 @@ static ssize_t sys_transfer_all(enum sys_op op, int fd, void *buf, size_t n, off
 	return (ssize_t)done;
 }
 
+static void sys_mapped(int fd, off_t at, const struct iovec *v, int count, ssize_t written, const void *caller)
+{
+	if (tw_syscalls_mapped)
+		tw_syscalls_mapped(fd, at, v, count, written, caller);
+}
+
 static ssize_t sys_transfer(enum sys_op op, int fd, void *buf, size_t n, off_t at, const void *caller)
 {
 	bool writes = op == SYS_WRITE || op == SYS_PWRITE;
 	off_t where = op == SYS_PREAD || op == SYS_PWRITE ? at : -1;
 
-	if (tw_syscalls_mapped && !writes)
-		tw_syscalls_mapped(fd, where, n, NULL, caller);
+	if (!writes)
+		sys_mapped(fd, where, &(struct iovec){buf, n}, 1, -1, caller);
 	ssize_t done = sys_transfer_all(op, fd, buf, n, at, caller);
-	if (tw_syscalls_mapped && writes && done > 0)
-		tw_syscalls_mapped(fd, where, (size_t)done, buf, caller);
+	if (writes && done > 0)
+		sys_mapped(fd, where, &(struct iovec){buf, n}, 1, done, caller);
 	return done;
 }
-
-/* The same as tw_syscalls_mapped for a vector; behind writing, of which @done bytes were done. */
-static void sys_mapped_vector(int fd, off_t at, const struct iovec *v, int count, ssize_t done, const void *caller)
-{
-	size_t bytes = 0;
-	int error = errno;
-
-	for (int i = 0; i < count; i++)
-		bytes += v[i].iov_len;
-	if (done < 0)
-		tw_syscalls_mapped(fd, at, bytes, NULL, caller);
-	else if (at < 0 && (at = lseek(fd, 0, SEEK_CUR)) >= 0)
-		at -= done;
-	for (int i = 0; i < count && done > 0 && at >= 0; i++) {
-		size_t n = TW_MIN(v[i].iov_len, (size_t)done);
-		tw_syscalls_mapped(fd, at, n, v[i].iov_base, caller);
-		at += (off_t)n;
-		done -= (ssize_t)n;
-	}
-	errno = error;
-}
-#define SYS_MAPPED_READ(fd, at, v, count, caller)                                                                      \
-	do {                                                                                                           \
-		if (tw_syscalls_mapped)                                                                                \
-			sys_mapped_vector(fd, at, v, count, -1, caller);                                               \
-	} while (0)
-#define SYS_MAPPED_WRITTEN(fd, at, v, count, done, caller)                                                             \
-	do {                                                                                                           \
-		if (tw_syscalls_mapped && (done) > 0)                                                                  \
-			sys_mapped_vector(fd, at, v, count, done, caller);                                             \
-	} while (0)
 
 #pragma GCC visibility push(default)
 
@@ -440,14 +415,14 @@ ssize_t write(int fd, const void *buf, size_t n)
 	}                                                                                                              \
 	ssize_t preadv##suffix(int fd, const struct iovec *v, int count, off_t at)                                     \
 	{                                                                                                              \
-		SYS_MAPPED_READ(fd, at, v, count, __builtin_return_address(0));                                        \
+		sys_mapped(fd, at, v, count, -1, __builtin_return_address(0));                                         \
 		SYS_RETURN_STORED(ssize_t, sys_vector(v, count, true), next.preadv(fd, v, count, at),                  \
 		                  sys_stored_vector(v, (size_t)count, result));                                        \
 	}                                                                                                              \
 	ssize_t pwritev##suffix(int fd, const struct iovec *v, int count, off_t at)                                    \
 	{                                                                                                              \
 		SYS_RETURN_STORED(ssize_t, sys_vector(v, count, false), next.pwritev(fd, v, count, at),                \
-		                  SYS_MAPPED_WRITTEN(fd, at, v, count, result, __builtin_return_address(0)));          \
+		                  sys_mapped(fd, at, v, count, result, __builtin_return_address(0)));                  \
 	}
 SYS_POSITIONED()
 SYS_POSITIONED(64)
@@ -455,7 +430,7 @@ SYS_POSITIONED(64)
 ssize_t readv(int fd, const struct iovec *v, int count)
 {
 	SYS_CALLER;
-	SYS_MAPPED_READ(fd, -1, v, count, caller);
+	sys_mapped(fd, -1, v, count, -1, caller);
 	SYS_RETURN_STORED(ssize_t, SYS_AWAITS(fd, 0, POLLIN, sys_vector(v, count, true)),
 	                  SYS_BLOCKS(fd, POLLIN, next.readv(fd, v, count)),
 	                  sys_stored_vector(v, (size_t)count, result));
@@ -465,7 +440,7 @@ static ssize_t sys_writev(int fd, const struct iovec *v, int count, const void *
 {
 	SYS_RETURN_STORED(ssize_t, SYS_AWAITS(fd, 0, POLLOUT, sys_vector(v, count, false)),
 	                  SYS_BLOCKS(fd, POLLOUT, next.writev(fd, v, count)),
-	                  SYS_MAPPED_WRITTEN(fd, -1, v, count, result, caller));
+	                  sys_mapped(fd, -1, v, count, result, caller));
 }
 
 ssize_t writev(int fd, const struct iovec *v, int count)

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 
 /* tw_touch - fault in the pages of [ptr, ptr + len) that are shared memory, for writing or for reading only. Changes no
  * value. Does nothing before tw_init. The rights last until the next synchronization, except that resolving a later
@@ -57,10 +58,11 @@ extern int (*tw_exec_spawn)(pid_t *pid, const char *path, const posix_spawn_file
                             const posix_spawnattr_t *attr, char *const argv[], char *const envp[], bool search);
 extern int (*tw_exec_system)(const char *command);
 
-/* tw_syscalls_mapped - called before @n bytes of @fd are read (@data is NULL), and after @data was written; @at: where;
- * -1: at the offset of @fd, which writing has moved behind them; @caller: the code that reads or writes. Files may be
- * mapped in shared memory. May be NULL. */
-extern void (*tw_syscalls_mapped)(int fd, off_t at, size_t n, const void *data, const void *caller);
+/* tw_syscalls_mapped - called before @fd is read into the @count buffers of @v (@written: -1), and after @written bytes
+ * of them were written; @at: where; -1: at the offset of @fd, which writing has moved behind them; @caller: the code
+ * that reads or writes. Files may be mapped in shared memory. May be NULL. */
+extern void (*tw_syscalls_mapped)(int fd, off_t at, const struct iovec *v, int count, ssize_t written,
+                                  const void *caller);
 /* tw_signals_init, tw_exec_init - the same for the wrappers in core/process/signals.c and core/process/exec.c. */
 void tw_signals_init(void);
 void tw_exec_init(void);

@@ -35,24 +35,30 @@ static bool acquire_forget(struct tw_proc *me, tw_page_t p)
 	return true;
 }
 
+/* A notice arrived for a page (locked): a node that has not operated on its words for some notices lets the home move.
+ * Returns whether a word was published. */
+static bool acquire_unsteady(struct tw_proc *me, tw_page_t p)
+{
+	struct cash_extra *x = cash_extra(me, p);
+
+	x->operated -= x->operated > 0;
+	if (!x->steady || x->operated || (me->page[p].state & CASH_EXCLUSIVE))
+		return false;
+	x->steady = 0;
+	cash_publish(me, p, tw_dir_word(me, p, me->node) & TW_DIR_RIGHTS);
+	return true;
+}
+
 /* A second notice arrived for a page (locked) that the first one unmapped, without a fault in between: leave the
- * directory.  A node that has not operated on its words for some notices lets the home move.  Returns whether a word
- * was published. */
+ * directory.  Returns whether the node left. */
 static bool acquire_leave(struct tw_proc *me, tw_page_t p)
 {
 	const struct tw_page *e = &me->page[p];
-	struct cash_extra *x = cash_extra(me, p);
-	bool published = false;
+	const struct cash_extra *x = cash_extra(me, p);
 
-	x->operated -= x->operated > 0;
-	if (x->steady && !x->operated && !(e->state & CASH_EXCLUSIVE)) {
-		x->steady = 0;
-		cash_publish(me, p, tw_dir_word(me, p, me->node) & TW_DIR_RIGHTS);
-		published = true;
-	}
 	if (!x->missed || e->mapped || e->writers || x->operated || cash_is_home(me, e) ||
 	    !(tw_dir_word(me, p, me->node) & TW_DIR_RIGHTS))
-		return published;
+		return false;
 	cash_withdraw(me, p);
 	return true;
 }
@@ -151,8 +157,10 @@ static unsigned acquire_chunk(void *ctx, tw_page_t first, unsigned most)
 
 	for (unsigned i = 0; cash_migrates(me) && i < count; i++)
 		tw_home_refresh(me, first + i);
-	for (unsigned i = 0; i < count; i++)
+	for (unsigned i = 0; i < count; i++) {
+		flush |= acquire_unsteady(me, first + i);
 		flush |= acquire_leave(me, first + i);
+	}
 	acquire_sort(me, first, count, &drop, &update);
 	for (uint64_t u = update; u; u &= u - 1)
 		acquire_update(me, first + (unsigned)__builtin_ctzll(u));

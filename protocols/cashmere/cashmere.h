@@ -381,7 +381,8 @@ void cash_flush_neighbours(struct tw_proc *me, tw_page_t p);
  * Both: no page lock held. */
 void cash_window_take(struct tw_proc *me, struct cash_window *w);
 unsigned cash_prefetch_run(struct tw_proc *me, tw_page_t first, unsigned count, enum tw_rights want, bool replay);
-/* cash_window_enter - enter the directory for @p as a reader does, without a copy.  No page lock held. */
+/* cash_window_enter - enter the directory for @p as a reader does, without a copy, and keep its home where it is.  No
+ * page lock held. */
 void cash_window_enter(struct tw_proc *me, tw_page_t p);
 
 /* ---- predictors ------------------------------------------------------------------------------------------------

@@ -66,7 +66,7 @@ static void window_lock(struct tw_proc *me, struct cash_window *w)
 
 	cash_lock(me, w->first);
 	struct tw_page *e = &me->page[w->first];
-	if ((e->writers & cash_bit(me)) && cash_rights(me, e) == TW_NONE) {
+	if (!w->enter && (e->writers & cash_bit(me)) && cash_rights(me, e) == TW_NONE) {
 		/* Invalidated with unflushed writes: still dirty, it becomes writable again at once. */
 		w->want = TW_WRITE;
 		want = 1;
@@ -369,6 +369,17 @@ static void window_map(struct tw_proc *me, const struct cash_window *w)
 	}
 }
 
+/* The node is in the directory: keep the page's home where it is, as flush_announce does for a diff. */
+static void window_steady(struct tw_proc *me, tw_page_t p)
+{
+	if (!cash_migrates(me))
+		return;
+	cash_extra(me, p)->steady = 1;
+	cash_publish(me, p, window_published(me, p) & TW_DIR_RIGHTS);
+	tw_net_flush(me->net, TW_NET_ALL);
+	cash_home_settled(me, p);
+}
+
 void cash_window_take(struct tw_proc *me, struct cash_window *w)
 {
 	enum tw_rights want = w->want;
@@ -381,6 +392,7 @@ void cash_window_take(struct tw_proc *me, struct cash_window *w)
 	for (unsigned i = 0; i < w->count; i++)
 		cash_extra(me, w->first + i)->entered = 1;
 	if (w->enter) {
+		window_steady(me, w->first);
 		window_unlock(me, w);
 		return;
 	}

@@ -4,8 +4,9 @@
  *
  * One place. The node must be in the directory, and no other node may be in exclusive mode: so it enters the directory
  * as a reader does, without a copy, and ends another node's mode (cash_extra.entered).  From then on no node can enter
- * exclusive mode until this one leaves, which takes the page lock.  So while the page is locked, the newest copy is
- * this node's frame in exclusive mode, and the home's frame otherwise; all nodes that operate choose the same.
+ * exclusive mode until this one leaves, which takes the page lock.  The home may still be in that mode, but its frame
+ * is the master.  So while the page is locked, the newest copy is this node's frame in exclusive mode, and the home's
+ * frame otherwise; all nodes that operate choose the same.
  *
  * Other accesses.  What the node's processors have stored to the word, and what no release has sent yet, goes to the
  * master before the operation.  Behind it, the frame and the twin have the new value: the word is in no diff, and the
@@ -14,9 +15,9 @@
  * directory.  Bytes around the word may be treated as the word: what differs between frame and twin are stores that
  * may be sent at any time before the release, and what differs between master and twin are stores of others.
  *
- * Homes that migrate. The node publishes its diff bit and keeps it, as for a diff that lasts: then it waits until no
- * migration is in progress (migrate.c). The home does not move until a node has received some notices of the page
- * without an operation of its own in between.
+ * Homes that migrate. The node publishes its diff bit and keeps it (cash_extra.steady), as for a diff that lasts: then
+ * it waits until no migration is in progress (migrate.c). The home does not move until a node has received some notices
+ * of the page without an operation of its own in between.
  *
  * tests/models/word.pml checks it. */
 #include "protocols/cashmere/cashmere.h"
@@ -31,41 +32,17 @@ static bool word_here(const struct tw_proc *me, const struct tw_page *e)
 	return (e->state & CASH_EXCLUSIVE) || cash_is_home(me, e);
 }
 
-/* Is the node where no other can become exclusive, and the home known?  Page locked. */
-static bool word_reached(struct tw_proc *me, tw_page_t p)
+/* Can no other node become exclusive, and does the home stay?  Page locked. */
+static bool word_entered(struct tw_proc *me, tw_page_t p)
 {
-	struct cash_extra *x = cash_extra(me, p);
+	const struct cash_extra *x = cash_extra(me, p);
 
-	if (!x->entered || x->steady || !cash_migrates(me))
-		return x->entered;
-	x->steady = 1;
-	cash_publish(me, p, tw_dir_word(me, p, me->node) & TW_DIR_RIGHTS);
-	tw_net_flush(me->net, TW_NET_ALL);
-	cash_home_settled(me, p);
-	return true;
+	return x->entered && (x->steady || !cash_migrates(me));
 }
 
 static char *word_master(struct tw_proc *me, tw_page_t p, size_t at)
 {
 	return tw_net_direct(me->net, me->page[p].home - 1u, tw_master_offset(me, p) + at);
-}
-
-/* Bytes that others may store meanwhile: aligned elements of 8 and 4 bytes by one access. */
-static void word_load(char *to, const char *from, size_t bytes)
-{
-	for (size_t i = 0, n; i < bytes; i += n) {
-		uintptr_t at = (uintptr_t)(from + i);
-		if (bytes - i >= 8 && !(at & 7)) {
-			uint64_t eight = __atomic_load_n((const uint64_t *)at, __ATOMIC_RELAXED);
-			memcpy(to + i, &eight, n = 8);
-		} else if (bytes - i >= 4 && !(at & 3)) {
-			uint32_t four = __atomic_load_n((const uint32_t *)at, __ATOMIC_RELAXED);
-			memcpy(to + i, &four, n = 4);
-		} else {
-			to[i] = *(const volatile char *)at;
-			n = 1;
-		}
-	}
 }
 
 /* Store what differs between @now and @twin, to both.  Returns whether anything does. */
@@ -93,7 +70,7 @@ void *cash_word(struct tw_proc *me, size_t offset, size_t bytes)
 	struct tw_page *e = &me->page[p];
 
 	cash_lock(me, p);
-	while (!(e->state & CASH_EXCLUSIVE) && !word_reached(me, p)) {
+	while (!(e->state & CASH_EXCLUSIVE) && !word_entered(me, p)) {
 		tw_page_unlock(me, p);
 		cash_window_enter(me, p);
 		cash_lock(me, p);
@@ -104,7 +81,7 @@ void *cash_word(struct tw_proc *me, size_t offset, size_t bytes)
 	char *master = word_master(me, p, at);
 	if (e->twin) { /* stores that no release has sent yet */
 		char now[WORD_MOST];
-		word_load(now, tw_frame(me, p) + at, bytes);
+		tw_diff_load(now, tw_frame(me, p) + at, bytes);
 		if (word_merge(master, now, tw_twin(me, p) + at, bytes))
 			tw_pageset_add(me->noticing, p);
 	}
@@ -116,7 +93,7 @@ static void word_update(struct tw_proc *me, tw_page_t p, size_t at, size_t bytes
 {
 	char *frame = tw_frame(me, p) + at, now[WORD_MOST];
 
-	word_load(now, word_master(me, p, at), bytes);
+	tw_diff_load(now, word_master(me, p, at), bytes);
 	if (me->page[p].twin)
 		word_merge(frame, now, tw_twin(me, p) + at, bytes);
 	else

@@ -155,7 +155,7 @@ static void mapping_meet(const struct stat *st, off_t at, size_t n, const char *
 }
 
 /* Called by read, write and the like (tw_syscalls_mapped).  Tweed's own libraries may hold locks, and map nothing. */
-static void mapping_meets(int fd, off_t at, size_t n, const void *data, const void *caller)
+static void mapping_meets(int fd, off_t at, const struct iovec *v, int count, ssize_t written, const void *caller)
 {
 	struct stat st;
 	int error = errno;
@@ -164,9 +164,14 @@ static void mapping_meets(int fd, off_t at, size_t n, const void *data, const vo
 		return;
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
 		if (at < 0)
-			at = lseek(fd, 0, SEEK_CUR) - (data ? (off_t)n : 0);
+			at = lseek(fd, 0, SEEK_CUR) - TW_MAX(written, 0);
 		mapping_lock();
-		mapping_meet(&st, at, n, data);
+		for (int i = 0; i < count && written; i++) {
+			size_t n = written < 0 ? v[i].iov_len : TW_MIN(v[i].iov_len, (size_t)written);
+			mapping_meet(&st, at, n, written < 0 ? NULL : v[i].iov_base);
+			at += (off_t)n;
+			written -= written < 0 ? 0 : (ssize_t)n;
+		}
 		mapping_unlock();
 	}
 	errno = error;

@@ -33,6 +33,19 @@ static tw_lock_t atomic_lock(const volatile void *ptr)
 
 enum word_kind { WORD_LOADS, WORD_CHANGES, WORD_STORES };
 
+/* The compiler may add bits for hints. */
+#define WORD_ORDER 0xf
+
+static bool word_releases(int order)
+{
+	return (order & WORD_ORDER) >= __ATOMIC_RELEASE;
+}
+
+static bool word_acquires(int order)
+{
+	return (order & WORD_ORDER) != __ATOMIC_RELAXED && (order & WORD_ORDER) != __ATOMIC_RELEASE;
+}
+
 /* Where to operate on @bytes bytes at @p.  NULL: there, with the lock. */
 static void *word_begin(const volatile void *p, size_t bytes, int order)
 {
@@ -41,12 +54,12 @@ static void *word_begin(const volatile void *p, size_t bytes, int order)
 
 	if (!th_words || offset >= me->config.memory || (offset & (page - 1)) + bytes > page)
 		return NULL;
-	if ((order & 0xf) >= __ATOMIC_RELEASE)
+	if (word_releases(order))
 		tw_release(me, TW_SYNC_FLAG, 0);
 	return tw_word_begin(me, offset, bytes);
 }
 
-/* A loop that finds the same value again and again waits for another process, perhaps, that needs this core. */
+/* Does the program find the same value again and again?  It may wait for a process that needs this core. */
 static bool word_same(const volatile void *p, const void *to, size_t bytes)
 {
 	static struct {
@@ -74,7 +87,7 @@ static void word_end(const volatile void *p, const void *to, size_t bytes, int o
 	tw_word_end(me, (uintptr_t)p - (uintptr_t)me->app, bytes, kind != WORD_LOADS);
 	if (kind == WORD_STORES && me->fences)
 		tw_release(me, TW_SYNC_FLAG, 0);
-	if ((order & 0xf) != __ATOMIC_RELAXED && (order & 0xf) != __ATOMIC_RELEASE)
+	if (word_acquires(order))
 		tw_acquire(me, TW_SYNC_FLAG, 0);
 	if (waits)
 		syscall(SYS_sched_yield);
@@ -86,7 +99,7 @@ static void word_end(const volatile void *p, const void *to, size_t bytes, int o
 #define WORD_HELD UINT64_MAX
 extern tw_lock_t th_atomic_held;
 tw_lock_t th_atomic_held;
-/* The instruction's operand is in them, and so they were before it. */
+/* The bytes that contain the instruction's operand: the program's address, where they are newest, and before it. */
 #define INLINE_MOST 16u
 static struct {
 	char *at, *to;

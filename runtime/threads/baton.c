@@ -365,10 +365,6 @@ static bool lock_not_near(void *arg)
 
 void th_lock_among(tw_lock_t lock)
 {
-	if (th_crowd < 2 && tw_sync_lock_mine(tw_me, lock.id))
-		th_refuse(
-		    "a thread locks a mutex, spin lock or lock of OpenMP that it holds already: no other thread can "
-		    "unlock it");
 	while (th_crowd > 1 && lock_near(lock.id)) {
 		struct lock_near_wait wait = {lock.id, own};
 		atomic_store(&tw_me->stats->waits.object, lock.id);

@@ -250,11 +250,12 @@ static void check(unsigned t, unsigned phase)
 
 		for (unsigned k = 0; k < threads; k++) {
 			all.eight += sum[k][i].eight;
-			for (unsigned j = 0; j < 4; j++) {
-				all.four[j / 2] += j % 2 ? sum[k][i].four[j / 2] : 0;
-				all.two[j / 2] = (uint16_t)(all.two[j / 2] ^ (j % 2 ? sum[k][i].two[j / 2] : 0));
-				all.one[j] = (uint8_t)(all.one[j] + sum[k][i].one[j]);
+			for (unsigned j = 0; j < 2; j++) {
+				all.four[j] += sum[k][i].four[j];
+				all.two[j] = (uint16_t)(all.two[j] ^ sum[k][i].two[j]);
 			}
+			for (unsigned j = 0; j < 4; j++)
+				all.one[j] = (uint8_t)(all.one[j] + sum[k][i].one[j]);
 		}
 		memcpy(&now, (const void *)&cell[i], sizeof(now));
 		errors[t] += memcmp((const void *)&now.eight, &all.eight, 8) != 0;

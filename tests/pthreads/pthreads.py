@@ -20,7 +20,7 @@ CROWDS = {"1x1": "5", "1x2": "5", "2x1": "9", "2x2": "20"}
 PROGRAMS = ["threads.c", "objects.c", "robust.c", "waits.c", "classes.cpp", "before_main.cpp"]
 REFUSED = {"child": "a child of fork() has one thread",
            "stack": "pthread_create: a stack of",
-           "again": "holds"}
+           "again": "holds the lock already"}
 ENDS = ["many", "leave", "status", "exit", "alone"]
 tweed, sources = (os.path.abspath(a) for a in sys.argv[1:3])
 beside = Beside(tweed, [["cc", "--pthreads"], ["c++", "--pthreads"]], "-pthread")
@@ -56,8 +56,8 @@ def atomics():
     name = beside.build(os.path.join(sources, "atomics.c"), "-latomic")
     for shape, protocol, *options in [("2x1", "2L"), ("2x2", "2L"), ("3x1", "2L"), ("2x2", "2LS"), ("3x1", "2LMigr"),
                                       ("2x2", "2L:home=migrate"), ("3x1", "1LD"), ("2x1", "2L:refresh=0"),
-                                      ("2x2", "TS"),
-                                      ("2x2", "2LS", "--fault", "uffd-monitor"), ("2x1", "2L", "--fault", "mprotect"),
+                                      ("2x2", "TS"), ("2x2", "2LS", "--fault", "uffd-monitor"),
+                                      ("2x1", "2L", "--fault", "mprotect"),
                                       ("3x1", "2L", "--page-size", "16K", "--home", "after-init"),
                                       ("2x1", "2L", "--transport", "sim:seed=3")] if name else []:
         beside.compare(name, shape, protocol, str(2 * int(shape[0]) - 1), options=options)
@@ -181,7 +181,7 @@ def refusals():
         done = run(tweed, "run", "-n", "2", "./refused.tw", "unlock")
         beside.expect("unlock by another thread", done.returncode == 0 and done.stdout == "no effect\n" and
                       "pthread_mutex_unlock has no effect" in done.stderr, done)
-    if name:  # a signal to the launcher
+        # A signal to the launcher.
         with subprocess.Popen([tweed, "run", "-n", "2", "./refused.tw", "signal"], stdout=subprocess.PIPE) as job:
             job.stdout.readline()
             job.send_signal(signal.SIGUSR1)

@@ -127,16 +127,27 @@ static void as_unwinding(const char *directive)
 		cfa.by_stack = by == 7;
 }
 
-/* Call @function with the address of the operand @memory; empty: with 0. */
+/* Call @function with the address of the operand @memory; empty: with 0.  The stack pointer is @below bytes lower than
+ * at the instruction.  @result: the register that gets %rdi behind the call; NULL: none. */
+static void as_call_below(const char *function, const char *memory, int below, const char *result)
+{
+	as_push("pushq\t%rdi", 8);
+	if (!*memory)
+		fputs("\tmovq\t$0, %rdi\n", out);
+	else if (strstr(memory, "(%rsp"))
+		fprintf(out, "\tleaq\t%d%s%s, %%rdi\n", below + 8, *memory == '(' ? "" : "+", memory);
+	else
+		fprintf(out, "\tleaq\t%s, %%rdi\n", memory);
+	fprintf(out, "\tcall\t%s\n", function);
+	if (result)
+		fprintf(out, "\tmovq\t%%rdi, %s\n", result);
+	as_push("popq\t%rdi", -8);
+}
+
 static void as_call(const char *function, const char *memory)
 {
-	const char *moved = strstr(memory, "(%rsp") ? *memory == '(' ? "136" : "136+" : "";
-
 	as_push("leaq\t-128(%rsp), %rsp", 128);
-	as_push("pushq\t%rdi", 8);
-	fprintf(out, *memory ? "\tleaq\t%s%s, %%rdi\n" : "\tmovq\t$0, %%rdi\n", moved, memory);
-	fprintf(out, "\tcall\t%s\n", function);
-	as_push("popq\t%rdi", -8);
+	as_call_below(function, memory, 128, NULL);
 	as_push("leaq\t128(%rsp), %rsp", -128);
 }
 
@@ -168,36 +179,30 @@ static void as_fence(void)
 	as_call("tw_threads_fence", as_polls(memory, sizeof(memory)) ? memory : "");
 }
 
-/* A register for the address that the instruction does not use otherwise: besides memory it names two at most. */
-static const char *as_free(const char *text)
+/* A register that the instruction does not use otherwise: besides memory it names two at most. */
+static const char *as_unused(const char *text)
 {
-	static const char *const registers[] = {"%r8", "%r9", "%r10", "%r11"}, *const high[] = {"%ah", "%bh", "%ch",
-	                                                                                        "%dh"};
+	static const char *const registers[] = {"%r8", "%r9", "%r10", "%r11"};
 	unsigned i = 0;
 
-	for (unsigned k = 0; k < 4; k++)
-		if (strstr(text, high[k])) /* these cannot be named beside new registers */
-			return "%rsi";
+	if (strstr(text, "%ah") || strstr(text, "%bh") || strstr(text, "%ch") || strstr(text, "%dh"))
+		return "%rsi"; /* none of the others can be named beside these */
 	while (i < 3 && strstr(text, registers[i]))
 		i++;
 	return registers[i];
 }
 
-/* @text: the instruction without its prefix; it is executed where the function says. */
+/* @text: the instruction without its prefix.  It is executed where tw_threads_atomic_begin says. */
 static void as_bracket(const char *prefix, const char *text, const char *memory)
 {
-	const char *address = as_free(text), *operand = strstr(text, memory);
-	const char *moved = strstr(memory, "(%rsp") ? *memory == '(' ? "144" : "144+" : "";
+	const char *address = as_unused(text), *operand = strstr(text, memory);
 	char push[16], pop[16];
 
 	snprintf(push, sizeof(push), "pushq\t%s", address);
 	snprintf(pop, sizeof(pop), "popq\t%s", address);
 	as_push("leaq\t-128(%rsp), %rsp", 128);
 	as_push(push, 8);
-	as_push("pushq\t%rdi", 8);
-	fprintf(out, "\tleaq\t%s%s, %%rdi\n\tcall\ttw_threads_atomic_begin\n\tmovq\t%%rdi, %s\n", moved, memory,
-	        address);
-	as_push("popq\t%rdi", -8);
+	as_call_below("tw_threads_atomic_begin", memory, 136, address);
 	fprintf(out, "\t%s%.*s(%s)%s\n", prefix, (int)(operand - text), text, address, operand + strlen(memory));
 	as_push(pop, -8);
 	fputs("\tcall\ttw_threads_atomic_end\n", out);

@@ -28,6 +28,8 @@ size_t tw_diff_store(const void *frame, void *twin, size_t bytes, int update, ch
 /* tw_diff_apply - store a run that tw_diff_out has passed elsewhere; its bytes of one aligned word of 8 bytes are
  * stored at once. */
 void tw_diff_apply(void *to, const void *bytes, size_t len);
+/* tw_diff_load - the reverse: @len bytes of a page that others store to; each aligned element by one access. */
+void tw_diff_load(void *to, const void *page, size_t len);
 
 /* tw_diff_in - incoming diff (section 2.2): where @incoming differs from the twin, store it to frame and twin.  All
  * other bytes of the frame are not written.  Returns the number of bytes changed. */

@@ -218,12 +218,12 @@ struct tw_protocol {
 	 * Returns whether the page's further runs are wanted; if not, they are forgotten.  Accounted as
 	 * write_doubling.  Called under TW_PROTOCOL_NEEDS_STORES alone.  [sync] */
 	bool (*stored)(struct tw_proc *me, size_t offset, size_t bytes);
-	/* word - one atomic instruction is about to operate on @bytes bytes at app + @offset, within a page.  Returns
-	 * where: at one place for all nodes, in this process's memory, as the transport has direct; there instructions
-	 * of all processors take effect one after the other.  The page is locked until word_done; in between nothing
-	 * but that instruction is executed.  NULL hooks: the protocol has no such place, and operations take a lock.
-	 * word_done - the instruction was executed; @changed: it may have changed these bytes.  This node's copy has
-	 * them now, and the next release announces them as if this processor had stored them.  [sync] */
+	/* word - one atomic instruction is about to operate on @bytes bytes, at most 16, at app + @offset, within a
+	 * page.  Returns where: the place of the newest copy, the same for all nodes, in this process's memory.  The
+	 * page stays locked until word_done; in between only that instruction is executed.  Called where the
+	 * transport has direct.  NULL: operations take a lock.  [sync]
+	 * word_done - the instruction was executed.  @changed: it may have changed these bytes; then the next release
+	 * announces them as if this processor had stored them.  This node's copy has their value on return.  [sync] */
 	void *(*word)(struct tw_proc *me, size_t offset, size_t bytes);
 	void (*word_done)(struct tw_proc *me, size_t offset, size_t bytes, bool changed);
 	/* broken - another node takes copies of @page, which this node held in exclusive mode as its home: what

@@ -54,13 +54,15 @@ static void lock_give(tw_lock_t lock, const char *function)
 {
 	static bool said;
 
-	if (tw_sync_lock_mine(tw_me, lock.id) || tw_lock_try_acquire(lock)) {
+	if (tw_sync_lock_release(tw_me, lock))
+		return;
+	if (tw_lock_try_acquire(lock)) {
 		tw_lock_release(lock);
 	} else if (!said) {
 		said = true;
 		tw_log(
-		    "%s has no effect, because a thread on another processor holds the lock: let the thread that has "
-		    "locked it unlock it",
+		    "%s has no effect, because a thread on another processor holds the lock: only the thread that has "
+		    "locked it can unlock it",
 		    function);
 	}
 }
