@@ -112,11 +112,14 @@ static _Atomic unsigned fd_raised; /* depth of tw_fd_raise */
 static void fd_raise(bool first)
 {
 	struct rlimit high, old = {.rlim_max = fd_hard};
+	unsigned char away = tw_fd_away;
 
+	tw_fd_away = 0; /* this process's limit */
 	do
 		high = (struct rlimit){old.rlim_max, old.rlim_max};
 	while (syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, &high, &old) < 0 && errno == EPERM &&
 	       syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &old) == 0 && old.rlim_max < high.rlim_max);
+	tw_fd_away = away;
 	if (!first)
 		return;
 	fd_soft = old.rlim_cur;
@@ -135,10 +138,13 @@ void tw_fd_raise(void)
 void tw_fd_lower(void)
 {
 	struct rlimit low = {fd_soft, fd_hard};
+	unsigned char away = tw_fd_away;
 	int error = errno;
 
+	tw_fd_away = 0;
 	if (fd_first && atomic_fetch_sub(&fd_raised, 1) == 1)
 		syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, &low, NULL);
+	tw_fd_away = away;
 	errno = error;
 }
 
