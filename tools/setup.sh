@@ -44,6 +44,7 @@ setup_build() {
 	local dir=$1 log targets=()
 	shift
 	log=$(mktemp)
+	[ -z "${CI:-}" ] || local -x CCACHE_DISABLE=1 # the cache is empty there
 	progress "building $dir ..."
 	if [ ! -f "$dir/build.ninja" ]; then
 		meson setup "$dir" "$@" >"$log" 2>&1 || { progress ''; cat "$log" >&2; rm -f "$log"; exit 1; }

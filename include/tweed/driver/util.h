@@ -7,9 +7,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 
 #define TW_ALIGN_UP(x, a) (((x) + (a)-1) / (a) * (a))
 #define TW_MIN(a, b)      ((a) < (b) ? (a) : (b))
@@ -30,7 +27,7 @@ uint64_t tw_time_ns(void);
 static inline void tw_pause(void)
 {
 #if defined(__x86_64__)
-	_mm_pause();
+	__builtin_ia32_pause();
 #endif
 }
 
