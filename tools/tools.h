@@ -2,6 +2,7 @@
 /* tools.h - the parts of the `tweed` command.
  *
  * tweed.c     the table of subcommands
+ * alias.c     links called gcc that lead to it
  * file.c      output files that are complete or absent
  * installed.c where the command's own files are
  * nofile.c    the limit of open files
@@ -68,6 +69,10 @@ int tool_script(int argc, char **argv); /* runs argv[0].py of results/, with --t
 const char *tool_self(void);
 bool tool_in_build(void);
 char *tool_installed(const char *folder);
+
+/* tool_alias - the name, without folders, that this command was called by: that of @called, or, if it is a link to one
+ * called tweed-..., the latter's.  Then folders with such links are no longer in PATH. */
+const char *tool_alias(const char *called);
 
 /* tool_compiles_below - was this command called by a compiler that it has started itself, as named by CC?  Then it
  * ignores CC and adds nothing.  Marks processes started from now on as below @command. */

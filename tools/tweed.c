@@ -104,7 +104,7 @@ static const struct tool_command *find(const char *name)
 /* Split a link's name, as tweed-omp-cc, into arguments, if it names a command. */
 static int split_name(int argc, char ***argv)
 {
-	char *base = argc ? strrchr(**argv, '/') : NULL, *name = strdup(base ? base + 1 : argc ? **argv : "");
+	char *name = strdup(tool_alias(argc ? **argv : ""));
 	static char **words; /* allocated until the end */
 	int n = 0;
 
@@ -113,6 +113,10 @@ static int split_name(int argc, char ***argv)
 		tw_fatal("out of memory");
 	for (char *w = strtok(name, "-"); w && n < 4; w = strtok(NULL, "-"))
 		words[n++] = w;
+	if (n == 1 && find(words[0]) && find(words[0])->main == tool_cc) {
+		tool_say("'%s' is a link to tweed: link it to tweed-omp-gcc, tweed-pthreads-g++ or the like", words[0]);
+		exit(TOOL_USAGE);
+	}
 	if (n < 2 || strcmp(words[0], "tweed") != 0 || !find(words[1])) {
 		free(words);
 		free(name);

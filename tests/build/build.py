@@ -169,6 +169,21 @@ def script():
         expect(f"CC='{cc}': one compiler", calls() == 1, str(calls()))
 
 
+def links():
+    """A link called gcc to tweed-omp-gcc, which comes first in PATH; one to tweed is refused."""
+    source = os.path.join(sources, "project", "base.c")
+    for cc in (NAMES["threads"][0], NAMES["omp"][0], "tweed"):
+        folder = os.path.join(top, "links-" + cc)
+        os.mkdir(folder)
+        os.symlink(shutil.which(cc, path=ENV["PATH"]), os.path.join(folder, "gcc"))
+        os.symlink("gcc", os.path.join(folder, "cc"))
+        done = run("cc", "--show", "-c", source, "-o", "/dev/null", PATH=f"{folder}:{counted()}:{ENV['PATH']}")
+        if cc == "tweed":
+            expect("link to tweed", done.returncode == 2 and "is a link to tweed: link it to" in done.stderr, done)
+        else:
+            expect(f"link to {cc}", done.returncode == 0 and source in done.stdout and calls() < 2, done, str(calls()))
+
+
 def ccache():
     if not has("ccache", "ccache"):
         return
@@ -288,7 +303,8 @@ def autoconf():
         job("autoconf, installed", f"{out}-installed/bin")
 
 
-LANES = [make, script, ccache, libraries, meson], [cmake, autoconf]  # side by side; then alone, which moves Tweed
+# Side by side; then alone, which moves Tweed.
+LANES = [make, script, links, ccache, libraries, meson], [cmake, autoconf]
 with tempfile.TemporaryDirectory() as top:
     root = os.path.join(top, "root")
     ENV = {k: v for k, v in os.environ.items() if k not in ("CC", "CXX", "CFLAGS", "CXXFLAGS", "LDFLAGS")}
