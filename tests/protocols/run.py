@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 SHAPES = ["1x4", "2x2", "4x1", "4x2", "8x4"]
-KERNELS = ["apps/sor", "apps/gauss", "splash/clu", "splash/lu"]
+KERNELS = {"apps/sor": ["--iterations", "40"], "apps/gauss": [], "splash/clu": [], "splash/lu": []}
 
 
 def parse():
@@ -44,8 +44,7 @@ def run(a, shape, fault, program, *args):
         # Homes migrate: litmus must not take that for a fault.
         env = dict(os.environ, TW_TEST_HOMES_MOVE="1") if a.homes_move else None
         done = subprocess.run(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                              errors="replace",
-                              timeout=300)
+                              errors="replace", timeout=300)
         bad = done.returncode != 0
         said = done.stdout
     except subprocess.TimeoutExpired:
@@ -69,8 +68,8 @@ def main():
     results = []
     for fault in backends(a):
         for shape in ["2x2"] if a.brief else SHAPES:
-            for kernel in KERNELS:
-                results.append(run(a, shape, fault, kernel, "--verify"))
+            for kernel, args in KERNELS.items():
+                results.append(run(a, shape, fault, kernel, "--verify", *args))
         for shape in SHAPES if a.full else ["2x2"] if a.brief else ["2x2", "4x1"]:
             results.append(run(a, shape, fault, "tests/litmus/litmus"))
         for shape in SHAPES if a.full else ["2x2"] if a.brief else ["4x2"]:
