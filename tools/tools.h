@@ -2,7 +2,6 @@
 /* tools.h - the parts of the `tweed` command.
  *
  * tweed.c     the table of subcommands
- * alias.c     links called gcc that lead to it
  * file.c      output files that are complete or absent
  * installed.c where the command's own files are
  * nofile.c    the limit of open files
@@ -29,6 +28,7 @@
  * bench/command.c               `tweed bench`, which runs tweed-bench (the other files of bench/)
  * bench/compare.c               its comparison of protocols
  * compile/cc.c, oshcc.c         `tweed cc`, `tweed omp cc`, `tweed oshcc`; compiler.c: the compiler that CC names
+ * compile/alias.c               links called gcc that lead to it
  * compile/as.c, ld.c            the assembler and the linker of programs with threads */
 #ifndef TW_TOOLS_TOOLS_H
 #define TW_TOOLS_TOOLS_H

@@ -107,19 +107,27 @@ void tw_fd_share(void)
 
 static _Atomic unsigned fd_raised; /* depth of tw_fd_raise */
 
-/* The program may have changed both limits in the meantime. These are calls of the kernel: the run-times replace the
- * functions of limits by some that call Tweed, and Tweed may be in a hook here. */
+/* prlimit() of this process, also where the program's limit is that of a process on another host.  A call of the
+ * kernel: the run-times replace the functions of limits by some that call Tweed, and Tweed may be in a hook here. */
+static int fd_limit(const struct rlimit *limit, struct rlimit *old)
+{
+	unsigned char away = tw_fd_away;
+
+	tw_fd_away = 0;
+	int status = (int)syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, limit, old);
+	tw_fd_away = away;
+	return status;
+}
+
+/* The program may have changed both limits in the meantime. */
 static void fd_raise(bool first)
 {
 	struct rlimit high, old = {.rlim_max = fd_hard};
-	unsigned char away = tw_fd_away;
 
-	tw_fd_away = 0; /* this process's limit */
 	do
 		high = (struct rlimit){old.rlim_max, old.rlim_max};
-	while (syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, &high, &old) < 0 && errno == EPERM &&
-	       syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &old) == 0 && old.rlim_max < high.rlim_max);
-	tw_fd_away = away;
+	while (fd_limit(&high, &old) < 0 && errno == EPERM && fd_limit(NULL, &old) == 0 &&
+	       old.rlim_max < high.rlim_max);
 	if (!first)
 		return;
 	fd_soft = old.rlim_cur;
@@ -138,13 +146,10 @@ void tw_fd_raise(void)
 void tw_fd_lower(void)
 {
 	struct rlimit low = {fd_soft, fd_hard};
-	unsigned char away = tw_fd_away;
 	int error = errno;
 
-	tw_fd_away = 0;
 	if (fd_first && atomic_fetch_sub(&fd_raised, 1) == 1)
-		syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, &low, NULL);
-	tw_fd_away = away;
+		fd_limit(&low, NULL);
 	errno = error;
 }
 

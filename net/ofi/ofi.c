@@ -25,7 +25,7 @@
 #include "net/transports.h"
 
 #if TW_ASAN
-/* Once in some hundred jobs libfabric leaves an object of its own behind when an endpoint closes. */
+/* A job has ended with an object left that libfabric had allocated for itself. */
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {

@@ -24,7 +24,9 @@ char *compile_join(const char *a, const char *b, const char *c);
  * names this command: a makefile or CMake exports CC.  Returns their number, at most @max. */
 size_t compiler_words(bool cxx, const char *fallback, const char **words, size_t max);
 
-/* compiler_in_path - would the shell find the command @name? */
+/* compiler_file - the file that the shell would run for @name; allocated; NULL: none.
+ * compiler_in_path - would the shell find the command @name? */
+char *compiler_file(const char *name);
 bool compiler_in_path(const char *name);
 
 /* compiler_kind - the kind of a compiler, by its name, or else by running it.  COMPILER_UNKNOWN: printed. */

@@ -37,8 +37,7 @@ bool tool_compiles_below(const char *command)
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
-/* The file that the shell would run; allocated; NULL: none. */
-static char *compiler_file(const char *name)
+char *compiler_file(const char *name)
 {
 	char *path = strdup(getenv("PATH") ? getenv("PATH") : ""), *next = path, *found = NULL;
 
