@@ -2,13 +2,14 @@
 #include "net/mailbox.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 
 void tw_mailbox_ring(struct tw_mailbox *box)
 {
 	atomic_fetch_add(&box->bell, 1);
 	if (atomic_load(&box->sleeping))
-		tw_futex_wake(&box->bell, 1);
+		tw_futex_wake(&box->bell, INT_MAX);
 }
 
 static uint64_t mailbox_lap(uint64_t position)
@@ -99,8 +100,8 @@ bool tw_mailbox_take(struct tw_mailbox *box, const struct tw_net_config *config,
 
 void tw_mailbox_sleep(struct tw_mailbox *box, uint32_t seen, uint64_t timeout_ns)
 {
-	atomic_store(&box->sleeping, 1);
+	atomic_fetch_add(&box->sleeping, 1);
 	if (atomic_load(&box->bell) == seen)
 		tw_futex_wait(&box->bell, seen, timeout_ns);
-	atomic_store_explicit(&box->sleeping, 0, memory_order_relaxed);
+	atomic_fetch_sub_explicit(&box->sleeping, 1, memory_order_relaxed);
 }

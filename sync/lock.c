@@ -16,6 +16,7 @@
  *
  * Coherence. The release comes before any processor can take the lock, the acquire after it was taken; also within a
  * node, where protocols make both cheap. */
+#include "core/coherence/lazy.h"
 #include "sync/object.h"
 #include "tweed/tweed.h"
 
@@ -98,13 +99,20 @@ static void lock_turn_pass(struct tw_proc *me, struct sync_local *l, bool kept)
 		tw_net_notify(me->net, me->node, lock_next_local(me, waiters));
 }
 
-static void lock_got(struct tw_proc *me, uint64_t id, bool remote)
+static struct tw_record lock_record(const struct sync_object *o)
 {
+	return (struct tw_record){o->home, SYNC_WORD(o, value)};
+}
+
+static void lock_got(struct tw_proc *me, const struct sync_object *o, bool remote)
+{
+	uint64_t id = o->id;
+
 	me->stats->now.lock_acquires++;
 	sync_held_add(me, id);
 	me->stats->now.lock_remote += remote;
 	tw_trace(me, TW_TRACE_lock_take, TW_TRACE_NONE, TW_TRACE_NO_PAGE, id, remote);
-	tw_acquire(me, TW_SYNC_LOCK, id);
+	tw_acquire_from(me, lock_record(o), TW_SYNC_LOCK, id);
 }
 
 tw_lock_t tw_lock_create(void)
@@ -127,7 +135,7 @@ void tw_lock_acquire(tw_lock_t lock)
 		o.local->streak = 0;
 		remote = lock_ops(me)->enter(me, &o);
 	}
-	lock_got(me, lock.id, remote);
+	lock_got(me, &o, remote);
 }
 
 bool tw_sync_lock_mine(struct tw_proc *me, uint64_t id)
@@ -151,7 +159,7 @@ bool tw_lock_try_acquire(tw_lock_t lock)
 		lock_turn_pass(me, o.local, false);
 		return false;
 	}
-	lock_got(me, lock.id, taken == 2);
+	lock_got(me, &o, taken == 2);
 	return true;
 }
 
@@ -164,7 +172,9 @@ bool tw_sync_lock_release(struct tw_proc *me, tw_lock_t lock)
 		return false;
 	tw_trace(me, TW_TRACE_lock_release, TW_TRACE_NONE, TW_TRACE_NO_PAGE, lock.id, 0);
 	sync_held_remove(me, lock.id);
-	sync_release(me, TW_SYNC_LOCK, lock.id);
+	tw_release_to(me, lock_record(&o), TW_SYNC_LOCK, lock.id,
+	              !ops->wanted || ops->wanted(me, &o) ? TW_RELEASE_WANTED : 0);
+	tw_net_flush(me->net, TW_NET_ALL);
 	if (ops->wanted && atomic_load(&o.local->waiters)) {
 		bool wanted = ops->wanted(me, &o);
 

@@ -4,6 +4,7 @@
  *
  * Waits that end by themselves after a time are not recorded. The record may be stale after a signal handler has jumped
  * out of a wait; but then the count of polls, @polls, does not grow. */
+#include "core/coherence/lazy.h"
 #include "sync/object.h"
 
 #define SYNC_POLL_NS 50000u /* pause between two polls while other threads of the processor may run */
@@ -106,6 +107,7 @@ void sync_wait(struct tw_proc *me, enum tw_wait_call call, uint64_t object, uint
 
 	if (ready(arg))
 		return;
+	tw_lazy_idle(me);
 	const void *outer = sync_wait_begin(look.waits, call, object, value);
 	if (tw_sync_threads && tw_sync_threads->switches(call))
 		tw_sync_threads->wait(sync_check, &look, 0);

@@ -211,6 +211,9 @@ void tw_uffd_set(struct tw_fault *fault, size_t offset, size_t bytes, enum tw_ri
 {
 	struct tw_uffd *u = fault->priv;
 
+	/* The processor's thread may fault while another one takes its rights: then it must find that they are gone. */
+	if (to < from)
+		memset(u->shadow + (offset >> TW_SHADOW_SHIFT), to, bytes >> TW_SHADOW_SHIFT);
 	if (to == TW_WRITE && from == TW_READ && bytes >= UFFD_REMAP * UFFD_PAGE) {
 		uffd_unmap(fault, offset, bytes);
 		from = TW_NONE;
@@ -222,7 +225,8 @@ void tw_uffd_set(struct tw_fault *fault, size_t offset, size_t bytes, enum tw_ri
 	} else {
 		uffd_protect(u->fd, fault->app + offset, bytes, to == TW_READ);
 	}
-	memset(u->shadow + (offset >> TW_SHADOW_SHIFT), to, bytes >> TW_SHADOW_SHIFT);
+	if (to > from)
+		memset(u->shadow + (offset >> TW_SHADOW_SHIFT), to, bytes >> TW_SHADOW_SHIFT);
 }
 
 static bool uffd_replace(uint8_t *shadow, uint8_t from, uint8_t to)
@@ -263,12 +267,17 @@ static void uffd_restore(struct tw_fault *fault, size_t offset, uint8_t *shadow)
 
 	if (!uffd_replace(shadow, TW_WRITE, UFFD_RESTORING)) {
 		uffd_continue(fault, offset, UFFD_PAGE, true);
+		if (__atomic_load_n(shadow, __ATOMIC_SEQ_CST) == TW_NONE)
+			uffd_unmap(fault, offset, UFFD_PAGE);
 		return;
 	}
 	uffd_continue(fault, offset, UFFD_PAGE, false);
 	uffd_protect(fd, fault->app + offset, UFFD_PAGE, false);
-	if (!uffd_replace(shadow, UFFD_RESTORING, TW_WRITE))
-		uffd_protect(fd, fault->app + offset, UFFD_PAGE, true);
+	if (uffd_replace(shadow, UFFD_RESTORING, TW_WRITE))
+		return;
+	uffd_protect(fd, fault->app + offset, UFFD_PAGE, true);
+	if (__atomic_load_n(shadow, __ATOMIC_SEQ_CST) == TW_NONE)
+		uffd_unmap(fault, offset, UFFD_PAGE);
 }
 
 void tw_uffd_fault(struct tw_fault *fault, size_t offset, int write)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* hooks.c - runs the protocol's synchronization hooks: timed, after the log of stores was handed over, together with
  * the heap's remote frees. */
+#include "core/coherence/lazy.h"
 #include "core/memory/heap.h"
 #include "core/job/job.h"
 #include "core/coherence/polled.h"
@@ -44,7 +45,9 @@ static void hooks_ship(struct tw_proc *me)
 void tw_release(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object)
 {
 	hooks_run(me, me->protocol->release, kind, object);
-	hooks_ship(me);
+	tw_lazy_performed(me, kind != TW_SYNC_NODE);
+	if (kind != TW_SYNC_NODE || me->locals == 1)
+		hooks_ship(me);
 }
 
 void tw_acquire(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object)
@@ -67,6 +70,7 @@ void tw_arrive(struct tw_proc *me, uint64_t object)
 		tw_release(me, TW_SYNC_BARRIER, object);
 		return;
 	}
+	tw_lazy_idle(me); /* a neighbour may do the work of an arrival, but a demand would not wait for that one */
 	tw_protocol_enter(me);
 	tw_shootdown_enter(me);
 	tw_stores_drain(me);
@@ -75,5 +79,6 @@ void tw_arrive(struct tw_proc *me, uint64_t object)
 	tw_time_end(me, &me->stats->now.protocol_ns, t);
 	tw_shootdown_leave(me);
 	tw_protocol_leave(me);
+	tw_lazy_performed(me, false);
 	hooks_ship(me);
 }

@@ -10,6 +10,7 @@
 
 #include "core/job/deaths.h"
 #include "core/memory/globals.h"
+#include "core/coherence/lazy.h"
 #include "core/coherence/notice.h"
 #include "core/coherence/polled.h"
 #include "core/observe/race.h"
@@ -268,7 +269,9 @@ int tw_proc_enter(struct tw_proc *me, const struct tw_boot *boot)
 	if (!agent && (err = job_open_views(me, boot)))
 		return err;
 	tw_trace_open(me);
-	return tw_shootdown_open(me, boot);
+	if ((err = tw_shootdown_open(me, boot)))
+		return err;
+	return agent ? 0 : tw_lazy_open(me);
 }
 
 int tw_proc_open(struct tw_proc *me, const struct tw_boot *boot, unsigned local, bool agent)
@@ -280,6 +283,7 @@ int tw_proc_open(struct tw_proc *me, const struct tw_boot *boot, unsigned local,
 
 void tw_proc_exit(struct tw_proc *me)
 {
+	tw_lazy_close(me);
 	tw_shootdown_close(me);
 	if (me->fault.ops)
 		me->fault.ops->close(&me->fault);

@@ -60,6 +60,9 @@ extern void (*tw_acquired)(void);
  * the handler has returned. Elsewhere they are one branch. */
 void tw_protocol_enter(struct tw_proc *me);
 void tw_protocol_leave(struct tw_proc *me);
+/* tw_protocol_enter_aside, tw_protocol_leave_aside - the same in the thread of lazy.c. */
+void tw_protocol_enter_aside(struct tw_proc *me);
+void tw_protocol_leave_aside(struct tw_proc *me);
 
 /* Time accounting: t = tw_time_begin(me); ...; tw_time_end(me, &me->stats->now.comm_wait_ns, t). Each is one branch
  * when timing is off. A nested span is subtracted from the outer one. */

@@ -2,6 +2,7 @@
 /* me.c - which processor this process is, and the lock around protocol code. */
 #include <pthread.h>
 
+#include "core/coherence/lazy.h"
 #include "core/job/job.h"
 #include "core/process/fork.h"
 
@@ -15,16 +16,41 @@ static inline bool me_served(const struct tw_proc *me)
 	return me->fault.ops && (me->fault.ops->caps & TW_FAULT_THREAD);
 }
 
+/* With lazy releases: against the thread of lazy.c.  The processor's threads take it once, also where a signal handler
+ * interrupts one that has it. */
+static struct tw_mutex me_lock;
+static unsigned me_depth;
+
 void tw_protocol_enter(struct tw_proc *me)
 {
 	if (me_served(me))
 		pthread_mutex_lock(&me_mutex);
+	else if (tw_lazy_on && me_depth++ == 0)
+		tw_mutex_lock(&me_lock);
 }
 
 void tw_protocol_leave(struct tw_proc *me)
 {
 	if (me_served(me))
 		pthread_mutex_unlock(&me_mutex);
+	else if (tw_lazy_on && --me_depth == 0)
+		tw_mutex_unlock(&me_lock);
+}
+
+void tw_protocol_enter_aside(struct tw_proc *me)
+{
+	if (me_served(me))
+		pthread_mutex_lock(&me_mutex);
+	else
+		tw_mutex_lock(&me_lock);
+}
+
+void tw_protocol_leave_aside(struct tw_proc *me)
+{
+	if (me_served(me))
+		pthread_mutex_unlock(&me_mutex);
+	else
+		tw_mutex_unlock(&me_lock);
 }
 
 struct tw_proc *tw_me_checked(const char *function)

@@ -5,6 +5,7 @@
 
 #include "core/job/deaths.h"
 #include "core/memory/heap.h"
+#include "core/coherence/lazy.h"
 #include "core/coherence/notice.h"
 #include "core/coherence/polled.h"
 #include "core/observe/race.h"
@@ -58,6 +59,7 @@ void tw_layout_compute(struct tw_layout *l, const struct tw_config *config)
 	l->collective = layout_place(&end, l->collective_bytes, 4096);
 	for (unsigned i = 0; i < TW_RESERVED_KINDS; i++)
 		l->reserved[i] = layout_place(&end, tw_reservations[i].exported_bytes(config), 4096);
+	l->lazy = layout_place(&end, tw_lazy_exported_bytes(config), 4096);
 	l->polled = layout_place(&end, l->pages, 4096);
 	l->polled_list = layout_place(&end, (TW_POLLED_MOST + 2) * sizeof(uint64_t), 64);
 	l->protocol_bytes = protocol && protocol->exported_bytes ? protocol->exported_bytes(l) : 0;

@@ -19,7 +19,6 @@
 
 struct shm {
 	struct tw_mailbox *self;
-	bool stored; /* writes since the last full fence */
 	char *map[]; /* [nodes] */
 };
 
@@ -86,33 +85,19 @@ static void shm_write(struct tw_net *net, unsigned node, size_t offset, const vo
 	char *dst = shm->map[node] + offset;
 
 	tw_words_store(dst, src, len);
-	shm->stored = true;
 }
 
 static void *shm_direct(struct tw_net *net, unsigned node, size_t offset)
 {
-	struct shm *shm = net->priv;
-
-	shm->stored = true;
-	return shm->map[node] + offset;
+	return ((struct shm *)net->priv)->map[node] + offset;
 }
 
-/* Reads and atomics are performed after this endpoint's writes: empty the store buffer first. */
-static inline struct shm *shm_after_writes(struct tw_net *net)
-{
-	struct shm *shm = net->priv;
-
-	if (shm->stored) {
-		atomic_thread_fence(memory_order_seq_cst);
-		shm->stored = false;
-	}
-	return shm;
-}
-
+/* Reads and atomics are performed after this endpoint's writes. */
 static void shm_read(struct tw_net *net, unsigned node, size_t offset, void *dst, size_t len)
 {
-	const char *src = shm_after_writes(net)->map[node] + offset;
+	const char *src = ((struct shm *)net->priv)->map[node] + offset;
 
+	atomic_thread_fence(memory_order_seq_cst); /* empty the store buffer */
 	tw_words_load(dst, src, len);
 }
 
@@ -124,7 +109,10 @@ static void shm_read_wait(struct tw_net *net)
 
 static inline _Atomic uint64_t *shm_word(struct tw_net *net, unsigned node, size_t offset)
 {
-	return (_Atomic uint64_t *)(void *)(shm_after_writes(net)->map[node] + offset);
+#if !defined(__x86_64__) /* there, atomics are full fences */
+	atomic_thread_fence(memory_order_seq_cst);
+#endif
+	return (_Atomic uint64_t *)(void *)(((struct shm *)net->priv)->map[node] + offset);
 }
 
 static uint64_t shm_cas(struct tw_net *net, unsigned node, size_t offset, uint64_t expect, uint64_t value)
@@ -152,11 +140,9 @@ static void shm_fence(struct tw_net *net, unsigned node)
 
 static void shm_flush(struct tw_net *net, unsigned node)
 {
-	struct shm *shm = net->priv;
-
+	(void)net;
 	(void)node;
 	atomic_thread_fence(memory_order_seq_cst);
-	shm->stored = false;
 }
 
 static void shm_notify(struct tw_net *net, unsigned node, unsigned port)

@@ -135,6 +135,7 @@ struct cash_flush {
 	bool sent;                            /* the page at work: a diff is in flight */
 	bool published;                       /* a directory word is in flight */
 	bool at_barrier;                      /* all processors take part: leave pages to later local arrivers */
+	bool demanded;                        /* the processor stores while this flush runs */
 	bool retention;                       /* pages may stay writable */
 	bool for_all;                         /* flush what any processor of the node wrote */
 	uint64_t wait_for[TW_MAX_PROCESSORS]; /* node times of flushes by others that stand for this one */

@@ -136,8 +136,10 @@ static bool flush_page(struct cash_flush *f, tw_page_t p, bool keep)
 		flush_shoot(me, p);
 		others = false;
 	}
-	if (e->ts_flush > f->started && e->flusher != me->local && !(e->state & CASH_DEFERRED) && !shoot) {
-		/* Overlapping releases: that flush began after this one, so it had this processor's writes. */
+	if (e->ts_flush > f->started && e->flusher != me->local && !(e->state & CASH_DEFERRED) && !shoot &&
+	    !f->demanded) {
+		/* Overlapping releases: that flush began after this one, so it had this processor's writes, if it does
+		 * not store meanwhile. */
 		flush_stands_for_ours(f, e);
 		me->stats->now.coalesced_flushes++;
 	} else if (flush_changes(me, p, others || keep)) {
@@ -151,7 +153,7 @@ static bool flush_page(struct cash_flush *f, tw_page_t p, bool keep)
 		if (cash_of(me)->past[p].got[1] == cash_of(me)->releases - 1 &&
 		    !(e->ts_flush && e->flusher != me->local))
 			cash_of(me)->past[p].got[1] = 0;
-		keep = keep && --x->patience;
+		keep = keep && (f->demanded || --x->patience);
 		if (!e->mapped)
 			tw_pageset_add(me->noticing, p);
 	}

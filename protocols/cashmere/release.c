@@ -19,9 +19,9 @@ static void release_merge_run(void *ctx, tw_page_t first, unsigned count)
 		tw_pageset_add(me->dirty, first + i);
 }
 
-static void release_all(struct tw_proc *me, bool at_barrier)
+static void release_all(struct tw_proc *me, bool at_barrier, bool demanded)
 {
-	struct cash_flush f = {.me = me, .at_barrier = at_barrier, .retention = true};
+	struct cash_flush f = {.me = me, .at_barrier = at_barrier, .demanded = demanded, .retention = true};
 
 	cash_of(me)->releases++;
 	cash_replay_begins(cash_of(me));
@@ -41,9 +41,8 @@ static void release_all(struct tw_proc *me, bool at_barrier)
 
 void cash_release(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object)
 {
-	(void)kind;
 	(void)object;
-	release_all(me, false);
+	release_all(me, false, kind == TW_SYNC_DEMAND);
 }
 
 void cash_arrive(struct tw_proc *me, uint64_t object)
@@ -53,5 +52,5 @@ void cash_arrive(struct tw_proc *me, uint64_t object)
 	/* In a crowd the next acquire may be another one than the barrier's. Others see this arrival, and leave none of
 	 * their pages to this processor. */
 	cash_of(me)->arrived = !me->crowd;
-	release_all(me, !me->crowd);
+	release_all(me, !me->crowd, false);
 }

@@ -56,6 +56,10 @@ static bool commit_needless(struct tw_proc *me, tw_page_t p)
 	}
 	if ((home & TS_BUSY) || memcmp(tw_frame(me, p), ts_public(me, p), me->layout.page_bytes) != 0)
 		return false;
+	if (ts_of(me)->demanded) {
+		commit_retain(me, p);
+		return true;
+	}
 	if (x->silent && ts_rights(me, p) == TW_WRITE && commit_quiet(me, p, atomic_exchange(&ts_meta(me, p)->read, 0)))
 		return false;
 	if (ts_of(me)->pins[p] || (x->retention && ts_ordinary(me, p))) {

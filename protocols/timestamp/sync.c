@@ -31,8 +31,9 @@ static bool object_learn(struct tw_proc *me, unsigned node, enum tw_sync_kind ki
 	return true;
 }
 
-static void release_pages(struct tw_proc *me)
+static void release_pages(struct tw_proc *me, enum tw_sync_kind kind)
 {
+	ts_of(me)->demanded = kind == TW_SYNC_DEMAND;
 	ts_of(me)->released = atomic_load(&ts_of(me)->node->clock);
 	ts_alone_look(me);
 	tw_dirty_drain(me, release_run, NULL, me);
@@ -56,15 +57,16 @@ static void release_object(struct tw_proc *me, enum tw_sync_kind kind, uint64_t 
 
 void ts_release(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object)
 {
-	release_pages(me);
-	release_object(me, kind, object);
+	release_pages(me, kind);
+	if (kind != TW_SYNC_NODE && kind != TW_SYNC_DEMAND)
+		release_object(me, kind, object);
 }
 
 /* All processors arrive equally often, at the same barriers.  The last one of the node releases the object for all:
  * their notices are in the signature. */
 void ts_arrive(struct tw_proc *me, uint64_t object)
 {
-	release_pages(me);
+	release_pages(me, TW_SYNC_BARRIER);
 	if ((atomic_fetch_add(&ts_of(me)->node->arrived, 1) + 1) % me->locals == 0)
 		release_object(me, TW_SYNC_BARRIER, object);
 }
@@ -103,7 +105,9 @@ void ts_acquire(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object)
 	struct ts_signature *s = ts_of(me)->seen;
 
 	ts_of(me)->reads.next = (tw_page_t)-1; /* pages from here on may not be written yet: another run */
-	uint64_t word = tw_net_read64(me->net, object_home(me, object), ts_object_offset(me, object));
+	uint64_t word = kind == TW_SYNC_NODE
+	                    ? object + 1
+	                    : tw_net_read64(me->net, object_home(me, object), ts_object_offset(me, object));
 	unsigned node = (unsigned)(word & 0xffff) - 1;
 	if (!(word & 0xffff) || !object_learn(me, node, kind))
 		return;

@@ -133,6 +133,7 @@ struct ts {
 	struct ts_signature *seen; /* private: the one that an acquire reads */
 	char *scratch;             /* one page */
 	uint64_t released;      /* time when the release at work began: its commits are of one time, if leases permit */
+	bool demanded;          /* the processor stores while that release runs */
 	struct ts_lease *lease; /* [pages] */
 	size_t leases;
 	/* Pages written here in exclusive mode, as yet, which are in no dirty set: lists, linked by page + 1. */

@@ -19,6 +19,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "core/coherence/lazy.h"
 #include "core/coherence/polled.h"
 #include "core/coherence/word.h"
 #include "runtime/threads/baton.h"
@@ -55,7 +56,8 @@ static void *word_begin(const volatile void *p, size_t bytes, int order)
 	if (!th_words || offset >= me->config.memory || (offset & (page - 1)) + bytes > page)
 		return NULL;
 	if (word_releases(order))
-		tw_release(me, TW_SYNC_FLAG, 0);
+		tw_release_to(me, tw_lazy_word(me, offset), TW_SYNC_FLAG, 0,
+		              word_acquires(order) ? TW_RELEASE_ACQUIRES : 0);
 	return tw_word_begin(me, offset, bytes);
 }
 
@@ -88,7 +90,7 @@ static void word_end(const volatile void *p, const void *to, size_t bytes, int o
 	if (kind == WORD_STORES && me->fences)
 		tw_release(me, TW_SYNC_FLAG, 0);
 	if (word_acquires(order))
-		tw_acquire(me, TW_SYNC_FLAG, 0);
+		tw_acquire_from(me, tw_lazy_word(me, (uintptr_t)p - (uintptr_t)me->app), TW_SYNC_FLAG, 0);
 	if (waits)
 		syscall(SYS_sched_yield);
 }
@@ -230,7 +232,7 @@ void th_order_words(void)
 		return;
 	th_stack_reserve();
 	tw_release(tw_me, TW_SYNC_FLAG, 0);
-	tw_acquire(tw_me, TW_SYNC_FLAG, 0);
+	tw_acquire_all(tw_me);
 	errno = saved;
 }
 

@@ -36,6 +36,7 @@ struct tw_layout {
 	size_t collective; /* tw_bcast's buffer */
 	size_t collective_bytes;
 	size_t reserved[TW_RESERVED_KINDS];
+	size_t lazy;        /* releases by their numbers, records of words: core/coherence/lazy.c */
 	size_t polled;      /* [pages] a byte each, not 0 if polled: core/coherence/polled.h */
 	size_t polled_list; /* polled pages + 1, at most TW_POLLED_MOST; a 0; at node 0, how many were found */
 	size_t protocol;    /* the protocol's own: driver/protocol.h */

@@ -147,7 +147,7 @@ static inline bool tw_same_host(const struct tw_proc *me, unsigned node)
 
 /* ---- the hooks -------------------------------------------------------------------------------------------------- */
 
-enum tw_sync_kind { TW_SYNC_LOCK, TW_SYNC_FLAG, TW_SYNC_BARRIER, TW_SYNC_JOB, TW_SYNC_HEAP };
+enum tw_sync_kind { TW_SYNC_LOCK, TW_SYNC_FLAG, TW_SYNC_BARRIER, TW_SYNC_JOB, TW_SYNC_HEAP, TW_SYNC_NODE, TW_SYNC_DEMAND };
 
 enum tw_protocol_flag {
 	TW_PROTOCOL_ONE_NODE = 1u << 0,     /* only for jobs of one node */

@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* lazy.c - lazy releases (Keleher, Cox, Zwaenepoel 1992, with eager protocols beneath).
+ *
+ * A protocol's release sends what was stored to other nodes.  Most locks and words are used again by the node that
+ * used them last, which needs none of that.  So a release only leaves a record at the object: the node, and the number
+ * of this release among the node's.  A processor of another node that finds the record demands that all releases of
+ * that node up to this number are performed, and waits for it; then it runs the protocol's acquire.
+ *
+ * A processor `owes` its releases from the first one that was left on.  It performs them, all at once, by the
+ * protocol's release: at its next synchronization after a demand, before it waits, at a barrier or flag; or, if it
+ * computes, a thread of the process does so for it.
+ *
+ * Correctness.  Claim: a processor that acquires from a record, having seen what a releaser R did after its release,
+ * sees all that R had stored or acquired.
+ *
+ * (1) A record names a release of the node, numbered after all before it.  If R's own record is there, its node's
+ *     releases up to its number are performed before the acquire.  They include those of R's neighbours from which R
+ *     has acquired, because a number is taken after what was acquired.
+ * (2) If another record has replaced R's, then that releaser has first demanded R's, and only then taken its number
+ *     (release_record).  So by induction R's release is performed by the time when that number exists.
+ * (3) R writes its record before it does what the acquirer sees.  An acquirer that operates on a word reads the record
+ *     behind its operation.
+ * (4) An acquire is left out when the record's number is known: then a run of the protocol's acquire has begun after
+ *     all releases up to that number of that node were performed.  By (2) those that it stands for were, too.
+ * (5) owed: a processor stores that it owes before it takes a number; it stores that it owes nothing when it has
+ *     performed, in the thread that releases.  So who reads the node's number first, then finds nothing owed, knows
+ *     that all up to that number is performed.  The thread that performs on demand reads the number first, and stores
+ *     that.
+ *
+ * Acquires without a record (barriers, flags, tasks) follow releases that were performed at once, together with what
+ * neighbours owed when this processor acquired from them (learned).  A fence may order any operation: it demands
+ * everything (tw_acquire_all).  Now and then every processor performs, and demands, everything: so programs that wait
+ * for a plain variable in a loop of other synchronization see it at last.
+ *
+ * A releaser that finds that its record was demanded soon is eager the next time (hint).
+ *
+ * tests/models/deferred.pml checks (1) to (5). */
+#include "core/coherence/lazy.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+
+#include "core/coherence/shootdown.h"
+#include "core/job/job.h"
+
+#define LAZY_RECORDS  ((size_t)1 << 18) /* of words, at each node */
+#define LAZY_AGAIN    256u              /* lazy operations until everything is performed, or demanded */
+#define LAZY_SPIN_NS  3000u             /* for which a demand waits for the processor itself */
+#define LAZY_SLEEP_NS 1000000u
+
+/* A record: number << 18 | hint << 16 | local << 10 | node + 1. */
+#define REC_NUMBER 18
+#define REC_HINT   16
+#define REC_LOCAL  10
+static unsigned rec_node(uint64_t rec)
+{
+	return (unsigned)(rec & 0x3ff) - 1;
+}
+static unsigned rec_local(uint64_t rec)
+{
+	return (unsigned)(rec >> REC_LOCAL & 0x3f);
+}
+static unsigned rec_hint(uint64_t rec)
+{
+	return (unsigned)(rec >> REC_HINT & 3);
+}
+static uint64_t rec_number(uint64_t rec)
+{
+	return rec >> REC_NUMBER;
+}
+
+struct lazy_processor {
+	_Alignas(64) _Atomic uint64_t owed; /* 0: nothing; else 1 + the number up to which all is performed */
+	_Atomic uint32_t asked;             /* demands */
+	_Atomic uint32_t done;              /* how often this processor has performed */
+	_Atomic uint32_t sleepers;          /* processors that sleep on done */
+};
+
+struct lazy_node {
+	_Alignas(64) _Atomic uint64_t number; /* of the node's last release */
+	struct lazy_processor processor[TW_MAX_PROCESSORS];
+	_Alignas(64) _Atomic uint64_t word[LAZY_RECORDS];
+};
+
+static struct {
+	struct lazy_processor *own;
+	uint64_t known[TW_MAX_NODES]; /* all up to this number was performed before the last acquire began */
+	uint64_t learned;             /* the last number of this node from which this processor acquired */
+	uint32_t served;              /* demands seen by the processor's thread */
+	unsigned releases, acquires;  /* until the next one that leaves nothing out */
+	pthread_t thread;
+	_Atomic bool stopping;
+} lazy;
+bool tw_lazy_on;
+
+size_t tw_lazy_exported_bytes(const struct tw_config *config)
+{
+	const struct tw_transport *transport = tw_transport_find(config->transport);
+
+	return config->nodes > 1 && transport && transport->direct ? sizeof(struct lazy_node) : 0;
+}
+
+bool tw_lazy(const struct tw_proc *me)
+{
+	unsigned no = TW_PROTOCOL_NEEDS_STORES | TW_PROTOCOL_NO_FAULTS | TW_PROTOCOL_INCOHERENT;
+
+	return me->nodes > 1 && me->config.lazy && me->net->ops->direct &&
+	       (me->net->ops->caps & TW_NET_COHERENT_ATOMICS) && !(me->protocol->flags & no) && !me->config.race &&
+	       !me->config.survive;
+}
+
+static struct lazy_node *lazy_node(const struct tw_proc *me, unsigned node)
+{
+	size_t at = me->layout.lazy;
+
+	return node == me->node ? (void *)(me->net->base + at) : tw_net_direct(me->net, node, at);
+}
+
+struct tw_record tw_lazy_word(const struct tw_proc *me, size_t offset)
+{
+	size_t word = offset / 16; /* operations of all sizes on a word have one record */
+
+	return (struct tw_record){word / 512 % me->nodes,
+	                          me->layout.lazy + offsetof(struct lazy_node, word) +
+	                              word % LAZY_RECORDS * sizeof(uint64_t)};
+}
+
+static _Atomic uint64_t *lazy_record(const struct tw_proc *me, struct tw_record r)
+{
+	return r.node == me->node ? (void *)(me->net->base + r.offset) : tw_net_direct(me->net, r.node, r.offset);
+}
+
+static uint64_t demand_node(struct tw_proc *me, unsigned node, uint64_t number, bool *waited);
+
+/* ---- performing ------------------------------------------------------------------------------------------------- */
+
+/* Wake those that wait for it. */
+static void lazy_done(struct lazy_processor *own)
+{
+	atomic_fetch_add(&own->done, 1);
+	if (atomic_load(&own->sleepers))
+		tw_futex_wake(&own->done, INT_MAX);
+}
+
+void tw_lazy_performed(struct tw_proc *me, bool all)
+{
+	bool waited;
+
+	if (!tw_lazy_on)
+		return;
+	uint32_t asked = atomic_load(&lazy.own->asked);
+	atomic_store(&lazy.own->owed, 0);
+	lazy.releases = LAZY_AGAIN;
+	if (asked != lazy.served) {
+		lazy.served = asked;
+		lazy_done(lazy.own);
+	}
+	if (all && me->locals > 1)
+		demand_node(me, me->node, lazy.learned, &waited);
+}
+
+/* In the processor's thread. */
+static void lazy_perform(struct tw_proc *me)
+{
+	if (atomic_load_explicit(&lazy.own->owed, memory_order_relaxed))
+		tw_release(me, TW_SYNC_NODE, me->node);
+	else
+		tw_lazy_performed(me, false);
+}
+
+static inline void lazy_serve(struct tw_proc *me)
+{
+	if (atomic_load_explicit(&lazy.own->asked, memory_order_relaxed) != lazy.served)
+		lazy_perform(me);
+}
+
+void tw_lazy_idle(struct tw_proc *me)
+{
+	if (tw_lazy_on)
+		lazy_perform(me);
+}
+
+/* The thread that performs what the processor owes while that computes. */
+static void *lazy_main(void *arg)
+{
+	struct tw_proc *me = arg;
+	struct lazy_processor *own = lazy.own;
+
+	for (uint32_t seen = 0, now;; seen = now) {
+		now = atomic_load(&own->asked);
+		if (atomic_load(&lazy.stopping))
+			return NULL;
+		if (now == seen) {
+			tw_futex_wait(&own->asked, seen, 0);
+			continue;
+		}
+		uint64_t number = atomic_load(&lazy_node(me, me->node)->number);
+		uint64_t owed = atomic_load(&own->owed);
+		if (owed && owed - 1 < number) {
+			tw_protocol_enter_aside(me);
+			me->protocol->release(me, TW_SYNC_DEMAND, me->node);
+			tw_protocol_leave_aside(me);
+			atomic_store(&own->owed, number + 1);
+		}
+		lazy_done(own);
+	}
+}
+
+/* ---- demanding -------------------------------------------------------------------------------------------------- */
+
+static bool demand_met(const struct lazy_processor *p, uint64_t number)
+{
+	uint64_t owed = atomic_load(&p->owed);
+
+	return owed == 0 || owed - 1 >= number;
+}
+
+/* Wait until @p has performed all up to @number. */
+static void demand_wait(struct tw_proc *me, struct lazy_processor *p, uint64_t number)
+{
+	uint64_t until = me->net->config.spin_ns ? tw_time_ns() + LAZY_SPIN_NS : 0;
+
+	for (unsigned i = 1; until; i++) {
+		lazy_serve(me);
+		if (demand_met(p, number))
+			return;
+		tw_pause();
+		if (i % 32 == 0 && tw_time_ns() >= until)
+			break;
+	}
+	while (!demand_met(p, number)) {
+		lazy_serve(me);
+		uint32_t seen = atomic_load(&p->done);
+		tw_futex_wake(&p->asked, 1);
+		atomic_fetch_add(&p->sleepers, 1);
+		if (!demand_met(p, number))
+			tw_futex_wait(&p->done, seen, LAZY_SLEEP_NS);
+		atomic_fetch_sub(&p->sleepers, 1);
+	}
+}
+
+/* Returns the number up to which all of @p's releases are performed, at least @number.  Sets *@waited if it waited. */
+static uint64_t demand(struct tw_proc *me, struct lazy_processor *p, uint64_t number, bool *waited)
+{
+	if (!demand_met(p, number)) {
+		*waited = true;
+		atomic_fetch_add(&p->asked, 1);
+		uint64_t t = tw_time_begin(me);
+		tw_shootdown_enter(me);
+		demand_wait(me, p, number);
+		tw_shootdown_leave(me);
+		tw_time_end(me, &me->stats->now.comm_wait_ns, t);
+	}
+	uint64_t owed = atomic_load(&p->owed);
+	return owed ? owed - 1 : UINT64_MAX;
+}
+
+/* The same for all processors of @node but this one; @number UINT64_MAX: all that was released. */
+static uint64_t demand_node(struct tw_proc *me, unsigned node, uint64_t number, bool *waited)
+{
+	struct lazy_node *n = lazy_node(me, node);
+	uint64_t all = atomic_load(&n->number);
+
+	for (unsigned p = 0; p < me->locals; p++)
+		if (node != me->node || p != me->local) {
+			uint64_t performed = demand(me, &n->processor[p], number, waited);
+			all = TW_MIN(all, performed);
+		}
+	return all;
+}
+
+/* Have the release @number of @node, another one, performed, and acquire it, unless that is known.  Returns whether
+ * this processor had to wait. */
+static bool lazy_learn(struct tw_proc *me, unsigned node, uint64_t number)
+{
+	bool waited = false;
+
+	if (number <= lazy.known[node])
+		return false;
+	uint64_t all = demand_node(me, node, number, &waited);
+	tw_acquire(me, TW_SYNC_NODE, node);
+	lazy.known[node] = all;
+	return waited;
+}
+
+/* Acquire what a processor of this node has released as @rec. */
+static void lazy_neighbour(struct tw_proc *me, uint64_t rec)
+{
+	if (rec_local(rec) == me->local)
+		return;
+	lazy.learned = TW_MAX(lazy.learned, rec_number(rec));
+	tw_acquire(me, TW_SYNC_NODE, me->node);
+}
+
+/* ---- releases and acquires -------------------------------------------------------------------------------------- */
+
+void tw_release_to(struct tw_proc *me, struct tw_record r, enum tw_sync_kind kind, uint64_t object, unsigned how)
+{
+	if (!tw_lazy_on) {
+		tw_release(me, kind, object);
+		return;
+	}
+	_Atomic uint64_t *record = lazy_record(me, r);
+	_Atomic uint64_t *number = &lazy_node(me, me->node)->number;
+	uint64_t seen = atomic_load(record), next;
+
+	lazy_serve(me);
+	do {
+		unsigned hint = rec_hint(seen);
+		if (seen && rec_node(seen) != me->node)
+			lazy_learn(me, rec_node(seen), rec_number(seen));
+		else
+			hint -= hint > 0;
+		if ((how & TW_RELEASE_ACQUIRES) && seen && rec_node(seen) == me->node)
+			lazy_neighbour(me, seen);
+		if ((how & TW_RELEASE_WANTED) || hint || me->fences || --lazy.releases == 0)
+			tw_release(me, TW_SYNC_NODE, me->node);
+		else if (!atomic_load_explicit(&lazy.own->owed, memory_order_relaxed))
+			atomic_store(&lazy.own->owed, atomic_load(number) + 1);
+		next = (atomic_fetch_add(number, 1) + 1) << REC_NUMBER | hint << REC_HINT | me->local << REC_LOCAL |
+		       (me->node + 1);
+	} while (!atomic_compare_exchange_strong(record, &seen, next));
+}
+
+void tw_acquire_all(struct tw_proc *me)
+{
+	if (!tw_lazy_on) {
+		tw_acquire(me, TW_SYNC_FLAG, 0);
+		return;
+	}
+	lazy_serve(me);
+	lazy.acquires = LAZY_AGAIN;
+	for (unsigned node = 0; node < me->nodes; node++)
+		if (node != me->node)
+			lazy_learn(me, node, atomic_load(&lazy_node(me, node)->number));
+	lazy.learned = atomic_load(&lazy_node(me, me->node)->number);
+	tw_acquire(me, TW_SYNC_NODE, me->node);
+}
+
+void tw_acquire_from(struct tw_proc *me, struct tw_record r, enum tw_sync_kind kind, uint64_t object)
+{
+	if (!tw_lazy_on) {
+		tw_acquire(me, kind, object);
+		return;
+	}
+	_Atomic uint64_t *record = lazy_record(me, r);
+	uint64_t seen = atomic_load(record);
+
+	lazy_serve(me);
+	if (--lazy.acquires == 0) {
+		tw_acquire_all(me);
+		return;
+	}
+	if (me->fences)
+		tw_acquire(me, kind, object);
+	if (!seen)
+		return;
+	if (rec_node(seen) == me->node)
+		lazy_neighbour(me, seen);
+	else if (lazy_learn(me, rec_node(seen), rec_number(seen)) && rec_hint(seen) < 3)
+		atomic_compare_exchange_strong(record, &seen, seen + (1u << REC_HINT));
+}
+
+/* ---- opening ---------------------------------------------------------------------------------------------------- */
+
+int tw_lazy_open(struct tw_proc *me)
+{
+	sigset_t all, old;
+
+	if (!tw_lazy(me))
+		return 0;
+	tw_lazy_on = true;
+	lazy.own = &lazy_node(me, me->node)->processor[me->local];
+	lazy.releases = lazy.acquires = LAZY_AGAIN;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	int err = pthread_create(&lazy.thread, NULL, lazy_main, me);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (!err)
+		return 0;
+	tw_lazy_on = false;
+	tw_log("cannot start the thread for lazy releases: %s", strerror(err));
+	return -err;
+}
+
+void tw_lazy_close(struct tw_proc *me)
+{
+	(void)me;
+	if (!tw_lazy_on)
+		return;
+	tw_lazy_on = false;
+	atomic_store(&lazy.stopping, true);
+	atomic_fetch_add(&lazy.own->asked, 1);
+	tw_futex_wake(&lazy.own->asked, 1);
+	pthread_join(lazy.thread, NULL);
+}
+
+void tw_lazy_forget(void)
+{
+	tw_lazy_on = false;
+}

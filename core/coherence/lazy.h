@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* lazy.h - lazy releases: what a release must send to other nodes is sent when one of them acquires from it. */
+#ifndef TW_CORE_COHERENCE_LAZY_H
+#define TW_CORE_COHERENCE_LAZY_H
+
+#include "tweed/driver/protocol.h"
+
+/* An object that processors release and acquire: its record is a word of the exported memory of @node at @offset,
+ * zero at first, which only these functions change. */
+struct tw_record {
+	unsigned node;
+	size_t offset;
+};
+
+/* tw_lazy - are releases lazy in this job?  All processors get the same answer. */
+bool tw_lazy(const struct tw_proc *me);
+
+/* tw_lazy_open - step of tw_proc_enter of a processor.  Returns 0 or -errno, logged.  tw_lazy_close - undo it.
+ * tw_lazy_forget - in a child of fork, of which nothing is demanded. */
+extern bool tw_lazy_on; /* in this process, between the two */
+int tw_lazy_open(struct tw_proc *me);
+void tw_lazy_close(struct tw_proc *me);
+void tw_lazy_forget(void);
+
+/* tw_release_to - release: all that this processor has stored, and all that it has acquired, is visible to those that
+ * acquire from the record after they have seen what the caller does next (gives up a lock, changes a word).  @how:
+ * TW_RELEASE_WANTED: another node is waiting for that, so it is performed on return; TW_RELEASE_ACQUIRES: also acquire
+ * what was released to the record before.
+ * tw_acquire_from - acquire what was released to the record before.
+ * tw_acquire_all - acquire what any processor has released.
+ * Without lazy releases they are tw_release and tw_acquire for @object.  No page lock held.  [sync] */
+enum { TW_RELEASE_WANTED = 1, TW_RELEASE_ACQUIRES = 2 };
+void tw_release_to(struct tw_proc *me, struct tw_record r, enum tw_sync_kind kind, uint64_t object, unsigned how);
+void tw_acquire_from(struct tw_proc *me, struct tw_record r, enum tw_sync_kind kind, uint64_t object);
+void tw_acquire_all(struct tw_proc *me);
+
+/* tw_lazy_performed - this processor's thread has just run the protocol's release.  If @all, what it has acquired from
+ * its neighbours is performed on return, too.  [hooks.c]
+ * tw_lazy_idle - this processor is about to wait for others: perform what it owes. */
+void tw_lazy_performed(struct tw_proc *me, bool all);
+void tw_lazy_idle(struct tw_proc *me);
+
+/* tw_lazy_word - the record of the word at app + @offset. */
+struct tw_record tw_lazy_word(const struct tw_proc *me, size_t offset);
+
+/* tw_lazy_exported_bytes - of each node. */
+size_t tw_lazy_exported_bytes(const struct tw_config *config);
+
+#endif
