@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/single_threaded.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -42,8 +43,11 @@ static void api_share_globals(struct tw_proc *me)
 	if (!tw_globals_shared)
 		return;
 	tw_fork_copies(tw_globals_start, tw_globals_bytes());
-	if (me->id == 0)
+	if (me->id == 0) {
 		tw_globals_enter();
+		/* The C library stores this when it starts a process's first thread: that was into the private copy. */
+		__libc_single_threaded = 0;
+	}
 	tw_release(me, TW_SYNC_JOB, 0);
 	tw_sync_barrier_job(me, TW_WAIT_INIT);
 	tw_acquire(me, TW_SYNC_JOB, 0);

@@ -107,7 +107,7 @@ bool tw_lazy(const struct tw_proc *me)
 {
 	unsigned no = TW_PROTOCOL_NEEDS_STORES | TW_PROTOCOL_NO_FAULTS | TW_PROTOCOL_INCOHERENT;
 
-	return me->nodes > 1 && me->config.lazy && me->net->ops->direct &&
+	return me->nodes > 1 && me->config.release[0] == 'l' && me->net->ops->direct &&
 	       (me->net->ops->caps & TW_NET_COHERENT_ATOMICS) && !(me->protocol->flags & no) && !me->config.race &&
 	       !me->config.survive;
 }

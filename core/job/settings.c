@@ -57,7 +57,7 @@ static const char *transport_refuses(const char *text)
 
 TW_CHOICES(home_names, "first-touch", "after-init", "round-robin")
 TW_CHOICES(lock_names, "queue", "array")
-TW_CHOICES(release_names, "eager", "lazy")
+TW_CHOICES(release_names, "lazy", "eager")
 TW_CHOICES(shootdown_names, "auto", "protect", "polled", "interrupt")
 TW_CHOICES(huge_names, "auto", "on", "off")
 TW_CHOICES(switch_names, "0", "1")
@@ -115,7 +115,7 @@ const struct tw_setting tw_settings[] = {
      .help = "most memory for twins per node before pages are flushed early"},
     {"TWEED_LOCK", "lock", 0, NAME(config.lock, lock_names), .initial = "queue",
      .help = "how locks work between nodes"},
-    {"TWEED_RELEASE", "release", 0, CHOICE(config.lazy, release_names), .initial = "lazy",
+    {"TWEED_RELEASE", "release", 0, NAME(config.release, release_names), .initial = "lazy",
      .help = "when a lock or an atomic operation sends what was stored: at once, or when another node acquires"},
     {"TWEED_SYNC_OBJECTS", "sync-objects", 0, NUMBER(config.sync_objects, 64, 1 << 22), .initial = "65536",
      .help = "locks, barriers and flags per node"},

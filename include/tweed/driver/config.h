@@ -31,7 +31,7 @@ struct tw_config {
 	uint64_t diff_unit;     /* TWEED_DIFF_UNIT 1: bytes that diffs take or leave together; 1, 2, 4, 8 */
 	uint64_t twins;         /* TWEED_TWINS 256M: most memory for twins per node before pages are flushed early */
 	char lock[16];          /* TWEED_LOCK queue | array */
-	bool lazy;              /* TWEED_RELEASE lazy | eager */
+	char release[8];        /* TWEED_RELEASE lazy | eager */
 	uint64_t sync_objects;  /* TWEED_SYNC_OBJECTS 65536: locks, barriers and flags per node */
 	char stats[512];        /* TWEED_STATS "" | summary | FILE; --stats */
 	uint64_t spin_us;       /* TWEED_SPIN auto (UINT64_MAX), else microseconds, 0..10000 */
