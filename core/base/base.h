@@ -22,6 +22,20 @@
 #define TW_TSAN 0
 #endif
 
+/* tw_unwatched_begin, tw_unwatched_end - around what a thread does that ThreadSanitizer cannot judge. */
+#if TW_TSAN
+void __tsan_ignore_thread_begin(void), __tsan_ignore_thread_end(void);
+#define tw_unwatched_begin __tsan_ignore_thread_begin
+#define tw_unwatched_end   __tsan_ignore_thread_end
+#else
+static inline void tw_unwatched_begin(void)
+{
+}
+static inline void tw_unwatched_end(void)
+{
+}
+#endif
+
 #define TW_HUGE_BYTES ((size_t)2 << 20)
 
 /* tw_log_who - set the prefix of this process's messages, "node.processor".  Copies at most 31 bytes. */

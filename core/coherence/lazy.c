@@ -48,7 +48,8 @@
 
 #define LAZY_RECORDS  ((size_t)1 << 18) /* of words, at each node */
 #define LAZY_AGAIN    256u              /* lazy operations until everything is performed, or demanded */
-#define LAZY_SPIN_NS  3000u             /* for which a demand waits for the processor itself */
+#define LAZY_SPIN_NS  10000u            /* for which a demand waits for the processor itself to begin, */
+#define LAZY_BEGUN_NS 100000u           /* and to end */
 #define LAZY_SLEEP_NS 1000000u
 
 /* A record: number << 18 | hint << 16 | local << 10 | node + 1. */
@@ -75,6 +76,7 @@ static uint64_t rec_number(uint64_t rec)
 struct lazy_processor {
 	_Alignas(64) _Atomic uint64_t owed; /* 0: nothing; else 1 + the number up to which all is performed */
 	_Atomic uint32_t asked;             /* demands */
+	_Atomic uint32_t begun;             /* of these, the last one that the processor's thread serves */
 	_Atomic uint32_t done;              /* how often this processor has performed */
 	_Atomic uint32_t sleepers;          /* processors that sleep on done */
 };
@@ -101,6 +103,11 @@ size_t tw_lazy_exported_bytes(const struct tw_config *config)
 	const struct tw_transport *transport = tw_transport_find(config->transport);
 
 	return config->nodes > 1 && transport && transport->direct ? sizeof(struct lazy_node) : 0;
+}
+
+bool tw_lazy_aside(void)
+{
+	return tw_lazy_on && pthread_equal(pthread_self(), lazy.thread);
 }
 
 bool tw_lazy(const struct tw_proc *me)
@@ -152,7 +159,11 @@ void tw_lazy_performed(struct tw_proc *me, bool all)
 	if (!tw_lazy_on)
 		return;
 	uint32_t asked = atomic_load(&lazy.own->asked);
-	atomic_store(&lazy.own->owed, 0);
+	if (atomic_load_explicit(&lazy.own->owed, memory_order_relaxed)) {
+		tw_protocol_enter(me); /* behind this the thread takes no right until this processor owes again */
+		atomic_store(&lazy.own->owed, 0);
+		tw_protocol_leave(me);
+	}
 	lazy.releases = LAZY_AGAIN;
 	if (asked != lazy.served) {
 		lazy.served = asked;
@@ -173,8 +184,12 @@ static void lazy_perform(struct tw_proc *me)
 
 static inline void lazy_serve(struct tw_proc *me)
 {
-	if (atomic_load_explicit(&lazy.own->asked, memory_order_relaxed) != lazy.served)
-		lazy_perform(me);
+	uint32_t asked = atomic_load_explicit(&lazy.own->asked, memory_order_relaxed);
+
+	if (asked == lazy.served)
+		return;
+	atomic_store_explicit(&lazy.own->begun, asked, memory_order_relaxed);
+	lazy_perform(me);
 }
 
 void tw_lazy_idle(struct tw_proc *me)
@@ -189,24 +204,26 @@ static void *lazy_main(void *arg)
 	struct tw_proc *me = arg;
 	struct lazy_processor *own = lazy.own;
 
+	tw_unwatched_begin(); /* it does what the processor's thread does, under tw_protocol_enter */
 	for (uint32_t seen = 0, now;; seen = now) {
 		now = atomic_load(&own->asked);
 		if (atomic_load(&lazy.stopping))
-			return NULL;
+			break;
 		if (now == seen) {
 			tw_futex_wait(&own->asked, seen, 0);
 			continue;
 		}
-		uint64_t number = atomic_load(&lazy_node(me, me->node)->number);
-		uint64_t owed = atomic_load(&own->owed);
+		tw_protocol_enter_aside(me);
+		uint64_t number = atomic_load(&lazy_node(me, me->node)->number), owed = atomic_load(&own->owed);
 		if (owed && owed - 1 < number) {
-			tw_protocol_enter_aside(me);
 			me->protocol->release(me, TW_SYNC_DEMAND, me->node);
-			tw_protocol_leave_aside(me);
 			atomic_store(&own->owed, number + 1);
 		}
+		tw_protocol_leave_aside(me);
 		lazy_done(own);
 	}
+	tw_unwatched_end();
+	return NULL;
 }
 
 /* ---- demanding -------------------------------------------------------------------------------------------------- */
@@ -218,17 +235,19 @@ static bool demand_met(const struct lazy_processor *p, uint64_t number)
 	return owed == 0 || owed - 1 >= number;
 }
 
-/* Wait until @p has performed all up to @number. */
-static void demand_wait(struct tw_proc *me, struct lazy_processor *p, uint64_t number)
+/* Wait until @p has performed all up to @number, as demand @asked. */
+static void demand_wait(struct tw_proc *me, struct lazy_processor *p, uint64_t number, uint32_t asked)
 {
-	uint64_t until = me->net->config.spin_ns ? tw_time_ns() + LAZY_SPIN_NS : 0;
+	uint64_t start = tw_time_ns(), spin = me->net->config.spin_ns;
+	bool begun = false;
 
-	for (unsigned i = 1; until; i++) {
+	for (unsigned i = 1; spin; i++) {
 		lazy_serve(me);
 		if (demand_met(p, number))
 			return;
 		tw_pause();
-		if (i % 32 == 0 && tw_time_ns() >= until)
+		begun = (int32_t)(atomic_load_explicit(&p->begun, memory_order_relaxed) - asked) >= 0;
+		if (i % 32 == 0 && tw_time_ns() - start >= (begun ? LAZY_BEGUN_NS : LAZY_SPIN_NS))
 			break;
 	}
 	while (!demand_met(p, number)) {
@@ -247,10 +266,11 @@ static uint64_t demand(struct tw_proc *me, struct lazy_processor *p, uint64_t nu
 {
 	if (!demand_met(p, number)) {
 		*waited = true;
-		atomic_fetch_add(&p->asked, 1);
+		me->stats->now.demands++;
+		uint32_t asked = atomic_fetch_add(&p->asked, 1) + 1;
 		uint64_t t = tw_time_begin(me);
 		tw_shootdown_enter(me);
-		demand_wait(me, p, number);
+		demand_wait(me, p, number, asked);
 		tw_shootdown_leave(me);
 		tw_time_end(me, &me->stats->now.comm_wait_ns, t);
 	}
@@ -297,6 +317,19 @@ static void lazy_neighbour(struct tw_proc *me, uint64_t rec)
 
 /* ---- releases and acquires -------------------------------------------------------------------------------------- */
 
+static void release_now(struct tw_proc *me)
+{
+	me->stats->now.eager_releases++;
+	tw_release(me, TW_SYNC_NODE, me->node);
+}
+
+static void release_later(struct tw_proc *me, const _Atomic uint64_t *number)
+{
+	me->stats->now.lazy_releases++;
+	if (!atomic_load_explicit(&lazy.own->owed, memory_order_relaxed))
+		atomic_store(&lazy.own->owed, atomic_load(number) + 1);
+}
+
 void tw_release_to(struct tw_proc *me, struct tw_record r, enum tw_sync_kind kind, uint64_t object, unsigned how)
 {
 	if (!tw_lazy_on) {
@@ -317,9 +350,9 @@ void tw_release_to(struct tw_proc *me, struct tw_record r, enum tw_sync_kind kin
 		if ((how & TW_RELEASE_ACQUIRES) && seen && rec_node(seen) == me->node)
 			lazy_neighbour(me, seen);
 		if ((how & TW_RELEASE_WANTED) || hint || me->fences || --lazy.releases == 0)
-			tw_release(me, TW_SYNC_NODE, me->node);
-		else if (!atomic_load_explicit(&lazy.own->owed, memory_order_relaxed))
-			atomic_store(&lazy.own->owed, atomic_load(number) + 1);
+			release_now(me);
+		else
+			release_later(me, number);
 		next = (atomic_fetch_add(number, 1) + 1) << REC_NUMBER | hint << REC_HINT | me->local << REC_LOCAL |
 		       (me->node + 1);
 	} while (!atomic_compare_exchange_strong(record, &seen, next));
@@ -372,6 +405,7 @@ int tw_lazy_open(struct tw_proc *me)
 
 	if (!tw_lazy(me))
 		return 0;
+	memset(&lazy, 0, sizeof(lazy));
 	tw_lazy_on = true;
 	lazy.own = &lazy_node(me, me->node)->processor[me->local];
 	lazy.releases = lazy.acquires = LAZY_AGAIN;

@@ -15,6 +15,9 @@ struct tw_record {
 /* tw_lazy - are releases lazy in this job?  All processors get the same answer. */
 bool tw_lazy(const struct tw_proc *me);
 
+/* tw_lazy_aside - is the calling thread the one that performs releases beside the processor's? */
+bool tw_lazy_aside(void);
+
 /* tw_lazy_open - step of tw_proc_enter of a processor.  Returns 0 or -errno, logged.  tw_lazy_close - undo it.
  * tw_lazy_forget - in a child of fork, of which nothing is demanded. */
 extern bool tw_lazy_on; /* in this process, between the two */

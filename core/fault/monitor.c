@@ -19,19 +19,10 @@
 
 #define MON_PAGE ((size_t)1 << TW_SHADOW_SHIFT)
 
-#if TW_TSAN
-/* The order between handler and application goes through the kernel, which ThreadSanitizer cannot see: it must not
- * watch this thread. */
-void __tsan_ignore_thread_begin(void), __tsan_ignore_thread_end(void);
-#else
-#define __tsan_ignore_thread_begin() ((void)0)
-#define __tsan_ignore_thread_end()   ((void)0)
-#endif
-
 static void mon_wake(const struct tw_uffd *u, uintptr_t page)
 {
 	struct uffdio_range range = {page, MON_PAGE};
-	if (ioctl(u->fd, UFFDIO_WAKE, &range))
+	if (tw_uffd_call(u->fd, UFFDIO_WAKE, &range))
 		tw_fatal("the kernel refused to wake a faulting thread: %s", strerror(errno));
 }
 
@@ -41,7 +32,7 @@ static void *mon_main(void *arg)
 	struct tw_uffd *u = fault->priv;
 	struct uffd_msg msg;
 
-	__tsan_ignore_thread_begin();
+	tw_unwatched_begin(); /* the order between handler and application goes through the kernel */
 	for (;;) {
 		ssize_t n = read(u->fd, &msg, sizeof(msg));
 		if (n < 0 && (errno == EINTR || errno == EAGAIN))
@@ -53,7 +44,7 @@ static void *mon_main(void *arg)
 		uintptr_t page = (uintptr_t)msg.arg.pagefault.address & ~(MON_PAGE - 1);
 		if (page == (uintptr_t)u->stop) {
 			struct uffdio_zeropage zero = {.range = {page, MON_PAGE}};
-			if (ioctl(u->fd, UFFDIO_ZEROPAGE, &zero))
+			if (tw_uffd_call(u->fd, UFFDIO_ZEROPAGE, &zero))
 				tw_fatal("the fault monitor cannot end: %s", strerror(errno));
 			break;
 		}
@@ -61,7 +52,7 @@ static void *mon_main(void *arg)
 		              (msg.arg.pagefault.flags & (UFFD_PAGEFAULT_FLAG_WRITE | UFFD_PAGEFAULT_FLAG_WP)) != 0);
 		mon_wake(u, page);
 	}
-	__tsan_ignore_thread_end();
+	tw_unwatched_end();
 	return NULL;
 }
 

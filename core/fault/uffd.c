@@ -160,7 +160,7 @@ static void uffd_protect(int fd, char *start, size_t bytes, bool protect)
 	                                 .mode =
 	                                     protect ? UFFDIO_WRITEPROTECT_MODE_WP : UFFDIO_WRITEPROTECT_MODE_DONTWAKE};
 
-	while (ioctl(fd, UFFDIO_WRITEPROTECT, &wp)) {
+	while (tw_uffd_call(fd, UFFDIO_WRITEPROTECT, &wp)) {
 		if (protect && (errno == ESRCH || errno == ENOENT))
 			return; /* the other process has ended, or left the job */
 		if (errno != EAGAIN && errno != EINTR)
@@ -181,7 +181,7 @@ static void uffd_continue(struct tw_fault *fault, size_t offset, size_t bytes, b
 		                            .mode = UFFDIO_CONTINUE_MODE_DONTWAKE};
 		if (protect && u->continue_wp)
 			c.mode |= UFFDIO_CONTINUE_MODE_WP;
-		if (ioctl(u->fd, UFFDIO_CONTINUE, &c) == 0)
+		if (tw_uffd_call(u->fd, UFFDIO_CONTINUE, &c) == 0)
 			break;
 		int error = errno;
 		if (error == EAGAIN && c.mapped > 0) {

@@ -8,6 +8,8 @@
 
 #include <linux/userfaultfd.h>
 #include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 extern const struct tw_fault_ops tw_fault_uffd, tw_fault_uffd_monitor, tw_fault_mprotect;
 
@@ -22,6 +24,13 @@ struct tw_uffd {
 	pthread_t thread; /* the monitor's */
 	char *stop;       /* a page whose fault ends the monitor */
 };
+
+/* tw_uffd_call - the system call ioctl: the function of that name is the program's, and touches what it is passed
+ * (core/process/arguments.c). */
+static inline int tw_uffd_call(int fd, unsigned long request, void *arg)
+{
+	return (int)syscall(SYS_ioctl, fd, request, arg);
+}
 
 /* tw_uffd_probe - the hook. @kernel: faults of the kernel's own accesses are needed too. */
 int tw_uffd_probe(bool kernel, char *why, size_t why_bytes);

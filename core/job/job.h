@@ -60,6 +60,8 @@ extern void (*tw_acquired)(void);
  * the handler has returned. Elsewhere they are one branch. */
 void tw_protocol_enter(struct tw_proc *me);
 void tw_protocol_leave(struct tw_proc *me);
+/* tw_protocol_inside - may the caller be between the two?  Only where tw_lazy_on. */
+bool tw_protocol_inside(const struct tw_proc *me);
 /* tw_protocol_enter_aside, tw_protocol_leave_aside - the same in the thread of lazy.c. */
 void tw_protocol_enter_aside(struct tw_proc *me);
 void tw_protocol_leave_aside(struct tw_proc *me);

@@ -37,6 +37,11 @@ void tw_protocol_leave(struct tw_proc *me)
 		tw_mutex_unlock(&me_lock);
 }
 
+bool tw_protocol_inside(const struct tw_proc *me)
+{
+	return me_served(me) || me_depth;
+}
+
 void tw_protocol_enter_aside(struct tw_proc *me)
 {
 	if (me_served(me))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* recorder.c - records events in the ring of the process in which they happen. A slot is written first, then counted.
+/* recorder.c - records events in the ring of the process in which they happen. A slot is counted first, then written.
  * Rings are read after their owner has ended, wherever that happened. Counted events are complete, except the oldest,
  * which the next event may have partly overwritten. */
 #include "core/observe/recorder.h"
@@ -62,11 +62,10 @@ void tw_trace_open(struct tw_proc *me)
 void tw_trace_record(struct tw_proc *me, enum tw_trace_kind kind, unsigned node, uint32_t page, uint64_t a, uint64_t b)
 {
 	struct tw_trace_ring *ring = tw_trace_ring(me->trace, &me->config, kind >= TW_TRACE_allocate);
-	uint64_t n = atomic_load_explicit(&ring->written, memory_order_relaxed);
+	uint64_t n = atomic_fetch_add_explicit(&ring->written, 1, memory_order_relaxed); /* of two threads: lazy.c */
 
 	ring->event[n & (ring->slots - 1)] = (struct tw_trace_event){
 	    .time_ns = tw_time_ns(), .kind = (uint16_t)kind, .node = (uint16_t)node, .page = page, .a = a, .b = b};
-	atomic_store_explicit(&ring->written, n + 1, memory_order_release);
 }
 
 /* ---- byte ranges ------------------------------------------------------------------------------------------------ */

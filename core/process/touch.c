@@ -2,6 +2,7 @@
 /* touch.c - faults in shared memory before the kernel uses it. */
 #include <string.h>
 
+#include "core/coherence/lazy.h"
 #include "core/job/job.h"
 #include "core/process/syscalls.h"
 
@@ -39,6 +40,8 @@ void tw_touch(const void *ptr, size_t len, bool write)
 
 	if (!tw_touched(ptr, len, &start, &end))
 		return;
+	if (!tw_protocol_inside(tw_me))
+		tw_lazy_idle(tw_me); /* else a release on demand might take rights before the kernel needs them */
 	uintptr_t page = (uintptr_t)1 << tw_me->layout.page_shift;
 	uint64_t before = UINT64_MAX;
 	/* A later fault may take the rights to an earlier page. */

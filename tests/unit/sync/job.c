@@ -57,6 +57,17 @@ void tw_lazy_idle(struct tw_proc *me)
 	(void)me;
 }
 
+bool tw_lazy_aside(void)
+{
+	return false;
+}
+
+size_t tw_lazy_exported_bytes(const struct tw_config *config)
+{
+	(void)config;
+	return 0;
+}
+
 void tw_arrive(struct tw_proc *me, uint64_t object)
 {
 	(void)me, (void)object;
