@@ -29,7 +29,7 @@ struct sync_line {
 	_Alignas(64) _Atomic uint64_t tail; /* queue lock, at its home: last node of the queue + 1; 0: never taken */
 	_Atomic uint64_t node;              /* queue lock, own: SYNC_BUSY and so on */
 	_Atomic uint64_t grant;             /* queue lock, own: 1 when the predecessor has granted the lock */
-	_Atomic uint64_t value;             /* flag: the value; barrier of some: generation completed; lock: its record */
+	_Atomic uint64_t value;             /* flag: value; barrier of some: generation completed; lock: record */
 	_Atomic uint64_t count;             /* barrier of some, at its home: slot's generation << 40 | arrivals */
 	_Atomic uint64_t local;             /* barrier of all, own: arrivals of local processors */
 	_Atomic uint64_t next;              /* at the creator: next free slot's index + 1 */

@@ -28,12 +28,8 @@ void __tsan_ignore_thread_begin(void), __tsan_ignore_thread_end(void);
 #define tw_unwatched_begin __tsan_ignore_thread_begin
 #define tw_unwatched_end   __tsan_ignore_thread_end
 #else
-static inline void tw_unwatched_begin(void)
-{
-}
-static inline void tw_unwatched_end(void)
-{
-}
+static inline void tw_unwatched_begin(void) {}
+static inline void tw_unwatched_end(void) {}
 #endif
 
 #define TW_HUGE_BYTES ((size_t)2 << 20)

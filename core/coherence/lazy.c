@@ -93,21 +93,16 @@ static struct {
 	uint64_t learned;             /* the last number of this node from which this processor acquired */
 	uint32_t served;              /* demands seen by the processor's thread */
 	unsigned releases, acquires;  /* until the next one that leaves nothing out */
-	pthread_t thread;
 	_Atomic bool stopping;
 } lazy;
-bool tw_lazy_on;
+static void lazy_performed(struct tw_proc *me, bool all), lazy_perform(struct tw_proc *me);
+static struct tw_laziness laziness = {.performed = lazy_performed, .idle = lazy_perform};
 
 size_t tw_lazy_exported_bytes(const struct tw_config *config)
 {
 	const struct tw_transport *transport = tw_transport_find(config->transport);
 
 	return config->nodes > 1 && transport && transport->direct ? sizeof(struct lazy_node) : 0;
-}
-
-bool tw_lazy_aside(void)
-{
-	return tw_lazy_on && pthread_equal(pthread_self(), lazy.thread);
 }
 
 bool tw_lazy(const struct tw_proc *me)
@@ -130,9 +125,8 @@ struct tw_record tw_lazy_word(const struct tw_proc *me, size_t offset)
 {
 	size_t word = offset / 16; /* operations of all sizes on a word have one record */
 
-	return (struct tw_record){word / 512 % me->nodes,
-	                          me->layout.lazy + offsetof(struct lazy_node, word) +
-	                              word % LAZY_RECORDS * sizeof(uint64_t)};
+	return (struct tw_record){word / 512 % me->nodes, me->layout.lazy + offsetof(struct lazy_node, word) +
+	                                                      word % LAZY_RECORDS * sizeof(uint64_t)};
 }
 
 static _Atomic uint64_t *lazy_record(const struct tw_proc *me, struct tw_record r)
@@ -152,12 +146,10 @@ static void lazy_done(struct lazy_processor *own)
 		tw_futex_wake(&own->done, INT_MAX);
 }
 
-void tw_lazy_performed(struct tw_proc *me, bool all)
+static void lazy_performed(struct tw_proc *me, bool all)
 {
 	bool waited;
 
-	if (!tw_lazy_on)
-		return;
 	uint32_t asked = atomic_load(&lazy.own->asked);
 	if (atomic_load_explicit(&lazy.own->owed, memory_order_relaxed)) {
 		tw_protocol_enter(me); /* behind this the thread takes no right until this processor owes again */
@@ -179,7 +171,7 @@ static void lazy_perform(struct tw_proc *me)
 	if (atomic_load_explicit(&lazy.own->owed, memory_order_relaxed))
 		tw_release(me, TW_SYNC_NODE, me->node);
 	else
-		tw_lazy_performed(me, false);
+		lazy_performed(me, false);
 }
 
 static inline void lazy_serve(struct tw_proc *me)
@@ -190,12 +182,6 @@ static inline void lazy_serve(struct tw_proc *me)
 		return;
 	atomic_store_explicit(&lazy.own->begun, asked, memory_order_relaxed);
 	lazy_perform(me);
-}
-
-void tw_lazy_idle(struct tw_proc *me)
-{
-	if (tw_lazy_on)
-		lazy_perform(me);
 }
 
 /* The thread that performs what the processor owes while that computes. */
@@ -332,7 +318,7 @@ static void release_later(struct tw_proc *me, const _Atomic uint64_t *number)
 
 void tw_release_to(struct tw_proc *me, struct tw_record r, enum tw_sync_kind kind, uint64_t object, unsigned how)
 {
-	if (!tw_lazy_on) {
+	if (!tw_laziness) {
 		tw_release(me, kind, object);
 		return;
 	}
@@ -360,7 +346,7 @@ void tw_release_to(struct tw_proc *me, struct tw_record r, enum tw_sync_kind kin
 
 void tw_acquire_all(struct tw_proc *me)
 {
-	if (!tw_lazy_on) {
+	if (!tw_laziness) {
 		tw_acquire(me, TW_SYNC_FLAG, 0);
 		return;
 	}
@@ -375,7 +361,7 @@ void tw_acquire_all(struct tw_proc *me)
 
 void tw_acquire_from(struct tw_proc *me, struct tw_record r, enum tw_sync_kind kind, uint64_t object)
 {
-	if (!tw_lazy_on) {
+	if (!tw_laziness) {
 		tw_acquire(me, kind, object);
 		return;
 	}
@@ -406,16 +392,16 @@ int tw_lazy_open(struct tw_proc *me)
 	if (!tw_lazy(me))
 		return 0;
 	memset(&lazy, 0, sizeof(lazy));
-	tw_lazy_on = true;
 	lazy.own = &lazy_node(me, me->node)->processor[me->local];
 	lazy.releases = lazy.acquires = LAZY_AGAIN;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	int err = pthread_create(&lazy.thread, NULL, lazy_main, me);
+	int err = pthread_create(&laziness.thread, NULL, lazy_main, me);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (!err)
+	if (!err) {
+		tw_laziness = &laziness;
 		return 0;
-	tw_lazy_on = false;
+	}
 	tw_log("cannot start the thread for lazy releases: %s", strerror(err));
 	return -err;
 }
@@ -423,16 +409,11 @@ int tw_lazy_open(struct tw_proc *me)
 void tw_lazy_close(struct tw_proc *me)
 {
 	(void)me;
-	if (!tw_lazy_on)
+	if (!tw_laziness)
 		return;
-	tw_lazy_on = false;
+	tw_laziness = NULL;
 	atomic_store(&lazy.stopping, true);
 	atomic_fetch_add(&lazy.own->asked, 1);
 	tw_futex_wake(&lazy.own->asked, 1);
-	pthread_join(lazy.thread, NULL);
-}
-
-void tw_lazy_forget(void)
-{
-	tw_lazy_on = false;
+	pthread_join(laziness.thread, NULL);
 }

@@ -3,7 +3,7 @@
 #ifndef TW_CORE_COHERENCE_LAZY_H
 #define TW_CORE_COHERENCE_LAZY_H
 
-#include "tweed/driver/protocol.h"
+#include "core/job/job.h"
 
 /* An object that processors release and acquire: its record is a word of the exported memory of @node at @offset,
  * zero at first, which only these functions change. */
@@ -15,15 +15,9 @@ struct tw_record {
 /* tw_lazy - are releases lazy in this job?  All processors get the same answer. */
 bool tw_lazy(const struct tw_proc *me);
 
-/* tw_lazy_aside - is the calling thread the one that performs releases beside the processor's? */
-bool tw_lazy_aside(void);
-
-/* tw_lazy_open - step of tw_proc_enter of a processor.  Returns 0 or -errno, logged.  tw_lazy_close - undo it.
- * tw_lazy_forget - in a child of fork, of which nothing is demanded. */
-extern bool tw_lazy_on; /* in this process, between the two */
+/* tw_lazy_open - step of tw_proc_enter of a processor.  Returns 0 or -errno, logged.  tw_lazy_close - undo it. */
 int tw_lazy_open(struct tw_proc *me);
 void tw_lazy_close(struct tw_proc *me);
-void tw_lazy_forget(void);
 
 /* tw_release_to - release: all that this processor has stored, and all that it has acquired, is visible to those that
  * acquire from the record after they have seen what the caller does next (gives up a lock, changes a word).  @how:
@@ -39,9 +33,17 @@ void tw_acquire_all(struct tw_proc *me);
 
 /* tw_lazy_performed - this processor's thread has just run the protocol's release.  If @all, what it has acquired from
  * its neighbours is performed on return, too.  [hooks.c]
- * tw_lazy_idle - this processor is about to wait for others: perform what it owes. */
-void tw_lazy_performed(struct tw_proc *me, bool all);
-void tw_lazy_idle(struct tw_proc *me);
+ * tw_lazy_idle - this processor is about to wait for others, or must keep its rights: perform what it owes. */
+static inline void tw_lazy_performed(struct tw_proc *me, bool all)
+{
+	if (tw_laziness)
+		tw_laziness->performed(me, all);
+}
+static inline void tw_lazy_idle(struct tw_proc *me)
+{
+	if (tw_laziness)
+		tw_laziness->idle(me);
+}
 
 /* tw_lazy_word - the record of the word at app + @offset. */
 struct tw_record tw_lazy_word(const struct tw_proc *me, size_t offset);

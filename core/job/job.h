@@ -3,6 +3,8 @@
 #ifndef TW_CORE_JOB_JOB_H
 #define TW_CORE_JOB_JOB_H
 
+#include <pthread.h>
+
 #include "core/base/base.h"
 #include "core/job/boot.h"
 #include "core/memory/regions.h"
@@ -60,11 +62,21 @@ extern void (*tw_acquired)(void);
  * the handler has returned. Elsewhere they are one branch. */
 void tw_protocol_enter(struct tw_proc *me);
 void tw_protocol_leave(struct tw_proc *me);
-/* tw_protocol_inside - may the caller be between the two?  Only where tw_lazy_on. */
+/* tw_protocol_inside - may the caller be between the two? */
 bool tw_protocol_inside(const struct tw_proc *me);
-/* tw_protocol_enter_aside, tw_protocol_leave_aside - the same in the thread of lazy.c. */
+
+/* Lazy releases: what they add to this process; NULL: releases are performed at once. core/coherence/lazy.h explains
+ * the functions; @thread is the one that performs releases beside the processor's. */
+struct tw_laziness {
+	void (*performed)(struct tw_proc *me, bool all);
+	void (*idle)(struct tw_proc *me);
+	pthread_t thread;
+};
+extern const struct tw_laziness *tw_laziness;
+/* tw_protocol_enter_aside, tw_protocol_leave_aside - the same in that thread. tw_protocol_aside - is it the caller? */
 void tw_protocol_enter_aside(struct tw_proc *me);
 void tw_protocol_leave_aside(struct tw_proc *me);
+bool tw_protocol_aside(void);
 
 /* Time accounting: t = tw_time_begin(me); ...; tw_time_end(me, &me->stats->now.comm_wait_ns, t). Each is one branch
  * when timing is off. A nested span is subtracted from the outer one. */

@@ -2,7 +2,6 @@
 /* me.c - which processor this process is, and the lock around protocol code. */
 #include <pthread.h>
 
-#include "core/coherence/lazy.h"
 #include "core/job/job.h"
 #include "core/process/fork.h"
 
@@ -16,25 +15,38 @@ static inline bool me_served(const struct tw_proc *me)
 	return me->fault.ops && (me->fault.ops->caps & TW_FAULT_THREAD);
 }
 
-/* With lazy releases: against the thread of lazy.c.  The processor's threads take it once, also where a signal handler
- * interrupts one that has it. */
+/* With lazy releases (core/coherence/lazy.c): against their thread. The processor's own threads take it once, also
+ * where a signal handler interrupts one that has it. */
+const struct tw_laziness *tw_laziness;
 static struct tw_mutex me_lock;
 static unsigned me_depth;
 
-void tw_protocol_enter(struct tw_proc *me)
+static void me_take(struct tw_proc *me)
 {
 	if (me_served(me))
 		pthread_mutex_lock(&me_mutex);
-	else if (tw_lazy_on && me_depth++ == 0)
+	else
 		tw_mutex_lock(&me_lock);
+}
+
+static void me_give(struct tw_proc *me)
+{
+	if (me_served(me))
+		pthread_mutex_unlock(&me_mutex);
+	else
+		tw_mutex_unlock(&me_lock);
+}
+
+void tw_protocol_enter(struct tw_proc *me)
+{
+	if (me_served(me) || (tw_laziness && me_depth++ == 0))
+		me_take(me);
 }
 
 void tw_protocol_leave(struct tw_proc *me)
 {
-	if (me_served(me))
-		pthread_mutex_unlock(&me_mutex);
-	else if (tw_lazy_on && --me_depth == 0)
-		tw_mutex_unlock(&me_lock);
+	if (me_served(me) || (tw_laziness && --me_depth == 0))
+		me_give(me);
 }
 
 bool tw_protocol_inside(const struct tw_proc *me)
@@ -44,18 +56,17 @@ bool tw_protocol_inside(const struct tw_proc *me)
 
 void tw_protocol_enter_aside(struct tw_proc *me)
 {
-	if (me_served(me))
-		pthread_mutex_lock(&me_mutex);
-	else
-		tw_mutex_lock(&me_lock);
+	me_take(me);
 }
 
 void tw_protocol_leave_aside(struct tw_proc *me)
 {
-	if (me_served(me))
-		pthread_mutex_unlock(&me_mutex);
-	else
-		tw_mutex_unlock(&me_lock);
+	me_give(me);
+}
+
+bool tw_protocol_aside(void)
+{
+	return tw_laziness && pthread_equal(pthread_self(), tw_laziness->thread);
 }
 
 struct tw_proc *tw_me_checked(const char *function)

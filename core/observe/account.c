@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* account.c - time accounting: a span of one category inside another is subtracted from the outer one. */
-#include "core/coherence/lazy.h"
 #include "core/job/job.h"
 
 /* Time already accounted by spans that ended inside the open span. */
@@ -9,7 +8,7 @@ static unsigned account_depth;
 
 uint64_t tw_time_begin(struct tw_proc *me)
 {
-	if (!me->timing || tw_lazy_aside())
+	if (!me->timing || tw_protocol_aside())
 		return 0;
 	account_depth++;
 	TW_ASSERT(account_depth < sizeof(account_inner) / sizeof(*account_inner));
@@ -19,7 +18,7 @@ uint64_t tw_time_begin(struct tw_proc *me)
 
 void tw_time_end(struct tw_proc *me, uint64_t *category, uint64_t begun)
 {
-	if (!me->timing || tw_lazy_aside())
+	if (!me->timing || tw_protocol_aside())
 		return;
 	uint64_t span = tw_time_ns() - begun;
 	tw_trace(me, TW_TRACE_span, TW_TRACE_NONE, (uint32_t)(category - &me->stats->now.protocol_ns), begun, 0);

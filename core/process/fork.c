@@ -4,7 +4,6 @@
  * The program's variables may lie in memory that parent and child share. They are copied before the fork, because the
  * parent continues right after it, and the copies replace the variables in the child before it stores anything. The
  * handlers' own data lie in a separate private page; @fork_state, which points to it, never changes. */
-#include "core/coherence/lazy.h"
 #include "core/process/fork.h"
 
 #include <errno.h>
@@ -197,7 +196,7 @@ static void fork_cut(struct tw_proc *me)
 	if (me->fault.ops)
 		tw_trap_forget();
 	tw_shootdown_forget();
-	tw_lazy_forget();
+	tw_laziness = NULL; /* nothing is demanded of it */
 	tw_stores_close();
 	tw_fatal_hook = NULL;
 	tw_me = NULL;

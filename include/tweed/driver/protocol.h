@@ -147,7 +147,19 @@ static inline bool tw_same_host(const struct tw_proc *me, unsigned node)
 
 /* ---- the hooks -------------------------------------------------------------------------------------------------- */
 
-enum tw_sync_kind { TW_SYNC_LOCK, TW_SYNC_FLAG, TW_SYNC_BARRIER, TW_SYNC_JOB, TW_SYNC_HEAP, TW_SYNC_NODE, TW_SYNC_DEMAND };
+/* TW_SYNC_NODE - all that was released at a node: the object is its number.
+ * TW_SYNC_DEMAND - such a release, run by a thread beside the processor's, which stores meanwhile.  What it stored
+ * before the call is to be performed.  So a right must be taken before the page is compared, or kept.
+ * Both: core/coherence/lazy.c. */
+enum tw_sync_kind {
+	TW_SYNC_LOCK,
+	TW_SYNC_FLAG,
+	TW_SYNC_BARRIER,
+	TW_SYNC_JOB,
+	TW_SYNC_HEAP,
+	TW_SYNC_NODE,
+	TW_SYNC_DEMAND
+};
 
 enum tw_protocol_flag {
 	TW_PROTOCOL_ONE_NODE = 1u << 0,     /* only for jobs of one node */

@@ -52,20 +52,17 @@ void tw_acquire_from(struct tw_proc *me, struct tw_record r, enum tw_sync_kind k
 	tw_acquire(me, kind, object);
 }
 
-void tw_lazy_idle(struct tw_proc *me)
+const struct tw_laziness *tw_laziness;
+
+bool tw_protocol_inside(const struct tw_proc *me)
 {
 	(void)me;
-}
-
-bool tw_lazy_aside(void)
-{
 	return false;
 }
 
-size_t tw_lazy_exported_bytes(const struct tw_config *config)
+bool tw_protocol_aside(void)
 {
-	(void)config;
-	return 0;
+	return false;
 }
 
 void tw_arrive(struct tw_proc *me, uint64_t object)
