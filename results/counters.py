@@ -15,7 +15,7 @@ PROTOCOLS = ["2L", "2LS", "2LOffMC", "2LMigr", "1LD", "1L", "TS"]
 COUNTERS = ["read_faults", "write_faults", "page_transfers", "host_transfers", "directory_updates", "write_notices",
             "data_bytes",
             "twins", "incoming_diffs", "flush_updates", "shootdowns", "migrations"]
-RULES = {"TWEED_PREFETCH": "0"}
+RULES = {"TWEED_PREFETCH": "0", "TWEED_RELEASE": "eager"}
 PARAMETERS = ":refresh=0,retention=0"
 
 

@@ -6,8 +6,8 @@
  * of this release among the node's.  A processor of another node that finds the record demands that all releases of
  * that node up to this number are performed, and waits for it; then it runs the protocol's acquire.
  *
- * A processor `owes` its releases from the first one that was left on.  It performs them, all at once, by the
- * protocol's release: at its next synchronization after a demand, before it waits, at a barrier or flag; or, if it
+ * A processor has releases *pending* from the first one that sent nothing.  It performs all of them at once, by the
+ * protocol's release: at its next synchronization after a demand, before it waits, at a barrier or flag; or, while it
  * computes, a thread of the process does so for it.
  *
  * Correctness.  Claim: a processor that acquires from a record, having seen what a releaser R did after its release,
@@ -17,18 +17,17 @@
  *     releases up to its number are performed before the acquire.  They include those of R's neighbours from which R
  *     has acquired, because a number is taken after what was acquired.
  * (2) If another record has replaced R's, then that releaser has first demanded R's, and only then taken its number
- *     (release_record).  So by induction R's release is performed by the time when that number exists.
+ *     (tw_release_to).  So by induction R's release is performed by the time when that number exists.
  * (3) R writes its record before it does what the acquirer sees.  An acquirer that operates on a word reads the record
  *     behind its operation.
  * (4) An acquire is left out when the record's number is known: then a run of the protocol's acquire has begun after
  *     all releases up to that number of that node were performed.  By (2) those that it stands for were, too.
- * (5) owed: a processor stores that it owes before it takes a number; it stores that it owes nothing when it has
- *     performed, in the thread that releases.  So who reads the node's number first, then finds nothing owed, knows
- *     that all up to that number is performed.  The thread that performs on demand reads the number first, and stores
- *     that.
+ * (5) A processor sets `pending` before it takes a number, and clears it when it has performed, in its own thread.  So
+ *     a processor that reads the node's number first, then finds nothing pending, knows that all up to that number is
+ *     performed.  The thread that performs on demand reads the number first, and stores that.
  *
- * Acquires without a record (barriers, flags, tasks) follow releases that were performed at once, together with what
- * neighbours owed when this processor acquired from them (learned).  A fence may order any operation: it demands
+ * Acquires without a record (barriers, flags, tasks) follow releases that were performed at once, together with those
+ * of neighbours from which this processor has acquired (learned).  A fence may order any operation: it demands
  * everything (tw_acquire_all).  Now and then every processor performs, and demands, everything: so programs that wait
  * for a plain variable in a loop of other synchronization see it at last.
  *
@@ -74,11 +73,11 @@ static uint64_t rec_number(uint64_t rec)
 }
 
 struct lazy_processor {
-	_Alignas(64) _Atomic uint64_t owed; /* 0: nothing; else 1 + the number up to which all is performed */
-	_Atomic uint32_t asked;             /* demands */
-	_Atomic uint32_t begun;             /* of these, the last one that the processor's thread serves */
-	_Atomic uint32_t done;              /* how often this processor has performed */
-	_Atomic uint32_t sleepers;          /* processors that sleep on done */
+	_Alignas(64) _Atomic uint64_t pending; /* 0: nothing; else 1 + the number up to which all is performed */
+	_Atomic uint32_t asked;                /* demands */
+	_Atomic uint32_t begun;                /* of these, the last one that the processor's thread serves */
+	_Atomic uint32_t done;                 /* how often this processor has performed */
+	_Atomic uint32_t sleepers;             /* processors that sleep on done */
 };
 
 struct lazy_node {
@@ -151,9 +150,9 @@ static void lazy_performed(struct tw_proc *me, bool all)
 	bool waited;
 
 	uint32_t asked = atomic_load(&lazy.own->asked);
-	if (atomic_load_explicit(&lazy.own->owed, memory_order_relaxed)) {
-		tw_protocol_enter(me); /* behind this the thread takes no right until this processor owes again */
-		atomic_store(&lazy.own->owed, 0);
+	if (atomic_load_explicit(&lazy.own->pending, memory_order_relaxed)) {
+		tw_protocol_enter(me); /* behind this the thread takes no right until releases are pending again */
+		atomic_store(&lazy.own->pending, 0);
 		tw_protocol_leave(me);
 	}
 	lazy.releases = LAZY_AGAIN;
@@ -168,7 +167,7 @@ static void lazy_performed(struct tw_proc *me, bool all)
 /* In the processor's thread. */
 static void lazy_perform(struct tw_proc *me)
 {
-	if (atomic_load_explicit(&lazy.own->owed, memory_order_relaxed))
+	if (atomic_load_explicit(&lazy.own->pending, memory_order_relaxed))
 		tw_release(me, TW_SYNC_NODE, me->node);
 	else
 		lazy_performed(me, false);
@@ -184,7 +183,7 @@ static inline void lazy_serve(struct tw_proc *me)
 	lazy_perform(me);
 }
 
-/* The thread that performs what the processor owes while that computes. */
+/* The thread that performs the processor's pending releases while that computes. */
 static void *lazy_main(void *arg)
 {
 	struct tw_proc *me = arg;
@@ -200,10 +199,10 @@ static void *lazy_main(void *arg)
 			continue;
 		}
 		tw_protocol_enter_aside(me);
-		uint64_t number = atomic_load(&lazy_node(me, me->node)->number), owed = atomic_load(&own->owed);
-		if (owed && owed - 1 < number) {
+		uint64_t number = atomic_load(&lazy_node(me, me->node)->number), pending = atomic_load(&own->pending);
+		if (pending && pending - 1 < number) {
 			me->protocol->release(me, TW_SYNC_DEMAND, me->node);
-			atomic_store(&own->owed, number + 1);
+			atomic_store(&own->pending, number + 1);
 		}
 		tw_protocol_leave_aside(me);
 		lazy_done(own);
@@ -216,9 +215,9 @@ static void *lazy_main(void *arg)
 
 static bool demand_met(const struct lazy_processor *p, uint64_t number)
 {
-	uint64_t owed = atomic_load(&p->owed);
+	uint64_t pending = atomic_load(&p->pending);
 
-	return owed == 0 || owed - 1 >= number;
+	return pending == 0 || pending - 1 >= number;
 }
 
 /* Wait until @p has performed all up to @number, as demand @asked. */
@@ -260,8 +259,8 @@ static uint64_t demand(struct tw_proc *me, struct lazy_processor *p, uint64_t nu
 		tw_shootdown_leave(me);
 		tw_time_end(me, &me->stats->now.comm_wait_ns, t);
 	}
-	uint64_t owed = atomic_load(&p->owed);
-	return owed ? owed - 1 : UINT64_MAX;
+	uint64_t pending = atomic_load(&p->pending);
+	return pending ? pending - 1 : UINT64_MAX;
 }
 
 /* The same for all processors of @node but this one; @number UINT64_MAX: all that was released. */
@@ -312,8 +311,8 @@ static void release_now(struct tw_proc *me)
 static void release_later(struct tw_proc *me, const _Atomic uint64_t *number)
 {
 	me->stats->now.lazy_releases++;
-	if (!atomic_load_explicit(&lazy.own->owed, memory_order_relaxed))
-		atomic_store(&lazy.own->owed, atomic_load(number) + 1);
+	if (!atomic_load_explicit(&lazy.own->pending, memory_order_relaxed))
+		atomic_store(&lazy.own->pending, atomic_load(number) + 1);
 }
 
 void tw_release_to(struct tw_proc *me, struct tw_record r, enum tw_sync_kind kind, uint64_t object, unsigned how)

@@ -33,7 +33,7 @@ void tw_acquire_all(struct tw_proc *me);
 
 /* tw_lazy_performed - this processor's thread has just run the protocol's release.  If @all, what it has acquired from
  * its neighbours is performed on return, too.  [hooks.c]
- * tw_lazy_idle - this processor is about to wait for others, or must keep its rights: perform what it owes. */
+ * tw_lazy_idle - this processor is about to wait for others, or must keep its rights: perform what is pending. */
 static inline void tw_lazy_performed(struct tw_proc *me, bool all)
 {
 	if (tw_laziness)

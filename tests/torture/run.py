@@ -14,7 +14,7 @@ from job import usable
 SHAPES = ["1x4", "2x2", "4x1", "4x2", "8x4"]
 # Settings that lead to other paths; the jobs take turns.
 SETTINGS = ["", "TWEED_LOCK=array", "TWEED_TWINS=1M", "TWEED_HOME=round-robin", "TWEED_HOME=after-init",
-            "TWEED_SUPERPAGE=16", "TWEED_PREFETCH=0"]
+            "TWEED_SUPERPAGE=16", "TWEED_PREFETCH=0", "TWEED_RELEASE=eager"]
 
 
 def parse():
