@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "core/job/job.h"
+
 struct wide_request {
 	uint64_t offset, op;
 	uint64_t value[2], expect[2];
@@ -67,7 +69,9 @@ struct tw_wide128 tw_wide_call(struct tw_proc *me, unsigned node, size_t offset,
 	struct tw_wide128 seen;
 
 	memcpy(msg.body, &request, sizeof(request));
+	tw_protocol_enter(me); /* replies come to one caller of the process at a time */
 	tw_call(me, node, &msg);
+	tw_protocol_leave(me);
 	memcpy(&seen, msg.body, sizeof(seen));
 	return seen;
 }

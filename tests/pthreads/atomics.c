@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* atomics.c - atomic operations of all sizes and orders, beside plain stores in the same pages: litmus tests of C11's
- * memory model, and random operations whose sums are known.
+ * memory model, random operations whose sums are known, and what threads hand to each other.
  *
  * atomics [THREADS [SEED]]    THREADS besides main's */
 #include <pthread.h>
@@ -306,12 +306,79 @@ static void random_run(unsigned t)
 	free(greatest);
 }
 
+/* ---- hands: a hand goes from thread to thread, by atomic operations or under a mutex, with what they have seen */
+
+#define HANDS    24
+#define ATTEMPTS 6000
+
+static struct hand {
+	/* count << 16 | giver << 8 | taker: the giver's count, by then */
+	_Alignas(256) _Atomic uint64_t turn;
+	unsigned under; /* the taker of a hand with a mutex */
+	pthread_mutex_t mutex;
+	uint64_t seen[MOST]; /* of each thread's count, by those who have had the hand */
+} hand[HANDS];
+/* How often a thread had a hand: counts only grow, so others may read them at any time. */
+static struct {
+	_Alignas(4096) volatile uint64_t had;
+} count_of[MOST];
+static int missed[MOST];
+
+static void hand_taken(unsigned t, struct hand *h, uint64_t *seen)
+{
+	for (unsigned i = 0; i < threads; i++) {
+		seen[i] = h->seen[i] > seen[i] ? h->seen[i] : seen[i];
+		missed[t] += count_of[i].had < seen[i];
+	}
+	count_of[t].had = ++seen[t];
+	memcpy(h->seen, seen, threads * sizeof(*seen));
+}
+
+static void hand_given(struct hand *h, uint64_t was, uint64_t turn)
+{
+	if (turn % 3 == 0)
+		atomic_store_explicit(&h->turn, turn, memory_order_release);
+	else if (turn % 3 == 1)
+		atomic_fetch_add(&h->turn, turn - was);
+	else
+		atomic_compare_exchange_strong_explicit(&h->turn, &was, turn, memory_order_acq_rel,
+		                                        memory_order_relaxed);
+}
+
+static void hands_run(unsigned t)
+{
+	uint32_t state = seed + 104729 * t;
+	uint64_t seen[MOST] = {0};
+
+	for (unsigned k = 0; k < ATTEMPTS; k++) {
+		unsigned i = next(&state) % HANDS, to = next(&state) % threads;
+		struct hand *h = &hand[i];
+
+		if (i % 3 == 0) {
+			pthread_mutex_lock(&h->mutex);
+			if (h->under == t) {
+				hand_taken(t, h, seen);
+				h->under = to;
+			}
+			pthread_mutex_unlock(&h->mutex);
+			continue;
+		}
+		uint64_t turn = atomic_load_explicit(&h->turn, memory_order_acquire);
+		if (turn % 256 != t)
+			continue;
+		missed[t] += h->seen[turn >> 8 & 255] < turn >> 16;
+		hand_taken(t, h, seen);
+		hand_given(h, turn, seen[t] << 16 | t << 8 | to);
+	}
+}
+
 static void *work(void *arg)
 {
 	unsigned t = (unsigned)(uintptr_t)arg;
 
 	litmus_run(t);
 	random_run(t);
+	hands_run(t);
 	return NULL;
 }
 
@@ -319,11 +386,16 @@ int main(int argc, char **argv)
 {
 	unsigned more = argc > 1 ? (unsigned)atoi(argv[1]) : 1;
 	pthread_t thread[MOST];
-	int all = 0;
+	int all = 0, stale = 0;
 
 	threads = more + 1 < MOST ? more + 1 : MOST;
 	seed = argc > 2 ? (uint32_t)atoi(argv[2]) : 1;
 	pthread_barrier_init(&meet, NULL, threads);
+	for (unsigned i = 0; i < HANDS; i++) {
+		pthread_mutex_init(&hand[i].mutex, NULL);
+		atomic_init(&hand[i].turn, i % threads);
+		hand[i].under = i % threads;
+	}
 	for (unsigned t = 1; t < threads; t++)
 		pthread_create(&thread[t], NULL, work, (void *)(uintptr_t)t);
 	work(NULL);
@@ -331,8 +403,11 @@ int main(int argc, char **argv)
 		pthread_join(thread[t], NULL);
 	for (unsigned i = 0; i < sizeof(litmus) / sizeof(*litmus); i++)
 		printf("%s: %d wrong\n", litmus[i].name, wrong[i]);
-	for (unsigned t = 0; t < threads; t++)
+	for (unsigned t = 0; t < threads; t++) {
 		all += errors[t];
+		stale += missed[t];
+	}
+	printf("hands: %d missed\n", stale);
 	printf("random: %d wrong, wide %d, real %d\n", all, wide == ((__int128)PHASES * (int)threads) << 62,
 	       real == 0.5 * PHASES * threads);
 	return 0;

@@ -7,7 +7,8 @@ import re
 import subprocess
 import sys
 
-PLANTS = ["skip-flush", "skip-notice", "no-flush-update", "drop-incoming-diff", "no-break-wait"]
+PLANTS = ["skip-flush", "skip-notice", "no-flush-update", "drop-incoming-diff", "no-break-wait",
+          "no-demand"]
 
 
 def parse():
