@@ -151,9 +151,11 @@ static void lazy_performed(struct tw_proc *me, bool all)
 
 	uint32_t asked = atomic_load(&lazy.own->asked);
 	if (atomic_load_explicit(&lazy.own->pending, memory_order_relaxed)) {
+		tw_shootdown_enter(me);
 		tw_protocol_enter(me); /* behind this the thread takes no right until releases are pending again */
 		atomic_store(&lazy.own->pending, 0);
 		tw_protocol_leave(me);
+		tw_shootdown_leave(me);
 	}
 	lazy.releases = LAZY_AGAIN;
 	if (asked != lazy.served) {

@@ -13,8 +13,8 @@ bool tw_word_direct(const struct tw_proc *me)
 
 void *tw_word_begin(struct tw_proc *me, size_t offset, size_t bytes)
 {
-	tw_protocol_enter(me);
 	tw_shootdown_enter(me);
+	tw_protocol_enter(me);
 	void *at = me->protocol->word(me, offset, bytes);
 	tw_shootdown_leave(me);
 	return at;
@@ -24,6 +24,6 @@ void tw_word_end(struct tw_proc *me, size_t offset, size_t bytes, bool changed)
 {
 	tw_shootdown_enter(me);
 	me->protocol->word_done(me, offset, bytes, changed);
-	tw_shootdown_leave(me);
 	tw_protocol_leave(me);
+	tw_shootdown_leave(me);
 }

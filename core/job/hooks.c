@@ -16,14 +16,14 @@ static void hooks_run(struct tw_proc *me, void (*hook)(struct tw_proc *, enum tw
 {
 	if (!hook)
 		return;
-	tw_protocol_enter(me);
 	tw_shootdown_enter(me);
+	tw_protocol_enter(me);
 	tw_stores_drain(me);
 	uint64_t t = tw_time_begin(me);
 	hook(me, kind, object);
 	tw_time_end(me, &me->stats->now.protocol_ns, t);
-	tw_shootdown_leave(me);
 	tw_protocol_leave(me);
+	tw_shootdown_leave(me);
 }
 
 /* After a release or an acquire: was it made in a fault, which may have interrupted the heap? */
@@ -71,14 +71,14 @@ void tw_arrive(struct tw_proc *me, uint64_t object)
 		return;
 	}
 	tw_lazy_idle(me); /* a neighbour may do the work of an arrival, but a demand would not wait for that one */
-	tw_protocol_enter(me);
 	tw_shootdown_enter(me);
+	tw_protocol_enter(me);
 	tw_stores_drain(me);
 	uint64_t t = tw_time_begin(me);
 	me->protocol->arrive(me, object);
 	tw_time_end(me, &me->stats->now.protocol_ns, t);
-	tw_shootdown_leave(me);
 	tw_protocol_leave(me);
+	tw_shootdown_leave(me);
 	tw_lazy_performed(me, false);
 	hooks_ship(me);
 }

@@ -144,8 +144,8 @@ static void job_trace_fault(struct tw_proc *me, size_t offset, bool write)
 
 static void job_serve(struct tw_proc *me, tw_page_t p, bool write, bool freshen)
 {
-	tw_protocol_enter(me);
 	tw_shootdown_enter(me);
+	tw_protocol_enter(me);
 	uint64_t t = tw_time_begin(me);
 
 	if (write) {
@@ -159,8 +159,8 @@ static void job_serve(struct tw_proc *me, tw_page_t p, bool write, bool freshen)
 		me->protocol->read_fault(me, p);
 	}
 	tw_time_end(me, &me->stats->now.protocol_ns, t);
-	tw_shootdown_leave(me);
 	tw_protocol_leave(me);
+	tw_shootdown_leave(me);
 }
 
 static void job_fault(void *ctx, size_t offset, bool write)

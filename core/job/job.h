@@ -57,9 +57,10 @@ void tw_arrive(struct tw_proc *me, uint64_t object);
  * call Tweed, because a lock of Tweed's may be held. */
 extern void (*tw_acquired)(void);
 
-/* tw_protocol_enter, tw_protocol_leave - around every page and synchronization hook. Where a separate thread serves
- * faults they are a lock, because a signal may let the faulting thread continue as soon as the page is mapped, before
- * the handler has returned. Elsewhere they are one branch. */
+/* tw_protocol_enter, tw_protocol_leave - around every page and synchronization hook, within tw_shootdown_enter, because
+ * what has the lock may wait for a processor that shoots at this one. Where a separate thread serves faults they are a
+ * lock, because a signal may let the faulting thread continue as soon as the page is mapped, before the handler has
+ * returned. With lazy releases they are a lock, too. Elsewhere they are one branch. */
 void tw_protocol_enter(struct tw_proc *me);
 void tw_protocol_leave(struct tw_proc *me);
 /* tw_protocol_inside - may the caller be between the two? */
