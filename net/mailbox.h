@@ -35,7 +35,7 @@ struct tw_mailbox_slot {
 
 struct tw_mailbox {
 	TW_LINE_ALIGNED _Atomic uint32_t bell;
-	_Atomic uint32_t sleeping;             /* the endpoint is in, or near, futex wait on bell */
+	_Atomic uint32_t sleeping;             /* threads of the endpoint in, or near, futex wait on bell */
 	TW_LINE_ALIGNED _Atomic uint64_t tail; /* next position for senders to claim, or one just claimed */
 	TW_LINE_ALIGNED uint64_t head;         /* next position to take; the receiver's own */
 	TW_LINE_ALIGNED struct tw_mailbox_slot slot[MAILBOX_SLOTS];

@@ -174,7 +174,7 @@ bool tw_sync_lock_release(struct tw_proc *me, tw_lock_t lock)
 	sync_held_remove(me, lock.id);
 	tw_release_to(me, lock_record(&o), TW_SYNC_LOCK, lock.id,
 	              !ops->wanted || ops->wanted(me, &o) ? TW_RELEASE_WANTED : 0);
-	tw_net_flush(me->net, TW_NET_ALL);
+	tw_net_flush(me->net, TW_NET_ALL); /* as sync_release */
 	if (ops->wanted && atomic_load(&o.local->waiters)) {
 		bool wanted = ops->wanted(me, &o);
 

@@ -28,15 +28,14 @@
  *
  * Acquires without a record (barriers, flags, tasks) follow releases that were performed at once, together with those
  * of neighbours from which this processor has acquired (learned).  A fence may order any operation: it demands
- * everything (tw_acquire_all).  Now and then every processor performs, and demands, everything: so programs that wait
- * for a plain variable in a loop of other synchronization see it at last.
+ * everything (tw_acquire_all).  So does each 256th acquire, and each 256th release is performed at once: programs that
+ * wait for a plain variable in a loop of other synchronization see it at last.
  *
  * A releaser that finds that its record was demanded soon is eager the next time (hint).
  *
  * tests/models/deferred.pml checks (1) to (5). */
 #include "core/coherence/lazy.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
@@ -104,7 +103,8 @@ size_t tw_lazy_exported_bytes(const struct tw_config *config)
 	return config->nodes > 1 && transport && transport->direct ? sizeof(struct lazy_node) : 0;
 }
 
-bool tw_lazy(const struct tw_proc *me)
+/* Are releases lazy in this job?  All processors get the same answer. */
+static bool lazy_wanted(const struct tw_proc *me)
 {
 	unsigned no = TW_PROTOCOL_NEEDS_STORES | TW_PROTOCOL_NO_FAULTS | TW_PROTOCOL_INCOHERENT;
 
@@ -113,11 +113,14 @@ bool tw_lazy(const struct tw_proc *me)
 	       !me->config.survive;
 }
 
+static void *lazy_at(const struct tw_proc *me, unsigned node, size_t offset)
+{
+	return node == me->node ? me->net->base + offset : tw_net_direct(me->net, node, offset);
+}
+
 static struct lazy_node *lazy_node(const struct tw_proc *me, unsigned node)
 {
-	size_t at = me->layout.lazy;
-
-	return node == me->node ? (void *)(me->net->base + at) : tw_net_direct(me->net, node, at);
+	return lazy_at(me, node, me->layout.lazy);
 }
 
 struct tw_record tw_lazy_word(const struct tw_proc *me, size_t offset)
@@ -126,11 +129,6 @@ struct tw_record tw_lazy_word(const struct tw_proc *me, size_t offset)
 
 	return (struct tw_record){word / 512 % me->nodes, me->layout.lazy + offsetof(struct lazy_node, word) +
 	                                                      word % LAZY_RECORDS * sizeof(uint64_t)};
-}
-
-static _Atomic uint64_t *lazy_record(const struct tw_proc *me, struct tw_record r)
-{
-	return r.node == me->node ? (void *)(me->net->base + r.offset) : tw_net_direct(me->net, r.node, r.offset);
 }
 
 static uint64_t demand_node(struct tw_proc *me, unsigned node, uint64_t number, bool *waited);
@@ -323,7 +321,7 @@ void tw_release_to(struct tw_proc *me, struct tw_record r, enum tw_sync_kind kin
 		tw_release(me, kind, object);
 		return;
 	}
-	_Atomic uint64_t *record = lazy_record(me, r);
+	_Atomic uint64_t *record = lazy_at(me, r.node, r.offset);
 	_Atomic uint64_t *number = &lazy_node(me, me->node)->number;
 	uint64_t seen = atomic_load(record), next;
 
@@ -366,7 +364,7 @@ void tw_acquire_from(struct tw_proc *me, struct tw_record r, enum tw_sync_kind k
 		tw_acquire(me, kind, object);
 		return;
 	}
-	_Atomic uint64_t *record = lazy_record(me, r);
+	_Atomic uint64_t *record = lazy_at(me, r.node, r.offset);
 	uint64_t seen = atomic_load(record);
 
 	lazy_serve(me);
@@ -390,7 +388,7 @@ int tw_lazy_open(struct tw_proc *me)
 {
 	sigset_t all, old;
 
-	if (!tw_lazy(me))
+	if (!lazy_wanted(me))
 		return 0;
 	memset(&lazy, 0, sizeof(lazy));
 	lazy.own = &lazy_node(me, me->node)->processor[me->local];

@@ -12,9 +12,6 @@ struct tw_record {
 	size_t offset;
 };
 
-/* tw_lazy - are releases lazy in this job?  All processors get the same answer. */
-bool tw_lazy(const struct tw_proc *me);
-
 /* tw_lazy_open - step of tw_proc_enter of a processor.  Returns 0 or -errno, logged.  tw_lazy_close - undo it. */
 int tw_lazy_open(struct tw_proc *me);
 void tw_lazy_close(struct tw_proc *me);
@@ -25,7 +22,9 @@ void tw_lazy_close(struct tw_proc *me);
  * what was released to the record before.
  * tw_acquire_from - acquire what was released to the record before.
  * tw_acquire_all - acquire what any processor has released.
- * Without lazy releases they are tw_release and tw_acquire for @object.  No page lock held.  [sync] */
+ * Without lazy releases they are tw_release and tw_acquire for @object.
+ * They wait for other processors, each of which answers by itself or by its thread (lazy.c).  No page lock held, nor
+ * tw_protocol_enter.  [sync] */
 enum { TW_RELEASE_WANTED = 1, TW_RELEASE_ACQUIRES = 2 };
 void tw_release_to(struct tw_proc *me, struct tw_record r, enum tw_sync_kind kind, uint64_t object, unsigned how);
 void tw_acquire_from(struct tw_proc *me, struct tw_record r, enum tw_sync_kind kind, uint64_t object);

@@ -9,9 +9,10 @@
 bool tw_word_direct(const struct tw_proc *me);
 
 /* tw_word_begin - returns where to operate on @bytes bytes, at most 16, at app + @offset, within a page, by one
- * instruction.  It holds no page lock at the call, waits as a fault does, and leaves the page locked.
+ * instruction.  It holds no page lock at the call, waits as a fault does, and leaves the page locked, and
+ * tw_protocol_enter entered.
  * tw_word_end - the instruction was executed, and nothing else since; the same bytes.  @changed: it may have changed
- * them.  Unlocks the page.
+ * them.  Unlocks the page, and leaves.
  * Neither is a release or an acquire.  Only where tw_word_direct.  [sync] */
 void *tw_word_begin(struct tw_proc *me, size_t offset, size_t bytes);
 void tw_word_end(struct tw_proc *me, size_t offset, size_t bytes, bool changed);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* recorder.c - records events in the ring of the process in which they happen. A slot is counted first, then written.
  * Rings are read after their owner has ended, wherever that happened. Counted events are complete, except the oldest,
- * which the next event may have partly overwritten. */
+ * which the next event may have partly overwritten, and one that a killed owner was writing. */
 #include "core/observe/recorder.h"
 
 #include <string.h>

@@ -12,8 +12,8 @@
  * operation is visible behind an acquiring one that has read its value.
  *
  * Why. All operations on a word act on one place, by instructions that are atomic for all nodes: they have one order,
- * and a thread's are performed one after the other. A release is performed at its targets when it returns, so before
- * the value is there; the acquire of a thread that has read the value collects its notices. */
+ * and a thread's are performed one after the other. A release leaves its record before the value is there; the acquire
+ * of a thread that has read the value reads the record behind that (core/coherence/lazy.c). */
 #include <errno.h>
 #include <string.h>
 #include <sys/syscall.h>
