@@ -21,6 +21,8 @@ void tw_lazy_close(struct tw_proc *me);
  * TW_RELEASE_WANTED: another node is waiting for that, so it is performed on return; TW_RELEASE_ACQUIRES: also acquire
  * what was released to the record before.
  * tw_acquire_from - acquire what was released to the record before.
+ * tw_acquire_news - the same if something was released there since this processor's last acquire from the releaser's
+ * node; nothing without lazy releases.
  * tw_acquire_all - acquire what any processor has released.
  * Without lazy releases they are tw_release and tw_acquire for @object.
  * They wait for other processors, each of which answers by itself or by its thread (lazy.c).  No page lock held, nor
@@ -28,6 +30,7 @@ void tw_lazy_close(struct tw_proc *me);
 enum { TW_RELEASE_WANTED = 1, TW_RELEASE_ACQUIRES = 2 };
 void tw_release_to(struct tw_proc *me, struct tw_record r, enum tw_sync_kind kind, uint64_t object, unsigned how);
 void tw_acquire_from(struct tw_proc *me, struct tw_record r, enum tw_sync_kind kind, uint64_t object);
+void tw_acquire_news(struct tw_proc *me, struct tw_record r);
 void tw_acquire_all(struct tw_proc *me);
 
 /* tw_lazy_performed - this processor's thread has just run the protocol's release.  If @all, what it has acquired from

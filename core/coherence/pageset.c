@@ -73,14 +73,28 @@ static inline bool set_bit(_Atomic uint64_t *words, size_t i)
 	return atomic_fetch_or_explicit(&words[i >> 6], bit, memory_order_acq_rel) & bit;
 }
 
-void tw_pageset_add(struct tw_pageset *set, tw_page_t page)
+static inline void set_page(struct tw_pageset *set, tw_page_t page)
 {
 	struct set_levels l = set_levels(set);
 	TW_ASSERT(page < atomic_load_explicit(&set->pages, memory_order_relaxed));
-	atomic_thread_fence(memory_order_seq_cst); /* (3) */
 	set_bit(l.leaf, page);
 	set_bit(l.mid, page >> 6);
 	set_bit(l.top, page >> 12);
+}
+
+void tw_pageset_add(struct tw_pageset *set, tw_page_t page)
+{
+	atomic_thread_fence(memory_order_seq_cst); /* (3) */
+	set_page(set, page);
+}
+
+/* On x86 each atomic read-modify-write is a full fence. */
+void tw_pageset_add_fenced(struct tw_pageset *set, tw_page_t page)
+{
+#if !defined(__x86_64__)
+	atomic_thread_fence(memory_order_seq_cst);
+#endif
+	set_page(set, page);
 }
 
 /* The run that is being assembled. */

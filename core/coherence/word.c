@@ -11,19 +11,22 @@ bool tw_word_direct(const struct tw_proc *me)
 	       !(me->protocol->flags & TW_PROTOCOL_NEEDS_STORES) && !me->config.race && !me->config.survive;
 }
 
-void *tw_word_begin(struct tw_proc *me, size_t offset, size_t bytes)
+struct tw_word tw_word_begin(struct tw_proc *me, size_t offset, size_t bytes)
 {
 	tw_shootdown_enter(me);
-	tw_protocol_enter(me);
-	void *at = me->protocol->word(me, offset, bytes);
-	tw_shootdown_leave(me);
-	return at;
+	struct tw_word w = {.at = me->protocol->word(me, offset, bytes, false)};
+	if (!w.at) {
+		tw_protocol_enter(me);
+		w.entered = true;
+		w.at = me->protocol->word(me, offset, bytes, true);
+	}
+	return w;
 }
 
-void tw_word_end(struct tw_proc *me, size_t offset, size_t bytes, bool changed)
+void tw_word_end(struct tw_proc *me, struct tw_word w, size_t offset, size_t bytes, bool changed)
 {
-	tw_shootdown_enter(me);
 	me->protocol->word_done(me, offset, bytes, changed);
-	tw_protocol_leave(me);
+	if (w.entered)
+		tw_protocol_leave(me);
 	tw_shootdown_leave(me);
 }

@@ -8,13 +8,18 @@
 /* tw_word_direct - can words be operated on so in this job?  All processors get the same answer. */
 bool tw_word_direct(const struct tw_proc *me);
 
+struct tw_word {
+	void *at;     /* where to operate */
+	bool entered; /* tw_protocol_enter: the page lock suffices where nothing had to be waited for */
+};
+
 /* tw_word_begin - returns where to operate on @bytes bytes, at most 16, at app + @offset, within a page, by one
  * instruction.  It holds no page lock at the call, waits as a fault does, and leaves the page locked, and
- * tw_protocol_enter entered.
+ * tw_shootdown_enter entered.
  * tw_word_end - the instruction was executed, and nothing else since; the same bytes.  @changed: it may have changed
- * them.  Unlocks the page, and leaves.
+ * them, and was a sequentially consistent read-modify-write.  Unlocks the page, and leaves.
  * Neither is a release or an acquire.  Only where tw_word_direct.  [sync] */
-void *tw_word_begin(struct tw_proc *me, size_t offset, size_t bytes);
-void tw_word_end(struct tw_proc *me, size_t offset, size_t bytes, bool changed);
+struct tw_word tw_word_begin(struct tw_proc *me, size_t offset, size_t bytes);
+void tw_word_end(struct tw_proc *me, struct tw_word w, size_t offset, size_t bytes, bool changed);
 
 #endif

@@ -477,7 +477,7 @@ void cash_write_fault(struct tw_proc *me, tw_page_t p);
 void cash_prefetch(struct tw_proc *me, tw_page_t first, unsigned count);
 int cash_pin(struct tw_proc *me, tw_page_t first, unsigned count);
 void cash_unpin(struct tw_proc *me, tw_page_t first, unsigned count);
-void *cash_word(struct tw_proc *me, size_t offset, size_t bytes);
+void *cash_word(struct tw_proc *me, size_t offset, size_t bytes, bool wait);
 void cash_word_done(struct tw_proc *me, size_t offset, size_t bytes, bool changed);
 void cash_noticed(struct tw_proc *me, tw_page_t p);
 void cash_acquire(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object);

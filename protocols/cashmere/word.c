@@ -32,12 +32,12 @@ static bool word_here(const struct tw_proc *me, const struct tw_page *e)
 	return (e->state & CASH_EXCLUSIVE) || cash_is_home(me, e);
 }
 
-/* Can no other node become exclusive, and does the home stay?  Page locked. */
-static bool word_entered(struct tw_proc *me, tw_page_t p)
+/* Is the node exclusive; or can no other one become so, and does the home stay?  Page locked. */
+static bool word_ready(struct tw_proc *me, tw_page_t p)
 {
 	const struct cash_extra *x = cash_extra(me, p);
 
-	return x->entered && (x->steady || !cash_migrates(me));
+	return (me->page[p].state & CASH_EXCLUSIVE) || (x->entered && (x->steady || !cash_migrates(me)));
 }
 
 static char *word_master(struct tw_proc *me, tw_page_t p, size_t at)
@@ -63,18 +63,38 @@ static bool word_merge(char *to, const char *now, char *twin, size_t bytes)
 	return true;
 }
 
-void *cash_word(struct tw_proc *me, size_t offset, size_t bytes)
+/* Lock @p, in which the node can operate. */
+static void word_lock(struct tw_proc *me, tw_page_t p)
+{
+	cash_lock(me, p);
+	while (!word_ready(me, p)) {
+		tw_page_unlock(me, p);
+		cash_window_enter(me, p);
+		cash_lock(me, p);
+	}
+}
+
+/* The same where this needs no waiting; returns whether. */
+static bool word_trylock(struct tw_proc *me, tw_page_t p)
+{
+	if (!tw_page_trylock(me, p))
+		return false;
+	if (!(me->page[p].state & CASH_BUSY) && word_ready(me, p))
+		return true;
+	tw_page_unlock(me, p);
+	return false;
+}
+
+void *cash_word(struct tw_proc *me, size_t offset, size_t bytes, bool wait)
 {
 	tw_page_t p = (tw_page_t)(offset >> me->layout.page_shift);
 	size_t at = offset & (me->layout.page_bytes - 1);
 	struct tw_page *e = &me->page[p];
 
-	cash_lock(me, p);
-	while (!(e->state & CASH_EXCLUSIVE) && !word_entered(me, p)) {
-		tw_page_unlock(me, p);
-		cash_window_enter(me, p);
-		cash_lock(me, p);
-	}
+	if (wait)
+		word_lock(me, p);
+	else if (!word_trylock(me, p))
+		return NULL;
 	cash_extra(me, p)->operated = WORD_ACQUIRES;
 	if (word_here(me, e))
 		return tw_frame(me, p) + at;
@@ -108,6 +128,6 @@ void cash_word_done(struct tw_proc *me, size_t offset, size_t bytes, bool change
 	if (!word_here(me, e) && (e->twin || e->ts_update))
 		word_update(me, p, offset & (me->layout.page_bytes - 1), bytes);
 	if (changed)
-		tw_pageset_add(me->noticing, p);
+		tw_pageset_add_fenced(me->noticing, p);
 	tw_page_unlock(me, p);
 }

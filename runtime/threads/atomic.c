@@ -47,14 +47,14 @@ static bool word_acquires(int order)
 	return (order & WORD_ORDER) != __ATOMIC_RELAXED && (order & WORD_ORDER) != __ATOMIC_RELEASE;
 }
 
-/* Where to operate on @bytes bytes at @p.  NULL: there, with the lock. */
-static void *word_begin(const volatile void *p, size_t bytes, int order)
+/* Where to operate on @bytes bytes at @p.  at NULL: there, with the lock. */
+static struct tw_word word_begin(const volatile void *p, size_t bytes, int order)
 {
 	struct tw_proc *me = tw_me;
 	size_t offset = (uintptr_t)p - (uintptr_t)me->app, page = me->layout.page_bytes;
 
 	if (!th_words || offset >= me->config.memory || (offset & (page - 1)) + bytes > page)
-		return NULL;
+		return (struct tw_word){0};
 	if (word_releases(order))
 		tw_release_to(me, tw_lazy_word(me, offset), TW_SYNC_FLAG, 0,
 		              word_acquires(order) ? TW_RELEASE_ACQUIRES : 0);
@@ -81,16 +81,18 @@ static bool word_same(const volatile void *p, const void *to, size_t bytes)
 }
 
 /* Threads that wait for plain variables with fences must see what another one stores: core/coherence/polled.h. */
-static void word_end(const volatile void *p, const void *to, size_t bytes, int order, enum word_kind kind)
+static void word_end(const volatile void *p, struct tw_word w, size_t bytes, int order, enum word_kind kind)
 {
 	struct tw_proc *me = tw_me;
-	bool waits = kind == WORD_LOADS && word_same(p, to, bytes);
+	bool waits = kind == WORD_LOADS && word_same(p, w.at, bytes);
 
-	tw_word_end(me, (uintptr_t)p - (uintptr_t)me->app, bytes, kind != WORD_LOADS);
+	tw_word_end(me, w, (uintptr_t)p - (uintptr_t)me->app, bytes, kind != WORD_LOADS);
 	if (kind == WORD_STORES && me->fences)
 		tw_release(me, TW_SYNC_FLAG, 0);
 	if (word_acquires(order))
 		tw_acquire_from(me, tw_lazy_word(me, (uintptr_t)p - (uintptr_t)me->app), TW_SYNC_FLAG, 0);
+	else if (kind == WORD_LOADS)
+		tw_acquire_news(me, tw_lazy_word(me, (uintptr_t)p - (uintptr_t)me->app));
 	if (waits)
 		syscall(SYS_sched_yield);
 }
@@ -104,7 +106,8 @@ tw_lock_t th_atomic_held;
 /* The bytes that contain the instruction's operand: the program's address, where they are newest, and before it. */
 #define INLINE_MOST 16u
 static struct {
-	char *at, *to;
+	char *at;
+	struct tw_word to;
 	size_t bytes;
 	char before[INLINE_MOST];
 } inline_word;
@@ -142,11 +145,11 @@ static void *inline_begin(char *ptr)
 	inline_word.at = ptr;
 	inline_word.bytes = TW_MIN(left, (size_t)INLINE_MOST);
 	inline_word.to = word_begin(ptr, inline_word.bytes, __ATOMIC_SEQ_CST);
-	if (!inline_word.to)
+	if (!inline_word.to.at)
 		return NULL;
-	memcpy(inline_word.before, inline_word.to, inline_word.bytes);
+	memcpy(inline_word.before, inline_word.to.at, inline_word.bytes);
 	th_atomic_held.id = WORD_HELD;
-	return inline_word.to;
+	return inline_word.to.at;
 }
 
 void *th_atomic_begin(void *ptr)
@@ -184,9 +187,10 @@ void th_atomic_end(void)
 	tw_lock_t held = th_atomic_held;
 
 	th_atomic_held.id = 0;
+	atomic_thread_fence(memory_order_seq_cst); /* it may have been a plain store */
 	if (held.id == WORD_HELD)
 		word_end(inline_word.at, inline_word.to, inline_word.bytes, __ATOMIC_SEQ_CST,
-		         memcmp(inline_word.before, inline_word.to, inline_word.bytes) ? WORD_CHANGES : WORD_LOADS);
+		         memcmp(inline_word.before, inline_word.to.at, inline_word.bytes) ? WORD_CHANGES : WORD_LOADS);
 	else if (held.id)
 		tw_lock_release(held);
 	errno = saved;
@@ -274,9 +278,9 @@ void th_pause(void)
 		}                                                                                                      \
 		th_stack_reserve();                                                                                    \
 		const volatile void *program = p;                                                                      \
-		void *newest = word_begin(program, sizeof(*p), order);                                                 \
-		if (newest) {                                                                                          \
-			p = newest;                                                                                    \
+		struct tw_word newest = word_begin(program, sizeof(*p), order);                                        \
+		if (newest.at) {                                                                                       \
+			p = newest.at;                                                                                 \
 			near;                                                                                          \
 			word_end(program, newest, sizeof(*p), order, kind);                                            \
 			break;                                                                                         \

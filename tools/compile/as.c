@@ -79,8 +79,9 @@ static bool as_word(const char *text, const char *word)
 	return strncmp(text, word, n) == 0 && !isalnum((unsigned char)text[n]) && text[n] != '_' && text[n] != '.';
 }
 
-/* Copy the memory operand to @operand.  false: there is none, or it is thread-local. */
-static bool as_memory(const char *operands, char *operand, size_t room)
+/* Copy the memory operand to @operand.  Returns where it is; NULL: there is none, it is thread-local, or its address is
+ * a number, at which a program only stores to end itself. */
+static const char *as_memory(const char *operands, char *operand, size_t room)
 {
 	for (const char *at = operands; *at;) {
 		int depth = 0;
@@ -91,14 +92,14 @@ static bool as_memory(const char *operands, char *operand, size_t room)
 		size_t n = (size_t)(end - at);
 		while (n && strchr(AS_WORD, at[n - 1]))
 			n--;
-		if (n && *at != '%' && *at != '$' && n < room) {
+		if (n && *at != '%' && *at != '$' && strspn(at, "-0123456789") < n && n < room) {
 			memcpy(operand, at, n);
 			operand[n] = '\0';
-			return true;
+			return at;
 		}
 		at = *end ? end + 1 : end;
 	}
-	return false;
+	return NULL;
 }
 
 /* An instruction that lowers the stack pointer by @bytes.  Functions without a frame pointer are unwound by it. */
@@ -192,10 +193,11 @@ static const char *as_unused(const char *text)
 	return registers[i];
 }
 
-/* @text: the instruction without its prefix.  It is executed where tw_threads_atomic_begin says. */
-static void as_bracket(const char *prefix, const char *text, const char *memory)
+/* @text: the instruction without its prefix, with @memory at @operand.  It is executed where tw_threads_atomic_begin
+ * says. */
+static void as_bracket(const char *prefix, const char *text, const char *operand, const char *memory)
 {
-	const char *address = as_unused(text), *operand = strstr(text, memory);
+	const char *address = as_unused(text);
 	char push[16], pop[16];
 
 	snprintf(push, sizeof(push), "pushq\t%s", address);
@@ -331,7 +333,8 @@ static bool as_instruction(const char *text)
 	if (!lock && !access && strncmp(text, "xchg", 4) != 0)
 		return false;
 	const char *prefix = lock ? "lock " : "";
-	if (!as_memory(text + strcspn(text, AS_WORD), memory, sizeof(memory))) {
+	const char *operand = as_memory(text + strcspn(text, AS_WORD), memory, sizeof(memory));
+	if (!operand) {
 		if (lock)
 			fprintf(out, "\t%s%s\n", prefix, text);
 		return lock;
@@ -339,7 +342,7 @@ static bool as_instruction(const char *text)
 	if (lock && as_is_fence(text, memory))
 		as_fence();
 	else
-		as_bracket(prefix, text, memory);
+		as_bracket(prefix, text, operand, memory);
 	return true;
 }
 

@@ -81,6 +81,9 @@ struct tw_pageset;
  * each time. */
 void tw_pageset_init(struct tw_pageset *set, size_t pages);
 void tw_pageset_add(struct tw_pageset *set, tw_page_t page);
+/* tw_pageset_add_fenced - the same behind an atomic, sequentially consistent read-modify-write, which follows the
+ * stores that a drainer must see. */
+void tw_pageset_add_fenced(struct tw_pageset *set, tw_page_t page);
 /* tw_pageset_drain - take out all members, calling @run for each maximal run of neighbours found (at most 65536
  * pages at once).  A page added before the call (happens-before) is passed.  @run may add to the set.  Returns how
  * many pages. */
@@ -232,11 +235,13 @@ struct tw_protocol {
 	bool (*stored)(struct tw_proc *me, size_t offset, size_t bytes);
 	/* word - one atomic instruction is about to operate on @bytes bytes, at most 16, at app + @offset, within a
 	 * page.  Returns where: the place of the newest copy, the same for all nodes, in this process's memory.  The
-	 * page stays locked until word_done; in between only that instruction is executed.  Called where the
-	 * transport has direct.  NULL: operations take a lock.  [sync]
-	 * word_done - the instruction was executed.  @changed: it may have changed these bytes; then the next release
-	 * announces them as if this processor had stored them.  This node's copy has their value on return.  [sync] */
-	void *(*word)(struct tw_proc *me, size_t offset, size_t bytes);
+	 * page stays locked until word_done; in between only that instruction is executed.  Without @wait it is called
+	 * outside tw_protocol_enter, too, and returns NULL where it would have to wait or to ask another node.  Called
+	 * where the transport has direct.  NULL: operations take a lock.  [sync]
+	 * word_done - the instruction was executed.  @changed: it may have changed these bytes, and was a sequentially
+	 * consistent read-modify-write; then the next release announces them as if this processor had stored them.
+	 * This node's copy has their value on return.  [sync] */
+	void *(*word)(struct tw_proc *me, size_t offset, size_t bytes, bool wait);
 	void (*word_done)(struct tw_proc *me, size_t offset, size_t bytes, bool changed);
 	/* broken - another node takes copies of @page, which this node held in exclusive mode as its home: what
 	 * tw_notice_break announces there.  Page locked; within tw_notice_collect, in any process of the node.  [all
