@@ -172,8 +172,7 @@ bool tw_sync_lock_release(struct tw_proc *me, tw_lock_t lock)
 		return false;
 	tw_trace(me, TW_TRACE_lock_release, TW_TRACE_NONE, TW_TRACE_NO_PAGE, lock.id, 0);
 	sync_held_remove(me, lock.id);
-	tw_release_to(me, lock_record(&o), TW_SYNC_LOCK, lock.id,
-	              !ops->wanted || ops->wanted(me, &o) ? TW_RELEASE_WANTED : 0);
+	tw_release_to(me, lock_record(&o), TW_SYNC_LOCK, lock.id, !ops->wanted || ops->wanted(me, &o));
 	tw_net_flush(me->net, TW_NET_ALL); /* as sync_release */
 	if (ops->wanted && atomic_load(&o.local->waiters)) {
 		bool wanted = ops->wanted(me, &o);

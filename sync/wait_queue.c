@@ -9,6 +9,10 @@
  * its timeout takes it out, both under the queue's lock. A waiter that times out and finds itself taken out was woken:
  * its flag is raised, or soon will be.
  *
+ * A signal handler that interrupts a wait may wait, too. The thread has an entry for each level of such waits, because
+ * that of the interrupted wait stays in its list, where a wake may take it out at any time. A handler that leaves the
+ * wait by longjmp abandons its level: the next join finds that by the stack, whose frames grow downwards.
+ *
  * Woken threads are notified after the queue's lock is released. Their entries form a chain that stays unchanged
  * meanwhile, because its threads are not notified yet.
  * tests/models/wait.pml checks all of it. */
@@ -17,6 +21,7 @@
 #include "core/memory/stores.h"
 #include "sync/sync.h"
 
+#define WAIT_STACK               ((size_t)8 << 20) /* more than a stack has, as a rule */
 #define WAIT_STORE(field, value) (tw_stores_add(&(field), sizeof(field)), (field) = (value))
 
 struct wait_entry {
@@ -26,7 +31,11 @@ struct wait_entry {
 	struct wait_entry *next;
 	uint32_t processor;
 };
-_Static_assert(sizeof(struct wait_entry) <= TW_WAIT_ENTRY, "it fits");
+#define WAIT_LEVELS 4u
+struct wait_thread {
+	struct wait_entry level[WAIT_LEVELS];
+};
+_Static_assert(sizeof(struct wait_thread) == TW_WAIT_ENTRY, "it fits");
 
 struct tw_wait_queue {
 	_Alignas(64) struct wait_entry *first, *last; /* NULL: none */
@@ -36,24 +45,28 @@ struct tw_wait_queue {
 struct tw_wait_queues {
 	tw_lock_t lock[TW_WAIT_QUEUES];
 	struct tw_wait_queue queue[TW_WAIT_QUEUES];
-	struct wait_entry entry[]; /* of processors, and of threads */
+	struct wait_thread thread[]; /* of processors, and of threads */
 };
 #define WAIT_THREADS 4096u
 
 static struct tw_wait_queues *wait_queues;
 /* Private copies: a lock's handle never changes, but its shared page does. */
 static tw_lock_t wait_locks[TW_WAIT_QUEUES];
-/* This thread's: its entry, and private copies of what that has. */
+/* This thread's: its entries, and private copies of what they have. */
 static _Thread_local struct {
-	struct wait_entry *entry;
-	tw_flag_t flag;
-	uint64_t tickets;
+	struct wait_thread *thread;
+	unsigned waiting; /* levels that wait */
+	struct wait_own {
+		tw_flag_t flag;
+		uint64_t tickets;
+		const char *frame; /* of the function that waits */
+	} level[WAIT_LEVELS];
 } wait_own;
 
 size_t tw_wait_queues_bytes(const struct tw_proc *me)
 {
 	return sizeof(struct tw_wait_queues) +
-	       ((size_t)me->nodes * me->locals + WAIT_THREADS) * sizeof(struct wait_entry);
+	       ((size_t)me->nodes * me->locals + WAIT_THREADS) * sizeof(struct wait_thread);
 }
 
 void tw_wait_queues_make(struct tw_wait_queues *queues)
@@ -94,30 +107,39 @@ void tw_wait_queue_unlock(struct tw_wait_queue *queue)
 
 void *tw_wait_queue_entry(unsigned number)
 {
-	return number < WAIT_THREADS ? &wait_queues->entry[tw_me->nodes * tw_me->locals + number] : NULL;
+	return number < WAIT_THREADS ? &wait_queues->thread[tw_me->nodes * tw_me->locals + number] : NULL;
 }
 
 void tw_wait_queue_thread(void *entry)
 {
-	wait_own.entry = entry;
-	wait_own.flag = wait_own.entry->flag;
-	wait_own.tickets = wait_own.entry->ticket;
+	wait_own.thread = entry;
+	wait_own.waiting = 0;
+	for (unsigned i = 0; i < WAIT_LEVELS; i++)
+		wait_own.level[i] = (struct wait_own){.flag = wait_own.thread->level[i].flag,
+		                                      .tickets = wait_own.thread->level[i].ticket};
 }
 
 uint64_t tw_wait_queue_join(struct tw_wait_queue *queue, const volatile void *object)
 {
-	if (!wait_own.entry)
-		wait_own.entry = &wait_queues->entry[tw_me->id];
-	if (!wait_own.flag.id)
-		wait_own.flag = tw_flag_create();
-	struct wait_entry *e = wait_own.entry;
-	WAIT_STORE(*e, ((struct wait_entry){object, ++wait_own.tickets, wait_own.flag, NULL, (uint32_t)tw_me->id}));
+	const char *frame = __builtin_frame_address(0);
+
+	if (!wait_own.thread)
+		wait_own.thread = &wait_queues->thread[tw_me->id];
+	while (wait_own.waiting && (size_t)(frame - wait_own.level[wait_own.waiting - 1].frame) < WAIT_STACK)
+		wait_own.waiting--;
+	if (wait_own.waiting == WAIT_LEVELS)
+		tw_fatal("signal handlers that interrupt waits wait themselves, more than %u deep", WAIT_LEVELS - 1);
+	struct wait_own *own = &wait_own.level[wait_own.waiting];
+	if (!own->flag.id)
+		own->flag = tw_flag_create();
+	struct wait_entry *e = &wait_own.thread->level[wait_own.waiting];
+	WAIT_STORE(*e, ((struct wait_entry){object, ++own->tickets, own->flag, NULL, (uint32_t)tw_me->id}));
 	if (queue->last)
 		WAIT_STORE(queue->last->next, e);
 	else
 		WAIT_STORE(queue->first, e);
 	WAIT_STORE(queue->last, e);
-	return wait_own.tickets;
+	return own->tickets;
 }
 
 /* Take @e out of the list. @before: the entry before it; NULL: none. Returns the next entry. */
@@ -166,21 +188,25 @@ unsigned tw_wait_queue_wake(struct tw_wait_queue *queue, const volatile void *ob
 
 void tw_wait_queue_end(const void *entry)
 {
-	struct wait_entry found = {.object = NULL};
+	const struct wait_thread *thread = entry;
+	struct wait_entry found[WAIT_LEVELS], *next;
+	unsigned n = 0;
 
-	for (uint32_t i = 0; i < TW_WAIT_QUEUES && !found.object; i++) {
+	for (uint32_t i = 0; i < TW_WAIT_QUEUES && n < WAIT_LEVELS; i++) {
 		struct tw_wait_queue *queue = wait_lock(i);
-		struct wait_entry *before = NULL, *e = queue->first;
-		for (; e && e != entry; e = e->next)
-			before = e;
-		if (e) {
-			found = *e;
+		for (struct wait_entry *before = NULL, *e = queue->first; e && n < WAIT_LEVELS; e = next) {
+			next = e->next;
+			if (e < thread->level || e >= thread->level + WAIT_LEVELS) {
+				before = e;
+				continue;
+			}
+			found[n++] = *e;
 			wait_take(queue, before, e);
 		}
 		tw_wait_queue_unlock(queue);
 	}
-	if (found.object)
-		tw_sync_flag_raise(tw_me, found.flag.id, found.ticket, found.processor);
+	while (n--)
+		tw_sync_flag_raise(tw_me, found[n].flag.id, found[n].ticket, found[n].processor);
 }
 
 struct wait_raise {
@@ -194,20 +220,20 @@ static bool wait_raised(void *arg)
 	return tw_flag_get(w->flag) >= w->ticket;
 }
 
-static bool wait_until(uint64_t ticket, uint64_t until_ns)
+static bool wait_until(tw_flag_t flag, uint64_t ticket, uint64_t until_ns)
 {
-	struct wait_raise wait = {wait_own.flag, ticket};
+	struct wait_raise wait = {flag, ticket};
 
 	if (tw_sync_threads && tw_sync_threads->switches(TW_WAIT_FLAG))
 		return tw_sync_threads->wait(wait_raised, &wait, until_ns);
 	return tw_wait_until(tw_me, wait_raised, &wait, until_ns);
 }
 
-/* On timeout: leave the list. Returns false when a wake was faster. */
-static bool wait_leave(uint32_t index)
+/* On timeout: @own leaves the list. Returns false when a wake was faster. */
+static bool wait_leave(uint32_t index, struct wait_entry *own)
 {
 	struct tw_wait_queue *queue = wait_lock(index);
-	struct wait_entry *own = wait_own.entry, *before = NULL;
+	struct wait_entry *before = NULL;
 	bool waits = own->object;
 
 	for (struct wait_entry *e = waits ? queue->first : NULL; e != own && e; e = e->next)
@@ -220,10 +246,17 @@ static bool wait_leave(uint32_t index)
 
 static bool wait_in(uint32_t index, uint64_t ticket, uint64_t until_ns)
 {
-	if (until_ns && !wait_until(ticket, until_ns) && wait_leave(index))
-		return false;
-	tw_flag_wait(wait_own.flag, ticket);
-	return true;
+	unsigned level = wait_own.waiting;
+	struct wait_own *own = &wait_own.level[level];
+
+	own->frame = __builtin_frame_address(0);
+	wait_own.waiting = level + 1;
+	bool woken =
+	    !until_ns || wait_until(own->flag, ticket, until_ns) || !wait_leave(index, &wait_own.thread->level[level]);
+	if (woken)
+		tw_flag_wait(own->flag, ticket);
+	wait_own.waiting = level;
+	return woken;
 }
 
 bool tw_wait_queue_wait(const volatile void *object, uint64_t ticket, uint64_t until_ns)

@@ -9,8 +9,8 @@
  * 	tw_wait_queue_wait(object, ticket, 0);
  *
  * A wake that locks the queue after the unlock ends the wait, if it is that entry's turn. Waits are acquires, wakes are
- * releases. Context: application, outside hooks; one thread of each processor
- * at a time. */
+ * releases. Context: application, outside hooks; one thread of each processor at a time. A signal handler may wait where
+ * it interrupts a wait, three deep: a fourth ends the job with a sentence. */
 #ifndef TW_SYNC_WAIT_QUEUE_H
 #define TW_SYNC_WAIT_QUEUE_H
 
@@ -35,7 +35,7 @@ void tw_wait_queues_open(struct tw_wait_queues *queues);
  * tw_wait_queue_thread - the calling thread's entry is @entry, from now on: one of those, or TW_WAIT_ENTRY bytes of
  * shared memory, aligned to 64; zero at first; later, as an earlier thread of the same processor left it. Without it, a
  * thread has its processor's entry. */
-#define TW_WAIT_ENTRY 64u
+#define TW_WAIT_ENTRY 256u
 void *tw_wait_queue_entry(unsigned number);
 void tw_wait_queue_thread(void *entry);
 

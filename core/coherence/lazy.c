@@ -16,12 +16,16 @@
  * (1) A record names a release of the node, numbered after all before it.  If R's own record is there, its node's
  *     releases up to its number are performed before the acquire.  They include those of R's neighbours from which R
  *     has acquired, because a number is taken after what was acquired.
- * (2) If another record has replaced R's, then that releaser has first demanded R's, and only then taken its number
- *     (tw_release_to).  So by induction R's release is performed by the time when that number exists.
+ * (2) If another record has replaced R's, then that releaser has first acquired from R's, and only then taken its
+ *     number (tw_release_to), whether or not its operation is an acquire.  So by induction R's release, if it is another
+ *     node's, is performed by the time when that number exists; and the one that replaced it has acquired it, too: it
+ *     acquires nothing from its own record.
  * (3) R writes its record before it does what the acquirer sees.  An acquirer that operates on a word reads the record
  *     behind its operation.
  * (4) An acquire is left out when the record's number is known: then a run of the protocol's acquire has begun after
- *     all releases up to that number of that node were performed.  By (2) those that it stands for were, too.
+ *     all releases up to that number of that node were performed.  By (2) those that it stands for were, too.  From
+ *     neighbours: that run has begun after a record with this number or a greater one was read, and what the neighbours
+ *     had acquired by their numbers was in the node by then.
  * (5) A processor sets `pending` before it takes a number, and clears it when it has performed, in its own thread.  So
  *     a processor that reads the node's number first, then finds nothing pending, knows that all up to that number is
  *     performed.  The thread that performs on demand reads the number first, and stores that.
@@ -294,9 +298,9 @@ static bool lazy_learn(struct tw_proc *me, unsigned node, uint64_t number)
 /* Acquire what a processor of this node has released as @rec. */
 static void lazy_neighbour(struct tw_proc *me, uint64_t rec)
 {
-	if (rec_local(rec) == me->local)
+	if (rec_local(rec) == me->local || rec_number(rec) <= lazy.learned)
 		return;
-	lazy.learned = TW_MAX(lazy.learned, rec_number(rec));
+	lazy.learned = rec_number(rec);
 	tw_acquire(me, TW_SYNC_NODE, me->node);
 }
 
@@ -315,7 +319,7 @@ static void release_later(struct tw_proc *me, const _Atomic uint64_t *number)
 		atomic_store(&lazy.own->pending, atomic_load(number) + 1);
 }
 
-void tw_release_to(struct tw_proc *me, struct tw_record r, enum tw_sync_kind kind, uint64_t object, unsigned how)
+void tw_release_to(struct tw_proc *me, struct tw_record r, enum tw_sync_kind kind, uint64_t object, bool wanted)
 {
 	if (!tw_laziness) {
 		tw_release(me, kind, object);
@@ -328,13 +332,14 @@ void tw_release_to(struct tw_proc *me, struct tw_record r, enum tw_sync_kind kin
 	lazy_serve(me);
 	do {
 		unsigned hint = rec_hint(seen);
-		if (seen && rec_node(seen) != me->node)
+		if (seen && rec_node(seen) != me->node) {
 			lazy_learn(me, rec_node(seen), rec_number(seen));
-		else
+		} else {
 			hint -= hint > 0;
-		if ((how & TW_RELEASE_ACQUIRES) && seen && rec_node(seen) == me->node)
-			lazy_neighbour(me, seen);
-		if ((how & TW_RELEASE_WANTED) || hint || me->fences || --lazy.releases == 0)
+			if (seen)
+				lazy_neighbour(me, seen);
+		}
+		if (wanted || hint || me->fences || --lazy.releases == 0)
 			release_now(me);
 		else
 			release_later(me, number);

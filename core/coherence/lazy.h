@@ -17,9 +17,9 @@ int tw_lazy_open(struct tw_proc *me);
 void tw_lazy_close(struct tw_proc *me);
 
 /* tw_release_to - release: all that this processor has stored, and all that it has acquired, is visible to those that
- * acquire from the record after they have seen what the caller does next (gives up a lock, changes a word).  @how:
- * TW_RELEASE_WANTED: another node is waiting for that, so it is performed on return; TW_RELEASE_ACQUIRES: also acquire
- * what was released to the record before.
+ * acquire from the record after they have seen what the caller does next (gives up a lock, changes a word).
+ * @wanted: another node is waiting for that, so it is performed on return.  With lazy releases, it also acquires what
+ * was released to the record before.
  * tw_acquire_from - acquire what was released to the record before.
  * tw_acquire_news - the same if something was released there since this processor's last acquire from the releaser's
  * node; nothing without lazy releases.
@@ -27,8 +27,7 @@ void tw_lazy_close(struct tw_proc *me);
  * Without lazy releases they are tw_release and tw_acquire for @object.
  * They wait for other processors, each of which answers by itself or by its thread (lazy.c).  No page lock held, nor
  * tw_protocol_enter.  [sync] */
-enum { TW_RELEASE_WANTED = 1, TW_RELEASE_ACQUIRES = 2 };
-void tw_release_to(struct tw_proc *me, struct tw_record r, enum tw_sync_kind kind, uint64_t object, unsigned how);
+void tw_release_to(struct tw_proc *me, struct tw_record r, enum tw_sync_kind kind, uint64_t object, bool wanted);
 void tw_acquire_from(struct tw_proc *me, struct tw_record r, enum tw_sync_kind kind, uint64_t object);
 void tw_acquire_news(struct tw_proc *me, struct tw_record r);
 void tw_acquire_all(struct tw_proc *me);

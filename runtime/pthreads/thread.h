@@ -11,7 +11,7 @@
 /* On its stack (th_stack_room), in shared memory; zero before its first use.  Under the lock of all threads, which is
  * also what joins wait for. */
 struct thread {
-	_Alignas(TW_WAIT_ENTRY) char entry[TW_WAIT_ENTRY];
+	_Alignas(64) char entry[TW_WAIT_ENTRY];
 	void *waits;    /* entry for waits: the above, or a better one */
 	pthread_t self; /* written once */
 	char *base;     /* of the stack */

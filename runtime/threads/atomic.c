@@ -56,8 +56,7 @@ static struct tw_word word_begin(const volatile void *p, size_t bytes, int order
 	if (!th_words || offset >= me->config.memory || (offset & (page - 1)) + bytes > page)
 		return (struct tw_word){0};
 	if (word_releases(order))
-		tw_release_to(me, tw_lazy_word(me, offset), TW_SYNC_FLAG, 0,
-		              word_acquires(order) ? TW_RELEASE_ACQUIRES : 0);
+		tw_release_to(me, tw_lazy_word(me, offset), TW_SYNC_FLAG, 0, false);
 	return tw_word_begin(me, offset, bytes);
 }
 

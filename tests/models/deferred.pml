@@ -20,6 +20,7 @@
  * fail: -DN=3 -DTWICE -DPENDING_LATE  a number is taken before the processor has stored that it has pending releases
  * fail: -DN=2 -DASIDE -DREAD_LATE     the thread reads the number behind what it performs
  * fail: -DN=3 -DPAIR -DONE_ALONE      only the processor that the record names is asked
+ * fail: -DN=3 -DPAIR -DNO_NEIGHBOUR   a record of a neighbour is replaced before that is acquired
  */
 #ifdef PAIR
 #define NODE(i) (i == 2)
@@ -40,6 +41,7 @@ byte carried[N];            /* by the word */
 byte number[N];             /* of each node */
 byte pending[N];            /* 0, or 1 + the number up to which all is performed */
 byte known[N * N];          /* by processor and node */
+byte learned[N];            /* the last number of its node from which a processor acquired */
 bit asked[N];
 byte rec_who, rec_number;   /* the record; number 0: none */
 byte over;
@@ -80,7 +82,7 @@ inline serve()
 inline learn(who, num)
 {
 	if
-	:: NODE(who) == NODE(i) -> acquire()
+	:: NODE(who) == NODE(i) && who != i && num > learned[i] -> learned[i] = num; acquire()
 	:: NODE(who) != NODE(i) && num > known[i * N + NODE(who)] ->
 		all = number[NODE(who)];
 		c = 0;
@@ -119,7 +121,14 @@ inline release_record()
 		atomic { number[NODE(i)]++; mine = number[NODE(i)]; released[i] = stored[i] };
 #endif
 #ifndef NO_CHAIN
-		if :: seen_number -> learn(seen_who, seen_number) :: else fi;
+		if
+#ifdef NO_NEIGHBOUR
+		:: seen_number && NODE(seen_who) != NODE(i) -> learn(seen_who, seen_number)
+#else
+		:: seen_number -> learn(seen_who, seen_number)
+#endif
+		:: else
+		fi;
 #endif
 #ifndef NUMBER_FIRST
 #ifdef PENDING_LATE

@@ -4,11 +4,13 @@
  *
  * atomics [THREADS [SEED]]    THREADS besides main's */
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define MOST   8
 #define ROUNDS 60 /* of each litmus test */
@@ -411,6 +413,54 @@ static void peeks_run(unsigned t)
 		peeks_write(t / 2);
 }
 
+/* ---- chains: the first thread stores and releases, the last but one acquires and releases, the last one releases to
+ * the same word before it acquires.  It computes meanwhile: a wait might be an acquire. */
+
+#define LINKS 40
+
+static struct {
+	_Alignas(4096) _Atomic uint32_t word; /* 65536 for each release of the last thread, and 2 for each round */
+	_Alignas(4096) uint32_t data;
+} chain;
+static int broken[MOST];
+
+static void chain_compute(void)
+{
+	struct timespec from, now;
+
+	clock_gettime(CLOCK_MONOTONIC, &from);
+	do
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	while ((now.tv_sec - from.tv_sec) * 1000000000 + now.tv_nsec - from.tv_nsec < 2000000);
+}
+
+static void chain_pass(uint32_t from)
+{
+	while ((atomic_load_explicit(&chain.word, memory_order_acquire) & 0xffff) != from)
+		sched_yield();
+	atomic_fetch_add_explicit(&chain.word, 1, memory_order_release);
+}
+
+static void chains_run(unsigned t)
+{
+	for (uint32_t i = 0; i < LINKS && threads > 2; i++) {
+		broken[t] += chain.data != i;
+		pthread_barrier_wait(&meet);
+		if (t == 0) {
+			chain.data = i + 1;
+			atomic_fetch_add_explicit(&chain.word, 1, memory_order_release);
+		} else if (t == threads - 2) {
+			chain_pass(2 * i + 1);
+		} else if (t == threads - 1) {
+			chain_compute();
+			atomic_fetch_add_explicit(&chain.word, 65536, memory_order_release);
+			if ((atomic_load_explicit(&chain.word, memory_order_acquire) & 0xffff) == 2 * i + 2)
+				broken[t] += chain.data != i + 1;
+		}
+		pthread_barrier_wait(&meet);
+	}
+}
+
 static void *work(void *arg)
 {
 	unsigned t = (unsigned)(uintptr_t)arg;
@@ -419,6 +469,7 @@ static void *work(void *arg)
 	random_run(t);
 	hands_run(t);
 	peeks_run(t);
+	chains_run(t);
 	return NULL;
 }
 
@@ -426,7 +477,7 @@ int main(int argc, char **argv)
 {
 	unsigned more = argc > 1 ? (unsigned)atoi(argv[1]) : 1;
 	pthread_t thread[MOST];
-	int all = 0, missing = 0, unseen = 0;
+	int all = 0, missing = 0, unseen = 0, torn = 0;
 
 	threads = more + 1 < MOST ? more + 1 : MOST;
 	seed = argc > 2 ? (uint32_t)atoi(argv[2]) : 1;
@@ -447,9 +498,11 @@ int main(int argc, char **argv)
 		all += errors[t];
 		missing += missed[t];
 		unseen += stale[t / 2];
+		torn += broken[t];
 	}
 	printf("hands: %d missed\n", missing);
 	printf("peeks: %d stale\n", unseen);
+	printf("chains: %d broken\n", torn);
 	printf("random: %d wrong, wide %d, real %d\n", all, wide == ((__int128)PHASES * (int)threads) << 62,
 	       real == 0.5 * PHASES * threads);
 	return 0;

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* blocking.c - threads that wait in the kernel for others of the same processor: read, write, poll, select, accept. */
+/* blocking.c - threads that wait in the kernel for others of the same processor: read, write, poll, select, accept.  And
+ * the handler of a signal, which waits inside a wait. */
 #include <poll.h>
 #include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/select.h>
@@ -97,6 +100,48 @@ static void sockets(void)
 	puts(word);
 }
 
+/* A lock is given back while a signal's handler waits, which has interrupted the wait for the lock. */
+static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+static sem_t interrupted, go_on;
+
+static void handler(int signal)
+{
+	(void)signal;
+	sem_post(&interrupted);
+	while (sem_wait(&go_on) != 0)
+		;
+}
+
+static void *reader(void *arg)
+{
+	pthread_rwlock_rdlock(&lock);
+	pthread_rwlock_unlock(&lock);
+	return arg;
+}
+
+static void interrupts(void)
+{
+	pthread_t t[3];
+
+	sem_init(&interrupted, 0, 0);
+	sem_init(&go_on, 0, 0);
+	signal(SIGUSR1, handler);
+	pthread_rwlock_wrlock(&lock);
+	for (int i = 0; i < 3; i++)
+		pthread_create(&t[i], NULL, reader, NULL);
+	usleep(20000);
+	for (int i = 0; i < 3; i++)
+		pthread_kill(t[i], SIGUSR1);
+	for (int i = 0; i < 3; i++)
+		sem_wait(&interrupted);
+	pthread_rwlock_unlock(&lock);
+	for (int i = 0; i < 3; i++)
+		sem_post(&go_on);
+	for (int i = 0; i < 3; i++)
+		pthread_join(t[i], NULL);
+	puts("interrupted");
+}
+
 int main(void)
 {
 	pthread_t t[THREADS];
@@ -124,5 +169,6 @@ int main(void)
 		printf("got %ld\n", got[i]);
 	}
 	sockets();
+	interrupts();
 	return 0;
 }

@@ -40,9 +40,9 @@ void tw_acquire(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object)
 	job_acquires++;
 }
 
-void tw_release_to(struct tw_proc *me, struct tw_record r, enum tw_sync_kind kind, uint64_t object, unsigned how)
+void tw_release_to(struct tw_proc *me, struct tw_record r, enum tw_sync_kind kind, uint64_t object, bool wanted)
 {
-	(void)r, (void)how;
+	(void)r, (void)wanted;
 	tw_release(me, kind, object);
 }
 
