@@ -9,8 +9,8 @@
  * 	tw_wait_queue_wait(object, ticket, 0);
  *
  * A wake that locks the queue after the unlock ends the wait, if it is that entry's turn. Waits are acquires, wakes are
- * releases. Context: application, outside hooks; one thread of each processor at a time. A signal handler may wait where
- * it interrupts a wait, three deep: a fourth ends the job with a sentence. */
+ * releases. Context: application, outside hooks; one thread of each processor at a time. A signal handler may wait
+ * where it interrupts a wait, three deep: a fourth ends the job with a sentence. */
 #ifndef TW_SYNC_WAIT_QUEUE_H
 #define TW_SYNC_WAIT_QUEUE_H
 

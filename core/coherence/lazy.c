@@ -17,9 +17,9 @@
  *     releases up to its number are performed before the acquire.  They include those of R's neighbours from which R
  *     has acquired, because a number is taken after what was acquired.
  * (2) If another record has replaced R's, then that releaser has first acquired from R's, and only then taken its
- *     number (tw_release_to), whether or not its operation is an acquire.  So by induction R's release, if it is another
- *     node's, is performed by the time when that number exists; and the one that replaced it has acquired it, too: it
- *     acquires nothing from its own record.
+ *     number (tw_release_to), whether or not its operation is an acquire.  So by induction R's release, if it is of
+ *     another node, is performed by the time when that number exists.  And the releaser has acquired it: from its own
+ *     record it acquires nothing.
  * (3) R writes its record before it does what the acquirer sees.  An acquirer that operates on a word reads the record
  *     behind its operation.
  * (4) An acquire is left out when the record's number is known: then a run of the protocol's acquire has begun after

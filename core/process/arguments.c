@@ -69,6 +69,7 @@
 	X(int, select, (int n, fd_set *restrict in, fd_set *restrict out, fd_set *restrict other, \
 	  struct timeval *restrict t), (n, in, out, other, t), \
 	  (ARG_SET(in), ARG_SET(out), ARG_SET(other), ARG_OUT(t))) \
+	X(int, getentropy, (void *p, size_t n), (p, n), tw_touch(p, n, true)) \
 	X(int, chdir, (const char *path), (path), ARG_PATH(path)) \
 	X(int, mkdir, (const char *path, mode_t mode), (path, mode), ARG_PATH(path)) \
 	X(int, rmdir, (const char *path), (path), ARG_PATH(path)) \

@@ -116,9 +116,17 @@ int sigsuspend(const sigset_t *set)
 	return next.sigsuspend(tw_signal_sieve(set, &some));
 }
 
+/* A number, since the compiler takes what these calls store to for memory without contents. */
+static __attribute__((noinline)) void sig_touch(uintptr_t at, size_t bytes, bool write)
+{
+	tw_touch((const void *)at, bytes, write);
+}
+
 int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *set)
 {
 	sigset_t some;
+	sig_touch((uintptr_t)fds, n * sizeof(*fds), true);
+	sig_touch((uintptr_t)timeout, sizeof(*timeout), false);
 	return next.ppoll(fds, n, timeout, tw_signal_sieve(set, &some));
 }
 
@@ -126,12 +134,17 @@ int pselect(int n, fd_set *restrict in, fd_set *restrict out, fd_set *restrict e
             const struct timespec *restrict timeout, const sigset_t *restrict set)
 {
 	sigset_t some;
+	sig_touch((uintptr_t)in, sizeof(*in), true);
+	sig_touch((uintptr_t)out, sizeof(*out), true);
+	sig_touch((uintptr_t)except, sizeof(*except), true);
+	sig_touch((uintptr_t)timeout, sizeof(*timeout), false);
 	return next.pselect(n, in, out, except, timeout, tw_signal_sieve(set, &some));
 }
 
 int epoll_pwait(int fd, struct epoll_event *events, int most, int timeout, const sigset_t *set)
 {
 	sigset_t some;
+	sig_touch((uintptr_t)events, sizeof(*events) * (size_t)TW_MAX(most, 0), true);
 	return next.epoll_pwait(fd, events, most, timeout, tw_signal_sieve(set, &some));
 }
 

@@ -305,6 +305,10 @@ static void *mapping_make(void *at, size_t bytes, int prot, int flags, int fd, o
 	}
 	bytes = TW_ALIGN_UP(bytes, MAP_PAGE);
 	th_stack_reserve();
+	if (fixed && !anonymous && !(flags & MAP_PRIVATE) && (prot & PROT_WRITE))
+		th_refuse(
+		    "mmap: a shared, writable mapping of a file with MAP_FIXED, at an address in the program's shared "
+		    "memory: pages of two addresses cannot be one; map the file once, without MAP_FIXED");
 	if (fixed)
 		return mapping_fixed(at, bytes, anonymous ? -1 : fd, offset);
 	mapping_lock();

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/file.h>
@@ -14,6 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "core/base/signals.h"
 #include "core/process/syscalls.h"
 #include "runtime/pthreads/pthreads.h"
 #include "runtime/threads/baton.h"
@@ -22,15 +24,21 @@
 
 #define BLOCKING_POLLS  512 /* more descriptors: the whole processor waits */
 #define BLOCKING_EVENTS 256
-#define BLOCKING_LOOK   20
+#define BLOCKING_LOOK   UINT64_C(20000000) /* ns */
+
+/* Is the caller a thread of the job? */
+static bool blocking_here(void)
+{
+	th_due_now();
+	if (!tw_me)
+		return false;
+	th_stack_reserve();
+	return true;
+}
 
 static bool blocking_alone(void)
 {
-	th_due_now();
-	if (!tw_me || !th_siblings)
-		return true;
-	th_stack_reserve();
-	return false;
+	return !blocking_here() || !th_siblings;
 }
 
 /* Was the call interrupted by the signal of a turn, which was meant for the program's code before the call? */
@@ -42,39 +50,86 @@ static bool blocking_again(int result)
 	return again;
 }
 
-/* How long to wait at a time, in ms: a thread that may be cancelled looks at times. */
-static int blocking_part(int timeout)
+/* One call that waits at most *@part (NULL: without end) with @mask as the thread's own (NULL: as it is). */
+typedef int blocking_call(void *arg, struct timespec *part, const sigset_t *mask);
+
+/* How long to wait at a time, until @end: a thread that may be cancelled looks at times.  Returns NULL: without end. */
+static struct timespec *blocking_part(uint64_t end, struct timespec *part)
 {
-	return pt_cancel_look && (timeout < 0 || timeout > BLOCKING_LOOK) ? BLOCKING_LOOK : timeout;
+	uint64_t now = tw_time_ns(), rest = end <= now ? 0 : end - now;
+
+	if (pt_cancel_look)
+		rest = TW_MIN(rest, BLOCKING_LOOK);
+	else if (end == UINT64_MAX)
+		return NULL;
+	*part = (struct timespec){(time_t)(rest / 1000000000u), (long)(rest % 1000000000u)};
+	return part;
 }
 
-/* Is there a rest of *@timeout after a @result? */
-static bool blocking_rest(int result, int *timeout)
+/* Call until it has a result, or @timeout has passed (NULL: without end), or a signal's handler was called.  *@left:
+ * the rest of the time. */
+static int blocking_wait(blocking_call *call, void *arg, const struct timespec *timeout, const sigset_t *mask,
+                         uint64_t *left)
 {
-	int part = blocking_part(*timeout);
-
-	if (result || part == *timeout)
-		return blocking_again(result);
-	*timeout -= *timeout > 0 ? part : 0;
-	th_back();
-	pt_cancel_point();
-	th_away();
-	return true;
-}
-
-/* On the stack, and without the library's wrappers: they call Tweed. */
-static int blocking_poll(struct pollfd *fds, nfds_t n, int timeout)
-{
+	sigset_t own;
+	struct timespec part;
+	uint64_t end = UINT64_MAX;
 	int result;
 
+	if (timeout && (timeout->tv_sec < 0 || timeout->tv_nsec < 0 || timeout->tv_nsec >= 1000000000)) {
+		errno = EINVAL;
+		return -1;
+	}
+	if (timeout && timeout->tv_sec < INT32_MAX)
+		end = tw_time_ns() + (uint64_t)timeout->tv_sec * 1000000000u + (uint64_t)timeout->tv_nsec;
+	mask = tw_signal_sieve(mask, &own);
 	pt_cancel_point();
+	if (mask)
+		th_signals_wait_with(mask);
 	th_away();
-	do
-		result = (int)syscall(SYS_poll, fds, n, blocking_part(timeout));
-	while (blocking_rest(result, &timeout));
+	while ((result = call(arg, blocking_part(end, &part), mask)) == 0 ? tw_time_ns() < end
+	                                                                  : blocking_again(result)) {
+		if (result == 0 && pt_cancel_look) {
+			th_back();
+			pt_cancel_point();
+			th_away();
+		}
+	}
 	th_back();
+	if (mask)
+		th_signals_wait_with(NULL);
+	int saved = errno;
 	th_due_now();
+	errno = saved;
+	uint64_t now = left ? tw_time_ns() : 0;
+	if (left)
+		*left = end > now ? end - now : 0;
 	return result;
+}
+
+/* All on the stack, and without the library's wrappers: they call Tweed. */
+struct blocking_polled {
+	struct pollfd *fds;
+	nfds_t n;
+};
+static int blocking_poll_call(void *arg, struct timespec *part, const sigset_t *mask)
+{
+	const struct blocking_polled *p = arg;
+
+	return (int)syscall(SYS_ppoll, p->fds, p->n, part, mask, (size_t)NSIG / 8);
+}
+
+static int blocking_poll(struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask)
+{
+	struct blocking_polled p = {fds, n};
+
+	return blocking_wait(blocking_poll_call, &p, timeout, mask, NULL);
+}
+
+static struct timespec *blocking_ms(int ms, struct timespec *t)
+{
+	*t = (struct timespec){ms / 1000, ms % 1000 * 1000000L};
+	return ms < 0 ? NULL : t;
 }
 
 /* tw_syscalls_block.  With one thread here, a new one gets the processor by its turn (runtime/threads/turns.c). */
@@ -94,7 +149,7 @@ bool pt_block(int fd, short events, const void *caller)
 	if (signals || (th_crowd < 2 && !pt_cancel_look) || syscall(SYS_poll, &one, 1, 0) != 0)
 		return true;
 	flags = (int)syscall(SYS_fcntl, fd, F_GETFL);
-	while (flags >= 0 && !(flags & O_NONBLOCK) && blocking_poll(&one, 1, -1) < 0 && errno == EINTR)
+	while (flags >= 0 && !(flags & O_NONBLOCK) && blocking_poll(&one, 1, NULL, NULL) < 0 && errno == EINTR)
 		;
 	errno = saved;
 	return true;
@@ -104,73 +159,137 @@ bool pt_block(int fd, short events, const void *caller)
 bool pt_wait(int fd, int *ms, const void *caller)
 {
 	struct pollfd one = {.fd = fd, .events = POLLIN};
+	struct timespec timeout;
 
 	if (!*ms || !th_heap_shares(caller) || blocking_alone())
 		return true;
-	int result = blocking_poll(&one, 1, *ms);
+	int result = blocking_poll(&one, 1, blocking_ms(*ms, &timeout), NULL);
 	*ms = 0;
 	return result >= 0 || errno != EINTR;
 }
 
-PT_OWN int tw_poll_threads(struct pollfd *fds, nfds_t n, int timeout)
+PT_OWN int tw_ppoll_threads(struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask)
 {
 	struct pollfd copy[BLOCKING_POLLS];
 
-	if (!timeout || n > BLOCKING_POLLS || blocking_alone())
-		return poll(fds, n, timeout);
+	if (n > BLOCKING_POLLS || !blocking_here())
+		return ppoll(fds, n, timeout, mask);
 	if (n)
 		memcpy(copy, fds, n * sizeof(*fds));
-	int result = blocking_poll(copy, n, timeout);
+	int result = blocking_poll(copy, n, timeout, mask);
 	for (nfds_t i = 0; i < n && result >= 0; i++)
 		fds[i].revents = copy[i].revents;
 	return result;
 }
 
+PT_OWN int tw_poll_threads(struct pollfd *fds, nfds_t n, int timeout)
+{
+	struct timespec t;
+
+	return timeout ? tw_ppoll_threads(fds, n, blocking_ms(timeout, &t), NULL) : poll(fds, n, 0);
+}
+
+struct blocking_selected {
+	int n;
+	fd_set copy[3], *set[3];
+};
+static int blocking_select_call(void *arg, struct timespec *part, const sigset_t *mask)
+{
+	struct blocking_selected *s = arg;
+	struct blocking_selected now = *s;
+	struct {
+		const sigset_t *set;
+		size_t bytes;
+	} masked = {mask, (size_t)NSIG / 8};
+
+	for (unsigned i = 0; i < 3; i++)
+		now.set[i] = s->set[i] ? &now.copy[i] : NULL;
+	int result = (int)syscall(SYS_pselect6, s->n, now.set[0], now.set[1], now.set[2], part, &masked);
+	if (result > 0)
+		memcpy(s->copy, now.copy, sizeof(s->copy));
+	return result;
+}
+
+static int blocking_select(int n, fd_set *in, fd_set *out, fd_set *except, const struct timespec *timeout,
+                           const sigset_t *mask, uint64_t *left)
+{
+	struct blocking_selected s = {.n = n, .set = {in, out, except}};
+
+	for (unsigned i = 0; i < 3; i++)
+		if (s.set[i])
+			s.copy[i] = *s.set[i];
+	int result = blocking_wait(blocking_select_call, &s, timeout, mask, left);
+	for (unsigned i = 0; i < 3 && result >= 0; i++)
+		if (s.set[i] && result)
+			*s.set[i] = s.copy[i];
+		else if (s.set[i])
+			FD_ZERO(s.set[i]);
+	return result;
+}
+
+PT_OWN int tw_pselect_threads(int n, fd_set *in, fd_set *out, fd_set *except, const struct timespec *timeout,
+                              const sigset_t *mask)
+{
+	struct timespec t = timeout ? *timeout : (struct timespec){0};
+
+	if (!blocking_here())
+		return pselect(n, in, out, except, timeout, mask);
+	return blocking_select(n, in, out, except, timeout ? &t : NULL, mask, NULL);
+}
+
 PT_OWN int tw_select_threads(int n, fd_set *in, fd_set *out, fd_set *except, struct timeval *timeout)
 {
-	fd_set copy[3], *set[3] = {in, out, except}, *use[3];
-	struct timeval left;
+	struct timespec t = {0};
+	uint64_t left;
 
-	if (blocking_alone())
+	if (!blocking_here())
 		return select(n, in, out, except, timeout);
-	for (unsigned i = 0; i < 3; i++) {
-		use[i] = set[i] ? &copy[i] : NULL;
-		if (set[i])
-			copy[i] = *set[i];
-	}
 	if (timeout)
-		left = *timeout;
-	int result;
-	th_away();
-	do
-		result = (int)syscall(SYS_select, n, use[0], use[1], use[2], timeout ? &left : NULL);
-	while (blocking_again(result));
-	th_back();
-	th_due_now();
-	for (unsigned i = 0; i < 3; i++)
-		if (set[i] && result >= 0)
-			*set[i] = copy[i];
-	if (timeout)
-		*timeout = left;
+		t = (struct timespec){timeout->tv_sec + timeout->tv_usec / 1000000, timeout->tv_usec % 1000000 * 1000};
+	int result = blocking_select(n, in, out, except, timeout ? &t : NULL, NULL, &left);
+	if (timeout && result >= 0)
+		*timeout = (struct timeval){(time_t)(left / 1000000000u), (suseconds_t)(left % 1000000000u / 1000)};
 	return result;
+}
+
+struct blocking_epoll {
+	int fd, most;
+	struct epoll_event *events;
+};
+static int blocking_epoll_call(void *arg, struct timespec *part, const sigset_t *mask)
+{
+	const struct blocking_epoll *e = arg;
+	int ms = part ? (int)(part->tv_sec * 1000 + (part->tv_nsec + 999999) / 1000000) : -1;
+
+	return (int)syscall(SYS_epoll_pwait, e->fd, e->events, e->most, ms, mask, (size_t)NSIG / 8);
+}
+
+PT_OWN int tw_epoll_pwait2_threads(int fd, struct epoll_event *events, int most, const struct timespec *timeout,
+                                   const sigset_t *mask)
+{
+	struct epoll_event copy[BLOCKING_EVENTS];
+	struct timespec t = timeout ? *timeout : (struct timespec){0};
+
+	th_stack_reserve();
+	struct blocking_epoll e = {fd, TW_MIN(most, BLOCKING_EVENTS), copy};
+	int result = blocking_wait(blocking_epoll_call, &e, timeout ? &t : NULL, mask, NULL);
+	if (result > 0)
+		memcpy(events, copy, (size_t)result * sizeof(*copy));
+	return result;
+}
+
+PT_OWN int tw_epoll_pwait_threads(int fd, struct epoll_event *events, int most, int timeout, const sigset_t *mask)
+{
+	struct timespec t;
+
+	if (!blocking_here())
+		return epoll_pwait(fd, events, most, timeout, mask);
+	return tw_epoll_pwait2_threads(fd, events, most, blocking_ms(timeout, &t), mask);
 }
 
 PT_OWN int tw_epoll_wait_threads(int fd, struct epoll_event *events, int most, int timeout)
 {
-	struct epoll_event copy[BLOCKING_EVENTS];
-
-	if (!timeout || most <= 0 || blocking_alone())
-		return epoll_wait(fd, events, most, timeout);
-	int result;
-	th_away();
-	do
-		result = (int)syscall(SYS_epoll_wait, fd, copy, TW_MIN(most, BLOCKING_EVENTS), blocking_part(timeout));
-	while (blocking_rest(result, &timeout));
-	th_back();
-	th_due_now();
-	if (result > 0)
-		memcpy(events, copy, (size_t)result * sizeof(*copy));
-	return result;
+	return timeout ? tw_epoll_pwait_threads(fd, events, most, timeout, NULL) : epoll_wait(fd, events, most, 0);
 }
 
 PT_OWN int tw_accept4_threads(int fd, struct sockaddr *address, socklen_t *bytes, int flags)

@@ -20,7 +20,6 @@
 	}
 HINT(pthread_setschedparam, (pthread_t thread, int policy, const struct sched_param *how), thread, policy, how)
 HINT(pthread_setschedprio, (pthread_t thread, int priority), thread, priority)
-HINT(pthread_setname_np, (pthread_t thread, const char *name), thread, name)
 
 /* Queries about other threads return the caller's values. */
 #define ASK(name, parameters, ...)                                                                                     \
@@ -30,8 +29,44 @@ HINT(pthread_setname_np, (pthread_t thread, const char *name), thread, name)
 		return name(__VA_ARGS__);                                                                              \
 	}
 ASK(pthread_getschedparam, (pthread_t thread, int *policy, struct sched_param *how), pthread_self(), policy, how)
-ASK(pthread_getname_np, (pthread_t thread, char *name, size_t bytes), pthread_self(), name, bytes)
 ASK(pthread_getcpuclockid, (pthread_t thread, clockid_t *clock), pthread_self(), clock)
+
+/* ---- names: the system knows those of this host's threads alone */
+
+int tw_pthread_setname_np(pthread_t thread, const char *name)
+{
+	struct thread *t;
+
+	if (strlen(name) >= sizeof(t->name))
+		return ERANGE;
+	if (pt_enter()) {
+		pt_threads_open();
+		struct tw_wait_queue *queue = pt_threads_lock();
+		t = pt_thread_find(thread);
+		if (t)
+			strcpy(t->name, name);
+		tw_wait_queue_unlock(queue);
+		if (!t)
+			return ESRCH;
+	}
+	return thread == pthread_self() ? pthread_setname_np(thread, name) : 0;
+}
+
+int tw_pthread_getname_np(pthread_t thread, char *name, size_t bytes)
+{
+	struct thread *t;
+
+	if ((thread == pthread_self() && !pt_own.thread) || !pt_enter())
+		return pthread_getname_np(thread, name, bytes);
+	pt_threads_open();
+	struct tw_wait_queue *queue = pt_threads_lock();
+	t = pt_thread_find(thread);
+	int error = !t ? ESRCH : bytes <= strlen(t->name) ? ERANGE : 0;
+	if (!error)
+		strcpy(name, t->name);
+	tw_wait_queue_unlock(queue);
+	return error || *name ? error : pthread_getname_np(pthread_self(), name, bytes);
+}
 
 /* The C library's own function gives the kernel memory of the shared heap. */
 int tw_pthread_getattr_np(pthread_t thread, pthread_attr_t *attr)

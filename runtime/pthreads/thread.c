@@ -149,6 +149,8 @@ static void thread_begin(void *arg)
 		th_refuse("pthread_create: the C library has placed a thread elsewhere");
 	thread_enter(t);
 	pthread_sigmask(SIG_SETMASK, &t->mask, NULL);
+	if (t->name[0])
+		pthread_setname_np(pthread_self(), t->name);
 	th_signals_thread();
 	th_kind_thread();
 	__cxa_thread_atexit_impl(thread_values_end, NULL, &__dso_handle);
@@ -384,6 +386,7 @@ int pt_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void
 	t->live = true;
 	t->detached = thread_detached(attr);
 	pthread_sigmask(SIG_SETMASK, NULL, &t->mask);
+	memcpy(t->name, pt_own.thread ? pt_own.thread->name : "", pt_own.thread ? sizeof(t->name) : 1);
 	*thread = t->self;
 	processor_order(queue, k, t);
 	return 0;

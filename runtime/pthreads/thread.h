@@ -20,6 +20,7 @@ struct thread {
 	void *(*start)(void *arg); /* NULL: the program ends */
 	void *arg, *result;
 	sigset_t mask;  /* of its creator */
+	char name[16];  /* as its creator's at first; empty: the program's */
 	pid_t pid, tid; /* the system's; 0 until it begins */
 	bool live;      /* was not joined, nor detached and ended */
 	bool ended, detached;

@@ -228,6 +228,10 @@ static void data_step(void *arg, int me)
 	say("%d getcwd by number %d\n", me, syscall(SYS_getcwd, out, 4000) > 0);
 	out = next(me);
 	say("%d clock_gettime %s\n", me, err(clock_gettime(CLOCK_THREAD_CPUTIME_ID, (struct timespec *)out)));
+	out = next(me);
+	say("%d uname by number %s\n", me, err((int)syscall(SYS_uname, out)));
+	out = next(me);
+	say("%d getentropy %s\n", me, err(getentropy(out, 200)));
 	int folder = open("folder", O_RDONLY | O_DIRECTORY);
 	out = next(me);
 	say("%d getdents64 %d\n", me, getdents64(folder, out, 4096) > 0);

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* blocking.c - threads that wait in the kernel for others of the same processor: read, write, poll, select, accept.  And
- * the handler of a signal, which waits inside a wait. */
+/* blocking.c - threads that wait in the kernel for others of the same processor: read, write, poll, select, accept.
+ * And the handler of a signal, which waits inside a wait. */
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/select.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -24,6 +26,18 @@ static long number(void *arg)
 	return (char *)arg - (char *)NULL;
 }
 
+static void await_event(int fd)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
+	int epoll = epoll_create1(0);
+
+	epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event);
+	event.data.fd = -1;
+	if (epoll_pwait(epoll, &event, 1, -1, NULL) != 1 || event.data.fd != fd)
+		puts("epoll_pwait");
+	close(epoll);
+}
+
 /* The token is in a pipe. */
 static void *pass(void *arg)
 {
@@ -36,10 +50,17 @@ static void *pass(void *arg)
 
 		FD_ZERO(&set);
 		FD_SET(end[i][0], &set);
-		if (k % 3 == 1 && (poll(&one, 1, -1) != 1 || !(one.revents & POLLIN)))
+		if (k % 6 == 1 && (poll(&one, 1, -1) != 1 || !(one.revents & POLLIN)))
 			puts("poll");
-		if (k % 3 == 2 && (select(end[i][0] + 1, &set, NULL, NULL, NULL) != 1 || !FD_ISSET(end[i][0], &set)))
+		if (k % 6 == 2 && (select(end[i][0] + 1, &set, NULL, NULL, NULL) != 1 || !FD_ISSET(end[i][0], &set)))
 			puts("select");
+		if (k % 6 == 3 && (ppoll(&one, 1, NULL, NULL) != 1 || !(one.revents & POLLIN)))
+			puts("ppoll");
+		if (k % 6 == 4 &&
+		    (pselect(end[i][0] + 1, &set, NULL, NULL, NULL, NULL) != 1 || !FD_ISSET(end[i][0], &set)))
+			puts("pselect");
+		if (k % 6 == 5)
+			await_event(end[i][0]);
 		if (read(end[i][0], &token, sizeof(token)) != sizeof(token))
 			puts("read");
 		token++;
@@ -142,6 +163,41 @@ static void interrupts(void)
 	puts("interrupted");
 }
 
+/* The mask of the wait lets a signal through, whose handler is called before the call returns. */
+static volatile sig_atomic_t alarmed;
+
+static void alarm_handler(int signal)
+{
+	(void)signal;
+	alarmed = 1;
+}
+
+static void *masked(void *arg)
+{
+	struct itimerval soon = {.it_value = {0, 20000}};
+	struct timespec long_time = {20, 0};
+	sigset_t block, none;
+	int calls[3];
+
+	signal(SIGALRM, alarm_handler);
+	sigemptyset(&none);
+	sigemptyset(&block);
+	sigaddset(&block, SIGALRM);
+	pthread_sigmask(SIG_BLOCK, &block, NULL);
+	for (int i = 0; i < 3; i++) {
+		int epoll = epoll_create1(0);
+		struct epoll_event event;
+		setitimer(ITIMER_REAL, &soon, NULL);
+		calls[i] = i == 0   ? ppoll(NULL, 0, &long_time, &none)
+		           : i == 1 ? pselect(0, NULL, NULL, NULL, &long_time, &none)
+		                    : epoll_pwait(epoll, &event, 1, 20000, &none);
+		printf("masked %d %d\n", calls[i], alarmed);
+		alarmed = 0;
+		close(epoll);
+	}
+	return arg;
+}
+
 int main(void)
 {
 	pthread_t t[THREADS];
@@ -170,5 +226,12 @@ int main(void)
 	}
 	sockets();
 	interrupts();
+	signal(SIGALRM, alarm_handler);
+	sigset_t block;
+	sigemptyset(&block);
+	sigaddset(&block, SIGALRM);
+	pthread_sigmask(SIG_BLOCK, &block, NULL);
+	pthread_create(&t[0], NULL, masked, NULL);
+	pthread_join(t[0], NULL);
 	return 0;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* threads.c - threads' lives: create, join, detach, exit, values of their own, data of every kind.  What is printed
- * does not depend on when
- * they run. */
+/* threads.c - threads' lives: create, join, detach, exit, names, values of their own, data of every kind.  What is
+ * printed does not depend on when they run. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -334,6 +333,45 @@ static void results(void)
 	free(block);
 }
 
+static pthread_barrier_t named;
+
+static void *bears_name(void *name)
+{
+	char got[16] = "";
+
+	pthread_getname_np(pthread_self(), got, sizeof(got));
+	printf("inherits %s\n", got);
+	if (name)
+		pthread_setname_np(pthread_self(), name);
+	pthread_barrier_wait(&named);
+	pthread_barrier_wait(&named);
+	pthread_getname_np(pthread_self(), got, sizeof(got));
+	printf("%s\n", got);
+	return NULL;
+}
+
+static void names(void)
+{
+	pthread_t t;
+	char got[16] = "";
+
+	pthread_setname_np(pthread_self(), "first");
+	for (int i = 0; i < 2; i++) {
+		pthread_barrier_init(&named, NULL, 2);
+		pthread_create(&t, NULL, bears_name, i ? NULL : "worker");
+		pthread_barrier_wait(&named);
+		int error = pthread_getname_np(t, got, sizeof(got)), few = pthread_getname_np(t, got, 3);
+		printf("%d %s, %d", error, got, few);
+		error = pthread_setname_np(t, "renamed");
+		few = pthread_setname_np(t, "a name of too many letters");
+		printf(", %d %d\n", error, few);
+		pthread_barrier_wait(&named);
+		pthread_join(t, NULL);
+	}
+	pthread_getname_np(pthread_self(), got, sizeof(got));
+	printf("%s\n", got);
+}
+
 int main(int argc, char **argv)
 {
 	static pthread_t self;
@@ -347,6 +385,7 @@ int main(int argc, char **argv)
 	stacks();
 	mistakes();
 	results();
+	names();
 	self = pthread_self();
 	pthread_create(&t, NULL, last, &self);
 	pthread_exit(NULL);

@@ -32,6 +32,9 @@ void th_signals_none(void);
  * there. */
 int th_signals_send(uint32_t to, pid_t pid, pid_t tid, int signal, int code, const union sigval *value);
 bool th_signals_read(int fd);
+/* th_signals_wait_with - the calling thread is about to wait with @mask as its own: signals for the program that this
+ * lets through may come here.  NULL: no longer. */
+void th_signals_wait_with(const sigset_t *mask);
 
 /* th_pipes_open, th_atfork_open - collective.
  * th_atfork_prepare - before a fork: call the program's functions (pthread_atfork); the program's locks are free.

@@ -197,22 +197,30 @@ bool th_signals_read(int fd)
 	return true;
 }
 
+void th_signals_wait_with(const sigset_t *mask)
+{
+	uint64_t bits = UINT64_MAX;
+
+	if (mask)
+		memcpy(&bits, mask, sizeof(bits));
+	if (host_shared() && signals_thread)
+		signals_accept(~bits);
+}
+
 /* tw_signal_suspend */
 static int signals_suspend(const sigset_t *wanted)
 {
 	sigset_t set = *wanted;
-	uint64_t bits;
 
 	if (!host_shared() || !signals_thread)
 		return (int)syscall(SYS_rt_sigsuspend, &set, (size_t)NSIG / 8);
 	th_stack_reserve();
-	memcpy(&bits, &set, sizeof(bits));
 	if (!th_due_now()) {
-		signals_accept(~bits);
+		th_signals_wait_with(&set);
 		th_away();
 		syscall(SYS_rt_sigsuspend, &set, (size_t)NSIG / 8);
 		th_back();
-		signals_accept(0);
+		th_signals_wait_with(NULL);
 		th_due_now();
 	}
 	errno = EINTR;

@@ -144,10 +144,12 @@ static void handler_defer(const siginfo_t *info)
 	host_inform(false);
 }
 
-/* The instruction itself has caused it, or the process ends after the handler. */
-static bool handler_must(int signal, const siginfo_t *info)
+/* @code: as received.  The instruction itself has caused it, or abort(): the process ends after the handler.  What
+ * threads send to others has a code of signals_code(). */
+static bool handler_must(int signal, int code)
 {
-	return signal == SIGABRT || signal == SIGSYS || ((signal == SIGFPE || signal == SIGILL) && info->si_code > 0);
+	return (signal == SIGABRT && code == SI_TKILL) || signal == SIGSYS ||
+	       ((signal == SIGFPE || signal == SIGILL) && code > 0);
 }
 
 static void signals_handler(int signal, siginfo_t *from, void *uc)
@@ -159,7 +161,7 @@ static void signals_handler(int signal, siginfo_t *from, void *uc)
 	if (signals_own_child(signal, from->si_code))
 		return;
 	signals_received(&info);
-	if (!signals_thread || handler_must(signal, &info) ||
+	if (!signals_thread || handler_must(signal, from->si_code) ||
 	    (th_baton_mine() && (tw_syscalls_blocked || th_turn_program(uc)))) {
 		bool was = tw_syscalls_blocked;
 		tw_syscalls_blocked = false;

@@ -270,6 +270,9 @@ static void call_touch(const struct th_call *call, const uint64_t arg[6])
 	}
 }
 
+/* What a call's argument points to, which is not known here. */
+#define CALL_SOME ((size_t)4096)
+
 long th_call_touched(long number, const long a[6])
 {
 	const struct th_call *call = th_call_find((uint64_t)number);
@@ -281,8 +284,10 @@ long th_call_touched(long number, const long a[6])
 	do {
 		if (call)
 			call_touch(call, arg);
+		for (unsigned i = 0; i < 6 && !call && tries; i++)
+			tw_touch((const void *)(uintptr_t)a[i], CALL_SOME, true);
 		result = syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
-	} while (call && result == -1 && errno == EFAULT && ++tries < CALL_TRIES);
+	} while (result == -1 && errno == EFAULT && ++tries < CALL_TRIES);
 	return result;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mutex.c - mutexes, spin locks, pthread_once: each is a lock of Tweed, created at its first use.
+/* mutex.c - mutexes and spin locks, each a lock of Tweed, created at its first use; pthread_once.
  *
  * Only recursive, error-checking and robust mutexes record their owner: locking a plain mutex writes no shared memory.
  * A thread lists the robust mutexes that it holds, and releases them when it ends. */
@@ -299,28 +299,49 @@ int tw_pthread_spin_unlock(pthread_spinlock_t *spin)
 
 /* ---- once -------------------------------------------------------------------------------------------------------- */
 
-#define ONCE_DONE 0x80000000u
+/* In the control: PTHREAD_ONCE_INIT at first. */
+enum { ONCE_NEW = PTHREAD_ONCE_INIT, ONCE_RUNS, ONCE_DONE };
 
-static void once_end(tw_lock_t *lock)
+/* Under the lock of the control's wait queue: nothing is created, since programs may initialise controls again. */
+static void once_set(pthread_once_t *once, int state)
 {
-	if (lock->id)
-		tw_lock_release(*lock);
+	struct tw_wait_queue *queue = tw_wait_queue_lock(once);
+
+	*once = state;
+	tw_wait_queue_wake(queue, once, TW_WAKE_ALL);
 }
 
-/* If it is done, the lock is still taken: its acquire makes the results visible.  A function that ends by an exception,
- * or with its thread, will be called again. */
+/* A function that ends by an exception, or with its thread, will be called again. */
+static void once_failed(pthread_once_t *const *once)
+{
+	if (*once)
+		once_set(*once, ONCE_NEW);
+}
+
 int tw_pthread_once(pthread_once_t *once, void (*function)(void))
 {
-	uint32_t *word = (uint32_t *)(void *)once;
-	__attribute__((cleanup(once_end))) tw_lock_t lock = {0};
+	bool waits = pt_enter();
+	struct tw_wait_queue *queue = waits ? tw_wait_queue_lock(once) : NULL;
 
-	if (pt_enter()) {
-		lock = th_lock_in(word);
-		th_lock_acquire(lock);
+	while (waits && *once == ONCE_RUNS) {
+		uint64_t ticket = tw_wait_queue_join(queue, once);
+		tw_wait_queue_unlock(queue);
+		tw_wait_queue_wait(once, ticket, 0);
+		queue = tw_wait_queue_lock(once);
 	}
-	if (!(*word & ONCE_DONE)) {
-		th_call(function, NULL, NULL, NULL);
-		*word |= ONCE_DONE;
-	}
+	bool done = *once == ONCE_DONE;
+	if (!done)
+		*once = ONCE_RUNS;
+	if (waits)
+		tw_wait_queue_unlock(queue);
+	if (done)
+		return 0;
+	__attribute__((cleanup(once_failed))) pthread_once_t *running = waits ? once : NULL;
+	th_call(function, NULL, NULL, NULL);
+	running = NULL;
+	if (waits)
+		once_set(once, ONCE_DONE);
+	else
+		*once = ONCE_DONE;
 	return 0;
 }
