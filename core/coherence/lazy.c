@@ -45,6 +45,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "core/coherence/polled.h"
 #include "core/coherence/shootdown.h"
 #include "core/job/job.h"
 
@@ -339,7 +340,7 @@ void tw_release_to(struct tw_proc *me, struct tw_record r, enum tw_sync_kind kin
 			if (seen)
 				lazy_neighbour(me, seen);
 		}
-		if (wanted || hint || me->fences || --lazy.releases == 0)
+		if (wanted || hint || tw_polled_any(me) || --lazy.releases == 0)
 			release_now(me);
 		else
 			release_later(me, number);
@@ -377,7 +378,7 @@ void tw_acquire_from(struct tw_proc *me, struct tw_record r, enum tw_sync_kind k
 		tw_acquire_all(me);
 		return;
 	}
-	if (me->fences)
+	if (tw_polled_any(me))
 		tw_acquire(me, kind, object);
 	if (!seen)
 		return;

@@ -54,6 +54,13 @@ struct tw_fence_hooks {
 	bool (*synced)(struct tw_proc *me, bool acquire);
 };
 
+/* tw_polled_any - does this processor fence, and has the job polled pages? */
+static inline bool tw_polled_any(const struct tw_proc *me)
+{
+	return me->fences && __atomic_load_n((const uint64_t *)(const void *)(me->net->base + me->layout.polled_list),
+	                                     __ATOMIC_RELAXED);
+}
+
 /* tw_polled_fence - execute a fence. The program's next load reads @flag; NULL: not known. [sync] */
 void tw_polled_fence(struct tw_proc *me, const struct tw_fence *fence, const void *flag);
 

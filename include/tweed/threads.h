@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* threads.h - included by `tweed omp cc` and `tweed cc --pthreads` before each source.  gcc's __sync operations become
  * __atomic ones, for which gcc calls functions (runtime/threads/atomic.c).  Calls of POSIX threads and semaphores
- * become those of runtime/pthreads/. */
+ * become those of runtime/pthreads/.  Flags (atomic_flag) become bytes: gcc would not call functions for them. */
 #ifndef __ASSEMBLER__
 #pragma redefine_extname pthread_create tw_pthread_create
 #pragma redefine_extname pthread_join tw_pthread_join
@@ -141,6 +141,8 @@
 #define __sync_nand_and_fetch(p, v, ...)    __atomic_nand_fetch(p, v, 5)
 #define __sync_lock_test_and_set(p, v, ...) __atomic_exchange_n(p, v, 5)
 #define __sync_lock_release(p, ...)         __atomic_store_n(p, 0, 5)
+#define __atomic_test_and_set(p, order)     (__atomic_exchange_n((volatile unsigned char *)(p), 1, order) != 0)
+#define __atomic_clear(p, order)            __atomic_store_n((volatile unsigned char *)(p), 0, order)
 /* The type of a load lacks the qualifiers of *p. */
 #define __sync_val_compare_and_swap(p, was, now, ...)                                                                  \
 	__extension__({                                                                                                \

@@ -86,7 +86,7 @@ static void word_end(const volatile void *p, struct tw_word w, size_t bytes, int
 	bool waits = kind == WORD_LOADS && word_same(p, w.at, bytes);
 
 	tw_word_end(me, w, (uintptr_t)p - (uintptr_t)me->app, bytes, kind != WORD_LOADS);
-	if (kind == WORD_STORES && me->fences)
+	if (kind == WORD_STORES && tw_polled_any(me))
 		tw_release(me, TW_SYNC_FLAG, 0);
 	if (word_acquires(order))
 		tw_acquire_from(me, tw_lazy_word(me, (uintptr_t)p - (uintptr_t)me->app), TW_SYNC_FLAG, 0);

@@ -461,6 +461,24 @@ static void chains_run(unsigned t)
 	}
 }
 
+/* ---- flags: a spin lock */
+
+#define TURNS 1000
+
+static atomic_flag taken = ATOMIC_FLAG_INIT;
+static int turns[2 * 1024];
+
+static void flags_run(void)
+{
+	for (int i = 0; i < TURNS; i++) {
+		while (atomic_flag_test_and_set_explicit(&taken, memory_order_acquire))
+			sched_yield();
+		turns[0]++;
+		turns[1024]++;
+		atomic_flag_clear_explicit(&taken, memory_order_release);
+	}
+}
+
 static void *work(void *arg)
 {
 	unsigned t = (unsigned)(uintptr_t)arg;
@@ -470,6 +488,7 @@ static void *work(void *arg)
 	hands_run(t);
 	peeks_run(t);
 	chains_run(t);
+	flags_run();
 	return NULL;
 }
 
@@ -503,6 +522,7 @@ int main(int argc, char **argv)
 	printf("hands: %d missed\n", missing);
 	printf("peeks: %d stale\n", unseen);
 	printf("chains: %d broken\n", torn);
+	printf("flags: %d wrong\n", turns[0] != TURNS * (int)threads || turns[1024] != turns[0]);
 	printf("random: %d wrong, wide %d, real %d\n", all, wide == ((__int128)PHASES * (int)threads) << 62,
 	       real == 0.5 * PHASES * threads);
 	return 0;
