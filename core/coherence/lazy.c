@@ -388,18 +388,16 @@ void tw_acquire_from(struct tw_proc *me, struct tw_record r, enum tw_sync_kind k
 		atomic_compare_exchange_strong(record, &seen, seen + (1u << REC_HINT));
 }
 
-void tw_acquire_news(struct tw_proc *me, struct tw_record r)
+bool tw_released(const struct tw_proc *me, struct tw_record r)
 {
 	if (!tw_laziness)
-		return;
+		return false;
 	uint64_t seen = atomic_load((_Atomic uint64_t *)lazy_at(me, r.node, r.offset));
 	if (!seen)
-		return;
-	bool here = rec_node(seen) == me->node;
-	if (here && rec_local(seen) == me->local)
-		return;
-	if (rec_number(seen) > (here ? lazy.learned : lazy.known[rec_node(seen)]))
-		tw_acquire_from(me, r, TW_SYNC_FLAG, 0);
+		return false;
+	if (rec_node(seen) != me->node)
+		return rec_number(seen) > lazy.known[rec_node(seen)];
+	return rec_local(seen) != me->local && rec_number(seen) > lazy.learned;
 }
 
 /* ---- opening ---------------------------------------------------------------------------------------------------- */

@@ -21,15 +21,14 @@ void tw_lazy_close(struct tw_proc *me);
  * @wanted: another node is waiting for that, so it is performed on return.  With lazy releases, it also acquires what
  * was released to the record before.
  * tw_acquire_from - acquire what was released to the record before.
- * tw_acquire_news - the same if something was released there since this processor's last acquire from the releaser's
- * node; nothing without lazy releases.
+ * tw_released - has something been released there that this processor has not acquired?  Without lazy releases: false.
  * tw_acquire_all - acquire what any processor has released.
  * Without lazy releases they are tw_release and tw_acquire for @object.
  * They wait for other processors, each of which answers by itself or by its thread (lazy.c).  No page lock held, nor
  * tw_protocol_enter.  [sync] */
 void tw_release_to(struct tw_proc *me, struct tw_record r, enum tw_sync_kind kind, uint64_t object, bool wanted);
 void tw_acquire_from(struct tw_proc *me, struct tw_record r, enum tw_sync_kind kind, uint64_t object);
-void tw_acquire_news(struct tw_proc *me, struct tw_record r);
+bool tw_released(const struct tw_proc *me, struct tw_record r);
 void tw_acquire_all(struct tw_proc *me);
 
 /* tw_lazy_performed - this processor's thread has just run the protocol's release.  If @all, what it has acquired from

@@ -11,6 +11,12 @@ bool tw_word_direct(const struct tw_proc *me)
 	       !(me->protocol->flags & TW_PROTOCOL_NEEDS_STORES) && !me->config.race && !me->config.survive;
 }
 
+/* Not in processors that must answer others in calls (shootdown.h): the program may do nothing but such loads. */
+bool tw_word_peek(struct tw_proc *me, size_t offset, size_t bytes, void *value)
+{
+	return !me->target && me->protocol->word_peek && me->protocol->word_peek(me, offset, bytes, value);
+}
+
 struct tw_word tw_word_begin(struct tw_proc *me, size_t offset, size_t bytes)
 {
 	tw_shootdown_enter(me);

@@ -13,6 +13,10 @@ struct tw_word {
 	bool entered; /* tw_protocol_enter: the page lock suffices where nothing had to be waited for */
 };
 
+/* tw_word_peek - a relaxed atomic load of an aligned word of 1, 2, 4 or 8 bytes at app + @offset, without a lock.
+ * false: *@value is not to be used, and nothing has happened.  Only where tw_word_direct.  [sync] */
+bool tw_word_peek(struct tw_proc *me, size_t offset, size_t bytes, void *value);
+
 /* tw_word_begin - returns where to operate on @bytes bytes, at most 16, at app + @offset, within a page, by one
  * instruction.  It holds no page lock at the call, waits as a fault does, and leaves the page locked, and
  * tw_shootdown_enter entered.

@@ -45,6 +45,7 @@ static bool acquire_unsteady(struct tw_proc *me, tw_page_t p)
 	if (!x->steady || x->operated || (me->page[p].state & CASH_EXCLUSIVE))
 		return false;
 	x->steady = 0;
+	cash_peeked_ends(&me->page[p]);
 	cash_publish(me, p, tw_dir_word(me, p, me->node) & TW_DIR_RIGHTS);
 	return true;
 }

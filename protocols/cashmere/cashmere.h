@@ -23,6 +23,8 @@
 #define CASH_AWAITED   4u /* a processor waits for the end of CASH_BUSY */
 #define CASH_DEFERRED                                                                                                  \
 	8u /* a writer has arrived at a barrier and left its changes to a later arriver, which must flush */
+#define CASH_PEEKED      16u  /* word.c: an operation has found the node in the directory, and the home steady */
+#define CASH_PEEKED_ENDS 256u /* from here on: counts how often that has ended */
 
 /* In a directory word without rights: how often the node has left the directory, modulo 256. */
 #define CASH_LEFT_SHIFT 40
@@ -185,6 +187,13 @@ static inline struct cash_extra *cash_extra(struct tw_proc *me, tw_page_t p)
 {
 	_Static_assert(sizeof(struct cash_extra) == sizeof(me->page[p].extra), "it is kept there");
 	return (struct cash_extra *)(void *)&me->page[p].extra;
+}
+
+/* Loads of words without the lock end.  Page locked. */
+static inline void cash_peeked_ends(struct tw_page *e)
+{
+	if (e->state & CASH_PEEKED)
+		__atomic_store_n(&e->state, (e->state & ~CASH_PEEKED) + CASH_PEEKED_ENDS, __ATOMIC_RELEASE);
 }
 
 static inline struct cash *cash_of(struct tw_proc *me)
@@ -478,6 +487,7 @@ void cash_prefetch(struct tw_proc *me, tw_page_t first, unsigned count);
 int cash_pin(struct tw_proc *me, tw_page_t first, unsigned count);
 void cash_unpin(struct tw_proc *me, tw_page_t first, unsigned count);
 void *cash_word(struct tw_proc *me, size_t offset, size_t bytes, bool wait);
+bool cash_word_peek(struct tw_proc *me, size_t offset, size_t bytes, void *value);
 void cash_word_done(struct tw_proc *me, size_t offset, size_t bytes, bool changed);
 void cash_noticed(struct tw_proc *me, tw_page_t p);
 void cash_acquire(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object);

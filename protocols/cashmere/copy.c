@@ -55,5 +55,6 @@ void cash_withdraw(struct tw_proc *me, tw_page_t p)
 	me->page[p].ts_update = 0;
 	cash_extra(me, p)->withdrawn++;
 	cash_extra(me, p)->entered = cash_extra(me, p)->steady = 0;
+	cash_peeked_ends(&me->page[p]);
 	cash_publish(me, p, TW_NONE | (uint64_t)(cash_extra(me, p)->withdrawn & 255) << CASH_LEFT_SHIFT);
 }

@@ -107,6 +107,7 @@ static const char *variant_refuse(const struct tw_protocol *self, const struct t
 	    .acquire = cash_acquire,                                                                                   \
 	    .release = cash_release,                                                                                   \
 	    .arrive = cash_arrive,                                                                                     \
+	    .word_peek = cash_word_peek,                                                                               \
 	    .word = cash_word,                                                                                         \
 	    .word_done = cash_word_done,                                                                               \
 	    .broken = cash_broken,                                                                                     \

@@ -19,6 +19,13 @@
  * it waits until no migration is in progress (migrate.c). The home does not move until a node has received some notices
  * of the page without an operation of its own in between.
  *
+ * Loads without the lock (cash_word_peek), which order nothing else.  An operation that found the node in the directory
+ * and the home steady has marked the page (CASH_PEEKED).  Where the mark is found twice, around the load, and has not
+ * ended in between, the home was the same throughout and no other node exclusive.  If this node was not exclusive at
+ * the first look, its home's frame was the newest copy then.  What it loads is no older than that, even if the node
+ * was exclusive meanwhile, because leaving that mode brings the frame home.  The node's own stores that no release has
+ * sent are in a twin: then there is no such load.
+ *
  * tests/models/word.pml checks it. */
 #include "protocols/cashmere/cashmere.h"
 
@@ -96,6 +103,8 @@ void *cash_word(struct tw_proc *me, size_t offset, size_t bytes, bool wait)
 	else if (!word_trylock(me, p))
 		return NULL;
 	cash_extra(me, p)->operated = WORD_ACQUIRES;
+	if (!(e->state & (CASH_EXCLUSIVE | CASH_PEEKED)))
+		__atomic_store_n(&e->state, e->state | CASH_PEEKED, __ATOMIC_RELEASE);
 	if (word_here(me, e))
 		return tw_frame(me, p) + at;
 	char *master = word_master(me, p, at);
@@ -106,6 +115,46 @@ void *cash_word(struct tw_proc *me, size_t offset, size_t bytes, bool wait)
 			tw_pageset_add(me->noticing, p);
 	}
 	return master;
+}
+
+static void word_copy(void *to, const char *from, size_t bytes)
+{
+	const void *word = from;
+
+	switch (bytes) {
+	case 1:
+		*(uint8_t *)to = __atomic_load_n((const uint8_t *)word, __ATOMIC_RELAXED);
+		break;
+	case 2:
+		*(uint16_t *)to = __atomic_load_n((const uint16_t *)word, __ATOMIC_RELAXED);
+		break;
+	case 4:
+		*(uint32_t *)to = __atomic_load_n((const uint32_t *)word, __ATOMIC_RELAXED);
+		break;
+	default:
+		*(uint64_t *)to = __atomic_load_n((const uint64_t *)word, __ATOMIC_RELAXED);
+	}
+}
+
+bool cash_word_peek(struct tw_proc *me, size_t offset, size_t bytes, void *value)
+{
+	tw_page_t p = (tw_page_t)(offset >> me->layout.page_shift);
+	const struct tw_page *e = &me->page[p];
+	uint32_t state = __atomic_load_n(&e->state, __ATOMIC_ACQUIRE);
+	unsigned home = __atomic_load_n(&e->home, __ATOMIC_ACQUIRE);
+
+	/* A node that only loads leaves the directory after some notices: the lock's way renews that. */
+	if ((state & (CASH_PEEKED | CASH_EXCLUSIVE)) != CASH_PEEKED || cash_extra(me, p)->operated < WORD_ACQUIRES ||
+	    (__atomic_load_n(&e->twin, __ATOMIC_ACQUIRE) && home != me->node + 1u))
+		return false;
+	size_t at = offset & (me->layout.page_bytes - 1);
+	word_copy(value,
+	          home == me->node + 1u ? tw_frame(me, p) + at
+	                                : tw_net_direct(me->net, home - 1u, tw_master_offset(me, p) + at),
+	          bytes);
+	atomic_thread_fence(memory_order_acquire);
+	return __atomic_load_n(&e->state, __ATOMIC_RELAXED) == state &&
+	       __atomic_load_n(&e->home, __ATOMIC_RELAXED) == home;
 }
 
 /* Without a twin no neighbour stores to the page meanwhile. */

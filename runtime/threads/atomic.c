@@ -90,10 +90,24 @@ static void word_end(const volatile void *p, struct tw_word w, size_t bytes, int
 		tw_release(me, TW_SYNC_FLAG, 0);
 	if (word_acquires(order))
 		tw_acquire_from(me, tw_lazy_word(me, (uintptr_t)p - (uintptr_t)me->app), TW_SYNC_FLAG, 0);
-	else if (kind == WORD_LOADS)
-		tw_acquire_news(me, tw_lazy_word(me, (uintptr_t)p - (uintptr_t)me->app));
+	else if (kind == WORD_LOADS && tw_released(me, tw_lazy_word(me, (uintptr_t)p - (uintptr_t)me->app)))
+		tw_acquire_from(me, tw_lazy_word(me, (uintptr_t)p - (uintptr_t)me->app), TW_SYNC_FLAG, 0);
 	if (waits)
 		syscall(SYS_sched_yield);
+}
+
+/* A relaxed load of an element, if nothing was released to it that it might show. */
+static bool word_load(const volatile void *p, void *to, size_t bytes, int order)
+{
+	struct tw_proc *me = tw_me;
+	size_t offset = (uintptr_t)p - (uintptr_t)me->app;
+
+	if ((order & WORD_ORDER) != __ATOMIC_RELAXED || offset >= me->config.memory || offset % bytes ||
+	    !tw_word_peek(me, offset, bytes, to) || tw_released(me, tw_lazy_word(me, offset)))
+		return false;
+	if (word_same(p, to, bytes))
+		syscall(SYS_sched_yield);
+	return true;
 }
 
 /* ---- inline instructions ---- */
@@ -314,6 +328,8 @@ void th_pause(void)
 	{                                                                                                              \
 		type v;                                                                                                \
 		th_spun();                                                                                             \
+		if (th_far && th_words && word_load(p, &v, sizeof(v), order))                                          \
+			return v;                                                                                      \
 		ATOMIC(order, WORD_LOADS, v = __atomic_load_n(p, __ATOMIC_SEQ_CST), v = *p);                           \
 		return v;                                                                                              \
 	}                                                                                                              \

@@ -3,12 +3,14 @@
  * mode, its end, nodes that leave the directory, and plain loads.
  *
  * Nodes 0 and 1 have one processor each, which adds to the word, claims the page in exclusive mode, leaves the
- * directory, or acquires and loads, in any order.  The home is a third node that does nothing: its frame is the master.
+ * directory, acquires and loads, or loads from the master without the lock, in any order.  The home is a third node
+ * that does nothing: its frame is the master.
  * Each node has its own replica of both directory words; a publication reaches one replica after the other, and the
  * flush waits for both.  An agent ends its node's exclusive mode.  After an operation a processor releases: it sends a
  * notice to a node that its replica shows, then counts the operation as announced.
  *
- * Claim:    at the end the newest copy has all additions.  A load after an acquire has those announced before.
+ * Claim:    at the end the newest copy has all additions.  A load after an acquire has those announced before; a load
+ *           without the lock has those performed before.
  * Not here: twins and the bytes around the word; a home that holds the page itself, whose frame is the master, too.
  *
  * pan:  -DSTEPS=3                the code
@@ -16,6 +18,8 @@
  * fail: -DSTEPS=3 -DNO_BREAK     enters the directory, and does not wait for the end of that mode
  * fail: -DSTEPS=3 -DNOTICE_FIRST announces the operation before it is performed
  * fail: -DSTEPS=3 -DNO_UPDATE    leaves the node's own copy as it was
+ * fail: -DSTEPS=4 -DPEEK_EXCLUSIVE  loads from the master though this node is in exclusive mode
+ * fail: -DSTEPS=3 -DPEEK_LEFT    loads from the master behind its leaving the directory
  */
 #define NONE 0
 #define READ 1
@@ -28,6 +32,8 @@ bit locked[2];              /* page locks */
 bit exclusive[2], entered[2], valid[2], noticed[2];
 byte added[2], announced[2];
 byte asked[2];              /* 1: a break is asked of the node's agent; 2: done */
+bit peeked[2];              /* loads without the lock may be made */
+byte ends[2];               /* how often that has ended */
 byte ended;
 
 #define OTHER     (1 - me)
@@ -95,6 +101,7 @@ inline add()
 	if
 	:: exclusive[me] -> frame[me]++
 	:: else ->
+		peeked[me] = 1;
 		master++;
 #ifndef NO_UPDATE
 		frame[me] = (valid[me] -> master : frame[me])
@@ -136,8 +143,32 @@ inline leave()
 	fi;
 	valid[me] = 0;
 	entered[me] = 0;
+#ifndef PEEK_LEFT
+	atomic { ends[me] = ends[me] + peeked[me]; peeked[me] = 0 };
+#endif
 	publish(NONE);
 	unlock()
+}
+
+/* A load without the lock: the mark and the mode are in one word. */
+#ifdef PEEK_EXCLUSIVE
+#define PEEKS peeked[me]
+#else
+#define PEEKS (peeked[me] && !exclusive[me])
+#endif
+inline peek()
+{
+	before = added[0] + added[1];
+	atomic { look = PEEKS; ends_then = ends[me] };
+	if
+	:: look ->
+		seen = master;
+		atomic {
+			assert(!(PEEKS && ends[me] == ends_then) || seen >= before);
+			look = 0; ends_then = 0; seen = 0
+		}
+	:: else -> ends_then = 0
+	fi
 }
 
 inline load()
@@ -165,7 +196,8 @@ inline load()
 
 proctype processor(bit me)
 {
-	byte step, before;
+	byte step, before, seen, ends_then;
+	bit look;
 
 	do
 	:: step < STEPS ->
@@ -175,6 +207,7 @@ proctype processor(bit me)
 		:: claim()
 		:: leave()
 		:: load()
+		:: peek()
 		fi
 	:: else -> break
 	od;

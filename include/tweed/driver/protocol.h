@@ -242,6 +242,10 @@ struct tw_protocol {
 	 * consistent read-modify-write; then the next release announces them as if this processor had stored them.
 	 * This node's copy has their value on return.  [sync] */
 	void *(*word)(struct tw_proc *me, size_t offset, size_t bytes, bool wait);
+	/* word_peek - load an aligned word of 1, 2, 4 or 8 bytes at app + @offset from its newest copy, as word would,
+	 * for an atomic load that orders nothing else.  Takes no lock.  false: @value is not to be used, call word.
+	 * NULL: no such loads.  [sync] */
+	bool (*word_peek)(struct tw_proc *me, size_t offset, size_t bytes, void *value);
 	void (*word_done)(struct tw_proc *me, size_t offset, size_t bytes, bool changed);
 	/* broken - another node takes copies of @page, which this node held in exclusive mode as its home: what
 	 * tw_notice_break announces there.  Page locked; within tw_notice_collect, in any process of the node.  [all
