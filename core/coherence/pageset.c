@@ -37,6 +37,7 @@
 
 struct tw_pageset {
 	_Alignas(64) _Atomic uint64_t pages;
+	_Atomic uint64_t top_words, mid_words;
 	_Alignas(64) _Atomic uint64_t words[]; /* top, mid, leaf */
 };
 
@@ -45,10 +46,10 @@ struct set_levels {
 	size_t top_words;
 };
 
-static struct set_levels set_levels(const struct tw_pageset *set)
+static inline struct set_levels set_levels(const struct tw_pageset *set)
 {
-	size_t pages = atomic_load_explicit(&set->pages, memory_order_relaxed);
-	size_t leaf = SET_WORDS(pages), mid = SET_WORDS(leaf), top = SET_WORDS(mid);
+	size_t top = atomic_load_explicit(&set->top_words, memory_order_relaxed);
+	size_t mid = atomic_load_explicit(&set->mid_words, memory_order_relaxed);
 	_Atomic uint64_t *words = (_Atomic uint64_t *)(uintptr_t)set->words;
 	return (struct set_levels){.top = words, .mid = words + top, .leaf = words + top + mid, .top_words = top};
 }
@@ -61,6 +62,9 @@ size_t tw_pageset_bytes(size_t pages)
 
 void tw_pageset_init(struct tw_pageset *set, size_t pages)
 {
+	size_t leaf = SET_WORDS(pages), mid = SET_WORDS(leaf), top = SET_WORDS(mid);
+	atomic_store_explicit(&set->top_words, top, memory_order_relaxed);
+	atomic_store_explicit(&set->mid_words, mid, memory_order_relaxed);
 	atomic_store_explicit(&set->pages, pages, memory_order_relaxed);
 }
 
