@@ -397,6 +397,12 @@ int tw_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*sta
 	return pt_create(thread, attr, start, arg, (const void *)(uintptr_t)start);
 }
 
+/* Returns an error's number: it was joined, or was detached and has ended; it is detached. */
+static int thread_joinable(const struct thread *t)
+{
+	return !t->live ? ESRCH : t->detached ? EINVAL : 0;
+}
+
 /* @until: as in tw_wait_until; 1 has passed. */
 static int thread_join(pthread_t thread, void **result, uint64_t until, int late)
 {
@@ -410,7 +416,7 @@ static int thread_join(pthread_t thread, void **result, uint64_t until, int late
 	if (thread == pthread_self())
 		return EDEADLK;
 	struct tw_wait_queue *queue = pt_threads_lock();
-	int error = t->live && !t->detached ? 0 : EINVAL;
+	int error = thread_joinable(t);
 	while (!error && !t->ended) {
 		uint64_t ticket = pt_join(queue, t);
 		tw_wait_queue_unlock(queue);
@@ -459,7 +465,7 @@ int tw_pthread_detach(pthread_t thread)
 	if (!t)
 		return ESRCH;
 	struct tw_wait_queue *queue = pt_threads_lock();
-	int error = t->live && !t->detached ? 0 : EINVAL;
+	int error = thread_joinable(t);
 	if (!error) {
 		t->detached = true;
 		t->live = !t->ended;
