@@ -66,6 +66,24 @@ static struct timespec *blocking_part(uint64_t end, struct timespec *part)
 	return part;
 }
 
+/* @call, unless a handler is due: then *@due.  A signal that comes between the look and the call ends the call, which
+ * lets it through. */
+static int blocking_once(blocking_call *call, void *arg, struct timespec *part, const sigset_t *mask, bool *due)
+{
+	sigset_t all, was;
+
+	sigfillset(&all);
+	tw_signal_sieve(&all, &all);
+	sigemptyset(&was);
+	syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, &was, (size_t)NSIG / 8);
+	*due = th_due_here && th_due;
+	int result = *due ? -1 : call(arg, part, mask ? mask : &was);
+	int error = *due ? EINTR : errno;
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &was, NULL, (size_t)NSIG / 8);
+	errno = error;
+	return result;
+}
+
 /* Call until it has a result, or @timeout has passed (NULL: without end), or a signal's handler was called.  *@left:
  * the rest of the time. */
 static int blocking_wait(blocking_call *call, void *arg, const struct timespec *timeout, const sigset_t *mask,
@@ -87,10 +105,13 @@ static int blocking_wait(blocking_call *call, void *arg, const struct timespec *
 	if (mask)
 		th_signals_wait_with(mask);
 	th_away();
-	while ((result = call(arg, blocking_part(end, &part), mask)) == 0 ? tw_time_ns() < end
-	                                                                  : blocking_again(result)) {
-		if (result == 0 && pt_cancel_look) {
+	for (bool due, more = true; more;) {
+		result = blocking_once(call, arg, blocking_part(end, &part), mask, &due);
+		due &= !mask; /* one that only the wait lets through ends it */
+		more = due || (result == 0 ? tw_time_ns() < end : blocking_again(result));
+		if (due || (more && result == 0 && pt_cancel_look)) {
 			th_back();
+			th_due_now();
 			pt_cancel_point();
 			th_away();
 		}
