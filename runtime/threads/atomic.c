@@ -88,10 +88,11 @@ static void word_end(const volatile void *p, struct tw_word w, size_t bytes, int
 	tw_word_end(me, w, (uintptr_t)p - (uintptr_t)me->app, bytes, kind != WORD_LOADS);
 	if (kind == WORD_STORES && tw_polled_any(me))
 		tw_release(me, TW_SYNC_FLAG, 0);
-	if (word_acquires(order))
-		tw_acquire_from(me, tw_lazy_word(me, (uintptr_t)p - (uintptr_t)me->app), TW_SYNC_FLAG, 0);
-	else if (kind == WORD_LOADS && tw_released(me, tw_lazy_word(me, (uintptr_t)p - (uintptr_t)me->app)))
-		tw_acquire_from(me, tw_lazy_word(me, (uintptr_t)p - (uintptr_t)me->app), TW_SYNC_FLAG, 0);
+	if (word_acquires(order) || kind == WORD_LOADS) {
+		struct tw_record r = tw_lazy_word(me, (uintptr_t)p - (uintptr_t)me->app);
+		if (word_acquires(order) || tw_released(me, r))
+			tw_acquire_from(me, r, TW_SYNC_FLAG, 0);
+	}
 	if (waits)
 		syscall(SYS_sched_yield);
 }

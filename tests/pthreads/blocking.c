@@ -172,30 +172,45 @@ static void alarm_handler(int signal)
 	alarmed = 1;
 }
 
+static void alarm_blocked(void)
+{
+	sigset_t block;
+
+	sigemptyset(&block);
+	sigaddset(&block, SIGALRM);
+	pthread_sigmask(SIG_BLOCK, &block, NULL);
+}
+
 static void *masked(void *arg)
 {
 	struct itimerval soon = {.it_value = {0, 20000}};
 	struct timespec long_time = {20, 0};
-	sigset_t block, none;
-	int calls[3];
+	struct epoll_event event;
+	int epoll = epoll_create1(0);
+	sigset_t none;
+
+	sigemptyset(&none);
+	alarm_blocked();
+	for (int i = 0; i < 3; i++) {
+		setitimer(ITIMER_REAL, &soon, NULL);
+		int result = i == 0   ? ppoll(NULL, 0, &long_time, &none)
+		             : i == 1 ? pselect(0, NULL, NULL, NULL, &long_time, &none)
+		                      : epoll_pwait(epoll, &event, 1, 20000, &none);
+		printf("masked %d %d\n", result, alarmed);
+		alarmed = 0;
+	}
+	close(epoll);
+	return arg;
+}
+
+static void masks(void)
+{
+	pthread_t t;
 
 	signal(SIGALRM, alarm_handler);
-	sigemptyset(&none);
-	sigemptyset(&block);
-	sigaddset(&block, SIGALRM);
-	pthread_sigmask(SIG_BLOCK, &block, NULL);
-	for (int i = 0; i < 3; i++) {
-		int epoll = epoll_create1(0);
-		struct epoll_event event;
-		setitimer(ITIMER_REAL, &soon, NULL);
-		calls[i] = i == 0   ? ppoll(NULL, 0, &long_time, &none)
-		           : i == 1 ? pselect(0, NULL, NULL, NULL, &long_time, &none)
-		                    : epoll_pwait(epoll, &event, 1, 20000, &none);
-		printf("masked %d %d\n", calls[i], alarmed);
-		alarmed = 0;
-		close(epoll);
-	}
-	return arg;
+	alarm_blocked();
+	pthread_create(&t, NULL, masked, NULL);
+	pthread_join(t, NULL);
 }
 
 int main(void)
@@ -226,12 +241,6 @@ int main(void)
 	}
 	sockets();
 	interrupts();
-	signal(SIGALRM, alarm_handler);
-	sigset_t block;
-	sigemptyset(&block);
-	sigaddset(&block, SIGALRM);
-	pthread_sigmask(SIG_BLOCK, &block, NULL);
-	pthread_create(&t[0], NULL, masked, NULL);
-	pthread_join(t[0], NULL);
+	masks();
 	return 0;
 }
