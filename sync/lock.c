@@ -20,8 +20,6 @@
 #include "sync/object.h"
 #include "tweed/tweed.h"
 
-#include <string.h>
-
 #define LOCK_STREAK 16
 
 struct lock_wait {
@@ -49,6 +47,19 @@ static bool lock_turn_near(void *arg)
 	return turn == 0 || turn == w->mine;
 }
 
+static bool lock_turn_gone(void *arg)
+{
+	struct lock_wait *w = arg;
+
+	return atomic_load(&w->local->turn) != w->mine;
+}
+
+static bool lock_turn_held(const struct sync_local *l, uint32_t mine)
+{
+	return atomic_load_explicit(&l->turn, memory_order_relaxed) == mine &&
+	       atomic_load_explicit(&l->held, memory_order_relaxed);
+}
+
 static void lock_turn_take(struct tw_proc *me, struct sync_local *l, uint64_t id)
 {
 	struct lock_wait wait = {l, me->local + 1};
@@ -56,8 +67,12 @@ static void lock_turn_take(struct tw_proc *me, struct sync_local *l, uint64_t id
 
 	if (lock_turn_free(l, wait.mine))
 		return;
-	if (atomic_load_explicit(&l->turn, memory_order_relaxed) == wait.mine)
-		tw_fatal("a lock is taken by the processor that holds the lock already, and locks are not recursive");
+	if (lock_turn_held(l, wait.mine)) {
+		if (!tw_sync_threads)
+			tw_fatal("a lock is taken by the processor that holds the lock already, and locks are not "
+			         "recursive");
+		sync_wait(me, TW_WAIT_LOCK, id, 0, lock_turn_gone, &wait); /* for tw_sync_lock_release_any */
+	}
 	atomic_fetch_or(&l->waiters, bit);
 	for (;;) {
 		sync_wait(me, TW_WAIT_LOCK, id, 0, lock_turn_near, &wait);
@@ -73,7 +88,7 @@ static void lock_turn_take(struct tw_proc *me, struct sync_local *l, uint64_t id
 /* Returns the local waiter that follows this processor in the round; @waiters is not 0. */
 static unsigned lock_next_local(const struct tw_proc *me, uint64_t waiters)
 {
-	uint64_t above = me->local == 63 ? 0 : waiters & ~((2ull << me->local) - 1);
+	uint64_t above = me->local >= 63 ? 0 : waiters & ~((2ull << me->local) - 1);
 
 	return (unsigned)__builtin_ctzll(above ? above : waiters);
 }
@@ -108,8 +123,9 @@ static void lock_got(struct tw_proc *me, const struct sync_object *o, bool remot
 {
 	uint64_t id = o->id;
 
+	atomic_store_explicit(&o->local->held, true, memory_order_relaxed);
 	me->stats->now.lock_acquires++;
-	sync_held_add(me, id);
+	sync_held_add(me->stats, id);
 	me->stats->now.lock_remote += remote;
 	tw_trace(me, TW_TRACE_lock_take, TW_TRACE_NONE, TW_TRACE_NO_PAGE, id, remote);
 	tw_acquire_from(me, lock_record(o), TW_SYNC_LOCK, id);
@@ -163,17 +179,24 @@ bool tw_lock_try_acquire(tw_lock_t lock)
 	return true;
 }
 
+/* What a release does for coherence.  @wanted: another node waits. */
+static void lock_release_to(struct tw_proc *me, const struct sync_object *o, bool wanted)
+{
+	tw_trace(me, TW_TRACE_lock_release, TW_TRACE_NONE, TW_TRACE_NO_PAGE, o->id, 0);
+	tw_release_to(me, lock_record(o), TW_SYNC_LOCK, o->id, wanted);
+	tw_net_flush(me->net, TW_NET_ALL); /* as sync_release */
+}
+
 bool tw_sync_lock_release(struct tw_proc *me, tw_lock_t lock)
 {
 	struct sync_object o = sync_find(me, lock.id, SYNC_LOCK, "tw_lock_release");
 	const struct sync_lock_ops *ops = lock_ops(me);
 
-	if (atomic_load_explicit(&o.local->turn, memory_order_relaxed) != me->local + 1)
+	if (!lock_turn_held(o.local, me->local + 1))
 		return false;
-	tw_trace(me, TW_TRACE_lock_release, TW_TRACE_NONE, TW_TRACE_NO_PAGE, lock.id, 0);
-	sync_held_remove(me, lock.id);
-	tw_release_to(me, lock_record(&o), TW_SYNC_LOCK, lock.id, !ops->wanted || ops->wanted(me, &o));
-	tw_net_flush(me->net, TW_NET_ALL); /* as sync_release */
+	sync_held_remove(me->stats, lock.id);
+	lock_release_to(me, &o, !ops->wanted || ops->wanted(me, &o));
+	atomic_store_explicit(&o.local->held, false, memory_order_relaxed);
 	if (ops->wanted && atomic_load(&o.local->waiters)) {
 		bool wanted = ops->wanted(me, &o);
 
@@ -186,6 +209,51 @@ bool tw_sync_lock_release(struct tw_proc *me, tw_lock_t lock)
 	ops->leave(me, &o);
 	lock_turn_pass(me, o.local, false);
 	return true;
+}
+
+/* If a processor of this node holds the lock: release it, without coherence.  Returns whether one does.
+ *
+ * The caller's program says that the lock is held, and that its holder does not release it.  So the holder does nothing
+ * with the lock but wait until it has not got the turn, and the caller may do what the holder would do.  It has its
+ * own copy of the turn's rights: leave() and lock_turn_pass() take nothing from the processor but its endpoint. */
+static bool lock_take_away(struct tw_proc *me, struct sync_object *o)
+{
+	unsigned holder = atomic_load(&o->local->turn);
+
+	if (!holder || !atomic_exchange(&o->local->held, false))
+		return false;
+	sync_held_remove(&me->stats[(int)holder - 1 - (int)me->local], o->id);
+	lock_ops(me)->leave(me, o);
+	lock_turn_pass(me, o->local, false);
+	tw_net_notify(me->net, me->node, holder - 1); /* it may wait for this */
+	return true;
+}
+
+void tw_sync_lock_serve(struct tw_proc *me, const struct tw_msg *msg)
+{
+	struct tw_msg answer = {.len = sizeof(answer.word[0])};
+	struct sync_object o = sync_find(me, msg->word[0], SYNC_LOCK, "tw_lock_release");
+
+	answer.word[0] = lock_take_away(me, &o);
+	tw_reply(me, msg, &answer);
+}
+
+bool tw_sync_lock_release_any(struct tw_proc *me, tw_lock_t lock)
+{
+	struct sync_object o = sync_find(me, lock.id, SYNC_LOCK, "tw_lock_release");
+	bool done;
+
+	lock_release_to(me, &o, true);
+	done = lock_take_away(me, &o);
+	for (unsigned node = 0; node < me->nodes && !done; node++) {
+		struct tw_msg msg = {.type = TW_MSG_LOCK_RELEASE, .len = sizeof(lock.id), .word = {lock.id}};
+
+		if (node == me->node)
+			continue;
+		tw_call(me, node, &msg);
+		done = msg.word[0];
+	}
+	return done;
 }
 
 void tw_lock_release(tw_lock_t lock)

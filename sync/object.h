@@ -42,6 +42,7 @@ struct sync_local {
 	_Atomic uint32_t turn;                 /* local processor with the node's turn + 1; 0: none */
 	uint32_t streak;                       /* hand-overs within the node since another node asked; under @turn */
 	bool kept;                             /* the turn was passed together with the lock; under @turn */
+	_Atomic bool held;                     /* the processor with @turn has got the lock; stored under @turn */
 };
 
 struct sync_private {
@@ -106,9 +107,9 @@ void sync_wait(struct tw_proc *me, enum tw_wait_call call, uint64_t object, uint
                void *arg);
 void sync_poll(struct tw_proc *me, enum tw_wait_call call, uint64_t object, bool (*ready)(void *arg),
                void (*pause)(void *arg), void *arg);
-/* sync_held_add, sync_held_remove - record that this processor holds, or no longer holds, @lock. */
-void sync_held_add(struct tw_proc *me, uint64_t lock);
-void sync_held_remove(struct tw_proc *me, uint64_t lock);
+/* sync_held_add, sync_held_remove - record that the processor of @stats holds, or no longer holds, @lock. */
+void sync_held_add(struct tw_stats *stats, uint64_t lock);
+void sync_held_remove(struct tw_stats *stats, uint64_t lock);
 /* sync_settle - wait until every node's word at @offset equals the local one. Called before the object is destroyed,
  * because the processor that released the caller may still be writing the word to other nodes. */
 void sync_settle(struct tw_proc *me, size_t offset, const char *function);

@@ -55,6 +55,13 @@ bool tw_sync_lock_mine(struct tw_proc *me, uint64_t id);
 /* tw_sync_lock_release - tw_lock_release, except that it returns false if this processor does not hold @lock. */
 bool tw_sync_lock_release(struct tw_proc *me, tw_lock_t lock);
 
+/* tw_sync_lock_release_any - tw_lock_release of a lock that another processor holds, which must not release it
+ * meanwhile; for POSIX's plain mutexes.  Returns false if no processor holds it.  Costs an eager release, and a call of
+ * the agents until one's node holds the lock.
+ * tw_sync_lock_serve - the agent's part of it (tw_message_lock). */
+bool tw_sync_lock_release_any(struct tw_proc *me, tw_lock_t lock);
+void tw_sync_lock_serve(struct tw_proc *me, const struct tw_msg *msg);
+
 /* tw_sync_short - returns a lock's slot in 32 bits, never 0. tw_sync_whole - returns the handle of the lock that is now
  * in that slot. */
 uint32_t tw_sync_short(struct tw_proc *me, uint64_t id);

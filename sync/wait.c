@@ -141,9 +141,9 @@ void sync_poll(struct tw_proc *me, enum tw_wait_call call, uint64_t object, bool
 
 /* ---- locks that are held ---- */
 
-static void sync_held_change(struct tw_proc *me, uint64_t from, uint64_t to)
+static void sync_held_change(struct tw_stats *stats, uint64_t from, uint64_t to)
 {
-	_Atomic uint64_t *held = me->stats->waits.held;
+	_Atomic uint64_t *held = stats->waits.held;
 
 	for (unsigned i = 0; i < TW_WAIT_HELD; i++) {
 		if (atomic_load_explicit(&held[i], memory_order_relaxed) == from) {
@@ -153,14 +153,14 @@ static void sync_held_change(struct tw_proc *me, uint64_t from, uint64_t to)
 	}
 }
 
-void sync_held_add(struct tw_proc *me, uint64_t lock)
+void sync_held_add(struct tw_stats *stats, uint64_t lock)
 {
-	sync_held_change(me, 0, lock);
+	sync_held_change(stats, 0, lock);
 }
 
-void sync_held_remove(struct tw_proc *me, uint64_t lock)
+void sync_held_remove(struct tw_stats *stats, uint64_t lock)
 {
-	sync_held_change(me, lock, 0);
+	sync_held_change(stats, lock, 0);
 }
 
 void tw_sync_held_none(struct tw_proc *me, const char *function)

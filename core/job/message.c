@@ -5,6 +5,7 @@
 #include "core/job/job.h"
 
 bool (*tw_message_agent)(struct tw_proc *me, const struct tw_msg *msg);
+void (*tw_message_lock)(struct tw_proc *me, const struct tw_msg *msg);
 
 struct message_wait {
 	struct tw_proc *me;

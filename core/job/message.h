@@ -13,5 +13,7 @@ void tw_message_dispatch(struct tw_proc *me, const struct tw_msg *msg);
 /* tw_message_agent - set by the agent: executes the core's own requests; returns false for other types. NULL in
  * processors. */
 extern bool (*tw_message_agent)(struct tw_proc *me, const struct tw_msg *msg);
+/* tw_message_lock - set by the agent before tw_service_start: executes TW_MSG_LOCK_RELEASE. */
+extern void (*tw_message_lock)(struct tw_proc *me, const struct tw_msg *msg);
 
 #endif

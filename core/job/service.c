@@ -21,6 +21,8 @@ static bool service_message(struct tw_proc *me, const struct tw_msg *msg)
 		tw_notice_collect(me);
 	else if (msg->type == TW_MSG_WIDE)
 		tw_wide_serve(me, msg);
+	else if (msg->type == TW_MSG_LOCK_RELEASE && tw_message_lock)
+		tw_message_lock(me, msg);
 	else
 		return false;
 	return true;

@@ -19,12 +19,6 @@ static void *waits(void *arg)
 	return arg;
 }
 
-static void *unlocks(void *arg)
-{
-	pthread_mutex_unlock(&lock);
-	return arg;
-}
-
 static void *exits(void *arg)
 {
 	puts("said before the end");
@@ -66,13 +60,6 @@ int main(int argc, char **argv)
 		pthread_attr_init(&attr);
 		pthread_attr_setstacksize(&attr, (size_t)1 << 34);
 		pthread_create(&t, &attr, waits, NULL);
-	} else if (strcmp(what, "unlock") == 0) {
-		pthread_mutex_unlock(&lock);
-		puts("no effect");
-		fflush(stdout);
-		pthread_mutex_lock(&lock);
-		pthread_create(&t, NULL, unlocks, NULL);
-		pthread_join(t, NULL);
 	} else if (strcmp(what, "again") == 0) {
 		pthread_mutex_lock(&lock);
 		pthread_mutex_lock(&lock);

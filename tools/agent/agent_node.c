@@ -12,6 +12,8 @@
 
 #include "core/base/fd.h"
 #include "core/base/base.h"
+#include "core/job/message.h"
+#include "sync/sync.h"
 #include "tools/agent/agent_parts.h"
 #include "tools/agent/bind.h"
 #include "tools/wire/handshake.h"
@@ -304,6 +306,7 @@ void agent_bring_up(struct agent *a)
 		tool_say("out of memory");
 		agent_fail(a);
 	}
+	tw_message_lock = tw_sync_lock_serve;
 	if (tw_service_start(&a->boot) < 0)
 		agent_fail(a);
 	struct wire_ready ready = {0};

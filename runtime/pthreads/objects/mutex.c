@@ -48,23 +48,11 @@ static int lock_take_until(tw_lock_t lock, uint64_t until)
 	return 0;
 }
 
-/* Release @lock for @function.  This has no effect if no thread of this processor holds it: a note says so if another
- * one does. */
-static void lock_give(tw_lock_t lock, const char *function)
+/* A thread of another processor may hold @lock: POSIX leaves that undefined, and the C library unlocks. */
+static void lock_give(tw_lock_t lock)
 {
-	static bool said;
-
-	if (tw_sync_lock_release(tw_me, lock))
-		return;
-	if (tw_lock_try_acquire(lock)) {
-		tw_lock_release(lock);
-	} else if (!said) {
-		said = true;
-		tw_log(
-		    "%s has no effect, because a thread on another processor holds the lock: only the thread that has "
-		    "locked it can unlock it",
-		    function);
-	}
+	if (!tw_sync_lock_release(tw_me, lock))
+		tw_sync_lock_release_any(tw_me, lock);
 }
 
 /* ---- mutexes ----------------------------------------------------------------------------------------------------- */
@@ -229,7 +217,7 @@ int tw_pthread_mutex_unlock(pthread_mutex_t *mutex)
 		if (m->robust == MUTEX_INCONSISTENT)
 			m->robust = MUTEX_LOST;
 	}
-	lock_give(th_lock_in(&m->lock), "pthread_mutex_unlock");
+	lock_give(th_lock_in(&m->lock));
 	if (__builtin_expect(th_turn_is_over, 0))
 		th_turn_end();
 	return 0;
@@ -293,7 +281,7 @@ int tw_pthread_spin_trylock(pthread_spinlock_t *spin)
 int tw_pthread_spin_unlock(pthread_spinlock_t *spin)
 {
 	if (pt_enter())
-		lock_give(spin_lock(spin), "pthread_spin_unlock");
+		lock_give(spin_lock(spin));
 	return 0;
 }
 
