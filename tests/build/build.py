@@ -169,6 +169,16 @@ def script():
         expect(f"CC='{cc}': one compiler", calls() == 1, str(calls()))
 
 
+def without_openmp():
+    """tweed-omp-gcc takes pragmas of OpenMP for comments without -fopenmp, as gcc does."""
+    source, program = os.path.join(top, "level.c"), os.path.join(top, "level")
+    with open(source, "w", encoding="utf-8") as f:
+        f.write("#ifdef _OPENMP\nint level = 1;\n#else\nint level;\n#endif\nint main(void) { return 3 + level; }\n")
+    for words, status in (["tweed-omp-gcc"], 3), (["tweed-omp-gcc", "-fopenmp"], 4), (["tweed", "omp", "cc"], 4):
+        if good(" ".join(words), *words, source, "-o", program):
+            expect(f"{' '.join(words)}: _OPENMP", run(program).returncode == status)
+
+
 def links():
     """A link called gcc to tweed-omp-gcc, which comes first in PATH; one to tweed is refused."""
     source = os.path.join(sources, "project", "base.c")
@@ -306,7 +316,7 @@ def autoconf():
 
 
 # Side by side; then alone, which moves Tweed.
-LANES = [make, script, links, ccache, libraries, meson], [cmake, autoconf]
+LANES = [make, script, without_openmp, links, ccache, libraries, meson], [cmake, autoconf]
 with tempfile.TemporaryDirectory() as top:
     root = os.path.join(top, "root")
     ENV = {k: v for k, v in os.environ.items() if k not in ("CC", "CXX", "CFLAGS", "CXXFLAGS", "LDFLAGS")}

@@ -326,7 +326,7 @@ static void cc_add_compile(struct cc *cc)
 		cc_add(cc, "-fno-pie");
 	if (cc->shared_heap && !cc_threads(cc))
 		cc_add_all(cc, (const char *const[]){"-include", "tweed/shared_heap.h", "-fno-builtin-malloc", NULL});
-	if (cc->openmp)
+	if (cc->openmp && !cc->gcc) /* "gcc" needs to be given it, as gcc does */
 		cc_add(cc, "-fopenmp");
 	if (cc_threads(cc))
 		cc_add_all(cc, (const char *const[]){"-fno-inline-atomics", "-dP", "-include", "tweed/threads.h",
@@ -583,9 +583,12 @@ static bool cc_is_compiler(const char *name)
 int tool_omp(int argc, char **argv)
 {
 	if (argc > 1 && cc_is_compiler(argv[1]))
-		return cc_command(
-		    (struct cc){.openmp = true, .silent = true, .shared_globals = true, .shared_heap = true}, argc - 1,
-		    argv + 1);
+		return cc_command((struct cc){.gcc = argv[1][0] == 'g',
+		                              .openmp = true,
+		                              .silent = true,
+		                              .shared_globals = true,
+		                              .shared_heap = true},
+		                  argc - 1, argv + 1);
 	if (argc > 1 && strcmp(argv[1], "--help") == 0)
 		return cc_usage_openmp("omp cc | c++");
 	tool_say(
