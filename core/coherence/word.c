@@ -1,14 +1,47 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* word.c - operations on words: in place, or, where nodes share no memory, on a copy.
+ *
+ * A copy.  The unit around the word, of 4 or 8 bytes, is copied from this node's frame, which may be old; a
+ * compare-and-swap at the master then replaces what was copied by what the instruction has made of it.  If the master
+ * had another value, the instruction is executed again, on that.  So the operation takes effect once, at the
+ * compare-and-swap, which is atomic with all other operations on the master, by processors, too.  An instruction that
+ * changes nothing is right if the master is read and has the copied value.  Bytes around the word, to which others may
+ * store meanwhile, are compared, so they are never overwritten by older ones.
+ *
+ * Two units, of 16 bytes, take two compare-and-swaps.  Callers exclude each other by a lock; if an operation on one
+ * unit alone comes in between, the first is taken back. */
 #include "core/coherence/word.h"
+
+#include <string.h>
 
 #include "core/coherence/shootdown.h"
 #include "core/job/job.h"
+#include "net/amo.h"
+
+#define WORD_UNITS 2u
+
+/* The operation under way.  A processor has one at a time. */
+static struct {
+	_Alignas(16) char copy[WORD_UNITS * 8 + 16]; /* an instruction may reach beyond the units */
+	char beyond[16];
+	uint64_t seen[WORD_UNITS];
+	struct tw_location master;
+	size_t offset; /* of the first unit in the shared space */
+	unsigned unit; /* bytes */
+	unsigned units;
+	bool fresh; /* the copy is the master's value */
+} word;
 
 /* Not where stores are announced instead of found, nor where homes have twins, to find races. */
 bool tw_word_direct(const struct tw_proc *me)
 {
-	return me->protocol->word && me->net->ops->direct && (me->net->ops->caps & TW_NET_COHERENT_ATOMICS) &&
+	return me->protocol->word && (me->net->ops->caps & TW_NET_COHERENT_ATOMICS) &&
 	       !(me->protocol->flags & TW_PROTOCOL_NEEDS_STORES) && !me->config.race && !me->config.survive;
+}
+
+bool tw_word_away(const struct tw_proc *me)
+{
+	return !me->net->ops->direct;
 }
 
 /* Not in processors that must answer others in calls (shootdown.h): the program may do nothing but such loads. */
@@ -17,22 +50,137 @@ bool tw_word_peek(struct tw_proc *me, size_t offset, size_t bytes, void *value)
 	return !me->target && me->protocol->word_peek && me->protocol->word_peek(me, offset, bytes, value);
 }
 
-struct tw_word tw_word_begin(struct tw_proc *me, size_t offset, size_t bytes)
+/* ---- a copy ---- */
+
+static void __attribute__((noreturn)) word_refuse(const struct tw_proc *me)
 {
+	tw_fatal("an atomic operation on bytes that are not aligned, at %p or behind it: align them, or use "
+	         "--transport shm",
+	         (void *)(me->app + word.offset));
+}
+
+/* Choose the units around the bytes. */
+static void word_units(const struct tw_proc *me, size_t offset, size_t bytes)
+{
+	word.unit = offset % 4 + bytes <= 4 ? 4 : 8;
+	word.offset = offset & ~(size_t)(word.unit - 1);
+	word.units = (unsigned)((offset + bytes - word.offset + word.unit - 1) / word.unit);
+	if (word.units > 1 && (word.units > WORD_UNITS || offset % 16))
+		word_refuse(me);
+}
+
+static uint64_t word_unit(unsigned i)
+{
+	uint64_t value = 0;
+
+	memcpy(&value, word.copy + i * word.unit, word.unit);
+	return value;
+}
+
+static void word_set(unsigned i, uint64_t value)
+{
+	word.seen[i] = value;
+	memcpy(word.copy + i * word.unit, &value, word.unit);
+}
+
+static size_t word_master(unsigned i)
+{
+	return word.master.offset + i * word.unit;
+}
+
+static uint64_t word_read(struct tw_proc *me, unsigned i)
+{
+	return tw_net_amo(me->net, word.master.node, word_master(i), TW_AMO_FETCH, word.unit, 0, 0);
+}
+
+static void word_refresh(struct tw_proc *me)
+{
+	for (unsigned i = 0; i < word.units; i++)
+		word_set(i, word_read(me, i));
+	word.fresh = true;
+}
+
+static void word_copy(struct tw_proc *me, struct tw_location master, bool loads)
+{
+	size_t bytes = word.units * word.unit;
+
+	word.master = master;
+	memset(word.copy, 0, sizeof(word.copy));
+	memcpy(word.copy, me->view + word.offset, bytes);
+	memcpy(word.beyond, word.copy + bytes, sizeof(word.beyond));
+	word.fresh = false;
+	for (unsigned i = 0; i < word.units; i++)
+		word.seen[i] = word_unit(i);
+	if (loads)
+		word_refresh(me);
+}
+
+/* Bring the copy to the master.  Returns false, with the master's value in the copy, if that was another one. */
+static bool word_perform(struct tw_proc *me)
+{
+	uint64_t old[WORD_UNITS], value[WORD_UNITS];
+	bool same = true;
+
+	if (memcmp(word.beyond, word.copy + word.units * word.unit, sizeof(word.beyond)) != 0)
+		word_refuse(me);
+	for (unsigned i = 0; i < word.units && same; i++) {
+		value[i] = word_unit(i);
+		old[i] = word.fresh && value[i] == word.seen[i]
+		             ? value[i]
+		             : tw_net_amo(me->net, word.master.node, word_master(i), TW_AMO_CAS, word.unit, value[i],
+		                          word.seen[i]);
+		same = old[i] == word.seen[i];
+		if (!same && i)
+			tw_net_amo(me->net, word.master.node, word_master(0), TW_AMO_CAS, word.unit, word.seen[0],
+			           value[0]);
+	}
+	if (same)
+		return true;
+	if (word.units > 1)
+		word_refresh(me);
+	else
+		word_set(0, old[0]);
+	word.fresh = true;
+	return false;
+}
+
+/* ---- operations ---- */
+
+struct tw_word tw_word_begin(struct tw_proc *me, size_t offset, size_t bytes, bool loads)
+{
+	struct tw_word w = {.at = NULL};
+	struct tw_location where;
+	size_t first = offset;
+
+	if (tw_word_away(me)) {
+		word_units(me, offset, bytes);
+		first = word.offset;
+		bytes = word.units * word.unit;
+	}
 	tw_shootdown_enter(me);
-	struct tw_word w = {.at = me->protocol->word(me, offset, bytes, false)};
-	if (!w.at) {
+	if (!me->protocol->word(me, first, bytes, false, &where)) {
 		tw_protocol_enter(me);
 		w.entered = true;
-		w.at = me->protocol->word(me, offset, bytes, true);
+		me->protocol->word(me, first, bytes, true, &where);
 	}
+	w.away = !where.at;
+	if (w.away)
+		word_copy(me, where, loads);
+	w.at = (w.away ? word.copy : where.at) + (offset - first);
 	return w;
 }
 
-void tw_word_end(struct tw_proc *me, struct tw_word w, size_t offset, size_t bytes, bool changed)
+bool tw_word_end(struct tw_proc *me, struct tw_word w, size_t offset, size_t bytes, bool changed)
 {
-	me->protocol->word_done(me, offset, bytes, changed);
+	if (w.away && !word_perform(me))
+		return false;
+	if (tw_word_away(me)) {
+		offset = word.offset;
+		bytes = word.units * word.unit;
+	}
+	me->protocol->word_done(me, offset, bytes, changed, w.away ? word.copy : NULL);
 	if (w.entered)
 		tw_protocol_leave(me);
 	tw_shootdown_leave(me);
+	return true;
 }

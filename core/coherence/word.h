@@ -5,25 +5,31 @@
 
 #include "tweed/driver/protocol.h"
 
-/* tw_word_direct - can words be operated on so in this job?  All processors get the same answer. */
+/* tw_word_direct - can words be operated on so in this job?  All processors get the same answer.
+ * tw_word_away - do nodes share no memory?  Then operations on 16 bytes need a lock around begin and end. */
 bool tw_word_direct(const struct tw_proc *me);
+bool tw_word_away(const struct tw_proc *me);
 
 struct tw_word {
 	void *at;     /* where to operate */
 	bool entered; /* tw_protocol_enter: the page lock suffices where nothing had to be waited for */
+	bool away;    /* @at is a copy of another node's word, which the transport will change */
 };
 
 /* tw_word_peek - a relaxed atomic load of an aligned word of 1, 2, 4 or 8 bytes at app + @offset, without a lock.
- * false: *@value is not to be used, and nothing has happened.  Only where tw_word_direct.  [sync] */
+ * false: *@value is not to be used, and nothing has happened.  Only where tw_word_direct, and not tw_word_away.
+ * [sync] */
 bool tw_word_peek(struct tw_proc *me, size_t offset, size_t bytes, void *value);
 
 /* tw_word_begin - returns where to operate on @bytes bytes, at most 16, at app + @offset, within a page, by one
- * instruction.  It holds no page lock at the call, waits as a fault does, and leaves the page locked, and
- * tw_shootdown_enter entered.
+ * instruction.  @loads: it changes nothing.  It holds no page lock at the call, waits as a fault does, and leaves the
+ * page locked, and tw_shootdown_enter entered.  Where tw_word_away, bytes that are not aligned end the job.
  * tw_word_end - the instruction was executed, and nothing else since; the same bytes.  @changed: it may have changed
- * them, and was a sequentially consistent read-modify-write.  Unlocks the page, and leaves.
+ * them, and was a sequentially consistent read-modify-write.  Unlocks the page, and leaves.  Returns false where the
+ * word had another value than the instruction has seen: nothing has happened, and @at has that value; execute the
+ * instruction again, then call this again.
  * Neither is a release or an acquire.  Only where tw_word_direct.  [sync] */
-struct tw_word tw_word_begin(struct tw_proc *me, size_t offset, size_t bytes);
-void tw_word_end(struct tw_proc *me, struct tw_word w, size_t offset, size_t bytes, bool changed);
+struct tw_word tw_word_begin(struct tw_proc *me, size_t offset, size_t bytes, bool loads);
+bool tw_word_end(struct tw_proc *me, struct tw_word w, size_t offset, size_t bytes, bool changed);
 
 #endif

@@ -6,7 +6,8 @@
  * as a reader does, without a copy, and ends another node's mode (cash_extra.entered).  From then on no node can enter
  * exclusive mode until this one leaves, which takes the page lock.  The home may still be in that mode, but its frame
  * is the master.  So while the page is locked, the newest copy is this node's frame in exclusive mode, and the home's
- * frame otherwise; all nodes that operate choose the same.
+ * frame otherwise; all nodes that operate choose the same.  Where nodes share no memory, the operation on another
+ * node's frame is a compare-and-swap of the transport (core/coherence/word.c).
  *
  * Other accesses.  What the node's processors have stored to the word, and what no release has sent yet, goes to the
  * master before the operation.  Behind it, the frame and the twin have the new value: the word is in no diff, and the
@@ -47,26 +48,35 @@ static bool word_ready(struct tw_proc *me, tw_page_t p)
 	return (me->page[p].state & CASH_EXCLUSIVE) || (x->entered && (x->steady || !cash_migrates(me)));
 }
 
-static char *word_master(struct tw_proc *me, tw_page_t p, size_t at)
+static struct tw_location word_master(struct tw_proc *me, tw_page_t p, size_t at)
 {
-	return tw_net_direct(me->net, me->page[p].home - 1u, tw_master_offset(me, p) + at);
+	struct tw_location master = {.node = me->page[p].home - 1u, .offset = tw_master_offset(me, p) + at};
+
+	if (me->net->ops->direct)
+		master.at = tw_net_direct(me->net, master.node, master.offset);
+	return master;
 }
 
 /* Store what differs between @now and @twin, to both.  Returns whether anything does. */
-static bool word_merge(char *to, const char *now, char *twin, size_t bytes)
+static bool word_merge(struct tw_proc *me, struct tw_location to, const char *now, char *twin, size_t bytes)
 {
 	if (memcmp(now, twin, bytes) == 0)
 		return false;
 	for (size_t i = 0, n; i < bytes; i += n) {
 		for (n = 0; i + n < bytes && now[i + n] != twin[i + n]; n++)
 			;
-		if (n) {
-			memcpy(twin + i, now + i, n);
-			tw_diff_apply(to + i, now + i, n);
-		} else {
+		if (!n) {
 			n = 1;
+			continue;
 		}
+		memcpy(twin + i, now + i, n);
+		if (to.at)
+			tw_diff_apply(to.at + i, now + i, n);
+		else
+			tw_net_write(me->net, to.node, to.offset + i, now + i, n);
 	}
+	if (!to.at)
+		tw_net_flush(me->net, to.node);
 	return true;
 }
 
@@ -92,7 +102,7 @@ static bool word_trylock(struct tw_proc *me, tw_page_t p)
 	return false;
 }
 
-void *cash_word(struct tw_proc *me, size_t offset, size_t bytes, bool wait)
+bool cash_word(struct tw_proc *me, size_t offset, size_t bytes, bool wait, struct tw_location *where)
 {
 	tw_page_t p = (tw_page_t)(offset >> me->layout.page_shift);
 	size_t at = offset & (me->layout.page_bytes - 1);
@@ -101,20 +111,22 @@ void *cash_word(struct tw_proc *me, size_t offset, size_t bytes, bool wait)
 	if (wait)
 		word_lock(me, p);
 	else if (!word_trylock(me, p))
-		return NULL;
+		return false;
 	cash_extra(me, p)->operated = WORD_ACQUIRES;
 	if (!(e->state & (CASH_EXCLUSIVE | CASH_PEEKED)))
 		__atomic_store_n(&e->state, e->state | CASH_PEEKED, __ATOMIC_RELEASE);
-	if (word_here(me, e))
-		return tw_frame(me, p) + at;
-	char *master = word_master(me, p, at);
+	if (word_here(me, e)) {
+		*where = (struct tw_location){.at = tw_frame(me, p) + at};
+		return true;
+	}
+	*where = word_master(me, p, at);
 	if (e->twin) { /* stores that no release has sent yet */
 		char now[WORD_MOST];
 		tw_diff_load(now, tw_frame(me, p) + at, bytes);
-		if (word_merge(master, now, tw_twin(me, p) + at, bytes))
+		if (word_merge(me, *where, now, tw_twin(me, p) + at, bytes))
 			tw_pageset_add(me->noticing, p);
 	}
-	return master;
+	return true;
 }
 
 static void word_copy(void *to, const char *from, size_t bytes)
@@ -158,24 +170,28 @@ bool cash_word_peek(struct tw_proc *me, size_t offset, size_t bytes, void *value
 }
 
 /* Without a twin no neighbour stores to the page meanwhile. */
-static void word_update(struct tw_proc *me, tw_page_t p, size_t at, size_t bytes)
+static void word_update(struct tw_proc *me, tw_page_t p, size_t at, size_t bytes, const void *value)
 {
 	char *frame = tw_frame(me, p) + at, now[WORD_MOST];
 
-	tw_diff_load(now, word_master(me, p, at), bytes);
+	if (value)
+		memcpy(now, value, bytes);
+	else
+		tw_diff_load(now, word_master(me, p, at).at, bytes);
 	if (me->page[p].twin)
-		word_merge(frame, now, tw_twin(me, p) + at, bytes);
+		word_merge(me, (struct tw_location){.at = frame}, now, tw_twin(me, p) + at, bytes);
 	else
 		tw_diff_apply(frame, now, bytes);
 }
 
-void cash_word_done(struct tw_proc *me, size_t offset, size_t bytes, bool changed)
+void cash_word_done(struct tw_proc *me, size_t offset, size_t bytes, bool changed, const void *now)
 {
 	tw_page_t p = (tw_page_t)(offset >> me->layout.page_shift);
 	struct tw_page *e = &me->page[p];
 
-	if (!word_here(me, e) && (e->twin || e->ts_update))
-		word_update(me, p, offset & (me->layout.page_bytes - 1), bytes);
+	/* Where the node has no copy, the frame keeps @now as the next operation's guess (core/coherence/word.c). */
+	if (!word_here(me, e) && (e->twin || e->ts_update || now))
+		word_update(me, p, offset & (me->layout.page_bytes - 1), bytes, now);
 	if (changed)
 		tw_pageset_add_fenced(me->noticing, p);
 	tw_page_unlock(me, p);

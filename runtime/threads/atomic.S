@@ -10,7 +10,8 @@
 #define STATE_PARTS 0xe7
 
 /* Call \function if the macro \needed, when there is one, goes to 1.  That changes rcx only.  On return, all registers
- * except rsp are unchanged, and so are the flags; with \result, rdi is the function's result, if it was called. */
+ * except rsp are unchanged, and so are the flags; with \result, rdi is the function's result, if it was called.  Its
+ * second argument is where they are kept (struct th_atomic_frame of atomic.c). */
 	.macro	KEEP name function needed result=0
 	.globl	\name
 	.type	\name, @function
@@ -43,6 +44,12 @@
 	push	%r9
 	push	%r10
 	push	%r11
+	push	%rbx
+	push	%r12
+	push	%r13
+	push	%r14
+	push	%r15
+	mov	%rsp, %rsi
 	cld
 	sub	$STATE_BYTES, %rsp
 	and	$-64, %rsp
@@ -65,7 +72,12 @@
 	xor	%edx, %edx
 	mov	$STATE_PARTS, %eax
 	xrstor64 (%rsp)
-	lea	-72(%rbp), %rsp
+	lea	-112(%rbp), %rsp
+	pop	%r15
+	pop	%r14
+	pop	%r13
+	pop	%r12
+	pop	%rbx
 	pop	%r11
 	pop	%r10
 	pop	%r9
@@ -111,6 +123,7 @@
 	.endm
 
 	KEEP	tw_threads_atomic_begin th_atomic_begin IF_FAR_OR_OFTEN 1
+	KEEP	tw_threads_atomic_begin_wide th_atomic_begin_wide IF_FAR_OR_OFTEN 1
 	KEEP	tw_threads_atomic_end th_atomic_end IF_HELD
 	KEEP	tw_threads_fence th_fence
 	KEEP	tw_threads_order th_order_words IF_FAR

@@ -47,8 +47,14 @@ static bool word_acquires(int order)
 	return (order & WORD_ORDER) != __ATOMIC_RELAXED && (order & WORD_ORDER) != __ATOMIC_RELEASE;
 }
 
+/* Operations on 16 bytes of another node exclude each other by a lock (tw_word_away). */
+static bool word_wide(size_t bytes)
+{
+	return bytes == 16 && tw_word_away(tw_me);
+}
+
 /* Where to operate on @bytes bytes at @p.  at NULL: there, with the lock. */
-static struct tw_word word_begin(const volatile void *p, size_t bytes, int order)
+static struct tw_word word_begin(const volatile void *p, size_t bytes, int order, bool loads)
 {
 	struct tw_proc *me = tw_me;
 	size_t offset = (uintptr_t)p - (uintptr_t)me->app, page = me->layout.page_bytes;
@@ -57,7 +63,9 @@ static struct tw_word word_begin(const volatile void *p, size_t bytes, int order
 		return (struct tw_word){0};
 	if (word_releases(order))
 		tw_release_to(me, tw_lazy_word(me, offset), TW_SYNC_FLAG, 0, false);
-	return tw_word_begin(me, offset, bytes);
+	if (word_wide(bytes))
+		tw_lock_acquire(atomic_lock(p));
+	return tw_word_begin(me, offset, bytes, loads);
 }
 
 /* Does the program find the same value again and again?  It may wait for a process that needs this core. */
@@ -79,32 +87,38 @@ static bool word_same(const volatile void *p, const void *to, size_t bytes)
 	return ++last.times % TH_SPINS == 0;
 }
 
-/* Threads that wait for plain variables with fences must see what another one stores: core/coherence/polled.h. */
-static void word_end(const volatile void *p, struct tw_word w, size_t bytes, int order, enum word_kind kind)
+/* Threads that wait for plain variables with fences must see what another one stores: core/coherence/polled.h.
+ * Returns false if the operation is to be executed again. */
+static bool word_end(const volatile void *p, struct tw_word w, size_t bytes, int order, enum word_kind kind)
 {
 	struct tw_proc *me = tw_me;
-	bool waits = kind == WORD_LOADS && word_same(p, w.at, bytes);
 
-	tw_word_end(me, w, (uintptr_t)p - (uintptr_t)me->app, bytes, kind != WORD_LOADS);
+	if (!tw_word_end(me, w, (uintptr_t)p - (uintptr_t)me->app, bytes, kind != WORD_LOADS))
+		return false;
+	bool waits = kind == WORD_LOADS && word_same(p, w.at, bytes);
+	if (word_wide(bytes))
+		tw_lock_release(atomic_lock(p));
 	if (kind == WORD_STORES && tw_polled_any(me))
 		tw_release(me, TW_SYNC_FLAG, 0);
 	if (word_acquires(order) || kind == WORD_LOADS) {
 		struct tw_record r = tw_lazy_word(me, (uintptr_t)p - (uintptr_t)me->app);
-		if (word_acquires(order) || tw_released(me, r))
+		if (word_acquires(order) || tw_released(me, r) || tw_word_away(me))
 			tw_acquire_from(me, r, TW_SYNC_FLAG, 0);
 	}
 	if (waits)
 		syscall(SYS_sched_yield);
+	return true;
 }
 
-/* A relaxed load of an element, if nothing was released to it that it might show. */
+/* A relaxed load of an element, if nothing was released to it that it might show, which no record says between nodes
+ * without common memory. */
 static bool word_load(const volatile void *p, void *to, size_t bytes, int order)
 {
 	struct tw_proc *me = tw_me;
 	size_t offset = (uintptr_t)p - (uintptr_t)me->app;
 
 	if ((order & WORD_ORDER) != __ATOMIC_RELAXED || offset >= me->config.memory || offset % bytes ||
-	    !tw_word_peek(me, offset, bytes, to) || tw_released(me, tw_lazy_word(me, offset)))
+	    tw_word_away(me) || !tw_word_peek(me, offset, bytes, to) || tw_released(me, tw_lazy_word(me, offset)))
 		return false;
 	if (word_same(p, to, bytes))
 		syscall(SYS_sched_yield);
@@ -113,27 +127,38 @@ static bool word_load(const volatile void *p, void *to, size_t bytes, int order)
 
 /* ---- inline instructions ---- */
 
+/* What the calls around an instruction have saved (atomic.S): r15 to r12, rbx, r11 to r8, rdi, rsi, rdx, rcx, rax, rbp,
+ * flags, the return address. */
+#define FRAME_RDI 9u
+struct th_atomic_frame {
+	uint64_t word[17];
+};
+
 /* Between begin and end: the lock that is held, or WORD_HELD; 0: neither. */
 #define WORD_HELD UINT64_MAX
 extern tw_lock_t th_atomic_held;
 tw_lock_t th_atomic_held;
-/* The bytes that contain the instruction's operand: the program's address, where they are newest, and before it. */
+/* The bytes that contain the instruction's operand: the program's address, where they are newest, and before it; and the
+ * registers before it. */
 #define INLINE_MOST 16u
 static struct {
 	char *at;
 	struct tw_word to;
 	size_t bytes;
 	char before[INLINE_MOST];
+	struct th_atomic_frame frame;
 } inline_word;
 /* How many more of them within a node need no call. */
 #define ATOMIC_NEAR 512u
 extern unsigned th_atomic_left;
 unsigned th_atomic_left;
 
-/* tw_threads_atomic_begin, tw_threads_atomic_end - enclose an instruction on the operand at @ptr.  Called with all
- * registers preserved, except that %rdi is the result: where it is to be executed (atomic.S). */
-void *th_atomic_begin(void *ptr);
-void th_atomic_end(void);
+/* tw_threads_atomic_begin, tw_threads_atomic_begin_wide, tw_threads_atomic_end - enclose an instruction on the operand
+ * at @ptr, of at most 8 bytes, or of 16.  Called with all registers preserved, except that %rdi is the result: where it
+ * is to be executed (atomic.S).  The end may change @frame, so that the instruction is executed again. */
+void *th_atomic_begin(void *ptr, const struct th_atomic_frame *frame);
+void *th_atomic_begin_wide(void *ptr, const struct th_atomic_frame *frame);
+void th_atomic_end(const void *none, struct th_atomic_frame *frame);
 
 /* What signals do where they interrupt the program's code (turns.c): they seldom do in a loop of such instructions,
  * most of whose time is Tweed's. */
@@ -151,22 +176,28 @@ static void atomic_signals(void)
 	}
 }
 
-/* The operand's size is not known: as many bytes as it may have. */
-static void *inline_begin(char *ptr)
+/* The operand's size is not known: as many bytes as it may have, at most @most. */
+static void *inline_begin(char *ptr, size_t most, const struct th_atomic_frame *frame)
 {
 	size_t page = tw_me->layout.page_bytes, left = page - ((uintptr_t)ptr & (page - 1));
 
+	if (tw_word_away(tw_me) && most == 8) /* an aligned one ends there */
+		left = 8 - (uintptr_t)ptr % 8;
 	inline_word.at = ptr;
-	inline_word.bytes = TW_MIN(left, (size_t)INLINE_MOST);
-	inline_word.to = word_begin(ptr, inline_word.bytes, __ATOMIC_SEQ_CST);
+	inline_word.bytes = TW_MIN(left, most);
+	inline_word.to = word_begin(ptr, inline_word.bytes, __ATOMIC_SEQ_CST, false);
 	if (!inline_word.to.at)
 		return NULL;
 	memcpy(inline_word.before, inline_word.to.at, inline_word.bytes);
+	if (inline_word.to.away) {
+		inline_word.frame = *frame;
+		inline_word.frame.word[FRAME_RDI] = (uintptr_t)inline_word.to.at;
+	}
 	th_atomic_held.id = WORD_HELD;
 	return inline_word.to.at;
 }
 
-void *th_atomic_begin(void *ptr)
+static void *atomic_begin(void *ptr, size_t most, const struct th_atomic_frame *frame)
 {
 	void *to = ptr;
 
@@ -181,7 +212,7 @@ void *th_atomic_begin(void *ptr)
 	}
 	int saved = errno;
 	th_spun();
-	if (!(to = inline_begin(ptr))) {
+	if (!(to = inline_begin(ptr, most, frame))) {
 		to = ptr;
 		th_atomic_held = atomic_lock(ptr);
 		tw_lock_acquire(th_atomic_held);
@@ -190,23 +221,44 @@ void *th_atomic_begin(void *ptr)
 	return to;
 }
 
+void *th_atomic_begin(void *ptr, const struct th_atomic_frame *frame)
+{
+	return atomic_begin(ptr, 8, frame);
+}
+
+void *th_atomic_begin_wide(void *ptr, const struct th_atomic_frame *frame)
+{
+	return atomic_begin(ptr, INLINE_MOST, frame);
+}
+
 bool th_atomic_inside(void)
 {
 	return th_atomic_held.id != 0;
 }
 
-void th_atomic_end(void)
+static bool inline_end(void)
+{
+	bool changed = memcmp(inline_word.before, inline_word.to.at, inline_word.bytes) != 0;
+
+	return word_end(inline_word.at, inline_word.to, inline_word.bytes, __ATOMIC_SEQ_CST,
+	                changed ? WORD_CHANGES : WORD_LOADS);
+}
+
+void th_atomic_end(const void *none, struct th_atomic_frame *frame)
 {
 	int saved = errno;
 	tw_lock_t held = th_atomic_held;
 
+	(void)none;
 	th_atomic_held.id = 0;
 	atomic_thread_fence(memory_order_seq_cst); /* it may have been a plain store */
-	if (held.id == WORD_HELD)
-		word_end(inline_word.at, inline_word.to, inline_word.bytes, __ATOMIC_SEQ_CST,
-		         memcmp(inline_word.before, inline_word.to.at, inline_word.bytes) ? WORD_CHANGES : WORD_LOADS);
-	else if (held.id)
+	if (held.id == WORD_HELD && !inline_end()) {
+		memcpy(inline_word.before, inline_word.to.at, inline_word.bytes);
+		*frame = inline_word.frame;
+		th_atomic_held.id = WORD_HELD;
+	} else if (held.id && held.id != WORD_HELD) {
 		tw_lock_release(held);
+	}
 	errno = saved;
 }
 
@@ -292,11 +344,12 @@ void th_pause(void)
 		}                                                                                                      \
 		th_stack_reserve();                                                                                    \
 		const volatile void *program = p;                                                                      \
-		struct tw_word newest = word_begin(program, sizeof(*p), order);                                        \
+		struct tw_word newest = word_begin(program, sizeof(*p), order, (kind) == WORD_LOADS);                  \
 		if (newest.at) {                                                                                       \
 			p = newest.at;                                                                                 \
-			near;                                                                                          \
-			word_end(program, newest, sizeof(*p), order, kind);                                            \
+			do                                                                                             \
+				near;                                                                                  \
+			while (!word_end(program, newest, sizeof(*p), order, kind));                                   \
 			break;                                                                                         \
 		}                                                                                                      \
 		tw_lock_acquire(atomic_lock(p));                                                                       \
@@ -355,7 +408,8 @@ void th_pause(void)
 		(void)failure;                                                                                         \
 		old = *expected;                                                                                       \
 		ATOMIC(success, old == *expected ? WORD_CHANGES : WORD_LOADS,                                          \
-		       __atomic_compare_exchange_n(p, &old, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST),             \
+		       (old = *expected,                                                                               \
+		        __atomic_compare_exchange_n(p, &old, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)),           \
 		       (old = *p, *p = old == *expected ? v : old));                                                   \
 		if (old == *expected)                                                                                  \
 			return true;                                                                                   \
@@ -466,7 +520,7 @@ bool th_compare_exchange_16(volatile atomic_wide *p, atomic_wide *expected, atom
     ATOMIC_NAME(compare_exchange, 16);
 bool th_compare_exchange_16(volatile atomic_wide *p, atomic_wide *expected, atomic_wide v, int success, int failure)
 {
-	atomic_wide old, wanted = *expected;
+	atomic_wide wanted = *expected, old = wanted;
 
 	(void)failure;
 	ATOMIC(success, old == wanted ? WORD_CHANGES : WORD_LOADS, old = wide_cas(p, wanted, v),

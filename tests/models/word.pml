@@ -7,7 +7,8 @@
  * that does nothing: its frame is the master.
  * Each node has its own replica of both directory words; a publication reaches one replica after the other, and the
  * flush waits for both.  An agent ends its node's exclusive mode.  After an operation a processor releases: it sends a
- * notice to a node that its replica shows, then counts the operation as announced.
+ * notice to a node that its replica shows, then counts the operation as announced.  An operation on the master is a
+ * compare-and-swap from the value of the node's frame, as where nodes share no memory.
  *
  * Claim:    at the end the newest copy has all additions.  A load after an acquire has those announced before; a load
  *           without the lock has those performed before.
@@ -17,6 +18,7 @@
  * fail: -DSTEPS=3 -DNO_ENTRY     operates on the master though another node may be in exclusive mode
  * fail: -DSTEPS=3 -DNO_BREAK     enters the directory, and does not wait for the end of that mode
  * fail: -DSTEPS=3 -DNOTICE_FIRST announces the operation before it is performed
+ * fail: -DSTEPS=3 -DNO_COMPARE   stores what it has made of the frame's value
  * fail: -DSTEPS=3 -DNO_UPDATE    leaves the node's own copy as it was
  * fail: -DSTEPS=4 -DPEEK_EXCLUSIVE  loads from the master though this node is in exclusive mode
  * fail: -DSTEPS=3 -DPEEK_LEFT    loads from the master behind its leaving the directory
@@ -102,7 +104,15 @@ inline add()
 	:: exclusive[me] -> frame[me]++
 	:: else ->
 		peeked[me] = 1;
-		master++;
+		guess = frame[me];
+		do
+#ifdef NO_COMPARE
+		:: master = guess + 1; break
+#else
+		:: atomic { master == guess -> master = guess + 1; guess = 0 }; break
+#endif
+		:: atomic { master != guess -> guess = master }
+		od;
 #ifndef NO_UPDATE
 		frame[me] = (valid[me] -> master : frame[me])
 #endif
@@ -196,7 +206,7 @@ inline load()
 
 proctype processor(bit me)
 {
-	byte step, before, seen, ends_then;
+	byte step, before, seen, ends_then, guess;
 	bit look;
 
 	do

@@ -59,8 +59,12 @@ def atomics():
                                       ("2x2", "TS"), ("2x2", "2LS", "--fault", "uffd-monitor"),
                                       ("2x1", "2L", "--fault", "mprotect"),
                                       ("3x1", "2L", "--page-size", "16K", "--home", "after-init"),
-                                      ("2x1", "2L", "--transport", "sim:seed=3")] if name else []:
-        beside.compare(name, shape, protocol, str(2 * int(shape[0]) - 1), options=options)
+                                      ("2x1", "2L", "--transport", "sim:seed=3"),
+                                      ("2x2", "2LMigr", "--transport", "sim:seed=5"),
+                                      ("2x2", "2L", "--transport", "ofi"),
+                                      ("3x1", "2L:home=migrate", "--transport", "ofi")] if name else []:
+        if "ofi" not in options or usable("ofi"):
+            beside.compare(name, shape, protocol, str(2 * int(shape[0]) - 1), options=options)
 
 
 def usable(transport):

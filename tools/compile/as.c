@@ -128,27 +128,26 @@ static void as_unwinding(const char *directive)
 		cfa.by_stack = by == 7;
 }
 
-/* Call @function with the address of the operand @memory; empty: with 0.  The stack pointer is @below bytes lower than
- * at the instruction.  @result: the register that gets %rdi behind the call; NULL: none. */
-static void as_call_below(const char *function, const char *memory, int below, const char *result)
+/* Load the address of the operand @memory.  The stack pointer is @below bytes lower than at the instruction. */
+static void as_address(const char *memory, int below, const char *to)
 {
-	as_push("pushq\t%rdi", 8);
-	if (!*memory)
-		fputs("\tmovq\t$0, %rdi\n", out);
-	else if (strstr(memory, "(%rsp"))
-		fprintf(out, "\tleaq\t%d%s%s, %%rdi\n", below + 8, *memory == '(' ? "" : "+", memory);
+	if (strstr(memory, "(%rsp"))
+		fprintf(out, "\tleaq\t%d%s%s, %s\n", below, *memory == '(' ? "" : "+", memory, to);
 	else
-		fprintf(out, "\tleaq\t%s, %%rdi\n", memory);
-	fprintf(out, "\tcall\t%s\n", function);
-	if (result)
-		fprintf(out, "\tmovq\t%%rdi, %s\n", result);
-	as_push("popq\t%rdi", -8);
+		fprintf(out, "\tleaq\t%s, %s\n", memory, to);
 }
 
+/* Call @function with the address of the operand @memory; empty: with 0. */
 static void as_call(const char *function, const char *memory)
 {
 	as_push("leaq\t-128(%rsp), %rsp", 128);
-	as_call_below(function, memory, 128, NULL);
+	as_push("pushq\t%rdi", 8);
+	if (*memory)
+		as_address(memory, 136, "%rdi");
+	else
+		fputs("\tmovq\t$0, %rdi\n", out);
+	fprintf(out, "\tcall\t%s\n", function);
+	as_push("popq\t%rdi", -8);
 	as_push("leaq\t128(%rsp), %rsp", -128);
 }
 
@@ -194,7 +193,7 @@ static const char *as_unused(const char *text)
 }
 
 /* @text: the instruction without its prefix, with @memory at @operand.  It is executed where tw_threads_atomic_begin
- * says. */
+ * says, and again when tw_threads_atomic_end returns behind the first call: so the stack is the same at both calls. */
 static void as_bracket(const char *prefix, const char *text, const char *operand, const char *memory)
 {
 	const char *address = as_unused(text);
@@ -204,10 +203,12 @@ static void as_bracket(const char *prefix, const char *text, const char *operand
 	snprintf(pop, sizeof(pop), "popq\t%s", address);
 	as_push("leaq\t-128(%rsp), %rsp", 128);
 	as_push(push, 8);
-	as_call_below("tw_threads_atomic_begin", memory, 136, address);
+	as_address(memory, 136, address);
+	fprintf(out, "\txchgq\t%%rdi, %s\n\tcall\ttw_threads_atomic_begin%s\n\txchgq\t%%rdi, %s\n", address,
+	        strncmp(text, "cmpxchg16b", 10) == 0 ? "_wide" : "", address);
 	fprintf(out, "\t%s%.*s(%s)%s\n", prefix, (int)(operand - text), text, address, operand + strlen(memory));
-	as_push(pop, -8);
 	fputs("\tcall\ttw_threads_atomic_end\n", out);
+	as_push(pop, -8);
 	as_push("leaq\t128(%rsp), %rsp", -128);
 }
 

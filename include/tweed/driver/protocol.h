@@ -177,6 +177,13 @@ enum tw_protocol_flag {
 	TW_PROTOCOL_RACES = 1u << 9,        /* reports races where config.race; others refuse TWEED_RACE */
 };
 
+/* A place in a node's exported memory. */
+struct tw_location {
+	char *at; /* in this process's memory; NULL: it has no address here, but is @offset of @node's memory */
+	unsigned node;
+	size_t offset;
+};
+
 /* Page hooks are mandatory unless TW_PROTOCOL_NO_FAULTS; other hooks may be NULL (replaced once by empty ones). */
 struct tw_protocol {
 	const char *name, *summary;
@@ -233,20 +240,21 @@ struct tw_protocol {
 	 * Returns whether the page's further runs are wanted; if not, they are forgotten.  Accounted as
 	 * write_doubling.  Called under TW_PROTOCOL_NEEDS_STORES alone.  [sync] */
 	bool (*stored)(struct tw_proc *me, size_t offset, size_t bytes);
-	/* word - one atomic instruction is about to operate on @bytes bytes, at most 16, at app + @offset, within a
-	 * page.  Returns where: the place of the newest copy, the same for all nodes, in this process's memory.  The
-	 * page stays locked until word_done; in between only that instruction is executed.  Without @wait it is called
-	 * outside tw_protocol_enter, too, and returns NULL where it would have to wait or to ask another node.  Called
-	 * where the transport has direct.  NULL: operations take a lock.  [sync]
-	 * word_done - the instruction was executed.  @changed: it may have changed these bytes, and was a sequentially
+	/* word - one atomic operation is about to be executed on @bytes bytes, at most 16, at app + @offset, within a
+	 * page.  @where: the place of the newest copy, the same for all nodes.  The page stays locked until word_done;
+	 * in between only that operation is executed.  Without @wait it is called outside tw_protocol_enter, too, and
+	 * returns false where it would have to wait or to ask another node.  Called where processors and transport may
+	 * both operate on one word (TW_NET_COHERENT_ATOMICS).  NULL: operations take a lock.  [sync]
+	 * word_done - the operation was executed.  @changed: it may have changed these bytes, and was a sequentially
 	 * consistent read-modify-write; then the next release announces them as if this processor had stored them.
-	 * This node's copy has their value on return.  [sync] */
-	void *(*word)(struct tw_proc *me, size_t offset, size_t bytes, bool wait);
+	 * @now: their value; NULL: at the place of the newest copy, which has an address here.  This node's copy has
+	 * their value on return.  [sync] */
+	bool (*word)(struct tw_proc *me, size_t offset, size_t bytes, bool wait, struct tw_location *where);
 	/* word_peek - load an aligned word of 1, 2, 4 or 8 bytes at app + @offset from its newest copy, as word would,
 	 * for an atomic load that orders nothing else.  Takes no lock.  false: @value is not to be used, call word.
-	 * NULL: no such loads.  [sync] */
+	 * Called where the transport has direct.  NULL: no such loads.  [sync] */
 	bool (*word_peek)(struct tw_proc *me, size_t offset, size_t bytes, void *value);
-	void (*word_done)(struct tw_proc *me, size_t offset, size_t bytes, bool changed);
+	void (*word_done)(struct tw_proc *me, size_t offset, size_t bytes, bool changed, const void *now);
 	/* broken - another node takes copies of @page, which this node held in exclusive mode as its home: what
 	 * tw_notice_break announces there.  Page locked; within tw_notice_collect, in any process of the node.  [all
 	 * contexts] */
