@@ -68,7 +68,7 @@ static void lock_turn_take(struct tw_proc *me, struct sync_local *l, uint64_t id
 	if (lock_turn_free(l, wait.mine))
 		return;
 	if (lock_turn_held(l, wait.mine)) {
-		if (!tw_sync_threads)
+		if (!tw_sync_others || !*tw_sync_others)
 			tw_fatal("a lock is taken by the processor that holds the lock already, and locks are not "
 			         "recursive");
 		sync_wait(me, TW_WAIT_LOCK, id, 0, lock_turn_gone, &wait); /* for tw_sync_lock_release_any */

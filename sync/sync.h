@@ -47,6 +47,9 @@ struct tw_sync_threads {
 };
 /* tw_sync_threads - the run-time of this process; NULL: one thread calls Tweed. */
 extern const struct tw_sync_threads *tw_sync_threads;
+/* tw_sync_others - may other processors run the program, and release this one's locks (tw_sync_lock_release_any)?  Then
+ * a processor that takes a lock again waits for that.  NULL: no. */
+extern const bool *tw_sync_others;
 
 /* tw_sync_lock_mine - returns whether this processor holds lock @id, or waits for it before all other processors of its
  * node. */

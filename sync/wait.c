@@ -11,6 +11,7 @@
 
 static const void *_Atomic sync_waiter; /* the thread in a wait; NULL: none */
 const struct tw_sync_threads *tw_sync_threads;
+const bool *tw_sync_others;
 
 static const void *sync_thread(void)
 {

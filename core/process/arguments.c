@@ -36,6 +36,7 @@
 #include <sys/times.h>
 #include <sys/uio.h>
 #include <sys/utsname.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
 #include <time.h>
@@ -89,9 +90,6 @@
 	X(DIR *, opendir, (const char *path), (path), ARG_PATH(path)) \
 	X(struct dirent *, readdir, (DIR *d), (d), tw_touch(d, ARG_FOLDER, true)) \
 	X(struct dirent64 *, readdir64, (DIR *d), (d), tw_touch(d, ARG_FOLDER, true)) \
-	X(ssize_t, sendfile, (int to, int from, off_t *at, size_t n), (to, from, at, n), ARG_OUT(at)) \
-	X(ssize_t, copy_file_range, (int from, off64_t *at, int to, off64_t *as, size_t n, unsigned flags), \
-	  (from, at, to, as, n, flags), (ARG_OUT(at), ARG_OUT(as))) \
 	X(ssize_t, splice, (int from, off64_t *at, int to, off64_t *as, size_t n, unsigned flags), \
 	  (from, at, to, as, n, flags), (ARG_OUT(at), ARG_OUT(as))) \
 	X(int, timerfd_settime, (int fd, int flags, const struct itimerspec *t, struct itimerspec *old), \
@@ -199,7 +197,6 @@
 	X(int, statvfs64, (const char *restrict path, struct statvfs64 *restrict st), (path, st), \
 	  (ARG_PATH(path), ARG_OUT(st))) \
 	X(int, truncate64, (const char *path, off64_t n), (path, n), ARG_PATH(path)) \
-	X(ssize_t, sendfile64, (int to, int from, off64_t *at, size_t n), (to, from, at, n), ARG_OUT(at)) \
 	X(int, prlimit64, (pid_t pid, enum __rlimit_resource what, const struct rlimit64 *limit, \
 	  struct rlimit64 *old), (pid, what, limit, old), (ARG_IN(limit), ARG_OUT(old))) \
 	X(int, getrlimit64, (__rlimit_resource_t what, struct rlimit64 *limit), (what, limit), ARG_OUT(limit)) \
@@ -259,6 +256,46 @@ static void __attribute__((constructor)) arg_find(void)
 	}
 ARG_CALLS(X)
 #undef X
+
+/* The kernel moves data of files, which may be mapped. */
+static void arg_mapped(int fd, off64_t at, size_t n, ssize_t written, const void *caller)
+{
+	if (tw_syscalls_mapped)
+		tw_syscalls_mapped(fd, at, &(struct iovec){.iov_len = n}, 1, written, caller);
+}
+
+static ssize_t arg_send_file(int to, int from, off64_t *at, size_t n, const void *caller)
+{
+	ARG_OUT(at);
+	arg_mapped(from, at ? *at : -1, n, -1, caller);
+	ssize_t moved = syscall(SYS_sendfile, to, from, at, n);
+	if (moved > 0)
+		arg_mapped(to, -1, (size_t)moved, moved, caller);
+	return moved;
+}
+
+ARG_WRAP ssize_t sendfile(int to, int from, off_t *at, size_t n)
+{
+	return arg_send_file(to, from, at, n, __builtin_return_address(0));
+}
+
+ARG_WRAP ssize_t sendfile64(int to, int from, off64_t *at, size_t n)
+{
+	return arg_send_file(to, from, at, n, __builtin_return_address(0));
+}
+
+ARG_WRAP ssize_t copy_file_range(int from, off64_t *at, int to, off64_t *as, size_t n, unsigned flags)
+{
+	const void *caller = __builtin_return_address(0);
+
+	ARG_OUT(at);
+	ARG_OUT(as);
+	arg_mapped(from, at ? *at : -1, n, -1, caller);
+	ssize_t moved = syscall(SYS_copy_file_range, from, at, to, as, n, flags);
+	if (moved > 0)
+		arg_mapped(to, as ? *as - moved : -1, (size_t)moved, moved, caller);
+	return moved;
+}
 
 /* Libraries of other compilers wait here, libevent for instance. */
 ARG_WRAP int epoll_wait(int fd, struct epoll_event *e, int most, int ms)

@@ -60,7 +60,8 @@ extern int (*tw_exec_system)(const char *command);
 
 /* tw_syscalls_mapped - called before @fd is read into the @count buffers of @v (@written: -1), and after @written bytes
  * of them were written; @at: where; -1: at the offset of @fd, which writing has moved behind them; @caller: the code
- * that reads or writes. Files may be mapped in shared memory. May be NULL. */
+ * that reads or writes. A buffer is NULL where the kernel moves the data. Files may be mapped in shared memory. May be
+ * NULL. */
 extern void (*tw_syscalls_mapped)(int fd, off_t at, const struct iovec *v, int count, ssize_t written,
                                   const void *caller);
 /* tw_signals_init, tw_exec_init - the same for the wrappers in core/process/signals.c and core/process/exec.c. */

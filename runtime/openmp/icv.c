@@ -134,7 +134,8 @@ static struct omp_team *icv_level(int level)
 ICV_GET(omp_get_thread_num, omp_team->id)
 ICV_GET(omp_get_num_threads, omp_team->n)
 /* A library whose regions have one thread must know, since its threads may wait for each other. */
-ICV_GET(omp_get_max_threads, th_library_private(__builtin_return_address(0)) ? 1 : omp_team->icv.threads)
+ICV_GET(omp_get_max_threads,
+        omp_team->other || th_library_private(__builtin_return_address(0)) ? 1 : omp_most(omp_team->icv.threads))
 ICV_GET(omp_get_num_procs, !tw_me || th_library_private(__builtin_return_address(0)) ? 1 : tw_count())
 ICV_GET(omp_in_parallel, omp_team->active > 0)
 ICV_GET(omp_get_dynamic, omp_team->icv.dynamic)

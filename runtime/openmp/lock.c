@@ -49,7 +49,7 @@ static void lock_take(struct lock_region r)
 
 static void lock_release(tw_lock_t lock)
 {
-	tw_lock_release(lock);
+	th_lock_release(lock);
 	if (__builtin_expect(th_turn_is_over, 0))
 		th_turn_end();
 }

@@ -78,21 +78,40 @@ void GOMP_target_enter_exit_data(int device, size_t n, void **variables, size_t 
 
 /* ---- teams: always one ---- */
 
+static void target_limit(unsigned threads)
+{
+	if (threads)
+		omp_team->icv.limit = TW_MIN(omp_team->icv.limit, threads);
+}
+
 void GOMP_teams(unsigned teams, unsigned threads)
 {
 	(void)teams, (void)threads;
 }
 
+/* Called before and behind the region.  @threads: thread_limit; 0: none. */
 bool GOMP_teams4(unsigned least, unsigned most, unsigned threads, bool first)
 {
-	(void)least, (void)most, (void)threads;
+	static __thread uint32_t limit;
+
+	(void)least, (void)most;
+	if (first) {
+		limit = omp_team->icv.limit;
+		target_limit(threads);
+	} else {
+		omp_team->icv.limit = limit;
+	}
 	return first;
 }
 
 void GOMP_teams_reg(void (*function)(void *), void *data, unsigned teams, unsigned threads, unsigned flags)
 {
-	(void)teams, (void)threads, (void)flags;
+	uint32_t limit = omp_team->icv.limit;
+
+	(void)teams, (void)flags;
+	target_limit(threads);
 	th_call(TH_CALLED(function), data, NULL, NULL);
+	omp_team->icv.limit = limit;
 }
 
 /* ---- omp.h ---- */

@@ -132,6 +132,24 @@ void th_kind_thread(void)
 
 /* ---- regions ----------------------------------------------------------------------------------------------------- */
 
+unsigned omp_most(unsigned n)
+{
+	return TW_MIN(TW_MIN(n, omp_team->icv.limit), tw_me ? (unsigned)tw_count() : 1u);
+}
+
+/* Some programs count on as many threads as they ask for. */
+static void team_note(unsigned n)
+{
+	static bool said;
+
+	if (said || omp_team->icv.dynamic || n <= (unsigned)tw_count() || n > omp_team->icv.limit)
+		return;
+	said = true;
+	tw_log("a parallel region asks for %u threads and gets %d, as many as the job has processors: give 'tweed run' "
+	       "more of them (-n, -p)",
+	       n, tw_count());
+}
+
 /* Nested regions have one thread, and so do those of other threads, and of libraries with variables of their own. */
 static unsigned team_size(const struct omp_order *order)
 {
@@ -142,8 +160,8 @@ static unsigned team_size(const struct omp_order *order)
 	if (omp_team->active || omp_team->other || !omp_team->icv.max_active ||
 	    th_library_private((void *)(uintptr_t)order->function))
 		return 1;
-	n = TW_MIN(n, omp_team->icv.limit);
-	return TW_MIN(n, (unsigned)tw_count());
+	team_note(n);
+	return omp_most(n);
 }
 
 void omp_run(struct omp_order *order)

@@ -86,6 +86,8 @@ extern __thread struct omp_team *omp_team; /* the calling thread's innermost */
 /* omp_barrier - a barrier of the program. omp_meet - an internal one, at which no tasks are executed. */
 void omp_barrier(void);
 void omp_meet(void);
+/* omp_most - how many of @n threads a region of main() gets. */
+unsigned omp_most(unsigned n);
 /* omp_run - run @order as a parallel region. Its n is the number of threads that the program wants, or 0. */
 void omp_run(struct omp_order *order);
 

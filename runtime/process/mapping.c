@@ -3,7 +3,8 @@
  *
  * Anonymous memory is zeroed.  A file's part is read into the block at once; the changed pages of a shared mapping
  * are written to the file by msync, munmap, at the end, and before the program reads that part of the file.  What the
- * program writes to the file is stored in the block, too.  Shared mappings of one part of one file are one block.
+ * program writes to the file, or cuts off, is stored in the block, too.  Shared mappings of one part of one file are
+ * one block.
  *
  * Rights are not changed, since the pages' rights are Tweed's: mprotect has no effect on shared memory, nor have mlock
  * and advice other than MADV_DONTNEED.  Executable memory, devices, and reservations that exceed the shared heap are
@@ -139,19 +140,44 @@ static struct mapping *mapping_same(const struct stat *st, off_t offset, size_t 
 	return m;
 }
 
-/* The program reads [@at, @at + @n) of a file; or has written @data there. */
-static void mapping_meet(const struct stat *st, off_t at, size_t n, const char *data)
+/* What the program does with a part of a file: it is about to read it; has written data there, or has had the kernel
+ * change it; has cut the file off before it. */
+#define MAPPING_END ((size_t)1 << 61) /* behind every file */
+enum mapping_use { MAPPING_READ, MAPPING_WRITTEN, MAPPING_CHANGED, MAPPING_CUT };
+
+static void mapping_meet(const struct stat *st, off_t at, size_t n, enum mapping_use use, const char *data)
 {
 	for (const struct mapping *m = mapping_table->first; m; m = m->next) {
-		off_t from = TW_MAX(at, m->offset), to = TW_MIN(at + (off_t)n, m->offset + (off_t)m->bytes);
+		off_t from = TW_MAX(at, m->offset);
+		off_t to = TW_MIN(at + (off_t)TW_MIN(n, MAPPING_END), m->offset + (off_t)m->bytes);
 		if (!m->shared || m->fd < 0 || m->inode != st->st_ino || m->device != st->st_dev || from >= to)
 			continue;
 		off_t first = (from - m->offset) & ~(off_t)(MAP_PAGE - 1);
-		if (data)
-			memcpy(m->at + (from - m->offset), data + (from - at), (size_t)(to - from));
-		else
+		char *part = m->at + (from - m->offset);
+		if (use == MAPPING_READ)
 			mapping_write(m, m->at + first, (size_t)(to - m->offset - first));
+		else if (use == MAPPING_WRITTEN)
+			memcpy(part, data + (from - at), (size_t)(to - from));
+		else if (use == MAPPING_CHANGED)
+			mapping_read(th_hosts_kept(m->fd), part, (size_t)(to - from), from);
+		else
+			memset(part, 0, (size_t)(to - from));
 	}
+}
+
+static void mapping_file_meets(int fd, off_t at, size_t n, enum mapping_use use, const void *caller)
+{
+	struct stat st;
+	int error = errno;
+
+	if (!mapping_table || !th_heap_shares(caller) || !mapping_table->files)
+		return;
+	if (at >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
+		mapping_lock();
+		mapping_meet(&st, at, n, use, NULL);
+		mapping_unlock();
+	}
+	errno = error;
 }
 
 /* Called by read, write and the like (tw_syscalls_mapped).  Tweed's own libraries may hold locks, and map nothing. */
@@ -168,7 +194,11 @@ static void mapping_meets(int fd, off_t at, const struct iovec *v, int count, ss
 		mapping_lock();
 		for (int i = 0; i < count && written; i++) {
 			size_t n = written < 0 ? v[i].iov_len : TW_MIN(v[i].iov_len, (size_t)written);
-			mapping_meet(&st, at, n, written < 0 ? NULL : v[i].iov_base);
+			mapping_meet(&st, at, n,
+			             written < 0     ? MAPPING_READ
+			             : v[i].iov_base ? MAPPING_WRITTEN
+			                             : MAPPING_CHANGED,
+			             v[i].iov_base);
 			at += (off_t)n;
 			written -= written < 0 ? 0 : (ssize_t)n;
 		}
@@ -232,7 +262,7 @@ static void *mapping_file(size_t bytes, int prot, int flags, int fd, off_t offse
 		m->users++;
 		return m->at + (offset - m->offset);
 	}
-	mapping_meet(st, offset, bytes, NULL);
+	mapping_meet(st, offset, bytes, MAPPING_READ, NULL);
 	m = mapping_add(bytes);
 	if (!m)
 		return mapping_fail(ENOMEM);
@@ -518,6 +548,48 @@ TH_WEAK int mincore(void *at, size_t bytes, unsigned char *pages)
 	if (whole)
 		memset(pages, 1, (bytes + MAP_PAGE - 1) / MAP_PAGE);
 	return whole ? 0 : -1;
+}
+
+static int mapping_truncate(int fd, off_t length, const void *caller)
+{
+	int result = (int)syscall(SYS_ftruncate, fd, length);
+
+	if (result == 0)
+		mapping_file_meets(fd, length, MAPPING_END, MAPPING_CUT, caller);
+	return result;
+}
+
+TH_WEAK int ftruncate(int fd, off_t length)
+{
+	return mapping_truncate(fd, length, MAP_CALLER);
+}
+
+TH_WEAK int ftruncate64(int fd, off_t length)
+{
+	return mapping_truncate(fd, length, MAP_CALLER);
+}
+
+/* Of the modes that change data, some move what is behind @from. */
+static int mapping_allocate(int fd, int mode, off_t from, off_t bytes, const void *caller)
+{
+	bool changes = mode & ~FALLOC_FL_KEEP_SIZE;
+
+	if (changes)
+		mapping_file_meets(fd, from, MAPPING_END, MAPPING_READ, caller);
+	int result = (int)syscall(SYS_fallocate, fd, mode, from, bytes);
+	if (changes && result == 0)
+		mapping_file_meets(fd, from, MAPPING_END, MAPPING_CHANGED, caller);
+	return result;
+}
+
+TH_WEAK int fallocate(int fd, int mode, off_t from, off_t bytes)
+{
+	return mapping_allocate(fd, mode, from, bytes, MAP_CALLER);
+}
+
+TH_WEAK int fallocate64(int fd, int mode, off_t from, off_t bytes)
+{
+	return mapping_allocate(fd, mode, from, bytes, MAP_CALLER);
 }
 
 TH_WEAK int brk(void *to)

@@ -138,8 +138,8 @@ struct th_atomic_frame {
 #define WORD_HELD UINT64_MAX
 extern tw_lock_t th_atomic_held;
 tw_lock_t th_atomic_held;
-/* The bytes that contain the instruction's operand: the program's address, where they are newest, and before it; and the
- * registers before it. */
+/* The bytes that contain the instruction's operand: the program's address, where they are newest, and before it; and
+ * the registers before it. */
 #define INLINE_MOST 16u
 static struct {
 	char *at;

@@ -376,6 +376,12 @@ void th_lock_among(tw_lock_t lock)
 	own->acquiring = 0;
 }
 
+void th_lock_release(tw_lock_t lock)
+{
+	if (!tw_sync_lock_release(tw_me, lock))
+		tw_sync_lock_release_any(tw_me, lock);
+}
+
 bool th_lock_try(tw_lock_t lock)
 {
 	if ((!own || th_crowd < 2 || !lock_near(lock.id)) && tw_lock_try_acquire(lock))

@@ -81,6 +81,7 @@ void th_open(void)
 			lock[i] = tw_lock_create();
 	tw_bcast(&th_locks, sizeof(th_locks), 0);
 	th_words = tw_word_direct(tw_me);
+	tw_sync_others = &th_others;
 }
 
 /* The number changes once.  A 0 may be read from an old copy, so it is read again with the lock of all names. */

@@ -131,6 +131,9 @@ static inline void th_lock_acquire(tw_lock_t lock)
 	else
 		tw_lock_acquire(lock);
 }
+/* th_lock_release - the same for a lock that a thread of another processor may have taken: that is undefined, but the C
+ * library and libgomp unlock. */
+void th_lock_release(tw_lock_t lock);
 /* th_turn_is_over - how often the caller's turn has ended while Tweed or a library was active.  Then th_turn_end lets
  * others run: first where a mutex was unlocked, because they may want it; the second time, in any call. */
 extern volatile unsigned th_turn_is_over;

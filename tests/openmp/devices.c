@@ -91,6 +91,19 @@ static void others(void)
 	}
 }
 
+static void limits(void)
+{
+	int limit = 0, threads = 0;
+
+#pragma omp target teams distribute parallel for map(tofrom : limit, threads) num_threads(4) thread_limit(1)
+	for (int i = 0; i < 8; i++)
+		if (i == 0) {
+			limit = omp_get_thread_limit();
+			threads = omp_get_num_threads();
+		}
+	printf("limit %d, threads %d, and behind it %d\n", limit, threads, omp_get_thread_limit() > 1000);
+}
+
 int main(void)
 {
 	double *a = malloc(N * sizeof(*a)), *b = malloc(N * sizeof(*b));
@@ -100,6 +113,7 @@ int main(void)
 	regions(a, b);
 	data(a);
 	others();
+	limits();
 	free(a);
 	free(b);
 	return 0;

@@ -249,6 +249,32 @@ static void locks(void)
 	printf("locks: %d %d %d %d %d\n", a, b, tries, depth, slots[7]);
 }
 
+/* Set by one thread and unset by another, which gcc's locks permit. */
+static void handed(void)
+{
+	omp_lock_t lock, turn[2];
+	int n = 0;
+
+	omp_init_lock(&lock);
+	for (int i = 0; i < 2; i++)
+		omp_init_lock(&turn[i]);
+	omp_set_lock(&turn[1]);
+#pragma omp parallel num_threads(2)
+	{
+		int self = omp_get_thread_num();
+		for (int i = 0; i < ROUNDS; i++) {
+			omp_set_lock(&turn[self]);
+			if (!self)
+				omp_set_lock(&lock);
+			n += self + 1;
+			if (self)
+				omp_unset_lock(&lock);
+			omp_unset_lock(&turn[1 - self]);
+		}
+	}
+	printf("handed: %d %d\n", n, omp_test_lock(&lock));
+}
+
 /* POSIX's, in a parallel region. */
 static void mutexes(void)
 {
@@ -273,6 +299,7 @@ int main(void)
 	flushes();
 	locks();
 	many();
+	handed();
 	mutexes();
 	return 0;
 }

@@ -100,6 +100,18 @@ def stealing():
                       done.returncode == 0 and done.stdout == f"{threads}\n", done)
 
 
+def most():
+    """As many threads as there are, whatever the program asks for, and a note."""
+    with open("most.c", "w", encoding="utf-8") as f:
+        f.write("#include <omp.h>\n#include <stdio.h>\nint main(void)\n{\n\tint n = 0;\n\tomp_set_num_threads(7);\n"
+                "#pragma omp parallel reduction(+ : n)\n\tn++;\n"
+                '\tprintf("%d %d\\n", omp_get_max_threads(), n);\n\treturn 0;\n}\n')
+    if beside.build("most.c"):
+        done = run(tweed, "run", "-n", "2", "./most.tw")
+        beside.expect("omp_get_max_threads", done.stdout == "2 2\n" and "asks for 7 threads and gets 2" in done.stderr,
+                      done)
+
+
 def refusals():
     name = beside.build(os.path.join(sources, "refused.c"))
     for what, text in REFUSED.items() if name else []:
@@ -211,5 +223,6 @@ with tempfile.TemporaryDirectory() as folder:
         stealing()
         thread_local()
         library()
-        refusals()
+        most()
+    refusals()
 beside.end()

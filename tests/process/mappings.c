@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mappings.c - memory that mmap() and its kin give to one thread and others use: anonymous, and of files. */
 #include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <sys/uio.h>
 #include <sys/resource.h>
 #include "process.h"
@@ -287,6 +288,71 @@ static void memfd_step(void *arg, int me)
 		map = mapped(2 * PAGE, MAP_SHARED);
 	}
 	touch(me, map + PAGE);
+}
+
+static void cut_step(void *arg, int me)
+{
+	(void)arg;
+	say("%d cut %s\n", me, err(ftruncate(fd, PAGE / 2 - me)));
+	say("%d grow %s\n", me, err(ftruncate(fd, 3 * PAGE)));
+	say("%d %d %d %d\n", me, map[PAGE / 2 - 100], map[PAGE / 2], map[2 * PAGE]);
+	map[PAGE / 2] = map[2 * PAGE] = 'x';
+}
+
+/* What is cut off reads as zeros when the file grows again. */
+CASE(file_cut_under_mapping)
+{
+	file_of_pages("cut", 3);
+	map = mapped(3 * PAGE, MAP_SHARED);
+	memset(map, 's', 3 * PAGE);
+	turns(cut_step, NULL);
+	say_error("munmap", munmap(map, 3 * PAGE));
+	for (int i = 0; i < 3; i++) {
+		char at = 0;
+		pread(fd, &at, 1, i * PAGE + 100);
+		say("%d ", at);
+	}
+	say("\n");
+	close(fd);
+}
+
+static void moved_step(void *arg, int me)
+{
+	int other = *(int *)arg;
+	off_t at = PAGE;
+	off64_t from = 0, to = 2 * PAGE;
+
+	snprintf(map, 40, "stored by %d", me);
+	snprintf(map + PAGE, 40, "second of %d", me);
+	lseek(other, 0, SEEK_SET);
+	say("%d sendfile %d\n", me, (int)sendfile(other, fd, &at, 20));
+	say("%d copy_file_range %d\n", me, (int)copy_file_range(fd, &from, other, &to, 30, 0));
+	from = 2 * PAGE;
+	to = 100;
+	say("%d and back %d\n", me, (int)copy_file_range(other, &from, fd, &to, 30, 0));
+	say("%d '%.20s'\n", me, map + 100);
+	say("%d fallocate %s, %d %d\n", me, err(fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, PAGE, PAGE)),
+	    map[0], map[PAGE]);
+}
+
+/* The kernel moves data between files, of which one is mapped. */
+CASE(file_moved_by_kernel)
+{
+	char text[21] = "";
+	int other;
+
+	file_of_pages("moved", 3);
+	other = open("other", O_RDWR | O_CREAT | O_TRUNC, 0644);
+	ftruncate(other, 3 * PAGE);
+	map = mapped(3 * PAGE, MAP_SHARED);
+	turns(moved_step, &other);
+	pread(other, text, 20, 0);
+	say("'%s'\n", text);
+	pread(other, text, 20, 2 * PAGE);
+	say("'%s'\n", text);
+	munmap(map, 3 * PAGE);
+	close(other);
+	close(fd);
 }
 
 CASE(memfd_mapped)
@@ -613,7 +679,8 @@ CASE(brk_in_turn)
 
 MAIN(T(anonymous_private), T(anonymous_shared), T(anonymous_of_threads), T(anonymous_together), T(fixed_over_another),
      T(reserved_then_committed), T(file_shared), T(file_shared_of_thread), T(file_private), T(file_read_only),
-     T(file_mapped_twice), T(file_grown_under_mapping), T(memfd_mapped), T(shm_open_of_thread), T(munmap_of_parts),
-     T(munmap_of_files_part), T(mremap_grows), T(mremap_of_file), T(mprotect_in_turn), T(mprotect_meets_read),
-     T(madvise_of_mapping), T(madvise_of_heap), T(madvise_dontneed), T(mlock_in_turn), T(mlock_of_heap),
-     T(mincore_in_turn), ALONE(sbrk_in_turn), ALONE(brk_in_turn), ALONE(brk_of_main))
+     T(file_mapped_twice), T(file_grown_under_mapping), T(file_cut_under_mapping), T(file_moved_by_kernel),
+     T(memfd_mapped), T(shm_open_of_thread), T(munmap_of_parts), T(munmap_of_files_part), T(mremap_grows),
+     T(mremap_of_file), T(mprotect_in_turn), T(mprotect_meets_read), T(madvise_of_mapping), T(madvise_of_heap),
+     T(madvise_dontneed), T(mlock_in_turn), T(mlock_of_heap), T(mincore_in_turn), ALONE(sbrk_in_turn),
+     ALONE(brk_in_turn), ALONE(brk_of_main))

@@ -6,7 +6,6 @@
 #include <errno.h>
 
 #include "runtime/pthreads/pthreads.h"
-#include "sync/sync.h"
 #include "runtime/threads/baton.h"
 
 struct pt_mutex {
@@ -46,13 +45,6 @@ static int lock_take_until(tw_lock_t lock, uint64_t until)
 		if (!pt_poll(&round, until))
 			return ETIMEDOUT;
 	return 0;
-}
-
-/* A thread of another processor may hold @lock: POSIX leaves that undefined, and the C library unlocks. */
-static void lock_give(tw_lock_t lock)
-{
-	if (!tw_sync_lock_release(tw_me, lock))
-		tw_sync_lock_release_any(tw_me, lock);
 }
 
 /* ---- mutexes ----------------------------------------------------------------------------------------------------- */
@@ -217,7 +209,7 @@ int tw_pthread_mutex_unlock(pthread_mutex_t *mutex)
 		if (m->robust == MUTEX_INCONSISTENT)
 			m->robust = MUTEX_LOST;
 	}
-	lock_give(th_lock_in(&m->lock));
+	th_lock_release(th_lock_in(&m->lock));
 	if (__builtin_expect(th_turn_is_over, 0))
 		th_turn_end();
 	return 0;
@@ -281,7 +273,7 @@ int tw_pthread_spin_trylock(pthread_spinlock_t *spin)
 int tw_pthread_spin_unlock(pthread_spinlock_t *spin)
 {
 	if (pt_enter())
-		lock_give(spin_lock(spin));
+		th_lock_release(spin_lock(spin));
 	return 0;
 }
 
