@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "core/base/signals.h"
@@ -40,7 +41,8 @@ static struct fork {
 	struct tw_proc *me;
 	unsigned count;
 	struct fork_range range[FORK_RANGES];
-	struct sigaction old[2];
+	pid_t parent;
+	struct sigaction old[2]; /* SIGSEGV's and SIGBUS's handlers before the fork */
 	void (*refusing[sizeof(struct tw_transport) / sizeof(void (*)(void))])(void);
 } * fork_state;
 
@@ -142,8 +144,12 @@ static size_t fork_held_bytes(const struct fork_range *r)
 	return TW_ALIGN_UP(r->bytes / FORK_PAGE / 8, FORK_PAGE);
 }
 
+static void fork_early(int signal, siginfo_t *si, void *uc);
+
 static void fork_prepare(void)
 {
+	struct sigaction sa = {.sa_sigaction = fork_early, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+
 	if (fork_state->child)
 		return;
 	tw_fork_fetch();
@@ -153,14 +159,24 @@ static void fork_prepare(void)
 		r->copy = fork_map(r->bytes);
 		fork_each(r, fork_copy_page);
 	}
+	fork_state->parent = (pid_t)syscall(SYS_getpid);
+	tw_signal_set(SIGSEGV, &sa, &fork_state->old[0]);
+	tw_signal_set(SIGBUS, &sa, &fork_state->old[1]);
 }
 
 /* ---- after the fork ---- */
+
+static void fork_handlers_back(void)
+{
+	tw_signal_set(SIGSEGV, &fork_state->old[0], NULL);
+	tw_signal_set(SIGBUS, &fork_state->old[1], NULL);
+}
 
 static void fork_parent(void)
 {
 	if (fork_state->child)
 		return;
+	fork_handlers_back();
 	for (unsigned i = 0; i < fork_state->count; i++) {
 		const struct fork_range *r = &fork_state->range[i];
 		munmap(r->copy, r->bytes);
@@ -234,11 +250,22 @@ static void fork_child(void)
 		return; /* the child of a child */
 	fork_state->child = true;
 	fork_variables();
+	fork_handlers_back();
 	if (!fork_state->me)
 		return;
 	fork_cut(fork_state->me);
 	sigaction(SIGSEGV, &sa, &fork_state->old[0]);
 	sigaction(SIGBUS, &sa, &fork_state->old[1]);
+}
+
+/* Between the fork and fork_child the C library may use memory that the program has allocated, as that of name
+ * services: the child gets its variables then.  The parent's other threads may fault meanwhile. */
+static void fork_early(int signal, siginfo_t *si, void *uc)
+{
+	if (syscall(SYS_getpid) != fork_state->parent && si->si_code > 0 && fork_shared((uintptr_t)si->si_addr))
+		fork_child();
+	else
+		tw_signal_pass(&fork_state->old[signal == SIGBUS], signal, si, uc);
 }
 
 /* ---- opening ---- */

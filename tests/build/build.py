@@ -242,6 +242,24 @@ def libraries():
     job("a library that was moved", folder)
 
 
+def inlined():
+    """A static variable of an inline function: hidden in a library, which then has its own, or not."""
+    folder = os.path.join(top, "inlined")
+    os.mkdir(folder)
+    one = "inline int &one() { static int n; return n; }\n"
+    for name, text in (("library.cpp", one + '__attribute__((visibility("default"))) int add() { return ++one(); }\n'),
+                       ("main.cpp", one + "int add();\nint main() { add(); return 10 * add() + ++one(); }\n")):
+        with open(os.path.join(folder, name), "w", encoding="utf-8") as f:
+            f.write(text)
+    for visibility, status in ("hidden", 21), ("default", 23):
+        for words in (["tweed-pthreads-g++", "-O2", "-fPIC", f"-fvisibility={visibility}", "-shared", "library.cpp",
+                       "-o", "liblibrary.so"], ["tweed-pthreads-g++", "-O2", "main.cpp", "-o", "main", "-L.",
+                                                "-llibrary"]):
+            good(f"inline function, {visibility}", *words, cwd=folder)
+        done = run("./main", cwd=folder)
+        expect(f"static variable of an inline function, {visibility}", done.returncode == status, done)
+
+
 # ---- CMake, meson, autoconf ----------------------------------------------------------------------------------------
 
 def configured(name, folder, ninja):
@@ -316,7 +334,7 @@ def autoconf():
 
 
 # Side by side; then alone, which moves Tweed.
-LANES = [make, script, without_openmp, links, ccache, libraries, meson], [cmake, autoconf]
+LANES = [make, script, without_openmp, links, ccache, libraries, inlined, meson], [cmake, autoconf]
 with tempfile.TemporaryDirectory() as top:
     root = os.path.join(top, "root")
     ENV = {k: v for k, v in os.environ.items() if k not in ("CC", "CXX", "CFLAGS", "CXXFLAGS", "LDFLAGS")}

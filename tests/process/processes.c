@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* processes.c - processes that threads make and wait for. */
+#include <netdb.h>
 #include <spawn.h>
 #include <sys/mman.h>
 #include "process.h"
@@ -14,6 +15,19 @@ static void fork_step(void *arg, int me)
 	if (!child[me])
 		_exit(10 + me);
 	say("%d child ends with %d\n", me, wait_for(child[me]));
+}
+
+static void look_up_step(void *arg, int me)
+{
+	(void)arg;
+	say("%d %s\n", me, getservbyname("a service", "tcp") ? "is there" : "is not there");
+	fork_step(NULL, me);
+}
+
+/* The C library's own steps at a fork use memory of its name services. */
+CASE(fork_after_look_up)
+{
+	turns(look_up_step, NULL);
 }
 
 CASE(fork_in_threads)
@@ -315,7 +329,7 @@ CASE(pipe_from_child)
 	close(p[0]);
 }
 
-MAIN(T(fork_in_threads), T(waitpid_of_mains_child), T(waitpid_in_another_thread), T(waitid_in_threads),
-     T(exec_in_threads), T(fork_shares_offset), T(exec_inherits), T(system_in_threads), T(system_together),
-     T(popen_in_turn), T(popen_together), T(posix_spawn_in_threads), ALONE(pthread_atfork_in_thread),
-     T(pipe_from_child))
+MAIN(T(fork_in_threads), T(fork_after_look_up), T(waitpid_of_mains_child), T(waitpid_in_another_thread),
+     T(waitid_in_threads), T(exec_in_threads), T(fork_shares_offset), T(exec_inherits), T(system_in_threads),
+     T(system_together), T(popen_in_turn), T(popen_together), T(posix_spawn_in_threads),
+     ALONE(pthread_atfork_in_thread), T(pipe_from_child))

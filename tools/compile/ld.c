@@ -543,6 +543,7 @@ static void ld_prepare(struct ld_library *l)
 	struct library_file library = library_open(l->path), object = library_open(l->object);
 	FILE *out[1] = {ld_create(names)};
 
+	library_weaken(l->object);
 	library_symbols(&library, ld_list_name, out);
 	ld_close(out[0], names);
 	ld_add(&w, "objcopy");

@@ -135,3 +135,26 @@ void library_symbols(const struct library_file *f, void (*each)(const char *name
 		}
 	}
 }
+
+void library_weaken(const char *path)
+{
+	struct library_file f = library_open(path);
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	unsigned n;
+	const Elf64_Shdr *s = library_table(&f, &n);
+
+	for (unsigned i = 0; i < n && fd >= 0; i++) {
+		const Elf64_Sym *symbol = (void *)library_contents(&f, &s[i]);
+		if (s[i].sh_type != SHT_SYMTAB || !symbol || s[i].sh_offset % 8)
+			continue;
+		for (size_t k = s[i].sh_info; k < s[i].sh_size / sizeof(*symbol); k++) {
+			unsigned char info = ELF64_ST_INFO(STB_WEAK, ELF64_ST_TYPE(symbol[k].st_info));
+			if (ELF64_ST_BIND(symbol[k].st_info) == STB_GNU_UNIQUE &&
+			    pwrite(fd, &info, 1, (const char *)&symbol[k].st_info - f.at) != 1)
+				break;
+		}
+	}
+	if (fd >= 0)
+		close(fd);
+	library_close(&f);
+}
