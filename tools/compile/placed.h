@@ -31,8 +31,8 @@ const char *library_section(const struct library_file *f, const char *name, size
 void library_symbols(const struct library_file *f, void (*each)(const char *name, void *arg), void *arg);
 void library_sections(const struct library_file *f, void (*each)(const char *name, void *arg), void *arg);
 
-/* library_weaken - in the object file @path, make weak what is unique: C++'s static variables of inline functions, which
- * objcopy would not make local. */
+/* library_weaken - in the object file @path, make weak what is unique: C++'s static variables of inline functions,
+ * which objcopy would not make local. */
 void library_weaken(const char *path);
 
 #endif
