@@ -335,6 +335,13 @@ void th_pause(void)
 	th_order();
 }
 
+/* A thread may do nothing but such operations, most of whose time is Tweed's. */
+static inline void atomic_after(void)
+{
+	if (__builtin_expect(th_turn_is_over || th_due_here, 0))
+		atomic_signals();
+}
+
 /* @near: the processor's own operation on *p; @away: the same in plain C. */
 #define ATOMIC(order, kind, near, away)                                                                                \
 	do {                                                                                                           \
@@ -350,11 +357,12 @@ void th_pause(void)
 			do                                                                                             \
 				near;                                                                                  \
 			while (!word_end(program, newest, sizeof(*p), order, kind));                                   \
-			break;                                                                                         \
+		} else {                                                                                               \
+			tw_lock_acquire(atomic_lock(p));                                                               \
+			away;                                                                                          \
+			tw_lock_release(atomic_lock(p));                                                               \
 		}                                                                                                      \
-		tw_lock_acquire(atomic_lock(p));                                                                       \
-		away;                                                                                                  \
-		tw_lock_release(atomic_lock(p));                                                                       \
+		atomic_after();                                                                                        \
 	} while (0)
 
 /* The compiler has its own declarations of these names. */

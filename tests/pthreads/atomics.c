@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -103,6 +104,8 @@ static void older(unsigned t)
 	__sync_fetch_and_add(&l.raw, 1);
 	__atomic_fetch_add(&l.raw, 1, __ATOMIC_RELAXED);
 	__asm__ volatile("lock; incl %0" : "+m"(l.raw) : : "cc");
+	__asm__ volatile("LOCK; INCL %0" : "+m"(l.raw) : : "cc");
+	__asm__ volatile(".byte 0xf0; incl %0" : "+m"(l.raw) : : "cc");
 }
 
 static const struct {
@@ -125,7 +128,7 @@ static int litmus_wrong(unsigned i)
 	case 4:
 		return seen[2][0] && !seen[2][1] && seen[3][0] && !seen[3][1];
 	default:
-		return l.raw != 3 * (int)threads || (threads > 1 && (seen[1][0] != 5 || l.flag != 2));
+		return l.raw != 5 * (int)threads || (threads > 1 && (seen[1][0] != 5 || l.flag != 2));
 	}
 }
 
@@ -147,6 +150,63 @@ static void litmus_run(unsigned t)
 				wrong[i] += litmus_wrong(i);
 			pthread_barrier_wait(&meet);
 		}
+}
+
+/* ---- assembler: all threads at the same words; bits as far from the operand as their numbers say */
+
+#define BITS  400000L /* of some pages, on both sides of the operand */
+#define TAKES 60
+static uint32_t bits[BITS / 32 + 1];
+static _Alignas(8) struct {
+	uint32_t added, swapped;
+	uint64_t compared;
+} asm_word;
+static int bits_set[MOST];
+static uint64_t tokens[MOST];
+
+static void assembled_run(unsigned t)
+{
+	uint32_t *middle = &bits[BITS / 64];
+
+	pthread_barrier_wait(&meet);
+	for (long i = 0; i < TAKES; i++) {
+		long bit = (i - TAKES / 2) * (BITS / TAKES) + 1;
+		int low = (int)bit;
+		bool was;
+		if (i % 2)
+			__asm__ volatile("lock; btsq %2, %1" : "=@ccc"(was), "+m"(*middle) : "r"(bit) : "memory");
+		else
+			__asm__ volatile("lock btsl %2, %1" : "=@ccc"(was), "+m"(*middle) : "r"(low) : "memory");
+		bits_set[t] += !was;
+		uint32_t one = 1, token = 1u << i % 32;
+		__asm__ volatile("lock; xaddl %0, %1" : "+r"(one), "+m"(asm_word.added) : : "memory", "cc");
+		__asm__ volatile("xchgl %0, %1" : "+r"(token), "+m"(asm_word.swapped) : : "memory");
+		tokens[t] += (1u << i % 32) - (uint64_t)token;
+		uint64_t seen_value = asm_word.compared, next_value;
+		do {
+			next_value = 3 * seen_value + 1;
+			__asm__ volatile("lock; cmpxchgq %3, %1"
+			                 : "=@ccz"(was), "+m"(asm_word.compared), "+a"(seen_value)
+			                 : "r"(next_value)
+			                 : "memory");
+		} while (!was);
+	}
+	pthread_barrier_wait(&meet);
+}
+
+static bool assembled_right(void)
+{
+	uint64_t compared = 0, token = 0;
+	int all = 0, n = (int)threads * TAKES;
+
+	for (unsigned t = 0; t < threads; t++) {
+		all += bits_set[t];
+		token += tokens[t];
+	}
+	for (int i = 0; i < n; i++)
+		compared = 3 * compared + 1;
+	return all == TAKES && asm_word.added == (unsigned)n && token == asm_word.swapped &&
+	       asm_word.compared == compared;
 }
 
 /* ---- random operations */
@@ -489,6 +549,7 @@ static void *work(void *arg)
 	peeks_run(t);
 	chains_run(t);
 	flags_run();
+	assembled_run(t);
 	return NULL;
 }
 
@@ -523,6 +584,7 @@ int main(int argc, char **argv)
 	printf("peeks: %d stale\n", unseen);
 	printf("chains: %d broken\n", torn);
 	printf("flags: %d wrong\n", turns[0] != TURNS * (int)threads || turns[1024] != turns[0]);
+	printf("assembler: %d wrong\n", !assembled_right());
 	printf("random: %d wrong, wide %d, real %d\n", all, wide == ((__int128)PHASES * (int)threads) << 62,
 	       real == 0.5 * PHASES * threads);
 	return 0;

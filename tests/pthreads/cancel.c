@@ -121,6 +121,21 @@ static void *computes(void *arg)
 	return arg;
 }
 
+static _Atomic unsigned long operations;
+
+static void *operates(void *arg)
+{
+	int type;
+
+	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
+	pthread_cleanup_push(clean, (void *)4);
+	sem_post(&ready);
+	for (;;)
+		operations++;
+	pthread_cleanup_pop(0);
+	return arg;
+}
+
 static void *ends(void *arg)
 {
 	sem_post(&ready);
@@ -167,6 +182,7 @@ int main(void)
 	one("later", later, NULL);
 	printf("kept %ld\n", kept);
 	one("computes", computes, NULL);
+	one("atomic operations", operates, NULL);
 	one("ended", ends, NULL);
 	printf("state %d\n", pthread_setcancelstate(7, NULL) == EINVAL);
 	return 0;

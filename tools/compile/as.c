@@ -56,6 +56,7 @@ static struct {
 } cfa;
 static bool locked;           /* the preceding statement was a lock prefix */
 static bool source;           /* in the source's own assembler */
+static bool intel;            /* in Intel's syntax */
 static const char *following; /* the text after the current line */
 static bool in_pattern;       /* the preceding line is a comment with a pattern */
 static bool is_volatile;      /* the current instruction accesses a volatile variable */
@@ -192,22 +193,66 @@ static const char *as_unused(const char *text)
 	return registers[i];
 }
 
+/* An instruction that sets, resets or complements the bit whose number is in a register reaches as far from its operand
+ * as the number says.  Returns log2 of the operand's bits, with the register in @number; 0: @text is another one. */
+static int as_far_bit(const char *text, char *number, size_t room)
+{
+	const char *operands = text + strcspn(text, AS_WORD);
+	size_t n;
+
+	operands += strspn(operands, AS_WORD);
+	n = strcspn(operands, ", \t");
+	if (strncmp(text, "bt", 2) != 0 || !strchr("src", text[2]) || *operands != '%' || n >= room)
+		return 0;
+	memcpy(number, operands, n);
+	number[n] = '\0';
+	if (number[1] == 'e' || number[n - 1] == 'd')
+		return 5;
+	return number[1] == 'r' && number[n - 1] != 'w' ? 6 : 4;
+}
+
+/* A register that @text does not use, other than @but. */
+static const char *as_other_unused(const char *text, const char *but)
+{
+	static const char *const registers[] = {"%r8", "%r9", "%r10", "%r11", "%r12", "%r13"};
+	unsigned i = 0;
+
+	while (i < 5 && (strstr(text, registers[i]) || strcmp(registers[i], but) == 0))
+		i++;
+	return registers[i];
+}
+
 /* @text: the instruction without its prefix, with @memory at @operand.  It is executed where tw_threads_atomic_begin
  * says, and again when tw_threads_atomic_end returns behind the first call: so the stack is the same at both calls. */
 static void as_bracket(const char *prefix, const char *text, const char *operand, const char *memory)
 {
-	const char *address = as_unused(text);
-	char push[16], pop[16];
+	const char *address = as_unused(text), *distance = as_other_unused(text, address);
+	char push[16], pop[16], number[16];
+	int bits = as_far_bit(text, number, sizeof(number));
 
-	snprintf(push, sizeof(push), "pushq\t%s", address);
-	snprintf(pop, sizeof(pop), "popq\t%s", address);
 	as_push("leaq\t-128(%rsp), %rsp", 128);
+	snprintf(push, sizeof(push), "pushq\t%s", address);
 	as_push(push, 8);
-	as_address(memory, 136, address);
+	snprintf(push, sizeof(push), "pushq\t%s", distance);
+	if (bits)
+		as_push(push, 8);
+	as_address(memory, bits ? 144 : 136, address);
+	if (bits) /* from the operand to the bit */
+		fprintf(out, "\t%s\t%s, %s\n\tsarq\t$%d, %s\n\tshlq\t$%d, %s\n\taddq\t%s, %s\n",
+		        bits == 4   ? "movswq"
+		        : bits == 5 ? "movslq"
+		                    : "movq",
+		        number, distance, bits, distance, bits - 3, distance, distance, address);
 	fprintf(out, "\txchgq\t%%rdi, %s\n\tcall\ttw_threads_atomic_begin%s\n\txchgq\t%%rdi, %s\n", address,
 	        strncmp(text, "cmpxchg16b", 10) == 0 ? "_wide" : "", address);
+	if (bits)
+		fprintf(out, "\tsubq\t%s, %s\n", distance, address);
 	fprintf(out, "\t%s%.*s(%s)%s\n", prefix, (int)(operand - text), text, address, operand + strlen(memory));
 	fputs("\tcall\ttw_threads_atomic_end\n", out);
+	snprintf(pop, sizeof(pop), "popq\t%s", distance);
+	if (bits)
+		as_push(pop, -8);
+	snprintf(pop, sizeof(pop), "popq\t%s", address);
 	as_push(pop, -8);
 	as_push("leaq\t128(%rsp), %rsp", -128);
 }
@@ -308,12 +353,29 @@ static bool as_is_volatile(const char *text)
 
 /* ---- a statement, and those of a line ---------------------------------------------------------------------------- */
 
+/* The source's own assembler may be in capitals. */
+static void as_lower(char *word)
+{
+	for (; isalnum((unsigned char)*word); word++)
+		*word = (char)tolower((unsigned char)*word);
+}
+
 /* Returns whether the statement was handled. */
-static bool as_instruction(const char *text)
+static bool as_instruction(char *text)
 {
 	char memory[512];
 	bool lock = locked;
+	unsigned byte;
 
+	if (source) {
+		as_lower(text);
+		if (as_word(text, "lock"))
+			as_lower(text + 4 + strspn(text + 4, AS_WORD));
+	}
+	if (source && sscanf(text, ".byte %x", &byte) == 1) {
+		locked = byte == 0xf0; /* the prefix as a number */
+		return locked;
+	}
 	if (as_word(text, "lock")) {
 		lock = true;
 		text += 4 + strspn(text + 4, AS_WORD);
@@ -402,7 +464,17 @@ static void as_line(char *line)
 		return;
 	if (strcmp(text, "#APP") == 0 || strcmp(text, "#NO_APP") == 0)
 		source = text[1] == 'A';
-	if (!as_interesting(line) || *text == '.' || *text == '#' || strchr(line, '"')) {
+	if (strncmp(text, ".intel_syntax", 13) == 0 || strncmp(text, ".att_syntax", 11) == 0)
+		intel = text[1] == 'i';
+	if (intel && (strcasestr(line, "lock ") || strcasestr(line, "xchg "))) {
+		fprintf(stderr,
+		        "tweed: the assembler of 'tweed cc': '%s' in Intel syntax: write atomic operations in "
+		        "AT&T's\n",
+		        text);
+		exit(1);
+	}
+	bool directive = *text == '.' && !(source && strncmp(text, ".byte", 5) == 0);
+	if (!as_interesting(line) || intel || directive || *text == '#' || strchr(line, '"')) {
 		fprintf(out, "%s\n", line);
 		return;
 	}
