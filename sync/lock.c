@@ -213,9 +213,9 @@ bool tw_sync_lock_release(struct tw_proc *me, tw_lock_t lock)
 
 /* If a processor of this node holds the lock: release it, without coherence.  Returns whether one does.
  *
- * The caller's program says that the lock is held, and that its holder does not release it.  So the holder does nothing
- * with the lock but wait until it has not got the turn, and the caller may do what the holder would do.  It has its
- * own copy of the turn's rights: leave() and lock_turn_pass() take nothing from the processor but its endpoint. */
+ * The program says that the lock is held, and that its holder does not release it.  So the holder does nothing with the
+ * lock but wait until the turn has gone (lock_turn_take), and the caller may act in its place: leave() and
+ * lock_turn_pass() use the node's words and an endpoint, of whatever process. */
 static bool lock_take_away(struct tw_proc *me, struct sync_object *o)
 {
 	unsigned holder = atomic_load(&o->local->turn);
@@ -232,8 +232,10 @@ static bool lock_take_away(struct tw_proc *me, struct sync_object *o)
 void tw_sync_lock_serve(struct tw_proc *me, const struct tw_msg *msg)
 {
 	struct tw_msg answer = {.len = sizeof(answer.word[0])};
-	struct sync_object o = sync_find(me, msg->word[0], SYNC_LOCK, "tw_lock_release");
 
+	if (msg->len != sizeof(msg->word[0]))
+		tw_fatal("node %u asks for the release of a lock without naming it", msg->src_node);
+	struct sync_object o = sync_find(me, msg->word[0], SYNC_LOCK, "tw_lock_release");
 	answer.word[0] = lock_take_away(me, &o);
 	tw_reply(me, msg, &answer);
 }
@@ -250,7 +252,9 @@ bool tw_sync_lock_release_any(struct tw_proc *me, tw_lock_t lock)
 
 		if (node == me->node)
 			continue;
+		tw_protocol_enter(me); /* replies come to one caller of the process at a time */
 		tw_call(me, node, &msg);
+		tw_protocol_leave(me);
 		done = msg.word[0];
 	}
 	return done;

@@ -366,13 +366,14 @@ static bool as_instruction(char *text)
 	char memory[512];
 	bool lock = locked;
 	unsigned byte;
+	int end = 0;
 
 	if (source) {
 		as_lower(text);
 		if (as_word(text, "lock"))
 			as_lower(text + 4 + strspn(text + 4, AS_WORD));
 	}
-	if (source && sscanf(text, ".byte %x", &byte) == 1) {
+	if (source && sscanf(text, ".byte %x%n", &byte, &end) == 1 && !text[end]) {
 		locked = byte == 0xf0; /* the prefix as a number */
 		return locked;
 	}
