@@ -60,8 +60,8 @@ bool tw_sync_lock_release(struct tw_proc *me, tw_lock_t lock);
 
 /* tw_sync_lock_release_any - tw_lock_release of a lock that another processor holds, which must not release it
  * meanwhile; for POSIX's plain mutexes.  Returns false if no processor holds it.  Costs an eager release, and a call of
- * the agents until one's node holds the lock.
- * tw_sync_lock_serve - the agent's part of it (tw_message_lock). */
+ * one agent after the other until one's node holds the lock.  No page lock held.  [sync]
+ * tw_sync_lock_serve - the agent's part of it (tw_message_lock).  Waits for nothing.  [agent] */
 bool tw_sync_lock_release_any(struct tw_proc *me, tw_lock_t lock);
 void tw_sync_lock_serve(struct tw_proc *me, const struct tw_msg *msg);
 

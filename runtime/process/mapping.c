@@ -172,7 +172,7 @@ static void mapping_file_meets(int fd, off_t at, size_t n, enum mapping_use use,
 
 	if (!mapping_table || !th_heap_shares(caller) || !mapping_table->files)
 		return;
-	if (at >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
 		mapping_lock();
 		mapping_meet(&st, at, n, use, NULL);
 		mapping_unlock();

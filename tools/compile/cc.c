@@ -326,7 +326,7 @@ static void cc_add_compile(struct cc *cc)
 		cc_add(cc, "-fno-pie");
 	if (cc->shared_heap && !cc_threads(cc))
 		cc_add_all(cc, (const char *const[]){"-include", "tweed/shared_heap.h", "-fno-builtin-malloc", NULL});
-	if (cc->openmp && !cc->gcc) /* "gcc" needs to be given it, as gcc does */
+	if (cc->openmp && !cc->gcc) /* under that name the build gives it */
 		cc_add(cc, "-fopenmp");
 	if (cc_threads(cc))
 		cc_add_all(cc, (const char *const[]){"-fno-inline-atomics", "-dP", "-include", "tweed/threads.h",
