@@ -7,9 +7,11 @@
 #include "core/memory/globals.h"
 #include "core/process/fork.h"
 #include "runtime/pthreads/thread.h"
+#include "runtime/threads/baton.h"
 
-static struct omp_team team_initial = {.n = 1, .peers = 1, .task = &team_initial.implicit}; /* of a processor's first */
-static struct omp_icv team_icv;                                                             /* from the environment */
+static struct omp_team team_initial = {
+    .n = 1, .members = 1, .peers = 1, .task = &team_initial.implicit}; /* of a processor's first */
+static struct omp_icv team_icv;                                        /* from the environment */
 __thread struct omp_team *omp_team = &team_initial;
 
 static tw_barrier_t team_barrier[TW_MAX_NODES * TW_MAX_PROCESSORS]; /* created by the master, by number of threads */
@@ -21,16 +23,36 @@ static void team_tasks(void)
 		omp_tasks_finish();
 }
 
+/* At the barrier, the last one of a processor's threads arrives for all. They pass the baton (runtime/threads/baton.h),
+ * so that this needs no lock. */
+static struct {
+	unsigned arrived;
+	uint32_t round;
+} team_meeting;
+
+static bool team_met(void *round)
+{
+	return team_meeting.round != *(uint32_t *)round;
+}
+
 void omp_meet(void)
 {
+	uint32_t round = team_meeting.round;
+
 	th_stack_reserve();
 	omp_team->open = 0;
 	if (omp_team->n == 1)
 		return;
+	if (omp_team->members > 1 && ++team_meeting.arrived < omp_team->members) {
+		th_wait(team_met, &round, 0);
+		return;
+	}
+	team_meeting.arrived = 0;
 	if (omp_team->barrier)
 		tw_barrier_wait((tw_barrier_t){omp_team->barrier});
 	else
 		tw_barrier_all();
+	team_meeting.round++;
 }
 
 void omp_barrier(void)
@@ -40,11 +62,18 @@ void omp_barrier(void)
 	omp_meet();
 }
 
-/* Returns the number of threads of a team of @n on this node. */
+/* Returns the number of threads of a team of @n on this processor. */
 static unsigned team_members(unsigned n)
 {
+	unsigned count = n == 1 ? 1 : (unsigned)tw_count();
+	return n <= count ? 1 : n / count + (tw_me->id < n % count);
+}
+
+/* Returns how many of them, on this node, may execute each other's tasks: a processor has one queue. */
+static unsigned team_peers(unsigned n)
+{
 	unsigned before = tw_me->node * tw_me->locals;
-	return n == 1 ? 1 : TW_MIN(n - before, tw_me->locals);
+	return n == 1 || n > (unsigned)tw_count() ? 1 : TW_MIN(n - before, tw_me->locals);
 }
 
 /* Execute this thread's part of a region. */
@@ -60,7 +89,8 @@ static void team_enter(const struct omp_order *order, unsigned id)
 	                                       .shares = order->shares,
 	                                       .barrier = order->barrier,
 	                                       .icv = order->icv,
-	                                       .peers = team_members(order->n),
+	                                       .members = team_members(order->n),
+	                                       .peers = team_peers(order->n),
 	                                   };
 
 	bool far = th_far, others = th_others;
@@ -126,28 +156,73 @@ void th_kind_thread(void)
 {
 	static __thread struct omp_team own;
 
-	own = (struct omp_team){.n = 1, .peers = 1, .other = true, .icv = team_icv, .task = &own.implicit};
+	own =
+	    (struct omp_team){.n = 1, .members = 1, .peers = 1, .other = true, .icv = team_icv, .task = &own.implicit};
 	omp_team = &own;
+}
+
+/* ---- more threads than processors --------------------------------------------------------------------------------
+ * The others of a processor's threads wait for the next region in between; so threadprivate variables keep their
+ * values. All pass the baton, and what they share here needs no lock. */
+
+#define TEAM_EXTRA 255u /* of each processor */
+static struct {
+	const struct omp_order *order;
+	unsigned threads;            /* that exist, numbered from 1 */
+	unsigned at_work;            /* have not ended their part of the region */
+	bool called[1 + TEAM_EXTRA]; /* is to take its part */
+} team_extra;
+
+static bool team_called(void *called)
+{
+	return *(bool *)called;
+}
+
+static void *team_extra_run(void *arg)
+{
+	uintptr_t number = (uintptr_t)arg;
+
+	omp_team->other = false;
+	for (;;) {
+		th_stack_reserve();
+		th_wait(team_called, &team_extra.called[number], 0);
+		team_extra.called[number] = false;
+		team_enter(team_extra.order, (unsigned)(tw_me->id + number * (unsigned)tw_count()));
+		team_extra.at_work--;
+	}
+	return NULL;
+}
+
+static bool team_ended(void *arg)
+{
+	(void)arg;
+	return !team_extra.at_work;
+}
+
+/* Execute this processor's part of a region of all processors. */
+static void team_all(const struct omp_order *order)
+{
+	unsigned extra = team_members(order->n) - 1;
+
+	while (team_extra.threads < extra)
+		pt_thread_here(team_extra_run, (void *)(uintptr_t)++team_extra.threads);
+	team_extra.order = order;
+	team_extra.at_work = extra;
+	for (unsigned k = 1; k <= extra; k++)
+		team_extra.called[k] = true;
+	team_enter(order, tw_me->id);
+	if (extra)
+		th_wait(team_ended, NULL, 0);
 }
 
 /* ---- regions ----------------------------------------------------------------------------------------------------- */
 
 unsigned omp_most(unsigned n)
 {
-	return TW_MIN(TW_MIN(n, omp_team->icv.limit), tw_me ? (unsigned)tw_count() : 1u);
-}
+	unsigned count = tw_me ? (unsigned)tw_count() : 1u;
+	unsigned most = !tw_me || omp_team->icv.dynamic ? count : count * (1 + TEAM_EXTRA);
 
-/* Some programs count on as many threads as they ask for. */
-static void team_note(unsigned n)
-{
-	static bool said;
-
-	if (said || omp_team->icv.dynamic || n <= (unsigned)tw_count() || n > omp_team->icv.limit)
-		return;
-	said = true;
-	tw_log("a parallel region asks for %u threads and gets %d, as many as the job has processors: give 'tweed run' "
-	       "more of them (-n, -p)",
-	       n, tw_count());
+	return TW_MIN(TW_MIN(n, omp_team->icv.limit), most);
 }
 
 /* Nested regions have one thread, and so do those of other threads, and of libraries with variables of their own. */
@@ -160,7 +235,6 @@ static unsigned team_size(const struct omp_order *order)
 	if (omp_team->active || omp_team->other || !omp_team->icv.max_active ||
 	    th_library_private((void *)(uintptr_t)order->function))
 		return 1;
-	team_note(n);
 	return omp_most(n);
 }
 
@@ -168,6 +242,8 @@ void omp_run(struct omp_order *order)
 {
 	th_stack_reserve();
 	order->n = team_size(order);
+	if (order->n > 1 && order->n > (unsigned)tw_count())
+		pt_threads_open(); /* each processor gets several */
 	order->shares = omp_team->shares;
 	order->icv = omp_team->icv;
 	order->barrier = 0;
@@ -183,7 +259,7 @@ void omp_run(struct omp_order *order)
 	}
 	team_publish(order);
 	tw_barrier_all();
-	team_enter(order, 0);
+	team_all(order);
 	tw_barrier_all();
 	team_follow();
 }
@@ -201,7 +277,7 @@ void th_kind_work(void)
 		else if (!order.function)
 			break;
 		else if (me->id < order.n)
-			team_enter(&order, me->id);
+			team_all(&order);
 		tw_barrier_all();
 		team_follow();
 	}

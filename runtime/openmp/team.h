@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* team.h - declarations shared by the files of the OpenMP run-time.
  *
- * Thread i of a program is processor i of the job. Processor 0 runs main(); the others wait for orders at the job's
- * barrier. A parallel region is an order that is written to every node before processor 0 enters that barrier, and ends
+ * Thread i of a program is processor i of the job, or, if there are more threads than processors, one of processor
+ * i % tw_count(). Processor 0 runs main(); the others wait for orders at the job's barrier. A parallel region is an order that is written to every node before processor 0 enters that barrier, and ends
  * at the next one. Both barriers are a release and an acquire of all processors, so memory is consistent as OpenMP
  * requires at the start and end of regions. All barriers in between are Tweed's barriers.
  *
@@ -76,7 +76,8 @@ struct omp_team {
 	uint64_t barrier;
 	struct omp_icv icv;
 	struct omp_loop loop;
-	unsigned peers; /* threads of the team on this node, which may execute each other's tasks */
+	unsigned members; /* threads of the team on this processor */
+	unsigned peers;   /* those on this node, which may execute each other's tasks */
 	struct omp_running *task, implicit;
 };
 

@@ -355,6 +355,31 @@ static struct thread *thread_make(unsigned k, unsigned number)
 	return t;
 }
 
+/* A thread of processor @k, which has not been ordered yet.  With the lock. */
+static struct thread *thread_new(struct tw_wait_queue **queue, unsigned k, void *(*start)(void *arg), void *arg)
+{
+	struct thread *t = thread_unused(k);
+
+	if (threads->processor[k].threads == PROCESSOR_THREADS)
+		th_refuse("pthread_create: each processor has %u threads: start the job with more processors",
+		          PROCESSOR_THREADS);
+	threads->processor[k].threads++;
+	if (!t) {
+		unsigned number = threads->stacks++;
+		tw_wait_queue_unlock(*queue);
+		t = thread_make(k, number);
+		*queue = pt_threads_lock();
+	}
+	t->start = start;
+	t->arg = arg;
+	t->ended = t->cancelled = false;
+	t->tid = 0;
+	t->live = t->detached = true;
+	pthread_sigmask(SIG_SETMASK, NULL, &t->mask);
+	memcpy(t->name, pt_own.thread ? pt_own.thread->name : "", pt_own.thread ? sizeof(t->name) : 1);
+	return t;
+}
+
 int pt_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *arg), void *arg, const void *code)
 {
 	if (!pt_enter() && tw_forked())
@@ -366,30 +391,20 @@ int pt_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void
 	struct tw_wait_queue *queue = pt_threads_lock();
 	/* Other processes may not have opened a library, and have other variables of it. */
 	unsigned k = th_library_private(code) ? (unsigned)tw_id() : processor_choose();
-	struct processor *p = &threads->processor[k];
-	struct thread *t = thread_unused(k);
-	if (p->threads == PROCESSOR_THREADS)
-		th_refuse("pthread_create: each processor has %u threads: start the job with more processors",
-		          PROCESSOR_THREADS);
-	p->threads++;
 	threads->at_work++;
-	if (!t) {
-		unsigned number = threads->stacks++;
-		tw_wait_queue_unlock(queue);
-		t = thread_make(k, number);
-		queue = pt_threads_lock();
-	}
-	t->start = start;
-	t->arg = arg;
-	t->ended = t->cancelled = false;
-	t->tid = 0;
-	t->live = true;
+	struct thread *t = thread_new(&queue, k, start, arg);
 	t->detached = thread_detached(attr);
-	pthread_sigmask(SIG_SETMASK, NULL, &t->mask);
-	memcpy(t->name, pt_own.thread ? pt_own.thread->name : "", pt_own.thread ? sizeof(t->name) : 1);
 	*thread = t->self;
 	processor_order(queue, k, t);
 	return 0;
+}
+
+void pt_thread_here(void *(*start)(void *arg), void *arg)
+{
+	struct tw_wait_queue *queue = pt_threads_lock();
+	struct thread *t = thread_new(&queue, (unsigned)tw_id(), start, arg);
+
+	processor_order(queue, (unsigned)tw_id(), t);
 }
 
 int tw_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *arg), void *arg)

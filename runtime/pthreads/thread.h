@@ -45,6 +45,8 @@ extern __thread struct pt_own {
  * pt_threads_open - before anything that knows threads: the first call makes this processor ready for several.
  * pt_threads_follow - the same, after another processor has called th_kind_crowd.
  * pt_threads_serve - by the first thread of a processor that runs nothing else: start threads until pt_threads_stop.
+ * pt_thread_here - start a thread of the run-time's own on this processor: it runs @start(@arg), which never returns,
+ * and does not count as one of the program's.  After pt_threads_open or pt_threads_follow.
  * pt_threads_alive - is the caller another thread than its processor's first, or does such a thread run?
  * pt_threads_stop - let the other processors return from pt_threads_serve.
  * pt_main_end - end main's thread.
@@ -56,6 +58,7 @@ void pt_threads_prepare(void);
 void pt_threads_open(void);
 void pt_threads_follow(void);
 void pt_threads_serve(void);
+void pt_thread_here(void *(*start)(void *arg), void *arg);
 bool pt_threads_alive(void);
 void pt_threads_stop(void);
 void pt_main_end(void) __attribute__((noreturn));

@@ -18,7 +18,7 @@ from beside import Beside, run
 
 PROTOCOLS = ["2L", "2LMigr", "TS"]
 SHAPES = ["1x2", "2x1", "2x2", "3x1"]
-PROGRAMS = {"regions.c": ["5"], "shares.c": [], "locks.c": [], "tasks.c": [], "stolen.c": [], "flags.c": [],
+PROGRAMS = {"regions.c": ["5"], "shares.c": [], "locks.c": [], "more.c": [], "tasks.c": [], "stolen.c": [], "flags.c": [],
             "calls.c": [], "devices.c": [], "classes.cpp": []}
 # runtime/openmp/defaults.S; the latter by large programs
 CHOSEN = {"TWEED_PROTOCOL": "2L:home=migrate", "TWEED_PAGE_SIZE": "16K"}
@@ -98,18 +98,6 @@ def stealing():
         done = run(tweed, "run", "-n", nodes, "-p", processors, "--protocol", protocol, "./stolen.tw", "where")
         beside.expect(f"threads with tasks at {shape} {protocol}",
                       done.returncode == 0 and done.stdout == f"{threads}\n", done)
-
-
-def most():
-    """As many threads as there are, whatever the program asks for, and a note."""
-    with open("most.c", "w", encoding="utf-8") as f:
-        f.write("#include <omp.h>\n#include <stdio.h>\nint main(void)\n{\n\tint n = 0;\n\tomp_set_num_threads(7);\n"
-                "#pragma omp parallel reduction(+ : n)\n\tn++;\n"
-                '\tprintf("%d %d\\n", omp_get_max_threads(), n);\n\treturn 0;\n}\n')
-    if beside.build("most.c"):
-        done = run(tweed, "run", "-n", "2", "./most.tw")
-        beside.expect("omp_get_max_threads", done.stdout == "2 2\n" and "asks for 7 threads and gets 2" in done.stderr,
-                      done)
 
 
 def refusals():
@@ -223,6 +211,5 @@ with tempfile.TemporaryDirectory() as folder:
         stealing()
         thread_local()
         library()
-        most()
     refusals()
 beside.end()
