@@ -85,8 +85,7 @@ void omp_icv_read(struct omp_icv *icv)
 	icv->max_active = icv_number("OMP_MAX_ACTIVE_LEVELS", 1, 0);
 	icv->dynamic = icv_switch("OMP_DYNAMIC", false);
 	icv_schedule(icv);
-	if (icv_switch("OMP_CANCELLATION", false))
-		th_refuse("OMP_CANCELLATION is true, but cancel is not supported");
+	icv->cancellation = icv_switch("OMP_CANCELLATION", false);
 }
 
 size_t omp_stack_bytes(void)
@@ -146,7 +145,7 @@ ICV_GET(omp_get_thread_limit, omp_team->icv.limit)
 ICV_GET(omp_get_level, omp_team->level)
 ICV_GET(omp_get_active_level, omp_team->active)
 ICV_GET(omp_in_final, omp_team->task->final)
-ICV_GET(omp_get_cancellation, 0)
+ICV_GET(omp_get_cancellation, omp_team->icv.cancellation)
 ICV_GET(omp_get_max_task_priority, 0)
 ICV_GET(omp_get_num_places, 0)
 ICV_GET(omp_get_place_num, -1)
@@ -159,12 +158,15 @@ ICV_GET(omp_is_initial_device, 1)
 ICV_GET(omp_get_num_teams, 1)
 ICV_GET(omp_get_team_num, 0)
 ICV_GET(omp_get_max_teams, 1)
+ICV_GET(omp_get_teams_thread_limit, 0)
 
 ICV_SET(omp_set_num_threads, if (value > 0) omp_team->icv.threads = (uint32_t)value)
 ICV_SET(omp_set_dynamic, omp_team->icv.dynamic = value != 0)
 ICV_SET(omp_set_nested, (void)value)
 ICV_SET(omp_set_max_active_levels, if (value >= 0) omp_team->icv.max_active = value > 0)
 ICV_SET(omp_set_default_device, (void)value)
+ICV_SET(omp_set_num_teams, (void)value)
+ICV_SET(omp_set_teams_thread_limit, (void)value)
 
 ICV_GET(omp_get_proc_bind, 0)
 
@@ -209,15 +211,30 @@ double omp_get_wtick(void)
 	return 1e-9;
 }
 
-/* All kinds of memory are the shared heap. */
-void *omp_alloc(size_t bytes, uintptr_t kind)
+/* There is one place, all processors, without a number. */
+int omp_get_place_num_procs(int place)
 {
-	(void)kind;
-	return tw_malloc(bytes);
+	(void)place;
+	return 0;
 }
 
-void omp_free(void *ptr, uintptr_t kind)
+void omp_get_place_proc_ids(int place, int *ids)
 {
-	(void)kind;
-	tw_free(ptr);
+	(void)place, (void)ids;
+}
+
+void omp_get_partition_place_nums(int *numbers)
+{
+	(void)numbers;
+}
+
+/* There are no resources to give back. */
+int omp_pause_resource(int kind, int device)
+{
+	return kind < 1 || kind > 2 || device != 0 ? -1 : 0;
+}
+
+int omp_pause_resource_all(int kind)
+{
+	return omp_pause_resource(kind, 0);
 }

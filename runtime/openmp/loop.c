@@ -138,7 +138,7 @@ void omp_loop_end(void)
 /* With more chunks than this, the counter could overflow. */
 #define LOOP_CHUNKS ((uint64_t)1 << 39)
 
-static struct omp_loop loop_make(uint64_t start, uint64_t step, uint64_t n, unsigned kind, uint64_t chunk, bool ordered)
+struct omp_loop omp_loop_make(uint64_t start, uint64_t step, uint64_t n, unsigned kind, uint64_t chunk, bool ordered)
 {
 	struct omp_loop l = {.start = start, .step = step, .n = n, .chunk = chunk, .ordered = ordered};
 
@@ -190,31 +190,33 @@ static bool loop_start(struct omp_loop l, uint64_t *first, uint64_t *end)
 #define LOOP_CHUNKED(name, kind, ordered)                                                                              \
 	bool GOMP_loop_##name##_start(long start, long stop, long step, long chunk, long *first, long *end)            \
 	{                                                                                                              \
-		return loop_start(loop_make((uint64_t)start, (uint64_t)step, loop_count(start, stop, step), kind,      \
-		                            (uint64_t)chunk, ordered),                                                 \
+		return loop_start(omp_loop_make((uint64_t)start, (uint64_t)step, loop_count(start, stop, step), kind,  \
+		                                (uint64_t)chunk, ordered),                                             \
 		                  (uint64_t *)first, (uint64_t *)end);                                                 \
 	}                                                                                                              \
 	bool GOMP_loop_ull_##name##_start(bool up, unsigned long long start, unsigned long long stop,                  \
 	                                  unsigned long long step, unsigned long long chunk,                           \
 	                                  unsigned long long *first, unsigned long long *end)                          \
 	{                                                                                                              \
-		return loop_start(loop_make(start, step, loop_count_ull(up, start, stop, step), kind, chunk, ordered), \
-		                  (uint64_t *)first, (uint64_t *)end);                                                 \
+		return loop_start(                                                                                     \
+		    omp_loop_make(start, step, loop_count_ull(up, start, stop, step), kind, chunk, ordered),           \
+		    (uint64_t *)first, (uint64_t *)end);                                                               \
 	}                                                                                                              \
 	LOOP_NEXT(name)
 
 #define LOOP_RUNTIME(name, ordered)                                                                                    \
 	bool GOMP_loop_##name##_start(long start, long stop, long step, long *first, long *end)                        \
 	{                                                                                                              \
-		return loop_start(                                                                                     \
-		    loop_make((uint64_t)start, (uint64_t)step, loop_count(start, stop, step), OMP_NONE, 0, ordered),   \
-		    (uint64_t *)first, (uint64_t *)end);                                                               \
+		return loop_start(omp_loop_make((uint64_t)start, (uint64_t)step, loop_count(start, stop, step),        \
+		                                OMP_NONE, 0, ordered),                                                 \
+		                  (uint64_t *)first, (uint64_t *)end);                                                 \
 	}                                                                                                              \
 	bool GOMP_loop_ull_##name##_start(bool up, unsigned long long start, unsigned long long stop,                  \
 	                                  unsigned long long step, unsigned long long *first, unsigned long long *end) \
 	{                                                                                                              \
-		return loop_start(loop_make(start, step, loop_count_ull(up, start, stop, step), OMP_NONE, 0, ordered), \
-		                  (uint64_t *)first, (uint64_t *)end);                                                 \
+		return loop_start(                                                                                     \
+		    omp_loop_make(start, step, loop_count_ull(up, start, stop, step), OMP_NONE, 0, ordered),           \
+		    (uint64_t *)first, (uint64_t *)end);                                                               \
 	}                                                                                                              \
 	LOOP_NEXT(name)
 
@@ -235,7 +237,8 @@ LOOP_RUNTIME(ordered_runtime, true)
  * the chunks. */
 static bool loop_start_more(struct omp_loop l, uint64_t *first, uint64_t *end, uintptr_t *reductions, void **memory)
 {
-	GOMP_scope_start(reductions);
+	if (reductions)
+		omp_reductions_share(reductions);
 	if (memory)
 		omp_loop_memory(memory);
 	if (first)
@@ -248,16 +251,16 @@ static bool loop_start_more(struct omp_loop l, uint64_t *first, uint64_t *end, u
 	bool GOMP_loop_##name(long start, long stop, long step, long schedule, long chunk, long *first, long *end,     \
 	                      uintptr_t *reductions, void **memory)                                                    \
 	{                                                                                                              \
-		return loop_start_more(loop_make((uint64_t)start, (uint64_t)step, loop_count(start, stop, step),       \
-		                                 (unsigned)schedule & ~LOOP_MONOTONIC, (uint64_t)chunk, ordered),      \
+		return loop_start_more(omp_loop_make((uint64_t)start, (uint64_t)step, loop_count(start, stop, step),   \
+		                                     (unsigned)schedule & ~LOOP_MONOTONIC, (uint64_t)chunk, ordered),  \
 		                       (uint64_t *)first, (uint64_t *)end, reductions, memory);                        \
 	}                                                                                                              \
 	bool GOMP_loop_ull_##name(bool up, unsigned long long start, unsigned long long stop, unsigned long long step, \
 	                          long schedule, unsigned long long chunk, unsigned long long *first,                  \
 	                          unsigned long long *end, uintptr_t *reductions, void **memory)                       \
 	{                                                                                                              \
-		return loop_start_more(loop_make(start, step, loop_count_ull(up, start, stop, step),                   \
-		                                 (unsigned)schedule & ~LOOP_MONOTONIC, chunk, ordered),                \
+		return loop_start_more(omp_loop_make(start, step, loop_count_ull(up, start, stop, step),               \
+		                                     (unsigned)schedule & ~LOOP_MONOTONIC, chunk, ordered),            \
 		                       (uint64_t *)first, (uint64_t *)end, reductions, memory);                        \
 	}
 LOOP_MORE(start, false)
@@ -296,10 +299,11 @@ void GOMP_loop_end_nowait(void)
 static void loop_parallel(void (*function)(void *), void *data, unsigned threads, long start, long stop, long step,
                           int kind, long chunk)
 {
-	omp_run(&(struct omp_order){.function = function,
-	                            .data = data,
-	                            .n = threads,
-	                            .loop = loop_make((uint64_t)start, (uint64_t)step, loop_count(start, stop, step),
+	omp_run(
+	    &(struct omp_order){.function = function,
+	                        .data = data,
+	                        .n = threads,
+	                        .loop = omp_loop_make((uint64_t)start, (uint64_t)step, loop_count(start, stop, step),
 	                                              kind, (uint64_t)chunk, false)});
 }
 

@@ -270,8 +270,11 @@ static void task_end(struct omp_task *t)
 
 static void task_run(struct omp_task *t)
 {
-	struct omp_running now = {
-	    .outer = omp_team->task, .record = t, .group = omp_task_at(t->group), .final = t->final};
+	struct omp_running now = {.outer = omp_team->task,
+	                          .record = t,
+	                          .group = omp_task_at(t->group),
+	                          .reductions = t->reductions,
+	                          .final = t->final};
 
 	t->runner = tw_me->local;
 	if (t->maker != tw_me->local || t->depends)

@@ -125,6 +125,14 @@ void GOMP_single_copy_end(void *data)
 	omp_barrier();
 }
 
+/* ---- scope ------------------------------------------------------------------------------------------------------ */
+
+void GOMP_scope_start(uintptr_t *reductions)
+{
+	if (reductions)
+		omp_reductions_share(reductions);
+}
+
 /* ---- sections: a loop over their numbers, from 1, chunk by chunk ------------------------------------------------ */
 
 static struct omp_loop share_sections(unsigned count)
@@ -147,7 +155,8 @@ unsigned GOMP_sections_start(unsigned count)
 
 unsigned GOMP_sections2_start(unsigned count, uintptr_t *reductions, void **memory)
 {
-	GOMP_scope_start(reductions);
+	if (reductions)
+		omp_reductions_share(reductions);
 	if (memory)
 		omp_loop_memory(memory);
 	return GOMP_sections_start(count);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* target.c - devices: the only one is the host, which executes target regions at once, on the program's own memory. */
+#include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -154,4 +156,44 @@ int omp_target_memcpy(void *to, const void *from, size_t bytes, size_t to_offset
 	(void)to_device, (void)from_device;
 	memcpy((char *)to + to_offset, (const char *)from + from_offset, bytes);
 	return 0;
+}
+
+/* @dimensions nested boxes of @volume elements, at offsets in boxes of @to_all and @from_all elements. Nothing to copy:
+ * returns how many dimensions are supported. */
+int omp_target_memcpy_rect(void *to, const void *from, size_t element, int dimensions, const size_t *volume,
+                           const size_t *to_offsets, const size_t *from_offsets, const size_t *to_all,
+                           const size_t *from_all, int to_device, int from_device)
+{
+	size_t to_bytes = element, from_bytes = element;
+
+	if (!to && !from)
+		return INT_MAX;
+	if (dimensions < 1)
+		return EINVAL;
+	if (dimensions == 1)
+		return omp_target_memcpy(to, from, element * volume[0], element * to_offsets[0],
+		                         element * from_offsets[0], to_device, from_device);
+	for (int k = 1; k < dimensions; k++) {
+		to_bytes *= to_all[k];
+		from_bytes *= from_all[k];
+	}
+	for (size_t i = 0; i < volume[0]; i++)
+		omp_target_memcpy_rect((char *)to + (to_offsets[0] + i) * to_bytes,
+		                       (const char *)from + (from_offsets[0] + i) * from_bytes, element, dimensions - 1,
+		                       volume + 1, to_offsets + 1, from_offsets + 1, to_all + 1, from_all + 1,
+		                       to_device, from_device);
+	return 0;
+}
+
+/* Memory of the host needs no association. */
+int omp_target_associate_ptr(const void *host, const void *ptr, size_t bytes, size_t offset, int device)
+{
+	(void)host, (void)ptr, (void)bytes, (void)offset, (void)device;
+	return EINVAL;
+}
+
+int omp_target_disassociate_ptr(const void *host, int device)
+{
+	(void)host, (void)device;
+	return EINVAL;
 }

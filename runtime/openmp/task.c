@@ -35,9 +35,13 @@ static void task_at_once(const struct task_work *w, const uint64_t *range)
 	struct omp_running now = {.outer = outer,
 	                          .group = outer->group,
 	                          .groups_at_once = outer->groups_at_once,
+	                          .cancels = outer->cancels,
+	                          .reductions = outer->reductions,
 	                          .final = outer->final || w->final};
 	uint64_t *own = w->data;
 
+	if (omp_cancel_task())
+		return;
 	if (w->copy) {
 		own = (void *)TW_ALIGN_UP((uintptr_t)alloca(w->bytes + w->align), w->align);
 		th_call(TH_CALLED(w->copy), own, w->data, NULL);
@@ -79,6 +83,7 @@ static struct omp_task *task_make(const struct task_work *w, bool depends)
 	t->data = (void *)TW_ALIGN_UP((uintptr_t)t->buffer, w->align);
 	t->final = w->final;
 	t->group = now->group ? now->group->number : 0;
+	t->reductions = now->reductions;
 	if (w->copy)
 		th_call(TH_CALLED(w->copy), t->data, w->data, NULL);
 	else
@@ -147,6 +152,12 @@ void GOMP_task(void (*function)(void *), void *data, void (*copy)(void *, void *
 		task_at_once(&w, NULL);
 }
 
+void omp_fulfill_event(uintptr_t event)
+{
+	(void)event;
+	th_refuse("omp_fulfill_event: tasks with the clause detach are not supported");
+}
+
 /* ---- waiting ---------------------------------------------------------------------------------------------------- */
 
 static bool task_alone(void *arg)
@@ -181,7 +192,7 @@ void GOMP_taskgroup_start(void)
 	struct omp_task *group = NULL;
 
 	th_stack_reserve();
-	if (omp_team->peers == 1)
+	if (omp_cancel_group(true) || omp_team->peers == 1)
 		return;
 	if (!now->groups_at_once && task_record())
 		group = omp_task_new(now->group, 0);
@@ -197,7 +208,7 @@ void GOMP_taskgroup_end(void)
 	struct omp_task *group = now->group;
 
 	th_stack_reserve();
-	if (omp_team->peers == 1)
+	if (omp_cancel_group(false) || omp_team->peers == 1)
 		return;
 	if (now->groups_at_once) {
 		now->groups_at_once--;
@@ -216,8 +227,6 @@ static void task_loop(const struct task_work *w, unsigned flags, uint64_t tasks,
 	uint64_t at = 0;
 
 	th_stack_reserve();
-	if (flags & TASK_REDUCTION)
-		GOMP_scope_start(w->data);
 	if (!tasks)
 		tasks = omp_team->n;
 	else if (flags & TASK_GRAINSIZE)
@@ -225,6 +234,8 @@ static void task_loop(const struct task_work *w, unsigned flags, uint64_t tasks,
 	tasks = TW_MIN(tasks, n);
 	if (!(flags & TASK_NOGROUP))
 		GOMP_taskgroup_start();
+	if (flags & TASK_REDUCTION) /* behind the range */
+		GOMP_taskgroup_reduction_register(((uintptr_t **)w->data)[2]);
 	for (uint64_t k = 0; k < tasks; k++) {
 		uint64_t end = at + n / tasks + (k < n % tasks);
 		uint64_t range[] = {start + at * step, start + end * step};
@@ -249,8 +260,8 @@ void GOMP_taskloop(void (*function)(void *), void *data, void (*copy)(void *, vo
 	uint64_t stride = step > 0 ? (uint64_t)step : -(uint64_t)step;
 
 	(void)priority;
-	if (step > 0 ? start < end : start > end)
-		task_loop(&w, flags, tasks, (uint64_t)start, (uint64_t)step, (span - 1) / stride + 1);
+	bool some = step > 0 ? start < end : start > end;
+	task_loop(&w, flags, tasks, (uint64_t)start, (uint64_t)step, some ? (span - 1) / stride + 1 : 0);
 }
 
 void GOMP_taskloop_ull(void (*function)(void *), void *data, void (*copy)(void *, void *), long bytes, long align,
@@ -260,7 +271,7 @@ void GOMP_taskloop_ull(void (*function)(void *), void *data, void (*copy)(void *
 	struct task_work w = {function, data, copy, (size_t)bytes, (size_t)align, flags & TASK_IF, flags & TASK_FINAL};
 
 	(void)priority;
-	if (flags & TASK_UP ? start < end : start > end)
-		task_loop(&w, flags, tasks, start, step,
-		          flags & TASK_UP ? (end - start - 1) / step + 1 : (start - end - 1) / -step + 1);
+	bool some = flags & TASK_UP ? start < end : start > end;
+	uint64_t n = flags & TASK_UP ? (end - start - 1) / step + 1 : (start - end - 1) / -step + 1;
+	task_loop(&w, flags, tasks, start, step, some ? n : 0);
 }

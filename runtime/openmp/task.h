@@ -49,6 +49,7 @@ struct omp_task {
 	_Atomic uint32_t unfinished; /* children of a task, or members of a group */
 	_Atomic bool away;           /* one of them has ended on a processor other than the runner */
 	bool final;
+	uintptr_t *reductions; /* as in struct omp_running */
 	/* Links among the children of one parent, under its lock. */
 	struct tw_mutex lock;
 	uint32_t first_child, last_child; /* children with dependences that have not ended, in creation order */
@@ -57,6 +58,11 @@ struct omp_task {
 	uint32_t outs, depends;
 	void *depend[OMP_DEPENDS];
 };
+
+/* ---- task.c */
+void GOMP_taskgroup_start(void);
+void GOMP_taskgroup_end(void);
+void GOMP_taskgroup_reduction_register(uintptr_t *data);
 
 /* ---- queue.c */
 /* omp_task_new - take a record for a child of @parent (or NULL), with room for @bytes. Returns NULL when there is none

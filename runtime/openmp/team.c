@@ -41,6 +41,8 @@ void omp_meet(void)
 
 	th_stack_reserve();
 	omp_team->open = 0;
+	omp_team->stage++;
+	omp_team->cancelled_construct = false;
 	if (omp_team->n == 1)
 		return;
 	if (omp_team->members > 1 && ++team_meeting.arrived < omp_team->members) {
@@ -69,11 +71,14 @@ static unsigned team_members(unsigned n)
 	return n <= count ? 1 : n / count + (tw_me->id < n % count);
 }
 
-/* Returns how many of them, on this node, may execute each other's tasks: a processor has one queue. */
-static unsigned team_peers(unsigned n)
+/* Returns how many of them, on this node, may execute each other's tasks: a processor has one queue, and cancelled
+ * regions leave no tasks. */
+static unsigned team_peers(const struct omp_order *order)
 {
 	unsigned before = tw_me->node * tw_me->locals;
-	return n == 1 || n > (unsigned)tw_count() ? 1 : TW_MIN(n - before, tw_me->locals);
+	bool alone = order->n == 1 || order->n > (unsigned)tw_count() || order->icv.cancellation;
+
+	return alone ? 1 : TW_MIN(order->n - before, tw_me->locals);
 }
 
 /* Execute this thread's part of a region. */
@@ -86,16 +91,19 @@ static void team_enter(const struct omp_order *order, unsigned id)
 	                                       .level = outer->level + 1,
 	                                       .active = outer->active + (order->n > 1),
 	                                       .other = outer->other,
+	                                       .region = order->region,
 	                                       .shares = order->shares,
+	                                       .doacross = order->doacross,
 	                                       .barrier = order->barrier,
 	                                       .icv = order->icv,
 	                                       .members = team_members(order->n),
-	                                       .peers = team_peers(order->n),
+	                                       .peers = team_peers(order),
 	                                   };
 
 	bool far = th_far, others = th_others;
 
 	team.task = &team.implicit;
+	team.implicit.reductions = order->reductions;
 	omp_team = &team;
 	if (order->n > 1) {
 		th_far = tw_me->nodes > 1;
@@ -105,8 +113,10 @@ static void team_enter(const struct omp_order *order, unsigned id)
 		omp_loop_begin(&order->loop);
 	th_call(TH_CALLED(order->function), order->data, NULL, NULL);
 	team_tasks();
-	if (order->n > 1)
+	if (order->n > 1) {
 		outer->shares = team.shares;
+		outer->doacross = team.doacross;
+	}
 	omp_team = outer;
 	if (!th_siblings) {
 		th_far = far;
@@ -244,9 +254,14 @@ void omp_run(struct omp_order *order)
 	order->n = team_size(order);
 	if (order->n > 1 && order->n > (unsigned)tw_count())
 		pt_threads_open(); /* each processor gets several */
+	static uint64_t regions;
+	order->region = ++regions;
 	order->shares = omp_team->shares;
+	order->doacross = omp_team->doacross;
 	order->icv = omp_team->icv;
 	order->barrier = 0;
+	if (order->reductions)
+		omp_reductions_region(order);
 	if (order->n == 1) {
 		team_enter(order, 0);
 		return;
@@ -290,6 +305,7 @@ size_t th_kind_open(void)
 		th_refuse("this program uses OpenMP: link it with 'tweed omp cc'");
 	omp_icv_read(&team_icv);
 	team_initial.icv = team_icv;
+	omp_display_open();
 	omp_locks_open();
 	if (omp_tasks_open)
 		omp_tasks_open();

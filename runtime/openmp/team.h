@@ -27,7 +27,7 @@ struct omp_icv {
 	uint32_t max_active;
 	uint32_t schedule; /* enum omp_kind of schedule(runtime) */
 	uint64_t chunk;
-	bool dynamic;
+	bool dynamic, cancellation;
 };
 
 enum omp_kind { OMP_NONE, OMP_STATIC, OMP_DYNAMIC, OMP_GUIDED, OMP_AUTO }; /* OpenMP's numbers */
@@ -44,24 +44,38 @@ struct omp_loop {
 	bool inside;         /* an ordered region was entered in this chunk */
 };
 
+/* A loop whose iterations wait for others, and all before it (doacross.c). */
+#define OMP_DIMENSIONS 16u
+struct omp_doacross {
+	uint64_t before, after;  /* iterations of such loops before this one, and with it, and one for each loop */
+	struct omp_flags *flags; /* of each thread */
+	unsigned dimensions;     /* nested loops; 0: no iteration waits */
+	uint64_t count[OMP_DIMENSIONS]; /* of their iterations */
+};
+
 /* The master's order, at layout.reserved[TW_RESERVED_THREADS] of every node. */
 struct omp_order {
 	void (*function)(void *data); /* NULL: leave the job, or: */
 	bool crowd;                   /* get ready for other threads */
 	void *data;
 	unsigned n;
+	uint64_t region;  /* number, from 1 */
 	uint64_t shares;  /* worksharing constructs before this one */
 	uint64_t barrier; /* the team's barrier; 0: all processors of the job */
+	struct omp_doacross doacross;
 	struct omp_icv icv;
-	struct omp_loop loop; /* of a combined construct */
+	struct omp_loop loop;  /* of a combined construct */
+	uintptr_t *reductions; /* over tasks; NULL: none */
 };
 
 /* A task that this thread executes, or that waits beneath it. */
 struct omp_running {
 	struct omp_running *outer;
-	struct omp_task *record; /* NULL: no other task refers to it yet (task.h) */
-	struct omp_task *group;  /* innermost task group; NULL: none */
-	unsigned groups_at_once; /* task groups begun without a record: all their tasks are executed at once */
+	struct omp_task *record;   /* NULL: no other task refers to it yet (task.h) */
+	struct omp_task *group;    /* innermost task group; NULL: none */
+	unsigned groups_at_once;   /* task groups begun without a record: all their tasks are executed at once */
+	struct omp_group *cancels; /* innermost task group that may be cancelled (cancel.c) */
+	uintptr_t *reductions;     /* over tasks, the innermost ones' description (reduction.c) */
 	bool final;
 };
 
@@ -69,11 +83,15 @@ struct omp_running {
 struct omp_team {
 	struct omp_team *outer;
 	unsigned id, n;
-	unsigned level, active; /* enclosing regions; those of more than one thread */
-	bool other;             /* begun by a thread of the program's own */
-	uint64_t shares;        /* worksharing constructs begun in the job */
-	unsigned open;          /* of these, begun since the last barrier */
+	unsigned level, active;                     /* enclosing regions; those of more than one thread */
+	bool other;                                 /* begun by a thread of the program's own */
+	uint64_t shares;                            /* worksharing constructs begun in the job */
+	unsigned open;                              /* of these, begun since the last barrier */
+	uint64_t region;                            /* number */
+	uint64_t stage;                             /* barriers of the region */
+	bool cancelled_region, cancelled_construct; /* by this thread */
 	uint64_t barrier;
+	struct omp_doacross doacross;
 	struct omp_icv icv;
 	struct omp_loop loop;
 	unsigned members; /* threads of the team on this processor */
@@ -120,7 +138,9 @@ void omp_share_put(uint64_t share, void *value);
 void *omp_share_pointer(uint64_t share);
 
 /* ---- loop.c */
-/* omp_loop_begin - begin this thread's part of the team's next loop. omp_loop_end - the last chunk has ended. */
+/* omp_loop_make - a loop of @n iterations. @kind OMP_NONE: with the schedule and the chunk that schedule(runtime) has.
+ * omp_loop_begin - begin this thread's part of the team's next loop. omp_loop_end - the last chunk has ended. */
+struct omp_loop omp_loop_make(uint64_t start, uint64_t step, uint64_t n, unsigned kind, uint64_t chunk, bool ordered);
 void omp_loop_begin(const struct omp_loop *loop);
 bool omp_loop_next(uint64_t *first, uint64_t *end);
 void omp_loop_end(void);
@@ -137,6 +157,8 @@ struct omp_locks {
 extern struct omp_locks omp_locks;
 void omp_locks_open(void);
 void omp_locks_crowd(void);
+void GOMP_atomic_start(void);
+void GOMP_atomic_end(void);
 
 /* ---- queue.c: linked to programs that create tasks; NULL in other programs
  * omp_tasks_open - called by each processor, before all orders.
@@ -145,8 +167,21 @@ void omp_locks_crowd(void);
 void omp_tasks_open(void) __attribute__((weak));
 void omp_tasks_finish(void) __attribute__((weak));
 
-/* ---- refused.c */
-/* GOMP_scope_start - refuses reductions over tasks. */
-void GOMP_scope_start(uintptr_t *reductions);
+/* ---- display.c
+ * omp_display_open - by all processors, with team_initial's control variables: reads its part of the environment. */
+void omp_display_open(void);
+
+/* ---- cancel.c
+ * omp_cancel_group - a task group of the current task begins or ends. Returns whether it may be cancelled: then its
+ * tasks are executed at once.
+ * omp_cancel_task - must the current task's next child not be executed? */
+bool omp_cancel_group(bool begins);
+bool omp_cancel_task(void);
+
+/* ---- reduction.c: linked to programs with reductions over tasks
+ * omp_reductions_share - at the beginning of a worksharing construct with such reductions. Collective.
+ * omp_reductions_region - of a region; its n is known. */
+void omp_reductions_share(uintptr_t *data) __attribute__((weak));
+void omp_reductions_region(struct omp_order *order) __attribute__((weak));
 
 #endif

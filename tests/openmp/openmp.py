@@ -19,13 +19,12 @@ from beside import Beside, run
 PROTOCOLS = ["2L", "2LMigr", "TS"]
 SHAPES = ["1x2", "2x1", "2x2", "3x1"]
 PROGRAMS = {"regions.c": ["5"], "shares.c": [], "locks.c": [], "more.c": [], "tasks.c": [], "stolen.c": [], "flags.c": [],
-            "calls.c": [], "devices.c": [], "classes.cpp": []}
+            "calls.c": [], "devices.c": [], "classes.cpp": [], "doacross.c": [], "cancel.c": [], "reductions.c": [], "memory.c": []}
 # runtime/openmp/defaults.S; the latter by large programs
 CHOSEN = {"TWEED_PROTOCOL": "2L:home=migrate", "TWEED_PAGE_SIZE": "16K"}
-REFUSED = {"cancel": "cancel is not supported",
+REFUSED = {"detach": "the clause detach",
            "lock": "was not initialized",
-           "doacross": "ordered with the clause depend is not supported",
-           "reduction": "reduction with the modifier task"}
+           "reduction": "in_reduction: no task_reduction"}
 tweed, sources = (os.path.abspath(a) for a in sys.argv[1:3])
 beside = Beside(tweed, [["omp", "cc"], ["omp", "c++"]], "-fopenmp")
 
@@ -47,6 +46,9 @@ def programs():
     beside.compare("flags", "2x2", "2LS", options=["--fault", "mprotect"])
     beside.compare("shares", "2x1", "2L", OMP_SCHEDULE="static,4")
     beside.compare("shares", "3x1", "2L", OMP_SCHEDULE="monotonic:guided , 2")
+    for shape in SHAPES + ["1x1"]:
+        beside.compare("cancel", shape, "2L", OMP_CANCELLATION="true")
+    beside.compare("more", "1x2", "2L", OMP_NUM_THREADS="5")
 
 
 def threads():

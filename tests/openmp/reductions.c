@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* reductions.c - reductions over tasks. */
+#include <omp.h>
+#include <stdio.h>
+
+struct pair {
+	long sum, product;
+};
+
+static void pair_add(struct pair *to, const struct pair *from)
+{
+	to->sum += from->sum;
+	to->product = to->product * from->product % 1000003;
+}
+
+#pragma omp declare reduction(both : struct pair : pair_add(&omp_out, &omp_in)) initializer(omp_priv = {0, 1})
+
+static long groups(int n)
+{
+	long sum = 5;
+	int most = 0;
+	struct pair pair = {0, 1};
+
+#pragma omp parallel
+#pragma omp single
+#pragma omp taskgroup task_reduction(+ : sum) task_reduction(max : most) task_reduction(both : pair)
+	for (int i = 1; i <= n; i++) {
+#pragma omp task in_reduction(+ : sum)
+		sum += i;
+#pragma omp task in_reduction(both : pair) in_reduction(max : most)
+		{
+			pair.sum += i;
+			pair.product = pair.product * i % 1000003;
+			most = i * 7 % 31 > most ? i * 7 % 31 : most;
+#pragma omp task in_reduction(+ : sum)
+			sum += 2 * i;
+#pragma omp taskwait
+		}
+	}
+	return sum + 1000 * most + 100000 * pair.sum + pair.product;
+}
+
+static long regions(int threads)
+{
+	long sum = 0, list[4] = {0};
+
+#pragma omp parallel num_threads(threads) reduction(task, + : sum, list)
+	{
+		sum++;
+#pragma omp single
+		for (int i = 0; i < 40; i++) {
+#pragma omp task in_reduction(+ : sum, list)
+			{
+				sum += 100;
+				list[i % 4] += i;
+			}
+		}
+	}
+	return sum + 1000000 * (list[0] + 3 * list[1] + 5 * list[2] + 7 * list[3]);
+}
+
+static long loops(void)
+{
+	long sum = 0, again = 1;
+
+#pragma omp parallel
+	{
+#pragma omp for reduction(task, + : sum) schedule(dynamic)
+		for (int i = 0; i < 30; i++) {
+			sum += i;
+#pragma omp task in_reduction(+ : sum)
+			sum += 1000;
+		}
+#pragma omp sections reduction(task, * : again)
+		{
+#pragma omp section
+#pragma omp task in_reduction(* : again)
+			again *= 3;
+#pragma omp section
+			again *= 5;
+		}
+	}
+	return sum + 1000000 * again;
+}
+
+static long taskloops(void)
+{
+	long sum = 0, none = 7;
+
+#pragma omp parallel
+#pragma omp single
+	{
+#pragma omp taskloop reduction(+ : sum) grainsize(7)
+		for (int i = 0; i < 100; i++)
+			sum += i;
+#pragma omp taskloop reduction(+ : none)
+		for (int i = 0; i < (int)none - 7; i++)
+			none += i;
+#pragma omp taskgroup task_reduction(+ : sum)
+#pragma omp taskloop in_reduction(+ : sum) num_tasks(5)
+		for (int i = 0; i < 100; i++)
+			sum += i;
+	}
+	return sum + none;
+}
+
+int main(void)
+{
+	for (int i = 0; i < 5; i++)
+		printf("%ld %ld %ld %ld %ld\n", groups(30 + i), regions(1), regions(5), loops(), taskloops());
+	return 0;
+}
