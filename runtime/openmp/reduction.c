@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* reduction.c - reductions over tasks: task_reduction, in_reduction, and reduction with the modifier task.
  *
- * Each thread of the team has a copy of the variables, in memory that begins zeroed. A task finds the copy of the thread
- * that executes it; the compiler's code initialises copies, and combines them at the end. */
+ * Each thread of the team has a copy of the variables, in memory that begins zeroed. A task finds the copy of the
+ * thread that executes it; the compiler's code initialises copies, and combines them at the end. */
 #include "runtime/openmp/task.h"
 
 /* The compiler's description of reductions, a list: words of each element. */

@@ -2,9 +2,10 @@
 /* team.h - declarations shared by the files of the OpenMP run-time.
  *
  * Thread i of a program is processor i of the job, or, if there are more threads than processors, one of processor
- * i % tw_count(). Processor 0 runs main(); the others wait for orders at the job's barrier. A parallel region is an order that is written to every node before processor 0 enters that barrier, and ends
- * at the next one. Both barriers are a release and an acquire of all processors, so memory is consistent as OpenMP
- * requires at the start and end of regions. All barriers in between are Tweed's barriers.
+ * i % tw_count(). Processor 0 runs main(); the others wait for orders at the job's barrier. A parallel region is an
+ * order that is written to every node before processor 0 enters that barrier, and ends at the next one. Both barriers
+ * are a release and an acquire of all processors, so memory is consistent as OpenMP requires at the start and end of
+ * regions. All barriers in between are Tweed's barriers.
  *
  * The program may have other threads (runtime/pthreads/). From the first on, each processor's thread of OpenMP is one
  * of those that pass the baton (runtime/threads/baton.h): others run where it waits. Regions of other threads have one

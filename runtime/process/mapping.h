@@ -4,8 +4,10 @@
 #define TW_RUNTIME_PROCESS_MAPPING_H
 
 /* th_mapping_open - collective, after th_heap_open on processor 0.
+ * th_segments_open - the same, for System V's shared memory (segments.c).
  * th_mapping_end - at the end of the program: store what was changed in shared mappings of files. */
 void th_mapping_open(void);
+void th_segments_open(void);
 void th_mapping_end(void);
 
 #endif

@@ -626,6 +626,7 @@ static void stack_begin(int argc, char **argv, char **environment)
 		th_heap_open();
 	th_stdio_open();
 	th_mapping_open();
+	th_segments_open();
 	th_state_open(&stack.argv);
 	th_iostreams_open();
 	th_locale_open();

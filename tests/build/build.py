@@ -260,6 +260,23 @@ def inlined():
         expect(f"static variable of an inline function, {visibility}", done.returncode == status, done)
 
 
+def wrapped():
+    """The linker's --wrap is for the program's calls, and not for Tweed's."""
+    folder = os.path.join(top, "wrapped")
+    os.mkdir(folder)
+    with open(os.path.join(folder, "main.c"), "w", encoding="utf-8") as f:
+        f.write("#include <string.h>\n#include <unistd.h>\nstatic int writes;\n"
+                "ssize_t __real_write(int file, const void *from, size_t bytes);\n"
+                "ssize_t __wrap_write(int file, const void *from, size_t bytes)\n"
+                "{\n\twrites++;\n\treturn __real_write(file, from, bytes);\n}\n"
+                "int main(int argc, char **argv)\n{\n\tchar to[9];\n\tmemset(to, argc, 9);\n"
+                "\treturn write(1, argv[0], 0) < 0 ? 1 : 10 * writes + to[3];\n}\n")
+    good("--wrap", "tweed-pthreads-gcc", "-O0", "main.c", "-o", "main", "-Wl,--wrap=write", "-Wl,--wrap=memcpy",
+         cwd=folder)
+    done = run("./main", cwd=folder)
+    expect("functions that the program wraps", done.returncode == 11, done)
+
+
 # ---- CMake, meson, autoconf ----------------------------------------------------------------------------------------
 
 def configured(name, folder, ninja):
@@ -334,7 +351,7 @@ def autoconf():
 
 
 # Side by side; then alone, which moves Tweed.
-LANES = [make, script, without_openmp, links, ccache, libraries, inlined, meson], [cmake, autoconf]
+LANES = [make, script, without_openmp, links, ccache, libraries, inlined, wrapped, meson], [cmake, autoconf]
 with tempfile.TemporaryDirectory() as top:
     root = os.path.join(top, "root")
     ENV = {k: v for k, v in os.environ.items() if k not in ("CC", "CXX", "CFLAGS", "CXXFLAGS", "LDFLAGS")}

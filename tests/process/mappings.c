@@ -2,6 +2,7 @@
 /* mappings.c - memory that mmap() and its kin give to one thread and others use: anonymous, and of files. */
 #include <sys/mman.h>
 #include <sys/sendfile.h>
+#include <sys/shm.h>
 #include <sys/uio.h>
 #include <sys/resource.h>
 #include "process.h"
@@ -677,10 +678,38 @@ CASE(brk_in_turn)
 	say("%d\n", (int)((char *)sbrk(0) - top) / PAGE);
 }
 
+/* ---- System V's shared memory ---- */
+
+static int segment;
+
+static void segment_step(void *arg, int me)
+{
+	struct shmid_ds about;
+
+	(void)arg;
+	if (me == 1)
+		segment = shmget(IPC_PRIVATE, 3 * PAGE + 5, IPC_CREAT | 0600);
+	map = me == 1 ? shmat(segment, NULL, 0) : map;
+	touch(me, map + 3 * PAGE);
+	say("%d stat %s", me, err(shmctl(segment, IPC_STAT, &about)));
+	say(" %zu bytes, %d attached, mode %o\n", about.shm_segsz, (int)about.shm_nattch, about.shm_perm.mode & 0777u);
+}
+
+CASE(segment_of_thread)
+{
+	turns(segment_step, NULL);
+	say_error("remove", shmctl(segment, IPC_RMID, NULL));
+	touch(0, map + 3 * PAGE);
+	say_error("detach", shmdt(map));
+	say_error("detach again", shmdt(map));
+	say("attach %s\n", shmat(segment, NULL, 0) == (void *)-1 ? err(-1) : "works");
+	say_error("no bytes", shmget(IPC_PRIVATE, 0, IPC_CREAT | 0600));
+}
+
 MAIN(T(anonymous_private), T(anonymous_shared), T(anonymous_of_threads), T(anonymous_together), T(fixed_over_another),
      T(reserved_then_committed), T(file_shared), T(file_shared_of_thread), T(file_private), T(file_read_only),
      T(file_mapped_twice), T(file_grown_under_mapping), T(file_cut_under_mapping), T(file_moved_by_kernel),
      T(memfd_mapped), T(shm_open_of_thread), T(munmap_of_parts), T(munmap_of_files_part), T(mremap_grows),
      T(mremap_of_file), T(mprotect_in_turn), T(mprotect_meets_read), T(madvise_of_mapping), T(madvise_of_heap),
-     T(madvise_dontneed), T(mlock_in_turn), T(mlock_of_heap), T(mincore_in_turn), ALONE(sbrk_in_turn),
-     ALONE(brk_in_turn), ALONE(brk_of_main))
+     T(madvise_dontneed), T(mlock_in_turn), T(mlock_of_heap), T(mincore_in_turn), T(segment_of_thread),
+     ALONE(sbrk_in_turn), ALONE(brk_in_turn), ALONE(brk_of_main))

@@ -16,6 +16,7 @@
  *   - libraries that it needs are linked, once each.
  *
  *   ld ARGUMENTS...    same as GNU's, which is the first `ld` in PATH; objcopy and as are taken from there, too */
+#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -23,6 +24,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -51,6 +53,7 @@ struct ld_library {
 static struct {
 	struct ld_words folder; /* -L */
 	struct ld_words found;  /* -rpath, -rpath-link */
+	struct ld_words wraps;  /* --wrap */
 	struct ld_library *library[LD_LIBRARIES];
 	size_t libraries;
 	char temporary[PATH_MAX / 2];
@@ -234,8 +237,8 @@ static enum ld_makes ld_makes(char *const *argv)
 	return !input ? LD_OTHER : library ? LD_LIBRARY : LD_PROGRAM;
 }
 
-/* Folders that libraries are searched in. */
-static void ld_folders(char *const *argv)
+/* Folders that libraries are searched in, and functions that the program wraps. */
+static void ld_options(char *const *argv)
 {
 	for (struct ld_argument a; *argv; argv += a.took) {
 		a = ld_read(argv);
@@ -245,6 +248,8 @@ static void ld_folders(char *const *argv)
 			ld_add(&ld.folder, a.value);
 		else if (strncmp(ld_plain(a.word), "-rpath", 6) == 0 && a.value)
 			ld_add(&ld.found, a.value);
+		else if (strncmp(ld_plain(a.word), "-wrap", 5) == 0 && a.value)
+			ld_add(&ld.wraps, a.value);
 	}
 }
 
@@ -649,6 +654,66 @@ static const char *ld_rename_calls(const char *path, const char *word)
 	return copy;
 }
 
+/* ---- functions that the program wraps ---- */
+
+static void ld_is_name(const char *name, void *arg)
+{
+	const char **wanted = arg;
+
+	if (*wanted && strcmp(name, *wanted) == 0)
+		*wanted = NULL;
+}
+
+/* The object @path calls none of the program's wrappers: the linker takes __real_NAME for NAME. */
+static void ld_unwrap(const char *path)
+{
+	struct library_file f = library_open(path);
+	struct ld_words objcopy = {0};
+
+	ld_add(&objcopy, "objcopy");
+	for (size_t i = 0; i < ld.wraps.n; i++) {
+		const char *name = ld.wraps.word[i], *undefined = name;
+		size_t n = strlen(name);
+		char *text = compile_join(" ", name, "");
+		*text = '\0';
+		library_symbols(&f, ld_is_name, &undefined);
+		if (undefined && memmem(f.at, f.bytes, text, n + 2))
+			ld_add(&objcopy, compile_join(compile_join("--redefine-sym=", name, "=__real_"), name, ""));
+		free(text);
+	}
+	library_close(&f);
+	ld_add(&objcopy, path);
+	if (objcopy.n > 2 && ld_run(&objcopy))
+		ld_fail("%s cannot be copied", path);
+}
+
+/* A copy of an archive of Tweed's, whose own calls the program does not wrap. */
+static const char *ld_unwrapped(const char *path)
+{
+	const char *base = strrchr(path, '/');
+	char number[32];
+	struct ld_words extract = {0}, make = {0};
+
+	snprintf(number, sizeof(number), "%u-", ld.copies++);
+	const char *copy = compile_join(ld_temporary(number), base ? base + 1 : path, ""),
+	           *folder = compile_join(copy, ".members", "");
+	ld_add_all(&extract, (const char *const[]){"ar", "x", "--output", folder, path, NULL});
+	ld_add_all(&make, (const char *const[]){"ar", "rcs", copy, NULL});
+	if (mkdir(folder, 0700) || ld_run(&extract))
+		ld_fail("%s cannot be copied", path);
+	DIR *members = opendir(folder);
+	for (struct dirent *e; members && (e = readdir(members));) {
+		if (*e->d_name == '.' && (!e->d_name[1] || (e->d_name[1] == '.' && !e->d_name[2])))
+			continue;
+		const char *member = compile_join(folder, "/", e->d_name);
+		ld_unwrap(member);
+		ld_add(&make, member);
+	}
+	if (!members || closedir(members) || ld_run(&make))
+		ld_fail("%s cannot be copied", path);
+	return copy;
+}
+
 /* ---- the run-time of threads ---- */
 
 #define LD_PTHREADS "/libtweed-pthreads.a"
@@ -709,7 +774,11 @@ static const char *ld_replace(const char *path, const char *word)
 	if (ld.run_time && ld_is_gomp(path))
 		return NULL;
 	if (ld.run_time && strstr(path, LD_PTHREADS))
-		return ld.run_time;
+		path = word = ld.run_time;
+	if (ld.wraps.n && ld_is_tweed(path))
+		return ld_unwrapped(path);
+	if (path == ld.run_time)
+		return path;
 	struct ld_library *l = ld_take(path);
 	return !l ? ld_rename_calls(path, word) : ld.libraries == before ? NULL : l->object;
 }
@@ -781,6 +850,6 @@ int main(int argc, char **argv)
 		execvp("ld", argv);
 		ld_fail("cannot run 'ld': %s", strerror(errno));
 	}
-	ld_folders(arguments);
+	ld_options(arguments);
 	return makes == LD_LIBRARY ? ld_library(arguments) : ld_program(arguments);
 }
