@@ -63,9 +63,25 @@ def files_of(folder):
             yield os.path.relpath(os.path.join(at, name), folder)
 
 
+def unlink_outside(source, target):
+    """In the copy @target of @source, replace links to what is outside of the source."""
+    top = os.path.realpath(source) + os.sep
+    for at, folders, names in os.walk(target):
+        for name in folders + names:
+            path = os.path.join(at, name)
+            original = os.path.realpath(os.path.join(source, os.path.relpath(path, target)))
+            if not os.path.islink(path) or (original + os.sep).startswith(top) or not os.path.exists(original):
+                continue
+            os.remove(path)
+            if os.path.isdir(original):
+                shutil.copytree(original, path, symlinks=True)
+            else:
+                shutil.copy2(original, path)
+
+
 def copy(source, target, without):
     """Copy a folder, except the results' folder @without, which may be inside, products of other builds, and special
-    files."""
+    files.  Links stay links inside of the folder; a link to another folder or file becomes a copy of that."""
     def ignored(at, names):
         paths = [(n, os.path.join(at, n)) for n in names]
         return {n for n, p in paths if n in LEFT_OUT or os.path.realpath(p) == without
@@ -74,6 +90,7 @@ def copy(source, target, without):
     shutil.rmtree(target, ignore_errors=True)
     try:
         shutil.copytree(source, target, symlinks=True, ignore=ignored)
+        unlink_outside(source, target)
     except shutil.Error as e:
         raise Refused(f"{source} cannot be copied: {e.args[0][0][2]}") from e
     except OSError as e:

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* self.c - functions that only affect the caller's own thread. */
+#include <dlfcn.h>
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
@@ -183,4 +184,46 @@ PT_OWN int tw_get_nprocs(void)
 PT_OWN long tw_sysconf(int name)
 {
 	return tw_me && (name == _SC_NPROCESSORS_ONLN || name == _SC_NPROCESSORS_CONF) ? tw_count() : sysconf(name);
+}
+
+/* ---- the machine, for shared libraries of other compilers ----
+ * They make as many threads as there are processors (OpenBLAS), which Tweed does not know of: so they find one. */
+
+#define SELF_NEXT(name) ((__typeof__(name) *)(uintptr_t)dlsym(RTLD_NEXT, #name))
+
+static bool self_alone(const void *caller, size_t bytes, cpu_set_t *set)
+{
+	if (!th_library_private(caller) || !bytes)
+		return false;
+	memset(set, 0, bytes);
+	CPU_SET_S(0, bytes, set);
+	return true;
+}
+
+TH_WEAK int sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set)
+{
+	return self_alone(__builtin_return_address(0), bytes, set) ? 0 : SELF_NEXT(sched_getaffinity)(pid, bytes, set);
+}
+
+TH_WEAK int pthread_getaffinity_np(pthread_t thread, size_t bytes, cpu_set_t *set)
+{
+	return self_alone(__builtin_return_address(0), bytes, set)
+	           ? 0
+	           : SELF_NEXT(pthread_getaffinity_np)(thread, bytes, set);
+}
+
+TH_WEAK int get_nprocs(void)
+{
+	return th_library_private(__builtin_return_address(0)) ? 1 : SELF_NEXT(get_nprocs)();
+}
+
+TH_WEAK long sysconf(int name)
+{
+	static __typeof__(sysconf) *next;
+	bool counts = name == _SC_NPROCESSORS_ONLN || name == _SC_NPROCESSORS_CONF;
+
+	if (counts && th_library_private(__builtin_return_address(0)))
+		return 1;
+	next = next ? next : SELF_NEXT(sysconf);
+	return next(name);
 }

@@ -65,3 +65,23 @@ bool th_library_private(const void *code)
 	}
 	return seen[at].private;
 }
+
+/* ---- MPI --------------------------------------------------------------------------------------------------------
+ * Its libraries start threads and processes that use the program's memory, which Tweed does not know of. */
+
+int MPI_Init(int *argc, char ***argv);
+int MPI_Init_thread(int *argc, char ***argv, int wanted, int *provided);
+
+TH_WEAK int MPI_Init(int *argc, char ***argv)
+{
+	(void)argc, (void)argv;
+	th_refuse(
+	    "this program calls MPI, whose processes cannot be a job's processors: build it without MPI, or, as one "
+	    "process of MPI, with gcc");
+}
+
+TH_WEAK int MPI_Init_thread(int *argc, char ***argv, int wanted, int *provided)
+{
+	(void)wanted, (void)provided;
+	return MPI_Init(argc, argv);
+}

@@ -120,6 +120,8 @@ def plan(top):
     write(os.path.join(top, "program", "Makefile"), MAKEFILE)
     for target in (".", "nowhere"):
         os.symlink(target, os.path.join(top, "program", "to " + target))
+    write(os.path.join(top, "outside", "part.h"), "")
+    os.symlink("../outside", os.path.join(top, "program", "outside"))
     write(os.path.join(top, "plan.toml"), PLAN.format(timeout=60))
     before = sorted(os.listdir(os.path.join(top, "program")))
     done = tried("plan.toml", cwd=top)
@@ -133,6 +135,9 @@ def plan(top):
     for words in ("was given -fsanitize=address", "an error of the build", "not built by {cc}"):
         check(f"it says: {words}", words in done.stdout, done.stdout)
     check("the folder is as it was", sorted(os.listdir(os.path.join(top, "program"))) == before)
+    check("a link to another folder is a copy of that",
+          os.path.exists(os.path.join(out, "programs", "right", "native", "outside", "part.h")) and
+          not os.path.islink(os.path.join(out, "programs", "right", "native", "outside")))
     for name in ("tables/programs.md", "tables/failures.txt", "tables/outcomes.tex",
                  "runs/right-2x1-2L-shm/files/log.txt"):
         check(f"{name} is there", os.path.getsize(os.path.join(out, name)) > 0)

@@ -597,7 +597,9 @@ struct ld_rename {
 /* Tweed's function @name is named so: does the file use the one of the C library, or define it? */
 static void ld_rename_call(const char *name, void *arg)
 {
-	static const char *const kinds[] = {"tw_pthread_", "tw_sem_", "tw_thrd_", "tw_mtx_", "tw_cnd_", "tw_tss_"};
+	static const char *const kinds[] = {
+	    "tw_pthread_", "tw_sem_",      "tw_thrd_",           "tw_mtx_",   "tw_cnd_",      "tw_tss_", "tw_usleep",
+	    "tw_sleep",    "tw_nanosleep", "tw_clock_nanosleep", "tw_sched_", "tw_get_nprocs"};
 	struct ld_rename *r = arg;
 	char text[128];
 
