@@ -11,11 +11,11 @@ static int own = 1;
 enum { MOST = 16, N = 500 };
 static int seen[MOST], turn[N];
 static long table[MOST][256];
+static int flag[MOST + 1];
 
 /* Each thread waits for the one before, in a chain of flags; the first one's is there. */
 static void pipeline(int threads)
 {
-	static int flag[MOST + 1];
 	int sum = 0;
 
 	flag[0] = 1;
