@@ -2,6 +2,7 @@
 /* team.c - parallel regions and barriers. */
 #include "runtime/openmp/team.h"
 
+#include <sched.h>
 #include <string.h>
 
 #include "core/memory/globals.h"
@@ -180,6 +181,7 @@ static struct {
 	const struct omp_order *order;
 	unsigned threads;            /* that exist, numbered from 1 */
 	unsigned at_work;            /* have not ended their part of the region */
+	_Atomic uint32_t resting;    /* have ended */
 	bool called[1 + TEAM_EXTRA]; /* is to take its part */
 } team_extra;
 
@@ -197,10 +199,22 @@ static void *team_extra_run(void *arg)
 		th_stack_reserve();
 		th_wait(team_called, &team_extra.called[number], 0);
 		team_extra.called[number] = false;
-		team_enter(team_extra.order, (unsigned)(tw_me->id + number * (unsigned)tw_count()));
+		if (team_extra.order)
+			team_enter(team_extra.order, (unsigned)(tw_me->id + number * (unsigned)tw_count()));
 		team_extra.at_work--;
+		if (!team_extra.order)
+			th_baton_rest(&team_extra.resting);
 	}
 	return NULL;
+}
+
+/* @order NULL: they end. */
+static void team_extra_call(const struct omp_order *order, unsigned n)
+{
+	team_extra.order = order;
+	team_extra.at_work = n;
+	for (unsigned k = 1; k <= n; k++)
+		team_extra.called[k] = true;
 }
 
 static bool team_ended(void *arg)
@@ -216,13 +230,21 @@ static void team_all(const struct omp_order *order)
 
 	while (team_extra.threads < extra)
 		pt_thread_here(team_extra_run, (void *)(uintptr_t)++team_extra.threads);
-	team_extra.order = order;
-	team_extra.at_work = extra;
-	for (unsigned k = 1; k <= extra; k++)
-		team_extra.called[k] = true;
+	team_extra_call(order, extra);
 	team_enter(order, tw_me->id);
 	if (extra)
 		th_wait(team_ended, NULL, 0);
+}
+
+/* Before the shared memory is gone, which has their stacks. */
+static void team_extra_end(void)
+{
+	if (!team_extra.threads)
+		return;
+	team_extra_call(NULL, team_extra.threads);
+	th_wait(team_ended, NULL, 0);
+	while (atomic_load(&team_extra.resting) < team_extra.threads)
+		sched_yield();
 }
 
 /* ---- regions ----------------------------------------------------------------------------------------------------- */
@@ -296,6 +318,7 @@ void th_kind_work(void)
 		tw_barrier_all();
 		team_follow();
 	}
+	team_extra_end();
 	th_turns_end();
 }
 
@@ -319,6 +342,7 @@ void th_kind_exit(int status)
 	th_stack_reserve();
 	if (omp_team->active || tw_id() || pt_threads_alive())
 		th_end_job(status & 255);
+	team_extra_end();
 	team_publish(&(struct omp_order){0});
 	tw_barrier_all();
 	th_turns_end();

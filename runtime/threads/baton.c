@@ -526,6 +526,29 @@ static void baton_reap(void)
 	idle_list = t;
 }
 
+void th_baton_rest(_Atomic uint32_t *resting)
+{
+	sigset_t all;
+
+	th_stack_reserve();
+	th_hosts_leave();
+	sigfillset(&all);
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, (size_t)NSIG / 8);
+	own->before->next = own->next;
+	own->next->before = own->before;
+	th_siblings--;
+	th_crowd--;
+	baton_give(dispatcher);
+	__asm__ volatile("	lock incl (%[resting])\n" /* from here on, only registers */
+	                 "1:	movl	%[pause], %%eax\n"
+	                 "	syscall\n"
+	                 "	jmp	1b\n"
+	                 :
+	                 : [resting] "b"(resting), [pause] "i"(SYS_pause)
+	                 : "rax", "rcx", "r11", "memory", "cc");
+	__builtin_unreachable();
+}
+
 static void *baton_run(void *arg)
 {
 	struct th_thread *t = arg;

@@ -97,6 +97,10 @@ static inline unsigned th_due_now(void)
  * baton. */
 bool th_baton_stacks(void (*each)(char *base, void *arg), void *arg);
 
+/* th_baton_rest - the calling thread has the baton and gives it away for good.  When *@resting is incremented, it does
+ * not use its stack any more, which may be unmapped; it remains until the process ends. */
+void th_baton_rest(_Atomic uint32_t *resting) __attribute__((noreturn));
+
 /* th_baton_forget - in a child of fork, which has one thread. */
 void th_baton_forget(void);
 

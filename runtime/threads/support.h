@@ -78,16 +78,19 @@ void th_order(void);
 
 /* ---- stack.c */
 /* th_stack_reserve - extend the pinned part of the stack well below the caller's frame.  Called before everything that
- * may call Tweed. */
+ * may call Tweed.  th_stack_reserve_at - the same for the frame @here of the calling thread's stack. */
 #define TH_STACK_SLACK ((size_t)64 << 10)
 extern __thread char *th_stack_pinned; /* lowest byte */
 extern __thread size_t th_stack_span;  /* bytes from there; all: not on such a stack */
 void th_stack_extend(char *below);
-static inline void th_stack_reserve(void)
+static inline void th_stack_reserve_at(char *here)
 {
-	char *here = __builtin_frame_address(0);
 	if (__builtin_expect((size_t)(here - TH_STACK_SLACK - th_stack_pinned) >= th_stack_span, 0))
 		th_stack_extend(here - TH_STACK_SLACK);
+}
+static inline void th_stack_reserve(void)
+{
+	th_stack_reserve_at(__builtin_frame_address(0));
 }
 /* ---- library.c
  * th_library_private - is @code in a library whose variables each process has for itself?  Its threads would see

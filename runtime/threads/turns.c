@@ -16,6 +16,7 @@
 #include "core/base/base.h"
 #include "core/base/signals.h"
 #include "core/process/syscalls.h"
+#include "runtime/process/events/frame.h"
 #include "runtime/process/hosts/first_host.h"
 #include "runtime/threads/baton.h"
 
@@ -48,10 +49,22 @@ bool th_turn_program(const void *context)
 #endif
 }
 
-static void turn_end(const sigset_t *mask)
+/* On the program's stack. */
+static void turn_due(int signal, siginfo_t *si, void *uc)
 {
-	if (th_due && th_baton_mine())
-		th_due();
+	bool was = tw_syscalls_blocked;
+
+	(void)signal, (void)si, (void)uc;
+	th_stack_reserve();
+	tw_syscalls_blocked = false;
+	th_due_now();
+	tw_syscalls_blocked = was;
+}
+
+static void turn_end(const siginfo_t *si, void *uc, const sigset_t *mask)
+{
+	if (th_due_here && th_baton_mine())
+		th_frame_call(uc, si, turn_due);
 	if (turns.begun)
 		th_baton_interrupt(mask);
 }
@@ -65,7 +78,7 @@ static void turn_handler(int signal, siginfo_t *si, void *uc)
 	if (!own)
 		tw_signal_chain(signal, si, uc);
 	else if (tw_syscalls_blocked || th_turn_program(uc))
-		turn_end(tw_syscalls_blocked ? NULL : &((ucontext_t *)uc)->uc_sigmask);
+		turn_end(si, uc, tw_syscalls_blocked ? NULL : &((ucontext_t *)uc)->uc_sigmask);
 	else
 		th_turn_is_over++;
 	errno = saved;

@@ -49,7 +49,6 @@ def programs():
     beside.compare("shares", "3x1", "2L", OMP_SCHEDULE="monotonic:guided , 2")
     for shape in SHAPES + ["1x1"]:
         beside.compare("cancel", shape, "2L", OMP_CANCELLATION="true")
-    beside.compare("more", "1x2", "2L", OMP_NUM_THREADS="5")
 
 
 def threads():

@@ -17,6 +17,7 @@
 #include "core/process/syscalls.h"
 #include "runtime/process/events/events.h"
 #include "runtime/process/events/far.h"
+#include "runtime/process/events/frame.h"
 #include "runtime/process/hosts/first_host.h"
 #include "runtime/process/program_heap.h"
 #include "runtime/process/state.h"
@@ -107,6 +108,7 @@ static unsigned signals_due(void)
 {
 	sigset_t all, mask;
 	siginfo_t info;
+	ucontext_t here;
 	int saved = errno;
 	unsigned called = due.ends ? 2 : due.n ? 1 : 0;
 
@@ -116,10 +118,11 @@ static unsigned signals_due(void)
 	sigfillset(&all);
 	tw_signal_sieve(&all, &all);
 	mask_set(SIG_SETMASK, &all, &mask);
+	getcontext(&here);
 	while (due.n) {
 		info = due.info[0];
 		memmove(due.info, due.info + 1, --due.n * sizeof(info));
-		handler_call(&info, NULL, &mask);
+		handler_call(&info, &here, &mask);
 		mask_set(SIG_SETMASK, &all, NULL);
 	}
 	due.ends = false;
@@ -152,6 +155,24 @@ static bool handler_must(int signal, int code)
 	       ((signal == SIGFPE || signal == SIGILL) && code > 0);
 }
 
+/* On the program's stack; the signals are blocked. */
+static void signals_run(int signal, siginfo_t *info, void *uc)
+{
+	bool was = tw_syscalls_blocked;
+	sigset_t mask, all;
+
+	(void)signal;
+	th_stack_reserve();
+	tw_syscalls_blocked = false;
+	sigemptyset(&mask);
+	memcpy(&mask, &((ucontext_t *)uc)->uc_sigmask, NSIG / 8);
+	handler_call(info, uc, &mask);
+	sigfillset(&all);
+	tw_signal_sieve(&all, &all);
+	mask_set(SIG_SETMASK, &all, NULL);
+	tw_syscalls_blocked = was;
+}
+
 static void signals_handler(int signal, siginfo_t *from, void *uc)
 {
 	const sigset_t *mask = &((ucontext_t *)uc)->uc_sigmask;
@@ -161,13 +182,13 @@ static void signals_handler(int signal, siginfo_t *from, void *uc)
 	if (signals_own_child(signal, from->si_code))
 		return;
 	signals_received(&info);
-	if (!signals_thread || handler_must(signal, from->si_code) ||
-	    (th_baton_mine() && (tw_syscalls_blocked || th_turn_program(uc)))) {
+	bool now = th_baton_mine() && (tw_syscalls_blocked || th_turn_program(uc));
+	if (!signals_thread || handler_must(signal, from->si_code)) {
 		bool was = tw_syscalls_blocked;
 		tw_syscalls_blocked = false;
 		handler_call(&info, uc, mask);
 		tw_syscalls_blocked = was;
-	} else {
+	} else if (!now || !th_frame_call(uc, &info, signals_run)) {
 		handler_defer(&info);
 	}
 	errno = saved;
