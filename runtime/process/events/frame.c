@@ -3,8 +3,8 @@
  *
  * Tweed's handlers run on a private stack, because the program's may be what causes a fault.  A handler of the program
  * must find the interrupted code above its own frame: collectors of garbage look there for pointers, also for what was
- * in registers.  So the kernel's frame is copied to the program's stack, and the context that Tweed's handler returns to
- * is changed: it goes on in the function, whose return restores the copy. */
+ * in registers.  So the kernel's frame is copied to the program's stack, and the context that Tweed's handler returns
+ * to is changed: it goes on in the function, whose return restores the copy. */
 #include "runtime/process/events/frame.h"
 
 #include <stddef.h>
