@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Compares outputs: numbers within a tolerance, without ignored lines and differences between two runs of one
 program."""
+import functools
 import itertools
 import re
 
@@ -44,15 +45,20 @@ class Reference:
     def __init__(self, outputs, ignore, tolerance, unordered):
         self.data, self.ignore, self.tolerance, self.unordered = outputs[0], ignore, tolerance, unordered
         self.binary = b"\0" in self.data
-        self.text = Text(self.data, ignore, unordered)
         self.masked = {}  # line: places of numbers, or None
         self.unstable = ""
         for other in outputs[1:]:
             self.learn(other)
 
+    @functools.cached_property
+    def text(self):
+        return Text(self.data, self.ignore, self.unordered)
+
     def learn(self, data):
+        if data == self.data:
+            return
         if self.binary:
-            self.unstable = self.unstable or ("" if data == self.data else self.difference(data))
+            self.unstable = self.unstable or self.difference(data)
             return
         other = Text(data, self.ignore, self.unordered)
         if len(other.lines) != len(self.text.lines):
@@ -66,10 +72,12 @@ class Reference:
 
     def difference(self, data):
         """The first difference of @data, in words, or ""."""
+        if data == self.data:
+            return ""
         if self.binary:
             at = next((i for i, (a, b) in enumerate(zip(self.data, data)) if a != b), min(len(self.data), len(data)))
-            return "" if data == self.data else f"byte {at}" if at < min(len(self.data),
-                    len(data)) else f"{len(data)} bytes in place of {len(self.data)}"
+            short = at == min(len(self.data), len(data))
+            return f"{len(data)} bytes in place of {len(self.data)}" if short else f"byte {at}"
         other = Text(data, self.ignore, self.unordered)
         for i, (x, y) in enumerate(itertools.zip_longest(self.text.parts, other.parts)):
             if x is None:

@@ -19,6 +19,7 @@ from .program import NATIVE
 OUTCOMES = ("right", "refused", "wrong", "crash", "hang", "build", "error")
 ROUNDS = 3  # of references; differences between them are ignored
 ENDS = re.compile(r"killed by signal|exited with status|the job is ended")  # the end of a process, not the reason
+LOST = re.compile(r"by a null pointer|which is no memory|no pointer can have")  # no reason either
 
 
 class Result:
@@ -200,7 +201,7 @@ class Trial:
             return "", ""
         if any("killed by signal" in s for s in said) or run["status"] > 128:
             name = next((s for s in said if "killed by signal" in s), f"killed by signal {run['status'] - 128}")
-            return ("refused", why[0]) if why else ("crash", name)
+            return ("refused", why[0]) if why and not LOST.search(why[0]) else ("crash", why[0] if why else name)
         if why:
             return "refused", why[0]
         return "wrong", f"it ended with status {run['status']} in place of {self.program.status}" + self.last_words(run)

@@ -4,27 +4,37 @@
  * The iterations of the outermost loop are assigned as by a static schedule, in chunks where the program asks for a
  * schedule with chunks: so any thread knows which one executes an iteration, and each executes its iterations in
  * ascending order. No iteration waits for a later one. Each thread has a flag: the number of the last iteration that it
- * has posted, counted over all such loops of the job. */
+ * has posted, counted over all such loops of the job. On one node it is a word instead. */
+#include <sched.h>
 #include <stdarg.h>
 #include <string.h>
 
+#include "core/base/base.h"
 #include "runtime/openmp/team.h"
+#include "runtime/threads/baton.h"
 
 /* In shared memory. */
 struct omp_flags {
 	unsigned n;
-	tw_flag_t flag[];
+	struct {
+		_Alignas(64) tw_flag_t flag;
+		_Atomic uint64_t word;
+	} of[];
 };
+
+#define DOACROSS_SPINS 1000u
 
 static struct omp_flags *doacross_create(unsigned n)
 {
-	struct omp_flags *flags = tw_malloc(sizeof(*flags) + n * sizeof(flags->flag[0]));
+	size_t bytes = sizeof(struct omp_flags) + n * sizeof(((struct omp_flags *)NULL)->of[0]);
+	struct omp_flags *flags = tw_aligned_alloc(64, bytes);
 
 	if (!flags)
 		th_refuse("no memory is left of TWEED_MEMORY: raise it");
+	memset(flags, 0, bytes);
 	flags->n = n;
 	for (unsigned k = 0; k < n; k++)
-		flags->flag[k] = tw_flag_create();
+		flags->of[k].flag = tw_flag_create();
 	return flags;
 }
 
@@ -72,6 +82,34 @@ static unsigned doacross_thread(uint64_t first)
 	return (unsigned)(first < more * (each + 1) ? first / (each + 1) : more + (first - more * (each + 1)) / each);
 }
 
+static void doacross_raise(unsigned thread, uint64_t number)
+{
+	struct omp_flags *flags = omp_team->doacross.flags;
+
+	if (th_far)
+		tw_flag_set(flags->of[thread].flag, number);
+	else
+		atomic_store_explicit(&flags->of[thread].word, number, memory_order_release);
+}
+
+static void doacross_await(unsigned thread, uint64_t number)
+{
+	struct omp_flags *flags = omp_team->doacross.flags;
+
+	if (th_far) {
+		tw_flag_wait(flags->of[thread].flag, number);
+		return;
+	}
+	for (unsigned spins = 1; atomic_load_explicit(&flags->of[thread].word, memory_order_acquire) < number;
+	     spins++) {
+		tw_pause();
+		if (spins % DOACROSS_SPINS)
+			continue;
+		th_yield();
+		sched_yield();
+	}
+}
+
 static void doacross_post(const uint64_t *at)
 {
 	const struct omp_doacross *d = &omp_team->doacross;
@@ -82,7 +120,7 @@ static void doacross_post(const uint64_t *at)
 	for (unsigned k = 0; k < d->dimensions; k++)
 		number = number * d->count[k] + at[k];
 	th_stack_reserve();
-	tw_flag_set(d->flags->flag[omp_team->id], d->before + number + 1);
+	doacross_raise(omp_team->id, d->before + number + 1);
 }
 
 static void doacross_wait(uint64_t first, va_list rest)
@@ -97,7 +135,7 @@ static void doacross_wait(uint64_t first, va_list rest)
 	unsigned thread = doacross_thread(first);
 	th_stack_reserve();
 	if (thread != omp_team->id)
-		tw_flag_wait(d->flags->flag[thread], d->before + number + 1);
+		doacross_await(thread, d->before + number + 1);
 }
 
 /* ---- what the compiler calls ------------------------------------------------------------------------------------ */

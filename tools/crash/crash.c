@@ -108,6 +108,27 @@ static void crash_what(const struct tw_crash *c, char *out, size_t bytes)
 		         m.name);
 }
 
+/* Its variables are each processor's own if code of a shared library was at work; not if that is the C library's.  What
+ * that may mean, or "". */
+static const char *crash_library(const struct tw_crash *c, char *out, size_t bytes)
+{
+	static const char *const common[] = {"libc.", "libm.", "libstdc++.", "libgcc_s.", "ld-linux"};
+	struct mapping m;
+
+	*out = '\0';
+	if (!mapping_find(c->pid, c->back ? c->back - 1 : c->ip, &m) || !strstr(m.name, ".so"))
+		return out;
+	const char *name = strrchr(m.name, '/') ? strrchr(m.name, '/') + 1 : m.name;
+	for (size_t i = 0; i < sizeof(common) / sizeof(common[0]); i++)
+		if (!strncmp(name, common[i], strlen(common[i])))
+			return out;
+	snprintf(out, bytes,
+	         "; each processor has its own variables of %s: if threads share what it made, link its archive "
+	         "(-l:%.*s.a)",
+	         name, (int)(strstr(name, ".so") - name), name);
+	return out;
+}
+
 static bool crash_parse(const char *text, struct tw_crash *c)
 {
 	unsigned char *to = (unsigned char *)c;
@@ -127,7 +148,7 @@ static bool crash_parse(const char *text, struct tw_crash *c)
 int tool_crash(int argc, char **argv)
 {
 	struct tw_crash c;
-	char code[512], what[800];
+	char code[512], what[800], library[700];
 
 	if (argc != 2 || !crash_parse(argv[1], &c)) {
 		tool_say("'tweed crash' is for processes of a job: look at 'tweed --help'");
@@ -136,11 +157,11 @@ int tool_crash(int argc, char **argv)
 	tw_log_who(c.who);
 	crash_what(&c, what, sizeof(what));
 	tw_symbol_of_process(c.pid, c.back ? c.back - 1 : c.ip, code, sizeof(code));
-	tool_say("%s %s %s", code,
+	tool_say("%s %s %s%s", code,
 	         c.access == TW_CRASH_JUMP    ? "jumped to"
 	         : c.access == TW_CRASH_WRITE ? "wrote to"
 	         : c.access == TW_CRASH_READ  ? "read"
 	                                      : "accessed",
-	         what);
+	         what, crash_library(&c, library, sizeof(library)));
 	return 0;
 }
