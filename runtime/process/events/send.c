@@ -62,6 +62,7 @@ int th_signals_send(uint32_t to, pid_t pid, pid_t tid, int signal, int code, con
 {
 	siginfo_t info = send_info(signal, code, value);
 
+	th_order(); /* the handler sees what the sender has stored */
 	if (to != th_hosts_self()) {
 		struct host_signal s = {pid, tid, info};
 		if (!signal)
@@ -88,6 +89,7 @@ static int send_program(int signal, int code, const union sigval *value)
 	}
 	if (!signal)
 		return 0;
+	th_order();
 	if (signals_thread && (atomic_load(&signals_thread->accepts) & host_bit(signal))) {
 		errno = send_self(&info);
 		return errno ? -1 : 0;
@@ -158,6 +160,8 @@ static int wait_for(const sigset_t *wanted, siginfo_t *info, const struct timesp
 	if (got > 0)
 		signals_received(info);
 	error = errno;
+	if (got > 0)
+		th_order();
 	th_due_now();
 	errno = error;
 	return got;

@@ -96,6 +96,8 @@ static void handler_call(siginfo_t *info, void *uc, const sigset_t *mask)
 	if (a.sa_flags & SA_RESETHAND)
 		sigaction(signal, &none, NULL);
 	mask_set(SIG_SETMASK, &blocked, NULL);
+	if (signals_thread)
+		th_order(); /* and acquires what the sender has stored */
 	if (a.sa_flags & SA_SIGINFO)
 		th_call(TH_CALLED(a.sa_sigaction), (void *)(intptr_t)signal, info, uc);
 	else
