@@ -14,7 +14,7 @@ static __thread long me = -1;
 static _Atomic unsigned long hidden[THREADS]; /* the complement of what a register has; 0: nothing */
 static atomic_int missed, calls, contexts, stop;
 static sem_t done;
-static long said[THREADS], heard[THREADS];
+static long said[THREADS], seen[THREADS];
 
 __attribute__((noinline)) static int found(const unsigned long *from, unsigned long value)
 {
@@ -34,7 +34,7 @@ static void handler(int signal, siginfo_t *info, void *context)
 		calls++;
 		missed += !found(&here, value);
 	}
-	heard[me] = said[me];
+	seen[me] = said[me];
 	contexts += info->si_signo == signal && uc->uc_mcontext.gregs[REG_RIP] != 0;
 	sem_post(&done);
 }
@@ -74,7 +74,7 @@ int main(void)
 			said[i] = 1000 * (i + 1) + round;
 			pthread_kill(thread[i], SIGUSR1);
 			sem_wait(&done);
-			stale += heard[i] != said[i];
+			stale += seen[i] != said[i];
 		}
 	stop = 1;
 	for (int i = 0; i < THREADS; i++)
