@@ -111,7 +111,7 @@ void GOMP_atomic_end(void)
 struct lock_nested {
 	uint32_t lock;
 	uint32_t count;
-	uint64_t owner; /* the holder's pt_self(), or 0; equals the caller's only if the caller holds it */
+	uint64_t owner; /* the task that holds it, or 0; equals the caller's only if that holds it */
 };
 _Static_assert(sizeof(struct lock_nested) <= 16, "it fits into gcc's omp_nest_lock_t");
 
@@ -181,7 +181,7 @@ void omp_destroy_nest_lock(struct lock_nested *lock)
 static int lock_nest(struct lock_nested *l, bool wait, const char *function)
 {
 	tw_lock_t lock = lock_of(&l->lock, function);
-	uint64_t self = pt_self();
+	uint64_t self = (uintptr_t)omp_team->task; /* on a stack, in shared memory */
 
 	if (l->owner != self) {
 		if (wait)

@@ -268,6 +268,16 @@ static void task_end(struct omp_task *t)
 	omp_task_unref(t);
 }
 
+void omp_task_call(struct omp_running *task, void (*function)(void *data), void *data)
+{
+	struct omp_icv icv = omp_team->icv;
+
+	omp_team->task = task;
+	th_call(TH_CALLED(function), data, NULL, NULL);
+	omp_team->task = task->outer;
+	omp_team->icv = icv;
+}
+
 static void task_run(struct omp_task *t)
 {
 	struct omp_running now = {.outer = omp_team->task,
@@ -279,9 +289,7 @@ static void task_run(struct omp_task *t)
 	t->runner = tw_me->local;
 	if (t->maker != tw_me->local || t->depends)
 		omp_task_learn();
-	omp_team->task = &now;
-	th_call(TH_CALLED(t->function), t->data, NULL, NULL);
-	omp_team->task = now.outer;
+	omp_task_call(&now, t->function, t->data);
 	task_end(t);
 }
 

@@ -48,9 +48,7 @@ static void task_at_once(const struct task_work *w, const uint64_t *range)
 	}
 	if (range)
 		memcpy(own, range, 2 * sizeof(*range));
-	omp_team->task = &now;
-	th_call(TH_CALLED(w->function), own, NULL, NULL);
-	omp_team->task = outer;
+	omp_task_call(&now, w->function, own);
 	if (now.record)
 		omp_task_unref(now.record);
 }
