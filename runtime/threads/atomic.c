@@ -211,7 +211,7 @@ static void *atomic_begin(void *ptr, size_t most, const struct th_atomic_frame *
 		return ptr;
 	}
 	int saved = errno;
-	th_spun();
+	th_spun(ptr);
 	if (!(to = inline_begin(ptr, most, frame))) {
 		to = ptr;
 		th_atomic_held = atomic_lock(ptr);
@@ -285,7 +285,7 @@ void th_fence(const void *ptr)
 	static const struct tw_fence fence = {.enter = fence_enter, .leave = fence_leave};
 
 	th_stack_reserve();
-	th_spun();
+	th_spun(ptr);
 	if (th_far)
 		tw_polled_fence(tw_me, &fence, fence_flag(ptr));
 	else
@@ -389,7 +389,7 @@ static inline void atomic_after(void)
 	type th_load_##bytes(const volatile type *p, int order)                                                        \
 	{                                                                                                              \
 		type v;                                                                                                \
-		th_spun();                                                                                             \
+		th_spun(p);                                                                                            \
 		if (th_far && th_words && word_load(p, &v, sizeof(v), order))                                          \
 			return v;                                                                                      \
 		ATOMIC(order, WORD_LOADS, v = __atomic_load_n(p, __ATOMIC_SEQ_CST), v = *p);                           \
@@ -404,7 +404,7 @@ static inline void atomic_after(void)
 	type th_exchange_##bytes(volatile type *p, type v, int order)                                                  \
 	{                                                                                                              \
 		type old;                                                                                              \
-		th_spun();                                                                                             \
+		th_spun(p);                                                                                            \
 		ATOMIC(order, WORD_CHANGES, old = __atomic_exchange_n(p, v, __ATOMIC_SEQ_CST), (old = *p, *p = v));    \
 		return old;                                                                                            \
 	}                                                                                                              \
@@ -422,7 +422,7 @@ static inline void atomic_after(void)
 		if (old == *expected)                                                                                  \
 			return true;                                                                                   \
 		*expected = old;                                                                                       \
-		th_spun();                                                                                             \
+		th_spun(p);                                                                                            \
 		return false;                                                                                          \
 	}                                                                                                              \
 	ATOMIC_FETCH(type, bytes, add, old + v)                                                                        \
@@ -501,7 +501,7 @@ atomic_wide th_load_16(const volatile atomic_wide *p, int order)
 {
 	atomic_wide v;
 
-	th_spun();
+	th_spun(p);
 	ATOMIC(order, WORD_LOADS, v = wide_cas((volatile atomic_wide *)(uintptr_t)p, 0, 0), v = *p);
 	return v;
 }
@@ -535,7 +535,7 @@ bool th_compare_exchange_16(volatile atomic_wide *p, atomic_wide *expected, atom
 	       (old = *p, *p = old == wanted ? v : old));
 	*expected = old;
 	if (old != wanted)
-		th_spun();
+		th_spun(p);
 	return old == wanted;
 }
 

@@ -50,6 +50,7 @@ struct th_thread {
 };
 
 unsigned th_siblings, th_crowd, th_spins;
+const volatile void *th_spun_at[TH_SPUN];
 volatile unsigned th_turn_is_over;
 unsigned (*th_due)(void);
 __thread volatile bool th_due_here;
@@ -386,7 +387,7 @@ bool th_lock_try(tw_lock_t lock)
 {
 	if ((!own || th_crowd < 2 || !lock_near(lock.id)) && tw_lock_try_acquire(lock))
 		return true;
-	th_spun();
+	th_spun(NULL);
 	return false;
 }
 

@@ -38,13 +38,23 @@ bool th_wait(bool (*ready)(void *arg), void *arg, uint64_t until_ns);
 bool th_sleep(uint64_t until_ns);
 void th_yield(void);
 
-/* th_spun - the program may be in a loop that waits for another thread: yields now and then. */
+/* th_spun - the program operates on @at, or on something unknown (NULL).  If it does so again and again, it may be in a
+ * loop that waits for another thread: yields now and then. */
 void th_spun_often(void);
 extern unsigned th_spins;
 #define TH_SPINS 64u
-static inline void th_spun(void)
+#define TH_SPUN  8u
+extern const volatile void *th_spun_at[TH_SPUN];
+static inline void th_spun(const volatile void *at)
 {
-	if (__builtin_expect(th_siblings != 0, 0) && (++th_spins >= TH_SPINS || th_turn_is_over))
+	if (__builtin_expect(!th_siblings, 1))
+		return;
+	const volatile void **last = &th_spun_at[(uintptr_t)at / 4 % TH_SPUN];
+	if (*last != at) {
+		*last = at;
+		th_spins = 0;
+	}
+	if (++th_spins >= TH_SPINS || th_turn_is_over)
 		th_spun_often();
 }
 
