@@ -148,6 +148,11 @@ class Tree:
             path = os.path.join(self.folder, name)
             os.makedirs(os.path.dirname(path), exist_ok=True)
             shutil.copy2(os.path.join(self.kept, name), path, follow_symlinks=False)
+        for at, folders, _ in os.walk(self.folder):
+            for name in [f for f in folders if not os.path.islink(os.path.join(at, f))]:
+                if not os.path.isdir(os.path.join(self.kept, os.path.relpath(os.path.join(at, name), self.folder))):
+                    shutil.rmtree(os.path.join(at, name))
+                    folders.remove(name)
 
 
 class Build:

@@ -199,7 +199,7 @@ class Trial:
                             f"time") + (f"; {why[0]}" if why else "")
         if run["status"] == self.program.status:
             return "", ""
-        if any("killed by signal" in s for s in said) or run["status"] > 128:
+        if any("killed by signal" in s for s in said) or 128 < run["status"] <= 192:
             name = next((s for s in said if "killed by signal" in s), f"killed by signal {run['status'] - 128}")
             return ("refused", why[0]) if why and not LOST.search(why[0]) else ("crash", why[0] if why else name)
         if why:
