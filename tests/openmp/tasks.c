@@ -43,6 +43,30 @@ static int weigh(const struct tree *t)
 	return t ? t->value + weigh(t->left) + weigh(t->right) : 0;
 }
 
+/* A task has control variables of its own, and does not hold its parent's locks. */
+static void own(void)
+{
+	omp_nest_lock_t lock;
+	int got = 7;
+
+	omp_init_nest_lock(&lock);
+#pragma omp parallel num_threads(1)
+	{
+		omp_set_num_threads(6);
+		omp_set_nest_lock(&lock);
+#pragma omp task shared(lock, got)
+		{
+			omp_set_num_threads(5);
+			got = omp_test_nest_lock(&lock);
+		}
+#pragma omp taskwait
+		printf("%d %d %d\n", omp_get_max_threads(), got, omp_test_nest_lock(&lock));
+		omp_unset_nest_lock(&lock);
+		omp_unset_nest_lock(&lock);
+	}
+	omp_destroy_nest_lock(&lock);
+}
+
 int main(void)
 {
 	long f = 0, sum = 0;
@@ -103,5 +127,6 @@ int main(void)
 	for (int i = 0; i < 100; i++)
 		wrong += marks[i] != i + 1;
 	printf("%ld %ld %d %d %d %d %d\n", f, sum, weigh(t), chain, done, wrong, made == omp_get_max_threads() * 1020);
+	own();
 	return 0;
 }
