@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <ucontext.h>
 
-enum { THREADS = 3, ROUNDS = 40 };
+enum { THREADS = 3, ROUNDS = 8 };
 static __thread char *top;
 static __thread long me = -1;
 static _Atomic unsigned long hidden[THREADS]; /* the complement of what a register has; 0: nothing */
@@ -47,6 +47,7 @@ static void *work(void *arg)
 	top = &here;
 	me = (long)arg;
 	value = (unsigned long)me * 1234567 + 99;
+	sem_post(&done);
 	while (!stop) {
 		value = value * 6364136223846793005ul + 1442695040888963407ul;
 		rounds = 200000;
@@ -69,6 +70,8 @@ int main(void)
 	sigaction(SIGUSR1, &action, NULL);
 	for (long i = 0; i < THREADS; i++)
 		pthread_create(&thread[i], NULL, work, (void *)i);
+	for (int i = 0; i < THREADS; i++)
+		sem_wait(&done);
 	for (int round = 0; round < ROUNDS; round++)
 		for (int i = 0; i < THREADS; i++) {
 			said[i] = 1000 * (i + 1) + round;
