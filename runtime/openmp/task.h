@@ -80,8 +80,8 @@ void omp_task_learn(void);
 void omp_task_put(struct omp_task *task);
 /* omp_task_made - count a new task as unfinished. */
 void omp_task_made(void);
-/* omp_task_call - call @function of @task, whose outer one is the current task. What it sets of the control variables is
- * its own. */
+/* omp_task_call - call @function of @task, whose outer one is the current task. What it sets of the control variables
+ * is its own. */
 void omp_task_call(struct omp_running *task, void (*function)(void *data), void *data);
 /* omp_task_wait - execute descendants of @above (NULL: any tasks) until @done returns true. Then acquire if *@away says
  * that a task ended on another processor; @away may be NULL. */
