@@ -30,7 +30,7 @@ CASES = [
     ("late signal", 7, "the signal came"),
 ]
 
-TOGETHER = 6  # an agent of more jobs at once got no processor for 2 s, with asan on two cores
+TOGETHER = 4  # an agent of more jobs at once got no processor for 2 s, with asan on two cores
 
 
 def start(case, transport, lock="queue"):
