@@ -22,26 +22,32 @@ struct allocator {
 
 /* Before each block. */
 struct block {
-	void *start;
+	_Alignas(32) void *start;
 	size_t bytes;
 	struct allocator *pool; /* that the bytes count in, or NULL */
-	uintptr_t unused;
 };
 
-static uintptr_t alloc_default = 1; /* of this processor's threads */
+uintptr_t omp_get_default_allocator(void)
+{
+	return omp_team->icv.allocator;
+}
+
+void omp_set_default_allocator(uintptr_t handle)
+{
+	omp_team->icv.allocator = handle ? handle : OMP_ALLOCATOR;
+}
 
 static struct allocator *alloc_of(uintptr_t handle)
 {
-	handle = handle ? handle : alloc_default;
+	handle = handle ? handle : omp_get_default_allocator();
 	return handle <= ALLOC_PREDEFINED ? NULL : (struct allocator *)handle;
 }
 
 uintptr_t omp_init_allocator(uintptr_t space, int n, const struct alloc_trait *trait)
 {
-	struct allocator *a = tw_malloc(sizeof(*a));
-
 	(void)space;
 	th_stack_reserve();
+	struct allocator *a = tw_malloc(sizeof(*a));
 	if (!a)
 		return 0;
 	*a = (struct allocator){.alignment = 1, .pool = TRAIT_DEFAULT, .fallback = FALLBACK_DEFAULT};
@@ -66,54 +72,63 @@ uintptr_t omp_init_allocator(uintptr_t space, int n, const struct alloc_trait *t
 
 void omp_destroy_allocator(uintptr_t handle)
 {
+	th_stack_reserve();
 	if (handle > ALLOC_PREDEFINED)
 		tw_free((void *)handle);
 }
 
-void omp_set_default_allocator(uintptr_t handle)
-{
-	alloc_default = handle ? handle : 1;
-}
-
-uintptr_t omp_get_default_allocator(void)
-{
-	return alloc_default;
-}
-
 /* ---- blocks ------------------------------------------------------------------------------------------------------ */
 
-static bool alloc_takes(struct allocator *a, size_t bytes)
+/* The allocator whose pool is limited, or NULL. */
+static struct allocator *alloc_limited(struct allocator *a)
 {
-	if (!a || a->pool == TRAIT_DEFAULT)
+	return a && a->pool != TRAIT_DEFAULT ? a : NULL;
+}
+
+static bool pool_takes(struct allocator *pool, size_t bytes)
+{
+	if (!pool)
 		return true;
 	GOMP_atomic_start();
-	bool fits = bytes <= a->pool - a->used;
-	a->used += fits ? bytes : 0;
+	bool fits = bytes <= pool->pool - pool->used;
+	pool->used += fits ? bytes : 0;
 	GOMP_atomic_end();
 	return fits;
 }
 
+static void pool_gets_back(struct allocator *pool, size_t bytes)
+{
+	if (!pool)
+		return;
+	GOMP_atomic_start();
+	pool->used -= bytes;
+	GOMP_atomic_end();
+}
+
 static void *alloc_try(struct allocator *a, size_t align, size_t bytes)
 {
+	struct allocator *pool = alloc_limited(a);
 	size_t all;
 
 	align = TW_MAX(TW_MAX(align, a ? a->alignment : 1), sizeof(struct block));
-	if (!bytes || align & (align - 1) || __builtin_add_overflow(bytes, align, &all) || !alloc_takes(a, bytes))
+	if (!bytes || align & (align - 1) || __builtin_add_overflow(bytes, align, &all) || !pool_takes(pool, bytes))
 		return NULL;
 	char *start = tw_aligned_alloc(align, all);
-	if (!start)
+	if (!start) {
+		pool_gets_back(pool, bytes);
 		return NULL;
+	}
 	struct block *b = (struct block *)(void *)(start + align) - 1;
-	*b = (struct block){.start = start, .bytes = bytes, .pool = a && a->pool != TRAIT_DEFAULT ? a : NULL};
+	*b = (struct block){.start = start, .bytes = bytes, .pool = pool};
 	return start + align;
 }
 
 void *omp_aligned_alloc(size_t align, size_t bytes, uintptr_t handle)
 {
 	struct allocator *a = alloc_of(handle);
-	void *ptr = alloc_try(a, align, bytes);
 
 	th_stack_reserve();
+	void *ptr = alloc_try(a, align, bytes);
 	if (ptr || !bytes || !a || a->fallback == FALLBACK_NULL)
 		return ptr;
 	if (a->fallback == FALLBACK_ABORT)
@@ -147,11 +162,7 @@ void omp_free(void *ptr, uintptr_t handle)
 	if (!ptr)
 		return;
 	struct block *b = (struct block *)ptr - 1;
-	if (b->pool) {
-		GOMP_atomic_start();
-		b->pool->used -= b->bytes;
-		GOMP_atomic_end();
-	}
+	pool_gets_back(b->pool, b->bytes);
 	tw_free(b->start);
 }
 

@@ -12,27 +12,19 @@
 /* The compiler's constants. */
 enum { CANCEL_PARALLEL = 1, CANCEL_LOOP = 2, CANCEL_SECTIONS = 4, CANCEL_TASKGROUP = 8 };
 
-/* Words behind the order, and that of team_crowd. */
-enum { CANCEL_REGION = 1, CANCEL_CONSTRUCT, CANCEL_ARRIVED };
-
 struct omp_group {
 	struct omp_group *outer;
 	bool cancelled;
 };
 
-static size_t cancel_offset(unsigned word)
+static uint64_t cancel_read(enum omp_team_word word)
 {
-	return tw_me->layout.reserved[TW_RESERVED_THREADS] + sizeof(struct omp_order) + word * sizeof(uint64_t);
+	return tw_net_read64(tw_me->net, 0, omp_team_word(word));
 }
 
-static uint64_t cancel_read(unsigned word)
+static void cancel_write(enum omp_team_word word, uint64_t value)
 {
-	return tw_net_read64(tw_me->net, 0, cancel_offset(word));
-}
-
-static void cancel_write(unsigned word, uint64_t value)
-{
-	tw_net_write64(tw_me->net, 0, cancel_offset(word), value);
+	tw_net_write64(tw_me->net, 0, omp_team_word(word), value);
 	tw_net_flush(tw_me->net, 0);
 }
 
@@ -50,12 +42,12 @@ static bool cancel_effective(void)
 
 static bool cancelled_region(void)
 {
-	return omp_team->n > 1 ? cancel_read(CANCEL_REGION) == omp_team->region : omp_team->cancelled_region;
+	return omp_team->n > 1 ? cancel_read(OMP_CANCELLED_REGION) == omp_team->region : omp_team->cancelled_region;
 }
 
 static bool cancelled_construct(void)
 {
-	return omp_team->n > 1 ? cancel_read(CANCEL_CONSTRUCT) == cancel_stage() : omp_team->cancelled_construct;
+	return omp_team->n > 1 ? cancel_read(OMP_CANCELLED_CONSTRUCT) == cancel_stage() : omp_team->cancelled_construct;
 }
 
 static bool cancelled_group(void)
@@ -84,14 +76,14 @@ bool GOMP_cancel(int which, bool does)
 	if (which & (CANCEL_LOOP | CANCEL_SECTIONS)) {
 		omp_team->cancelled_construct = true;
 		if (omp_team->n > 1)
-			cancel_write(CANCEL_CONSTRUCT, cancel_stage());
+			cancel_write(OMP_CANCELLED_CONSTRUCT, cancel_stage());
 	} else if (which & CANCEL_TASKGROUP) {
 		if (g)
 			g->cancelled = true;
 	} else {
 		omp_team->cancelled_region = true;
 		if (omp_team->n > 1)
-			cancel_write(CANCEL_REGION, omp_team->region);
+			cancel_write(OMP_CANCELLED_REGION, omp_team->region);
 	}
 	return true;
 }
@@ -136,12 +128,12 @@ bool GOMP_barrier_cancel(void)
 	uint64_t stage = cancel_stage(), seen, arrived;
 	th_order();
 	do {
-		seen = cancel_read(CANCEL_ARRIVED);
+		seen = cancel_read(OMP_ARRIVED);
 		arrived = seen >> CANCEL_THREADS == stage >> CANCEL_THREADS ? seen + 1 : stage + 1;
-	} while (tw_net_cas(tw_me->net, 0, cancel_offset(CANCEL_ARRIVED), seen, arrived) != seen);
+	} while (tw_net_cas(tw_me->net, 0, omp_team_word(OMP_ARRIVED), seen, arrived) != seen);
 	bool cancelled;
 	while (!(cancelled = cancelled_region())) {
-		seen = cancel_read(CANCEL_ARRIVED);
+		seen = cancel_read(OMP_ARRIVED);
 		if (seen >> CANCEL_THREADS != stage >> CANCEL_THREADS || seen - stage == omp_team->n)
 			break;
 		th_yield();

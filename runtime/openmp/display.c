@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* display.c - what OpenMP prints of itself: OMP_DISPLAY_ENV, OMP_DISPLAY_AFFINITY, OMP_AFFINITY_FORMAT. */
+/* display.c - what OpenMP prints of itself: OMP_DISPLAY_ENV, OMP_AFFINITY_FORMAT. The format that a program sets is its
+ * processor's. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

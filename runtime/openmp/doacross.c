@@ -191,10 +191,7 @@ static bool doacross_start(unsigned dimensions, const uint64_t *count, enum omp_
 	bool name(unsigned dimensions, type *count, long schedule, type chunk, type *first, type *end,                 \
 	          uintptr_t *reductions, void **memory)                                                                \
 	{                                                                                                              \
-		if (reductions)                                                                                        \
-			omp_reductions_share(reductions);                                                              \
-		if (memory)                                                                                            \
-			omp_loop_memory(memory);                                                                       \
+		omp_loop_prepare(reductions, memory);                                                                  \
 		return doacross_start(dimensions, (const uint64_t *)count, (enum omp_kind)(schedule & INT32_MAX),      \
 		                      (uint64_t)chunk, (uint64_t *)first, (uint64_t *)end);                            \
 	}

@@ -85,6 +85,7 @@ void omp_icv_read(struct omp_icv *icv)
 	icv->max_active = icv_number("OMP_MAX_ACTIVE_LEVELS", 1, 0);
 	icv->dynamic = icv_switch("OMP_DYNAMIC", false);
 	icv_schedule(icv);
+	icv->allocator = OMP_ALLOCATOR;
 	icv->cancellation = icv_switch("OMP_CANCELLATION", false);
 }
 

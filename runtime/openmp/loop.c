@@ -237,10 +237,7 @@ LOOP_RUNTIME(ordered_runtime, true)
  * the chunks. */
 static bool loop_start_more(struct omp_loop l, uint64_t *first, uint64_t *end, uintptr_t *reductions, void **memory)
 {
-	if (reductions)
-		omp_reductions_share(reductions);
-	if (memory)
-		omp_loop_memory(memory);
+	omp_loop_prepare(reductions, memory);
 	if (first)
 		return loop_start(l, first, end);
 	omp_loop_begin(&l);
@@ -283,6 +280,14 @@ void omp_loop_memory(void **memory)
 		mine = omp_share_pointer(share);
 	}
 	*memory = mine;
+}
+
+void omp_loop_prepare(uintptr_t *reductions, void **memory)
+{
+	if (reductions)
+		omp_reductions_share(reductions);
+	if (memory)
+		omp_loop_memory(memory);
 }
 
 void GOMP_loop_end(void)

@@ -66,33 +66,39 @@ static void *reduction_block(const uintptr_t *data, unsigned threads)
 	return block;
 }
 
+/* What @at, a variable or some thread's copy of one, is: its description in *@of, its offset in a copy. Returns its
+ * words, or NULL inside of a variable; *@of NULL: unknown. */
+static const uintptr_t *reduction_find(uintptr_t at, const uintptr_t **of, uintptr_t *offset)
+{
+	for (const uintptr_t *d = *of = omp_team->task->reductions; d; d = *of = reduction_next(d)) {
+		bool copy = at >= d[RED_MEMORY] && at < d[RED_END];
+		*offset = copy ? (at - d[RED_MEMORY]) % d[RED_BYTES] : 0;
+		for (size_t k = 0; k < d[RED_COUNT]; k++) {
+			const uintptr_t *v = reduction_variable(d, k);
+			if (copy ? v[VAR_OFFSET] != *offset : v[VAR_ADDRESS] != at)
+				continue;
+			*offset = v[VAR_OFFSET];
+			return v;
+		}
+		if (copy)
+			return NULL;
+	}
+	return NULL;
+}
+
 /* Replace the addresses of @n variables, or of some thread's copies, by those of this thread's copies. For the first
  * @wanted of them, the variables' own addresses follow behind all. */
 void GOMP_task_reduction_remap(size_t n, size_t wanted, void **address)
 {
 	for (size_t i = 0; i < n; i++) {
-		uintptr_t at = (uintptr_t)address[i], offset;
-		const uintptr_t *found = NULL, *d = omp_team->task->reductions;
-		for (; d; d = reduction_next(d)) {
-			bool copy = at >= d[RED_MEMORY] && at < d[RED_END];
-			offset = copy ? (at - d[RED_MEMORY]) % d[RED_BYTES] : 0;
-			for (size_t k = 0; k < d[RED_COUNT] && !found; k++) {
-				const uintptr_t *v = reduction_variable(d, k);
-				if (copy ? v[VAR_OFFSET] == offset : v[VAR_ADDRESS] == at)
-					found = v;
-			}
-			if (found || copy)
-				break;
-		}
-		if (!d || (!found && i < wanted))
-			th_refuse(
-			    "in_reduction: no task_reduction, or reduction with the modifier task, has the variable at "
-			    "%p",
-			    address[i]);
-		if (found)
-			offset = found[VAR_OFFSET];
+		uintptr_t offset;
+		const uintptr_t *d, *v = reduction_find((uintptr_t)address[i], &d, &offset);
+		if (!d || (!v && i < wanted))
+			th_refuse("in_reduction: no task_reduction, or reduction with the modifier task, has the "
+			          "variable at %p",
+			          address[i]);
 		if (i < wanted)
-			address[n + i] = (void *)found[VAR_ADDRESS];
+			address[n + i] = (void *)v[VAR_ADDRESS];
 		address[i] = (void *)(d[RED_MEMORY] + omp_team->id * d[RED_BYTES] + offset);
 	}
 }
@@ -108,17 +114,23 @@ void GOMP_taskgroup_reduction_register(uintptr_t *data)
 	now->reductions = data;
 }
 
-/* The group has ended, and the copies were combined. */
-void GOMP_taskgroup_reduction_unregister(uintptr_t *data)
+/* The current task's description is no longer @data, but the one before. */
+static void reduction_leave(const uintptr_t *data)
 {
 	struct omp_running *now = omp_team->task;
 	uintptr_t *older = reduction_next(data);
 
-	th_stack_reserve();
 	while (older && !older[RED_BLOCK])
 		older = reduction_next(older);
 	if (now->reductions == data)
 		now->reductions = older;
+}
+
+/* The group has ended, and the copies were combined. */
+void GOMP_taskgroup_reduction_unregister(uintptr_t *data)
+{
+	th_stack_reserve();
+	reduction_leave(data);
 	tw_free((void *)data[RED_BLOCK]);
 }
 
@@ -139,8 +151,7 @@ void omp_reductions_share(uintptr_t *data)
 
 void GOMP_workshare_task_reduction_unregister(bool cancelled)
 {
-	struct omp_running *now = omp_team->task;
-	uintptr_t *data = now->reductions;
+	uintptr_t *data = omp_team->task->reductions;
 
 	GOMP_taskgroup_end();
 	if (!cancelled)
@@ -148,7 +159,7 @@ void GOMP_workshare_task_reduction_unregister(bool cancelled)
 	if (omp_team->id == 0)
 		GOMP_taskgroup_reduction_unregister(data);
 	else
-		now->reductions = reduction_next(data);
+		reduction_leave(data);
 }
 
 void omp_reductions_region(struct omp_order *order)

@@ -12,7 +12,7 @@
 #define SHARE_AT    ((size_t)4096) /* behind the order */
 #define SHARE_SPINS 200u
 
-_Static_assert(sizeof(struct omp_order) <= SHARE_AT, "the order lies before the words");
+_Static_assert(sizeof(struct omp_order) + OMP_TEAM_WORDS * sizeof(uint64_t) <= SHARE_AT, "these lie before the words");
 _Static_assert(SHARE_AT + OMP_SHARES * OMP_WORDS * sizeof(uint64_t) <= OMP_EXPORTED_BYTES, "room in the layout");
 
 uint64_t omp_share(void)
@@ -129,8 +129,7 @@ void GOMP_single_copy_end(void *data)
 
 void GOMP_scope_start(uintptr_t *reductions)
 {
-	if (reductions)
-		omp_reductions_share(reductions);
+	omp_loop_prepare(reductions, NULL);
 }
 
 /* ---- sections: a loop over their numbers, from 1, chunk by chunk ------------------------------------------------ */
@@ -155,10 +154,7 @@ unsigned GOMP_sections_start(unsigned count)
 
 unsigned GOMP_sections2_start(unsigned count, uintptr_t *reductions, void **memory)
 {
-	if (reductions)
-		omp_reductions_share(reductions);
-	if (memory)
-		omp_loop_memory(memory);
+	omp_loop_prepare(reductions, memory);
 	return GOMP_sections_start(count);
 }
 

@@ -62,6 +62,8 @@ struct omp_task {
 /* ---- task.c */
 void GOMP_taskgroup_start(void);
 void GOMP_taskgroup_end(void);
+
+/* ---- reduction.c */
 void GOMP_taskgroup_reduction_register(uintptr_t *data);
 
 /* ---- queue.c */

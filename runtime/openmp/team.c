@@ -135,16 +135,15 @@ static void team_publish(const struct omp_order *order)
 
 /* ---- other threads ----------------------------------------------------------------------------------------------- */
 
-/* Every node's word, behind the order: in a region, a processor has got other threads. */
-static size_t team_crowd(void)
+size_t omp_team_word(enum omp_team_word word)
 {
-	return tw_me->layout.reserved[TW_RESERVED_THREADS] + sizeof(struct omp_order);
+	return tw_me->layout.reserved[TW_RESERVED_THREADS] + sizeof(struct omp_order) + word * sizeof(uint64_t);
 }
 
 /* At the end of a region: other processors' threads may go on. */
 static void team_follow(void)
 {
-	if (__atomic_load_n((uint64_t *)(void *)(tw_me->net->base + team_crowd()), __ATOMIC_ACQUIRE))
+	if (__atomic_load_n((uint64_t *)(void *)(tw_me->net->base + omp_team_word(OMP_CROWD)), __ATOMIC_ACQUIRE))
 		pt_threads_follow();
 }
 
@@ -158,7 +157,7 @@ bool th_kind_crowd(void)
 		tw_barrier_all(); /* the order has been read */
 		return true;
 	}
-	tw_net_broadcast64(tw_me->net, team_crowd(), 1);
+	tw_net_broadcast64(tw_me->net, omp_team_word(OMP_CROWD), 1);
 	tw_net_flush(tw_me->net, TW_NET_ALL);
 	return false;
 }

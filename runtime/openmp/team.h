@@ -28,8 +28,10 @@ struct omp_icv {
 	uint32_t max_active;
 	uint32_t schedule; /* enum omp_kind of schedule(runtime) */
 	uint64_t chunk;
+	uintptr_t allocator; /* the default one */
 	bool dynamic, cancellation;
 };
+#define OMP_ALLOCATOR 1u /* omp_default_mem_alloc */
 
 enum omp_kind { OMP_NONE, OMP_STATIC, OMP_DYNAMIC, OMP_GUIDED, OMP_AUTO }; /* OpenMP's numbers */
 
@@ -68,6 +70,10 @@ struct omp_order {
 	struct omp_loop loop;  /* of a combined construct */
 	uintptr_t *reductions; /* over tasks; NULL: none */
 };
+
+/* Words behind the order. OMP_CROWD: at every node; in a region, a processor has got other threads. The others: at node
+ * 0 (cancel.c). */
+enum omp_team_word { OMP_CROWD, OMP_CANCELLED_REGION, OMP_CANCELLED_CONSTRUCT, OMP_ARRIVED, OMP_TEAM_WORDS };
 
 /* A task that this thread executes, or that waits beneath it. */
 struct omp_running {
@@ -108,6 +114,8 @@ void omp_barrier(void);
 void omp_meet(void);
 /* omp_most - how many of @n threads a region of main() gets. */
 unsigned omp_most(unsigned n);
+/* omp_team_word - the word's offset in exported memory. */
+size_t omp_team_word(enum omp_team_word word);
 /* omp_run - run @order as a parallel region. Its n is the number of threads that the program wants, or 0. */
 void omp_run(struct omp_order *order);
 
@@ -146,8 +154,11 @@ void omp_loop_begin(const struct omp_loop *loop);
 bool omp_loop_next(uint64_t *first, uint64_t *end);
 void omp_loop_end(void);
 /* omp_loop_memory - allocate zeroed memory for the team's next loop: *@memory is the number of bytes, then their
- * address. Collective. */
+ * address. Collective.
+ * omp_loop_prepare - what a worksharing construct's clauses need: its reductions over tasks, and its memory; either may
+ * be NULL. Collective. */
 void omp_loop_memory(void **memory);
+void omp_loop_prepare(uintptr_t *reductions, void **memory);
 
 /* ---- lock.c */
 /* omp_locks_open - called by all processors before the first order. omp_locks_crowd - main is about to get other

@@ -63,10 +63,10 @@ static void turn_due(int signal, siginfo_t *si, void *uc)
 
 static void turn_end(const siginfo_t *si, void *uc, const sigset_t *mask)
 {
-	if (th_due_here && th_baton_mine())
-		th_frame_call(uc, si, turn_due);
 	if (turns.begun)
 		th_baton_interrupt(mask);
+	if (th_due_here && th_baton_mine())
+		th_frame_call(uc, si, turn_due); /* changes the mask in the context */
 }
 
 static void turn_handler(int signal, siginfo_t *si, void *uc)

@@ -52,7 +52,7 @@ static void blocks(void)
 			mine[i] += i;
 		for (int i = 0; i < 50; i++)
 			sum += mine[i];
-		sum += aligned(mine, 64);
+		sum += aligned(mine, 64) && omp_get_default_allocator() == omp_large_cap_mem_alloc;
 		omp_free(mine, omp_null_allocator);
 	}
 	printf("%ld\n", sum / omp_get_max_threads());

@@ -97,7 +97,7 @@ static void handler_call(siginfo_t *info, void *uc, const sigset_t *mask)
 		sigaction(signal, &none, NULL);
 	mask_set(SIG_SETMASK, &blocked, NULL);
 	if (signals_thread)
-		th_order(); /* and acquires what the sender has stored */
+		th_order(); /* it sees what the sender had stored (send.c) */
 	if (a.sa_flags & SA_SIGINFO)
 		th_call(TH_CALLED(a.sa_sigaction), (void *)(intptr_t)signal, info, uc);
 	else
