@@ -16,31 +16,22 @@
  *   - libraries that it needs are linked, once each.
  *
  *   ld ARGUMENTS...    same as GNU's, which is the first `ld` in PATH; objcopy and as are taken from there, too */
-#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/base/base.h"
 #include "tools/compile/compile.h"
+#include "tools/compile/ld.h"
 #include "tools/compile/placed.h"
 
 #define LD_LIBRARIES 256
 #define LD_MARK      "tw_made_"
 #define LD_FIRST     103 /* priority of the first library's constructors, after those of Tweed (runtime/threads/) */
-
-/* Arguments that grow. */
-struct ld_words {
-	const char **word;
-	size_t n, room;
-};
 
 /* A library whose object becomes part of the program. */
 struct ld_library {
@@ -56,104 +47,13 @@ static struct {
 	struct ld_words wraps;  /* --wrap */
 	struct ld_library *library[LD_LIBRARIES];
 	size_t libraries;
-	char temporary[PATH_MAX / 2];
 	FILE *exports;
 	unsigned priority;
 	struct library_file threads; /* Tweed's run-time of threads */
 	const char *run_time;        /* its path; NULL: none */
-	unsigned copies;
-	bool opens;        /* the program may load plugins */
-	char atomics[256]; /* a file of other compilers with atomic instructions; "": none */
+	bool opens;                  /* the program may load plugins */
 	uint64_t hash;
 } ld;
-
-static void __attribute__((noreturn, format(printf, 1, 2))) ld_fail(const char *format, ...)
-{
-	va_list ap;
-	char text[1000];
-
-	va_start(ap, format);
-	vsnprintf(text, sizeof(text), format, ap);
-	va_end(ap);
-	tw_log("the linker of 'tweed cc': %s", text);
-	exit(1);
-}
-
-static void ld_add(struct ld_words *w, const char *word)
-{
-	if (w->n == w->room) {
-		w->room = 2 * w->room + 64;
-		w->word = realloc(w->word, w->room * sizeof(*w->word));
-		if (!w->word)
-			ld_fail("out of memory");
-	}
-	w->word[w->n++] = word;
-}
-
-static void ld_add_all(struct ld_words *w, const char *const *words)
-{
-	for (; *words; words++)
-		ld_add(w, *words);
-}
-
-/* Run a command and wait.  Returns its exit status. */
-static int ld_run(struct ld_words *w)
-{
-	int status;
-
-	ld_add(w, NULL);
-	w->n--;
-	pid_t child = fork();
-	if (child == 0) {
-		execvp(w->word[0], (char *const *)(uintptr_t)w->word);
-		fprintf(stderr, "tweed: cannot run '%s': %s\n", w->word[0], strerror(errno));
-		_exit(127);
-	}
-	while (child > 0 && waitpid(child, &status, 0) < 0)
-		if (errno != EINTR)
-			child = -1;
-	return child > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : 1;
-}
-
-/* ---- temporary files --------------------------------------------------------------------------------------------- */
-
-static void ld_remove(void)
-{
-	struct ld_words w = {0};
-
-	if (*ld.temporary) {
-		ld_add_all(&w, (const char *const[]){"rm", "-rf", ld.temporary, NULL});
-		ld_run(&w);
-	}
-}
-
-static const char *ld_temporary(const char *name)
-{
-	const char *folder = getenv("TMPDIR");
-
-	if (!*ld.temporary) {
-		snprintf(ld.temporary, sizeof(ld.temporary), "%s/tweed-ld-XXXXXX", folder && *folder ? folder : "/tmp");
-		if (!mkdtemp(ld.temporary))
-			ld_fail("cannot make the folder %s: %s", ld.temporary, strerror(errno));
-		atexit(ld_remove);
-	}
-	return compile_join(ld.temporary, "/", name);
-}
-
-static FILE *ld_create(const char *path)
-{
-	FILE *f = fopen(path, "we");
-
-	if (!f)
-		ld_fail("cannot write %s: %s", path, strerror(errno));
-	return f;
-}
-
-static void ld_close(FILE *f, const char *path)
-{
-	if (ferror(f) | fclose(f))
-		ld_fail("cannot write %s: %s", path, strerror(errno));
-}
 
 /* ---- the caller's arguments -------------------------------------------------------------------------------------- */
 
@@ -287,22 +187,6 @@ static bool ld_static(const char *word, bool was)
 }
 
 /* ---- a library -------------------------------------------------------------------------------------------------- */
-
-/* Files that gcc adds. */
-static bool ld_is_gcc(const char *path)
-{
-	const char *base = strrchr(path, '/');
-
-	base = base ? base + 1 : path;
-	return strncmp(base, "crt", 3) == 0 || strncmp(base, "libgcc", 6) == 0 || strcmp(base, "libc_nonshared.a") == 0;
-}
-
-static bool ld_is_tweed(const char *path)
-{
-	const char *base = strrchr(path, '/');
-
-	return strncmp(base ? base + 1 : path, "libtweed", 8) == 0;
-}
 
 static void ld_mix(const char *at, size_t bytes)
 {
@@ -587,135 +471,6 @@ static bool ld_file_opens(const char *path, bool library)
 	return opens;
 }
 
-/* ---- files of other compilers ---- */
-
-struct ld_rename {
-	const struct library_file *file;
-	struct ld_words *objcopy;
-};
-
-/* Tweed's function @name is named so: does the file use the one of the C library, or define it? */
-static void ld_rename_call(const char *name, void *arg)
-{
-	static const char *const kinds[] = {
-	    "tw_pthread_", "tw_sem_",      "tw_thrd_",           "tw_mtx_",   "tw_cnd_",      "tw_tss_", "tw_usleep",
-	    "tw_sleep",    "tw_nanosleep", "tw_clock_nanosleep", "tw_sched_", "tw_get_nprocs"};
-	struct ld_rename *r = arg;
-	char text[128];
-
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		int n = snprintf(text, sizeof(text), "%c%s", 0, name + 3);
-		if (!strncmp(name, kinds[i], strlen(kinds[i])) && n > 0 && (size_t)n < sizeof(text) &&
-		    memmem(r->file->at, r->file->bytes, text, (size_t)n + 1))
-			ld_add(r->objcopy, compile_join(compile_join("--redefine-sym=", name + 3, "="), name, ""));
-	}
-}
-
-/* A variable of the program has the name of that file, for a sentence (runtime/threads/support.c). */
-static void ld_name_atomics(struct ld_words *link)
-{
-	const char *source = ld_temporary("atomics.s"), *object = ld_temporary("atomics.o");
-	struct ld_words as = {0};
-	FILE *f = ld_create(source);
-
-	fputs("\t.section .rodata\n\t.globl tw_foreign_atomics\ntw_foreign_atomics:\n\t.ascii \"", f);
-	for (const char *c = ld.atomics; *c; c++)
-		fprintf(f, "\\%03o", (unsigned char)*c);
-	fputs("\\0\"\n\t.section .note.GNU-stack,\"\",@progbits\n", f);
-	ld_close(f, source);
-	ld_add_all(&as, (const char *const[]){"as", "-o", object, source, NULL});
-	if (ld_run(&as))
-		ld_fail("%s cannot be assembled", source);
-	ld_add(link, object);
-}
-
-/* An object or archive that Tweed's compilers have not made calls POSIX threads by their names.  The argument in its
- * place is a copy that calls Tweed's. */
-static const char *ld_rename_calls(const char *path, const char *word)
-{
-	struct ld_words objcopy = {0};
-	struct library_file f = library_open(path);
-	const char *base = strrchr(path, '/'), *copy = word;
-	char number[32];
-
-	base = base ? base + 1 : path;
-	if ((f.kind == LIBRARY_REL || f.kind == LIBRARY_ARCHIVE) && !ld_is_gcc(path) && !ld_is_tweed(path)) {
-		ld_add(&objcopy, "objcopy");
-		library_symbols(&ld.threads, ld_rename_call, &(struct ld_rename){&f, &objcopy});
-	}
-	if (objcopy.n > 0 && !*ld.atomics && f.at && !memmem(f.at, f.bytes, COMPILE_MADE, sizeof(COMPILE_MADE)))
-		foreign_atomics(path, ld.atomics, sizeof(ld.atomics));
-	if (objcopy.n > 1) {
-		snprintf(number, sizeof(number), "%u-", ld.copies++);
-		copy = compile_join(ld_temporary(number), base, "");
-		ld_add_all(&objcopy, (const char *const[]){path, copy, NULL});
-		if (ld_run(&objcopy))
-			ld_fail("%s cannot be copied", path);
-	}
-	library_close(&f);
-	return copy;
-}
-
-/* ---- functions that the program wraps ---- */
-
-static void ld_is_name(const char *name, void *arg)
-{
-	const char **wanted = arg;
-
-	if (*wanted && strcmp(name, *wanted) == 0)
-		*wanted = NULL;
-}
-
-/* The object @path calls none of the program's wrappers: the linker takes __real_NAME for NAME. */
-static void ld_unwrap(const char *path)
-{
-	struct library_file f = library_open(path);
-	struct ld_words objcopy = {0};
-
-	ld_add(&objcopy, "objcopy");
-	for (size_t i = 0; i < ld.wraps.n; i++) {
-		const char *name = ld.wraps.word[i], *undefined = name;
-		size_t n = strlen(name);
-		char *text = compile_join(" ", name, "");
-		*text = '\0';
-		library_symbols(&f, ld_is_name, &undefined);
-		if (undefined && memmem(f.at, f.bytes, text, n + 2))
-			ld_add(&objcopy, compile_join(compile_join("--redefine-sym=", name, "=__real_"), name, ""));
-		free(text);
-	}
-	library_close(&f);
-	ld_add(&objcopy, path);
-	if (objcopy.n > 2 && ld_run(&objcopy))
-		ld_fail("%s cannot be copied", path);
-}
-
-/* A copy of an archive of Tweed's, whose own calls the program does not wrap. */
-static const char *ld_unwrapped(const char *path)
-{
-	const char *base = strrchr(path, '/');
-	char number[32];
-	struct ld_words extract = {0}, make = {0};
-
-	snprintf(number, sizeof(number), "%u-", ld.copies++);
-	const char *copy = compile_join(ld_temporary(number), base ? base + 1 : path, ""),
-	           *folder = compile_join(copy, ".members", "");
-	ld_add_all(&extract, (const char *const[]){"ar", "x", "--output", folder, path, NULL});
-	ld_add_all(&make, (const char *const[]){"ar", "rcs", copy, NULL});
-	if (mkdir(folder, 0700) || ld_run(&extract))
-		ld_fail("%s cannot be copied", path);
-	DIR *members = opendir(folder);
-	for (struct dirent *e; members && (e = readdir(members));) {
-		if (*e->d_name == '.' && (!e->d_name[1] || (e->d_name[1] == '.' && !e->d_name[2])))
-			continue;
-		const char *member = compile_join(folder, "/", e->d_name);
-		ld_unwrap(member);
-		ld_add(&make, member);
-	}
-	if (!members || closedir(members) || ld_run(&make))
-		ld_fail("%s cannot be copied", path);
-	return copy;
-}
-
 /* ---- the run-time of threads ---- */
 
 #define LD_PTHREADS "/libtweed-pthreads.a"
@@ -778,11 +533,11 @@ static const char *ld_replace(const char *path, const char *word)
 	if (ld.run_time && strstr(path, LD_PTHREADS))
 		path = word = ld.run_time;
 	if (ld.wraps.n && ld_is_tweed(path))
-		return ld_unwrapped(path);
+		return ld_unwrapped(path, &ld.wraps);
 	if (path == ld.run_time)
 		return path;
 	struct ld_library *l = ld_take(path);
-	return !l ? ld_rename_calls(path, word) : ld.libraries == before ? NULL : l->object;
+	return !l ? ld_rename_calls(path, word, &ld.threads) : ld.libraries == before ? NULL : l->object;
 }
 
 static void ld_arguments(char *const *argv, struct ld_words *link)
@@ -824,8 +579,7 @@ static int ld_program(char *const *argv)
 	ld_add(&link, "ld");
 	ld_find_threads(argv);
 	ld_arguments(argv, &link);
-	if (*ld.atomics)
-		ld_name_atomics(&link);
+	ld_name_atomics(&link);
 	if (ld.libraries || ld.opens) {
 		exports = ld_temporary("exports");
 		ld.exports = ld_create(exports);

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* ld.h - declarations shared by the files of the linker (ld.c). */
+#ifndef TW_TOOLS_COMPILE_LD_H
+#define TW_TOOLS_COMPILE_LD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "tools/compile/placed.h"
+
+/* Arguments that grow. */
+struct ld_words {
+	const char **word;
+	size_t n, room;
+};
+
+/* ---- ld_run.c: an error ends the process with a sentence
+ * ld_fail - end it so.
+ * ld_add, ld_add_all - append arguments; @words ends with NULL.
+ * ld_run - run a command and wait.  Returns its exit status; 1 when it has none.
+ * ld_temporary - the path of a file of this process, whose folder is removed at its end; allocated.
+ * ld_create, ld_close - write a file. */
+void ld_fail(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
+void ld_add(struct ld_words *w, const char *word);
+void ld_add_all(struct ld_words *w, const char *const *words);
+int ld_run(struct ld_words *w);
+const char *ld_temporary(const char *name);
+FILE *ld_create(const char *path);
+void ld_close(FILE *f, const char *path);
+
+/* ---- ld_copies.c
+ * ld_is_gcc, ld_is_tweed - is @path one of the files that gcc adds, or one of Tweed's?
+ * ld_rename_calls - an object or archive that Tweed's compilers have not made calls POSIX threads, and sleeps, by their
+ * names.  Returns the argument in place of @word, a copy that calls those of @threads; or @word.
+ * ld_name_atomics - if such a file has atomic instructions, link a variable with its name, for a sentence
+ * (runtime/threads/support.c).
+ * ld_unwrapped - returns a copy of an archive of Tweed's, whose own calls are not among those that the program
+ * @wraps. */
+bool ld_is_gcc(const char *path);
+bool ld_is_tweed(const char *path);
+const char *ld_rename_calls(const char *path, const char *word, const struct library_file *threads);
+void ld_name_atomics(struct ld_words *link);
+const char *ld_unwrapped(const char *path, const struct ld_words *wraps);
+
+#endif

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* ld_copies.c - copies of files that the program is linked with, in which some functions have other names. */
+#include <dirent.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "tools/compile/compile.h"
+#include "tools/compile/ld.h"
+
+static unsigned ld_copies;
+static char ld_atomics[256]; /* a file of other compilers with atomic instructions; "": none */
+
+/* ---- whose file is it? ---- */
+
+bool ld_is_gcc(const char *path)
+{
+	const char *base = strrchr(path, '/');
+
+	base = base ? base + 1 : path;
+	return strncmp(base, "crt", 3) == 0 || strncmp(base, "libgcc", 6) == 0 || strcmp(base, "libc_nonshared.a") == 0;
+}
+
+bool ld_is_tweed(const char *path)
+{
+	const char *base = strrchr(path, '/');
+
+	return strncmp(base ? base + 1 : path, "libtweed", 8) == 0;
+}
+
+/* ---- files of other compilers ---- */
+
+struct ld_rename {
+	const struct library_file *file;
+	struct ld_words *objcopy;
+};
+
+/* Tweed's function @name is named so: does the file use the one of the C library, or define it? */
+static void ld_rename_call(const char *name, void *arg)
+{
+	static const char *const kinds[] = {
+	    "tw_pthread_", "tw_sem_",      "tw_thrd_",           "tw_mtx_",   "tw_cnd_",      "tw_tss_", "tw_usleep",
+	    "tw_sleep",    "tw_nanosleep", "tw_clock_nanosleep", "tw_sched_", "tw_get_nprocs"};
+	struct ld_rename *r = arg;
+	char text[128];
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		int n = snprintf(text, sizeof(text), "%c%s", 0, name + 3);
+		if (!strncmp(name, kinds[i], strlen(kinds[i])) && n > 0 && (size_t)n < sizeof(text) &&
+		    memmem(r->file->at, r->file->bytes, text, (size_t)n + 1))
+			ld_add(r->objcopy, compile_join(compile_join("--redefine-sym=", name + 3, "="), name, ""));
+	}
+}
+
+void ld_name_atomics(struct ld_words *link)
+{
+	struct ld_words as = {0};
+
+	if (!*ld_atomics)
+		return;
+	const char *source = ld_temporary("atomics.s"), *object = ld_temporary("atomics.o");
+	FILE *f = ld_create(source);
+
+	fputs("\t.section .rodata\n\t.globl tw_foreign_atomics\ntw_foreign_atomics:\n\t.ascii \"", f);
+	for (const char *c = ld_atomics; *c; c++)
+		fprintf(f, "\\%03o", (unsigned char)*c);
+	fputs("\\0\"\n\t.section .note.GNU-stack,\"\",@progbits\n", f);
+	ld_close(f, source);
+	ld_add_all(&as, (const char *const[]){"as", "-o", object, source, NULL});
+	if (ld_run(&as))
+		ld_fail("%s cannot be assembled", source);
+	ld_add(link, object);
+}
+
+const char *ld_rename_calls(const char *path, const char *word, const struct library_file *threads)
+{
+	struct ld_words objcopy = {0};
+	struct library_file f = library_open(path);
+	const char *base = strrchr(path, '/'), *copy = word;
+	char number[32];
+
+	base = base ? base + 1 : path;
+	if ((f.kind == LIBRARY_REL || f.kind == LIBRARY_ARCHIVE) && !ld_is_gcc(path) && !ld_is_tweed(path)) {
+		ld_add(&objcopy, "objcopy");
+		library_symbols(threads, ld_rename_call, &(struct ld_rename){&f, &objcopy});
+	}
+	if (objcopy.n > 0 && !*ld_atomics && f.at && !memmem(f.at, f.bytes, COMPILE_MADE, sizeof(COMPILE_MADE)))
+		foreign_atomics(path, ld_atomics, sizeof(ld_atomics));
+	if (objcopy.n > 1) {
+		snprintf(number, sizeof(number), "%u-", ld_copies++);
+		copy = compile_join(ld_temporary(number), base, "");
+		ld_add_all(&objcopy, (const char *const[]){path, copy, NULL});
+		if (ld_run(&objcopy))
+			ld_fail("%s cannot be copied", path);
+	}
+	library_close(&f);
+	return copy;
+}
+
+/* ---- functions that the program wraps ---- */
+
+static void ld_is_name(const char *name, void *arg)
+{
+	const char **wanted = arg;
+
+	if (*wanted && strcmp(name, *wanted) == 0)
+		*wanted = NULL;
+}
+
+/* The object @path calls none of the program's wrappers: the linker takes __real_NAME for NAME. */
+static void ld_unwrap(const char *path, const struct ld_words *wraps)
+{
+	struct library_file f = library_open(path);
+	struct ld_words objcopy = {0};
+
+	ld_add(&objcopy, "objcopy");
+	for (size_t i = 0; i < wraps->n; i++) {
+		const char *name = wraps->word[i], *undefined = name;
+		size_t n = strlen(name);
+		char *text = compile_join(" ", name, "");
+		*text = '\0';
+		library_symbols(&f, ld_is_name, &undefined);
+		if (undefined && memmem(f.at, f.bytes, text, n + 2))
+			ld_add(&objcopy, compile_join(compile_join("--redefine-sym=", name, "=__real_"), name, ""));
+		free(text);
+	}
+	library_close(&f);
+	ld_add(&objcopy, path);
+	if (objcopy.n > 2 && ld_run(&objcopy))
+		ld_fail("%s cannot be copied", path);
+}
+
+const char *ld_unwrapped(const char *path, const struct ld_words *wraps)
+{
+	const char *base = strrchr(path, '/');
+	char number[32];
+	struct ld_words extract = {0}, make = {0};
+
+	snprintf(number, sizeof(number), "%u-", ld_copies++);
+	const char *copy = compile_join(ld_temporary(number), base ? base + 1 : path, ""),
+	           *folder = compile_join(copy, ".members", "");
+	ld_add_all(&extract, (const char *const[]){"ar", "x", "--output", folder, path, NULL});
+	ld_add_all(&make, (const char *const[]){"ar", "rcs", copy, NULL});
+	if (mkdir(folder, 0700) || ld_run(&extract))
+		ld_fail("%s cannot be copied", path);
+	DIR *members = opendir(folder);
+	for (struct dirent *e; members && (e = readdir(members));) {
+		if (*e->d_name == '.' && (!e->d_name[1] || (e->d_name[1] == '.' && !e->d_name[2])))
+			continue;
+		const char *member = compile_join(folder, "/", e->d_name);
+		ld_unwrap(member, wraps);
+		ld_add(&make, member);
+	}
+	if (!members || closedir(members) || ld_run(&make))
+		ld_fail("%s cannot be copied", path);
+	return copy;
+}
