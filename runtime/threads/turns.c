@@ -28,6 +28,7 @@ extern const char tw_program_start[], tw_text_start[]; /* the program's code (ru
 static struct {
 	bool (*ordered)(void);
 	_Atomic uint32_t stop, looking;
+	_Atomic uint64_t over; /* the turn that is to end */
 	bool begun;
 } turns;
 
@@ -61,9 +62,19 @@ static void turn_due(int signal, siginfo_t *si, void *uc)
 	tw_syscalls_blocked = was;
 }
 
+/* The signal comes for the turn's end, or for handlers that are due, again and again.  If each of these ended the turn,
+ * the thread would execute nothing of the program. */
+static bool turn_over(void)
+{
+	int32_t tid;
+	uint64_t turn = th_baton_turn(&tid);
+
+	return turns.begun && turn && turn == atomic_load(&turns.over);
+}
+
 static void turn_end(const siginfo_t *si, void *uc, const sigset_t *mask)
 {
-	if (turns.begun)
+	if (turn_over())
 		th_baton_interrupt(mask);
 	if (th_due_here && th_baton_mine())
 		th_frame_call(uc, si, turn_due); /* changes the mask in the context */
@@ -79,7 +90,7 @@ static void turn_handler(int signal, siginfo_t *si, void *uc)
 		tw_signal_chain(signal, si, uc);
 	else if (tw_syscalls_blocked || th_turn_program(uc))
 		turn_end(si, uc, tw_syscalls_blocked ? NULL : &((ucontext_t *)uc)->uc_sigmask);
-	else
+	else if (turn_over())
 		th_turn_is_over++;
 	errno = saved;
 }
@@ -97,8 +108,10 @@ static void *turns_run(void *arg)
 		atomic_store(&turns.looking, 1);
 		uint64_t turn = th_baton_turn(&tid);
 		if (!atomic_load(&turns.stop) && turn && turn == seen &&
-		    (th_crowd > 1 || th_turn_look || turns.ordered()))
+		    (th_crowd > 1 || th_turn_look || turns.ordered())) {
+			atomic_store(&turns.over, turn);
 			syscall(SYS_tgkill, getpid(), tid, TW_TURN_SIGNAL);
+		}
 		atomic_store(&turns.looking, 0);
 		seen = turn;
 	}

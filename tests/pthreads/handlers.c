@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* handlers.c - a handler finds the interrupted code on the stack above its own frame, also what was in registers: so
- * collectors of garbage search a thread's stack. */
+ * collectors of garbage search a thread's stack. And it sees what the thread that has sent the signal had stored. */
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -14,6 +14,7 @@ static __thread long me = -1;
 static _Atomic unsigned long hidden[THREADS]; /* the complement of what a register has; 0: nothing */
 static atomic_int missed, calls, contexts, stop;
 static sem_t done;
+static long said[THREADS], seen[THREADS];
 
 __attribute__((noinline)) static int found(const unsigned long *from, unsigned long value)
 {
@@ -33,6 +34,7 @@ static void handler(int signal, siginfo_t *info, void *context)
 		calls++;
 		missed += !found(&here, value);
 	}
+	seen[me] = said[me];
 	contexts += info->si_signo == signal && uc->uc_mcontext.gregs[REG_RIP] != 0;
 	sem_post(&done);
 }
@@ -62,6 +64,7 @@ int main(void)
 {
 	struct sigaction action = {.sa_sigaction = handler, .sa_flags = SA_SIGINFO};
 	pthread_t thread[THREADS];
+	int stale = 0;
 
 	sem_init(&done, 0, 0);
 	sigaction(SIGUSR1, &action, NULL);
@@ -71,12 +74,14 @@ int main(void)
 		sem_wait(&done);
 	for (int round = 0; round < ROUNDS; round++)
 		for (int i = 0; i < THREADS; i++) {
+			said[i] = 1000 * (i + 1) + round;
 			pthread_kill(thread[i], SIGUSR1);
 			sem_wait(&done);
+			stale += seen[i] != said[i];
 		}
 	stop = 1;
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(thread[i], NULL);
-	printf("missed %d, contexts %d, some %d\n", missed, contexts, calls > 0);
+	printf("missed %d, contexts %d, some %d, stale %d\n", missed, contexts, calls > 0, stale);
 	return 0;
 }
