@@ -3,6 +3,7 @@
  * __atomic ones, for which gcc calls functions (runtime/threads/atomic.c).  Calls of POSIX threads and semaphores
  * become those of runtime/pthreads/.  Flags (atomic_flag) become bytes: gcc would not call functions for them. */
 #ifndef __ASSEMBLER__
+#pragma GCC system_header /* no warnings, whichever the program's build asks for */
 #pragma redefine_extname pthread_create tw_pthread_create
 #pragma redefine_extname pthread_join tw_pthread_join
 #pragma redefine_extname pthread_tryjoin_np tw_pthread_tryjoin_np
@@ -146,13 +147,13 @@
 /* The type of a load lacks the qualifiers of *p. */
 #define __sync_val_compare_and_swap(p, was, now, ...)                                                                  \
 	__extension__({                                                                                                \
-		__typeof__(__atomic_load_n(p, 0)) was_ = (was);                                                        \
-		__atomic_compare_exchange_n(p, &was_, now, 0, 5, 5);                                                   \
-		was_;                                                                                                  \
+		__typeof__(__atomic_load_n(p, 0)) tw_sync_was = (was);                                                 \
+		__atomic_compare_exchange_n(p, &tw_sync_was, now, 0, 5, 5);                                            \
+		tw_sync_was;                                                                                           \
 	})
 #define __sync_bool_compare_and_swap(p, was, now, ...)                                                                 \
 	__extension__({                                                                                                \
-		__typeof__(__atomic_load_n(p, 0)) was_ = (was);                                                        \
-		__atomic_compare_exchange_n(p, &was_, now, 0, 5, 5);                                                   \
+		__typeof__(__atomic_load_n(p, 0)) tw_sync_was = (was);                                                 \
+		__atomic_compare_exchange_n(p, &tw_sync_was, now, 0, 5, 5);                                            \
 	})
 #endif

@@ -242,6 +242,36 @@ def libraries():
     job("a library that was moved", folder)
 
 
+def archives():
+    """Libraries of other compilers: the program is linked with their archives where that is possible."""
+    folder = os.path.join(top, "archives")
+    os.mkdir(folder)
+    sources = {
+        "count.c": "static int n[99];\nint count(void)\n{\n\treturn ++n[5];\n}\n",
+        "user.c": "int count(void);\nint twice(void)\n{\n\treturn count() + count();\n}\n",
+        "main.c": "#include <pthread.h>\n#include <stdio.h>\nint count(void);\n"
+                  "static void *work(void *arg)\n{\n\tcount();\n\treturn arg;\n}\n"
+                  "int main(void)\n{\n\tpthread_t thread;\n\tpthread_create(&thread, NULL, work, NULL);\n"
+                  "\tpthread_join(thread, NULL);\n\tprintf(\"%d\\n\", count());\n\treturn 0;\n}\n",
+        "both.c": "int twice(void), count(void);\nint main(void)\n{\n\treturn twice() + count();\n}\n"}
+    for name, text in sources.items():
+        with open(os.path.join(folder, name), "w", encoding="utf-8") as f:
+            f.write(text)
+    good("a library by gcc", "gcc", "-fPIC", "-shared", "-o", "libcount.so", "count.c", cwd=folder)
+    good("one that needs it", "gcc", "-fPIC", "-shared", "-o", "libuser.so", "user.c", "-L.", "-lcount", cwd=folder)
+    good("its object", "gcc", "-c", "count.c", "user.c", cwd=folder)
+    good("its archive", "ar", "rcs", "libcount.a", "count.o", cwd=folder)
+    link = ["tweed-pthreads-gcc", "-L.", "-Wl,-rpath,."]
+    for library in ["-lcount", "./libcount.so"]:
+        good(f"a program with {library}", *link, "main.c", library, "-o", "main", cwd=folder)
+        done = run(TWEED, "run", "-n", "2", "-p", "1", "./main", cwd=folder)
+        expect(f"{library}: one variable for all", done.stdout == "2\n", done)
+    good("another library has it", *link, "both.c", "-luser", "-lcount", "-o", "both", cwd=folder)
+    expect("one copy of it", run("./both", cwd=folder).returncode == 6)
+    good("an archive without it", "sh", "-c", "rm libcount.a; ar rcs libcount.a user.o", cwd=folder)
+    good("a program with the library", *link, "main.c", "-lcount", "-o", "main", cwd=folder)
+
+
 def inlined():
     """A static variable of an inline function: hidden in a library, which then has its own, or not."""
     folder = os.path.join(top, "inlined")
@@ -258,6 +288,22 @@ def inlined():
             good(f"inline function, {visibility}", *words, cwd=folder)
         done = run("./main", cwd=folder)
         expect(f"static variable of an inline function, {visibility}", done.returncode == status, done)
+
+
+def strict():
+    """Old standards and warnings as errors: the compilers add headers, which give none."""
+    folder = os.path.join(top, "strict")
+    os.mkdir(folder)
+    flags = ["-pedantic", "-Wall", "-Wextra", "-Werror"]
+    with open(os.path.join(folder, "one.c"), "w", encoding="utf-8") as f:
+        f.write("int n;\nint one(void)\n{\n\tint was_ = 0;\n\treturn __sync_val_compare_and_swap(&n, was_, 1);\n}\n")
+    with open(os.path.join(folder, "one.cpp"), "w", encoding="utf-8") as f:
+        f.write("#include <atomic>\nstd::atomic_flag flag = ATOMIC_FLAG_INIT;\n"
+                "bool one()\n{\n\treturn flag.test_and_set();\n}\n")
+    for standard in ["c89", "c99", "gnu17"]:
+        good(f"-std={standard}", "tweed-pthreads-gcc", f"-std={standard}", *flags, "-c", "one.c", cwd=folder)
+    good("-Wold-style-cast", "tweed-pthreads-g++", "-std=c++11", *flags, "-Wold-style-cast", "-c", "one.cpp", cwd=folder)
+    good("-std=c++98", "tweed-pthreads-g++", "-std=c++98", *flags, "-x", "c++", "-c", "one.c", cwd=folder)
 
 
 def wrapped():
@@ -351,7 +397,7 @@ def autoconf():
 
 
 # Side by side; then alone, which moves Tweed.
-LANES = [make, script, without_openmp, links, ccache, libraries, inlined, wrapped, meson], [cmake, autoconf]
+LANES = [make, script, without_openmp, links, ccache, libraries, archives, strict, inlined, wrapped, meson], [cmake, autoconf]
 with tempfile.TemporaryDirectory() as top:
     root = os.path.join(top, "root")
     ENV = {k: v for k, v in os.environ.items() if k not in ("CC", "CXX", "CFLAGS", "CXXFLAGS", "LDFLAGS")}

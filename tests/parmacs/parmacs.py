@@ -144,7 +144,7 @@ def refusals(compilers):
              "--copied-globals is for --parmacs, in place of"),
             (["--copied-globals", "-c", "one.c"], "gcc", "--copied-globals is for --parmacs"),
             (["--parmacs", "--copied-globals", "-shared", "one.c"], "gcc", "-shared, but only a program's"),
-            (["--parmacs", "--no-stores", "-mcmodel=medium", "-c", "one.c"], "gcc", "the small code model"),
+            (["--parmacs", "--no-stores", "-mcmodel=large", "-c", "one.c"], "gcc", "the small code model"),
             (["--poll", "--no-stores", "-c", "one.c"], "gcc", "leave --no-stores out")]:
         if cc in compilers:
             done = run(tweed, "cc", *args, cc=cc)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* waits.c - descriptors that count, wait for others, or show signals and changes of files. */
+#include <aio.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/epoll.h>
@@ -440,7 +441,60 @@ CASE(signalfd_by_thread)
 	close(fd);
 }
 
+/* ---- asynchronous transfers ---- */
+
+static pthread_mutex_t aio_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t aio_more = PTHREAD_COND_INITIALIZER;
+static int aio_ends;
+static char *aio_block;
+
+static void aio_ended(union sigval value)
+{
+	pthread_mutex_lock(&aio_lock);
+	aio_ends += value.sival_int;
+	pthread_cond_signal(&aio_more);
+	pthread_mutex_unlock(&aio_lock);
+}
+
+static void aio_step(void *arg, int me)
+{
+	const struct aiocb *list[1];
+	struct aiocb a = {.aio_fildes = fd, .aio_buf = aio_block + 100 * me, .aio_nbytes = 10, .aio_offset = 10 * me};
+
+	(void)arg;
+	a.aio_sigevent.sigev_notify = SIGEV_THREAD;
+	a.aio_sigevent.sigev_notify_function = aio_ended;
+	a.aio_sigevent.sigev_value.sival_int = 1;
+	list[0] = &a;
+	memset(aio_block + 100 * me, 'a' + me, 10);
+	say("%d writes: %s", me, err(aio_write(&a)));
+	while (aio_error(&a) == EINPROGRESS)
+		aio_suspend(list, 1, NULL);
+	say(" %zd", aio_return(&a));
+	a.aio_sigevent.sigev_notify = SIGEV_NONE;
+	a.aio_offset -= me > 0;
+	a.aio_buf = aio_block + 100 * me + 50;
+	say(", reads: %s", err(aio_read(&a)));
+	while (aio_error(&a) == EINPROGRESS)
+		aio_suspend(list, 1, NULL);
+	say(" %zd %.10s\n", aio_return(&a), aio_block + 100 * me + 50);
+}
+
+CASE(aio_of_all)
+{
+	aio_block = calloc(1, 1000);
+	fd = open("aio", O_RDWR | O_CREAT, 0600);
+	turns(aio_step, NULL);
+	pthread_mutex_lock(&aio_lock);
+	while (aio_ends < threads)
+		pthread_cond_wait(&aio_more, &aio_lock);
+	pthread_mutex_unlock(&aio_lock);
+	say("%d ends of all, bad file: %s\n", aio_ends == threads, err(aio_read(&(struct aiocb){.aio_fildes = -1})));
+	close(fd);
+	free(aio_block);
+}
+
 MAIN(T(eventfd_adds), T(eventfd_semaphore), T(timerfd_read_by_threads), T(timerfd_set_by_threads), T(epoll_in_threads),
      T(epoll_added_by_threads), T(epoll_woken_by_main), T(poll_of_pipe), T(poll_woken_by_thread), T(select_of_pipe),
      T(select_woken_by_main), T(inotify_by_main), T(inotify_by_thread), ALONE(signalfd_by_main),
-     ALONE(signalfd_by_thread))
+     ALONE(signalfd_by_thread), T(aio_of_all))

@@ -144,7 +144,8 @@ static bool cc_for_linker(const char *file)
 /* The reason why @word is refused, or NULL. */
 static const char *cc_refusal(const struct cc *cc, const char *word)
 {
-	if (cc_places_globals(cc) && strncmp(word, "-mcmodel=", 9) == 0 && strcmp(word, "-mcmodel=small") != 0)
+	if (cc_places_globals(cc) && strncmp(word, "-mcmodel=", 9) == 0 && strcmp(word, "-mcmodel=small") != 0 &&
+	    strcmp(word, "-mcmodel=medium") != 0)
 		return "but global variables are placed for the small code model: leave it out";
 	if (cc->parmacs && cc->copied_globals && strcmp(word, "-shared") == 0)
 		return "but only a program's global variables can be copied (--copied-globals), not a library's: make "
@@ -160,11 +161,13 @@ static const char *cc_refusal(const struct cc *cc, const char *word)
 }
 
 /* Is @word to be left out?  Link-time code would bypass Tweed's assembler, and its globals would not be placed.  Tweed
- * needs the C library linked dynamically, which only costs what the program cannot see.  Only GNU ld places globals. */
+ * needs the C library linked dynamically, which only costs what the program cannot see.  Only GNU ld places globals,
+ * and those of the small code model: the medium one permits variables of 2 GiB, and few programs have them. */
 static bool cc_left_out(const struct cc *cc, const char *word)
 {
 	return strncmp(word, "-flto", 5) == 0 || strcmp(word, "-static") == 0 || strcmp(word, "-static-pie") == 0 ||
-	       (cc_places_globals(cc) && strncmp(word, "-fuse-ld=", 9) == 0 && strcmp(word, "-fuse-ld=bfd") != 0);
+	       (cc_places_globals(cc) && ((strncmp(word, "-fuse-ld=", 9) == 0 && strcmp(word, "-fuse-ld=bfd") != 0) ||
+	                                  strcmp(word, "-mcmodel=medium") == 0));
 }
 
 /* Does the object @file lack the mark of instrumented.h?  False for files that are no objects, or cannot be read. */

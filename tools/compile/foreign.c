@@ -22,6 +22,8 @@ void foreign_atomics(const char *path, char *name, size_t room)
 		const char *end = strstr(line, ":     file format");
 		if (end)
 			snprintf(file, sizeof(file), "%.*s", (int)(end - line), line);
+		else if (strstr(line, "\tlock or") && strstr(line, "$0x0,(%rsp)"))
+			continue; /* a fence */
 		else if (strstr(line, "\tlock ") || (strstr(line, "\txchg ") && strchr(line, '(')))
 			snprintf(name, room, strcmp(file, path) ? "%.100s(%s)" : "%.100s", base, file);
 	}

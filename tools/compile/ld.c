@@ -22,6 +22,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/base/base.h"
@@ -52,6 +53,7 @@ static struct {
 	struct library_file threads; /* Tweed's run-time of threads */
 	const char *run_time;        /* its path; NULL: none */
 	bool opens;                  /* the program may load plugins */
+	bool archives;               /* in place of shared libraries (ld_archives.c) */
 	uint64_t hash;
 } ld;
 
@@ -550,6 +552,8 @@ static void ld_arguments(char *const *argv, struct ld_words *link)
 		ld.opens = ld.opens || ld_is(a.word, "-export-dynamic") || strcmp(a.word, "-E") == 0;
 		const char *path = a.library ? ld_find(a.library, archives) : a.input ? a.word : NULL;
 		ld.opens = ld.opens || (path && ld_file_opens(path, false));
+		if (path && ld.archives && ld_archive(path, link, &ld.threads))
+			continue;
 		const char *place = path ? ld_replace(path, a.word) : a.word;
 		if (place != a.word) {
 			if (place)
@@ -571,13 +575,12 @@ static void ld_arguments(char *const *argv, struct ld_words *link)
 	}
 }
 
-static int ld_program(char *const *argv)
+static int ld_link(char *const *argv)
 {
 	const char *exports = NULL;
 	struct ld_words link = {0};
 
 	ld_add(&link, "ld");
-	ld_find_threads(argv);
 	ld_arguments(argv, &link);
 	ld_name_atomics(&link);
 	if (ld.libraries || ld.opens) {
@@ -594,6 +597,50 @@ static int ld_program(char *const *argv)
 		ld_add(&link, compile_join("--dynamic-list=", exports, ""));
 	}
 	return ld_run(&link);
+}
+
+/* Try the link with archives in place of shared libraries, in a child, whose messages count only if it succeeds.
+ * Returns whether it did. */
+static bool ld_with_archives(char *const *argv)
+{
+	struct ld_words paths = {0};
+	bool archives = false;
+	char text[4096];
+	size_t n;
+	int status = 1;
+
+	for (char *const *next = argv; *next;) {
+		struct ld_argument a = ld_read(next);
+		archives = ld_static(a.word, archives);
+		const char *path = a.library ? ld_find(a.library, archives) : a.input ? a.word : NULL;
+		if (path)
+			ld_add(&paths, path);
+		next += a.took;
+	}
+	FILE *messages = ld.run_time && ld_archives_choose(&paths) ? tmpfile() : NULL;
+	if (!messages)
+		return false;
+	fflush(NULL);
+	pid_t child = fork();
+	if (child == 0) {
+		dup2(fileno(messages), STDERR_FILENO);
+		ld.archives = true;
+		exit(ld_link(argv));
+	}
+	while (child > 0 && waitpid(child, &status, 0) < 0)
+		if (errno != EINTR)
+			child = -1;
+	rewind(messages);
+	while (child > 0 && status == 0 && (n = fread(text, 1, sizeof(text), messages)) > 0)
+		fwrite(text, 1, n, stderr);
+	fclose(messages);
+	return child > 0 && status == 0;
+}
+
+static int ld_program(char *const *argv)
+{
+	ld_find_threads(argv);
+	return ld_with_archives(argv) ? 0 : ld_link(argv);
 }
 
 int main(int argc, char **argv)

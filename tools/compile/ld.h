@@ -43,4 +43,11 @@ const char *ld_rename_calls(const char *path, const char *word, const struct lib
 void ld_name_atomics(struct ld_words *link);
 const char *ld_unwrapped(const char *path, const struct ld_words *wraps);
 
+/* ---- ld_archives.c
+ * ld_archives_choose - @paths: the program's arguments that are files, with those that -lNAME names.  Returns whether
+ * an archive takes the place of any shared library.
+ * ld_archive - if one takes the place of the library @path, link it, and what the library needs.  Returns whether. */
+bool ld_archives_choose(const struct ld_words *paths);
+bool ld_archive(const char *path, struct ld_words *link, const struct library_file *threads);
+
 #endif

@@ -136,6 +136,21 @@ void library_symbols(const struct library_file *f, void (*each)(const char *name
 	}
 }
 
+void library_dynamic(const struct library_file *f, long tag, void (*each)(const char *name, void *arg), void *arg)
+{
+	unsigned n;
+	const Elf64_Shdr *s = library_table(f, &n);
+
+	for (unsigned i = 0; i < n; i++) {
+		const Elf64_Dyn *entry = (void *)library_contents(f, &s[i]);
+		if (s[i].sh_type != SHT_DYNAMIC || !entry || s[i].sh_offset % 8 || s[i].sh_link >= n)
+			continue;
+		for (size_t k = 0; k < s[i].sh_size / sizeof(*entry) && entry[k].d_tag != DT_NULL; k++)
+			if (entry[k].d_tag == tag)
+				each(library_text(f, &s[s[i].sh_link], (uint32_t)entry[k].d_un.d_val), arg);
+	}
+}
+
 void library_weaken(const char *path)
 {
 	struct library_file f = library_open(path);

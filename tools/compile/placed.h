@@ -31,6 +31,10 @@ const char *library_section(const struct library_file *f, const char *name, size
 void library_symbols(const struct library_file *f, void (*each)(const char *name, void *arg), void *arg);
 void library_sections(const struct library_file *f, void (*each)(const char *name, void *arg), void *arg);
 
+/* library_dynamic - call @each for the texts of a shared library's dynamic section that have the tag: DT_NEEDED,
+ * DT_SONAME (elf.h). */
+void library_dynamic(const struct library_file *f, long tag, void (*each)(const char *name, void *arg), void *arg);
+
 /* library_weaken - in the object file @path, make weak what is unique: C++'s static variables of inline functions,
  * which objcopy would not make local. */
 void library_weaken(const char *path);

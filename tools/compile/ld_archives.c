@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* ld_archives.c - archives in place of shared libraries that other compilers have made.
+ *
+ * What a shared library stores in its own variables only one processor sees, and threads that it starts are not
+ * Tweed's.  If its archive lies beside it, as in the packages that programs are built with, the program is linked with
+ * that: then the variables are the program's, and the threads Tweed's.  The library stays where that is of no use (it
+ * has neither variables nor threads), where it would do harm (the archive has atomic instructions, or another library
+ * of the program uses the shared one: there would be two copies), and where the link fails. */
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/base/base.h"
+#include "tools/compile/compile.h"
+#include "tools/compile/ld.h"
+#include "tools/compile/placed.h"
+
+#define ARCHIVES       64
+#define ARCHIVE_BYTES  ((size_t)4 << 20) /* most: all of it is searched for atomic instructions */
+#define ARCHIVE_MEMORY 64                /* variables of fewer bytes are the compiler's own */
+
+struct archive_library {
+	const char *path, *archive; /* archive: NULL: the shared library is linked */
+	const char *soname;
+	struct ld_words needs;
+};
+
+static struct archive_library archives[ARCHIVES];
+static size_t archives_n;
+
+static void archive_text(const char *name, void *arg)
+{
+	ld_add(arg, strdup(name));
+}
+
+/* One of the compiler's or the C library's, which Tweed knows. */
+static bool archive_is_system(const char *base)
+{
+	static const char *const names[] = {"c",     "m",    "mvec",     "pthread",  "dl",  "rt",   "util",   "resolv",
+	                                    "nsl",   "anl",  "crypt",    "stdc++",   "gcc", "gomp", "atomic", "asan",
+	                                    "ubsan", "tsan", "quadmath", "gfortran", "itm", "ssp"};
+
+	if (strncmp(base, "lib", 3) != 0)
+		return true; /* ld-linux */
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		size_t n = strlen(names[i]);
+		if (strncmp(base + 3, names[i], n) == 0 && (base[3 + n] == '.' || base[3 + n] == '_'))
+			return true;
+	}
+	return strncmp(base, "libtweed", 8) == 0;
+}
+
+/* Has it variables, or does it use threads? */
+static bool archive_useful(const struct library_file *f)
+{
+	static const char *const kinds[] = {".data", ".bss", ".tdata", ".tbss"};
+	size_t memory = 0;
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		size_t bytes = 0;
+		library_section(f, kinds[i], &bytes);
+		memory += bytes;
+	}
+	return memory > ARCHIVE_MEMORY || memmem(f->at, f->bytes, "\0pthread_create", 16);
+}
+
+/* The archive that can take the library's place; allocated; NULL: none. */
+static char *archive_beside(const struct library_file *f, const char *path)
+{
+	size_t n = strlen(path);
+	char atomics[8] = "", *archive = NULL;
+
+	if (n < 4 || strcmp(path + n - 3, ".so") != 0 || !archive_useful(f) ||
+	    memmem(f->at, f->bytes, COMPILE_MADE, sizeof(COMPILE_MADE)))
+		return NULL;
+	archive = compile_join(strndup(path, n - 3), ".a", "");
+	struct library_file a = library_open(archive);
+	bool fit = a.kind == LIBRARY_ARCHIVE && a.bytes <= ARCHIVE_BYTES;
+	library_close(&a);
+	if (fit)
+		foreign_atomics(archive, atomics, sizeof(atomics));
+	if (fit && !*atomics)
+		return archive;
+	free(archive);
+	return NULL;
+}
+
+/* Add the shared library at @path: one of the @program's arguments, or one that such a library needs. */
+static void archive_add(const char *path, bool program)
+{
+	struct library_file f = library_open(path);
+	struct ld_words soname = {0};
+	size_t bytes;
+
+	for (size_t i = 0; i < archives_n; i++)
+		if (strcmp(archives[i].path, path) == 0) {
+			library_close(&f);
+			return;
+		}
+	if (archives_n < ARCHIVES && f.kind == LIBRARY_DYN && !library_section(&f, LIBRARY_OBJECT, &bytes)) {
+		struct archive_library *l = &archives[archives_n++];
+		l->path = path;
+		library_dynamic(&f, DT_SONAME, archive_text, &soname);
+		library_dynamic(&f, DT_NEEDED, archive_text, &l->needs);
+		l->soname = soname.n ? soname.word[0] : strrchr(path, '/') + 1;
+		l->archive = program ? archive_beside(&f, path) : NULL;
+	}
+	library_close(&f);
+}
+
+static bool archive_needs(const struct archive_library *l, const char *soname)
+{
+	for (size_t i = 0; i < l->needs.n; i++)
+		if (strcmp(l->needs.word[i], soname) == 0)
+			return true;
+	return false;
+}
+
+static struct archive_library *archive_of(const char *soname)
+{
+	for (size_t i = 0; i < archives_n; i++)
+		if (strcmp(archives[i].soname, soname) == 0)
+			return &archives[i];
+	return NULL;
+}
+
+bool ld_archives_choose(const struct ld_words *paths)
+{
+	bool again = true, any = false;
+
+	for (size_t i = 0; i < paths->n; i++)
+		if (strchr(paths->word[i], '/') && !archive_is_system(strrchr(paths->word[i], '/') + 1))
+			archive_add(paths->word[i], true);
+	for (size_t i = 0; i < archives_n; i++) /* the list grows while it is read */
+		for (size_t k = 0; k < archives[i].needs.n; k++) {
+			const char *need = archives[i].needs.word[k];
+			if (archive_is_system(need) || archive_of(need))
+				continue;
+			char *folder = strdup(archives[i].path);
+			strrchr(folder, '/')[1] = '\0';
+			archive_add(compile_join(folder, need, ""), false);
+		}
+	while (again) {
+		again = any = false;
+		for (size_t i = 0; i < archives_n; i++) {
+			struct archive_library *l = &archives[i];
+			for (size_t k = 0; k < archives_n && l->archive; k++)
+				if (!archives[k].archive && archive_needs(&archives[k], l->soname)) {
+					l->archive = NULL;
+					again = true;
+				}
+			any = any || l->archive;
+		}
+	}
+	return any;
+}
+
+static void archive_link(const char *path, struct ld_words *link, const struct library_file *threads)
+{
+	ld_add(link, ld_rename_calls(path, path, threads));
+}
+
+bool ld_archive(const char *path, struct ld_words *link, const struct library_file *threads)
+{
+	for (size_t i = 0; i < archives_n; i++) {
+		const struct archive_library *l = &archives[i];
+		if (!l->archive || strcmp(l->path, path) != 0)
+			continue;
+		archive_link(l->archive, link, threads);
+		for (size_t k = 0; k < l->needs.n; k++) {
+			const struct archive_library *need = archive_of(l->needs.word[k]);
+			if (need && need->archive)
+				archive_link(need->archive, link, threads);
+			else if (need)
+				ld_add(link, need->path);
+		}
+		return true;
+	}
+	return false;
+}
