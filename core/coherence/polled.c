@@ -2,10 +2,14 @@
 #include "core/coherence/polled.h"
 
 #include "core/base/base.h"
+#include "core/job/job.h"
 #include "core/memory/regions.h"
 
 #define POLLED_NEAR_NS  2000u /* longest time between two fences of a waiting loop, */
 #define POLLED_FAULT_NS 5000u /* plus this for each fault's trap, besides the time to serve it */
+/* Stores to polled pages of which each traps: so many in a row, then one in so long a time. */
+#define POLLED_STORES   64u
+#define POLLED_STORE_NS 100000u
 
 /* This processor's, from its first fence on. */
 static struct polled {
@@ -15,6 +19,8 @@ static struct polled {
 	uint64_t since;               /* end of that read, ns, plus the time of faults since then */
 	unsigned faults;              /* since then */
 	bool held, in_fault;          /* this processor has the fences' lock; for a fault */
+	bool wrote;                   /* a polled page is writable since the last release */
+	uint64_t paid;                /* stores that have trapped: until then their time is used up, ns */
 } polled;
 
 /* Mark @p as polled at all nodes. Node 0 counts the pages found, behind the list. */
@@ -51,6 +57,8 @@ static bool polled_synced(struct tw_proc *me, bool acquire)
 	(void)me;
 	if (acquire)
 		polled.flag = NULL;
+	else
+		polled.wrote = false;
 	return polled.in_fault;
 }
 
@@ -64,7 +72,7 @@ static void polled_enter(void)
 	polled.flag = flag;
 }
 
-/* tw_fault.stepped: release the fences' lock. */
+/* tw_fault.stepped: release the fences' lock, with the page if it was stored to, so that the next store traps. */
 static void polled_stepped(void *me)
 {
 	(void)me;
@@ -72,17 +80,42 @@ static void polled_stepped(void *me)
 	polled.held = polled.in_fault = false;
 }
 
+/* Is the store that is about to be made to be released at once?  Not in a program that stores to the page all
+ * the time: variables lie beside the flag. */
+static bool polled_alone(void)
+{
+	uint64_t now = tw_time_ns();
+
+	polled.paid = TW_MAX(polled.paid, now - POLLED_STORES * POLLED_STORE_NS) + POLLED_STORE_NS;
+	if (polled.paid <= now)
+		return true;
+	polled.paid -= POLLED_STORE_NS;
+	return false;
+}
+
 static void polled_serve(struct tw_proc *me, tw_page_t p, bool write, tw_serve_fn *serve)
 {
+	bool step = (me->fault.ops->caps & TW_FAULT_STEP) && (!write || polled_alone());
+
 	polled_enter();
 	if (!write || !(me->page[p].mapped & (uint64_t)1 << me->local)) /* the acquire may have unmapped it */
 		serve(me, p, false, true);
-	if (!write && (me->fault.ops->caps & TW_FAULT_STEP))
-		me->fault.step = true;
-	else
+	if (write && step)
+		tw_release(me, TW_SYNC_NODE, me->node);
+	if (!step)
 		polled_stepped(me);
-	if (write)
+	if (write) {
 		serve(me, p, true, false);
+		polled.wrote = true;
+	}
+	me->fault.step = step;
+}
+
+/* Data is about to be stored behind a flag: the next flag must trap again, so that the data is released before it. */
+static void polled_close(struct tw_proc *me)
+{
+	polled_enter();
+	polled_stepped(me);
 }
 
 static void polled_fault(struct tw_proc *me, tw_page_t p, bool write, tw_serve_fn *serve)
@@ -92,8 +125,13 @@ static void polled_fault(struct tw_proc *me, tw_page_t p, bool write, tw_serve_f
 	polled.faults++;
 	if (!polled.held && tw_polled(me, p))
 		polled_serve(me, p, write, serve);
-	else
+	else {
+		if (write && polled.held && tw_polled(me, p))
+			tw_release(me, TW_SYNC_NODE, me->node); /* by the instruction that has loaded from it */
+		else if (write && polled.wrote && !polled.held)
+			polled_close(me);
 		serve(me, p, write, polled.in_fault);
+	}
 	polled.since += tw_time_ns() - began;
 }
 

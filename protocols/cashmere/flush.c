@@ -179,7 +179,7 @@ static bool flush_may_retain(const struct cash_flush *f, tw_page_t p)
 	const struct tw_page *e = &me->page[p];
 	const struct cash_extra *x = cash_extra(me, p);
 
-	if ((cash_shoots(me) && !cash_is_home(me, e)) || !cash_ordinary(me, p))
+	if ((cash_shoots(me) && !cash_is_home(me, e)) || !cash_ordinary(me, p) || me->fences)
 		return false;
 	return f->retention && x->patience && (cash_is_home(me, e) || (e->twin && cash_parameters(me)->refresh)) &&
 	       cash_rights(me, e) == TW_WRITE && cash_shared(me, p) && !tw_twins_scarce(me);

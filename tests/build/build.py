@@ -302,7 +302,8 @@ def strict():
                 "bool one()\n{\n\treturn flag.test_and_set();\n}\n")
     for standard in ["c89", "c99", "gnu17"]:
         good(f"-std={standard}", "tweed-pthreads-gcc", f"-std={standard}", *flags, "-c", "one.c", cwd=folder)
-    good("-Wold-style-cast", "tweed-pthreads-g++", "-std=c++11", *flags, "-Wold-style-cast", "-c", "one.cpp", cwd=folder)
+    good("-Wold-style-cast", "tweed-pthreads-g++", "-std=c++11", *flags, "-Wold-style-cast", "-c", "one.cpp",
+         cwd=folder)
     good("-std=c++98", "tweed-pthreads-g++", "-std=c++98", *flags, "-x", "c++", "-c", "one.c", cwd=folder)
 
 
@@ -397,7 +398,8 @@ def autoconf():
 
 
 # Side by side; then alone, which moves Tweed.
-LANES = [make, script, without_openmp, links, ccache, libraries, archives, strict, inlined, wrapped, meson], [cmake, autoconf]
+LANES = ([make, script, without_openmp, links, ccache, libraries, archives, strict, inlined, wrapped, meson],
+         [cmake, autoconf])
 with tempfile.TemporaryDirectory() as top:
     root = os.path.join(top, "root")
     ENV = {k: v for k, v in os.environ.items() if k not in ("CC", "CXX", "CFLAGS", "CXXFLAGS", "LDFLAGS")}

@@ -8,14 +8,15 @@
 #define ROWS   12
 #define PLANES 400
 #define WIDTH  600
+#define LARGE  6000 /* a row of several pages */
 
-/* Only the first store to a page between two flushes is taken for a flag's: so they have pages of their own. */
+/* Only the first load from a page between two flushes is taken for a flag's: so they have pages of their own. */
 static struct {
 	char before[65536];
 	int flag[ROWS + 1], go;
 	char behind[65536];
 } apart;
-static unsigned field[ROWS][WIDTH], seen;
+static unsigned field[ROWS][WIDTH], large[ROWS][LARGE], seen;
 
 /* Somebody has waited on the page before a flag counts. */
 static void begin(void)
@@ -32,22 +33,27 @@ static void begin(void)
 	}
 }
 
+static void wait_for(const int *flag, int row)
+{
+	if (row > 0)
+		while (flag[row - 1] == 0) {
+#pragma omp flush
+			;
+		}
+	if (row < ROWS - 1)
+		while (flag[row] == 1) {
+#pragma omp flush
+			;
+		}
+}
+
 static void sweep(int plane)
 {
 	int *flag = apart.flag;
 
 #pragma omp for nowait schedule(static)
 	for (int row = 0; row < ROWS; row++) {
-		if (row > 0)
-			while (flag[row - 1] == 0) {
-#pragma omp flush
-				;
-			}
-		if (row < ROWS - 1)
-			while (flag[row] == 1) {
-#pragma omp flush
-				;
-			}
+		wait_for(flag, row);
 		for (int i = 0; i < WIDTH; i++)
 			field[row][i] = 3 * field[row][i] + (row > 0 ? field[row - 1][i] : (unsigned)(plane + i));
 		if (row > 0)
@@ -55,6 +61,23 @@ static void sweep(int plane)
 		if (row < ROWS - 1)
 			flag[row] = 1;
 #pragma omp flush
+	}
+}
+
+/* As NPB-CPP's LU: a thread that finds its flags set makes no flush for several rows. */
+static void sweep_large(int plane)
+{
+	int *flag = apart.flag;
+
+#pragma omp for nowait schedule(static)
+	for (int row = 0; row < ROWS; row++) {
+		wait_for(flag, row);
+		for (int i = 0; i < LARGE; i++)
+			large[row][i] = 3 * large[row][i] + (row > 0 ? large[row - 1][i] : (unsigned)(plane + i));
+		if (row < ROWS - 1)
+			flag[row] = 1;
+		if (row > 0)
+			flag[row - 1] = 0;
 	}
 }
 
@@ -67,10 +90,12 @@ int main(void)
 		begin();
 		for (int plane = 0; plane < PLANES; plane++)
 			sweep(plane);
+		for (int plane = 0; plane < PLANES / 10; plane++)
+			sweep_large(plane);
 	}
 	for (int row = 0; row < ROWS; row++)
 		for (int i = 0; i < WIDTH; i++)
-			seen = 5 * seen + field[row][i];
+			seen = 5 * seen + field[row][i] + large[row][10 * i];
 	printf("%u\n", seen);
 	return 0;
 }

@@ -46,6 +46,8 @@ def programs():
                 beside.compare(name, shape, None, *args)
     # A processor that waits for the lock of the fences in a fault is shot at by the lock's holder.
     beside.compare("flags", "2x2", "2LS", options=["--fault", "mprotect"])
+    for protocol in PROTOCOLS:
+        beside.compare("flags", "4x1", protocol)
     beside.compare("shares", "2x1", "2L", OMP_SCHEDULE="static,4")
     beside.compare("shares", "3x1", "2L", OMP_SCHEDULE="monotonic:guided , 2")
     for shape in SHAPES + ["1x1"]:

@@ -75,6 +75,13 @@ static void fence_leave(void)
 	proc.fences->synced(&proc, false);
 }
 
+void tw_release(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object)
+{
+	(void)kind, (void)object;
+	step('!');
+	me->fences->synced(me, false);
+}
+
 static const struct tw_fence fence = {.enter = fence_enter, .leave = fence_leave};
 
 static void setup(unsigned caps)
@@ -149,6 +156,9 @@ static void test_faults(void)
 	proc.fences->fault(&proc, 3, true, serve);
 	CU_ASSERT(stepped("()w"));
 	pages[3].mapped = 0;
+	proc.fences->fault(&proc, 4, true, serve); /* data behind a flag */
+	proc.fences->fault(&proc, 5, true, serve);
+	CU_ASSERT(stepped("()ww"));
 }
 
 static void test_step(void)
@@ -160,9 +170,19 @@ static void test_step(void)
 	CU_ASSERT(proc.fences->synced(&proc, false));
 	proc.fences->fault(&proc, 4, false, serve); /* by the same instruction */
 	proc.fences->fault(&proc, 3, true, serve);
-	CU_ASSERT(stepped("(frfrw"));
+	CU_ASSERT(stepped("(frfr!w"));
 	proc.fault.stepped(&proc);
 	CU_ASSERT(stepped(")"));
+	proc.fences->fault(&proc, 3, true, serve);
+	CU_ASSERT(proc.fault.step);
+	CU_ASSERT(stepped("(fr!w"));
+	for (unsigned i = 0; i < 100000 && proc.fault.step; i++) { /* variables beside the flag */
+		proc.fault.stepped(&proc);
+		proc.fault.step = false;
+		proc.fences->fault(&proc, 3, true, serve);
+		memset(steps, 0, sizeof(steps));
+	}
+	CU_ASSERT_FALSE(proc.fault.step);
 	CU_ASSERT_FALSE(proc.fences->synced(&proc, false));
 }
 

@@ -32,7 +32,7 @@ void library_symbols(const struct library_file *f, void (*each)(const char *name
 void library_sections(const struct library_file *f, void (*each)(const char *name, void *arg), void *arg);
 
 /* library_dynamic - call @each for the texts of a shared library's dynamic section that have the tag: DT_NEEDED,
- * DT_SONAME (elf.h). */
+ * DT_SONAME. */
 void library_dynamic(const struct library_file *f, long tag, void (*each)(const char *name, void *arg), void *arg);
 
 /* library_weaken - in the object file @path, make weak what is unique: C++'s static variables of inline functions,
