@@ -24,14 +24,15 @@
  * The lock is released behind the access that faulted, by a single step (tw_fault.step). Otherwise stores that other
  * nodes publish at the home could come between. A backend that serves faults in another thread cannot single-step.
  *
- * Every store to the page faults: it is executed by a single step as well, and then released, under the same lock. Where
- * that would be too slow, because the program stores to the page all the time, and where nothing steps, the page stays
- * writable until the processor faults on another page for a store, which may be the data of the next flag.
+ * Every store to the page faults: it is executed by a single step as well, and then released, under the same lock.
+ * Where that would be too slow, because the program stores to the page all the time, and where nothing steps, the
+ * page stays writable until the processor faults on another page for a store, which may be the data of the next
+ * flag.
  *
- * Limits. Only the first load from a page between two fences faults, if the page was not written in between. So data of
- * waiting threads must not lie in the flag's page; the assembler wrapper ensures this for large arrays. Stores to a pinned page, such as the storing thread's stack, never fault. A
- * flag that is set before any thread has waited long enough for it is an ordinary page. Programs that fence where
- * OpenMP requires it need none of this. */
+ * Limits. Only the first load from a page between two fences faults, if the page was not written in between. So data
+ * of waiting threads must not lie in the flag's page; the assembler wrapper ensures this for large arrays. Stores to
+ * a pinned page, such as the storing thread's stack, never fault. A flag that is set before any thread has waited
+ * long enough for it is an ordinary page. Programs that fence where OpenMP requires it need none of this. */
 #ifndef TW_CORE_COHERENCE_POLLED_H
 #define TW_CORE_COHERENCE_POLLED_H
 

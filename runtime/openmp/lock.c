@@ -95,6 +95,8 @@ void GOMP_critical_name_end(void **name)
 
 void GOMP_atomic_start(void)
 {
+	if (th_atomic_before)
+		th_atomic_before();
 	lock_take((struct lock_region){.lock = omp_locks.atomic});
 }
 

@@ -2,6 +2,7 @@
 /* share.c - the words of worksharing constructs, and the constructs that need little else: single and sections. */
 #include <sched.h>
 
+#include "core/coherence/lazy.h"
 #include "runtime/openmp/reserve.h"
 #include "runtime/openmp/team.h"
 #include "runtime/threads/baton.h"
@@ -18,6 +19,7 @@ _Static_assert(SHARE_AT + OMP_SHARES * OMP_WORDS * sizeof(uint64_t) <= OMP_EXPOR
 uint64_t omp_share(void)
 {
 	th_stack_reserve();
+	omp_single_left(false);
 	if (omp_team->open == OMP_SHARES)
 		omp_meet();
 	omp_team->open++;
@@ -100,9 +102,51 @@ void *omp_share_pointer(uint64_t share)
 
 /* ---- single ----------------------------------------------------------------------------------------------------- */
 
+/* The end of the block is not known here.  With nowait, some programs store a variable's first value in it, to which all
+ * add by a reduction next: a race, but one that is never lost on one machine, where the store is visible at once.  So
+ * a thread's first atomic operation after the construct waits for the next call of the one that executes the block, but
+ * not for long, since the block may be. */
+#define SINGLE_NS 10000000u
+
+static uint64_t single_share;
+
+static void single_end(void)
+{
+	th_atomic_before = NULL;
+	tw_release(tw_me, TW_SYNC_FLAG, 0);
+	omp_share_raise(single_share, OMP_VALUE, 0, 1);
+}
+
+static void single_wait(void)
+{
+	uint64_t until = tw_time_ns() + SINGLE_NS;
+
+	th_atomic_before = NULL;
+	for (unsigned spins = 0; !omp_share_get(single_share, OMP_VALUE) && tw_time_ns() < until; spins++)
+		if (spins > SHARE_SPINS) {
+			th_yield();
+			sched_yield();
+		}
+	tw_acquire_all(tw_me);
+}
+
+void omp_single_left(bool meets)
+{
+	if (th_atomic_before == single_end)
+		single_end();
+	if (meets)
+		th_atomic_before = NULL;
+}
+
 bool GOMP_single_start(void)
 {
-	return omp_team->n == 1 || omp_share_take(omp_share(), OMP_NEXT) == 0;
+	if (omp_team->n == 1)
+		return true;
+	single_share = omp_share();
+	bool mine = omp_share_take(single_share, OMP_NEXT) == 0;
+	if (tw_me->nodes > 1)
+		th_atomic_before = mine ? single_end : single_wait;
+	return mine;
 }
 
 /* Returns NULL when the caller must run the block and pass its data to GOMP_single_copy_end; otherwise that data. */

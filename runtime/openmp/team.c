@@ -41,6 +41,7 @@ void omp_meet(void)
 	uint32_t round = team_meeting.round;
 
 	th_stack_reserve();
+	omp_single_left(true);
 	omp_team->open = 0;
 	omp_team->stage++;
 	omp_team->cancelled_construct = false;

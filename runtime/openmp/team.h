@@ -112,6 +112,8 @@ extern __thread struct omp_team *omp_team; /* the calling thread's innermost */
 /* omp_barrier - a barrier of the program. omp_meet - an internal one, at which no tasks are executed. */
 void omp_barrier(void);
 void omp_meet(void);
+/* omp_single_left - the thread begins another construct, or meets the team (share.c). */
+void omp_single_left(bool meets);
 /* omp_most - how many of @n threads a region of main() gets. */
 unsigned omp_most(unsigned n);
 /* omp_team_word - the word's offset in exported memory. */

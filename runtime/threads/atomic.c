@@ -342,6 +342,16 @@ static inline void atomic_after(void)
 		atomic_signals();
 }
 
+void (*th_atomic_before)(void);
+
+static void atomic_before(void)
+{
+	int saved = errno;
+
+	th_atomic_before();
+	errno = saved;
+}
+
 /* @near: the processor's own operation on *p; @away: the same in plain C. */
 #define ATOMIC(order, kind, near, away)                                                                                \
 	do {                                                                                                           \
@@ -350,6 +360,8 @@ static inline void atomic_after(void)
 			break;                                                                                         \
 		}                                                                                                      \
 		th_stack_reserve();                                                                                    \
+		if (__builtin_expect(th_atomic_before != NULL, 0))                                                     \
+			atomic_before();                                                                               \
 		const volatile void *program = p;                                                                      \
 		struct tw_word newest = word_begin(program, sizeof(*p), order, (kind) == WORD_LOADS);                  \
 		if (newest.at) {                                                                                       \

@@ -86,6 +86,9 @@ uint64_t th_baton_turn(int32_t *tid);
 void th_baton_interrupt(const sigset_t *mask);
 bool th_atomic_inside(void);
 
+/* th_atomic_before - is called before the process's next atomic operation; NULL: nothing. */
+extern void (*th_atomic_before)(void);
+
 /* For handlers of the program's signals (runtime/process/events/signals.c), all async-signal-safe:
  * th_turn_program - has the signal with this context interrupted the program's own code, outside of such atomics?
  * th_baton_mine - does the calling thread run, with the baton?

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* reductions.c - reductions over tasks. */
+/* reductions.c - reductions over tasks; and into a variable that a `single nowait` before them has set. */
 #include <omp.h>
 #include <stdio.h>
 
@@ -104,9 +104,46 @@ static long taskloops(void)
 	return sum + none;
 }
 
+static double many[20000], one, two, three;
+
+/* A race that one machine never loses, nor do nodes unless the host is busy: true if it was lost seldom. */
+static int singles(void)
+{
+	int wrong = 0;
+
+#pragma omp parallel
+	for (int k = 0; k < 200; k++) {
+#pragma omp single nowait
+		one = 0;
+#pragma omp for nowait
+		for (int i = 0; i < 20000; i++)
+			many[i] = i + k;
+#pragma omp for reduction(+ : one)
+		for (int i = 0; i < 20000; i++)
+			one += many[i];
+#pragma omp master
+		wrong += one != 20000. * 19999 / 2 + 20000. * k;
+#pragma omp barrier
+#pragma omp single nowait
+		two = three = 0;
+#pragma omp for reduction(+ : two, three)
+		for (int i = 0; i < 20000; i++) {
+			two += many[i];
+			three++;
+		}
+#pragma omp master
+		wrong += two != one || three != 20000;
+#pragma omp barrier
+	}
+	if (wrong > 20)
+		fprintf(stderr, "%d of 400 are wrong\n", wrong);
+	return wrong <= 20;
+}
+
 int main(void)
 {
 	for (int i = 0; i < 5; i++)
 		printf("%ld %ld %ld %ld %ld\n", groups(30 + i), regions(1), regions(5), loops(), taskloops());
+	printf("%d\n", singles());
 	return 0;
 }
