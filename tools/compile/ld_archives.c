@@ -4,8 +4,9 @@
  * What a shared library stores in its own variables only one processor sees, and threads that it starts are not
  * Tweed's.  If its archive lies beside it, as in the packages that programs are built with, the program is linked with
  * that: then the variables are the program's, and the threads Tweed's.  The library stays where that is of no use (it
- * has neither variables nor threads), where it would do harm (the archive has atomic instructions, or another library
- * of the program uses the shared one: there would be two copies), and where the link fails. */
+ * has neither variables nor threads), where it would do harm (the archive has atomic instructions, but makes no
+ * threads; or another library of the program uses the shared one: there would be two copies), and where the link
+ * fails. */
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,12 +35,13 @@ static void archive_text(const char *name, void *arg)
 	ld_add(arg, strdup(name));
 }
 
-/* One of the compiler's or the C library's, which Tweed knows. */
+/* One of the compiler's, of the C library's, or of those that Tweed uses. */
 static bool archive_is_system(const char *base)
 {
-	static const char *const names[] = {"c",     "m",    "mvec",     "pthread",  "dl",  "rt",   "util",   "resolv",
-	                                    "nsl",   "anl",  "crypt",    "stdc++",   "gcc", "gomp", "atomic", "asan",
-	                                    "ubsan", "tsan", "quadmath", "gfortran", "itm", "ssp"};
+	static const char *const names[] = {
+	    "c",     "m",      "mvec",   "pthread",  "dl",      "rt",     "util",  "resolv",  "nsl",      "anl",
+	    "crypt", "stdc++", "gcc",    "gomp",     "atomic",  "asan",   "ubsan", "tsan",    "quadmath", "gfortran",
+	    "itm",   "ssp",    "fabric", "jemalloc", "ibverbs", "rdmacm", "hwloc", "jansson", "pmix",     "dw"};
 
 	if (strncmp(base, "lib", 3) != 0)
 		return true; /* ld-linux */
@@ -51,7 +53,12 @@ static bool archive_is_system(const char *base)
 	return strncmp(base, "libtweed", 8) == 0;
 }
 
-/* Has it variables, or does it use threads? */
+static bool archive_threads(const struct library_file *f)
+{
+	return memmem(f->at, f->bytes, "\0pthread_create", 16);
+}
+
+/* Has it variables, or does it make threads? */
 static bool archive_useful(const struct library_file *f)
 {
 	static const char *const kinds[] = {".data", ".bss", ".tdata", ".tbss"};
@@ -62,7 +69,7 @@ static bool archive_useful(const struct library_file *f)
 		library_section(f, kinds[i], &bytes);
 		memory += bytes;
 	}
-	return memory > ARCHIVE_MEMORY || memmem(f->at, f->bytes, "\0pthread_create", 16);
+	return memory > ARCHIVE_MEMORY || archive_threads(f);
 }
 
 /* The archive that can take the library's place; allocated; NULL: none. */
@@ -78,7 +85,7 @@ static char *archive_beside(const struct library_file *f, const char *path)
 	struct library_file a = library_open(archive);
 	bool fit = a.kind == LIBRARY_ARCHIVE && a.bytes <= ARCHIVE_BYTES;
 	library_close(&a);
-	if (fit)
+	if (fit && !archive_threads(f))
 		foreign_atomics(archive, atomics, sizeof(atomics));
 	if (fit && !*atomics)
 		return archive;
