@@ -9,6 +9,7 @@
  * 	layout.heap + 0      first free chunk (only node 0's is used)
  * 	            + 4096   owner + 1 of each chunk, uint16
  * 	            + ...    a ring per processor of the node: tail, head, slots (heap_remote.c)
+ * 	            + ...    for each 4 KiB of the space, the size of this node's blocks that begin there, encoded
  *
  * jemalloc cuts a processor's chunks into blocks. All its metadata are in private memory, and its hooks do not access
  * the shared space, so a fresh page has no home until the program touches it. Debian's library also replaces malloc()
@@ -26,7 +27,8 @@
 
 size_t tw_heap_exported_bytes(const struct tw_config *config)
 {
-	return HEAP_OWNERS + heap_table_bytes(config->memory) + config->processors * HEAP_RING_BYTES;
+	return HEAP_OWNERS + heap_table_bytes(config->memory) + config->processors * HEAP_RING_BYTES +
+	       TW_ALIGN_UP(config->memory / 4096, (size_t)4096);
 }
 
 /* ---- space ------------------------------------------------------------------------------------------------------ */
@@ -180,6 +182,7 @@ int tw_heap_open(struct tw_proc *me)
 	char *ring = me->net->base + heap_ring(me, me->local);
 	h->slots = (_Atomic uint64_t *)(void *)(ring + HEAP_SLOT);
 	h->taken = (_Atomic uint64_t *)(void *)(ring + HEAP_HEAD);
+	h->sizes = (uint8_t *)me->net->base + heap_sizes(me);
 	int error = tw_heap_remote_open(h, processors);
 	if (!error && (error = tw_heap_blocks_open(h, me->config.memory)))
 		tw_heap_remote_close(h);
@@ -205,6 +208,48 @@ void tw_heap_close(struct tw_proc *me)
 	heap_set(h->arena, "destroy", NULL, 0);
 	tw_heap_blocks_close(h);
 	tw_heap_remote_close(h);
+}
+
+/* ---- sizes of blocks -------------------------------------------------------------------------------------------- */
+
+/* jemalloc's sizes are k * 16 up to 128, then (4 + m) << e, m from 0 to 3.  Blocks that begin in the same 4 KiB have
+ * one size: small ones are cut from slabs, larger ones begin a page. */
+static uint8_t heap_code(size_t bytes)
+{
+	size_t k = bytes / HEAP_MIN_BYTES;
+
+	if (k < 8)
+		return (uint8_t)k;
+	unsigned e = 63 - (unsigned)__builtin_clzll(k);
+	return (uint8_t)(4 * (e - 1) + (k >> (e - 2) & 3));
+}
+
+static size_t heap_decoded(uint8_t code)
+{
+	return code < 8 ? code * HEAP_MIN_BYTES : (size_t)(4 + code % 4) * HEAP_MIN_BYTES << (code / 4 - 1);
+}
+
+static inline void heap_size_note(struct heap *h, const void *block)
+{
+	uint8_t *at = &h->sizes[((uintptr_t)block - tw_space_base()) / 4096], code = heap_code(sallocx(block, 0));
+
+	if (*at != code)
+		*at = code;
+}
+
+size_t tw_heap_usable(struct tw_proc *me, const void *ptr)
+{
+	int owner = tw_heap_owner(me, (uintptr_t)ptr);
+	uint8_t code = 0;
+
+	if (owner == (int)me->id)
+		return sallocx(ptr, 0);
+	if (owner < 0)
+		return 0;
+	tw_net_read(me->net, (unsigned)owner / me->locals, heap_sizes(me) + ((uintptr_t)ptr - tw_space_base()) / 4096,
+	            &code, 1);
+	tw_net_read_wait(me->net);
+	return heap_decoded(code);
 }
 
 /* ---- the public functions --------------------------------------------------------------------------------------- */
@@ -235,6 +280,7 @@ static inline void *heap_result(struct heap *h, void *block, size_t bytes, const
 		return NULL;
 	}
 	heap_block_add(h, block);
+	heap_size_note(h, block);
 	if (h->me->trace)
 		tw_trace_allocation(h->me, block, bytes, caller);
 	return block;
@@ -299,18 +345,6 @@ static void heap_freed(struct heap *h, const void *ptr)
 	tw_trace(h->me, TW_TRACE_free, TW_TRACE_NONE, TW_TRACE_NO_PAGE, (uintptr_t)ptr, 0);
 }
 
-/* Returns how many bytes from @ptr, at most @bytes, lie in chunks of @owner: an upper bound for a block of unknown
- * size. */
-static size_t heap_reach(const struct heap *h, uintptr_t ptr, size_t bytes, int owner)
-{
-	size_t n = HEAP_CHUNK - ptr % HEAP_CHUNK;
-	while (n < bytes && tw_heap_owner(h->me, ptr + n) == owner)
-		n += HEAP_CHUNK;
-	return TW_MIN(n, bytes);
-}
-
-/* Only the owner knows a block's size. Another processor's block is copied up to that bound. Bytes past its end may be
- * written concurrently; nothing depends on them. */
 void *tw_realloc(void *ptr, size_t bytes)
 {
 	struct heap *h = heap_checked("tw_realloc");
@@ -339,10 +373,9 @@ void *tw_realloc(void *ptr, size_t bytes)
 		heap_block_take(h, ptr, "tw_realloc");
 		heap_block_add(h, ptr);
 	}
-	size_t reach = owner == h->me->id ? sallocx(ptr, 0) : heap_reach(h, (uintptr_t)ptr, bytes, (int)owner);
-	reach = TW_MIN(reach, bytes);
-	tw_stores_add(block, reach);
-	memcpy(block, ptr, reach);
+	size_t kept = TW_MIN(tw_heap_usable(h->me, ptr), bytes);
+	tw_stores_add(block, kept);
+	memcpy(block, ptr, kept);
 	tw_free(ptr);
 	return block;
 }

@@ -25,6 +25,10 @@ void tw_heap_close(struct tw_proc *me);
 /* tw_heap_holder - returns the processor whose heap owns the memory around @ptr; -1: none. */
 int tw_heap_holder(const struct tw_proc *me, const void *ptr);
 
+/* tw_heap_usable - returns the size of the block at @ptr, of any processor: what was asked for, or more; 0: it is none.
+ * Reads a byte at the owner's node.  [application] */
+size_t tw_heap_usable(struct tw_proc *me, const void *ptr);
+
 /* tw_heap_ship - send the blocks of other processors that were freed here before the previous call to their owners.
  * Call it after each release; whatever the previous release deferred to others must be performed by now. Never waits
  * for another process. [sync]

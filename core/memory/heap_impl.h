@@ -35,6 +35,7 @@ struct heap {
 	bool stores;            /* the protocol needs stores announced */
 	size_t cut_at, cut_end; /* own space not yet given to jemalloc, as offsets */
 	size_t space;           /* bytes of the shared space */
+	uint8_t *sizes;         /* heap_sizes */
 	uint64_t *blocks;       /* a bit for each HEAP_MIN_BYTES: one of this processor's blocks begins there */
 
 	struct heap_remote *remote;
@@ -59,6 +60,12 @@ static inline size_t heap_table_bytes(uint64_t memory)
 static inline size_t heap_ring(const struct tw_proc *me, unsigned local)
 {
 	return me->layout.heap + HEAP_OWNERS + heap_table_bytes(me->config.memory) + local * HEAP_RING_BYTES;
+}
+
+/* One byte for each 4 KiB of the shared space: the size of the blocks that begin there, at the owner's node. */
+static inline size_t heap_sizes(const struct tw_proc *me)
+{
+	return heap_ring(me, me->locals);
 }
 
 /* Returns the owner of the block at @address, or -1 when no processor owns its chunk. */

@@ -102,10 +102,10 @@ void *omp_share_pointer(uint64_t share)
 
 /* ---- single ----------------------------------------------------------------------------------------------------- */
 
-/* The end of the block is not known here.  With nowait, some programs store a variable's first value in it, to which all
- * add by a reduction next: a race, but one that is never lost on one machine, where the store is visible at once.  So
- * a thread's first atomic operation after the construct waits for the next call of the one that executes the block, but
- * not for long, since the block may be. */
+/* The end of the block is not known here.  With nowait, some programs store a variable's first value in it, to which
+ * all add by a reduction next: a race, but one that is never lost on one machine, where the store is visible at once.
+ * So a thread's first atomic operation after the construct waits for the next call of the thread that executes the
+ * block, but not for long, since the block may be. */
 #define SINGLE_NS 10000000u
 
 static uint64_t single_share;

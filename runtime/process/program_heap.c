@@ -240,12 +240,11 @@ TH_WEAK void *pvalloc(size_t bytes)
 	return th_heap_take(4096, TW_ALIGN_UP(bytes, (size_t)4096), HEAP_CALLER);
 }
 
-/* Only the owner of a shared block knows its size; for others the least is returned that is known. */
 TH_WEAK size_t malloc_usable_size(void *ptr)
 {
-	if (!ptr || (heap_at(ptr) && (!tw_me || tw_heap_holder(tw_me, ptr) != tw_id())))
+	if (!ptr || (heap_at(ptr) && !tw_me))
 		return 0;
-	return sallocx(ptr, 0);
+	return heap_at(ptr) ? tw_heap_usable(tw_me, ptr) : sallocx(ptr, 0);
 }
 
 #pragma GCC visibility pop

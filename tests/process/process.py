@@ -34,9 +34,6 @@ WRONG = {
     "mappings/anonymous_shared": "a child of fork() has a copy of shared mappings",
     "mappings/mprotect_meets_read": "mprotect has no effect on shared memory",
     "cxxstreams/locale_of_process": "std::locale::global is one for a processor",
-    "memory/aligned_of_threads": "malloc_usable_size is known to the block's processor only",
-    "memory/pages_of_threads": "malloc_usable_size is known to the block's processor only",
-    "memory/malloc_usable_size_in_thread": "malloc_usable_size is known to the block's processor only",
 }
 # Beside, on several hosts; right at some shapes.
 WRONG_HOSTS = {
