@@ -400,6 +400,15 @@ bool tw_released(const struct tw_proc *me, struct tw_record r)
 	return rec_local(seen) != me->local && rec_number(seen) > lazy.learned;
 }
 
+bool tw_acquire_needless(struct tw_proc *me, struct tw_record r)
+{
+	if (!tw_laziness || lazy.acquires == 1 || tw_polled_any(me) ||
+	    atomic_load_explicit(&lazy.own->asked, memory_order_relaxed) != lazy.served)
+		return false;
+	lazy.acquires--;
+	return !tw_released(me, r);
+}
+
 /* ---- opening ---------------------------------------------------------------------------------------------------- */
 
 int tw_lazy_open(struct tw_proc *me)

@@ -53,6 +53,10 @@ static bool word_wide(size_t bytes)
 	return bytes == 16 && tw_word_away(tw_me);
 }
 
+/* A load is no release.  But programs wait by loads for what others do who wait for a plain variable. */
+#define WORD_AGAIN 64u
+static unsigned word_loads;
+
 /* Where to operate on @bytes bytes at @p.  at NULL: there, with the lock. */
 static struct tw_word word_begin(const volatile void *p, size_t bytes, int order, bool loads)
 {
@@ -61,7 +65,7 @@ static struct tw_word word_begin(const volatile void *p, size_t bytes, int order
 
 	if (!th_words || offset >= me->config.memory || (offset & (page - 1)) + bytes > page)
 		return (struct tw_word){0};
-	if (word_releases(order))
+	if (word_releases(order) && (!loads || ++word_loads % WORD_AGAIN == 0))
 		tw_release_to(me, tw_lazy_word(me, offset), TW_SYNC_FLAG, 0, false);
 	if (word_wide(bytes))
 		tw_lock_acquire(atomic_lock(p));
@@ -110,15 +114,16 @@ static bool word_end(const volatile void *p, struct tw_word w, size_t bytes, int
 	return true;
 }
 
-/* A relaxed load of an element, if nothing was released to it that it might show, which no record says between nodes
- * without common memory. */
+/* A load of an element, if nothing was released to it that it might show, which no record says between nodes without
+ * common memory.  What acquires needs no more then, where there are records. */
 static bool word_load(const volatile void *p, void *to, size_t bytes, int order)
 {
 	struct tw_proc *me = tw_me;
 	size_t offset = (uintptr_t)p - (uintptr_t)me->app;
 
-	if ((order & WORD_ORDER) != __ATOMIC_RELAXED || offset >= me->config.memory || offset % bytes ||
-	    tw_word_away(me) || !tw_word_peek(me, offset, bytes, to) || tw_released(me, tw_lazy_word(me, offset)))
+	if (offset >= me->config.memory || offset % bytes || tw_word_away(me) || !tw_word_peek(me, offset, bytes, to) ||
+	    !(word_acquires(order) ? tw_acquire_needless(me, tw_lazy_word(me, offset))
+	                           : !tw_released(me, tw_lazy_word(me, offset))))
 		return false;
 	if (word_same(p, to, bytes))
 		syscall(SYS_sched_yield);
