@@ -102,7 +102,8 @@ uint64_t tw_sync_whole(struct tw_proc *me, uint32_t number)
 
 	if (slot >= me->nodes * objects)
 		tw_fatal("%x is not the number of a lock", number);
-	uint64_t id = (uint64_t)SYNC_LOCK << 60 | slot / objects << 52 | slot % objects << 28;
+	uint64_t home = slot < objects ? 0 : slot / objects;
+	uint64_t id = (uint64_t)SYNC_LOCK << 60 | home << 52 | (slot - home * objects) << 28;
 	return id | atomic_load_explicit(&sync_place(me, id).own->gen, memory_order_acquire);
 }
 

@@ -11,10 +11,17 @@
 
 void (*tw_acquired)(void);
 
+/* One node: its processors store to the same frames, and no other one needs to know. */
+static bool hooks_alone(const struct tw_proc *me)
+{
+	return me->nodes == 1 && !(me->protocol->flags & (TW_PROTOCOL_ONE_LEVEL | TW_PROTOCOL_NEEDS_STORES)) &&
+	       !me->config.race;
+}
+
 static void hooks_run(struct tw_proc *me, void (*hook)(struct tw_proc *, enum tw_sync_kind, uint64_t),
                       enum tw_sync_kind kind, uint64_t object)
 {
-	if (!hook)
+	if (!hook || hooks_alone(me))
 		return;
 	tw_shootdown_enter(me);
 	tw_protocol_enter(me);
