@@ -75,13 +75,13 @@ static bool archive_useful(const struct library_file *f)
 /* The archive that can take the library's place; allocated; NULL: none. */
 static char *archive_beside(const struct library_file *f, const char *path)
 {
-	size_t n = strlen(path);
+	const char *base = strrchr(path, '/'), *end = strstr(base, ".so"); /* CMake names libNAME.so.VERSION */
 	char atomics[8] = "", *archive = NULL;
 
-	if (n < 4 || strcmp(path + n - 3, ".so") != 0 || !archive_useful(f) ||
+	if (!end || (end[3] && end[3] != '.') || !archive_useful(f) ||
 	    memmem(f->at, f->bytes, COMPILE_MADE, sizeof(COMPILE_MADE)))
 		return NULL;
-	archive = compile_join(strndup(path, n - 3), ".a", "");
+	archive = compile_join(strndup(path, (size_t)(end - path)), ".a", "");
 	struct library_file a = library_open(archive);
 	bool fit = a.kind == LIBRARY_ARCHIVE && a.bytes <= ARCHIVE_BYTES;
 	library_close(&a);
