@@ -8,8 +8,8 @@
 #define POLLED_NEAR_NS  2000u /* longest time between two fences of a waiting loop, */
 #define POLLED_FAULT_NS 5000u /* plus this for each fault's trap, besides the time to serve it */
 /* Stores to polled pages of which each traps: so many in a row, then one in so long a time. */
-#define POLLED_STORES   64u
-#define POLLED_STORE_NS 100000u
+#define POLLED_STORES   256u
+#define POLLED_STORE_NS 20000u
 
 /* This processor's, from its first fence on. */
 static struct polled {
@@ -80,9 +80,9 @@ static void polled_stepped(void *me)
 	polled.held = polled.in_fault = false;
 }
 
-/* Is the store that is about to be made to be released at once?  Not in a program that stores to the page all
- * the time: variables lie beside the flag. */
-static bool polled_alone(void)
+/* Is the store that is about to be made to be released at once?  Not in a program that stores to the page all the time:
+ * variables lie beside the flag. */
+static bool polled_at_once(void)
 {
 	uint64_t now = tw_time_ns();
 
@@ -95,7 +95,7 @@ static bool polled_alone(void)
 
 static void polled_serve(struct tw_proc *me, tw_page_t p, bool write, tw_serve_fn *serve)
 {
-	bool step = (me->fault.ops->caps & TW_FAULT_STEP) && (!write || polled_alone());
+	bool step = (me->fault.ops->caps & TW_FAULT_STEP) && (!write || polled_at_once());
 
 	polled_enter();
 	if (!write || !(me->page[p].mapped & (uint64_t)1 << me->local)) /* the acquire may have unmapped it */
@@ -123,9 +123,9 @@ static void polled_fault(struct tw_proc *me, tw_page_t p, bool write, tw_serve_f
 	uint64_t began = tw_time_ns();
 
 	polled.faults++;
-	if (!polled.held && tw_polled(me, p))
+	if (!polled.held && tw_polled(me, p)) {
 		polled_serve(me, p, write, serve);
-	else {
+	} else {
 		if (write && polled.held && tw_polled(me, p))
 			tw_release(me, TW_SYNC_NODE, me->node); /* by the instruction that has loaded from it */
 		else if (write && polled.wrote && !polled.held)

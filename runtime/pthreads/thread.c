@@ -151,6 +151,8 @@ static void thread_begin(void *arg)
 	pthread_sigmask(SIG_SETMASK, &t->mask, NULL);
 	if (t->name[0])
 		pthread_setname_np(pthread_self(), t->name);
+	if (t->scheduled)
+		pthread_setschedparam(pthread_self(), t->policy, &t->how);
 	th_signals_thread();
 	th_kind_thread();
 	__cxa_thread_atexit_impl(thread_values_end, NULL, &__dso_handle);
@@ -332,6 +334,19 @@ static bool thread_detached(const pthread_attr_t *attr)
 	return state == PTHREAD_CREATE_DETACHED;
 }
 
+static void thread_schedule(struct thread *t, const pthread_attr_t *attr)
+{
+	int inherit = PTHREAD_INHERIT_SCHED;
+
+	if (attr)
+		pthread_attr_getinheritsched(attr, &inherit);
+	t->scheduled = inherit == PTHREAD_EXPLICIT_SCHED;
+	if (!t->scheduled)
+		return;
+	pthread_attr_getschedpolicy(attr, &t->policy);
+	pthread_attr_getschedparam(attr, &t->how);
+}
+
 /* Of an unused stack of processor @k, if there is one. */
 static struct thread *thread_unused(unsigned k)
 {
@@ -372,7 +387,7 @@ static struct thread *thread_new(struct tw_wait_queue **queue, unsigned k, void 
 	}
 	t->start = start;
 	t->arg = arg;
-	t->ended = t->cancelled = false;
+	t->ended = t->cancelled = t->scheduled = false;
 	t->tid = 0;
 	t->live = t->detached = true;
 	pthread_sigmask(SIG_SETMASK, NULL, &t->mask);
@@ -394,6 +409,7 @@ int pt_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void
 	threads->at_work++;
 	struct thread *t = thread_new(&queue, k, start, arg);
 	t->detached = thread_detached(attr);
+	thread_schedule(t, attr);
 	*thread = t->self;
 	processor_order(queue, k, t);
 	return 0;

@@ -24,6 +24,9 @@ struct thread {
 	pid_t pid, tid; /* the system's; 0 until it begins */
 	bool live;      /* was not joined, nor detached and ended */
 	bool ended, detached;
+	bool scheduled; /* with this policy and priority; otherwise as its processor */
+	int policy;
+	struct sched_param how;
 	bool cancelled; /* written before all wait queues were locked (cancel.c) */
 };
 _Static_assert(sizeof(struct thread) <= TH_ROOM - 64, "it fits");

@@ -53,7 +53,8 @@ static bool word_wide(size_t bytes)
 	return bytes == 16 && tw_word_away(tw_me);
 }
 
-/* A load is no release.  But programs wait by loads for what others do who wait for a plain variable. */
+/* A load is no release.  But some programs store to a plain variable, for which another thread waits, and then wait
+ * themselves by loads: so some of these release. */
 #define WORD_AGAIN 64u
 static unsigned word_loads;
 

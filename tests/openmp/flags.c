@@ -8,7 +8,7 @@
 #define ROWS   12
 #define PLANES 400
 #define WIDTH  600
-#define LARGE  6000 /* a row of several pages */
+#define LARGE  20000 /* a row of several pages */
 
 /* Only the first load from a page between two flushes is taken for a flag's: so they have pages of their own. */
 static struct {
@@ -95,7 +95,7 @@ int main(void)
 	}
 	for (int row = 0; row < ROWS; row++)
 		for (int i = 0; i < WIDTH; i++)
-			seen = 5 * seen + field[row][i] + large[row][10 * i];
+			seen = 5 * seen + field[row][i] + large[row][LARGE / WIDTH * i];
 	printf("%u\n", seen);
 	return 0;
 }
