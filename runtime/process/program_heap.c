@@ -244,7 +244,10 @@ TH_WEAK size_t malloc_usable_size(void *ptr)
 {
 	if (!ptr || (heap_at(ptr) && !tw_me))
 		return 0;
-	return heap_at(ptr) ? tw_heap_usable(tw_me, ptr) : sallocx(ptr, 0);
+	if (!heap_at(ptr))
+		return sallocx(ptr, 0);
+	th_stack_reserve();
+	return tw_heap_usable(tw_me, ptr);
 }
 
 #pragma GCC visibility pop
