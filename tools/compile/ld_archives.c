@@ -39,9 +39,10 @@ static void archive_text(const char *name, void *arg)
 static bool archive_is_system(const char *base)
 {
 	static const char *const names[] = {
-	    "c",     "m",      "mvec",   "pthread",  "dl",      "rt",     "util",  "resolv",  "nsl",      "anl",
-	    "crypt", "stdc++", "gcc",    "gomp",     "atomic",  "asan",   "ubsan", "tsan",    "quadmath", "gfortran",
-	    "itm",   "ssp",    "fabric", "jemalloc", "ibverbs", "rdmacm", "hwloc", "jansson", "pmix",     "dw"};
+	    "c",       "m",      "mvec",     "pthread",  "dl",   "rt",   "util",   "resolv",
+	    "nsl",     "anl",    "crypt",    "stdc++",   "gcc",  "gomp", "atomic", "asan",
+	    "ubsan",   "tsan",   "quadmath", "gfortran", "itm",  "ssp",  "fabric", "jemalloc",
+	    "ibverbs", "rdmacm", "hwloc",    "jansson",  "pmix", "dw",   "sodium"};
 
 	if (strncmp(base, "lib", 3) != 0)
 		return true; /* ld-linux */
