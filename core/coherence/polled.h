@@ -50,8 +50,10 @@ struct tw_fence {
 typedef void tw_serve_fn(struct tw_proc *me, tw_page_t p, bool write, bool freshen);
 
 /* tw_proc.fences: what the core calls in a program that fences, from this processor's first fence on.
- * fault - serve a fault on @p by @serve. If the page is polled: under the fences' lock, acquire and fetch the page;
- * release the lock, after a single step if the backend can; then serve the store, if it is one. [fault]
+ * fault - serve a fault on @p by @serve. If the page is polled: under the fences' lock, acquire and fetch the page,
+ * and release what was stored before, if it is a store; let the access be executed by a single step; release the lock.
+ * Without the step the lock is released first. A store to another page first releases polled pages that are writable,
+ * under the lock. [fault]
  * synced - called after each acquire, and each release. Returns whether it was made in a fault. [sync, fault] */
 struct tw_fence_hooks {
 	void (*fault)(struct tw_proc *me, tw_page_t p, bool write, tw_serve_fn *serve);

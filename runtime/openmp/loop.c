@@ -78,7 +78,7 @@ static bool loop_guided(struct omp_loop *l)
 
 static void loop_turn(struct omp_loop *l)
 {
-	omp_share_wait(l->share, OMP_TURN, l->first);
+	omp_share_wait(l->share, OMP_TURN, l->first, 0);
 }
 
 /* The current chunk has ended. */

@@ -77,11 +77,11 @@ uint64_t omp_share_take(uint64_t share, enum omp_word word)
 	return tw_net_fadd(tw_me->net, 0, at, 1) & SHARE_VALUE;
 }
 
-void omp_share_wait(uint64_t share, enum omp_word word, uint64_t value)
+void omp_share_wait(uint64_t share, enum omp_word word, uint64_t value, uint64_t until_ns)
 {
 	uint64_t t = tw_time_begin(tw_me);
 
-	for (unsigned spins = 0; omp_share_get(share, word) != value; spins++)
+	for (unsigned spins = 0; omp_share_get(share, word) != value && (!until_ns || tw_time_ns() < until_ns); spins++)
 		if (spins > SHARE_SPINS) {
 			th_yield();
 			sched_yield();
@@ -119,14 +119,8 @@ static void single_end(void)
 
 static void single_wait(void)
 {
-	uint64_t until = tw_time_ns() + SINGLE_NS;
-
 	th_atomic_before = NULL;
-	for (unsigned spins = 0; !omp_share_get(single_share, OMP_VALUE) && tw_time_ns() < until; spins++)
-		if (spins > SHARE_SPINS) {
-			th_yield();
-			sched_yield();
-		}
+	omp_share_wait(single_share, OMP_VALUE, 1, tw_time_ns() + SINGLE_NS);
 	tw_acquire_all(tw_me);
 }
 

@@ -142,8 +142,8 @@ uint64_t omp_share_take(uint64_t share, enum omp_word word);
  * value. */
 uint64_t omp_share_get(uint64_t share, enum omp_word word);
 uint64_t omp_share_raise(uint64_t share, enum omp_word word, uint64_t was, uint64_t now);
-/* omp_share_wait - wait until the word is @value. */
-void omp_share_wait(uint64_t share, enum omp_word word, uint64_t value);
+/* omp_share_wait - wait until the word is @value, or until @until_ns (tw_time_ns; 0: without end). */
+void omp_share_wait(uint64_t share, enum omp_word word, uint64_t value, uint64_t until_ns);
 /* omp_share_put, omp_share_pointer - a pointer in a whole word, written by one thread and read after a barrier. */
 void omp_share_put(uint64_t share, void *value);
 void *omp_share_pointer(uint64_t share);

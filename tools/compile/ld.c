@@ -22,7 +22,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/base/base.h"
@@ -186,6 +185,13 @@ static bool ld_static(const char *word, bool was)
 	if (ld_is(word, "-pop-state") && depth)
 		return pushed[--depth];
 	return ld_among(ld_plain(word), on) || (was && !ld_among(ld_plain(word), off));
+}
+
+/* The file that the argument names; NULL: none.  @archives: ld_static, from the first argument on. */
+static const char *ld_file(const struct ld_argument *a, bool *archives)
+{
+	*archives = ld_static(a->word, *archives);
+	return a->library ? ld_find(a->library, *archives) : a->input ? a->word : NULL;
 }
 
 /* ---- a library -------------------------------------------------------------------------------------------------- */
@@ -505,8 +511,7 @@ static void ld_find_threads(char *const *argv)
 
 	for (struct ld_argument a; *argv; argv += a.took) {
 		a = ld_read(argv);
-		archives = ld_static(a.word, archives);
-		const char *path = a.library ? ld_find(a.library, archives) : a.input ? a.word : NULL;
+		const char *path = ld_file(&a, &archives);
 		if (path && strstr(path, LD_OPENMP "-tasks.a"))
 			tasks = path;
 		else if (path && (strstr(path, LD_PTHREADS) || strstr(path, LD_OPENMP ".a")))
@@ -548,9 +553,8 @@ static void ld_arguments(char *const *argv, struct ld_words *link)
 
 	for (struct ld_argument a; *argv; argv += a.took) {
 		a = ld_read(argv);
-		archives = ld_static(a.word, archives);
+		const char *path = ld_file(&a, &archives);
 		ld.opens = ld.opens || ld_is(a.word, "-export-dynamic") || strcmp(a.word, "-E") == 0;
-		const char *path = a.library ? ld_find(a.library, archives) : a.input ? a.word : NULL;
 		ld.opens = ld.opens || (path && ld_file_opens(path, false));
 		if (path && ld.archives && ld_archive(path, link, &ld.threads))
 			continue;
@@ -605,17 +609,15 @@ static bool ld_with_archives(char *const *argv)
 {
 	struct ld_words paths = {0};
 	bool archives = false;
+	char *const *next = argv;
 	char text[4096];
 	size_t n;
-	int status = 1;
 
-	for (char *const *next = argv; *next;) {
-		struct ld_argument a = ld_read(next);
-		archives = ld_static(a.word, archives);
-		const char *path = a.library ? ld_find(a.library, archives) : a.input ? a.word : NULL;
+	for (struct ld_argument a; *next; next += a.took) {
+		a = ld_read(next);
+		const char *path = ld_file(&a, &archives);
 		if (path)
 			ld_add(&paths, path);
-		next += a.took;
 	}
 	FILE *messages = ld.run_time && ld_archives_choose(&paths) ? tmpfile() : NULL;
 	if (!messages)
@@ -627,14 +629,12 @@ static bool ld_with_archives(char *const *argv)
 		ld.archives = true;
 		exit(ld_link(argv));
 	}
-	while (child > 0 && waitpid(child, &status, 0) < 0)
-		if (errno != EINTR)
-			child = -1;
+	bool linked = ld_wait(child) == 0;
 	rewind(messages);
-	while (child > 0 && status == 0 && (n = fread(text, 1, sizeof(text), messages)) > 0)
+	while (linked && (n = fread(text, 1, sizeof(text), messages)) > 0)
 		fwrite(text, 1, n, stderr);
 	fclose(messages);
-	return child > 0 && status == 0;
+	return linked;
 }
 
 static int ld_program(char *const *argv)

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 #include "tools/compile/placed.h"
 
@@ -19,12 +20,14 @@ struct ld_words {
  * ld_fail - end it so.
  * ld_add, ld_add_all - append arguments; @words ends with NULL.
  * ld_run - run a command and wait.  Returns its exit status; 1 when it has none.
+ * ld_wait - wait for a child, or for none where fork has failed.  Returns the same.
  * ld_temporary - the path of a file of this process, whose folder is removed at its end; allocated.
  * ld_create, ld_close - write a file. */
 void ld_fail(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 void ld_add(struct ld_words *w, const char *word);
 void ld_add_all(struct ld_words *w, const char *const *words);
 int ld_run(struct ld_words *w);
+int ld_wait(pid_t child);
 const char *ld_temporary(const char *name);
 FILE *ld_create(const char *path);
 void ld_close(FILE *f, const char *path);

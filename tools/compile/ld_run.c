@@ -44,10 +44,18 @@ void ld_add_all(struct ld_words *w, const char *const *words)
 		ld_add(w, *words);
 }
 
-int ld_run(struct ld_words *w)
+int ld_wait(pid_t child)
 {
 	int status;
 
+	while (child > 0 && waitpid(child, &status, 0) < 0)
+		if (errno != EINTR)
+			child = -1;
+	return child > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
+int ld_run(struct ld_words *w)
+{
 	ld_add(w, NULL);
 	w->n--;
 	pid_t child = fork();
@@ -56,10 +64,7 @@ int ld_run(struct ld_words *w)
 		fprintf(stderr, "tweed: cannot run '%s': %s\n", w->word[0], strerror(errno));
 		_exit(127);
 	}
-	while (child > 0 && waitpid(child, &status, 0) < 0)
-		if (errno != EINTR)
-			child = -1;
-	return child > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+	return ld_wait(child);
 }
 
 /* ---- temporary files --------------------------------------------------------------------------------------------- */
