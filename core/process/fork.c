@@ -26,12 +26,19 @@
 #define FORK_PAGE   ((size_t)4096)
 #define FORK_BLOCK  ((size_t)512) /* pages whose presence is asked for at once */
 #define FORK_RANGES 64u
+#define FORK_ONES   64u
 #define FORK_FETCH  ((size_t)16384) /* most pages fetched for a child that its parent does not hold */
 
 struct fork_range {
 	char *base, *copy;
 	size_t bytes;
 	uint64_t *held; /* a bit for each page that was copied; NULL: the other pages are zero */
+};
+
+/* Memory of which the child has only a copy, though the program expects that both see what either stores. */
+struct fork_one {
+	char *base;
+	size_t bytes;
 };
 
 static struct fork {
@@ -41,6 +48,8 @@ static struct fork {
 	struct tw_proc *me;
 	unsigned count;
 	struct fork_range range[FORK_RANGES];
+	unsigned ones;
+	struct fork_one one[FORK_ONES];
 	pid_t parent;
 	struct sigaction old[2]; /* SIGSEGV's and SIGBUS's handlers before the fork */
 	void (*refusing[sizeof(struct tw_transport) / sizeof(void (*)(void))])(void);
@@ -177,6 +186,7 @@ static void fork_parent(void)
 	if (fork_state->child)
 		return;
 	fork_handlers_back();
+	fork_state->ones = 0;
 	for (unsigned i = 0; i < fork_state->count; i++) {
 		const struct fork_range *r = &fork_state->range[i];
 		munmap(r->copy, r->bytes);
@@ -194,10 +204,22 @@ static bool fork_shared(uintptr_t at)
 	              at - (uintptr_t)me->net->base < me->net->config.bytes);
 }
 
+static bool fork_in_one(const void *at)
+{
+	for (unsigned i = 0; i < fork_state->ones; i++)
+		if ((size_t)((const char *)at - fork_state->one[i].base) < fork_state->one[i].bytes)
+			return true;
+	return false;
+}
+
 static void fork_fault(int signal, siginfo_t *si, void *uc)
 {
-	if (si->si_code > 0 && fork_shared((uintptr_t)si->si_addr))
+	if (si->si_code > 0 && fork_shared((uintptr_t)si->si_addr)) {
+		if (fork_in_one(si->si_addr))
+			tw_fatal("a child of fork() stores to memory that it would share with its parent (MAP_SHARED, "
+			         "shmat), but it has a copy of that: let it return its results by a pipe or a file");
 		tw_fork_refuse();
+	}
 	tw_signal_pass(&fork_state->old[signal == SIGBUS], signal, si, uc);
 }
 
@@ -231,14 +253,25 @@ static void fork_forbid(const struct fork_range *r)
 	}
 }
 
+static void fork_only_reads(const struct fork_range *r)
+{
+	for (unsigned i = 0; i < fork_state->ones; i++) {
+		const struct fork_one *one = &fork_state->one[i];
+		if ((size_t)(one->base - r->base) < r->bytes && mprotect(one->base, one->bytes, PROT_READ))
+			tw_fatal("fork: cannot protect the child's copy of shared memory: %s", strerror(errno));
+	}
+}
+
 static void fork_variables(void)
 {
 	for (unsigned i = 0; i < fork_state->count; i++) {
 		const struct fork_range *r = &fork_state->range[i];
 		if (mremap(r->copy, r->bytes, r->bytes, MREMAP_MAYMOVE | MREMAP_FIXED, r->base) == MAP_FAILED)
 			tw_fatal("fork: cannot give the child its variables: %s", strerror(errno));
-		if (r->held)
+		if (r->held) {
+			fork_only_reads(r);
 			fork_forbid(r);
+		}
 	}
 }
 
@@ -297,4 +330,10 @@ void tw_fork_copies(void *base, size_t bytes)
 	if (fork_state->count == FORK_RANGES)
 		tw_fatal("more than %u ranges of variables are shared", FORK_RANGES);
 	fork_state->range[fork_state->count++] = (struct fork_range){.base = base, .bytes = bytes};
+}
+
+void tw_fork_one(void *base, size_t bytes)
+{
+	if (fork_state && !fork_state->child && fork_state->ones < FORK_ONES)
+		fork_state->one[fork_state->ones++] = (struct fork_one){base, TW_ALIGN_UP(bytes, FORK_PAGE)};
 }

@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "core/base/fd.h"
+#include "core/process/fork.h"
 #include "core/process/syscalls.h"
 #include "runtime/process/hosts/first_host.h"
 #include "runtime/process/program_heap.h"
@@ -344,6 +345,8 @@ static void *mapping_make(void *at, size_t bytes, int prot, int flags, int fd, o
 	mapping_lock();
 	if (anonymous) {
 		struct mapping *m = mapping_add(bytes);
+		if (m)
+			m->shared = !(flags & MAP_PRIVATE);
 		block = m ? m->at : mapping_fail(ENOMEM);
 	} else {
 		block = mapping_file(bytes, prot, flags, fd, offset, &st);
@@ -424,6 +427,17 @@ static int mapping_drop(char *at, size_t bytes)
 	}
 	mapping_unlock();
 	return 0;
+}
+
+void th_mapping_fork(void)
+{
+	if (!mapping_table)
+		return;
+	mapping_lock();
+	for (const struct mapping *m = mapping_table->first; m; m = m->next)
+		if (m->shared && (m->fd < 0 || m->writes))
+			tw_fork_one(m->at, m->bytes);
+	mapping_unlock();
 }
 
 void th_mapping_end(void)

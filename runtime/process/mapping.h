@@ -5,9 +5,12 @@
 
 /* th_mapping_open - collective, after th_heap_open on processor 0.
  * th_segments_open - the same, for System V's shared memory (segments.c).
+ * th_mapping_fork, th_segments_fork - before a fork: the child may not store to what it would share with its parent.
  * th_mapping_end - at the end of the program: store what was changed in shared mappings of files. */
 void th_mapping_open(void);
 void th_segments_open(void);
+void th_mapping_fork(void);
+void th_segments_fork(void);
 void th_mapping_end(void);
 
 #endif

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/process/fork.h"
 #include "runtime/process/mapping.h"
 #include "runtime/process/program_heap.h"
 #include "runtime/threads/support.h"
@@ -32,6 +33,17 @@ void th_segments_open(void)
 {
 	if (tw_count() > 1)
 		segments = th_allocate_all(sizeof(*segments));
+}
+
+void th_segments_fork(void)
+{
+	if (!segments)
+		return;
+	th_word_lock(&segments->lock);
+	for (const struct segment *s = segments->segment; s < segments->segment + SEGMENTS; s++)
+		if (s->at && s->about.shm_nattch)
+			tw_fork_one(s->at, s->about.shm_segsz);
+	th_word_unlock(&segments->lock);
 }
 
 static bool segment_shares(const void *caller)

@@ -495,6 +495,8 @@ pid_t fork(void)
 	if (!tw_me || !stack_own)
 		return real();
 	th_atfork_prepare();
+	th_mapping_fork();
+	th_segments_fork();
 	forking.stands = th_hosts_fork();
 	pid_t child = forking.stands < 0 ? -1 : fork_here();
 	if (child > 0 && forking.stands) {
