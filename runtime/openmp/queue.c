@@ -27,6 +27,7 @@ struct queue_node {
 	_Atomic uint64_t waiting;           /* the same for those that wait in a task */
 	uint64_t object;                    /* a lock's handle, for releases and acquires */
 	_Alignas(64) _Atomic uint32_t unfinished;
+	_Atomic uint32_t events; /* unfinished tasks with an event */
 	_Alignas(64) _Atomic uint32_t arrived;
 	_Atomic uint32_t round; /* barriers completed */
 	struct queue queue[TW_MAX_PROCESSORS];
@@ -34,7 +35,7 @@ struct queue_node {
 
 static uint32_t queue_free;  /* this processor's free records, a list */
 static uint32_t queue_fresh; /* records ever used */
-static uint32_t queue_peers; /* omp_team->peers of the thread that waits: others test its condition */
+static uint32_t queue_peers; /* processors whose tasks the waiting thread executes; others test its condition */
 
 static struct queue_node *queue_node(void)
 {
@@ -103,6 +104,7 @@ struct omp_task *omp_task_new(struct omp_task *parent, size_t bytes)
 	t->maker = t->runner = tw_me->local;
 	t->references = 1;
 	t->unfinished = 0;
+	t->awaited = 0;
 	t->away = false;
 	t->depends = 0;
 	if (parent)
@@ -268,6 +270,31 @@ static void task_end(struct omp_task *t)
 	omp_task_unref(t);
 }
 
+/* Those that wait for it cannot know where it will end, so they acquire in any case. */
+static void task_end_late(struct omp_task *t)
+{
+	struct omp_task *group = omp_task_at(t->group);
+
+	atomic_store(&omp_task_at(t->parent)->away, true);
+	if (group)
+		atomic_store(&group->away, true);
+	task_end(t);
+	atomic_fetch_sub(&queue_node()->events, 1);
+	for (uint32_t k = 0; k < tw_me->locals; k++)
+		omp_task_wake(k); /* those that wait at a barrier, or for events */
+}
+
+void omp_task_returned(struct omp_task *t)
+{
+	if (!atomic_load(&t->awaited)) {
+		task_end(t);
+		return;
+	}
+	omp_task_publish();
+	if (atomic_fetch_sub(&t->awaited, 1) == 1)
+		task_end_late(t);
+}
+
 void omp_task_call(struct omp_running *task, void (*function)(void *data), void *data)
 {
 	struct omp_icv icv = omp_team->icv;
@@ -290,12 +317,19 @@ static void task_run(struct omp_task *t)
 	if (t->maker != tw_me->local || t->depends)
 		omp_task_learn();
 	omp_task_call(&now, t->function, t->data);
-	task_end(t);
+	omp_task_returned(t);
 }
 
-void omp_task_made(void)
+void omp_task_made(struct omp_task *t)
 {
+	struct omp_task *group = omp_task_at(t->group);
+
+	atomic_fetch_add(&omp_task_at(t->parent)->unfinished, 1);
+	if (group)
+		atomic_fetch_add(&group->unfinished, 1);
 	atomic_fetch_add(&queue_node()->unfinished, 1);
+	if (atomic_load_explicit(&t->awaited, memory_order_relaxed))
+		atomic_fetch_add(&queue_node()->events, 1);
 }
 
 /* ---- waiting ---------------------------------------------------------------------------------------------------- */
@@ -344,7 +378,7 @@ void omp_task_wait(bool (*done)(void *arg), void *arg, const struct omp_task *ab
 	struct queue_node *node = queue_node();
 	uint64_t bit = (uint64_t)1 << tw_me->local;
 
-	queue_peers = omp_team->peers;
+	queue_peers = omp_team->peers == 1 && omp_team->events ? tw_me->locals : omp_team->peers;
 	while (!done(arg)) {
 		struct queue_wait w = {.done = done, .arg = arg, .above = above, .found = queue_find(node, above)};
 		if (!w.found) {
@@ -358,6 +392,24 @@ void omp_task_wait(bool (*done)(void *arg), void *arg, const struct omp_task *ab
 		atomic_store(away, false);
 		omp_task_learn();
 	}
+}
+
+static bool queue_over(void *arg)
+{
+	(void)arg;
+	return !atomic_load(&queue_node()->unfinished);
+}
+
+static bool queue_no_events(void *arg)
+{
+	(void)arg;
+	return !atomic_load(&queue_node()->events);
+}
+
+void omp_task_events_wait(const struct omp_task *above)
+{
+	omp_task_wait(queue_no_events, NULL, above, NULL);
+	omp_task_learn();
 }
 
 /* ---- barriers --------------------------------------------------------------------------------------------------- */
@@ -384,8 +436,14 @@ void omp_tasks_finish(void)
 	struct queue_node *node = queue_node();
 	uint32_t round = atomic_load(&node->round);
 
-	atomic_fetch_add(&node->arrived, 1);
-	omp_task_wait(queue_round_over, &round, NULL, NULL);
+	if (omp_team->peers == 1) {
+		omp_task_wait(queue_over, NULL, NULL, NULL);
+		omp_task_learn();
+	} else {
+		atomic_fetch_add(&node->arrived, 1);
+		omp_task_wait(queue_round_over, &round, NULL, NULL);
+	}
+	omp_team->events = false;
 	omp_task_unref(omp_team->task->record);
 	omp_team->task->record = NULL;
 }

@@ -17,19 +17,10 @@ enum {
 	TASK_DETACH = 1 << 13
 };
 
-/* What a construct creates tasks from. */
-struct task_work {
-	void (*function)(void *data);
-	void *data;                         /* the creator's; not needed by it afterwards */
-	void (*copy)(void *to, void *from); /* NULL: byte by byte */
-	size_t bytes, align;
-	bool deferred, final;
-};
-
 /* ---- at once ---------------------------------------------------------------------------------------------------- */
 
 /* @range: for a task of a loop, the first two words of its data; or NULL. */
-static void task_at_once(const struct task_work *w, const uint64_t *range)
+static void task_at_once(const struct omp_work *w, const uint64_t *range)
 {
 	struct omp_running *outer = omp_team->task;
 	struct omp_running now = {.outer = outer,
@@ -67,14 +58,19 @@ static struct omp_task *task_record(void)
 	return now->record;
 }
 
-/* Create a task for the queue, with its own copy of the data. Returns NULL when it must be executed at once. */
-static struct omp_task *task_make(const struct task_work *w, bool depends)
+bool omp_task_included(const struct omp_work *w, bool depends)
+{
+	const struct omp_running *now = omp_team->task;
+
+	return !w->deferred || (omp_team->peers == 1 && !omp_team->events) || now->final || now->groups_at_once ||
+	       (!depends && omp_task_full());
+}
+
+struct omp_task *omp_task_copied(const struct omp_work *w)
 {
 	const struct omp_running *now = omp_team->task;
 	struct omp_task *parent, *t;
 
-	if (!w->deferred || omp_team->peers == 1 || now->final || now->groups_at_once || (!depends && omp_task_full()))
-		return NULL;
 	if (!(parent = task_record()) || !(t = omp_task_new(parent, w->bytes + w->align)))
 		return NULL;
 	t->function = w->function;
@@ -89,24 +85,23 @@ static struct omp_task *task_make(const struct task_work *w, bool depends)
 	return t;
 }
 
-/* Make the task available to other processors. */
-static void task_give(struct omp_task *t, const struct omp_depends *d)
+/* Create a task for the queue. Returns NULL when it must be executed at once. */
+static struct omp_task *task_make(const struct omp_work *w, bool depends)
 {
-	struct omp_task *parent = omp_team->task->record, *group = omp_team->task->group;
+	return omp_task_included(w, depends) ? NULL : omp_task_copied(w);
+}
 
-	atomic_fetch_add(&parent->unfinished, 1);
-	if (group)
-		atomic_fetch_add(&group->unfinished, 1);
-	omp_task_made();
+void omp_task_give(struct omp_task *t, const struct omp_depends *d)
+{
+	omp_task_made(t);
 	omp_task_publish();
-	if (!d || omp_depend_add(parent, t, d))
+	if (!d || omp_depend_add(omp_team->task->record, t, d))
 		omp_task_put(t);
 }
 
 /* ---- task ------------------------------------------------------------------------------------------------------- */
 
-/* Wait until no older child of the current task conflicts with @d. */
-static void task_await(const struct omp_depends *d)
+void omp_task_await(const struct omp_depends *d)
 {
 	if (omp_team->task->record)
 		omp_depend_wait(omp_team->task->record, d);
@@ -117,43 +112,38 @@ static void task_await(const struct omp_depends *d)
 		.address = alloca(omp_depend_count(depend) * sizeof(void *))                                           \
 	}
 
-static void task_depends(const struct task_work *w, void **depend)
+static void task_depends(const struct omp_work *w, void **depend)
 {
 	struct omp_depends d = TASK_DEPENDS(depend);
 	struct omp_task *t;
 
 	omp_depend_read(depend, &d);
 	if (d.n <= OMP_DEPENDS && (t = task_make(w, true))) {
-		task_give(t, &d);
+		omp_task_give(t, &d);
 		return;
 	}
-	task_await(&d);
+	omp_task_await(&d);
 	task_at_once(w, NULL);
 }
 
 void GOMP_task(void (*function)(void *), void *data, void (*copy)(void *, void *), long bytes, long align,
                bool parallel, unsigned flags, void **depend, int priority, void *detach)
 {
-	struct task_work w = {function, data, copy, (size_t)bytes, (size_t)align, parallel, flags & TASK_FINAL};
+	struct omp_work w = {function, data, copy, (size_t)bytes, (size_t)align, parallel, flags & TASK_FINAL};
 	struct omp_task *t;
 
 	(void)priority;
-	(void)detach;
 	th_stack_reserve();
+	if ((flags & TASK_DETACH) && !omp_event_task)
+		th_refuse("a task has the clause detach, but the program does not call omp_fulfill_event");
 	if (flags & TASK_DETACH)
-		th_refuse("tasks with the clause detach are not supported");
-	if (flags & TASK_DEPEND)
+		omp_event_task(&w, flags & TASK_DEPEND ? depend : NULL, detach);
+	else if (flags & TASK_DEPEND)
 		task_depends(&w, depend);
 	else if ((t = task_make(&w, false)))
-		task_give(t, NULL);
+		omp_task_give(t, NULL);
 	else
 		task_at_once(&w, NULL);
-}
-
-void omp_fulfill_event(uintptr_t event)
-{
-	(void)event;
-	th_refuse("omp_fulfill_event: tasks with the clause detach are not supported");
 }
 
 /* ---- waiting ---------------------------------------------------------------------------------------------------- */
@@ -179,10 +169,16 @@ void GOMP_taskwait_depend(void **depend)
 
 	th_stack_reserve();
 	omp_depend_read(depend, &d);
-	task_await(&d);
+	omp_task_await(&d);
 }
 
 void GOMP_taskyield(void) {}
+
+/* Has every task ended when it was created? */
+static bool task_groups_end(void)
+{
+	return omp_team->peers == 1 && !omp_event_task;
+}
 
 void GOMP_taskgroup_start(void)
 {
@@ -190,7 +186,7 @@ void GOMP_taskgroup_start(void)
 	struct omp_task *group = NULL;
 
 	th_stack_reserve();
-	if (omp_cancel_group(true) || omp_team->peers == 1)
+	if (omp_cancel_group(true) || task_groups_end())
 		return;
 	if (!now->groups_at_once && task_record())
 		group = omp_task_new(now->group, 0);
@@ -206,10 +202,12 @@ void GOMP_taskgroup_end(void)
 	struct omp_task *group = now->group;
 
 	th_stack_reserve();
-	if (omp_cancel_group(false) || omp_team->peers == 1)
+	if (omp_cancel_group(false) || task_groups_end())
 		return;
 	if (now->groups_at_once) {
 		now->groups_at_once--;
+		if (omp_team->events)
+			omp_task_events_wait(now->record);
 		return;
 	}
 	omp_task_wait(task_alone, group, now->record, &group->away);
@@ -219,7 +217,7 @@ void GOMP_taskgroup_end(void)
 
 /* ---- loops ------------------------------------------------------------------------------------------------------ */
 
-static void task_loop(const struct task_work *w, unsigned flags, uint64_t tasks, uint64_t start, uint64_t step,
+static void task_loop(const struct omp_work *w, unsigned flags, uint64_t tasks, uint64_t start, uint64_t step,
                       uint64_t n)
 {
 	uint64_t at = 0;
@@ -240,7 +238,7 @@ static void task_loop(const struct task_work *w, unsigned flags, uint64_t tasks,
 		struct omp_task *t = task_make(w, false);
 		if (t) {
 			memcpy(t->data, range, sizeof(range));
-			task_give(t, NULL);
+			omp_task_give(t, NULL);
 		} else {
 			task_at_once(w, range);
 		}
@@ -253,7 +251,7 @@ static void task_loop(const struct task_work *w, unsigned flags, uint64_t tasks,
 void GOMP_taskloop(void (*function)(void *), void *data, void (*copy)(void *, void *), long bytes, long align,
                    unsigned flags, unsigned long tasks, int priority, long start, long end, long step)
 {
-	struct task_work w = {function, data, copy, (size_t)bytes, (size_t)align, flags & TASK_IF, flags & TASK_FINAL};
+	struct omp_work w = {function, data, copy, (size_t)bytes, (size_t)align, flags & TASK_IF, flags & TASK_FINAL};
 	uint64_t span = step > 0 ? (uint64_t)end - (uint64_t)start : (uint64_t)start - (uint64_t)end;
 	uint64_t stride = step > 0 ? (uint64_t)step : -(uint64_t)step;
 
@@ -266,7 +264,7 @@ void GOMP_taskloop_ull(void (*function)(void *), void *data, void (*copy)(void *
                        unsigned flags, unsigned long tasks, int priority, unsigned long long start,
                        unsigned long long end, unsigned long long step)
 {
-	struct task_work w = {function, data, copy, (size_t)bytes, (size_t)align, flags & TASK_IF, flags & TASK_FINAL};
+	struct omp_work w = {function, data, copy, (size_t)bytes, (size_t)align, flags & TASK_IF, flags & TASK_FINAL};
 
 	(void)priority;
 	bool some = flags & TASK_UP ? start < end : start > end;

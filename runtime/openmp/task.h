@@ -14,6 +14,11 @@
  * those that wait for the task, which acquire. So what the creator had seen reaches all waiters, on other nodes as
  * well.
  *
+ * A task with an event (the clause detach) ends when its function has returned and the event is fulfilled, in whichever
+ * order, and on whichever processor of the node. It always has a record, also if it is executed at once; then it may
+ * outlast that. A thread that shares no tasks queues those that follow the first such one. Its barriers wait for all
+ * tasks of the node, and task groups without a record for all events.
+ *
  * Records and queues lie in the node's private memory (layout.reserved_private), the tasks' data in the shared space,
  * at equal addresses. */
 #ifndef TW_RUNTIME_OPENMP_TASK_H
@@ -47,6 +52,7 @@ struct omp_task {
 	uint32_t maker, runner;      /* local processors: its creator; its executor, or the group's waiter */
 	_Atomic uint32_t references; /* one for the task until it ends, one for each child's record */
 	_Atomic uint32_t unfinished; /* children of a task, or members of a group */
+	_Atomic uint32_t awaited;    /* with an event: of its two ends, those to come; else 0 */
 	_Atomic bool away;           /* one of them has ended on a processor other than the runner */
 	bool final;
 	uintptr_t *reductions; /* as in struct omp_running */
@@ -59,9 +65,30 @@ struct omp_task {
 	void *depend[OMP_DEPENDS];
 };
 
+/* What a construct creates tasks from. */
+struct omp_work {
+	void (*function)(void *data);
+	void *data;                         /* the creator's; not needed by it afterwards */
+	void (*copy)(void *to, void *from); /* NULL: byte by byte */
+	size_t bytes, align;
+	bool deferred, final;
+};
+
 /* ---- task.c */
+/* omp_task_included - must a task be executed at once?  @depends: it has dependences.
+ * omp_task_copied - create a task with its own copy of the data. Returns NULL when there is no record left.
+ * omp_task_give - make it available to other processors; @d: its dependences, or NULL.
+ * omp_task_await - wait until no older child of the current task conflicts with @d. */
+bool omp_task_included(const struct omp_work *w, bool depends);
+struct omp_task *omp_task_copied(const struct omp_work *w);
+void omp_task_give(struct omp_task *t, const struct omp_depends *d);
+void omp_task_await(const struct omp_depends *d);
 void GOMP_taskgroup_start(void);
 void GOMP_taskgroup_end(void);
+
+/* ---- event.c; NULL in programs without events
+ * omp_event_task - create a task with an event, to be stored in *@event; @depend: the compiler's list, or NULL. */
+void omp_event_task(const struct omp_work *w, void **depend, uint64_t *event) __attribute__((weak));
 
 /* ---- reduction.c */
 void GOMP_taskgroup_reduction_register(uintptr_t *data);
@@ -80,8 +107,12 @@ void omp_task_publish(void);
 void omp_task_learn(void);
 /* omp_task_put - append a ready task to this processor's queue. */
 void omp_task_put(struct omp_task *task);
-/* omp_task_made - count a new task as unfinished. */
-void omp_task_made(void);
+/* omp_task_made - count @task, a new one, as unfinished. */
+void omp_task_made(struct omp_task *task);
+/* omp_task_returned - the function of @task has returned; or its event is fulfilled. */
+void omp_task_returned(struct omp_task *task);
+/* omp_task_events_wait - wait until all events of this node are fulfilled; @above: as for omp_task_wait. */
+void omp_task_events_wait(const struct omp_task *above);
 /* omp_task_call - call @function of @task, whose outer one is the current task. What it sets of the control variables
  * is its own. */
 void omp_task_call(struct omp_running *task, void (*function)(void *data), void *data);

@@ -20,7 +20,7 @@ static tw_barrier_t team_barrier[TW_MAX_NODES * TW_MAX_PROCESSORS]; /* created b
 /* Execute the outstanding tasks before a barrier of the program. */
 static void team_tasks(void)
 {
-	if (omp_team->peers > 1 && omp_tasks_finish)
+	if ((omp_team->peers > 1 || omp_team->events) && omp_tasks_finish)
 		omp_tasks_finish();
 }
 

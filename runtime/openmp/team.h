@@ -103,6 +103,7 @@ struct omp_team {
 	struct omp_loop loop;
 	unsigned members; /* threads of the team on this processor */
 	unsigned peers;   /* those on this node, which may execute each other's tasks */
+	bool events;      /* the thread has created a task with an event */
 	struct omp_running *task, implicit;
 };
 
@@ -177,7 +178,7 @@ void GOMP_atomic_end(void);
 /* ---- queue.c: linked to programs that create tasks; NULL in other programs
  * omp_tasks_open - called by each processor, before all orders.
  * omp_tasks_finish - the node's part of a barrier: execute tasks until all of the node's threads have arrived and all
- * of their tasks have ended. */
+ * of their tasks have ended; of a thread that shares no tasks, until its events are fulfilled. */
 void omp_tasks_open(void) __attribute__((weak));
 void omp_tasks_finish(void) __attribute__((weak));
 

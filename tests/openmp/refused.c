@@ -10,12 +10,16 @@ int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
 
-	if (strcmp(what, "detach") == 0) {
+	if (strcmp(what, "twice") == 0) {
 		omp_event_handle_t event;
 #pragma omp parallel
 #pragma omp single
+		{
 #pragma omp task detach(event)
-		omp_fulfill_event(event);
+			omp_fulfill_event(event);
+#pragma omp taskwait
+			omp_fulfill_event(event);
+		}
 	} else if (strcmp(what, "reduction") == 0) {
 		void *address[2] = {&argc, NULL};
 		GOMP_task_reduction_remap(1, 0, address);
