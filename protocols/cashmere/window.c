@@ -115,6 +115,7 @@ static bool window_confirm_page(struct tw_proc *me, tw_page_t p)
 		cash_publish(me, p, TW_WRITE);
 		return true;
 	}
+	cash_peeked_ends(e); /* the master gets old */
 	e->state |= CASH_EXCLUSIVE;
 	/* A break will send the whole page home, so the copy must lack nothing that others sent there: fetch anew
 	 * (claim.pml). */

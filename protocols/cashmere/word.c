@@ -21,10 +21,9 @@
  * of the page without an operation of its own in between.
  *
  * Loads without the lock (cash_word_peek), which order nothing else.  An operation that found the node in the directory
- * and the home steady has marked the page (CASH_PEEKED).  Where the mark is found twice, around the load, and has not
- * ended in between, the home was the same throughout and no other node exclusive.  If this node was not exclusive at
- * the first look, its home's frame was the newest copy then.  What it loads is no older than that, even if the node
- * was exclusive meanwhile, because leaving that mode brings the frame home.  The node's own stores that no release has
+ * and the home steady has marked the page (CASH_PEEKED).  Exclusive mode of this node ends the mark, as leaving the
+ * directory does.  Where the mark is found twice, around the load, and has not ended in between, the home was the same
+ * throughout, no node was exclusive, and its frame was the newest copy.  The node's own stores that no release has
  * sent are in a twin: then there is no such load.
  *
  * tests/models/word.pml checks it. */
@@ -156,7 +155,7 @@ bool cash_word_peek(struct tw_proc *me, size_t offset, size_t bytes, void *value
 	unsigned home = __atomic_load_n(&e->home, __ATOMIC_ACQUIRE);
 
 	/* A node that only loads leaves the directory after some notices: the lock's way renews that. */
-	if ((state & (CASH_PEEKED | CASH_EXCLUSIVE)) != CASH_PEEKED || cash_extra(me, p)->operated < WORD_ACQUIRES ||
+	if (!(state & CASH_PEEKED) || cash_extra(me, p)->operated < WORD_ACQUIRES ||
 	    (__atomic_load_n(&e->twin, __ATOMIC_ACQUIRE) && home != me->node + 1u))
 		return false;
 	size_t at = offset & (me->layout.page_bytes - 1);

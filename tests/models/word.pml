@@ -20,7 +20,7 @@
  * fail: -DSTEPS=3 -DNOTICE_FIRST announces the operation before it is performed
  * fail: -DSTEPS=3 -DNO_COMPARE   stores what it has made of the frame's value
  * fail: -DSTEPS=3 -DNO_UPDATE    leaves the node's own copy as it was
- * fail: -DSTEPS=4 -DPEEK_EXCLUSIVE  loads from the master though this node is in exclusive mode
+ * fail: -DSTEPS=4 -DPEEK_CLAIMED  loads from the master in exclusive mode, or until its end has sent the page home
  * fail: -DSTEPS=3 -DPEEK_LEFT    loads from the master behind its leaving the directory
  */
 #define NONE 0
@@ -134,6 +134,9 @@ inline claim()
 		if
 		:: SEEN != NONE -> publish(WRIT)
 		:: else ->
+#ifndef PEEK_CLAIMED
+			atomic { ends[me] = ends[me] + peeked[me]; peeked[me] = 0 };
+#endif
 			exclusive[me] = 1;
 			frame[me] = master;
 			valid[me] = 1;
@@ -160,21 +163,16 @@ inline leave()
 	unlock()
 }
 
-/* A load without the lock: the mark and the mode are in one word. */
-#ifdef PEEK_EXCLUSIVE
-#define PEEKS peeked[me]
-#else
-#define PEEKS (peeked[me] && !exclusive[me])
-#endif
+/* A load without the lock. */
 inline peek()
 {
 	before = added[0] + added[1];
-	atomic { look = PEEKS; ends_then = ends[me] };
+	atomic { look = peeked[me]; ends_then = ends[me] };
 	if
 	:: look ->
 		seen = master;
 		atomic {
-			assert(!(PEEKS && ends[me] == ends_then) || seen >= before);
+			assert(!(peeked[me] && ends[me] == ends_then) || seen >= before);
 			look = 0; ends_then = 0; seen = 0
 		}
 	:: else -> ends_then = 0
@@ -231,8 +229,8 @@ end:	do
 		lock();
 		if
 		:: exclusive[me] ->
-			master = frame[me];
 			exclusive[me] = 0;
+			master = frame[me];
 			publish(WRIT)
 		:: else
 		fi;
