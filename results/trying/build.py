@@ -170,11 +170,12 @@ class Build:
     def wrappers(self):
         """Commands of one word that build systems can use as gcc."""
         out = []
-        for name, words in zip(("tweed-gcc", "tweed-g++"), KINDS[self.kind]):
+        for name, called in zip(("tweed-gcc", "tweed-g++"), KINDS[self.kind]):
+            words = ["-a", called, self.tweed] if isinstance(called, str) else [self.tweed, *called]
             path = self.wrapper(name)
             os.makedirs(os.path.dirname(path), exist_ok=True)
             with open(path, "w", encoding="utf-8") as f:
-                f.write(f'#!/bin/sh\nCC=gcc CXX=g++ exec {shlex.join([self.tweed, *words])} "$@"\n')
+                f.write(f'#!/bin/bash\nexport CC=gcc CXX=g++\nexec {shlex.join(words)} "$@"\n')
             os.chmod(path, 0o755)
             out.append(path)
         for name in ("gcc-ar", "gcc-ranlib"):  # CMake's, for archives with link-time optimisation

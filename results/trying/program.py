@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 from harness.plan import Refused, load, settings_of
 
-KINDS = {  # the compilers' commands; the runtime's variable
-    "openmp": (["omp", "cc"], ["omp", "c++"]),
-    "threads": (["cc", "--pthreads"], ["c++", "--pthreads"]),
+KINDS = {  # the compilers: names of the command, or its arguments
+    "openmp": ("tweed-omp-gcc", "tweed-omp-g++"),
+    "threads": ("tweed-pthreads-gcc", "tweed-pthreads-g++"),
     "openshmem": (["oshcc"], ["oshc++"]),
     "parmacs": (["cc", "--no-stores", "--parmacs"], ["c++", "--no-stores", "--parmacs"]),
     "tweed": (["cc", "--no-stores"], ["c++", "--no-stores"]),

@@ -324,6 +324,19 @@ def wrapped():
     expect("functions that the program wraps", done.returncode == 11, done)
 
 
+def large():
+    """1.7 GiB of variables, all of which code for addresses below 2 GiB must reach."""
+    folder = os.path.join(top, "large")
+    os.mkdir(folder)
+    with open(os.path.join(folder, "main.c"), "w", encoding="utf-8") as f:
+        f.write("static char big[1700u << 20];\nint last[2];\n"
+                "int main(int argc, char **argv)\n{\n\tbig[argc * 1600 << 20] = last[argc - 1] = argv[0] != 0;\n"
+                "\treturn big[1600u << 20] + last[0] + 1;\n}\n")
+    good("large variables", "tweed-pthreads-gcc", "-O1", "main.c", "-o", "main", cwd=folder)
+    done = run("tweed", "run", "-n", "2", "./main", cwd=folder)
+    expect("large variables, 2x1", done.returncode == 3, done)
+
+
 # ---- CMake, meson, autoconf ----------------------------------------------------------------------------------------
 
 def configured(name, folder, ninja):
@@ -398,7 +411,7 @@ def autoconf():
 
 
 # Side by side; then alone, which moves Tweed.
-LANES = ([make, script, without_openmp, links, ccache, libraries, archives, strict, inlined, wrapped, meson],
+LANES = ([make, script, without_openmp, links, ccache, libraries, archives, strict, inlined, wrapped, large, meson],
          [cmake, autoconf])
 with tempfile.TemporaryDirectory() as top:
     root = os.path.join(top, "root")
