@@ -305,6 +305,9 @@ def strict():
     good("-Wold-style-cast", "tweed-pthreads-g++", "-std=c++11", *flags, "-Wold-style-cast", "-c", "one.cpp",
          cwd=folder)
     good("-std=c++98", "tweed-pthreads-g++", "-std=c++98", *flags, "-x", "c++", "-c", "one.c", cwd=folder)
+    with open(os.path.join(folder, "late.c"), "w", encoding="utf-8") as f:
+        f.write("char two[2];\nvoid fill(void)\n{\n\t__builtin_memset(two, 1, 4);\n}\n")
+    good("-flto", "tweed-pthreads-gcc", "-O2", "-flto", *flags, "-c", "late.c", cwd=folder)
 
 
 def wrapped():

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* events.c - tasks with the clause detach, whose events are fulfilled by themselves, by later tasks, and twice as many as
- * a queue holds; they are waited for by taskwait, task groups, dependences, barriers, and where they are created. */
+/* events.c - tasks with the clause detach, whose events are fulfilled by themselves, by later tasks, and more than a
+ * queue holds; they are waited for by taskwait, task groups, dependences, barriers, and where they are created. */
 #include <omp.h>
 #include <stdio.h>
 #include <string.h>

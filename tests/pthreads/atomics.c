@@ -521,6 +521,32 @@ static void chains_run(unsigned t)
 	}
 }
 
+/* ---- claims: a word of a page that its thread comes to hold alone, until others look at its neighbour */
+
+#define CLAIMS 240
+
+static struct {
+	_Alignas(4096) long word, neighbour;
+	char rest[4096 - 2 * sizeof(long)];
+} claimed;
+static int older_claimed;
+static long looked[MOST];
+
+static void claims_run(unsigned t)
+{
+	if (!t)
+		claimed.neighbour = 1;
+	for (long i = 1; i <= CLAIMS; i++) {
+		pthread_barrier_wait(&meet);
+		if (t != 1 && i % 3 == 0)
+			looked[t] += claimed.neighbour;
+		for (long k = 0; t == 1 && k < 50; k++) {
+			claimed.word = 64 * i + k;
+			older_claimed += __atomic_load_n(&claimed.word, __ATOMIC_RELAXED) != 64 * i + k;
+		}
+	}
+}
+
 /* ---- flags: a spin lock */
 
 #define TURNS 1000
@@ -548,6 +574,7 @@ static void *work(void *arg)
 	hands_run(t);
 	peeks_run(t);
 	chains_run(t);
+	claims_run(t);
 	flags_run();
 	assembled_run(t);
 	return NULL;
@@ -583,6 +610,7 @@ int main(int argc, char **argv)
 	printf("hands: %d missed\n", missing);
 	printf("peeks: %d stale\n", unseen);
 	printf("chains: %d broken\n", torn);
+	printf("claims: %d older\n", older_claimed);
 	printf("flags: %d wrong\n", turns[0] != TURNS * (int)threads || turns[1024] != turns[0]);
 	printf("assembler: %d wrong\n", !assembled_right());
 	printf("random: %d wrong, wide %d, real %d\n", all, wide == ((__int128)PHASES * (int)threads) << 62,

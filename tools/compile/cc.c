@@ -492,6 +492,21 @@ static void cc_default_globals(struct cc *cc)
 }
 
 /* Add the caller's arguments, without gcc's own run-time and what must be left out. */
+/* Of -flto, which is left out.  With it gcc would find these when it links, where builds seldom make errors of them. */
+static void cc_without_lto(struct cc *cc)
+{
+	static const char *const options[] = {"-fno-lto",
+	                                      "-Wno-error=array-bounds",
+	                                      "-Wno-error=maybe-uninitialized",
+	                                      "-Wno-error=null-dereference",
+	                                      "-Wno-error=restrict",
+	                                      "-Wno-error=stringop-overflow",
+	                                      "-Wno-error=stringop-truncation"};
+
+	for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++)
+		cc_add(cc, options[i]);
+}
+
 static void cc_add_arguments(struct cc *cc, char **argv)
 {
 	const char *out = NULL;
@@ -506,7 +521,7 @@ static void cc_add_arguments(struct cc *cc, char **argv)
 		}
 	}
 	if (lto)
-		cc_add(cc, "-fno-lto");
+		cc_without_lto(cc);
 	if (out && isatty(STDERR_FILENO))
 		tool_say("note: %s is left out, %s", out,
 		         strncmp(out, "-flto", 5) == 0  ? "for the compiler is to make its code before it links"
