@@ -23,11 +23,11 @@
 #include "core/coherence/shootdown.h"
 #include "core/memory/stores.h"
 
-#define FORK_PAGE   ((size_t)4096)
-#define FORK_BLOCK  ((size_t)512) /* pages whose presence is asked for at once */
-#define FORK_RANGES 64u
-#define FORK_ONES   64u
-#define FORK_FETCH  ((size_t)16384) /* most pages fetched for a child that its parent does not hold */
+#define FORK_PAGE    ((size_t)4096)
+#define FORK_BLOCK   ((size_t)512) /* pages whose presence is asked for at once */
+#define FORK_RANGES  64u
+#define FORK_REGIONS 64u
+#define FORK_FETCH   ((size_t)16384) /* most pages fetched for a child that its parent does not hold */
 
 struct fork_range {
 	char *base, *copy;
@@ -36,7 +36,7 @@ struct fork_range {
 };
 
 /* Memory of which the child has only a copy, though the program expects that both see what either stores. */
-struct fork_one {
+struct fork_region {
 	char *base;
 	size_t bytes;
 };
@@ -48,8 +48,8 @@ static struct fork {
 	struct tw_proc *me;
 	unsigned count;
 	struct fork_range range[FORK_RANGES];
-	unsigned ones;
-	struct fork_one one[FORK_ONES];
+	unsigned regions; /* of which the next child may only read its copy */
+	struct fork_region region[FORK_REGIONS];
 	pid_t parent;
 	struct sigaction old[2]; /* SIGSEGV's and SIGBUS's handlers before the fork */
 	void (*refusing[sizeof(struct tw_transport) / sizeof(void (*)(void))])(void);
@@ -186,7 +186,7 @@ static void fork_parent(void)
 	if (fork_state->child)
 		return;
 	fork_handlers_back();
-	fork_state->ones = 0;
+	fork_state->regions = 0;
 	for (unsigned i = 0; i < fork_state->count; i++) {
 		const struct fork_range *r = &fork_state->range[i];
 		munmap(r->copy, r->bytes);
@@ -204,10 +204,10 @@ static bool fork_shared(uintptr_t at)
 	              at - (uintptr_t)me->net->base < me->net->config.bytes);
 }
 
-static bool fork_in_one(const void *at)
+static bool fork_in_region(const void *at)
 {
-	for (unsigned i = 0; i < fork_state->ones; i++)
-		if ((size_t)((const char *)at - fork_state->one[i].base) < fork_state->one[i].bytes)
+	for (unsigned i = 0; i < fork_state->regions; i++)
+		if ((size_t)((const char *)at - fork_state->region[i].base) < fork_state->region[i].bytes)
 			return true;
 	return false;
 }
@@ -215,7 +215,7 @@ static bool fork_in_one(const void *at)
 static void fork_fault(int signal, siginfo_t *si, void *uc)
 {
 	if (si->si_code > 0 && fork_shared((uintptr_t)si->si_addr)) {
-		if (fork_in_one(si->si_addr))
+		if (fork_in_region(si->si_addr))
 			tw_fatal("a child of fork() stores to memory that it would share with its parent (MAP_SHARED, "
 			         "shmat), but it has a copy of that: let it return its results by a pipe or a file");
 		tw_fork_refuse();
@@ -253,11 +253,11 @@ static void fork_forbid(const struct fork_range *r)
 	}
 }
 
-static void fork_only_reads(const struct fork_range *r)
+static void fork_protect(const struct fork_range *r)
 {
-	for (unsigned i = 0; i < fork_state->ones; i++) {
-		const struct fork_one *one = &fork_state->one[i];
-		if ((size_t)(one->base - r->base) < r->bytes && mprotect(one->base, one->bytes, PROT_READ))
+	for (unsigned i = 0; i < fork_state->regions; i++) {
+		const struct fork_region *g = &fork_state->region[i];
+		if ((size_t)(g->base - r->base) < r->bytes && mprotect(g->base, g->bytes, PROT_READ))
 			tw_fatal("fork: cannot protect the child's copy of shared memory: %s", strerror(errno));
 	}
 }
@@ -269,7 +269,7 @@ static void fork_variables(void)
 		if (mremap(r->copy, r->bytes, r->bytes, MREMAP_MAYMOVE | MREMAP_FIXED, r->base) == MAP_FAILED)
 			tw_fatal("fork: cannot give the child its variables: %s", strerror(errno));
 		if (r->held) {
-			fork_only_reads(r);
+			fork_protect(r);
 			fork_forbid(r);
 		}
 	}
@@ -332,8 +332,16 @@ void tw_fork_copies(void *base, size_t bytes)
 	fork_state->range[fork_state->count++] = (struct fork_range){.base = base, .bytes = bytes};
 }
 
-void tw_fork_one(void *base, size_t bytes)
+void tw_fork_read_only(void *base, size_t bytes)
 {
-	if (fork_state && !fork_state->child && fork_state->ones < FORK_ONES)
-		fork_state->one[fork_state->ones++] = (struct fork_one){base, TW_ALIGN_UP(bytes, FORK_PAGE)};
+	unsigned i = 0;
+
+	if (!fork_state || fork_state->child)
+		return;
+	while (i < fork_state->regions && fork_state->region[i].base != base)
+		i++;
+	if (i == FORK_REGIONS)
+		return;
+	fork_state->region[i] = (struct fork_region){base, TW_ALIGN_UP(bytes, FORK_PAGE)};
+	fork_state->regions = TW_MAX(fork_state->regions, i + 1);
 }

@@ -24,9 +24,9 @@ void tw_fork_process(struct tw_proc *me);
  * processor may read; they cannot access the others. A second call for the same @base changes @bytes. */
 void tw_fork_copies(void *base, size_t bytes);
 
-/* tw_fork_one - in the next child, a store to the whole pages of [@base, @base + @bytes) ends it with a message: the
- * program expects that its other processes see it.  Called before each fork; of more than 64 ranges, the first. */
-void tw_fork_one(void *base, size_t bytes);
+/* tw_fork_read_only - in the next child, a store to the whole pages of [@base, @base + @bytes) ends it with a message:
+ * the program expects that its other processes see it.  Called before each fork; of more than 64 ranges, the first. */
+void tw_fork_read_only(void *base, size_t bytes);
 
 /* tw_fork_fetch - fetch the pages of ranges in the shared space that a child of this processor should have: those of
  * which the node has or had a copy, and of others in use as many as make 64 MiB together. fork() calls it; a thread

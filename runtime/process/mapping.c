@@ -436,7 +436,7 @@ void th_mapping_fork(void)
 	mapping_lock();
 	for (const struct mapping *m = mapping_table->first; m; m = m->next)
 		if (m->shared && (m->fd < 0 || m->writes))
-			tw_fork_one(m->at, m->bytes);
+			tw_fork_read_only(m->at, m->bytes);
 	mapping_unlock();
 }
 

@@ -42,7 +42,7 @@ void th_segments_fork(void)
 	th_word_lock(&segments->lock);
 	for (const struct segment *s = segments->segment; s < segments->segment + SEGMENTS; s++)
 		if (s->at && s->about.shm_nattch)
-			tw_fork_one(s->at, s->about.shm_segsz);
+			tw_fork_read_only(s->at, s->about.shm_segsz);
 	th_word_unlock(&segments->lock);
 }
 

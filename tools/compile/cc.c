@@ -503,7 +503,8 @@ static void cc_without_lto(struct cc *cc)
 	                                      "-Wno-error=stringop-overflow",
 	                                      "-Wno-error=stringop-truncation"};
 
-	for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++)
+	/* clang has others, and finds them when it compiles in any case. */
+	for (size_t i = 0; i < (cc->kind == COMPILER_GCC ? sizeof(options) / sizeof(*options) : 1); i++)
 		cc_add(cc, options[i]);
 }
 
