@@ -42,7 +42,7 @@ def programs():
             beside.compare(name, "2x1", "2L", *args, options=["--fault", "mprotect"])
             beside.compare(name, "2x2", "2L", *args, options=["--page-size", "16K", "--home", "after-init"])
             beside.compare(name, "1x2", "none", *args)
-            for shape in SHAPES:
+            for shape in ["2x1", "2x2"]:
                 beside.compare(name, shape, None, *args)
     # A processor that waits for the lock of the fences in a fault is shot at by the lock's holder.
     beside.compare("flags", "2x2", "2LS", options=["--fault", "mprotect"])
