@@ -19,20 +19,14 @@ static bool event_over(void *arg)
 /* Execute @t, which has an event and the dependences @d, at once. */
 static void event_at_once(struct omp_task *t, const struct omp_work *w, const struct omp_depends *d)
 {
-	struct omp_running *outer = omp_team->task;
-	struct omp_running now = {.outer = outer,
-	                          .record = t,
-	                          .group = outer->group,
-	                          .groups_at_once = outer->groups_at_once,
-	                          .cancels = outer->cancels,
-	                          .reductions = outer->reductions,
-	                          .final = outer->final || w->final};
+	struct omp_running now = omp_task_inside(w);
 
+	now.record = t;
 	if (d->n)
 		omp_task_await(d);
 	omp_task_made(t);
 	if (d->n && d->n <= OMP_DEPENDS)
-		omp_depend_add(outer->record, t, d); /* later ones wait for the event */
+		omp_depend_add(now.outer->record, t, d); /* later ones wait for the event */
 	if (!w->deferred)
 		atomic_fetch_add(&t->references, 1);
 	omp_task_call(&now, w->function, t->data);

@@ -19,16 +19,22 @@ enum {
 
 /* ---- at once ---------------------------------------------------------------------------------------------------- */
 
+struct omp_running omp_task_inside(const struct omp_work *w)
+{
+	struct omp_running *outer = omp_team->task;
+
+	return (struct omp_running){.outer = outer,
+	                            .group = outer->group,
+	                            .groups_at_once = outer->groups_at_once,
+	                            .cancels = outer->cancels,
+	                            .reductions = outer->reductions,
+	                            .final = outer->final || w->final};
+}
+
 /* @range: for a task of a loop, the first two words of its data; or NULL. */
 static void task_at_once(const struct omp_work *w, const uint64_t *range)
 {
-	struct omp_running *outer = omp_team->task;
-	struct omp_running now = {.outer = outer,
-	                          .group = outer->group,
-	                          .groups_at_once = outer->groups_at_once,
-	                          .cancels = outer->cancels,
-	                          .reductions = outer->reductions,
-	                          .final = outer->final || w->final};
+	struct omp_running now = omp_task_inside(w);
 	uint64_t *own = w->data;
 
 	if (omp_cancel_task())

@@ -16,8 +16,8 @@
  *
  * A task with an event (the clause detach) ends when its function has returned and the event is fulfilled, in whichever
  * order, and on whichever processor of the node. It always has a record, also if it is executed at once; then it may
- * outlast that. A thread that shares no tasks queues those that follow the first such one. Its barriers wait for all
- * tasks of the node, and task groups without a record for all events.
+ * outlast that. Where threads do not share tasks, those behind the first task with an event are queued, too, and a
+ * barrier waits for all tasks of the node. Task groups without a record wait for all events.
  *
  * Records and queues lie in the node's private memory (layout.reserved_private), the tasks' data in the shared space,
  * at equal addresses. */
@@ -75,10 +75,12 @@ struct omp_work {
 };
 
 /* ---- task.c */
-/* omp_task_included - must a task be executed at once?  @depends: it has dependences.
+/* omp_task_inside - what a task of @w that is executed inside the current one inherits from it.
+ * omp_task_included - must a task be executed at once?  @depends: it has dependences.
  * omp_task_copied - create a task with its own copy of the data. Returns NULL when there is no record left.
  * omp_task_give - make it available to other processors; @d: its dependences, or NULL.
  * omp_task_await - wait until no older child of the current task conflicts with @d. */
+struct omp_running omp_task_inside(const struct omp_work *w);
 bool omp_task_included(const struct omp_work *w, bool depends);
 struct omp_task *omp_task_copied(const struct omp_work *w);
 void omp_task_give(struct omp_task *t, const struct omp_depends *d);
@@ -109,7 +111,8 @@ void omp_task_learn(void);
 void omp_task_put(struct omp_task *task);
 /* omp_task_made - count @task, a new one, as unfinished. */
 void omp_task_made(struct omp_task *task);
-/* omp_task_returned - the function of @task has returned; or its event is fulfilled. */
+/* omp_task_returned - the function of @task has returned, or its event is fulfilled: once for each.  Called on any
+ * processor of the node; the caller's stores are released.  The last call ends the task, whose record may be gone. */
 void omp_task_returned(struct omp_task *task);
 /* omp_task_events_wait - wait until all events of this node are fulfilled; @above: as for omp_task_wait. */
 void omp_task_events_wait(const struct omp_task *above);

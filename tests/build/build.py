@@ -56,6 +56,16 @@ def job(name, folder, program="main", *arguments):
     expect(f"{name}: {program} alone", done.stdout.startswith(SAID) and done.returncode == 3 and not done.stderr, done)
 
 
+def sources(name, **texts):
+    """A folder with files; `main_c` is main.c."""
+    folder = os.path.join(top, name)
+    os.mkdir(folder)
+    for file, text in texts.items():
+        with open(os.path.join(folder, file.replace("_", ".")), "w", encoding="utf-8") as f:
+            f.write(text)
+    return folder
+
+
 def project(name):
     folder = os.path.join(top, name)
     shutil.copytree(os.path.join(sources, "project"), folder)
@@ -292,35 +302,29 @@ def inlined():
 
 def strict():
     """Old standards and warnings as errors: the compilers add headers, which give none."""
-    folder = os.path.join(top, "strict")
-    os.mkdir(folder)
     flags = ["-pedantic", "-Wall", "-Wextra", "-Werror"]
-    with open(os.path.join(folder, "one.c"), "w", encoding="utf-8") as f:
-        f.write("int n;\nint one(void)\n{\n\tint was_ = 0;\n\treturn __sync_val_compare_and_swap(&n, was_, 1);\n}\n")
-    with open(os.path.join(folder, "one.cpp"), "w", encoding="utf-8") as f:
-        f.write("#include <atomic>\nstd::atomic_flag flag = ATOMIC_FLAG_INIT;\n"
-                "bool one()\n{\n\treturn flag.test_and_set();\n}\n")
+    folder = sources("strict",
+                     one_c="int n;\nint one(void)\n{\n\tint was_ = 0;\n"
+                     "\treturn __sync_val_compare_and_swap(&n, was_, 1);\n}\n",
+                     one_cpp="#include <atomic>\nstd::atomic_flag flag = ATOMIC_FLAG_INIT;\n"
+                     "bool one()\n{\n\treturn flag.test_and_set();\n}\n",
+                     late_c="char two[2];\nvoid fill(void)\n{\n\t__builtin_memset(two, 1, 4);\n}\n")
     for standard in ["c89", "c99", "gnu17"]:
         good(f"-std={standard}", "tweed-pthreads-gcc", f"-std={standard}", *flags, "-c", "one.c", cwd=folder)
     good("-Wold-style-cast", "tweed-pthreads-g++", "-std=c++11", *flags, "-Wold-style-cast", "-c", "one.cpp",
          cwd=folder)
     good("-std=c++98", "tweed-pthreads-g++", "-std=c++98", *flags, "-x", "c++", "-c", "one.c", cwd=folder)
-    with open(os.path.join(folder, "late.c"), "w", encoding="utf-8") as f:
-        f.write("char two[2];\nvoid fill(void)\n{\n\t__builtin_memset(two, 1, 4);\n}\n")
     good("-flto", "tweed-pthreads-gcc", "-O2", "-flto", *flags, "-c", "late.c", cwd=folder)
 
 
 def wrapped():
     """The linker's --wrap is for the program's calls, and not for Tweed's."""
-    folder = os.path.join(top, "wrapped")
-    os.mkdir(folder)
-    with open(os.path.join(folder, "main.c"), "w", encoding="utf-8") as f:
-        f.write("#include <string.h>\n#include <unistd.h>\nstatic int writes;\n"
-                "ssize_t __real_write(int file, const void *from, size_t bytes);\n"
-                "ssize_t __wrap_write(int file, const void *from, size_t bytes)\n"
-                "{\n\twrites++;\n\treturn __real_write(file, from, bytes);\n}\n"
-                "int main(int argc, char **argv)\n{\n\tchar to[9];\n\tmemset(to, argc, 9);\n"
-                "\treturn write(1, argv[0], 0) < 0 ? 1 : 10 * writes + to[3];\n}\n")
+    folder = sources("wrapped", main_c="#include <string.h>\n#include <unistd.h>\nstatic int writes;\n"
+                     "ssize_t __real_write(int file, const void *from, size_t bytes);\n"
+                     "ssize_t __wrap_write(int file, const void *from, size_t bytes)\n"
+                     "{\n\twrites++;\n\treturn __real_write(file, from, bytes);\n}\n"
+                     "int main(int argc, char **argv)\n{\n\tchar to[9];\n\tmemset(to, argc, 9);\n"
+                     "\treturn write(1, argv[0], 0) < 0 ? 1 : 10 * writes + to[3];\n}\n")
     good("--wrap", "tweed-pthreads-gcc", "-O0", "main.c", "-o", "main", "-Wl,--wrap=write", "-Wl,--wrap=memcpy",
          cwd=folder)
     done = run("./main", cwd=folder)
@@ -329,12 +333,9 @@ def wrapped():
 
 def large():
     """1.7 GiB of variables, all of which code for addresses below 2 GiB must reach."""
-    folder = os.path.join(top, "large")
-    os.mkdir(folder)
-    with open(os.path.join(folder, "main.c"), "w", encoding="utf-8") as f:
-        f.write("static char big[1700u << 20];\nint last[2];\n"
-                "int main(int argc, char **argv)\n{\n\tbig[argc * 1600 << 20] = last[argc - 1] = argv[0] != 0;\n"
-                "\treturn big[1600u << 20] + last[0] + 1;\n}\n")
+    folder = sources("large", main_c="static char big[1700u << 20];\nint last[2];\nint main(int argc, char **argv)\n"
+                     "{\n\tbig[argc * 1600 << 20] = last[argc - 1] = argv[0] != 0;\n"
+                     "\treturn big[1600u << 20] + last[0] + 1;\n}\n")
     good("large variables", "tweed-pthreads-gcc", "-O1", "main.c", "-o", "main", cwd=folder)
     done = run("tweed", "run", "-n", "2", "./main", cwd=folder)
     expect("large variables, 2x1", done.returncode == 3, done)

@@ -20,6 +20,24 @@ int main(int argc, char **argv)
 #pragma omp taskwait
 			omp_fulfill_event(event);
 		}
+	} else if (strcmp(what, "away") == 0) {
+		omp_event_handle_t shared = 0;
+#pragma omp parallel num_threads(2)
+		{
+			omp_event_handle_t event = 0;
+			if (omp_get_thread_num() == 0) {
+#pragma omp task detach(event) shared(argc)
+				argc = 1;
+#pragma omp atomic write
+				shared = event;
+			}
+			while (!event) {
+#pragma omp atomic read
+				event = shared;
+			}
+			if (omp_get_thread_num() == 1)
+				omp_fulfill_event(event);
+		}
 	} else if (strcmp(what, "reduction") == 0) {
 		void *address[2] = {&argc, NULL};
 		GOMP_task_reduction_remap(1, 0, address);

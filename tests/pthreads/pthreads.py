@@ -33,7 +33,7 @@ def programs():
         if not name:
             continue
         for shape, threads in SHAPES.items():
-            for protocol in PROTOCOLS if shape != "4x1" else ["2L"]:
+            for protocol in PROTOCOLS:
                 beside.compare(name, shape, protocol, threads)
         beside.compare(name, "2x1", "2LMigr", "1")
         beside.compare(name, "2x1", "2L", "1", options=["--transport", "sim:seed=3"])

@@ -495,16 +495,13 @@ static void cc_default_globals(struct cc *cc)
 /* Of -flto, which is left out.  With it gcc would find these when it links, where builds seldom make errors of them. */
 static void cc_without_lto(struct cc *cc)
 {
-	static const char *const options[] = {"-fno-lto",
-	                                      "-Wno-error=array-bounds",
-	                                      "-Wno-error=maybe-uninitialized",
-	                                      "-Wno-error=null-dereference",
-	                                      "-Wno-error=restrict",
-	                                      "-Wno-error=stringop-overflow",
-	                                      "-Wno-error=stringop-truncation"};
+	static const char *const options[] = {"-Wno-error=array-bounds",      "-Wno-error=maybe-uninitialized",
+	                                      "-Wno-error=null-dereference",  "-Wno-error=restrict",
+	                                      "-Wno-error=stringop-overflow", "-Wno-error=stringop-truncation"};
 
+	cc_add(cc, "-fno-lto");
 	/* clang has others, and finds them when it compiles in any case. */
-	for (size_t i = 0; i < (cc->kind == COMPILER_GCC ? sizeof(options) / sizeof(*options) : 1); i++)
+	for (size_t i = 0; cc->kind == COMPILER_GCC && i < sizeof(options) / sizeof(*options); i++)
 		cc_add(cc, options[i]);
 }
 
