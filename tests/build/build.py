@@ -18,7 +18,7 @@ SAID = "1 begun, 50 times, sum 50000050\n"
 PLUGIN = "plugin -5, "
 WORDS = {"threads": ("tweed cc --pthreads", "tweed c++ --pthreads"), "omp": ("tweed omp cc", "tweed omp c++")}
 NAMES = {"threads": ("tweed-pthreads-gcc", "tweed-pthreads-g++"), "omp": ("tweed-omp-gcc", "tweed-omp-g++")}
-build_dir, sources = (os.path.abspath(a) for a in sys.argv[1:3])
+build_dir, source_dir = (os.path.abspath(a) for a in sys.argv[1:3])
 failures, cases = [], 0
 
 
@@ -68,7 +68,7 @@ def sources(name, **texts):
 
 def project(name):
     folder = os.path.join(top, name)
-    shutil.copytree(os.path.join(sources, "project"), folder)
+    shutil.copytree(os.path.join(source_dir, "project"), folder)
     return folder
 
 
@@ -119,7 +119,7 @@ def on_terminal(*command):
 def alone():
     program = os.path.join(top, "alone")
     for words in WORDS.values():
-        if not good("alone", *words[0].split(), "-O2", os.path.join(sources, "alone.c"), "-o", program):
+        if not good("alone", *words[0].split(), "-O2", os.path.join(source_dir, "alone.c"), "-o", program):
             return
         done = run(program)
         expect("status, and no note", done.returncode == 5 and done.stderr == "1\n", done)
@@ -174,7 +174,7 @@ def script():
     os.chmod(path, 0o755)
     for cc in (path, "tweed-omp-gcc", "tweed omp cc", "env X=1 tweed omp cc", TWEED + " omp cc", ""):
         folder = counted()
-        good(f"CC='{cc}'", path, "-c", os.path.join(sources, "project", "base.c"), "-o", "/dev/null", CC=cc,
+        good(f"CC='{cc}'", path, "-c", os.path.join(source_dir, "project", "base.c"), "-o", "/dev/null", CC=cc,
              PATH=f"{folder}:{ENV['PATH']}")
         expect(f"CC='{cc}': one compiler", calls() == 1, str(calls()))
 
@@ -191,7 +191,7 @@ def without_openmp():
 
 def links():
     """A link called gcc to tweed-omp-gcc, which comes first in PATH; one to tweed is refused."""
-    source = os.path.join(sources, "project", "base.c")
+    source = os.path.join(source_dir, "project", "base.c")
     for cc in (NAMES["threads"][0], NAMES["omp"][0], "tweed"):
         folder = os.path.join(top, "links-" + cc)
         os.mkdir(folder)
@@ -209,7 +209,7 @@ def links():
 def ccache():
     if not has("ccache", "ccache"):
         return
-    source = os.path.join(sources, "project", "tally.c")
+    source = os.path.join(source_dir, "project", "tally.c")
     for cc in ("tweed-pthreads-gcc", "tweed-omp-gcc"):
         env = {"CCACHE_DIR": os.path.join(top, "ccache-" + cc)}
         for _ in range(2):
@@ -371,7 +371,7 @@ def cmake():
         expect(f"{name}: compile_commands.json", os.path.getsize(os.path.join(folder, "compile_commands.json")) > 100)
     folder = os.path.join(top, "found-build")
     for option in ("-DOPENMP=0", "-DOPENMP=1"):
-        if good(f"find_package {option}", "cmake", "-G", "Ninja", "-S", os.path.join(sources, "found"), "-B", folder,
+        if good(f"find_package {option}", "cmake", "-G", "Ninja", "-S", os.path.join(source_dir, "found"), "-B", folder,
                 option):
             good(f"find_package {option}: build", "ninja", "-C", folder)
             good(f"find_package {option}: tests", "ctest", cwd=folder)
