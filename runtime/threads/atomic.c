@@ -358,16 +358,9 @@ static void atomic_before(void)
 	errno = saved;
 }
 
-/* @near: the processor's own operation on *p; @away: the same in plain C. */
-#define ATOMIC(order, kind, near, away)                                                                                \
+/* @near: the processor's own operation on *p; @away: the same in plain C.  Another node may use the data. */
+#define ATOMIC_FAR(order, kind, near, away)                                                                            \
 	do {                                                                                                           \
-		if (!th_far) {                                                                                         \
-			near;                                                                                          \
-			break;                                                                                         \
-		}                                                                                                      \
-		th_stack_reserve();                                                                                    \
-		if (__builtin_expect(th_atomic_before != NULL, 0))                                                     \
-			atomic_before();                                                                               \
 		const volatile void *program = p;                                                                      \
 		struct tw_word newest = word_begin(program, sizeof(*p), order, (kind) == WORD_LOADS);                  \
 		if (newest.at) {                                                                                       \
@@ -380,8 +373,35 @@ static void atomic_before(void)
 			away;                                                                                          \
 			tw_lock_release(atomic_lock(p));                                                               \
 		}                                                                                                      \
+	} while (0)
+
+#define ATOMIC(order, kind, near, away)                                                                                \
+	do {                                                                                                           \
+		if (!th_far) {                                                                                         \
+			near;                                                                                          \
+			break;                                                                                         \
+		}                                                                                                      \
+		th_stack_reserve();                                                                                    \
+		if (__builtin_expect(th_atomic_before != NULL, 0))                                                     \
+			atomic_before();                                                                               \
+		ATOMIC_FAR(order, kind, near, away);                                                                   \
 		atomic_after();                                                                                        \
 	} while (0)
+
+uint32_t th_compare_and_swap(uint32_t *p, uint32_t seen, uint32_t value)
+{
+	uint32_t old = seen;
+
+	if (!th_far) {
+		__atomic_compare_exchange_n(p, &old, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+		return old;
+	}
+	th_stack_reserve();
+	ATOMIC_FAR(__ATOMIC_RELAXED, WORD_CHANGES,
+	           (old = seen, __atomic_compare_exchange_n(p, &old, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)),
+	           (old = *p, *p = old == seen ? value : old));
+	return old;
+}
 
 /* The compiler has its own declarations of these names. */
 #define ATOMIC_NAME(name, bytes) __asm__("__atomic_" #name "_" #bytes)

@@ -84,17 +84,22 @@ void th_open(void)
 	tw_sync_others = &th_others;
 }
 
-/* The number changes once.  A 0 may be read from an old copy, so it is read again with the lock of all names. */
+/* The number changes once.  A 0 may be read from an old copy, so only the atomic operation decides. */
 tw_lock_t th_lock_in(uint32_t *word)
 {
-	uint32_t number = *word & TH_NUMBER;
+	static uint32_t spare; /* created, but another processor was first */
+	uint32_t seen = *word;
 
-	if (!number) {
-		tw_lock_acquire(th_locks.name);
-		if (!(*word & TH_NUMBER))
-			*word |= tw_sync_short(tw_me, tw_lock_create().id);
-		number = *word & TH_NUMBER;
-		tw_lock_release(th_locks.name);
+	while (!(seen & TH_NUMBER)) {
+		if (!spare)
+			spare = tw_sync_short(tw_me, tw_lock_create().id);
+		uint32_t old = th_compare_and_swap(word, seen, seen | spare);
+		if (old == seen) {
+			seen |= spare;
+			spare = 0;
+		} else {
+			seen = old;
+		}
 	}
-	return (tw_lock_t){tw_sync_whole(tw_me, number)};
+	return (tw_lock_t){tw_sync_whole(tw_me, seen & TH_NUMBER)};
 }

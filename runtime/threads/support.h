@@ -37,7 +37,7 @@ void th_kind_thread(void);
 /* ---- support.c */
 /* Locks, the same on all processors; created by th_open, collectively. */
 struct th_locks {
-	tw_lock_t name, fence;
+	tw_lock_t fence;
 	tw_lock_t order;    /* of th_order */
 	tw_lock_t pointers; /* of the C++ library */
 	tw_lock_t word[64]; /* of atomic operations, by address */
@@ -49,7 +49,8 @@ void th_open(void);
 extern bool th_far;
 /* th_words - do atomic operations between nodes act on the newest copy, without a lock?  The same on all processors. */
 extern bool th_words;
-/* th_lock_in - the lock whose number is in the program's variable @word, in shared memory.  0: none yet; it is created.
+/* th_lock_in - the lock whose number is in the program's variable @word, in shared memory.  0: none yet; it is created,
+ * at the cost of an atomic operation.
  * The word's highest bit is free for the caller. */
 tw_lock_t th_lock_in(uint32_t *word);
 /* th_word_lock, th_word_unlock - that lock, for a short time; nothing while no other processor runs the program. */
@@ -75,6 +76,9 @@ void th_fence(const void *ptr);
 /* th_order - a release and an acquire of everything, if another node may use the data.  For calls that imply an order
  * of memory accesses, though the C standard does not say so.  Preserves errno.  Not under a lock of Tweed's. [sync] */
 void th_order(void);
+/* th_compare_and_swap - if *@p, a variable of the program, is @seen, it becomes @value; returns what it was.  Orders
+ * nothing else.  [sync] */
+uint32_t th_compare_and_swap(uint32_t *p, uint32_t seen, uint32_t value);
 
 /* ---- stack.c */
 /* th_stack_reserve - extend the pinned part of the stack well below the caller's frame.  Called before everything that

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* objects.c - what threads synchronize by: mutexes of all kinds, spin locks, once, condition variables, semaphores,
- * read-write locks,
- * barriers, atomic operations, also of assembler.  The argument: how many threads besides main's. */
+/* objects.c - what threads synchronize by: mutexes of all kinds, a thousand used by all at once, spin locks, once,
+ * condition variables, semaphores, read-write locks, barriers, atomic operations, also of assembler.  The argument: how
+ * many threads besides main's. */
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -137,6 +137,40 @@ static void mutexes(void)
 	pthread_mutex_unlock(&checked);
 	pthread_mutex_unlock(&plain);
 	printf("destroy %d %d\n", pthread_mutex_destroy(&made), pthread_spin_destroy(&spin));
+}
+
+/* ---- mutexes that all use first at once ---- */
+
+#define CELLS 1000
+static struct cell {
+	pthread_mutex_t lock;
+	pthread_spinlock_t spin;
+	int locked, spun;
+} cells[CELLS];
+
+static void *use(void *arg)
+{
+	for (struct cell *c = cells; c < cells + CELLS; c++) {
+		pthread_mutex_lock(&c->lock);
+		c->locked++;
+		pthread_mutex_unlock(&c->lock);
+		pthread_spin_lock(&c->spin);
+		c->spun++;
+		pthread_spin_unlock(&c->spin);
+	}
+	return arg;
+}
+
+static void first_uses(void)
+{
+	int other = 0;
+
+	for (int i = 0; i < CELLS; i++)
+		pthread_spin_init(&cells[i].spin, PTHREAD_PROCESS_PRIVATE);
+	run(use);
+	for (int i = 0; i < CELLS; i++)
+		other += cells[i].locked != threads + 1 || cells[i].spun != threads + 1;
+	printf("first uses: %d of %d are wrong\n", other, CELLS);
 }
 
 /* ---- condition variables: a queue ---- */
@@ -480,6 +514,7 @@ int main(int argc, char **argv)
 {
 	threads = argc > 1 ? atoi(argv[1]) : 1;
 	mutexes();
+	first_uses();
 	conditions();
 	own_signals();
 	others();
