@@ -94,8 +94,9 @@ static int array_try(struct tw_proc *me, struct sync_object *o)
 	return array_once(me, o) ? 1 + (me->nodes > 1) : 0;
 }
 
-static void array_leave(struct tw_proc *me, struct sync_object *o)
+static void array_leave(struct tw_proc *me, struct sync_object *o, bool keep)
 {
+	(void)keep;
 	array_set(me, o, 0);
 }
 

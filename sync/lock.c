@@ -12,7 +12,8 @@
  * One waiter is rung; if another processor takes the turn first, that one passes it to a waiter when it has finished.
  *
  * Fairness. The turn goes round the node in rising order of processors. A node passes the lock on internally at most
- * LOCK_STREAK times while another node waits for it.
+ * LOCK_STREAK times while another node waits for it. A node that was soon back with the lock, when it had to hand it
+ * over, may take it again and again for SYNC_KEEP_NS (queue_lock.c).
  *
  * Coherence. The release comes before any processor can take the lock, the acquire after it was taken; also within a
  * node, where protocols make both cheap. */
@@ -20,7 +21,9 @@
 #include "sync/object.h"
 #include "tweed/tweed.h"
 
-#define LOCK_STREAK 16
+#define LOCK_STREAK  16
+#define LOCK_SOON_NS 5000u /* what a hand-over between nodes takes, about */
+#define LOCK_RETURNS 2u
 
 struct lock_wait {
 	struct sync_local *local;
@@ -46,9 +49,9 @@ static bool lock_alone_wanted(struct tw_proc *me, struct sync_object *o)
 	return false;
 }
 
-static void lock_alone_leave(struct tw_proc *me, struct sync_object *o)
+static void lock_alone_leave(struct tw_proc *me, struct sync_object *o, bool keep)
 {
-	(void)me, (void)o;
+	(void)me, (void)o, (void)keep;
 }
 
 static bool lock_alone_held(struct tw_proc *me, struct sync_object *o)
@@ -167,6 +170,26 @@ static void lock_got(struct tw_proc *me, const struct sync_object *o, bool remot
 	tw_acquire_from(me, lock_record(o), TW_SYNC_LOCK, id);
 }
 
+/* The processor with the turn is about to take the lock: was its node away for long, when another one waited?  Where it
+ * was soon back twice, it may keep the lock. */
+static void lock_returns(struct sync_local *l)
+{
+	if (!l->left)
+		return;
+	l->returns = tw_time_ns() - l->left >= LOCK_SOON_NS ? 0 : TW_MIN(l->returns + 1u, LOCK_RETURNS);
+	l->soon = l->returns == LOCK_RETURNS;
+	l->left = 0;
+}
+
+/* Another node waits for the lock, which is released.  May this node take it again before? */
+static bool lock_keeps(struct sync_local *l)
+{
+	l->left = tw_time_ns();
+	if (!l->asked)
+		l->asked = l->left;
+	return l->soon && l->left - l->asked < SYNC_KEEP_NS;
+}
+
 tw_lock_t tw_lock_create(void)
 {
 	struct tw_proc *me = tw_me_checked("tw_lock_create");
@@ -184,8 +207,10 @@ void tw_lock_acquire(tw_lock_t lock)
 	tw_trace(me, TW_TRACE_lock_wait, TW_TRACE_NONE, TW_TRACE_NO_PAGE, lock.id, 0);
 	lock_turn_take(me, o.local, lock.id);
 	if (!o.local->kept) {
-		o.local->streak = 0;
+		lock_returns(o.local);
 		remote = lock_ops(me)->enter(me, &o);
+		if (remote)
+			o.local->streak = o.local->asked = 0;
 	}
 	lock_got(me, &o, remote);
 }
@@ -205,8 +230,10 @@ bool tw_lock_try_acquire(tw_lock_t lock)
 	if (!lock_turn_free(o.local, me->local + 1))
 		return false;
 	/* A free turn never carries the lock, so @kept is false. */
-	o.local->streak = 0;
+	lock_returns(o.local);
 	int taken = lock_ops(me)->try_enter(me, &o);
+	if (taken == 2)
+		o.local->streak = o.local->asked = 0;
 	if (!taken) {
 		lock_turn_pass(me, o.local, false);
 		return false;
@@ -231,10 +258,11 @@ bool tw_sync_lock_release(struct tw_proc *me, tw_lock_t lock)
 	if (!lock_turn_held(o.local, me->local + 1))
 		return false;
 	sync_held_remove(me->stats, lock.id);
-	lock_release_to(me, &o, !ops->wanted || ops->wanted(me, &o));
+	bool wanted = !ops->wanted || ops->wanted(me, &o), keep = ops->wanted && wanted && lock_keeps(o.local);
+	lock_release_to(me, &o, wanted && !keep);
 	atomic_store_explicit(&o.local->held, false, memory_order_relaxed);
 	if (ops->wanted && atomic_load(&o.local->waiters)) {
-		bool wanted = ops->wanted(me, &o);
+		wanted = ops->wanted(me, &o);
 
 		if (!wanted || o.local->streak < LOCK_STREAK) {
 			o.local->streak = wanted ? o.local->streak + 1 : 0;
@@ -242,7 +270,7 @@ bool tw_sync_lock_release(struct tw_proc *me, tw_lock_t lock)
 			return true;
 		}
 	}
-	ops->leave(me, &o);
+	ops->leave(me, &o, keep);
 	lock_turn_pass(me, o.local, false);
 	return true;
 }
@@ -259,7 +287,7 @@ static bool lock_take_away(struct tw_proc *me, struct sync_object *o)
 	if (!holder || !atomic_exchange(&o->local->held, false))
 		return false;
 	sync_held_remove(&me->stats[(int)holder - 1 - (int)me->local], o->id);
-	lock_ops(me)->leave(me, o);
+	lock_ops(me)->leave(me, o, false);
 	lock_turn_pass(me, o->local, false);
 	tw_net_notify(me->net, me->node, holder - 1); /* it may wait for this */
 	return true;
@@ -300,6 +328,20 @@ void tw_lock_release(tw_lock_t lock)
 {
 	if (!tw_sync_lock_release(tw_me_checked("tw_lock_release"), lock))
 		tw_fatal("tw_lock_release: this processor does not hold the lock");
+}
+
+void tw_sync_count_add(struct tw_proc *me, tw_lock_t lock, int by)
+{
+	struct sync_object o = sync_find(me, lock.id, SYNC_LOCK, "tw_sync_count_add");
+
+	tw_net_fadd(me->net, o.home, SYNC_WORD(&o, count), (uint64_t)(int64_t)by);
+}
+
+uint32_t tw_sync_count(struct tw_proc *me, tw_lock_t lock)
+{
+	struct sync_object o = sync_find(me, lock.id, SYNC_LOCK, "tw_sync_count");
+
+	return (uint32_t)tw_net_read64(me->net, o.home, SYNC_WORD(&o, count));
 }
 
 void tw_lock_destroy(tw_lock_t lock)

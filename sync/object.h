@@ -43,7 +43,13 @@ struct sync_local {
 	uint32_t streak;                       /* hand-overs within the node since another node asked; under @turn */
 	bool kept;                             /* the turn was passed together with the lock; under @turn */
 	_Atomic bool held;                     /* the processor with @turn has got the lock; stored under @turn */
+	/* Under @turn: */
+	uint8_t returns; /* how often the node was soon back */
+	bool soon;       /* that often that it may keep the lock, though another node waits */
+	uint64_t asked;  /* when another node was first seen to wait, since this one got the lock, ns; 0: never */
+	uint64_t left;   /* its last release, if another node waited, ns; 0: none since */
 };
+_Static_assert(sizeof(struct sync_local) == 64, "a line");
 
 struct sync_private {
 	_Alignas(64) _Atomic uint64_t created; /* slots of this node's range ever used */
@@ -63,6 +69,7 @@ struct sync_object {
 	struct sync_local *local;
 };
 
+#define SYNC_KEEP_NS            50000u /* for which a node may keep a lock for which another one waits */
 #define SYNC_WORD(object, name) ((object)->line + offsetof(struct sync_line, name))
 
 /* sync_find - decode and check @id. Ends the job with a message when it is no living object of @kind. */
@@ -101,10 +108,13 @@ void sync_sleep(struct tw_proc *me, uint64_t ns);
 /* sync_alone - call it before a call that may wait: ends the job with a message if another thread of this processor is
  * waiting. Costs a load.
  * sync_wait - tw_wait that shows others the wait: in @call, for @object and @value of it.
+ * sync_wait_until - the same, at most until a time (0: for ever); returns whether it is ready.
  * sync_poll - the same where no notification comes: calls @pause(@arg) between two polls. */
 void sync_alone(const char *function);
 void sync_wait(struct tw_proc *me, enum tw_wait_call call, uint64_t object, uint64_t value, bool (*ready)(void *arg),
                void *arg);
+bool sync_wait_until(struct tw_proc *me, enum tw_wait_call call, uint64_t object, uint64_t value,
+                     bool (*ready)(void *arg), void *arg, uint64_t until_ns);
 void sync_poll(struct tw_proc *me, enum tw_wait_call call, uint64_t object, bool (*ready)(void *arg),
                void (*pause)(void *arg), void *arg);
 /* sync_held_add, sync_held_remove - record that the processor of @stats holds, or no longer holds, @lock. */
@@ -124,9 +134,9 @@ struct sync_lock_ops {
 	/* wanted - returns whether another node waits for the lock. NULL: the lock cannot be passed on within the
 	 * node. */
 	bool (*wanted)(struct tw_proc *me, struct sync_object *o);
-	/* leave - release the lock. On return, no write of this endpoint to the lock is in flight that could harm a
-	 * later holder on this node. */
-	void (*leave)(struct tw_proc *me, struct sync_object *o);
+	/* leave - release the lock; if @keep, this node may take it again for some time though another one waits. On
+	 * return, no write of this endpoint to the lock is in flight that could harm a later holder on this node. */
+	void (*leave)(struct tw_proc *me, struct sync_object *o, bool keep);
 	/* held - returns whether any node holds the lock. */
 	bool (*held)(struct tw_proc *me, struct sync_object *o);
 };

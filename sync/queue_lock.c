@@ -7,6 +7,8 @@
  *     BUSY         waits for the lock or holds it       BUSY|NEXT  and NEXT is its successor
  *     FREE         owns the lock, unused                FREE|NEXT  NEXT has taken it
  *     FREE|TRY     owns it, and another node's try_acquire is about to take it or to give up
+ *     KEPT|NEXT    owns it, unused, and keeps it for a moment though NEXT waits
+ *     SOON         beside BUSY: may be KEPT next        URGENT     beside BUSY|SOON|NEXT: NEXT has waited long enough
  *
  * To enter: own word := BUSY; predecessor := swap(tail, me). Without a predecessor the lock is taken. Otherwise
  * fadd(predecessor's word, NEXT me): if the old word was FREE, this addition took the lock; if not, wait for the grant.
@@ -26,6 +28,13 @@
  * NEXT replaces TRY and the lock is taken. If not, another node is queued behind the owner: TRY is removed, and if that
  * node has linked itself meanwhile (it saw TRY, so it waits), the lock is granted to it on the owner's behalf.
  *
+ * Keeping. Nodes that take a lock again and again for short sections would hand it over each time. So a node that was
+ * soon back with the lock (lock.c) leaves it KEPT, and takes it again by cas(own word, KEPT|NEXT, BUSY|SOON|NEXT).  Its
+ * successor waits for SYNC_KEEP_NS, then takes it by cas(predecessor's word, KEPT|NEXT, 0), or adds URGENT: then the
+ * next release grants. Each of these is one atomic step from a word that names the state and NEXT, so one of them
+ * succeeds. The predecessor's word has this node as NEXT only until it has left the queue, and it cannot get this NEXT
+ * again before this node has had the lock: so an old word is never taken for a new one.
+ *
  * No lost wake-up. A grant is one write to the waiter's node, then a notification of the waiting processor, whose port
  * is part of NEXT. A grant is consumed (reset) before the node can enter again, so each entry gets exactly its own. The
  * owner's processors are notified of the end of TRY.
@@ -37,6 +46,9 @@
 #define SYNC_BUSY         1ull
 #define SYNC_FREE         2ull
 #define SYNC_TRY          4ull
+#define SYNC_KEPT         8ull
+#define SYNC_URGENT       16ull
+#define SYNC_SOON         32ull
 #define SYNC_NEXT(me)     ((uint64_t)((me)->node + 1) << 8 | (uint64_t)(me)->local << 24)
 #define SYNC_NEXT_NODE(w) ((unsigned)((w) >> 8 & 0xffff) - 1)
 #define SYNC_NEXT_PORT(w) ((unsigned)((w) >> 24))
@@ -62,13 +74,41 @@ static void queue_grant(struct tw_proc *me, struct sync_object *o, uint64_t word
 	tw_net_notify(me->net, SYNC_NEXT_NODE(word), SYNC_NEXT_PORT(word));
 }
 
+/* The own word of a node that takes the lock. */
+static uint64_t queue_busy(const struct sync_object *o)
+{
+	return o->local->soon ? SYNC_BUSY | SYNC_SOON : SYNC_BUSY;
+}
+
 /* Take the lock if this node retained it. Sets *@word to the own word's old value. Returns whether it was taken. */
 static bool queue_retake(struct tw_proc *me, struct sync_object *o, uint64_t *word)
 {
-	*word = atomic_load_explicit(&o->own->node, memory_order_acquire);
-	if (*word == SYNC_FREE)
-		*word = tw_net_cas(me->net, me->node, SYNC_WORD(o, node), SYNC_FREE, SYNC_BUSY);
-	return *word == SYNC_FREE;
+	uint64_t seen = atomic_load_explicit(&o->own->node, memory_order_acquire);
+
+	*word = seen;
+	if (seen != SYNC_FREE && !(seen & SYNC_KEPT))
+		return false;
+	*word =
+	    tw_net_cas(me->net, me->node, SYNC_WORD(o, node), seen, (seen & ~(SYNC_FREE | SYNC_KEPT)) | queue_busy(o));
+	return *word == seen;
+}
+
+/* Wait for the grant of @before, which may keep the lock, for some time.  Returns whether the lock was taken without a
+ * grant. */
+static bool queue_await(struct tw_proc *me, struct sync_object *o, unsigned before)
+{
+	uint64_t kept = SYNC_KEPT | SYNC_NEXT(me), busy = SYNC_BUSY | SYNC_SOON | SYNC_NEXT(me), word;
+
+	if (sync_wait_until(me, TW_WAIT_LOCK, o->id, 0, queue_granted, o, tw_time_ns() + SYNC_KEEP_NS))
+		return false;
+	do {
+		word = tw_net_cas(me->net, before, SYNC_WORD(o, node), kept, 0);
+		if (word == kept)
+			return true;
+		if (word == busy)
+			word = tw_net_cas(me->net, before, SYNC_WORD(o, node), busy, busy | SYNC_URGENT);
+	} while (word == kept);
+	return false;
 }
 
 static bool queue_enter(struct tw_proc *me, struct sync_object *o)
@@ -82,13 +122,13 @@ static bool queue_enter(struct tw_proc *me, struct sync_object *o)
 			break;
 		tw_wait(me, queue_untried, o);
 	}
-	tw_net_swap(me->net, me->node, SYNC_WORD(o, node), SYNC_BUSY);
+	tw_net_swap(me->net, me->node, SYNC_WORD(o, node), queue_busy(o));
 	uint64_t tail = tw_net_swap(me->net, o->home, SYNC_WORD(o, tail), me->node + 1);
 	if (tail == 0)
 		return o->home != me->node;
 	TW_ASSERT(tail <= me->nodes && tail != me->node + 1);
 	word = tw_net_fadd(me->net, (unsigned)tail - 1, SYNC_WORD(o, node), SYNC_NEXT(me));
-	if (word != SYNC_FREE) {
+	if (word != SYNC_FREE && !((word & SYNC_SOON) && queue_await(me, o, (unsigned)tail - 1))) {
 		sync_wait(me, TW_WAIT_LOCK, o->id, 0, queue_granted, o);
 		atomic_store_explicit(&o->own->grant, 0, memory_order_relaxed);
 	}
@@ -121,7 +161,7 @@ static int queue_try(struct tw_proc *me, struct sync_object *o)
 	if (tail != 0 &&
 	    tw_net_cas(me->net, (unsigned)tail - 1, SYNC_WORD(o, node), SYNC_FREE, SYNC_FREE | SYNC_TRY) != SYNC_FREE)
 		return 0;
-	tw_net_swap(me->net, me->node, SYNC_WORD(o, node), SYNC_BUSY);
+	tw_net_swap(me->net, me->node, SYNC_WORD(o, node), queue_busy(o));
 	if (tail != 0)
 		taken = queue_try_tail(me, o, tail);
 	else
@@ -137,14 +177,21 @@ static bool queue_wanted(struct tw_proc *me, struct sync_object *o)
 	return SYNC_HAS_NEXT(atomic_load_explicit(&o->own->node, memory_order_relaxed));
 }
 
-static void queue_leave(struct tw_proc *me, struct sync_object *o)
+static void queue_leave(struct tw_proc *me, struct sync_object *o, bool keep)
 {
-	uint64_t word = tw_net_cas(me->net, me->node, SYNC_WORD(o, node), SYNC_BUSY, SYNC_FREE);
+	uint64_t word = atomic_load_explicit(&o->own->node, memory_order_relaxed), seen;
 
-	if (word == SYNC_BUSY)
-		return;
-	TW_ASSERT((word & SYNC_BUSY) && SYNC_HAS_NEXT(word));
-	tw_net_swap(me->net, me->node, SYNC_WORD(o, node), 0);
+	do {
+		bool keeps = keep && (word & SYNC_SOON) && !(word & SYNC_URGENT);
+		uint64_t to = !SYNC_HAS_NEXT(word) ? SYNC_FREE
+		              : keeps              ? (word & ~(SYNC_BUSY | SYNC_SOON)) | SYNC_KEPT
+		                                   : 0;
+		seen = word;
+		word = tw_net_cas(me->net, me->node, SYNC_WORD(o, node), seen, to);
+		if (word == seen && to)
+			return;
+	} while (word != seen);
+	TW_ASSERT(word & SYNC_BUSY);
 	queue_grant(me, o, word);
 }
 

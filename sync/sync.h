@@ -65,6 +65,11 @@ bool tw_sync_lock_release(struct tw_proc *me, tw_lock_t lock);
 bool tw_sync_lock_release_any(struct tw_proc *me, tw_lock_t lock);
 void tw_sync_lock_serve(struct tw_proc *me, const struct tw_msg *msg);
 
+/* tw_sync_count_add - add @by to a count of 32 bits that belongs to @lock, 0 at first: one atomic operation, complete
+ * on return.  tw_sync_count - returns the count.  Neither is a release or an acquire.  [sync] */
+void tw_sync_count_add(struct tw_proc *me, tw_lock_t lock, int by);
+uint32_t tw_sync_count(struct tw_proc *me, tw_lock_t lock);
+
 /* tw_sync_short - returns a lock's slot in 32 bits, never 0. tw_sync_whole - returns the handle of the lock that is now
  * in that slot. */
 uint32_t tw_sync_short(struct tw_proc *me, uint64_t id);

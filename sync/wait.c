@@ -101,20 +101,26 @@ static void sync_wait_end(struct tw_waits *w, const void *outer)
 	atomic_store_explicit(&w->call, TW_WAIT_NONE, memory_order_release);
 }
 
-void sync_wait(struct tw_proc *me, enum tw_wait_call call, uint64_t object, uint64_t value, bool (*ready)(void *arg),
-               void *arg)
+bool sync_wait_until(struct tw_proc *me, enum tw_wait_call call, uint64_t object, uint64_t value,
+                     bool (*ready)(void *arg), void *arg, uint64_t until_ns)
 {
 	struct sync_check look = {&me->stats->waits, ready, arg};
 
 	if (ready(arg))
-		return;
+		return true;
 	tw_lazy_idle(me);
 	const void *outer = sync_wait_begin(look.waits, call, object, value);
-	if (tw_sync_threads && tw_sync_threads->switches(call))
-		tw_sync_threads->wait(sync_check, &look, 0);
-	else
-		tw_wait(me, sync_check, &look);
+	bool done = tw_sync_threads && tw_sync_threads->switches(call)
+	                ? tw_sync_threads->wait(sync_check, &look, until_ns)
+	                : tw_wait_until(me, sync_check, &look, until_ns);
 	sync_wait_end(look.waits, outer);
+	return done;
+}
+
+void sync_wait(struct tw_proc *me, enum tw_wait_call call, uint64_t object, uint64_t value, bool (*ready)(void *arg),
+               void *arg)
+{
+	sync_wait_until(me, call, object, value, ready, arg, 0);
 }
 
 static bool sync_never(void *arg)

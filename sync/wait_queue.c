@@ -9,6 +9,10 @@
  * its timeout takes it out, both under the queue's lock. A waiter that times out and finds itself taken out was woken:
  * its flag is raised, or soon will be.
  *
+ * A count of the entries belongs to the queue's lock, in the transport's memory, so that a wake that would find none
+ * takes no lock. It is for waits that begin under a lock of the program (condition variables): the waiter has counted
+ * itself before it releases that lock, and the waker has had the lock since.
+ *
  * A signal handler that interrupts a wait may wait, too. The thread has an entry for each level of such waits, because
  * that of the interrupted wait stays in its list, where a wake may take it out at any time. A handler that leaves the
  * wait by longjmp abandons its level: the next join finds that by the stack, whose frames grow downwards.
@@ -87,12 +91,22 @@ static uint32_t wait_index(const volatile void *object)
 	return (uint32_t)(((uintptr_t)object / 8 * 0x9e3779b97f4a7c15u) >> 58);
 }
 
-static struct tw_wait_queue *wait_lock(uint32_t i)
+static tw_lock_t wait_lock_of(uint32_t i)
 {
 	if (!wait_locks[i].id)
 		wait_locks[i] = wait_queues->lock[i];
-	tw_lock_acquire(wait_locks[i]);
+	return wait_locks[i];
+}
+
+static struct tw_wait_queue *wait_lock(uint32_t i)
+{
+	tw_lock_acquire(wait_lock_of(i));
 	return &wait_queues->queue[i];
+}
+
+bool tw_wait_queue_none(const volatile void *object)
+{
+	return tw_sync_count(tw_me, wait_lock_of(wait_index(object))) == 0;
 }
 
 struct tw_wait_queue *tw_wait_queue_lock(const volatile void *object)
@@ -139,6 +153,7 @@ uint64_t tw_wait_queue_join(struct tw_wait_queue *queue, const volatile void *ob
 	else
 		WAIT_STORE(queue->first, e);
 	WAIT_STORE(queue->last, e);
+	tw_sync_count_add(tw_me, wait_locks[queue->index], 1);
 	return own->tickets;
 }
 
@@ -155,6 +170,7 @@ static struct wait_entry *wait_take(struct tw_wait_queue *queue, struct wait_ent
 		WAIT_STORE(queue->first, next);
 	if (queue->last == e)
 		WAIT_STORE(queue->last, before);
+	tw_sync_count_add(tw_me, wait_locks[queue->index], -1);
 	return next;
 }
 

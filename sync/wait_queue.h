@@ -53,6 +53,11 @@ bool tw_wait_queue_wait_in(struct tw_wait_queue *queue, uint64_t ticket, uint64_
  * most @most. Returns how many. */
 unsigned tw_wait_queue_wake(struct tw_wait_queue *queue, const volatile void *object, unsigned most);
 
+/* tw_wait_queue_none - without the queue's lock: returns whether no thread waits for @object, and no wake is needed.
+ * Only for objects whose waiters join under a lock of the program: it sees those that had released it before the caller
+ * took it last. No release. */
+bool tw_wait_queue_none(const volatile void *object);
+
 /* tw_wait_queue_end - without a lock: end the wait of the thread with @entry, whatever it waits for.  A thread that
  * locks a queue later sees what the caller has stored before. */
 void tw_wait_queue_end(const void *entry);

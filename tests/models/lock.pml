@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* lock.pml - the queue lock between nodes (sync/queue_lock.c), with kept locks, one-sided taking and try_acquire.
+/* lock.pml - the queue lock between nodes (sync/queue_lock.c), with kept locks, one-sided taking and try_acquire, and
+ * locks that are kept for a moment though another node waits.
  *
  * One process per node: the processor that has the node's turn.  Atomics on other nodes' words are one step each; the
  * grant is a plain write that arrives some time later.  Every node enters ROUNDS times, by acquire or by try.
@@ -11,6 +12,11 @@
  *
  * pan:  -DNODES=3                 three nodes, three entries each
  * pan:  -DNODES=4 -DROUNDS=1      a longer queue
+ * pan:  -DNODES=3 -DROUNDS=2 -DKEEPS   nodes keep the lock, as often as they like, though another one waits
+ * fail: -DNODES=2 -DKEEPS -DBLIND_KEPT   the owner takes the kept lock back by read and write
+ * fail: -DNODES=2 -DKEEPS -DBLIND_TAKE   the successor takes the kept lock by read and write
+ * fail: -DNODES=2 -DKEEPS -DBLIND_URGENT   the successor adds URGENT by read and write
+ * fail: -DNODES=2 -DKEEPS -DNEVER_TAKES   the successor waits for the grant alone
  * fail: -DNODES=3 -DBLIND_RETAKE  the owner takes its free lock back by read and write
  * fail: -DNODES=3 -DBLIND_LEAVE   the owner frees the lock by read and write: NEXT is lost
  * fail: -DNODES=3 -DNO_TRY_MARK   try moves the tail without stopping the owner first
@@ -27,11 +33,14 @@
 #define BUSY 1
 #define FREE 2
 #define TRY 4
-#define NEXT(n) (((n) + 1) << 3)
-#define NEXT_NODE(w) (((w) >> 3) - 1)
-#define HAS_NEXT(w) ((w) >> 3)
+#define KEPT 8
+#define URGENT 16
+#define SOON 32
+#define NEXT(n) (((n) + 1) << 6)
+#define NEXT_NODE(w) (((w) >> 6) - 1)
+#define HAS_NEXT(w) ((w) >> 6)
 
-byte word[NODES];
+short word[NODES];
 byte tail;        /* last node of the queue + 1 */
 bit grant[NODES];
 bit air[NODES];   /* a grant is in flight */
@@ -47,10 +56,30 @@ inline use()
 	inside--
 }
 
-/* Sets @seen to the old own word; if that was FREE, the lock was kept and is taken. */
+/* The own word of a node that takes the lock. */
+inline choose()
+{
+	busy = BUSY;
+#ifdef KEEPS
+	if
+	:: busy = BUSY + SOON
+	:: skip
+	fi
+#endif
+}
+
+/* Sets @seen to the old own word; if that was FREE or KEPT, the lock was retained and is taken. */
 inline retake()
 {
-#ifdef BLIND_RETAKE
+	choose();
+#ifdef BLIND_KEPT
+	seen = word[me];
+	if
+	:: seen & KEPT -> word[me] = seen - KEPT + busy
+	:: seen == FREE -> word[me] = busy
+	:: else
+	fi
+#elif defined(BLIND_RETAKE)
 	seen = word[me];
 	if
 	:: seen == FREE -> word[me] = BUSY
@@ -60,11 +89,65 @@ inline retake()
 	d_step {
 		seen = word[me];
 		if
-		:: seen == FREE -> word[me] = BUSY
+		:: seen == FREE -> word[me] = busy
+		:: seen & KEPT -> word[me] = seen - KEPT + busy
 		:: else
 		fi
 	}
 #endif
+}
+
+#define RETAKEN (seen == FREE || (seen & KEPT))
+
+/* The predecessor may keep the lock. Either the grant comes, or the time is over. */
+inline await()
+{
+	if
+	:: grant[me]
+#ifndef NEVER_TAKES
+	:: do
+	   ::
+#ifdef BLIND_TAKE
+		kept = (word[last - 1] == KEPT + NEXT(me));
+		if
+		:: kept -> word[last - 1] = 0; break
+		:: else
+		fi;
+#else
+		d_step {
+			kept = (word[last - 1] == KEPT + NEXT(me));
+			if
+			:: kept -> word[last - 1] = 0
+			:: else
+			fi
+		};
+		if
+		:: kept -> break
+		:: else
+		fi;
+#endif
+#ifdef BLIND_URGENT
+		if
+		:: word[last - 1] == BUSY + SOON + NEXT(me) -> word[last - 1] = BUSY + SOON + URGENT + NEXT(me); break
+		:: word[last - 1] == KEPT + NEXT(me)
+		:: else -> break
+		fi
+#else
+		d_step {
+			again = (word[last - 1] == KEPT + NEXT(me));
+			if
+			:: word[last - 1] == BUSY + SOON + NEXT(me) -> word[last - 1] = BUSY + SOON + URGENT + NEXT(me)
+			:: else
+			fi
+		};
+		if
+		:: again
+		:: else -> break
+		fi
+#endif
+	   od
+#endif
+	fi
 }
 
 inline enter()
@@ -77,17 +160,22 @@ inline enter()
 		fi
 	od;
 	if
-	:: seen == FREE
+	:: RETAKEN
 	:: else ->
-		word[me] = BUSY;
+		word[me] = busy;
 		d_step { last = tail; tail = me + 1 };
 		if
 		:: last == 0
 		:: else ->
 			assert(last != me + 1);
 			d_step { seen = word[last - 1]; assert(!HAS_NEXT(seen) && seen != 0); word[last - 1] = seen + NEXT(me) };
+			kept = 0;
 			if
-			:: seen == FREE
+			:: seen & SOON -> await()
+			:: else
+			fi;
+			if
+			:: seen == FREE || kept
 			:: else ->
 				grant[me];
 #ifndef KEEP_GRANT
@@ -131,13 +219,13 @@ inline try_enter()
 	taken = 0;
 	retake();
 	if
-	:: seen == FREE -> taken = 1
-	:: seen & TRY
+	:: RETAKEN -> taken = 1
+	:: (seen & TRY) && !RETAKEN
 	:: else ->
 		last = tail;
 		if
 		:: last == 0 ->
-			word[me] = BUSY;
+			word[me] = busy;
 			d_step {
 				taken = (tail == 0);
 				if
@@ -158,7 +246,7 @@ inline try_enter()
 			};
 #endif
 			if
-			:: seen == FREE -> word[me] = BUSY; try_tail()
+			:: seen == FREE -> word[me] = busy; try_tail()
 			:: else -> last = 255 /* the own word was not touched */
 			fi
 		fi;
@@ -174,31 +262,45 @@ inline leave()
 #ifdef BLIND_LEAVE
 	seen = word[me];
 	if
-	:: seen == BUSY -> word[me] = FREE
-	:: else
-	fi;
+	:: !HAS_NEXT(seen) -> word[me] = FREE
+	:: else -> word[me] = 0; give(NEXT_NODE(seen))
+	fi
 #else
 	d_step {
 		seen = word[me];
+		assert(seen & BUSY);
 		if
-		:: seen == BUSY -> word[me] = FREE
+		:: !HAS_NEXT(seen) -> word[me] = FREE
 		:: else
 		fi
 	};
-#endif
 	if
-	:: seen == BUSY
-	:: else ->
-		assert((seen & BUSY) && HAS_NEXT(seen));
-		word[me] = 0;
+	:: !HAS_NEXT(seen)
+	:: HAS_NEXT(seen) && (seen & SOON) && !(seen & URGENT) ->
+		/* By compare-and-swap from @seen: URGENT may come meanwhile. */
+		d_step {
+			kept = (word[me] == seen);
+			if
+			:: kept -> word[me] = KEPT + NEXT(NEXT_NODE(seen))
+			:: else -> seen = word[me]
+			fi
+		};
+		if
+		:: kept
+		:: else -> word[me] = 0; give(NEXT_NODE(seen))
+		fi
+	:: HAS_NEXT(seen) ->
+		d_step { seen = word[me]; word[me] = 0 };
 		give(NEXT_NODE(seen))
 	fi
+#endif
 }
 
 proctype node(byte me)
 {
-	byte round, seen, last;
-	bit taken;
+	byte round, last;
+	short seen, busy;
+	bit taken, kept, again;
 
 	do
 	:: round < ROUNDS ->
@@ -211,7 +313,7 @@ proctype node(byte me)
 		:: taken -> use(); leave()
 		:: else
 		fi;
-		d_step { seen = 0; last = 0; taken = 0 }
+		d_step { seen = 0; busy = 0; last = 0; taken = 0; kept = 0; again = 0 }
 	:: else -> break
 	od;
 	through++

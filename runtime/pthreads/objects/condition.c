@@ -29,7 +29,7 @@ int tw_pthread_cond_destroy(pthread_cond_t *condition)
 
 static int condition_wake(pthread_cond_t *condition, unsigned most)
 {
-	if (pt_enter())
+	if (pt_enter() && !tw_wait_queue_none(condition))
 		tw_wait_queue_wake(tw_wait_queue_lock(condition), condition, most);
 	return 0;
 }
