@@ -181,13 +181,15 @@ static void lock_returns(struct sync_local *l)
 	l->left = 0;
 }
 
+bool tw_sync_waits_next;
+
 /* Another node waits for the lock, which is released.  May this node take it again before? */
 static bool lock_keeps(struct sync_local *l)
 {
 	l->left = tw_time_ns();
 	if (!l->asked)
 		l->asked = l->left;
-	return l->soon && l->left - l->asked < SYNC_KEEP_NS;
+	return l->soon && !tw_sync_waits_next && l->left - l->asked < SYNC_KEEP_NS;
 }
 
 tw_lock_t tw_lock_create(void)

@@ -65,6 +65,10 @@ bool tw_sync_lock_release(struct tw_proc *me, tw_lock_t lock);
 bool tw_sync_lock_release_any(struct tw_proc *me, tw_lock_t lock);
 void tw_sync_lock_serve(struct tw_proc *me, const struct tw_msg *msg);
 
+/* tw_sync_waits_next - set it around the release of a lock by a caller that waits next: its node does not keep the lock
+ * while another one waits for it (queue_lock.c). */
+extern bool tw_sync_waits_next;
+
 /* tw_sync_count_add - add @by to a count of 32 bits that belongs to @lock, 0 at first: one atomic operation, complete
  * on return.  tw_sync_count - returns the count.  Neither is a release or an acquire.  [sync] */
 void tw_sync_count_add(struct tw_proc *me, tw_lock_t lock, int by);

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "runtime/pthreads/pthreads.h"
+#include "sync/sync.h"
 
 struct pt_condition {
 	clockid_t clock;
@@ -40,8 +41,10 @@ static int condition_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, uin
 		return EPERM;
 	struct tw_wait_queue *queue = tw_wait_queue_lock(condition);
 	uint64_t ticket = pt_join(queue, condition);
+	tw_sync_waits_next = true;
 	tw_wait_queue_unlock(queue);
 	uint32_t count = pt_mutex_give(mutex);
+	tw_sync_waits_next = false;
 	int error = tw_wait_queue_wait(condition, ticket, until) ? 0 : ETIMEDOUT;
 	int taken = pt_mutex_take(mutex, count);
 	if (pt_cancel_due && pt_cancel_due()) {
