@@ -23,7 +23,6 @@
 
 #define LOCK_STREAK  16
 #define LOCK_SOON_NS 5000u /* what a hand-over between nodes takes, about */
-#define LOCK_RETURNS 2u
 
 struct lock_wait {
 	struct sync_local *local;
@@ -170,14 +169,12 @@ static void lock_got(struct tw_proc *me, const struct sync_object *o, bool remot
 	tw_acquire_from(me, lock_record(o), TW_SYNC_LOCK, id);
 }
 
-/* The processor with the turn is about to take the lock: was its node away for long, when another one waited?  Where it
- * was soon back twice, it may keep the lock. */
+/* The processor with the turn is about to take the lock: was its node away for long, when another one waited? */
 static void lock_returns(struct sync_local *l)
 {
 	if (!l->left)
 		return;
-	l->returns = tw_time_ns() - l->left >= LOCK_SOON_NS ? 0 : TW_MIN(l->returns + 1u, LOCK_RETURNS);
-	l->soon = l->returns == LOCK_RETURNS;
+	l->returns = tw_time_ns() - l->left >= LOCK_SOON_NS ? 0 : TW_MIN(l->returns + 1u, SYNC_RETURNS);
 	l->left = 0;
 }
 
@@ -189,7 +186,7 @@ static bool lock_keeps(struct sync_local *l)
 	l->left = tw_time_ns();
 	if (!l->asked)
 		l->asked = l->left;
-	return l->soon && !tw_sync_waits_next && l->left - l->asked < SYNC_KEEP_NS;
+	return l->returns == SYNC_RETURNS && !tw_sync_waits_next && l->left - l->asked < SYNC_KEEP_NS;
 }
 
 tw_lock_t tw_lock_create(void)

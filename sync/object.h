@@ -44,8 +44,7 @@ struct sync_local {
 	bool kept;                             /* the turn was passed together with the lock; under @turn */
 	_Atomic bool held;                     /* the processor with @turn has got the lock; stored under @turn */
 	/* Under @turn: */
-	uint8_t returns; /* how often the node was soon back */
-	bool soon;       /* that often that it may keep the lock, though another node waits */
+	uint8_t returns; /* how often the node was soon back, at most SYNC_RETURNS: then it may keep the lock */
 	uint64_t asked;  /* when another node was first seen to wait, since this one got the lock, ns; 0: never */
 	uint64_t left;   /* its last release, if another node waited, ns; 0: none since */
 };
@@ -56,6 +55,8 @@ struct sync_private {
 	_Alignas(64) _Atomic uint64_t local;   /* job barrier: arrivals of local processors */
 	_Atomic uint64_t call; /* the first of them in this epoch: epoch << 16 | processor << 8 | call */
 };
+
+#define SYNC_RETURNS 2u
 
 /* A decoded handle. */
 struct sync_object {

@@ -77,7 +77,7 @@ static void queue_grant(struct tw_proc *me, struct sync_object *o, uint64_t word
 /* The own word of a node that takes the lock. */
 static uint64_t queue_busy(const struct sync_object *o)
 {
-	return o->local->soon ? SYNC_BUSY | SYNC_SOON : SYNC_BUSY;
+	return o->local->returns == SYNC_RETURNS ? SYNC_BUSY | SYNC_SOON : SYNC_BUSY;
 }
 
 /* Take the lock if this node retained it. Sets *@word to the own word's old value. Returns whether it was taken. */

@@ -66,7 +66,8 @@ bool tw_sync_lock_release_any(struct tw_proc *me, tw_lock_t lock);
 void tw_sync_lock_serve(struct tw_proc *me, const struct tw_msg *msg);
 
 /* tw_sync_waits_next - set it around the release of a lock by a caller that waits next: its node does not keep the lock
- * while another one waits for it (queue_lock.c). */
+ * while another one waits for it (queue_lock.c).  This process' own; other threads of the processor that run meanwhile
+ * keep no lock, either. */
 extern bool tw_sync_waits_next;
 
 /* tw_sync_count_add - add @by to a count of 32 bits that belongs to @lock, 0 at first: one atomic operation, complete

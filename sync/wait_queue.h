@@ -53,9 +53,9 @@ bool tw_wait_queue_wait_in(struct tw_wait_queue *queue, uint64_t ticket, uint64_
  * most @most. Returns how many. */
 unsigned tw_wait_queue_wake(struct tw_wait_queue *queue, const volatile void *object, unsigned most);
 
-/* tw_wait_queue_none - without the queue's lock: returns whether no thread waits for @object, and no wake is needed.
- * Only for objects whose waiters join under a lock of the program: it sees those that had released it before the caller
- * took it last. No release. */
+/* tw_wait_queue_none - without the queue's lock. True: no thread waits for @object, and no wake is needed. False: one
+ * may. Only for objects whose waiters join under a lock of the program: it sees those that had released it before the
+ * caller took it last. No release, no acquire. */
 bool tw_wait_queue_none(const volatile void *object);
 
 /* tw_wait_queue_end - without a lock: end the wait of the thread with @entry, whatever it waits for.  A thread that

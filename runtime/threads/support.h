@@ -77,7 +77,7 @@ void th_fence(const void *ptr);
  * of memory accesses, though the C standard does not say so.  Preserves errno.  Not under a lock of Tweed's. [sync] */
 void th_order(void);
 /* th_compare_and_swap - if *@p, a variable of the program, is @seen, it becomes @value; returns what it was.  Orders
- * nothing else.  [sync] */
+ * nothing else.  Unlike the program's own operations it ends no turn and runs no handler.  [sync] */
 uint32_t th_compare_and_swap(uint32_t *p, uint32_t seen, uint32_t value);
 
 /* ---- stack.c */
