@@ -40,7 +40,7 @@ RULE = {
     "pgas/": ["net/", "core/", "sync/", "include/"],
     "include/tweed/pgas.h": [],
     "tools/": ["net/", "core/", "sync/", "pgas/shmem/size.h", "pgas/shmem/collective/table.h", "include/",
-               "runtime/stores/wrapped.h"],
+               "runtime/stores/wrapped.h", "runtime/threads/emulate.h"],
     "runtime/stores/": ["core/", "include/"],
     "runtime/process/": ["core/", "sync/", "net/auth.h", "net/interface.h", "runtime/threads/",
                          "include/"],

@@ -61,6 +61,8 @@ static void trap_step(ucontext_t *uc, bool on)
 #endif
 }
 
+static bool (*trap_breakpoint)(const siginfo_t *si, void *uc);
+
 static void trap_stepped(int signal, siginfo_t *si, void *uc)
 {
 	int saved = errno;
@@ -71,10 +73,16 @@ static void trap_stepped(int signal, siginfo_t *si, void *uc)
 		trap_step(uc, false);
 		trap.fault->step = false;
 		trap.fault->stepped(trap.fault->ctx);
-	} else {
+	} else if (!trap_breakpoint || !trap_breakpoint(si, uc)) {
 		tw_signal_chain(signal, si, uc);
 	}
 	errno = saved;
+}
+
+void tw_trap_breakpoints(bool (*breakpoint)(const siginfo_t *si, void *uc))
+{
+	trap_breakpoint = breakpoint;
+	tw_signal_take(SIGTRAP, trap_stepped);
 }
 
 static void trap_handler(int signal, siginfo_t *si, void *uc)
@@ -152,7 +160,8 @@ void tw_trap_forget(void)
 void tw_trap_close(void)
 {
 	tw_signal_give(trap.signal);
-	tw_signal_give(SIGTRAP);
+	if (!trap_breakpoint)
+		tw_signal_give(SIGTRAP);
 	trap_stack_close();
 	trap.bytes = 0;
 	trap.fault = NULL;

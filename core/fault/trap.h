@@ -24,6 +24,10 @@ void tw_trap_close(void);
 /* tw_trap_forget - in a child of fork: trap nothing any more. */
 void tw_trap_forget(void);
 
+/* tw_trap_breakpoints - take SIGTRAP until the process ends, whether a backend is open or not.  @breakpoint is called
+ * in its handler for what is no step of Tweed's, and returns whether that was one of its breakpoints.  Called once. */
+void tw_trap_breakpoints(bool (*breakpoint)(const siginfo_t *si, void *uc));
+
 /* tw_shadow_create - allocate the rights of @bytes of view, all TW_NONE. Returns NULL when out of memory. */
 uint8_t *tw_shadow_create(size_t bytes);
 void tw_shadow_destroy(uint8_t *shadow, size_t bytes);

@@ -330,7 +330,6 @@ void th_order(void)
 }
 
 /* tw_threads_pause - before a pause instruction of the program, in a loop that waits, perhaps for a plain variable. */
-void th_pause(void);
 void th_pause(void)
 {
 	th_atomic_left = ATOMIC_NEAR;

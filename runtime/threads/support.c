@@ -65,17 +65,17 @@ void th_end_job(int status)
 		syscall(SYS_exit_group, status);
 }
 
-/* A file of other compilers in the program (tools/compile/ld.c). */
-extern const char tw_foreign_atomics[] __attribute__((weak));
+/* A file of other compilers in the program (tools/compile/ld_copies.c). */
+extern const char tw_foreign_spins[] __attribute__((weak));
 
 void th_open(void)
 {
 	tw_lock_t *lock = (tw_lock_t *)(void *)&th_locks;
 
-	if (tw_foreign_atomics && tw_id() == 0 && tw_me->nodes > 1)
-		tw_log("%s was made by another compiler, and its atomic operations are atomic on one node only: if "
-		       "threads share data by them, compile it with 'tweed cc', or run the program on one node",
-		       tw_foreign_atomics);
+	if (tw_foreign_spins && tw_id() == 0 && tw_me->nodes > 1)
+		tw_log("%s was made by another compiler, and seems to have locks of its own: if it releases them by "
+		       "plain stores, compile it with 'tweed cc', or run the program on one node",
+		       tw_foreign_spins);
 	if (tw_id() == 0)
 		for (size_t i = 0; i < sizeof(th_locks) / sizeof(*lock); i++)
 			lock[i] = tw_lock_create();

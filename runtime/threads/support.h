@@ -76,6 +76,8 @@ void th_fence(const void *ptr);
 /* th_order - a release and an acquire of everything, if another node may use the data.  For calls that imply an order
  * of memory accesses, though the C standard does not say so.  Preserves errno.  Not under a lock of Tweed's. [sync] */
 void th_order(void);
+/* th_pause - th_order in a loop that waits for another thread, perhaps of this processor.  Under no lock of Tweed's. */
+void th_pause(void);
 /* th_compare_and_swap - if *@p, a variable of the program, is @seen, it becomes @value; returns what it was.  Orders
  * nothing else.  Unlike the program's own operations it ends no turn and runs no handler.  [sync] */
 uint32_t th_compare_and_swap(uint32_t *p, uint32_t seen, uint32_t value);

@@ -290,6 +290,33 @@ CASE(malloc_here_free_there)
 		say("%d: %ld\n", i, block_sum[i]);
 }
 
+/* What glibc's malloc leaves behind a block's end, programs use by mistake. */
+static void spare_step(void *arg, int me)
+{
+	static const size_t sizes[] = {16, 48, 112, 128, 256, 512};
+	char *block[4];
+
+	(void)arg;
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+		int good = 1;
+		for (int b = 0; b < 4; b++) {
+			block[b] = b == 0   ? malloc(sizes[i])
+			           : b == 1 ? calloc(sizes[i], 1)
+			           : b == 2 ? realloc(NULL, sizes[i])
+			                    : realloc(malloc(8), sizes[i]);
+			good &= malloc_usable_size(block[b]) >= sizes[i] + 8;
+		}
+		for (int b = 0; b < 4; b++)
+			free(block[b]);
+		say("%d %zu spare %d\n", me, sizes[i], good);
+	}
+}
+
+CASE(spare_behind_blocks)
+{
+	with_main(spare_step, NULL);
+}
+
 static void usable_step(void *arg, int me)
 {
 	size_t n = malloc_usable_size(arg);
@@ -748,8 +775,8 @@ CASE(stack_of_main)
 MAIN(T(strdup_of_main), T(asprintf_of_main), T(getcwd_of_main), T(realpath_of_main), T(getline_of_main),
      T(open_memstream_of_main), T(wcsdup_of_main), T(aligned_of_main), T(pages_of_main), T(text_of_threads),
      T(paths_of_threads), T(aligned_of_threads), T(pages_of_threads), T(realloc_by_threads), T(malloc_here_free_there),
-     T(malloc_usable_size_in_thread), ALONE(setenv_in_thread), ALONE(environ_grows), ALONE(argv_in_threads),
-     T(scandir_of_main), T(scandir_of_thread), T(glob_of_main), T(glob_of_thread), T(regcomp_of_main),
-     T(regcomp_of_thread), T(getaddrinfo_of_main), T(getaddrinfo_of_thread), T(qsort_bsearch), T(hsearch_of_main),
-     T(hcreate_in_thread), T(tsearch_in_turn), T(tsearch_of_main), T(stacks_of_threads), T(stack_of_main),
-     T(qsort_in_thread))
+     T(spare_behind_blocks), T(malloc_usable_size_in_thread), ALONE(setenv_in_thread), ALONE(environ_grows),
+     ALONE(argv_in_threads), T(scandir_of_main), T(scandir_of_thread), T(glob_of_main), T(glob_of_thread),
+     T(regcomp_of_main), T(regcomp_of_thread), T(getaddrinfo_of_main), T(getaddrinfo_of_thread), T(qsort_bsearch),
+     T(hsearch_of_main), T(hcreate_in_thread), T(tsearch_in_turn), T(tsearch_of_main), T(stacks_of_threads),
+     T(stack_of_main), T(qsort_in_thread))

@@ -143,15 +143,27 @@ def both():
 
 
 def foreign_atomics():
-    """Atomic instructions by gcc: a sentence between nodes."""
-    made = run("sh", "-c", "echo 'int n; int add(void) { return __sync_add_and_fetch(&n, 1); }' | gcc -c -x c - -o "
-               "add.o && ar rcs libadd.a add.o && echo 'int add(void); int main(void) { return add() - 1; }' >main.c")
-    for file, text in [("add.o", "add.o was made by"), ("-ladd", "libadd.a(add.o) was made by")]:
-        done = run(tweed, "cc", "--pthreads", "main.c", "-L.", file, "-o", "adds")
-        for shape in ["1", "2"] if beside.expect(f"{file} links", done.returncode == 0, made, done) else []:
-            done = run(tweed, "run", "-n", shape, "-p", "2", "./adds")
-            beside.expect(f"atomics of {file} on {shape}", done.returncode == 0 and
-                          (text in done.stderr) == (shape == "2"), done)
+    """Atomic instructions by gcc, in an object and in an archive; a sentence where they wait by pause."""
+    source = os.path.join(sources, "foreign_atomics.c")
+    made = run("sh", "-c", f"gcc -O2 -c {source} -o far.o && ar rcs libfar.a far.o && "
+               f"gcc -O2 -DMAIN {source} far.o -o far.gcc -pthread && "
+               f"{tweed} cc --pthreads -O2 -DMAIN {source} far.o -o far && "
+               f"{tweed} cc --pthreads -O2 -DMAIN {source} -L. -lfar -o far.archive")
+    good = beside.expect("foreign_atomics compiles", made.returncode == 0, made)
+    for shape, protocol, *options in [("1x1", "2L"), ("1x2", "2L"), ("2x1", "2L"), ("2x2", "2L"), ("2x2", "TS"),
+                                      ("3x1", "2LMigr"), ("2x1", "2L", "--fault", "mprotect"),
+                                      ("2x2", "2LS", "--fault", "uffd-monitor"),
+                                      ("2x1", "2L", "--transport", "sim:seed=3"),
+                                      ("2x1", "2L", "--transport", "ofi")] if good else []:
+        if "ofi" in options and not usable("ofi"):
+            continue
+        nodes, processors = shape.split("x")
+        done = run(tweed, "run", "-n", nodes, "-p", processors, "--protocol", protocol, *options, "./far", "3")
+        beside.expect(f"foreign_atomics {shape} {protocol} {' '.join(options)}", done.returncode == 0 and
+                      done.stdout == run("./far.gcc", "3").stdout and
+                      ("far.o was made by another compiler" in done.stderr) == (nodes != "1"), done)
+    done = run(tweed, "run", "-n", "2", "./far.archive", "1")
+    beside.expect("foreign_atomics in an archive", good and done.stdout == run("./far.gcc", "1").stdout, done)
 
 
 def foreign_wait():

@@ -36,8 +36,16 @@ enum compiler_kind compiler_kind(bool cxx, const char *const *words, size_t n);
  * is unchanged, as is a file that cannot be read.  *@n: their number. */
 char **compile_arguments(char **argv, size_t *n);
 
-/* foreign_atomics - look for atomic instructions in the object or archive @path; its name, or "ARCHIVE(FILE)", into
- * @name of @room bytes.  "": none found; they are not looked for without objdump. */
-void foreign_atomics(const char *path, char *name, size_t room);
+/* foreign_find - the instructions of the object or archive @path that the run-time must perform: the bytes to replace,
+ * by their places in the file, and by what.  None: there are none, or there is no objdump.  The caller frees byte. */
+struct foreign_code {
+	struct foreign_byte {
+		size_t at;
+		unsigned char by;
+	} * byte;
+	size_t n, room;
+	bool spins; /* it waits in loops with pause */
+};
+struct foreign_code foreign_find(const char *path);
 
 #endif

@@ -1,33 +1,189 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* foreign.c - atomic instructions in files that other compilers have made: within one node they are atomic, between
- * nodes they are not, and Tweed's assembler has not seen them. */
+/* foreign.c - instructions in files that other compilers have made, which Tweed's assembler has not seen: those that
+ * are atomic within one node only, and those of loops that wait for another thread.  The run-time performs them
+ * (runtime/threads/emulate.h).
+ *
+ * objdump finds them.  Its output has the order of the archive's members and of their sections, which may share names.
+ * Only what lies in a function is taken for an instruction: assembler files have tables beside functions. */
+#include <elf.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/base.h"
+#include "runtime/threads/emulate.h"
 #include "tools/compile/compile.h"
+#include "tools/compile/placed.h"
 
-void foreign_atomics(const char *path, char *name, size_t room)
+#define FOREIGN_HEAD 60u /* of an archive's member */
+
+/* Where objdump is: an ELF file, or a member of an archive, and one of its sections. */
+struct foreign_place {
+	const struct library_file *file;
+	size_t at, bytes, next; /* of the object; where the member behind it begins */
+	unsigned section;
+};
+
+static const Elf64_Ehdr *foreign_head(const struct foreign_place *p)
 {
-	const char *base = strrchr(path, '/');
-	char file[128] = "", *line = NULL;
-	size_t bytes = 0;
-	FILE *text;
+	return (const void *)(p->file->at + p->at);
+}
 
-	base = base ? base + 1 : path;
+/* Objects of an archive begin at even addresses. */
+static const Elf64_Shdr *foreign_section(const struct foreign_place *p, unsigned i)
+{
+	static Elf64_Shdr copy[2];
+	static unsigned turn;
+	const Elf64_Ehdr *head = foreign_head(p);
+	size_t at = head->e_shoff + i * sizeof(copy[0]);
+
+	if (i >= head->e_shnum || at > p->bytes || p->bytes - at < sizeof(copy[0]))
+		return NULL;
+	turn = !turn;
+	memcpy(&copy[turn], p->file->at + p->at + at, sizeof(copy[0]));
+	return &copy[turn];
+}
+
+static bool foreign_is_object(const struct foreign_place *p)
+{
+	Elf64_Ehdr head;
+
+	if (p->bytes < sizeof(head))
+		return false;
+	memcpy(&head, p->file->at + p->at, sizeof(head));
+	return memcmp(head.e_ident, ELFMAG, SELFMAG) == 0 && head.e_ident[EI_CLASS] == ELFCLASS64 &&
+	       head.e_machine == EM_X86_64 && head.e_shentsize == sizeof(Elf64_Shdr);
+}
+
+/* Go to the next object.  Returns false at the end. */
+static bool foreign_next(struct foreign_place *p)
+{
+	const struct library_file *f = p->file;
+
+	p->section = 0;
+	if (f->kind != LIBRARY_ARCHIVE) {
+		p->at = 0;
+		p->bytes = p->next ? 0 : f->bytes;
+		p->next = f->bytes;
+		return foreign_is_object(p);
+	}
+	for (p->next = p->next ? p->next : 8; p->next + FOREIGN_HEAD <= f->bytes;) {
+		p->at = p->next + FOREIGN_HEAD;
+		p->bytes = strtoul(f->at + p->next + 48, NULL, 10);
+		p->bytes = TW_MIN(p->bytes, f->bytes - p->at);
+		p->next = p->at + p->bytes + p->bytes % 2;
+		if (foreign_is_object(p))
+			return true;
+	}
+	return false;
+}
+
+/* Go to the next section of that name with instructions. */
+static bool foreign_enter(struct foreign_place *p, const char *name)
+{
+	const Elf64_Ehdr *head = foreign_head(p);
+	const Elf64_Shdr *s, *names;
+
+	while ((s = foreign_section(p, ++p->section))) {
+		size_t flags = s->sh_flags, text = s->sh_name;
+		if (!(flags & SHF_EXECINSTR) || s->sh_type != SHT_PROGBITS)
+			continue;
+		names = foreign_section(p, head->e_shstrndx);
+		if (names && names->sh_offset < p->bytes && text < p->bytes - names->sh_offset &&
+		    strcmp(p->file->at + p->at + names->sh_offset + text, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Is the byte @offset of the section inside a function? */
+static bool foreign_in_function(const struct foreign_place *p, uint64_t offset)
+{
+	const Elf64_Shdr *s;
+	Elf64_Sym symbol;
+
+	for (unsigned i = 1; (s = foreign_section(p, i)); i++) {
+		if (s->sh_type != SHT_SYMTAB || s->sh_offset > p->bytes || s->sh_size > p->bytes - s->sh_offset)
+			continue;
+		const char *at = p->file->at + p->at + s->sh_offset;
+		for (size_t left = s->sh_size / sizeof(symbol); left--; at += sizeof(symbol)) {
+			memcpy(&symbol, at, sizeof(symbol));
+			if (ELF64_ST_TYPE(symbol.st_info) == STT_FUNC && symbol.st_shndx == p->section &&
+			    offset - symbol.st_value < symbol.st_size)
+				return true;
+		}
+	}
+	return false;
+}
+
+/* What takes the place of a byte of the instruction @text, at @at, and its distance in *@byte; 0: nothing. */
+static int foreign_replacement(const char *text, const unsigned char *at, unsigned *byte)
+{
+	*byte = 0;
+	if (strncmp(text, "pause", 5) == 0 || strncmp(text, "mfence", 6) == 0)
+		return EMULATE_TRAP;
+	if (strchr(text, ':')) /* %fs: thread-local */
+		return 0;
+	if (strncmp(text, "lock ", 5) == 0)
+		return *at == 0xf0 ? EMULATE_TRAP : 0;
+	if (strncmp(text, "xchg ", 5) != 0 || !strchr(text, '('))
+		return 0;
+	for (; *byte < 3 && (at[*byte] & 0xfe) != 0x86; ++*byte)
+		;
+	return at[*byte] == 0x86 ? EMULATE_XCHG8 : at[*byte] == 0x87 ? EMULATE_XCHG : 0;
+}
+
+static void foreign_found(const struct foreign_place *p, uint64_t offset, const char *text, struct foreign_code *code)
+{
+	const Elf64_Shdr *s = foreign_section(p, p->section);
+	unsigned byte;
+
+	if (!s || s->sh_offset > p->bytes || s->sh_size > p->bytes - s->sh_offset || offset + 4 > s->sh_size)
+		return;
+	size_t at = p->at + s->sh_offset + offset;
+	int by = foreign_replacement(text, (const unsigned char *)p->file->at + at, &byte);
+	if (!by || !foreign_in_function(p, offset))
+		return;
+	code->spins |= strncmp(text, "pause", 5) == 0;
+	if (code->n == code->room) {
+		code->room = 2 * code->room + 64;
+		code->byte = realloc(code->byte, code->room * sizeof(*code->byte));
+		if (!code->byte)
+			abort();
+	}
+	code->byte[code->n++] = (struct foreign_byte){at + byte, (unsigned char)by};
+}
+
+struct foreign_code foreign_find(const char *path)
+{
+	struct foreign_code code = {0};
+	struct library_file f = library_open(path);
+	struct foreign_place place = {.file = &f};
+	char *line = NULL;
+	size_t room = 0;
+	bool inside = false;
+
 	setenv("TWEED_FILE", path, 1);
-	text = popen("objdump -d --no-show-raw-insn -- \"$TWEED_FILE\"", "re");
+	FILE *text = f.at ? popen("LC_ALL=C objdump -d --no-show-raw-insn -- \"$TWEED_FILE\"", "re") : NULL;
 	unsetenv("TWEED_FILE");
-	while (text && !*name && getline(&line, &bytes, text) > 0) {
-		const char *end = strstr(line, ":     file format");
-		if (end)
-			snprintf(file, sizeof(file), "%.*s", (int)(end - line), line);
-		else if (strstr(line, "\tlock or") && strstr(line, "$0x0,(%rsp)"))
-			continue; /* a fence */
-		else if (strstr(line, "\tlock ") || (strstr(line, "\txchg ") && strchr(line, '(')))
-			snprintf(name, room, strcmp(file, path) ? "%.100s(%s)" : "%.100s", base, file);
+	while (text && getline(&line, &room, text) > 0) {
+		char *end;
+		line[strcspn(line, "\n")] = '\0';
+		if (strstr(line, ":     file format elf64-x86-64")) {
+			inside = false;
+			if (!foreign_next(&place))
+				break;
+		} else if (strncmp(line, "Disassembly of section ", 23) == 0) {
+			line[strlen(line) - 1] = '\0';
+			inside = foreign_enter(&place, line + 23);
+		} else if (inside && (end = strstr(line, ":\t"))) {
+			foreign_found(&place, strtoull(line, NULL, 16), end + 2, &code);
+		}
 	}
 	free(line);
 	if (text)
 		pclose(text);
+	library_close(&f);
+	return code;
 }

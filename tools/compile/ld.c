@@ -544,7 +544,7 @@ static const char *ld_replace(const char *path, const char *word)
 	if (path == ld.run_time)
 		return path;
 	struct ld_library *l = ld_take(path);
-	return !l ? ld_rename_calls(path, word, &ld.threads) : ld.libraries == before ? NULL : l->object;
+	return !l ? ld_foreign(path, word, &ld.threads) : ld.libraries == before ? NULL : l->object;
 }
 
 static void ld_arguments(char *const *argv, struct ld_words *link)
@@ -586,7 +586,7 @@ static int ld_link(char *const *argv)
 
 	ld_add(&link, "ld");
 	ld_arguments(argv, &link);
-	ld_name_atomics(&link);
+	ld_take_emulation(&link);
 	if (ld.libraries || ld.opens) {
 		exports = ld_temporary("exports");
 		ld.exports = ld_create(exports);

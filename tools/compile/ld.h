@@ -34,16 +34,16 @@ void ld_close(FILE *f, const char *path);
 
 /* ---- ld_copies.c
  * ld_is_gcc, ld_is_tweed - is @path one of the files that gcc adds, or one of Tweed's?
- * ld_rename_calls - an object or archive that Tweed's compilers have not made calls POSIX threads, and sleeps, by their
- * names.  Returns the argument in place of @word, a copy that calls those of @threads; or @word.
- * ld_name_atomics - if such a file has atomic instructions, link a variable with its name, for a sentence
- * (runtime/threads/support.c).
+ * ld_foreign - the argument in place of @word for the object or archive @path: if Tweed's compilers have not made it, a
+ * copy that calls those of @threads for POSIX threads and sleeps, and whose atomic instructions the run-time performs;
+ * or @word.
+ * ld_take_emulation - if there was such a copy with such instructions, link the run-time's part for them.
  * ld_unwrapped - returns a copy of an archive of Tweed's, whose own calls are not among those that the program
  * @wraps. */
 bool ld_is_gcc(const char *path);
 bool ld_is_tweed(const char *path);
-const char *ld_rename_calls(const char *path, const char *word, const struct library_file *threads);
-void ld_name_atomics(struct ld_words *link);
+const char *ld_foreign(const char *path, const char *word, const struct library_file *threads);
+void ld_take_emulation(struct ld_words *link);
 const char *ld_unwrapped(const char *path, const struct ld_words *wraps);
 
 /* ---- ld_archives.c

@@ -4,9 +4,8 @@
  * What a shared library stores in its own variables only one processor sees, and threads that it starts are not
  * Tweed's.  If its archive lies beside it, as in the packages that programs are built with, the program is linked with
  * that: then the variables are the program's, and the threads Tweed's.  The library stays where that is of no use (it
- * has neither variables nor threads), where it would do harm (the archive has atomic instructions, but makes no
- * threads; or another library of the program uses the shared one: there would be two copies), and where the link
- * fails. */
+ * has neither variables nor threads), where there would be two copies (another library of the program uses the shared
+ * one), and where the link fails. */
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +17,7 @@
 #include "tools/compile/placed.h"
 
 #define ARCHIVES       64
-#define ARCHIVE_BYTES  ((size_t)4 << 20) /* most: all of it is searched for atomic instructions */
+#define ARCHIVE_BYTES  ((size_t)4 << 20) /* most: */
 #define ARCHIVE_MEMORY 64                /* variables of fewer bytes are the compiler's own */
 
 struct archive_library {
@@ -77,7 +76,7 @@ static bool archive_useful(const struct library_file *f)
 static char *archive_beside(const struct library_file *f, const char *path)
 {
 	const char *base = strrchr(path, '/'), *end = strstr(base, ".so"); /* CMake names libNAME.so.VERSION */
-	char atomics[8] = "", *archive = NULL;
+	char *archive = NULL;
 
 	if (!end || (end[3] && end[3] != '.') || !archive_useful(f) ||
 	    memmem(f->at, f->bytes, COMPILE_MADE, sizeof(COMPILE_MADE)))
@@ -86,9 +85,7 @@ static char *archive_beside(const struct library_file *f, const char *path)
 	struct library_file a = library_open(archive);
 	bool fit = a.kind == LIBRARY_ARCHIVE && a.bytes <= ARCHIVE_BYTES;
 	library_close(&a);
-	if (fit && !archive_threads(f))
-		foreign_atomics(archive, atomics, sizeof(atomics));
-	if (fit && !*atomics)
+	if (fit)
 		return archive;
 	free(archive);
 	return NULL;
@@ -166,7 +163,7 @@ bool ld_archives_choose(const struct ld_words *paths)
 
 static void archive_link(const char *path, struct ld_words *link, const struct library_file *threads)
 {
-	ld_add(link, ld_rename_calls(path, path, threads));
+	ld_add(link, ld_foreign(path, path, threads));
 }
 
 bool ld_archive(const char *path, struct ld_words *link, const struct library_file *threads)

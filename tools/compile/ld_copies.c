@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ld_copies.c - copies of files that the program is linked with, in which some functions have other names. */
 #include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "tools/compile/compile.h"
 #include "tools/compile/ld.h"
 
 static unsigned ld_copies;
-static char ld_atomics[256]; /* a file of other compilers with atomic instructions; "": none */
+static bool ld_emulates;     /* the run-time performs instructions of other compilers (runtime/threads/emulate.h) */
+static const char *ld_spins; /* a file of theirs that waits by pause; NULL: none */
 
 /* ---- whose file is it? ---- */
 
@@ -32,6 +36,8 @@ bool ld_is_tweed(const char *path)
 
 /* ---- files of other compilers ---- */
 
+#define LD_SYSCALL "tw_syscall_threads" /* futexes of locks of their own */
+
 struct ld_rename {
 	const struct library_file *file;
 	struct ld_words *objcopy;
@@ -46,6 +52,8 @@ static void ld_rename_call(const char *name, void *arg)
 	struct ld_rename *r = arg;
 	char text[128];
 
+	if (strcmp(name, LD_SYSCALL) == 0 && memmem(r->file->at, r->file->bytes, "\0syscall", 9))
+		ld_add(r->objcopy, "--redefine-sym=syscall=" LD_SYSCALL);
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		int n = snprintf(text, sizeof(text), "%c%s", 0, name + 3);
 		if (!strncmp(name, kinds[i], strlen(kinds[i])) && n > 0 && (size_t)n < sizeof(text) &&
@@ -54,19 +62,24 @@ static void ld_rename_call(const char *name, void *arg)
 	}
 }
 
-void ld_name_atomics(struct ld_words *link)
+void ld_take_emulation(struct ld_words *link)
 {
 	struct ld_words as = {0};
 
-	if (!*ld_atomics)
+	if (!ld_emulates)
 		return;
-	const char *source = ld_temporary("atomics.s"), *object = ld_temporary("atomics.o");
+	const char *source = ld_temporary("emulates.s"), *object = ld_temporary("emulates.o");
 	FILE *f = ld_create(source);
 
-	fputs("\t.section .rodata\n\t.globl tw_foreign_atomics\ntw_foreign_atomics:\n\t.ascii \"", f);
-	for (const char *c = ld_atomics; *c; c++)
+	fputs("\t.section .init_array.00101,\"aw\"\n\t.quad th_emulate_open\n"
+	      "\t.section .note.GNU-stack,\"\",@progbits\n",
+	      f);
+	if (ld_spins)
+		fputs("\t.section .rodata\n\t.globl tw_foreign_spins\ntw_foreign_spins:\n\t.ascii \"", f);
+	for (const char *c = ld_spins; c && *c; c++)
 		fprintf(f, "\\%03o", (unsigned char)*c);
-	fputs("\\0\"\n\t.section .note.GNU-stack,\"\",@progbits\n", f);
+	if (ld_spins)
+		fputs("\\0\"\n", f);
 	ld_close(f, source);
 	ld_add_all(&as, (const char *const[]){"as", "-o", object, source, NULL});
 	if (ld_run(&as))
@@ -74,26 +87,56 @@ void ld_name_atomics(struct ld_words *link)
 	ld_add(link, object);
 }
 
-const char *ld_rename_calls(const char *path, const char *word, const struct library_file *threads)
+/* The copy's instructions that are atomic within one node become invalid ones. */
+static void ld_replace_code(const char *copy, const struct foreign_code *code)
+{
+	int fd = open(copy, O_WRONLY | O_CLOEXEC);
+
+	for (size_t i = 0; i < code->n; i++)
+		if (pwrite(fd, &code->byte[i].by, 1, (off_t)code->byte[i].at) != 1)
+			ld_fail("cannot write %s: %s", copy, strerror(errno));
+	close(fd);
+	ld_emulates = true;
+}
+
+static const char *ld_copy_name(const char *path)
+{
+	const char *base = strrchr(path, '/');
+	char number[32];
+
+	snprintf(number, sizeof(number), "%u-", ld_copies++);
+	return compile_join(ld_temporary(number), base ? base + 1 : path, "");
+}
+
+const char *ld_foreign(const char *path, const char *word, const struct library_file *threads)
 {
 	struct ld_words objcopy = {0};
 	struct library_file f = library_open(path);
-	const char *base = strrchr(path, '/'), *copy = word;
-	char number[32];
+	const char *copy = word;
 
-	base = base ? base + 1 : path;
 	if ((f.kind == LIBRARY_REL || f.kind == LIBRARY_ARCHIVE) && !ld_is_gcc(path) && !ld_is_tweed(path)) {
 		ld_add(&objcopy, "objcopy");
 		library_symbols(threads, ld_rename_call, &(struct ld_rename){&f, &objcopy});
 	}
-	if (objcopy.n > 0 && !*ld_atomics && f.at && !memmem(f.at, f.bytes, COMPILE_MADE, sizeof(COMPILE_MADE)))
-		foreign_atomics(path, ld_atomics, sizeof(ld_atomics));
 	if (objcopy.n > 1) {
-		snprintf(number, sizeof(number), "%u-", ld_copies++);
-		copy = compile_join(ld_temporary(number), base, "");
+		copy = ld_copy_name(path);
 		ld_add_all(&objcopy, (const char *const[]){path, copy, NULL});
 		if (ld_run(&objcopy))
 			ld_fail("%s cannot be copied", path);
+	}
+	if (objcopy.n > 0 && threads->at && !memmem(f.at, f.bytes, COMPILE_MADE, sizeof(COMPILE_MADE))) {
+		struct foreign_code code = foreign_find(copy == word ? path : copy);
+		if (code.n && copy == word) {
+			copy = ld_copy_name(path);
+			FILE *out = ld_create(copy);
+			fwrite(f.at, 1, f.bytes, out);
+			ld_close(out, copy);
+		}
+		if (code.n)
+			ld_replace_code(copy, &code);
+		if (code.spins)
+			ld_spins = path;
+		free(code.byte);
 	}
 	library_close(&f);
 	return copy;
@@ -134,13 +177,9 @@ static void ld_unwrap(const char *path, const struct ld_words *wraps)
 
 const char *ld_unwrapped(const char *path, const struct ld_words *wraps)
 {
-	const char *base = strrchr(path, '/');
-	char number[32];
 	struct ld_words extract = {0}, make = {0};
+	const char *copy = ld_copy_name(path), *folder = compile_join(copy, ".members", "");
 
-	snprintf(number, sizeof(number), "%u-", ld_copies++);
-	const char *copy = compile_join(ld_temporary(number), base ? base + 1 : path, ""),
-	           *folder = compile_join(copy, ".members", "");
 	ld_add_all(&extract, (const char *const[]){"ar", "x", "--output", folder, path, NULL});
 	ld_add_all(&make, (const char *const[]){"ar", "rcs", copy, NULL});
 	if (mkdir(folder, 0700) || ld_run(&extract))
