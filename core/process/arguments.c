@@ -301,12 +301,13 @@ ARG_WRAP ssize_t copy_file_range(int from, off64_t *at, int to, off64_t *as, siz
 ARG_WRAP int epoll_wait(int fd, struct epoll_event *e, int most, int ms)
 {
 	const void *caller = __builtin_return_address(0);
+	struct pollfd one = {.fd = fd, .events = POLLIN};
 	int result, rest = ms;
 	unsigned tries = 0;
 
 	arg_find();
 	do {
-		if (tw_syscalls_wait && !tw_syscalls_wait(fd, &rest, caller))
+		if (tw_syscalls_wait && !tw_syscalls_wait(&one, 1, &rest, caller))
 			return -1;
 		tw_touch(e, sizeof(*e) * (most < 0 ? 0 : (size_t)most), true);
 		result = next.epoll_wait(fd, e, most, rest);

@@ -39,7 +39,7 @@
 
 void (*tw_syscalls_mapped)(int fd, off_t at, const struct iovec *v, int count, ssize_t written, const void *caller);
 bool (*tw_syscalls_block)(int fd, short events, const void *caller);
-bool (*tw_syscalls_wait)(int fd, int *ms, const void *caller);
+bool (*tw_syscalls_wait)(const struct pollfd *fds, nfds_t n, int *ms, const void *caller);
 _Thread_local volatile bool tw_syscalls_blocked;
 
 #if TW_ASAN || TW_TSAN
@@ -679,10 +679,25 @@ int getrusage(__rusage_who_t who, struct rusage *usage)
 	                  sys_stored(usage, sizeof(*usage)));
 }
 
-int poll(struct pollfd *fds, nfds_t n, int timeout)
+static int sys_poll(struct pollfd *fds, nfds_t n, int timeout)
 {
 	SYS_RETURN_STORED(int, sys_buffer(fds, n * sizeof(*fds), true), next.poll(fds, n, timeout),
 	                  sys_stored(fds, (ssize_t)(n * sizeof(*fds))));
+}
+
+/* Libraries of other compilers wait here. */
+int poll(struct pollfd *fds, nfds_t n, int timeout)
+{
+	const void *caller = __builtin_return_address(0);
+	int result;
+
+	do {
+		int rest = timeout;
+		if (tw_syscalls_wait && timeout && !tw_syscalls_wait(fds, n, &rest, caller))
+			return -1;
+		result = sys_poll(fds, n, rest);
+	} while (!result && timeout < 0); /* another processor has taken what came */
+	return result;
 }
 
 ssize_t getdents64(int fd, void *buf, size_t n)

@@ -4,6 +4,7 @@
 #ifndef TW_CORE_PROCESS_SYSCALLS_H
 #define TW_CORE_PROCESS_SYSCALLS_H
 
+#include <poll.h>
 #include <spawn.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,11 +43,12 @@ FILE *tw_popen(const char *command, const char *mode);
 /* For a run-time with several threads on a processor.
  * tw_syscalls_block - called before a call of @caller that may wait until @fd has one of poll()'s @events; returns
  * whether other threads may run in the midst of the call. NULL: no.
- * tw_syscalls_wait - called before a call of @caller that waits until @fd can be read, *@ms milliseconds; it lets other
- * threads run meanwhile, and sets *@ms to what is left to wait.  False: a signal has ended the wait (EINTR).
+ * tw_syscalls_wait - called before a call of @caller that waits for one of the @n descriptors @fds as poll() does, *@ms
+ * milliseconds; it lets other threads run meanwhile, and sets *@ms to what is left to wait.  False: a signal has ended
+ * the wait (EINTR).
  * tw_syscalls_blocked - this thread is in such a call. */
 extern bool (*tw_syscalls_block)(int fd, short events, const void *caller);
-extern bool (*tw_syscalls_wait)(int fd, int *ms, const void *caller);
+extern bool (*tw_syscalls_wait)(const struct pollfd *fds, nfds_t n, int *ms, const void *caller);
 extern _Thread_local volatile bool tw_syscalls_blocked;
 
 /* tw_exec_spawned - called after posix_spawn has made the process @pid; may be NULL. */

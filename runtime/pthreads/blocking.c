@@ -177,14 +177,16 @@ bool pt_block(int fd, short events, const void *caller)
 }
 
 /* tw_syscalls_wait. */
-bool pt_wait(int fd, int *ms, const void *caller)
+bool pt_wait(const struct pollfd *fds, nfds_t n, int *ms, const void *caller)
 {
-	struct pollfd one = {.fd = fd, .events = POLLIN};
+	struct pollfd copy[BLOCKING_POLLS];
 	struct timespec timeout;
 
-	if (!*ms || !th_heap_shares(caller) || blocking_alone())
+	if (!*ms || n > BLOCKING_POLLS || !th_heap_shares(caller) || blocking_alone())
 		return true;
-	int result = blocking_poll(&one, 1, blocking_ms(*ms, &timeout), NULL);
+	if (n)
+		memcpy(copy, fds, n * sizeof(*fds));
+	int result = blocking_poll(copy, n, blocking_ms(*ms, &timeout), NULL);
 	*ms = 0;
 	return result >= 0 || errno != EINTR;
 }

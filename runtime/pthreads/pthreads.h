@@ -8,6 +8,7 @@
 #ifndef TW_RUNTIME_PTHREADS_PTHREADS_H
 #define TW_RUNTIME_PTHREADS_PTHREADS_H
 
+#include <poll.h>
 #include <pthread.h>
 #include <time.h>
 
@@ -90,7 +91,7 @@ int pt_futex_wait(unsigned *word, unsigned mask, unsigned value, uint64_t until)
 
 /* ---- blocking.c: tw_syscalls_block. */
 bool pt_block(int fd, short events, const void *caller);
-bool pt_wait(int fd, int *ms, const void *caller);
+bool pt_wait(const struct pollfd *fds, nfds_t n, int *ms, const void *caller);
 
 /* ---- objects/semaphore.c
  * pt_semaphores_open - create the list of those with names.  Collective. */

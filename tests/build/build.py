@@ -278,6 +278,15 @@ def archives():
         expect(f"{library}: one variable for all", done.stdout == "2\n", done)
     good("another library has it", *link, "both.c", "-luser", "-lcount", "-o", "both", cwd=folder)
     expect("one copy of it", run("./both", cwd=folder).returncode == 6)
+    with open(os.path.join(folder, "cxx.cpp"), "w", encoding="utf-8") as f:
+        f.write('#include <string>\nextern "C" int count()\n{\n\tstatic std::string all[9];\n'
+                '\tall[5] += "another one, ";\n'
+                '\treturn static_cast<int>(all[5].size()) / 13;\n}\n')
+    good("a library in C++", "sh", "-c", "g++ -fPIC -c cxx.cpp && g++ -shared -o libcxx.so cxx.o && "
+         "ar rcs libcxx.a cxx.o", cwd=folder)
+    good("a program in C with it", *link, "main.c", "-lcxx", "-o", "main", cwd=folder)
+    done = run(TWEED, "run", "-n", "2", "-p", "1", "./main", cwd=folder)
+    expect("C++'s archive: one variable for all", done.stdout == "2\n", done)
     good("an archive without it", "sh", "-c", "rm libcount.a; ar rcs libcount.a user.o", cwd=folder)
     good("a program with the library", *link, "main.c", "-lcount", "-o", "main", cwd=folder)
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* foreign_wait.c - a library that plain gcc has made waits in epoll_wait, as libevent does, while other threads of the
- * processor run; with MAIN the program. */
+/* foreign_wait.c - a library or an archive that plain gcc has made waits in epoll_wait, as libevent does, or with
+ * BY_POLL in poll, as ZeroMQ does, while other threads of the processor run; with MAIN the program. */
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -36,6 +37,13 @@ int main(void)
 	pthread_join(t[1], NULL);
 	pthread_join(t[0], NULL);
 	return 0;
+}
+#elif defined(BY_POLL)
+int foreign_wait(int fd, int ms)
+{
+	struct pollfd one = {.fd = fd, .events = POLLIN};
+
+	return poll(&one, 1, ms);
 }
 #else
 int foreign_wait(int fd, int ms)

@@ -167,13 +167,19 @@ def foreign_atomics():
 
 
 def foreign_wait():
-    """A library by gcc waits in epoll_wait: other threads of its processor run."""
+    """A library or an archive by gcc waits: other threads of its processor run."""
     source = os.path.join(sources, "foreign_wait.c")
-    made = run("sh", "-c", f"gcc -shared -fPIC {source} -o libwait.so && "
-               f"{tweed} cc --pthreads -DMAIN {source} -o wait -L. -lwait -Wl,-rpath,.")
-    for shape in ["1x1", "2x1"] if beside.expect("foreign_wait compiles", made.returncode == 0, made) else []:
-        done = run(tweed, "run", "-n", shape[0], "-p", shape[2], "./wait")
-        beside.expect(f"foreign_wait {shape}", done.returncode == 0 and done.stdout == "late 0\ncome 1\n", done)
+    for how in ["", "-DBY_POLL"]:
+        made = run("sh", "-c", f"gcc {how} -shared -fPIC {source} -o libwait.so && gcc {how} -c {source} -o fw.o && "
+                   f"{tweed} cc --pthreads -DMAIN {source} -o wait -L. -lwait -Wl,-rpath,. && "
+                   f"{tweed} cc --pthreads -DMAIN {source} -o wait.archive fw.o")
+        if not beside.expect(f"foreign_wait {how} compiles", made.returncode == 0, made):
+            continue
+        for name in ["wait", "wait.archive"]:
+            for shape in ["1x1", "2x1"]:
+                done = run(tweed, "run", "-n", shape[0], "-p", shape[2], f"./{name}")
+                beside.expect(f"foreign_wait {how} {name} {shape}", done.returncode == 0 and
+                              done.stdout == "late 0\ncome 1\n", done)
 
 
 def own_names():

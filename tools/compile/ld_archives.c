@@ -179,6 +179,8 @@ bool ld_archive(const char *path, struct ld_words *link, const struct library_fi
 				archive_link(need->archive, link, threads);
 			else if (need)
 				ld_add(link, need->path);
+			else if (strncmp(l->needs.word[k], "libstdc++.", 10) == 0)
+				ld_add(link, "-lstdc++"); /* a program in C does not name it */
 		}
 		return true;
 	}

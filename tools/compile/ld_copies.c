@@ -36,7 +36,7 @@ bool ld_is_tweed(const char *path)
 
 /* ---- files of other compilers ---- */
 
-#define LD_SYSCALL "tw_syscall_threads" /* futexes of locks of their own */
+#define LD_WAITS "_threads" /* calls that wait: tw_poll_threads */
 
 struct ld_rename {
 	const struct library_file *file;
@@ -50,16 +50,18 @@ static void ld_rename_call(const char *name, void *arg)
 	    "tw_pthread_", "tw_sem_",      "tw_thrd_",           "tw_mtx_",   "tw_cnd_",      "tw_tss_", "tw_usleep",
 	    "tw_sleep",    "tw_nanosleep", "tw_clock_nanosleep", "tw_sched_", "tw_get_nprocs"};
 	struct ld_rename *r = arg;
+	size_t plain = strlen(name), ending = strlen(LD_WAITS);
+	bool waits = strncmp(name, "tw_", 3) == 0 && plain > 3 + ending && strcmp(name + plain - ending, LD_WAITS) == 0;
+	bool found = waits;
 	char text[128];
 
-	if (strcmp(name, LD_SYSCALL) == 0 && memmem(r->file->at, r->file->bytes, "\0syscall", 9))
-		ld_add(r->objcopy, "--redefine-sym=syscall=" LD_SYSCALL);
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		int n = snprintf(text, sizeof(text), "%c%s", 0, name + 3);
-		if (!strncmp(name, kinds[i], strlen(kinds[i])) && n > 0 && (size_t)n < sizeof(text) &&
-		    memmem(r->file->at, r->file->bytes, text, (size_t)n + 1))
-			ld_add(r->objcopy, compile_join(compile_join("--redefine-sym=", name + 3, "="), name, ""));
-	}
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]) && !found; i++)
+		found = strncmp(name, kinds[i], strlen(kinds[i])) == 0;
+	if (!found || plain >= sizeof(text))
+		return;
+	snprintf(text, sizeof(text), "%c%.*s", 0, (int)(plain - 3 - (waits ? ending : 0)), name + 3);
+	if (memmem(r->file->at, r->file->bytes, text, strlen(text + 1) + 2))
+		ld_add(r->objcopy, compile_join(compile_join("--redefine-sym=", text + 1, "="), name, ""));
 }
 
 void ld_take_emulation(struct ld_words *link)
