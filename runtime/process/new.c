@@ -28,40 +28,55 @@ static void *new_take(size_t align, size_t bytes, const void *caller)
 
 #define NEW_CALLER __builtin_return_address(0)
 
-/* Mangled names: new and new[] (nw, na) of a size (m), aligned (St11align_val_t), nothrow (RKSt9nothrow_t). */
+/* Mangled names: new and new[] (nw, na) of a size (m), aligned (St11align_val_t), nothrow (RKSt9nothrow_t).  The
+ * program may replace each; those of the others that the C++ standard defines by it call it then. */
 #define NEW(name, arguments, block)                                                                                    \
-	void *th_##name arguments __asm__("_Z" #name);                                                                 \
-	void *th_##name arguments                                                                                      \
+	TH_WEAK void *th_##name arguments __asm__("_Z" #name);                                                         \
+	TH_WEAK void *th_##name arguments                                                                              \
 	{                                                                                                              \
 		return block;                                                                                          \
 	}
-#define DELETE(name, arguments)                                                                                        \
-	void th_##name arguments __asm__("_Z" #name);                                                                  \
-	void th_##name arguments                                                                                       \
+#define DELETE(name, arguments, call)                                                                                  \
+	TH_WEAK void th_##name arguments __asm__("_Z" #name);                                                          \
+	TH_WEAK void th_##name arguments                                                                               \
 	{                                                                                                              \
-		free(ptr);                                                                                             \
+		call;                                                                                                  \
 	}
 
+extern const char tw_text_start[], tw_text_end[]; /* Tweed's code (runtime/stores/globals.ld) */
+
+static bool new_own(void (*function)(void))
+{
+	return (uintptr_t)function - (uintptr_t)tw_text_start < (size_t)(tw_text_end - tw_text_start);
+}
+
+#define NEW_OWN(function) new_own((void (*)(void))(uintptr_t)(function))
+
 NEW(nwm, (size_t n), new_take(0, n, NEW_CALLER))
-NEW(nam, (size_t n), new_take(0, n, NEW_CALLER))
 NEW(nwmSt11align_val_t, (size_t n, size_t a), new_take(a, n, NEW_CALLER))
-NEW(namSt11align_val_t, (size_t n, size_t a), new_take(a, n, NEW_CALLER))
-NEW(nwmRKSt9nothrow_t, (size_t n), th_heap_take(0, n ? n : 1, NEW_CALLER))
-NEW(namRKSt9nothrow_t, (size_t n), th_heap_take(0, n ? n : 1, NEW_CALLER))
-NEW(nwmSt11align_val_tRKSt9nothrow_t, (size_t n, size_t a), th_heap_take(a, n ? n : 1, NEW_CALLER))
-NEW(namSt11align_val_tRKSt9nothrow_t, (size_t n, size_t a), th_heap_take(a, n ? n : 1, NEW_CALLER))
-DELETE(dlPv, (void *ptr))
-DELETE(daPv, (void *ptr))
-DELETE(dlPvm, (void *ptr))
-DELETE(daPvm, (void *ptr))
-DELETE(dlPvSt11align_val_t, (void *ptr))
-DELETE(daPvSt11align_val_t, (void *ptr))
-DELETE(dlPvmSt11align_val_t, (void *ptr))
-DELETE(daPvmSt11align_val_t, (void *ptr))
-DELETE(dlPvRKSt9nothrow_t, (void *ptr))
-DELETE(daPvRKSt9nothrow_t, (void *ptr))
-DELETE(dlPvSt11align_val_tRKSt9nothrow_t, (void *ptr))
-DELETE(daPvSt11align_val_tRKSt9nothrow_t, (void *ptr))
+NEW(nam, (size_t n), NEW_OWN(th_nwm) ? new_take(0, n, NEW_CALLER) : th_nwm(n))
+NEW(namSt11align_val_t, (size_t n, size_t a),
+    NEW_OWN(th_nwmSt11align_val_t) ? new_take(a, n, NEW_CALLER) : th_nwmSt11align_val_t(n, a))
+NEW(nwmRKSt9nothrow_t, (size_t n), NEW_OWN(th_nwm) ? th_heap_take(0, n ? n : 1, NEW_CALLER) : th_nwm(n))
+NEW(namRKSt9nothrow_t, (size_t n),
+    NEW_OWN(th_nam) && NEW_OWN(th_nwm) ? th_heap_take(0, n ? n : 1, NEW_CALLER) : th_nam(n))
+NEW(nwmSt11align_val_tRKSt9nothrow_t, (size_t n, size_t a),
+    NEW_OWN(th_nwmSt11align_val_t) ? th_heap_take(a, n ? n : 1, NEW_CALLER) : th_nwmSt11align_val_t(n, a))
+NEW(namSt11align_val_tRKSt9nothrow_t, (size_t n, size_t a),
+    NEW_OWN(th_namSt11align_val_t) && NEW_OWN(th_nwmSt11align_val_t) ? th_heap_take(a, n ? n : 1, NEW_CALLER)
+                                                                     : th_namSt11align_val_t(n, a))
+DELETE(dlPv, (void *ptr), free(ptr))
+DELETE(dlPvSt11align_val_t, (void *ptr, size_t a), ((void)a, free(ptr)))
+DELETE(daPv, (void *ptr), th_dlPv(ptr))
+DELETE(daPvSt11align_val_t, (void *ptr, size_t a), th_dlPvSt11align_val_t(ptr, a))
+DELETE(dlPvm, (void *ptr), th_dlPv(ptr))
+DELETE(daPvm, (void *ptr), th_daPv(ptr))
+DELETE(dlPvmSt11align_val_t, (void *ptr, size_t n, size_t a), ((void)n, th_dlPvSt11align_val_t(ptr, a)))
+DELETE(daPvmSt11align_val_t, (void *ptr, size_t n, size_t a), ((void)n, th_daPvSt11align_val_t(ptr, a)))
+DELETE(dlPvRKSt9nothrow_t, (void *ptr), th_dlPv(ptr))
+DELETE(daPvRKSt9nothrow_t, (void *ptr), th_daPv(ptr))
+DELETE(dlPvSt11align_val_tRKSt9nothrow_t, (void *ptr, size_t a), th_dlPvSt11align_val_t(ptr, a))
+DELETE(daPvSt11align_val_tRKSt9nothrow_t, (void *ptr, size_t a), th_daPvSt11align_val_t(ptr, a))
 
 /* Compiled code reads the first byte atomically; not 0: initialized. */
 struct new_guard {

@@ -4,8 +4,8 @@
  * What a shared library stores in its own variables only one processor sees, and threads that it starts are not
  * Tweed's.  If its archive lies beside it, as in the packages that programs are built with, the program is linked with
  * that: then the variables are the program's, and the threads Tweed's.  The library stays where that is of no use (it
- * has neither variables nor threads), where there would be two copies (another library of the program uses the shared
- * one), and where the link fails. */
+ * has no variables, threads or locks, and needs no archive), where there would be two copies (another library of the
+ * program uses the shared one), and where the link fails. */
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +24,7 @@ struct archive_library {
 	const char *path, *archive; /* archive: NULL: the shared library is linked */
 	const char *soname;
 	struct ld_words needs;
+	bool useful; /* as an archive */
 };
 
 static struct archive_library archives[ARCHIVES];
@@ -53,12 +54,14 @@ static bool archive_is_system(const char *base)
 	return strncmp(base, "libtweed", 8) == 0;
 }
 
+/* Has it threads, or locks, which are the process' own in a shared library? */
 static bool archive_threads(const struct library_file *f)
 {
-	return memmem(f->at, f->bytes, "\0pthread_create", 16);
+	return memmem(f->at, f->bytes, "\0pthread_create", 16) || memmem(f->at, f->bytes, "\0pthread_mutex_lock", 20) ||
+	       memmem(f->at, f->bytes, "\0pthread_rwlock_", 16);
 }
 
-/* Has it variables, or does it make threads? */
+/* Has it variables, threads or locks? */
 static bool archive_useful(const struct library_file *f)
 {
 	static const char *const kinds[] = {".data", ".bss", ".tdata", ".tbss"};
@@ -78,8 +81,7 @@ static char *archive_beside(const struct library_file *f, const char *path)
 	const char *base = strrchr(path, '/'), *end = strstr(base, ".so"); /* CMake names libNAME.so.VERSION */
 	char *archive = NULL;
 
-	if (!end || (end[3] && end[3] != '.') || !archive_useful(f) ||
-	    memmem(f->at, f->bytes, COMPILE_MADE, sizeof(COMPILE_MADE)))
+	if (!end || (end[3] && end[3] != '.') || memmem(f->at, f->bytes, COMPILE_MADE, sizeof(COMPILE_MADE)))
 		return NULL;
 	archive = compile_join(strndup(path, (size_t)(end - path)), ".a", "");
 	struct library_file a = library_open(archive);
@@ -110,6 +112,7 @@ static void archive_add(const char *path, bool program)
 		library_dynamic(&f, DT_NEEDED, archive_text, &l->needs);
 		l->soname = soname.n ? soname.word[0] : strrchr(path, '/') + 1;
 		l->archive = program ? archive_beside(&f, path) : NULL;
+		l->useful = archive_useful(&f);
 	}
 	library_close(&f);
 }
@@ -128,6 +131,19 @@ static struct archive_library *archive_of(const char *soname)
 		if (strcmp(archives[i].soname, soname) == 0)
 			return &archives[i];
 	return NULL;
+}
+
+/* Is the archive of use, or does it need one, and is the shared library not needed? */
+static bool archive_fits(const struct archive_library *l)
+{
+	bool useful = l->useful;
+
+	for (size_t k = 0; k < archives_n; k++) {
+		if (!archives[k].archive && archive_needs(&archives[k], l->soname))
+			return false;
+		useful = useful || (archives[k].archive && archive_needs(l, archives[k].soname));
+	}
+	return useful;
 }
 
 bool ld_archives_choose(const struct ld_words *paths)
@@ -149,13 +165,11 @@ bool ld_archives_choose(const struct ld_words *paths)
 	while (again) {
 		again = any = false;
 		for (size_t i = 0; i < archives_n; i++) {
-			struct archive_library *l = &archives[i];
-			for (size_t k = 0; k < archives_n && l->archive; k++)
-				if (!archives[k].archive && archive_needs(&archives[k], l->soname)) {
-					l->archive = NULL;
-					again = true;
-				}
-			any = any || l->archive;
+			if (archives[i].archive && !archive_fits(&archives[i])) {
+				archives[i].archive = NULL;
+				again = true;
+			}
+			any = any || archives[i].archive;
 		}
 	}
 	return any;
