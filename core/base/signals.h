@@ -32,6 +32,10 @@ void tw_signal_pass(struct sigaction *action, int signal, siginfo_t *si, void *u
  * be async-signal-safe. */
 extern void (*tw_signal_crash)(const siginfo_t *si, const void *uc);
 
+/* tw_signal_repair - called, unless it is NULL, for a fault of an instruction that may not be fetched.  Returns whether
+ * it may be now.  Must be async-signal-safe. */
+extern bool (*tw_signal_repair)(const siginfo_t *si, const void *uc);
+
 /* tw_signal_stack - make @stack this thread's alternate stack while signals are taken on it; NULL: restore the
  * program's. Returns 0 or -errno. */
 int tw_signal_stack(const stack_t *stack);

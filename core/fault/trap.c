@@ -85,6 +85,14 @@ void tw_trap_breakpoints(bool (*breakpoint)(const siginfo_t *si, void *uc))
 	tw_signal_take(SIGTRAP, trap_stepped);
 }
 
+/* A page that is not there is reported before the right to execute it is looked at. */
+static int trap_wanted(const siginfo_t *si, const void *uc)
+{
+	int access = trap_access(uc);
+
+	return access == -2 && tw_signal_repair && tw_signal_repair(si, uc) ? 0 : access;
+}
+
 static void trap_handler(int signal, siginfo_t *si, void *uc)
 {
 	int saved = errno;
@@ -95,7 +103,7 @@ static void trap_handler(int signal, siginfo_t *si, void *uc)
 	if (trap.fault)
 		trap.fault->ip = trap_ip(uc);
 	tw_fd_away = 0;
-	bool resolved = si->si_code == trap.si_code && offset < trap.bytes && (write = trap_access(uc)) != -2 &&
+	bool resolved = si->si_code == trap.si_code && offset < trap.bytes && (write = trap_wanted(si, uc)) != -2 &&
 	                trap.resolve(trap.fault, offset, write);
 	tw_fd_away = away;
 	if (!resolved)
@@ -150,6 +158,21 @@ int tw_trap_open(struct tw_fault *fault, int signal, int si_code,
 	tw_signal_take(signal, trap_handler);
 	tw_signal_take(SIGTRAP, trap_stepped);
 	return 0;
+}
+
+bool tw_trap_execute(void)
+{
+	bool by_mapping = trap.signal == SIGSEGV;
+
+	if (!trap.executes && trap.fault && !by_mapping &&
+	    mprotect((void *)trap.app, trap.bytes, PROT_READ | PROT_WRITE | PROT_EXEC) == 0)
+		trap.executes = true;
+	return trap.executes;
+}
+
+bool tw_trap_fetches(const void *uc)
+{
+	return trap_access(uc) == -2;
 }
 
 void tw_trap_forget(void)

@@ -21,6 +21,12 @@ int tw_trap_open(struct tw_fault *fault, int signal, int si_code,
                  bool (*resolve)(struct tw_fault *fault, size_t offset, int write));
 void tw_trap_close(void);
 
+/* tw_trap_execute - make all that this processor can read of its view executable.  Returns whether it is: false under a
+ * backend whose rights are the mapping's.
+ * tw_trap_fetches - was it an instruction's fetch that faulted in the context @uc? */
+bool tw_trap_execute(void);
+bool tw_trap_fetches(const void *uc);
+
 /* tw_trap_forget - in a child of fork: trap nothing any more. */
 void tw_trap_forget(void);
 

@@ -9,7 +9,7 @@
 static size_t threads_exported_bytes(const struct tw_config *config)
 {
 	(void)config;
-	return OMP_EXPORTED_BYTES + LOCALE_BYTES;
+	return OMP_EXPORTED_BYTES + LOCALE_BYTES + EXECUTABLE_BYTES;
 }
 
 static size_t threads_private_bytes(const struct tw_config *config)

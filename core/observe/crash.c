@@ -94,7 +94,8 @@ static void crash_handler(int signal, siginfo_t *si, void *uc)
 {
 	int saved = errno;
 
-	tw_signal_chain(signal, si, uc);
+	if (signal != SIGSEGV || !tw_signal_repair || !tw_signal_repair(si, uc))
+		tw_signal_chain(signal, si, uc);
 	errno = saved;
 }
 

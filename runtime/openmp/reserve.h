@@ -8,6 +8,7 @@
 
 #define OMP_EXPORTED_BYTES  ((size_t)64 << 10) /* the order, and the words of worksharing constructs: share.c */
 #define LOCALE_BYTES        ((size_t)4096)     /* behind them: runtime/process/settings/locale.c */
+#define EXECUTABLE_BYTES    ((size_t)4096)     /* behind them: runtime/process/settings/executable.c */
 #define OMP_NODE_BYTES      ((size_t)8 << 10)  /* private: struct queue_node of queue.c */
 #define OMP_PROCESSOR_BYTES ((size_t)64 << 10) /* private, of each processor: OMP_TASKS records */
 

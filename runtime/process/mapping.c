@@ -326,8 +326,10 @@ static void *mapping_make(void *at, size_t bytes, int prot, int flags, int fd, o
 	struct stat st = {0};
 	void *block;
 
-	if (!mapping_shares(fixed ? at : NULL, caller) || (prot & PROT_EXEC) || (flags & MAP_GROWSDOWN) || !bytes ||
-	    offset % (off_t)MAP_PAGE || (!anonymous && fstat(fd, &st) < 0))
+	bool executed = prot & PROT_EXEC;
+	if (!mapping_shares(fixed ? at : NULL, caller) || (flags & MAP_GROWSDOWN) || !bytes ||
+	    (executed && (!anonymous || (flags & MAP_32BIT) || !th_executable_allow())) || offset % (off_t)MAP_PAGE ||
+	    (!anonymous && fstat(fd, &st) < 0))
 		return mapping_real(at, bytes, prot, flags, fd, offset);
 	if (!anonymous && !S_ISREG(st.st_mode)) {
 		if (!S_ISCHR(st.st_mode) || st.st_rdev != 0x105) /* /dev/zero */
@@ -510,9 +512,12 @@ TH_WEAK void *mremap(void *at, size_t old, size_t bytes, int flags, ...)
 
 TH_WEAK int mprotect(void *at, size_t bytes, int prot)
 {
-	if (mapping_shares(at, MAP_CALLER))
+	if (!mapping_shares(at, MAP_CALLER))
+		return (int)syscall(SYS_mprotect, at, bytes, prot);
+	if (!(prot & PROT_EXEC) || th_executable_allow())
 		return 0;
-	return (int)syscall(SYS_mprotect, at, bytes, prot);
+	errno = EACCES;
+	return -1;
 }
 
 TH_WEAK int madvise(void *at, size_t bytes, int advice)

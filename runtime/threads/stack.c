@@ -632,6 +632,7 @@ static void stack_begin(int argc, char **argv, char **environment)
 	th_state_open(&stack.argv);
 	th_iostreams_open();
 	th_locale_open();
+	th_executable_open();
 	th_hosts_open(boot);
 	on_exit(stack_exit, NULL);
 	th_exits_open();

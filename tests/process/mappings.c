@@ -520,6 +520,51 @@ static void advise_step(void *arg, int me)
 	touch(me, map + PAGE);
 }
 
+/* Code that main() or a thread writes and all execute: mov $value, %eax; ret */
+static void code_make(char *at, int value)
+{
+	const unsigned char code[] = {0xb8, (unsigned char)value, 0, 0, 0, 0xc3};
+
+	memcpy(at, code, sizeof code);
+}
+
+static void code_step(void *arg, int me)
+{
+	int (*function)(void) = (int (*)(void))arg;
+
+	say("%d gets %d\n", me, function());
+}
+
+CASE(code_in_heap)
+{
+	char *block = aligned_alloc(PAGE, 2 * PAGE);
+
+	code_make(block, 42);
+	say_error("mprotect", mprotect(block, PAGE, PROT_READ | PROT_EXEC));
+	code_step(block, 0);
+	turns(code_step, block);
+	say_error("mprotect", mprotect(block, PAGE, PROT_READ | PROT_WRITE));
+	free(block);
+}
+
+static void code_map_step(void *arg, int me)
+{
+	(void)arg;
+	if (me != threads)
+		return;
+	map = mmap(NULL, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	code_make(map, 40 + me);
+}
+
+CASE(code_mapped_by_thread)
+{
+	turns(code_map_step, NULL);
+	turns(code_step, map);
+	code_make(map, 7);
+	turns(code_step, map);
+	munmap(map, PAGE);
+}
+
 CASE(madvise_of_mapping)
 {
 	map = mapped(4 * PAGE, MAP_PRIVATE | MAP_ANONYMOUS);
@@ -710,6 +755,6 @@ MAIN(T(anonymous_private), T(anonymous_shared), T(anonymous_of_threads), T(anony
      T(reserved_then_committed), T(file_shared), T(file_shared_of_thread), T(file_private), T(file_read_only),
      T(file_mapped_twice), T(file_grown_under_mapping), T(file_cut_under_mapping), T(file_moved_by_kernel),
      T(memfd_mapped), T(shm_open_of_thread), T(munmap_of_parts), T(munmap_of_files_part), T(mremap_grows),
-     T(mremap_of_file), T(mprotect_in_turn), T(mprotect_meets_read), T(madvise_of_mapping), T(madvise_of_heap),
-     T(madvise_dontneed), T(mlock_in_turn), T(mlock_of_heap), T(mincore_in_turn), T(segment_of_thread),
-     ALONE(sbrk_in_turn), ALONE(brk_in_turn), ALONE(brk_of_main))
+     T(mremap_of_file), T(mprotect_in_turn), T(mprotect_meets_read), T(code_in_heap), T(code_mapped_by_thread),
+     T(madvise_of_mapping), T(madvise_of_heap), T(madvise_dontneed), T(mlock_in_turn), T(mlock_of_heap),
+     T(mincore_in_turn), T(segment_of_thread), ALONE(sbrk_in_turn), ALONE(brk_in_turn), ALONE(brk_of_main))
