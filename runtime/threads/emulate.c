@@ -20,6 +20,7 @@
 #include "core/base/base.h"
 #include "core/base/signals.h"
 #include "core/fault/trap.h"
+#include "core/process/fork.h"
 #include "runtime/process/events/frame.h"
 #include "runtime/threads/support.h"
 
@@ -469,13 +470,14 @@ static bool emulate(const siginfo_t *si, void *context)
 
 	if (si->si_code <= 0 || !decode(reg, trapped, &in))
 		return false;
-	/* Before the job is joined, memory is the process' own. */
-	bool far = tw_me && (tw_me->nodes > 1 || !emulate_restore(reg, trapped));
+	bool alone = tw_me ? tw_me->nodes == 1 : tw_forked();
+	if (alone && emulate_restore(reg, trapped))
+		return true;
 	/* A backend whose faults are no signals has no stack for them. */
 	bool here = (uintptr_t)reg[REG_RSP] - (uintptr_t)&in < HANDLER_NEAR;
-	if (!tw_me || (far && here))
+	if (!tw_me || here) /* before the job is joined, memory is the process' own */
 		perform(&in, reg);
-	else if (far)
+	else
 		th_frame_call(uc, si, emulate_run);
 	return true;
 }

@@ -29,9 +29,10 @@ static bool executable_allowed(void)
 
 static bool executable_repair(const siginfo_t *si, const void *uc)
 {
-	size_t offset = (uintptr_t)si->si_addr - (uintptr_t)tw_me->app;
+	struct tw_proc *me = tw_me; /* NULL: in a child of fork */
 
-	return offset < tw_me->config.memory && tw_trap_fetches(uc) && executable_allowed() && tw_trap_execute();
+	return me && (uintptr_t)si->si_addr - (uintptr_t)me->app < me->config.memory && tw_trap_fetches(uc) &&
+	       executable_allowed() && tw_trap_execute();
 }
 
 bool th_executable_allow(void)
