@@ -3,8 +3,8 @@
  * the program's own atomic operations call (atomic.c).
  *
  * A read-modify-write is a loop of compare-and-swap: the processor's instruction, without its prefix, computes the new
- * value and the flags from a copy of the old one.  The signal and the return cost about 2 us, so a job of one node gets
- * its instructions back, each when it is first executed. */
+ * value and the flags from a copy of the old one.  The signal and the return cost microseconds, so a job of one node
+ * gets its instructions back, each when it is first executed. */
 #include "runtime/threads/emulate.h"
 
 #include <errno.h>

@@ -10,7 +10,9 @@
 /* EMULATE_TRAP      in place of a lock prefix, or of the first byte of mfence or pause: int3
  * EMULATE_XCHG8     in place of the opcode of an exchange of a byte in memory, which needs no prefix: one that 64-bit
  *                   mode does not have
- * EMULATE_XCHG      the same for an exchange of a larger number */
+ * EMULATE_XCHG      the same for an exchange of a larger number
+ * An invalid instruction costs three times as much as int3 where a hypervisor looks at it.  But an exchange has no byte
+ * to spare. */
 #define EMULATE_TRAP  0xcc
 #define EMULATE_XCHG8 0x0e
 #define EMULATE_XCHG  0x16
