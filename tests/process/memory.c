@@ -314,7 +314,8 @@ static void spare_step(void *arg, int me)
 
 CASE(spare_behind_blocks)
 {
-	with_main(spare_step, NULL);
+	spare_step(NULL, 0);
+	turns(spare_step, NULL);
 }
 
 static void usable_step(void *arg, int me)
