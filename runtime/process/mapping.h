@@ -9,8 +9,8 @@
  * th_segments_open - the same, for System V's shared memory (segments.c).
  * th_mapping_fork, th_segments_fork - before a fork: the child may not store to what it would share with its parent.
  * th_executable_open - the program may store code in shared memory (settings/executable.c).
- * th_executable_allow - the right to execute was asked for: every processor may execute what is there.  Returns false
- * where the fault backend forbids it.
+ * th_executable_allow - the right to execute was asked for: every processor may execute what is there, on return.
+ * Returns false where the fault backend forbids it.  In the job only.  [sync]
  * th_mapping_end - at the end of the program: store what was changed in shared mappings of files. */
 void th_mapping_open(void);
 void th_segments_open(void);

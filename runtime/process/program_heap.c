@@ -91,8 +91,8 @@ static inline void *heap_private(size_t align, size_t bytes, int flags)
 	return block;
 }
 
-/* glibc's blocks of 16 n bytes have room for 8 more, and programs that store one number behind the end do not notice.
- * With this they take as much memory as there; of large ones there are few. */
+/* glibc's blocks of 16 n bytes have room for 8 more, so there a program may store one number behind the end and go on.
+ * Small blocks have that room here, too, and take as much memory as glibc's. */
 #define HEAP_SPARE       8u
 #define HEAP_SPARE_UP_TO 1024u
 static inline size_t heap_spared(size_t bytes)

@@ -38,11 +38,12 @@ char **compile_arguments(char **argv, size_t *n);
 
 /* foreign_find - the instructions of the object or archive @path that the run-time must perform: the bytes to replace,
  * by their places in the file, and by what.  None: there are none, or there is no objdump.  The caller frees byte. */
+struct foreign_byte {
+	size_t at;
+	unsigned char by;
+};
 struct foreign_code {
-	struct foreign_byte {
-		size_t at;
-		unsigned char by;
-	} * byte;
+	struct foreign_byte *byte;
 	size_t n, room;
 	bool spins; /* it waits in loops with pause */
 };

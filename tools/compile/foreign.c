@@ -14,46 +14,40 @@
 #include "core/base/base.h"
 #include "runtime/threads/emulate.h"
 #include "tools/compile/compile.h"
+#include "tools/compile/ld.h"
 #include "tools/compile/placed.h"
 
 #define FOREIGN_HEAD 60u /* of an archive's member */
 
-/* Where objdump is: an ELF file, or a member of an archive, and one of its sections. */
+/* Where objdump is: an ELF file, or a member of an archive, and one of its sections.  Objects of an archive begin at
+ * even addresses: what is in them is copied. */
 struct foreign_place {
 	const struct library_file *file;
 	size_t at, bytes, next; /* of the object; where the member behind it begins */
+	Elf64_Ehdr head;
 	unsigned section;
 };
 
-static const Elf64_Ehdr *foreign_head(const struct foreign_place *p)
+/* The header of section @i, whose contents are in the file.  Returns false if there is none. */
+static bool foreign_section(const struct foreign_place *p, unsigned i, Elf64_Shdr *s)
 {
-	return (const void *)(p->file->at + p->at);
-}
+	size_t at = p->head.e_shoff + i * sizeof(*s);
 
-/* Objects of an archive begin at even addresses. */
-static const Elf64_Shdr *foreign_section(const struct foreign_place *p, unsigned i)
-{
-	static Elf64_Shdr copy[2];
-	static unsigned turn;
-	const Elf64_Ehdr *head = foreign_head(p);
-	size_t at = head->e_shoff + i * sizeof(copy[0]);
-
-	if (i >= head->e_shnum || at > p->bytes || p->bytes - at < sizeof(copy[0]))
-		return NULL;
-	turn = !turn;
-	memcpy(&copy[turn], p->file->at + p->at + at, sizeof(copy[0]));
-	return &copy[turn];
-}
-
-static bool foreign_is_object(const struct foreign_place *p)
-{
-	Elf64_Ehdr head;
-
-	if (p->bytes < sizeof(head))
+	if (i >= p->head.e_shnum || at > p->bytes || p->bytes - at < sizeof(*s))
 		return false;
-	memcpy(&head, p->file->at + p->at, sizeof(head));
-	return memcmp(head.e_ident, ELFMAG, SELFMAG) == 0 && head.e_ident[EI_CLASS] == ELFCLASS64 &&
-	       head.e_machine == EM_X86_64 && head.e_shentsize == sizeof(Elf64_Shdr);
+	memcpy(s, p->file->at + p->at + at, sizeof(*s));
+	if (s->sh_type == SHT_NOBITS || s->sh_offset > p->bytes || s->sh_size > p->bytes - s->sh_offset)
+		s->sh_size = 0;
+	return true;
+}
+
+static bool foreign_is_object(struct foreign_place *p)
+{
+	if (p->bytes < sizeof(p->head))
+		return false;
+	memcpy(&p->head, p->file->at + p->at, sizeof(p->head));
+	return memcmp(p->head.e_ident, ELFMAG, SELFMAG) == 0 && p->head.e_ident[EI_CLASS] == ELFCLASS64 &&
+	       p->head.e_machine == EM_X86_64 && p->head.e_shentsize == sizeof(Elf64_Shdr);
 }
 
 /* Go to the next object.  Returns false at the end. */
@@ -82,32 +76,27 @@ static bool foreign_next(struct foreign_place *p)
 /* Go to the next section of that name with instructions. */
 static bool foreign_enter(struct foreign_place *p, const char *name)
 {
-	const Elf64_Ehdr *head = foreign_head(p);
-	const Elf64_Shdr *s, *names;
+	Elf64_Shdr s, names;
 
-	while ((s = foreign_section(p, ++p->section))) {
-		size_t flags = s->sh_flags, text = s->sh_name;
-		if (!(flags & SHF_EXECINSTR) || s->sh_type != SHT_PROGBITS)
-			continue;
-		names = foreign_section(p, head->e_shstrndx);
-		if (names && names->sh_offset < p->bytes && text < p->bytes - names->sh_offset &&
-		    strcmp(p->file->at + p->at + names->sh_offset + text, name) == 0)
+	if (!foreign_section(p, p->head.e_shstrndx, &names))
+		return false;
+	while (foreign_section(p, ++p->section, &s))
+		if ((s.sh_flags & SHF_EXECINSTR) && s.sh_type == SHT_PROGBITS && s.sh_name < names.sh_size &&
+		    strcmp(p->file->at + p->at + names.sh_offset + s.sh_name, name) == 0)
 			return true;
-	}
 	return false;
 }
 
 /* Is the byte @offset of the section inside a function? */
 static bool foreign_in_function(const struct foreign_place *p, uint64_t offset)
 {
-	const Elf64_Shdr *s;
+	Elf64_Shdr s;
 	Elf64_Sym symbol;
 
-	for (unsigned i = 1; (s = foreign_section(p, i)); i++) {
-		if (s->sh_type != SHT_SYMTAB || s->sh_offset > p->bytes || s->sh_size > p->bytes - s->sh_offset)
-			continue;
-		const char *at = p->file->at + p->at + s->sh_offset;
-		for (size_t left = s->sh_size / sizeof(symbol); left--; at += sizeof(symbol)) {
+	for (unsigned i = 1; foreign_section(p, i, &s); i++) {
+		const char *at = p->file->at + p->at + s.sh_offset;
+		for (size_t left = s.sh_type == SHT_SYMTAB ? s.sh_size / sizeof(symbol) : 0; left--;
+		     at += sizeof(symbol)) {
 			memcpy(&symbol, at, sizeof(symbol));
 			if (ELF64_ST_TYPE(symbol.st_info) == STT_FUNC && symbol.st_shndx == p->section &&
 			    offset - symbol.st_value < symbol.st_size)
@@ -117,8 +106,9 @@ static bool foreign_in_function(const struct foreign_place *p, uint64_t offset)
 	return false;
 }
 
-/* What takes the place of a byte of the instruction @text, at @at, and its distance in *@byte; 0: nothing. */
-static int foreign_replacement(const char *text, const unsigned char *at, unsigned *byte)
+/* What takes the place of a byte of the instruction @text, at @at, @most bytes before the section's end, and its
+ * distance in *@byte; 0: nothing. */
+static int foreign_replacement(const char *text, const unsigned char *at, size_t most, size_t *byte)
 {
 	*byte = 0;
 	if (strncmp(text, "pause", 5) == 0 || strncmp(text, "mfence", 6) == 0)
@@ -129,20 +119,20 @@ static int foreign_replacement(const char *text, const unsigned char *at, unsign
 		return *at == 0xf0 ? EMULATE_TRAP : 0;
 	if (strncmp(text, "xchg ", 5) != 0 || !strchr(text, '('))
 		return 0;
-	for (; *byte < 3 && (at[*byte] & 0xfe) != 0x86; ++*byte)
-		;
-	return at[*byte] == 0x86 ? EMULATE_XCHG8 : at[*byte] == 0x87 ? EMULATE_XCHG : 0;
+	while (*byte < most - 1 && (at[*byte] & 0xfe) != 0x86)
+		++*byte; /* over two prefixes */
+	return *byte > 2 ? 0 : at[*byte] == 0x86 ? EMULATE_XCHG8 : at[*byte] == 0x87 ? EMULATE_XCHG : 0;
 }
 
 static void foreign_found(const struct foreign_place *p, uint64_t offset, const char *text, struct foreign_code *code)
 {
-	const Elf64_Shdr *s = foreign_section(p, p->section);
-	unsigned byte;
+	Elf64_Shdr s;
+	size_t byte;
 
-	if (!s || s->sh_offset > p->bytes || s->sh_size > p->bytes - s->sh_offset || offset + 4 > s->sh_size)
+	if (!foreign_section(p, p->section, &s) || offset >= s.sh_size)
 		return;
-	size_t at = p->at + s->sh_offset + offset;
-	int by = foreign_replacement(text, (const unsigned char *)p->file->at + at, &byte);
+	size_t at = p->at + s.sh_offset + offset;
+	int by = foreign_replacement(text, (const unsigned char *)p->file->at + at, s.sh_size - offset, &byte);
 	if (!by || !foreign_in_function(p, offset))
 		return;
 	code->spins |= strncmp(text, "pause", 5) == 0;
@@ -150,7 +140,7 @@ static void foreign_found(const struct foreign_place *p, uint64_t offset, const 
 		code->room = 2 * code->room + 64;
 		code->byte = realloc(code->byte, code->room * sizeof(*code->byte));
 		if (!code->byte)
-			abort();
+			ld_fail("out of memory");
 	}
 	code->byte[code->n++] = (struct foreign_byte){at + byte, (unsigned char)by};
 }

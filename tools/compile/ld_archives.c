@@ -17,7 +17,7 @@
 #include "tools/compile/placed.h"
 
 #define ARCHIVES       64
-#define ARCHIVE_BYTES  ((size_t)4 << 20) /* most: */
+#define ARCHIVE_BYTES  ((size_t)4 << 20) /* most */
 #define ARCHIVE_MEMORY 64                /* variables of fewer bytes are the compiler's own */
 
 struct archive_library {
@@ -54,14 +54,7 @@ static bool archive_is_system(const char *base)
 	return strncmp(base, "libtweed", 8) == 0;
 }
 
-/* Has it threads, or locks, which are the process' own in a shared library? */
-static bool archive_threads(const struct library_file *f)
-{
-	return memmem(f->at, f->bytes, "\0pthread_create", 16) || memmem(f->at, f->bytes, "\0pthread_mutex_lock", 20) ||
-	       memmem(f->at, f->bytes, "\0pthread_rwlock_", 16);
-}
-
-/* Has it variables, threads or locks? */
+/* Has it variables, threads or locks?  A shared library's are the process' own. */
 static bool archive_useful(const struct library_file *f)
 {
 	static const char *const kinds[] = {".data", ".bss", ".tdata", ".tbss"};
@@ -72,7 +65,8 @@ static bool archive_useful(const struct library_file *f)
 		library_section(f, kinds[i], &bytes);
 		memory += bytes;
 	}
-	return memory > ARCHIVE_MEMORY || archive_threads(f);
+	return memory > ARCHIVE_MEMORY || memmem(f->at, f->bytes, "\0pthread_create", 16) ||
+	       memmem(f->at, f->bytes, "\0pthread_mutex_lock", 20) || memmem(f->at, f->bytes, "\0pthread_rwlock_", 16);
 }
 
 /* The archive that can take the library's place; allocated; NULL: none. */

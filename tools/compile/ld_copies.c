@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ld_copies.c - copies of files that the program is linked with, in which some functions have other names. */
+/* ld_copies.c - copies of files that the program is linked with, in which some functions have other names, and
+ * instructions of other compilers are replaced. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -73,15 +74,14 @@ void ld_take_emulation(struct ld_words *link)
 	const char *source = ld_temporary("emulates.s"), *object = ld_temporary("emulates.o");
 	FILE *f = ld_create(source);
 
-	fputs("\t.section .init_array.00101,\"aw\"\n\t.quad th_emulate_open\n"
-	      "\t.section .note.GNU-stack,\"\",@progbits\n",
-	      f);
-	if (ld_spins)
-		fputs("\t.section .rodata\n\t.globl tw_foreign_spins\ntw_foreign_spins:\n\t.ascii \"", f);
-	for (const char *c = ld_spins; c && *c; c++)
-		fprintf(f, "\\%03o", (unsigned char)*c);
-	if (ld_spins)
-		fputs("\\0\"\n", f);
+	fputs("\t.section .init_array.00101,\"aw\"\n\t.quad th_emulate_open\n", f);
+	if (ld_spins) {
+		fputs("\t.section .rodata\n\t.globl tw_foreign_spins\ntw_foreign_spins:\n", f);
+		for (const char *c = ld_spins; *c; c++)
+			fprintf(f, "\t.byte %d\n", (unsigned char)*c);
+		fputs("\t.byte 0\n", f);
+	}
+	fputs("\t.section .note.GNU-stack,\"\",@progbits\n", f);
 	ld_close(f, source);
 	ld_add_all(&as, (const char *const[]){"as", "-o", object, source, NULL});
 	if (ld_run(&as))
@@ -89,7 +89,7 @@ void ld_take_emulation(struct ld_words *link)
 	ld_add(link, object);
 }
 
-/* The copy's instructions that are atomic within one node become invalid ones. */
+/* In the copy, replace what the run-time must perform. */
 static void ld_replace_code(const char *copy, const struct foreign_code *code)
 {
 	int fd = open(copy, O_WRONLY | O_CLOEXEC);

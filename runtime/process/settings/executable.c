@@ -39,8 +39,14 @@ bool th_executable_allow(void)
 {
 	if (!tw_trap_execute())
 		return false;
+	if (executable_allowed())
+		return true;
 	for (unsigned node = 0; node < tw_me->nodes; node++)
-		tw_net_write64(tw_me->net, node, executable_offset(), 1);
+		if (node != tw_me->node)
+			tw_net_write64(tw_me->net, node, executable_offset(), 1);
+	tw_net_flush(tw_me->net, TW_NET_ALL);
+	/* Last here: the word says that all nodes have it. */
+	tw_net_write64(tw_me->net, tw_me->node, executable_offset(), 1);
 	tw_net_flush(tw_me->net, TW_NET_ALL);
 	return true;
 }

@@ -123,8 +123,8 @@ static void note_linked(void)
 	linked_at = *(volatile uint64_t *)&job_shared->plain[0];
 }
 
-/* Two processors of node 0 use the lock continuously, one of node 1 sometimes: how often was it passed over?  A node
- * that keeps the lock for a time, not for a number of sections, is left out. */
+/* Two processors of node 0 use the lock continuously, one of node 1 sometimes: how often was it passed over?  No node
+ * keeps the lock here: it may do so for a time, whatever the number of sections. */
 static void body_fairness(struct tw_proc *me)
 {
 	locks_create(me);
