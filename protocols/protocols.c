@@ -11,6 +11,7 @@
 	X(1ld)                                                                                                         \
 	X(1l)                                                                                                          \
 	X(ts)                                                                                                          \
+	X(sc)                                                                                                          \
 	X(simple)                                                                                                      \
 	X(none)                                                                                                        \
 	X(null)

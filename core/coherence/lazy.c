@@ -111,7 +111,7 @@ size_t tw_lazy_exported_bytes(const struct tw_config *config)
 /* Are releases lazy in this job?  All processors get the same answer. */
 static bool lazy_wanted(const struct tw_proc *me)
 {
-	unsigned no = TW_PROTOCOL_NEEDS_STORES | TW_PROTOCOL_NO_FAULTS | TW_PROTOCOL_INCOHERENT;
+	unsigned no = TW_PROTOCOL_NEEDS_STORES | TW_PROTOCOL_NO_FAULTS | TW_PROTOCOL_INCOHERENT | TW_PROTOCOL_REVOKES;
 
 	return me->nodes > 1 && me->config.release[0] == 'l' && me->net->ops->direct &&
 	       (me->net->ops->caps & TW_NET_COHERENT_ATOMICS) && !(me->protocol->flags & no) && !me->config.race &&

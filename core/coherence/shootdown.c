@@ -47,7 +47,8 @@ static struct {
 	unsigned depth;        /* of tw_shootdown_enter */
 	_Atomic int complying; /* 0: no thread; 1: @thread; 2: the monitor's */
 	uint64_t patience_ns;
-	void (*shoot)(struct tw_proc *me, tw_page_t first, unsigned count, uint64_t victims);
+	/* @left: TW_READ, or TW_NONE */
+	void (*shoot)(struct tw_proc *me, tw_page_t first, unsigned count, uint64_t victims, enum tw_rights left);
 } shoot;
 
 static struct tw_target shoot_none;
@@ -66,6 +67,14 @@ static void shoot_downgrade(void *ctx, tw_page_t first, unsigned count)
 static bool shoot_asked(const struct tw_target *t)
 {
 	return (atomic_load(&t->asked) & ~SHOOT_INSIDE) != atomic_load(&t->done);
+}
+
+static void shoot_unmap(void *ctx, tw_page_t first, unsigned count)
+{
+	struct tw_proc *me = ctx;
+
+	me->fault.ops->set(&me->fault, (size_t)first << me->layout.page_shift, (size_t)count << me->layout.page_shift,
+	                   TW_WRITE, TW_NONE);
 }
 
 void tw_poll(void)
@@ -92,6 +101,7 @@ void tw_shootdown_comply(struct tw_proc *me)
 		}
 		uint32_t asked = atomic_load(&t->asked) & ~SHOOT_INSIDE;
 		tw_pageset_drain(me->shot, shoot_downgrade, me);
+		tw_pageset_drain(me->revoked, shoot_unmap, me);
 		atomic_store(&t->done, asked);
 		if (atomic_load(&t->waiters))
 			tw_futex_wake(&t->done, INT32_MAX);
@@ -138,9 +148,10 @@ static void shoot_handler(int signal, siginfo_t *si, void *uc)
 /* ---- the requester ---------------------------------------------------------------------------------------------- */
 
 /* Make the request. Returns whether the caller must wait for it, until @ticket. */
-static bool shoot_ask(struct tw_proc *me, unsigned victim, tw_page_t first, unsigned count, uint32_t *ticket)
+static bool shoot_ask(struct tw_proc *me, unsigned victim, tw_page_t first, unsigned count, enum tw_rights left,
+                      uint32_t *ticket)
 {
-	size_t set = me->layout.sets + (TW_SETS * victim + 2) * me->layout.set_bytes;
+	size_t set = me->layout.sets + (TW_SETS * victim + (left == TW_NONE ? 3 : 2)) * me->layout.set_bytes;
 
 	for (unsigned i = 0; i < count; i++)
 		tw_pageset_add((struct tw_pageset *)(void *)(me->private_mem + set), first + i);
@@ -220,14 +231,14 @@ static void shoot_wait(struct tw_proc *me, struct tw_target *t, uint32_t ticket,
 	}
 }
 
-static void shoot_by_request(struct tw_proc *me, tw_page_t first, unsigned count, uint64_t victims)
+static void shoot_by_request(struct tw_proc *me, tw_page_t first, unsigned count, uint64_t victims, enum tw_rights left)
 {
 	uint32_t ticket[TW_MAX_PROCESSORS];
 	uint64_t slow = 0;
 
-	for (uint64_t left = victims; left; left &= left - 1) {
-		unsigned v = (unsigned)__builtin_ctzll(left);
-		if (shoot_ask(me, v, first, count, &ticket[v]))
+	for (uint64_t others = victims; others; others &= others - 1) {
+		unsigned v = (unsigned)__builtin_ctzll(others);
+		if (shoot_ask(me, v, first, count, left, &ticket[v]))
 			slow |= (uint64_t)1 << v;
 	}
 	for (; slow; slow &= slow - 1) {
@@ -236,7 +247,7 @@ static void shoot_by_request(struct tw_proc *me, tw_page_t first, unsigned count
 	}
 }
 
-void tw_shootdown(struct tw_proc *me, tw_page_t first, unsigned count, uint64_t victims)
+static void shoot_down(struct tw_proc *me, tw_page_t first, unsigned count, uint64_t victims, enum tw_rights left)
 {
 	TW_ASSERT(shoot.shoot && (me->agent || !(victims >> me->local & 1)));
 	if (!victims || !count)
@@ -244,8 +255,18 @@ void tw_shootdown(struct tw_proc *me, tw_page_t first, unsigned count, uint64_t 
 	me->stats->now.shootdowns++;
 	tw_trace(me, TW_TRACE_shootdown, TW_TRACE_NONE, first, count, victims);
 	tw_shootdown_enter(me);
-	shoot.shoot(me, first, count, victims);
+	shoot.shoot(me, first, count, victims, left);
 	tw_shootdown_leave(me);
+}
+
+void tw_shootdown(struct tw_proc *me, tw_page_t first, unsigned count, uint64_t victims)
+{
+	shoot_down(me, first, count, victims, TW_READ);
+}
+
+void tw_revoke(struct tw_proc *me, tw_page_t first, unsigned count, uint64_t victims)
+{
+	shoot_down(me, first, count, victims, TW_NONE);
 }
 
 /* ---- opening ---------------------------------------------------------------------------------------------------- */
@@ -307,6 +328,5 @@ void tw_shootdown_close(struct tw_proc *me)
 		return;
 	tw_shootdown_enter(me); /* permanently: there is nothing left to give up */
 	me->target = NULL;
-	tw_shootdown_forget();
-	tw_signal_give(TW_SHOOTDOWN_SIGNAL);
+	tw_shootdown_forget(); /* the signal stays taken: one may be on its way */
 }

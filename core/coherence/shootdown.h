@@ -47,9 +47,9 @@ static inline uint8_t *tw_shootdown_shadow(const struct tw_proc *me, unsigned lo
 
 /* tw_shootdown_remote_open - send this processor's view to the others, and prepare to receive theirs. Returns 0 or
  * -errno, logged.
- * tw_shootdown_remote - tw_shootdown for the mechanism protect. */
+ * tw_shootdown_remote - tw_shootdown for the mechanism protect; @left: TW_READ. */
 int tw_shootdown_remote_open(struct tw_proc *me, const struct tw_boot *boot);
 void tw_shootdown_remote_close(void);
-void tw_shootdown_remote(struct tw_proc *me, tw_page_t first, unsigned count, uint64_t victims);
+void tw_shootdown_remote(struct tw_proc *me, tw_page_t first, unsigned count, uint64_t victims, enum tw_rights left);
 
 #endif

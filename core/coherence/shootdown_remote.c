@@ -122,8 +122,9 @@ void tw_shootdown_remote_close(void)
 	remote.box = -1;
 }
 
-void tw_shootdown_remote(struct tw_proc *me, tw_page_t first, unsigned count, uint64_t victims)
+void tw_shootdown_remote(struct tw_proc *me, tw_page_t first, unsigned count, uint64_t victims, enum tw_rights left)
 {
+	TW_ASSERT(left == TW_READ);
 	for (; victims; victims &= victims - 1) {
 		unsigned v = (unsigned)__builtin_ctzll(victims);
 		while (remote.handle[v] < 0)

@@ -44,10 +44,11 @@ bool tw_word_away(const struct tw_proc *me)
 	return !me->net->ops->direct;
 }
 
-/* Not in processors that must answer others in calls (shootdown.h): the program may do nothing but such loads. */
+/* The program may do nothing but such loads: processors that must answer others in calls do so here. */
 bool tw_word_peek(struct tw_proc *me, size_t offset, size_t bytes, void *value)
 {
-	return !me->target && me->protocol->word_peek && me->protocol->word_peek(me, offset, bytes, value);
+	tw_shootdown_poll(me);
+	return me->protocol->word_peek && me->protocol->word_peek(me, offset, bytes, value);
 }
 
 /* ---- a copy ---- */
@@ -158,10 +159,10 @@ struct tw_word tw_word_begin(struct tw_proc *me, size_t offset, size_t bytes, bo
 		bytes = word.units * word.unit;
 	}
 	tw_shootdown_enter(me);
-	if (!me->protocol->word(me, first, bytes, false, &where)) {
+	if (!me->protocol->word(me, first, bytes, loads, false, &where)) {
 		tw_protocol_enter(me);
 		w.entered = true;
-		me->protocol->word(me, first, bytes, true, &where);
+		me->protocol->word(me, first, bytes, loads, true, &where);
 	}
 	w.away = !where.at;
 	if (w.away)

@@ -125,9 +125,11 @@ static int job_open_sets(struct tw_proc *me)
 	me->notices = (void *)sets;
 	me->nle = (void *)(sets + l->set_bytes);
 	me->shot = (void *)(sets + 2 * l->set_bytes);
+	me->revoked = (void *)(sets + 3 * l->set_bytes);
 	tw_pageset_init(me->notices, l->pages);
 	tw_pageset_init(me->nle, l->pages);
 	tw_pageset_init(me->shot, l->pages);
+	tw_pageset_init(me->revoked, l->pages);
 	me->dirty = job_private_set(me);
 	me->noticing = job_private_set(me);
 	return me->dirty && me->noticing ? 0 : -ENOMEM;

@@ -114,22 +114,31 @@ static void fork_each(struct fork_range *r, void (*each)(struct fork_range *r, s
 	}
 }
 
-/* With one node, absent pages are zero; with several, another node may have the page. */
-static void fork_fetch_page(struct fork_range *r, size_t at, bool here)
+/* May the page be read, which costs a fault?  With one node, absent pages are zero; with several, another node may have
+ * the page. */
+static bool fork_worth(const struct fork_range *r, size_t at, bool here)
 {
 	bool useful = here || (fork_state->me->nodes > 1 && (fork_state->all || fork_own(r->base + at)));
 
-	if (!useful || !fork_state->budget || fork_readable(r->base + at))
-		return;
+	if (!useful || !fork_state->budget)
+		return false;
 	fork_state->budget--;
-	(void)*(volatile char *)(r->base + at);
+	return true;
+}
+
+static void fork_fetch_page(struct fork_range *r, size_t at, bool here)
+{
+	if (!fork_readable(r->base + at) && fork_worth(r, at, here))
+		(void)*(volatile char *)(r->base + at);
 }
 
 static void fork_copy_page(struct fork_range *r, size_t at, bool here)
 {
 	bool zero = !here && (!r->held || fork_state->me->nodes == 1);
 
-	if (!zero && r->held && !fork_readable(r->base + at))
+	/* Another node may have taken what was fetched. */
+	if (!zero && r->held && !fork_readable(r->base + at) &&
+	    !((fork_state->me->protocol->flags & TW_PROTOCOL_REVOKES) && fork_worth(r, at, here)))
 		return;
 	if (!zero)
 		memcpy(r->copy + at, r->base + at, FORK_PAGE);

@@ -486,7 +486,7 @@ void cash_write_fault(struct tw_proc *me, tw_page_t p);
 void cash_prefetch(struct tw_proc *me, tw_page_t first, unsigned count);
 int cash_pin(struct tw_proc *me, tw_page_t first, unsigned count);
 void cash_unpin(struct tw_proc *me, tw_page_t first, unsigned count);
-bool cash_word(struct tw_proc *me, size_t offset, size_t bytes, bool wait, struct tw_location *where);
+bool cash_word(struct tw_proc *me, size_t offset, size_t bytes, bool loads, bool wait, struct tw_location *where);
 bool cash_word_peek(struct tw_proc *me, size_t offset, size_t bytes, void *value);
 void cash_word_done(struct tw_proc *me, size_t offset, size_t bytes, bool changed, const void *now);
 void cash_noticed(struct tw_proc *me, tw_page_t p);

@@ -101,12 +101,13 @@ static bool word_trylock(struct tw_proc *me, tw_page_t p)
 	return false;
 }
 
-bool cash_word(struct tw_proc *me, size_t offset, size_t bytes, bool wait, struct tw_location *where)
+bool cash_word(struct tw_proc *me, size_t offset, size_t bytes, bool loads, bool wait, struct tw_location *where)
 {
 	tw_page_t p = (tw_page_t)(offset >> me->layout.page_shift);
 	size_t at = offset & (me->layout.page_bytes - 1);
 	struct tw_page *e = &me->page[p];
 
+	(void)loads;
 	if (wait)
 		word_lock(me, p);
 	else if (!word_trylock(me, p))

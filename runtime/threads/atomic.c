@@ -285,17 +285,20 @@ static const void *fence_flag(const void *ptr)
 	return (uintptr_t)ptr - here < th_stack_bytes() ? NULL : ptr;
 }
 
-/* Both ends of a happens-before relation: what was stored before an earlier fence is visible after this one. */
+/* Both ends of a happens-before relation: what was stored before an earlier fence is visible after this one.  Under a
+ * protocol that takes pages from others before a store, plain variables are what others have stored. */
 void th_fence(const void *ptr)
 {
 	static const struct tw_fence fence = {.enter = fence_enter, .leave = fence_leave};
 
 	th_stack_reserve();
 	th_spun(ptr);
-	if (th_far)
+	if (th_far && !(tw_me->protocol->flags & TW_PROTOCOL_REVOKES)) {
 		tw_polled_fence(tw_me, &fence, fence_flag(ptr));
-	else
-		__atomic_thread_fence(__ATOMIC_SEQ_CST);
+		return;
+	}
+	th_order();
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
 /* tw_threads_order - for a fence that orders relaxed operations; those that take a lock need none. */

@@ -49,6 +49,7 @@
 #include "runtime/threads/support.h"
 
 #define STACK_BYTES  ((size_t)8 << 20)   /* the minimum, unless specified otherwise */
+#define STACK_PLACES 1024u               /* most that are looked at for a stack */
 #define STACK_FIRST  ((size_t)192 << 10) /* initially pinned, below thread-local variables */
 #define STACK_SIGNAL ((size_t)256 << 10) /* private: for fault handlers */
 
@@ -99,8 +100,8 @@ static char *stack_pin(const char *base, char *pinned, char *below)
 	for (volatile char *at = low; at < pinned; at += page)
 		*at = *at;
 	int error = tw_pin(low, (size_t)(pinned - low));
-	while (error && tw_me->id)
-		pause(); /* until the job ends: one processor prints the sentence */
+	while (error && tw_me->id && !stack_own)
+		pause(); /* at the start, until the job ends: one processor prints the sentence */
 	if (error && tw_me->config.race)
 		th_refuse("races are not looked for in programs with threads, whose stacks are pinned: leave --race "
 		          "(TWEED_RACE) "
@@ -196,16 +197,18 @@ static void stack_pin_top(char *base)
  * are set before any access: a page whose home is still tentative (TWEED_HOME=after-init) could not be pinned. */
 char *th_stack_create(unsigned node)
 {
+	static char *bad[STACK_PLACES];
 	size_t room = stack_align();
-	char *bad[8];
 	unsigned count = 0;
 	char *base;
 
 	for (;;) {
 		base = tw_aligned_alloc(room, room + stack.bytes);
-		if (!base)
-			th_refuse("no %zu bytes are left of TWEED_MEMORY for a stack: raise it", stack.bytes);
-		if (tw_home_set(base, room + stack.bytes, (int)node) == 0 || count == sizeof(bad) / sizeof(bad[0]))
+		if (!base || count == STACK_PLACES)
+			th_refuse("no %zu bytes are left of TWEED_MEMORY for a stack, in pages that no other node has "
+			          "used: raise it",
+			          stack.bytes);
+		if (tw_home_set(base, room + stack.bytes, (int)node) == 0)
 			break;
 		bad[count++] = base; /* used before, by another node */
 	}
@@ -270,6 +273,8 @@ static void stack_hand_over(void)
 	th_hosts_leave();
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, NULL);
+	/* Tweed's own, too: its handlers use this thread's errno, which is in the stack. */
+	syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, NULL, (size_t)NSIG / 8);
 	stack.kept_from = (char *)((uintptr_t)__builtin_frame_address(0) - 4096);
 	__asm__ volatile("	movl	%[ends], (%[stage])\n"
 	                 "	movl	%[wake], %%esi\n"

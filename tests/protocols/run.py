@@ -59,7 +59,10 @@ def backends(a):
     if not a.full:
         return ["auto"]
     info = json.loads(subprocess.check_output([os.path.join(a.build, "tools/tweed"), "info", "--json"], text=True))
-    return [f["name"] for f in info["fault_backends"] if f["usable"]]
+    names = [f["name"] for f in info["fault_backends"] if f["usable"]]
+    return [f for f in names if subprocess.run(
+        [os.path.join(a.build, "tools/tweed"), "run", "--protocol", a.protocol, "--fault", f, "true"],
+        stderr=subprocess.DEVNULL).returncode != 2]
 
 
 def main():

@@ -68,17 +68,17 @@ def run(a, combination, setting, first, count):
     return f"exit status {done.returncode}\n    {said}\n  replay: {replay} --seeds {seed}"
 
 
-def accepted(a, setting):
+def accepted(a, setting, *options):
     """Does the protocol of the environment take it?  Some homes cannot migrate, for instance."""
     environment = dict(os.environ, **dict([setting.split("=", 1)] if setting else []))
-    return subprocess.run([a.tweed, "run", "-n", "2", "-p", "1", "true"], env=environment,
+    return subprocess.run([a.tweed, "run", "-n", "2", "-p", "1", *options, "true"], env=environment,
                           stderr=subprocess.DEVNULL).returncode != 2
 
 
 def main():
     a = parse()
     a.total *= int(os.environ.get("TW_TEST_TIMES", "1"))
-    faults = a.faults.split(",") if a.faults else usable(a.tweed)
+    faults = a.faults.split(",") if a.faults else [f for f in usable(a.tweed) if accepted(a, "", "--fault", f)]
     combinations = list(itertools.product(a.shapes.split(","), faults, a.transports.split(","),
                                           a.page_sizes.split(",")))
     seed, passed, failed = a.first, 0, 0

@@ -226,9 +226,16 @@ int tool_resolve(struct tw_config *config)
 		         fault->name);
 		return -ENOTSUP;
 	}
+	if ((protocol->flags & TW_PROTOCOL_REVOKES) &&
+	    (strcmp(shootdown, "protect") == 0 || (fault->caps & TW_FAULT_THREAD))) {
+		tool_say("protocol %s takes rights from processors by signals: use --fault uffd or mprotect, and "
+		         "--shootdown interrupt or polled",
+		         protocol->name);
+		return -ENOTSUP;
+	}
 	/* auto is replaced by the mechanism that is used, if the protocol has shootdowns. */
 	if (strcmp(shootdown, "auto") == 0 && (protocol->flags & TW_PROTOCOL_SHOOTDOWN))
-		shootdown = remote ? "protect" : "polled";
+		shootdown = protocol->flags & TW_PROTOCOL_REVOKES ? "interrupt" : remote ? "protect" : "polled";
 	snprintf(config->fault, sizeof(config->fault), "%s", fault->name);
 	if (shootdown != config->shootdown)
 		snprintf(config->shootdown, sizeof(config->shootdown), "%s", shootdown);

@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-#define TW_SETS 3u /* page sets of each processor in the private memory */
+#define TW_SETS 4u /* page sets of each processor in the private memory */
 
 /* Layers above the core that reserve memory of each node: core/memory/reserved.c. */
 enum tw_reserved {
@@ -51,7 +51,7 @@ struct tw_layout {
 	size_t node;         /* struct tw_node: clock, locks */
 	size_t stats;        /* [processors + 1] struct tw_stats; the last is the agent's */
 	size_t page_table;   /* [pages] struct tw_page, the second-level directory */
-	size_t sets;         /* [processors][TW_SETS] notice, no-longer-exclusive and shot sets */
+	size_t sets;         /* [processors][TW_SETS] notice, no-longer-exclusive, shot and revoked sets */
 	size_t set_bytes;    /* of one set */
 	size_t shadows;      /* [processors] rights in each application view: driver/fault.h */
 	size_t shadow_bytes; /* of one view */

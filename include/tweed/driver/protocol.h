@@ -114,6 +114,7 @@ struct tw_proc {
 	struct tw_pageset *notices;    /* pages this processor must invalidate at its next acquire */
 	struct tw_pageset *nle;        /* no-longer-exclusive list: written where exclusive mode ends */
 	struct tw_pageset *shot;       /* pages that neighbours asked it to make readable only */
+	struct tw_pageset *revoked;    /* pages that they asked it to unmap */
 	struct tw_target *target;      /* where they ask; NULL: they do it themselves, or never shoot */
 	struct tw_pageset *dirty;      /* pages this processor wrote since its last release; private */
 	struct tw_pageset *noticing;   /* pages flushed by the release at work, notices not yet sent; private */
@@ -175,6 +176,7 @@ enum tw_protocol_flag {
 	TW_PROTOCOL_INCOHERENT = 1u << 7,   /* nodes do not see each other's writes; `tweed run` warns */
 	TW_PROTOCOL_BY_OBJECT = 1u << 8,    /* an acquire covers only the releases of its object */
 	TW_PROTOCOL_RACES = 1u << 9,        /* reports races where config.race; others refuse TWEED_RACE */
+	TW_PROTOCOL_REVOKES = 1u << 10,     /* calls tw_revoke: shootdowns are requests */
 };
 
 /* A place in a node's exported memory. */
@@ -241,15 +243,15 @@ struct tw_protocol {
 	 * write_doubling.  Called under TW_PROTOCOL_NEEDS_STORES alone.  [sync] */
 	bool (*stored)(struct tw_proc *me, size_t offset, size_t bytes);
 	/* word - one atomic operation is about to be executed on @bytes bytes, at most 16, at app + @offset, within a
-	 * page.  @where: the place of the newest copy, the same for all nodes.  The page stays locked until word_done;
-	 * in between only that operation is executed.  Without @wait it is called outside tw_protocol_enter, too, and
+	 * page.  @loads: it changes nothing.  @where: the place of the newest copy, the same for all nodes.  The page
+	 * stays locked until word_done; in between only that operation is executed.  Without @wait it is called outside tw_protocol_enter, too, and
 	 * returns false where it would have to wait or to ask another node.  Called where processors and transport may
 	 * both operate on one word (TW_NET_COHERENT_ATOMICS).  NULL: operations take a lock.  [sync]
 	 * word_done - the operation was executed.  @changed: it may have changed these bytes, and was a sequentially
 	 * consistent read-modify-write; then the next release announces them as if this processor had stored them.
 	 * @now: their value; NULL: at the place of the newest copy, which has an address here.  This node's copy has
 	 * their value on return.  [sync] */
-	bool (*word)(struct tw_proc *me, size_t offset, size_t bytes, bool wait, struct tw_location *where);
+	bool (*word)(struct tw_proc *me, size_t offset, size_t bytes, bool loads, bool wait, struct tw_location *where);
 	/* word_peek - load an aligned word of 1, 2, 4 or 8 bytes at app + @offset from its newest copy, as word would,
 	 * for an atomic load that orders nothing else.  Takes no lock.  false: @value is not to be used, call word.
 	 * Called where the transport has direct.  NULL: no such loads.  [sync] */
@@ -314,6 +316,10 @@ static inline char *tw_frame(const struct tw_proc *me, tw_page_t p)
  * handler has run there.
  * Source:   Cashmere-2L, sections 2.6 and 3.3.4. */
 void tw_shootdown(struct tw_proc *me, tw_page_t first, unsigned count, uint64_t victims);
+
+/* tw_revoke - the same for all rights: the victims' next loads trap, too.  In jobs of protocols with
+ * TW_PROTOCOL_REVOKES. */
+void tw_revoke(struct tw_proc *me, tw_page_t first, unsigned count, uint64_t victims);
 
 /* tw_shootdown_comply - serve the requests of neighbours to this processor. */
 void tw_shootdown_comply(struct tw_proc *me);
