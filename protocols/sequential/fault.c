@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fault.c - the hooks of faults and pins.  A pinned page's home has it exclusively and keeps it; other nodes have relaxed
- * copies. */
+/* fault.c - the hooks of faults and pins.  A pinned page's home has it exclusively and keeps it; other nodes have
+ * relaxed copies. */
 #include <errno.h>
 
 #include "protocols/sequential/sequential.h"

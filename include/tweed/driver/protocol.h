@@ -244,9 +244,10 @@ struct tw_protocol {
 	bool (*stored)(struct tw_proc *me, size_t offset, size_t bytes);
 	/* word - one atomic operation is about to be executed on @bytes bytes, at most 16, at app + @offset, within a
 	 * page.  @loads: it changes nothing.  @where: the place of the newest copy, the same for all nodes.  The page
-	 * stays locked until word_done; in between only that operation is executed.  Without @wait it is called outside tw_protocol_enter, too, and
-	 * returns false where it would have to wait or to ask another node.  Called where processors and transport may
-	 * both operate on one word (TW_NET_COHERENT_ATOMICS).  NULL: operations take a lock.  [sync]
+	 * stays locked until word_done; in between only that operation is executed.  Without @wait it is called outside
+	 * tw_protocol_enter, too, and returns false where it would have to wait or to ask another node.  Called where
+	 * processors and transport may both operate on one word (TW_NET_COHERENT_ATOMICS).  NULL: operations take a
+	 * lock.  [sync]
 	 * word_done - the operation was executed.  @changed: it may have changed these bytes, and was a sequentially
 	 * consistent read-modify-write; then the next release announces them as if this processor had stored them.
 	 * @now: their value; NULL: at the place of the newest copy, which has an address here.  This node's copy has
