@@ -27,7 +27,7 @@ def compile_kernel(a, compiler, kernel, kind):
     words = ["-std=gnu11", "-O3", "-ffp-contract=off", "-I" + ROOT, "-I" + ROOT + "/include", *sources, "-o", out,
              "-lm"]
     tweed = os.path.join(a.build, "tools/tweed")
-    command = {"bare": [compiler, *words, os.path.join(a.build, "libtweed.a"), "-pthread", "-ljemalloc", "-lsodium"],
+    command = {"bare": [compiler, *words, os.path.join(a.build, "libtweed.a"), "-pthread", "-ljemalloc"],
                "cc": [tweed, "cc", *words], "poll": [tweed, "cc", "--poll", *words]}[kind]
     subprocess.run(command, check=True, env={**os.environ, "CC": compiler})
     return "./" + out

@@ -18,6 +18,9 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <grp.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/inotify.h>
 #include <sys/ioctl.h>
@@ -34,6 +37,7 @@
 #include <sys/time.h>
 #include <sys/timerfd.h>
 #include <sys/times.h>
+#include <sys/timex.h>
 #include <sys/uio.h>
 #include <sys/utsname.h>
 #include <sys/syscall.h>
@@ -71,6 +75,22 @@
 	  struct timeval *restrict t), (n, in, out, other, t), \
 	  (ARG_SET(in), ARG_SET(out), ARG_SET(other), ARG_OUT(t))) \
 	X(int, getentropy, (void *p, size_t n), (p, n), tw_touch(p, n, true)) \
+	X(int, adjtimex, (struct timex *t), (t), ARG_OUT(t)) \
+	X(int, clock_adjtime, (clockid_t c, struct timex *t), (c, t), ARG_OUT(t)) \
+	X(int, sched_getparam, (pid_t pid, struct sched_param *s), (pid, s), ARG_OUT(s)) \
+	X(int, sched_rr_get_interval, (pid_t pid, struct timespec *t), (pid, t), ARG_OUT(t)) \
+	X(int, getresuid, (uid_t *real, uid_t *now, uid_t *saved), (real, now, saved), \
+	  (ARG_OUT(real), ARG_OUT(now), ARG_OUT(saved))) \
+	X(int, getresgid, (gid_t *real, gid_t *now, gid_t *saved), (real, now, saved), \
+	  (ARG_OUT(real), ARG_OUT(now), ARG_OUT(saved))) \
+	X(int, msgctl, (int id, int command, struct msqid_ds *m), (id, command, m), \
+	  command == IPC_RMID ? (void)0 : ARG_OUT(m)) \
+	X(ssize_t, process_vm_readv, (pid_t pid, const struct iovec *to, unsigned long n, const struct iovec *from, \
+	  unsigned long m, unsigned long flags), (pid, to, n, from, m, flags), \
+	  (arg_touch_vector(to, n, true), tw_touch(from, m * sizeof(*from), false))) \
+	X(ssize_t, process_vm_writev, (pid_t pid, const struct iovec *from, unsigned long n, const struct iovec *to, \
+	  unsigned long m, unsigned long flags), (pid, from, n, to, m, flags), \
+	  (arg_touch_vector(from, n, false), tw_touch(to, m * sizeof(*to), false))) \
 	X(int, chdir, (const char *path), (path), ARG_PATH(path)) \
 	X(int, mkdir, (const char *path, mode_t mode), (path, mode), ARG_PATH(path)) \
 	X(int, rmdir, (const char *path), (path), ARG_PATH(path)) \
@@ -224,6 +244,7 @@ static struct {
 #define X(type, name, parameters, arguments, touch) __typeof__(name) *name;
 	ARG_CALLS(X)
 #undef X
+	__typeof__(arc4random_buf) *arc4random_buf;
 	__typeof__(epoll_wait) *epoll_wait;
 	__typeof__(fcntl) *fcntl;
 	__typeof__(ioctl) *ioctl;
@@ -237,6 +258,7 @@ static void __attribute__((constructor)) arg_find(void)
 #define X(type, name, parameters, arguments, touch) *(void **)&next.name = dlsym(RTLD_NEXT, #name);
 	ARG_CALLS(X)
 #undef X
+	*(void **)&next.arc4random_buf = dlsym(RTLD_NEXT, "arc4random_buf");
 	*(void **)&next.epoll_wait = dlsym(RTLD_NEXT, "epoll_wait");
 	*(void **)&next.fcntl = dlsym(RTLD_NEXT, "fcntl");
 	*(void **)&next.ioctl = dlsym(RTLD_NEXT, "ioctl");
@@ -256,6 +278,19 @@ static void __attribute__((constructor)) arg_find(void)
 	}
 ARG_CALLS(X)
 #undef X
+
+/* The C library ends the process where the kernel cannot store: so it does into the stack. */
+ARG_WRAP void arc4random_buf(void *p, size_t n)
+{
+	char piece[256];
+
+	arg_find();
+	for (size_t done = 0, some; done < n; done += some) {
+		some = TW_MIN(n - done, sizeof(piece));
+		next.arc4random_buf(piece, some);
+		memcpy((char *)p + done, piece, some);
+	}
+}
 
 /* The kernel moves data of files, which may be mapped. */
 static void arg_mapped(int fd, off64_t at, size_t n, ssize_t written, const void *caller)

@@ -38,7 +38,7 @@
 #include <unistd.h>
 
 void (*tw_syscalls_mapped)(int fd, off_t at, const struct iovec *v, int count, ssize_t written, const void *caller);
-bool (*tw_syscalls_block)(int fd, short events, const void *caller);
+int (*tw_syscalls_block)(int fd, short events, const void *caller);
 bool (*tw_syscalls_wait)(const struct pollfd *fds, nfds_t n, int *ms, const void *caller);
 _Thread_local volatile bool tw_syscalls_blocked;
 
@@ -275,6 +275,7 @@ static void sys_stored_from(const void *buf, ssize_t len, const void *from, sock
 /* ---- calls that may block ---- */
 
 static _Thread_local bool sys_switches; /* other threads may run in the midst of the next call */
+static _Thread_local int sys_fails;     /* not 0: it is not made, but fails with this */
 
 /* Before buffers are touched: threads that run while this one waits may take the rights to them. @flags: of recv and
  * the like. */
@@ -282,7 +283,15 @@ static void sys_await(int fd, int flags, short events, const void *caller)
 {
 	if (tw_descriptors_order && events == POLLOUT)
 		tw_descriptors_order(fd, caller);
-	sys_switches = !(flags & MSG_DONTWAIT) && tw_syscalls_block && tw_syscalls_block(fd, events, caller);
+	int result = !(flags & MSG_DONTWAIT) && tw_syscalls_block ? tw_syscalls_block(fd, events, caller) : 0;
+	sys_switches = result > 0;
+	sys_fails = result < 0 ? errno : 0;
+}
+
+static ssize_t sys_fail(void)
+{
+	errno = sys_fails;
+	return -1;
 }
 
 static ssize_t sys_unblock(ssize_t result, int fd, short events, const void *caller)
@@ -295,8 +304,9 @@ static ssize_t sys_unblock(ssize_t result, int fd, short events, const void *cal
 
 /* In functions with a variable @caller. */
 #define SYS_AWAITS(fd, flags, events, touch) (sys_await(fd, flags, events, caller), (touch))
-#define SYS_BLOCKS(fd, events, call)         (tw_syscalls_blocked = sys_switches, sys_unblock(call, fd, events, caller))
-#define SYS_CALLER                           const void *caller = __builtin_return_address(0)
+#define SYS_BLOCKS(fd, events, call)                                                                                   \
+	(sys_fails ? sys_fail() : (tw_syscalls_blocked = sys_switches, sys_unblock(call, fd, events, caller)))
+#define SYS_CALLER const void *caller = __builtin_return_address(0)
 
 /* A call that moves all, with threads that may take the rights to a part of the buffer or interrupt it, goes on with
  * the rest, behind @done. */

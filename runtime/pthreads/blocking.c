@@ -84,6 +84,9 @@ static int blocking_once(blocking_call *call, void *arg, struct timespec *part, 
 	return result;
 }
 
+/* Was a handler without SA_RESTART called behind the last wait? */
+static _Thread_local bool blocking_ends;
+
 /* Call until it has a result, or @timeout has passed (NULL: without end), or a signal's handler was called.  *@left:
  * the rest of the time. */
 static int blocking_wait(blocking_call *call, void *arg, const struct timespec *timeout, const sigset_t *mask,
@@ -120,7 +123,7 @@ static int blocking_wait(blocking_call *call, void *arg, const struct timespec *
 	if (mask)
 		th_signals_wait_with(NULL);
 	int saved = errno;
-	th_due_now();
+	blocking_ends = th_due_now() == 2;
 	errno = saved;
 	uint64_t now = left ? tw_time_ns() : 0;
 	if (left)
@@ -153,27 +156,55 @@ static struct timespec *blocking_ms(int ms, struct timespec *t)
 	return ms < 0 ? NULL : t;
 }
 
-/* tw_syscalls_block.  With one thread here, a new one gets the processor by its turn (runtime/threads/turns.c). */
-bool pt_block(int fd, short events, const void *caller)
+/* The time limit of a socket's calls, SO_RCVTIMEO or SO_SNDTIMEO.  Returns NULL: none. */
+static struct timespec *blocking_limit(int fd, short events, struct timespec *limit)
+{
+	struct timeval t = {0};
+	socklen_t bytes = sizeof(t);
+
+	if (syscall(SYS_getsockopt, fd, SOL_SOCKET, events == POLLOUT ? SO_SNDTIMEO : SO_RCVTIMEO, &t, &bytes) ||
+	    (!t.tv_sec && !t.tv_usec))
+		return NULL;
+	*limit = (struct timespec){t.tv_sec, t.tv_usec * 1000};
+	return limit;
+}
+
+/* The call may be made, or fails: returns its error. */
+static int blocking_until(int fd, short events)
 {
 	struct pollfd one = {.fd = fd, .events = events};
-	int saved = errno, flags;
+	struct timespec limit, *timeout = blocking_limit(fd, events, &limit);
+
+	for (;;) {
+		int result = blocking_poll(&one, 1, timeout, NULL);
+		if (result >= 0 || errno != EINTR)
+			return result ? 0 : EAGAIN;
+		if (blocking_ends || timeout)
+			return EINTR;
+	}
+}
+
+/* tw_syscalls_block.  With one thread here, a new one gets the processor by its turn (runtime/threads/turns.c). */
+int pt_block(int fd, short events, const void *caller)
+{
+	struct pollfd one = {.fd = fd, .events = events};
+	int saved = errno, flags, error = 0;
 
 	if (!th_heap_shares(caller)) /* Tweed, or one of its libraries */
-		return false;
+		return 0;
 	bool signals = th_signals_read(fd);
 	th_due_now();
 	if (!tw_me)
-		return true;
+		return 1;
 	th_stack_reserve();
 	pt_cancel_point();
 	if (signals || (th_crowd < 2 && !pt_cancel_look) || syscall(SYS_poll, &one, 1, 0) != 0)
-		return true;
+		return 1;
 	flags = (int)syscall(SYS_fcntl, fd, F_GETFL);
-	while (flags >= 0 && !(flags & O_NONBLOCK) && blocking_poll(&one, 1, NULL, NULL) < 0 && errno == EINTR)
-		;
-	errno = saved;
-	return true;
+	if (flags >= 0 && !(flags & O_NONBLOCK))
+		error = blocking_until(fd, events);
+	errno = error ? error : saved;
+	return error ? -1 : 1;
 }
 
 /* tw_syscalls_wait. */

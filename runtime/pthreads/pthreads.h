@@ -90,7 +90,7 @@ bool pt_poll(unsigned *round, uint64_t until);
 int pt_futex_wait(unsigned *word, unsigned mask, unsigned value, uint64_t until);
 
 /* ---- blocking.c: tw_syscalls_block. */
-bool pt_block(int fd, short events, const void *caller);
+int pt_block(int fd, short events, const void *caller);
 bool pt_wait(const struct pollfd *fds, nfds_t n, int *ms, const void *caller);
 
 /* ---- objects/semaphore.c

@@ -29,7 +29,7 @@ def main():
                 f.write(text)
             build = [*compiler, "-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-I", headers, "-o", program, source,
                      library,
-                     "-pthread", "-ljemalloc", "-lsodium"]
+                     "-pthread", "-ljemalloc"]
             done = subprocess.run(build, capture_output=True, text=True)
             if done.returncode == 0:
                 done = subprocess.run([*compiler, "-x", "c++", "-std=c++17", "-Wall", "-Werror", "-I", headers,

@@ -4,12 +4,15 @@
 #include <dirent.h>
 #include <fts.h>
 #include <ftw.h>
+#include <sched.h>
+#include <stdlib.h>
 #include <sys/inotify.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/timex.h>
 #include <sys/uio.h>
 #include <sys/vfs.h>
 #include <sys/xattr.h>
@@ -232,6 +235,22 @@ static void data_step(void *arg, int me)
 	say("%d uname by number %s\n", me, err((int)syscall(SYS_uname, out)));
 	out = next(me);
 	say("%d getentropy %s\n", me, err(getentropy(out, 200)));
+	out = next(me);
+	arc4random_buf(out, 2000);
+	say("%d arc4random_buf\n", me);
+	out = next(me);
+	say("%d sched_getparam %s\n", me, err(sched_getparam(0, (struct sched_param *)out)));
+	out = next(me);
+	say("%d sched_rr_get_interval %s\n", me, err(sched_rr_get_interval(0, (struct timespec *)out)));
+	uid_t *id = next(me);
+	say("%d getresuid %s\n", me, err(getresuid(id, id + 1, id + 2)));
+	id = next(me);
+	say("%d getresgid %s\n", me, err(getresgid(id, id + 1, id + 2)));
+	out = next(me);
+	say("%d adjtimex %d\n", me, adjtimex(memset(out, 0, sizeof(struct timex))) >= 0);
+	out = next(me);
+	say("%d process_vm_readv %zd\n", me,
+	    process_vm_readv(getpid(), &(struct iovec){out, 3}, 1, &(struct iovec){(char *)"abc", 3}, 1, 0));
 	int folder = open("folder", O_RDONLY | O_DIRECTORY);
 	out = next(me);
 	say("%d getdents64 %d\n", me, getdents64(folder, out, 4096) > 0);

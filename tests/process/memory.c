@@ -9,6 +9,7 @@
 #include <regex.h>
 #include <search.h>
 #include <wchar.h>
+#include <sys/mman.h>
 #include "process.h"
 
 static char *text, *made[MANY + 1];
@@ -773,6 +774,17 @@ CASE(stack_of_main)
 	say("%d %d %d\n", here[1], there[1], *counter());
 }
 
+/* New stacks need pages that no other node has used. */
+CASE(threads_after_unmapping)
+{
+	size_t bytes = (size_t)120 << 20;
+	char *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	memset(pages, 1, bytes);
+	munmap(pages, bytes);
+	case_stack_of_main();
+}
+
 MAIN(T(strdup_of_main), T(asprintf_of_main), T(getcwd_of_main), T(realpath_of_main), T(getline_of_main),
      T(open_memstream_of_main), T(wcsdup_of_main), T(aligned_of_main), T(pages_of_main), T(text_of_threads),
      T(paths_of_threads), T(aligned_of_threads), T(pages_of_threads), T(realloc_by_threads), T(malloc_here_free_there),
@@ -780,4 +792,4 @@ MAIN(T(strdup_of_main), T(asprintf_of_main), T(getcwd_of_main), T(realpath_of_ma
      ALONE(argv_in_threads), T(scandir_of_main), T(scandir_of_thread), T(glob_of_main), T(glob_of_thread),
      T(regcomp_of_main), T(regcomp_of_thread), T(getaddrinfo_of_main), T(getaddrinfo_of_thread), T(qsort_bsearch),
      T(hsearch_of_main), T(hcreate_in_thread), T(tsearch_in_turn), T(tsearch_of_main), T(stacks_of_threads),
-     T(stack_of_main), T(qsort_in_thread))
+     T(stack_of_main), T(qsort_in_thread), ALONE(threads_after_unmapping))

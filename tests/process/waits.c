@@ -8,6 +8,8 @@
 #include <sys/inotify.h>
 #include <sys/select.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/timerfd.h>
 #include "process.h"
 
@@ -501,7 +503,81 @@ CASE(aio_of_all)
 	free(aio_block);
 }
 
+/* ---- calls that end before there is something ---- */
+
+static void limits_step(void *arg, int me)
+{
+	int pair[2];
+	struct timeval limit = {.tv_usec = 20000};
+	char text[4];
+	struct iovec v = {text, sizeof text};
+	struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1};
+	static char much[1 << 20];
+	ssize_t n;
+
+	(void)arg;
+	socketpair(AF_UNIX, SOCK_STREAM, 0, pair);
+	setsockopt(pair[0], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+	setsockopt(pair[0], SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+	say("%d read %s", me, err((int)read(pair[0], text, sizeof text)));
+	say(", recv %s", err((int)recv(pair[0], text, sizeof text, 0)));
+	say(", recvmsg %s", err((int)recvmsg(pair[0], &m, 0)));
+	while ((n = write(pair[0], much, sizeof much)) > 0)
+		;
+	say(", write %s\n", err((int)n));
+	close(pair[0]);
+	close(pair[1]);
+}
+
+CASE(limits_of_sockets)
+{
+	turns(limits_step, NULL);
+}
+
+static pthread_t waiter;
+static volatile int waits_for;
+
+static void on_signal(int signal)
+{
+	(void)signal;
+}
+
+static void interrupted_step(void *arg, int me)
+{
+	char text[4];
+
+	(void)arg;
+	if (me == 1) {
+		waiter = pthread_self();
+		__atomic_store_n(&waits_for, 1, __ATOMIC_RELEASE);
+		say("recv %s\n", err((int)recv(ends[0], text, sizeof text, 0)));
+		__atomic_store_n(&waits_for, 2, __ATOMIC_RELEASE);
+		say("read %s\n", err((int)read(ends[0], text, sizeof text)));
+		__atomic_store_n(&waits_for, 3, __ATOMIC_RELEASE);
+		say("restarted read %d\n", (int)read(ends[0], text, sizeof text));
+	}
+	for (int k = 1; me == 0 && k <= 3; k++) {
+		while (__atomic_load_n(&waits_for, __ATOMIC_ACQUIRE) < k)
+			usleep(1000);
+		struct sigaction a = {.sa_handler = on_signal, .sa_flags = k < 3 ? 0 : SA_RESTART};
+		sigaction(SIGUSR1, &a, NULL);
+		usleep(100000);
+		pthread_kill(waiter, SIGUSR1);
+		if (k == 3) {
+			usleep(100000);
+			write(ends[1], "ab", 2);
+		}
+	}
+}
+
+CASE(interrupted_waits)
+{
+	socketpair(AF_UNIX, SOCK_STREAM, 0, ends);
+	with_main(interrupted_step, NULL);
+	close_ends();
+}
+
 MAIN(T(eventfd_adds), T(eventfd_semaphore), T(timerfd_read_by_threads), T(timerfd_set_by_threads), T(epoll_in_threads),
      T(epoll_added_by_threads), T(epoll_woken_by_main), T(poll_of_pipe), T(poll_woken_by_thread), T(select_of_pipe),
      T(select_woken_by_main), T(inotify_by_main), T(inotify_by_thread), ALONE(signalfd_by_main),
-     ALONE(signalfd_by_thread), T(aio_of_all))
+     ALONE(signalfd_by_thread), T(aio_of_all), T(limits_of_sockets), ALONE(interrupted_waits))

@@ -31,10 +31,11 @@ struct cc {
 	bool gcc;             /* by the command's name */
 	bool private_globals; /* a library's global variables are not to be shared */
 	enum compiler_kind kind;
-	bool compiles, links, shared;                       /* what the compiler is asked for */
-	bool language;                                      /* -x was given */
-	bool pic;                                           /* code for a library */
-	const char *with;                                   /* --compiler */
+	bool compiles, links, shared; /* what the compiler is asked for */
+	bool language;                /* -x was given */
+	bool text;                    /* -E -P: a script wants the preprocessed text alone, nobody compiles it */
+	bool pic;                     /* code for a library */
+	const char *with;             /* --compiler */
 	char *include, *stores, *library, *script, *copies; /* paths */
 	char *run_time, *tasks, *helper, *linker, *spec;    /* for threads: libraries, and folders with gcc's helpers */
 	const char **command;
@@ -193,11 +194,20 @@ static bool cc_unmarked(const char *file)
 	return unmarked;
 }
 
+static bool cc_given(char **argv, const char *word)
+{
+	for (; *argv; argv++)
+		if (strcmp(*argv, word) == 0)
+			return true;
+	return false;
+}
+
 /* Find out what the arguments ask for.  0, or -EINVAL, printed. */
 static int cc_read(struct cc *cc, const char *name, char **argv)
 {
 	bool link = true, compile = true, input = false;
 
+	cc->text = cc_given(argv, "-E") && cc_given(argv, "-P");
 	for (; *argv; argv++) {
 		const char *why = cc_refusal(cc, *argv);
 		if (why) {
@@ -319,27 +329,36 @@ static const char *const cc_clang_flags[] = {"-fsanitize=kernel-address",
 #endif
                                              NULL};
 /* Fortified calls would bypass the wrapped ones. */
-static const char *const cc_both_flags[] = {"-U_FORTIFY_SOURCE", "-Wp,-U_FORTIFY_SOURCE", "-include",
-                                            "tweed/instrumented.h", NULL};
+static const char *const cc_both_flags[] = {"-U_FORTIFY_SOURCE", "-Wp,-U_FORTIFY_SOURCE", NULL};
+
+static void cc_include(struct cc *cc, const char *header)
+{
+	if (!cc->text)
+		cc_add_all(cc, (const char *const[]){"-include", header, NULL});
+}
 
 static void cc_add_compile(struct cc *cc)
 {
 	cc_add(cc, compile_join("-I", cc->include, ""));
 	if (cc_places_globals(cc) && !cc->pic)
 		cc_add(cc, "-fno-pie");
-	if (cc->shared_heap && !cc_threads(cc))
-		cc_add_all(cc, (const char *const[]){"-include", "tweed/shared_heap.h", "-fno-builtin-malloc", NULL});
+	if (cc->shared_heap && !cc_threads(cc)) {
+		cc_include(cc, "tweed/shared_heap.h");
+		cc_add(cc, "-fno-builtin-malloc");
+	}
 	if (cc->openmp && !cc->gcc) /* under that name the build gives it */
 		cc_add(cc, "-fopenmp");
-	if (cc_threads(cc))
-		cc_add_all(cc, (const char *const[]){"-fno-inline-atomics", "-dP", "-include", "tweed/threads.h",
-		                                     cc->helper, NULL});
+	if (cc_threads(cc)) {
+		cc_add_all(cc, (const char *const[]){"-fno-inline-atomics", "-dP", cc->helper, NULL});
+		cc_include(cc, "tweed/threads.h");
+	}
 	if (cc->silent)
 		return;
 	if (cc->kind == COMPILER_GCC) /* headers that refuse what gcc does not announce */
 		cc_add(cc, compile_join("-I", cc->include, "/tweed/gcc"));
 	cc_add_all(cc, cc->kind == COMPILER_GCC ? cc_gcc_flags : cc_clang_flags);
 	cc_add_all(cc, cc_both_flags);
+	cc_include(cc, "tweed/instrumented.h");
 	if (cc->poll)
 		cc_add(cc, cc->kind == COMPILER_GCC ? "-fsanitize-coverage=trace-pc"
 		                                    : "-fsanitize-coverage=bb,no-prune,trace-pc");
@@ -396,7 +415,7 @@ static void cc_add_link(struct cc *cc)
 		cc_add_path(cc);
 	}
 	cc_add(cc, cc->library);
-	cc_add_all(cc, (const char *const[]){"-pthread", "-ljemalloc", "-lsodium", "-lm", NULL});
+	cc_add_all(cc, (const char *const[]){"-pthread", "-ljemalloc", "-lm", NULL});
 }
 
 /* Quoted for a shell. */

@@ -603,23 +603,13 @@ static int ld_link(char *const *argv)
 	return ld_run(&link);
 }
 
-/* Try the link with archives in place of shared libraries, in a child, whose messages count only if it succeeds.
- * Returns whether it did. */
-static bool ld_with_archives(char *const *argv)
+/* Link with archives in place of shared libraries, in a child.  Returns whether it could; *@text: its messages,
+ * allocated. */
+static bool ld_try(char *const *argv, char **text)
 {
-	struct ld_words paths = {0};
-	bool archives = false;
-	char *const *next = argv;
-	char text[4096];
-	size_t n;
+	FILE *messages = tmpfile();
 
-	for (struct ld_argument a; *next; next += a.took) {
-		a = ld_read(next);
-		const char *path = ld_file(&a, &archives);
-		if (path)
-			ld_add(&paths, path);
-	}
-	FILE *messages = ld.run_time && ld_archives_choose(&paths) ? tmpfile() : NULL;
+	*text = NULL;
 	if (!messages)
 		return false;
 	fflush(NULL);
@@ -630,10 +620,36 @@ static bool ld_with_archives(char *const *argv)
 		exit(ld_link(argv));
 	}
 	bool linked = ld_wait(child) == 0;
+	size_t bytes = (size_t)TW_MAX(ftell(messages), 0L);
 	rewind(messages);
-	while (linked && (n = fread(text, 1, sizeof(text), messages)) > 0)
-		fwrite(text, 1, n, stderr);
+	*text = calloc(1, bytes + 1);
+	if (*text)
+		(*text)[fread(*text, 1, bytes, messages)] = '\0';
 	fclose(messages);
+	return linked;
+}
+
+/* The messages count only of a link that succeeds.  Returns whether one did. */
+static bool ld_with_archives(char *const *argv)
+{
+	struct ld_words paths = {0};
+	bool archives = false, linked = false;
+	char *const *next = argv;
+	char *text = NULL;
+
+	for (struct ld_argument a; *next; next += a.took) {
+		a = ld_read(next);
+		const char *path = ld_file(&a, &archives);
+		if (path)
+			ld_add(&paths, path);
+	}
+	bool any = ld.run_time && ld_archives_choose(&paths);
+	while (any && !(linked = ld_try(argv, &text))) {
+		any = text && ld_archives_drop(text);
+		free(text);
+	}
+	if (linked && text)
+		fputs(text, stderr);
 	return linked;
 }
 

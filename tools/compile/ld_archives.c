@@ -17,6 +17,7 @@
 #include "tools/compile/placed.h"
 
 #define ARCHIVES       64
+#define ARCHIVE_LEVELS 8u
 #define ARCHIVE_BYTES  ((size_t)4 << 20) /* most */
 #define ARCHIVE_MEMORY 64                /* variables of fewer bytes are the compiler's own */
 
@@ -24,7 +25,8 @@ struct archive_library {
 	const char *path, *archive; /* archive: NULL: the shared library is linked */
 	const char *soname;
 	struct ld_words needs;
-	bool useful; /* as an archive */
+	bool useful;  /* as an archive */
+	bool program; /* the program names it; else another library needs it */
 };
 
 static struct archive_library archives[ARCHIVES];
@@ -39,10 +41,9 @@ static void archive_text(const char *name, void *arg)
 static bool archive_is_system(const char *base)
 {
 	static const char *const names[] = {
-	    "c",       "m",      "mvec",     "pthread",  "dl",   "rt",   "util",   "resolv",
-	    "nsl",     "anl",    "crypt",    "stdc++",   "gcc",  "gomp", "atomic", "asan",
-	    "ubsan",   "tsan",   "quadmath", "gfortran", "itm",  "ssp",  "fabric", "jemalloc",
-	    "ibverbs", "rdmacm", "hwloc",    "jansson",  "pmix", "dw",   "sodium"};
+	    "c",     "m",      "mvec",   "pthread",  "dl",      "rt",     "util",  "resolv",  "nsl",      "anl",
+	    "crypt", "stdc++", "gcc",    "gomp",     "atomic",  "asan",   "ubsan", "tsan",    "quadmath", "gfortran",
+	    "itm",   "ssp",    "fabric", "jemalloc", "ibverbs", "rdmacm", "hwloc", "jansson", "pmix",     "dw"};
 
 	if (strncmp(base, "lib", 3) != 0)
 		return true; /* ld-linux */
@@ -105,8 +106,9 @@ static void archive_add(const char *path, bool program)
 		library_dynamic(&f, DT_SONAME, archive_text, &soname);
 		library_dynamic(&f, DT_NEEDED, archive_text, &l->needs);
 		l->soname = soname.n ? soname.word[0] : strrchr(path, '/') + 1;
-		l->archive = program ? archive_beside(&f, path) : NULL;
+		l->program = program;
 		l->useful = archive_useful(&f);
+		l->archive = program || l->useful ? archive_beside(&f, path) : NULL;
 	}
 	library_close(&f);
 }
@@ -140,22 +142,11 @@ static bool archive_fits(const struct archive_library *l)
 	return useful;
 }
 
-bool ld_archives_choose(const struct ld_words *paths)
+/* Leave out those that do not fit.  Returns whether any is left. */
+static bool archives_settle(void)
 {
 	bool again = true, any = false;
 
-	for (size_t i = 0; i < paths->n; i++)
-		if (strchr(paths->word[i], '/') && !archive_is_system(strrchr(paths->word[i], '/') + 1))
-			archive_add(paths->word[i], true);
-	for (size_t i = 0; i < archives_n; i++) /* the list grows while it is read */
-		for (size_t k = 0; k < archives[i].needs.n; k++) {
-			const char *need = archives[i].needs.word[k];
-			if (archive_is_system(need) || archive_of(need))
-				continue;
-			char *folder = strdup(archives[i].path);
-			strrchr(folder, '/')[1] = '\0';
-			archive_add(compile_join(folder, need, ""), false);
-		}
 	while (again) {
 		again = any = false;
 		for (size_t i = 0; i < archives_n; i++) {
@@ -169,28 +160,71 @@ bool ld_archives_choose(const struct ld_words *paths)
 	return any;
 }
 
+/* Those in @messages; NULL: all. */
+static bool archives_drop(const char *messages)
+{
+	bool dropped = false;
+
+	for (size_t i = 0; i < archives_n; i++) {
+		struct archive_library *l = &archives[i];
+		if (l->archive && !l->program && (!messages || strstr(messages, strrchr(l->archive, '/') + 1))) {
+			l->archive = NULL;
+			dropped = true;
+		}
+	}
+	return dropped;
+}
+
+/* An archive may need others, which its shared library contains. */
+bool ld_archives_drop(const char *messages)
+{
+	return (archives_drop(messages) || archives_drop(NULL)) && archives_settle();
+}
+
+bool ld_archives_choose(const struct ld_words *paths)
+{
+	for (size_t i = 0; i < paths->n; i++)
+		if (strchr(paths->word[i], '/') && !archive_is_system(strrchr(paths->word[i], '/') + 1))
+			archive_add(paths->word[i], true);
+	for (size_t i = 0; i < archives_n; i++) /* the list grows while it is read */
+		for (size_t k = 0; k < archives[i].needs.n; k++) {
+			const char *need = archives[i].needs.word[k];
+			if (archive_is_system(need) || archive_of(need))
+				continue;
+			char *folder = strdup(archives[i].path);
+			strrchr(folder, '/')[1] = '\0';
+			archive_add(compile_join(folder, need, ""), false);
+		}
+	return archives_settle();
+}
+
 static void archive_link(const char *path, struct ld_words *link, const struct library_file *threads)
 {
 	ld_add(link, ld_foreign(path, path, threads));
 }
 
+/* The archive, and what it needs behind it.  @level: of so many others that need each other. */
+static void archive_put(const struct archive_library *l, struct ld_words *link, const struct library_file *threads,
+                        unsigned level)
+{
+	archive_link(l->archive, link, threads);
+	for (size_t k = 0; k < l->needs.n; k++) {
+		const struct archive_library *need = archive_of(l->needs.word[k]);
+		if (need && need->archive && level < ARCHIVE_LEVELS)
+			archive_put(need, link, threads, level + 1);
+		else if (need)
+			ld_add(link, need->path);
+		else if (strncmp(l->needs.word[k], "libstdc++.", 10) == 0)
+			ld_add(link, "-lstdc++"); /* a program in C does not name it */
+	}
+}
+
 bool ld_archive(const char *path, struct ld_words *link, const struct library_file *threads)
 {
-	for (size_t i = 0; i < archives_n; i++) {
-		const struct archive_library *l = &archives[i];
-		if (!l->archive || strcmp(l->path, path) != 0)
-			continue;
-		archive_link(l->archive, link, threads);
-		for (size_t k = 0; k < l->needs.n; k++) {
-			const struct archive_library *need = archive_of(l->needs.word[k]);
-			if (need && need->archive)
-				archive_link(need->archive, link, threads);
-			else if (need)
-				ld_add(link, need->path);
-			else if (strncmp(l->needs.word[k], "libstdc++.", 10) == 0)
-				ld_add(link, "-lstdc++"); /* a program in C does not name it */
+	for (size_t i = 0; i < archives_n; i++)
+		if (archives[i].archive && strcmp(archives[i].path, path) == 0) {
+			archive_put(&archives[i], link, threads, 0);
+			return true;
 		}
-		return true;
-	}
 	return false;
 }

@@ -437,7 +437,7 @@ static bool signals_attend(void)
 
 /* ---- opening ----------------------------------------------------------------------------------------------------- */
 
-static bool signals_block(int fd, short events, const void *caller)
+static int signals_block(int fd, short events, const void *caller)
 {
 	(void)fd;
 	(void)events;
