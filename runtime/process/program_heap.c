@@ -14,6 +14,7 @@
 
 #include <jemalloc/jemalloc.h>
 
+#include "core/process/fork.h"
 #include "core/base/fd.h"
 #include "core/memory/globals.h"
 #include "core/memory/heap.h"
@@ -141,6 +142,17 @@ static void *heap_clear(size_t n, size_t bytes, const void *caller)
 	return tw_calloc(1, bytes);
 }
 
+/* In a child of fork, which has a copy of what its parent had: what is behind the block's old end, whose place only the
+ * job's heap knows, may be copied, too. */
+static void *heap_resize_copy(const void *ptr, size_t bytes)
+{
+	void *block = tw_forked() ? heap_private(0, heap_spared(bytes), 0) : NULL;
+
+	if (block)
+		memcpy(block, ptr, TW_MIN(bytes, heap_bytes - ((uintptr_t)ptr - heap_base)));
+	return block;
+}
+
 /* A private block of the program, from before the job, becomes shared. */
 static void *heap_resize(void *ptr, size_t bytes, const void *caller)
 {
@@ -154,7 +166,7 @@ static void *heap_resize(void *ptr, size_t bytes, const void *caller)
 	}
 	if (heap_at(ptr)) {
 		th_stack_reserve();
-		return tw_me ? tw_realloc(ptr, heap_spared(bytes)) : NULL;
+		return tw_me ? tw_realloc(ptr, heap_spared(bytes)) : heap_resize_copy(ptr, bytes);
 	}
 	if (!shares) {
 		void *block = rallocx(ptr, heap_spared(bytes), 0);

@@ -233,6 +233,8 @@ TH_WEAK char *getenv(const char *name)
 		th_word_unlock(&state->lock);
 		return value;
 	}
+	if (tw_forked())
+		return next(name);
 	size_t n = strlen(name);
 	for (char **word = state_environment; *word; word++)
 		if (!strncmp(*word, name, n) && (*word)[n] == '=')

@@ -174,6 +174,33 @@ CASE(exec_inherits)
 	close(fd[1]);
 }
 
+static void environment_step(void *arg, int me)
+{
+	(void)arg;
+	pid_t pid = fork();
+	if (!pid) {
+		setenv("TW_TEST_NEW", "new", 1);
+		setenv("TW_TEST_OLD", "changed", 1);
+		unsetenv("TW_TEST_GONE");
+		const char *new = getenv("TW_TEST_NEW");
+		if (!new || strcmp(new, "new") != 0)
+			_exit(98);
+		execl("/bin/sh", "sh", "-c", "test \"$TW_TEST_NEW $TW_TEST_OLD $TW_TEST_GONE\" = 'new changed '",
+		      (char *)NULL);
+		_exit(99);
+	}
+	say("%d command ends with %d\n", me, wait_for(pid));
+}
+
+CASE(environment_of_child)
+{
+	turns(environment_step, NULL);
+	setenv("TW_TEST_OLD", "old", 1);
+	setenv("TW_TEST_GONE", "there", 1);
+	turns(environment_step, NULL);
+	say("%s %d\n", getenv("TW_TEST_OLD"), getenv("TW_TEST_NEW") != NULL);
+}
+
 static void system_step(void *arg, int me)
 {
 	char command[80];
@@ -330,6 +357,6 @@ CASE(pipe_from_child)
 }
 
 MAIN(T(fork_in_threads), T(fork_after_look_up), T(waitpid_of_mains_child), T(waitpid_in_another_thread),
-     T(waitid_in_threads), T(exec_in_threads), T(fork_shares_offset), T(exec_inherits), T(system_in_threads),
-     T(system_together), T(popen_in_turn), T(popen_together), T(posix_spawn_in_threads),
+     T(waitid_in_threads), T(exec_in_threads), T(fork_shares_offset), T(exec_inherits), ALONE(environment_of_child),
+     T(system_in_threads), T(system_together), T(popen_in_turn), T(popen_together), T(posix_spawn_in_threads),
      ALONE(pthread_atfork_in_thread), T(pipe_from_child))
