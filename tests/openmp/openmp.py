@@ -41,6 +41,7 @@ def programs():
         if name and source not in FEW:
             beside.compare(name, "2x1", "2L", *args, options=["--transport", "sim:seed=3"])
             beside.compare(name, "2x1", "2L", *args, options=["--fault", "mprotect"])
+            beside.compare(name, "2x2", "SC", *args)
             beside.compare(name, "2x2", "2L", *args, options=["--page-size", "16K", "--home", "after-init"])
             beside.compare(name, "1x2", "none", *args)
             for shape in [s for s in SHAPES if s != "1x2"]:  # homes migrate between nodes
@@ -59,7 +60,7 @@ def threads():
     """Threads of the program's own; and exit() in regions and in threads."""
     name = beside.build(os.path.join(sources, "threads.c"))
     for shape, protocol, *options in [("1x1", "2L"), ("1x2", "2LMigr"), ("1x2", "TS"), ("2x1", None), ("2x1", "TS"),
-                                      ("2x2", "2L"), ("2x2", "2LMigr"), ("4x1", "2L"), ("4x1", "TS"),
+                                      ("2x2", "2L"), ("2x2", "2LMigr"), ("4x1", "2L"), ("4x1", "TS"), ("2x2", "SC"),
                                       *[("2x2", "2L", "--transport", "ofi")] * usable("ofi")] if name else []:
         beside.compare(name, shape, protocol, options=options)
     for end in ["alone", "main", "region", "thread"] if name else []:

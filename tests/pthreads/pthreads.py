@@ -37,6 +37,7 @@ def programs():
             for protocol in PROTOCOLS:
                 beside.compare(name, shape, protocol, threads)
         beside.compare(name, "2x1", "2LMigr", "1")
+        beside.compare(name, "2x2", "SC", "3")
         beside.compare(name, "2x1", "2L", "1", options=["--transport", "sim:seed=3"])
         beside.compare(name, "2x1", "2L", "1", options=["--fault", "mprotect"])
         beside.compare(name, "2x2", "2L", "3", options=["--page-size", "16K", "--home", "after-init"])
@@ -59,6 +60,7 @@ def atomics():
     for shape, protocol, *options in [("2x1", "2L"), ("2x2", "2L"), ("3x1", "2L"), ("2x2", "2LS"), ("3x1", "2LMigr"),
                                       ("2x2", "2L:home=migrate"), ("3x1", "1LD"), ("2x2", "2L:refresh=0"),
                                       ("2x2", "TS"), ("2x2", "2LS", "--fault", "uffd-monitor"),
+                                      ("2x2", "SC"), ("3x1", "SC", "--transport", "ofi"),
                                       ("2x1", "2L", "--fault", "mprotect"),
                                       ("3x1", "2L", "--page-size", "16K", "--home", "after-init"),
                                       ("2x1", "2L", "--transport", "sim:seed=3"),
@@ -152,7 +154,7 @@ def foreign_atomics():
                f"{tweed} cc --pthreads -O2 -DMAIN {source} -L. -lfar -o far.archive")
     good = beside.expect("foreign_atomics compiles", made.returncode == 0, made)
     for shape, protocol, *options in [("1x1", "2L"), ("1x2", "2L"), ("2x1", "2L"), ("2x2", "2L"), ("2x2", "TS"),
-                                      ("3x1", "2LMigr"), ("2x1", "2L", "--fault", "mprotect"),
+                                      ("3x1", "2LMigr"), ("2x2", "SC"), ("2x1", "2L", "--fault", "mprotect"),
                                       ("2x2", "2LS", "--fault", "uffd-monitor"),
                                       ("2x1", "2L", "--transport", "sim:seed=3"),
                                       ("2x1", "2L", "--transport", "ofi")] if good else []:
