@@ -17,6 +17,8 @@ from .outputs import Reference
 from .program import NATIVE
 
 OUTCOMES = ("right", "refused", "wrong", "crash", "hang", "build", "error")
+WRONG = ("wrong", "crash", "hang")
+SEQUENTIAL = "SC"
 ROUNDS = 3  # of references; differences between them are ignored
 ENDS = re.compile(r"killed by signal|exited with status|the job is ended")  # the end of a process, not the reason
 LOST = re.compile(r"by a null pointer|which is no memory|no pointer can have")  # no reason either
@@ -84,7 +86,15 @@ class Trial:
             if retry and result.outcome != "right" and result.run:
                 os.remove(result.run["folder"] + ".json")
                 result = self.judged(place)
+            if result.outcome in WRONG and self.right_if_sequential(place):
+                result.why += f"; right under --protocol {SEQUENTIAL}: the program seems to have data races"
             self.results.append(result)
+
+    def right_if_sequential(self, place):
+        """Between nodes only accesses in no order tell other protocols from this one."""
+        nodes, processors, protocol, transport = place
+        return nodes > 1 and self.kind in NATIVE and not protocol.startswith(SEQUENTIAL) and \
+            self.judged((nodes, processors, SEQUENTIAL, transport)).outcome == "right"
 
     # ---- runs ----
 

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import types
 import unittest.mock
 
 sys.dont_write_bytecode = True
@@ -20,6 +21,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 from harness import interrupts  # noqa: E402
 from trying import process  # noqa: E402
 from trying.outputs import Reference  # noqa: E402
+from trying.trial import Trial  # noqa: E402
 
 # Its argument says what it does under Tweed; natively it is good.  It writes a file, and appends to another.
 SOURCE = r"""
@@ -212,6 +214,19 @@ def texts():
           and "missing" in Reference([b"a\nb"], [], 0, False).difference(b"a"))
 
 
+def races():
+    """What is wrong only under a protocol that is not sequentially consistent."""
+    trial = Trial.__new__(Trial)
+    for kind, place, sequential, right in (("threads", (2, 1, "2L", "shm"), "right", True),
+                                           ("threads", (2, 1, "2L", "shm"), "crash", False),
+                                           ("threads", (1, 2, "2L", "shm"), "right", False),
+                                           ("threads", (2, 1, "SC:hold=0", "shm"), "right", False),
+                                           ("openshmem", (2, 1, "", "shm"), "right", False)):
+        trial.made = types.SimpleNamespace(kind=kind)
+        trial.judged = lambda at, outcome=sequential: types.SimpleNamespace(outcome=outcome if at[2] == "SC" else "")
+        check(f"right under SC: {kind} {place} {sequential}", trial.right_if_sequential(place) == right)
+
+
 def stops_early(top):
     """Signalled before it has its child in hand, it ends the child."""
     class Signalled(subprocess.Popen):
@@ -310,6 +325,7 @@ def refusals(top):
 
 with tempfile.TemporaryDirectory() as directory:
     texts()
+    races()
     plan(directory)
     ends(directory)
     errors(directory)
