@@ -91,7 +91,7 @@ class Trial:
             self.results.append(result)
 
     def right_if_sequential(self, place):
-        """Between nodes only accesses in no order tell other protocols from this one."""
+        """Other protocols differ from this one only in accesses between nodes that nothing orders."""
         nodes, processors, protocol, transport = place
         return nodes > 1 and self.kind in NATIVE and not protocol.startswith(SEQUENTIAL) and \
             self.judged((nodes, processors, SEQUENTIAL, transport)).outcome == "right"
