@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shootdown.c - takes rights, mostly the write right, from a processor of the same node (the victim), either by a request (polled,
- * interrupt) or without its cooperation (protect: shootdown_remote.c).
+/* shootdown.c - takes the write right, or all rights, from a processor of the same node (the victim), either by a
+ * request (polled, interrupt) or without its cooperation (protect: shootdown_remote.c).
  *
  * A request adds pages to the victim's set `shot`, or to `revoked` if it is to lose all rights, and increments the
  * count in its word `asked`. Bit 0 of that word means that the victim runs no application code: it is in a fault
- * handler, a hook or a wait. It cannot store then, and it complies before it leaves that state or changes one of its
+ * handler, a hook or a wait. It makes no access then, and it complies before it leaves that state or changes one of its
  * own rights (tw_map). So a request that finds the bit set is fulfilled at once, and no requester waits for a victim
  * that is itself waiting. A requester has its own bit set, so two processors that shoot at each other both continue.
  *
