@@ -53,6 +53,7 @@
 #pragma redefine_extname tss_set tw_tss_set
 #pragma redefine_extname call_once tw_call_once
 #pragma redefine_extname syscall tw_syscall_threads
+#pragma redefine_extname dlsym tw_dlsym_threads
 #pragma redefine_extname pthread_mutex_init tw_pthread_mutex_init
 #pragma redefine_extname pthread_mutex_destroy tw_pthread_mutex_destroy
 #pragma redefine_extname pthread_mutex_lock tw_pthread_mutex_lock

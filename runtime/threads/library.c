@@ -85,3 +85,27 @@ TH_WEAK int MPI_Init_thread(int *argc, char ***argv, int wanted, int *provided)
 	(void)wanted, (void)provided;
 	return MPI_Init(argc, argv);
 }
+
+/* ---- functions of threads by their names ---- */
+
+/* dlsym.S: Tweed's function in place of that of the C library with this @name; NULL: there is none.  The linker exports
+ * Tweed's functions from programs that call dlsym (tools/compile/ld.c). */
+void *th_dlsym(const void *handle, const char *name);
+void *th_dlsym(const void *handle, const char *name)
+{
+	static const char *const kinds[] = {"pthread_", "sem_", "thrd_", "mtx_", "cnd_", "tss_", "call_once"};
+	static const char own[] = "tw_", of_threads[] = "_threads";
+	char text[64];
+	size_t bytes = name ? strlen(name) : 0;
+
+	if ((handle != RTLD_NEXT && handle != RTLD_DEFAULT) || !bytes ||
+	    bytes + sizeof(own) + sizeof(of_threads) > sizeof(text))
+		return NULL;
+	memcpy(text, own, sizeof(own) - 1);
+	memcpy(text + sizeof(own) - 1, name, bytes + 1);
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (!strncmp(name, kinds[i], strlen(kinds[i])))
+			return dlsym(RTLD_DEFAULT, text);
+	memcpy(text + sizeof(own) - 1 + bytes, of_threads, sizeof(of_threads));
+	return dlsym(RTLD_DEFAULT, text);
+}

@@ -471,10 +471,17 @@ static void ld_rank(struct ld_library *l)
 /* Does the file name dlopen?  Its code becomes part of the program: it is an object, an archive, or @library. */
 static bool ld_file_opens(const char *path, bool library)
 {
+	static const char *const names[] = {"dlopen", "dlmopen", "dlsym", "tw_dlsym_threads"};
+
 	struct library_file f = library_open(path);
 	bool part = library || f.kind == LIBRARY_REL || (f.kind == LIBRARY_ARCHIVE && !ld_is_tweed(path));
-	bool opens = part && f.at && (memmem(f.at, f.bytes, "\0dlopen", 8) || memmem(f.at, f.bytes, "\0dlmopen", 9));
+	bool opens = false;
 
+	for (size_t i = 0; part && f.at && !opens && i < sizeof(names) / sizeof(names[0]); i++) {
+		char word[24] = "";
+		memcpy(word + 1, names[i], strlen(names[i]));
+		opens = memmem(f.at, f.bytes, word, strlen(names[i]) + 2);
+	}
 	library_close(&f);
 	return opens;
 }
