@@ -51,6 +51,7 @@ static struct {
 	void (*shoot)(struct tw_proc *me, tw_page_t first, unsigned count, uint64_t victims, enum tw_rights left);
 } shoot;
 
+_Thread_local volatile bool tw_shootdown_came;
 static struct tw_target shoot_none;
 struct tw_target *tw_poll_target = &shoot_none;
 
@@ -137,6 +138,7 @@ static void shoot_handler(int signal, siginfo_t *si, void *uc)
 {
 	int saved = errno;
 
+	tw_shootdown_came = true;
 	if (shoot.me)
 		tw_shootdown_comply(shoot.me);
 	/* Requests of other processors come by tgkill from another process; other signals are the program's. */

@@ -29,6 +29,10 @@ void tw_shootdown_next(struct tw_proc *me, int32_t tid);
 void tw_shootdown_enter(struct tw_proc *me);
 void tw_shootdown_leave(struct tw_proc *me);
 
+/* tw_shootdown_came - a request's signal has interrupted the calling thread since it last cleared this: a call of the
+ * kernel may have ended with EINTR that none of the program's signals has interrupted. */
+extern _Thread_local volatile bool tw_shootdown_came;
+
 /* tw_poll_target - the process's target, used by the polls that `tweed cc --poll` inserts into the program; without
  * shootdowns by request, a dummy that is never asked.
  * tw_poll - comply with pending requests, accounted as polling, unless this thread is about to comply anyway.

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "core/base/signals.h"
+#include "core/coherence/shootdown.h"
 #include "core/process/syscalls.h"
 #include "runtime/pthreads/pthreads.h"
 #include "runtime/threads/baton.h"
@@ -38,15 +39,16 @@ static bool blocking_here(void)
 
 static bool blocking_alone(void)
 {
-	return !blocking_here() || !th_siblings;
+	return !blocking_here() || (!th_siblings && !tw_me->target);
 }
 
-/* Was the call interrupted by the signal of a turn, which was meant for the program's code before the call? */
+/* Was the call interrupted by the signal of a turn, which was meant for the program's code before the call, or by that
+ * of a shootdown? */
 static bool blocking_again(int result)
 {
-	bool again = result < 0 && errno == EINTR && th_turn_came && !th_due_here;
+	bool again = result < 0 && errno == EINTR && (th_turn_came || tw_shootdown_came) && !th_due_here;
 
-	th_turn_came = false;
+	th_turn_came = tw_shootdown_came = false;
 	return again;
 }
 
@@ -198,7 +200,7 @@ int pt_block(int fd, short events, const void *caller)
 		return 1;
 	th_stack_reserve();
 	pt_cancel_point();
-	if (signals || (th_crowd < 2 && !pt_cancel_look) || syscall(SYS_poll, &one, 1, 0) != 0)
+	if (signals || (th_crowd < 2 && !pt_cancel_look && !tw_me->target) || syscall(SYS_poll, &one, 1, 0) != 0)
 		return 1;
 	flags = (int)syscall(SYS_fcntl, fd, F_GETFL);
 	if (flags >= 0 && !(flags & O_NONBLOCK))

@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include "core/coherence/shootdown.h"
 #include "runtime/pthreads/pthreads.h"
 #include "runtime/threads/baton.h"
 
@@ -35,15 +36,32 @@ static uint64_t sleep_for(uint64_t ns)
 	return 0;
 }
 
-/* After a sleep in the kernel: @result, which a handler must not change, nor errno. */
-static int sleep_slept(int result)
+/* In the kernel.  Returns 0 or the error; @left: the rest of a time that a signal of the program has ended. */
+static int sleep_here(clockid_t clock, int flags, const struct timespec *time, struct timespec *left)
 {
-	int error = errno;
+	struct timespec rest = *time;
+	int result, error = errno;
 
+	do {
+		tw_shootdown_came = false;
+		result = clock_nanosleep(clock, flags, &rest, &rest); /* an absolute time stays */
+	} while (result == EINTR && tw_shootdown_came && !th_due_here);
+	if (result == EINTR && left && !(flags & TIMER_ABSTIME))
+		*left = rest;
 	th_due_now();
 	th_order();
 	errno = error;
 	return result;
+}
+
+/* Returns the nanoseconds left when a signal has ended it. */
+static uint64_t sleep_here_for(uint64_t ns)
+{
+	struct timespec rest = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
+
+	return sleep_here(CLOCK_MONOTONIC, 0, &rest, &rest) == EINTR
+	           ? (uint64_t)rest.tv_sec * 1000000000 + (uint64_t)rest.tv_nsec
+	           : 0;
 }
 
 PT_OWN int tw_sched_yield(void)
@@ -73,15 +91,13 @@ static int sleep_until(clockid_t clock, int flags, const struct timespec *time, 
 
 PT_OWN int tw_clock_nanosleep(clockid_t clock, int flags, const struct timespec *time, struct timespec *left)
 {
-	return sleep_alone() ? sleep_slept(clock_nanosleep(clock, flags, time, left))
-	                     : sleep_until(clock, flags, time, left);
+	return sleep_alone() ? sleep_here(clock, flags, time, left) : sleep_until(clock, flags, time, left);
 }
 
 PT_OWN int tw_nanosleep(const struct timespec *time, struct timespec *left)
 {
-	if (sleep_alone())
-		return sleep_slept(nanosleep(time, left));
-	int error = sleep_until(CLOCK_MONOTONIC, 0, time, left);
+	int error =
+	    sleep_alone() ? sleep_here(CLOCK_MONOTONIC, 0, time, left) : sleep_until(CLOCK_MONOTONIC, 0, time, left);
 	if (error)
 		errno = error;
 	return error ? -1 : 0;
@@ -89,9 +105,9 @@ PT_OWN int tw_nanosleep(const struct timespec *time, struct timespec *left)
 
 PT_OWN int tw_usleep(useconds_t us)
 {
-	if (sleep_alone())
-		return sleep_slept(usleep(us));
-	if (!sleep_for((uint64_t)us * 1000))
+	uint64_t ns = (uint64_t)us * 1000;
+
+	if (!(sleep_alone() ? sleep_here_for(ns) : sleep_for(ns)))
 		return 0;
 	errno = EINTR;
 	return -1;
@@ -99,7 +115,7 @@ PT_OWN int tw_usleep(useconds_t us)
 
 PT_OWN unsigned tw_sleep(unsigned s)
 {
-	if (sleep_alone())
-		return (unsigned)sleep_slept((int)sleep(s));
-	return (unsigned)((sleep_for((uint64_t)s * 1000000000) + 500000000) / 1000000000);
+	uint64_t ns = (uint64_t)s * 1000000000, left = sleep_alone() ? sleep_here_for(ns) : sleep_for(ns);
+
+	return (unsigned)((left + 500000000) / 1000000000);
 }

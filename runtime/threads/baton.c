@@ -303,6 +303,7 @@ void th_away(void)
 	struct th_thread *t = own ? own->next : NULL;
 	uint64_t now = 0;
 
+	tw_shootdown_came = false;
 	if (!th_siblings || !own)
 		return;
 	th_turn_came = false;

@@ -185,6 +185,12 @@ def foreign_wait():
                               done.stdout == "late 0\ncome 1\n", done)
 
 
+def undisturbed():
+    name = beside.build(os.path.join(sources, "undisturbed.c"))
+    for shape in ["1x1", "2x1"] if name else []:
+        beside.compare(name, shape, "SC")
+
+
 def own_names():
     for kind in [["cc", "--pthreads"], ["omp", "cc"]]:
         done = run(tweed, *kind, os.path.join(sources, "own_names.c"), "-o", "own_names")
@@ -231,6 +237,7 @@ with tempfile.TemporaryDirectory() as folder:
     atomics()
     archive()
     foreign_atomics()
+    undisturbed()
     foreign_wait()
     own_names()
     nested()
