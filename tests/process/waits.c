@@ -491,6 +491,8 @@ static void aio_step(void *arg, int me)
 
 CASE(aio_of_all)
 {
+	static struct aiocb bad = {.aio_fildes = -1, .aio_sigevent.sigev_notify = SIGEV_NONE};
+
 	aio_block = calloc(1, 1000);
 	fd = open("aio", O_RDWR | O_CREAT, 0600);
 	turns(aio_step, NULL);
@@ -498,7 +500,8 @@ CASE(aio_of_all)
 	while (aio_ends < threads)
 		pthread_cond_wait(&aio_more, &aio_lock);
 	pthread_mutex_unlock(&aio_lock);
-	say("%d ends of all, bad file: %s\n", aio_ends == threads, err(aio_read(&(struct aiocb){.aio_fildes = -1})));
+	say("%d ends of all, bad file: %s\n", aio_ends == threads, err(aio_read(&bad)));
+	aio_wait(&bad);
 	close(fd);
 	free(aio_block);
 }
