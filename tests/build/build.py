@@ -324,6 +324,10 @@ def strict():
          cwd=folder)
     good("-std=c++98", "tweed-pthreads-g++", "-std=c++98", *flags, "-x", "c++", "-c", "one.c", cwd=folder)
     good("-flto", "tweed-pthreads-gcc", "-O2", "-flto", *flags, "-c", "late.c", cwd=folder)
+    asked = ["-E", "-P", "-"]
+    for name in ["tweed-pthreads-gcc", "tweed-omp-g++"]:
+        done = run(name, *asked, text="__GNUC__\n")
+        expect(f"{name} -E -P", done.stdout == run("gcc", *asked, text="__GNUC__\n").stdout, done)
 
 
 def wrapped():
