@@ -125,6 +125,10 @@ def options():
     bad("shootdown without the backend for it", ["run", "--fault", "mprotect", "--shootdown=protect", "./touch"],
         "protect",
         "--shootdown polled")
+    bad("shootdown that leaves reads", ["run", "--protocol", "SC", "--shootdown", "protect", "./touch"], "all rights",
+        "--shootdown interrupt")
+    bad("faults by a thread", ["run", "--protocol", "SC", "--fault", "uffd-monitor", "./touch"], "uffd-monitor",
+        "--fault uffd")
     bad("transport", ["run", "--transport", "tcp", "./touch"], "must be one of shm")
     bad("info with an argument", ["info", "--jsn"], "--jsn")
     bad("the agent by hand", ["agent", "./touch"], "PMIx", "mpirun", "tweed run")

@@ -226,10 +226,15 @@ int tool_resolve(struct tw_config *config)
 		         fault->name);
 		return -ENOTSUP;
 	}
-	if ((protocol->flags & TW_PROTOCOL_REVOKES) &&
-	    (strcmp(shootdown, "protect") == 0 || (fault->caps & TW_FAULT_THREAD))) {
-		tool_say("protocol %s takes rights from processors by signals: use --fault uffd or mprotect, and "
-		         "--shootdown interrupt or polled",
+	if ((protocol->flags & TW_PROTOCOL_REVOKES) && (fault->caps & TW_FAULT_THREAD)) {
+		tool_say("protocol %s is not usable with fault backend %s, because it takes rights by signals; use "
+		         "--fault uffd, or --fault mprotect",
+		         protocol->name, fault->name);
+		return -ENOTSUP;
+	}
+	if ((protocol->flags & TW_PROTOCOL_REVOKES) && strcmp(shootdown, "protect") == 0) {
+		tool_say("protocol %s takes all rights, which shootdown by protect cannot; use --shootdown interrupt, "
+		         "or polled",
 		         protocol->name);
 		return -ENOTSUP;
 	}
