@@ -468,7 +468,8 @@ static void ld_rank(struct ld_library *l)
 	ld_prepare(l);
 }
 
-/* Does the file name dlopen or dlsym?  Its code becomes part of the program: it is an object, an archive, or @library. */
+/* Does the file name dlopen or dlsym?  Its code becomes part of the program: it is an object, an archive, or
+ * @library. */
 static bool ld_file_opens(const char *path, bool library)
 {
 	static const char *const names[] = {"dlopen", "dlmopen", "dlsym", "tw_dlsym_threads"};
