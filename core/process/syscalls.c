@@ -170,6 +170,16 @@ bool tw_redirect(const char *name, void (*to)(void))
 	return mprotect(first, bytes, PROT_READ | PROT_EXEC) == 0;
 }
 
+/* The wrappers of this file, even if the program has functions of these names, which call the C library's. */
+#define SYS_OWN(name, also) static __typeof__(name) own_##name __attribute__((alias(#name), also))
+SYS_OWN(read, unused);
+SYS_OWN(write, unused);
+SYS_OWN(recvfrom, unused);
+SYS_OWN(recvmsg, unused);
+SYS_OWN(getcwd, nothrow);
+SYS_OWN(fstatat, nothrow);
+SYS_OWN(getdents64, nothrow);
+
 bool tw_syscalls_whole(void)
 {
 	tw_syscalls_init();
@@ -182,15 +192,15 @@ bool tw_syscalls_whole(void)
 	{                                                                                                              \
 		name, (void (*)(void))(uintptr_t)(function)                                                            \
 	}
-	    X("read", read),
-	    X("write", write),
-	    X("__read_nocancel", read),
-	    X("__write_nocancel", write),
-	    X("recvfrom", recvfrom),
-	    X("recvmsg", recvmsg),
-	    X("getcwd", getcwd),
-	    X("fstatat", fstatat),
-	    X("getdents64", getdents64),
+	    X("read", own_read),
+	    X("write", own_write),
+	    X("__read_nocancel", own_read),
+	    X("__write_nocancel", own_write),
+	    X("recvfrom", own_recvfrom),
+	    X("recvmsg", own_recvmsg),
+	    X("getcwd", own_getcwd),
+	    X("fstatat", own_fstatat),
+	    X("getdents64", own_getdents64),
 #undef X
 	};
 	bool all = true;
