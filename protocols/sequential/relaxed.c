@@ -4,8 +4,9 @@
  * drops all of them.
  *
  * Relaxed copies follow the other pages.  Before other pages leave a node, its stores to relaxed copies are sent home
- * (withdraw.c), and a processor that gets a right on another page drops its copies.  So what a thread stores to a stack
- * is visible to a thread that has found a later store of the same thread elsewhere, by whatever means.
+ * (withdraw.c), and a processor that gets a right on another page by a fault drops its copies.  So what a thread
+ * stores to a stack is visible to a thread that has found a later store of the same thread elsewhere, by whatever
+ * means.
  *
  * The node's set has the pages with a twin: a page is added when a processor may store to it, and taken out by the
  * agent when none may any more. */
@@ -81,8 +82,7 @@ void seq_relaxed_flush(struct tw_proc *me, tw_page_t p)
 	me->stats->now.diffs++;
 	me->stats->now.flush_updates += more;
 	tw_trace_diff(me, more ? TW_TRACE_diff_update : TW_TRACE_diff_out, d.home, p, tw_frame(me, p), tw_twin(me, p));
-	if (!tw_planted(me, "skip-flush"))
-		tw_diff_out(tw_frame(me, p), tw_twin(me, p), me->layout.page_bytes, more, relaxed_send, &d);
+	tw_diff_out(tw_frame(me, p), tw_twin(me, p), me->layout.page_bytes, more, relaxed_send, &d);
 	tw_net_flush(me->net, d.home);
 	if (!more)
 		tw_twin_destroy(me, p);
@@ -96,7 +96,7 @@ void seq_relaxed_end(struct tw_proc *me, tw_page_t p)
 	e->mapped = e->writers = 0;
 	tw_revoke(me, p, 1, victims);
 	seq_relaxed_flush(me, p);
-	e->state = SEQ_INVALID;
+	__atomic_store_n(&e->state, SEQ_INVALID, __ATOMIC_SEQ_CST);
 }
 
 static void relaxed_flush_run(void *ctx, tw_page_t first, unsigned count)

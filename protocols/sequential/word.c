@@ -65,23 +65,6 @@ void seq_word_done(struct tw_proc *me, size_t offset, size_t bytes, bool changed
 	tw_page_unlock(me, p);
 }
 
-static void word_copy(void *to, const void *word, size_t bytes)
-{
-	switch (bytes) {
-	case 1:
-		*(uint8_t *)to = __atomic_load_n((const uint8_t *)word, __ATOMIC_RELAXED);
-		break;
-	case 2:
-		*(uint16_t *)to = __atomic_load_n((const uint16_t *)word, __ATOMIC_RELAXED);
-		break;
-	case 4:
-		*(uint32_t *)to = __atomic_load_n((const uint32_t *)word, __ATOMIC_RELAXED);
-		break;
-	default:
-		*(uint64_t *)to = __atomic_load_n((const uint64_t *)word, __ATOMIC_RELAXED);
-	}
-}
-
 bool seq_word_peek(struct tw_proc *me, size_t offset, size_t bytes, void *value)
 {
 	tw_page_t p = (tw_page_t)(offset >> me->layout.page_shift);
@@ -91,7 +74,7 @@ bool seq_word_peek(struct tw_proc *me, size_t offset, size_t bytes, void *value)
 
 	if (state == SEQ_INVALID || state == SEQ_RELAXED)
 		return false;
-	word_copy(value, tw_frame(me, p) + word_in_page(me, offset), bytes);
+	tw_diff_load(value, tw_frame(me, p) + word_in_page(me, offset), bytes);
 	atomic_thread_fence(memory_order_acquire);
 	return __atomic_load_n(&e->state, __ATOMIC_RELAXED) == state &&
 	       __atomic_load_n(&e->ts_notice, __ATOMIC_RELAXED) == granted;

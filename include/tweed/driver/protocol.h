@@ -176,7 +176,9 @@ enum tw_protocol_flag {
 	TW_PROTOCOL_INCOHERENT = 1u << 7,   /* nodes do not see each other's writes; `tweed run` warns */
 	TW_PROTOCOL_BY_OBJECT = 1u << 8,    /* an acquire covers only the releases of its object */
 	TW_PROTOCOL_RACES = 1u << 9,        /* reports races where config.race; others refuse TWEED_RACE */
-	TW_PROTOCOL_REVOKES = 1u << 10,     /* calls tw_revoke: shootdowns are requests */
+	/* a store waits until no other node has the page, so plain accesses need no release and no acquire; calls
+	 * tw_revoke, so shootdowns are requests */
+	TW_PROTOCOL_REVOKES = 1u << 10,
 };
 
 /* A place in a node's exported memory. */
