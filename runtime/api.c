@@ -45,8 +45,10 @@ static void api_share_globals(struct tw_proc *me)
 	tw_fork_copies(tw_globals_start, tw_globals_bytes());
 	if (me->id == 0) {
 		tw_globals_enter();
-		/* The C library stores this when it starts a process's first thread: that was into the private copy. */
-		__libc_single_threaded = 0;
+		/* The C library stores this when it starts a process's first thread: that was into the private copy.
+		 * Its own variable, which tells it which thread is the first, is none of the globals. */
+		if ((uintptr_t)&__libc_single_threaded - (uintptr_t)tw_globals_start < tw_globals_bytes())
+			__libc_single_threaded = 0;
 	}
 	tw_release(me, TW_SYNC_JOB, 0);
 	tw_sync_barrier_job(me, TW_WAIT_INIT);

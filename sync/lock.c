@@ -179,6 +179,7 @@ static void lock_returns(struct sync_local *l)
 }
 
 bool tw_sync_waits_next;
+bool tw_sync_ends_early;
 
 /* Another node waits for the lock, which is released.  May this node take it again before? */
 static bool lock_keeps(struct sync_local *l)

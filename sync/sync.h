@@ -70,6 +70,10 @@ void tw_sync_lock_serve(struct tw_proc *me, const struct tw_msg *msg);
  * keep no lock, either. */
 extern bool tw_sync_waits_next;
 
+/* tw_sync_ends_early - set it before a wait that a handler of the program's signals may end early, where threads take
+ * turns (runtime/threads/baton.c); the wait resets it.  This process' own. */
+extern bool tw_sync_ends_early;
+
 /* tw_sync_count_add - add @by to a count of 32 bits that belongs to @lock, 0 at first: one atomic operation, complete
  * on return.  tw_sync_count - returns the count.  Neither is a release or an acquire.  [sync] */
 void tw_sync_count_add(struct tw_proc *me, tw_lock_t lock, int by);

@@ -23,6 +23,7 @@
 #include "sync/wait_queue.h"
 
 #include "core/memory/stores.h"
+#include "sync/object.h"
 #include "sync/sync.h"
 
 #define WAIT_STACK               ((size_t)8 << 20) /* more than a stack has, as a rule */
@@ -240,6 +241,8 @@ static bool wait_until(tw_flag_t flag, uint64_t ticket, uint64_t until_ns)
 {
 	struct wait_raise wait = {flag, ticket};
 
+	if (!until_ns)
+		return sync_wait_until(tw_me, TW_WAIT_FLAG, flag.id, ticket, wait_raised, &wait, 0);
 	if (tw_sync_threads && tw_sync_threads->switches(TW_WAIT_FLAG))
 		return tw_sync_threads->wait(wait_raised, &wait, until_ns);
 	return tw_wait_until(tw_me, wait_raised, &wait, until_ns);
@@ -260,15 +263,18 @@ static bool wait_leave(uint32_t index, struct wait_entry *own)
 	return waits;
 }
 
-static bool wait_in(uint32_t index, uint64_t ticket, uint64_t until_ns)
+static bool wait_in(uint32_t index, uint64_t ticket, uint64_t until_ns, bool early)
 {
 	unsigned level = wait_own.waiting;
 	struct wait_own *own = &wait_own.level[level];
 
 	own->frame = __builtin_frame_address(0);
 	wait_own.waiting = level + 1;
+	bool ends = early || until_ns;
+	tw_sync_ends_early = early;
 	bool woken =
-	    !until_ns || wait_until(own->flag, ticket, until_ns) || !wait_leave(index, &wait_own.thread->level[level]);
+	    !ends || wait_until(own->flag, ticket, until_ns) || !wait_leave(index, &wait_own.thread->level[level]);
+	tw_sync_ends_early = false;
 	if (woken)
 		tw_flag_wait(own->flag, ticket);
 	wait_own.waiting = level;
@@ -277,10 +283,15 @@ static bool wait_in(uint32_t index, uint64_t ticket, uint64_t until_ns)
 
 bool tw_wait_queue_wait(const volatile void *object, uint64_t ticket, uint64_t until_ns)
 {
-	return wait_in(wait_index(object), ticket, until_ns);
+	return wait_in(wait_index(object), ticket, until_ns, false);
+}
+
+bool tw_wait_queue_wait_early(const volatile void *object, uint64_t ticket, uint64_t until_ns)
+{
+	return wait_in(wait_index(object), ticket, until_ns, true);
 }
 
 bool tw_wait_queue_wait_in(struct tw_wait_queue *queue, uint64_t ticket, uint64_t until_ns)
 {
-	return wait_in((uint32_t)(queue - wait_queues->queue), ticket, until_ns);
+	return wait_in((uint32_t)(queue - wait_queues->queue), ticket, until_ns, false);
 }

@@ -47,7 +47,9 @@ uint64_t tw_wait_queue_join(struct tw_wait_queue *queue, const volatile void *ob
 /* tw_wait_queue_wait - without the lock: wait until a wake of @object after the join, or until @until_ns (as in
  * tw_wait_until; 0: no limit). Returns false on timeout, when no wake was for this wait. */
 bool tw_wait_queue_wait(const volatile void *object, uint64_t ticket, uint64_t until_ns);
-/* tw_wait_queue_wait_in - the same after a join of @queue, which is that of another object. */
+/* tw_wait_queue_wait_early - the same, but a signal's handler without SA_RESTART ends the wait, too: false. */
+bool tw_wait_queue_wait_early(const volatile void *object, uint64_t ticket, uint64_t until_ns);
+/* tw_wait_queue_wait_in - as tw_wait_queue_wait, after a join of @queue, which is that of another object. */
 bool tw_wait_queue_wait_in(struct tw_wait_queue *queue, uint64_t ticket, uint64_t until_ns);
 /* tw_wait_queue_wake - with the lock, which is released: wake the threads that have waited longest for @object, at
  * most @most. Returns how many. */

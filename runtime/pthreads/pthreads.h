@@ -33,6 +33,9 @@ static inline bool pt_enter(void)
 	return true;
 }
 
+/* pt_interruptible - before a wait, without locks: handlers of the program's signals can interrupt it. */
+void pt_interruptible(void);
+
 /* PT_OWN - before the definition of a function whose name a program in C may give to one of its own. */
 #define PT_OWN __attribute__((weak))
 
@@ -80,6 +83,8 @@ uint32_t pt_mutex_give(pthread_mutex_t *mutex);
 int pt_mutex_take(pthread_mutex_t *mutex, uint32_t count);
 /* pt_mutexes_end - release the robust mutexes that the ending thread holds. */
 void pt_mutexes_end(void);
+/* pt_mutex_mine - does the caller hold it, as far as its kind lets one know? */
+bool pt_mutex_mine(const pthread_mutex_t *mutex);
 /* pt_poll - yield for a short time, which grows with *@round: for a loop without a wakeup.  False when @until (0:
  * never) has passed. */
 bool pt_poll(unsigned *round, uint64_t until);

@@ -101,9 +101,19 @@ static int self_set(int *now, int value, int *before)
 	return 0;
 }
 
+/* Asynchronous cancellation that became possible acts at once. */
+static void self_cancel(void)
+{
+	if (self_cancel_type == PTHREAD_CANCEL_ASYNCHRONOUS && pt_cancel_state == PTHREAD_CANCEL_ENABLE)
+		pt_cancel_point();
+}
+
 int tw_pthread_setcancelstate(int state, int *before)
 {
-	return self_set(&pt_cancel_state, state, before);
+	int error = self_set(&pt_cancel_state, state, before);
+
+	self_cancel();
+	return error;
 }
 
 /* In a handler, on the stack for signals: the thread's frames are left as they are. */
@@ -123,6 +133,7 @@ int tw_pthread_setcanceltype(int type, int *before)
 
 	if (pt_cancel_look && !error && type == PTHREAD_CANCEL_ASYNCHRONOUS)
 		th_turn_look = self_look;
+	self_cancel();
 	return error;
 }
 

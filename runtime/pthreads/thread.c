@@ -252,6 +252,13 @@ void pt_threads_open(void)
 		processor_open(th_kind_crowd());
 }
 
+/* A processor with one thread waits in Tweed, where handlers are deferred. */
+void pt_interruptible(void)
+{
+	if (!th_siblings && th_signals_handled())
+		pt_threads_open();
+}
+
 void pt_threads_follow(void)
 {
 	if (!here.open)
@@ -334,17 +341,28 @@ static bool thread_detached(const pthread_attr_t *attr)
 	return state == PTHREAD_CREATE_DETACHED;
 }
 
-static void thread_schedule(struct thread *t, const pthread_attr_t *attr)
+struct thread_schedule {
+	bool own; /* not as its processor */
+	int policy;
+	struct sched_param how;
+};
+
+/* Returns 0 or an error. */
+static int thread_schedule(const pthread_attr_t *attr, struct thread_schedule *s)
 {
 	int inherit = PTHREAD_INHERIT_SCHED;
 
+	*s = (struct thread_schedule){.own = false};
 	if (attr)
 		pthread_attr_getinheritsched(attr, &inherit);
-	t->scheduled = inherit == PTHREAD_EXPLICIT_SCHED;
-	if (!t->scheduled)
-		return;
-	pthread_attr_getschedpolicy(attr, &t->policy);
-	pthread_attr_getschedparam(attr, &t->how);
+	if (inherit != PTHREAD_EXPLICIT_SCHED)
+		return 0;
+	s->own = true;
+	pthread_attr_getschedpolicy(attr, &s->policy);
+	pthread_attr_getschedparam(attr, &s->how);
+	bool fits = s->how.sched_priority >= sched_get_priority_min(s->policy) &&
+	            s->how.sched_priority <= sched_get_priority_max(s->policy);
+	return fits ? 0 : EINVAL;
 }
 
 /* Of an unused stack of processor @k, if there is one. */
@@ -402,6 +420,10 @@ int pt_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void
 		          "child call exec");
 	if (!pt_enter())
 		return EAGAIN;
+	struct thread_schedule schedule;
+	int error = thread_schedule(attr, &schedule);
+	if (error)
+		return error;
 	pt_threads_open();
 	struct tw_wait_queue *queue = pt_threads_lock();
 	/* Other processes may not have opened a library, and have other variables of it. */
@@ -409,7 +431,9 @@ int pt_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void
 	threads->at_work++;
 	struct thread *t = thread_new(&queue, k, start, arg);
 	t->detached = thread_detached(attr);
-	thread_schedule(t, attr);
+	t->scheduled = schedule.own;
+	t->policy = schedule.policy;
+	t->how = schedule.how;
 	*thread = t->self;
 	processor_order(queue, k, t);
 	return 0;

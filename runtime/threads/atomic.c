@@ -53,24 +53,30 @@ static bool word_wide(size_t bytes)
 	return bytes == 16 && tw_word_away(tw_me);
 }
 
-/* A load is no release.  But some programs store to a plain variable, for which another thread waits, and then wait
+/* A store releases, relaxed or not: programs publish data by `omp atomic write` without an order, which x86 allows.  A
+ * load is no release.  But some programs store to a plain variable, for which another thread waits, and then wait
  * themselves by loads: so some of these release. */
 #define WORD_AGAIN 64u
 static unsigned word_loads;
+static bool word_gives(int order, enum word_kind kind)
+{
+	return kind == WORD_STORES ||
+	       (word_releases(order) && (kind == WORD_CHANGES || ++word_loads % WORD_AGAIN == 0));
+}
 
 /* Where to operate on @bytes bytes at @p.  at NULL: there, with the lock. */
-static struct tw_word word_begin(const volatile void *p, size_t bytes, int order, bool loads)
+static struct tw_word word_begin(const volatile void *p, size_t bytes, int order, enum word_kind kind)
 {
 	struct tw_proc *me = tw_me;
 	size_t offset = (uintptr_t)p - (uintptr_t)me->app, page = me->layout.page_bytes;
 
 	if (!th_words || offset >= me->config.memory || (offset & (page - 1)) + bytes > page)
 		return (struct tw_word){0};
-	if (word_releases(order) && (!loads || ++word_loads % WORD_AGAIN == 0))
+	if (word_gives(order, kind))
 		tw_release_to(me, tw_lazy_word(me, offset), TW_SYNC_FLAG, 0, false);
 	if (word_wide(bytes))
 		tw_lock_acquire(atomic_lock(p));
-	return tw_word_begin(me, offset, bytes, loads);
+	return tw_word_begin(me, offset, bytes, kind == WORD_LOADS);
 }
 
 /* Does the program find the same value again and again?  It may wait for a process that needs this core. */
@@ -191,7 +197,7 @@ static void *inline_begin(char *ptr, size_t most, const struct th_atomic_frame *
 		left = 8 - (uintptr_t)ptr % 8;
 	inline_word.at = ptr;
 	inline_word.bytes = TW_MIN(left, most);
-	inline_word.to = word_begin(ptr, inline_word.bytes, __ATOMIC_SEQ_CST, false);
+	inline_word.to = word_begin(ptr, inline_word.bytes, __ATOMIC_SEQ_CST, WORD_CHANGES);
 	if (!inline_word.to.at)
 		return NULL;
 	memcpy(inline_word.before, inline_word.to.at, inline_word.bytes);
@@ -364,7 +370,7 @@ static void atomic_before(void)
 #define ATOMIC_FAR(order, kind, near, away)                                                                            \
 	do {                                                                                                           \
 		const volatile void *program = p;                                                                      \
-		struct tw_word newest = word_begin(program, sizeof(*p), order, (kind) == WORD_LOADS);                  \
+		struct tw_word newest = word_begin(program, sizeof(*p), order, kind);                                  \
 		if (newest.at) {                                                                                       \
 			p = newest.at;                                                                                 \
 			do                                                                                             \

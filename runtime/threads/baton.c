@@ -43,6 +43,8 @@ struct th_thread {
 	int32_t tid;
 	bool ends;
 	uint64_t acquiring;               /* lock that it waits for or takes; 0: none */
+	bool switches;                    /* others may run while it waits for that: not in a handler */
+	bool ends_early;                  /* a handler without SA_RESTART ends the wait */
 	uint64_t call, object, value;     /* the wait, as in struct tw_waits */
 	char *base;                       /* its stack */
 	const struct th_baton_work *work; /* of a program's thread */
@@ -198,14 +200,21 @@ static bool baton_interrupted(void)
 	if (!atomic_exchange(&own->due, false))
 		return false;
 	bool met = own->met, late = own->until && tw_time_ns() >= own->until, sleeps = own->ready == baton_never;
-	bool called = th_due && th_due();
+	bool early = own->ends_early, switches = own->switches;
+	own->ends_early = own->switches = false;
+	unsigned called = th_due ? th_due() : 0;
+	own->ends_early = early;
+	own->switches = switches;
 	own->met = met;
-	own->ended_by_signal = called && sleeps && !late;
+	own->ended_by_signal = !late && ((called && sleeps) || (called == 2 && early && !met));
 	return !met && !late && !own->ended_by_signal;
 }
 
 bool th_wait(bool (*ready)(void *arg), void *arg, uint64_t until_ns)
 {
+	bool early = tw_sync_ends_early;
+
+	tw_sync_ends_early = false;
 	if (!own)
 		return tw_wait_until(tw_me, ready, arg, until_ns);
 	if (ready(arg))
@@ -217,6 +226,7 @@ bool th_wait(bool (*ready)(void *arg), void *arg, uint64_t until_ns)
 		own->ready = ready;
 		own->arg = arg;
 		own->until = until_ns;
+		own->ends_early = early;
 		own->call = call;
 		own->object = object;
 		own->value = value;
@@ -229,6 +239,7 @@ bool th_wait(bool (*ready)(void *arg), void *arg, uint64_t until_ns)
 		}
 		atomic_store(&w->call, TW_WAIT_NONE);
 	} while (baton_interrupted());
+	own->ends_early = false;
 	return own->met;
 }
 
@@ -331,7 +342,7 @@ void th_back(void)
 static bool baton_switches(enum tw_wait_call call)
 {
 	return own && (call == TW_WAIT_FLAG || call == TW_WAIT_BARRIER || call == TW_WAIT_BARRIER_ALL ||
-	               (call == TW_WAIT_LOCK && own->acquiring));
+	               (call == TW_WAIT_LOCK && own->switches));
 }
 
 static const struct tw_sync_threads baton_threads = {.switches = baton_switches, .wait = th_wait};
@@ -367,15 +378,22 @@ static bool lock_not_near(void *arg)
 
 void th_lock_among(tw_lock_t lock)
 {
+	if (!own) {
+		tw_lock_acquire(lock);
+		return;
+	}
 	while (th_crowd > 1 && lock_near(lock.id)) {
 		struct lock_near_wait wait = {lock.id, own};
 		atomic_store(&tw_me->stats->waits.object, lock.id);
 		atomic_store(&tw_me->stats->waits.call, TW_WAIT_LOCK);
 		th_wait(lock_not_near, &wait, 0);
 	}
+	uint64_t outer = own->acquiring; /* the caller is a handler that has interrupted that */
 	own->acquiring = lock.id;
+	own->switches = true;
 	tw_lock_acquire(lock);
-	own->acquiring = 0;
+	own->switches = false;
+	own->acquiring = outer;
 }
 
 void th_lock_release(tw_lock_t lock)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* flags.c - a pipeline of threads that wait for each other's flags with a flush in the loop and none behind it, nor one
- * between what is stored and the flag that announces it. */
+ * between what is stored and the flag that announces it; flags of `omp atomic` without an order, as PLASMA's. */
 #include <omp.h>
+#include <sched.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -9,14 +10,16 @@
 #define PLANES 400
 #define WIDTH  600
 #define LARGE  20000 /* a row of several pages */
+#define HANDS  1000u
 
 /* Only the first load from a page between two flushes is taken for a flag's: so they have pages of their own. */
 static struct {
 	char before[65536];
 	int flag[ROWS + 1], go;
+	unsigned turn;
 	char behind[65536];
 } apart;
-static unsigned field[ROWS][WIDTH], large[ROWS][LARGE], seen;
+static unsigned field[ROWS][WIDTH], large[ROWS][LARGE], handed[WIDTH], seen;
 
 /* Somebody has waited on the page before a flag counts. */
 static void begin(void)
@@ -81,6 +84,30 @@ static void sweep_large(int plane)
 	}
 }
 
+static unsigned turn_of(void)
+{
+	unsigned turn;
+
+#pragma omp atomic read
+	turn = apart.turn;
+	return turn;
+}
+
+/* Each thread in its turn goes on with what the one before has stored. */
+static void hand_over(void)
+{
+	unsigned self = (unsigned)omp_get_thread_num(), all = (unsigned)omp_get_num_threads();
+
+	for (unsigned t = self; t < HANDS; t += all) {
+		while (turn_of() != t)
+			sched_yield();
+		for (int i = 0; i < WIDTH; i++)
+			handed[i] = 3 * handed[i] + t;
+#pragma omp atomic write
+		apart.turn = t + 1;
+	}
+}
+
 int main(void)
 {
 	for (int row = 0; row <= ROWS; row++)
@@ -92,10 +119,13 @@ int main(void)
 			sweep(plane);
 		for (int plane = 0; plane < PLANES / 10; plane++)
 			sweep_large(plane);
+		hand_over();
 	}
 	for (int row = 0; row < ROWS; row++)
 		for (int i = 0; i < WIDTH; i++)
 			seen = 5 * seen + field[row][i] + large[row][LARGE / WIDTH * i];
+	for (int i = 0; i < WIDTH; i++)
+		seen = 5 * seen + handed[i];
 	printf("%u\n", seen);
 	return 0;
 }

@@ -17,9 +17,10 @@ static uint64_t waits_bit(int number)
 	return (uint64_t)1 << (number - 1);
 }
 
-/* Does @pid catch signals other than those that its own instructions raise, which a wait does not do, and those that
- * Tweed and the C library (its first two real-time signals) use? */
-static bool waits_catches(pid_t pid)
+/* Does processor @k's program catch signals other than those that its own instructions raise, which a wait does not do,
+ * and those that Tweed and the C library (its first two real-time signals) use?  A program with threads says so itself:
+ * its process is a child of the one that the agent has started. */
+static bool waits_catches(const struct agent *a, unsigned k)
 {
 	uint64_t own = waits_bit(SIGSEGV) | waits_bit(SIGBUS) | waits_bit(SIGFPE) | waits_bit(SIGILL) |
 	               waits_bit(SIGTRAP) | waits_bit(SIGABRT) | waits_bit(SIGSYS);
@@ -27,13 +28,13 @@ static bool waits_catches(pid_t pid)
 	unsigned long long caught = ~0ull;
 	char path[64], line[256];
 
-	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	snprintf(path, sizeof(path), "/proc/%d/status", a->processor[k].pid);
 	FILE *f = fopen(path, "re");
 	while (f && fgets(line, sizeof(line), f) && sscanf(line, "SigCgt: %llx", &caught) != 1)
 		;
 	if (f)
 		fclose(f);
-	return caught & ~(own | ours);
+	return (caught | atomic_load(&a->stats[k].waits.handles)) & ~(own | ours);
 }
 
 bool agent_waits_look(struct agent *a, uint64_t *begun)
@@ -75,7 +76,7 @@ static void waits_answer(struct agent *a, bool all, uint64_t begun)
 		to->value = atomic_load(&w->value);
 		for (unsigned i = 0; i < TW_WAIT_HELD; i++)
 			to->held[i] = atomic_load(&w->held[i]);
-		if (all && waits_catches(a->processor[k].pid))
+		if (all && waits_catches(a, k))
 			answer.all = 0;
 	}
 	wire_send(&a->wire, WIRE_WAITS, &answer, sizeof(answer), NULL, 0);

@@ -306,6 +306,15 @@ struct host_thread *signals_acceptor(int signal, uint32_t except)
 	return NULL;
 }
 
+bool th_signals_handled(void)
+{
+	for (int s = 1; s < NSIG && host_shared(); s++)
+		if (s != SIGSEGV && s != SIGBUS && s != SIGFPE && s != SIGILL && s != SIGTRAP && s != SIGABRT &&
+		    s != SIGSYS && action_handles(&host->action[s]))
+			return true;
+	return false;
+}
+
 void th_signals_thread(void)
 {
 	sigset_t before;

@@ -248,6 +248,20 @@ static void stdio_leave(FILE *f, bool locked)
 
 /* ---- the list of streams ----------------------------------------------------------------------------------------- */
 
+/* Held while a stream's lock is waited for, as by fflush(NULL): so other threads of the processor run meanwhile. */
+static void stdio_list_lock(void)
+{
+	th_stack_reserve();
+	if (th_others)
+		th_lock_acquire(th_lock_in(&stdio_shared->lock));
+}
+
+static void stdio_list_unlock(void)
+{
+	if (th_others)
+		tw_lock_release(th_lock_in(&stdio_shared->lock));
+}
+
 static FILE *stdio_enlist(FILE *f)
 {
 	int error = errno;
@@ -261,10 +275,10 @@ static FILE *stdio_enlist(FILE *f)
 	struct stdio_node *node = tw_malloc(sizeof(*node)); /* malloc gives Tweed private memory */
 	if (!node)
 		th_refuse("no memory is left of TWEED_MEMORY: raise it");
-	th_word_lock(&stdio_shared->lock);
+	stdio_list_lock();
 	*node = (struct stdio_node){f, stdio_shared->first};
 	stdio_shared->first = node;
-	th_word_unlock(&stdio_shared->lock);
+	stdio_list_unlock();
 	errno = error;
 	return f;
 }
@@ -273,14 +287,14 @@ static void stdio_delist(FILE *f)
 {
 	struct stdio_node *node = NULL;
 
-	th_word_lock(&stdio_shared->lock);
+	stdio_list_lock();
 	for (struct stdio_node **at = &stdio_shared->first; *at; at = &(*at)->next)
 		if ((*at)->f == f) {
 			node = *at;
 			*at = node->next;
 			break;
 		}
-	th_word_unlock(&stdio_shared->lock);
+	stdio_list_unlock();
 	if (node)
 		tw_free(node);
 }
@@ -290,7 +304,7 @@ static int stdio_flush(bool try)
 {
 	int status = 0;
 
-	th_word_lock(&stdio_shared->lock);
+	stdio_list_lock();
 	for (const struct stdio_node *node = stdio_shared->first; node; node = node->next) {
 		bool locks = stdio_locks(node->f);
 		if (locks && !stdio_lock(node->f, try))
@@ -299,7 +313,7 @@ static int stdio_flush(bool try)
 			status = EOF;
 		stdio_leave(node->f, locks);
 	}
-	th_word_unlock(&stdio_shared->lock);
+	stdio_list_unlock();
 	return status;
 }
 
@@ -342,13 +356,13 @@ void th_stdio_touch(void)
 {
 	if (!stdio_shared)
 		return;
-	th_word_lock(&stdio_shared->lock);
+	stdio_list_lock();
 	for (const struct stdio_node *node = stdio_shared->first; node; node = node->next) {
 		const FILE *f = node->f;
 		tw_touch(f, sizeof(*f), false);
 		tw_touch(f->_IO_buf_base, (size_t)(f->_IO_buf_end - f->_IO_buf_base), false);
 	}
-	th_word_unlock(&stdio_shared->lock);
+	stdio_list_unlock();
 }
 
 void th_stdio_close(void)
@@ -497,8 +511,8 @@ TH_WEAK int fclose(FILE *f)
 	f = stdio_stream(f);
 	if (!stdio_shared || !tw_me || !th_heap_at(f))
 		return closes(f);
+	stdio_delist(f); /* first: the list's lock comes before a stream's */
 	bool locks = stdio_locks(f) && stdio_lock(f, false);
-	stdio_delist(f);
 	uint32_t word = *stdio_word(f);
 	stdio_leave(f, locks);
 	if (word)

@@ -37,8 +37,9 @@ static int condition_wake(pthread_cond_t *condition, unsigned most)
 
 static int condition_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, uint64_t until)
 {
-	if (!pt_enter())
+	if (!pt_enter() || !pt_mutex_mine(mutex))
 		return EPERM;
+	pt_interruptible();
 	struct tw_wait_queue *queue = tw_wait_queue_lock(condition);
 	uint64_t ticket = pt_join(queue, condition);
 	tw_sync_waits_next = true;

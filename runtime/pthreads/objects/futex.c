@@ -15,6 +15,7 @@
 
 int pt_futex_wait(unsigned *word, unsigned mask, unsigned value, uint64_t until)
 {
+	pt_interruptible();
 	struct tw_wait_queue *queue = tw_wait_queue_lock(word);
 	bool changed = (*word & mask) != (value & mask);
 	uint64_t ticket = changed ? 0 : tw_wait_queue_join(queue, word);

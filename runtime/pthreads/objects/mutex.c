@@ -215,6 +215,13 @@ int tw_pthread_mutex_unlock(pthread_mutex_t *mutex)
 	return 0;
 }
 
+bool pt_mutex_mine(const pthread_mutex_t *mutex)
+{
+	const struct pt_mutex *m = (const struct pt_mutex *)mutex;
+
+	return !mutex_owned(m) || m->owner == pt_self();
+}
+
 uint32_t pt_mutex_give(pthread_mutex_t *mutex)
 {
 	struct pt_mutex *m = (struct pt_mutex *)mutex;

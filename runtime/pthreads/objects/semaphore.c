@@ -43,11 +43,16 @@ static int semaphore_take(sem_t *semaphore, bool wait, uint64_t until)
 
 	if (!pt_enter())
 		return 0;
+	if (wait) {
+		pt_cancel_point();
+		pt_interruptible();
+	}
 	struct tw_wait_queue *queue = tw_wait_queue_lock(s);
 	while (!s->value && !error) {
 		uint64_t ticket = pt_join(queue, s);
 		tw_wait_queue_unlock(queue);
-		error = tw_wait_queue_wait(s, ticket, until) ? 0 : ETIMEDOUT;
+		if (!tw_wait_queue_wait_early(s, ticket, until))
+			error = until && tw_time_ns() >= until ? ETIMEDOUT : EINTR;
 		queue = tw_wait_queue_lock(s);
 	}
 	if (s->value) {
