@@ -46,7 +46,7 @@ static void api_share_globals(struct tw_proc *me)
 	if (me->id == 0) {
 		tw_globals_enter();
 		/* The C library stores this when it starts a process's first thread: that was into the private copy.
-		 * Its own variable, which tells it which thread is the first, is none of the globals. */
+		 * Its own variable, by which it knows the first thread, is none of the globals. */
 		if ((uintptr_t)&__libc_single_threaded - (uintptr_t)tw_globals_start < tw_globals_bytes())
 			__libc_single_threaded = 0;
 	}

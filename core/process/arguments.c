@@ -60,8 +60,6 @@
 /* clang-format off */
 #define ARG_CALLS(X) \
 	X(int, bind, (int fd, __CONST_SOCKADDR_ARG to, socklen_t n), (fd, to, n), tw_touch(to.__sockaddr__, n, false)) \
-	X(int, connect, (int fd, __CONST_SOCKADDR_ARG to, socklen_t n), (fd, to, n), \
-	  tw_touch(to.__sockaddr__, n, false)) \
 	X(int, getsockname, (int fd, __SOCKADDR_ARG of, socklen_t *restrict n), (fd, of, n), \
 	  (ARG_OUT(n), tw_touch(of.__sockaddr__, *n, true))) \
 	X(int, getpeername, (int fd, __SOCKADDR_ARG of, socklen_t *restrict n), (fd, of, n), \
@@ -194,21 +192,9 @@
 	X(int, lremovexattr, (const char *path, const char *name), (path, name), (ARG_PATH(path), ARG_PATH(name))) \
 	X(int, fremovexattr, (int fd, const char *name), (fd, name), ARG_PATH(name)) \
 	X(int, inotify_add_watch, (int fd, const char *path, uint32_t mask), (fd, path, mask), ARG_PATH(path)) \
-	X(ssize_t, preadv2, (int fd, const struct iovec *v, int n, off_t at, int flags), (fd, v, n, at, flags), \
-	  arg_touch_vector(v, (size_t)TW_MAX(n, 0), true)) \
-	X(ssize_t, pwritev2, (int fd, const struct iovec *v, int n, off_t at, int flags), (fd, v, n, at, flags), \
-	  arg_touch_vector(v, (size_t)TW_MAX(n, 0), false)) \
-	X(int, sendmmsg, (int fd, struct mmsghdr *m, unsigned n, int flags), (fd, m, n, flags), \
-	  arg_touch_messages(m, n, false)) \
-	X(int, recvmmsg, (int fd, struct mmsghdr *m, unsigned n, int flags, struct timespec *t), \
-	  (fd, m, n, flags, t), (arg_touch_messages(m, n, true), ARG_OUT(t))) \
 	X(int, prlimit, (pid_t pid, enum __rlimit_resource what, const struct rlimit *limit, struct rlimit *old), \
 	  (pid, what, limit, old), (ARG_IN(limit), ARG_OUT(old))) \
 	X(int, getgroups, (int n, gid_t *list), (n, list), tw_touch(list, (size_t)TW_MAX(n, 0) * sizeof(*list), true)) \
-	X(int, msgsnd, (int id, const void *p, size_t n, int flags), (id, p, n, flags), \
-	  tw_touch(p, n + sizeof(long), false)) \
-	X(ssize_t, msgrcv, (int id, void *p, size_t n, long type, int flags), (id, p, n, type, flags), \
-	  tw_touch(p, n + sizeof(long), true)) \
 	X(int, semop, (int id, struct sembuf *p, size_t n), (id, p, n), tw_touch(p, n * sizeof(*p), false)) \
 	X(int, semtimedop, (int id, struct sembuf *p, size_t n, const struct timespec *t), (id, p, n, t), \
 	  (tw_touch(p, n * sizeof(*p), false), ARG_IN(t))) \
@@ -221,6 +207,22 @@
 	  struct rlimit64 *old), (pid, what, limit, old), (ARG_IN(limit), ARG_OUT(old))) \
 	X(int, getrlimit64, (__rlimit_resource_t what, struct rlimit64 *limit), (what, limit), ARG_OUT(limit)) \
 	X(int, setrlimit64, (__rlimit_resource_t what, const struct rlimit64 *limit), (what, limit), ARG_IN(limit))
+/* The same; they wait, and are cancellation points. */
+#define ARG_POINTS(X) \
+	X(ssize_t, preadv2, (int fd, const struct iovec *v, int n, off_t at, int flags), (fd, v, n, at, flags), \
+	  arg_touch_vector(v, (size_t)TW_MAX(n, 0), true)) \
+	X(ssize_t, pwritev2, (int fd, const struct iovec *v, int n, off_t at, int flags), (fd, v, n, at, flags), \
+	  arg_touch_vector(v, (size_t)TW_MAX(n, 0), false)) \
+	X(int, connect, (int fd, __CONST_SOCKADDR_ARG to, socklen_t n), (fd, to, n), \
+	  tw_touch(to.__sockaddr__, n, false)) \
+	X(int, sendmmsg, (int fd, struct mmsghdr *m, unsigned n, int flags), (fd, m, n, flags), \
+	  arg_touch_messages(m, n, false)) \
+	X(int, recvmmsg, (int fd, struct mmsghdr *m, unsigned n, int flags, struct timespec *t), \
+	  (fd, m, n, flags, t), (arg_touch_messages(m, n, true), ARG_OUT(t))) \
+	X(int, msgsnd, (int id, const void *p, size_t n, int flags), (id, p, n, flags), \
+	  tw_touch(p, n + sizeof(long), false)) \
+	X(ssize_t, msgrcv, (int id, void *p, size_t n, long type, int flags), (id, p, n, type, flags), \
+	  tw_touch(p, n + sizeof(long), true))
 /* clang-format on */
 
 static void arg_touch_vector(const struct iovec *v, size_t n, bool write)
@@ -243,6 +245,7 @@ static void arg_touch_messages(struct mmsghdr *m, unsigned n, bool write)
 static struct {
 #define X(type, name, parameters, arguments, touch) __typeof__(name) *name;
 	ARG_CALLS(X)
+	ARG_POINTS(X)
 #undef X
 	__typeof__(arc4random_buf) *arc4random_buf;
 	__typeof__(epoll_wait) *epoll_wait;
@@ -257,6 +260,7 @@ static void __attribute__((constructor)) arg_find(void)
 		return;
 #define X(type, name, parameters, arguments, touch) *(void **)&next.name = dlsym(RTLD_NEXT, #name);
 	ARG_CALLS(X)
+	ARG_POINTS(X)
 #undef X
 	*(void **)&next.arc4random_buf = dlsym(RTLD_NEXT, "arc4random_buf");
 	*(void **)&next.epoll_wait = dlsym(RTLD_NEXT, "epoll_wait");
@@ -277,6 +281,38 @@ static void __attribute__((constructor)) arg_find(void)
 		return result;                                                                                         \
 	}
 ARG_CALLS(X)
+#undef X
+
+/* Does a call of @caller begin that waits? */
+static void arg_block(const void *caller)
+{
+	arg_find();
+	tw_syscalls_blocked = tw_syscalls_block && tw_syscalls_block(-1, 0, caller) > 0;
+	if (tw_syscalls_blocked && tw_syscalls_look)
+		tw_syscalls_look();
+}
+
+/* It has failed.  Is it to be made again? */
+static bool arg_again(unsigned *tries)
+{
+	return (errno == EFAULT && ++*tries < ARG_TRIES) ||
+	       (errno == EINTR && tw_syscalls_blocked && tw_syscalls_again && tw_syscalls_again());
+}
+
+#define X(type, name, parameters, arguments, touch)                                                                    \
+	ARG_WRAP type name parameters                                                                                  \
+	{                                                                                                              \
+		unsigned tries = 0;                                                                                    \
+		type result;                                                                                           \
+		arg_block(__builtin_return_address(0));                                                                \
+		do {                                                                                                   \
+			touch;                                                                                         \
+			result = next.name arguments;                                                                  \
+		} while (result == -1 && arg_again(&tries));                                                           \
+		tw_syscalls_blocked = false;                                                                           \
+		return result;                                                                                         \
+	}
+ARG_POINTS(X)
 #undef X
 
 /* The C library ends the process where the kernel cannot store: so it does into the stack. */

@@ -40,6 +40,8 @@
 void (*tw_syscalls_mapped)(int fd, off_t at, const struct iovec *v, int count, ssize_t written, const void *caller);
 int (*tw_syscalls_block)(int fd, short events, const void *caller);
 bool (*tw_syscalls_wait)(const struct pollfd *fds, nfds_t n, int *ms, const void *caller);
+void (*tw_syscalls_look)(void);
+bool (*tw_syscalls_again)(void);
 _Thread_local volatile bool tw_syscalls_blocked;
 
 #if TW_ASAN || TW_TSAN
@@ -304,6 +306,13 @@ static ssize_t sys_fail(void)
 	return -1;
 }
 
+static void sys_block(void)
+{
+	tw_syscalls_blocked = sys_switches;
+	if (sys_switches && tw_syscalls_look)
+		tw_syscalls_look();
+}
+
 static ssize_t sys_unblock(ssize_t result, int fd, short events, const void *caller)
 {
 	tw_syscalls_blocked = 0;
@@ -314,9 +323,8 @@ static ssize_t sys_unblock(ssize_t result, int fd, short events, const void *cal
 
 /* In functions with a variable @caller. */
 #define SYS_AWAITS(fd, flags, events, touch) (sys_await(fd, flags, events, caller), (touch))
-#define SYS_BLOCKS(fd, events, call)                                                                                   \
-	(sys_fails ? sys_fail() : (tw_syscalls_blocked = sys_switches, sys_unblock(call, fd, events, caller)))
-#define SYS_CALLER const void *caller = __builtin_return_address(0)
+#define SYS_BLOCKS(fd, events, call)         (sys_fails ? sys_fail() : (sys_block(), sys_unblock(call, fd, events, caller)))
+#define SYS_CALLER                           const void *caller = __builtin_return_address(0)
 
 /* A call that moves all, with threads that may take the rights to a part of the buffer or interrupt it, goes on with
  * the rest, behind @done. */
@@ -393,6 +401,13 @@ static void sys_mapped(int fd, off_t at, const struct iovec *v, int count, ssize
 		tw_syscalls_mapped(fd, at, v, count, written, caller);
 }
 
+/* A call of @caller that does not wait, but at whose beginning a cancelled thread ends. */
+static void sys_point(const void *caller)
+{
+	if (tw_syscalls_look && tw_syscalls_block)
+		tw_syscalls_block(-1, 0, caller);
+}
+
 static ssize_t sys_transfer(enum sys_op op, int fd, void *buf, size_t n, off_t at, const void *caller)
 {
 	bool writes = op == SYS_WRITE || op == SYS_PWRITE;
@@ -427,20 +442,24 @@ ssize_t write(int fd, const void *buf, size_t n)
 #define SYS_POSITIONED(suffix)                                                                                         \
 	ssize_t pread##suffix(int fd, void *buf, size_t n, off_t at)                                                   \
 	{                                                                                                              \
+		sys_point(__builtin_return_address(0));                                                                \
 		return sys_transfer(SYS_PREAD, fd, buf, n, at, __builtin_return_address(0));                           \
 	}                                                                                                              \
 	ssize_t pwrite##suffix(int fd, const void *buf, size_t n, off_t at)                                            \
 	{                                                                                                              \
+		sys_point(__builtin_return_address(0));                                                                \
 		return sys_transfer(SYS_PWRITE, fd, (void *)buf, n, at, __builtin_return_address(0));                  \
 	}                                                                                                              \
 	ssize_t preadv##suffix(int fd, const struct iovec *v, int count, off_t at)                                     \
 	{                                                                                                              \
+		sys_point(__builtin_return_address(0));                                                                \
 		sys_mapped(fd, at, v, count, -1, __builtin_return_address(0));                                         \
 		SYS_RETURN_STORED(ssize_t, sys_vector(v, count, true), next.preadv(fd, v, count, at),                  \
 		                  sys_stored_vector(v, (size_t)count, result));                                        \
 	}                                                                                                              \
 	ssize_t pwritev##suffix(int fd, const struct iovec *v, int count, off_t at)                                    \
 	{                                                                                                              \
+		sys_point(__builtin_return_address(0));                                                                \
 		SYS_RETURN_STORED(ssize_t, sys_vector(v, count, false), next.pwritev(fd, v, count, at),                \
 		                  sys_mapped(fd, at, v, count, result, __builtin_return_address(0)));                  \
 	}
@@ -625,6 +644,7 @@ FILE *tw_fopen(const char *path, const char *mode, const void *caller)
 	}                                                                                                              \
 	static int sys_open_for##suffix(const char *path, int flags, mode_t mode, const void *caller)                  \
 	{                                                                                                              \
+		sys_point(caller);                                                                                     \
 		unsigned char away = tw_descriptors_here(caller);                                                      \
 		int opened = tw_descriptors_opened(sys_open##suffix(path, flags, mode), caller);                       \
 		tw_fd_away = away;                                                                                     \

@@ -42,12 +42,16 @@ FILE *tw_popen(const char *command, const char *mode);
 
 /* For a run-time with several threads on a processor.
  * tw_syscalls_block - called before a call of @caller that may wait until @fd has one of poll()'s @events; returns
- * whether other threads may run in the midst of the call, or -1: it fails with errno. NULL: no.
+ * whether other threads may run in the midst of the call, or -1: it fails with errno. @fd: -1: unknown. NULL: no.
+ * tw_syscalls_look - called in such a call, behind the store to tw_syscalls_blocked; need not return. NULL: nothing.
+ * tw_syscalls_again - was it interrupted by a signal that is not the program's?  May be NULL.
  * tw_syscalls_wait - called before a call of @caller that waits for one of the @n descriptors @fds as poll() does, *@ms
  * milliseconds; it lets other threads run meanwhile, and sets *@ms to what is left to wait.  False: a signal has ended
  * the wait (EINTR).
  * tw_syscalls_blocked - this thread is in such a call. */
 extern int (*tw_syscalls_block)(int fd, short events, const void *caller);
+extern void (*tw_syscalls_look)(void);
+extern bool (*tw_syscalls_again)(void);
 extern bool (*tw_syscalls_wait)(const struct pollfd *fds, nfds_t n, int *ms, const void *caller);
 extern _Thread_local volatile bool tw_syscalls_blocked;
 

@@ -25,7 +25,6 @@
 
 #define BLOCKING_POLLS  512 /* more descriptors: the whole processor waits */
 #define BLOCKING_EVENTS 256
-#define BLOCKING_LOOK   UINT64_C(20000000) /* ns */
 
 /* Is the caller a thread of the job? */
 static bool blocking_here(void)
@@ -52,17 +51,21 @@ static bool blocking_again(int result)
 	return again;
 }
 
+/* tw_syscalls_again. */
+bool pt_block_again(void)
+{
+	return blocking_again(-1);
+}
+
 /* One call that waits at most *@part (NULL: without end) with @mask as the thread's own (NULL: as it is). */
 typedef int blocking_call(void *arg, struct timespec *part, const sigset_t *mask);
 
-/* How long to wait at a time, until @end: a thread that may be cancelled looks at times.  Returns NULL: without end. */
+/* How long to wait, until @end.  Returns NULL: without end. */
 static struct timespec *blocking_part(uint64_t end, struct timespec *part)
 {
 	uint64_t now = tw_time_ns(), rest = end <= now ? 0 : end - now;
 
-	if (pt_cancel_look)
-		rest = TW_MIN(rest, BLOCKING_LOOK);
-	else if (end == UINT64_MAX)
+	if (end == UINT64_MAX)
 		return NULL;
 	*part = (struct timespec){(time_t)(rest / 1000000000u), (long)(rest % 1000000000u)};
 	return part;
@@ -78,9 +81,11 @@ static int blocking_once(blocking_call *call, void *arg, struct timespec *part, 
 	tw_signal_sieve(&all, &all);
 	sigemptyset(&was);
 	syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, &was, (size_t)NSIG / 8);
+	th_point_begin(&was);
 	*due = th_due_here && th_due;
 	int result = *due ? -1 : call(arg, part, mask ? mask : &was);
 	int error = *due ? EINTR : errno;
+	th_point_end();
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &was, NULL, (size_t)NSIG / 8);
 	errno = error;
 	return result;
@@ -114,10 +119,9 @@ static int blocking_wait(blocking_call *call, void *arg, const struct timespec *
 		result = blocking_once(call, arg, blocking_part(end, &part), mask, &due);
 		due &= !mask; /* one that only the wait lets through ends it */
 		more = due || (result == 0 ? tw_time_ns() < end : blocking_again(result));
-		if (due || (more && result == 0 && pt_cancel_look)) {
+		if (due) {
 			th_back();
 			th_due_now();
-			pt_cancel_point();
 			th_away();
 		}
 	}
@@ -194,13 +198,13 @@ int pt_block(int fd, short events, const void *caller)
 
 	if (!th_heap_shares(caller)) /* Tweed, or one of its libraries */
 		return 0;
-	bool signals = th_signals_read(fd);
+	bool signals = fd >= 0 && th_signals_read(fd);
 	th_due_now();
 	if (!tw_me)
 		return 1;
 	th_stack_reserve();
 	pt_cancel_point();
-	if (signals || (th_crowd < 2 && !pt_cancel_look && !tw_me->target) || syscall(SYS_poll, &one, 1, 0) != 0)
+	if (signals || fd < 0 || (th_crowd < 2 && !tw_me->target) || syscall(SYS_poll, &one, 1, 0) != 0)
 		return 1;
 	flags = (int)syscall(SYS_fcntl, fd, F_GETFL);
 	if (flags >= 0 && !(flags & O_NONBLOCK))
@@ -355,10 +359,10 @@ PT_OWN int tw_accept4_threads(int fd, struct sockaddr *address, socklen_t *bytes
 
 	if (blocking_alone())
 		return accept4(fd, address, bytes, flags);
-	if (pt_cancel_look)
-		pt_block(fd, POLLIN, __builtin_return_address(0));
 	th_away();
+	th_point_begin(NULL);
 	int result = (int)syscall(SYS_accept4, fd, room ? &copy : NULL, room ? &got : NULL, flags);
+	th_point_end();
 	th_back();
 	th_due_now();
 	if (result >= 0 && room) {

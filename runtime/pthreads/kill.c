@@ -2,6 +2,7 @@
 /* kill.c - signals to a thread. */
 #include <errno.h>
 
+#include "core/base/signals.h"
 #include "runtime/process/events/events.h"
 #include "runtime/process/hosts/first_host.h"
 #include "runtime/pthreads/thread.h"
@@ -23,6 +24,18 @@ static int kill_identity(struct thread *t, pid_t *pid, pid_t *tid)
 	}
 }
 
+static int kill_send(const struct thread *t, pid_t pid, pid_t tid, int number, int code, const union sigval *value)
+{
+	unsigned node = t->processor / (unsigned)tw_me->config.processors;
+
+	return th_signals_send(th_hosts_of(node), pid, tid, number, code, value);
+}
+
+void pt_kick(const struct thread *t, pid_t pid, pid_t tid)
+{
+	kill_send(t, pid, tid, TW_TURN_SIGNAL, SI_QUEUE, &(union sigval){.sival_int = TH_TURN_KICK});
+}
+
 static int kill_thread(pthread_t thread, int number, int code, const union sigval *value)
 {
 	pid_t pid, tid;
@@ -36,8 +49,7 @@ static int kill_thread(pthread_t thread, int number, int code, const union sigva
 	int error = t ? kill_identity(t, &pid, &tid) : ESRCH;
 	if (error)
 		return error;
-	unsigned node = t->processor / (unsigned)tw_me->config.processors;
-	return th_signals_send(th_hosts_of(node), pid, tid, number, code, value);
+	return kill_send(t, pid, tid, number, code, value);
 }
 
 int tw_pthread_kill(pthread_t thread, int number)

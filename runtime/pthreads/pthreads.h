@@ -50,12 +50,19 @@ static inline uint32_t pt_self(void)
 uint64_t pt_until(clockid_t clock, const struct timespec *at);
 
 /* ---- cancel.c, which only programs that call pthread_cancel have
+ * pt_cancel_open - by each process, before it has threads.
  * pt_cancel_due - is the calling thread to end?  With the lock of any wait queue.
  * pt_cancel_end - end it.
- * pt_cancel_look - both, without a lock. */
+ * pt_cancel_look - both, without a lock.
+ * pt_cancel_begin - by a thread that begins and was cancelled before. */
+void pt_cancel_open(void) __attribute__((weak));
 bool pt_cancel_due(void) __attribute__((weak));
 void pt_cancel_end(void) __attribute__((weak, noreturn));
 void pt_cancel_look(void) __attribute__((weak));
+void pt_cancel_begin(void) __attribute__((weak));
+/* self.c
+ * pt_cancel_at_once - end the thread if it is cancelled, and may be at any time. */
+void pt_cancel_at_once(void);
 extern __thread int pt_cancel_state; /* self.c: pthread_setcancelstate's */
 static inline void pt_cancel_point(void)
 {
@@ -94,7 +101,8 @@ bool pt_poll(unsigned *round, uint64_t until);
  * 0, EAGAIN or ETIMEDOUT. */
 int pt_futex_wait(unsigned *word, unsigned mask, unsigned value, uint64_t until);
 
-/* ---- blocking.c: tw_syscalls_block. */
+/* ---- blocking.c: tw_syscalls_block, tw_syscalls_wait, tw_syscalls_again. */
+bool pt_block_again(void);
 int pt_block(int fd, short events, const void *caller);
 bool pt_wait(const struct pollfd *fds, nfds_t n, int *ms, const void *caller);
 

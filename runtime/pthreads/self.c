@@ -101,8 +101,7 @@ static int self_set(int *now, int value, int *before)
 	return 0;
 }
 
-/* Asynchronous cancellation that became possible acts at once. */
-static void self_cancel(void)
+void pt_cancel_at_once(void)
 {
 	if (self_cancel_type == PTHREAD_CANCEL_ASYNCHRONOUS && pt_cancel_state == PTHREAD_CANCEL_ENABLE)
 		pt_cancel_point();
@@ -112,7 +111,7 @@ int tw_pthread_setcancelstate(int state, int *before)
 {
 	int error = self_set(&pt_cancel_state, state, before);
 
-	self_cancel();
+	pt_cancel_at_once();
 	return error;
 }
 
@@ -133,7 +132,7 @@ int tw_pthread_setcanceltype(int type, int *before)
 
 	if (pt_cancel_look && !error && type == PTHREAD_CANCEL_ASYNCHRONOUS)
 		th_turn_look = self_look;
-	self_cancel();
+	pt_cancel_at_once();
 	return error;
 }
 

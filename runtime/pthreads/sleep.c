@@ -13,6 +13,7 @@
 static bool sleep_alone(void)
 {
 	th_order();
+	pt_cancel_point();
 	return !tw_me || !th_siblings;
 }
 
@@ -44,7 +45,9 @@ static int sleep_here(clockid_t clock, int flags, const struct timespec *time, s
 
 	do {
 		tw_shootdown_came = false;
+		th_point_begin(NULL);
 		result = clock_nanosleep(clock, flags, &rest, &rest); /* an absolute time stays */
+		th_point_end();
 	} while (result == EINTR && tw_shootdown_came && !th_due_here);
 	if (result == EINTR && left && !(flags & TIMER_ABSTIME))
 		*left = rest;

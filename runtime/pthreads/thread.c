@@ -119,7 +119,10 @@ static void thread_enter(struct thread *t)
 	struct tw_wait_queue *queue = pt_threads_lock();
 	t->pid = (pid_t)syscall(SYS_getpid);
 	t->tid = (pid_t)syscall(SYS_gettid);
+	bool cancelled = t->cancelled;
 	tw_wait_queue_unlock(queue);
+	if (cancelled && pt_cancel_begin)
+		pt_cancel_begin();
 }
 
 static __attribute__((noinline)) void thread_run(void *(*start)(void *arg), void *arg)
@@ -222,6 +225,9 @@ static void processor_begin(bool dispatches)
 	th_turns_open(threads_ordered);
 	tw_syscalls_block = pt_block;
 	tw_syscalls_wait = pt_wait;
+	if (pt_cancel_open)
+		pt_cancel_open();
+	tw_syscalls_again = pt_block_again;
 }
 
 /* By the processor's first thread, which goes on with the program.  @all: so do or will all processors, before they run

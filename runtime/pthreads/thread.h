@@ -53,6 +53,7 @@ extern __thread struct pt_own {
  * pt_threads_alive - is the caller another thread than its processor's first, or does such a thread run?
  * pt_threads_stop - let the other processors return from pt_threads_serve.
  * pt_main_end - end main's thread.
+ * pt_kick - (kill.c) send the thread @tid of the process @pid, that is @t, the signal that ends a call in the kernel.
  * pt_notices_end - (cxx.c, in programs in C++) what std::notify_all_at_thread_exit has promised. */
 struct tw_wait_queue *pt_threads_lock(void);
 struct thread *pt_thread_find(pthread_t thread);
@@ -65,6 +66,7 @@ void pt_thread_here(void *(*start)(void *arg), void *arg);
 bool pt_threads_alive(void);
 void pt_threads_stop(void);
 void pt_main_end(void) __attribute__((noreturn));
+void pt_kick(const struct thread *t, pid_t pid, pid_t tid);
 void pt_notices_end(void) __attribute__((weak));
 
 #endif

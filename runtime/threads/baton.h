@@ -63,6 +63,26 @@ static inline void th_spun(const volatile void *at)
 void th_away(void);
 void th_back(void);
 
+/* ---- cancellation points in the kernel
+ * th_point_begin, th_point_end - about a call that waits in the kernel, behind th_away and before th_back:
+ * pthread_cancel of the calling thread ends it there, even before the wait, and the call does not return.  @mask: the
+ * thread's own, where another one is set for the call; NULL: it is not.
+ * th_point_look - end it, if it is cancelled; NULL: no thread ever is. */
+extern __thread volatile bool th_point;
+extern __thread const sigset_t *th_point_mask;
+extern void (*th_point_look)(void);
+static inline void th_point_begin(const sigset_t *mask)
+{
+	th_point_mask = mask;
+	th_point = true;
+	if (th_point_look)
+		th_point_look();
+}
+static inline void th_point_end(void)
+{
+	th_point = false;
+}
+
 /* ---- turns.c
  * th_turns_open - @ordered: are there threads to be started?  Called in any thread of the process.
  * th_turns_take - take the signal.
@@ -76,6 +96,10 @@ extern __thread volatile bool th_turn_came;
 /* th_turn_look - called in the handler where it has interrupted the program's code, which it may leave for good; NULL:
  * none. */
 extern void (*_Atomic th_turn_look)(const sigset_t *mask);
+/* th_turn_kick - called in the handler of TW_TURN_SIGNAL where another thread has sent it with TH_TURN_KICK; NULL: none
+ * ever does. */
+#define TH_TURN_KICK 0x7467
+extern void (*th_turn_kick)(const siginfo_t *si, void *uc);
 
 /* ---- baton.c, atomic.c, for turns.c
  * th_baton_turn - the number of the turn; 0: no thread runs.  *@tid: the thread with the baton.  In any thread.

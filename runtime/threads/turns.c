@@ -34,6 +34,10 @@ static struct {
 
 __thread volatile bool th_turn_came;
 void (*_Atomic th_turn_look)(const sigset_t *mask);
+void (*th_turn_kick)(const siginfo_t *si, void *uc);
+__thread volatile bool th_point;
+__thread const sigset_t *th_point_mask;
+void (*th_point_look)(void);
 
 bool th_turn_program(const void *context)
 {
@@ -53,13 +57,14 @@ bool th_turn_program(const void *context)
 /* On the program's stack. */
 static void turn_due(int signal, siginfo_t *si, void *uc)
 {
-	bool was = tw_syscalls_blocked;
+	bool was = tw_syscalls_blocked, point = th_point;
 
 	(void)signal, (void)si, (void)uc;
 	th_stack_reserve();
-	tw_syscalls_blocked = false;
+	tw_syscalls_blocked = th_point = false;
 	th_due_now();
 	tw_syscalls_blocked = was;
+	th_point = point;
 }
 
 /* The signal comes for the turn's end, or for handlers that are due, again and again.  If each of these ended the turn,
@@ -86,7 +91,9 @@ static void turn_handler(int signal, siginfo_t *si, void *uc)
 	bool own = si->si_code == SI_TKILL && si->si_pid == getpid();
 
 	th_turn_came |= own;
-	if (!own)
+	if (th_turn_kick && si->si_code == SI_QUEUE && si->si_value.sival_int == TH_TURN_KICK)
+		th_turn_kick(si, uc);
+	else if (!own)
 		tw_signal_chain(signal, si, uc);
 	else if (tw_syscalls_blocked || th_turn_program(uc))
 		turn_end(si, uc, tw_syscalls_blocked ? NULL : &((ucontext_t *)uc)->uc_sigmask);

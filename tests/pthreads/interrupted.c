@@ -70,7 +70,7 @@ static void alone(void)
 	printf(" %d\n", errno == ETIMEDOUT);
 }
 
-/* ---- many signals for threads that wait for a mutex --------------------------------------------------------------- */
+/* ---- many signals for threads that wait for a mutex ---- */
 
 static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
 static int counts[TARGETS];
@@ -119,7 +119,7 @@ static void many(void)
 	printf("handled %d of %d\n", total, SIGNALS);
 }
 
-/* ---- rules -------------------------------------------------------------------------------------------------------- */
+/* ---- rules ---- */
 
 static void condition(void)
 {
@@ -204,7 +204,7 @@ static void cancellation(void)
 	printf("a priority that the policy has not: %d\n", pthread_create(&thread, &attr, target, NULL) == EINVAL);
 }
 
-/* ---- streams ------------------------------------------------------------------------------------------------------ */
+/* ---- streams ---- */
 
 static int stop;
 

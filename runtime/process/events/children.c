@@ -111,7 +111,9 @@ static bool children_sleep(struct pollfd *polls, unsigned n, int options)
 	bool look = (options & (WSTOPPED | WCONTINUED)) || n == CHILDREN_POLLS;
 
 	th_away();
+	th_point_begin(NULL);
 	long result = syscall(SYS_poll, polls, n, look ? CHILDREN_LOOK : -1);
+	th_point_end();
 	int error = errno;
 	th_back();
 	return th_due_now() < 2 || result >= 0 || error != EINTR;
@@ -153,6 +155,8 @@ static long children_wait(struct children_wait *w)
 	bool goes_on = true;
 
 	th_stack_reserve();
+	th_point_begin(NULL);
+	th_point_end();
 	if (far_here())
 		return children_wait_far(w);
 	for (;;) {

@@ -148,7 +148,9 @@ static int wait_for(const sigset_t *wanted, siginfo_t *info, const struct timesp
 	memcpy(&bits, &set, sizeof(bits));
 	signals_accept(bits);
 	th_away();
+	th_point_begin(NULL);
 	got = wait_once(&set, info, limit ? &time : NULL);
+	th_point_end();
 	error = errno;
 	th_back();
 	signals_accept(0);
@@ -221,8 +223,12 @@ static int signals_suspend(const sigset_t *wanted)
 	th_stack_reserve();
 	if (!th_due_now()) {
 		th_signals_wait_with(&set);
+		sigset_t own;
+		syscall(SYS_rt_sigprocmask, SIG_SETMASK, NULL, &own, (size_t)NSIG / 8);
 		th_away();
+		th_point_begin(&own);
 		syscall(SYS_rt_sigsuspend, &set, (size_t)NSIG / 8);
+		th_point_end();
 		th_back();
 		th_signals_wait_with(NULL);
 		th_due_now();

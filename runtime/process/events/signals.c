@@ -160,12 +160,12 @@ static bool handler_must(int signal, int code)
 /* On the program's stack; the signals are blocked. */
 static void signals_run(int signal, siginfo_t *info, void *uc)
 {
-	bool was = tw_syscalls_blocked;
+	bool was = tw_syscalls_blocked, point = th_point;
 	sigset_t mask, all;
 
 	(void)signal;
 	th_stack_reserve();
-	tw_syscalls_blocked = false;
+	tw_syscalls_blocked = th_point = false;
 	sigemptyset(&mask);
 	memcpy(&mask, &((ucontext_t *)uc)->uc_sigmask, NSIG / 8);
 	handler_call(info, uc, &mask);
@@ -173,6 +173,7 @@ static void signals_run(int signal, siginfo_t *info, void *uc)
 	tw_signal_sieve(&all, &all);
 	mask_set(SIG_SETMASK, &all, NULL);
 	tw_syscalls_blocked = was;
+	th_point = point;
 }
 
 static void signals_handler(int signal, siginfo_t *from, void *uc)

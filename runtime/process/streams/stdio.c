@@ -249,17 +249,23 @@ static void stdio_leave(FILE *f, bool locked)
 /* ---- the list of streams ----------------------------------------------------------------------------------------- */
 
 /* Held while a stream's lock is waited for, as by fflush(NULL): so other threads of the processor run meanwhile. */
+static __thread bool stdio_list_held;
+
 static void stdio_list_lock(void)
 {
 	th_stack_reserve();
-	if (th_others)
-		th_lock_acquire(th_lock_in(&stdio_shared->lock));
+	if (!th_others)
+		return;
+	th_lock_acquire(th_lock_in(&stdio_shared->lock));
+	stdio_list_held = true;
 }
 
 static void stdio_list_unlock(void)
 {
-	if (th_others)
-		tw_lock_release(th_lock_in(&stdio_shared->lock));
+	if (!stdio_list_held)
+		return;
+	stdio_list_held = false;
+	tw_lock_release(th_lock_in(&stdio_shared->lock));
 }
 
 static FILE *stdio_enlist(FILE *f)
@@ -350,6 +356,15 @@ void th_stdio_flush(void)
 {
 	if (stdio_shared && (tw_me || tw_forked()))
 		stdio_flush(true);
+}
+
+void th_stdio_abandon(void)
+{
+	if (!stdio_shared)
+		return;
+	while (stdio_holds)
+		tw_lock_release(th_lock_in(stdio_word(stdio_held[--stdio_holds].f)));
+	stdio_list_unlock();
 }
 
 void th_stdio_touch(void)
