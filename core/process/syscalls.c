@@ -323,8 +323,10 @@ static ssize_t sys_unblock(ssize_t result, int fd, short events, const void *cal
 
 /* In functions with a variable @caller. */
 #define SYS_AWAITS(fd, flags, events, touch) (sys_await(fd, flags, events, caller), (touch))
-#define SYS_BLOCKS(fd, events, call)         (sys_fails ? sys_fail() : (sys_block(), sys_unblock(call, fd, events, caller)))
-#define SYS_CALLER                           const void *caller = __builtin_return_address(0)
+
+#define SYS_BLOCKS(fd, events, call) (sys_fails ? sys_fail() : (sys_block(), sys_unblock(call, fd, events, caller)))
+
+#define SYS_CALLER const void *caller = __builtin_return_address(0)
 
 /* A call that moves all, with threads that may take the rights to a part of the buffer or interrupt it, goes on with
  * the rest, behind @done. */

@@ -133,6 +133,9 @@ TH_WEAK void *shmat(int number, const void *where, int flags)
 		s->about.shm_lpid = getpid();
 	}
 	th_word_unlock(&segments->lock);
+	if (s && at == (void *)-1)
+		th_refuse("shmat: a segment cannot be at an address of the program's choice, nor at two: let shmat "
+		          "choose it (NULL), or start the program with one processor (-n 1 -p 1)");
 	if (at == (void *)-1)
 		errno = EINVAL;
 	return at;

@@ -347,33 +347,57 @@ static bool baton_switches(enum tw_wait_call call)
 
 static const struct tw_sync_threads baton_threads = {.switches = baton_switches, .wait = th_wait};
 
+/* The locks that threads of this processor acquire.  Of those with one hash, the first is here, the others are counted,
+ * and then searched for: so threads that wait for one lock do not search all threads each. */
+static struct {
+	uint64_t id;
+	unsigned count;
+} acquired[64];
+static unsigned acquired_beside;
+
+static unsigned lock_hash(uint64_t id)
+{
+	return (unsigned)((id * 0x9e3779b97f4a7c15u) >> 58);
+}
+
+/* Returns where it is counted; the caller counts down. */
+static unsigned *lock_acquires(uint64_t id)
+{
+	unsigned h = lock_hash(id);
+	bool here = !acquired[h].count || acquired[h].id == id;
+	unsigned *count = here ? &acquired[h].count : &acquired_beside;
+
+	if (here)
+		acquired[h].id = id;
+	++*count;
+	return count;
+}
+
+static bool lock_acquired_beside(uint64_t id)
+{
+	const struct th_thread *first = atomic_load(&holder), *t = first;
+
+	do {
+		if (t->acquiring == id)
+			return true;
+		t = t->next;
+	} while (t != first);
+	return false;
+}
+
 /* Has another thread of this processor the lock, or is it about to get it?  Then Tweed believes that the processor has
  * it. */
 static bool lock_near(uint64_t id)
 {
-	if (tw_sync_lock_mine(tw_me, id))
-		return true;
-	for (const struct th_thread *t = own->next; t != own; t = t->next)
-		if (t->acquiring == id)
-			return true;
-	return false;
-}
+	unsigned h = lock_hash(id);
 
-struct lock_near_wait {
-	uint64_t id;
-	const struct th_thread *self;
-};
+	return tw_sync_lock_mine(tw_me, id) || (acquired[h].count && acquired[h].id == id) ||
+	       (acquired_beside && lock_acquired_beside(id));
+}
 
 static bool lock_not_near(void *arg)
 {
-	const struct lock_near_wait *w = arg;
-
-	if (tw_sync_lock_mine(tw_me, w->id))
-		return false;
-	for (const struct th_thread *t = w->self->next; t != w->self; t = t->next)
-		if (t->acquiring == w->id)
-			return false;
-	return true;
+	return !lock_near(*(const uint64_t *)arg);
 }
 
 void th_lock_among(tw_lock_t lock)
@@ -383,17 +407,18 @@ void th_lock_among(tw_lock_t lock)
 		return;
 	}
 	while (th_crowd > 1 && lock_near(lock.id)) {
-		struct lock_near_wait wait = {lock.id, own};
 		atomic_store(&tw_me->stats->waits.object, lock.id);
 		atomic_store(&tw_me->stats->waits.call, TW_WAIT_LOCK);
-		th_wait(lock_not_near, &wait, 0);
+		th_wait(lock_not_near, &lock.id, 0);
 	}
 	uint64_t outer = own->acquiring; /* the caller is a handler that has interrupted that */
+	unsigned *count = lock_acquires(lock.id);
 	own->acquiring = lock.id;
 	own->switches = true;
 	tw_lock_acquire(lock);
 	own->switches = false;
 	own->acquiring = outer;
+	--*count;
 }
 
 void th_lock_release(tw_lock_t lock)

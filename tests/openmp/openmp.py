@@ -74,6 +74,21 @@ def apart():
     beside.expect("large arrays begin a page", len(at) == 1 and int(at[0], 16) % 16384 == 0, symbols)
 
 
+def fences():
+    """Only the program's own: gcc has barriers in functions with a frame pointer, too."""
+    for options in ["-O0", "-O0 -g", "-O1 -fno-omit-frame-pointer", "-O2", "-O2 -fno-omit-frame-pointer", "-O1 -pg",
+                    "-O0 -mno-red-zone"]:
+        made = run(tweed, "omp", "cc", *options.split(), "-c", os.path.join(sources, "fences.c"), "-o", "fences.o")
+        calls, function = {}, ""
+        for line in run("objdump", "-dr", "fences.o").stdout.splitlines():
+            if line.endswith(">:"):
+                function = line.split("<")[1][:-2]
+                calls[function] = 0
+            calls[function] = calls.get(function, 0) + ("tw_threads_order" in line)
+        wrong = [f for f, n in calls.items() if f and str(n) != f[-1]]
+        beside.expect(f"fences, {options}: {wrong}", len(calls) > 8 and not wrong, made)
+
+
 def thread_local():
     """Thread-local variables of any size: they lie at the top of the stacks."""
     for kib in [64, 230, 250, 1024, 8192]:
@@ -215,6 +230,7 @@ with tempfile.TemporaryDirectory() as folder:
         threads()
         defaults()
         apart()
+        fences()
         stealing()
         thread_local()
         library()

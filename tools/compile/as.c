@@ -62,8 +62,9 @@ static bool in_pattern;       /* the preceding line is a comment with a pattern 
 static bool is_volatile;      /* the current instruction accesses a volatile variable */
 static bool fenced;           /* the preceding instruction was a full fence: gcc adds a pattern of the other kind */
 static bool in_frame;         /* its pattern uses the frame pointer */
-static bool is_wait;          /* a waiting loop depends on what it loads */
-static const char *function;  /* the current one's text; lines up to the current one end with a zero */
+static unsigned long pattern_number, frame_number; /* of the current instruction, and of the last one of a frame */
+static bool is_wait;                               /* a waiting loop depends on what it loads */
+static const char *function; /* the current one's text; lines up to the current one end with a zero */
 
 static void __attribute__((noreturn)) as_fail(const char *what)
 {
@@ -299,18 +300,55 @@ static bool as_pattern_volatile(const char *line)
 	return false;
 }
 
+/* The number of the instruction that a pattern's first line describes. */
+static unsigned long as_pattern_number(const char *line)
+{
+	return strtoul(line + strcspn(line, " "), NULL, 10);
+}
+
+/* Does a pattern's first line describe an instruction that makes or ends a function's frame? */
+static bool as_pattern_frame(const char *line)
+{
+	return strncmp(line, "#(insn/f", 8) == 0;
+}
+
+static bool as_next_to(unsigned long number)
+{
+	return number && (number == pattern_number + 1 || number == pattern_number - 1);
+}
+
+/* gcc also separates the code of a function with a frame pointer, which uses memory below the stack's end, from its
+ * frame by such barriers: one behind what makes the frame, one before each of what ends it.  These instructions have
+ * numbers that follow each other; those of the program's own were numbered long before. */
+static bool as_barrier_of_frame(void)
+{
+	size_t n;
+
+	if (as_next_to(frame_number))
+		return true;
+	for (const char *at = following; *at && strncmp(at, "\t.cfi_endproc", 13) != 0; at += n + (at[n] != '\0')) {
+		n = strcspn(at, "\n");
+		if (as_pattern_frame(at) && as_next_to(as_pattern_number(at)))
+			return true;
+	}
+	return false;
+}
+
 /* Does @line belong to a pattern? */
 static bool as_pattern(const char *line)
 {
 	if (!source && strncmp(line, "#(", 2) == 0) {
 		in_pattern = true;
 		is_volatile = in_frame = false;
+		pattern_number = as_pattern_number(line);
+		if (as_pattern_frame(line))
+			frame_number = pattern_number;
 	} else if (*line != '#' || strncmp(line, "#APP", 4) == 0) {
 		in_pattern = false;
 	}
 	if (!in_pattern)
 		return false;
-	if (strstr(line, "{*memory_blockage}") && !fenced)
+	if (strstr(line, "{*memory_blockage}") && !fenced && !as_barrier_of_frame())
 		as_call("tw_threads_order", "");
 	is_volatile |= as_pattern_volatile(line);
 	in_frame |= strstr(line, "(reg/f:DI 6 bp)") != NULL;
@@ -458,6 +496,7 @@ static void as_line(char *line)
 	if (strncmp(text, ".cfi_startproc", 14) == 0) {
 		function = line;
 		is_volatile = false;
+		frame_number = 0;
 		waits_find(following);
 	}
 	is_wait = waits_load(line);

@@ -209,6 +209,18 @@ static void ld_mix_mark(const char *name, void *arg)
 		ld_mix(name, strlen(name));
 }
 
+/* A library of the system, as CMake names it: by its path.  By its name, an archive may be found for it. */
+static void ld_need_path(FILE *needs, const char *path)
+{
+	const char *base = strrchr(path, '/'), *end = strrchr(path, '.');
+
+	base = base ? base + 1 : path;
+	if (strncmp(base, "lib", 3) == 0 && end && strcmp(end, ".so") == 0)
+		fprintf(needs, "\t.asciz \"-l%.*s\"\n", (int)(end - base - 3), base + 3);
+	else
+		fprintf(needs, "\t.asciz \"%s\"\n", path);
+}
+
 /* Add what makes the object to @object, and the rest to @needs. */
 static void ld_inputs(char *const *argv, struct ld_words *object, FILE *needs)
 {
@@ -245,6 +257,8 @@ static void ld_inputs(char *const *argv, struct ld_words *object, FILE *needs)
 			fprintf(needs, "\t.asciz \"%s\"\n", real);
 		else if (a.library)
 			fprintf(needs, "\t.asciz \"-l%s\"\n", a.library);
+		else if (f.kind == LIBRARY_DYN)
+			ld_need_path(needs, a.word);
 		if (f.kind == LIBRARY_DYN)
 			library_symbols(&f, ld_mix_mark, NULL);
 		library_close(&f);
