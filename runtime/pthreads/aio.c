@@ -7,7 +7,6 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "runtime/pthreads/posix.h"
 #include "runtime/pthreads/pthreads.h"
 
 static int aio_fail(int error)
@@ -18,35 +17,12 @@ static int aio_fail(int error)
 
 /* ---- the end of a transfer -------------------------------------------------------------------------------------- */
 
-static void *aio_thread(void *arg)
-{
-	struct sigevent event = *(struct sigevent *)arg;
-
-	tw_free(arg);
-	th_call(TH_CALLED(event.sigev_notify_function), event.sigev_value.sival_ptr, NULL, NULL);
-	return NULL;
-}
-
 /* Returns 0 or an error. */
 static int aio_notify(const struct sigevent *event)
 {
-	pthread_t thread;
-
 	if (event->sigev_notify == SIGEV_SIGNAL)
 		return sigqueue(getpid(), event->sigev_signo, event->sigev_value) ? errno : 0;
-	if (event->sigev_notify != SIGEV_THREAD)
-		return 0;
-	struct sigevent *copy = tw_malloc(sizeof(*copy));
-	if (!copy)
-		return EAGAIN;
-	*copy = *event;
-	int error = tw_pthread_create(&thread, event->sigev_notify_attributes, aio_thread, copy);
-	int state = PTHREAD_CREATE_JOINABLE;
-	if (!error && event->sigev_notify_attributes)
-		pthread_attr_getdetachstate(event->sigev_notify_attributes, &state);
-	if (!error && state == PTHREAD_CREATE_JOINABLE)
-		tw_pthread_detach(thread);
-	return error;
+	return event->sigev_notify == SIGEV_THREAD ? pt_notify(event) : 0;
 }
 
 /* ---- transfers -------------------------------------------------------------------------------------------------- */

@@ -10,6 +10,7 @@
 
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <time.h>
 
 #include "sync/wait_queue.h"
@@ -105,6 +106,14 @@ int pt_futex_wait(unsigned *word, unsigned mask, unsigned value, uint64_t until)
 bool pt_block_again(void);
 int pt_block(int fd, short events, const void *caller);
 bool pt_wait(const struct pollfd *fds, nfds_t n, int *ms, const void *caller);
+
+/* ---- notify.c
+ * pt_notify_open - collective.
+ * pt_notify - start a thread that calls @event's function.  0 or an error.
+ * pt_notify_runs - does a thread of the run-time wait for timers? */
+void pt_notify_open(void);
+int pt_notify(const struct sigevent *event);
+bool pt_notify_runs(void);
 
 /* ---- objects/semaphore.c
  * pt_semaphores_open - create the list of those with names.  Collective. */

@@ -301,7 +301,7 @@ static void processor_order(struct tw_wait_queue *queue, unsigned k, struct thre
 
 bool pt_threads_alive(void)
 {
-	return pt_own.frame || (here.open && threads_at_work());
+	return pt_own.frame || (here.open && threads_at_work()) || pt_notify_runs();
 }
 
 void pt_threads_stop(void)

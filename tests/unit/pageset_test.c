@@ -242,7 +242,10 @@ static void test_stress(void)
 	CU_ASSERT_EQUAL(stress(tw_pageset_add, STRESS_PAGES, STRESS_NS), 0);
 	CU_ASSERT_EQUAL(stress(tw_pageset_add, ADDERS * 20, STRESS_NS), 0);
 	CU_ASSERT_EQUAL(stress(tw_pageset_add, ADDERS, STRESS_NS), 0);
-	CU_ASSERT_NOT_EQUAL(stress(lazy_add, STRESS_PAGES, STRESS_NS / 10), 0);
+	size_t lost = 0;
+	for (unsigned i = 0; i < 10 && !lost; i++) /* a busy machine may let no adder run meanwhile */
+		lost = stress(lazy_add, STRESS_PAGES, STRESS_NS / 10);
+	CU_ASSERT_NOT_EQUAL(lost, 0);
 }
 
 /* ---- an add that finds its page set already --------------------------------------------------------------------

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 /* th_events_share - before the host's processors are forked.
  * th_events_open - by each processor, after it has joined the job.
@@ -51,5 +52,17 @@ void th_channels_open(bool many_hosts);
 
 /* th_children_add - the program has made the process @pid. */
 void th_children_add(pid_t pid);
+
+/* th_timers - timers whose ends call a function in a thread (SIGEV_THREAD); NULL: refused.  owns - is @timer one of
+ * those?  The others are as timer_create() and its kin. */
+struct th_timers {
+	bool (*owns)(timer_t timer);
+	int (*create)(clockid_t clock, const struct sigevent *event, timer_t *timer);
+	int (*get)(timer_t timer, struct itimerspec *now);
+	int (*set)(timer_t timer, int flags, const struct itimerspec *now, struct itimerspec *old);
+	int (*remove)(timer_t timer);
+	int (*overrun)(timer_t timer);
+};
+extern const struct th_timers *th_timers;
 
 #endif

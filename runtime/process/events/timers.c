@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* timers.c - alarm, setitimer and timer_create: the kernel keeps them in the process of the first processor. */
+/* timers.c - alarm, setitimer and timer_create: the kernel keeps them in the process of the first processor, but those
+ * that call a function in a thread (th_timers). */
 #include <dlfcn.h>
 #include <errno.h>
+#include <mqueue.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -9,10 +11,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "runtime/process/events/events.h"
 #include "runtime/process/events/far.h"
 #include "runtime/threads/baton.h"
 
 #define TIMER_NEXT(name) ((__typeof__(name) *)(uintptr_t)dlsym(RTLD_NEXT, #name))
+
+const struct th_timers *th_timers;
 
 /* A call with up to two arguments in memory: @in, read, and @out, written; either may be NULL. */
 struct timer_memory {
@@ -124,9 +129,11 @@ TH_WEAK int timer_create(clockid_t clock, struct sigevent *restrict event, timer
 		return TIMER_NEXT(timer_create)(clock, event, timer);
 	if (event)
 		copy = *event;
+	if (copy.sigev_notify == SIGEV_THREAD && th_timers)
+		return th_timers->create(clock, &copy, timer);
 	if (copy.sigev_notify != SIGEV_SIGNAL && copy.sigev_notify != SIGEV_NONE)
-		th_refuse("timer_create: only SIGEV_SIGNAL and SIGEV_NONE are supported: let a thread of the program "
-		          "call sigwait, and then the function");
+		th_refuse("timer_create: only SIGEV_SIGNAL, SIGEV_THREAD and SIGEV_NONE are supported: let a thread of "
+		          "the program call sigwait");
 	if (timer_call(SYS_timer_create, a, 1, 2, &(struct timer_memory){&copy, &made, sizeof(copy)}) < 0)
 		return -1;
 	memcpy(&number, &made, sizeof(number));
@@ -142,6 +149,8 @@ TH_WEAK int timer_settime(timer_t timer, int flags, const struct itimerspec *res
 
 	if (!host_shared())
 		return TIMER_NEXT(timer_settime)(timer, flags, now, old);
+	if (th_timers && th_timers->owns(timer))
+		return th_timers->set(timer, flags, now, old);
 	if (timer_call(SYS_timer_settime, a, 2, 3, &(struct timer_memory){now, &was, sizeof(was)}) < 0)
 		return -1;
 	if (old)
@@ -155,17 +164,30 @@ TH_WEAK int timer_gettime(timer_t timer, struct itimerspec *now)
 
 	if (!host_shared())
 		return TIMER_NEXT(timer_gettime)(timer, now);
+	if (th_timers && th_timers->owns(timer))
+		return th_timers->get(timer, now);
 	return (int)timer_call(SYS_timer_gettime, a, 0, 1, &(struct timer_memory){NULL, now, sizeof(*now)});
 }
 
-#define TIMER_PLAIN(name)                                                                                              \
+#define TIMER_PLAIN(name, own)                                                                                         \
 	TH_WEAK int name(timer_t timer)                                                                                \
 	{                                                                                                              \
 		long a[6] = {(long)(intptr_t)timer};                                                                   \
-		return host_shared() ? (int)timer_call(SYS_##name, a, 0, 0, &(struct timer_memory){NULL, NULL, 0})     \
-		                     : TIMER_NEXT(name)(timer);                                                        \
+		if (!host_shared())                                                                                    \
+			return TIMER_NEXT(name)(timer);                                                                \
+		if (th_timers && th_timers->owns(timer))                                                               \
+			return th_timers->own(timer);                                                                  \
+		return (int)timer_call(SYS_##name, a, 0, 0, &(struct timer_memory){NULL, NULL, 0});                    \
 	}
-TIMER_PLAIN(timer_delete)
-TIMER_PLAIN(timer_getoverrun)
+TIMER_PLAIN(timer_delete, remove)
+TIMER_PLAIN(timer_getoverrun, overrun)
+
+/* The C library's thread would call the function. */
+TH_WEAK int mq_notify(mqd_t queue, const struct sigevent *event)
+{
+	if (host_shared() && event && event->sigev_notify == SIGEV_THREAD)
+		th_refuse("mq_notify: SIGEV_THREAD is not supported: let a thread of the program call mq_receive");
+	return TIMER_NEXT(mq_notify)(queue, event);
+}
 
 #pragma GCC visibility pop

@@ -15,6 +15,7 @@ void pt_objects_open(void)
 	tw_wait_queues_open(queues);
 	pt_keys_open();
 	pt_semaphores_open();
+	pt_notify_open();
 }
 
 uint64_t pt_until(clockid_t clock, const struct timespec *at)
