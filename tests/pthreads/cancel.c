@@ -240,7 +240,7 @@ static void one(const char *what, void *(*function)(void *), void *arg)
 	pthread_t t;
 	void *result;
 
-	cleaned = 0;
+	cleaned = cancelled = 0;
 	pthread_create(&t, NULL, function, arg);
 	sem_wait(&ready);
 	if (function == ends)
@@ -289,7 +289,8 @@ int main(void)
 	FILE *f = fdopen(end[0], "r");
 	one("stream", gets, f);
 	char line[16];
-	printf("line %d %s", write(end[1], "text\n", 5) == 5, fgets(line, sizeof(line), f));
+	if (write(end[1], "text\n", 5) == 5)
+		printf("line %s", fgets(line, sizeof(line), f));
 	one("ended", ends, NULL);
 	printf("state %d\n", pthread_setcancelstate(7, NULL) == EINVAL);
 	return 0;
