@@ -37,6 +37,10 @@ static inline bool pt_enter(void)
 /* pt_interruptible - before a wait, without locks: handlers of the program's signals can interrupt it. */
 void pt_interruptible(void);
 
+/* pt_alone - where pt_enter() has returned false: @call of a child of fork() would wait for another thread, for ever.
+ * It ends with a sentence.  Does nothing in another process. */
+void pt_alone(const char *call);
+
 /* PT_OWN - before the definition of a function whose name a program in C may give to one of its own. */
 #define PT_OWN __attribute__((weak))
 

@@ -20,6 +20,7 @@ CROWDS = {"1x1": "5", "1x2": "5", "2x1": "9", "2x2": "20"}
 PROGRAMS = ["threads.c", "objects.c", "handed.c", "robust.c", "waits.c", "handlers.c", "classes.cpp", "before_main.cpp",
             "own_new.cpp", "by_name.c", "interrupted.c", "timers.c"]
 REFUSED = {"child": "a child of fork() has one thread",
+           "waits": "sem_wait: a child of fork() would wait for ever",
            "result": "let it return its results by a pipe or a file",
            "stack": "pthread_create: a stack of",
            "again": "holds the lock already"}

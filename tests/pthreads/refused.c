@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* refused.c - what ends a job with a sentence, or with threads at work: the argument says which. */
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,6 +62,14 @@ int main(int argc, char **argv)
 		both[2048] = 5;
 		if (fork() == 0)
 			_exit(both[2048] == 5 ? both[2049] = 0 : 9);
+		wait(&status);
+		return WEXITSTATUS(status);
+	} else if (strcmp(what, "waits") == 0) {
+		sem_t shared;
+		int status = 0;
+		sem_init(&shared, 1, 0);
+		if (fork() == 0)
+			_exit(sem_wait(&shared));
 		wait(&status);
 		return WEXITSTATUS(status);
 	} else if (strcmp(what, "stack") == 0) {

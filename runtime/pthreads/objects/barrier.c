@@ -31,7 +31,10 @@ int tw_pthread_barrier_destroy(pthread_barrier_t *barrier)
 
 int tw_pthread_barrier_wait(pthread_barrier_t *barrier)
 {
-	pt_enter();
+	if (!pt_enter()) {
+		pt_alone("pthread_barrier_wait");
+		return 0;
+	}
 	return tw_sync_barrier_wait(tw_me, ((struct pt_barrier *)barrier)->barrier.id) ? PTHREAD_BARRIER_SERIAL_THREAD
 	                                                                               : 0;
 }

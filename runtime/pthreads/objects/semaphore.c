@@ -41,8 +41,11 @@ static int semaphore_take(sem_t *semaphore, bool wait, uint64_t until)
 	struct pt_semaphore *s = (struct pt_semaphore *)semaphore;
 	int error = wait ? 0 : EAGAIN;
 
-	if (!pt_enter())
+	if (!pt_enter()) {
+		if (!s->value && wait && !until)
+			pt_alone("sem_wait");
 		return 0;
+	}
 	if (wait) {
 		pt_cancel_point();
 		pt_interruptible();

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* wait.c - functions for all objects. */
+#include "core/process/fork.h"
 #include "runtime/pthreads/pthreads.h"
 
 __thread uint32_t pt_number;
@@ -16,6 +17,14 @@ void pt_objects_open(void)
 	pt_keys_open();
 	pt_semaphores_open();
 	pt_notify_open();
+}
+
+void pt_alone(const char *call)
+{
+	if (tw_forked())
+		th_refuse("%s: a child of fork() would wait for ever, for it has one thread and shares no memory with "
+		          "its parent: let them use a pipe",
+		          call);
 }
 
 uint64_t pt_until(clockid_t clock, const struct timespec *at)
