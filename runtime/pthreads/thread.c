@@ -543,10 +543,11 @@ int tw_pthread_detach(pthread_t thread)
 void pt_main_end(void)
 {
 	unsigned round = 0;
+	bool others = here.open && !tw_forked();
 
-	if (here.open)
+	if (others)
 		thread_end(pt_own.thread);
-	while (here.open && threads_at_work())
+	while (others && threads_at_work())
 		pt_poll(&round, 0);
 	exit(0);
 }

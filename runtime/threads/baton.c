@@ -20,6 +20,7 @@
 #include "core/base/base.h"
 #include "core/base/signals.h"
 #include "core/coherence/shootdown.h"
+#include "core/process/fork.h"
 #include "runtime/process/hosts/first_host.h"
 #include "sync/sync.h"
 
@@ -542,6 +543,8 @@ static void baton_thread_end(void *arg)
 {
 	struct th_thread *t = arg;
 
+	if (tw_forked())
+		return;
 	/* Destructors of other keys come first: those of libraries, which may call the run-time. */
 	if (!t->ends) {
 		t->ends = true;

@@ -9,6 +9,7 @@
  * The first thread joins the job and leaves it.  Leaving unmaps the shared space, and with it the stack of the thread
  * that called exit().  So that thread waits, without accessing memory, until the first thread has left the job and has
  * put a private copy of the stack in the stack's place. */
+#include <asm/prctl.h>
 #include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
@@ -73,10 +74,6 @@ enum { STAGE_RUNS, STAGE_ENDS, STAGE_LEFT, STAGE_FORKS };
 
 static struct {
 	jmp_buf back;
-	struct fork_tls {
-		void *at;
-		size_t bytes;
-	} tls;               /* of the program's thread */
 	char *base;          /* its stack */
 	ptrdiff_t from_end;  /* of each stack, to the C library's thread descriptor */
 	pid_t child, stands; /* stands: the process of the first host that stands for it; 0: none */
@@ -368,18 +365,6 @@ static void stack_wait(uint32_t stage)
 
 /* ---- children ---------------------------------------------------------------------------------------------------- */
 
-/* The program's thread_local variables in this thread. */
-static int fork_own_tls(struct dl_phdr_info *info, size_t size, void *arg)
-{
-	struct fork_tls *tls = arg;
-
-	(void)size;
-	for (size_t i = 0; i < info->dlpi_phnum; i++)
-		if (info->dlpi_phdr[i].p_type == PT_TLS)
-			*tls = (struct fork_tls){info->dlpi_tls_data, info->dlpi_phdr[i].p_memsz};
-	return 1; /* the program is the first */
-}
-
 /* In the child, the C library's fork stores into the top of each thread's stack before any handler runs.  These pages
  * alone are mapped in the child, shared with its parent, until the copy replaces them; then the stores are undone. */
 #define FORK_TOP 8192u
@@ -419,24 +404,33 @@ static void fork_keep(bool keep)
 		munmap(kept, bytes);
 }
 
-/* The child continues as the program's thread, on the copy of its stack. */
-static void __attribute__((noreturn)) fork_go_on(const int ends[2])
+/* Of the program's thread, not of the caller, from now on: thread-local variables, errno too, have the addresses that
+ * the program knows, some of which the compiler has in registers. */
+static __attribute__((noinline)) void fork_variables(void)
 {
-	struct fork_tls own = {0};
+	syscall(SYS_arch_prctl, ARCH_SET_FS, forking.base + stack.bytes - forking.from_end);
+}
 
-	if (mprotect(forking.base, stack.bytes, PROT_READ | PROT_WRITE))
-		tw_fatal("fork: the child cannot have a stack: %s", strerror(errno));
-	close(ends[0]);
-	close(ends[1]);
-	dl_iterate_phdr(fork_own_tls, &own);
-	if (own.at && forking.tls.at)
-		memcpy(own.at, forking.tls.at, own.bytes);
+static __attribute__((noinline, noreturn)) void fork_become(void)
+{
 	th_events_child();
 	th_far = th_others = false;
+	stack_own = NULL;
 	th_stack_span = SIZE_MAX;
 	th_baton_forget();
 	th_hosts_forked(true);
 	longjmp(forking.back, 1);
+}
+
+/* The child continues as the program's thread, on the copy of its stack. */
+static void __attribute__((noreturn)) fork_go_on(const int ends[2])
+{
+	if (mprotect(forking.base, stack.bytes, PROT_READ | PROT_WRITE))
+		tw_fatal("fork: the child cannot have a stack: %s", strerror(errno));
+	close(ends[0]);
+	close(ends[1]);
+	fork_variables();
+	fork_become();
 }
 
 /* In the first thread, the only one that a child has.  The pipe's end means that the copy is complete. */
@@ -475,7 +469,6 @@ static pid_t fork_here(void)
 	th_exits_touch();
 	th_stdio_touch();
 	tw_fork_fetch();
-	dl_iterate_phdr(fork_own_tls, &forking.tls);
 	forking.base = stack_own;
 	forking.from_end = stack_own + stack.bytes - (char *)__builtin_thread_pointer();
 	sigfillset(&all);
