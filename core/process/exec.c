@@ -6,6 +6,8 @@
  * The wrappers are weak, so that a program's own function of such a name can be linked. */
 #include "core/base/base.h"
 #include "core/base/fd.h"
+#include "core/job/job.h"
+#include "core/process/fork.h"
 #include "core/process/syscalls.h"
 
 void (*tw_exec_spawned)(pid_t pid);
@@ -68,12 +70,21 @@ static void exec_touch(const char *path, char *const argv[], char *const envp[])
 	exec_touch_words(envp);
 }
 
+/* A program of threads that becomes another one: that one's status is the job's. */
+static void exec_becomes(bool begins)
+{
+	if (tw_me && !tw_forked() && tw_exec_spawned)
+		tw_me->stats->refused = begins ? TW_ENDED_JOB : 0;
+}
+
 #define EXEC_RETURN(path, call)                                                                                        \
 	do {                                                                                                           \
 		unsigned tries = 0;                                                                                    \
+		exec_becomes(true);                                                                                    \
 		do                                                                                                     \
 			exec_touch(path, argv, envp);                                                                  \
 		while ((call) == -1 && errno == EFAULT && ++tries < EXEC_TRIES);                                       \
+		exec_becomes(false);                                                                                   \
 		return -1;                                                                                             \
 	} while (0)
 

@@ -215,6 +215,8 @@ def refusals():
         done = run(tweed, "run", "-n", "2", "./refused.tw", what)
         beside.expect(f"refused {what}", done.returncode not in (0, 124) and text in done.stderr, done)
     if name:
+        done = run(tweed, "run", "-n", "2", "./refused.tw", "becomes")
+        beside.expect("a program becomes another", (done.returncode, done.stdout) == (7, "another\n"), done)
         # A signal to the launcher.
         with subprocess.Popen([tweed, "run", "-n", "2", "./refused.tw", "signal"], stdout=subprocess.PIPE) as job:
             job.stdout.readline()

@@ -64,6 +64,11 @@ int main(int argc, char **argv)
 			_exit(both[2048] == 5 ? both[2049] = 0 : 9);
 		wait(&status);
 		return WEXITSTATUS(status);
+	} else if (strcmp(what, "becomes") == 0) {
+		pthread_mutex_lock(&lock);
+		pthread_create(&t, NULL, waits, NULL);
+		execl("/no/such/program", "program", (char *)NULL);
+		execl("/bin/sh", "sh", "-c", "echo another; exit 7", (char *)NULL);
 	} else if (strcmp(what, "waits") == 0) {
 		sem_t shared;
 		int status = 0;

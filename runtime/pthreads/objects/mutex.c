@@ -143,9 +143,12 @@ int tw_pthread_mutex_destroy(pthread_mutex_t *mutex)
 	if (!pt_enter() || !m->lock)
 		return 0;
 	tw_lock_t lock = th_lock_in(&m->lock);
-	if (!th_lock_try(lock))
+	bool held = m->robust && m->owner == pt_self(); /* which the C library does not refuse */
+	if (held)
+		mutex_disown(m);
+	else if (!th_lock_try(lock))
 		return EBUSY;
-	tw_lock_release(lock);
+	th_lock_release(lock);
 	tw_lock_destroy(lock);
 	m->lock = 0;
 	return 0;
