@@ -237,6 +237,7 @@ static bool wait_raised(void *arg)
 	return tw_flag_get(w->flag) >= w->ticket;
 }
 
+/* A wait without limit is visible to the agent, which may find that all processors wait. */
 static bool wait_until(tw_flag_t flag, uint64_t ticket, uint64_t until_ns)
 {
 	struct wait_raise wait = {flag, ticket};

@@ -10,9 +10,16 @@
 
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 /* The signal that ends a thread's turn (runtime/threads/turns.c). */
 #define TW_TURN_SIGNAL (SIGRTMAX - 6)
+
+/* Signals that instructions of the receiving thread cause: a bit each, that of signal s is s - 1. */
+#define TW_SIGNAL_BIT(signal) (UINT64_C(1) << ((signal)-1))
+#define TW_SIGNALS_CAUSED                                                                                              \
+	(TW_SIGNAL_BIT(SIGSEGV) | TW_SIGNAL_BIT(SIGBUS) | TW_SIGNAL_BIT(SIGFPE) | TW_SIGNAL_BIT(SIGILL) |              \
+	 TW_SIGNAL_BIT(SIGTRAP) | TW_SIGNAL_BIT(SIGABRT) | TW_SIGNAL_BIT(SIGSYS))
 
 /* tw_signal_take - @handler runs for @signal with all signals blocked, on the alternate stack if there is one. The
  * signal is unblocked in the calling thread and in the masks of all handlers.  When it was taken before, @handler

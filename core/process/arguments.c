@@ -207,7 +207,7 @@
 	  struct rlimit64 *old), (pid, what, limit, old), (ARG_IN(limit), ARG_OUT(old))) \
 	X(int, getrlimit64, (__rlimit_resource_t what, struct rlimit64 *limit), (what, limit), ARG_OUT(limit)) \
 	X(int, setrlimit64, (__rlimit_resource_t what, const struct rlimit64 *limit), (what, limit), ARG_IN(limit))
-/* The same; they wait, and are cancellation points. */
+/* The same for cancellation points, most of which wait. */
 #define ARG_POINTS(X) \
 	X(ssize_t, preadv2, (int fd, const struct iovec *v, int n, off_t at, int flags), (fd, v, n, at, flags), \
 	  arg_touch_vector(v, (size_t)TW_MAX(n, 0), true)) \
@@ -268,21 +268,6 @@ static void __attribute__((constructor)) arg_find(void)
 	*(void **)&next.ioctl = dlsym(RTLD_NEXT, "ioctl");
 }
 
-#define X(type, name, parameters, arguments, touch)                                                                    \
-	ARG_WRAP type name parameters                                                                                  \
-	{                                                                                                              \
-		unsigned tries = 0;                                                                                    \
-		type result;                                                                                           \
-		arg_find();                                                                                            \
-		do {                                                                                                   \
-			touch;                                                                                         \
-			result = next.name arguments;                                                                  \
-		} while ((intptr_t)result == (intptr_t)(type)-1 && errno == EFAULT && ++tries < ARG_TRIES);            \
-		return result;                                                                                         \
-	}
-ARG_CALLS(X)
-#undef X
-
 /* Does a call of @caller begin that waits? */
 static void arg_block(const void *caller)
 {
@@ -299,19 +284,24 @@ static bool arg_again(unsigned *tries)
 	       (errno == EINTR && tw_syscalls_blocked && tw_syscalls_again && tw_syscalls_again());
 }
 
-#define X(type, name, parameters, arguments, touch)                                                                    \
+#define ARG_BODY(type, name, parameters, arguments, touch, begin)                                                      \
 	ARG_WRAP type name parameters                                                                                  \
 	{                                                                                                              \
 		unsigned tries = 0;                                                                                    \
 		type result;                                                                                           \
-		arg_block(__builtin_return_address(0));                                                                \
+		begin;                                                                                                 \
 		do {                                                                                                   \
 			touch;                                                                                         \
 			result = next.name arguments;                                                                  \
-		} while (result == -1 && arg_again(&tries));                                                           \
+		} while ((intptr_t)result == (intptr_t)(type)-1 && arg_again(&tries));                                 \
 		tw_syscalls_blocked = false;                                                                           \
 		return result;                                                                                         \
 	}
+#define X(type, name, parameters, arguments, touch) ARG_BODY(type, name, parameters, arguments, touch, arg_find())
+ARG_CALLS(X)
+#undef X
+#define X(type, name, parameters, arguments, touch)                                                                    \
+	ARG_BODY(type, name, parameters, arguments, touch, arg_block(__builtin_return_address(0)))
 ARG_POINTS(X)
 #undef X
 

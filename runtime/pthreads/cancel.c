@@ -6,7 +6,8 @@
  * there: either it sees the mark, or the search finds the entry.
  *
  * In the kernel it ends by a signal, whose handler notes that it came.  The thread first stores that its call may be
- * ended, then looks at the note: so either it finds the note, or the handler finds that store. */
+ * ended, then looks at the note: so either it finds the note, or the handler finds that store.  Both are volatile
+ * variables of one thread, so their order is the program's. */
 #include <errno.h>
 
 #include "core/base/signals.h"
@@ -20,20 +21,20 @@
 
 static __thread volatile bool cancel_came;
 
+static bool cancel_may(void)
+{
+	return pt_own.thread && pt_cancel_state == PTHREAD_CANCEL_ENABLE;
+}
+
 bool pt_cancel_due(void)
 {
-	return pt_own.thread && pt_own.thread->cancelled && pt_cancel_state == PTHREAD_CANCEL_ENABLE;
+	return cancel_may() && pt_own.thread->cancelled;
 }
 
 void pt_cancel_end(void)
 {
 	pt_cancel_state = PTHREAD_CANCEL_DISABLE;
 	tw_pthread_exit(PTHREAD_CANCELED);
-}
-
-static bool cancel_may(void)
-{
-	return pt_own.thread && pt_cancel_state == PTHREAD_CANCEL_ENABLE;
 }
 
 /* Perhaps in the midst of a call in the kernel. */
@@ -60,7 +61,7 @@ static void cancel_look(void)
 /* The signal may be on its way where the thread knows by other means that it was sent. */
 void pt_cancel_look(void)
 {
-	if (cancel_may() && tw_me && pt_own.thread->cancelled)
+	if (tw_me && pt_cancel_due())
 		cancel_came = true;
 	cancel_look();
 }
@@ -81,7 +82,7 @@ static void cancel_here(int signal, siginfo_t *info, void *uc)
 }
 
 /* In a handler. */
-static void cancel_kick(const siginfo_t *info, void *uc)
+static void cancel_signalled(const siginfo_t *info, void *uc)
 {
 	cancel_came = th_turn_came = tw_shootdown_came = true;
 	if ((th_point || tw_syscalls_blocked) && cancel_may())
@@ -90,7 +91,7 @@ static void cancel_kick(const siginfo_t *info, void *uc)
 
 void pt_cancel_open(void)
 {
-	th_turn_kick = cancel_kick;
+	th_turn_cancel = cancel_signalled;
 	th_point_look = tw_syscalls_look = cancel_look;
 }
 
@@ -118,6 +119,6 @@ int tw_pthread_cancel(pthread_t thread)
 	}
 	tw_wait_queue_end(t->waits);
 	if (tid)
-		pt_kick(t, pid, tid);
+		pt_cancel_send(t, pid, tid);
 	return 0;
 }

@@ -31,9 +31,9 @@ static int kill_send(const struct thread *t, pid_t pid, pid_t tid, int number, i
 	return th_signals_send(th_hosts_of(node), pid, tid, number, code, value);
 }
 
-void pt_kick(const struct thread *t, pid_t pid, pid_t tid)
+void pt_cancel_send(const struct thread *t, pid_t pid, pid_t tid)
 {
-	kill_send(t, pid, tid, TW_TURN_SIGNAL, SI_QUEUE, &(union sigval){.sival_int = TH_TURN_KICK});
+	kill_send(t, pid, tid, TW_TURN_SIGNAL, SI_QUEUE, &(union sigval){.sival_int = TH_TURN_CANCEL});
 }
 
 static int kill_thread(pthread_t thread, int number, int code, const union sigval *value)

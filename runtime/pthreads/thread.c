@@ -154,8 +154,8 @@ static void thread_begin(void *arg)
 	pthread_sigmask(SIG_SETMASK, &t->mask, NULL);
 	if (t->name[0])
 		pthread_setname_np(pthread_self(), t->name);
-	if (t->scheduled)
-		pthread_setschedparam(pthread_self(), t->policy, &t->how);
+	if (t->schedule.own)
+		pthread_setschedparam(pthread_self(), t->schedule.policy, &t->schedule.how);
 	th_signals_thread();
 	th_kind_thread();
 	__cxa_thread_atexit_impl(thread_values_end, NULL, &__dso_handle);
@@ -347,12 +347,6 @@ static bool thread_detached(const pthread_attr_t *attr)
 	return state == PTHREAD_CREATE_DETACHED;
 }
 
-struct thread_schedule {
-	bool own; /* not as its processor */
-	int policy;
-	struct sched_param how;
-};
-
 /* Returns 0 or an error. */
 static int thread_schedule(const pthread_attr_t *attr, struct thread_schedule *s)
 {
@@ -411,7 +405,7 @@ static struct thread *thread_new(struct tw_wait_queue **queue, unsigned k, void 
 	}
 	t->start = start;
 	t->arg = arg;
-	t->ended = t->cancelled = t->scheduled = false;
+	t->ended = t->cancelled = t->schedule.own = false;
 	t->tid = 0;
 	t->live = t->detached = true;
 	pthread_sigmask(SIG_SETMASK, NULL, &t->mask);
@@ -437,9 +431,7 @@ int pt_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void
 	threads->at_work++;
 	struct thread *t = thread_new(&queue, k, start, arg);
 	t->detached = thread_detached(attr);
-	t->scheduled = schedule.own;
-	t->policy = schedule.policy;
-	t->how = schedule.how;
+	t->schedule = schedule;
 	*thread = t->self;
 	processor_order(queue, k, t);
 	return 0;

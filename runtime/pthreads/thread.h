@@ -8,6 +8,12 @@
 
 #include "runtime/pthreads/pthreads.h"
 
+struct thread_schedule {
+	bool own; /* this policy and priority; otherwise its processor's */
+	int policy;
+	struct sched_param how;
+};
+
 /* On its stack (th_stack_room), in shared memory; zero before its first use.  Under the lock of all threads, which is
  * also what joins wait for. */
 struct thread {
@@ -24,9 +30,7 @@ struct thread {
 	pid_t pid, tid; /* the system's; 0 until it begins */
 	bool live;      /* was not joined, nor detached and ended */
 	bool ended, detached;
-	bool scheduled; /* with this policy and priority; otherwise as its processor */
-	int policy;
-	struct sched_param how;
+	struct thread_schedule schedule;
 	bool cancelled; /* written before all wait queues were locked (cancel.c) */
 };
 _Static_assert(sizeof(struct thread) <= TH_ROOM - 64, "it fits");
@@ -53,7 +57,8 @@ extern __thread struct pt_own {
  * pt_threads_alive - is the caller another thread than its processor's first, or does such a thread run?
  * pt_threads_stop - let the other processors return from pt_threads_serve.
  * pt_main_end - end main's thread.
- * pt_kick - (kill.c) send the thread @tid of the process @pid, that is @t, the signal that ends a call in the kernel.
+ * pt_cancel_send - (kill.c) send the thread @tid of the process @pid, that is @t, the signal that ends a call in the
+ * kernel.
  * pt_notices_end - (cxx.c, in programs in C++) what std::notify_all_at_thread_exit has promised. */
 struct tw_wait_queue *pt_threads_lock(void);
 struct thread *pt_thread_find(pthread_t thread);
@@ -66,7 +71,7 @@ void pt_thread_here(void *(*start)(void *arg), void *arg);
 bool pt_threads_alive(void);
 void pt_threads_stop(void);
 void pt_main_end(void) __attribute__((noreturn));
-void pt_kick(const struct thread *t, pid_t pid, pid_t tid);
+void pt_cancel_send(const struct thread *t, pid_t pid, pid_t tid);
 void pt_notices_end(void) __attribute__((weak));
 
 #endif

@@ -96,10 +96,10 @@ extern __thread volatile bool th_turn_came;
 /* th_turn_look - called in the handler where it has interrupted the program's code, which it may leave for good; NULL:
  * none. */
 extern void (*_Atomic th_turn_look)(const sigset_t *mask);
-/* th_turn_kick - called in the handler of TW_TURN_SIGNAL where another thread has sent it with TH_TURN_KICK; NULL: none
- * ever does. */
-#define TH_TURN_KICK 0x7467
-extern void (*th_turn_kick)(const siginfo_t *si, void *uc);
+/* th_turn_cancel - called in the handler of TW_TURN_SIGNAL where another thread has sent it with TH_TURN_CANCEL; NULL:
+ * none ever does. */
+#define TH_TURN_CANCEL 0x7467
+extern void (*th_turn_cancel)(const siginfo_t *si, void *uc);
 
 /* ---- baton.c, atomic.c, for turns.c
  * th_baton_turn - the number of the turn; 0: no thread runs.  *@tid: the thread with the baton.  In any thread.

@@ -404,8 +404,8 @@ static void fork_keep(bool keep)
 		munmap(kept, bytes);
 }
 
-/* Of the program's thread, not of the caller, from now on: thread-local variables, errno too, have the addresses that
- * the program knows, some of which the compiler has in registers. */
+/* From now on, thread-local variables are those of the program's thread, not the caller's.  So they have the addresses
+ * that the program knows; the compiler may have kept that of errno. */
 static __attribute__((noinline)) void fork_variables(void)
 {
 	syscall(SYS_arch_prctl, ARCH_SET_FS, forking.base + stack.bytes - forking.from_end);

@@ -34,7 +34,7 @@ static struct {
 
 __thread volatile bool th_turn_came;
 void (*_Atomic th_turn_look)(const sigset_t *mask);
-void (*th_turn_kick)(const siginfo_t *si, void *uc);
+void (*th_turn_cancel)(const siginfo_t *si, void *uc);
 __thread volatile bool th_point;
 __thread const sigset_t *th_point_mask;
 void (*th_point_look)(void);
@@ -91,8 +91,8 @@ static void turn_handler(int signal, siginfo_t *si, void *uc)
 	bool own = si->si_code == SI_TKILL && si->si_pid == getpid();
 
 	th_turn_came |= own;
-	if (th_turn_kick && si->si_code == SI_QUEUE && si->si_value.sival_int == TH_TURN_KICK)
-		th_turn_kick(si, uc);
+	if (th_turn_cancel && si->si_code == SI_QUEUE && si->si_value.sival_int == TH_TURN_CANCEL)
+		th_turn_cancel(si, uc);
 	else if (!own)
 		tw_signal_chain(signal, si, uc);
 	else if (tw_syscalls_blocked || th_turn_program(uc))

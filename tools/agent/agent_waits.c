@@ -12,19 +12,13 @@
 #include "core/coherence/shootdown.h"
 #include "tools/agent/agent_parts.h"
 
-static uint64_t waits_bit(int number)
-{
-	return (uint64_t)1 << (number - 1);
-}
-
 /* Does processor @k's program catch signals other than those that its own instructions raise, which a wait does not do,
  * and those that Tweed and the C library (its first two real-time signals) use?  A program with threads says so itself:
  * its process is a child of the one that the agent has started. */
 static bool waits_catches(const struct agent *a, unsigned k)
 {
-	uint64_t own = waits_bit(SIGSEGV) | waits_bit(SIGBUS) | waits_bit(SIGFPE) | waits_bit(SIGILL) |
-	               waits_bit(SIGTRAP) | waits_bit(SIGABRT) | waits_bit(SIGSYS);
-	uint64_t ours = waits_bit(TW_SHOOTDOWN_SIGNAL) | waits_bit(TW_TURN_SIGNAL) | waits_bit(32) | waits_bit(33);
+	uint64_t ours =
+	    TW_SIGNAL_BIT(TW_SHOOTDOWN_SIGNAL) | TW_SIGNAL_BIT(TW_TURN_SIGNAL) | TW_SIGNAL_BIT(32) | TW_SIGNAL_BIT(33);
 	unsigned long long caught = ~0ull;
 	char path[64], line[256];
 
@@ -34,7 +28,7 @@ static bool waits_catches(const struct agent *a, unsigned k)
 		;
 	if (f)
 		fclose(f);
-	return (caught | atomic_load(&a->stats[k].waits.handles)) & ~(own | ours);
+	return (caught | atomic_load(&a->stats[k].waits.handles)) & ~(TW_SIGNALS_CAUSED | ours);
 }
 
 bool agent_waits_look(struct agent *a, uint64_t *begun)

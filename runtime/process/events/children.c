@@ -155,8 +155,8 @@ static long children_wait(struct children_wait *w)
 	bool goes_on = true;
 
 	th_stack_reserve();
-	th_point_begin(NULL);
-	th_point_end();
+	if (th_point_look) /* a child that has ended is not waited for */
+		th_point_look();
 	if (far_here())
 		return children_wait_far(w);
 	for (;;) {

@@ -199,6 +199,17 @@ static void signals_handler(int signal, siginfo_t *from, void *uc)
 
 /* ---- dispositions ------------------------------------------------------------------------------------------------ */
 
+/* A bit for each signal that the program handles. */
+static uint64_t actions_handled(void)
+{
+	uint64_t handled = 0;
+
+	for (int s = 1; s < NSIG; s++)
+		if (action_handles(&host->action[s]))
+			handled |= host_bit(s);
+	return handled;
+}
+
 /* Let the kernel do for this process what the page says. */
 static void action_apply(int signal)
 {
@@ -309,11 +320,7 @@ struct host_thread *signals_acceptor(int signal, uint32_t except)
 
 bool th_signals_handled(void)
 {
-	for (int s = 1; s < NSIG && host_shared(); s++)
-		if (s != SIGSEGV && s != SIGBUS && s != SIGFPE && s != SIGILL && s != SIGTRAP && s != SIGABRT &&
-		    s != SIGSYS && action_handles(&host->action[s]))
-			return true;
-	return false;
+	return host_shared() && (actions_handled() & ~TW_SIGNALS_CAUSED);
 }
 
 void th_signals_thread(void)
@@ -407,19 +414,15 @@ static void attend_pass(const struct signalfd_siginfo *from)
 static void attend_actions(void)
 {
 	bool some = false;
-	uint64_t handles = 0;
 
-	for (int s = 1; s < NSIG; s++) {
+	for (int s = 1; s < NSIG; s++)
 		if (seen[s] != host->changed[s]) {
 			seen[s] = host->changed[s];
 			action_apply(s);
 			some = true;
 		}
-		if (action_handles(&host->action[s]))
-			handles |= host_bit(s);
-	}
 	if (some && tw_me)
-		atomic_store(&tw_me->stats->waits.handles, handles);
+		atomic_store(&tw_me->stats->waits.handles, actions_handled());
 }
 
 static bool signals_attend(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* identity.c - users and groups: one for all processors, which changed ones would not be. */
+/* identity.c - users and groups.  A change would reach the process of the calling processor alone. */
 #include <dlfcn.h>
 #include <string.h>
 #include <unistd.h>

@@ -10,7 +10,7 @@ struct pt_rwlock {
 	uint32_t readers; /* all fields: under the lock of its wait queue */
 	uint32_t writer;  /* pt_self(); 0: none */
 	uint32_t writers; /* that wait */
-	char unused[offsetof(pthread_rwlock_t, __data.__flags) - 12];
+	char unused[offsetof(pthread_rwlock_t, __data.__flags) - 3 * sizeof(uint32_t)];
 	uint32_t kind; /* at the same place as in the C library's type */
 };
 _Static_assert(sizeof(struct pt_rwlock) <= sizeof(pthread_rwlock_t), "it fits");
