@@ -608,6 +608,8 @@ static int ld_link(char *const *argv)
 
 	ld_add(&link, "ld");
 	ld_arguments(argv, &link);
+	if (ld.archives)
+		ld_add(&link, "--no-demangle"); /* ld_archives_drop */
 	ld_take_emulation(&link);
 	if (ld.libraries || ld.opens) {
 		exports = ld_temporary("exports");

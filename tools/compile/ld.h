@@ -49,8 +49,8 @@ const char *ld_unwrapped(const char *path, const struct ld_words *wraps);
 /* ---- ld_archives.c
  * ld_archives_choose - @paths: the program's arguments that are files, with those that -lNAME names.  Returns whether
  * an archive takes the place of any shared library.
- * ld_archives_drop - the link failed with these messages: do without the archives in them that the program does not
- * name.  Returns whether another link is worth a try.
+ * ld_archives_drop - the link failed with these messages (--no-demangle): do without the archives that they blame.
+ * Returns whether another link is worth a try.
  * ld_archive - if one takes the place of the library @path, link it, and what the library needs.  Returns whether. */
 bool ld_archives_choose(const struct ld_words *paths);
 bool ld_archives_drop(const char *messages);

@@ -5,7 +5,7 @@
  * Tweed's.  If its archive lies beside it, as in the packages that programs are built with, the program is linked with
  * that: then the variables are the program's, and the threads Tweed's.  The library stays where that is of no use (it
  * has no variables, threads or locks, and needs no archive), where there would be two copies (another library of the
- * program uses the shared one), and where the link fails. */
+ * program uses the shared one), and where the link fails with it. */
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -160,14 +160,45 @@ static bool archives_settle(void)
 	return any;
 }
 
-/* Those in @messages; NULL: all. */
-static bool archives_drop(const char *messages)
+/* What messages of a link that failed say of an archive. */
+enum archive_fault { FAULT_ANY, FAULT_NAMED, FAULT_LACKS };
+
+struct archive_search {
+	const char *messages;
+	bool found;
+};
+
+static void archive_undefined(const char *name, void *arg)
+{
+	struct archive_search *s = arg;
+	size_t n = strlen(name);
+
+	for (const char *at = s->messages; !s->found && (at = strstr(at, name)); at += n)
+		s->found = at > s->messages && at[-1] == '`' && at[n] == '\'';
+}
+
+/* Does the shared library define a symbol that the link lacks?  The messages' names are not demangled. */
+static bool archive_lacks(const struct archive_library *l, const char *messages)
+{
+	struct library_file f = library_open(l->path);
+	struct archive_search s = {.messages = messages};
+
+	if (strstr(messages, "undefined"))
+		library_symbols(&f, archive_undefined, &s);
+	library_close(&f);
+	return s.found;
+}
+
+static bool archives_drop(const char *messages, bool program, enum archive_fault fault)
 {
 	bool dropped = false;
 
 	for (size_t i = 0; i < archives_n; i++) {
 		struct archive_library *l = &archives[i];
-		if (l->archive && !l->program && (!messages || strstr(messages, strrchr(l->archive, '/') + 1))) {
+		if (!l->archive || l->program != program)
+			continue;
+		bool named = strstr(messages, strrchr(l->archive, '/') + 1);
+		if (fault == FAULT_ANY || (fault == FAULT_NAMED ? named : archive_lacks(l, messages))) {
 			l->archive = NULL;
 			dropped = true;
 		}
@@ -175,10 +206,13 @@ static bool archives_drop(const char *messages)
 	return dropped;
 }
 
-/* An archive may need others, which its shared library contains. */
+/* An archive may need others, which its shared library contains; or lack what is only in the shared library. */
 bool ld_archives_drop(const char *messages)
 {
-	return (archives_drop(messages) || archives_drop(NULL)) && archives_settle();
+	return (archives_drop(messages, false, FAULT_NAMED) || archives_drop(messages, false, FAULT_LACKS) ||
+	        archives_drop(messages, true, FAULT_LACKS) || archives_drop(messages, false, FAULT_ANY) ||
+	        archives_drop(messages, true, FAULT_NAMED)) &&
+	       archives_settle();
 }
 
 bool ld_archives_choose(const struct ld_words *paths)
