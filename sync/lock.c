@@ -36,6 +36,12 @@ static bool lock_alone_enter(struct tw_proc *me, struct sync_object *o)
 	return false;
 }
 
+static bool lock_alone_retake(struct tw_proc *me, struct sync_object *o)
+{
+	(void)me, (void)o;
+	return true;
+}
+
 static int lock_alone_try(struct tw_proc *me, struct sync_object *o)
 {
 	(void)me, (void)o;
@@ -62,6 +68,7 @@ static bool lock_alone_held(struct tw_proc *me, struct sync_object *o)
 static const struct sync_lock_ops *lock_ops(const struct tw_proc *me)
 {
 	static const struct sync_lock_ops alone = {.enter = lock_alone_enter,
+	                                           .retake = lock_alone_retake,
 	                                           .try_enter = lock_alone_try,
 	                                           .wanted = lock_alone_wanted,
 	                                           .leave = lock_alone_leave,
@@ -152,9 +159,30 @@ static void lock_turn_pass(struct tw_proc *me, struct sync_local *l, bool kept)
 		tw_net_notify(me->net, me->node, lock_next_local(me, waiters));
 }
 
+bool sync_lock_try(struct tw_proc *me, struct sync_object *o)
+{
+	if (!lock_turn_free(o->local, me->local + 1))
+		return false;
+	if (lock_ops(me)->try_enter(me, o))
+		return true;
+	lock_turn_pass(me, o->local, false);
+	return false;
+}
+
+void sync_lock_leave(struct tw_proc *me, struct sync_object *o)
+{
+	lock_ops(me)->leave(me, o, false);
+	lock_turn_pass(me, o->local, false);
+}
+
 static struct tw_record lock_record(const struct sync_object *o)
 {
 	return (struct tw_record){o->home, SYNC_WORD(o, value)};
+}
+
+void sync_lock_follow(struct tw_proc *me, const struct sync_object *o)
+{
+	tw_acquire_from(me, lock_record(o), TW_SYNC_LOCK, o->id);
 }
 
 static void lock_got(struct tw_proc *me, const struct sync_object *o, bool remote)
@@ -215,6 +243,21 @@ void tw_lock_acquire(tw_lock_t lock)
 	lock_got(me, &o, remote);
 }
 
+bool sync_lock_retake(struct tw_proc *me, struct sync_object *o)
+{
+	const struct sync_lock_ops *ops = lock_ops(me);
+
+	if (!ops->retake || !lock_turn_free(o->local, me->local + 1))
+		return false;
+	lock_returns(o->local);
+	if (!ops->retake(me, o)) {
+		lock_turn_pass(me, o->local, false);
+		return false;
+	}
+	lock_got(me, o, false);
+	return true;
+}
+
 bool tw_sync_lock_mine(struct tw_proc *me, uint64_t id)
 {
 	struct sync_object o = sync_find(me, id, SYNC_LOCK, "tw_lock_acquire");
@@ -250,28 +293,34 @@ static void lock_release_to(struct tw_proc *me, const struct sync_object *o, boo
 	tw_net_flush(me->net, TW_NET_ALL); /* as sync_release */
 }
 
+void sync_lock_release(struct tw_proc *me, struct sync_object *o)
+{
+	const struct sync_lock_ops *ops = lock_ops(me);
+
+	sync_held_remove(me->stats, o->id);
+	bool wanted = !ops->wanted || ops->wanted(me, o), keep = ops->wanted && wanted && lock_keeps(o->local);
+	lock_release_to(me, o, wanted && !keep);
+	atomic_store_explicit(&o->local->held, false, memory_order_relaxed);
+	if (ops->wanted && atomic_load(&o->local->waiters)) {
+		wanted = ops->wanted(me, o);
+
+		if (!wanted || o->local->streak < LOCK_STREAK) {
+			o->local->streak = wanted ? o->local->streak + 1 : 0;
+			lock_turn_pass(me, o->local, true);
+			return;
+		}
+	}
+	ops->leave(me, o, keep);
+	lock_turn_pass(me, o->local, false);
+}
+
 bool tw_sync_lock_release(struct tw_proc *me, tw_lock_t lock)
 {
 	struct sync_object o = sync_find(me, lock.id, SYNC_LOCK, "tw_lock_release");
-	const struct sync_lock_ops *ops = lock_ops(me);
 
-	if (!lock_turn_held(o.local, me->local + 1))
+	if (!lock_turn_held(o.local, me->local + 1) || atomic_load_explicit(&o.own->gen, memory_order_relaxed) != o.gen)
 		return false;
-	sync_held_remove(me->stats, lock.id);
-	bool wanted = !ops->wanted || ops->wanted(me, &o), keep = ops->wanted && wanted && lock_keeps(o.local);
-	lock_release_to(me, &o, wanted && !keep);
-	atomic_store_explicit(&o.local->held, false, memory_order_relaxed);
-	if (ops->wanted && atomic_load(&o.local->waiters)) {
-		wanted = ops->wanted(me, &o);
-
-		if (!wanted || o.local->streak < LOCK_STREAK) {
-			o.local->streak = wanted ? o.local->streak + 1 : 0;
-			lock_turn_pass(me, o.local, true);
-			return true;
-		}
-	}
-	ops->leave(me, &o, keep);
-	lock_turn_pass(me, o.local, false);
+	sync_lock_release(me, &o);
 	return true;
 }
 

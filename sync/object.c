@@ -21,14 +21,15 @@ static size_t sync_array_bytes(size_t nodes)
 
 static size_t sync_lines(const struct tw_proc *me)
 {
-	return sync_at(me) + 64 + sync_array_bytes(me->nodes);
+	return sync_job_array(me) + sync_array_bytes(me->nodes);
 }
 
 size_t tw_sync_exported_bytes(const struct tw_config *config)
 {
 	size_t slots = config->nodes * config->sync_objects, array = sync_array_bytes(config->nodes);
 
-	return 64 + array + slots * (sizeof(struct sync_line) + array);
+	return 64 + config->processors * sizeof(struct sync_counts) + array +
+	       slots * (sizeof(struct sync_line) + array);
 }
 
 size_t tw_sync_private_bytes(const struct tw_config *config)
@@ -41,16 +42,26 @@ size_t sync_job_sentences(const struct tw_proc *me)
 	return sync_at(me) + sizeof(uint64_t);
 }
 
-size_t sync_job_array(const struct tw_proc *me)
+size_t sync_counts(const struct tw_proc *me)
 {
 	return sync_at(me) + 64;
 }
 
-static struct sync_object sync_place(struct tw_proc *me, uint64_t id)
+size_t sync_job_array(const struct tw_proc *me)
+{
+	return sync_counts(me) + me->locals * sizeof(struct sync_counts);
+}
+
+struct sync_object sync_place(struct tw_proc *me, uint64_t id)
 {
 	size_t objects = me->config.sync_objects;
 	struct sync_object o = {
 	    .id = id, .home = id >> 52 & 0xff, .n = id >> SYNC_GEN_BITS & 0xffff, .gen = id & SYNC_GEN_MASK};
+
+	if (id >> 60 == SYNC_LOCK && (id & SYNC_EVICTABLE)) {
+		o.n = 0;
+		o.gen = id & (SYNC_EVICTABLE - 1);
+	}
 	size_t slot = o.home * objects + (id >> 28 & SYNC_INDEX_MASK);
 
 	o.line = sync_lines(me) + slot * sizeof(struct sync_line);
@@ -86,6 +97,8 @@ struct sync_object sync_find(struct tw_proc *me, uint64_t id, enum sync_kind kin
 	    (id >> 28 & SYNC_INDEX_MASK) >= me->config.sync_objects)
 		sync_refuse(id, kind, function);
 	struct sync_object o = sync_place(me, id);
+	if (kind == SYNC_LOCK && (id & SYNC_EVICTABLE))
+		return o;
 	if (atomic_load_explicit(&o.own->gen, memory_order_acquire) != o.gen)
 		tw_fatal("%s: this %s was destroyed", function, sync_kind_name(kind));
 	return o;
@@ -107,16 +120,15 @@ uint64_t tw_sync_whole(struct tw_proc *me, uint32_t number)
 	return id | atomic_load_explicit(&sync_place(me, id).own->gen, memory_order_acquire);
 }
 
-/* Returns a recycled slot's index + 1, or 0. */
-static uint64_t sync_pop(struct tw_proc *me)
+uint64_t sync_pop(struct tw_proc *me, size_t list)
 {
-	_Atomic uint64_t *head = sync_words(me, sync_at(me));
+	_Atomic uint64_t *head = sync_words(me, list);
 	uint64_t seen = atomic_load_explicit(head, memory_order_acquire);
 
 	while (seen & UINT32_MAX) {
 		uint64_t slot = (uint64_t)me->node << 52 | ((seen & UINT32_MAX) - 1) << 28;
 		uint64_t next = atomic_load_explicit(&sync_place(me, slot).own->next, memory_order_relaxed);
-		uint64_t old = tw_net_cas(me->net, me->node, sync_at(me), seen, ((seen >> 32) + 1) << 32 | next);
+		uint64_t old = tw_net_cas(me->net, me->node, list, seen, ((seen >> 32) + 1) << 32 | next);
 
 		if (old == seen)
 			break;
@@ -125,14 +137,14 @@ static uint64_t sync_pop(struct tw_proc *me)
 	return seen & UINT32_MAX;
 }
 
-static void sync_push(struct tw_proc *me, const struct sync_object *o)
+void sync_push(struct tw_proc *me, const struct sync_object *o, size_t list)
 {
 	uint64_t index = o->id >> 28 & SYNC_INDEX_MASK;
-	uint64_t seen = tw_net_read64(me->net, o->home, sync_at(me));
+	uint64_t seen = tw_net_read64(me->net, o->home, list);
 
 	for (;;) {
 		tw_net_write64(me->net, o->home, SYNC_WORD(o, next), seen & UINT32_MAX);
-		uint64_t old = tw_net_cas(me->net, o->home, sync_at(me), seen, ((seen >> 32) + 1) << 32 | (index + 1));
+		uint64_t old = tw_net_cas(me->net, o->home, list, seen, ((seen >> 32) + 1) << 32 | (index + 1));
 
 		if (old == seen)
 			return;
@@ -140,24 +152,32 @@ static void sync_push(struct tw_proc *me, const struct sync_object *o)
 	}
 }
 
+uint64_t sync_unused(struct tw_proc *me, uint64_t limit)
+{
+	_Atomic uint64_t *created = &sync_private(me)->created;
+	uint64_t index = atomic_load_explicit(created, memory_order_relaxed);
+
+	do {
+		if (index >= limit)
+			return 0;
+	} while (!atomic_compare_exchange_weak(created, &index, index + 1));
+	return index + 1;
+}
+
+void sync_full(struct tw_proc *me, const char *function)
+{
+	tw_fatal("%s: all %lu synchronization objects of node %u are in use: raise TWEED_SYNC_OBJECTS", function,
+	         (unsigned long)me->config.sync_objects, me->node);
+}
+
 uint64_t sync_create(struct tw_proc *me, enum sync_kind kind, unsigned n, const char *function)
 {
-	uint64_t index = sync_pop(me);
+	uint64_t index = sync_pop(me, sync_at(me));
 
-	if (index) {
-		index--;
-	} else {
-		_Atomic uint64_t *created = &sync_private(me)->created;
-
-		index = atomic_load_explicit(created, memory_order_relaxed);
-		do {
-			if (index >= me->config.sync_objects)
-				tw_fatal("%s: all %lu synchronization objects of node %u are in use: raise "
-				         "TWEED_SYNC_OBJECTS",
-				         function, (unsigned long)me->config.sync_objects, me->node);
-		} while (!atomic_compare_exchange_weak(created, &index, index + 1));
-	}
-	uint64_t id = (uint64_t)kind << 60 | (uint64_t)me->node << 52 | index << 28 | (uint64_t)n << SYNC_GEN_BITS;
+	if (!index && !(index = sync_unused(me, me->config.sync_objects)))
+		sync_full(me, function);
+	uint64_t id =
+	    (uint64_t)kind << 60 | (uint64_t)me->node << 52 | (index - 1) << 28 | (uint64_t)n << SYNC_GEN_BITS;
 	return id | atomic_load_explicit(&sync_place(me, id).own->gen, memory_order_acquire);
 }
 
@@ -175,7 +195,7 @@ void sync_destroy(struct tw_proc *me, struct sync_object *o)
 		tw_net_write(me->net, node, o->array, array, me->nodes * sizeof(uint64_t));
 	}
 	tw_net_flush(me->net, TW_NET_ALL);
-	sync_push(me, o);
+	sync_push(me, o, sync_at(me));
 }
 
 void sync_release(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object)

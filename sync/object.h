@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* object.h - the memory and the handles behind locks, barriers and flags. Private to sync/.
  *
- * A handle's id:  kind 63-60 | creator node 59-52 | index 51-28 | n (barriers) 27-12 | generation 11-0.
+ * A handle's id:  kind 63-60 | creator node 59-52 | index 51-28 | n (barriers) 27-12 | generation 11-0; of an evictable
+ * lock (evictable.c):  kind | node | index | 1 | generation 26-0.
  * Creator and index name a slot. A slot has the same offset in every node's exported memory (a struct sync_line, and an
  * array with one word per node) and one struct sync_local in every node's private memory. The generation counts how
  * often the slot was recycled, and each node's line holds it. A handle of another generation was destroyed, which its
  * user detects without communication.
  *
- * Exported: free list head, sentences | job's arrival array | lines [slots] | arrays [slots][nodes].
+ * Exported: free list head, sentences, free list head of evictable locks | counts [locals] | job's arrival array |
+ * lines [slots] | arrays [slots][nodes].
  * Private:  struct sync_private | struct sync_local [slots].
  * All of it is sparse and starts as zero, which is the state of a new object of each kind. */
 #ifndef TW_SYNC_OBJECT_H
@@ -21,6 +23,7 @@ enum sync_kind { SYNC_LOCK = 1, SYNC_BARRIER, SYNC_FLAG };
 #define SYNC_GEN_BITS   12
 #define SYNC_GEN_MASK   ((1u << SYNC_GEN_BITS) - 1)
 #define SYNC_INDEX_MASK 0xffffffu
+#define SYNC_EVICTABLE  (1ull << 27)
 #define SYNC_JOB_ID     ((uint64_t)SYNC_BARRIER << 60) /* tw_barrier_all's; no created barrier has n = 0 */
 
 /* The words of one object that other nodes read or write. "Own" words belong to the node in whose memory they lie. Each
@@ -31,7 +34,8 @@ struct sync_line {
 	_Atomic uint64_t grant;             /* queue lock, own: 1 when the predecessor has granted the lock */
 	_Atomic uint64_t value;             /* flag: value; barrier of some: generation completed; lock: record */
 	_Atomic uint64_t count;             /* barrier of some, at its home: slot's generation << 40 | arrivals */
-	_Atomic uint64_t local;             /* barrier of all, own: arrivals of local processors */
+	_Atomic uint64_t local;             /* barrier of all, own: arrivals of local processors; evictable lock, at its
+	                                     * home: SYNC_IN_USE, or 0, changed by its holder */
 	_Atomic uint64_t next;              /* at the creator: next free slot's index + 1 */
 	_Atomic uint64_t gen;
 };
@@ -50,8 +54,16 @@ struct sync_local {
 };
 _Static_assert(sizeof(struct sync_local) == 64, "a line");
 
+#define SYNC_IN_USE 1u
+
+/* How many threads of a processor may wait for evictable locks, by the locks' hash: changed by it, read by others. */
+struct sync_counts {
+	_Alignas(64) volatile uint16_t of[64];
+};
+
 struct sync_private {
 	_Alignas(64) _Atomic uint64_t created; /* slots of this node's range ever used */
+	_Atomic uint64_t hand;                 /* the slot to be looked at next for eviction */
 	_Alignas(64) _Atomic uint64_t local;   /* job barrier: arrivals of local processors */
 	_Atomic uint64_t call; /* the first of them in this epoch: epoch << 16 | processor << 8 | call */
 };
@@ -75,11 +87,34 @@ struct sync_object {
 
 /* sync_find - decode and check @id. Ends the job with a message when it is no living object of @kind. */
 struct sync_object sync_find(struct tw_proc *me, uint64_t id, enum sync_kind kind, const char *function);
-/* sync_create - create an object without communication. Returns its id. */
+/* sync_create - create an object without communication. Returns its id.
+ * sync_place - decode @id, of whatever generation. */
 uint64_t sync_create(struct tw_proc *me, enum sync_kind kind, unsigned n, const char *function);
+struct sync_object sync_place(struct tw_proc *me, uint64_t id);
 /* sync_destroy - reset the slot everywhere and return it to its creator. No write of another processor to the slot may
  * be in flight, unless it stores the same values as the reset. */
 void sync_destroy(struct tw_proc *me, struct sync_object *o);
+
+/* Slots of this node. @list: where the head of a list of recycled ones is.
+ * sync_pop - take one of the list. Returns its index + 1; 0: the list is empty.
+ * sync_push - add one to its home's list.
+ * sync_unused - take one that was never used, of the first @limit. Returns its index + 1; 0: there is none.
+ * sync_full - end the job with a message: there is no slot for @function. */
+uint64_t sync_pop(struct tw_proc *me, size_t list);
+void sync_push(struct tw_proc *me, const struct sync_object *o, size_t list);
+uint64_t sync_unused(struct tw_proc *me, uint64_t limit);
+void sync_full(struct tw_proc *me, const char *function) __attribute__((noreturn));
+
+/* For evictable.c; none of these waits.
+ * sync_lock_retake - tw_lock_acquire, if this node owns the lock and nobody holds it. Returns whether.
+ * sync_lock_follow - acquire what was released with the lock.
+ * sync_lock_release - tw_lock_release of a lock that the caller holds, whatever its generation.
+ * sync_lock_try, sync_lock_leave - acquire and release a lock without coherence. */
+bool sync_lock_retake(struct tw_proc *me, struct sync_object *o);
+void sync_lock_follow(struct tw_proc *me, const struct sync_object *o);
+void sync_lock_release(struct tw_proc *me, struct sync_object *o);
+bool sync_lock_try(struct tw_proc *me, struct sync_object *o);
+void sync_lock_leave(struct tw_proc *me, struct sync_object *o);
 
 /* sync_at - offset of sync/'s part of the exported memory, whose first word is the free list's head. */
 static inline size_t sync_at(const struct tw_proc *me)
@@ -87,6 +122,7 @@ static inline size_t sync_at(const struct tw_proc *me)
 	return me->layout.reserved[TW_RESERVED_SYNC];
 }
 size_t sync_job_array(const struct tw_proc *me);
+size_t sync_counts(const struct tw_proc *me);
 /* sync_job_sentences - offset of a word at node 0: the processor that changes it from 0 prints the message that ends
  * the job. */
 size_t sync_job_sentences(const struct tw_proc *me);
@@ -129,6 +165,8 @@ void sync_settle(struct tw_proc *me, size_t offset, const char *function);
 struct sync_lock_ops {
 	/* enter - wait until this node holds the lock. Returns whether another node was involved. */
 	bool (*enter)(struct tw_proc *me, struct sync_object *o);
+	/* retake - enter without another node. Returns false where this node does not own the lock. NULL: never. */
+	bool (*retake)(struct tw_proc *me, struct sync_object *o);
 	/* try_enter - enter without waiting for a holder. Returns 0: not taken; 1: taken; 2: taken, and another node
 	 * was involved. */
 	int (*try_enter)(struct tw_proc *me, struct sync_object *o);

@@ -93,6 +93,13 @@ static bool queue_retake(struct tw_proc *me, struct sync_object *o, uint64_t *wo
 	return *word == seen;
 }
 
+static bool queue_retakes(struct tw_proc *me, struct sync_object *o)
+{
+	uint64_t word;
+
+	return queue_retake(me, o, &word);
+}
+
 /* Wait for the grant of @before, which may keep the lock, for some time.  Returns whether the lock was taken without a
  * grant. */
 static bool queue_await(struct tw_proc *me, struct sync_object *o, unsigned before)
@@ -202,5 +209,9 @@ static bool queue_held(struct tw_proc *me, struct sync_object *o)
 	return tail && tw_net_read64(me->net, (unsigned)tail - 1, SYNC_WORD(o, node)) != SYNC_FREE;
 }
 
-const struct sync_lock_ops sync_queue_lock = {
-    .enter = queue_enter, .try_enter = queue_try, .wanted = queue_wanted, .leave = queue_leave, .held = queue_held};
+const struct sync_lock_ops sync_queue_lock = {.enter = queue_enter,
+                                              .retake = queue_retakes,
+                                              .try_enter = queue_try,
+                                              .wanted = queue_wanted,
+                                              .leave = queue_leave,
+                                              .held = queue_held};

@@ -79,6 +79,31 @@ extern bool tw_sync_ends_early;
 void tw_sync_count_add(struct tw_proc *me, tw_lock_t lock, int by);
 uint32_t tw_sync_count(struct tw_proc *me, tw_lock_t lock);
 
+/* Evictable locks (evictable.c): as many as the program likes, of which a slot each have only those in use.  Their ids
+ * serve wherever a tw_lock_t does, but in tw_lock_destroy.  What is taken must be tested: if tw_sync_evictable_lives is
+ * false then, the caller releases the lock, and creates another one, for all.
+ * tw_sync_evictable_create - a new free lock's id, not 0.  Communicates only if no slot is free.  [sync]
+ * tw_sync_evictable_lives - is it still what @id names?  If the caller holds it, until the release.
+ * tw_sync_evictable_take - take and test it, if this node owns it and nobody holds it.  Returns whether.  [sync]
+ * tw_sync_evictable_release - release a lock that was taken and does not live.  [sync]
+ * tw_sync_evictable_await - before a thread takes it by a call that may wait.  Returns whether it lives; then no other
+ * lock gets its slot before tw_sync_evictable_got, which follows whether it lives or not.
+ * tw_sync_evictable_follow - acquire what was released with the lock, or with another of its slot, so far.  [sync]
+ * tw_sync_evictable_destroy - the caller holds it: release it, and free its slot.  [sync]
+ * tw_sync_slot - a number of the lock's slot, not 0.  Two locks of one slot, one of them evicted, are one to take. */
+uint64_t tw_sync_evictable_create(struct tw_proc *me);
+bool tw_sync_evictable_lives(struct tw_proc *me, uint64_t id);
+bool tw_sync_evictable_take(struct tw_proc *me, uint64_t id);
+void tw_sync_evictable_release(struct tw_proc *me, uint64_t id);
+bool tw_sync_evictable_await(struct tw_proc *me, uint64_t id);
+void tw_sync_evictable_got(struct tw_proc *me, uint64_t id);
+void tw_sync_evictable_follow(struct tw_proc *me, uint64_t id);
+void tw_sync_evictable_destroy(struct tw_proc *me, uint64_t id);
+static inline uint64_t tw_sync_slot(uint64_t id)
+{
+	return id >> 28;
+}
+
 /* tw_sync_short - returns a lock's slot in 32 bits, never 0. tw_sync_whole - returns the handle of the lock that is now
  * in that slot. */
 uint32_t tw_sync_short(struct tw_proc *me, uint64_t id);

@@ -396,20 +396,25 @@ static void atomic_before(void)
 		atomic_after();                                                                                        \
 	} while (0)
 
-uint32_t th_compare_and_swap(uint32_t *p, uint32_t seen, uint32_t value)
-{
-	uint32_t old = seen;
-
-	if (!th_far) {
-		__atomic_compare_exchange_n(p, &old, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
-		return old;
+#define COMPARE_AND_SWAP(type, name)                                                                                   \
+	type name(type *p, type seen, type value)                                                                      \
+	{                                                                                                              \
+		type old = seen;                                                                                       \
+                                                                                                                       \
+		if (!th_far) {                                                                                         \
+			__atomic_compare_exchange_n(p, &old, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);        \
+			return old;                                                                                    \
+		}                                                                                                      \
+		th_stack_reserve();                                                                                    \
+		ATOMIC_FAR(__ATOMIC_RELAXED, WORD_CHANGES,                                                             \
+		           (old = seen,                                                                                \
+		            __atomic_compare_exchange_n(p, &old, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)),   \
+		           (old = *p, *p = old == seen ? value : old));                                                \
+		return old;                                                                                            \
 	}
-	th_stack_reserve();
-	ATOMIC_FAR(__ATOMIC_RELAXED, WORD_CHANGES,
-	           (old = seen, __atomic_compare_exchange_n(p, &old, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)),
-	           (old = *p, *p = old == seen ? value : old));
-	return old;
-}
+
+COMPARE_AND_SWAP(uint32_t, th_compare_and_swap)
+COMPARE_AND_SWAP(uint64_t, th_compare_and_swap_8)
 
 /* The compiler has its own declarations of these names. */
 #define ATOMIC_NAME(name, bytes) __asm__("__atomic_" #name "_" #bytes)

@@ -43,7 +43,7 @@ struct th_thread {
 	pthread_t self;
 	int32_t tid;
 	bool ends;
-	uint64_t acquiring;               /* lock that it waits for or takes; 0: none */
+	uint64_t acquiring;               /* tw_sync_slot of the lock that it waits for or takes; 0: none */
 	bool switches;                    /* others may run while it waits for that: not in a handler */
 	bool ends_early;                  /* a handler without SA_RESTART ends the wait */
 	uint64_t call, object, value;     /* the wait, as in struct tw_waits */
@@ -351,35 +351,35 @@ static const struct tw_sync_threads baton_threads = {.switches = baton_switches,
 /* The locks that threads of this processor acquire.  Of those with one hash, the first is here, the others are counted,
  * and then searched for: so threads that wait for one lock do not search all threads each. */
 static struct {
-	uint64_t id;
+	uint64_t slot;
 	unsigned count;
 } acquired[64];
 static unsigned acquired_beside;
 
-static unsigned lock_hash(uint64_t id)
+static unsigned lock_hash(uint64_t slot)
 {
-	return (unsigned)((id * 0x9e3779b97f4a7c15u) >> 58);
+	return (unsigned)((slot * 0x9e3779b97f4a7c15u) >> 58);
 }
 
 /* Returns where it is counted; the caller counts down. */
-static unsigned *lock_acquires(uint64_t id)
+static unsigned *lock_acquires(uint64_t slot)
 {
-	unsigned h = lock_hash(id);
-	bool here = !acquired[h].count || acquired[h].id == id;
+	unsigned h = lock_hash(slot);
+	bool here = !acquired[h].count || acquired[h].slot == slot;
 	unsigned *count = here ? &acquired[h].count : &acquired_beside;
 
 	if (here)
-		acquired[h].id = id;
+		acquired[h].slot = slot;
 	++*count;
 	return count;
 }
 
-static bool lock_acquired_beside(uint64_t id)
+static bool lock_acquired_beside(uint64_t slot)
 {
 	const struct th_thread *first = atomic_load(&holder), *t = first;
 
 	do {
-		if (t->acquiring == id)
+		if (t->acquiring == slot)
 			return true;
 		t = t->next;
 	} while (t != first);
@@ -390,10 +390,11 @@ static bool lock_acquired_beside(uint64_t id)
  * it. */
 static bool lock_near(uint64_t id)
 {
-	unsigned h = lock_hash(id);
+	uint64_t slot = tw_sync_slot(id);
+	unsigned h = lock_hash(slot);
 
-	return tw_sync_lock_mine(tw_me, id) || (acquired[h].count && acquired[h].id == id) ||
-	       (acquired_beside && lock_acquired_beside(id));
+	return tw_sync_lock_mine(tw_me, id) || (acquired[h].count && acquired[h].slot == slot) ||
+	       (acquired_beside && lock_acquired_beside(slot));
 }
 
 static bool lock_not_near(void *arg)
@@ -413,8 +414,9 @@ void th_lock_among(tw_lock_t lock)
 		th_wait(lock_not_near, &lock.id, 0);
 	}
 	uint64_t outer = own->acquiring; /* the caller is a handler that has interrupted that */
-	unsigned *count = lock_acquires(lock.id);
-	own->acquiring = lock.id;
+	uint64_t slot = tw_sync_slot(lock.id);
+	unsigned *count = lock_acquires(slot);
+	own->acquiring = slot;
 	own->switches = true;
 	tw_lock_acquire(lock);
 	own->switches = false;
@@ -426,6 +428,11 @@ void th_lock_release(tw_lock_t lock)
 {
 	if (!tw_sync_lock_release(tw_me, lock))
 		tw_sync_lock_release_any(tw_me, lock);
+}
+
+bool th_evictable_take(uint64_t id)
+{
+	return (!own || th_crowd < 2 || !lock_near(id)) && tw_sync_evictable_take(tw_me, id);
 }
 
 bool th_lock_try(tw_lock_t lock)

@@ -81,6 +81,7 @@ void th_pause(void);
 /* th_compare_and_swap - if *@p, a variable of the program, is @seen, it becomes @value; returns what it was.  Orders
  * nothing else.  Unlike the program's own operations it ends no turn and runs no handler.  [sync] */
 uint32_t th_compare_and_swap(uint32_t *p, uint32_t seen, uint32_t value);
+uint64_t th_compare_and_swap_8(uint64_t *p, uint64_t seen, uint64_t value);
 
 /* ---- stack.c */
 /* th_stack_reserve - extend the pinned part of the stack well below the caller's frame.  Called before everything that
@@ -148,5 +149,7 @@ void th_lock_release(tw_lock_t lock);
 extern volatile unsigned th_turn_is_over;
 void th_turn_end(void);
 bool th_lock_try(tw_lock_t lock);
+/* th_evictable_take - tw_sync_evictable_take, for threads that share a processor. */
+bool th_evictable_take(uint64_t id);
 
 #endif

@@ -46,6 +46,17 @@ def programs():
         beside.compare(name, "1x2", "none", "1")
 
 
+def mutexes():
+    """More mutexes than synchronization objects."""
+    name = beside.build(os.path.join(sources, "mutexes.c"))
+    for shape, threads in {"1x1": "3", "1x2": "3", "2x1": "3", "2x2": "6", "4x1": "3"}.items() if name else []:
+        for protocol in PROTOCOLS + ["SC"]:
+            beside.compare(name, shape, protocol, threads, options=["--sync-objects", "640"])
+    for options in [["--lock", "array"], ["--transport", "sim:seed=3"], ["--transport", "ofi"]] if name else []:
+        if "ofi" not in options or usable("ofi"):
+            beside.compare(name, "2x2", "2L", "6", options=options + ["--sync-objects", "640"])
+
+
 def newer():
     """C11 and C++20."""
     for source, options in [("c11.c", []), ("modern.cpp", ["-std=c++20"])]:
@@ -236,6 +247,7 @@ with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     programs()
     crowds()
+    mutexes()
     contexts()
     newer()
     atomics()

@@ -1,20 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mutex.c - mutexes and spin locks, each a lock of Tweed, created at its first use; pthread_once.
  *
+ * C++ does not destroy its mutexes: so their locks are evictable (sync/sync.h).
+ *
  * Only recursive, error-checking and robust mutexes record their owner: locking a plain mutex writes no shared memory.
  * A thread lists the robust mutexes that it holds, and releases them when it ends. */
 #include <errno.h>
 
 #include "runtime/pthreads/pthreads.h"
 #include "runtime/threads/baton.h"
+#include "sync/sync.h"
 
 struct pt_mutex {
-	uint32_t lock; /* th_lock_in */
+	uint32_t unused;
 	uint32_t count;
 	uint32_t owner; /* pt_self(), or 0; equals the caller only if the caller holds it */
 	enum { MUTEX_PLAIN, MUTEX_ROBUST, MUTEX_INCONSISTENT, MUTEX_LOST } robust;
 	int32_t kind;          /* at the same place as in the C library's type */
 	struct pt_mutex *next; /* robust: in its owner's list */
+	uint64_t lock;         /* an evictable lock; 0: none yet, as in the C library's initialisers */
 };
 static __thread struct pt_mutex *mutex_robust; /* that the thread holds */
 _Static_assert(sizeof(struct pt_mutex) <= sizeof(pthread_mutex_t), "it fits");
@@ -36,22 +40,93 @@ bool pt_poll(unsigned *round, uint64_t until)
 	return true;
 }
 
-/* 0, or ETIMEDOUT. */
-static int lock_take_until(tw_lock_t lock, uint64_t until)
-{
-	unsigned round = 0;
-
-	while (!th_lock_try(lock))
-		if (!pt_poll(&round, until))
-			return ETIMEDOUT;
-	return 0;
-}
-
 /* ---- mutexes ----------------------------------------------------------------------------------------------------- */
 
 static bool mutex_counts(const struct pt_mutex *m)
 {
 	return m->kind == PTHREAD_MUTEX_RECURSIVE || m->kind == PTHREAD_MUTEX_ERRORCHECK;
+}
+
+/* The mutex' lock, if it was not evicted; else what it was, or 0.  The caller's copy of the word may be old. */
+static uint64_t mutex_lock_of(struct pt_mutex *m)
+{
+	uint64_t id = m->lock;
+
+	return id && tw_sync_evictable_lives(tw_me, id) ? id : th_compare_and_swap_8(&m->lock, 0, 0);
+}
+
+/* Was the lock not evicted before it was taken?  If it was, it is released. */
+static bool mutex_has(uint64_t id)
+{
+	if (__builtin_expect(tw_sync_evictable_lives(tw_me, id), 1))
+		return true;
+	tw_sync_evictable_release(tw_me, id);
+	return false;
+}
+
+/* Wait for the lock.  Returns false if it was evicted. */
+static bool mutex_wait(uint64_t id)
+{
+	bool lives = tw_sync_evictable_await(tw_me, id);
+
+	if (lives)
+		th_lock_acquire((tw_lock_t){id});
+	tw_sync_evictable_got(tw_me, id);
+	return lives && mutex_has(id);
+}
+
+/* Another lock, in place of @was, which was evicted, or is 0.  It is held when others learn of it, by a thread that has
+ * seen what was released with the former one.  Returns false if another thread was first. */
+static bool mutex_renew(struct pt_mutex *m, uint64_t was)
+{
+	static uint64_t spare;
+	uint64_t id;
+
+	do {
+		id = spare ? spare : tw_sync_evictable_create(tw_me);
+		spare = 0;
+	} while (!mutex_wait(id));
+	if (was)
+		tw_sync_evictable_follow(tw_me, was);
+	if (th_compare_and_swap_8(&m->lock, was, id) == was)
+		return true;
+	th_lock_release((tw_lock_t){id});
+	spare = id;
+	return false;
+}
+
+static bool mutex_take_or_try(struct pt_mutex *m, bool waits)
+{
+	uint64_t id = m->lock;
+
+	if (id && th_evictable_take(id))
+		return true;
+	for (;;) {
+		id = mutex_lock_of(m);
+		if (!id || !tw_sync_evictable_lives(tw_me, id)) {
+			if (mutex_renew(m, id))
+				return true;
+		} else if (waits) {
+			if (mutex_wait(id))
+				return true;
+		} else if (th_lock_try((tw_lock_t){id})) {
+			if (mutex_has(id))
+				return true;
+		} else if (tw_sync_evictable_lives(tw_me, id)) {
+			return false;
+		}
+	}
+}
+
+/* 0, or ETIMEDOUT. */
+static int mutex_take_until(struct pt_mutex *m, uint64_t until)
+{
+	unsigned round = 0;
+
+	while (!mutex_take_or_try(m, false))
+		if (!pt_poll(&round, until))
+			return ETIMEDOUT;
+	return 0;
 }
 
 /* Is its owner recorded? */
@@ -94,7 +169,7 @@ static void mutex_disown(struct pt_mutex *m)
 static int mutex_got(struct pt_mutex *m)
 {
 	if (m->robust == MUTEX_LOST) {
-		tw_lock_release(th_lock_in(&m->lock));
+		tw_lock_release((tw_lock_t){mutex_lock_of(m)});
 		return ENOTRECOVERABLE;
 	}
 	if (mutex_owned(m))
@@ -109,7 +184,7 @@ void pt_mutexes_end(void)
 	while ((m = mutex_robust)) {
 		mutex_disown(m);
 		m->robust = MUTEX_INCONSISTENT;
-		tw_lock_release(th_lock_in(&m->lock));
+		tw_lock_release((tw_lock_t){mutex_lock_of(m)});
 	}
 }
 
@@ -142,14 +217,11 @@ int tw_pthread_mutex_destroy(pthread_mutex_t *mutex)
 
 	if (!pt_enter() || !m->lock)
 		return 0;
-	tw_lock_t lock = th_lock_in(&m->lock);
-	bool held = m->robust && m->owner == pt_self(); /* which the C library does not refuse */
-	if (held)
+	if (m->robust && m->owner == pt_self()) /* which the C library does not refuse */
 		mutex_disown(m);
-	else if (!th_lock_try(lock))
+	else if (!mutex_take_or_try(m, false))
 		return EBUSY;
-	th_lock_release(lock);
-	tw_lock_destroy(lock);
+	tw_sync_evictable_destroy(tw_me, mutex_lock_of(m));
 	m->lock = 0;
 	return 0;
 }
@@ -162,7 +234,7 @@ int tw_pthread_mutex_lock(pthread_mutex_t *mutex)
 		return 0;
 	if (mutex_counts(m) && m->owner == pt_self())
 		return mutex_again(m);
-	th_lock_acquire(th_lock_in(&m->lock));
+	mutex_take_or_try(m, true);
 	return mutex_got(m);
 }
 
@@ -174,7 +246,7 @@ int tw_pthread_mutex_trylock(pthread_mutex_t *mutex)
 		return 0;
 	if (mutex_counts(m) && m->owner == pt_self())
 		return m->kind == PTHREAD_MUTEX_RECURSIVE ? mutex_again(m) : EBUSY;
-	return th_lock_try(th_lock_in(&m->lock)) ? mutex_got(m) : EBUSY;
+	return mutex_take_or_try(m, false) ? mutex_got(m) : EBUSY;
 }
 
 int tw_pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock, const struct timespec *at)
@@ -188,7 +260,7 @@ int tw_pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock, const st
 	uint64_t until = pt_until(clock, at);
 	if (!until)
 		return EINVAL;
-	int error = lock_take_until(th_lock_in(&m->lock), until);
+	int error = mutex_take_until(m, until);
 	return error ? error : mutex_got(m);
 }
 
@@ -212,7 +284,9 @@ int tw_pthread_mutex_unlock(pthread_mutex_t *mutex)
 		if (m->robust == MUTEX_INCONSISTENT)
 			m->robust = MUTEX_LOST;
 	}
-	th_lock_release(th_lock_in(&m->lock));
+	uint64_t id = m->lock;
+	if (!id || !tw_sync_lock_release(tw_me, (tw_lock_t){id}))
+		th_lock_release((tw_lock_t){mutex_lock_of(m)});
 	if (__builtin_expect(th_turn_is_over, 0))
 		th_turn_end();
 	return 0;
