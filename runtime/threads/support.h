@@ -85,14 +85,20 @@ uint64_t th_compare_and_swap_8(uint64_t *p, uint64_t seen, uint64_t value);
 
 /* ---- stack.c */
 /* th_stack_reserve - extend the pinned part of the stack well below the caller's frame.  Called before everything that
- * may call Tweed.  th_stack_reserve_at - the same for the frame @here of the calling thread's stack. */
+ * may call Tweed.
+ * th_stack_reserve_at - the same for the frame @here of the calling thread's stack.
+ * th_stack_reserved_at - is that done? */
 #define TH_STACK_SLACK ((size_t)64 << 10)
 extern __thread char *th_stack_pinned; /* lowest byte */
 extern __thread size_t th_stack_span;  /* bytes from there; all: not on such a stack */
 void th_stack_extend(char *below);
+static inline bool th_stack_reserved_at(const char *here)
+{
+	return __builtin_expect((size_t)(here - TH_STACK_SLACK - th_stack_pinned) < th_stack_span, 1);
+}
 static inline void th_stack_reserve_at(char *here)
 {
-	if (__builtin_expect((size_t)(here - TH_STACK_SLACK - th_stack_pinned) >= th_stack_span, 0))
+	if (!th_stack_reserved_at(here))
 		th_stack_extend(here - TH_STACK_SLACK);
 }
 static inline void th_stack_reserve(void)

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* waits.c - threads that wait for volatile variables to change, as programs older than C11 do, and for plain ones
  * between sleeps. */
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #define ROUNDS 40
@@ -228,6 +230,37 @@ static void takes(void)
 	free(results);
 }
 
+static int stored; /* plain */
+
+static void *stores(void *arg)
+{
+	stored = 1;
+	return arg;
+}
+
+/* A plain variable, after a wait that is only a sleep. */
+static void times_out(void)
+{
+	pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	pthread_cond_t never = PTHREAD_COND_INITIALIZER;
+	struct timespec until;
+	int before = *(volatile int *)&stored, late = 0;
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, stores, NULL);
+	pthread_detach(thread);
+	pthread_mutex_lock(&lock);
+	for (int i = 0; i < 100 && !*(volatile int *)&stored; i++) {
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_nsec += 50000000;
+		until.tv_sec += until.tv_nsec / 1000000000;
+		until.tv_nsec %= 1000000000;
+		late = pthread_cond_timedwait(&never, &lock, &until);
+	}
+	pthread_mutex_unlock(&lock);
+	printf("stored %d %d %d\n", before, *(volatile int *)&stored, late == 0 || late == ETIMEDOUT);
+}
+
 int main(int argc, char **argv)
 {
 	pthread_t thread[MOST];
@@ -243,6 +276,7 @@ int main(int argc, char **argv)
 	sleepers();
 	pauses();
 	takes();
+	times_out();
 	free((void *)(long)arrived);
 	return 0;
 }

@@ -54,6 +54,19 @@ static size_t frame_fp_bytes(const void *fp)
 	return about.magic == FRAME_FP_MAGIC ? about.bytes : FRAME_FP_BYTES;
 }
 
+/* The stack may be one of the program's own, whose pages fault, which handlers must not block. */
+static void frame_reserve(char *here)
+{
+	sigset_t open, mask;
+
+	if (th_stack_reserved_at(here))
+		return;
+	sigfillset(&open);
+	sigprocmask(SIG_SETMASK, tw_signal_sieve(&open, &open), &mask);
+	th_stack_reserve_at(here);
+	sigprocmask(SIG_SETMASK, &mask, NULL);
+}
+
 bool th_frame_call(void *context, const siginfo_t *info, th_frame_function *function)
 {
 	ucontext_t *uc = context;
@@ -66,7 +79,7 @@ bool th_frame_call(void *context, const siginfo_t *info, th_frame_function *func
 	/* Behind the return address, the stack pointer is a multiple of 16. */
 	struct frame *f = (void *)(((fp_at - sizeof(*f)) & ~(uintptr_t)15) - 8);
 
-	th_stack_reserve_at((char *)f);
+	frame_reserve((char *)f);
 	f->restorer = th_frame_return;
 	f->info = *info;
 	memcpy(f->uc, uc, FRAME_UC_BYTES);

@@ -50,6 +50,8 @@ static int condition_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, uin
 	uint32_t count = pt_mutex_give(mutex);
 	tw_sync_waits_next = false;
 	int error = tw_wait_queue_wait(condition, ticket, until) ? 0 : ETIMEDOUT;
+	if (error)
+		th_order(); /* a sleep: the thread may then read a plain variable, which others have stored */
 	int taken = pt_mutex_take(mutex, count);
 	if (pt_cancel_due && pt_cancel_due()) {
 		condition_wake(condition, 1); /* the wake may have been a signal, which is another thread's then */
