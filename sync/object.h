@@ -165,7 +165,7 @@ void sync_settle(struct tw_proc *me, size_t offset, const char *function);
 struct sync_lock_ops {
 	/* enter - wait until this node holds the lock. Returns whether another node was involved. */
 	bool (*enter)(struct tw_proc *me, struct sync_object *o);
-	/* retake - enter without another node. Returns false where this node does not own the lock. NULL: never. */
+	/* retake - enter, if that needs no other node. Returns whether. NULL: it always needs one. */
 	bool (*retake)(struct tw_proc *me, struct sync_object *o);
 	/* try_enter - enter without waiting for a holder. Returns 0: not taken; 1: taken; 2: taken, and another node
 	 * was involved. */
