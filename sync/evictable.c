@@ -41,7 +41,7 @@ static size_t evictable_counts(const struct tw_proc *me, unsigned local)
 
 static unsigned evictable_hash(uint64_t id)
 {
-	return (unsigned)(tw_sync_slot(id) * 0x9e3779b97f4a7c15u >> 58);
+	return tw_sync_slot_hash(tw_sync_slot(id));
 }
 
 /* A new generation, on all nodes, when the caller flushes.  The caller holds the lock. */
@@ -57,7 +57,7 @@ static uint64_t evictable_id(const struct tw_proc *me, uint64_t index)
 	return (uint64_t)SYNC_LOCK << 60 | (uint64_t)me->node << 52 | index << 28 | SYNC_EVICTABLE;
 }
 
-/* Take the lock of a slot that is in use by nobody at the moment. */
+/* Take the lock of a slot that a mutex has, if nobody holds it. */
 static bool evictable_take(struct tw_proc *me, struct sync_object *o)
 {
 	if (atomic_load(&o->own->local) != SYNC_IN_USE || !sync_lock_try(me, o))
@@ -78,7 +78,7 @@ static void evictable_waits(struct tw_proc *me, struct sync_counts *all)
 		for (unsigned local = 0; local < me->locals; local++) {
 			tw_net_read(me->net, node, evictable_counts(me, local), &one, sizeof(one));
 			tw_net_read_wait(me->net);
-			for (size_t i = 0; i < sizeof(one.of) / sizeof(one.of[0]); i++)
+			for (size_t i = 0; i < TW_SYNC_HASHES; i++)
 				all->of[i] |= one.of[i];
 		}
 }

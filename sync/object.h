@@ -54,11 +54,11 @@ struct sync_local {
 };
 _Static_assert(sizeof(struct sync_local) == 64, "a line");
 
-#define SYNC_IN_USE 1u
+#define SYNC_IN_USE (1ull << 63) /* more than arrive at any barrier */
 
 /* How many threads of a processor may wait for evictable locks, by the locks' hash: changed by it, read by others. */
 struct sync_counts {
-	_Alignas(64) volatile uint16_t of[64];
+	_Alignas(64) volatile uint16_t of[TW_SYNC_HASHES];
 };
 
 struct sync_private {

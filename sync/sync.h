@@ -90,7 +90,8 @@ uint32_t tw_sync_count(struct tw_proc *me, tw_lock_t lock);
  * lock gets its slot before tw_sync_evictable_got, which follows whether it lives or not.
  * tw_sync_evictable_follow - acquire what was released with the lock, or with another of its slot, so far.  [sync]
  * tw_sync_evictable_destroy - the caller holds it: release it, and free its slot.  [sync]
- * tw_sync_slot - a number of the lock's slot, not 0.  Two locks of one slot, one of them evicted, are one to take. */
+ * tw_sync_slot - a number of the lock's slot, not 0.  Two locks of one slot, one of them evicted, are one to take.
+ * tw_sync_slot_hash - its hash, below TW_SYNC_HASHES. */
 uint64_t tw_sync_evictable_create(struct tw_proc *me);
 bool tw_sync_evictable_lives(struct tw_proc *me, uint64_t id);
 bool tw_sync_evictable_take(struct tw_proc *me, uint64_t id);
@@ -99,9 +100,14 @@ bool tw_sync_evictable_await(struct tw_proc *me, uint64_t id);
 void tw_sync_evictable_got(struct tw_proc *me, uint64_t id);
 void tw_sync_evictable_follow(struct tw_proc *me, uint64_t id);
 void tw_sync_evictable_destroy(struct tw_proc *me, uint64_t id);
+#define TW_SYNC_HASHES 64u
 static inline uint64_t tw_sync_slot(uint64_t id)
 {
 	return id >> 28;
+}
+static inline unsigned tw_sync_slot_hash(uint64_t slot)
+{
+	return (unsigned)(slot * 0x9e3779b97f4a7c15u >> 58);
 }
 
 /* tw_sync_short - returns a lock's slot in 32 bits, never 0. tw_sync_whole - returns the handle of the lock that is now

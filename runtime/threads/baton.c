@@ -353,18 +353,13 @@ static const struct tw_sync_threads baton_threads = {.switches = baton_switches,
 static struct {
 	uint64_t slot;
 	unsigned count;
-} acquired[64];
+} acquired[TW_SYNC_HASHES];
 static unsigned acquired_beside;
-
-static unsigned lock_hash(uint64_t slot)
-{
-	return (unsigned)((slot * 0x9e3779b97f4a7c15u) >> 58);
-}
 
 /* Returns where it is counted; the caller counts down. */
 static unsigned *lock_acquires(uint64_t slot)
 {
-	unsigned h = lock_hash(slot);
+	unsigned h = tw_sync_slot_hash(slot);
 	bool here = !acquired[h].count || acquired[h].slot == slot;
 	unsigned *count = here ? &acquired[h].count : &acquired_beside;
 
@@ -391,7 +386,7 @@ static bool lock_acquired_beside(uint64_t slot)
 static bool lock_near(uint64_t id)
 {
 	uint64_t slot = tw_sync_slot(id);
-	unsigned h = lock_hash(slot);
+	unsigned h = tw_sync_slot_hash(slot);
 
 	return tw_sync_lock_mine(tw_me, id) || (acquired[h].count && acquired[h].slot == slot) ||
 	       (acquired_beside && lock_acquired_beside(slot));

@@ -15,7 +15,7 @@
  * pan:  -DROUNDS=2
  * pan:  -DROUNDS=2 -DSEPARATE
  * fail: -DROUNDS=1 -DNO_TEST    the generation is not tested when the lock was taken
- * fail: -DROUNDS=1 -DNO_COUNT   the evicting thread does not read who may be about to wait
+ * fail: -DROUNDS=1 -DNO_COUNT   the evicting thread does not read the counts
  * fail: -DROUNDS=1 -DLATE_COUNT a thread is counted in behind its test of the generation
  * fail: -DROUNDS=1 -DFRESH      a thread is not counted in when it takes the slot that it has created
  * fail: -DROUNDS=1 -DSEPARATE -DNO_FOLLOW  a thread that renews a mutex has not acquired from its former slot
@@ -38,7 +38,7 @@ bit over;            /* more evictions than are looked at */
 byte evicted;
 bit taken[SLOTS];    /* the slot's lock */
 byte gen[SLOTS];     /* and its generation */
-byte count[SLOTS];   /* who may be about to wait */
+byte count[SLOTS];   /* threads that may be about to wait */
 byte slot[3], named[3]; /* of a mutex: its slot, of that generation */
 byte stored[3], holders[3];
 typedef versions { byte v[3] };
