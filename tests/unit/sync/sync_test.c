@@ -6,6 +6,7 @@
 
 #include <sched.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct job_shape shapes[] = {{1, 2, "queue"}, {2, 1, "queue"}, {2, 2, "queue"}, {4, 2, "queue"},
                                           {8, 4, "queue"}, {1, 2, "array"}, {2, 1, "array"}, {2, 2, "array"},
@@ -415,6 +416,36 @@ static void test_many(void)
 	run_shapes(SHAPES, body_many);
 }
 
+/* More evictable locks than slots, while a barrier of all waits for the processor that creates them. */
+static void body_evictable(struct tw_proc *me)
+{
+	uint64_t id = 0;
+
+	if (me->id == 0)
+		job_shared->id[0] = tw_barrier_create((int)(me->nodes * me->locals)).id;
+	tw_barrier_all();
+	if (me->id == me->locals - 1) {
+		usleep(2000);
+		for (unsigned i = 0; i < 4 * job_objects; i++) {
+			id = tw_sync_evictable_create(me);
+			JOB_CHECK(tw_sync_evictable_lives(me, id));
+		}
+		tw_lock_acquire((tw_lock_t){id});
+		JOB_CHECK(tw_sync_evictable_lives(me, id));
+		tw_sync_evictable_destroy(me, id);
+		JOB_CHECK(!tw_sync_evictable_lives(me, id));
+	}
+	tw_barrier_wait((tw_barrier_t){job_shared->id[0]});
+	tw_barrier_all();
+	if (me->id == 0)
+		tw_barrier_destroy((tw_barrier_t){job_shared->id[0]});
+}
+
+static void test_evictable(void)
+{
+	run_shapes(SHAPES, body_evictable);
+}
+
 /* ---- mistakes --------------------------------------------------------------------------------------------------- */
 
 static void die_zero(struct tw_proc *me)
@@ -560,6 +591,7 @@ int main(int argc, char **argv)
 	                       {"flags", test_flags},
 	                       {"early destruction", test_destroy_early},
 	                       {"many objects", test_many},
+	                       {"evictable locks", test_evictable},
 	                       {"mistakes", test_mistakes},
 	                       CU_TEST_INFO_NULL};
 
