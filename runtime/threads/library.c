@@ -2,12 +2,16 @@
 /* library.c - shared libraries that Tweed's compilers have not made (libopenblas.so).  Each process has variables of
  * them. */
 #include <dlfcn.h>
+#include <execinfo.h>
 #include <link.h>
+#include <stdatomic.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "runtime/threads/support.h"
 
-#define LIBRARY_SEEN 64u
+#define LIBRARY_SEEN    64u
+#define LIBRARY_CALLERS 256
 
 /* The program's code, then Tweed's (runtime/stores/globals.ld). */
 extern const char tw_program_start[], tw_text_end[];
@@ -47,6 +51,27 @@ const char *th_library_foreign(const void *code)
 		bytes = d->d_tag == DT_STRSZ ? d->d_un.d_val : bytes;
 	}
 	return names && memmem(names, bytes, mark, sizeof(mark) - 1) ? NULL : map->l_name;
+}
+
+void th_library_thread(void)
+{
+	static _Atomic bool ends;
+	void *callers[LIBRARY_CALLERS];
+	int n = backtrace(callers, LIBRARY_CALLERS);
+
+	/* The outermost ones are the C library's, then comes what the thread runs. */
+	for (bool libc = n < LIBRARY_CALLERS; libc && n > 0;) {
+		const char *library = th_library_foreign(callers[--n]);
+		const char *name = library ? strrchr(library, '/') : NULL;
+		libc = name && !strncmp(name, "/libc.so", 8);
+		if (!name || libc || !strncmp(name, "/ld-linux", 9))
+			continue;
+		while (atomic_exchange(&ends, true))
+			pause(); /* until the job ends: one thread prints the sentence */
+		th_refuse("a thread that %s has made, which gcc has linked, runs the program's code: link its "
+		          "archive, or compile the library with Tweed's compiler",
+		          library);
+	}
 }
 
 bool th_library_private(const void *code)

@@ -55,7 +55,7 @@
 #define STACK_SIGNAL ((size_t)256 << 10) /* private: for fault handlers */
 
 __thread char *th_stack_pinned;
-__thread size_t th_stack_span = SIZE_MAX;
+__thread size_t th_stack_span;
 static __thread char *stack_own; /* base of the calling thread's stack; NULL: not a shared one */
 static __thread char *stack_low; /* its lowest pinned byte */
 
@@ -120,8 +120,13 @@ void th_stack_extend(char *below)
 {
 	char *here = below + TH_STACK_SLACK;
 
-	if (!tw_me || !stack_own)
+	if (!tw_me)
 		return;
+	if (!stack_own) {
+		th_stack_span = SIZE_MAX;
+		th_library_thread();
+		return;
+	}
 	if ((size_t)(here - stack_own) >= stack.bytes) {
 		stack_within(th_foreign_pin(here), here + 1);
 		return;

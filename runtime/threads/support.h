@@ -90,7 +90,7 @@ uint64_t th_compare_and_swap_8(uint64_t *p, uint64_t seen, uint64_t value);
  * th_stack_reserved_at - is that done? */
 #define TH_STACK_SLACK ((size_t)64 << 10)
 extern __thread char *th_stack_pinned; /* lowest byte */
-extern __thread size_t th_stack_span;  /* bytes from there; all: not on such a stack */
+extern __thread size_t th_stack_span;  /* bytes from there; 0: not known yet; all: not on such a stack */
 void th_stack_extend(char *below);
 static inline bool th_stack_reserved_at(const char *here)
 {
@@ -111,6 +111,9 @@ static inline void th_stack_reserve(void)
 bool th_library_private(const void *code);
 /* th_library_foreign - returns the path of that library if other compilers have made it; else NULL. */
 const char *th_library_foreign(const void *code);
+/* th_library_thread - the calling thread, which is none of the program's, calls Tweed for the first time: ends the job
+ * with a sentence if such a library has made it. */
+void th_library_thread(void);
 /* ---- foreign.c
  * th_foreign_pin - the caller's @frame is on a stack of the program's own making: pin what calls may use of it, or end
  * the job with a sentence.  Returns the lowest byte. */

@@ -198,6 +198,19 @@ def foreign_wait():
                               done.stdout == "late 0\ncome 1\n", done)
 
 
+def foreign_thread():
+    """Threads of a library by gcc."""
+    source = os.path.join(sources, "foreign_thread.c")
+    made = run("sh", "-c", f"gcc -O2 -shared -fPIC {source} -o libthread.so && {tweed} cc --pthreads -O2 -DMAIN "
+               f"{source} -o thread -L. -lthread -Wl,-rpath,.")
+    for shape in ["1x1", "1x2", "2x1"] if beside.expect("foreign_thread compiles", made.returncode == 0, made) else []:
+        job = [tweed, "run", "-n", shape[0], "-p", shape[2], "./thread"]
+        done = run(*job)
+        beside.expect(f"foreign_thread {shape}", done.returncode == 0 and done.stdout == "100 4\n", done)
+        done = run(*job, "locks")
+        beside.said(f"foreign_thread {shape} locks", done, 2, "libthread.so has made, which gcc has linked")
+
+
 def undisturbed():
     name = beside.build(os.path.join(sources, "undisturbed.c"))
     for shape in ["1x1", "2x1"] if name else []:
@@ -255,6 +268,7 @@ with tempfile.TemporaryDirectory() as folder:
     foreign_atomics()
     undisturbed()
     foreign_wait()
+    foreign_thread()
     own_names()
     nested()
     both()
