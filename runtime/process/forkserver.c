@@ -13,6 +13,7 @@
 #include "runtime/process/forkserver.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -35,15 +36,17 @@
 #include "net/auth.h"
 #include "runtime/process/hosts/first_host.h"
 
-#define SERVER_FILES   (3 + 1 + 2 * (TW_MAX_PROCESSORS + 1) + TW_MAX_NODES) /* most descriptors of a processor */
-#define SERVER_BATCH   200                                                  /* in a message; the kernel takes 253 */
+/* most descriptors of a processor */
+#define SERVER_FILES   (3 + 1 + 2 * (TW_MAX_PROCESSORS + 1) + TW_MAX_NODES + TW_BOOT_INHERITED)
+#define SERVER_BATCH   200 /* in a message; the kernel takes 253 */
 #define SERVER_CALLERS (TW_MAX_NODES * TW_MAX_PROCESSORS)
 #define SERVER_POLL_MS 1000
 
 static const char *const server_variable[] = {"TWEED_PROCESSOR", "TWEED_RANK", "TWEED_SIZE"};
 #define SERVER_VARIABLES (sizeof(server_variable) / sizeof(server_variable[0]))
 
-/* What an agent's child asks for.  Its descriptors follow: 0, 1, 2, then those of the boot file, in order. */
+/* What an agent's child asks for.  Its descriptors follow: 0, 1, 2, then those of the boot file, in order, last the
+ * inherited ones. */
 struct server_request {
 	cpu_set_t cpus;
 	uint32_t files;
@@ -83,6 +86,15 @@ static void server_each(struct tw_boot *boot, void (*each)(int32_t *fd, void *ar
 			each(&boot->handle_fd[k][i], arg);
 	for (unsigned node = 0; node < TW_MAX_NODES; node++)
 		each(&boot->exported_fd[node], arg);
+}
+
+/* Returns the next inherited descriptor of processor @id behind @fd; -1: no more. */
+static int server_inherited(const struct tw_boot *boot, unsigned id, int fd)
+{
+	while (id == 0 && ++fd < TW_BOOT_INHERITED)
+		if (boot->inherited[fd / 64] >> fd % 64 & 1)
+			return fd;
+	return -1;
 }
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
@@ -144,6 +156,22 @@ static void server_take_file(int32_t *fd, void *arg)
 		*fd = files->at < files->count ? tw_fd_keep(files->fd[files->at++]) : -1;
 }
 
+/* Give those of processor 0 their numbers, which others of them may have for now. */
+static void server_take_inherited(unsigned id, struct server_files *files)
+{
+	for (int fd = -1; (fd = server_inherited(&server.boot, id, fd)) >= 0 && files->at < files->count;) {
+		int from = files->fd[files->at++];
+		for (unsigned i = files->at; from != fd && i < files->count; i++)
+			if (files->fd[i] == fd)
+				files->fd[i] = dup(fd);
+		dup2(from, fd);
+		if (from != fd)
+			close(from);
+		else
+			fcntl(fd, F_SETFD, 0);
+	}
+}
+
 /* Read a caller's request.  Its standard descriptors replace the table's if it is the first processor so far. */
 static bool server_take(int from, struct server_request *request)
 {
@@ -171,6 +199,7 @@ static bool server_take(int from, struct server_request *request)
 	server.first = TW_MIN(server.first, id);
 	files.at = 4;
 	server_each(&server.boot, server_take_file, &files);
+	server_take_inherited(id, &files);
 	return true;
 }
 
@@ -295,14 +324,16 @@ static void child_ask(int to, int boot_fd)
 	bool sent;
 
 	memset(&request, 0, sizeof(request));
+	for (unsigned i = 0; i < SERVER_VARIABLES; i++)
+		snprintf(request.value[i], sizeof(request.value[i]), "%s", getenv(server_variable[i]));
 	for (int i = 0; i < 3; i++)
 		files.fd[files.count++] = i;
 	files.fd[files.count++] = boot_fd;
 	server_each(&server.boot, child_add_file, &files);
+	for (int fd = -1; (fd = server_inherited(&server.boot, server_id(&server.boot, &request), fd)) >= 0;)
+		files.fd[files.count++] = fd;
 	request.files = files.count;
 	sched_getaffinity(0, sizeof(request.cpus), &request.cpus);
-	for (unsigned i = 0; i < SERVER_VARIABLES; i++)
-		snprintf(request.value[i], sizeof(request.value[i]), "%s", getenv(server_variable[i]));
 	unsigned n = TW_MIN(files.count, SERVER_BATCH);
 	sent = server_send(to, &request, sizeof(request), files.fd, n);
 	for (unsigned at = n; sent && at < files.count; at += n) {

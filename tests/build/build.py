@@ -152,7 +152,7 @@ def alone():
 # ---- make --------------------------------------------------------------------------------------------------------
 
 def make():
-    for name, (cc, cxx), flags in (("make, words", WORDS["threads"], "-O2 -flto=auto"),
+    for name, (cc, cxx), flags in (("make, words", WORDS["threads"], "-O2 -flto=auto -fwhole-program"),
                                    ("make, one word", NAMES["omp"], "-O2 -fopenmp -flto=auto")):
         folder = project(name.replace(", ", "-"))
         path = counted()

@@ -174,6 +174,38 @@ CASE(exec_inherits)
 	close(fd[1]);
 }
 
+/* A program executes itself. Its parent sees a pipe's end when it closes it, not when it ends. */
+CASE(program_inherits)
+{
+	const char *given = getenv("TW_TEST_ENDS");
+	int out[2], in[2];
+
+	if (given && sscanf(given, "%d %d", &out[1], &in[0]) == 2) {
+		writes(0, out[1], "from the program\n");
+		close(out[1]);
+		reads(0, in[0], 10);
+		return;
+	}
+	say("%s %s\n", err(pipe(out)), err(pipe(in)));
+	pid_t pid = fork();
+	if (!pid) {
+		char text[40];
+		snprintf(text, sizeof text, "%d %d", out[1], in[0]);
+		setenv("TW_TEST_ENDS", text, 1);
+		close(in[1]);
+		execl(arguments[0], arguments[0], "program_inherits", (char *)NULL);
+		_exit(99);
+	}
+	close(out[1]);
+	close(in[0]);
+	reads(0, out[0], 100);
+	reads(0, out[0], 100);
+	writes(0, in[1], "done");
+	say("%d\n", wait_for(pid));
+	close(out[0]);
+	close(in[1]);
+}
+
 static void environment_step(void *arg, int me)
 {
 	(void)arg;
@@ -357,6 +389,6 @@ CASE(pipe_from_child)
 }
 
 MAIN(T(fork_in_threads), T(fork_after_look_up), T(waitpid_of_mains_child), T(waitpid_in_another_thread),
-     T(waitid_in_threads), T(exec_in_threads), T(fork_shares_offset), T(exec_inherits), ALONE(environment_of_child),
-     T(system_in_threads), T(system_together), T(popen_in_turn), T(popen_together), T(posix_spawn_in_threads),
-     ALONE(pthread_atfork_in_thread), T(pipe_from_child))
+     T(waitid_in_threads), T(exec_in_threads), T(fork_shares_offset), T(exec_inherits), T(program_inherits),
+     ALONE(environment_of_child), T(system_in_threads), T(system_together), T(popen_in_turn), T(popen_together),
+     T(posix_spawn_in_threads), ALONE(pthread_atfork_in_thread), T(pipe_from_child))

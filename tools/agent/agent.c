@@ -22,6 +22,7 @@
 #include "tools/agent/agent.h"
 #include "tools/agent/agent_parts.h"
 #include "tools/agent/supervisor.h"
+#include "tools/inherited.h"
 #include "tools/nofile.h"
 #include "tools/launch/manager.h"
 
@@ -321,6 +322,7 @@ int tool_agent(int argc, char **argv)
 			/* A launcher's death closes the connection; the signal only resumes an agent that is
 			 * stopped. */
 			prctl(PR_SET_PDEATHSIG, SIGCONT);
+			inherited_find(sock);
 			agent_run(sock, sock, NULL);
 		}
 	}

@@ -17,6 +17,7 @@
 #include "tools/agent/agent_parts.h"
 #include "tools/agent/bind.h"
 #include "tools/wire/handshake.h"
+#include "tools/inherited.h"
 #include "tools/nofile.h"
 
 #define AGENT_FILES 24u /* open in any case */
@@ -57,6 +58,7 @@ static void agent_plan_files(struct agent *a)
 		agent_fail(a);
 	}
 	a->boot.first_fd = first;
+	inherited_numbers(a->boot.inherited, (unsigned)first);
 }
 
 /* Give @fd a number among the processors'. */

@@ -13,6 +13,7 @@
 #include "core/base/base.h"
 #include "tools/agent/agent_parts.h"
 #include "tools/agent/bind.h"
+#include "tools/inherited.h"
 #include "tools/nofile.h"
 
 /* Environment variables of each processor: the first two for Tweed, the others for programs, also before they join. */
@@ -96,6 +97,8 @@ static void agent_exec(struct agent *a, unsigned k, pid_t parent, int in, const 
 		bind_apply(&a->cpus[k]);
 	nofile_restore(a->soft_files);
 	agent_pass_only(a);
+	if (k == 0)
+		inherited_pass();
 	execve(a->path, a->argv, environment);
 	a->exec_errno[k] = errno;
 	_exit(127);
@@ -167,6 +170,7 @@ void agent_start_processors(struct agent *a)
 		}
 	}
 	dup2(null, STDIN_FILENO); /* only processor 0 gets the input */
+	inherited_close();
 	free(environment);
 	close(null);
 }

@@ -161,12 +161,14 @@ static const char *cc_refusal(const struct cc *cc, const char *word)
 	return NULL;
 }
 
-/* Is @word to be left out?  Link-time code would bypass Tweed's assembler, and its globals would not be placed.  Tweed
- * needs the C library linked dynamically, which only costs what the program cannot see.  Only GNU ld places globals,
- * and those of the small code model: the medium one permits variables of 2 GiB, and few programs have them. */
+/* Is @word to be left out?  Link-time code would bypass Tweed's assembler, and its globals would not be placed.  Files
+ * that are compiled one by one are no whole program.  Tweed needs the C library linked dynamically, which only costs
+ * what the program cannot see.  Only GNU ld places globals, and those of the small code model: the medium one permits
+ * variables of 2 GiB, and few programs have them. */
 static bool cc_left_out(const struct cc *cc, const char *word)
 {
-	return strncmp(word, "-flto", 5) == 0 || strcmp(word, "-static") == 0 || strcmp(word, "-static-pie") == 0 ||
+	return strncmp(word, "-flto", 5) == 0 || strcmp(word, "-fwhole-program") == 0 || strcmp(word, "-static") == 0 ||
+	       strcmp(word, "-static-pie") == 0 ||
 	       (cc_places_globals(cc) && ((strncmp(word, "-fuse-ld=", 9) == 0 && strcmp(word, "-fuse-ld=bfd") != 0) ||
 	                                  strcmp(word, "-mcmodel=medium") == 0));
 }

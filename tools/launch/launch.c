@@ -21,6 +21,7 @@
 
 #include "tools/launch/output_writer.h"
 #include "tools/wire/handshake.h"
+#include "tools/inherited.h"
 #include "tools/nofile.h"
 #include "tools/run/program.h"
 
@@ -663,6 +664,8 @@ int tool_launch(struct tool_job *job)
 
 	l.job = job;
 	l.nodes = l.living = (unsigned)job->settings.config.nodes;
+	if (!job->connection && !job->hosts.host)
+		inherited_find(-1);
 	nofile_raise();
 	if (nofile_check(LAUNCH_FILES + 2 * l.nodes, "the launcher") < 0)
 		return TOOL_USAGE;

@@ -17,6 +17,7 @@
 
 #include "core/base/base.h"
 #include "tools/launch/launch.h"
+#include "tools/inherited.h"
 #include "tools/nofile.h"
 
 #define START_WORDS     64
@@ -119,6 +120,8 @@ static void start_exec_here(const struct launch *l, unsigned i, int sock)
 		}
 	}
 	fcntl(sock, F_SETFD, 0);
+	if (i == 0)
+		inherited_pass();
 	nofile_restore(nofile_given());
 	signal(SIGPIPE, SIG_DFL);
 	sigprocmask(SIG_SETMASK, &l->mask, NULL);
@@ -158,6 +161,8 @@ static int start_agent(struct launch *l, unsigned i)
 		start_exec_here(l, i, pair[1]);
 	error = n->child < 0 ? errno : 0;
 	close(pair[1]);
+	if (i == 0 && !n->host)
+		inherited_close();
 	if (error) {
 		n->child = 0;
 		close(pair[0]);

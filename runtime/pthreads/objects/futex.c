@@ -13,6 +13,11 @@
 
 #define FUTEX_LOOK_NS 20000000u
 
+/* std::__atomic_wait_address_bare of std::__atomic_semaphore::_M_acquire, which programs with these semaphores have. */
+extern const char
+    futex_semaphores[] __asm__("_ZSt26__atomic_wait_address_bareIZNSt18__atomic_semaphore10_M_acquireEvEUlvE_EvPKiT_")
+        __attribute__((weak));
+
 int pt_futex_wait(unsigned *word, unsigned mask, unsigned value, uint64_t until)
 {
 	pt_interruptible();
@@ -28,13 +33,14 @@ int pt_futex_wait(unsigned *word, unsigned mask, unsigned value, uint64_t until)
 
 /* FUTEX_WAIT without end.  The semaphores of C++20's library by gcc 12 lose wakes: they wait for a change from a value
  * that they have read before they found none left, and a release in between makes that the present value again (its
- * bug 104928).  Threads of one processor, which run in turns, meet that often.  So such a wait ends once without a
- * wake, as the call may, and the caller looks again; the next of the same word, if no wake ended it, has no end. */
+ * bug 104928).  Threads of one processor, which run in turns, meet that often.  So there such a wait ends once without
+ * a wake, as the call may, and the caller looks again; the next of the same word, if no wake ended it, has no end.
+ * Other programs may not look again (one that waits for the first wake of GLib's condition variable). */
 static int futex_wait_endless(unsigned *word, unsigned value)
 {
 	static __thread const unsigned *looked;
-	bool again = looked == word;
-	int error = pt_futex_wait(word, ~0u, value, again ? 0 : tw_time_ns() + FUTEX_LOOK_NS);
+	bool once = futex_semaphores && looked != word;
+	int error = pt_futex_wait(word, ~0u, value, once ? tw_time_ns() + FUTEX_LOOK_NS : 0);
 
 	looked = error == ETIMEDOUT ? word : NULL;
 	return error == ETIMEDOUT ? 0 : error;
