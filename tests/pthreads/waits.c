@@ -2,11 +2,13 @@
 /* waits.c - threads that wait for volatile variables to change, as programs older than C11 do, and for plain ones
  * between sleeps. */
 #include <errno.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -261,6 +263,27 @@ static void times_out(void)
 	printf("stored %d %d %d\n", before, *(volatile int *)&stored, late == 0 || late == ETIMEDOUT);
 }
 
+static unsigned word;
+
+static void *wakes(void *arg)
+{
+	usleep(60000);
+	__atomic_store_n(&word, 1, __ATOMIC_SEQ_CST);
+	syscall(SYS_futex, &word, FUTEX_WAKE, 1, NULL, NULL, 0);
+	return arg;
+}
+
+/* The wait ends by the wake, however late that is. */
+static void first_wake(void)
+{
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, wakes, NULL);
+	syscall(SYS_futex, &word, FUTEX_WAIT, 0, NULL, NULL, 0);
+	printf("woken %u\n", __atomic_load_n(&word, __ATOMIC_SEQ_CST));
+	pthread_join(thread, NULL);
+}
+
 int main(int argc, char **argv)
 {
 	pthread_t thread[MOST];
@@ -277,6 +300,7 @@ int main(int argc, char **argv)
 	pauses();
 	takes();
 	times_out();
+	first_wake();
 	free((void *)(long)arrived);
 	return 0;
 }

@@ -486,7 +486,7 @@ static void ld_rank(struct ld_library *l)
  * @library. */
 static bool ld_file_opens(const char *path, bool library)
 {
-	static const char *const names[] = {"dlopen", "dlmopen", "dlsym", "tw_dlsym_threads"};
+	static const char *const names[] = {"dlopen", "dlmopen", "dlsym", "tw_dlopen_threads", "tw_dlsym_threads"};
 
 	struct library_file f = library_open(path);
 	bool part = library || f.kind == LIBRARY_REL || (f.kind == LIBRARY_ARCHIVE && !ld_is_tweed(path));
