@@ -283,6 +283,15 @@ class Build:
         path = self.executable(tree)
         return digest_file(path).hex() if path else ""
 
+    def forget_failed(self):
+        """Whatever failed is built again by the next build()."""
+        for tree in (self.native, self.ours):
+            with contextlib.suppress(OSError, ValueError):
+                with open(tree.folder + ".json", encoding="utf-8") as f:
+                    failed = json.load(f)["state"] == "failed"
+                if failed:
+                    os.remove(tree.folder + ".json")
+
     def build(self):
         """(outcome, why): ("", "") if all that the kind needs was built, else "error" for the native build, "refused"
         or "build"."""

@@ -71,6 +71,8 @@ class Trial:
     def run_all(self, step, retry):
         """Do all missing steps, with @retry also those that are not right; @step(what) is called before each."""
         step("build")
+        if retry:
+            self.made.forget_failed()
         outcome, why = self.made.build()
         self.program.kind = self.program.kind or self.kind  # decides transports
         places = list(self.program.places())
@@ -78,7 +80,12 @@ class Trial:
             self.results = [Result(self, place, outcome, why) for place in places]
             return
         for processors in dict.fromkeys(n * p for n, p, *_ in places):
-            self.references[processors] = [self.reference(processors, i, step) for i in range(ROUNDS)]
+            references = [self.reference(processors, i, step) for i in range(ROUNDS)]
+            if retry and self.unusable(references):
+                for run in references:
+                    os.remove(run["folder"] + ".json")
+                references = [self.reference(processors, i, step) for i in range(ROUNDS)]
+            self.references[processors] = references
             self.show_reference(places, processors)
         for place in places:
             step(" ".join(filter(None, (f"{place[0]}x{place[1]}", *place[2:]))))

@@ -196,6 +196,17 @@ def errors(top):
     error(top, "unlucky", "#!/bin/sh\necho oh dear >&2\nexit 7\n", "status 7 in place of 0: oh dear")
     error(top, "elsewhere", "#!/bin/sh\n", "the build made no ./mian", command=("./mian",))
     error(top, "silent", "#!/bin/sh\n", "made no out.txt", args=("--compare", "out.txt"))
+    for what, source, args in (("needy", "#!/bin/sh\nexec test -e ../../../../given\n", ()),
+                               ("needy-build", "#!/bin/sh\n", ("--build", "test -e ../../../../given"))):
+        error(top, what, source, args=args)
+        write(os.path.join(top, "given"), "")
+        tried("--build", "true", "--kind", "threads", "--protocols", "2L", *args, what, "--", "./main", cwd=top)
+        check(f"{what}: nothing is done again", set(outcomes(os.path.join(top, "try-" + what)).values()) == {"error"})
+        tried("--build", "true", "--kind", "threads", "--protocols", "2L", *args, "--retry", what, "--", "./main",
+              cwd=top)
+        check(f"{what} is mended", set(outcomes(os.path.join(top, "try-" + what)).values()) == {"right"},
+              whys(os.path.join(top, "try-" + what)))
+        os.remove(os.path.join(top, "given"))
     error(top, "restless", "#!/bin/sh\n[ -f ../n ] || echo once; touch ../n\n", "not the same twice")
 
 
