@@ -235,6 +235,18 @@ size_t tw_diff_out(const void *frame, void *twin, size_t bytes, int update, tw_r
 	return total;
 }
 
+bool tw_diff_any(const void *frame, const void *twin, size_t bytes)
+{
+	const struct diff_ops *ops = diff_get();
+	_Alignas(64) char snapshot[DIFF_WINDOW];
+	uint64_t mask[DIFF_LINES];
+
+	for (size_t base = 0; base < bytes; base += DIFF_WINDOW)
+		if (ops->scan((const char *)frame + base, (const char *)twin + base, snapshot, mask))
+			return true;
+	return false;
+}
+
 size_t tw_diff_store(const void *frame, void *twin, size_t bytes, int update, char *to)
 {
 	const struct diff_ops *ops = diff_get();

@@ -8,8 +8,6 @@
  * the copies of the version before. */
 #include "protocols/timestamp/timestamp.h"
 
-#include <string.h>
-
 #define PATIENCE_MOST 62u
 
 /* This processor has no writes to @p (locked) any more. */
@@ -54,7 +52,7 @@ static bool commit_needless(struct tw_proc *me, tw_page_t p)
 		ts_alone_add(me, p);
 		return true;
 	}
-	if ((home & TS_BUSY) || memcmp(tw_frame(me, p), ts_public(me, p), me->layout.page_bytes) != 0)
+	if ((home & TS_BUSY) || tw_diff_any(tw_frame(me, p), ts_public(me, p), me->layout.page_bytes))
 		return false;
 	if (ts_of(me)->demanded) {
 		commit_retain(me, p);
@@ -133,7 +131,7 @@ static void commit_here(struct tw_proc *me, tw_page_t p, const struct ts_newest 
 	bool exclusive = commit_alone(me, p, n);
 
 	if (exclusive && tw_planted(me, "ts-no-version") &&
-	    !memcmp(tw_frame(me, p), ts_public(me, p), me->layout.page_bytes)) {
+	    !tw_diff_any(tw_frame(me, p), ts_public(me, p), me->layout.page_bytes)) {
 		ts_alone_add(me, p);
 		ts_publish(me, p, n->wts, n->rts, me->node | TS_EXCLUSIVE);
 		return;

@@ -607,6 +607,65 @@ static void test_out_concurrent(void)
 	CU_ASSERT(mirror_differs(rereading_out, CONTROL_NS));
 }
 
+/* A local writer of a byte that differs now and then. */
+RACES static void *flicker(void *arg)
+{
+	volatile char *f = frame;
+	(void)arg;
+	for (char value = 0; !atomic_load_explicit(&stop, memory_order_relaxed); value ^= 1)
+		f[0x230] = value;
+	return NULL;
+}
+
+/* While a byte before it changes, the byte that differs throughout must be found.  Returns whether it was missed. */
+static bool any_missed(bool (*any)(const void *f, const void *t, size_t bytes), uint64_t ns)
+{
+	pthread_t thread;
+	bool missed = false;
+	uint64_t end = tw_time_ns() + ns;
+	memset(frame, 0, 4096);
+	memset(twin, 0, 4096);
+	frame[0x5d8] = 1;
+	atomic_store(&stop, false);
+	if (pthread_create(&thread, NULL, flicker, NULL) != 0)
+		abort();
+	while (tw_time_ns() < end && !missed)
+		missed = !any(frame, twin, 4096);
+	atomic_store(&stop, true);
+	pthread_join(thread, NULL);
+	return missed;
+}
+
+static void any_concurrent(void)
+{
+	CU_ASSERT_FALSE(any_missed(tw_diff_any, 100000000));
+	memcpy(twin, frame, 4096);
+	CU_ASSERT_FALSE(tw_diff_any(frame, twin, 4096));
+	for (size_t i = 0; i < 8192; i++) {
+		memset(frame, 0, 8192);
+		memset(twin, 0, 8192);
+		frame[i] = 1;
+		if (!tw_diff_any(frame, twin, 8192))
+			CU_FAIL("a byte is missed");
+	}
+}
+
+/* Known wrong: as memcmp, reads the first byte that differs again. */
+RACES static bool rereading_any(const void *f, const void *t, size_t bytes)
+{
+	const volatile char *a = f, *b = t;
+	for (size_t i = 0; i < bytes; i++)
+		if (a[i] != b[i])
+			return a[i] != b[i];
+	return false;
+}
+
+static void test_any_concurrent(void)
+{
+	each_implementation(any_concurrent);
+	CU_ASSERT(any_missed(rereading_any, CONTROL_NS));
+}
+
 int main(void)
 {
 	CU_TestInfo tests[] = {
@@ -621,6 +680,7 @@ int main(void)
 	    {"units", test_units},
 	    {"in: concurrent stores next to it", test_in_concurrent},
 	    {"out: concurrent stores into it", test_out_concurrent},
+	    {"any: concurrent stores before it", test_any_concurrent},
 	    CU_TEST_INFO_NULL,
 	};
 	return unit_main("diff", tests);

@@ -9,6 +9,7 @@
 #ifndef TWEED_DRIVER_DIFF_H
 #define TWEED_DRIVER_DIFF_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,6 +22,10 @@ typedef void (*tw_run_fn)(void *ctx, size_t offset, const void *bytes, size_t le
  * at page offsets that are multiples of 4096 may a longer run be passed in two pieces.  Returns the number of
  * differing bytes. */
 size_t tw_diff_out(const void *frame, void *twin, size_t bytes, int update, tw_run_fn run, void *ctx);
+
+/* tw_diff_any - do frame and twin differ?  Each byte of the frame is read once, so what other threads store meanwhile
+ * does not hide a byte that differs throughout.  memcmp may read a difference again, find none, and return 0. */
+bool tw_diff_any(const void *frame, const void *twin, size_t bytes);
 
 /* tw_diff_store - as tw_diff_out, but store the differing bytes to the page @to; no other byte of it is written. */
 size_t tw_diff_store(const void *frame, void *twin, size_t bytes, int update, char *to);
