@@ -112,11 +112,12 @@ static void lock_turn_take(struct tw_proc *me, struct sync_local *l, uint64_t id
 
 	if (lock_turn_free(l, wait.mine))
 		return;
-	if (lock_turn_held(l, wait.mine)) {
-		if (!tw_sync_others || !*tw_sync_others)
+	if (atomic_load(&l->turn) == wait.mine) {
+		if (lock_turn_held(l, wait.mine) && (!tw_sync_others || !*tw_sync_others))
 			tw_fatal("a lock is taken by the processor that holds the lock already, and locks are not "
 			         "recursive");
-		sync_wait(me, TW_WAIT_LOCK, id, 0, lock_turn_gone, &wait); /* for tw_sync_lock_release_any */
+		/* For tw_sync_lock_release_any, which may be about to give it up: the lock is not held then. */
+		sync_wait(me, TW_WAIT_LOCK, id, 0, lock_turn_gone, &wait);
 	}
 	atomic_fetch_or(&l->waiters, bit);
 	for (;;) {
