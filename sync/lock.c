@@ -116,7 +116,8 @@ static void lock_turn_take(struct tw_proc *me, struct sync_local *l, uint64_t id
 		if (lock_turn_held(l, wait.mine) && (!tw_sync_others || !*tw_sync_others))
 			tw_fatal("a lock is taken by the processor that holds the lock already, and locks are not "
 			         "recursive");
-		/* For tw_sync_lock_release_any, which may be about to give it up: the lock is not held then. */
+		/* Another thread unsets it (tw_sync_lock_release_any).  The lock may not be held any more; until the
+		 * turn has gone, that thread acts for this processor. */
 		sync_wait(me, TW_WAIT_LOCK, id, 0, lock_turn_gone, &wait);
 	}
 	atomic_fetch_or(&l->waiters, bit);

@@ -3,6 +3,7 @@
  *
  * tweed.c     the table of subcommands
  * file.c      output files that are complete or absent
+ * inherited.c descriptors that the command's caller has left open for the program
  * installed.c where the command's own files are
  * nofile.c    the limit of open files
  * script.c    commands that are Python programs: `tweed compare`, `tweed report`, `tweed try`

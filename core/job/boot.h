@@ -12,7 +12,7 @@
 #include "tweed/driver/transport.h"
 
 #define TW_BOOT_MAGIC     0x3130544f4f425754ull /* "TWBOOT01" */
-#define TW_BOOT_INHERITED 1024                  /* bits */
+#define TW_BOOT_INHERITED 1024                  /* descriptors below this number are inherited */
 
 struct tw_boot {
 	uint64_t magic;
@@ -26,7 +26,7 @@ struct tw_boot {
 	/* socket pairs that pass views for shootdowns, the last the agent's; [0]: its owner's end; -1: none */
 	int32_t handle_fd[TW_MAX_PROCESSORS + 1][2];
 	int32_t exported_fd[TW_MAX_NODES]; /* nodes' exported memories: the own; under TW_NET_ONE_HOST all; else -1 */
-	/* of node 0: the numbers of descriptors that processor 0 has from the job's caller, all below first_fd */
+	/* of node 0: a bit for each descriptor that processor 0 has from the job's caller, all below first_fd */
 	uint64_t inherited[TW_BOOT_INHERITED / 64];
 	uint8_t secret[TW_NET_SECRET_BYTES];
 	struct tw_net_address address[TW_MAX_NODES]; /* of the nodes' servers; len 0 under TW_NET_ONE_HOST */

@@ -184,13 +184,14 @@ class Build:
                 os.symlink(tool, path)
         return out
 
-    def make(self, tree, compilers, identity):
-        """Build, unless it was done; return {"state": "built" or "failed", "log": ..., "program": digest}."""
+    def make(self, tree, compilers, identity, retry):
+        """Build, unless it was done, with @retry unless it succeeded;
+        return {"state": "built" or "failed", "log": ..., "program": digest}."""
         state_path, log = tree.folder + ".json", tree.folder + ".log"
         if os.path.exists(state_path):
             with open(state_path, encoding="utf-8") as f:
                 made = json.load(f)
-            if made["identity"] == identity:
+            if made["identity"] == identity and not (retry and made["state"] == "failed"):
                 tree.restore()
                 return made
             os.remove(state_path)
@@ -283,21 +284,12 @@ class Build:
         path = self.executable(tree)
         return digest_file(path).hex() if path else ""
 
-    def forget_failed(self):
-        """Whatever failed is built again by the next build()."""
-        for tree in (self.native, self.ours):
-            with contextlib.suppress(OSError, ValueError):
-                with open(tree.folder + ".json", encoding="utf-8") as f:
-                    failed = json.load(f)["state"] == "failed"
-                if failed:
-                    os.remove(tree.folder + ".json")
-
-    def build(self):
+    def build(self, retry=False):
         """(outcome, why): ("", "") if all that the kind needs was built, else "error" for the native build, "refused"
         or "build"."""
         os.makedirs(self.folder, exist_ok=True)
         if self.kind in ("", *("openmp", "threads")):
-            made = self.make(self.native, ("gcc", "g++"), self.identity())
+            made = self.make(self.native, ("gcc", "g++"), self.identity(), retry)
             missing = made["state"] == "built" and self.missing(self.native)
             marked = self.kind or self.marked()
             if marked in ("openshmem", "tweed", "parmacs") and (made["state"] == "failed" or missing):
@@ -311,7 +303,7 @@ class Build:
         if not self.kind:
             return "error", (f"neither OpenMP nor threads are used by {self.program.words(1)[0]}: name what it is by "
                              f"--kind ({', '.join(KINDS)})")
-        made = self.make(self.ours, self.wrappers(), self.identity(self.kind, self.tools))
+        made = self.make(self.ours, self.wrappers(), self.identity(self.kind, self.tools), retry)
         if made["state"] == "failed":
             return ("refused" if made["why"].startswith("tweed: ") else "build"), made["why"].removeprefix("tweed: ")
         missing = self.missing(self.ours)

@@ -71,27 +71,20 @@ class Trial:
     def run_all(self, step, retry):
         """Do all missing steps, with @retry also those that are not right; @step(what) is called before each."""
         step("build")
-        if retry:
-            self.made.forget_failed()
-        outcome, why = self.made.build()
+        outcome, why = self.made.build(retry)
         self.program.kind = self.program.kind or self.kind  # decides transports
         places = list(self.program.places())
         if outcome:
             self.results = [Result(self, place, outcome, why) for place in places]
             return
         for processors in dict.fromkeys(n * p for n, p, *_ in places):
-            references = [self.reference(processors, i, step) for i in range(ROUNDS)]
-            if retry and self.unusable(references):
-                for run in references:
-                    os.remove(run["folder"] + ".json")
-                references = [self.reference(processors, i, step) for i in range(ROUNDS)]
-            self.references[processors] = references
+            self.references[processors] = self.all_references(processors, step, retry)
             self.show_reference(places, processors)
         for place in places:
             step(" ".join(filter(None, (f"{place[0]}x{place[1]}", *place[2:]))))
             result = self.judged(place)
             if retry and result.outcome != "right" and result.run:
-                os.remove(result.run["folder"] + ".json")
+                self.forget(result.run)
                 result = self.judged(place)
             if result.outcome in WRONG and self.right_if_sequential(place):
                 result.why += f"; right under --protocol {SEQUENTIAL}: the program seems to have data races"
@@ -104,6 +97,20 @@ class Trial:
             self.judged((nodes, processors, SEQUENTIAL, transport)).outcome == "right"
 
     # ---- runs ----
+
+    @staticmethod
+    def forget(run):
+        """The next request for it runs it again."""
+        os.remove(run["folder"] + ".json")
+
+    def all_references(self, processors, step, retry):
+        """The reference runs, with @retry once more if nothing can be compared with them."""
+        runs = [self.reference(processors, i, step) for i in range(ROUNDS)]
+        if not retry or not self.unusable(runs):
+            return runs
+        for run in runs:
+            self.forget(run)
+        return self.all_references(processors, step, False)
 
     def reference(self, processors, number, step):
         """A reference run: native, or of one node."""

@@ -156,7 +156,8 @@ static void server_take_file(int32_t *fd, void *arg)
 		*fd = files->at < files->count ? tw_fd_keep(files->fd[files->at++]) : -1;
 }
 
-/* Give those of processor 0 their numbers, which others of them may have for now. */
+/* Give processor 0's inherited descriptors the numbers that they had.  Where a later one has been received under such
+ * a number, that one moves first. */
 static void server_take_inherited(unsigned id, struct server_files *files)
 {
 	for (int fd = -1; (fd = server_inherited(&server.boot, id, fd)) >= 0 && files->at < files->count;) {

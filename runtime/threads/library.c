@@ -53,25 +53,33 @@ const char *th_library_foreign(const void *code)
 	return names && memmem(names, bytes, mark, sizeof(mark) - 1) ? NULL : map->l_name;
 }
 
+/* Does the file name in @path begin so?  @path may be NULL. */
+static bool library_named(const char *path, const char *name)
+{
+	const char *base = path ? strrchr(path, '/') : NULL;
+
+	return base && !strncmp(base + 1, name, strlen(name));
+}
+
 void th_library_thread(void)
 {
 	static _Atomic bool ends;
 	void *callers[LIBRARY_CALLERS];
 	int n = backtrace(callers, LIBRARY_CALLERS);
 
+	if (n == LIBRARY_CALLERS)
+		return; /* where the thread began is not among them */
 	/* The outermost ones are the C library's, then comes what the thread runs. */
-	for (bool libc = n < LIBRARY_CALLERS; libc && n > 0;) {
-		const char *library = th_library_foreign(callers[--n]);
-		const char *name = library ? strrchr(library, '/') : NULL;
-		libc = name && !strncmp(name, "/libc.so", 8);
-		if (!name || libc || !strncmp(name, "/ld-linux", 9))
-			continue;
-		while (atomic_exchange(&ends, true))
-			pause(); /* until the job ends: one thread prints the sentence */
-		th_refuse("a thread that %s has made, which gcc has linked, runs the program's code: link its "
-		          "archive, or compile the library with Tweed's compiler",
-		          library);
-	}
+	while (n > 0 && library_named(th_library_foreign(callers[n - 1]), "libc.so"))
+		n--;
+	const char *library = n > 0 ? th_library_foreign(callers[n - 1]) : NULL;
+	if (!library || library_named(library, "ld-linux"))
+		return;
+	while (atomic_exchange(&ends, true))
+		pause(); /* until the job ends: one thread prints the sentence */
+	th_refuse("a thread that %s has made, which gcc has linked, runs the program's code: link its archive, or "
+	          "compile the library with Tweed's compiler",
+	          library);
 }
 
 bool th_library_private(const void *code)

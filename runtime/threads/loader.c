@@ -14,18 +14,18 @@
 
 /* The thread with the baton alone uses it. */
 struct loader_lock {
-	const char *owner; /* the address of a variable of the owner's; NULL: free */
-	unsigned depth;
+	const char *owner; /* the owner's loader_thread, if it is taken */
+	unsigned depth;    /* how often the owner has taken it; 0: free */
 };
 static struct loader_lock loader_opens, loader_lists;
-static __thread char loader_thread;
+static __thread char loader_thread; /* its address is different in each thread */
 
 static bool loader_free(void *lock)
 {
 	return !((const struct loader_lock *)lock)->depth;
 }
 
-/* Returns false in a thread that is none of those that take turns. */
+/* Wait until no other thread has it.  Returns false in a thread that is none of those that take turns. */
 static bool loader_wait(struct loader_lock *lock)
 {
 	if (!tw_me || !th_baton_mine())

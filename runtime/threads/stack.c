@@ -123,7 +123,7 @@ void th_stack_extend(char *below)
 	if (!tw_me)
 		return;
 	if (!stack_own) {
-		th_stack_span = SIZE_MAX;
+		th_stack_span = SIZE_MAX; /* before the next call, which may allocate memory */
 		th_library_thread();
 		return;
 	}

@@ -161,7 +161,7 @@ static int start_agent(struct launch *l, unsigned i)
 		start_exec_here(l, i, pair[1]);
 	error = n->child < 0 ? errno : 0;
 	close(pair[1]);
-	if (i == 0 && !n->host)
+	if (i == 0)
 		inherited_close();
 	if (error) {
 		n->child = 0;

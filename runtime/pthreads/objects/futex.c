@@ -35,7 +35,7 @@ int pt_futex_wait(unsigned *word, unsigned mask, unsigned value, uint64_t until)
  * that they have read before they found none left, and a release in between makes that the present value again (its
  * bug 104928).  Threads of one processor, which run in turns, meet that often.  So there such a wait ends once without
  * a wake, as the call may, and the caller looks again; the next of the same word, if no wake ended it, has no end.
- * Other programs may not look again (one that waits for the first wake of GLib's condition variable). */
+ * Other programs may take the return for a wake (GLib's condition variables, whose caller may not wait in a loop). */
 static int futex_wait_endless(unsigned *word, unsigned value)
 {
 	static __thread const unsigned *looked;

@@ -446,6 +446,34 @@ static void test_evictable(void)
 	run_shapes(SHAPES, body_evictable);
 }
 
+/* A processor takes a lock again and again, which another one of its node releases for it each time.  On one node: that
+ * one asks the agents of others, of which there are none here. */
+static void body_released(struct tw_proc *me)
+{
+	static const bool others = true;
+
+	tw_sync_others = &others;
+	if (me->id == 0)
+		job_shared->id[0] = tw_lock_create().id;
+	tw_barrier_all();
+	tw_lock_t lock = {job_shared->id[0]};
+	for (unsigned i = 0; i < 3000 && me->nodes == 1 && me->id < 2; i++) {
+		if (me->id == 0)
+			tw_lock_acquire(lock);
+		else
+			while (!tw_sync_lock_release_any(me, lock))
+				sched_yield();
+	}
+	tw_barrier_all();
+	if (me->id == 0)
+		tw_lock_destroy(lock);
+}
+
+static void test_released(void)
+{
+	run_shapes(SHAPES, body_released);
+}
+
 /* ---- mistakes --------------------------------------------------------------------------------------------------- */
 
 static void die_zero(struct tw_proc *me)
@@ -592,6 +620,7 @@ int main(int argc, char **argv)
 	                       {"early destruction", test_destroy_early},
 	                       {"many objects", test_many},
 	                       {"evictable locks", test_evictable},
+	                       {"locks released by others", test_released},
 	                       {"mistakes", test_mistakes},
 	                       CU_TEST_INFO_NULL};
 
