@@ -323,9 +323,10 @@ int tw_uffd_open(struct tw_fault *fault, bool kernel)
 		goto close;
 	}
 	struct uffdio_register reg = {.range = {(uintptr_t)fault->app, fault->bytes}, .mode = UFFD_REGISTER};
-	/* A forked child would inherit the memory but not the trap, so it gets neither. */
-	if (madvise(fault->app, fault->bytes, MADV_DONTNEED) || madvise(fault->app, fault->bytes, MADV_DONTFORK) ||
-	    ioctl(u->fd, UFFDIO_REGISTER, &reg)) {
+	/* A forked child would inherit the memory but not the trap, so it gets neither.  The program may have
+	 * locked memory before the job. */
+	if (munlock(fault->app, fault->bytes) || madvise(fault->app, fault->bytes, MADV_DONTNEED) ||
+	    madvise(fault->app, fault->bytes, MADV_DONTFORK) || ioctl(u->fd, UFFDIO_REGISTER, &reg)) {
 		error = -errno;
 		tw_log("the %s fault backend cannot take over the shared space: %s", name, strerror(-error));
 		goto close;

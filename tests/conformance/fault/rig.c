@@ -102,6 +102,8 @@ void rig_open(struct rig *rig, const struct tw_fault_ops *ops, size_t unit, size
 		abort();
 	if (huge)
 		madvise(view, bytes, MADV_HUGEPAGE);
+	if (mlock(app, 1)) /* as a library does before the job */
+		abort();
 	rig->fault = (struct tw_fault){.ops = ops,
 	                               .app = app,
 	                               .view = view,
