@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* jump.c - longjmp.  Coroutines that begin in a handler of signals live on the stack given to sigaltstack; but handlers
- * run on the thread's stack, or on Tweed's for signals, which the next fault uses again: their frames are gone. */
+/* jump.c - longjmp.  A coroutine that begins in a handler of signals without SA_ONSTACK lives on the thread's stack, or
+ * on Tweed's for signals, which the next fault uses again: its frames are gone. */
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/syscall.h>
@@ -39,7 +39,7 @@ static bool jump_lost(const struct __jmp_buf_tag *to)
 void tw_longjmp(struct __jmp_buf_tag *to, int value)
 {
 	if (jump_lost(to))
-		th_refuse("longjmp: back into a signal handler: coroutines on stacks of sigaltstack are not supported: "
-		          "make them by makecontext");
+		th_refuse("longjmp: back into a signal handler that did not run on a stack of its own: install it with "
+		          "SA_ONSTACK behind sigaltstack, or make coroutines by makecontext");
 	siglongjmp(to, value);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* contexts.c - locks that main holds since before the first thread; stacks of the program's own; a signal of turns that
- * comes late.  Argument "other": a stack that another node has used; "jump": a coroutine on a stack for signals. */
+ * comes late.  Argument "other": a stack that another node has used; "jump": a coroutine whose stack is gone. */
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -82,22 +82,65 @@ static long coroutine(void *stack)
 	return c->sum;
 }
 
+/* ---- coroutines that begin in a handler, on the thread's stack for signals ---- */
+
+static __thread jmp_buf inside, outside;
+static __thread char *alternate;
+static __thread long handled;
+
+static void alternates(int number)
+{
+	char here;
+
+	handled += (size_t)(&here - alternate) < STACK && number == SIGUSR2;
+	if (setjmp(inside) == 0)
+		return;
+	for (volatile int i = 0;; i++) {
+		char *text = malloc(100);
+		snprintf(text, 100, "turn %d", i);
+		pthread_mutex_lock(&lock);
+		total += i;
+		handled += (long)strlen(text);
+		pthread_mutex_unlock(&lock);
+		free(text);
+		if (setjmp(inside) == 0)
+			longjmp(outside, 1);
+	}
+}
+
+static long alternating(void)
+{
+	stack_t stack = {.ss_sp = malloc(STACK), .ss_size = STACK}, none = {.ss_flags = SS_DISABLE};
+	struct sigaction sa = {.sa_handler = alternates, .sa_flags = SA_ONSTACK};
+
+	alternate = stack.ss_sp;
+	sigaltstack(&stack, NULL);
+	sigaction(SIGUSR2, &sa, NULL);
+	raise(SIGUSR2);
+	sigaltstack(&none, NULL);
+	for (volatile int i = 0; i < 30; i++)
+		if (setjmp(outside) == 0)
+			longjmp(inside, 1);
+	return handled;
+}
+
 static char fixed[STACK];
 
 static void *coroutines(void *arg)
 {
 	long a = coroutine(malloc(STACK)),
 	     b = coroutine(mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)),
-	     c = coroutine(arg ? arg : malloc(STACK));
+	     c = coroutine(arg ? arg : malloc(STACK)), d = alternating();
 
 	pthread_mutex_lock(&lock);
-	printf("%ld %ld %ld\n", a, b, c);
+	printf("%ld %ld %ld %ld\n", a, b, c, d);
 	pthread_mutex_unlock(&lock);
 	return NULL;
 }
 
 static jmp_buf first;
 
+/* Without a stack of its own. */
 static void begin(int number)
 {
 	(void)number;
@@ -107,10 +150,8 @@ static void begin(int number)
 
 static void jump(void)
 {
-	stack_t stack = {.ss_sp = malloc(STACK), .ss_size = STACK};
-	struct sigaction sa = {.sa_handler = begin, .sa_flags = SA_ONSTACK};
+	struct sigaction sa = {.sa_handler = begin};
 
-	sigaltstack(&stack, NULL);
 	sigaction(SIGUSR1, &sa, NULL);
 	raise(SIGUSR1);
 	longjmp(first, 1);

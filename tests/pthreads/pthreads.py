@@ -117,7 +117,7 @@ def contexts():
         for protocol in PROTOCOLS:
             beside.compare(name, shape, protocol)
             beside.compare(cancel, shape, protocol)
-    for what, text in {"other": "another node used first", "jump": "make them by makecontext"}.items():
+    for what, text in {"other": "another node used first", "jump": "did not run on a stack of its own"}.items():
         beside.said(f"contexts {what}", run(tweed, "run", "-n", "3", "./contexts.tw", what), 2, text)
     name = beside.build(os.path.join(sources, "fibers.c"))
     for shape, protocol in [("1x1", "2L"), ("1x2", "2L"), ("1x2", "TS"), ("2x1", "TS")] if name else []:

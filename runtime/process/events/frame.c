@@ -105,3 +105,26 @@ bool th_frame_call(void *context, const siginfo_t *info, th_frame_function *func
 	return false;
 }
 #endif
+
+static void frame_enter(void (*function)(void *), void *arg)
+{
+	th_stack_reserve();
+	function(arg);
+}
+
+bool th_frame_alternate(void (*function)(void *), void *arg)
+{
+	char *here = __builtin_frame_address(0);
+	ucontext_t back, on;
+	stack_t s;
+
+	if (tw_signal_altstack(NULL, &s) || (s.ss_flags & (SS_DISABLE | SS_ONSTACK)) ||
+	    (size_t)(here - (char *)s.ss_sp) < s.ss_size)
+		return false;
+	getcontext(&on);
+	on.uc_stack = s;
+	on.uc_link = &back;
+	makecontext(&on, (void (*)(void))frame_enter, 2, function, arg);
+	swapcontext(&back, &on);
+	return true;
+}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* frame.h - calls on the stack of the code that a signal has interrupted. */
+/* frame.h - calls on the stack of the code that a signal has interrupted, or on the program's alternate one. */
 #ifndef TW_RUNTIME_PROCESS_EVENTS_FRAME_H
 #define TW_RUNTIME_PROCESS_EVENTS_FRAME_H
 
@@ -13,5 +13,10 @@
  * impossible. */
 typedef void th_frame_function(int signal, siginfo_t *info, void *uc);
 bool th_frame_call(void *uc, const siginfo_t *info, th_frame_function *function);
+
+/* th_frame_alternate - call @function with @arg on the stack that the thread has given to sigaltstack.  Returns false,
+ * and does not call it, if there is none, the caller is on it, or on Tweed's stack for signals: the next fault would
+ * overwrite the caller's frames. */
+bool th_frame_alternate(void (*function)(void *arg), void *arg);
 
 #endif

@@ -80,6 +80,23 @@ static bool action_handles(const struct sigaction *a)
 	return (a->sa_flags & SA_SIGINFO) || (a->sa_handler != SIG_DFL && a->sa_handler != SIG_IGN);
 }
 
+struct handler {
+	const struct sigaction *action;
+	siginfo_t *info;
+	void *uc;
+};
+
+static void handler_enter(void *arg)
+{
+	const struct handler *h = arg;
+	void *signal = (void *)(intptr_t)h->info->si_signo;
+
+	if (h->action->sa_flags & SA_SIGINFO)
+		th_call(TH_CALLED(h->action->sa_sigaction), signal, h->info, h->uc);
+	else
+		th_call(TH_CALLED(h->action->sa_handler), signal, NULL, NULL);
+}
+
 /* @mask: what the thread blocks beside. */
 static void handler_call(siginfo_t *info, void *uc, const sigset_t *mask)
 {
@@ -98,10 +115,9 @@ static void handler_call(siginfo_t *info, void *uc, const sigset_t *mask)
 	mask_set(SIG_SETMASK, &blocked, NULL);
 	if (signals_thread)
 		th_order(); /* it sees what the sender had stored (send.c) */
-	if (a.sa_flags & SA_SIGINFO)
-		th_call(TH_CALLED(a.sa_sigaction), (void *)(intptr_t)signal, info, uc);
-	else
-		th_call(TH_CALLED(a.sa_handler), (void *)(intptr_t)signal, NULL, NULL);
+	struct handler h = {&a, info, uc};
+	if (!(a.sa_flags & SA_ONSTACK) || !th_frame_alternate(handler_enter, &h))
+		handler_enter(&h);
 	errno = saved;
 }
 
