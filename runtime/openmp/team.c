@@ -115,7 +115,7 @@ static void team_enter(const struct omp_order *order, unsigned id)
 		omp_loop_begin(&order->loop);
 	th_call(TH_CALLED(order->function), order->data, NULL, NULL);
 	team_tasks();
-	if (order->n > 1) {
+	if (!outer->active) { /* also where regions of several threads were inside this one */
 		outer->shares = team.shares;
 		outer->doacross = team.doacross;
 	}

@@ -25,7 +25,8 @@
 #include "sync/sync.h"
 
 #define BATON_SIGNAL_STACK ((size_t)256 << 10) /* private: for fault handlers */
-#define BATON_STACK        ((size_t)1 << 20)   /* of a dispatcher that has no shared one */
+#define LOCK_SPINS         1024u
+#define BATON_STACK        ((size_t)1 << 20) /* of a dispatcher that has no shared one */
 
 enum baton_state { BATON_READY, BATON_WAITS, BATON_AWAY };
 
@@ -271,6 +272,21 @@ void th_spun_often(void)
 	}
 }
 
+void th_lock_spun(uint64_t id)
+{
+	static uint64_t last;
+	static unsigned spins;
+
+	if (th_crowd < 2 || !own)
+		return;
+	spins = id == last ? spins + 1 : 0;
+	last = id;
+	if (spins < LOCK_SPINS)
+		return;
+	spins = 0;
+	th_yield();
+}
+
 void th_turn_end(void)
 {
 	th_turn_is_over = 0;
@@ -427,6 +443,7 @@ void th_lock_release(tw_lock_t lock)
 
 bool th_evictable_take(uint64_t id)
 {
+	th_lock_spun(id);
 	return (!own || th_crowd < 2 || !lock_near(id)) && tw_sync_evictable_take(tw_me, id);
 }
 

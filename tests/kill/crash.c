@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+extern char first(const volatile char *p), second(const volatile char *p); /* of libraries */
 static void (*nothing)(void);
 static const char *what;
 static volatile char *at;
@@ -30,6 +31,10 @@ static void *thread(void *arg)
 		*(volatile char *)(size_t) "constant" = 1;
 	else if (strcmp(what, "write") == 0)
 		*at = 1;
+	else if (strcmp(what, "archived") == 0)
+		first(at);
+	else if (strcmp(what, "library") == 0)
+		second(at);
 	else
 		(void)*at;
 	return arg;

@@ -20,14 +20,23 @@ CASES = {
     "call": r"thread.* jumped to address 0x0, by a null pointer",
     "plugin": r"thread.* jumped to address 0x[0-9a-f]+, which is code of processor 0\.0 \(/.*plugin\.so\): only the "
               r"processor that calls dlopen has the library: link it",
+    "archived": r"first\+0x[0-9a-f]+ read address 0x10, by a null pointer; each processor has its own variables of "
+                r"libfirst-1\.2\.so: if threads share what it made, link its archive: -l:libfirst\.a",
+    "library": r"second\+0x[0-9a-f]+ read address 0x10, by a null pointer; each processor has its own variables of "
+               r"libsecond\.so: if threads share what it made, compile it with Tweed's compiler",
     "stack": r"deep.* wrote to address 0x[0-9a-f]+, below its stack: give it a larger one \(ulimit -s\)",
 }
 bad = 0
 with tempfile.TemporaryDirectory() as work:
     program = os.path.join(work, "crash")
-    subprocess.run([tweed, "cc", "--pthreads", "-g", "-w", os.path.join(folder, "crash.c"), "-o", program], check=True)
-    subprocess.run(["gcc", "-shared", "-fPIC", "-x", "c", "-", "-o", os.path.join(work, "plugin.so")], check=True,
-                   input="void plugin(void) {}", text=True)
+    for name, text in {"plugin.so": "void plugin(void) {}",
+                       "libfirst-1.2.so": "char first(const volatile char *p) { return *p; }",
+                       "libsecond.so": "char second(const volatile char *p) { return *p; }"}.items():
+        subprocess.run(["gcc", "-shared", "-fPIC", "-x", "c", "-", "-o", os.path.join(work, name)], check=True,
+                       input=text, text=True)
+    subprocess.run(["ar", "rc", "libfirst.a"], cwd=work, check=True)
+    subprocess.run([tweed, "cc", "--pthreads", "-g", "-w", os.path.join(folder, "crash.c"), "-o", program,
+                    f"-L{work}", f"-Wl,-rpath,{work}", "-l:libfirst-1.2.so", "-lsecond"], check=True)
     for transport in ("shm", "ofi"):
         for case, sentence in CASES.items():
             run = subprocess.run([tweed, "run", "-n", "2", "-p", "1", "--transport", transport, program, case],

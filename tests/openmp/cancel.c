@@ -100,5 +100,8 @@ int main(void)
 	for (int i = 0; i < 5; i++)
 		printf("%d\n", loops());
 	printf("%d %d %d\n", sections(), regions(), groups());
+	for (int i = 0; i < 2; i++)
+#pragma omp parallel if (0)
+		printf("%d %d %d %d\n", loops(), sections(), regions(), groups());
 	return 0;
 }

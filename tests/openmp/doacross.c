@@ -49,6 +49,12 @@ int main(void)
 	CHAIN("omp parallel for ordered(1) schedule(guided)");
 	CHAIN("omp parallel for ordered(1) schedule(runtime)");
 	CHAIN("omp parallel for ordered(1) num_threads(7)");
+	for (int i = 0; i < 2; i++)
+#pragma omp parallel if (0)
+	{
+		CHAIN("omp parallel for ordered(1)");
+		CHAIN("omp parallel for ordered(1) schedule(dynamic)");
+	}
 	clear();
 #pragma omp parallel
 	{

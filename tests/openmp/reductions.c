@@ -145,5 +145,8 @@ int main(void)
 	for (int i = 0; i < 5; i++)
 		printf("%ld %ld %ld %ld %ld\n", groups(30 + i), regions(1), regions(5), loops(), taskloops());
 	printf("%d\n", singles());
+	for (int i = 0; i < 2; i++)
+#pragma omp parallel if (0)
+		printf("%ld %ld %ld %ld %d\n", groups(30 + i), regions(5), loops(), taskloops(), singles());
 	return 0;
 }

@@ -162,5 +162,12 @@ int main(void)
 	loops();
 	ordered();
 	others();
+	for (int i = 0; i < 2; i++) /* regions inside a region of one thread */
+#pragma omp parallel num_threads(1)
+	{
+		loops();
+		ordered();
+		others();
+	}
 	return 0;
 }

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -294,6 +295,24 @@ static void spins(int n)
 	printf("stage %d\n", stage);
 }
 
+/* ---- waiting for another thread by taking a lock again and again ---- */
+
+static int polled;
+
+static void *polls(void *arg)
+{
+	for (int i = 0; i < 6000; i++) {
+		bool mine = false;
+		while (!mine) {
+			pthread_mutex_lock(&lock);
+			mine = polled % 2 == number(arg);
+			polled += mine;
+			pthread_mutex_unlock(&lock);
+		}
+	}
+	return NULL;
+}
+
 /* ---- threads that compute until all have begun ---- */
 
 static int computing;
@@ -419,6 +438,10 @@ int main(int argc, char **argv)
 	producers(n);
 	meets(n);
 	spins(n < 6 ? n : 6);
+	if (n < 6) { /* array locks between nodes are not fair */
+		run(2, polls);
+		printf("polled %d\n", polled);
+	}
 	computes(n);
 	lives(n);
 	return 0;

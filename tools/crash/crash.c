@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include "core/base/base.h"
 #include "core/observe/symbol.h"
@@ -108,11 +109,31 @@ static void crash_what(const struct tw_crash *c, char *out, size_t bytes)
 		         m.name);
 }
 
+/* The archive beside the library @path, whose name may have a version (libdw-0.188.so, libdw.a), or "". */
+static const char *crash_archive(const char *path, char *out, size_t bytes)
+{
+	size_t name = strrchr(path, '/') ? (size_t)(strrchr(path, '/') - path) + 1 : 0;
+	char *end;
+
+	snprintf(out, bytes, "%s", path);
+	for (end = strstr(out + name, ".so"); end; end = strrchr(out + name, '-')) {
+		snprintf(end, bytes - (size_t)(end - out), ".a");
+		if (access(out, R_OK) == 0)
+			return out + name;
+		*end = '\0';
+		const char *version = strrchr(out + name, '-');
+		if (!version || version[1] < '0' || version[1] > '9')
+			break;
+	}
+	return "";
+}
+
 /* Its variables are each processor's own if code of a shared library was at work; not if that is the C library's.  What
  * that may mean, or "". */
 static const char *crash_library(const struct tw_crash *c, char *out, size_t bytes)
 {
 	static const char *const common[] = {"libc.", "libm.", "libstdc++.", "libgcc_s.", "ld-linux"};
+	char path[sizeof(((struct mapping *)0)->name) + 4];
 	struct mapping m;
 
 	*out = '\0';
@@ -122,10 +143,9 @@ static const char *crash_library(const struct tw_crash *c, char *out, size_t byt
 	for (size_t i = 0; i < sizeof(common) / sizeof(common[0]); i++)
 		if (!strncmp(name, common[i], strlen(common[i])))
 			return out;
-	snprintf(out, bytes,
-	         "; each processor has its own variables of %s: if threads share what it made, link its archive "
-	         "(-l:%.*s.a)",
-	         name, (int)(strstr(name, ".so") - name), name);
+	const char *archive = crash_archive(m.name, path, sizeof(path));
+	snprintf(out, bytes, "; each processor has its own variables of %s: if threads share what it made, %s%s", name,
+	         *archive ? "link its archive: -l:" : "compile it with Tweed's compiler", archive);
 	return out;
 }
 

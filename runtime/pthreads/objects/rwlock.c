@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "runtime/pthreads/pthreads.h"
+#include "runtime/threads/baton.h"
 
 struct pt_rwlock {
 	uint32_t readers; /* all fields: under the lock of its wait queue */
@@ -54,6 +55,7 @@ static int rwlock_take(pthread_rwlock_t *rwlock, bool write, bool wait, uint64_t
 
 	if (!pt_enter())
 		return 0;
+	th_lock_spun((uintptr_t)l);
 	struct tw_wait_queue *queue = tw_wait_queue_lock(l);
 	if (wait && l->writer == pt_self())
 		error = EDEADLK;
