@@ -83,13 +83,16 @@ static void heap_ripen(struct heap *h)
 	h->fresh = 0;
 }
 
-/* Reserve up to @want slots of a ring. Returns their number; the first is at position *@at. */
-static uint64_t heap_reserve(struct tw_net *net, unsigned node, size_t ring, uint64_t want, uint64_t *at)
+/* Reserve slots of a ring for the blocks from entry @e on. Returns their number; the first is at position *@at. */
+static uint64_t heap_reserve(struct heap *h, unsigned node, size_t ring, uint32_t e, uint64_t *at)
 {
+	struct tw_net *net = h->me->net;
+
 	for (;;) {
 		uint64_t tail = tw_net_read64(net, node, ring + HEAP_TAIL);
-		uint64_t head = tw_net_read64(net, node, ring + HEAP_HEAD);
-		uint64_t take = TW_MIN(want, head + HEAP_SLOTS - tail);
+		uint64_t room = tw_net_read64(net, node, ring + HEAP_HEAD) + HEAP_SLOTS - tail, take = 0;
+		for (uint32_t next = e; next && take < room; next = h->remote[next - 1].next)
+			take++;
 		if (take == 0)
 			return 0;
 		if (tw_net_cas(net, node, ring + HEAP_TAIL, tail, tail + take) == tail) {
@@ -105,11 +108,9 @@ static bool heap_ship_to(struct heap *h, unsigned owner)
 	struct tw_net *net = h->me->net;
 	unsigned node = owner / h->me->locals;
 	size_t ring = heap_ring(h->me, owner % h->me->locals);
-	uint64_t want = 0, at;
+	uint64_t at;
 
-	for (uint32_t e = h->ripe[owner]; e && want < HEAP_SLOTS; e = h->remote[e - 1].next)
-		want++;
-	for (uint64_t n = heap_reserve(net, node, ring, want, &at); n; n--, at++) {
+	for (uint64_t n = heap_reserve(h, node, ring, h->ripe[owner], &at); n; n--, at++) {
 		uint32_t e = h->ripe[owner];
 		struct heap_remote *r = &h->remote[e - 1];
 		tw_net_write64(net, node, ring + HEAP_SLOT + at % HEAP_SLOTS * sizeof(uint64_t), r->block);
