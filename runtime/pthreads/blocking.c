@@ -198,13 +198,12 @@ int pt_block(int fd, short events, const void *caller)
 
 	if (!th_heap_shares(caller)) /* Tweed, or one of its libraries */
 		return 0;
-	bool signals = fd >= 0 && th_signals_read(fd);
 	th_due_now();
 	if (!tw_me)
 		return 1;
 	th_stack_reserve();
 	pt_cancel_point();
-	if (signals || fd < 0 || (th_crowd < 2 && !tw_me->target) || syscall(SYS_poll, &one, 1, 0) != 0)
+	if (fd < 0 || (th_crowd < 2 && !tw_me->target) || syscall(SYS_poll, &one, 1, 0) != 0)
 		return 1;
 	flags = (int)syscall(SYS_fcntl, fd, F_GETFL);
 	if (flags >= 0 && !(flags & O_NONBLOCK))

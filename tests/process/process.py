@@ -37,7 +37,6 @@ WRONG = {
 }
 # Beside, on several hosts; right at some shapes.
 WRONG_HOSTS = {
-    "waits/signalfd_by_main": "signalfd is of the first host's threads",
     "waits/signalfd_by_thread": "signalfd is of the first host's threads",
     "standard/fmemopen_write": "such a stream is used on the host that has made it",
     "standard/fopencookie_write": "such a stream is used on the host that has made it",

@@ -13,7 +13,7 @@
 #include <sys/timerfd.h>
 #include "process.h"
 
-static int fd, ends[2 * MANY + 4], fds[16];
+static int fd, epoll, ends[2 * MANY + 4], fds[16];
 
 /* Two ends: to read from ends[0], or of a pair of sockets. */
 static void new_pipe(void)
@@ -421,6 +421,80 @@ CASE(signalfd_by_main)
 	close(fd);
 }
 
+/* What is pending is seen by poll and epoll in every thread, and read once. */
+static void signalfd_poll_step(void *arg, int me)
+{
+	struct pollfd one = {.fd = fd, .events = POLLIN};
+	struct epoll_event event = {0};
+	sigset_t set;
+
+	pthread_sigmask(SIG_BLOCK, arg, NULL);
+	if (me == 1) {
+		say("kill %s\n", err(kill(getpid(), SIGUSR1)));
+		say("kill %s\n", err(kill(getpid(), SIGUSR1)));
+		say("queue %s\n", err(sigqueue(getpid(), SIGRTMIN + 3, (union sigval){.sival_int = 5})));
+		say("queue %s\n", err(sigqueue(getpid(), SIGRTMIN + 3, (union sigval){.sival_int = 6})));
+	}
+	int ready = poll(&one, 1, 0), waited = epoll_wait(epoll, &event, 1, 0);
+	sigpending(&set);
+	say("%d poll %d, epoll %d, pending %d %d\n", me, ready, waited, sigismember(&set, SIGUSR1),
+	    sigismember(&set, SIGUSR2));
+	if (me == threads)
+		for (int i = 0; i < 4; i++) {
+			struct signalfd_siginfo s = {.ssi_signo = 0};
+			long n = read(fd, &s, sizeof s);
+			say("%d %s signal %d, value %d\n", me, err(n), (int)s.ssi_signo, (int)s.ssi_int);
+		}
+}
+
+static void *signalfd_wait(void *arg)
+{
+	struct epoll_event event = {0};
+	struct signalfd_siginfo s = {.ssi_signo = 0};
+
+	if (epoll_wait(epoll, &event, 1, -1) == 1)
+		read(fd, &s, sizeof s);
+	say("waited for %d\n", (int)s.ssi_signo);
+	return arg;
+}
+
+CASE(signalfd_polled)
+{
+	struct epoll_event event = {.events = EPOLLIN};
+	pthread_t t;
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	sigaddset(&set, SIGRTMIN + 3);
+	with_main(block_step, &set);
+	fd = signalfd(-1, &set, SFD_NONBLOCK);
+	epoll = epoll_create1(0);
+	epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event);
+	turns(signalfd_poll_step, &set);
+	sigaddset(&set, SIGUSR2);
+	sigaddset(&set, SIGCHLD);
+	with_main(block_step, &set);
+	turns(block_step, &set);
+	say("changed %d\n", signalfd(fd, &set, 0) == fd);
+	say("wrong %s\n", err(signalfd(epoll, &set, 0)));
+	pthread_create(&t, NULL, signalfd_wait, NULL);
+	usleep(20000);
+	kill(getpid(), SIGUSR2);
+	pthread_join(t, NULL);
+	pthread_create(&t, NULL, signalfd_wait, NULL);
+	usleep(20000);
+	pid_t child = fork();
+	if (!child)
+		_exit(3);
+	pthread_join(t, NULL);
+	waitpid(child, NULL, 0);
+	pthread_kill(pthread_self(), SIGUSR1);
+	signalfd_wait(NULL);
+	close(fd);
+	close(epoll);
+}
+
 static void signalfd_raise_step(void *arg, int me)
 {
 	pthread_sigmask(SIG_BLOCK, arg, NULL);
@@ -582,5 +656,5 @@ CASE(interrupted_waits)
 
 MAIN(T(eventfd_adds), T(eventfd_semaphore), T(timerfd_read_by_threads), T(timerfd_set_by_threads), T(epoll_in_threads),
      T(epoll_added_by_threads), T(epoll_woken_by_main), T(poll_of_pipe), T(poll_woken_by_thread), T(select_of_pipe),
-     T(select_woken_by_main), T(inotify_by_main), T(inotify_by_thread), ALONE(signalfd_by_main),
+     T(select_woken_by_main), T(inotify_by_main), T(inotify_by_thread), ALONE(signalfd_by_main), ALONE(signalfd_polled),
      ALONE(signalfd_by_thread), T(aio_of_all), T(limits_of_sockets), ALONE(interrupted_waits))

@@ -58,7 +58,7 @@ bool host_shared(void)
 	return tw_me && host_attend;
 }
 
-static void host_take(_Atomic uint32_t *lock, sigset_t *before)
+void host_take(_Atomic uint32_t *lock, sigset_t *before)
 {
 	sigset_t all;
 	uint32_t free = 0;
@@ -71,7 +71,7 @@ static void host_take(_Atomic uint32_t *lock, sigset_t *before)
 		host_futex(lock, FUTEX_WAIT, 2, NULL);
 }
 
-static void host_give(_Atomic uint32_t *lock, const sigset_t *before)
+void host_give(_Atomic uint32_t *lock, const sigset_t *before)
 {
 	if (atomic_exchange(lock, 0) == 2)
 		host_futex(lock, FUTEX_WAKE, 1, NULL);

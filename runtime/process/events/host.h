@@ -19,6 +19,8 @@
 #define HOST_SERVICE    HOST_PROCESSORS /* the entry of the process that makes other hosts' calls */
 #define HOST_SIGNALS    64u             /* on their way to another host */
 #define HOST_FILES      65536u
+#define HOST_SIGNALFDS  64u
+#define HOST_UNREAD     256u /* signals, in each */
 
 /* A thread of the program. */
 struct host_thread {
@@ -56,13 +58,23 @@ struct host_far {
 	struct host_signal signal[HOST_SIGNALS];
 };
 
+/* A signalfd of the program (signalfd.c). */
+struct host_signalfd {
+	bool used;
+	int32_t fd; /* its pipe's other end, one of Tweed's; the number is valid in all processes of the host */
+	_Atomic uint64_t set;
+	uint32_t written;
+	uint8_t last[HOST_UNREAD]; /* of the signals written */
+};
+
 struct host {
 	_Atomic uint32_t lock;
 	_Atomic uint32_t news;
 	uint32_t processors, threads;  /* entries used */
 	struct sigaction action[NSIG]; /* the program's */
 	uint32_t changed[NSIG];
-	_Atomic uint32_t signalfds;
+	_Atomic uint32_t signalfd_lock, signalfds; /* entries used; attendants take the lock */
+	struct host_signalfd signalfd[HOST_SIGNALFDS];
 	struct host_child {
 		int32_t pid; /* 0: free */
 		uint32_t processor;
@@ -90,6 +102,9 @@ bool host_shared(void);
  * the page are used. */
 void host_lock(sigset_t *before);
 void host_unlock(const sigset_t *before);
+/* host_take, host_give - the same for another lock of the page. */
+void host_take(_Atomic uint32_t *lock, sigset_t *before);
+void host_give(_Atomic uint32_t *lock, const sigset_t *before);
 
 /* host_inform - wake all attendants; @wait: until each has seen what the page says.
  * host_serve - make the call that is asked of the entry @p.

@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -17,6 +16,7 @@
 #include "runtime/process/events/events.h"
 #include "runtime/process/events/accept.h"
 #include "runtime/process/events/far.h"
+#include "runtime/process/events/signalfd.h"
 #include "runtime/process/hosts/first_host.h"
 #include "runtime/process/program_heap.h"
 #include "runtime/threads/baton.h"
@@ -47,11 +47,24 @@ static siginfo_t send_info(int signal, int code, const union sigval *value)
 	return info;
 }
 
+/* Does the program's thread @tid block the signal, and has a signalfd got it? */
+static bool send_shown(pid_t tid, const siginfo_t *info)
+{
+	uint64_t bit = host_bit(info->si_signo);
+
+	for (uint32_t i = 0; (signalfd_set() & bit) && i < host->threads; i++)
+		if (atomic_load(&host->thread[i].tid) == tid)
+			return !(atomic_load(&host->thread[i].accepts) & bit) && signalfd_send(info);
+	return false;
+}
+
 /* To the calling thread: its handler is called before the return. */
 static int send_self(siginfo_t *info)
 {
 	int error = 0;
 
+	if (send_shown(send_thread(), info))
+		return 0;
 	if (syscall(SYS_rt_tgsigqueueinfo, send_process(), send_thread(), info->si_signo, info) < 0)
 		error = errno;
 	th_due_now();
@@ -74,6 +87,8 @@ int th_signals_send(uint32_t to, pid_t pid, pid_t tid, int signal, int code, con
 		return send_self(&info);
 	if (!signal)
 		return syscall(SYS_tgkill, pid, tid, 0) < 0 ? errno : 0;
+	if (send_shown(tid, &info))
+		return 0;
 	info.si_code = signals_code(code);
 	return syscall(SYS_rt_tgsigqueueinfo, pid, tid, signal, &info) < 0 ? errno : 0;
 }
@@ -177,30 +192,7 @@ static uint64_t pending_elsewhere(void)
 	host_inform(true);
 	for (uint32_t k = 0; k < host->processors; k++)
 		bits |= atomic_load(&host->processor[k].pending);
-	return far_here() ? bits | far_pending() : bits;
-}
-
-bool th_signals_read(int fd)
-{
-	char path[40], text[512];
-
-	if (!host_shared() || !atomic_load(&host->signalfds) || !signals_thread)
-		return false;
-	tw_format(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
-	int info = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
-	long n = info < 0 ? 0 : syscall(SYS_read, info, text, sizeof(text) - 1);
-	if (info >= 0)
-		syscall(SYS_close, info);
-	text[n > 0 ? n : 0] = '\0';
-	const char *mask = strstr(text, "sigmask:");
-	if (!mask)
-		return false;
-	if (far_here())
-		th_refuse("read of a signalfd: a thread on another host than main's cannot do it: let it call "
-		          "sigwaitinfo, or read in a thread of the first host");
-	signals_accept(strtoull(mask + 8, NULL, 16));
-	signals_accept(0);
-	return true;
+	return far_here() ? bits | far_pending() : bits | signalfd_pending();
 }
 
 void th_signals_wait_with(const sigset_t *mask)
@@ -320,15 +312,6 @@ TH_WEAK int pause(void)
 
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, NULL, &now, (size_t)NSIG / 8);
 	return signals_suspend(&now);
-}
-
-TH_WEAK int signalfd(int fd, const sigset_t *set, int flags)
-{
-	sigset_t copy = *set;
-
-	if (host_shared() && !atomic_exchange(&host->signalfds, 1))
-		host_far_inform(UINT32_MAX, true);
-	return SEND_NEXT(signalfd)(fd, &copy, flags);
 }
 
 #pragma GCC visibility pop

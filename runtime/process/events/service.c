@@ -14,6 +14,7 @@
 #include "core/base/signals.h"
 #include "runtime/process/events/accept.h"
 #include "runtime/process/events/far.h"
+#include "runtime/process/events/signalfd.h"
 #include "runtime/process/hosts/first_host.h"
 
 #define SERVICE_NEWS_MS 1000 /* a relay is answered at least so often */
@@ -24,7 +25,7 @@ static int service_signals; /* signalfd */
 /* What a relay gets beside struct far_event. */
 struct service_actions {
 	struct sigaction action[NSIG];
-	uint32_t changed[NSIG], signalfds;
+	uint32_t changed[NSIG];
 };
 
 /* ---- the process of the first host ------------------------------------------------------------------------------- */
@@ -113,7 +114,6 @@ static long service_next(struct host_far *f, struct far_event *e, struct service
 		e->next.seen = atomic_fetch_add(&f->news, 1) + 1;
 	memcpy(actions->action, host->action, sizeof(actions->action));
 	memcpy(actions->changed, host->changed, sizeof(actions->changed));
-	actions->signalfds = atomic_load(&host->signalfds);
 	host_unlock(&before);
 	e->next.count = 0;
 	while (e->next.count < FAR_SIGNALS && host_far_next(f, &e->next.signal[e->next.count]))
@@ -147,6 +147,7 @@ static long service_pending(uint64_t *bits)
 	host_inform(true);
 	for (uint32_t k = 0; k < host->processors; k++)
 		*bits |= atomic_load(&host->processor[k].pending);
+	*bits |= signalfd_pending();
 	return 0;
 }
 
@@ -236,7 +237,6 @@ static void *relay_run(void *arg)
 		host_unlock(&before);
 		if (some)
 			host_inform(true);
-		atomic_store(&host->signalfds, actions.signalfds);
 		for (uint32_t i = 0; i < e.next.count; i++)
 			relay_signal(&e.next.signal[i]);
 	}

@@ -18,6 +18,7 @@
 #include "runtime/process/events/events.h"
 #include "runtime/process/events/far.h"
 #include "runtime/process/events/frame.h"
+#include "runtime/process/events/signalfd.h"
 #include "runtime/process/hosts/first_host.h"
 #include "runtime/process/program_heap.h"
 #include "runtime/process/state.h"
@@ -57,10 +58,11 @@ void signals_received(siginfo_t *info)
 {
 	if (info->si_code <= -SIGNALS_CODE / 2)
 		info->si_code = -SIGNALS_CODE - info->si_code;
+	pid_t program = signals_program(); /* 0: in the process that makes other hosts' calls, which they have named */
 	bool sent = info->si_code == SI_USER || info->si_code == SI_TKILL || info->si_code == SI_QUEUE;
-	for (uint32_t k = 0; sent && k < host->processors; k++)
+	for (uint32_t k = 0; sent && program && k < host->processors; k++)
 		if (info->si_pid == host->processor[k].pid)
-			info->si_pid = signals_program();
+			info->si_pid = program;
 }
 
 bool signals_own_child(int signal, int code)
@@ -310,13 +312,15 @@ int signals_deliver(uint32_t to, const struct host_signal *signal)
 {
 	struct host_signal s = *signal;
 	int number = s.info.si_signo;
-	const struct host_thread *t = to == UINT32_MAX ? signals_acceptor(number, UINT32_MAX) : NULL;
+	const struct host_thread *t = NULL;
 
+	if (to == UINT32_MAX) {
+		t = signals_acceptor(number, UINT32_MAX);
+		to = t ? 0 : host_far_acceptor(number);
+		if (!t && !to && signalfd_send(&s.info))
+			return 0;
+	}
 	s.info.si_code = signals_code(s.info.si_code);
-	if (to == UINT32_MAX && !t)
-		to = host_far_acceptor(number);
-	else if (to == UINT32_MAX)
-		to = 0;
 	if (to)
 		return host_far_send(to, &s);
 	if (s.pid)
@@ -392,7 +396,7 @@ void th_signals_none(void)
 
 /* ---- the attendant ----------------------------------------------------------------------------------------------- */
 
-/* Signals for this process that none of its threads accepts, but one of another process. */
+/* Signals for this process that none of its threads accepts, but one of another process, or a signalfd shows. */
 static uint64_t attend_set(void)
 {
 	uint64_t own = 0, others = 0;
@@ -406,7 +410,18 @@ static uint64_t attend_set(void)
 	for (uint32_t i = 1; i < TW_MAX_NODES; i++)
 		if (atomic_load(&host->far[i].known))
 			others |= atomic_load(&host->far[i].accepts);
-	return others & ~own;
+	return (others | signalfd_set()) & ~own;
+}
+
+/* @info: the same, as far as it is Tweed's. */
+static bool attend_show(const struct signalfd_siginfo *from, siginfo_t info)
+{
+	struct signalfd_siginfo shown = *from;
+
+	signals_received(&info);
+	shown.ssi_code = info.si_code;
+	shown.ssi_pid = (uint32_t)info.si_pid;
+	return signalfd_put(&shown);
 }
 
 static void attend_pass(const struct signalfd_siginfo *from)
@@ -422,6 +437,8 @@ static void attend_pass(const struct signalfd_siginfo *from)
 	else
 		info.si_value.sival_ptr = (void *)(uintptr_t)from->ssi_ptr;
 	if (to && host_far_send(to, &(struct host_signal){.info = info}) == 0)
+		return;
+	if (!t && attend_show(from, info))
 		return;
 	if (!t || syscall(SYS_rt_sigqueueinfo, t->pid, info.si_signo, &info) < 0)
 		syscall(SYS_rt_sigqueueinfo, host->processor[host_self].pid, info.si_signo, &info);
