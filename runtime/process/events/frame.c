@@ -75,6 +75,8 @@ bool th_frame_call(void *context, const siginfo_t *info, th_frame_function *func
 	size_t fp_bytes = fp ? frame_fp_bytes(fp) : 0;
 	uintptr_t at = (uintptr_t)reg[REG_RSP] - FRAME_RED_ZONE;
 
+	if ((size_t)(reg[REG_RSP] - (greg_t)(uintptr_t)uc->uc_stack.ss_sp) < uc->uc_stack.ss_size)
+		return false;
 	uintptr_t fp_at = (at - fp_bytes) & ~(uintptr_t)(FRAME_FP_ALIGN - 1);
 	/* Behind the return address, the stack pointer is a multiple of 16. */
 	struct frame *f = (void *)(((fp_at - sizeof(*f)) & ~(uintptr_t)15) - 8);
