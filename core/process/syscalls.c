@@ -635,8 +635,14 @@ static bool sys_spared(const char *path, const void *caller)
 
 FILE *tw_fopen(const char *path, const char *mode, const void *caller)
 {
-	sys_string(path);
-	return sys_spared(path, caller) ? NULL : next.fopen64(path, mode);
+	unsigned shared, tries = 0;
+	FILE *f;
+
+	do {
+		shared = sys_string(path);
+		f = sys_spared(path, caller) ? NULL : next.fopen64(path, mode);
+	} while (!f && shared && errno == EFAULT && ++tries < SYS_TRIES);
+	return f;
 }
 
 #define SYS_OPEN(suffix)                                                                                               \

@@ -279,6 +279,20 @@ def archives():
         good(f"a program with {library}", *link, "main.c", library, "-o", "main", cwd=folder)
         done = run(TWEED, "run", "-n", "2", "-p", "1", "./main", cwd=folder)
         expect(f"{library}: one variable for all", done.stdout == "2\n", done)
+    for name, text in {
+            "early.c": "int make_key(void);\nstatic int made = -1;\n"
+                       "__attribute__((constructor)) static void early(void)\n{\n\tmade = make_key();\n}\n"
+                       "int result(void)\n{\n\treturn made;\n}\n",
+            "key.c": "#include <pthread.h>\nint result(void);\nstatic pthread_key_t key, other;\n"
+                     "int make_key(void)\n{\n\tint error = pthread_key_create(&key, 0);\n"
+                     "\treturn error ? error : pthread_setspecific(key, &key);\n}\n"
+                     "int main(void)\n{\n\treturn result() || pthread_key_create(&other, 0) || key == other ||\n"
+                     "\t       pthread_getspecific(key) != &key;\n}\n"}.items():
+        with open(os.path.join(folder, name), "w", encoding="utf-8") as f:
+            f.write(text)
+    good("a library with a constructor", "gcc", "-fPIC", "-shared", "-o", "libearly.so", "early.c", cwd=folder)
+    good("a program that it calls", *link, "-rdynamic", "key.c", "-learly", "-o", "key", cwd=folder)
+    expect("a key of a constructor", run(TWEED, "run", "-n", "2", "-p", "1", "./key", cwd=folder).returncode == 0)
     good("another library has it", *link, "both.c", "-luser", "-lcount", "-o", "both", cwd=folder)
     expect("one copy of it", run("./both", cwd=folder).returncode == 6)
     with open(os.path.join(folder, "cxx.cpp"), "w", encoding="utf-8") as f:

@@ -212,9 +212,10 @@ def foreign_thread():
 
 
 def undisturbed():
-    name = beside.build(os.path.join(sources, "undisturbed.c"))
-    for shape in ["1x1", "2x1"] if name else []:
-        beside.compare(name, shape, "SC")
+    for source in ["undisturbed.c", "opened.cpp"]:
+        name = beside.build(os.path.join(sources, source))
+        for shape in ["1x1", "2x1"] if name else []:
+            beside.compare(name, shape, "SC")
 
 
 def own_names():

@@ -19,6 +19,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -556,7 +557,9 @@ TH_WEAK FILE *freopen(const char *restrict path, const char *restrict mode, FILE
 	FILE *stream = f;
 	bool locked = stdio_enter(&stream);
 
-	tw_touch_string(path);
+	char copy[PATH_MAX]; /* the page may be taken at any time, and the call closes the stream first */
+	if (path && strnlen(path, sizeof(copy)) < sizeof(copy))
+		path = strcpy(copy, path);
 	FILE *opened = STDIO_NEXT(freopen)(path, mode, stream);
 	if (th_heap_at(stream) && stdio_unlink)
 		stdio_unlink(stream);

@@ -3,13 +3,17 @@
  *
  * The table of keys is shared.  Each thread's values have their whole keys: so
  * values of a deleted key are not found by a later key of the same index.  Whether a key was deleted is read without
- * the lock: a program that does not know it has a race. */
+ * the lock: a program that does not know it has a race.
+ *
+ * Constructors of libraries run in each process, before the job.  So each has the first keys in a table of its own;
+ * the shared one begins with processor 0's.  Main, which is another thread, has the values that these have set. */
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime/pthreads/pthreads.h"
+#include "runtime/pthreads/thread.h"
 
 #define KEY_BITS 10
 _Static_assert(PTHREAD_KEYS_MAX == 1 << KEY_BITS, "an index, and above it how often it was used");
@@ -20,13 +24,16 @@ struct pt_key {
 	void (*destructor)(void *value);
 };
 
-static struct pt_key *key_table; /* shared; protected by the lock of its address */
+static struct pt_key *key_table; /* shared; protected by the lock of its address; NULL: before the job */
 #define KEY_PART 32u
+static struct pt_key key_early[KEY_PART];
+static unsigned key_early_count;
 struct key_value {
 	pthread_key_t key;
 	void *value;
 };
 static __thread struct key_value key_first[KEY_PART];
+static struct key_value *key_early_values;                               /* the thread's that has made key_early */
 static __thread struct key_value *key_more[PTHREAD_KEYS_MAX / KEY_PART]; /* NULL: no value was set */
 
 void pt_keys_open(void)
@@ -34,6 +41,8 @@ void pt_keys_open(void)
 	key_table = tw_malloc_all(PTHREAD_KEYS_MAX * sizeof(*key_table));
 	if (!key_table)
 		th_refuse("no memory is left of TWEED_MEMORY: raise it");
+	if (tw_id() == 0)
+		memcpy(key_table, key_early, sizeof(key_early));
 }
 
 static unsigned key_index(pthread_key_t key)
@@ -41,12 +50,24 @@ static unsigned key_index(pthread_key_t key)
 	return key % PTHREAD_KEYS_MAX;
 }
 
+static int key_create_early(pthread_key_t *key, void (*destructor)(void *value))
+{
+	unsigned i = key_early_count;
+
+	if (key_table || i == KEY_PART)
+		return EAGAIN;
+	key_early_values = key_first;
+	*key = PTHREAD_KEYS_MAX + i;
+	key_early[key_early_count++] = (struct pt_key){*key, true, destructor};
+	return 0;
+}
+
 int tw_pthread_key_create(pthread_key_t *key, void (*destructor)(void *value))
 {
 	unsigned i = 0;
 
 	if (!pt_enter())
-		return EAGAIN;
+		return key_create_early(key, destructor);
 	struct tw_wait_queue *queue = tw_wait_queue_lock(key_table);
 	while (i < PTHREAD_KEYS_MAX && key_table[i].used)
 		i++;
@@ -83,14 +104,19 @@ static struct key_value *key_value(unsigned i)
 
 static bool key_known(pthread_key_t key)
 {
-	const struct pt_key *k = key_table ? &key_table[key_index(key)] : NULL;
+	unsigned i = key_index(key);
+	const struct pt_key *k = key_table ? &key_table[i] : i < KEY_PART ? &key_early[i] : NULL;
 
 	return k && k->used && k->key == key;
 }
 
 void *tw_pthread_getspecific(pthread_key_t key)
 {
-	const struct key_value *v = key_value(key_index(key));
+	unsigned i = key_index(key);
+	const struct key_value *v = key_value(i);
+
+	if (!(v && v->key == key) && key_early_values && i < KEY_PART && tw_me && tw_id() == 0 && !pt_own.frame)
+		v = &key_early_values[i];
 	return v && v->key == key && key_known(key) ? v->value : NULL;
 }
 
