@@ -25,8 +25,9 @@
 #include "sync/sync.h"
 
 #define BATON_SIGNAL_STACK ((size_t)256 << 10) /* private: for fault handlers */
-#define LOCK_SPINS         1024u
-#define BATON_STACK        ((size_t)1 << 20) /* of a dispatcher that has no shared one */
+#define BATON_STACK        ((size_t)1 << 20)   /* of a dispatcher that has no shared one */
+
+#define LOCK_SPINS 1024u /* acquisitions of one lock in a row, then others run */
 
 enum baton_state { BATON_READY, BATON_WAITS, BATON_AWAY };
 

@@ -57,7 +57,7 @@ static inline void th_spun(const volatile void *at)
 	if (++th_spins >= TH_SPINS || th_turn_is_over)
 		th_spun_often();
 }
-/* th_lock_spun - the same before the program takes its lock @id, or at that address. */
+/* th_lock_spun - the same before the program takes a lock; @id: the lock's number, or its address. */
 void th_lock_spun(uint64_t id);
 
 /* th_away - the calling thread is about to block in the kernel: others run until th_back.  In between it must neither

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // opened.cpp - the name of a file lies in a page that another processor takes for its stores, while the file is opened.
-// The kernel's EFAULT reached the program in one run of eight.
+// Unless the call is made again, one run of eight finds no file.
 #include <atomic>
 #include <cstdio>
 #include <string>

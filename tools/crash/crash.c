@@ -109,7 +109,7 @@ static void crash_what(const struct tw_crash *c, char *out, size_t bytes)
 		         m.name);
 }
 
-/* The archive beside the library @path, whose name may have a version (libdw-0.188.so, libdw.a), or "". */
+/* The archive beside the library @path, or "".  The library's name may have a version: libdw-0.188.so, libdw.a. */
 static const char *crash_archive(const char *path, char *out, size_t bytes)
 {
 	size_t name = strrchr(path, '/') ? (size_t)(strrchr(path, '/') - path) + 1 : 0;

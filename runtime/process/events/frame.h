@@ -10,7 +10,7 @@
 /* th_frame_call - in a handler with the context @uc, which interrupted code on a stack of the program's: when the
  * handler returns, @function is called on that stack, with all signals but those of faults blocked.  When it returns,
  * the interrupted code continues as its context, the function's argument, says.  Returns false where that is
- * impossible: on other machines, and where Tweed's stack for signals was interrupted, which has @uc right there. */
+ * impossible: on other machines, and where the code ran on Tweed's stack for signals: @uc is in the way there. */
 typedef void th_frame_function(int signal, siginfo_t *info, void *uc);
 bool th_frame_call(void *uc, const siginfo_t *info, th_frame_function *function);
 

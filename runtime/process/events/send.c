@@ -47,7 +47,7 @@ static siginfo_t send_info(int signal, int code, const union sigval *value)
 	return info;
 }
 
-/* Does the program's thread @tid block the signal, and has a signalfd got it? */
+/* Write the signal to a signalfd, if the program's thread @tid blocks it.  Returns whether that was done. */
 static bool send_shown(pid_t tid, const siginfo_t *info)
 {
 	uint64_t bit = host_bit(info->si_signo);

@@ -192,6 +192,7 @@ TH_WEAK int signalfd(int fd, const sigset_t *set, int flags)
 		errno = EINVAL;
 		return -1;
 	}
+	th_stack_reserve();
 	host_take(&host->signalfd_lock, &before);
 	struct host_signalfd *s = fd < 0 ? NULL : signalfd_find(fd);
 	if (s) {

@@ -58,7 +58,8 @@ void signals_received(siginfo_t *info)
 {
 	if (info->si_code <= -SIGNALS_CODE / 2)
 		info->si_code = -SIGNALS_CODE - info->si_code;
-	pid_t program = signals_program(); /* 0: in the process that makes other hosts' calls, which they have named */
+	pid_t program =
+	    signals_program(); /* 0 where the calls of other hosts are made: their signals name it already */
 	bool sent = info->si_code == SI_USER || info->si_code == SI_TKILL || info->si_code == SI_QUEUE;
 	for (uint32_t k = 0; sent && program && k < host->processors; k++)
 		if (info->si_pid == host->processor[k].pid)
@@ -413,7 +414,7 @@ static uint64_t attend_set(void)
 	return (others | signalfd_set()) & ~own;
 }
 
-/* @info: the same, as far as it is Tweed's. */
+/* Write the signal to a signalfd.  @info: the same signal, as it would be passed on.  Returns whether it did. */
 static bool attend_show(const struct signalfd_siginfo *from, siginfo_t info)
 {
 	struct signalfd_siginfo shown = *from;
