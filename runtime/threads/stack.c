@@ -447,6 +447,8 @@ static void fork_serve(void)
 	forking.child = -1;
 	if (pipe2(ends, O_CLOEXEC) == 0) {
 		fork_keep(true);
+		if (forking.stands)
+			th_signals_fork(true);
 		forking.child = fork();
 		if (forking.child == 0 && forking.stands && fork() != 0)
 			_exit(0); /* the program's child is a process of the first host */
@@ -458,8 +460,11 @@ static void fork_serve(void)
 			;
 		close(ends[0]);
 		fork_keep(false);
-		if (forking.child > 0 && forking.stands)
-			syscall(SYS_wait4, forking.child, NULL, 0, NULL);
+		while (forking.child > 0 && forking.stands && syscall(SYS_wait4, forking.child, NULL, 0, NULL) < 0 &&
+		       errno == EINTR)
+			;
+		if (forking.stands)
+			th_signals_fork(false);
 	} else {
 		forking.error = errno;
 	}

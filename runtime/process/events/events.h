@@ -35,6 +35,9 @@ bool th_signals_handled(void);
 /* th_signals_wait_with - the calling thread is about to wait with @mask as its own: signals for the program that this
  * lets through may come here.  NULL: no longer. */
 void th_signals_wait_with(const sigset_t *mask);
+/* th_signals_fork - on another host than the first, around a fork whose child only Tweed knows: what that child
+ * sends when it ends replaces no signal of the program.  In the end it has ended. */
+void th_signals_fork(bool begins);
 
 /* th_pipes_open, th_atfork_open - collective.
  * th_atfork_prepare - before a fork: call the program's functions (pthread_atfork); the program's locks are free.

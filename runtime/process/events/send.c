@@ -117,7 +117,7 @@ static int send_program(int signal, int code, const union sigval *value)
 	const struct host_thread *t = signals_acceptor(signal, UINT32_MAX);
 	s.info.si_code = signals_code(code);
 	if (t)
-		return (int)syscall(SYS_rt_sigqueueinfo, t->pid, signal, &s.info);
+		return (int)signals_queue(t, &s.info);
 	errno = far_send(UINT32_MAX, &s);
 	return errno ? -1 : 0;
 }

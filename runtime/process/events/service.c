@@ -211,7 +211,7 @@ static void relay_signal(const struct host_signal *s)
 		return;
 	}
 	const struct host_thread *t = signals_acceptor(info.si_signo, UINT32_MAX);
-	result = t ? syscall(SYS_rt_sigqueueinfo, t->pid, info.si_signo, &info) : -1;
+	result = t ? signals_queue(t, &info) : -1;
 	if (result < 0)
 		far_send(UINT32_MAX, s);
 }

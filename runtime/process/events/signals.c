@@ -71,6 +71,43 @@ bool signals_own_child(int signal, int code)
 	return signal == SIGCHLD && code > 0 && far_here();
 }
 
+long signals_queue(const struct host_thread *t, const siginfo_t *info)
+{
+	_Atomic uint32_t *lock = &host->processor[t->processor].queue;
+	sigset_t before;
+
+	host_take(lock, &before);
+	long result = syscall(SYS_rt_sigqueueinfo, t->pid, info->si_signo, info);
+	int error = errno;
+	host_give(lock, &before);
+	errno = error;
+	return result;
+}
+
+/* A signal is not queued while the same is pending.  So that of the child that only Tweed knows is taken away before
+ * the program's next. */
+void th_signals_fork(bool begins)
+{
+	static sigset_t before;
+	static const struct timespec none = {0, 0};
+	_Atomic uint32_t *lock = &host->processor[host_self].queue;
+	sigset_t child;
+	siginfo_t info;
+
+	if (begins) {
+		host_take(lock, &before);
+		mask_set(SIG_SETMASK, &before, NULL);
+		return;
+	}
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	mask_set(SIG_BLOCK, &child, NULL);
+	if (syscall(SYS_rt_sigtimedwait, &child, &info, &none, (size_t)NSIG / 8) > 0 &&
+	    !signals_own_child(SIGCHLD, info.si_code))
+		syscall(SYS_rt_sigqueueinfo, syscall(SYS_getpid), SIGCHLD, &info);
+	host_give(lock, &before);
+}
+
 pid_t signals_program(void)
 {
 	return th_state_pid();
@@ -326,7 +363,9 @@ int signals_deliver(uint32_t to, const struct host_signal *signal)
 		return host_far_send(to, &s);
 	if (s.pid)
 		return syscall(SYS_rt_tgsigqueueinfo, s.pid, s.tid, number, &s.info) < 0 ? errno : 0;
-	return syscall(SYS_rt_sigqueueinfo, t ? t->pid : host->processor[0].pid, number, &s.info) < 0 ? errno : 0;
+	if (t)
+		return signals_queue(t, &s.info) < 0 ? errno : 0;
+	return syscall(SYS_rt_sigqueueinfo, host->processor[0].pid, number, &s.info) < 0 ? errno : 0;
 }
 
 struct host_thread *signals_acceptor(int signal, uint32_t except)
@@ -441,7 +480,7 @@ static void attend_pass(const struct signalfd_siginfo *from)
 		return;
 	if (!t && attend_show(from, info))
 		return;
-	if (!t || syscall(SYS_rt_sigqueueinfo, t->pid, info.si_signo, &info) < 0)
+	if (!t || signals_queue(t, &info) < 0)
 		syscall(SYS_rt_sigqueueinfo, host->processor[host_self].pid, info.si_signo, &info);
 }
 
