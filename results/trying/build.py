@@ -25,9 +25,11 @@ MARKS = [("openshmem", rb'#\s*include\s*[<"](mpp/|tweed/)?p?shmemx?\.h'),
          ("tweed", rb'#\s*include\s*[<"]tweed/(tweed|pgas)\.h'),
          ("parmacs", rb"^\s*(EXTERN_ENV|MAIN_ENV|MAIN_INITENV)\b"),
          ("openmp", rb"#\s*pragma\s+omp\b|#\s*include\s*[<\"]omp\.h"),
-         ("threads", rb"#\s*include\s*<(pthread\.h|threads\.h|thread|future)>")]
+         ("threads", rb"#\s*include\s*<(pthread\.h|threads\.h|thread|future)>"
+                     rb"|\b(g_thread_(try_)?new|uv_thread_create)\b")]
 # Library functions that a natively built program uses.
-SYMBOLS = [("openmp", r" (GOMP_|omp_|__kmpc_)"), ("threads", r" (pthread_create|thrd_create|_ZNSt6thread)")]
+SYMBOLS = [("openmp", r" (GOMP_|omp_|__kmpc_)"),
+           ("threads", r" (pthread_create|thrd_create|_ZNSt6thread|g_thread_(try_)?new|uv_thread_create)")]
 MARK = b"TWEED_BOOT"  # a variable that each program of Tweed's reads (core/job/join.c)
 ERROR = re.compile(r"error|undefined reference|cannot find|No rule|not found", re.I)
 

@@ -73,8 +73,8 @@ void th_open(void)
 	tw_lock_t *lock = (tw_lock_t *)(void *)&th_locks;
 
 	if (tw_foreign_spins && tw_id() == 0 && tw_me->nodes > 1)
-		tw_log("%s was made by another compiler, and seems to have locks of its own: if it releases them by "
-		       "plain stores, compile it with 'tweed cc', or run the program on one node",
+		tw_log("warning: %s was made by another compiler, and seems to have locks of its own: if it releases "
+		       "them by plain stores, compile it with 'tweed cc', or run the program on one node",
 		       tw_foreign_spins);
 	if (tw_id() == 0)
 		for (size_t i = 0; i < sizeof(th_locks) / sizeof(*lock); i++)

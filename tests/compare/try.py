@@ -20,6 +20,7 @@ from command import TWEED, check, end  # noqa: E402
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../results"))
 from harness import interrupts  # noqa: E402
 from trying import process  # noqa: E402
+from trying.build import Build  # noqa: E402
 from trying.outputs import Reference  # noqa: E402
 from trying.trial import Trial  # noqa: E402
 
@@ -237,6 +238,17 @@ def races():
         check(f"right under SC: {kind} {place} {sequential}", trial.right_if_sequential(place) == right)
 
 
+def kinds(top):
+    """Found from the sources."""
+    for kind, text in (("threads", "#include <pthread.h>"), ("threads", 't = g_thread_new("worker", work, NULL);'),
+                       ("openmp", "#include <thread>\n#pragma omp parallel"), ("", "static int pthreads;")):
+        folder = tempfile.mkdtemp(dir=top)
+        write(os.path.join(folder, "main.c"), text)
+        build = Build.__new__(Build)
+        build.program = types.SimpleNamespace(folder=folder)
+        check(f"kind of {text}", build.marked() == kind, build.marked())
+
+
 def stops_early(top):
     """Signalled before it has its child in hand, it ends the child."""
     class Signalled(subprocess.Popen):
@@ -336,6 +348,7 @@ def refusals(top):
 with tempfile.TemporaryDirectory() as directory:
     texts()
     races()
+    kinds(directory)
     plan(directory)
     ends(directory)
     errors(directory)
