@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* exit.c - pthread_exit, and what it calls on its way out: handlers of pthread_cleanup_push, destructors of C++. */
 #include <string.h>
+#include <unistd.h>
 #include <unwind.h>
 
 #include "runtime/pthreads/thread.h"
@@ -66,4 +67,15 @@ void tw_pthread_exit(void *result)
 	th_stack_reserve();
 	pt_own.result = result;
 	exit_unwind();
+}
+
+void pt_exit_bare(int status)
+{
+	th_stack_reserve();
+	pt_own.result = NULL;
+	if (pt_own.frame)
+		longjmp(pt_own.end, 1);
+	if (pt_threads_alive())
+		pt_main_end();
+	_exit(status);
 }

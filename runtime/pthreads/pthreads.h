@@ -37,6 +37,10 @@ static inline bool pt_enter(void)
 /* pt_interruptible - before a wait, without locks: handlers of the program's signals can interrupt it. */
 void pt_interruptible(void);
 
+/* pt_exit_bare - the system call exit of a thread: no handler nor destructor of the program's frames runs.  @status: of
+ * the process, if there is no other thread. */
+void pt_exit_bare(int status) __attribute__((noreturn));
+
 /* pt_alone - where pt_enter() has returned false: @call of a child of fork() would wait for another thread, for ever.
  * It ends with a sentence.  Does nothing in another process. */
 void pt_alone(const char *call);

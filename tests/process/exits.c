@@ -2,6 +2,8 @@
 /* exits.c - the program's end by main or a thread: what is printed and called then, and the status. */
 #include "process.h"
 
+#include <sys/syscall.h>
+
 static FILE *f;
 
 static void exit_step(void *arg, int me)
@@ -158,6 +160,32 @@ CASE(exit_in_child)
 	child_step(NULL, 0);
 }
 
+#ifndef _OPENMP
+static int before_end;
+
+static void *ends_by_system_call(void *arg)
+{
+	__atomic_add_fetch(&before_end, 1, __ATOMIC_SEQ_CST);
+	syscall(SYS_exit, 3);
+	return arg;
+}
+
+CASE(thread_ends_by_system_call)
+{
+	pthread_t t[4];
+	void *result = t;
+
+	for (int i = 0; i < 4; i++)
+		pthread_create(&t[i], NULL, ends_by_system_call, NULL);
+	for (int i = 0; i < 4; i++)
+		pthread_join(t[i], &result);
+	say("%d ended, %p\n", before_end, result);
+	syscall(SYS_exit_group, 5);
+}
+#else
+CASE(thread_ends_by_system_call) {}
+#endif
+
 MAIN(ALONE(exit_in_thread), ALONE(exit_by_main), ALONE(atexit_then_return), ALONE(atexit_exit_in_thread),
      ALONE(on_exit_by_threads), ALONE(on_exit_exit_in_thread), ALONE(quick_exit_in_thread), ALONE(_exit_in_thread),
-     ALONE(exit_in_child))
+     ALONE(exit_in_child), ALONE(thread_ends_by_system_call))

@@ -24,6 +24,7 @@ REFUSED = {"child": "a child of fork() has one thread",
            "waits": "sem_wait: a child of fork() would wait for ever",
            "result": "let it return its results by a pipe or a file",
            "stack": "pthread_create: a stack of",
+           "jail": "seccomp: a filter of system calls", "filter": "seccomp: a filter of system calls",
            "again": "holds the lock already"}
 ENDS = ["many", "leave", "status", "exit", "alone"]
 tweed, sources = (os.path.abspath(a) for a in sys.argv[1:3])

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* refused.c - what ends a job with a sentence, or with threads at work: the argument says which. */
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -7,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -82,6 +85,10 @@ int main(int argc, char **argv)
 		pthread_attr_init(&attr);
 		pthread_attr_setstacksize(&attr, (size_t)1 << 34);
 		pthread_create(&t, &attr, waits, NULL);
+	} else if (strcmp(what, "jail") == 0) {
+		prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT);
+	} else if (strcmp(what, "filter") == 0) {
+		syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, NULL);
 	} else if (strcmp(what, "again") == 0) {
 		pthread_mutex_lock(&lock);
 		pthread_mutex_lock(&lock);

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* identity.c - users and groups.  A change would reach the process of the calling processor alone. */
+/* identity.c - what a process may do: users, groups, and filters of system calls.  A change would reach the process of
+ * the calling processor alone. */
 #include <dlfcn.h>
+#include <stdarg.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "core/process/fork.h"
@@ -52,5 +56,21 @@ IDENTITY(setgid, (gid_t gid), gid)
 IDENTITY(setegid, (gid_t gid), gid)
 IDENTITY(setregid, (gid_t real, gid_t now), real, now)
 IDENTITY(setresgid, (gid_t real, gid_t now, gid_t saved), real, now, saved)
+
+TH_WEAK int prctl(int option, ...)
+{
+	unsigned long a[4];
+	va_list ap;
+
+	va_start(ap, option);
+	for (unsigned i = 0; i < 4; i++)
+		a[i] = va_arg(ap, unsigned long);
+	va_end(ap);
+	if (option == PR_SET_SECCOMP && tw_me && !tw_forked() && th_heap_shares(NULL))
+		th_refuse(
+		    "seccomp: a filter of system calls would reach the thread's processor alone, and Tweed's own calls "
+		    "too: run the program without it");
+	return (int)syscall(SYS_prctl, option, a[0], a[1], a[2], a[3]);
+}
 
 #pragma GCC visibility pop

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* futex.c - syscall(SYS_futex, ...) on shared memory, as in the headers of C++20's std::atomic::wait: a wait queue of
- * the word.  Other system calls are the kernel's, with what they touch. */
+/* futex.c - syscall(2).  SYS_futex on shared memory, as in the headers of C++20's std::atomic::wait: a wait queue of
+ * the word.  SYS_exit ends a thread of the program.  Other calls are the kernel's, with what they touch. */
 #include <errno.h>
 #include <linux/futex.h>
+#include <linux/seccomp.h>
 #include <stdarg.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -87,5 +89,11 @@ PT_OWN long tw_syscall_threads(long number, ...)
 	va_end(ap);
 	if (number == SYS_futex && th_heap_at((void *)a[0]) && pt_enter())
 		return futex_call((void *)a[0], (int)a[1], (unsigned)a[2], (void *)a[3]);
+	if (number == SYS_exit && pt_enter())
+		pt_exit_bare((int)a[0]);
+	if (number == SYS_exit_group)
+		_exit((int)a[0]);
+	if (number == SYS_seccomp && a[0] <= SECCOMP_SET_MODE_FILTER && pt_enter())
+		prctl(PR_SET_SECCOMP, a[0] + 1, a[2]); /* refused */
 	return th_call_touched(number, a);
 }
