@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* display.c - what OpenMP prints of itself: OMP_DISPLAY_ENV, OMP_AFFINITY_FORMAT. The format that a program sets is its
- * processor's. */
+/* display.c - what OpenMP prints of itself: OMP_DISPLAY_ENV, OMP_AFFINITY_FORMAT. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +10,7 @@
 #include "runtime/openmp/team.h"
 
 #define DISPLAY_MOST 4096u
-static char display_format[DISPLAY_MOST] = "level %L thread %i affinity %A";
+static char *display_format; /* in shared memory */
 
 /* ---- affinity ---------------------------------------------------------------------------------------------------- */
 
@@ -132,11 +131,13 @@ void omp_display_affinity(const char *format)
 
 void omp_set_affinity_format(const char *format)
 {
-	snprintf(display_format, sizeof(display_format), "%s", format);
+	th_stack_reserve();
+	snprintf(display_format, DISPLAY_MOST, "%s", format);
 }
 
 size_t omp_get_affinity_format(char *to, size_t bytes)
 {
+	th_stack_reserve();
 	if (bytes)
 		snprintf(to, bytes, "%s", display_format);
 	return strlen(display_format);
@@ -193,16 +194,17 @@ void omp_display_env(int verbose)
 	        "  [host] OMP_MAX_TASK_PRIORITY = '0'\n"
 	        "  [host] OMP_AFFINITY_FORMAT = '%s'\n"
 	        "OPENMP DISPLAY ENVIRONMENT END\n",
-	        icv->dynamic ? "TRUE" : "FALSE", icv->threads, schedule[icv->schedule], chunk, omp_stack_bytes(),
-	        icv->limit, icv->max_active, icv->cancellation ? "TRUE" : "FALSE", display_format);
+	        icv->dynamic ? "TRUE" : "FALSE", icv->threads, schedule[icv->schedule & ~OMP_MONOTONIC], chunk,
+	        omp_stack_bytes(), icv->limit, icv->max_active, icv->cancellation ? "TRUE" : "FALSE", display_format);
 }
 
 void omp_display_open(void)
 {
 	const char *env = getenv("OMP_DISPLAY_ENV"), *format = getenv("OMP_AFFINITY_FORMAT");
 
-	if (format)
-		omp_set_affinity_format(format);
+	display_format = th_allocate_all(DISPLAY_MOST);
+	if (tw_id() == 0)
+		omp_set_affinity_format(format ? format : "level %L thread %i affinity %A");
 	if (tw_id() == 0 && env && (strcasecmp(env, "true") == 0 || strcasecmp(env, "verbose") == 0))
 		omp_display_env(strcasecmp(env, "verbose") == 0);
 }

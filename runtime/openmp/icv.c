@@ -57,13 +57,15 @@ static void icv_schedule(struct omp_icv *icv)
 	if ((colon = strchr(text, ':')))
 		kind = colon + 1;
 	kind += strspn(kind, " \t");
+	const char *modifier = text + strspn(text, " \t");
+	uint32_t monotonic = colon && strncasecmp(modifier, "monotonic", 9) == 0 ? OMP_MONOTONIC : 0;
 	for (uint32_t k = OMP_STATIC; k <= OMP_AUTO; k++) {
 		size_t n = strlen(names[k]);
 		if (strncasecmp(kind, names[k], n) != 0)
 			continue;
 		const char *rest = kind + n + strspn(kind + n, " \t");
-		icv->schedule = k;
-		icv->chunk = k == OMP_STATIC || k == OMP_AUTO ? 0 : 1;
+		icv->schedule = k | (k == OMP_STATIC && !colon ? OMP_MONOTONIC : monotonic);
+		icv->chunk = k != OMP_STATIC;
 		if (!*rest)
 			return;
 		long chunk = strtol(rest + 1, &end, 10);
@@ -171,15 +173,15 @@ ICV_SET(omp_set_teams_thread_limit, (void)value)
 
 ICV_GET(omp_get_proc_bind, 0)
 
-/* The kind may have the flag "monotonic": all schedules are. */
 void omp_set_schedule(unsigned kind, int chunk)
 {
-	unsigned k = kind & ~0x80000000u;
+	unsigned k = kind & ~OMP_MONOTONIC;
 
 	if (k < OMP_STATIC || k > OMP_AUTO)
 		return;
-	omp_team->icv.schedule = k;
-	omp_team->icv.chunk = chunk > 0 ? (uint64_t)chunk : k == OMP_DYNAMIC || k == OMP_GUIDED;
+	omp_team->icv.schedule = kind;
+	if (k != OMP_AUTO)
+		omp_team->icv.chunk = chunk > 0 ? (uint64_t)chunk : k != OMP_STATIC;
 }
 
 void omp_get_schedule(unsigned *kind, int *chunk)

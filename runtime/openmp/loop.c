@@ -134,7 +134,6 @@ void omp_loop_end(void)
 
 /* ---- what the compiler calls ------------------------------------------------------------------------------------ */
 
-#define LOOP_MONOTONIC 0x80000000u
 /* With more chunks than this, the counter could overflow. */
 #define LOOP_CHUNKS ((uint64_t)1 << 39)
 
@@ -146,7 +145,9 @@ struct omp_loop omp_loop_make(uint64_t start, uint64_t step, uint64_t n, unsigne
 		kind = omp_team->icv.schedule;
 		l.chunk = omp_team->icv.chunk;
 	}
-	l.kind = kind & ~LOOP_MONOTONIC;
+	l.kind = kind & ~OMP_MONOTONIC;
+	if (l.kind == OMP_AUTO)
+		l.chunk = 0;
 	if (l.kind == OMP_GUIDED && n >= LOOP_CHUNKS)
 		l.kind = OMP_DYNAMIC;
 	if (l.kind != OMP_STATIC)
@@ -249,7 +250,7 @@ static bool loop_start_more(struct omp_loop l, uint64_t *first, uint64_t *end, u
 	                      uintptr_t *reductions, void **memory)                                                    \
 	{                                                                                                              \
 		return loop_start_more(omp_loop_make((uint64_t)start, (uint64_t)step, loop_count(start, stop, step),   \
-		                                     (unsigned)schedule & ~LOOP_MONOTONIC, (uint64_t)chunk, ordered),  \
+		                                     (unsigned)schedule & ~OMP_MONOTONIC, (uint64_t)chunk, ordered),   \
 		                       (uint64_t *)first, (uint64_t *)end, reductions, memory);                        \
 	}                                                                                                              \
 	bool GOMP_loop_ull_##name(bool up, unsigned long long start, unsigned long long stop, unsigned long long step, \
@@ -257,7 +258,7 @@ static bool loop_start_more(struct omp_loop l, uint64_t *first, uint64_t *end, u
 	                          unsigned long long *end, uintptr_t *reductions, void **memory)                       \
 	{                                                                                                              \
 		return loop_start_more(omp_loop_make(start, step, loop_count_ull(up, start, stop, step),               \
-		                                     (unsigned)schedule & ~LOOP_MONOTONIC, chunk, ordered),            \
+		                                     (unsigned)schedule & ~OMP_MONOTONIC, chunk, ordered),             \
 		                       (uint64_t *)first, (uint64_t *)end, reductions, memory);                        \
 	}
 LOOP_MORE(start, false)

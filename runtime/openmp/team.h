@@ -26,7 +26,7 @@ struct omp_icv {
 	uint32_t threads; /* of the next parallel region */
 	uint32_t limit;   /* most threads */
 	uint32_t max_active;
-	uint32_t schedule; /* enum omp_kind of schedule(runtime) */
+	uint32_t schedule; /* of schedule(runtime): enum omp_kind, and OMP_MONOTONIC */
 	uint64_t chunk;
 	uintptr_t allocator; /* the default one */
 	bool dynamic, cancellation;
@@ -34,6 +34,7 @@ struct omp_icv {
 #define OMP_ALLOCATOR 1u /* omp_default_mem_alloc */
 
 enum omp_kind { OMP_NONE, OMP_STATIC, OMP_DYNAMIC, OMP_GUIDED, OMP_AUTO }; /* OpenMP's numbers */
+#define OMP_MONOTONIC 0x80000000u                                          /* the modifier: all loops are */
 
 /* A worksharing loop. Iteration k, from 0, has the value start + k * step modulo 2^64, which serves both signs. */
 struct omp_loop {

@@ -76,6 +76,8 @@ static void formats(void)
 	printf("%s\n", text);
 #pragma omp parallel num_threads(2)
 	if (omp_get_thread_num() == 1) {
+		omp_capture_affinity(text, sizeof(text), NULL);
+		printf("%s\n", text);
 		omp_capture_affinity(text, sizeof(text), "%{nesting_level} %0.3n %N %a");
 		printf("%s\n", text);
 		printf("%zu\n", omp_capture_affinity(text, 4, "%{num_threads} threads"));

@@ -49,6 +49,14 @@ static void loops(void)
 	int chunk;
 	omp_get_schedule(&kind, &chunk);
 	printf("%d %d\n", (int)kind, chunk);
+	omp_set_schedule(omp_sched_dynamic | omp_sched_monotonic, 5);
+	omp_get_schedule(&kind, &chunk);
+	printf("%d %d\n", (int)kind, chunk);
+	LOOP("runtime monotonic", "omp for schedule(runtime)")
+	omp_set_schedule(omp_sched_auto, 1);
+	omp_get_schedule(&kind, &chunk);
+	printf("%d %d\n", (int)kind, chunk);
+	LOOP("runtime auto", "omp for schedule(runtime)")
 #pragma omp parallel for schedule(dynamic, 3) collapse(2)
 	for (int i = 0; i < 40; i++)
 		for (int k = 0; k < 25; k++)
