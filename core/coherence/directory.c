@@ -46,6 +46,21 @@ int tw_home_get(struct tw_proc *me, tw_page_t p)
 	return home_note(me, p, tw_net_read64(me->net, home_keeper(me, s), home_offset(me, s)));
 }
 
+void tw_home_touched(struct tw_proc *me, tw_page_t p, unsigned n, uint64_t *room, bool *touched)
+{
+	size_t s = p / me->config.superpage, words = (p + n - 1) / me->config.superpage - s + 1;
+
+	for (unsigned node = 0; node < me->nodes; node++) {
+		tw_net_read(me->net, node, home_offset(me, s), room, words * sizeof(*room));
+		tw_net_read_wait(me->net);
+		for (unsigned i = 0; i < n; i++) {
+			size_t of = (p + i) / me->config.superpage;
+			if (home_keeper(me, of) == node)
+				touched[i] = room[of - s] != 0;
+		}
+	}
+}
+
 static bool home_propose(struct tw_proc *me, tw_page_t p, uint64_t word)
 {
 	size_t s = p / me->config.superpage;

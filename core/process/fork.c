@@ -50,6 +50,7 @@ static struct fork {
 	struct fork_range range[FORK_RANGES];
 	unsigned regions; /* of which the next child may only read its copy */
 	struct fork_region region[FORK_REGIONS];
+	uint64_t homes[FORK_BLOCK]; /* of fork_look */
 	pid_t parent;
 	struct sigaction old[2]; /* SIGSEGV's and SIGBUS's handlers before the fork */
 	void (*refusing[sizeof(struct tw_transport) / sizeof(void (*)(void))])(void);
@@ -97,28 +98,54 @@ static bool fork_own(const char *at)
 	return fork_global(at) || tw_heap_holder(fork_state->me, at) == (int)fork_state->me->id;
 }
 
-/* Call @each for the pages of the range that are in use. @here: the node has the page, though its contents may be
- * stale. */
-static void fork_each(struct fork_range *r, void (*each)(struct fork_range *r, size_t at, bool here))
+/* HERE: the node has the page, though its contents may be stale.  UNTOUCHED: no node has it; it is zero. */
+enum fork_page { FORK_ABSENT, FORK_HERE, FORK_UNTOUCHED };
+
+/* The @n pages from @base: in the heap, those without a home are untouched. */
+static void fork_look(const struct fork_range *r, const char *base, size_t n, enum fork_page *page)
 {
+	struct tw_proc *me = fork_state->me;
 	unsigned char present[FORK_BLOCK];
+	bool touched[FORK_BLOCK], absent = false;
+
+	if (mincore((void *)(uintptr_t)base, n * FORK_PAGE, present))
+		memset(present, 1, sizeof(present));
+	for (size_t i = 0; i < n; i++) {
+		page[i] = present[i] & 1 ? FORK_HERE : FORK_ABSENT;
+		absent |= page[i] == FORK_ABSENT;
+	}
+	if (!absent || !fork_trapped(r) || fork_global(base))
+		return;
+	unsigned shift = me->layout.page_shift;
+	size_t first = (size_t)(base - me->app) >> shift,
+	       last = ((size_t)(base - me->app) + n * FORK_PAGE - 1) >> shift;
+	tw_home_touched(me, (tw_page_t)first, (unsigned)(last - first + 1), fork_state->homes, touched);
+	for (size_t i = 0; i < n; i++)
+		if (page[i] == FORK_ABSENT && !touched[((size_t)(base - me->app + i * FORK_PAGE) >> shift) - first])
+			page[i] = FORK_UNTOUCHED;
+}
+
+/* Call @each for the pages of the range that are in use. */
+static void fork_each(struct fork_range *r, void (*each)(struct fork_range *r, size_t at, enum fork_page page))
+{
+	enum fork_page page[FORK_BLOCK];
 
 	for (size_t at = 0, n; at < r->bytes; at += n) {
 		n = TW_MIN(FORK_BLOCK * FORK_PAGE, r->bytes - at);
 		if (fork_trapped(r) && !fork_used(r->base + at))
 			continue;
-		if (mincore(r->base + at, n, present))
-			memset(present, 1, sizeof(present));
+		fork_look(r, r->base + at, n / FORK_PAGE, page);
 		for (size_t i = 0; i < n / FORK_PAGE; i++)
-			each(r, at + i * FORK_PAGE, present[i] & 1);
+			each(r, at + i * FORK_PAGE, page[i]);
 	}
 }
 
 /* May the page be read, which costs a fault?  With one node, absent pages are zero; with several, another node may have
  * the page. */
-static bool fork_worth(const struct fork_range *r, size_t at, bool here)
+static bool fork_worth(const struct fork_range *r, size_t at, enum fork_page page)
 {
-	bool useful = here || (fork_state->me->nodes > 1 && (fork_state->all || fork_own(r->base + at)));
+	bool useful = page == FORK_HERE ||
+	              (page == FORK_ABSENT && fork_state->me->nodes > 1 && (fork_state->all || fork_own(r->base + at)));
 
 	if (!useful || !fork_state->budget)
 		return false;
@@ -126,19 +153,19 @@ static bool fork_worth(const struct fork_range *r, size_t at, bool here)
 	return true;
 }
 
-static void fork_fetch_page(struct fork_range *r, size_t at, bool here)
+static void fork_fetch_page(struct fork_range *r, size_t at, enum fork_page page)
 {
-	if (!fork_readable(r->base + at) && fork_worth(r, at, here))
+	if (!fork_readable(r->base + at) && fork_worth(r, at, page))
 		(void)*(volatile char *)(r->base + at);
 }
 
-static void fork_copy_page(struct fork_range *r, size_t at, bool here)
+static void fork_copy_page(struct fork_range *r, size_t at, enum fork_page page)
 {
-	bool zero = !here && (!r->held || fork_state->me->nodes == 1);
+	bool zero = page == FORK_UNTOUCHED || (page == FORK_ABSENT && (!r->held || fork_state->me->nodes == 1));
 
 	/* Another node may have taken what was fetched. */
 	if (!zero && r->held && !fork_readable(r->base + at) &&
-	    !((fork_state->me->protocol->flags & TW_PROTOCOL_REVOKES) && fork_worth(r, at, here)))
+	    !((fork_state->me->protocol->flags & TW_PROTOCOL_REVOKES) && fork_worth(r, at, page)))
 		return;
 	if (!zero)
 		memcpy(r->copy + at, r->base + at, FORK_PAGE);

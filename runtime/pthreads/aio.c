@@ -4,6 +4,7 @@
 #include <aio.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -48,8 +49,14 @@ static void aio_transfer(struct aiocb *a, bool writes)
 	aio_end(a, done);
 }
 
+/* Returns an error if it was not asked for in the right way. */
 static int aio_do(struct aiocb *a, bool writes)
 {
+	if (a->aio_reqprio < 0 || a->aio_reqprio > AIO_PRIO_DELTA_MAX) {
+		errno = EINVAL;
+		aio_end(a, -1);
+		return -1;
+	}
 	aio_transfer(a, writes);
 	int error = aio_notify(&a->aio_sigevent);
 	return error ? aio_fail(error) : 0;
@@ -76,6 +83,21 @@ int tw_aio_fsync(int operation, struct aiocb *a)
 	return error ? aio_fail(error) : 0;
 }
 
+static int aio_listed(struct aiocb *a)
+{
+	switch (a->aio_lio_opcode) {
+	case LIO_NOP:
+		a->__error_code = 0;
+		return 0;
+	case LIO_READ:
+	case LIO_WRITE:
+		return aio_do(a, a->aio_lio_opcode == LIO_WRITE);
+	}
+	errno = EINVAL;
+	aio_end(a, -1);
+	return -1;
+}
+
 int tw_lio_listio(int mode, struct aiocb *const list[], int n, struct sigevent *event)
 {
 	bool failed = false;
@@ -83,8 +105,7 @@ int tw_lio_listio(int mode, struct aiocb *const list[], int n, struct sigevent *
 	if (mode != LIO_WAIT && mode != LIO_NOWAIT)
 		return aio_fail(EINVAL);
 	for (int i = 0; i < n; i++)
-		if (list[i] && list[i]->aio_lio_opcode != LIO_NOP)
-			failed |= aio_do(list[i], list[i]->aio_lio_opcode == LIO_WRITE) || list[i]->__error_code;
+		failed |= list[i] && (aio_listed(list[i]) || (mode == LIO_WAIT && list[i]->__error_code));
 	int error = mode == LIO_NOWAIT && event ? aio_notify(event) : 0;
 	return error ? aio_fail(error) : failed ? aio_fail(EIO) : 0;
 }

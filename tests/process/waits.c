@@ -2,6 +2,7 @@
 /* waits.c - descriptors that count, wait for others, or show signals and changes of files. */
 #include <aio.h>
 #include <poll.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -563,6 +564,57 @@ static void aio_step(void *arg, int me)
 	say(" %zd %.10s\n", aio_wait(r), aio_block + 100 * me + 50);
 }
 
+/* In a child, which has one thread. */
+static sem_t child_semaphore;
+
+static void child_posts(int signal)
+{
+	(void)signal;
+	sem_post(&child_semaphore);
+}
+
+static void child_waits(void)
+{
+	struct timespec soon;
+	int value = -1;
+
+	say("try: %s", err(sem_trywait(&child_semaphore)));
+	clock_gettime(CLOCK_REALTIME, &soon);
+	soon.tv_sec++;
+	say(", timed: %s", err(sem_timedwait(&child_semaphore, &soon)));
+	signal(SIGALRM, child_posts);
+	alarm(1);
+	soon.tv_sec += 10;
+	while (sem_timedwait(&child_semaphore, &soon) < 0 && errno == EINTR)
+		;
+	sem_post(&child_semaphore);
+	sem_getvalue(&child_semaphore, &value);
+	say(", value: %d, try: %s", value, err(sem_trywait(&child_semaphore)));
+	pthread_mutex_lock(&aio_lock);
+	soon.tv_sec -= 20;
+	say(", condition: %s\n", strerror(pthread_cond_timedwait(&aio_more, &aio_lock, &soon)));
+}
+
+static void child_waits_step(void *arg, int me)
+{
+	(void)arg;
+	pid_t pid = me == 1 ? fork() : -1;
+	if (!pid) {
+		said = 0;
+		child_waits();
+		print_said();
+		_exit(0);
+	}
+	if (pid > 0)
+		waitpid(pid, NULL, 0);
+}
+
+CASE(waits_in_child)
+{
+	sem_init(&child_semaphore, 0, 0);
+	turns(child_waits_step, NULL);
+}
+
 CASE(aio_of_all)
 {
 	static struct aiocb bad = {.aio_fildes = -1, .aio_sigevent.sigev_notify = SIGEV_NONE};
@@ -574,7 +626,14 @@ CASE(aio_of_all)
 	while (aio_ends < threads)
 		pthread_cond_wait(&aio_more, &aio_lock);
 	pthread_mutex_unlock(&aio_lock);
-	say("%d ends of all, bad file: %s\n", aio_ends == threads, err(aio_read(&bad)));
+	say("%d ends of all, bad file: %s", aio_ends == threads, err(aio_read(&bad)));
+	struct aiocb odd = {.aio_fildes = fd, .aio_reqprio = -1, .aio_sigevent.sigev_notify = SIGEV_NONE};
+	struct aiocb *const list[] = {&odd};
+	say(", priority: %s", err(aio_read(&odd)));
+	odd.aio_reqprio = 0;
+	odd.aio_lio_opcode = 77;
+	say(", operation: %s", err(lio_listio(LIO_WAIT, list, 1, NULL)));
+	say(" %s\n", strerror(aio_error(&odd)));
 	aio_wait(&bad);
 	close(fd);
 	free(aio_block);
@@ -657,4 +716,4 @@ CASE(interrupted_waits)
 MAIN(T(eventfd_adds), T(eventfd_semaphore), T(timerfd_read_by_threads), T(timerfd_set_by_threads), T(epoll_in_threads),
      T(epoll_added_by_threads), T(epoll_woken_by_main), T(poll_of_pipe), T(poll_woken_by_thread), T(select_of_pipe),
      T(select_woken_by_main), T(inotify_by_main), T(inotify_by_thread), ALONE(signalfd_by_main), ALONE(signalfd_polled),
-     ALONE(signalfd_by_thread), T(aio_of_all), T(limits_of_sockets), ALONE(interrupted_waits))
+     ALONE(signalfd_by_thread), T(aio_of_all), ALONE(waits_in_child), T(limits_of_sockets), ALONE(interrupted_waits))

@@ -37,10 +37,9 @@ static int condition_wake(pthread_cond_t *condition, unsigned most)
 
 static int condition_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, uint64_t until)
 {
-	bool enters = pt_enter();
-	if (!enters && !until)
-		pt_alone("pthread_cond_wait");
-	if (!enters || !pt_mutex_mine(mutex))
+	if (!pt_enter())
+		return pt_alone_until("pthread_cond_wait", until) == ETIMEDOUT ? ETIMEDOUT : 0;
+	if (!pt_mutex_mine(mutex))
 		return EPERM;
 	pt_interruptible();
 	struct tw_wait_queue *queue = tw_wait_queue_lock(condition);

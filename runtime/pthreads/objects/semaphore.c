@@ -35,17 +35,25 @@ int tw_sem_destroy(sem_t *semaphore)
 	return 0;
 }
 
+/* The same where pt_enter() has returned false: no other thread posts, but a handler may. */
+static int semaphore_take_alone(struct pt_semaphore *s, bool wait, uint64_t until)
+{
+	int error = s->value ? 0 : wait ? pt_alone_until("sem_wait", until) : EAGAIN;
+
+	if (!s->value)
+		return error;
+	s->value--;
+	return 0;
+}
+
 /* 0, or an error. */
 static int semaphore_take(sem_t *semaphore, bool wait, uint64_t until)
 {
 	struct pt_semaphore *s = (struct pt_semaphore *)semaphore;
 	int error = wait ? 0 : EAGAIN;
 
-	if (!pt_enter()) {
-		if (!s->value && wait && !until)
-			pt_alone("sem_wait");
-		return 0;
-	}
+	if (!pt_enter())
+		return semaphore_take_alone(s, wait, until);
 	if (wait) {
 		pt_cancel_point();
 		pt_interruptible();
@@ -96,12 +104,11 @@ int tw_sem_post(sem_t *semaphore)
 {
 	struct pt_semaphore *s = (struct pt_semaphore *)semaphore;
 
-	if (!pt_enter())
-		return 0;
-	struct tw_wait_queue *queue = tw_wait_queue_lock(s);
+	struct tw_wait_queue *queue = pt_enter() ? tw_wait_queue_lock(s) : NULL;
 	bool full = s->value == SEM_VALUE_MAX;
 	s->value += !full;
-	tw_wait_queue_wake(queue, s, 1);
+	if (queue)
+		tw_wait_queue_wake(queue, s, 1);
 	return full ? semaphore_fail(EOVERFLOW) : 0;
 }
 
@@ -109,11 +116,10 @@ int tw_sem_getvalue(sem_t *semaphore, int *value)
 {
 	struct pt_semaphore *s = (struct pt_semaphore *)semaphore;
 
-	if (!pt_enter())
-		return 0;
-	struct tw_wait_queue *queue = tw_wait_queue_lock(s);
+	struct tw_wait_queue *queue = pt_enter() ? tw_wait_queue_lock(s) : NULL;
 	*value = (int)s->value;
-	tw_wait_queue_unlock(queue);
+	if (queue)
+		tw_wait_queue_unlock(queue);
 	return 0;
 }
 

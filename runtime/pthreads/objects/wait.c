@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* wait.c - functions for all objects. */
+#include <errno.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
 #include "core/process/fork.h"
 #include "runtime/pthreads/pthreads.h"
 
@@ -25,6 +30,17 @@ void pt_alone(const char *call)
 		th_refuse("%s: a child of fork() would wait for ever, for it has one thread and shares no memory with "
 		          "its parent: let them use a pipe",
 		          call);
+}
+
+int pt_alone_until(const char *call, uint64_t until)
+{
+	struct timespec at = {(time_t)(until / 1000000000), (long)(until % 1000000000)};
+
+	if (!until) {
+		pt_alone(call);
+		return 0;
+	}
+	return syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL) < 0 ? errno : ETIMEDOUT;
 }
 
 uint64_t pt_until(clockid_t clock, const struct timespec *at)
