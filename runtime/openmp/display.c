@@ -10,7 +10,8 @@
 #include "runtime/openmp/team.h"
 
 #define DISPLAY_MOST 4096u
-static char *display_format; /* in shared memory */
+static char display_first[DISPLAY_MOST] = "level %L thread %i affinity %A"; /* before the job */
+static char *display_format = display_first;                                /* in the job: shared memory */
 
 /* ---- affinity ---------------------------------------------------------------------------------------------------- */
 
@@ -204,7 +205,7 @@ void omp_display_open(void)
 
 	display_format = th_allocate_all(DISPLAY_MOST);
 	if (tw_id() == 0)
-		omp_set_affinity_format(format ? format : "level %L thread %i affinity %A");
+		omp_set_affinity_format(format ? format : display_first);
 	if (tw_id() == 0 && env && (strcasecmp(env, "true") == 0 || strcasecmp(env, "verbose") == 0))
 		omp_display_env(strcasecmp(env, "verbose") == 0);
 }

@@ -49,7 +49,7 @@ static void aio_transfer(struct aiocb *a, bool writes)
 	aio_end(a, done);
 }
 
-/* Returns an error if it was not asked for in the right way. */
+/* Returns 0; -1: the request is wrong, or its end cannot be notified. */
 static int aio_do(struct aiocb *a, bool writes)
 {
 	if (a->aio_reqprio < 0 || a->aio_reqprio > AIO_PRIO_DELTA_MAX) {

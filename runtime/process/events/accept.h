@@ -28,7 +28,7 @@ void signals_masked(const sigset_t *mask);
 /* signals_acceptor - a thread that accepts @signal, of a process other than @except; NULL: none. */
 struct host_thread *signals_acceptor(int signal, uint32_t except);
 
-/* signals_queue - send @info to the process of @t, if that is not forking.  As the system call. */
+/* signals_queue - send @info to the process of @t; waits while that forks.  Returns as the system call. */
 long signals_queue(const struct host_thread *t, const siginfo_t *info);
 
 /* signals_send_open - part of th_events_open. */

@@ -36,7 +36,7 @@ bool th_signals_handled(void);
  * lets through may come here.  NULL: no longer. */
 void th_signals_wait_with(const sigset_t *mask);
 /* th_signals_fork - on another host than the first, around a fork whose child only Tweed knows: what that child
- * sends when it ends replaces no signal of the program.  In the end it has ended. */
+ * sends when it ends replaces no signal of the program.  @begins: false: after that child's end. */
 void th_signals_fork(bool begins);
 
 /* th_pipes_open, th_atfork_open - collective.

@@ -36,7 +36,7 @@ struct host_processor {
 	int event;                /* eventfd; the number is valid in all processes of the host */
 	_Atomic uint32_t done;    /* what its attendant has seen of host.news */
 	_Atomic uint64_t pending; /* for the process; as of then */
-	_Atomic uint32_t queue;   /* lock: of sending it signals, on another host than the first: th_signals_fork */
+	_Atomic uint32_t queue;   /* lock: to send it a signal (signals_queue), and while it forks (th_signals_fork) */
 	_Atomic uint32_t asked;   /* a call is to be made: below */
 	long number, argument[6], result;
 };

@@ -91,8 +91,6 @@ PT_OWN long tw_syscall_threads(long number, ...)
 		return futex_call((void *)a[0], (int)a[1], (unsigned)a[2], (void *)a[3]);
 	if (number == SYS_exit && pt_enter())
 		pt_exit_bare((int)a[0]);
-	if (number == SYS_exit_group)
-		_exit((int)a[0]);
 	if (number == SYS_seccomp && a[0] <= SECCOMP_SET_MODE_FILTER && pt_enter())
 		prctl(PR_SET_SECCOMP, a[0] + 1, a[2]); /* refused */
 	return th_call_touched(number, a);
