@@ -255,6 +255,9 @@ def refusals():
         beside.compare(name, "1x2", None, "1", "promises")
         done = run(tweed, "run", "-n", "2", f"./{name}.tw", "1", "promises")
         beside.said("at the thread's end", done, 2, "call set_value")
+        run(tweed, "c++", "--pthreads", "-static-libstdc++", os.path.join(sources, "classes.cpp"), "-o", "static")
+        done = run(tweed, "run", "-n", "2", "./static", "1")
+        beside.expect("-static-libstdc++ is left out", done.returncode == 0 and not done.stderr, done)
     beside.said("clang", run(tweed, "cc", "--pthreads", "x.c", CC="clang"), 2, "is not gcc")
 
 

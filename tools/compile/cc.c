@@ -162,13 +162,13 @@ static const char *cc_refusal(const struct cc *cc, const char *word)
 }
 
 /* Is @word to be left out?  Link-time code would bypass Tweed's assembler, and its globals would not be placed.  Files
- * that are compiled one by one are no whole program.  Tweed needs the C library linked dynamically, which only costs
- * what the program cannot see.  Only GNU ld places globals, and those of the small code model: the medium one permits
- * variables of 2 GiB, and few programs have them. */
+ * that are compiled one by one are no whole program.  Tweed needs the libraries of C and C++ linked dynamically, whose
+ * functions for threads it replaces.  Only GNU ld places globals, and those of the small code model: the medium one
+ * permits variables of 2 GiB, and few programs have them. */
 static bool cc_left_out(const struct cc *cc, const char *word)
 {
 	return strncmp(word, "-flto", 5) == 0 || strcmp(word, "-fwhole-program") == 0 || strcmp(word, "-static") == 0 ||
-	       strcmp(word, "-static-pie") == 0 ||
+	       strcmp(word, "-static-pie") == 0 || strcmp(word, "-static-libstdc++") == 0 ||
 	       (cc_places_globals(cc) && ((strncmp(word, "-fuse-ld=", 9) == 0 && strcmp(word, "-fuse-ld=bfd") != 0) ||
 	                                  strcmp(word, "-mcmodel=medium") == 0));
 }
@@ -512,7 +512,6 @@ static void cc_default_globals(struct cc *cc)
 	cc->silent |= cc->kind == COMPILER_GCC && !cc->poll;
 }
 
-/* Add the caller's arguments, without gcc's own run-time and what must be left out. */
 /* Of -flto, which is left out.  With it gcc would find these when it links, where builds seldom make errors of them. */
 static void cc_without_lto(struct cc *cc)
 {
@@ -526,6 +525,7 @@ static void cc_without_lto(struct cc *cc)
 		cc_add(cc, options[i]);
 }
 
+/* Add the caller's arguments, without gcc's own run-time and what must be left out. */
 static void cc_add_arguments(struct cc *cc, char **argv)
 {
 	const char *out = NULL;
@@ -543,9 +543,10 @@ static void cc_add_arguments(struct cc *cc, char **argv)
 		cc_without_lto(cc);
 	if (out && isatty(STDERR_FILENO))
 		tool_say("note: %s is left out, %s", out,
-		         strncmp(out, "-flto", 5) == 0  ? "for the compiler is to make its code before it links"
-		         : *out == '-' && out[1] == 's' ? "for Tweed needs the C library linked dynamically"
-		                                        : "for only GNU ld can place global variables");
+		         strncmp(out, "-flto", 5) == 0 ? "for the compiler is to make its code before it links"
+		         : *out == '-' && out[1] == 's'
+		             ? "for Tweed needs the libraries of C and C++ linked dynamically"
+		             : "for only GNU ld can place global variables");
 }
 
 /* Returns only if the compiler must not be run, or cannot be. */
