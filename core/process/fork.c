@@ -98,31 +98,30 @@ static bool fork_own(const char *at)
 	return fork_global(at) || tw_heap_holder(fork_state->me, at) == (int)fork_state->me->id;
 }
 
-/* HERE: the node has the page, though its contents may be stale.  UNTOUCHED: no node has it; it is zero. */
-enum fork_page { FORK_ABSENT, FORK_HERE, FORK_UNTOUCHED };
+/* HERE: the node has the page, though its contents may be stale.  ABSENT: another node may have it.  ZERO: none has. */
+enum fork_page { FORK_ABSENT, FORK_HERE, FORK_ZERO };
 
-/* The @n pages from @base: in the heap, those without a home are untouched. */
+/* The @n pages from @base.  In the heap no node has touched those without a home. */
 static void fork_look(const struct fork_range *r, const char *base, size_t n, enum fork_page *page)
 {
 	struct tw_proc *me = fork_state->me;
 	unsigned char present[FORK_BLOCK];
-	bool touched[FORK_BLOCK], absent = false;
+	bool touched[FORK_BLOCK], others = fork_trapped(r) && me->nodes > 1, absent = false;
 
 	if (mincore((void *)(uintptr_t)base, n * FORK_PAGE, present))
 		memset(present, 1, sizeof(present));
 	for (size_t i = 0; i < n; i++) {
-		page[i] = present[i] & 1 ? FORK_HERE : FORK_ABSENT;
+		page[i] = present[i] & 1 ? FORK_HERE : others ? FORK_ABSENT : FORK_ZERO;
 		absent |= page[i] == FORK_ABSENT;
 	}
-	if (!absent || !fork_trapped(r) || fork_global(base))
+	if (!absent || fork_global(base))
 		return;
 	unsigned shift = me->layout.page_shift;
-	size_t first = (size_t)(base - me->app) >> shift,
-	       last = ((size_t)(base - me->app) + n * FORK_PAGE - 1) >> shift;
+	size_t from = (size_t)(base - me->app), first = from >> shift, last = (from + n * FORK_PAGE - 1) >> shift;
 	tw_home_touched(me, (tw_page_t)first, (unsigned)(last - first + 1), fork_state->homes, touched);
 	for (size_t i = 0; i < n; i++)
-		if (page[i] == FORK_ABSENT && !touched[((size_t)(base - me->app + i * FORK_PAGE) >> shift) - first])
-			page[i] = FORK_UNTOUCHED;
+		if (page[i] == FORK_ABSENT && !touched[((from + i * FORK_PAGE) >> shift) - first])
+			page[i] = FORK_ZERO;
 }
 
 /* Call @each for the pages of the range that are in use. */
@@ -140,12 +139,10 @@ static void fork_each(struct fork_range *r, void (*each)(struct fork_range *r, s
 	}
 }
 
-/* May the page be read, which costs a fault?  With one node, absent pages are zero; with several, another node may have
- * the page. */
+/* May the page be read, which costs a fault? */
 static bool fork_worth(const struct fork_range *r, size_t at, enum fork_page page)
 {
-	bool useful = page == FORK_HERE ||
-	              (page == FORK_ABSENT && fork_state->me->nodes > 1 && (fork_state->all || fork_own(r->base + at)));
+	bool useful = page == FORK_HERE || (page == FORK_ABSENT && (fork_state->all || fork_own(r->base + at)));
 
 	if (!useful || !fork_state->budget)
 		return false;
@@ -161,7 +158,7 @@ static void fork_fetch_page(struct fork_range *r, size_t at, enum fork_page page
 
 static void fork_copy_page(struct fork_range *r, size_t at, enum fork_page page)
 {
-	bool zero = page == FORK_UNTOUCHED || (page == FORK_ABSENT && (!r->held || fork_state->me->nodes == 1));
+	bool zero = page == FORK_ZERO;
 
 	/* Another node may have taken what was fetched. */
 	if (!zero && r->held && !fork_readable(r->base + at) &&

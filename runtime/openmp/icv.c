@@ -64,6 +64,7 @@ static void icv_schedule(struct omp_icv *icv)
 		if (strncasecmp(kind, names[k], n) != 0)
 			continue;
 		const char *rest = kind + n + strspn(kind + n, " \t");
+		/* As gcc has it, static is monotonic unless there is a modifier. */
 		icv->schedule = k | (k == OMP_STATIC && !colon ? OMP_MONOTONIC : monotonic);
 		icv->chunk = k != OMP_STATIC;
 		if (!*rest)

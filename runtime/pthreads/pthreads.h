@@ -44,8 +44,8 @@ void pt_exit_bare(int status) __attribute__((noreturn));
 /* pt_alone - where pt_enter() has returned false: @call of a child of fork() would wait for another thread, for ever.
  * It ends with a sentence.  Does nothing in another process. */
 void pt_alone(const char *call);
-/* pt_alone_until - the same for a wait until @until, as pt_until; 0: for ever, where the process goes on if it is no
- * child.  Returns 0, ETIMEDOUT, or EINTR after a handler. */
+/* pt_alone_until - there, a wait that no other thread can end: until @until (pt_until); 0: as pt_alone.  Returns
+ * ETIMEDOUT, or EINTR after a handler; 0 if @until is 0. */
 int pt_alone_until(const char *call, uint64_t until);
 
 /* PT_OWN - before the definition of a function whose name a program in C may give to one of its own. */

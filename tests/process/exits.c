@@ -180,6 +180,7 @@ CASE(thread_ends_by_system_call)
 	for (int i = 0; i < 4; i++)
 		pthread_join(t[i], &result);
 	say("%d ended, %p\n", before_end, result);
+	print_said();
 	syscall(SYS_exit_group, 5);
 }
 #else

@@ -518,6 +518,60 @@ CASE(signalfd_by_thread)
 	close(fd);
 }
 
+/* ---- waits of a child of fork, which has one thread ---- */
+
+static sem_t child_semaphore;
+static pthread_mutex_t child_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t child_never = PTHREAD_COND_INITIALIZER;
+
+static void child_posts(int signal)
+{
+	(void)signal;
+	sem_post(&child_semaphore);
+}
+
+static void child_waits(void)
+{
+	struct timespec soon;
+	int value = -1;
+
+	say("try: %s", err(sem_trywait(&child_semaphore)));
+	clock_gettime(CLOCK_REALTIME, &soon);
+	soon.tv_sec++;
+	say(", timed: %s", err(sem_timedwait(&child_semaphore, &soon)));
+	signal(SIGALRM, child_posts);
+	alarm(1);
+	soon.tv_sec += 10;
+	while (sem_timedwait(&child_semaphore, &soon) < 0 && errno == EINTR)
+		;
+	sem_post(&child_semaphore);
+	sem_getvalue(&child_semaphore, &value);
+	say(", value: %d, try: %s", value, err(sem_trywait(&child_semaphore)));
+	pthread_mutex_lock(&child_lock);
+	soon.tv_sec -= 20;
+	say(", condition: %s\n", strerror(pthread_cond_timedwait(&child_never, &child_lock, &soon)));
+}
+
+static void child_waits_step(void *arg, int me)
+{
+	(void)arg;
+	pid_t pid = me == 1 ? fork() : -1;
+	if (!pid) {
+		said = 0;
+		child_waits();
+		print_said();
+		_exit(0);
+	}
+	if (pid > 0)
+		waitpid(pid, NULL, 0);
+}
+
+CASE(waits_in_child)
+{
+	sem_init(&child_semaphore, 0, 0);
+	turns(child_waits_step, NULL);
+}
+
 /* ---- asynchronous transfers ---- */
 
 static pthread_mutex_t aio_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -562,57 +616,6 @@ static void aio_step(void *arg, int me)
 	r->aio_sigevent.sigev_notify = SIGEV_NONE;
 	say(", reads: %s", err(aio_read(r)));
 	say(" %zd %.10s\n", aio_wait(r), aio_block + 100 * me + 50);
-}
-
-/* In a child, which has one thread. */
-static sem_t child_semaphore;
-
-static void child_posts(int signal)
-{
-	(void)signal;
-	sem_post(&child_semaphore);
-}
-
-static void child_waits(void)
-{
-	struct timespec soon;
-	int value = -1;
-
-	say("try: %s", err(sem_trywait(&child_semaphore)));
-	clock_gettime(CLOCK_REALTIME, &soon);
-	soon.tv_sec++;
-	say(", timed: %s", err(sem_timedwait(&child_semaphore, &soon)));
-	signal(SIGALRM, child_posts);
-	alarm(1);
-	soon.tv_sec += 10;
-	while (sem_timedwait(&child_semaphore, &soon) < 0 && errno == EINTR)
-		;
-	sem_post(&child_semaphore);
-	sem_getvalue(&child_semaphore, &value);
-	say(", value: %d, try: %s", value, err(sem_trywait(&child_semaphore)));
-	pthread_mutex_lock(&aio_lock);
-	soon.tv_sec -= 20;
-	say(", condition: %s\n", strerror(pthread_cond_timedwait(&aio_more, &aio_lock, &soon)));
-}
-
-static void child_waits_step(void *arg, int me)
-{
-	(void)arg;
-	pid_t pid = me == 1 ? fork() : -1;
-	if (!pid) {
-		said = 0;
-		child_waits();
-		print_said();
-		_exit(0);
-	}
-	if (pid > 0)
-		waitpid(pid, NULL, 0);
-}
-
-CASE(waits_in_child)
-{
-	sem_init(&child_semaphore, 0, 0);
-	turns(child_waits_step, NULL);
 }
 
 CASE(aio_of_all)

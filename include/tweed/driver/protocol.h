@@ -432,8 +432,9 @@ void tw_dir_publish(struct tw_proc *me, tw_page_t p, uint64_t word);
  * page gets a home by the configured policy, with this node as the first to touch.  Page locked. */
 int tw_home_get(struct tw_proc *me, tw_page_t p);
 unsigned tw_home_claim(struct tw_proc *me, tw_page_t p);
-/* tw_home_touched - which of the @n pages from @p have a home?  One read from each node.  @room: private memory for @n
- * words. */
+/* tw_home_touched - which of the @n pages from @p have a home, by first touch or tw_home_set?  One read from each node;
+ * each answer is of some moment during the call.  @room: private memory for @n words.  Takes no locks; it waits for the
+ * network, so not in fault context. */
 void tw_home_touched(struct tw_proc *me, tw_page_t p, unsigned n, uint64_t *room, bool *touched);
 /* tw_home_propose - make @node the home of @p's superpage, unless it has one.  Page locked.  Returns whether it was
  * done. */

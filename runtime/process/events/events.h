@@ -36,7 +36,8 @@ bool th_signals_handled(void);
  * lets through may come here.  NULL: no longer. */
 void th_signals_wait_with(const sigset_t *mask);
 /* th_signals_fork - on another host than the first, around a fork whose child only Tweed knows: what that child
- * sends when it ends replaces no signal of the program.  @begins: false: after that child's end. */
+ * sends when it ends replaces no signal of the program.  @begins: false: after that child's end.  Both by one thread;
+ * in between signals_queue waits. */
 void th_signals_fork(bool begins);
 
 /* th_pipes_open, th_atfork_open - collective.

@@ -84,8 +84,8 @@ long signals_queue(const struct host_thread *t, const siginfo_t *info)
 	return result;
 }
 
-/* A signal is not queued while the same is pending.  So that of the child that only Tweed knows is taken away before
- * the program's next. */
+/* While a SIGCHLD is pending, the kernel drops the next one.  So the one of the child that only Tweed knows is taken
+ * away before the program's can be sent. */
 void th_signals_fork(bool begins)
 {
 	static sigset_t before;

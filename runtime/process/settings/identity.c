@@ -57,6 +57,7 @@ IDENTITY(setegid, (gid_t gid), gid)
 IDENTITY(setregid, (gid_t real, gid_t now), real, now)
 IDENTITY(setresgid, (gid_t real, gid_t now, gid_t saved), real, now, saved)
 
+/* No option takes more than four arguments, and the kernel ignores what an option does not take. */
 TH_WEAK int prctl(int option, ...)
 {
 	unsigned long a[4];
@@ -67,9 +68,9 @@ TH_WEAK int prctl(int option, ...)
 		a[i] = va_arg(ap, unsigned long);
 	va_end(ap);
 	if (option == PR_SET_SECCOMP && tw_me && !tw_forked() && th_heap_shares(NULL))
-		th_refuse(
-		    "seccomp: a filter of system calls would reach the thread's processor alone, and Tweed's own calls "
-		    "too: run the program without it");
+		th_refuse("seccomp: a filter of system calls would hold for one processor, and for Tweed's own calls: "
+		          "run the "
+		          "program without it");
 	return (int)syscall(SYS_prctl, option, a[0], a[1], a[2], a[3]);
 }
 

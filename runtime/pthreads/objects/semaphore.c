@@ -103,9 +103,9 @@ int tw_sem_timedwait(sem_t *semaphore, const struct timespec *at)
 int tw_sem_post(sem_t *semaphore)
 {
 	struct pt_semaphore *s = (struct pt_semaphore *)semaphore;
-
 	struct tw_wait_queue *queue = pt_enter() ? tw_wait_queue_lock(s) : NULL;
 	bool full = s->value == SEM_VALUE_MAX;
+
 	s->value += !full;
 	if (queue)
 		tw_wait_queue_wake(queue, s, 1);
@@ -115,8 +115,8 @@ int tw_sem_post(sem_t *semaphore)
 int tw_sem_getvalue(sem_t *semaphore, int *value)
 {
 	struct pt_semaphore *s = (struct pt_semaphore *)semaphore;
-
 	struct tw_wait_queue *queue = pt_enter() ? tw_wait_queue_lock(s) : NULL;
+
 	*value = (int)s->value;
 	if (queue)
 		tw_wait_queue_unlock(queue);
