@@ -173,17 +173,18 @@ void lit_exclusive_reader(struct suite *s)
  * first reader of a page ends A's exclusive mode; others read while that is in progress.  Forbidden: an old word. */
 void lit_exclusive_crowd(struct suite *s)
 {
-	enum { UNITS = 16, WORDS = 8192, PROBES = 5, ROUNDS = 40 }; /* units of the largest page */
+	enum { UNITS = 16, WORDS = 8192, PROBES = 5 }; /* units of the largest page */
+	const unsigned rounds = s->rounds < 20 ? 2 * s->rounds + 2 : 40;
 	volatile uint64_t *all = NULL;
 
 	if (s->me == 0)
-		all = tw_malloc((size_t)ROUNDS * UNITS * WORDS * 8); /* not zeroed: untouched */
+		all = tw_malloc((size_t)rounds * UNITS * WORDS * 8); /* not zeroed: untouched */
 	tw_bcast(&all, sizeof(all), 0);
 	if (!all) {
 		suite_bad(s, "no memory");
 		return;
 	}
-	for (unsigned r = 0; r < ROUNDS; r++) {
+	for (unsigned r = 0; r < rounds; r++) {
 		volatile uint64_t *mem = all + (size_t)r * UNITS * WORDS;
 
 		if (s->me == suite_role(s, r, 0))
