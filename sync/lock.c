@@ -227,6 +227,14 @@ tw_lock_t tw_lock_create(void)
 	return (tw_lock_t){sync_create(me, SYNC_LOCK, 0, "tw_lock_create")};
 }
 
+tw_lock_t tw_sync_lock_create_some(struct tw_proc *me)
+{
+	bool some =
+	    atomic_load_explicit(&sync_private(me)->created, memory_order_relaxed) < me->config.sync_objects / 2;
+
+	return some ? tw_lock_create() : (tw_lock_t){0};
+}
+
 void tw_lock_acquire(tw_lock_t lock)
 {
 	struct tw_proc *me = tw_me_checked("tw_lock_acquire");

@@ -79,6 +79,10 @@ extern bool tw_sync_ends_early;
 void tw_sync_count_add(struct tw_proc *me, tw_lock_t lock, int by);
 uint32_t tw_sync_count(struct tw_proc *me, tw_lock_t lock);
 
+/* tw_sync_lock_create_some - tw_lock_create, or id 0 once half of the node's slots have been used: the others are for
+ * what must have one.  [sync] */
+tw_lock_t tw_sync_lock_create_some(struct tw_proc *me);
+
 /* Evictable locks (evictable.c): as many as the program likes, of which a slot each have only those in use.  Their ids
  * serve wherever a tw_lock_t does, but in tw_lock_destroy.  What is taken must be tested: if tw_sync_evictable_lives is
  * false then, the caller releases the lock, and creates another one, for all.

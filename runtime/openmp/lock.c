@@ -106,8 +106,8 @@ void GOMP_atomic_end(void)
 }
 
 /* ---- omp.h --------------------------------------------------------------------------------------------------------
- * gcc's omp_lock_t has four bytes: LOCK_MADE, and the number of a Tweed lock, which is created when it is first used
- * (th_lock_in), since programs make millions of locks.  Its omp_nest_lock_t has sixteen. */
+ * gcc's omp_lock_t has four bytes: LOCK_MADE, and what pthreads/objects/spin.c has there.  Its omp_nest_lock_t has
+ * sixteen. */
 #define LOCK_MADE 0x80000000u
 
 struct lock_nested {
@@ -117,18 +117,17 @@ struct lock_nested {
 };
 _Static_assert(sizeof(struct lock_nested) <= 16, "it fits into gcc's omp_nest_lock_t");
 
-static tw_lock_t lock_of(uint32_t *word, const char *function)
+static uint32_t *lock_made(uint32_t *word, const char *function)
 {
 	th_stack_reserve();
 	if (!*word)
 		th_refuse("%s: this lock was not initialized", function);
-	return th_lock_in(word);
+	return word;
 }
 
 static void lock_destroy(uint32_t *word, const char *function)
 {
-	if (*word != LOCK_MADE)
-		tw_lock_destroy(lock_of(word, function));
+	pt_spin_end(lock_made(word, function));
 	*word = 0;
 }
 
@@ -150,17 +149,17 @@ void omp_destroy_lock(uint32_t *lock)
 
 void omp_set_lock(uint32_t *lock)
 {
-	th_lock_acquire(lock_of(lock, "omp_set_lock"));
+	pt_spin_take(lock_made(lock, "omp_set_lock"));
 }
 
 void omp_unset_lock(uint32_t *lock)
 {
-	lock_release(lock_of(lock, "omp_unset_lock"));
+	pt_spin_give(lock_made(lock, "omp_unset_lock"));
 }
 
 int omp_test_lock(uint32_t *lock)
 {
-	return th_lock_try(lock_of(lock, "omp_test_lock"));
+	return pt_spin_try(lock_made(lock, "omp_test_lock"));
 }
 
 void omp_init_nest_lock(struct lock_nested *lock)
@@ -182,13 +181,13 @@ void omp_destroy_nest_lock(struct lock_nested *lock)
 
 static int lock_nest(struct lock_nested *l, bool wait, const char *function)
 {
-	tw_lock_t lock = lock_of(&l->lock, function);
+	uint32_t *lock = lock_made(&l->lock, function);
 	uint64_t self = (uintptr_t)omp_team->task; /* on a stack, in shared memory */
 
 	if (l->owner != self) {
 		if (wait)
-			th_lock_acquire(lock);
-		else if (!th_lock_try(lock))
+			pt_spin_take(lock);
+		else if (!pt_spin_try(lock))
 			return 0;
 		l->owner = self;
 	}
@@ -210,5 +209,5 @@ void omp_unset_nest_lock(struct lock_nested *lock)
 	if (--lock->count)
 		return;
 	lock->owner = 0;
-	lock_release(lock_of(&lock->lock, "omp_unset_nest_lock"));
+	pt_spin_give(lock_made(&lock->lock, "omp_unset_nest_lock"));
 }

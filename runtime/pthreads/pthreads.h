@@ -108,6 +108,14 @@ bool pt_mutex_mine(const pthread_mutex_t *mutex);
  * never) has passed. */
 bool pt_poll(unsigned *round, uint64_t until);
 
+/* ---- objects/spin.c
+ * pt_spin_take, pt_spin_try, pt_spin_give, pt_spin_end - lock, try to lock, unlock, and destroy the lock in @word, in
+ * the program's memory: 0 at first, without its highest bit, which stays as it is. */
+void pt_spin_take(uint32_t *word);
+bool pt_spin_try(uint32_t *word);
+void pt_spin_give(uint32_t *word);
+void pt_spin_end(uint32_t *word);
+
 /* ---- objects/futex.c
  * pt_futex_wait - wait for a wake of @word, until @until as in tw_wait_until, if its bits of @mask are those of @value.
  * 0, EAGAIN or ETIMEDOUT. */

@@ -10,8 +10,6 @@
 #include "runtime/process/streams/stdio.h"
 #include "sync/sync.h"
 
-#define TH_NUMBER 0x7fffffffu
-
 struct th_locks th_locks;
 bool th_far, th_others, th_words;
 
@@ -85,21 +83,33 @@ void th_open(void)
 }
 
 /* The number changes once.  A 0 may be read from an old copy, so only the atomic operation decides. */
-tw_lock_t th_lock_in(uint32_t *word)
+static uint32_t word_number(uint32_t *word, bool some)
 {
 	static uint32_t spare; /* created, but another processor was first */
-	uint32_t seen = *word;
+	uint32_t seen = *word, made;
 
 	while (!(seen & TH_NUMBER)) {
-		if (!spare)
-			spare = tw_sync_short(tw_me, tw_lock_create().id);
-		uint32_t old = th_compare_and_swap(word, seen, seen | spare);
-		if (old == seen) {
-			seen |= spare;
-			spare = 0;
-		} else {
-			seen = old;
+		if (!spare) {
+			tw_lock_t lock = some ? tw_sync_lock_create_some(tw_me) : tw_lock_create();
+			spare = lock.id ? tw_sync_short(tw_me, lock.id) : 0;
 		}
+		made = spare ? spare : TH_WORD_FREE;
+		uint32_t old = th_compare_and_swap(word, seen, seen | made);
+		if (old == seen)
+			spare = 0;
+		seen = old == seen ? made : old;
 	}
-	return (tw_lock_t){tw_sync_whole(tw_me, seen & TH_NUMBER)};
+	return seen & TH_NUMBER;
+}
+
+tw_lock_t th_lock_in(uint32_t *word)
+{
+	return (tw_lock_t){tw_sync_whole(tw_me, word_number(word, false))};
+}
+
+tw_lock_t th_lock_in_some(uint32_t *word)
+{
+	uint32_t number = word_number(word, true);
+
+	return (tw_lock_t){number < TH_WORD_FREE ? tw_sync_whole(tw_me, number) : 0};
 }

@@ -53,6 +53,11 @@ extern bool th_words;
  * at the cost of an atomic operation.
  * The word's highest bit is free for the caller. */
 tw_lock_t th_lock_in(uint32_t *word);
+/* th_lock_in_some - the same, or id 0: so many locks were made that the word itself serves as one, without the highest
+ * bit TH_WORD_FREE or more, and at first that. */
+#define TH_NUMBER    0x7fffffffu
+#define TH_WORD_FREE 0x7ffffff0u
+tw_lock_t th_lock_in_some(uint32_t *word);
 /* th_word_lock, th_word_unlock - that lock, for a short time; nothing while no other processor runs the program. */
 void th_word_lock(uint32_t *word);
 void th_word_unlock(uint32_t *word);

@@ -191,10 +191,10 @@ static void flushes(void)
 
 static omp_lock_t table[20];
 
-/* More locks than Tweed has, few of which are used. */
+/* More locks than Tweed has, some of which are used. */
 static void many(void)
 {
-	enum { MANY = 100000, STEP = 997 };
+	enum { MANY = 100000, STEP = 97 };
 	static omp_lock_t lock[MANY];
 	static int count[MANY];
 	int sum = 0;

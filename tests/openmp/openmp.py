@@ -46,6 +46,9 @@ def programs():
             beside.compare(name, "1x2", "none", *args)
             for shape in [s for s in SHAPES if s != "1x2"]:  # homes migrate between nodes
                 beside.compare(name, shape, None, *args)
+    for shape in SHAPES:  # more locks in use than synchronization objects
+        for protocol in PROTOCOLS + ["SC"]:
+            beside.compare("locks", shape, protocol, options=["--sync-objects", "640"])
     # A processor that waits for the lock of the fences in a fault is shot at by the lock's holder.
     beside.compare("flags", "2x2", "2LS", options=["--fault", "mprotect"])
     for protocol in PROTOCOLS:

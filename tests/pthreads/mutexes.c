@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mutexes.c - more mutexes than the job has synchronization objects: some live, some in memory that was freed without
- * pthread_mutex_destroy, as C++ does it.  Each guards its counter. */
+ * pthread_mutex_destroy, as C++ does it; and as many spin locks.  Each guards its counter. */
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -12,10 +13,24 @@ struct counter {
 	pthread_mutex_t lock;
 	unsigned n;
 	unsigned tried;
+	pthread_spinlock_t spin;
+	unsigned spun;
 };
 static struct counter counters[LIVE];
 static pthread_mutex_t outer[3] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER};
 static unsigned guarded[3];
+
+static void spins(struct counter *c, unsigned i)
+{
+	while (i % 8 == 1 && pthread_spin_trylock(&c->spin))
+		sched_yield();
+	if (i % 8 != 1)
+		pthread_spin_lock(&c->spin);
+	c->spun++;
+	if (i % 16 == 0)
+		sched_yield();
+	pthread_spin_unlock(&c->spin);
+}
 
 static void *work(void *arg)
 {
@@ -39,6 +54,7 @@ static void *work(void *arg)
 		pthread_mutex_unlock(&c->lock);
 		pthread_mutex_unlock(&outer[way]);
 		pthread_mutex_unlock(&freed->lock);
+		spins(&counters[i % 4 ? (seed >> 30) % LIVE : i / 500 * 100], i);
 		if (i % 16 == 0)
 			pthread_mutex_destroy(&freed->lock);
 		free(freed);
@@ -50,8 +66,10 @@ int main(int argc, char **argv)
 {
 	size_t threads = argc > 1 ? (size_t)atoi(argv[1]) : 1;
 	pthread_t thread[32];
-	unsigned sum = 0, all = 0, bad = 0;
+	unsigned sum = 0, all = 0, bad = 0, spun = 0;
 
+	for (unsigned i = 0; i < LIVE; i++)
+		pthread_spin_init(&counters[i].spin, PTHREAD_PROCESS_PRIVATE);
 	for (size_t t = 0; t < threads; t++)
 		pthread_create(&thread[t], NULL, work, (void *)(t + 1));
 	work(NULL);
@@ -59,10 +77,12 @@ int main(int argc, char **argv)
 		pthread_join(thread[t], NULL);
 	for (unsigned i = 0; i < LIVE; i++) {
 		sum += counters[i].n;
+		spun += counters[i].spun;
+		pthread_spin_destroy(&counters[i].spin);
 		bad += pthread_mutex_destroy(&counters[i].lock) != 0;
 	}
 	for (unsigned i = 0; i < 3; i++)
 		all += guarded[i];
-	printf("%u %u %u\n", sum, all, bad);
+	printf("%u %u %u %u\n", sum, all, bad, spun);
 	return 0;
 }

@@ -48,7 +48,7 @@ def programs():
 
 
 def mutexes():
-    """More mutexes than synchronization objects."""
+    """More mutexes and spin locks than synchronization objects."""
     name = beside.build(os.path.join(sources, "mutexes.c"))
     for shape, threads in {"1x1": "3", "1x2": "3", "2x1": "3", "2x2": "6", "4x1": "3"}.items() if name else []:
         for protocol in PROTOCOLS + ["SC"]:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mutex.c - mutexes and spin locks, each a lock of Tweed, created at its first use; pthread_once.
+/* mutex.c - mutexes, each a lock of Tweed, created at its first use; pthread_once.
  *
  * C++ does not destroy its mutexes: so their locks are evictable (sync/sync.h).
  *
@@ -318,47 +318,6 @@ int pt_mutex_take(pthread_mutex_t *mutex, uint32_t count)
 	if (mutex_counts(m) && (!error || error == EOWNERDEAD))
 		m->count = count;
 	return error;
-}
-
-/* ---- spin locks -------------------------------------------------------------------------------------------------- */
-
-static tw_lock_t spin_lock(pthread_spinlock_t *spin)
-{
-	return th_lock_in((uint32_t *)(uintptr_t)spin);
-}
-
-int tw_pthread_spin_init(pthread_spinlock_t *spin, int shared)
-{
-	(void)shared;
-	*spin = 0;
-	return 0;
-}
-
-int tw_pthread_spin_destroy(pthread_spinlock_t *spin)
-{
-	if (pt_enter() && *spin)
-		tw_lock_destroy(spin_lock(spin));
-	*spin = 0;
-	return 0;
-}
-
-int tw_pthread_spin_lock(pthread_spinlock_t *spin)
-{
-	if (pt_enter())
-		th_lock_acquire(spin_lock(spin));
-	return 0;
-}
-
-int tw_pthread_spin_trylock(pthread_spinlock_t *spin)
-{
-	return !pt_enter() || th_lock_try(spin_lock(spin)) ? 0 : EBUSY;
-}
-
-int tw_pthread_spin_unlock(pthread_spinlock_t *spin)
-{
-	if (pt_enter())
-		th_lock_release(spin_lock(spin));
-	return 0;
 }
 
 /* ---- once -------------------------------------------------------------------------------------------------------- */
