@@ -20,10 +20,10 @@ static char *jump_stack(const struct __jmp_buf_tag *to)
 
 static bool jump_lost(const struct __jmp_buf_tag *to)
 {
-	char *here = __builtin_frame_address(0), *own = th_stack_own(), *stack = jump_stack(to);
+	char *here = __builtin_frame_address(0), *end = th_stack_own(), *stack = jump_stack(to);
 	stack_t s;
 
-	if (own && stack >= own && stack < here && (size_t)(here - own) < th_stack_bytes())
+	if (end && here < end && stack < here && (size_t)(end - stack) <= th_stack_bytes())
 		return true; /* deeper than the caller */
 	return tw_me && syscall(SYS_sigaltstack, NULL, &s) == 0 && !(s.ss_flags & (SS_ONSTACK | SS_DISABLE)) &&
 	       (size_t)(stack - (char *)s.ss_sp) < s.ss_size;

@@ -72,17 +72,17 @@ int tw_pthread_getname_np(pthread_t thread, char *name, size_t bytes)
 /* The C library's own function gives the kernel memory of the shared heap. */
 int tw_pthread_getattr_np(pthread_t thread, pthread_attr_t *attr)
 {
-	char *base = tw_me && !tw_forked() ? th_stack_own() : NULL;
+	char *end = tw_me && !tw_forked() ? th_stack_own() : NULL;
 	bool detached = false;
 
-	if (!base)
+	if (!end)
 		return pthread_getattr_np(thread, attr);
 	th_stack_reserve();
 	if (pt_thread_stack)
-		base = pt_thread_stack(thread, &detached);
-	int error = base ? pthread_attr_init(attr) : ESRCH;
+		end = pt_thread_stack(thread, &detached);
+	int error = end ? pthread_attr_init(attr) : ESRCH;
 	if (!error)
-		error = pthread_attr_setstack(attr, base, th_stack_whole());
+		error = pthread_attr_setstack(attr, th_stack_base(end), (size_t)(end - th_stack_base(end)));
 	return error ? error : pthread_attr_setdetachstate(attr, detached);
 }
 

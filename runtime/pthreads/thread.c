@@ -113,7 +113,7 @@ static void thread_waits(struct thread *t, unsigned number)
 static void thread_enter(struct thread *t)
 {
 	pt_own.thread = t;
-	if (t->base)
+	if (t->stack)
 		pt_number = (uint32_t)(((uintptr_t)t - (uintptr_t)tw_me->app) >> 12) | 0x40000000u;
 	tw_wait_queue_thread(t->waits);
 	struct tw_wait_queue *queue = pt_threads_lock();
@@ -207,7 +207,7 @@ static void threads_dispatch(void)
 		struct thread *t = p->order[here.taken % PROCESSOR_THREADS];
 		if (!t)
 			return;
-		th_baton_start(t->base, &thread_work, t);
+		th_baton_start(t->stack, &thread_work, t);
 	}
 }
 
@@ -334,17 +334,21 @@ static unsigned processor_choose(void)
 
 static bool thread_detached(const pthread_attr_t *attr)
 {
-	size_t bytes;
 	int state = PTHREAD_CREATE_JOINABLE;
 
-	if (!attr)
-		return false;
-	pthread_attr_getdetachstate(attr, &state);
-	if (pthread_attr_getstacksize(attr, &bytes) == 0 && bytes > th_stack_bytes())
-		th_refuse(
-		    "pthread_create: a stack of %zu bytes, but each has %zu: raise the limit of stacks (ulimit -s)",
-		    bytes, th_stack_bytes());
+	if (attr)
+		pthread_attr_getdetachstate(attr, &state);
 	return state == PTHREAD_CREATE_DETACHED;
+}
+
+/* Bytes of its stack, at least. */
+static size_t thread_stack(const pthread_attr_t *attr)
+{
+	size_t bytes = 0;
+
+	if (attr)
+		pthread_attr_getstacksize(attr, &bytes);
+	return bytes;
 }
 
 /* Returns 0 or an error. */
@@ -365,33 +369,37 @@ static int thread_schedule(const pthread_attr_t *attr, struct thread_schedule *s
 	return fits ? 0 : EINVAL;
 }
 
-/* Of an unused stack of processor @k, if there is one. */
-static struct thread *thread_unused(unsigned k)
+/* Of an unused stack of processor @k with @bytes bytes, if there is one. */
+static struct thread *thread_unused(unsigned k, size_t bytes)
 {
-	struct thread *t = threads->processor[k].unused;
+	struct thread **place = &threads->processor[k].unused;
 
+	while (*place && !th_stack_holds((*place)->stack, bytes))
+		place = &(*place)->next;
+	struct thread *t = *place;
 	if (t)
-		threads->processor[k].unused = t->next;
+		*place = t->next;
 	return t;
 }
 
 /* @number: of the stacks. */
-static struct thread *thread_make(unsigned k, unsigned number)
+static struct thread *thread_make(unsigned k, unsigned number, size_t bytes)
 {
-	char *base = th_stack_create(k / tw_me->locals);
-	struct thread *t = th_stack_room(base);
+	char *stack = th_stack_create(k / tw_me->locals, bytes);
+	struct thread *t = th_stack_room(stack);
 
 	t->self = (pthread_t)((uintptr_t)t - (uintptr_t)thread_room);
-	t->base = base;
+	t->stack = stack;
 	t->processor = k;
 	thread_waits(t, number);
 	return t;
 }
 
 /* A thread of processor @k, which has not been ordered yet.  With the lock. */
-static struct thread *thread_new(struct tw_wait_queue **queue, unsigned k, void *(*start)(void *arg), void *arg)
+static struct thread *thread_new(struct tw_wait_queue **queue, unsigned k, size_t bytes, void *(*start)(void *arg),
+                                 void *arg)
 {
-	struct thread *t = thread_unused(k);
+	struct thread *t = thread_unused(k, bytes);
 
 	if (threads->processor[k].threads == PROCESSOR_THREADS)
 		th_refuse("pthread_create: each processor has %u threads: start the job with more processors",
@@ -400,7 +408,7 @@ static struct thread *thread_new(struct tw_wait_queue **queue, unsigned k, void 
 	if (!t) {
 		unsigned number = threads->stacks++;
 		tw_wait_queue_unlock(*queue);
-		t = thread_make(k, number);
+		t = thread_make(k, number, bytes);
 		*queue = pt_threads_lock();
 	}
 	t->start = start;
@@ -429,7 +437,7 @@ int pt_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void
 	/* Other processes may not have opened a library, and have other variables of it. */
 	unsigned k = th_library_private(code) ? (unsigned)tw_id() : processor_choose();
 	threads->at_work++;
-	struct thread *t = thread_new(&queue, k, start, arg);
+	struct thread *t = thread_new(&queue, k, thread_stack(attr), start, arg);
 	t->detached = thread_detached(attr);
 	t->schedule = schedule;
 	*thread = t->self;
@@ -440,7 +448,7 @@ int pt_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void
 void pt_thread_here(void *(*start)(void *arg), void *arg)
 {
 	struct tw_wait_queue *queue = pt_threads_lock();
-	struct thread *t = thread_new(&queue, (unsigned)tw_id(), start, arg);
+	struct thread *t = thread_new(&queue, (unsigned)tw_id(), 0, start, arg);
 
 	processor_order(queue, (unsigned)tw_id(), t);
 }
@@ -480,7 +488,7 @@ static int thread_join(pthread_t thread, void **result, uint64_t until, int late
 		if (result)
 			*result = t->result;
 		t->live = false;
-		if (t->base)
+		if (t->stack)
 			thread_left(t);
 		error = 0;
 	}
@@ -522,7 +530,7 @@ int tw_pthread_detach(pthread_t thread)
 	if (!error) {
 		t->detached = true;
 		t->live = !t->ended;
-		if (t->base)
+		if (t->stack)
 			thread_left(t);
 	}
 	tw_wait_queue_unlock(queue);

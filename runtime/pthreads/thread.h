@@ -20,7 +20,7 @@ struct thread {
 	_Alignas(64) char entry[TW_WAIT_ENTRY];
 	void *waits;    /* entry for waits: the above, or a better one */
 	pthread_t self; /* written once */
-	char *base;     /* of the stack */
+	char *stack;    /* its end; NULL: of the processor's first thread */
 	unsigned processor;
 	struct thread *next;       /* in its processor's list of unused stacks */
 	void *(*start)(void *arg); /* NULL: the program ends */
@@ -47,7 +47,7 @@ extern __thread struct pt_own {
 /* ---- thread.c
  * pt_threads_lock - lock all threads.
  * pt_thread_find - NULL: @thread is not one of the program's.
- * pt_thread_stack - the base of its stack; NULL: not one of the program's.
+ * pt_thread_stack - the end of its stack; NULL: not one of the program's.
  * pt_threads_prepare - by all processors, at the beginning.
  * pt_threads_open - before anything that knows threads: the first call makes this processor ready for several.
  * pt_threads_follow - the same, after another processor has called th_kind_crowd.

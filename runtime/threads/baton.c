@@ -49,7 +49,7 @@ struct th_thread {
 	bool switches;                    /* others may run while it waits for that: not in a handler */
 	bool ends_early;                  /* a handler without SA_RESTART ends the wait */
 	uint64_t call, object, value;     /* the wait, as in struct tw_waits */
-	char *base;                       /* its stack */
+	char *stack;                      /* its end */
 	const struct th_baton_work *work; /* of a program's thread */
 	void *work_arg;
 };
@@ -496,7 +496,7 @@ void th_baton_open(bool dispatches)
 	struct th_thread *t = baton_thread();
 
 	baton_own(t);
-	t->base = th_stack_own();
+	t->stack = th_stack_own();
 	baton_add(t, NULL);
 	holder = t;
 	if (dispatches)
@@ -515,13 +515,13 @@ void th_baton_forget(void)
 	tw_sync_threads = NULL;
 }
 
-bool th_baton_stacks(void (*each)(char *base, void *arg), void *arg)
+bool th_baton_stacks(void (*each)(char *stack, void *arg), void *arg)
 {
 	struct th_thread *first = atomic_load(&holder), *t = first;
 
 	while (t) {
-		if (t->base)
-			each(t->base, arg);
+		if (t->stack)
+			each(t->stack, arg);
 		t = t->next == first ? NULL : t->next;
 	}
 	return first != NULL;
@@ -621,7 +621,7 @@ static void *baton_run(void *arg)
 {
 	struct th_thread *t = arg;
 
-	th_stack_enter(t->base);
+	th_stack_enter(t->stack);
 	baton_own(t);
 	tw_signal_stack(&(stack_t){.ss_sp = (char *)t + 4096, .ss_size = BATON_SIGNAL_STACK});
 	th_hosts_enter();
@@ -631,7 +631,7 @@ static void *baton_run(void *arg)
 	return NULL;
 }
 
-void th_baton_start(char *base, const struct th_baton_work *work, void *arg)
+void th_baton_start(char *stack, const struct th_baton_work *work, void *arg)
 {
 	struct th_thread *t = baton_thread();
 	pthread_attr_t attr;
@@ -639,12 +639,12 @@ void th_baton_start(char *base, const struct th_baton_work *work, void *arg)
 	if (!baton_end_made && pthread_key_create(&baton_end, baton_thread_end))
 		th_refuse("pthread_create: the C library has no key left");
 	baton_end_made = true;
-	t->base = base;
+	t->stack = stack;
 	t->work = work;
 	t->work_arg = arg;
 	baton_add(t, own->before); /* last of the round */
 	th_crowd++;
-	th_stack_attr(base, &attr);
+	th_stack_attr(stack, &attr);
 	baton_create(t, &attr, baton_run, t);
 	pthread_attr_destroy(&attr);
 	th_turns_begin();

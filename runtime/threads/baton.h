@@ -22,14 +22,14 @@ extern unsigned th_crowd;
 void th_baton_open(bool dispatcher);
 /* th_baton_dispatcher - start a dispatcher with a private stack, which runs @work. */
 void th_baton_dispatcher(void (*work)(void));
-/* th_baton_start - by the dispatcher: start a thread on the stack @base (th_stack_create), which runs @run(@arg), and
+/* th_baton_start - by the dispatcher: start a thread on the stack @stack (th_stack_create), which runs @run(@arg), and
  * at its end, after the destructors of its thread_local variables, @end(@arg).  Then the stack can be used again: the
  * dispatcher continues when the thread is gone. */
 struct th_baton_work {
 	void (*run)(void *arg);
 	void (*end)(void *arg);
 };
-void th_baton_start(char *base, const struct th_baton_work *work, void *arg);
+void th_baton_start(char *stack, const struct th_baton_work *work, void *arg);
 
 /* th_wait - as tw_wait_until: other threads run meanwhile.  @ready may be called in any thread of the processor.
  * th_sleep - wait until @until_ns; returns false when a signal has ended it.
@@ -134,7 +134,7 @@ static inline unsigned th_due_now(void)
 
 /* th_baton_stacks - call @each for the stacks of all threads; false: this processor's thread does not pass the
  * baton. */
-bool th_baton_stacks(void (*each)(char *base, void *arg), void *arg);
+bool th_baton_stacks(void (*each)(char *stack, void *arg), void *arg);
 
 /* th_baton_rest - the calling thread has the baton and gives it away for good.  When *@resting is incremented, it does
  * not use its stack any more, which may be unmapped; it remains until the process ends. */

@@ -56,12 +56,13 @@
 
 __thread char *th_stack_pinned;
 __thread size_t th_stack_span;
-static __thread char *stack_own; /* base of the calling thread's stack; NULL: not a shared one */
-static __thread char *stack_low; /* its lowest pinned byte */
+static __thread char *stack_own;   /* end of the calling thread's stack; NULL: not a shared one */
+static __thread size_t stack_size; /* its bytes */
+static __thread char *stack_low;   /* its lowest pinned byte */
 
 static struct {
-	char *base;
-	size_t bytes, tls;      /* of each stack; tls: the part for thread-local variables, at the top */
+	char *end;
+	size_t bytes, tls;      /* of most stacks; tls: the part for thread-local variables, at the top of each */
 	char *kept_from;        /* start of the part to preserve at the end */
 	_Atomic uint32_t stage; /* STAGE_... */
 	int argc;
@@ -74,7 +75,8 @@ enum { STAGE_RUNS, STAGE_ENDS, STAGE_LEFT, STAGE_FORKS };
 
 static struct {
 	jmp_buf back;
-	char *base;          /* its stack */
+	char *end; /* of its stack */
+	size_t bytes;
 	ptrdiff_t from_end;  /* of each stack, to the C library's thread descriptor */
 	pid_t child, stands; /* stands: the process of the first host that stands for it; 0: none */
 	int error;
@@ -127,13 +129,13 @@ void th_stack_extend(char *below)
 		th_library_thread();
 		return;
 	}
-	if ((size_t)(here - stack_own) >= stack.bytes) {
+	if ((size_t)(stack_own - here) - 1 >= stack_size) {
 		stack_within(th_foreign_pin(here), here + 1);
 		return;
 	}
 	if (below < stack_low)
-		stack_low = stack_pin(stack_own, stack_low, below);
-	stack_within(stack_low, stack_own + stack.bytes);
+		stack_low = stack_pin(stack_own - stack_size, stack_low, below);
+	stack_within(stack_low, stack_own);
 }
 
 /* The kernel must not write to the stack on its own. */
@@ -151,12 +153,7 @@ static void stack_no_rseq(void)
 
 size_t th_stack_bytes(void)
 {
-	return stack.bytes - stack.tls;
-}
-
-size_t th_stack_whole(void)
-{
-	return stack.bytes;
+	return stack_size;
 }
 
 static size_t stack_limit(void)
@@ -181,71 +178,98 @@ static size_t stack_align(void)
 	return TW_MAX((size_t)tw_me->layout.page_bytes * tw_me->config.superpage, (size_t)4096);
 }
 
-/* The lowest pinned byte of a stack, kept while no thread runs on it. */
-static char **stack_kept_pinned(char *base)
+/* Behind a stack's end. */
+struct stack_room {
+	size_t bytes; /* of the stack */
+	char *pinned; /* its lowest pinned byte, kept while no thread runs on it; NULL: none yet */
+	_Alignas(64) char room[TH_ROOM - 64];
+};
+_Static_assert(sizeof(struct stack_room) == TH_ROOM, "it fits");
+
+static struct stack_room *stack_room(char *end)
 {
-	return (char **)(void *)(base - stack_align());
+	return (struct stack_room *)(void *)end;
 }
 
 /* Pin what a new thread's stack needs first. */
-static void stack_pin_top(char *base)
+static void stack_pin_top(char *end)
 {
-	char *end = base + stack.bytes;
-
-	*stack_kept_pinned(base) = stack_pin(base, end, end - STACK_FIRST / 2 - stack.tls);
+	stack_room(end)->pinned = stack_pin(th_stack_base(end), end, end - STACK_FIRST / 2 - stack.tls);
 }
 
-/* The room is below, in pages that are not pinned: under protocols whose homes migrate, its writers get them.  Homes
- * are set before any access: a page whose home is still tentative (TWEED_HOME=after-init) could not be pinned. */
-char *th_stack_create(unsigned node)
+/* The room is in pages that are not pinned: under protocols whose homes migrate, its writers get them.  Homes are set
+ * before any access: a page whose home is still tentative (TWEED_HOME=after-init) could not be pinned. */
+char *th_stack_create(unsigned node, size_t least)
 {
 	static char *bad[STACK_PLACES];
-	size_t room = stack_align();
+	size_t room = stack_align(), bytes = TW_MAX(stack.bytes, TW_ALIGN_UP(least + stack.tls, room));
 	unsigned count = 0;
 	char *base;
 
 	for (;;) {
-		base = tw_aligned_alloc(room, room + stack.bytes);
+		base = tw_aligned_alloc(room, bytes + room);
 		if (!base || count == STACK_PLACES)
 			th_refuse("no %zu bytes are left of TWEED_MEMORY for a stack, in pages that no other node has "
 			          "used: raise it",
-			          stack.bytes);
-		if (tw_home_set(base, room + stack.bytes, (int)node) == 0)
+			          bytes);
+		if (tw_home_set(base, bytes + room, (int)node) == 0)
 			break;
 		bad[count++] = base; /* used before, by another node */
 	}
 	while (count)
 		tw_free(bad[--count]);
-	memset(base, 0, TH_ROOM);
-	return base + room;
+	memset(base + bytes, 0, TH_ROOM);
+	stack_room(base + bytes)->bytes = bytes;
+	return base + bytes;
 }
 
-void *th_stack_room(char *base)
+char *th_stack_base(char *end)
 {
-	return base - stack_align() + 64;
+	return end - stack_room(end)->bytes;
 }
 
-void th_stack_attr(char *base, pthread_attr_t *attr)
+bool th_stack_holds(char *end, size_t least)
 {
-	if (!*stack_kept_pinned(base))
-		stack_pin_top(base);
+	return stack_room(end)->bytes >= TW_MAX(least + stack.tls, stack.bytes);
+}
+
+void *th_stack_room(char *end)
+{
+	return stack_room(end)->room;
+}
+
+static int stack_attr(char *end, pthread_attr_t *attr)
+{
 	pthread_attr_init(attr);
-	int error = pthread_attr_setstack(attr, base, stack.bytes);
-	if (error)
-		th_refuse("cannot start a thread with a stack of %zu bytes: %s", stack.bytes, strerror(error));
+	return pthread_attr_setstack(attr, th_stack_base(end), stack_room(end)->bytes);
 }
 
-void th_stack_enter(char *base)
+static void __attribute__((noreturn, cold)) stack_refuse(char *end, int error)
 {
-	stack_own = base;
-	stack_low = *stack_kept_pinned(base);
-	stack_within(stack_low, base + stack.bytes);
+	th_refuse("cannot start a thread with a stack of %zu bytes: %s", stack_room(end)->bytes, strerror(error));
+}
+
+void th_stack_attr(char *end, pthread_attr_t *attr)
+{
+	if (!stack_room(end)->pinned)
+		stack_pin_top(end);
+	int error = stack_attr(end, attr);
+	if (error)
+		stack_refuse(end, error);
+}
+
+void th_stack_enter(char *end)
+{
+	stack_own = end;
+	stack_size = stack_room(end)->bytes;
+	stack_low = stack_room(end)->pinned;
+	stack_within(stack_low, end);
 	stack_no_rseq();
 }
 
 void th_stack_leave(void)
 {
-	*stack_kept_pinned(stack_own) = stack_low;
+	stack_room(stack_own)->pinned = stack_low;
 }
 
 char *th_stack_own(void)
@@ -259,8 +283,8 @@ static void stack_create(size_t bytes)
 
 	dl_iterate_phdr(stack_tls_of, &stack.tls);
 	stack.bytes = TW_ALIGN_UP(TW_MAX(bytes ? bytes : stack_limit(), 2 * STACK_FIRST) + stack.tls, align);
-	stack.base = th_stack_create((unsigned)tw_node());
-	stack_pin_top(stack.base);
+	stack.end = th_stack_create((unsigned)tw_node(), 0);
+	stack_pin_top(stack.end);
 }
 
 /* ---- the program's thread ---------------------------------------------------------------------------------------- */
@@ -318,7 +342,7 @@ static void *stack_thread(void *arg)
 	static char signal_stack[STACK_SIGNAL] __attribute__((aligned(64)));
 
 	(void)arg;
-	th_stack_enter(stack.base);
+	th_stack_enter(stack.end);
 	tw_signal_stack(&(stack_t){.ss_sp = signal_stack, .ss_size = sizeof(signal_stack)});
 	tw_shootdown_thread(tw_me);
 	th_signals_thread();
@@ -345,14 +369,13 @@ static void stack_start(void)
 	pthread_t thread;
 	int error;
 
-	pthread_attr_init(&attr);
+	error = stack_attr(stack.end, &attr);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	error = pthread_attr_setstack(&attr, stack.base, stack.bytes);
 	if (!error)
 		error = pthread_create(&thread, &attr, stack_thread, NULL);
 	pthread_attr_destroy(&attr);
 	if (error)
-		th_refuse("cannot start a thread with a stack of %zu bytes: %s", stack.bytes, strerror(error));
+		stack_refuse(stack.end, error);
 }
 
 /* ---- stages of the two threads ----------------------------------------------------------------------------------- */
@@ -378,10 +401,10 @@ struct fork_keep {
 	bool keep;
 };
 
-static void fork_keep_stack(char *base, void *arg)
+static void fork_keep_stack(char *end, void *arg)
 {
 	struct fork_keep *k = arg;
-	char *end = base + stack.bytes, *self = end - forking.from_end;
+	char *self = end - forking.from_end;
 	size_t bytes = TW_MIN((size_t)(end - self), (size_t)FORK_TOP);
 	char *page = (char *)((uintptr_t)self & ~(uintptr_t)4095);
 
@@ -404,7 +427,7 @@ static void fork_keep(bool keep)
 	}
 	k.kept = kept;
 	if (!th_baton_stacks(fork_keep_stack, &k))
-		fork_keep_stack(forking.base, &k);
+		fork_keep_stack(forking.end, &k);
 	if (!keep)
 		munmap(kept, bytes);
 }
@@ -413,7 +436,7 @@ static void fork_keep(bool keep)
  * that the program knows; the compiler may have kept that of errno. */
 static __attribute__((noinline)) void fork_variables(void)
 {
-	syscall(SYS_arch_prctl, ARCH_SET_FS, forking.base + stack.bytes - forking.from_end);
+	syscall(SYS_arch_prctl, ARCH_SET_FS, forking.end - forking.from_end);
 }
 
 static __attribute__((noinline, noreturn)) void fork_become(void)
@@ -430,7 +453,7 @@ static __attribute__((noinline, noreturn)) void fork_become(void)
 /* The child continues as the program's thread, on the copy of its stack. */
 static void __attribute__((noreturn)) fork_go_on(const int ends[2])
 {
-	if (mprotect(forking.base, stack.bytes, PROT_READ | PROT_WRITE))
+	if (mprotect(forking.end - forking.bytes, forking.bytes, PROT_READ | PROT_WRITE))
 		tw_fatal("fork: the child cannot have a stack: %s", strerror(errno));
 	close(ends[0]);
 	close(ends[1]);
@@ -479,8 +502,9 @@ static pid_t fork_here(void)
 	th_exits_touch();
 	th_stdio_touch();
 	tw_fork_fetch();
-	forking.base = stack_own;
-	forking.from_end = stack_own + stack.bytes - (char *)__builtin_thread_pointer();
+	forking.end = stack_own;
+	forking.bytes = stack_size;
+	forking.from_end = stack_own - (char *)__builtin_thread_pointer();
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	if (!setjmp(forking.back)) {
@@ -522,7 +546,7 @@ pid_t fork(void)
 /* The part of its stack that the program's thread still needs. */
 static void stack_leave(void)
 {
-	size_t bytes = (size_t)(stack.base + stack.bytes - stack.kept_from);
+	size_t bytes = (size_t)(stack.end - stack.kept_from);
 	char *kept =
 	    mmap(NULL, stack.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
@@ -533,7 +557,8 @@ static void stack_leave(void)
 	tw_globals_forget();
 	tw_sync_held_forget(tw_me);
 	tw_finalize();
-	if (mremap(kept, stack.bytes, stack.bytes, MREMAP_MAYMOVE | MREMAP_FIXED, stack.base) == MAP_FAILED)
+	if (mremap(kept, stack.bytes, stack.bytes, MREMAP_MAYMOVE | MREMAP_FIXED, stack.end - stack.bytes) ==
+	    MAP_FAILED)
 		tw_fatal("cannot give the stack back: %s", strerror(errno));
 }
 
@@ -568,7 +593,7 @@ static void stack_part(void)
 	th_exits_close();
 	th_locale_close();
 	th_stdio_close();
-	if ((size_t)((char *)__builtin_frame_address(0) - stack.base) < stack.bytes) {
+	if ((size_t)(stack.end - (char *)__builtin_frame_address(0)) - 1 < stack.bytes) {
 		stack_hand_over();
 	} else {
 		tw_globals_forget();

@@ -123,25 +123,28 @@ void th_library_thread(void);
  * th_foreign_pin - the caller's @frame is on a stack of the program's own making: pin what calls may use of it, or end
  * the job with a sentence.  Returns the lowest byte. */
 char *th_foreign_pin(char *frame);
-/* th_stack_bytes - the size of each stack.
- * th_stack_whole - with the thread-local variables at its top. */
-size_t th_stack_bytes(void);
-size_t th_stack_whole(void);
-/* More stacks, of the same size, for more threads of a processor.
- * th_stack_create - make one at @node, by any processor; returns its lowest byte.
- * th_stack_attr - pin the top of the stack @base, of the caller's node, and set @attr for a thread there.
- * th_stack_enter - the calling thread runs on the stack @base.
+/* More stacks, for more threads of a processor.  Each is named by its end, one behind its highest byte.
+ * th_stack_create - make one at @node, by any processor, with @least bytes besides thread-local variables; in any case
+ * as many as the limit of stacks says.
+ * th_stack_holds - does it have so many?
+ * th_stack_base - its lowest byte.
+ * th_stack_attr - pin the top of the stack @end, of the caller's node, and set @attr for a thread there.
+ * th_stack_enter - the calling thread runs on the stack @end.
  * th_stack_leave - it will not any more; another thread will.
- * th_stack_own - the base of the caller's stack; NULL: not such a stack.
+ * th_stack_own - the end of the caller's stack; NULL: not such a stack.
+ * th_stack_bytes - its size.
  * th_stack_room - 512 zeroed bytes of shared memory of the stack, aligned to 64; at the same distance from
  * pthread_self() for all such stacks. */
 #define TH_ROOM 576u
-char *th_stack_create(unsigned node);
-void th_stack_attr(char *base, pthread_attr_t *attr);
-void th_stack_enter(char *base);
+char *th_stack_create(unsigned node, size_t least);
+bool th_stack_holds(char *end, size_t least);
+char *th_stack_base(char *end);
+void th_stack_attr(char *end, pthread_attr_t *attr);
+void th_stack_enter(char *end);
 void th_stack_leave(void);
 char *th_stack_own(void);
-void *th_stack_room(char *base);
+size_t th_stack_bytes(void);
+void *th_stack_room(char *end);
 
 /* ---- runtime/threads/baton.c
  * th_lock_acquire, th_lock_try - tw_lock_acquire and tw_lock_try_acquire of a lock of the program, which may run

@@ -23,7 +23,7 @@ PROGRAMS = ["threads.c", "objects.c", "handed.c", "robust.c", "waits.c", "handle
 REFUSED = {"child": "a child of fork() has one thread",
            "waits": "sem_wait: a child of fork() would wait for ever",
            "result": "let it return its results by a pipe or a file",
-           "stack": "pthread_create: a stack of",
+           "stack": "bytes are left of TWEED_MEMORY for a stack",
            "jail": "seccomp: a filter of system calls", "filter": "seccomp: a filter of system calls",
            "again": "holds the lock already"}
 ENDS = ["many", "leave", "status", "exit", "alone"]

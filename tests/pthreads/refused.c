@@ -83,7 +83,7 @@ int main(int argc, char **argv)
 	} else if (strcmp(what, "stack") == 0) {
 		pthread_attr_t attr;
 		pthread_attr_init(&attr);
-		pthread_attr_setstacksize(&attr, (size_t)1 << 34);
+		pthread_attr_setstacksize(&attr, (size_t)1 << 44);
 		pthread_create(&t, &attr, waits, NULL);
 	} else if (strcmp(what, "jail") == 0) {
 		prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT);

@@ -265,6 +265,49 @@ static void *shows(void *arg)
 	return arg;
 }
 
+#define DEEP ((size_t)24 << 20)
+
+/* Uses most of a stack larger than others are. */
+static __attribute__((noinline)) long sinks(const volatile char *from, volatile char *above)
+{
+	volatile char here[2000];
+
+	here[0] = 1;
+	if ((size_t)(from - here) < DEEP - (1u << 20))
+		sinks(from, here);
+	return *above = here[0];
+}
+
+static void *deeply(void *arg)
+{
+	volatile char here = 0;
+
+	look("a deep thread", pthread_self(), (const void *)&here);
+	return sinks(&here, &here) == 1 ? arg : NULL;
+}
+
+static void large(void)
+{
+	pthread_attr_t attr;
+	pthread_t t[6];
+	void *result;
+	long sum = 0;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, DEEP);
+	for (int round = 0; round < 2; round++) {
+		for (int i = 0; i < 6; i++) /* others in between */
+			pthread_create(&t[i], i % 3 == 0 ? &attr : NULL, i % 3 == 0 ? deeply : same,
+			               (char *)NULL + i + 1);
+		for (int i = 0; i < 6; i++) {
+			pthread_join(t[i], &result);
+			sum = sum * 10 + ((char *)result - (char *)NULL);
+		}
+	}
+	pthread_attr_destroy(&attr);
+	printf("large stacks %ld\n", sum);
+}
+
 static void stacks(void)
 {
 	pthread_t t;
@@ -383,6 +426,7 @@ int main(int argc, char **argv)
 	ends();
 	detached();
 	stacks();
+	large();
 	mistakes();
 	results();
 	names();
