@@ -32,7 +32,6 @@ void th_kind_thread(void) {}
 void th_kind_exit(int status)
 {
 	th_stack_reserve();
-	pt_threads_open();
 	if (pt_threads_alive())
 		th_end_job(status & 255);
 	pt_threads_stop();

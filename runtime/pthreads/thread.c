@@ -306,6 +306,8 @@ bool pt_threads_alive(void)
 
 void pt_threads_stop(void)
 {
+	if (!here.open)
+		th_kind_crowd(); /* the others wait for it */
 	th_turns_end();
 	for (unsigned k = 1; k < processor_count(); k++)
 		processor_order(pt_threads_lock(), k, NULL);

@@ -352,6 +352,34 @@ def strict():
         expect(f"{name} -E -P", done.stdout == run("gcc", *asked, text="__GNUC__\n").stdout, done)
 
 
+def own_sections():
+    """Variables in sections of the program's own, also those of archives and of lists of files."""
+    item = "struct item { long value; };\n"
+    folder = sources("sections",
+                     main_c='#include <pthread.h>\n#include <stdio.h>\n' + item +
+                     'extern struct item __start_items[], __stop_items[];\nextern int table[3];\n'
+                     'static struct item one __attribute__((used, section("items"))) = {1};\n'
+                     'static int zero __attribute__((aligned(4096), section(".own.zero")));\n'
+                     'static void *work(void *arg)\n{\n'
+                     '\tfor (struct item *i = __start_items; i < __stop_items; i++)\n\t\ti->value *= 10;\n'
+                     '\tzero += 5;\n\ttable[1]++;\n\treturn arg;\n}\n'
+                     'int main(void)\n{\n\tpthread_t t;\n\tlong sum = 0;\n\tone.value = 2;\n'
+                     '\tfor (int i = 0; i < 2; i++) {\n\t\tpthread_create(&t, 0, work, 0);\n'
+                     '\t\tpthread_join(t, 0);\n\t}\n'
+                     '\tfor (struct item *i = __start_items; i < __stop_items; i++)\n\t\tsum += i->value;\n'
+                     '\tprintf("%ld %d %d\\n", sum, zero, table[1]);\n\treturn 0;\n}\n',
+                     more_c=item + 'static struct item two __attribute__((used, section("items"))) = {3};\n'
+                     'int table[3] __attribute__((section("tables"))) = {5, 6, 7};\n')
+    good("its object", "tweed-pthreads-gcc", "-c", "more.c", cwd=folder)
+    good("its archive", "ar", "rcs", "libmore.a", "more.o", cwd=folder)
+    good("its thin archive", "ar", "rcsT", "libthin.a", "more.o", cwd=folder)
+    for words in ["more.c"], ["-L.", "-lmore"], ["./libthin.a"], ["more.o", "-Wl,--gc-sections"]:
+        good(f"sections: {words}", "tweed-pthreads-gcc", "main.c", *words, "-o", "main", cwd=folder)
+        for shape in ["1", "2"], ["2", "1"]:
+            done = run(TWEED, "run", "-n", shape[0], "-p", shape[1], "./main", cwd=folder)
+            expect(f"sections: {words} at {shape}", done.stdout == "500 10 8\n", done)
+
+
 def wrapped():
     """The linker's --wrap is for the program's calls, and not for Tweed's."""
     folder = sources("wrapped", main_c="#include <string.h>\n#include <unistd.h>\nstatic int writes;\n"
@@ -450,7 +478,8 @@ def autoconf():
 
 
 # Side by side; then alone, which moves Tweed.
-LANES = ([make, script, without_openmp, links, ccache, libraries, archives, strict, inlined, wrapped, large, meson],
+LANES = ([make, script, without_openmp, links, ccache, libraries, archives, strict, inlined, own_sections, wrapped,
+          large, meson],
          [cmake, autoconf])
 with tempfile.TemporaryDirectory() as top:
     root = os.path.join(top, "root")

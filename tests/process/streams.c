@@ -2,6 +2,8 @@
 /* streams.c - FILE objects of one thread that others read, write, move in, flush and close. */
 #include "process.h"
 
+#include <printf.h>
+
 static FILE *f, *files[MANY + 1];
 static char line[200], *grown;
 static size_t room;
@@ -642,9 +644,55 @@ CASE(fclose_in_thread)
 	shows(0, "fclose");
 }
 
+/* ---- the C library's own streams, for one call ---- */
+
+static int hook_prints(FILE *to, const struct printf_info *info, const void *const *args)
+{
+	(void)info;
+	return fprintf(to, "(%d)", *(const int *)args[0]);
+}
+
+static int hook_reads(const struct printf_info *info, size_t n, int *type, int *size)
+{
+	(void)info;
+	if (n) {
+		*type = PA_INT;
+		*size = sizeof(int);
+	}
+	return 1;
+}
+
+static __attribute__((noinline)) void hook_stack(void)
+{
+	volatile char stack[16384];
+
+	memset((void *)(uintptr_t)stack, 0x5a, sizeof stack);
+}
+
+static void hook_step(void *arg, int me)
+{
+	static const char *volatile format = "%N and %N"; /* which the compiler does not know */
+
+	(void)arg;
+	hook_stack(); /* what such a stream does not initialise */
+	snprintf(line, sizeof line, format, me, -me);
+	hook_stack();
+	int made = asprintf(&grown, format, me, 7);
+	say(" %d %s %s", made, grown, line);
+	free(grown);
+}
+
+CASE(printf_specifier)
+{
+	register_printf_specifier('N', hook_prints, hook_reads);
+	hook_step(NULL, 0);
+	turns(hook_step, NULL);
+	say("\n");
+}
+
 MAIN(T(fgets_in_turn), T(fopen_in_thread), T(long_file_in_turn), T(fread_in_turn), T(fread_together), T(getc_together),
      T(getc_in_turn), T(fscanf_in_turn), T(fscanf_together), T(getline_in_turn), T(getline_grows), T(ungetc_for_others),
      T(ungetc_at_end), T(error_flags), T(fprintf_with_flockfile), T(fprintf_with_mutex), T(fputs_together),
      T(putc_in_turn), T(printf_in_turn), T(printf_with_mutex), T(fseek_in_turn), T(update_in_turn), T(setvbuf_full),
      T(setvbuf_line), T(fflush_all_by_main), T(fflush_all_by_thread), T(fdopen_in_thread), T(fdopen_of_dup),
-     T(fclose_in_thread))
+     T(fclose_in_thread), T(printf_specifier))

@@ -17,6 +17,7 @@
  *
  *   ld ARGUMENTS...    same as GNU's, which is the first `ld` in PATH; objcopy and as are taken from there, too */
 #include <errno.h>
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -209,16 +210,34 @@ static void ld_mix_mark(const char *name, void *arg)
 		ld_mix(name, strlen(name));
 }
 
-/* A library of the system, as CMake names it: by its path.  By its name, an archive may be found for it. */
-static void ld_need_path(FILE *needs, const char *path)
+/* Does the linker search the folder without -L? */
+static bool ld_searched(const char *folder)
 {
-	const char *base = strrchr(path, '/'), *end = strrchr(path, '.');
+	static const char *const all[] = {"/usr/lib", "/lib", "/usr/lib/*-linux-*", "/lib/*-linux-*",
+	                                  "/usr/lib/gcc/*/*"};
 
-	base = base ? base + 1 : path;
-	if (strncmp(base, "lib", 3) == 0 && end && strcmp(end, ".so") == 0)
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		if (fnmatch(all[i], folder, FNM_PATHNAME) == 0)
+			return true;
+	return false;
+}
+
+/* A library of the system at @path, -l@library or, as CMake names it, by its path (NULL).  By its name, an archive may
+ * be found for it. */
+static void ld_need_system(FILE *needs, const char *path, const char *library)
+{
+	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path, *end = strrchr(path, '.');
+	char folder[PATH_MAX], *given = strndup(path, (size_t)(base - path));
+
+	if (realpath(*given ? given : ".", folder) && !ld_searched(folder))
+		fprintf(needs, "\t.asciz \"%s/%s\"\n", folder, base);
+	else if (library)
+		fprintf(needs, "\t.asciz \"-l%s\"\n", library);
+	else if (strncmp(base, "lib", 3) == 0 && end && strcmp(end, ".so") == 0)
 		fprintf(needs, "\t.asciz \"-l%.*s\"\n", (int)(end - base - 3), base + 3);
 	else
 		fprintf(needs, "\t.asciz \"%s\"\n", path);
+	free(given);
 }
 
 /* Add what makes the object to @object, and the rest to @needs. */
@@ -255,10 +274,8 @@ static void ld_inputs(char *const *argv, struct ld_words *object, FILE *needs)
 		else if (f.kind == LIBRARY_DYN && realpath(path, real) && strncmp(real, "/usr/lib/", 9) != 0 &&
 		         strncmp(real, "/lib/", 5) != 0)
 			fprintf(needs, "\t.asciz \"%s\"\n", real);
-		else if (a.library)
-			fprintf(needs, "\t.asciz \"-l%s\"\n", a.library);
-		else if (f.kind == LIBRARY_DYN)
-			ld_need_path(needs, a.word);
+		else if (a.library || f.kind == LIBRARY_DYN)
+			ld_need_system(needs, path, a.library);
 		if (f.kind == LIBRARY_DYN)
 			library_symbols(&f, ld_mix_mark, NULL);
 		library_close(&f);
@@ -601,6 +618,22 @@ static void ld_arguments(char *const *argv, struct ld_words *link)
 	}
 }
 
+static void ld_own_sections(struct ld_words *link)
+{
+	bool archives = false;
+
+	ld_add(link, NULL);
+	for (char *const *next = (char *const *)(uintptr_t)link->word; *next;) {
+		struct ld_argument a = ld_read(next);
+		const char *path = ld_file(&a, &archives);
+		if (path)
+			ld_sections(path);
+		next += a.took;
+	}
+	link->n--;
+	ld_sections_place(link);
+}
+
 static int ld_link(char *const *argv)
 {
 	const char *exports = NULL;
@@ -611,6 +644,7 @@ static int ld_link(char *const *argv)
 	if (ld.archives)
 		ld_add(&link, "--no-demangle"); /* ld_archives_drop */
 	ld_take_emulation(&link);
+	ld_own_sections(&link);
 	if (ld.libraries || ld.opens) {
 		exports = ld_temporary("exports");
 		ld.exports = ld_create(exports);

@@ -56,4 +56,10 @@ bool ld_archives_choose(const struct ld_words *paths);
 bool ld_archives_drop(const char *messages);
 bool ld_archive(const char *path, struct ld_words *link, const struct library_file *threads);
 
+/* ---- ld_sections.c
+ * ld_sections - remember the sections with variables, of names of the program's own, that the file @path has.
+ * ld_sections_place - place those among the program's global variables. */
+void ld_sections(const char *path);
+void ld_sections_place(struct ld_words *link);
+
 #endif

@@ -3,10 +3,15 @@
 
 #include <elf.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "core/base/base.h"
 
 static enum library_kind library_kind(const struct library_file *f)
 {
@@ -14,6 +19,8 @@ static enum library_kind library_kind(const struct library_file *f)
 
 	if (f->bytes >= 8 && memcmp(f->at, "!<arch>\n", 8) == 0)
 		return LIBRARY_ARCHIVE;
+	if (f->bytes >= 8 && memcmp(f->at, "!<thin>\n", 8) == 0)
+		return LIBRARY_THIN;
 	if (f->bytes < sizeof(*head) || memcmp(head->e_ident, ELFMAG, SELFMAG) != 0 ||
 	    head->e_ident[EI_CLASS] != ELFCLASS64)
 		return LIBRARY_OTHER;
@@ -98,6 +105,86 @@ void library_sections(const struct library_file *f, void (*each)(const char *nam
 
 	for (unsigned i = 0; i < n; i++)
 		each(library_text(f, &s[head->e_shstrndx], s[i].sh_name), arg);
+}
+
+static void library_object_variables(const struct library_file *f, void (*each)(const char *name))
+{
+	const uint64_t variables = SHF_ALLOC | SHF_WRITE, others = SHF_TLS | SHF_EXECINSTR | SHF_LINK_ORDER;
+	unsigned n;
+	const Elf64_Shdr *s = library_table(f, &n);
+	const Elf64_Ehdr *head = (void *)f->at;
+
+	for (unsigned i = 0; i < n; i++)
+		if ((s[i].sh_flags & (variables | others)) == variables &&
+		    (s[i].sh_type == SHT_PROGBITS || s[i].sh_type == SHT_NOBITS))
+			each(library_text(f, &s[head->e_shstrndx], s[i].sh_name));
+}
+
+/* A member, which an archive may have at an odd place. */
+static void library_member_variables(char *at, size_t bytes, void (*each)(const char *name))
+{
+	struct library_file f = {.at = malloc(bytes), .bytes = bytes};
+
+	if (!f.at)
+		return;
+	memcpy(f.at, at, bytes);
+	f.kind = library_kind(&f);
+	library_object_variables(&f, each);
+	free(f.at);
+}
+
+/* The file that a thin archive @path has under the name "/AT": at that place of the member "//", up to "/\n". */
+static void library_named_variables(const char *path, const char *names, size_t bytes, size_t at,
+                                    void (*each)(const char *name))
+{
+	const char *slash = strrchr(path, '/'), *name = names + at;
+	const char *end = at < bytes ? memchr(name, '\n', bytes - at) : NULL;
+	char file[PATH_MAX];
+
+	if (!end || end == name)
+		return;
+	int folder = slash && *name != '/' ? (int)(slash + 1 - path) : 0, n = (int)(end - name) - 1;
+	if (snprintf(file, sizeof(file), "%.*s%.*s", folder, path, n, name) < (int)sizeof(file))
+		library_variables(file, each);
+}
+
+/* Each member has a header of 60 bytes: name, 16; 32 others; size, 10; 2 others. */
+static void library_archive_variables(const struct library_file *f, const char *path, void (*each)(const char *name))
+{
+	const char *names = NULL;
+	size_t names_bytes = 0;
+
+	for (size_t at = 8; at + 60 <= f->bytes;) {
+		char *header = f->at + at, *data = header + 60, size[11] = "";
+		memcpy(size, header + 48, 10);
+		size_t bytes = strtoul(size, NULL, 10), left = f->bytes - at - 60;
+		bool table = header[0] == '/' && (header[1] < '0' || header[1] > '9'), inside = true;
+
+		if (f->kind == LIBRARY_THIN && !table)
+			inside = false;
+		if (inside && bytes > left)
+			return;
+		if (memcmp(header, "// ", 3) == 0) {
+			names = data;
+			names_bytes = bytes;
+		} else if (!inside && header[0] == '/' && names) {
+			library_named_variables(path, names, names_bytes, strtoul(header + 1, NULL, 10), each);
+		} else if (!table) {
+			library_member_variables(data, bytes, each);
+		}
+		at += 60 + (inside ? TW_ALIGN_UP(bytes, (size_t)2) : 0);
+	}
+}
+
+void library_variables(const char *path, void (*each)(const char *name))
+{
+	struct library_file f = library_open(path);
+
+	if (f.kind == LIBRARY_REL)
+		library_object_variables(&f, each);
+	else if (f.kind == LIBRARY_ARCHIVE || f.kind == LIBRARY_THIN)
+		library_archive_variables(&f, path, each);
+	library_close(&f);
 }
 
 /* The index of an archive: the member "/", with a count, that many offsets, and the names. */

@@ -10,13 +10,13 @@
 #define LIBRARY_OBJECT ".tweed.object" /* sections: the object, and what it needs, as texts that end by a zero */
 #define LIBRARY_NEEDS  ".tweed.needs"
 
-enum library_kind { LIBRARY_NONE, LIBRARY_OTHER, LIBRARY_REL, LIBRARY_DYN, LIBRARY_ARCHIVE };
+enum library_kind { LIBRARY_NONE, LIBRARY_OTHER, LIBRARY_REL, LIBRARY_DYN, LIBRARY_ARCHIVE, LIBRARY_THIN };
 
 /* A mapped file. */
 struct library_file {
 	char *at;
 	size_t bytes;
-	enum library_kind kind; /* NONE: it cannot be read; OTHER: a linker's script */
+	enum library_kind kind; /* NONE: it cannot be read; OTHER: a linker's script; THIN: an archive of names */
 };
 
 struct library_file library_open(const char *path);
@@ -30,6 +30,10 @@ const char *library_section(const struct library_file *f, const char *name, size
  * library_sections - call @each for the name of every section. */
 void library_symbols(const struct library_file *f, void (*each)(const char *name, void *arg), void *arg);
 void library_sections(const struct library_file *f, void (*each)(const char *name, void *arg), void *arg);
+
+/* library_variables - call @each for the names of the sections with variables, not those of each thread, that the
+ * object or the archive @path has; some more than once. */
+void library_variables(const char *path, void (*each)(const char *name));
 
 /* library_dynamic - call @each for the texts of a shared library's dynamic section that have the tag: DT_NEEDED,
  * DT_SONAME. */

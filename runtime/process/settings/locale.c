@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* locale.c - the program's locale.  Functions that depend on it read the C library's private data, so each processor
- * has a locale of its own.  setlocale() writes the new locale's name into each node's memory, and the other processors
- * set it once they have made an acquire: the standards order it before other threads' calls by nothing else. */
+/* locale.c - the program's locale, and its own conversions of printf (register_printf_specifier).  Functions that
+ * depend on them read the C library's private data, so each processor has a locale of its own.  setlocale() writes the
+ * new locale's name into each node's memory, and the other processors set it once they have made an acquire: the
+ * standards order it before other threads' calls by nothing else.  Conversions travel the same way.
+ *
+ * What the C library allocates for them is private memory: it needs it until the process ends. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <locale.h>
+#include <printf.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -13,14 +17,27 @@
 #include "runtime/process/settings/locale.h"
 #include "runtime/threads/support.h"
 
+/* A conversion of printf. */
+struct locale_printf {
+	int specifier;
+	printf_function *print;
+	printf_arginfo_size_function *arguments;
+};
+
 /* In each node's exported memory. */
+#define LOCALE_PRINTF 64u
 struct locale_node {
 	_Atomic uint64_t changes;
-	char name[LOCALE_BYTES - sizeof(uint64_t)]; /* of all categories */
+	uint64_t conversions;
+	struct locale_printf conversion[LOCALE_PRINTF];
+	char name[LOCALE_BYTES - 2 * sizeof(uint64_t) - LOCALE_PRINTF * sizeof(struct locale_printf)]; /* of all
+	                                                                                                   categories */
 };
+_Static_assert(sizeof(struct locale_node) == LOCALE_BYTES, "it fits");
 
 static uint32_t *locale_lock;   /* in shared memory; NULL: the locale is not shared */
 static uint64_t locale_changes; /* that this process has seen */
+static uint64_t locale_conversions;
 static __thread bool locale_busy;
 
 static size_t locale_offset(void)
@@ -39,7 +56,37 @@ static char *locale_set(int category, const char *name)
 
 	if (!next)
 		*(void **)&next = dlsym(RTLD_NEXT, "setlocale");
-	return next(category, name);
+	th_heap_private(true);
+	char *result = next(category, name);
+	th_heap_private(false);
+	return result;
+}
+
+static int locale_register(const struct locale_printf *c)
+{
+	static __typeof__(register_printf_specifier) *next;
+
+	if (!next)
+		*(void **)&next = dlsym(RTLD_NEXT, "register_printf_specifier");
+	th_heap_private(true);
+	int error = next(c->specifier, c->print, c->arguments);
+	th_heap_private(false);
+	return error;
+}
+
+/* The C library's private text for other threads, too.  A program may keep it. */
+static char *locale_text(char *text)
+{
+	static char *known[16];
+	static unsigned last;
+
+	if (!text)
+		return NULL;
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (known[i] && strcmp(known[i], text) == 0)
+			return known[i];
+	char *copy = strdup(text);
+	return copy ? known[last++ % (sizeof(known) / sizeof(*known))] = copy : text;
 }
 
 /* After an acquire of this processor. */
@@ -54,21 +101,23 @@ static void locale_follow(void)
 	locale_busy = true;
 	locale_changes = atomic_load(&node->changes);
 	memcpy(name, node->name, sizeof(name));
-	th_heap_private(true); /* no call of Tweed within one of Tweed's */
-	locale_set(LC_ALL, name);
-	th_heap_private(false);
+	if (*name)
+		locale_set(LC_ALL, name);
+	while (locale_conversions < node->conversions)
+		locale_register(&node->conversion[locale_conversions++]);
 	locale_busy = false;
 	errno = error;
 }
 
-static void locale_publish(const char *name)
+/* Write @bytes bytes at @offset of each node's. */
+static void locale_publish(size_t offset, const void *from, size_t bytes)
 {
 	struct tw_net *net = tw_me->net;
 	size_t at = locale_offset();
 
 	locale_changes++;
 	for (unsigned node = 0; node < tw_me->nodes; node++)
-		tw_net_write(net, node, at + offsetof(struct locale_node, name), name, strlen(name) + 1);
+		tw_net_write(net, node, at + offset, from, bytes);
 	tw_net_flush(net, TW_NET_ALL);
 	for (unsigned node = 0; node < tw_me->nodes; node++)
 		tw_net_write64(net, node, at, locale_changes);
@@ -91,16 +140,39 @@ void th_locale_close(void)
 
 TH_WEAK char *setlocale(int category, const char *name)
 {
-	if (!name || !locale_lock || !th_heap_shares(NULL))
+	if (!locale_lock || !th_heap_shares(NULL))
 		return locale_set(category, name);
+	if (!name)
+		return locale_text(locale_set(category, NULL));
 	th_word_lock(locale_lock);
 	locale_follow();
-	char *result = locale_set(category, name);
+	char *result = locale_text(locale_set(category, name));
 	const char *all = result ? locale_set(LC_ALL, NULL) : NULL;
 	if (all && strlen(all) < sizeof(locale_node()->name))
-		locale_publish(all);
+		locale_publish(offsetof(struct locale_node, name), all, strlen(all) + 1);
 	th_word_unlock(locale_lock);
 	return result;
+}
+
+TH_WEAK int register_printf_specifier(int specifier, printf_function *print, printf_arginfo_size_function *arguments)
+{
+	const struct locale_printf c = {specifier, print, arguments};
+
+	if (!locale_lock || !th_heap_shares(NULL) || th_library_private((void *)(uintptr_t)print))
+		return locale_register(&c);
+	th_word_lock(locale_lock);
+	locale_follow();
+	int error = locale_register(&c);
+	if (!error && locale_conversions == LOCALE_PRINTF)
+		th_refuse("register_printf_specifier: more than %u calls", LOCALE_PRINTF);
+	if (!error) {
+		size_t at = offsetof(struct locale_node, conversion) + locale_conversions * sizeof(c);
+		locale_publish(at, &c, sizeof(c));
+		locale_conversions++;
+		locale_publish(offsetof(struct locale_node, conversions), &locale_conversions, sizeof(uint64_t));
+	}
+	th_word_unlock(locale_lock);
+	return error;
 }
 
 #pragma GCC visibility pop

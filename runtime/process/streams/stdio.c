@@ -187,9 +187,11 @@ static uint32_t *stdio_word(FILE *f)
 	return (uint32_t *)(void *)((char *)(f + 1) - 2 * sizeof(uint32_t));
 }
 
+/* What the C library makes on the stack for one call (snprintf), which functions of register_printf_specifier see, has
+ * no lock. */
 static bool stdio_locks(const FILE *f)
 {
-	return th_others && tw_me && th_heap_at(f);
+	return th_others && tw_me && th_heap_at(f) && f->_lock;
 }
 
 /* The entry of @f among the streams that this thread holds, or behind them. */
