@@ -19,7 +19,7 @@
 
 /* A conversion of printf. */
 struct locale_printf {
-	int specifier;
+	intptr_t specifier; /* of a size without gaps */
 	printf_function *print;
 	printf_arginfo_size_function *arguments;
 };
@@ -37,7 +37,6 @@ _Static_assert(sizeof(struct locale_node) == LOCALE_BYTES, "it fits");
 
 static uint32_t *locale_lock;   /* in shared memory; NULL: the locale is not shared */
 static uint64_t locale_changes; /* that this process has seen */
-static uint64_t locale_conversions;
 static __thread bool locale_busy;
 
 static size_t locale_offset(void)
@@ -69,7 +68,7 @@ static int locale_register(const struct locale_printf *c)
 	if (!next)
 		*(void **)&next = dlsym(RTLD_NEXT, "register_printf_specifier");
 	th_heap_private(true);
-	int error = next(c->specifier, c->print, c->arguments);
+	int error = next((int)c->specifier, c->print, c->arguments);
 	th_heap_private(false);
 	return error;
 }
@@ -103,8 +102,8 @@ static void locale_follow(void)
 	memcpy(name, node->name, sizeof(name));
 	if (*name)
 		locale_set(LC_ALL, name);
-	while (locale_conversions < node->conversions)
-		locale_register(&node->conversion[locale_conversions++]);
+	for (uint64_t i = 0; i < node->conversions; i++)
+		locale_register(&node->conversion[i]);
 	locale_busy = false;
 	errno = error;
 }
@@ -122,6 +121,23 @@ static void locale_publish(size_t offset, const void *from, size_t bytes)
 	for (unsigned node = 0; node < tw_me->nodes; node++)
 		tw_net_write64(net, node, at, locale_changes);
 	tw_net_flush(net, TW_NET_ALL);
+}
+
+/* Publish a conversion.  With the lock. */
+static void locale_convert(const struct locale_printf *c)
+{
+	const struct locale_node *node = locale_node();
+	uint64_t i = 0, n = node->conversions;
+
+	while (i < n && node->conversion[i].specifier != c->specifier)
+		i++;
+	if (i == LOCALE_PRINTF)
+		th_refuse("register_printf_specifier: more than %u conversions", LOCALE_PRINTF);
+	if (i < n && memcmp(&node->conversion[i], c, sizeof(*c)) == 0)
+		return;
+	locale_publish(offsetof(struct locale_node, conversion) + i * sizeof(*c), c, sizeof(*c));
+	if (i++ == n)
+		locale_publish(offsetof(struct locale_node, conversions), &i, sizeof(i));
 }
 
 void th_locale_open(void)
@@ -163,14 +179,8 @@ TH_WEAK int register_printf_specifier(int specifier, printf_function *print, pri
 	th_word_lock(locale_lock);
 	locale_follow();
 	int error = locale_register(&c);
-	if (!error && locale_conversions == LOCALE_PRINTF)
-		th_refuse("register_printf_specifier: more than %u calls", LOCALE_PRINTF);
-	if (!error) {
-		size_t at = offsetof(struct locale_node, conversion) + locale_conversions * sizeof(c);
-		locale_publish(at, &c, sizeof(c));
-		locale_conversions++;
-		locale_publish(offsetof(struct locale_node, conversions), &locale_conversions, sizeof(uint64_t));
-	}
+	if (!error)
+		locale_convert(&c);
 	th_word_unlock(locale_lock);
 	return error;
 }
