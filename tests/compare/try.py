@@ -43,7 +43,7 @@ int main(int argc, char **argv)
 	if (!strcmp(how, "refused")) {
 		pthread_attr_t large;
 		pthread_attr_init(&large);
-		pthread_attr_setstacksize(&large, 1ul << 30);
+		pthread_attr_setstacksize(&large, 1ul << 44);
 		if (!pthread_create(&t[1], &large, work, &part[1]))
 			pthread_join(t[1], 0);
 	}
@@ -157,7 +157,7 @@ def ends(top):
     out = os.path.join(top, "try-program")
     for how, outcome, words in (("", "right", "1"), ("wrong", "wrong", "and 1' in place of"),
                                 ("crash", "crash", "signal 11"), ("status", "wrong", "status 3 in place of 0"),
-                                ("refused", "refused", "a stack of 1073741824 bytes"),
+                                ("refused", "refused", "are left of TWEED_MEMORY for a stack"),
                                 ("hang", "hang", "ended after 4 s"), ("file", "wrong", "log.txt, line 1")):
         done = tried("--protocols", "2L", "--shapes", "2x1", "--timeout", "4" if how == "hang" else "30", "--compare",
                      "stdout", "--compare", "log.txt", "program", "--", "./main", how, cwd=top)
