@@ -20,7 +20,7 @@
 
 static bool array_alone(const struct tw_proc *me, const struct sync_object *o)
 {
-	const _Atomic uint64_t *word = sync_words(me, o->array);
+	const _Atomic uint64_t *word = sync_words(me, sync_array(me, o));
 
 	for (unsigned node = 0; node < me->nodes; node++) {
 		if (node != me->node && atomic_load_explicit(&word[node], memory_order_acquire))
@@ -31,7 +31,7 @@ static bool array_alone(const struct tw_proc *me, const struct sync_object *o)
 
 static void array_set(struct tw_proc *me, const struct sync_object *o, uint64_t value)
 {
-	tw_net_broadcast64(me->net, o->array + me->node * sizeof(uint64_t), value);
+	tw_net_broadcast64(me->net, sync_array(me, o) + me->node * sizeof(uint64_t), value);
 	tw_net_flush(me->net, TW_NET_ALL);
 }
 
@@ -102,7 +102,7 @@ static void array_leave(struct tw_proc *me, struct sync_object *o, bool keep)
 
 static bool array_held(struct tw_proc *me, struct sync_object *o)
 {
-	return !array_alone(me, o) || *(sync_words(me, o->array) + me->node) != 0;
+	return !array_alone(me, o) || *(sync_words(me, sync_array(me, o)) + me->node) != 0;
 }
 
 const struct sync_lock_ops sync_array_lock = {

@@ -103,7 +103,7 @@ static void barrier_compare(struct tw_proc *me, const struct barrier_wait *w)
 static uint64_t barrier_all(struct tw_proc *me, const struct sync_object *o, enum tw_wait_call call,
                             _Atomic uint64_t *passed, bool *last)
 {
-	size_t array = o ? o->array : sync_job_array(me);
+	size_t array = o ? sync_array(me, o) : sync_job_array(me);
 	_Atomic uint64_t *local = o ? &o->own->local : &sync_private(me)->local;
 	uint64_t word = o ? 0 : (uint64_t)call << 56 | (uint64_t)me->local << 48;
 	struct barrier_wait wait = {o, sync_words(me, array), me->nodes, 0, call};
@@ -234,8 +234,8 @@ void tw_barrier_destroy(tw_barrier_t barrier)
 	tw_net_flush(me->net, TW_NET_ALL);
 	if (o.n == me->nodes * me->locals) {
 		for (unsigned node = 0; node < me->nodes; node++)
-			sync_settle(me, o.array + node * sizeof(uint64_t), function);
-		uint64_t arrived = *sync_words(me, o.array) * me->locals;
+			sync_settle(me, sync_array(me, &o) + node * sizeof(uint64_t), function);
+		uint64_t arrived = *sync_words(me, sync_array(me, &o)) * me->locals;
 		for (unsigned node = 0; node < me->nodes; node++) {
 			if (tw_net_read64(me->net, node, SYNC_WORD(&o, local)) != arrived)
 				tw_fatal("%s: processors wait at the barrier", function);

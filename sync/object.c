@@ -14,16 +14,6 @@
 
 #define SYNC_SETTLE_NS 10000000000ull /* a copy that differs for so long is not just in flight */
 
-static size_t sync_array_bytes(size_t nodes)
-{
-	return TW_ALIGN_UP(nodes * sizeof(uint64_t), 64);
-}
-
-static size_t sync_lines(const struct tw_proc *me)
-{
-	return sync_job_array(me) + sync_array_bytes(me->nodes);
-}
-
 size_t tw_sync_exported_bytes(const struct tw_config *config)
 {
 	size_t slots = config->nodes * config->sync_objects, array = sync_array_bytes(config->nodes);
@@ -42,33 +32,11 @@ size_t sync_job_sentences(const struct tw_proc *me)
 	return sync_at(me) + sizeof(uint64_t);
 }
 
-size_t sync_counts(const struct tw_proc *me)
+size_t sync_array(const struct tw_proc *me, const struct sync_object *o)
 {
-	return sync_at(me) + 64;
-}
+	size_t slots = me->nodes * me->config.sync_objects;
 
-size_t sync_job_array(const struct tw_proc *me)
-{
-	return sync_counts(me) + me->locals * sizeof(struct sync_counts);
-}
-
-struct sync_object sync_place(struct tw_proc *me, uint64_t id)
-{
-	size_t objects = me->config.sync_objects;
-	struct sync_object o = {
-	    .id = id, .home = id >> 52 & 0xff, .n = id >> SYNC_GEN_BITS & 0xffff, .gen = id & SYNC_GEN_MASK};
-
-	if (id >> 60 == SYNC_LOCK && (id & SYNC_EVICTABLE)) {
-		o.n = 0;
-		o.gen = id & (SYNC_EVICTABLE - 1);
-	}
-	size_t slot = o.home * objects + (id >> 28 & SYNC_INDEX_MASK);
-
-	o.line = sync_lines(me) + slot * sizeof(struct sync_line);
-	o.array = sync_lines(me) + me->nodes * objects * sizeof(struct sync_line) + slot * sync_array_bytes(me->nodes);
-	o.own = (struct sync_line *)(void *)(me->net->base + o.line);
-	o.local = (struct sync_local *)(void *)(sync_private(me) + 1) + slot;
-	return o;
+	return sync_lines(me) + slots * sizeof(struct sync_line) + o->slot * sync_array_bytes(me->nodes);
 }
 
 static const char *sync_kind_name(unsigned kind)
@@ -78,8 +46,7 @@ static const char *sync_kind_name(unsigned kind)
 	return name[kind];
 }
 
-/* End the job with a message about a handle that is not one of @kind. */
-static void __attribute__((noreturn, cold)) sync_refuse(uint64_t id, enum sync_kind kind, const char *function)
+void sync_refuse(struct tw_proc *me, uint64_t id, enum sync_kind kind, const char *function)
 {
 	unsigned found = (unsigned)(id >> 60);
 
@@ -88,20 +55,9 @@ static void __attribute__((noreturn, cold)) sync_refuse(uint64_t id, enum sync_k
 	if (found != kind && found >= SYNC_LOCK && found <= SYNC_FLAG)
 		tw_fatal("%s: the handle is that of a %s, not of a %s", function, sync_kind_name(found),
 		         sync_kind_name(kind));
-	tw_fatal("%s: %lx is not the handle of a %s", function, (unsigned long)id, sync_kind_name(kind));
-}
-
-struct sync_object sync_find(struct tw_proc *me, uint64_t id, enum sync_kind kind, const char *function)
-{
-	if (id >> 60 != kind || (id >> 52 & 0xff) >= me->nodes ||
-	    (id >> 28 & SYNC_INDEX_MASK) >= me->config.sync_objects)
-		sync_refuse(id, kind, function);
-	struct sync_object o = sync_place(me, id);
-	if (kind == SYNC_LOCK && (id & SYNC_EVICTABLE))
-		return o;
-	if (atomic_load_explicit(&o.own->gen, memory_order_acquire) != o.gen)
-		tw_fatal("%s: this %s was destroyed", function, sync_kind_name(kind));
-	return o;
+	if (found != kind || (id >> 52 & 0xff) >= me->nodes || (id >> 28 & SYNC_INDEX_MASK) >= me->config.sync_objects)
+		tw_fatal("%s: %lx is not the handle of a %s", function, (unsigned long)id, sync_kind_name(kind));
+	tw_fatal("%s: this %s was destroyed", function, sync_kind_name(kind));
 }
 
 uint32_t tw_sync_short(struct tw_proc *me, uint64_t id)
@@ -192,7 +148,7 @@ void sync_destroy(struct tw_proc *me, struct sync_object *o)
 	tw_net_fence(me->net, TW_NET_ALL);
 	for (unsigned node = 0; node < me->nodes; node++) {
 		tw_net_write(me->net, node, o->line, words, sizeof(words));
-		tw_net_write(me->net, node, o->array, array, me->nodes * sizeof(uint64_t));
+		tw_net_write(me->net, node, sync_array(me, o), array, me->nodes * sizeof(uint64_t));
 	}
 	tw_net_flush(me->net, TW_NET_ALL);
 	sync_push(me, o, sync_at(me));

@@ -76,8 +76,8 @@ struct sync_object {
 	unsigned home; /* the creator, whose node has the central words */
 	unsigned n;
 	uint64_t gen;
-	size_t line;  /* offset in exported memory */
-	size_t array; /* of [nodes] words, in exported memory */
+	size_t slot;
+	size_t line; /* offset in exported memory */
 	struct sync_line *own;
 	struct sync_local *local;
 };
@@ -85,12 +85,8 @@ struct sync_object {
 #define SYNC_KEEP_NS            50000u /* for which a node may keep a lock for which another one waits */
 #define SYNC_WORD(object, name) ((object)->line + offsetof(struct sync_line, name))
 
-/* sync_find - decode and check @id. Ends the job with a message when it is no living object of @kind. */
-struct sync_object sync_find(struct tw_proc *me, uint64_t id, enum sync_kind kind, const char *function);
-/* sync_create - create an object without communication. Returns its id.
- * sync_place - decode @id, of whatever generation. */
+/* sync_create - create an object without communication. Returns its id. */
 uint64_t sync_create(struct tw_proc *me, enum sync_kind kind, unsigned n, const char *function);
-struct sync_object sync_place(struct tw_proc *me, uint64_t id);
 /* sync_destroy - reset the slot everywhere and return it to its creator. No write of another processor to the slot may
  * be in flight, unless it stores the same values as the reset. */
 void sync_destroy(struct tw_proc *me, struct sync_object *o);
@@ -121,8 +117,24 @@ static inline size_t sync_at(const struct tw_proc *me)
 {
 	return me->layout.reserved[TW_RESERVED_SYNC];
 }
-size_t sync_job_array(const struct tw_proc *me);
-size_t sync_counts(const struct tw_proc *me);
+static inline size_t sync_counts(const struct tw_proc *me)
+{
+	return sync_at(me) + 64;
+}
+static inline size_t sync_job_array(const struct tw_proc *me)
+{
+	return sync_counts(me) + me->locals * sizeof(struct sync_counts);
+}
+static inline size_t sync_array_bytes(size_t nodes)
+{
+	return TW_ALIGN_UP(nodes * sizeof(uint64_t), 64);
+}
+static inline size_t sync_lines(const struct tw_proc *me)
+{
+	return sync_job_array(me) + sync_array_bytes(me->nodes);
+}
+/* sync_array - offset of the object's array of [nodes] words. */
+size_t sync_array(const struct tw_proc *me, const struct sync_object *o);
 /* sync_job_sentences - offset of a word at node 0: the processor that changes it from 0 prints the message that ends
  * the job. */
 size_t sync_job_sentences(const struct tw_proc *me);
@@ -180,5 +192,38 @@ struct sync_lock_ops {
 	bool (*held)(struct tw_proc *me, struct sync_object *o);
 };
 extern const struct sync_lock_ops sync_queue_lock, sync_array_lock;
+
+/* sync_place - decode @id, of whatever generation. */
+static inline struct sync_object sync_place(struct tw_proc *me, uint64_t id)
+{
+	struct sync_object o = {
+	    .id = id, .home = id >> 52 & 0xff, .n = id >> SYNC_GEN_BITS & 0xffff, .gen = id & SYNC_GEN_MASK};
+
+	if (id >> 60 == SYNC_LOCK && (id & SYNC_EVICTABLE)) {
+		o.n = 0;
+		o.gen = id & (SYNC_EVICTABLE - 1);
+	}
+	o.slot = o.home * me->config.sync_objects + (id >> 28 & SYNC_INDEX_MASK);
+	o.line = sync_lines(me) + o.slot * sizeof(struct sync_line);
+	o.own = (struct sync_line *)(void *)(me->net->base + o.line);
+	o.local = (struct sync_local *)(void *)(sync_private(me) + 1) + o.slot;
+	return o;
+}
+
+/* sync_refuse - end the job with a message about a handle that is not one of a living object of @kind.
+ * sync_find - decode @id, and check that it is one. */
+void sync_refuse(struct tw_proc *me, uint64_t id, enum sync_kind kind, const char *function)
+    __attribute__((noreturn, cold));
+static inline struct sync_object sync_find(struct tw_proc *me, uint64_t id, enum sync_kind kind, const char *function)
+{
+	if (id >> 60 != kind || (id >> 52 & 0xff) >= me->nodes ||
+	    (id >> 28 & SYNC_INDEX_MASK) >= me->config.sync_objects)
+		sync_refuse(me, id, kind, function);
+	struct sync_object o = sync_place(me, id);
+	if (!(kind == SYNC_LOCK && (id & SYNC_EVICTABLE)) &&
+	    atomic_load_explicit(&o.own->gen, memory_order_acquire) != o.gen)
+		sync_refuse(me, id, kind, function);
+	return o;
+}
 
 #endif
