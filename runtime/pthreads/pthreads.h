@@ -110,7 +110,8 @@ bool pt_poll(unsigned *round, uint64_t until);
 
 /* ---- objects/spin.c
  * pt_spin_take, pt_spin_try, pt_spin_give, pt_spin_end - lock, try to lock, unlock, and destroy the lock in @word, in
- * the program's memory: 0 at first, without its highest bit, which stays as it is. */
+ * the program's memory.  The word is 0 at first, but for its highest bit, which is the caller's.  Any thread may unlock
+ * it.  A thread that waits lets others of its processor run.  After th_stack_reserve. */
 void pt_spin_take(uint32_t *word);
 bool pt_spin_try(uint32_t *word);
 void pt_spin_give(uint32_t *word);

@@ -75,8 +75,8 @@ enum { STAGE_RUNS, STAGE_ENDS, STAGE_LEFT, STAGE_FORKS };
 
 static struct {
 	jmp_buf back;
-	char *end; /* of its stack */
-	size_t bytes;
+	char *end;           /* of its stack, */
+	size_t bytes;        /* which has so many */
 	ptrdiff_t from_end;  /* of each stack, to the C library's thread descriptor */
 	pid_t child, stands; /* stands: the process of the first host that stands for it; 0: none */
 	int error;

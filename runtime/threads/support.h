@@ -53,8 +53,8 @@ extern bool th_words;
  * at the cost of an atomic operation.
  * The word's highest bit is free for the caller. */
 tw_lock_t th_lock_in(uint32_t *word);
-/* th_lock_in_some - the same, or id 0: so many locks were made that the word itself serves as one, without the highest
- * bit TH_WORD_FREE or more, and at first that. */
+/* th_lock_in_some - the same, or id 0 where half of the node's slots were used (tw_sync_lock_create_some).  Then the
+ * word itself is a lock: its bits but the highest are TH_WORD_FREE while it is free, and more while it is held. */
 #define TH_NUMBER    0x7fffffffu
 #define TH_WORD_FREE 0x7ffffff0u
 tw_lock_t th_lock_in_some(uint32_t *word);

@@ -299,6 +299,7 @@ int main(void)
 	flushes();
 	locks();
 	many();
+	locks(); /* again, with words that are locks where there are few slots */
 	handed();
 	mutexes();
 	return 0;

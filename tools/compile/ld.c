@@ -618,6 +618,7 @@ static void ld_arguments(char *const *argv, struct ld_words *link)
 	}
 }
 
+/* Place the variables in sections that the program names, of all files of the link. */
 static void ld_own_sections(struct ld_words *link)
 {
 	bool archives = false;

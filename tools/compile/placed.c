@@ -158,10 +158,9 @@ static void library_archive_variables(const struct library_file *f, const char *
 		char *header = f->at + at, *data = header + 60, size[11] = "";
 		memcpy(size, header + 48, 10);
 		size_t bytes = strtoul(size, NULL, 10), left = f->bytes - at - 60;
-		bool table = header[0] == '/' && (header[1] < '0' || header[1] > '9'), inside = true;
+		bool table = header[0] == '/' && (header[1] < '0' || header[1] > '9');
+		bool inside = table || f->kind != LIBRARY_THIN;
 
-		if (f->kind == LIBRARY_THIN && !table)
-			inside = false;
 		if (inside && bytes > left)
 			return;
 		if (memcmp(header, "// ", 3) == 0) {

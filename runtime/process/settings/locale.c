@@ -4,7 +4,8 @@
  * new locale's name into each node's memory, and the other processors set it once they have made an acquire: the
  * standards order it before other threads' calls by nothing else.  Conversions travel the same way.
  *
- * What the C library allocates for them is private memory: it needs it until the process ends. */
+ * What the C library allocates for them is private memory.  It is needed until the process ends, and Tweed's allocator
+ * must not be called inside an acquire. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <locale.h>
@@ -26,12 +27,12 @@ struct locale_printf {
 
 /* In each node's exported memory. */
 #define LOCALE_PRINTF 64u
+#define LOCALE_NAME   (LOCALE_BYTES - 2 * sizeof(uint64_t) - LOCALE_PRINTF * sizeof(struct locale_printf))
 struct locale_node {
 	_Atomic uint64_t changes;
 	uint64_t conversions;
 	struct locale_printf conversion[LOCALE_PRINTF];
-	char name[LOCALE_BYTES - 2 * sizeof(uint64_t) - LOCALE_PRINTF * sizeof(struct locale_printf)]; /* of all
-	                                                                                                   categories */
+	char name[LOCALE_NAME]; /* of all categories */
 };
 _Static_assert(sizeof(struct locale_node) == LOCALE_BYTES, "it fits");
 
@@ -73,7 +74,8 @@ static int locale_register(const struct locale_printf *c)
 	return error;
 }
 
-/* The C library's private text for other threads, too.  A program may keep it. */
+/* A copy of the C library's private text that other processors can read.  The program may keep it, so it is not
+ * freed. */
 static char *locale_text(char *text)
 {
 	static char *known[16];

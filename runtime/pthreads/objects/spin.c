@@ -2,9 +2,9 @@
 /* spin.c - the locks that have four bytes: spin locks, and those of omp.h.
  *
  * The word has the number of a lock of Tweed, which is created at the first use, since programs make millions of locks.
- * Of those in use more than half of a node's slots are locks in the word itself.  A thread that has to wait sets
- * SPIN_WAITED, and waits as for a futex; what releases such a word wakes one thread, which sets that again, because it
- * does not know of others (Drepper, Futexes Are Tricky, 2011, Mutex 2). */
+ * Once half of a node's slots have been used, the word itself is the lock.  A thread that has to wait sets SPIN_WAITED,
+ * and waits as for a futex.  The release of such a word wakes one thread.  That thread sets SPIN_WAITED again, because
+ * it does not know of others (Drepper, Futexes Are Tricky, 2011, Mutex 2). */
 #include <errno.h>
 
 #include "runtime/pthreads/pthreads.h"
@@ -18,7 +18,7 @@ bool spin_compare_exchange(volatile uint32_t *p, uint32_t *expected, uint32_t v,
                            int failure) __asm__("__atomic_compare_exchange_4");
 uint32_t spin_exchange(volatile uint32_t *p, uint32_t v, int order) __asm__("__atomic_exchange_4");
 
-/* What is not part of the lock. */
+/* The caller's bit. */
 static uint32_t spin_rest(const uint32_t *word)
 {
 	return *word & ~TH_NUMBER;
@@ -53,10 +53,7 @@ void pt_spin_take(uint32_t *word)
 {
 	tw_lock_t lock = th_lock_in_some(word);
 
-	if (lock.id)
-		th_lock_acquire(lock);
-	else
-		word_take(word);
+	lock.id ? th_lock_acquire(lock) : word_take(word);
 }
 
 bool pt_spin_try(uint32_t *word)
@@ -70,10 +67,7 @@ void pt_spin_give(uint32_t *word)
 {
 	tw_lock_t lock = th_lock_in_some(word);
 
-	if (lock.id)
-		th_lock_release(lock);
-	else
-		word_give(word);
+	lock.id ? th_lock_release(lock) : word_give(word);
 	if (__builtin_expect(th_turn_is_over, 0))
 		th_turn_end();
 }
