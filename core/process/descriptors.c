@@ -176,16 +176,23 @@ DESCRIPTORS_WRAP int close(int fd)
 	return DESCRIPTORS_NEXT(close)(fd);
 }
 
+/* Is @to one of Tweed's?  Then errno says EBADF. */
+static bool descriptors_refused(int to)
+{
+	if (!tw_fd_ours(to))
+		return false;
+	errno = EBADF;
+	return true;
+}
+
 DESCRIPTORS_WRAP int dup2(int from, int to)
 {
-	errno = EBADF;
-	return tw_fd_ours(to) ? -1 : descriptors_changed(DESCRIPTORS_NEXT(dup2)(from, to), false);
+	return descriptors_refused(to) ? -1 : descriptors_changed(DESCRIPTORS_NEXT(dup2)(from, to), false);
 }
 
 DESCRIPTORS_WRAP int dup3(int from, int to, int flags)
 {
-	errno = EBADF;
-	return tw_fd_ours(to) ? -1 : descriptors_changed(DESCRIPTORS_NEXT(dup3)(from, to, flags), false);
+	return descriptors_refused(to) ? -1 : descriptors_changed(DESCRIPTORS_NEXT(dup3)(from, to, flags), false);
 }
 
 /* Closes the numbers below Tweed's, and those above. */

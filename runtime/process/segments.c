@@ -51,12 +51,6 @@ static bool segment_shares(const void *caller)
 	return segments && th_heap_shares(caller);
 }
 
-static int segment_fail(int error)
-{
-	errno = error;
-	return -1;
-}
-
 /* Locked; NULL: no segment of the program's. */
 static struct segment *segment_numbered(int number)
 {
@@ -90,11 +84,11 @@ static int segment_make(size_t bytes, int flags)
 	while (s < segments->segment + SEGMENTS && s->at)
 		s++;
 	if (!bytes || s == segments->segment + SEGMENTS)
-		return segment_fail(bytes ? ENOSPC : EINVAL);
+		return th_result(bytes ? ENOSPC : EINVAL);
 	size_t all = TW_ALIGN_UP(bytes, SEGMENT_PAGE);
 	s->at = tw_aligned_alloc(SEGMENT_PAGE, all);
 	if (!s->at)
-		return segment_fail(ENOMEM);
+		return th_result(ENOMEM);
 	memset(s->at, 0, all);
 	s->about.shm_perm = (struct ipc_perm){.uid = geteuid(),
 	                                      .cuid = geteuid(),
@@ -155,7 +149,7 @@ TH_WEAK int shmdt(const void *at)
 		segment_unuse(s);
 	}
 	th_word_unlock(&segments->lock);
-	return attached ? 0 : segment_fail(EINVAL);
+	return th_result(attached ? 0 : EINVAL);
 }
 
 TH_WEAK int shmctl(int number, int command, struct shmid_ds *about)
@@ -176,5 +170,5 @@ TH_WEAK int shmctl(int number, int command, struct shmid_ds *about)
 		error = EINVAL;
 	}
 	th_word_unlock(&segments->lock);
-	return error ? segment_fail(error) : 0;
+	return th_result(error);
 }

@@ -10,12 +10,6 @@
 
 #include "runtime/pthreads/pthreads.h"
 
-static int aio_fail(int error)
-{
-	errno = error;
-	return -1;
-}
-
 /* ---- the end of a transfer -------------------------------------------------------------------------------------- */
 
 /* Returns 0 or an error. */
@@ -59,7 +53,7 @@ static int aio_do(struct aiocb *a, bool writes)
 	}
 	aio_transfer(a, writes);
 	int error = aio_notify(&a->aio_sigevent);
-	return error ? aio_fail(error) : 0;
+	return th_result(error);
 }
 
 int tw_aio_read(struct aiocb *a)
@@ -75,12 +69,12 @@ int tw_aio_write(struct aiocb *a)
 int tw_aio_fsync(int operation, struct aiocb *a)
 {
 	if (operation != O_SYNC && operation != O_DSYNC)
-		return aio_fail(EINVAL);
+		return th_result(EINVAL);
 	if (fcntl(a->aio_fildes, F_GETFL) < 0)
 		return -1;
 	aio_end(a, operation == O_SYNC ? fsync(a->aio_fildes) : fdatasync(a->aio_fildes));
 	int error = aio_notify(&a->aio_sigevent);
-	return error ? aio_fail(error) : 0;
+	return th_result(error);
 }
 
 static int aio_listed(struct aiocb *a)
@@ -103,11 +97,11 @@ int tw_lio_listio(int mode, struct aiocb *const list[], int n, struct sigevent *
 	bool failed = false;
 
 	if (mode != LIO_WAIT && mode != LIO_NOWAIT)
-		return aio_fail(EINVAL);
+		return th_result(EINVAL);
 	for (int i = 0; i < n; i++)
 		failed |= list[i] && (aio_listed(list[i]) || (mode == LIO_WAIT && list[i]->__error_code));
 	int error = mode == LIO_NOWAIT && event ? aio_notify(event) : 0;
-	return error ? aio_fail(error) : failed ? aio_fail(EIO) : 0;
+	return th_result(error ? error : failed ? EIO : 0);
 }
 
 /* ---- all have ended --------------------------------------------------------------------------------------------- */

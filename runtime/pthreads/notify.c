@@ -99,12 +99,6 @@ static void *notify_run(void *arg)
 
 /* ---- the program's calls ----------------------------------------------------------------------------------------- */
 
-static int notify_fail(int error)
-{
-	errno = error;
-	return -1;
-}
-
 static bool notify_owns(timer_t timer)
 {
 	uintptr_t at = (uintptr_t)timer - (uintptr_t)notify->timer;
@@ -132,7 +126,7 @@ static int notify_create(clockid_t clock, const struct sigevent *event, timer_t 
 	if (starts)
 		pt_thread_here(notify_run, NULL);
 	*timer = t;
-	return found ? 0 : notify_fail(EAGAIN);
+	return th_result(found ? 0 : EAGAIN);
 }
 
 static struct itimerspec notify_left(const struct notify_timer *t)
@@ -153,7 +147,7 @@ static int notify_get(timer_t timer, struct itimerspec *now)
 	if (used)
 		*now = notify_left(t);
 	tw_wait_queue_unlock(queue);
-	return used ? 0 : notify_fail(EINVAL);
+	return th_result(used ? 0 : EINVAL);
 }
 
 static uint64_t notify_ns(const struct timespec *t)
@@ -168,7 +162,7 @@ static int notify_set(timer_t timer, int flags, const struct itimerspec *now, st
 
 	if (first->tv_nsec < 0 || first->tv_nsec >= 1000000000 || now->it_interval.tv_nsec < 0 ||
 	    now->it_interval.tv_nsec >= 1000000000)
-		return notify_fail(EINVAL);
+		return th_result(EINVAL);
 	pt_enter();
 	uint64_t next = flags & TIMER_ABSTIME ? pt_until(t->clock, first) : tw_time_ns() + notify_ns(first);
 	struct tw_wait_queue *queue = tw_wait_queue_lock(notify);
@@ -180,7 +174,7 @@ static int notify_set(timer_t timer, int flags, const struct itimerspec *now, st
 		t->interval = notify_ns(&now->it_interval);
 	}
 	tw_wait_queue_wake(queue, notify, TW_WAKE_ALL);
-	return used ? 0 : notify_fail(EINVAL);
+	return th_result(used ? 0 : EINVAL);
 }
 
 static int notify_delete(timer_t timer)
@@ -192,7 +186,7 @@ static int notify_delete(timer_t timer)
 	bool used = t->used;
 	t->used = false;
 	tw_wait_queue_unlock(queue);
-	return used ? 0 : notify_fail(EINVAL);
+	return th_result(used ? 0 : EINVAL);
 }
 
 static int notify_overrun(timer_t timer)

@@ -165,8 +165,7 @@ int tw_sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set)
 {
 	if (!tw_me)
 		return sched_getaffinity(pid, bytes, set);
-	errno = self_processors(bytes, set);
-	return errno ? -1 : 0;
+	return th_result(self_processors(bytes, set));
 }
 
 /* Without effect. */

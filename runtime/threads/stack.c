@@ -513,7 +513,8 @@ static pid_t fork_here(void)
 			stack_wait(STAGE_FORKS);
 	}
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	errno = forking.error;
+	if (forking.child < 0)
+		errno = forking.error;
 	return forking.child;
 }
 

@@ -8,6 +8,7 @@
 #ifndef TW_RUNTIME_THREADS_SUPPORT_H
 #define TW_RUNTIME_THREADS_SUPPORT_H
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,6 +34,14 @@ void th_kind_exit(int status);
 bool th_kind_crowd(void);
 /* th_kind_thread - called by a thread of the program's own, before it runs. */
 void th_kind_thread(void);
+
+/* th_result - what a call of the C library returns: 0, or -1 with @error in errno.  Without an error errno stays. */
+static inline int th_result(int error)
+{
+	if (error)
+		errno = error;
+	return error ? -1 : 0;
+}
 
 /* ---- support.c */
 /* Locks, the same on all processors; created by th_open, collectively. */

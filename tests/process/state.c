@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <locale.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/times.h>
@@ -518,6 +519,53 @@ CASE(errno_of_main_stays)
 	with_main(errno_kept_step, NULL);
 }
 
+/* Calls that succeed leave errno alone. */
+#define STAYS(call)                                                                                                    \
+	do {                                                                                                           \
+		errno = E2BIG;                                                                                         \
+		(void)(call);                                                                                          \
+		if (errno != E2BIG)                                                                                    \
+			say("%d " #call ": %s\n", me, errno ? strerrorname_np(errno) : "0");                           \
+	} while (0)
+
+static void errno_ignored(int signal)
+{
+	(void)signal;
+}
+
+static void errno_stays_step(void *arg, int me)
+{
+	struct sigaction action = {.sa_handler = errno_ignored};
+	pthread_mutex_t *lock = arg;
+	pid_t child;
+
+	for (int i = 0; i < 20; i++) {
+		STAYS(pthread_mutex_lock(lock));
+		STAYS(pthread_mutex_unlock(lock));
+	}
+	meet();
+	if (me != 1)
+		return;
+	STAYS(sigaction(SIGUSR1, &action, NULL));
+	STAYS(raise(SIGUSR1));
+	STAYS(pthread_kill(pthread_self(), SIGUSR1));
+	STAYS(kill(getpid(), SIGUSR1));
+	STAYS(dup2(1, 1));
+	STAYS(free(malloc(100000)));
+	STAYS(child = fork());
+	if (!child)
+		_exit(0);
+	STAYS(waitpid(child, NULL, 0));
+	say("%d has made all calls\n", me);
+}
+
+CASE(errno_stays)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+	with_main(errno_stays_step, &lock);
+}
+
 /* ---- numbers of the process ---- */
 
 static pid_t pids[4];
@@ -593,7 +641,8 @@ static void times_step(void *arg, int me)
 
 	(void)arg;
 	good += clock() > 0;
-	good += !getrusage(RUSAGE_SELF, &u) && u.ru_maxrss > 0 && u.ru_utime.tv_sec + u.ru_utime.tv_usec > 0;
+	good += !getrusage(RUSAGE_SELF, &u) && u.ru_maxrss > 0 &&
+	        u.ru_utime.tv_sec + u.ru_utime.tv_usec + u.ru_stime.tv_sec + u.ru_stime.tv_usec > 0;
 	good += !getrusage(RUSAGE_THREAD, &u);
 	say("%d %d of 4\n", me, good);
 }
@@ -720,6 +769,7 @@ MAIN(ALONE(rand_in_turn), ALONE(srand_in_thread), ALONE(random_in_turn), T(inits
      T(strtok_started_by_thread), T(strerror_in_turn), T(gmtime_is_one), T(asctime_is_one), ALONE(tzset_in_thread),
      ALONE(tzset_in_main), T(setlocale_in_thread), T(setlocale_in_main), T(uselocale_of_thread),
      ALONE(chdir_in_threads), ALONE(fchdir_in_thread), T(umask_in_threads), T(umask_of_main), T(errno_is_own),
-     T(errno_of_main_stays), T(ids_equal), T(ids_of_thread), T(clock_counts_threads), T(times_in_threads),
-     ALONE(rlimit_of_files), ALONE(rlimit_set_by_threads), ALONE(nice_in_turn), ALONE(nice_of_main),
-     T(gethostname_in_threads), T(gethostname_of_thread), ALONE(srandom_in_thread), T(asctime_of_main))
+     T(errno_of_main_stays), ALONE(errno_stays), T(ids_equal), T(ids_of_thread), T(clock_counts_threads),
+     T(times_in_threads), ALONE(rlimit_of_files), ALONE(rlimit_set_by_threads), ALONE(nice_in_turn),
+     ALONE(nice_of_main), T(gethostname_in_threads), T(gethostname_of_thread), ALONE(srandom_in_thread),
+     T(asctime_of_main))

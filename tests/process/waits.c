@@ -478,7 +478,10 @@ CASE(signalfd_polled)
 	with_main(block_step, &set);
 	turns(block_step, &set);
 	say("changed %d\n", signalfd(fd, &set, 0) == fd);
-	say("wrong %s\n", err(signalfd(epoll, &set, 0)));
+	int wrong = 0;
+	for (int i = 0; i < 100; i++)
+		wrong += signalfd(epoll, &set, 0) < 0 && errno == EINVAL;
+	say("wrong %d\n", wrong);
 	pthread_create(&t, NULL, signalfd_wait, NULL);
 	usleep(20000);
 	kill(getpid(), SIGUSR2);

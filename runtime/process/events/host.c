@@ -2,7 +2,6 @@
 #include "runtime/process/events/host.h"
 
 #include <errno.h>
-#include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
 #include <string.h>
@@ -31,12 +30,7 @@ static int host_signals = -1; /* signalfd */
 static bool (*host_attend)(void);
 static uint64_t host_watched;
 
-/* Wrappers of these calls may use shared memory. */
-static void host_futex(_Atomic uint32_t *word, int operation, uint32_t value, const struct timespec *time)
-{
-	syscall(SYS_futex, word, operation, value, time, NULL, 0);
-}
-
+/* A wrapper of this call may use shared memory. */
 static void host_mask(const sigset_t *set, sigset_t *before)
 {
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, set, before, (size_t)NSIG / 8);
@@ -68,13 +62,13 @@ void host_take(_Atomic uint32_t *lock, sigset_t *before)
 	if (atomic_compare_exchange_strong(lock, &free, 1))
 		return;
 	while (atomic_exchange(lock, 2))
-		host_futex(lock, FUTEX_WAIT, 2, NULL);
+		tw_futex_wait(lock, 2, 0);
 }
 
 void host_give(_Atomic uint32_t *lock, const sigset_t *before)
 {
 	if (atomic_exchange(lock, 0) == 2)
-		host_futex(lock, FUTEX_WAKE, 1, NULL);
+		tw_futex_wake(lock, 1);
 	host_mask(before, NULL);
 }
 
@@ -97,7 +91,6 @@ static void host_wake(uint32_t k)
 
 void host_inform(bool wait)
 {
-	const struct timespec most = {0, HOST_WAIT_NS};
 	uint32_t news = atomic_fetch_add(&host->news, 1) + 1;
 
 	for (uint32_t k = 0; k < host->processors; k++)
@@ -106,7 +99,7 @@ void host_inform(bool wait)
 		uint32_t done = atomic_load(&host->processor[k].done);
 		uint64_t until = tw_time_ns() + HOST_WAIT_NS;
 		while ((int32_t)(done - news) < 0 && tw_time_ns() < until) {
-			host_futex(&host->processor[k].done, FUTEX_WAIT, done, &most);
+			tw_futex_wait(&host->processor[k].done, done, HOST_WAIT_NS);
 			done = atomic_load(&host->processor[k].done);
 		}
 	}
@@ -125,7 +118,7 @@ long host_call(uint32_t k, long number, const long a[6])
 	atomic_store(&p->asked, 1);
 	host_wake(k);
 	while (atomic_load(&p->asked))
-		host_futex(&p->asked, FUTEX_WAIT, 1, NULL);
+		tw_futex_wait(&p->asked, 1, 0);
 	return p->result;
 }
 
@@ -133,12 +126,11 @@ long host_call(uint32_t k, long number, const long a[6])
 
 static void host_far_wait(struct host_far *f)
 {
-	const struct timespec most = {0, HOST_WAIT_NS};
 	uint64_t until = tw_time_ns() + HOST_FAR_NS;
 	uint32_t news = atomic_load(&f->news), done = atomic_load(&f->done);
 
 	while ((int32_t)(done - news) < 0 && tw_time_ns() < until) {
-		host_futex(&f->done, FUTEX_WAIT, done, &most);
+		tw_futex_wait(&f->done, done, HOST_WAIT_NS);
 		done = atomic_load(&f->done);
 	}
 	if ((int32_t)(done - news) < 0)
@@ -150,7 +142,7 @@ void host_far_inform(uint32_t only, bool wait)
 	for (uint32_t i = 1; i < TW_MAX_NODES; i++)
 		if (atomic_load(&host->far[i].known) && (only == UINT32_MAX || only == i)) {
 			atomic_fetch_add(&host->far[i].news, 1);
-			host_futex(&host->far[i].news, FUTEX_WAKE, INT32_MAX, NULL);
+			tw_futex_wake(&host->far[i].news, INT32_MAX);
 		}
 	for (uint32_t i = 1; wait && i < TW_MAX_NODES; i++)
 		if (atomic_load(&host->far[i].known) && (only == UINT32_MAX || only == i))
@@ -223,7 +215,7 @@ void host_serve(struct host_processor *p)
 	long result = syscall(p->number, a[0], a[1], a[2], a[3], a[4], a[5]);
 	p->result = result < 0 ? -errno : result;
 	atomic_store(&p->asked, 0);
-	host_futex(&p->asked, FUTEX_WAKE, 1, NULL);
+	tw_futex_wake(&p->asked, 1);
 }
 
 static void *host_run(void *arg)
@@ -242,7 +234,7 @@ static void *host_run(void *arg)
 		again = host_attend();
 		host_serve(p);
 		if (atomic_exchange(&p->done, news) != news)
-			host_futex(&p->done, FUTEX_WAKE, INT32_MAX, NULL);
+			tw_futex_wake(&p->done, INT32_MAX);
 	}
 	return NULL;
 }

@@ -106,20 +106,17 @@ static int send_program(int signal, int code, const union sigval *value)
 		return 0;
 	th_order();
 	if (signals_thread && (atomic_load(&signals_thread->accepts) & host_bit(signal))) {
-		errno = send_self(&info);
-		return errno ? -1 : 0;
+		return th_result(send_self(&info));
 	}
 	struct host_signal s = {.info = info};
 	if (!far_here()) {
-		errno = signals_deliver(UINT32_MAX, &s);
-		return errno ? -1 : 0;
+		return th_result(signals_deliver(UINT32_MAX, &s));
 	}
 	const struct host_thread *t = signals_acceptor(signal, UINT32_MAX);
 	s.info.si_code = signals_code(code);
 	if (t)
 		return (int)signals_queue(t, &s.info);
-	errno = far_send(UINT32_MAX, &s);
-	return errno ? -1 : 0;
+	return th_result(far_send(UINT32_MAX, &s));
 }
 
 /* ---- waiting ----------------------------------------------------------------------------------------------------- */
@@ -255,8 +252,7 @@ TH_WEAK int raise(int signal)
 	if (!host_shared() || !signals_thread || signal < 1 || signal >= NSIG)
 		return SEND_NEXT(raise)(signal);
 	siginfo_t info = send_info(signal, SI_TKILL, NULL);
-	errno = send_self(&info);
-	return errno ? -1 : 0;
+	return th_result(send_self(&info));
 }
 
 TH_WEAK int sigpending(sigset_t *set)

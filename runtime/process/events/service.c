@@ -2,12 +2,10 @@
 /* service.c - both ends of what far.h says: what the process of the first host that makes other hosts' calls does for
  * signals and children, and the relays that bring other hosts the news. */
 #include <errno.h>
-#include <linux/futex.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "core/base/fd.h"
@@ -17,8 +15,8 @@
 #include "runtime/process/events/signalfd.h"
 #include "runtime/process/hosts/first_host.h"
 
-#define SERVICE_NEWS_MS 1000 /* a relay is answered at least so often */
-#define SERVICE_WAIT_MS 20   /* the same for a thread that waits for a child: it can take signals in between */
+#define SERVICE_NEWS_NS 1000000000 /* a relay is answered at least so often */
+#define SERVICE_WAIT_MS 20         /* the same for a thread that waits for a child: it can take signals in between */
 
 static int service_signals; /* signalfd */
 
@@ -100,14 +98,13 @@ static void service_limit(int what, const void *limit)
 /* Until there are news for the host @f, which has seen those up to @seen. */
 static long service_next(struct host_far *f, struct far_event *e, struct service_actions *actions)
 {
-	const struct timespec most = {SERVICE_NEWS_MS / 1000, 0};
 	sigset_t before;
 
 	atomic_store(&f->known, 1);
 	if (atomic_exchange(&f->done, e->next.seen) != e->next.seen)
-		syscall(SYS_futex, &f->done, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+		tw_futex_wake(&f->done, INT32_MAX);
 	if (e->next.seen && atomic_load(&f->news) == e->next.seen)
-		syscall(SYS_futex, &f->news, FUTEX_WAIT, e->next.seen, &most, NULL, 0);
+		tw_futex_wait(&f->news, e->next.seen, SERVICE_NEWS_NS);
 	host_lock(&before);
 	e->next.seen = atomic_load(&f->news);
 	if (!e->next.seen) /* 0: none yet */

@@ -99,7 +99,7 @@ static void away_connect(struct away_line *line)
 {
 	unsigned char was = tw_fd_away;
 	sigset_t all, before;
-	int fd = -1;
+	int fd = -1, saved = errno;
 
 	tw_fd_away = 0;
 	sigfillset(&all);
@@ -115,6 +115,7 @@ static void away_connect(struct away_line *line)
 	line->fd = fd;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	tw_fd_away = was;
+	errno = saved;
 }
 
 struct away_line *away_take(void)

@@ -48,12 +48,6 @@ static int futex_wait_endless(unsigned *word, unsigned value)
 	return error == ETIMEDOUT ? 0 : error;
 }
 
-static long futex_result(int error)
-{
-	errno = error;
-	return error ? -1 : 0;
-}
-
 /* @time: of FUTEX_WAIT how long, otherwise until when. */
 static uint64_t futex_until(int op, const struct timespec *time)
 {
@@ -67,8 +61,8 @@ static long futex_call(unsigned *word, int op, unsigned value, const struct time
 	switch (op & FUTEX_CMD_MASK) {
 	case FUTEX_WAIT:
 	case FUTEX_WAIT_BITSET:
-		return futex_result(time ? pt_futex_wait(word, ~0u, value, futex_until(op, time))
-		                         : futex_wait_endless(word, value));
+		return th_result(time ? pt_futex_wait(word, ~0u, value, futex_until(op, time))
+		                      : futex_wait_endless(word, value));
 	case FUTEX_WAKE:
 	case FUTEX_WAKE_BITSET:
 		return tw_wait_queue_wake(tw_wait_queue_lock(word), word, value);

@@ -14,17 +14,11 @@ struct pt_semaphore {
 };
 _Static_assert(sizeof(struct pt_semaphore) <= sizeof(sem_t), "it fits");
 
-static int semaphore_fail(int error)
-{
-	errno = error;
-	return -1;
-}
-
 int tw_sem_init(sem_t *semaphore, int shared, unsigned value)
 {
 	(void)shared;
 	if (value > SEM_VALUE_MAX)
-		return semaphore_fail(EINVAL);
+		return th_result(EINVAL);
 	((struct pt_semaphore *)semaphore)->value = value;
 	return 0;
 }
@@ -76,7 +70,7 @@ static int semaphore_take(sem_t *semaphore, bool wait, uint64_t until)
 
 static int semaphore_result(int error)
 {
-	return error ? semaphore_fail(error) : 0;
+	return th_result(error);
 }
 
 int tw_sem_wait(sem_t *semaphore)
@@ -109,7 +103,7 @@ int tw_sem_post(sem_t *semaphore)
 	s->value += !full;
 	if (queue)
 		tw_wait_queue_wake(queue, s, 1);
-	return full ? semaphore_fail(EOVERFLOW) : 0;
+	return th_result(full ? EOVERFLOW : 0);
 }
 
 int tw_sem_getvalue(sem_t *semaphore, int *value)
@@ -245,7 +239,7 @@ int tw_sem_close(sem_t *semaphore)
 		named_free(place);
 	}
 	tw_wait_queue_unlock(queue);
-	return open ? 0 : semaphore_fail(EINVAL);
+	return th_result(open ? 0 : EINVAL);
 }
 
 int tw_sem_unlink(const char *name)
@@ -253,7 +247,7 @@ int tw_sem_unlink(const char *name)
 	int error = named_check(&name);
 
 	if (error)
-		return semaphore_fail(error == EINVAL ? ENOENT : error);
+		return th_result(error == EINVAL ? ENOENT : error);
 	if (!pt_enter())
 		return 0;
 	struct tw_wait_queue *queue = tw_wait_queue_lock(named_all);
@@ -264,5 +258,5 @@ int tw_sem_unlink(const char *name)
 		named_free(place);
 	}
 	tw_wait_queue_unlock(queue);
-	return known ? 0 : semaphore_fail(ENOENT);
+	return th_result(known ? 0 : ENOENT);
 }
