@@ -354,7 +354,8 @@ static ssize_t sys_unblock(ssize_t result, int fd, short events, const void *cal
 #define SYS_RETURN(type, touch, call) SYS_RETURN_STORED(type, touch, call, (void)0)
 enum sys_op { SYS_READ, SYS_WRITE, SYS_PREAD, SYS_PWRITE };
 
-static ssize_t sys_transfer_once(enum sys_op op, int fd, void *buf, size_t n, off_t at, const void *caller)
+static inline __attribute__((always_inline)) ssize_t sys_transfer_once(enum sys_op op, int fd, void *buf, size_t n,
+                                                                       off_t at, const void *caller)
 {
 	for (unsigned tries = 0;; tries++) {
 		bool to_buffer = op == SYS_READ || op == SYS_PREAD;
@@ -376,16 +377,14 @@ static ssize_t sys_transfer_once(enum sys_op op, int fd, void *buf, size_t n, of
 }
 
 /* A second call never blocks on a regular file; only there a transfer is completed in pieces. */
-static ssize_t sys_transfer_all(enum sys_op op, int fd, void *buf, size_t n, off_t at, const void *caller)
+static __attribute__((noinline)) ssize_t sys_transfer_all(enum sys_op op, int fd, void *buf, size_t n, off_t at,
+                                                          const void *caller)
 {
 	char *start, *end;
 	struct stat st;
 	size_t done = 0;
 
-	if (!sys_ready)
-		tw_syscalls_init();
-	if (n <= SYS_PIECE || !tw_touched(buf, n, &start, &end) || n > SSIZE_MAX || next.fstat(fd, &st) ||
-	    !S_ISREG(st.st_mode))
+	if (!tw_touched(buf, n, &start, &end) || n > SSIZE_MAX || next.fstat(fd, &st) || !S_ISREG(st.st_mode))
 		return sys_transfer_once(op, fd, buf, n, at, caller);
 	while (done < n) {
 		size_t piece = TW_MIN(n - done, SYS_PIECE);
@@ -410,14 +409,17 @@ static void sys_point(const void *caller)
 		tw_syscalls_block(-1, 0, caller);
 }
 
-static ssize_t sys_transfer(enum sys_op op, int fd, void *buf, size_t n, off_t at, const void *caller)
+/* Inline, so that each of its callers knows @op. */
+static inline __attribute__((always_inline)) ssize_t sys_transfer(enum sys_op op, int fd, void *buf, size_t n, off_t at,
+                                                                  const void *caller)
 {
 	bool writes = op == SYS_WRITE || op == SYS_PWRITE;
 	off_t where = op == SYS_PREAD || op == SYS_PWRITE ? at : -1;
 
 	if (!writes)
 		sys_mapped(fd, where, &(struct iovec){buf, n}, 1, -1, caller);
-	ssize_t done = sys_transfer_all(op, fd, buf, n, at, caller);
+	ssize_t done = n <= SYS_PIECE ? sys_transfer_once(op, fd, buf, n, at, caller)
+	                              : sys_transfer_all(op, fd, buf, n, at, caller);
 	if (writes && done > 0)
 		sys_mapped(fd, where, &(struct iovec){buf, n}, 1, done, caller);
 	return done;

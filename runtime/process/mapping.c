@@ -185,10 +185,10 @@ static void mapping_file_meets(int fd, off_t at, size_t n, enum mapping_use use,
 static void mapping_meets(int fd, off_t at, const struct iovec *v, int count, ssize_t written, const void *caller)
 {
 	struct stat st;
-	int error = errno;
 
 	if (mapping_locked || !th_heap_shares(caller) || !mapping_table->files)
 		return;
+	int error = errno;
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
 		if (at < 0)
 			at = lseek(fd, 0, SEEK_CUR) - TW_MAX(written, 0);

@@ -194,7 +194,7 @@ static int blocking_until(int fd, short events)
 int pt_block(int fd, short events, const void *caller)
 {
 	struct pollfd one = {.fd = fd, .events = events};
-	int saved = errno, flags, error = 0;
+	int flags, error = 0;
 
 	if (!th_heap_shares(caller)) /* Tweed, or one of its libraries */
 		return 0;
@@ -203,7 +203,10 @@ int pt_block(int fd, short events, const void *caller)
 		return 1;
 	th_stack_reserve();
 	pt_cancel_point();
-	if (fd < 0 || (th_crowd < 2 && !tw_me->target) || syscall(SYS_poll, &one, 1, 0) != 0)
+	if (fd < 0 || (th_crowd < 2 && !tw_me->target))
+		return 1;
+	int saved = errno;
+	if (syscall(SYS_poll, &one, 1, 0) != 0)
 		return 1;
 	flags = (int)syscall(SYS_fcntl, fd, F_GETFL);
 	if (flags >= 0 && !(flags & O_NONBLOCK))

@@ -548,6 +548,47 @@ CASE(locale_of_process)
 	std::locale::global(std::locale::classic());
 }
 
+static void global_step(void *arg, int me)
+{
+	std::ostringstream out, word;
+	(void)arg;
+
+	out << 1234567 + me;
+	word << std::boolalpha << (me > 0);
+	say("%d %s %s %s\n", me, out.str().c_str(), word.str().c_str(), std::locale().name().c_str());
+	if (me == 2)
+		std::locale::global(std::locale("C.UTF-8"));
+	if (me == 3)
+		std::locale::global(std::locale(std::locale(), new commas));
+}
+
+static void global_busy_step(void *arg, int me)
+{
+	std::locale names[2] = {std::locale("C"), std::locale(std::locale(), new commas)};
+	int wrong = 0;
+	(void)arg;
+
+	for (int i = 0; i < 50; i++) {
+		if (i % 5 == 0)
+			std::locale::global(names[(i / 5 + me) % 2]);
+		std::ostringstream out;
+		out << 1234567;
+		wrong += out.str() != "1,234,567" && out.str() != "1234567";
+	}
+	if (wrong)
+		say("%d finds %d texts of no locale\n", me, wrong);
+}
+
+CASE(locale_of_all)
+{
+	std::locale::global(std::locale(std::locale::classic(), new commas));
+	turns(global_step, nullptr);
+	global_step(nullptr, 0);
+	with_main(global_busy_step, nullptr);
+	std::locale::global(std::locale::classic());
+	turns(global_step, nullptr);
+}
+
 static void throw_step(void *arg, int me)
 {
 	auto &kept = *static_cast<std::exception_ptr *>(arg);
@@ -577,5 +618,5 @@ MAIN(T(ifstream_in_turn), T(ifstream_of_thread), T(ofstream_in_turn), T(ofstream
      T(stringstream_written), T(stringstream_of_thread), ALONE(cout_in_turn), ALONE(cout_with_mutex),
      ALONE(cin_in_turn), ALONE(cin_rest_in_thread), ALONE(unsynced_in_turn), ALONE(cerr_in_turn),
      T(string_grown_by_threads), T(vector_grown_by_threads), T(containers_freed_by_thread), T(pointers_of_threads),
-     T(current_path), T(directory_iterator), T(regex_of_main), T(locale_of_process), T(exception_of_thread),
-     T(current_path_of_main))
+     T(current_path), T(directory_iterator), T(regex_of_main), T(locale_of_process), ALONE(locale_of_all),
+     T(exception_of_thread), T(current_path_of_main))

@@ -33,7 +33,6 @@ KINDS = {"threads": ([["cc", "--pthreads"], ["c++", "--pthreads"]], "-pthread"),
 WRONG = {
     "mappings/anonymous_shared": "a child of fork() has a copy of shared mappings",
     "mappings/mprotect_meets_read": "mprotect has no effect on shared memory",
-    "cxxstreams/locale_of_process": "std::locale::global is one for a processor",
 }
 # Beside, on several hosts; right at some shapes.
 WRONG_HOSTS = {

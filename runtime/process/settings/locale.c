@@ -146,12 +146,14 @@ void th_locale_open(void)
 {
 	locale_lock = th_allocate_all(sizeof(*locale_lock));
 	tw_acquired = locale_follow;
+	th_cxx_locale_open();
 }
 
 void th_locale_close(void)
 {
 	tw_acquired = NULL;
 	locale_lock = NULL;
+	th_cxx_locale_close();
 }
 
 #pragma GCC visibility push(default)

@@ -7,5 +7,8 @@
  * th_locale_close - the processor's locale stays as it is. */
 void th_locale_open(void);
 void th_locale_close(void);
+/* The same for the global locale of C++ (cxx_locale.c). */
+void th_cxx_locale_open(void);
+void th_cxx_locale_close(void);
 
 #endif
