@@ -121,6 +121,9 @@ void pt_spin_end(uint32_t *word);
  * pt_futex_wait - wait for a wake of @word, until @until as in tw_wait_until, if its bits of @mask are those of @value.
  * 0, EAGAIN or ETIMEDOUT. */
 int pt_futex_wait(unsigned *word, unsigned mask, unsigned value, uint64_t until);
+/* pt_futex - the system call futex on @word of shared memory, with all its operations' numbers; others than waits and
+ * wakes end the job. */
+long pt_futex(unsigned *word, int op, unsigned value, const struct timespec *time);
 
 /* ---- blocking.c: tw_syscalls_block, tw_syscalls_wait, tw_syscalls_again. */
 bool pt_block_again(void);

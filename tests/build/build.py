@@ -352,6 +352,22 @@ def strict():
         expect(f"{name} -E -P", done.stdout == run("gcc", *asked, text="__GNUC__\n").stdout, done)
 
 
+def assembler():
+    """Accesses of the source's own assembler are atomic, unless its statement computes: how many calls are made."""
+    load, store = "movzwl (%1), %0\\n\\t", "movw %w0, (%1)\\n\\t"
+    for name, text, calls_made in (("a load", load, 1), ("a load and a store", load + store, 2),
+                                   ("a decoder", load + "add $1, %0\\n\\t" + 2 * store, 0),
+                                   ("a wait", load + 2 * store + "pause\\n\\t", 3),
+                                   ("in capitals", (load + "add $1, %0;" + 2 * store).upper(), 0)):
+        text = text.replace("%W0", "%w0").replace("\\N\\T", "\\n\\t")
+        code = (f'unsigned f(unsigned short *p)\n{{\n\tunsigned v;\n\t__asm__ volatile("{text}" : "=&r"(v) : "r"(p));\n'
+                "\treturn v;\n}\n")
+        folder = sources("assembler " + name, main_c=code)
+        good(f"assembler, {name}", "tweed-pthreads-gcc", "-O1", "-c", "main.c", cwd=folder)
+        done = run("objdump", "-dr", "main.o", cwd=folder)
+        expect(f"assembler, {name}: calls", done.stdout.count("tw_threads_atomic_begin") == calls_made, done)
+
+
 def own_sections():
     """Variables in sections of the program's own, also those of archives and of lists of files."""
     item = "struct item { long value; };\n"
@@ -478,8 +494,8 @@ def autoconf():
 
 
 # Side by side; then alone, which moves Tweed.
-LANES = ([make, script, without_openmp, links, ccache, libraries, archives, strict, inlined, own_sections, wrapped,
-          large, meson],
+LANES = ([make, script, without_openmp, links, ccache, libraries, archives, strict, inlined, assembler, own_sections,
+          wrapped, large, meson],
          [cmake, autoconf])
 with tempfile.TemporaryDirectory() as top:
     root = os.path.join(top, "root")

@@ -284,6 +284,18 @@ static void first_wake(void)
 	pthread_join(thread, NULL);
 }
 
+/* The kernel's rings of transfers would be one processor's. */
+static void rings(void)
+{
+	static char parameters[256];
+	void *context = NULL;
+	int absent = 0;
+
+	absent += syscall(SYS_io_uring_setup, 8, parameters) < 0 && errno == ENOSYS;
+	absent += syscall(SYS_io_setup, 8, &context) < 0 && errno == ENOSYS;
+	printf("rings %d\n", getenv("TWEED_PROCESSOR") && threads > 1 ? absent : 2);
+}
+
 int main(int argc, char **argv)
 {
 	pthread_t thread[MOST];
@@ -301,6 +313,7 @@ int main(int argc, char **argv)
 	takes();
 	times_out();
 	first_wake();
+	rings();
 	free((void *)(long)arrived);
 	return 0;
 }

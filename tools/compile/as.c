@@ -12,7 +12,7 @@
  * replaces its operand's address in %rdi, and tw_threads_atomic_end.  So is a move, compare or test of a number in
  * memory in the source's own assembler, which gcc marks: libraries of atomic operations implement loads and stores that
  * way.  Otherwise a loop would read its own node's copy for ever, and a pointer could become visible before the data it
- * points to.
+ * points to.  Statements that compute are left alone.
  *
  * An access to a volatile variable is enclosed in the same way, because programs older than C11 let threads wait for
  * such variables to change. The instruction's pattern has a flag for that. A variable of the function's own frame whose
@@ -56,6 +56,7 @@ static struct {
 } cfa;
 static bool locked;           /* the preceding statement was a lock prefix */
 static bool source;           /* in the source's own assembler */
+static bool computing;        /* the source's own statement computes (as_is_computing) */
 static bool intel;            /* in Intel's syntax */
 static const char *following; /* the text after the current line */
 static bool in_pattern;       /* the preceding line is a comment with a pattern */
@@ -266,6 +267,13 @@ static bool as_is_fence(const char *text, const char *memory)
 	return strncmp(text, "or", 2) == 0 && strncmp(operands, "$0,", 3) == 0 && strstr(memory, "(%rsp)");
 }
 
+/* The source's own assembler may be in capitals. */
+static void as_lower(char *word)
+{
+	for (; isalnum((unsigned char)*word); word++)
+		*word = (char)tolower((unsigned char)*word);
+}
+
 /* Is @text a move, compare or test of a number, not of vectors or strings? */
 static bool as_is_access(const char *text)
 {
@@ -276,6 +284,30 @@ static bool as_is_access(const char *text)
 		if (stem == strlen(numbers[i]) && memcmp(text, numbers[i], stem) == 0)
 			return true;
 	return false;
+}
+
+/* Does the source's statement that begins at @at compute?  It has several accesses then, and nothing with which threads
+ * order theirs or wait; the code of a decoder's inner loop, for example. */
+static bool as_is_computing(const char *at)
+{
+	static const char *const orders[] = {"lock", "xchg", "fence", "pause", "nop", "0xf0", NULL};
+	char line[512];
+	unsigned accesses = 0;
+	size_t n;
+
+	for (; *at && *at != '#'; at += n + (at[n] != '\0')) {
+		n = strcspn(at, "\n");
+		snprintf(line, sizeof(line), "%.*s", (int)n, at);
+		for (size_t i = 0; orders[i]; i++)
+			if (strcasestr(line, orders[i]))
+				return false;
+		for (char *next = line, *text; (text = strsep(&next, ";"));) {
+			text += strspn(text, AS_WORD);
+			as_lower(text);
+			accesses += as_is_access(text) && strchr(text, '(');
+		}
+	}
+	return accesses > 2;
 }
 
 /* Is the stack pointer itself an operand? */
@@ -391,13 +423,6 @@ static bool as_is_volatile(const char *text)
 
 /* ---- a statement, and those of a line ---------------------------------------------------------------------------- */
 
-/* The source's own assembler may be in capitals. */
-static void as_lower(char *word)
-{
-	for (; isalnum((unsigned char)*word); word++)
-		*word = (char)tolower((unsigned char)*word);
-}
-
 /* Returns whether the statement was handled. */
 static bool as_instruction(char *text)
 {
@@ -430,8 +455,8 @@ static bool as_instruction(char *text)
 	}
 	if (as_word(text, "pause") || strcmp(text, "rep nop") == 0 || strcmp(text, "rep") == 0)
 		as_call("tw_threads_pause", "");
-	bool access =
-	    !lock && ((source && as_is_access(text) && !as_moves_stack(text)) || is_wait || as_is_volatile(text));
+	bool access = !lock && ((source && !computing && as_is_access(text) && !as_moves_stack(text)) || is_wait ||
+	                        as_is_volatile(text));
 	if (!lock && !access && strncmp(text, "xchg", 4) != 0)
 		return false;
 	const char *prefix = lock ? "lock " : "";
@@ -504,6 +529,8 @@ static void as_line(char *line)
 		return;
 	if (strcmp(text, "#APP") == 0 || strcmp(text, "#NO_APP") == 0)
 		source = text[1] == 'A';
+	if (source && *text == '#')
+		computing = as_is_computing(following);
 	if (strncmp(text, ".intel_syntax", 13) == 0 || strncmp(text, ".att_syntax", 11) == 0)
 		intel = text[1] == 'i';
 	if (intel && (strcasestr(line, "lock ") || strcasestr(line, "xchg "))) {

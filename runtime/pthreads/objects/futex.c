@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* futex.c - syscall(2).  SYS_futex on shared memory, as in the headers of C++20's std::atomic::wait: a wait queue of
- * the word.  SYS_exit ends a thread of the program.  Other calls are the kernel's, with what they touch. */
+/* futex.c - SYS_futex on shared memory, as in the headers of C++20's std::atomic::wait: a wait queue of the word. */
 #include <errno.h>
 #include <linux/futex.h>
-#include <linux/seccomp.h>
-#include <stdarg.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
-#include "runtime/process/hosts/calls.h"
-#include "runtime/process/program_heap.h"
 #include "runtime/pthreads/pthreads.h"
 
 #define FUTEX_LOOK_NS 20000000u
@@ -56,7 +49,7 @@ static uint64_t futex_until(int op, const struct timespec *time)
 	return pt_until(op & FUTEX_CLOCK_REALTIME ? CLOCK_REALTIME : CLOCK_MONOTONIC, time);
 }
 
-static long futex_call(unsigned *word, int op, unsigned value, const struct timespec *time)
+long pt_futex(unsigned *word, int op, unsigned value, const struct timespec *time)
 {
 	switch (op & FUTEX_CMD_MASK) {
 	case FUTEX_WAIT:
@@ -70,22 +63,4 @@ static long futex_call(unsigned *word, int op, unsigned value, const struct time
 		th_refuse("syscall(SYS_futex): operation %d is not supported: use FUTEX_WAIT and FUTEX_WAKE",
 		          op & FUTEX_CMD_MASK);
 	}
-}
-
-PT_OWN long tw_syscall_threads(long number, ...)
-{
-	long a[6];
-	va_list ap;
-
-	va_start(ap, number);
-	for (unsigned i = 0; i < 6; i++)
-		a[i] = va_arg(ap, long);
-	va_end(ap);
-	if (number == SYS_futex && th_heap_at((void *)a[0]) && pt_enter())
-		return futex_call((void *)a[0], (int)a[1], (unsigned)a[2], (void *)a[3]);
-	if (number == SYS_exit && pt_enter())
-		pt_exit_bare((int)a[0]);
-	if (number == SYS_seccomp && a[0] <= SECCOMP_SET_MODE_FILTER && pt_enter())
-		prctl(PR_SET_SECCOMP, a[0] + 1, a[2]); /* refused */
-	return th_call_touched(number, a);
 }
