@@ -33,6 +33,11 @@ static inline bool pt_enter(void)
 	th_due_now();
 	return true;
 }
+/* pt_several - may the program's threads be in several processes? */
+static inline bool pt_several(void)
+{
+	return pt_enter() && tw_count() > 1;
+}
 
 /* pt_interruptible - before a wait, without locks: handlers of the program's signals can interrupt it. */
 void pt_interruptible(void);
@@ -116,6 +121,10 @@ void pt_spin_take(uint32_t *word);
 bool pt_spin_try(uint32_t *word);
 void pt_spin_give(uint32_t *word);
 void pt_spin_end(uint32_t *word);
+
+/* pt_kernel_aio - the system call @number, io_setup to io_cancel or io_pgetevents, with arguments @a, for a program of
+ * several processes (kernel_aio.c).  Returns its result or -errno.  io_pgetevents leaves the mask alone. */
+long pt_kernel_aio(long number, const long a[6]);
 
 /* ---- objects/futex.c
  * pt_futex_wait - wait for a wake of @word, until @until as in tw_wait_until, if its bits of @mask are those of @value.

@@ -2,9 +2,8 @@
 /* syscall.c - syscall(2).  SYS_futex on shared memory is Tweed's, SYS_exit ends a thread of the program.  Other calls
  * are the kernel's, with what they touch.
  *
- * Asynchronous transfers of the kernel (io_uring, io_setup) belong to one process: their rings are its memory, and they
- * store behind the back of the coherence protocol.  So they do not exist, as in kernels without them, and programs fall
- * back to others. */
+ * The rings of io_uring are memory of one process, and its transfers store behind the back of the coherence protocol.
+ * So it does not exist, as in kernels without it, and programs fall back to others. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <linux/seccomp.h>
@@ -16,12 +15,6 @@
 #include "runtime/process/hosts/calls.h"
 #include "runtime/process/program_heap.h"
 #include "runtime/pthreads/pthreads.h"
-
-/* May the program's threads be in several processes? */
-static bool syscall_shared(void)
-{
-	return pt_enter() && tw_count() > 1;
-}
 
 PT_OWN long tw_syscall_threads(long number, ...)
 {
@@ -38,28 +31,30 @@ PT_OWN long tw_syscall_threads(long number, ...)
 		pt_exit_bare((int)a[0]);
 	if (number == SYS_seccomp && a[0] <= SECCOMP_SET_MODE_FILTER && pt_enter())
 		prctl(PR_SET_SECCOMP, a[0] + 1, a[2]); /* refused */
-	if ((number == SYS_io_uring_setup || number == SYS_io_setup) && syscall_shared())
+	if (number == SYS_io_uring_setup && pt_several())
 		return th_result(ENOSYS);
+	if (((number >= SYS_io_setup && number <= SYS_io_cancel) || number == SYS_io_pgetevents) && pt_several()) {
+		long result = pt_kernel_aio(number, a);
+		return result < 0 ? th_result((int)-result) : result;
+	}
 	return th_call_touched(number, a);
 }
 
 #pragma GCC visibility push(default)
 
-/* Of liburing and libaio, which make their calls without the C library. */
+/* Of liburing, which makes its calls without the C library. */
 #define SYSCALL_ABSENT(name, parameters, arguments)                                                                    \
 	TH_WEAK int name parameters;                                                                                   \
 	TH_WEAK int name parameters                                                                                    \
 	{                                                                                                              \
 		int(*next) parameters;                                                                                 \
 		*(void **)&next = dlsym(RTLD_NEXT, #name);                                                             \
-		return !next || syscall_shared() ? -ENOSYS : next arguments;                                           \
+		return !next || pt_several() ? -ENOSYS : next arguments;                                               \
 	}
 SYSCALL_ABSENT(io_uring_setup, (unsigned entries, void *p), (entries, p))
 SYSCALL_ABSENT(io_uring_queue_init, (unsigned entries, void *ring, unsigned flags), (entries, ring, flags))
 SYSCALL_ABSENT(io_uring_queue_init_params, (unsigned entries, void *ring, void *p), (entries, ring, p))
 SYSCALL_ABSENT(io_uring_queue_init_mem, (unsigned entries, void *ring, void *p, void *buffer, size_t size),
                (entries, ring, p, buffer, size))
-SYSCALL_ABSENT(io_setup, (int events, void *context), (events, context))
-SYSCALL_ABSENT(io_queue_init, (int events, void *context), (events, context))
 
 #pragma GCC visibility pop

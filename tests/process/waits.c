@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* waits.c - descriptors that count, wait for others, or show signals and changes of files. */
 #include <aio.h>
+#include <linux/aio_abi.h>
 #include <poll.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -12,6 +13,7 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/timerfd.h>
+#include <sys/syscall.h>
 #include "process.h"
 
 static int fd, epoll, ends[2 * MANY + 4], fds[16];
@@ -521,6 +523,68 @@ CASE(signalfd_by_thread)
 	close(fd);
 }
 
+/* ---- the kernel's asynchronous transfers ---- */
+
+static aio_context_t ring;
+static struct iocb blocks[3];
+static char ring_text[16];
+
+static struct io_event ring_event[3];
+static long ring_events;
+
+static void *ring_waits(void *arg)
+{
+	uint64_t ends;
+
+	if (read(fd, &ends, sizeof ends) == sizeof ends)
+		ring_events = syscall(SYS_io_getevents, ring, 3, 3, ring_event, NULL);
+	return arg;
+}
+
+static void ring_step(void *arg, int me)
+{
+	struct iocb *list[3] = {&blocks[0], &blocks[1], &blocks[2]};
+
+	if (me == 1)
+		say("submit %ld\n", syscall(SYS_io_submit, ring, 1, list));
+	if (me == 2)
+		say("submit %ld\n", syscall(SYS_io_submit, ring, 2, list + 1));
+	if (me == 3)
+		say("wrong %s\n", err(syscall(SYS_io_submit, ring, 1, &(struct iocb *){arg})));
+}
+
+CASE(kernel_transfers)
+{
+	struct iocb wrong = {.aio_lio_opcode = 77};
+	int file = open("transfers.txt", O_RDWR | O_CREAT | O_TRUNC, 0600);
+	pthread_t t;
+
+	fd = eventfd(0, 0);
+	say("setup %s\n", err(syscall(SYS_io_setup, 8, &ring)));
+	blocks[0] = (struct iocb){.aio_lio_opcode = IOCB_CMD_PWRITE, .aio_buf = (uintptr_t) "hello ", .aio_nbytes = 6};
+	blocks[1] = (struct iocb){.aio_lio_opcode = IOCB_CMD_PREAD, .aio_buf = (uintptr_t)ring_text, .aio_nbytes = 6};
+	blocks[2] =
+	    (struct iocb){.aio_lio_opcode = IOCB_CMD_FSYNC, .aio_flags = IOCB_FLAG_RESFD, .aio_resfd = (unsigned)fd};
+	for (unsigned i = 0; i < 3; i++) {
+		blocks[i].aio_fildes = (unsigned)file;
+		blocks[i].aio_data = i + 10;
+	}
+	wrong.aio_fildes = (unsigned)file;
+	pthread_create(&t, NULL, ring_waits, NULL);
+	turns(ring_step, &wrong);
+	if (threads < 2)
+		ring_step(NULL, 2);
+	pthread_join(t, NULL);
+	for (long i = 0; i < ring_events; i++)
+		say("%d data %d result %d\n", (int)(ring_event[i].obj - (uintptr_t)blocks) / (int)sizeof *blocks,
+		    (int)ring_event[i].data, (int)ring_event[i].res);
+	say("%.6s, %ld more\n", ring_text, syscall(SYS_io_getevents, ring, 1, 3, ring_event, &(struct timespec){0, 0}));
+	say("destroy %s\n", err(syscall(SYS_io_destroy, ring)));
+	say("gone %s\n", err(syscall(SYS_io_submit, ring, 0, NULL)));
+	close(file);
+	close(fd);
+}
+
 /* ---- waits of a child of fork, which has one thread ---- */
 
 static sem_t child_semaphore;
@@ -722,4 +786,5 @@ CASE(interrupted_waits)
 MAIN(T(eventfd_adds), T(eventfd_semaphore), T(timerfd_read_by_threads), T(timerfd_set_by_threads), T(epoll_in_threads),
      T(epoll_added_by_threads), T(epoll_woken_by_main), T(poll_of_pipe), T(poll_woken_by_thread), T(select_of_pipe),
      T(select_woken_by_main), T(inotify_by_main), T(inotify_by_thread), ALONE(signalfd_by_main), ALONE(signalfd_polled),
-     ALONE(signalfd_by_thread), T(aio_of_all), ALONE(waits_in_child), T(limits_of_sockets), ALONE(interrupted_waits))
+     ALONE(signalfd_by_thread), T(aio_of_all), T(kernel_transfers), ALONE(waits_in_child), T(limits_of_sockets),
+     ALONE(interrupted_waits))
