@@ -6,6 +6,7 @@ C library's threads.
 pthreads.py TWEED SOURCES    each program under protocols and shapes, in a folder of its own, which is removed"""
 import json
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -235,6 +236,25 @@ def nested():
         beside.expect(f"nested functions {fault}", done.stdout == "321\n", done)
 
 
+def signals():
+    """A handled signal to the launcher, to its process group, or by a terminal's key reaches the program once."""
+    for shape in ["-n1", "-p2"], ["-n2"]:
+        job = [tweed, "run", *shape, "./refused.tw", "signal"]
+        for number, send in (signal.SIGUSR1, os.kill), (signal.SIGINT, os.killpg), (signal.SIGTERM, os.killpg):
+            with subprocess.Popen(job, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, start_new_session=True) as p:
+                p.stdout.readline()
+                send(p.pid, number)
+                beside.expect(f"{shape}: {number.name} by {send.__name__}", p.wait(60) == 21)
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.execv(tweed, job)
+        while b"ready" not in os.read(terminal, 1000):
+            pass
+        os.write(terminal, b"\x03")
+        beside.expect(f"{shape}: a terminal's key", os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 21)
+        os.close(terminal)
+
+
 def refusals():
     name = beside.build(os.path.join(sources, "refused.c"))
     for what, text in REFUSED.items() if name else []:
@@ -243,11 +263,7 @@ def refusals():
     if name:
         done = run(tweed, "run", "-n", "2", "./refused.tw", "becomes")
         beside.expect("a program becomes another", (done.returncode, done.stdout) == (7, "another\n"), done)
-        # A signal to the launcher.
-        with subprocess.Popen([tweed, "run", "-n", "2", "./refused.tw", "signal"], stdout=subprocess.PIPE) as job:
-            job.stdout.readline()
-            job.send_signal(signal.SIGUSR1)
-            beside.expect("a handled signal reaches the program once", job.wait(60) == 21)
+        signals()
     for what in ENDS if name else []:
         beside.compare(name, "2x1", "2L", what)
     name = beside.build(os.path.join(sources, "classes.cpp"))

@@ -34,7 +34,7 @@ static volatile sig_atomic_t taken;
 
 static void takes(int number)
 {
-	taken = taken + (number == SIGUSR1);
+	taken = taken + (number == SIGUSR1 || number == SIGINT || number == SIGTERM);
 }
 
 int main(int argc, char **argv)
@@ -48,6 +48,8 @@ int main(int argc, char **argv)
 		puts("main has ended");
 	} else if (strcmp(what, "signal") == 0) {
 		signal(SIGUSR1, takes);
+		signal(SIGINT, takes);
+		signal(SIGTERM, takes);
 		puts("ready");
 		fflush(stdout);
 		for (int i = 0; i < 100 && !taken; i++)

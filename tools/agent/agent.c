@@ -276,7 +276,7 @@ static void agent_loop(struct agent *a)
 void agent_run(int in, int out, const uint8_t *secret)
 {
 	static struct agent a = {.input.fd = -1, .boot = {.magic = TW_BOOT_MAGIC, .bytes = sizeof(struct tw_boot)}};
-	sigset_t child;
+	sigset_t child, keys;
 
 	nofile_raise();
 	a.secret = secret;
@@ -291,6 +291,12 @@ void agent_run(int in, int out, const uint8_t *secret)
 	sigaddset(&child, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &child, &a.mask);
 	a.signals = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+	/* What a terminal sends to all its processes is for the launcher, which hands it on, and for processors. */
+	sigemptyset(&keys);
+	sigaddset(&keys, SIGINT);
+	sigaddset(&keys, SIGQUIT);
+	sigaddset(&keys, SIGHUP);
+	sigprocmask(SIG_BLOCK, &keys, NULL);
 
 	agent_bring_up(&a);
 	agent_start_processors(&a);

@@ -101,8 +101,8 @@ void agent_start_processors(struct agent *a);
  * is more, now or when the window opens. */
 bool agent_outputs(struct agent *a);
 
-/* agent_signal - let processor 0 have the signal if the program handles it; answer the launcher. */
-void agent_signal(struct agent *a, uint32_t number);
+/* agent_signal - let processor 0 have the signal @sent (wire.h) if the program handles it; answer the launcher. */
+void agent_signal(struct agent *a, uint32_t sent);
 /* agent_reap - reap processors that have ended, after their last output, and adopted orphans. */
 void agent_reap(struct agent *a);
 

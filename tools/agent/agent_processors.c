@@ -213,13 +213,13 @@ static void agent_ended(struct agent *a, unsigned k, int status)
 		wire_send(&a->wire, WIRE_DEATH, &death, sizeof(death), NULL, 0);
 }
 
-void agent_signal(struct agent *a, uint32_t number)
+void agent_signal(struct agent *a, uint32_t sent)
 {
-	uint32_t left = number;
+	uint32_t number = sent & ~WIRE_BY_KEY, left = number;
 
 	if (a->processor && a->processor[0].pid && number &&
 	    (atomic_load(&a->stats[0].waits.handles) >> (number - 1) & 1) &&
-	    kill(a->processor[0].pid, (int)number) == 0)
+	    ((sent & WIRE_BY_KEY) || kill(a->processor[0].pid, (int)number) == 0))
 		left = 0;
 	wire_send(&a->wire, WIRE_SIGNAL, &left, sizeof(left), NULL, 0);
 }

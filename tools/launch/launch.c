@@ -491,10 +491,14 @@ static void launch_signal(struct launch *l)
 			launch_stop(l);
 			continue;
 		}
+		if (info.ssi_signo == l->signal)
+			continue; /* timeout(1) sends twice */
 		if (may && !l->ending && !l->signal) {
 			l->signal = info.ssi_signo;
 			l->signal_ns = tw_time_ns();
-			launch_send(l, 0, WIRE_SIGNAL, &l->signal, sizeof(l->signal));
+			bool key = info.ssi_code == SI_KERNEL && !l->group && !l->node[0].host;
+			uint32_t sent = l->signal | (key ? WIRE_BY_KEY : 0);
+			launch_send(l, 0, WIRE_SIGNAL, &sent, sizeof(sent));
 		} else {
 			launch_interrupted(l, number);
 		}

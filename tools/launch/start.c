@@ -141,6 +141,18 @@ static int start_connected(struct launch *l, unsigned i)
 	return status;
 }
 
+/* What the caller sends to its process group, as timeout(1) does, is for the launcher, which hands it on.  With a
+ * terminal for its input a program must stay in the foreground.  The agent @pid and the launcher both call this, as
+ * either may be first. */
+static void start_group(struct launch *l, pid_t pid)
+{
+	if (isatty(STDIN_FILENO))
+		return;
+	if (!l->group)
+		l->group = pid;
+	setpgid(pid, l->group);
+}
+
 static int start_agent(struct launch *l, unsigned i)
 {
 	struct launch_node *n = &l->node[i];
@@ -157,8 +169,12 @@ static int start_agent(struct launch *l, unsigned i)
 	n->child = fork();
 	if (n->child == 0 && n->host)
 		start_exec_remote(l, n, pair[1]);
-	if (n->child == 0)
+	if (n->child == 0) {
+		start_group(l, getpid());
 		start_exec_here(l, i, pair[1]);
+	}
+	if (n->child > 0 && !n->host)
+		start_group(l, n->child);
 	error = n->child < 0 ? errno : 0;
 	close(pair[1]);
 	if (i == 0)

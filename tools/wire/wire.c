@@ -316,7 +316,7 @@ static bool wire_well_formed(const struct wire_msg *m)
 	case WIRE_DEAF:
 		return m->number == 1 || m->number == 2;
 	case WIRE_SIGNAL:
-		return m->number < NSIG;
+		return (m->number & ~WIRE_BY_KEY) < NSIG;
 	case WIRE_CREDIT:
 		return m->number <= WIRE_WINDOW;
 	case WIRE_CUT:

@@ -80,7 +80,8 @@ enum wire_type {
 	WIRE_LAST = WIRE_SIGNAL,
 };
 
-#define WIRE_NODES_MOST      64 /* nodes in one message */
+#define WIRE_BY_KEY          0x10000u /* beside SIGNAL's number: the processors got it from their terminal */
+#define WIRE_NODES_MOST      64       /* nodes in one message */
 #define WIRE_PIECE           ((size_t)16384)
 #define WIRE_WINDOW          ((size_t)65536)   /* output, or input, in flight on one wire */
 #define WIRE_PROGRAM_MOST    ((size_t)8 << 20) /* program, arguments and variables */
@@ -180,8 +181,8 @@ struct wire_msg {
 		struct wire_clock clock;
 		struct wire_trace trace;
 		char input[WIRE_PIECE]; /* no bytes: end of input */
-		/* FAILED: the job's status.  CREDIT: bytes.  DEAF: the stream.  CUT: the node.  SIGNAL: its number;
-		 * 0, as an answer: the program has got it.  GONE: as waitpid gives it.
+		/* FAILED: the job's status.  CREDIT: bytes.  DEAF: the stream.  CUT: the node.  SIGNAL: its number,
+		 * perhaps with WIRE_BY_KEY; 0, as an answer: the program has got it.  GONE: as waitpid gives it.
 		 * SHUT, DEAD: the processor, counted over all nodes; from their number on, the node */
 		uint32_t number;
 	};

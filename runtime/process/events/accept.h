@@ -16,9 +16,11 @@ extern __thread struct host_thread *signals_thread;
 int signals_code(int code);
 void signals_received(siginfo_t *info);
 
-/* signals_own_child - has a child that only Tweed knows sent this @signal?  All children of the program are the first
- * host's.  @code: its si_code, above 0 if it is the kernel's.  Takes no locks; also in signal handlers. */
-bool signals_own_child(int signal, int code);
+/* signals_hidden - is this @signal to this process not for the program?  A child that only Tweed knows has sent it: all
+ * children of the program are the first host's.  Or a terminal's key: that goes to all processes of the terminal, and
+ * processor 0's is for the program.  @code: its si_code, above 0 if it is the kernel's.  Takes no locks; also in signal
+ * handlers. */
+bool signals_hidden(int signal, int code);
 
 /* signals_accept - from now on the calling thread accepts @set, beside what its mask does not block; what is pending
  * comes before the return.  signals_masked - the thread's mask has changed. */

@@ -141,7 +141,7 @@ static int wait_once(const sigset_t *set, siginfo_t *info, const struct timespec
 	int got;
 
 	while ((got = (int)syscall(SYS_rt_sigtimedwait, set, info, limit ? &left : NULL, (size_t)NSIG / 8)) > 0 &&
-	       signals_own_child(got, info->si_code))
+	       signals_hidden(got, info->si_code))
 		if (limit)
 			left = wait_left(limit, tw_time_ns() - start);
 	return got;

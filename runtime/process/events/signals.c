@@ -66,9 +66,11 @@ void signals_received(siginfo_t *info)
 			info->si_pid = program;
 }
 
-bool signals_own_child(int signal, int code)
+bool signals_hidden(int signal, int code)
 {
-	return signal == SIGCHLD && code > 0 && far_here();
+	bool key = code == SI_KERNEL && (signal == SIGINT || signal == SIGQUIT || signal == SIGHUP);
+
+	return key ? tw_me && tw_me->id != 0 : signal == SIGCHLD && code > 0 && far_here();
 }
 
 long signals_queue(const struct host_thread *t, const siginfo_t *info)
@@ -103,7 +105,7 @@ void th_signals_fork(bool begins)
 	sigaddset(&child, SIGCHLD);
 	mask_set(SIG_BLOCK, &child, NULL);
 	if (syscall(SYS_rt_sigtimedwait, &child, &info, &none, (size_t)NSIG / 8) > 0 &&
-	    !signals_own_child(SIGCHLD, info.si_code))
+	    !signals_hidden(SIGCHLD, info.si_code))
 		syscall(SYS_rt_sigqueueinfo, syscall(SYS_getpid), SIGCHLD, &info);
 	host_give(lock, &before);
 }
@@ -238,7 +240,7 @@ static void signals_handler(int signal, siginfo_t *from, void *uc)
 	siginfo_t info = *from;
 	int saved = errno;
 
-	if (signals_own_child(signal, from->si_code))
+	if (signals_hidden(signal, from->si_code))
 		return;
 	signals_received(&info);
 	bool now = th_baton_mine() && (tw_syscalls_blocked || th_turn_program(uc));
@@ -507,7 +509,7 @@ static bool signals_attend(void)
 	attend_actions();
 	host_watch(attend_set());
 	while (host_next(&info))
-		if (!signals_own_child((int)info.ssi_signo, info.ssi_code))
+		if (!signals_hidden((int)info.ssi_signo, info.ssi_code))
 			attend_pass(&info);
 	syscall(SYS_rt_sigpending, &pending, (size_t)NSIG / 8);
 	atomic_store(&host->processor[host_self].pending, signals_bits(&pending));
