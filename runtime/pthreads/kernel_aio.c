@@ -21,6 +21,7 @@
 struct aio_context {
 	uint32_t lives;                    /* AIO_LIVES, until it is destroyed */
 	unsigned room, used, first, count; /* used: by events, and by transfers that will have one */
+	unsigned waits;                    /* threads in aio_get, the last of which frees what is destroyed */
 	struct io_event event[];
 };
 
@@ -44,14 +45,15 @@ static long aio_setup(long events, long *context)
 	return 0;
 }
 
-/* Those that wait for its events find that it is gone. */
 static long aio_destroy(struct aio_context *c)
 {
 	struct tw_wait_queue *queue = tw_wait_queue_lock(c);
+	bool last = !c->waits;
 
 	c->lives = 0;
 	tw_wait_queue_wake(queue, c, UINT32_MAX);
-	tw_free(c);
+	if (last)
+		tw_free(c);
 	return 0;
 }
 
@@ -130,15 +132,21 @@ static long aio_get(struct aio_context *c, long least, long most, struct io_even
 	if (least < 0 || most < least)
 		return -EINVAL;
 	struct tw_wait_queue *queue = tw_wait_queue_lock(c);
-	for (int error = 0; c->count < least && !error; queue = tw_wait_queue_lock(c)) {
+	int error = 0;
+	for (; c->lives == AIO_LIVES && c->count < least && !error; c->waits--) {
 		uint64_t ticket = pt_join(queue, c);
+		c->waits++;
 		tw_wait_queue_unlock(queue);
 		if (!tw_wait_queue_wait_early(c, ticket, until))
 			error = until && tw_time_ns() >= until ? ETIMEDOUT : EINTR;
-		if (c->lives != AIO_LIVES)
-			return -EINVAL;
-		if (error == EINTR)
-			return -EINTR;
+		queue = tw_wait_queue_lock(c);
+	}
+	bool gone = c->lives != AIO_LIVES, last = gone && !c->waits;
+	if (gone || (error == EINTR && c->count < least)) {
+		tw_wait_queue_unlock(queue);
+		if (last)
+			tw_free(c);
+		return gone ? -EINVAL : -EINTR;
 	}
 	while (n < most && c->count) {
 		event[n++] = c->event[c->first];

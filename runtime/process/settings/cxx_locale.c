@@ -42,7 +42,7 @@ struct cxx_locale {
 static struct cxx_shared {
 	uint32_t lock;
 	uint64_t changes;
-	struct cxx_implementation *unnamed; /* or NULL: a locale called */
+	struct cxx_implementation *unnamed; /* NULL: it is the one called @name */
 	char name[CXX_NAME];
 } * cxx_shared;           /* NULL: the locale is not shared */
 static uint64_t cxx_seen; /* of the changes, by this process */
