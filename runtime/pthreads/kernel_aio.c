@@ -57,11 +57,17 @@ static long aio_destroy(struct aio_context *c)
 	return 0;
 }
 
+static bool aio_known(unsigned operation)
+{
+	return operation <= IOCB_CMD_FDSYNC || operation == IOCB_CMD_PREADV || operation == IOCB_CMD_PWRITEV;
+}
+
+/* An operation that aio_known knows. */
 static long aio_transfer(const struct iocb *b)
 {
 	void *at = (void *)(uintptr_t)b->aio_buf;
 	int fd = (int)b->aio_fildes;
-	long done = -EINVAL;
+	ssize_t done;
 
 	switch (b->aio_lio_opcode) {
 	case IOCB_CMD_PREAD:
@@ -73,9 +79,6 @@ static long aio_transfer(const struct iocb *b)
 	case IOCB_CMD_PREADV:
 		done = preadv(fd, at, (int)b->aio_nbytes, b->aio_offset);
 		break;
-	case IOCB_CMD_PWRITEV:
-		done = pwritev(fd, at, (int)b->aio_nbytes, b->aio_offset);
-		break;
 	case IOCB_CMD_FSYNC:
 		done = fsync(fd);
 		break;
@@ -83,18 +86,16 @@ static long aio_transfer(const struct iocb *b)
 		done = fdatasync(fd);
 		break;
 	default:
-		return -EINVAL;
+		done = pwritev(fd, at, (int)b->aio_nbytes, b->aio_offset);
 	}
 	return done < 0 ? -errno : done;
 }
 
 static long aio_submit_one(struct aio_context *c, struct iocb *b)
 {
-	bool known = b->aio_lio_opcode <= IOCB_CMD_FDSYNC || b->aio_lio_opcode == IOCB_CMD_PREADV ||
-	             b->aio_lio_opcode == IOCB_CMD_PWRITEV;
 	uint64_t one = 1;
 
-	if (!known)
+	if (!aio_known(b->aio_lio_opcode))
 		return -EINVAL;
 	if (fcntl((int)b->aio_fildes, F_GETFL) < 0)
 		return -EBADF;

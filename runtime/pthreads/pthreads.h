@@ -122,16 +122,17 @@ bool pt_spin_try(uint32_t *word);
 void pt_spin_give(uint32_t *word);
 void pt_spin_end(uint32_t *word);
 
-/* pt_kernel_aio - the system call @number, io_setup to io_cancel or io_pgetevents, with arguments @a, for a program of
- * several processes (kernel_aio.c).  Returns its result or -errno.  io_pgetevents leaves the mask alone. */
+/* ---- kernel_aio.c
+ * pt_kernel_aio - the system call @number, io_setup to io_cancel or io_pgetevents, with arguments @a, for a program of
+ * several processes.  Returns its result or -errno.  io_getevents may wait.  io_pgetevents leaves the mask alone. */
 long pt_kernel_aio(long number, const long a[6]);
 
 /* ---- objects/futex.c
  * pt_futex_wait - wait for a wake of @word, until @until as in tw_wait_until, if its bits of @mask are those of @value.
  * 0, EAGAIN or ETIMEDOUT. */
 int pt_futex_wait(unsigned *word, unsigned mask, unsigned value, uint64_t until);
-/* pt_futex - the system call futex on @word of shared memory, with all its operations' numbers; others than waits and
- * wakes end the job. */
+/* pt_futex - the system call futex on @word of shared memory.  An operation that is neither a wait nor a wake ends the
+ * job. */
 long pt_futex(unsigned *word, int op, unsigned value, const struct timespec *time);
 
 /* ---- blocking.c: tw_syscalls_block, tw_syscalls_wait, tw_syscalls_again. */

@@ -35,6 +35,7 @@ bool th_kind_crowd(void);
 /* th_kind_thread - called by a thread of the program's own, before it runs. */
 void th_kind_thread(void);
 
+/* ---- support.c */
 /* th_result - what a call of the C library returns: 0, or -1 with @error in errno.  Without an error errno stays. */
 static inline int th_result(int error)
 {
@@ -42,8 +43,6 @@ static inline int th_result(int error)
 		errno = error;
 	return error ? -1 : 0;
 }
-
-/* ---- support.c */
 /* Locks, the same on all processors; created by th_open, collectively. */
 struct th_locks {
 	tw_lock_t fence;

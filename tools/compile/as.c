@@ -12,7 +12,7 @@
  * replaces its operand's address in %rdi, and tw_threads_atomic_end.  So is a move, compare or test of a number in
  * memory in the source's own assembler, which gcc marks: libraries of atomic operations implement loads and stores that
  * way.  Otherwise a loop would read its own node's copy for ever, and a pointer could become visible before the data it
- * points to.  Statements that compute are left alone.
+ * points to.  Statements that compute are left alone (as_is_computing).
  *
  * An access to a volatile variable is enclosed in the same way, because programs older than C11 let threads wait for
  * such variables to change. The instruction's pattern has a flag for that. A variable of the function's own frame whose
@@ -286,8 +286,8 @@ static bool as_is_access(const char *text)
 	return false;
 }
 
-/* Does the source's statement that begins at @at compute?  It has several accesses then, and nothing with which threads
- * order theirs or wait; the code of a decoder's inner loop, for example. */
+/* Does the source's statement that begins at @at compute, as a decoder's inner loop does?  Then it has more than two
+ * accesses, and nothing with which threads order theirs or wait. */
 static bool as_is_computing(const char *at)
 {
 	static const char *const orders[] = {"lock", "xchg", "fence", "pause", "nop", "0xf0", NULL};

@@ -496,7 +496,7 @@ static void launch_signal(struct launch *l)
 		if (may && !l->ending && !l->signal) {
 			l->signal = info.ssi_signo;
 			l->signal_ns = tw_time_ns();
-			bool key = info.ssi_code == SI_KERNEL && !l->group && !l->node[0].host;
+			bool key = info.ssi_code == SI_KERNEL && !l->group && l->node[0].child && !l->node[0].host;
 			uint32_t sent = l->signal | (key ? WIRE_BY_KEY : 0);
 			launch_send(l, 0, WIRE_SIGNAL, &sent, sizeof(sent));
 		} else {

@@ -54,7 +54,7 @@ struct launch_node {
 struct launch {
 	struct tool_job *job;
 	unsigned nodes, agents; /* agents: not gone yet */
-	pid_t group;            /* of the processes of those that it has started here; 0: its own, or none yet */
+	pid_t group;            /* of the agents that it has started here, and of their processors; 0: its own */
 	struct launch_node node[TW_MAX_NODES];
 	unsigned connected, have_memory, ready, exited, delivered;
 	unsigned living;            /* nodes that are not lost */

@@ -105,13 +105,11 @@ static int send_program(int signal, int code, const union sigval *value)
 	if (!signal)
 		return 0;
 	th_order();
-	if (signals_thread && (atomic_load(&signals_thread->accepts) & host_bit(signal))) {
+	if (signals_thread && (atomic_load(&signals_thread->accepts) & host_bit(signal)))
 		return th_result(send_self(&info));
-	}
 	struct host_signal s = {.info = info};
-	if (!far_here()) {
+	if (!far_here())
 		return th_result(signals_deliver(UINT32_MAX, &s));
-	}
 	const struct host_thread *t = signals_acceptor(signal, UINT32_MAX);
 	s.info.si_code = signals_code(code);
 	if (t)

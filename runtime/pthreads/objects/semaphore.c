@@ -68,25 +68,20 @@ static int semaphore_take(sem_t *semaphore, bool wait, uint64_t until)
 	return error;
 }
 
-static int semaphore_result(int error)
-{
-	return th_result(error);
-}
-
 int tw_sem_wait(sem_t *semaphore)
 {
-	return semaphore_result(semaphore_take(semaphore, true, 0));
+	return th_result(semaphore_take(semaphore, true, 0));
 }
 
 int tw_sem_trywait(sem_t *semaphore)
 {
-	return semaphore_result(semaphore_take(semaphore, false, 0));
+	return th_result(semaphore_take(semaphore, false, 0));
 }
 
 int tw_sem_clockwait(sem_t *semaphore, clockid_t clock, const struct timespec *at)
 {
 	uint64_t until = pt_until(clock, at);
-	return semaphore_result(until ? semaphore_take(semaphore, true, until) : EINVAL);
+	return th_result(until ? semaphore_take(semaphore, true, until) : EINVAL);
 }
 
 int tw_sem_timedwait(sem_t *semaphore, const struct timespec *at)
