@@ -65,8 +65,8 @@ uint64_t tw_net_amo(struct tw_net *net, unsigned node, size_t offset, enum tw_am
 	if (node == net->config.node && (net->ops->caps & TW_NET_COHERENT_ATOMICS))
 		return tw_amo_here(net->base + offset, op, bytes, value, expect);
 	if (net->ops->amo && node != net->config.node) {
-		net->bytes_out += bytes;
-		net->bytes_in += bytes;
+		net->traffic->bytes_out += bytes;
+		net->traffic->bytes_in += bytes;
 		return net->ops->amo(net, node, offset, op, bytes, value, expect);
 	}
 	if (bytes == 8 && op == TW_AMO_ADD)
@@ -85,6 +85,6 @@ void tw_net_amo_post(struct tw_net *net, unsigned node, size_t offset, enum tw_a
 		tw_net_amo(net, node, offset, op, bytes, value, expect);
 		return;
 	}
-	net->bytes_out += bytes;
+	net->traffic->bytes_out += bytes;
 	net->ops->amo_post(net, node, offset, op, bytes, value, expect);
 }

@@ -42,9 +42,9 @@ void tw_net_start(struct tw_net *net, struct tw_net_flow *flow, const struct tw_
 		return;
 	}
 	if (work->kind == TW_NET_READ)
-		net->bytes_in += work->len;
+		net->traffic->bytes_in += work->len;
 	else if (work->kind != TW_NET_AMO) /* which tw_flow_amo or tw_flow_count_amo counts */
-		net->bytes_out += work->len;
+		net->traffic->bytes_out += work->len;
 	flow->open = true;
 	net->ops->start(net, flow, work);
 }

@@ -10,8 +10,8 @@ void tw_flow_amo(struct tw_net *net, const struct tw_net_work *work);
 /* tw_flow_count_amo - count the bytes of an atomic that is started. */
 static inline void tw_flow_count_amo(struct tw_net *net, const struct tw_net_work *work)
 {
-	net->bytes_out += work->len;
-	net->bytes_in += work->local ? work->len : 0;
+	net->traffic->bytes_out += work->len;
+	net->traffic->bytes_in += work->local ? work->len : 0;
 }
 
 #endif

@@ -45,6 +45,7 @@ int tw_net_open(const struct tw_transport *ops, const struct tw_net_config *conf
 	}
 	opened->ops = ops;
 	opened->config = *config;
+	opened->traffic = &opened->uncounted;
 	error = ops->open(opened);
 	if (error) {
 		free(opened);
@@ -79,7 +80,7 @@ void tw_net_write(struct tw_net *net, unsigned node, size_t offset, const void *
 		tw_words_store(net->base + offset, src, len);
 		return;
 	}
-	net->bytes_out += len;
+	net->traffic->bytes_out += len;
 	net->ops->write(net, node, offset, src, len);
 }
 
@@ -90,7 +91,7 @@ void *tw_net_direct(struct tw_net *net, unsigned node, size_t offset)
 
 void tw_net_stored(struct tw_net *net, size_t bytes)
 {
-	net->bytes_out += bytes;
+	net->traffic->bytes_out += bytes;
 }
 
 void tw_net_write64(struct tw_net *net, unsigned node, size_t offset, uint64_t value)
@@ -99,7 +100,7 @@ void tw_net_write64(struct tw_net *net, unsigned node, size_t offset, uint64_t v
 		atomic_store_explicit(net_word(net, offset), value, memory_order_release);
 		return;
 	}
-	net->bytes_out += sizeof(value);
+	net->traffic->bytes_out += sizeof(value);
 	net->ops->write(net, node, offset, &value, sizeof(value));
 }
 
@@ -115,7 +116,7 @@ void tw_net_read(struct tw_net *net, unsigned node, size_t offset, void *dst, si
 		tw_words_load(dst, net->base + offset, len);
 		return;
 	}
-	net->bytes_in += len;
+	net->traffic->bytes_in += len;
 	net->ops->read(net, node, offset, dst, len);
 }
 
@@ -125,7 +126,7 @@ uint64_t tw_net_read64(struct tw_net *net, unsigned node, size_t offset)
 
 	if (net_own(net, node))
 		return atomic_load_explicit(net_word(net, offset), memory_order_acquire);
-	net->bytes_in += sizeof(value);
+	net->traffic->bytes_in += sizeof(value);
 	net->ops->read(net, node, offset, &value, sizeof(value));
 	net->ops->read_wait(net);
 	return value;
@@ -137,8 +138,8 @@ static inline bool net_own_atomics(struct tw_net *net, unsigned node)
 {
 	if (net_own(net, node))
 		return net->ops->caps & TW_NET_COHERENT_ATOMICS;
-	net->bytes_out += sizeof(uint64_t);
-	net->bytes_in += sizeof(uint64_t);
+	net->traffic->bytes_out += sizeof(uint64_t);
+	net->traffic->bytes_in += sizeof(uint64_t);
 	return false;
 }
 
@@ -168,7 +169,7 @@ bool tw_net_put_signal(struct tw_net *net, unsigned node, unsigned port, const s
 {
 	if (!net->ops->put_signal || net_own(net, node) || !net->ops->put_signal(net, node, port, signal))
 		return false;
-	net->bytes_out += signal->len + sizeof(signal->value);
+	net->traffic->bytes_out += signal->len + sizeof(signal->value);
 	return true;
 }
 
@@ -198,9 +199,9 @@ void tw_net_send(struct tw_net *net, unsigned node, unsigned port, struct tw_msg
 	}
 	if (error)
 		tw_fatal("transport %s: cannot send to %u.%u: %s", net->ops->name, node, port, strerror(-error));
-	net->messages++;
+	net->traffic->messages++;
 	if (!net_own(net, node))
-		net->bytes_out += msg->len;
+		net->traffic->bytes_out += msg->len;
 }
 
 bool tw_net_recv(struct tw_net *net, struct tw_msg *msg)
@@ -208,7 +209,7 @@ bool tw_net_recv(struct tw_net *net, struct tw_msg *msg)
 	if (!net->ops->recv(net, msg))
 		return false;
 	if (msg->src_node != net->config.node)
-		net->bytes_in += msg->len;
+		net->traffic->bytes_in += msg->len;
 	return true;
 }
 

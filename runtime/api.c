@@ -287,7 +287,7 @@ void tw_stats_reset(void)
 	struct tw_proc *me = tw_me_checked("tw_stats_reset");
 	tw_trace(me, TW_TRACE_measure_begin, TW_TRACE_NONE, TW_TRACE_NO_PAGE, 0, 0);
 	memset(&me->stats->now, 0, sizeof(me->stats->now));
-	me->net->messages = me->net->bytes_in = me->net->bytes_out = 0;
+	*me->net->traffic = (struct tw_traffic){0};
 	me->stats->stopped = 0;
 	me->stats->started_ns = tw_time_ns();
 }
@@ -297,11 +297,7 @@ void tw_stats_stop(void)
 	struct tw_proc *me = tw_me_checked("tw_stats_stop");
 	struct tw_stats *s = me->stats;
 	tw_trace(me, TW_TRACE_measure_end, TW_TRACE_NONE, TW_TRACE_NO_PAGE, 0, 0);
-	s->now.messages = me->net->messages;
-	s->now.data_bytes = me->net->bytes_in + me->net->bytes_out;
-	s->kept = s->now;
-	s->total_ns = tw_time_ns() - s->started_ns;
-	s->stopped = 1;
+	tw_stats_end(s);
 }
 
 double tw_now(void)

@@ -18,6 +18,7 @@
  * Coherence. The release comes before any processor can take the lock, the acquire after it was taken; also within a
  * node, where protocols make both cheap. */
 #include "core/coherence/lazy.h"
+#include "core/coherence/trail.h"
 #include "sync/object.h"
 #include "tweed/tweed.h"
 
@@ -48,10 +49,10 @@ static int lock_alone_try(struct tw_proc *me, struct sync_object *o)
 	return 1;
 }
 
-static bool lock_alone_wanted(struct tw_proc *me, struct sync_object *o)
+static unsigned lock_alone_successor(struct tw_proc *me, struct sync_object *o)
 {
 	(void)me, (void)o;
-	return false;
+	return 0;
 }
 
 static void lock_alone_leave(struct tw_proc *me, struct sync_object *o, bool keep)
@@ -70,7 +71,7 @@ static const struct sync_lock_ops *lock_ops(const struct tw_proc *me)
 	static const struct sync_lock_ops alone = {.enter = lock_alone_enter,
 	                                           .retake = lock_alone_retake,
 	                                           .try_enter = lock_alone_try,
-	                                           .wanted = lock_alone_wanted,
+	                                           .successor = lock_alone_successor,
 	                                           .leave = lock_alone_leave,
 	                                           .held = lock_alone_held};
 
@@ -295,12 +296,15 @@ bool tw_lock_try_acquire(tw_lock_t lock)
 	return true;
 }
 
-/* What a release does for coherence.  @wanted: another node waits. */
-static void lock_release_to(struct tw_proc *me, const struct sync_object *o, bool wanted)
+/* What a release does for coherence.  @wanted: another node waits; @next: it is the node that gets the lock next, + 1,
+ * or 0. */
+static void lock_release_to(struct tw_proc *me, const struct sync_object *o, bool wanted, unsigned next)
 {
 	tw_trace(me, TW_TRACE_lock_release, TW_TRACE_NONE, TW_TRACE_NO_PAGE, o->id, 0);
+	if (next)
+		tw_trail_begin(me, next - 1);
 	tw_release_to(me, lock_record(o), TW_SYNC_LOCK, o->id, wanted);
-	tw_net_flush(me->net, TW_NET_ALL); /* as sync_release */
+	tw_trail_end(me); /* flushes as sync_release does */
 }
 
 void sync_lock_release(struct tw_proc *me, struct sync_object *o)
@@ -308,11 +312,12 @@ void sync_lock_release(struct tw_proc *me, struct sync_object *o)
 	const struct sync_lock_ops *ops = lock_ops(me);
 
 	sync_held_remove(me->stats, o->id);
-	bool wanted = !ops->wanted || ops->wanted(me, o), keep = ops->wanted && wanted && lock_keeps(o->local);
-	lock_release_to(me, o, wanted && !keep);
+	unsigned next = ops->successor ? ops->successor(me, o) : 0;
+	bool keep = next && lock_keeps(o->local), wanted = !ops->successor || (next && !keep);
+	lock_release_to(me, o, wanted, keep ? 0 : next);
 	atomic_store_explicit(&o->local->held, false, memory_order_relaxed);
-	if (ops->wanted && atomic_load(&o->local->waiters)) {
-		wanted = ops->wanted(me, o);
+	if (ops->successor && atomic_load(&o->local->waiters)) {
+		wanted = ops->successor(me, o);
 
 		if (!wanted || o->local->streak < LOCK_STREAK) {
 			o->local->streak = wanted ? o->local->streak + 1 : 0;
@@ -368,7 +373,7 @@ bool tw_sync_lock_release_any(struct tw_proc *me, tw_lock_t lock)
 	struct sync_object o = sync_find(me, lock.id, SYNC_LOCK, "tw_lock_release");
 	bool done;
 
-	lock_release_to(me, &o, true);
+	lock_release_to(me, &o, true, 0);
 	done = lock_take_away(me, &o);
 	for (unsigned node = 0; node < me->nodes && !done; node++) {
 		struct tw_msg msg = {.type = TW_MSG_LOCK_RELEASE, .len = sizeof(lock.id), .word = {lock.id}};

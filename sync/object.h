@@ -182,9 +182,9 @@ struct sync_lock_ops {
 	/* try_enter - enter without waiting for a holder. Returns 0: not taken; 1: taken; 2: taken, and another node
 	 * was involved. */
 	int (*try_enter)(struct tw_proc *me, struct sync_object *o);
-	/* wanted - returns whether another node waits for the lock. NULL: the lock cannot be passed on within the
-	 * node. */
-	bool (*wanted)(struct tw_proc *me, struct sync_object *o);
+	/* successor - returns the node that waits for the lock + 1; it gets the lock when this node leaves.  0: none
+	 * waits.  NULL: the lock cannot be passed on within the node. */
+	unsigned (*successor)(struct tw_proc *me, struct sync_object *o);
 	/* leave - release the lock; if @keep, this node may take it again for some time though another one waits. On
 	 * return, no write of this endpoint to the lock is in flight that could harm a later holder on this node. */
 	void (*leave)(struct tw_proc *me, struct sync_object *o, bool keep);

@@ -178,10 +178,10 @@ static int queue_try(struct tw_proc *me, struct sync_object *o)
 	return taken ? 1 + (tail != 0 || o->home != me->node) : 0;
 }
 
-static bool queue_wanted(struct tw_proc *me, struct sync_object *o)
+static unsigned queue_successor(struct tw_proc *me, struct sync_object *o)
 {
 	(void)me;
-	return SYNC_HAS_NEXT(atomic_load_explicit(&o->own->node, memory_order_relaxed));
+	return SYNC_NEXT_NODE(atomic_load_explicit(&o->own->node, memory_order_relaxed)) + 1;
 }
 
 static void queue_leave(struct tw_proc *me, struct sync_object *o, bool keep)
@@ -212,6 +212,6 @@ static bool queue_held(struct tw_proc *me, struct sync_object *o)
 const struct sync_lock_ops sync_queue_lock = {.enter = queue_enter,
                                               .retake = queue_retakes,
                                               .try_enter = queue_try,
-                                              .wanted = queue_wanted,
+                                              .successor = queue_successor,
                                               .leave = queue_leave,
                                               .held = queue_held};

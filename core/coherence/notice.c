@@ -3,7 +3,8 @@
  *
  * Sending. Each processor gathers notices in its own batches. A batch is appended under the node's lock for that
  * receiver: slots, fence, tail, flush. The flush lies inside the lock because the next appender uses another endpoint,
- * and its tail must not become visible before these slots. A release appends to all receivers before it flushes.
+ * and its tail must not become visible before these slots. A release appends to all receivers before it flushes. A
+ * node's only processor need not flush before it notifies the receiver (trail.h).
  *
  * Distributing. The tails are read first, then the clock ticks, then the notices are stamped with that time. A fetch
  * that began before the stamp therefore counts as older than the notice. A fetch that began after it found the writer's
@@ -14,7 +15,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "core/job/job.h"
+#include "core/coherence/trail.h"
 
 #define BATCH_SLOTS  256u
 #define NOTICE_BREAK (1u << 31) /* in a slot, with the page: end exclusive mode */
@@ -102,6 +103,8 @@ static void notice_add(struct tw_proc *me, unsigned node, uint32_t slot)
 
 void tw_notice_send(struct tw_proc *me, unsigned node, tw_page_t p)
 {
+	if (me->successor && node + 1 != me->successor && !tw_planted(me, "early-notice"))
+		tw_trail_leave(me);
 	notice_add(me, node, p);
 	me->stats->now.write_notices++;
 	tw_trace(me, TW_TRACE_notice_out, node, p, 0, 0);
@@ -125,7 +128,8 @@ void tw_notice_flush(struct tw_proc *me)
 		}
 	if (!any)
 		return;
-	tw_net_flush(me->net, TW_NET_ALL);
+	if (!me->successor) /* else all are for that node */
+		tw_net_flush(me->net, TW_NET_ALL);
 	for (unsigned node = 0; node < me->nodes; node++)
 		if (me->batch[node].count)
 			notice_end(me, node);

@@ -7,6 +7,7 @@
 #include "core/coherence/polled.h"
 #include "core/observe/race.h"
 #include "core/coherence/shootdown.h"
+#include "core/coherence/trail.h"
 #include "core/memory/stores.h"
 
 void (*tw_acquired)(void);
@@ -44,6 +45,8 @@ static void hooks_ship(struct tw_proc *me)
 {
 	if (hooks_synced(me, false))
 		return;
+	if (me->successor && tw_heap_ships(me))
+		tw_trail_leave(me);
 	if ((me->protocol->flags & TW_PROTOCOL_BY_OBJECT) && tw_heap_ships(me))
 		hooks_run(me, me->protocol->release, TW_SYNC_HEAP, 0);
 	tw_heap_ship(me);

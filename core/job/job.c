@@ -73,7 +73,10 @@ static int job_open_net(struct tw_proc *me, const struct tw_boot *boot)
 	if (me->agent)
 		config.spin_ns = 0;
 	tw_mutex_spin = config.spin_ns > 10000 ? 500 : 20;
-	return tw_net_open(transport, &config, &me->net);
+	int error = tw_net_open(transport, &config, &me->net);
+	if (!error)
+		me->net->traffic = &me->stats->traffic;
+	return error;
 }
 
 static void *job_map(size_t bytes, int fd, void *at)

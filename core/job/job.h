@@ -83,6 +83,8 @@ bool tw_protocol_aside(void);
  * when timing is off. A nested span is subtracted from the outer one. */
 uint64_t tw_time_begin(struct tw_proc *me);
 void tw_time_end(struct tw_proc *me, uint64_t *category, uint64_t begun);
+/* tw_stats_end - a processor's numbers are those of now: by the processor, or by its agent when it has died. */
+void tw_stats_end(struct tw_stats *s);
 
 /* tw_wait, tw_wait_until - tw_net_wait and tw_net_wait_until, accounted as comm_wait. Shootdowns of this processor need
  * not wait meanwhile. */

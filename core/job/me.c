@@ -2,6 +2,7 @@
 /* me.c - which processor this process is, and the lock around protocol code. */
 #include <pthread.h>
 
+#include "core/coherence/trail.h"
 #include "core/job/job.h"
 #include "core/process/fork.h"
 
@@ -41,6 +42,8 @@ void tw_protocol_enter(struct tw_proc *me)
 {
 	if (me_served(me) || (tw_laziness && me_depth++ == 0))
 		me_take(me);
+	if (__builtin_expect(me->trails, 0))
+		tw_trail_settle(me);
 }
 
 void tw_protocol_leave(struct tw_proc *me)

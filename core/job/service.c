@@ -134,6 +134,6 @@ void tw_service_stop(void)
 	/* Rings only the agent's own bell, by plain memory and a futex, which is safe beside the service thread. */
 	tw_net_notify(service_proc.net, service_proc.node, service_proc.local);
 	pthread_join(service_thread, NULL);
-	service_proc.stats->now.messages = service_proc.net->messages;
+	service_proc.stats->now.messages = service_proc.stats->traffic.messages;
 	tw_proc_close(&service_proc);
 }

@@ -6,6 +6,15 @@
 static uint64_t account_inner[8];
 static unsigned account_depth;
 
+void tw_stats_end(struct tw_stats *s)
+{
+	s->now.messages = s->traffic.messages;
+	s->now.data_bytes = s->traffic.bytes_in + s->traffic.bytes_out;
+	s->kept = s->now;
+	s->total_ns = tw_time_ns() - s->started_ns;
+	s->stopped = 1;
+}
+
 uint64_t tw_time_begin(struct tw_proc *me)
 {
 	if (!me->timing || tw_protocol_aside())

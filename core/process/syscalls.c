@@ -396,6 +396,21 @@ static __attribute__((noinline)) ssize_t sys_transfer_all(enum sys_op op, int fd
 	return (ssize_t)done;
 }
 
+/* @done of @n bytes were moved.  Between touch and transfer another processor may have taken a page's right, or the
+ * protocol itself: then the file has more, or takes more. */
+static __attribute__((noinline, cold)) ssize_t sys_transfer_rest(enum sys_op op, int fd, void *buf, size_t n, off_t at,
+                                                                 ssize_t done, const void *caller)
+{
+	char *start, *end;
+	struct stat st;
+
+	if (!tw_touched((char *)buf + done, n - (size_t)done, &start, &end) || next.fstat(fd, &st) ||
+	    !S_ISREG(st.st_mode))
+		return done;
+	ssize_t more = sys_transfer_all(op, fd, (char *)buf + done, n - (size_t)done, at + done, caller);
+	return more > 0 ? done + more : done;
+}
+
 static void sys_mapped(int fd, off_t at, const struct iovec *v, int count, ssize_t written, const void *caller)
 {
 	if (tw_syscalls_mapped)
@@ -420,6 +435,8 @@ static inline __attribute__((always_inline)) ssize_t sys_transfer(enum sys_op op
 		sys_mapped(fd, where, &(struct iovec){buf, n}, 1, -1, caller);
 	ssize_t done = n <= SYS_PIECE ? sys_transfer_once(op, fd, buf, n, at, caller)
 	                              : sys_transfer_all(op, fd, buf, n, at, caller);
+	if (__builtin_expect(done > 0 && (size_t)done < n, 0))
+		done = sys_transfer_rest(op, fd, buf, n, at, done, caller);
 	if (writes && done > 0)
 		sys_mapped(fd, where, &(struct iovec){buf, n}, 1, done, caller);
 	return done;

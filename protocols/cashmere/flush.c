@@ -295,6 +295,16 @@ static uint64_t flush_pages(struct cash_flush *f, tw_page_t first, uint64_t want
 	return flushed;
 }
 
+/* The diffs of the pages @flushed, locked, must be performed before others have notices, or fetch the pages. */
+static void flush_perform(struct tw_proc *me, tw_page_t first, uint64_t flushed)
+{
+	for (; flushed && me->page[first + (unsigned)__builtin_ctzll(flushed)].home == me->successor;
+	     flushed &= flushed - 1)
+		continue;
+	if (flushed)
+		tw_net_flush(me->net, TW_NET_ALL);
+}
+
 static uint64_t flush_away(struct tw_proc *me, tw_page_t first, uint64_t mask)
 {
 	uint64_t away = 0;
@@ -326,8 +336,10 @@ static unsigned flush_chunk(void *ctx, tw_page_t first, unsigned most)
 		flush_denounce(me, first, announced & ~flushed);
 		announced &= flushed;
 		flush_messages(me, first, count, flushed);
-	} else if (flushed) {
+	} else if (flushed && announced) {
 		tw_net_flush(me->net, TW_NET_ALL);
+	} else {
+		flush_perform(me, first, flushed);
 	}
 	if (announced || f->published)
 		flush_denounce(me, first, announced);

@@ -56,14 +56,15 @@ static void direct(struct env *env)
 		return;
 	for (size_t i = 0; i < 1000; i++) {
 		char *to = tw_net_direct(env->net, 1, AREA + i);
-		uint64_t sent = env->net->bytes_out;
+		uint64_t sent = env->net->traffic->bytes_out;
 		char back = 0;
 
 		if (!to)
 			return;
 		*to = (char)(i * 3 + 1);
 		tw_net_stored(env->net, 1);
-		ENV_CHECK(env, env->net->bytes_out == sent + 1, "%lu bytes counted", env->net->bytes_out - sent);
+		ENV_CHECK(env, env->net->traffic->bytes_out == sent + 1, "%lu bytes counted",
+		          env->net->traffic->bytes_out - sent);
 		if (i % 2)
 			tw_net_flush(env->net, 1);
 		tw_net_read(env->net, 1, AREA + i, &back, 1);
@@ -165,17 +166,20 @@ static void counters(struct env *env)
 	tw_net_write64(net, 0, AREA, 1);
 	tw_net_read(net, 0, AREA, bytes, 100);
 	tw_net_fadd(net, 0, AREA, 1);
-	ENV_CHECK(env, net->bytes_out == 0 && net->bytes_in == 0, "the own node's memory is no traffic");
+	ENV_CHECK(env, net->traffic->bytes_out == 0 && net->traffic->bytes_in == 0,
+	          "the own node's memory is no traffic");
 	tw_net_write(net, 1, AREA, bytes, 100);
 	tw_net_write64(net, 1, AREA, 1);
-	ENV_CHECK(env, net->bytes_out == 108 && net->bytes_in == 0, "bytes written: %lu", net->bytes_out);
+	ENV_CHECK(env, net->traffic->bytes_out == 108 && net->traffic->bytes_in == 0, "bytes written: %lu",
+	          net->traffic->bytes_out);
 	tw_net_read(net, 1, AREA, bytes, 50);
 	tw_net_read_wait(net);
 	tw_net_read64(net, 1, AREA);
-	ENV_CHECK(env, net->bytes_out == 108 && net->bytes_in == 58, "bytes read: %lu", net->bytes_in);
+	ENV_CHECK(env, net->traffic->bytes_out == 108 && net->traffic->bytes_in == 58, "bytes read: %lu",
+	          net->traffic->bytes_in);
 	tw_net_send(net, 1, 0, &msg);
 	tw_net_send(net, 0, 0, &msg);
-	ENV_CHECK(env, net->messages == 2, "messages: %lu", net->messages);
+	ENV_CHECK(env, net->traffic->messages == 2, "messages: %lu", net->traffic->messages);
 }
 
 /* All kinds of atomics by all endpoints at once: nothing is lost, nothing happens twice. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* handed.c - mutexes and spin locks that one thread locks and another unlocks, as older programs use them.  The
- * argument: how many threads besides main's. */
+/* handed.c - mutexes and spin locks that one thread locks and another unlocks, as older programs use them, and mutexes
+ * that are unlocked or waited with though nobody has locked them.  The argument: how many threads besides main's. */
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,6 +35,26 @@ static void *unlocks(void *arg)
 	return arg;
 }
 
+/* What the C library does not refuse: returns how many calls fail. */
+static int unlocked(void)
+{
+	static pthread_mutex_t fresh[2] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER};
+	pthread_cond_t never = PTHREAD_COND_INITIALIZER;
+	struct timespec past = {.tv_sec = 1};
+	int failed = 0;
+
+	for (int i = 0; i < 2; i++) {
+		if (i)
+			failed += pthread_mutex_unlock(&fresh[i]) != 0;
+		failed += pthread_cond_timedwait(&never, &fresh[i], &past) != ETIMEDOUT;
+		failed += pthread_mutex_trylock(&fresh[i]) != EBUSY; /* the wait has locked it */
+		failed += pthread_mutex_unlock(&fresh[i]) != 0;
+		failed += pthread_mutex_unlock(&fresh[i]) != 0;
+		failed += pthread_mutex_trylock(&fresh[i]) != 0;
+	}
+	return failed;
+}
+
 int main(int argc, char **argv)
 {
 	pthread_t t[MOST];
@@ -58,6 +79,6 @@ int main(int argc, char **argv)
 		pthread_spin_lock(&spin);
 		pthread_join(t[i], NULL);
 	}
-	printf("%u %d\n", calls, pthread_mutex_trylock(&ended) != 0);
+	printf("%u %d %d\n", calls, pthread_mutex_trylock(&ended) != 0, unlocked());
 	return 0;
 }

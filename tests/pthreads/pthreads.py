@@ -266,6 +266,12 @@ def refusals():
         signals()
     for what in ENDS if name else []:
         beside.compare(name, "2x1", "2L", what)
+    if name:
+        run(tweed, "run", "-n", "2", "--stats", "busy.json", "./refused.tw", "status")
+        with open("busy.json") as f:
+            stats = json.load(f)
+        beside.expect("statistics of processors that are busy at the end", stats["exit_status"] == 5 and
+                      all(p["total"] and p["counters"]["data_bytes"] for p in stats["processors"]))
     name = beside.build(os.path.join(sources, "classes.cpp"))
     if name:
         beside.compare(name, "1x2", None, "1", "promises")

@@ -106,13 +106,23 @@ static void agent_stop(struct agent *a)
 	trace_begin(&a->trace, &a->boot.config, &a->layout);
 }
 
+/* The numbers of processors that the job's end has killed are those of now. */
+static void agent_account_killed(struct agent *a)
+{
+	for (unsigned k = 0; k < a->boot.config.processors; k++)
+		if (a->stats[k].started_ns && !a->stats[k].stopped)
+			tw_stats_end(&a->stats[k]);
+}
+
 /* Send as much of the trace as the stream takes, and after all of it the statistics.  Returns whether there is more. */
 static bool agent_account(struct agent *a)
 {
 	if (trace_pump(&a->trace, &a->wire))
 		return true;
-	if (a->stopped && !a->accounted) {
+	if ((a->stopped || a->finishing) && a->stats && !a->accounted) {
 		a->accounted = true;
+		if (a->finishing)
+			agent_account_killed(a);
 		wire_send(&a->wire, WIRE_STATS, a->stats, (a->boot.config.processors + 1) * sizeof(struct tw_stats),
 		          NULL, 0);
 	}

@@ -84,6 +84,7 @@ void launch_end(struct launch *l, int status)
 		return;
 	l->ending = true;
 	l->job->status = status;
+	l->job->wall_s = (double)(tw_time_ns() - l->began_ns) * 1e-9;
 	l->deadline_ns = tw_time_ns() + LAUNCH_GRACE_NS;
 	launch_send_all(l, WIRE_END);
 }
@@ -165,6 +166,7 @@ static void launch_processor_died(struct launch *l, unsigned node, const struct 
 		if (!exited)
 			l->job->killed = WTERMSIG(d->status);
 		l->strange = exited && !d->joined && !d->refused;
+		l->as_asked = d->refused == TW_ENDED_JOB;
 		launch_end(l, status || d->refused == TW_ENDED_JOB ? status : 1);
 	}
 }
@@ -389,7 +391,7 @@ static bool launch_step_fits(const struct launch *l, const struct launch_node *n
 	case WIRE_EXITED:
 		return l->going && !n->exited;
 	case WIRE_STATS:
-		return l->stopping && !n->delivered &&
+		return (l->stopping || l->ending) && !n->delivered &&
 		       msg->bytes == (l->job->settings.config.processors + 1) * sizeof(struct tw_stats);
 	default: /* BEAT, FAILED; END and GONE */
 		return msg->type == WIRE_BEAT || msg->type == WIRE_FAILED || msg->type == WIRE_END ||
@@ -708,7 +710,7 @@ int tool_launch(struct tool_job *job)
 	free(l.program);
 	sigprocmask(SIG_SETMASK, &l.mask, NULL); /* SIGINT works even if the output is not read */
 	writer_finish();
-	job->complete = l.delivered == l.living;
+	job->complete = l.delivered == l.living && (!l.ending || l.as_asked);
 	if (job->complete) {
 		launch_used(&l, offsetof(struct wire_ready, fault), job->fault, sizeof(job->fault));
 		launch_used(&l, offsetof(struct wire_ready, shootdown), job->shootdown, sizeof(job->shootdown));

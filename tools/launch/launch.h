@@ -58,6 +58,7 @@ struct launch {
 	struct launch_node node[TW_MAX_NODES];
 	unsigned connected, have_memory, ready, exited, delivered;
 	unsigned living;            /* nodes that are not lost */
+	bool as_asked;              /* the job was ended by its program, while processors were busy */
 	bool strange;               /* the job was ended because a processor failed that had not joined it */
 	unsigned outsiders;         /* processors that ended with status 0 and never joined the job */
 	unsigned dead;              /* processors, in a job that survives deaths */

@@ -124,6 +124,8 @@ struct tw_proc {
 	void *trace;                         /* its rings; NULL: nothing is traced */
 	bool timing;                         /* times are measured */
 	bool crowd;                          /* other threads run here while one waits at a barrier: hook arrive */
+	bool trails;                         /* writes to a former successor may be in flight */
+	unsigned successor;                  /* of a release: the only node that acquires from it, + 1 (trail.h) */
 	tw_page_t last_stored;               /* page of this processor's last write fault */
 	const struct tw_fence_hooks *fences; /* NULL: no fence was made here yet: tw_polled */
 	void *proto;                         /* the protocol's */

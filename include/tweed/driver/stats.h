@@ -6,6 +6,8 @@
 
 #include <stdint.h>
 
+#include "tweed/driver/transport.h"
+
 /* The paper's Table 3, and more.  X(name) in the order of the JSON. */
 /* clang-format off */
 #define TW_COUNTERS(X) \
@@ -61,13 +63,14 @@ struct tw_waits {
 
 struct tw_stats {
 	_Alignas(64) struct tw_counters now;
-	uint64_t started_ns;     /* of tw_init or tw_stats_reset */
-	uint64_t total_ns;       /* set by tw_stats_stop or tw_finalize */
-	struct tw_counters kept; /* as of tw_stats_stop */
-	uint32_t stopped;        /* kept and total_ns are valid */
-	uint32_t verdict;        /* enum tw_verdict */
-	uint32_t finalized;      /* tw_finalize was reached: to exit is no failure */
-	uint32_t initialized;    /* tw_init was completed */
+	struct tw_traffic traffic; /* tw_stats_end adds it to the counters */
+	uint64_t started_ns;       /* of tw_init or tw_stats_reset */
+	uint64_t total_ns;         /* set by tw_stats_stop or tw_finalize, or at the job's end */
+	struct tw_counters kept;   /* as of tw_stats_stop */
+	uint32_t stopped;          /* kept and total_ns are valid */
+	uint32_t verdict;          /* enum tw_verdict */
+	uint32_t finalized;        /* tw_finalize was reached: to exit is no failure */
+	uint32_t initialized;      /* tw_init was completed */
 	uint32_t
 	    refused; /* the process has reported why it ends the job; TW_ENDED_JOB: as asked, its status is the job's */
 	struct tw_waits waits;

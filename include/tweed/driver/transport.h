@@ -101,14 +101,20 @@ struct tw_net_config {
 	const _Atomic uint64_t *lost, *dead;
 };
 
+/* Messages sent; payload written and read. */
+struct tw_traffic {
+	uint64_t messages, bytes_out, bytes_in;
+};
+
 struct tw_net {
 	const struct tw_transport *ops;
 	struct tw_net_config config;
-	char *base;                             /* this node's exported memory, mapped readable and writable */
-	void *priv;                             /* the transport's */
-	struct tw_net_async *async;             /* tw_net_async's; NULL: only the user's calls make progress */
-	size_t signal_at, signal_bytes;         /* the part of base that puts with signal to this endpoint may change */
-	uint64_t messages, bytes_out, bytes_in; /* counted by the wrappers: messages sent; payload written, read */
+	char *base;                     /* this node's exported memory, mapped readable and writable */
+	void *priv;                     /* the transport's */
+	struct tw_net_async *async;     /* tw_net_async's; NULL: only the user's calls make progress */
+	size_t signal_at, signal_bytes; /* the part of base that puts with signal to this endpoint may change */
+	struct tw_traffic *traffic;     /* counted by the wrappers: @uncounted, unless the opener places it elsewhere */
+	struct tw_traffic uncounted;
 };
 
 /* Operations that are started, and completed together.  In the user's memory, one for each independent sequence of

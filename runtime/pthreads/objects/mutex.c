@@ -285,8 +285,11 @@ int tw_pthread_mutex_unlock(pthread_mutex_t *mutex)
 			m->robust = MUTEX_LOST;
 	}
 	uint64_t id = m->lock;
-	if (!id || !tw_sync_lock_release(tw_me, (tw_lock_t){id}))
-		th_lock_release((tw_lock_t){mutex_lock_of(m)});
+	if (!id || !tw_sync_lock_release(tw_me, (tw_lock_t){id})) {
+		id = mutex_lock_of(m);
+		if (id) /* else no thread has locked it, and it stays free, as in the C library */
+			th_lock_release((tw_lock_t){id});
+	}
 	if (__builtin_expect(th_turn_is_over, 0))
 		th_turn_end();
 	return 0;

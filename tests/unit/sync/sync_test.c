@@ -181,7 +181,7 @@ static void body_retained(struct tw_proc *me)
 			JOB_CHECK(tw_lock_try_acquire(lock));
 			tw_lock_release(lock);
 		}
-		JOB_CHECK(job_remote_ops == before && me->net->messages == 0);
+		JOB_CHECK(job_remote_ops == before && me->net->traffic->messages == 0);
 		JOB_CHECK(me->stats->now.lock_remote == 1 && me->stats->now.lock_acquires == 2001);
 	}
 	tw_barrier_all();

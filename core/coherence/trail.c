@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "core/coherence/trail.h"
+
+void tw_trail_begin(struct tw_proc *me, unsigned node)
+{
+	if (me->locals == 1 && node != me->node && !me->net->ops->direct && !me->config.race && !me->config.survive)
+		me->successor = node + 1;
+}
+
+void tw_trail_leave(struct tw_proc *me)
+{
+	me->successor = 0;
+	tw_net_flush(me->net, TW_NET_ALL);
+}
+
+void tw_trail_end(struct tw_proc *me)
+{
+	unsigned successor = me->successor;
+
+	if (!successor) {
+		tw_net_flush(me->net, TW_NET_ALL);
+		return;
+	}
+	for (unsigned node = 0; node < me->nodes; node++)
+		if (node + 1 != successor)
+			tw_net_flush(me->net, node);
+	tw_net_fence(me->net, successor - 1);
+	me->successor = 0;
+	me->trails = true;
+}
+
+void tw_trail_settle(struct tw_proc *me)
+{
+	me->trails = false;
+	if (!tw_planted(me, "no-settle"))
+		tw_net_flush(me->net, TW_NET_ALL);
+}
