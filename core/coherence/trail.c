@@ -32,6 +32,5 @@ void tw_trail_end(struct tw_proc *me)
 void tw_trail_settle(struct tw_proc *me)
 {
 	me->trails = false;
-	if (!tw_planted(me, "no-settle"))
-		tw_net_flush(me->net, TW_NET_ALL);
+	tw_net_flush(me->net, TW_NET_ALL);
 }
