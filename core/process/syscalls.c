@@ -370,8 +370,9 @@ static inline __attribute__((always_inline)) ssize_t sys_transfer_once(enum sys_
 			sys_stored(buf, r);
 		if (r >= 0 || errno != EFAULT || !shared || tries == SYS_TRIES)
 			return r;
-		/* Possibly fewer pages are available at once: transfer only the beginning. */
-		if (tries && n > 1)
+		/* Another processor has taken a page; or fewer pages are available at once: transfer only the
+		 * beginning. */
+		if (tries >= SYS_TRIES / 2 && n > 1)
 			n /= 2;
 	}
 }

@@ -31,7 +31,8 @@ MARKS = [("openshmem", rb'#\s*include\s*[<"](mpp/|tweed/)?p?shmemx?\.h'),
 SYMBOLS = [("openmp", r" (GOMP_|omp_|__kmpc_)"),
            ("threads", r" (pthread_create|thrd_create|_ZNSt6thread|g_thread_(try_)?new|uv_thread_create)")]
 MARK = b"TWEED_BOOT"  # a variable that each program of Tweed's reads (core/job/join.c)
-ERROR = re.compile(r"error|undefined reference|cannot find|No rule|not found", re.I)
+# From sure signs of an error to mere words, as in -Wno-error.
+ERRORS = [re.compile(r"\berror:|undefined reference|cannot find|No rule|not found", re.I), re.compile("error", re.I)]
 
 
 def sentences(text):
@@ -219,7 +220,7 @@ class Build:
         if said:
             return "tweed: " + said[0]
         lines = [line.strip() for line in text.splitlines() if line.strip()]
-        return next((line for line in lines if ERROR.search(line)),
+        return next((line for sign in ERRORS for line in lines if sign.search(line)),
                     lines[-1] if lines else f"it ended with status {done.status}")
 
     def executable(self, tree):

@@ -188,8 +188,8 @@ def error(top, what, source, *words, args=(), command=("./main",)):
 
 
 def errors(top):
-    error(top, "broken", "#!/bin/sh\nexit 0\n", "the native build failed: no such thing: error",
-          args=("--build", "echo no such thing: error; false"))
+    error(top, "broken", "#!/bin/sh\nexit 0\n", "the native build failed: x.c: error: no such thing",
+          args=("--build", "echo cc -Wno-error x.c; echo x.c: error: no such thing; false"))
     error(top, "slow-build", "", "not done after 0.2 s", args=("--build", "sleep 100", "--build-timeout", "0.2"))
     error(top, "endless", "#!/bin/sh\nwhile :; do sleep 1; done\n", "did not end well", "ended after 0 s",
           args=("--timeout", "0.3"))
