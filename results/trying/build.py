@@ -31,8 +31,8 @@ MARKS = [("openshmem", rb'#\s*include\s*[<"](mpp/|tweed/)?p?shmemx?\.h'),
 SYMBOLS = [("openmp", r" (GOMP_|omp_|__kmpc_)"),
            ("threads", r" (pthread_create|thrd_create|_ZNSt6thread|g_thread_(try_)?new|uv_thread_create)")]
 MARK = b"TWEED_BOOT"  # a variable that each program of Tweed's reads (core/job/join.c)
-# From sure signs of an error to mere words, as in -Wno-error.
-ERRORS = [re.compile(r"\berror:|undefined reference|cannot find|No rule|not found", re.I), re.compile("error", re.I)]
+# From sure signs of an error to mere words, as in "-Wno-error" and "Looking for memkind: not found".
+ERRORS = [re.compile(r"\berror:|undefined reference|cannot find|No rule", re.I), re.compile("error|not found", re.I)]
 
 
 def sentences(text):
