@@ -45,7 +45,7 @@ int tw_net_open(const struct tw_transport *ops, const struct tw_net_config *conf
 	}
 	opened->ops = ops;
 	opened->config = *config;
-	opened->traffic = &opened->uncounted;
+	opened->traffic = &opened->own_traffic;
 	error = ops->open(opened);
 	if (error) {
 		free(opened);

@@ -3,8 +3,8 @@
  *
  * Sending. Each processor gathers notices in its own batches. A batch is appended under the node's lock for that
  * receiver: slots, fence, tail, flush. The flush lies inside the lock because the next appender uses another endpoint,
- * and its tail must not become visible before these slots. A release appends to all receivers before it flushes. A
- * node's only processor need not flush before it notifies the receiver (trail.h).
+ * and its tail must not become visible before these slots. A release appends to all receivers before it flushes. The
+ * flush is left out where this node has no other appender, and the receiver alone acquires (trail.h).
  *
  * Distributing. The tails are read first, then the clock ticks, then the notices are stamped with that time. A fetch
  * that began before the stamp therefore counts as older than the notice. A fetch that began after it found the writer's

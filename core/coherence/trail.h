@@ -4,7 +4,7 @@
  * A release must be performed when others learn of it.  A processor that gives a lock to a node, or wakes a thread
  * there, notifies that node alone, by a write to it.  The transport keeps writes to one node in order, if a fence lies
  * between.  So what the release wrote to that node, its *successor*, need not be waited for: it is there before the
- * successor learns of the release.  Over TCP diffs, notices and the lock are one message then, not three round trips.
+ * successor learns of the release.  Over TCP diffs, notices and the lock are one message then.
  *
  * Why this is enough.
  * (1) What the release writes to other nodes is flushed before the successor is notified (tw_trail_end).
@@ -23,12 +23,13 @@
 
 #include "core/job/job.h"
 
-/* tw_trail_begin - until tw_trail_end the caller releases, and then notifies only @node.
- * tw_trail_leave - during the release: other nodes must see it, too, or a write must be performed now.  All is flushed,
- * and the rest of the release is an ordinary one.
- * tw_trail_end - flush what must be performed before the next write to @node: everything, unless the release is one
- * that has a successor.
- * tw_trail_settle - wait for what is in flight, before a protocol action. */
+/* tw_trail_begin - until tw_trail_end the caller releases, and then notifies only @node.  [sync]
+ * tw_trail_leave - during the release: other nodes must see it, too.  All is flushed, and the rest of the release is an
+ * ordinary one.  Page locks may be held, and tw_protocol_enter.
+ * tw_trail_end - flush what must be performed before the next write to @node: everything, unless the release has kept
+ * its successor.  [sync]
+ * tw_trail_settle - wait for what is in flight.  Called by tw_protocol_enter alone, in any context; no page lock held.
+ */
 void tw_trail_begin(struct tw_proc *me, unsigned node);
 void tw_trail_leave(struct tw_proc *me);
 void tw_trail_end(struct tw_proc *me);

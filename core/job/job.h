@@ -60,7 +60,8 @@ extern void (*tw_acquired)(void);
 /* tw_protocol_enter, tw_protocol_leave - around every page and synchronization hook, within tw_shootdown_enter, because
  * what has the lock may wait for a processor that shoots at this one. Where a separate thread serves faults they are a
  * lock, because a signal may let the faulting thread continue as soon as the page is mapped, before the handler has
- * returned. With lazy releases they are a lock, too. Elsewhere they are one branch. */
+ * returned. With lazy releases they are a lock, too. Elsewhere they are branches.
+ * tw_protocol_enter waits for the network if a release trails (core/coherence/trail.h). */
 void tw_protocol_enter(struct tw_proc *me);
 void tw_protocol_leave(struct tw_proc *me);
 /* tw_protocol_inside - may the caller be between the two? */

@@ -377,15 +377,21 @@ static inline __attribute__((always_inline)) ssize_t sys_transfer_once(enum sys_
 	}
 }
 
-/* A second call never blocks on a regular file; only there a transfer is completed in pieces. */
-static __attribute__((noinline)) ssize_t sys_transfer_all(enum sys_op op, int fd, void *buf, size_t n, off_t at,
-                                                          const void *caller)
+/* A second call never blocks on a regular file: only there a transfer with shared memory is completed in pieces. */
+static bool sys_in_pieces(int fd, const void *buf, size_t n)
 {
 	char *start, *end;
 	struct stat st;
+
+	return tw_touched(buf, n, &start, &end) && n <= SSIZE_MAX && !next.fstat(fd, &st) && S_ISREG(st.st_mode);
+}
+
+static __attribute__((noinline)) ssize_t sys_transfer_all(enum sys_op op, int fd, void *buf, size_t n, off_t at,
+                                                          const void *caller)
+{
 	size_t done = 0;
 
-	if (!tw_touched(buf, n, &start, &end) || n > SSIZE_MAX || next.fstat(fd, &st) || !S_ISREG(st.st_mode))
+	if (!sys_in_pieces(fd, buf, n))
 		return sys_transfer_once(op, fd, buf, n, at, caller);
 	while (done < n) {
 		size_t piece = TW_MIN(n - done, SYS_PIECE);
@@ -397,16 +403,11 @@ static __attribute__((noinline)) ssize_t sys_transfer_all(enum sys_op op, int fd
 	return (ssize_t)done;
 }
 
-/* @done of @n bytes were moved.  Between touch and transfer another processor may have taken a page's right, or the
- * protocol itself: then the file has more, or takes more. */
+/* @done of @n bytes were moved: complete it, for a page's right may have been taken between touch and transfer. */
 static __attribute__((noinline, cold)) ssize_t sys_transfer_rest(enum sys_op op, int fd, void *buf, size_t n, off_t at,
                                                                  ssize_t done, const void *caller)
 {
-	char *start, *end;
-	struct stat st;
-
-	if (!tw_touched((char *)buf + done, n - (size_t)done, &start, &end) || next.fstat(fd, &st) ||
-	    !S_ISREG(st.st_mode))
+	if (!sys_in_pieces(fd, (char *)buf + done, n - (size_t)done))
 		return done;
 	ssize_t more = sys_transfer_all(op, fd, (char *)buf + done, n - (size_t)done, at + done, caller);
 	return more > 0 ? done + more : done;

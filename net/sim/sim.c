@@ -320,7 +320,7 @@ static int sim_open_inner(struct sim *sim, const struct tw_net *net)
 		return error;
 	}
 	sim->inner = (struct tw_net){.ops = sim_inner(net->ops), .config = net->config};
-	sim->inner.traffic = &sim->inner.uncounted;
+	sim->inner.traffic = &sim->inner.own_traffic;
 	sim->inner.config.host_nodes = TW_MAX(net->config.host_nodes, 1u);
 	error = sim->inner.ops->open(&sim->inner);
 	if (error)

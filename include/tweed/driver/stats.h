@@ -63,7 +63,7 @@ struct tw_waits {
 
 struct tw_stats {
 	_Alignas(64) struct tw_counters now;
-	struct tw_traffic traffic; /* tw_stats_end adds it to the counters */
+	struct tw_traffic traffic; /* tw_stats_end copies it to the counters */
 	uint64_t started_ns;       /* of tw_init or tw_stats_reset */
 	uint64_t total_ns;         /* set by tw_stats_stop or tw_finalize, or at the job's end */
 	struct tw_counters kept;   /* as of tw_stats_stop */

@@ -113,8 +113,8 @@ struct tw_net {
 	void *priv;                     /* the transport's */
 	struct tw_net_async *async;     /* tw_net_async's; NULL: only the user's calls make progress */
 	size_t signal_at, signal_bytes; /* the part of base that puts with signal to this endpoint may change */
-	struct tw_traffic *traffic;     /* counted by the wrappers: @uncounted, unless the opener places it elsewhere */
-	struct tw_traffic uncounted;
+	struct tw_traffic *traffic;     /* counted by the wrappers: own_traffic, or where its opener wants it */
+	struct tw_traffic own_traffic;
 };
 
 /* Operations that are started, and completed together.  In the user's memory, one for each independent sequence of
