@@ -3,7 +3,7 @@
  *
  * The agent creates a memory file that holds one struct tw_boot. It starts each processor with TWEED_BOOT=<the file's
  * descriptor> and TWEED_PROCESSOR=<0..processors-1> in the environment. The descriptors named in the struct are
- * inherited. The reader checks magic, bytes and every number before use. */
+ * inherited. The reader checks tw_boot_same and every number before use. */
 #ifndef TW_CORE_JOB_BOOT_H
 #define TW_CORE_JOB_BOOT_H
 
@@ -16,7 +16,8 @@
 
 struct tw_boot {
 	uint64_t magic;
-	uint64_t bytes; /* sizeof(struct tw_boot) */
+	uint64_t bytes;     /* sizeof(struct tw_boot) */
+	uint64_t interface; /* tw_boot_interface of the agent */
 	struct tw_config config;
 	uint32_t node;
 	int32_t agent;           /* its process */
@@ -32,6 +33,13 @@ struct tw_boot {
 	struct tw_net_address address[TW_MAX_NODES]; /* of the nodes' servers; len 0 under TW_NET_ONE_HOST */
 	char host[TW_MAX_NODES][TW_HOST_BYTES];      /* the hosts' names in messages; "": this host */
 };
+
+/* A number that differs where a program's structs in the job's memory and messages may differ from the agent's
+ * (interface.py). */
+extern const uint64_t tw_boot_interface;
+
+/* tw_boot_same - was @boot, of which @bytes were read, made by an agent with this program's interface? Any thread. */
+bool tw_boot_same(const struct tw_boot *boot, long bytes);
 
 /* tw_service_start - in the agent: serve other nodes' requests in a thread of its own until tw_service_stop. The memory
  * files must have their full size (core/memory/regions.h). Returns 0, or -errno, logged. */

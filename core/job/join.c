@@ -37,16 +37,25 @@ static long join_number(const char *name, long max)
 	return v;
 }
 
+bool tw_boot_same(const struct tw_boot *boot, long bytes)
+{
+	return bytes == (long)sizeof(*boot) && boot->magic == TW_BOOT_MAGIC && boot->bytes == sizeof(*boot) &&
+	       boot->interface == tw_boot_interface;
+}
+
 static unsigned join_read(struct tw_boot *boot)
 {
 	int fd = (int)join_number("TWEED_BOOT", 1 << 20);
 	unsigned local = (unsigned)join_number("TWEED_PROCESSOR", TW_MAX_PROCESSORS - 1);
 
-	if (pread(fd, boot, sizeof(*boot), 0) != (ssize_t)sizeof(*boot) || boot->magic != TW_BOOT_MAGIC ||
-	    boot->bytes != sizeof(*boot) || local >= boot->config.processors || boot->config.nodes > TW_MAX_NODES ||
+	bool same = tw_boot_same(boot, pread(fd, boot, sizeof(*boot), 0));
+	if (boot->magic == TW_BOOT_MAGIC && !same)
+		join_refuse(
+		    "this program was built with another version of Tweed than the one that starts it: build it "
+		    "again, or start it by its own tweed run");
+	if (!same || local >= boot->config.processors || boot->config.nodes > TW_MAX_NODES ||
 	    boot->node >= boot->config.nodes)
-		join_refuse("TWEED_BOOT does not name a job of this version of Tweed: rebuild the program, or use its "
-		            "own tweed run");
+		join_refuse("TWEED_BOOT does not name a job of Tweed: unset it and use tweed run");
 	tw_descriptors_open(boot);
 	tw_fd_close(fd);
 	return local;

@@ -465,8 +465,7 @@ const struct tw_boot *th_fork_server(void)
 	int boot_fd = text ? atoi(text) : -1, signals = -1;
 
 	/* What is wrong is found and reported by tw_init. */
-	if (boot_fd < 0 || pread(boot_fd, &server.boot, sizeof(server.boot), 0) != (ssize_t)sizeof(server.boot) ||
-	    server.boot.magic != TW_BOOT_MAGIC || server.boot.bytes != sizeof(server.boot) ||
+	if (boot_fd < 0 || !tw_boot_same(&server.boot, pread(boot_fd, &server.boot, sizeof(server.boot), 0)) ||
 	    (server.boot.host_processes < 2 && !th_hosts_many(&server.boot)))
 		return &server.boot;
 	tw_fd_open(server.boot.first_fd);

@@ -9,6 +9,7 @@ import re
 import shutil
 import signal
 import stat
+import struct
 import subprocess
 import sys
 import tempfile
@@ -69,8 +70,8 @@ def good(name, args, status=0, env=None, stdout=None):
 
 
 def executable(name, text):
-    with open(name, "w") as f:
-        f.write(text)
+    with open(name, "wb") as f:
+        f.write(text if isinstance(text, bytes) else text.encode())
     os.chmod(name, stat.S_IRWXU)
 
 
@@ -361,6 +362,23 @@ def hosts():
     good("environment", ["run", "--env", "TW_A=1", "--env=TW_B=2", "./variables"], stdout="1 2\n")
 
 
+def other_version():
+    """A program whose note has another number; and one that finds a job whose number differs from its own."""
+    with open(program, "rb") as f:
+        text = f.read()
+    note = struct.pack("<III8s", 6, 8, 3, b"Tweed")
+    at = text.index(note) + len(note)
+    number = text[at:at + 8]
+    executable("other", text[:at] + bytes(8) + text[at + 8:])
+    bad("a program of another version", ["run", "-n", "2", "./other"], "'./other'", "another version of Tweed",
+        "build it again")
+    executable("other", text.replace(number, bytes(8)).replace(note + bytes(8), note + number))
+    done = call(["run", "./other", "10"])
+    text = done.stderr.decode()
+    report("a job of another version", [] if done.returncode == 2 and "another version of Tweed" in text.split("\n")[0]
+           else ["not refused"], done)
+
+
 def programs():
     bad("no program", ["run"], "no program")
     bad("no program after --", ["run", "--"], "no program")
@@ -368,6 +386,7 @@ def programs():
     bad("missing program in PATH", ["run", "nothing-of-this-name"], "nothing-of-this-name", "PATH")
     bad("program of this directory", ["run", "touch-it"], "./touch-it")
     bad("empty program", ["run", ""], "no program ''")
+    other_version()
     bad("directory", ["run", "./directory"], "./directory", "is a directory")
     bad("file that is not executable", ["run", "./plain"], "./plain", "not executable")
     bad("device", ["run", "/dev/null"], "/dev/null", "regular")

@@ -288,6 +288,7 @@ void agent_run(int in, int out, const uint8_t *secret)
 	static struct agent a = {.input.fd = -1, .boot = {.magic = TW_BOOT_MAGIC, .bytes = sizeof(struct tw_boot)}};
 	sigset_t child, keys;
 
+	a.boot.interface = tw_boot_interface;
 	nofile_raise();
 	a.secret = secret;
 	if (wire_open(&a.wire, in, out) < 0) {

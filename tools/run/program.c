@@ -13,14 +13,15 @@
 #include <unistd.h>
 
 #include "core/base/base.h"
+#include "core/job/boot.h"
 #include "tools/tools.h"
 #include "tweed/driver/protocol.h"
 #include "tweed/driver/transport.h"
 
 #define NOTE_OWNER "Tweed"
 
-/* Kinds of notes: texts NAME=VALUE, each ended by a zero. */
-enum program_note { NOTE_SETTINGS = 1, NOTE_LARGE };
+/* Kinds of notes: texts NAME=VALUE, each ended by a zero; the last is tw_boot_interface. */
+enum program_note { NOTE_SETTINGS = 1, NOTE_LARGE, NOTE_INTERFACE };
 
 #define PROGRAM_LARGE ((size_t)128 << 20) /* writable memory; from this size on, NOTE_LARGE applies, too */
 
@@ -144,18 +145,40 @@ static int settings_set(const char *path, const char *text, bool wanted, struct 
 	return 0;
 }
 
+/* Tweed's note of that kind; NULL: there is none. */
+static const char *program_note(const struct program *f, enum program_note kind, size_t *bytes)
+{
+	const char *note = NULL;
+
+	for (unsigned i = 0; i < f->parts && !note; i++)
+		if (f->part[i].p_type == PT_NOTE)
+			note = note_of(f, &f->part[i], kind, bytes);
+	return note;
+}
+
+/* The number of a program that this tweed cannot start differs from this tweed's. */
+static int interface_check(const char *path, const struct program *f)
+{
+	size_t bytes;
+	const char *number = program_note(f, NOTE_INTERFACE, &bytes);
+
+	if (!number || (bytes == sizeof(tw_boot_interface) && !memcmp(number, &tw_boot_interface, bytes)))
+		return 0;
+	tool_say("'%s' was built by another version of Tweed than this one: build it again, or start it by the tweed "
+	         "that built it",
+	         path);
+	return -EINVAL;
+}
+
 /* Apply the note of that kind. */
 static int settings_take(const char *path, const struct program *f, enum program_note kind,
                          struct tw_settings *settings, enum tw_origin *origins)
 {
 	bool wanted = kind == NOTE_SETTINGS || program_writable(f) >= PROGRAM_LARGE;
-	const char *text = NULL;
 	size_t bytes = 0;
+	const char *text = program_note(f, kind, &bytes);
 	int status = 0;
 
-	for (unsigned i = 0; i < f->parts && !text; i++)
-		if (f->part[i].p_type == PT_NOTE)
-			text = note_of(f, &f->part[i], kind, &bytes);
 	if (text && (!bytes || text[bytes - 1])) {
 		tool_say("'%s' has a damaged note of its settings; link it anew", path);
 		status = -EINVAL;
@@ -169,16 +192,17 @@ static int settings_take(const char *path, const struct program *f, enum program
 int program_settings(const char *path, struct tw_settings *settings, enum tw_origin *origins)
 {
 	struct program f = program_open(path);
-	int status = settings_take(path, &f, NOTE_SETTINGS, settings, origins);
+	int status = interface_check(path, &f);
 
+	if (!status)
+		status = settings_take(path, &f, NOTE_SETTINGS, settings, origins);
 	if (!status)
 		status = settings_take(path, &f, NOTE_LARGE, settings, origins);
 	program_close(&f);
 	return status;
 }
 
-/* ---- programs that were not built for Tweed
- * ------------------------------------------------------------------------- */
+/* ---- programs that were not built for Tweed --------------------------------------------------------------------- */
 
 /* The string table of the dynamic section: names of needed libraries, and of symbols, each between zeroes. */
 static const char *program_names(const struct program *f, size_t *bytes)

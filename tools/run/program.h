@@ -10,8 +10,9 @@ size_t program_data(const char *path);
 
 /* program_settings - apply the settings that the notes of the program @path name (runtime/openmp/defaults.S; one of the
  * notes is for programs with at least 128 MiB of writable memory), to settings whose origin is the default.  A setting
- * that is incompatible with the others is skipped.  Returns 0; or -EINVAL, printed, when a note is not valid.  A file
- * without notes, or that is no executable, changes nothing. */
+ * that is incompatible with the others is skipped.  Returns 0; or -EINVAL, printed, when a note is not valid, or
+ * another version of Tweed has built the program (core/job/interface.py).  A file without notes, or that is no
+ * executable, changes nothing. */
 int program_settings(const char *path, struct tw_settings *settings, enum tw_origin *origins);
 
 /* program_warn - @path was run @times, and no processor has joined the job.  If it was not built for Tweed, print that,

@@ -436,19 +436,7 @@ static uint64_t build_parameters(uint64_t hash, const struct tw_setting *s)
 
 uint64_t wire_build(void)
 {
-	const size_t sizes[] = {sizeof(struct wire_job),
-	                        sizeof(struct wire_nodes),
-	                        sizeof(struct wire_ready),
-	                        sizeof(struct wire_death),
-	                        sizeof(struct wire_waits),
-	                        sizeof(struct tw_stats),
-	                        sizeof(struct wire_trace),
-	                        sizeof(struct tw_boot),
-	                        sizeof(struct tw_msg),
-	                        WIRE_PIECE,
-	                        WIRE_WINDOW,
-	                        TW_MAX_NODES};
-	uint64_t hash = build_add(0xcbf29ce484222325, sizes, sizeof(sizes));
+	uint64_t hash = build_add(0xcbf29ce484222325, &tw_boot_interface, sizeof(tw_boot_interface));
 	struct tw_settings settings;
 	struct tw_layout layout;
 

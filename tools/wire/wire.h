@@ -221,7 +221,8 @@ int wire_recv(struct wire *wire);
 void wire_drop_descriptors(struct wire *wire);
 /* wire_events - what to poll for at @in and @out; out is -1 in *@poller when there is nothing to send. */
 void wire_events(const struct wire *wire, struct pollfd poller[2]);
-/* wire_build - a hash of all that launcher and agents must have in common: structures, settings, names, layout. */
+/* wire_build - a hash of all that launcher and agents must have in common: tw_boot_interface, settings, names, the
+ * layout. */
 uint64_t wire_build(void);
 
 #endif

@@ -45,7 +45,7 @@ struct serve_room {
 
 bool th_hosts_many(const struct tw_boot *boot)
 {
-	return boot->magic == TW_BOOT_MAGIC && boot->config.nodes > 1 && boot->address[0].len;
+	return boot->interface == tw_boot_interface && boot->config.nodes > 1 && boot->address[0].len;
 }
 
 /* ---- a connection ------------------------------------------------------------------------------------------------ */
