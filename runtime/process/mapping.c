@@ -186,7 +186,7 @@ static void mapping_meets(int fd, off_t at, const struct iovec *v, int count, ss
 {
 	struct stat st;
 
-	if (mapping_locked || !th_heap_shares(caller) || !mapping_table->files)
+	if (!mapping_table->files || mapping_locked || !th_heap_shares(caller))
 		return;
 	int error = errno;
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
