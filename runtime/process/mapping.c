@@ -181,12 +181,13 @@ static void mapping_file_meets(int fd, off_t at, size_t n, enum mapping_use use,
 	errno = error;
 }
 
-/* Called by read, write and the like (tw_syscalls_mapped).  Tweed's own libraries may hold locks, and map nothing. */
+/* Called by read, write and the like (tw_syscalls_mapped).  Tweed's own libraries may hold locks, and map nothing: they
+ * must not access the table, which is shared memory. */
 static void mapping_meets(int fd, off_t at, const struct iovec *v, int count, ssize_t written, const void *caller)
 {
 	struct stat st;
 
-	if (!mapping_table->files || mapping_locked || !th_heap_shares(caller))
+	if (mapping_locked || !th_heap_shares(caller) || !mapping_table->files)
 		return;
 	int error = errno;
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
