@@ -35,7 +35,8 @@
  * everything (tw_acquire_all).  So does each 256th acquire, and each 256th release is performed at once: programs that
  * wait for a plain variable in a loop of other synchronization see it at last.
  *
- * A releaser that finds that its record was demanded soon is eager the next time (hint).
+ * A releaser that finds that its record was demanded soon is eager the next time (hint), and as long as another node
+ * acquires from there between its releases.
  *
  * tests/models/deferred.pml checks (1) to (5). */
 #include "core/coherence/lazy.h"
@@ -56,9 +57,10 @@
 #define LAZY_SLEEP_NS 1000000u
 
 /* A record: number << 18 | hint << 16 | local << 10 | node + 1. */
-#define REC_NUMBER 18
-#define REC_HINT   16
-#define REC_LOCAL  10
+#define REC_NUMBER    18
+#define REC_HINT      16
+#define REC_LOCAL     10
+#define REC_HINT_MOST 3u
 static unsigned rec_node(uint64_t rec)
 {
 	return (unsigned)(rec & 0x3ff) - 1;
@@ -334,7 +336,8 @@ void tw_release_to(struct tw_proc *me, struct tw_record r, enum tw_sync_kind kin
 	do {
 		unsigned hint = rec_hint(seen);
 		if (seen && rec_node(seen) != me->node) {
-			lazy_learn(me, rec_node(seen), rec_number(seen));
+			if (lazy_learn(me, rec_node(seen), rec_number(seen)))
+				hint = TW_MIN(hint + 2, REC_HINT_MOST);
 		} else {
 			hint -= hint > 0;
 			if (seen)
@@ -382,10 +385,15 @@ void tw_acquire_from(struct tw_proc *me, struct tw_record r, enum tw_sync_kind k
 		tw_acquire(me, kind, object);
 	if (!seen)
 		return;
-	if (rec_node(seen) == me->node)
+	if (rec_node(seen) == me->node) {
 		lazy_neighbour(me, seen);
-	else if (lazy_learn(me, rec_node(seen), rec_number(seen)) && rec_hint(seen) < 3)
-		atomic_compare_exchange_strong(record, &seen, seen + (1u << REC_HINT));
+		return;
+	}
+	uint64_t more = TW_MIN(2u, REC_HINT_MOST - rec_hint(seen));
+	bool unknown = rec_number(seen) > lazy.known[rec_node(seen)];
+	bool waited = lazy_learn(me, rec_node(seen), rec_number(seen));
+	if (unknown && more && (waited || rec_hint(seen)))
+		atomic_compare_exchange_strong(record, &seen, seen + (more << REC_HINT));
 }
 
 bool tw_released(const struct tw_proc *me, struct tw_record r)

@@ -123,6 +123,7 @@
 	.endm
 
 	KEEP	tw_threads_atomic_begin th_atomic_begin IF_FAR_OR_OFTEN 1
+	KEEP	tw_threads_atomic_begin_load th_atomic_begin_load IF_FAR_OR_OFTEN 1
 	KEEP	tw_threads_atomic_begin_wide th_atomic_begin_wide IF_FAR_OR_OFTEN 1
 	KEEP	tw_threads_atomic_end th_atomic_end IF_HELD
 	KEEP	tw_threads_fence th_fence

@@ -157,6 +157,7 @@ static struct {
 	char *at;
 	struct tw_word to;
 	size_t bytes;
+	enum word_kind kind;
 	char before[INLINE_MOST];
 	struct th_atomic_frame frame;
 } inline_word;
@@ -165,10 +166,12 @@ static struct {
 extern unsigned th_atomic_left;
 unsigned th_atomic_left;
 
-/* tw_threads_atomic_begin, tw_threads_atomic_begin_wide, tw_threads_atomic_end - enclose an instruction on the operand
- * at @ptr, of at most 8 bytes, or of 16.  Called with all registers preserved, except that %rdi is the result: where it
- * is to be executed (atomic.S).  The end may change @frame, so that the instruction is executed again. */
+/* tw_threads_atomic_begin, tw_threads_atomic_begin_load, tw_threads_atomic_begin_wide, tw_threads_atomic_end - enclose
+ * an instruction on the operand at @ptr, of at most 8 bytes; one that leaves it as it is; or one on 16 bytes.  Called
+ * with all registers preserved, except that %rdi is the result: where it is to be executed (atomic.S).  The end may
+ * change @frame, so that the instruction is executed again. */
 void *th_atomic_begin(void *ptr, const struct th_atomic_frame *frame);
+void *th_atomic_begin_load(void *ptr, const struct th_atomic_frame *frame);
 void *th_atomic_begin_wide(void *ptr, const struct th_atomic_frame *frame);
 void th_atomic_end(const void *none, struct th_atomic_frame *frame);
 
@@ -189,7 +192,7 @@ static void atomic_signals(void)
 }
 
 /* The operand's size is not known: as many bytes as it may have, at most @most. */
-static void *inline_begin(char *ptr, size_t most, const struct th_atomic_frame *frame)
+static void *inline_begin(char *ptr, size_t most, enum word_kind kind, const struct th_atomic_frame *frame)
 {
 	size_t page = tw_me->layout.page_bytes, left = page - ((uintptr_t)ptr & (page - 1));
 
@@ -197,7 +200,8 @@ static void *inline_begin(char *ptr, size_t most, const struct th_atomic_frame *
 		left = 8 - (uintptr_t)ptr % 8;
 	inline_word.at = ptr;
 	inline_word.bytes = TW_MIN(left, most);
-	inline_word.to = word_begin(ptr, inline_word.bytes, __ATOMIC_SEQ_CST, WORD_CHANGES);
+	inline_word.kind = kind;
+	inline_word.to = word_begin(ptr, inline_word.bytes, __ATOMIC_SEQ_CST, kind);
 	if (!inline_word.to.at)
 		return NULL;
 	memcpy(inline_word.before, inline_word.to.at, inline_word.bytes);
@@ -209,7 +213,7 @@ static void *inline_begin(char *ptr, size_t most, const struct th_atomic_frame *
 	return inline_word.to.at;
 }
 
-static void *atomic_begin(void *ptr, size_t most, const struct th_atomic_frame *frame)
+static void *atomic_begin(void *ptr, size_t most, enum word_kind kind, const struct th_atomic_frame *frame)
 {
 	void *to = ptr;
 
@@ -224,7 +228,7 @@ static void *atomic_begin(void *ptr, size_t most, const struct th_atomic_frame *
 	}
 	int saved = errno;
 	th_spun(ptr);
-	if (!(to = inline_begin(ptr, most, frame))) {
+	if (!(to = inline_begin(ptr, most, kind, frame))) {
 		to = ptr;
 		th_atomic_held = atomic_lock(ptr);
 		tw_lock_acquire(th_atomic_held);
@@ -235,12 +239,17 @@ static void *atomic_begin(void *ptr, size_t most, const struct th_atomic_frame *
 
 void *th_atomic_begin(void *ptr, const struct th_atomic_frame *frame)
 {
-	return atomic_begin(ptr, 8, frame);
+	return atomic_begin(ptr, 8, WORD_CHANGES, frame);
+}
+
+void *th_atomic_begin_load(void *ptr, const struct th_atomic_frame *frame)
+{
+	return atomic_begin(ptr, 8, WORD_LOADS, frame);
 }
 
 void *th_atomic_begin_wide(void *ptr, const struct th_atomic_frame *frame)
 {
-	return atomic_begin(ptr, INLINE_MOST, frame);
+	return atomic_begin(ptr, INLINE_MOST, WORD_CHANGES, frame);
 }
 
 bool th_atomic_inside(void)
@@ -250,7 +259,8 @@ bool th_atomic_inside(void)
 
 static bool inline_end(void)
 {
-	bool changed = memcmp(inline_word.before, inline_word.to.at, inline_word.bytes) != 0;
+	bool changed =
+	    inline_word.kind == WORD_CHANGES && memcmp(inline_word.before, inline_word.to.at, inline_word.bytes) != 0;
 
 	return word_end(inline_word.at, inline_word.to, inline_word.bytes, __ATOMIC_SEQ_CST,
 	                changed ? WORD_CHANGES : WORD_LOADS);

@@ -353,19 +353,30 @@ def strict():
 
 
 def assembler():
-    """Accesses of the source's own assembler are atomic, unless its statement computes: how many calls are made."""
+    """Accesses of the source's own assembler, unless its statement computes, and to volatile variables are atomic: how
+    many calls are made, and how many of these for loads."""
     load, store = "movzwl (%1), %0\\n\\t", "movw %w0, (%1)\\n\\t"
-    for name, text, calls_made in (("a load", load, 1), ("a load and a store", load + store, 2),
-                                   ("a decoder", load + "add $1, %0\\n\\t" + 2 * store, 0),
-                                   ("a wait", load + 2 * store + "pause\\n\\t", 3),
-                                   ("in capitals", (load + "add $1, %0;" + 2 * store).upper(), 0)):
+    for name, text, calls_made, loads in (("a load", load, 1, 1), ("a load and a store", load + store, 2, 1),
+                                          ("a decoder", load + "add $1, %0\\n\\t" + 2 * store, 0, 0),
+                                          ("a wait", load + 2 * store + "pause\\n\\t", 3, 1),
+                                          ("in capitals", (load + "add $1, %0;" + 2 * store).upper(), 0, 0)):
         text = text.replace("%W0", "%w0").replace("\\N\\T", "\\n\\t")
-        code = (f'unsigned f(unsigned short *p)\n{{\n\tunsigned v;\n\t__asm__ volatile("{text}" : "=&r"(v) : "r"(p));\n'
-                "\treturn v;\n}\n")
-        folder = sources("assembler " + name, main_c=code)
-        good(f"assembler, {name}", "tweed-pthreads-gcc", "-O1", "-c", "main.c", cwd=folder)
-        done = run("objdump", "-dr", "main.o", cwd=folder)
-        expect(f"assembler, {name}: calls", done.stdout.count("tw_threads_atomic_begin") == calls_made, done)
+        assembled(name, f'unsigned f(unsigned short *p)\n{{\n\tunsigned v;\n\t__asm__ volatile("{text}" : "=&r"(v)'
+                  " : \"r\"(p));\n\treturn v;\n}\n", calls_made, loads)
+    for name, statement, calls_made, loads in (("a sum", "n += *p", 1, 1), ("a comparison", "n = *p > 7", 1, 1),
+                                               ("a counter", "*p += 5", 2, 1), ("a write", "*p = n", 1, 0),
+                                               ("an exchange",
+                                                '__asm__ volatile("xchgl %0, (%1)" : "+r"(n) : "r"(p))', 1, 0)):
+        assembled(name, f"int f(volatile int *p, int n)\n{{\n\t{statement};\n\treturn n;\n}}\n", calls_made, loads)
+
+
+def assembled(name, code, calls_made, loads):
+    folder = sources("assembler " + name, main_c=code)
+    good(f"assembler, {name}", "tweed-pthreads-gcc", "-O1", "-c", "main.c", cwd=folder)
+    done = run("objdump", "-dr", "main.o", cwd=folder)
+    expect(f"assembler, {name}: calls", (done.stdout.count("tw_threads_atomic_begin"),
+                                         done.stdout.count("tw_threads_atomic_begin_load")) == (calls_made, loads),
+           done)
 
 
 def own_sections():

@@ -9,10 +9,13 @@
  * called.
  *
  * An instruction with a lock prefix, or an exchange with memory, is enclosed in calls of tw_threads_atomic_begin, which
- * replaces its operand's address in %rdi, and tw_threads_atomic_end.  So is a move, compare or test of a number in
- * memory in the source's own assembler, which gcc marks: libraries of atomic operations implement loads and stores that
- * way.  Otherwise a loop would read its own node's copy for ever, and a pointer could become visible before the data it
- * points to.  Statements that compute are left alone (as_is_computing).
+ * replaces its operand's address in %rdi, and tw_threads_atomic_end.  For one that only loads the first is
+ * tw_threads_atomic_begin_load: a loop that waits should not release each time.
+ *
+ * A move, compare or test of a number in memory in the source's own assembler, which gcc marks, is enclosed, too:
+ * libraries of atomic operations implement loads and stores that way.  Otherwise a loop would read its own node's copy
+ * for ever, and a pointer could become visible before the data it points to.  Statements that compute are left alone
+ * (as_is_computing).
  *
  * An access to a volatile variable is enclosed in the same way, because programs older than C11 let threads wait for
  * such variables to change. The instruction's pattern has a flag for that. A variable of the function's own frame whose
@@ -224,6 +227,20 @@ static const char *as_other_unused(const char *text, const char *but)
 	return registers[i];
 }
 
+/* Does @text, an instruction without a prefix, leave its operand @memory, which is at @operand, as it is? */
+static bool as_only_loads(const char *text, const char *operand, const char *memory)
+{
+	static const char *const exchanges[] = {"xchg", "xadd", "cmpxchg", NULL};
+	const char *first = text + strcspn(text, AS_WORD);
+
+	first += strspn(first, AS_WORD);
+	for (size_t i = 0; exchanges[i]; i++)
+		if (strncmp(text, exchanges[i], strlen(exchanges[i])) == 0)
+			return false;
+	return strncmp(text, "cmp", 3) == 0 || strncmp(text, "test", 4) == 0 ||
+	       (operand == first && strchr(operand + strlen(memory), ','));
+}
+
 /* @text: the instruction without its prefix, with @memory at @operand.  It is executed where tw_threads_atomic_begin
  * says, and again when tw_threads_atomic_end returns behind the first call: so the stack is the same at both calls. */
 static void as_bracket(const char *prefix, const char *text, const char *operand, const char *memory)
@@ -246,7 +263,10 @@ static void as_bracket(const char *prefix, const char *text, const char *operand
 		                    : "movq",
 		        number, distance, bits, distance, bits - 3, distance, distance, address);
 	fprintf(out, "\txchgq\t%%rdi, %s\n\tcall\ttw_threads_atomic_begin%s\n\txchgq\t%%rdi, %s\n", address,
-	        strncmp(text, "cmpxchg16b", 10) == 0 ? "_wide" : "", address);
+	        strncmp(text, "cmpxchg16b", 10) == 0               ? "_wide"
+	        : !*prefix && as_only_loads(text, operand, memory) ? "_load"
+	                                                           : "",
+	        address);
 	if (bits)
 		fprintf(out, "\tsubq\t%s, %s\n", distance, address);
 	fprintf(out, "\t%s%.*s(%s)%s\n", prefix, (int)(operand - text), text, address, operand + strlen(memory));
