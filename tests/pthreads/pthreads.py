@@ -229,6 +229,22 @@ def own_names():
             beside.expect(f"{' '.join(kind)}: own names", done.stdout == "66\n", done)
 
 
+def volatile():
+    """Loops that wait for volatile variables: what was stored before is seen, and seldom waited for."""
+    jobs = 1000
+    name = beside.build(os.path.join(sources, "jobs.c"))
+    for shape, protocol in [("1x2", "2L"), ("2x1", "2L"), ("2x2", "2LMigr"), ("2x1", "TS"),
+                            ("2x1", "SC")] if name else []:
+        beside.compare(name, shape, protocol, str(jobs if protocol == "2L" else 100))
+    if name:
+        run(tweed, "run", "-n", "2", "--protocol", "2L", "--stats", "jobs.json", f"./{name}.tw", str(jobs))
+        with open("jobs.json") as f:
+            all_of = [p["counters"] for p in json.load(f)["processors"]]
+        count = {c: sum(p[c] for p in all_of) for c in ("lazy_releases", "eager_releases", "demands")}
+        beside.expect(f"releases of {jobs} jobs: {count}", count["demands"] < jobs / 2 and
+                      count["lazy_releases"] + count["eager_releases"] < 20 * jobs)
+
+
 def nested():
     """Code on stacks, for which the linker has a warning."""
     done = run(tweed, "cc", "--pthreads", os.path.join(sources, "nested.c"), "-o", "nested")
@@ -298,6 +314,7 @@ with tempfile.TemporaryDirectory() as folder:
     foreign_wait()
     foreign_thread()
     own_names()
+    volatile()
     nested()
     both()
     refusals()
