@@ -229,7 +229,7 @@ static unsigned sys_buffer(const void *ptr, size_t len, bool write)
 		tw_syscalls_init();
 	if (!tw_touched(ptr, len, &start, &end) || (tw_me->fault.ops->caps & TW_FAULT_SYSCALLS))
 		return 0;
-	tw_touch_part(start, end, write);
+	tw_touch(ptr, len, write);
 	return 1;
 }
 

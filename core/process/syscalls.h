@@ -19,8 +19,6 @@ void tw_touch(const void *ptr, size_t len, bool write);
 
 /* tw_touched - find the part of [ptr, ptr + len) that tw_touch would fault in. Returns false when there is none. */
 bool tw_touched(const void *ptr, size_t len, char **start, char **end);
-/* tw_touch_part - tw_touch for what tw_touched has found. */
-void tw_touch_part(char *start, char *end, bool write);
 
 /* tw_touch_string - tw_touch for the string @s, for reading. Does nothing when @s does not begin in shared memory. */
 void tw_touch_string(const char *s);

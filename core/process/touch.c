@@ -34,8 +34,12 @@ static uint64_t touch_faults(void)
 	return tw_me->stats->now.read_faults + tw_me->stats->now.write_faults;
 }
 
-void tw_touch_part(char *start, char *end, bool write)
+void tw_touch(const void *ptr, size_t len, bool write)
 {
+	char *start, *end;
+
+	if (!tw_touched(ptr, len, &start, &end))
+		return;
 	if (!tw_protocol_inside(tw_me))
 		tw_lazy_idle(tw_me); /* else a release on demand might take rights before the kernel needs them */
 	uintptr_t page = (uintptr_t)1 << tw_me->layout.page_shift;
@@ -50,14 +54,6 @@ void tw_touch_part(char *start, char *end, bool write)
 				(void)*(volatile char *)at;
 		}
 	}
-}
-
-void tw_touch(const void *ptr, size_t len, bool write)
-{
-	char *start, *end;
-
-	if (tw_touched(ptr, len, &start, &end))
-		tw_touch_part(start, end, write);
 }
 
 void tw_touch_string(const char *s)
