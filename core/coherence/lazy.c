@@ -61,6 +61,7 @@
 #define REC_HINT      16
 #define REC_LOCAL     10
 #define REC_HINT_MOST 3u
+#define REC_HINT_MORE 2u /* for a demand: the next release of the same node takes 1 off, and is eager if some is left */
 static unsigned rec_node(uint64_t rec)
 {
 	return (unsigned)(rec & 0x3ff) - 1;
@@ -337,7 +338,7 @@ void tw_release_to(struct tw_proc *me, struct tw_record r, enum tw_sync_kind kin
 		unsigned hint = rec_hint(seen);
 		if (seen && rec_node(seen) != me->node) {
 			if (lazy_learn(me, rec_node(seen), rec_number(seen)))
-				hint = TW_MIN(hint + 2, REC_HINT_MOST);
+				hint = TW_MIN(hint + REC_HINT_MORE, REC_HINT_MOST);
 		} else {
 			hint -= hint > 0;
 			if (seen)
@@ -389,7 +390,7 @@ void tw_acquire_from(struct tw_proc *me, struct tw_record r, enum tw_sync_kind k
 		lazy_neighbour(me, seen);
 		return;
 	}
-	uint64_t more = TW_MIN(2u, REC_HINT_MOST - rec_hint(seen));
+	uint64_t more = TW_MIN(REC_HINT_MORE, REC_HINT_MOST - rec_hint(seen));
 	bool unknown = rec_number(seen) > lazy.known[rec_node(seen)];
 	bool waited = lazy_learn(me, rec_node(seen), rec_number(seen));
 	if (unknown && more && (waited || rec_hint(seen)))
