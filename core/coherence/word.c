@@ -17,6 +17,7 @@
 #include "core/coherence/shootdown.h"
 #include "core/job/job.h"
 #include "net/amo.h"
+#include "tweed/driver/diff.h"
 
 #define WORD_UNITS 2u
 
@@ -146,6 +147,28 @@ static bool word_perform(struct tw_proc *me)
 }
 
 /* ---- operations ---- */
+
+bool tw_word_merge(struct tw_proc *me, struct tw_location to, const char *now, char *twin, size_t bytes)
+{
+	if (memcmp(now, twin, bytes) == 0)
+		return false;
+	for (size_t i = 0, n; i < bytes; i += n) {
+		for (n = 0; i + n < bytes && now[i + n] != twin[i + n]; n++)
+			;
+		if (!n) {
+			n = 1;
+			continue;
+		}
+		memcpy(twin + i, now + i, n);
+		if (to.at)
+			tw_diff_apply(to.at + i, now + i, n);
+		else
+			tw_net_write(me->net, to.node, to.offset + i, now + i, n);
+	}
+	if (!to.at)
+		tw_net_flush(me->net, to.node);
+	return true;
+}
 
 struct tw_word tw_word_begin(struct tw_proc *me, size_t offset, size_t bytes, bool loads)
 {

@@ -56,29 +56,6 @@ static struct tw_location word_master(struct tw_proc *me, tw_page_t p, size_t at
 	return master;
 }
 
-/* Store what differs between @now and @twin, to both.  Returns whether anything does. */
-static bool word_merge(struct tw_proc *me, struct tw_location to, const char *now, char *twin, size_t bytes)
-{
-	if (memcmp(now, twin, bytes) == 0)
-		return false;
-	for (size_t i = 0, n; i < bytes; i += n) {
-		for (n = 0; i + n < bytes && now[i + n] != twin[i + n]; n++)
-			;
-		if (!n) {
-			n = 1;
-			continue;
-		}
-		memcpy(twin + i, now + i, n);
-		if (to.at)
-			tw_diff_apply(to.at + i, now + i, n);
-		else
-			tw_net_write(me->net, to.node, to.offset + i, now + i, n);
-	}
-	if (!to.at)
-		tw_net_flush(me->net, to.node);
-	return true;
-}
-
 /* Lock @p, in which the node can operate. */
 static void word_lock(struct tw_proc *me, tw_page_t p)
 {
@@ -123,7 +100,7 @@ bool cash_word(struct tw_proc *me, size_t offset, size_t bytes, bool loads, bool
 	if (e->twin) { /* stores that no release has sent yet */
 		char now[WORD_MOST];
 		tw_diff_load(now, tw_frame(me, p) + at, bytes);
-		if (word_merge(me, *where, now, tw_twin(me, p) + at, bytes))
+		if (tw_word_merge(me, *where, now, tw_twin(me, p) + at, bytes))
 			tw_pageset_add(me->noticing, p);
 	}
 	return true;
@@ -179,7 +156,7 @@ static void word_update(struct tw_proc *me, tw_page_t p, size_t at, size_t bytes
 	else
 		tw_diff_load(now, word_master(me, p, at).at, bytes);
 	if (me->page[p].twin)
-		word_merge(me, (struct tw_location){.at = frame}, now, tw_twin(me, p) + at, bytes);
+		tw_word_merge(me, (struct tw_location){.at = frame}, now, tw_twin(me, p) + at, bytes);
 	else
 		tw_diff_apply(frame, now, bytes);
 }

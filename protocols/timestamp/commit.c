@@ -52,7 +52,7 @@ static bool commit_needless(struct tw_proc *me, tw_page_t p)
 		ts_alone_add(me, p);
 		return true;
 	}
-	if ((home & TS_BUSY) || tw_diff_any(tw_frame(me, p), ts_public(me, p), me->layout.page_bytes))
+	if ((home & TS_BUSY) || x->announce || tw_diff_any(tw_frame(me, p), ts_public(me, p), me->layout.page_bytes))
 		return false;
 	if (ts_of(me)->demanded) {
 		commit_retain(me, p);
@@ -78,7 +78,8 @@ static void commit_merge(struct tw_proc *me, tw_page_t p, const struct ts_newest
 	if (!ts_held(me, p, n)) {
 		newest = ts_of(me)->scratch;
 		tw_trace(me, TW_TRACE_fetch, n->home, p, bytes, 0);
-		tw_net_read(me->net, n->home, ts_public_offset(me, p), newest, bytes);
+		tw_net_read(me->net, n->home, n->shared ? ts_shared_offset(me, p) : ts_public_offset(me, p), newest,
+		            bytes);
 		tw_net_read_wait(me->net);
 		tw_trace_page(me, TW_TRACE_fetched, p);
 		tw_trace(me, TW_TRACE_diff_in, TW_TRACE_NONE, p, TW_TRACE_UNKNOWN, 0);
@@ -97,6 +98,34 @@ static void commit_merge(struct tw_proc *me, tw_page_t p, const struct ts_newest
 	}
 }
 
+struct commit_send {
+	struct tw_proc *me;
+	unsigned node;
+	size_t page; /* offset of the shared copy */
+};
+
+static void commit_send_run(void *ctx, size_t offset, const void *bytes, size_t len)
+{
+	const struct commit_send *s = ctx;
+
+	tw_net_write(s->me->net, s->node, s->page + offset, bytes, len);
+}
+
+/* The same where the newest version is a shared copy, which stays that: word.c.  A run is compared once, so what a
+ * neighbour stores meanwhile is sent, or differs from the twin. */
+static void commit_send(struct tw_proc *me, tw_page_t p, const struct ts_newest *n)
+{
+	bool held = ts_held(me, p, n);
+
+	tw_trace_diff(me, TW_TRACE_diff_out, n->home, p, tw_frame(me, p), ts_public(me, p));
+	tw_diff_out(tw_frame(me, p), ts_public(me, p), me->layout.page_bytes, 1, commit_send_run,
+	            &(struct commit_send){me, n->home, ts_shared_offset(me, p)});
+	tw_net_flush(me->net, n->home);
+	me->stats->now.diffs++;
+	if (!held)
+		ts_read(me, p, n->home, true);
+}
+
 /* Shall this commit enter exclusive mode?  Page locked. */
 static bool commit_alone(struct tw_proc *me, tw_page_t p, const struct ts_newest *n)
 {
@@ -111,24 +140,36 @@ static bool commit_alone(struct tw_proc *me, tw_page_t p, const struct ts_newest
 	return x->alone;
 }
 
-/* Publish the version after @n.  In the section, page locked. */
-static void commit_version(struct tw_proc *me, tw_page_t p, const struct ts_newest *n, bool exclusive)
+/* Publish the version after @n, which is in the shared copy if @n is, else here.  @has: this node's copy has it.  In
+ * the section, page locked. */
+static void commit_version(struct tw_proc *me, tw_page_t p, const struct ts_newest *n, bool exclusive, bool has)
 {
+	struct ts_page *x = ts_page(me, p);
 	uint64_t wts = TW_MAX(n->rts, ts_of(me)->released) + 1, rts = wts + ts_parameters(me)->lease;
+	unsigned home = n->shared ? n->home : me->node;
+	uint32_t from = n->shared ? home | TS_SHARED_COPY : home;
 
-	ts_page(me, p)->lease = 0;
-	ts_publish(me, p, wts, rts, me->node | (exclusive ? TS_EXCLUSIVE : 0));
+	x->lease = 0;
+	x->announce = 0;
+	ts_publish(me, p, wts, rts, home | (n->shared ? TS_SHARED : exclusive ? TS_EXCLUSIVE : 0));
+	if (has) {
+		ts_has(me, p, wts, rts);
+	} else { /* a fetch of less would lose what this node has done */
+		x->need = wts;
+		x->need_rts = rts;
+		x->need_from = (uint16_t)(from + 1);
+	}
 	ts_clock_raise(me, wts);
-	ts_notice_add(me, &(struct ts_notice){.page = p, .from = me->node, .wts = wts, .rts = rts});
+	ts_notice_add(me, &(struct ts_notice){.page = p, .from = from, .wts = wts, .rts = rts});
 	me->stats->now.write_notices++;
 	tw_trace_page(me, TW_TRACE_notice_out, p);
 }
 
 /* In the section, page locked and not exclusive. */
-static void commit_here(struct tw_proc *me, tw_page_t p, const struct ts_newest *n)
+static void commit_here(struct tw_proc *me, tw_page_t p, struct ts_newest *n)
 {
 	struct ts_page *x = ts_page(me, p);
-	bool exclusive = commit_alone(me, p, n);
+	bool stays = ts_shared_stays(me, p, n), exclusive = !stays && commit_alone(me, p, n);
 
 	if (exclusive && tw_planted(me, "ts-no-version") &&
 	    !tw_diff_any(tw_frame(me, p), ts_public(me, p), me->layout.page_bytes)) {
@@ -144,8 +185,13 @@ static void commit_here(struct tw_proc *me, tw_page_t p, const struct ts_newest 
 		commit_retain(me, p);
 	else
 		commit_clean(me, p);
-	commit_merge(me, p, n);
-	commit_version(me, p, n, exclusive);
+	if (stays) {
+		commit_send(me, p, n);
+	} else {
+		commit_merge(me, p, n);
+		n->shared = false;
+	}
+	commit_version(me, p, n, exclusive, true);
 }
 
 void ts_commit(struct tw_proc *me, tw_page_t p)
@@ -163,6 +209,23 @@ void ts_commit(struct tw_proc *me, tw_page_t p)
 		ts_alone_add(me, p); /* a neighbour's commit has entered exclusive mode; then the chain ends here */
 	else
 		commit_here(me, p, &n);
+	tw_page_unlock(me, p);
+	ts_section_leave(me, p);
+}
+
+void ts_announce(struct tw_proc *me, tw_page_t p)
+{
+	const struct ts_page *x = ts_page(me, p);
+	struct ts_newest n;
+
+	tw_page_lock(me, p);
+	bool done = !x->announce;
+	tw_page_unlock(me, p);
+	if (done)
+		return;
+	ts_newest_read(me, p, ts_section_enter(me, p), &n);
+	tw_page_lock(me, p);
+	commit_version(me, p, &n, false, x->copy && x->wts == n.wts);
 	tw_page_unlock(me, p);
 	ts_section_leave(me, p);
 }

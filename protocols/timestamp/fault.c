@@ -2,8 +2,6 @@
 /* fault.c - the hooks of faults, prefetch and pins: mappings of valid copies (page.c), and sequential reads ahead. */
 #include "protocols/timestamp/timestamp.h"
 
-#include <string.h>
-
 #define STREAM_BEGINS  4u  /* from so many sequential faults on, as many pages again are read along */
 #define STREAM_SURE    8u  /* a run so long may disturb other nodes for further pages */
 #define STREAM_TRUSTED 2u  /* runs in a row of one length: the next one is read at once */
@@ -22,12 +20,7 @@ static void fault_map_write(struct tw_proc *me, tw_page_t p)
 {
 	struct ts_page *x = ts_page(me, p);
 
-	if (!x->twin) {
-		memcpy(ts_public(me, p), tw_frame(me, p), me->layout.page_bytes);
-		x->twin = 1;
-		me->stats->now.twins++;
-		tw_trace_page(me, TW_TRACE_twin, p);
-	}
+	ts_twin(me, p);
 	if (ts_rights(me, p) != TW_WRITE) {
 		x->silent = 1;
 		x->retention = me->config.race ? 0 : (uint8_t)ts_parameters(me)->retention;

@@ -11,6 +11,8 @@
  * stamp and read after it: so what is read there is w or later, complete. */
 #include "protocols/timestamp/timestamp.h"
 
+#include <string.h>
+
 #define LOOK_HOPS  4u /* links followed by a look */
 #define LEASE_MOST ((uint64_t)1 << 20)
 
@@ -39,17 +41,22 @@ static uint64_t page_word(struct tw_proc *me, tw_page_t p, unsigned node, size_t
 	return tw_net_read64(me->net, node, ts_meta_offset(me, p) + field);
 }
 
-/* Read @node's public copy into the node's own, around what local processors write.  Page locked. */
-static void page_read(struct tw_proc *me, tw_page_t p, unsigned node)
+void ts_read(struct tw_proc *me, tw_page_t p, unsigned node, bool shared)
 {
 	struct ts_page *x = ts_page(me, p);
 	size_t bytes = me->layout.page_bytes;
+	int entered = ts_entered(x);
+
+	if (entered >= 0) {
+		node = (unsigned)entered;
+		shared = true;
+	}
 	char *to = me->page[p].writers ? ts_of(me)->scratch : tw_frame(me, p);
 
 	me->stats->now.page_transfers++;
 	tw_net_write64(me->net, node, ts_meta_offset(me, p) + offsetof(struct ts_meta, read), 1);
 	tw_trace(me, TW_TRACE_fetch, node, p, bytes, 0);
-	tw_net_read(me->net, node, ts_public_offset(me, p), to, bytes);
+	tw_net_read(me->net, node, shared ? ts_shared_offset(me, p) : ts_public_offset(me, p), to, bytes);
 	tw_net_read_wait(me->net);
 	tw_trace_page(me, TW_TRACE_fetched, p);
 	if (!me->page[p].writers) {
@@ -65,14 +72,19 @@ static void page_read(struct tw_proc *me, tw_page_t p, unsigned node)
 	me->stats->now.incoming_diffs++;
 }
 
-/* The copy now has version @wts, which is the newest up to @rts.  Page locked. */
-static void page_has(struct tw_proc *me, tw_page_t p, uint64_t wts, uint64_t rts)
+void ts_has(struct tw_proc *me, tw_page_t p, uint64_t wts, uint64_t rts)
 {
 	struct ts_page *x = ts_page(me, p);
 	x->copy = 1;
 	x->wts = wts;
 	if (atomic_load(&x->rts) < rts)
 		atomic_store(&x->rts, rts);
+}
+
+/* The node that @home, a word of ts_meta, names. */
+static unsigned page_home(const struct tw_proc *me, tw_page_t p, uint64_t home)
+{
+	return (home ? (unsigned)(uint32_t)home : me->page[p].home) - 1u;
 }
 
 /* ---- in the section ---------------------------------------------------------------------------------------------- */
@@ -85,7 +97,8 @@ void ts_newest_read(struct tw_proc *me, tw_page_t p, unsigned end, struct ts_new
 	n->wts = ts_stamp_wts(stamp);
 	n->rts = ts_stamp_rts(stamp);
 	n->end = end;
-	n->home = (home ? (unsigned)(uint32_t)home : me->page[p].home) - 1u;
+	n->home = page_home(me, p, home);
+	n->shared = home & TS_SHARED;
 	if ((home & TS_EXCLUSIVE) && n->home != me->node && !tw_planted(me, "ts-no-break"))
 		ts_break(me, p, n->home);
 }
@@ -93,7 +106,9 @@ void ts_newest_read(struct tw_proc *me, tw_page_t p, unsigned end, struct ts_new
 bool ts_held(struct tw_proc *me, tw_page_t p, const struct ts_newest *n)
 {
 	const struct ts_page *x = ts_page(me, p);
-	return n->home == me->node || n->wts == 0 || (x->copy && x->wts == n->wts);
+	/* Version 0 is zeros, and what this node has done to the shared copy. */
+	return (n->home == me->node && !n->shared) || (x->copy && x->wts == n->wts) ||
+	       (n->wts == 0 && ts_entered(x) < 0);
 }
 
 void ts_publish(struct tw_proc *me, tw_page_t p, uint64_t wts, uint64_t rts, uint64_t home)
@@ -103,7 +118,18 @@ void ts_publish(struct tw_proc *me, tw_page_t p, uint64_t wts, uint64_t rts, uin
 		tw_fatal("TS: page %u was read for too long without a write", p);
 	atomic_store(&m->home, home + 1);
 	atomic_store(&m->stamp, ts_stamp(wts, rts));
-	page_has(me, p, wts, rts);
+}
+
+void ts_twin(struct tw_proc *me, tw_page_t p)
+{
+	struct ts_page *x = ts_page(me, p);
+
+	if (x->twin)
+		return;
+	memcpy(ts_public(me, p), tw_frame(me, p), me->layout.page_bytes);
+	x->twin = 1;
+	me->stats->now.twins++;
+	tw_trace_page(me, TW_TRACE_twin, p);
 }
 
 /* Grant this node's copy, which is @n, more time.  In the section, page locked. */
@@ -119,8 +145,11 @@ static void page_grant(struct tw_proc *me, tw_page_t p, const struct ts_newest *
 	/* No lease can be that long: count a version in which nothing changed. */
 	if (rts - wts >= (uint64_t)1 << TS_LEASE_BITS)
 		wts = TW_MAX(n->rts + 1, rts - lease);
-	uint64_t exclusive = n->home == me->node ? atomic_load(&ts_meta(me, p)->home) & TS_EXCLUSIVE : 0;
-	ts_publish(me, p, wts, TW_MAX(rts, wts), n->home | exclusive);
+	uint64_t mode = n->shared ? TS_SHARED : 0;
+	if (n->home == me->node)
+		mode |= atomic_load(&ts_meta(me, p)->home) & TS_EXCLUSIVE;
+	ts_publish(me, p, wts, TW_MAX(rts, wts), n->home | mode);
+	ts_has(me, p, wts, TW_MAX(rts, wts));
 }
 
 /* In the section, whose state is at @end: get a valid copy, and leave the section.  No page lock held. */
@@ -133,7 +162,7 @@ static void page_fetch(struct tw_proc *me, tw_page_t p, unsigned end)
 	tw_page_lock(me, p);
 	bool held = ts_held(me, p, &n);
 	if (!held)
-		page_read(me, p, n.home);
+		ts_read(me, p, n.home, n.shared);
 	x->lease = held && x->copy ? (uint8_t)TW_MIN(x->lease + 1u, ts_parameters(me)->doublings) : 0;
 	page_grant(me, p, &n);
 	tw_page_unlock(me, p);
@@ -148,18 +177,19 @@ void ts_renew(struct tw_proc *me, tw_page_t p)
 
 /* ---- without the section ----------------------------------------------------------------------------------------- */
 
-/* Fetch from the writer that the notice names, if that is enough.  Page locked. */
+/* Fetch from where the notice says, if that is enough.  Page locked. */
 static bool page_by_notice(struct tw_proc *me, tw_page_t p)
 {
 	const struct ts_page *x = ts_page(me, p);
-	unsigned from = x->need_from - 1u;
+	unsigned from = x->need_from - 1u, node = from & ~TS_SHARED_COPY;
+	bool shared = from & TS_SHARED_COPY;
 
 	if (!x->need_from || from == me->node || x->need <= atomic_load(&x->rts) || x->need < page_until(me, p))
 		return false;
-	if (page_word(me, p, from, offsetof(struct ts_meta, home)) & TS_ALONE)
+	if (!shared && (page_word(me, p, node, offsetof(struct ts_meta, home)) & TS_ALONE))
 		return false;
-	page_read(me, p, from);
-	page_has(me, p, x->need, x->need_rts);
+	ts_read(me, p, node, shared);
+	ts_has(me, p, x->need, x->need_rts);
 	return true;
 }
 
@@ -173,13 +203,14 @@ static bool page_by_stamp(struct tw_proc *me, tw_page_t p, unsigned node)
 	if (n.rts < page_until(me, p) || (x->copy && n.wts < x->wts))
 		return false;
 	uint64_t home = page_word(me, p, node, offsetof(struct ts_meta, home));
-	n.home = (home ? (unsigned)(uint32_t)home : me->page[p].home) - 1u;
+	n.home = page_home(me, p, home);
+	n.shared = home & TS_SHARED;
 	if (!ts_held(me, p, &n)) {
-		if (page_word(me, p, n.home, offsetof(struct ts_meta, home)) & TS_ALONE)
+		if (!n.shared && (page_word(me, p, n.home, offsetof(struct ts_meta, home)) & TS_ALONE))
 			return false;
-		page_read(me, p, n.home);
+		ts_read(me, p, n.home, n.shared);
 	}
-	page_has(me, p, n.wts, n.rts);
+	ts_has(me, p, n.wts, n.rts);
 	return true;
 }
 

@@ -17,17 +17,27 @@ static void release_run(void *ctx, tw_page_t first, unsigned count)
 		ts_commit(ctx, p);
 }
 
-/* Merge the signature of @node, which released the object last, and leave it in ts.seen.  Returns whether it may
- * have something new for this processor. */
-static bool object_learn(struct tw_proc *me, unsigned node, enum tw_sync_kind kind)
+static void announce_run(void *ctx, tw_page_t first, unsigned count)
 {
-	const struct ts_known *known = &ts_of(me)->known[node % TS_KNOWN];
+	for (tw_page_t p = first; p < first + count; p++)
+		ts_announce(ctx, p);
+}
 
-	if (known->node == node + 1 && known->seq == ts_signature_seq(me, node))
+/* Merge the signature of @node, which released the object last, and leave it in ts.seen.  @acquires: it is needed if
+ * this processor has not acted on it; else, if it is not in the own signature.  Returns whether it was. */
+static bool object_learn(struct tw_proc *me, unsigned node, enum tw_sync_kind kind, bool acquires)
+{
+	struct ts_known *known = &ts_of(me)->known[node % TS_KNOWN];
+
+	if (known->node != node + 1)
+		*known = (struct ts_known){TS_NOTHING, TS_NOTHING, node + 1};
+	uint64_t until = acquires ? known->acquired : known->merged;
+	if (until != TS_NOTHING && until == ts_signature_seq(me, node))
 		return false;
 	ts_signature_read(me, node);
 	if (node != me->node)
 		ts_signature_merge(me, kind != TW_SYNC_FLAG || !tw_planted(me, "ts-not-transitive"));
+	known->merged = atomic_load(&ts_of(me)->seen->seq);
 	return true;
 }
 
@@ -37,6 +47,7 @@ static void release_pages(struct tw_proc *me, enum tw_sync_kind kind)
 	ts_of(me)->released = atomic_load(&ts_of(me)->node->clock);
 	ts_alone_look(me);
 	tw_dirty_drain(me, release_run, NULL, me);
+	tw_pageset_drain(me->noticing, announce_run, me);
 }
 
 /* Make this node the object's last releaser: its signature has all that was released there. */
@@ -44,14 +55,21 @@ static void release_object(struct tw_proc *me, enum tw_sync_kind kind, uint64_t 
 {
 	size_t at = ts_object_offset(me, object);
 	unsigned home = object_home(me, object);
+	struct ts_released *last = &ts_of(me)->last;
 	uint64_t word = tw_net_read64(me->net, home, at), old;
 
 	for (;; word = old) {
 		if ((word & 0xffff) && (word & 0xffff) != me->node + 1)
-			object_learn(me, (unsigned)(word & 0xffff) - 1, kind);
-		old = tw_net_cas(me->net, home, at, word, ((word >> 16) + 1) << 16 | (me->node + 1));
-		if (old == word)
+			object_learn(me, (unsigned)(word & 0xffff) - 1, kind, false);
+		uint64_t seq = atomic_load(&ts_of(me)->own->seq);
+		if (last->object == object && last->word == word && last->seq == seq)
+			return; /* the word names this node, and who reads its signature finds all */
+		uint64_t next = ((word >> 16) + 1) << 16 | (me->node + 1);
+		old = tw_net_cas(me->net, home, at, word, next);
+		if (old == word) {
+			*last = (struct ts_released){.object = object, .word = next, .seq = seq};
 			return;
+		}
 	}
 }
 
@@ -81,12 +99,13 @@ static void acquire_notice(struct tw_proc *me, const struct ts_notice *n)
 		return;
 	tw_page_lock(me, n->page);
 	if (atomic_load(&x->rts) < n->wts) {
-		tw_trace(me, TW_TRACE_notice_in, n->from, n->page, 0, 0);
+		tw_trace(me, TW_TRACE_notice_in, n->from & ~TS_SHARED_COPY, n->page, 0, 0);
 		if (x->need < n->wts) {
 			x->need = n->wts;
 			x->need_rts = n->rts;
 			x->need_from = (uint16_t)(n->from + 1);
 		}
+		ts_shared_unused(me, n->page);
 		bool mapped = me->page[n->page].mapped & ts_bit(me);
 		/* A flag that this processor fetches is visible to its neighbours as well, before their own
 		 * acquires. */
@@ -109,7 +128,7 @@ void ts_acquire(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object)
 	                    ? object + 1
 	                    : tw_net_read64(me->net, object_home(me, object), ts_object_offset(me, object));
 	unsigned node = (unsigned)(word & 0xffff) - 1;
-	if (!(word & 0xffff) || !object_learn(me, node, kind))
+	if (!(word & 0xffff) || !object_learn(me, node, kind, true))
 		return;
 	uint64_t count = atomic_load(&s->count), latest = atomic_load(&s->min_wr_ts);
 	for (uint64_t i = 0; i < count; i++)
@@ -118,5 +137,5 @@ void ts_acquire(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object)
 	for (uint64_t i = 0; i < count; i++)
 		acquire_notice(me, &s->notice[i]);
 	ts_lease_expire(me, atomic_load(&s->min_wr_ts));
-	ts_of(me)->known[node % TS_KNOWN] = (struct ts_known){.seq = atomic_load(&s->seq), .node = node + 1};
+	ts_of(me)->known[node % TS_KNOWN].acquired = atomic_load(&s->seq);
 }

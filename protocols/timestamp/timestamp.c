@@ -8,7 +8,7 @@
 
 static size_t ts_exported_bytes(const struct tw_layout *l)
 {
-	return ts_public_at(l) + (l->pages << l->page_shift);
+	return ts_public_at(l) + 2 * (l->pages << l->page_shift); /* public and shared copies */
 }
 
 static size_t ts_private_bytes(const struct tw_layout *l)
@@ -98,4 +98,7 @@ const struct tw_protocol tw_protocol_ts = {
     .release = ts_release,
     .acquire = ts_acquire,
     .arrive = ts_arrive,
+    .word = ts_word,
+    .word_peek = ts_word_peek,
+    .word_done = ts_word_done,
 };

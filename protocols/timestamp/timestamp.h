@@ -5,7 +5,7 @@
  *
  *   section.c signature.c exclusive.c  a page's critical section; the node's notices and clock; exclusive mode
  *   page.c                             the node's copy of a page
- *   lease.c commit.c                   a processor's readable pages; releases of a page
+ *   lease.c commit.c word.c            a processor's readable pages; releases of a page; atomic operations
  *   fault.c sync.c                     hooks of faults, pins; hooks of synchronization
  *   timestamp.c                        memory, the table */
 #ifndef TW_PROTOCOLS_TIMESTAMP_H
@@ -26,7 +26,9 @@ struct ts_parameters {
 	uint64_t refresh;   /* most updates in place of a page by acquires before one unmaps it */
 };
 
-/* A write notice: @from committed version @wts of the page, and granted copies of it until @rts. */
+/* A write notice: version @wts of the page, of which copies are granted until @rts, is at @from: in that node's public
+ * copy, or, with TS_SHARED_COPY, in its shared copy. */
+#define TS_SHARED_COPY 0x8000u
 struct ts_notice {
 	uint32_t page, from;
 	uint64_t wts, rts;
@@ -53,8 +55,10 @@ struct ts_meta {
 	_Atomic uint64_t link;  /* section.c */
 	_Atomic uint64_t hand;  /* 1: the section was handed over to this node */
 	_Atomic uint64_t stamp; /* ts_stamp: the newest version, and until when copies of it are granted */
-	_Atomic uint64_t home; /* node that committed it + 1, TS_EXCLUSIVE, TS_BUSY; 0: none, zeros at the first home */
-	_Atomic uint64_t read; /* another node has read this node's copy since its last commit: a hint */
+	/* node that committed it + 1, TS_EXCLUSIVE, TS_BUSY, TS_SHARED; 0: none, zeros at the first home */
+	_Atomic uint64_t home;
+	_Atomic uint64_t read;    /* another node has read this node's copy since its last commit: a hint */
+	_Atomic uint64_t entered; /* nodes that operate on the shared copy of the page here: word.c */
 };
 
 /* At its home alone: no other node has a copy of this version, and the home's processors write on without commits
@@ -62,12 +66,15 @@ struct ts_meta {
 #define TS_EXCLUSIVE ((uint64_t)1 << 32)
 #define TS_BUSY      ((uint64_t)1 << 33)
 #define TS_ALONE     (TS_EXCLUSIVE | TS_BUSY)
+/* Its shared copy is the newest version, to which all nodes commit (word.c). */
+#define TS_SHARED ((uint64_t)1 << 34)
 
 /* The newest version of a page, as its section says. */
 struct ts_newest {
 	uint64_t wts, rts;
 	unsigned end;  /* node whose ts_meta says so */
-	unsigned home; /* node that has it */
+	unsigned home; /* node that has it, */
+	bool shared;   /* in its shared copy */
 };
 
 /* Of each page, in the node's private memory; guarded by the page lock unless said otherwise. */
@@ -76,7 +83,7 @@ struct ts_page {
 	_Atomic uint64_t rts;      /* and no commit lies in (wts, rts]; only grows */
 	uint64_t need;             /* a processor here must see commits up to this time */
 	uint64_t need_rts;         /* of the notice that says so */
-	uint16_t need_from;        /* its writer + 1; 0: ask the home */
+	uint16_t need_from;        /* ts_notice.from of it + 1; 0: ask the home */
 	uint16_t notice;           /* slot of the page's notice in the signature + 1; of ts_node.lock */
 	uint8_t copy;              /* there is a copy */
 	uint8_t twin;              /* the public copy is the frame's twin */
@@ -87,11 +94,15 @@ struct ts_page {
 	uint8_t unmapped;          /* since the last fault */
 	uint8_t credits;           /* updates in place by acquires before one unmaps: granted at the last fault */
 	uint8_t left;              /* of these, not yet used */
-	uint8_t alone;             /* the last commit entered exclusive mode */
-	uint8_t silent;            /* no commit found a change since the last write fault */
+	uint8_t alone : 1;         /* the last commit entered exclusive mode */
+	uint8_t silent : 1;        /* no commit found a change since the last write fault */
+	uint8_t operated;          /* commits and notices without an operation until this node leaves (word.c) */
+	uint8_t announce;          /* there are operations by this node that no version of it has announced */
 	_Atomic uint32_t busy;     /* local processor in, or entering, the critical section + 1; lock-free */
+	_Atomic uint32_t shared;   /* changes of this << 16 | node of the shared copy that this one operates on + 1 */
 	_Atomic uint64_t waiters;  /* local processors that wait for @busy, one bit each; lock-free */
 };
+_Static_assert(sizeof(struct ts_page) == 64, "a cache line");
 
 struct ts_node {
 	_Alignas(64) struct tw_mutex lock; /* the signature; taken last, after a page lock */
@@ -116,11 +127,19 @@ struct ts_stream {
 	unsigned same;  /* runs in a row with that length */
 };
 
-/* A signature that this processor has acquired, and the value of its ts_signature.seq then. */
-#define TS_KNOWN 16u
+/* A signature that this processor has read, and the values of its ts_signature.seq then. */
+#define TS_KNOWN   16u
+#define TS_NOTHING UINT64_MAX
 struct ts_known {
-	uint64_t seq;
-	unsigned node; /* + 1 */
+	uint64_t acquired; /* all notices up to this were acted on; or TS_NOTHING */
+	uint64_t merged;   /* and up to this they are in the own signature */
+	unsigned node;     /* + 1 */
+};
+
+/* This processor's last release of an object: again a release only if the object's word or the node's signature has
+ * changed. */
+struct ts_released {
+	uint64_t object, word, seq;
 };
 
 enum ts_listed { TS_LEASED = 1, TS_LISTED_ALONE = 2 };
@@ -142,7 +161,8 @@ struct ts {
 	uint8_t *listed;           /* [pages]: in which of the two it is: enum ts_listed */
 	struct ts_stream reads;
 	struct ts_known known[TS_KNOWN]; /* by node, modulo */
-	uint16_t *pins;                  /* [pages]: pins of this processor, less unpins */
+	struct ts_released last;
+	uint16_t *pins; /* [pages]: pins of this processor, less unpins */
 };
 
 static inline struct ts *ts_of(struct tw_proc *me)
@@ -162,7 +182,14 @@ static inline uint64_t ts_bit(const struct tw_proc *me)
 	return (uint64_t)1 << me->local;
 }
 
-/* Exported memory: the signature, words of objects, counts of groups, ts_meta and the public copy of each page. */
+/* The node of the shared copy that this node operates on; -1: it has not entered one. */
+static inline int ts_entered(const struct ts_page *x)
+{
+	return (int)(atomic_load(&x->shared) & 0xffff) - 1;
+}
+
+/* Exported memory: the signature, words of objects, counts of groups, ts_meta, the public and the shared copy of each
+ * page. */
 #define TS_OBJECTS_AT TW_ALIGN_UP(sizeof(struct ts_signature), 4096)
 #define TS_ENDED_AT   (TS_OBJECTS_AT + TS_OBJECTS * sizeof(uint64_t))
 #define TS_META_AT    (TS_ENDED_AT + TS_GROUPS * sizeof(uint64_t))
@@ -185,6 +212,10 @@ static inline size_t ts_meta_offset(const struct tw_proc *me, tw_page_t p)
 static inline size_t ts_public_offset(const struct tw_proc *me, tw_page_t p)
 {
 	return me->layout.protocol + ts_public_at(&me->layout) + ((size_t)p << me->layout.page_shift);
+}
+static inline size_t ts_shared_offset(const struct tw_proc *me, tw_page_t p)
+{
+	return ts_public_offset(me, p) + (me->layout.pages << me->layout.page_shift);
 }
 static inline struct ts_meta *ts_meta(struct tw_proc *me, tw_page_t p)
 {
@@ -265,8 +296,12 @@ void ts_break(struct tw_proc *me, tw_page_t p, unsigned home);
  * ts_newest_read - the newest version by the section, whose state is at @end; ends exclusive mode elsewhere.  In the
  * section.
  * ts_held - is that version held here?  Page locked.
+ * ts_has - the copy of @p (locked) has version @wts, which is the newest up to @rts.
+ * ts_read - read the newest version where it is (ts_newest, or the shared copy that this node has entered) into the
+ * copy of @p (locked), around what local processors write.
  * ts_publish - publish that @wts, with copies granted until @rts, is the newest version, and that @home (with
- * TS_EXCLUSIVE or not) has it.  In the section, page locked.
+ * TS_EXCLUSIVE, TS_SHARED or neither) has it.  In the section, page locked.
+ * ts_twin - make the public copy the twin of the frame of @p (locked, valid).
  * ts_unmap - remove this processor's mapping of @p (locked); writes not yet committed stay in the frame.
  * ts_updates - shall the copy of @p (locked), which has become stale, be updated in place?  Takes a credit for it.
  * ts_valid_cheaply - is the copy of @p (locked) valid, or was it made so without the section?
@@ -282,7 +317,10 @@ struct ts_race {
 void ts_race(void *ctx, size_t offset, const void *bytes, size_t len);
 void ts_newest_read(struct tw_proc *me, tw_page_t p, unsigned end, struct ts_newest *n);
 bool ts_held(struct tw_proc *me, tw_page_t p, const struct ts_newest *n);
+void ts_has(struct tw_proc *me, tw_page_t p, uint64_t wts, uint64_t rts);
+void ts_read(struct tw_proc *me, tw_page_t p, unsigned node, bool shared);
 void ts_publish(struct tw_proc *me, tw_page_t p, uint64_t wts, uint64_t rts, uint64_t home);
+void ts_twin(struct tw_proc *me, tw_page_t p);
 void ts_unmap(struct tw_proc *me, tw_page_t p);
 bool ts_updates(struct tw_proc *me, tw_page_t p);
 bool ts_valid_cheaply(struct tw_proc *me, tw_page_t p);
@@ -294,11 +332,22 @@ void ts_renew(struct tw_proc *me, tw_page_t p);
 
 /* ts_lease_add - @p (locked) was mapped: it is to be found by its read time.
  * ts_lease_expire - renew, update or unmap the pages whose copies may end before @before.  No page lock held.
- * ts_commit - a release of @p: merge what this node changed into the newest version; this node is its home.  No page
- * lock held. */
+ * ts_commit - a release of @p: merge what this node changed into the newest version; this node is its home, or
+ * changes the shared copy.
+ * ts_announce - the same for atomic operations, which have changed that.  No page lock held. */
 void ts_lease_add(struct tw_proc *me, tw_page_t p);
 void ts_lease_expire(struct tw_proc *me, uint64_t before);
 void ts_commit(struct tw_proc *me, tw_page_t p);
+void ts_announce(struct tw_proc *me, tw_page_t p);
+
+/* ---- word.c ---------------------------------------------------------------------------------------------------- */
+
+/* ts_shared_stays - is @n in a shared copy, and does a node still operate on it?  In the section, at a commit by this
+ * node; page locked.
+ * ts_shared_unused - a notice has come, or a commit, and no operation since: this node leaves the shared copy of @p
+ * (locked) if that happens often. */
+bool ts_shared_stays(struct tw_proc *me, tw_page_t p, const struct ts_newest *n);
+void ts_shared_unused(struct tw_proc *me, tw_page_t p);
 
 /* ---- hooks (struct tw_protocol) -------------------------------------------------------------------------------- */
 
@@ -310,5 +359,8 @@ void ts_unpin(struct tw_proc *me, tw_page_t first, unsigned count);
 void ts_release(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object);
 void ts_arrive(struct tw_proc *me, uint64_t object);
 void ts_acquire(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object);
+bool ts_word(struct tw_proc *me, size_t offset, size_t bytes, bool loads, bool wait, struct tw_location *where);
+bool ts_word_peek(struct tw_proc *me, size_t offset, size_t bytes, void *value);
+void ts_word_done(struct tw_proc *me, size_t offset, size_t bytes, bool changed, const void *now);
 
 #endif

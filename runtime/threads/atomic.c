@@ -137,6 +137,34 @@ static bool word_load(const volatile void *p, void *to, size_t bytes, int order)
 	return true;
 }
 
+/* Loops that compare and swap begin with a relaxed load, as those for floating point that the compiler generates.
+ * Between nodes without common memory it costs a round trip, and the swap finds the value, too.  So a load is an
+ * ordinary one where the last load at this place of the program was followed by a swap of the same word.  It has what
+ * happened before it, and no less than this node has seen.  A loop that only loads waits for nothing old: its second
+ * load is not such a one. */
+static struct word_site {
+	const void *caller;
+	const volatile void *p;
+	bool swapped;
+} word_sites[64], *word_loaded;
+
+static bool word_swap_follows(const volatile void *p, int order, const void *caller)
+{
+	struct word_site *s = &word_sites[(uintptr_t)caller * 0x9e3779b97f4a7c15u >> 58];
+	bool follows = s->caller == caller && s->swapped && !word_acquires(order);
+
+	*s = (struct word_site){.caller = caller, .p = p};
+	word_loaded = s;
+	return follows && tw_word_away(tw_me);
+}
+
+static void word_swaps(const volatile void *p)
+{
+	if (word_loaded && word_loaded->p == p)
+		word_loaded->swapped = true;
+	word_loaded = NULL;
+}
+
 /* ---- inline instructions ---- */
 
 /* What the calls around an instruction have saved (atomic.S): r15 to r12, rbx, r11 to r8, rdi, rsi, rdx, rcx, rax, rbp,
@@ -451,8 +479,12 @@ COMPARE_AND_SWAP(uint64_t, th_compare_and_swap_8)
 	{                                                                                                              \
 		type v;                                                                                                \
 		th_spun(p);                                                                                            \
-		if (th_far && th_words && word_load(p, &v, sizeof(v), order))                                          \
-			return v;                                                                                      \
+		if (th_far && th_words) {                                                                              \
+			if (word_load(p, &v, sizeof(v), order))                                                        \
+				return v;                                                                              \
+			if (word_swap_follows(p, order, __builtin_return_address(0)))                                  \
+				return __atomic_load_n(p, __ATOMIC_RELAXED);                                           \
+		}                                                                                                      \
 		ATOMIC(order, WORD_LOADS, v = __atomic_load_n(p, __ATOMIC_SEQ_CST), v = *p);                           \
 		return v;                                                                                              \
 	}                                                                                                              \
@@ -475,6 +507,7 @@ COMPARE_AND_SWAP(uint64_t, th_compare_and_swap_8)
 	{                                                                                                              \
 		type old;                                                                                              \
 		(void)failure;                                                                                         \
+		word_swaps(p);                                                                                         \
 		old = *expected;                                                                                       \
 		ATOMIC(success, old == *expected ? WORD_CHANGES : WORD_LOADS,                                          \
 		       (old = *expected,                                                                               \

@@ -33,7 +33,7 @@ static size_t coherence_bytes(const char *protocol, unsigned nodes, size_t memor
 
 static struct cost cost(const char *protocol, unsigned nodes)
 {
-	size_t few, many, copies = strcmp(protocol, "TS") ? 0 : 4096; /* the public copy is the twin */
+	size_t few, many, copies = strcmp(protocol, "TS") ? 0 : 2 * 4096; /* the public copy, and the shared one */
 	size_t less = coherence_bytes(protocol, nodes, GIB, &few),
 	       more = coherence_bytes(protocol, nodes, 2 * GIB, &many);
 	size_t page = (more - less) / (many - few);

@@ -547,6 +547,33 @@ static void claims_run(unsigned t)
 	}
 }
 
+/* ---- fresh: words of pages that nothing was stored to yet, and behind the operation plain loads of them */
+
+#define FRESH 16
+
+static struct {
+	_Alignas(4096) long word[MOST];
+} fresh[FRESH];
+static int lost_fresh[MOST];
+
+static __attribute__((noinline, noclone)) long plain(const long *word)
+{
+	return *word;
+}
+
+static void fresh_run(unsigned t)
+{
+	for (unsigned i = 0; i < FRESH; i++) {
+		pthread_barrier_wait(&meet);
+		__atomic_fetch_add(&fresh[i].word[t], 1, __ATOMIC_RELAXED);
+		lost_fresh[t] += plain(&fresh[i].word[t]) != 1;
+	}
+	pthread_barrier_wait(&meet);
+	for (unsigned i = 0; i < FRESH; i++)
+		for (unsigned k = 0; k < threads; k++)
+			lost_fresh[t] += plain(&fresh[i].word[k]) != 1;
+}
+
 /* ---- flags: a spin lock */
 
 #define TURNS 1000
@@ -575,6 +602,7 @@ static void *work(void *arg)
 	peeks_run(t);
 	chains_run(t);
 	claims_run(t);
+	fresh_run(t);
 	flags_run();
 	assembled_run(t);
 	return NULL;
@@ -584,7 +612,7 @@ int main(int argc, char **argv)
 {
 	unsigned more = argc > 1 ? (unsigned)atoi(argv[1]) : 1;
 	pthread_t thread[MOST];
-	int all = 0, missing = 0, unseen = 0, torn = 0;
+	int all = 0, missing = 0, unseen = 0, torn = 0, lost = 0;
 
 	threads = more + 1 < MOST ? more + 1 : MOST;
 	seed = argc > 2 ? (uint32_t)atoi(argv[2]) : 1;
@@ -606,11 +634,13 @@ int main(int argc, char **argv)
 		missing += missed[t];
 		unseen += stale[t / 2];
 		torn += broken[t];
+		lost += lost_fresh[t];
 	}
 	printf("hands: %d missed\n", missing);
 	printf("peeks: %d stale\n", unseen);
 	printf("chains: %d broken\n", torn);
 	printf("claims: %d older\n", older_claimed);
+	printf("fresh: %d lost\n", lost);
 	printf("flags: %d wrong\n", turns[0] != TURNS * (int)threads || turns[1024] != turns[0]);
 	printf("assembler: %d wrong\n", !assembled_right());
 	printf("random: %d wrong, wide %d, real %d\n", all, wide == ((__int128)PHASES * (int)threads) << 62,

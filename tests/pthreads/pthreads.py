@@ -74,7 +74,10 @@ def atomics():
     name = beside.build(os.path.join(sources, "atomics.c"), "-latomic")
     for shape, protocol, *options in [("2x1", "2L"), ("2x2", "2L"), ("3x1", "2L"), ("2x2", "2LS"), ("3x1", "2LMigr"),
                                       ("2x2", "2L:home=migrate"), ("3x1", "1LD"), ("2x2", "2L:refresh=0"),
-                                      ("2x2", "TS"), ("2x2", "2LS", "--fault", "uffd-monitor"),
+                                      ("2x2", "TS"), ("4x1", "TS"), ("3x1", "TS:lease=0,signature=4"),
+                                      ("3x1", "TS", "--transport", "ofi"),
+                                      ("2x2", "TS", "--transport", "sim:seed=7"),
+                                      ("2x2", "2LS", "--fault", "uffd-monitor"),
                                       ("2x2", "SC"), ("3x1", "SC", "--transport", "ofi"),
                                       ("2x1", "2L", "--fault", "mprotect"),
                                       ("3x1", "2L", "--page-size", "16K", "--home", "after-init"),

@@ -393,6 +393,11 @@ static inline void tw_trace_page(struct tw_proc *me, enum tw_trace_kind kind, tw
 	tw_trace(me, kind, TW_TRACE_NONE, page, 0, 0);
 }
 
+/* tw_word_merge - for the hooks word and word_done, @bytes bytes, at most 16: where @now differs from @twin, store it
+ * to @to and to the twin.  Page locked; waits for the transport where @to has no address.  Returns whether they
+ * differ. */
+bool tw_word_merge(struct tw_proc *me, struct tw_location to, const char *now, char *twin, size_t bytes);
+
 /* tw_tick - advance the node's logical clock; returns the new time, unique on the node. */
 static inline uint64_t tw_tick(struct tw_proc *me)
 {
