@@ -225,7 +225,10 @@ void ts_announce(struct tw_proc *me, tw_page_t p)
 		return;
 	ts_newest_read(me, p, ts_section_enter(me, p), &n);
 	tw_page_lock(me, p);
-	commit_version(me, p, &n, false, x->copy && x->wts == n.wts);
+	if (x->announce)
+		commit_version(me, p, &n, false, x->copy && x->wts == n.wts);
+	else
+		ts_publish_again(me, p, &n); /* a neighbour's version has announced them */
 	tw_page_unlock(me, p);
 	ts_section_leave(me, p);
 }

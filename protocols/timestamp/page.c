@@ -132,6 +132,21 @@ void ts_twin(struct tw_proc *me, tw_page_t p)
 	tw_trace_page(me, TW_TRACE_twin, p);
 }
 
+/* The same where the newest version is @n, and remains where it is. */
+static void page_publish(struct tw_proc *me, tw_page_t p, const struct ts_newest *n, uint64_t wts, uint64_t rts)
+{
+	uint64_t mode = n->shared ? TS_SHARED : 0;
+
+	if (n->home == me->node)
+		mode |= atomic_load(&ts_meta(me, p)->home) & TS_EXCLUSIVE;
+	ts_publish(me, p, wts, rts, n->home | mode);
+}
+
+void ts_publish_again(struct tw_proc *me, tw_page_t p, const struct ts_newest *n)
+{
+	page_publish(me, p, n, n->wts, n->rts);
+}
+
 /* Grant this node's copy, which is @n, more time.  In the section, page locked. */
 static void page_grant(struct tw_proc *me, tw_page_t p, const struct ts_newest *n)
 {
@@ -145,10 +160,7 @@ static void page_grant(struct tw_proc *me, tw_page_t p, const struct ts_newest *
 	/* No lease can be that long: count a version in which nothing changed. */
 	if (rts - wts >= (uint64_t)1 << TS_LEASE_BITS)
 		wts = TW_MAX(n->rts + 1, rts - lease);
-	uint64_t mode = n->shared ? TS_SHARED : 0;
-	if (n->home == me->node)
-		mode |= atomic_load(&ts_meta(me, p)->home) & TS_EXCLUSIVE;
-	ts_publish(me, p, wts, TW_MAX(rts, wts), n->home | mode);
+	page_publish(me, p, n, wts, TW_MAX(rts, wts));
 	ts_has(me, p, wts, TW_MAX(rts, wts));
 }
 

@@ -301,6 +301,7 @@ void ts_break(struct tw_proc *me, tw_page_t p, unsigned home);
  * copy of @p (locked), around what local processors write.
  * ts_publish - publish that @wts, with copies granted until @rts, is the newest version, and that @home (with
  * TS_EXCLUSIVE, TS_SHARED or neither) has it.  In the section, page locked.
+ * ts_publish_again - publish what ts_newest_read has found, without a change.  In the section, page locked.
  * ts_twin - make the public copy the twin of the frame of @p (locked, valid).
  * ts_unmap - remove this processor's mapping of @p (locked); writes not yet committed stay in the frame.
  * ts_updates - shall the copy of @p (locked), which has become stale, be updated in place?  Takes a credit for it.
@@ -320,6 +321,7 @@ bool ts_held(struct tw_proc *me, tw_page_t p, const struct ts_newest *n);
 void ts_has(struct tw_proc *me, tw_page_t p, uint64_t wts, uint64_t rts);
 void ts_read(struct tw_proc *me, tw_page_t p, unsigned node, bool shared);
 void ts_publish(struct tw_proc *me, tw_page_t p, uint64_t wts, uint64_t rts, uint64_t home);
+void ts_publish_again(struct tw_proc *me, tw_page_t p, const struct ts_newest *n);
 void ts_twin(struct tw_proc *me, tw_page_t p);
 void ts_unmap(struct tw_proc *me, tw_page_t p);
 bool ts_updates(struct tw_proc *me, tw_page_t p);

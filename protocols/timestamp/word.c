@@ -72,7 +72,7 @@ static void shared_enter(struct tw_proc *me, tw_page_t p)
 	tw_page_lock(me, p);
 	if (!n.shared)
 		shared_begin(me, p, &n);
-	ts_publish(me, p, n.wts, n.rts, n.home | TS_SHARED);
+	ts_publish_again(me, p, &n);
 	if (ts_entered(x) < 0) {
 		atomic_store(&x->shared, (atomic_load(&x->shared) & ~0xffffu) | (n.home + 1));
 		x->operated = WORD_UNUSED;
