@@ -118,12 +118,16 @@ unsigned ts_section_enter(struct tw_proc *me, tw_page_t p)
 	return section_seek(me, p, LINK_NODE(word));
 }
 
+bool ts_section_ends(struct tw_proc *me, tw_page_t p)
+{
+	return section_meaning(me, p, me->node, atomic_load(&ts_meta(me, p)->link)) == UNLOCKED;
+}
+
 bool ts_section_try(struct tw_proc *me, tw_page_t p)
 {
 	uint32_t idle = 0;
 
-	if (section_meaning(me, p, me->node, atomic_load(&ts_meta(me, p)->link)) != UNLOCKED ||
-	    !atomic_compare_exchange_strong(&ts_page(me, p)->busy, &idle, me->local + 1))
+	if (!ts_section_ends(me, p) || !atomic_compare_exchange_strong(&ts_page(me, p)->busy, &idle, me->local + 1))
 		return false;
 	if (section_cas(me, p, me->node, UNLOCKED, LOCKED) == UNLOCKED)
 		return true;

@@ -261,9 +261,11 @@ static inline bool ts_ordinary(const struct tw_proc *me, tw_page_t p)
  * is the page's.  No page lock and no other section held.  [fault, sync]
  * ts_section_leave - release it; this node's ts_meta is the page's from then on.
  * ts_section_try - take it if the chain ends here and it is free.  Returns whether.
+ * ts_section_ends - does the chain end here, and is the section free?
  * ts_section_next - the node after @node in the chain, by @node's link; @node itself: none.  [all contexts] */
 unsigned ts_section_enter(struct tw_proc *me, tw_page_t p);
 bool ts_section_try(struct tw_proc *me, tw_page_t p);
+bool ts_section_ends(struct tw_proc *me, tw_page_t p);
 unsigned ts_section_next(struct tw_proc *me, tw_page_t p, unsigned node);
 void ts_section_leave(struct tw_proc *me, tw_page_t p);
 

@@ -10,6 +10,10 @@
  * shared copy is the newest copy, and all nodes that operate choose the same; the processor's instruction, or the
  * transport's compare-and-swap (core/coherence/word.c), orders the operations.
  *
+ * Loads.  A page that no node changes atomically should be exclusive as any other, so a load does not begin a shared
+ * copy where this node is the home and the chain of links ends here: its frame is the newest copy, at the time of that
+ * look (word_here).  An operation by another node needs the section first, and is not before the load.
+ *
  * Other accesses.  What the node's processors have stored to the word, and what no release has sent yet, goes to the
  * shared copy before the operation.  Behind it, frame and twin have the new value: the word is in no diff, and the
  * node's processors load what they have stored.  Bytes around the word may be treated as the word, as what differs
@@ -115,10 +119,25 @@ static struct tw_location word_at(struct tw_proc *me, tw_page_t p, size_t at)
 	return to;
 }
 
-static void word_lock(struct tw_proc *me, tw_page_t p)
+/* Is the frame the newest copy: no shared copy, and no other node that has a later version?  Page locked. */
+static bool word_here(struct tw_proc *me, tw_page_t p)
+{
+	if (!me->page[p].home || !ts_section_ends(me, p))
+		return false;
+	uint64_t home = atomic_load(&ts_meta(me, p)->home);
+	return !(home & (TS_SHARED | TS_BUSY)) && (unsigned)(home ? (uint32_t)home : me->page[p].home) == me->node + 1;
+}
+
+/* Can the node operate on @p (locked)? */
+static bool word_ready(struct tw_proc *me, tw_page_t p, bool loads)
+{
+	return ts_entered(ts_page(me, p)) >= 0 || (loads && word_here(me, p));
+}
+
+static void word_lock(struct tw_proc *me, tw_page_t p, bool loads)
 {
 	tw_page_lock(me, p);
-	while (ts_entered(ts_page(me, p)) < 0) {
+	while (!word_ready(me, p, loads)) {
 		tw_page_unlock(me, p);
 		shared_enter(me, p);
 		tw_page_lock(me, p);
@@ -131,14 +150,17 @@ bool ts_word(struct tw_proc *me, size_t offset, size_t bytes, bool loads, bool w
 	size_t at = offset & (me->layout.page_bytes - 1);
 	struct ts_page *x = ts_page(me, p);
 
-	(void)loads;
 	if (wait) {
-		word_lock(me, p);
+		word_lock(me, p, loads);
 	} else if (!tw_page_trylock(me, p)) {
 		return false;
-	} else if (ts_entered(x) < 0) {
+	} else if (!word_ready(me, p, loads)) {
 		tw_page_unlock(me, p);
 		return false;
+	}
+	if (ts_entered(x) < 0) {
+		*where = (struct tw_location){.at = tw_frame(me, p) + at};
+		return true;
 	}
 	x->operated = WORD_UNUSED;
 	*where = word_at(me, p, at);
@@ -160,6 +182,10 @@ void ts_word_done(struct tw_proc *me, size_t offset, size_t bytes, bool changed,
 	struct ts_page *x = ts_page(me, p);
 	char value[WORD_MOST], *frame = tw_frame(me, p) + at;
 
+	if (ts_entered(x) < 0) {
+		tw_page_unlock(me, p);
+		return;
+	}
 	if (now)
 		memcpy(value, now, bytes);
 	else

@@ -2,15 +2,14 @@
 /* shared.pml - one page under TS with a shared copy, on which atomic operations act (protocols/timestamp/word.c).
  *
  * Nodes of one processor.  Byte 0 is a word, to which each node adds; byte 1 is plain, and guarded by a lock of the
- * program.  A node adds, or enters the lock's section, in any order, STEPS times, all but node 0
- * MORE times.  In the section it reads both bytes,
- * and may store to byte 1.  Bytes are read, sent and merged one by one.  Free choices: whether a copy is sought by
- * notice, by a look or in the page's section; whether a commit enters exclusive mode; when a node leaves the shared
- * copy.
+ * program.  A node adds, loads the word atomically, or enters the lock's section, in any order, STEPS times, all but
+ * node 0 MORE times.  In the section it reads both bytes, and may store to byte 1.  Bytes are read, sent and merged one
+ * by one.  Free choices: whether a copy is sought by notice, by a look or in the page's section; whether a commit enters
+ * exclusive mode; when a node leaves the shared copy.
  *
- * Claim:    the newest copy has all additions at the end.  In the section a plain load of byte 0 has the node's own
- *           additions, and what the last one in it had seen by its own; byte 1 is what it stored.  No node waits for
- *           ever.
+ * Claim:    the newest copy has all additions at the end.  An atomic load has all that came before it.  In the section
+ *           a plain load of byte 0 has the node's own additions, and what the last one in it had seen by its own; byte
+ *           1 is what it stored.  No node waits for ever.
  * Not here: signatures without room, the chain of links (timestamp.pml); several processors of a node; plain stores to
  *           the word; loads without the lock, for which a node that has entered needs nothing else.
  *
@@ -25,6 +24,8 @@
  * fail: -DNODES=2 -DSTEPS=2 -DNO_UPDATE         an operation leaves the node's own copy as it was
  * fail: -DNODES=2 -DSTEPS=3 -DHELD_HERE         the node of the shared copy takes its own copy for that
  * fail: -DNODES=2 -DSTEPS=2 -DZEROS             a node that has entered takes zeros for the first version
+ * fail: -DNODES=2 -DSTEPS=2 -DLOAD_ANYWHERE     a load takes its frame for the newest copy, wherever the chain ends
+ * fail: -DNODES=2 -DSTEPS=1 -DMORE=3 -DLOAD_SHARED the same where there is a shared copy
  * fail: -DNODES=2 -DSTEPS=2 -DMORE=3 -DNO_BREAK the shared copy begins while its node is in exclusive mode
  */
 #ifndef MORE
@@ -403,6 +404,24 @@ inline add()
 	}
 }
 
+/* An atomic load in the frame, where that is the newest copy. */
+inline load()
+{
+	lock();
+	d_step {
+#ifdef LOAD_ANYWHERE
+		e = (mark[me] != BUSY && home[me] == me);
+#elif defined(LOAD_SHARED)
+		e = (section == 0 && end == me && mark[me] != BUSY && (home[me] & (SHARED - 1)) == me);
+#else
+		e = (section == 0 && end == me && mark[me] != BUSY && home[me] == me);
+#endif
+		h0 = total
+	};
+	assert(!e || frame[me].b[0] >= h0);
+	d_step { e = 0; h0 = 0; plock[me] = 0 }
+}
+
 proctype node(byte me)
 {
 	byte w, r, h, e, step, copy0, copy1, must, h0;
@@ -414,6 +433,7 @@ proctype node(byte me)
 		step++;
 		if
 		:: true -> add()
+		:: true -> load()
 		:: atomic { !locked -> locked = 1 };
 			acquire();
 			lock();
