@@ -3,9 +3,9 @@
  *
  * Nodes of one processor.  Byte 0 is a word, to which each node adds; byte 1 is plain, and guarded by a lock of the
  * program.  A node adds, loads the word atomically, or enters the lock's section, in any order, STEPS times, all but
- * node 0 MORE times.  In the section it reads both bytes, and may store to byte 1.  Bytes are read, sent and merged one
- * by one.  Free choices: whether a copy is sought by notice, by a look or in the page's section; whether a commit enters
- * exclusive mode; when a node leaves the shared copy.
+ * node 0 MORE times.  In the section it reads both bytes, and may store to byte 1.  Bytes are read, sent and merged
+ * one by one.  Free choices: whether a copy is sought by notice, by a look or in the page's section; whether a commit
+ * enters exclusive mode; when a node leaves the shared copy.
  *
  * Claim:    the newest copy has all additions at the end.  An atomic load has all that came before it.  In the section
  *           a plain load of byte 0 has the node's own additions, and what the last one in it had seen by its own; byte
