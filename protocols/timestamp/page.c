@@ -56,7 +56,7 @@ void ts_read(struct tw_proc *me, tw_page_t p, unsigned node, bool shared)
 	me->stats->now.page_transfers++;
 	tw_net_write64(me->net, node, ts_meta_offset(me, p) + offsetof(struct ts_meta, read), 1);
 	tw_trace(me, TW_TRACE_fetch, node, p, bytes, 0);
-	tw_net_read(me->net, node, shared ? ts_shared_offset(me, p) : ts_public_offset(me, p), to, bytes);
+	tw_net_read(me->net, node, ts_copy_offset(me, p, shared), to, bytes);
 	tw_net_read_wait(me->net);
 	tw_trace_page(me, TW_TRACE_fetched, p);
 	if (!me->page[p].writers) {
@@ -81,12 +81,6 @@ void ts_has(struct tw_proc *me, tw_page_t p, uint64_t wts, uint64_t rts)
 		atomic_store(&x->rts, rts);
 }
 
-/* The node that @home, a word of ts_meta, names. */
-static unsigned page_home(const struct tw_proc *me, tw_page_t p, uint64_t home)
-{
-	return (home ? (unsigned)(uint32_t)home : me->page[p].home) - 1u;
-}
-
 /* ---- in the section ---------------------------------------------------------------------------------------------- */
 
 void ts_newest_read(struct tw_proc *me, tw_page_t p, unsigned end, struct ts_newest *n)
@@ -97,7 +91,7 @@ void ts_newest_read(struct tw_proc *me, tw_page_t p, unsigned end, struct ts_new
 	n->wts = ts_stamp_wts(stamp);
 	n->rts = ts_stamp_rts(stamp);
 	n->end = end;
-	n->home = page_home(me, p, home);
+	n->home = ts_home_node(me, p, home);
 	n->shared = home & TS_SHARED;
 	if ((home & TS_EXCLUSIVE) && n->home != me->node && !tw_planted(me, "ts-no-break"))
 		ts_break(me, p, n->home);
@@ -215,7 +209,7 @@ static bool page_by_stamp(struct tw_proc *me, tw_page_t p, unsigned node)
 	if (n.rts < page_until(me, p) || (x->copy && n.wts < x->wts))
 		return false;
 	uint64_t home = page_word(me, p, node, offsetof(struct ts_meta, home));
-	n.home = page_home(me, p, home);
+	n.home = ts_home_node(me, p, home);
 	n.shared = home & TS_SHARED;
 	if (!ts_held(me, p, &n)) {
 		if (!n.shared && (page_word(me, p, n.home, offsetof(struct ts_meta, home)) & TS_ALONE))

@@ -55,7 +55,7 @@ struct ts_meta {
 	_Atomic uint64_t link;  /* section.c */
 	_Atomic uint64_t hand;  /* 1: the section was handed over to this node */
 	_Atomic uint64_t stamp; /* ts_stamp: the newest version, and until when copies of it are granted */
-	/* node that committed it + 1, TS_EXCLUSIVE, TS_BUSY, TS_SHARED; 0: none, zeros at the first home */
+	/* node that has it + 1, TS_EXCLUSIVE, TS_BUSY, TS_SHARED; 0: none, zeros at the first home */
 	_Atomic uint64_t home;
 	_Atomic uint64_t read;    /* another node has read this node's copy since its last commit: a hint */
 	_Atomic uint64_t entered; /* nodes that operate on the shared copy of the page here: word.c */
@@ -99,7 +99,7 @@ struct ts_page {
 	uint8_t operated;          /* commits and notices without an operation until this node leaves (word.c) */
 	uint8_t announce;          /* there are operations by this node that no version of it has announced */
 	_Atomic uint32_t busy;     /* local processor in, or entering, the critical section + 1; lock-free */
-	_Atomic uint32_t shared;   /* changes of this << 16 | node of the shared copy that this one operates on + 1 */
+	_Atomic uint32_t shared;   /* how often this node left << 16 | node of the shared copy it operates on + 1 */
 	_Atomic uint64_t waiters;  /* local processors that wait for @busy, one bit each; lock-free */
 };
 _Static_assert(sizeof(struct ts_page) == 64, "a cache line");
@@ -136,8 +136,8 @@ struct ts_known {
 	unsigned node;     /* + 1 */
 };
 
-/* This processor's last release of an object: again a release only if the object's word or the node's signature has
- * changed. */
+/* This processor's last release of an object.  The next one is needless while the object's word and the node's
+ * signature are the same. */
 struct ts_released {
 	uint64_t object, word, seq;
 };
@@ -216,6 +216,16 @@ static inline size_t ts_public_offset(const struct tw_proc *me, tw_page_t p)
 static inline size_t ts_shared_offset(const struct tw_proc *me, tw_page_t p)
 {
 	return ts_public_offset(me, p) + (me->layout.pages << me->layout.page_shift);
+}
+/* Where a node has a version of @p for others: in its public copy, or in its shared one. */
+static inline size_t ts_copy_offset(const struct tw_proc *me, tw_page_t p, bool shared)
+{
+	return shared ? ts_shared_offset(me, p) : ts_public_offset(me, p);
+}
+/* The node that @home, a word of ts_meta, names. */
+static inline unsigned ts_home_node(const struct tw_proc *me, tw_page_t p, uint64_t home)
+{
+	return (home ? (unsigned)(uint32_t)home : me->page[p].home) - 1u;
 }
 static inline struct ts_meta *ts_meta(struct tw_proc *me, tw_page_t p)
 {
@@ -349,7 +359,7 @@ void ts_announce(struct tw_proc *me, tw_page_t p);
 /* ts_shared_stays - is @n in a shared copy, and does a node still operate on it?  In the section, at a commit by this
  * node; page locked.
  * ts_shared_unused - a notice has come, or a commit, and no operation since: this node leaves the shared copy of @p
- * (locked) if that happens often. */
+ * (locked) after some of these in a row. */
 bool ts_shared_stays(struct tw_proc *me, tw_page_t p, const struct ts_newest *n);
 void ts_shared_unused(struct tw_proc *me, tw_page_t p);
 

@@ -20,8 +20,8 @@
  * between frame and twin may be sent at any time before the release.
  *
  * Versions.  An operation is in the shared copy before it is in a version: readers may see it early, as any store of
- * another node.  The next release of the node makes a version for it (ts_announce), unless a commit of this node has:
- * what the version before lacked gets a later time than all copies that may lack it.  Until then the page counts as
+ * another node.  The next release of the node makes a version for it (ts_announce), unless a commit of this node has.
+ * Its time is later than that of all copies that may lack the operation.  Until then the page counts as
  * changed (ts_page.announce), so a neighbour's release whose stores the operation has sent makes that version, too.
  *
  * What this node reads.  A copy without its own operations would undo them here.  A node that has entered reads the
@@ -125,7 +125,7 @@ static bool word_here(struct tw_proc *me, tw_page_t p)
 	if (!me->page[p].home || !ts_section_ends(me, p))
 		return false;
 	uint64_t home = atomic_load(&ts_meta(me, p)->home);
-	return !(home & (TS_SHARED | TS_BUSY)) && (unsigned)(home ? (uint32_t)home : me->page[p].home) == me->node + 1;
+	return !(home & (TS_SHARED | TS_BUSY)) && ts_home_node(me, p, home) == me->node;
 }
 
 /* Can the node operate on @p (locked)? */

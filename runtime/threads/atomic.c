@@ -140,8 +140,8 @@ static bool word_load(const volatile void *p, void *to, size_t bytes, int order)
 /* Loops that compare and swap begin with a relaxed load, as those for floating point that the compiler generates.
  * Between nodes without common memory it costs a round trip, and the swap finds the value, too.  So a load is an
  * ordinary one where the last load at this place of the program was followed by a swap of the same word.  It has what
- * happened before it, and no less than this node has seen.  A loop that only loads waits for nothing old: its second
- * load is not such a one. */
+ * happened before it, and no less than this node has seen.  In a loop that only loads, all loads but the first ask for
+ * the newest value. */
 static struct word_site {
 	const void *caller;
 	const volatile void *p;
