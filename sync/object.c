@@ -16,7 +16,7 @@
 
 size_t tw_sync_exported_bytes(const struct tw_config *config)
 {
-	size_t slots = config->nodes * config->sync_objects, array = sync_array_bytes(config->nodes);
+	size_t slots = config->nodes * sync_slots(config), array = sync_array_bytes(config->nodes);
 
 	return 64 + config->processors * sizeof(struct sync_counts) + array +
 	       slots * (sizeof(struct sync_line) + array);
@@ -24,7 +24,7 @@ size_t tw_sync_exported_bytes(const struct tw_config *config)
 
 size_t tw_sync_private_bytes(const struct tw_config *config)
 {
-	return sizeof(struct sync_private) + config->nodes * config->sync_objects * sizeof(struct sync_local);
+	return sizeof(struct sync_private) + config->nodes * sync_slots(config) * sizeof(struct sync_local);
 }
 
 size_t sync_job_sentences(const struct tw_proc *me)
@@ -34,7 +34,7 @@ size_t sync_job_sentences(const struct tw_proc *me)
 
 size_t sync_array(const struct tw_proc *me, const struct sync_object *o)
 {
-	size_t slots = me->nodes * me->config.sync_objects;
+	size_t slots = me->nodes * sync_slots(&me->config);
 
 	return sync_lines(me) + slots * sizeof(struct sync_line) + o->slot * sync_array_bytes(me->nodes);
 }
@@ -55,25 +55,33 @@ void sync_refuse(struct tw_proc *me, uint64_t id, enum sync_kind kind, const cha
 	if (found != kind && found >= SYNC_LOCK && found <= SYNC_FLAG)
 		tw_fatal("%s: the handle is that of a %s, not of a %s", function, sync_kind_name(found),
 		         sync_kind_name(kind));
-	if (found != kind || (id >> 52 & 0xff) >= me->nodes || (id >> 28 & SYNC_INDEX_MASK) >= me->config.sync_objects)
+	if (found != kind || (id >> 52 & 0xff) >= me->nodes || (id >> 28 & SYNC_INDEX_MASK) >= sync_slots(&me->config))
 		tw_fatal("%s: %lx is not the handle of a %s", function, (unsigned long)id, sync_kind_name(kind));
 	tw_fatal("%s: this %s was destroyed", function, sync_kind_name(kind));
 }
 
 uint32_t tw_sync_short(struct tw_proc *me, uint64_t id)
 {
-	return (uint32_t)((id >> 52 & 0xff) * me->config.sync_objects + (id >> 28 & SYNC_INDEX_MASK) + 1);
+	return (uint32_t)((id >> 52 & 0xff) * sync_slots(&me->config) + (id >> 28 & SYNC_INDEX_MASK) + 1);
 }
 
 uint64_t tw_sync_whole(struct tw_proc *me, uint32_t number)
 {
-	uint64_t objects = me->config.sync_objects, slot = number - 1u;
+	uint64_t objects = sync_slots(&me->config), slot = number - 1u;
 
 	if (slot >= me->nodes * objects)
 		tw_fatal("%x is not the number of a lock", number);
 	uint64_t home = slot < objects ? 0 : slot / objects;
 	uint64_t id = (uint64_t)SYNC_LOCK << 60 | home << 52 | (slot - home * objects) << 28;
 	return id | atomic_load_explicit(&sync_place(me, id).own->gen, memory_order_acquire);
+}
+
+tw_lock_t tw_sync_word_lock(const struct tw_proc *me, size_t offset)
+{
+	uint64_t hash = offset / 16 * 0x9e3779b97f4a7c15u;
+	uint64_t home = (hash >> 32 & 0xffff) % me->nodes, index = me->config.sync_objects + (hash >> 58);
+
+	return (tw_lock_t){(uint64_t)SYNC_LOCK << 60 | home << 52 | index << 28};
 }
 
 uint64_t sync_pop(struct tw_proc *me, size_t list)

@@ -112,6 +112,11 @@ void sync_lock_release(struct tw_proc *me, struct sync_object *o);
 bool sync_lock_try(struct tw_proc *me, struct sync_object *o);
 void sync_lock_leave(struct tw_proc *me, struct sync_object *o);
 
+/* sync_slots - of a node: those of objects, then those of tw_sync_word_lock, which are always in use. */
+static inline size_t sync_slots(const struct tw_config *config)
+{
+	return config->sync_objects + TW_SYNC_WORDS;
+}
 /* sync_at - offset of sync/'s part of the exported memory, whose first word is the free list's head. */
 static inline size_t sync_at(const struct tw_proc *me)
 {
@@ -203,7 +208,7 @@ static inline struct sync_object sync_place(struct tw_proc *me, uint64_t id)
 		o.n = 0;
 		o.gen = id & (SYNC_EVICTABLE - 1);
 	}
-	o.slot = o.home * me->config.sync_objects + (id >> 28 & SYNC_INDEX_MASK);
+	o.slot = o.home * sync_slots(&me->config) + (id >> 28 & SYNC_INDEX_MASK);
 	o.line = sync_lines(me) + o.slot * sizeof(struct sync_line);
 	o.own = (struct sync_line *)(void *)(me->net->base + o.line);
 	o.local = (struct sync_local *)(void *)(sync_private(me) + 1) + o.slot;
@@ -217,7 +222,7 @@ void sync_refuse(struct tw_proc *me, uint64_t id, enum sync_kind kind, const cha
 static inline struct sync_object sync_find(struct tw_proc *me, uint64_t id, enum sync_kind kind, const char *function)
 {
 	if (id >> 60 != kind || (id >> 52 & 0xff) >= me->nodes ||
-	    (id >> 28 & SYNC_INDEX_MASK) >= me->config.sync_objects)
+	    (id >> 28 & SYNC_INDEX_MASK) >= sync_slots(&me->config))
 		sync_refuse(me, id, kind, function);
 	struct sync_object o = sync_place(me, id);
 	if (!(kind == SYNC_LOCK && (id & SYNC_EVICTABLE)) &&

@@ -79,6 +79,32 @@ extern bool tw_sync_ends_early;
 void tw_sync_count_add(struct tw_proc *me, tw_lock_t lock, int by);
 uint32_t tw_sync_count(struct tw_proc *me, tw_lock_t lock);
 
+/* tw_sync_word_lock - the lock of the word at app + @offset, for atomic operations where they need one.  There are
+ * TW_SYNC_WORDS of each node, apart from TWEED_SYNC_OBJECTS. */
+#define TW_SYNC_WORDS 64u
+tw_lock_t tw_sync_word_lock(const struct tw_proc *me, size_t offset);
+
+/* tw_sync_atomic - an atomic operation on the aligned word of shared memory at @word, as the functions of tweed.h.
+ * @function: the caller, for messages.  Returns the previous value.  [sync] */
+enum tw_atomic_op {
+	TW_ATOMIC_LOAD,
+	TW_ATOMIC_STORE,
+	TW_ATOMIC_EXCHANGE,
+	TW_ATOMIC_COMPARE_EXCHANGE,
+	TW_ATOMIC_ADD,
+	TW_ATOMIC_AND,
+	TW_ATOMIC_OR,
+	TW_ATOMIC_XOR,
+	TW_ATOMIC_ADD_DOUBLE, /* of 8 bytes */
+};
+struct tw_atomic {
+	enum tw_atomic_op op;
+	unsigned bytes; /* 4 or 8 */
+	enum tw_order order;
+	uint64_t value, expect;
+};
+uint64_t tw_sync_atomic(struct tw_proc *me, volatile void *word, const struct tw_atomic *a, const char *function);
+
 /* tw_sync_lock_create_some - tw_lock_create, or id 0 once half of the node's slots have been used: the others are for
  * what must have one.  [sync] */
 tw_lock_t tw_sync_lock_create_some(struct tw_proc *me);

@@ -81,10 +81,12 @@ TW_API void tw_parmacs_condition_wait(long *waiting, tw_lock_t lock);
 TW_API void tw_parmacs_condition_signal(long *waiting);
 TW_API void tw_parmacs_condition_broadcast(long *waiting);
 
-/* tw_parmacs_atomic_begin, tw_parmacs_atomic_end - enclose an access to the shared word at @ptr by FETCH_ADD and its
- * kin.  Such accesses are atomic among each other; begin is an acquire, end a release.  Not to be nested. */
-TW_API void tw_parmacs_atomic_begin(const volatile void *ptr);
-TW_API void tw_parmacs_atomic_end(const volatile void *ptr);
+/* tw_parmacs_atomic - an operation of FETCH_ADD and its kin on the aligned word of @bytes bytes, 4 or 8, in shared
+ * memory: a release and an acquire.  @expect: of TW_PARMACS_COMPARE_EXCHANGE.  Words have their value in the low bytes.
+ * Returns the previous value. */
+enum tw_parmacs_op { TW_PARMACS_LOAD, TW_PARMACS_STORE, TW_PARMACS_ADD, TW_PARMACS_COMPARE_EXCHANGE };
+TW_API unsigned long tw_parmacs_atomic(volatile void *word, size_t bytes, enum tw_parmacs_op op, unsigned long value,
+                                       unsigned long expect);
 
 /* tw_parmacs_clock - CLOCK: the time of day in microseconds. */
 TW_API unsigned long tw_parmacs_clock(void);

@@ -169,6 +169,44 @@ TW_API uint64_t tw_flag_get(tw_flag_t flag);
  * the flag has reached return from their wait. */
 TW_API void tw_flag_destroy(tw_flag_t flag);
 
+/* ---- atomic operations -----------------------------------------------------------------------------------------
+ * On aligned words of 4 and 8 bytes of shared memory.  Each acts on the word's newest value, and all operations on a
+ * word have one order.  Between nodes, an operation is one access to the word's master copy, without a lock; where
+ * nodes share no memory, one round trip.  Protocols, transports and settings that do not allow this take a lock.  A
+ * word that is not aligned, or not in shared memory, ends the job with a sentence.
+ *
+ * @order, as C11's: what a release orders is all that the caller has stored or acquired before; it is visible to the
+ * processor whose acquire finds the value stored, or a later one.  A relaxed operation orders nothing.  Under
+ * TW_SEQ_CST all operations of the job have one order.  Plain accesses of the word by another processor are races,
+ * unless synchronization orders them; plain loads see the operations that were performed before. */
+enum tw_order { TW_RELAXED, TW_ACQUIRE, TW_RELEASE, TW_ACQ_REL, TW_SEQ_CST };
+
+/* tw_atomic_load_u32, tw_atomic_load_u64 - an acquire if @order is TW_ACQUIRE, TW_ACQ_REL or TW_SEQ_CST.  A loop that
+ * waits for a value gives up the core now and then.
+ * tw_atomic_store_u32, tw_atomic_store_u64 - a release if @order is TW_RELEASE, TW_ACQ_REL or TW_SEQ_CST. */
+TW_API uint32_t tw_atomic_load_u32(const volatile uint32_t *word, enum tw_order order);
+TW_API uint64_t tw_atomic_load_u64(const volatile uint64_t *word, enum tw_order order);
+TW_API void tw_atomic_store_u32(volatile uint32_t *word, uint32_t value, enum tw_order order);
+TW_API void tw_atomic_store_u64(volatile uint64_t *word, uint64_t value, enum tw_order order);
+
+/* All return the previous value, and are acquires and releases as @order says.  tw_atomic_exchange_u32 and its kin
+ * store @value; tw_atomic_compare_exchange_u32 and its kin only if the word is @expect. */
+TW_API uint32_t tw_atomic_exchange_u32(volatile uint32_t *word, uint32_t value, enum tw_order order);
+TW_API uint64_t tw_atomic_exchange_u64(volatile uint64_t *word, uint64_t value, enum tw_order order);
+TW_API uint32_t tw_atomic_compare_exchange_u32(volatile uint32_t *word, uint32_t expect, uint32_t value,
+                                               enum tw_order order);
+TW_API uint64_t tw_atomic_compare_exchange_u64(volatile uint64_t *word, uint64_t expect, uint64_t value,
+                                               enum tw_order order);
+TW_API uint32_t tw_atomic_fetch_add_u32(volatile uint32_t *word, uint32_t value, enum tw_order order);
+TW_API uint64_t tw_atomic_fetch_add_u64(volatile uint64_t *word, uint64_t value, enum tw_order order);
+TW_API double tw_atomic_fetch_add_double(volatile double *word, double value, enum tw_order order);
+TW_API uint32_t tw_atomic_fetch_and_u32(volatile uint32_t *word, uint32_t value, enum tw_order order);
+TW_API uint64_t tw_atomic_fetch_and_u64(volatile uint64_t *word, uint64_t value, enum tw_order order);
+TW_API uint32_t tw_atomic_fetch_or_u32(volatile uint32_t *word, uint32_t value, enum tw_order order);
+TW_API uint64_t tw_atomic_fetch_or_u64(volatile uint64_t *word, uint64_t value, enum tw_order order);
+TW_API uint32_t tw_atomic_fetch_xor_u32(volatile uint32_t *word, uint32_t value, enum tw_order order);
+TW_API uint64_t tw_atomic_fetch_xor_u64(volatile uint64_t *word, uint64_t value, enum tw_order order);
+
 /* ---- statistics ------------------------------------------------------------------------------------------------ */
 
 /* tw_stats_reset - set this processor's counters and times to zero and restart its total time.  Called on every

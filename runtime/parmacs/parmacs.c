@@ -23,8 +23,7 @@
 #include "sync/wait_queue.h"
 #include "tweed/parmacs.h"
 
-#define PM_PAGE    4096
-#define PM_BUCKETS 64u
+#define PM_PAGE 4096
 
 /* Global variables at a CREATE: a bit for each page, set when its contents follow; the others are zero. */
 struct pm_image {
@@ -49,7 +48,6 @@ struct pm_worker {
 struct pm_shared {
 	tw_lock_t lock; /* for the barriers' lists */
 	tw_flag_t turn;
-	tw_lock_t atomic[PM_BUCKETS];
 	struct pm_worker worker[];
 };
 
@@ -339,8 +337,6 @@ static void pm_prepare(void)
 	tw_stores_add(s, sizeof(*s) + count * sizeof(s->worker[0]));
 	s->lock = tw_lock_create();
 	s->turn = tw_flag_create();
-	for (unsigned i = 0; i < PM_BUCKETS; i++)
-		s->atomic[i] = tw_lock_create();
 	for (unsigned k = 1; k < count; k++) {
 		s->worker[k].go = tw_flag_create();
 		s->worker[k].done = tw_flag_create();
@@ -490,14 +486,21 @@ void tw_parmacs_condition_broadcast(long *waiting)
 	tw_wait_queue_wake(tw_wait_queue_lock(waiting), waiting, TW_WAKE_ALL);
 }
 
-void tw_parmacs_atomic_begin(const volatile void *ptr)
+unsigned long tw_parmacs_atomic(volatile void *word, size_t bytes, enum tw_parmacs_op op, unsigned long value,
+                                unsigned long expect)
 {
-	tw_lock_acquire(pm.shared->atomic[((uintptr_t)ptr * 0x9e3779b97f4a7c15u) >> 58]);
-}
+	static const enum tw_atomic_op what[] = {
+	    [TW_PARMACS_LOAD] = TW_ATOMIC_LOAD,
+	    [TW_PARMACS_STORE] = TW_ATOMIC_STORE,
+	    [TW_PARMACS_ADD] = TW_ATOMIC_ADD,
+	    [TW_PARMACS_COMPARE_EXCHANGE] = TW_ATOMIC_COMPARE_EXCHANGE,
+	};
+	struct tw_atomic a = {what[op], (unsigned)bytes, TW_SEQ_CST, value, expect};
+	unsigned long old = tw_sync_atomic(tw_me_checked("FETCH_ADD"), word, &a, "FETCH_ADD");
 
-void tw_parmacs_atomic_end(const volatile void *ptr)
-{
-	tw_parmacs_unlock(pm.shared->atomic[((uintptr_t)ptr * 0x9e3779b97f4a7c15u) >> 58]);
+	if (op != TW_PARMACS_LOAD)
+		pm_pass_turn();
+	return old;
 }
 
 unsigned long tw_parmacs_clock(void)

@@ -24,10 +24,11 @@
 #include "core/coherence/word.h"
 #include "runtime/threads/baton.h"
 #include "runtime/threads/support.h"
+#include "sync/sync.h"
 
 static tw_lock_t atomic_lock(const volatile void *ptr)
 {
-	return th_locks.word[((uintptr_t)ptr / 16 * 0x9e3779b97f4a7c15u) >> 58];
+	return tw_sync_word_lock(tw_me, (uintptr_t)ptr - (uintptr_t)tw_me->app);
 }
 
 /* ---- on the newest copy ---- */

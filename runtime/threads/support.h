@@ -48,7 +48,6 @@ struct th_locks {
 	tw_lock_t fence;
 	tw_lock_t order;    /* of th_order */
 	tw_lock_t pointers; /* of the C++ library */
-	tw_lock_t word[64]; /* of atomic operations, by address */
 };
 extern struct th_locks th_locks;
 void th_open(void);

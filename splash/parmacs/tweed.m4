@@ -88,34 +88,35 @@ define(`FULL_FENCE', `{;}')
 define(`FETCH_ADD', `TWEED_FETCH(`$1', `+ ($2)');')
 define(`FETCH_SUB', `TWEED_FETCH(`$1', `- ($2)');')
 define(`FETCH_ADD_DOUBLE', `TWEED_FETCH(`*($1)', `+ ($2)');')
-define(`TWEED_FETCH', `({__typeof__($1) *tw_at_ = &($1);
-__typeof__(*tw_at_ $2) tw_by_ = 0 $2;
-tw_parmacs_atomic_begin(tw_at_);
-__typeof__(tw_by_) tw_old_ = *tw_at_;
-*tw_at_ = tw_old_ + tw_by_;
-tw_parmacs_atomic_end(tw_at_);
+# On the word that has the bits of a variable: TWEED_ATOMIC(variable, operation, value, expected value), the last two as
+# the names of variables of the same type, or empty.
+define(`TWEED_ATOMIC', `({union { __typeof__($1) is; unsigned long word; } tw_value_ = {0}, tw_expect_ = {0};
+_Static_assert(sizeof($1) == 4 || sizeof($1) == 8, "atomic operations need a variable of 4 or 8 bytes");
+ifelse(`$3', `', `', `tw_value_.is = $3;')
+ifelse(`$4', `', `', `tw_expect_.is = $4;')
+tw_value_.word = tw_parmacs_atomic(tw_at_, sizeof($1), TW_PARMACS_$2, tw_value_.word, tw_expect_.word);
+tw_value_.is;})')
+define(`TWEED_COMPARE_EXCHANGE', `({__typeof__($1) tw_was_ = $2;
+$2 = TWEED_ATOMIC(`$1', `COMPARE_EXCHANGE', `$3', `tw_was_');
+__builtin_memcmp(&tw_was_, &$2, sizeof(tw_was_)) == 0;})')
+# Floating point: by compare and swap.
+define(`TWEED_FETCH', `({__typeof__($1) *tw_at_ = &($1), tw_by_ = 0, tw_old_;
+if ((__typeof__($1))0.5 == 0) {
+	tw_by_ = 0 $2;
+	tw_old_ = TWEED_ATOMIC(`*tw_at_', `ADD', `tw_by_');
+} else {
+	tw_old_ = *tw_at_;
+	do
+		tw_by_ = tw_old_ $2;
+	while (!TWEED_COMPARE_EXCHANGE(`*tw_at_', `tw_old_', `tw_by_'));
+}
 tw_old_;})')
 define(`LOAD', `({__typeof__($1) *tw_at_ = &($1);
-tw_parmacs_atomic_begin(tw_at_);
-__typeof__($1) tw_old_ = *tw_at_;
-tw_parmacs_atomic_end(tw_at_);
-tw_old_;})')
-define(`STORE', `({__typeof__($1) *tw_at_ = &($1);
-__typeof__($1) tw_new_ = ($2);
-tw_parmacs_atomic_begin(tw_at_);
-*tw_at_ = tw_new_;
-tw_parmacs_atomic_end(tw_at_);})')
-define(`CAS', `({__typeof__($1) *tw_at_ = &($1);
-__typeof__($2) *tw_expected_ = &($2);
-__typeof__($1) tw_new_ = ($3);
-tw_parmacs_atomic_begin(tw_at_);
-_Bool tw_equal_ = *tw_at_ == *tw_expected_;
-if (tw_equal_)
-	*tw_at_ = tw_new_;
-else
-	*tw_expected_ = *tw_at_;
-tw_parmacs_atomic_end(tw_at_);
-tw_equal_;})')
+TWEED_ATOMIC(`*tw_at_', `LOAD');})')
+define(`STORE', `({__typeof__($1) *tw_at_ = &($1), tw_new_ = ($2);
+TWEED_ATOMIC(`*tw_at_', `STORE', `tw_new_');})')
+define(`CAS', `({__typeof__($1) *tw_at_ = &($1), tw_new_ = ($3);
+TWEED_COMPARE_EXCHANGE(`*tw_at_', `($2)', `tw_new_');})')
 
 define(`CLOCK', `{($1) = tw_parmacs_clock();}')
 define(`SPLASH3_ROI_BEGIN', `tw_parmacs_measure(1)')

@@ -39,6 +39,14 @@ static const struct suite_case cases[] = {
     {"prefetch", lit_prefetch},
     {"prefetch_stale", lit_prefetch_stale},
     {"system_calls", lit_system_calls},
+    {"atomic_message", lit_atomic_message},
+    {"atomic_release_sequence", lit_atomic_release_sequence},
+    {"atomic_store_buffering", lit_atomic_store_buffering},
+    {"atomic_load_buffering", lit_atomic_load_buffering},
+    {"atomic_two_readers", lit_atomic_two_readers},
+    {"atomic_coherence", lit_atomic_coherence},
+    {"atomic_halves", lit_atomic_halves},
+    {"atomic_beside", lit_atomic_beside},
     {0},
 };
 

@@ -49,4 +49,14 @@ void lit_prefetch(struct suite *s);
 void lit_prefetch_stale(struct suite *s);
 void lit_system_calls(struct suite *s);
 
+/* atomics.c: the C11 memory model */
+void lit_atomic_message(struct suite *s);
+void lit_atomic_release_sequence(struct suite *s);
+void lit_atomic_store_buffering(struct suite *s);
+void lit_atomic_load_buffering(struct suite *s);
+void lit_atomic_two_readers(struct suite *s);
+void lit_atomic_coherence(struct suite *s);
+void lit_atomic_halves(struct suite *s);
+void lit_atomic_beside(struct suite *s);
+
 #endif

@@ -101,6 +101,16 @@ def certain(a, shape, program, options=(), nodes=None):
     return False
 
 
+def mixed(a, program, shape, options):
+    """An atomic operation of node 0 and stores of others to the same word: reported by one side, on every page."""
+    races = run(a, shape, program, ["mixed"], options=options)[2]
+    pages = {re.search(r"page (\d+)", l).group(1) for l in races}
+    if len(pages) == shape[0]:
+        return True
+    print(f"racer mixed {shape[0]}x{shape[1]} {' '.join(options)}: FAILED, pages of the reports: {sorted(pages)}")
+    return False
+
+
 def main():
     a = parse()
     path = {os.path.basename(p): p for p in a.programs}
@@ -113,7 +123,9 @@ def main():
         results.append(clean(a, (2, 2), path["torture"], ["--seeds", "21:8", "--ops", "100"], options))
         results.append(clean(a, (3, 2), path["torture"], ["--seeds", "31:4", "--ops", "100"], (*options, *sim)))
     results += [clean(a, shape, path["racer"], [what]) for shape in SHAPES
-                for what in ("neighbours", "equal", "ordered")]
+                for what in ("neighbours", "equal", "ordered", "atomic")]
+    results += [mixed(a, path["racer"], shape, ("--protocol", protocol)) for shape in SHAPES
+                for protocol in ("2L", "2LMigr", "TS")]
     for shape in SHAPES:
         for name, size in SIZES.items():
             for protocol in ("2L", "TS"):

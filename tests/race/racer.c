@@ -20,6 +20,13 @@ static void __attribute__((noinline)) racer_store(size_t at, int value)
 		pages[(size_t)node * PAGE + at] = (char)value;
 }
 
+static void racer_add(size_t at)
+{
+	for (int node = 0; node < tw_nodes(); node++)
+		tw_atomic_fetch_add_u64((volatile uint64_t *)(volatile void *)(pages + (size_t)node * PAGE + at), 1,
+		                        TW_RELAXED);
+}
+
 static void racer_round(const char *what, int round, tw_lock_t lock)
 {
 	struct timespec delay = {.tv_nsec = 30000000};
@@ -31,6 +38,14 @@ static void racer_round(const char *what, int round, tw_lock_t lock)
 		racer_store((size_t)tw_id(), mine);
 	} else if (!strcmp(what, "equal")) {
 		racer_store(100, 1 + round);
+	} else if (!strcmp(what, "atomic")) {
+		racer_add(104);
+	} else if (!strcmp(what, "mixed")) { /* node 0 behind the others */
+		if (tw_node() != 0)
+			racer_store(104, mine);
+		nanosleep(&delay, NULL);
+		if (tw_node() == 0)
+			racer_add(104);
 	} else {
 		tw_lock_acquire(lock);
 		racer_store(100, mine);

@@ -242,7 +242,8 @@ static void flow_step(struct run *r, const struct flow_step *s)
 	}
 	for (unsigned i = 0; i < s->deps; i++) {
 		const struct flow_step *o = &flow.step[flow.dep[s->dep + i]];
-		uint64_t want = r->flow_base[o->proc] + o->index, seen = tw_flag_wait(r->h.flow[o->proc], want);
+		uint64_t want = r->flow_base[o->proc] + o->index;
+		uint64_t seen = r->words ? word_await(r, o->proc, want) : tw_flag_wait(r->h.flow[o->proc], want);
 
 		if (seen < want || seen > atomic_load(&r->oracle->progress[o->proc]))
 			violation(r, "flag of processor %u is %llu, waited for %llu, at most %llu was set", o->proc,
@@ -257,7 +258,9 @@ static void flow_step(struct run *r, const struct flow_step *s)
 	if (s->access == FLOW_WRITE)
 		var_write(r, s->var);
 	atomic_store(&r->oracle->progress[r->me], r->flow_base[r->me] + s->index);
-	if (s->needed)
+	if (s->needed && r->words)
+		word_raise(r, r->flow_base[r->me] + s->index);
+	else if (s->needed)
 		tw_flag_set(r->h.flow[r->me], r->flow_base[r->me] + s->index);
 	rest(r);
 }

@@ -9,7 +9,10 @@ void section_enter(struct run *r, unsigned lock)
 	bool taken = false;
 	uint32_t other;
 
-	if (rng_chance(&r->mine, 10))
+	if (r->words) {
+		word_lock(r, lock);
+		taken = true;
+	} else if (rng_chance(&r->mine, 10))
 		for (unsigned i = 0; i < 20 && !taken; i++) {
 			taken = tw_lock_try_acquire(r->h.lock[lock]);
 			if (!taken)
@@ -25,7 +28,10 @@ void section_enter(struct run *r, unsigned lock)
 void section_leave(struct run *r, unsigned lock)
 {
 	atomic_store(&r->oracle->holder[lock], 0);
-	tw_lock_release(r->h.lock[lock]);
+	if (r->words)
+		word_unlock(r, lock);
+	else
+		tw_lock_release(r->h.lock[lock]);
 }
 
 /* Some variables of the lock: a few at random, neighbours, or all. */

@@ -27,6 +27,17 @@ static unsigned plan_size(struct rng *g, unsigned style)
 	}
 }
 
+/* A word, unless it has a place already. */
+static size_t plan_word(struct run *r, size_t at)
+{
+	unsigned word = rng_below(&r->plan, WORDS);
+
+	if (r->word[word] || !at)
+		return at;
+	r->word[word] = (uint32_t)at;
+	return at + 8;
+}
+
 /* A segment: neighbours of one style, without a gap; @one_guard: all guarded alike. */
 static size_t plan_segment(struct run *r, size_t at, size_t end)
 {
@@ -34,6 +45,7 @@ static size_t plan_segment(struct run *r, size_t at, size_t end)
 	unsigned style = rng_below(g, 5), n = style == 2 ? rng_between(g, 1, 4) : rng_between(g, 6, 60);
 	bool one_guard = rng_chance(g, 25), one_lock = rng_chance(g, 25);
 	unsigned guard = rng_below(g, GUARDS), lock = rng_below(g, r->locks);
+	bool words = style == 1 && rng_chance(g, 50);
 
 	if (style == 1)
 		at = (at + 7) & ~(size_t)7;
@@ -43,6 +55,10 @@ static size_t plan_segment(struct run *r, size_t at, size_t end)
 
 		if (at + size > end)
 			return end;
+		if (words && rng_chance(g, 40)) {
+			at = plan_word(r, at);
+			continue;
+		}
 		*v = (struct var){
 		    .offset = (uint32_t)at,
 		    .size = size,
@@ -81,6 +97,7 @@ void plan_layout(struct run *r)
 	size_t at = rng_below(g, 64);
 
 	r->vars = 0;
+	memset(r->word, 0, sizeof(r->word));
 	r->locks = lock_choice[rng_below(g, sizeof(lock_choice) / sizeof(lock_choice[0]))];
 	r->boxes = rng_between(g, 1, MAX_BOXES);
 	r->arena_bytes = (size_t)pages * 4096 + rng_below(g, 200);

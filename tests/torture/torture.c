@@ -109,6 +109,7 @@ static void arena_fill(struct run *r)
 	r->board = tw_malloc_all(sizeof(*r->board));
 	if (!r->board)
 		violation(r, "tw_malloc_all failed");
+	words_clear(r, salt);
 	for (unsigned i = 0; i < r->vars; i++)
 		if (mix2(salt, by_page ? r->var[i].offset / 4096 : i) % r->count == r->me)
 			var_write(r, i);
@@ -123,6 +124,7 @@ static void arena_check(struct run *r)
 	boundary(r);
 	for (unsigned i = 0; i < r->vars; i++)
 		var_check(r, (from + i) % r->vars);
+	words_check(r);
 	for (unsigned i = 0; i < 4; i++) {
 		int home = tw_home(r->arena + rng_below(&r->mine, (unsigned)r->arena_bytes));
 
@@ -138,9 +140,9 @@ static void seed_phases(struct run *r)
 		void (*phase)(struct run *r);
 		unsigned weight;
 	} kind[] = {
-	    {"locks", phase_locks, 24}, {"owned", phase_owned, 22},    {"groups", phase_groups, 12},
-	    {"flow", phase_flow, 24},   {"parcels", phase_parcels, 8}, {"blocks", phase_blocks, 6},
-	    {"sweep", phase_sweep, 4},
+	    {"locks", phase_locks, 22}, {"owned", phase_owned, 18},     {"groups", phase_groups, 10},
+	    {"flow", phase_flow, 22},   {"parcels", phase_parcels, 8},  {"blocks", phase_blocks, 6},
+	    {"sweep", phase_sweep, 4},  {"atomics", phase_atomics, 10},
 	};
 	unsigned phases = rng_between(&r->plan, 5, 10);
 
@@ -149,6 +151,7 @@ static void seed_phases(struct run *r)
 
 		while (pick >= kind[k].weight)
 			pick -= kind[k++].weight;
+		r->words = rng_chance(&r->plan, 25);
 		phase_begin(r, kind[k].name);
 		kind[k].phase(r);
 		boundary(r);

@@ -25,7 +25,20 @@
 #define MAX_BOXES   8
 #define BOX_SLOTS   24
 #define MAX_PARCELS 8
-#define BIG_BYTES   (80u << 10) /* the largest variable or block */
+
+/* Words for atomic operations, by use; each has 8 bytes. */
+enum {
+	COUNTS = 12,
+	TOKENS = 4,
+	BITS = 8,
+	WORD_LOCKS = 0,
+	WORD_FLOW = WORD_LOCKS + MAX_LOCKS, /* one of 8 bytes for each processor: every other one */
+	WORD_COUNTS = WORD_FLOW + 2 * MAX_PROCS,
+	WORD_TOKENS = WORD_COUNTS + COUNTS,
+	WORD_BITS = WORD_TOKENS + TOKENS,
+	WORDS = WORD_BITS + BITS,
+};
+#define BIG_BYTES (80u << 10) /* the largest variable or block */
 
 /* ---- random numbers: the plan's are equal on all processors, "mine" differ ------------------------------------- */
 
@@ -87,7 +100,11 @@ struct block_truth { /* of one allocated block; changed by its owner */
 struct oracle {
 	_Atomic uint64_t word[MAX_VARS];    /* version << 16 | last writer */
 	_Atomic uint32_t holder[MAX_LOCKS]; /* processor + 1 inside the section */
-	_Atomic uint64_t arrived;           /* processors that arrived at boundaries, of the seed */
+	struct {
+		_Atomic uint64_t begun, done; /* sums of what is being added, and was */
+	} count[COUNTS];
+	_Atomic uint64_t token[TOKENS]; /* what is in the word */
+	_Atomic uint64_t arrived;       /* processors that arrived at boundaries, of the seed */
 	_Atomic uint64_t group_arrived[MAX_PROCS];
 	_Atomic uint64_t progress[MAX_PROCS]; /* steps of task graphs done */
 	_Atomic uint64_t signal[MAX_PROCS];   /* value about to be set in the processor's boundary flag */
@@ -122,6 +139,7 @@ struct board {
 	tw_barrier_t group[MAX_PROCS];
 	char *parcel[MAX_PARCELS];
 	tw_flag_t parcel_flag[MAX_PARCELS];
+	_Alignas(64) uint64_t word[WORDS];
 };
 
 struct run {
@@ -141,6 +159,9 @@ struct run {
 	struct var var[MAX_VARS];
 	unsigned of_guard[GUARDS][MAX_VARS], guard_vars[GUARDS]; /* in order of address */
 	unsigned of_lock[MAX_VARS], lock_first[MAX_LOCKS + 1];
+	uint32_t word[WORDS]; /* offset in the arena; 0: on the board */
+	bool words;           /* atomic operations in the place of locks and flags, in this phase */
+	bool bit;             /* of this processor (phase_atomics) */
 	struct handles h;
 	struct board *board;
 	struct oracle *oracle;
@@ -178,6 +199,17 @@ void lock_sections(struct run *r, unsigned how_many);
 void phase_locks(struct run *r);
 void phase_owned(struct run *r);
 void phase_groups(struct run *r);
+
+/* atomics.c: phase_atomics, and what replaces locks and flags in other phases.
+ * word_raise - set this processor's progress word.  word_await - returns the value of @processor's, at least @value.
+ * words_clear - this processor's part of the words' first values.  words_check - after a boundary. */
+void word_lock(struct run *r, unsigned lock);
+void word_unlock(struct run *r, unsigned lock);
+void word_raise(struct run *r, uint64_t value);
+uint64_t word_await(struct run *r, unsigned processor, uint64_t value);
+void phase_atomics(struct run *r);
+void words_clear(struct run *r, uint64_t salt);
+void words_check(struct run *r);
 
 /* flow.c, sweep.c, blocks.c */
 void phase_flow(struct run *r);
