@@ -7,6 +7,26 @@
 
 #include "core/base/base.h"
 
+uint64_t tw_amo_sum(unsigned bytes, uint64_t a, uint64_t b)
+{
+	double x, y;
+	float f, g;
+
+	if (bytes == 8) {
+		memcpy(&x, &a, sizeof(x));
+		memcpy(&y, &b, sizeof(y));
+		x += y;
+		memcpy(&a, &x, sizeof(x));
+		return a;
+	}
+	memcpy(&f, &a, sizeof(f));
+	memcpy(&g, &b, sizeof(g));
+	f += g;
+	a = 0;
+	memcpy(&a, &f, sizeof(f));
+	return a;
+}
+
 #define AMO_HERE(bits)                                                                                                 \
 	static uint64_t amo_here_##bits(void *at, enum tw_amo op, uint##bits##_t value, uint##bits##_t expect)         \
 	{                                                                                                              \
@@ -24,6 +44,12 @@
 			return atomic_fetch_xor(word, value);                                                          \
 		case TW_AMO_CAS:                                                                                       \
 			atomic_compare_exchange_strong(word, &expect, value);                                          \
+			return expect;                                                                                 \
+		case TW_AMO_ADD_REAL:                                                                                  \
+			expect = atomic_load(word);                                                                    \
+			while (!atomic_compare_exchange_weak(word, &expect,                                            \
+			                                     (uint##bits##_t)tw_amo_sum(bits / 8, expect, value)))     \
+				;                                                                                      \
 			return expect;                                                                                 \
 		default:                                                                                               \
 			return atomic_load(word);                                                                      \
@@ -46,7 +72,7 @@ static uint64_t amo_loop(struct tw_net *net, unsigned node, size_t offset, enum 
 
 	for (;;) {
 		uint64_t old = tw_amo_extract(seen, offset, bytes);
-		uint64_t next = tw_amo_insert(seen, offset, bytes, tw_amo_result(op, old, value, expect));
+		uint64_t next = tw_amo_insert(seen, offset, bytes, tw_amo_result(op, bytes, old, value, expect));
 		uint64_t was = op == TW_AMO_FETCH ? seen : tw_net_cas(net, node, at, seen, next);
 
 		if (was == seen)

@@ -3,6 +3,7 @@
 #ifndef TW_SYNC_SYNC_H
 #define TW_SYNC_SYNC_H
 
+#include "core/coherence/word.h"
 #include "core/job/job.h"
 #include "tweed/tweed.h"
 
@@ -86,22 +87,11 @@ tw_lock_t tw_sync_word_lock(const struct tw_proc *me, size_t offset);
 
 /* tw_sync_atomic - an atomic operation on the aligned word of shared memory at @word, as the functions of tweed.h.
  * @function: the caller, for messages.  Returns the previous value.  [sync] */
-enum tw_atomic_op {
-	TW_ATOMIC_LOAD,
-	TW_ATOMIC_STORE,
-	TW_ATOMIC_EXCHANGE,
-	TW_ATOMIC_COMPARE_EXCHANGE,
-	TW_ATOMIC_ADD,
-	TW_ATOMIC_AND,
-	TW_ATOMIC_OR,
-	TW_ATOMIC_XOR,
-	TW_ATOMIC_ADD_DOUBLE, /* of 8 bytes */
-};
 struct tw_atomic {
-	enum tw_atomic_op op;
-	unsigned bytes; /* 4 or 8 */
+	struct tw_word_op is;
 	enum tw_order order;
-	uint64_t value, expect;
+	bool stores; /* no acquire */
+	bool posted; /* relaxed; the result is not used, and it may be performed later (tw_word_operate) */
 };
 uint64_t tw_sync_atomic(struct tw_proc *me, volatile void *word, const struct tw_atomic *a, const char *function);
 

@@ -16,6 +16,8 @@
  * (5) The processor is its node's only one: no neighbour fetches a page whose diff is in flight.
  * tests/models/trail.pml checks (1), (2) and (4).
  *
+ * Atomic operations under way use (4), too (word.c).
+ *
  * Not for homes that move, whose mover waits for announced diffs (flush.c), nor where a write to another node is a
  * store: there a flush is a fence. */
 #ifndef TW_CORE_COHERENCE_TRAIL_H

@@ -8,8 +8,19 @@
  * changes nothing is right if the master is read and has the copied value.  Bytes around the word, to which others may
  * store meanwhile, are compared, so they are never overwritten by older ones.
  *
+ * An operation that the transport has, too, is performed at the master by it: one round trip.
+ *
+ * Posted operations have no result, and no answer is waited for.  The node's copy of the page takes the operation at
+ * once, so that the processor loads what it has done; what others have done it need not show before the next acquire.
+ * A posted operation is performed before the processor's next hook of the protocol but for further operations:
+ * tw_protocol_enter waits for it (trail.h).  So it is performed before the processor releases, fetches, or takes or
+ * gives up a right, which is all that could move the master.  The processor is its node's only one, so no other one
+ * does that for the node.
+ *
  * Two units, of 16 bytes, take two compare-and-swaps.  Callers exclude each other by a lock; if an operation on one
- * unit alone comes in between, the first is taken back. */
+ * unit alone comes in between, the first is taken back.
+ *
+ * tests/models/word.pml checks the use under Cashmere, posted operations among it. */
 #include "core/coherence/word.h"
 
 #include <string.h>
@@ -170,6 +181,24 @@ bool tw_word_merge(struct tw_proc *me, struct tw_location to, const char *now, c
 	return true;
 }
 
+/* Find the newest copy.  Returns whether tw_protocol_enter was needed. */
+static bool word_find(struct tw_proc *me, size_t offset, size_t bytes, bool loads, struct tw_location *where)
+{
+	tw_shootdown_enter(me);
+	if (me->protocol->word(me, offset, bytes, loads, false, where))
+		return false;
+	tw_protocol_enter(me);
+	me->protocol->word(me, offset, bytes, loads, true, where);
+	return true;
+}
+
+static void word_leave(struct tw_proc *me, bool entered)
+{
+	if (entered)
+		tw_protocol_leave(me);
+	tw_shootdown_leave(me);
+}
+
 struct tw_word tw_word_begin(struct tw_proc *me, size_t offset, size_t bytes, bool loads)
 {
 	struct tw_word w = {.at = NULL};
@@ -181,12 +210,7 @@ struct tw_word tw_word_begin(struct tw_proc *me, size_t offset, size_t bytes, bo
 		first = word.offset;
 		bytes = word.units * word.unit;
 	}
-	tw_shootdown_enter(me);
-	if (!me->protocol->word(me, first, bytes, loads, false, &where)) {
-		tw_protocol_enter(me);
-		w.entered = true;
-		me->protocol->word(me, first, bytes, loads, true, &where);
-	}
+	w.entered = word_find(me, first, bytes, loads, &where);
 	w.away = !where.at;
 	if (w.away)
 		word_copy(me, where, loads);
@@ -203,8 +227,30 @@ bool tw_word_end(struct tw_proc *me, struct tw_word w, size_t offset, size_t byt
 		bytes = word.units * word.unit;
 	}
 	me->protocol->word_done(me, offset, bytes, changed, w.away ? word.copy : NULL);
-	if (w.entered)
-		tw_protocol_leave(me);
-	tw_shootdown_leave(me);
+	word_leave(me, w.entered);
 	return true;
+}
+
+/* ---- operations that the transport has ---- */
+
+uint64_t tw_word_operate(struct tw_proc *me, size_t offset, const struct tw_word_op *op, bool posted)
+{
+	struct tw_location where;
+	bool entered = word_find(me, offset, op->bytes, op->op == TW_AMO_FETCH, &where);
+	uint64_t old = 0, now;
+
+	if (where.at) {
+		old = tw_word_perform(where.at, op);
+	} else if (posted && me->locals == 1) {
+		tw_net_amo_post(me->net, where.node, where.offset, op->op, op->bytes, op->value, op->expect);
+		me->trails = true;
+		memcpy(&old, me->view + offset, op->bytes);
+	} else {
+		old = tw_net_amo(me->net, where.node, where.offset, op->op, op->bytes, op->value, op->expect);
+	}
+	now = tw_amo_result(op->op, op->bytes, old, op->value, op->expect);
+	bool changed = op->op != TW_AMO_FETCH && (op->op != TW_AMO_CAS || old == op->expect);
+	me->protocol->word_done(me, offset, op->bytes, changed, where.at ? NULL : &now);
+	word_leave(me, entered);
+	return old;
 }

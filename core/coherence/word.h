@@ -32,4 +32,22 @@ bool tw_word_peek(struct tw_proc *me, size_t offset, size_t bytes, void *value);
 struct tw_word tw_word_begin(struct tw_proc *me, size_t offset, size_t bytes, bool loads);
 bool tw_word_end(struct tw_proc *me, struct tw_word w, size_t offset, size_t bytes, bool changed);
 
+/* An operation that the transport has, too: on an aligned word of 4 or 8 bytes. */
+struct tw_word_op {
+	enum tw_amo op;
+	unsigned bytes;
+	uint64_t value, expect; /* expect: of TW_AMO_CAS */
+};
+/* tw_word_perform - perform @op at @at by this processor.
+ * tw_word_operate - perform @op on the newest copy of the word at app + @offset: where nodes share no memory, by one
+ * round trip.  @posted: there it may be on its way on return.  Then it is performed before this processor's next hook
+ * of the protocol, but for those of such operations, and before its later operations on the same word.
+ * Neither is a release or an acquire.  As tw_word_begin else.
+ * Both return the previous value, tw_word_operate none with @posted. */
+static inline uint64_t tw_word_perform(void *at, const struct tw_word_op *op)
+{
+	return tw_amo_here(at, op->op, op->bytes, op->value, op->expect);
+}
+uint64_t tw_word_operate(struct tw_proc *me, size_t offset, const struct tw_word_op *op, bool posted);
+
 #endif

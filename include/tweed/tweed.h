@@ -189,6 +189,13 @@ TW_API uint64_t tw_atomic_load_u64(const volatile uint64_t *word, enum tw_order 
 TW_API void tw_atomic_store_u32(volatile uint32_t *word, uint32_t value, enum tw_order order);
 TW_API void tw_atomic_store_u64(volatile uint64_t *word, uint64_t value, enum tw_order order);
 
+/* tw_atomic_add_u32, tw_atomic_add_u64, tw_atomic_add_double - add @value, relaxed, and return nothing: where nodes
+ * share no memory, many of them are under way at a time, at the network's bandwidth.  Each is performed, at the latest,
+ * before the caller's next release or acquire returns, and before its next operation on the same word. */
+TW_API void tw_atomic_add_u32(volatile uint32_t *word, uint32_t value);
+TW_API void tw_atomic_add_u64(volatile uint64_t *word, uint64_t value);
+TW_API void tw_atomic_add_double(volatile double *word, double value);
+
 /* All return the previous value, and are acquires and releases as @order says.  tw_atomic_exchange_u32 and its kin
  * store @value; tw_atomic_compare_exchange_u32 and its kin only if the word is @expect. */
 TW_API uint32_t tw_atomic_exchange_u32(volatile uint32_t *word, uint32_t value, enum tw_order order);

@@ -20,7 +20,8 @@ static void loop_try(struct tw_net *net, struct verbs_loop *l, uint64_t seen)
 {
 	struct verbs *v = net->priv;
 	uint64_t word = tw_amo_extract(seen, l->offset, l->bytes);
-	uint64_t next = tw_amo_insert(seen, l->offset, l->bytes, tw_amo_result(l->op, word, l->value, l->expect));
+	uint64_t next =
+	    tw_amo_insert(seen, l->offset, l->bytes, tw_amo_result(l->op, l->bytes, word, l->value, l->expect));
 
 	l->seen = seen;
 	verbs_atomic_queue(net, l->node, l->offset / 8 * 8, IBV_WR_ATOMIC_CMP_AND_SWP, seen, next, &l->was);

@@ -489,13 +489,13 @@ void tw_parmacs_condition_broadcast(long *waiting)
 unsigned long tw_parmacs_atomic(volatile void *word, size_t bytes, enum tw_parmacs_op op, unsigned long value,
                                 unsigned long expect)
 {
-	static const enum tw_atomic_op what[] = {
-	    [TW_PARMACS_LOAD] = TW_ATOMIC_LOAD,
-	    [TW_PARMACS_STORE] = TW_ATOMIC_STORE,
-	    [TW_PARMACS_ADD] = TW_ATOMIC_ADD,
-	    [TW_PARMACS_COMPARE_EXCHANGE] = TW_ATOMIC_COMPARE_EXCHANGE,
+	static const enum tw_amo what[] = {
+	    [TW_PARMACS_LOAD] = TW_AMO_FETCH,
+	    [TW_PARMACS_STORE] = TW_AMO_SWAP,
+	    [TW_PARMACS_ADD] = TW_AMO_ADD,
+	    [TW_PARMACS_COMPARE_EXCHANGE] = TW_AMO_CAS,
 	};
-	struct tw_atomic a = {what[op], (unsigned)bytes, TW_SEQ_CST, value, expect};
+	struct tw_atomic a = {{what[op], (unsigned)bytes, value, expect}, TW_SEQ_CST, .stores = op == TW_PARMACS_STORE};
 	unsigned long old = tw_sync_atomic(tw_me_checked("FETCH_ADD"), word, &a, "FETCH_ADD");
 
 	if (op != TW_PARMACS_LOAD)

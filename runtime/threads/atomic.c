@@ -21,7 +21,7 @@
 
 #include "core/coherence/lazy.h"
 #include "core/coherence/polled.h"
-#include "core/coherence/word.h"
+#include "runtime/threads/atomic.h"
 #include "runtime/threads/baton.h"
 #include "runtime/threads/support.h"
 #include "sync/sync.h"
@@ -34,19 +34,6 @@ static tw_lock_t atomic_lock(const volatile void *ptr)
 /* ---- on the newest copy ---- */
 
 enum word_kind { WORD_LOADS, WORD_CHANGES, WORD_STORES };
-
-/* The compiler may add bits for hints. */
-#define WORD_ORDER 0xf
-
-static bool word_releases(int order)
-{
-	return (order & WORD_ORDER) >= __ATOMIC_RELEASE;
-}
-
-static bool word_acquires(int order)
-{
-	return (order & WORD_ORDER) != __ATOMIC_RELAXED && (order & WORD_ORDER) != __ATOMIC_RELEASE;
-}
 
 /* Operations on 16 bytes of another node exclude each other by a lock (tw_word_away). */
 static bool word_wide(size_t bytes)
@@ -62,7 +49,7 @@ static unsigned word_loads;
 static bool word_gives(int order, enum word_kind kind)
 {
 	return kind == WORD_STORES ||
-	       (word_releases(order) && (kind == WORD_CHANGES || ++word_loads % WORD_AGAIN == 0));
+	       (th_order_releases(order) && (kind == WORD_CHANGES || ++word_loads % WORD_AGAIN == 0));
 }
 
 /* Where to operate on @bytes bytes at @p.  at NULL: there, with the lock. */
@@ -112,9 +99,9 @@ static bool word_end(const volatile void *p, struct tw_word w, size_t bytes, int
 		tw_lock_release(atomic_lock(p));
 	if (kind == WORD_STORES && tw_polled_any(me))
 		tw_release(me, TW_SYNC_FLAG, 0);
-	if (word_acquires(order) || kind == WORD_LOADS) {
+	if (th_order_acquires(order) || kind == WORD_LOADS) {
 		struct tw_record r = tw_lazy_word(me, (uintptr_t)p - (uintptr_t)me->app);
-		if (word_acquires(order) || tw_released(me, r) || tw_word_away(me))
+		if (th_order_acquires(order) || tw_released(me, r) || tw_word_away(me))
 			tw_acquire_from(me, r, TW_SYNC_FLAG, 0);
 	}
 	if (waits)
@@ -130,8 +117,8 @@ static bool word_load(const volatile void *p, void *to, size_t bytes, int order)
 	size_t offset = (uintptr_t)p - (uintptr_t)me->app;
 
 	if (offset >= me->config.memory || offset % bytes || tw_word_away(me) || !tw_word_peek(me, offset, bytes, to) ||
-	    !(word_acquires(order) ? tw_acquire_needless(me, tw_lazy_word(me, offset))
-	                           : !tw_released(me, tw_lazy_word(me, offset))))
+	    !(th_order_acquires(order) ? tw_acquire_needless(me, tw_lazy_word(me, offset))
+	                               : !tw_released(me, tw_lazy_word(me, offset))))
 		return false;
 	if (word_same(p, to, bytes))
 		syscall(SYS_sched_yield);
@@ -152,7 +139,7 @@ static struct word_site {
 static bool word_swap_follows(const volatile void *p, int order, const void *caller)
 {
 	struct word_site *s = &word_sites[(uintptr_t)caller * 0x9e3779b97f4a7c15u >> 58];
-	bool follows = s->caller == caller && s->swapped && !word_acquires(order);
+	bool follows = s->caller == caller && s->swapped && !th_order_acquires(order);
 
 	*s = (struct word_site){.caller = caller, .p = p};
 	word_loaded = s;
@@ -389,7 +376,7 @@ void th_pause(void)
 }
 
 /* A thread may do nothing but such operations, most of whose time is Tweed's. */
-static inline void atomic_after(void)
+void th_atomic_leave(void)
 {
 	if (__builtin_expect(th_turn_is_over || th_due_here, 0))
 		atomic_signals();
@@ -422,17 +409,22 @@ static void atomic_before(void)
 		}                                                                                                      \
 	} while (0)
 
+void th_atomic_enter(void)
+{
+	th_stack_reserve();
+	if (__builtin_expect(th_atomic_before != NULL, 0))
+		atomic_before();
+}
+
 #define ATOMIC(order, kind, near, away)                                                                                \
 	do {                                                                                                           \
 		if (!th_far) {                                                                                         \
 			near;                                                                                          \
 			break;                                                                                         \
 		}                                                                                                      \
-		th_stack_reserve();                                                                                    \
-		if (__builtin_expect(th_atomic_before != NULL, 0))                                                     \
-			atomic_before();                                                                               \
+		th_atomic_enter();                                                                                     \
 		ATOMIC_FAR(order, kind, near, away);                                                                   \
-		atomic_after();                                                                                        \
+		th_atomic_leave();                                                                                     \
 	} while (0)
 
 #define COMPARE_AND_SWAP(type, name)                                                                                   \
@@ -458,11 +450,17 @@ COMPARE_AND_SWAP(uint64_t, th_compare_and_swap_8)
 /* The compiler has its own declarations of these names. */
 #define ATOMIC_NAME(name, bytes) __asm__("__atomic_" #name "_" #bytes)
 
-#define ATOMIC_FETCH(type, bytes, name, op)                                                                            \
+#define ATOMIC_FETCH(type, bytes, name, op, amo, by)                                                                   \
 	type th_fetch_##name##_##bytes(volatile type *p, type v, int order) ATOMIC_NAME(fetch_##name, bytes);          \
 	type th_fetch_##name##_##bytes(volatile type *p, type v, int order)                                            \
 	{                                                                                                              \
 		type old;                                                                                              \
+		if (th_far && amo != TW_AMO_OPS && tw_word_away(tw_me) && th_word_named(p, bytes)) {                   \
+			th_atomic_enter();                                                                             \
+			old = (type)th_word_operate(p, bytes, order, amo, by, false);                                  \
+			th_atomic_leave();                                                                             \
+			return old;                                                                                    \
+		}                                                                                                      \
 		ATOMIC(order, WORD_CHANGES, old = __atomic_fetch_##name(p, v, __ATOMIC_SEQ_CST),                       \
 		       (old = *p, *p = (type)(op)));                                                                   \
 		return old;                                                                                            \
@@ -520,12 +518,12 @@ COMPARE_AND_SWAP(uint64_t, th_compare_and_swap_8)
 		th_spun(p);                                                                                            \
 		return false;                                                                                          \
 	}                                                                                                              \
-	ATOMIC_FETCH(type, bytes, add, old + v)                                                                        \
-	ATOMIC_FETCH(type, bytes, sub, old - v)                                                                        \
-	ATOMIC_FETCH(type, bytes, and, old &v)                                                                         \
-	ATOMIC_FETCH(type, bytes, or, old | v)                                                                         \
-	ATOMIC_FETCH(type, bytes, xor, old ^ v)                                                                        \
-	ATOMIC_FETCH(type, bytes, nand, ~(old & v))
+	ATOMIC_FETCH(type, bytes, add, old + v, TW_AMO_ADD, v)                                                         \
+	ATOMIC_FETCH(type, bytes, sub, old - v, TW_AMO_ADD, (type)-v)                                                  \
+	ATOMIC_FETCH(type, bytes, and, old &v, TW_AMO_AND, v)                                                          \
+	ATOMIC_FETCH(type, bytes, or, old | v, TW_AMO_OR, v)                                                           \
+	ATOMIC_FETCH(type, bytes, xor, old ^ v, TW_AMO_XOR, v)                                                         \
+	ATOMIC_FETCH(type, bytes, nand, ~(old & v), TW_AMO_OPS, v)
 
 ATOMIC_SIZE(uint8_t, 1)
 ATOMIC_SIZE(uint16_t, 2)

@@ -188,7 +188,7 @@ void lit_atomic_halves(struct suite *s)
 
 	for (unsigned r = 1; r <= s->rounds; r++) {
 		tw_atomic_fetch_add_u32(&word->half[r % 2], 1, TW_RELAXED);
-		tw_atomic_fetch_add_u64(&word->all, 1ull << 32 | 1, TW_RELAXED);
+		tw_atomic_add_u64(&word->all, 1ull << 32 | 1);
 		tw_atomic_fetch_add_u32(&word->half[(r + 1) % 2], 1, TW_ACQ_REL);
 	}
 	tw_barrier_all();
@@ -196,6 +196,34 @@ void lit_atomic_halves(struct suite *s)
 	EXPECT(s, word->half[0] == sum && word->half[1] == sum, "the halves are %u and %u, not %llu", word->half[0],
 	       word->half[1], (unsigned long long)sum);
 	suite_free(s, word);
+}
+
+/* A adds without a result, to words of many pages, and releases.  B acquires, then loads them.  Forbidden: a lost
+ * addition; A loads less than it has added. */
+void lit_atomic_posted(struct suite *s)
+{
+	uint64_t *mem = suite_shared(s, 9 * PAGE), *flag = mem + 8 * PAGE_WORD;
+
+	for (unsigned r = 1; suite_needs(s, 2, 1) && r <= s->rounds; r++) {
+		if (s->me == suite_role(s, r, 0)) {
+			for (unsigned i = 0; i < 64; i++)
+				tw_atomic_add_u64(mem + i % 8 * PAGE_WORD + i / 8, 1);
+			if (r % 2)
+				EXPECT(s, ((volatile uint64_t *)mem)[r % 8 * PAGE_WORD] == r,
+				       "round %u: own word is %llu", r, (unsigned long long)mem[r % 8 * PAGE_WORD]);
+			tw_atomic_store_u64(flag, r, TW_RELEASE);
+		} else if (s->me == suite_role(s, r, 1)) {
+			await(flag, r, TW_ACQUIRE);
+			for (unsigned i = 0; i < 64; i++) {
+				uint64_t *word = mem + i % 8 * PAGE_WORD + i / 8;
+				uint64_t seen =
+				    i % 3 ? *(volatile uint64_t *)word : tw_atomic_load_u64(word, TW_RELAXED);
+				EXPECT(s, seen == r, "round %u: word %u is %llu", r, i, (unsigned long long)seen);
+			}
+		}
+		tw_barrier_all();
+	}
+	suite_free(s, mem);
 }
 
 /* All operate on one word of a page, and each stores to bytes of its own around it, first the only one that uses the

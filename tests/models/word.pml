@@ -12,6 +12,9 @@
  *
  * Claim:    at the end the newest copy has all additions.  A load after an acquire has those announced before; a load
  *           without the lock has those performed before.
+ * With POST a processor may also leave an addition under way, which its node's copy takes at once, and releases some
+ * time later.  Each other step of the processor begins when what it has under way is performed.
+ *
  * Not here: twins and the bytes around the word; a home that holds the page itself, whose frame is the master, too.
  *
  * pan:  -DSTEPS=3                the code
@@ -22,6 +25,9 @@
  * fail: -DSTEPS=3 -DNO_UPDATE    leaves the node's own copy as it was
  * fail: -DSTEPS=4 -DPEEK_CLAIMED  loads from the master in exclusive mode, or until its end has sent the page home
  * fail: -DSTEPS=3 -DPEEK_LEFT    loads from the master behind its leaving the directory
+ * pan:  -DSTEPS=3 -DPOST                the code, additions under way
+ * fail: -DSTEPS=3 -DPOST -DNO_SETTLE    does not wait for them
+ * fail: -DSTEPS=3 -DPOST -DNO_COPY      leaves an addition under way that its own copy lacks
  */
 #define NONE 0
 #define READ 1
@@ -37,6 +43,9 @@ byte asked[2];              /* 1: a break is asked of the node's agent; 2: done 
 bit peeked[2];              /* loads without the lock may be made */
 byte ends[2];               /* how often that has ended */
 byte ended;
+#ifdef POST
+byte posted[2];             /* additions under way */
+#endif
 
 #define OTHER     (1 - me)
 #define SEEN      word[2 * OTHER + me]
@@ -125,6 +134,58 @@ inline add()
 	announced[me] = added[me]
 }
 
+#ifdef POST
+inline settle()
+{
+#ifndef NO_SETTLE
+	posted[me] == 0
+#else
+	skip
+#endif
+}
+
+inline post()
+{
+	lock();
+	if
+	:: exclusive[me] || entered[me] -> skip
+	:: else ->
+		unlock();
+		settle();
+		lock();
+		enter()
+	fi;
+	if
+	:: exclusive[me] -> frame[me]++; added[me]++
+	:: !exclusive[me] ->
+		posted[me]++;
+		added[me]++;
+#ifndef NO_COPY
+		frame[me] = frame[me] + valid[me]
+#else
+		skip
+#endif
+	fi;
+	unlock()
+}
+
+inline release()
+{
+	settle();
+	notice();
+	announced[me] = added[me]
+}
+
+proctype network(bit me)
+{
+end:	do
+	:: atomic { posted[me] > 0 -> posted[me]--; master++ }
+	od
+}
+#else
+#define settle() skip
+#endif
+
 inline claim()
 {
 	lock();
@@ -198,7 +259,7 @@ inline load()
 		fi
 	:: else
 	fi;
-	assert(frame[me] >= before);
+	assert(frame[me] >= before && frame[me] >= added[me]);
 	unlock()
 }
 
@@ -211,11 +272,16 @@ proctype processor(bit me)
 	:: step < STEPS ->
 		step++;
 		if
-		:: add()
-		:: claim()
-		:: leave()
-		:: load()
-		:: peek()
+		:: true -> settle(); add()
+		:: true -> settle(); claim()
+		:: true -> settle(); leave()
+		:: true -> settle(); load()
+#ifdef POST
+		:: true -> post()
+		:: true -> release()
+#else
+		:: true -> peek()
+#endif
 		fi
 	:: else -> break
 	od;
@@ -241,7 +307,15 @@ end:	do
 
 init
 {
-	atomic { run processor(0); run processor(1); run agent(0); run agent(1) };
+	atomic {
+		run processor(0); run processor(1); run agent(0); run agent(1);
+#ifdef POST
+		run network(0); run network(1)
+#endif
+	};
 	ended == 2;
+#ifdef POST
+	posted[0] + posted[1] == 0;
+#endif
 	assert((exclusive[0] -> frame[0] : (exclusive[1] -> frame[1] : master)) == added[0] + added[1])
 }

@@ -8,6 +8,7 @@ openmp.py TWEED SOURCES          each program under protocols and shapes, in a f
 openmp.py TWEED SOURCES FIRST N  programs made at random from seeds FIRST to FIRST + N - 1 (program.py)"""
 import json
 import os
+import re
 import sys
 import tempfile
 
@@ -20,7 +21,7 @@ PROTOCOLS = ["2L", "2LMigr", "TS"]
 SHAPES = ["1x2", "2x1", "2x2", "3x1"]
 PROGRAMS = {"regions.c": ["5"], "shares.c": [], "locks.c": [], "more.c": [], "tasks.c": [], "stolen.c": [],
             "events.c": [], "flags.c": [], "calls.c": [], "devices.c": [], "classes.cpp": [], "doacross.c": [],
-            "cancel.c": [], "reductions.c": [], "memory.c": []}
+            "cancel.c": [], "reductions.c": [], "memory.c": [], "sums.c": []}
 FEW = ["doacross.c", "cancel.c", "reductions.c", "memory.c"]  # at some shapes
 # runtime/openmp/defaults.S; the latter by large programs
 CHOSEN = {"TWEED_PROTOCOL": "2L:home=migrate", "TWEED_PAGE_SIZE": "16K"}
@@ -90,6 +91,23 @@ def fences():
             calls[function] = calls.get(function, 0) + ("tw_threads_order" in line)
         wrong = [f for f, n in calls.items() if f and str(n) != f[-1]]
         beside.expect(f"fences, {options}: {wrong}", len(calls) > 8 and not wrong, made)
+
+
+def sums():
+    """Operations without a result: all of them where gcc optimizes, and none whose result is used."""
+    for options in ["-O0", "-O1", "-O2", "-O3", "-Os", "-O2 -fno-omit-frame-pointer", "-O3 -march=native", "-O2 -fPIC"]:
+        made = run(tweed, "omp", "cc", *options.split(), "-c", os.path.join(sources, "sums.c"), "-o", "sums.o")
+        calls, function = {}, ""
+        for line in run("objdump", "-dr", "sums.o").stdout.splitlines():
+            if line.endswith(">:"):
+                function = line.split("<")[1][:-2]
+            elif function[-2:-1] == "_" and function[-1].isdigit():
+                calls[function] = calls.get(function, 0) + bool(re.search(r"\stw_threads_(sum_[48]|post_)", line))
+        wrong = [f for f, n in calls.items() if n != int(f[-1]) and (f[-1] == "0" or options != "-O0")]
+        beside.expect(f"operations without a result, {options}: {wrong}", len(calls) == 13 and not wrong, made)
+    for protocol in PROTOCOLS if usable("ofi") else []:
+        for shape in ["2x1", "3x1", "2x2"]:
+            beside.compare("sums", shape, protocol, options=["--transport", "ofi"])
 
 
 def thread_local():
@@ -234,6 +252,7 @@ with tempfile.TemporaryDirectory() as folder:
         defaults()
         apart()
         fences()
+        sums()
         stealing()
         thread_local()
         library()

@@ -109,6 +109,26 @@ class Maker:
         times = self.r.randrange(1, 12)
         return f"for (int k = 0; k < {times}; k++) {{\n#pragma omp atomic\n{v} += {self.r.randrange(1, 4)};\n}}\n"
 
+    def scatter(self):
+        """Additions to elements of an array, here and there also to one that the thread alone uses."""
+        v, kind, n = self.name(), self.r.choice(["int", "long", "double", "float"]), self.r.choice([3, 64, 2000])
+        self.shared.append(f"static {kind} {v}[{n} + 64];")
+        self.results.append(f"(long){v}[{self.r.randrange(n)}] + (long){v}[{n - 1}] * 3 + (long){v}[{n}]")
+        own = self.r.random() < 0.5
+        read = f"if ({v}[{n} + me] != was + 1) printf(\"own\");\n" if own else ""
+        return (f"for (int k = 0; k < {self.r.randrange(1, 200)}; k++) {{\nint x = (k * {self.r.randrange(1, 99)} + me"
+                f" * 7) % {n};\n#pragma omp atomic\n{v}[x] += k % 5;\n"
+                + (f"{kind} was = {v}[{n} + me];\n#pragma omp atomic\n{v}[{n} + me] += 1;\n{read}" if own else "")
+                + "}\n")
+
+    def capture_real(self):
+        v, w = self.name(), self.name()
+        self.shared += [f"double {v} = 0;", f"long {w} = 0;"]
+        self.results += [f"(long){v}", w]
+        old = self.r.choice([f"{{ was = {v}; {v} += 1; }}", f"{{ {v} += 1; was = {v}; }}", f"was = {v} -= 1;"])
+        return (f"{{\ndouble was;\n#pragma omp atomic capture\n{old}\n#pragma omp atomic\n{w} += (long)(was * was);"
+                f"\n}}\n")
+
     def capture(self):
         v, w = self.name(), self.name()
         self.shared += [f"int {v} = 0;", f"long {w} = 0;"]
@@ -231,8 +251,8 @@ class Maker:
                 f"inner;\n}}\n")
 
     def phase(self):
-        kinds = [self.loop, self.loop, self.loop_sum, self.critical, self.locked, self.atomic, self.capture,
-                 self.single, self.sections,
+        kinds = [self.loop, self.loop, self.loop_sum, self.critical, self.locked, self.atomic, self.scatter,
+                 self.capture, self.capture_real, self.single, self.sections,
                  self.ordered, self.tasks, self.taskloop, self.task_tree,
                  self.task_chains, self.task_blocks, self.task_group, self.task_critical, self.master, self.own,
                  self.nested]

@@ -21,6 +21,8 @@
  * such variables to change. The instruction's pattern has a flag for that. A variable of the function's own frame whose
  * address the function does not take is only its own.
  *
+ * Atomic operations whose results are not used are calls of other functions (sums.c).
+ *
  * Before a pause, tw_threads_pause is called: a loop with one waits for another thread, perhaps by a plain variable.
  * Loads on which such a loop depends, or one that yields or sleeps, are atomic (waits.c): what was stored before the
  * variable is seen, whether the loop had to wait or not.
@@ -44,6 +46,7 @@
 #include <unistd.h>
 
 #include "tools/compile/compile.h"
+#include "tools/compile/sums.h"
 #include "tools/compile/waits.h"
 
 #define AS_STATES     16
@@ -543,6 +546,7 @@ static void as_line(char *line)
 		is_volatile = false;
 		frame_number = 0;
 		waits_find(following);
+		sums_find(following);
 	}
 	is_wait = waits_load(line);
 	if (strncmp(text, ".comm", 5) == 0 && as_common(text))
@@ -559,6 +563,11 @@ static void as_line(char *line)
 		        "AT&T's\n",
 		        text);
 		exit(1);
+	}
+	const char *instead = sums_call(line);
+	if (instead) {
+		fprintf(out, "\t%s\t%s\n", *text == 'j' ? "jmp" : "call", instead);
+		return;
 	}
 	bool directive = *text == '.' && !(source && strncmp(text, ".byte", 5) == 0);
 	if (!as_interesting(line) || intel || directive || *text == '#' || strchr(line, '"')) {

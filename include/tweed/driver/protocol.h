@@ -124,7 +124,7 @@ struct tw_proc {
 	void *trace;                         /* its rings; NULL: nothing is traced */
 	bool timing;                         /* times are measured */
 	bool crowd;                          /* other threads run here while one waits at a barrier: hook arrive */
-	bool trails;                         /* writes to a former successor may be in flight */
+	bool trails;                         /* writes may be in flight that the next hook waits for (trail.h) */
 	unsigned successor;                  /* of a release: the only node that acquires from it, + 1 (trail.h) */
 	tw_page_t last_stored;               /* page of this processor's last write fault */
 	const struct tw_fence_hooks *fences; /* NULL: no fence was made here yet: tw_polled */
@@ -255,7 +255,9 @@ struct tw_protocol {
 	 * word_done - the operation was executed.  @changed: it may have changed these bytes, and was a sequentially
 	 * consistent read-modify-write; then the next release announces them as if this processor had stored them.
 	 * @now: their value; NULL: at the place of the newest copy, which has an address here.  This node's copy has
-	 * their value on return.  [sync] */
+	 * their value on return.  The operation may still be under way to another node, and @now what it makes of this
+	 * node's copy: then it is performed before this processor's next hook but these (core/coherence/word.c).
+	 * [sync] */
 	bool (*word)(struct tw_proc *me, size_t offset, size_t bytes, bool loads, bool wait, struct tw_location *where);
 	/* word_peek - load an aligned word of 1, 2, 4 or 8 bytes at app + @offset from its newest copy, as word would,
 	 * for an atomic load that orders nothing else.  Takes no lock.  false: @value is not to be used, call word.

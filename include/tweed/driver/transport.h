@@ -54,8 +54,18 @@ enum tw_net_cap {
 	TW_NET_LOSES_NODES = 1u << 7,      /* goes on when a node is lost (config.lost) */
 };
 
-/* Atomic operations; each gives the old value. */
-enum tw_amo { TW_AMO_FETCH, TW_AMO_SWAP, TW_AMO_ADD, TW_AMO_AND, TW_AMO_OR, TW_AMO_XOR, TW_AMO_CAS, TW_AMO_OPS };
+/* Atomic operations; each gives the old value.  TW_AMO_ADD_REAL: of floating point, of the word's size. */
+enum tw_amo {
+	TW_AMO_FETCH,
+	TW_AMO_SWAP,
+	TW_AMO_ADD,
+	TW_AMO_AND,
+	TW_AMO_OR,
+	TW_AMO_XOR,
+	TW_AMO_CAS,
+	TW_AMO_ADD_REAL,
+	TW_AMO_OPS
+};
 
 #define TW_NET_ADDRESS_BYTES 254
 #define TW_NET_SECRET_BYTES  32
@@ -306,9 +316,11 @@ void tw_net_start(struct tw_net *net, struct tw_net_flow *flow, const struct tw_
 bool tw_net_settle(struct tw_net *net, struct tw_net_flow *flow, bool wait);
 /* tw_net_put_signal - as the operation; false also for the own node, and where the transport has none. */
 bool tw_net_put_signal(struct tw_net *net, unsigned node, unsigned port, const struct tw_net_signal *signal);
-/* tw_amo_result - the value after @op of a word with value @old.
+/* tw_amo_sum - the sum of two numbers of floating point.
+ * tw_amo_result - the value after @op of a word with value @old.
  * tw_amo_here - @op by this processor, on memory that it can address; sequentially consistent. */
-static inline uint64_t tw_amo_result(enum tw_amo op, uint64_t old, uint64_t value, uint64_t expect)
+uint64_t tw_amo_sum(unsigned bytes, uint64_t a, uint64_t b);
+static inline uint64_t tw_amo_result(enum tw_amo op, unsigned bytes, uint64_t old, uint64_t value, uint64_t expect)
 {
 	switch (op) {
 	case TW_AMO_SWAP:
@@ -323,6 +335,8 @@ static inline uint64_t tw_amo_result(enum tw_amo op, uint64_t old, uint64_t valu
 		return old ^ value;
 	case TW_AMO_CAS:
 		return old == expect ? value : old;
+	case TW_AMO_ADD_REAL:
+		return tw_amo_sum(bytes, old, value);
 	default:
 		return old;
 	}
