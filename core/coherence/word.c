@@ -30,7 +30,8 @@
 #include "net/amo.h"
 #include "tweed/driver/diff.h"
 
-#define WORD_UNITS 2u
+#define WORD_UNITS   2u
+#define WORD_IDLE_NS 20000u /* without a posted operation; then the next one is sent at once */
 
 /* The operation under way.  A processor has one at a time. */
 static struct {
@@ -233,6 +234,19 @@ bool tw_word_end(struct tw_proc *me, struct tw_word w, size_t offset, size_t byt
 
 /* ---- operations that the transport has ---- */
 
+/* Operations that follow each other are sent together.  A single one may be what another node waits for. */
+static void word_post(struct tw_proc *me, const struct tw_location *where, const struct tw_word_op *op)
+{
+	static uint64_t last;
+	uint64_t now = tw_time_ns();
+
+	tw_net_amo_post(me->net, where->node, where->offset, op->op, op->bytes, op->value, op->expect);
+	me->trails = true;
+	if (now - last > WORD_IDLE_NS)
+		tw_word_send(me);
+	last = now;
+}
+
 uint64_t tw_word_operate(struct tw_proc *me, size_t offset, const struct tw_word_op *op, bool posted)
 {
 	struct tw_location where;
@@ -242,8 +256,7 @@ uint64_t tw_word_operate(struct tw_proc *me, size_t offset, const struct tw_word
 	if (where.at) {
 		old = tw_word_perform(where.at, op);
 	} else if (posted && me->locals == 1) {
-		tw_net_amo_post(me->net, where.node, where.offset, op->op, op->bytes, op->value, op->expect);
-		me->trails = true;
+		word_post(me, &where, op);
 		memcpy(&old, me->view + offset, op->bytes);
 	} else {
 		old = tw_net_amo(me->net, where.node, where.offset, op->op, op->bytes, op->value, op->expect);

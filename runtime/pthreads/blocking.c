@@ -17,6 +17,7 @@
 
 #include "core/base/signals.h"
 #include "core/coherence/shootdown.h"
+#include "core/coherence/word.h"
 #include "core/process/syscalls.h"
 #include "runtime/pthreads/pthreads.h"
 #include "runtime/threads/baton.h"
@@ -33,6 +34,7 @@ static bool blocking_here(void)
 	if (!tw_me)
 		return false;
 	th_stack_reserve();
+	tw_word_send(tw_me);
 	return true;
 }
 
