@@ -95,7 +95,8 @@ def fences():
 
 def sums():
     """Operations without a result: all of them where gcc optimizes, and none whose result is used."""
-    for options in ["-O0", "-O1", "-O2", "-O3", "-Os", "-O2 -fno-omit-frame-pointer", "-O3 -march=native", "-O2 -fPIC"]:
+    for options in ["-O0", "-O1", "-O2", "-O3", "-Os", "-O2 -fno-omit-frame-pointer", "-O3 -march=native", "-O2 -fPIC",
+                    "-O2 -g"]:
         made = run(tweed, "omp", "cc", *options.split(), "-c", os.path.join(sources, "sums.c"), "-o", "sums.o")
         calls, function = {}, ""
         for line in run("objdump", "-dr", "sums.o").stdout.splitlines():

@@ -23,12 +23,12 @@
 #include "tools/compile/sums.h"
 
 #define SUMS_WORD    " \t"
-#define SUMS_STEPS   400u /* most instructions that are followed behind an exchange */
+#define SUMS_STEPS   4000u /* most instructions that are followed behind an exchange */
 #define SUMS_REGS    128u
 #define SUMS_NAME    48u
 #define SUMS_OPERAND 64u
 #define SUMS_SLOTS   4u
-#define SUMS_LABELS  64u
+#define SUMS_LABELS  256u
 
 /* gcc's numbers of registers: ax 0, dx 1, cx 2, bx 3, si 4, di 5, bp 6, sp 7, xmm0 20, r8 36, r12 to r15 40 to 43. */
 #define REG_AX   0u
@@ -529,13 +529,14 @@ static bool sums_jump(size_t at, const char *text, const struct sums_gone *g)
 static bool sums_behind(const struct sums_line *l, const char *text, struct sums_gone *g)
 {
 	const char *end, *body = l->pattern ? pattern_body(l->pattern, &end) : NULL;
-	char operand[SUMS_OPERAND];
+	char operand[SUMS_OPERAND], name[256];
 	bool stored;
 
 	if (!body || pattern_uses(body, end, &g->reg))
 		return false;
 	if (strncmp(text, "call", 4) == 0) {
-		if ((g->slots.n && g->pointed) || pattern_passes(end, &g->reg))
+		bool loads = strncmp(sums_callee(l, name, sizeof(name)), "__atomic_load_", 14) == 0; /* a variable */
+		if ((g->slots.n && g->pointed && !loads) || pattern_passes(end, &g->reg))
 			return false;
 		sums_called(&g->reg);
 		return true;
@@ -567,7 +568,9 @@ static bool sums_over(size_t at, struct sums_gone g)
 		if (sums_none(&g))
 			return true;
 		if (lines[at].label) {
-			if (sums_reached(at, &g))
+			bool target =
+			    strncmp(lines[at].text, ".L", 2) == 0 && isdigit((unsigned char)lines[at].text[2]);
+			if (target && sums_reached(at, &g))
 				return true;
 			continue;
 		}
@@ -600,7 +603,9 @@ static bool sums_exit(size_t at, const struct sums_values *v)
 	for (at++; at < n_lines; at++) {
 		struct sums_line *l = &lines[at];
 		const char *end, *body = l->pattern ? pattern_body(l->pattern, &end) : NULL, *to, *from, *last;
-		if (l->label || !body)
+		if (l->label) /* of the source's lines, or of another way to here */
+			continue;
+		if (!body)
 			return false;
 		const char *text = sums_text(l, copy, sizeof(copy));
 		if (*text == 'j') {
