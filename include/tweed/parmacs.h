@@ -82,9 +82,15 @@ TW_API void tw_parmacs_condition_signal(long *waiting);
 TW_API void tw_parmacs_condition_broadcast(long *waiting);
 
 /* tw_parmacs_atomic - an operation of FETCH_ADD and its kin on the aligned word of @bytes bytes, 4 or 8, in shared
- * memory: a release and an acquire.  @expect: of TW_PARMACS_COMPARE_EXCHANGE.  Words have their value in the low bytes.
- * Returns the previous value. */
-enum tw_parmacs_op { TW_PARMACS_LOAD, TW_PARMACS_STORE, TW_PARMACS_ADD, TW_PARMACS_COMPARE_EXCHANGE };
+ * memory: a release and an acquire.  @expect: of TW_PARMACS_COMPARE_EXCHANGE.  TW_PARMACS_ADD_REAL: of floating point.
+ * Words have their value in the low bytes.  Returns the previous value. */
+enum tw_parmacs_op {
+	TW_PARMACS_LOAD,
+	TW_PARMACS_STORE,
+	TW_PARMACS_ADD,
+	TW_PARMACS_ADD_REAL,
+	TW_PARMACS_COMPARE_EXCHANGE
+};
 TW_API unsigned long tw_parmacs_atomic(volatile void *word, size_t bytes, enum tw_parmacs_op op, unsigned long value,
                                        unsigned long expect);
 

@@ -197,7 +197,8 @@ TW_API void tw_atomic_add_u64(volatile uint64_t *word, uint64_t value);
 TW_API void tw_atomic_add_double(volatile double *word, double value);
 
 /* All return the previous value, and are acquires and releases as @order says.  tw_atomic_exchange_u32 and its kin
- * store @value; tw_atomic_compare_exchange_u32 and its kin only if the word is @expect. */
+ * store @value; tw_atomic_compare_exchange_u32 and its kin only if the word is @expect; the others add @value, or
+ * combine it with the word bit by bit. */
 TW_API uint32_t tw_atomic_exchange_u32(volatile uint32_t *word, uint32_t value, enum tw_order order);
 TW_API uint64_t tw_atomic_exchange_u64(volatile uint64_t *word, uint64_t value, enum tw_order order);
 TW_API uint32_t tw_atomic_compare_exchange_u32(volatile uint32_t *word, uint32_t expect, uint32_t value,

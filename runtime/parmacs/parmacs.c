@@ -493,6 +493,7 @@ unsigned long tw_parmacs_atomic(volatile void *word, size_t bytes, enum tw_parma
 	    [TW_PARMACS_LOAD] = TW_AMO_FETCH,
 	    [TW_PARMACS_STORE] = TW_AMO_SWAP,
 	    [TW_PARMACS_ADD] = TW_AMO_ADD,
+	    [TW_PARMACS_ADD_REAL] = TW_AMO_ADD_REAL,
 	    [TW_PARMACS_COMPARE_EXCHANGE] = TW_AMO_CAS,
 	};
 	struct tw_atomic a = {{what[op], (unsigned)bytes, value, expect}, TW_SEQ_CST, .stores = op == TW_PARMACS_STORE};

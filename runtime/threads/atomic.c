@@ -11,6 +11,8 @@
  * the operation accesses memory normally.  Either way it takes effect once, and what was stored before a releasing
  * operation is visible behind an acquiring one that has read its value.
  *
+ * posted.c has operations that need less.
+ *
  * Why. All operations on a word act on one place, by instructions that are atomic for all nodes: they have one order,
  * and a thread's are performed one after the other. A release leaves its record before the value is there; the acquire
  * of a thread that has read the value reads the record behind that (core/coherence/lazy.c). */

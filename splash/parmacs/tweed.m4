@@ -88,33 +88,23 @@ define(`FULL_FENCE', `{;}')
 define(`FETCH_ADD', `TWEED_FETCH(`$1', `+ ($2)');')
 define(`FETCH_SUB', `TWEED_FETCH(`$1', `- ($2)');')
 define(`FETCH_ADD_DOUBLE', `TWEED_FETCH(`*($1)', `+ ($2)');')
-# On the word that has the bits of a variable: TWEED_ATOMIC(variable, operation, value, expected value), the last two as
-# the names of variables of the same type, or empty.
+# On the word that has the bits of a variable: TWEED_ATOMIC(variable, operation, value, expected value), the last two of
+# the same type; 0 where the operation has none.
 define(`TWEED_ATOMIC', `({union { __typeof__($1) is; unsigned long word; } tw_value_ = {0}, tw_expect_ = {0};
 _Static_assert(sizeof($1) == 4 || sizeof($1) == 8, "atomic operations need a variable of 4 or 8 bytes");
-ifelse(`$3', `', `', `tw_value_.is = $3;')
-ifelse(`$4', `', `', `tw_expect_.is = $4;')
+tw_value_.is = $3;
+tw_expect_.is = $4;
 tw_value_.word = tw_parmacs_atomic(tw_at_, sizeof($1), TW_PARMACS_$2, tw_value_.word, tw_expect_.word);
 tw_value_.is;})')
 define(`TWEED_COMPARE_EXCHANGE', `({__typeof__($1) tw_was_ = $2;
 $2 = TWEED_ATOMIC(`$1', `COMPARE_EXCHANGE', `$3', `tw_was_');
 __builtin_memcmp(&tw_was_, &$2, sizeof(tw_was_)) == 0;})')
-# Floating point: by compare and swap.
-define(`TWEED_FETCH', `({__typeof__($1) *tw_at_ = &($1), tw_by_ = 0, tw_old_;
-if ((__typeof__($1))0.5 == 0) {
-	tw_by_ = 0 $2;
-	tw_old_ = TWEED_ATOMIC(`*tw_at_', `ADD', `tw_by_');
-} else {
-	tw_old_ = *tw_at_;
-	do
-		tw_by_ = tw_old_ $2;
-	while (!TWEED_COMPARE_EXCHANGE(`*tw_at_', `tw_old_', `tw_by_'));
-}
-tw_old_;})')
+define(`TWEED_FETCH', `({__typeof__($1) *tw_at_ = &($1), tw_by_ = 0 $2;
+(__typeof__($1))0.5 == 0 ? TWEED_ATOMIC(`*tw_at_', `ADD', `tw_by_', 0) : TWEED_ATOMIC(`*tw_at_', `ADD_REAL', `tw_by_', 0);})')
 define(`LOAD', `({__typeof__($1) *tw_at_ = &($1);
-TWEED_ATOMIC(`*tw_at_', `LOAD');})')
+TWEED_ATOMIC(`*tw_at_', `LOAD', 0, 0);})')
 define(`STORE', `({__typeof__($1) *tw_at_ = &($1), tw_new_ = ($2);
-TWEED_ATOMIC(`*tw_at_', `STORE', `tw_new_');})')
+TWEED_ATOMIC(`*tw_at_', `STORE', `tw_new_', 0);})')
 define(`CAS', `({__typeof__($1) *tw_at_ = &($1), tw_new_ = ($3);
 TWEED_COMPARE_EXCHANGE(`*tw_at_', `($2)', `tw_new_');})')
 

@@ -121,6 +121,16 @@ def ends():
     expect("without --parmacs", done.returncode == 2 and "link it with 'tweed cc --parmacs'" in done.stderr, done)
 
 
+def atomics():
+    build("atomics", "gcc", "--no-stores", "--parmacs", "--copied-globals", expand("atomics.c.in", "-P"))
+    for shape in ["1x3", "2x2", "4x1"]:
+        for protocol in [p for p in PROTOCOLS if p != "1L"]:
+            for transport in ["shm", "sim"]:
+                done = job(shape, "--protocol", protocol, "--transport", transport, "./atomics")
+                count = eval(shape.replace("x", "*"))
+                expect(f"atomics {shape} {protocol} {transport}", done.stdout == f"{600 * count} {200 * count}\n", done)
+
+
 def private():
     """What the options are for: without them, threads.c fails."""
     build("threads", "gcc", "--no-stores", os.path.join(sources, "threads.c"))
@@ -157,6 +167,7 @@ def main():
         os.chdir(folder)
         run_all(programs(compilers))
         ends()
+        atomics()
         private()
         zeroes(compilers)
         refusals(compilers)
