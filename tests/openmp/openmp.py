@@ -78,18 +78,25 @@ def apart():
     beside.expect("large arrays begin a page", len(at) == 1 and int(at[0], 16) % 16384 == 0, symbols)
 
 
+def calls_of(name, pattern):
+    """How often each function of an object file calls what matches."""
+    calls, function = {}, ""
+    for line in run("objdump", "-dr", name).stdout.splitlines():
+        if line.endswith(">:"):
+            function = line.split("<")[1][:-2]
+            calls[function] = 0
+        elif function:
+            calls[function] += bool(re.search(pattern, line))
+    return calls
+
+
 def fences():
     """Only the program's own: gcc has barriers in functions with a frame pointer, too."""
     for options in ["-O0", "-O0 -g", "-O1 -fno-omit-frame-pointer", "-O2", "-O2 -fno-omit-frame-pointer", "-O1 -pg",
                     "-O0 -mno-red-zone"]:
         made = run(tweed, "omp", "cc", *options.split(), "-c", os.path.join(sources, "fences.c"), "-o", "fences.o")
-        calls, function = {}, ""
-        for line in run("objdump", "-dr", "fences.o").stdout.splitlines():
-            if line.endswith(">:"):
-                function = line.split("<")[1][:-2]
-                calls[function] = 0
-            calls[function] = calls.get(function, 0) + ("tw_threads_order" in line)
-        wrong = [f for f, n in calls.items() if f and str(n) != f[-1]]
+        calls = calls_of("fences.o", "tw_threads_order")
+        wrong = [f for f, n in calls.items() if str(n) != f[-1]]
         beside.expect(f"fences, {options}: {wrong}", len(calls) > 8 and not wrong, made)
 
 
@@ -98,12 +105,8 @@ def sums():
     for options in ["-O0", "-O1", "-O2", "-O3", "-Os", "-O2 -fno-omit-frame-pointer", "-O3 -march=native", "-O2 -fPIC",
                     "-O2 -g"]:
         made = run(tweed, "omp", "cc", *options.split(), "-c", os.path.join(sources, "sums.c"), "-o", "sums.o")
-        calls, function = {}, ""
-        for line in run("objdump", "-dr", "sums.o").stdout.splitlines():
-            if line.endswith(">:"):
-                function = line.split("<")[1][:-2]
-            elif function[-2:-1] == "_" and function[-1].isdigit():
-                calls[function] = calls.get(function, 0) + bool(re.search(r"\stw_threads_(sum_[48]|post_)", line))
+        calls = {f: n for f, n in calls_of("sums.o", r"\stw_threads_(sum_[48]|post_)").items()
+                 if re.search(r"_\d$", f)}
         wrong = [f for f, n in calls.items() if n != int(f[-1]) and (f[-1] == "0" or options != "-O0")]
         beside.expect(f"operations without a result, {options}: {wrong}", len(calls) == 13 and not wrong, made)
     for protocol in PROTOCOLS if usable("ofi") else []:

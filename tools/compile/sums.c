@@ -33,13 +33,12 @@
 /* gcc's numbers of registers: ax 0, dx 1, cx 2, bx 3, si 4, di 5, bp 6, sp 7, xmm0 20, r8 36, r12 to r15 40 to 43. */
 #define REG_AX   0u
 #define REG_DX   1u
-#define REG_SP   7u
 #define REG_XMM0 20u
 
 struct sums_line {
 	const char *text; /* an instruction, or a label */
 	size_t bytes;
-	char *pattern; /* "": a label, or none */
+	char *pattern; /* NULL: a label, or none */
 	bool label;
 	char call[SUMS_NAME]; /* what is to be called instead; "": nothing else */
 };
@@ -84,7 +83,8 @@ static char *sums_append(char *pattern, const char *text, size_t bytes)
 	return pattern;
 }
 
-/* Does the pattern name the function's value, which gcc calls <retval>, as an integer? */
+/* Does the pattern name the function's value, which gcc calls <retval>, as an integer?  A function whose patterns never
+ * do is taken for one that returns nothing in ax: gcc has no other sign of what a `ret` returns. */
 static bool sums_returns(const char *pattern)
 {
 	for (const char *at = pattern; (at = strstr(at, "<retval>")); at++) {
