@@ -182,6 +182,16 @@ bool tw_word_merge(struct tw_proc *me, struct tw_location to, const char *now, c
 	return true;
 }
 
+static bool word_unsent; /* something is posted, and may not be sent */
+
+void tw_word_send(struct tw_proc *me)
+{
+	if (!word_unsent)
+		return;
+	word_unsent = false;
+	me->net->ops->progress(me->net);
+}
+
 /* Find the newest copy.  Returns whether tw_protocol_enter was needed. */
 static bool word_find(struct tw_proc *me, size_t offset, size_t bytes, bool loads, struct tw_location *where)
 {
@@ -211,6 +221,7 @@ struct tw_word tw_word_begin(struct tw_proc *me, size_t offset, size_t bytes, bo
 		first = word.offset;
 		bytes = word.units * word.unit;
 	}
+	tw_word_send(me);
 	w.entered = word_find(me, first, bytes, loads, &where);
 	w.away = !where.at;
 	if (w.away)
@@ -240,6 +251,7 @@ static void word_post(struct tw_proc *me, const struct tw_location *where, const
 	static uint64_t last;
 	uint64_t now = tw_time_ns();
 
+	word_unsent = true;
 	tw_net_amo_post(me->net, where->node, where->offset, op->op, op->bytes, op->value, op->expect);
 	me->trails = true;
 	if (now - last > WORD_IDLE_NS)
@@ -250,6 +262,9 @@ static void word_post(struct tw_proc *me, const struct tw_location *where, const
 uint64_t tw_word_operate(struct tw_proc *me, size_t offset, const struct tw_word_op *op, bool posted)
 {
 	struct tw_location where;
+
+	if (!posted)
+		tw_word_send(me);
 	bool entered = word_find(me, offset, op->bytes, op->op == TW_AMO_FETCH, &where);
 	uint64_t old = 0, now;
 
