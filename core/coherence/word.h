@@ -50,8 +50,8 @@ static inline uint64_t tw_word_perform(void *at, const struct tw_word_op *op)
 }
 uint64_t tw_word_operate(struct tw_proc *me, size_t offset, const struct tw_word_op *op, bool posted);
 
-/* tw_word_send - send what is posted and not sent yet, and do not wait for it: the processor may call nothing of Tweed's
- * for some time.  Operations with a result do so first: the program may wait for what others do then.  [sync] */
+/* tw_word_send - send what is posted and not sent yet, and do not wait for it: the processor may call nothing of
+ * Tweed's for some time.  Operations that are not posted do so first: the program may wait for others then.  [sync] */
 void tw_word_send(struct tw_proc *me);
 
 #endif
