@@ -114,11 +114,11 @@ static void sums_read(const char *text)
 		}
 		if (*text == '#' && n > 1 && (pattern || text[1] == '('))
 			pattern = sums_append(pattern, text, n);
-		returns_integer |= pattern && sums_returns(pattern);
 		const char *word = text + strspn(text, SUMS_WORD);
 		bool label = word == text;
 		if (word >= text + n || *word == '#' || (*word == '.' && !label))
 			continue;
+		returns_integer |= !label && pattern && sums_returns(pattern);
 		sums_add(
 		    (struct sums_line){.text = text, .bytes = n, .pattern = label ? NULL : pattern, .label = label});
 		if (!label)
@@ -236,6 +236,29 @@ static bool pattern_whole(const char *at)
 	while (modes[i] && strncmp(at, modes[i], 4) != 0)
 		i++;
 	return modes[i];
+}
+
+/* Is it an expression of @mode's size: "DF" or "SF", or the integer of so many bytes? */
+static bool pattern_sized(const char *at, const char *mode)
+{
+	at += strcspn(at, ": \n");
+	return *at == ':' && at[1] == *mode && strchr("IF", at[2]) && at[3] == ' ';
+}
+
+/* Is the memory between @at and @end gcc's own: a temporary, which has no name in "[6  S8 A64]", or a register's place
+ * on the stack (%sfp)?  What the program has there is read in other ways, too. */
+static bool pattern_temporary(const char *at, const char *end)
+{
+	const char *name = NULL;
+
+	for (; at < end; at++)
+		if (*at == '[' && isdigit((unsigned char)at[1]))
+			name = at + 1;
+	if (!name)
+		return false;
+	name += strspn(name, "0123456789");
+	name += strspn(name, " ");
+	return strncmp(name, "%sfp", 4) == 0 || (name[0] == 'S' && isdigit((unsigned char)name[1]));
 }
 
 /* Forget the registers that the instruction changes without using what they had: whole ones, and clobbered ones. */
@@ -390,7 +413,7 @@ struct sums_values {
 	bool added;
 };
 
-/* A sum or difference in which the old value is an operand, and the other one is not.  @size: "DF" or "SF". */
+/* A sum or difference in which the old value is an operand, and the other one is not.  @mode: "DF" or "SF". */
 static bool sums_adds(const char *from, const char *last, const char *mode, const struct sums_values *v)
 {
 	bool minus = strncmp(from, "(minus:", 7) == 0;
@@ -418,10 +441,11 @@ static bool sums_before(const struct sums_line *l, const char *mode, struct sums
 	unsigned r = pattern_register(to), s = pattern_register(from);
 	int slot = slots_find(&v->slots, text);
 	bool moves = strncmp(text, "mov", 3) == 0;
-	bool from_old = (s < SUMS_REGS && v->old.reg[s]) || (slot >= 0 && moves && r < SUMS_REGS);
-	bool from_new = s < SUMS_REGS && v->new.reg[s];
+	bool whole = pattern_sized(to, mode);
+	bool from_old = whole && ((s < SUMS_REGS && v->old.reg[s]) || (slot >= 0 && moves && r < SUMS_REGS));
+	bool from_new = whole && s < SUMS_REGS && v->new.reg[s];
 	if (r >= SUMS_REGS) { /* a store */
-		if (from_old && moves && sums_memory(text, operand, &stored) && stored)
+		if (from_old && moves && pattern_temporary(to, from) && sums_memory(text, operand, &stored) && stored)
 			return slot >= 0 || slots_add(&v->slots, operand);
 		return !pattern_uses(body, end, &v->old) && !pattern_uses(body, end, &v->new) && slot < 0;
 	}
