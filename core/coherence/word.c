@@ -25,6 +25,7 @@
 
 #include <string.h>
 
+#include "core/base/word_copy.h"
 #include "core/coherence/shootdown.h"
 #include "core/job/job.h"
 #include "net/amo.h"
@@ -160,22 +161,27 @@ static bool word_perform(struct tw_proc *me)
 
 /* ---- operations ---- */
 
+/* Bytes of one aligned word are stored to memory by one access: neighbours may load the word meanwhile. */
 bool tw_word_merge(struct tw_proc *me, struct tw_location to, const char *now, char *twin, size_t bytes)
 {
 	if (memcmp(now, twin, bytes) == 0)
 		return false;
 	for (size_t i = 0, n; i < bytes; i += n) {
-		for (n = 0; i + n < bytes && now[i + n] != twin[i + n]; n++)
-			;
-		if (!n) {
-			n = 1;
-			continue;
-		}
+		size_t at = ((to.at ? (uintptr_t)to.at : to.offset) + i) % sizeof(uint64_t);
+		uint64_t value = 0;
+		unsigned changed = 0;
+		n = TW_MIN(sizeof(value) - at, bytes - i);
+		memcpy((char *)&value + at, now + i, n);
+		for (size_t j = 0; j < n; j++)
+			changed |= (unsigned)(now[i + j] != twin[i + j]) << (at + j);
 		memcpy(twin + i, now + i, n);
 		if (to.at)
-			tw_diff_apply(to.at + i, now + i, n);
-		else
-			tw_net_write(me->net, to.node, to.offset + i, now + i, n);
+			tw_words_merge(to.at + i - at, value, changed);
+		for (size_t j = at, end; !to.at && changed >> j; j = end) {
+			j += (size_t)__builtin_ctz(changed >> j);
+			end = j + (size_t)__builtin_ctz(~(changed >> j));
+			tw_net_write(me->net, to.node, to.offset + i + j - at, (char *)&value + j, end - j);
+		}
 	}
 	if (!to.at)
 		tw_net_flush(me->net, to.node);

@@ -194,6 +194,29 @@ void lit_atomic_halves(struct suite *s)
 	suite_free(s, word);
 }
 
+/* Two exchange a word between two values whose bytes differ apart from each other; the others load it, and all store to
+ * bytes of their own beside it.  Forbidden: a mixture of the values. */
+void lit_atomic_whole(struct suite *s)
+{
+	uint8_t *page = suite_shared(s, PAGE);
+	uint64_t *word = (uint64_t *)(void *)(page + PAGE / 2);
+
+	for (unsigned r = 1; r <= s->rounds; r++) {
+		page[s->me] = suite_value(r, s->me);
+		for (unsigned i = 0; i < 64; i++) {
+			uint64_t seen, value = i % 2 ? 0x1000000718000001 : 0;
+			if (s->me == suite_role(s, r, 0) || s->me == suite_role(s, r, 1))
+				seen = tw_atomic_exchange_u64(word, value, TW_RELAXED);
+			else
+				seen = i % 3 ? *(volatile uint64_t *)word : tw_atomic_load_u64(word, TW_ACQUIRE);
+			EXPECT(s, seen == 0 || seen == 0x1000000718000001, "round %u: the word is %llx", r,
+			       (unsigned long long)seen);
+		}
+		tw_barrier_all();
+	}
+	suite_free(s, page);
+}
+
 /* A adds without a result, to words of many pages, and releases.  B acquires, then loads them.  Forbidden: a lost
  * addition; A loads less than it has added. */
 void lit_atomic_posted(struct suite *s)

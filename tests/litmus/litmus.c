@@ -46,6 +46,7 @@ static const struct suite_case cases[] = {
     {"atomic_two_readers", lit_atomic_two_readers},
     {"atomic_coherence", lit_atomic_coherence},
     {"atomic_halves", lit_atomic_halves},
+    {"atomic_whole", lit_atomic_whole},
     {"atomic_posted", lit_atomic_posted},
     {"atomic_beside", lit_atomic_beside},
     {0},

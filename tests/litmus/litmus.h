@@ -57,6 +57,7 @@ void lit_atomic_load_buffering(struct suite *s);
 void lit_atomic_two_readers(struct suite *s);
 void lit_atomic_coherence(struct suite *s);
 void lit_atomic_halves(struct suite *s);
+void lit_atomic_whole(struct suite *s);
 void lit_atomic_posted(struct suite *s);
 void lit_atomic_beside(struct suite *s);
 

@@ -47,10 +47,19 @@ static bool mutex_counts(const struct pt_mutex *m)
 	return m->kind == PTHREAD_MUTEX_RECURSIVE || m->kind == PTHREAD_MUTEX_ERRORCHECK;
 }
 
-/* The mutex' lock, if it was not evicted; else what it was, or 0.  The caller's copy of the word may be old. */
+/* What the caller's copy of the word says, which may be old.  Protocols without atomic operations store the word in
+ * parts, the highest byte last (tw_words_store): it is 0 until the first lock is there as a whole. */
+static uint64_t mutex_seen(const struct pt_mutex *m)
+{
+	uint64_t id = *(const volatile uint64_t *)&m->lock;
+
+	return id >> 56 ? id : 0;
+}
+
+/* The mutex' lock, if it was not evicted; else what it was, or 0. */
 static uint64_t mutex_lock_of(struct pt_mutex *m)
 {
-	uint64_t id = m->lock;
+	uint64_t id = mutex_seen(m);
 
 	return id && tw_sync_evictable_lives(tw_me, id) ? id : th_compare_and_swap_8(&m->lock, 0, 0);
 }
@@ -97,7 +106,7 @@ static bool mutex_renew(struct pt_mutex *m, uint64_t was)
 
 static bool mutex_take_or_try(struct pt_mutex *m, bool waits)
 {
-	uint64_t id = m->lock;
+	uint64_t id = mutex_seen(m);
 
 	if (id && th_evictable_take(id))
 		return true;
