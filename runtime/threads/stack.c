@@ -53,6 +53,7 @@
 #define STACK_PLACES 1024u               /* most that are looked at for a stack */
 #define STACK_FIRST  ((size_t)192 << 10) /* initially pinned, below thread-local variables */
 #define STACK_SIGNAL ((size_t)256 << 10) /* private: for fault handlers */
+#define STACK_GUARD  TH_STACK_SLACK      /* below each stack; not accessed, so that overflows are found */
 
 __thread char *th_stack_pinned;
 __thread size_t th_stack_span;
@@ -118,6 +119,11 @@ static void stack_within(char *low, char *high)
 	th_stack_span = TW_MAX((size_t)(high - low), TH_STACK_SLACK) - TH_STACK_SLACK;
 }
 
+static bool stack_overflow(const void *address)
+{
+	return stack_own && (size_t)(stack_own - stack_size - (const char *)address) - 1 < STACK_GUARD;
+}
+
 void th_stack_extend(char *below)
 {
 	char *here = below + TH_STACK_SLACK;
@@ -129,6 +135,8 @@ void th_stack_extend(char *below)
 		th_library_thread();
 		return;
 	}
+	if (stack_overflow(here))
+		th_refuse("a thread's stack of %zu bytes has overflowed: give it a larger one (ulimit -s)", stack_size);
 	if ((size_t)(stack_own - here) - 1 >= stack_size) {
 		stack_within(th_foreign_pin(here), here + 1);
 		return;
@@ -203,21 +211,23 @@ char *th_stack_create(unsigned node, size_t least)
 {
 	static char *bad[STACK_PLACES];
 	size_t room = stack_align(), bytes = TW_MAX(stack.bytes, TW_ALIGN_UP(least + stack.tls, room));
+	size_t guard = TW_ALIGN_UP(STACK_GUARD, room);
 	unsigned count = 0;
 	char *base;
 
 	for (;;) {
-		base = tw_aligned_alloc(room, bytes + room);
+		base = tw_aligned_alloc(room, guard + bytes + room);
 		if (!base || count == STACK_PLACES)
 			th_refuse("no %zu bytes are left of TWEED_MEMORY for a stack, in pages that no other node has "
 			          "used: raise it",
 			          bytes);
-		if (tw_home_set(base, bytes + room, (int)node) == 0)
+		if (tw_home_set(base, guard + bytes + room, (int)node) == 0)
 			break;
 		bad[count++] = base; /* used before, by another node */
 	}
 	while (count)
 		tw_free(bad[--count]);
+	base += guard;
 	memset(base + bytes, 0, TH_ROOM);
 	stack_room(base + bytes)->bytes = bytes;
 	return base + bytes;
@@ -284,6 +294,7 @@ static void stack_create(size_t bytes)
 	dl_iterate_phdr(stack_tls_of, &stack.tls);
 	stack.bytes = TW_ALIGN_UP(TW_MAX(bytes ? bytes : stack_limit(), 2 * STACK_FIRST) + stack.tls, align);
 	stack.end = th_stack_create((unsigned)tw_node(), 0);
+	tw_signal_overflow = stack_overflow;
 	stack_pin_top(stack.end);
 }
 

@@ -280,6 +280,11 @@ def refusals():
     for what, text in REFUSED.items() if name else []:
         done = run(tweed, "run", "-n", "2", "./refused.tw", what)
         beside.expect(f"refused {what}", done.returncode not in (0, 124) and text in done.stderr, done)
+    for what, *options in [("deep",), ("main",), ("deep", "--fault", "mprotect"), ("deep", "--transport", "ofi")]:
+        if name and ("ofi" not in options or usable("ofi")):
+            done = run(tweed, "run", "-n", "2", *options, "./refused.tw", what)
+            beside.expect(f"a stack overflows, {what} {options}",
+                          done.returncode not in (0, 124) and "larger one (ulimit -s)" in done.stderr, done)
     if name:
         done = run(tweed, "run", "-n", "2", "./refused.tw", "becomes")
         beside.expect("a program becomes another", (done.returncode, done.stdout) == (7, "another\n"), done)

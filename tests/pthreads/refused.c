@@ -37,6 +37,19 @@ static void takes(int number)
 	taken = taken + (number == SIGUSR1 || number == SIGINT || number == SIGTERM);
 }
 
+static int deep(int n)
+{
+	volatile char frame[1000];
+
+	frame[n % 1000] = 1;
+	return n < 0 ? 0 : deep(n + 1) + frame[n % 1000];
+}
+
+static void *recurses(void *arg)
+{
+	return deep(0) ? arg : NULL;
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -87,6 +100,11 @@ int main(int argc, char **argv)
 		pthread_attr_init(&attr);
 		pthread_attr_setstacksize(&attr, (size_t)1 << 44);
 		pthread_create(&t, &attr, waits, NULL);
+	} else if (strcmp(what, "deep") == 0) {
+		pthread_create(&t, NULL, recurses, NULL);
+		pthread_join(t, NULL);
+	} else if (strcmp(what, "main") == 0) {
+		recurses(NULL);
 	} else if (strcmp(what, "jail") == 0) {
 		prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT);
 	} else if (strcmp(what, "filter") == 0) {

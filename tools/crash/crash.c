@@ -92,7 +92,7 @@ static void crash_what(const struct tw_crash *c, char *out, size_t bytes)
 		snprintf(out, bytes, "an address that no pointer can have");
 	else if (c->address < CRASH_NULL)
 		snprintf(out, bytes, "address 0x%lx, by a null pointer", (unsigned long)c->address);
-	else if (!mapping_find(c->pid, c->address, &m) && below < 2 * CRASH_FRAME)
+	else if ((!mapping_find(c->pid, c->address, &m) && below < 2 * CRASH_FRAME) || c->overflow)
 		snprintf(out, bytes, "address 0x%lx, below its stack: give it a larger one (ulimit -s)",
 		         (unsigned long)c->address);
 	else if (c->access == TW_CRASH_JUMP && crash_sibling(c, true, whose, sizeof(whose)))
