@@ -17,7 +17,7 @@ static struct {
 
 void (*tw_signal_crash)(const siginfo_t *si, const void *uc);
 bool (*tw_signal_repair)(const siginfo_t *si, const void *uc);
-bool (*tw_signal_overflow)(const void *address);
+bool (*tw_signal_overflow)(const siginfo_t *si, const void *uc);
 int (*tw_signal_program)(int signal, const struct sigaction *action, struct sigaction *old);
 void (*tw_signal_masked)(const void *caller);
 int (*tw_signal_suspend)(const sigset_t *set);

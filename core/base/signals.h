@@ -43,9 +43,9 @@ extern void (*tw_signal_crash)(const siginfo_t *si, const void *uc);
  * it may be now.  Must be async-signal-safe. */
 extern bool (*tw_signal_repair)(const siginfo_t *si, const void *uc);
 
-/* tw_signal_overflow - is the address, which the calling thread has accessed, just below its stack?  NULL: no stack is
- * shared memory.  Then no fault is served, and the signal ends the program.  Must be async-signal-safe. */
-extern bool (*tw_signal_overflow)(const void *address);
+/* tw_signal_overflow - has the calling thread's stack, in shared memory, overflowed to the address of @si?  Then the
+ * fault is not served, and the signal ends the program.  NULL: no stack is shared memory.  Must be async-signal-safe. */
+extern bool (*tw_signal_overflow)(const siginfo_t *si, const void *uc);
 
 /* tw_signal_stack - make @stack this thread's alternate stack while signals are taken on it; NULL: restore the
  * program's. Returns 0 or -errno. */

@@ -104,8 +104,8 @@ static void trap_handler(int signal, siginfo_t *si, void *uc)
 		trap.fault->ip = trap_ip(uc);
 	tw_fd_away = 0;
 	bool resolved = si->si_code == trap.si_code && offset < trap.bytes &&
-	                !(tw_signal_overflow && tw_signal_overflow(si->si_addr)) &&
-	                (write = trap_wanted(si, uc)) != -2 && trap.resolve(trap.fault, offset, write);
+	                !(tw_signal_overflow && tw_signal_overflow(si, uc)) && (write = trap_wanted(si, uc)) != -2 &&
+	                trap.resolve(trap.fault, offset, write);
 	tw_fd_away = away;
 	if (!resolved)
 		tw_signal_chain(signal, si, uc);

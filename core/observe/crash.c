@@ -36,7 +36,7 @@ static void crash_read(struct tw_crash *c, const siginfo_t *si, const ucontext_t
 	                       .code = si->si_code,
 	                       .address = (uintptr_t)si->si_addr,
 	                       .access = -1,
-	                       .overflow = tw_signal_overflow && tw_signal_overflow(si->si_addr),
+	                       .overflow = tw_signal_overflow && tw_signal_overflow(si, uc),
 	                       .self = (uintptr_t)&crash_self};
 	memcpy(c->who, crash_self.who, sizeof(c->who));
 #if defined(__x86_64__)

@@ -20,7 +20,7 @@ struct tw_crash {
 	int32_t signal, code;
 	uintptr_t address, ip, sp, back; /* back: where the active function returns to; 0: unknown */
 	int32_t access;                  /* TW_CRASH_...; -1: unknown */
-	int32_t overflow; /* the address is just below the thread's stack */
+	int32_t overflow;                /* the address is just below the thread's stack */
 	uintptr_t self; /* of struct tw_crash_self: at the same address in all processes of a fork server */
 	char who[24];
 };

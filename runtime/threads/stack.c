@@ -28,6 +28,7 @@
 #include <sys/personality.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "core/base/signals.h"
@@ -54,6 +55,7 @@
 #define STACK_FIRST  ((size_t)192 << 10) /* initially pinned, below thread-local variables */
 #define STACK_SIGNAL ((size_t)256 << 10) /* private: for fault handlers */
 #define STACK_GUARD  TH_STACK_SLACK      /* below each stack; not accessed, so that overflows are found */
+#define STACK_FRAME  ((size_t)1 << 20)   /* most of one function, where an overflow is found */
 
 __thread char *th_stack_pinned;
 __thread size_t th_stack_span;
@@ -119,9 +121,19 @@ static void stack_within(char *low, char *high)
 	th_stack_span = TW_MAX((size_t)(high - low), TH_STACK_SLACK) - TH_STACK_SLACK;
 }
 
-static bool stack_overflow(const void *address)
+static bool stack_guards(const char *address)
 {
-	return stack_own && (size_t)(stack_own - stack_size - (const char *)address) - 1 < STACK_GUARD;
+	return stack_own && (size_t)(stack_own - stack_size - address) - 1 < STACK_GUARD;
+}
+
+/* Tweed itself may read what is below any stack, to copy it for a child. */
+static bool stack_overflow(const siginfo_t *si, const void *uc)
+{
+	const ucontext_t *context = uc;
+	const char *frame = (const char *)(uintptr_t)context->uc_mcontext.gregs[REG_RSP];
+
+	return stack_guards(si->si_addr) &&
+	       (size_t)(stack_own - stack_size + STACK_GUARD - frame) < STACK_GUARD + STACK_FRAME;
 }
 
 void th_stack_extend(char *below)
@@ -135,7 +147,7 @@ void th_stack_extend(char *below)
 		th_library_thread();
 		return;
 	}
-	if (stack_overflow(here))
+	if (stack_guards(here))
 		th_refuse("a thread's stack of %zu bytes has overflowed: give it a larger one (ulimit -s)", stack_size);
 	if ((size_t)(stack_own - here) - 1 >= stack_size) {
 		stack_within(th_foreign_pin(here), here + 1);
