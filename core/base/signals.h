@@ -44,7 +44,8 @@ extern void (*tw_signal_crash)(const siginfo_t *si, const void *uc);
 extern bool (*tw_signal_repair)(const siginfo_t *si, const void *uc);
 
 /* tw_signal_overflow - has the calling thread's stack, in shared memory, overflowed to the address of @si?  Then the
- * fault is not served, and the signal ends the program.  NULL: no stack is shared memory.  Must be async-signal-safe. */
+ * fault is not served, and the signal ends the program.  NULL: no stack is in shared memory.  Must be
+ * async-signal-safe. */
 extern bool (*tw_signal_overflow)(const siginfo_t *si, const void *uc);
 
 /* tw_signal_stack - make @stack this thread's alternate stack while signals are taken on it; NULL: restore the
