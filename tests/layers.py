@@ -74,6 +74,7 @@ WRAPPERS = ("core/process/", "core/memory/heap_private.c", "runtime/")
 CIRCLES = ("pgas/",)
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^">]+)[">]', re.M)
 CORE_NAME = re.compile(r"^[ \t]*extern\b[^;]*\btw_(?!protocol_)\w+\s*[;([].*", re.M)  # declared by hand
+LIBGCC = re.compile(r"__(popcount|parity|ffs|clz|ctz|bswap|u?(div|mod|divmod|mul|ashl|ashr|lshr|cmp|neg)[sdt]i)\w*$")
 COMMENT = re.compile(r"/\*.*?\*/", re.S)
 
 
@@ -139,6 +140,8 @@ def read_library(library, sources):
         elif path and len(word) == 3 and word[1] in "TDBRVWCi" and (word[2].startswith("tw_")
                                                                     or not path.startswith(WRAPPERS)):
             defined.setdefault(word[2], path)
+    for names in used.values():  # which are among the program's functions, where threads of a processor take turns
+        defined.update((n, "libgcc") for n in names if LIBGCC.match(n))
     return {path: {defined[n]: n for n in sorted(names) if defined.get(n, path) != path} for path,
             names in used.items()}
 

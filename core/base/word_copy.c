@@ -48,11 +48,11 @@ __attribute__((no_sanitize("address"))) void tw_words_merge(void *to, uint64_t v
 	}
 	if (!mask)
 		return;
-	unsigned at = (unsigned)__builtin_ctz(mask), n = (unsigned)__builtin_popcount(mask);
+	unsigned at = (unsigned)__builtin_ctz(mask), n = (unsigned)__builtin_ctz(~(mask >> at));
 	const char *from = (const char *)&value + at;
 	char *dst = (char *)to + at;
 
-	if (mask >> at == (1u << n) - 1 && words_one(dst, n)) {
+	if (!(mask >> at >> n) && words_one(dst, n)) {
 		WORDS_COPY_ONE(WORDS_STORE, dst, from, n);
 		return;
 	}

@@ -83,7 +83,7 @@ static size_t scalar_in(char *frame, char *twin, const char *incoming, size_t by
 		uint64_t m = scalar_units(v ^ t);
 		memcpy(twin + i, &v, 8);
 		diff_store_masked(frame + i, twin + i, m);
-		changed += (size_t)__builtin_popcountll(m);
+		changed += diff_bits(m);
 	}
 	return changed;
 }
@@ -259,7 +259,7 @@ size_t tw_diff_store(const void *frame, void *twin, size_t bytes, int update, ch
 		for (uint64_t l = ops->scan((const char *)frame + base, t, out, mask); l; l &= l - 1) {
 			size_t line = (size_t)__builtin_ctzll(l), at = line * DIFF_LINE;
 			ops->store(to + base + at, out + at, mask[line]);
-			total += (size_t)__builtin_popcountll(mask[line]);
+			total += diff_bits(mask[line]);
 		}
 	}
 	return total;

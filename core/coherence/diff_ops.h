@@ -34,6 +34,15 @@ struct diff_ops {
 
 extern const struct diff_ops diff_avx512, diff_avx2, diff_sse2;
 
+/* diff_bits - how many bits are set.  A call of libgcc's function, which the builtin may become, would be the program's
+ * code for threads that share a processor (runtime/threads/turns.c). */
+static inline size_t diff_bits(uint64_t mask)
+{
+	mask -= mask >> 1 & 0x5555555555555555ull;
+	mask = (mask & 0x3333333333333333ull) + (mask >> 2 & 0x3333333333333333ull);
+	return ((mask + (mask >> 4)) & 0x0f0f0f0f0f0f0f0full) * 0x0101010101010101ull >> 56;
+}
+
 /* diff_store_masked - store the bytes of a line that @mask selects, and no others; bytes of one word by one access. */
 static inline void diff_store_masked(char *to, const char *from, uint64_t mask)
 {

@@ -297,7 +297,7 @@ static size_t sse2_in(char *frame, char *twin, const char *incoming, size_t byte
 			sse2_store(frame + i, v);
 		else
 			diff_store_masked(frame + i, twin + i, m);
-		changed += (size_t)__builtin_popcountll(m);
+		changed += diff_bits(m);
 	}
 	return changed;
 }
