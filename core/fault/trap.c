@@ -93,6 +93,17 @@ static int trap_wanted(const siginfo_t *si, const void *uc)
 	return access == -2 && tw_signal_repair && tw_signal_repair(si, uc) ? 0 : access;
 }
 
+/* It is SIGSEGV elsewhere; the instruction would cause @trap.signal again. */
+static void trap_overflow(const siginfo_t *si, void *uc)
+{
+	siginfo_t as = *si;
+
+	as.si_signo = SIGSEGV;
+	as.si_code = SEGV_ACCERR;
+	tw_signal_chain(SIGSEGV, &as, uc);
+	syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), SIGSEGV); /* still blocked */
+}
+
 static void trap_handler(int signal, siginfo_t *si, void *uc)
 {
 	int saved = errno;
@@ -103,11 +114,13 @@ static void trap_handler(int signal, siginfo_t *si, void *uc)
 	if (trap.fault)
 		trap.fault->ip = trap_ip(uc);
 	tw_fd_away = 0;
-	bool resolved = si->si_code == trap.si_code && offset < trap.bytes &&
-	                !(tw_signal_overflow && tw_signal_overflow(si, uc)) && (write = trap_wanted(si, uc)) != -2 &&
-	                trap.resolve(trap.fault, offset, write);
+	bool overflow = tw_signal_overflow && tw_signal_overflow(si, uc);
+	bool resolved = !overflow && si->si_code == trap.si_code && offset < trap.bytes &&
+	                (write = trap_wanted(si, uc)) != -2 && trap.resolve(trap.fault, offset, write);
 	tw_fd_away = away;
-	if (!resolved)
+	if (overflow)
+		trap_overflow(si, uc);
+	else if (!resolved)
 		tw_signal_chain(signal, si, uc);
 	else if (trap.fault->step)
 		trap_step(uc, true);
