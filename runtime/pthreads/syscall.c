@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -31,6 +32,8 @@ PT_OWN long tw_syscall_threads(long number, ...)
 		pt_exit_bare((int)a[0]);
 	if (number == SYS_seccomp && a[0] <= SECCOMP_SET_MODE_FILTER && pt_enter())
 		prctl(PR_SET_SECCOMP, a[0] + 1, a[2]); /* refused */
+	if ((number == SYS_clone || number == SYS_clone3) && pt_enter())
+		clone(NULL, NULL, (int)a[0], NULL); /* refused */
 	if (number == SYS_io_uring_setup && pt_several())
 		return th_result(ENOSYS);
 	if (((number >= SYS_io_setup && number <= SYS_io_cancel) || number == SYS_io_pgetevents) && pt_several()) {

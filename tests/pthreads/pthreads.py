@@ -26,6 +26,7 @@ REFUSED = {"child": "a child of fork() has one thread",
            "result": "let it return its results by a pipe or a file",
            "stack": "bytes are left of TWEED_MEMORY for a stack",
            "jail": "seccomp: a filter of system calls", "filter": "seccomp: a filter of system calls",
+           "clone": "clone: a process that is made so cannot use the program's memory",
            "again": "holds the lock already"}
 ENDS = ["many", "leave", "status", "exit", "alone"]
 tweed, sources = (os.path.abspath(a) for a in sys.argv[1:3])

@@ -2,6 +2,7 @@
 /* refused.c - what ends a job with a sentence, or with threads at work: the argument says which. */
 #include <linux/seccomp.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
@@ -43,6 +44,11 @@ static int deep(int n)
 
 	frame[n % 1000] = 1;
 	return n < 0 ? 0 : deep(n + 1) + frame[n % 1000];
+}
+
+static int shares(void *arg)
+{
+	return taken = arg ? 2 : 1;
 }
 
 static void *recurses(void *arg)
@@ -100,6 +106,9 @@ int main(int argc, char **argv)
 		pthread_attr_init(&attr);
 		pthread_attr_setstacksize(&attr, (size_t)1 << 44);
 		pthread_create(&t, &attr, waits, NULL);
+	} else if (strcmp(what, "clone") == 0) {
+		char *top = (char *)malloc(65536) + 65536;
+		return clone(shares, top, CLONE_VM | SIGCHLD, NULL) < 0;
 	} else if (strcmp(what, "deep") == 0) {
 		pthread_create(&t, NULL, recurses, NULL);
 		pthread_join(t, NULL);

@@ -4,6 +4,8 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
+#include <stdarg.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -11,9 +13,11 @@
 #include <unistd.h>
 
 #include "core/base/fd.h"
+#include "core/process/fork.h"
 #include "core/process/syscalls.h"
 #include "runtime/process/events/events.h"
 #include "runtime/process/events/far.h"
+#include "runtime/process/program_heap.h"
 #include "runtime/threads/baton.h"
 
 #define CHILDREN_POLLS      256
@@ -250,6 +254,22 @@ TH_WEAK int waitid(idtype_t type, id_t id, siginfo_t *info, int options)
 		return 0;
 	errno = (int)-result;
 	return -1;
+}
+
+/* fork() copies the shared memory for its child. */
+TH_WEAK int clone(int (*run)(void *), void *stack, int flags, void *argument, ...)
+{
+	void *a[3]; /* where its number goes in the parent, its thread-local variables, where its number goes */
+	va_list ap;
+
+	if (tw_me && !tw_forked() && th_heap_shares(NULL))
+		th_refuse("clone: a process that is made so cannot use the program's memory: call fork, posix_spawn or "
+		          "pthread_create");
+	va_start(ap, argument);
+	for (unsigned i = 0; i < 3; i++)
+		a[i] = va_arg(ap, void *);
+	va_end(ap);
+	return CHILDREN_NEXT(clone)(run, stack, flags, argument, a[0], a[1], a[2]);
 }
 
 #pragma GCC visibility pop
