@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "runtime/process/events/events.h"
 #include "runtime/pthreads/pthreads.h"
 
 /* ---- the end of a transfer -------------------------------------------------------------------------------------- */
@@ -16,7 +17,7 @@
 static int aio_notify(const struct sigevent *event)
 {
 	if (event->sigev_notify == SIGEV_SIGNAL)
-		return sigqueue(getpid(), event->sigev_signo, event->sigev_value) ? errno : 0;
+		return th_signals_send_program(event->sigev_signo, SI_ASYNCIO, &event->sigev_value) ? errno : 0;
 	return event->sigev_notify == SIGEV_THREAD ? pt_notify(event) : 0;
 }
 

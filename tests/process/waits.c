@@ -685,6 +685,11 @@ static void aio_step(void *arg, int me)
 	say(" %zd %.10s\n", aio_wait(r), aio_block + 100 * me + 50);
 }
 
+static void aio_signalled(int number, siginfo_t *info, void *context)
+{
+	aio_ends += number == SIGUSR2 && context && info->si_code == SI_ASYNCIO ? info->si_value.sival_int : 100;
+}
+
 CASE(aio_of_all)
 {
 	static struct aiocb bad = {.aio_fildes = -1, .aio_sigevent.sigev_notify = SIGEV_NONE};
@@ -705,6 +710,11 @@ CASE(aio_of_all)
 	say(", operation: %s", err(lio_listio(LIO_WAIT, list, 1, NULL)));
 	say(" %s\n", strerror(aio_error(&odd)));
 	aio_wait(&bad);
+	sigaction(SIGUSR2, &(struct sigaction){.sa_sigaction = aio_signalled, .sa_flags = SA_SIGINFO}, NULL);
+	odd.aio_sigevent = (struct sigevent){{.sival_int = 7}, .sigev_signo = SIGUSR2, .sigev_notify = SIGEV_SIGNAL};
+	for (aio_read(&odd); aio_ends == threads;)
+		usleep(1000);
+	say("signal %d, %zd\n", aio_ends - threads, aio_wait(&odd));
 	close(fd);
 	free(aio_block);
 }

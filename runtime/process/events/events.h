@@ -29,8 +29,10 @@ void th_signals_none(void);
 
 /* th_signals_send - @signal for the thread @tid of the process @pid of the host @to (th_hosts_of); @code: si_code;
  * @value: what comes with it, or NULL.  Returns an error's number.
+ * th_signals_send_program - the same for any thread of the program.  Returns 0, or -1 with errno.
  * th_signals_handled - does the program handle a signal that may come from outside or from a timer? */
 int th_signals_send(uint32_t to, pid_t pid, pid_t tid, int signal, int code, const union sigval *value);
+int th_signals_send_program(int signal, int code, const union sigval *value);
 bool th_signals_handled(void);
 /* th_signals_wait_with - the calling thread is about to wait with @mask as its own: signals for the program that this
  * lets through may come here.  NULL: no longer. */

@@ -117,6 +117,16 @@ static int send_program(int signal, int code, const union sigval *value)
 	return th_result(far_send(UINT32_MAX, &s));
 }
 
+int th_signals_send_program(int signal, int code, const union sigval *value)
+{
+	siginfo_t info = send_info(signal, code, value);
+
+	if (host_shared() && signals_thread)
+		return send_program(signal, code, value);
+	info.si_pid = getpid();
+	return (int)syscall(SYS_rt_sigqueueinfo, getpid(), signal, &info);
+}
+
 /* ---- waiting ----------------------------------------------------------------------------------------------------- */
 
 static struct timespec wait_left(const struct timespec *limit, uint64_t passed)

@@ -60,7 +60,8 @@ void signals_received(siginfo_t *info)
 		info->si_code = -SIGNALS_CODE - info->si_code;
 	pid_t program =
 	    signals_program(); /* 0 where the calls of other hosts are made: their signals name it already */
-	bool sent = info->si_code == SI_USER || info->si_code == SI_TKILL || info->si_code == SI_QUEUE;
+	bool sent = info->si_code == SI_USER || info->si_code == SI_TKILL || info->si_code == SI_QUEUE ||
+	            info->si_code == SI_ASYNCIO;
 	for (uint32_t k = 0; sent && program && k < host->processors; k++)
 		if (info->si_pid == host->processor[k].pid)
 			info->si_pid = program;
