@@ -208,7 +208,7 @@ void lit_atomic_whole(struct suite *s)
 			if (s->me == suite_role(s, r, 0) || s->me == suite_role(s, r, 1))
 				seen = tw_atomic_exchange_u64(word, value, TW_RELAXED);
 			else
-				seen = i % 3 ? *(volatile uint64_t *)word : tw_atomic_load_u64(word, TW_ACQUIRE);
+				seen = tw_atomic_load_u64(word, i % 3 ? TW_RELAXED : TW_ACQUIRE);
 			EXPECT(s, seen == 0 || seen == 0x1000000718000001, "round %u: the word is %llx", r,
 			       (unsigned long long)seen);
 		}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* word_copy_test.c - is each aligned element stored, and loaded, by one access? Checked after each instruction: the
- * CPU's trap flag is set during a copy, and the trap's handler reads the same memory. */
+ * CPU's trap flag is set during a copy, and the trap's handler reads the same memory.  Not with ThreadSanitizer, whose
+ * functions would be interrupted, too, and wait for each other. */
 #include "core/base/word_copy.h"
 #include "tests/unit/unit.h"
 
@@ -23,11 +24,13 @@ static struct {
 	uint64_t steps;
 } look;
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !TW_TSAN
+#define STEPS     1
 #define TRAP_ON   "lea -128(%%rsp), %%rsp\n pushfq\n orq $0x100, (%%rsp)\n popfq\n lea 128(%%rsp), %%rsp\n"
 #define TRAP_OFF  "lea -128(%%rsp), %%rsp\n pushfq\n andq $~0x100, (%%rsp)\n popfq\n lea 128(%%rsp), %%rsp\n"
 #define TRAP(how) __asm__ volatile(how : : : "memory", "cc")
 #else
+#define STEPS 0
 #define TRAP(how)
 #endif
 
@@ -186,6 +189,7 @@ static void test_loads(void)
 
 /* ---- what would be found ---- */
 
+#if STEPS
 /* As a C library may copy 8 bytes: the first 8, then the last 8. */
 static void copy_twice(void *dst, const void *src, size_t len)
 {
@@ -205,12 +209,13 @@ static void copy_bytes(void *dst, const void *src, size_t len)
 
 static void test_controls(void)
 {
-#if defined(__x86_64__)
 	CU_ASSERT_EQUAL(stores_wrong(copy_twice, MARGIN, 8, 1), 1);
 	CU_ASSERT(stores_wrong(copy_bytes, MARGIN, 4, 1) > 1);
 	CU_ASSERT(loads_wrong(copy_bytes, MARGIN, 8, 4) > 0);
-#endif
 }
+#else
+static void test_controls(void) {}
+#endif
 
 int main(void)
 {
