@@ -16,7 +16,8 @@
  * over, may take it again and again for SYNC_KEEP_NS (queue_lock.c).
  *
  * Coherence. The release comes before any processor can take the lock, the acquire after it was taken; also within a
- * node, where protocols make both cheap. */
+ * node, where protocols make both cheap. A processor that was the last one to release the lock has nothing to acquire:
+ * all that was released with it before, it had acquired then. */
 #include "core/coherence/lazy.h"
 #include "core/coherence/trail.h"
 #include "sync/object.h"
@@ -197,7 +198,8 @@ static void lock_got(struct tw_proc *me, const struct sync_object *o, bool remot
 	sync_held_add(me->stats, id);
 	me->stats->now.lock_remote += remote;
 	tw_trace(me, TW_TRACE_lock_take, TW_TRACE_NONE, TW_TRACE_NO_PAGE, id, remote);
-	if (remote || o->local->last != me->local + 1 || !tw_acquire_own(me))
+	bool own = (!remote && o->local->last == me->local + 1) || tw_planted(me, "own-lock");
+	if (!own || !tw_acquire_own(me))
 		tw_acquire_from(me, lock_record(o), TW_SYNC_LOCK, id);
 }
 
