@@ -16,7 +16,8 @@
  * over, may take it again and again for SYNC_KEEP_NS (queue_lock.c).
  *
  * Coherence. The release comes before any processor can take the lock, the acquire after it was taken; also within a
- * node, where protocols make both cheap. */
+ * node, where protocols make both cheap. A processor that was the last one to release the lock has nothing to acquire:
+ * all that was released with it before, it had acquired then. */
 #include "core/coherence/lazy.h"
 #include "core/coherence/trail.h"
 #include "sync/object.h"
@@ -197,7 +198,9 @@ static void lock_got(struct tw_proc *me, const struct sync_object *o, bool remot
 	sync_held_add(me->stats, id);
 	me->stats->now.lock_remote += remote;
 	tw_trace(me, TW_TRACE_lock_take, TW_TRACE_NONE, TW_TRACE_NO_PAGE, id, remote);
-	tw_acquire_from(me, lock_record(o), TW_SYNC_LOCK, id);
+	bool own = (!remote && o->local->last == me->local + 1) || tw_planted(me, "own-lock");
+	if (!own || !tw_acquire_own(me))
+		tw_acquire_from(me, lock_record(o), TW_SYNC_LOCK, id);
 }
 
 /* The processor with the turn is about to take the lock: was its node away for long, when another one waited? */
@@ -316,6 +319,7 @@ void sync_lock_release(struct tw_proc *me, struct sync_object *o)
 	bool keep = next && lock_keeps(o->local), wanted = !ops->successor || (next && !keep);
 	lock_release_to(me, o, wanted, keep ? 0 : next);
 	atomic_store_explicit(&o->local->held, false, memory_order_relaxed);
+	o->local->last = (uint8_t)(me->local + 1);
 	if (ops->successor && atomic_load(&o->local->waiters)) {
 		wanted = ops->successor(me, o);
 
@@ -351,6 +355,7 @@ static bool lock_take_away(struct tw_proc *me, struct sync_object *o)
 	if (!holder || !atomic_exchange(&o->local->held, false))
 		return false;
 	sync_held_remove(&me->stats[(int)holder - 1 - (int)me->local], o->id);
+	o->local->last = 0;
 	lock_ops(me)->leave(me, o, false);
 	lock_turn_pass(me, o->local, false);
 	tw_net_notify(me->net, me->node, holder - 1); /* it may wait for this */

@@ -418,6 +418,18 @@ bool tw_acquire_needless(struct tw_proc *me, struct tw_record r)
 	return !tw_released(me, r);
 }
 
+/* Now and then it is not: programs wait in loops of such synchronization. */
+bool tw_acquire_own(struct tw_proc *me)
+{
+	static unsigned left = LAZY_AGAIN;
+
+	if (tw_polled_any(me) || (me->protocol->flags & TW_PROTOCOL_REVOKES) ||
+	    (tw_laziness && atomic_load_explicit(&lazy.own->asked, memory_order_relaxed) != lazy.served))
+		return false;
+	left = left ? left - 1 : LAZY_AGAIN;
+	return left;
+}
+
 /* ---- opening ---------------------------------------------------------------------------------------------------- */
 
 int tw_lazy_open(struct tw_proc *me)

@@ -23,6 +23,7 @@ void tw_lazy_close(struct tw_proc *me);
  * tw_acquire_from - acquire what was released to the record before.
  * tw_released - has something been released there that this processor has not acquired?  Without lazy releases: false.
  * tw_acquire_needless - may tw_acquire_from be left out, for it would find nothing new, and has nothing else to do?
+ * tw_acquire_own - the same for an object at which this processor was the last to release.
  * tw_acquire_all - acquire what any processor has released.
  * Without lazy releases they are tw_release and tw_acquire for @object.
  * They wait for other processors, each of which answers by itself or by its thread (lazy.c).  No page lock held, nor
@@ -31,6 +32,7 @@ void tw_release_to(struct tw_proc *me, struct tw_record r, enum tw_sync_kind kin
 void tw_acquire_from(struct tw_proc *me, struct tw_record r, enum tw_sync_kind kind, uint64_t object);
 bool tw_released(const struct tw_proc *me, struct tw_record r);
 bool tw_acquire_needless(struct tw_proc *me, struct tw_record r);
+bool tw_acquire_own(struct tw_proc *me);
 void tw_acquire_all(struct tw_proc *me);
 
 /* tw_lazy_performed - this processor's thread has just run the protocol's release.  If @all, what it has acquired from

@@ -56,14 +56,18 @@ static void release_object(struct tw_proc *me, enum tw_sync_kind kind, uint64_t 
 	size_t at = ts_object_offset(me, object);
 	unsigned home = object_home(me, object);
 	struct ts_released *last = &ts_of(me)->last;
-	uint64_t word = tw_net_read64(me->net, home, at), old;
+	bool again = last->object == object;
+	uint64_t word, old;
+
+	/* Whoever has replaced this node's name in the word has merged its signature before, and so on. */
+	if (again && last->seq == atomic_load(&ts_of(me)->own->seq))
+		return;
+	word = again ? last->word : tw_net_read64(me->net, home, at);
 
 	for (;; word = old) {
 		if ((word & 0xffff) && (word & 0xffff) != me->node + 1)
 			object_learn(me, (unsigned)(word & 0xffff) - 1, kind, false);
 		uint64_t seq = atomic_load(&ts_of(me)->own->seq);
-		if (last->object == object && last->word == word && last->seq == seq)
-			return; /* the word names this node, and who reads its signature finds all */
 		uint64_t next = ((word >> 16) + 1) << 16 | (me->node + 1);
 		old = tw_net_cas(me->net, home, at, word, next);
 		if (old == word) {

@@ -136,8 +136,8 @@ struct ts_known {
 	unsigned node;     /* + 1 */
 };
 
-/* This processor's last release of an object.  The next one is needless while the object's word and the node's
- * signature are the same. */
+/* This processor's last release of an object: the word then, and the node's signature, which has nothing new while
+ * @seq is the same. */
 struct ts_released {
 	uint64_t object, word, seq;
 };

@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 PLANTS = ["skip-flush", "skip-notice", "no-flush-update", "drop-incoming-diff", "no-break-wait",
-          "no-demand"]
+          "no-demand", "own-lock"]
 
 
 def parse():
