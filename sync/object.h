@@ -48,7 +48,7 @@ struct sync_local {
 	bool kept;                             /* the turn was passed together with the lock; under @turn */
 	_Atomic bool held;                     /* the processor with @turn has got the lock; stored under @turn */
 	/* Under @turn: */
-	uint8_t last;    /* the processor that released it last, + 1, if no other node has had it since; 0: none */
+	uint8_t last;    /* the processor of this node that released it last, + 1; 0: none */
 	uint8_t returns; /* how often the node was soon back, at most SYNC_RETURNS: then it may keep the lock */
 	uint64_t asked;  /* when another node was first seen to wait, since this one got the lock, ns; 0: never */
 	uint64_t left;   /* its last release, if another node waited, ns; 0: none since */
