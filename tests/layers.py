@@ -221,6 +221,7 @@ def self_test(tree):
         if len(found) != ((path, text) in planted):
             sys.exit(f"self-test: {path} with {text!r} gave {found}")
     for calls, wrong in (({"net/x.c": {"core/job/job.c": "tw_me"}}, 1),
+                         ({"core/x.c": {"libgcc": "__popcountdi2"}}, 1),
                          ({"core/x.c": {"core/y.c": "a"}, "core/y.c": {"core/x.c": "b"}}, 1),
                          ({"pgas/x.c": {"pgas/y.c": "a"}, "pgas/y.c": {"pgas/x.c": "b"}}, 0),
                          ({"sync/x.c": {"core/y.c": "a"}}, 0)):

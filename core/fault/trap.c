@@ -114,9 +114,10 @@ static void trap_handler(int signal, siginfo_t *si, void *uc)
 	if (trap.fault)
 		trap.fault->ip = trap_ip(uc);
 	tw_fd_away = 0;
-	bool overflow = tw_signal_overflow && tw_signal_overflow(si, uc);
-	bool resolved = !overflow && si->si_code == trap.si_code && offset < trap.bytes &&
-	                (write = trap_wanted(si, uc)) != -2 && trap.resolve(trap.fault, offset, write);
+	bool shared = si->si_code == trap.si_code && offset < trap.bytes;
+	bool overflow = shared && tw_signal_overflow && tw_signal_overflow(si, uc);
+	bool resolved =
+	    shared && !overflow && (write = trap_wanted(si, uc)) != -2 && trap.resolve(trap.fault, offset, write);
 	tw_fd_away = away;
 	if (overflow)
 		trap_overflow(si, uc);
