@@ -163,12 +163,42 @@ static void lock_turn_pass(struct tw_proc *me, struct sync_local *l, bool kept)
 		tw_net_notify(me->net, me->node, lock_next_local(me, waiters));
 }
 
+/* Are the lock's words the record of its releases? */
+static bool lock_is_record(const struct tw_proc *me)
+{
+	return tw_lazy_locks() && me->config.lock[0] != 'a';
+}
+
+/* Acquire what was released with the lock, which the caller has got. */
+static void lock_acquire(struct tw_proc *me, const struct sync_object *o)
+{
+	struct sync_local *l = o->local;
+	unsigned from = l->from, undone = l->undone;
+
+	l->from = 0;
+	l->undone &= (uint8_t)~SYNC_OTHER;
+	if (from) {
+		l->undone = 0;
+		if (undone & SYNC_PENDING)
+			tw_lock_demand(me, from - 1);
+		tw_lock_acquired(me, from - 1, 0);
+	} else {
+		tw_lock_acquired(me, me->node, l->released);
+	}
+	for (unsigned node = 0; (undone & SYNC_OTHER) && node < me->nodes; node++)
+		if (node != me->node)
+			tw_lock_acquired(me, node, 0);
+}
+
 bool sync_lock_try(struct tw_proc *me, struct sync_object *o)
 {
 	if (!lock_turn_free(o->local, me->local + 1))
 		return false;
-	if (lock_ops(me)->try_enter(me, o))
+	if (lock_ops(me)->try_enter(me, o)) {
+		if (lock_is_record(me))
+			lock_acquire(me, o);
 		return true;
+	}
 	lock_turn_pass(me, o->local, false);
 	return false;
 }
@@ -186,7 +216,13 @@ static struct tw_record lock_record(const struct sync_object *o)
 
 void sync_lock_follow(struct tw_proc *me, const struct sync_object *o)
 {
-	tw_acquire_from(me, lock_record(o), TW_SYNC_LOCK, o->id);
+	if (!lock_is_record(me)) {
+		tw_acquire_from(me, lock_record(o), TW_SYNC_LOCK, o->id);
+		return;
+	}
+	if (o->home != me->node)
+		tw_lock_demand(me, o->home);
+	tw_lock_acquired(me, o->home, UINT64_MAX);
 }
 
 static void lock_got(struct tw_proc *me, const struct sync_object *o, bool remote)
@@ -199,7 +235,11 @@ static void lock_got(struct tw_proc *me, const struct sync_object *o, bool remot
 	me->stats->now.lock_remote += remote;
 	tw_trace(me, TW_TRACE_lock_take, TW_TRACE_NONE, TW_TRACE_NO_PAGE, id, remote);
 	bool own = (!remote && o->local->last == me->local + 1) || tw_planted(me, "own-lock");
-	if (!own || !tw_acquire_own(me))
+	if (own && tw_acquire_own(me))
+		return;
+	if (lock_is_record(me))
+		lock_acquire(me, o);
+	else
 		tw_acquire_from(me, lock_record(o), TW_SYNC_LOCK, id);
 }
 
@@ -303,10 +343,19 @@ bool tw_lock_try_acquire(tw_lock_t lock)
  * or 0. */
 static void lock_release_to(struct tw_proc *me, const struct sync_object *o, bool wanted, unsigned next)
 {
+	struct sync_local *l = o->local;
+
 	tw_trace(me, TW_TRACE_lock_release, TW_TRACE_NONE, TW_TRACE_NO_PAGE, o->id, 0);
-	if (next)
+	if (next && tw_lock_trails())
 		tw_trail_begin(me, next - 1);
-	tw_release_to(me, lock_record(o), TW_SYNC_LOCK, o->id, wanted);
+	if (lock_is_record(me)) {
+		bool performed = tw_lock_released(me, wanted || l->eager, &l->released);
+
+		l->undone = performed ? 0 : SYNC_PENDING;
+		l->eager -= l->eager > 0;
+	} else {
+		tw_release_to(me, lock_record(o), TW_SYNC_LOCK, o->id, wanted);
+	}
 	tw_trail_end(me); /* flushes as sync_release does */
 }
 
@@ -356,6 +405,7 @@ static bool lock_take_away(struct tw_proc *me, struct sync_object *o)
 		return false;
 	sync_held_remove(&me->stats[(int)holder - 1 - (int)me->local], o->id);
 	o->local->last = 0;
+	o->local->undone |= SYNC_OTHER;
 	lock_ops(me)->leave(me, o, false);
 	lock_turn_pass(me, o->local, false);
 	tw_net_notify(me->net, me->node, holder - 1); /* it may wait for this */
@@ -376,9 +426,15 @@ void tw_sync_lock_serve(struct tw_proc *me, const struct tw_msg *msg)
 bool tw_sync_lock_release_any(struct tw_proc *me, tw_lock_t lock)
 {
 	struct sync_object o = sync_find(me, lock.id, SYNC_LOCK, "tw_lock_release");
+	uint64_t number;
 	bool done;
 
-	lock_release_to(me, &o, true, 0);
+	tw_trace(me, TW_TRACE_lock_release, TW_TRACE_NONE, TW_TRACE_NO_PAGE, o.id, 0);
+	if (lock_is_record(me))
+		tw_lock_released(me, true, &number);
+	else
+		tw_release_to(me, lock_record(&o), TW_SYNC_LOCK, o.id, true);
+	tw_net_flush(me->net, TW_NET_ALL);
 	done = lock_take_away(me, &o);
 	for (unsigned node = 0; node < me->nodes && !done; node++) {
 		struct tw_msg msg = {.type = TW_MSG_LOCK_RELEASE, .len = sizeof(lock.id), .word = {lock.id}};

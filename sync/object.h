@@ -31,7 +31,8 @@ enum sync_kind { SYNC_LOCK = 1, SYNC_BARRIER, SYNC_FLAG };
 struct sync_line {
 	_Alignas(64) _Atomic uint64_t tail; /* queue lock, at its home: last node of the queue + 1; 0: never taken */
 	_Atomic uint64_t node;              /* queue lock, own: SYNC_BUSY and so on */
-	_Atomic uint64_t grant;             /* queue lock, own: 1 when the predecessor has granted the lock */
+	_Atomic uint64_t grant;             /* queue lock, own: 1 | undone << 1 when the predecessor has granted the
+	                                     * lock */
 	_Atomic uint64_t value;             /* flag: value; barrier of some: generation completed; lock: record */
 	_Atomic uint64_t count;             /* barrier of some, at its home: slot's generation << 40 | arrivals */
 	_Atomic uint64_t local;             /* barrier of all, own: arrivals of local processors; evictable lock, at its
@@ -52,6 +53,11 @@ struct sync_local {
 	uint8_t returns; /* how often the node was soon back, at most SYNC_RETURNS: then it may keep the lock */
 	uint64_t asked;  /* when another node was first seen to wait, since this one got the lock, ns; 0: never */
 	uint64_t left;   /* its last release, if another node waited, ns; 0: none since */
+	/* Over networks, where the lock's words are the record of its releases (lazy.c): */
+	uint64_t released; /* the number of the node's last release that was not performed at once */
+	uint16_t from;     /* the node that the lock has just come from, + 1; 0: none */
+	uint8_t undone;    /* what the last release has not done: SYNC_PENDING, SYNC_OTHER */
+	uint8_t eager;     /* so many releases are performed at once, because one was demanded soon */
 };
 _Static_assert(sizeof(struct sync_local) == 64, "a line");
 
@@ -70,6 +76,12 @@ struct sync_private {
 };
 
 #define SYNC_RETURNS 2u
+#define SYNC_EAGER   2u
+
+/* What is undone when a node gives up a lock: releases of the node may be pending; another node has released the lock
+ * in its place, and this one has not acquired from it. */
+#define SYNC_PENDING 1u
+#define SYNC_OTHER   2u
 
 /* A decoded handle. */
 struct sync_object {
@@ -102,11 +114,11 @@ void sync_push(struct tw_proc *me, const struct sync_object *o, size_t list);
 uint64_t sync_unused(struct tw_proc *me, uint64_t limit);
 void sync_full(struct tw_proc *me, const char *function) __attribute__((noreturn));
 
-/* For evictable.c; none of these waits.
+/* For evictable.c; none of these waits for a holder.
  * sync_lock_retake - tw_lock_acquire, if this node owns the lock and nobody holds it. Returns whether.
- * sync_lock_follow - acquire what was released with the lock.
+ * sync_lock_follow - acquire what was released with a lock that its home has taken since by sync_lock_try.
  * sync_lock_release - tw_lock_release of a lock that the caller holds, whatever its generation.
- * sync_lock_try, sync_lock_leave - acquire and release a lock without coherence. */
+ * sync_lock_try, sync_lock_leave - acquire a lock, and give it up without a release. */
 bool sync_lock_retake(struct tw_proc *me, struct sync_object *o);
 void sync_lock_follow(struct tw_proc *me, const struct sync_object *o);
 void sync_lock_release(struct tw_proc *me, struct sync_object *o);
@@ -181,7 +193,8 @@ void sync_settle(struct tw_proc *me, size_t offset, const char *function);
 
 /* One lock algorithm between nodes, called by the processor that has the node's turn. */
 struct sync_lock_ops {
-	/* enter - wait until this node holds the lock. Returns whether another node was involved. */
+	/* enter - wait until this node holds the lock. Returns whether another node was involved.  enter and try_enter
+	 * set local->from and undone if the lock came from another node. */
 	bool (*enter)(struct tw_proc *me, struct sync_object *o);
 	/* retake - enter, if that needs no other node. Returns whether. NULL: it always needs one. */
 	bool (*retake)(struct tw_proc *me, struct sync_object *o);

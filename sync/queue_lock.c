@@ -9,6 +9,7 @@
  *     FREE|TRY     owns it, and another node's try_acquire is about to take it or to give up
  *     KEPT|NEXT    owns it, unused, and keeps it for a moment though NEXT waits
  *     SOON         beside BUSY: may be KEPT next        URGENT     beside BUSY|SOON|NEXT: NEXT has waited long enough
+ *     UNDONE       two bits beside FREE and KEPT: what the node that takes the lock has to do first (object.h)
  *
  * To enter: own word := BUSY; predecessor := swap(tail, me). Without a predecessor the lock is taken. Otherwise
  * fadd(predecessor's word, NEXT me): if the old word was FREE, this addition took the lock; if not, wait for the grant.
@@ -49,6 +50,9 @@
 #define SYNC_KEPT         8ull
 #define SYNC_URGENT       16ull
 #define SYNC_SOON         32ull
+#define SYNC_UNDONE       192ull
+#define SYNC_UNDONE_OF(w) ((uint8_t)(((w)&SYNC_UNDONE) >> 6))
+#define SYNC_UNDONE_AS(l) ((uint64_t)(l) << 6)
 #define SYNC_NEXT(me)     ((uint64_t)((me)->node + 1) << 8 | (uint64_t)(me)->local << 24)
 #define SYNC_NEXT_NODE(w) ((unsigned)((w) >> 8 & 0xffff) - 1)
 #define SYNC_NEXT_PORT(w) ((unsigned)((w) >> 24))
@@ -68,9 +72,10 @@ static bool queue_untried(void *arg)
 	return !(atomic_load_explicit(&o->own->node, memory_order_acquire) & SYNC_TRY);
 }
 
-static void queue_grant(struct tw_proc *me, struct sync_object *o, uint64_t word)
+/* Grant the lock to NEXT of @word, with what is undone. */
+static void queue_grant(struct tw_proc *me, struct sync_object *o, uint64_t word, uint8_t undone)
 {
-	tw_net_write64(me->net, SYNC_NEXT_NODE(word), SYNC_WORD(o, grant), 1);
+	tw_net_write64(me->net, SYNC_NEXT_NODE(word), SYNC_WORD(o, grant), 1 | (uint64_t)undone << 1);
 	tw_net_notify(me->net, SYNC_NEXT_NODE(word), SYNC_NEXT_PORT(word));
 }
 
@@ -86,10 +91,10 @@ static bool queue_retake(struct tw_proc *me, struct sync_object *o, uint64_t *wo
 	uint64_t seen = atomic_load_explicit(&o->own->node, memory_order_acquire);
 
 	*word = seen;
-	if (seen != SYNC_FREE && !(seen & SYNC_KEPT))
+	if ((seen & ~SYNC_UNDONE) != SYNC_FREE && !(seen & SYNC_KEPT))
 		return false;
-	*word =
-	    tw_net_cas(me->net, me->node, SYNC_WORD(o, node), seen, (seen & ~(SYNC_FREE | SYNC_KEPT)) | queue_busy(o));
+	*word = tw_net_cas(me->net, me->node, SYNC_WORD(o, node), seen,
+	                   (seen & ~(SYNC_FREE | SYNC_KEPT | SYNC_UNDONE)) | queue_busy(o));
 	return *word == seen;
 }
 
@@ -101,21 +106,30 @@ static bool queue_retakes(struct tw_proc *me, struct sync_object *o)
 }
 
 /* Wait for the grant of @before, which may keep the lock, for some time.  Returns whether the lock was taken without a
- * grant. */
-static bool queue_await(struct tw_proc *me, struct sync_object *o, unsigned before)
+ * grant, out of *@word. */
+static bool queue_await(struct tw_proc *me, struct sync_object *o, unsigned before, uint64_t *word)
 {
-	uint64_t kept = SYNC_KEPT | SYNC_NEXT(me), busy = SYNC_BUSY | SYNC_SOON | SYNC_NEXT(me), word;
+	uint64_t kept = SYNC_KEPT | SYNC_NEXT(me), busy = SYNC_BUSY | SYNC_SOON | SYNC_NEXT(me), seen;
 
 	if (sync_wait_until(me, TW_WAIT_LOCK, o->id, 0, queue_granted, o, tw_time_ns() + SYNC_KEEP_NS))
 		return false;
+	*word = kept;
 	do {
-		word = tw_net_cas(me->net, before, SYNC_WORD(o, node), kept, 0);
-		if (word == kept)
+		seen = *word;
+		*word = tw_net_cas(me->net, before, SYNC_WORD(o, node), seen, 0);
+		if (*word == seen)
 			return true;
-		if (word == busy)
-			word = tw_net_cas(me->net, before, SYNC_WORD(o, node), busy, busy | SYNC_URGENT);
-	} while (word == kept);
+		if (*word == busy)
+			*word = tw_net_cas(me->net, before, SYNC_WORD(o, node), busy, busy | SYNC_URGENT);
+	} while ((*word & ~SYNC_UNDONE) == kept);
 	return false;
+}
+
+/* The lock has come from @node with @undone. */
+static void queue_came(struct sync_object *o, unsigned node, uint8_t undone)
+{
+	o->local->from = (uint16_t)(node + 1);
+	o->local->undone = undone;
 }
 
 static bool queue_enter(struct tw_proc *me, struct sync_object *o)
@@ -129,16 +143,21 @@ static bool queue_enter(struct tw_proc *me, struct sync_object *o)
 			break;
 		tw_wait(me, queue_untried, o);
 	}
-	tw_net_swap(me->net, me->node, SYNC_WORD(o, node), queue_busy(o));
+	word = tw_net_swap(me->net, me->node, SYNC_WORD(o, node), queue_busy(o));
+	if (SYNC_UNDONE_OF(word) & SYNC_PENDING)
+		o->local->eager = SYNC_EAGER;
 	uint64_t tail = tw_net_swap(me->net, o->home, SYNC_WORD(o, tail), me->node + 1);
 	if (tail == 0)
 		return o->home != me->node;
 	TW_ASSERT(tail <= me->nodes && tail != me->node + 1);
-	word = tw_net_fadd(me->net, (unsigned)tail - 1, SYNC_WORD(o, node), SYNC_NEXT(me));
-	if (word != SYNC_FREE && !((word & SYNC_SOON) && queue_await(me, o, (unsigned)tail - 1))) {
+	unsigned before = (unsigned)tail - 1;
+	word = tw_net_fadd(me->net, before, SYNC_WORD(o, node), SYNC_NEXT(me));
+	if ((word & ~SYNC_UNDONE) != SYNC_FREE && !((word & SYNC_SOON) && queue_await(me, o, before, &word))) {
 		sync_wait(me, TW_WAIT_LOCK, o->id, 0, queue_granted, o);
+		word = SYNC_UNDONE_AS(atomic_load_explicit(&o->own->grant, memory_order_acquire) >> 1);
 		atomic_store_explicit(&o->own->grant, 0, memory_order_relaxed);
 	}
+	queue_came(o, before, SYNC_UNDONE_OF(word));
 	return true;
 }
 
@@ -149,10 +168,26 @@ static bool queue_try_tail(struct tw_proc *me, struct sync_object *o, uint64_t t
 	bool taken = tw_net_cas(me->net, o->home, SYNC_WORD(o, tail), tail, me->node + 1) == tail;
 	uint64_t word = tw_net_fadd(me->net, owner, SYNC_WORD(o, node), (taken ? SYNC_NEXT(me) : 0) - SYNC_TRY);
 
-	if (!taken && SYNC_HAS_NEXT(word))
-		queue_grant(me, o, word);
+	if (taken)
+		queue_came(o, owner, SYNC_UNDONE_OF(word));
+	else if (SYNC_HAS_NEXT(word))
+		queue_grant(me, o, word, SYNC_UNDONE_OF(word));
 	sync_notify(me, owner);
 	return taken;
+}
+
+/* Mark the word of @owner, if the lock is free there.  Returns whether it was. */
+static bool queue_try_mark(struct tw_proc *me, struct sync_object *o, unsigned owner)
+{
+	uint64_t word = SYNC_FREE, seen;
+
+	do {
+		seen = word;
+		word = tw_net_cas(me->net, owner, SYNC_WORD(o, node), seen, seen | SYNC_TRY);
+		if (word == seen)
+			return true;
+	} while ((word & ~SYNC_UNDONE) == SYNC_FREE);
+	return false;
 }
 
 static int queue_try(struct tw_proc *me, struct sync_object *o)
@@ -165,8 +200,7 @@ static int queue_try(struct tw_proc *me, struct sync_object *o)
 	if (word & SYNC_TRY)
 		return 0;
 	uint64_t tail = tw_net_read64(me->net, o->home, SYNC_WORD(o, tail));
-	if (tail != 0 &&
-	    tw_net_cas(me->net, (unsigned)tail - 1, SYNC_WORD(o, node), SYNC_FREE, SYNC_FREE | SYNC_TRY) != SYNC_FREE)
+	if (tail != 0 && !queue_try_mark(me, o, (unsigned)tail - 1))
 		return 0;
 	tw_net_swap(me->net, me->node, SYNC_WORD(o, node), queue_busy(o));
 	if (tail != 0)
@@ -187,11 +221,12 @@ static unsigned queue_successor(struct tw_proc *me, struct sync_object *o)
 static void queue_leave(struct tw_proc *me, struct sync_object *o, bool keep)
 {
 	uint64_t word = atomic_load_explicit(&o->own->node, memory_order_relaxed), seen;
+	uint64_t undone = SYNC_UNDONE_AS(o->local->undone);
 
 	do {
 		bool keeps = keep && (word & SYNC_SOON) && !(word & SYNC_URGENT);
-		uint64_t to = !SYNC_HAS_NEXT(word) ? SYNC_FREE
-		              : keeps              ? (word & ~(SYNC_BUSY | SYNC_SOON)) | SYNC_KEPT
+		uint64_t to = !SYNC_HAS_NEXT(word) ? SYNC_FREE | undone
+		              : keeps              ? (word & ~(SYNC_BUSY | SYNC_SOON)) | SYNC_KEPT | undone
 		                                   : 0;
 		seen = word;
 		word = tw_net_cas(me->net, me->node, SYNC_WORD(o, node), seen, to);
@@ -199,14 +234,14 @@ static void queue_leave(struct tw_proc *me, struct sync_object *o, bool keep)
 			return;
 	} while (word != seen);
 	TW_ASSERT(word & SYNC_BUSY);
-	queue_grant(me, o, word);
+	queue_grant(me, o, word, o->local->undone);
 }
 
 static bool queue_held(struct tw_proc *me, struct sync_object *o)
 {
 	uint64_t tail = tw_net_read64(me->net, o->home, SYNC_WORD(o, tail));
 
-	return tail && tw_net_read64(me->net, (unsigned)tail - 1, SYNC_WORD(o, node)) != SYNC_FREE;
+	return tail && (tw_net_read64(me->net, (unsigned)tail - 1, SYNC_WORD(o, node)) & ~SYNC_UNDONE) != SYNC_FREE;
 }
 
 const struct sync_lock_ops sync_queue_lock = {.enter = queue_enter,

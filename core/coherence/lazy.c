@@ -38,7 +38,16 @@
  * A releaser that finds that its record was demanded soon is eager the next time (hint), and as long as another node
  * acquires from there between its releases.
  *
- * tests/models/deferred.pml checks (1) to (5). */
+ * Networks.  Where nodes do not share memory, a record at another node would cost as much as it saves.  There, only
+ * releases of locks are lazy, and the lock's own words are the record (sync/queue_lock.c): they say that what the last
+ * releasing node released may be pending.  The node that takes the lock from it demands by a message to its agent all
+ * that it has released, and then acquires from it.  The agent does not wait: it asks its processors, and replies when
+ * the last of them has performed.  Otherwise an agent could wait for a processor that waits for that agent.  A
+ * processor performs its own releases before it demands, since it waits with tw_protocol_enter.  All other releases,
+ * and those of locks for which a node waits, are performed at once, with what was learned from neighbours.  (1) to (5)
+ * hold with the lock in place of the record: only its holder changes it, having acquired from the holder before.
+ *
+ * tests/models/deferred.pml checks (1) to (5), tests/models/lock.pml the lock's words. */
 #include "core/coherence/lazy.h"
 
 #include <limits.h>
@@ -49,6 +58,7 @@
 #include "core/coherence/polled.h"
 #include "core/coherence/shootdown.h"
 #include "core/job/job.h"
+#include "net/mailbox.h"
 
 #define LAZY_RECORDS  ((size_t)1 << 18) /* of words, at each node */
 #define LAZY_AGAIN    256u              /* lazy operations until everything is performed, or demanded */
@@ -90,7 +100,8 @@ struct lazy_processor {
 struct lazy_node {
 	_Alignas(64) _Atomic uint64_t number; /* of the node's last release */
 	struct lazy_processor processor[TW_MAX_PROCESSORS];
-	_Alignas(64) _Atomic uint64_t word[LAZY_RECORDS];
+	_Atomic uint32_t unanswered;                      /* demands of other nodes by message */
+	_Alignas(64) _Atomic uint64_t word[LAZY_RECORDS]; /* not over networks */
 };
 
 static struct {
@@ -99,6 +110,7 @@ static struct {
 	uint64_t learned;             /* the last number of this node from which this processor acquired */
 	uint32_t served;              /* demands seen by the processor's thread */
 	unsigned releases, acquires;  /* until the next one that leaves nothing out */
+	bool messages;                /* demands are messages: nodes do not share memory */
 	_Atomic bool stopping;
 } lazy;
 static void lazy_performed(struct tw_proc *me, bool all), lazy_perform(struct tw_proc *me);
@@ -108,7 +120,9 @@ size_t tw_lazy_exported_bytes(const struct tw_config *config)
 {
 	const struct tw_transport *transport = tw_transport_find(config->transport);
 
-	return config->nodes > 1 && transport && transport->direct ? sizeof(struct lazy_node) : 0;
+	if (config->nodes == 1 || !transport)
+		return 0;
+	return transport->direct ? sizeof(struct lazy_node) : offsetof(struct lazy_node, word);
 }
 
 /* Are releases lazy in this job?  All processors get the same answer. */
@@ -116,9 +130,20 @@ static bool lazy_wanted(const struct tw_proc *me)
 {
 	unsigned no = TW_PROTOCOL_NEEDS_STORES | TW_PROTOCOL_NO_FAULTS | TW_PROTOCOL_INCOHERENT | TW_PROTOCOL_REVOKES;
 
-	return me->nodes > 1 && me->config.release[0] == 'l' && me->net->ops->direct &&
-	       (me->net->ops->caps & TW_NET_COHERENT_ATOMICS) && !(me->protocol->flags & no) && !me->config.race &&
+	return me->nodes > 1 && me->config.release[0] == 'l' && !(me->protocol->flags & no) && !me->config.race &&
 	       !me->config.survive;
+}
+
+/* Do nodes that cannot reach each other's memory demand by messages, and only releases of locks? */
+bool tw_lazy_locks(void)
+{
+	return tw_laziness && lazy.messages;
+}
+
+/* Are all releases lazy, with records that each node reaches? */
+static bool lazy_records(void)
+{
+	return tw_laziness && !lazy.messages;
 }
 
 static void *lazy_at(const struct tw_proc *me, unsigned node, size_t offset)
@@ -144,11 +169,15 @@ static uint64_t demand_node(struct tw_proc *me, unsigned node, uint64_t number, 
 /* ---- performing ------------------------------------------------------------------------------------------------- */
 
 /* Wake those that wait for it. */
-static void lazy_done(struct lazy_processor *own)
+static void lazy_done(struct tw_proc *me)
 {
+	struct lazy_processor *own = lazy.own;
+
 	atomic_fetch_add(&own->done, 1);
 	if (atomic_load(&own->sleepers))
 		tw_futex_wake(&own->done, INT_MAX);
+	if (lazy.messages && atomic_load(&lazy_node(me, me->node)->unanswered))
+		tw_mailbox_ring(tw_mailbox_of(&me->net->config, me->net->base, me->layout.ports - 1));
 }
 
 static void lazy_performed(struct tw_proc *me, bool all)
@@ -166,7 +195,7 @@ static void lazy_performed(struct tw_proc *me, bool all)
 	lazy.releases = LAZY_AGAIN;
 	if (asked != lazy.served) {
 		lazy.served = asked;
-		lazy_done(lazy.own);
+		lazy_done(me);
 	}
 	if (all && me->locals > 1)
 		demand_node(me, me->node, lazy.learned, &waited);
@@ -191,12 +220,22 @@ static inline void lazy_serve(struct tw_proc *me)
 	lazy_perform(me);
 }
 
+/* In the thread beside the processor's.  What trails or was posted (trail.h) comes before. */
+static void lazy_perform_aside(struct tw_proc *me)
+{
+	if (lazy.messages)
+		tw_net_flush(me->net, TW_NET_ALL);
+	me->protocol->release(me, TW_SYNC_DEMAND, me->node);
+}
+
 /* The thread that performs the processor's pending releases while that computes. */
 static void *lazy_main(void *arg)
 {
 	struct tw_proc *me = arg;
 	struct lazy_processor *own = lazy.own;
 
+	if (lazy.messages)
+		tw_net_second();
 	tw_unwatched_begin(); /* it does what the processor's thread does, under tw_protocol_enter */
 	for (uint32_t seen = 0, now;; seen = now) {
 		now = atomic_load(&own->asked);
@@ -209,11 +248,11 @@ static void *lazy_main(void *arg)
 		tw_protocol_enter_aside(me);
 		uint64_t number = atomic_load(&lazy_node(me, me->node)->number), pending = atomic_load(&own->pending);
 		if (pending && pending - 1 < number) {
-			me->protocol->release(me, TW_SYNC_DEMAND, me->node);
+			lazy_perform_aside(me);
 			atomic_store(&own->pending, number + 1);
 		}
 		tw_protocol_leave_aside(me);
-		lazy_done(own);
+		lazy_done(me);
 	}
 	tw_unwatched_end();
 	return NULL;
@@ -325,7 +364,7 @@ static void release_later(struct tw_proc *me, const _Atomic uint64_t *number)
 
 void tw_release_to(struct tw_proc *me, struct tw_record r, enum tw_sync_kind kind, uint64_t object, bool wanted)
 {
-	if (!tw_laziness) {
+	if (!lazy_records()) {
 		tw_release(me, kind, object);
 		return;
 	}
@@ -355,7 +394,7 @@ void tw_release_to(struct tw_proc *me, struct tw_record r, enum tw_sync_kind kin
 
 void tw_acquire_all(struct tw_proc *me)
 {
-	if (!tw_laziness) {
+	if (!lazy_records()) {
 		tw_acquire(me, TW_SYNC_FLAG, 0);
 		return;
 	}
@@ -370,7 +409,7 @@ void tw_acquire_all(struct tw_proc *me)
 
 void tw_acquire_from(struct tw_proc *me, struct tw_record r, enum tw_sync_kind kind, uint64_t object)
 {
-	if (!tw_laziness) {
+	if (!lazy_records()) {
 		tw_acquire(me, kind, object);
 		return;
 	}
@@ -399,7 +438,7 @@ void tw_acquire_from(struct tw_proc *me, struct tw_record r, enum tw_sync_kind k
 
 bool tw_released(const struct tw_proc *me, struct tw_record r)
 {
-	if (!tw_laziness)
+	if (!lazy_records())
 		return false;
 	uint64_t seen = atomic_load((_Atomic uint64_t *)lazy_at(me, r.node, r.offset));
 	if (!seen)
@@ -411,7 +450,7 @@ bool tw_released(const struct tw_proc *me, struct tw_record r)
 
 bool tw_acquire_needless(struct tw_proc *me, struct tw_record r)
 {
-	if (!tw_laziness || lazy.acquires == 1 || tw_polled_any(me) ||
+	if (!lazy_records() || lazy.acquires == 1 || tw_polled_any(me) ||
 	    atomic_load_explicit(&lazy.own->asked, memory_order_relaxed) != lazy.served)
 		return false;
 	lazy.acquires--;
@@ -430,20 +469,136 @@ bool tw_acquire_own(struct tw_proc *me)
 	return left;
 }
 
+/* ---- locks over networks ---------------------------------------------------------------------------------------- */
+
+bool tw_lock_released(struct tw_proc *me, bool now, uint64_t *number)
+{
+	_Atomic uint64_t *all = &lazy_node(me, me->node)->number;
+	bool waited;
+
+	lazy_serve(me);
+	if (now || tw_polled_any(me) || --lazy.releases == 0) {
+		release_now(me);
+		if (me->locals > 1)
+			demand_node(me, me->node, lazy.learned, &waited);
+		return true;
+	}
+	release_later(me, all);
+	*number = atomic_fetch_add(all, 1) + 1;
+	return false;
+}
+
+bool tw_lock_trails(void)
+{
+	return !tw_laziness || !atomic_load_explicit(&lazy.own->pending, memory_order_relaxed);
+}
+
+void tw_lock_demand(struct tw_proc *me, unsigned node)
+{
+	struct tw_msg msg = {.type = TW_MSG_RELEASES};
+
+	if (tw_planted(me, "no-demand"))
+		return;
+	me->stats->now.demands++;
+	lazy_perform(me);
+	tw_shootdown_enter(me);
+	tw_protocol_enter(me); /* replies come to one caller of the process at a time */
+	tw_call(me, node, &msg);
+	tw_protocol_leave(me);
+	tw_shootdown_leave(me);
+}
+
+void tw_lock_acquired(struct tw_proc *me, unsigned node, uint64_t number)
+{
+	lazy_serve(me);
+	if (node == me->node) {
+		number = TW_MIN(number, atomic_load(&lazy_node(me, node)->number));
+		lazy.learned = TW_MAX(lazy.learned, number);
+	}
+	tw_acquire(me, TW_SYNC_NODE, node);
+}
+
+/* ---- the agent's part ------------------------------------------------------------------------------------------- */
+
+/* Demands that are not answered.  Each processor of another node has one at most. */
+static struct {
+	unsigned count;
+	struct lazy_demand {
+		uint64_t number, token;
+		uint16_t node, port;
+	} demand[TW_MAX_NODES * TW_MAX_PROCESSORS];
+} unanswered;
+
+static bool unanswered_met(struct lazy_node *n, unsigned locals, uint64_t number)
+{
+	for (unsigned p = 0; p < locals; p++)
+		if (!demand_met(&n->processor[p], number))
+			return false;
+	return true;
+}
+
+bool tw_lazy_answers_due(struct tw_proc *me)
+{
+	struct lazy_node *n = lazy_node(me, me->node);
+
+	for (unsigned i = 0; i < unanswered.count; i++)
+		if (unanswered_met(n, me->locals, unanswered.demand[i].number))
+			return true;
+	return false;
+}
+
+void tw_lazy_answer(struct tw_proc *me)
+{
+	struct lazy_node *n = lazy_node(me, me->node);
+
+	for (unsigned i = 0; i < unanswered.count;) {
+		struct lazy_demand d = unanswered.demand[i];
+		struct tw_msg request = {.token = d.token, .src_node = d.node, .src_port = d.port}, reply = {.len = 0};
+
+		if (!unanswered_met(n, me->locals, d.number)) {
+			i++;
+			continue;
+		}
+		unanswered.demand[i] = unanswered.demand[--unanswered.count];
+		atomic_fetch_sub(&n->unanswered, 1);
+		tw_reply(me, &request, &reply);
+	}
+}
+
+void tw_lazy_demanded(struct tw_proc *me, const struct tw_msg *msg)
+{
+	struct lazy_node *n = lazy_node(me, me->node);
+
+	TW_ASSERT(unanswered.count < TW_MAX_NODES * TW_MAX_PROCESSORS);
+	struct lazy_demand *d = &unanswered.demand[unanswered.count++];
+	*d = (struct lazy_demand){atomic_load(&n->number), msg->token, msg->src_node, msg->src_port};
+	atomic_fetch_add(&n->unanswered, 1); /* first: the processors ring if there are any */
+	for (unsigned p = 0; p < me->locals; p++)
+		if (!demand_met(&n->processor[p], d->number)) {
+			atomic_fetch_add(&n->processor[p].asked, 1);
+			tw_futex_wake(&n->processor[p].asked, 1);
+		}
+	tw_lazy_answer(me);
+}
+
 /* ---- opening ---------------------------------------------------------------------------------------------------- */
 
 int tw_lazy_open(struct tw_proc *me)
 {
 	sigset_t all, old;
+	int err;
 
 	if (!lazy_wanted(me))
 		return 0;
 	memset(&lazy, 0, sizeof(lazy));
 	lazy.own = &lazy_node(me, me->node)->processor[me->local];
 	lazy.releases = lazy.acquires = LAZY_AGAIN;
+	lazy.messages = !me->net->ops->direct || !(me->net->ops->caps & TW_NET_COHERENT_ATOMICS);
+	if (lazy.messages && (err = tw_net_share(me->net)))
+		return err;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	int err = pthread_create(&laziness.thread, NULL, lazy_main, me);
+	err = pthread_create(&laziness.thread, NULL, lazy_main, me);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (!err) {
 		tw_laziness = &laziness;

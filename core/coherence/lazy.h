@@ -35,6 +35,28 @@ bool tw_acquire_needless(struct tw_proc *me, struct tw_record r);
 bool tw_acquire_own(struct tw_proc *me);
 void tw_acquire_all(struct tw_proc *me);
 
+/* Locks over networks, whose own words are the record.
+ * tw_lazy_locks - are there such: then locks call the following instead.
+ * tw_lock_released - release; if @now, or if that is better, it is performed on return.  Returns whether it is; else
+ * *@number is that of the release, and the lock's word must say that something is pending.
+ * tw_lock_trails - may a release of a lock trail (trail.h)?  Not while another one is pending, which a third node may
+ * demand.
+ * tw_lock_demand - have everything performed that @node has released.  Waits for the agent there.
+ * tw_lock_acquired - acquire what @node has released.  @number: if it is the own one, the last release of the lock.
+ * No page lock held, nor tw_protocol_enter.  [sync] */
+bool tw_lazy_locks(void);
+bool tw_lock_released(struct tw_proc *me, bool now, uint64_t *number);
+bool tw_lock_trails(void);
+void tw_lock_demand(struct tw_proc *me, unsigned node);
+void tw_lock_acquired(struct tw_proc *me, unsigned node, uint64_t number);
+
+/* tw_lazy_demanded - TW_MSG_RELEASES: have the node's processors perform, and reply when they have, at once or in
+ * tw_lazy_answer.  tw_lazy_answers_due - is there such a reply to be sent?  The processors ring the agent's bell.
+ * None of them waits for a processor.  [agent] */
+void tw_lazy_demanded(struct tw_proc *me, const struct tw_msg *msg);
+bool tw_lazy_answers_due(struct tw_proc *me);
+void tw_lazy_answer(struct tw_proc *me);
+
 /* tw_lazy_performed - this processor's thread has just run the protocol's release.  If @all, what it has acquired from
  * its neighbours is performed on return, too.  [hooks.c]
  * tw_lazy_idle - this processor is about to wait for others, or must keep its rights: perform what is pending. */

@@ -64,7 +64,7 @@ extern void (*tw_acquired)(void);
  * tw_protocol_enter waits for the network if a release trails (core/coherence/trail.h). */
 void tw_protocol_enter(struct tw_proc *me);
 void tw_protocol_leave(struct tw_proc *me);
-/* tw_protocol_inside - may the caller be between the two? */
+/* tw_protocol_inside - may the caller be between the two, or in an operation of the network, with a page lock held? */
 bool tw_protocol_inside(const struct tw_proc *me);
 
 /* Lazy releases: what they add to this process; NULL: releases are performed at once. core/coherence/lazy.h explains

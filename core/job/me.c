@@ -54,7 +54,7 @@ void tw_protocol_leave(struct tw_proc *me)
 
 bool tw_protocol_inside(const struct tw_proc *me)
 {
-	return me_served(me) || me_depth;
+	return me_served(me) || me_depth || (tw_laziness && tw_net_inside(me->net));
 }
 
 void tw_protocol_enter_aside(struct tw_proc *me)

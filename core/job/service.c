@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "core/coherence/lazy.h"
 #include "core/job/job.h"
 #include "core/job/message.h"
 #include "core/memory/wide.h"
@@ -23,6 +24,8 @@ static bool service_message(struct tw_proc *me, const struct tw_msg *msg)
 		tw_wide_serve(me, msg);
 	else if (msg->type == TW_MSG_LOCK_RELEASE && tw_message_lock)
 		tw_message_lock(me, msg);
+	else if (msg->type == TW_MSG_RELEASES)
+		tw_lazy_demanded(me, msg);
 	else
 		return false;
 	return true;
@@ -36,7 +39,7 @@ struct service_wait {
 static bool service_ready(void *arg)
 {
 	struct service_wait *w = arg;
-	return tw_message_take(w->me, w->msg) || atomic_load(&service_stopping);
+	return tw_message_take(w->me, w->msg) || tw_lazy_answers_due(w->me) || atomic_load(&service_stopping);
 }
 
 /* Beats. Each agent increments its word in every node's memory, four times per watch period (TWEED_WATCH) and at least
@@ -109,6 +112,7 @@ static void *service_run(void *arg)
 			tw_message_dispatch(me, &msg);
 		else if (atomic_load(&service_stopping))
 			return NULL;
+		tw_lazy_answer(me);
 	}
 }
 

@@ -5,14 +5,24 @@
  * One process per node: the processor that has the node's turn.  Atomics on other nodes' words are one step each; the
  * grant is a plain write that arrives some time later.  Every node enters ROUNDS times, by acquire or by try.
  *
+ * With PENDS, a release may stay pending until the node that gets the lock demands it (core/coherence/lazy.c).  A node
+ * may also take the lock and give it up without a release.
+ *
  * Claim:    at most one node is inside (assert in use()).  No node waits for ever: at the end all are through (pan's
- *           invalid end states).
+ *           invalid end states).  A node that has the lock has had the last release performed.
  * Not here: the turn inside a node, sleeping and bells, destruction.
  * By hand:  spin -a lock.pml && gcc -O2 -DNODES=3 -o pan pan.c && ./pan -m100000   (pass -D to spin as well)
  *
  * pan:  -DNODES=3                 three nodes, three entries each
  * pan:  -DNODES=4 -DROUNDS=1      a longer queue
  * pan:  -DNODES=3 -DROUNDS=2 -DKEEPS   nodes keep the lock, as often as they like, though another one waits
+ * pan:  -DNODES=3 -DROUNDS=2 -DPENDS   releases stay pending
+ * pan:  -DNODES=2 -DROUNDS=2 -DPENDS -DKEEPS
+ * fail: -DNODES=2 -DPENDS -DLOSE_FREE   a node that takes the free lock demands nothing
+ * fail: -DNODES=3 -DPENDS -DLOSE_GRANT   a grant does not say that releases are pending
+ * fail: -DNODES=3 -DPENDS -DLOSE_TRY   nor does a grant in place of the owner
+ * fail: -DNODES=2 -DPENDS -DKEEPS -DLOSE_KEPT   a node that takes the kept lock demands nothing
+ * fail: -DNODES=3 -DPENDS -DLOSE_OWN   a node that gives its own lock up without a release forgets it
  * fail: -DNODES=2 -DKEEPS -DBLIND_KEPT   the owner takes the kept lock back by read and write
  * fail: -DNODES=2 -DKEEPS -DBLIND_TAKE   the successor takes the kept lock by read and write
  * fail: -DNODES=2 -DKEEPS -DBLIND_URGENT   the successor adds URGENT by read and write
@@ -36,18 +46,63 @@
 #define KEPT 8
 #define URGENT 16
 #define SOON 32
-#define NEXT(n) (((n) + 1) << 6)
-#define NEXT_NODE(w) (((w) >> 6) - 1)
-#define HAS_NEXT(w) ((w) >> 6)
+#define UNDONE 64
+#define NEXT(n) (((n) + 1) << 7)
+#define NEXT_NODE(w) (((w) >> 7) - 1)
+#define HAS_NEXT(w) ((w) >> 7)
+#define PLAIN(w) ((w) & ~UNDONE)
+#define NONE 255
 
 short word[NODES];
 byte tail;        /* last node of the queue + 1 */
 bit grant[NODES];
 bit air[NODES];   /* a grant is in flight */
+bit says[NODES];  /* the grant says that releases are pending */
 byte inside;
 byte through;
+bit undone[NODES];  /* what the node writes beside FREE and KEPT */
+bit pending[NODES]; /* the node's last release is not performed */
+byte releaser = NONE;
 
-inline give(n) { d_step { assert(!air[n]); air[n] = 1 } }
+inline give(n, u) { d_step { assert(!air[n]); air[n] = 1; says[n] = (u) != 0 } }
+
+/* The node has got the lock: from @last - 1, whose word or grant was @seen, or it had the lock itself. */
+inline follow()
+{
+#ifdef PENDS
+	d_step {
+		if
+		:: came ->
+			if
+			:: seen & UNDONE -> pending[last - 1] = 0
+			:: else
+			fi;
+			undone[me] = 0
+		:: else
+		fi;
+		assert(releaser == NONE || releaser == me || !pending[releaser])
+	}
+#else
+	skip
+#endif
+}
+
+inline release()
+{
+#ifdef PENDS
+	if
+	:: d_step { releaser = me; pending[me] = 1; undone[me] = 1 }
+	:: d_step { releaser = me; pending[me] = 0; undone[me] = 0 }
+#ifdef LOSE_OWN
+	:: undone[me] = 0
+#else
+	:: skip
+#endif
+	fi
+#else
+	skip
+#endif
+}
 
 inline use()
 {
@@ -89,15 +144,15 @@ inline retake()
 	d_step {
 		seen = word[me];
 		if
-		:: seen == FREE -> word[me] = busy
-		:: seen & KEPT -> word[me] = seen - KEPT + busy
+		:: PLAIN(seen) == FREE -> word[me] = busy
+		:: seen & KEPT -> word[me] = PLAIN(seen) - KEPT + busy
 		:: else
 		fi
 	}
 #endif
 }
 
-#define RETAKEN (seen == FREE || (seen & KEPT))
+#define RETAKEN (PLAIN(seen) == FREE || (seen & KEPT))
 
 /* The predecessor may keep the lock. Either the grant comes, or the time is over. */
 inline await()
@@ -115,9 +170,13 @@ inline await()
 		fi;
 #else
 		d_step {
-			kept = (word[last - 1] == KEPT + NEXT(me));
+			kept = (PLAIN(word[last - 1]) == KEPT + NEXT(me));
 			if
-			:: kept -> word[last - 1] = 0
+#ifdef LOSE_KEPT
+			:: kept -> seen = 0; word[last - 1] = 0
+#else
+			:: kept -> seen = word[last - 1]; word[last - 1] = 0
+#endif
 			:: else
 			fi
 		};
@@ -134,7 +193,7 @@ inline await()
 		fi
 #else
 		d_step {
-			again = (word[last - 1] == KEPT + NEXT(me));
+			again = (PLAIN(word[last - 1]) == KEPT + NEXT(me));
 			if
 			:: word[last - 1] == BUSY + SOON + NEXT(me) -> word[last - 1] = BUSY + SOON + URGENT + NEXT(me)
 			:: else
@@ -168,6 +227,7 @@ inline enter()
 		:: last == 0
 		:: else ->
 			assert(last != me + 1);
+			came = 1;
 			d_step { seen = word[last - 1]; assert(!HAS_NEXT(seen) && seen != 0); word[last - 1] = seen + NEXT(me) };
 			kept = 0;
 			if
@@ -175,9 +235,15 @@ inline enter()
 			:: else
 			fi;
 			if
-			:: seen == FREE || kept
-			:: else ->
+#ifdef LOSE_FREE
+			:: PLAIN(seen) == FREE -> seen = 0
+#else
+			:: PLAIN(seen) == FREE
+#endif
+			:: kept
+			:: PLAIN(seen) != FREE && !kept ->
 				grant[me];
+				seen = (says[me] -> UNDONE : 0);
 #ifndef KEEP_GRANT
 				grant[me] = 0
 #endif
@@ -208,10 +274,15 @@ inline try_tail()
 	};
 #if !defined(NO_TRY_GRANT) && !defined(NO_TRY_MARK)
 	if
-	:: !taken && HAS_NEXT(seen) -> give(NEXT_NODE(seen))
-	:: else
-	fi
+#ifdef LOSE_TRY
+	:: !taken && HAS_NEXT(seen) -> give(NEXT_NODE(seen), 0)
+#else
+	:: !taken && HAS_NEXT(seen) -> give(NEXT_NODE(seen), seen & UNDONE)
 #endif
+	:: else
+	fi;
+#endif
+	came = taken
 }
 
 inline try_enter()
@@ -240,13 +311,13 @@ inline try_enter()
 			d_step {
 				seen = word[last - 1];
 				if
-				:: seen == FREE -> word[last - 1] = FREE + TRY
+				:: PLAIN(seen) == FREE -> word[last - 1] = seen + TRY
 				:: else
 				fi
 			};
 #endif
 			if
-			:: seen == FREE -> word[me] = busy; try_tail()
+			:: PLAIN(seen) == FREE -> word[me] = busy; try_tail()
 			:: else -> last = 255 /* the own word was not touched */
 			fi
 		fi;
@@ -257,20 +328,26 @@ inline try_enter()
 	fi
 }
 
+#ifdef LOSE_GRANT
+#define SAID 0
+#else
+#define SAID undone[me]
+#endif
+
 inline leave()
 {
 #ifdef BLIND_LEAVE
 	seen = word[me];
 	if
 	:: !HAS_NEXT(seen) -> word[me] = FREE
-	:: else -> word[me] = 0; give(NEXT_NODE(seen))
+	:: else -> word[me] = 0; give(NEXT_NODE(seen), SAID)
 	fi
 #else
 	d_step {
 		seen = word[me];
 		assert(seen & BUSY);
 		if
-		:: !HAS_NEXT(seen) -> word[me] = FREE
+		:: !HAS_NEXT(seen) -> word[me] = FREE + (undone[me] -> UNDONE : 0)
 		:: else
 		fi
 	};
@@ -281,17 +358,17 @@ inline leave()
 		d_step {
 			kept = (word[me] == seen);
 			if
-			:: kept -> word[me] = KEPT + NEXT(NEXT_NODE(seen))
+			:: kept -> word[me] = KEPT + NEXT(NEXT_NODE(seen)) + (undone[me] -> UNDONE : 0)
 			:: else -> seen = word[me]
 			fi
 		};
 		if
 		:: kept
-		:: else -> word[me] = 0; give(NEXT_NODE(seen))
+		:: else -> word[me] = 0; give(NEXT_NODE(seen), SAID)
 		fi
 	:: HAS_NEXT(seen) ->
 		d_step { seen = word[me]; word[me] = 0 };
-		give(NEXT_NODE(seen))
+		give(NEXT_NODE(seen), SAID)
 	fi
 #endif
 }
@@ -300,7 +377,7 @@ proctype node(byte me)
 {
 	byte round, last;
 	short seen, busy;
-	bit taken, kept, again;
+	bit taken, kept, again, came;
 
 	do
 	:: round < ROUNDS ->
@@ -310,10 +387,10 @@ proctype node(byte me)
 		:: try_enter()
 		fi;
 		if
-		:: taken -> use(); leave()
+		:: taken -> follow(); use(); release(); leave()
 		:: else
 		fi;
-		d_step { seen = 0; busy = 0; last = 0; taken = 0; kept = 0; again = 0 }
+		d_step { seen = 0; busy = 0; last = 0; taken = 0; kept = 0; again = 0; came = 0 }
 	:: else -> break
 	od;
 	through++

@@ -121,7 +121,7 @@ struct tw_net {
 	struct tw_net_config config;
 	char *base;                     /* this node's exported memory, mapped readable and writable */
 	void *priv;                     /* the transport's */
-	struct tw_net_async *async;     /* tw_net_async's; NULL: only the user's calls make progress */
+	struct tw_net_async *async;     /* tw_net_async's, tw_net_share's; NULL: only the user's calls make progress */
 	size_t signal_at, signal_bytes; /* the part of base that puts with signal to this endpoint may change */
 	struct tw_traffic *traffic;     /* counted by the wrappers: own_traffic, or where its opener wants it */
 	struct tw_traffic own_traffic;
@@ -284,8 +284,15 @@ int tw_net_open(const struct tw_transport *ops, const struct tw_net_config *conf
 void tw_net_close(struct tw_net *net);
 /* tw_net_async - asynchronous progress: from now on this endpoint's operations complete without further calls.  A
  * thread makes the progress, some milliseconds late while the user computes.  Not in fault context.  Further calls
- * have no effect.  tw_net_close ends it.  Returns 0 or -errno, logged.  tw_net_async_end - end it. */
+ * have no effect.  tw_net_close ends it.  Returns 0 or -errno, logged.
+ * tw_net_share - from now on the endpoint may have a second user, a thread that has called tw_net_second.  Each
+ * operation of one waits for the end of the other's.  Not in fault context.  Returns 0 or -errno, logged.
+ * tw_net_inside - after tw_net_share: is the first user, who calls this, in an operation?
+ * tw_net_async_end - end both. */
 int tw_net_async(struct tw_net *net);
+int tw_net_share(struct tw_net *net);
+void tw_net_second(void);
+bool tw_net_inside(const struct tw_net *net);
 void tw_net_async_end(struct tw_net *net);
 
 /* Thin wrappers: count, and short-cut this process's own node to plain memory. */

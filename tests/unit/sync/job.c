@@ -58,6 +58,32 @@ bool tw_acquire_own(struct tw_proc *me)
 	return false;
 }
 
+bool tw_lazy_locks(void)
+{
+	return false;
+}
+
+bool tw_lock_trails(void)
+{
+	return true;
+}
+
+bool tw_lock_released(struct tw_proc *me, bool now, uint64_t *number)
+{
+	(void)me, (void)now, (void)number;
+	return true;
+}
+
+void tw_lock_demand(struct tw_proc *me, unsigned node)
+{
+	(void)me, (void)node;
+}
+
+void tw_lock_acquired(struct tw_proc *me, unsigned node, uint64_t number)
+{
+	(void)me, (void)node, (void)number;
+}
+
 const struct tw_laziness *tw_laziness;
 
 void tw_protocol_enter(struct tw_proc *me)
