@@ -123,18 +123,20 @@ static inline void async_order(const struct tw_net_async *a)
 		atomic_signal_fence(memory_order_seq_cst);
 }
 
-static inline const struct tw_transport *async_enter(struct tw_net *net)
+/* Begin an operation.  Sets *@outer for async_leave: the user's may lie in another one of its, in a signal handler. */
+static inline const struct tw_transport *async_enter(struct tw_net *net, uint32_t *outer)
 {
 	struct tw_net_async *a = net->async;
 
 	if (__builtin_expect(async_second, false))
 		return async_enter_second(a);
+	*outer = atomic_load_explicit(&a->in, memory_order_relaxed);
 	for (;;) {
 		atomic_store_explicit(&a->in, 1, memory_order_relaxed);
 		async_order(a);
 		if (__builtin_expect(atomic_load_explicit(&a->turn, memory_order_acquire) == ASYNC_USERS, true))
 			return &a->with;
-		atomic_store_explicit(&a->in, 0, memory_order_release);
+		atomic_store_explicit(&a->in, *outer, memory_order_release);
 		async_wait_turn(a);
 	}
 }
@@ -143,16 +145,17 @@ static inline const struct tw_transport *async_enter(struct tw_net *net)
 static void async_wake(struct tw_net *net)
 {
 	struct tw_net_async *a = net->async;
-	bool pending = async_enter(net)->pending(net);
+	uint32_t outer;
+	bool pending = async_enter(net, &outer)->pending(net);
 
-	atomic_store_explicit(&a->in, 0, memory_order_release);
+	atomic_store_explicit(&a->in, outer, memory_order_release);
 	if (!pending)
 		return;
 	atomic_store(&a->asleep, 0);
 	tw_futex_wake(&a->asleep, 1);
 }
 
-static inline void async_leave(struct tw_net *net)
+static inline void async_leave(struct tw_net *net, uint32_t outer)
 {
 	struct tw_net_async *a = net->async;
 
@@ -165,7 +168,7 @@ static inline void async_leave(struct tw_net *net)
 		return;
 	}
 	atomic_store_explicit(&a->called, 1, memory_order_relaxed);
-	atomic_store_explicit(&a->in, 0, memory_order_release);
+	atomic_store_explicit(&a->in, outer, memory_order_release);
 	async_order(a);
 	if (__builtin_expect(atomic_load_explicit(&a->asleep, memory_order_relaxed), false))
 		async_wake(net);
@@ -175,14 +178,16 @@ static inline void async_leave(struct tw_net *net)
 #define ASYNC_VOID(name, parameters, arguments)                                                                        \
 	static void async_##name parameters                                                                            \
 	{                                                                                                              \
-		async_enter(net)->name arguments;                                                                      \
-		async_leave(net);                                                                                      \
+		uint32_t outer = 0;                                                                                    \
+		async_enter(net, &outer)->name arguments;                                                              \
+		async_leave(net, outer);                                                                               \
 	}
 #define ASYNC_VALUE(type, name, parameters, arguments)                                                                 \
 	static type async_##name parameters                                                                            \
 	{                                                                                                              \
-		type value = async_enter(net)->name arguments;                                                         \
-		async_leave(net);                                                                                      \
+		uint32_t outer = 0;                                                                                    \
+		type value = async_enter(net, &outer)->name arguments;                                                 \
+		async_leave(net, outer);                                                                               \
 		return value;                                                                                          \
 	}
 
@@ -211,10 +216,13 @@ ASYNC_VALUE(int, send, (struct tw_net * net, unsigned node, unsigned port, const
             (net, node, port, msg))
 ASYNC_VALUE(bool, recv, (struct tw_net * net, struct tw_msg *msg), (net, msg))
 ASYNC_VOID(notify, (struct tw_net * net, unsigned node, unsigned port), (net, node, port))
+
 static void async_sleep_briefly(struct tw_net *net, uint32_t seen)
 {
-	async_enter(net)->sleep(net, seen, 1);
-	async_leave(net);
+	uint32_t outer = 0;
+
+	async_enter(net, &outer)->sleep(net, seen, 1);
+	async_leave(net, outer);
 }
 
 /* The transport may work before and after a sleep.  While it sleeps, the user is out. */

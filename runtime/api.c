@@ -258,26 +258,16 @@ int tw_home(const void *ptr)
 int tw_home_set(const void *ptr, size_t len, int node)
 {
 	struct tw_proc *me = tw_me_checked("tw_home_set");
-	tw_page_t p, last;
-	size_t superpage = SIZE_MAX;
-	bool ours = false;
-	int err = 0;
+	tw_page_t first, last;
 
-	if (node < 0 || (unsigned)node >= me->nodes || !api_pages(me, ptr, len, &p, &last))
+	if (node < 0 || (unsigned)node >= me->nodes || !api_pages(me, ptr, len, &first, &last))
 		return -EINVAL;
-	for (;; p++) {
-		tw_page_lock(me, p);
-		bool done = tw_home_propose(me, p, (unsigned)node);
-		tw_page_unlock(me, p);
-		/* The first page of a superpage decides for all of its pages. */
-		if (p / me->config.superpage != superpage)
-			ours = done;
-		superpage = p / me->config.superpage;
-		if (!ours)
-			err = -EBUSY;
-		if (p == last)
-			return err;
-	}
+	struct tw_net_flow *flow = tw_net_flow_new(me->net);
+	if (!flow)
+		return -ENOMEM;
+	bool done = tw_home_propose_all(me, first, last, (unsigned)node, flow);
+	free(flow);
+	return done ? 0 : -EBUSY;
 }
 
 /* ---- statistics ---- */

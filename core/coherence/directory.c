@@ -30,6 +30,8 @@ static size_t home_offset(const struct tw_proc *me, size_t superpage)
 #define HOME_TENTATIVE ((uint64_t)1 << 16)
 #define HOME_MOVING    ((uint64_t)1 << 17) /* a migration is in progress */
 
+#define HOME_BATCH 64 /* words under way */
+
 /* Cache the word's answer. Another node's tentative home may still move, so it is not cached. */
 static int home_note(struct tw_proc *me, tw_page_t p, uint64_t word)
 {
@@ -72,6 +74,34 @@ static bool home_propose(struct tw_proc *me, tw_page_t p, uint64_t word)
 bool tw_home_propose(struct tw_proc *me, tw_page_t p, unsigned node)
 {
 	return home_propose(me, p, node + 1);
+}
+
+bool tw_home_propose_all(struct tw_proc *me, tw_page_t first, tw_page_t last, unsigned node, struct tw_net_flow *flow)
+{
+	const size_t superpage = me->config.superpage, end = last / superpage;
+	uint64_t old[HOME_BATCH];
+	bool all = true;
+
+	for (size_t s = first / superpage, n; s <= end; s += n) {
+		n = TW_MIN(end - s + 1, (size_t)HOME_BATCH);
+		for (size_t i = 0; i < n; i++) {
+			struct tw_net_work work = {.kind = TW_NET_AMO, .node = home_keeper(me, s + i)};
+
+			work.offset = home_offset(me, s + i), work.len = sizeof(*old), work.local = &old[i];
+			work.op = TW_AMO_CAS, work.value = node + 1, work.expect = 0;
+			tw_net_start(me->net, flow, &work);
+		}
+		tw_net_settle(me->net, flow, true);
+		for (size_t p = TW_MAX(first, s * superpage); p <= last && p < (s + n) * superpage; p++) {
+			uint64_t was = old[p / superpage - s];
+
+			tw_page_lock(me, (tw_page_t)p);
+			home_note(me, (tw_page_t)p, was ? was : node + 1);
+			tw_page_unlock(me, (tw_page_t)p);
+			all = all && !was;
+		}
+	}
+	return all;
 }
 
 unsigned tw_home_claim(struct tw_proc *me, tw_page_t p)

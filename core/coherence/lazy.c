@@ -44,15 +44,18 @@
  * that it has released, and then acquires from it.  The agent does not wait: it asks its processors, and replies when
  * the last of them has performed.  Otherwise an agent could wait for a processor that waits for that agent.  A
  * processor performs its own releases before it demands, since it waits with tw_protocol_enter.  All other releases,
- * and those of locks for which a node waits, are performed at once, with what was learned from neighbours.  (1) to (5)
- * hold with the lock in place of the record: only its holder changes it, having acquired from the holder before.
+ * and those of locks for which a node waits, are performed at once, with what was learned from neighbours.  A fence
+ * reads which nodes have something pending, and demands that.  (1) to (5) hold with the lock in place of the record:
+ * only its holder changes it, having acquired from the holder before.
  *
  * tests/models/deferred.pml checks (1) to (5), tests/models/lock.pml the lock's words. */
 #include "core/coherence/lazy.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/coherence/polled.h"
@@ -111,6 +114,7 @@ static struct {
 	uint32_t served;              /* demands seen by the processor's thread */
 	unsigned releases, acquires;  /* until the next one that leaves nothing out */
 	bool messages;                /* demands are messages: nodes do not share memory */
+	uint64_t *pending;            /* then: of each processor of the job, as it was read */
 	_Atomic bool stopping;
 } lazy;
 static void lazy_performed(struct tw_proc *me, bool all), lazy_perform(struct tw_proc *me);
@@ -392,14 +396,45 @@ void tw_release_to(struct tw_proc *me, struct tw_record r, enum tw_sync_kind kin
 	} while (!atomic_compare_exchange_strong(record, &seen, next));
 }
 
+/* Over networks: ask the agents of the nodes where something is pending. */
+static void acquire_pending(struct tw_proc *me)
+{
+	unsigned locals = me->locals;
+
+	for (unsigned i = 0; i < me->nodes * locals; i++) {
+		lazy.pending[i] = 0;
+		if (i / locals != me->node)
+			tw_net_read(me->net, i / locals,
+			            me->layout.lazy + offsetof(struct lazy_node, processor[i % locals].pending),
+			            &lazy.pending[i], sizeof(*lazy.pending));
+	}
+	tw_net_read_wait(me->net);
+	for (unsigned node = 0; node < me->nodes; node++) {
+		uint64_t any = 0;
+
+		for (unsigned p = 0; p < locals; p++)
+			any |= lazy.pending[node * locals + p];
+		if (any) {
+			tw_lock_demand(me, node);
+			tw_acquire(me, TW_SYNC_NODE, node);
+		}
+	}
+}
+
 void tw_acquire_all(struct tw_proc *me)
 {
-	if (!lazy_records()) {
+	if (!tw_laziness) {
 		tw_acquire(me, TW_SYNC_FLAG, 0);
 		return;
 	}
 	lazy_serve(me);
 	lazy.acquires = LAZY_AGAIN;
+	if (lazy.messages) {
+		acquire_pending(me);
+		lazy.learned = atomic_load(&lazy_node(me, me->node)->number);
+		tw_acquire(me, TW_SYNC_FLAG, 0);
+		return;
+	}
 	for (unsigned node = 0; node < me->nodes; node++)
 		if (node != me->node)
 			lazy_learn(me, node, atomic_load(&lazy_node(me, node)->number));
@@ -516,6 +551,8 @@ void tw_lock_acquired(struct tw_proc *me, unsigned node, uint64_t number)
 		lazy.learned = TW_MAX(lazy.learned, number);
 	}
 	tw_acquire(me, TW_SYNC_NODE, node);
+	if (--lazy.acquires == 0)
+		tw_acquire_all(me);
 }
 
 /* ---- the agent's part ------------------------------------------------------------------------------------------- */
@@ -596,6 +633,8 @@ int tw_lazy_open(struct tw_proc *me)
 	lazy.messages = !me->net->ops->direct || !(me->net->ops->caps & TW_NET_COHERENT_ATOMICS);
 	if (lazy.messages && (err = tw_net_share(me->net)))
 		return err;
+	if (lazy.messages && !(lazy.pending = calloc((size_t)me->nodes * me->locals, sizeof(*lazy.pending))))
+		return -ENOMEM;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	err = pthread_create(&laziness.thread, NULL, lazy_main, me);
@@ -618,4 +657,5 @@ void tw_lazy_close(struct tw_proc *me)
 	atomic_fetch_add(&lazy.own->asked, 1);
 	tw_futex_wake(&lazy.own->asked, 1);
 	pthread_join(laziness.thread, NULL);
+	free(lazy.pending);
 }

@@ -114,7 +114,7 @@ TW_API int tw_home(const void *ptr);
 /* tw_home_set - make @node the home of every page of [ptr, ptr + len) that has none, and of the other pages in the same
  * superpages (TWEED_SUPERPAGE).
  * Returns: 0; -EBUSY when a page already had a home, perhaps through its superpage: such pages keep it, the others are
- * set; -EINVAL when the range is empty or not shared memory, or the node does not exist. */
+ * set; -EINVAL when the range is empty or not shared memory, or the node does not exist; -ENOMEM. */
 TW_API int tw_home_set(const void *ptr, size_t len, int node);
 
 /* ---- synchronization -------------------------------------------------------------------------------------------

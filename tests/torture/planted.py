@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 PLANTS = ["skip-flush", "skip-notice", "no-flush-update", "drop-incoming-diff", "no-break-wait",
-          "no-demand", "own-lock"]
+          "no-demand", "no-demand@sim", "own-lock"]
 
 
 def parse():
@@ -24,15 +24,18 @@ def parse():
 
 
 def run(a, plant, shape, first):
-    """Returns (kind, sentence): kind is "violation", "hang", "end" (a processor refused what it read), "clean" or
+    """@plant: NAME or NAME@TRANSPORT; no name: none.  Returns (kind, sentence): kind is "violation", "hang", "end" (a processor refused what it read), "clean" or
     "other"."""
     nodes, processors = shape.split("x")
     command = [a.tweed, "run", "-n", nodes, "-p", processors, a.torture, "--seeds", f"{first}:{a.per_job}",
                "--watchdog", str(a.timeout // 2)]
     environment = dict(os.environ)
     environment.pop("TWEED_PLANT", None)
-    if plant:
-        environment["TWEED_PLANT"] = plant
+    name, _, transport = plant.partition("@")
+    if name:
+        environment["TWEED_PLANT"] = name
+    if transport:
+        environment["TWEED_TRANSPORT"] = transport
     try:
         done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                               errors="replace", timeout=a.timeout)
@@ -56,7 +59,7 @@ def find(a, plant):
     for i, first in enumerate(range(1, a.seeds + 1, a.per_job)):
         shape = shapes[i % len(shapes)]
         kind, said = run(a, plant, shape, first)
-        if kind == "end" and run(a, None, shape, first)[0] != "clean":
+        if kind == "end" and run(a, "@" + plant.partition("@")[2], shape, first)[0] != "clean":
             kind = "other"  # not the bug's doing
         if kind in ("violation", "hang", "end"):
             print(f"{plant}: found as {kind} at {shape}: {said}", flush=True)
@@ -71,7 +74,7 @@ def find(a, plant):
 def control(a):
     """The same build without a bug: what is found below is the bug's doing."""
     for shape in a.shapes.split(","):
-        kind, said = run(a, None, shape, 1)
+        kind, said = run(a, "", shape, 1)
         if kind != "clean":
             print(f"no plant: FAILED at {shape}: {kind}: {said}", flush=True)
             return False

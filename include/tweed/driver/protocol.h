@@ -448,6 +448,9 @@ void tw_home_touched(struct tw_proc *me, tw_page_t p, unsigned n, uint64_t *room
 /* tw_home_propose - make @node the home of @p's superpage, unless it has one.  Page locked.  Returns whether it was
  * done. */
 bool tw_home_propose(struct tw_proc *me, tw_page_t p, unsigned node);
+/* tw_home_propose_all - the same for all pages from @first to @last, many at a time; @flow is settled before and after.
+ * Takes their locks.  Returns whether it was done for all.  Waits for the network: not in fault context. */
+bool tw_home_propose_all(struct tw_proc *me, tw_page_t first, tw_page_t last, unsigned node, struct tw_net_flow *flow);
 
 /* Homes after initialization (TWEED_HOME=after-init, section 2.3): pages that processor 0 touches before the first
  * tw_barrier_all have its node as a tentative home, until another node touches them.
