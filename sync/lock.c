@@ -349,10 +349,10 @@ static void lock_release_to(struct tw_proc *me, const struct sync_object *o, boo
 	if (next && tw_lock_trails())
 		tw_trail_begin(me, next - 1);
 	if (lock_is_record(me)) {
-		bool performed = tw_lock_released(me, wanted || l->eager, &l->released);
+		bool performed = tw_lock_released(me, wanted || l->releases < l->eager, &l->released);
 
 		l->undone = performed ? 0 : SYNC_PENDING;
-		l->eager -= l->eager > 0;
+		l->releases += l->releases < UINT8_MAX;
 	} else {
 		tw_release_to(me, lock_record(o), TW_SYNC_LOCK, o->id, wanted);
 	}

@@ -57,7 +57,8 @@ struct sync_local {
 	uint64_t released; /* the number of the node's last release that was not performed at once */
 	uint16_t from;     /* the node that the lock has just come from, + 1; 0: none */
 	uint8_t undone;    /* what the last release has not done: SYNC_PENDING, SYNC_OTHER */
-	uint8_t eager;     /* so many releases are performed at once, because one was demanded soon */
+	uint8_t releases;  /* of the node since the lock came, at most UINT8_MAX */
+	uint8_t eager;     /* so many of them, the first ones, are performed at once */
 };
 _Static_assert(sizeof(struct sync_local) == 64, "a line");
 
@@ -76,7 +77,6 @@ struct sync_private {
 };
 
 #define SYNC_RETURNS 2u
-#define SYNC_EAGER   2u
 
 /* What is undone when a node gives up a lock: releases of the node may be pending; another node has released the lock
  * in its place, and this one has not acquired from it. */

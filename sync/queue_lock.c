@@ -53,6 +53,8 @@
 #define SYNC_UNDONE       192ull
 #define SYNC_UNDONE_OF(w) ((uint8_t)(((w)&SYNC_UNDONE) >> 6))
 #define SYNC_UNDONE_AS(l) ((uint64_t)(l) << 6)
+#define QUEUE_WORTH       4  /* releases that together cost what a demand does */
+#define QUEUE_EAGER       64 /* releases performed at once, at most, until they may be left pending */
 #define SYNC_NEXT(me)     ((uint64_t)((me)->node + 1) << 8 | (uint64_t)(me)->local << 24)
 #define SYNC_NEXT_NODE(w) ((unsigned)((w) >> 8 & 0xffff) - 1)
 #define SYNC_NEXT_PORT(w) ((unsigned)((w) >> 24))
@@ -130,6 +132,16 @@ static void queue_came(struct sync_object *o, unsigned node, uint8_t undone)
 {
 	o->local->from = (uint16_t)(node + 1);
 	o->local->undone = undone;
+	o->local->releases = 0;
+}
+
+/* This node's last release of the lock was demanded.  A demand costs about what some releases cost that are performed
+ * at once; so it was left pending too early if few came before. */
+static void queue_demanded(struct sync_local *l)
+{
+	unsigned pending = l->releases - TW_MIN(l->releases, l->eager);
+
+	l->eager = (uint8_t)(pending >= QUEUE_WORTH ? l->eager / 2 : TW_MIN(TW_MAX(2 * l->eager, 1), QUEUE_EAGER));
 }
 
 static bool queue_enter(struct tw_proc *me, struct sync_object *o)
@@ -145,7 +157,7 @@ static bool queue_enter(struct tw_proc *me, struct sync_object *o)
 	}
 	word = tw_net_swap(me->net, me->node, SYNC_WORD(o, node), queue_busy(o));
 	if (SYNC_UNDONE_OF(word) & SYNC_PENDING)
-		o->local->eager = SYNC_EAGER;
+		queue_demanded(o->local);
 	uint64_t tail = tw_net_swap(me->net, o->home, SYNC_WORD(o, tail), me->node + 1);
 	if (tail == 0)
 		return o->home != me->node;

@@ -41,8 +41,8 @@
  * Networks.  Where nodes do not share memory, a record at another node would cost as much as it saves.  There, only
  * releases of locks are lazy, and the lock's own words are the record (sync/queue_lock.c): they say that what the last
  * releasing node released may be pending.  The node that takes the lock from it demands by a message to its agent all
- * that it has released, and then acquires from it.  The agent does not wait: it asks its processors, and replies when
- * the last of them has performed.  Otherwise an agent could wait for a processor that waits for that agent.  A
+ * that it has released, and then acquires from it.  The agent does not wait: it asks its processors, and the last one
+ * that has performed replies.  Otherwise an agent could wait for a processor that waits for that agent.  A
  * processor performs its own releases before it demands, since it waits with tw_protocol_enter.  All other releases,
  * and those of locks for which a node waits, are performed at once, with what was learned from neighbours.  A fence
  * reads which nodes have something pending, and demands that.  (1) to (5) hold with the lock in place of the record:
@@ -61,7 +61,6 @@
 #include "core/coherence/polled.h"
 #include "core/coherence/shootdown.h"
 #include "core/job/job.h"
-#include "net/mailbox.h"
 
 #define LAZY_RECORDS  ((size_t)1 << 18) /* of words, at each node */
 #define LAZY_AGAIN    256u              /* lazy operations until everything is performed, or demanded */
@@ -100,10 +99,18 @@ struct lazy_processor {
 	_Atomic uint32_t sleepers;             /* processors that sleep on done */
 };
 
+struct lazy_demand {
+	uint64_t number, token;
+	uint16_t node, port; /* whose it is */
+};
+
 struct lazy_node {
 	_Alignas(64) _Atomic uint64_t number; /* of the node's last release */
 	struct lazy_processor processor[TW_MAX_PROCESSORS];
-	_Atomic uint32_t unanswered;                      /* demands of other nodes by message */
+	/* Demands by message that are not answered.  Each processor of another node has one at most. */
+	_Alignas(64) _Atomic uint32_t unanswered;
+	struct tw_mutex lock; /* for what follows, and changes of unanswered */
+	struct lazy_demand demand[TW_MAX_NODES * TW_MAX_PROCESSORS];
 	_Alignas(64) _Atomic uint64_t word[LAZY_RECORDS]; /* not over networks */
 };
 
@@ -170,9 +177,71 @@ struct tw_record tw_lazy_word(const struct tw_proc *me, size_t offset)
 
 static uint64_t demand_node(struct tw_proc *me, unsigned node, uint64_t number, bool *waited);
 
+/* ---- demands by message ----------------------------------------------------------------------------------------- */
+
+static bool demand_met(const struct lazy_processor *p, uint64_t number)
+{
+	uint64_t pending = atomic_load(&p->pending);
+
+	return pending == 0 || pending - 1 >= number;
+}
+
+/* Take a demand that is met by all processors of the node out of the list.  Returns whether there was one. */
+static bool demand_take(struct tw_proc *me, struct lazy_node *n, struct lazy_demand *taken)
+{
+	bool found = false;
+
+	tw_mutex_lock(&n->lock);
+	for (unsigned i = 0; i < n->unanswered && !found; i++) {
+		found = true;
+		for (unsigned p = 0; p < me->locals; p++)
+			found = found && demand_met(&n->processor[p], n->demand[i].number);
+		if (found) {
+			*taken = n->demand[i];
+			n->demand[i] = n->demand[n->unanswered - 1];
+			atomic_fetch_sub(&n->unanswered, 1);
+		}
+	}
+	tw_mutex_unlock(&n->lock);
+	return found;
+}
+
+/* Reply to the demands that are met.  Called by each that has performed, and by the agent: a demand is in the list
+ * before the agent looks whether it is met, and a processor performs before it looks at the list.  So the last one of
+ * them replies. */
+static void lazy_answer(struct tw_proc *me)
+{
+	struct lazy_node *n = lazy_node(me, me->node);
+	struct lazy_demand d = {0};
+
+	while (atomic_load(&n->unanswered) && demand_take(me, n, &d)) {
+		struct tw_msg request = {.token = d.token, .src_node = d.node, .src_port = d.port}, reply = {.len = 0};
+
+		tw_reply(me, &request, &reply);
+	}
+}
+
+void tw_lazy_demanded(struct tw_proc *me, const struct tw_msg *msg)
+{
+	struct lazy_node *n = lazy_node(me, me->node);
+	uint64_t number = atomic_load(&n->number);
+
+	tw_mutex_lock(&n->lock);
+	TW_ASSERT(n->unanswered < TW_MAX_NODES * TW_MAX_PROCESSORS);
+	n->demand[n->unanswered] = (struct lazy_demand){number, msg->token, msg->src_node, msg->src_port};
+	atomic_fetch_add(&n->unanswered, 1);
+	tw_mutex_unlock(&n->lock);
+	for (unsigned p = 0; p < me->locals; p++)
+		if (!demand_met(&n->processor[p], number)) {
+			atomic_fetch_add(&n->processor[p].asked, 1);
+			tw_futex_wake(&n->processor[p].asked, 1);
+		}
+	lazy_answer(me);
+}
+
 /* ---- performing ------------------------------------------------------------------------------------------------- */
 
-/* Wake those that wait for it. */
+/* Wake and answer those that wait for it. */
 static void lazy_done(struct tw_proc *me)
 {
 	struct lazy_processor *own = lazy.own;
@@ -180,8 +249,8 @@ static void lazy_done(struct tw_proc *me)
 	atomic_fetch_add(&own->done, 1);
 	if (atomic_load(&own->sleepers))
 		tw_futex_wake(&own->done, INT_MAX);
-	if (lazy.messages && atomic_load(&lazy_node(me, me->node)->unanswered))
-		tw_mailbox_ring(tw_mailbox_of(&me->net->config, me->net->base, me->layout.ports - 1));
+	if (lazy.messages)
+		lazy_answer(me);
 }
 
 static void lazy_performed(struct tw_proc *me, bool all)
@@ -199,7 +268,11 @@ static void lazy_performed(struct tw_proc *me, bool all)
 	lazy.releases = LAZY_AGAIN;
 	if (asked != lazy.served) {
 		lazy.served = asked;
+		tw_shootdown_enter(me);
+		tw_protocol_enter(me); /* not beside the thread, which answers, too */
 		lazy_done(me);
+		tw_protocol_leave(me);
+		tw_shootdown_leave(me);
 	}
 	if (all && me->locals > 1)
 		demand_node(me, me->node, lazy.learned, &waited);
@@ -255,21 +328,14 @@ static void *lazy_main(void *arg)
 			lazy_perform_aside(me);
 			atomic_store(&own->pending, number + 1);
 		}
-		tw_protocol_leave_aside(me);
 		lazy_done(me);
+		tw_protocol_leave_aside(me);
 	}
 	tw_unwatched_end();
 	return NULL;
 }
 
 /* ---- demanding -------------------------------------------------------------------------------------------------- */
-
-static bool demand_met(const struct lazy_processor *p, uint64_t number)
-{
-	uint64_t pending = atomic_load(&p->pending);
-
-	return pending == 0 || pending - 1 >= number;
-}
 
 /* Wait until @p has performed all up to @number, as demand @asked. */
 static void demand_wait(struct tw_proc *me, struct lazy_processor *p, uint64_t number, uint32_t asked)
@@ -553,69 +619,6 @@ void tw_lock_acquired(struct tw_proc *me, unsigned node, uint64_t number)
 	tw_acquire(me, TW_SYNC_NODE, node);
 	if (--lazy.acquires == 0)
 		tw_acquire_all(me);
-}
-
-/* ---- the agent's part ------------------------------------------------------------------------------------------- */
-
-/* Demands that are not answered.  Each processor of another node has one at most. */
-static struct {
-	unsigned count;
-	struct lazy_demand {
-		uint64_t number, token;
-		uint16_t node, port;
-	} demand[TW_MAX_NODES * TW_MAX_PROCESSORS];
-} unanswered;
-
-static bool unanswered_met(struct lazy_node *n, unsigned locals, uint64_t number)
-{
-	for (unsigned p = 0; p < locals; p++)
-		if (!demand_met(&n->processor[p], number))
-			return false;
-	return true;
-}
-
-bool tw_lazy_answers_due(struct tw_proc *me)
-{
-	struct lazy_node *n = lazy_node(me, me->node);
-
-	for (unsigned i = 0; i < unanswered.count; i++)
-		if (unanswered_met(n, me->locals, unanswered.demand[i].number))
-			return true;
-	return false;
-}
-
-void tw_lazy_answer(struct tw_proc *me)
-{
-	struct lazy_node *n = lazy_node(me, me->node);
-
-	for (unsigned i = 0; i < unanswered.count;) {
-		struct lazy_demand d = unanswered.demand[i];
-		struct tw_msg request = {.token = d.token, .src_node = d.node, .src_port = d.port}, reply = {.len = 0};
-
-		if (!unanswered_met(n, me->locals, d.number)) {
-			i++;
-			continue;
-		}
-		unanswered.demand[i] = unanswered.demand[--unanswered.count];
-		atomic_fetch_sub(&n->unanswered, 1);
-		tw_reply(me, &request, &reply);
-	}
-}
-
-void tw_lazy_demanded(struct tw_proc *me, const struct tw_msg *msg)
-{
-	struct lazy_node *n = lazy_node(me, me->node);
-
-	TW_ASSERT(unanswered.count < TW_MAX_NODES * TW_MAX_PROCESSORS);
-	struct lazy_demand *d = &unanswered.demand[unanswered.count++];
-	*d = (struct lazy_demand){atomic_load(&n->number), msg->token, msg->src_node, msg->src_port};
-	atomic_fetch_add(&n->unanswered, 1); /* first: the processors ring if there are any */
-	for (unsigned p = 0; p < me->locals; p++)
-		if (!demand_met(&n->processor[p], d->number)) {
-			atomic_fetch_add(&n->processor[p].asked, 1);
-			tw_futex_wake(&n->processor[p].asked, 1);
-		}
-	tw_lazy_answer(me);
 }
 
 /* ---- opening ---------------------------------------------------------------------------------------------------- */

@@ -50,12 +50,9 @@ bool tw_lock_trails(void);
 void tw_lock_demand(struct tw_proc *me, unsigned node);
 void tw_lock_acquired(struct tw_proc *me, unsigned node, uint64_t number);
 
-/* tw_lazy_demanded - TW_MSG_RELEASES: have the node's processors perform, and reply when they have, at once or in
- * tw_lazy_answer.  tw_lazy_answers_due - is there such a reply to be sent?  The processors ring the agent's bell.
- * None of them waits for a processor.  [agent] */
+/* tw_lazy_demanded - TW_MSG_RELEASES: have the node's processors perform; the last one that has done so replies.  It
+ * waits for none of them.  [agent] */
 void tw_lazy_demanded(struct tw_proc *me, const struct tw_msg *msg);
-bool tw_lazy_answers_due(struct tw_proc *me);
-void tw_lazy_answer(struct tw_proc *me);
 
 /* tw_lazy_performed - this processor's thread has just run the protocol's release.  If @all, what it has acquired from
  * its neighbours is performed on return, too.  [hooks.c]

@@ -39,7 +39,7 @@ struct service_wait {
 static bool service_ready(void *arg)
 {
 	struct service_wait *w = arg;
-	return tw_message_take(w->me, w->msg) || tw_lazy_answers_due(w->me) || atomic_load(&service_stopping);
+	return tw_message_take(w->me, w->msg) || atomic_load(&service_stopping);
 }
 
 /* Beats. Each agent increments its word in every node's memory, four times per watch period (TWEED_WATCH) and at least
@@ -112,7 +112,6 @@ static void *service_run(void *arg)
 			tw_message_dispatch(me, &msg);
 		else if (atomic_load(&service_stopping))
 			return NULL;
-		tw_lazy_answer(me);
 	}
 }
 
