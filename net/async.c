@@ -92,11 +92,13 @@ static void async_end(struct tw_net_async *a)
 
 /* ---- the user's side ---- */
 
-static _Thread_local bool async_second; /* the calling thread is a second user */
+static _Thread_local bool async_second;    /* the calling thread is a second user */
+static _Thread_local unsigned async_depth; /* of its operations: a transport's may use others */
 
 static const struct tw_transport *async_enter_second(struct tw_net_async *a)
 {
-	while (!async_begin(a)) {
+	while (async_depth++ == 0 && !async_begin(a)) {
+		async_depth = 0;
 		async_end(a);
 		nanosleep(&(struct timespec){.tv_nsec = ASYNC_RETRY}, NULL);
 	}
@@ -123,7 +125,8 @@ static inline void async_order(const struct tw_net_async *a)
 		atomic_signal_fence(memory_order_seq_cst);
 }
 
-/* Begin an operation.  Sets *@outer for async_leave: the user's may lie in another one of its, in a signal handler. */
+/* Begin an operation.  Sets *@outer for async_leave: the user's may lie in another one of its: a transport's operation
+ * may use others, and so may a signal handler. */
 static inline const struct tw_transport *async_enter(struct tw_net *net, uint32_t *outer)
 {
 	struct tw_net_async *a = net->async;
@@ -155,16 +158,23 @@ static void async_wake(struct tw_net *net)
 	tw_futex_wake(&a->asleep, 1);
 }
 
+static void async_leave_second(struct tw_net_async *a)
+{
+	if (--async_depth)
+		return;
+	async_end(a);
+	if (a->progresses) {
+		atomic_store(&a->asleep, 0);
+		tw_futex_wake(&a->asleep, 1);
+	}
+}
+
 static inline void async_leave(struct tw_net *net, uint32_t outer)
 {
 	struct tw_net_async *a = net->async;
 
 	if (__builtin_expect(async_second, false)) {
-		async_end(a);
-		if (a->progresses) {
-			atomic_store(&a->asleep, 0);
-			tw_futex_wake(&a->asleep, 1);
-		}
+		async_leave_second(a);
 		return;
 	}
 	atomic_store_explicit(&a->called, 1, memory_order_relaxed);

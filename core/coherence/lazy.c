@@ -42,11 +42,11 @@
  * releases of locks are lazy, and the lock's own words are the record (sync/queue_lock.c): they say that what the last
  * releasing node released may be pending.  The node that takes the lock from it demands by a message to its agent all
  * that it has released, and then acquires from it.  The agent does not wait: it asks its processors, and the last one
- * that has performed replies.  Otherwise an agent could wait for a processor that waits for that agent.  A
- * processor performs its own releases before it demands, since it waits with tw_protocol_enter.  All other releases,
- * and those of locks for which a node waits, are performed at once, with what was learned from neighbours.  A fence
- * reads which nodes have something pending, and demands that.  (1) to (5) hold with the lock in place of the record:
- * only its holder changes it, having acquired from the holder before.
+ * that has performed replies.  Otherwise an agent could wait for a processor that waits for that agent.  A processor
+ * performs its own releases before it demands, since it waits with tw_protocol_enter.  All other releases, and those of
+ * locks for which a node waits, are performed at once, with what was learned from neighbours.  A fence reads which
+ * nodes have something pending, and demands that.  (1) to (5) hold with the lock in place of the record: only its
+ * holder changes it, having acquired from the holder before.
  *
  * tests/models/deferred.pml checks (1) to (5), tests/models/lock.pml the lock's words. */
 #include "core/coherence/lazy.h"
@@ -636,8 +636,10 @@ int tw_lazy_open(struct tw_proc *me)
 	lazy.messages = !me->net->ops->direct || !(me->net->ops->caps & TW_NET_COHERENT_ATOMICS);
 	if (lazy.messages && (err = tw_net_share(me->net)))
 		return err;
-	if (lazy.messages && !(lazy.pending = calloc((size_t)me->nodes * me->locals, sizeof(*lazy.pending))))
+	if (lazy.messages && !(lazy.pending = calloc((size_t)me->nodes * me->locals, sizeof(*lazy.pending)))) {
+		tw_log("out of memory for lazy releases");
 		return -ENOMEM;
+	}
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	err = pthread_create(&laziness.thread, NULL, lazy_main, me);

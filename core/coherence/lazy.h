@@ -25,7 +25,8 @@ void tw_lazy_close(struct tw_proc *me);
  * tw_acquire_needless - may tw_acquire_from be left out, for it would find nothing new, and has nothing else to do?
  * tw_acquire_own - the same for an object at which this processor was the last to release.
  * tw_acquire_all - acquire what any processor has released.
- * Without lazy releases they are tw_release and tw_acquire for @object.
+ * Without lazy releases, and over networks, they are tw_release and tw_acquire for @object; but tw_acquire_all has
+ * performed what is pending.
  * They wait for other processors, each of which answers by itself or by its thread (lazy.c).  No page lock held, nor
  * tw_protocol_enter.  [sync] */
 void tw_release_to(struct tw_proc *me, struct tw_record r, enum tw_sync_kind kind, uint64_t object, bool wanted);

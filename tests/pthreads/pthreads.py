@@ -90,6 +90,16 @@ def atomics():
             beside.compare(name, shape, protocol, str(2 * int(shape[0]) - 1), options=options)
 
 
+def pending():
+    """Releases of mutexes that stay pending over networks."""
+    for source in ["pending.c", "handed.c"]:
+        name = beside.build(os.path.join(sources, source))
+        for transport in ["sim:seed=5", "ofi"] if name else []:
+            for shape, protocol in [("2x1", "2L"), ("2x2", "2L"), ("3x1", "TS"), ("2x2", "TS"), ("3x1", "2LMigr")]:
+                if transport != "ofi" or usable("ofi"):
+                    beside.compare(name, shape, protocol, "5", options=["--transport", transport])
+
+
 def usable(transport):
     known = json.loads(run(tweed, "info", "--json").stdout)["transports"]
     return any(t["name"] == transport and t["usable"] for t in known)
@@ -317,6 +327,7 @@ with tempfile.TemporaryDirectory() as folder:
     contexts()
     newer()
     atomics()
+    pending()
     archive()
     foreign_atomics()
     undisturbed()
