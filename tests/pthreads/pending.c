@@ -5,7 +5,6 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #define ROUNDS 300
 #define PARTS  8
@@ -13,14 +12,13 @@
 static int threads;
 static _Atomic int wrong;
 
-/* ---- mutexes that now and then go to another thread, beside atomic operations on one word ---- */
-
 static struct part {
 	pthread_mutex_t mutex;
 	long value[700];
 } part[PARTS];
 static _Atomic long operations;
 
+/* Mutexes that now and then go to another thread, beside atomic operations on one word. */
 static void *adds(void *arg)
 {
 	long me = (long)arg;
@@ -43,33 +41,9 @@ static void *adds(void *arg)
 	return NULL;
 }
 
-/* ---- a plain variable that is stored before a mutex is unlocked ---- */
-
-static volatile int over;
-static int plain;
-
-static void *stores(void *arg)
-{
-	static pthread_mutex_t own = PTHREAD_MUTEX_INITIALIZER;
-
-	plain = 1;
-	pthread_mutex_lock(&own);
-	pthread_mutex_unlock(&own);
-	while (!over)
-		;
-	return arg;
-}
-
-static int plain_seen(void)
-{
-	for (int i = 0; i < 5000 && !*(volatile int *)&plain; i++)
-		usleep(1000);
-	return plain;
-}
-
 int main(int argc, char **argv)
 {
-	pthread_t thread[64], storing;
+	pthread_t thread[64];
 
 	threads = argc > 1 ? atoi(argv[1]) : 3;
 	for (int i = 0; i < PARTS; i++)
@@ -82,10 +56,6 @@ int main(int argc, char **argv)
 	for (int i = 0; i < PARTS; i++)
 		sum += part[i].value[0];
 	printf("sum %ld, %ld operations\n", sum - ROUNDS * threads, operations - ROUNDS * threads);
-	pthread_create(&storing, NULL, stores, NULL);
-	printf("plain %d\n", plain_seen());
-	over = 1;
-	pthread_join(storing, NULL);
 	printf("%d wrong\n", wrong);
 	return wrong != 0;
 }
