@@ -93,12 +93,14 @@ bool tw_home_propose_all(struct tw_proc *me, tw_page_t first, tw_page_t last, un
 		}
 		tw_net_settle(me->net, flow, true);
 		for (size_t p = TW_MAX(first, s * superpage); p <= last && p < (s + n) * superpage; p++) {
-			uint64_t was = old[p / superpage - s];
-
+			if (old[p / superpage - s]) {
+				all = false; /* and that home may have moved since */
+				continue;
+			}
 			tw_page_lock(me, (tw_page_t)p);
-			home_note(me, (tw_page_t)p, was ? was : node + 1);
+			if (!me->page[p].home)
+				home_note(me, (tw_page_t)p, node + 1);
 			tw_page_unlock(me, (tw_page_t)p);
-			all = all && !was;
 		}
 	}
 	return all;
