@@ -97,8 +97,9 @@ static _Thread_local unsigned async_depth; /* of its operations: a transport's m
 
 static const struct tw_transport *async_enter_second(struct tw_net_async *a)
 {
-	while (async_depth++ == 0 && !async_begin(a)) {
-		async_depth = 0;
+	if (async_depth++)
+		return &a->with;
+	while (!async_begin(a)) {
 		async_end(a);
 		nanosleep(&(struct timespec){.tv_nsec = ASYNC_RETRY}, NULL);
 	}
@@ -125,8 +126,8 @@ static inline void async_order(const struct tw_net_async *a)
 		atomic_signal_fence(memory_order_seq_cst);
 }
 
-/* Begin an operation.  Sets *@outer for async_leave: the user's may lie in another one of its: a transport's operation
- * may use others, and so may a signal handler. */
+/* Begin an operation.  Sets *@outer for async_leave.  Operations nest: a transport's may use others, and a signal
+ * handler may interrupt one. */
 static inline const struct tw_transport *async_enter(struct tw_net *net, uint32_t *outer)
 {
 	struct tw_net_async *a = net->async;

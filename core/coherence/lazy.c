@@ -145,7 +145,6 @@ static bool lazy_wanted(const struct tw_proc *me)
 	       !me->config.survive;
 }
 
-/* Do nodes that cannot reach each other's memory demand by messages, and only releases of locks? */
 bool tw_lazy_locks(void)
 {
 	return tw_laziness && lazy.messages;

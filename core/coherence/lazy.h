@@ -37,13 +37,14 @@ bool tw_acquire_own(struct tw_proc *me);
 void tw_acquire_all(struct tw_proc *me);
 
 /* Locks over networks, whose own words are the record.
- * tw_lazy_locks - are there such: then locks call the following instead.
+ * tw_lazy_locks - are releases of locks lazy, and no others?  Then locks call the following instead.
  * tw_lock_released - release; if @now, or if that is better, it is performed on return.  Returns whether it is; else
  * *@number is that of the release, and the lock's word must say that something is pending.
  * tw_lock_trails - may a release of a lock trail (trail.h)?  Not while another one is pending, which a third node may
  * demand.
- * tw_lock_demand - have everything performed that @node has released.  Waits for the agent there.
- * tw_lock_acquired - acquire what @node has released.  @number: if it is the own one, the last release of the lock.
+ * tw_lock_demand - have everything performed that @node has released.  Waits for that node's reply.
+ * tw_lock_acquired - acquire what @node has released.  @number: of the lock's last release, where @node is the own one;
+ * UINT64_MAX: of all releases.
  * No page lock held, nor tw_protocol_enter.  [sync] */
 bool tw_lazy_locks(void);
 bool tw_lock_released(struct tw_proc *me, bool now, uint64_t *number);

@@ -287,6 +287,7 @@ void tw_net_close(struct tw_net *net);
  * have no effect.  tw_net_close ends it.  Returns 0 or -errno, logged.
  * tw_net_share - from now on the endpoint may have a second user, a thread that has called tw_net_second.  Each
  * operation of one waits for the end of the other's.  Not in fault context.  Returns 0 or -errno, logged.
+ * tw_net_second - the calling thread is the second user, of each endpoint that it uses.
  * tw_net_inside - after tw_net_share: is the first user, who calls this, in an operation?
  * tw_net_async_end - end both. */
 int tw_net_async(struct tw_net *net);
