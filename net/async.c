@@ -226,7 +226,19 @@ ASYNC_VOID(flush, (struct tw_net * net, unsigned node), (net, node))
 ASYNC_VALUE(int, send, (struct tw_net * net, unsigned node, unsigned port, const struct tw_msg *msg),
             (net, node, port, msg))
 ASYNC_VALUE(bool, recv, (struct tw_net * net, struct tw_msg *msg), (net, msg))
-ASYNC_VOID(notify, (struct tw_net * net, unsigned node, unsigned port), (net, node, port))
+
+/* Any thread may ring the own bell, at any time: that needs no turn. */
+static void async_notify(struct tw_net *net, unsigned node, unsigned port)
+{
+	uint32_t outer = 0;
+
+	if (node == net->config.node && port == net->config.port) {
+		net->async->with.notify(net, node, port);
+		return;
+	}
+	async_enter(net, &outer)->notify(net, node, port);
+	async_leave(net, outer);
+}
 
 static void async_sleep_briefly(struct tw_net *net, uint32_t seen)
 {

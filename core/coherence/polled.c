@@ -7,9 +7,9 @@
 
 #define POLLED_NEAR_NS  2000u /* longest time between two fences of a waiting loop, */
 #define POLLED_FAULT_NS 5000u /* plus this for each fault's trap, besides the time to serve it */
-/* Stores to polled pages of which each traps: so many in a row, then one in so long a time. */
-#define POLLED_STORES   256u
-#define POLLED_STORE_NS 20000u
+/* Accesses to polled pages of which each traps: so many in a row, then one in so long a time; stores, and loads. */
+#define POLLED_TRAPS   256u
+#define POLLED_TRAP_NS 20000u
 
 /* This processor's, from its first fence on. */
 static struct polled {
@@ -20,7 +20,8 @@ static struct polled {
 	unsigned faults;              /* since then */
 	bool held, in_fault;          /* this processor has the fences' lock; for a fault */
 	bool wrote;                   /* a polled page is writable since the last release */
-	uint64_t paid;                /* stores that have trapped: until then their time is used up, ns */
+	tw_page_t page;               /* accessed by the single step */
+	uint64_t stores, loads;       /* of which each traps: until then their time is used up, ns */
 } polled;
 
 /* Mark @p as polled at all nodes. Node 0 counts the pages found, behind the list. */
@@ -72,30 +73,44 @@ static void polled_enter(void)
 	polled.flag = flag;
 }
 
-/* tw_fault.stepped: release the fences' lock, with the page if it was stored to, so that the next store traps. */
-static void polled_stepped(void *me)
+/* May one more access trap?  Not where a program makes such accesses all the time: variables lie beside the flag. */
+static bool polled_traps(uint64_t *paid)
 {
-	(void)me;
+	uint64_t now = tw_time_ns();
+
+	*paid = TW_MAX(*paid, now - POLLED_TRAPS * POLLED_TRAP_NS) + POLLED_TRAP_NS;
+	if (*paid <= now)
+		return true;
+	*paid -= POLLED_TRAP_NS;
+	return false;
+}
+
+static void polled_hide(struct tw_proc *me)
+{
+	for (const _Atomic uint64_t *page = polled.list; me->protocol->hide && atomic_load(page); page++)
+		me->protocol->hide(me, (tw_page_t)(atomic_load(page) - 1));
+}
+
+static void polled_leave(void)
+{
 	polled.fence->leave();
 	polled.held = polled.in_fault = false;
 }
 
-/* Is the store that is about to be made to be released at once?  Not in a program that stores to the page all the time:
- * variables lie beside the flag. */
-static bool polled_at_once(void)
+/* tw_fault.stepped: release the fences' lock, with the page if it was stored to, so that the next store traps; and the
+ * next load, where other nodes write the page at any time. */
+static void polled_stepped(void *ctx)
 {
-	uint64_t now = tw_time_ns();
+	struct tw_proc *me = ctx;
 
-	polled.paid = TW_MAX(polled.paid, now - POLLED_STORES * POLLED_STORE_NS) + POLLED_STORE_NS;
-	if (polled.paid <= now)
-		return true;
-	polled.paid -= POLLED_STORE_NS;
-	return false;
+	polled_leave();
+	if (me->protocol->hide && polled_traps(&polled.loads))
+		me->protocol->hide(me, polled.page);
 }
 
 static void polled_serve(struct tw_proc *me, tw_page_t p, bool write, tw_serve_fn *serve)
 {
-	bool step = (me->fault.ops->caps & TW_FAULT_STEP) && (!write || polled_at_once());
+	bool step = (me->fault.ops->caps & TW_FAULT_STEP) && (!write || polled_traps(&polled.stores));
 
 	polled_enter();
 	if (!write || !(me->page[p].mapped & (uint64_t)1 << me->local)) /* the acquire may have unmapped it */
@@ -103,11 +118,12 @@ static void polled_serve(struct tw_proc *me, tw_page_t p, bool write, tw_serve_f
 	if (write && step)
 		tw_release(me, TW_SYNC_NODE, me->node);
 	if (!step)
-		polled_stepped(me);
+		polled_leave();
 	if (write) {
 		serve(me, p, true, false);
 		polled.wrote = true;
 	}
+	polled.page = p;
 	me->fault.step = step;
 }
 
@@ -115,7 +131,9 @@ static void polled_serve(struct tw_proc *me, tw_page_t p, bool write, tw_serve_f
 static void polled_close(struct tw_proc *me)
 {
 	polled_enter();
-	polled_stepped(me);
+	polled_leave();
+	if (polled_traps(&polled.loads))
+		polled_hide(me);
 }
 
 static void polled_fault(struct tw_proc *me, tw_page_t p, bool write, tw_serve_fn *serve)
@@ -149,8 +167,7 @@ void tw_polled_fence(struct tw_proc *me, const struct tw_fence *fence, const voi
 	polled.held = true;
 	fence->enter();
 	fence->leave();
-	for (const _Atomic uint64_t *page = polled.list; me->protocol->hide && atomic_load(page); page++)
-		me->protocol->hide(me, (tw_page_t)(atomic_load(page) - 1));
+	polled_hide(me);
 	polled.held = false;
 	polled.flag = flag;
 	polled.faults = 0;

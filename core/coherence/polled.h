@@ -19,7 +19,8 @@
  * Detection. A page becomes polled when a loop waits on it: two consecutive fences with nearly nothing between them,
  * both followed by an instruction that loads the same word, as reported by the assembler wrapper (tools/compile/as.c).
  * It stays polled. At the page's home, other nodes write to the frame at any time; there the page is unmapped behind
- * each fence (tw_protocol.hide), and the writers publish it after everything else (tw_dirty_drain).
+ * each fence and each stepped access (tw_protocol.hide), and the writers publish it after everything else
+ * (tw_dirty_drain).
  *
  * The lock is released behind the access that faulted, by a single step (tw_fault.step). Otherwise stores that other
  * nodes publish at the home could come between. A backend that serves faults in another thread cannot single-step.
@@ -29,10 +30,11 @@
  * page stays writable until the processor faults on another page for a store, which may be the data of the next
  * flag.
  *
- * Limits. Only the first load from a page between two fences faults, if the page was not written in between. So data
- * of waiting threads must not lie in the flag's page; the assembler wrapper ensures this for large arrays. Stores to
- * a pinned page, such as the storing thread's stack, never fault. A flag that is set before any thread has waited
- * long enough for it is an ordinary page. Programs that fence where OpenMP requires it need none of this. */
+ * Limits. Only the first load from a page between two fences faults, if the page was not written in between; at its
+ * home, each load, unless the program loads from it all the time. So data of waiting threads must not lie in the flag's
+ * page; the assembler wrapper ensures this for large arrays. Stores to a pinned page, such as the storing thread's
+ * stack, never fault. A flag that is set before any thread has waited long enough for it is an ordinary page. Programs
+ * that fence where OpenMP requires it need none of this. */
 #ifndef TW_CORE_COHERENCE_POLLED_H
 #define TW_CORE_COHERENCE_POLLED_H
 

@@ -260,7 +260,7 @@ static void sim_notify(struct tw_net *net, unsigned node, unsigned port)
 {
 	struct sim *sim = sim_of(net);
 
-	/* Another thread may ring the own bell (core/job/message.c), and must not touch this state. */
+	/* Another thread may ring the own bell, and must not touch this state. */
 	if (node == net->config.node && port == net->config.port) {
 		sim->inner.ops->notify(&sim->inner, node, port);
 		return;

@@ -3,6 +3,7 @@
 #include "tests/conformance/transport.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <sched.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #define FLAG  AREA
 #define DATA  (AREA + 8192)
 #define WORDS 512u
+#define PUTS  20000u
 #define MS    1000000ull
 
 /* ---- messages ---- */
@@ -289,6 +291,49 @@ static void control_test_bell_sleep(struct env *env)
 		late_sleep(env, false);
 }
 
+struct rings {
+	struct tw_net *net;
+	_Atomic bool stop;
+	uint32_t count;
+};
+
+static void *ring(void *arg)
+{
+	struct rings *r = arg;
+	cpu_set_t all;
+
+	memset(&all, 0xff, sizeof(all));
+	sched_setaffinity(0, sizeof(all), &all); /* not the user's processor */
+	do
+		tw_net_notify(r->net, r->net->config.node, r->net->config.port);
+	while (r->count++ < PUTS || !atomic_load(&r->stop));
+	return NULL;
+}
+
+/* Another thread rings the own bell while the endpoint, which has two users, is used: the user is out at the end. */
+static void own_bell(struct env *env)
+{
+	struct tw_net *net = env->net;
+	struct rings rings = {.net = net};
+	uint32_t before = net->ops->bell(net);
+	unsigned puts = env_rounds(env, PUTS);
+	pthread_t thread;
+
+	ENV_CHECK(env, tw_net_share(net) == 0, "not shared");
+	ENV_CHECK(env, pthread_create(&thread, NULL, ring, &rings) == 0, "no thread");
+	for (uint64_t i = 0; i < puts; i++) {
+		tw_net_fadd(net, 1 - env->node, DATA, 1);
+		net->ops->progress(net);
+	}
+	atomic_store(&rings.stop, true);
+	ENV_CHECK(env, pthread_join(thread, NULL) == 0, "not joined");
+	ENV_CHECK(env, !tw_net_inside(net), "the user has stayed in an operation");
+	ENV_CHECK(env, net->ops->bell(net) - before >= rings.count, "rings are lost");
+	tw_net_flush(net, TW_NET_ALL);
+	env_barrier(env);
+	ENV_CHECK(env, env_load(env, DATA) == puts, "operations are lost");
+}
+
 struct awaited {
 	struct env *env;
 	size_t offset;
@@ -357,6 +402,7 @@ const struct env_case signal_cases[] = {
     {.name = "messages-after-writes", .run = message_after_writes, .nodes = 2, .ports = 1},
     {.name = "notify-after-writes", .run = notify_after_writes, .nodes = 2, .ports = 1},
     {.name = "bells", .run = bells, .nodes = 2, .ports = 2},
+    {.name = "own-bell", .run = own_bell, .nodes = 2, .ports = 1},
     {.name = "sleep-times", .run = sleep_times, .nodes = 1, .ports = 1},
     {.name = "bell-test-sleep", .run = bell_test_sleep, .nodes = 2, .ports = 1},
     {.name = "control-test-bell-sleep", .run = control_test_bell_sleep, .nodes = 2, .ports = 1},

@@ -4,22 +4,27 @@
  * Processor W stores data, then a flag in a polled page, then fences.  It is the home of both pages, so each store is
  * in the master at once.  Between data and flag the program has no fence: the store to the flag faults, and that
  * fault fences.  Processors 0 and 1 of another node share that node's frames.  They fence, read the flag, read the
- * data, for ever, with no fence between the reads.  A fence's acquire unmaps pages with notices from the acquiring
- * processor.  A processor that has the page mapped does not fault, and sees what another processor's fetch puts into
- * the frame.
+ * data, once or several times, for ever, with no fence between the reads.  A fence's acquire unmaps pages with notices
+ * from the acquiring processor.  A processor that has the page mapped does not fault, and sees what another processor's
+ * fetch puts into the frame.
+ *
+ * HOME: the readers' node is the home of the flag's page.  W's releases write the flag to the frame, after all else.
  *
  * Claim:    a processor that sees the flag's n-th value sees the data's n-th or a later one.  Nothing blocks for
  *           ever.
- * Not here: pages whose home is at the reader (hide), data that W stores after it has stored to the flag's page.
+ * Not here: data that W stores after it has stored to the flag's page.
  *
  * N: values.  P: processors of the reading node.
  *
  * pan:  -DN=3 -DP=1
  * pan:  -DN=2 -DP=2
+ * pan:  -DN=3 -DP=1 -DHOME
+ * pan:  -DN=2 -DP=2 -DHOME
  * fail: -DN=2 -DP=1 -DNO_TRAP        the store to the flag is not preceded by a fence
  * fail: -DN=2 -DP=1 -DNO_LOCK        the flag's page is fetched without the fences' lock and an acquire
  * fail: -DN=2 -DP=1 -DACQUIRE_FIRST  the lock is released between acquire and fetch
  * fail: -DN=2 -DP=2 -DNO_FRESHEN     pages that other processors have mapped stay stale
+ * fail: -DN=2 -DP=1 -DHOME -DNO_HIDE   the page stays mapped at its home behind an access that was stepped
  */
 bit lock;
 byte home_data, home_flag;   /* the masters */
@@ -38,7 +43,11 @@ inline release()
 	:: else
 	fi;
 	if
+#ifdef HOME
+	:: dirty_flag -> d_step { flag = home_flag; dirty_flag = 0 }
+#else
 	:: dirty_flag -> d_step { stale_flag = 1; noticed_flag[0] = 1; noticed_flag[1] = 1; dirty_flag = 0 }
+#endif
 	:: else
 	fi
 }
@@ -100,7 +109,9 @@ inline fetch_flag(me)
 {
 	atomic { !page_lock -> page_lock = 1 };
 	if
+#ifndef HOME
 	:: stale_flag || !flag -> stale_flag = 0; flag = home_flag
+#endif
 	:: else
 	fi;
 	sees_flag[me] = 1;
@@ -118,6 +129,47 @@ inline fetch_data(me)
 	page_lock = 0
 }
 
+inline hide(me)
+{
+#ifdef HOME
+	atomic { !page_lock -> page_lock = 1 };
+	sees_flag[me] = 0;
+	page_lock = 0
+#else
+	skip
+#endif
+}
+
+inline load_flag(me)
+{
+	if
+	:: !sees_flag[me] ->
+#ifdef NO_LOCK
+		fetch_flag(me);
+		f = flag
+#else
+		atomic { !lock -> lock = 1 };
+		acquire(me);
+#ifdef ACQUIRE_FIRST
+		lock = 0;
+		fetch_flag(me);
+		f = flag;
+#else
+		freshen(me);
+		fetch_flag(me);
+		f = flag;
+		lock = 0;
+#endif
+#ifdef NO_HIDE
+		skip
+#else
+		hide(me)
+#endif
+#endif
+	:: else -> f = flag
+	fi
+}
+
 proctype reader(byte me)
 {
 	byte f;
@@ -126,30 +178,15 @@ end:	do
 	:: atomic { !lock -> lock = 1 };
 		acquire(me);
 		lock = 0;
-		if
-		:: !sees_flag[me] ->
-#ifdef NO_LOCK
-			fetch_flag(me)
-#else
-			atomic { !lock -> lock = 1 };
-			acquire(me);
-#ifdef ACQUIRE_FIRST
-			lock = 0;
-			fetch_flag(me)
-#else
-			freshen(me);
-			fetch_flag(me);
-			lock = 0
-#endif
-#endif
-		:: else
-		fi;
-		f = flag;
-		if
-		:: !sees_data[me] -> fetch_data(me)
-		:: else
-		fi;
-		assert(data >= f)
+		do
+		:: load_flag(me);
+			if
+			:: !sees_data[me] -> fetch_data(me)
+			:: else
+			fi;
+			assert(data >= f)
+		:: break
+		od
 	od
 }
 

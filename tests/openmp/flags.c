@@ -4,6 +4,7 @@
 #include <omp.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #define ROWS   12
@@ -67,7 +68,8 @@ static void sweep(int plane)
 	}
 }
 
-/* As NPB-CPP's LU: a thread that finds its flags set makes no flush for several rows. */
+/* As NPB-CPP's LU: a thread that finds its flags set makes no flush for several rows.  The last thread often finds its
+ * first one set at once, since it is late. */
 static void sweep_large(int plane)
 {
 	int *flag = apart.flag;
@@ -82,6 +84,9 @@ static void sweep_large(int plane)
 		if (row > 0)
 			flag[row - 1] = 0;
 	}
+	if (omp_get_thread_num() == omp_get_num_threads() - 1)
+		for (volatile int i = 0; i < 500000; i++)
+			;
 }
 
 static unsigned turn_of(void)
@@ -108,10 +113,15 @@ static void hand_over(void)
 	}
 }
 
-int main(void)
+/* Usage: flags [THREAD]: the first that touches the flags, 0 by default; its node becomes their home. */
+int main(int argc, char **argv)
 {
-	for (int row = 0; row <= ROWS; row++)
-		apart.flag[row] = row == ROWS;
+	int first = argc > 1 ? atoi(argv[1]) : 0;
+
+#pragma omp parallel
+	if (omp_get_thread_num() == first)
+		for (int row = 0; row <= ROWS; row++)
+			apart.flag[row] = row == ROWS;
 #pragma omp parallel
 	{
 		begin();

@@ -54,6 +54,8 @@ def programs():
     beside.compare("flags", "2x2", "2LS", options=["--fault", "mprotect"])
     for protocol in PROTOCOLS:
         beside.compare("flags", "4x1", protocol)
+        for shape, last in [("2x1", "1"), ("3x1", "2"), ("2x2", "3")]:  # the flags' home is the last thread's node
+            beside.compare("flags", shape, protocol, last)
     beside.compare("shares", "2x1", "2L", OMP_SCHEDULE="static,4")
     beside.compare("shares", "3x1", "2L", OMP_SCHEDULE="monotonic:guided , 2")
     for shape in SHAPES + ["1x1"]:

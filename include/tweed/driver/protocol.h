@@ -222,7 +222,7 @@ struct tw_protocol {
 	 * NULL.  [fault] */
 	void (*freshen)(struct tw_proc *me);
 	/* hide - make a polled page fault again that this processor can read but not write, if other nodes write its
-	 * frame at any time, as at a home.  NULL: there is no such page.  [sync] */
+	 * frame at any time, as at a home.  NULL: there is no such page.  [sync, fault] */
 	void (*hide)(struct tw_proc *me, tw_page_t page);
 	/* pin - make @count pages from @first writable for this processor and leave them so over acquires and
 	 * releases, which keep them coherent in place, until as many unpins.  NULL: the protocol cannot.  Returns 0,

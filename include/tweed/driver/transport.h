@@ -241,7 +241,8 @@ struct tw_transport {
 	int (*send)(struct tw_net *net, unsigned node, unsigned port, const struct tw_msg *msg);
 	/* recv - the next message for this endpoint: true and *msg, or false. */
 	bool (*recv)(struct tw_net *net, struct tw_msg *msg);
-	/* notify - ring the bell of (node, port), or of TW_NET_ALL ports of the node; also of the own node. */
+	/* notify - ring the bell of (node, port), or of TW_NET_ALL ports of the node; also of the own node.  Another
+	 * thread of the process may ring this endpoint's own bell, at any time: that touches no other state. */
 	void (*notify)(struct tw_net *net, unsigned node, unsigned port);
 	/* bell - this endpoint's bell value; a notify or an arriving message changes it. */
 	uint32_t (*bell)(struct tw_net *net);
