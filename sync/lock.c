@@ -79,11 +79,17 @@ static const struct sync_lock_ops *lock_ops(const struct tw_proc *me)
 	return me->nodes == 1 ? &alone : me->config.lock[0] == 'a' ? &sync_array_lock : &sync_queue_lock;
 }
 
-static bool lock_turn_free(struct sync_local *l, uint32_t mine)
+/* Take the turn if it is free.  A node's only processor has no rival. */
+static bool lock_turn_free(const struct tw_proc *me, struct sync_local *l)
 {
 	uint32_t expect = 0;
 
-	return atomic_compare_exchange_strong(&l->turn, &expect, mine);
+	if (me->locals > 1)
+		return atomic_compare_exchange_strong(&l->turn, &expect, me->local + 1);
+	if (atomic_load_explicit(&l->turn, memory_order_acquire))
+		return false;
+	atomic_store_explicit(&l->turn, me->local + 1, memory_order_relaxed);
+	return true;
 }
 
 static bool lock_turn_near(void *arg)
@@ -112,7 +118,7 @@ static void lock_turn_take(struct tw_proc *me, struct sync_local *l, uint64_t id
 	struct lock_wait wait = {l, me->local + 1};
 	uint64_t bit = 1ull << me->local;
 
-	if (lock_turn_free(l, wait.mine))
+	if (lock_turn_free(me, l))
 		return;
 	if (atomic_load(&l->turn) == wait.mine) {
 		if (lock_turn_held(l, wait.mine) && (!tw_sync_others || !*tw_sync_others))
@@ -127,7 +133,7 @@ static void lock_turn_take(struct tw_proc *me, struct sync_local *l, uint64_t id
 		sync_wait(me, TW_WAIT_LOCK, id, 0, lock_turn_near, &wait);
 		if (atomic_load(&l->turn) == wait.mine)
 			return; /* handed over, the bit is cleared */
-		if (lock_turn_free(l, wait.mine)) {
+		if (lock_turn_free(me, l)) {
 			atomic_fetch_and(&l->waiters, ~bit);
 			return;
 		}
@@ -149,6 +155,10 @@ static void lock_turn_pass(struct tw_proc *me, struct sync_local *l, bool kept)
 	uint64_t waiters = atomic_load(&l->waiters);
 
 	l->kept = kept;
+	if (me->locals == 1 && !waiters) {
+		atomic_store_explicit(&l->turn, 0, memory_order_release);
+		return;
+	}
 	if (waiters) {
 		unsigned next = lock_next_local(me, waiters);
 
@@ -192,7 +202,7 @@ static void lock_acquire(struct tw_proc *me, const struct sync_object *o)
 
 bool sync_lock_try(struct tw_proc *me, struct sync_object *o)
 {
-	if (!lock_turn_free(o->local, me->local + 1))
+	if (!lock_turn_free(me, o->local))
 		return false;
 	if (lock_ops(me)->try_enter(me, o)) {
 		if (lock_is_record(me))
@@ -301,7 +311,7 @@ bool sync_lock_retake(struct tw_proc *me, struct sync_object *o)
 {
 	const struct sync_lock_ops *ops = lock_ops(me);
 
-	if (!ops->retake || !lock_turn_free(o->local, me->local + 1))
+	if (!ops->retake || !lock_turn_free(me, o->local))
 		return false;
 	lock_returns(o->local);
 	if (!ops->retake(me, o)) {
@@ -324,7 +334,7 @@ bool tw_lock_try_acquire(tw_lock_t lock)
 	struct tw_proc *me = tw_me_checked("tw_lock_try_acquire");
 	struct sync_object o = sync_find(me, lock.id, SYNC_LOCK, "tw_lock_try_acquire");
 
-	if (!lock_turn_free(o.local, me->local + 1))
+	if (!lock_turn_free(me, o.local))
 		return false;
 	/* A free turn never carries the lock, so @kept is false. */
 	lock_returns(o.local);
@@ -344,19 +354,20 @@ bool tw_lock_try_acquire(tw_lock_t lock)
 static void lock_release_to(struct tw_proc *me, const struct sync_object *o, bool wanted, unsigned next)
 {
 	struct sync_local *l = o->local;
+	bool performed;
 
 	tw_trace(me, TW_TRACE_lock_release, TW_TRACE_NONE, TW_TRACE_NO_PAGE, o->id, 0);
 	if (next && tw_lock_trails())
 		tw_trail_begin(me, next - 1);
 	if (lock_is_record(me)) {
-		bool performed = tw_lock_released(me, wanted || l->releases < l->eager, &l->released);
-
+		performed = tw_lock_released(me, wanted || l->releases < l->eager, &l->released);
 		l->undone = performed ? 0 : SYNC_PENDING;
 		l->releases += l->releases < UINT8_MAX;
 	} else {
-		tw_release_to(me, lock_record(o), TW_SYNC_LOCK, o->id, wanted);
+		performed = tw_release_to(me, lock_record(o), TW_SYNC_LOCK, o->id, wanted);
 	}
-	tw_trail_end(me); /* flushes as sync_release does */
+	if (performed && me->nodes > 1)
+		tw_trail_end(me); /* flushes as sync_release does */
 }
 
 void sync_lock_release(struct tw_proc *me, struct sync_object *o)

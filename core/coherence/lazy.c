@@ -431,11 +431,23 @@ static void release_later(struct tw_proc *me, const _Atomic uint64_t *number)
 		atomic_store(&lazy.own->pending, atomic_load(number) + 1);
 }
 
-void tw_release_to(struct tw_proc *me, struct tw_record r, enum tw_sync_kind kind, uint64_t object, bool wanted)
+/* Take the next number.  A node's only processor takes all of them. */
+static uint64_t release_number(const struct tw_proc *me, _Atomic uint64_t *number)
 {
+	if (me->locals > 1)
+		return atomic_fetch_add(number, 1) + 1;
+	uint64_t next = atomic_load_explicit(number, memory_order_relaxed) + 1;
+	atomic_store_explicit(number, next, memory_order_release);
+	return next;
+}
+
+bool tw_release_to(struct tw_proc *me, struct tw_record r, enum tw_sync_kind kind, uint64_t object, bool wanted)
+{
+	bool performed;
+
 	if (!lazy_records()) {
 		tw_release(me, kind, object);
-		return;
+		return true;
 	}
 	_Atomic uint64_t *record = lazy_at(me, r.node, r.offset);
 	_Atomic uint64_t *number = &lazy_node(me, me->node)->number;
@@ -452,13 +464,15 @@ void tw_release_to(struct tw_proc *me, struct tw_record r, enum tw_sync_kind kin
 			if (seen)
 				lazy_neighbour(me, seen);
 		}
-		if (wanted || hint || tw_polled_any(me) || --lazy.releases == 0)
+		performed = wanted || hint || tw_polled_any(me) || --lazy.releases == 0;
+		if (performed)
 			release_now(me);
 		else
 			release_later(me, number);
-		next = (atomic_fetch_add(number, 1) + 1) << REC_NUMBER | hint << REC_HINT | me->local << REC_LOCAL |
+		next = release_number(me, number) << REC_NUMBER | hint << REC_HINT | me->local << REC_LOCAL |
 		       (me->node + 1);
 	} while (!atomic_compare_exchange_strong(record, &seen, next));
+	return performed;
 }
 
 /* Over networks: ask the agents of the nodes where something is pending. */
@@ -584,7 +598,7 @@ bool tw_lock_released(struct tw_proc *me, bool now, uint64_t *number)
 		return true;
 	}
 	release_later(me, all);
-	*number = atomic_fetch_add(all, 1) + 1;
+	*number = release_number(me, all);
 	return false;
 }
 

@@ -19,7 +19,7 @@ void tw_lazy_close(struct tw_proc *me);
 /* tw_release_to - release: all that this processor has stored, and all that it has acquired, is visible to those that
  * acquire from the record after they have seen what the caller does next (gives up a lock, changes a word).
  * @wanted: another node is waiting for that, so it is performed on return.  With lazy releases, it also acquires what
- * was released to the record before.
+ * was released to the record before.  Returns whether it is performed on return.
  * tw_acquire_from - acquire what was released to the record before.
  * tw_released - has something been released there that this processor has not acquired?  Without lazy releases: false.
  * tw_acquire_needless - may tw_acquire_from be left out, for it would find nothing new, and has nothing else to do?
@@ -29,7 +29,7 @@ void tw_lazy_close(struct tw_proc *me);
  * performed what is pending.
  * They wait for other processors, each of which answers by itself or by its thread (lazy.c).  No page lock held, nor
  * tw_protocol_enter.  [sync] */
-void tw_release_to(struct tw_proc *me, struct tw_record r, enum tw_sync_kind kind, uint64_t object, bool wanted);
+bool tw_release_to(struct tw_proc *me, struct tw_record r, enum tw_sync_kind kind, uint64_t object, bool wanted);
 void tw_acquire_from(struct tw_proc *me, struct tw_record r, enum tw_sync_kind kind, uint64_t object);
 bool tw_released(const struct tw_proc *me, struct tw_record r);
 bool tw_acquire_needless(struct tw_proc *me, struct tw_record r);

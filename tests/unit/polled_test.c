@@ -8,7 +8,8 @@
 #define PAGES ((tw_page_t)256)
 #define SHIFT 12
 
-static char exported[2 * PAGES], app[PAGES << SHIFT], steps[64];
+/* The marks of pages; then the list, its end, and the count. */
+static char exported[PAGES + (TW_POLLED_MOST + 2) * sizeof(uint64_t)], app[PAGES << SHIFT], steps[64];
 static struct tw_page pages[PAGES];
 
 static void step(char c)
@@ -158,7 +159,7 @@ static void test_faults(void)
 	pages[3].mapped = 0;
 	proc.fences->fault(&proc, 4, true, serve); /* data behind a flag */
 	proc.fences->fault(&proc, 5, true, serve);
-	CU_ASSERT(stepped("()ww"));
+	CU_ASSERT(stepped("()3ww"));
 }
 
 static void test_step(void)
@@ -172,7 +173,7 @@ static void test_step(void)
 	proc.fences->fault(&proc, 3, true, serve);
 	CU_ASSERT(stepped("(frfr!w"));
 	proc.fault.stepped(&proc);
-	CU_ASSERT(stepped(")"));
+	CU_ASSERT(stepped(")3"));
 	proc.fences->fault(&proc, 3, true, serve);
 	CU_ASSERT(proc.fault.step);
 	CU_ASSERT(stepped("(fr!w"));
@@ -183,6 +184,10 @@ static void test_step(void)
 		memset(steps, 0, sizeof(steps));
 	}
 	CU_ASSERT_FALSE(proc.fault.step);
+	proc.fences->fault(&proc, 3, false, serve);
+	CU_ASSERT(proc.fault.step);
+	proc.fault.stepped(&proc);
+	CU_ASSERT(stepped("(fr)"));
 	CU_ASSERT_FALSE(proc.fences->synced(&proc, false));
 }
 

@@ -40,10 +40,11 @@ void tw_acquire(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object)
 	job_acquires++;
 }
 
-void tw_release_to(struct tw_proc *me, struct tw_record r, enum tw_sync_kind kind, uint64_t object, bool wanted)
+bool tw_release_to(struct tw_proc *me, struct tw_record r, enum tw_sync_kind kind, uint64_t object, bool wanted)
 {
 	(void)r, (void)wanted;
 	tw_release(me, kind, object);
+	return true;
 }
 
 void tw_acquire_from(struct tw_proc *me, struct tw_record r, enum tw_sync_kind kind, uint64_t object)
