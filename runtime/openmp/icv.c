@@ -90,6 +90,9 @@ void omp_icv_read(struct omp_icv *icv)
 	icv_schedule(icv);
 	icv->allocator = OMP_ALLOCATOR;
 	icv->cancellation = icv_switch("OMP_CANCELLATION", false);
+	icv->teams = 1;
+	icv->most_teams = icv_number("OMP_NUM_TEAMS", 1, 1);
+	icv->teams_limit = icv_number("OMP_TEAMS_THREAD_LIMIT", 0, 1);
 }
 
 size_t omp_stack_bytes(void)
@@ -159,18 +162,18 @@ ICV_GET(omp_get_default_device, 0)
 ICV_GET(omp_get_initial_device, 0)
 ICV_GET(omp_get_device_num, 0)
 ICV_GET(omp_is_initial_device, 1)
-ICV_GET(omp_get_num_teams, 1)
-ICV_GET(omp_get_team_num, 0)
-ICV_GET(omp_get_max_teams, 1)
-ICV_GET(omp_get_teams_thread_limit, 0)
+ICV_GET(omp_get_num_teams, omp_team->icv.teams)
+ICV_GET(omp_get_team_num, omp_team->icv.team)
+ICV_GET(omp_get_max_teams, omp_team->icv.most_teams)
+ICV_GET(omp_get_teams_thread_limit, omp_team->icv.teams_limit)
 
 ICV_SET(omp_set_num_threads, if (value > 0) omp_team->icv.threads = (uint32_t)value)
 ICV_SET(omp_set_dynamic, omp_team->icv.dynamic = value != 0)
 ICV_SET(omp_set_nested, (void)value)
 ICV_SET(omp_set_max_active_levels, if (value >= 0) omp_team->icv.max_active = value > 0)
 ICV_SET(omp_set_default_device, (void)value)
-ICV_SET(omp_set_num_teams, (void)value)
-ICV_SET(omp_set_teams_thread_limit, (void)value)
+ICV_SET(omp_set_num_teams, if (value > 0) omp_team->icv.most_teams = (uint32_t)value)
+ICV_SET(omp_set_teams_thread_limit, if (value > 0) omp_team->icv.teams_limit = (uint32_t)value)
 
 ICV_GET(omp_get_proc_bind, 0)
 

@@ -78,42 +78,62 @@ void GOMP_target_enter_exit_data(int device, size_t n, void **variables, size_t 
 	target_after(depend);
 }
 
-/* ---- teams: always one ---- */
+/* ---- teams: one after the other, as gcc has it ---- */
 
-static void target_limit(unsigned threads)
+static void teams_begin(unsigned teams, unsigned threads)
 {
+	struct omp_icv *icv = &omp_team->icv;
+
+	icv->teams = teams;
+	icv->team = 0;
 	if (threads)
-		omp_team->icv.limit = TW_MIN(omp_team->icv.limit, threads);
+		icv->limit = TW_MIN(icv->limit, threads);
 }
 
+static void teams_end(uint32_t limit)
+{
+	struct omp_icv *icv = &omp_team->icv;
+
+	icv->teams = 1;
+	icv->team = 0;
+	icv->limit = limit;
+}
+
+/* What gcc before 12 calls in a target region. */
 void GOMP_teams(unsigned teams, unsigned threads)
 {
 	(void)teams, (void)threads;
 }
 
-/* Called before and behind the region.  @threads: thread_limit; 0: none. */
+/* Called before each team of a target region, and behind the last one.  Returns whether there is one more.
+ * @threads: thread_limit; 0: none. */
 bool GOMP_teams4(unsigned least, unsigned most, unsigned threads, bool first)
 {
 	static __thread uint32_t limit;
+	struct omp_icv *icv = &omp_team->icv;
 
-	(void)least, (void)most;
+	(void)most;
 	if (first) {
-		limit = omp_team->icv.limit;
-		target_limit(threads);
-	} else {
-		omp_team->icv.limit = limit;
+		limit = icv->limit;
+		teams_begin(TW_MAX(least, 1u), threads);
+	} else if (++icv->team == icv->teams) {
+		teams_end(limit);
+		return false;
 	}
-	return first;
+	return true;
 }
 
+/* @teams: the most that the construct asks for; 0: it does not. */
 void GOMP_teams_reg(void (*function)(void *), void *data, unsigned teams, unsigned threads, unsigned flags)
 {
-	uint32_t limit = omp_team->icv.limit;
+	struct omp_icv *icv = &omp_team->icv;
+	uint32_t limit = icv->limit;
 
-	(void)teams, (void)flags;
-	target_limit(threads);
-	th_call(TH_CALLED(function), data, NULL, NULL);
-	omp_team->icv.limit = limit;
+	(void)flags;
+	teams_begin(teams ? teams : icv->most_teams, threads ? threads : icv->teams_limit);
+	for (; icv->team < icv->teams; icv->team++)
+		th_call(TH_CALLED(function), data, NULL, NULL);
+	teams_end(limit);
 }
 
 /* ---- omp.h ---- */

@@ -104,6 +104,57 @@ static void limits(void)
 	printf("limit %d, threads %d, and behind it %d\n", limit, threads, omp_get_thread_limit() > 1000);
 }
 
+static void league(const char *what)
+{
+	printf("%s: team %d of %d, at most %d threads\n", what, omp_get_team_num(), omp_get_num_teams(),
+	       omp_get_thread_limit() > 1000 ? 0 : omp_get_thread_limit());
+}
+
+static void teams(void)
+{
+	int made = 0, threads = 0, table[24];
+
+#pragma omp teams num_teams(3) thread_limit(2)
+	{
+		league("teams");
+#pragma omp parallel reduction(+ : made, threads)
+		{
+			made += omp_get_team_num() * 10 + omp_get_num_teams();
+			threads += omp_get_num_threads() <= 2;
+		}
+	}
+	printf("parallel in teams %d\n", made == 3 * (10 + 3) * (threads / 3) && threads % 3 == 0);
+	omp_set_num_teams(2);
+	omp_set_num_teams(-1);
+	omp_set_teams_thread_limit(4);
+	printf("at most %d teams, %d threads\n", omp_get_max_teams(), omp_get_teams_thread_limit());
+#pragma omp teams
+	league("as set");
+#pragma omp teams num_teams(1 : 4)
+	league("from one to four");
+#pragma omp teams distribute parallel for num_teams(3)
+	for (int i = 0; i < 24; i++)
+		table[i] = omp_get_team_num();
+	for (int i = 0; i < 24; i++)
+		printf("%d", table[i]);
+	printf("\n");
+#pragma omp target teams distribute num_teams(5) thread_limit(1) map(from : table)
+	for (int i = 0; i < 24; i++)
+		table[i] = omp_get_team_num() * 10 + omp_get_num_teams();
+	for (int i = 0; i < 24; i++)
+		printf("%d ", table[i]);
+	printf("\n");
+#pragma omp target teams
+	league("target");
+#pragma omp teams num_teams(2)
+#pragma omp parallel
+#pragma omp single
+#pragma omp task shared(made)
+	made = omp_get_team_num();
+	printf("a task of team %d\n", made);
+	league("behind");
+}
+
 int main(void)
 {
 	double *a = malloc(N * sizeof(*a)), *b = malloc(N * sizeof(*b));
@@ -114,6 +165,7 @@ int main(void)
 	data(a);
 	others();
 	limits();
+	teams();
 	free(a);
 	free(b);
 	return 0;
