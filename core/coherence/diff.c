@@ -265,14 +265,21 @@ size_t tw_diff_store(const void *frame, void *twin, size_t bytes, int update, ch
 	return total;
 }
 
+/* Most words that are operated on have 8 bytes, which need no call. */
 void tw_diff_apply(void *to, const void *bytes, size_t len)
 {
-	tw_words_store(to, bytes, len);
+	if (len == sizeof(uint64_t))
+		tw_words_store(to, bytes, sizeof(uint64_t));
+	else
+		tw_words_store(to, bytes, len);
 }
 
 void tw_diff_load(void *to, const void *page, size_t len)
 {
-	tw_words_load(to, page, len);
+	if (len == sizeof(uint64_t))
+		tw_words_load(to, page, sizeof(uint64_t));
+	else
+		tw_words_load(to, page, len);
 }
 
 size_t tw_diff_in(void *frame, void *twin, const void *incoming, size_t bytes)

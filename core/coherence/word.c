@@ -161,31 +161,67 @@ static bool word_perform(struct tw_proc *me)
 
 /* ---- operations ---- */
 
-/* Bytes of one aligned word are stored to memory by one access: neighbours may load the word meanwhile. */
+/* One bit for each byte of @bits that is not 0. */
+static unsigned word_bytes(uint64_t bits)
+{
+	bits |= bits >> 4;
+	bits |= bits >> 2;
+	bits |= bits >> 1;
+	return (unsigned)((bits & 0x0101010101010101ull) * 0x0102040810204080ull >> 56);
+}
+
+/* Store the bytes of @value in @changed to the aligned word @at, by one access: neighbours may load it meanwhile. */
+static void word_store(struct tw_proc *me, struct tw_location at, uint64_t value, unsigned changed)
+{
+	if (at.at) {
+		tw_words_merge(at.at, value, changed);
+		return;
+	}
+	for (unsigned j = 0, end; changed >> j; j = end) {
+		j += (unsigned)__builtin_ctz(changed >> j);
+		end = j + (unsigned)__builtin_ctz(~(changed >> j));
+		tw_net_write(me->net, at.node, at.offset + j, (char *)&value + j, end - j);
+	}
+}
+
+/* Returns whether they were the same.  All bytes are of one aligned word. */
+static bool word_merge_one(struct tw_proc *me, struct tw_location word, size_t at, const char *now, char *twin,
+                           size_t bytes)
+{
+	uint64_t value = 0, before = 0;
+
+	if (bytes == sizeof(value)) {
+		memcpy(&value, now, sizeof(value));
+		memcpy(&before, twin, sizeof(before));
+		memcpy(twin, now, sizeof(value));
+	} else {
+		memcpy((char *)&value + at, now, bytes);
+		memcpy((char *)&before + at, twin, bytes);
+		memcpy(twin, now, bytes);
+	}
+	if (value != before)
+		word_store(me, word, value, word_bytes(value ^ before));
+	return value == before;
+}
+
 bool tw_word_merge(struct tw_proc *me, struct tw_location to, const char *now, char *twin, size_t bytes)
 {
-	if (memcmp(now, twin, bytes) == 0)
-		return false;
+	bool same = true;
+
 	for (size_t i = 0, n; i < bytes; i += n) {
 		size_t at = ((to.at ? (uintptr_t)to.at : to.offset) + i) % sizeof(uint64_t);
-		uint64_t value = 0;
-		unsigned changed = 0;
-		n = TW_MIN(sizeof(value) - at, bytes - i);
-		memcpy((char *)&value + at, now + i, n);
-		for (size_t j = 0; j < n; j++)
-			changed |= (unsigned)(now[i + j] != twin[i + j]) << (at + j);
-		memcpy(twin + i, now + i, n);
-		if (to.at)
-			tw_words_merge(to.at + i - at, value, changed);
-		for (size_t j = at, end; !to.at && changed >> j; j = end) {
-			j += (size_t)__builtin_ctz(changed >> j);
-			end = j + (size_t)__builtin_ctz(~(changed >> j));
-			tw_net_write(me->net, to.node, to.offset + i + j - at, (char *)&value + j, end - j);
-		}
+		struct tw_location word = to;
+
+		n = TW_MIN(sizeof(uint64_t) - at, bytes - i);
+		if (word.at)
+			word.at += i - at;
+		else
+			word.offset += i - at;
+		same &= word_merge_one(me, word, at, now + i, twin + i, n);
 	}
-	if (!to.at)
+	if (!to.at && !same)
 		tw_net_flush(me->net, to.node);
-	return true;
+	return !same;
 }
 
 static bool word_unsent; /* something is posted, and may not be sent */
