@@ -131,9 +131,9 @@ long pt_kernel_aio(long number, const long a[6]);
  * pt_futex_wait - wait for a wake of @word, until @until as in tw_wait_until, if its bits of @mask are those of @value.
  * 0, EAGAIN or ETIMEDOUT. */
 int pt_futex_wait(unsigned *word, unsigned mask, unsigned value, uint64_t until);
-/* pt_futex - the system call futex on @word of shared memory.  An operation that is neither a wait nor a wake ends the
- * job. */
-long pt_futex(unsigned *word, int op, unsigned value, const struct timespec *time);
+/* pt_futex - the system call futex on @word of shared memory.  @fourth: a time, or of FUTEX_REQUEUE how many waiters
+ * move; @expected: of FUTEX_CMP_REQUEUE.  Other operations than waits, wakes and these end the job. */
+long pt_futex(unsigned *word, int op, unsigned value, long fourth, unsigned expected);
 
 /* ---- blocking.c: tw_syscalls_block, tw_syscalls_wait, tw_syscalls_again. */
 bool pt_block_again(void);

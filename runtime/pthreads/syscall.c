@@ -3,7 +3,8 @@
  * are the kernel's, with what they touch.
  *
  * The rings of io_uring are memory of one process, and its transfers store behind the back of the coherence protocol.
- * So it does not exist, as in kernels without it, and programs fall back to others. */
+ * So it does not exist, as in kernels without it, and programs fall back to others.  Nor does membarrier, which makes
+ * the threads of one process execute fences. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <linux/seccomp.h>
@@ -27,14 +28,14 @@ PT_OWN long tw_syscall_threads(long number, ...)
 		a[i] = va_arg(ap, long);
 	va_end(ap);
 	if (number == SYS_futex && th_heap_at((void *)a[0]) && pt_enter())
-		return pt_futex((void *)a[0], (int)a[1], (unsigned)a[2], (void *)a[3]);
+		return pt_futex((void *)a[0], (int)a[1], (unsigned)a[2], a[3], (unsigned)a[5]);
 	if (number == SYS_exit && pt_enter())
 		pt_exit_bare((int)a[0]);
 	if (number == SYS_seccomp && a[0] <= SECCOMP_SET_MODE_FILTER && pt_enter())
 		prctl(PR_SET_SECCOMP, a[0] + 1, a[2]); /* refused */
 	if ((number == SYS_clone || number == SYS_clone3) && pt_enter())
 		clone(NULL, NULL, (int)a[0], NULL); /* refused */
-	if (number == SYS_io_uring_setup && pt_several())
+	if ((number == SYS_io_uring_setup || number == SYS_membarrier) && pt_several())
 		return th_result(ENOSYS);
 	if (((number >= SYS_io_setup && number <= SYS_io_cancel) || number == SYS_io_pgetevents) && pt_several()) {
 		long result = pt_kernel_aio(number, a);

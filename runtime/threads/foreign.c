@@ -14,18 +14,30 @@
 
 static unsigned char *foreign_pinned; /* private; a bit for each page of shared memory */
 
+static bool foreign_is_pinned(const char *page, size_t bytes)
+{
+	size_t number = (size_t)(page - tw_me->app) / bytes;
+
+	return foreign_pinned[number / 8] >> number % 8 & 1;
+}
+
+/* The fault is the program's here, inside tw_pin it would be Tweed's, or a library's that holds its locks; others may
+ * store to the same page. */
+static void foreign_touch(char *page)
+{
+	__atomic_fetch_or(page, 0, __ATOMIC_RELAXED);
+}
+
 static bool foreign_page(char *page, size_t bytes)
 {
 	size_t number = (size_t)(page - tw_me->app) / bytes;
-	unsigned char bit = (unsigned char)(1u << number % 8);
 
-	if (foreign_pinned[number / 8] & bit)
+	if (foreign_is_pinned(page, bytes))
 		return true;
-	/* The fault is the program's here, inside tw_pin it would be Tweed's; others may store to the same page. */
-	__atomic_fetch_or(page, 0, __ATOMIC_RELAXED);
+	foreign_touch(page);
 	if (tw_pin(page, bytes))
 		return false;
-	foreign_pinned[number / 8] |= bit;
+	foreign_pinned[number / 8] |= (unsigned char)(1u << number % 8);
 	return true;
 }
 
@@ -42,6 +54,10 @@ char *th_foreign_pin(char *frame)
 	}
 	if ((size_t)(low - tw_me->app) >= all)
 		return low - TH_STACK_SLACK; /* private memory does not fault */
+	/* The first tw_pin itself uses pages below. */
+	for (char *page = low; page + FOREIGN_NEEDED > frame && page >= tw_me->app; page -= bytes)
+		if (!foreign_is_pinned(page, bytes))
+			foreign_touch(page);
 	for (char *page = low;; page -= bytes) {
 		bool good = foreign_page(page, bytes);
 		if (!good && page + FOREIGN_NEEDED > frame)

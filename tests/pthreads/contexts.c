@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* contexts.c - locks that main holds since before the first thread; stacks of the program's own; a signal of turns that
- * comes late.  Argument "other": a stack that another node has used; "jump": a coroutine whose stack is gone. */
+ * comes late.  Argument "other": a stack that another node has used; "jump": a coroutine whose stack is gone; "leave"
+ * and a number: main's coroutine ends the program. */
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -191,12 +192,37 @@ static void late_signal(void)
 	pthread_join(t, NULL);
 }
 
+static void leaves(int how)
+{
+	printf("it leaves\n");
+	if (how == 0)
+		exit(3);
+	fflush(stdout);
+	if (how == 1)
+		_exit(4);
+	_Exit(5);
+}
+
+static void leave(int how)
+{
+	ucontext_t there, here;
+
+	getcontext(&there);
+	there.uc_stack.ss_sp = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	there.uc_stack.ss_size = STACK;
+	there.uc_link = &here;
+	makecontext(&there, (void (*)(void))leaves, 1, how);
+	swapcontext(&here, &there);
+}
+
 int main(int argc, char **argv)
 {
 	pthread_t t[2];
 
 	if (argc > 1 && strcmp(argv[1], "jump") == 0)
 		jump();
+	if (argc > 2)
+		leave(atoi(argv[2]));
 	held();
 	memset(fixed, 1, STACK);
 	for (int i = 0; i < 2; i++)

@@ -133,6 +133,11 @@ def contexts():
         for protocol in PROTOCOLS:
             beside.compare(name, shape, protocol)
             beside.compare(cancel, shape, protocol)
+    for how in ["0", "1", "2"] if name else []:
+        for shape, protocol, *options in [("1x1", "2L"), ("2x1", "2L"), ("2x2", "TS"),
+                                          ("2x1", "2L", "--transport", "ofi")]:
+            if "ofi" not in options or usable("ofi"):
+                beside.compare(name, shape, protocol, "leave", how, options=options)
     for what, text in {"other": "another node used first", "jump": "did not run on a stack of its own"}.items():
         beside.said(f"contexts {what}", run(tweed, "run", "-n", "3", "./contexts.tw", what), 2, text)
     name = beside.build(os.path.join(sources, "fibers.c"))

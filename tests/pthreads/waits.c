@@ -285,11 +285,52 @@ static void first_wake(void)
 	pthread_join(thread, NULL);
 }
 
-/* The kernel's rings of transfers would be one processor's. */
+/* A condition whose waiters move to the lock's word. */
+static unsigned condition, latch;
+
+static void latch_take(void)
+{
+	while (__atomic_exchange_n(&latch, 2, __ATOMIC_SEQ_CST) != 0)
+		syscall(SYS_futex, &latch, FUTEX_WAIT, 2, NULL, NULL, 0);
+}
+
+static void latch_give(void)
+{
+	__atomic_store_n(&latch, 0, __ATOMIC_SEQ_CST);
+	syscall(SYS_futex, &latch, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+static void *moves(void *arg)
+{
+	syscall(SYS_futex, &condition, FUTEX_WAIT, 0, NULL, NULL, 0);
+	latch_take();
+	latch_give();
+	return arg;
+}
+
+static void requeue(void)
+{
+	pthread_t thread[2];
+
+	for (int i = 0; i < 2; i++)
+		pthread_create(&thread[i], NULL, moves, NULL);
+	usleep(60000);
+	latch_take();
+	printf("another value %d", syscall(SYS_futex, &condition, FUTEX_CMP_REQUEUE, 1, 2, &latch, 1) < 0);
+	printf(" %d\n", errno == EAGAIN);
+	__atomic_store_n(&condition, 1, __ATOMIC_SEQ_CST);
+	syscall(SYS_futex, &condition, FUTEX_CMP_REQUEUE, 1, 2, &latch, 1);
+	latch_give();
+	for (int i = 0; i < 2; i++)
+		pthread_join(thread[i], NULL);
+}
+
+/* The kernel's rings of transfers would be one processor's, its fences one process's. */
 static void rings(void)
 {
 	static char parameters[256];
-	bool absent = syscall(SYS_io_uring_setup, 8, parameters) < 0 && errno == ENOSYS;
+	bool absent = syscall(SYS_io_uring_setup, 8, parameters) < 0 && errno == ENOSYS &&
+	              syscall(SYS_membarrier, 0, 0, 0) < 0 && errno == ENOSYS;
 
 	printf("rings %d\n", absent || !getenv("TWEED_PROCESSOR") || threads == 1);
 }
@@ -312,6 +353,7 @@ int main(int argc, char **argv)
 	times_out();
 	first_wake();
 	rings();
+	requeue();
 	free((void *)(long)arrived);
 	return 0;
 }

@@ -120,6 +120,12 @@ static const char *const cc_valued[] = {
 static const char *const cc_no_link[] = {"-c", "-S", "-E", "-M", "-MM", "-fsyntax-only", "-r", NULL};
 static const char *const cc_objects[] = {".o", ".lo", ".a", ".so", ".obj", ".ld", ".lds", NULL};
 
+/* Is @word the option @option?  gcc takes those of the linker with a second '-', too. */
+static bool cc_is(const char *word, const char *option)
+{
+	return strcmp(word, option) == 0 || (word[0] == '-' && strcmp(word + 1, option) == 0);
+}
+
 static bool cc_among(const char *word, const char *const *list)
 {
 	for (; *list; list++)
@@ -148,7 +154,7 @@ static const char *cc_refusal(const struct cc *cc, const char *word)
 	if (cc_places_globals(cc) && strncmp(word, "-mcmodel=", 9) == 0 && strcmp(word, "-mcmodel=small") != 0 &&
 	    strcmp(word, "-mcmodel=medium") != 0)
 		return "but global variables are placed for the small code model: leave it out";
-	if (cc->parmacs && cc->copied_globals && strcmp(word, "-shared") == 0)
+	if (cc->parmacs && cc->copied_globals && cc_is(word, "-shared"))
 		return "but only a program's global variables can be copied (--copied-globals), not a library's: make "
 		       "it "
 		       "an archive, and link that";
@@ -167,7 +173,7 @@ static const char *cc_refusal(const struct cc *cc, const char *word)
  * permits variables of 2 GiB, and few programs have them. */
 static bool cc_left_out(const struct cc *cc, const char *word)
 {
-	return strncmp(word, "-flto", 5) == 0 || strcmp(word, "-fwhole-program") == 0 || strcmp(word, "-static") == 0 ||
+	return strncmp(word, "-flto", 5) == 0 || strcmp(word, "-fwhole-program") == 0 || cc_is(word, "-static") ||
 	       strcmp(word, "-static-pie") == 0 || strcmp(word, "-static-libstdc++") == 0 ||
 	       (cc_places_globals(cc) && ((strncmp(word, "-fuse-ld=", 9) == 0 && strcmp(word, "-fuse-ld=bfd") != 0) ||
 	                                  strcmp(word, "-mcmodel=medium") == 0));
@@ -217,7 +223,7 @@ static int cc_read(struct cc *cc, const char *name, char **argv)
 			return -EINVAL;
 		}
 		link = link && !cc_among(*argv, cc_no_link);
-		cc->shared = cc->shared || strcmp(*argv, "-shared") == 0;
+		cc->shared = cc->shared || cc_is(*argv, "-shared");
 		if (strcasecmp(*argv, "-fpic") == 0 || strcasecmp(*argv, "-fno-pic") == 0)
 			cc->pic = (*argv)[2] == 'p' || (*argv)[2] == 'P';
 		cc->language = cc->language || strncmp(*argv, "-x", 2) == 0;

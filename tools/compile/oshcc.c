@@ -34,7 +34,7 @@ static enum osh_makes osh_makes(char **argv)
 		for (size_t i = 0; i < sizeof(no_link) / sizeof(no_link[0]); i++)
 			if (strcmp(*argv, no_link[i]) == 0)
 				return OSH_NO_LINK;
-		library = library || strcmp(*argv, "-shared") == 0;
+		library = library || strcmp(*argv, "-shared") == 0 || strcmp(*argv, "--shared") == 0;
 		input = input || **argv != '-' || strncmp(*argv, "-l", 2) == 0;
 	}
 	return !input ? OSH_NO_LINK : library ? OSH_LIBRARY : OSH_PROGRAM;

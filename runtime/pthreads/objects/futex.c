@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* futex.c - SYS_futex on shared memory, as in the headers of C++20's std::atomic::wait: a wait queue of the word. */
 #include <errno.h>
+#include <limits.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
 
@@ -49,8 +50,22 @@ static uint64_t futex_until(int op, const struct timespec *time)
 	return pt_until(op & FUTEX_CLOCK_REALTIME ? CLOCK_REALTIME : CLOCK_MONOTONIC, time);
 }
 
-long pt_futex(unsigned *word, int op, unsigned value, const struct timespec *time)
+/* The waiters that would move to another word are woken: a wait may end without a wake, so they look at it. */
+static long futex_requeue(unsigned *word, unsigned wake, unsigned long move, const unsigned *expected)
 {
+	struct tw_wait_queue *queue = tw_wait_queue_lock(word);
+
+	if (expected && *word != *expected) {
+		tw_wait_queue_unlock(queue);
+		return th_result(EAGAIN);
+	}
+	return tw_wait_queue_wake(queue, word, (unsigned)TW_MIN(wake + move, (unsigned long)INT_MAX));
+}
+
+long pt_futex(unsigned *word, int op, unsigned value, long fourth, unsigned expected)
+{
+	const struct timespec *time = (void *)fourth;
+
 	switch (op & FUTEX_CMD_MASK) {
 	case FUTEX_WAIT:
 	case FUTEX_WAIT_BITSET:
@@ -59,8 +74,13 @@ long pt_futex(unsigned *word, int op, unsigned value, const struct timespec *tim
 	case FUTEX_WAKE:
 	case FUTEX_WAKE_BITSET:
 		return tw_wait_queue_wake(tw_wait_queue_lock(word), word, value);
+	case FUTEX_REQUEUE:
+	case FUTEX_CMP_REQUEUE:
+		return futex_requeue(word, value, (unsigned long)fourth,
+		                     (op & FUTEX_CMD_MASK) == FUTEX_CMP_REQUEUE ? &expected : NULL);
 	default:
-		th_refuse("syscall(SYS_futex): operation %d is not supported: use FUTEX_WAIT and FUTEX_WAKE",
+		th_refuse("syscall(SYS_futex): operation %d is not supported: use FUTEX_WAIT, FUTEX_WAKE and "
+		          "FUTEX_REQUEUE",
 		          op & FUTEX_CMD_MASK);
 	}
 }
