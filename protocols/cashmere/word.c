@@ -26,6 +26,11 @@
  * throughout, no node was exclusive, and its frame was the newest copy.  The node's own stores that no release has
  * sent are in a twin: then there is no such load.
  *
+ * A plain load that follows must not find an older value.  It finds what this node's frame has, so that must have the
+ * value, too; else the load takes the lock, and stores the value to the frame.  A fetch by a neighbour may be about to
+ * store an older value there.  It has the page busy or locked: so that is looked at first.  What is fetched later is
+ * not older.
+ *
  * tests/models/word.pml checks it. */
 #include "protocols/cashmere/cashmere.h"
 
@@ -137,13 +142,21 @@ bool cash_word_peek(struct tw_proc *me, size_t offset, size_t bytes, void *value
 	    (__atomic_load_n(&e->twin, __ATOMIC_ACQUIRE) && home != me->node + 1u))
 		return false;
 	size_t at = offset & (me->layout.page_bytes - 1);
-	word_copy(value,
-	          home == me->node + 1u ? tw_frame(me, p) + at
-	                                : tw_net_direct(me->net, home - 1u, tw_master_offset(me, p) + at),
+	bool here = home == me->node + 1u;
+	char own[WORD_MOST];
+
+	word_copy(value, here ? tw_frame(me, p) + at : tw_net_direct(me->net, home - 1u, tw_master_offset(me, p) + at),
 	          bytes);
 	atomic_thread_fence(memory_order_acquire);
-	return __atomic_load_n(&e->state, __ATOMIC_RELAXED) == state &&
-	       __atomic_load_n(&e->home, __ATOMIC_RELAXED) == home;
+	if (__atomic_load_n(&e->state, __ATOMIC_RELAXED) != state ||
+	    __atomic_load_n(&e->home, __ATOMIC_RELAXED) != home)
+		return false;
+	if (here)
+		return true;
+	if ((state & CASH_BUSY) || tw_page_locked(me, p))
+		return false;
+	word_copy(own, tw_frame(me, p) + at, bytes);
+	return memcmp(own, value, bytes) == 0;
 }
 
 /* Without a twin no neighbour stores to the page meanwhile. */
@@ -166,8 +179,9 @@ void cash_word_done(struct tw_proc *me, size_t offset, size_t bytes, bool change
 	tw_page_t p = (tw_page_t)(offset >> me->layout.page_shift);
 	struct tw_page *e = &me->page[p];
 
-	/* Where the node has no copy, the frame keeps @now as the next operation's guess (core/coherence/word.c). */
-	if (!word_here(me, e) && (e->twin || e->ts_update || now))
+	/* Where the node has no copy, the frame keeps the value for the next load without the lock, and @now as the
+	 * next operation's guess (core/coherence/word.c). */
+	if (!word_here(me, e) && (e->twin || e->ts_update || now || !changed))
 		word_update(me, p, offset & (me->layout.page_bytes - 1), bytes, now);
 	if (changed)
 		tw_pageset_add_fenced(me->noticing, p);

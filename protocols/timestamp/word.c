@@ -32,7 +32,8 @@
  *
  * Loads without the lock (ts_word_peek), which order nothing else: the node is in the same shared copy before and
  * behind the load, and has not left in between, so that was the newest copy throughout.  Where processors here have
- * stored what no release has sent, there is no such load.
+ * stored what no release has sent, there is no such load; nor where the frame, in which a plain load follows, has
+ * another value, or may get an older one by a neighbour's fetch, which has the page locked.
  *
  * tests/models/shared.pml checks it. */
 #include "protocols/timestamp/timestamp.h"
@@ -190,11 +191,11 @@ void ts_word_done(struct tw_proc *me, size_t offset, size_t bytes, bool changed,
 		memcpy(value, now, bytes);
 	else
 		tw_diff_load(value, word_at(me, p, at).at, bytes);
-	/* Without a twin no neighbour stores to the page meanwhile.  Where the node has no copy, the frame keeps @now
-	 * as the next operation's guess (core/coherence/word.c). */
+	/* Without a twin no neighbour stores to the page meanwhile.  Where the node has no copy, the frame keeps the
+	 * value for the next load without the lock, and @now as the next operation's guess (core/coherence/word.c). */
 	if (x->twin)
 		tw_word_merge(me, (struct tw_location){.at = frame}, value, ts_public(me, p) + at, bytes);
-	else if (x->copy || now)
+	else if (x->copy || now || !changed)
 		tw_diff_apply(frame, value, bytes);
 	if (changed) {
 		x->announce = 1;
@@ -214,8 +215,13 @@ bool ts_word_peek(struct tw_proc *me, size_t offset, size_t bytes, void *value)
 	    atomic_load(&me->page[p].writers))
 		return false;
 	unsigned node = (shared & 0xffff) - 1;
-	size_t at = ts_shared_offset(me, p) + (offset & (me->layout.page_bytes - 1));
+	size_t in_page = offset & (me->layout.page_bytes - 1), at = ts_shared_offset(me, p) + in_page;
+	char own[WORD_MOST];
+
 	tw_diff_load(value, node == me->node ? me->net->base + at : tw_net_direct(me->net, node, at), bytes);
 	atomic_thread_fence(memory_order_acquire);
-	return atomic_load_explicit(&x->shared, memory_order_relaxed) == shared;
+	if (atomic_load_explicit(&x->shared, memory_order_relaxed) != shared || tw_page_locked(me, p))
+		return false;
+	tw_diff_load(own, tw_frame(me, p) + in_page, bytes);
+	return memcmp(own, value, bytes) == 0;
 }

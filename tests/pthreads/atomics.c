@@ -574,6 +574,30 @@ static void fresh_run(unsigned t)
 			lost_fresh[t] += plain(&fresh[i].word[k]) != 1;
 }
 
+/* ---- again: a plain load behind an atomic one of the same word is not older */
+
+#define AGAIN 20000
+
+static struct {
+	_Alignas(4096) long word;
+	char behind[4096];
+} again;
+static int went_back[MOST];
+
+static void again_run(unsigned t)
+{
+	pthread_barrier_wait(&meet);
+	if (t == 0) {
+		for (int i = 0; i < AGAIN; i++)
+			__atomic_fetch_add(&again.word, 1, __ATOMIC_RELAXED);
+		return;
+	}
+	for (long seen = 0; seen < AGAIN;) {
+		seen = __atomic_load_n(&again.word, seen % 3 ? __ATOMIC_RELAXED : __ATOMIC_SEQ_CST);
+		went_back[t] += plain(&again.word) < seen;
+	}
+}
+
 /* ---- flags: a spin lock */
 
 #define TURNS 1000
@@ -603,6 +627,7 @@ static void *work(void *arg)
 	chains_run(t);
 	claims_run(t);
 	fresh_run(t);
+	again_run(t);
 	flags_run();
 	assembled_run(t);
 	return NULL;
@@ -612,7 +637,7 @@ int main(int argc, char **argv)
 {
 	unsigned more = argc > 1 ? (unsigned)atoi(argv[1]) : 1;
 	pthread_t thread[MOST];
-	int all = 0, missing = 0, unseen = 0, torn = 0, lost = 0;
+	int all = 0, missing = 0, unseen = 0, torn = 0, lost = 0, back = 0;
 
 	threads = more + 1 < MOST ? more + 1 : MOST;
 	seed = argc > 2 ? (uint32_t)atoi(argv[2]) : 1;
@@ -635,12 +660,14 @@ int main(int argc, char **argv)
 		unseen += stale[t / 2];
 		torn += broken[t];
 		lost += lost_fresh[t];
+		back += went_back[t];
 	}
 	printf("hands: %d missed\n", missing);
 	printf("peeks: %d stale\n", unseen);
 	printf("chains: %d broken\n", torn);
 	printf("claims: %d older\n", older_claimed);
 	printf("fresh: %d lost\n", lost);
+	printf("again: %d older\n", back);
 	printf("flags: %d wrong\n", turns[0] != TURNS * (int)threads || turns[1024] != turns[0]);
 	printf("assembler: %d wrong\n", !assembled_right());
 	printf("random: %d wrong, wide %d, real %d\n", all, wide == ((__int128)PHASES * (int)threads) << 62,

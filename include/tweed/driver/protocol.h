@@ -299,6 +299,10 @@ static inline void tw_page_unlock(struct tw_proc *me, tw_page_t p)
 {
 	tw_mutex_unlock(&me->page[p].lock);
 }
+static inline bool tw_page_locked(const struct tw_proc *me, tw_page_t p)
+{
+	return atomic_load_explicit(&me->page[p].lock.word, memory_order_acquire) != 0;
+}
 
 /* The node's copy of a page, in the protocol view; and its offset in every node's exported memory. */
 static inline size_t tw_frame_offset(const struct tw_proc *me, tw_page_t p)
