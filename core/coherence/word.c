@@ -193,15 +193,15 @@ static bool word_merge_one(struct tw_proc *me, struct tw_location word, size_t a
 	if (bytes == sizeof(value)) {
 		memcpy(&value, now, sizeof(value));
 		memcpy(&before, twin, sizeof(before));
-		memcpy(twin, now, sizeof(value));
 	} else {
 		memcpy((char *)&value + at, now, bytes);
 		memcpy((char *)&before + at, twin, bytes);
-		memcpy(twin, now, bytes);
 	}
-	if (value != before)
-		word_store(me, word, value, word_bytes(value ^ before));
-	return value == before;
+	if (value == before)
+		return true;
+	memcpy(twin, now, bytes);
+	word_store(me, word, value, word_bytes(value ^ before));
+	return false;
 }
 
 bool tw_word_merge(struct tw_proc *me, struct tw_location to, const char *now, char *twin, size_t bytes)

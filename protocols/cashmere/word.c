@@ -31,7 +31,7 @@
  * store an older value there.  It has the page busy or locked: so that is looked at first.  What is fetched later is
  * not older.
  *
- * tests/models/word.pml checks it. */
+ * tests/models/word.pml and peek.pml check it. */
 #include "protocols/cashmere/cashmere.h"
 
 #include <string.h>

@@ -35,7 +35,7 @@
  * stored what no release has sent, there is no such load; nor where the frame, in which a plain load follows, has
  * another value, or may get an older one by a neighbour's fetch, which has the page locked.
  *
- * tests/models/shared.pml checks it. */
+ * tests/models/shared.pml and peek.pml check it. */
 #include "protocols/timestamp/timestamp.h"
 
 #include <string.h>
