@@ -366,8 +366,9 @@ static void lock_release_to(struct tw_proc *me, const struct sync_object *o, boo
 	} else {
 		performed = tw_release_to(me, lock_record(o), TW_SYNC_LOCK, o->id, wanted);
 	}
+	/* Flushes as sync_release does.  A release that stays pending has written nothing. */
 	if (performed && me->nodes > 1)
-		tw_trail_end(me); /* flushes as sync_release does */
+		tw_trail_end(me);
 }
 
 void sync_lock_release(struct tw_proc *me, struct sync_object *o)

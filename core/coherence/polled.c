@@ -91,6 +91,12 @@ static void polled_hide(struct tw_proc *me)
 		me->protocol->hide(me, (tw_page_t)(atomic_load(page) - 1));
 }
 
+/* May the next load trap, too? */
+static bool polled_hides(const struct tw_proc *me)
+{
+	return me->protocol->hide && polled_traps(&polled.loads);
+}
+
 static void polled_leave(void)
 {
 	polled.fence->leave();
@@ -104,7 +110,7 @@ static void polled_stepped(void *ctx)
 	struct tw_proc *me = ctx;
 
 	polled_leave();
-	if (me->protocol->hide && polled_traps(&polled.loads))
+	if (polled_hides(me))
 		me->protocol->hide(me, polled.page);
 }
 
@@ -132,7 +138,7 @@ static void polled_close(struct tw_proc *me)
 {
 	polled_enter();
 	polled_leave();
-	if (polled_traps(&polled.loads))
+	if (polled_hides(me))
 		polled_hide(me);
 }
 

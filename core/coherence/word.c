@@ -184,29 +184,34 @@ static void word_store(struct tw_proc *me, struct tw_location at, uint64_t value
 	}
 }
 
-/* Returns whether they were the same.  All bytes are of one aligned word. */
+/* The bytes at @from, which lie at @at in an aligned word, and zeros.  Whole words are copied without a call. */
+static uint64_t word_around(const char *from, size_t at, size_t bytes)
+{
+	uint64_t value = 0;
+
+	if (bytes == sizeof(value))
+		memcpy(&value, from, sizeof(value));
+	else
+		memcpy((char *)&value + at, from, bytes);
+	return value;
+}
+
+/* tw_word_merge of bytes of one aligned word. */
 static bool word_merge_one(struct tw_proc *me, struct tw_location word, size_t at, const char *now, char *twin,
                            size_t bytes)
 {
-	uint64_t value = 0, before = 0;
+	uint64_t value = word_around(now, at, bytes), before = word_around(twin, at, bytes);
 
-	if (bytes == sizeof(value)) {
-		memcpy(&value, now, sizeof(value));
-		memcpy(&before, twin, sizeof(before));
-	} else {
-		memcpy((char *)&value + at, now, bytes);
-		memcpy((char *)&before + at, twin, bytes);
-	}
 	if (value == before)
-		return true;
+		return false;
 	memcpy(twin, now, bytes);
 	word_store(me, word, value, word_bytes(value ^ before));
-	return false;
+	return true;
 }
 
 bool tw_word_merge(struct tw_proc *me, struct tw_location to, const char *now, char *twin, size_t bytes)
 {
-	bool same = true;
+	bool differ = false;
 
 	for (size_t i = 0, n; i < bytes; i += n) {
 		size_t at = ((to.at ? (uintptr_t)to.at : to.offset) + i) % sizeof(uint64_t);
@@ -217,11 +222,11 @@ bool tw_word_merge(struct tw_proc *me, struct tw_location to, const char *now, c
 			word.at += i - at;
 		else
 			word.offset += i - at;
-		same &= word_merge_one(me, word, at, now + i, twin + i, n);
+		differ |= word_merge_one(me, word, at, now + i, twin + i, n);
 	}
-	if (!to.at && !same)
+	if (!to.at && differ)
 		tw_net_flush(me->net, to.node);
-	return !same;
+	return differ;
 }
 
 static bool word_unsent; /* something is posted, and may not be sent */

@@ -610,19 +610,19 @@ static void stack_exit(int status, void *arg)
 	th_exits_run(status);
 }
 
-/* In either thread: leave the job.  The shared memory is gone afterwards, also a stack of the program's own there, on
- * which its thread could not go on: so the job ends at once. */
+/* In either thread: leave the job.  The shared memory is gone afterwards.  The program's thread goes on with a copy of
+ * its stack; there is none of a stack of the program's own making (a coroutine's), so there the job ends at once. */
 static void stack_part(void)
 {
-	bool stacks = (size_t)(stack.end - (char *)__builtin_frame_address(0)) - 1 < stack.bytes;
+	bool copied = (size_t)(stack.end - (char *)__builtin_frame_address(0)) - 1 < stack.bytes;
 
 	th_kind_exit(stack.status);
-	if (!stacks && syscall(SYS_gettid) != syscall(SYS_getpid))
+	if (!copied && syscall(SYS_gettid) != syscall(SYS_getpid))
 		th_end_job(stack.status & 255);
 	th_exits_close();
 	th_locale_close();
 	th_stdio_close();
-	if (stacks) {
+	if (copied) {
 		stack_hand_over();
 	} else {
 		tw_globals_forget();

@@ -299,6 +299,7 @@ static inline void tw_page_unlock(struct tw_proc *me, tw_page_t p)
 {
 	tw_mutex_unlock(&me->page[p].lock);
 }
+/* Whether any processor of the node had it locked at the call.  Takes no lock. */
 static inline bool tw_page_locked(const struct tw_proc *me, tw_page_t p)
 {
 	return atomic_load_explicit(&me->page[p].lock.word, memory_order_acquire) != 0;

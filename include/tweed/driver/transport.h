@@ -289,7 +289,7 @@ void tw_net_close(struct tw_net *net);
  * tw_net_share - from now on the endpoint may have a second user, a thread that has called tw_net_second.  Each
  * operation of one waits for the end of the other's.  Not in fault context.  Returns 0 or -errno, logged.
  * tw_net_second - the calling thread is the second user, of each endpoint that it uses.
- * tw_net_inside - after tw_net_share: is the first user, who calls this, in an operation?
+ * tw_net_inside - after tw_net_share: is the caller, which is the first user, in an operation?
  * tw_net_async_end - end both. */
 int tw_net_async(struct tw_net *net);
 int tw_net_share(struct tw_net *net);
