@@ -183,14 +183,14 @@ static bool lock_is_record(const struct tw_proc *me)
 static void lock_acquire(struct tw_proc *me, const struct sync_object *o)
 {
 	struct sync_local *l = o->local;
-	unsigned from = l->from, undone = l->undone;
+	unsigned from = l->from;
+	uint64_t undone = l->undone;
 
 	l->from = 0;
-	l->undone &= (uint8_t)~SYNC_OTHER;
+	l->undone &= ~SYNC_OTHER;
 	if (from) {
 		l->undone = 0;
-		if (undone & SYNC_PENDING)
-			tw_lock_demand(me, from - 1);
+		tw_lock_demand(me, from - 1, sync_pending_of(undone));
 		tw_lock_acquired(me, from - 1, 0);
 	} else {
 		tw_lock_acquired(me, me->node, l->released);
@@ -231,7 +231,7 @@ void sync_lock_follow(struct tw_proc *me, const struct sync_object *o)
 		return;
 	}
 	if (o->home != me->node)
-		tw_lock_demand(me, o->home);
+		tw_lock_demand(me, o->home, UINT64_MAX);
 	tw_lock_acquired(me, o->home, UINT64_MAX);
 }
 
@@ -361,7 +361,7 @@ static void lock_release_to(struct tw_proc *me, const struct sync_object *o, boo
 		tw_trail_begin(me, next - 1);
 	if (lock_is_record(me)) {
 		performed = tw_lock_released(me, wanted || l->releases < l->eager, &l->released);
-		l->undone = performed ? 0 : SYNC_PENDING;
+		l->undone = performed ? 0 : sync_pending(l->released);
 		l->releases += l->releases < UINT8_MAX;
 	} else {
 		performed = tw_release_to(me, lock_record(o), TW_SYNC_LOCK, o->id, wanted);

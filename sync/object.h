@@ -31,8 +31,7 @@ enum sync_kind { SYNC_LOCK = 1, SYNC_BARRIER, SYNC_FLAG };
 struct sync_line {
 	_Alignas(64) _Atomic uint64_t tail; /* queue lock, at its home: last node of the queue + 1; 0: never taken */
 	_Atomic uint64_t node;              /* queue lock, own: SYNC_BUSY and so on */
-	_Atomic uint64_t grant;             /* queue lock, own: 1 | undone << 1 when the predecessor has granted the
-	                                     * lock */
+	_Atomic uint64_t grant;             /* queue lock, own: 1 | undone when the predecessor has granted the lock */
 	_Atomic uint64_t value;             /* flag: value; barrier of some: generation completed; lock: record */
 	_Atomic uint64_t count;             /* barrier of some, at its home: slot's generation << 40 | arrivals */
 	_Atomic uint64_t local;             /* barrier of all, own: arrivals of local processors; evictable lock, at its
@@ -55,8 +54,8 @@ struct sync_local {
 	uint64_t left;   /* its last release, if another node waited, ns; 0: none since */
 	/* Over networks, where the lock's words are the record of its releases (lazy.c): */
 	uint64_t released; /* the number of the node's last release that was not performed at once */
+	uint64_t undone;   /* what the last release has not done: SYNC_UNDONE */
 	uint16_t from;     /* the node that the lock has just come from, + 1; 0: none */
-	uint8_t undone;    /* what the last release has not done: SYNC_PENDING, SYNC_OTHER */
 	uint8_t releases;  /* of the node since the lock came, at most UINT8_MAX */
 	uint8_t eager;     /* so many of them, the first ones, are performed at once */
 };
@@ -78,10 +77,23 @@ struct sync_private {
 
 #define SYNC_RETURNS 2u
 
-/* What is undone when a node gives up a lock: releases of the node may be pending; another node has released the lock
- * in its place, and this one has not acquired from it. */
-#define SYNC_PENDING 1u
-#define SYNC_OTHER   2u
+/* What is undone when a node gives up a lock, as bits of the queue lock's words: SYNC_OTHER, another node has released
+ * the lock in its place, and this one has not acquired from it; the number of the node's last release, which may be
+ * pending, or 0.  Numbers from SYNC_NUMBER_MOST on are that. */
+#define SYNC_OTHER        64ull
+#define SYNC_NUMBER_SHIFT 24
+#define SYNC_NUMBER_MOST  (UINT64_MAX >> SYNC_NUMBER_SHIFT)
+#define SYNC_UNDONE       (SYNC_OTHER | SYNC_NUMBER_MOST << SYNC_NUMBER_SHIFT)
+static inline uint64_t sync_pending(uint64_t number)
+{
+	return (number < SYNC_NUMBER_MOST ? number : SYNC_NUMBER_MOST) << SYNC_NUMBER_SHIFT;
+}
+static inline uint64_t sync_pending_of(uint64_t undone)
+{
+	uint64_t number = undone >> SYNC_NUMBER_SHIFT;
+
+	return number < SYNC_NUMBER_MOST ? number : UINT64_MAX;
+}
 
 /* A decoded handle. */
 struct sync_object {

@@ -9,7 +9,7 @@
  *     FREE|TRY     owns it, and another node's try_acquire is about to take it or to give up
  *     KEPT|NEXT    owns it, unused, and keeps it for a moment though NEXT waits
  *     SOON         beside BUSY: may be KEPT next        URGENT     beside BUSY|SOON|NEXT: NEXT has waited long enough
- *     UNDONE       two bits beside FREE and KEPT: what the node that takes the lock has to do first (object.h)
+ *     UNDONE       beside FREE and KEPT: what the node that takes the lock has to do first (object.h)
  *
  * To enter: own word := BUSY; predecessor := swap(tail, me). Without a predecessor the lock is taken. Otherwise
  * fadd(predecessor's word, NEXT me): if the old word was FREE, this addition took the lock; if not, wait for the grant.
@@ -42,6 +42,7 @@
  *
  * Words are changed only by the transport's atomics, even the own word, because a network's atomics need not be atomic
  * with respect to the CPU's. tests/models/lock.pml checks this algorithm. */
+#include "core/coherence/lazy.h"
 #include "sync/object.h"
 
 #define SYNC_BUSY         1ull
@@ -50,15 +51,13 @@
 #define SYNC_KEPT         8ull
 #define SYNC_URGENT       16ull
 #define SYNC_SOON         32ull
-#define SYNC_UNDONE       192ull
-#define SYNC_UNDONE_OF(w) ((uint8_t)(((w)&SYNC_UNDONE) >> 6))
-#define SYNC_UNDONE_AS(l) ((uint64_t)(l) << 6)
 #define QUEUE_WORTH       4  /* releases that together cost what a demand does */
 #define QUEUE_EAGER       64 /* releases performed at once, at most, until they may be left pending */
-#define SYNC_NEXT(me)     ((uint64_t)((me)->node + 1) << 8 | (uint64_t)(me)->local << 24)
-#define SYNC_NEXT_NODE(w) ((unsigned)((w) >> 8 & 0xffff) - 1)
-#define SYNC_NEXT_PORT(w) ((unsigned)((w) >> 24))
-#define SYNC_HAS_NEXT(w)  ((w) >> 8 != 0)
+#define SYNC_NEXT(me)     ((uint64_t)((me)->node + 1) << 8 | (uint64_t)(me)->local << 18)
+#define SYNC_NEXT_NODE(w) ((unsigned)((w) >> 8 & 0x3ff) - 1)
+#define SYNC_NEXT_PORT(w) ((unsigned)((w) >> 18 & 0x3f))
+#define SYNC_HAS_NEXT(w)  (((w) >> 8 & 0x3ff) != 0)
+_Static_assert(TW_MAX_NODES < 1 << 10 && TW_MAX_PROCESSORS <= 1 << 6, "NEXT has 16 bits");
 
 static bool queue_granted(void *arg)
 {
@@ -74,10 +73,10 @@ static bool queue_untried(void *arg)
 	return !(atomic_load_explicit(&o->own->node, memory_order_acquire) & SYNC_TRY);
 }
 
-/* Grant the lock to NEXT of @word, with what is undone. */
-static void queue_grant(struct tw_proc *me, struct sync_object *o, uint64_t word, uint8_t undone)
+/* Grant the lock to NEXT of @word, with what is @undone. */
+static void queue_grant(struct tw_proc *me, struct sync_object *o, uint64_t word, uint64_t undone)
 {
-	tw_net_write64(me->net, SYNC_NEXT_NODE(word), SYNC_WORD(o, grant), 1 | (uint64_t)undone << 1);
+	tw_net_write64(me->net, SYNC_NEXT_NODE(word), SYNC_WORD(o, grant), 1 | undone);
 	tw_net_notify(me->net, SYNC_NEXT_NODE(word), SYNC_NEXT_PORT(word));
 }
 
@@ -127,21 +126,22 @@ static bool queue_await(struct tw_proc *me, struct sync_object *o, unsigned befo
 	return false;
 }
 
-/* The lock has come from @node with @undone. */
-static void queue_came(struct sync_object *o, unsigned node, uint8_t undone)
+/* The lock has come from @node, whose word or grant was @word. */
+static void queue_came(struct sync_object *o, unsigned node, uint64_t word)
 {
 	o->local->from = (uint16_t)(node + 1);
-	o->local->undone = undone;
+	o->local->undone = word & SYNC_UNDONE;
 	o->local->releases = 0;
 }
 
-/* This node's last release of the lock was demanded.  A demand costs about what some releases cost that are performed
- * at once; so it was left pending too early if few came before. */
-static void queue_demanded(struct sync_local *l)
+/* Another node has taken the lock, whose last release was pending.  If it has demanded that, that cost about what some
+ * releases cost that are performed at once; so it was left pending too early if few came before. */
+static void queue_demanded(struct tw_proc *me, struct sync_local *l)
 {
 	unsigned pending = l->releases - TW_MIN(l->releases, l->eager);
+	bool early = tw_lock_demanded(me) && pending < QUEUE_WORTH;
 
-	l->eager = (uint8_t)(pending >= QUEUE_WORTH ? l->eager / 2 : TW_MIN(TW_MAX(2 * l->eager, 1), QUEUE_EAGER));
+	l->eager = (uint8_t)(early ? TW_MIN(TW_MAX(2 * l->eager, 1), QUEUE_EAGER) : l->eager / 2);
 }
 
 static bool queue_enter(struct tw_proc *me, struct sync_object *o)
@@ -156,8 +156,8 @@ static bool queue_enter(struct tw_proc *me, struct sync_object *o)
 		tw_wait(me, queue_untried, o);
 	}
 	word = tw_net_swap(me->net, me->node, SYNC_WORD(o, node), queue_busy(o));
-	if (SYNC_UNDONE_OF(word) & SYNC_PENDING)
-		queue_demanded(o->local);
+	if (word >> SYNC_NUMBER_SHIFT)
+		queue_demanded(me, o->local);
 	uint64_t tail = tw_net_swap(me->net, o->home, SYNC_WORD(o, tail), me->node + 1);
 	if (tail == 0)
 		return o->home != me->node;
@@ -166,10 +166,10 @@ static bool queue_enter(struct tw_proc *me, struct sync_object *o)
 	word = tw_net_fadd(me->net, before, SYNC_WORD(o, node), SYNC_NEXT(me));
 	if ((word & ~SYNC_UNDONE) != SYNC_FREE && !((word & SYNC_SOON) && queue_await(me, o, before, &word))) {
 		sync_wait(me, TW_WAIT_LOCK, o->id, 0, queue_granted, o);
-		word = SYNC_UNDONE_AS(atomic_load_explicit(&o->own->grant, memory_order_acquire) >> 1);
+		word = atomic_load_explicit(&o->own->grant, memory_order_acquire);
 		atomic_store_explicit(&o->own->grant, 0, memory_order_relaxed);
 	}
-	queue_came(o, before, SYNC_UNDONE_OF(word));
+	queue_came(o, before, word);
 	return true;
 }
 
@@ -181,9 +181,9 @@ static bool queue_try_tail(struct tw_proc *me, struct sync_object *o, uint64_t t
 	uint64_t word = tw_net_fadd(me->net, owner, SYNC_WORD(o, node), (taken ? SYNC_NEXT(me) : 0) - SYNC_TRY);
 
 	if (taken)
-		queue_came(o, owner, SYNC_UNDONE_OF(word));
+		queue_came(o, owner, word);
 	else if (SYNC_HAS_NEXT(word))
-		queue_grant(me, o, word, SYNC_UNDONE_OF(word));
+		queue_grant(me, o, word, word & SYNC_UNDONE);
 	sync_notify(me, owner);
 	return taken;
 }
@@ -233,7 +233,7 @@ static unsigned queue_successor(struct tw_proc *me, struct sync_object *o)
 static void queue_leave(struct tw_proc *me, struct sync_object *o, bool keep)
 {
 	uint64_t word = atomic_load_explicit(&o->own->node, memory_order_relaxed), seen;
-	uint64_t undone = SYNC_UNDONE_AS(o->local->undone);
+	uint64_t undone = o->local->undone;
 
 	do {
 		bool keeps = keep && (word & SYNC_SOON) && !(word & SYNC_URGENT);
@@ -246,7 +246,7 @@ static void queue_leave(struct tw_proc *me, struct sync_object *o, bool keep)
 			return;
 	} while (word != seen);
 	TW_ASSERT(word & SYNC_BUSY);
-	queue_grant(me, o, word, o->local->undone);
+	queue_grant(me, o, word, undone);
 }
 
 static bool queue_held(struct tw_proc *me, struct sync_object *o)

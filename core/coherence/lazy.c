@@ -39,10 +39,11 @@
  * acquires from there between its releases.
  *
  * Networks.  Where nodes do not share memory, a record at another node would cost as much as it saves.  There, only
- * releases of locks are lazy, and the lock's own words are the record (sync/queue_lock.c): they say that what the last
- * releasing node released may be pending.  The node that takes the lock from it demands by a message to its agent all
- * that it has released, and then acquires from it.  The agent does not wait: it asks its processors, and the last one
- * that has performed replies.  Otherwise an agent could wait for a processor that waits for that agent.  A processor
+ * releases of locks are lazy, and the lock's own words are the record (sync/queue_lock.c): they have the number of the
+ * node's last release, if that may be pending.  The node that takes the lock from it demands by a message to its agent
+ * all that it has released, unless an answer has named this number or a greater one, and then acquires from it.  The
+ * agent does not wait: it asks its processors, and the last one that has performed replies, with the number that the
+ * agent read first.  Otherwise an agent could wait for a processor that waits for that agent.  A processor
  * performs its own releases before it demands, since it waits with tw_protocol_enter.  All other releases, and those of
  * locks for which a node waits, are performed at once, with what was learned from neighbours.  A fence reads which
  * nodes have something pending, and demands that.  (1) to (5) hold with the lock in place of the record: only its
@@ -109,16 +110,19 @@ struct lazy_node {
 	struct lazy_processor processor[TW_MAX_PROCESSORS];
 	/* Demands by message that are not answered.  Each processor of another node has one at most. */
 	_Alignas(64) _Atomic uint32_t unanswered;
-	struct tw_mutex lock; /* for what follows, and changes of unanswered */
+	_Atomic uint32_t demanded; /* how many there were */
+	struct tw_mutex lock;      /* for what follows, and changes of unanswered */
 	struct lazy_demand demand[TW_MAX_NODES * TW_MAX_PROCESSORS];
 	_Alignas(64) _Atomic uint64_t word[LAZY_RECORDS]; /* not over networks */
 };
 
 static struct {
 	struct lazy_processor *own;
-	uint64_t known[TW_MAX_NODES]; /* all up to this number was performed before the last acquire began */
+	uint64_t known[TW_MAX_NODES]; /* all up to this number was performed before the last acquire began; over
+	                               * networks: is performed */
 	uint64_t learned;             /* the last number of this node from which this processor acquired */
 	uint32_t served;              /* demands seen by the processor's thread */
+	uint32_t demanded;            /* those of the node, when tw_lock_demanded was called last */
 	unsigned releases, acquires;  /* until the next one that leaves nothing out */
 	bool messages;                /* demands are messages: nodes do not share memory */
 	uint64_t *pending;            /* then: of each processor of the job, as it was read */
@@ -214,7 +218,8 @@ static void lazy_answer(struct tw_proc *me)
 	struct lazy_demand d = {0};
 
 	while (atomic_load(&n->unanswered) && demand_take(me, n, &d)) {
-		struct tw_msg request = {.token = d.token, .src_node = d.node, .src_port = d.port}, reply = {.len = 0};
+		struct tw_msg request = {.token = d.token, .src_node = d.node, .src_port = d.port};
+		struct tw_msg reply = {.len = sizeof(d.number), .word = {d.number}};
 
 		tw_reply(me, &request, &reply);
 	}
@@ -229,6 +234,7 @@ void tw_lazy_demanded(struct tw_proc *me, const struct tw_msg *msg)
 	TW_ASSERT(n->unanswered < TW_MAX_NODES * TW_MAX_PROCESSORS);
 	n->demand[n->unanswered] = (struct lazy_demand){number, msg->token, msg->src_node, msg->src_port};
 	atomic_fetch_add(&n->unanswered, 1);
+	atomic_fetch_add_explicit(&n->demanded, 1, memory_order_relaxed);
 	tw_mutex_unlock(&n->lock);
 	for (unsigned p = 0; p < me->locals; p++)
 		if (!demand_met(&n->processor[p], number)) {
@@ -494,7 +500,7 @@ static void acquire_pending(struct tw_proc *me)
 		for (unsigned p = 0; p < locals; p++)
 			any |= lazy.pending[node * locals + p];
 		if (any) {
-			tw_lock_demand(me, node);
+			tw_lock_demand(me, node, UINT64_MAX);
 			tw_acquire(me, TW_SYNC_NODE, node);
 		}
 	}
@@ -607,11 +613,20 @@ bool tw_lock_trails(void)
 	return !tw_laziness || !atomic_load_explicit(&lazy.own->pending, memory_order_relaxed);
 }
 
-void tw_lock_demand(struct tw_proc *me, unsigned node)
+bool tw_lock_demanded(struct tw_proc *me)
+{
+	uint32_t now = atomic_load_explicit(&lazy_node(me, me->node)->demanded, memory_order_relaxed);
+	bool demanded = now != lazy.demanded;
+
+	lazy.demanded = now;
+	return demanded;
+}
+
+void tw_lock_demand(struct tw_proc *me, unsigned node, uint64_t number)
 {
 	struct tw_msg msg = {.type = TW_MSG_RELEASES};
 
-	if (tw_planted(me, "no-demand"))
+	if (number <= lazy.known[node] || tw_planted(me, "no-demand"))
 		return;
 	me->stats->now.demands++;
 	lazy_perform(me);
@@ -620,6 +635,7 @@ void tw_lock_demand(struct tw_proc *me, unsigned node)
 	tw_call(me, node, &msg);
 	tw_protocol_leave(me);
 	tw_shootdown_leave(me);
+	lazy.known[node] = TW_MAX(lazy.known[node], msg.word[0]);
 }
 
 void tw_lock_acquired(struct tw_proc *me, unsigned node, uint64_t number)

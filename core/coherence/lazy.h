@@ -39,21 +39,24 @@ void tw_acquire_all(struct tw_proc *me);
 /* Locks over networks, whose own words are the record.
  * tw_lazy_locks - are releases of locks lazy, and no others?  Then locks call the following instead.
  * tw_lock_released - release; if @now, or if that is better, it is performed on return.  Returns whether it is; else
- * *@number is that of the release, and the lock's word must say that something is pending.
+ * *@number is that of the release, which the lock's word must have.
  * tw_lock_trails - may a release of a lock trail (trail.h)?  Not while another one is pending, which a third node may
  * demand.
- * tw_lock_demand - have everything performed that @node has released.  Waits for that node's reply.
+ * tw_lock_demand - have everything performed that @node, another one, has released up to @number; UINT64_MAX: of all
+ * numbers.  If this processor does not know that it is, it waits for that node's reply.
+ * tw_lock_demanded - has another node demanded something of this node since the last call?
  * tw_lock_acquired - acquire what @node has released.  @number: of the lock's last release, where @node is the own one;
  * UINT64_MAX: of all releases.
  * No page lock held, nor tw_protocol_enter.  [sync] */
 bool tw_lazy_locks(void);
 bool tw_lock_released(struct tw_proc *me, bool now, uint64_t *number);
 bool tw_lock_trails(void);
-void tw_lock_demand(struct tw_proc *me, unsigned node);
+void tw_lock_demand(struct tw_proc *me, unsigned node, uint64_t number);
+bool tw_lock_demanded(struct tw_proc *me);
 void tw_lock_acquired(struct tw_proc *me, unsigned node, uint64_t number);
 
-/* tw_lazy_demanded - TW_MSG_RELEASES: have the node's processors perform; the last one that has done so replies.  It
- * waits for none of them.  [agent] */
+/* tw_lazy_demanded - TW_MSG_RELEASES: have the node's processors perform; the last one that has done so replies, with
+ * the number of the release up to which that was.  It waits for none of them.  [agent] */
 void tw_lazy_demanded(struct tw_proc *me, const struct tw_msg *msg);
 
 /* tw_lazy_performed - this processor's thread has just run the protocol's release.  If @all, what it has acquired from

@@ -5,8 +5,9 @@
  * One process per node: the processor that has the node's turn.  Atomics on other nodes' words are one step each; the
  * grant is a plain write that arrives some time later.  Every node enters ROUNDS times, by acquire or by try.
  *
- * With PENDS, a release may stay pending until the node that gets the lock demands it (core/coherence/lazy.c).  A node
- * may also take the lock and give it up without a release.
+ * With PENDS, a release may stay pending until the node that gets the lock demands it (core/coherence/lazy.c), unless
+ * it knows that the release's number is performed.  A node may also take the lock and give it up without a release.
+ * OTHERS: it has released another lock before, which is pending, and it may have demanded what others have released.
  *
  * Claim:    at most one node is inside (assert in use()).  No node waits for ever: at the end all are through (pan's
  *           invalid end states).  A node that has the lock has had the last release performed.
@@ -16,12 +17,17 @@
  * pan:  -DNODES=3                 three nodes, three entries each
  * pan:  -DNODES=4 -DROUNDS=1      a longer queue
  * pan:  -DNODES=3 -DROUNDS=2 -DKEEPS   nodes keep the lock, as often as they like, though another one waits
- * pan:  -DNODES=3 -DROUNDS=2 -DPENDS   releases stay pending
+ * pan:  -DNODES=3 -DROUNDS=2 -DPENDS -DNO_TRIES   releases stay pending
+ * pan:  -DNODES=3 -DROUNDS=1 -DPENDS
+ * pan:  -DNODES=2 -DPENDS
  * pan:  -DNODES=2 -DROUNDS=2 -DPENDS -DKEEPS
+ * pan:  -DNODES=2 -DROUNDS=2 -DPENDS -DOTHERS
+ * pan:  -DNODES=3 -DROUNDS=1 -DPENDS -DOTHERS
  * fail: -DNODES=2 -DPENDS -DLOSE_FREE   a node that takes the free lock demands nothing
  * fail: -DNODES=3 -DPENDS -DLOSE_GRANT   a grant does not say that releases are pending
- * fail: -DNODES=3 -DPENDS -DLOSE_TRY   nor does a grant in place of the owner
+ * fail: -DNODES=3 -DROUNDS=1 -DPENDS -DLOSE_TRY   nor does a grant in place of the owner
  * fail: -DNODES=2 -DPENDS -DKEEPS -DLOSE_KEPT   a node that takes the kept lock demands nothing
+ * fail: -DNODES=2 -DPENDS -DOTHERS -DLATE_NUMBER   the number of an answer is read when all is performed
  * fail: -DNODES=3 -DPENDS -DLOSE_OWN   a node that gives its own lock up without a release forgets it
  * fail: -DNODES=2 -DKEEPS -DBLIND_KEPT   the owner takes the kept lock back by read and write
  * fail: -DNODES=2 -DKEEPS -DBLIND_TAKE   the successor takes the kept lock by read and write
@@ -46,42 +52,64 @@
 #define KEPT 8
 #define URGENT 16
 #define SOON 32
-#define UNDONE 64
 #define NEXT(n) (((n) + 1) << 7)
-#define NEXT_NODE(w) (((w) >> 7) - 1)
-#define HAS_NEXT(w) ((w) >> 7)
-#define PLAIN(w) ((w) & ~UNDONE)
+#define NEXT_NODE(w) (((w) >> 7 & 7) - 1)
+#define HAS_NEXT(w) ((w) >> 7 & 7)
+#define NUMBER(n) ((n) << 10)
+#define NUMBER_OF(w) ((w) >> 10)
+#define PLAIN(w) ((w) & 1023)
 #define NONE 255
 
 short word[NODES];
 byte tail;        /* last node of the queue + 1 */
 bit grant[NODES];
 bit air[NODES];   /* a grant is in flight */
-bit says[NODES];  /* the grant says that releases are pending */
+byte says[NODES]; /* the number that the grant names */
 byte inside;
 byte through;
-bit undone[NODES];  /* what the node writes beside FREE and KEPT */
-bit pending[NODES]; /* the node's last release is not performed */
-byte releaser = NONE;
+byte undone[NODES];    /* the number that the node writes beside FREE and KEPT */
+byte number[NODES];    /* of the node's last release */
+byte performed[NODES]; /* all of the node's releases up to this number are */
+byte known[NODES * NODES];
+byte releaser = NONE, released; /* of the lock: node and number, 0 if that was performed at once */
 
-inline give(n, u) { d_step { assert(!air[n]); air[n] = 1; says[n] = (u) != 0 } }
+inline give(n, u) { d_step { assert(!air[n]); air[n] = 1; says[n] = u } }
+
+/* Have performed what a node has released. */
+inline demand(from)
+{
+#ifdef OTHERS
+	answer = number[from];
+	performed[from] = (answer > performed[from] -> answer : performed[from]);
+#else
+	d_step { answer = number[from]; performed[from] = answer }
+#endif
+#ifdef LATE_NUMBER
+	answer = number[from];
+#endif
+	d_step {
+		if
+		:: answer > known[me * NODES + from] -> known[me * NODES + from] = answer
+		:: else
+		fi;
+		answer = 0
+	}
+}
 
 /* The node has got the lock: from @last - 1, whose word or grant was @seen, or it had the lock itself. */
 inline follow()
 {
 #ifdef PENDS
-	d_step {
+	if
+	:: came ->
 		if
-		:: came ->
-			if
-			:: seen & UNDONE -> pending[last - 1] = 0
-			:: else
-			fi;
-			undone[me] = 0
+		:: NUMBER_OF(seen) > known[me * NODES + last - 1] -> demand(last - 1)
 		:: else
 		fi;
-		assert(releaser == NONE || releaser == me || !pending[releaser])
-	}
+		undone[me] = 0
+	:: else
+	fi;
+	assert(releaser == NONE || releaser == me || performed[releaser] >= released)
 #else
 	skip
 #endif
@@ -91,8 +119,8 @@ inline release()
 {
 #ifdef PENDS
 	if
-	:: d_step { releaser = me; pending[me] = 1; undone[me] = 1 }
-	:: d_step { releaser = me; pending[me] = 0; undone[me] = 0 }
+	:: d_step { number[me]++; undone[me] = number[me]; releaser = me; released = number[me] }
+	:: d_step { performed[me] = number[me]; undone[me] = 0; releaser = me; released = 0 }
 #ifdef LOSE_OWN
 	:: undone[me] = 0
 #else
@@ -243,7 +271,7 @@ inline enter()
 			:: kept
 			:: PLAIN(seen) != FREE && !kept ->
 				grant[me];
-				seen = (says[me] -> UNDONE : 0);
+				seen = NUMBER(says[me]);
 #ifndef KEEP_GRANT
 				grant[me] = 0
 #endif
@@ -277,7 +305,7 @@ inline try_tail()
 #ifdef LOSE_TRY
 	:: !taken && HAS_NEXT(seen) -> give(NEXT_NODE(seen), 0)
 #else
-	:: !taken && HAS_NEXT(seen) -> give(NEXT_NODE(seen), seen & UNDONE)
+	:: !taken && HAS_NEXT(seen) -> give(NEXT_NODE(seen), NUMBER_OF(seen))
 #endif
 	:: else
 	fi;
@@ -347,7 +375,7 @@ inline leave()
 		seen = word[me];
 		assert(seen & BUSY);
 		if
-		:: !HAS_NEXT(seen) -> word[me] = FREE + (undone[me] -> UNDONE : 0)
+		:: !HAS_NEXT(seen) -> word[me] = FREE + NUMBER(undone[me])
 		:: else
 		fi
 	};
@@ -358,7 +386,7 @@ inline leave()
 		d_step {
 			kept = (word[me] == seen);
 			if
-			:: kept -> word[me] = KEPT + NEXT(NEXT_NODE(seen)) + (undone[me] -> UNDONE : 0)
+			:: kept -> word[me] = KEPT + NEXT(NEXT_NODE(seen)) + NUMBER(undone[me])
 			:: else -> seen = word[me]
 			fi
 		};
@@ -377,20 +405,33 @@ proctype node(byte me)
 {
 	byte round, last;
 	short seen, busy;
+	byte answer, other;
 	bit taken, kept, again, came;
 
 	do
 	:: round < ROUNDS ->
 		round++;
+#ifdef OTHERS
+		if
+		:: number[me]++
+		:: skip
+		fi;
+		if
+		:: other = (me + 1) % NODES; demand(other)
+		:: skip
+		fi;
+#endif
 		if
 		:: enter()
+#ifndef NO_TRIES
 		:: try_enter()
+#endif
 		fi;
 		if
 		:: taken -> follow(); use(); release(); leave()
 		:: else
 		fi;
-		d_step { seen = 0; busy = 0; last = 0; taken = 0; kept = 0; again = 0; came = 0 }
+		d_step { seen = 0; busy = 0; last = 0; other = 0; taken = 0; kept = 0; again = 0; came = 0 }
 	:: else -> break
 	od;
 	through++

@@ -502,7 +502,7 @@ enum tw_msg_type {
 	TW_MSG_COLLECT,       /* to an agent: run tw_notice_collect */
 	TW_MSG_WIDE,          /* to an agent: an atomic on 16 bytes of a segment (core/memory/wide.h) */
 	TW_MSG_LOCK_RELEASE,  /* to an agent: release a lock, if its node holds it (sync/lock.c) */
-	TW_MSG_RELEASES,      /* to an agent: reply when all that its node has released is performed (lazy.c) */
+	TW_MSG_RELEASES,      /* to an agent: reply when all that its node has released is performed (lazy.h) */
 	TW_MSG_PROTOCOL = 64, /* first type of the protocols' own */
 };
 /* tw_send - send @msg to @port of @node, as tw_net_send; it is traced.
