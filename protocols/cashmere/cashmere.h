@@ -143,13 +143,22 @@ struct cash_flush {
 	uint64_t wait_for[TW_MAX_PROCESSORS]; /* node times of flushes by others that stand for this one */
 };
 
+/* Bytes that one read is to bring from a node's exported memory. */
+struct cash_run {
+	unsigned node;
+	size_t offset;
+	char *to;
+	size_t bytes; /* 0: none */
+};
+
 /* State of a processor, or of an agent: tw_proc.proto. */
 struct cash {
 	struct cash_stream reads, writes;
-	uint32_t releases; /* releases begun, plus one: the number of the interval */
-	bool arrived;      /* at a barrier of all, and its acquire is not done */
-	bool doubled;      /* doubled stores are in flight */
-	char *scratch;     /* one page: an incoming page before the incoming diff */
+	uint32_t releases;        /* releases begun, plus one: the number of the interval */
+	bool arrived;             /* at a barrier of all, and its acquire is not done */
+	bool doubled;             /* doubled stores are in flight */
+	char *scratch;            /* one page: an incoming page before the incoming diff */
+	struct cash_run fetching; /* pages to be fetched, not yet asked for */
 	struct cash_outbox outbox;
 	struct cash_past *past;   /* [layout.pages] */
 	uint32_t dice;            /* state of cash_dice */

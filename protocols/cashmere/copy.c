@@ -3,6 +3,27 @@
  * cashmere.h. */
 #include "protocols/cashmere/cashmere.h"
 
+static void copy_read(struct tw_proc *me)
+{
+	struct cash_run *r = &cash_of(me)->fetching;
+
+	if (r->bytes)
+		tw_net_read(me->net, r->node, r->offset, r->to, r->bytes);
+	r->bytes = 0;
+}
+
+/* Neighbouring pages of one home are read together. */
+static void copy_gather(struct tw_proc *me, unsigned node, size_t offset, char *to, size_t bytes)
+{
+	struct cash_run *r = &cash_of(me)->fetching;
+
+	if (r->bytes && (r->node != node || r->offset + r->bytes != offset || r->to + r->bytes != to))
+		copy_read(me);
+	if (!r->bytes)
+		*r = (struct cash_run){node, offset, to, 0};
+	r->bytes += bytes;
+}
+
 void cash_fetch(struct tw_proc *me, tw_page_t p)
 {
 	struct tw_page *e = &me->page[p];
@@ -17,9 +38,11 @@ void cash_fetch(struct tw_proc *me, tw_page_t p)
 	me->stats->now.page_transfers++;
 	me->stats->now.host_transfers += tw_same_host(me, e->home - 1u);
 	tw_trace(me, TW_TRACE_fetch, e->home - 1u, p, bytes, 0);
-	tw_net_read(me->net, e->home - 1u, tw_master_offset(me, p), e->twin ? scratch : tw_frame(me, p), bytes);
-	if (!e->twin)
+	if (!e->twin) {
+		copy_gather(me, e->home - 1u, tw_master_offset(me, p), tw_frame(me, p), bytes);
 		return;
+	}
+	tw_net_read(me->net, e->home - 1u, tw_master_offset(me, p), scratch, bytes);
 	tw_net_read_wait(me->net);
 	if (me->config.race)
 		tw_race_check(me, p, scratch);
@@ -32,6 +55,7 @@ void cash_fetch(struct tw_proc *me, tw_page_t p)
 
 void cash_fetched(struct tw_proc *me)
 {
+	copy_read(me);
 	tw_net_read_wait(me->net);
 	tw_trace_page(me, TW_TRACE_fetched, TW_TRACE_NO_PAGE);
 }
