@@ -62,8 +62,10 @@ static struct tw_word word_begin(const volatile void *p, size_t bytes, int order
 
 	if (!th_words || offset >= me->config.memory || (offset & (page - 1)) + bytes > page)
 		return (struct tw_word){0};
+	/* A loop of fences and plain loads may wait for a store, and acquires nothing that this word's record names. */
+	bool wanted = kind == WORD_STORES && me->fences;
 	if (word_gives(order, kind))
-		tw_release_to(me, tw_lazy_word(me, offset), TW_SYNC_FLAG, 0, false);
+		tw_release_to(me, tw_lazy_word(me, offset), TW_SYNC_FLAG, 0, wanted);
 	if (word_wide(bytes))
 		tw_lock_acquire(atomic_lock(p));
 	return tw_word_begin(me, offset, bytes, kind == WORD_LOADS);

@@ -3,6 +3,7 @@
  * between what is stored and the flag that announces it; flags of `omp atomic` without an order, as PLASMA's. */
 #include <omp.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -113,10 +114,52 @@ static void hand_over(void)
 	}
 }
 
+static void compute(double seconds)
+{
+	for (double end = omp_get_wtime() + seconds; omp_get_wtime() < end;)
+		;
+}
+
+/* The first flag of a program is set before another thread waits for it, at whose node it lies beside what it
+ * announces.  Returns whether that was older. */
+static int announce(void)
+{
+	static struct {
+		char before[65536];
+		int data, flag;
+		char behind[65536];
+	} first;
+	int older = 0;
+
+#pragma omp parallel reduction(+ : older)
+	{
+		bool waits = omp_get_thread_num() == omp_get_num_threads() - 1;
+
+		if (waits)
+			first.data = 1;
+#pragma omp barrier
+#pragma omp flush
+		if (omp_get_thread_num() == 0) {
+			first.data = 2;
+#pragma omp atomic write
+			first.flag = 1;
+			compute(.1);
+		} else if (waits) {
+			compute(.05);
+			while (!first.flag) {
+#pragma omp flush
+				;
+			}
+			older = first.data != 2;
+		}
+	}
+	return older;
+}
+
 /* Usage: flags [THREAD]: the first that touches the flags, 0 by default; its node becomes their home. */
 int main(int argc, char **argv)
 {
-	int first = argc > 1 ? atoi(argv[1]) : 0;
+	int first = argc > 1 ? atoi(argv[1]) : 0, older = announce();
 
 #pragma omp parallel
 	if (omp_get_thread_num() == first)
@@ -136,6 +179,6 @@ int main(int argc, char **argv)
 			seen = 5 * seen + field[row][i] + large[row][LARGE / WIDTH * i];
 	for (int i = 0; i < WIDTH; i++)
 		seen = 5 * seen + handed[i];
-	printf("%u\n", seen);
+	printf("%u, %d older\n", seen, older);
 	return 0;
 }
