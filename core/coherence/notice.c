@@ -4,7 +4,8 @@
  * Sending. Each processor gathers notices in its own batches. A batch is appended under the node's lock for that
  * receiver: slots, fence, tail, flush. The flush lies inside the lock because the next appender uses another endpoint,
  * and its tail must not become visible before these slots. A release appends to all receivers before it flushes. The
- * flush is left out where this node has no other appender, and the receiver alone acquires (trail.h).
+ * flush is left out where this node has no other appender, and the receiver alone acquires (trail.h) or a read at the
+ * receiver follows.
  *
  * Distributing. The tails are read first, then the clock ticks, then the notices are stamped with that time. A fetch
  * that began before the stamp therefore counts as older than the notice. A fetch that began after it found the writer's
@@ -133,6 +134,20 @@ void tw_notice_flush(struct tw_proc *me)
 	for (unsigned node = 0; node < me->nodes; node++)
 		if (me->batch[node].count)
 			notice_end(me, node);
+}
+
+bool tw_notice_room(const struct tw_proc *me, unsigned node, uint32_t count)
+{
+	const struct tw_notice_out *out = &me->n->notice_out[node];
+
+	return me->locals == 1 && out->tail - out->head + count <= TW_NOTICE_SLOTS && count <= BATCH_SLOTS;
+}
+
+/* The node has no other appender, whose tail could become visible before these slots. */
+void tw_notice_follow(struct tw_proc *me, unsigned node)
+{
+	notice_begin(me, node);
+	notice_end(me, node);
 }
 
 static struct tw_notice_queue *notice_queue(struct tw_proc *me, unsigned sender)

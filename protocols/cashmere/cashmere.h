@@ -126,6 +126,7 @@ struct cash_window {
 	bool sure;           /* cash_guess */
 	unsigned known;      /* cash_guess: so many may also be written at their home while others have copies */
 	unsigned fresh;      /* cash_guess */
+	bool along;          /* words and breaks that go along with the read are in flight */
 	uint64_t claimed[CASH_WINDOW_MAX / 64];  /* pages that this round took into exclusive mode */
 	uint64_t notified[CASH_WINDOW_MAX / 64]; /* pages, from first, whose home was notified in an earlier round */
 };

@@ -5,7 +5,12 @@
  * that races does the same, so at least one sees the other (doc/internals/publication.md).  Then: end another node's
  * exclusive mode, fetch if the copy is too old, make a twin, map, unlock.  The page locks are released only while a
  * holder is asked to end exclusive mode, or for a shootdown; then all steps start again.  Every published word is
- * flushed before its page is unlocked, because the next word may be written through another endpoint of this node. */
+ * flushed before its page is unlocked, because the next word may be written through another endpoint of this node.
+ *
+ * Over a network each of these steps would be a round trip.  But a read is performed behind earlier writes to the same
+ * node.  So the breaks that notify a home go along with the read of its pages.  So does, where there are but two nodes,
+ * the word that this node wants to read a page: with a break, whatever the replica says, for the home may become
+ * exclusive until the word arrives there (TOGETHER in tests/models/home_notice.pml). */
 #include <string.h>
 
 #include "protocols/cashmere/cashmere.h"
@@ -126,23 +131,6 @@ static bool window_confirm_page(struct tw_proc *me, tw_page_t p)
 	return false;
 }
 
-/* Was the home of the window's page @i notified, so that it sends this node notices from then on?  Not if this
- * node's word was withdrawn since, even if a neighbour has published it again: the home may have become exclusive
- * anew (tests/models/home_notice.pml).  Nor if the home moved: the new home may have become so in exclusive mode. */
-static bool window_notified(struct tw_proc *me, const struct cash_window *w, unsigned i)
-{
-	return (w->notified[i / 64] >> i % 64 & 1) && cash_of(me)->notified_home[i] == me->page[w->first + i].home &&
-	       cash_of(me)->notified_at[i] == cash_extra(me, w->first + i)->withdrawn;
-}
-
-/* Page locked. */
-static void window_notify(struct tw_proc *me, struct cash_window *w, unsigned i)
-{
-	w->notified[i / 64] |= (uint64_t)1 << i % 64;
-	cash_of(me)->notified_home[i] = me->page[w->first + i].home;
-	cash_of(me)->notified_at[i] = cash_extra(me, w->first + i)->withdrawn;
-}
-
 /* Read the homes, after this node's words are published.  A home that is here stays here, because the words say that
  * it writes. */
 static void window_homes(struct tw_proc *me, const struct cash_window *w)
@@ -167,12 +155,68 @@ static void window_migrate(struct tw_proc *me, const struct cash_window *w)
 			cash_migrate(me, w->first + i);
 }
 
+/* Was the home of the window's page @i notified, so that it sends this node notices from then on?  Not if this
+ * node's word was withdrawn since, even if a neighbour has published it again: the home may have become exclusive
+ * anew (tests/models/home_notice.pml).  Nor if the home moved: the new home may have become so in exclusive mode. */
+static bool window_notified(struct tw_proc *me, const struct cash_window *w, unsigned i)
+{
+	return (w->notified[i / 64] >> i % 64 & 1) && cash_of(me)->notified_home[i] == me->page[w->first + i].home &&
+	       cash_of(me)->notified_at[i] == cash_extra(me, w->first + i)->withdrawn;
+}
+
+/* Page locked. */
+static void window_notify(struct tw_proc *me, struct cash_window *w, unsigned i)
+{
+	w->notified[i / 64] |= (uint64_t)1 << i % 64;
+	cash_of(me)->notified_home[i] = me->page[w->first + i].home;
+	cash_of(me)->notified_at[i] = cash_extra(me, w->first + i)->withdrawn;
+}
+
+/* The one home, + 1, at which all pages of the window are to be read; 0: there is none, or reads are no messages. */
+static unsigned window_one_home(const struct tw_proc *me, const struct cash_window *w)
+{
+	unsigned home = me->page[w->first].home;
+
+	if (w->want != TW_READ || w->enter || home == me->node + 1 || me->net->ops->direct || cash_migrates(me) ||
+	    cash_shoots(me) || me->config.race)
+		return 0;
+	for (unsigned i = 1; i < w->count; i++)
+		if (me->page[w->first + i].home != home)
+			return 0;
+	return home;
+}
+
+/* Have the home's exclusive mode of these pages end along with the read of the window.  Returns whether that is
+ * possible. */
+static bool window_break_along(struct tw_proc *me, struct cash_window *w, const uint64_t *pages)
+{
+	unsigned home = window_one_home(me, w);
+
+	if (!home || !tw_notice_room(me, home - 1, w->count) || tw_planted(me, "no-break-wait"))
+		return false;
+	for (unsigned i = 0; i < w->count; i++)
+		if (pages[i / 64] >> i % 64 & 1) {
+			window_notify(me, w, i);
+			tw_notice_break(me, home - 1, w->first + i);
+		}
+	tw_notice_follow(me, home - 1);
+	w->along = true;
+	return true;
+}
+
 static void window_publish(struct tw_proc *me, struct cash_window *w)
 {
+	uint64_t pages[CASH_WINDOW_MAX / 64] = {0};
 	bool flush = false;
 
+	w->along = false;
 	for (unsigned i = 0; i < w->count; i++)
-		flush |= window_publish_page(me, w->first + i, w->want);
+		if (window_publish_page(me, w->first + i, w->want)) {
+			pages[i / 64] |= (uint64_t)1 << i % 64;
+			flush = true;
+		}
+	if (flush && me->nodes == 2 && window_break_along(me, w, pages))
+		return;
 	if (flush)
 		tw_net_flush(me->net, TW_NET_ALL);
 	if (cash_migrates(me))
@@ -220,23 +264,34 @@ static int window_holder(struct tw_proc *me, const struct cash_window *w, unsign
 }
 
 /* Have all holders in the window end exclusive mode, each on its runs of pages.  Returns true, with the window
- * unlocked, if there were any. */
+ * unlocked, if there were any, unless that goes along with the read. */
 static bool window_break(struct tw_proc *me, struct cash_window *w)
 {
 	int16_t *holder = cash_of(me)->holder;
-	bool any = false, notified = false;
+	uint64_t homes[CASH_WINDOW_MAX / 64] = {0};
+	bool others = false, notified = false;
 
 	for (unsigned i = 0; i < w->count; i++) {
 		holder[i] = (int16_t)window_holder(me, w, i);
-		any |= holder[i] >= 0;
+		if (holder[i] < 0)
+			continue;
+		if (me->page[w->first + i].home != holder[i] + 1) {
+			others = true;
+			continue;
+		}
+		/* The home's word may be a claim that it withdraws because of a holder elsewhere. */
+		others |= cash_holder(me, w->first + i, holder[i]) >= 0;
+		homes[i / 64] |= (uint64_t)1 << i % 64;
+		notified = true;
 	}
-	if (!any)
+	if ((!others && !notified) || (!others && window_break_along(me, w, homes)))
 		return false;
+	if (w->along)
+		tw_net_flush(me->net, TW_NET_ALL);
 	for (unsigned i = 0; i < w->count; i++)
-		if (holder[i] >= 0 && me->page[w->first + i].home == holder[i] + 1) {
+		if (homes[i / 64] >> i % 64 & 1) {
 			window_notify(me, w, i);
 			holder[i] |= WINDOW_NOTIFIED;
-			notified = true;
 		}
 	window_unclaim(me, w);
 	window_unlock(me, w);
@@ -284,7 +339,8 @@ static bool window_must_fetch(struct tw_proc *me, struct tw_page *e)
 	return false;
 }
 
-static void window_fetch(struct tw_proc *me, const struct cash_window *w)
+/* Returns whether something was read. */
+static bool window_fetch(struct tw_proc *me, const struct cash_window *w)
 {
 	bool fetched = false;
 
@@ -305,6 +361,7 @@ static void window_fetch(struct tw_proc *me, const struct cash_window *w)
 	}
 	if (fetched)
 		cash_fetched(me);
+	return fetched;
 }
 
 /* Twins separate local from remote changes: needed where a page is written away from its home and not exclusively. */
@@ -399,7 +456,8 @@ void cash_window_take(struct tw_proc *me, struct cash_window *w)
 	}
 	if (cash_migrates(me) && w->want == TW_WRITE)
 		window_migrate(me, w);
-	window_fetch(me, w);
+	if (!window_fetch(me, w) && w->along)
+		tw_net_flush(me->net, TW_NET_ALL);
 	if (w->want == TW_WRITE)
 		window_twin(me, w);
 	window_map(me, w);

@@ -17,6 +17,9 @@
  * GIVES: a release may give the page back unasked (protocols/cashmere/predictors/migratory.c) if only its
  * processor has it mapped: then no notice is needed.
  *
+ * TOGETHER: X publishes its right, appends a break, whatever H's word says, and fetches, without waiting before the
+ * contents arrive (protocols/cashmere/window.c).  The three are performed in this order.
+ *
  * R0, R1: critical sections of H's processors; X0, X1: operations of X's processors; AGENT: H's agent collects, too.
  *
  * pan:  -DR0=2 -DR1=1 -DX0=3 -DAGENT                   one processor on X
@@ -24,6 +27,12 @@
  * pan:  -DR0=3 -DX0=2 -DX1=3                           H becomes exclusive again and again
  * pan:  -DR0=3 -DX0=3 -DAGENT -DGIVES                  given back, one writer
  * pan:  -DR0=2 -DR1=1 -DX0=2 -DGIVES                   given back, two writers
+ * pan:  -DR0=2 -DR1=1 -DX0=3 -DAGENT -DTOGETHER
+ * pan:  -DR0=3 -DX0=3 -DAGENT -DGIVES -DTOGETHER
+ * pan:  -DR0=2 -DR1=1 -DX0=3 -DGIVES -DTOGETHER
+ * fail: -DR0=2 -DX0=2 -DTOGETHER -DFETCH_FIRST         fetches, then publishes
+ * fail: -DR0=2 -DX0=2 -DTOGETHER -DBREAK_FIRST         appends the break, then publishes
+ * fail: -DR0=3 -DX0=3 -DGIVES -DTOGETHER -DBREAK_IF_SEEN   appends a break only where it sees H exclusive
  * fail: -DR0=1 -DX0=2 -DNOTIFY_AFTER_FETCH             fetches, then notifies
  * fail: -DR0=1 -DX0=2 -DAGENT -DNO_COLLECT_AT_RELEASE  H collects at acquires and by its agent only
  * fail: -DR0=1 -DX0=2 -DNO_FENCE                       the release reads the queue with its stores still buffered
@@ -240,11 +249,43 @@ inline fetch()
 
 #define STALE (!valid || (old && since[me]))
 
+/* Page locked. */
+inline read_along()
+{
+#ifdef FETCH_FIRST
+	d_step { fetch() };
+#endif
+#ifdef BREAK_FIRST
+	queue++;
+	shares = 1;
+#elif defined(BREAK_IF_SEEN)
+	if
+	:: claim -> shares = 1; queue++
+	:: !claim -> shares = 1
+	fi;
+#else
+	shares = 1;
+	queue++;
+#endif
+#ifndef FETCH_FIRST
+	d_step { fetch() };
+#endif
+	notified = 1;
+	at = left
+}
+
 inline read_fault()
 {
 	notified = 0;
 	do
-	:: d_step { !xlocked -> xlocked = 1;
+	:: atomic { !xlocked -> xlocked = 1 };
+#ifdef TOGETHER
+		if
+		:: !shares -> read_along()
+		:: else
+		fi;
+#endif
+		d_step {
 			if
 			:: !shares ->
 				shares = 1; /* and its flush */

@@ -486,6 +486,12 @@ void tw_notice_flush(struct tw_proc *me);
 /* tw_notice_break - append that this node takes copies of @p, held exclusively by @node; otherwise as
  * tw_notice_send. */
 void tw_notice_break(struct tw_proc *me, unsigned node, tw_page_t p);
+/* tw_notice_room - may this processor append @count notices to its queue at @node without a wait and without others of
+ * its node that append?  Page locks may be held, as for the next.
+ * tw_notice_follow - append what was added for @node, at most so many; not flushed, but performed before what this
+ * processor reads at @node next. */
+bool tw_notice_room(const struct tw_proc *me, unsigned node, uint32_t count);
+void tw_notice_follow(struct tw_proc *me, unsigned node);
 void tw_notice_collect(struct tw_proc *me);
 /* tw_notices_of - the set (tw_proc.notices) of processor @local of this node, to be read. */
 struct tw_pageset *tw_notices_of(struct tw_proc *me, unsigned local);
