@@ -70,8 +70,25 @@ static bool fault_prefetch(struct tw_proc *me, tw_page_t p, bool sure)
 	return true;
 }
 
+/* Fetch what is noticed of pages that are read along. */
+static void fault_fetch(struct tw_proc *me, tw_page_t first, unsigned count)
+{
+	tw_page_t page[TS_TOGETHER];
+	unsigned n = 0;
+
+	for (tw_page_t p = first; p < first + count; p++) {
+		if (!(me->page[p].mapped & ts_bit(me)))
+			page[n++] = p;
+		if (n == TS_TOGETHER || (n && p + 1 == first + count)) {
+			ts_fetch_noticed(me, page, n);
+			n = 0;
+		}
+	}
+}
+
 void ts_prefetch(struct tw_proc *me, tw_page_t first, unsigned count)
 {
+	fault_fetch(me, first, count);
 	for (tw_page_t p = first; p < first + count; p++)
 		fault_prefetch(me, p, true);
 }
@@ -101,6 +118,8 @@ void ts_read_fault(struct tw_proc *me, tw_page_t p)
 	unsigned window = fault_window(me, s, p), n = 1;
 	bool sure = s->run >= STREAM_SURE || s->same >= STREAM_TRUSTED;
 
+	if (window > 1)
+		fault_fetch(me, p, window);
 	fault_lock(me, p);
 	fault_map_read(me, p);
 	tw_page_unlock(me, p);

@@ -41,26 +41,33 @@ static uint64_t page_word(struct tw_proc *me, tw_page_t p, unsigned node, size_t
 	return tw_net_read64(me->net, node, ts_meta_offset(me, p) + field);
 }
 
-void ts_read(struct tw_proc *me, tw_page_t p, unsigned node, bool shared)
+/* Ask for the public or the shared copy that @node has, or for the shared copy that this node has entered.  Returns
+ * where it goes: the frame, if no processor here writes to it. */
+static char *page_ask(struct tw_proc *me, tw_page_t p, unsigned node, bool shared)
 {
-	struct ts_page *x = ts_page(me, p);
-	size_t bytes = me->layout.page_bytes;
-	int entered = ts_entered(x);
+	int entered = ts_entered(ts_page(me, p));
+	char *to = me->page[p].writers ? ts_of(me)->scratch : tw_frame(me, p);
 
 	if (entered >= 0) {
 		node = (unsigned)entered;
 		shared = true;
 	}
-	char *to = me->page[p].writers ? ts_of(me)->scratch : tw_frame(me, p);
-
 	me->stats->now.page_transfers++;
 	tw_net_write64(me->net, node, ts_meta_offset(me, p) + offsetof(struct ts_meta, read), 1);
-	tw_trace(me, TW_TRACE_fetch, node, p, bytes, 0);
-	tw_net_read(me->net, node, ts_copy_offset(me, p, shared), to, bytes);
+	tw_trace(me, TW_TRACE_fetch, node, p, me->layout.page_bytes, 0);
+	tw_net_read(me->net, node, ts_copy_offset(me, p, shared), to, me->layout.page_bytes);
+	return to;
+}
+
+void ts_read(struct tw_proc *me, tw_page_t p, unsigned node, bool shared)
+{
+	size_t bytes = me->layout.page_bytes;
+	char *to = page_ask(me, p, node, shared);
+
 	tw_net_read_wait(me->net);
 	tw_trace_page(me, TW_TRACE_fetched, p);
 	if (!me->page[p].writers) {
-		x->twin = 0;
+		ts_page(me, p)->twin = 0;
 		return;
 	}
 	if (me->config.race)
@@ -183,20 +190,89 @@ void ts_renew(struct tw_proc *me, tw_page_t p)
 
 /* ---- without the section ----------------------------------------------------------------------------------------- */
 
-/* Fetch from where the notice says, if that is enough.  Page locked. */
+/* Is it enough to fetch the page (locked) from where the notice says? */
+static bool page_noticed(struct tw_proc *me, tw_page_t p)
+{
+	const struct ts_page *x = ts_page(me, p);
+
+	return x->need_from && x->need_from - 1u != me->node && x->need > atomic_load(&x->rts) &&
+	       x->need >= page_until(me, p);
+}
+
+static unsigned page_notice_node(const struct ts_page *x)
+{
+	return (x->need_from - 1u) & ~TS_SHARED_COPY;
+}
+
+static bool page_notice_shared(const struct ts_page *x)
+{
+	return (x->need_from - 1u) & TS_SHARED_COPY;
+}
+
 static bool page_by_notice(struct tw_proc *me, tw_page_t p)
 {
 	const struct ts_page *x = ts_page(me, p);
-	unsigned from = x->need_from - 1u, node = from & ~TS_SHARED_COPY;
-	bool shared = from & TS_SHARED_COPY;
+	unsigned node = page_notice_node(x);
+	bool shared = page_notice_shared(x);
 
-	if (!x->need_from || from == me->node || x->need <= atomic_load(&x->rts) || x->need < page_until(me, p))
+	if (!page_noticed(me, p))
 		return false;
 	if (!shared && (page_word(me, p, node, offsetof(struct ts_meta, home)) & TS_ALONE))
 		return false;
 	ts_read(me, p, node, shared);
 	ts_has(me, p, x->need, x->need_rts);
 	return true;
+}
+
+/* page_by_notice of several pages, locked, in two round trips: their homes' words, then the copies. */
+static void page_by_notices(struct tw_proc *me, const tw_page_t *page, unsigned count)
+{
+	uint64_t home[TS_TOGETHER] = {0};
+	bool asked[TS_TOGETHER];
+
+	for (unsigned i = 0; i < count; i++) {
+		const struct ts_page *x = ts_page(me, page[i]);
+		if (!page_notice_shared(x))
+			tw_net_read(me->net, page_notice_node(x),
+			            ts_meta_offset(me, page[i]) + offsetof(struct ts_meta, home), &home[i],
+			            sizeof(home[i]));
+	}
+	tw_net_read_wait(me->net);
+	for (unsigned i = 0; i < count; i++) {
+		const struct ts_page *x = ts_page(me, page[i]);
+		asked[i] = !(home[i] & TS_ALONE);
+		if (asked[i])
+			page_ask(me, page[i], page_notice_node(x), page_notice_shared(x));
+	}
+	tw_net_read_wait(me->net);
+	for (unsigned i = 0; i < count; i++) {
+		struct ts_page *x = ts_page(me, page[i]);
+		if (!asked[i])
+			continue;
+		tw_trace_page(me, TW_TRACE_fetched, page[i]);
+		x->twin = 0;
+		ts_has(me, page[i], x->need, x->need_rts);
+	}
+}
+
+void ts_fetch_noticed(struct tw_proc *me, const tw_page_t *page, unsigned count)
+{
+	tw_page_t locked[TS_TOGETHER];
+	unsigned n = 0;
+
+	TW_ASSERT(count <= TS_TOGETHER);
+	for (unsigned i = 0; i < count; i++) {
+		if (!tw_page_trylock(me, page[i]))
+			continue;
+		if (page_noticed(me, page[i]) && !me->page[page[i]].writers)
+			locked[n++] = page[i];
+		else
+			tw_page_unlock(me, page[i]);
+	}
+	if (n > 1)
+		page_by_notices(me, locked, n);
+	for (unsigned i = 0; i < n; i++)
+		tw_page_unlock(me, locked[i]);
 }
 
 /* Use the stamp at @node, if it is late enough.  Page locked. */

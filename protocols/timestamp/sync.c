@@ -93,8 +93,22 @@ void ts_arrive(struct tw_proc *me, uint64_t object)
 		release_object(me, TW_SYNC_BARRIER, object);
 }
 
-/* The copy may lack the write that @n announces: unmap it, or update it at once. */
-static void acquire_notice(struct tw_proc *me, const struct ts_notice *n)
+/* Pages with a notice that are to be updated. */
+struct acquire_updates {
+	tw_page_t page[TS_TOGETHER];
+	unsigned count;
+};
+
+static void acquire_update(struct tw_proc *me, struct acquire_updates *u)
+{
+	ts_fetch_noticed(me, u->page, u->count);
+	for (unsigned i = 0; i < u->count; i++)
+		ts_refresh(me, u->page[i]);
+	u->count = 0;
+}
+
+/* The copy may lack the write that @n announces: unmap it, or have it updated. */
+static void acquire_notice(struct tw_proc *me, const struct ts_notice *n, struct acquire_updates *u)
 {
 	struct ts_page *x = ts_page(me, n->page);
 	bool update = false;
@@ -119,13 +133,17 @@ static void acquire_notice(struct tw_proc *me, const struct ts_notice *n)
 			ts_unmap(me, n->page);
 	}
 	tw_page_unlock(me, n->page);
-	if (update)
-		ts_refresh(me, n->page);
+	if (!update)
+		return;
+	if (u->count == TS_TOGETHER)
+		acquire_update(me, u);
+	u->page[u->count++] = n->page;
 }
 
 void ts_acquire(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object)
 {
 	struct ts_signature *s = ts_of(me)->seen;
+	struct acquire_updates updates = {.count = 0};
 
 	ts_of(me)->reads.next = (tw_page_t)-1; /* pages from here on may not be written yet: another run */
 	uint64_t word = kind == TW_SYNC_NODE
@@ -139,7 +157,8 @@ void ts_acquire(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object)
 		latest = TW_MAX(latest, s->notice[i].wts);
 	ts_clock_raise(me, latest);
 	for (uint64_t i = 0; i < count; i++)
-		acquire_notice(me, &s->notice[i]);
+		acquire_notice(me, &s->notice[i], &updates);
+	acquire_update(me, &updates);
 	ts_lease_expire(me, atomic_load(&s->min_wr_ts));
 	ts_of(me)->known[node % TS_KNOWN].acquired = atomic_load(&s->seq);
 }

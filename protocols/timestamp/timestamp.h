@@ -15,6 +15,7 @@
 
 #define TS_SIGNATURE_MAX     4096u
 #define TS_SIGNATURE_WAIT_NS 20000u
+#define TS_TOGETHER          32u    /* pages, at most, whose fetches share round trips */
 #define TS_OBJECTS           65536u /* words of synchronization objects per node; objects may share one */
 
 /* The parameters: timestamp.c. */
@@ -318,6 +319,8 @@ void ts_break(struct tw_proc *me, tw_page_t p, unsigned home);
  * ts_unmap - remove this processor's mapping of @p (locked); writes not yet committed stay in the frame.
  * ts_updates - shall the copy of @p (locked), which has become stale, be updated in place?  Takes a credit for it.
  * ts_valid_cheaply - is the copy of @p (locked) valid, or was it made so without the section?
+ * ts_fetch_noticed - bring the copies of @count pages, at most TS_TOGETHER, up to their notices, where that
+ * needs nothing but round trips, which are made for all of them together.  No page lock held.
  * ts_lock_valid - lock @p with a valid copy.  No page lock held.
  * ts_refresh - bring the copy up to what this node knows of, in place.  No page lock held.
  * ts_renew - grant this node's copy more time, if it is the newest and this takes no other node.  No page lock
@@ -338,6 +341,7 @@ void ts_twin(struct tw_proc *me, tw_page_t p);
 void ts_unmap(struct tw_proc *me, tw_page_t p);
 bool ts_updates(struct tw_proc *me, tw_page_t p);
 bool ts_valid_cheaply(struct tw_proc *me, tw_page_t p);
+void ts_fetch_noticed(struct tw_proc *me, const tw_page_t *page, unsigned count);
 void ts_lock_valid(struct tw_proc *me, tw_page_t p);
 void ts_refresh(struct tw_proc *me, tw_page_t p);
 void ts_renew(struct tw_proc *me, tw_page_t p);
