@@ -8,6 +8,7 @@
  *
  * No lost wake-up: the setter writes to a node, then rings the bells of its processors; a waiter reads its bell, tests,
  * then sleeps. */
+#include "core/coherence/lazy.h"
 #include "core/coherence/trail.h"
 #include "sync/object.h"
 #include "tweed/tweed.h"
@@ -69,7 +70,8 @@ void tw_sync_flag_raise(struct tw_proc *me, uint64_t id, uint64_t value, unsigne
 	unsigned node = processor / me->locals;
 
 	tw_trace(me, TW_TRACE_flag_set, TW_TRACE_NONE, TW_TRACE_NO_PAGE, id, value);
-	tw_trail_begin(me, node);
+	if (tw_release_trails())
+		tw_trail_begin(me, node);
 	tw_release(me, TW_SYNC_FLAG, id);
 	tw_trail_end(me);
 	tw_net_write64(me->net, node, SYNC_WORD(&o, value), value);

@@ -357,7 +357,7 @@ static void lock_release_to(struct tw_proc *me, const struct sync_object *o, boo
 	bool performed;
 
 	tw_trace(me, TW_TRACE_lock_release, TW_TRACE_NONE, TW_TRACE_NO_PAGE, o->id, 0);
-	if (next && tw_lock_trails())
+	if (next && tw_release_trails())
 		tw_trail_begin(me, next - 1);
 	if (lock_is_record(me)) {
 		performed = tw_lock_released(me, wanted || l->releases < l->eager, &l->released);

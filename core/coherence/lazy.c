@@ -608,7 +608,7 @@ bool tw_lock_released(struct tw_proc *me, bool now, uint64_t *number)
 	return false;
 }
 
-bool tw_lock_trails(void)
+bool tw_release_trails(void)
 {
 	return !tw_laziness || !atomic_load_explicit(&lazy.own->pending, memory_order_relaxed);
 }

@@ -40,8 +40,8 @@ void tw_acquire_all(struct tw_proc *me);
  * tw_lazy_locks - are releases of locks lazy, and no others?  Then locks call the following instead.
  * tw_lock_released - release; if @now, or if that is better, it is performed on return.  Returns whether it is; else
  * *@number is that of the release, which the lock's word must have.
- * tw_lock_trails - may a release of a lock trail (trail.h)?  Not while another one is pending, which a third node may
- * demand.
+ * tw_release_trails - may a release trail (trail.h)?  Not while another one is pending, which a node may demand: the
+ * reply is another endpoint's, and does not wait for what this one has in flight.
  * tw_lock_demand - have everything performed that @node, another one, has released up to @number; UINT64_MAX: of all
  * numbers.  If this processor does not know that it is, it waits for that node's reply.
  * tw_lock_demanded - has another node demanded something of this node since the last call?
@@ -50,7 +50,7 @@ void tw_acquire_all(struct tw_proc *me);
  * No page lock held, nor tw_protocol_enter.  [sync] */
 bool tw_lazy_locks(void);
 bool tw_lock_released(struct tw_proc *me, bool now, uint64_t *number);
-bool tw_lock_trails(void);
+bool tw_release_trails(void);
 void tw_lock_demand(struct tw_proc *me, unsigned node, uint64_t number);
 bool tw_lock_demanded(struct tw_proc *me);
 void tw_lock_acquired(struct tw_proc *me, unsigned node, uint64_t number);

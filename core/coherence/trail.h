@@ -19,7 +19,8 @@
  * Atomic operations under way use (4), too (word.c).
  *
  * Not for homes that move, whose mover waits for announced diffs (flush.c), nor where a write to another node is a
- * store: there a flush is a fence.  Not while another release is pending (lazy.c), which a third node may demand. */
+ * store: there a flush is a fence.  Not while another release is pending (lazy.c), which a node may demand: its agent
+ * replies through an endpoint of its own, before what is in flight arrives. */
 #ifndef TW_CORE_COHERENCE_TRAIL_H
 #define TW_CORE_COHERENCE_TRAIL_H
 

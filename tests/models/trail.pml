@@ -9,6 +9,9 @@
  * again, for Z, or takes x's page into exclusive mode and stores, and R's agent, by an endpoint of its own, sends the
  * page home.  S releases to Z.
  *
+ * What R has stored may belong to an earlier release that is pending (core/coherence/lazy.c).  Then a node that takes
+ * the lock of that one demands it, and R's agent replies as soon as R says that nothing is pending.
+ *
  * Abstracted: an endpoint's writes to a node are a queue, emptied one by one at any time; a flush waits until it is
  * empty.  A fetch is one step.  Left out: twins, page locks (R's node has one processor), the answer to a settle.
  *
@@ -17,6 +20,7 @@
  * fail: -DNO_FLUSH            S is notified before what went to Z is performed
  * fail: -DNO_SETTLE           R's next protocol action does not wait
  * fail: -DUNORDERED           no fence before S is notified
+ * fail: -DTRAIL_PENDING       the release trails, though an earlier one is pending
  */
 #define X      1
 #define GRANT  2
@@ -29,6 +33,7 @@ chan to_z = [4] of { byte, byte };
 chan by_agent = [2] of { byte, byte };
 byte master_x, master_y;
 bool granted, noticed, flagged, passed, wrote_two;
+bool pending, demanded;
 
 /* The network, and the nodes' memories. */
 active proctype arrivals()
@@ -50,6 +55,10 @@ end:
 
 active proctype releaser()
 {
+	if
+	:: pending = true; demanded = true
+	:: skip
+	fi;
 	to_s!X(1);
 	to_z!Y(1);
 	if
@@ -63,6 +72,13 @@ active proctype releaser()
 #ifndef NO_FLUSH
 	empty(to_z);
 #endif
+#ifndef TRAIL_PENDING
+	if
+	:: pending -> empty(to_s)
+	:: else
+	fi;
+#endif
+	pending = false;
 	to_s!GRANT(0);
 #ifndef NO_SETTLE
 	empty(to_s);
@@ -88,6 +104,14 @@ end:
 	:: flagged -> flagged = false; assert(master_x >= 1 && master_y == 1)
 	:: passed -> passed = false; assert(master_x >= 1 && master_y == 1)
 	od
+}
+
+active proctype demander()
+{
+end:
+	demanded;
+	!pending;
+	assert(master_x >= 1 && master_y == 1)
 }
 
 active proctype finally()

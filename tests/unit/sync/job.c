@@ -64,7 +64,7 @@ bool tw_lazy_locks(void)
 	return false;
 }
 
-bool tw_lock_trails(void)
+bool tw_release_trails(void)
 {
 	return true;
 }
