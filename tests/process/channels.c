@@ -160,6 +160,27 @@ CASE(pipe_full)
 	close_ends();
 }
 
+/* Transfers of no bytes do not wait. */
+static void none_step(void *arg, int me)
+{
+	struct iovec none = {ends, 0};
+	int pair[2];
+
+	(void)arg;
+	socketpair(AF_UNIX, SOCK_STREAM, 0, pair);
+	say("%d read %zd %zd %zd ", me, read(ends[0], ends, 0), readv(ends[0], &none, 1), read(pair[0], ends, 0));
+	say("wrote %zd %zd\n", write(pair[1], ends, 0), writev(pair[1], &none, 1));
+	close(pair[0]);
+	close(pair[1]);
+}
+
+CASE(transfers_of_none)
+{
+	new_pipe();
+	turns(none_step, NULL);
+	close_ends();
+}
+
 static void broken_step(void *arg, int me)
 {
 	(void)arg;
@@ -589,6 +610,6 @@ CASE(order_of_memory)
 }
 
 MAIN(T(pipe_in_turn), T(pipe_made_by_thread), T(pipe_ends_with_last_writer), T(pipe_end_while_main_reads), T(pipe_ring),
-     T(pipe_full), ALONE(pipe_broken), T(fifo), T(socketpair_in_turn), T(socketpair_datagrams), T(accept_in_thread),
-     T(listen_in_thread), T(connect_together), T(socket_of_a_path), T(udp_to_itself), T(socket_options),
-     T(scm_rights_from_thread), T(scm_rights_to_threads), T(order_of_memory))
+     T(pipe_full), T(transfers_of_none), ALONE(pipe_broken), T(fifo), T(socketpair_in_turn), T(socketpair_datagrams),
+     T(accept_in_thread), T(listen_in_thread), T(connect_together), T(socket_of_a_path), T(udp_to_itself),
+     T(socket_options), T(scm_rights_from_thread), T(scm_rights_to_threads), T(order_of_memory))
