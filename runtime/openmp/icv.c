@@ -85,13 +85,13 @@ void omp_icv_read(struct omp_icv *icv)
 
 	icv->limit = icv_number("OMP_THREAD_LIMIT", INT32_MAX, 1);
 	icv->threads = TW_MIN(icv_number("OMP_NUM_THREADS", count, 1), icv->limit);
-	icv->max_active = icv_number("OMP_MAX_ACTIVE_LEVELS", 1, 0);
+	icv->max_active = TW_MIN(icv_number("OMP_MAX_ACTIVE_LEVELS", 1, 0), 1u);
 	icv->dynamic = icv_switch("OMP_DYNAMIC", false);
 	icv_schedule(icv);
 	icv->allocator = OMP_ALLOCATOR;
 	icv->cancellation = icv_switch("OMP_CANCELLATION", false);
 	icv->teams = 1;
-	icv->most_teams = icv_number("OMP_NUM_TEAMS", 1, 1);
+	icv->most_teams = icv_number("OMP_NUM_TEAMS", 0, 1);
 	icv->teams_limit = icv_number("OMP_TEAMS_THREAD_LIMIT", 0, 1);
 }
 
@@ -153,7 +153,7 @@ ICV_GET(omp_get_level, omp_team->level)
 ICV_GET(omp_get_active_level, omp_team->active)
 ICV_GET(omp_in_final, omp_team->task->final)
 ICV_GET(omp_get_cancellation, omp_team->icv.cancellation)
-ICV_GET(omp_get_max_task_priority, 0)
+ICV_GET(omp_get_max_task_priority, icv_number("OMP_MAX_TASK_PRIORITY", 0, 0))
 ICV_GET(omp_get_num_places, 0)
 ICV_GET(omp_get_place_num, -1)
 ICV_GET(omp_get_partition_num_places, 0)

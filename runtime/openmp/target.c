@@ -9,6 +9,13 @@
 
 #define TARGET_FIRSTPRIVATE 12 /* the low byte of gcc's kind of a mapped variable; the rest is its alignment */
 
+/* A word of what gcc says of a target region: device (0: any), "the value is the next word", kind, value. */
+#define TARGET_DEVICE       0x7fu
+#define TARGET_VALUE_BEHIND 0x80u
+#define TARGET_KIND         0xff00u
+#define TARGET_THREAD_LIMIT 0x200u
+#define TARGET_VALUE_SHIFT  16
+
 /* Defined in programs that create tasks. */
 extern void GOMP_taskwait(void) __attribute__((weak));
 
@@ -41,10 +48,29 @@ static size_t target_copy(size_t n, void **variables, const size_t *sizes, const
 	return at;
 }
 
+/* The region's thread_limit; 0: it has none.  @args: numbers with a device, a kind and a value, or the value behind
+ * them; ended by NULL. */
+static unsigned target_limit(void **args)
+{
+	while (args && *args) {
+		uintptr_t word = (uintptr_t)*args++, value = word >> TARGET_VALUE_SHIFT;
+
+		if (word & TARGET_VALUE_BEHIND)
+			value = (uintptr_t)*args++;
+		if ((word & (TARGET_DEVICE | TARGET_KIND)) == TARGET_THREAD_LIMIT)
+			return (unsigned)TW_MIN(value, (uintptr_t)INT_MAX);
+	}
+	return 0;
+}
+
 void GOMP_target_ext(int device, void (*function)(void *), size_t n, void **variables, size_t *sizes,
                      unsigned short *kinds, unsigned flags, void **depend, void **args)
 {
-	(void)device, (void)flags, (void)args;
+	struct omp_icv *icv = &omp_team->icv;
+	uint32_t all = icv->limit;
+	unsigned limit = target_limit(args);
+
+	(void)device, (void)flags;
 	target_after(depend);
 	size_t bytes = target_copy(n, variables, sizes, kinds, NULL);
 	void *copies = bytes ? tw_malloc(bytes) : NULL;
@@ -52,7 +78,10 @@ void GOMP_target_ext(int device, void (*function)(void *), size_t n, void **vari
 	if (bytes && !copies)
 		th_refuse("target: no memory is left of TWEED_MEMORY: raise it");
 	target_copy(n, variables, sizes, kinds, copies);
+	if (limit)
+		icv->limit = TW_MIN(all, limit);
 	th_call(TH_CALLED(function), variables, NULL, NULL);
+	icv->limit = all;
 	th_stack_reserve();
 	tw_free(copies);
 }
@@ -130,7 +159,7 @@ void GOMP_teams_reg(void (*function)(void *), void *data, unsigned teams, unsign
 	uint32_t limit = icv->limit;
 
 	(void)flags;
-	teams_begin(teams ? teams : icv->most_teams, threads ? threads : icv->teams_limit);
+	teams_begin(teams ? teams : TW_MAX(icv->most_teams, 1u), threads ? threads : icv->teams_limit);
 	for (; icv->team < icv->teams; icv->team++)
 		th_call(TH_CALLED(function), data, NULL, NULL);
 	teams_end(limit);

@@ -30,8 +30,9 @@ struct omp_icv {
 	uint64_t chunk;
 	uintptr_t allocator; /* the default one */
 	bool dynamic, cancellation;
-	uint32_t teams, team;             /* of the league that the thread belongs to, and its own */
-	uint32_t most_teams, teams_limit; /* of a construct without num_teams; threads of each of its teams; 0: any */
+	uint32_t teams, team; /* of the league that the thread belongs to, and its own */
+	uint32_t most_teams,
+	    teams_limit; /* of a construct without num_teams, 0: not set; threads of each of its teams; 0: any */
 };
 #define OMP_ALLOCATOR 1u /* omp_default_mem_alloc */
 

@@ -102,6 +102,16 @@ static void limits(void)
 			threads = omp_get_num_threads();
 		}
 	printf("limit %d, threads %d, and behind it %d\n", limit, threads, omp_get_thread_limit() > 1000);
+	for (int most = 1; most < 4; most += 2) {
+#pragma omp target thread_limit(most) map(from : limit, threads)
+		{
+			limit = omp_get_thread_limit();
+#pragma omp parallel
+#pragma omp single
+			threads = omp_get_num_threads() <= most;
+		}
+		printf("limit %d, kept %d, and behind it %d\n", limit, threads, omp_get_thread_limit() > 1000);
+	}
 }
 
 static void league(const char *what)
