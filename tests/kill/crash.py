@@ -19,7 +19,7 @@ CASES = {
     "constant": r"thread.* wrote to address 0x[0-9a-f]+, whose rights are r--p \(/.*crash\)",
     "call": r"thread.* jumped to address 0x0, by a null pointer",
     "plugin": r"thread.* jumped to address 0x[0-9a-f]+, which is code of processor 0\.0 \(/.*plugin\.so\): only the "
-              r"processor that calls dlopen has the library: link it",
+              r"processor that calls dlopen has the library: link it, and open NULL",
     "archived": r"first\+0x[0-9a-f]+ read address 0x10, by a null pointer; each processor has its own variables of "
                 r"libfirst-1\.2\.so: if threads share what it made, link its archive: -l:libfirst\.a",
     "library": r"second\+0x[0-9a-f]+ read address 0x10, by a null pointer; each processor has its own variables of "

@@ -97,7 +97,8 @@ static void crash_what(const struct tw_crash *c, char *out, size_t bytes)
 		         (unsigned long)c->address);
 	else if (c->access == TW_CRASH_JUMP && crash_sibling(c, true, whose, sizeof(whose)))
 		snprintf(out, bytes,
-		         "address 0x%lx, which is %s: only the processor that calls dlopen has the library: link it",
+		         "address 0x%lx, which is %s: only the processor that calls dlopen has the library: link it, "
+		         "and open NULL",
 		         (unsigned long)c->address, whose);
 	else if (!m.found)
 		snprintf(out, bytes, "address 0x%lx, which is %s", (unsigned long)c->address,
