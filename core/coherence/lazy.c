@@ -43,11 +43,11 @@
  * node's last release, if that may be pending.  The node that takes the lock from it demands by a message to its agent
  * all that it has released, unless an answer has named this number or a greater one, and then acquires from it.  The
  * agent does not wait: it asks its processors, and the last one that has performed replies, with the number that the
- * agent read first.  Otherwise an agent could wait for a processor that waits for that agent.  A processor
- * performs its own releases before it demands, since it waits with tw_protocol_enter.  All other releases, and those of
- * locks for which a node waits, are performed at once, with what was learned from neighbours.  A fence reads which
- * nodes have something pending, and demands that.  (1) to (5) hold with the lock in place of the record: only its
- * holder changes it, having acquired from the holder before.
+ * agent read first.  Otherwise an agent could wait for a processor that waits for that agent.  A processor performs its
+ * own releases before it demands, since it waits with tw_protocol_enter.  All other releases, and those of locks for
+ * which a node waits, are performed at once, with what was learned from neighbours.  A fence reads which nodes have
+ * something pending, and demands that.  (1) to (5) hold with the lock in place of the record: only its holder changes
+ * it, having acquired from the holder before.
  *
  * tests/models/deferred.pml checks (1) to (5), tests/models/lock.pml the lock's words. */
 #include "core/coherence/lazy.h"

@@ -321,18 +321,18 @@ static ssize_t sys_unblock(ssize_t result, int fd, short events, const void *cal
 	return result;
 }
 
-/* Flags for a transfer of @n bytes: one of none does not wait. */
-static int sys_waits(size_t n)
+/* Flags of a transfer, of @any bytes: one of none does not wait. */
+static int sys_waits(bool any)
 {
-	return n ? 0 : MSG_DONTWAIT;
+	return any ? 0 : MSG_DONTWAIT;
 }
 
-static bool sys_vector_empty(const struct iovec *v, int count)
+static bool sys_vector_any(const struct iovec *v, int count)
 {
 	for (int i = 0; i < count; i++)
 		if (v[i].iov_len)
-			return false;
-	return true;
+			return true;
+	return false;
 }
 
 /* In functions with a variable @caller. */
@@ -374,7 +374,7 @@ static inline __attribute__((always_inline)) ssize_t sys_transfer_once(enum sys_
 	for (unsigned tries = 0;; tries++) {
 		bool to_buffer = op == SYS_READ || op == SYS_PREAD;
 		if (op == SYS_READ || op == SYS_WRITE)
-			sys_await(fd, sys_waits(n), to_buffer ? POLLIN : POLLOUT, caller);
+			sys_await(fd, sys_waits(n > 0), to_buffer ? POLLIN : POLLOUT, caller);
 		unsigned shared = sys_buffer(buf, n, to_buffer);
 		ssize_t r = op == SYS_READ    ? SYS_BLOCKS(fd, POLLIN, next.read(fd, buf, n))
 		            : op == SYS_WRITE ? SYS_BLOCKS(fd, POLLOUT, next.write(fd, buf, n))
@@ -508,14 +508,14 @@ ssize_t readv(int fd, const struct iovec *v, int count)
 	SYS_CALLER;
 	sys_mapped(fd, -1, v, count, -1, caller);
 	SYS_RETURN_STORED(
-	    ssize_t, SYS_AWAITS(fd, sys_waits(!sys_vector_empty(v, count)), POLLIN, sys_vector(v, count, true)),
+	    ssize_t, SYS_AWAITS(fd, sys_waits(sys_vector_any(v, count)), POLLIN, sys_vector(v, count, true)),
 	    SYS_BLOCKS(fd, POLLIN, next.readv(fd, v, count)), sys_stored_vector(v, (size_t)count, result));
 }
 
 static ssize_t sys_writev(int fd, const struct iovec *v, int count, const void *caller)
 {
 	SYS_RETURN_STORED(
-	    ssize_t, SYS_AWAITS(fd, sys_waits(!sys_vector_empty(v, count)), POLLOUT, sys_vector(v, count, false)),
+	    ssize_t, SYS_AWAITS(fd, sys_waits(sys_vector_any(v, count)), POLLOUT, sys_vector(v, count, false)),
 	    SYS_BLOCKS(fd, POLLOUT, next.writev(fd, v, count)), sys_mapped(fd, -1, v, count, result, caller));
 }
 

@@ -284,7 +284,7 @@ static bool window_break(struct tw_proc *me, struct cash_window *w)
 		homes[i / 64] |= (uint64_t)1 << i % 64;
 		notified = true;
 	}
-	if ((!others && !notified) || (!others && window_break_along(me, w, homes)))
+	if (!others && (!notified || window_break_along(me, w, homes)))
 		return false;
 	if (w->along)
 		tw_net_flush(me->net, TW_NET_ALL);
