@@ -21,6 +21,7 @@ static const struct suite_case cases[] = {
     {"dirty_of_other_lock", lit_dirty_of_other_lock},
     {"neighbours_locks", lit_neighbours_locks},
     {"migratory", lit_migratory},
+    {"woken", lit_woken},
     {"false_sharing", lit_false_sharing},
     {"false_sharing_owners", lit_false_sharing_owners},
     {"whole_words", lit_whole_words},

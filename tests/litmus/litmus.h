@@ -26,6 +26,7 @@ void lit_nested(struct suite *s);
 void lit_dirty_of_other_lock(struct suite *s);
 void lit_neighbours_locks(struct suite *s);
 void lit_migratory(struct suite *s);
+void lit_woken(struct suite *s);
 
 /* sharing.c: several writers and readers of one page */
 void lit_false_sharing(struct suite *s);

@@ -4,6 +4,9 @@
 
 #include <sched.h>
 
+#include "core/job/job.h"
+#include "sync/sync.h"
+
 #define PAGE 4096
 
 /* All: L { count += 1 }, often.  Forbidden: a lost count. */
@@ -224,4 +227,47 @@ void lit_migratory(struct suite *s)
 	for (unsigned i = 0; i < RECORDS; i++)
 		suite_unlock(s, lock[i]);
 	suite_free(s, (void *)(uintptr_t)mem);
+}
+
+/* Counts, each under a lock of its own, on pages of the last processor's node.  Behind each of its sections processor 0
+ * raises a flag for that one: a release, in the midst of which another node may take a lock whose release was pending.
+ * Forbidden: a lost count. */
+void lit_woken(struct suite *s)
+{
+	enum { N = 8 };
+	volatile uint32_t *count = suite_shared(s, N * PAGE);
+	uint32_t *mine = suite_shared(s, s->count * PAGE);
+	tw_lock_t lock[N];
+	tw_flag_t flag = suite_flag(s);
+
+	for (unsigned i = 0; i < N; i++) {
+		lock[i] = suite_lock(s);
+		if (s->me == s->count - 1)
+			count[i * PAGE / 4] = 0;
+	}
+	tw_barrier_all();
+	for (unsigned r = 1; r <= 4 * s->rounds; r++) {
+		unsigned i = (r * 2654435761u + s->me * 40503u) >> 8 & (N - 1);
+
+		tw_lock_acquire(lock[i]);
+		count[i * PAGE / 4]++;
+		tw_lock_release(lock[i]);
+		mine[s->me * PAGE / 4]++;
+		if (s->me == 0)
+			tw_sync_flag_raise(tw_me, flag.id, r, s->count - 1);
+	}
+	if (s->me == 0) /* it is destroyed when all nodes have one value */
+		tw_flag_set(flag, 4 * s->rounds + 1);
+	tw_barrier_all();
+	uint32_t sum = 0, all = 0;
+	for (unsigned i = 0; i < N; i++)
+		sum += count[i * PAGE / 4];
+	for (unsigned q = 0; q < s->count; q++)
+		all += mine[q * PAGE / 4];
+	EXPECT(s, sum == all, "%u of %u are counted", sum, all);
+	for (unsigned i = 0; i < N; i++)
+		suite_unlock(s, lock[i]);
+	suite_unflag(s, flag);
+	suite_free(s, mine);
+	suite_free(s, (void *)(uintptr_t)count);
 }
