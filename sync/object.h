@@ -77,9 +77,11 @@ struct sync_private {
 
 #define SYNC_RETURNS 2u
 
-/* What is undone when a node gives up a lock, as bits of the queue lock's words: SYNC_OTHER, another node has released
- * the lock in its place, and this one has not acquired from it; the number of the node's last release, which may be
- * pending, or 0.  Numbers from SYNC_NUMBER_MOST on are that. */
+/* What is undone when a node gives up a lock, as bits of the queue lock's words.  SYNC_OTHER: another node has released
+ * the lock in its place, and this one has not acquired from it.  Above SYNC_NUMBER_SHIFT: the number of the node's last
+ * release, which may be pending; 0: none is; SYNC_NUMBER_MOST: that or a greater one.
+ * sync_pending - the bits for release @number.
+ * sync_pending_of - the number in @undone; UINT64_MAX: it is not known. */
 #define SYNC_OTHER        64ull
 #define SYNC_NUMBER_SHIFT 24
 #define SYNC_NUMBER_MOST  (UINT64_MAX >> SYNC_NUMBER_SHIFT)

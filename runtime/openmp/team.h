@@ -31,8 +31,8 @@ struct omp_icv {
 	uintptr_t allocator; /* the default one */
 	bool dynamic, cancellation;
 	uint32_t teams, team; /* of the league that the thread belongs to, and its own */
-	uint32_t most_teams,
-	    teams_limit; /* of a construct without num_teams, 0: not set; threads of each of its teams; 0: any */
+	uint32_t most_teams;  /* of a construct without num_teams; 0: not set */
+	uint32_t teams_limit; /* threads of each of its teams; 0: any */
 };
 #define OMP_ALLOCATOR 1u /* omp_default_mem_alloc */
 
