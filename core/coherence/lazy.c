@@ -118,8 +118,7 @@ struct lazy_node {
 
 static struct {
 	struct lazy_processor *own;
-	uint64_t known[TW_MAX_NODES]; /* all up to this number was performed before the last acquire began; over
-	                               * networks: is performed */
+	uint64_t known[TW_MAX_NODES]; /* all up to this number is performed; with records, before the last acquire */
 	uint64_t learned;             /* the last number of this node from which this processor acquired */
 	uint32_t served;              /* demands seen by the processor's thread */
 	uint32_t demanded;            /* those of the node, when tw_lock_demanded was called last */

@@ -319,8 +319,9 @@ void ts_break(struct tw_proc *me, tw_page_t p, unsigned home);
  * ts_unmap - remove this processor's mapping of @p (locked); writes not yet committed stay in the frame.
  * ts_updates - shall the copy of @p (locked), which has become stale, be updated in place?  Takes a credit for it.
  * ts_valid_cheaply - is the copy of @p (locked) valid, or was it made so without the section?
- * ts_fetch_noticed - bring the copies of @count pages, at most TS_TOGETHER, up to their notices, where that
- * needs nothing but round trips, which are made for all of them together.  No page lock held.
+ * ts_fetch_noticed - bring the copies of @count pages, at most TS_TOGETHER, up to their notices by round trips that
+ * they share.  Pages that are polled, that processors here write to, or whose newest version needs the section are left
+ * as they are.  No page lock held.
  * ts_lock_valid - lock @p with a valid copy.  No page lock held.
  * ts_refresh - bring the copy up to what this node knows of, in place.  No page lock held.
  * ts_renew - grant this node's copy more time, if it is the newest and this takes no other node.  No page lock
