@@ -29,7 +29,8 @@ enum sync_kind { SYNC_LOCK = 1, SYNC_BARRIER, SYNC_FLAG };
 /* The words of one object that other nodes read or write. "Own" words belong to the node in whose memory they lie. Each
  * kind uses only its own words. Destroying the object resets those before @next. */
 struct sync_line {
-	_Alignas(64) _Atomic uint64_t tail; /* queue lock, at its home: last node of the queue + 1; 0: never taken */
+	_Alignas(64) _Atomic uint64_t tail; /* queue lock, at its home: last node of the queue + 1; SYNC_RETURNED with
+	                                     * what is undone; 0: never taken */
 	_Atomic uint64_t node;              /* queue lock, own: SYNC_BUSY and so on */
 	_Atomic uint64_t grant;             /* queue lock, own: 1 | undone when the predecessor has granted the lock */
 	_Atomic uint64_t value;             /* flag: value; barrier of some: generation completed; lock: record */
@@ -50,6 +51,7 @@ struct sync_local {
 	/* Under @turn: */
 	uint8_t last;    /* the processor of this node that released it last, + 1; 0: none */
 	uint8_t returns; /* how often the node was soon back, at most SYNC_RETURNS: then it may keep the lock */
+	bool came;       /* from another node, and this one has not released it since */
 	uint64_t asked;  /* when another node was first seen to wait, since this one got the lock, ns; 0: never */
 	uint64_t left;   /* its last release, if another node waited, ns; 0: none since */
 	/* Over networks, where the lock's words are the record of its releases (lazy.c): */

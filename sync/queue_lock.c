@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* queue_lock.c - TWEED_LOCK=queue: a queue of nodes. The last owner retains a free lock until another node asks for it.
  *
- * Each node has its own word for the lock; the home has the tail (0, or the last node of the queue + 1):
+ * Each node has its own word for the lock; the home has the tail (0; the last node of the queue + 1; or RETURNED with
+ * UNDONE):
  *
  *     0            not in the queue (or NEXT|FREE, which the node detects when it wants the lock again)
  *     BUSY         waits for the lock or holds it       BUSY|NEXT  and NEXT is its successor
@@ -23,6 +24,11 @@
  * from FREE to having a NEXT, and that node becomes head, or it sees NEXT and grants. A word with NEXT cannot be taken
  * by cas(FREE, BUSY), so the old and the new head cannot both take the lock. A node returns to the queue only when its
  * word has NEXT or is 0, that is, after it stopped being head.
+ *
+ * Returning. A lock that came to its home, and that nobody waits for when it is released, is likely to leave again. So
+ * the home then takes itself out of the queue: cas(tail, me, RETURNED). The next node has the lock by its swap of the
+ * tail, without a second operation. While its word is BUSY, the home cannot be marked TRY, and if a node has it as
+ * predecessor, the cas fails: so nobody uses its word until it enters again, and it resets the word behind the cas.
  *
  * try_acquire must not get stuck in the queue. It marks the head's word (FREE -> FREE|TRY), which keeps the owner from
  * taking the lock or leaving. Then it moves the tail from that node to itself, if that node is still the last. If so,
@@ -51,8 +57,9 @@
 #define SYNC_KEPT         8ull
 #define SYNC_URGENT       16ull
 #define SYNC_SOON         32ull
-#define QUEUE_WORTH       4  /* releases that together cost what a demand does */
-#define QUEUE_EAGER       64 /* releases performed at once, at most, until they may be left pending */
+#define SYNC_RETURNED     (1ull << 16) /* of the tail */
+#define QUEUE_WORTH       4            /* releases that together cost what a demand does */
+#define QUEUE_EAGER       64           /* releases performed at once, at most, until they may be left pending */
 #define SYNC_NEXT(me)     ((uint64_t)((me)->node + 1) << 8 | (uint64_t)(me)->local << 18)
 #define SYNC_NEXT_NODE(w) ((unsigned)((w) >> 8 & 0x3ff) - 1)
 #define SYNC_NEXT_PORT(w) ((unsigned)((w) >> 18 & 0x3f))
@@ -132,6 +139,20 @@ static void queue_came(struct sync_object *o, unsigned node, uint64_t word)
 	o->local->from = (uint16_t)(node + 1);
 	o->local->undone = word & SYNC_UNDONE;
 	o->local->releases = 0;
+	o->local->came = true;
+}
+
+/* The caller has changed the tail, which was @tail: no node's.  Returns whether the lock has come from another node. */
+static bool queue_empty(struct tw_proc *me, struct sync_object *o, uint64_t tail)
+{
+	if (tail && o->home != me->node)
+		queue_came(o, o->home, tail);
+	return o->home != me->node;
+}
+
+static bool queue_is_empty(uint64_t tail)
+{
+	return tail == 0 || (tail & SYNC_RETURNED);
 }
 
 /* Another node has taken the lock, whose last release was pending.  If it has demanded that, that cost about what some
@@ -156,11 +177,11 @@ static bool queue_enter(struct tw_proc *me, struct sync_object *o)
 		tw_wait(me, queue_untried, o);
 	}
 	word = tw_net_swap(me->net, me->node, SYNC_WORD(o, node), queue_busy(o));
-	if (word >> SYNC_NUMBER_SHIFT)
-		queue_demanded(me, o->local);
 	uint64_t tail = tw_net_swap(me->net, o->home, SYNC_WORD(o, tail), me->node + 1);
-	if (tail == 0)
-		return o->home != me->node;
+	if ((word >> SYNC_NUMBER_SHIFT) && !(o->home == me->node && queue_is_empty(tail)))
+		queue_demanded(me, o->local);
+	if (queue_is_empty(tail))
+		return queue_empty(me, o, tail);
 	TW_ASSERT(tail <= me->nodes && tail != me->node + 1);
 	unsigned before = (unsigned)tail - 1;
 	word = tw_net_fadd(me->net, before, SYNC_WORD(o, node), SYNC_NEXT(me));
@@ -205,23 +226,23 @@ static bool queue_try_mark(struct tw_proc *me, struct sync_object *o, unsigned o
 static int queue_try(struct tw_proc *me, struct sync_object *o)
 {
 	uint64_t word;
-	bool taken = false;
+	bool taken = false, remote = true;
 
 	if (queue_retake(me, o, &word))
 		return 1;
 	if (word & SYNC_TRY)
 		return 0;
 	uint64_t tail = tw_net_read64(me->net, o->home, SYNC_WORD(o, tail));
-	if (tail != 0 && !queue_try_mark(me, o, (unsigned)tail - 1))
+	if (!queue_is_empty(tail) && !queue_try_mark(me, o, (unsigned)tail - 1))
 		return 0;
 	tw_net_swap(me->net, me->node, SYNC_WORD(o, node), queue_busy(o));
-	if (tail != 0)
+	if (!queue_is_empty(tail))
 		taken = queue_try_tail(me, o, tail);
-	else
-		taken = tw_net_cas(me->net, o->home, SYNC_WORD(o, tail), 0, me->node + 1) == 0;
+	else if ((taken = tw_net_cas(me->net, o->home, SYNC_WORD(o, tail), tail, me->node + 1) == tail))
+		remote = queue_empty(me, o, tail);
 	if (!taken)
 		tw_net_swap(me->net, me->node, SYNC_WORD(o, node), 0);
-	return taken ? 1 + (tail != 0 || o->home != me->node) : 0;
+	return taken ? 1 + remote : 0;
 }
 
 static unsigned queue_successor(struct tw_proc *me, struct sync_object *o)
@@ -230,11 +251,26 @@ static unsigned queue_successor(struct tw_proc *me, struct sync_object *o)
 	return SYNC_NEXT_NODE(atomic_load_explicit(&o->own->node, memory_order_relaxed)) + 1;
 }
 
+/* The home gives up a lock that nobody waits for.  Returns whether nobody did. */
+static bool queue_return(struct tw_proc *me, struct sync_object *o, uint64_t undone)
+{
+	uint64_t last = me->node + 1;
+
+	if (tw_net_cas(me->net, me->node, SYNC_WORD(o, tail), last, SYNC_RETURNED | undone) != last)
+		return false;
+	tw_net_swap(me->net, me->node, SYNC_WORD(o, node), undone);
+	return true;
+}
+
 static void queue_leave(struct tw_proc *me, struct sync_object *o, bool keep)
 {
 	uint64_t word = atomic_load_explicit(&o->own->node, memory_order_relaxed), seen;
 	uint64_t undone = o->local->undone;
+	bool came = o->local->came;
 
+	o->local->came = false;
+	if (came && o->home == me->node && !SYNC_HAS_NEXT(word) && queue_return(me, o, undone))
+		return;
 	do {
 		bool keeps = keep && (word & SYNC_SOON) && !(word & SYNC_URGENT);
 		uint64_t to = !SYNC_HAS_NEXT(word) ? SYNC_FREE | undone
@@ -253,7 +289,8 @@ static bool queue_held(struct tw_proc *me, struct sync_object *o)
 {
 	uint64_t tail = tw_net_read64(me->net, o->home, SYNC_WORD(o, tail));
 
-	return tail && (tw_net_read64(me->net, (unsigned)tail - 1, SYNC_WORD(o, node)) & ~SYNC_UNDONE) != SYNC_FREE;
+	return !queue_is_empty(tail) &&
+	       (tw_net_read64(me->net, (unsigned)tail - 1, SYNC_WORD(o, node)) & ~SYNC_UNDONE) != SYNC_FREE;
 }
 
 const struct sync_lock_ops sync_queue_lock = {.enter = queue_enter,

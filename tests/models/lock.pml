@@ -8,6 +8,7 @@
  * With PENDS, a release may stay pending until the node that gets the lock demands it (core/coherence/lazy.c), unless
  * it knows that the release's number is performed.  A node may also take the lock and give it up without a release.
  * OTHERS: it has released another lock before, which is pending, and it may have demanded what others have released.
+ * RETURNS: the home, node 0, may take itself out of the queue when it gives up the lock.
  *
  * Claim:    at most one node is inside (assert in use()).  No node waits for ever: at the end all are through (pan's
  *           invalid end states).  A node that has the lock has had the last release performed.
@@ -23,6 +24,12 @@
  * pan:  -DNODES=2 -DROUNDS=2 -DPENDS -DKEEPS
  * pan:  -DNODES=2 -DROUNDS=2 -DPENDS -DOTHERS
  * pan:  -DNODES=3 -DROUNDS=1 -DPENDS -DOTHERS
+ * pan:  -DNODES=3 -DROUNDS=2 -DRETURNS
+ * pan:  -DNODES=3 -DROUNDS=1 -DRETURNS -DPENDS
+ * pan:  -DNODES=2 -DROUNDS=2 -DRETURNS -DPENDS -DKEEPS
+ * fail: -DNODES=2 -DPENDS -DRETURNS -DLOSE_RETURNED   a node that takes the returned lock demands nothing
+ * fail: -DNODES=2 -DRETURNS -DBLIND_RETURN   the home returns the lock by read and write
+ * fail: -DNODES=3 -DRETURNS -DFREE_RETURN   the home frees the lock before it leaves the queue
  * fail: -DNODES=2 -DPENDS -DLOSE_FREE   a node that takes the free lock demands nothing
  * fail: -DNODES=3 -DPENDS -DLOSE_GRANT   a grant does not say that releases are pending
  * fail: -DNODES=3 -DROUNDS=1 -DPENDS -DLOSE_TRY   nor does a grant in place of the owner
@@ -59,9 +66,11 @@
 #define NUMBER_OF(w) ((w) >> 10)
 #define PLAIN(w) ((w) & 1023)
 #define NONE 255
+#define RETURNED 64
+#define NOBODY(t) ((t) == 0 || ((t) & RETURNED))
 
 short word[NODES];
-byte tail;        /* last node of the queue + 1 */
+short tail;       /* last node of the queue + 1, or RETURNED + NUMBER */
 bit grant[NODES];
 bit air[NODES];   /* a grant is in flight */
 byte says[NODES]; /* the number that the grant names */
@@ -237,6 +246,18 @@ inline await()
 	fi
 }
 
+/* The lock was returned to its home: node 0 has released it. */
+inline returned()
+{
+#ifdef LOSE_RETURNED
+	seen = 0;
+#else
+	seen = last - RETURNED;
+#endif
+	came = (me != 0);
+	last = 1
+}
+
 inline enter()
 {
 	do
@@ -253,6 +274,7 @@ inline enter()
 		d_step { last = tail; tail = me + 1 };
 		if
 		:: last == 0
+		:: last & RETURNED -> returned()
 		:: else ->
 			assert(last != me + 1);
 			came = 1;
@@ -323,15 +345,19 @@ inline try_enter()
 	:: else ->
 		last = tail;
 		if
-		:: last == 0 ->
+		:: NOBODY(last) ->
 			word[me] = busy;
 			d_step {
-				taken = (tail == 0);
+				taken = (tail == last);
 				if
 				:: taken -> tail = me + 1
 				:: else
 				fi
-			}
+			};
+			if
+			:: taken && (last & RETURNED) -> returned()
+			:: else
+			fi
 		:: else ->
 #ifdef NO_TRY_MARK
 			seen = word[last - 1];
@@ -346,11 +372,11 @@ inline try_enter()
 #endif
 			if
 			:: PLAIN(seen) == FREE -> word[me] = busy; try_tail()
-			:: else -> last = 255 /* the own word was not touched */
+			:: else -> last = -1 /* the own word was not touched */
 			fi
 		fi;
 		if
-		:: !taken && last != 255 -> word[me] = 0
+		:: !taken && last != -1 -> word[me] = 0
 		:: else
 		fi
 	fi
@@ -361,6 +387,44 @@ inline try_enter()
 #else
 #define SAID undone[me]
 #endif
+
+/* The home takes itself out of the queue, or not. */
+inline give_back()
+{
+	left = 0;
+#ifdef RETURNS
+	if
+	:: me == 0 && !HAS_NEXT(word[me]) ->
+#ifdef FREE_RETURN
+		word[me] = FREE + NUMBER(undone[me]);
+#endif
+#ifdef BLIND_RETURN
+		left = (tail == me + 1);
+		if
+		:: left -> tail = RETURNED + NUMBER(undone[me])
+		:: else
+		fi;
+#else
+		d_step {
+			left = (tail == me + 1);
+			if
+			:: left -> tail = RETURNED + NUMBER(undone[me])
+			:: else
+			fi
+		};
+#endif
+		if
+		:: left -> word[me] = 0
+#ifdef FREE_RETURN
+		:: else -> left = 1
+#else
+		:: else
+#endif
+		fi
+	:: skip
+	fi
+#endif
+}
 
 inline leave()
 {
@@ -403,10 +467,10 @@ inline leave()
 
 proctype node(byte me)
 {
-	byte round, last;
-	short seen, busy;
+	byte round;
+	short seen, busy, last;
 	byte answer, other;
-	bit taken, kept, again, came;
+	bit taken, kept, again, came, left;
 
 	do
 	:: round < ROUNDS ->
@@ -428,10 +492,18 @@ proctype node(byte me)
 #endif
 		fi;
 		if
-		:: taken -> follow(); use(); release(); leave()
+		:: taken -> 
+			follow();
+			use();
+			release();
+			give_back();
+			if
+			:: left
+			:: else -> leave()
+			fi
 		:: else
 		fi;
-		d_step { seen = 0; busy = 0; last = 0; other = 0; taken = 0; kept = 0; again = 0; came = 0 }
+		d_step { left = 0; seen = 0; busy = 0; last = 0; other = 0; taken = 0; kept = 0; again = 0; came = 0 }
 	:: else -> break
 	od;
 	through++
