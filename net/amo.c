@@ -64,6 +64,44 @@ uint64_t tw_amo_here(void *word, enum tw_amo op, unsigned bytes, uint64_t value,
 	                  : amo_here_64(word, op, value, expect);
 }
 
+bool tw_amo_wide(void *at, uint64_t seen[2], const uint64_t value[2])
+{
+	bool done;
+
+#if defined(__x86_64__)
+	char(*bytes)[16] = at;
+
+	__asm__ __volatile__("lock cmpxchg16b %1"
+	                     : "=@ccz"(done), "+m"(*bytes), "+a"(seen[0]), "+d"(seen[1])
+	                     : "b"(value[0]), "c"(value[1])
+	                     : "memory");
+#else
+	unsigned __int128 expect, next;
+
+	memcpy(&expect, seen, 16);
+	memcpy(&next, value, 16);
+	done = __atomic_compare_exchange_n((unsigned __int128 *)at, &expect, next, false, __ATOMIC_SEQ_CST,
+	                                   __ATOMIC_SEQ_CST);
+	memcpy(seen, &expect, 16);
+#endif
+	return done;
+}
+
+bool tw_net_cas_wide(struct tw_net *net, unsigned node, size_t offset, uint64_t seen[2], const uint64_t value[2])
+{
+	if (!net->ops->cas_wide)
+		return false;
+	if (node == net->config.node) {
+		tw_amo_wide(net->base + offset, seen, value);
+		return true;
+	}
+	net->traffic->bytes_out += 16;
+	net->traffic->bytes_in += 16;
+	net->traffic->round_trips++;
+	net->ops->cas_wide(net, node, offset, seen, value);
+	return true;
+}
+
 static uint64_t amo_loop(struct tw_net *net, unsigned node, size_t offset, enum tw_amo op, unsigned bytes,
                          uint64_t value, uint64_t expect)
 {
@@ -93,6 +131,7 @@ uint64_t tw_net_amo(struct tw_net *net, unsigned node, size_t offset, enum tw_am
 	if (net->ops->amo && node != net->config.node) {
 		net->traffic->bytes_out += bytes;
 		net->traffic->bytes_in += bytes;
+		net->traffic->round_trips++;
 		return net->ops->amo(net, node, offset, op, bytes, value, expect);
 	}
 	if (bytes == 8 && op == TW_AMO_ADD)

@@ -219,6 +219,8 @@ ASYNC_VOID(amo_post,
            (struct tw_net * net, unsigned node, size_t offset, enum tw_amo op, unsigned bytes, uint64_t operand,
             uint64_t expect),
            (net, node, offset, op, bytes, operand, expect))
+ASYNC_VOID(cas_wide, (struct tw_net * net, unsigned node, size_t offset, uint64_t seen[2], const uint64_t to[2]),
+           (net, node, offset, seen, to))
 ASYNC_VOID(start, (struct tw_net * net, struct tw_net_flow *flow, const struct tw_net_work *work), (net, flow, work))
 ASYNC_VALUE(bool, settle, (struct tw_net * net, struct tw_net_flow *flow, bool wait), (net, flow, wait))
 ASYNC_VOID(fence, (struct tw_net * net, unsigned node), (net, node))
@@ -267,8 +269,8 @@ ASYNC_VOID(announce_sleep, (struct tw_net * net, unsigned node, unsigned port), 
 /* All operations that use the endpoint; those that a transport lacks stay NULL. */
 /* clang-format off */
 #define ASYNC_OPS(X) \
-	X(write) X(read) X(read_wait) X(cas) X(fadd) X(swap) X(amo) X(amo_post) X(start) X(settle) X(fence) X(flush) \
-	X(send) X(recv) X(notify) X(sleep) X(progress) X(put_signal) X(poll_signals) X(announce_sleep)
+	X(write) X(read) X(read_wait) X(cas) X(fadd) X(swap) X(amo) X(amo_post) X(cas_wide) X(start) X(settle) \
+	X(fence) X(flush) X(send) X(recv) X(notify) X(sleep) X(progress) X(put_signal) X(poll_signals) X(announce_sleep)
 /* clang-format on */
 
 /* ---- the thread's side ---- */

@@ -81,12 +81,16 @@ void tw_net_write(struct tw_net *net, unsigned node, size_t offset, const void *
 		return;
 	}
 	net->traffic->bytes_out += len;
+	net->traffic->writes |= 1ull << node % 64;
 	net->ops->write(net, node, offset, src, len);
 }
 
 void *tw_net_direct(struct tw_net *net, unsigned node, size_t offset)
 {
-	return net->ops->direct && !net_own(net, node) ? net->ops->direct(net, node, offset) : NULL;
+	if (!net->ops->direct || net_own(net, node))
+		return NULL;
+	net->traffic->writes |= 1ull << node % 64;
+	return net->ops->direct(net, node, offset);
 }
 
 void tw_net_stored(struct tw_net *net, size_t bytes)
@@ -101,6 +105,7 @@ void tw_net_write64(struct tw_net *net, unsigned node, size_t offset, uint64_t v
 		return;
 	}
 	net->traffic->bytes_out += sizeof(value);
+	net->traffic->writes |= 1ull << node % 64;
 	net->ops->write(net, node, offset, &value, sizeof(value));
 }
 
@@ -117,6 +122,7 @@ void tw_net_read(struct tw_net *net, unsigned node, size_t offset, void *dst, si
 		return;
 	}
 	net->traffic->bytes_in += len;
+	net->traffic->reads = true;
 	net->ops->read(net, node, offset, dst, len);
 }
 
@@ -127,6 +133,7 @@ uint64_t tw_net_read64(struct tw_net *net, unsigned node, size_t offset)
 	if (net_own(net, node))
 		return atomic_load_explicit(net_word(net, offset), memory_order_acquire);
 	net->traffic->bytes_in += sizeof(value);
+	net->traffic->round_trips++;
 	net->ops->read(net, node, offset, &value, sizeof(value));
 	net->ops->read_wait(net);
 	return value;
@@ -140,6 +147,7 @@ static inline bool net_own_atomics(struct tw_net *net, unsigned node)
 		return net->ops->caps & TW_NET_COHERENT_ATOMICS;
 	net->traffic->bytes_out += sizeof(uint64_t);
 	net->traffic->bytes_in += sizeof(uint64_t);
+	net->traffic->round_trips++;
 	return false;
 }
 

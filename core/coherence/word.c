@@ -17,8 +17,8 @@
  * gives up a right, which is all that could move the master.  The processor is its node's only one, so no other one
  * does that for the node.
  *
- * Two units, of 16 bytes, take two compare-and-swaps.  Callers exclude each other by a lock; if an operation on one
- * unit alone comes in between, the first is taken back.
+ * Two units, of 16 bytes, take one compare-and-swap of the transport's, which is executed even if nothing changes: no
+ * other operation reads both at once.
  *
  * tests/models/word.pml checks the use under Cashmere, posted operations among it. */
 #include "core/coherence/word.h"
@@ -49,7 +49,7 @@ static struct {
 /* Not where stores are announced instead of found, nor where homes have twins, to find races. */
 bool tw_word_direct(const struct tw_proc *me)
 {
-	return me->protocol->word && (me->net->ops->caps & TW_NET_COHERENT_ATOMICS) &&
+	return me->protocol->word && (me->net->ops->caps & TW_NET_COHERENT_ATOMICS) && me->net->ops->cas_wide &&
 	       !(me->protocol->flags & TW_PROTOCOL_NEEDS_STORES) && !me->config.race && !me->config.survive;
 }
 
@@ -98,20 +98,9 @@ static void word_set(unsigned i, uint64_t value)
 	memcpy(word.copy + i * word.unit, &value, word.unit);
 }
 
-static size_t word_master(unsigned i)
-{
-	return word.master.offset + i * word.unit;
-}
-
-static uint64_t word_read(struct tw_proc *me, unsigned i)
-{
-	return tw_net_amo(me->net, word.master.node, word_master(i), TW_AMO_FETCH, word.unit, 0, 0);
-}
-
 static void word_refresh(struct tw_proc *me)
 {
-	for (unsigned i = 0; i < word.units; i++)
-		word_set(i, word_read(me, i));
+	word_set(0, tw_net_amo(me->net, word.master.node, word.master.offset, TW_AMO_FETCH, word.unit, 0, 0));
 	word.fresh = true;
 }
 
@@ -126,35 +115,33 @@ static void word_copy(struct tw_proc *me, struct tw_location master, bool loads)
 	word.fresh = false;
 	for (unsigned i = 0; i < word.units; i++)
 		word.seen[i] = word_unit(i);
-	if (loads)
+	if (loads && word.units == 1)
 		word_refresh(me);
 }
 
 /* Bring the copy to the master.  Returns false, with the master's value in the copy, if that was another one. */
 static bool word_perform(struct tw_proc *me)
 {
-	uint64_t old[WORD_UNITS], value[WORD_UNITS];
+	uint64_t old[WORD_UNITS] = {0}, value[WORD_UNITS] = {0};
+	size_t at = word.master.offset;
 	bool same = true;
 
 	if (memcmp(word.beyond, word.copy + word.units * word.unit, sizeof(word.beyond)) != 0)
 		word_refuse(me);
-	for (unsigned i = 0; i < word.units && same; i++) {
+	for (unsigned i = 0; i < word.units; i++) {
 		value[i] = word_unit(i);
-		old[i] = word.fresh && value[i] == word.seen[i]
-		             ? value[i]
-		             : tw_net_amo(me->net, word.master.node, word_master(i), TW_AMO_CAS, word.unit, value[i],
-		                          word.seen[i]);
-		same = old[i] == word.seen[i];
-		if (!same && i)
-			tw_net_amo(me->net, word.master.node, word_master(0), TW_AMO_CAS, word.unit, word.seen[0],
-			           value[0]);
+		old[i] = word.seen[i];
 	}
+	if (word.units > 1)
+		tw_net_cas_wide(me->net, word.master.node, at, old, value);
+	else if (!word.fresh || value[0] != old[0])
+		old[0] = tw_net_amo(me->net, word.master.node, at, TW_AMO_CAS, word.unit, value[0], old[0]);
+	for (unsigned i = 0; i < word.units; i++)
+		same &= old[i] == word.seen[i];
 	if (same)
 		return true;
-	if (word.units > 1)
-		word_refresh(me);
-	else
-		word_set(0, old[0]);
+	for (unsigned i = 0; i < word.units; i++)
+		word_set(i, old[i]);
 	word.fresh = true;
 	return false;
 }

@@ -6,7 +6,7 @@
 #include "tweed/driver/protocol.h"
 
 /* tw_word_direct - can words be operated on so in this job?  All processors get the same answer.
- * tw_word_away - do nodes share no memory?  Then operations on 16 bytes need a lock around begin and end. */
+ * tw_word_away - do nodes share no memory? */
 bool tw_word_direct(const struct tw_proc *me);
 bool tw_word_away(const struct tw_proc *me);
 

@@ -56,6 +56,7 @@ void tw_call(struct tw_proc *me, unsigned node, struct tw_msg *msg)
 
 	msg->token = wait.token;
 	tw_send(me, node, me->layout.ports - 1, msg);
+	me->net->traffic->round_trips += node != me->node;
 	tw_wait(me, message_replied, &wait);
 }
 

@@ -10,30 +10,10 @@ struct wide_request {
 	uint64_t value[2], expect[2];
 };
 
-#if defined(__x86_64__)
 static bool wide_cas(struct tw_wide128 *at, struct tw_wide128 *seen, struct tw_wide128 value)
 {
-	bool done;
-
-	__asm__ __volatile__("lock cmpxchg16b %1"
-	                     : "=@ccz"(done), "+m"(*at), "+a"(seen->word[0]), "+d"(seen->word[1])
-	                     : "b"(value.word[0]), "c"(value.word[1])
-	                     : "memory");
-	return done;
+	return tw_amo_wide(at, seen->word, value.word);
 }
-#else
-static bool wide_cas(struct tw_wide128 *at, struct tw_wide128 *seen, struct tw_wide128 value)
-{
-	unsigned __int128 expect, next;
-
-	memcpy(&expect, seen, 16);
-	memcpy(&next, &value, 16);
-	bool done = __atomic_compare_exchange_n((unsigned __int128 *)(void *)at, &expect, next, false, __ATOMIC_SEQ_CST,
-	                                        __ATOMIC_SEQ_CST);
-	memcpy(seen, &expect, 16);
-	return done;
-}
-#endif
 
 /* Compute the new @value from @seen. Returns false when the word stays. */
 static bool wide_next(enum tw_wide_op op, struct tw_wide128 seen, struct tw_wide128 expect, struct tw_wide128 *value)

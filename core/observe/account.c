@@ -10,6 +10,7 @@ void tw_stats_end(struct tw_stats *s)
 {
 	s->now.messages = s->traffic.messages;
 	s->now.data_bytes = s->traffic.bytes_in + s->traffic.bytes_out;
+	s->now.round_trips = s->traffic.round_trips;
 	s->kept = s->now;
 	s->total_ns = tw_time_ns() - s->started_ns;
 	s->stopped = 1;

@@ -152,6 +152,7 @@ const struct tw_transport tw_transport_ofi = {
     .swap = ofi_swap,
     .amo = ofi_amo,
     .amo_post = ofi_amo_post,
+    .cas_wide = ofi_cas_wide,
     .start = ofi_start,
     .settle = ofi_settle,
     .fence = ofi_fence,

@@ -144,6 +144,7 @@ uint64_t ofi_amo(struct tw_net *net, unsigned node, size_t offset, enum tw_amo o
                  uint64_t expect);
 void ofi_amo_post(struct tw_net *net, unsigned node, size_t offset, enum tw_amo op, unsigned bytes, uint64_t value,
                   uint64_t expect);
+void ofi_cas_wide(struct tw_net *net, unsigned node, size_t offset, uint64_t seen[2], const uint64_t value[2]);
 void ofi_fence(struct tw_net *net, unsigned node);
 void ofi_flush(struct tw_net *net, unsigned node);
 

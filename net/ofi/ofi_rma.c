@@ -184,6 +184,18 @@ void ofi_amo_post(struct tw_net *net, unsigned node, size_t offset, enum tw_amo 
 	o->link[node].wrote = o->link[node].sent + 1;
 }
 
+void ofi_cas_wide(struct tw_net *net, unsigned node, size_t offset, uint64_t seen[2], const uint64_t value[2])
+{
+	struct ofi *o = net->priv;
+	struct ofi_entry entry = {.offset = offset, .bytes = 32, .op = OFI_CAS_WIDE};
+	char *operand = (void *)(rma_add_result(net, node, entry, seen, 16, 16) + 1);
+
+	memcpy(operand, seen, 16);
+	memcpy(operand + 16, value, 16);
+	ofi_answer_batch(net, node);
+	ofi_wait(net, node, &o->link[node].answered, o->link[node].asked);
+}
+
 void ofi_fence(struct tw_net *net, unsigned node)
 {
 	(void)net;

@@ -133,11 +133,23 @@ struct ofi_card {
 	struct tw_net_address address;
 };
 
-enum ofi_op { OFI_WRITE = 1, OFI_READ, OFI_CAS, OFI_FADD, OFI_SWAP, OFI_PUT, OFI_RING, OFI_AMO, OFI_AMO_POST };
+enum ofi_op {
+	OFI_WRITE = 1,
+	OFI_READ,
+	OFI_CAS,
+	OFI_FADD,
+	OFI_SWAP,
+	OFI_PUT,
+	OFI_RING,
+	OFI_AMO,
+	OFI_AMO_POST,
+	OFI_CAS_WIDE
+};
 
 /* An entry of WORK; @bytes of operands follow, padded to a multiple of 8.  WRITE: what to write.  READ: no operands,
  * @bytes is the length.  CAS: expected and new value; FADD, SWAP: a value.  AMO, AMO_POST: a value, and what a
- * compare-and-swap expects; AMO gives 8 bytes of result, AMO_POST none.  PUT: a struct tw_msg as far as its len.
+ * compare-and-swap expects; AMO gives 8 bytes of result, AMO_POST none.  CAS_WIDE: expected and
+ * new value, of 16 bytes each.  PUT: a struct tw_msg as far as its len.
  * RING: none. */
 struct ofi_entry {
 	uint64_t offset;

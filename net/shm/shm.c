@@ -121,6 +121,11 @@ static uint64_t shm_cas(struct tw_net *net, unsigned node, size_t offset, uint64
 	return expect;
 }
 
+static void shm_cas_wide(struct tw_net *net, unsigned node, size_t offset, uint64_t seen[2], const uint64_t value[2])
+{
+	tw_amo_wide((char *)((struct shm *)net->priv)->map[node] + offset, seen, value);
+}
+
 static uint64_t shm_fadd(struct tw_net *net, unsigned node, size_t offset, uint64_t value)
 {
 	return atomic_fetch_add(shm_word(net, node, offset), value);
@@ -202,6 +207,7 @@ const struct tw_transport tw_transport_shm = {
     .cas = shm_cas,
     .fadd = shm_fadd,
     .swap = shm_swap,
+    .cas_wide = shm_cas_wide,
     .fence = shm_fence,
     .flush = shm_flush,
     .send = shm_send,

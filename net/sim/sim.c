@@ -166,6 +166,13 @@ static uint64_t sim_cas(struct tw_net *net, unsigned node, size_t offset, uint64
 	return inner->ops->cas(inner, node, offset, expect, value);
 }
 
+static void sim_cas_wide(struct tw_net *net, unsigned node, size_t offset, uint64_t seen[2], const uint64_t value[2])
+{
+	struct tw_net *inner = sim_before_atomic(net, node);
+
+	inner->ops->cas_wide(inner, node, offset, seen, value);
+}
+
 static uint64_t sim_fadd(struct tw_net *net, unsigned node, size_t offset, uint64_t value)
 {
 	struct tw_net *inner = sim_before_atomic(net, node);
@@ -405,10 +412,10 @@ static void sim_close(struct tw_net *net)
 	    __VA_ARGS__}
 
 SIM_OVER(sim, "sim", "shm", shm, TW_NET_ONE_HOST | TW_NET_COHERENT_ATOMICS | TW_NET_REMOTE_READ | TW_NET_LOSES_NODES,
-         .serve = NULL);
+         .serve = NULL, .cas_wide = sim_cas_wide);
 #ifdef TW_OFI
 SIM_OVER(sim_ofi, "sim-ofi", "ofi", ofi, TW_NET_COHERENT_ATOMICS | TW_NET_REMOTE_READ | TW_NET_LOSES_NODES,
-         .serve = ofi_serve, .serve_end = ofi_serve_end, .shut_out = ofi_shut_out);
+         .serve = ofi_serve, .serve_end = ofi_serve_end, .shut_out = ofi_shut_out, .cas_wide = sim_cas_wide);
 #endif
 #ifdef TW_VERBS
 SIM_OVER(sim_verbs, "sim-verbs", "verbs", verbs, TW_NET_PINNED | TW_NET_REMOTE_READ, .serve = verbs_serve,

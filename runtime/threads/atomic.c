@@ -37,12 +37,6 @@ static tw_lock_t atomic_lock(const volatile void *ptr)
 
 enum word_kind { WORD_LOADS, WORD_CHANGES, WORD_STORES };
 
-/* Operations on 16 bytes of another node exclude each other by a lock (tw_word_away). */
-static bool word_wide(size_t bytes)
-{
-	return bytes == 16 && tw_word_away(tw_me);
-}
-
 /* A store releases, relaxed or not: programs publish data by `omp atomic write` without an order, which x86 allows.  A
  * load is no release.  But some programs store to a plain variable, for which another thread waits, and then wait
  * themselves by loads: so some of these release. */
@@ -66,8 +60,6 @@ static struct tw_word word_begin(const volatile void *p, size_t bytes, int order
 	bool wanted = kind == WORD_STORES && me->fences;
 	if (word_gives(order, kind))
 		tw_release_to(me, tw_lazy_word(me, offset), TW_SYNC_FLAG, 0, wanted);
-	if (word_wide(bytes))
-		tw_lock_acquire(atomic_lock(p));
 	return tw_word_begin(me, offset, bytes, kind == WORD_LOADS);
 }
 
@@ -99,8 +91,6 @@ static bool word_end(const volatile void *p, struct tw_word w, size_t bytes, int
 	if (!tw_word_end(me, w, (uintptr_t)p - (uintptr_t)me->app, bytes, kind != WORD_LOADS))
 		return false;
 	bool waits = kind == WORD_LOADS && word_same(p, w.at, bytes);
-	if (word_wide(bytes))
-		tw_lock_release(atomic_lock(p));
 	if (kind == WORD_STORES && tw_polled_any(me))
 		tw_release(me, TW_SYNC_FLAG, 0);
 	if (th_order_acquires(order) || kind == WORD_LOADS) {

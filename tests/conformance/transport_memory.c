@@ -254,6 +254,30 @@ static void atomics_mixed(struct env *env)
 	ENV_CHECK(env, tw_net_read64(env->net, 1, AREA) == (uint64_t)rounds * env->ranks, "a lost addition");
 }
 
+/* Compare-and-swap of 16 bytes, beside additions to their halves. */
+static void atomics_wide(struct env *env)
+{
+	const unsigned rounds = 2000;
+	uint64_t seen[2] = {0, 0}, next[2];
+
+	for (unsigned i = 0; i < rounds; i++) {
+		uint64_t was[2];
+
+		do {
+			memcpy(was, seen, sizeof(was));
+			next[0] = seen[0] + 1;
+			next[1] = seen[1] + 1;
+			if (!tw_net_cas_wide(env->net, 1, AREA, seen, next))
+				return;
+		} while (was[0] != seen[0] || was[1] != seen[1]);
+		tw_net_fadd(env->net, 1, AREA + 8 * (i % 2), 1);
+	}
+	env_barrier(env);
+	uint64_t both = (uint64_t)rounds * env->ranks;
+	for (unsigned half = 0; half < 2; half++)
+		ENV_CHECK(env, tw_net_read64(env->net, 1, AREA + 8 * half) == both + both / 2, "half %u", half);
+}
+
 /* TW_NET_REMOTE_READ: no process of the target runs transport code meanwhile (each waits in a barrier). */
 static void remote_read(struct env *env)
 {
@@ -470,6 +494,7 @@ const struct env_case memory_cases[] = {
     {.name = "atomics", .run = atomics, .nodes = 3, .ports = 2},
     {.name = "atomics-halves", .run = halves, .nodes = 3, .ports = 2},
     {.name = "cap-coherent-atomics", .run = atomics_mixed, .nodes = 2, .ports = 2},
+    {.name = "atomics-wide", .run = atomics_wide, .nodes = 3, .ports = 2},
     {.name = "cap-remote-read", .run = remote_read, .nodes = 2, .ports = 2},
     {.name = "refusals", .run = refusals, .nodes = 2, .ports = 1},
     {.name = "strangers", .run = strangers, .nodes = 2, .ports = 1, .only = "verbs", .refused = 4},

@@ -492,7 +492,7 @@ proctype node(byte me)
 #endif
 		fi;
 		if
-		:: taken -> 
+		:: taken ->
 			follow();
 			use();
 			release();

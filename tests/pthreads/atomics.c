@@ -231,6 +231,10 @@ struct sums {
 };
 static struct sums sum[MOST][CELLS];
 static _Alignas(16) _Atomic __int128 wide;
+static union {
+	_Alignas(16) _Atomic __int128 both;
+	_Atomic uint64_t half[2];
+} mixed;
 static _Atomic double real;
 static int errors[MOST];
 
@@ -356,6 +360,10 @@ static void random_run(unsigned t)
 		for (unsigned k = 0; k < STEPS; k++)
 			step(t, &state, greatest, first, count);
 		atomic_fetch_add_explicit(&wide, (__int128)1 << 62, memory_order_relaxed);
+		for (int r = 0; r < 3; r++) {
+			atomic_fetch_add_explicit(&mixed.half[r & 1], 1, memory_order_relaxed);
+			atomic_fetch_add_explicit(&mixed.both, ((__int128)1 << 64) + 1, memory_order_relaxed);
+		}
 		for (double was = real; !atomic_compare_exchange_weak(&real, &was, was + 0.5);)
 			;
 		pthread_barrier_wait(&meet);
@@ -670,7 +678,9 @@ int main(int argc, char **argv)
 	printf("again: %d older\n", back);
 	printf("flags: %d wrong\n", turns[0] != TURNS * (int)threads || turns[1024] != turns[0]);
 	printf("assembler: %d wrong\n", !assembled_right());
-	printf("random: %d wrong, wide %d, real %d\n", all, wide == ((__int128)PHASES * (int)threads) << 62,
+	printf("random: %d wrong, wide %d, real %d\n", all,
+	       wide == ((__int128)PHASES * (int)threads) << 62 && mixed.half[0] == 5ull * PHASES * threads &&
+	           mixed.half[1] == 4ull * PHASES * threads,
 	       real == 0.5 * PHASES * threads);
 	return 0;
 }

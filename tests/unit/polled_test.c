@@ -90,7 +90,7 @@ static void setup(unsigned caps)
 	static const struct tw_transport transport = {.flush = net_flush};
 	static const struct tw_protocol protocol = {.hide = hide};
 	static struct tw_fault_ops ops;
-	static struct tw_net net = {.ops = &transport, .base = exported};
+	static struct tw_net net = {.ops = &transport, .base = exported, .traffic = &net.own_traffic};
 	struct tw_pageset *dirty = calloc(1, tw_pageset_bytes(PAGES));
 
 	free(proc.dirty);

@@ -16,7 +16,8 @@
 	X(flush_updates) X(shootdowns) X(interrupts) X(migrations) X(exclusive_transitions) X(exclusive_breaks) \
 	X(exclusive_returns) X(messages) X(prefetched_reads) X(prefetched_writes) X(coalesced_fetches) \
 	X(coalesced_flushes) X(early_flushes) X(kept_writable) X(lock_remote) X(invalidations) X(updates) X(diffs) \
-	X(races) X(lazy_releases) X(eager_releases) X(demands)
+	X(races) X(lazy_releases) X(eager_releases) X(demands) \
+	X(round_trips)
 /* clang-format on */
 
 /* The paper's Figure 4; user is total minus the rest. */

@@ -111,9 +111,13 @@ struct tw_net_config {
 	const _Atomic uint64_t *lost, *dead;
 };
 
-/* Messages sent; payload written and read. */
+/* Messages sent; payload written and read; how often the user waited for other nodes' memory or agents: for reads, for
+ * a flush behind writes, for an atomic operation, for a reply.  @reads: some are not waited for yet; @writes: to nodes
+ * with these numbers, modulo 64. */
 struct tw_traffic {
-	uint64_t messages, bytes_out, bytes_in;
+	uint64_t messages, bytes_out, bytes_in, round_trips;
+	uint64_t writes;
+	bool reads;
 };
 
 struct tw_net {
@@ -171,8 +175,8 @@ struct tw_net_counts {
 	uint64_t damaged;     /* messages and requests that make no sense, which are dropped */
 };
 
-/* The operations table: `static const`.  Optional are serve, serve_end, shut_out, direct, amo and amo_post, start and
- * settle, pending, and the last three; all others are mandatory. */
+/* The operations table: `static const`.  Optional are serve, serve_end, shut_out, direct, amo and amo_post, cas_wide,
+ * start and settle, pending, and the last three; all others are mandatory. */
 struct tw_transport {
 	const char *name, *help;
 	unsigned caps; /* enum tw_net_cap */
@@ -223,6 +227,9 @@ struct tw_transport {
 	                uint64_t value, uint64_t expect);
 	void (*amo_post)(struct tw_net *net, unsigned node, size_t offset, enum tw_amo op, unsigned bytes,
 	                 uint64_t value, uint64_t expect);
+	/* cas_wide - compare and swap the aligned 16 bytes at (node, offset): @seen is what is expected, and on return
+	 * what was there.  Blocking; atomic with the others and with the CPU's.  NULL: there is none. */
+	void (*cas_wide)(struct tw_net *net, unsigned node, size_t offset, uint64_t seen[2], const uint64_t value[2]);
 	/* start - begin @work, on another node, as part of @flow.  Waits for room only.  To fence, notify and send it
 	 * is what write, read and atomics are.  flush and read_wait may complete it, but only settle reports that.
 	 * settle - are all operations that were started in @flow performed: visible there, or arrived here?  @wait:
@@ -307,6 +314,8 @@ void tw_net_stored(struct tw_net *net, size_t bytes);
 void tw_net_read(struct tw_net *net, unsigned node, size_t offset, void *dst, size_t len);
 static inline void tw_net_read_wait(struct tw_net *net)
 {
+	net->traffic->round_trips += net->traffic->reads;
+	net->traffic->reads = false;
 	net->ops->read_wait(net);
 }
 uint64_t tw_net_read64(struct tw_net *net, unsigned node, size_t offset); /* blocking */
@@ -318,6 +327,8 @@ uint64_t tw_net_amo(struct tw_net *net, unsigned node, size_t offset, enum tw_am
                     uint64_t expect);
 void tw_net_amo_post(struct tw_net *net, unsigned node, size_t offset, enum tw_amo op, unsigned bytes, uint64_t value,
                      uint64_t expect);
+/* tw_net_cas_wide - as the operation; any node.  false: the transport has none. */
+bool tw_net_cas_wide(struct tw_net *net, unsigned node, size_t offset, uint64_t seen[2], const uint64_t value[2]);
 /* tw_net_flow_new - an empty flow; NULL: no memory.  Not in fault context; free() when it is settled.
  * tw_net_start, tw_net_settle - as the operations; any node. */
 struct tw_net_flow *tw_net_flow_new(const struct tw_net *net);
@@ -327,7 +338,9 @@ bool tw_net_settle(struct tw_net *net, struct tw_net_flow *flow, bool wait);
 bool tw_net_put_signal(struct tw_net *net, unsigned node, unsigned port, const struct tw_net_signal *signal);
 /* tw_amo_sum - the sum of two numbers of floating point.
  * tw_amo_result - the value after @op of a word with value @old.
- * tw_amo_here - @op by this processor, on memory that it can address; sequentially consistent. */
+ * tw_amo_here - @op by this processor, on memory that it can address; sequentially consistent.
+ * tw_amo_wide - the same, a compare-and-swap of 16 bytes: cas_wide.  Returns whether they were swapped. */
+bool tw_amo_wide(void *at, uint64_t seen[2], const uint64_t value[2]);
 uint64_t tw_amo_sum(unsigned bytes, uint64_t a, uint64_t b);
 static inline uint64_t tw_amo_result(enum tw_amo op, unsigned bytes, uint64_t old, uint64_t value, uint64_t expect)
 {
@@ -372,6 +385,10 @@ static inline void tw_net_fence(struct tw_net *net, unsigned node)
 }
 static inline void tw_net_flush(struct tw_net *net, unsigned node)
 {
+	uint64_t to = node == TW_NET_ALL ? UINT64_MAX : 1ull << node % 64;
+
+	net->traffic->round_trips += (net->traffic->writes & to) != 0;
+	net->traffic->writes &= ~to;
 	net->ops->flush(net, node);
 }
 /* tw_net_broadcast64 - write a word to every node, this one included (a broadcast region of section 2.3). */

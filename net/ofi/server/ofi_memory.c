@@ -104,7 +104,7 @@ static bool memory_amo(const struct tw_net_config *config, char *base, const str
 bool ofi_memory_do(const struct tw_net_config *config, char *base, const struct ofi_entry *entry, char *out,
                    size_t *used)
 {
-	uint64_t old;
+	uint64_t old, wide[4];
 
 	switch (entry->op) {
 	case OFI_WRITE:
@@ -130,6 +130,15 @@ bool ofi_memory_do(const struct tw_net_config *config, char *base, const struct 
 		if (!out || OFI_ROOM - *used < 8 || !memory_amo(config, base, entry, &old))
 			return false;
 		break;
+	case OFI_CAS_WIDE:
+		if (!out || entry->offset % 16 || entry->bytes != 32 || !memory_open(config, entry->offset, 16) ||
+		    OFI_ROOM - *used < 16)
+			return false;
+		memcpy(wide, entry + 1, sizeof(wide));
+		tw_amo_wide(base + entry->offset, wide, wide + 2);
+		memcpy(out + *used, wide, 16);
+		*used += 16;
+		return true;
 	case OFI_AMO_POST:
 		return memory_amo(config, base, entry, &old);
 	default:
