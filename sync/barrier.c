@@ -10,7 +10,8 @@
  *
  * Waking at a barrier of all. Each node's last arriver writes everywhere, flushes, then reads its own array and rings
  * only if all have arrived. The one whose flush returns last sees all words, because the others' words were visible
- * everywhere by then. So at least one rings, after all words are everywhere.
+ * everywhere by then. So at least one rings, after all words are everywhere. Where the release trails (trail.h), nobody
+ * flushes, so each node rings the other one behind its word.
  *
  * Overtaking. In a barrier of some, the last arriver of generation g may be slow while other processors complete g + 1.
  * Its late write of g would overwrite g + 1. So it reads the counter after its flush, and while the counter shows a
@@ -25,6 +26,8 @@
  * Any participant may destroy the barrier right after the wait: see sync_settle() and object.c. */
 #include <unistd.h>
 
+#include "core/coherence/lazy.h"
+#include "core/coherence/trail.h"
 #include "sync/object.h"
 #include "tweed/tweed.h"
 
@@ -108,7 +111,9 @@ static uint64_t barrier_all(struct tw_proc *me, const struct sync_object *o, enu
 	uint64_t word = o ? 0 : (uint64_t)call << 56 | (uint64_t)me->local << 48;
 	struct barrier_wait wait = {o, sync_words(me, array), me->nodes, 0, call};
 
-	tw_net_flush(me->net, TW_NET_ALL);
+	bool trails = me->successor;
+
+	tw_trail_end(me);
 	if (!o && me->locals > 1)
 		barrier_compare_local(me, call, atomic_load_explicit(local, memory_order_relaxed) / me->locals + 1);
 	uint64_t before = atomic_fetch_add(local, 1);
@@ -120,8 +125,10 @@ static uint64_t barrier_all(struct tw_proc *me, const struct sync_object *o, enu
 		if (passed)
 			atomic_store(passed, atomic_load_explicit(passed, memory_order_relaxed) + 1);
 		tw_net_broadcast64(me->net, array + me->node * sizeof(uint64_t), word | wait.epoch);
-		tw_net_flush(me->net, TW_NET_ALL);
-		if (barrier_ready(&wait))
+		/* Each of two nodes that arrive together may miss the other's word, if its own is not performed. */
+		if (!trails)
+			tw_net_flush(me->net, TW_NET_ALL);
+		if (trails || barrier_ready(&wait))
 			barrier_wake(me);
 	}
 	sync_wait(me, call, o ? o->id : SYNC_JOB_ID, 0, barrier_ready, &wait);
@@ -163,6 +170,15 @@ static void barrier_arrived(struct tw_proc *me, uint64_t id)
 	tw_trace(me, TW_TRACE_barrier_arrive, TW_TRACE_NONE, TW_TRACE_NO_PAGE, id, 0);
 }
 
+/* Of two nodes, each learns of the other's arrival from that one alone: the release trails. */
+static void barrier_arrive(struct tw_proc *me, uint64_t id)
+{
+	tw_lazy_idle(me);
+	if (me->nodes == 2 && tw_release_trails())
+		tw_trail_begin(me, 1 - me->node);
+	tw_arrive(me, id);
+}
+
 static void barrier_passed(struct tw_proc *me, uint64_t id, uint64_t epoch)
 {
 	me->stats->now.barriers++;
@@ -181,7 +197,7 @@ void tw_barrier_all(void)
 
 	sync_alone("tw_barrier_all");
 	barrier_arrived(me, SYNC_JOB_ID);
-	tw_arrive(me, SYNC_JOB_ID);
+	barrier_arrive(me, SYNC_JOB_ID);
 	barrier_passed(me, SYNC_JOB_ID, barrier_all(me, NULL, TW_WAIT_BARRIER_ALL, &me->n->barriers_done, NULL));
 }
 
@@ -211,7 +227,7 @@ bool tw_sync_barrier_wait(struct tw_proc *me, uint64_t id)
 	sync_alone("tw_barrier_wait");
 	barrier_arrived(me, id);
 	if (o.n == me->nodes * me->locals) {
-		tw_arrive(me, id);
+		barrier_arrive(me, id);
 		barrier_passed(me, id, barrier_all(me, &o, TW_WAIT_BARRIER, NULL, &last));
 	} else {
 		sync_release(me, TW_SYNC_BARRIER, id);

@@ -49,16 +49,35 @@ static void flag_raise(struct tw_proc *me, unsigned node, size_t offset, uint64_
 		expect = old;
 }
 
+/* The same without the answer, so that a waiter need not wait for that; it may not have been done. */
+static void flag_post(struct tw_proc *me, unsigned node, size_t offset, uint64_t value)
+{
+	uint64_t expect = atomic_load_explicit((_Atomic uint64_t *)sync_words(me, offset), memory_order_relaxed);
+
+	if (expect >= value)
+		return;
+	tw_net_amo_post(me->net, node, offset, TW_AMO_CAS, sizeof(value), value, expect);
+	sync_notify(me, node);
+}
+
 void tw_flag_set(tw_flag_t flag, uint64_t value)
 {
 	struct tw_proc *me = tw_me_checked("tw_flag_set");
 	struct sync_object o = sync_find(me, flag.id, SYNC_FLAG, "tw_flag_set");
 
 	tw_trace(me, TW_TRACE_flag_set, TW_TRACE_NONE, TW_TRACE_NO_PAGE, flag.id, value);
-	sync_release(me, TW_SYNC_FLAG, flag.id);
+	bool early = me->nodes == 2 && !me->net->ops->direct;
+
+	/* Of two nodes, the other one learns of this from its word alone: the release trails. */
+	if (me->nodes == 2 && tw_release_trails())
+		tw_trail_begin(me, 1 - me->node);
+	tw_release(me, TW_SYNC_FLAG, flag.id);
+	tw_trail_end(me);
 	/* The own node last: its word is the initial guess of the other nodes' values. */
 	for (unsigned i = 1; i <= me->nodes; i++) {
 		unsigned node = (me->node + i) % me->nodes;
+		if (early && node != me->node)
+			flag_post(me, node, SYNC_WORD(&o, value), value);
 		flag_raise(me, node, SYNC_WORD(&o, value), value);
 		sync_notify(me, node);
 	}

@@ -48,6 +48,31 @@ int tw_home_get(struct tw_proc *me, tw_page_t p)
 	return home_note(me, p, tw_net_read64(me->net, home_keeper(me, s), home_offset(me, s)));
 }
 
+void tw_home_learn(struct tw_proc *me, const tw_page_t *page, unsigned count)
+{
+	uint64_t word[HOME_BATCH];
+	tw_page_t of[HOME_BATCH];
+
+	if (me->protocol->flags & TW_PROTOCOL_HOMES_MOVE)
+		return;
+	for (unsigned i = 0, n; i < count;) {
+		for (n = 0; n < HOME_BATCH && i < count; i++) {
+			size_t s = page[i] / me->config.superpage;
+			if (me->page[page[i]].home)
+				continue;
+			of[n] = page[i];
+			tw_net_read(me->net, home_keeper(me, s), home_offset(me, s), &word[n++], sizeof(*word));
+		}
+		tw_net_read_wait(me->net);
+		while (n-- > 0)
+			if (tw_page_trylock(me, of[n])) {
+				if (!me->page[of[n]].home)
+					home_note(me, of[n], word[n]);
+				tw_page_unlock(me, of[n]);
+			}
+	}
+}
+
 void tw_home_touched(struct tw_proc *me, tw_page_t p, unsigned n, uint64_t *room, bool *touched)
 {
 	size_t s = p / me->config.superpage, words = (p + n - 1) / me->config.superpage - s + 1;

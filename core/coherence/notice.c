@@ -146,6 +146,8 @@ bool tw_notice_room(const struct tw_proc *me, unsigned node, uint32_t count)
 /* The node has no other appender, whose tail could become visible before these slots. */
 void tw_notice_follow(struct tw_proc *me, unsigned node)
 {
+	if (!me->batch[node].count)
+		return;
 	notice_begin(me, node);
 	notice_end(me, node);
 }
@@ -177,16 +179,46 @@ struct tw_pageset *tw_notices_of(struct tw_proc *me, unsigned local)
 	return (struct tw_pageset *)(void *)(me->private_mem + set);
 }
 
-static void notice_distribute(struct tw_proc *me, unsigned sender, uint32_t slot, uint64_t now)
+/* Pages whose exclusive mode has ended.  They stay locked until the words that say so are performed: by one flush for
+ * many.  Where releases may trail, the next hook waits for them, before another endpoint writes these words
+ * (trail.h). */
+struct notice_broken {
+	unsigned count;
+	tw_page_t page[BATCH_SLOTS];
+};
+
+static void notice_perform(struct tw_proc *me, struct notice_broken *b)
+{
+	if (!b->count)
+		return;
+	if (!me->agent && tw_trails(me))
+		me->trails = true;
+	else
+		tw_net_flush(me->net, TW_NET_ALL);
+	while (b->count)
+		tw_page_unlock(me, b->page[--b->count]);
+}
+
+/* Other processors may hold @p, and wait for one of the others: nobody waits for a lock while it holds these. */
+static void notice_lock(struct tw_proc *me, struct notice_broken *b, tw_page_t p)
+{
+	if (b->count < BATCH_SLOTS && tw_page_trylock(me, p))
+		return;
+	notice_perform(me, b);
+	tw_page_lock(me, p);
+}
+
+static void notice_distribute(struct tw_proc *me, unsigned sender, uint32_t slot, uint64_t now, struct notice_broken *b)
 {
 	tw_page_t p = slot & ~NOTICE_BREAK;
 	struct tw_page *e = &me->page[p];
 
-	tw_page_lock(me, p);
+	notice_lock(me, b, p);
 	if (slot & NOTICE_BREAK) {
-		if (me->protocol->broken)
-			me->protocol->broken(me, p);
-		tw_page_unlock(me, p);
+		if (me->protocol->broken && me->protocol->broken(me, p))
+			b->page[b->count++] = p;
+		else
+			tw_page_unlock(me, p);
 		return;
 	}
 	tw_trace(me, TW_TRACE_notice_in, sender, p, 0, 0);
@@ -203,6 +235,7 @@ static void notice_distribute(struct tw_proc *me, unsigned sender, uint32_t slot
 void tw_notice_collect(struct tw_proc *me)
 {
 	uint64_t tail[TW_MAX_NODES];
+	struct notice_broken broken;
 
 	if (!notice_pending(me))
 		return;
@@ -210,6 +243,7 @@ void tw_notice_collect(struct tw_proc *me)
 	for (unsigned s = 0; s < me->nodes; s++)
 		tail[s] = notice_load(&notice_queue(me, s)->tail);
 	uint64_t now = tw_tick(me);
+	broken.count = 0;
 	for (unsigned s = 0; s < me->nodes; s++) {
 		struct tw_notice_queue *q = notice_queue(me, s);
 		if (s == me->node)
@@ -221,8 +255,9 @@ void tw_notice_collect(struct tw_proc *me)
 			if ((slot & ~NOTICE_BREAK) >= me->layout.pages)
 				tw_fatal("node %u sent a write notice for page %u, which does not exist", s,
 				         slot & ~NOTICE_BREAK);
-			notice_distribute(me, s, slot, now);
+			notice_distribute(me, s, slot, now, &broken);
 		}
+		notice_perform(me, &broken);
 		atomic_store_explicit((_Atomic uint64_t *)&q->head, tail[s], memory_order_release);
 	}
 	tw_mutex_unlock(&me->n->notice_in);

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "core/coherence/trail.h"
 
+bool tw_trails(const struct tw_proc *me)
+{
+	return me->locals == 1 && !me->net->ops->direct && !me->config.race && !me->config.survive;
+}
+
 void tw_trail_begin(struct tw_proc *me, unsigned node)
 {
-	if (me->locals == 1 && node != me->node && !me->net->ops->direct && !me->config.race && !me->config.survive)
+	if (tw_trails(me) && node != me->node)
 		me->successor = node + 1;
 }
 

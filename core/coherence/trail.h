@@ -12,8 +12,10 @@
  * (3) Whoever learns of the release through the successor finds at the successor all that was written there.
  * (4) This processor's next protocol action waits for what is in flight (tw_trail_settle).  So it comes before what
  *     this processor releases afterwards, and before what the node's agent writes for pages taken from then on.
- *     Between two protocol actions the processor releases nothing.
+ *     Between two protocol actions the processor releases nothing.  The acquire behind a barrier does not wait: it
+ *     releases nothing, takes no page, and writes by the same endpoint.
  * (5) The processor is its node's only one: no neighbour fetches a page whose diff is in flight.
+ * (6) At a barrier of two nodes each is the other's successor.
  * tests/models/trail.pml checks (1), (2) and (4).
  *
  * Atomic operations under way use (4), too (word.c).
@@ -26,16 +28,17 @@
 
 #include "core/job/job.h"
 
-/* tw_trail_begin - until tw_trail_end the caller releases, and then notifies only @node.  [sync]
+/* tw_trails - may what this processor writes be waited for by its next hook?
+ * tw_trail_begin - until tw_trail_end the caller releases, and then notifies only @node.  [sync]
  * tw_trail_leave - during the release: other nodes must see it, too.  All is flushed, and the rest of the release is an
  * ordinary one.  Page locks may be held, and tw_protocol_enter.
  * tw_trail_end - flush what must be performed before the next write to @node: everything, unless the release has kept
  * its successor.  [sync]
- * tw_trail_settle - wait for what is in flight.  Called by tw_protocol_enter alone, in any context; no page lock held.
+ * tw_trail_settle (protocol.h) is called by tw_protocol_enter.
  */
+bool tw_trails(const struct tw_proc *me);
 void tw_trail_begin(struct tw_proc *me, unsigned node);
 void tw_trail_leave(struct tw_proc *me);
 void tw_trail_end(struct tw_proc *me);
-void tw_trail_settle(struct tw_proc *me);
 
 #endif

@@ -25,7 +25,10 @@ static void hooks_run(struct tw_proc *me, void (*hook)(struct tw_proc *, enum tw
 	if (!hook || hooks_alone(me))
 		return;
 	tw_shootdown_enter(me);
-	tw_protocol_enter(me);
+	if (kind == TW_SYNC_BARRIER && hook == me->protocol->acquire)
+		tw_protocol_enter_trailing(me);
+	else
+		tw_protocol_enter(me);
 	tw_stores_drain(me);
 	uint64_t t = tw_time_begin(me);
 	hook(me, kind, object);

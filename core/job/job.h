@@ -61,8 +61,10 @@ extern void (*tw_acquired)(void);
  * what has the lock may wait for a processor that shoots at this one. Where a separate thread serves faults they are a
  * lock, because a signal may let the faulting thread continue as soon as the page is mapped, before the handler has
  * returned. With lazy releases they are a lock, too. Elsewhere they are branches.
- * tw_protocol_enter waits for the network if a release trails (core/coherence/trail.h). */
+ * tw_protocol_enter waits for the network if a release trails (core/coherence/trail.h); tw_protocol_enter_trailing does
+ * not. */
 void tw_protocol_enter(struct tw_proc *me);
+void tw_protocol_enter_trailing(struct tw_proc *me);
 void tw_protocol_leave(struct tw_proc *me);
 /* tw_protocol_inside - may the caller be between the two, or in an operation of the network, with a page lock held? */
 bool tw_protocol_inside(const struct tw_proc *me);

@@ -38,10 +38,15 @@ static void me_give(struct tw_proc *me)
 		tw_mutex_unlock(&me_lock);
 }
 
-void tw_protocol_enter(struct tw_proc *me)
+void tw_protocol_enter_trailing(struct tw_proc *me)
 {
 	if (me_served(me) || (tw_laziness && me_depth++ == 0))
 		me_take(me);
+}
+
+void tw_protocol_enter(struct tw_proc *me)
+{
+	tw_protocol_enter_trailing(me);
 	if (__builtin_expect(me->trails, 0))
 		tw_trail_settle(me);
 }

@@ -149,10 +149,44 @@ void cash_freshen(struct tw_proc *me)
 			tw_pageset_look(tw_notices_of(me, l), freshen_page, me);
 }
 
+/* Wait for the words and the copies of the pages that are held, and unlock these. */
+static void acquire_finish(struct tw_proc *me)
+{
+	struct cash *c = cash_of(me);
+
+	cash_fetch_begin(me);
+	if (c->held_flush)
+		tw_net_flush(me->net, TW_NET_ALL);
+	if (c->held_fetch)
+		cash_fetched(me);
+	c->held_flush = c->held_fetch = false;
+	while (c->helds)
+		tw_page_unlock(me, c->held[--c->helds]);
+}
+
+/* Lock pages from @first.  While some are held, none is waited for: their number is returned, at least one. */
+static unsigned acquire_lock(struct tw_proc *me, tw_page_t first, unsigned most)
+{
+	unsigned n = 0;
+
+	if (cash_of(me)->helds + most > CASH_WINDOW_MAX)
+		acquire_finish(me);
+	for (; n < most && tw_page_trylock(me, first + n); n++)
+		if (me->page[first + n].state & CASH_BUSY) {
+			tw_page_unlock(me, first + n);
+			break;
+		}
+	if (n)
+		return n;
+	acquire_finish(me);
+	return cash_lock_run(me, first, most);
+}
+
 static unsigned acquire_chunk(void *ctx, tw_page_t first, unsigned most)
 {
 	struct tw_proc *me = ctx;
-	unsigned count = cash_lock_run(me, first, most);
+	struct cash *c = cash_of(me);
+	unsigned count = acquire_lock(me, first, most);
 	uint64_t drop, update;
 	bool flush = false;
 
@@ -169,11 +203,14 @@ static unsigned acquire_chunk(void *ctx, tw_page_t first, unsigned most)
 		cash_unmap(me, first, count, drop);
 	for (; drop; drop &= drop - 1)
 		flush |= acquire_forget(me, first + (unsigned)__builtin_ctzll(drop));
-	if (flush)
-		tw_net_flush(me->net, TW_NET_ALL);
-	if (update)
-		cash_fetched(me);
-	cash_unlock_run(me, first, count);
+	if (!flush && !update) {
+		cash_unlock_run(me, first, count);
+		return count;
+	}
+	c->held_flush |= flush;
+	c->held_fetch |= update != 0;
+	for (unsigned i = 0; i < count; i++)
+		c->held[c->helds++] = first + i;
 	return count;
 }
 
@@ -208,6 +245,7 @@ void cash_acquire(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object)
 	me->acquire_ts = cash_of(me)->arrived ? acquire_passed(me) : tw_tick(me);
 	if (!tw_pageset_empty(me->notices))
 		tw_pageset_drain(me->notices, acquire_run, me);
+	acquire_finish(me);
 	if (cash_of(me)->arrived) {
 		cash_of(me)->arrived = false;
 		cash_replay(me);

@@ -60,6 +60,9 @@ enum {
 #define CASH_CHUNK      64u  /* most pages that release and acquire lock at a time: one bit each in a mask */
 #define CASH_WINDOW_MAX 256u /* most pages that a fault locks at a time */
 
+#define CASH_STAGE_PAGES 16u                /* most pages with twins that are fetched together, */
+#define CASH_STAGE_BYTES ((size_t)64 << 10) /* and most bytes of them, if they are several */
+
 #define CASH_LOG   16384u /* entries of a processor's log of faults */
 #define CASH_TERMS 1024u  /* intervals: longer turns, and steps of half as many, are not learnt */
 
@@ -78,7 +81,7 @@ struct cash_outbox {
 
 /* Detector of sequential faults: prefetch.c. */
 struct cash_stream {
-	tw_page_t next; /* the page after the last window */
+	tw_page_t next; /* the page that comes after the last window */
 	unsigned run;   /* pages of the current run, windows included */
 	unsigned last;  /* of the run before it */
 	unsigned same;  /* runs in a row with that length */
@@ -109,26 +112,30 @@ struct cash_entry {
 
 /* What to take at a fault: cash_guess. */
 struct cash_guess {
-	unsigned window; /* pages from the faulting one on */
-	unsigned known;  /* pages that were taken together the last time; 0: not known */
-	bool probe;      /* the page behind the window is left out, though known */
-	bool sure;       /* the window may disturb other nodes */
-	unsigned fresh;  /* so many of the window's first pages may be untouched: this node becomes their home */
+	unsigned window;  /* pages from the faulting one on */
+	tw_page_t stride; /* from each of them to the next; 1: neighbours */
+	unsigned known;   /* pages that were taken together the last time; 0: not known */
+	bool probe;       /* the page behind the window is left out, though known */
+	bool sure;        /* the window may disturb other nodes */
+	unsigned fresh;   /* so many of the window's first pages may be untouched: this node becomes their home */
 };
 
 /* Pages to get a right on: cash_window_take. */
 struct cash_window {
-	tw_page_t first;
-	unsigned count;      /* on return: pages that were taken, at least one */
+	tw_page_t *page;     /* on return: those that were taken */
+	unsigned count;      /* on return: of these */
 	enum tw_rights want; /* on return: TW_WRITE if the first page was dirty and unmapped */
+	bool faulted;        /* the first page has faulted, so it is taken in any case */
+	bool scattered;      /* the pages are no neighbours: those behind one that may not be taken may be */
 	bool enter;          /* only enter the directory: no copy, no mapping */
 	bool replay;         /* no page has faulted: none is left writable by releases */
 	bool sure;           /* cash_guess */
 	unsigned known;      /* cash_guess: so many may also be written at their home while others have copies */
 	unsigned fresh;      /* cash_guess */
+	bool locked;         /* the window has been locked before */
 	bool along;          /* words and breaks that go along with the read are in flight */
 	uint64_t claimed[CASH_WINDOW_MAX / 64];  /* pages that this round took into exclusive mode */
-	uint64_t notified[CASH_WINDOW_MAX / 64]; /* pages, from first, whose home was notified in an earlier round */
+	uint64_t notified[CASH_WINDOW_MAX / 64]; /* pages whose home was notified in an earlier round */
 };
 
 /* A flush at work: flush.c. */
@@ -152,13 +159,28 @@ struct cash_run {
 	size_t bytes; /* 0: none */
 };
 
+/* Detector of faults at equal distances in one interval: columns of a matrix. */
+struct cash_strides {
+	tw_page_t next;    /* the page that comes after the last one taken, */
+	tw_page_t last;    /* which is this one */
+	tw_page_t stride;  /* from each page to the next, modulo 2^32 */
+	tw_page_t usual;   /* the stride of the run before */
+	uint32_t interval; /* of the last fault */
+	unsigned run;      /* pages of the current run */
+	unsigned length;   /* of the run before it */
+	unsigned same;     /* runs in a row with that length */
+};
+
 /* State of a processor, or of an agent: tw_proc.proto. */
 struct cash {
-	struct cash_stream reads, writes;
-	uint32_t releases;        /* releases begun, plus one: the number of the interval */
-	bool arrived;             /* at a barrier of all, and its acquire is not done */
-	bool doubled;             /* doubled stores are in flight */
-	char *scratch;            /* one page: an incoming page before the incoming diff */
+	struct cash_stream stream[2];   /* of faults by loads, by stores */
+	struct cash_strides strides[2]; /* the same */
+	uint32_t releases;              /* releases begun, plus one: the number of the interval */
+	bool arrived;                   /* at a barrier of all, and its acquire is not done */
+	bool doubled;                   /* doubled stores are in flight */
+	char *stage;                    /* [cash_stage_pages]: incoming pages before the incoming diffs */
+	tw_page_t staged_page[CASH_STAGE_PAGES];
+	unsigned staged;
 	struct cash_run fetching; /* pages to be fetched, not yet asked for */
 	struct cash_outbox outbox;
 	struct cash_past *past;   /* [layout.pages] */
@@ -174,6 +196,11 @@ struct cash {
 	/* Of each page of the window at work, when its home was notified: cash_extra.withdrawn, and tw_page.home. */
 	uint32_t notified_at[CASH_WINDOW_MAX];
 	uint16_t notified_home[CASH_WINDOW_MAX];
+	tw_page_t window[CASH_WINDOW_MAX]; /* the pages of a window */
+	/* Pages that an acquire holds locked, until its words are performed and its copies have come: acquire.c. */
+	tw_page_t held[CASH_WINDOW_MAX];
+	unsigned helds;
+	bool held_flush, held_fetch;
 	int16_t holder[CASH_WINDOW_MAX]; /* the node whose exclusive mode must end: window_break */
 };
 
@@ -214,6 +241,11 @@ static inline struct cash *cash_of(struct tw_proc *me)
 static inline const struct cash_parameters *cash_parameters(const struct tw_proc *me)
 {
 	return me->protocol->values;
+}
+
+static inline unsigned cash_stage_pages(const struct tw_proc *me)
+{
+	return TW_MAX(1u, TW_MIN(CASH_STAGE_PAGES, (unsigned)(CASH_STAGE_BYTES / me->layout.page_bytes)));
 }
 
 /* With TWEED_RACE each interval's first store faults, so that a report can name it. */
@@ -345,10 +377,12 @@ static inline void cash_by_chunks(unsigned (*chunk)(void *ctx, tw_page_t first, 
 /* cash_fetch - bring the node's copy of @p (locked) up to date from the home; by an incoming diff where it has a twin.
  * Complete after cash_fetched.  The page's time of update is taken before the fetch begins, and before the homes word
  * is read where homes migrate: a notice distributed later counts as newer.
+ * cash_fetch_begin - what cash_fetch has asked for is under way.
  * cash_unmap - take this processor's rights on those pages of the chunk (locked) that are in @mask; masks stay.
  * cash_withdraw - leave the directory: no mapping and no unflushed change of @p (locked) is left here.  The caller
  * flushes the word. */
 void cash_fetch(struct tw_proc *me, tw_page_t p);
+void cash_fetch_begin(struct tw_proc *me);
 void cash_fetched(struct tw_proc *me);
 void cash_unmap(struct tw_proc *me, tw_page_t first, unsigned count, uint64_t mask);
 void cash_withdraw(struct tw_proc *me, tw_page_t p);
@@ -368,7 +402,7 @@ void cash_withdraw(struct tw_proc *me, tw_page_t p);
 bool cash_shared(const struct tw_proc *me, tw_page_t p);
 int cash_holder(const struct tw_proc *me, tw_page_t p, int notified);
 void cash_notify_home(struct tw_proc *me, unsigned node, tw_page_t first, unsigned count);
-void cash_broken(struct tw_proc *me, tw_page_t p);
+bool cash_broken(struct tw_proc *me, tw_page_t p);
 void cash_break(struct tw_proc *me, unsigned node, tw_page_t first, unsigned count);
 void cash_settle(struct tw_proc *me, tw_page_t p);
 void cash_message(struct tw_proc *me, const struct tw_msg *msg);
@@ -393,14 +427,17 @@ void cash_flush_end(struct cash_flush *f);
 void cash_flush_range(struct tw_proc *me, tw_page_t first, unsigned count);
 void cash_flush_neighbours(struct tw_proc *me, tw_page_t p);
 
-/* ---- window.c: rights on a run of pages ------------------------------------------------------------------------ */
+/* ---- window.c: rights on some pages ---------------------------------------------------------------------------- */
 
-/* cash_window_take - give this processor @w->want on the first page, and on those after it that may come along.
- * cash_prefetch_run - of @count pages from @first, give this processor @want on those that may come along and are not
- * locked.  Returns how many that were.  @replay: cash_window.replay.
- * Both: no page lock held. */
+/* cash_window_take - give this processor @w->want on the pages of the window that may come along and are not locked;
+ * on the first one in any case, if it has faulted.
+ * cash_prefetch_list - the same for the first @count pages in cash.window.  Returns how many were taken.  @replay:
+ * cash_window.replay.
+ * cash_prefetch_run - the same for @count pages from @first.
+ * All: no page lock held. */
 void cash_window_take(struct tw_proc *me, struct cash_window *w);
-unsigned cash_prefetch_run(struct tw_proc *me, tw_page_t first, unsigned count, enum tw_rights want, bool replay);
+unsigned cash_prefetch_list(struct tw_proc *me, unsigned count, enum tw_rights want, bool replay);
+unsigned cash_prefetch_run(struct tw_proc *me, tw_page_t first, unsigned count, enum tw_rights want);
 /* cash_window_enter - enter the directory for @p as a reader does, without a copy, and keep its home where it is.  No
  * page lock held. */
 void cash_window_enter(struct tw_proc *me, tw_page_t p);
@@ -454,12 +491,13 @@ void cash_window_enter(struct tw_proc *me, tw_page_t p);
  *             when a second notice arrived before the fault.  A retained page that is dirty is updated without limit.
  *   off       refresh=0, pages at home; with shootdown, pages with a twin. */
 
-/* cash_guess - what to take at a fault on @p, by the stream @s.
+/* cash_guess - what to take at a fault on @p.  cash_guessed - so many pages were taken by guess @g.
  * cash_write_behind - @p and the pages taken along are writable: flush what lies before them in a long run.  No page
  * lock held.
  * cash_behind_wrong - @p is about to be written: if it was flushed behind the writer in this interval, it is not again.
  * cash_dice - 0 to @sides - 1, pseudo-random: for probes. */
-struct cash_guess cash_guess(struct tw_proc *me, struct cash_stream *s, tw_page_t p, enum tw_rights want);
+struct cash_guess cash_guess(struct tw_proc *me, tw_page_t p, enum tw_rights want);
+void cash_guessed(struct cash *c, tw_page_t p, enum tw_rights want, const struct cash_guess *g, unsigned taken);
 void cash_write_behind(struct tw_proc *me, tw_page_t p);
 void cash_behind_wrong(struct tw_proc *me, tw_page_t p);
 unsigned cash_dice(struct cash *c, unsigned sides);

@@ -85,13 +85,13 @@ static void exclusive_drop(struct tw_proc *me, tw_page_t p)
 	tw_trace_page(me, TW_TRACE_exclusive_break, p);
 }
 
-void cash_broken(struct tw_proc *me, tw_page_t p)
+bool cash_broken(struct tw_proc *me, tw_page_t p)
 {
 	if (!(me->page[p].state & CASH_EXCLUSIVE))
-		return;
+		return false;
 	exclusive_drop(me, p);
 	cash_publish(me, p, TW_WRITE);
-	tw_net_flush(me->net, TW_NET_ALL);
+	return true;
 }
 
 /* Returns whether the page was sent home: that must be performed before the directory says that the mode has ended. */

@@ -5,30 +5,42 @@
 #include "protocols/cashmere/cashmere.h"
 
 /* Serve a fault on @p.  Returns how many further pages were taken along. */
-static unsigned fault_stream(struct tw_proc *me, struct cash_stream *s, tw_page_t p, enum tw_rights want)
+static unsigned fault_take(struct tw_proc *me, tw_page_t p, enum tw_rights want)
 {
-	struct cash_guess g = cash_guess(me, s, p, want);
+	struct cash_guess g = cash_guess(me, p, want);
 	uint32_t last = cash_of(me)->past[p].got[want == TW_WRITE];
-	struct cash_window w = {
-	    .first = p, .count = g.window, .want = want, .sure = g.sure, .known = g.known, .fresh = g.fresh};
+	struct cash_window w = {.page = cash_of(me)->window,
+	                        .count = g.window,
+	                        .want = want,
+	                        .faulted = true,
+	                        .sure = g.sure,
+	                        .known = g.known,
+	                        .fresh = g.fresh};
 
+	for (unsigned i = 0; i < g.window; i++)
+		w.page[i] = p + i * g.stride;
 	cash_window_take(me, &w);
+	if (g.stride != 1) {
+		cash_guessed(cash_of(me), p, want, &g, w.count);
+		for (unsigned i = 0; i < w.count; i++)
+			cash_replay_fault(me, w.page[i], 1, want, last);
+		return w.count - 1;
+	}
 	unsigned done = w.count, along = w.count - 1;
 	if (done == g.window && g.probe)
 		done++;
 	if (done < g.known && w.want == want) {
-		along += cash_prefetch_run(me, p + done, g.known - done, want, false);
+		along += cash_prefetch_run(me, p + done, g.known - done, want);
 		done = g.known;
 	}
-	s->next = p + done;
-	s->run += done;
+	cash_guessed(cash_of(me), p, want, &g, done);
 	cash_replay_fault(me, p, done, want, last);
 	return along;
 }
 
 void cash_read_fault(struct tw_proc *me, tw_page_t p)
 {
-	me->stats->now.prefetched_reads += fault_stream(me, &cash_of(me)->reads, p, TW_READ);
+	me->stats->now.prefetched_reads += fault_take(me, p, TW_READ);
 }
 
 void cash_write_fault(struct tw_proc *me, tw_page_t p)
@@ -38,13 +50,13 @@ void cash_write_fault(struct tw_proc *me, tw_page_t p)
 		cash_release(me, TW_SYNC_JOB, 0);
 	}
 	cash_behind_wrong(me, p);
-	me->stats->now.prefetched_writes += fault_stream(me, &cash_of(me)->writes, p, TW_WRITE);
+	me->stats->now.prefetched_writes += fault_take(me, p, TW_WRITE);
 	cash_write_behind(me, p);
 }
 
 void cash_prefetch(struct tw_proc *me, tw_page_t first, unsigned count)
 {
-	me->stats->now.prefetched_reads += cash_prefetch_run(me, first, count, TW_READ, false);
+	me->stats->now.prefetched_reads += cash_prefetch_run(me, first, count, TW_READ);
 }
 
 /* The home's frame is the master, which no notice makes stale.  So the home's processors can retain a right that

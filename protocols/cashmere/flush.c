@@ -31,6 +31,7 @@ static bool flush_diff(struct tw_proc *me, tw_page_t p, bool update)
 	if (me->config.race) {
 		tw_race_lock(me, to.home, p);
 		cash_fetch(me, p);
+		cash_fetched(me);
 	}
 	char *master = tw_net_direct(me->net, to.home, to.frame);
 	size_t changed = master ? tw_diff_store(frame, twin, me->layout.page_bytes, update, master)

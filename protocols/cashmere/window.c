@@ -17,6 +17,12 @@
 
 #define WINDOW_NOTIFIED 0x4000 /* beside a node in cash.holder: that node is the pages' home */
 
+/* Is the page @n behind the window's page @i its neighbour in memory, too? */
+static bool window_runs_on(const struct cash_window *w, unsigned i, unsigned n)
+{
+	return i + n < w->count && w->page[i + n] == w->page[i] + n;
+}
+
 /* The directory word that this node has published. */
 static uint64_t window_published(struct tw_proc *me, tw_page_t p)
 {
@@ -38,19 +44,20 @@ static bool window_stale(struct tw_proc *me, const struct tw_page *e)
 	       (e->ts_notice < me->acquire_ts || cash_fences(me));
 }
 
-/* May @p (locked), which has not faulted, come along with its neighbour?  Only where a wrong guess costs little.  A
+/* May page @i of the window (locked), which has not faulted, come along?  Only where a wrong guess costs little.  A
  * home is claimed only for the window's first pages (cash_guess.fresh).  A page whose write would send notices is
  * taken only if it was written the last time.  A page that another node holds exclusively is taken only when the
  * guess is sure. */
-static bool window_admits(struct tw_proc *me, tw_page_t p, const struct cash_window *w)
+static bool window_admits(struct tw_proc *me, unsigned i, const struct cash_window *w)
 {
+	tw_page_t p = w->page[i];
 	struct tw_page *e = &me->page[p];
 	enum tw_rights have = cash_rights(me, e);
 
 	if ((e->state & CASH_BUSY) || have >= w->want || !cash_ordinary(me, p))
 		return false;
 	if (tw_home_get(me, p) < 0)
-		return p - w->first < w->fresh;
+		return i < w->fresh;
 	if (!e->home)
 		return false;
 	if (have == TW_NONE && (e->twin || (e->writers & cash_bit(me))))
@@ -59,34 +66,45 @@ static bool window_admits(struct tw_proc *me, tw_page_t p, const struct cash_win
 		return true;
 	if (w->want == TW_READ)
 		return w->sure || cash_holder(me, p, -1) < 0;
-	if (p - w->first < w->known || !cash_shared(me, p))
+	if (i < w->known || !cash_shared(me, p))
 		return true;
 	return !cash_is_home(me, e) && (have == TW_READ || w->sure);
 }
 
+/* Lock the pages of the window, and leave out those that may not come along.  A list of neighbours ends before the
+ * first of these.  So does any list in later rounds, which know pages by their number in the list. */
 static void window_lock(struct tw_proc *me, struct cash_window *w)
 {
-	unsigned want = (unsigned)TW_MIN(w->count, me->layout.pages - w->first);
-	unsigned n = 1;
+	unsigned n = 0;
 
-	cash_lock(me, w->first);
-	struct tw_page *e = &me->page[w->first];
-	if (!w->enter && (e->writers & cash_bit(me)) && cash_rights(me, e) == TW_NONE) {
-		/* Invalidated with unflushed writes: still dirty, it becomes writable again at once. */
-		w->want = TW_WRITE;
-		want = 1;
-	}
-	for (; n < want && tw_page_trylock(me, w->first + n); n++)
-		if (!window_admits(me, w->first + n, w)) {
-			tw_page_unlock(me, w->first + n);
-			break;
+	if (w->faulted) {
+		cash_lock(me, w->page[n++]);
+		struct tw_page *e = &me->page[w->page[0]];
+		if (!w->enter && (e->writers & cash_bit(me)) && cash_rights(me, e) == TW_NONE) {
+			/* Invalidated with unflushed writes: still dirty, it becomes writable again at once. */
+			w->want = TW_WRITE;
+			w->count = 1;
 		}
+	}
+	for (unsigned i = n; i < w->count; i++) {
+		bool locked = tw_page_trylock(me, w->page[i]);
+		if (locked && window_admits(me, i, w)) {
+			w->page[n++] = w->page[i];
+			continue;
+		}
+		if (locked)
+			tw_page_unlock(me, w->page[i]);
+		if (!w->scattered || w->locked)
+			break;
+	}
 	w->count = n;
+	w->locked = true;
 }
 
 static void window_unlock(struct tw_proc *me, const struct cash_window *w)
 {
-	cash_unlock_run(me, w->first, w->count);
+	for (unsigned i = 0; i < w->count; i++)
+		tw_page_unlock(me, w->page[i]);
 }
 
 /* Publish the wanted right for one page.  A lone writer claims exclusive mode, unless the page has a twin: flushing
@@ -136,7 +154,7 @@ static bool window_confirm_page(struct tw_proc *me, tw_page_t p)
 static void window_homes(struct tw_proc *me, const struct cash_window *w)
 {
 	for (unsigned i = 0; i < w->count; i++) {
-		tw_page_t p = w->first + i;
+		tw_page_t p = w->page[i];
 		if (me->page[p].state & CASH_EXCLUSIVE)
 			continue;
 		if (w->want == TW_WRITE && cash_is_home(me, &me->page[p]))
@@ -151,8 +169,8 @@ static void window_homes(struct tw_proc *me, const struct cash_window *w)
 static void window_migrate(struct tw_proc *me, const struct cash_window *w)
 {
 	for (unsigned i = 0; i < w->count; i++)
-		if (!(me->page[w->first + i].state & CASH_EXCLUSIVE) || (w->claimed[i / 64] >> i % 64 & 1))
-			cash_migrate(me, w->first + i);
+		if (!(me->page[w->page[i]].state & CASH_EXCLUSIVE) || (w->claimed[i / 64] >> i % 64 & 1))
+			cash_migrate(me, w->page[i]);
 }
 
 /* Was the home of the window's page @i notified, so that it sends this node notices from then on?  Not if this
@@ -160,28 +178,30 @@ static void window_migrate(struct tw_proc *me, const struct cash_window *w)
  * anew (tests/models/home_notice.pml).  Nor if the home moved: the new home may have become so in exclusive mode. */
 static bool window_notified(struct tw_proc *me, const struct cash_window *w, unsigned i)
 {
-	return (w->notified[i / 64] >> i % 64 & 1) && cash_of(me)->notified_home[i] == me->page[w->first + i].home &&
-	       cash_of(me)->notified_at[i] == cash_extra(me, w->first + i)->withdrawn;
+	return (w->notified[i / 64] >> i % 64 & 1) && cash_of(me)->notified_home[i] == me->page[w->page[i]].home &&
+	       cash_of(me)->notified_at[i] == cash_extra(me, w->page[i])->withdrawn;
 }
 
 /* Page locked. */
 static void window_notify(struct tw_proc *me, struct cash_window *w, unsigned i)
 {
 	w->notified[i / 64] |= (uint64_t)1 << i % 64;
-	cash_of(me)->notified_home[i] = me->page[w->first + i].home;
-	cash_of(me)->notified_at[i] = cash_extra(me, w->first + i)->withdrawn;
+	cash_of(me)->notified_home[i] = me->page[w->page[i]].home;
+	cash_of(me)->notified_at[i] = cash_extra(me, w->page[i])->withdrawn;
 }
 
-/* The one home, + 1, at which all pages of the window are to be read; 0: there is none, or reads are no messages. */
-static unsigned window_one_home(const struct tw_proc *me, const struct cash_window *w)
+/* The one home, + 1, at which all pages of the window are to be read; 0: there is none, or reads are no messages.  A
+ * claim of exclusive mode is confirmed before the page is read. */
+static unsigned window_one_home(struct tw_proc *me, const struct cash_window *w)
 {
-	unsigned home = me->page[w->first].home;
+	unsigned home = me->page[w->page[0]].home;
 
-	if (w->want != TW_READ || w->enter || home == me->node + 1 || me->net->ops->direct || cash_migrates(me) ||
-	    cash_shoots(me) || me->config.race)
+	if (w->enter || home == me->node + 1 || me->net->ops->direct || cash_migrates(me) || cash_shoots(me) ||
+	    me->config.race)
 		return 0;
-	for (unsigned i = 1; i < w->count; i++)
-		if (me->page[w->first + i].home != home)
+	for (unsigned i = 0; i < w->count; i++)
+		if (me->page[w->page[i]].home != home ||
+		    (w->want == TW_WRITE && (window_published(me, w->page[i]) & TW_DIR_EXCLUSIVE)))
 			return 0;
 	return home;
 }
@@ -197,7 +217,7 @@ static bool window_break_along(struct tw_proc *me, struct cash_window *w, const 
 	for (unsigned i = 0; i < w->count; i++)
 		if (pages[i / 64] >> i % 64 & 1) {
 			window_notify(me, w, i);
-			tw_notice_break(me, home - 1, w->first + i);
+			tw_notice_break(me, home - 1, w->page[i]);
 		}
 	tw_notice_follow(me, home - 1);
 	w->along = true;
@@ -210,11 +230,14 @@ static void window_publish(struct tw_proc *me, struct cash_window *w)
 	bool flush = false;
 
 	w->along = false;
-	for (unsigned i = 0; i < w->count; i++)
-		if (window_publish_page(me, w->first + i, w->want)) {
-			pages[i / 64] |= (uint64_t)1 << i % 64;
-			flush = true;
-		}
+	for (unsigned i = 0; i < w->count; i++) {
+		bool absent = !(window_published(me, w->page[i]) & TW_DIR_RIGHTS);
+
+		if (!window_publish_page(me, w->page[i], w->want))
+			continue;
+		pages[i / 64] |= (uint64_t)absent << i % 64;
+		flush = true;
+	}
 	if (flush && me->nodes == 2 && window_break_along(me, w, pages))
 		return;
 	if (flush)
@@ -225,9 +248,9 @@ static void window_publish(struct tw_proc *me, struct cash_window *w)
 		return;
 	flush = false;
 	for (unsigned i = 0; i < w->count; i++) {
-		bool before = me->page[w->first + i].state & CASH_EXCLUSIVE;
-		flush |= window_confirm_page(me, w->first + i);
-		if (!before && (me->page[w->first + i].state & CASH_EXCLUSIVE))
+		bool before = me->page[w->page[i]].state & CASH_EXCLUSIVE;
+		flush |= window_confirm_page(me, w->page[i]);
+		if (!before && (me->page[w->page[i]].state & CASH_EXCLUSIVE))
 			w->claimed[i / 64] |= (uint64_t)1 << i % 64;
 	}
 	if (flush)
@@ -243,8 +266,8 @@ static void window_unclaim(struct tw_proc *me, struct cash_window *w)
 	for (unsigned i = 0; i < w->count; i++) {
 		if (!(w->claimed[i / 64] >> i % 64 & 1))
 			continue;
-		me->page[w->first + i].state &= ~CASH_EXCLUSIVE;
-		cash_publish(me, w->first + i, TW_WRITE);
+		me->page[w->page[i]].state &= ~CASH_EXCLUSIVE;
+		cash_publish(me, w->page[i], TW_WRITE);
 		flush = true;
 	}
 	if (flush)
@@ -256,11 +279,11 @@ static void window_unclaim(struct tw_proc *me, struct cash_window *w)
  * home does not exclude a holder elsewhere: the home's word may be a claim that it withdraws because of that holder. */
 static int window_holder(struct tw_proc *me, const struct cash_window *w, unsigned i)
 {
-	const struct tw_page *e = &me->page[w->first + i];
+	const struct tw_page *e = &me->page[w->page[i]];
 
 	if (e->state & CASH_EXCLUSIVE)
 		return -1;
-	return cash_holder(me, w->first + i, window_notified(me, w, i) ? e->home - 1 : -1);
+	return cash_holder(me, w->page[i], window_notified(me, w, i) ? e->home - 1 : -1);
 }
 
 /* Have all holders in the window end exclusive mode, each on its runs of pages.  Returns true, with the window
@@ -275,12 +298,12 @@ static bool window_break(struct tw_proc *me, struct cash_window *w)
 		holder[i] = (int16_t)window_holder(me, w, i);
 		if (holder[i] < 0)
 			continue;
-		if (me->page[w->first + i].home != holder[i] + 1) {
+		if (me->page[w->page[i]].home != holder[i] + 1) {
 			others = true;
 			continue;
 		}
 		/* The home's word may be a claim that it withdraws because of a holder elsewhere. */
-		others |= cash_holder(me, w->first + i, holder[i]) >= 0;
+		others |= cash_holder(me, w->page[i], holder[i]) >= 0;
 		homes[i / 64] |= (uint64_t)1 << i % 64;
 		notified = true;
 	}
@@ -296,14 +319,14 @@ static bool window_break(struct tw_proc *me, struct cash_window *w)
 	window_unclaim(me, w);
 	window_unlock(me, w);
 	for (unsigned i = 0, n; i < w->count; i += n) {
-		for (n = 1; i + n < w->count && holder[i + n] == holder[i]; n++)
+		for (n = 1; window_runs_on(w, i, n) && holder[i + n] == holder[i]; n++)
 			;
 		if (holder[i] < 0)
 			continue;
 		if (holder[i] & WINDOW_NOTIFIED)
-			cash_notify_home(me, holder[i] & ~WINDOW_NOTIFIED, w->first + i, n);
+			cash_notify_home(me, holder[i] & ~WINDOW_NOTIFIED, w->page[i], n);
 		else
-			cash_break(me, (unsigned)holder[i], w->first + i, n);
+			cash_break(me, (unsigned)holder[i], w->page[i], n);
 	}
 	return notified || !tw_planted(me, "no-break-wait");
 }
@@ -315,13 +338,13 @@ static bool window_shoot(struct tw_proc *me, struct cash_window *w)
 	if (!cash_shoots(me))
 		return false;
 	for (unsigned i = 0; i < w->count; i++) {
-		struct tw_page *e = &me->page[w->first + i];
+		struct tw_page *e = &me->page[w->page[i]];
 		if (!e->twin || cash_is_home(me, e) || (e->ts_update != 0 && cash_rights(me, e) != TW_NONE) ||
 		    !window_stale(me, e))
 			continue;
 		window_unclaim(me, w);
 		window_unlock(me, w);
-		cash_flush_neighbours(me, w->first + i);
+		cash_flush_neighbours(me, w->page[i]);
 		return true;
 	}
 	return false;
@@ -345,14 +368,14 @@ static bool window_fetch(struct tw_proc *me, const struct cash_window *w)
 	bool fetched = false;
 
 	for (unsigned i = 0; i < w->count; i++) {
-		struct cash_extra *x = cash_extra(me, w->first + i);
-		if (!window_must_fetch(me, &me->page[w->first + i]))
+		struct cash_extra *x = cash_extra(me, w->page[i]);
+		if (!window_must_fetch(me, &me->page[w->page[i]]))
 			continue;
-		cash_fetch(me, w->first + i);
+		cash_fetch(me, w->page[i]);
 		fetched = true;
 		/* It is wanted again, before a second notice: an update in place would have been used.  So it gets
 		 * credits for updates, more each time. */
-		if (x->fetched && cash_rights(me, &me->page[w->first + i]) == TW_NONE)
+		if (x->fetched && cash_rights(me, &me->page[w->page[i]]) == TW_NONE)
 			x->left = x->credits =
 			    x->missed ? x->credits / 2
 			              : (uint8_t)TW_MIN(TW_MAX(2u * x->credits, 1u), cash_parameters(me)->refresh);
@@ -368,7 +391,7 @@ static bool window_fetch(struct tw_proc *me, const struct cash_window *w)
 static void window_twin(struct tw_proc *me, const struct cash_window *w)
 {
 	for (unsigned i = 0; i < w->count; i++) {
-		tw_page_t p = w->first + i;
+		tw_page_t p = w->page[i];
 		struct tw_page *e = &me->page[p];
 		if (e->state & CASH_EXCLUSIVE) {
 			if (e->twin)
@@ -397,32 +420,32 @@ static void window_map(struct tw_proc *me, const struct cash_window *w)
 	uint64_t bit = cash_bit(me);
 
 	for (unsigned i = 0, n; i < w->count; i += n) {
-		enum tw_rights have = cash_rights(me, &me->page[w->first + i]);
-		for (n = 0; i + n < w->count && cash_rights(me, &me->page[w->first + i + n]) == have; n++)
+		enum tw_rights have = cash_rights(me, &me->page[w->page[i]]);
+		for (n = 1; window_runs_on(w, i, n) && cash_rights(me, &me->page[w->page[i + n]]) == have; n++)
 			;
 		if (have < w->want)
-			tw_map(me, w->first + i, n, have, w->want);
+			tw_map(me, w->page[i], n, have, w->want);
 	}
 	for (unsigned i = 0; i < w->count; i++) {
-		struct tw_page *e = &me->page[w->first + i];
-		cash_migratory_turn(me, w->first + i, w->want);
+		struct tw_page *e = &me->page[w->page[i]];
+		cash_migratory_turn(me, w->page[i], w->want);
 		e->mapped |= bit;
-		cash_of(me)->past[w->first + i].got[w->want == TW_WRITE] = cash_of(me)->releases;
+		cash_of(me)->past[w->page[i]].got[w->want == TW_WRITE] = cash_of(me)->releases;
 		/* The copy is old, but not yet too old for this processor.  The notice was distributed while it had
 		 * no mapping: check again at its next acquire. */
 		if (!cash_is_home(me, e) && e->ts_update < e->ts_notice)
-			tw_pageset_add(me->notices, w->first + i);
+			tw_pageset_add(me->notices, w->page[i]);
 		if (w->want == TW_WRITE) {
 			e->writers |= bit;
 			if (w->claimed[i / 64] >> i % 64 & 1)
-				cash_migratory_taken(me, w->first + i);
+				cash_migratory_taken(me, w->page[i]);
 			if (e->state & CASH_EXCLUSIVE)
 				continue;
-			tw_pageset_add(me->dirty, w->first + i);
+			tw_pageset_add(me->dirty, w->page[i]);
 			if (w->replay)
-				cash_extra(me, w->first + i)->patience = 0;
+				cash_extra(me, w->page[i])->patience = 0;
 			else
-				window_retention(me, w->first + i);
+				window_retention(me, w->page[i]);
 		}
 	}
 }
@@ -441,16 +464,23 @@ static void window_steady(struct tw_proc *me, tw_page_t p)
 void cash_window_take(struct tw_proc *me, struct cash_window *w)
 {
 	enum tw_rights want = w->want;
+
+	w->locked = false;
+	if (w->count > 1)
+		tw_home_learn(me, w->page, w->count);
 	do {
-		cash_settle(me, w->first);
+		if (w->faulted)
+			cash_settle(me, w->page[0]);
 		w->want = want;
 		window_lock(me, w);
+		if (!w->count)
+			return;
 		window_publish(me, w);
 	} while (window_break(me, w) || (!w->enter && window_shoot(me, w)));
 	for (unsigned i = 0; i < w->count; i++)
-		cash_extra(me, w->first + i)->entered = 1;
+		cash_extra(me, w->page[i])->entered = 1;
 	if (w->enter) {
-		window_steady(me, w->first);
+		window_steady(me, w->page[0]);
 		window_unlock(me, w);
 		return;
 	}
@@ -466,32 +496,35 @@ void cash_window_take(struct tw_proc *me, struct cash_window *w)
 
 void cash_window_enter(struct tw_proc *me, tw_page_t p)
 {
-	struct cash_window w = {.first = p, .count = 1, .want = TW_READ, .enter = true};
+	struct cash_window w = {.page = &p, .count = 1, .want = TW_READ, .faulted = true, .enter = true};
 
 	cash_window_take(me, &w);
 }
 
-unsigned cash_prefetch_run(struct tw_proc *me, tw_page_t first, unsigned count, enum tw_rights want, bool replay)
+unsigned cash_prefetch_list(struct tw_proc *me, unsigned count, enum tw_rights want, bool replay)
+{
+	struct cash_window w = {.page = cash_of(me)->window,
+	                        .count = count,
+	                        .want = want,
+	                        .scattered = true,
+	                        .replay = replay,
+	                        .sure = true,
+	                        .known = CASH_WINDOW_MAX};
+
+	if (!count)
+		return 0;
+	cash_window_take(me, &w);
+	return w.count;
+}
+
+unsigned cash_prefetch_run(struct tw_proc *me, tw_page_t first, unsigned count, enum tw_rights want)
 {
 	unsigned along = 0;
 
 	for (unsigned done = 0, n; done < count; done += n) {
-		struct cash_window w = {.first = first + done,
-		                        .count = TW_MIN(count - done, CASH_CHUNK),
-		                        .want = want,
-		                        .sure = true,
-		                        .replay = replay,
-		                        .known = CASH_CHUNK};
-		n = 1;
-		if (!tw_page_trylock(me, w.first))
-			continue;
-		bool wanted = window_admits(me, w.first, &w);
-		tw_page_unlock(me, w.first);
-		if (!wanted)
-			continue;
-		cash_window_take(me, &w);
-		n = w.count;
-		along += n;
+		for (n = 0; n < CASH_WINDOW_MAX && done + n < count; n++)
+			cash_of(me)->window[n] = first + done + n;
+		along += cash_prefetch_list(me, n, want, false);
 	}
 	return along;
 }

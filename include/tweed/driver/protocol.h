@@ -131,6 +131,10 @@ struct tw_proc {
 	void *proto;                         /* the protocol's */
 };
 
+/* tw_trail_settle - wait for what tw_proc.trails says is in flight.  The acquire behind a barrier calls it before it
+ * takes pages; other hooks need not.  No page lock held. */
+void tw_trail_settle(struct tw_proc *me);
+
 /* Polled pages: the program waits for flags on them with fences alone, as with OpenMP's flush
  * (core/coherence/polled.h).
  * tw_polled - is @p one?  Then a fault alone may fetch the page, and a store to it faults at least once between two
@@ -265,9 +269,9 @@ struct tw_protocol {
 	bool (*word_peek)(struct tw_proc *me, size_t offset, size_t bytes, void *value);
 	void (*word_done)(struct tw_proc *me, size_t offset, size_t bytes, bool changed, const void *now);
 	/* broken - another node takes copies of @page, which this node held in exclusive mode as its home: what
-	 * tw_notice_break announces there.  Page locked; within tw_notice_collect, in any process of the node.  [all
-	 * contexts] */
-	void (*broken)(struct tw_proc *me, tw_page_t page);
+	 * tw_notice_break announces there.  Returns whether it has published a word: then the caller flushes before it
+	 * unlocks the page.  Page locked; within tw_notice_collect, in any process of the node.  [all contexts] */
+	bool (*broken)(struct tw_proc *me, tw_page_t page);
 	/* noticed - a write notice was received for @page, which no processor of the node has mapped.  Page locked;
 	 * within tw_notice_collect, in any process of the node.  [all contexts] */
 	void (*noticed)(struct tw_proc *me, tw_page_t page);
@@ -446,6 +450,9 @@ void tw_dir_publish(struct tw_proc *me, tw_page_t p, uint64_t word);
  * page gets a home by the configured policy, with this node as the first to touch.  Page locked. */
 int tw_home_get(struct tw_proc *me, tw_page_t p);
 unsigned tw_home_claim(struct tw_proc *me, tw_page_t p);
+/* tw_home_learn - have tw_home_get know the homes of these pages without asking for each; where homes do not move, and
+ * but for those that a neighbour has locked.  No page lock held. */
+void tw_home_learn(struct tw_proc *me, const tw_page_t *page, unsigned count);
 /* tw_home_touched - which of the @n pages from @p have a home, by first touch or tw_home_set?  One read from each node;
  * each answer is of some moment during the call.  @room: private memory for @n words.  Takes no locks; it waits for the
  * network, so not in fault context. */

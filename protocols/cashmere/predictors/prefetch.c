@@ -8,7 +8,8 @@
  *
  * By streams.  From the fourth fault on, a run of neighbouring faults doubles its window, as a file's read-ahead
  * does.  When runs keep having the same length (rows of a matrix), the rest of a run is taken at its first fault and
- * nothing beyond it; now and then the length is measured again. */
+ * nothing beyond it; now and then the length is measured again.  Faults at equal distances
+ * (columns of a matrix) are taken in the same way. */
 #include "protocols/cashmere/cashmere.h"
 
 #define PAST_PROBED          8u  /* runs of so many pages and more have probes */
@@ -57,20 +58,69 @@ static unsigned stream_window(struct cash_stream *s, tw_page_t p, unsigned most)
 	return TW_MAX(TW_MIN(window, most), 1u);
 }
 
-struct cash_guess cash_guess(struct tw_proc *me, struct cash_stream *s, tw_page_t p, enum tw_rights want)
+/* How many pages from @p on, at equal distances, are likely to fault next?  A run that begins looks as one of two
+ * pages first: the last one of the run before, and its own first. */
+static unsigned strides_window(struct tw_proc *me, struct cash_strides *t, tw_page_t p, unsigned most)
 {
-	unsigned most = (unsigned)TW_MIN(me->config.prefetch, CASH_WINDOW_MAX);
-	struct cash_guess g = {.window = stream_window(s, p, cash_parameters(me)->windows ? most : 1),
+	unsigned window = 1, n = 1;
+
+	if (p != t->next || t->interval != cash_of(me)->releases) {
+		if (t->run >= STREAM_BEGINS) {
+			t->same = t->run == t->length && t->same < STREAM_MEASURE_AGAIN ? t->same + 1 : 0;
+			t->length = t->run;
+			t->usual = t->stride;
+		}
+		t->run = 1;
+		t->stride = p - t->last;
+	}
+	if (t->same >= STREAM_TRUSTED && t->stride == t->usual && t->run < t->length)
+		window = t->length - t->run;
+	else if (t->run >= STREAM_BEGINS)
+		window = t->run;
+	window = t->stride > 1 ? TW_MIN(window, most) : 1;
+	while (n < window && (tw_page_t)(p + n * t->stride) < me->layout.pages)
+		n++;
+	return n;
+}
+
+struct cash_guess cash_guess(struct tw_proc *me, tw_page_t p, enum tw_rights want)
+{
+	struct cash *c = cash_of(me);
+	struct cash_stream *s = &c->stream[want == TW_WRITE];
+	struct cash_strides *t = &c->strides[want == TW_WRITE];
+	unsigned most = cash_parameters(me)->windows ? (unsigned)TW_MIN(me->config.prefetch, CASH_WINDOW_MAX) : 1;
+	struct cash_guess g = {.window = stream_window(s, p, most),
+	                       .stride = 1,
 	                       .known = past_run(me, p, want, most && cash_parameters(me)->runs ? CASH_WINDOW_MAX : 0)};
+	unsigned strides = strides_window(me, t, p, most);
 
 	g.sure = s->run >= STREAM_SURE || s->same >= STREAM_TRUSTED;
+	if (strides > TW_MAX(g.window, g.known)) {
+		g.window = strides;
+		g.stride = t->stride;
+		g.sure = t->run >= STREAM_SURE || t->same >= STREAM_TRUSTED;
+		return g;
+	}
 	g.fresh = want == TW_WRITE ? TW_MIN(s->run / STREAM_FRESH, most) : 0;
 	if (g.known < g.window)
 		return g;
-	g.probe = g.known >= PAST_PROBED && cash_dice(cash_of(me), PAST_PROBE) == 0;
+	g.probe = g.known >= PAST_PROBED && cash_dice(c, PAST_PROBE) == 0;
 	g.window = g.probe ? g.known / 2 : g.known;
 	g.sure = true;
 	return g;
+}
+
+void cash_guessed(struct cash *c, tw_page_t p, enum tw_rights want, const struct cash_guess *g, unsigned taken)
+{
+	struct cash_stream *s = &c->stream[want == TW_WRITE];
+	struct cash_strides *t = &c->strides[want == TW_WRITE];
+
+	s->next = p + (g->stride == 1 ? taken : 1);
+	s->run += g->stride == 1 ? taken : 1;
+	t->interval = c->releases;
+	t->last = p + (taken - 1) * g->stride;
+	t->run += g->stride == t->stride ? taken : 1;
+	t->next = t->last + t->stride;
 }
 
 /* A long run of writes away from home is flushed while pages and twins are in the cache.  The pages before the
@@ -78,7 +128,8 @@ struct cash_guess cash_guess(struct tw_proc *me, struct cash_stream *s, tw_page_
 void cash_write_behind(struct tw_proc *me, tw_page_t p)
 {
 	struct cash *c = cash_of(me);
-	unsigned window = c->writes.next - p, before = c->writes.run - window;
+	const struct cash_stream *s = &c->stream[1];
+	unsigned window = s->next - p, before = s->run - window;
 
 	if (!cash_parameters(me)->behind || cash_doubles(me) || me->config.race || window < STREAM_BEHIND ||
 	    before < window || cash_is_home(me, &me->page[p]) || c->past[p - window].again)

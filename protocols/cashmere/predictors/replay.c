@@ -66,23 +66,35 @@ void cash_replay_fault(struct tw_proc *me, tw_page_t p, unsigned count, enum tw_
 	replay_write(c, p, TW_MIN(count, CASH_WINDOW_MAX), want, found ? replay_entry(c, at)->seen + 1u : 0);
 }
 
-/* Take an entry's pages, except those that were taken in vain. */
-static void replay_take(struct tw_proc *me, struct cash_entry e)
+/* Take the first @count pages of the list. */
+static void replay_take(struct tw_proc *me, unsigned count, enum tw_rights want)
+{
+	unsigned got = cash_prefetch_list(me, count, want, true);
+
+	if (want == TW_WRITE)
+		me->stats->now.prefetched_writes += got;
+	else
+		me->stats->now.prefetched_reads += got;
+}
+
+/* Add an entry's pages to the list of @listed ones, except those that were taken in vain.  Returns the list's new
+ * length. */
+static unsigned replay_list(struct tw_proc *me, struct cash_entry e, unsigned listed)
 {
 	struct cash *c = cash_of(me);
 
 	for (unsigned i = 0, n; i < e.count; i += TW_MAX(n, 1u)) {
-		for (n = 0; i + n < e.count && c->past[e.first + i + n].got[e.want == TW_WRITE]; n++)
-			;
-		if (!n)
-			continue;
-		unsigned got = cash_prefetch_run(me, e.first + i, n, e.want, true);
-		if (e.want == TW_WRITE)
-			me->stats->now.prefetched_writes += got;
-		else
-			me->stats->now.prefetched_reads += got;
-		replay_write(c, e.first + i, n, e.want, e.seen);
+		for (n = 0; i + n < e.count && c->past[e.first + i + n].got[e.want == TW_WRITE]; n++) {
+			if (listed == CASH_WINDOW_MAX) {
+				replay_take(me, listed, e.want);
+				listed = 0;
+			}
+			c->window[listed++] = e.first + i + n;
+		}
+		if (n)
+			replay_write(c, e.first + i, n, e.want, e.seen);
 	}
+	return listed;
 }
 
 void cash_replay(struct tw_proc *me)
@@ -97,13 +109,19 @@ void cash_replay(struct tw_proc *me)
 	replay_before(c, &begin, &end);
 	for (uint32_t at = begin; at != end; at++)
 		pages += replay_entry(c, at)->count;
-	if (pages > REPLAY_PAGES)
+	if (!pages || pages > REPLAY_PAGES)
 		return;
+	if (me->trails)
+		tw_trail_settle(me);
 	/* Pages that are both read and written get the write right at once. */
-	for (unsigned want = TW_WRITE; want > TW_NONE; want--)
+	for (unsigned want = TW_WRITE; want > TW_NONE; want--) {
+		unsigned listed = 0;
+
 		for (uint32_t at = begin; at != end; at++) {
 			const struct cash_entry *e = replay_entry(c, at);
 			if (e->want == want && e->seen > 1 && cash_dice(c, REPLAY_PROBE))
-				replay_take(me, *e);
+				listed = replay_list(me, *e, listed);
 		}
+		replay_take(me, listed, want);
+	}
 }
