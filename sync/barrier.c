@@ -10,8 +10,8 @@
  *
  * Waking at a barrier of all. Each node's last arriver writes everywhere, flushes, then reads its own array and rings
  * only if all have arrived. The one whose flush returns last sees all words, because the others' words were visible
- * everywhere by then. So at least one rings, after all words are everywhere. Where the release trails (trail.h), nobody
- * flushes, so each node rings the other one behind its word.
+ * everywhere by then. So at least one rings, after all words are everywhere. Where the release trails (trail.h), a node
+ * that finds the other one's word there rings behind its own, without a flush (tests/models/meet.pml).
  *
  * Overtaking. In a barrier of some, the last arriver of generation g may be slow while other processors complete g + 1.
  * Its late write of g would overwrite g + 1. So it reads the counter after its flush, and while the counter shows a
@@ -125,10 +125,9 @@ static uint64_t barrier_all(struct tw_proc *me, const struct sync_object *o, enu
 		if (passed)
 			atomic_store(passed, atomic_load_explicit(passed, memory_order_relaxed) + 1);
 		tw_net_broadcast64(me->net, array + me->node * sizeof(uint64_t), word | wait.epoch);
-		/* Each of two nodes that arrive together may miss the other's word, if its own is not performed. */
-		if (!trails)
+		if (!trails || !barrier_ready(&wait))
 			tw_net_flush(me->net, TW_NET_ALL);
-		if (trails || barrier_ready(&wait))
+		if (barrier_ready(&wait))
 			barrier_wake(me);
 	}
 	sync_wait(me, call, o ? o->id : SYNC_JOB_ID, 0, barrier_ready, &wait);

@@ -2,9 +2,10 @@
 /* meet.pml - a barrier of two nodes whose releases trail (sync/barrier.c, core/coherence/trail.h).
  *
  * Each of the two nodes stores, on a page whose home is the other one, releases and arrives: what it has stored, a
- * notice, its word for the barrier and the ring of a bell are sent one behind the other, and none is waited for.  It
- * waits for the other's word: it reads its bell, tests the word, and sleeps until the bell has changed.  Then it
- * acquires, without waiting for what it has sent, and takes its own part into exclusive mode, for which it waits.
+ * notice and its word for the barrier are sent one behind the other.  If it finds the other's word there, it sends the
+ * ring of a bell, without waiting; else it waits until all is performed, looks again, and rings then.  It waits for the
+ * other's word: it reads its bell, tests the word, and sleeps until the bell has changed.  Then it acquires, without
+ * waiting for what it has sent, and takes its own part into exclusive mode, for which it waits.
  *
  * Claim: both pass, ROUNDS times; who has passed finds the other's stores and notice; and nothing that a node's agent
  * writes, by an endpoint of its own, arrives before what its processor has sent.
@@ -13,7 +14,7 @@
  * of a node, whose words are flushed; page locks.
  *
  * pan:                          must pass
- * fail: -DRING_IF_ARRIVED       a node rings only if it has seen the other's word
+ * fail: -DNO_FLUSH              a node that has not seen the other's word does not flush before it looks again
  * fail: -DWORD_FIRST            the word is sent before what was stored
  * fail: -DNO_SETTLE             a page is taken while the release may be in flight
  */
@@ -58,14 +59,17 @@ active [2] proctype processor()
 #ifndef WORD_FIRST
 		by_processor[other]!WORD(round);
 #endif
-#ifdef RING_IF_ARRIVED
 		if
 		:: word[me] >= round -> by_processor[other]!RING(0)
-		:: word[me] < round
-		fi;
-#else
-		by_processor[other]!RING(0);
+		:: word[me] < round ->
+#ifndef NO_FLUSH
+			empty(by_processor[other]);
 #endif
+			if
+			:: word[me] >= round -> by_processor[other]!RING(0)
+			:: word[me] < round
+			fi
+		fi;
 		do
 		:: seen = bell[me];
 			if
