@@ -191,10 +191,12 @@ static void notice_perform(struct tw_proc *me, struct notice_broken *b)
 {
 	if (!b->count)
 		return;
-	if (!me->agent && tw_trails(me))
+	if (!me->agent && tw_trails(me)) {
+		tw_net_fence(me->net, TW_NET_ALL); /* before this hook writes one of the words again */
 		me->trails = true;
-	else
+	} else {
 		tw_net_flush(me->net, TW_NET_ALL);
+	}
 	while (b->count)
 		tw_page_unlock(me, b->page[--b->count]);
 }

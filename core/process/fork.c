@@ -253,7 +253,7 @@ static void fork_fault(int signal, siginfo_t *si, void *uc)
 			         "shmat), but it has a copy of that: let it return its results by a pipe or a file");
 		tw_fork_refuse();
 	}
-	tw_signal_pass(&fork_state->old[signal == SIGBUS], signal, si, uc);
+	tw_signal_chain(signal, si, uc);
 }
 
 /* The child shares the connections with its parent, so it must neither use nor close the endpoint. Its thread
@@ -310,8 +310,6 @@ static void fork_variables(void)
 
 static void fork_child(void)
 {
-	struct sigaction sa = {.sa_sigaction = fork_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK};
-
 	if (fork_state->child)
 		return; /* the child of a child */
 	fork_state->child = true;
@@ -320,8 +318,8 @@ static void fork_child(void)
 	if (!fork_state->me)
 		return;
 	fork_cut(fork_state->me);
-	sigaction(SIGSEGV, &sa, &fork_state->old[0]);
-	sigaction(SIGBUS, &sa, &fork_state->old[1]);
+	tw_signal_take(SIGSEGV, fork_fault);
+	tw_signal_take(SIGBUS, fork_fault);
 }
 
 /* Between the fork and fork_child the C library may use memory that the program has allocated, as that of name

@@ -47,6 +47,7 @@ static bool acquire_unsteady(struct tw_proc *me, tw_page_t p)
 	x->steady = 0;
 	cash_peeked_ends(&me->page[p]);
 	cash_publish(me, p, tw_dir_word(me, p, me->node) & TW_DIR_RIGHTS);
+	tw_net_fence(me->net, TW_NET_ALL); /* the node may leave the directory, too */
 	return true;
 }
 
