@@ -78,7 +78,8 @@ static void commit_merge(struct tw_proc *me, tw_page_t p, const struct ts_newest
 	if (!ts_held(me, p, n)) {
 		newest = ts_of(me)->scratch;
 		tw_trace(me, TW_TRACE_fetch, n->home, p, bytes, 0);
-		tw_net_read(me->net, n->home, ts_copy_offset(me, p, n->shared), newest, bytes);
+		if (!n->ended)
+			tw_net_read(me->net, n->home, ts_copy_offset(me, p, n->shared), newest, bytes);
 		tw_net_read_wait(me->net);
 		tw_trace_page(me, TW_TRACE_fetched, p);
 		tw_trace(me, TW_TRACE_diff_in, TW_TRACE_NONE, p, TW_TRACE_UNKNOWN, 0);

@@ -65,13 +65,15 @@ void ts_break(struct tw_proc *me, tw_page_t p, unsigned home)
 	size_t at = ts_meta_offset(me, p) + offsetof(struct ts_meta, home), bytes = me->layout.page_bytes;
 	char *copy = ts_of(me)->scratch;
 
-	tw_net_swap(me->net, home, at, (home + 1) | TS_BUSY);
-	tw_net_fadd(me->net, home, ts_ended_offset(me, ts_group(p)), 1);
-	tw_net_read(me->net, home, tw_frame_offset(me, p), copy, bytes);
+	tw_net_amo_post(me->net, home, at, TW_AMO_SWAP, 8, (home + 1) | TS_BUSY, 0);
+	tw_net_fence(me->net, home);
+	tw_net_amo_post(me->net, home, ts_ended_offset(me, ts_group(p)), TW_AMO_ADD, 8, 1, 0);
+	tw_net_read(me->net, home, tw_frame_offset(me, p), copy, bytes); /* behind what is posted */
 	tw_net_read_wait(me->net);
 	tw_net_write(me->net, home, ts_public_offset(me, p), copy, bytes);
+	tw_net_fence(me->net, home);
+	tw_net_amo_post(me->net, home, at, TW_AMO_SWAP, 8, home + 1, 0);
 	tw_net_flush(me->net, home);
-	tw_net_swap(me->net, home, at, home + 1);
 	me->stats->now.exclusive_breaks++;
 	tw_trace_page(me, TW_TRACE_exclusive_break, p);
 }

@@ -41,6 +41,27 @@ static uint64_t page_word(struct tw_proc *me, tw_page_t p, unsigned node, size_t
 	return tw_net_read64(me->net, node, ts_meta_offset(me, p) + field);
 }
 
+/* What @node's ts_meta says.  The home is read behind the stamp: a stamp is published behind its home. */
+struct page_words {
+	uint64_t link, hand, stamp, home;
+};
+_Static_assert(offsetof(struct ts_meta, home) == offsetof(struct page_words, home), "they are its first words");
+
+static void page_words(struct tw_proc *me, tw_page_t p, unsigned node, struct page_words *w)
+{
+	bool ascends = me->net->ops->caps & TW_NET_ASCENDING_READS;
+
+	tw_net_read(me->net, node, ts_meta_offset(me, p), w, ascends ? sizeof(*w) : offsetof(struct page_words, home));
+	tw_net_read_wait(me->net);
+	if (!ascends)
+		w->home = page_word(me, p, node, offsetof(struct ts_meta, home));
+}
+
+static void page_mark_read(struct tw_proc *me, tw_page_t p, unsigned node)
+{
+	tw_net_write64(me->net, node, ts_meta_offset(me, p) + offsetof(struct ts_meta, read), 1);
+}
+
 /* Ask for the public or the shared copy that @node has, or for the shared copy that this node has entered.  Returns
  * where it goes: the frame, if no processor here writes to it. */
 static char *page_ask(struct tw_proc *me, tw_page_t p, unsigned node, bool shared)
@@ -53,18 +74,17 @@ static char *page_ask(struct tw_proc *me, tw_page_t p, unsigned node, bool share
 		shared = true;
 	}
 	me->stats->now.page_transfers++;
-	tw_net_write64(me->net, node, ts_meta_offset(me, p) + offsetof(struct ts_meta, read), 1);
+	page_mark_read(me, p, node);
 	tw_trace(me, TW_TRACE_fetch, node, p, me->layout.page_bytes, 0);
 	tw_net_read(me->net, node, ts_copy_offset(me, p, shared), to, me->layout.page_bytes);
 	return to;
 }
 
-void ts_read(struct tw_proc *me, tw_page_t p, unsigned node, bool shared)
+/* What was read from @node is at @to. */
+static void page_came(struct tw_proc *me, tw_page_t p, unsigned node, const char *to)
 {
 	size_t bytes = me->layout.page_bytes;
-	char *to = page_ask(me, p, node, shared);
 
-	tw_net_read_wait(me->net);
 	tw_trace_page(me, TW_TRACE_fetched, p);
 	if (!me->page[p].writers) {
 		ts_page(me, p)->twin = 0;
@@ -77,6 +97,31 @@ void ts_read(struct tw_proc *me, tw_page_t p, unsigned node, bool shared)
 		changed = tw_diff_in(tw_frame(me, p), ts_public(me, p), to, bytes);
 	tw_trace(me, TW_TRACE_diff_in, TW_TRACE_NONE, p, changed, 0);
 	me->stats->now.incoming_diffs++;
+}
+
+void ts_read(struct tw_proc *me, tw_page_t p, unsigned node, bool shared)
+{
+	const char *to = page_ask(me, p, node, shared);
+
+	tw_net_read_wait(me->net);
+	page_came(me, p, node, to);
+}
+
+/* Read the newest version, or take it where it was read when its exclusive mode was ended. */
+static void page_read_newest(struct tw_proc *me, tw_page_t p, const struct ts_newest *n)
+{
+	const char *scratch = ts_of(me)->scratch;
+
+	if (!n->ended || ts_entered(ts_page(me, p)) >= 0) {
+		ts_read(me, p, n->home, n->shared);
+		return;
+	}
+	me->stats->now.page_transfers++;
+	tw_trace(me, TW_TRACE_fetch, n->home, p, me->layout.page_bytes, 0);
+	page_mark_read(me, p, n->home);
+	if (!me->page[p].writers)
+		memcpy(tw_frame(me, p), scratch, me->layout.page_bytes);
+	page_came(me, p, n->home, scratch);
 }
 
 void ts_has(struct tw_proc *me, tw_page_t p, uint64_t wts, uint64_t rts)
@@ -92,15 +137,19 @@ void ts_has(struct tw_proc *me, tw_page_t p, uint64_t wts, uint64_t rts)
 
 void ts_newest_read(struct tw_proc *me, tw_page_t p, unsigned end, struct ts_newest *n)
 {
-	uint64_t stamp = page_word(me, p, end, offsetof(struct ts_meta, stamp));
-	uint64_t home = page_word(me, p, end, offsetof(struct ts_meta, home));
+	struct page_words w;
+
+	/* Nobody changes them outside the section. */
+	page_words(me, p, end, &w);
+	uint64_t stamp = w.stamp, home = w.home;
 
 	n->wts = ts_stamp_wts(stamp);
 	n->rts = ts_stamp_rts(stamp);
 	n->end = end;
 	n->home = ts_home_node(me, p, home);
 	n->shared = home & TS_SHARED;
-	if ((home & TS_EXCLUSIVE) && n->home != me->node && !tw_planted(me, "ts-no-break"))
+	n->ended = (home & TS_EXCLUSIVE) && n->home != me->node && !tw_planted(me, "ts-no-break");
+	if (n->ended)
 		ts_break(me, p, n->home);
 }
 
@@ -175,7 +224,7 @@ static void page_fetch(struct tw_proc *me, tw_page_t p, unsigned end)
 	tw_page_lock(me, p);
 	bool held = ts_held(me, p, &n);
 	if (!held)
-		ts_read(me, p, n.home, n.shared);
+		page_read_newest(me, p, &n);
 	x->lease = held && x->copy ? (uint8_t)TW_MIN(x->lease + 1u, ts_parameters(me)->doublings) : 0;
 	page_grant(me, p, &n);
 	tw_page_unlock(me, p);
@@ -278,20 +327,19 @@ void ts_fetch_noticed(struct tw_proc *me, const tw_page_t *page, unsigned count)
 		tw_page_unlock(me, locked[i]);
 }
 
-/* Use the stamp at @node, if it is late enough.  Page locked. */
-static bool page_by_stamp(struct tw_proc *me, tw_page_t p, unsigned node)
+/* Use the stamp at @node, whose words are @w, if it is late enough.  Page locked. */
+static bool page_by_stamp(struct tw_proc *me, tw_page_t p, unsigned node, const struct page_words *w)
 {
 	struct ts_page *x = ts_page(me, p);
-	uint64_t stamp = page_word(me, p, node, offsetof(struct ts_meta, stamp));
-	struct ts_newest n = {.wts = ts_stamp_wts(stamp), .rts = ts_stamp_rts(stamp)};
+	struct ts_newest n = {.wts = ts_stamp_wts(w->stamp), .rts = ts_stamp_rts(w->stamp)};
 
 	if (n.rts < page_until(me, p) || (x->copy && n.wts < x->wts))
 		return false;
-	uint64_t home = page_word(me, p, node, offsetof(struct ts_meta, home));
-	n.home = ts_home_node(me, p, home);
-	n.shared = home & TS_SHARED;
+	n.home = ts_home_node(me, p, w->home);
+	n.shared = w->home & TS_SHARED;
 	if (!ts_held(me, p, &n)) {
-		if (!n.shared && (page_word(me, p, n.home, offsetof(struct ts_meta, home)) & TS_ALONE))
+		uint64_t home = n.home == node ? w->home : page_word(me, p, n.home, offsetof(struct ts_meta, home));
+		if (!n.shared && (home & TS_ALONE))
 			return false;
 		ts_read(me, p, n.home, n.shared);
 	}
@@ -302,13 +350,15 @@ static bool page_by_stamp(struct tw_proc *me, tw_page_t p, unsigned node)
 static bool page_by_look(struct tw_proc *me, tw_page_t p)
 {
 	unsigned node = me->node, next;
+	struct page_words w;
 
 	for (unsigned hops = 0; hops <= LOOK_HOPS; hops++, node = next) {
-		if (page_by_stamp(me, p, node)) {
+		page_words(me, p, node, &w);
+		if (page_by_stamp(me, p, node, &w)) {
 			me->stats->now.coalesced_fetches++;
 			return true;
 		}
-		next = ts_section_next(me, p, node);
+		next = ts_section_next(me, p, node, w.link);
 		if (next == node)
 			break;
 	}

@@ -135,10 +135,9 @@ bool ts_section_try(struct tw_proc *me, tw_page_t p)
 	return false;
 }
 
-unsigned ts_section_next(struct tw_proc *me, tw_page_t p, unsigned node)
+unsigned ts_section_next(const struct tw_proc *me, tw_page_t p, unsigned node, uint64_t link)
 {
-	size_t at = ts_meta_offset(me, p) + offsetof(struct ts_meta, link);
-	uint64_t word = section_meaning(me, p, node, tw_net_read64(me->net, node, at));
+	uint64_t word = section_meaning(me, p, node, link);
 	return word == UNLOCKED || word == LOCKED ? node : LINK_NODE(word);
 }
 

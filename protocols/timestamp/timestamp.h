@@ -76,6 +76,7 @@ struct ts_newest {
 	unsigned end;  /* node whose ts_meta says so */
 	unsigned home; /* node that has it, */
 	bool shared;   /* in its shared copy */
+	bool ended;    /* its exclusive mode has just been ended: the scratch page has that version */
 };
 
 /* Of each page, in the node's private memory; guarded by the page lock unless said otherwise. */
@@ -273,11 +274,11 @@ static inline bool ts_ordinary(const struct tw_proc *me, tw_page_t p)
  * ts_section_leave - release it; this node's ts_meta is the page's from then on.
  * ts_section_try - take it if the chain ends here and it is free.  Returns whether.
  * ts_section_ends - does the chain end here, and is the section free?
- * ts_section_next - the node after @node in the chain, by @node's link; @node itself: none.  [all contexts] */
+ * ts_section_next - the node after @node in the chain, by @link, the node's; @node itself: none.  [all contexts] */
 unsigned ts_section_enter(struct tw_proc *me, tw_page_t p);
 bool ts_section_try(struct tw_proc *me, tw_page_t p);
 bool ts_section_ends(struct tw_proc *me, tw_page_t p);
-unsigned ts_section_next(struct tw_proc *me, tw_page_t p, unsigned node);
+unsigned ts_section_next(const struct tw_proc *me, tw_page_t p, unsigned node, uint64_t link);
 void ts_section_leave(struct tw_proc *me, tw_page_t p);
 
 /* ---- signature.c ----------------------------------------------------------------------------------------------- */
@@ -298,7 +299,7 @@ void ts_signature_merge(struct tw_proc *me, bool notices);
 
 /* ts_alone_add - @p (locked) stays writable, and in no dirty set, until exclusive mode ends.
  * ts_alone_look - before a release: pages whose exclusive mode was ended are dirty.
- * ts_break - end exclusive mode at @home, another node.  In the section; no page lock held. */
+ * ts_break - end exclusive mode at @home.  The scratch page has the version then.  In the section; no page lock held. */
 void ts_alone_add(struct tw_proc *me, tw_page_t p);
 void ts_alone_look(struct tw_proc *me);
 void ts_break(struct tw_proc *me, tw_page_t p, unsigned home);
