@@ -299,7 +299,8 @@ void ts_signature_merge(struct tw_proc *me, bool notices);
 
 /* ts_alone_add - @p (locked) stays writable, and in no dirty set, until exclusive mode ends.
  * ts_alone_look - before a release: pages whose exclusive mode was ended are dirty.
- * ts_break - end exclusive mode at @home.  The scratch page has the version then.  In the section; no page lock held. */
+ * ts_break - end exclusive mode at @home.  The scratch page has the version then.  In the section; no page lock
+ * held. */
 void ts_alone_add(struct tw_proc *me, tw_page_t p);
 void ts_alone_look(struct tw_proc *me);
 void ts_break(struct tw_proc *me, tw_page_t p, unsigned home);

@@ -58,8 +58,9 @@ static unsigned stream_window(struct cash_stream *s, tw_page_t p, unsigned most)
 	return TW_MAX(TW_MIN(window, most), 1u);
 }
 
-/* How many pages from @p on, at equal distances, are likely to fault next?  A run that begins looks as one of two
- * pages first: the last one of the run before, and its own first. */
+/* How many pages from @p on, at equal distances, are likely to fault next?  Not downwards: that is how stacks grow, and
+ * the page below one must fault.  A run that begins looks as one of two pages first: the last one of the run before,
+ * and its own first. */
 static unsigned strides_window(struct tw_proc *me, struct cash_strides *t, tw_page_t p, unsigned most)
 {
 	unsigned window = 1, n = 1;
@@ -77,8 +78,8 @@ static unsigned strides_window(struct tw_proc *me, struct cash_strides *t, tw_pa
 		window = t->length - t->run;
 	else if (t->run >= STREAM_BEGINS)
 		window = t->run;
-	window = t->stride > 1 ? TW_MIN(window, most) : 1;
-	while (n < window && (tw_page_t)(p + n * t->stride) < me->layout.pages)
+	window = t->stride > 1 && t->stride < me->layout.pages ? TW_MIN(window, most) : 1;
+	while (n < window && p + (uint64_t)n * t->stride < me->layout.pages)
 		n++;
 	return n;
 }
