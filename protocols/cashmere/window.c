@@ -521,6 +521,7 @@ unsigned cash_prefetch_run(struct tw_proc *me, tw_page_t first, unsigned count, 
 {
 	unsigned along = 0;
 
+	count = (unsigned)TW_MIN(count, me->layout.pages - first);
 	for (unsigned done = 0, n; done < count; done += n) {
 		for (n = 0; n < CASH_WINDOW_MAX && done + n < count; n++)
 			cash_of(me)->window[n] = first + done + n;

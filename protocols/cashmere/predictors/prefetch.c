@@ -90,6 +90,8 @@ struct cash_guess cash_guess(struct tw_proc *me, tw_page_t p, enum tw_rights wan
 	struct cash_stream *s = &c->stream[want == TW_WRITE];
 	struct cash_strides *t = &c->strides[want == TW_WRITE];
 	unsigned most = cash_parameters(me)->windows ? (unsigned)TW_MIN(me->config.prefetch, CASH_WINDOW_MAX) : 1;
+
+	most = (unsigned)TW_MIN(most, me->layout.pages - p);
 	struct cash_guess g = {.window = stream_window(s, p, most),
 	                       .stride = 1,
 	                       .known = past_run(me, p, want, most && cash_parameters(me)->runs ? CASH_WINDOW_MAX : 0)};
