@@ -39,6 +39,7 @@ static const struct suite_case cases[] = {
     {"home_set", lit_home_set},
     {"prefetch", lit_prefetch},
     {"prefetch_stale", lit_prefetch_stale},
+    {"columns", lit_columns},
     {"system_calls", lit_system_calls},
     {"atomic_message", lit_atomic_message},
     {"atomic_release_sequence", lit_atomic_release_sequence},

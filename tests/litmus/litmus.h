@@ -48,6 +48,7 @@ void lit_bcast(struct suite *s);
 void lit_home_set(struct suite *s);
 void lit_prefetch(struct suite *s);
 void lit_prefetch_stale(struct suite *s);
+void lit_columns(struct suite *s);
 void lit_system_calls(struct suite *s);
 
 /* atomics.c: the C11 memory model */

@@ -209,6 +209,29 @@ void lit_prefetch(struct suite *s)
 	suite_free(s, (void *)(uintptr_t)mem);
 }
 
+/* A writes a word of each of the shared space's last pages, at equal distances; the others read it so.  Forbidden: old
+ * words. */
+void lit_columns(struct suite *s)
+{
+	enum { PAGES = 96, STRIDES = 5 };
+	volatile uint64_t *mem = (void *)(tw_me->app + tw_me->config.memory - (size_t)PAGES * PAGE);
+
+	for (unsigned r = 1; r <= s->rounds / 8 + 4; r++) {
+		unsigned a = suite_role(s, r, 0), stride = 1 + (r - 1) % STRIDES;
+
+		if (s->me == a)
+			for (unsigned of = 0; of < stride; of++)
+				for (unsigned p = of; p < PAGES; p += stride)
+					mem[p * PAGE / 8 + r % 7] = r;
+		tw_barrier_all();
+		for (unsigned of = 0; of < stride; of++)
+			for (unsigned p = of; p < PAGES; p += stride)
+				EXPECT(s, mem[p * PAGE / 8 + r % 7] == r, "round %u: page %u has %llu", r, p,
+				       (unsigned long long)mem[p * PAGE / 8 + r % 7]);
+		tw_barrier_all();
+	}
+}
+
 /* B prefetches x = r - 1 and does not read it; A writes x = r and sets a flag; B waits for it and reads.  Forbidden:
  * what was prefetched.  B has own dirty bytes on the page. */
 void lit_prefetch_stale(struct suite *s)
