@@ -12,7 +12,8 @@
 
 static const struct tool_command commands[] = {
     {"run", "[OPTIONS] [--] PROGRAM ARGS...", "run a program on several hosts, or on emulated nodes", tool_run},
-    {"info", "[--json] [PROGRAM] | --hosts LIST", "show settings, protocols, fault backends and transports", tool_info},
+    {"info", "[--json] [--changed] [PROGRAM | NAME] | --hosts LIST",
+     "show settings, protocols, fault backends and transports", tool_info},
     {"bench", "[--json] [OPTIONS]", "measure basic operations, beside their floors", tool_bench},
     {"compare", "PLAN [--out DIR] [--jobs N]", "run protocols, applications, shapes, networks; tables, figures",
      tool_script},

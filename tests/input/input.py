@@ -153,6 +153,12 @@ def words():
     prints("help of omp", ["omp", "--help"], r"^usage: tweed omp cc \| c\+\+ [^$]*OpenMP")
     prints("help of omp cc", ["omp", "cc", "--help"], "^usage: tweed omp cc [^$]*OpenMP")
     prints("help of info", ["info", "--help"], r"\[PROGRAM\]")
+    for name in "TWEED_HOME", "home", "--home":
+        prints(f"info of {name}", ["info", name], r"^  TWEED_HOME +first-touch\n    [^\n]+\n    --home, first-touch \|")
+    prints("info of a protocol", ["info", "TS"], r"^  TS +logical[^$]*TS:lease=")
+    prints("info of a transport", ["info", "shm"], r"^  shm +[^\n]+\n    works here\n")
+    prints("info of a collective call", ["info", "sync"], r"^  sync +node [^$]*dissemination")
+    prints("info of no change", ["info", "--changed"], "^all settings are at their defaults\n")
     bad("help of no command", ["help", "rnu"], "did you mean 'tweed run'")
     bad("hosts in JSON", ["info", "--json", "--hosts"], "--hosts", "without --json", "LIST")
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "core/base/base.h"
 #include "pgas/shmem/collective/table.h"
@@ -47,22 +48,32 @@ static void info_range(const struct tw_setting *s, char *out, size_t bytes)
 
 /* ---- text ------------------------------------------------------------------------------------------------------ */
 
-static void text_settings(const struct tw_settings *settings, const enum tw_origin *origins)
+static void text_setting(const struct tw_settings *settings, const struct tw_setting *s, enum tw_origin origin)
 {
 	char value[2560], range[512];
 
-	printf("Settings:\n");
-	for (size_t i = 0; tw_settings[i].name; i++) {
-		const struct tw_setting *s = &tw_settings[i];
-		tw_setting_text(settings, s, value, sizeof(value));
-		info_range(s, range, sizeof(range));
-		printf("  %-18s %-12s %-11s default %s; %s\n", s->name, value[0] ? value : "-",
-		       tool_origins[origins[i]], s->initial[0] ? s->initial : "-", range);
-		if (s->option)
-			printf("  %-18s %s (--%s)\n", "", s->help, s->option);
-		else
-			printf("  %-18s %s\n", "", s->help);
-	}
+	tw_setting_text(settings, s, value, sizeof(value));
+	info_range(s, range, sizeof(range));
+	printf("  %-20s %s", s->name, value[0] ? value : "-");
+	if (origin != TW_ORIGIN_DEFAULT)
+		printf(" (from the %s; default %s)", tool_origins[origin], s->initial[0] ? s->initial : "-");
+	printf("\n    %s\n    ", s->help);
+	if (s->option)
+		printf("--%s, ", s->option);
+	printf("%s\n", range);
+}
+
+/* Those that are not at their defaults, or all.  Returns how many. */
+static unsigned text_settings(const struct tw_settings *settings, const enum tw_origin *origins, bool changed)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; tw_settings[i].name; i++)
+		if (!changed || origins[i] != TW_ORIGIN_DEFAULT) {
+			text_setting(settings, &tw_settings[i], origins[i]);
+			n++;
+		}
+	return n;
 }
 
 /* What may be written behind the name of a protocol or transport. */
@@ -79,48 +90,119 @@ static void text_parameters(const char *owner, const struct tw_setting *s)
 static void text_usable(int status, const char *why)
 {
 	if (status == 0)
-		printf("    usable here: yes\n");
+		printf("    works here\n");
 	else
-		printf("    usable here: no, because %s\n", why[0] ? why : strerror(-status));
+		printf("    does not work here: %s\n", why[0] ? why : strerror(-status));
+}
+
+static void text_protocol(const struct tw_protocol *p, bool parameters)
+{
+	printf("  %-14s %s\n", p->name, p->summary);
+	if (p->variant)
+		printf("    is %s:%s\n", tw_protocol_list()[0]->name, p->variant);
+	if (parameters)
+		text_parameters(p->name, p->parameters);
+}
+
+static void text_fault(const struct tw_fault_ops *f)
+{
+	char why[256] = "";
+
+	printf("  %-14s %s\n", f->name, f->help);
+	text_usable(f->probe(why, sizeof(why)), why);
+}
+
+static void text_transport(const struct tw_transport *t)
+{
+	char why[256] = "";
+
+	printf("  %-14s %s\n", t->name, t->help);
+	text_usable(t->probe(why, sizeof(why)), why);
+	text_parameters(t->name, t->parameters);
+}
+
+static void text_collective(const struct sh_rule *r)
+{
+	char most[32] = "any size";
+
+	if (r->bytes != SIZE_MAX)
+		snprintf(most, sizeof(most), "<= %zu B", r->bytes);
+	printf("  %-10s %-14s %-10s %-6s %s\n", r->call, r->algorithm, most, r->teams ? "teams" : "all", r->help);
 }
 
 static void info_text(const struct tw_settings *settings, const enum tw_origin *origins)
 {
-	char why[256];
-
-	printf("tweed %s\n\n", TWEED_VERSION);
-	text_settings(settings, origins);
-	printf("\nCollectives of OpenSHMEM; the first row of a call that suits is taken:\n");
-	for (const struct sh_rule *r = sh_rules; r->call; r++) {
-		char most[32] = "any size";
-		if (r->bytes != SIZE_MAX)
-			snprintf(most, sizeof(most), "<= %zu B", r->bytes);
-		printf("  %-10s %-14s %-10s %-6s %s\n", r->call, r->algorithm, most, r->teams ? "teams" : "all",
-		       r->help);
-	}
+	printf("tweed %s\n\nFault backends, fastest first:\n", TWEED_VERSION);
+	for (const struct tw_fault_ops *const *f = tw_fault_list(); *f; f++)
+		text_fault(*f);
+	printf("\nTransports:\n");
+	for (const struct tw_transport *const *t = tw_transport_list(); *t; t++)
+		text_transport(*t);
 	printf("\nProtocols:\n");
 	const struct tw_setting *shown = NULL;
 	for (const struct tw_protocol *const *p = tw_protocol_list(); *p; p++) {
-		printf("  %-14s %s\n", (*p)->name, (*p)->summary);
-		if ((*p)->variant)
-			printf("    is %s:%s\n", tw_protocol_list()[0]->name, (*p)->variant);
-		if ((*p)->parameters != shown)
-			text_parameters((*p)->name, (*p)->parameters);
+		text_protocol(*p, (*p)->parameters != shown);
 		shown = (*p)->parameters;
 	}
-	printf("\nFault backends, fastest first:\n");
-	for (const struct tw_fault_ops *const *f = tw_fault_list(); *f; f++) {
-		why[0] = '\0';
-		printf("  %-14s %s\n", (*f)->name, (*f)->help);
-		text_usable((*f)->probe(why, sizeof(why)), why);
-	}
-	printf("\nTransports:\n");
-	for (const struct tw_transport *const *t = tw_transport_list(); *t; t++) {
-		why[0] = '\0';
-		printf("  %-14s %s\n", (*t)->name, (*t)->help);
-		text_usable((*t)->probe(why, sizeof(why)), why);
-		text_parameters((*t)->name, (*t)->parameters);
-	}
+	printf("\nSettings:\n");
+	text_settings(settings, origins, false);
+	printf("\nCollectives of OpenSHMEM; the first row of a call that suits is taken:\n");
+	for (const struct sh_rule *r = sh_rules; r->call; r++)
+		text_collective(r);
+}
+
+static int info_changed(const struct tw_settings *settings, const enum tw_origin *origins)
+{
+	if (!text_settings(settings, origins, true))
+		printf("all settings are at their defaults\n");
+	return 0;
+}
+
+static bool info_names(const struct tw_setting *s, const char *name)
+{
+	static const char prefix[] = "TWEED_";
+	const char *bare = strncmp(name, "--", 2) == 0 ? name + 2 : name;
+
+	return strcmp(s->name, name) == 0 || strcasecmp(s->name + strlen(prefix), name) == 0 ||
+	       (s->option && strcmp(s->option, bare) == 0);
+}
+
+/* Print what is called @name: a setting, a protocol, a transport, a fault backend, or a collective call.  Returns
+ * whether something is. */
+static bool info_about(const char *name)
+{
+	struct tw_settings settings;
+	enum tw_origin origins[TOOL_SETTINGS_MAX];
+	bool found = false;
+
+	for (size_t i = 0; tw_settings[i].name; i++)
+		if (info_names(&tw_settings[i], name)) {
+			if (tool_configure(&settings, origins) < 0)
+				exit(TOOL_USAGE);
+			text_setting(&settings, &tw_settings[i], origins[i]);
+			found = true;
+		}
+	for (const struct tw_protocol *const *p = tw_protocol_list(); *p; p++)
+		if (strcmp((*p)->name, name) == 0) {
+			text_protocol(*p, true);
+			found = true;
+		}
+	for (const struct tw_transport *const *t = tw_transport_list(); *t; t++)
+		if (strcmp((*t)->name, name) == 0) {
+			text_transport(*t);
+			found = true;
+		}
+	for (const struct tw_fault_ops *const *f = tw_fault_list(); *f; f++)
+		if (strcmp((*f)->name, name) == 0) {
+			text_fault(*f);
+			found = true;
+		}
+	for (const struct sh_rule *r = sh_rules; r->call; r++)
+		if (strcmp(r->call, name) == 0) {
+			text_collective(r);
+			found = true;
+		}
+	return found;
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------------------------ */
@@ -157,13 +239,14 @@ static json_t *json_driver(const char *name, const char *help, int status, const
 	return o;
 }
 
-static int info_json(const struct tw_settings *settings, const enum tw_origin *origins)
+static int info_json(const struct tw_settings *settings, const enum tw_origin *origins, bool changed)
 {
 	json_t *list = json_array(), *protocols = json_array(), *faults = json_array(), *transports = json_array();
 	char why[256];
 
 	for (size_t i = 0; tw_settings[i].name; i++)
-		json_array_append_new(list, json_setting(settings, &tw_settings[i], origins[i]));
+		if (!changed || origins[i] != TW_ORIGIN_DEFAULT)
+			json_array_append_new(list, json_setting(settings, &tw_settings[i], origins[i]));
 	for (const struct tw_protocol *const *p = tw_protocol_list(); *p; p++)
 		json_array_append_new(
 		    protocols, json_pack("{s:s, s:s, s:b, s:s?, s:o}", "name", (*p)->name, "summary", (*p)->summary,
@@ -222,36 +305,49 @@ static int info_configure(const char *program, struct tw_settings *settings, enu
 	return status;
 }
 
+static void info_help(void)
+{
+	printf(
+	    "usage: tweed info [--json] [--changed] [PROGRAM]\n       tweed info NAME\n"
+	    "       tweed info --hosts HOST,... | --hostfile FILE\n\n"
+	    "Shows what works here, protocols and settings; those that PROGRAM would have if it is named.  --changed\n"
+	    "leaves out settings at their defaults.  NAME: only that setting, protocol, transport, fault backend or\n"
+	    "collective call.  --hosts: are these hosts ready for a job, and what is to be mended?\n");
+}
+
 int tool_info(int argc, char **argv)
 {
 	struct tw_settings settings;
 	enum tw_origin origins[TOOL_SETTINGS_MAX];
+	bool json = false, changed = false;
+	int at = 1;
 
 	if (argc > 1 && strcmp(argv[1], "--help") == 0) {
-		printf("usage: tweed info [--json] [PROGRAM]\n       tweed info --hosts HOST,... | --hostfile FILE\n\n"
-		       "Shows settings, those that PROGRAM would have if it is named, and what works here; or whether "
-		       "the hosts "
-		       "are\nready for a job, and what to mend.\n");
+		info_help();
 		return 0;
 	}
 	if (argc == 3 && (strcmp(argv[1], "--hosts") == 0 || strcmp(argv[1], "--hostfile") == 0))
 		return info_hosts(argv);
-	bool json = argc > 1 && strcmp(argv[1], "--json") == 0;
-	const char *program = argv[1 + json];
-	if (argc > 2 + json || (program && *program == '-')) {
+	if (argc == 2 && info_about(argv[1]))
+		return 0;
+	for (; at < argc && (strcmp(argv[at], "--json") == 0 || strcmp(argv[at], "--changed") == 0); at++)
+		*(argv[at][2] == 'j' ? &json : &changed) = true;
+	const char *program = argv[at];
+	if (argc > at + 1 || (program && *program == '-')) {
 		bool about_hosts = program && strncmp(program, "--host", 6) == 0;
-		tool_say(
-		    about_hosts
-		        ? "'%s' goes without --json and a program, with one value: 'tweed info --hosts LIST' or "
-		          "'tweed info --hostfile FILE'"
-		        : "'tweed info' got '%s', but takes: [--json] [PROGRAM], or --hosts LIST, or --hostfile FILE",
-		    about_hosts ? program : argv[argc - 1]);
+		tool_say(about_hosts ? "'%s' goes without --json and a program, with one value: 'tweed info --hosts "
+		                       "LIST' or 'tweed info --hostfile FILE'"
+		                     : "'tweed info' got '%s', but takes: [--json] [--changed] [PROGRAM], or NAME, or "
+		                       "--hosts LIST, or --hostfile FILE",
+		         about_hosts ? program : argv[argc - 1]);
 		return TOOL_USAGE;
 	}
 	if (info_configure(program, &settings, origins) < 0)
 		return TOOL_USAGE;
 	if (json)
-		return info_json(&settings, origins);
+		return info_json(&settings, origins, changed);
+	if (changed)
+		return info_changed(&settings, origins);
 	info_text(&settings, origins);
 	return 0;
 }
