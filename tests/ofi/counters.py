@@ -3,7 +3,8 @@
 """counters.py TWEED SOR - a protocol does the same over every network: the counters of sor over ofi equal those over
 shm.
 
-With `simple`, where no counter depends on which processor comes first, all counters are compared.  With 2L, only those
+With `simple`, where no counter depends on which processor comes first, all counters are compared, but for round trips,
+of which a network saves some.  With 2L, only those
 that do not: the order decides which processor enters exclusive mode, and with it write faults, directory updates and
 what follows from them; and, in about one run of a hundred over shm alone, invalidations.  Exit status 77: ofi does not
 work here."""
@@ -38,7 +39,7 @@ def main():
         shm = counters(tweed, sor, "shm", nodes, processors, protocol)
         ofi = counters(tweed, sor, "ofi", nodes, processors, protocol)
         assert shm["barriers"] > 0 and shm["page_transfers"] > 0
-        for name in names or shm:
+        for name in names or shm.keys() - {"round_trips"}:
             if shm[name] != ofi[name]:
                 bad += 1
                 print(f"{protocol} {nodes}x{processors}: {name} is {shm[name]} over shm, {ofi[name]} over ofi")
