@@ -8,8 +8,8 @@
  *
  * By streams.  From the fourth fault on, a run of neighbouring faults doubles its window, as a file's read-ahead
  * does.  When runs keep having the same length (rows of a matrix), the rest of a run is taken at its first fault and
- * nothing beyond it; now and then the length is measured again.  Faults at equal distances
- * (columns of a matrix) are taken in the same way. */
+ * nothing beyond it; now and then the length is measured again.  Faults at equal distances (columns of a matrix) are
+ * taken in the same way. */
 #include "protocols/cashmere/cashmere.h"
 
 #define PAST_PROBED          8u  /* runs of so many pages and more have probes */
@@ -89,12 +89,12 @@ struct cash_guess cash_guess(struct tw_proc *me, tw_page_t p, enum tw_rights wan
 	struct cash *c = cash_of(me);
 	struct cash_stream *s = &c->stream[want == TW_WRITE];
 	struct cash_strides *t = &c->strides[want == TW_WRITE];
-	unsigned most = cash_parameters(me)->windows ? (unsigned)TW_MIN(me->config.prefetch, CASH_WINDOW_MAX) : 1;
+	unsigned most = (unsigned)TW_MIN(TW_MIN(me->config.prefetch, CASH_WINDOW_MAX), me->layout.pages - p);
+	unsigned known = most && cash_parameters(me)->runs ? CASH_WINDOW_MAX : 0;
 
-	most = (unsigned)TW_MIN(most, me->layout.pages - p);
-	struct cash_guess g = {.window = stream_window(s, p, most),
-	                       .stride = 1,
-	                       .known = past_run(me, p, want, most && cash_parameters(me)->runs ? CASH_WINDOW_MAX : 0)};
+	if (!cash_parameters(me)->windows)
+		most = 1;
+	struct cash_guess g = {.window = stream_window(s, p, most), .stride = 1, .known = past_run(me, p, want, known)};
 	unsigned strides = strides_window(me, t, p, most);
 
 	g.sure = s->run >= STREAM_SURE || s->same >= STREAM_TRUSTED;
