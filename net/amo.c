@@ -151,5 +151,6 @@ void tw_net_amo_post(struct tw_net *net, unsigned node, size_t offset, enum tw_a
 		return;
 	}
 	net->traffic->bytes_out += bytes;
+	tw_net_wrote(net, node);
 	net->ops->amo_post(net, node, offset, op, bytes, value, expect);
 }

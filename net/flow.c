@@ -59,6 +59,7 @@ bool tw_net_settle(struct tw_net *net, struct tw_net_flow *flow, bool wait)
 	} else if (!net->ops->settle(net, flow, wait)) {
 		return false;
 	}
+	net->traffic->round_trips += wait;
 	flow->open = false;
 	return true;
 }

@@ -81,7 +81,7 @@ void tw_net_write(struct tw_net *net, unsigned node, size_t offset, const void *
 		return;
 	}
 	net->traffic->bytes_out += len;
-	net->traffic->writes |= 1ull << node % 64;
+	tw_net_wrote(net, node);
 	net->ops->write(net, node, offset, src, len);
 }
 
@@ -89,7 +89,7 @@ void *tw_net_direct(struct tw_net *net, unsigned node, size_t offset)
 {
 	if (!net->ops->direct || net_own(net, node))
 		return NULL;
-	net->traffic->writes |= 1ull << node % 64;
+	tw_net_wrote(net, node);
 	return net->ops->direct(net, node, offset);
 }
 
@@ -105,7 +105,7 @@ void tw_net_write64(struct tw_net *net, unsigned node, size_t offset, uint64_t v
 		return;
 	}
 	net->traffic->bytes_out += sizeof(value);
-	net->traffic->writes |= 1ull << node % 64;
+	tw_net_wrote(net, node);
 	net->ops->write(net, node, offset, &value, sizeof(value));
 }
 

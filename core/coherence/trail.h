@@ -34,8 +34,7 @@
  * ordinary one.  Page locks may be held, and tw_protocol_enter.
  * tw_trail_end - flush what must be performed before the next write to @node: everything, unless the release has kept
  * its successor.  [sync]
- * tw_trail_settle (protocol.h) is called by tw_protocol_enter.
- */
+ * tw_trail_settle is protocol.h's. */
 bool tw_trails(const struct tw_proc *me);
 void tw_trail_begin(struct tw_proc *me, unsigned node);
 void tw_trail_leave(struct tw_proc *me);

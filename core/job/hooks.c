@@ -25,6 +25,7 @@ static void hooks_run(struct tw_proc *me, void (*hook)(struct tw_proc *, enum tw
 	if (!hook || hooks_alone(me))
 		return;
 	tw_shootdown_enter(me);
+	/* trail.h (4) */
 	if (kind == TW_SYNC_BARRIER && hook == me->protocol->acquire)
 		tw_protocol_enter_trailing(me);
 	else

@@ -148,9 +148,8 @@ enum ofi_op {
 
 /* An entry of WORK; @bytes of operands follow, padded to a multiple of 8.  WRITE: what to write.  READ: no operands,
  * @bytes is the length.  CAS: expected and new value; FADD, SWAP: a value.  AMO, AMO_POST: a value, and what a
- * compare-and-swap expects; AMO gives 8 bytes of result, AMO_POST none.  CAS_WIDE: expected and
- * new value, of 16 bytes each.  PUT: a struct tw_msg as far as its len.
- * RING: none. */
+ * compare-and-swap expects; AMO gives 8 bytes of result, AMO_POST none.  CAS_WIDE: expected and new value, of 16 bytes
+ * each.  PUT: a struct tw_msg as far as its len.  RING: none. */
 struct ofi_entry {
 	uint64_t offset;
 	uint32_t bytes;

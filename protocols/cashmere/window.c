@@ -465,6 +465,8 @@ void cash_window_take(struct tw_proc *me, struct cash_window *w)
 {
 	enum tw_rights want = w->want;
 
+	if (me->trails)
+		tw_trail_settle(me); /* in the acquire behind a barrier */
 	w->locked = false;
 	if (w->count > 1)
 		tw_home_learn(me, w->page, w->count);

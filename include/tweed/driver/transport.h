@@ -112,8 +112,8 @@ struct tw_net_config {
 };
 
 /* Messages sent; payload written and read; how often the user waited for other nodes' memory or agents: for reads, for
- * a flush behind writes, for an atomic operation, for a reply.  @reads: some are not waited for yet; @writes: to nodes
- * with these numbers, modulo 64. */
+ * a flush behind writes, for an atomic operation, for started work, for a reply.  @reads: some are not waited for yet.
+ * @writes: some to nodes with these numbers, modulo 64, are not. */
 struct tw_traffic {
 	uint64_t messages, bytes_out, bytes_in, round_trips;
 	uint64_t writes;
@@ -311,6 +311,11 @@ void tw_net_write64(struct tw_net *net, unsigned node, size_t offset, uint64_t v
  * call; NULL: there is none.  tw_net_stored - count so many bytes that were stored there. */
 void *tw_net_direct(struct tw_net *net, unsigned node, size_t offset);
 void tw_net_stored(struct tw_net *net, size_t bytes);
+/* tw_net_wrote - count the next flush of @node as a round trip: for the wrappers. */
+static inline void tw_net_wrote(struct tw_net *net, unsigned node)
+{
+	net->traffic->writes |= 1ull << node % 64;
+}
 void tw_net_read(struct tw_net *net, unsigned node, size_t offset, void *dst, size_t len);
 static inline void tw_net_read_wait(struct tw_net *net)
 {

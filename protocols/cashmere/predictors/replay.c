@@ -111,8 +111,6 @@ void cash_replay(struct tw_proc *me)
 		pages += replay_entry(c, at)->count;
 	if (!pages || pages > REPLAY_PAGES)
 		return;
-	if (me->trails)
-		tw_trail_settle(me);
 	/* Pages that are both read and written get the write right at once. */
 	for (unsigned want = TW_WRITE; want > TW_NONE; want--) {
 		unsigned listed = 0;
