@@ -4,6 +4,7 @@
  * The short cut needs no fence of its own: own-node memory is this processor's, and flush is a full barrier. */
 #include "tweed/driver/transport.h"
 
+#include "core/base/clock.h"
 #include "core/base/word_copy.h"
 
 #include <errno.h>
@@ -12,7 +13,8 @@
 #include <string.h>
 #include <time.h>
 
-#define NET_SPIN_ROUNDS 64 /* of a spinning wait between two reads of the clock */
+#define NET_BACK_OFF_NS 1000u /* in virtual time, where others send and receive meanwhile */
+#define NET_SPIN_ROUNDS 64    /* of a spinning wait between two reads of the clock */
 
 static int net_check(const struct tw_transport *ops, const struct tw_net_config *config)
 {
@@ -184,6 +186,7 @@ bool tw_net_put_signal(struct tw_net *net, unsigned node, unsigned port, const s
 /* The queue's owner may need this core to empty it: yield first, then sleep longer and longer, up to a millisecond. */
 static void net_back_off(unsigned *round)
 {
+	tw_clock_until(tw_time_ns() + NET_BACK_OFF_NS);
 	if (*round < 8) {
 		sched_yield();
 	} else {

@@ -13,6 +13,7 @@
 #include "core/process/fork.h"
 #include "core/memory/globals.h"
 #include "core/memory/heap.h"
+#include "core/base/clock.h"
 #include "core/job/job.h"
 #include "core/observe/race.h"
 #include "core/memory/stores.h"
@@ -100,6 +101,9 @@ int tw_finalize(void)
 		tw_race_print(me);
 	if (!me->stats->stopped)
 		tw_stats_stop();
+	if (me->config.virtual_time && me->id == 0 && !tw_work)
+		tw_log("the program does not count its work, so its computation took as long as here, and the times "
+		       "are approximate: build it by tweed cc --count");
 	tw_me = NULL;
 	tw_stores_close();
 	tw_heap_close(me);
@@ -292,5 +296,6 @@ void tw_stats_stop(void)
 
 double tw_now(void)
 {
+	tw_gate_enter();
 	return (double)tw_time_ns() * 1e-9;
 }

@@ -41,8 +41,7 @@ static void array_pause(struct tw_proc *me, uint64_t ns)
 		sync_sleep(me, ns);
 		return;
 	}
-	for (uint64_t until = tw_time_ns() + ns; tw_time_ns() < until;)
-		tw_pause();
+	tw_delay(ns);
 }
 
 /* A processor that enters. @limit: bounds the next pause, in ns; @random: the last random number. */

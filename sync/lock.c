@@ -241,6 +241,7 @@ static void lock_got(struct tw_proc *me, const struct sync_object *o, bool remot
 
 	atomic_store_explicit(&o->local->held, true, memory_order_relaxed);
 	me->stats->now.lock_acquires++;
+	tw_charge(TW_COST_lock, 1);
 	sync_held_add(me->stats, id);
 	me->stats->now.lock_remote += remote;
 	tw_trace(me, TW_TRACE_lock_take, TW_TRACE_NONE, TW_TRACE_NO_PAGE, id, remote);

@@ -22,7 +22,7 @@ RULE = {
     "include/tweed/driver/transport.h": ["include/tweed/driver/setting.h"],
     "include/tweed/driver/fault.h": [],
     "include/tweed/driver/": [],  # complete in itself: all that a driver's author reads
-    "core/base/": ["include/tweed/driver/util.h", "include/tweed/driver/setting.h"],
+    "core/base/": ["include/tweed/driver/util.h", "include/tweed/driver/costs.h", "include/tweed/driver/setting.h"],
     "net/": ["core/base/", "include/tweed/driver/transport.h", "include/tweed/driver/setting.h"],
     "core/fault/": ["core/base/", "include/tweed/driver/fault.h"],
     "core/": ["net/", "include/"],

@@ -11,6 +11,7 @@
  * run/run.c, oshrun.c           options and checks of `tweed run` and `tweed oshrun`
  * run/alone.c                   programs of threads that were started without `tweed run`
  * run/hosts.c                   lists of hosts
+ * run/machine.c                 machine files, of virtual time
  * run/program.c                 information in a program's file
  * launch/launch.c               the launcher: watches the job, ends it
  * launch/start.c, prepare.c     starts agents; their setup

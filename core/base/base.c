@@ -12,7 +12,6 @@
 
 static char log_who[32];
 void (*tw_fatal_hook)(void);
-unsigned tw_mutex_spin = 200;
 
 void tw_log_who(const char *who)
 {
@@ -150,14 +149,7 @@ void tw_fatal(const char *format, ...)
 	_exit(1);
 }
 
-uint64_t tw_time_ns(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-void tw_futex_wait(_Atomic uint32_t *word, uint32_t seen, uint64_t timeout_ns)
+void tw_kernel_wait(_Atomic uint32_t *word, uint32_t seen, uint64_t timeout_ns)
 {
 	struct timespec t = {.tv_sec = (time_t)(timeout_ns / 1000000000u), .tv_nsec = (long)(timeout_ns % 1000000000u)};
 	int saved = errno; /* the program's */
@@ -165,26 +157,7 @@ void tw_futex_wait(_Atomic uint32_t *word, uint32_t seen, uint64_t timeout_ns)
 	errno = saved;
 }
 
-void tw_futex_wake(_Atomic uint32_t *word, int how_many)
+void tw_kernel_wake(_Atomic uint32_t *word, int how_many)
 {
 	syscall(SYS_futex, word, FUTEX_WAKE, how_many, NULL, NULL, 0);
-}
-
-/* The word: 0 free, 1 held, 2 held and possibly waited for. */
-void tw_mutex_lock_slow(struct tw_mutex *m)
-{
-	int saved = errno;
-	for (unsigned i = 0; i < tw_mutex_spin; i++) {
-		if (atomic_load_explicit(&m->word, memory_order_relaxed) == 0 && tw_mutex_trylock(m))
-			return;
-		tw_pause();
-	}
-	while (atomic_exchange_explicit(&m->word, 2, memory_order_acquire) != 0)
-		tw_futex_wait(&m->word, 2, 0);
-	errno = saved;
-}
-
-void tw_mutex_wake(struct tw_mutex *m)
-{
-	tw_futex_wake(&m->word, 1);
 }

@@ -224,6 +224,7 @@ size_t tw_diff_out(const void *frame, void *twin, size_t bytes, int update, tw_r
 	uint64_t mask[DIFF_LINES];
 	size_t total = 0;
 
+	tw_charge(TW_COST_diff, bytes);
 	for (size_t base = 0; base < bytes; base += DIFF_WINDOW) {
 		const char *f = (const char *)frame + base;
 		char *t = (char *)twin + base;
@@ -241,6 +242,7 @@ bool tw_diff_any(const void *frame, const void *twin, size_t bytes)
 	_Alignas(64) char snapshot[DIFF_WINDOW];
 	uint64_t mask[DIFF_LINES];
 
+	tw_charge(TW_COST_diff, bytes);
 	for (size_t base = 0; base < bytes; base += DIFF_WINDOW)
 		if (ops->scan((const char *)frame + base, (const char *)twin + base, snapshot, mask))
 			return true;
@@ -254,6 +256,7 @@ size_t tw_diff_store(const void *frame, void *twin, size_t bytes, int update, ch
 	uint64_t mask[DIFF_LINES];
 	size_t total = 0;
 
+	tw_charge(TW_COST_diff, bytes);
 	for (size_t base = 0; base < bytes; base += DIFF_WINDOW) {
 		char *t = (char *)twin + base, *out = update ? t : snapshot;
 		for (uint64_t l = ops->scan((const char *)frame + base, t, out, mask); l; l &= l - 1) {
@@ -284,6 +287,7 @@ void tw_diff_load(void *to, const void *page, size_t len)
 
 size_t tw_diff_in(void *frame, void *twin, const void *incoming, size_t bytes)
 {
+	tw_charge(TW_COST_merge, bytes);
 	return diff_get()->in(frame, twin, incoming, bytes);
 }
 
@@ -309,6 +313,7 @@ size_t tw_diff_race(const void *frame, const void *twin, const void *incoming, s
 	uint64_t mask[DIFF_LINES];
 	size_t total = 0;
 
+	tw_charge(TW_COST_merge, bytes);
 	for (size_t base = 0; base < bytes; base += DIFF_WINDOW) {
 		const char *f = (const char *)frame + base, *t = (const char *)twin + base;
 		const char *in = (const char *)incoming + base;
@@ -329,6 +334,7 @@ size_t tw_diff_merge(void *frame, void *twin, const void *home, size_t bytes, tw
 	uint64_t mask[DIFF_LINES];
 	size_t total = 0;
 
+	tw_charge(TW_COST_merge, bytes);
 	for (size_t base = 0; base < bytes; base += DIFF_WINDOW) {
 		const char *h = (const char *)home + base;
 		uint64_t lines = ops->merge((char *)frame + base, (char *)twin + base, h, mask);

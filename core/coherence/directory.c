@@ -12,6 +12,7 @@ void tw_dir_publish(struct tw_proc *me, tw_page_t p, uint64_t word)
 	word |= (uint64_t)me->page[p].home << TW_DIR_HOME_SHIFT;
 	tw_net_broadcast64(me->net, tw_dir_offset(me, p, me->node), word);
 	me->stats->now.directory_updates++;
+	tw_charge(TW_COST_directory, 1);
 	tw_trace(me, TW_TRACE_directory, TW_TRACE_NONE, p, word, 0);
 }
 

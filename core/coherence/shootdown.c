@@ -17,6 +17,7 @@
  * leaves the work to the interrupted code, because a set has one drainer. Checked by tests/models/shootdown.pml. */
 #include "core/coherence/shootdown.h"
 
+#include "core/base/clock.h"
 #include "core/base/signals.h"
 #include "core/base/base.h"
 
@@ -105,7 +106,7 @@ void tw_shootdown_comply(struct tw_proc *me)
 		tw_pageset_drain(me->revoked, shoot_unmap, me);
 		atomic_store(&t->done, asked);
 		if (atomic_load(&t->waiters))
-			tw_futex_wake(&t->done, INT32_MAX);
+			(tw_virtual ? tw_futex_wake : tw_kernel_wake)(&t->done, INT32_MAX);
 		atomic_store(&shoot.complying, 0);
 	}
 }
@@ -137,10 +138,14 @@ void tw_shootdown_leave(struct tw_proc *me)
 static void shoot_handler(int signal, siginfo_t *si, void *uc)
 {
 	int saved = errno;
+	struct tw_gate_member *member = tw_virtual;
 
+	/* In virtual time the requester runs, and waits for this handler in real time. */
+	tw_virtual = NULL;
 	tw_shootdown_came = true;
 	if (shoot.me)
 		tw_shootdown_comply(shoot.me);
+	tw_virtual = member;
 	/* Requests of other processors come by tgkill from another process; other signals are the program's. */
 	if (si->si_code != SI_TKILL || si->si_pid == getpid())
 		tw_signal_chain(signal, si, uc);
@@ -212,10 +217,10 @@ static void shoot_wait(struct tw_proc *me, struct tw_target *t, uint32_t ticket,
 		atomic_fetch_add(&t->waiters, 1);
 		done = shoot_complied(t, ticket);
 		if (!done)
-			tw_futex_wait(&t->done, seen,
-			              sent          ? SHOOT_LOOK_NS
-			              : patience_ns ? patience_ns
-			                            : SHOOT_PATIENCE_NS);
+			(sent ? tw_kernel_wait : tw_futex_wait)(&t->done, seen,
+			                                        sent          ? SHOOT_LOOK_NS
+			                                        : patience_ns ? patience_ns
+			                                                      : SHOOT_PATIENCE_NS);
 		atomic_fetch_sub(&t->waiters, 1);
 		if (done || shoot_complied(t, ticket))
 			return;

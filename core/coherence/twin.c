@@ -30,6 +30,7 @@ char *tw_twin_create(struct tw_proc *me, tw_page_t p)
 	atomic_fetch_add_explicit(&n->twin_used, 1, memory_order_relaxed);
 	me->page[p].twin = slot + 1;
 	me->stats->now.twins++;
+	tw_charge(TW_COST_twin, me->layout.page_bytes);
 	tw_trace_page(me, TW_TRACE_twin, p);
 	return tw_twin(me, p);
 }

@@ -2,6 +2,8 @@
 /* job.c - opens the process's part of the job: memories, endpoint, views, protocol. */
 #include "core/job/job.h"
 
+#include "core/base/clock.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,6 +50,7 @@ void tw_job_net_config(const struct tw_boot *boot, const struct tw_layout *layou
 	    .spin_ns = job_spin_ns(boot),
 	    .huge = strcmp(c->huge, "off") != 0,
 	    .survive = c->survive,
+	    .costs = c->virtual_time ? &c->costs : NULL,
 	};
 	memcpy(config->secret, boot->secret, sizeof(config->secret));
 }
@@ -72,7 +75,7 @@ static int job_open_net(struct tw_proc *me, const struct tw_boot *boot)
 	}
 	if (me->agent)
 		config.spin_ns = 0;
-	tw_mutex_spin = config.spin_ns > 10000 ? 500 : 20;
+	tw_mutex_spin = config.costs ? 0 : config.spin_ns > 10000 ? 500 : 20;
 	int error = tw_net_open(transport, &config, &me->net);
 	if (!error)
 		me->net->traffic = &me->stats->traffic;
@@ -88,6 +91,21 @@ static void *job_map(size_t bytes, int fd, void *at)
 	madvise(p, bytes, MADV_DONTDUMP); /* a core dump would contain every node's memory, twice */
 	madvise(p, bytes, MADV_DONTFORK); /* core/process/fork.h */
 	return p;
+}
+
+/* The gate of virtual time, in the exported memory of node 0. */
+static int job_open_gate(struct tw_proc *me, const struct tw_boot *boot)
+{
+	size_t bytes = tw_gate_bytes(me->nodes * (me->locals + 1));
+	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, boot->exported_fd[0], (off_t)me->layout.gate);
+
+	if (at == MAP_FAILED) {
+		tw_log("cannot map the clocks of %u processors: %s", me->nodes * me->locals, strerror(errno));
+		return -errno;
+	}
+	tw_futex_name(me->private_mem, me->layout.private_bytes, TW_FUTEX_PRIVATE(me->node));
+	tw_gate_open(at, &boot->config.costs);
+	return 0;
 }
 
 static struct tw_pageset *job_private_set(struct tw_proc *me)
@@ -150,9 +168,11 @@ static void job_trace_fault(struct tw_proc *me, size_t offset, bool write)
 static void job_serve(struct tw_proc *me, tw_page_t p, bool write, bool freshen)
 {
 	tw_shootdown_enter(me);
+	tw_gate_enter();
 	tw_protocol_enter(me);
 	uint64_t t = tw_time_begin(me);
 
+	tw_charge(TW_COST_trap, 1);
 	if (write) {
 		me->stats->now.write_faults++;
 		me->last_stored = p;
@@ -254,7 +274,17 @@ int tw_proc_join(struct tw_proc *me, const struct tw_boot *boot, unsigned local,
 		return err;
 	job_proc = me;
 	tw_fatal_hook = job_fatal;
+	if (me->config.virtual_time && (err = job_open_gate(me, boot)))
+		return err;
 	return job_open_net(me, boot);
+}
+
+void tw_proc_clock(struct tw_proc *me)
+{
+	unsigned members = me->nodes * (me->locals + 1);
+
+	if (me->config.virtual_time)
+		tw_gate_join(me->agent ? me->nodes * me->locals + me->node : me->id, members);
 }
 
 int tw_proc_enter(struct tw_proc *me, const struct tw_boot *boot)
@@ -305,6 +335,7 @@ void tw_proc_exit(struct tw_proc *me)
 
 void tw_proc_leave(struct tw_proc *me)
 {
+	tw_gate_leave();
 	tw_fatal_hook = NULL;
 	if (me->net)
 		tw_net_close(me->net);

@@ -29,7 +29,10 @@ void tw_proc_close(struct tw_proc *me);
 /* The two halves of tw_proc_open, with the same results.
  * tw_proc_join - identity, memories and endpoint, but no views and no protocol: all that remote access needs.
  * tw_proc_leave - undo it.
- * tw_proc_enter - the rest. tw_proc_exit - undo it. */
+ * tw_proc_enter - the rest. tw_proc_exit - undo it.
+ * tw_proc_clock - this thread, the processor's or the agent's, has virtual time from now on, if the job has; until
+ * tw_proc_leave, or tw_gate_leave. Waits for all processors and agents. */
+void tw_proc_clock(struct tw_proc *me);
 int tw_proc_join(struct tw_proc *me, const struct tw_boot *boot, unsigned local, bool agent);
 void tw_proc_leave(struct tw_proc *me);
 int tw_proc_enter(struct tw_proc *me, const struct tw_boot *boot);
@@ -41,10 +44,12 @@ void tw_proc_exit(struct tw_proc *me);
  * to work.
  * tw_join_whole - after tw_join: @user needs all processors until the end; in a job that survives deaths, ends the
  * process with a message.
+ * tw_join_real - likewise: @user needs real time.
  * tw_unjoin - for each tw_join; the last one leaves the job, after which exiting is no error. */
 bool tw_launched(void);
 struct tw_proc *tw_join(const struct tw_boot **boot);
 void tw_join_whole(struct tw_proc *me, const char *user);
+void tw_join_real(struct tw_proc *me, const char *user);
 void tw_joined(struct tw_proc *me);
 void tw_unjoin(struct tw_proc *me);
 

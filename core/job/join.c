@@ -94,6 +94,7 @@ struct tw_proc *tw_join(const struct tw_boot **boot)
 		tw_crash_open(who, join_boot.agent);
 		tw_exec_init();
 		tw_fork_process(&join_proc);
+		tw_proc_clock(&join_proc);
 		join_proc.stats->started_ns = tw_time_ns();
 	}
 	join_users++;
@@ -110,6 +111,18 @@ void tw_join_whole(struct tw_proc *me, const char *user)
 	if (me->id == 0)
 		fprintf(stderr, "tweed: %s cannot go on when a processor dies; run this program without --survive\n",
 		        user);
+	else
+		sleep(1);
+	exit(2);
+}
+
+void tw_join_real(struct tw_proc *me, const char *user)
+{
+	if (!me->config.virtual_time)
+		return;
+	me->stats->refused = 1;
+	if (me->id == 0)
+		fprintf(stderr, "tweed: %s cannot run in virtual time yet; leave --time out\n", user);
 	else
 		sleep(1);
 	exit(2);

@@ -2,6 +2,7 @@
 /* me.c - which processor this process is, and the lock around protocol code. */
 #include <pthread.h>
 
+#include "core/base/clock.h"
 #include "core/coherence/trail.h"
 #include "core/job/job.h"
 #include "core/process/fork.h"
@@ -40,6 +41,7 @@ static void me_give(struct tw_proc *me)
 
 void tw_protocol_enter_trailing(struct tw_proc *me)
 {
+	tw_gate_pass();
 	if (me_served(me) || (tw_laziness && me_depth++ == 0))
 		me_take(me);
 }
@@ -88,5 +90,6 @@ struct tw_proc *tw_me_checked(const char *function)
 		pthread_mutex_lock(&me_mutex);
 		pthread_mutex_unlock(&me_mutex);
 	}
+	tw_gate_enter();
 	return tw_me;
 }

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "core/base/clock.h"
 #include "core/coherence/lazy.h"
 #include "core/job/job.h"
 #include "core/job/message.h"
@@ -105,13 +106,17 @@ static void *service_run(void *arg)
 	struct tw_msg msg;
 	struct service_wait wait = {.me = me, .msg = &msg};
 
+	tw_proc_clock(me);
 	for (;;) {
 		msg.type = 0;
 		service_wait(me, &wait);
-		if (msg.type)
+		if (msg.type) {
+			tw_charge(TW_COST_message, 1);
 			tw_message_dispatch(me, &msg);
-		else if (atomic_load(&service_stopping))
+		} else if (atomic_load(&service_stopping)) {
+			tw_gate_leave();
 			return NULL;
+		}
 	}
 }
 

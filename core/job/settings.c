@@ -63,6 +63,7 @@ TW_CHOICES(huge_names, "auto", "on", "off")
 TW_CHOICES(switch_names, "0", "1")
 TW_CHOICES(bind_names, "auto", "none", "core", "numa", "package")
 TW_CHOICES(race_names, "off", "ww")
+TW_CHOICES(time_names, "real", "virtual")
 
 #define K                 ((uint64_t)1 << 10)
 #define M                 ((uint64_t)1 << 20)
@@ -148,6 +149,10 @@ const struct tw_setting tw_settings[] = {
      .help = "global pointers: the job goes on when a processor or a node dies"},
     {"TWEED_RACE", "race", 0, CHOICE(config.race, race_names), .initial = "off",
      .help = "report data races: ww, two nodes wrote a byte without synchronization between"},
+    {"TWEED_TIME", "time", 0, NAME(launch.time, time_names), .initial = "real",
+     .help = "virtual: the clock is that of another machine, and the answer is computed here"},
+    {"TWEED_MACHINE", "machine", 0, TEXT(launch.machine), .initial = "hdr",
+     .help = "the machine of virtual time: a file of results/machines, or a path"},
     {"TWEED_TRACE", "trace", 0, TEXT(config.trace), .initial = "",
      .help = "a file for what happens in the run, event by event; 'tweed report' draws it"},
     {"TWEED_TRACE_EVENTS", "trace-events", 0, NUMBER(config.trace_events, 256, 64 * M), .power_of_two = true,

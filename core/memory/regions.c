@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "core/memory/regions.h"
 
+#include "core/base/clock.h"
+
 #include <string.h>
 
 #include "core/job/deaths.h"
@@ -60,6 +62,8 @@ void tw_layout_compute(struct tw_layout *l, const struct tw_config *config)
 	for (unsigned i = 0; i < TW_RESERVED_KINDS; i++)
 		l->reserved[i] = layout_place(&end, tw_reservations[i].exported_bytes(config), 4096);
 	l->lazy = layout_place(&end, tw_lazy_exported_bytes(config), 4096);
+	if (config->virtual_time)
+		l->gate = layout_place(&end, tw_gate_bytes(l->nodes * l->ports), 4096);
 	l->polled = layout_place(&end, l->pages, 4096);
 	l->polled_list = layout_place(&end, (TW_POLLED_MOST + 2) * sizeof(uint64_t), 64);
 	l->protocol_bytes = protocol && protocol->exported_bytes ? protocol->exported_bytes(l) : 0;

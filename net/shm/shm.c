@@ -7,6 +7,8 @@
  * everywhere, flush, read the local copy).  Bells and messages: net/mailbox.h. */
 #include "net/transports.h"
 
+#include "core/base/clock.h"
+
 #include "net/mailbox.h"
 #include "net/map.h"
 #include "core/base/word_copy.h"
@@ -63,6 +65,8 @@ static int shm_join(struct tw_net *net)
 	}
 	for (unsigned node = 1; node < config->nodes; node++)
 		shm->map[node] = shm->map[0] + node * tw_net_map_stride(config);
+	if (config->costs)
+		tw_futex_name(shm->map[0], config->nodes * tw_net_map_stride(config), TW_FUTEX_EXPORTED);
 	net->priv = shm;
 	net->base = shm->map[config->node];
 	shm->self = shm_mailbox(net, config->node, config->port);

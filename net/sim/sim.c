@@ -15,6 +15,7 @@
 #include "net/sim/sim.h"
 #include "net/transports.h"
 
+#include "core/base/clock.h"
 #include "core/base/base.h"
 
 #include <errno.h>
@@ -35,7 +36,7 @@ static inline struct sim *sim_of(struct tw_net *net)
 
 static void sim_jitter(struct sim *sim)
 {
-	unsigned draw = sim_draw(sim, 512);
+	unsigned draw = sim->calm ? 8 : sim_draw(sim, 512);
 
 	if (draw == 0)
 		nanosleep(&(struct timespec){.tv_nsec = sim_draw(sim, 50000)}, NULL);
@@ -80,6 +81,13 @@ static void sim_apply(struct sim *sim, unsigned node)
 		sim_apply_one(sim, node);
 }
 
+/* Nodes of one host, each a processor of it, copy in virtual time as well. */
+static void sim_copy(const struct sim *sim, unsigned node, size_t len)
+{
+	if (sim_host(sim, node) == sim_host(sim, sim->inner.config.node))
+		tw_charge(TW_COST_copy, len);
+}
+
 static void sim_write(struct tw_net *net, unsigned node, size_t offset, const void *src, size_t len)
 {
 	struct sim *sim = sim_of(net);
@@ -91,8 +99,13 @@ static void sim_write(struct tw_net *net, unsigned node, size_t offset, const vo
 		return;
 	}
 	sim_overhead(sim, node);
+	sim_copy(sim, node, len);
 	queue->arrives_ns = sim_transfer(sim, net->config.node, node, len);
 	queue->wrote = true;
+	if (sim->calm) {
+		sim->inner.ops->write(&sim->inner, node, offset, src, len);
+		return;
+	}
 	while (len) {
 		size_t part = TW_MIN(len, SIM_CHUNK - offset % 8);
 
@@ -117,12 +130,13 @@ static void sim_read(struct tw_net *net, unsigned node, size_t offset, void *dst
 	sim_apply(sim, node);
 	sim_must_reach(sim, node);
 	sim_overhead(sim, node);
+	sim_copy(sim, node, len);
 	if (sim_host(sim, node) != sim_host(sim, net->config.node)) {
 		uint64_t done = sim_transfer(sim, node, net->config.node, len) + sim->profile->one_way_ns;
 
 		sim->reads_done_ns = TW_MAX(sim->reads_done_ns, done);
 	}
-	if (sim_draw(sim, 4) == 0) {
+	if (!sim->calm && sim_draw(sim, 4) == 0) {
 		sim->inner.ops->read(&sim->inner, node, offset, dst, len);
 		return;
 	}
@@ -137,7 +151,7 @@ static void sim_read_wait(struct tw_net *net)
 
 	sim_wait_until(sim->reads_done_ns);
 	while (sim->reads) {
-		unsigned picked = sim_draw(sim, sim->reads);
+		unsigned picked = sim->calm ? 0 : sim_draw(sim, sim->reads);
 		struct sim_read read = sim->read[picked];
 
 		sim->inner.ops->read(&sim->inner, read.node, read.offset, read.dst, read.len);
@@ -155,7 +169,11 @@ static struct tw_net *sim_before_atomic(struct tw_net *net, unsigned node)
 	sim_apply(sim, node);
 	sim_must_reach(sim, node);
 	sim_overhead(sim, node);
-	sim_wait_until(sim_transfer(sim, net->config.node, node, sizeof(uint64_t)) + sim->profile->one_way_ns);
+	uint64_t done = sim_transfer(sim, net->config.node, node, sizeof(uint64_t)) + sim->profile->one_way_ns;
+	if (sim->calm && sim->started.doing)
+		sim->reads_done_ns = TW_MAX(sim->reads_done_ns, done); /* many are under way: read_wait waits for all */
+	else
+		sim_wait_until(done);
 	return &sim->inner;
 }
 
@@ -193,7 +211,7 @@ static void sim_start(struct tw_net *net, struct tw_net_flow *flow, const struct
 	struct sim *sim = sim_of(net);
 
 	sim_started_add(net, &sim->started, flow, work);
-	if (work->kind == TW_NET_PUT || sim_draw(sim, 4) == 0)
+	if (work->kind == TW_NET_PUT || sim->calm || sim_draw(sim, 4) == 0)
 		sim_started_do(net, &sim->started, TW_NET_ALL, flow);
 }
 
@@ -201,7 +219,7 @@ static bool sim_settle(struct tw_net *net, struct tw_net_flow *flow, bool wait)
 {
 	struct sim *sim = sim_of(net);
 
-	if (!wait && sim_draw(sim, 2) == 0)
+	if (!wait && !sim->calm && sim_draw(sim, 2) == 0)
 		return false;
 	sim_started_settle(net, &sim->started, flow);
 	return true;
@@ -242,6 +260,15 @@ static void sim_flush(struct tw_net *net, unsigned node)
 	sim->inner.ops->flush(&sim->inner, node);
 }
 
+/* What is sent now arrives at @ns: in real time the sender waits until then; in virtual time the receiver does. */
+static void sim_arrive(const struct sim *sim, uint64_t ns)
+{
+	if (sim->calm)
+		tw_gate_arrival(ns);
+	else
+		sim_wait_until(ns);
+}
+
 static int sim_send(struct tw_net *net, unsigned node, unsigned port, const struct tw_msg *msg)
 {
 	struct sim *sim = sim_of(net);
@@ -252,8 +279,10 @@ static int sim_send(struct tw_net *net, unsigned node, unsigned port, const stru
 	if (!sim_reaches(sim, node))
 		return 0;
 	sim_overhead(sim, node);
-	sim_wait_until(sim_transfer(sim, net->config.node, node, sizeof(*msg)));
-	return sim->inner.ops->send(&sim->inner, node, port, msg);
+	sim_arrive(sim, sim_transfer(sim, net->config.node, node, sizeof(*msg)));
+	int status = sim->inner.ops->send(&sim->inner, node, port, msg);
+	tw_gate_arrival(0);
+	return status;
 }
 
 static bool sim_recv(struct tw_net *net, struct tw_msg *msg)
@@ -278,8 +307,9 @@ static void sim_notify(struct tw_net *net, unsigned node, unsigned port)
 	if (!sim_reaches(sim, node))
 		return;
 	sim_overhead(sim, node);
-	sim_wait_until(sim_transfer(sim, net->config.node, node, sizeof(uint64_t)));
+	sim_arrive(sim, sim_transfer(sim, net->config.node, node, sizeof(uint64_t)));
 	sim->inner.ops->notify(&sim->inner, node, port);
+	tw_gate_arrival(0);
 }
 
 static uint32_t sim_bell(struct tw_net *net)
@@ -299,11 +329,11 @@ static void sim_sleep(struct tw_net *net, uint32_t seen, uint64_t timeout_ns)
 static void sim_progress(struct tw_net *net)
 {
 	struct sim *sim = sim_of(net);
-	unsigned node = sim_draw(sim, net->config.nodes);
+	unsigned node = sim->calm ? 0 : sim_draw(sim, net->config.nodes);
 
 	if (sim->queue[node].count && sim_draw(sim, 16) == 0)
 		sim_apply_one(sim, node);
-	if (sim->started.count && sim_draw(sim, 16) == 0)
+	if (sim->started.count && !sim->calm && sim_draw(sim, 16) == 0)
 		sim_started_do(net, &sim->started, TW_NET_ALL, NULL);
 	sim->inner.ops->progress(&sim->inner);
 }
@@ -335,6 +365,14 @@ static int sim_open_inner(struct sim *sim, const struct tw_net *net)
 	return error;
 }
 
+static void sim_virtual(struct sim *sim, const struct tw_costs *costs)
+{
+	sim->calm = true;
+	sim->machine = (struct sim_profile){"machine", costs->of[TW_COST_latency], costs->of[TW_COST_overhead],
+	                                    costs->of[TW_COST_link], costs->of[TW_COST_network]};
+	sim->profile = &sim->machine;
+}
+
 static int sim_join(struct tw_net *net)
 {
 	const struct tw_net_config *config = &net->config;
@@ -351,6 +389,8 @@ static int sim_join(struct tw_net *net)
 		return error;
 	}
 	sim->profile = &sim_profiles[sim_values.profile];
+	if (config->costs)
+		sim_virtual(sim, config->costs);
 	sim->random = sim_mix(sim_values.seed + sim_mix(((uint64_t)config->node << 32) + config->port + 1));
 	for (unsigned node = 0; node < config->nodes; node++)
 		for (unsigned i = 0; i < SIM_WRITES; i++)

@@ -12,6 +12,8 @@
  * wait). */
 #include "net/sim/sim.h"
 
+#include "core/base/clock.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,6 +44,7 @@ struct sim_clocks {
 
 void sim_wait_until(uint64_t deadline)
 {
+	tw_clock_until(deadline);
 	for (uint64_t now = tw_time_ns(); now < deadline; now = tw_time_ns()) {
 		if (deadline - now > SIM_SLEEP_ABOVE) {
 			uint64_t ns = deadline - now - SIM_SLEEP_ABOVE / 2;
@@ -84,7 +87,7 @@ uint64_t sim_transfer(struct sim *sim, unsigned from, unsigned to, size_t bytes)
 	if (profile->all_mb)
 		end = TW_MAX(end, sim_reserve(sim, 0, offsetof(struct sim_clocks, network_free_ns),
 		                              bytes * 1000 / profile->all_mb));
-	return end + profile->one_way_ns;
+	return (end ? end : tw_time_ns()) + profile->one_way_ns;
 }
 
 /* ---- losses and stalls ---- */
@@ -115,7 +118,10 @@ void sim_must_reach(struct sim *sim, unsigned node)
 
 void sim_overhead(struct sim *sim, unsigned node)
 {
-	if (sim->profile->overhead_ns && sim_host(sim, node) != sim_host(sim, sim->inner.config.node))
+	if (sim_host(sim, node) == sim_host(sim, sim->inner.config.node))
+		return;
+	tw_charge(TW_COST_overhead, 1);
+	if (sim->profile->overhead_ns && !sim->calm)
 		sim_wait_until(tw_time_ns() + sim->profile->overhead_ns);
 }
 

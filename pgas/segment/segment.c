@@ -57,6 +57,7 @@ static void segment_join(void)
 	struct tw_proc *me = tw_join(&boot);
 	const struct tw_layout *l = &me->layout;
 
+	tw_join_real(me, "remote memory (OpenSHMEM, global pointers)");
 	if (!l->segment_bytes)
 		tw_fatal("this job has no symmetric segments; start it with 'tweed oshrun', or with --segment SIZE");
 	tw_segment = (struct tw_segment){

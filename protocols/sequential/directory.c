@@ -3,11 +3,11 @@
  * written.  The processor that holds the lock makes all changes of the nodes' rights on the page, one transaction after
  * the other. */
 #include <stddef.h>
-#include <time.h>
 
 #include "protocols/sequential/sequential.h"
 
 #define DIRECTORY_SPINS    16u
+#define DIRECTORY_SPIN_NS  50u
 #define DIRECTORY_PAUSE_NS 2000u /* first, and at most */
 #define DIRECTORY_MOST_NS  200000u
 
@@ -32,17 +32,17 @@ unsigned seq_home(struct tw_proc *me, tw_page_t p)
 
 bool seq_entry_lock(struct tw_proc *me, unsigned home, tw_page_t p, enum tw_rights want, struct seq_entry *entry)
 {
-	struct timespec pause = {.tv_nsec = DIRECTORY_PAUSE_NS};
+	uint64_t pause_ns = DIRECTORY_PAUSE_NS;
 
 	for (unsigned tries = 1; tw_net_cas(me->net, home, directory_at(me, p), 0, me->id + 1u); tries++) {
 		if (want && seq_has(&me->page[p], want))
 			return false;
 		if (tries < DIRECTORY_SPINS) {
-			tw_pause();
+			tw_delay(DIRECTORY_SPIN_NS);
 			continue;
 		}
-		nanosleep(&pause, NULL);
-		pause.tv_nsec = TW_MIN(2 * pause.tv_nsec, (long)DIRECTORY_MOST_NS);
+		tw_delay(pause_ns);
+		pause_ns = TW_MIN(2 * pause_ns, (uint64_t)DIRECTORY_MOST_NS);
 	}
 	tw_net_read(me->net, home, directory_at(me, p), entry, sizeof(*entry));
 	tw_net_read_wait(me->net);

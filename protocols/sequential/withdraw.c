@@ -5,7 +5,6 @@
  * A node keeps a page for a while after it got it (the parameter hold; Mirage's time window), so that the access that
  * asked for it is executed, and an instruction on two pages finds both.  Until then the agent answers with the time
  * that is left, and the requester, which holds the directory entry, asks again. */
-#include <time.h>
 
 #include "protocols/sequential/sequential.h"
 
@@ -18,7 +17,7 @@ void seq_withdraw(struct tw_proc *me, unsigned node, tw_page_t p, enum tw_rights
 		tw_call(me, node, &msg);
 		if (!msg.word[0])
 			return;
-		nanosleep(&(struct timespec){.tv_nsec = (long)msg.word[0]}, NULL);
+		tw_delay(msg.word[0]);
 	}
 }
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* announce.c - the functions that compilers call before each store, and in each basic block of programs that poll.
+/* announce.c - the functions that compilers call before each store.
  *
- * Their names are those of the kernel's address sanitizer and of its coverage: `tweed cc` requests that
- * instrumentation, without loads, globals and stack.  None of this is in libtweed: a program that was not built by
- * `tweed cc` lacks tw_stores_runtime, which distinguishes it. */
-#include "core/coherence/shootdown.h"
+ * Their names are those of the kernel's address sanitizer: `tweed cc` requests that instrumentation, without loads,
+ * globals and stack.  None of this is in libtweed: a program that was not built by `tweed cc` lacks tw_stores_runtime,
+ * which distinguishes it. */
 #include "core/memory/stores.h"
 
 const char tw_stores_runtime = 1;
@@ -49,12 +48,3 @@ void __asan_before_dynamic_init(const char *module)
 }
 void __asan_after_dynamic_init(void);
 void __asan_after_dynamic_init(void) {}
-
-void __sanitizer_cov_trace_pc(void);
-void __sanitizer_cov_trace_pc(void)
-{
-	const struct tw_target *t = tw_poll_target;
-
-	if (__builtin_expect(tw_target_asked(t), 0))
-		tw_poll();
-}

@@ -683,6 +683,7 @@ static void stack_begin(int argc, char **argv, char **environment)
 	th_iostreams_begin();
 	th_state_begin();
 	tw_init(NULL, NULL);
+	tw_join_real(tw_me, "a program of threads");
 	tw_fork_copies(tw_me->app, tw_me->config.memory);
 	th_open();
 	stack_create(th_kind_open());

@@ -297,6 +297,26 @@ def family():
         "tweed cc", "1L")
 
 
+def virtual_time():
+    def machine(text):
+        with open("costs", "w") as f:
+            f.write(text)
+        return ["run", "--time", "virtual", "--machine", "./costs", "./touch"]
+    bad("a time that is none", ["run", "--time", "virtuell", "./touch"], "--time is 'virtuell'", "did you mean virtual")
+    bad("a machine without virtual time", ["run", "--machine", "hdr", "./touch"], "--time virtual")
+    bad("no such machine", ["run", "--time", "virtual", "--machine", "cray", "./touch"], "no machine 'cray'", "a path")
+    bad("two networks", ["run", "--time", "virtual", "--transport", "ofi", "./touch"], "leave --transport out")
+    bad("deaths in virtual time", ["run", "--time", "virtual", "--survive", "./touch"], "--survive")
+    bad("faults served by a thread", ["run", "--time", "virtual", "--fault", "uffd-monitor", "./touch"],
+        "--fault auto")
+    bad("a cost that is none", machine("trap_n = 1\n"), "costs:1", "'trap_n' is no cost",
+        "did you mean trap_ns")
+    bad("a cost that is no number", machine("# a machine\ntrap_ns = many\n"), "costs:2", "NAME = NUMBER")
+    bad("a cost below nothing", machine("trap_ns = -1\n"), "costs:1", "from 0")
+    bad("a cost twice", machine("trap_ns = 1\ntrap_ns = 2\n"), "costs:2", "trap_ns is given twice")
+    bad("costs that are missing", machine("trap_ns = 1\n"), "work_ps is missing")
+
+
 def binding():
     """Jobs that run: what --show-binding says, on machines that are made up, and where the processors of this one
     are."""
@@ -491,8 +511,8 @@ with tempfile.TemporaryDirectory() as place:
     executable("variables", "#!/bin/sh\necho $TW_A $TW_B\n")
     executable("garbage", "neither script nor binary\n")
     executable("no-interpreter", "#!/no/such/interpreter\n")
-    for group in (binding, settings, shapes, sizes, options, words, compilers, outsiders, texts, hosts, family,
-                  programs, stats_files, no_proc, controls):
+    for group in (binding, virtual_time, settings, shapes, sizes, options, words, compilers, outsiders, texts, hosts,
+                  family, programs, stats_files, no_proc, controls):
         group()
     os.chdir("/")
 

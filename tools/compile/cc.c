@@ -24,7 +24,7 @@
 
 struct cc {
 	bool cxx;
-	bool poll, show, silent, parmacs, copied_globals, shared_globals,
+	bool poll, count, show, silent, parmacs, copied_globals, shared_globals,
 	    shared_heap;      /* Tweed's options; silent: stores are not announced */
 	bool openmp;          /* tweed omp: implies some of them */
 	bool pthreads;        /* implies some of them */
@@ -65,6 +65,7 @@ static int cc_usage(const char *name)
 	       "instructions that report every store to Tweed, with its headers, and with its library.\n\n"
 	       "  --no-stores       no such instructions: faster, but not for protocol 1L\n"
 	       "  --poll            instructions that poll for requests of other processors, too\n"
+	       "  --count           instructions that count the program's work, for virtual time\n"
 	       "  --parmacs         for programs with the PARMACS macros: global variables are shared memory\n"
 	       "  --copied-globals  with --parmacs: private, CREATE copies them\n"
 	       "  --shared-globals  global variables are shared memory\n"
@@ -360,6 +361,9 @@ static void cc_add_compile(struct cc *cc)
 		cc_add_all(cc, (const char *const[]){"-fno-inline-atomics", "-dP", cc->helper, NULL});
 		cc_include(cc, "tweed/threads.h");
 	}
+	if (cc->poll || cc->count)
+		cc_add(cc, cc->kind == COMPILER_GCC ? "-fsanitize-coverage=trace-pc"
+		                                    : "-fsanitize-coverage=bb,no-prune,trace-pc");
 	if (cc->silent)
 		return;
 	if (cc->kind == COMPILER_GCC) /* headers that refuse what gcc does not announce */
@@ -367,9 +371,6 @@ static void cc_add_compile(struct cc *cc)
 	cc_add_all(cc, cc->kind == COMPILER_GCC ? cc_gcc_flags : cc_clang_flags);
 	cc_add_all(cc, cc_both_flags);
 	cc_include(cc, "tweed/instrumented.h");
-	if (cc->poll)
-		cc_add(cc, cc->kind == COMPILER_GCC ? "-fsanitize-coverage=trace-pc"
-		                                    : "-fsanitize-coverage=bb,no-prune,trace-pc");
 }
 
 /* The path of this command, eight bytes in each symbol, for programs that are started without it
@@ -452,6 +453,7 @@ static void cc_options(struct cc *cc, char **argv)
 		bool *set;
 	} options[] = {
 	    {"--poll", &cc->poll},
+	    {"--count", &cc->count},
 	    {"--show", &cc->show},
 	    {"--no-stores", &cc->silent},
 	    {"--parmacs", &cc->parmacs},

@@ -12,6 +12,7 @@
 
 #include "core/base/base.h"
 #include "pgas/shmem/collective/table.h"
+#include "tools/run/machine.h"
 #include "tools/run/program.h"
 #include "tools/run/run.h"
 #include "tools/tools.h"
@@ -298,6 +299,39 @@ static int run_program(struct tool_job *job)
 	return job->path ? program_settings(job->path, &job->settings, job->origins) : -EINVAL;
 }
 
+static bool run_given(const struct tool_job *job, const char *option)
+{
+	return job->origins[run_find(option, strlen(option)) - tw_settings] != TW_ORIGIN_DEFAULT;
+}
+
+/* In virtual time the network is the machine's, and no thread beside the processor's performs releases. */
+static int run_virtual(struct tool_job *job)
+{
+	struct tw_config *c = &job->settings.config;
+	const char *wrong = NULL;
+
+	c->virtual_time = strcmp(job->settings.launch.time, "virtual") == 0;
+	if (!c->virtual_time && run_given(job, "machine"))
+		wrong = "--machine is for virtual time: add --time virtual";
+	else if (c->virtual_time && run_given(job, "transport"))
+		wrong = "in virtual time the network is the machine's: leave --transport out, or --time virtual";
+	else if (c->virtual_time && strcmp(c->fault, "uffd-monitor") == 0)
+		wrong =
+		    "fault backend uffd-monitor serves faults in a thread that has no virtual time: use --fault auto";
+	else if (c->virtual_time && c->survive)
+		wrong = "in virtual time no processor may die: leave --survive out, or --time virtual";
+	if (wrong) {
+		tool_say("%s", wrong);
+		return -EINVAL;
+	}
+	if (!c->virtual_time)
+		return 0;
+	snprintf(c->transport, sizeof(c->transport), "sim");
+	snprintf(c->release, sizeof(c->release), "eager");
+	c->spin_us = 0;
+	return machine_read(job->settings.launch.machine, &c->costs);
+}
+
 static int run_check(struct tool_job *job)
 {
 	char error[1024];
@@ -421,7 +455,7 @@ int tool_prepare(struct tool_job *job, char **argv, unsigned managed)
 		job->settings.config.nodes = managed;
 		job->settings.launch.several_hosts = true;
 	}
-	if (run_check(job) < 0)
+	if (run_virtual(job) < 0 || run_check(job) < 0)
 		return -EINVAL;
 	run_levels(&job->settings.config);
 	if (run_check_texts(&job->settings.config) < 0 || run_check_processes(job) < 0)

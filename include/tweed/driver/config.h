@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "tweed/driver/costs.h"
+
 #define TW_MAX_NODES      256
 #define TW_MAX_PROCESSORS 64 /* per node: one bit each in a page entry */
 
@@ -42,6 +44,8 @@ struct tw_config {
 	bool race;              /* TWEED_RACE off | ww: report write-write data races; --race */
 	char trace[512];        /* TWEED_TRACE "" | FILE; --trace */
 	uint64_t trace_events;  /* TWEED_TRACE_EVENTS 64K: per processor; power of two, 256..64M */
+	bool virtual_time;      /* no setting: TWEED_TIME is virtual */
+	struct tw_costs costs;  /* no setting: of the machine whose time is virtual, TWEED_MACHINE */
 	char plant[32];         /* TWEED_PLANT "": a planted bug, only in builds with -Dplant=true */
 };
 

@@ -39,6 +39,7 @@ struct tw_layout {
 	size_t lazy;        /* releases by their numbers, records of words: core/coherence/lazy.c */
 	size_t polled;      /* [pages] a byte each, not 0 if polled: core/coherence/polled.h */
 	size_t polled_list; /* polled pages + 1, at most TW_POLLED_MOST; a 0; at node 0, how many were found */
+	size_t gate;        /* of node 0: core/base/clock.h */
 	size_t protocol;    /* the protocol's own: driver/protocol.h */
 	size_t protocol_bytes;
 	size_t masters;        /* [pages] master copies of pages homed here; equal to frames, except with TWEED_RACE */

@@ -379,6 +379,7 @@ static inline void tw_map(struct tw_proc *me, tw_page_t first, unsigned count, e
 	tw_shootdown_poll(me); /* requests made before the pages were unlocked must be served before this */
 	if (me->config.race && to == TW_WRITE)
 		tw_race_wrote(me, first, count);
+	tw_charge(TW_COST_protect, 1);
 	me->fault.ops->set(&me->fault, (size_t)first << me->layout.page_shift, (size_t)count << me->layout.page_shift,
 	                   from, to);
 }

@@ -90,6 +90,7 @@ struct tw_msg {
 };
 
 struct tw_net_config {
+	const struct tw_costs *costs; /* of virtual time; NULL: time is real */
 	unsigned node, nodes;
 	unsigned port, ports;
 	size_t bytes;          /* exported memory per node */

@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tweed/driver/costs.h"
+
 #define TW_ALIGN_UP(x, a) (((x) + (a)-1) / (a) * (a))
 #define TW_MIN(a, b)      ((a) < (b) ? (a) : (b))
 #define TW_MAX(a, b)      ((a) > (b) ? (a) : (b))
@@ -21,7 +23,7 @@ void tw_fatal(const char *format, ...) __attribute__((format(printf, 1, 2), nore
 
 #define TW_ASSERT(c) ((c) ? (void)0 : tw_fatal("internal error: %s at %s:%d", #c, __FILE__, __LINE__))
 
-/* Time in nanoseconds, CLOCK_MONOTONIC. */
+/* Time in nanoseconds, CLOCK_MONOTONIC; of a processor or agent in virtual time its clock (core/base/clock.h). */
 uint64_t tw_time_ns(void);
 
 static inline void tw_pause(void)
@@ -55,6 +57,13 @@ static inline void tw_mutex_unlock(struct tw_mutex *m)
 	if (atomic_exchange_explicit(&m->word, 0, memory_order_release) == 2)
 		tw_mutex_wake(m);
 }
+
+/* tw_charge - this processor did @n times what @cost says, in virtual time; nothing in real time.  For costs per KiB @n
+ * counts bytes.  [all contexts] */
+void tw_charge(enum tw_cost cost, uint64_t n);
+
+/* tw_delay - let @ns pass: up to 5000 busily, longer ones asleep. */
+void tw_delay(uint64_t ns);
 
 /* tw_futex_wait - sleep while *word == @seen, at most @timeout_ns (0: no limit); shared between processes. */
 void tw_futex_wait(_Atomic uint32_t *word, uint32_t seen, uint64_t timeout_ns);

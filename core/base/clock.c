@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* clock.c - the members of the gate, and whose turn it is. */
+#include "core/base/clock.h"
+
+#include "core/base/base.h"
+
+#include <sched.h>
+#include <time.h>
+
+#define GATE_NEVER    UINT64_MAX
+#define GATE_NAMES    4
+#define GATE_NAME_BIT 48 /* of a word's name: the mapping's name, over its place in the mapping */
+
+enum gate_state { GATE_ABSENT, GATE_RUNS, GATE_READY, GATE_WAITS };
+
+struct tw_gate_member {
+	TW_LINE_ALIGNED uint64_t clock; /* ps */
+	uint64_t wake;                  /* ps: when its wait ends; GATE_NEVER: not known */
+	uint64_t word;                  /* name of the futex that it waits for */
+	uint64_t worked;                /* blocks of tw_work that the clock has */
+	uint32_t number;
+	uint8_t state;
+	bool poked;            /* a thread that is no member woke it: it polls when nobody else can go on */
+	_Atomic uint32_t turn; /* futex: it runs */
+};
+
+struct tw_gate {
+	_Atomic uint32_t lock; /* of all that follows; the member that runs has the gate, but others may wake members */
+	uint32_t joined, members;
+	bool held;            /* a member runs */
+	uint64_t next;        /* the least time of those that do not, ps, */
+	uint32_t next_number; /* and whose it is */
+	struct tw_gate_member member[];
+};
+
+_Thread_local struct tw_gate_member *tw_virtual;
+uint64_t tw_work;
+
+static struct tw_gate *gate;
+static const struct tw_costs *gate_costs;
+static _Thread_local uint64_t gate_arrives; /* ps; 0: wake-ups are for the time of the own clock */
+static struct {
+	uintptr_t start;
+	size_t bytes;
+	unsigned name;
+} gate_name[GATE_NAMES];
+
+size_t tw_gate_bytes(unsigned members)
+{
+	return sizeof(struct tw_gate) + members * sizeof(struct tw_gate_member);
+}
+
+void tw_futex_name(const void *start, size_t bytes, unsigned name)
+{
+	for (unsigned i = 0; i < GATE_NAMES; i++)
+		if (!gate_name[i].name) {
+			gate_name[i].start = (uintptr_t)start;
+			gate_name[i].bytes = bytes;
+			gate_name[i].name = name;
+			return;
+		}
+	tw_fatal("internal error: more than %d mappings with names", GATE_NAMES);
+}
+
+/* Words that have no name in other processes have one by the member, above those of mappings. */
+static uint64_t gate_word(const _Atomic uint32_t *word)
+{
+	uintptr_t at = (uintptr_t)word;
+
+	for (unsigned i = 0; i < GATE_NAMES; i++)
+		if (gate_name[i].name && at - gate_name[i].start < gate_name[i].bytes)
+			return ((uint64_t)gate_name[i].name << GATE_NAME_BIT) + (at - gate_name[i].start);
+	return (uint64_t)1 << 63 | (at ^ (uint64_t)(tw_virtual ? tw_virtual->number : 0) << GATE_NAME_BIT);
+}
+
+static void gate_lock(void)
+{
+	while (atomic_exchange_explicit(&gate->lock, 1, memory_order_acquire))
+		sched_yield();
+}
+
+static void gate_unlock(void)
+{
+	atomic_store_explicit(&gate->lock, 0, memory_order_release);
+}
+
+/* ---- whose turn it is; the gate locked ---- */
+
+static uint64_t gate_time(const struct tw_gate_member *m)
+{
+	if (m->state == GATE_READY)
+		return m->clock;
+	return m->state == GATE_WAITS && m->wake != GATE_NEVER ? TW_MAX(m->clock, m->wake) : GATE_NEVER;
+}
+
+/* Who is next among those that do not run.  NULL: nobody. */
+static struct tw_gate_member *gate_next(void)
+{
+	struct tw_gate_member *best = NULL, *poked = NULL;
+
+	gate->next = GATE_NEVER;
+	for (unsigned i = 0; i < gate->members; i++) {
+		struct tw_gate_member *m = &gate->member[i];
+		if (gate_time(m) < gate->next) {
+			gate->next = gate_time(m);
+			best = m;
+		}
+		if (m->state == GATE_WAITS && m->poked && !poked)
+			poked = m;
+	}
+	gate->next_number = best ? best->number : UINT32_MAX;
+	return best || gate->held ? best : poked;
+}
+
+/* Nobody runs: let the next one. */
+static void gate_give(void)
+{
+	gate->held = false;
+	struct tw_gate_member *m = gate_next();
+
+	if (!m)
+		return;
+	gate->held = true;
+	m->clock = gate->next == GATE_NEVER ? m->clock : gate->next;
+	m->state = GATE_RUNS;
+	m->poked = false;
+	gate_next();
+	atomic_store(&m->turn, 1);
+	tw_kernel_wake(&m->turn, 1);
+}
+
+static void gate_sleep(struct tw_gate_member *m)
+{
+	while (!atomic_load(&m->turn))
+		tw_kernel_wait(&m->turn, 0, 0);
+	atomic_store(&m->turn, 0);
+}
+
+/* Let others run until it is this member's turn again; the gate locked, and unlocked on return. */
+static void gate_leave(struct tw_gate_member *m, enum gate_state state)
+{
+	m->state = state;
+	gate_give();
+	gate_unlock();
+	gate_sleep(m);
+}
+
+/* ---- members ---- */
+
+void tw_gate_open(struct tw_gate *shared, const struct tw_costs *costs)
+{
+	gate = shared;
+	gate_costs = costs;
+}
+
+bool tw_gate_here(void)
+{
+	return gate != NULL;
+}
+
+void tw_gate_join(unsigned number, unsigned members)
+{
+	struct tw_gate_member *m = &gate->member[number];
+
+	gate_lock();
+	gate->members = members;
+	m->number = number;
+	m->state = GATE_READY;
+	if (++gate->joined == members)
+		gate_give();
+	gate_unlock();
+	gate_sleep(m);
+	tw_virtual = m;
+}
+
+void tw_gate_leave(void)
+{
+	struct tw_gate_member *m = tw_virtual;
+
+	if (!m)
+		return;
+	tw_virtual = NULL;
+	gate_lock();
+	m->state = GATE_ABSENT;
+	gate_give();
+	gate_unlock();
+}
+
+/* ---- the clock ---- */
+
+static uint64_t gate_computed; /* where work is not counted: the processor time until which it is accounted, ns */
+
+static uint64_t gate_processor_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void gate_account(struct tw_gate_member *m)
+{
+	m->clock += (tw_work - m->worked) * gate_costs->of[TW_COST_work];
+	m->worked = tw_work;
+	if (!tw_work)
+		gate_computed = gate_processor_ns();
+}
+
+void tw_gate_enter(void)
+{
+	if (tw_virtual && !tw_work && gate_computed)
+		tw_virtual->clock += (gate_processor_ns() - gate_computed) * 1000;
+	tw_gate_pass();
+}
+
+uint64_t tw_gate_now(void)
+{
+	gate_account(tw_virtual);
+	return tw_virtual->clock / 1000;
+}
+
+void tw_charge(enum tw_cost cost, uint64_t n)
+{
+	bool per_kib = cost == TW_COST_twin || cost == TW_COST_diff || cost == TW_COST_merge || cost == TW_COST_copy;
+
+	if (tw_virtual)
+		tw_virtual->clock += gate_costs->of[cost] * n * 1000 / (per_kib ? 1024 : 1);
+}
+
+void tw_gate_pass(void)
+{
+	struct tw_gate_member *m = tw_virtual;
+
+	if (!m)
+		return;
+	gate_account(m);
+	if (m->clock > gate->next || (m->clock == gate->next && m->number > gate->next_number)) {
+		gate_lock();
+		gate_leave(m, GATE_READY);
+	}
+}
+
+void tw_clock_until(uint64_t ns)
+{
+	struct tw_gate_member *m = tw_virtual;
+
+	if (!m)
+		return;
+	gate_account(m);
+	m->clock = TW_MAX(m->clock, ns * 1000);
+	tw_gate_pass();
+}
+
+void tw_gate_arrival(uint64_t ns)
+{
+	gate_arrives = ns * 1000;
+}
+
+/* No member changes the word meanwhile, but other threads may: before they lock the gate to wake this member. */
+void tw_gate_wait(const _Atomic uint32_t *word, uint32_t seen, uint64_t timeout_ns)
+{
+	struct tw_gate_member *m = tw_virtual;
+
+	gate_account(m);
+	gate_lock();
+	if (atomic_load(word) != seen) {
+		gate_unlock();
+		return;
+	}
+	m->word = gate_word(word);
+	m->wake = timeout_ns ? m->clock + timeout_ns * 1000 : GATE_NEVER;
+	gate_leave(m, GATE_WAITS);
+}
+
+/* The member that waits for the word of this name for the longest time, and is not woken yet. */
+static struct tw_gate_member *gate_waiter(uint64_t word)
+{
+	struct tw_gate_member *first = NULL;
+
+	for (unsigned i = 0; i < gate->members; i++) {
+		struct tw_gate_member *m = &gate->member[i];
+		if (m->state == GATE_WAITS && m->word == word && (!first || m->clock < first->clock))
+			first = m;
+	}
+	return first;
+}
+
+/* By a member: from the time at which the wake-up arrives. */
+static void gate_wake_one(struct tw_gate_member *m)
+{
+	m->word = 0;
+	m->wake = TW_MIN(m->wake, TW_MAX(tw_virtual->clock, gate_arrives));
+	if (gate_time(m) < gate->next || (gate_time(m) == gate->next && m->number < gate->next_number)) {
+		gate->next = gate_time(m);
+		gate->next_number = m->number;
+	}
+}
+
+void tw_gate_wake(const _Atomic uint32_t *word, int how_many)
+{
+	uint64_t name = gate_word(word);
+	struct tw_gate_member *m;
+
+	if (tw_virtual)
+		gate_account(tw_virtual);
+	gate_lock();
+	if (tw_virtual) {
+		while (how_many-- > 0 && (m = gate_waiter(name)))
+			gate_wake_one(m);
+	} else if ((m = gate_waiter(name))) {
+		m->poked = true;
+		if (!gate->held)
+			gate_give();
+	}
+	gate_unlock();
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* clock.h - virtual time: what a job would take on another machine.
+ *
+ * The program, the protocols and the transport run as they are.  Each processor and each agent is a member of the
+ * job's gate and has a clock, which advances by what the program computes (tw_work), by what a machine's operations
+ * cost (tw_charge), and by waits.  One member runs at a time: the one whose clock is the least, by number among equals.
+ * At a gate point (tw_gate_pass, tw_clock_until, a wait) it lets those go first whose clocks are behind its own.  So
+ * what members see of each other has the order of virtual time, and each run is the same as the last one.
+ *
+ * A member that waits has no clock to wait for.  It goes on at the time of the wake-up, or when its wait times out.
+ * Threads that are no members have real time.  A member that they wake polls when no member can go on, because they may
+ * wake it at any time. */
+#ifndef TW_CORE_BASE_CLOCK_H
+#define TW_CORE_BASE_CLOCK_H
+
+#include "tweed/driver/costs.h"
+#include "tweed/driver/util.h"
+
+struct tw_gate;
+struct tw_gate_member;
+
+/* tw_virtual - this thread's member; NULL: its time is real. */
+extern _Thread_local struct tw_gate_member *tw_virtual;
+/* tw_work - blocks that the program has executed, counted by code of `tweed cc --count`; 0: the program does not
+ * count. */
+extern uint64_t tw_work;
+
+size_t tw_gate_bytes(unsigned members);
+/* tw_gate_open - @gate, in zeroed memory that all processes of the job share, is this process's.  @costs stays valid.
+ * tw_gate_join - this thread becomes member @number of @members, each of which joins once; returns when all have
+ * joined, and all that is before it has passed.
+ * tw_gate_leave - it is a member no more. */
+void tw_gate_open(struct tw_gate *gate, const struct tw_costs *costs);
+void tw_gate_join(unsigned number, unsigned members);
+void tw_gate_leave(void);
+
+/* tw_gate_pass - let members go first whose clocks are behind.  [all contexts, with locks too: a member that waits for
+ * a lock leaves the gate to others]
+ * tw_gate_enter - the same, at the end of a computation of the program.  A program that does not count its work has
+ * computed for the processor time since this thread's last call of a function of this file.
+ * tw_clock_until - the clock becomes at least @ns, then the same.
+ * tw_gate_arrival - wake-ups by this thread are for the time @ns, until it is called with 0: for the time of its own
+ * clock.
+ * All: nothing in a thread that is no member. */
+void tw_gate_pass(void);
+void tw_gate_enter(void);
+void tw_clock_until(uint64_t ns);
+void tw_gate_arrival(uint64_t ns);
+
+/* tw_futex_name - words in these @bytes from @start have the same name in all processes that give them the same
+ * @name, below 2^15 and not 0.  At most four mappings for a process. */
+#define TW_FUTEX_EXPORTED   1u /* the nodes' exported memories, one behind the other */
+#define TW_FUTEX_PRIVATE(n) (2u + (n))
+void tw_futex_name(const void *start, size_t bytes, unsigned name);
+
+/* What base.c does in a process with a gate. */
+bool tw_gate_here(void);
+uint64_t tw_gate_now(void);
+void tw_gate_wait(const _Atomic uint32_t *word, uint32_t seen, uint64_t timeout_ns);
+void tw_gate_wake(const _Atomic uint32_t *word, int how_many);
+
+#endif

@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Virtual time: runs repeat themselves to the nanosecond, whatever else this host does; costs have their effects.
+
+virtual.py TWEED SOURCES   builds kernels that count their work into the current folder's virtual/; status 1 when a
+check fails"""
+import json
+import os
+import subprocess
+import sys
+
+tweed, sources = sys.argv[1:3]
+folder = os.path.abspath("virtual")
+failed = 0
+PROTOCOLS = ["2L", "2LS", "2LOffMC", "2LMigr", "1LD", "TS", "SC", "simple"]
+
+
+def build(name):
+    program = os.path.join(folder, name)
+    subprocess.run([tweed, "cc", "--no-stores", "--count", "-O3", "-I" + sources, "-I" + sources + "/apps",
+                    f"{sources}/apps/{name}.c", f"{sources}/apps/kernel.c", "-o", program, "-lm"], check=True)
+    return program
+
+
+def run(program, nodes, processors, protocol, machine="memory-channel", arguments=(), cpus=None):
+    """The statistics without what may differ; None if the run failed."""
+    stats = os.path.join(folder, "stats.json")
+    command = [tweed, "run", "--time", "virtual", "--machine", machine, "-n", str(nodes), "-p", str(processors),
+               "--protocol", protocol, "--stats", stats, program, "--verify", *arguments]
+    done = subprocess.run(["timeout", "-s", "KILL", "120", *command], stdin=subprocess.DEVNULL, capture_output=True,
+                          text=True, preexec_fn=(lambda: os.sched_setaffinity(0, cpus)) if cpus else None)
+    if done.returncode:
+        print(f"status {done.returncode}: {' '.join(command)}\n{done.stdout}{done.stderr}")
+        return None
+    with open(stats) as f:
+        data = json.load(f)
+    return {key: value for key, value in data.items() if key not in ("wall", "date", "configuration")}
+
+
+def check(ok, what):
+    global failed
+    failed += not ok
+    print(f"{'ok' if ok else 'FAILED'}: {what}", flush=True)
+
+
+def repeats(program, arguments):
+    """Alone, beside a busy loop, and on one core."""
+    for protocol in PROTOCOLS:
+        alone = run(program, 2, 2, protocol, arguments=arguments)
+        with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as busy:
+            beside = run(program, 2, 2, protocol, arguments=arguments)
+            busy.kill()
+        one = run(program, 2, 2, protocol, arguments=arguments, cpus={min(os.sched_getaffinity(0))})
+        name = os.path.basename(program)
+        check(alone and alone == beside, f"{name} under {protocol} takes {alone and alone['elapsed']} s, also beside "
+              f"a busy loop")
+        check(alone and alone == one, f"{name} under {protocol}: also on one core")
+
+
+def machine(text):
+    path = os.path.join(folder, "machine.toml")
+    with open(path, "w") as f:
+        f.write(text)
+    return path
+
+
+def costs(program, arguments):
+    """Each cost of an operation that occurs makes the run longer; computation alone scales with processors."""
+    free = {"work_ps": 1000, **{cost + "_ns": 0 for cost in ("trap", "protect", "twin", "diff", "merge", "copy",
+            "directory", "lock", "message", "overhead", "latency")}, "link_mb": 0, "network_mb": 0}
+
+    def elapsed(changes, nodes=2, processors=2):
+        text = "".join(f"{key} = {value}\n" for key, value in {**free, **changes}.items())
+        data = run(program, nodes, processors, "2L", machine(text), arguments)
+        return data["elapsed"] if data else 0
+    base, alone = elapsed({}), elapsed({}, 1, 1)
+    check(3.5 < alone / max(base, 1e-9) < 4.5, f"without costs four processors are {alone / max(base, 1e-9):.2f} "
+          "times as fast as one")
+    for cost in "trap", "protect", "directory", "overhead", "latency", "twin", "diff":
+        more = elapsed({cost + "_ns": 10000})
+        check(more > base, f"{cost}: {base:.6f} s without, {more:.6f} s with it")
+    for bandwidth in "link", "network":
+        more = elapsed({bandwidth + "_mb": 1, "latency_ns": 1})
+        check(more > base, f"{bandwidth}: {base:.6f} s unlimited, {more:.6f} s with 1 MB/s")
+    slow = elapsed({"work_ps": 2000}, 1, 1)
+    check(1.9 < slow / alone < 2.1, f"work: {alone:.6f} s at 1000 ps a block, {slow:.6f} s at 2000")
+
+
+os.makedirs(folder, exist_ok=True)
+em3d, sor = build("em3d"), build("sor")
+repeats(em3d, ["--nodes", "2000", "--iterations", "10"])
+repeats(sor, ["--rows", "256", "--columns", "256", "--iterations", "10"])
+costs(em3d, ["--nodes", "2000", "--iterations", "10"])
+sys.exit(failed > 0)

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* machine.h - machine files: what a machine's operations cost (driver/costs.h). */
+#ifndef TW_TOOLS_RUN_MACHINE_H
+#define TW_TOOLS_RUN_MACHINE_H
+
+#include "tweed/driver/costs.h"
+
+/* machine_read - the costs of the machine @name: a file of Tweed's (results/machines), or a path, which has a / or ends
+ * in .toml.  Returns 0, or -EINVAL, printed: there is no such file, or it lacks a cost, has one twice, or has what is
+ * no cost. */
+int machine_read(const char *name, struct tw_costs *costs);
+
+#endif
