@@ -498,15 +498,15 @@ COMPARE_AND_SWAP(uint64_t, th_compare_and_swap_8)
 	    ATOMIC_NAME(compare_exchange, bytes);                                                                      \
 	bool th_compare_exchange_##bytes(volatile type *p, type *expected, type v, int success, int failure)           \
 	{                                                                                                              \
-		type old;                                                                                              \
+		type wanted = *expected, old = wanted;                                                                 \
 		(void)failure;                                                                                         \
 		word_swaps(p);                                                                                         \
-		old = *expected;                                                                                       \
-		ATOMIC(success, old == *expected ? WORD_CHANGES : WORD_LOADS,                                          \
-		       (old = *expected,                                                                               \
+		ATOMIC(success, old == wanted ? WORD_CHANGES : WORD_LOADS,                                             \
+		       (old = wanted,                                                                                  \
 		        __atomic_compare_exchange_n(p, &old, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)),           \
-		       (old = *p, *p = old == *expected ? v : old));                                                   \
-		if (old == *expected)                                                                                  \
+		       (old = *p, *p = old == wanted ? v : old));                                                      \
+		/* The operation may have made @expected another thread's: a node's link to the next one. */           \
+		if (old == wanted)                                                                                     \
 			return true;                                                                                   \
 		*expected = old;                                                                                       \
 		th_spun(p);                                                                                            \
@@ -620,10 +620,11 @@ bool th_compare_exchange_16(volatile atomic_wide *p, atomic_wide *expected, atom
 	(void)failure;
 	ATOMIC(success, old == wanted ? WORD_CHANGES : WORD_LOADS, old = wide_cas(p, wanted, v),
 	       (old = *p, *p = old == wanted ? v : old));
+	if (old == wanted)
+		return true;
 	*expected = old;
-	if (old != wanted)
-		th_spun(p);
-	return old == wanted;
+	th_spun(p);
+	return false;
 }
 
 /* ---- objects of any other size: under the lock of their first byte, also inside a node ---- */

@@ -624,6 +624,69 @@ static void flags_run(void)
 	}
 }
 
+/* ---- nodes: what an operation expects lies in the node that it publishes, which is another thread's from then on */
+
+#define NODES 3000
+
+static struct node {
+	_Alignas(16) __int128 wide;
+	struct node *next;
+	int taken;
+} node[MOST][NODES], *top;
+static _Alignas(16) __int128 newest; /* the node that was published last, its index */
+static int node_wrong[MOST];
+
+static void nodes_take(unsigned t)
+{
+	struct node *next, *n = __atomic_exchange_n(&top, NULL, __ATOMIC_SEQ_CST);
+
+	for (; n; n = next) {
+		next = n->next;
+		n->next = n;
+		node_wrong[t] += n->taken++;
+	}
+}
+
+static void node_publish(struct node *n)
+{
+	n->next = __atomic_load_n(&top, __ATOMIC_SEQ_CST);
+	while (!__atomic_compare_exchange_n(&top, &n->next, n, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+		continue;
+}
+
+/* The thread that publishes the next node marks this one. */
+static void node_publish_wide(struct node *n, long index)
+{
+	__int128 was;
+
+	n->wide = 0;
+	do
+		was = n->wide;
+	while (!__atomic_compare_exchange_n(&newest, &n->wide, ((__int128)(uintptr_t)n << 64) + index, false,
+	                                    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
+	struct node *before = (struct node *)(uintptr_t)(was >> 64);
+	if (before)
+		before->wide = -1;
+}
+
+static void nodes_run(unsigned t)
+{
+	pthread_barrier_wait(&meet);
+	for (unsigned i = 0; i < NODES; i++) {
+		node_publish(&node[t][i]);
+		if (i % 3 == t % 3)
+			nodes_take(t);
+		node_publish_wide(&node[t][i], i);
+	}
+	pthread_barrier_wait(&meet);
+	nodes_take(t);
+	pthread_barrier_wait(&meet);
+	for (unsigned i = 0; i < NODES; i++) {
+		bool last = (uintptr_t)&node[t][i] == (uintptr_t)(newest >> 64);
+		node_wrong[t] += (node[t][i].taken != 1) + (!last && node[t][i].wide != -1);
+	}
+}
+
 static void *work(void *arg)
 {
 	unsigned t = (unsigned)(uintptr_t)arg;
@@ -636,6 +699,7 @@ static void *work(void *arg)
 	claims_run(t);
 	fresh_run(t);
 	again_run(t);
+	nodes_run(t);
 	flags_run();
 	assembled_run(t);
 	return NULL;
@@ -645,7 +709,7 @@ int main(int argc, char **argv)
 {
 	unsigned more = argc > 1 ? (unsigned)atoi(argv[1]) : 1;
 	pthread_t thread[MOST];
-	int all = 0, missing = 0, unseen = 0, torn = 0, lost = 0, back = 0;
+	int all = 0, missing = 0, unseen = 0, torn = 0, lost = 0, back = 0, linked = 0;
 
 	threads = more + 1 < MOST ? more + 1 : MOST;
 	seed = argc > 2 ? (uint32_t)atoi(argv[2]) : 1;
@@ -669,6 +733,7 @@ int main(int argc, char **argv)
 		torn += broken[t];
 		lost += lost_fresh[t];
 		back += went_back[t];
+		linked += node_wrong[t];
 	}
 	printf("hands: %d missed\n", missing);
 	printf("peeks: %d stale\n", unseen);
@@ -676,6 +741,7 @@ int main(int argc, char **argv)
 	printf("claims: %d older\n", older_claimed);
 	printf("fresh: %d lost\n", lost);
 	printf("again: %d older\n", back);
+	printf("nodes: %d wrong\n", linked);
 	printf("flags: %d wrong\n", turns[0] != TURNS * (int)threads || turns[1024] != turns[0]);
 	printf("assembler: %d wrong\n", !assembled_right());
 	printf("random: %d wrong, wide %d, real %d\n", all,
