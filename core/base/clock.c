@@ -186,6 +186,19 @@ void tw_gate_leave(void)
 	gate_unlock();
 }
 
+void tw_gate_remove(unsigned number)
+{
+	struct tw_gate_member *m = &gate->member[number];
+
+	gate_lock();
+	if (m->state == GATE_RUNS)
+		gate->held = false;
+	m->state = GATE_ABSENT;
+	if (!gate->held)
+		gate_give();
+	gate_unlock();
+}
+
 /* ---- the clock ---- */
 
 static uint64_t gate_computed; /* where work is not counted: the processor time until which it is accounted, ns */

@@ -29,10 +29,12 @@ size_t tw_gate_bytes(unsigned members);
 /* tw_gate_open - @gate, in zeroed memory that all processes of the job share, is this process's.  @costs stays valid.
  * tw_gate_join - this thread becomes member @number of @members, each of which joins once; returns when all have
  * joined, and all that is before it has passed.
- * tw_gate_leave - it is a member no more. */
+ * tw_gate_leave - it is a member no more.
+ * tw_gate_remove - member @number, whose process has ended, is a member no more; by any thread. */
 void tw_gate_open(struct tw_gate *gate, const struct tw_costs *costs);
 void tw_gate_join(unsigned number, unsigned members);
 void tw_gate_leave(void);
+void tw_gate_remove(unsigned number);
 
 /* tw_gate_pass - let members go first whose clocks are behind.  [all contexts, with locks too: a member that waits for
  * a lock leaves the gate to others]

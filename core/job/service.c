@@ -138,7 +138,11 @@ int tw_service_start(const struct tw_boot *boot)
 
 void tw_service_stop(void)
 {
+	const struct tw_proc *me = &service_proc;
+
 	atomic_store(&service_stopping, true);
+	for (unsigned k = 0; me->config.virtual_time && k < me->locals; k++)
+		tw_gate_remove(me->node * me->locals + k); /* some may have died while they ran */
 	/* Rings only the agent's own bell, by plain memory and a futex, which is safe beside the service thread. */
 	tw_net_notify(service_proc.net, service_proc.node, service_proc.local);
 	pthread_join(service_thread, NULL);

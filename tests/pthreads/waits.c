@@ -165,6 +165,31 @@ static void pauses(void)
 	printf("went\n");
 }
 
+/* A turn that two threads hand to each other by a plain variable and fences of the compiler. */
+static long turn;
+
+static void *turns(void *arg)
+{
+	for (long me = (long)arg, i = 0; i < ROUNDS; i++) {
+		for (bool mine = false; !mine;) {
+			mine = turn % 2 == me;
+			KEEP_ORDER();
+		}
+		turn++;
+	}
+	return NULL;
+}
+
+static void fences(void)
+{
+	pthread_t other;
+
+	pthread_create(&other, NULL, turns, (void *)1);
+	turns(NULL);
+	pthread_join(other, NULL);
+	printf("turn %ld\n", turn);
+}
+
 /* The compiler must load a plain variable again behind a call that it does not know. */
 static void sleepers(void)
 {
@@ -349,6 +374,7 @@ int main(int argc, char **argv)
 	converse();
 	sleepers();
 	pauses();
+	fences();
 	takes();
 	times_out();
 	first_wake();

@@ -5,6 +5,9 @@
  * function that yields or sleeps.  A load in it counts if the loaded number is tested before it serves as an address:
  * pointers on the way to the variable are not what the loop waits for.
  *
+ * A loop that stores nothing and calls nothing waits if it loads one place again and again: a compiler that is free to
+ * would load it once, before the loop.
+ *
  * gcc copies the first test of a loop to before the loop, with other registers.  A copy has the place in the source
  * that its pattern names, which is how it is found. */
 #include <ctype.h>
@@ -136,28 +139,32 @@ static const char *waits_target(const struct waits_line *line, char *copy, size_
 	return text;
 }
 
+/* The label that line @jump jumps back to, not before @from and not behind @to; false: none. */
+static bool waits_head(size_t jump, size_t from, size_t to, size_t *head)
+{
+	char copy[256];
+	const char *label = waits_target(&lines[jump], copy, sizeof(copy));
+	size_t n = strlen(label);
+
+	for (*head = to + 1; n && (*head)-- > from;) {
+		const struct waits_line *line = &lines[*head];
+		if (line->label && line->bytes > n && line->text[n] == ':' && memcmp(line->text, label, n) == 0)
+			return true;
+	}
+	return false;
+}
+
 /* The smallest loop around line @at, as its first and its last line. */
 static bool waits_loop(size_t at, size_t *first, size_t *last)
 {
-	size_t from = at > WAITS_LOOP ? at - WAITS_LOOP : 0, best = WAITS_LOOP;
-	char copy[256];
+	size_t from = at > WAITS_LOOP ? at - WAITS_LOOP : 0, best = WAITS_LOOP, head;
 
-	for (size_t jump = at + 1; jump < n_lines && jump < at + WAITS_LOOP; jump++) {
-		const char *label = waits_target(&lines[jump], copy, sizeof(copy));
-		size_t n = strlen(label);
-		for (size_t head = at; n && head > from; head--) {
-			const struct waits_line *line = &lines[head - 1];
-			if (!line->label || line->bytes <= n || line->text[n] != ':' ||
-			    memcmp(line->text, label, n) != 0)
-				continue;
-			if (jump - (head - 1) < best) {
-				best = jump - (head - 1);
-				*first = head - 1;
-				*last = jump;
-			}
-			break;
+	for (size_t jump = at + 1; jump < n_lines && jump < at + WAITS_LOOP; jump++)
+		if (waits_head(jump, from, at, &head) && jump - head < best) {
+			best = jump - head;
+			*first = head;
+			*last = jump;
 		}
-	}
 	return best < WAITS_LOOP;
 }
 
@@ -262,21 +269,72 @@ static void waits_copies(const struct waits_line *loop)
 			lines[i].counts = true;
 }
 
+static void waits_counts(size_t at)
+{
+	lines[at].counts = true;
+	if (lines[at].place)
+		waits_copies(&lines[at]);
+}
+
+/* Does the line only compare, or jump?  Then its last operand is not changed. */
+static bool waits_looks(const char *text)
+{
+	static const char *const looks[] = {"cmp", "test", "bt", "j", "prefetch", "nop", NULL};
+
+	for (const char *const *look = looks; *look; look++)
+		if (strncmp(text, *look, strlen(*look)) == 0)
+			return true;
+	return false;
+}
+
+/* Does the loop neither store nor call?  @written: the registers that it changes. */
+static bool waits_only_looks(size_t first, size_t last, unsigned *written)
+{
+	char copy[256];
+
+	*written = 0;
+	for (size_t i = first; i <= last; i++) {
+		const char *text = waits_string(&lines[i], copy, sizeof(copy)), *close = strrchr(text, ')'),
+		           *reg = strrchr(text, '%');
+		if (lines[i].label || waits_looks(text))
+			continue;
+		/* A place in memory that is the last operand is stored to. */
+		if (strncmp(text, "call", 4) == 0 || strstr(text, "xchg") || strncmp(text, "lock", 4) == 0 ||
+		    (close && !strchr(close, ',')))
+			return false;
+		if (reg)
+			*written |= 1u << waits_register(reg + 1);
+	}
+	return true;
+}
+
+/* A loop that loads one place again and again ends with line @jump. */
+static void waits_polls(size_t jump)
+{
+	size_t first;
+	unsigned written;
+	char copy[256];
+
+	if (!waits_head(jump, jump > WAITS_LOOP ? jump - WAITS_LOOP : 0, jump, &first) ||
+	    !waits_only_looks(first, jump, &written))
+		return;
+	for (size_t i = first; i <= jump; i++)
+		if (waits_is_load(i) && !waits_addresses(waits_string(&lines[i], copy, sizeof(copy)), written))
+			waits_counts(i);
+}
+
 void waits_find(const char *text)
 {
 	size_t first, last;
 
 	waits_read(text);
 	for (size_t at = 0; at < n_lines; at++) {
+		waits_polls(at);
 		if (lines[at].label || !waits_passes(&lines[at]) || !waits_loop(at, &first, &last))
 			continue;
-		for (size_t i = first; i <= last; i++) {
-			if (lines[i].counts || !waits_is_load(i))
-				continue;
-			lines[i].counts = true;
-			if (lines[i].place)
-				waits_copies(&lines[i]);
-		}
+		for (size_t i = first; i <= last; i++)
+			if (!lines[i].counts && waits_is_load(i))
+				waits_counts(i);
 	}
 }
 

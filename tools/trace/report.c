@@ -205,6 +205,8 @@ static json_t *report_json(const struct tool_job *job)
 	              "processors", (json_int_t)(job->settings.config.processors * job->settings.config.host_nodes)));
 	json_object_set_new(o, "protocol", json_string(job->settings.config.protocol));
 	json_object_set_new(o, "transport", json_string(job->settings.config.transport));
+	json_object_set_new(
+	    o, "machine", job->settings.config.virtual_time ? json_string(job->settings.launch.machine) : json_null());
 	json_object_set_new(o, "fault", json_string(job->fault));
 	json_object_set_new(o, "shootdown",
 	                    job->shootdown[0] && strcmp(job->shootdown, "auto") ? json_string(job->shootdown)
@@ -265,11 +267,13 @@ static void report_table(const struct tool_job *job)
 	double elapsed_s;
 	struct report_row sum = report_sum(job, &elapsed_s);
 
-	fprintf(stderr, "tweed: %s, %" PRIu64 "x%" PRIu64 ", %s, %s, %s, pages of %" PRIu64 "K: %.3f s%s%s\n",
+	fprintf(stderr, "tweed: %s, %" PRIu64 "x%" PRIu64 ", %s, %s%s, %s, pages of %" PRIu64 "K: %.3f s%s%s\n",
 	        job->argv[0], job->settings.config.nodes / job->settings.config.host_nodes,
 	        job->settings.config.processors * job->settings.config.host_nodes, job->settings.config.protocol,
-	        job->settings.config.transport, job->fault, job->settings.config.page_size >> 10, elapsed_s,
-	        verdict ? ", verified: " : "", verdict ? verdict : "");
+	        job->settings.config.virtual_time ? "virtual time of " : "",
+	        job->settings.config.virtual_time ? job->settings.launch.machine : job->settings.config.transport,
+	        job->fault, job->settings.config.page_size >> 10, elapsed_s, verdict ? ", verified: " : "",
+	        verdict ? verdict : "");
 	for (unsigned i = 0; i < TIMES; i++)
 		if (sum.total_s > 0)
 			fprintf(stderr, "  %-22s %12.3f s %12.1f %%\n", time_names[i], sum.time_s[i],
