@@ -20,7 +20,7 @@ struct tw_gate_member {
 	uint64_t worked;                /* blocks of tw_work that the clock has */
 	uint32_t number;
 	uint8_t state;
-	bool poked;            /* a thread that is no member woke it: it polls when nobody else can go on */
+	bool external;         /* a thread that is no member woke it: it polls when nobody else can go on */
 	_Atomic uint32_t turn; /* futex: it runs */
 };
 
@@ -28,8 +28,8 @@ struct tw_gate {
 	_Atomic uint32_t lock; /* of all that follows; the member that runs has the gate, but others may wake members */
 	uint32_t joined, members;
 	bool held;            /* a member runs */
-	uint64_t next;        /* the least time of those that do not, ps, */
-	uint32_t next_number; /* and whose it is */
+	uint64_t next;        /* the least time of the members that do not, ps, */
+	uint32_t next_number; /* and the number of that member */
 	struct tw_gate_member member[];
 };
 
@@ -93,10 +93,10 @@ static uint64_t gate_time(const struct tw_gate_member *m)
 	return m->state == GATE_WAITS && m->wake != GATE_NEVER ? TW_MAX(m->clock, m->wake) : GATE_NEVER;
 }
 
-/* Who is next among those that do not run.  NULL: nobody. */
+/* The next one among the members that do not run; NULL: none. */
 static struct tw_gate_member *gate_next(void)
 {
-	struct tw_gate_member *best = NULL, *poked = NULL;
+	struct tw_gate_member *best = NULL, *external = NULL;
 
 	gate->next = GATE_NEVER;
 	for (unsigned i = 0; i < gate->members; i++) {
@@ -105,14 +105,19 @@ static struct tw_gate_member *gate_next(void)
 			gate->next = gate_time(m);
 			best = m;
 		}
-		if (m->state == GATE_WAITS && m->poked && !poked)
-			poked = m;
+		if (m->state == GATE_WAITS && m->external && !external)
+			external = m;
 	}
 	gate->next_number = best ? best->number : UINT32_MAX;
-	return best || gate->held ? best : poked;
+	return best || gate->held ? best : external;
 }
 
-/* Nobody runs: let the next one. */
+static bool gate_before_next(uint64_t time, unsigned number)
+{
+	return time < gate->next || (time == gate->next && number < gate->next_number);
+}
+
+/* No member runs: let the next one. */
 static void gate_give(void)
 {
 	gate->held = false;
@@ -123,7 +128,7 @@ static void gate_give(void)
 	gate->held = true;
 	m->clock = gate->next == GATE_NEVER ? m->clock : gate->next;
 	m->state = GATE_RUNS;
-	m->poked = false;
+	m->external = false;
 	gate_next();
 	atomic_store(&m->turn, 1);
 	tw_kernel_wake(&m->turn, 1);
@@ -219,35 +224,27 @@ static void gate_account(struct tw_gate_member *m)
 		gate_computed = gate_processor_ns();
 }
 
-void tw_gate_enter(void)
-{
-	if (tw_virtual && !tw_work && gate_computed)
-		tw_virtual->clock += (gate_processor_ns() - gate_computed) * 1000;
-	tw_gate_pass();
-}
-
 uint64_t tw_gate_now(void)
 {
 	gate_account(tw_virtual);
 	return tw_virtual->clock / 1000;
 }
 
-void tw_charge(enum tw_cost cost, uint64_t n)
+void tw_charge_virtual(enum tw_cost cost, uint64_t n)
 {
 	bool per_kib = cost == TW_COST_twin || cost == TW_COST_diff || cost == TW_COST_merge || cost == TW_COST_copy;
 
-	if (tw_virtual)
-		tw_virtual->clock += gate_costs->of[cost] * n * 1000 / (per_kib ? 1024 : 1);
+	tw_virtual->clock += gate_costs->of[cost] * n * 1000 / (per_kib ? 1024 : 1);
 }
 
-void tw_gate_pass(void)
+void tw_gate_point(bool computed)
 {
 	struct tw_gate_member *m = tw_virtual;
 
-	if (!m)
-		return;
+	if (computed && !tw_work && gate_computed)
+		m->clock += (gate_processor_ns() - gate_computed) * 1000;
 	gate_account(m);
-	if (m->clock > gate->next || (m->clock == gate->next && m->number > gate->next_number)) {
+	if (!gate_before_next(m->clock, m->number)) {
 		gate_lock();
 		gate_leave(m, GATE_READY);
 	}
@@ -303,7 +300,7 @@ static void gate_wake_one(struct tw_gate_member *m)
 {
 	m->word = 0;
 	m->wake = TW_MIN(m->wake, TW_MAX(tw_virtual->clock, gate_arrives));
-	if (gate_time(m) < gate->next || (gate_time(m) == gate->next && m->number < gate->next_number)) {
+	if (gate_before_next(gate_time(m), m->number)) {
 		gate->next = gate_time(m);
 		gate->next_number = m->number;
 	}
@@ -321,7 +318,7 @@ void tw_gate_wake(const _Atomic uint32_t *word, int how_many)
 		while (how_many-- > 0 && (m = gate_waiter(name)))
 			gate_wake_one(m);
 	} else if ((m = gate_waiter(name))) {
-		m->poked = true;
+		m->external = true;
 		if (!gate->held)
 			gate_give();
 	}

@@ -17,12 +17,9 @@
 #include "tweed/driver/util.h"
 
 struct tw_gate;
-struct tw_gate_member;
 
-/* tw_virtual - this thread's member; NULL: its time is real. */
-extern _Thread_local struct tw_gate_member *tw_virtual;
-/* tw_work - blocks that the program has executed, counted by code of `tweed cc --count`; 0: the program does not
- * count. */
+/* tw_virtual (driver/util.h) - this thread's member.
+ * tw_work - blocks that the program has executed, counted by code of `tweed cc --count`; 0: it does not count. */
 extern uint64_t tw_work;
 
 size_t tw_gate_bytes(unsigned members);
@@ -43,9 +40,19 @@ void tw_gate_remove(unsigned number);
  * tw_clock_until - the clock becomes at least @ns, then the same.
  * tw_gate_arrival - wake-ups by this thread are for the time @ns, until it is called with 0: for the time of its own
  * clock.
- * All: nothing in a thread that is no member. */
-void tw_gate_pass(void);
-void tw_gate_enter(void);
+ * All: nothing in a thread that is no member.
+ * tw_gate_point - in a member, tw_gate_enter if the program has @computed, else tw_gate_pass. */
+void tw_gate_point(bool computed);
+static inline void tw_gate_pass(void)
+{
+	if (__builtin_expect(tw_virtual != NULL, 0))
+		tw_gate_point(false);
+}
+static inline void tw_gate_enter(void)
+{
+	if (__builtin_expect(tw_virtual != NULL, 0))
+		tw_gate_point(true);
+}
 void tw_clock_until(uint64_t ns);
 void tw_gate_arrival(uint64_t ns);
 

@@ -4,7 +4,7 @@
 #include "core/base/clock.h"
 #include "core/coherence/shootdown.h"
 
-#define BLOCKS_PASS 65536u /* a power of two: after so many blocks others may go first, for whom the program may wait */
+#define BLOCKS_PASS 65536u /* a power of two: after so many blocks others may go first; the program may wait for them */
 
 void __sanitizer_cov_trace_pc(void);
 void __sanitizer_cov_trace_pc(void)

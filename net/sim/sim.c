@@ -11,7 +11,10 @@
  *
  * Messages, notifies and flushes are delayed at random, seldom; and by a profile, losses and stalls: sim_time.c.
  *
- * The seed fixes the draws of an endpoint, not the interleaving of processes. */
+ * The seed fixes the draws of an endpoint, not the interleaving of processes.
+ *
+ * In virtual time (core/base/clock.h) nothing is drawn: operations are performed in their order, and take the time that
+ * they would take on the machine whose costs the configuration has. */
 #include "net/sim/sim.h"
 #include "net/transports.h"
 
@@ -36,7 +39,7 @@ static inline struct sim *sim_of(struct tw_net *net)
 
 static void sim_jitter(struct sim *sim)
 {
-	unsigned draw = sim->calm ? 8 : sim_draw(sim, 512);
+	unsigned draw = sim->in_order ? 8 : sim_draw(sim, 512);
 
 	if (draw == 0)
 		nanosleep(&(struct timespec){.tv_nsec = sim_draw(sim, 50000)}, NULL);
@@ -102,7 +105,7 @@ static void sim_write(struct tw_net *net, unsigned node, size_t offset, const vo
 	sim_copy(sim, node, len);
 	queue->arrives_ns = sim_transfer(sim, net->config.node, node, len);
 	queue->wrote = true;
-	if (sim->calm) {
+	if (sim->in_order) {
 		sim->inner.ops->write(&sim->inner, node, offset, src, len);
 		return;
 	}
@@ -136,7 +139,7 @@ static void sim_read(struct tw_net *net, unsigned node, size_t offset, void *dst
 
 		sim->reads_done_ns = TW_MAX(sim->reads_done_ns, done);
 	}
-	if (!sim->calm && sim_draw(sim, 4) == 0) {
+	if (!sim->in_order && sim_draw(sim, 4) == 0) {
 		sim->inner.ops->read(&sim->inner, node, offset, dst, len);
 		return;
 	}
@@ -151,7 +154,7 @@ static void sim_read_wait(struct tw_net *net)
 
 	sim_wait_until(sim->reads_done_ns);
 	while (sim->reads) {
-		unsigned picked = sim->calm ? 0 : sim_draw(sim, sim->reads);
+		unsigned picked = sim->in_order ? 0 : sim_draw(sim, sim->reads);
 		struct sim_read read = sim->read[picked];
 
 		sim->inner.ops->read(&sim->inner, read.node, read.offset, read.dst, read.len);
@@ -170,7 +173,7 @@ static struct tw_net *sim_before_atomic(struct tw_net *net, unsigned node)
 	sim_must_reach(sim, node);
 	sim_overhead(sim, node);
 	uint64_t done = sim_transfer(sim, net->config.node, node, sizeof(uint64_t)) + sim->profile->one_way_ns;
-	if (sim->calm && sim->started.doing)
+	if (sim->in_order && sim->started.doing)
 		sim->reads_done_ns = TW_MAX(sim->reads_done_ns, done); /* many are under way: read_wait waits for all */
 	else
 		sim_wait_until(done);
@@ -211,7 +214,7 @@ static void sim_start(struct tw_net *net, struct tw_net_flow *flow, const struct
 	struct sim *sim = sim_of(net);
 
 	sim_started_add(net, &sim->started, flow, work);
-	if (work->kind == TW_NET_PUT || sim->calm || sim_draw(sim, 4) == 0)
+	if (work->kind == TW_NET_PUT || sim->in_order || sim_draw(sim, 4) == 0)
 		sim_started_do(net, &sim->started, TW_NET_ALL, flow);
 }
 
@@ -219,7 +222,7 @@ static bool sim_settle(struct tw_net *net, struct tw_net_flow *flow, bool wait)
 {
 	struct sim *sim = sim_of(net);
 
-	if (!wait && !sim->calm && sim_draw(sim, 2) == 0)
+	if (!wait && !sim->in_order && sim_draw(sim, 2) == 0)
 		return false;
 	sim_started_settle(net, &sim->started, flow);
 	return true;
@@ -263,7 +266,7 @@ static void sim_flush(struct tw_net *net, unsigned node)
 /* What is sent now arrives at @ns: in real time the sender waits until then; in virtual time the receiver does. */
 static void sim_arrive(const struct sim *sim, uint64_t ns)
 {
-	if (sim->calm)
+	if (sim->in_order)
 		tw_gate_arrival(ns);
 	else
 		sim_wait_until(ns);
@@ -329,11 +332,11 @@ static void sim_sleep(struct tw_net *net, uint32_t seen, uint64_t timeout_ns)
 static void sim_progress(struct tw_net *net)
 {
 	struct sim *sim = sim_of(net);
-	unsigned node = sim->calm ? 0 : sim_draw(sim, net->config.nodes);
+	unsigned node = sim->in_order ? 0 : sim_draw(sim, net->config.nodes);
 
 	if (sim->queue[node].count && sim_draw(sim, 16) == 0)
 		sim_apply_one(sim, node);
-	if (sim->started.count && !sim->calm && sim_draw(sim, 16) == 0)
+	if (sim->started.count && !sim->in_order && sim_draw(sim, 16) == 0)
 		sim_started_do(net, &sim->started, TW_NET_ALL, NULL);
 	sim->inner.ops->progress(&sim->inner);
 }
@@ -367,7 +370,7 @@ static int sim_open_inner(struct sim *sim, const struct tw_net *net)
 
 static void sim_virtual(struct sim *sim, const struct tw_costs *costs)
 {
-	sim->calm = true;
+	sim->in_order = true;
 	sim->machine = (struct sim_profile){"machine", costs->of[TW_COST_latency], costs->of[TW_COST_overhead],
 	                                    costs->of[TW_COST_link], costs->of[TW_COST_network]};
 	sim->profile = &sim->machine;

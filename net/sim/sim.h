@@ -60,8 +60,8 @@ struct sim {
 	struct tw_net inner;
 	uint64_t random;
 	const struct sim_profile *profile;
-	struct sim_profile machine; /* the profile of virtual time; */
-	bool calm;                  /* then nothing is drawn, and writes are performed in order */
+	struct sim_profile machine; /* in virtual time: what @profile points to */
+	bool in_order;              /* in virtual time: nothing is drawn, and writes are performed in their order */
 	struct sim_event lose, stall;
 	uint64_t reads_done_ns;
 	unsigned reads;

@@ -121,7 +121,7 @@ void sim_overhead(struct sim *sim, unsigned node)
 	if (sim_host(sim, node) == sim_host(sim, sim->inner.config.node))
 		return;
 	tw_charge(TW_COST_overhead, 1);
-	if (sim->profile->overhead_ns && !sim->calm)
+	if (sim->profile->overhead_ns && !sim->in_order)
 		sim_wait_until(tw_time_ns() + sim->profile->overhead_ns);
 }
 

@@ -58,9 +58,17 @@ static inline void tw_mutex_unlock(struct tw_mutex *m)
 		tw_mutex_wake(m);
 }
 
+/* tw_virtual - this thread's clock in virtual time (core/base/clock.h); NULL: its time is real. */
+extern _Thread_local struct tw_gate_member *tw_virtual;
+
 /* tw_charge - this processor did @n times what @cost says, in virtual time; nothing in real time.  For costs per KiB @n
  * counts bytes.  [all contexts] */
-void tw_charge(enum tw_cost cost, uint64_t n);
+void tw_charge_virtual(enum tw_cost cost, uint64_t n);
+static inline void tw_charge(enum tw_cost cost, uint64_t n)
+{
+	if (__builtin_expect(tw_virtual != NULL, 0))
+		tw_charge_virtual(cost, n);
+}
 
 /* tw_delay - let @ns pass: up to 5000 busily, longer ones asleep. */
 void tw_delay(uint64_t ns);
