@@ -114,7 +114,10 @@ void tw_trace_diff(struct tw_proc *me, enum tw_trace_kind kind, unsigned node, t
 	if (!me->trace)
 		return;
 	struct trace_range r = trace_range(me);
+	struct tw_gate_member *member = tw_virtual;
+	tw_virtual = NULL; /* the comparison is the trace's, and takes no virtual time */
 	tw_diff_out(frame, (void *)(uintptr_t)twin, me->layout.page_bytes, 0, trace_run, &r);
+	tw_virtual = member;
 	trace_record_range(me, kind, node, page, &r);
 }
 

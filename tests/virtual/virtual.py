@@ -57,6 +57,18 @@ def repeats(program, arguments):
         check(alone and alone == one, f"{name} under {protocol}: also on one core")
 
 
+def observed(program, arguments):
+    """Neither a trace nor statistics take virtual time."""
+    def time(*options):
+        done = subprocess.run([tweed, "run", "--time", "virtual", "--machine", "memory-channel", "-n", "2", "-p", "2",
+                               *options, program, *arguments], stdin=subprocess.DEVNULL, capture_output=True,
+                              text=True)
+        return [line for line in done.stdout.splitlines() if line.startswith("time:")]
+    alone = time()
+    for options in ("--trace", os.path.join(folder, "trace")), ("--stats", os.path.join(folder, "stats.json")):
+        check(alone and alone == time(*options), f"{alone}, also with {options[0]}")
+
+
 def machine(text):
     path = os.path.join(folder, "machine.toml")
     with open(path, "w") as f:
@@ -90,5 +102,6 @@ os.makedirs(folder, exist_ok=True)
 em3d, sor = build("em3d"), build("sor")
 repeats(em3d, ["--nodes", "2000", "--iterations", "10"])
 repeats(sor, ["--rows", "256", "--columns", "256", "--iterations", "10"])
+observed(em3d, ["--nodes", "2000", "--iterations", "10"])
 costs(em3d, ["--nodes", "2000", "--iterations", "10"])
 sys.exit(failed > 0)
