@@ -4,7 +4,6 @@
  * The short cut needs no fence of its own: own-node memory is this processor's, and flush is a full barrier. */
 #include "tweed/driver/transport.h"
 
-#include "core/base/clock.h"
 #include "core/base/word_copy.h"
 
 #include <errno.h>
@@ -186,8 +185,9 @@ bool tw_net_put_signal(struct tw_net *net, unsigned node, unsigned port, const s
 /* The queue's owner may need this core to empty it: yield first, then sleep longer and longer, up to a millisecond. */
 static void net_back_off(unsigned *round)
 {
-	tw_clock_until(tw_time_ns() + NET_BACK_OFF_NS);
-	if (*round < 8) {
+	if (tw_virtual) {
+		tw_delay(NET_BACK_OFF_NS);
+	} else if (*round < 8) {
 		sched_yield();
 	} else {
 		long ns = 1000L << TW_MIN(*round - 8, 10u);

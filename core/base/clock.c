@@ -20,7 +20,7 @@ struct tw_gate_member {
 	uint64_t worked;                /* blocks of tw_work that the clock has */
 	uint32_t number;
 	uint8_t state;
-	bool external;         /* a thread that is no member woke it: it polls when nobody else can go on */
+	bool external;         /* a thread that is no member woke it: it polls when no member can go on */
 	_Atomic uint32_t turn; /* futex: it runs */
 };
 
@@ -142,7 +142,7 @@ static void gate_sleep(struct tw_gate_member *m)
 }
 
 /* Let others run until it is this member's turn again; the gate locked, and unlocked on return. */
-static void gate_leave(struct tw_gate_member *m, enum gate_state state)
+static void gate_yield(struct tw_gate_member *m, enum gate_state state)
 {
 	m->state = state;
 	gate_give();
@@ -232,9 +232,15 @@ uint64_t tw_gate_now(void)
 
 void tw_charge_virtual(enum tw_cost cost, uint64_t n)
 {
-	bool per_kib = cost == TW_COST_twin || cost == TW_COST_diff || cost == TW_COST_merge || cost == TW_COST_copy;
+#define UNIT_ps                   1
+#define UNIT_ns                   1
+#define UNIT_kib                  1024
+#define UNIT_MB                   1
+#define UNIT(name, unit, meaning) UNIT_##unit,
+	static const unsigned per[TW_COST_KINDS] = {TW_COSTS(UNIT)};
+#undef UNIT
 
-	tw_virtual->clock += gate_costs->of[cost] * n * 1000 / (per_kib ? 1024 : 1);
+	tw_virtual->clock += gate_costs->of[cost] * n * 1000 / per[cost];
 }
 
 void tw_gate_point(bool computed)
@@ -246,7 +252,7 @@ void tw_gate_point(bool computed)
 	gate_account(m);
 	if (!gate_before_next(m->clock, m->number)) {
 		gate_lock();
-		gate_leave(m, GATE_READY);
+		gate_yield(m, GATE_READY);
 	}
 }
 
@@ -279,7 +285,7 @@ void tw_gate_wait(const _Atomic uint32_t *word, uint32_t seen, uint64_t timeout_
 	}
 	m->word = gate_word(word);
 	m->wake = timeout_ns ? m->clock + timeout_ns * 1000 : GATE_NEVER;
-	gate_leave(m, GATE_WAITS);
+	gate_yield(m, GATE_WAITS);
 }
 
 /* The member that waits for the word of this name for the longest time, and is not woken yet. */

@@ -103,29 +103,26 @@ struct tw_proc *tw_join(const struct tw_boot **boot)
 }
 
 /* Processor 0 prints the message; the others give it time to do so. */
-void tw_join_whole(struct tw_proc *me, const char *user)
+static void join_end(struct tw_proc *me, const char *user, const char *why)
 {
-	if (!me->config.survive)
-		return;
 	me->stats->refused = 1;
 	if (me->id == 0)
-		fprintf(stderr, "tweed: %s cannot go on when a processor dies; run this program without --survive\n",
-		        user);
+		fprintf(stderr, "tweed: %s %s\n", user, why);
 	else
 		sleep(1);
 	exit(2);
 }
 
+void tw_join_whole(struct tw_proc *me, const char *user)
+{
+	if (me->config.survive)
+		join_end(me, user, "cannot go on when a processor dies; run this program without --survive");
+}
+
 void tw_join_real(struct tw_proc *me, const char *user)
 {
-	if (!me->config.virtual_time)
-		return;
-	me->stats->refused = 1;
-	if (me->id == 0)
-		fprintf(stderr, "tweed: %s cannot run in virtual time yet; leave --time out\n", user);
-	else
-		sleep(1);
-	exit(2);
+	if (me->config.virtual_time)
+		join_end(me, user, "cannot run in virtual time yet; leave --time out");
 }
 
 void tw_joined(struct tw_proc *me)

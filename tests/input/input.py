@@ -305,7 +305,8 @@ def virtual_time():
     bad("a time that is none", ["run", "--time", "virtuell", "./touch"], "--time is 'virtuell'", "did you mean virtual")
     bad("a machine without virtual time", ["run", "--machine", "hdr", "./touch"], "--time virtual")
     bad("no such machine", ["run", "--time", "virtual", "--machine", "cray", "./touch"], "no machine 'cray'", "a path")
-    bad("two networks", ["run", "--time", "virtual", "--transport", "ofi", "./touch"], "leave --transport out")
+    bad("two networks", ["run", "--time", "virtual", "--transport", "ofi", "./touch"],
+        r"leave TWEED_TRANSPORT \(--transport\) out")
     bad("deaths in virtual time", ["run", "--time", "virtual", "--survive", "./touch"], "--survive")
     bad("faults served by a thread", ["run", "--time", "virtual", "--fault", "uffd-monitor", "./touch"],
         "--fault auto")

@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 
 tweed, sources = sys.argv[1:3]
 folder = os.path.abspath("virtual")
@@ -59,14 +60,14 @@ def repeats(program, arguments):
 
 def observed(program, arguments):
     """Neither a trace nor statistics take virtual time."""
-    def time(*options):
+    def measure(*options):
         done = subprocess.run([tweed, "run", "--time", "virtual", "--machine", "memory-channel", "-n", "2", "-p", "2",
                                *options, program, *arguments], stdin=subprocess.DEVNULL, capture_output=True,
                               text=True)
         return [line for line in done.stdout.splitlines() if line.startswith("time:")]
-    alone = time()
+    alone = measure()
     for options in ("--trace", os.path.join(folder, "trace")), ("--stats", os.path.join(folder, "stats.json")):
-        check(alone and alone == time(*options), f"{alone}, also with {options[0]}")
+        check(alone and alone == measure(*options), f"{alone}, also with {options[0]}")
 
 
 def machine(text):
@@ -98,10 +99,45 @@ def costs(program, arguments):
     check(1.9 < slow / alone < 2.1, f"work: {alone:.6f} s at 1000 ps a block, {slow:.6f} s at 2000")
 
 
+def running(program):
+    """The processes that execute the program."""
+    found = []
+    for process in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if os.readlink(f"/proc/{process}/exe") == program:
+                found.append(int(process))
+        except OSError:
+            pass  # it has ended
+    return sorted(found)
+
+
+def endings(program):
+    """A processor that dies, or that never joins, does not hang the job."""
+    for what, command in ("a program that is no job", ["/bin/true"]), ("a refused option", [program, "--bad"]):
+        done = subprocess.run(["timeout", "-s", "KILL", "20", tweed, "run", "--time", "virtual", "-n", "2", "-p", "2",
+                               *command], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        check(done.returncode == (0 if command == ["/bin/true"] else 2) and "by force" not in done.stderr,
+              f"{what}: status {done.returncode}")
+    with subprocess.Popen([tweed, "run", "--time", "virtual", "-n", "2", "-p", "2", program, "--iterations", "1000000"],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as job:
+        children = []
+        while len(children) < 4 and job.poll() is None:
+            time.sleep(0.2)
+            children = running(program)
+        os.kill(children[-1], 9)
+        try:
+            said = job.communicate(timeout=20)[1]
+        except subprocess.TimeoutExpired:
+            job.kill()
+            said = "nothing within 20 s"
+        check("was killed by signal 9" in said and "by force" not in said, f"a processor is killed: {said.strip()}")
+
+
 os.makedirs(folder, exist_ok=True)
 em3d, sor = build("em3d"), build("sor")
 repeats(em3d, ["--nodes", "2000", "--iterations", "10"])
 repeats(sor, ["--rows", "256", "--columns", "256", "--iterations", "10"])
 observed(em3d, ["--nodes", "2000", "--iterations", "10"])
 costs(em3d, ["--nodes", "2000", "--iterations", "10"])
+endings(sor)
 sys.exit(failed > 0)

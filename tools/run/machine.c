@@ -14,12 +14,18 @@
 #define MACHINE_MOST 1000000000000ull
 
 static const char *const machine_keys[TW_COST_KINDS + 1] = {
-#define KEY_ns(name)             #name "_ns"
 #define KEY_ps(name)             #name "_ps"
+#define KEY_ns(name)             #name "_ns"
+#define KEY_kib(name)            #name "_ns"
 #define KEY_MB(name)             #name "_mb"
 #define KEY(name, unit, meaning) KEY_##unit(name),
     TW_COSTS(KEY)
 #undef KEY
+};
+static const char *const machine_meaning[TW_COST_KINDS] = {
+#define MEANING(name, unit, meaning) meaning,
+    TW_COSTS(MEANING)
+#undef MEANING
 };
 
 static char *machine_path(const char *name)
@@ -88,7 +94,8 @@ int machine_read(const char *name, struct tw_costs *costs)
 		status = machine_line(path, number, line, costs, &given);
 	for (int i = 0; f && status == 0 && i < TW_COST_KINDS; i++)
 		if (!(given >> i & 1)) {
-			tool_say("%s: %s is missing; every cost must be given, 0 for none", path, machine_keys[i]);
+			tool_say("%s: %s is missing, %s; every cost must be given, 0 for none", path, machine_keys[i],
+			         machine_meaning[i]);
 			status = -EINVAL;
 		}
 	if (f)

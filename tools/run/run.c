@@ -312,9 +312,10 @@ static int run_virtual(struct tool_job *job)
 
 	c->virtual_time = strcmp(job->settings.launch.time, "virtual") == 0;
 	if (!c->virtual_time && run_given(job, "machine"))
-		wrong = "--machine is for virtual time: add --time virtual";
+		wrong = "TWEED_MACHINE (--machine) is for virtual time: add --time virtual, or leave it out";
 	else if (c->virtual_time && run_given(job, "transport"))
-		wrong = "in virtual time the network is the machine's: leave --transport out, or --time virtual";
+		wrong = "in virtual time the network is the machine's: leave TWEED_TRANSPORT (--transport) out, or "
+		        "--time virtual";
 	else if (c->virtual_time && strcmp(c->fault, "uffd-monitor") == 0)
 		wrong =
 		    "fault backend uffd-monitor serves faults in a thread that has no virtual time: use --fault auto";

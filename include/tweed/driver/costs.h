@@ -6,22 +6,22 @@
 
 #include <stdint.h>
 
-/* X(name, unit, meaning) */
+/* X(name, unit, meaning); unit: ps, ns, kib (ns for each KiB), MB (MB/s; 0: unlimited) */
 #define TW_COSTS(X)                                                                                                    \
 	X(work, ps, "a block of the program that tweed cc --count counts")                                             \
 	X(trap, ns, "a fault: until its handler runs, and the way back")                                               \
 	X(protect, ns, "one change of the rights on neighbouring pages")                                               \
-	X(twin, ns, "making a twin, for each KiB")                                                                     \
-	X(diff, ns, "comparing a page with its twin, for each KiB")                                                    \
-	X(merge, ns, "comparing a page that was read with the twin and the copy, for each KiB")                        \
-	X(copy, ns, "copying within a host, for each KiB")                                                             \
+	X(twin, kib, "making a twin")                                                                                  \
+	X(diff, kib, "comparing a page with its twin")                                                                 \
+	X(merge, kib, "comparing a page that was read with the twin and the copy")                                     \
+	X(copy, kib, "copying within a host")                                                                          \
 	X(directory, ns, "publishing a word of the directory")                                                         \
 	X(lock, ns, "taking a lock within a node")                                                                     \
 	X(message, ns, "serving a message")                                                                            \
 	X(overhead, ns, "a processor's part of an operation on another host")                                          \
 	X(latency, ns, "one way between hosts")                                                                        \
-	X(link, MB, "MB/s: bandwidth of a host's link; 0: unlimited")                                                  \
-	X(network, MB, "MB/s: bandwidth of the whole network; 0: unlimited")
+	X(link, MB, "bandwidth of a host's link")                                                                      \
+	X(network, MB, "bandwidth of the whole network")
 
 enum tw_cost {
 #define TW_COST(name, unit, meaning) TW_COST_##name,
