@@ -27,8 +27,9 @@ def parse():
                                 "goes on where it was.")
     p.add_argument("plan", nargs="?", help="a file, or a plan that came with Tweed (see --list)")
     p.add_argument("--out", metavar="DIR", help="where results go (default: compare-PLAN)")
-    p.add_argument("--jobs", type=int, default=1, metavar="N",
-                   help="run up to N at the same time: for counts, not for times (default 1)")
+    p.add_argument("--jobs", type=int, metavar="N",
+                   help="run up to N at the same time: for counts and virtual time, not for times (default 1; in "
+                        "virtual time the number of cores)")
     p.add_argument("--retry", action="store_true", help="run again what did not end well")
     p.add_argument("--redraw", metavar="DIR", help="run nothing: make tables, figures and report of what DIR has")
     p.add_argument("--list", action="store_true", help="name the plans that came with Tweed")
@@ -36,7 +37,7 @@ def parse():
     a = p.parse_args()
     if not a.list and bool(a.plan) == bool(a.redraw):
         raise Refused("give a plan, or --redraw DIR; --list names the plans that came with Tweed")
-    if a.jobs < 1:
+    if a.jobs is not None and a.jobs < 1:
         raise Refused(f"--jobs takes a whole number from 1, not {a.jobs}")
     return a
 
@@ -60,11 +61,8 @@ def check(plan, tweed):
     tables.check(plan.tables, published)
     figure.check(plan.figures)
     clean = {k: v for k, v in os.environ.items() if not k.startswith("TWEED_")}
-    for (protocol, transport), page_size, settings in dict.fromkeys(
-            (r.drivers, r.page_size, tuple(r.environment().items())) for r in plan.runs):
-        asked = {"TWEED_PROTOCOL": protocol, "TWEED_TRANSPORT": transport,
-                 "TWEED_PAGE_SIZE": page_size} | dict(settings)
-        done = subprocess.run([tweed, "info"], capture_output=True, text=True, env=clean | asked)
+    for asked in dict.fromkeys(tuple(r.settled().items()) for r in plan.runs):
+        done = subprocess.run([tweed, "info"], capture_output=True, text=True, env=clean | dict(asked))
         if done.returncode:
             raise Refused(f"{plan.path}: {done.stderr.strip().removeprefix('tweed: ')}")
     return published
@@ -75,6 +73,7 @@ def prepare(a, tweed):
     path = find(a.plan)
     directory = a.out or "compare-" + os.path.basename(path).removesuffix(".toml")
     plan = plan_of(path)
+    a.jobs = a.jobs or (len(os.sched_getaffinity(0)) if plan.virtual else 1)
     if isinstance(plan, Plan):
         check(plan, tweed)
     else:

@@ -267,6 +267,28 @@ void tw_clock_until(uint64_t ns)
 	tw_gate_pass();
 }
 
+void tw_gate_steal(unsigned first, unsigned count, uint64_t ns)
+{
+	struct tw_gate_member *least = NULL;
+	bool waits = false;
+
+	if (!tw_virtual)
+		return;
+	gate_lock();
+	for (unsigned i = first; i < first + count; i++) {
+		struct tw_gate_member *m = &gate->member[i];
+
+		waits |= m->state == GATE_WAITS;
+		if (m->state == GATE_READY && (!least || m->clock < least->clock))
+			least = m;
+	}
+	if (least && !waits) {
+		least->clock += ns * 1000;
+		gate_next();
+	}
+	gate_unlock();
+}
+
 void tw_gate_arrival(uint64_t ns)
 {
 	gate_arrives = ns * 1000;

@@ -54,6 +54,10 @@ static inline void tw_gate_enter(void)
 		tw_gate_point(true);
 }
 void tw_clock_until(uint64_t ns);
+
+/* tw_gate_steal - one of the @count members from @first, the processors of a node, serves this member for @ns: one that
+ * waits, at no cost; else the one whose clock is least, which computes later by that time. */
+void tw_gate_steal(unsigned first, unsigned count, uint64_t ns);
 void tw_gate_arrival(uint64_t ns);
 
 /* tw_futex_name - words in these @bytes from @start have the same name in all processes that give them the same

@@ -152,7 +152,7 @@ const struct tw_setting tw_settings[] = {
     {"TWEED_TIME", "time", 0, NAME(launch.time, time_names), .initial = "real",
      .help = "virtual: the clock is that of another machine, and the answer is computed here"},
     {"TWEED_MACHINE", "machine", 0, TEXT(launch.machine), .initial = "hdr",
-     .help = "the machine of virtual time: a file of results/machines, or a path"},
+     .help = "the machine of virtual time: a file of results/machines, or a path, and :COST=NUMBER,..."},
     {"TWEED_TRACE", "trace", 0, TEXT(config.trace), .initial = "",
      .help = "a file for what happens in the run, event by event; 'tweed report' draws it"},
     {"TWEED_TRACE_EVENTS", "trace-events", 0, NUMBER(config.trace_events, 256, 64 * M), .power_of_two = true,

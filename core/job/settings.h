@@ -21,7 +21,7 @@ struct tw_launch {
 	char remote_tweed[256]; /* TWEED_REMOTE_TWEED "" */
 	char bind[16];          /* TWEED_BIND auto | none | core | numa | package */
 	char time[8];           /* TWEED_TIME real | virtual */
-	char machine[256];      /* TWEED_MACHINE hdr: a machine file, if time is virtual */
+	char machine[256];      /* TWEED_MACHINE hdr: a machine file (:COST=NUMBER,...), if time is virtual */
 	bool oversubscribe;     /* TWEED_OVERSUBSCRIBE 0 | 1 */
 	bool show_binding;      /* TWEED_SHOW_BINDING 0 | 1 */
 	bool tag;               /* TWEED_TAG 0 | 1: prefix output lines with [node.processor]; --tag */

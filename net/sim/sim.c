@@ -125,6 +125,16 @@ static void sim_write(struct tw_net *net, unsigned node, size_t offset, const vo
 	}
 }
 
+/* A network that does not read memory by itself: a processor of @node answers, which also writes to its link. */
+static void sim_serve(const struct sim *sim, unsigned node, size_t len)
+{
+	unsigned locals = sim->inner.config.ports - 1;
+	uint64_t link_mb = sim->profile->link_mb;
+
+	if (sim->serve_ns)
+		tw_gate_steal(node * locals, locals, sim->serve_ns + (link_mb ? len * 1000 / link_mb : 0));
+}
+
 static void sim_read(struct tw_net *net, unsigned node, size_t offset, void *dst, size_t len)
 {
 	struct sim *sim = sim_of(net);
@@ -137,7 +147,9 @@ static void sim_read(struct tw_net *net, unsigned node, size_t offset, void *dst
 	if (sim_host(sim, node) != sim_host(sim, net->config.node)) {
 		uint64_t done = sim_transfer(sim, node, net->config.node, len) + sim->profile->one_way_ns;
 
-		sim->reads_done_ns = TW_MAX(sim->reads_done_ns, done);
+		sim->reads_done_ns = TW_MAX(sim->reads_done_ns, done + sim->serve_ns);
+		sim->landing += len;
+		sim_serve(sim, node, len);
 	}
 	if (!sim->in_order && sim_draw(sim, 4) == 0) {
 		sim->inner.ops->read(&sim->inner, node, offset, dst, len);
@@ -153,6 +165,8 @@ static void sim_read_wait(struct tw_net *net)
 	struct sim *sim = sim_of(net);
 
 	sim_wait_until(sim->reads_done_ns);
+	tw_charge(TW_COST_land, sim->landing);
+	sim->landing = 0;
 	while (sim->reads) {
 		unsigned picked = sim->in_order ? 0 : sim_draw(sim, sim->reads);
 		struct sim_read read = sim->read[picked];
@@ -373,6 +387,7 @@ static void sim_virtual(struct sim *sim, const struct tw_costs *costs)
 	sim->in_order = true;
 	sim->machine = (struct sim_profile){"machine", costs->of[TW_COST_latency], costs->of[TW_COST_overhead],
 	                                    costs->of[TW_COST_link], costs->of[TW_COST_network]};
+	sim->serve_ns = costs->of[TW_COST_serve];
 	sim->profile = &sim->machine;
 }
 

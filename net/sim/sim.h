@@ -61,9 +61,11 @@ struct sim {
 	uint64_t random;
 	const struct sim_profile *profile;
 	struct sim_profile machine; /* in virtual time: what @profile points to */
+	uint64_t serve_ns;          /* in virtual time: for a read, of a processor there; 0: none takes part */
 	bool in_order;              /* in virtual time: nothing is drawn, and writes are performed in their order */
 	struct sim_event lose, stall;
 	uint64_t reads_done_ns;
+	size_t landing; /* bytes read from other hosts since the last read_wait */
 	unsigned reads;
 	struct sim_read read[SIM_READS];
 	struct sim_started started;

@@ -18,8 +18,10 @@ from .identity import identity, is_of, tools_digest
 from .interrupts import child_of
 from .machine import Others
 from .plan import SEQUENTIAL, Refused
+from .published import Published
 
 STATES = ("ok", "wrong", "failed", "timeout")
+CALIBRATION = 1000000  # picoseconds for a unit of work, while an application's time on one processor is measured
 GLANCE = 0.5  # seconds: the longest wait; a wait does not see a signal that arrived just before it
 
 
@@ -71,8 +73,8 @@ class Programs:
     def __init__(self, plan, tweed):
         self.plan, self.tweed = plan, tweed
         top = os.path.dirname(os.path.dirname(tweed))
-        self.folders = [os.path.join(top, d) for d in ("bin", "apps", "apps/pgas", "splash", "tests/instrument",
-                                                       "libexec/tweed")]
+        self.folders = [os.path.join(top, d) for d in ("bin", "apps", "apps/counted", "apps/pgas", "splash",
+                                                       "tests/instrument", "libexec/tweed")]
 
     def find(self, name):
         if os.sep in name:
@@ -84,7 +86,8 @@ class Programs:
     def of(self, run):
         """The program of a run, or None."""
         application = self.plan.applications[run.application]
-        return self.find(application.announced if run.protocol == "1L" else application.program)
+        return self.find(application.counted if run.machine else application.announced if run.protocol == "1L" else
+                         application.program)
 
     def check(self):
         """Refuse a plan whose programs do not exist; skip and print runs of 1L without a program that announces its
@@ -134,6 +137,7 @@ class Executor:
         self.directory = os.path.join(directory, "runs")
         self.programs = Programs(plan, tweed)
         self.children, self.lock, self.stopped = set(), threading.Lock(), False
+        self.work = {}  # work_ps of an application and size, where it is not the machine's
         os.makedirs(self.directory, exist_ok=True)
 
     def path(self, run, repetition):
@@ -150,11 +154,36 @@ class Executor:
     def identity(self, run):
         """The identity of a run, for all repetitions."""
         program = self.programs.of(run)
-        return identity([*self.command(run, ""), "" if run.protocol == SEQUENTIAL else tools_digest(self.tweed)],
-                        run.environment(), [program])
+        plain = run.protocol == SEQUENTIAL and not run.machine
+        machine = [run.machine] if os.path.isfile(run.machine) else []
+        return identity([*self.command(run, ""), "" if plain else tools_digest(self.tweed)], run.environment(),
+                        [program, *machine])
+
+    def calibrate(self):
+        """Choose work_ps so that each application takes its published time on one processor."""
+        seconds = Published(self.plan.published).sequential
+        runs = {(r.application, r.size): r for r in reversed(self.plan.baselines())}
+        self.work = dict.fromkeys(runs, CALIBRATION)
+        for r in runs.values():
+            if r.application not in seconds:
+                raise Refused(f"{self.plan.path}: {self.plan.published} has no sequential time of {r.application}: "
+                              f"take it out of the plan, or work = \"published\"")
+        self.run_each([(r, "work") for r in runs.values()
+                       if not is_of(self.path(r, "work"), self.identity(r), self.plan.timeout)])
+        for key, r in runs.items():
+            with open(self.path(r, "work"), encoding="utf-8") as f:
+                result = json.load(f)
+            if result["state"] != "ok":
+                raise Refused(f"{r.application} on one processor did not end well, so its work is unknown: see "
+                              f"{self.path(r, 'work')}")
+            self.work[key] = round(CALIBRATION * seconds[r.application] / result["seconds"])
 
     def run_all(self):
-        todo = self.todo()
+        if self.plan.work == "published":
+            self.calibrate()
+        self.run_each(self.todo())
+
+    def run_each(self, todo):
         progress = Progress(len(todo))
         try:
             with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
@@ -182,11 +211,18 @@ class Executor:
 
     def command(self, run, stats):
         program = [self.programs.of(run), "--verify", *self.plan.arguments(run)]
-        if run.protocol == SEQUENTIAL:
+        if run.protocol == SEQUENTIAL and not run.machine:
             return program[:1] + ["--sequential"] + program[1:]
-        protocol, transport = run.drivers
+        protocol, transport = ("none", "") if run.protocol == SEQUENTIAL else run.drivers
+        network = ["--time", "virtual", "--machine", self.machine(run)] if run.machine else ["--transport", transport]
+        pages = ["--page-size", run.page_size] if run.protocol != SEQUENTIAL else []
         return [self.tweed, "run", "-n", str(run.nodes), "-p", str(run.processors), "--protocol", protocol,
-                "--transport", transport, "--page-size", run.page_size, "--stats", stats, "--", *program]
+                *network, *pages, "--stats", stats, "--", *program]
+
+    def machine(self, run):
+        """The machine of virtual time, on which this application's work takes its time."""
+        work = self.work.get((run.application, run.size))
+        return f"{run.machine}{',' if ':' in run.machine else ':'}work_ps={work}" if work else run.machine
 
     def one(self, run, repetition, progress):
         if self.stopped:

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # results/, or its installed copy
 PARAMETERS = "parameters"  # among the settings: what follows the name of each protocol
-SEQUENTIAL = "sequential"  # the protocol of plain C, the base of speed-ups
+SEQUENTIAL = "sequential"  # the protocol of plain C, the base of speed-ups; in virtual time: one processor without one
+VIRTUAL = "virtual/"  # begins the network of a run in virtual time: the machine follows
 
 
 class Refused(Exception):
@@ -38,6 +39,11 @@ class Run:
         return f"{self.nodes * self.processors}:{self.processors}"
 
     @property
+    def machine(self):
+        """Of virtual time; "" in real time."""
+        return self.network.removeprefix(VIRTUAL) if self.network.startswith(VIRTUAL) else ""
+
+    @property
     def key(self):
         """A name for files."""
         settings = "".join(f"-{k.removeprefix('TWEED_').lower()}={v}" for k, v in self.settings)
@@ -48,7 +54,7 @@ class Run:
     @property
     def drivers(self):
         """The protocol and the transport, with their parameters."""
-        transport, _, profile = self.network.partition("/")
+        transport, _, profile = ("" if self.machine else self.network).partition("/")
         parameters = dict(self.settings).get(PARAMETERS)
         return (f"{self.protocol}:{parameters}" if parameters else self.protocol,
                 f"{transport}:profile={profile}" if profile else transport)
@@ -56,19 +62,28 @@ class Run:
     def environment(self):
         return {k: str(v) for k, v in self.settings if k != PARAMETERS}
 
+    def settled(self):
+        """The environment, with all that the command line says."""
+        protocol, transport = self.drivers
+        time = {"TWEED_TIME": "virtual", "TWEED_MACHINE": self.machine} if self.machine else \
+               {"TWEED_TRANSPORT": transport}
+        return {"TWEED_PROTOCOL": protocol, "TWEED_PAGE_SIZE": self.page_size} | time | self.environment()
+
 
 @dataclass
 class Application:
     name: str
     program: str        # path or name
     announced: str      # the same built by `tweed cc`, for 1L
+    counted: str        # the same built by `tweed cc --count`, for virtual time
     sizes: dict         # name: arguments
 
 
 AXES = {"applications": None, "protocols": ["2L"], "shapes": ["2x2"], "networks": ["shm"], "page_sizes": ["4K"],
         "sizes": ["default"]}
+MACHINES = ["hdr"]  # in the place of networks, in virtual time
 KEYS = {"title", "text", "published", "repetitions", "timeout", "baseline", "settings", "tables", "figures", "runs",
-        "application"}
+        "application", "time", "work"}
 
 
 def find(name):
@@ -113,7 +128,8 @@ class File:
         self.known(t, keys, "a plan")
         self.title = self.typed(t, "title", str, os.path.basename(path))
         self.text = self.typed(t, "text", str, "")
-        self.repetitions = self.typed(t, "repetitions", int, 3)
+        self.virtual = self.one_of("time", ("real", "virtual")) == "virtual"
+        self.repetitions = self.typed(t, "repetitions", int, 1 if self.virtual else 3)
         self.timeout = self.typed(t, "timeout", int, 300)
         if self.repetitions < 1 or self.timeout < 1:
             raise Refused(f"{path}: repetitions and timeout are 1 or more")
@@ -125,6 +141,13 @@ class File:
                      list: "a list", dict: "a table"}
             raise Refused(f"{self.path}: {key} takes {words[kind]}, not {value!r}")
         return value
+
+    def one_of(self, key, words):
+        """The value of a key that takes one of some words; the first is the default."""
+        word = self.table.get(key, words[0])
+        if word not in words:
+            raise Refused(f"{self.path}: {key} is {' or '.join(words)}, not {word!r}")
+        return word
 
     def known(self, table, keys, what):
         for k in table:
@@ -138,6 +161,10 @@ class Plan(File):
         t = self.table
         self.published = self.typed(t, "published", str, "")
         self.baseline = self.typed(t, "baseline", bool, True)
+        self.work = self.one_of("work", ("machine", "published"))
+        if self.work == "published" and not (self.virtual and self.published):
+            raise Refused(f"{path}: work = \"published\" takes sequential times from a paper: add time = \"virtual\" "
+                          f"and published")
         self.tables = self.typed(t, "tables", list, ["times", "counters"])
         self.figures = self.typed(t, "figures", list, ["speedup", "breakdown"])
         self.applications = self.load_applications()
@@ -150,9 +177,9 @@ class Plan(File):
         for name, t in tables.items():
             if not isinstance(t, dict):
                 raise Refused(f"{self.path}: application.{name} takes a table")
-            self.known(t, {"program", "announced", "sizes"}, f"application.{name}")
+            self.known(t, {"program", "announced", "counted", "sizes"}, f"application.{name}")
             out[name] = Application(name, t.get("program", name), t.get("announced", ""),
-                                    {"default": "", **t.get("sizes", {})})
+                                    t.get("counted", t.get("program", name)), {"default": "", **t.get("sizes", {})})
         return out
 
     def product(self):
@@ -161,14 +188,17 @@ class Plan(File):
             raise Refused(f"{self.path}: no runs: it takes one [[runs]] at least, with applications, protocols and "
                           f"shapes")
         common = settings_of(self.typed(self.table, "settings", dict, {}), self.path)
+        known = {("machines" if self.virtual and name == "networks" else name):
+                 (MACHINES if self.virtual and name == "networks" else default) for name, default in AXES.items()}
         runs = {}
         for block in blocks:
-            self.known(block, {*AXES, "settings"}, "[[runs]]")
+            self.known(block, {*known, "settings"}, f"[[runs]] in {'virtual' if self.virtual else 'real'} time")
             axes = [self.typed(block, name, list, default if default else list(self.applications)) for name,
-                    default in AXES.items()]
+                    default in known.items()]
             own = settings_of(self.typed(block, "settings", dict, {}), self.path)
             settings = tuple(sorted((dict(common) | dict(own)).items()))
             for application, protocol, shape, network, page_size, size in itertools.product(*axes):
+                network = VIRTUAL + network if self.virtual else network
                 run = self.run(application, protocol, str(shape), network, page_size, size, settings)
                 if protocol != "none" or run.nodes == 1:  # hardware coherence only exists within one node
                     runs[run] = None
@@ -186,9 +216,9 @@ class Plan(File):
         return Run(application, size, protocol, int(match[1]), int(match[2]), network, str(page_size), settings)
 
     def baselines(self):
-        """Plain C, once for each application and size."""
-        return [Run(a, s, SEQUENTIAL, 1, 1, "none", "none", ()) for a,
-                s in dict.fromkeys((r.application, r.size) for r in self.runs)]
+        """Plain C, once for each application and size; in virtual time also for each machine."""
+        machines = [(r.application, r.size, r.network if self.virtual else "none") for r in self.runs]
+        return [Run(a, s, SEQUENTIAL, 1, 1, m, "none", ()) for a, s, m in dict.fromkeys(machines)]
 
     def arguments(self, run):
         return shlex.split(self.applications[run.application].sizes[run.size])

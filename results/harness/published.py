@@ -4,6 +4,7 @@ import csv
 import json
 import os
 import re
+import statistics
 
 from .plan import HERE, Refused
 from .table import DASH, Table, show
@@ -37,6 +38,7 @@ class Published:
             raise Refused(f"there are no published numbers {name}: there are "
                           f"{', '.join(sorted(os.listdir(os.path.dirname(self.folder))))}")
         self.numbers = {(r["protocol"], r["application"], r["measure"]): float(r["value"]) for r in self.rows("table3")}
+        self.sequential = {r["application"]: float(r["seconds"]) for r in self.rows("table2")}
 
     def rows(self, name):
         with open(os.path.join(self.folder, name + ".csv"), newline="", encoding="utf-8") as f:
@@ -87,6 +89,30 @@ class Published:
                      f"Green: within a factor of {RATIO} of the paper's. Sizes are the paper's only where the plan "
                      f"says `paper`. "
                      "`=`: zero in both.", marks, left=2)
+
+    def execution(self, data):
+        """Table 3's times, and the speed-ups that follow from Table 2's sequential times."""
+        largest = data.largest()
+        protocols = [p for p in dict.fromkeys(k[0] for k in self.numbers) if any(q == p for _, q in largest)]
+        rows, errors, gains = [], [], []
+        for a in data.applications:
+            row = [a, self.sequential.get(a)]
+            ours = {p: value(largest.get((a, p)), "seconds") for p in protocols}
+            paper = {p: self.numbers.get((p, a, "seconds")) for p in protocols}
+            for p in protocols:
+                ratio = ours[p] / paper[p] if ours[p] and paper[p] else None
+                errors += [abs(ratio - 1)] if ratio else []
+                row += [ours[p], paper[p], f"{ratio:.2f}" if ratio else DASH]
+            for times in ours, paper:
+                both = times.get("1LD") and times.get("2L")
+                row.append(f"{100 * (times['1LD'] / times['2L'] - 1):.0f} %" if both else DASH)
+            gains += [ours["1LD"] / ours["2L"] - 1] if DASH != row[-2] else []
+            rows.append(row)
+        note = f"Median error of {len(errors)} times: {100 * statistics.median(errors):.0f} %. " if errors else ""
+        note += f"2L is {100 * statistics.mean(gains):.0f} % faster than 1LD on average. " if gains else ""
+        return Table("execution", "Table 3: execution times at the largest shape, seconds, and the paper's",
+                     ["application", "sequential"] + [c for p in protocols for c in (p, "paper", "ratio")] +
+                     ["2L before 1LD", "paper"], rows, note)
 
     def reasons(self, data):
         """Why counts of table 3 differ by more than RATIO."""

@@ -46,7 +46,8 @@ def why(result):
 def reduce(directory, plan):
     """Write runs.csv for the plan's runs."""
     wanted = set(Data.plan_keys(plan, plan.baseline))
-    rows = [r for r in rows_of(directory) if tuple(r[a] for a in AXES) in wanted and r["repetition"] < plan.repetitions]
+    rows = [r for r in rows_of(directory)
+            if tuple(r[a] for a in AXES) in wanted and r["repetition"] in range(plan.repetitions)]
     counters = list(dict.fromkeys(k for r in rows for k in r if k not in AXES + RESULT + TIMES))
     path = os.path.join(directory, "runs.csv")
     with replacing(path, newline="") as f:
@@ -156,7 +157,7 @@ class Data:
         order = self.order = {r: i for i, r in enumerate(self.plan_keys(plan))}
         self.groups = sorted((g for g in every if g.protocol != SEQUENTIAL and self.key(g) in order),
                              key=lambda g: order[self.key(g)])
-        self.plain = {(g.application, g.size): g for g in every if g.protocol == SEQUENTIAL}
+        self.plain = {(g.application, g.size, g.network): g for g in every if g.protocol == SEQUENTIAL}
         self.others = [(s, w) for g in every for r in g.rows if (s := number(r.get("others") or "")) is not None
                        and (w := number(r["wall"]))]
         self.applications = list(dict.fromkeys(g.application for g in self.groups))
@@ -173,7 +174,7 @@ class Data:
                    " ".join(f"{k}={v}" for k, v in r.settings))
 
     def baseline(self, g):
-        return self.plain.get((g.application, g.size))
+        return self.plain.get((g.application, g.size, g.network if self.plan.virtual else "none"))
 
     def speedup(self, g):
         return g.speedup(self.baseline(g))

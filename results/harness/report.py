@@ -15,14 +15,14 @@ figure{margin:1em 0}svg{max-width:100%;height:auto}pre{background:#f6f6f6;paddin
 
 
 def warnings(data, machine, jobs):
-    cores = machine.get("cpus", 0)
-    if any(g.total > cores for g in data.groups):
+    cores, real = machine.get("cpus", 0), not data.plan.virtual
+    if real and any(g.total > cores for g in data.groups):
         yield (f"This machine has {cores} cores: times of more processors than that say little about a cluster. Counts "
                f"do not depend on it.")
-    if jobs > 1:
+    if real and jobs > 1:
         yield f"Up to {jobs} runs were made at the same time: do not compare their times."
     busy = busy_warning(data.others)
-    if busy:
+    if real and busy:
         yield busy
     for g in data.plain.values():
         if g.bad:

@@ -115,8 +115,8 @@ def bad(data):
 
 
 TABLES = {"times": times, "relative": relative, "counters": counters, "verdicts": verdicts, "clustering": clustering}
-PUBLISHED = {"table1": "costs", "table3": "statistics", "reasons": "reasons", "statements": "statements",
-             "least": "least"}
+PUBLISHED = {"table1": "costs", "table3": "statistics", "execution": "execution", "reasons": "reasons",
+             "statements": "statements", "least": "least"}
 
 
 def check(names, published):

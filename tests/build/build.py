@@ -368,6 +368,20 @@ def assembler():
                                                ("an exchange",
                                                 '__asm__ volatile("xchgl %0, (%1)" : "+r"(n) : "r"(p))', 1, 0)):
         assembled(name, f"int f(volatile int *p, int n)\n{{\n\t{statement};\n\treturn n;\n}}\n", calls_made, loads)
+    search = ("struct image { unsigned w, n; unsigned long *at; };\n"
+              "int f(const struct image *a, const struct image *b, unsigned x)\n{\n\tfor (;;) {\n"
+              "\t\tif (x >= a->w)\n\t\t\treturn 1;\n\t\tif (x >= a->n)\n\t\t\t__builtin_trap();\n"
+              "\t\tif (a->at[x] & b->at[x])\n\t\t\treturn 0;\n\t\tx += 3;\n\t}\n}\n")
+    wait = 'void f(int **p)\n{\n\twhile (!**p)\n\t\t__asm__ volatile("" ::: "memory");\n}\n'
+    for name, code, loads in ("a search", search, 0), ("a wait behind a pointer", wait, 2):
+        assembled(name, code, loads, loads)
+    folder = sources("intel", right_S='.intel_syntax noprefix\nand ebx, 5 # a block of locks\nxchg eax, ebx\n',
+                     wrong_S='.intel_syntax noprefix\nlock add dword ptr [rbx], 5\n',
+                     other_S='.intel_syntax noprefix\nxchg eax, [rbx]\n')
+    good("Intel syntax", "tweed-pthreads-gcc", "-c", "right.S", cwd=folder)
+    for name in "wrong.S", "other.S":
+        done = run("tweed-pthreads-gcc", "-c", name, cwd=folder)
+        expect(f"Intel syntax, {name}", done.returncode and "write atomic operations in AT&T's" in done.stderr, done)
 
 
 def assembled(name, code, calls_made, loads):

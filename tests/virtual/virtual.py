@@ -80,7 +80,7 @@ def machine(text):
 def costs(program, arguments):
     """Each cost of an operation that occurs makes the run longer; computation alone scales with processors."""
     free = {"work_ps": 1000, **{cost + "_ns": 0 for cost in ("trap", "protect", "twin", "diff", "merge", "copy",
-            "directory", "lock", "message", "overhead", "latency")}, "link_mb": 0, "network_mb": 0}
+            "directory", "lock", "message", "serve", "land", "overhead", "latency")}, "link_mb": 0, "network_mb": 0}
 
     def elapsed(changes, nodes=2, processors=2):
         text = "".join(f"{key} = {value}\n" for key, value in {**free, **changes}.items())
@@ -89,7 +89,7 @@ def costs(program, arguments):
     base, alone = elapsed({}), elapsed({}, 1, 1)
     check(3.5 < alone / max(base, 1e-9) < 4.5, f"without costs four processors are {alone / max(base, 1e-9):.2f} "
           "times as fast as one")
-    for cost in "trap", "protect", "directory", "overhead", "latency", "twin", "diff":
+    for cost in "trap", "protect", "directory", "overhead", "latency", "twin", "diff", "serve", "land":
         more = elapsed({cost + "_ns": 10000})
         check(more > base, f"{cost}: {base:.6f} s without, {more:.6f} s with it")
     for bandwidth in "link", "network":

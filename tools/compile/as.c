@@ -531,6 +531,20 @@ static bool as_interesting(const char *line)
 	       strstr(line, "pause") || strstr(line, "rep nop") || strstr(line, "xchg");
 }
 
+/* Has the line, in Intel syntax, an atomic operation: one with a lock, or an exchange with a place in memory? */
+static bool as_intel_atomic(const char *line)
+{
+	size_t end = strcspn(line, "#");
+
+	for (size_t at = 0, n; at < end; at += n + 1) {
+		n = strcspn(line + at, AS_WORD ";#");
+		if (n == 4 && (strncasecmp(line + at, "lock", 4) == 0 ||
+		               (strncasecmp(line + at, "xchg", 4) == 0 && memchr(line + at, '[', end - at))))
+			return true;
+	}
+	return false;
+}
+
 static void as_line(char *line)
 {
 	char *text = line + strspn(line, AS_WORD);
@@ -557,7 +571,7 @@ static void as_line(char *line)
 		computing = as_is_computing(following);
 	if (strncmp(text, ".intel_syntax", 13) == 0 || strncmp(text, ".att_syntax", 11) == 0)
 		intel = text[1] == 'i';
-	if (intel && (strcasestr(line, "lock ") || strcasestr(line, "xchg "))) {
+	if (intel && as_intel_atomic(line)) {
 		fprintf(stderr,
 		        "tweed: the assembler of 'tweed cc': '%s' in Intel syntax: write atomic operations in "
 		        "AT&T's\n",

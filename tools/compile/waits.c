@@ -6,7 +6,8 @@
  * pointers on the way to the variable are not what the loop waits for.
  *
  * A loop that stores nothing and calls nothing waits if it loads one place again and again: a compiler that is free to
- * would load it once, before the loop.
+ * would load it once, before the loop.  It does not if it also loads from places that it computes: a search loads the
+ * bounds again where a compiler may not load them early.
  *
  * gcc copies the first test of a loop to before the loop, with other registers.  A copy has the place in the source
  * that its pattern names, which is how it is found. */
@@ -287,39 +288,73 @@ static bool waits_looks(const char *text)
 	return false;
 }
 
-/* Does the loop neither store nor call?  @written: the registers that it changes. */
-static bool waits_only_looks(size_t first, size_t last, unsigned *written)
+/* The register that the line changes, as a set; none if it only compares, or jumps. */
+static unsigned waits_changed(const struct waits_line *line, const char *text)
+{
+	const char *reg = strrchr(text, '%');
+
+	return line->label || waits_looks(text) || !reg ? 0 : 1u << waits_register(reg + 1) & 0xffff;
+}
+
+/* Does the loop neither store nor call? */
+static bool waits_only_looks(size_t first, size_t last)
 {
 	char copy[256];
 
-	*written = 0;
 	for (size_t i = first; i <= last; i++) {
-		const char *text = waits_string(&lines[i], copy, sizeof(copy)), *close = strrchr(text, ')'),
-		           *reg = strrchr(text, '%');
+		const char *text = waits_string(&lines[i], copy, sizeof(copy)), *close = strrchr(text, ')');
 		if (lines[i].label || waits_looks(text))
 			continue;
 		/* A place in memory that is the last operand is stored to. */
 		if (strncmp(text, "call", 4) == 0 || strstr(text, "xchg") || strncmp(text, "lock", 4) == 0 ||
 		    (close && !strchr(close, ',')))
 			return false;
-		if (reg)
-			*written |= 1u << waits_register(reg + 1);
 	}
 	return true;
+}
+
+/* The registers that the loop changes otherwise than by loads from places whose addresses do not depend on @computed. */
+static unsigned waits_computes(size_t first, size_t last, unsigned computed)
+{
+	char copy[256];
+	unsigned others = 0;
+
+	for (size_t i = first; i <= last; i++) {
+		const char *text = waits_string(&lines[i], copy, sizeof(copy));
+		if (strncmp(text, "mov", 3) != 0 || !strchr(text, ')') || waits_addresses(text, computed))
+			others |= waits_changed(&lines[i], text);
+	}
+	return others;
+}
+
+/* Does the loop load from places whose addresses it computes?  Then it searches: each round sees something else. */
+static bool waits_searches(size_t first, size_t last)
+{
+	char copy[256];
+	unsigned computed = 0xffff;
+
+	for (unsigned before = 0; before != computed;) {
+		before = computed;
+		computed = waits_computes(first, last, before);
+	}
+	for (size_t i = first; i <= last; i++) {
+		const char *text = waits_string(&lines[i], copy, sizeof(copy));
+		if (!lines[i].label && strncmp(text, "lea", 3) != 0 && waits_addresses(text, computed))
+			return true;
+	}
+	return false;
 }
 
 /* A loop that loads one place again and again ends with line @jump. */
 static void waits_polls(size_t jump)
 {
 	size_t first;
-	unsigned written;
-	char copy[256];
 
 	if (!waits_head(jump, jump > WAITS_LOOP ? jump - WAITS_LOOP : 0, jump, &first) ||
-	    !waits_only_looks(first, jump, &written))
+	    !waits_only_looks(first, jump) || waits_searches(first, jump))
 		return;
 	for (size_t i = first; i <= jump; i++)
-		if (waits_is_load(i) && !waits_addresses(waits_string(&lines[i], copy, sizeof(copy)), written))
+		if (waits_is_load(i))
 			waits_counts(i);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* machine.c - machine files: TOML of one table, whose values are whole numbers. */
+/* machine.c - machine files: TOML of one table, whose values are whole numbers; NAME:COST=NUMBER,... changes some. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -50,29 +50,27 @@ static int machine_key(const char *key)
 	return -1;
 }
 
-static int machine_line(const char *path, unsigned number, char *line, struct tw_costs *costs, uint64_t *given)
+/* Take "NAME = NUMBER", which stands at @where.  Returns 0, or -EINVAL with a message. */
+static int machine_set(const char *where, const char *text, struct tw_costs *costs, uint64_t *given)
 {
 	char key[64], value[64], rest[2];
 	uint64_t cost;
 	char *end;
 
-	line[strcspn(line, "#\n")] = '\0';
-	if (!line[strspn(line, " \t\r")])
-		return 0;
-	int words = sscanf(line, " %63[a-z_] = %63s %1s", key, value, rest), kind = words >= 1 ? machine_key(key) : -1;
+	int words = sscanf(text, " %63[a-z_] = %63s %1s", key, value, rest), kind = words >= 1 ? machine_key(key) : -1;
 	if (words >= 1 && kind < 0) {
 		const char *near = tw_nearest(key, machine_keys);
-		tool_say("%s:%u: '%s' is no cost of a machine%s%s; doc/reference/machines.md lists them", path, number,
-		         key, near ? "; did you mean " : "", near ? near : "");
+		tool_say("%s: '%s' is no cost of a machine%s%s; doc/reference/machines.md lists them", where, key,
+		         near ? "; did you mean " : "", near ? near : "");
 		return -EINVAL;
 	}
 	cost = words == 2 ? strtoull(value, &end, 10) : 0;
 	if (words != 2 || value[0] == '-' || *end || cost > MACHINE_MOST) {
-		tool_say("%s:%u: write NAME = NUMBER, with a whole number from 0 to %llu", path, number, MACHINE_MOST);
+		tool_say("%s: write NAME = NUMBER, with a whole number from 0 to %llu", where, MACHINE_MOST);
 		return -EINVAL;
 	}
 	if (*given >> kind & 1) {
-		tool_say("%s:%u: %s is given twice; remove one", path, number, key);
+		tool_say("%s: %s is given twice; remove one", where, key);
 		return -EINVAL;
 	}
 	*given |= (uint64_t)1 << kind;
@@ -80,9 +78,9 @@ static int machine_line(const char *path, unsigned number, char *line, struct tw
 	return 0;
 }
 
-int machine_read(const char *name, struct tw_costs *costs)
+static int machine_file(const char *name, struct tw_costs *costs)
 {
-	char *path = machine_path(name), line[512];
+	char *path = machine_path(name), line[512], where[512];
 	FILE *f = fopen(path, "re");
 	uint64_t given = 0;
 	int status = 0;
@@ -90,8 +88,12 @@ int machine_read(const char *name, struct tw_costs *costs)
 	if (!f)
 		tool_say("there is no machine '%s': cannot open %s: %s; name a file of results/machines, or a path",
 		         name, path, strerror(errno));
-	for (unsigned number = 1; f && status == 0 && fgets(line, sizeof(line), f); number++)
-		status = machine_line(path, number, line, costs, &given);
+	for (unsigned number = 1; f && status == 0 && fgets(line, sizeof(line), f); number++) {
+		snprintf(where, sizeof(where), "%s:%u", path, number);
+		line[strcspn(line, "#\n")] = '\0';
+		if (line[strspn(line, " \t\r")])
+			status = machine_set(where, line, costs, &given);
+	}
 	for (int i = 0; f && status == 0 && i < TW_COST_KINDS; i++)
 		if (!(given >> i & 1)) {
 			tool_say("%s: %s is missing, %s; every cost must be given, 0 for none", path, machine_keys[i],
@@ -102,4 +104,22 @@ int machine_read(const char *name, struct tw_costs *costs)
 		fclose(f);
 	free(path);
 	return f ? status : -EINVAL;
+}
+
+int machine_read(const char *machine, struct tw_costs *costs)
+{
+	char *name = strdup(machine), *changes = name ? strchr(name, ':') : NULL, *left = NULL;
+	uint64_t given = 0;
+	int status;
+
+	if (!name)
+		tw_fatal("out of memory");
+	if (changes)
+		*changes++ = '\0';
+	status = machine_file(name, costs);
+	for (char *one = changes ? strtok_r(changes, ",", &left) : NULL; one && status == 0;
+	     one = strtok_r(NULL, ",", &left))
+		status = machine_set(machine, one, costs, &given);
+	free(name);
+	return status;
 }

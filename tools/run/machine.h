@@ -5,9 +5,9 @@
 
 #include "tweed/driver/costs.h"
 
-/* machine_read - the costs of the machine @name: a file of Tweed's (results/machines), or a path, which has a / or ends
- * in .toml.  Returns 0, or -EINVAL, printed: there is no such file, or it lacks a cost, has one twice, or has what is
- * no cost. */
-int machine_read(const char *name, struct tw_costs *costs);
+/* machine_read - the costs of @machine: a file of Tweed's (results/machines), or a path, which has a / or ends in
+ * .toml; with changes, as in "hdr:latency_ns=5000,link_mb=3000".  Returns 0, or -EINVAL, printed: there is no such
+ * file, or it lacks a cost, has one twice, or has what is no cost; likewise a change. */
+int machine_read(const char *machine, struct tw_costs *costs);
 
 #endif

@@ -18,6 +18,8 @@
 	X(directory, ns, "publishing a word of the directory")                                                         \
 	X(lock, ns, "taking a lock within a node")                                                                     \
 	X(message, ns, "serving a message")                                                                            \
+	X(serve, ns, "a processor's part of a read of its host's memory by another host; 0: the network reads it")     \
+	X(land, kib, "moving what was read to its place")                                                              \
 	X(overhead, ns, "a processor's part of an operation on another host")                                          \
 	X(latency, ns, "one way between hosts")                                                                        \
 	X(link, MB, "bandwidth of a host's link")                                                                      \
