@@ -375,6 +375,9 @@ def assembler():
     wait = 'void f(int **p)\n{\n\twhile (!**p)\n\t\t__asm__ volatile("" ::: "memory");\n}\n'
     for name, code, loads in ("a search", search, 0), ("a wait behind a pointer", wait, 2):
         assembled(name, code, loads, loads)
+    vector = ("typedef int four __attribute__((vector_size(16)));\nvolatile four v[2];\n"
+              "four f(four x)\n{\n\tv[0] = x;\n\treturn v[1];\n}\n")
+    assembled("volatile vectors", vector, 0, 0)
     folder = sources("intel", right_S='.intel_syntax noprefix\nand ebx, 5 # a block of locks\nxchg eax, ebx\n',
                      wrong_S='.intel_syntax noprefix\nlock add dword ptr [rbx], 5\n',
                      other_S='.intel_syntax noprefix\nxchg eax, [rbx]\n')

@@ -444,6 +444,18 @@ static bool as_is_volatile(const char *text)
 	return !own || as_taken(memory);
 }
 
+/* Does the instruction load or store a vector of more than 8 bytes?  The hardware promises no atomic access of it. */
+static bool as_is_vector(const char *text)
+{
+	static const char *const moves[] = {"movap", "movup", "movdq", "movnt", "lddqu", NULL};
+	const char *word = text + (*text == 'v');
+
+	for (size_t i = 0; moves[i]; i++)
+		if (strncmp(word, moves[i], strlen(moves[i])) == 0)
+			return strstr(text, "%xmm") || strstr(text, "%ymm") || strstr(text, "%zmm");
+	return strstr(text, "%ymm") || strstr(text, "%zmm");
+}
+
 /* ---- a statement, and those of a line ---------------------------------------------------------------------------- */
 
 /* Returns whether the statement was handled. */
@@ -482,6 +494,12 @@ static bool as_instruction(char *text)
 	                        as_is_volatile(text));
 	if (!lock && !access && strncmp(text, "xchg", 4) != 0)
 		return false;
+	if (access && as_is_vector(text)) {
+		as_call("tw_threads_order", "");
+		fprintf(out, "\t%s\n", text);
+		as_call("tw_threads_order", "");
+		return true;
+	}
 	const char *prefix = lock ? "lock " : "";
 	const char *operand = as_memory(text + strcspn(text, AS_WORD), memory, sizeof(memory));
 	if (!operand) {
