@@ -61,8 +61,12 @@ def check(plan, tweed):
     tables.check(plan.tables, published)
     figure.check(plan.figures)
     clean = {k: v for k, v in os.environ.items() if not k.startswith("TWEED_")}
-    for asked in dict.fromkeys(tuple(r.settled().items()) for r in plan.runs):
-        done = subprocess.run([tweed, "info"], capture_output=True, text=True, env=clean | dict(asked))
+    questions = [(("info",), tuple(r.settled().items())) for r in plan.runs]
+    questions += [(("run", "-n", "1", "-p", "1", "--time", "virtual", "--machine", r.machine, "true"), ())
+                  for r in plan.runs if r.machine]
+    for words, settings in dict.fromkeys(questions):
+        done = subprocess.run([tweed, *words], capture_output=True, text=True, env=clean | dict(settings),
+                              stdin=subprocess.DEVNULL)
         if done.returncode:
             raise Refused(f"{plan.path}: {done.stderr.strip().removeprefix('tweed: ')}")
     return published

@@ -175,6 +175,25 @@ def baseline(top):
           done.stdout)
 
 
+def virtual(top):
+    """In virtual time a plan repeats itself to the nanosecond, and a program's work takes its published time."""
+    plan, seconds = os.path.join(top, "virtual.toml"), []
+    with open(plan, "w", encoding="utf-8") as f:
+        f.write('time = "virtual"\nwork = "published"\npublished = "cashmere-2l"\ntables = ["execution", "times"]\n'
+                '[[runs]]\napplications = ["sor"]\nsizes = ["tiny"]\nprotocols = ["2L", "1L"]\nshapes = ["2x2"]\n'
+                'machines = ["memory-channel", "hdr:latency_ns=5000"]\n')
+    for name in "once", "again":
+        out = os.path.join(top, name)
+        done = compare(plan, "--out", out, cwd=top)
+        check(f"virtual time, {name}", done.returncode == 0, done.stdout + done.stderr)
+        with open(os.path.join(out, "runs.csv"), encoding="utf-8") as f:
+            seconds.append({(r["protocol"], r["network"]): float(r["seconds"]) for r in csv.DictReader(f)})
+    check("the same times", seconds[0] == seconds[1] and len(seconds[0]) == 6, seconds)
+    plain = [s for (protocol, _), s in seconds[0].items() if protocol == "sequential"]
+    check("published sequential times", all(abs(s / 162.2 - 1) < .001 for s in plain), plain)
+    check("machines differ", seconds[0]["2L", "virtual/memory-channel"] > seconds[0]["2L", "virtual/hdr:latency_ns=5000"])
+
+
 def best():
     """Only what is faster in most rounds is best."""
     class Few:
@@ -242,6 +261,11 @@ def refusals(top):
     refused("an unknown figure", "figures = ['nothing']\n" + run, "nothing", "speedup")
     refused("an unknown paper", "published = 'nothing'\n" + run, "nothing", "cashmere-2l")
     refused("an unknown protocol", run + "protocols = ['2l']", "2l", "2L")
+    refused("networks in virtual time", "time = 'virtual'\n" + run + "networks = ['shm']", "no key networks", "machines")
+    refused("machines in real time", run + "machines = ['hdr']", "no key machines", "networks")
+    refused("an unknown machine", "time = 'virtual'\n" + run + "machines = ['cray']", "no machine 'cray'")
+    refused("no time", "time = 'fast'\n" + run, "real or virtual")
+    refused("published work in real time", "work = 'published'\n" + run, "time = \"virtual\"")
     refused("an unknown network", run + "networks = ['token-ring']", "token-ring")
     done = compare("--redraw", os.path.join(top, "nothing"), cwd=top)
     check("no directory to redraw", done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr)
@@ -254,6 +278,7 @@ with tempfile.TemporaryDirectory() as directory:
     stops(directory)
     identities(directory)
     baseline(directory)
+    virtual(directory)
     best()
     full(directory)
     refusals(directory)
