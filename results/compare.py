@@ -52,7 +52,7 @@ def show_plans():
     folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "plans")
     for name in sorted(os.listdir(folder)):
         plan = plan_of(os.path.join(folder, name))
-        print(f"{name.removesuffix('.toml'):12} {len(plan.runs) * plan.repetitions:5} runs  {plan.title}")
+        print(f"{name.removesuffix('.toml'):15} {len(plan.runs) * plan.repetitions:5} runs  {plan.title}")
 
 
 def check(plan, tweed):

@@ -20,6 +20,7 @@ struct tw_gate_member {
 	uint64_t worked;                /* blocks of tw_work that the clock has */
 	uint32_t number;
 	uint8_t state;
+	bool joined;           /* or never will */
 	bool external;         /* a thread that is no member woke it: it polls when no member can go on */
 	_Atomic uint32_t turn; /* futex: it runs */
 };
@@ -152,6 +153,12 @@ static void gate_yield(struct tw_gate_member *m, enum gate_state state)
 
 /* ---- members ---- */
 
+static void gate_count(struct tw_gate_member *m)
+{
+	gate->joined += !m->joined;
+	m->joined = true;
+}
+
 void tw_gate_open(struct tw_gate *shared, const struct tw_costs *costs)
 {
 	gate = shared;
@@ -171,7 +178,8 @@ void tw_gate_join(unsigned number, unsigned members)
 	gate->members = members;
 	m->number = number;
 	m->state = GATE_READY;
-	if (++gate->joined == members)
+	gate_count(m);
+	if (gate->joined == members)
 		gate_give();
 	gate_unlock();
 	gate_sleep(m);
@@ -199,7 +207,8 @@ void tw_gate_remove(unsigned number)
 	if (m->state == GATE_RUNS)
 		gate->held = false;
 	m->state = GATE_ABSENT;
-	if (!gate->held)
+	gate_count(m);
+	if (!gate->held && gate->joined == gate->members)
 		gate_give();
 	gate_unlock();
 }

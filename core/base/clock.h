@@ -27,7 +27,7 @@ size_t tw_gate_bytes(unsigned members);
  * tw_gate_join - this thread becomes member @number of @members, each of which joins once; returns when all have
  * joined, and all that is before it has passed.
  * tw_gate_leave - it is a member no more.
- * tw_gate_remove - member @number, whose process has ended, is a member no more; by any thread. */
+ * tw_gate_remove - member @number, whose process has ended, is a member no more, or never will be; by any thread. */
 void tw_gate_open(struct tw_gate *gate, const struct tw_costs *costs);
 void tw_gate_join(unsigned number, unsigned members);
 void tw_gate_leave(void);

@@ -3,6 +3,7 @@
 repeated."""
 import concurrent.futures
 import contextlib
+import dataclasses
 import json
 import os
 import re
@@ -143,13 +144,12 @@ class Executor:
     def path(self, run, repetition):
         return os.path.join(self.directory, f"{run.key}.{repetition}.json")
 
-    def todo(self):
-        """Run in the order of repetitions, so that compared runs are close in time."""
+    def wanted(self):
+        """All runs, in the order of repetitions, so that compared runs are close in time."""
         runs = (self.plan.baselines() if self.plan.baseline else []) + self.plan.runs
         order = {a: i for i, a in enumerate(dict.fromkeys(r.application for r in self.plan.runs))}
         runs.sort(key=lambda r: order[r.application])  # stable: plain C first
-        return to_run([(r, i) for i in range(self.plan.repetitions) for r in runs], self.path, lambda r,
-                      i: self.identity(r), self.plan.timeout)
+        return [(r, i) for i in range(self.plan.repetitions) for r in runs]
 
     def identity(self, run):
         """The identity of a run, for all repetitions."""
@@ -159,34 +159,46 @@ class Executor:
         return identity([*self.command(run, ""), "" if plain else tools_digest(self.tweed)], run.environment(),
                         [program, *machine])
 
+    def sequential(self, runs):
+        """The seconds that each application's work is to take on one processor: published, or plain C's here."""
+        if self.plan.work == "measured":
+            plain = {key: dataclasses.replace(r, network="none") for key, r in runs.items()}
+            self.run_each([(r, "work") for r in plain.values()], 1)
+            return {key: self.seconds(r) for key, r in plain.items()}
+        published = Published(self.plan.published)
+        for a, _ in runs:
+            if a not in published.sequential:
+                raise Refused(f"{self.plan.path}: {self.plan.published} has no sequential time of {a}: take it out of "
+                              f"the plan, or work = \"published\"")
+        return {key: published.sequential[key[0]] for key in runs}
+
     def calibrate(self):
-        """Choose work_ps so that each application takes its published time on one processor."""
-        seconds = Published(self.plan.published).sequential
+        """Choose work_ps so that each application takes its sequential time on one processor."""
         runs = {(r.application, r.size): r for r in reversed(self.plan.baselines())}
         self.work = dict.fromkeys(runs, CALIBRATION)
-        for r in runs.values():
-            if r.application not in seconds:
-                raise Refused(f"{self.plan.path}: {self.plan.published} has no sequential time of {r.application}: "
-                              f"take it out of the plan, or work = \"published\"")
-        self.run_each([(r, "work") for r in runs.values()
-                       if not is_of(self.path(r, "work"), self.identity(r), self.plan.timeout)])
-        for key, r in runs.items():
-            with open(self.path(r, "work"), encoding="utf-8") as f:
-                result = json.load(f)
-            if result["state"] != "ok":
-                raise Refused(f"{r.application} on one processor did not end well, so its work is unknown: see "
-                              f"{self.path(r, 'work')}")
-            self.work[key] = round(CALIBRATION * seconds[r.application] / result["seconds"])
+        wanted = self.sequential(runs)
+        self.run_each([(r, "work") for r in runs.values()], self.jobs)
+        self.work = {key: round(CALIBRATION * wanted[key] / self.seconds(r)) for key, r in runs.items()}
+
+    def seconds(self, run):
+        with open(self.path(run, "work"), encoding="utf-8") as f:
+            result = json.load(f)
+        if result["state"] != "ok":
+            raise Refused(f"{run.application} on one processor did not end well, so its work is unknown: see "
+                          f"{self.path(run, 'work')}")
+        return result["seconds"]
 
     def run_all(self):
-        if self.plan.work == "published":
+        if self.plan.work != "machine":
             self.calibrate()
-        self.run_each(self.todo())
+        self.run_each(self.wanted(), self.jobs)
 
-    def run_each(self, todo):
+    def run_each(self, runs, jobs):
+        """Run pairs of a run and a repetition, but those that have a result."""
+        todo = to_run(runs, self.path, lambda r, i: self.identity(r), self.plan.timeout)
         progress = Progress(len(todo))
         try:
-            with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
+            with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
                 waiting = []
                 try:
                     waiting += [pool.submit(self.one, run, repetition, progress) for run, repetition in todo]

@@ -161,10 +161,12 @@ class Plan(File):
         t = self.table
         self.published = self.typed(t, "published", str, "")
         self.baseline = self.typed(t, "baseline", bool, True)
-        self.work = self.one_of("work", ("machine", "published"))
-        if self.work == "published" and not (self.virtual and self.published):
-            raise Refused(f"{path}: work = \"published\" takes sequential times from a paper: add time = \"virtual\" "
-                          f"and published")
+        self.work = self.one_of("work", ("machine", "measured", "published"))
+        if self.work != "machine" and not self.virtual:
+            raise Refused(f"{path}: work = \"{self.work}\" is for virtual time: add time = \"virtual\"")
+        if self.work == "published" and not self.published:
+            raise Refused(f"{path}: work = \"published\" takes sequential times from a paper: name it, such as "
+                          f"published = \"cashmere-2l\"")
         self.tables = self.typed(t, "tables", list, ["times", "counters"])
         self.figures = self.typed(t, "figures", list, ["speedup", "breakdown"])
         self.applications = self.load_applications()

@@ -42,9 +42,10 @@ def relative(data):
                                                          g.settings) == key}
         base = groups.get(data.protocols[0])
         ratios = {p: groups[p].over(base) if p in groups else None for p in data.protocols[1:]}
-        best = [p for p, g in groups.items() if g.good and not any(other.faster(g) for other in groups.values()
-                                                                   if other is not g)]
-        compared = [p for p, g in groups.items() if len(g.seconds) >= 3]
+        least = min((t for g in groups.values() if (t := g.median("seconds"))), default=None)
+        best = [p for p, g in groups.items() if g.good and (g.median("seconds") == least if data.plan.virtual else
+                not any(other.faster(g) for other in groups.values() if other is not g))]
+        compared = [p for p, g in groups.items() if len(g.seconds) >= (1 if data.plan.virtual else 3)]
         rows.append([key[0], key[2], key[3], base.median("seconds") if base else None,
                      *(None if r is None else f"{r:.2f}" for r in ratios.values()),
                      ", ".join(best) if len(compared) > 1 and len(best) < len(groups) else None])
@@ -53,7 +54,8 @@ def relative(data):
                  *data.protocols[1:], "best"], rows,
                  "Medians over rounds in which the protocols take turns; below 1 is faster. Best are those that no "
                  "other one beats in three of four rounds; "
-                 "nothing is said of fewer than three rounds, or if no one is beaten.", left=3)
+                 "nothing is said of fewer than three rounds, or if no one is beaten. In virtual time one round is "
+                 "enough.", left=3)
 
 
 def counters(data):
