@@ -100,6 +100,17 @@ static void service_wait(struct tw_proc *me, struct service_wait *wait)
 	}
 }
 
+/* In virtual time, on a machine whose processors serve what its network does not, a message takes their time. */
+static void service_serve(struct tw_proc *me, struct tw_msg *msg)
+{
+	uint64_t begun_ns = me->config.virtual_time ? tw_time_ns() : 0;
+
+	tw_charge(TW_COST_message, 1);
+	tw_message_dispatch(me, msg);
+	if (me->config.virtual_time && me->config.costs.of[TW_COST_serve])
+		tw_gate_steal(me->node * me->locals, me->locals, tw_time_ns() - begun_ns);
+}
+
 static void *service_run(void *arg)
 {
 	struct tw_proc *me = arg;
@@ -111,8 +122,7 @@ static void *service_run(void *arg)
 		msg.type = 0;
 		service_wait(me, &wait);
 		if (msg.type) {
-			tw_charge(TW_COST_message, 1);
-			tw_message_dispatch(me, &msg);
+			service_serve(me, &msg);
 		} else if (atomic_load(&service_stopping)) {
 			tw_gate_leave();
 			return NULL;
