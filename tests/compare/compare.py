@@ -192,7 +192,8 @@ def virtual(top):
     check("the same times", seconds[0] == seconds[1] and len(seconds[0]) == 6, seconds)
     plain = [s for (protocol, _), s in seconds[0].items() if protocol == "sequential"]
     check("published sequential times", all(abs(s / 162.2 - 1) < .001 for s in plain), plain)
-    check("machines differ", seconds[0]["2L", "virtual/memory-channel"] > seconds[0]["2L", "virtual/hdr:latency_ns=5000"])
+    check("machines differ",
+          seconds[0]["2L", "virtual/memory-channel"] > seconds[0]["2L", "virtual/hdr:latency_ns=5000"])
 
 
 def best():
@@ -263,7 +264,8 @@ def refusals(top):
     refused("an unknown figure", "figures = ['nothing']\n" + run, "nothing", "speedup")
     refused("an unknown paper", "published = 'nothing'\n" + run, "nothing", "cashmere-2l")
     refused("an unknown protocol", run + "protocols = ['2l']", "2l", "2L")
-    refused("networks in virtual time", "time = 'virtual'\n" + run + "networks = ['shm']", "no key networks", "machines")
+    refused("networks in virtual time", "time = 'virtual'\n" + run + "networks = ['shm']", "no key networks",
+            "machines")
     refused("machines in real time", run + "machines = ['hdr']", "no key machines", "networks")
     refused("an unknown machine", "time = 'virtual'\n" + run + "machines = ['cray']", "no machine 'cray'")
     refused("no time", "time = 'fast'\n" + run, "real or virtual")

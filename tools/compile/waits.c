@@ -313,7 +313,7 @@ static bool waits_only_looks(size_t first, size_t last)
 	return true;
 }
 
-/* The registers that the loop changes otherwise than by loads from places whose addresses do not depend on @computed. */
+/* The registers that the loop changes, but not by loads from places whose addresses are independent of @computed. */
 static unsigned waits_computes(size_t first, size_t last, unsigned computed)
 {
 	char copy[256];
