@@ -302,8 +302,15 @@ def virtual_time():
         with open("costs", "w") as f:
             f.write(text)
         return ["run", "--time", "virtual", "--machine", "./costs", "./touch"]
+
+    def changed(change):
+        return ["run", "--time", "virtual", "--machine", "hdr:" + change, "./touch"]
+
     bad("a time that is none", ["run", "--time", "virtuell", "./touch"], "--time is 'virtuell'", "did you mean virtual")
     bad("a machine without virtual time", ["run", "--machine", "hdr", "./touch"], "--time virtual")
+    bad("a change of no cost", changed("latency_n=5"), "'latency_n' is no cost", "did you mean latency_ns")
+    bad("a change that is no number", changed("latency_ns=5,link_mb=fast"), "NAME = NUMBER")
+    bad("a change twice", changed("latency_ns=5,latency_ns=6"), "latency_ns is given twice")
     bad("no such machine", ["run", "--time", "virtual", "--machine", "cray", "./touch"], "no machine 'cray'", "a path")
     bad("two networks", ["run", "--time", "virtual", "--transport", "ofi", "./touch"],
         r"leave TWEED_TRANSPORT \(--transport\) out")
