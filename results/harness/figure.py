@@ -124,7 +124,7 @@ def speedup(data):
                        for s in shapes])
                   for p in data.protocols]
         panels.append((a, clustered("speedup_" + identifier(a), [f"{t}:{c}" for t, c in shapes], series, "speed-up")))
-    return Figure("speedup", "Speed-up over plain C, by processors:processors of a node", panels)
+    return Figure("speedup", f"Speed-up over {data.plan.base}, by processors:processors of a node", panels)
 
 
 def breakdown(data):

@@ -172,6 +172,11 @@ class Plan(File):
         self.applications = self.load_applications()
         self.runs = self.product()
 
+    @property
+    def base(self):
+        """What speed-ups are over."""
+        return "one processor without a protocol" if self.virtual else "plain C"
+
     def load_applications(self):
         """The applications of applications.toml, and the plan's own."""
         tables = load(os.path.join(HERE, "applications.toml")) | self.typed(self.table, "application", dict, {})

@@ -31,7 +31,7 @@ def times(data):
                                                  "seconds", "spread",
                  "speed-up", "faults", "transfers", "MB", "verified", "state"], rows,
                  "Medians of runs with the right answer; spread: (most - least) / median; "
-                 "speed-up: over plain C, run in the same round.", marks, left=3 + len(shown))
+                 f"speed-up: over {data.plan.base}, run in the same round.", marks, left=3 + len(shown))
 
 
 def relative(data):
