@@ -56,7 +56,8 @@ static inline void tw_gate_enter(void)
 void tw_clock_until(uint64_t ns);
 
 /* tw_gate_steal - one of the @count members from @first, the processors of a node, serves this member for @ns: one that
- * waits, at no cost; else the one whose clock is least, which computes later by that time. */
+ * waits, at no cost; else the one whose clock is least, which computes later by that time.  Nothing in a thread that is
+ * no member.  [all contexts; with locks, too: it does not pass the gate] */
 void tw_gate_steal(unsigned first, unsigned count, uint64_t ns);
 void tw_gate_arrival(uint64_t ns);
 

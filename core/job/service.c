@@ -103,11 +103,12 @@ static void service_wait(struct tw_proc *me, struct service_wait *wait)
 /* In virtual time, on a machine whose processors serve what its network does not, a message takes their time. */
 static void service_serve(struct tw_proc *me, struct tw_msg *msg)
 {
-	uint64_t begun_ns = me->config.virtual_time ? tw_time_ns() : 0;
+	bool steals = me->config.virtual_time && me->config.costs.of[TW_COST_serve];
+	uint64_t begun_ns = steals ? tw_time_ns() : 0;
 
 	tw_charge(TW_COST_message, 1);
 	tw_message_dispatch(me, msg);
-	if (me->config.virtual_time && me->config.costs.of[TW_COST_serve])
+	if (steals)
 		tw_gate_steal(me->node * me->locals, me->locals, tw_time_ns() - begun_ns);
 }
 

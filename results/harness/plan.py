@@ -79,9 +79,9 @@ class Application:
     sizes: dict         # name: arguments
 
 
-AXES = {"applications": None, "protocols": ["2L"], "shapes": ["2x2"], "networks": ["shm"], "page_sizes": ["4K"],
-        "sizes": ["default"]}
-MACHINES = ["hdr"]  # in the place of networks, in virtual time
+NETWORKS = {"real": {"networks": ["shm"]}, "virtual": {"machines": ["hdr"]}}  # the axis by the plan's time
+AXES = {time: {"applications": None, "protocols": ["2L"], "shapes": ["2x2"], **network, "page_sizes": ["4K"],
+               "sizes": ["default"]} for time, network in NETWORKS.items()}
 KEYS = {"title", "text", "published", "repetitions", "timeout", "baseline", "settings", "tables", "figures", "runs",
         "application", "time", "work"}
 
@@ -128,7 +128,8 @@ class File:
         self.known(t, keys, "a plan")
         self.title = self.typed(t, "title", str, os.path.basename(path))
         self.text = self.typed(t, "text", str, "")
-        self.virtual = self.one_of("time", ("real", "virtual")) == "virtual"
+        self.time = self.one_of("time", tuple(NETWORKS))
+        self.virtual = self.time == "virtual"
         self.repetitions = self.typed(t, "repetitions", int, 1 if self.virtual else 3)
         self.timeout = self.typed(t, "timeout", int, 300)
         if self.repetitions < 1 or self.timeout < 1:
@@ -195,13 +196,12 @@ class Plan(File):
             raise Refused(f"{self.path}: no runs: it takes one [[runs]] at least, with applications, protocols and "
                           f"shapes")
         common = settings_of(self.typed(self.table, "settings", dict, {}), self.path)
-        known = {("machines" if self.virtual and name == "networks" else name):
-                 (MACHINES if self.virtual and name == "networks" else default) for name, default in AXES.items()}
+        axes_of = AXES[self.time]
         runs = {}
         for block in blocks:
-            self.known(block, {*known, "settings"}, f"[[runs]] in {'virtual' if self.virtual else 'real'} time")
+            self.known(block, {*axes_of, "settings"}, f"[[runs]] in {self.time} time")
             axes = [self.typed(block, name, list, default if default else list(self.applications)) for name,
-                    default in known.items()]
+                    default in axes_of.items()]
             own = settings_of(self.typed(block, "settings", dict, {}), self.path)
             settings = tuple(sorted((dict(common) | dict(own)).items()))
             for application, protocol, shape, network, page_size, size in itertools.product(*axes):

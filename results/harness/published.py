@@ -91,7 +91,7 @@ class Published:
                      "`=`: zero in both.", marks, left=2)
 
     def execution(self, data):
-        """Table 3's times, and the speed-ups that follow from Table 2's sequential times."""
+        """Table 3's times, and by how much 2L takes less than 1LD; Table 2's sequential times beside them."""
         largest = data.largest()
         protocols = [p for p in dict.fromkeys(k[0] for k in self.numbers) if any(q == p for _, q in largest)]
         rows, errors, gains = [], [], []

@@ -368,10 +368,12 @@ def assembler():
                                                ("an exchange",
                                                 '__asm__ volatile("xchgl %0, (%1)" : "+r"(n) : "r"(p))', 1, 0)):
         assembled(name, f"int f(volatile int *p, int n)\n{{\n\t{statement};\n\treturn n;\n}}\n", calls_made, loads)
-    search = ("struct image { unsigned w, n; unsigned long *at; };\n"
-              "int f(const struct image *a, const struct image *b, unsigned x)\n{\n\tfor (;;) {\n"
-              "\t\tif (x >= a->w)\n\t\t\treturn 1;\n\t\tif (x >= a->n)\n\t\t\t__builtin_trap();\n"
-              "\t\tif (a->at[x] & b->at[x])\n\t\t\treturn 0;\n\t\tx += 3;\n\t}\n}\n")
+    search = ("struct image { unsigned w, row, n; unsigned long *at; };\n"
+              "int f(const struct image *a, const struct image *b, unsigned d)\n{\n\tfor (unsigned x = 0;;) {\n"
+              "\t\tunsigned i = x + d;\n\t\tif (i >= a->w)\n\t\t\treturn 1;\n"
+              "\t\tif ((i >> 6) + d * a->row >= a->n)\n\t\t\t__builtin_trap();\n"
+              "\t\tif (a->at[(i >> 6) + d * a->row] & b->at[x >> 6])\n\t\t\treturn 0;\n"
+              "\t\tx += 64;\n\t\tif (x >= b->w)\n\t\t\treturn 1;\n\t}\n}\n")
     wait = 'void f(int **p)\n{\n\twhile (!**p)\n\t\t__asm__ volatile("" ::: "memory");\n}\n'
     for name, code, loads in ("a search", search, 0), ("a wait behind a pointer", wait, 2):
         assembled(name, code, loads, loads)
