@@ -621,11 +621,11 @@ static void *baton_run(void *arg)
 {
 	struct th_thread *t = arg;
 
-	th_stack_enter(t->stack);
 	baton_own(t);
 	tw_signal_stack(&(stack_t){.ss_sp = (char *)t + 4096, .ss_size = BATON_SIGNAL_STACK});
 	th_hosts_enter();
-	baton_sleep();
+	baton_sleep(); /* up to here only private memory, and the pinned part of the stack: the dispatcher runs, too */
+	th_stack_enter(t->stack);
 	pthread_setspecific(baton_end, t);
 	t->work->run(t->work_arg);
 	return NULL;

@@ -117,6 +117,9 @@ def crowds():
         if name:
             beside.compare(name, "2x1", "2L", "5", options=["--fault", "mprotect"])
             beside.compare(name, "2x2", "2L", "9", options=["--lock", "array"])
+    name = beside.build(os.path.join(sources, "starts.c"))
+    for shape, protocol in 5 * [("2x1", "2LMigr")] + [("3x1", "2LMigr"), ("2x1", "2L"), ("2x2", "TS")] if name else []:
+        beside.compare(name, shape, protocol, "400")
     if not beside.build(os.path.join(sources, "crowd.c")):
         return
     for shape in ["1x2", "2x1"]:  # us a switch: between two processors, and within one
