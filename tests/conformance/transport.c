@@ -65,7 +65,10 @@ bool env_more(struct env *env, unsigned round, unsigned rounds)
 		atomic_store(&env->shared->stop, round >= rounds || tw_time_ns() > until);
 	}
 	env_barrier(env);
-	return !atomic_load(&env->shared->stop);
+	bool more = !atomic_load(&env->shared->stop);
+	if (!more)
+		env_barrier(env); /* before rank 0 begins another series, which resets it */
+	return more;
 }
 
 struct run {
