@@ -17,15 +17,17 @@
  * launch/start.c, prepare.c     starts agents; their setup
  * launch/stdio.c                output and input; output_writer.c: threads that write output
  * launch/survive.c, waits.c     deaths that the job survives; processors that all wait for each other
+ * launch/where.c                where all threads are
  * launch/manager.c              agents under a resource manager; pmix.c: PMIx; rendezvous.c: how they find the launcher
  * agent/agent.c                 one process per node; agent_node.c: its memories; agent_processors.c: its processors;
- *                               agent_waits.c: their waits; output.c: their output; bind.c: their cores
+ *                               agent_waits.c: their waits, where they are; output.c: their output; bind.c: their
+ *                               cores
  * agent/supervisor.c            the process above an agent on another host
  * agent/reap.c                  kills remaining processes
  * wire/wire.c                   messages between launcher and agents; handshake.c: the first one; watch.h: silence
  * trace/collect.c               traces: agents send them, the launcher writes them
  * trace/report.c                statistics
- * crash/crash.c                 the sentence about an access that ends a processor
+ * crash/crash.c, where.c        why and where a processor ends; where threads are; stack.c: their stacks
  * info/info.c, info_hosts.c     `tweed info`
  * bench/command.c               `tweed bench`, which runs tweed-bench (the other files of bench/)
  * bench/compare.c               its comparison of protocols
@@ -55,6 +57,7 @@ struct tool_command {
 int tool_run(int argc, char **argv);
 int tool_alone(int argc, char **argv);
 int tool_crash(int argc, char **argv);
+int tool_where(int argc, char **argv);
 int tool_info(int argc, char **argv);
 int tool_bench(int argc, char **argv);
 int tool_cc(int argc, char **argv); /* also c++ */

@@ -33,6 +33,7 @@ static const struct tool_command commands[] = {
     {"omp", "cc | c++ [--show] ARGS...", "compile and link an OpenMP program, for threads on several nodes", tool_omp},
     {"alone", NULL, NULL, tool_alone},
     {"crash", NULL, NULL, tool_crash},
+    {"where", NULL, NULL, tool_where},
     {"agent", "[--] PROGRAM ARGS...", "a node of a job that a resource manager starts: mpirun, srun", tool_agent},
 };
 

@@ -11,8 +11,9 @@
 #include "core/base/base.h"
 
 static struct {
-	void (*taken[NSIG])(int signal, siginfo_t *si, void *uc); /* Tweed's handler; NULL: not taken */
-	struct sigaction action[NSIG];                            /* the program's actions for the taken signals */
+	void (*taken[NSIG])(int signal, siginfo_t *si, void *uc);    /* Tweed's handler; NULL: not taken */
+	struct sigaction action[NSIG];                               /* the program's actions for the taken signals */
+	void (*fallback[NSIG])(int signal, siginfo_t *si, void *uc); /* what SIG_DFL means; NULL: the kernel's */
 } signals;
 
 void (*tw_signal_crash)(const siginfo_t *si, const void *uc);
@@ -179,6 +180,37 @@ int tw_signal_action(int signal, const struct sigaction *action, struct sigactio
 	return error;
 }
 
+static bool signals_plain(const struct sigaction *action, sighandler_t handler)
+{
+	return !(action->sa_flags & SA_SIGINFO) && action->sa_handler == handler;
+}
+
+/* For a signal that is not taken. */
+static int signals_real(int signal, struct sigaction *action, struct sigaction *was)
+{
+	void (*fallback)(int, siginfo_t *, void *) = signal > 0 && signal < NSIG ? signals.fallback[signal] : NULL;
+
+	if (fallback && action && signals_plain(action, SIG_DFL)) {
+		*action = (struct sigaction){.sa_sigaction = fallback, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+		sigfillset(&action->sa_mask);
+	}
+	if (real_sigaction(signal, action, was))
+		return -1;
+	if (fallback && (was->sa_flags & SA_SIGINFO) && was->sa_sigaction == fallback)
+		*was = (struct sigaction){.sa_handler = SIG_DFL};
+	return 0;
+}
+
+void tw_signal_default(int signal, void (*handler)(int signal, siginfo_t *si, void *uc))
+{
+	struct sigaction action, was;
+
+	signals_real(signal, NULL, &action);
+	signals.fallback[signal] = handler;
+	if (signals_plain(&action, SIG_DFL))
+		signals_real(signal, &action, &was);
+}
+
 int tw_signal_set(int signal, const struct sigaction *action, struct sigaction *old)
 {
 	struct sigaction sa, was;
@@ -191,7 +223,7 @@ int tw_signal_set(int signal, const struct sigaction *action, struct sigaction *
 		was = signals.action[signal];
 		if (action)
 			signals.action[signal] = sa;
-	} else if (real_sigaction(signal, action ? &sa : NULL, &was)) {
+	} else if (signals_real(signal, action ? &sa : NULL, &was)) {
 		return -1;
 	}
 	if (old)

@@ -28,6 +28,10 @@
 void tw_signal_take(int signal, void (*handler)(int signal, siginfo_t *si, void *uc));
 void tw_signal_give(int signal);
 
+/* tw_signal_default - @handler runs for @signal, which is not taken, where the program's action is SIG_DFL; with all
+ * signals blocked, on the alternate stack if there is one.  The program sees SIG_DFL.  NULL: as the kernel has it. */
+void tw_signal_default(int signal, void (*handler)(int signal, siginfo_t *si, void *uc));
+
 /* tw_signal_chain - do what the program's action would have done with @signal: call its handler with the mask it asked
  * for, end the process, or nothing. To be called from a handler with all signals blocked. */
 void tw_signal_chain(int signal, siginfo_t *si, void *uc);

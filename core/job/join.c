@@ -96,6 +96,7 @@ struct tw_proc *tw_join(const struct tw_boot **boot)
 		tw_fork_process(&join_proc);
 		tw_proc_clock(&join_proc);
 		join_proc.stats->started_ns = tw_time_ns();
+		atomic_store(&join_proc.stats->waits.pid, getpid());
 	}
 	join_users++;
 	*boot = &join_boot;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* crash.c - names the access that ends the program.
+/* crash.c - names the instruction, or the call of abort(), that ends the program.
  *
  * The crashed process may hold any lock of a library, and its thread-local variables may lie in shared memory, which a
  * child lacks.  So a child executes `tweed crash` (tools/crash/crash.c), which reads what the kernel knows. */
@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -32,6 +33,7 @@ static void crash_read(struct tw_crash *c, const siginfo_t *si, const ucontext_t
 {
 	*c = (struct tw_crash){.pid = (pid_t)syscall(SYS_getpid),
 	                       .parent = (pid_t)syscall(SYS_getppid),
+	                       .tid = (pid_t)syscall(SYS_gettid),
 	                       .signal = si->si_signo,
 	                       .code = si->si_code,
 	                       .address = (uintptr_t)si->si_addr,
@@ -40,15 +42,23 @@ static void crash_read(struct tw_crash *c, const siginfo_t *si, const ucontext_t
 	                       .self = (uintptr_t)&crash_self};
 	memcpy(c->who, crash_self.who, sizeof(c->who));
 #if defined(__x86_64__)
-	unsigned long error = (unsigned long)uc->uc_mcontext.gregs[REG_ERR];
-	struct iovec to = {&c->back, sizeof(c->back)};
-	struct iovec from = {(void *)(uintptr_t)uc->uc_mcontext.gregs[REG_RSP], sizeof(c->back)}; /* may be unmapped */
+	static const int number[TW_REGISTERS] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI,
+	                                         REG_RBP, REG_RSP, REG_R8,  REG_R9,  REG_R10, REG_R11,
+	                                         REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
+	const greg_t *registers = uc->uc_mcontext.gregs;
+	uint64_t error = (uint64_t)registers[REG_ERR], *sp = &c->registers[7], *ip = &c->registers[TW_REGISTERS - 1];
 
-	c->ip = (uintptr_t)uc->uc_mcontext.gregs[REG_RIP];
-	c->sp = (uintptr_t)uc->uc_mcontext.gregs[REG_RSP];
+	for (unsigned i = 0; i < TW_REGISTERS; i++)
+		c->registers[i] = (uint64_t)registers[number[i]];
+	c->sp = (uintptr_t)*sp;
+	if (si->si_signo != SIGSEGV && si->si_signo != SIGBUS)
+		return;
 	c->access = error & 16 ? TW_CRASH_JUMP : error & 2 ? TW_CRASH_WRITE : TW_CRASH_READ;
-	if (c->access == TW_CRASH_JUMP)
-		syscall(SYS_process_vm_readv, c->pid, &to, 1, &from, 1, 0);
+	struct iovec to = {ip, sizeof(*ip)}, from = {(void *)(uintptr_t)*sp, sizeof(*ip)}; /* may be unmapped */
+	if (c->access == TW_CRASH_JUMP && syscall(SYS_process_vm_readv, c->pid, &to, 1, &from, 1, 0) == sizeof(*ip)) {
+		--*ip; /* within the call */
+		*sp += sizeof(*ip);
+	}
 #else
 	(void)uc;
 #endif
@@ -86,9 +96,9 @@ static void crash_report(const siginfo_t *si, const void *uc)
 			syscall(SYS_kill, child, SIGKILL);
 		syscall(SYS_nanosleep, &pause, NULL);
 	}
-	if (status) /* no child, or it was killed */
-		tw_log("the instruction at 0x%lx may not access address 0x%lx", (unsigned long)c.ip,
-		       (unsigned long)c.address);
+	if (status && c.access >= 0) /* no child, or it was killed */
+		tw_log("the instruction at 0x%lx may not access address 0x%lx",
+		       (unsigned long)c.registers[TW_REGISTERS - 1], (unsigned long)c.address);
 }
 
 static void crash_handler(int signal, siginfo_t *si, void *uc)
@@ -98,6 +108,17 @@ static void crash_handler(int signal, siginfo_t *si, void *uc)
 	if (signal != SIGSEGV || !tw_signal_repair || !tw_signal_repair(si, uc))
 		tw_signal_chain(signal, si, uc);
 	errno = saved;
+}
+
+/* The program has no handler for @signal.  Not of other processes: kill(1) is no crash. */
+static void crash_last(int signal, siginfo_t *si, void *uc)
+{
+	bool sent = si->si_code <= 0;
+
+	if (!sent || (signal == SIGABRT && si->si_pid == (pid_t)syscall(SYS_getpid)))
+		crash_report(si, uc);
+	tw_signal_default(signal, NULL);
+	syscall(SYS_tgkill, syscall(SYS_getpid), syscall(SYS_gettid), signal); /* still blocked */
 }
 
 void tw_crash_open(const char *who, pid_t agent)
@@ -110,7 +131,11 @@ void tw_crash_open(const char *who, pid_t agent)
 	tw_format(crash_self.who, sizeof(crash_self.who), "%s", who);
 	tw_format(crash_tool, sizeof(crash_tool), "/proc/%d/exe", (int)agent);
 	tw_format(crash_libraries, sizeof(crash_libraries), "LD_LIBRARY_PATH=%s", libraries ? libraries : "");
+	prctl(PR_SET_PTRACER, agent); /* where Yama restricts it */
 	tw_signal_crash = crash_report;
 	tw_signal_take(SIGSEGV, crash_handler);
 	tw_signal_take(SIGBUS, crash_handler);
+	tw_signal_default(SIGFPE, crash_last);
+	tw_signal_default(SIGILL, crash_last);
+	tw_signal_default(SIGABRT, crash_last);
 }

@@ -29,6 +29,7 @@ static struct {
 	bool (*ordered)(void);
 	_Atomic uint32_t stop, looking;
 	_Atomic uint64_t over; /* the turn that is to end */
+	_Atomic int32_t sent;  /* the thread that has not handled the signal yet: real-time signals add up */
 	bool begun;
 } turns;
 
@@ -91,6 +92,8 @@ static void turn_handler(int signal, siginfo_t *si, void *uc)
 	bool own = si->si_code == SI_TKILL && si->si_pid == getpid();
 
 	th_turn_came |= own;
+	if (own)
+		atomic_store(&turns.sent, 0);
 	if (th_turn_cancel && si->si_code == SI_QUEUE && si->si_value.sival_int == TH_TURN_CANCEL)
 		th_turn_cancel(si, uc);
 	else if (!own)
@@ -117,7 +120,8 @@ static void *turns_run(void *arg)
 		if (!atomic_load(&turns.stop) && turn && turn == seen &&
 		    (th_crowd > 1 || th_turn_look || turns.ordered())) {
 			atomic_store(&turns.over, turn);
-			syscall(SYS_tgkill, getpid(), tid, TW_TURN_SIGNAL);
+			if (atomic_exchange(&turns.sent, tid) != tid)
+				syscall(SYS_tgkill, getpid(), tid, TW_TURN_SIGNAL);
 		}
 		atomic_store(&turns.looking, 0);
 		seen = turn;

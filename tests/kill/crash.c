@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* crash.c - a thread on another processor does what ends the program. */
+/* crash.c - a thread on another processor does what ends the program, or goes on for ever. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -12,6 +13,7 @@ extern char first(const volatile char *p), second(const volatile char *p); /* of
 static void (*nothing)(void);
 static const char *what;
 static volatile char *at;
+static pthread_mutex_t lock[2] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER};
 
 static int deep(int n)
 {
@@ -19,6 +21,19 @@ static int deep(int n)
 
 	frame[0] = (char)n;
 	return deep(n + 1) + frame[0];
+}
+
+static __attribute__((noinline)) void both(int first)
+{
+	pthread_mutex_lock(&lock[first]);
+	sleep(1);
+	pthread_mutex_lock(&lock[!first]);
+}
+
+static __attribute__((noinline)) void forever(void)
+{
+	while (!*at)
+		continue;
 }
 
 static void *thread(void *arg)
@@ -35,6 +50,14 @@ static void *thread(void *arg)
 		first(at);
 	else if (strcmp(what, "library") == 0)
 		second(at);
+	else if (strcmp(what, "abort") == 0)
+		abort();
+	else if (strcmp(what, "illegal") == 0)
+		__builtin_trap();
+	else if (strcmp(what, "locks") == 0)
+		both(0);
+	else if (strcmp(what, "loop") == 0)
+		forever();
 	else
 		(void)*at;
 	return arg;
@@ -55,7 +78,11 @@ int main(int argc, char **argv)
 	else if (strcmp(what, "private") == 0)
 		at = (volatile char *)syscall(SYS_mmap, NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 		                              -1, 0);
+	else if (strcmp(what, "loop") == 0)
+		at = calloc(1, 1);
 	pthread_create(&t, NULL, thread, NULL);
+	if (strcmp(what, "locks") == 0)
+		both(1);
 	pthread_join(t, NULL);
 	return 0;
 }

@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A thread's access ends the program: one sentence names the line, the address and what is there.
+"""A thread ends the program: one sentence names the line, what it did, and the callers.  A program that stands still,
+or that is asked, says where its threads are.
 
 crash.py TWEED FOLDER"""
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 tweed, folder = (os.path.abspath(p) for p in sys.argv[1:3])
 CASES = {
@@ -24,8 +27,35 @@ CASES = {
                 r"libfirst-1\.2\.so: if threads share what it made, link its archive: -l:libfirst\.a",
     "library": r"second\+0x[0-9a-f]+ read address 0x10, by a null pointer; each processor has its own variables of "
                r"libsecond\.so: if threads share what it made, compile it with Tweed's compiler",
-    "stack": r"deep.* wrote to address 0x[0-9a-f]+, below its stack: give it a larger one \(ulimit -s\)",
+    "abort": r"thread.* called abort",
+    "illegal": r"thread.* executed an instruction that this processor does not have",
+    "stack": r"deep.* wrote to address 0x[0-9a-f]+, below its stack: give it a larger one \(ulimit -s\)"
+             r"; called from deep.*, and so on",
 }
+STATUS = {"abort": 134, "illegal": 132}
+CALLERS = {"archived", "library"}  # the thread's function has called another one
+LINE = r"\+0x[0-9a-f]+ \(crash\.c:\d+\)"
+LOCKS = [rf"0\.0: in pthread_mutex_lock, called from both{LINE}, main{LINE}",
+         rf"1\.0: in pthread_mutex_lock, called from both{LINE}, thread{LINE}",
+         r"all processors wait for each other: 0\.0 in tw_lock_acquire.* which 1\.0 holds; 1\.0 in tw_lock_acquire.*"]
+LOOP = [rf"0\.0: in pthread_join, called from main{LINE}", rf"1\.0: in forever{LINE}, called from thread{LINE}",
+        r"interrupted by signal 15 .*"]
+
+
+def still(job, patterns):
+    err = job.communicate(timeout=60)[1]
+    lines = err.splitlines()
+    good = len(lines) == len(patterns) and all(re.fullmatch("tweed: " + p, l) for p, l in zip(patterns, lines))
+    if not good:
+        print(f"{job.args}: {err}")
+    return not good
+
+
+def start(*options):
+    return subprocess.Popen([tweed, "run", "-n", "2", *options], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                            stderr=subprocess.PIPE, text=True)
+
+
 bad = 0
 with tempfile.TemporaryDirectory() as work:
     program = os.path.join(work, "crash")
@@ -42,9 +72,19 @@ with tempfile.TemporaryDirectory() as work:
             run = subprocess.run([tweed, "run", "-n", "2", "-p", "1", "--transport", transport, program, case],
                                  cwd=work, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
             lines = run.stderr.splitlines()
-            if run.returncode != 139 or len(lines) != 2 or \
-                    not re.fullmatch(r"tweed: 1\.0: " + sentence.replace(".*", r"\S* \(crash\.c:\d+\)", 1), lines[0]):
+            callers = rf"; called from thread{LINE}" if case in CALLERS else ""
+            sentence = sentence.replace(".*", r"\S* \(crash\.c:\d+\)", 1)
+            if run.returncode != STATUS.get(case, 139) or len(lines) != 2 or \
+                    not re.fullmatch(rf"tweed: 1\.0: {sentence}{callers}", lines[0]):
                 bad += 1
                 print(f"{case}, {transport}: status {run.returncode}: {run.stderr}")
+    for transport in ("shm", "ofi"):
+        bad += still(start("--watch", "2", "--transport", transport, program, "locks"), LOCKS)
+        job = start("--transport", transport, program, "loop")
+        time.sleep(2)
+        job.send_signal(signal.SIGUSR1)
+        time.sleep(4)
+        job.terminate()
+        bad += still(job, LOOP)
 print(f"crash: {bad} wrong")
 sys.exit(bad != 0)

@@ -219,6 +219,9 @@ static void agent_command(struct agent *a)
 	case WIRE_SIGNAL:
 		agent_signal(a, msg->number);
 		break;
+	case WIRE_WHERE:
+		agent_where(a);
+		break;
 	case WIRE_STOP:
 		agent_stop(a);
 		break;
@@ -244,13 +247,14 @@ void agent_receive(struct agent *a)
 
 static int agent_wait(struct agent *a, bool more)
 {
-	struct pollfd poller[4 + 2 * TW_MAX_PROCESSORS];
+	struct pollfd poller[5 + 2 * TW_MAX_PROCESSORS];
 	bool open = a->output && a->window >= WIRE_PIECE;
-	nfds_t n = 4;
+	nfds_t n = 5;
 
 	wire_events(&a->wire, poller);
 	poller[2] = (struct pollfd){a->signals, POLLIN, 0};
 	poller[3] = (struct pollfd){a->input.length ? a->input.fd : -1, POLLOUT, 0};
+	poller[4] = (struct pollfd){a->where, POLLIN, 0};
 	for (unsigned k = 0; open && k < a->boot.config.processors; k++)
 		for (unsigned i = 0; i < 2; i++)
 			poller[n++] = (struct pollfd){a->processor[k].output[i].fd, POLLIN, 0};
@@ -278,6 +282,8 @@ static void agent_loop(struct agent *a)
 		if (a->input.length)
 			agent_input_write(a);
 		agent_reap(a);
+		if (a->where >= 0)
+			agent_where_read(a);
 		if (watch_due(&a->launcher))
 			agent_tick(a);
 	}
@@ -285,7 +291,8 @@ static void agent_loop(struct agent *a)
 
 void agent_run(int in, int out, const uint8_t *secret)
 {
-	static struct agent a = {.input.fd = -1, .boot = {.magic = TW_BOOT_MAGIC, .bytes = sizeof(struct tw_boot)}};
+	static struct agent a = {
+	    .input.fd = -1, .where = -1, .boot = {.magic = TW_BOOT_MAGIC, .bytes = sizeof(struct tw_boot)}};
 	sigset_t child, keys;
 
 	a.boot.interface = tw_boot_interface;

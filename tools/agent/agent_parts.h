@@ -49,6 +49,7 @@ struct agent {
 	struct tw_deaths *deaths;          /* for the node's processors; NULL: the job does not survive deaths */
 	uint64_t polls[TW_MAX_PROCESSORS]; /* the processors' polls in waits, at the last tick */
 	unsigned asked;                    /* ticks until WAITS is answered; 0: no question */
+	int where;                         /* what `tweed where` prints; -1: it does not run */
 	struct trace_source trace;
 	struct agent_input input;
 	struct tool_cpus *cpus; /* [processors], or NULL: not bound */
@@ -91,6 +92,10 @@ void agent_bring_up(struct agent *a);
  * agent_waits_tick - then: answer the launcher's question, if it is time. */
 bool agent_waits_look(struct agent *a, uint64_t *begun);
 void agent_waits_tick(struct agent *a, bool all, uint64_t begun);
+
+/* agent_where - WHERE: start `tweed where`.  agent_where_read - send what it has printed. */
+void agent_where(struct agent *a);
+void agent_where_read(struct agent *a);
 
 /* agent_processors.c */
 

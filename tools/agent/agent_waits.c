@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* agent_waits.c - do all processors of the node wait for calls of others?
+/* agent_waits.c - do all processors of the node wait for calls of others?  Where are their threads?
  *
  * At each tick the agent rings their bells, so all waiting processors poll again.  A processor that has polled since
  * the previous tick and still waits was neither starved nor just woken.  A processor whose program has signal handlers
  * is never counted: a handler may make a call, such as sem_post. */
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/base/signals.h"
 #include "core/coherence/shootdown.h"
@@ -80,4 +83,58 @@ void agent_waits_tick(struct agent *a, bool all, uint64_t begun)
 {
 	if (a->asked && --a->asked == 0)
 		waits_answer(a, all, begun);
+}
+
+/* ---- where threads are ---- */
+
+static void where_end(struct agent *a)
+{
+	if (a->where >= 0)
+		close(a->where);
+	a->where = -1;
+	wire_send(&a->wire, WIRE_WHERE, NULL, 0, NULL, 0);
+}
+
+void agent_where(struct agent *a)
+{
+	static char name[TW_MAX_PROCESSORS][32];
+	char *argv[TW_MAX_PROCESSORS + 3] = {(char *)"tweed", (char *)"where"}, *environment[] = {NULL};
+	int out[2], n = 2;
+
+	if (a->where >= 0)
+		return; /* its end answers this question, too */
+	for (unsigned k = 0; a->processor && k < a->boot.config.processors; k++) {
+		if (!a->processor[k].pid)
+			continue;
+		tw_format(name[k], sizeof(name[k]), "%u:%d", k, atomic_load(&a->stats[k].waits.pid));
+		argv[n++] = name[k];
+	}
+	if (n == 2 || pipe2(out, O_CLOEXEC)) {
+		where_end(a);
+		return;
+	}
+	pid_t pid = vfork(); /* as agent_start_one */
+	if (pid == 0) {
+		sigprocmask(SIG_SETMASK, &a->mask, NULL);
+		dup2(out[1], STDOUT_FILENO);
+		close_range(STDERR_FILENO + 1, ~0u, CLOSE_RANGE_CLOEXEC);
+		execve("/proc/self/exe", argv, environment);
+		_exit(127);
+	}
+	close(out[1]);
+	a->where = out[0];
+	fcntl(a->where, F_SETFL, O_NONBLOCK);
+	if (pid < 0)
+		where_end(a);
+}
+
+void agent_where_read(struct agent *a)
+{
+	char text[WIRE_PIECE];
+	ssize_t n;
+
+	while ((n = read(a->where, text, sizeof(text))) > 0)
+		wire_send(&a->wire, WIRE_WHERE, text, (size_t)n, NULL, 0);
+	if (n == 0 || errno != EAGAIN)
+		where_end(a);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* crash.c - `tweed crash`, executed by a process of a job whose access to memory ends it (core/observe/crash.c), prints
- * one sentence: where in the program, which address, what is there. */
+/* crash.c - `tweed crash`, executed by a process of a job that an instruction, or abort(), ends (core/observe/crash.c),
+ * prints one sentence: where in the program, and why. */
 #include "core/observe/crash.h"
 
 #include <signal.h>
@@ -13,6 +13,7 @@
 
 #include "core/base/base.h"
 #include "core/observe/symbol.h"
+#include "tools/crash/stack.h"
 #include "tools/tools.h"
 
 #define CRASH_FRAME ((uintptr_t)1 << 20) /* how far from the stack pointer an address is one of the stack */
@@ -131,14 +132,14 @@ static const char *crash_archive(const char *path, char *out, size_t bytes)
 
 /* Its variables are each processor's own if code of a shared library was at work; not if that is the C library's.  What
  * that may mean, or "". */
-static const char *crash_library(const struct tw_crash *c, char *out, size_t bytes)
+static const char *crash_library(const struct tw_crash *c, uintptr_t ip, char *out, size_t bytes)
 {
 	static const char *const common[] = {"libc.", "libm.", "libstdc++.", "libgcc_s.", "ld-linux"};
 	char path[sizeof(((struct mapping *)0)->name) + 4];
 	struct mapping m;
 
 	*out = '\0';
-	if (!mapping_find(c->pid, c->back ? c->back - 1 : c->ip, &m) || !strstr(m.name, ".so"))
+	if (!mapping_find(c->pid, ip, &m) || !strstr(m.name, ".so"))
 		return out;
 	const char *name = strrchr(m.name, '/') ? strrchr(m.name, '/') + 1 : m.name;
 	for (size_t i = 0; i < sizeof(common) / sizeof(common[0]); i++)
@@ -166,23 +167,57 @@ static bool crash_parse(const char *text, struct tw_crash *c)
 	return true;
 }
 
+/* What the memory access at @ip has done. */
+static void crash_access(const struct tw_crash *c, uintptr_t ip, char *out, size_t bytes)
+{
+	char what[800], library[700];
+
+	crash_what(c, what, sizeof(what));
+	snprintf(out, bytes, "%s %s%s",
+	         c->access == TW_CRASH_JUMP    ? "jumped to"
+	         : c->access == TW_CRASH_WRITE ? "wrote to"
+	         : c->access == TW_CRASH_READ  ? "read"
+	                                       : "accessed",
+	         what, crash_library(c, ip, library, sizeof(library)));
+}
+
+/* @called: what the program's innermost function has called; "": nothing. */
+static void crash_other(const struct tw_crash *c, const char *called, char *out, size_t bytes)
+{
+	if (c->signal == SIGFPE)
+		snprintf(out, bytes, "%s", c->code == FPE_INTDIV ? "divided by zero" : "made an arithmetic error");
+	else if (c->signal == SIGILL)
+		snprintf(out, bytes, "executed an instruction that this processor does not have");
+	else if (strncmp(called, "__cxa_", strlen("__cxa_")) == 0)
+		snprintf(out, bytes, "threw an exception that nothing catches");
+	else
+		snprintf(out, bytes, "called %s", *called ? called : "abort");
+}
+
 int tool_crash(int argc, char **argv)
 {
+	struct tw_frame frame[TW_FRAMES];
+	char code[512], why[1600], called[128] = "", callers[1200];
 	struct tw_crash c;
-	char code[512], what[800], library[700];
 
 	if (argc != 2 || !crash_parse(argv[1], &c)) {
 		tool_say("'tweed crash' is for processes of a job: look at 'tweed --help'");
 		return TOOL_USAGE;
 	}
 	tw_log_who(c.who);
-	crash_what(&c, what, sizeof(what));
-	tw_symbol_of_process(c.pid, c.back ? c.back - 1 : c.ip, code, sizeof(code));
-	tool_say("%s %s %s%s", code,
-	         c.access == TW_CRASH_JUMP    ? "jumped to"
-	         : c.access == TW_CRASH_WRITE ? "wrote to"
-	         : c.access == TW_CRASH_READ  ? "read"
-	                                      : "accessed",
-	         what, crash_library(&c, library, sizeof(library)));
+	unsigned frames = stack_unwind(&c, frame), first = stack_program(frame, frames);
+	uintptr_t ip = frames ? frame[0].ip : c.registers[TW_REGISTERS - 1];
+	unsigned at = first > 0 && first < frames ? first - 1 : 0; /* what the program has called, or itself */
+	if (c.access >= 0) {
+		crash_access(&c, ip, why, sizeof(why));
+	} else {
+		if (first < frames && !stack_called(c.pid, frame, first, called, sizeof(called)))
+			*called = '\0';
+		at = first < frames ? first : 0;
+		crash_other(&c, called, why, sizeof(why));
+	}
+	tw_symbol_of_process(c.pid, frames ? frame[at].ip : ip, code, sizeof(code));
+	stack_callers(c.pid, frame, frames, at + 1, callers, sizeof(callers));
+	tool_say("%s %s%s%s", code, why, *callers ? "; called from " : "", callers);
 	return 0;
 }

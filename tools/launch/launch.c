@@ -356,8 +356,13 @@ static void launch_event(struct launch *l, unsigned i, const struct wire_msg *ms
 		break;
 	case WIRE_SIGNAL:
 		l->signal = 0;
-		if (msg->number)
+		if (msg->number == SIGUSR1 || msg->number == SIGQUIT)
+			where_ask(l, NULL);
+		else if (msg->number)
 			launch_interrupted(l, (int)msg->number);
+		break;
+	case WIRE_WHERE:
+		where_answered(l, i, msg);
 		break;
 	case WIRE_CUT:
 		launch_cut(l, i, msg->number);
@@ -417,6 +422,8 @@ static bool launch_fits(const struct launch *l, unsigned i, const struct wire_ms
 		return n->waits_asked && msg->bytes == sizeof(msg->waits);
 	case WIRE_SIGNAL:
 		return i == 0 && l->signal && (!msg->number || msg->number == l->signal);
+	case WIRE_WHERE:
+		return l->going;
 	case WIRE_CUT:
 		return msg->number < l->nodes;
 	default:
@@ -554,6 +561,7 @@ static void launch_tick(struct launch *l)
 	struct wire_beat beat = {0};
 
 	watch_tick(&l->clock);
+	where_look(l);
 	if (l->signal && tw_time_ns() - l->signal_ns > LAUNCH_SIGNAL_NS)
 		launch_interrupted(l, (int)l->signal);
 	for (unsigned i = 0; i < l->nodes; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* launch.h - the launcher's state, for launch.c, start.c, prepare.c, survive.c, waits.c and stdio.c. */
+/* launch.h - the launcher's state, for launch.c, start.c, prepare.c, survive.c, waits.c, where.c and stdio.c. */
 #ifndef TW_TOOLS_LAUNCH_LAUNCH_H
 #define TW_TOOLS_LAUNCH_LAUNCH_H
 
@@ -48,6 +48,9 @@ struct launch_node {
 	uint64_t same, begun; /* unchanged beats that say that all wait; their number of waits (waits.c) */
 	bool waits_asked;     /* it was asked for its waits */
 	struct wire_waits waits;
+	bool where_asked; /* where its threads are (where.c); */
+	char *where;      /* what it has answered, allocated */
+	size_t where_bytes;
 	unsigned shut; /* number of deaths that it has shut out */
 };
 
@@ -69,6 +72,8 @@ struct launch {
 	uint32_t signal;    /* processor 0's agent was asked whether the program handles it; 0: none */
 	uint64_t signal_ns; /* when */
 	bool asked;         /* all, for their waits */
+	uint64_t where_ns;  /* when all were asked where their threads are; 0: they were not */
+	void (*where_then)(struct launch *l);
 	bool output, input; /* are passed on */
 	int signals, output_event;
 	size_t window; /* of the input */
@@ -141,6 +146,14 @@ void prepare_agent_ready(struct launch *l, unsigned i);
  * with a sentence when all wait for each other. */
 void waits_beat(struct launch *l, unsigned i, const struct wire_beat *beat);
 void waits_answered(struct launch *l, unsigned i, const struct wire_waits *waits);
+
+/* ---- where.c: where all threads are ---- */
+
+/* where_ask - ask all agents; print the answers when all have come, or some time has passed, and call @then, unless it
+ * is NULL.  where_answered - a WHERE of node @i.  where_look - have all answered? */
+void where_ask(struct launch *l, void (*then)(struct launch *l));
+void where_answered(struct launch *l, unsigned i, const struct wire_msg *msg);
+void where_look(struct launch *l);
 
 /* ---- stdio.c: output, input ---- */
 

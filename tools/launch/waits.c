@@ -95,7 +95,7 @@ static void waits_add_group(struct waits_text *t, const struct launch *l, unsign
 				waits_add(t, ", which %u.%u holds", p / locals, p % locals);
 }
 
-static void waits_send(struct launch *l)
+static void waits_end(struct launch *l)
 {
 	unsigned count = l->nodes * (unsigned)l->job->settings.config.processors, groups = 0;
 	struct waits_text t = {.length = 0};
@@ -128,5 +128,5 @@ void waits_answered(struct launch *l, unsigned i, const struct wire_waits *waits
 	for (unsigned k = 0; k < l->nodes; k++)
 		if (l->node[k].waits_asked)
 			return;
-	waits_send(l);
+	where_ask(l, waits_end);
 }

@@ -252,6 +252,7 @@ static bool wire_size_fits(uint32_t type, uint32_t bytes)
 	case WIRE_OUTPUT:
 		return bytes > offsetof(struct wire_output, bytes) && bytes <= sizeof(m->output);
 	case WIRE_INPUT:
+	case WIRE_WHERE:
 		return bytes <= sizeof(m->input);
 	case WIRE_CLOCK:
 		return bytes == sizeof(m->clock);

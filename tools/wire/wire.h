@@ -21,8 +21,9 @@
  * input, within a window of WIRE_WINDOW bytes that CREDIT reopens as they are written: so other messages never wait
  * long behind them.  DEAF: that output has no reader any more.  PAUSE and RESUME: the launcher, and so the processors,
  * are stopped in between.  CUT: another node's beats have stopped arriving through the transport.  WAITS asks for the
- * waits of the node's processors, when all BEATs say that all wait; the answer has the same type. SIGNAL:
- * to node 0, whose processor 0 gets the signal if the program handles it; and the answer.
+ * waits of the node's processors, when all BEATs say that all wait; the answer has the same type.  SIGNAL: to node 0,
+ * whose processor 0 gets the signal if the program handles it; and the answer.  WHERE: where are the node's threads?
+ * The answer comes in pieces of text, lines of `tweed where`; the last one is empty.
  *
  * In a job that survives deaths: SHUT goes to each agent after a DEATH or the end of another agent.  The agent's server
  * shuts the processor, or the whole node, out, then the agent answers SHUT.  When all have answered, DEAD informs them,
@@ -77,7 +78,8 @@ enum wire_type {
 	WIRE_DEAD,
 	WIRE_WAITS,
 	WIRE_SIGNAL,
-	WIRE_LAST = WIRE_SIGNAL,
+	WIRE_WHERE,
+	WIRE_LAST = WIRE_WHERE,
 };
 
 #define WIRE_BY_KEY          0x10000u /* beside SIGNAL's number: the processors got it from their terminal */
@@ -181,6 +183,7 @@ struct wire_msg {
 		struct wire_clock clock;
 		struct wire_trace trace;
 		char input[WIRE_PIECE]; /* no bytes: end of input */
+		char where[WIRE_PIECE];
 		/* FAILED: the job's status.  CREDIT: bytes.  DEAF: the stream.  CUT: the node.  SIGNAL: its number,
 		 * perhaps with WIRE_BY_KEY; 0, as an answer: the program has got it.  GONE: as waitpid gives it.
 		 * SHUT, DEAD: the processor, counted over all nodes; from their number on, the node */

@@ -58,6 +58,7 @@ struct tw_waits {
 	_Atomic uint64_t begun;              /* waits begun */
 	_Atomic uint64_t polls;              /* polls that found that it must go on waiting */
 	_Atomic uint64_t object, value;      /* the handle, and the flag's value, that it waits for */
+	_Atomic int32_t pid;                 /* its process; 0: it has not joined the job */
 	_Atomic uint64_t handles;            /* a bit for each signal that the program handles; set by run-times */
 	_Atomic uint64_t held[TW_WAIT_HELD]; /* locks that it holds, 0: none; if they are more, some are missing */
 };
