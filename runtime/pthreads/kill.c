@@ -7,18 +7,18 @@
 #include "runtime/process/hosts/first_host.h"
 #include "runtime/pthreads/thread.h"
 
-/* The identity of a thread that has begun.  Returns an error's number. */
+/* The identity of a thread that has begun; *@tid 0: it has ended, and is not joined yet.  Returns an error's number. */
 static int kill_identity(struct thread *t, pid_t *pid, pid_t *tid)
 {
 	unsigned round = 0;
 
 	for (;;) {
 		struct tw_wait_queue *queue = pt_threads_lock();
-		bool live = t->live && !t->ended;
+		bool live = t->live, ended = t->ended;
 		*pid = t->pid;
-		*tid = t->tid;
+		*tid = ended ? 0 : t->tid;
 		tw_wait_queue_unlock(queue);
-		if (!live || *tid)
+		if (!live || ended || *tid)
 			return live ? 0 : ESRCH;
 		pt_poll(&round, 0);
 	}
@@ -49,6 +49,8 @@ static int kill_thread(pthread_t thread, int number, int code, const union sigva
 	int error = t ? kill_identity(t, &pid, &tid) : ESRCH;
 	if (error)
 		return error;
+	if (!tid) /* as the C library has it */
+		return code == SI_TKILL ? 0 : ESRCH;
 	return kill_send(t, pid, tid, number, code, value);
 }
 

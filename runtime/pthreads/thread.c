@@ -23,6 +23,7 @@
 /* In shared memory, under the lock of all threads; its dispatcher reads without it what was stored before the flag of
  * its orders was raised. */
 #define PROCESSOR_THREADS 4096u
+#define CREATE_NS         2000000000u /* for which a new thread waits for room */
 struct processor {
 	_Alignas(64) unsigned threads; /* that live here; main's until it ends */
 	bool open;                     /* may get some */
@@ -343,6 +344,19 @@ static bool thread_detached(const pthread_attr_t *attr)
 	return state == PTHREAD_CREATE_DETACHED;
 }
 
+/* Its mask of signals, if @attr has one. */
+static void thread_mask(const pthread_attr_t *attr, sigset_t *mask)
+{
+#ifdef PTHREAD_ATTR_NO_SIGMASK_NP
+	sigset_t own;
+
+	if (attr && pthread_attr_getsigmask_np(attr, &own) == 0)
+		*mask = own;
+#else
+	(void)attr, (void)mask;
+#endif
+}
+
 /* Bytes of its stack, at least. */
 static size_t thread_stack(const pthread_attr_t *attr)
 {
@@ -384,34 +398,37 @@ static struct thread *thread_unused(unsigned k, size_t bytes)
 	return t;
 }
 
-/* @number: of the stacks. */
-static struct thread *thread_make(unsigned k, unsigned number, size_t bytes)
+/* NULL: there is no memory for one more. */
+static struct thread *thread_make(unsigned k, size_t bytes)
 {
 	char *stack = th_stack_create(k / tw_me->locals, bytes);
-	struct thread *t = th_stack_room(stack);
+	struct thread *t = stack ? th_stack_room(stack) : NULL;
 
+	if (!t)
+		return NULL;
 	t->self = (pthread_t)((uintptr_t)t - (uintptr_t)thread_room);
 	t->stack = stack;
 	t->processor = k;
-	thread_waits(t, number);
 	return t;
 }
 
-/* A thread of processor @k, which has not been ordered yet.  With the lock. */
+/* A thread of processor @k, which has not been ordered yet; NULL: there is no room for it.  With the lock. */
 static struct thread *thread_new(struct tw_wait_queue **queue, unsigned k, size_t bytes, void *(*start)(void *arg),
                                  void *arg)
 {
-	struct thread *t = thread_unused(k, bytes);
-
 	if (threads->processor[k].threads == PROCESSOR_THREADS)
-		th_refuse("pthread_create: each processor has %u threads: start the job with more processors",
-		          PROCESSOR_THREADS);
+		return NULL;
+	struct thread *t = thread_unused(k, bytes);
 	threads->processor[k].threads++;
 	if (!t) {
-		unsigned number = threads->stacks++;
 		tw_wait_queue_unlock(*queue);
-		t = thread_make(k, number, bytes);
+		t = thread_make(k, bytes);
 		*queue = pt_threads_lock();
+		if (!t) {
+			threads->processor[k].threads--;
+			return NULL;
+		}
+		thread_waits(t, threads->stacks++);
 	}
 	t->start = start;
 	t->arg = arg;
@@ -421,6 +438,33 @@ static struct thread *thread_new(struct tw_wait_queue **queue, unsigned k, size_
 	pthread_sigmask(SIG_SETMASK, NULL, &t->mask);
 	memcpy(t->name, pt_own.thread ? pt_own.thread->name : "", pt_own.thread ? sizeof(t->name) : 1);
 	return t;
+}
+
+/* The same, of the processor that suits; waits for others to end where there is no room. */
+static struct thread *thread_room_for(struct tw_wait_queue **queue, unsigned *k, size_t bytes,
+                                      void *(*start)(void *arg), void *arg, const void *code)
+{
+	uint64_t until = 0;
+	struct thread *t;
+
+	for (unsigned round = 0;;) {
+		/* Other processes may not have opened a library, and have other variables of it. */
+		*k = th_library_private(code) ? (unsigned)tw_id() : processor_choose();
+		t = thread_new(queue, *k, bytes, start, arg);
+		if (t)
+			return t;
+		bool full = threads->processor[*k].threads == PROCESSOR_THREADS;
+		tw_wait_queue_unlock(*queue);
+		until = until ? until : tw_time_ns() + CREATE_NS;
+		if (!pt_poll(&round, until)) {
+			if (full)
+				th_refuse("pthread_create: each processor has %u threads: start the job with more "
+				          "processors",
+				          PROCESSOR_THREADS);
+			th_stack_scarce(bytes);
+		}
+		*queue = pt_threads_lock();
+	}
 }
 
 int pt_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *arg), void *arg, const void *code)
@@ -436,11 +480,11 @@ int pt_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void
 		return error;
 	pt_threads_open();
 	struct tw_wait_queue *queue = pt_threads_lock();
-	/* Other processes may not have opened a library, and have other variables of it. */
-	unsigned k = th_library_private(code) ? (unsigned)tw_id() : processor_choose();
+	unsigned k;
+	struct thread *t = thread_room_for(&queue, &k, thread_stack(attr), start, arg, code);
 	threads->at_work++;
-	struct thread *t = thread_new(&queue, k, thread_stack(attr), start, arg);
 	t->detached = thread_detached(attr);
+	thread_mask(attr, &t->mask);
 	t->schedule = schedule;
 	*thread = t->self;
 	processor_order(queue, k, t);
@@ -452,6 +496,8 @@ void pt_thread_here(void *(*start)(void *arg), void *arg)
 	struct tw_wait_queue *queue = pt_threads_lock();
 	struct thread *t = thread_new(&queue, (unsigned)tw_id(), 0, start, arg);
 
+	if (!t)
+		th_stack_scarce(0);
 	processor_order(queue, (unsigned)tw_id(), t);
 }
 
@@ -510,8 +556,9 @@ int tw_pthread_tryjoin_np(pthread_t thread, void **result)
 
 int tw_pthread_clockjoin_np(pthread_t thread, void **result, clockid_t clock, const struct timespec *at)
 {
-	uint64_t until = pt_until(clock, at);
-	return until ? thread_join(thread, result, until, ETIMEDOUT) : EINVAL;
+	uint64_t until = at ? pt_until(clock, at) : 0;
+
+	return until || !at ? thread_join(thread, result, until, ETIMEDOUT) : EINVAL;
 }
 
 int tw_pthread_timedjoin_np(pthread_t thread, void **result, const struct timespec *at)

@@ -248,6 +248,10 @@ bool th_wait(bool (*ready)(void *arg), void *arg, uint64_t until_ns)
 
 bool th_sleep(uint64_t until_ns)
 {
+	if (!own) { /* before the program's first thread */
+		tw_wait_until(tw_me, baton_never, NULL, until_ns);
+		return true;
+	}
 	own->ended_by_signal = false;
 	th_wait(baton_never, NULL, until_ns);
 	return !own->ended_by_signal;

@@ -227,22 +227,27 @@ char *th_stack_create(unsigned node, size_t least)
 	unsigned count = 0;
 	char *base;
 
-	for (;;) {
-		base = tw_aligned_alloc(room, guard + bytes + room);
-		if (!base || count == STACK_PLACES)
-			th_refuse("no %zu bytes are left of TWEED_MEMORY for a stack, in pages that no other node has "
-			          "used: raise it",
-			          bytes);
-		if (tw_home_set(base, guard + bytes + room, (int)node) == 0)
-			break;
+	while ((base = tw_aligned_alloc(room, guard + bytes + room)) &&
+	       tw_home_set(base, guard + bytes + room, (int)node) != 0 && count < STACK_PLACES)
 		bad[count++] = base; /* used before, by another node */
+	if (count == STACK_PLACES) {
+		tw_free(base);
+		base = NULL;
 	}
 	while (count)
 		tw_free(bad[--count]);
+	if (!base)
+		return NULL;
 	base += guard;
 	memset(base + bytes, 0, TH_ROOM);
 	stack_room(base + bytes)->bytes = bytes;
 	return base + bytes;
+}
+
+void th_stack_scarce(size_t least)
+{
+	th_refuse("no %zu bytes are left of TWEED_MEMORY for a stack, in pages that no other node has used: raise it",
+	          TW_MAX(stack.bytes, least + stack.tls));
 }
 
 char *th_stack_base(char *end)
@@ -306,6 +311,8 @@ static void stack_create(size_t bytes)
 	dl_iterate_phdr(stack_tls_of, &stack.tls);
 	stack.bytes = TW_ALIGN_UP(TW_MAX(bytes ? bytes : stack_limit(), 2 * STACK_FIRST) + stack.tls, align);
 	stack.end = th_stack_create((unsigned)tw_node(), 0);
+	if (!stack.end)
+		th_stack_scarce(0);
 	tw_signal_overflow = stack_overflow;
 	stack_pin_top(stack.end);
 }

@@ -132,7 +132,8 @@ void th_library_thread(void);
 char *th_foreign_pin(char *frame);
 /* More stacks, for more threads of a processor.  Each is named by its end, one behind its highest byte.
  * th_stack_create - make one at @node, by any processor, with @least bytes besides thread-local variables; in any case
- * as many as the limit of stacks says.
+ * as many as the limit of stacks says.  NULL: no memory is left for it.
+ * th_stack_scarce - end the job with a sentence about that.
  * th_stack_holds - does it have so many?
  * th_stack_base - its lowest byte.
  * th_stack_attr - pin the top of the stack @end, of the caller's node, and set @attr for a thread there.
@@ -144,6 +145,7 @@ char *th_foreign_pin(char *frame);
  * pthread_self() for all such stacks. */
 #define TH_ROOM 576u
 char *th_stack_create(unsigned node, size_t least);
+void th_stack_scarce(size_t least) __attribute__((noreturn));
 bool th_stack_holds(char *end, size_t least);
 char *th_stack_base(char *end);
 void th_stack_attr(char *end, pthread_attr_t *attr);
