@@ -17,7 +17,7 @@
  * launch/start.c, prepare.c     starts agents; their setup
  * launch/stdio.c                output and input; output_writer.c: threads that write output
  * launch/survive.c, waits.c     deaths that the job survives; processors that all wait for each other
- * launch/where.c                where all threads are
+ * launch/where.c, top.c         where all threads are; statistics of the running job
  * launch/manager.c              agents under a resource manager; pmix.c: PMIx; rendezvous.c: how they find the launcher
  * agent/agent.c                 one process per node; agent_node.c: its memories; agent_processors.c: its processors;
  *                               agent_waits.c: their waits, where they are; output.c: their output; bind.c: their
@@ -134,9 +134,11 @@ int tool_launch_and_report(struct tool_job *job);
 int tool_launch(struct tool_job *job);
 
 /* tool_report_check - can the statistics be written where config.stats says?  0, or -errno with a sentence in @error.
- * tool_report - print or write them.  0, or -errno, printed. */
+ * tool_report - print or write them.  0, or -errno, printed.
+ * tool_report_live - those of a running job, one line of JSON; allocated, or NULL. */
 int tool_report_check(const struct tool_job *job, char *error, size_t error_bytes);
 int tool_report(const struct tool_job *job);
+char *tool_report_live(const struct tool_job *job);
 
 /* tool_json_text - a string of text that may not be UTF-8 (program arguments): invalid bytes are replaced. */
 struct json_t *tool_json_text(const char *s);

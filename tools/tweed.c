@@ -19,6 +19,8 @@ static const struct tool_command commands[] = {
      tool_script},
     {"try", "[OPTIONS] FOLDER -- COMMAND ARGS...", "try a program of one's own: right, refused, wrong, crash, hang",
      tool_script},
+    {"top", "[JOB] [--once | --json | --prometheus ADDRESS]", "look at a running job: rates, times, waits",
+     tool_script},
     {"report", "FILE [--out DIR | --text]", "draw what --trace FILE of a run has recorded", tool_script},
     {"cc", "[--poll] [--show] ARGS...", "compile and link a program that announces its stores", tool_cc},
     {"c++", "[--poll] [--show] ARGS...", "the same for C++", tool_cc},

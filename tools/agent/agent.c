@@ -114,6 +114,21 @@ static void agent_account_killed(struct agent *a)
 			tw_stats_end(&a->stats[k]);
 }
 
+/* The numbers of now, of processors that count. */
+static void agent_top(struct agent *a)
+{
+	static struct tw_stats now[TW_MAX_PROCESSORS + 1];
+	size_t slots = a->boot.config.processors + 1;
+
+	if (!a->stats)
+		return;
+	memcpy(now, a->stats, slots * sizeof(now[0]));
+	for (size_t k = 0; k < slots; k++)
+		if (now[k].started_ns && !now[k].stopped)
+			tw_stats_end(&now[k]);
+	wire_send(&a->wire, WIRE_TOP, now, slots * sizeof(now[0]), NULL, 0);
+}
+
 /* Send as much of the trace as the stream takes, and after all of it the statistics.  Returns whether there is more. */
 static bool agent_account(struct agent *a)
 {
@@ -221,6 +236,9 @@ static void agent_command(struct agent *a)
 		break;
 	case WIRE_WHERE:
 		agent_where(a);
+		break;
+	case WIRE_TOP:
+		agent_top(a);
 		break;
 	case WIRE_STOP:
 		agent_stop(a);

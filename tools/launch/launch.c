@@ -364,6 +364,9 @@ static void launch_event(struct launch *l, unsigned i, const struct wire_msg *ms
 	case WIRE_WHERE:
 		where_answered(l, i, msg);
 		break;
+	case WIRE_TOP:
+		top_answered(l, i, msg);
+		break;
 	case WIRE_CUT:
 		launch_cut(l, i, msg->number);
 		break;
@@ -424,6 +427,8 @@ static bool launch_fits(const struct launch *l, unsigned i, const struct wire_ms
 		return i == 0 && l->signal && (!msg->number || msg->number == l->signal);
 	case WIRE_WHERE:
 		return l->going;
+	case WIRE_TOP:
+		return l->going && msg->bytes == (l->job->settings.config.processors + 1) * sizeof(struct tw_stats);
 	case WIRE_CUT:
 		return msg->number < l->nodes;
 	default:
@@ -562,6 +567,7 @@ static void launch_tick(struct launch *l)
 
 	watch_tick(&l->clock);
 	where_look(l);
+	top_look(l);
 	if (l->signal && tw_time_ns() - l->signal_ns > LAUNCH_SIGNAL_NS)
 		launch_interrupted(l, (int)l->signal);
 	for (unsigned i = 0; i < l->nodes; i++) {
@@ -605,20 +611,24 @@ static int launch_timeout_ms(const struct launch *l)
 
 static void launch_loop(struct launch *l)
 {
-	struct pollfd poller[3 + 2 * TW_MAX_NODES];
+	struct pollfd poller[3 + 2 * TW_MAX_NODES + 1 + TOP_CLIENTS];
 
 	while (l->agents) {
 		poller[0] = (struct pollfd){l->signals, POLLIN, 0};
 		stdio_events(l, poller + 1);
 		for (unsigned i = 0; i < l->nodes; i++)
 			wire_events(&l->node[i].wire, poller + 3 + 2 * i);
-		int n = poll(poller, 3 + 2 * l->nodes, launch_timeout_ms(l));
+		struct pollfd *top = poller + 3 + 2 * l->nodes;
+		top_events(l, top);
+		int n = poll(poller, 4 + 2 * l->nodes + TOP_CLIENTS, launch_timeout_ms(l));
 		launch_signal(l);
 		if (n > 0)
 			stdio_act(l, poller + 1);
 		for (unsigned i = 0; n > 0 && i < l->nodes; i++)
 			if (l->node[i].wire.in >= 0 && (poller[3 + 2 * i].revents || poller[4 + 2 * i].revents))
 				launch_receive(l, i);
+		if (n > 0)
+			top_act(l, top);
 		if (watch_due(&l->clock))
 			launch_tick(l);
 		if (l->deadline_ns && tw_time_ns() >= l->deadline_ns)
@@ -701,6 +711,7 @@ int tool_launch(struct tool_job *job)
 	bool childless = waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD;
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	launch_catch_signals(&l);
+	top_open(&l);
 	watch_set(&l.clock, job->settings.config.watch);
 	if (job->secret) {
 		memcpy(l.secret, job->secret, sizeof(l.secret));

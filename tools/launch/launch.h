@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* launch.h - the launcher's state, for launch.c, start.c, prepare.c, survive.c, waits.c, where.c and stdio.c. */
+/* launch.h - the launcher's state, for launch.c, start.c, prepare.c, survive.c, waits.c, where.c, top.c and
+ * stdio.c. */
 #ifndef TW_TOOLS_LAUNCH_LAUNCH_H
 #define TW_TOOLS_LAUNCH_LAUNCH_H
 
@@ -20,6 +21,19 @@ enum launch_step {
 	LAUNCH_JOINED,     /* NODES: it starts its service */
 	LAUNCH_CLOCK,      /* it was asked for its clock */
 	LAUNCH_READY,      /* READY */
+};
+
+/* Who looks at the running job (top.c). */
+#define TOP_CLIENTS 4u
+struct top_client {
+	int fd; /* -1: free */
+	bool asks;
+	char *answer; /* NULL: none is under way */
+	size_t bytes, sent;
+};
+struct launch_top {
+	int listener; /* -1: none */
+	struct top_client client[TOP_CLIENTS];
 };
 
 struct launch_node {
@@ -51,7 +65,8 @@ struct launch_node {
 	bool where_asked; /* where its threads are (where.c); */
 	char *where;      /* what it has answered, allocated */
 	size_t where_bytes;
-	unsigned shut; /* number of deaths that it has shut out */
+	bool top_asked; /* for its statistics (top.c) */
+	unsigned shut;  /* number of deaths that it has shut out */
 };
 
 struct launch {
@@ -74,6 +89,7 @@ struct launch {
 	bool asked;         /* all, for their waits */
 	uint64_t where_ns;  /* when all were asked where their threads are; 0: they were not */
 	void (*where_then)(struct launch *l);
+	struct launch_top top;
 	bool output, input; /* are passed on */
 	int signals, output_event;
 	size_t window; /* of the input */
@@ -154,6 +170,16 @@ void waits_answered(struct launch *l, unsigned i, const struct wire_waits *waits
 void where_ask(struct launch *l, void (*then)(struct launch *l));
 void where_answered(struct launch *l, unsigned i, const struct wire_msg *msg);
 void where_look(struct launch *l);
+
+/* ---- top.c: statistics of the running job ---- */
+
+/* top_open - let clients connect.  top_answered - a TOP of node @i.  top_look - have all answered?
+ * top_events - what to poll for.  top_act - handle the results. */
+void top_open(struct launch *l);
+void top_answered(struct launch *l, unsigned i, const struct wire_msg *msg);
+void top_look(struct launch *l);
+void top_events(const struct launch *l, struct pollfd poller[1 + TOP_CLIENTS]);
+void top_act(struct launch *l, const struct pollfd poller[1 + TOP_CLIENTS]);
 
 /* ---- stdio.c: output, input ---- */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* report.c - the statistics of a finished job: a table on standard error, or JSON in a file.
+/* report.c - a job's statistics: a table on standard error, or JSON in a file, or, while it runs, a line of JSON.
  *
  * A processor's numbers are those saved by tw_stats_stop(), if it was called, else those at its end.  Sums include the
  * agents, which work for the protocol but run no program: they add to counters and protocol times, not to user time. */
@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "core/base/base.h"
+#include "sync/sync.h"
 #include "tools/file.h"
 #include "tools/tools.h"
 
@@ -218,6 +219,45 @@ static json_t *report_json(const struct tool_job *job)
 	json_object_set_new(o, "configuration", configuration_json(job));
 	add_rows(job, o);
 	return o;
+}
+
+/* What each processor waits for, and the locks that it holds. */
+static void add_waits(const struct tool_job *job, json_t *o)
+{
+	size_t per_node = job->settings.config.processors, i;
+	json_t *processors = json_object_get(o, "processors"), *p;
+
+	json_array_foreach(processors, i, p)
+	{
+		const struct tw_waits *w = &slot(job, i / per_node, i % per_node)->waits;
+		enum tw_wait_call call = (enum tw_wait_call)atomic_load(&w->call);
+		json_t *held = json_array();
+		char text[128] = "";
+
+		if (call != TW_WAIT_NONE)
+			tw_sync_call_describe(call, w->object, w->value, text, sizeof(text));
+		json_object_set_new(p, "waits", json_string(text));
+		for (unsigned h = 0; h < TW_WAIT_HELD; h++) {
+			snprintf(text, sizeof(text), "%lx", (unsigned long)w->held[h]);
+			if (w->held[h])
+				json_array_append_new(held, json_string(text));
+		}
+		json_object_set_new(p, "held", held);
+	}
+}
+
+char *tool_report_live(const struct tool_job *job)
+{
+	json_t *o = report_json(job);
+
+	json_object_set_new(o, "exit_status", json_null());
+	add_waits(job, o);
+	char *text = json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(9)), *line = NULL;
+	json_decref(o);
+	if (text && asprintf(&line, "%s\n", text) < 0)
+		line = NULL;
+	free(text);
+	return line;
 }
 
 /* ---- the file -------------------------------------------------------------------------------------------------- */

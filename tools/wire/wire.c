@@ -243,6 +243,8 @@ static bool wire_size_fits(uint32_t type, uint32_t bytes)
 		return bytes == sizeof(m->nodes);
 	case WIRE_DEATH:
 		return bytes == sizeof(m->death);
+	case WIRE_TOP:
+		return bytes <= sizeof(m->stats) && bytes % sizeof(m->stats[0]) == 0;
 	case WIRE_STATS:
 		return bytes >= 1 && bytes <= sizeof(m->stats) && bytes % sizeof(m->stats[0]) == 0;
 	case WIRE_BEAT:

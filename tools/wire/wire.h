@@ -23,7 +23,8 @@
  * are stopped in between.  CUT: another node's beats have stopped arriving through the transport.  WAITS asks for the
  * waits of the node's processors, when all BEATs say that all wait; the answer has the same type.  SIGNAL: to node 0,
  * whose processor 0 gets the signal if the program handles it; and the answer.  WHERE: where are the node's threads?
- * The answer comes in pieces of text, lines of `tweed where`; the last one is empty.
+ * The answer comes in pieces of text, lines of `tweed where`; the last one is empty.  TOP: the node's statistics so
+ * far; the answer is as STATS.
  *
  * In a job that survives deaths: SHUT goes to each agent after a DEATH or the end of another agent.  The agent's server
  * shuts the processor, or the whole node, out, then the agent answers SHUT.  When all have answered, DEAD informs them,
@@ -79,7 +80,8 @@ enum wire_type {
 	WIRE_WAITS,
 	WIRE_SIGNAL,
 	WIRE_WHERE,
-	WIRE_LAST = WIRE_WHERE,
+	WIRE_TOP,
+	WIRE_LAST = WIRE_TOP,
 };
 
 #define WIRE_BY_KEY          0x10000u /* beside SIGNAL's number: the processors got it from their terminal */

@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""`tweed top`: top.py TWEED.  Looks at a running job: once, as JSON, as Prometheus' text, on a terminal; refusals."""
+import fcntl
+import json
+import os
+import pty
+import select
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+import time
+import urllib.request
+
+sys.dont_write_bytecode = True
+from command import TWEED, check, end  # noqa: E402
+
+SOURCE = r"""
+#include "tweed/tweed.h"
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	tw_init(&argc, &argv);
+	volatile long *sum = tw_malloc_all(4096);
+	tw_lock_t *lock = tw_malloc_all(sizeof(*lock));
+	if (tw_id() == 0)
+		*lock = tw_lock_create();
+	tw_barrier_all();
+	if (tw_id() == 3) {
+		tw_lock_acquire(*lock);
+		sleep(60);
+	}
+	usleep(200000);
+	for (int i = 0; i < 100; i++)
+		sum[0] += tw_id();
+	tw_lock_acquire(*lock);
+	return (int)sum[0];
+}
+"""
+
+
+def top(*args, job):
+    return subprocess.run([TWEED, "top", str(job), *args], capture_output=True, text=True, timeout=60,
+                          stdin=subprocess.DEVNULL)
+
+
+def unix(path):
+    with socket.socket(socket.AF_UNIX) as s:
+        s.connect(path)
+        s.sendall(b"GET / HTTP/1.0\r\n\r\n")
+        text = b""
+        while more := s.recv(65536):
+            text += more
+        return text.decode()
+
+
+def terminal(job):
+    """What a terminal shows, until q is pressed; and the exit status."""
+    pid, fd = pty.fork()
+    if pid == 0:
+        os.environ["TERM"] = "xterm"
+        os.execv(TWEED, [TWEED, "top", str(job), "--interval", "0.2"])
+    fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 160, 0, 0))
+    text, until, pressed = b"", time.monotonic() + 30, False
+    try:
+        while time.monotonic() < until:
+            if select.select([fd], [], [], 0.1)[0]:
+                text += os.read(fd, 65536)
+            if b"waits in" in text and not pressed:
+                os.write(fd, b"q")
+                pressed = True
+    except OSError:  # it has ended
+        pass
+    os.close(fd)
+    return text.decode(errors="replace"), os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def looks(number):
+    done = top("--once", "--interval", "0.5", job=number)
+    lines = done.stdout.splitlines()
+    check("one look", done.returncode == 0 and len(lines) == 7 and "2x2" in lines[0] and "waits in" in lines[2] and
+          sum("tw_lock_acquire of lock" in line and "which 1.1 holds" in line for line in lines[3:]) == 3, done)
+    with subprocess.Popen([TWEED, "top", str(number), "--json", "--interval", "0.2"], stdout=subprocess.PIPE,
+                          text=True) as p:
+        states = [json.loads(p.stdout.readline()) for _ in range(3)]
+        p.terminate()
+    check("JSON", all(len(s["processors"]) == 4 and s["processors"][3]["held"] for s in states) and
+          states[0]["wall"] < states[2]["wall"], states[0])
+    text, status = terminal(number)
+    check("a terminal", status == 0 and "which 1.1 holds" in text, (status, text))
+
+
+def prometheus(number):
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        port = s.getsockname()[1]
+    with subprocess.Popen([TWEED, "top", str(number), "--prometheus", f"127.0.0.1:{port}"]) as by_port, \
+            subprocess.Popen([TWEED, "top", str(number), "--prometheus", "./metrics"]) as by_path:
+        text, until = "", time.monotonic() + 30
+        while not text and time.monotonic() < until:
+            time.sleep(0.1)
+            try:
+                text = urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics").read().decode()
+                check("Prometheus at a path", 'tweed_waiting{node="1",processor="1"} 0' in unix("./metrics"))
+            except OSError:
+                pass
+        check("Prometheus", 'tweed_waiting{node="0",processor="0"} 1' in text and "# TYPE tweed_barriers_total" in text,
+              text)
+        yield
+        check("they end with the job", by_port.wait(60) == 0 and by_path.wait(60) == 0)
+    check("the socket is gone", not os.path.exists("metrics"))
+
+
+with tempfile.TemporaryDirectory() as folder:
+    os.chdir(folder)
+    with open("held.c", "w", encoding="utf-8") as f:
+        f.write(SOURCE)
+    subprocess.run([TWEED, "cc", "--no-stores", "-O1", "held.c", "-o", "held"], check=True)
+    with subprocess.Popen([TWEED, "run", "-n", "2", "-p", "2", "./held"], stderr=subprocess.DEVNULL) as job:
+        time.sleep(2)
+        looks(job.pid)
+        for words, sentence in [((), "is no terminal: use --once or --json"), (("--interval", "0"), "choose one from"),
+                                (("--prometheus", "9100"), "give 127.0.0.1:PORT, or the path"),
+                                (("--once", "--json"), "not allowed with"), (("--foo",), "--help")]:
+            done = top(*words, job=job.pid)
+            check(words, done.returncode == 2 and sentence in done.stderr and done.stderr.count("\n") == 1, done)
+        done = top("--once", job=1)
+        check("another job", done.returncode == 2 and "there is no job 1: name one of" in done.stderr, done)
+        served = prometheus(job.pid)
+        next(served)
+        job.terminate()
+        job.wait(60)
+        next(served, None)
+end("top")
