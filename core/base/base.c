@@ -12,6 +12,7 @@
 
 static char log_who[32];
 void (*tw_fatal_hook)(void);
+bool (*tw_say_where)(const char *sentence);
 
 void tw_log_who(const char *who)
 {
@@ -138,12 +139,20 @@ void tw_log(const char *format, ...)
 	errno = saved;
 }
 
+void tw_say_last(const char *sentence)
+{
+	if (!tw_say_where || !tw_say_where(sentence))
+		tw_log("%s", sentence);
+}
+
 void tw_fatal(const char *format, ...)
 {
+	char sentence[1000];
 	va_list ap;
 	va_start(ap, format);
-	log_va(format, ap);
+	format_va(sentence, sizeof(sentence), format, ap);
 	va_end(ap);
+	tw_say_last(sentence);
 	if (tw_fatal_hook)
 		tw_fatal_hook();
 	_exit(1);

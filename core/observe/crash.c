@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* crash.c - names the instruction, or the call of abort(), that ends the program.
+/* crash.c - names the instruction, or the call of abort(), that ends the program; or what has led to a sentence.
  *
- * The crashed process may hold any lock of a library, and its thread-local variables may lie in shared memory, which a
- * child lacks.  So a child executes `tweed crash` (tools/crash/crash.c), which reads what the kernel knows. */
+ * The crashed process may hold any lock of a library.  So a child executes `tweed crash` (tools/crash/crash.c), which
+ * reads what the kernel knows. */
 #include "core/observe/crash.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -28,6 +29,7 @@
 
 static struct tw_crash_self crash_self;
 static char crash_tool[32], crash_libraries[1024];
+static _Alignas(16) char crash_stack[8192]; /* of the child, until it executes the tool */
 
 static void crash_read(struct tw_crash *c, const siginfo_t *si, const ucontext_t *uc)
 {
@@ -73,32 +75,90 @@ static void crash_hexadecimal(char *out, const void *data, size_t bytes)
 	*out = '\0';
 }
 
-static void crash_report(const siginfo_t *si, const void *uc)
+/* glibc's clone(), apart from the run-time's. */
+extern int __clone(int (*run)(void *arg), void *stack, int flags, void *arg, ...);
+
+static int crash_child(void *words)
+{
+	void **of = words;
+
+	syscall(SYS_execve, crash_tool, of[0], of[1]);
+	syscall(SYS_exit_group, 1);
+	return 1;
+}
+
+/* Have the tool print it.  @sentence: NULL, or what is the matter.  Returns whether it has. */
+static bool crash_print(const struct tw_crash *c, const char *sentence)
 {
 	const struct timespec pause = {0, 1000000};
 	char text[2 * sizeof(struct tw_crash) + 1];
-	char *argv[] = {(char *)"tweed", (char *)"crash", text, NULL}, *environment[] = {crash_libraries, NULL};
-	struct tw_crash c;
+	char *argv[] = {(char *)"tweed", (char *)"crash", text, (char *)(uintptr_t)sentence, NULL};
+	char *environment[] = {crash_libraries, NULL};
 	int status = -1;
 
-	if (tw_forked())
-		return;
-	tw_fd_away = 0; /* the thread makes no further calls of the program */
-	crash_read(&c, si, uc);
-	crash_hexadecimal(text, &c, sizeof(c));
-	pid_t child = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
-	if (child == 0) {
-		syscall(SYS_execve, crash_tool, argv, environment);
-		syscall(SYS_exit_group, 1);
-	}
+	crash_hexadecimal(text, c, sizeof(*c));
+	/* A copy of this process would lack the shared memory where the caller's stack may be. */
+	pid_t child = __clone(crash_child, crash_stack + sizeof(crash_stack), CLONE_VM | CLONE_VFORK | SIGCHLD,
+	                      (void *[]){argv, environment});
 	for (unsigned ms = 0; child > 0 && syscall(SYS_wait4, child, &status, WNOHANG, NULL) == 0; ms++) {
 		if (ms == CRASH_PATIENCE_MS)
 			syscall(SYS_kill, child, SIGKILL);
 		syscall(SYS_nanosleep, &pause, NULL);
 	}
-	if (status && c.access >= 0) /* no child, or it was killed */
+	return status == 0; /* else no child, or it was killed */
+}
+
+static void crash_report(const siginfo_t *si, const void *uc)
+{
+	struct tw_crash c;
+
+	if (tw_forked())
+		return;
+	tw_fd_away = 0; /* the thread makes no further calls of the program */
+	crash_read(&c, si, uc);
+	if (!crash_print(&c, NULL) && c.access >= 0)
 		tw_log("the instruction at 0x%lx may not access address 0x%lx",
 		       (unsigned long)c.registers[TW_REGISTERS - 1], (unsigned long)c.address);
+}
+
+/* The registers that callers find again; getcontext() may be the run-time's. */
+static inline __attribute__((always_inline)) void crash_here(ucontext_t *uc)
+{
+#if defined(__x86_64__)
+	greg_t *registers = uc->uc_mcontext.gregs;
+
+	__asm__ volatile("leaq	0(%%rip), %0\n"
+	                 "	movq	%%rsp, %1\n"
+	                 "	movq	%%rbp, %2\n"
+	                 "	movq	%%rbx, %3\n"
+	                 : "=&r"(registers[REG_RIP]), "=m"(registers[REG_RSP]), "=m"(registers[REG_RBP]),
+	                   "=m"(registers[REG_RBX]));
+	__asm__ volatile("movq	%%r12, %0\n"
+	                 "	movq	%%r13, %1\n"
+	                 "	movq	%%r14, %2\n"
+	                 "	movq	%%r15, %3\n"
+	                 : "=m"(registers[REG_R12]), "=m"(registers[REG_R13]), "=m"(registers[REG_R14]),
+	                   "=m"(registers[REG_R15]));
+#else
+	(void)uc;
+#endif
+}
+
+static bool crash_sentence(const char *sentence)
+{
+	siginfo_t none = {.si_signo = 0};
+	ucontext_t here = {.uc_flags = 0};
+	struct tw_crash c;
+
+	if (tw_forked())
+		return false;
+	crash_here(&here);
+	unsigned char away = tw_fd_away;
+	tw_fd_away = 0;
+	crash_read(&c, &none, &here);
+	bool printed = crash_print(&c, sentence);
+	tw_fd_away = away;
+	return printed;
 }
 
 static void crash_handler(int signal, siginfo_t *si, void *uc)
@@ -133,6 +193,7 @@ void tw_crash_open(const char *who, pid_t agent)
 	tw_format(crash_libraries, sizeof(crash_libraries), "LD_LIBRARY_PATH=%s", libraries ? libraries : "");
 	prctl(PR_SET_PTRACER, agent); /* where Yama restricts it */
 	tw_signal_crash = crash_report;
+	tw_say_where = crash_sentence;
 	tw_signal_take(SIGSEGV, crash_handler);
 	tw_signal_take(SIGBUS, crash_handler);
 	tw_signal_default(SIGFPE, crash_last);

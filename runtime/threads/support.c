@@ -22,7 +22,10 @@ void th_refuse(const char *format, ...)
 	vsnprintf(text, sizeof(text), format, ap);
 	va_end(ap);
 	th_stdio_flush();
-	tw_abort(2, text);
+	tw_say_last(text);
+	if (tw_me)
+		tw_me->stats->refused = 1;
+	_exit(2);
 }
 
 void th_word_lock(uint32_t *word)

@@ -200,12 +200,17 @@ int tool_crash(int argc, char **argv)
 	char code[512], why[1600], called[128] = "", callers[1200];
 	struct tw_crash c;
 
-	if (argc != 2 || !crash_parse(argv[1], &c)) {
+	if (argc < 2 || argc > 3 || !crash_parse(argv[1], &c)) {
 		tool_say("'tweed crash' is for processes of a job: look at 'tweed --help'");
 		return TOOL_USAGE;
 	}
 	tw_log_who(c.who);
 	unsigned frames = stack_unwind(&c, frame), first = stack_program(frame, frames);
+	if (argc == 3) {
+		stack_callers(c.pid, frame, frames, first, callers, sizeof(callers));
+		tool_say("%s%s%s", argv[2], *callers ? "; called from " : "", callers);
+		return 0;
+	}
 	uintptr_t ip = frames ? frame[0].ip : c.registers[TW_REGISTERS - 1];
 	unsigned at = first > 0 && first < frames ? first - 1 : 0; /* what the program has called, or itself */
 	if (c.access >= 0) {
