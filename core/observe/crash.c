@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,8 +95,11 @@ static bool crash_print(const struct tw_crash *c, const char *sentence)
 	char text[2 * sizeof(struct tw_crash) + 1];
 	char *argv[] = {(char *)"tweed", (char *)"crash", text, (char *)(uintptr_t)sentence, NULL};
 	char *environment[] = {crash_libraries, NULL};
+	static atomic_flag begun; /* by another thread: it has the stack */
 	int status = -1;
 
+	if (atomic_flag_test_and_set(&begun))
+		return false;
 	crash_hexadecimal(text, c, sizeof(*c));
 	/* A copy of this process would lack the shared memory where the caller's stack may be. */
 	pid_t child = __clone(crash_child, crash_stack + sizeof(crash_stack), CLONE_VM | CLONE_VFORK | SIGCHLD,

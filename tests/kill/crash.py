@@ -30,14 +30,14 @@ CASES = {
     "abort": r"thread.* called abort",
     "illegal": r"thread.* executed an instruction that this processor does not have",
     "stack": r"deep.* wrote to address 0x[0-9a-f]+, below its stack: give it a larger one \(ulimit -s\)"
-             r"; called from deep.*, and so on",
+             r"; called from deep.* \d+ times",
 }
 STATUS = {"abort": 134, "illegal": 132}
 CALLERS = {"archived", "library"}  # the thread's function has called another one
 LINE = r"\+0x[0-9a-f]+ \(crash\.c:\d+\)"
 LOCKS = [rf"0\.0: in pthread_mutex_lock, called from both{LINE}, main{LINE}",
          rf"1\.0: in pthread_mutex_lock, called from both{LINE}, thread{LINE}",
-         r"all processors wait for each other: 0\.0 in tw_lock_acquire.* which 1\.0 holds; 1\.0 in tw_lock_acquire.*"]
+         r"deadlock of locks: 0\.0 in tw_lock_acquire.* which 1\.0 holds; 1\.0 in tw_lock_acquire.*"]
 LOOP = [rf"0\.0: in pthread_join, called from main{LINE}", rf"1\.0: in forever{LINE}, called from thread{LINE}",
         r"interrupted by signal 15 .*"]
 

@@ -18,7 +18,7 @@ CASES = [
                    r"tw_(barrier_all|finalize): all"),
     ("malloc", 1, r"tw_.*tw_malloc_all.*all processors must make the same call"),
     ("held", 1, r"0\.1: tw_finalize: this processor holds lock [0-9a-f]+: release it first"),
-    ("two locks", 1, ALL +
+    ("two locks", 1, "deadlock of locks: "
      r"0\.0 in tw_lock_acquire of lock [0-9a-f]+, which 0\.1 holds; 0\.1 in tw_lock_acquire of lock [0-9a-f]+, which "
      r"0\.0 holds; 1\.0, 1\.1 in tw_finalize"),
     ("not released", 1, ALL +

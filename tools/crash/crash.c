@@ -45,6 +45,8 @@ static bool mapping_find(pid_t pid, uintptr_t address, struct mapping *m)
 		fclose(f);
 	if (!m->name[0])
 		strcpy(m->name, "an anonymous mapping");
+	else if (strncmp(m->name, "/memfd:tweed-", strlen("/memfd:tweed-")) == 0)
+		strcpy(m->name, "shared memory");
 	return m->found;
 }
 
@@ -188,7 +190,8 @@ static void crash_other(const struct tw_crash *c, const char *called, char *out,
 		snprintf(out, bytes, "%s", c->code == FPE_INTDIV ? "divided by zero" : "made an arithmetic error");
 	else if (c->signal == SIGILL)
 		snprintf(out, bytes, "executed an instruction that this processor does not have");
-	else if (strncmp(called, "__cxa_", strlen("__cxa_")) == 0)
+	else if (strncmp(called, "__cxa_throw", strlen("__cxa_throw")) == 0 ||
+	         strncmp(called, "__cxa_rethrow", strlen("__cxa_rethrow")) == 0)
 		snprintf(out, bytes, "threw an exception that nothing catches");
 	else
 		snprintf(out, bytes, "called %s", *called ? called : "abort");

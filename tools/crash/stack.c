@@ -48,7 +48,8 @@ static bool stack_begins(const char *text, const char *const *names)
 
 static bool stack_name(pid_t pid, uintptr_t ip, char *out, size_t bytes)
 {
-	static const char *const replaced[] = {"tw_pthread_", "tw_sem_", "tw_mtx_", "tw_cnd_", "tw_thrd_", NULL};
+	static const char *const replaced[] = {"tw_pthread_", "tw_sem_",   "tw_mtx_", "tw_cnd_",
+	                                       "tw_thrd_",    "tw_sched_", NULL};
 	char text[512];
 
 	tw_symbol_of_process(pid, ip, text, sizeof(text));
@@ -80,14 +81,18 @@ void stack_callers(pid_t pid, const struct tw_frame *frame, unsigned frames, uns
 	size_t n = 0;
 
 	*out = '\0';
-	for (unsigned i = from; i < frames && named <= STACK_CALLERS; i++) {
+	for (unsigned i = from, times; i < frames && named <= STACK_CALLERS; i += times) {
 		char text[512];
 
+		for (times = 1; i + times < frames && frame[i + times].ip == frame[i].ip; times++)
+			;
 		if (frame[i].of != TW_FRAME_PROGRAM)
 			continue;
 		tw_symbol_of_process(pid, frame[i].ip, text, sizeof(text));
 		named++;
 		n += tw_format(out + n, bytes - n, "%s%s", named > 1 ? ", " : "",
 		               named <= STACK_CALLERS ? text : "and so on");
+		if (times > 1 && named <= STACK_CALLERS)
+			n += tw_format(out + n, bytes - n, " %u times", times);
 	}
 }

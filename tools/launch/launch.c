@@ -356,7 +356,7 @@ static void launch_event(struct launch *l, unsigned i, const struct wire_msg *ms
 		break;
 	case WIRE_SIGNAL:
 		l->signal = 0;
-		if (msg->number == SIGUSR1 || msg->number == SIGQUIT)
+		if (msg->number == SIGUSR1)
 			where_ask(l, NULL);
 		else if (msg->number)
 			launch_interrupted(l, (int)msg->number);

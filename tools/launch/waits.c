@@ -75,6 +75,18 @@ static bool waits_equal(const struct wire_wait *a, const struct wire_wait *b)
 	return a->call == b->call && a->object == b->object && a->value == b->value;
 }
 
+/* The processor that holds the lock for which processor @p waits; the job's number of processors: none is known. */
+static unsigned waits_holder(const struct launch *l, unsigned p)
+{
+	unsigned count = l->nodes * (unsigned)l->job->settings.config.processors;
+
+	for (unsigned h = 0; waits_of(l, p)->call == TW_WAIT_LOCK && h < count; h++)
+		for (unsigned i = 0; i < TW_WAIT_HELD; i++)
+			if (waits_of(l, h)->held[i] == waits_of(l, p)->object)
+				return h;
+	return count;
+}
+
 /* Add the processors that wait for the same as @first, the first of them. */
 static void waits_add_group(struct waits_text *t, const struct launch *l, unsigned first)
 {
@@ -89,10 +101,25 @@ static void waits_add_group(struct waits_text *t, const struct launch *l, unsign
 		waits_add(t, " and %u more", count - WAITS_GROUPS);
 	tw_sync_call_describe((enum tw_wait_call)w->call, w->object, w->value, call, sizeof(call));
 	waits_add(t, " in %s", call);
-	for (unsigned p = 0; w->call == TW_WAIT_LOCK && p < l->nodes * locals; p++)
-		for (unsigned i = 0; i < TW_WAIT_HELD; i++)
-			if (waits_of(l, p)->held[i] == w->object)
-				waits_add(t, ", which %u.%u holds", p / locals, p % locals);
+	unsigned holder = waits_holder(l, first);
+	if (holder < l->nodes * locals)
+		waits_add(t, ", which %u.%u holds", holder / locals, holder % locals);
+}
+
+/* Do some of them wait for locks in a circle?  A lock that the waiting processor holds itself is no sign: another thread
+ * of it may hold it, and wait for something else. */
+static bool waits_circle(const struct launch *l)
+{
+	unsigned count = l->nodes * (unsigned)l->job->settings.config.processors;
+
+	for (unsigned p = 0; p < count; p++) {
+		unsigned at = waits_holder(l, p);
+		for (unsigned steps = 0; at < count && at != p && steps < count; steps++)
+			at = waits_holder(l, at);
+		if (at == p && waits_holder(l, p) != p)
+			return true;
+	}
+	return false;
 }
 
 static void waits_end(struct launch *l)
@@ -110,7 +137,8 @@ static void waits_end(struct launch *l)
 		waits_add(&t, "%s", groups > 1 ? "; " : "");
 		waits_add_group(&t, l, p);
 	}
-	tool_say("all processors wait for each other: %s%s; the job is ended", t.text,
+	tool_say("%s: %s%s; the job is ended",
+	         waits_circle(l) ? "deadlock of locks" : "all processors wait for each other", t.text,
 	         groups > WAITS_GROUPS ? "; and so on" : "");
 	launch_end(l, 1);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* where.c - where all threads of the job are: at SIGUSR1 and SIGQUIT that the program does not handle, and before the
- * job ends because all wait for each other.  One line for all threads that are in the same functions. */
+/* where.c - where all threads of the job are: at SIGUSR1, if the program does not handle it, and before the job ends
+ * because all wait for each other.  One line for all threads that are in the same functions. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
