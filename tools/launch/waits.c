@@ -106,8 +106,8 @@ static void waits_add_group(struct waits_text *t, const struct launch *l, unsign
 		waits_add(t, ", which %u.%u holds", holder / locals, holder % locals);
 }
 
-/* Do some of them wait for locks in a circle?  A lock that the waiting processor holds itself is no sign: another thread
- * of it may hold it, and wait for something else. */
+/* Do some of them wait for locks in a circle?  A lock that the waiting processor holds itself is no sign: another
+ * thread of it may hold it, and wait for something else. */
 static bool waits_circle(const struct launch *l)
 {
 	unsigned count = l->nodes * (unsigned)l->job->settings.config.processors;
