@@ -52,6 +52,16 @@ def jobs():
         return sorted({int(m[1]) for m in re.finditer(r"@tweed-run-(\d+)$", f.read(), re.M)})
 
 
+def command(number):
+    """What it was started by, in short."""
+    try:
+        with open(f"/proc/{number}/cmdline", "rb") as f:
+            words = f.read().decode(errors="replace").split("\0")
+    except OSError:
+        words = []
+    return " ".join(words[1:])[:40].strip() or "ended"
+
+
 def choose(job):
     running = jobs()
     if job is None and len(running) == 1:
@@ -60,7 +70,7 @@ def choose(job):
         return job
     if not running:
         raise Refused("no job runs on this host: start one by 'tweed run'")
-    listed = ", ".join(map(str, running))
+    listed = ", ".join(f"{number} ({command(number)})" for number in running)
     if job is None:
         raise Refused(f"several jobs run on this host: name one of {listed}")
     raise Refused(f"there is no job {job}: name one of {listed}")

@@ -87,7 +87,8 @@ def looks(number):
                           text=True) as p:
         states = [json.loads(p.stdout.readline()) for _ in range(3)]
         p.terminate()
-    check("JSON", all(len(s["processors"]) == 4 and s["processors"][3]["held"] for s in states) and
+    check("JSON", all(len(s["processors"]) == 4 and s["processors"][3]["held"] and
+          s["processors"][3]["pid"] > 1 for s in states) and
           states[0]["wall"] < states[2]["wall"], states[0])
     text, status = terminal(number)
     check("a terminal", status == 0 and "which 1.1 holds" in text, (status, text))
@@ -128,7 +129,8 @@ with tempfile.TemporaryDirectory() as folder:
             done = top(*words, job=job.pid)
             check(words, done.returncode == 2 and sentence in done.stderr and done.stderr.count("\n") == 1, done)
         done = top("--once", job=1)
-        check("another job", done.returncode == 2 and "there is no job 1: name one of" in done.stderr, done)
+        check("another job", done.returncode == 2 and "there is no job 1: name one of" in done.stderr and
+          f"{job.pid} (run -n 2 -p 2 ./held)" in done.stderr, done)
         served = prometheus(job.pid)
         next(served)
         job.terminate()

@@ -221,7 +221,7 @@ static json_t *report_json(const struct tool_job *job)
 	return o;
 }
 
-/* What each processor waits for, and the locks that it holds. */
+/* What each processor waits for, the locks that it holds, and its process. */
 static void add_waits(const struct tool_job *job, json_t *o)
 {
 	size_t per_node = job->settings.config.processors, i;
@@ -243,6 +243,7 @@ static void add_waits(const struct tool_job *job, json_t *o)
 				json_array_append_new(held, json_string(text));
 		}
 		json_object_set_new(p, "held", held);
+		json_object_set_new(p, "pid", json_integer(atomic_load(&w->pid)));
 	}
 }
 
