@@ -78,6 +78,15 @@ def terminal(job):
     return text.decode(errors="replace"), os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
+def all_wait(number):
+    """Have the processors come where they wait?"""
+    with subprocess.Popen([TWEED, "top", str(number), "--json"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                          text=True) as p:
+        line = p.stdout.readline()
+        p.terminate()
+    return line and sum(bool(s["waits"]) for s in json.loads(line)["processors"]) == 3
+
+
 def looks(number):
     done = top("--once", "--interval", "0.5", job=number)
     lines = done.stdout.splitlines()
@@ -121,7 +130,9 @@ with tempfile.TemporaryDirectory() as folder:
         f.write(SOURCE)
     subprocess.run([TWEED, "cc", "--no-stores", "-O1", "held.c", "-o", "held"], check=True)
     with subprocess.Popen([TWEED, "run", "-n", "2", "-p", "2", "./held"], stderr=subprocess.DEVNULL) as job:
-        time.sleep(2)
+        until = time.monotonic() + 60
+        while time.monotonic() < until and not all_wait(job.pid):
+            time.sleep(0.1)
         looks(job.pid)
         for words, sentence in [((), "is no terminal: use --once or --json"), (("--interval", "0"), "choose one from"),
                                 (("--prometheus", "9100"), "give 127.0.0.1:PORT, or the path"),

@@ -42,8 +42,9 @@ LOOP = [rf"0\.0: in pthread_join, called from main{LINE}", rf"1\.0: in forever{L
         r"interrupted by signal 15 .*"]
 
 
-def still(job, patterns):
-    err = job.communicate(timeout=60)[1]
+def still(job, patterns, err=""):
+    """@err: what was read of its errors."""
+    err += job.communicate(timeout=60)[1]
     lines = err.splitlines()
     good = len(lines) == len(patterns) and all(re.fullmatch("tweed: " + p, l) for p, l in zip(patterns, lines))
     if not good:
@@ -52,7 +53,7 @@ def still(job, patterns):
 
 
 def start(*options):
-    return subprocess.Popen([tweed, "run", "-n", "2", *options], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+    return subprocess.Popen([tweed, "run", "-n", "2", *options], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                             stderr=subprocess.PIPE, text=True)
 
 
@@ -81,10 +82,11 @@ with tempfile.TemporaryDirectory() as work:
     for transport in ("shm", "ofi"):
         bad += still(start("--watch", "2", "--transport", transport, program, "locks"), LOCKS)
         job = start("--transport", transport, program, "loop")
-        time.sleep(2)
+        job.stdout.readline()
+        time.sleep(.5)  # for main
         job.send_signal(signal.SIGUSR1)
-        time.sleep(4)
+        err = job.stderr.readline() + job.stderr.readline()
         job.terminate()
-        bad += still(job, LOOP)
+        bad += still(job, LOOP, err)
 print(f"crash: {bad} wrong")
 sys.exit(bad != 0)
