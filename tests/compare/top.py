@@ -109,14 +109,15 @@ def prometheus(number):
         port = s.getsockname()[1]
     with subprocess.Popen([TWEED, "top", str(number), "--prometheus", f"127.0.0.1:{port}"]) as by_port, \
             subprocess.Popen([TWEED, "top", str(number), "--prometheus", "./metrics"]) as by_path:
-        text, until = "", time.monotonic() + 30
-        while not text and time.monotonic() < until:
+        text, local, until = "", "", time.monotonic() + 60
+        while not (text and local) and time.monotonic() < until:
             time.sleep(0.1)
             try:
                 text = urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics").read().decode()
-                check("Prometheus at a path", 'tweed_waiting{node="1",processor="1"} 0' in unix("./metrics"))
+                local = unix("./metrics")
             except OSError:
                 pass
+        check("Prometheus at a path", 'tweed_waiting{node="1",processor="1"} 0' in local, local)
         check("Prometheus", 'tweed_waiting{node="0",processor="0"} 1' in text and "# TYPE tweed_barriers_total" in text,
               text)
         yield
