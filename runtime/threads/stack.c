@@ -228,11 +228,12 @@ char *th_stack_create(unsigned node, size_t least)
 	char *base;
 
 	while ((base = tw_aligned_alloc(room, guard + bytes + room)) &&
-	       tw_home_set(base, guard + bytes + room, (int)node) != 0 && count < STACK_PLACES)
+	       tw_home_set(base, guard + bytes + room, (int)node) != 0) {
 		bad[count++] = base; /* used before, by another node */
-	if (count == STACK_PLACES) {
-		tw_free(base);
-		base = NULL;
+		if (count == STACK_PLACES) {
+			base = NULL;
+			break;
+		}
 	}
 	while (count)
 		tw_free(bad[--count]);
