@@ -18,7 +18,7 @@ from harness import interrupts
 from harness.plan import Refused
 
 HELP = """Shows how fast a running job of this user and host works, and what its processors wait for.  JOB is the process id
-of 'tweed run'; it may be left out if there is one job.  Keys: q quits, n and p show nodes or processors, space goes on."""
+of 'tweed run'; it may be left out if there is one job.  Keys: q quits, n and p show nodes or processors."""
 RATES = [("faults", ["read_faults", "write_faults"]), ("pages", ["page_transfers"]), ("diffs", ["diffs"]),
          ("notices", ["write_notices"]), ("locks", ["lock_acquires"]), ("moved", ["lock_remote"]),
          ("messages", ["messages"])]  # moved: locks from another node
