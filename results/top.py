@@ -17,8 +17,8 @@ import time
 from harness import interrupts
 from harness.plan import Refused
 
-HELP = """Shows how fast a running job of this user and host works, and what its processors wait for.  JOB is the process id
-of 'tweed run'; it may be left out if there is one job.  Keys: q quits, n and p show nodes or processors."""
+HELP = """Shows how fast a running job of this user and host works, and what its processors wait for.  JOB is the
+process id of 'tweed run'; it may be left out if there is one job.  Keys: q quits, n and p show nodes or processors."""
 RATES = [("faults", ["read_faults", "write_faults"]), ("pages", ["page_transfers"]), ("diffs", ["diffs"]),
          ("notices", ["write_notices"]), ("locks", ["lock_acquires"]), ("moved", ["lock_remote"]),
          ("messages", ["messages"])]  # moved: locks from another node
@@ -101,7 +101,7 @@ class Job:
 # ---- what is shown ----
 
 def parts(state, by_nodes):
-    """{name: (counters, times, seconds, waits)}"""
+    """{name: (counters, times, [seconds], waits)}, of processors, or of nodes with their agents."""
     shown = {}
     for p in state["processors"]:
         name = str(p["node"]) if by_nodes else f"{p['node']}.{p['processor']}"
@@ -145,7 +145,7 @@ def waiting(state, waits):
 
 
 def table(before, now, seconds, by_nodes):
-    """Lines."""
+    """The lines of one look: what happened between two states, @seconds apart."""
     shape = f"{now['shape']['nodes']}x{now['shape']['processors']}"
     lines = [f"{' '.join([os.path.basename(now['program'])] + now['arguments'])[:60]}   {shape}   {now['protocol']}   "
              f"{now['transport']}   {now['wall']:.0f} s", "a second:"]

@@ -44,7 +44,8 @@ void tw_log_who(const char *who);
 void tw_log_hosts(const char (*host)[TW_HOST_BYTES], unsigned nodes);
 const char *tw_log_node(unsigned node);
 /* tw_say_last - tw_log of the sentence for which the process will end, with the program's functions that have led to
- * it, if tw_say_where is set and can: it returns whether it has printed the sentence.  tw_fatal does the same. */
+ * it, if tw_say_where is set and can: it returns whether it has printed the sentence.  tw_fatal does the same.
+ * Allocates nothing; waits for a child, 5 s at most.  Any context of a processor, with any lock. */
 void tw_say_last(const char *sentence);
 extern bool (*tw_say_where)(const char *sentence);
 /* tw_fatal_hook - tw_fatal calls it before exiting, unless it is NULL.  Must be async-signal-safe. */

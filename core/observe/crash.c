@@ -95,7 +95,7 @@ static bool crash_print(const struct tw_crash *c, const char *sentence)
 	char text[2 * sizeof(struct tw_crash) + 1];
 	char *argv[] = {(char *)"tweed", (char *)"crash", text, (char *)(uintptr_t)sentence, NULL};
 	char *environment[] = {crash_libraries, NULL};
-	static atomic_flag begun; /* by another thread: it has the stack */
+	static atomic_flag begun; /* once a process, which ends: the child's stack is one */
 	int status = -1;
 
 	if (atomic_flag_test_and_set(&begun))
@@ -125,7 +125,7 @@ static void crash_report(const siginfo_t *si, const void *uc)
 		       (unsigned long)c.registers[TW_REGISTERS - 1], (unsigned long)c.address);
 }
 
-/* The registers that callers find again; getcontext() may be the run-time's. */
+/* The registers by which frames are found; getcontext() may be the run-time's.  In the caller's own frame. */
 static inline __attribute__((always_inline)) void crash_here(ucontext_t *uc)
 {
 #if defined(__x86_64__)
@@ -134,20 +134,13 @@ static inline __attribute__((always_inline)) void crash_here(ucontext_t *uc)
 	__asm__ volatile("leaq	0(%%rip), %0\n"
 	                 "	movq	%%rsp, %1\n"
 	                 "	movq	%%rbp, %2\n"
-	                 "	movq	%%rbx, %3\n"
-	                 : "=&r"(registers[REG_RIP]), "=m"(registers[REG_RSP]), "=m"(registers[REG_RBP]),
-	                   "=m"(registers[REG_RBX]));
-	__asm__ volatile("movq	%%r12, %0\n"
-	                 "	movq	%%r13, %1\n"
-	                 "	movq	%%r14, %2\n"
-	                 "	movq	%%r15, %3\n"
-	                 : "=m"(registers[REG_R12]), "=m"(registers[REG_R13]), "=m"(registers[REG_R14]),
-	                   "=m"(registers[REG_R15]));
+	                 : "=&r"(registers[REG_RIP]), "=m"(registers[REG_RSP]), "=m"(registers[REG_RBP]));
 #else
 	(void)uc;
 #endif
 }
 
+/* tw_say_where. */
 static bool crash_sentence(const char *sentence)
 {
 	siginfo_t none = {.si_signo = 0};

@@ -190,8 +190,7 @@ static void crash_other(const struct tw_crash *c, const char *called, char *out,
 		snprintf(out, bytes, "%s", c->code == FPE_INTDIV ? "divided by zero" : "made an arithmetic error");
 	else if (c->signal == SIGILL)
 		snprintf(out, bytes, "executed an instruction that this processor does not have");
-	else if (strncmp(called, "__cxa_throw", strlen("__cxa_throw")) == 0 ||
-	         strncmp(called, "__cxa_rethrow", strlen("__cxa_rethrow")) == 0)
+	else if (strcmp(called, "__cxa_throw") == 0)
 		snprintf(out, bytes, "threw an exception that nothing catches");
 	else
 		snprintf(out, bytes, "called %s", *called ? called : "abort");

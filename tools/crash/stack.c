@@ -46,6 +46,7 @@ static bool stack_begins(const char *text, const char *const *names)
 	return *names;
 }
 
+/* The name alone of the function at @ip, as the program calls it.  Returns whether it is known. */
 static bool stack_name(pid_t pid, uintptr_t ip, char *out, size_t bytes)
 {
 	static const char *const replaced[] = {"tw_pthread_", "tw_sem_",   "tw_mtx_", "tw_cnd_",
@@ -66,8 +67,10 @@ bool stack_called(pid_t pid, const struct tw_frame *frame, unsigned first, char 
 	                                                                                       "__cxa_rethrow", NULL};
 
 	for (unsigned i = 0; i < first; i++)
-		if (stack_name(pid, frame[i].ip, out, bytes) && stack_begins(out, thrown))
+		if (stack_name(pid, frame[i].ip, out, bytes) && stack_begins(out, thrown)) {
+			tw_format(out, bytes, "%s", thrown[0]);
 			return true;
+		}
 	uintptr_t callee = first ? stack_callee(pid, frame[first].ip + 1) : 0;
 	if (!callee || !stack_name(pid, callee, out, bytes))
 		for (unsigned i = first; i-- > 0 && !stack_name(pid, frame[i].ip, out, bytes);)

@@ -16,17 +16,17 @@ struct where {
 	pid_t pid;
 };
 
+/* Print where a thread of the process is. */
 static void where_thread(void *ctx, const struct tw_frame *frame, unsigned frames)
 {
 	unsigned first = stack_program(frame, frames);
 	char in[512], callers[1200];
-	bool called;
 	struct where *w = ctx;
 
 	if (first == frames)
 		return; /* one of Tweed's own */
 	w->threads++;
-	called = stack_called(w->pid, frame, first, in, sizeof(in));
+	bool called = stack_called(w->pid, frame, first, in, sizeof(in));
 	if (!called)
 		tw_symbol_of_process(w->pid, frame[first].ip, in, sizeof(in));
 	stack_callers(w->pid, frame, frames, called ? first : first + 1, callers, sizeof(callers));

@@ -23,7 +23,7 @@ enum launch_step {
 	LAUNCH_READY,      /* READY */
 };
 
-/* Who looks at the running job (top.c). */
+/* Clients that look at the running job (top.c). */
 #define TOP_CLIENTS 4u
 struct top_client {
 	int fd; /* -1: free */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* top.c - what `tweed top` (results/top.py) asks a running job: its statistics so far.
  *
- * The launcher listens at the abstract socket "tweed-run-PID", which leaves nothing behind; only its own user may
- * connect.  Each byte that a client sends is a question; the answer is one line of JSON, as --stats writes it, and what
- * each processor waits for.  While nobody asks, this costs a descriptor in the launcher's poll. */
+ * The launcher listens at the abstract socket "tweed-run-PID", which leaves nothing behind.  Its user and root may
+ * connect.  Each byte that a client sends is a question.  The answer is one line of JSON, as --stats writes it, and
+ * what each processor waits for.  While nobody asks, this costs a descriptor in the launcher's poll. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,13 +39,14 @@ static void top_leave(struct top_client *c)
 
 static void top_accept(struct launch *l)
 {
-	struct ucred who;
-	socklen_t bytes = sizeof(who);
+	struct ucred peer;
+	socklen_t bytes = sizeof(peer);
 	int fd = accept4(l->top.listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 	if (fd < 0)
 		return;
-	bool may = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &bytes) == 0 && (who.uid == getuid() || who.uid == 0);
+	bool may =
+	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0 && (peer.uid == getuid() || peer.uid == 0);
 	for (unsigned c = 0; may && c < TOP_CLIENTS; c++)
 		if (l->top.client[c].fd < 0) {
 			l->top.client[c].fd = fd;
