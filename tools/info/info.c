@@ -68,11 +68,14 @@ static unsigned text_settings(const struct tw_settings *settings, const enum tw_
 {
 	unsigned n = 0;
 
-	for (size_t i = 0; tw_settings[i].name; i++)
+	for (size_t i = 0; tw_settings[i].name; i++) {
+		if (tw_settings[i].group && !changed)
+			printf("\nSettings: %s\n", tw_settings[i].group);
 		if (!changed || origins[i] != TW_ORIGIN_DEFAULT) {
 			text_setting(settings, &tw_settings[i], origins[i]);
 			n++;
 		}
+	}
 	return n;
 }
 
@@ -144,7 +147,6 @@ static void info_text(const struct tw_settings *settings, const enum tw_origin *
 		text_protocol(*p, (*p)->parameters != shown);
 		shown = (*p)->parameters;
 	}
-	printf("\nSettings:\n");
 	text_settings(settings, origins, false);
 	printf("\nCollectives of OpenSHMEM; the first row of a call that suits is taken:\n");
 	for (const struct sh_rule *r = sh_rules; r->call; r++)

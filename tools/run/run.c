@@ -27,21 +27,54 @@
 #define RUN_PROCESSOR_BYTES ((uint64_t)2 << 20)
 #define RUN_VIEW_BYTES      ((uint64_t)24 << 10)
 
+#define RUN_HELP_FROM  30 /* columns of options' help */
+#define RUN_HELP_WIDTH 100
+
+/* Print an option, and its help in lines of whole words. */
+static void run_usage_option(const char *option, const char *help)
+{
+	int column = printf("  %-*s", RUN_HELP_FROM - 2, option);
+
+	for (size_t word; *help; help += word + strspn(help + word, " ")) {
+		word = strcspn(help, " ");
+		if (column > RUN_HELP_FROM && column + 1 + (int)word > RUN_HELP_WIDTH)
+			column = printf("\n%*s", RUN_HELP_FROM, "") - 1;
+		column += printf("%s%.*s", column > RUN_HELP_FROM ? " " : "", (int)word, help);
+	}
+	printf("\n");
+}
+
+static void run_usage_setting(const struct tw_setting *s)
+{
+	char option[64], help[512];
+
+	if (s->group)
+		printf("\n%s\n", s->group);
+	if (!s->option)
+		return;
+	snprintf(option, sizeof(option), "%c%c%c --%s%s", s->letter ? '-' : ' ', s->letter ? s->letter : ' ',
+	         s->letter ? ',' : ' ', s->option, s->type == TW_SETTING_CHOICE ? "" : " VALUE");
+	snprintf(help, sizeof(help), s->initial[0] ? "%s (%s)" : "%s", s->help, s->initial);
+	run_usage_option(option, help);
+}
+
 static void run_usage(void)
 {
 	printf("usage: tweed run [OPTIONS] [--] PROGRAM ARGS...\n\n"
 	       "Runs PROGRAM on NODES nodes of PROCESSORS processors each: on the hosts that are named, or emulated "
-	       "here.\n\n");
-	for (const struct tw_setting *s = tw_settings; s->name; s++) {
-		char name[64];
-		if (!s->option)
-			continue;
-		snprintf(name, sizeof(name), "%c%c%c --%s%s", s->letter ? '-' : ' ', s->letter ? s->letter : ' ',
-		         s->letter ? ',' : ' ', s->option, s->type == TW_SETTING_CHOICE ? "" : " VALUE");
-		printf("  %-26s %s (%s)\n", name, s->help, s->initial[0] ? s->initial : "-");
-	}
-	printf("  %-26s %s\n", "   --env NAME[=VALUE]", "a variable for the processors' environment; may be repeated");
-	printf("\nEach but --env is also an environment variable, TWEED_NODES and so on: see 'tweed info'.\n");
+	       "here.\n\nExamples\n"
+	       "  tweed run -n 2 -p 2 ./program 100                   two emulated nodes of two processors each\n"
+	       "  tweed run --hosts a:2,b:2 -n 4 -p 8 ./program       on two hosts, two nodes each\n"
+	       "  tweed run -n 4 --protocol TS --stats summary ./program\n"
+	       "  tweed run -n 4 --trace run.trace ./program          then: tweed report run.trace\n"
+	       "  tweed run -n 8 -p 4 --time virtual --machine hdr ./program\n");
+	for (const struct tw_setting *s = tw_settings; s->name; s++)
+		run_usage_setting(s);
+	printf("\nOther\n");
+	run_usage_option("    --env NAME[=VALUE]", "a variable for the processors' environment; may be repeated");
+	printf(
+	    "\nBehind each option is its default.  Each but --env is also an environment variable, TWEED_NODES and so "
+	    "on:\n'tweed info' shows them with their values, 'tweed info NAME' one of them.\n");
 }
 
 const struct tw_setting *run_find(const char *name, size_t len)

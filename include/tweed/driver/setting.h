@@ -26,6 +26,7 @@ struct tw_setting {
 	/* NAME:PARAMETERS: returns why the text is refused, a sentence, or NULL.  NULL: names have no parameters. */
 	const char *(*refuse)(const char *text);
 	const char *help;
+	const char *group; /* the heading of this setting and of those that follow; NULL: as the one before */
 };
 
 #define TW_SETTING_FIELD(type, field) .offset = offsetof(type, field), .bytes = sizeof(((type *)0)->field)
