@@ -16,7 +16,7 @@ import sys
 
 from harness.plan import Refused
 from harness.report import page
-from tracing import chrome, pictures, sharing, tables
+from tracing import chrome, pictures, sharing, tables, timeline
 from tracing.tracefile import Trace
 
 
@@ -45,6 +45,7 @@ def caveats(trace):
 def draw(trace, used, made, folder):
     parts = [f"<h1>{html.escape(os.path.basename(trace.head['program']))}</h1><p>{html.escape(headline(trace))}</p>"]
     parts += [f"<p class=warn>{html.escape(c)}</p>" for c in caveats(trace)]
+    parts.append(timeline.part(trace))
     for p in pictures.make(trace, used):
         p.draw(folder)
         parts.append(f"<figure id={p.name}>{p.svg(folder)}</figure>")

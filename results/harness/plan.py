@@ -34,11 +34,6 @@ class Run:
         return f"{self.nodes}x{self.processors}"
 
     @property
-    def paper_shape(self):
-        """As in the paper's figure 5: processors in total, and per node."""
-        return f"{self.nodes * self.processors}:{self.processors}"
-
-    @property
     def machine(self):
         """Of virtual time; "" in real time."""
         return self.network.removeprefix(VIRTUAL) if self.network.startswith(VIRTUAL) else ""

@@ -79,6 +79,14 @@ def number(text):
         return None
 
 
+def quartiles(values):
+    """(median, first quartile, third quartile) of three values and more; else their median, or None."""
+    if len(values) < 3:
+        return statistics.median(values) if values else None
+    least, middle, most = statistics.quantiles(values, n=4, method="inclusive")
+    return middle, least, most
+
+
 class Group:
     """The repetitions of one configuration.  Only successful ones count; spread is (maximum - minimum) / median."""
 
@@ -100,16 +108,18 @@ class Group:
     def total(self):
         return self.nodes * self.processors
 
-    @property
-    def paper_shape(self):
-        return f"{self.total}:{self.processors}"
+    def values(self, column):
+        return [v for v in (number(r.get(column, "")) for r in self.good) if v is not None]
 
     def median(self, column):
-        values = [v for v in (number(r.get(column, "")) for r in self.good) if v is not None]
+        values = self.values(column)
         return statistics.median(values) if values else None
 
+    def quartiles(self, column):
+        return quartiles(self.values(column))
+
     def spread(self, column="seconds"):
-        values = [v for v in (number(r.get(column, "")) for r in self.good) if v is not None]
+        values = self.values(column)
         return (max(values) - min(values)) / statistics.median(values) if values and statistics.median(values) else None
 
     def speedup(self, baseline):
@@ -178,6 +188,11 @@ class Data:
 
     def speedup(self, g):
         return g.speedup(self.baseline(g))
+
+    def speedups(self, g):
+        """The same, with quartiles."""
+        baseline = self.baseline(g)
+        return quartiles(baseline.ratios(g)) if baseline else None
 
     def largest(self):
         """The groups with the most processors, of the first network, page size and settings: the input of table 3."""

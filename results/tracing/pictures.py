@@ -40,40 +40,52 @@ def thinned(events, begin, width, y):
     return [(begin + (i + 0.5) * width, y) for i in sorted({int((e.t - begin) / width) for e in events})]
 
 
+def rows_of(trace):
+    """(node, processor) of those with events, agents too."""
+    return [(n, p) for n in range(trace.nodes) for p in range(trace.processors + 1) if trace.rings[n, p].events]
+
+
+def measured(trace):
+    """[begin, end] of the part that the program measures, as the first processor saw it; [] if it does not say."""
+    times = [e.t for e in trace.rings[rows_of(trace)[0]].events if e.kind in ("measure_begin", "measure_end")]
+    return times[-2:] if len(times) > 1 else []
+
+
 def timeline(trace):
-    rows = [(n, p) for n in range(trace.nodes) for p in range(trace.processors + 1) if trace.rings[n, p].events]
+    """Of the measured part, or else of all."""
+    rows = rows_of(trace)
     if not rows:
         return None
-    begin = min(trace.rings[r].extent[0] for r in rows)
-    end = max(trace.rings[r].extent[1] for r in rows)
+    begin, end = measured(trace) or (min(trace.rings[r].extent[0] for r in rows),
+                                     max(trace.rings[r].extent[1] for r in rows))
     width = max((end - begin) / COLUMNS, 1e-9)
     boxes, marks = {name: [] for name in PALETTE}, {name: [] for name in MARKS}
     for i, who in enumerate(rows):
         ring, y = trace.rings[who], len(rows) - i
-        b, e = ring.extent
-        if who[1] < trace.processors:
+        b, e = max(begin, ring.extent[0]), min(end, ring.extent[1])
+        if who[1] < trace.processors and e > b:
             boxes["user"].append((b, y, b, e, y - 0.4, y + 0.3))
-        for column, times in binned(flatten(ring), begin, width).items():
+        spans = [(max(s[0], begin), min(s[1], end), s[2]) for s in flatten(ring) if s[1] > begin and s[0] < end]
+        for column, times in binned(spans, begin, width).items():
             low, x = y - 0.4, begin + column * width
             for category, spent in sorted(times.items()):
                 high = min(low + 0.7 * min(spent / width, 1.0), y + 0.3)
                 boxes[trace.head["spans"][category]].append((x, y, x, x + width, low, high))
                 low = high
         for kind, (at, _) in MARKS.items():
-            marks[kind] += thinned([e for e in ring.events if e.kind == kind], begin, width, y + at)
-    measured = [e.t for e in trace.rings[rows[0]].events if e.kind in ("measure_begin", "measure_end")]
+            marks[kind] += thinned([e for e in ring.events if e.kind == kind and begin <= e.t <= end], begin, width,
+                                   y + at)
     plots = [f"${n} using 1:2:3:4:5:6 with boxxyerror lc rgb '{PALETTE[n]}' title {quote(n.replace('_', ' '))}"
              for n in boxes if boxes[n]]
     plots += [f"${n} using 1:2 with points pt 7 ps 0.2 lc rgb '{MARKS[n][1]}' title "
               f"{quote(n.replace('_out', '').replace('_', ' '))}"
               for n in marks if marks[n]]
     tics = ", ".join(f"{quote(trace.name(who))} {len(rows) - i}" for i, who in enumerate(rows))
-    lines = [f"set arrow from {t}, graph 0 to {t}, graph 1 nohead dt 2" for t in measured[-2:]]
-    lines += [f"set ytics ({tics})", "unset grid", f"set yrange [0.4:{len(rows) + 0.6}]",
+    lines = [f"set ytics ({tics})", "unset grid", f"set yrange [0.4:{len(rows) + 0.6}]",
               f"set xrange [{begin}:{end + width}]",
               "set xlabel 'seconds'", "set style fill solid noborder", "plot " + ", ".join(plots)]
-    return picture("timeline", "Timeline; broken lines: the part that is measured", 120 + 28 * len(rows), lines,
-                   {**boxes, **marks})
+    title = "Timeline: the part that is measured" if measured(trace) else "Timeline"
+    return picture("timeline", title, 120 + 28 * len(rows), lines, {**boxes, **marks})
 
 
 def columns_of(trace, pages):
@@ -134,7 +146,8 @@ def barriers(trace):
             blocks[f"b{len(blocks)}"] = rows
     plots = [f"${n} using 1:2 with points pt 7 ps 0.4 title {quote(t)}" for n, t in zip(blocks, names)]
     return picture("barriers", "Skew of barriers: from the first arrival to the last", 320, [
-        "set xlabel 'seconds'", "set ylabel 'skew, us'", "set logscale y", "set xrange [0:*]",
+        "set xlabel 'seconds'", "set ylabel 'skew, us'", "set logscale y", "set format y '10^{%L}'",
+        "set ytics enhanced", "set xrange [0:*]",
         "plot " + ", ".join(plots)], blocks)
 
 

@@ -75,10 +75,13 @@ def report(top):
     check("none at two nodes was left out", len(found) == 16, len(found))
     check("a table of what went wrong", "2 timeout" in done.stdout and "2 wrong" in done.stdout, done.stdout)
     for name in ("report.html", "tables/times.txt", "tables/times.md", "tables/times.tex", "figures/speedup.svg",
-                 "figures/speedup.png"):
+                 "figures/speedup.png", "figures/speedup.pdf"):
         check(f"{name} is there", os.path.getsize(os.path.join(out, name)) > 200)
     with open(os.path.join(out, "report.html"), encoding="utf-8") as f:
         page = f.read()
+    with open(os.path.join(out, "figures", "speedup.gp"), encoding="utf-8") as f:
+        script = f.read()
+    check("one legend", script.count("set key center") == 1 and "unset key" in script)
     check("the report is self-contained", "<svg" in page and "<script" not in page and "<link" not in page
           and "<img" not in page)
 

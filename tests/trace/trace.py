@@ -211,6 +211,9 @@ def pictures(a):
     with open("drawn/report.html", encoding="utf-8") as f:
         text = f.read()
     problems.append("" if text.count("<svg") == 4 else "the pictures are not in report.html")
+    data = json.loads(re.search(r"const trace = (.*);\n", text)[1])
+    problems.append("" if len(data["rows"]) >= 4 and all(r["spans"] for r in data["rows"][:2]) and data["end"] > 0
+                    else "the timeline that can be zoomed lacks processors")
     problems.append("report.html needs other files" if re.search(r"(src|href)=['\"](?!#)|@import|url\((?!['\"]?#)",
                                                                  text) else "")
     problems += [f"no table '{t}'" for t in ("Processors", "Pages", "Locks", "Barriers") if t not in done.stdout
