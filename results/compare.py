@@ -172,7 +172,10 @@ def main():
         show_plans()
         return 0
     if a.redraw:
-        directory, plan = a.redraw, plan_of(os.path.join(a.redraw, "plan.toml"))
+        directory = a.redraw
+        if not os.path.exists(os.path.join(directory, "plan.toml")):
+            raise Refused(f"{directory} is no folder of tweed compare: it has no plan.toml; name one with --redraw")
+        plan = plan_of(os.path.join(directory, "plan.toml"))
     else:
         directory, plan = prepare(a, a.tweed)
         if a.retry:

@@ -30,11 +30,27 @@ class Parser(argparse.ArgumentParser):
         raise Refused(f"{message}; 'tweed top --help' explains it")
 
 
+def process(text):
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"'{text}' is no process id of 'tweed run'")
+    return int(text)
+
+
+def seconds(text):
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0.05 <= value <= 3600:
+        raise argparse.ArgumentTypeError(f"'{text}' is no number of seconds from 0.05 to 3600")
+    return value
+
+
 def parser():
     p = Parser(prog="tweed top", usage="tweed top [JOB] [--once | --json | --prometheus ADDRESS] [--interval S]",
                allow_abbrev=False, description=HELP)
-    p.add_argument("job", nargs="?", type=int, metavar="JOB", help="process id of 'tweed run'")
-    p.add_argument("--interval", type=float, default=1.0, metavar="S", help="seconds between two looks (default 1)")
+    p.add_argument("job", nargs="?", type=process, metavar="JOB", help="process id of 'tweed run'")
+    p.add_argument("--interval", type=seconds, default=1.0, metavar="S", help="seconds between two looks (default 1)")
     way = p.add_mutually_exclusive_group()
     way.add_argument("--once", action="store_true", help="print one look, of one interval, and end")
     way.add_argument("--json", action="store_true", help="print a line of JSON for each look, until the job ends")
@@ -251,8 +267,6 @@ def serve(job, address):
 
 def main():
     o = parser().parse_args()
-    if not 0.05 <= o.interval <= 3600:
-        raise Refused(f"--interval {o.interval}: choose one from 0.05 to 3600 seconds")
     job = Job(choose(o.job))
     if o.prometheus:
         serve(job, o.prometheus)

@@ -244,8 +244,12 @@ static int parameter_set(void *values, const struct tw_setting *table, const cha
 
 	if (value)
 		*value++ = '\0';
-	for (const struct tw_setting *s = table; s->name && value; s++)
-		if (strcmp(s->name, text) == 0) {
+	for (const struct tw_setting *s = table; s->name; s++)
+		if (strcmp(s->name, text) == 0 && !value) {
+			snprintf(error, error_bytes, "%s of %s needs a value: %s=%s is its default", s->name, owner,
+			         s->name, s->initial);
+			return -EINVAL;
+		} else if (strcmp(s->name, text) == 0) {
 			snprintf(subject, sizeof(subject), "%s of %s", s->name, owner);
 			return tw_setting_set(values, s, subject, value, error, error_bytes);
 		}

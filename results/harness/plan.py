@@ -103,7 +103,7 @@ def load(path):
     except UnicodeDecodeError as e:
         raise Refused(f"{path} is no plan: it is no text in UTF-8") from e
     except OSError as e:
-        raise Refused(f"{path} cannot be read: {e.strerror}") from e
+        raise Refused(f"{path} cannot be read: {e.strerror}; name another") from e
 
 
 def settings_of(table, where):

@@ -135,7 +135,8 @@ with tempfile.TemporaryDirectory() as folder:
         while time.monotonic() < until and not all_wait(job.pid):
             time.sleep(0.1)
         looks(job.pid)
-        for words, sentence in [((), "is no terminal: use --once or --json"), (("--interval", "0"), "choose one from"),
+        for words, sentence in [((), "is no terminal: use --once or --json"),
+                                (("--interval", "0"), "no number of seconds from 0.05"),
                                 (("--prometheus", "9100"), "give 127.0.0.1:PORT, or the path"),
                                 (("--once", "--json"), "not allowed with"), (("--foo",), "--help")]:
             done = top(*words, job=job.pid)

@@ -122,6 +122,9 @@ def options():
     bad("unknown letter", ["run", "-x", "./touch"], "-x", "--help")
     bad("option without its value", ["run", "--stats"], "--stats needs a value")
     bad("protocol", ["run", "--protocol", "2LL", "./touch"], "did you mean 2L")
+    bad("parameter without a value", ["run", "--protocol", "2L:refresh", "./touch"], "refresh of 2L needs a value")
+    good("choice with its value behind it", ["run", "--tag", "0", "./true"])
+    bad("agents' command", ["where"], "SIGUSR1")
     bad("fault backend", ["run", "--fault", "mprotec", "./touch"], "did you mean mprotect")
     bad("shootdown without the backend for it", ["run", "--fault", "mprotect", "--shootdown=protect", "./touch"],
         "protect",
@@ -357,7 +360,7 @@ def hosts():
     def host(name, *expected):
         bad(f"hosts '{name}'", ["run", "--hosts", name, "./touch"], *expected)
     host("a,b", "shm", "does not leave a host", "--transport")
-    host(",", "names no host")
+    host(",", "names no host; write")
     host("a:0", "a:0", "1 to 256")
     host("a:", "'a:'", "1 to 256")
     host("a:x", "a:x", "1 to 256")
@@ -425,7 +428,8 @@ def programs():
     bad("file that is not executable", ["run", "./plain"], "./plain", "not executable")
     bad("device", ["run", "/dev/null"], "/dev/null", "regular")
     bad("path through a file", ["run", "./plain/x"], "./plain/x", "Not a directory")
-    bad("script without interpreter", ["run", "-n", "2", "-p", "2", "./no-interpreter"], "no-interpreter")
+    bad("script without interpreter", ["run", "-n", "2", "-p", "2", "./no-interpreter"], "no-interpreter",
+        "its interpreter does not exist")
     bad("neither script nor binary", ["run", "-n", "2", "-p", "2", "./garbage"], "./garbage", "Exec format")
     bad("control bytes in the name", ["run", "./a\nb"], "does not exist")
 

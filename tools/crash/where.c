@@ -43,10 +43,10 @@ static const char *where_error(int error)
 int tool_where(int argc, char **argv)
 {
 	tw_symbol_built = TOOL_BUILD_ROOT;
-	for (int i = 1; i < argc; i++) {
+	for (int i = 1; i < argc || i == 1; i++) {
 		struct where w = {0};
 
-		if (sscanf(argv[i], "%u:%d", &w.processor, &w.pid) != 2) {
+		if (argc < 2 || sscanf(argv[i], "%u:%d", &w.processor, &w.pid) != 2) {
 			tool_say("'tweed where' is for agents: send SIGUSR1 to 'tweed run'");
 			return TOOL_USAGE;
 		}

@@ -144,7 +144,8 @@ static void launch_processor_died(struct launch *l, unsigned node, const struct 
 	if (d->status == 0 && !d->joined) {
 		launch_outsider(l, node, d);
 	} else if (d->exec_errno) {
-		tool_say("cannot run '%s': %s; name a program for this machine", l->job->path, strerror(d->exec_errno));
+		tool_say("cannot run '%s': %s; name a program for this machine", l->job->path,
+		         d->exec_errno == ENOENT ? "its interpreter does not exist" : strerror(d->exec_errno));
 		launch_end(l, TOOL_USAGE);
 	} else if (exited && d->finalized) {
 		/* The program's own verdict: the others are about to end. */

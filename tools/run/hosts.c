@@ -96,7 +96,8 @@ static char *hosts_text(struct hosts_reader *r, const char *path)
 	size_t bytes = text ? fread(text, 1, HOSTS_FILE_MOST, f) : 0;
 
 	if (!text || ferror(f)) {
-		snprintf(r->error, r->error_bytes, "cannot read the hosts' file '%s': %s", path, strerror(errno));
+		snprintf(r->error, r->error_bytes, "cannot read the hosts' file '%s': %s; name another", path,
+		         strerror(errno));
 		free(text);
 		text = NULL;
 	} else if (bytes == HOSTS_FILE_MOST) {
@@ -142,7 +143,8 @@ int hosts_read(const struct tw_launch *launch, struct tool_hosts *hosts, char *e
 	}
 	status = launch->hosts[0] ? hosts_list(&r, launch->hosts, ", ") : hosts_file(&r, launch->hostfile);
 	if (status == 0 && !hosts->count) {
-		snprintf(error, error_bytes, "%s names no host", r.from);
+		snprintf(error, error_bytes,
+		         "%s names no host; write HOST[:NODES],..., or leave it out for emulated nodes here", r.from);
 		status = -EINVAL;
 	}
 	if (status < 0)

@@ -152,6 +152,15 @@ int run_variable(struct tool_job *job, const char *text)
 	return -EINVAL;
 }
 
+/* Is @text a value of @s?  Then it is no program behind an option that may stand alone: --race ww. */
+static bool run_chosen(const struct tw_setting *s, const char *text)
+{
+	for (const char *const *name = s->choices(); *name; name++)
+		if (strcmp(*name, text) == 0)
+			return true;
+	return false;
+}
+
 /* Handle one option at argv[0], perhaps with its value at argv[1].  Returns how many arguments it took, or -EINVAL,
  * printed. */
 static int run_option(struct tool_job *job, char **argv)
@@ -181,8 +190,10 @@ static int run_option(struct tool_job *job, char **argv)
 		return run_unknown(arg);
 	if (value)
 		return run_set(job, s, value) < 0 ? -EINVAL : 1;
-	if (s->type == TW_SETTING_CHOICE)
-		return run_set(job, s, s->choices()[1]) < 0 ? -EINVAL : 1;
+	if (s->type == TW_SETTING_CHOICE) {
+		bool follows = argv[1] && run_chosen(s, argv[1]);
+		return run_set(job, s, follows ? argv[1] : s->choices()[1]) < 0 ? -EINVAL : 1 + follows;
+	}
 	if (!argv[1]) {
 		tool_say("%s needs a value: %s", arg, s->help);
 		return -EINVAL;
