@@ -13,6 +13,7 @@
  * run/hosts.c                   lists of hosts
  * run/machine.c                 machine files, of virtual time
  * run/program.c                 information in a program's file
+ * run/under.c                   processors under gdb, valgrind or perf
  * launch/launch.c               the launcher: watches the job, ends it
  * launch/start.c, prepare.c     starts agents; their setup
  * launch/stdio.c                output and input; output_writer.c: threads that write output
@@ -93,8 +94,10 @@ struct tool_job {
 	const int *connection; /* [nodes] to agents of a resource manager; [0]: unused.  NULL: all are started here */
 	const uint8_t *secret; /* the job's, if agents hold it already; NULL: to be generated */
 	char *path;            /* the program's file */
-	char **argv;           /* program and arguments, NULL-ended */
-	char **variable;       /* [variables] NAME=VALUE, added to the processors' environment */
+	const char *executed;  /* in its place, with @argv; NULL: the program */
+	const struct tool_under *under; /* the command that processors run under (run/under.c); NULL: none */
+	char **argv;                    /* program and arguments, NULL-ended */
+	char **variable;                /* [variables] NAME=VALUE, added to the processors' environment */
 	size_t variables;
 	/* results */
 	struct tw_stats *stats; /* [nodes][processors + 1]; valid when complete */

@@ -423,6 +423,21 @@ static bool server_open(const struct sockaddr_un *name, socklen_t bytes)
 	return false;
 }
 
+/* Is this process in a debugger?  Its user would wait for breakpoints in vain. */
+static bool child_traced(void)
+{
+	static const char name[] = "\nTracerPid:\t";
+	char text[1024];
+	int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+
+	if (fd >= 0)
+		close(fd);
+	text[TW_MAX(n, (ssize_t)0)] = '\0';
+	const char *tracer = strstr(text, name);
+	return tracer && atoi(tracer + sizeof(name) - 1);
+}
+
 /* Returns the connection, or -1 in a processor that the server has forked. */
 static int server_connect(int *signals)
 {
@@ -474,6 +489,9 @@ const struct tw_boot *th_fork_server(void)
 	if (fd < 0)
 		return &server.boot;
 	child_ask(fd, boot_fd);
+	if (child_traced())
+		tw_log("the debugger has a process that only stands for a processor: 'tweed top --json' has the pid of "
+		       "each, for gdb -p PID; one processor alone, -n 1 -p 1, is the debugger's");
 	/* The processor alone keeps what the agent has given. */
 	close_range(0, (unsigned)TW_MIN(fd, signals) - 1, 0);
 	close_range((unsigned)TW_MIN(fd, signals) + 1, (unsigned)TW_MAX(fd, signals) - 1, 0);

@@ -125,6 +125,16 @@ def options():
     bad("parameter without a value", ["run", "--protocol", "2L:refresh", "./touch"], "refresh of 2L needs a value")
     good("choice with its value behind it", ["run", "--tag", "0", "./true"])
     bad("agents' command", ["where"], "SIGUSR1")
+    # Stand-ins: each shows how it was called.
+    path = {"PATH": f"{os.getcwd()}/stand-ins:{os.environ['PATH']}"}
+    good("under perf", ["run", "--perf", "./true", "1"], env=path, stdout="perf record -q -o perf.data.0 -- ./true 1\n")
+    good("under gdb", ["run", "--gdb", "./true", "a b"], env=path,
+         stdout="gdb -q -ex handle SIGSEGV SIGBUS nostop noprint pass --args ./true a b\n")
+    bad("valgrind without its backend", ["run", "--valgrind", "--fault", "uffd", "./true"], "valgrind",
+        "--fault mprotect", env=path)
+    bad("gdb on other hosts", ["run", "--gdb", "--hosts", "a", "--transport", "ofi", "./true"], "emulated nodes",
+        env=path)
+    bad("no perf", ["run", "--perf", "./true"], "no program 'perf' in PATH", env={"PATH": "/no/such"})
     bad("fault backend", ["run", "--fault", "mprotec", "./touch"], "did you mean mprotect")
     bad("shootdown without the backend for it", ["run", "--fault", "mprotect", "--shootdown=protect", "./touch"],
         "protect",
@@ -522,6 +532,9 @@ with tempfile.TemporaryDirectory() as place:
     executable("echo", "#!/bin/sh\necho \"$@\"\n")
     executable("variables", "#!/bin/sh\necho $TW_A $TW_B\n")
     executable("garbage", "neither script nor binary\n")
+    os.mkdir("stand-ins")
+    for name in ("gdb", "perf", "valgrind"):
+        executable(f"stand-ins/{name}", '#!/bin/sh\necho "${0##*/} $*"\n')
     executable("no-interpreter", "#!/no/such/interpreter\n")
     for group in (binding, virtual_time, settings, shapes, sizes, options, words, compilers, outsiders, texts, hosts,
                   family, programs, stats_files, no_proc, controls):

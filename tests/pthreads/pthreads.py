@@ -19,8 +19,8 @@ PROTOCOLS = ["2L", "TS"]
 SHAPES = {"1x2": "1", "2x1": "1", "2x2": "3", "4x1": "3"}  # and how many threads main() makes
 CROWDS = {"1x1": "5", "1x2": "5", "2x1": "9", "2x2": "20"}
 PROGRAMS = ["threads.c", "objects.c", "handed.c", "robust.c", "waits.c", "handlers.c", "classes.cpp", "before_main.cpp",
-            "own_new.cpp", "by_name.c", "interrupted.c", "timers.c",
-            "children.c", "loader.c", "edges.c"]
+            "own_new.cpp", "by_name.c", "interrupted.c", "timers.c", "clocks.c", "children.c",
+            "loader.c", "edges.c"]
 REFUSED = {"child": "a child of fork() has one thread",
            "waits": "sem_wait: a child of fork() would wait for ever",
            "result": "let it return its results by a pipe or a file",

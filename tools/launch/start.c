@@ -246,7 +246,7 @@ int start_program(struct launch *l)
 	}
 	status = start_add(l, directory);
 	if (status == 0)
-		status = start_add(l, l->job->path);
+		status = start_add(l, l->job->executed ? l->job->executed : l->job->path);
 	for (char **s = l->job->argv; *s && status == 0; s++)
 		status = start_add(l, *s);
 	for (size_t i = 0; i < l->job->variables && status == 0; i++)

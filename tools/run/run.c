@@ -72,8 +72,11 @@ static void run_usage(void)
 		run_usage_setting(s);
 	printf("\nOther\n");
 	run_usage_option("    --env NAME[=VALUE]", "a variable for the processors' environment; may be repeated");
+	run_usage_option("    --gdb", "processor 0 in gdb, which has the terminal");
+	run_usage_option("    --valgrind", "processors under valgrind; VALGRIND_OPTS has its options");
+	run_usage_option("    --perf", "a profile of each processor, in perf.data.RANK");
 	printf(
-	    "\nBehind each option is its default.  Each but --env is also an environment variable, TWEED_NODES and so "
+	    "\nBehind each option is its default.  Each but these is also an environment variable, TWEED_NODES and so "
 	    "on:\n'tweed info' shows them with their values, 'tweed info NAME' one of them.\n");
 }
 
@@ -186,6 +189,10 @@ static int run_option(struct tool_job *job, char **argv)
 	}
 	if (run_foreign(arg))
 		return -EINVAL;
+	if (!s && strncmp(arg, "--", 2) == 0 && under_find(arg + 2)) {
+		job->under = under_find(arg + 2);
+		return 1;
+	}
 	if (!s)
 		return run_unknown(arg);
 	if (value)
@@ -500,7 +507,7 @@ int tool_prepare(struct tool_job *job, char **argv, unsigned managed)
 		job->settings.config.nodes = managed;
 		job->settings.launch.several_hosts = true;
 	}
-	if (run_virtual(job) < 0 || run_check(job) < 0)
+	if (under_apply(job) < 0 || run_virtual(job) < 0 || run_check(job) < 0)
 		return -EINVAL;
 	run_levels(&job->settings.config);
 	if (run_check_texts(&job->settings.config) < 0 || run_check_processes(job) < 0)

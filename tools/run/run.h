@@ -19,6 +19,12 @@ int run_variable(struct tool_job *job, const char *text);
  * frees it. */
 char *run_find_program(const char *program);
 
+/* under_find - the command of the option @option ("gdb"), or NULL.
+ * under_apply - have the processors of @job, whose program is found, run under its command, with the settings that this
+ * needs.  Returns 0, or -errno, printed. */
+const struct tool_under *under_find(const char *option);
+int under_apply(struct tool_job *job);
+
 /* run_options - handle the options from argv[1] on.  @own, which may be NULL, is asked first: it returns how many
  * arguments it took, 0 for an option that is not its own, or -EINVAL, printed.  Returns the index of the program, or
  * -EINVAL, printed; 0: help was requested. */

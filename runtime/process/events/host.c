@@ -272,6 +272,8 @@ void host_open(void (*first)(void), bool (*attend)(void))
 	host_self = host->processors;
 	if (!host_self)
 		first();
+	if (!tw_me->id)
+		host->main = host_self;
 	host->processor[host_self].pid = (int32_t)syscall(SYS_getpid);
 	host->processor[host_self].event = event;
 	host->processors++;

@@ -72,6 +72,7 @@ struct host {
 	_Atomic uint32_t lock;
 	_Atomic uint32_t news;
 	uint32_t processors, threads;  /* entries used */
+	uint32_t main;                 /* on the first host: the entry of the processor that runs main */
 	struct sigaction action[NSIG]; /* the program's */
 	uint32_t changed[NSIG];
 	_Atomic uint32_t signalfd_lock, signalfds; /* entries used; attendants take the lock */

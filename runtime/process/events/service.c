@@ -159,7 +159,7 @@ static long service_call(struct far_call *c)
 		c->argument[c->in] = (long)(uintptr_t)in;
 	if (c->out < 6)
 		c->argument[c->out] = (long)(uintptr_t)out;
-	long result = host_call(0, c->number, c->argument);
+	long result = host_call(host->main, c->number, c->argument);
 	memcpy(c->data, out, c->bytes);
 	host_unlock(&before);
 	return result;

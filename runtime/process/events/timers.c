@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* timers.c - alarm, setitimer and timer_create: the kernel keeps them in the process of the first processor, but those
- * that call a function in a thread (th_timers). */
+/* timers.c - alarm, setitimer and timer_create: the kernel keeps them in the process that runs main, whose time their
+ * clocks may count, but those that call a function in a thread (th_timers). */
 #include <dlfcn.h>
 #include <errno.h>
 #include <mqueue.h>
@@ -60,7 +60,7 @@ static long timer_call(long number, long a[6], unsigned at_in, unsigned at_out, 
 	}
 	if (m->out)
 		a[at_out] = (long)(uintptr_t)out;
-	long result = host_call(0, number, a);
+	long result = host_call(host->main, number, a);
 	memcpy(copy, out, m->bytes);
 	host_unlock(&before);
 	if (result < 0) {
