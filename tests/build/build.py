@@ -375,11 +375,35 @@ def assembler():
               "\t\tif (a->at[(i >> 6) + d * a->row] & b->at[x >> 6])\n\t\t\treturn 0;\n"
               "\t\tx += 64;\n\t\tif (x >= b->w)\n\t\t\treturn 1;\n\t}\n}\n")
     wait = 'void f(int **p)\n{\n\twhile (!**p)\n\t\t__asm__ volatile("" ::: "memory");\n}\n'
-    for name, code, loads in ("a search", search, 0), ("a wait behind a pointer", wait, 2):
+    count = ("int f(const int *p, int n, int k)\n{\n\tfor (int i = 0; i < n; i += k)\n"
+             "\t\tif ((i & 7) && p[3] == 5)\n\t\t\treturn i;\n\treturn 0;\n}\n")
+    element = 'int a[64], i;\nvoid f(void)\n{\n\twhile (!a[i + 1])\n\t\t__asm__ volatile("" ::: "memory");\n}\n'
+    # As gcc orders blocks: between a label and a jump back to it lies what neither leads to.
+    blocks = ("f:\n\t.cfi_startproc\n\tjmp\t.L3\n.L1:\n\ttestl\t%edi, %edi\n\tjne\t.L5\n\tjmp\t.L4\n"
+              ".L2:\n\tmovl\t8(%rsi), %eax\n\ttestl\t%eax, %eax\n\tje\t.L4\n\tjmp\t.L5\n"
+              ".L3:\n\tcmpl\t$10, %edi\n\tje\t.L2\n\tcmpl\t$26, %edi\n\tjne\t.L1\n"
+              ".L4:\n\tmovl\t$1, %eax\n.L5:\n\tret\n\t.cfi_endproc\n")
+    for name, code, loads in (("a search", search, 0), ("a wait behind a pointer", wait, 2), ("a count", count, 0),
+                              ("a wait for an element", element, 2)):
         assembled(name, code, loads, loads)
+    assembled("blocks", blocks, 0, 0, source="main.s")
+    assembled("a wait behind a pointer, optimized", wait, 1, 1, "-O2")
     vector = ("typedef int four __attribute__((vector_size(16)));\nvolatile four v[2];\n"
               "four f(four x)\n{\n\tv[0] = x;\n\treturn v[1];\n}\n")
     assembled("volatile vectors", vector, 0, 0)
+    # The function aligns its frame, and has more in memory below the stack's end.
+    aligned = ("typedef int eight __attribute__((vector_size(32)));\n__attribute__((target(\"avx2\")))\n"
+               "void f(int *p, int *q, int n, int m, int k, int l)\n{\n\teight a[4];\n"
+               "\tfor (int i = 0; i < n; i++)\n\t\t((int *)a)[i & 31] = p[i] * m + q[k + i] * l + p[m + i] * k"
+               "\n\t\t    + q[l * i] - p[n - i] * q[i * k + m] + p[i * m + l];\n\tfor (int i = 0; i < 4; i++)\n"
+               "\t\t((eight *)q)[i] = a[i] + ((eight *)p)[i];\n}\n")
+    for name, code, fences in ("an aligned frame", aligned, 0), ("a fence", "void f(int *p)\n{\n\t*p = 1;\n"
+                                                               "\t__atomic_thread_fence(__ATOMIC_RELEASE);\n"
+                                                               "\t*p = 2;\n}\n", 1):
+        folder = sources(name, main_c=code)
+        good(name, "tweed-pthreads-gcc", "-O2", "-c", "main.c", cwd=folder)
+        done = run("objdump", "-dr", "main.o", cwd=folder)
+        expect(name, done.stdout.count("tw_threads_order") == fences, done)
     folder = sources("intel", right_S='.intel_syntax noprefix\nand ebx, 5 # a block of locks\nxchg eax, ebx\n',
                      wrong_S='.intel_syntax noprefix\nlock add dword ptr [rbx], 5\n',
                      other_S='.intel_syntax noprefix\nxchg eax, [rbx]\n')
@@ -389,9 +413,9 @@ def assembler():
         expect(f"Intel syntax, {name}", done.returncode and "write atomic operations in AT&T's" in done.stderr, done)
 
 
-def assembled(name, code, calls_made, loads):
-    folder = sources("assembler " + name, main_c=code)
-    good(f"assembler, {name}", "tweed-pthreads-gcc", "-O1", "-c", "main.c", cwd=folder)
+def assembled(name, code, calls_made, loads, optimize="-O1", source="main.c"):
+    folder = sources("assembler " + name, **{source.replace(".", "_"): code})
+    good(f"assembler, {name}", "tweed-pthreads-gcc", optimize, "-c", source, cwd=folder)
     done = run("objdump", "-dr", "main.o", cwd=folder)
     expect(f"assembler, {name}: calls", (done.stdout.count("tw_threads_atomic_begin"),
                                          done.stdout.count("tw_threads_atomic_begin_load")) == (calls_made, loads),

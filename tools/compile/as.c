@@ -361,10 +361,23 @@ static unsigned long as_pattern_number(const char *line)
 	return strtoul(line + strcspn(line, " "), NULL, 10);
 }
 
-/* Does a pattern's first line describe an instruction that makes or ends a function's frame? */
-static bool as_pattern_frame(const char *line)
+/* Does a pattern, of whose first line the text behind is @rest, describe an instruction that makes or ends a function's
+ * frame?  Those that align the stack, or end an aligned frame, have no mark of their own. */
+static bool as_pattern_frame(const char *line, const char *rest)
 {
-	return strncmp(line, "#(insn/f", 8) == 0;
+	static const char *const unmarked[] = {"{pro_epilogue_adjust_stack", "(and:DI (reg/f:DI 7 sp)"};
+
+	if (strncmp(line, "#(insn/f", 8) == 0)
+		return true;
+	if (strncmp(line, "#(insn", 6) != 0)
+		return false;
+	for (size_t n; *rest == '#' && rest[1] != '('; rest += n + (rest[n] != '\0')) {
+		n = strcspn(rest, "\n");
+		for (size_t i = 0; i < sizeof(unmarked) / sizeof(*unmarked); i++)
+			if (memmem(rest, n, unmarked[i], strlen(unmarked[i])))
+				return true;
+	}
+	return false;
 }
 
 static bool as_next_to(unsigned long number)
@@ -383,7 +396,7 @@ static bool as_barrier_of_frame(void)
 		return true;
 	for (const char *at = following; *at && strncmp(at, "\t.cfi_endproc", 13) != 0; at += n + (at[n] != '\0')) {
 		n = strcspn(at, "\n");
-		if (as_pattern_frame(at) && as_next_to(as_pattern_number(at)))
+		if (as_next_to(as_pattern_number(at)) && as_pattern_frame(at, at + n + (at[n] != '\0')))
 			return true;
 	}
 	return false;
@@ -396,7 +409,7 @@ static bool as_pattern(const char *line)
 		in_pattern = true;
 		is_volatile = in_frame = false;
 		pattern_number = as_pattern_number(line);
-		if (as_pattern_frame(line))
+		if (as_pattern_frame(line, following))
 			frame_number = pattern_number;
 	} else if (*line != '#' || strncmp(line, "#APP", 4) == 0) {
 		in_pattern = false;

@@ -6,8 +6,9 @@
  * pointers on the way to the variable are not what the loop waits for.
  *
  * A loop that stores nothing and calls nothing waits if it loads one place again and again: a compiler that is free to
- * would load it once, before the loop.  It does not if it also loads from places that it computes: a search loads the
- * bounds again where a compiler may not load them early.
+ * would load it once, before the loop.  It does not if a register goes from one round to the next: a search loads its
+ * bounds again, and a count its conditions, where a compiler may not load them early.  Nor if what lies there is not
+ * passed round: gcc sets blocks in any order, and a jump back may be from a block that the label does not lead to.
  *
  * gcc copies the first test of a loop to before the loop, with other registers.  A copy has the place in the source
  * that its pattern names, which is how it is found. */
@@ -31,6 +32,7 @@ struct waits_line {
 };
 
 static struct waits_line *lines;
+static bool round_of[WAITS_LOOP + 1]; /* of the loop that is looked at: is its line passed on the way round? */
 static size_t n_lines, room, asked;
 static bool in_frame; /* the function has a frame pointer */
 
@@ -140,8 +142,8 @@ static const char *waits_target(const struct waits_line *line, char *copy, size_
 	return text;
 }
 
-/* The label that line @jump jumps back to, not before @from and not behind @to; false: none. */
-static bool waits_head(size_t jump, size_t from, size_t to, size_t *head)
+/* The label that line @jump jumps to, not before @from and not behind @to; false: none. */
+static bool waits_inside(size_t jump, size_t from, size_t to, size_t *head)
 {
 	char copy[256];
 	const char *label = waits_target(&lines[jump], copy, sizeof(copy));
@@ -161,7 +163,7 @@ static bool waits_loop(size_t at, size_t *first, size_t *last)
 	size_t from = at > WAITS_LOOP ? at - WAITS_LOOP : 0, best = WAITS_LOOP, head;
 
 	for (size_t jump = at + 1; jump < n_lines && jump < at + WAITS_LOOP; jump++)
-		if (waits_head(jump, from, at, &head) && jump - head < best) {
+		if (waits_inside(jump, from, at, &head) && jump - head < best) {
 			best = jump - head;
 			*first = head;
 			*last = jump;
@@ -296,14 +298,53 @@ static unsigned waits_changed(const struct waits_line *line, const char *text)
 	return line->label || waits_looks(text) || !reg ? 0 : 1u << waits_register(reg + 1) & 0xffff;
 }
 
-/* Does the loop neither store nor call? */
+/* Does line @at never continue with the next one? */
+static bool waits_leaves(size_t at)
+{
+	char copy[256];
+	const char *text = waits_string(&lines[at], copy, sizeof(copy));
+
+	return !lines[at].label && (strncmp(text, "jmp", 3) == 0 || strncmp(text, "ret", 3) == 0 ||
+	                            strncmp(text, "rep ret", 7) == 0 || strncmp(text, "ud2", 3) == 0);
+}
+
+/* Find which lines of the loop lie on a way from its first line to its last one, and fill round_of.  Returns whether
+ * there is a way. */
+static bool waits_round(size_t first, size_t last)
+{
+	size_t n = last - first + 1, to;
+	bool from_head[WAITS_LOOP + 1] = {true}, changed = true;
+	int16_t target[WAITS_LOOP + 1];
+
+	for (size_t i = 0; i < n; i++) {
+		target[i] = (int16_t)(i + 1 < n && waits_inside(first + i, first, last, &to) ? (int)(to - first) : -1);
+		round_of[i] = i + 1 == n;
+	}
+	while (changed) {
+		changed = false;
+		for (size_t i = 0; i + 1 < n; i++) {
+			bool on = !waits_leaves(first + i);
+			if (from_head[i] && on && !from_head[i + 1])
+				from_head[i + 1] = changed = true;
+			if (from_head[i] && target[i] >= 0 && !from_head[target[i]])
+				from_head[target[i]] = changed = true;
+			if (!round_of[i] && ((on && round_of[i + 1]) || (target[i] >= 0 && round_of[target[i]])))
+				round_of[i] = changed = true;
+		}
+	}
+	for (size_t i = 0; i < n; i++)
+		round_of[i] = round_of[i] && from_head[i];
+	return round_of[n - 1];
+}
+
+/* Does the loop neither store nor call on its way round? */
 static bool waits_only_looks(size_t first, size_t last)
 {
 	char copy[256];
 
 	for (size_t i = first; i <= last; i++) {
 		const char *text = waits_string(&lines[i], copy, sizeof(copy)), *close = strrchr(text, ')');
-		if (lines[i].label || waits_looks(text))
+		if (lines[i].label || waits_looks(text) || !round_of[i - first])
 			continue;
 		/* A place in memory that is the last operand is stored to. */
 		if (strncmp(text, "call", 4) == 0 || strstr(text, "xchg") || strncmp(text, "lock", 4) == 0 ||
@@ -311,6 +352,16 @@ static bool waits_only_looks(size_t first, size_t last)
 			return false;
 	}
 	return true;
+}
+
+/* Does the line set its last register without reading it? */
+static bool waits_sets(const char *text)
+{
+	const char *first = strchr(text, '%'), *last = strrchr(text, '%');
+
+	return strncmp(text, "mov", 3) == 0 || strncmp(text, "lea", 3) == 0 || strncmp(text, "set", 3) == 0 ||
+	       strncmp(text, "pop", 3) == 0 ||
+	       (strncmp(text, "xor", 3) == 0 && first != last && waits_register(first + 1) == waits_register(last + 1));
 }
 
 /* The registers that the loop changes, but not by loads from places whose addresses are independent of @computed. */
@@ -321,28 +372,37 @@ static unsigned waits_computes(size_t first, size_t last, unsigned computed)
 
 	for (size_t i = first; i <= last; i++) {
 		const char *text = waits_string(&lines[i], copy, sizeof(copy));
-		if (strncmp(text, "mov", 3) != 0 || !strchr(text, ')') || waits_addresses(text, computed))
+		if (round_of[i - first] &&
+		    (strncmp(text, "mov", 3) != 0 || !strchr(text, ')') || waits_addresses(text, computed)))
 			others |= waits_changed(&lines[i], text);
 	}
 	return others;
 }
 
-/* Does the loop load from places whose addresses it computes?  Then it searches: each round sees something else. */
-static bool waits_searches(size_t first, size_t last)
+/* Does a computed register go from one round of the loop to the next?  One that is read, and changed only then. */
+static bool waits_carries(size_t first, size_t last)
 {
 	char copy[256];
-	unsigned computed = 0xffff;
+	unsigned changed = 0, read = 0, computed = 0xffff;
 
 	for (unsigned before = 0; before != computed;) {
 		before = computed;
 		computed = waits_computes(first, last, before);
 	}
+
 	for (size_t i = first; i <= last; i++) {
 		const char *text = waits_string(&lines[i], copy, sizeof(copy));
-		if (!lines[i].label && strncmp(text, "lea", 3) != 0 && waits_addresses(text, computed))
-			return true;
+		unsigned sets = waits_changed(&lines[i], text);
+		if (lines[i].label || !round_of[i - first])
+			continue;
+		for (unsigned r = 0; r < 16; r++) {
+			bool reads = waits_addresses(text, 1u << r) ||
+			             (waits_uses(text, 1u << r) && !((sets >> r & 1) && waits_sets(text)));
+			read |= reads && !(changed >> r & 1) ? 1u << r : 0;
+		}
+		changed |= sets;
 	}
-	return false;
+	return read & changed & computed;
 }
 
 /* A loop that loads one place again and again ends with line @jump. */
@@ -350,11 +410,11 @@ static void waits_polls(size_t jump)
 {
 	size_t first;
 
-	if (!waits_head(jump, jump > WAITS_LOOP ? jump - WAITS_LOOP : 0, jump, &first) ||
-	    !waits_only_looks(first, jump) || waits_searches(first, jump))
+	if (!waits_inside(jump, jump > WAITS_LOOP ? jump - WAITS_LOOP : 0, jump, &first) || !waits_round(first, jump) ||
+	    !waits_only_looks(first, jump) || waits_carries(first, jump))
 		return;
 	for (size_t i = first; i <= jump; i++)
-		if (waits_is_load(i))
+		if (round_of[i - first] && waits_is_load(i))
 			waits_counts(i);
 }
 
