@@ -379,7 +379,7 @@ static unsigned waits_computes(size_t first, size_t last, unsigned computed)
 	return others;
 }
 
-/* Does a computed register go from one round of the loop to the next?  One that is read, and changed only then. */
+/* Does a computed register go from one round of the loop to the next?  One that is read before it is changed. */
 static bool waits_carries(size_t first, size_t last)
 {
 	char copy[256];
@@ -389,7 +389,6 @@ static bool waits_carries(size_t first, size_t last)
 		before = computed;
 		computed = waits_computes(first, last, before);
 	}
-
 	for (size_t i = first; i <= last; i++) {
 		const char *text = waits_string(&lines[i], copy, sizeof(copy));
 		unsigned sets = waits_changed(&lines[i], text);

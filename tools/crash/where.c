@@ -42,14 +42,15 @@ static const char *where_error(int error)
 
 int tool_where(int argc, char **argv)
 {
+	bool right = argc > 1;
+
 	tw_symbol_built = TOOL_BUILD_ROOT;
-	for (int i = 1; i < argc || i == 1; i++) {
+	for (int i = 1; i < argc; i++) {
 		struct where w = {0};
 
-		if (argc < 2 || sscanf(argv[i], "%u:%d", &w.processor, &w.pid) != 2) {
-			tool_say("'tweed where' is for agents: send SIGUSR1 to 'tweed run'");
-			return TOOL_USAGE;
-		}
+		right = sscanf(argv[i], "%u:%d", &w.processor, &w.pid) == 2;
+		if (!right)
+			break;
 		int error = w.pid ? tw_symbol_threads(w.pid, where_thread, &w) : 0;
 		if (error)
 			printf("%u\tunknown: %s\n", w.processor, where_error(error));
@@ -57,5 +58,8 @@ int tool_where(int argc, char **argv)
 			printf("%u\t%s\n", w.processor, w.pid ? "without a thread of the program" : "not begun");
 		fflush(stdout);
 	}
-	return 0;
+	if (right)
+		return 0;
+	tool_say("'tweed where' is for agents: send SIGUSR1 to 'tweed run'");
+	return TOOL_USAGE;
 }
