@@ -11,8 +11,6 @@ PARTS = [("user", "User"), ("protocol_time", "Protocol"), ("polling", "Polling")
          ("write_doubling", "Write doubling")]
 SHAPES = "nodes x processors of each"
 QUARTILES = "Medians of the rounds; where there are at least three, with quartiles."
-
-
 HEAD, LEGEND = 40, 22  # pixels above the panels; of a line of the legend
 TERMINALS = {"svg": "svg size {0},{1} font 'sans,11' background 'white'", "png": "pngcairo size {0},{1} font 'sans,10'",
              "pdf": "pdfcairo size {2:.3f}in,{3:.3f}in font 'sans,10' fontscale 0.75"}
