@@ -378,13 +378,15 @@ def assembler():
     count = ("int f(const int *p, int n, int k)\n{\n\tfor (int i = 0; i < n; i += k)\n"
              "\t\tif ((i & 7) && p[3] == 5)\n\t\t\treturn i;\n\treturn 0;\n}\n")
     element = 'int a[64], i;\nvoid f(void)\n{\n\twhile (!a[i + 1])\n\t\t__asm__ volatile("" ::: "memory");\n}\n'
+    counted = ('long f(int *p)\n{\n\tlong n = 0;\n\twhile (!*p) {\n\t\tn++;\n'
+               '\t\t__asm__ volatile("" ::: "memory");\n\t}\n\treturn n;\n}\n')
     # As gcc orders blocks: between a label and a jump back to it lies what neither leads to.
     blocks = ("f:\n\t.cfi_startproc\n\tjmp\t.L3\n.L1:\n\ttestl\t%edi, %edi\n\tjne\t.L5\n\tjmp\t.L4\n"
               ".L2:\n\tmovl\t8(%rsi), %eax\n\ttestl\t%eax, %eax\n\tje\t.L4\n\tjmp\t.L5\n"
               ".L3:\n\tcmpl\t$10, %edi\n\tje\t.L2\n\tcmpl\t$26, %edi\n\tjne\t.L1\n"
               ".L4:\n\tmovl\t$1, %eax\n.L5:\n\tret\n\t.cfi_endproc\n")
     for name, code, loads in (("a search", search, 0), ("a wait behind a pointer", wait, 2), ("a count", count, 0),
-                              ("a wait for an element", element, 2)):
+                              ("a wait for an element", element, 2), ("a counted wait", counted, 2)):
         assembled(name, code, loads, loads)
     assembled("blocks", blocks, 0, 0, source="main.s")
     assembled("a wait behind a pointer, optimized", wait, 1, 1, "-O2")

@@ -6,9 +6,10 @@
  * pointers on the way to the variable are not what the loop waits for.
  *
  * A loop that stores nothing and calls nothing waits if it loads one place again and again: a compiler that is free to
- * would load it once, before the loop.  It does not if a register goes from one round to the next: a search loads its
- * bounds again, and a count its conditions, where a compiler may not load them early.  Nor if what lies there is not
- * passed round: gcc sets blocks in any order, and a jump back may be from a block that the label does not lead to.
+ * would load it once, before the loop.  It does not if its loads or its end depend on what goes from one round to the
+ * next: a search loads its bounds again, and a count its conditions, where a compiler may not load them early.  Nor if
+ * what lies there is not passed round: gcc sets blocks in any order, and a jump back may be from a block that the label
+ * does not lead to.
  *
  * gcc copies the first test of a loop to before the loop, with other registers.  A copy has the place in the source
  * that its pattern names, which is how it is found. */
@@ -379,8 +380,8 @@ static unsigned waits_computes(size_t first, size_t last, unsigned computed)
 	return others;
 }
 
-/* Does a computed register go from one round of the loop to the next?  One that is read before it is changed. */
-static bool waits_carries(size_t first, size_t last)
+/* The computed registers that go from one round of the loop to the next: they are read before they are changed. */
+static unsigned waits_carried(size_t first, size_t last)
 {
 	char copy[256];
 	unsigned changed = 0, read = 0, computed = 0xffff;
@@ -404,13 +405,40 @@ static bool waits_carries(size_t first, size_t last)
 	return read & changed & computed;
 }
 
+/* Does what the loop loads, or when it ends, depend on what goes from one round to the next?  A number of rounds that
+ * is only counted may go. */
+static bool waits_progresses(size_t first, size_t last)
+{
+	char copy[256], next[256];
+	unsigned carried = waits_carried(first, last);
+
+	for (unsigned before = 0; before != carried;) {
+		before = carried;
+		for (size_t i = first; i <= last; i++) {
+			const char *text = waits_string(&lines[i], copy, sizeof(copy));
+			if (round_of[i - first] && !lines[i].label && waits_uses(text, carried))
+				carried |= waits_changed(&lines[i], text);
+		}
+	}
+	for (size_t i = first; i <= last; i++) {
+		const char *text = waits_string(&lines[i], copy, sizeof(copy));
+		if (lines[i].label || !round_of[i - first] || !waits_uses(text, carried))
+			continue;
+		bool jumps = i < last && waits_string(&lines[i + 1], next, sizeof(next))[0] == 'j' &&
+		             !waits_leaves(i + 1) && strncmp(text, "mov", 3) != 0 && strncmp(text, "lea", 3) != 0;
+		if (waits_looks(text) || waits_addresses(text, carried) || jumps)
+			return true;
+	}
+	return false;
+}
+
 /* A loop that loads one place again and again ends with line @jump. */
 static void waits_polls(size_t jump)
 {
 	size_t first;
 
 	if (!waits_inside(jump, jump > WAITS_LOOP ? jump - WAITS_LOOP : 0, jump, &first) || !waits_round(first, jump) ||
-	    !waits_only_looks(first, jump) || waits_carries(first, jump))
+	    !waits_only_looks(first, jump) || waits_progresses(first, jump))
 		return;
 	for (size_t i = first; i <= jump; i++)
 		if (round_of[i - first] && waits_is_load(i))
