@@ -8,8 +8,7 @@ import os
 from .pictures import MARKS, PALETTE, measured, rows_of
 from .times import flatten
 
-SPANS = 200_000  # in a page, at most: short ones are merged
-EVENTS = 200_000  # likewise: some are left out
+MOST = 200_000  # spans in a page, and marks: short spans are merged, and some marks are left out
 
 
 def merged(spans, least):
@@ -37,16 +36,18 @@ def fewer(spans, most):
     return merged(spans, (spans[-1][1] - spans[0][0]) / most)
 
 
+def some(marks, most):
+    """At most @most of them, evenly."""
+    return marks[::max(1, -(-len(marks) // most))]
+
+
 def ns(t):
     return round(t * 1e9)
 
 
 def row(trace, who, share):
     ring = trace.rings[who]
-    events = {}
-    for kind in MARKS:
-        times = [ns(e.t) for e in ring.events if e.kind == kind]
-        events[kind] = times[::-(-len(times) * len(MARKS) // (share * EVENTS // SPANS)) or 1]
+    events = {kind: some([ns(e.t) for e in ring.events if e.kind == kind], share // len(MARKS)) for kind in MARKS}
     spans = [n for b, e, category in fewer(flatten(ring), share) for n in (ns(b), ns(e), category)]
     return {"name": trace.name(who), "user": who[1] < trace.processors, "extent": list(map(ns, ring.extent)),
             "spans": spans, "events": events}
@@ -54,7 +55,7 @@ def row(trace, who, share):
 
 def data(trace):
     rows = rows_of(trace)
-    share = SPANS // max(1, len(rows))
+    share = MOST // max(1, len(rows))
     return {"rows": [row(trace, who, share) for who in rows], "categories": trace.head["spans"], "colours": PALETTE,
             "marks": {kind: colour for kind, (_, colour) in MARKS.items()},
             "measured": list(map(ns, measured(trace) if rows else [])),

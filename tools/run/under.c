@@ -16,6 +16,7 @@ struct tool_under {
 	struct {
 		const char *option, *value;
 	} needs[UNDER_NEEDS]; /* settings, if they are not given */
+	const char *only;     /* why no other value of the first one can be given; NULL: it can */
 };
 
 static const struct tool_under under_list[] = {
@@ -24,14 +25,16 @@ static const struct tool_under under_list[] = {
      "gdb",
      "[ \"$TWEED_RANK\" = 0 ] && exec gdb -q -ex 'handle SIGSEGV SIGBUS nostop noprint pass' --args \"$0\" \"$@\"\n"
      "exec \"$0\" \"$@\"",
-     {{"watch", "0"}}},
+     {{"watch", "0"}},
+     NULL},
     /* Its registers must be right at every access, because the handler of a fault returns to it.  It does not know
      * userfaultfd, and keeps much for each byte that may be used. */
     {"valgrind",
      "valgrind",
      "exec valgrind -q --px-default=allregs-at-mem-access --px-file-backed=allregs-at-mem-access \"$0\" \"$@\"",
-     {{"fault", "mprotect"}, {"memory", "1G"}}},
-    {"perf", "perf", "exec perf record -q -o \"perf.data.$TWEED_RANK\" -- \"$0\" \"$@\"", {{0}}},
+     {{"fault", "mprotect"}, {"memory", "1G"}},
+     "valgrind does not know userfaultfd: use --fault mprotect, or leave it out"},
+    {"perf", "perf", "exec perf record -q -o \"perf.data.$TWEED_RANK\" -- \"$0\" \"$@\"", {{0}}, NULL},
 };
 
 const struct tool_under *under_find(const char *option)
@@ -47,13 +50,15 @@ static int under_settings(struct tool_job *job, const struct tool_under *u)
 {
 	for (size_t i = 0; i < UNDER_NEEDS && u->needs[i].option; i++) {
 		const struct tw_setting *s = run_find(u->needs[i].option, strlen(u->needs[i].option));
+		char given[64];
 
 		if (job->origins[s - tw_settings] <= TW_ORIGIN_PROGRAM && run_set(job, s, u->needs[i].value) < 0)
 			return -EINVAL;
-	}
-	if (strcmp(u->option, "valgrind") == 0 && strcmp(job->settings.config.fault, "mprotect") != 0) {
-		tool_say("valgrind does not know userfaultfd: use --fault mprotect, or leave it out");
-		return -EINVAL;
+		tw_setting_text(&job->settings, s, given, sizeof(given));
+		if (i == 0 && u->only && strcmp(given, u->needs[0].value) != 0) {
+			tool_say("%s", u->only);
+			return -EINVAL;
+		}
 	}
 	return 0;
 }
