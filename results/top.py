@@ -160,6 +160,29 @@ def waiting(state, waits):
     return waits[0] + (f", which {holder[0]} holds" if holder else "") + more
 
 
+def fault_pages(before, now, most=5):
+    """Lines about the pages of the faults between two states, as far as they are known: the last ones of each
+    processor."""
+    share, by, names = {}, {}, {}
+    for old, p in zip(before["processors"], now["processors"]):
+        count = p["faults"] - old["faults"]
+        latest = p["faulted"][:count]
+        for address in latest:
+            page = address // now["page_size"] * now["page_size"]
+            share[page] = share.get(page, 0) + count / len(latest)
+            by.setdefault(page, set()).add(f"{p['node']}.{p['processor']}")
+            if name := now["variables"].get(str(address)):
+                names.setdefault(page, set()).add(name)
+    total = sum(share.values())
+    lines = []
+    for page in sorted(share, key=share.get, reverse=True)[:most]:
+        where = sorted(by[page])
+        processors = ", ".join(where[:4]) + (f" and {len(where) - 4} more" if len(where) > 4 else "")
+        lines.append(f"{100 * share[page] / total:5.0f} %  of faults: page {page:x}, by {processors}" +
+                     (f", at {', '.join(sorted(names[page])[:3])}" if page in names else ""))
+    return lines
+
+
 def table(before, now, seconds, by_nodes):
     """The lines of one look: what happened between two states, @seconds apart."""
     shape = f"{now['shape']['nodes']}x{now['shape']['processors']}"
@@ -183,7 +206,7 @@ def table(before, now, seconds, by_nodes):
     for row in rows:
         cells = [row[i].rjust(width[i]) for i in range(len(head) - 1)] + [row[-1]]
         lines.append("  ".join(cells).rstrip())
-    return lines
+    return lines + fault_pages(before, now)
 
 
 def screen(job, interval):

@@ -37,3 +37,8 @@ char *tool_installed(const char *folder)
 		tw_fatal("out of memory");
 	return path;
 }
+
+char *tool_results(void)
+{
+	return tool_in_build() ? strdup(TOOL_SOURCE_ROOT "/results") : tool_installed(TOOL_LIBEXECDIR "/tweed");
+}

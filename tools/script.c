@@ -11,7 +11,7 @@
 
 int tool_script(int argc, char **argv)
 {
-	char *folder = tool_in_build() ? strdup(TOOL_SOURCE_ROOT "/results") : tool_installed(TOOL_LIBEXECDIR "/tweed");
+	char *folder = tool_results();
 	const char **words = calloc((size_t)argc + 5, sizeof(*words));
 	char *script;
 

@@ -71,10 +71,12 @@ int tool_script(int argc, char **argv); /* runs argv[0].py of results/, with --t
 
 /* tool_self - this command's file; without /proc, ends with a sentence.  tool_in_build - is it in a build folder, not
  * installed?
- * tool_installed - @folder (absolute, or relative to the prefix) of this command's installation; allocated. */
+ * tool_installed - @folder (absolute, or relative to the prefix) of this command's installation; allocated.
+ * tool_results - the folder with the files of results/ that commands use; allocated. */
 const char *tool_self(void);
 bool tool_in_build(void);
 char *tool_installed(const char *folder);
+char *tool_results(void);
 
 /* tool_alias - the name, without folders, that this command was called by: that of @called, or, if it is a link to one
  * called tweed-..., the latter's.  Then folders with such links are no longer in PATH. */

@@ -15,6 +15,7 @@
 #include "core/coherence/lazy.h"
 #include "core/coherence/notice.h"
 #include "core/coherence/polled.h"
+#include "core/observe/crash.h"
 #include "core/observe/race.h"
 #include "core/coherence/shootdown.h"
 #include "core/observe/recorder.h"
@@ -188,12 +189,22 @@ static void job_serve(struct tw_proc *me, tw_page_t p, bool write, bool freshen)
 	tw_shootdown_leave(me);
 }
 
+static void job_note_fault(struct tw_proc *me, size_t offset)
+{
+	struct tw_stats *s = me->stats;
+	uint64_t k = atomic_load_explicit(&s->faults, memory_order_relaxed);
+
+	atomic_store_explicit(&s->faulted[k % TW_FAULTED], (uintptr_t)me->app + offset, memory_order_relaxed);
+	atomic_store_explicit(&s->faults, k + 1, memory_order_relaxed);
+}
+
 static void job_fault(void *ctx, size_t offset, bool write)
 {
 	struct tw_proc *me = ctx;
 	tw_page_t p = (tw_page_t)(offset >> me->layout.page_shift);
 	uint64_t bit = (uint64_t)1 << me->local;
 
+	job_note_fault(me, offset);
 	/* Where the hardware does not report stores, a fault on a readable page is a store. */
 	if (!write && (me->page[p].mapped & bit) && !(me->page[p].writers & bit))
 		write = true;
@@ -208,6 +219,9 @@ static void job_fault(void *ctx, size_t offset, bool write)
 	me->fault.ip = 0;
 }
 
+/* Has the linker take the function along. */
+static __attribute__((used)) const char *(*const job_describe)(const void *) = tw_page_describe;
+
 static int job_open_views(struct tw_proc *me, const struct tw_boot *boot)
 {
 	int error = tw_globals_leave(me);
@@ -219,6 +233,8 @@ static int job_open_views(struct tw_proc *me, const struct tw_boot *boot)
 		       (size_t)me->config.memory >> 20, (void *)tw_space_base(), strerror(errno));
 		return -ENOMEM;
 	}
+	if (me->config.core_shared)
+		tw_crash_keep(me->app, me->config.memory, boot->exported_fd[me->node]);
 	if (me->protocol->flags & TW_PROTOCOL_NO_FAULTS)
 		return 0;
 	me->fault = (struct tw_fault){

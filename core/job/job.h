@@ -53,6 +53,11 @@ void tw_join_real(struct tw_proc *me, const char *user);
 void tw_joined(struct tw_proc *me);
 void tw_unjoin(struct tw_proc *me);
 
+/* tw_page_describe - for a debugger: the state of the page of @address, as this processor and its node see it, as one
+ * line, which is valid until the next call.  Takes no locks and waits for nobody, so it may be in change.  In a stopped
+ * process; any context. */
+const char *tw_page_describe(const void *address);
+
 /* tw_release, tw_acquire, tw_arrive - run the protocol's hook with time accounting; ship remote frees (release, arrive)
  * or take them in (acquire). */
 void tw_release(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object);

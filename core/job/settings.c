@@ -157,6 +157,8 @@ const struct tw_setting tw_settings[] = {
      .initial = "65536", .help = "events that each processor keeps for the trace: the newest"},
     {"TWEED_RACE", "race", 0, CHOICE(config.race, race_names), .initial = "off",
      .help = "report data races: ww, two nodes wrote a byte without synchronization between"},
+    {"TWEED_CORE_SHARED", "core-shared", 0, CHOICE(config.core_shared, switch_names), .initial = "0",
+     .help = "core files contain shared memory, too, as the processor that died had it"},
     {"TWEED_PLANT", NULL, 0, TEXT(config.plant), .initial = "",
      .help = "a planted bug; only in builds with -Dplant=true"},
     {"TWEED_TIME", "time", 0, NAME(launch.time, time_names), .initial = "real", .group = "Virtual time",

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -112,6 +113,25 @@ static bool crash_print(const struct tw_crash *c, const char *sentence)
 	return status == 0; /* else no child, or it was killed */
 }
 
+static struct {
+	char *at;
+	off_t bytes;
+	int fd;
+} crash_kept;
+
+/* Have the core file contain it.  Pages that nobody has used are left out: to dump them would allocate them. */
+static void crash_dump(void)
+{
+	off_t from, to = 0;
+
+	while ((from = lseek(crash_kept.fd, to, SEEK_DATA)) >= 0 && from < crash_kept.bytes) {
+		to = TW_MIN(lseek(crash_kept.fd, from, SEEK_HOLE), crash_kept.bytes);
+		if (to <= from)
+			break;
+		madvise(crash_kept.at + from, (size_t)(to - from), MADV_DODUMP);
+	}
+}
+
 static void crash_report(const siginfo_t *si, const void *uc)
 {
 	struct tw_crash c;
@@ -123,6 +143,8 @@ static void crash_report(const siginfo_t *si, const void *uc)
 	if (!crash_print(&c, NULL) && c.access >= 0)
 		tw_log("the instruction at 0x%lx may not access address 0x%lx",
 		       (unsigned long)c.registers[TW_REGISTERS - 1], (unsigned long)c.address);
+	if (crash_kept.bytes)
+		crash_dump();
 }
 
 /* The registers by which frames are found; getcontext() may be the run-time's.  In the caller's own frame. */
@@ -176,6 +198,13 @@ static void crash_last(int signal, siginfo_t *si, void *uc)
 		crash_report(si, uc);
 	tw_signal_default(signal, NULL);
 	syscall(SYS_tgkill, syscall(SYS_getpid), syscall(SYS_gettid), signal); /* still blocked */
+}
+
+void tw_crash_keep(char *space, size_t bytes, int fd)
+{
+	crash_kept.at = space;
+	crash_kept.bytes = (off_t)bytes;
+	crash_kept.fd = fd;
 }
 
 void tw_crash_open(const char *who, pid_t agent)

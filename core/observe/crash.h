@@ -3,6 +3,7 @@
 #ifndef TW_CORE_OBSERVE_CRASH_H
 #define TW_CORE_OBSERVE_CRASH_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -34,5 +35,8 @@ struct tw_crash {
  * handler print it before they end the process.  @agent: the process that runs the tool `tweed`; it and its children
  * may look at this one's threads.  Nothing in builds with a sanitizer, which prints a report of its own. [start] */
 void tw_crash_open(const char *who, pid_t agent);
+/* tw_crash_keep - a core file that follows such a sentence shall contain what is in use of the @bytes bytes at @space,
+ * a mapping of the file @fd from its beginning.  [start] */
+void tw_crash_keep(char *space, size_t bytes, int fd);
 
 #endif

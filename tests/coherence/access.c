@@ -2,6 +2,7 @@
 /* access.c - every width and place of an access. */
 #include "tests/coherence/cases.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -384,4 +385,27 @@ void coh_again(struct suite *s)
 		tw_barrier_all();
 	}
 	suite_free(s, (void *)(uintptr_t)mem);
+}
+
+/* What a debugger prints of a page, beside what this processor does to it. */
+void coh_describe(struct suite *s)
+{
+	extern const char *tw_page_describe(const void *address);
+	volatile char *page = suite_shared(s, 2 * PAGE);
+	char own[16];
+	long sum = 0;
+
+	snprintf(own, sizeof(own), "; %u.%u ", (unsigned)tw_node(), s->me % (s->count / (unsigned)tw_nodes()));
+	if (s->me == 0)
+		page[0] = 1;
+	tw_barrier_all();
+	sum += page[0];
+	EXPECT(s, sum == 1, "read %ld", sum);
+	const char *text = tw_page_describe((const void *)(uintptr_t)page);
+	bool known = strstr(text, "always valid") || strstr(text, own);
+	EXPECT(s, strncmp(text, "page ", 5) == 0 && known, "%s", text);
+	EXPECT(s, !strstr(text, "has no valid copy"), "%s", text);
+	tw_barrier_all();
+	EXPECT(s, strstr(tw_page_describe(&sum), "is not shared"), "%s", tw_page_describe(&sum));
+	suite_free(s, (void *)(uintptr_t)page);
 }

@@ -19,6 +19,7 @@ void coh_claim_under_notice(struct suite *s);
 void coh_many_readers_chain(struct suite *s);
 void coh_turns(struct suite *s);
 void coh_again(struct suite *s);
+void coh_describe(struct suite *s);
 
 /* alloc.c: tw_malloc and its kin */
 void coh_malloc(struct suite *s);

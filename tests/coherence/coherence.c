@@ -16,6 +16,7 @@ static const struct suite_case cases[] = {
     {"many_readers_chain", coh_many_readers_chain},
     {"turns", coh_turns},
     {"again", coh_again},
+    {"describe", coh_describe},
     {"malloc", coh_malloc},
     {"calloc", coh_calloc},
     {"realloc", coh_realloc},

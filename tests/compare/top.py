@@ -16,7 +16,9 @@ import time
 import urllib.request
 
 sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "results"))
 from command import TWEED, check, end  # noqa: E402
+from top import fault_pages  # noqa: E402
 
 SOURCE = r"""
 #include "tweed/tweed.h"
@@ -97,7 +99,8 @@ def looks(number):
         states = [json.loads(p.stdout.readline()) for _ in range(3)]
         p.terminate()
     check("JSON", all(len(s["processors"]) == 4 and s["processors"][3]["held"] and
-          s["processors"][3]["pid"] > 1 for s in states) and
+          s["processors"][3]["pid"] > 1 and any(p["faulted"] and p["faults"] for p in s["processors"])
+          for s in states) and
           states[0]["wall"] < states[2]["wall"], states[0])
     text, status = terminal(number)
     check("a terminal", status == 0 and "which 1.1 holds" in text, (status, text))
@@ -125,6 +128,21 @@ def prometheus(number):
     check("the socket is gone", not os.path.exists("metrics"))
 
 
+def pages():
+    """Where faults were, between two states."""
+    def state(*processors):
+        return {"page_size": 4096, "variables": {"4104": "sum+0x8", "8192": "flag"},
+                "processors": [{"node": k, "processor": 0, "faults": len(a), "faulted": a[:64]}
+                               for k, a in enumerate(processors)]}
+
+    lines = fault_pages(state([], [8192]), state([8192] * 64 + [4104] * 36, [4104] * 300 + [8192]))
+    check("pages of faults", [line.split() for line in lines] ==
+          ["75 % of faults: page 1000, by 1.0, at sum+0x8".split(),
+           "25 % of faults: page 2000, by 0.0, at flag".split()], lines)
+    check("no faults", not fault_pages(state([4104], []), state([4104], [])), None)
+
+
+pages()
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     with open("held.c", "w", encoding="utf-8") as f:

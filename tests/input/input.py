@@ -16,6 +16,7 @@ import tempfile
 
 tweed = os.path.abspath(sys.argv[1])
 program = os.path.abspath(sys.argv[2])
+RESULTS = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", "..", "results"))
 failures = []
 cases = 0
 
@@ -129,7 +130,7 @@ def options():
     path = {"PATH": f"{os.getcwd()}/stand-ins:{os.environ['PATH']}"}
     good("under perf", ["run", "--perf", "./true", "1"], env=path, stdout="perf record -q -o perf.data.0 -- ./true 1\n")
     good("under gdb", ["run", "--gdb", "./true", "a b"], env=path,
-         stdout="gdb -q -ex handle SIGSEGV SIGBUS nostop noprint pass --args ./true a b\n")
+         stdout=f"gdb -q -x {RESULTS}/gdb.py --args ./true a b\n")
     bad("valgrind without its backend", ["run", "--valgrind", "--fault", "uffd", "./true"], "valgrind",
         "--fault mprotect", env=path)
     bad("gdb on other hosts", ["run", "--gdb", "--hosts", "a", "--transport", "ofi", "./true"], "emulated nodes",

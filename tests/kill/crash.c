@@ -40,6 +40,10 @@ static __attribute__((noinline)) void forever(void)
 
 static void *thread(void *arg)
 {
+	volatile char mark[16];
+
+	for (int i = 0; i < 16; i++)
+		mark[i] = (char)(what[i % 2] ^ (i + 1)); /* in no file */
 	if (strcmp(what, "stack") == 0)
 		deep(0);
 	else if (strcmp(what, "call") == 0 || strcmp(what, "plugin") == 0)

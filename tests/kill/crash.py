@@ -4,8 +4,11 @@
 or that is asked, says where its threads are.
 
 crash.py TWEED FOLDER"""
+import glob
+import mmap
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -13,6 +16,7 @@ import tempfile
 import time
 
 tweed, folder = (os.path.abspath(p) for p in sys.argv[1:3])
+CORE = 1 << 36  # bytes: enough for any of them
 CASES = {
     "null": r"thread.* read address 0x10, by a null pointer",
     "wild": r"thread.* read address 0x7eadbeef0000, which is no memory",
@@ -52,6 +56,18 @@ def still(job, patterns, err=""):
     return not good
 
 
+def core_holds(mark, *options):
+    """Does the core file of a crash contain @mark?"""
+    subprocess.run([tweed, "run", "-n", "2", "--memory", "64M", *options, program, "null"], cwd=work,
+                   stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=60,
+                   preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, (CORE, CORE)))
+    cores = glob.glob(os.path.join(work, "core*"))
+    with open(cores[0], "rb") as f, mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ) as core:
+        found = core.find(mark) >= 0
+    os.unlink(cores[0])
+    return len(cores) == 1 and found
+
+
 def start(*options):
     return subprocess.Popen([tweed, "run", "-n", "2", *options], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                             stderr=subprocess.PIPE, text=True)
@@ -88,5 +104,16 @@ with tempfile.TemporaryDirectory() as work:
         err = job.stderr.readline() + job.stderr.readline()
         job.terminate()
         bad += still(job, LOOP, err)
+    with open("/proc/sys/kernel/core_pattern", encoding="utf-8") as f:
+        pattern = f.read().strip()
+    if pattern == "core" and resource.getrlimit(resource.RLIMIT_CORE)[1] in (CORE, resource.RLIM_INFINITY):
+        marked = bytes(b"nu"[i % 2] ^ (i + 1) for i in range(16))  # on the thread's stack
+        for options, expected in [((), False), (("--core-shared",), True),
+                                  (("--core-shared", "--fault", "mprotect"), True)]:
+            if core_holds(marked, *options) != expected:
+                bad += 1
+                print(f"core file with {options}: the thread's stack is {'missing' if expected else 'there'}")
+    else:
+        print(f"no core files here: pattern {pattern}")
 print(f"crash: {bad} wrong")
 sys.exit(bad != 0)

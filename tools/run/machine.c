@@ -34,7 +34,7 @@ static char *machine_path(const char *name)
 
 	if (strchr(name, '/') || (strlen(name) > 5 && strcmp(name + strlen(name) - 5, ".toml") == 0))
 		return strdup(name);
-	folder = tool_in_build() ? strdup(TOOL_SOURCE_ROOT "/results") : tool_installed(TOOL_LIBEXECDIR "/tweed");
+	folder = tool_results();
 	if (asprintf(&path, "%s/machines/%s.toml", folder, name) < 0)
 		tw_fatal("out of memory");
 	free(folder);

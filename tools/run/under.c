@@ -2,6 +2,7 @@
 /* under.c - `tweed run --gdb`, `--valgrind`, `--perf`: processors under another command.  A shell in each processor's
  * place executes it, because the command may depend on the rank. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@
 
 struct tool_under {
 	const char *option, *command;
+	const char *file;   /* of results/, its path comes first in $@; NULL: none */
 	const char *script; /* $0: the program, $@: its arguments */
 	struct {
 		const char *option, *value;
@@ -23,7 +25,8 @@ static const struct tool_under under_list[] = {
     /* Faults on shared memory are signals. */
     {"gdb",
      "gdb",
-     "[ \"$TWEED_RANK\" = 0 ] && exec gdb -q -ex 'handle SIGSEGV SIGBUS nostop noprint pass' --args \"$0\" \"$@\"\n"
+     "gdb.py",
+     "file=$1\nshift\n[ \"$TWEED_RANK\" = 0 ] && exec gdb -q -x \"$file\" --args \"$0\" \"$@\"\n"
      "exec \"$0\" \"$@\"",
      {{"watch", "0"}},
      NULL},
@@ -31,10 +34,11 @@ static const struct tool_under under_list[] = {
      * userfaultfd, and keeps much for each byte that may be used. */
     {"valgrind",
      "valgrind",
+     NULL,
      "exec valgrind -q --px-default=allregs-at-mem-access --px-file-backed=allregs-at-mem-access \"$0\" \"$@\"",
      {{"fault", "mprotect"}, {"memory", "1G"}},
      "valgrind does not know userfaultfd: use --fault mprotect, or leave it out"},
-    {"perf", "perf", "exec perf record -q -o \"perf.data.$TWEED_RANK\" -- \"$0\" \"$@\"", {{0}}, NULL},
+    {"perf", "perf", NULL, "exec perf record -q -o \"perf.data.$TWEED_RANK\" -- \"$0\" \"$@\"", {{0}}, NULL},
 };
 
 const struct tool_under *under_find(const char *option)
@@ -82,16 +86,20 @@ int under_apply(struct tool_job *job)
 	free(command);
 	while (job->argv[n])
 		n++;
-	const char **argv = calloc(n + 4, sizeof(*argv));
-	if (!argv) {
+	const char **argv = calloc(n + 5, sizeof(*argv));
+	char *folder = u->file ? tool_results() : NULL, *file = NULL;
+	if (!argv || (folder && asprintf(&file, "%s/%s", folder, u->file) < 0)) {
 		tool_say("out of memory");
 		return -ENOMEM;
 	}
+	free(folder);
 	argv[0] = job->executed = "/bin/sh";
 	argv[1] = "-c";
 	argv[2] = u->script;
 	argv[3] = job->path;
-	memcpy(argv + 4, job->argv + 1, (n - 1) * sizeof(*argv));
+	if (file)
+		argv[4] = file;
+	memcpy(argv + 4 + (file != NULL), job->argv + 1, (n - 1) * sizeof(*argv));
 	job->argv = (char **)argv;
 	return 0;
 }

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "core/base/base.h"
+#include "core/observe/symbol.h"
 #include "sync/sync.h"
 #include "tools/file.h"
 #include "tools/tools.h"
@@ -221,15 +222,70 @@ static json_t *report_json(const struct tool_job *job)
 	return o;
 }
 
-/* What each processor waits for, the locks that it holds, and its process. */
-static void add_waits(const struct tool_job *job, json_t *o)
+/* Addresses of faults, in rising order, and the names of those that are a variable's. */
+struct report_faulted {
+	uint64_t *address;
+	size_t count;
+	json_t *names;
+};
+
+/* The addresses of a processor's last faults, the latest one first; also to @all. */
+static json_t *faulted_json(const struct tw_stats *s, struct report_faulted *all)
+{
+	json_t *faulted = json_array();
+	uint64_t faults = atomic_load(&s->faults);
+
+	for (uint64_t k = 1; k <= TW_MIN(faults, (uint64_t)TW_FAULTED); k++) {
+		uint64_t address = atomic_load(&s->faulted[(faults - k) % TW_FAULTED]);
+		json_array_append_new(faulted, json_integer((json_int_t)address));
+		if (all->address)
+			all->address[all->count++] = address;
+	}
+	return faulted;
+}
+
+static int faulted_compare(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void faulted_variable(void *ctx, const char *name, uintptr_t address, size_t bytes)
+{
+	const struct report_faulted *f = ctx;
+	size_t first = 0, end = f->count;
+	char text[512], key[32];
+
+	while (first < end) {
+		size_t middle = (first + end) / 2;
+		if (f->address[middle] < address)
+			first = middle + 1;
+		else
+			end = middle;
+	}
+	for (; first < f->count && f->address[first] - address < bytes; first++) {
+		unsigned long offset = (unsigned long)(f->address[first] - address);
+		snprintf(text, sizeof(text), offset ? "%s+0x%lx" : "%s", name, offset);
+		snprintf(key, sizeof(key), "%lu", (unsigned long)f->address[first]);
+		json_object_set_new(f->names, key, tool_json_text(text));
+	}
+}
+
+/* What each processor waits for, the locks that it holds, its process, and its last faults. */
+static void add_live(const struct tool_job *job, json_t *o)
 {
 	size_t per_node = job->settings.config.processors, i;
 	json_t *processors = json_object_get(o, "processors"), *p;
+	struct report_faulted faulted = {
+	    .address = calloc(json_array_size(processors), TW_FAULTED * sizeof(*faulted.address)),
+	    .names = json_object(),
+	};
 
 	json_array_foreach(processors, i, p)
 	{
-		const struct tw_waits *w = &slot(job, i / per_node, i % per_node)->waits;
+		const struct tw_stats *s = slot(job, i / per_node, i % per_node);
+		const struct tw_waits *w = &s->waits;
 		enum tw_wait_call call = (enum tw_wait_call)atomic_load(&w->call);
 		json_t *held = json_array();
 		char text[128] = "";
@@ -244,7 +300,16 @@ static void add_waits(const struct tool_job *job, json_t *o)
 		}
 		json_object_set_new(p, "held", held);
 		json_object_set_new(p, "pid", json_integer(atomic_load(&w->pid)));
+		json_object_set_new(p, "faults", json_integer((json_int_t)atomic_load(&s->faults)));
+		json_object_set_new(p, "faulted", faulted_json(s, &faulted));
 	}
+	if (faulted.count) {
+		qsort(faulted.address, faulted.count, sizeof(*faulted.address), faulted_compare);
+		tw_symbol_variables(job->path, faulted.address[0], faulted.address[faulted.count - 1] + 1,
+		                    faulted_variable, &faulted);
+	}
+	json_object_set_new(o, "variables", faulted.names);
+	free(faulted.address);
 }
 
 char *tool_report_live(const struct tool_job *job)
@@ -252,7 +317,7 @@ char *tool_report_live(const struct tool_job *job)
 	json_t *o = report_json(job);
 
 	json_object_set_new(o, "exit_status", json_null());
-	add_waits(job, o);
+	add_live(job, o);
 	char *text = json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(9)), *line = NULL;
 	json_decref(o);
 	if (text && asprintf(&line, "%s\n", text) < 0)

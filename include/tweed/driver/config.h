@@ -42,6 +42,7 @@ struct tw_config {
 	uint64_t watch;         /* TWEED_WATCH 10: seconds of silence that end the job; 0: never; 0..86400 */
 	bool survive;           /* TWEED_SURVIVE 0 | 1: a processor's death does not end the job; --survive */
 	bool race;              /* TWEED_RACE off | ww: report write-write data races; --race */
+	bool core_shared;       /* TWEED_CORE_SHARED 0 | 1: core files contain shared memory; --core-shared */
 	char trace[512];        /* TWEED_TRACE "" | FILE; --trace */
 	uint64_t trace_events;  /* TWEED_TRACE_EVENTS 64K: per processor; power of two, 256..64M */
 	bool virtual_time;      /* no setting: TWEED_TIME is virtual */

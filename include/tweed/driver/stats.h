@@ -50,6 +50,7 @@ enum tw_wait_call {
 };
 
 #define TW_WAIT_HELD 4u
+#define TW_FAULTED   64u
 
 /* For the agent, which checks whether all processors wait (tools/agent/agent_waits.c).  Written by the processor
  * alone. */
@@ -76,6 +77,9 @@ struct tw_stats {
 	uint32_t
 	    refused; /* the process has reported why it ends the job; TW_ENDED_JOB: as asked, its status is the job's */
 	struct tw_waits waits;
+	/* Addresses of the last faults, for `tweed top`: fault number k, since the start, at k % TW_FAULTED. */
+	_Atomic uint64_t faults;
+	_Atomic uint64_t faulted[TW_FAULTED];
 };
 
 #endif
