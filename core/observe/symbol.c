@@ -208,6 +208,8 @@ static bool symbol_libdw(const char *path, pid_t pid, uintptr_t ip, char *out, s
 	char *demangled = symbol_demangled(name);
 	size_t n = tw_format(out, TW_MIN(bytes, SYMBOL_NAME), "%s", demangled ? demangled : name);
 	free(demangled);
+	if (n > strlen(TW_SYMBOL_OWN) && strcmp(out + n - strlen(TW_SYMBOL_OWN), TW_SYMBOL_OWN) == 0)
+		n -= strlen(TW_SYMBOL_OWN);
 	n += tw_format(out + n, bytes - n, "%s+0x%lx", n == SYMBOL_NAME - 1 ? "..." : "", (unsigned long)offset);
 	Dwfl_Line *source = symbol_line(module, ip);
 	const char *file = source ? symbol.dwfl_lineinfo(source, NULL, &line, NULL, NULL, NULL) : NULL;

@@ -8,6 +8,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* What the linker (tools/compile/ld_names.c) adds to names of the program's functions; left out in texts. */
+#define TW_SYMBOL_OWN ".own"
+
 /* This process's program. An address minus @base is an address in its file. */
 struct tw_symbol_program {
 	uintptr_t base, end;

@@ -50,12 +50,14 @@
 #include "runtime/process/streams/stdio.h"
 #include "runtime/threads/support.h"
 
-#define STACK_BYTES  ((size_t)8 << 20)   /* the minimum, unless specified otherwise */
-#define STACK_PLACES 1024u               /* most that are looked at for a stack */
-#define STACK_FIRST  ((size_t)192 << 10) /* initially pinned, below thread-local variables */
-#define STACK_SIGNAL ((size_t)256 << 10) /* private: for fault handlers */
-#define STACK_GUARD  TH_STACK_SLACK      /* below each stack; not accessed, so that overflows are found */
-#define STACK_FRAME  ((size_t)1 << 20)   /* most of one function, where an overflow is found */
+#define STACK_BYTES    ((size_t)8 << 20)   /* the minimum, unless specified otherwise */
+#define STACK_PLACES   1024u               /* most that are looked at for a stack */
+#define STACK_FIRST    ((size_t)192 << 10) /* initially pinned, below thread-local variables */
+#define STACK_SIGNAL   ((size_t)256 << 10) /* private: for fault handlers */
+#define STACK_GUARD    TH_STACK_SLACK      /* below each stack; not accessed, so that overflows are found */
+#define STACK_FLUSHES  10u /* tries at exit to flush a stream that another thread holds, at such distances */
+#define STACK_FLUSH_NS 1000000u
+#define STACK_FRAME    ((size_t)1 << 20) /* most of one function, where an overflow is found */
 
 __thread char *th_stack_pinned;
 __thread size_t th_stack_span;
@@ -646,17 +648,21 @@ static void __attribute__((noreturn)) stack_exits(int status)
 	if (tw_me && !tw_forked() && th_heap_shares(__builtin_return_address(0))) {
 		stack.status = status;
 		if (stack.flushed)
-			th_stdio_flush();
+			th_stdio_flush(false);
 		stack_part();
 	}
 	for (;;)
 		syscall(SYS_exit_group, status);
 }
 
-/* exit(), in either thread, after all of the program's own destructors; those of shared libraries follow. */
+/* exit(), in either thread, after all of the program's own destructors; those of shared libraries follow.  Other
+ * threads may go on to print, and one of them hold a stream for a moment, or for ever. */
 static void stack_end(void)
 {
-	th_stdio_flush();
+	bool others = tw_me && !tw_forked();
+
+	for (unsigned tries = 0; !th_stdio_flush(tries == STACK_FLUSHES) && others && tries < STACK_FLUSHES; tries++)
+		th_sleep(tw_time_ns() + STACK_FLUSH_NS);
 	stack.flushed = true;
 	if (!tw_me || tw_forked())
 		return;

@@ -21,7 +21,7 @@ void th_refuse(const char *format, ...)
 	va_start(ap, format);
 	vsnprintf(text, sizeof(text), format, ap);
 	va_end(ap);
-	th_stdio_flush();
+	th_stdio_flush(false);
 	tw_say_last(text);
 	if (tw_me)
 		tw_me->stats->refused = 1;

@@ -466,6 +466,38 @@ def wrapped():
     expect("functions that the program wraps", done.returncode == 11, done)
 
 
+def names():
+    """Functions of the program that are called as some of the C library's, which Tweed and its networks call."""
+    own = ["send", "recv", "wait", "signal", "close", "connect", "bind", "getenv", "fork", "dlsym", "pread64", "mmap",
+           "getpid", "sleep", "pthread_atfork", "strdup", "getrandom", "write"]
+    declared = "".join(f"long {name}(long a, long b);\n" for name in own) + \
+        f"#define SUM(x) ({' + '.join(f'{name}(x, 1)' for name in own)})\nint printf(const char *format, ...);\n"
+    folder = sources("names",
+                     own_c="".join(f"long {name}(long a, long b)\n{{\n\treturn a * b + {i};\n}}\n"
+                                   for i, name in enumerate(own)),
+                     thread_c=declared + "int pthread_create(unsigned long *, void *, void *(*)(void *), void *);\n"
+                     "int pthread_join(unsigned long, void **);\nstatic long sum;\n"
+                     "static void *work(void *arg)\n{\n\tsum += SUM(sum + 1);\n\treturn arg;\n}\n"
+                     "int main(void)\n{\n\tunsigned long t;\n\tpthread_create(&t, 0, work, 0);\n"
+                     '\tpthread_join(t, 0);\n\tprintf("%ld\\n", sum);\n\treturn 0;\n}\n',
+                     shmem_c=declared + "void shmem_init(void);\nvoid shmem_finalize(void);\nvoid shmem_barrier_all(void);\n"
+                     "int shmem_my_pe(void);\nlong shmem_long_g(const long *, int);\nlong sum;\n"
+                     "int main(void)\n{\n\tshmem_init();\n\tif (shmem_my_pe() == 1)\n\t\tsum += SUM(1);\n"
+                     "\tshmem_barrier_all();\n\tif (shmem_my_pe() == 0)\n"
+                     '\t\tprintf("%ld\\n", shmem_long_g(&sum, 1));\n\tshmem_finalize();\n\treturn 0;\n}\n')
+    expected = f"{len(own) + sum(range(len(own)))}\n"
+    good("names: the object", "tweed-pthreads-gcc", "-w", "-fno-builtin", "-c", "own.c", cwd=folder)
+    good("names: the archive", "ar", "rcs", "libown.a", "own.o", cwd=folder)
+    good("names: the thin archive", "ar", "rcsT", "libthin.a", "own.o", cwd=folder)
+    for compiler, *words in (["tweed-pthreads-gcc", "thread.c", "own.c"], ["tweed-omp-gcc", "thread.c", "own.c"],
+                             ["tweed-pthreads-gcc", "thread.c", "-L.", "-lown"],
+                             ["tweed-pthreads-gcc", "thread.c", "libthin.a"], ["tweed-oshcc", "shmem.c", "own.c"]):
+        good(f"names: {compiler} {words}", compiler, "-w", "-fno-builtin", *words, "-o", "main", cwd=folder)
+        for transport in "shm", "ofi":
+            done = run(TWEED, "run", "-n", "2", "--transport", transport, "./main", cwd=folder)
+            expect(f"names: {compiler} {words} over {transport}", done.stdout == expected, done)
+
+
 def large():
     """1.7 GiB of variables, all of which code for addresses below 2 GiB must reach."""
     folder = sources("large", main_c="static char big[1700u << 20];\nint last[2];\nint main(int argc, char **argv)\n"
@@ -551,7 +583,7 @@ def autoconf():
 
 # Side by side; then alone, which moves Tweed.
 LANES = ([make, script, without_openmp, links, ccache, libraries, archives, strict, inlined, assembler, own_sections,
-          wrapped, large, meson],
+          wrapped, names, large, meson],
          [cmake, autoconf])
 with tempfile.TemporaryDirectory() as top:
     root = os.path.join(top, "root")

@@ -27,6 +27,29 @@ CASE(exit_in_thread)
 	together(exit_step, &status);
 }
 
+static void *hold_for_moments(void *arg)
+{
+	while (f) {
+		flockfile(arg);
+		usleep(500);
+		funlockfile(arg);
+		usleep(100);
+	}
+	return arg;
+}
+
+CASE(exit_while_held)
+{
+	pthread_t thread;
+
+	f = fopen("held", "w");
+	fputs("what main has printed", f);
+	for (int i = 0; i < threads; i++)
+		pthread_create(&thread, NULL, hold_for_moments, f);
+	usleep(20000);
+	exit(0);
+}
+
 static void say_goodbye(void)
 {
 	printf("atexit\n");
@@ -187,6 +210,6 @@ CASE(thread_ends_by_system_call)
 CASE(thread_ends_by_system_call) {}
 #endif
 
-MAIN(ALONE(exit_in_thread), ALONE(exit_by_main), ALONE(atexit_then_return), ALONE(atexit_exit_in_thread),
-     ALONE(on_exit_by_threads), ALONE(on_exit_exit_in_thread), ALONE(quick_exit_in_thread), ALONE(_exit_in_thread),
-     ALONE(exit_in_child), ALONE(thread_ends_by_system_call))
+MAIN(ALONE(exit_in_thread), ALONE(exit_while_held), ALONE(exit_by_main), ALONE(atexit_then_return),
+     ALONE(atexit_exit_in_thread), ALONE(on_exit_by_threads), ALONE(on_exit_exit_in_thread),
+     ALONE(quick_exit_in_thread), ALONE(_exit_in_thread), ALONE(exit_in_child), ALONE(thread_ends_by_system_call))

@@ -264,6 +264,7 @@ static int cc_check_objects(const char *name, char **argv)
 /* The command of a build uses the build's files.  0, or -ENOENT, printed. */
 static int cc_locate(struct cc *cc)
 {
+	cc->linker = compiler_linker();
 	if (tool_in_build()) {
 		cc->include = compile_join(TOOL_SOURCE_ROOT, "/include", "");
 		cc->stores = compile_join(TOOL_BUILD_ROOT, "/runtime/stores/libtweed-stores.a", "");
@@ -275,7 +276,6 @@ static int cc_locate(struct cc *cc)
 		    cc->openmp ? "/runtime/openmp/libtweed-openmp.a" : "/runtime/pthreads/libtweed-pthreads.a", "");
 		cc->tasks = compile_join(TOOL_BUILD_ROOT, "/runtime/openmp/libtweed-openmp-tasks.a", "");
 		cc->helper = compile_join("-B", TOOL_BUILD_ROOT, "/tools/");
-		cc->linker = compile_join("-B", TOOL_BUILD_ROOT, "/tools/compile/");
 		cc->spec = compile_join("-B", TOOL_SOURCE_ROOT, "/runtime/openmp/gcc/");
 	} else {
 		char *libraries = tool_installed(TOOL_LIBDIR), *data = tool_installed(TOOL_DATADIR);
@@ -287,7 +287,6 @@ static int cc_locate(struct cc *cc)
 		cc->run_time = compile_join(libraries, cc->openmp ? "/libtweed-openmp.a" : "/libtweed-pthreads.a", "");
 		cc->tasks = compile_join(libraries, "/libtweed-openmp-tasks.a", "");
 		cc->spec = cc->helper = compile_join("-B", tool_installed(TOOL_LIBEXECDIR), "/tweed/gcc/");
-		cc->linker = compile_join("-B", tool_installed(TOOL_LIBEXECDIR), "/tweed/ld/");
 		free(libraries);
 		free(data);
 	}
@@ -399,7 +398,7 @@ static void cc_add_link(struct cc *cc)
 		cc_add(cc, "-Wl" TW_WRAPPED(X));
 #undef X
 	}
-	if (cc_places_globals(cc) && !cc->private_globals)
+	if (cc_places_globals(cc) ? !cc->private_globals : !cc->shared)
 		cc_add(cc, cc->linker);
 	if (cc->shared)
 		return;

@@ -32,6 +32,9 @@ bool compiler_in_path(const char *name);
 /* compiler_kind - the kind of a compiler, by its name, or else by running it.  COMPILER_UNKNOWN: printed. */
 enum compiler_kind compiler_kind(bool cxx, const char *const *words, size_t n);
 
+/* compiler_linker - the option by which the compiler finds Tweed's linker (ld.c); allocated. */
+char *compiler_linker(void);
+
 /* compile_arguments - @argv, ended by NULL, with the contents of each @FILE in its place, as gcc reads them; the rest
  * is unchanged, as is a file that cannot be read.  *@n: their number. */
 char **compile_arguments(char **argv, size_t *n);

@@ -214,3 +214,10 @@ enum compiler_kind compiler_kind(bool cxx, const char *const *words, size_t n)
 		         words[i], variable);
 	return kind;
 }
+
+char *compiler_linker(void)
+{
+	if (tool_in_build())
+		return compile_join("-B", TOOL_BUILD_ROOT, "/tools/compile/");
+	return compile_join("-B", tool_installed(TOOL_LIBEXECDIR), "/tweed/ld/");
+}

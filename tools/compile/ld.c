@@ -32,6 +32,7 @@
 
 #define LD_LIBRARIES 256
 #define LD_MARK      "tw_made_"
+#define LD_GLOBALS   "/globals.ld"
 #define LD_FIRST     103 /* priority of the first library's constructors, after those of Tweed (runtime/threads/) */
 
 /* A library whose object becomes part of the program. */
@@ -46,6 +47,7 @@ static struct {
 	struct ld_words folder; /* -L */
 	struct ld_words found;  /* -rpath, -rpath-link */
 	struct ld_words wraps;  /* --wrap */
+	bool places;            /* global variables have a place (globals.ld) */
 	struct ld_library *library[LD_LIBRARIES];
 	size_t libraries;
 	FILE *exports;
@@ -139,7 +141,7 @@ static enum ld_makes ld_makes(char *const *argv)
 	return !input ? LD_OTHER : library ? LD_LIBRARY : LD_PROGRAM;
 }
 
-/* Folders that libraries are searched in, and functions that the program wraps. */
+/* Folders that libraries are searched in, functions that the program wraps, and whether its variables are placed. */
 static void ld_options(char *const *argv)
 {
 	for (struct ld_argument a; *argv; argv += a.took) {
@@ -152,6 +154,8 @@ static void ld_options(char *const *argv)
 			ld_add(&ld.found, a.value);
 		else if (strncmp(ld_plain(a.word), "-wrap", 5) == 0 && a.value)
 			ld_add(&ld.wraps, a.value);
+		else if (strcmp(a.word, "-T") == 0 && a.value)
+			ld.places = ld.places || strstr(a.value, LD_GLOBALS);
 	}
 }
 
@@ -578,7 +582,7 @@ static const char *ld_replace(const char *path, const char *word)
 		return NULL;
 	if (ld.run_time && strstr(path, LD_PTHREADS))
 		path = word = ld.run_time;
-	if (ld.wraps.n && ld_is_tweed(path))
+	if (ld.places && ld.wraps.n && ld_is_tweed(path))
 		return ld_unwrapped(path, &ld.wraps);
 	if (path == ld.run_time)
 		return path;
@@ -635,17 +639,51 @@ static void ld_own_sections(struct ld_words *link)
 	ld_sections_place(link);
 }
 
+static void ld_find_names(char *const *argv)
+{
+	bool archives = false;
+
+	for (struct ld_argument a; *argv; argv += a.took) {
+		a = ld_read(argv);
+		const char *path = ld_file(&a, &archives);
+		if (path)
+			ld_names_find(path, &ld.threads);
+	}
+}
+
+/* Give the program's functions names of their own, in all files of the link. */
+static void ld_own_names(struct ld_words *link)
+{
+	struct ld_words files = {0};
+	bool archives = false;
+
+	ld_add(link, NULL);
+	char *const *next = (char *const *)(uintptr_t)link->word;
+	ld_find_names(next);
+	for (struct ld_argument a; *next; next += a.took) {
+		a = ld_read(next);
+		const char *path = ld_file(&a, &archives), *copy = path ? ld_names_copy(path) : NULL;
+		for (unsigned i = 0; i < a.took && copy == path; i++)
+			ld_add(&files, next[i]);
+		if (copy != path)
+			ld_add(&files, copy);
+	}
+	*link = files;
+}
+
 static int ld_link(char *const *argv)
 {
 	const char *exports = NULL;
 	struct ld_words link = {0};
 
 	ld_add(&link, "ld");
+	ld_find_names(argv);
 	ld_arguments(argv, &link);
 	if (ld.archives)
 		ld_add(&link, "--no-demangle"); /* ld_archives_drop */
 	ld_take_emulation(&link);
-	ld_own_sections(&link);
+	if (ld.places)
+		ld_own_sections(&link);
 	if (ld.libraries || ld.opens) {
 		exports = ld_temporary("exports");
 		ld.exports = ld_create(exports);
@@ -659,6 +697,7 @@ static int ld_link(char *const *argv)
 		ld_close(ld.exports, exports);
 		ld_add(&link, compile_join("--dynamic-list=", exports, ""));
 	}
+	ld_own_names(&link);
 	return ld_run(&link);
 }
 

@@ -39,12 +39,14 @@ void ld_close(FILE *f, const char *path);
  * or @word.
  * ld_take_emulation - if there was such a copy with such instructions, link the run-time's part for them.
  * ld_unwrapped - returns a copy of an archive of Tweed's, whose own calls are not among those that the program
- * @wraps. */
+ * @wraps.
+ * ld_copy_name - the path of a new file for a copy of @path. */
 bool ld_is_gcc(const char *path);
 bool ld_is_tweed(const char *path);
 const char *ld_foreign(const char *path, const char *word, const struct library_file *threads);
 void ld_take_emulation(struct ld_words *link);
 const char *ld_unwrapped(const char *path, const struct ld_words *wraps);
+const char *ld_copy_name(const char *path);
 
 /* ---- ld_archives.c
  * ld_archives_choose - @paths: the program's arguments that are files, with those that -lNAME names.  Returns whether
@@ -61,5 +63,14 @@ bool ld_archive(const char *path, struct ld_words *link, const struct library_fi
  * ld_sections_place - place those among the program's global variables. */
 void ld_sections(const char *path);
 void ld_sections_place(struct ld_words *link);
+
+/* ---- ld_names.c
+ * ld_names_find - remember which functions of the file @path have names of the C library's, if it is the program's.
+ * @threads: Tweed's run-time.
+ * ld_names_any - are there any?
+ * ld_names_copy - then: the file to be linked in place of @path, where these have names of their own; or @path. */
+void ld_names_find(const char *path, const struct library_file *threads);
+bool ld_names_any(void);
+const char *ld_names_copy(const char *path);
 
 #endif

@@ -32,7 +32,9 @@ bool ld_is_tweed(const char *path)
 {
 	const char *base = strrchr(path, '/');
 
-	return strncmp(base ? base + 1 : path, "libtweed", 8) == 0;
+	base = base ? base + 1 : path;
+	base += strspn(base, "0123456789-"); /* a copy */
+	return strncmp(base, "libtweed", 8) == 0;
 }
 
 /* ---- files of other compilers ---- */
@@ -101,7 +103,7 @@ static void ld_replace_code(const char *copy, const struct foreign_code *code)
 	ld_emulates = true;
 }
 
-static const char *ld_copy_name(const char *path)
+const char *ld_copy_name(const char *path)
 {
 	const char *base = strrchr(path, '/');
 	char number[32];
@@ -110,10 +112,33 @@ static const char *ld_copy_name(const char *path)
 	return compile_join(ld_temporary(number), base ? base + 1 : path, "");
 }
 
+static void ld_member(const char *file, void *ar)
+{
+	ld_add(ar, strdup(file));
+}
+
+/* An archive with the contents of the files that the archive @path names. */
+static const char *ld_thick(const char *path)
+{
+	const char *copy = ld_copy_name(path);
+	struct ld_words ar = {0};
+
+	ld_add_all(&ar, (const char *const[]){"ar", "qcs", copy, NULL});
+	library_members(path, ld_member, &ar);
+	if (ld_run(&ar))
+		ld_fail("%s cannot be copied", path);
+	return copy;
+}
+
 const char *ld_foreign(const char *path, const char *word, const struct library_file *threads)
 {
 	struct ld_words objcopy = {0};
 	struct library_file f = library_open(path);
+	if (f.kind == LIBRARY_THIN && !ld_is_tweed(path) && ld_names_any()) {
+		library_close(&f);
+		path = word = ld_thick(path);
+		f = library_open(path);
+	}
 	const char *copy = word;
 
 	if ((f.kind == LIBRARY_REL || f.kind == LIBRARY_ARCHIVE) && !ld_is_gcc(path) && !ld_is_tweed(path)) {

@@ -73,6 +73,7 @@ int tool_oshcc(int argc, char **argv)
 		command[n++] = "-Wl,--defsym=" SH_LIBRARY_MARK "=0";
 	if (makes == OSH_PROGRAM) {
 		static const char *const more[] = {"-pthread", "-ljemalloc", "-lm"};
+		command[n++] = compiler_linker();
 		command[n++] = "-xnone";
 		command[n++] = compile_join(libraries, "/libtweed.a", "");
 		for (size_t i = 0; i < sizeof(more) / sizeof(more[0]); i++)

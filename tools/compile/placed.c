@@ -133,9 +133,12 @@ static void library_member_variables(char *at, size_t bytes, void (*each)(const 
 	free(f.at);
 }
 
+/* A member of an archive: @bytes at @at, or the file @file. */
+typedef void library_member(const char *file, char *at, size_t bytes, void *arg);
+
 /* The file that a thin archive @path has under the name "/AT": at that place of the member "//", up to "/\n". */
-static void library_named_variables(const char *path, const char *names, size_t bytes, size_t at,
-                                    void (*each)(const char *name))
+static void library_named_member(const char *path, const char *names, size_t bytes, size_t at, library_member *each,
+                                 void *arg)
 {
 	const char *slash = strrchr(path, '/'), *name = names + at;
 	const char *end = at < bytes ? memchr(name, '\n', bytes - at) : NULL;
@@ -145,11 +148,11 @@ static void library_named_variables(const char *path, const char *names, size_t 
 		return;
 	int folder = slash && *name != '/' ? (int)(slash + 1 - path) : 0, n = (int)(end - name) - 1;
 	if (snprintf(file, sizeof(file), "%.*s%.*s", folder, path, n, name) < (int)sizeof(file))
-		library_variables(file, each);
+		each(file, NULL, 0, arg);
 }
 
 /* Each member has a header of 60 bytes: name, 16; 32 others; size, 10; 2 others. */
-static void library_archive_variables(const struct library_file *f, const char *path, void (*each)(const char *name))
+static void library_archive_members(const struct library_file *f, const char *path, library_member *each, void *arg)
 {
 	const char *names = NULL;
 	size_t names_bytes = 0;
@@ -167,22 +170,61 @@ static void library_archive_variables(const struct library_file *f, const char *
 			names = data;
 			names_bytes = bytes;
 		} else if (!inside && header[0] == '/' && names) {
-			library_named_variables(path, names, names_bytes, strtoul(header + 1, NULL, 10), each);
+			library_named_member(path, names, names_bytes, strtoul(header + 1, NULL, 10), each, arg);
 		} else if (!table) {
-			library_member_variables(data, bytes, each);
+			each(NULL, data, bytes, arg);
 		}
 		at += 60 + (inside ? TW_ALIGN_UP(bytes, (size_t)2) : 0);
 	}
 }
 
+struct library_names {
+	void (*each)(const char *name);
+};
+
+static void library_variables_of(const char *file, char *at, size_t bytes, void *arg)
+{
+	const struct library_names *n = arg;
+
+	if (file)
+		library_variables(file, n->each);
+	else
+		library_member_variables(at, bytes, n->each);
+}
+
 void library_variables(const char *path, void (*each)(const char *name))
 {
 	struct library_file f = library_open(path);
+	struct library_names names = {each};
 
 	if (f.kind == LIBRARY_REL)
 		library_object_variables(&f, each);
 	else if (f.kind == LIBRARY_ARCHIVE || f.kind == LIBRARY_THIN)
-		library_archive_variables(&f, path, each);
+		library_archive_members(&f, path, library_variables_of, &names);
+	library_close(&f);
+}
+
+struct library_files {
+	void (*each)(const char *file, void *arg);
+	void *arg;
+};
+
+static void library_file_of(const char *file, char *at, size_t bytes, void *arg)
+{
+	const struct library_files *f = arg;
+
+	(void)at, (void)bytes;
+	if (file)
+		f->each(file, f->arg);
+}
+
+void library_members(const char *path, void (*each)(const char *file, void *arg), void *arg)
+{
+	struct library_file f = library_open(path);
+	struct library_files files = {each, arg};
+
+	if (f.kind == LIBRARY_THIN)
+		library_archive_members(&f, path, library_file_of, &files);
 	library_close(&f);
 }
 
@@ -207,7 +249,7 @@ void library_symbols(const struct library_file *f, void (*each)(const char *name
 	unsigned n;
 	const Elf64_Shdr *s = library_table(f, &n);
 
-	if (f->kind == LIBRARY_ARCHIVE)
+	if (f->kind == LIBRARY_ARCHIVE || f->kind == LIBRARY_THIN)
 		library_index(f, each, arg);
 	for (unsigned i = 0; i < n; i++) {
 		const Elf64_Sym *symbol = (void *)library_contents(f, &s[i]);

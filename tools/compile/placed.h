@@ -35,6 +35,9 @@ void library_sections(const struct library_file *f, void (*each)(const char *nam
  * object or the archive @path has; some more than once. */
 void library_variables(const char *path, void (*each)(const char *name));
 
+/* library_members - call @each for the files that the thin archive @path names. */
+void library_members(const char *path, void (*each)(const char *file, void *arg), void *arg);
+
 /* library_dynamic - call @each for the texts of a shared library's dynamic section that have the tag: DT_NEEDED,
  * DT_SONAME. */
 void library_dynamic(const struct library_file *f, long tag, void (*each)(const char *name, void *arg), void *arg);

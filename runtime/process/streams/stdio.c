@@ -308,16 +308,24 @@ static void stdio_delist(FILE *f)
 		tw_free(node);
 }
 
-/* Flush all streams, or those that can be locked without waiting. */
-static int stdio_flush(bool try)
+enum stdio_wait { STDIO_WAIT, STDIO_SKIP, STDIO_FORCE };
+
+/* Flush all streams.  Those that another thread holds: wait for them; leave them out, and count them in @held; or flush
+ * them, too, as the C library does at exit. */
+static int stdio_flush(enum stdio_wait wait, unsigned *held)
 {
 	int status = 0;
 
 	stdio_list_lock();
 	for (const struct stdio_node *node = stdio_shared->first; node; node = node->next) {
 		bool locks = stdio_locks(node->f);
-		if (locks && !stdio_lock(node->f, try))
-			continue;
+		if (locks && !stdio_lock(node->f, wait != STDIO_WAIT)) {
+			++*held;
+			if (wait == STDIO_SKIP)
+				continue;
+			th_order(); /* as its holders left it the last time */
+			locks = false;
+		}
 		if (__fwriting(node->f) && next.fflush(node->f))
 			status = EOF;
 		stdio_leave(node->f, locks);
@@ -355,10 +363,13 @@ void th_stdio_open(void)
 	stdio_use(streams);
 }
 
-void th_stdio_flush(void)
+bool th_stdio_flush(bool force)
 {
+	unsigned held = 0;
+
 	if (stdio_shared && (tw_me || tw_forked()))
-		stdio_flush(true);
+		stdio_flush(force ? STDIO_FORCE : STDIO_SKIP, &held);
+	return !held;
 }
 
 void th_stdio_abandon(void)
@@ -514,7 +525,7 @@ TH_WEAK int fflush(FILE *f)
 {
 	if (!f) {
 		int status = STDIO_NEXT(fflush)(NULL);
-		return stdio_shared && tw_me && stdio_flush(false) ? EOF : status;
+		return stdio_shared && tw_me && stdio_flush(STDIO_WAIT, NULL) ? EOF : status;
 	}
 	bool locked = stdio_enter(&f);
 	int status = STDIO_NEXT(fflush)(f);
