@@ -399,9 +399,18 @@ def assembler():
                "\tfor (int i = 0; i < n; i++)\n\t\t((int *)a)[i & 31] = p[i] * m + q[k + i] * l + p[m + i] * k"
                "\n\t\t    + q[l * i] - p[n - i] * q[i * k + m] + p[i * m + l];\n\tfor (int i = 0; i < 4; i++)\n"
                "\t\t((eight *)q)[i] = a[i] + ((eight *)p)[i];\n}\n")
-    for name, code, fences in ("an aligned frame", aligned, 0), ("a fence", "void f(int *p)\n{\n\t*p = 1;\n"
-                                                               "\t__atomic_thread_fence(__ATOMIC_RELEASE);\n"
-                                                               "\t*p = 2;\n}\n", 1):
+    fence = "void f(int *p)\n{\n\t*p = 1;\n\t__atomic_thread_fence(__ATOMIC_RELEASE);\n\t*p = 2;\n}\n"
+    # Instructions that compute are between the full fence and what gcc adds to it.
+    full = ("struct slot { void *job; long more[7]; };\nstruct deque { unsigned end; long age; struct slot slot[9]; };\n"
+            "void *f(struct deque *d)\n{\n\tunsigned n = __atomic_load_n(&d->end, __ATOMIC_ACQUIRE);\n\tif (!n--)\n"
+            "\t\treturn 0;\n\t__atomic_store_n(&d->end, n, __ATOMIC_RELEASE);\n"
+            "\t__atomic_thread_fence(__ATOMIC_SEQ_CST);\n"
+            "\tvoid *job = __atomic_load_n(&d->slot[n].job, __ATOMIC_ACQUIRE);\n"
+            "\treturn n > (unsigned)__atomic_load_n(&d->age, __ATOMIC_ACQUIRE) ? job : 0;\n}\n")
+    two = ("void f(int *p)\n{\n\t__atomic_thread_fence(__ATOMIC_SEQ_CST);\n\t*p = 2;\n"
+           "\t__atomic_thread_fence(__ATOMIC_RELEASE);\n\tp[9] = 2;\n}\n")
+    for name, code, fences in (("an aligned frame", aligned, 0), ("a fence", fence, 1), ("a full fence", full, 0),
+                               ("two fences", two, 1)):
         folder = sources(name, main_c=code)
         good(name, "tweed-pthreads-gcc", "-O2", "-c", "main.c", cwd=folder)
         done = run("objdump", "-dr", "main.o", cwd=folder)
@@ -480,8 +489,8 @@ def names():
                      "static void *work(void *arg)\n{\n\tsum += SUM(sum + 1);\n\treturn arg;\n}\n"
                      "int main(void)\n{\n\tunsigned long t;\n\tpthread_create(&t, 0, work, 0);\n"
                      '\tpthread_join(t, 0);\n\tprintf("%ld\\n", sum);\n\treturn 0;\n}\n',
-                     shmem_c=declared + "void shmem_init(void);\nvoid shmem_finalize(void);\nvoid shmem_barrier_all(void);\n"
-                     "int shmem_my_pe(void);\nlong shmem_long_g(const long *, int);\nlong sum;\n"
+                     shmem_c=declared + "void shmem_init(void);\nvoid shmem_finalize(void);\n"
+                     "void shmem_barrier_all(void);\nint shmem_my_pe(void);\nlong shmem_long_g(const long *, int);\nlong sum;\n"
                      "int main(void)\n{\n\tshmem_init();\n\tif (shmem_my_pe() == 1)\n\t\tsum += SUM(1);\n"
                      "\tshmem_barrier_all();\n\tif (shmem_my_pe() == 0)\n"
                      '\t\tprintf("%ld\\n", shmem_long_g(&sum, 1));\n\tshmem_finalize();\n\treturn 0;\n}\n')

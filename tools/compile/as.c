@@ -67,8 +67,8 @@ static bool intel;            /* in Intel's syntax */
 static const char *following; /* the text after the current line */
 static bool in_pattern;       /* the preceding line is a comment with a pattern */
 static bool is_volatile;      /* the current instruction accesses a volatile variable */
-static bool fenced;           /* the preceding instruction was a full fence: gcc adds a pattern of the other kind */
-static bool in_frame;         /* its pattern uses the frame pointer */
+static bool fenced;   /* no access lies behind a full fence: gcc adds a pattern of the other kind, perhaps later */
+static bool in_frame; /* its pattern uses the frame pointer */
 static unsigned long pattern_number, frame_number; /* of the current instruction, and of the last one of a frame */
 static bool is_wait;                               /* a waiting loop depends on what it loads */
 static const char *function; /* the current one's text; lines up to the current one end with a zero */
@@ -576,13 +576,35 @@ static bool as_intel_atomic(const char *line)
 	return false;
 }
 
+/* Does the instruction only compute, with registers and constants? */
+static bool as_computes(const char *text)
+{
+	size_t end = strcspn(text, "#\n"), at = strcspn(text, AS_WORD "#\n");
+
+	if (strncmp(text, "lea", 3) == 0)
+		return true;
+	if (*text == 'j' || !strncmp(text, "call", 4) || !strncmp(text, "push", 4) || !strncmp(text, "pop", 3))
+		return false;
+	at += strspn(text + at, AS_WORD);
+	if (at >= end || memchr(text, '(', end))
+		return false;
+	for (; at < end; at += strspn(text + at, "," AS_WORD)) {
+		if (text[at] != '%' && text[at] != '$')
+			return false;
+		at += strcspn(text + at, "," AS_WORD "#\n");
+	}
+	return true;
+}
+
 static void as_line(char *line)
 {
 	char *text = line + strspn(line, AS_WORD);
 
 	if (as_pattern(line))
 		return;
-	if (*text != '.' && *text != '#' && *text)
+	if (*text != '.' && *text != '#' && *text && !as_computes(text))
+		fenced = false;
+	if (*line == '.' && strchr(line, ':'))
 		fenced = false;
 	if (strncmp(text, ".cfi_", 5) == 0)
 		as_unwinding(text);

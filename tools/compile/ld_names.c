@@ -3,9 +3,8 @@
  *
  * The C library calls its own functions by other names, so a program may define such a one.  Tweed's run-time and the
  * libraries of networks call them by these names, and would get the program's.  So in copies of the program's files
- * the program's own are called NAME.own
- * (TW_SYMBOL_OWN).  Functions that replace the C library's for the whole process, as those of malloc's family, keep
- * their names. */
+ * the program's own are called NAME.own (TW_SYMBOL_OWN).  Functions that replace the C library's for the whole
+ * process, as those of malloc's family, keep their names. */
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
