@@ -48,6 +48,14 @@ static bool word_gives(int order, enum word_kind kind)
 	       (th_order_releases(order) && (kind == WORD_CHANGES || ++word_loads % WORD_AGAIN == 0));
 }
 
+/* What comes before an operation: a release, as its order says.  A loop of fences and plain loads may wait for a store,
+ * and acquires nothing that this word's record names. */
+static void word_publish(struct tw_proc *me, size_t offset, int order, enum word_kind kind)
+{
+	if (word_gives(order, kind))
+		tw_release_to(me, tw_lazy_word(me, offset), TW_SYNC_FLAG, 0, kind == WORD_STORES && me->fences);
+}
+
 /* Where to operate on @bytes bytes at @p.  at NULL: there, with the lock. */
 static struct tw_word word_begin(const volatile void *p, size_t bytes, int order, enum word_kind kind)
 {
@@ -56,10 +64,7 @@ static struct tw_word word_begin(const volatile void *p, size_t bytes, int order
 
 	if (!th_words || offset >= me->config.memory || (offset & (page - 1)) + bytes > page)
 		return (struct tw_word){0};
-	/* A loop of fences and plain loads may wait for a store, and acquires nothing that this word's record names. */
-	bool wanted = kind == WORD_STORES && me->fences;
-	if (word_gives(order, kind))
-		tw_release_to(me, tw_lazy_word(me, offset), TW_SYNC_FLAG, 0, wanted);
+	word_publish(me, offset, order, kind);
 	return tw_word_begin(me, offset, bytes, kind == WORD_LOADS);
 }
 
@@ -444,17 +449,43 @@ COMPARE_AND_SWAP(uint64_t, th_compare_and_swap_8)
 /* The compiler has its own declarations of these names. */
 #define ATOMIC_NAME(name, bytes) __asm__("__atomic_" #name "_" #bytes)
 
+/* Operations that the transport has, by one round trip; on a copy they would take two if it is old. */
+static bool word_away_named(const volatile void *p, size_t bytes)
+{
+	return th_far && tw_word_away(tw_me) && th_word_named(p, bytes);
+}
+
+static uint64_t word_operate(const volatile void *p, size_t bytes, int order, enum tw_amo op, uint64_t value,
+                             uint64_t expect)
+{
+	th_atomic_enter();
+	uint64_t old = th_word_operate(p, order, &(struct tw_word_op){op, (unsigned)bytes, value, expect}, false);
+	th_atomic_leave();
+	return old;
+}
+
+static void word_store(const volatile void *p, size_t bytes, int order, uint64_t value)
+{
+	struct tw_proc *me = tw_me;
+	size_t offset = (uintptr_t)p - (uintptr_t)me->app;
+
+	th_atomic_enter();
+	word_publish(me, offset, order, WORD_STORES);
+	tw_word_operate(me, offset, &(struct tw_word_op){TW_AMO_SWAP, (unsigned)bytes, value, 0}, false);
+	if (tw_polled_any(me))
+		tw_release(me, TW_SYNC_FLAG, 0);
+	if (th_order_acquires(order))
+		tw_acquire_from(me, tw_lazy_word(me, offset), TW_SYNC_FLAG, 0);
+	th_atomic_leave();
+}
+
 #define ATOMIC_FETCH(type, bytes, name, op, amo, by)                                                                   \
 	type th_fetch_##name##_##bytes(volatile type *p, type v, int order) ATOMIC_NAME(fetch_##name, bytes);          \
 	type th_fetch_##name##_##bytes(volatile type *p, type v, int order)                                            \
 	{                                                                                                              \
 		type old;                                                                                              \
-		if (th_far && amo != TW_AMO_OPS && tw_word_away(tw_me) && th_word_named(p, bytes)) {                   \
-			th_atomic_enter();                                                                             \
-			old = (type)th_word_operate(p, bytes, order, amo, by, false);                                  \
-			th_atomic_leave();                                                                             \
-			return old;                                                                                    \
-		}                                                                                                      \
+		if (amo != TW_AMO_OPS && word_away_named(p, bytes))                                                    \
+			return (type)word_operate(p, bytes, order, amo, by, 0);                                        \
 		ATOMIC(order, WORD_CHANGES, old = __atomic_fetch_##name(p, v, __ATOMIC_SEQ_CST),                       \
 		       (old = *p, *p = (type)(op)));                                                                   \
 		return old;                                                                                            \
@@ -484,13 +515,18 @@ COMPARE_AND_SWAP(uint64_t, th_compare_and_swap_8)
 	void th_store_##bytes(volatile type *p, type v, int order) ATOMIC_NAME(store, bytes);                          \
 	void th_store_##bytes(volatile type *p, type v, int order)                                                     \
 	{                                                                                                              \
-		ATOMIC(order, WORD_STORES, __atomic_store_n(p, v, __ATOMIC_SEQ_CST), *p = v);                          \
+		if (word_away_named(p, bytes))                                                                         \
+			word_store(p, bytes, order, v);                                                                \
+		else                                                                                                   \
+			ATOMIC(order, WORD_STORES, __atomic_store_n(p, v, __ATOMIC_SEQ_CST), *p = v);                  \
 	}                                                                                                              \
 	type th_exchange_##bytes(volatile type *p, type v, int order) ATOMIC_NAME(exchange, bytes);                    \
 	type th_exchange_##bytes(volatile type *p, type v, int order)                                                  \
 	{                                                                                                              \
 		type old;                                                                                              \
 		th_spun(p);                                                                                            \
+		if (word_away_named(p, bytes))                                                                         \
+			return (type)word_operate(p, bytes, order, TW_AMO_SWAP, v, 0);                                 \
 		ATOMIC(order, WORD_CHANGES, old = __atomic_exchange_n(p, v, __ATOMIC_SEQ_CST), (old = *p, *p = v));    \
 		return old;                                                                                            \
 	}                                                                                                              \
@@ -501,10 +537,13 @@ COMPARE_AND_SWAP(uint64_t, th_compare_and_swap_8)
 		type wanted = *expected, old = wanted;                                                                 \
 		(void)failure;                                                                                         \
 		word_swaps(p);                                                                                         \
-		ATOMIC(success, old == wanted ? WORD_CHANGES : WORD_LOADS,                                             \
-		       (old = wanted,                                                                                  \
-		        __atomic_compare_exchange_n(p, &old, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)),           \
-		       (old = *p, *p = old == wanted ? v : old));                                                      \
+		if (word_away_named(p, bytes))                                                                         \
+			old = (type)word_operate(p, bytes, success, TW_AMO_CAS, v, wanted);                            \
+		else                                                                                                   \
+			ATOMIC(success, old == wanted ? WORD_CHANGES : WORD_LOADS,                                     \
+			       (old = wanted,                                                                          \
+			        __atomic_compare_exchange_n(p, &old, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)),   \
+			       (old = *p, *p = old == wanted ? v : old));                                              \
 		/* The operation may have made @expected another thread's: a node's link to the next one. */           \
 		if (old == wanted)                                                                                     \
 			return true;                                                                                   \

@@ -22,10 +22,11 @@ void th_atomic_enter(void);
 void th_atomic_leave(void);
 
 /* th_word_named - can the operation on the @bytes bytes at @p be named to the transport, or the processor?
- * th_word_operate - execute it on the newest copy; a release and an acquire as @order says.  @posted: as in
+ * th_word_operate - execute it on the newest copy; a release and an acquire as @order says, and an acquire if a
+ * compare-and-swap fails.  @posted: as in
  * core/coherence/word.h.  Returns the previous value.  Only if th_far, and th_word_named. */
 bool th_word_named(const volatile void *p, size_t bytes);
-uint64_t th_word_operate(const volatile void *p, size_t bytes, int order, enum tw_amo op, uint64_t value, bool posted);
+uint64_t th_word_operate(const volatile void *p, int order, const struct tw_word_op *op, bool posted);
 
 /* The functions that the compiler calls by their other names: __atomic_load_4 and so on. */
 #define TH_ATOMIC(type, bytes)                                                                                         \

@@ -401,7 +401,8 @@ def assembler():
                "\t\t((eight *)q)[i] = a[i] + ((eight *)p)[i];\n}\n")
     fence = "void f(int *p)\n{\n\t*p = 1;\n\t__atomic_thread_fence(__ATOMIC_RELEASE);\n\t*p = 2;\n}\n"
     # Instructions that compute are between the full fence and what gcc adds to it.
-    full = ("struct slot { void *job; long more[7]; };\nstruct deque { unsigned end; long age; struct slot slot[9]; };\n"
+    full = ("struct slot { void *job; long more[7]; };\n"
+            "struct deque { unsigned end; long age; struct slot slot[9]; };\n"
             "void *f(struct deque *d)\n{\n\tunsigned n = __atomic_load_n(&d->end, __ATOMIC_ACQUIRE);\n\tif (!n--)\n"
             "\t\treturn 0;\n\t__atomic_store_n(&d->end, n, __ATOMIC_RELEASE);\n"
             "\t__atomic_thread_fence(__ATOMIC_SEQ_CST);\n"
@@ -490,7 +491,8 @@ def names():
                      "int main(void)\n{\n\tunsigned long t;\n\tpthread_create(&t, 0, work, 0);\n"
                      '\tpthread_join(t, 0);\n\tprintf("%ld\\n", sum);\n\treturn 0;\n}\n',
                      shmem_c=declared + "void shmem_init(void);\nvoid shmem_finalize(void);\n"
-                     "void shmem_barrier_all(void);\nint shmem_my_pe(void);\nlong shmem_long_g(const long *, int);\nlong sum;\n"
+                     "void shmem_barrier_all(void);\nint shmem_my_pe(void);\n"
+                     "long shmem_long_g(const long *, int);\nlong sum;\n"
                      "int main(void)\n{\n\tshmem_init();\n\tif (shmem_my_pe() == 1)\n\t\tsum += SUM(1);\n"
                      "\tshmem_barrier_all();\n\tif (shmem_my_pe() == 0)\n"
                      '\t\tprintf("%ld\\n", shmem_long_g(&sum, 1));\n\tshmem_finalize();\n\treturn 0;\n}\n')
