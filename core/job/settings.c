@@ -95,8 +95,8 @@ const struct tw_setting tw_settings[] = {
     {"TWEED_OVERSUBSCRIBE", "oversubscribe", 0, CHOICE(launch.oversubscribe, switch_names), .initial = "0",
      .help = "emulated nodes: run more processors than this host's cores and memory hold"},
     {"TWEED_WATCH", "watch", 0, NUMBER(config.watch, 0, 86400), .initial = "10",
-     .help = "seconds of silence after which an agent, a host or a link is given up, and of waiting if all processors "
-             "wait; 0: never"},
+     .help = "seconds of silence after which an agent, a host or a link is given up, and with hosts of waiting if all "
+             "processors wait; 0: never"},
     {"TWEED_SURVIVE", "survive", 0, CHOICE(config.survive, switch_names), .initial = "0",
      .help = "global pointers: the job goes on when a processor or a node dies"},
     {"TWEED_SPIN", "spin", 0, NUMBER(config.spin_us, 0, 10000), .initial = "auto",

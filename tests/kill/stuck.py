@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Programs whose processors wait for what never comes: one sentence, status 1, nothing left.  And some where it comes
-late, after TWEED_WATCH.
+late.
 
 stuck.py TWEED STUCK"""
 import os
@@ -34,7 +34,7 @@ TOGETHER = 4  # an agent of more jobs at once got no processor for 2 s, with asa
 
 
 def start(case, transport, lock="queue"):
-    command = [tweed, "run", "-n", "2", "-p", "2", "--watch", "2", "--transport", transport, "--lock", lock, stuck,
+    command = [tweed, "run", "-n", "2", "-p", "2", "--watch", "300", "--transport", transport, "--lock", lock, stuck,
                case]
     return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                             text=True)

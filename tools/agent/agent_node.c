@@ -257,7 +257,6 @@ static void agent_take_job(struct agent *a)
 	a->takes_input = job->input;
 	a->watched = job->watch;
 	a->window = WIRE_WINDOW;
-	watch_set(&a->launcher, a->boot.config.watch);
 	for (unsigned i = 0; i < TW_MAX_NODES; i++)
 		a->boot.exported_fd[i] = -1;
 }
@@ -266,7 +265,7 @@ void agent_bring_up(struct agent *a)
 {
 	char who[32];
 
-	watch_set(&a->launcher, 0);
+	watch_set(&a->launcher);
 	handshake_send(&a->wire);
 	agent_expect(a, WIRE_JOB);
 	agent_take_job(a);
@@ -320,6 +319,6 @@ void agent_bring_up(struct agent *a)
 	if (!(a->transport->caps & TW_NET_ONE_HOST)) {
 		a->peer = calloc(a->boot.config.nodes, sizeof(*a->peer));
 		for (unsigned i = 0; a->peer && i < a->boot.config.nodes; i++)
-			watch_set(&a->peer[i].watch, a->boot.config.watch);
+			watch_set(&a->peer[i].watch);
 	}
 }

@@ -25,9 +25,10 @@
 #include "tools/nofile.h"
 #include "tools/run/program.h"
 
-#define LAUNCH_FILES    24u                    /* open besides the agents' connections and memories */
-#define LAUNCH_GRACE_NS ((uint64_t)700000000)  /* for agents to end by themselves */
-#define LAUNCH_LATE_NS  ((uint64_t)2000000000) /* for processors to end after one has failed after tw_finalize */
+#define LAUNCH_FILES     24u                    /* open besides the agents' connections and memories */
+#define LAUNCH_GRACE_NS  ((uint64_t)700000000)  /* for agents to end by themselves */
+#define LAUNCH_LATE_NS   ((uint64_t)2000000000) /* for processors to end after one has failed after tw_finalize */
+#define LAUNCH_SILENT_NS ((uint64_t)2000000000) /* towards the launcher, before a node is not blamed for a link */
 #define LAUNCH_CLOSE_NS                                                                                                \
 	((uint64_t)10000000000) /* for agents to close what they have opened, after the last processor */
 #define LAUNCH_REACH_NS  ((uint64_t)30000000000) /* for a host to answer */
@@ -293,8 +294,10 @@ void launch_look(struct launch *l)
  * block its node's service, and for a node that has been silent towards the launcher: that is reported elsewhere. */
 static void launch_cut(struct launch *l, unsigned i, unsigned other)
 {
+	uint64_t silent_ns = TW_MIN(l->job->settings.config.watch * 500000000, LAUNCH_SILENT_NS);
+
 	if (l->ending || other >= l->nodes || l->node[other].lost || l->node[i].stopped || l->node[other].stopped ||
-	    l->node[other].watch.silent_ns > 2 * l->clock.tick_ns)
+	    l->node[other].watch.silent_ns > silent_ns)
 		return;
 	tool_say("%s has received nothing from %s through transport %s for %u s; the job is ended", launch_where(l, i),
 	         launch_where(l, other), l->job->settings.config.transport, (unsigned)l->job->settings.config.watch);
@@ -713,7 +716,7 @@ int tool_launch(struct tool_job *job)
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	launch_catch_signals(&l);
 	top_open(&l);
-	watch_set(&l.clock, job->settings.config.watch);
+	watch_set(&l.clock);
 	if (job->secret) {
 		memcpy(l.secret, job->secret, sizeof(l.secret));
 	} else if (getrandom(l.secret, sizeof(l.secret), 0) != (ssize_t)sizeof(l.secret)) {

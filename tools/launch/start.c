@@ -159,7 +159,7 @@ static int start_agent(struct launch *l, unsigned i)
 	int pair[2], error = 0;
 
 	n->started = true;
-	watch_set(&n->watch, l->job->settings.config.watch);
+	watch_set(&n->watch);
 	if (l->job->connection && l->job->connection[i] >= 0)
 		return start_connected(l, i);
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {

@@ -2,10 +2,11 @@
 /* waits.c - the launcher's part of detecting that all processors wait for each other.
  *
  * Each node's BEAT says whether all of its processors wait for calls of others, and how many waits they have begun.
- * When that was so at all nodes for the time of TWEED_WATCH, and no node began another wait, the launcher asks for the
- * waits (WAITS).  An agent answers after its processors have polled again since the question.  If all still wait and
- * have begun as many waits as before, then all were in these waits when the question was sent: no processor was able to
- * end one, and anything sent before had all that time to arrive (tests/models/stuck.pml).
+ * When that was so at all nodes for WAITS_HERE_S, or with hosts, whose links may be interrupted, for the time of
+ * TWEED_WATCH, and no node began another wait, the launcher asks for the waits (WAITS).  An agent answers after its
+ * processors have polled again since the question.  If all still wait and have begun as many waits as before, then all
+ * were in these waits when the question was sent: no processor was able to end one, and anything sent before had all
+ * that time to arrive (tests/models/stuck.pml).
  *
  * Reading input, sleeping, and waits with a time-out do not count as such waits. */
 #include <stdarg.h>
@@ -15,6 +16,7 @@
 #include "sync/sync.h"
 #include "tools/launch/launch.h"
 
+#define WAITS_HERE_S 1u
 #define WAITS_GROUPS 4u /* that a sentence names; and processors of each */
 
 static void waits_begin(struct launch *l)
@@ -28,7 +30,8 @@ void waits_beat(struct launch *l, unsigned i, const struct wire_beat *beat)
 {
 	struct launch_node *n = &l->node[i];
 	uint64_t watch = l->job->settings.config.watch,
-	         long_enough = TW_MAX(watch * 1000000000u / l->clock.tick_ns, 4u);
+	         seconds = n->child && !n->host ? TW_MIN(watch, WAITS_HERE_S) : watch,
+	         long_enough = seconds * 1000000000u / l->clock.tick_ns;
 
 	if (!beat->waits || beat->begun != n->begun)
 		waits_begin(l);

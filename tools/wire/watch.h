@@ -12,12 +12,12 @@ struct watch {
 	uint64_t tick_ns, before_ns, silent_ns;
 };
 
-/* watch_set - begin, with ticks that suit a limit of @seconds (0: none). */
-static inline void watch_set(struct watch *w, uint64_t seconds)
+#define WATCH_TICK_NS 250000000u
+
+/* watch_set - begin. */
+static inline void watch_set(struct watch *w)
 {
-	uint64_t second = 1000000000;
-	*w = (struct watch){.tick_ns = seconds ? TW_MIN(second, seconds * second / 4) : second,
-	                    .before_ns = tw_time_ns()};
+	*w = (struct watch){.tick_ns = WATCH_TICK_NS, .before_ns = tw_time_ns()};
 }
 
 static inline void watch_received(struct watch *w)
