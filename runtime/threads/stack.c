@@ -55,9 +55,9 @@
 #define STACK_FIRST    ((size_t)192 << 10) /* initially pinned, below thread-local variables */
 #define STACK_SIGNAL   ((size_t)256 << 10) /* private: for fault handlers */
 #define STACK_GUARD    TH_STACK_SLACK      /* below each stack; not accessed, so that overflows are found */
-#define STACK_FLUSHES  10u /* tries at exit to flush a stream that another thread holds, at such distances */
-#define STACK_FLUSH_NS 1000000u
-#define STACK_FRAME    ((size_t)1 << 20) /* most of one function, where an overflow is found */
+#define STACK_FRAME    ((size_t)1 << 20)   /* most of one function, where an overflow is found */
+#define STACK_FLUSHES  10u      /* tries at exit to flush a stream that another thread holds; then it is forced */
+#define STACK_FLUSH_NS 1000000u /* between them */
 
 __thread char *th_stack_pinned;
 __thread size_t th_stack_span;
