@@ -647,7 +647,7 @@ static void ld_find_names(char *const *argv)
 		a = ld_read(argv);
 		const char *path = ld_file(&a, &archives);
 		if (path)
-			ld_names_find(path, &ld.threads);
+			ld_names_find(path);
 	}
 }
 

@@ -66,10 +66,9 @@ void ld_sections_place(struct ld_words *link);
 
 /* ---- ld_names.c
  * ld_names_find - remember which functions of the file @path have names of the C library's, if it is the program's.
- * @threads: Tweed's run-time.
  * ld_names_any - are there any?
  * ld_names_copy - then: the file to be linked in place of @path, where these have names of their own; or @path. */
-void ld_names_find(const char *path, const struct library_file *threads);
+void ld_names_find(const char *path);
 bool ld_names_any(void);
 const char *ld_names_copy(const char *path);
 

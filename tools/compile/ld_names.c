@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +17,6 @@
 #include "tools/compile/ld.h"
 
 static struct ld_words names_own;
-static const struct library_file *names_threads;
 
 static bool names_has(const struct ld_words *w, const char *name)
 {
@@ -53,17 +53,23 @@ static bool names_libc(void *libc, const char *name)
 	               ELF64_ST_TYPE(symbol->st_info) == STT_OBJECT);
 }
 
-/* The assembler has given it the name of Tweed's function in place of the C library's. */
-static bool names_tweed(const char *name)
+/* Tweed's compilers call a function of the C library so that waits: its own name. */
+static const char *names_plain(const char *name, char *out, size_t bytes)
 {
-	return strncmp(name, "tw_", 3) == 0 && names_threads->at &&
-	       memmem(names_threads->at, names_threads->bytes, name, strlen(name) + 1);
+	const char *end = strstr(name, "_threads");
+
+	if (strncmp(name, "tw_", 3) != 0)
+		return name;
+	snprintf(out, bytes, "%.*s", end && !end[8] ? (int)(end - name) - 3 : (int)strlen(name) - 3, name + 3);
+	return out;
 }
 
 static void names_add(const char *name, void *libc)
 {
+	char text[128];
+
 	if (*name != '_' && !names_replaced(name) && !names_has(&names_own, name) &&
-	    (names_libc(libc, name) || names_tweed(name)))
+	    names_libc(libc, names_plain(name, text, sizeof(text))))
 		ld_add(&names_own, strdup(name));
 }
 
@@ -74,12 +80,11 @@ static bool names_part(const struct library_file *f, const char *path)
 	       !ld_is_tweed(path);
 }
 
-void ld_names_find(const char *path, const struct library_file *threads)
+void ld_names_find(const char *path)
 {
 	struct library_file f = library_open(path);
 	void *libc = dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD);
 
-	names_threads = threads;
 	if (libc && names_part(&f, path))
 		library_symbols(&f, names_add, libc);
 	library_close(&f);
