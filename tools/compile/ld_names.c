@@ -53,7 +53,7 @@ static bool names_libc(void *libc, const char *name)
 	               ELF64_ST_TYPE(symbol->st_info) == STT_OBJECT);
 }
 
-/* Tweed's compilers call a function of the C library so that waits: its own name. */
+/* The C library's name of a function that Tweed's compilers have renamed: tw_pthread_join, tw_poll_threads. */
 static const char *names_plain(const char *name, char *out, size_t bytes)
 {
 	const char *end = strstr(name, "_threads");
