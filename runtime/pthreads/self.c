@@ -138,6 +138,7 @@ int tw_pthread_setcanceltype(int type, int *before)
 
 void tw_pthread_testcancel(void)
 {
+	pt_enter(); /* a thread may do nothing else, and is in Tweed's code whenever its turn ends */
 	pt_cancel_point();
 }
 
