@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* page.c - a page's state as one line, for a debugger (results/gdb.py). */
-#include <stdarg.h>
-#include <stdio.h>
-
 #include "core/job/job.h"
 #include "core/memory/globals.h"
 
@@ -13,15 +10,8 @@ struct page_text {
 	bool member;
 };
 
-__attribute__((format(printf, 2, 3))) static void page_add(struct page_text *t, const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	int n = vsnprintf(t->text + t->used, sizeof(t->text) - t->used, format, arguments);
-	va_end(arguments);
-	t->used = TW_MIN(t->used + (size_t)TW_MAX(n, 0), sizeof(t->text) - 1);
-}
+/* What tw_format would write, behind the text: the process is stopped anywhere, as in a signal handler. */
+#define page_add(t, ...) ((t)->used += tw_format((t)->text + (t)->used, sizeof((t)->text) - (t)->used, __VA_ARGS__))
 
 static void page_member(void *ctx, tw_page_t page)
 {
@@ -78,11 +68,12 @@ const char *tw_page_describe(const void *address)
 		return t.text;
 	}
 	if (offset >= me->config.memory) {
-		page_add(&t, "%p is not shared", address);
+		page_add(&t, "0x%lx is not shared", (unsigned long)address);
 		return t.text;
 	}
 	t.page = (tw_page_t)(offset >> me->layout.page_shift);
-	page_add(&t, "page %u at %p", t.page, (void *)(tw_space_base() + ((size_t)t.page << me->layout.page_shift)));
+	page_add(&t, "page %u at 0x%lx", t.page,
+	         (unsigned long)(tw_space_base() + ((size_t)t.page << me->layout.page_shift)));
 	if (me->protocol->flags & TW_PROTOCOL_NO_FAULTS) {
 		page_add(&t, ": always valid, under protocol %s", me->protocol->name);
 		return t.text;

@@ -113,6 +113,7 @@ static bool crash_print(const struct tw_crash *c, const char *sentence)
 	return status == 0; /* else no child, or it was killed */
 }
 
+/* Of tw_crash_keep. */
 static struct {
 	char *at;
 	off_t bytes;

@@ -455,15 +455,6 @@ static bool word_away_named(const volatile void *p, size_t bytes)
 	return th_far && tw_word_away(tw_me) && th_word_named(p, bytes);
 }
 
-static uint64_t word_operate(const volatile void *p, size_t bytes, int order, enum tw_amo op, uint64_t value,
-                             uint64_t expect)
-{
-	th_atomic_enter();
-	uint64_t old = th_word_operate(p, order, &(struct tw_word_op){op, (unsigned)bytes, value, expect}, false);
-	th_atomic_leave();
-	return old;
-}
-
 static void word_store(const volatile void *p, size_t bytes, int order, uint64_t value)
 {
 	struct tw_proc *me = tw_me;
@@ -485,7 +476,7 @@ static void word_store(const volatile void *p, size_t bytes, int order, uint64_t
 	{                                                                                                              \
 		type old;                                                                                              \
 		if (amo != TW_AMO_OPS && word_away_named(p, bytes))                                                    \
-			return (type)word_operate(p, bytes, order, amo, by, 0);                                        \
+			return (type)th_word_operate(p, order, &(struct tw_word_op){amo, bytes, by, 0}, false);        \
 		ATOMIC(order, WORD_CHANGES, old = __atomic_fetch_##name(p, v, __ATOMIC_SEQ_CST),                       \
 		       (old = *p, *p = (type)(op)));                                                                   \
 		return old;                                                                                            \
@@ -526,7 +517,7 @@ static void word_store(const volatile void *p, size_t bytes, int order, uint64_t
 		type old;                                                                                              \
 		th_spun(p);                                                                                            \
 		if (word_away_named(p, bytes))                                                                         \
-			return (type)word_operate(p, bytes, order, TW_AMO_SWAP, v, 0);                                 \
+			return (type)th_word_operate(p, order, &(struct tw_word_op){TW_AMO_SWAP, bytes, v, 0}, false); \
 		ATOMIC(order, WORD_CHANGES, old = __atomic_exchange_n(p, v, __ATOMIC_SEQ_CST), (old = *p, *p = v));    \
 		return old;                                                                                            \
 	}                                                                                                              \
@@ -538,7 +529,8 @@ static void word_store(const volatile void *p, size_t bytes, int order, uint64_t
 		(void)failure;                                                                                         \
 		word_swaps(p);                                                                                         \
 		if (word_away_named(p, bytes))                                                                         \
-			old = (type)word_operate(p, bytes, success, TW_AMO_CAS, v, wanted);                            \
+			old = (type)th_word_operate(p, success, &(struct tw_word_op){TW_AMO_CAS, bytes, v, wanted},    \
+			                            false);                                                            \
 		else                                                                                                   \
 			ATOMIC(success, old == wanted ? WORD_CHANGES : WORD_LOADS,                                     \
 			       (old = wanted,                                                                          \

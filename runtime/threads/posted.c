@@ -27,11 +27,13 @@ uint64_t th_word_operate(const volatile void *p, int order, const struct tw_word
 	struct tw_proc *me = tw_me;
 	size_t offset = (uintptr_t)p - (uintptr_t)me->app;
 
+	th_atomic_enter();
 	if (th_order_releases(order))
 		tw_release_to(me, tw_lazy_word(me, offset), TW_SYNC_FLAG, 0, false);
 	uint64_t old = tw_word_operate(me, offset, op, posted && !th_order_acquires(order));
 	if (th_order_acquires(order) || (op->op == TW_AMO_CAS && old != op->expect))
 		tw_acquire_from(me, tw_lazy_word(me, offset), TW_SYNC_FLAG, 0);
+	th_atomic_leave();
 	return old;
 }
 
@@ -40,9 +42,7 @@ static bool posted_operate(volatile void *p, size_t bytes, int order, enum tw_am
 {
 	if (!th_far || !th_word_named(p, bytes))
 		return false;
-	th_atomic_enter();
 	th_word_operate(p, order, &(struct tw_word_op){op, (unsigned)bytes, value, 0}, true);
-	th_atomic_leave();
 	return true;
 }
 

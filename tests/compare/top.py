@@ -80,13 +80,18 @@ def terminal(job):
     return text.decode(errors="replace"), os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
-def all_wait(number):
-    """Have the processors come where they wait?"""
+def state(number):
+    """What the job says now."""
     with subprocess.Popen([TWEED, "top", str(number), "--json"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                           text=True) as p:
         line = p.stdout.readline()
         p.terminate()
-    return line and sum(bool(s["waits"]) for s in json.loads(line)["processors"]) == 3
+    return json.loads(line) if line else {"processors": [], "variables": {}}
+
+
+def all_wait(number):
+    """Have the processors come where they wait?"""
+    return sum(bool(s["waits"]) for s in state(number)["processors"]) == 3
 
 
 def looks(number):
@@ -128,23 +133,55 @@ def prometheus(number):
     check("the socket is gone", not os.path.exists("metrics"))
 
 
+FIELD = r"""
+#include <stdio.h>
+double field[1 << 20];
+int main(void)
+{
+	printf("begun\n");
+	fflush(stdout);
+	for (long i = 0; i < 1L << 40; i++)
+#pragma omp parallel num_threads(2)
+#pragma omp critical
+		field[300000]++;
+	return 0;
+}
+"""
+
+
+def variables():
+    """The variable of a fault in its midst."""
+    with open("field.c", "w", encoding="utf-8") as f:
+        f.write(FIELD)
+    subprocess.run([TWEED, "omp", "cc", "-fopenmp", "-O1", "field.c", "-o", "field"], check=True)
+    with subprocess.Popen([TWEED, "run", "-n", "2", "./field"], stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL) as job:
+        job.stdout.readline()
+        names, until = set(), time.monotonic() + 30
+        while time.monotonic() < until and f"field+0x{300000 * 8:x}" not in names:
+            names |= set(state(job.pid)["variables"].values())
+        job.terminate()
+    check("a variable", f"field+0x{300000 * 8:x}" in names, names)
+
+
 def pages():
     """Where faults were, between two states."""
-    def state(*processors):
+    def made(*processors):
         return {"page_size": 4096, "variables": {"4104": "sum+0x8", "8192": "flag"},
                 "processors": [{"node": k, "processor": 0, "faults": len(a), "faulted": a[:64]}
                                for k, a in enumerate(processors)]}
 
-    lines = fault_pages(state([], [8192]), state([8192] * 64 + [4104] * 36, [4104] * 300 + [8192]))
+    lines = fault_pages(made([], [8192]), made([8192] * 64 + [4104] * 36, [4104] * 300 + [8192]))
     check("pages of faults", [line.split() for line in lines] ==
           ["75 % of faults: page 1000, by 1.0, at sum+0x8".split(),
            "25 % of faults: page 2000, by 0.0, at flag".split()], lines)
-    check("no faults", not fault_pages(state([4104], []), state([4104], [])), None)
+    check("no faults", not fault_pages(made([4104], []), made([4104], [])), None)
 
 
 pages()
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
+    variables()
     with open("held.c", "w", encoding="utf-8") as f:
         f.write(SOURCE)
     subprocess.run([TWEED, "cc", "--no-stores", "-O1", "held.c", "-o", "held"], check=True)

@@ -586,7 +586,7 @@ static const char *ld_replace(const char *path, const char *word)
 		return ld_unwrapped(path, &ld.wraps);
 	if (path == ld.run_time)
 		return path;
-	struct ld_library *l = ld_take(path);
+	struct ld_library *l = ld.places ? ld_take(path) : NULL;
 	return !l ? ld_foreign(path, word, &ld.threads) : ld.libraries == before ? NULL : l->object;
 }
 
@@ -597,8 +597,8 @@ static void ld_arguments(char *const *argv, struct ld_words *link)
 	for (struct ld_argument a; *argv; argv += a.took) {
 		a = ld_read(argv);
 		const char *path = ld_file(&a, &archives);
-		ld.opens = ld.opens || ld_is(a.word, "-export-dynamic") || strcmp(a.word, "-E") == 0;
-		ld.opens = ld.opens || (path && ld_file_opens(path, false));
+		ld.opens = ld.opens || (ld.places && (ld_is(a.word, "-export-dynamic") || strcmp(a.word, "-E") == 0 ||
+		                                      (path && ld_file_opens(path, false))));
 		if (path && ld.archives && ld_archive(path, link, &ld.threads))
 			continue;
 		const char *place = path ? ld_replace(path, a.word) : a.word;
@@ -622,24 +622,8 @@ static void ld_arguments(char *const *argv, struct ld_words *link)
 	}
 }
 
-/* Place the variables in sections that the program names, of all files of the link. */
-static void ld_own_sections(struct ld_words *link)
-{
-	bool archives = false;
-
-	ld_add(link, NULL);
-	for (char *const *next = (char *const *)(uintptr_t)link->word; *next;) {
-		struct ld_argument a = ld_read(next);
-		const char *path = ld_file(&a, &archives);
-		if (path)
-			ld_sections(path);
-		next += a.took;
-	}
-	link->n--;
-	ld_sections_place(link);
-}
-
-static void ld_find_names(char *const *argv)
+/* Call @each for the files among the arguments. */
+static void ld_each_file(char *const *argv, void (*each)(const char *path))
 {
 	bool archives = false;
 
@@ -647,8 +631,23 @@ static void ld_find_names(char *const *argv)
 		a = ld_read(argv);
 		const char *path = ld_file(&a, &archives);
 		if (path)
-			ld_names_find(path);
+			each(path);
 	}
+}
+
+/* The arguments so far, as an array that ends with NULL. */
+static char *const *ld_so_far(struct ld_words *link)
+{
+	ld_add(link, NULL);
+	link->n--;
+	return (char *const *)(uintptr_t)link->word;
+}
+
+/* Place the variables in sections that the program names, of all files of the link. */
+static void ld_own_sections(struct ld_words *link)
+{
+	ld_each_file(ld_so_far(link), ld_sections);
+	ld_sections_place(link);
 }
 
 /* Give the program's functions names of their own, in all files of the link. */
@@ -657,9 +656,8 @@ static void ld_own_names(struct ld_words *link)
 	struct ld_words files = {0};
 	bool archives = false;
 
-	ld_add(link, NULL);
-	char *const *next = (char *const *)(uintptr_t)link->word;
-	ld_find_names(next);
+	char *const *next = ld_so_far(link);
+	ld_each_file(next, ld_names_find);
 	for (struct ld_argument a; *next; next += a.took) {
 		a = ld_read(next);
 		const char *path = ld_file(&a, &archives), *copy = path ? ld_names_copy(path) : NULL;
@@ -677,7 +675,7 @@ static int ld_link(char *const *argv)
 	struct ld_words link = {0};
 
 	ld_add(&link, "ld");
-	ld_find_names(argv);
+	ld_each_file(argv, ld_names_find);
 	ld_arguments(argv, &link);
 	if (ld.archives)
 		ld_add(&link, "--no-demangle"); /* ld_archives_drop */

@@ -25,8 +25,9 @@ static bool sections_known(const char *name)
 	return strncmp(name, ".tweed", 6) == 0 || strpbrk(name, "\"\\\n");
 }
 
-static void sections_add(const char *name)
+static void sections_add(const char *name, void *arg)
 {
+	(void)arg;
 	if (!*name || sections_known(name))
 		return;
 	for (size_t i = 0; i < sections_own.n; i++)
@@ -38,7 +39,7 @@ static void sections_add(const char *name)
 void ld_sections(const char *path)
 {
 	if (!ld_is_tweed(path) && !ld_is_gcc(path))
-		library_variables(path, sections_add);
+		library_variables(path, sections_add, NULL);
 }
 
 void ld_sections_place(struct ld_words *link)

@@ -97,7 +97,7 @@ const char *library_section(const struct library_file *f, const char *name, size
 	return NULL;
 }
 
-void library_sections(const struct library_file *f, void (*each)(const char *name, void *arg), void *arg)
+void library_sections(const struct library_file *f, library_each *each, void *arg)
 {
 	unsigned n;
 	const Elf64_Shdr *s = library_table(f, &n);
@@ -107,7 +107,7 @@ void library_sections(const struct library_file *f, void (*each)(const char *nam
 		each(library_text(f, &s[head->e_shstrndx], s[i].sh_name), arg);
 }
 
-static void library_object_variables(const struct library_file *f, void (*each)(const char *name))
+static void library_object_variables(const struct library_file *f, library_each *each, void *arg)
 {
 	const uint64_t variables = SHF_ALLOC | SHF_WRITE, others = SHF_TLS | SHF_EXECINSTR | SHF_LINK_ORDER;
 	unsigned n;
@@ -117,11 +117,11 @@ static void library_object_variables(const struct library_file *f, void (*each)(
 	for (unsigned i = 0; i < n; i++)
 		if ((s[i].sh_flags & (variables | others)) == variables &&
 		    (s[i].sh_type == SHT_PROGBITS || s[i].sh_type == SHT_NOBITS))
-			each(library_text(f, &s[head->e_shstrndx], s[i].sh_name));
+			each(library_text(f, &s[head->e_shstrndx], s[i].sh_name), arg);
 }
 
 /* A member, which an archive may have at an odd place. */
-static void library_member_variables(char *at, size_t bytes, void (*each)(const char *name))
+static void library_member_variables(char *at, size_t bytes, library_each *each, void *arg)
 {
 	struct library_file f = {.at = malloc(bytes), .bytes = bytes};
 
@@ -129,7 +129,7 @@ static void library_member_variables(char *at, size_t bytes, void (*each)(const 
 		return;
 	memcpy(f.at, at, bytes);
 	f.kind = library_kind(&f);
-	library_object_variables(&f, each);
+	library_object_variables(&f, each, arg);
 	free(f.at);
 }
 
@@ -178,58 +178,54 @@ static void library_archive_members(const struct library_file *f, const char *pa
 	}
 }
 
-struct library_names {
-	void (*each)(const char *name);
+struct library_call {
+	library_each *each;
+	void *arg;
 };
 
 static void library_variables_of(const char *file, char *at, size_t bytes, void *arg)
 {
-	const struct library_names *n = arg;
+	const struct library_call *c = arg;
 
 	if (file)
-		library_variables(file, n->each);
+		library_variables(file, c->each, c->arg);
 	else
-		library_member_variables(at, bytes, n->each);
+		library_member_variables(at, bytes, c->each, c->arg);
 }
 
-void library_variables(const char *path, void (*each)(const char *name))
+void library_variables(const char *path, library_each *each, void *arg)
 {
 	struct library_file f = library_open(path);
-	struct library_names names = {each};
+	struct library_call call = {each, arg};
 
 	if (f.kind == LIBRARY_REL)
-		library_object_variables(&f, each);
+		library_object_variables(&f, each, arg);
 	else if (f.kind == LIBRARY_ARCHIVE || f.kind == LIBRARY_THIN)
-		library_archive_members(&f, path, library_variables_of, &names);
+		library_archive_members(&f, path, library_variables_of, &call);
 	library_close(&f);
 }
 
-struct library_files {
-	void (*each)(const char *file, void *arg);
-	void *arg;
-};
-
 static void library_file_of(const char *file, char *at, size_t bytes, void *arg)
 {
-	const struct library_files *f = arg;
+	const struct library_call *c = arg;
 
 	(void)at, (void)bytes;
 	if (file)
-		f->each(file, f->arg);
+		c->each(file, c->arg);
 }
 
-void library_members(const char *path, void (*each)(const char *file, void *arg), void *arg)
+void library_members(const char *path, library_each *each, void *arg)
 {
 	struct library_file f = library_open(path);
-	struct library_files files = {each, arg};
+	struct library_call call = {each, arg};
 
 	if (f.kind == LIBRARY_THIN)
-		library_archive_members(&f, path, library_file_of, &files);
+		library_archive_members(&f, path, library_file_of, &call);
 	library_close(&f);
 }
 
 /* The index of an archive: the member "/", with a count, that many offsets, and the names. */
-static void library_index(const struct library_file *f, void (*each)(const char *name, void *arg), void *arg)
+static void library_index(const struct library_file *f, library_each *each, void *arg)
 {
 	const size_t at = 8 + 60;
 	const unsigned char *count = (void *)(f->at + at);
@@ -244,7 +240,7 @@ static void library_index(const struct library_file *f, void (*each)(const char 
 	}
 }
 
-void library_symbols(const struct library_file *f, void (*each)(const char *name, void *arg), void *arg)
+void library_symbols(const struct library_file *f, library_each *each, void *arg)
 {
 	unsigned n;
 	const Elf64_Shdr *s = library_table(f, &n);
@@ -264,7 +260,7 @@ void library_symbols(const struct library_file *f, void (*each)(const char *name
 	}
 }
 
-void library_dynamic(const struct library_file *f, long tag, void (*each)(const char *name, void *arg), void *arg)
+void library_dynamic(const struct library_file *f, long tag, library_each *each, void *arg)
 {
 	unsigned n;
 	const Elf64_Shdr *s = library_table(f, &n);

@@ -305,8 +305,7 @@ static void add_live(const struct tool_job *job, json_t *o)
 	}
 	if (faulted.count) {
 		qsort(faulted.address, faulted.count, sizeof(*faulted.address), faulted_compare);
-		tw_symbol_variables(job->path, faulted.address[0], faulted.address[faulted.count - 1] + 1,
-		                    faulted_variable, &faulted);
+		tw_symbol_variables(job->path, 0, faulted.address[faulted.count - 1] + 1, faulted_variable, &faulted);
 	}
 	json_object_set_new(o, "variables", faulted.names);
 	free(faulted.address);
