@@ -160,10 +160,10 @@ def waiting(state, waits):
     return waits[0] + (f", which {holder[0]} holds" if holder else "") + more
 
 
-def fault_pages(before, now, most=5):
-    """Lines about the pages of the faults between two states, as far as they are known: the last ones of each
-    processor."""
-    share, by, names = {}, {}, {}
+def fault_lines(before, now, most=5):
+    """Lines about the faults between two states, as far as they are known: the last ones of each processor.  The
+    variables and blocks with most of them, then the pages."""
+    things, share, by, names = {}, {}, {}, {}
     for old, p in zip(before["processors"], now["processors"]):
         count = p["faults"] - old["faults"]
         latest = p["faulted"][:count]
@@ -171,10 +171,13 @@ def fault_pages(before, now, most=5):
             page = address // now["page_size"] * now["page_size"]
             share[page] = share.get(page, 0) + count / len(latest)
             by.setdefault(page, set()).add(f"{p['node']}.{p['processor']}")
-            if name := now["variables"].get(str(address)):
+            if name := now["places"].get(str(address)):
                 names.setdefault(page, set()).add(name)
+                thing = re.sub(r"\+0x[0-9a-f]+$", "", name)
+                things[thing] = things.get(thing, 0) + count / len(latest)
     total = sum(share.values())
-    lines = []
+    lines = [f"{100 * things[thing] / total:5.0f} %  of faults: {thing}"
+             for thing in sorted(things, key=things.get, reverse=True)[:most]]
     for page in sorted(share, key=share.get, reverse=True)[:most]:
         where = sorted(by[page])
         processors = ", ".join(where[:4]) + (f" and {len(where) - 4} more" if len(where) > 4 else "")
@@ -206,7 +209,7 @@ def table(before, now, seconds, by_nodes):
     for row in rows:
         cells = [row[i].rjust(width[i]) for i in range(len(head) - 1)] + [row[-1]]
         lines.append("  ".join(cells).rstrip())
-    return lines + fault_pages(before, now)
+    return lines + fault_lines(before, now)
 
 
 def screen(job, interval):

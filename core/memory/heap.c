@@ -281,7 +281,7 @@ static inline void *heap_result(struct heap *h, void *block, size_t bytes, const
 	}
 	heap_block_add(h, block);
 	heap_size_note(h, block);
-	if (h->me->trace)
+	if (h->me->trace || bytes >= TW_ALLOCATED_LEAST)
 		tw_trace_allocation(h->me, block, bytes, caller);
 	return block;
 }
@@ -295,6 +295,29 @@ static void *heap_malloc(struct heap *h, size_t bytes, const void *caller)
 void *tw_malloc(size_t bytes)
 {
 	return heap_malloc(heap_checked("tw_malloc"), bytes, __builtin_return_address(0));
+}
+
+static void *heap_aligned(size_t align, size_t bytes, const void *caller)
+{
+	struct heap *h = heap_checked("tw_aligned_alloc");
+	if (align == 0 || (align & (align - 1))) {
+		errno = EINVAL;
+		return NULL;
+	}
+	bytes = TW_MAX(bytes, HEAP_MIN_BYTES);
+	align = TW_MAX(align, heap_align(h, bytes));
+	bool fits = align <= h->me->config.memory;
+	return heap_result(h, fits ? mallocx(bytes, h->flags | MALLOCX_ALIGN(align)) : NULL, bytes, caller);
+}
+
+void *tw_aligned_alloc(size_t align, size_t bytes)
+{
+	return heap_aligned(align, bytes, __builtin_return_address(0));
+}
+
+void *tw_heap_malloc(size_t align, size_t bytes, const void *caller)
+{
+	return align ? heap_aligned(align, bytes, caller) : heap_malloc(heap_checked("tw_malloc"), bytes, caller);
 }
 
 /* jemalloc knows which memory is still zero, but does not announce its stores. */
@@ -315,20 +338,6 @@ void *tw_heap_calloc(size_t n, size_t bytes, const void *caller)
 void *tw_calloc(size_t n, size_t bytes)
 {
 	return tw_heap_calloc(n, bytes, __builtin_return_address(0));
-}
-
-void *tw_aligned_alloc(size_t align, size_t bytes)
-{
-	struct heap *h = heap_checked("tw_aligned_alloc");
-	if (align == 0 || (align & (align - 1))) {
-		errno = EINVAL;
-		return NULL;
-	}
-	bytes = TW_MAX(bytes, HEAP_MIN_BYTES);
-	align = TW_MAX(align, heap_align(h, bytes));
-	bool fits = align <= h->me->config.memory;
-	return heap_result(h, fits ? mallocx(bytes, h->flags | MALLOCX_ALIGN(align)) : NULL, bytes,
-	                   __builtin_return_address(0));
 }
 
 /* Returns the owner of @ptr; ends the job when @ptr cannot be a block. */

@@ -9,7 +9,9 @@
 
 struct tw_proc;
 
-/* tw_heap_calloc - tw_calloc on behalf of the function at @caller. */
+/* tw_heap_malloc - tw_malloc, with @align not 0 tw_aligned_alloc, on behalf of the function at @caller.
+ * tw_heap_calloc - the same for tw_calloc. */
+void *tw_heap_malloc(size_t align, size_t bytes, const void *caller);
 void *tw_heap_calloc(size_t n, size_t bytes, const void *caller);
 
 /* tw_heap_exported_bytes - returns the bytes needed at layout.heap of each node's exported memory. They are zero when

@@ -12,8 +12,6 @@
 #define TRACE_ALLOCATIONS 4u  /* ratio of events to allocations that are kept */
 #define TRACE_BLOCKS      64u /* parts of a page, one bit each: those with changed bytes */
 
-static struct tw_symbol_program trace_program;
-
 const char *tw_trace_kind_name(unsigned kind)
 {
 	static const char *const names[] = {
@@ -49,8 +47,6 @@ void tw_trace_open(struct tw_proc *me)
 {
 	if (!me->config.trace[0])
 		return;
-	if (!me->agent)
-		tw_symbol_program(&trace_program);
 	me->trace = (void *)(me->private_mem + me->layout.trace + me->local * me->layout.trace_bytes);
 	for (unsigned i = 0; i < TW_TRACE_RINGS; i++) {
 		struct tw_trace_ring *ring = tw_trace_ring(me->trace, &me->config, i);
@@ -123,14 +119,34 @@ void tw_trace_diff(struct tw_proc *me, enum tw_trace_kind kind, unsigned node, t
 
 /* ---- allocations, the end --------------------------------------------------------------------------------------- */
 
-void tw_trace_allocation(struct tw_proc *me, const void *address, size_t bytes, const void *caller)
+/* The address in the program's file of the call that returns to @caller; 0: another file's. */
+static uintptr_t trace_site(const void *caller)
 {
+	static struct tw_symbol_program program;
+
+	if (!program.end)
+		tw_symbol_program(&program);
 	/* The call's own last byte: the address behind it may belong to another line. */
 	uintptr_t site = (uintptr_t)caller - 1;
-	bool known = site >= trace_program.base && site < trace_program.end;
+	return site >= program.base && site < program.end ? site - program.base : 0;
+}
 
-	tw_trace(me, TW_TRACE_allocate, TW_TRACE_NONE, known ? (uint32_t)(site - trace_program.base) : 0,
-	         (uintptr_t)address, bytes);
+void tw_trace_allocation(struct tw_proc *me, const void *address, size_t bytes, const void *caller)
+{
+	struct tw_stats *s = me->stats;
+	uintptr_t site = trace_site(caller);
+
+	if (me->trace)
+		tw_trace(me, TW_TRACE_allocate, TW_TRACE_NONE, (uint32_t)site, (uintptr_t)address, bytes);
+	if (bytes < TW_ALLOCATED_LEAST)
+		return;
+	uint64_t k = atomic_load_explicit(&s->allocations, memory_order_relaxed);
+	struct tw_allocated *at = &s->allocated[k % TW_ALLOCATED];
+	atomic_store_explicit(&at->bytes, 0, memory_order_relaxed);
+	atomic_store_explicit(&at->address, (uintptr_t)address, memory_order_release);
+	atomic_store_explicit(&at->site, site, memory_order_relaxed);
+	atomic_store_explicit(&at->bytes, bytes, memory_order_release);
+	atomic_store_explicit(&s->allocations, k + 1, memory_order_release);
 }
 
 void tw_trace_say(const struct tw_proc *me)

@@ -13,7 +13,8 @@ size_t tw_trace_ring_bytes(const struct tw_config *config);
 struct tw_trace_ring *tw_trace_ring(void *rings, const struct tw_config *config, unsigned ring);
 /* tw_trace_open - record from now on if the job is traced. Called when the views are open. [start] */
 void tw_trace_open(struct tw_proc *me);
-/* tw_trace_allocation - record that the code at @caller was given @bytes at @address. [application] */
+/* tw_trace_allocation - record that the code at @caller was given @bytes at @address, in the trace, if there is one;
+ * and for `tweed top`, if they are at least TW_ALLOCATED_LEAST. [application] */
 void tw_trace_allocation(struct tw_proc *me, const void *address, size_t bytes, const void *caller);
 /* tw_trace_say - print this processor's last events on standard error, a line each. Any context. */
 void tw_trace_say(const struct tw_proc *me);

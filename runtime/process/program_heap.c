@@ -106,7 +106,7 @@ static inline void *heap_take(size_t align, size_t bytes, const void *caller)
 	if (!heap_shares(caller))
 		return heap_private(align, align ? bytes : heap_spared(bytes), 0);
 	th_stack_reserve();
-	return align ? tw_aligned_alloc(align, bytes) : tw_malloc(heap_spared(bytes));
+	return tw_heap_malloc(align, align ? bytes : heap_spared(bytes), caller);
 }
 
 void *th_heap_take(size_t align, size_t bytes, const void *caller)
@@ -139,7 +139,7 @@ static void *heap_clear(size_t n, size_t bytes, const void *caller)
 	if (!heap_shares(caller))
 		return heap_private(0, bytes, MALLOCX_ZERO);
 	th_stack_reserve();
-	return tw_calloc(1, bytes);
+	return tw_heap_calloc(1, bytes, caller);
 }
 
 /* In a child of fork, which has a copy of what its parent had: what is behind the block's old end, whose place only the

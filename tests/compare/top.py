@@ -5,6 +5,7 @@ import fcntl
 import json
 import os
 import pty
+import re
 import select
 import socket
 import struct
@@ -18,7 +19,7 @@ import urllib.request
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "results"))
 from command import TWEED, check, end  # noqa: E402
-from top import fault_pages  # noqa: E402
+from top import fault_lines  # noqa: E402
 
 SOURCE = r"""
 #include "tweed/tweed.h"
@@ -86,7 +87,7 @@ def state(number):
                           text=True) as p:
         line = p.stdout.readline()
         p.terminate()
-    return json.loads(line) if line else {"processors": [], "variables": {}}
+    return json.loads(line) if line else {"processors": [], "places": {}}
 
 
 def all_wait(number):
@@ -135,53 +136,60 @@ def prometheus(number):
 
 FIELD = r"""
 #include <stdio.h>
+#include <stdlib.h>
 double field[1 << 20];
 int main(void)
 {
 	printf("begun\n");
 	fflush(stdout);
+	double *block = calloc(1 << 20, 8);
 	for (long i = 0; i < 1L << 40; i++)
 #pragma omp parallel num_threads(2)
 #pragma omp critical
-		field[300000]++;
+		field[300000]++, block[200000]++;
 	return 0;
 }
 """
 
 
-def variables():
-    """The variable of a fault in its midst."""
+def places():
+    """The variable of a fault, and the line that allocated the block of another, in their midst."""
     with open("field.c", "w", encoding="utf-8") as f:
         f.write(FIELD)
-    subprocess.run([TWEED, "omp", "cc", "-fopenmp", "-O1", "field.c", "-o", "field"], check=True)
+    subprocess.run([TWEED, "omp", "cc", "-fopenmp", "-O1", "-g", "field.c", "-o", "field"], check=True)
     with subprocess.Popen([TWEED, "run", "-n", "2", "./field"], stdout=subprocess.PIPE,
                           stderr=subprocess.DEVNULL) as job:
         job.stdout.readline()
         names, until = set(), time.monotonic() + 30
-        while time.monotonic() < until and f"field+0x{300000 * 8:x}" not in names:
-            names |= set(state(job.pid)["variables"].values())
+        wanted = [re.compile(rf"field\+0x{300000 * 8:x}"),
+                  re.compile(rf"block of main\+0x[0-9a-f]+ \(field\.c:9\)\+0x{200000 * 8:x}")]
+        while time.monotonic() < until and not all(any(map(w.fullmatch, names)) for w in wanted):
+            names |= set(state(job.pid)["places"].values())
         job.terminate()
-    check("a variable", f"field+0x{300000 * 8:x}" in names, names)
+    for w in wanted:
+        check(w.pattern, any(map(w.fullmatch, names)), names)
 
 
 def pages():
     """Where faults were, between two states."""
     def made(*processors):
-        return {"page_size": 4096, "variables": {"4104": "sum+0x8", "8192": "flag"},
+        return {"page_size": 4096, "places": {"4104": "sum+0x8", "8192": "flag"},
                 "processors": [{"node": k, "processor": 0, "faults": len(a), "faulted": a[:64]}
                                for k, a in enumerate(processors)]}
 
-    lines = fault_pages(made([], [8192]), made([8192] * 64 + [4104] * 36, [4104] * 300 + [8192]))
-    check("pages of faults", [line.split() for line in lines] ==
-          ["75 % of faults: page 1000, by 1.0, at sum+0x8".split(),
+    lines = fault_lines(made([], [8192]), made([8192] * 64 + [4104] * 36, [4104] * 300 + [8192]))
+    check("places of faults", [line.split() for line in lines] ==
+          ["75 % of faults: sum".split(),
+           "25 % of faults: flag".split(),
+           "75 % of faults: page 1000, by 1.0, at sum+0x8".split(),
            "25 % of faults: page 2000, by 0.0, at flag".split()], lines)
-    check("no faults", not fault_pages(made([4104], []), made([4104], [])), None)
+    check("no faults", not fault_lines(made([4104], []), made([4104], [])), None)
 
 
 pages()
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
-    variables()
+    places()
     with open("held.c", "w", encoding="utf-8") as f:
         f.write(SOURCE)
     subprocess.run([TWEED, "cc", "--no-stores", "-O1", "held.c", "-o", "held"], check=True)

@@ -57,7 +57,6 @@ void tw_trace_record(struct tw_proc *me, enum tw_trace_kind kind, unsigned node,
 void tw_trace_allocation(struct tw_proc *me, const void *address, size_t bytes, const void *caller)
 {
 	(void)me, (void)address, (void)bytes, (void)caller;
-	abort();
 }
 
 static int memory_file(size_t bytes)

@@ -222,11 +222,11 @@ static json_t *report_json(const struct tool_job *job)
 	return o;
 }
 
-/* Addresses of faults, in rising order, and the names of those that are a variable's. */
+/* Addresses of faults, in rising order, and what lies there. */
 struct report_faulted {
 	uint64_t *address;
 	size_t count;
-	json_t *names;
+	json_t *places;
 };
 
 /* The addresses of a processor's last faults, the latest one first; also to @all. */
@@ -251,9 +251,9 @@ static int faulted_compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static void faulted_variable(void *ctx, const char *name, uintptr_t address, size_t bytes)
+/* Bytes [@address, @address + @bytes) are what @name says. */
+static void faulted_place(const struct report_faulted *f, const char *name, uint64_t address, uint64_t bytes)
 {
-	const struct report_faulted *f = ctx;
 	size_t first = 0, end = f->count;
 	char text[512], key[32];
 
@@ -268,7 +268,31 @@ static void faulted_variable(void *ctx, const char *name, uintptr_t address, siz
 		unsigned long offset = (unsigned long)(f->address[first] - address);
 		snprintf(text, sizeof(text), offset ? "%s+0x%lx" : "%s", name, offset);
 		snprintf(key, sizeof(key), "%lu", (unsigned long)f->address[first]);
-		json_object_set_new(f->names, key, tool_json_text(text));
+		json_object_set_new(f->places, key, tool_json_text(text));
+	}
+}
+
+static void faulted_variable(void *ctx, const char *name, uintptr_t address, size_t bytes)
+{
+	faulted_place(ctx, name, address, bytes);
+}
+
+/* The blocks of one processor's heap: of two at one address the later one counts. */
+static void faulted_blocks(const struct report_faulted *f, const struct tool_job *job, const struct tw_stats *s)
+{
+	uint64_t count = atomic_load(&s->allocations);
+	char site[400], name[512];
+
+	for (uint64_t k = count - TW_MIN(count, (uint64_t)TW_ALLOCATED); k < count; k++) {
+		const struct tw_allocated *a = &s->allocated[k % TW_ALLOCATED];
+		uint64_t bytes = atomic_load(&a->bytes), address = atomic_load(&a->address);
+		if (f->address[f->count - 1] < address || address + bytes <= f->address[0])
+			continue;
+		uint64_t ip = atomic_load(&a->site);
+		if (ip)
+			tw_symbol_of_file(job->path, ip, site, sizeof(site));
+		snprintf(name, sizeof(name), "block of %s", ip ? site : "a library");
+		faulted_place(f, name, address, bytes);
 	}
 }
 
@@ -279,7 +303,7 @@ static void add_live(const struct tool_job *job, json_t *o)
 	json_t *processors = json_object_get(o, "processors"), *p;
 	struct report_faulted faulted = {
 	    .address = calloc(json_array_size(processors), TW_FAULTED * sizeof(*faulted.address)),
-	    .names = json_object(),
+	    .places = json_object(),
 	};
 
 	json_array_foreach(processors, i, p)
@@ -306,8 +330,10 @@ static void add_live(const struct tool_job *job, json_t *o)
 	if (faulted.count) {
 		qsort(faulted.address, faulted.count, sizeof(*faulted.address), faulted_compare);
 		tw_symbol_variables(job->path, 0, faulted.address[faulted.count - 1] + 1, faulted_variable, &faulted);
+		json_array_foreach(processors, i, p)
+		    faulted_blocks(&faulted, job, slot(job, i / per_node, i % per_node));
 	}
-	json_object_set_new(o, "variables", faulted.names);
+	json_object_set_new(o, "places", faulted.places);
 	free(faulted.address);
 }
 

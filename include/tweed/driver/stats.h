@@ -49,8 +49,10 @@ enum tw_wait_call {
 	TW_WAIT_CALLS
 };
 
-#define TW_WAIT_HELD 4u
-#define TW_FAULTED   64u
+#define TW_WAIT_HELD       4u
+#define TW_FAULTED         64u
+#define TW_ALLOCATED       128u
+#define TW_ALLOCATED_LEAST ((size_t)16 << 10) /* bytes */
 
 /* For the agent, which checks whether all processors wait (tools/agent/agent_waits.c).  Written by the processor
  * alone. */
@@ -80,6 +82,11 @@ struct tw_stats {
 	/* Addresses of the last faults, for `tweed top`: fault number k, since the start, at k % TW_FAULTED. */
 	_Atomic uint64_t faults;
 	_Atomic uint64_t faulted[TW_FAULTED];
+	/* The last blocks of at least TW_ALLOCATED_LEAST bytes: number k, since the start, at k % TW_ALLOCATED. */
+	_Atomic uint64_t allocations;
+	struct tw_allocated {
+		_Atomic uint64_t address, bytes, site; /* site: of the call, in the program's file; 0: unknown */
+	} allocated[TW_ALLOCATED];
 };
 
 #endif
