@@ -77,16 +77,28 @@ uint64_t omp_share_take(uint64_t share, enum omp_word word)
 	return tw_net_fadd(tw_me->net, 0, at, 1) & SHARE_VALUE;
 }
 
-void omp_share_wait(uint64_t share, enum omp_word word, uint64_t value, uint64_t until_ns)
+/* Has the value come after at most @reads? */
+static bool share_comes(uint64_t share, enum omp_word word, uint64_t value, unsigned reads)
 {
 	uint64_t t = tw_time_begin(tw_me);
+	bool comes = false;
 
-	for (unsigned spins = 0; omp_share_get(share, word) != value && (!until_ns || tw_time_ns() < until_ns); spins++)
-		if (spins > SHARE_SPINS) {
-			th_yield();
-			sched_yield();
-		}
+	while (!comes && reads--)
+		comes = omp_share_get(share, word) == value;
 	tw_time_end(tw_me, &tw_me->stats->now.comm_wait_ns, t);
+	return comes;
+}
+
+/* The value may be up to another thread of this processor. */
+void omp_share_wait(uint64_t share, enum omp_word word, uint64_t value, uint64_t until_ns)
+{
+	unsigned reads = th_siblings ? 1 : SHARE_SPINS;
+
+	while (!share_comes(share, word, value, reads) && (!until_ns || tw_time_ns() < until_ns)) {
+		th_yield();
+		sched_yield();
+		reads = 1;
+	}
 }
 
 void omp_share_put(uint64_t share, void *value)

@@ -20,7 +20,7 @@ from beside import Beside, run
 PROTOCOLS = ["2L", "2LMigr", "TS"]
 SHAPES = ["1x2", "2x1", "2x2", "3x1"]
 PROGRAMS = {"regions.c": ["5"], "shares.c": [], "locks.c": [], "more.c": [], "tasks.c": [], "stolen.c": [],
-            "events.c": [], "flags.c": [], "calls.c": [], "devices.c": [], "classes.cpp": [], "doacross.c": [],
+            "events.c": [], "flags.c": [], "ordered.c": [], "calls.c": [], "devices.c": [], "classes.cpp": [], "doacross.c": [],
             "cancel.c": [], "reductions.c": [], "memory.c": [], "sums.c": []}
 FEW = ["doacross.c", "cancel.c", "reductions.c", "memory.c"]  # at some shapes
 # runtime/openmp/defaults.S; the latter by large programs
@@ -182,6 +182,23 @@ def used(*command, **env):
     return [(said[name]["value"], said[name]["origin"]) for name in CHOSEN], done
 
 
+def waiting():
+    """Of more threads than processors: what is counted of their waits, and how often they read from another node."""
+    name = beside.build(os.path.join(sources, "ordered.c"))
+    for shape, count in [("1x1", "16"), ("2x1", "16"), ("2x1", "4")] if name else []:
+        nodes, processors = shape.split("x")
+        command = [tweed, "run", "-n", nodes, "-p", processors, "--transport", "sim", "--stats", "used.json"]
+        done = run(*command, "./ordered.tw", count)
+        beside.expect(f"ordered {count} at {shape}", done.returncode == 0, done)
+        if done.returncode:
+            continue
+        with open("used.json", encoding="utf-8") as f:
+            said = json.load(f)
+        times = [t for p in said["processors"] for t in p["times"].values()]
+        beside.expect(f"times of {count} threads at {shape}", max(times) <= said["elapsed"] * 1.01, done)
+        beside.expect(f"reads of {count} threads at {shape}", said["counters"]["round_trips"] < 40000, done)
+
+
 def usable(transport):
     return any(t["name"] == transport and t["usable"] for t in json.loads(run(tweed, "info",
                                                                               "--json").stdout)["transports"])
@@ -255,6 +272,7 @@ with tempfile.TemporaryDirectory() as folder:
     else:
         programs()
         threads()
+        waiting()
         defaults()
         apart()
         fences()
