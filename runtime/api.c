@@ -101,9 +101,6 @@ int tw_finalize(void)
 		tw_race_print(me);
 	if (!me->stats->stopped)
 		tw_stats_stop();
-	if (me->config.virtual_time && me->id == 0 && !tw_work)
-		tw_log("the program does not count its work, so its computation took as long as here, and the times "
-		       "are approximate: build it by tweed cc --count");
 	tw_me = NULL;
 	tw_stores_close();
 	tw_heap_close(me);

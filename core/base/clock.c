@@ -10,6 +10,7 @@
 #define GATE_NEVER    UINT64_MAX
 #define GATE_NAMES    4
 #define GATE_NAME_BIT 48 /* of a word's name: the mapping's name, over its place in the mapping */
+#define GATE_MEMORY   1  /* the name of all memory of a member's node */
 
 enum gate_state { GATE_ABSENT, GATE_RUNS, GATE_READY, GATE_WAITS };
 
@@ -22,6 +23,7 @@ struct tw_gate_member {
 	uint8_t state;
 	bool joined;           /* or never will */
 	bool external;         /* a thread that is no member woke it: it polls when no member can go on */
+	bool looks;            /* its wait for memory ends because of its limit: nothing has been written yet */
 	_Atomic uint32_t turn; /* futex: it runs */
 };
 
@@ -359,5 +361,40 @@ void tw_gate_wake(const _Atomic uint32_t *word, int how_many)
 		if (!gate->held)
 			gate_give();
 	}
+	gate_unlock();
+}
+
+void tw_gate_watch(uint64_t timeout_ns)
+{
+	struct tw_gate_member *m = tw_virtual;
+
+	gate_account(m);
+	gate_lock();
+	m->word = GATE_MEMORY;
+	m->wake = timeout_ns ? m->clock + timeout_ns * 1000 : GATE_NEVER;
+	m->looks = true;
+	gate_yield(m, GATE_WAITS);
+}
+
+/* One that would look before the first write arrives waits for that: it would see the write already. */
+void tw_gate_wrote(unsigned first, unsigned count, uint64_t ns)
+{
+	bool changed = false;
+
+	if (!tw_virtual)
+		return;
+	gate_account(tw_virtual);
+	uint64_t arrives = TW_MAX(tw_virtual->clock, ns * 1000);
+	gate_lock();
+	for (unsigned i = first; i < first + count; i++) {
+		struct tw_gate_member *m = &gate->member[i];
+		if (m->state != GATE_WAITS || m->word != GATE_MEMORY)
+			continue;
+		m->wake = m->looks ? arrives : TW_MIN(m->wake, arrives);
+		m->looks = false;
+		changed = true;
+	}
+	if (changed)
+		gate_next();
 	gate_unlock();
 }

@@ -61,6 +61,13 @@ void tw_clock_until(uint64_t ns);
 void tw_gate_steal(unsigned first, unsigned count, uint64_t ns);
 void tw_gate_arrival(uint64_t ns);
 
+/* tw_gate_watch - wait until what others write to this node's memory arrives, at most @timeout_ns; 0: without a limit.
+ * Only in a member.
+ * tw_gate_wrote - what this member has written, to memory that the @count members from @first watch, arrives at @ns, or
+ * now if that is later.  Nothing in a thread that is no member. */
+void tw_gate_watch(uint64_t timeout_ns);
+void tw_gate_wrote(unsigned first, unsigned count, uint64_t ns);
+
 /* tw_futex_name - words in these @bytes from @start have the same name in all processes that give them the same
  * @name, below 2^15 and not 0.  At most four mappings for a process. */
 #define TW_FUTEX_EXPORTED   1u /* the nodes' exported memories, one behind the other */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "core/base/clock.h"
 #include "core/base/fd.h"
 #include "core/process/descriptors.h"
 #include "core/observe/crash.h"
@@ -136,6 +137,9 @@ void tw_unjoin(struct tw_proc *me)
 	if (--join_users)
 		return;
 	me->stats->finalized = 1;
+	if (me->config.virtual_time && me->id == 0 && !tw_work)
+		tw_log("the program does not count its work, so its computation took as long as here, and the times "
+		       "are approximate: build it with --count, by tweed cc or tweed oshcc");
 	if (me->config.race)
 		tw_race_end(me);
 	tw_fork_process(NULL);

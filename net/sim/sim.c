@@ -91,6 +91,17 @@ static void sim_copy(const struct sim *sim, unsigned node, size_t len)
 		tw_charge(TW_COST_copy, len);
 }
 
+static unsigned sim_locals(const struct sim *sim)
+{
+	return sim->inner.config.ports - 1;
+}
+
+/* Processors of @node may wait for what arrives there at @ns. */
+static void sim_wrote(const struct sim *sim, unsigned node, uint64_t ns)
+{
+	tw_gate_wrote(node * sim_locals(sim), sim_locals(sim), ns);
+}
+
 static void sim_write(struct tw_net *net, unsigned node, size_t offset, const void *src, size_t len)
 {
 	struct sim *sim = sim_of(net);
@@ -107,6 +118,7 @@ static void sim_write(struct tw_net *net, unsigned node, size_t offset, const vo
 	queue->wrote = true;
 	if (sim->in_order) {
 		sim->inner.ops->write(&sim->inner, node, offset, src, len);
+		sim_wrote(sim, node, queue->arrives_ns);
 		return;
 	}
 	while (len) {
@@ -128,7 +140,7 @@ static void sim_write(struct tw_net *net, unsigned node, size_t offset, const vo
 /* A network that does not read memory by itself: a processor of @node answers, which also writes to its link. */
 static void sim_serve(const struct sim *sim, unsigned node, size_t len)
 {
-	unsigned locals = sim->inner.config.ports - 1;
+	unsigned locals = sim_locals(sim);
 	uint64_t link_mb = sim->profile->link_mb;
 
 	if (sim->serve_ns)
@@ -186,11 +198,13 @@ static struct tw_net *sim_before_atomic(struct tw_net *net, unsigned node)
 	sim_apply(sim, node);
 	sim_must_reach(sim, node);
 	sim_overhead(sim, node);
-	uint64_t done = sim_transfer(sim, net->config.node, node, sizeof(uint64_t)) + sim->profile->one_way_ns;
+	uint64_t arrives = sim_transfer(sim, net->config.node, node, sizeof(uint64_t));
+	uint64_t done = arrives + sim->profile->one_way_ns;
 	if (sim->in_order && sim->started.doing)
 		sim->reads_done_ns = TW_MAX(sim->reads_done_ns, done); /* many are under way: read_wait waits for all */
 	else
 		sim_wait_until(done);
+	sim_wrote(sim, node, arrives);
 	return &sim->inner;
 }
 

@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <stdlib.h>
 
+#include "core/base/clock.h"
 #include "core/memory/globals.h"
 #include "core/job/job.h"
 #include "pgas/segment/segment_impl.h"
@@ -24,6 +25,7 @@ void tw_segment_threads(void)
 
 static void remote_lock(void)
 {
+	tw_gate_enter();
 	if (remote_threads)
 		pthread_mutex_lock(&remote_mutex);
 }

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "core/base/clock.h"
 #include "core/base/fd.h"
 #include "core/process/descriptors.h"
 #include "core/job/job.h"
@@ -36,7 +37,7 @@ static void segment_alone(size_t bytes)
 	if (tw_net_map(&config, 0, &tw_segment.base))
 		tw_fatal("no address space for a symmetric segment of %zu MiB; lower SHMEM_SYMMETRIC_SIZE",
 		         bytes >> 20);
-	tw_segment.pes = tw_segment.locals = 1;
+	tw_segment.pes = tw_segment.locals = tw_segment.plain = 1;
 	tw_segment.bytes = bytes;
 	tw_segment.node_base = tw_segment.base;
 	tw_segment.cpu_atomics = true;
@@ -56,8 +57,8 @@ static void segment_join(void)
 	const struct tw_boot *boot;
 	struct tw_proc *me = tw_join(&boot);
 	const struct tw_layout *l = &me->layout;
+	bool timed = me->config.virtual_time; /* a wait sleeps at once */
 
-	tw_join_real(me, "remote memory (OpenSHMEM, global pointers)");
 	if (!l->segment_bytes)
 		tw_fatal("this job has no symmetric segments; start it with 'tweed oshrun', or with --segment SIZE");
 	tw_segment = (struct tw_segment){
@@ -65,6 +66,8 @@ static void segment_join(void)
 	    .pe = me->id,
 	    .first = me->node * me->locals,
 	    .locals = me->locals,
+	    .plain = timed ? 0 : me->locals,
+	    .timed = timed,
 	    .bytes = l->segment_bytes,
 	    .at = l->segments,
 	    .net = me->net,
@@ -72,10 +75,10 @@ static void segment_join(void)
 	    .check = me->config.shmem_check,
 	    .node_base = me->net->base + l->segments,
 	    .base = me->net->base + l->segments + me->local * l->segment_bytes,
-	    .spins = segment_spins(me->net->config.spin_ns, me->nodes == 1),
-	    .crowded = me->net->config.spin_ns <= SEGMENT_CROWDED_NS,
+	    .spins = timed ? 0 : segment_spins(me->net->config.spin_ns, me->nodes == 1),
+	    .crowded = !timed && me->net->config.spin_ns <= SEGMENT_CROWDED_NS,
 	    .cpu_atomics = me->net->ops->caps & TW_NET_COHERENT_ATOMICS,
-	    .put_signal = me->net->ops->put_signal && me->nodes > 1 && !me->config.survive,
+	    .put_signal = me->net->ops->put_signal && me->nodes > 1 && !me->config.survive && !timed,
 	};
 	me->net->signal_at = l->segments + me->local * l->segment_bytes;
 	me->net->signal_bytes = l->segment_bytes;
@@ -107,6 +110,17 @@ void tw_segment_open(size_t alone, const char *whole)
 	tw_segment_barrier();
 	if (segment_me)
 		tw_joined(segment_me);
+}
+
+char *tw_segment_timed(unsigned local)
+{
+	if (local >= tw_segment.locals)
+		return NULL;
+	if (tw_segment.first + local != tw_segment.pe) {
+		tw_charge(TW_COST_directory, 1);
+		tw_gate_enter();
+	}
+	return tw_segment.node_base + local * tw_segment.bytes;
 }
 
 void tw_segment_close(void)

@@ -13,17 +13,21 @@
 #include <sched.h>
 #include <time.h>
 
+#include "core/base/clock.h"
 #include "net/mailbox.h"
 #include "pgas/segment/segment_impl.h"
 #include "pgas/segment/segment.h"
 
-#define NAP_YIELDS     8u
-#define NAP_YIELDS_FAR 400u  /* where an answer takes longer */
-#define NAP_BUSY       4000u /* polls after a signal: some ms */
-#define NAP_SOON       16u   /* the first of them, which do not yield: about the time of an answer */
-#define NAP_FIRST_NS   20000u
-#define NAP_DOUBLED    6u  /* how often a sleep's length doubles */
-#define WAIT_APART     64u /* where PEs share cores: one wait in so many looks where they are */
+#define NAP_YIELDS       8u
+#define NAP_YIELDS_FAR   400u  /* where an answer takes longer */
+#define NAP_BUSY         4000u /* polls after a signal: some ms */
+#define NAP_SOON         16u   /* the first of them, which do not yield: about the time of an answer */
+#define NAP_FIRST_NS     20000u
+#define NAP_DOUBLED      6u   /* how often a sleep's length doubles */
+#define NAP_LOOK_NS      100u /* the first sleeps in virtual time, */
+#define NAP_LOOKS        12u  /* so many of each length, */
+#define NAP_LOOK_DOUBLED 30u  /* doubled so often */
+#define WAIT_APART       64u  /* where PEs share cores: one wait in so many looks where they are */
 
 static struct tw_mailbox *wait_mailbox(unsigned pe)
 {
@@ -37,9 +41,14 @@ static _Atomic uint32_t *wait_asleep(char *segment)
 
 void tw_segment_ring(char *to)
 {
-	if (tw_segment.net && atomic_exchange(wait_asleep(to), 0))
-		tw_mailbox_ring(wait_mailbox(tw_segment.first +
-		                             (unsigned)((size_t)(to - tw_segment.node_base) / tw_segment.bytes)));
+	unsigned pe = tw_segment.first + (unsigned)((size_t)(to - tw_segment.node_base) / tw_segment.bytes);
+
+	if (!tw_segment.net || !atomic_exchange(wait_asleep(to), 0))
+		return;
+	if (tw_segment.timed)
+		tw_gate_wrote(pe, 1, 0);
+	else
+		tw_mailbox_ring(wait_mailbox(pe));
 }
 
 static _Atomic int *wait_cpu(char *segment)
@@ -114,11 +123,26 @@ bool tw_segment_beside(unsigned pe)
 	return tw_segment.crowded && wait_seen(pe) == (unsigned)sched_getcpu() + 1;
 }
 
+/* What a node's PEs store in each other's segments wakes nobody, so they are looked at after times that are about a
+ * tenth of the wait so far, up to 200 s.  The caller has just checked its condition, and no other PE has run since. */
+static void nap_virtual(unsigned round)
+{
+	unsigned doubled = round / NAP_LOOKS;
+
+	atomic_store(wait_asleep(tw_segment.base), 1);
+	tw_gate_watch(doubled <= NAP_LOOK_DOUBLED ? (uint64_t)NAP_LOOK_NS << doubled : 0);
+	atomic_store(wait_asleep(tw_segment.base), 0);
+}
+
 void tw_segment_nap_long(struct tw_nap *nap)
 {
 	unsigned round = nap->round - 1;
 
 	tw_segment_push();
+	if (tw_segment.timed) {
+		nap_virtual(round);
+		return;
+	}
 	bool arrived = nap->far && tw_segment_poll_signals();
 	if (arrived) { /* the other PE is active: more may follow */
 		nap->round = tw_segment.spins + nap->more + 2;

@@ -145,7 +145,9 @@ int pshmem_init_thread(int requested, int *provided)
 	if (sh.open)
 		tw_fatal("shmem_init was called twice");
 	init_memory();
-	sh.threads = TW_MIN(TW_MAX(requested, SHMEM_THREAD_SINGLE), SHMEM_THREAD_MULTIPLE);
+	/* In virtual time one thread of a process has a clock. */
+	sh.threads = TW_MIN(TW_MAX(requested, SHMEM_THREAD_SINGLE),
+	                    tw_segment.timed ? SHMEM_THREAD_SERIALIZED : SHMEM_THREAD_MULTIPLE);
 	if (sh.threads == SHMEM_THREAD_MULTIPLE)
 		tw_segment_threads();
 	sh_teams_open();

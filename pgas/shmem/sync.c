@@ -26,13 +26,17 @@ void pshmem_ctx_quiet(shmem_ctx_t ctx)
 	tw_segment_quiet_of(ctx ? ctx->flow : NULL);
 }
 
-/* A failed test is usually repeated: from time to time yield to processes that may share this core. */
+/* A failed test is usually repeated: from time to time yield to processes that may share this core.  In virtual time
+ * it takes time, so that the others go on. */
+#define SYNC_TEST_NS 50u
 static void sync_failed(void)
 {
 	static _Thread_local unsigned failed;
 
 	tw_segment_push();
-	if (++failed % 64 == 0)
+	if (tw_segment.timed)
+		tw_delay(SYNC_TEST_NS);
+	else if (++failed % 64 == 0)
 		sched_yield();
 }
 

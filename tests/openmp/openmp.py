@@ -20,8 +20,8 @@ from beside import Beside, run
 PROTOCOLS = ["2L", "2LMigr", "TS"]
 SHAPES = ["1x2", "2x1", "2x2", "3x1"]
 PROGRAMS = {"regions.c": ["5"], "shares.c": [], "locks.c": [], "more.c": [], "tasks.c": [], "stolen.c": [],
-            "events.c": [], "flags.c": [], "ordered.c": [], "calls.c": [], "devices.c": [], "classes.cpp": [], "doacross.c": [],
-            "cancel.c": [], "reductions.c": [], "memory.c": [], "sums.c": []}
+            "events.c": [], "flags.c": [], "ordered.c": [], "calls.c": [], "devices.c": [], "classes.cpp": [],
+            "doacross.c": [], "cancel.c": [], "reductions.c": [], "memory.c": [], "sums.c": []}
 FEW = ["doacross.c", "cancel.c", "reductions.c", "memory.c"]  # at some shapes
 # runtime/openmp/defaults.S; the latter by large programs
 CHOSEN = {"TWEED_PROTOCOL": "2L:home=migrate", "TWEED_PAGE_SIZE": "16K"}

@@ -99,6 +99,39 @@ def costs(program, arguments):
     check(1.9 < slow / alone < 2.1, f"work: {alone:.6f} s at 1000 ps a block, {slow:.6f} s at 2000")
 
 
+def openshmem():
+    """What operations of PEs take, by the machine's costs: latency 1000 ns, overhead 100, an access within a node 40, 1
+    ns a byte on the link, and 4096 for a KiB that is copied."""
+    program = os.path.join(folder, "pes")
+    subprocess.run([tweed, "oshcc", "--count", "-O2", f"{sources}/tests/virtual/pes.c", "-o", program], check=True)
+    names = [line.split("(")[1].split(",")[0] for line in open(f"{sources}/include/tweed/driver/costs.h")
+             if line.strip().startswith("X(")]
+    costs = {"latency": 1000, "overhead": 100, "directory": 40, "copy": 4096, "link": 1000}
+    path = machine("".join(f"{name}_{'ps' if name == 'work' else 'mb' if name in ('link', 'network') else 'ns'} = "
+                           f"{costs.get(name, 0)}\n" for name in names))
+
+    def said(nodes, cpus=None):
+        done = subprocess.run(["timeout", "-s", "KILL", "60", tweed, "oshrun", "-n", "4", "--ppn", str(4 // nodes),
+                               "--time", "virtual", "--machine", path, program], stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, env={**os.environ, "SHMEM_SYMMETRIC_SIZE": "2M"},
+                              preexec_fn=(lambda: os.sched_setaffinity(0, cpus)) if cpus else None)
+        check(done.returncode == 0 and not done.stderr, f"pes on {nodes} nodes: {done.stderr}")
+        return {line.rpartition(" ")[0]: int(line.rpartition(" ")[2]) for line in done.stdout.splitlines()}
+    for nodes, wanted in (2, {"ping-pong": (2150, 70), "ping-pong within the node": (80, 200), "fetch_inc": (2108, 1),
+                              "inc": (100, 1), "put of 32 KiB": (34868, 1), "barrier": (1148, 100)}), \
+            (1, {"ping-pong": (80, 200), "fetch_inc": (40, 1), "inc": (40, 1), "put of 32 KiB": (131112, 1)}):
+        alone = said(nodes)
+        for what, (ns, more) in wanted.items():
+            check(ns <= alone[what] <= ns + more, f"{what} on {nodes} nodes: {alone[what]} ns of {ns} to {ns + more}")
+        for what, value in ("sum", 256), ("count", 128), ("slept", 2000000), ("day", 0), ("seconds", 0):
+            check(alone[what] == value, f"{what} on {nodes} nodes: {alone[what]} of {value}")
+        with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as busy:
+            beside = said(nodes)
+            busy.kill()
+        check(alone == beside and alone == said(nodes, {min(os.sched_getaffinity(0))}),
+              f"on {nodes} nodes all take as long beside a busy loop, and on one core")
+
+
 def running(program):
     """The processes that execute the program."""
     found = []
@@ -145,5 +178,6 @@ repeats(em3d, ["--nodes", "2000", "--iterations", "10"])
 repeats(sor, ["--rows", "256", "--columns", "256", "--iterations", "10"])
 observed(em3d, ["--nodes", "2000", "--iterations", "10"])
 costs(em3d, ["--nodes", "2000", "--iterations", "10"])
+openshmem()
 endings(sor)
 sys.exit(failed > 0)

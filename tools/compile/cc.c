@@ -361,8 +361,7 @@ static void cc_add_compile(struct cc *cc)
 		cc_include(cc, "tweed/threads.h");
 	}
 	if (cc->poll || cc->count)
-		cc_add(cc, cc->kind == COMPILER_GCC ? "-fsanitize-coverage=trace-pc"
-		                                    : "-fsanitize-coverage=bb,no-prune,trace-pc");
+		cc_add(cc, compiler_count(cc->kind));
 	if (cc->silent)
 		return;
 	if (cc->kind == COMPILER_GCC) /* headers that refuse what gcc does not announce */

@@ -32,6 +32,9 @@ bool compiler_in_path(const char *name);
 /* compiler_kind - the kind of a compiler, by its name, or else by running it.  COMPILER_UNKNOWN: printed. */
 enum compiler_kind compiler_kind(bool cxx, const char *const *words, size_t n);
 
+/* compiler_count - the option of a compiler of @kind for code that counts its work, for virtual time. */
+const char *compiler_count(enum compiler_kind kind);
+
 /* compiler_linker - the option by which the compiler finds Tweed's linker (ld.c); allocated. */
 char *compiler_linker(void);
 

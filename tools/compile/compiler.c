@@ -215,6 +215,11 @@ enum compiler_kind compiler_kind(bool cxx, const char *const *words, size_t n)
 	return kind;
 }
 
+const char *compiler_count(enum compiler_kind kind)
+{
+	return kind == COMPILER_GCC ? "-fsanitize-coverage=trace-pc" : "-fsanitize-coverage=bb,no-prune,trace-pc";
+}
+
 char *compiler_linker(void)
 {
 	if (tool_in_build())

@@ -15,9 +15,10 @@
 
 static int osh_help(const char *name)
 {
-	printf("usage: tweed %s [--show] ARGUMENTS OF THE COMPILER...\n\n"
+	printf("usage: tweed %s [--count] [--show] ARGUMENTS OF THE COMPILER...\n\n"
 	       "Compiles and links OpenSHMEM programs (%s): #include <shmem.h>, and Tweed's library.\n"
 	       "With -shared: a library whose global variables are symmetric in programs that were linked so.\n\n"
+	       "  --count  instructions that count the program's work, for virtual time\n"
 	       "  --show   print the command in place of running it\n",
 	       name, !strstr(name, "++") ? "CC, else cc" : "CXX, else c++");
 	return 0;
@@ -43,12 +44,13 @@ static enum osh_makes osh_makes(char **argv)
 int tool_oshcc(int argc, char **argv)
 {
 	const char *name = argv[0];
-	bool cxx = strstr(name, "++"), show = argc > 1 && strcmp(argv[1], "--show") == 0;
+	bool cxx = strstr(name, "++"), show = false, count = false;
 	const char **command = calloc((size_t)argc + OSH_WORDS, sizeof(*command));
 	char *include, *libraries;
 	size_t n = 0;
 
-	argv += 1 + show;
+	for (argv++; *argv && (strcmp(*argv, "--show") == 0 || strcmp(*argv, "--count") == 0); argv++)
+		*(argv[0][2] == 's' ? &show : &count) = true;
 	if (!*argv || strcmp(*argv, "--help") == 0)
 		return osh_help(name);
 	if (!command)
@@ -58,6 +60,12 @@ int tool_oshcc(int argc, char **argv)
 		command[n++] = cxx ? "c++" : "cc";
 	else
 		n = compiler_words(cxx, cxx ? "c++" : "cc", command, OSH_WORDS / 2);
+	if (count) {
+		enum compiler_kind kind = compiler_kind(cxx, command, n);
+		if (kind == COMPILER_UNKNOWN)
+			return 2;
+		command[n++] = compiler_count(kind);
+	}
 	enum osh_makes makes = below ? OSH_NO_LINK : osh_makes(argv);
 	include = tool_in_build() ? compile_join(TOOL_SOURCE_ROOT, "/include", "") : tool_installed(TOOL_INCLUDEDIR);
 	libraries = tool_in_build() ? compile_join(TOOL_BUILD_ROOT, "", "") : tool_installed(TOOL_LIBDIR);

@@ -15,7 +15,7 @@
 	X(diff, kib, "comparing a page with its twin")                                                                 \
 	X(merge, kib, "comparing a page that was read with the twin and the copy")                                     \
 	X(copy, kib, "copying within a host")                                                                          \
-	X(directory, ns, "publishing a word of the directory")                                                         \
+	X(directory, ns, "publishing a word of the directory; an access to memory of a PE of the same node")           \
 	X(lock, ns, "taking a lock within a node")                                                                     \
 	X(message, ns, "serving a message")                                                                            \
 	X(serve, ns, "a processor's part of a read of its host's memory by another host; 0: the network reads it")     \

@@ -158,8 +158,10 @@ static void node_cast(const struct sh_set *set, void *dest, const void *source, 
 		const struct board *said = node_await(set, from, BOARD_SAID, number);
 		if (!take)
 			return;
-		if (said->at != SIZE_MAX)
+		if (said->at != SIZE_MAX) {
 			memcpy(dest, tw_segment_direct(set_pe(set, from)) + said->at, bytes);
+			tw_segment_copied(bytes);
+		}
 		node_write(set, BOARD_DONE, number, 0, NULL, 0);
 		return;
 	}
@@ -313,11 +315,13 @@ static void reduce_part(const struct sh_set *set, char *dest, const char *source
 	if (g->nodes > 1 && !node_leads(set)) {
 		node_released(set);
 		memcpy(dest, tw_segment_direct(set_pe(set, g->first)) + result, bytes);
+		tw_segment_copied(bytes);
 		return;
 	}
 	node_see_beside(set);
 	for (unsigned i = 0; i < g->locals; i++) {
 		const char *from = tw_segment_direct(set_pe(set, g->first + i)) + node_see(set, g->first + i)->at;
+		tw_segment_copied(bytes);
 		if (i == 0)
 			memcpy(dest, from, bytes);
 		else

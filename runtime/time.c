@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* time.c - the C library's time for programs: in virtual time, the processor's clock, from 0; else the kernel's.
+ * Processor time (clock, CLOCK_PROCESS_CPUTIME_ID) is the kernel's in both. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/base/clock.h"
+
+#define TIME_S 1000000000u /* ns */
+
+/* Before they are looked up, jemalloc asks for the time. */
+static struct {
+	__typeof__(clock_gettime) *clock_gettime;
+	__typeof__(nanosleep) *nanosleep;
+} time_real;
+
+__attribute__((constructor)) static void time_look_up(void)
+{
+	*(void **)&time_real.clock_gettime = dlsym(RTLD_NEXT, "clock_gettime");
+	*(void **)&time_real.nanosleep = dlsym(RTLD_NEXT, "nanosleep");
+}
+
+static bool time_is_virtual(clockid_t clock)
+{
+	return tw_virtual && clock >= 0 && clock != CLOCK_PROCESS_CPUTIME_ID && clock != CLOCK_THREAD_CPUTIME_ID;
+}
+
+static uint64_t time_virtual(void)
+{
+	tw_gate_enter();
+	return tw_time_ns();
+}
+
+#pragma GCC visibility push(default)
+
+int clock_gettime(clockid_t clock, struct timespec *t)
+{
+	if (!time_is_virtual(clock))
+		return time_real.clock_gettime ? time_real.clock_gettime(clock, t)
+		                               : (int)syscall(SYS_clock_gettime, clock, t);
+	uint64_t ns = time_virtual();
+	*t = (struct timespec){.tv_sec = (time_t)(ns / TIME_S), .tv_nsec = (long)(ns % TIME_S)};
+	return 0;
+}
+
+int gettimeofday(struct timeval *restrict t, void *restrict zone)
+{
+	struct timespec now;
+
+	(void)zone; /* obsolete */
+	if (clock_gettime(CLOCK_REALTIME, &now))
+		return -1;
+	*t = (struct timeval){.tv_sec = now.tv_sec, .tv_usec = now.tv_nsec / 1000};
+	return 0;
+}
+
+time_t time(time_t *t)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME_COARSE, &now);
+	if (t)
+		*t = now.tv_sec;
+	return now.tv_sec;
+}
+
+int nanosleep(const struct timespec *asked, struct timespec *left)
+{
+	if (!tw_virtual)
+		return time_real.nanosleep ? time_real.nanosleep(asked, left)
+		                           : (int)syscall(SYS_nanosleep, asked, left);
+	if (asked->tv_sec < 0 || asked->tv_nsec < 0 || asked->tv_nsec >= (long)TIME_S) {
+		errno = EINVAL;
+		return -1;
+	}
+	tw_clock_until(time_virtual() + (uint64_t)asked->tv_sec * TIME_S + (uint64_t)asked->tv_nsec);
+	return 0;
+}
+
+int usleep(useconds_t us)
+{
+	return nanosleep(&(struct timespec){.tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000L}, NULL);
+}
+
+unsigned sleep(unsigned s)
+{
+	struct timespec left = {0};
+
+	return nanosleep(&(struct timespec){.tv_sec = s}, &left) == 0
+	           ? 0
+	           : (unsigned)left.tv_sec + (left.tv_nsec >= (long)TIME_S / 2);
+}
+
+#pragma GCC visibility pop
