@@ -13,7 +13,7 @@
  *
  * Fairness. The turn goes round the node in rising order of processors. A node passes the lock on internally at most
  * LOCK_STREAK times while another node waits for it. A node that was soon back with the lock, when it had to hand it
- * over, may take it again and again for SYNC_KEEP_NS (queue_lock.c).
+ * over, may take it again and again for a while (sync_keep_ns, queue_lock.c).
  *
  * Coherence. The release comes before any processor can take the lock, the acquire after it was taken; also within a
  * node, where protocols make both cheap. A processor that was the last one to release the lock has nothing to acquire:
@@ -269,10 +269,11 @@ bool tw_sync_ends_early;
 /* Another node waits for the lock, which is released.  May this node take it again before? */
 static bool lock_keeps(struct sync_local *l)
 {
-	l->left = tw_time_ns();
+	uint64_t now = tw_time_ns();
+
 	if (!l->asked)
-		l->asked = l->left;
-	return l->returns == SYNC_RETURNS && !tw_sync_waits_next && l->left - l->asked < SYNC_KEEP_NS;
+		l->asked = now;
+	return l->returns == SYNC_RETURNS && !tw_sync_waits_next && now - l->asked < sync_keep_ns();
 }
 
 tw_lock_t tw_lock_create(void)
@@ -392,6 +393,7 @@ void sync_lock_release(struct tw_proc *me, struct sync_object *o)
 		}
 	}
 	ops->leave(me, o, keep);
+	o->local->left = next ? tw_time_ns() : 0; /* behind the release, which may take long */
 	lock_turn_pass(me, o->local, false);
 }
 

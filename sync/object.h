@@ -111,7 +111,11 @@ struct sync_object {
 	struct sync_local *local;
 };
 
-#define SYNC_KEEP_NS            50000u /* for which a node may keep a lock for which another one waits */
+/* sync_keep_ns - for how long a node may keep a lock for which another one waits: for about twice what a hand-over
+ * takes, by what atomic operations on other nodes have taken; at least SYNC_KEEP_NS. */
+#define SYNC_KEEP_NS 50000u
+uint64_t sync_keep_ns(void);
+
 #define SYNC_WORD(object, name) ((object)->line + offsetof(struct sync_line, name))
 
 /* sync_create - create an object without communication. Returns its id. */

@@ -37,7 +37,7 @@
  *
  * Keeping. Nodes that take a lock again and again for short sections would hand it over each time. So a node that was
  * soon back with the lock (lock.c) leaves it KEPT, and takes it again by cas(own word, KEPT|NEXT, BUSY|SOON|NEXT).  Its
- * successor waits for SYNC_KEEP_NS, then takes it by cas(predecessor's word, KEPT|NEXT, 0), or adds URGENT: then the
+ * successor waits for sync_keep_ns(), then takes it by cas(predecessor's word, KEPT|NEXT, 0), or adds URGENT: then the
  * next release grants. Each of these is one atomic step from a word that names the state and NEXT, so one of them
  * succeeds. The predecessor's word has this node as NEXT only until it has left the queue, and it cannot get this NEXT
  * again before this node has had the lock: so an old word is never taken for a new one.
@@ -59,6 +59,8 @@
 #define SYNC_SOON         32ull
 #define SYNC_RETURNED     (1ull << 16) /* of the tail */
 #define QUEUE_WORTH       4            /* releases that together cost what a demand does */
+#define QUEUE_KEEP        16           /* atomic operations on another node that two hand-overs take, about */
+#define QUEUE_TRIP_NS     250000u      /* one of them took longer for another reason */
 #define QUEUE_EAGER       64           /* releases performed at once, at most, until they may be left pending */
 #define SYNC_NEXT(me)     ((uint64_t)((me)->node + 1) << 8 | (uint64_t)(me)->local << 18)
 #define SYNC_NEXT_NODE(w) ((unsigned)((w) >> 8 & 0x3ff) - 1)
@@ -78,6 +80,21 @@ static bool queue_untried(void *arg)
 	struct sync_object *o = arg;
 
 	return !(atomic_load_explicit(&o->own->node, memory_order_acquire) & SYNC_TRY);
+}
+
+/* What atomic operations on other nodes took of late, on average. */
+static uint64_t queue_trip_ns;
+
+static void queue_trip(uint64_t begun)
+{
+	uint64_t ns = TW_MIN(tw_time_ns() - begun, QUEUE_TRIP_NS);
+
+	queue_trip_ns += ns / 8 - queue_trip_ns / 8;
+}
+
+uint64_t sync_keep_ns(void)
+{
+	return TW_MAX(QUEUE_KEEP * queue_trip_ns, SYNC_KEEP_NS);
 }
 
 /* Grant the lock to NEXT of @word, with what is @undone. */
@@ -119,7 +136,7 @@ static bool queue_await(struct tw_proc *me, struct sync_object *o, unsigned befo
 {
 	uint64_t kept = SYNC_KEPT | SYNC_NEXT(me), busy = SYNC_BUSY | SYNC_SOON | SYNC_NEXT(me), seen;
 
-	if (sync_wait_until(me, TW_WAIT_LOCK, o->id, 0, queue_granted, o, tw_time_ns() + SYNC_KEEP_NS))
+	if (sync_wait_until(me, TW_WAIT_LOCK, o->id, 0, queue_granted, o, tw_time_ns() + sync_keep_ns()))
 		return false;
 	*word = kept;
 	do {
@@ -184,7 +201,9 @@ static bool queue_enter(struct tw_proc *me, struct sync_object *o)
 		return queue_empty(me, o, tail);
 	TW_ASSERT(tail <= me->nodes && tail != me->node + 1);
 	unsigned before = (unsigned)tail - 1;
+	uint64_t begun = tw_time_ns();
 	word = tw_net_fadd(me->net, before, SYNC_WORD(o, node), SYNC_NEXT(me));
+	queue_trip(begun);
 	if ((word & ~SYNC_UNDONE) != SYNC_FREE && !((word & SYNC_SOON) && queue_await(me, o, before, &word))) {
 		sync_wait(me, TW_WAIT_LOCK, o->id, 0, queue_granted, o);
 		word = atomic_load_explicit(&o->own->grant, memory_order_acquire);

@@ -14,7 +14,7 @@
 
 struct job_shared *job_shared;
 uint64_t job_remote_ops;
-unsigned job_releases, job_acquires, job_arrivals, job_jitter, job_objects = JOB_OBJECTS;
+unsigned job_releases, job_acquires, job_arrivals, job_jitter, job_objects = JOB_OBJECTS, job_release_us;
 void (*job_after_fadd)(void);
 const char *job_transport = "shm";
 struct tw_proc *tw_me;
@@ -32,6 +32,8 @@ void tw_release(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object)
 {
 	(void)me, (void)kind, (void)object;
 	job_releases++;
+	for (unsigned i = 0; i < job_release_us; i++)
+		tw_delay(1000);
 }
 
 void tw_acquire(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object)

@@ -28,6 +28,7 @@ extern struct job_shared *job_shared;
 /* Of this processor. */
 extern uint64_t job_remote_ops; /* operations on another node's memory, including notifications */
 extern unsigned job_releases, job_acquires, job_arrivals;
+extern unsigned job_release_us;      /* what each release takes */
 extern void (*job_after_fadd)(void); /* run after each fetch-and-add on another node, or NULL */
 extern unsigned job_jitter;          /* one in this many operations is delayed; 0: none */
 extern const char *job_transport;
