@@ -9,8 +9,10 @@
 #include <unistd.h>
 
 #include "core/base/clock.h"
+#include "core/process/fork.h"
 
-#define TIME_S 1000000000u /* ns */
+#define TIME_S    1000000000u           /* ns */
+#define TIME_WEAK __attribute__((weak)) /* the program's own, and those of run-times of threads, come first */
 
 /* Before they are looked up, jemalloc asks for the time. */
 static struct {
@@ -24,9 +26,15 @@ __attribute__((constructor)) static void time_look_up(void)
 	*(void **)&time_real.nanosleep = dlsym(RTLD_NEXT, "nanosleep");
 }
 
+/* A child of fork() has a copy of its parent's clock, but no part in the gate. */
+static bool time_has_clock(void)
+{
+	return tw_virtual && !tw_forked();
+}
+
 static bool time_is_virtual(clockid_t clock)
 {
-	return tw_virtual && clock >= 0 && clock != CLOCK_PROCESS_CPUTIME_ID && clock != CLOCK_THREAD_CPUTIME_ID;
+	return clock >= 0 && clock != CLOCK_PROCESS_CPUTIME_ID && clock != CLOCK_THREAD_CPUTIME_ID && time_has_clock();
 }
 
 static uint64_t time_virtual(void)
@@ -37,7 +45,7 @@ static uint64_t time_virtual(void)
 
 #pragma GCC visibility push(default)
 
-int clock_gettime(clockid_t clock, struct timespec *t)
+TIME_WEAK int clock_gettime(clockid_t clock, struct timespec *t)
 {
 	if (!time_is_virtual(clock))
 		return time_real.clock_gettime ? time_real.clock_gettime(clock, t)
@@ -47,7 +55,7 @@ int clock_gettime(clockid_t clock, struct timespec *t)
 	return 0;
 }
 
-int gettimeofday(struct timeval *restrict t, void *restrict zone)
+TIME_WEAK int gettimeofday(struct timeval *restrict t, void *restrict zone)
 {
 	struct timespec now;
 
@@ -58,7 +66,7 @@ int gettimeofday(struct timeval *restrict t, void *restrict zone)
 	return 0;
 }
 
-time_t time(time_t *t)
+TIME_WEAK time_t time(time_t *t)
 {
 	struct timespec now;
 
@@ -68,9 +76,9 @@ time_t time(time_t *t)
 	return now.tv_sec;
 }
 
-int nanosleep(const struct timespec *asked, struct timespec *left)
+TIME_WEAK int nanosleep(const struct timespec *asked, struct timespec *left)
 {
-	if (!tw_virtual)
+	if (!time_has_clock())
 		return time_real.nanosleep ? time_real.nanosleep(asked, left)
 		                           : (int)syscall(SYS_nanosleep, asked, left);
 	if (asked->tv_sec < 0 || asked->tv_nsec < 0 || asked->tv_nsec >= (long)TIME_S) {
@@ -81,12 +89,12 @@ int nanosleep(const struct timespec *asked, struct timespec *left)
 	return 0;
 }
 
-int usleep(useconds_t us)
+TIME_WEAK int usleep(useconds_t us)
 {
 	return nanosleep(&(struct timespec){.tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000L}, NULL);
 }
 
-unsigned sleep(unsigned s)
+TIME_WEAK unsigned sleep(unsigned s)
 {
 	struct timespec left = {0};
 

@@ -6,7 +6,7 @@
  * inherited.c descriptors that the command's caller has left open for the program
  * installed.c where the command's own files are
  * nofile.c    the limit of open files
- * script.c    commands that are Python programs: `tweed compare`, `tweed report`, `tweed try`
+ * script.c    commands that are Python programs: `tweed compare`, `tweed machine`, ...
  *
  * run/run.c, oshrun.c           options and checks of `tweed run` and `tweed oshrun`
  * run/alone.c                   programs of threads that were started without `tweed run`

@@ -142,10 +142,9 @@ void tw_trace_allocation(struct tw_proc *me, const void *address, size_t bytes, 
 		return;
 	uint64_t k = atomic_load_explicit(&s->allocations, memory_order_relaxed);
 	struct tw_allocated *at = &s->allocated[k % TW_ALLOCATED];
-	atomic_store_explicit(&at->bytes, 0, memory_order_relaxed);
-	atomic_store_explicit(&at->address, (uintptr_t)address, memory_order_release);
+	atomic_store_explicit(&at->address, (uintptr_t)address, memory_order_relaxed);
+	atomic_store_explicit(&at->bytes, bytes, memory_order_relaxed);
 	atomic_store_explicit(&at->site, site, memory_order_relaxed);
-	atomic_store_explicit(&at->bytes, bytes, memory_order_release);
 	atomic_store_explicit(&s->allocations, k + 1, memory_order_release);
 }
 

@@ -51,7 +51,7 @@ enum tw_wait_call {
 
 #define TW_WAIT_HELD       4u
 #define TW_FAULTED         64u
-#define TW_ALLOCATED       128u
+#define TW_ALLOCATED       32u
 #define TW_ALLOCATED_LEAST ((size_t)16 << 10) /* bytes */
 
 /* For the agent, which checks whether all processors wait (tools/agent/agent_waits.c).  Written by the processor
