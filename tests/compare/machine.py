@@ -15,8 +15,8 @@ BENCH = [("fault on a resident page", 3.0, 2.5, "fault"), ("shootdown", 5.0, 1.5
          ("remote page read miss, sequential", 1.0, 0.8, "copy"), ("directory update", 0.05, None, ""),
          ("lock, uncontended", 0.04, None, "")]
 NETWORK = [("8-byte write, one way", 10.0, "us"), ("fetch-and-add", 22.0, "us"),
-           ("message of 64 bytes and its answer", 40.0, "us"), ("writes of 64 KiB each, flush at the end", 900.0, "MB/s"),
-           ("reads of 64 KiB each", 2000.0, "MB/s")]
+           ("message of 64 bytes and its answer", 40.0, "us"),
+           ("writes of 64 KiB each, flush at the end", 900.0, "MB/s"), ("reads of 64 KiB each", 2000.0, "MB/s")]
 WANTED = {"work_ps": 1000, "trap_ns": 1000, "protect_ns": 1500, "twin_ns": 25, "diff_ns": 50, "merge_ns": 100,
           "copy_ns": 200, "directory_ns": 50, "lock_ns": 40, "message_ns": 8000, "serve_ns": 0, "land_ns": 0,
           "overhead_ns": 2000, "latency_ns": 10000, "link_mb": 900, "network_mb": 0}
