@@ -44,7 +44,9 @@ def costs(found, network):
     def ns(us):
         return max(0, round(us * 1000))
 
-    fault = find(found, "floor_is", "fault", "floor")
+    fault = find(found, "name", "fault on a resident page", "value")  # with the protocol's part
+    copy = find(found, "floor_is", "copy", "floor")  # of a page, out of cache, as pages come from other nodes
+    stream = max(r["value"] for r in network if r["unit"] == "MB/s" and r["name"].startswith("writes"))
     protect = find(found, "floor_is", PROTECTED, "floor") if any(r["floor_is"] == PROTECTED for r in found) else \
         fault / 3
     one_way = find(network, "name", "8-byte write, one way", "value")
@@ -58,7 +60,7 @@ def costs(found, network):
         "twin_ns": ns(find(found, "floor_is", "copy in cache", "floor") / PAGE_KIB),
         "diff_ns": ns(find(found, "name", "outgoing diff, one word", "value") / PAGE_KIB),
         "merge_ns": ns(find(found, "name", "incoming diff, one word", "value") / PAGE_KIB),
-        "copy_ns": ns(find(found, "floor_is", "copy", "floor") / PAGE_KIB),
+        "copy_ns": ns(copy / PAGE_KIB),
         "directory_ns": ns(find(found, "name", "directory update", "value")),
         "lock_ns": ns(find(found, "name", "lock, uncontended", "value")),
         "message_ns": ns(answer / 2 - one_way - overhead),
@@ -66,7 +68,7 @@ def costs(found, network):
         "land_ns": 0,
         "overhead_ns": ns(overhead),
         "latency_ns": ns(one_way),
-        "link_mb": round(max(r["value"] for r in network if r["unit"] == "MB/s" and r["name"].startswith("writes"))),
+        "link_mb": round(min(stream, PAGE_KIB * 1024 / copy)),
         "network_mb": 0,
     }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* time.c - the C library's time for programs: in virtual time, the processor's clock, from 0; else the kernel's.
- * Processor time (clock, CLOCK_PROCESS_CPUTIME_ID) is the kernel's in both. */
+ * Processor time (clock, CLOCK_PROCESS_CPUTIME_ID) is the kernel's in both.  Sleeps end in nanosleep, which
+ * core/process/arguments.c has. */
 #include <dlfcn.h>
-#include <errno.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>
@@ -14,33 +15,19 @@
 #define TIME_S    1000000000u           /* ns */
 #define TIME_WEAK __attribute__((weak)) /* the program's own, and those of run-times of threads, come first */
 
-/* Before they are looked up, jemalloc asks for the time. */
-static struct {
-	__typeof__(clock_gettime) *clock_gettime;
-	__typeof__(nanosleep) *nanosleep;
-} time_real;
+/* NULL before it is looked up, when jemalloc asks for the time. */
+static __typeof__(clock_gettime) *time_next;
 
 __attribute__((constructor)) static void time_look_up(void)
 {
-	*(void **)&time_real.clock_gettime = dlsym(RTLD_NEXT, "clock_gettime");
-	*(void **)&time_real.nanosleep = dlsym(RTLD_NEXT, "nanosleep");
+	*(void **)&time_next = dlsym(RTLD_NEXT, "clock_gettime");
 }
 
 /* A child of fork() has a copy of its parent's clock, but no part in the gate. */
-static bool time_has_clock(void)
-{
-	return tw_virtual && !tw_forked();
-}
-
 static bool time_is_virtual(clockid_t clock)
 {
-	return clock >= 0 && clock != CLOCK_PROCESS_CPUTIME_ID && clock != CLOCK_THREAD_CPUTIME_ID && time_has_clock();
-}
-
-static uint64_t time_virtual(void)
-{
-	tw_gate_enter();
-	return tw_time_ns();
+	return tw_virtual && clock >= 0 && clock != CLOCK_PROCESS_CPUTIME_ID && clock != CLOCK_THREAD_CPUTIME_ID &&
+	       !tw_forked();
 }
 
 #pragma GCC visibility push(default)
@@ -48,9 +35,9 @@ static uint64_t time_virtual(void)
 TIME_WEAK int clock_gettime(clockid_t clock, struct timespec *t)
 {
 	if (!time_is_virtual(clock))
-		return time_real.clock_gettime ? time_real.clock_gettime(clock, t)
-		                               : (int)syscall(SYS_clock_gettime, clock, t);
-	uint64_t ns = time_virtual();
+		return time_next ? time_next(clock, t) : (int)syscall(SYS_clock_gettime, clock, t);
+	tw_gate_enter();
+	uint64_t ns = tw_time_ns();
 	*t = (struct timespec){.tv_sec = (time_t)(ns / TIME_S), .tv_nsec = (long)(ns % TIME_S)};
 	return 0;
 }
@@ -59,7 +46,11 @@ TIME_WEAK int gettimeofday(struct timeval *restrict t, void *restrict zone)
 {
 	struct timespec now;
 
-	(void)zone; /* obsolete */
+	if (zone)
+		memset(zone, 0, sizeof(struct timezone));
+	__asm__("" : "+r"(t)); /* NULL is allowed, whatever the header says */
+	if (!t)
+		return 0;
 	if (clock_gettime(CLOCK_REALTIME, &now))
 		return -1;
 	*t = (struct timeval){.tv_sec = now.tv_sec, .tv_usec = now.tv_nsec / 1000};
@@ -74,19 +65,6 @@ TIME_WEAK time_t time(time_t *t)
 	if (t)
 		*t = now.tv_sec;
 	return now.tv_sec;
-}
-
-TIME_WEAK int nanosleep(const struct timespec *asked, struct timespec *left)
-{
-	if (!time_has_clock())
-		return time_real.nanosleep ? time_real.nanosleep(asked, left)
-		                           : (int)syscall(SYS_nanosleep, asked, left);
-	if (asked->tv_sec < 0 || asked->tv_nsec < 0 || asked->tv_nsec >= (long)TIME_S) {
-		errno = EINVAL;
-		return -1;
-	}
-	tw_clock_until(time_virtual() + (uint64_t)asked->tv_sec * TIME_S + (uint64_t)asked->tv_nsec);
-	return 0;
 }
 
 TIME_WEAK int usleep(useconds_t us)

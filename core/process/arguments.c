@@ -7,6 +7,8 @@
 #undef _FILE_OFFSET_BITS
 
 #include "core/base/base.h"
+#include "core/base/clock.h"
+#include "core/process/fork.h"
 #include "core/process/syscalls.h"
 
 #if !TW_ASAN && !TW_TSAN
@@ -253,6 +255,18 @@ static struct {
 	__typeof__(ioctl) *ioctl;
 } next;
 
+static __typeof__(nanosleep) *next_nanosleep;
+
+/* In virtual time a sleep takes none here. */
+static int arg_nanosleep(const struct timespec *t, struct timespec *left)
+{
+	if (!tw_virtual || tw_forked() || t->tv_sec < 0 || (unsigned long)t->tv_nsec >= 1000000000u)
+		return next_nanosleep(t, left);
+	tw_gate_enter();
+	tw_delay((uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_nsec);
+	return 0;
+}
+
 /* Also a constructor: dlsym is not safe in signal handlers, where these functions may be called first. */
 static void __attribute__((constructor)) arg_find(void)
 {
@@ -262,6 +276,8 @@ static void __attribute__((constructor)) arg_find(void)
 	ARG_CALLS(X)
 	ARG_POINTS(X)
 #undef X
+	next_nanosleep = next.nanosleep;
+	next.nanosleep = arg_nanosleep;
 	*(void **)&next.arc4random_buf = dlsym(RTLD_NEXT, "arc4random_buf");
 	*(void **)&next.epoll_wait = dlsym(RTLD_NEXT, "epoll_wait");
 	*(void **)&next.fcntl = dlsym(RTLD_NEXT, "fcntl");

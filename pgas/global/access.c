@@ -96,7 +96,7 @@ void *tw_gptr_local(tw_gptr p)
 {
 	char *segment;
 
-	if (tw_is_null(p) || tw_gptr_pe(p) >= tw_segment.pes || !(segment = tw_segment_direct(tw_gptr_pe(p))))
+	if (tw_is_null(p) || tw_gptr_pe(p) >= tw_segment.pes || !(segment = tw_segment_near(tw_gptr_pe(p))))
 		return NULL;
 	access_check(tw_gptr_pe(p), tw_gptr_offset(p), 16);
 	return segment + tw_gptr_offset(p);

@@ -61,7 +61,7 @@ static inline void access_get(unsigned pe, size_t offset, void *to, size_t len, 
 		return;
 	}
 	tw_pgas.stats.local++;
-	tw_segment_load(to, from + offset, len);
+	tw_words_load(to, from + offset, len);
 }
 
 static inline void access_put(unsigned pe, size_t offset, const void *from, size_t len)
@@ -74,7 +74,7 @@ static inline void access_put(unsigned pe, size_t offset, const void *from, size
 		return;
 	}
 	tw_pgas.stats.local++;
-	tw_segment_store(to + offset, from, len);
+	tw_words_store(to + offset, from, len);
 }
 
 /* access_fence - puts before it are visible before those after it. */

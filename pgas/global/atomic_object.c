@@ -23,7 +23,7 @@ static struct tw_wide128 wide_amo(tw_gptr at, enum tw_wide_op op, struct tw_wide
 {
 	unsigned pe = tw_gptr_pe(at);
 	size_t offset = tw_gptr_offset(at);
-	char *here = tw_segment_direct(pe);
+	char *here = tw_segment_near(pe);
 	struct tw_wide128 seen;
 
 	access_check(pe, offset, sizeof(seen));

@@ -161,7 +161,7 @@ static struct tw_pool *pool_of(unsigned pe, uint64_t raw)
 {
 	size_t at = chunk_of(raw);
 
-	if (tw_segment_direct(pe))
+	if (tw_segment_near(pe))
 		return &pool_all[chunk_read(pe, at).pool];
 	struct pool_target *target = &pool_targets[pe];
 	if (!target->pool_of)

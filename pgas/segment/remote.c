@@ -138,9 +138,14 @@ static bool remote_settle(struct tw_net_flow *flow, bool wait)
 
 void tw_segment_remote_put(struct tw_net_flow *flow, unsigned pe, size_t offset, const void *src, size_t len, bool keep)
 {
-	char bounce[REMOTE_BOUNCE];
+	char bounce[REMOTE_BOUNCE], *near = tw_segment_near(pe);
 	bool faults = remote_faults(src);
 
+	if (near) {
+		tw_words_store(near + offset, src, len);
+		tw_segment_copied(len);
+		return;
+	}
 	for (size_t part; len; len -= part) {
 		part = faults ? TW_MIN(len, sizeof(bounce) - offset % 8) : len;
 		if (faults)
@@ -159,9 +164,14 @@ void tw_segment_remote_put(struct tw_net_flow *flow, unsigned pe, size_t offset,
 
 void tw_segment_remote_get(struct tw_net_flow *flow, unsigned pe, size_t offset, void *dst, size_t len, bool wait)
 {
-	char bounce[REMOTE_BOUNCE];
+	char bounce[REMOTE_BOUNCE], *near = tw_segment_near(pe);
 	bool faults = remote_faults(dst), now = wait || faults;
 
+	if (near) {
+		tw_words_load(dst, near + offset, len);
+		tw_segment_copied(len);
+		return;
+	}
 	for (size_t part; len; len -= part) {
 		part = faults ? TW_MIN(len, sizeof(bounce) - offset % 8) : len;
 		remote_lock();
@@ -185,6 +195,10 @@ void tw_segment_remote_get(struct tw_net_flow *flow, unsigned pe, size_t offset,
 uint64_t tw_segment_remote_amo(unsigned pe, size_t offset, enum tw_amo op, unsigned bytes, uint64_t value,
                                uint64_t expect)
 {
+	char *near = tw_segment.cpu_atomics ? tw_segment_near(pe) : NULL;
+
+	if (near)
+		return tw_amo_here(near + offset, op, bytes, value, expect);
 	remote_lock();
 	uint64_t old = tw_net_amo(tw_segment.net, remote_node(pe), remote_at(pe, offset), op, bytes, value, expect);
 	remote_unlock();
@@ -195,6 +209,15 @@ uint64_t tw_segment_remote_amo(unsigned pe, size_t offset, enum tw_amo op, unsig
 void tw_segment_remote_amo_start(struct tw_net_flow *flow, unsigned pe, size_t offset, enum tw_amo op, unsigned bytes,
                                  uint64_t value, uint64_t expect, void *old)
 {
+	char *near = tw_segment.cpu_atomics ? tw_segment_near(pe) : NULL;
+
+	if (near) {
+		uint64_t was = tw_amo_here(near + offset, op, bytes, value, expect);
+		if (old)
+			memcpy(old, &was, bytes);
+		tw_segment_nudge(near);
+		return;
+	}
 	if (old && remote_faults(old)) {
 		uint64_t was = tw_segment_remote_amo(pe, offset, op, bytes, value, expect);
 		memcpy(old, &was, bytes);
@@ -248,6 +271,12 @@ void tw_segment_remote_fence(void)
 
 void tw_segment_remote_wake(unsigned pe)
 {
+	char *near = tw_segment_near(pe);
+
+	if (near) {
+		tw_segment_wake(near);
+		return;
+	}
 	remote_lock();
 	tw_net_notify(tw_segment.net, remote_node(pe), pe % tw_segment.locals);
 	remote_unlock();

@@ -15,6 +15,7 @@
 #include "pgas/segment/segment_impl.h"
 
 #define SEGMENT_FILES      16u    /* in a process that runs alone */
+#define SEGMENT_COPY       512u   /* bytes */
 #define SEGMENT_CROWDED_NS 10000u /* a shorter spin time means that there is no core for each PE */
 
 struct tw_segment tw_segment;
@@ -38,6 +39,7 @@ static void segment_alone(size_t bytes)
 		tw_fatal("no address space for a symmetric segment of %zu MiB; lower SHMEM_SYMMETRIC_SIZE",
 		         bytes >> 20);
 	tw_segment.pes = tw_segment.locals = tw_segment.plain = 1;
+	tw_segment.plain_base = tw_segment.base;
 	tw_segment.bytes = bytes;
 	tw_segment.node_base = tw_segment.base;
 	tw_segment.cpu_atomics = true;
@@ -66,7 +68,8 @@ static void segment_join(void)
 	    .pe = me->id,
 	    .first = me->node * me->locals,
 	    .locals = me->locals,
-	    .plain = timed ? 0 : me->locals,
+	    .plain_first = timed ? me->id : me->node * me->locals,
+	    .plain = timed ? 1 : me->locals,
 	    .timed = timed,
 	    .bytes = l->segment_bytes,
 	    .at = l->segments,
@@ -75,6 +78,7 @@ static void segment_join(void)
 	    .check = me->config.shmem_check,
 	    .node_base = me->net->base + l->segments,
 	    .base = me->net->base + l->segments + me->local * l->segment_bytes,
+	    .plain_base = me->net->base + l->segments + (timed ? me->local * l->segment_bytes : 0),
 	    .spins = timed ? 0 : segment_spins(me->net->config.spin_ns, me->nodes == 1),
 	    .crowded = !timed && me->net->config.spin_ns <= SEGMENT_CROWDED_NS,
 	    .cpu_atomics = me->net->ops->caps & TW_NET_COHERENT_ATOMICS,
@@ -112,15 +116,23 @@ void tw_segment_open(size_t alone, const char *whole)
 		tw_joined(segment_me);
 }
 
-char *tw_segment_timed(unsigned local)
+char *tw_segment_timed(unsigned pe)
 {
+	unsigned local = pe - tw_segment.first;
+
 	if (local >= tw_segment.locals)
 		return NULL;
-	if (tw_segment.first + local != tw_segment.pe) {
+	if (pe != tw_segment.pe) {
 		tw_charge(TW_COST_directory, 1);
 		tw_gate_enter();
 	}
 	return tw_segment.node_base + local * tw_segment.bytes;
+}
+
+void tw_segment_copied(size_t len)
+{
+	if (len >= SEGMENT_COPY)
+		tw_charge(TW_COST_copy, len);
 }
 
 void tw_segment_close(void)

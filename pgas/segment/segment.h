@@ -29,25 +29,25 @@
 #include "core/base/word_copy.h"
 #include "core/job/deaths.h"
 #include "tweed/driver/transport.h"
-#include "tweed/driver/util.h"
 
 struct tw_segment {
-	unsigned pes, pe;         /* all; this one */
-	unsigned first, locals;   /* this node's PEs: [first, first + locals) */
-	unsigned plain;           /* so many of them have segments that are plain memory: all, or 0 in virtual time */
-	bool timed;               /* virtual time */
-	size_t bytes;             /* of each segment */
-	char *base;               /* this PE's */
-	char *node_base;          /* PE first's; the node's segments are adjacent */
-	size_t at;                /* offset of the first segment in a node's exported memory */
-	struct tw_net *net;       /* NULL: there is no job, this process is the only PE */
-	unsigned spins;           /* rounds that a wait polls before it yields or sleeps */
-	bool crowded;             /* fewer cores than processes */
-	bool cpu_atomics;         /* else the transport executes all atomics */
-	bool put_signal;          /* the transport has puts with signal to PEs of other nodes */
-	_Atomic unsigned open;    /* flows with operations since their last quiet */
-	struct tw_net_flow *flow; /* for callers that name none; NULL without a job */
-	struct tw_net_flow *signals;    /* for operations that are not waited for; NULL without a job */
+	unsigned pes, pe;            /* all; this one */
+	unsigned first, locals;      /* this node's PEs: [first, first + locals) */
+	unsigned plain_first, plain; /* those whose segments are plain memory: this node's; in virtual time this PE's */
+	char *plain_base;            /* of plain_first */
+	bool timed;                  /* virtual time */
+	size_t bytes;                /* of each segment */
+	char *base;                  /* this PE's */
+	char *node_base;             /* PE first's; the node's segments are adjacent */
+	size_t at;                   /* offset of the first segment in a node's exported memory */
+	struct tw_net *net;          /* NULL: there is no job, this process is the only PE */
+	unsigned spins;              /* rounds that a wait polls before it yields or sleeps */
+	bool crowded;                /* fewer cores than processes */
+	bool cpu_atomics;            /* else the transport executes all atomics */
+	bool put_signal;             /* the transport has puts with signal to PEs of other nodes */
+	_Atomic unsigned open;       /* flows with operations since their last quiet */
+	struct tw_net_flow *flow;    /* for callers that name none; NULL without a job */
+	struct tw_net_flow *signals; /* for operations that are not waited for; NULL without a job */
 	const struct tw_deaths *deaths; /* of a job that survives deaths; else NULL */
 	bool pardon;                    /* operations on lost memory do not end this PE now */
 	/* TWEED_COLLECTIVES, TWEED_SHMEM_CHECK; NULL and false without a job. */
@@ -74,36 +74,21 @@ void tw_segment_threads(void);
 /* tw_segment_end_job - end the job at once with @status, which may be 0. */
 void tw_segment_end_job(int status) __attribute__((noreturn));
 
-/* tw_segment_direct - the segment of @pe as plain memory, for one access; NULL if it is not on this node.  In virtual
- * time it is accessed when all others have come as far. */
-char *tw_segment_timed(unsigned local);
+/* tw_segment_direct - the segment of @pe as plain memory; NULL if it is not on this node, or in virtual time another's.
+ * tw_segment_near - in virtual time, too: for one access, when all others have come as far, at its cost.
+ * tw_segment_copied - in virtual time, what copying @len bytes of it costs; short copies cost what an access does. */
 static inline char *tw_segment_direct(unsigned pe)
 {
-	unsigned local = pe - tw_segment.first;
+	unsigned i = pe - tw_segment.plain_first;
 
-	if (local < tw_segment.plain)
-		return tw_segment.node_base + local * tw_segment.bytes;
-	return tw_segment.timed ? tw_segment_timed(local) : NULL;
+	return i < tw_segment.plain ? tw_segment.plain_base + i * tw_segment.bytes : NULL;
 }
-
-/* tw_segment_copied - in virtual time, what copying @len bytes costs; short copies cost what an access does.
- * tw_segment_store, tw_segment_load - tw_words_store, tw_words_load of memory from tw_segment_direct. */
-#define TW_SEGMENT_COPY ((size_t)512)
-static inline void tw_segment_copied(size_t len)
+char *tw_segment_timed(unsigned pe);
+static inline char *tw_segment_near(unsigned pe)
 {
-	if (len >= TW_SEGMENT_COPY)
-		tw_charge(TW_COST_copy, len);
+	return tw_segment.timed ? tw_segment_timed(pe) : tw_segment_direct(pe);
 }
-static inline void tw_segment_store(void *to, const void *src, size_t len)
-{
-	tw_words_store(to, src, len);
-	tw_segment_copied(len);
-}
-static inline void tw_segment_load(void *dst, const void *from, size_t len)
-{
-	tw_words_load(dst, from, len);
-	tw_segment_copied(len);
-}
+void tw_segment_copied(size_t len);
 
 /* tw_segment_dead - @pe has died, and its access to all segments has ended; its segment remains.  Only in jobs that
  * survive deaths. */
@@ -127,7 +112,7 @@ void tw_segment_need(unsigned pe);
 struct tw_net_flow *tw_segment_flow_new(void);
 void tw_segment_flow_free(struct tw_net_flow *flow);
 
-/* For segments that tw_segment_direct does not reach; @flow is not NULL.
+/* For segments that tw_segment_direct does not reach, in virtual time those of this node, too; @flow is not NULL.
  * put: @keep: @src stays unchanged until quiet; else it may be reused on return.  get: @wait: complete on return.
  * amo_start: an atomic whose old value is at @old after quiet; NULL: it is not wanted.
  * quiet: of one flow; NULL: none.  ask: begin a quiet. */
@@ -149,7 +134,7 @@ static inline void tw_segment_put(unsigned pe, size_t offset, const void *src, s
 	char *to = tw_segment_direct(pe);
 
 	if (to)
-		tw_segment_store(to + offset, src, len);
+		tw_words_store(to + offset, src, len);
 	else
 		tw_segment_remote_put(tw_segment.flow, pe, offset, src, len, false);
 }
@@ -160,7 +145,7 @@ static inline void tw_segment_start_get(unsigned pe, size_t offset, void *dst, s
 	const char *from = tw_segment_direct(pe);
 
 	if (from)
-		tw_segment_load(dst, from + offset, len);
+		tw_words_load(dst, from + offset, len);
 	else
 		tw_segment_remote_get(tw_segment.flow, pe, offset, dst, len, wait);
 }

@@ -189,7 +189,7 @@ void tw_segment_nap_long(struct tw_nap *nap)
 
 void tw_segment_signal(unsigned pe, size_t offset)
 {
-	char *to = tw_segment_direct(pe);
+	char *to = tw_segment_near(pe);
 
 	if (to && tw_segment.cpu_atomics) {
 		atomic_fetch_add((_Atomic uint64_t *)(void *)(to + offset), 1);

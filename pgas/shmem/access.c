@@ -67,7 +67,7 @@ void sh_put_slow(shmem_ctx_t ctx, unsigned pe, void *dest, const void *src, size
 	char *to = tw_segment_direct(pe);
 
 	if (to)
-		tw_segment_store(to + at, src, len);
+		tw_words_store(to + at, src, len);
 	else
 		tw_segment_remote_put(ctx->flow, pe, at, src, len, keep);
 }
@@ -78,7 +78,7 @@ void sh_get_slow(shmem_ctx_t ctx, unsigned pe, void *dest, const void *src, size
 	const char *from = tw_segment_direct(pe);
 
 	if (from)
-		tw_segment_load(dest, from + at, len);
+		tw_words_load(dest, from + at, len);
 	else
 		tw_segment_remote_get(ctx->flow, pe, at, dest, len, wait);
 }

@@ -240,7 +240,7 @@ int pshmem_addr_accessible(const void *addr, int pe)
 
 void *pshmem_ptr(const void *dest, int pe)
 {
-	char *to = tw_segment_direct((unsigned)pe);
+	char *to = tw_segment_near((unsigned)pe);
 	size_t at = sh_find(dest, 1);
 
 	if (!to || at == SIZE_MAX)

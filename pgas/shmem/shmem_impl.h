@@ -168,7 +168,7 @@ SH_INLINE void sh_start_put(shmem_ctx_t ctx, unsigned pe, void *dest, const void
 	}
 	char *to = tw_segment_direct(pe);
 	if (SH_LIKELY(to)) {
-		tw_segment_store(to + at, src, len);
+		tw_words_store(to + at, src, len);
 		return;
 	}
 	sh_check_pe(pe);
@@ -192,7 +192,7 @@ SH_INLINE void sh_get(shmem_ctx_t ctx, unsigned pe, void *dest, const void *src,
 	}
 	const char *from = tw_segment_direct(pe);
 	if (SH_LIKELY(from)) {
-		tw_segment_load(dest, from + at, len);
+		tw_words_load(dest, from + at, len);
 		return;
 	}
 	sh_check_pe(pe);

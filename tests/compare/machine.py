@@ -10,7 +10,7 @@ sys.dont_write_bytecode = True
 RESULTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "results")
 from command import TWEED, check, end  # noqa: E402
 
-BENCH = [("fault on a resident page", 3.0, 2.5, "fault"), ("shootdown", 5.0, 1.5, "change of own rights"),
+BENCH = [("fault on a resident page", 2.5, 2.0, "fault"), ("shootdown", 5.0, 1.5, "change of own rights"),
          ("outgoing diff, one word", 0.2, 0.1, "copy in cache"), ("incoming diff, one word", 0.4, 0.1, "copy in cache"),
          ("remote page read miss, sequential", 1.0, 0.8, "copy"), ("directory update", 0.05, None, ""),
          ("lock, uncontended", 0.04, None, "")]

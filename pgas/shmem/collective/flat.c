@@ -117,7 +117,7 @@ void reduce_flat(SH_REDUCE_ARGS)
 		memcpy(tw_segment.base + scratch, source, part * size);
 		set_sync(set);
 		for (unsigned i = 0; i < set->size; i++) {
-			const char *from = tw_segment_direct(set_pe(set, i));
+			const char *from = tw_segment_near(set_pe(set, i));
 			tw_segment_copied(part * size);
 			if (from)
 				from += scratch;

@@ -30,7 +30,7 @@ enum { BOARD_SHOW = SET_BOARD, BOARD_RELEASE = SET_BOARD + 2, BOARD_SAID = SET_B
 
 static struct board *node_board(const struct sh_set *set, unsigned i, unsigned line)
 {
-	return (struct board *)(void *)(tw_segment_direct(set_pe(set, i)) + set->words + line * SH_WORD_BYTES);
+	return (struct board *)(void *)(tw_segment_near(set_pe(set, i)) + set->words + line * SH_WORD_BYTES);
 }
 
 static struct board *node_await(const struct sh_set *set, unsigned i, unsigned line, uint64_t number)
@@ -56,7 +56,7 @@ static void node_write(const struct sh_set *set, unsigned line, uint64_t number,
 	atomic_thread_fence(memory_order_seq_cst);
 	for (unsigned i = set->groups->first; i < set->groups->first + set->groups->locals; i++)
 		if (i != set->me)
-			tw_segment_nudge(tw_segment_direct(set_pe(set, i)));
+			tw_segment_nudge(tw_segment_near(set_pe(set, i)));
 }
 
 static bool node_leads(const struct sh_set *set)
@@ -159,7 +159,7 @@ static void node_cast(const struct sh_set *set, void *dest, const void *source, 
 		if (!take)
 			return;
 		if (said->at != SIZE_MAX) {
-			memcpy(dest, tw_segment_direct(set_pe(set, from)) + said->at, bytes);
+			memcpy(dest, tw_segment_near(set_pe(set, from)) + said->at, bytes);
 			tw_segment_copied(bytes);
 		}
 		node_write(set, BOARD_DONE, number, 0, NULL, 0);
@@ -314,13 +314,13 @@ static void reduce_part(const struct sh_set *set, char *dest, const char *source
 	node_show(set, at, NULL, 0);
 	if (g->nodes > 1 && !node_leads(set)) {
 		node_released(set);
-		memcpy(dest, tw_segment_direct(set_pe(set, g->first)) + result, bytes);
+		memcpy(dest, tw_segment_near(set_pe(set, g->first)) + result, bytes);
 		tw_segment_copied(bytes);
 		return;
 	}
 	node_see_beside(set);
 	for (unsigned i = 0; i < g->locals; i++) {
-		const char *from = tw_segment_direct(set_pe(set, g->first + i)) + node_see(set, g->first + i)->at;
+		const char *from = tw_segment_near(set_pe(set, g->first + i)) + node_see(set, g->first + i)->at;
 		tw_segment_copied(bytes);
 		if (i == 0)
 			memcpy(dest, from, bytes);

@@ -147,7 +147,7 @@ static uint64_t set_load(const struct sh_set *set, unsigned word, size_t part)
 static void set_store(const struct sh_set *set, unsigned i, unsigned word, uint64_t value)
 {
 	unsigned pe = set_pe(set, i);
-	char *to = tw_segment_direct(pe);
+	char *to = tw_segment_near(pe);
 
 	if (to) {
 		atomic_store_explicit((_Atomic uint64_t *)(void *)(to + set_word(set, word)), value,
