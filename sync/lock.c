@@ -24,7 +24,8 @@
 #include "tweed/tweed.h"
 
 #define LOCK_STREAK  16
-#define LOCK_SOON_NS 5000u /* what a hand-over between nodes takes, about */
+#define LOCK_SOON_NS 5000u  /* what a hand-over between nodes takes, about */
+#define LOCK_LONG_NS 10000u /* a release that takes longer does not count as time away */
 
 struct lock_wait {
 	struct sync_local *local;
@@ -269,11 +270,19 @@ bool tw_sync_ends_early;
 /* Another node waits for the lock, which is released.  May this node take it again before? */
 static bool lock_keeps(struct sync_local *l)
 {
+	l->left = tw_time_ns();
+	if (!l->asked)
+		l->asked = l->left;
+	return l->returns == SYNC_RETURNS && !tw_sync_waits_next && l->left - l->asked < sync_keep_ns();
+}
+
+/* The release and the hand-over that began at @left are done. */
+static void lock_left(struct sync_local *l)
+{
 	uint64_t now = tw_time_ns();
 
-	if (!l->asked)
-		l->asked = now;
-	return l->returns == SYNC_RETURNS && !tw_sync_waits_next && now - l->asked < sync_keep_ns();
+	if (now - l->left >= LOCK_LONG_NS)
+		l->left = now;
 }
 
 tw_lock_t tw_lock_create(void)
@@ -393,7 +402,8 @@ void sync_lock_release(struct tw_proc *me, struct sync_object *o)
 		}
 	}
 	ops->leave(me, o, keep);
-	o->local->left = next ? tw_time_ns() : 0; /* behind the release, which may take long */
+	if (next)
+		lock_left(o->local);
 	lock_turn_pass(me, o->local, false);
 }
 

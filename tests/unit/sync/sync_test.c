@@ -198,7 +198,7 @@ static void body_retained(struct tw_proc *me)
 static void body_kept(struct tw_proc *me)
 {
 	locks_create(me);
-	job_release_us = 7;
+	job_release_us = 12;
 	for (unsigned r = 0; r < KEPT_ROUNDS; r++) {
 		tw_lock_acquire((tw_lock_t){job_shared->id[0]});
 		tw_lock_release((tw_lock_t){job_shared->id[0]});
