@@ -53,7 +53,7 @@ struct sync_local {
 	uint8_t returns; /* how often the node was soon back, at most SYNC_RETURNS: then it may keep the lock */
 	bool came;       /* from another node, and this one has not released it since */
 	uint64_t asked;  /* when another node was first seen to wait, since this one got the lock, ns; 0: never */
-	uint64_t left;   /* its last release, if another node waited, ns; 0: none since */
+	uint64_t left;   /* when its last release began, or ended if it was long, if another node waited, ns; 0: none */
 	/* Over networks, where the lock's words are the record of its releases (lazy.c): */
 	uint64_t released; /* the number of the node's last release that was not performed at once */
 	uint64_t undone;   /* what the last release has not done: SYNC_UNDONE */
