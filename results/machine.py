@@ -8,19 +8,14 @@ import subprocess
 import sys
 import time
 
-from harness import interrupts
+from harness.command import Parser, run
 from harness.plan import Refused
 
 HELP = """Prints the machine file of this host: what 'tweed bench' measures of its operations, over the transport that
-OPTIONS or the environment name.  OPTIONS are those of 'tweed run'.  Takes about a minute, with nothing beside."""
+OPTIONS or the environment name.  OPTIONS are those of 'tweed run'.  Takes about 20 s, with nothing beside."""
 PAGE_KIB = 4
 WORK_PS = 1000  # of a block: each program has its own, which plans measure
 PROTECTED = "change of own rights"  # the floor of a row of `tweed bench`
-
-
-class Parser(argparse.ArgumentParser):
-    def error(self, message):
-        raise Refused(f"{message}; 'tweed machine --help' explains it")
 
 
 def rows(tweed, *options):
@@ -90,11 +85,4 @@ def main():
 
 
 if __name__ == "__main__":
-    try:
-        interrupts.take()
-        main()
-    except Refused as refused:
-        print(f"tweed: {refused}", file=sys.stderr)
-        sys.exit(2)
-    except KeyboardInterrupt as stop:
-        sys.exit(128 + (stop.args[0] if stop.args else 2))
+    run(main)

@@ -14,7 +14,7 @@ import socket
 import sys
 import time
 
-from harness import interrupts
+from harness.command import Parser, run
 from harness.plan import Refused
 
 HELP = """Shows how fast a running job of this user and host works, and what its processors wait for.  JOB is the
@@ -23,11 +23,6 @@ RATES = [("faults", ["read_faults", "write_faults"]), ("pages", ["page_transfers
          ("notices", ["write_notices"]), ("locks", ["lock_acquires"]), ("moved", ["lock_remote"]),
          ("messages", ["messages"])]  # moved: locks from another node
 PROMETHEUS = "text/plain; version=0.0.4"
-
-
-class Parser(argparse.ArgumentParser):
-    def error(self, message):
-        raise Refused(f"{message}; 'tweed top --help' explains it")
 
 
 def process(text):
@@ -314,13 +309,4 @@ def main():
 
 
 if __name__ == "__main__":
-    try:
-        interrupts.take()
-        main()
-    except Refused as refused:
-        print(f"tweed: {refused}", file=sys.stderr)
-        sys.exit(2)
-    except BrokenPipeError:
-        os._exit(0)  # the reader has closed the pipe
-    except KeyboardInterrupt as stop:
-        sys.exit(128 + (stop.args[0] if stop.args else 2))
+    run(main)

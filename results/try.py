@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 from harness import interrupts
+from harness.command import Parser
 from harness.execute import Progress, without_settings
 from harness.files import claim
 from harness.identity import tools_digest
@@ -42,11 +43,6 @@ HELP = {
     "protocols": ("LIST", "default: 2L 2LMigr TS"),
     "transports": ("LIST", "default: shm; for OpenSHMEM shm and ofi"),
 }
-
-
-class Parser(argparse.ArgumentParser):
-    def error(self, message):
-        raise Refused(f"{message}; 'tweed try --help' explains it")
 
 
 def parser():

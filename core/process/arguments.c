@@ -257,7 +257,7 @@ static struct {
 
 static __typeof__(nanosleep) *next_nanosleep;
 
-/* In virtual time a sleep takes none here. */
+/* In virtual time the clock goes on, and this process does not sleep. */
 static int arg_nanosleep(const struct timespec *t, struct timespec *left)
 {
 	if (!tw_virtual || tw_forked() || t->tv_sec < 0 || (unsigned long)t->tv_nsec >= 1000000000u)

@@ -89,7 +89,7 @@ static bool share_comes(uint64_t share, enum omp_word word, uint64_t value, unsi
 	return comes;
 }
 
-/* The value may be up to another thread of this processor. */
+/* Another thread of this processor may have to store it. */
 void omp_share_wait(uint64_t share, enum omp_word word, uint64_t value, uint64_t until_ns)
 {
 	unsigned reads = th_siblings ? 1 : SHARE_SPINS;

@@ -8,7 +8,7 @@
 
 #define TURNS 64
 
-static long flag, count, lock, sum[SHMEM_REDUCE_SYNC_SIZE], block[4096];
+static long flag, count, lock, sum, block[4096];
 static int me, last;
 
 static long now_ns(void)
@@ -86,12 +86,12 @@ int main(void)
 	begun = now_ns();
 	for (int i = 0; i < TURNS; i++) {
 		shmem_set_lock(&lock);
-		shmem_long_p(&sum[0], shmem_long_g(&sum[0], 0) + 1, 0);
+		shmem_long_p(&sum, shmem_long_g(&sum, 0) + 1, 0);
 		shmem_clear_lock(&lock);
 	}
 	shmem_barrier_all();
 	report("lock", (now_ns() - begun) / TURNS);
-	report("sum", sum[0]);
+	report("sum", sum);
 	report("count", shmem_long_g(&count, last));
 	clocks();
 	shmem_finalize();

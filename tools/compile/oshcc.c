@@ -49,8 +49,13 @@ int tool_oshcc(int argc, char **argv)
 	char *include, *libraries;
 	size_t n = 0;
 
-	for (argv++; *argv && (strcmp(*argv, "--show") == 0 || strcmp(*argv, "--count") == 0); argv++)
-		*(argv[0][2] == 's' ? &show : &count) = true;
+	for (argv++; *argv; argv++) {
+		bool shows = strcmp(*argv, "--show") == 0, counts = strcmp(*argv, "--count") == 0;
+		if (!shows && !counts)
+			break;
+		show |= shows;
+		count |= counts;
+	}
 	if (!*argv || strcmp(*argv, "--help") == 0)
 		return osh_help(name);
 	if (!command)
