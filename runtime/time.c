@@ -45,15 +45,16 @@ TIME_WEAK int clock_gettime(clockid_t clock, struct timespec *t)
 TIME_WEAK int gettimeofday(struct timeval *restrict t, void *restrict zone)
 {
 	struct timespec now;
+	struct timeval *to = t; /* NULL is allowed, whatever the header says */
 
+	__asm__("" : "+r"(to));
 	if (zone)
 		memset(zone, 0, sizeof(struct timezone));
-	__asm__("" : "+r"(t)); /* NULL is allowed, whatever the header says */
-	if (!t)
+	if (!to)
 		return 0;
 	if (clock_gettime(CLOCK_REALTIME, &now))
 		return -1;
-	*t = (struct timeval){.tv_sec = now.tv_sec, .tv_usec = now.tv_nsec / 1000};
+	*to = (struct timeval){.tv_sec = now.tv_sec, .tv_usec = now.tv_nsec / 1000};
 	return 0;
 }
 
