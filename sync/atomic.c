@@ -6,9 +6,9 @@
  * suffices.  Elsewhere the word's lock is held, and the instruction accesses memory as any store does.  On one node the
  * instruction is all. */
 #include <errno.h>
-#include <sched.h>
 #include <string.h>
 
+#include "core/base/base.h"
 #include "core/coherence/lazy.h"
 #include "core/coherence/word.h"
 #include "core/memory/stores.h"
@@ -69,7 +69,7 @@ static void atomic_wait(size_t offset, uint64_t value)
 		last.times = 0;
 	}
 	if (++last.times % ATOMIC_AGAIN == 0)
-		sched_yield();
+		tw_yield();
 }
 
 uint64_t tw_sync_atomic(struct tw_proc *me, volatile void *word, const struct tw_atomic *a, const char *function)
@@ -82,6 +82,7 @@ uint64_t tw_sync_atomic(struct tw_proc *me, volatile void *word, const struct tw
 		tw_fatal("%s: the word at %p is not %s", function, (void *)(uintptr_t)word,
 		         offset >= me->config.memory ? "in shared memory" : "aligned to its size");
 	if (me->nodes == 1) {
+		tw_word_near();
 		old = tw_word_perform((void *)(uintptr_t)word, &a->is);
 	} else if (tw_word_direct(me)) {
 		old = atomic_newest(me, offset, a);

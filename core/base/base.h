@@ -53,7 +53,13 @@ extern void (*tw_fatal_hook)(void);
 /* tw_format - tw_log's formatter.  Returns the length, at most @bytes - 1. */
 size_t tw_format(char *out, size_t bytes, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* tw_kernel_wait, tw_kernel_wake - tw_futex_wait and tw_futex_wake in real time, whatever the thread's time is. */
+/* tw_yield - between two tests of what another thread will change: let others run.  In virtual time a test takes a
+ * little of it.  [all contexts without locks] */
+void tw_yield(void);
+
+/* tw_kernel_ns, tw_kernel_wait, tw_kernel_wake - tw_time_ns, tw_futex_wait and tw_futex_wake in real time, whatever the
+ * thread's time is. */
+uint64_t tw_kernel_ns(void);
 void tw_kernel_wait(_Atomic uint32_t *word, uint32_t seen, uint64_t timeout_ns);
 void tw_kernel_wake(_Atomic uint32_t *word, int how_many);
 

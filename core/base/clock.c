@@ -12,6 +12,12 @@
 #define GATE_NAME_BIT 48 /* of a word's name: the mapping's name, over its place in the mapping */
 #define GATE_MEMORY   1  /* the name of all memory of a member's node */
 
+/* A loop that does nothing but look: */
+#define GATE_LOOP      64u       /* blocks between two looks, at most; */
+#define GATE_LOOKS     256u      /* behind so many, each takes more time: */
+#define GATE_LOOK_PART 16u       /* such a part of that since the first one, */
+#define GATE_LOOK_MOST 20000000u /* at most, ps */
+
 enum gate_state { GATE_ABSENT, GATE_RUNS, GATE_READY, GATE_WAITS };
 
 struct tw_gate_member {
@@ -38,9 +44,13 @@ struct tw_gate {
 
 _Thread_local struct tw_gate_member *tw_virtual;
 uint64_t tw_work;
+void (*tw_worked)(void);
 
 static struct tw_gate *gate;
 static const struct tw_costs *gate_costs;
+static struct tw_gate_member *gate_detached;
+static bool
+    gate_threads; /* the process's threads pass the member to each other: those that are none may be the program's */
 static _Thread_local uint64_t gate_arrives; /* ps; 0: wake-ups are for the time of the own clock */
 static struct {
 	uintptr_t start;
@@ -76,8 +86,13 @@ static uint64_t gate_word(const _Atomic uint32_t *word)
 	return (uint64_t)1 << 63 | (at ^ (uint64_t)(tw_virtual ? tw_virtual->number : 0) << GATE_NAME_BIT);
 }
 
+/* A signal's handler may interrupt its own thread here, to wake a processor: then that follows. */
+static _Thread_local volatile bool gate_inside;
+static _Thread_local const _Atomic uint32_t *volatile gate_wakes;
+
 static void gate_lock(void)
 {
+	gate_inside = true;
 	while (atomic_exchange_explicit(&gate->lock, 1, memory_order_acquire))
 		sched_yield();
 }
@@ -85,6 +100,11 @@ static void gate_lock(void)
 static void gate_unlock(void)
 {
 	atomic_store_explicit(&gate->lock, 0, memory_order_release);
+	gate_inside = false;
+	const _Atomic uint32_t *word = gate_wakes;
+	gate_wakes = NULL;
+	if (word)
+		tw_gate_wake(word, 1);
 }
 
 /* ---- whose turn it is; the gate locked ---- */
@@ -241,6 +261,23 @@ uint64_t tw_gate_now(void)
 	return tw_virtual->clock / 1000;
 }
 
+void tw_gate_detach(void)
+{
+	if (tw_virtual) {
+		gate_account(tw_virtual);
+		gate_threads = true;
+	}
+	gate_detached = tw_virtual;
+	tw_virtual = NULL;
+}
+
+void tw_gate_attach(void)
+{
+	tw_virtual = gate_detached;
+	if (tw_virtual)
+		gate_account(tw_virtual);
+}
+
 void tw_charge_virtual(enum tw_cost cost, uint64_t n)
 {
 #define UNIT_ps                   1
@@ -275,6 +312,25 @@ void tw_clock_until(uint64_t ns)
 		return;
 	gate_account(m);
 	m->clock = TW_MAX(m->clock, ns * 1000);
+	tw_gate_pass();
+}
+
+void tw_gate_look(uint64_t ns)
+{
+	static uint64_t looks, begun, last,
+	    worked; /* in this loop; the clock at its first look, and behind the last one */
+	struct tw_gate_member *m = tw_virtual;
+
+	if (m->clock != last || tw_work - worked > GATE_LOOP) {
+		looks = 0;
+		begun = m->clock;
+	}
+	gate_account(m);
+	worked = tw_work;
+	m->clock += ns * 1000;
+	if (++looks > GATE_LOOKS)
+		m->clock += TW_MIN((m->clock - begun) / GATE_LOOK_PART, GATE_LOOK_MOST);
+	last = m->clock;
 	tw_gate_pass();
 }
 
@@ -347,17 +403,26 @@ static void gate_wake_one(struct tw_gate_member *m)
 
 void tw_gate_wake(const _Atomic uint32_t *word, int how_many)
 {
+	if (gate_inside) {
+		gate_wakes = word;
+		return;
+	}
 	uint64_t name = gate_word(word);
+	bool runs = tw_virtual && tw_virtual->state == GATE_RUNS;
 	struct tw_gate_member *m;
 
-	if (tw_virtual)
+	if (runs)
 		gate_account(tw_virtual);
 	gate_lock();
-	if (tw_virtual) {
+	if (runs) {
 		while (how_many-- > 0 && (m = gate_waiter(name)))
 			gate_wake_one(m);
 	} else if ((m = gate_waiter(name))) {
 		m->external = true;
+		if (gate_threads && gate->next != GATE_NEVER) { /* nobody need be behind that */
+			m->wake = TW_MIN(m->wake, TW_MAX(m->clock, gate->next));
+			gate_next();
+		}
 		if (!gate->held)
 			gate_give();
 	}

@@ -9,7 +9,8 @@
  *
  * A member that waits has no clock to wait for.  It goes on at the time of the wake-up, or when its wait times out.
  * Threads that are no members have real time.  A member that they wake polls when no member can go on, because they may
- * wake it at any time. */
+ * wake it at any time; but one that a thread of a program of threads wakes polls next: it comes back from the kernel,
+ * and members that wait for it by polling can always go on. */
 #ifndef TW_CORE_BASE_CLOCK_H
 #define TW_CORE_BASE_CLOCK_H
 
@@ -21,6 +22,8 @@ struct tw_gate;
 /* tw_virtual (driver/util.h) - this thread's member.
  * tw_work - blocks that the program has executed, counted by code of `tweed cc --count`; 0: it does not count. */
 extern uint64_t tw_work;
+/* tw_worked - in virtual time, called in the program's code each 65,536 blocks; NULL: nothing is. */
+extern void (*tw_worked)(void);
 
 size_t tw_gate_bytes(unsigned members);
 /* tw_gate_open - @gate, in zeroed memory that all processes of the job share, is this process's.  @costs stays valid.
@@ -32,6 +35,11 @@ void tw_gate_open(struct tw_gate *gate, const struct tw_costs *costs);
 void tw_gate_join(unsigned number, unsigned members);
 void tw_gate_leave(void);
 void tw_gate_remove(unsigned number);
+
+/* tw_gate_detach, tw_gate_attach - another thread of the process, which calls the second behind the first, is the
+ * member from now on instead of the caller of the first.  Nothing if that was none. */
+void tw_gate_detach(void);
+void tw_gate_attach(void);
 
 /* tw_gate_pass - let members go first whose clocks are behind.  [all contexts, with locks too: a member that waits for
  * a lock leaves the gate to others]
@@ -54,6 +62,10 @@ static inline void tw_gate_enter(void)
 		tw_gate_point(true);
 }
 void tw_clock_until(uint64_t ns);
+
+/* tw_gate_look - the program looks at a clock, or at what another one changes, which takes @ns.  In a loop that does
+ * nothing else a look takes more the longer the loop lasts, so that few members' turns pass.  Only in a member. */
+void tw_gate_look(uint64_t ns);
 
 /* tw_gate_steal - one of the @count members from @first, the processors of a node, serves this member for @ns: one that
  * waits, at no cost; else the one whose clock is least, which computes later by that time.  Nothing in a thread that is

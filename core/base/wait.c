@@ -1,23 +1,34 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* wait.c - time, sleeps and locks between processes, in real time or in virtual time. */
 #include <errno.h>
+#include <sched.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "core/base/base.h"
 #include "core/base/clock.h"
 
 #define DELAY_SPIN_NS 5000u
+#define YIELD_NS      200u /* in virtual time */
 
 unsigned tw_mutex_spin = 200;
 
-uint64_t tw_time_ns(void)
+uint64_t tw_kernel_ns(void)
 {
 	struct timespec t;
 
 	if (tw_virtual)
-		return tw_gate_now();
-	clock_gettime(CLOCK_MONOTONIC, &t);
+		syscall(SYS_clock_gettime, CLOCK_MONOTONIC,
+		        &t); /* the function gives virtual time (core/process/time.c) */
+	else
+		clock_gettime(CLOCK_MONOTONIC, &t);
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+uint64_t tw_time_ns(void)
+{
+	return tw_virtual ? tw_gate_now() : tw_kernel_ns();
 }
 
 void tw_futex_wait(_Atomic uint32_t *word, uint32_t seen, uint64_t timeout_ns)
@@ -46,6 +57,14 @@ void tw_delay(uint64_t ns)
 		          NULL);
 	while (tw_time_ns() < until)
 		tw_pause();
+}
+
+void tw_yield(void)
+{
+	if (tw_virtual)
+		tw_gate_look(YIELD_NS);
+	else
+		sched_yield();
 }
 
 /* The word: 0 free, 1 held, 2 held and possibly waited for. */

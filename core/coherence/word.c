@@ -61,6 +61,7 @@ bool tw_word_away(const struct tw_proc *me)
 /* The program may do nothing but such loads: processors that must answer others in calls do so here. */
 bool tw_word_peek(struct tw_proc *me, size_t offset, size_t bytes, void *value)
 {
+	tw_word_near();
 	tw_shootdown_poll(me);
 	return me->protocol->word_peek && me->protocol->word_peek(me, offset, bytes, value);
 }
@@ -229,6 +230,7 @@ void tw_word_send(struct tw_proc *me)
 /* Find the newest copy.  Returns whether tw_protocol_enter was needed. */
 static bool word_find(struct tw_proc *me, size_t offset, size_t bytes, bool loads, struct tw_location *where)
 {
+	tw_word_near();
 	tw_shootdown_enter(me);
 	if (me->protocol->word(me, offset, bytes, loads, false, where))
 		return false;

@@ -3,6 +3,7 @@
 #ifndef TW_CORE_COHERENCE_WORD_H
 #define TW_CORE_COHERENCE_WORD_H
 
+#include "core/base/clock.h"
 #include "tweed/driver/protocol.h"
 
 /* tw_word_direct - can words be operated on so in this job?  All processors get the same answer.
@@ -15,6 +16,14 @@ struct tw_word {
 	bool entered; /* tw_protocol_enter: the page lock suffices where nothing had to be waited for */
 	bool away;    /* @at is a copy of another node's word, which the transport will change */
 };
+
+/* tw_word_near - in virtual time, before one access to a word of the node: when all others have come as far, at its
+ * cost. */
+static inline void tw_word_near(void)
+{
+	tw_charge(TW_COST_directory, 1);
+	tw_gate_enter();
+}
 
 /* tw_word_peek - a relaxed atomic load of an aligned word of 1, 2, 4 or 8 bytes at app + @offset, without a lock.
  * false: *@value is not to be used, and nothing has happened.  Only where tw_word_direct, and not tw_word_away.

@@ -44,12 +44,10 @@ void tw_proc_exit(struct tw_proc *me);
  * to work.
  * tw_join_whole - after tw_join: @user needs all processors until the end; in a job that survives deaths, ends the
  * process with a message.
- * tw_join_real - likewise: @user needs real time.
  * tw_unjoin - for each tw_join; the last one leaves the job, after which exiting is no error. */
 bool tw_launched(void);
 struct tw_proc *tw_join(const struct tw_boot **boot);
 void tw_join_whole(struct tw_proc *me, const char *user);
-void tw_join_real(struct tw_proc *me, const char *user);
 void tw_joined(struct tw_proc *me);
 void tw_unjoin(struct tw_proc *me);
 

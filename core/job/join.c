@@ -121,12 +121,6 @@ void tw_join_whole(struct tw_proc *me, const char *user)
 		join_end(me, user, "cannot go on when a processor dies; run this program without --survive");
 }
 
-void tw_join_real(struct tw_proc *me, const char *user)
-{
-	if (me->config.virtual_time)
-		join_end(me, user, "cannot run in virtual time yet; leave --time out");
-}
-
 void tw_joined(struct tw_proc *me)
 {
 	me->stats->initialized = 1;

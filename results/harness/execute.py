@@ -138,6 +138,7 @@ class Executor:
         self.directory = os.path.join(directory, "runs")
         self.programs = Programs(plan, tweed)
         self.children, self.lock, self.stopped = set(), threading.Lock(), False
+        self.cores = sorted(os.sched_getaffinity(0))
         self.work = {}  # work_ps of an application and size, where it is not the machine's
         os.makedirs(self.directory, exist_ok=True)
 
@@ -198,7 +199,7 @@ class Executor:
         todo = to_run(runs, self.path, lambda r, i: self.identity(r), self.plan.timeout)
         progress = Progress(len(todo))
         try:
-            with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+            with concurrent.futures.ThreadPoolExecutor(jobs, initializer=self.take_core) as pool:
                 waiting = []
                 try:
                     waiting += [pool.submit(self.one, run, repetition, progress) for run, repetition in todo]
@@ -214,6 +215,13 @@ class Executor:
                     raise
         finally:
             progress.end()
+
+    def take_core(self):
+        """A worker's jobs of virtual time take one core each; where all may choose, several might take the same."""
+        if self.plan.virtual:
+            with self.lock:
+                self.cores = self.cores[1:] + self.cores[:1]
+                os.sched_setaffinity(0, self.cores[:1])
 
     def stop(self):
         with self.lock:

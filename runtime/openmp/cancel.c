@@ -4,8 +4,8 @@
  * Two words at node 0 say what was cancelled last: the region, or the construct between two barriers of it. Where
  * constructs can be cancelled, barriers count arrivals in a third word, which a thread that leaves the region does not
  * wait for; and tasks are executed at once. */
-#include <sched.h>
 
+#include "core/base/base.h"
 #include "runtime/openmp/team.h"
 #include "runtime/threads/baton.h"
 
@@ -137,7 +137,7 @@ bool GOMP_barrier_cancel(void)
 		if (seen >> CANCEL_THREADS != stage >> CANCEL_THREADS || seen - stage == omp_team->n)
 			break;
 		th_yield();
-		sched_yield();
+		tw_yield();
 	}
 	th_order();
 	omp_team->stage++;

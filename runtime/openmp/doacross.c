@@ -5,7 +5,6 @@
  * schedule with chunks: so any thread knows which one executes an iteration, and each executes its iterations in
  * ascending order. No iteration waits for a later one. Each thread has a flag: the number of the last iteration that it
  * has posted, counted over all such loops of the job. On one node it is a word instead. */
-#include <sched.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -106,7 +105,7 @@ static void doacross_await(unsigned thread, uint64_t number)
 		if (spins % DOACROSS_SPINS)
 			continue;
 		th_yield();
-		sched_yield();
+		tw_yield();
 	}
 }
 

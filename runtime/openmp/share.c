@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* share.c - the words of worksharing constructs, and the constructs that need little else: single and sections. */
-#include <sched.h>
 
+#include "core/base/base.h"
 #include "core/coherence/lazy.h"
 #include "runtime/openmp/reserve.h"
 #include "runtime/openmp/team.h"
@@ -96,7 +96,7 @@ void omp_share_wait(uint64_t share, enum omp_word word, uint64_t value, uint64_t
 
 	while (!share_comes(share, word, value, reads) && (!until_ns || tw_time_ns() < until_ns)) {
 		th_yield();
-		sched_yield();
+		tw_yield();
 		reads = 1;
 	}
 }

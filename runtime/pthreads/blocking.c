@@ -15,6 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "core/base/base.h"
 #include "core/base/signals.h"
 #include "core/coherence/shootdown.h"
 #include "core/coherence/word.h"
@@ -26,6 +27,10 @@
 
 #define BLOCKING_POLLS  512 /* more descriptors: the whole processor waits */
 #define BLOCKING_EVENTS 256
+#define BLOCKING_LOOK   1000u    /* in virtual time, ns: the least pause between two looks; */
+#define BLOCKING_PART   8u       /* they grow with the time of the wait, */
+#define BLOCKING_PAUSE  1000000u /* up to this one, */
+#define BLOCKING_REAL   100000   /* in which others have so much real time */
 
 /* Is the caller a thread of the job? */
 static bool blocking_here(void)
@@ -40,7 +45,7 @@ static bool blocking_here(void)
 
 static bool blocking_alone(void)
 {
-	return !blocking_here() || (!th_siblings && !tw_me->target);
+	return !blocking_here() || (!th_siblings && !tw_me->target && !tw_virtual);
 }
 
 /* Was the call interrupted by the signal of a turn, which was meant for the program's code before the call, or by that
@@ -93,6 +98,32 @@ static int blocking_once(blocking_call *call, void *arg, struct timespec *part, 
 	return result;
 }
 
+/* The same without a wait in the kernel, which would hold up all that has virtual time. */
+static int blocking_looks(blocking_call *call, void *arg, uint64_t end, const sigset_t *mask, bool *due)
+{
+	static const struct timespec real = {0, BLOCKING_REAL};
+	struct timespec none = {0};
+
+	for (uint64_t begun = tw_time_ns(), now = begun, pause;;) {
+		int result = blocking_once(call, arg, &none, mask, due);
+		if (*due || result || (now = tw_time_ns()) >= end)
+			return result;
+		pause = TW_MIN(BLOCKING_LOOK + (now - begun) / BLOCKING_PART, BLOCKING_PAUSE);
+		if (!th_sleep(TW_MIN(end, now + pause))) {
+			errno = EINTR;
+			return -1;
+		}
+		if (pause == BLOCKING_PAUSE)
+			syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &real, NULL);
+	}
+}
+
+static void blocking_away(void)
+{
+	if (!tw_virtual)
+		th_away();
+}
+
 /* Was a handler without SA_RESTART called behind the last wait? */
 static _Thread_local bool blocking_ends;
 
@@ -116,15 +147,16 @@ static int blocking_wait(blocking_call *call, void *arg, const struct timespec *
 	pt_cancel_point();
 	if (mask)
 		th_signals_wait_with(mask);
-	th_away();
+	blocking_away();
 	for (bool due, more = true; more;) {
-		result = blocking_once(call, arg, blocking_part(end, &part), mask, &due);
+		result = tw_virtual ? blocking_looks(call, arg, end, mask, &due)
+		                    : blocking_once(call, arg, blocking_part(end, &part), mask, &due);
 		due &= !mask; /* one that only the wait lets through ends it */
 		more = due || (result == 0 ? tw_time_ns() < end : blocking_again(result));
 		if (due) {
 			th_back();
 			th_due_now();
-			th_away();
+			blocking_away();
 		}
 	}
 	th_back();
@@ -205,7 +237,7 @@ int pt_block(int fd, short events, const void *caller)
 		return 1;
 	th_stack_reserve();
 	pt_cancel_point();
-	if (fd < 0 || (th_crowd < 2 && !tw_me->target))
+	if (fd < 0 || (th_crowd < 2 && !tw_me->target && !tw_virtual))
 		return 1;
 	int saved = errno;
 	if (syscall(SYS_poll, &one, 1, 0) != 0)

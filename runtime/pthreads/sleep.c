@@ -2,19 +2,19 @@
 /* sleep.c - functions by which a thread lets others run: those of its processor, too.  Programs wait for plain
  * variables between sleeps.  So these are a release before the sleep and an acquire after it (th_order). */
 #include <errno.h>
-#include <sched.h>
 #include <unistd.h>
 
+#include "core/base/base.h"
 #include "core/coherence/shootdown.h"
 #include "runtime/pthreads/pthreads.h"
 #include "runtime/threads/baton.h"
 
-/* A processor with one thread sleeps in the kernel, where signals end it. */
+/* A processor with one thread sleeps in the kernel, where signals end it; not in virtual time. */
 static bool sleep_alone(void)
 {
 	th_order();
 	pt_cancel_point();
-	return !tw_me || !th_siblings;
+	return !tw_me || (!th_siblings && !tw_virtual);
 }
 
 /* Returns the nanoseconds left when a signal has ended it. */
@@ -73,7 +73,8 @@ PT_OWN int tw_sched_yield(void)
 		th_stack_reserve();
 		th_yield();
 	}
-	return sched_yield();
+	tw_yield();
+	return 0;
 }
 
 static int sleep_until(clockid_t clock, int flags, const struct timespec *time, struct timespec *left)

@@ -18,9 +18,8 @@
  * of a thread that has read the value reads the record behind that (core/coherence/lazy.c). */
 #include <errno.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
+#include "core/base/base.h"
 #include "core/coherence/lazy.h"
 #include "core/coherence/polled.h"
 #include "runtime/threads/atomic.h"
@@ -104,7 +103,7 @@ static bool word_end(const volatile void *p, struct tw_word w, size_t bytes, int
 			tw_acquire_from(me, r, TW_SYNC_FLAG, 0);
 	}
 	if (waits)
-		syscall(SYS_sched_yield);
+		tw_yield();
 	return true;
 }
 
@@ -120,7 +119,7 @@ static bool word_load(const volatile void *p, void *to, size_t bytes, int order)
 	                               : !tw_released(me, tw_lazy_word(me, offset))))
 		return false;
 	if (word_same(p, to, bytes))
-		syscall(SYS_sched_yield);
+		tw_yield();
 	return true;
 }
 
@@ -192,7 +191,7 @@ void th_atomic_end(const void *none, struct th_atomic_frame *frame);
 
 /* What signals do where they interrupt the program's code (turns.c): they seldom do in a loop of such instructions,
  * most of whose time is Tweed's. */
-static void atomic_signals(void)
+void th_turn_point(void)
 {
 	sigset_t mask;
 
@@ -234,11 +233,12 @@ static void *atomic_begin(void *ptr, size_t most, enum word_kind kind, const str
 
 	th_stack_reserve();
 	th_atomic_held.id = 0;
-	atomic_signals();
+	th_turn_point();
 	if (!th_far) {
 		if (th_siblings)
 			th_spun_often();
-		th_atomic_left = ATOMIC_NEAR;
+		th_atomic_left = tw_virtual ? 0 : ATOMIC_NEAR;
+		tw_word_near();
 		return ptr;
 	}
 	int saved = errno;
@@ -299,6 +299,8 @@ void th_atomic_end(const void *none, struct th_atomic_frame *frame)
 	errno = saved;
 }
 
+#define FENCE_NS 20u /* in virtual time */
+
 static void fence_enter(void)
 {
 	tw_lock_acquire(th_locks.fence);
@@ -324,6 +326,8 @@ void th_fence(const void *ptr)
 
 	th_stack_reserve();
 	th_spun(ptr);
+	if (tw_virtual)
+		tw_gate_look(FENCE_NS);
 	if (th_far && !(tw_me->protocol->flags & TW_PROTOCOL_REVOKES)) {
 		tw_polled_fence(tw_me, &fence, fence_flag(ptr));
 		return;
@@ -366,9 +370,11 @@ void th_order(void)
 /* tw_threads_pause - before a pause instruction of the program, in a loop that waits, perhaps for a plain variable. */
 void th_pause(void)
 {
-	th_atomic_left = ATOMIC_NEAR;
+	th_atomic_left = tw_virtual ? 0 : ATOMIC_NEAR;
 	th_stack_reserve();
-	atomic_signals();
+	th_turn_point();
+	if (tw_virtual)
+		tw_yield();
 	if (th_siblings)
 		th_spun_often();
 	th_order();
@@ -378,7 +384,7 @@ void th_pause(void)
 void th_atomic_leave(void)
 {
 	if (__builtin_expect(th_turn_is_over || th_due_here, 0))
-		atomic_signals();
+		th_turn_point();
 }
 
 void (*th_atomic_before)(void);
@@ -418,6 +424,7 @@ void th_atomic_enter(void)
 #define ATOMIC(order, kind, near, away)                                                                                \
 	do {                                                                                                           \
 		if (!th_far) {                                                                                         \
+			tw_word_near();                                                                                \
 			near;                                                                                          \
 			break;                                                                                         \
 		}                                                                                                      \
@@ -432,6 +439,7 @@ void th_atomic_enter(void)
 		type old = seen;                                                                                       \
                                                                                                                        \
 		if (!th_far) {                                                                                         \
+			tw_word_near();                                                                                \
 			__atomic_compare_exchange_n(p, &old, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);        \
 			return old;                                                                                    \
 		}                                                                                                      \

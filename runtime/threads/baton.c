@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "core/base/base.h"
+#include "core/base/clock.h"
 #include "core/base/signals.h"
 #include "core/coherence/shootdown.h"
 #include "core/process/fork.h"
@@ -79,6 +80,7 @@ static void baton_sleep(void)
 		syscall(SYS_futex, &own->go, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
 	errno = saved;
 	atomic_store(&own->go, 0);
+	tw_gate_attach();
 	atomic_store(&holder, own);
 	atomic_fetch_add(&turn, 1);
 	th_turn_is_over = 0;
@@ -90,6 +92,7 @@ static void baton_give(struct th_thread *t)
 {
 	tw_shootdown_enter(tw_me);
 	atomic_store(&tw_me->stats->waits.call, TW_WAIT_NONE);
+	tw_gate_detach();
 	atomic_store(&t->go, 1);
 	syscall(SYS_futex, &t->go, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }

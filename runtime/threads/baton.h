@@ -93,6 +93,8 @@ void th_turns_open(bool (*ordered)(void));
 void th_turns_take(void);
 void th_turns_begin(void);
 void th_turns_end(void);
+/* th_turns_check - end the job if threads could not take turns in it. */
+void th_turns_check(void);
 /* th_turn_came - since th_away, the signal of a turn has interrupted the calling thread: it comes late at times. */
 extern __thread volatile bool th_turn_came;
 /* th_turn_look - called in the handler where it has interrupted the program's code, which it may leave for good; NULL:
@@ -111,6 +113,9 @@ extern void (*th_turn_cancel)(const siginfo_t *si, void *uc);
 uint64_t th_baton_turn(int32_t *tid);
 void th_baton_interrupt(const sigset_t *mask);
 bool th_atomic_inside(void);
+/* th_turn_point - atomic.c: call the thread's handlers that are due, and end its turn if that is over.  [on the
+ * program's stack, reserved] */
+void th_turn_point(void);
 
 /* th_atomic_before - is called before the process's next atomic operation; NULL: nothing. */
 extern void (*th_atomic_before)(void);

@@ -31,6 +31,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "core/base/clock.h"
 #include "core/base/signals.h"
 #include "core/coherence/shootdown.h"
 #include "core/process/fork.h"
@@ -334,6 +335,7 @@ static void stack_hand_over(void)
 	pthread_sigmask(SIG_BLOCK, &all, NULL);
 	/* Tweed's own, too: its handlers use this thread's errno, which is in the stack. */
 	syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, NULL, (size_t)NSIG / 8);
+	tw_gate_detach();
 	stack.kept_from = (char *)((uintptr_t)__builtin_frame_address(0) - 4096);
 	__asm__ volatile("	movl	%[ends], (%[stage])\n"
 	                 "	movl	%[wake], %%esi\n"
@@ -375,6 +377,7 @@ static void *stack_thread(void *arg)
 	static char signal_stack[STACK_SIGNAL] __attribute__((aligned(64)));
 
 	(void)arg;
+	tw_gate_attach();
 	th_stack_enter(stack.end);
 	tw_signal_stack(&(stack_t){.ss_sp = signal_stack, .ss_size = sizeof(signal_stack)});
 	tw_shootdown_thread(tw_me);
@@ -404,6 +407,7 @@ static void stack_start(void)
 
 	error = stack_attr(stack.end, &attr);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	tw_gate_detach();
 	if (!error)
 		error = pthread_create(&thread, &attr, stack_thread, NULL);
 	pthread_attr_destroy(&attr);
@@ -586,6 +590,7 @@ static void stack_leave(void)
 
 	if (kept == MAP_FAILED)
 		tw_fatal("no memory for a copy of the stack: %s", strerror(errno));
+	tw_gate_attach();
 	memcpy(kept + (stack.bytes - bytes), stack.kept_from, bytes);
 	tw_shootdown_thread(tw_me);
 	tw_globals_forget();
@@ -697,7 +702,7 @@ static void stack_begin(int argc, char **argv, char **environment)
 	th_iostreams_begin();
 	th_state_begin();
 	tw_init(NULL, NULL);
-	tw_join_real(tw_me, "a program of threads");
+	th_turns_check();
 	tw_fork_copies(tw_me->app, tw_me->config.memory);
 	th_open();
 	stack_create(th_kind_open());

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "core/base/base.h"
+#include "core/base/clock.h"
 #include "core/base/signals.h"
 #include "core/process/syscalls.h"
 #include "runtime/process/events/frame.h"
@@ -105,6 +106,12 @@ static void turn_handler(int signal, siginfo_t *si, void *uc)
 	errno = saved;
 }
 
+/* May another thread need the processor? */
+static bool turns_wanted(void)
+{
+	return th_crowd > 1 || th_turn_look || turns.ordered();
+}
+
 static void *turns_run(void *arg)
 {
 	uint64_t seen = 0;
@@ -117,8 +124,7 @@ static void *turns_run(void *arg)
 		syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &pause, NULL);
 		atomic_store(&turns.looking, 1);
 		uint64_t turn = th_baton_turn(&tid);
-		if (!atomic_load(&turns.stop) && turn && turn == seen &&
-		    (th_crowd > 1 || th_turn_look || turns.ordered())) {
+		if (!atomic_load(&turns.stop) && turn && turn == seen && turns_wanted()) {
 			atomic_store(&turns.over, turn);
 			if (atomic_exchange(&turns.sent, tid) != tid)
 				syscall(SYS_tgkill, getpid(), tid, TW_TURN_SIGNAL);
@@ -129,9 +135,38 @@ static void *turns_run(void *arg)
 	return NULL;
 }
 
+/* ---- in virtual time: turns end by the processor's clock, in any block of the program ---------------------------- */
+
+/* What compilers call in each block of a program that counts its work: then the program has it. */
+void __sanitizer_cov_trace_pc(void) __attribute__((weak));
+
+static void turns_worked(void)
+{
+	static uint64_t seen, since;
+	int32_t tid;
+	uint64_t turn = th_baton_turn(&tid), now = tw_time_ns();
+
+	if (turn != seen)
+		since = now;
+	seen = turn;
+	if (!turn || now - since < TURN_NS || th_atomic_inside() || !turns_wanted())
+		return;
+	int saved = errno;
+	th_stack_reserve();
+	th_turn_is_over = 1;
+	th_turn_point();
+	errno = saved;
+}
+
 void th_turns_open(bool (*ordered)(void))
 {
 	turns.ordered = ordered;
+}
+
+void th_turns_check(void)
+{
+	if (tw_virtual && !__sanitizer_cov_trace_pc)
+		th_refuse("a program of threads runs in virtual time if it counts its work: build it with --count");
 }
 
 void th_turns_take(void)
@@ -147,6 +182,10 @@ void th_turns_begin(void)
 	if (turns.begun)
 		return;
 	turns.begun = true;
+	if (tw_virtual) {
+		tw_worked = turns_worked;
+		return;
+	}
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, (size_t)256 << 10);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);

@@ -62,13 +62,13 @@ void host_take(_Atomic uint32_t *lock, sigset_t *before)
 	if (atomic_compare_exchange_strong(lock, &free, 1))
 		return;
 	while (atomic_exchange(lock, 2))
-		tw_futex_wait(lock, 2, 0);
+		tw_kernel_wait(lock, 2, 0);
 }
 
 void host_give(_Atomic uint32_t *lock, const sigset_t *before)
 {
 	if (atomic_exchange(lock, 0) == 2)
-		tw_futex_wake(lock, 1);
+		tw_kernel_wake(lock, 1);
 	host_mask(before, NULL);
 }
 
@@ -97,9 +97,9 @@ void host_inform(bool wait)
 		host_wake(k);
 	for (uint32_t k = 0; wait && k < host->processors; k++) {
 		uint32_t done = atomic_load(&host->processor[k].done);
-		uint64_t until = tw_time_ns() + HOST_WAIT_NS;
-		while ((int32_t)(done - news) < 0 && tw_time_ns() < until) {
-			tw_futex_wait(&host->processor[k].done, done, HOST_WAIT_NS);
+		uint64_t until = tw_kernel_ns() + HOST_WAIT_NS;
+		while ((int32_t)(done - news) < 0 && tw_kernel_ns() < until) {
+			tw_kernel_wait(&host->processor[k].done, done, HOST_WAIT_NS);
 			done = atomic_load(&host->processor[k].done);
 		}
 	}
@@ -118,7 +118,7 @@ long host_call(uint32_t k, long number, const long a[6])
 	atomic_store(&p->asked, 1);
 	host_wake(k);
 	while (atomic_load(&p->asked))
-		tw_futex_wait(&p->asked, 1, 0);
+		tw_kernel_wait(&p->asked, 1, 0);
 	return p->result;
 }
 
@@ -126,11 +126,11 @@ long host_call(uint32_t k, long number, const long a[6])
 
 static void host_far_wait(struct host_far *f)
 {
-	uint64_t until = tw_time_ns() + HOST_FAR_NS;
+	uint64_t until = tw_kernel_ns() + HOST_FAR_NS;
 	uint32_t news = atomic_load(&f->news), done = atomic_load(&f->done);
 
-	while ((int32_t)(done - news) < 0 && tw_time_ns() < until) {
-		tw_futex_wait(&f->done, done, HOST_WAIT_NS);
+	while ((int32_t)(done - news) < 0 && tw_kernel_ns() < until) {
+		tw_kernel_wait(&f->done, done, HOST_WAIT_NS);
 		done = atomic_load(&f->done);
 	}
 	if ((int32_t)(done - news) < 0)
@@ -142,7 +142,7 @@ void host_far_inform(uint32_t only, bool wait)
 	for (uint32_t i = 1; i < TW_MAX_NODES; i++)
 		if (atomic_load(&host->far[i].known) && (only == UINT32_MAX || only == i)) {
 			atomic_fetch_add(&host->far[i].news, 1);
-			tw_futex_wake(&host->far[i].news, INT32_MAX);
+			tw_kernel_wake(&host->far[i].news, INT32_MAX);
 		}
 	for (uint32_t i = 1; wait && i < TW_MAX_NODES; i++)
 		if (atomic_load(&host->far[i].known) && (only == UINT32_MAX || only == i))
@@ -215,7 +215,7 @@ void host_serve(struct host_processor *p)
 	long result = syscall(p->number, a[0], a[1], a[2], a[3], a[4], a[5]);
 	p->result = result < 0 ? -errno : result;
 	atomic_store(&p->asked, 0);
-	tw_futex_wake(&p->asked, 1);
+	tw_kernel_wake(&p->asked, 1);
 }
 
 static void *host_run(void *arg)
@@ -234,7 +234,7 @@ static void *host_run(void *arg)
 		again = host_attend();
 		host_serve(p);
 		if (atomic_exchange(&p->done, news) != news)
-			tw_futex_wake(&p->done, INT32_MAX);
+			tw_kernel_wake(&p->done, INT32_MAX);
 	}
 	return NULL;
 }

@@ -102,9 +102,9 @@ static long service_next(struct host_far *f, struct far_event *e, struct service
 
 	atomic_store(&f->known, 1);
 	if (atomic_exchange(&f->done, e->next.seen) != e->next.seen)
-		tw_futex_wake(&f->done, INT32_MAX);
+		tw_kernel_wake(&f->done, INT32_MAX);
 	if (e->next.seen && atomic_load(&f->news) == e->next.seen)
-		tw_futex_wait(&f->news, e->next.seen, SERVICE_NEWS_NS);
+		tw_kernel_wait(&f->news, e->next.seen, SERVICE_NEWS_NS);
 	host_lock(&before);
 	e->next.seen = atomic_load(&f->news);
 	if (!e->next.seen) /* 0: none yet */

@@ -21,6 +21,7 @@
 #include "core/process/fork.h"
 #include "runtime/process/program_heap.h"
 #include "runtime/threads/support.h"
+#include "core/process/time.h"
 
 #define RESOURCES_PROCESSORS 1024
 
@@ -198,6 +199,8 @@ TH_WEAK int clock_gettime(clockid_t clock, struct timespec *t)
 	static __typeof__(clock_gettime) *next;
 	struct timespec here, other; /* the kernel's accesses to *t do not fault */
 
+	if (tw_time_virtual(clock, t))
+		return 0;
 	if (!next)
 		*(void **)&next = resources_next("clock_gettime");
 	if (next(clock, &here))

@@ -2,6 +2,8 @@
 /* time.c - the C library's time for programs: in virtual time, the processor's clock, from 0; else the kernel's.
  * Processor time (clock, CLOCK_PROCESS_CPUTIME_ID) is the kernel's in both.  Sleeps end in nanosleep, which
  * core/process/arguments.c has. */
+#include "core/process/time.h"
+
 #include <dlfcn.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -12,8 +14,9 @@
 #include "core/base/clock.h"
 #include "core/process/fork.h"
 
-#define TIME_S    1000000000u           /* ns */
-#define TIME_WEAK __attribute__((weak)) /* the program's own, and those of run-times of threads, come first */
+#define TIME_S       1000000000u           /* ns */
+#define TIME_LOOK_NS 25                    /* what a look at the clock takes */
+#define TIME_WEAK    __attribute__((weak)) /* the program's own, and those of run-times of threads, come first */
 
 /* NULL before it is looked up, when jemalloc asks for the time. */
 static __typeof__(clock_gettime) *time_next;
@@ -24,22 +27,25 @@ __attribute__((constructor)) static void time_look_up(void)
 }
 
 /* A child of fork() has a copy of its parent's clock, but no part in the gate. */
-static bool time_is_virtual(clockid_t clock)
+bool tw_time_virtual(clockid_t clock, struct timespec *t)
 {
-	return tw_virtual && clock >= 0 && clock != CLOCK_PROCESS_CPUTIME_ID && clock != CLOCK_THREAD_CPUTIME_ID &&
-	       !tw_forked();
+	if (!tw_virtual || clock < 0 || clock == CLOCK_PROCESS_CPUTIME_ID || clock == CLOCK_THREAD_CPUTIME_ID ||
+	    tw_forked())
+		return false;
+	if (clock != CLOCK_MONOTONIC_COARSE) /* jemalloc's, no look of the program's */
+		tw_gate_look(TIME_LOOK_NS);
+	uint64_t ns = tw_time_ns();
+	*t = (struct timespec){.tv_sec = (time_t)(ns / TIME_S), .tv_nsec = (long)(ns % TIME_S)};
+	return true;
 }
 
 #pragma GCC visibility push(default)
 
 TIME_WEAK int clock_gettime(clockid_t clock, struct timespec *t)
 {
-	if (!time_is_virtual(clock))
-		return time_next ? time_next(clock, t) : (int)syscall(SYS_clock_gettime, clock, t);
-	tw_gate_enter();
-	uint64_t ns = tw_time_ns();
-	*t = (struct timespec){.tv_sec = (time_t)(ns / TIME_S), .tv_nsec = (long)(ns % TIME_S)};
-	return 0;
+	if (tw_time_virtual(clock, t))
+		return 0;
+	return time_next ? time_next(clock, t) : (int)syscall(SYS_clock_gettime, clock, t);
 }
 
 TIME_WEAK int gettimeofday(struct timeval *restrict t, void *restrict zone)
