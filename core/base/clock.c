@@ -49,8 +49,7 @@ void (*tw_worked)(void);
 static struct tw_gate *gate;
 static const struct tw_costs *gate_costs;
 static struct tw_gate_member *gate_detached;
-static bool
-    gate_threads; /* the process's threads pass the member to each other: those that are none may be the program's */
+static bool gate_threads; /* threads of the program pass the member to each other, so some of them are none */
 static _Thread_local uint64_t gate_arrives; /* ps; 0: wake-ups are for the time of the own clock */
 static struct {
 	uintptr_t start;
@@ -317,8 +316,8 @@ void tw_clock_until(uint64_t ns)
 
 void tw_gate_look(uint64_t ns)
 {
-	static uint64_t looks, begun, last,
-	    worked; /* in this loop; the clock at its first look, and behind the last one */
+	static uint64_t looks, begun, last; /* of this loop; the clock at the first one, and behind the last one */
+	static uint64_t worked;             /* tw_work at that */
 	struct tw_gate_member *m = tw_virtual;
 
 	if (m->clock != last || tw_work - worked > GATE_LOOP) {

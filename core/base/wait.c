@@ -18,9 +18,8 @@ uint64_t tw_kernel_ns(void)
 {
 	struct timespec t;
 
-	if (tw_virtual)
-		syscall(SYS_clock_gettime, CLOCK_MONOTONIC,
-		        &t); /* the function gives virtual time (core/process/time.c) */
+	if (tw_virtual) /* whose function gives virtual time (core/process/time.c) */
+		syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &t);
 	else
 		clock_gettime(CLOCK_MONOTONIC, &t);
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;

@@ -1,10 +1,34 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* signature.c - writes that a node knows of: the newest notice of each of a bounded number of pages, and min_wr_ts
  * for all others (section 3.3).  It only grows: a processor that reads a later state than necessary learns too much,
- * never too little. */
+ * never too little.
+ *
+ * A node may change its signature by each of its operations, more often than another one can read it over a network.
+ * So a reader that has failed often says that it wants it, and changes wait for that reader, but not for long, since it
+ * may have died. */
 #include "protocols/timestamp/timestamp.h"
 
 #include <string.h>
+
+#define SIGNATURE_TRIES 16u /* then the reader says so, */
+#define SIGNATURE_NAPS  20u /* and changes wait at most so many times TS_SIGNATURE_WAIT_NS */
+
+static void signature_nap(void)
+{
+	_Atomic uint32_t nobody = 0;
+
+	tw_futex_wait(&nobody, 0, TS_SIGNATURE_WAIT_NS);
+}
+
+static void signature_concede(struct ts_signature *s)
+{
+	for (unsigned i = 0; atomic_load_explicit(&s->wanted, memory_order_relaxed); i++) {
+		if (i == SIGNATURE_NAPS)
+			atomic_store(&s->wanted, 0);
+		else
+			signature_nap();
+	}
+}
 
 void ts_clock_raise(struct tw_proc *me, uint64_t t)
 {
@@ -97,6 +121,8 @@ static void signature_put(struct tw_proc *me, struct ts_signature *s, const stru
 void ts_notice_add(struct tw_proc *me, const struct ts_notice *n)
 {
 	struct ts *t = ts_of(me);
+
+	signature_concede(t->own);
 	tw_mutex_lock(&t->node->lock);
 	signature_put(me, t->own, n);
 	signature_close(t->own);
@@ -108,6 +134,7 @@ void ts_signature_merge(struct tw_proc *me, bool notices)
 	struct ts *t = ts_of(me);
 	uint64_t count = notices ? atomic_load(&t->seen->count) : 0;
 
+	signature_concede(t->own);
 	tw_mutex_lock(&t->node->lock);
 	signature_raise(me, t->own, atomic_load(&t->seen->min_wr_ts));
 	for (uint64_t i = 0; i < count; i++)
@@ -148,10 +175,11 @@ static bool signature_fetch(struct tw_proc *me, unsigned node)
 	return ts_signature_seq(me, node) == seq;
 }
 
-/* Retries: a writer writes for less than a microsecond at a time, unless it is preempted. */
+/* A writer writes for less than a microsecond at a time, unless it is preempted. */
 void ts_signature_read(struct tw_proc *me, unsigned node)
 {
-	_Atomic uint32_t nobody = 0;
+	size_t wanted = me->layout.protocol + offsetof(struct ts_signature, wanted);
+	unsigned tries = 0;
 
 	if (node == me->node) {
 		signature_copy(me);
@@ -159,6 +187,10 @@ void ts_signature_read(struct tw_proc *me, unsigned node)
 	}
 	while (!signature_fetch(me, node)) {
 		me->net->ops->progress(me->net);
-		tw_futex_wait(&nobody, 0, TS_SIGNATURE_WAIT_NS);
+		if (++tries >= SIGNATURE_TRIES)
+			tw_net_write64(me->net, node, wanted, 1);
+		signature_nap();
 	}
+	if (tries >= SIGNATURE_TRIES)
+		tw_net_write64(me->net, node, wanted, 0);
 }

@@ -3,8 +3,19 @@
  *
  * Each object has a word at its home: the node that released it last, with a count against ABA.  Before a releaser
  * enters itself there, it merges the signature of the node named there.  So the last one's signature has all that
- * was released at the object. */
+ * was released at the object.
+ *
+ * A node that releases again and again only needs to enter itself, and is faster than one that has to merge first.  So
+ * one that has failed often marks the word as wanted, which needs no merge.  Others that find the mark wait for it to
+ * go, but not for long, since its owner may have died. */
 #include "protocols/timestamp/timestamp.h"
+
+#define OBJECT_NODE   0x7fffu /* of an object's word: the node + 1; 0: none */
+#define OBJECT_WANTED 0x8000u
+#define OBJECT_COUNT  16  /* shift */
+#define OBJECT_TRIES  16u /* then it is marked */
+#define OBJECT_LOOKS  16u
+#define OBJECT_NAP_NS 20000u /* between the later looks */
 
 static unsigned object_home(const struct tw_proc *me, uint64_t object)
 {
@@ -50,13 +61,26 @@ static void release_pages(struct tw_proc *me, enum tw_sync_kind kind)
 	tw_pageset_drain(me->noticing, announce_run, me);
 }
 
+/* Another node wants the object.  Returns its word. */
+static uint64_t object_concede(struct tw_proc *me, unsigned home, size_t at, uint64_t word)
+{
+	_Atomic uint32_t nobody = 0;
+
+	for (unsigned i = 0; (word & OBJECT_WANTED) && i < OBJECT_LOOKS; i++) {
+		if (i > OBJECT_LOOKS / 2)
+			tw_futex_wait(&nobody, 0, OBJECT_NAP_NS);
+		word = tw_net_read64(me->net, home, at);
+	}
+	return word;
+}
+
 /* Make this node the object's last releaser: its signature has all that was released there. */
 static void release_object(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object)
 {
 	size_t at = ts_object_offset(me, object);
 	unsigned home = object_home(me, object);
 	struct ts_released *last = &ts_of(me)->last;
-	bool again = last->object == object;
+	bool again = last->object == object, marked = false;
 	uint64_t word, old;
 
 	/* Whoever has replaced this node's name in the word has merged its signature before, and so on. */
@@ -64,16 +88,27 @@ static void release_object(struct tw_proc *me, enum tw_sync_kind kind, uint64_t 
 		return;
 	word = again ? last->word : tw_net_read64(me->net, home, at);
 
-	for (;; word = old) {
-		if ((word & 0xffff) && (word & 0xffff) != me->node + 1)
-			object_learn(me, (unsigned)(word & 0xffff) - 1, kind, false);
+	for (unsigned tries = 0;; word = old, tries++) {
+		if (!marked)
+			word = object_concede(me, home, at, word);
+		if (tries >= OBJECT_TRIES && !(word & OBJECT_WANTED)) {
+			old = tw_net_cas(me->net, home, at, word, word | OBJECT_WANTED);
+			marked = old == word;
+			if (!marked)
+				continue;
+			word |= OBJECT_WANTED;
+		}
+		unsigned node = (unsigned)(word & OBJECT_NODE);
+		if (node && node != me->node + 1)
+			object_learn(me, node - 1, kind, false);
 		uint64_t seq = atomic_load(&ts_of(me)->own->seq);
-		uint64_t next = ((word >> 16) + 1) << 16 | (me->node + 1);
+		uint64_t next = ((word >> OBJECT_COUNT) + 1) << OBJECT_COUNT | (me->node + 1);
 		old = tw_net_cas(me->net, home, at, word, next);
 		if (old == word) {
 			*last = (struct ts_released){.object = object, .word = next, .seq = seq};
 			return;
 		}
+		marked &= (old & OBJECT_WANTED) != 0;
 	}
 }
 
@@ -149,8 +184,8 @@ void ts_acquire(struct tw_proc *me, enum tw_sync_kind kind, uint64_t object)
 	uint64_t word = kind == TW_SYNC_NODE
 	                    ? object + 1
 	                    : tw_net_read64(me->net, object_home(me, object), ts_object_offset(me, object));
-	unsigned node = (unsigned)(word & 0xffff) - 1;
-	if (!(word & 0xffff) || !object_learn(me, node, kind, true))
+	unsigned node = (unsigned)(word & OBJECT_NODE) - 1;
+	if (!(word & OBJECT_NODE) || !object_learn(me, node, kind, true))
 		return;
 	uint64_t count = atomic_load(&s->count), latest = atomic_load(&s->min_wr_ts);
 	for (uint64_t i = 0; i < count; i++)

@@ -40,6 +40,7 @@ struct ts_signature {
 	_Alignas(64) _Atomic uint64_t seq;
 	_Atomic uint64_t count;
 	_Atomic uint64_t min_wr_ts; /* writes up to this time may lack a notice here */
+	_Atomic uint64_t wanted;    /* another node has not found it unchanged long enough to read it */
 	_Alignas(64) struct ts_notice notice[TS_SIGNATURE_MAX];
 };
 

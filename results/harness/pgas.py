@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Plans of global pointers: apps/pgas/figures.c, the measurements of Dewan and Jenkins' figures 3 to 7, over locales
-and transports.
+"""Plans of global pointers: apps/pgas/figures.c, the measurements of Dewan and Jenkins' figures 3 to 7, over locales,
+and over transports or on machines of virtual time.
 
 Each run writes DIR/runs/KEY.json; DIR/runs.csv has a line for each series of a run, from which all else is derived."""
 import csv
@@ -18,7 +18,8 @@ from .plan import File, Refused
 from .reduce import write_measured
 from .table import Table, write_all
 
-KEYS = {"title", "text", "repetitions", "timeout", "locales", "transports", "figures", "remote", "total", "wanted"}
+KEYS = {"title", "text", "repetitions", "timeout", "locales", "transports", "machines", "figures", "remote", "total",
+        "wanted"}
 COLUMNS = ["transport", "figure", "locales", "repetition", "state", "series", "loop_s", "clear_s"]
 LINE = re.compile(r"^figure \d, (.*), \d+ locales: loop ([\d.]+) s, clear ([\d.]+) s", re.M)
 TITLES = {3: "atomic operations, 25 % each of read, write, compare-and-swap, exchange",
@@ -34,12 +35,14 @@ class PgasPlan(File):
         self.locales, self.figures = self.numbers("locales", [1, 2], range(1, 257)), self.numbers("figures", [*TITLES],
                                                                                                   TITLES)
         self.remote = self.numbers("remote", [0, 50, 100], range(101))
-        self.transports = self.typed(self.table, "transports", list, ["shm"])
+        self.machines = self.typed(self.table, "machines", list, [])
+        self.transports = self.typed(self.table, "transports", list, [] if self.machines else ["shm"])
+        self.networks = self.transports + self.machines
         self.total = self.typed(self.table, "total", int, 100000)
         self.wanted = self.typed(self.table, "wanted", (int, float), 1.05)
-        if self.total < 10 or not self.transports or not all(isinstance(t, str) for t in self.transports):
-            raise Refused(f"{path}: total is 10 or more, transports is a list of names")
-        self.runs = [(transport, figure, remote, n) for transport in self.transports for figure in self.figures
+        if self.total < 10 or not self.networks or not all(isinstance(t, str) for t in self.networks):
+            raise Refused(f"{path}: total is 10 or more, transports and machines are lists of names")
+        self.runs = [(network, figure, remote, n) for network in self.networks for figure in self.figures
                      for remote in (self.remote if figure in DEFERRING else [0]) for n in self.locales]
 
     def numbers(self, key, default, allowed):
@@ -50,8 +53,8 @@ class PgasPlan(File):
         return values
 
 
-def result_name(transport, figure, remote, n, repetition):
-    return f"{transport}-{figure}-{remote}-{n}.{repetition}.json"
+def result_name(network, figure, remote, n, repetition):
+    return f"{network}-{figure}-{remote}-{n}.{repetition}.json"
 
 
 class Executor:
@@ -59,9 +62,12 @@ class Executor:
 
     def __init__(self, plan, directory, tweed):
         self.plan, self.directory, self.tweed = plan, directory, tweed
-        self.program = Programs(plan, tweed).find("pgas-figures")
-        if not self.program:
-            raise Refused("there is no program pgas-figures beside this command: build it, or install Tweed as a whole")
+        self.programs = {}
+        for network in plan.networks:
+            name = "pgas-figures-counted" if network in plan.machines else "pgas-figures"
+            self.programs[network] = Programs(plan, tweed).find(name)
+            if not self.programs[network]:
+                raise Refused(f"there is no program {name} beside this command: build it, or install Tweed as a whole")
         os.makedirs(os.path.join(directory, "runs"), exist_ok=True)
 
     def path(self, *run):
@@ -81,20 +87,20 @@ class Executor:
         finally:
             progress.end()
 
-    def command(self, transport, figure, remote, n):
-        total = self.plan.total if transport == "shm" else self.plan.total // 10
-        return [self.tweed, "run", "-n", str(n), "-p", "1", "--transport", transport, self.program, "--figure",
-                str(figure),
+    def command(self, network, figure, remote, n):
+        virtual = network in self.plan.machines
+        total = self.plan.total if virtual or network == "shm" else self.plan.total // 10
+        over = ["--time", "virtual", "--machine", network] if virtual else ["--transport", network]
+        return [self.tweed, "run", "-n", str(n), "-p", "1", *over, self.programs[network], "--figure", str(figure),
                 "--total", str(total), "--remote", str(remote)]
 
     def identity(self, *run):
-        return identity([*self.command(*run), tools_digest(self.tweed)], {}, [self.program])
+        return identity([*self.command(*run), tools_digest(self.tweed)], {}, [self.programs[run[0]]])
 
-    def one(self, transport, figure, remote, n, repetition):
-        command = self.command(transport, figure, remote, n)
-        run = {"transport": transport, "figure": figure, "locales": n, "repetition": repetition, "command": command,
-               "measured": [],
-               "identity": self.identity(transport, figure, remote, n), "timeout": self.plan.timeout}
+    def one(self, network, figure, remote, n, repetition):
+        command = self.command(network, figure, remote, n)
+        run = {"transport": network, "figure": figure, "locales": n, "repetition": repetition, "command": command,
+               "measured": [], "identity": self.identity(network, figure, remote, n), "timeout": self.plan.timeout}
         begun, others = time.monotonic(), Others()
         with spawn(command, without_settings()) as child:
             out, err, late = finish(child, self.plan.timeout)
@@ -175,19 +181,19 @@ def draw(directory, plan):
     data = Data(directory)
     if not data.medians:
         raise Refused(f"{directory} has no results of this plan")
-    tables = ([wanted(data, plan)] if data.ratios else []) + [figure_table(data, plan, t, f) for t in plan.transports
+    tables = ([wanted(data, plan)] if data.ratios else []) + [figure_table(data, plan, t, f) for t in plan.networks
                                                               for f in plan.figures if data.of(t, f)]
     if data.bad:
         tables.append(Table("bad", "What did not end well", ["transport", "figure", "locales", "round", "state"],
                             data.bad, left=5))
-    figures = [Figure(f"figures-{t}", f"Figures 3 to 7 over {t}",
-                      [figure_panel(data, plan, t, f) for f in plan.figures], width=420) for t in plan.transports]
+    figures = [Figure(f"figures-{t}", f"Figures 3 to 7 {'on' if t in plan.machines else 'over'} {t}",
+                      [figure_panel(data, plan, t, f) for f in plan.figures], width=420) for t in plan.networks]
     figures = [f for f in figures if f.panels]
     write_all(directory, tables)
     for f in figures:
         f.draw(os.path.join(directory, "figures"))
     machine = report.machine(directory)
-    crowded = max(plan.locales) > machine["cpus"]
+    crowded = plan.transports and max(plan.locales) > machine["cpus"]
     warned = [f"This machine has {machine['cpus']} cores: times of more locales than that say what waiting for a core "
               f"costs."] if crowded else []
     warned += filter(None, [warning(list(shares(directory)))])

@@ -115,7 +115,8 @@ class Executor:
         if not source:
             raise Refused(f"there is no shmem_bench.c beside {HERE}: install Tweed as a whole")
         absent = []
-        for i, (name, compiler) in enumerate([(TWEED, [self.tweed, "oshcc", "-O2"])] +
+        virtual = any("--time" in o for place in self.plan.places for o in place.options.values())
+        for i, (name, compiler) in enumerate([(TWEED, [self.tweed, "oshcc", *["--count"] * virtual, "-O2"])] +
                                              [(n, shlex.split(o["compile"])) for n, o in self.plan.others.items()]):
             program = os.path.join(os.path.abspath(self.directory), f"program-{i}")
             if not shutil.which(compiler[0]) or (name != TWEED

@@ -4,7 +4,6 @@
  * Two words at node 0 say what was cancelled last: the region, or the construct between two barriers of it. Where
  * constructs can be cancelled, barriers count arrivals in a third word, which a thread that leaves the region does not
  * wait for; and tasks are executed at once. */
-
 #include "core/base/base.h"
 #include "runtime/openmp/team.h"
 #include "runtime/threads/baton.h"

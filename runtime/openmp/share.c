@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* share.c - the words of worksharing constructs, and the constructs that need little else: single and sections. */
-
 #include "core/base/base.h"
 #include "core/coherence/lazy.h"
 #include "runtime/openmp/reserve.h"

@@ -11,6 +11,7 @@ import tempfile
 sys.dont_write_bytecode = True
 from command import compare, stopped  # noqa: E402
 
+VIRTUAL = 'repetitions = 1\nlocales = [1, 4]\nremote = [50]\ntotal = 400\nmachines = ["aries"]\nfigures = [3, 5]\n'
 PLAN = 'repetitions = 1\nlocales = [1, 2]\nremote = [50]\ntotal = 2000\ntransports = ["shm"]\n'
 
 
@@ -37,6 +38,9 @@ def main():
         assert small(folder, PLAN).returncode == 0
         assert before == os.stat(os.path.join(folder, "out", "runs",
                                               "shm-3-0-2.0.json")).st_mtime_ns, "what ran was run again"
+    with tempfile.TemporaryDirectory() as folder:
+        done = small(folder, VIRTUAL)
+        assert done.returncode == 0 and "on aries" in open(os.path.join(folder, "out", "report.html")).read(), done
 
 
 main()

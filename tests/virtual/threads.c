@@ -94,6 +94,8 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t turned = PTHREAD_COND_INITIALIZER;
 static int turn, ends[2], begun, ended;
 static volatile int waiting;
+static char taken;
+static int counted;
 static unsigned done[CROWD];
 static int order[CROWD];
 
@@ -125,6 +127,23 @@ static void *stores(void *arg)
 {
 	usleep(3000);
 	__atomic_store_n(&waiting, 0, __ATOMIC_RELEASE);
+	return arg;
+}
+
+/* A lock by hand: the one that waits stores to it all the time. */
+static void counts(void)
+{
+	for (int i = 0; i < ROUNDS; i++) {
+		while (__atomic_exchange_n(&taken, 1, __ATOMIC_ACQUIRE))
+			;
+		counted++;
+		__atomic_store_n(&taken, 0, __ATOMIC_RELEASE);
+	}
+}
+
+static void *counts_too(void *arg)
+{
+	counts();
 	return arg;
 }
 
@@ -189,6 +208,8 @@ static void posix(int crowd)
 	say("poll", now() - begin);
 	waiting = 1;
 	say("spin", with(stores, spins));
+	say("lock by hand", with(counts_too, counts) / ROUNDS);
+	say("counted", counted);
 	for (long k = 0; k < crowd; k++)
 		pthread_create(&thread[k], NULL, computes, (void *)k);
 	for (int k = 0; k < crowd; k++)

@@ -134,7 +134,8 @@ def openshmem():
 
 THREADS = {"sum": (2016, 0), "busy": (1, 0), "counter": (1, 0), "wall": (1, 0), "turns": (1, 0), "atomic": (0, 10000),
            "critical": (0, 40000), "hand-over": (100, 120000), "pipe": (1000000, 300000), "poll": (5000000, 10000),
-           "spin": (3000000, 100000)}
+           "spin": (3000000, 100000), "lock by hand": (0, 200000),
+           "counted": (100, 0)}
 
 
 def threads():
@@ -143,9 +144,10 @@ def threads():
     for options, name in (["--count"], program), ([], program + ".uncounted"):
         subprocess.run([tweed, "omp", "cc", *options, "-O2", "-fopenmp", source, "-o", name], check=True)
 
-    def said(nodes, processors, protocol, end="", cpus=None):
+    def said(nodes, processors, protocol, end="", cpus=None, arguments=()):
         return subprocess.run(["timeout", "-s", "KILL", "60", tweed, "run", "--time", "virtual", "--machine", "hdr",
-                               "-n", str(nodes), "-p", str(processors), "--protocol", protocol, program + end],
+                               "-n", str(nodes), "-p", str(processors), "--protocol", protocol, program + end,
+                               *arguments],
                               stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               preexec_fn=(lambda: os.sched_setaffinity(0, cpus)) if cpus else None)
     for nodes, processors, protocol in (1, 1, "2L"), (1, 2, "TS"), (2, 1, "2L"), (2, 1, "TS"), (2, 2, "2LMigr"):
@@ -163,6 +165,14 @@ def threads():
             busy.kill()
         check(done.stdout == beside == said(nodes, processors, protocol, "", {min(os.sched_getaffinity(0))}).stdout,
               f"{job}: all take as long beside a busy loop, and on one core")
+    # No chance helps a node that others keep from a word of synchronization, or from a signature.
+    for name, arguments in ("cancel", ["1"]), ("atomics", ["3"]):
+        program = os.path.join(folder, name)
+        subprocess.run([tweed, "cc", "--pthreads", "--count", "-O2", "-D_GNU_SOURCE",
+                        f"{sources}/tests/pthreads/{name}.c", "-latomic", "-o", program], check=True)
+        done = said(2, 1, "TS", arguments=arguments)
+        check(done.returncode == 0 and not done.stderr, f"{name} under TS: status {done.returncode} {done.stderr}")
+    program = os.path.join(folder, "threads")
     done = said(2, 1, "2L", ".uncounted")
     check(done.returncode == 2 and done.stderr.count("\n") == 1 and "build it with --count" in done.stderr,
           f"threads that count no work: status {done.returncode} {done.stderr}")

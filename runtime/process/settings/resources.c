@@ -19,9 +19,9 @@
 #include "core/base/base.h"
 #include "core/base/fd.h"
 #include "core/process/fork.h"
+#include "core/process/time.h"
 #include "runtime/process/program_heap.h"
 #include "runtime/threads/support.h"
-#include "core/process/time.h"
 
 #define RESOURCES_PROCESSORS 1024
 
